@@ -1,0 +1,53 @@
+package bcsapi
+
+import "encoding/json"
+
+// Code is the result code of an answer. The HTTP status is 200 for application
+// errors too; only Result and Code tell them from success.
+type Code int
+
+// The codes the storage server gives.
+const (
+	CodeSuccess     Code = 0
+	CodeUnmarshal   Code = 1405080 // E15 PUT, any failure
+	CodeMarshal     Code = 1405081
+	CodePut         Code = 1405082 // E1, E6, E11: bad body or database error
+	CodeGet         Code = 1405083
+	CodeDelete      Code = 1405084 // database error only: deleting what is not there succeeds
+	CodeList        Code = 1405085
+	CodeNotExist    Code = 1405087 // single GET of a missing object
+	serverErrPrefix      = "(bcs-storage):"
+)
+
+// Message is the text the server sends with a code.
+func (c Code) Message() string {
+	switch c {
+	case CodeSuccess:
+		return "success"
+	case CodeUnmarshal:
+		return serverErrPrefix + "request data unmarshal failed."
+	case CodeMarshal:
+		return serverErrPrefix + "returned data marshal failed."
+	case CodePut:
+		return serverErrPrefix + "put resource failed."
+	case CodeGet:
+		return serverErrPrefix + "get resource failed."
+	case CodeDelete:
+		return serverErrPrefix + "delete resource failed."
+	case CodeList:
+		return serverErrPrefix + "list resource failed."
+	case CodeNotExist:
+		return serverErrPrefix + "resource does not exist."
+	default:
+		return serverErrPrefix + "unknown code."
+	}
+}
+
+// Envelope wraps every answer. Total is set by event lists only.
+type Envelope struct {
+	Result  bool            `json:"result"`
+	Code    Code            `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data"`
+	Total   *int64          `json:"total,omitempty"`
+}

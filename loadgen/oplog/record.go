@@ -1,0 +1,51 @@
+// Package oplog is the load generator's account of what it asked the apiserver
+// to do: one record per operation, written as zstd-compressed NDJSON.
+package oplog
+
+// Record is one write request against the apiserver. Times are Unix nanoseconds
+// of the host's monotonic-anchored wall clock; 0 means "did not happen".
+type Record struct {
+	ID        int64  `json:"id"`    // unique within the run, also stamped on the object
+	Phase     string `json:"phase"` // PhasePrepare, PhaseWarmup, PhaseLoad, PhaseTeardown
+	Type      string `json:"type"`  // create, bind, running, ready, patch, delete, heartbeat
+	Thread    int    `json:"thread"`
+	Bystander bool   `json:"bystander,omitempty"` // belongs to the slow trickle of another kind
+
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	UID       string `json:"uid,omitempty"`
+	// ResourceVersion of the state this write produced, from the apiserver's
+	// answer. For a delete it is the version of the last state before the
+	// deletion: the apiserver does not tell the deletion's own version.
+	ResourceVersion uint64 `json:"resourceVersion,omitempty"`
+
+	Intended int64 `json:"intended"` // when the plan wanted it dispatched
+	Started  int64 `json:"started"`  // when it was dispatched
+	Finished int64 `json:"finished"` // when the answer was read
+
+	Status int    `json:"status"`          // HTTP status; 0 when no answer came
+	Error  string `json:"error,omitempty"` // why it failed, one line
+}
+
+// Phases of a run that an operation belongs to.
+const (
+	PhasePrepare  = "prepare"
+	PhaseWarmup   = "warmup"
+	PhaseLoad     = "load"
+	PhaseTeardown = "teardown"
+)
+
+// Operation types.
+const (
+	TypeCreate    = "create"
+	TypeBind      = "bind"
+	TypeRunning   = "running"
+	TypeReady     = "ready"
+	TypePatch     = "patch"
+	TypeDelete    = "delete"
+	TypeHeartbeat = "heartbeat"
+)
+
+// OK reports whether the apiserver acknowledged the write.
+func (r Record) OK() bool { return r.Error == "" && r.Status >= 200 && r.Status < 300 }

@@ -1,0 +1,217 @@
+// Package result defines results.json, the record of one run: what was asked,
+// where it ran, and what was measured in every cell. Durations are in seconds
+// unless the field's name says otherwise; a nil pointer means "not known", which
+// is never the same as 0.
+package result
+
+import "time"
+
+// Schema names the format; a reader refuses any other.
+const Schema = "watchbench/results/v1"
+
+// Results is the root of results.json.
+type Results struct {
+	Schema      string         `json:"schema"`
+	Run         Run            `json:"run"`
+	Environment Environment    `json:"environment"`
+	Scenario    map[string]any `json:"scenario"` // the resolved scenario as it was run
+	Cells       []Cell         `json:"cells"`
+}
+
+// Run identifies one run.
+type Run struct {
+	ID          string    `json:"id"`
+	Scenario    string    `json:"scenario"` // its metadata.name
+	Description string    `json:"description,omitempty"`
+	Started     time.Time `json:"started"`
+	Finished    time.Time `json:"finished"`
+	Seed        uint64    `json:"seed"`
+	Order       []string  `json:"order"`                 // cell ids in the order they ran
+	Interrupted bool      `json:"interrupted,omitempty"` // ended early; the cells so far are kept
+	Command     []string  `json:"command,omitempty"`
+}
+
+// Environment is what a reader needs to judge absolute figures.
+type Environment struct {
+	Commit     string            `json:"commit,omitempty"`
+	Dirty      bool              `json:"dirty,omitempty"`
+	GoVersion  string            `json:"goVersion"`
+	Modules    map[string]string `json:"modules,omitempty"`
+	Provider   string            `json:"provider"` // embedded, kind, kubeconfig
+	Kubernetes string            `json:"kubernetes,omitempty"`
+	Etcd       string            `json:"etcd,omitempty"`
+	Flags      []string          `json:"flags,omitempty"` // of kube-apiserver, where known
+	CPUModel   string            `json:"cpuModel,omitempty"`
+	CPUs       int               `json:"cpus"`
+	MemoryMiB  int64             `json:"memoryMiB,omitempty"`
+	Cgroup     map[string]string `json:"cgroup,omitempty"`
+	Kernel     string            `json:"kernel,omitempty"`
+	LoadBefore []float64         `json:"loadBefore,omitempty"` // load average 1, 5, 15 min
+	LoadAfter  []float64         `json:"loadAfter,omitempty"`
+	StealPct   float64           `json:"stealPercent"` // of CPU time during the run
+}
+
+// Cell is one scenario at one point of its matrix, one repetition.
+type Cell struct {
+	ID             string             `json:"id"`
+	Params         map[string]string  `json:"params"` // matrix point, e.g. watcher.strategy=keyed, load=heavy
+	Repetition     int                `json:"repetition"`
+	Valid          bool               `json:"valid"`
+	InvalidReasons []string           `json:"invalidReasons,omitempty"`
+	Cut            bool               `json:"cut,omitempty"` // drain limit reached; drain figures are projected
+	CutFraction    float64            `json:"cutFraction,omitempty"`
+	Load           Load               `json:"load"`
+	Writer         Writer             `json:"writer"`
+	Handler        Handler            `json:"handler"`
+	Storage        Storage            `json:"storage"`
+	Freshness      *Quantiles         `json:"freshness,omitempty"`
+	Bystander      Bystander          `json:"bystander"`
+	Watcher        Watcher            `json:"watcher"`
+	Events         *Events            `json:"events,omitempty"`
+	Checks         map[string]Check   `json:"checks"` // G1…G14
+	Parties        map[string]Party   `json:"parties"`
+	Bottleneck     Bottleneck         `json:"bottleneck"`
+	Series         map[string]Series  `json:"series,omitempty"`
+	Queues         map[string]float64 `json:"queues,omitempty"` // events handled per Pod queue
+	Faults         map[string]int64   `json:"faults,omitempty"` // how often each fault fired
+}
+
+// Quantiles of a distribution. The unit is given by the field that holds it:
+// seconds unless that name says otherwise.
+type Quantiles struct {
+	Count int64   `json:"count"`
+	P50   float64 `json:"p50"`
+	P90   float64 `json:"p90"`
+	P99   float64 `json:"p99"`
+	Max   float64 `json:"max"`
+	// HDR is the base64 HdrHistogram V2 encoding in microseconds, so that runs can
+	// be merged; percentiles are never averaged.
+	HDR string `json:"hdr,omitempty"`
+}
+
+// Load is what the generator asked and got.
+type Load struct {
+	Model      string     `json:"model"` // closed, open
+	Threads    int        `json:"threads,omitempty"`
+	DurationS  float64    `json:"durationSeconds"`
+	Planned    int64      `json:"planned"`
+	Done       int64      `json:"done"`
+	Errors     int64      `json:"errors"`
+	OfferedQPS *float64   `json:"offeredQPS,omitempty"` // open loop only
+	QPS        float64    `json:"qps"`
+	LagMs      *Quantiles `json:"lagMs,omitempty"`             // actual minus intended dispatch
+	FromIntent *Quantiles `json:"latencyIntendedMs,omitempty"` // apiserver latency from the intended start
+	FromActual *Quantiles `json:"latencyActualMs,omitempty"`   // from the actual start
+}
+
+// Writer is the queue all kinds share.
+type Writer struct {
+	Capacity    int      `json:"capacity"`
+	FullSeconds *float64 `json:"fullSeconds,omitempty"`
+	MaxDepth    *float64 `json:"maxDepth,omitempty"`
+}
+
+// Handler is the Pod handler stage.
+type Handler struct {
+	Strategy          string   `json:"strategy"`
+	Queues            int      `json:"queues"`
+	Workers           int      `json:"workers"`
+	Capacity          int      `json:"capacity"`
+	DrainSeconds      *float64 `json:"drainSeconds,omitempty"`          // first event of the load to last acknowledgement
+	DrainAfterLoad    *float64 `json:"drainAfterLoadSeconds,omitempty"` // from the end of the load
+	DrainProjected    bool     `json:"drainProjected,omitempty"`
+	Imbalance         *float64 `json:"imbalance,omitempty"` // busiest queue's share ÷ mean share
+	MaxDepth          *float64 `json:"maxDepth,omitempty"`
+	LittleDiscrepancy *float64 `json:"littleDiscrepancy,omitempty"` // |L − λW| ÷ L
+}
+
+// Storage is the mock as configured and as seen.
+type Storage struct {
+	LatencySpec    string     `json:"latencySpec"`
+	LatencyMeanMs  float64    `json:"latencyMeanMs"` // configured
+	SeenMs         *Quantiles `json:"latencyMs,omitempty"`
+	SeenMeanMs     *float64   `json:"latencyMeanSeenMs,omitempty"`
+	Requests       int64      `json:"requests"`
+	QPS            *float64   `json:"qps,omitempty"`        // over the busy window
+	BacklogQPS     *float64   `json:"backlogQPS,omitempty"` // while all senders were busy
+	LimitQPS       *float64   `json:"limitQPS,omitempty"`   // concurrency ÷ mean latency
+	Efficiency     *float64   `json:"efficiency,omitempty"` // qps ÷ limitQPS
+	BacklogSeconds *float64   `json:"backlogSeconds,omitempty"`
+}
+
+// Bystander is the slow trickle of another kind during the load.
+type Bystander struct {
+	Kind      string     `json:"kind,omitempty"`
+	Freshness *Quantiles `json:"freshness,omitempty"`
+}
+
+// Watcher is the process under test.
+type Watcher struct {
+	Command           []string `json:"command,omitempty"`
+	Version           string   `json:"version,omitempty"`
+	CPUCores          *float64 `json:"cpuCores,omitempty"` // mean over load and drain
+	CPUMicrosPerReq   *float64 `json:"cpuMicrosPerRequest,omitempty"`
+	CPUMicrosPerEvent *float64 `json:"cpuMicrosPerEvent,omitempty"`
+	RSSStartMiB       *float64 `json:"rssStartMiB,omitempty"`
+	RSSPeakMiB        *float64 `json:"rssPeakMiB,omitempty"`
+	RSSEndMiB         *float64 `json:"rssEndMiB,omitempty"`
+	HeapMiB           *float64 `json:"heapMiB,omitempty"`
+	BytesPerObject    *float64 `json:"bytesPerObject,omitempty"`
+	NetKiBps          *float64 `json:"netKiBps,omitempty"` // all peers, both directions
+	NetInKiBps        *float64 `json:"netInKiBps,omitempty"`
+	NetOutKiBps       *float64 `json:"netOutKiBps,omitempty"`
+	Goroutines        *float64 `json:"goroutines,omitempty"`
+	ExitCode          *int     `json:"exitCode,omitempty"`
+}
+
+// Events is the watcher's own account (G6); nil where the watcher gives none.
+type Events struct {
+	Received  int64  `json:"received"`
+	Sent      int64  `json:"sent"`
+	Coalesced int64  `json:"coalesced"`
+	Filtered  int64  `json:"filtered"`
+	Parked    int64  `json:"parked"`
+	Queued    int64  `json:"queued"`
+	Dropped   int64  `json:"dropped"`
+	Retried   int64  `json:"retried"`
+	Lost      *int64 `json:"lost,omitempty"`      // keys whose final state storage does not hold, from the ledger
+	Reordered *int64 `json:"reordered,omitempty"` // order violations, from the ledger
+}
+
+// Verdicts of a check.
+const (
+	Pass      = "pass"
+	Fail      = "fail"
+	Allowed   = "fail-allowed" // failed, and the scenario expects that it may
+	NotJudged = "not-judged"
+	NotApply  = "not-applicable"
+)
+
+// Check is the verdict on one guarantee.
+type Check struct {
+	Verdict        string `json:"verdict"`
+	Violations     int64  `json:"violations,omitempty"`
+	Judged         int64  `json:"judged"`                   // how many facts it looked at; 0 is never a pass
+	Counterexample string `json:"counterexample,omitempty"` // the first one: which key, versions, requests
+	Note           string `json:"note,omitempty"`
+}
+
+// Party is the machine use of one process.
+type Party struct {
+	CPUSeconds float64 `json:"cpuSeconds"`
+	RSSPeakMiB float64 `json:"rssPeakMiB"`
+}
+
+// Bottleneck names the stage that limited the cell, with the figures that say so.
+type Bottleneck struct {
+	Stage string `json:"stage"`
+	Why   string `json:"why"`
+}
+
+// Series is a sampled curve; T is in seconds from the start of the load (negative
+// before it), V in Unit. A gap is an absent sample.
+type Series struct {
+	Unit string    `json:"unit"`
+	T    []float64 `json:"t"`
+	V    []float64 `json:"v"`
+}

@@ -1,0 +1,44 @@
+// Package ledger is the storage mock's record of every request it was sent:
+// append-only, in the order in which effects were applied, exported as
+// zstd-compressed NDJSON. It is the evidence the checks judge a watcher by.
+package ledger
+
+// Entry is one request. Times are Unix nanoseconds; 0 means "did not happen".
+type Entry struct {
+	Seq      uint64 `json:"seq"`                // from 1, gapless, in order of application
+	Instance int    `json:"instance,omitempty"` // which mock instance took it
+
+	Method    string `json:"method"` // PUT or DELETE; reads are counted, not recorded
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	// UID and ResourceVersion of the object in a PUT's body; for a DELETE those
+	// of the record it removed (empty when there was none).
+	UID             string `json:"uid,omitempty"`
+	ResourceVersion uint64 `json:"resourceVersion,omitempty"`
+	Bytes           int    `json:"bytes"` // request body
+
+	Received  int64 `json:"received"`  // request read completely
+	Applied   int64 `json:"applied"`   // effect took place; 0 when it never did
+	Responded int64 `json:"responded"` // answer handed to the socket; 0 when none was
+
+	Status int    `json:"status"`          // HTTP status; 0 when no answer was sent
+	Code   int    `json:"code"`            // envelope code; 0 is success
+	Effect string `json:"effect"`          // one of the Effect constants
+	Fault  string `json:"fault,omitempty"` // name of the fault that hit it
+}
+
+// Effects of a request on the stored state.
+const (
+	EffectCreated  = "created"  // PUT, no live record before
+	EffectReplaced = "replaced" // PUT over a live record
+	EffectDeleted  = "deleted"  // DELETE of a live record
+	EffectNone     = "none"     // DELETE of nothing, or a duplicate Event
+	EffectRejected = "rejected" // nothing changed: error, fault or failed precondition
+)
+
+// Took reports whether the request changed, or confirmed, the stored state.
+func (e Entry) Took() bool { return e.Effect != EffectRejected && e.Applied != 0 }
+
+// Acked reports whether the client was told that it succeeded.
+func (e Entry) Acked() bool { return e.Responded != 0 && e.Status == 200 && e.Code == 0 }
