@@ -1,0 +1,172 @@
+package result
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+// FileName is the name of the record inside a run's folder.
+const FileName = "results.json"
+
+// maxFileBytes bounds what a reader takes into memory. A cell with ten curves of
+// an hour at one sample a second is about 1 MB.
+const maxFileBytes = 256 << 20
+
+// ErrSchema is wrapped by the error for a file of another format or version.
+var ErrSchema = errors.New("not a " + Schema + " file")
+
+// LoadFile reads a run's record: path names the file or the run's folder.
+func LoadFile(path string) (*Results, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("open results: %w", err)
+	}
+	if info.IsDir() {
+		path = filepath.Join(path, FileName)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open results: %w", err)
+	}
+	defer f.Close()
+	return Decode(f, path)
+}
+
+// Decode reads one record strictly: the schema name must match, a field that the
+// format does not have is an error, and the content must satisfy Validate. Errors
+// name the place, within name.
+func Decode(r io.Reader, name string) (*Results, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: read: %w", name, err)
+	}
+	if len(data) > maxFileBytes {
+		return nil, fmt.Errorf("%s: larger than %d MiB", name, maxFileBytes>>20)
+	}
+	// The schema is looked at first and alone, so that a file of another version
+	// says so and does not complain about some field.
+	var head struct {
+		Schema *string `json:"schema"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, place(data, err))
+	}
+	switch {
+	case head.Schema == nil:
+		return nil, fmt.Errorf("%s: field %q is missing: %w", name, "schema", ErrSchema)
+	case *head.Schema != Schema:
+		return nil, fmt.Errorf("%s: schema is %q: %w", name, *head.Schema, ErrSchema)
+	}
+	if err := unknownField(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var res Results
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&res); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, place(data, err))
+	}
+	if err := res.Validate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &res, nil
+}
+
+// Save writes the record to path in one step: a reader sees the old file or the
+// whole new one.
+func Save(path string, res *Results) error {
+	var buf bytes.Buffer
+	if err := Encode(&buf, res); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	defer os.Remove(tmp.Name()) // no effect once renamed
+	_, err = tmp.Write(buf.Bytes())
+	if err == nil {
+		err = tmp.Chmod(0o644)
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	return nil
+}
+
+// Encode writes the record as indented JSON with one line per list of numbers. It
+// refuses what Validate refuses, NaN and infinities included.
+func Encode(w io.Writer, res *Results) error {
+	if err := res.Validate(); err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(filled(*res), "", " ")
+	if err != nil {
+		return fmt.Errorf("encode results: %w", err)
+	}
+	data = numberList.ReplaceAllFunc(data, func(list []byte) []byte {
+		return bytes.Join(bytes.Fields(list), nil)
+	})
+	_, err = w.Write(append(data, '\n'))
+	return err
+}
+
+// numberList matches an indented list of numbers. It needs a raw line break, which
+// JSON never has inside a string, so text is left alone.
+var numberList = regexp.MustCompile(`\[\n[-+.,0-9eE\s]+\]`)
+
+// filled replaces nil lists and maps that the format requires by empty ones, in a
+// copy.
+func filled(res Results) Results {
+	if res.Scenario == nil {
+		res.Scenario = map[string]any{}
+	}
+	if res.Run.Order == nil {
+		res.Run.Order = []string{}
+	}
+	res.Cells = append([]Cell{}, res.Cells...)
+	for i := range res.Cells {
+		c := &res.Cells[i]
+		if c.Params == nil {
+			c.Params = map[string]string{}
+		}
+		if c.Checks == nil {
+			c.Checks = map[string]Check{}
+		}
+		if c.Parties == nil {
+			c.Parties = map[string]Party{}
+		}
+	}
+	return res
+}
+
+// place turns an offset of encoding/json into a line and a column.
+func place(data []byte, err error) error {
+	var offset int64
+	var syntax *json.SyntaxError
+	var mismatch *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		offset = syntax.Offset
+	case errors.As(err, &mismatch):
+		offset = mismatch.Offset
+	default:
+		return err
+	}
+	before := data[:min(max(offset-1, 0), int64(len(data)))]
+	line := 1 + bytes.Count(before, []byte("\n"))
+	column := len(before) - bytes.LastIndexByte(before, '\n')
+	return fmt.Errorf("line %d, column %d: %w", line, column, err)
+}

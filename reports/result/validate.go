@@ -1,0 +1,117 @@
+package result
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Verdicts lists every value of Check.Verdict.
+func Verdicts() []string { return []string{Pass, Fail, Allowed, NotJudged, NotApply} }
+
+// Validate reports the first place where the record contradicts itself: a number
+// that is not finite, two cells of one id, a pass that judged nothing, a curve
+// whose times and values do not pair up.
+func (r *Results) Validate() error {
+	if r.Schema != Schema {
+		return fmt.Errorf("schema is %q: %w", r.Schema, ErrSchema)
+	}
+	if r.Run.ID == "" {
+		return fmt.Errorf("run.id is empty; it names the run")
+	}
+	if err := finite(reflect.ValueOf(r).Elem(), ""); err != nil {
+		return err
+	}
+	ids := map[string]int{}
+	for i := range r.Cells {
+		path := fmt.Sprintf("cells[%d]", i)
+		c := &r.Cells[i]
+		if c.ID == "" {
+			return fmt.Errorf("%s.id is empty; every cell needs an id", path)
+		}
+		if first, taken := ids[c.ID]; taken {
+			return fmt.Errorf("%s.id %q is taken by cells[%d]; ids are unique within a run", path, c.ID, first)
+		}
+		ids[c.ID] = i
+		if err := c.validate(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cell) validate(path string) error {
+	switch {
+	case c.Valid && len(c.InvalidReasons) > 0:
+		return fmt.Errorf("%s is valid and gives a reason why not (%q)", path, c.InvalidReasons[0])
+	case !c.Valid && len(c.InvalidReasons) == 0:
+		return fmt.Errorf("%s is invalid without a reason in invalidReasons", path)
+	case c.CutFraction < 0 || c.CutFraction > 1:
+		return fmt.Errorf("%s.cutFraction is %v; it lies between 0 and 1", path, c.CutFraction)
+	case !c.Cut && c.Handler.DrainProjected:
+		return fmt.Errorf("%s.handler.drainProjected is set on a cell that was not cut", path)
+	case c.Cut && c.Handler.DrainSeconds != nil && !c.Handler.DrainProjected:
+		return fmt.Errorf("%s was cut, so handler.drainSeconds must be marked drainProjected", path)
+	}
+	for _, name := range sortedKeys(c.Checks) {
+		check := c.Checks[name]
+		if !slices.Contains(Verdicts(), check.Verdict) {
+			return fmt.Errorf("%s.checks.%s.verdict is %q; it is one of %s", path, name, check.Verdict, strings.Join(Verdicts(), ", "))
+		}
+		if check.Verdict == Pass && check.Judged == 0 {
+			return fmt.Errorf("%s.checks.%s passes with judged 0; a check that looked at nothing is %s", path, name, NotJudged)
+		}
+	}
+	for _, name := range sortedKeys(c.Series) {
+		s := c.Series[name]
+		if len(s.T) != len(s.V) {
+			return fmt.Errorf("%s.series[%q] has %d times and %d values; they pair up", path, name, len(s.T), len(s.V))
+		}
+		for i := 1; i < len(s.T); i++ {
+			if s.T[i] < s.T[i-1] {
+				return fmt.Errorf("%s.series[%q].t[%d] is %v after %v; time does not go back", path, name, i, s.T[i], s.T[i-1])
+			}
+		}
+	}
+	return nil
+}
+
+// finite finds the first number that JSON cannot carry.
+func finite(v reflect.Value, path string) error {
+	switch v.Kind() {
+	case reflect.Float64, reflect.Float32:
+		if f := v.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
+			return fmt.Errorf("%s is %v; leave out what is not known", path, f)
+		}
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			return finite(v.Elem(), path)
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			return nil
+		}
+		for i := range v.NumField() {
+			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+			if err := finite(v.Field(i), strings.TrimPrefix(path+"."+name, ".")); err != nil {
+				return err
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			if err := finite(v.Index(i), fmt.Sprintf("%s[%d]", path, i)); err != nil {
+				return err
+			}
+		}
+	case reflect.Map:
+		for _, k := range v.MapKeys() {
+			if err := finite(v.MapIndex(k), fmt.Sprintf("%s[%q]", path, k.String())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
