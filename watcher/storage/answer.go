@@ -1,0 +1,132 @@
+package storage
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/bcsapi"
+)
+
+// answer is a response read to its end.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+var (
+	getRequest   = &http.Request{Method: http.MethodGet}
+	okEnvelope   = []byte(`{"result":true,"code":0,`)
+	shownOfBody  = 120
+	errBodyLimit = "answer longer than %d bytes"
+)
+
+// read takes one response from the connection. reuse tells whether the
+// connection may serve another request.
+func (c *conn) read(limit int64) (a answer, reuse bool, err error) {
+	resp, err := http.ReadResponse(c.br, getRequest)
+	if err != nil {
+		return a, false, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	a.status, a.header = resp.StatusCode, resp.Header
+	if n := resp.ContentLength; n >= 0 && n <= limit {
+		a.body = make([]byte, n)
+		_, err = io.ReadFull(resp.Body, a.body)
+	} else {
+		a.body, err = io.ReadAll(io.LimitReader(resp.Body, limit+1))
+		if err == nil && int64(len(a.body)) > limit {
+			return a, false, fmt.Errorf(errBodyLimit, limit)
+		}
+	}
+	if err != nil {
+		return a, false, fmt.Errorf("read answer: %w", err)
+	}
+	return a, !resp.Close, nil
+}
+
+// judge turns an answer to a write into its policy.
+func (a answer) judge(now time.Time) error {
+	if a.status == http.StatusOK {
+		return a.judgeEnvelope()
+	}
+	err := fmt.Errorf("HTTP %d: %s", a.status, excerpt(a.body))
+	switch a.status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		if d, ok := retryAfter(a.header.Get("Retry-After"), now); ok {
+			return &ThrottledError{RetryAfter: d, Err: err}
+		}
+		if a.status == http.StatusTooManyRequests {
+			return &ThrottledError{Err: err}
+		}
+		return &TransientError{Err: err}
+	case http.StatusBadGateway, http.StatusGatewayTimeout:
+		// A proxy gave up on a storage server that may still be at work.
+		return &UnknownOutcomeError{Err: err}
+	case http.StatusRequestTimeout, http.StatusTooEarly:
+		return &TransientError{Err: err}
+	}
+	if a.status >= 400 && a.status < 500 || a.status >= 300 && a.status < 400 {
+		return &PermanentError{Err: err}
+	}
+	return &TransientError{Err: err}
+}
+
+func (a answer) judgeEnvelope() error {
+	if bytes.HasPrefix(a.body, okEnvelope) { // the usual answer, not decoded further
+		if json.Valid(a.body) {
+			return nil
+		}
+		return &UnknownOutcomeError{Err: fmt.Errorf("answer is cut off: %s", excerpt(a.body))}
+	}
+	env, err := a.envelope()
+	if err != nil {
+		return &UnknownOutcomeError{Err: err}
+	}
+	if !env.Result || env.Code != bcsapi.CodeSuccess {
+		return &TransientError{Err: fmt.Errorf("code %d: %s", env.Code, env.Message)}
+	}
+	return nil
+}
+
+// envelope decodes the body; an answer that is no envelope is an error that
+// shows how it starts.
+func (a answer) envelope() (bcsapi.Envelope, error) {
+	var env bcsapi.Envelope
+	var keys struct{ Result *bool }
+	if err := json.Unmarshal(a.body, &env); err != nil {
+		return env, fmt.Errorf("not a bcs-storage answer (%s): %s", a.header.Get("Content-Type"), excerpt(a.body))
+	}
+	if err := json.Unmarshal(a.body, &keys); err != nil || keys.Result == nil {
+		return env, fmt.Errorf("not a bcs-storage answer, it has no \"result\": %s", excerpt(a.body))
+	}
+	return env, nil
+}
+
+// excerpt shows how an answer starts, on one line. Answers do not carry objects
+// back, so nothing secret is in them; GET answers never come here.
+func excerpt(b []byte) string {
+	if len(b) > shownOfBody {
+		return strconv.Quote(string(b[:shownOfBody])) + "…"
+	}
+	return strconv.Quote(string(b))
+}
+
+// retryAfter reads both forms of the header, seconds and a date.
+func retryAfter(v string, now time.Time) (time.Duration, bool) {
+	if v == "" {
+		return 0, false
+	}
+	if s, err := strconv.ParseUint(v, 10, 31); err == nil {
+		return time.Duration(s) * time.Second, true
+	}
+	if t, err := http.ParseTime(v); err == nil {
+		return max(t.Sub(now), 0), true
+	}
+	return 0, false
+}

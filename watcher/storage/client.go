@@ -1,0 +1,178 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/watchbench/watchbench/watcher/object"
+)
+
+// Client is the StorageAction. It is safe for concurrent use.
+type Client struct {
+	cfg       Config
+	set       Settings
+	endpoints []*endpoint
+	next      atomic.Uint32 // round robin over the endpoints
+	metrics   *metrics
+	traffic   traffic
+	running   atomic.Bool
+}
+
+// New checks the configuration and opens nothing.
+func New(cfg Config, set Settings) (*Client, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	c := &Client{cfg: cfg, set: set}
+	c.metrics = newMetrics(cfg.ClusterID, &c.traffic)
+	for _, s := range cfg.Endpoints {
+		u, err := parseEndpoint(s)
+		if err != nil {
+			return nil, err
+		}
+		port := u.Port()
+		if port == "" {
+			port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+		}
+		c.endpoints = append(c.endpoints, &endpoint{
+			url: u, hostLine: []byte("Host: " + u.Host + "\r\n"), addr: net.JoinHostPort(u.Hostname(), port),
+			dialTimeout: cfg.DialTimeout, maxIdle: cfg.MaxIdle, idleTimeout: cfg.IdleTimeout,
+			dialer: net.Dialer{KeepAlive: 15 * time.Second},
+			tls:    set.TLS, bytes: &c.traffic,
+			opened: c.metrics.opened, up: c.metrics.endpointUp.WithLabelValues(s),
+		})
+	}
+	if set.Registry != nil {
+		if err := set.Registry.Register(c.metrics); err != nil {
+			return nil, fmt.Errorf("register storage metrics: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// Run closes idle connections in time, and all of them when ctx ends.
+func (c *Client) Run(ctx context.Context) error {
+	if !c.running.CompareAndSwap(false, true) {
+		return errors.New("storage client: Run called twice")
+	}
+	tick := time.NewTicker(c.cfg.IdleTimeout / 2)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			for _, ep := range c.endpoints {
+				ep.reap(time.Now(), true)
+			}
+			return nil
+		case now := <-tick.C:
+			for _, ep := range c.endpoints {
+				ep.reap(now, false)
+			}
+		}
+	}
+}
+
+// Put stores an object, replacing what is there. See errors.go for its errors.
+func (c *Client) Put(ctx context.Context, o *object.Object) error {
+	r, err := buildPut(c.cfg.ClusterID, o)
+	if err != nil {
+		return err
+	}
+	return c.write(ctx, r)
+}
+
+// Delete removes an object. Removing what is not there succeeds.
+func (c *Client) Delete(ctx context.Context, k object.Key) error {
+	return c.write(ctx, buildDelete(c.cfg.ClusterID, k))
+}
+
+func (c *Client) write(ctx context.Context, r *request) error {
+	start := time.Now()
+	a, err := c.do(ctx, r)
+	if err == nil {
+		err = a.judge(time.Now())
+	}
+	c.metrics.observe(r, err == nil, time.Since(start))
+	return err
+}
+
+// do sends a request to one endpoint and reads the answer. Another endpoint is
+// tried only while nothing has been sent.
+func (c *Client) do(ctx context.Context, r *request) (answer, error) {
+	var last error
+	for _, ep := range c.order() {
+		if err := ctx.Err(); err != nil {
+			return answer{}, &TransientError{Err: err}
+		}
+		cn, err := ep.get(ctx)
+		if err == nil {
+			return c.exchange(ctx, ep, cn, r)
+		}
+		if ctx.Err() == nil {
+			ep.markDown(time.Now())
+		}
+		last = fmt.Errorf("%s: %w", ep.url.Host, err)
+	}
+	return answer{}, &TransientError{Err: last}
+}
+
+// order lists the endpoints to try: usable ones round robin, then, if none is
+// usable, the others, since an outage must end some time.
+func (c *Client) order() []*endpoint {
+	if len(c.endpoints) == 1 {
+		return c.endpoints
+	}
+	now, n := time.Now(), len(c.endpoints)
+	first := int(c.next.Add(1)) % n
+	up := make([]*endpoint, 0, n)
+	for i := range n {
+		if ep := c.endpoints[(first+i)%n]; ep.usable(now) {
+			up = append(up, ep)
+		}
+	}
+	if len(up) == 0 {
+		return c.endpoints[first : first+1]
+	}
+	return up
+}
+
+func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *request) (answer, error) {
+	deadline := time.Now().Add(c.cfg.Timeout)
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d
+	}
+	_ = cn.raw.SetDeadline(deadline)
+	// A context that ends cuts the exchange by moving the deadline into the past.
+	stop := context.AfterFunc(ctx, func() { _ = cn.raw.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+
+	complete, err := cn.write(r, ep.hostLine)
+	if err != nil {
+		cn.close()
+		err = fmt.Errorf("%s: write request: %w", ep.url.Host, err)
+		if complete {
+			return answer{}, &UnknownOutcomeError{Err: err}
+		}
+		return answer{}, &TransientError{Err: err}
+	}
+	a, reuse, err := cn.read(c.cfg.MaxResponse)
+	if err != nil {
+		cn.close()
+		return answer{}, &UnknownOutcomeError{Err: fmt.Errorf("%s: %w", ep.url.Host, err)}
+	}
+	ep.markUp()
+	if reuse && stop() {
+		ep.put(cn)
+	} else {
+		cn.close()
+	}
+	return a, nil
+}
+
+var _ prometheus.Collector = (*metrics)(nil)

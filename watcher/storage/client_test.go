@@ -1,0 +1,328 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/goleak"
+
+	"github.com/watchbench/watchbench/watcher/object"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const okBody = `{"result":true,"code":0,"message":"success","data":{}}`
+
+var pod = &object.Object{
+	Key: object.Key{Kind: "Pod", Namespace: "team-a", Name: "web-1"},
+	UID: "u1", ResourceVersion: 107,
+	Raw: []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-1","namespace":"team-a"}}`),
+}
+
+func client(t testing.TB, timeout time.Duration, endpoints ...string) *Client {
+	t.Helper()
+	cfg := Default()
+	cfg.ClusterID, cfg.Endpoints = "BCS-K8S-90001", endpoints
+	if timeout > 0 {
+		cfg.Timeout = timeout
+	}
+	c, err := New(cfg, Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func serve(t testing.TB, h http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestRequestsFollowTheContract(t *testing.T) {
+	type seen struct{ method, uri, body string }
+	var got seen
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		got = seen{r.Method, r.RequestURI, string(b)}
+		_, _ = io.WriteString(w, okBody)
+	})
+	c := client(t, 0, s.URL)
+	const base = "/bcsstorage/v1/k8s/dynamic/"
+	obj := func(kind, ns, name, raw string) *object.Object {
+		return &object.Object{Key: object.Key{Kind: kind, Namespace: ns, Name: name}, Raw: []byte(raw)}
+	}
+	event := `{"apiVersion":"v1","kind":"Event","metadata":{"name":"web-1.17","namespace":"team-a","creationTimestamp":"2024-05-01T08:00:00Z"},` +
+		`"involvedObject":{"kind":"Pod","namespace":"team-a","name":"web-1"},"reason":"BackOff","message":"Back-off","type":"Warning",` +
+		`"source":{"component":"kubelet"},"firstTimestamp":null,"lastTimestamp":"2024-05-03T02:52:30Z"}`
+	for _, tc := range []struct {
+		name string
+		call func() error
+		want seen
+	}{
+		{"namespaced put", func() error { return c.Put(t.Context(), pod) },
+			seen{"PUT", base + "namespace_resources/clusters/BCS-K8S-90001/namespaces/team-a/Pod/web-1", `{"data":` + string(pod.Raw) + `}`}},
+		{"namespaced delete", func() error { return c.Delete(t.Context(), pod.Key) },
+			seen{"DELETE", base + "namespace_resources/clusters/BCS-K8S-90001/namespaces/team-a/Pod/web-1", ""}},
+		{"cluster put", func() error { return c.Put(t.Context(), obj("Node", "", "node1", `{}`)) },
+			seen{"PUT", base + "cluster_resources/clusters/BCS-K8S-90001/Node/node1", `{"data":{}}`}},
+		{"colon stays raw", func() error { return c.Delete(t.Context(), object.Key{Kind: "ClusterRole", Name: "system:node"}) },
+			seen{"DELETE", base + "cluster_resources/clusters/BCS-K8S-90001/ClusterRole/system:node", ""}},
+		{"what would end the path is escaped", func() error { return c.Delete(t.Context(), object.Key{Kind: "ClusterRole", Name: "a b?#ü%"}) },
+			seen{"DELETE", base + "cluster_resources/clusters/BCS-K8S-90001/ClusterRole/a%20b%3F%23%C3%BC%25", ""}},
+		{"export service", func() error {
+			return c.Delete(t.Context(), object.Key{Kind: "ExportService", Namespace: "n", Name: "e"})
+		},
+			seen{"DELETE", "/bcsstorage/v1/k8s/watch/clusters/BCS-K8S-90001/namespaces/n/exportservice/e", ""}},
+		{"event", func() error { return c.Put(t.Context(), obj("Event", "team-a", "web-1.17", event)) },
+			seen{"PUT", "/bcsstorage/v1/events", `{"clusterId":"BCS-K8S-90001","component":"kubelet","data":` + event +
+				`,"describe":"Back-off","env":"k8s","eventTime":1714704750,"extraInfo":{"kind":"Pod","name":"web-1","namespace":"team-a"},"id":"","kind":"Pod","level":"Warning","type":"BackOff"}`}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if err := tc.call(); err != nil {
+				t.Fatal(err)
+			}
+			if got != tc.want {
+				t.Errorf("got  %+v\nwant %+v", got, tc.want)
+			}
+		})
+	}
+	if n := testutil.ToFloat64(c.metrics.opened); n != 1 {
+		t.Errorf("%v connections opened, want one that is reused", n)
+	}
+}
+
+func TestErrorsCarryTheirPolicy(t *testing.T) {
+	kind := func(err error) string {
+		var (
+			tr *TransientError
+			th *ThrottledError
+			un *UnknownOutcomeError
+			pe *PermanentError
+		)
+		switch {
+		case err == nil:
+			return "ok"
+		case errors.As(err, &th):
+			return "throttled " + th.RetryAfter.String()
+		case errors.As(err, &tr):
+			return "transient"
+		case errors.As(err, &un):
+			return "unknown"
+		case errors.As(err, &pe):
+			return "permanent"
+		}
+		return "untyped"
+	}
+	for _, tc := range []struct {
+		name, retryAfter, body, want string
+		status                       int
+	}{
+		{"success", "", okBody, "ok", 200},
+		{"spaces in the envelope", "", `{ "result" : true, "code" : 0 }`, "ok", 200},
+		{"result false", "", `{"result":false,"code":1405082,"message":"x","data":{}}`, "transient", 200},
+		{"code without result", "", `{"code":0}`, "unknown", 200},
+		{"true with a code", "", `{"result":true,"code":7}`, "transient", 200},
+		{"html", "", `<html>login</html>`, "unknown", 200},
+		{"cut off", "", `{"result":true,"code":0,"mess`, "unknown", 200},
+		{"server error", "", okBody, "transient", 500},
+		{"unavailable", "", "", "transient", 503},
+		{"unavailable with a time", "7", "", "throttled 7s", 503},
+		{"too many", "", "", "throttled 0s", 429},
+		{"too many with a time", "2", "", "throttled 2s", 429},
+		{"bad gateway", "", "", "unknown", 502},
+		{"gateway timeout", "", "", "unknown", 504},
+		{"bad request", "", "", "permanent", 400},
+		{"too large", "", "", "permanent", 413},
+		{"unprocessable", "", "", "permanent", 422},
+		{"redirect", "", "", "permanent", 302},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				if tc.retryAfter != "" {
+					w.Header().Set("Retry-After", tc.retryAfter)
+				}
+				w.WriteHeader(tc.status)
+				_, _ = io.WriteString(w, tc.body)
+			})
+			err := client(t, 0, s.URL).Put(t.Context(), pod)
+			if got := kind(err); got != tc.want {
+				t.Errorf("got %s (%v), want %s", got, err, tc.want)
+			}
+		})
+	}
+	t.Run("nobody listens", func(t *testing.T) {
+		if got := kind(client(t, 0, "http://127.0.0.1:1").Put(t.Context(), pod)); got != "transient" {
+			t.Errorf("got %s, want transient: nothing was sent", got)
+		}
+	})
+	t.Run("no answer in time", func(t *testing.T) {
+		block := make(chan struct{})
+		s := serve(t, func(http.ResponseWriter, *http.Request) { <-block })
+		defer close(block)
+		if got := kind(client(t, 50*time.Millisecond, s.URL).Put(t.Context(), pod)); got != "unknown" {
+			t.Errorf("got %s, want unknown: the request was sent", got)
+		}
+	})
+	t.Run("context ends", func(t *testing.T) {
+		block := make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		s := serve(t, func(http.ResponseWriter, *http.Request) { cancel(); <-block })
+		defer close(block)
+		if got := kind(client(t, 0, s.URL).Put(ctx, pod)); got != "unknown" {
+			t.Errorf("got %s, want unknown: the request was sent", got)
+		}
+	})
+	t.Run("connection cut after the request", func(t *testing.T) {
+		s := serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+		if got := kind(client(t, 0, s.URL).Put(t.Context(), pod)); got != "unknown" {
+			t.Errorf("got %s, want unknown", got)
+		}
+	})
+}
+
+// A server may close a kept connection at any time between two requests; that
+// must not cost a request its outcome.
+func TestClosedIdleConnectionIsNoticed(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, okBody) })
+	c := client(t, 0, s.URL)
+	for range 5 {
+		if err := c.Put(t.Context(), pod); err != nil {
+			t.Fatal(err)
+		}
+		s.CloseClientConnections()
+	}
+}
+
+func TestFailOverOnlyWhenNothingWasSent(t *testing.T) {
+	var good, cut atomic.Int64
+	up := serve(t, func(w http.ResponseWriter, _ *http.Request) { good.Add(1); _, _ = io.WriteString(w, okBody) })
+	c := client(t, 0, "http://127.0.0.1:1", up.URL)
+	for range 4 {
+		if err := c.Put(t.Context(), pod); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if good.Load() != 4 {
+		t.Errorf("%d requests reached the live endpoint, want 4", good.Load())
+	}
+	aborting := serve(t, func(http.ResponseWriter, *http.Request) { cut.Add(1); panic(http.ErrAbortHandler) })
+	aborting2 := serve(t, func(http.ResponseWriter, *http.Request) { cut.Add(1); panic(http.ErrAbortHandler) })
+	err := client(t, 0, aborting.URL, aborting2.URL).Put(t.Context(), pod)
+	var un *UnknownOutcomeError
+	if !errors.As(err, &un) || cut.Load() != 1 {
+		t.Errorf("%d requests sent, error %v; want one request and an unknown outcome", cut.Load(), err)
+	}
+}
+
+func TestCheckTellsWhatAnswers(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<html><body>Sign in</body></html>")
+	})
+	err := client(t, 0, s.URL).Check(t.Context())
+	var not *NotStorageError
+	if !errors.As(err, &not) || !strings.Contains(err.Error(), "text/html") {
+		t.Errorf("got %v, want a NotStorageError that names the content type", err)
+	}
+}
+
+func TestGetAndList(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/missing"):
+			_, _ = io.WriteString(w, `{"result":false,"code":1405087,"message":"(bcs-storage):resource does not exist.","data":{}}`)
+		case strings.HasSuffix(r.URL.Path, "/web-1"):
+			_, _ = io.WriteString(w, `{"result":true,"code":0,"message":"success","data":{"_id":"1","resourceName":"web-1","data":{"kind":"Pod"}}}`)
+		default:
+			_, _ = fmt.Fprintf(w, `{"result":true,"code":0,"message":"success","data":[{"_id":"1","resourceName":%q}]}`, r.URL.RawQuery)
+		}
+	})
+	c := client(t, 0, s.URL)
+	if rec, found, err := c.Get(t.Context(), pod.Key); err != nil || !found || string(rec.Data) != `{"kind":"Pod"}` {
+		t.Errorf("Get = %+v, %v, %v", rec, found, err)
+	}
+	missing := object.Key{Kind: "Pod", Namespace: "team-a", Name: "missing"}
+	if _, found, err := c.Get(t.Context(), missing); err != nil || found {
+		t.Errorf("Get of a missing object: found %v, error %v", found, err)
+	}
+	recs, err := c.List(t.Context(), "Pod", "team-a", "resourceName", 500, 1000)
+	if err != nil || len(recs) != 1 || recs[0].Name != "field=resourceName&limit=500&offset=1000" {
+		t.Errorf("List = %+v, %v", recs, err)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, tc := range []struct{ endpoint, want string }{
+		{"", "names no host"}, {"storage:50024", "scheme must be http"}, {"http://", "names no host"},
+		{"http://h:1/path", "without path"}, {"http://u:p@h:1", "without path, query or user"}, {"ftp://h", "scheme"}, {"http://h:x", "no URL"},
+	} {
+		cfg := Default()
+		cfg.ClusterID, cfg.Endpoints = "c", []string{tc.endpoint}
+		if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), tc.want) && tc.endpoint != "" {
+			t.Errorf("%q: got %v, want %q", tc.endpoint, err, tc.want)
+		}
+	}
+}
+
+func BenchmarkPut(b *testing.B) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	go leanServer(l)
+	c := client(b, 0, "http://"+l.Addr().String())
+	o := *pod
+	o.Raw = []byte(`{"apiVersion":"v1","kind":"Pod","x":"` + strings.Repeat("y", 3<<10) + `"}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := c.Put(context.Background(), &o); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// leanServer answers every request that fits one read, at next to no cost, so
+// that the benchmark is the client's.
+func leanServer(l net.Listener) {
+	answer := []byte("HTTP/1.1 200 OK\r\nContent-Length: " + fmt.Sprint(len(okBody)) + "\r\n\r\n" + okBody)
+	for {
+		cn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer func() { _ = cn.Close() }()
+			buf := make([]byte, 64<<10)
+			for {
+				if _, err := cn.Read(buf); err != nil {
+					return
+				}
+				if _, err := cn.Write(answer); err != nil {
+					return
+				}
+			}
+		}()
+	}
+}

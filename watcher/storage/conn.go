@@ -1,0 +1,129 @@
+package storage
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// conn is one connection to an endpoint, used by one request at a time.
+type conn struct {
+	raw    net.Conn // what the kernel knows
+	rw     net.Conn // raw, or TLS over it
+	br     *bufio.Reader
+	used   bool
+	idleAt time.Time
+	bytes  *traffic
+}
+
+// traffic counts what crosses the sockets of all connections.
+type traffic struct{ in, out atomic.Int64 }
+
+// readBufferSize holds a usual answer (about 200 bytes) with its headers.
+const readBufferSize = 1 << 10
+
+func (e *endpoint) dial(ctx context.Context) (*conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.dialTimeout)
+	defer cancel()
+	raw, err := e.dialer.DialContext(ctx, "tcp", e.addr)
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{raw: raw, rw: raw, bytes: e.bytes}
+	if e.url.Scheme == "https" {
+		cfg := &tls.Config{MinVersion: tls.VersionTLS12}
+		if e.tls != nil {
+			if cfg, err = e.tls(); err != nil {
+				_ = raw.Close()
+				return nil, fmt.Errorf("TLS configuration: %w", err)
+			}
+			cfg = cfg.Clone()
+		}
+		if cfg.ServerName == "" {
+			cfg.ServerName = e.url.Hostname()
+		}
+		t := tls.Client(raw, cfg)
+		if err := t.HandshakeContext(ctx); err != nil {
+			_ = raw.Close()
+			return nil, fmt.Errorf("TLS handshake: %w", err)
+		}
+		c.rw = t
+	}
+	c.br = bufio.NewReaderSize(countReader{c}, readBufferSize)
+	e.opened.Inc()
+	return c, nil
+}
+
+type countReader struct{ c *conn }
+
+func (r countReader) Read(p []byte) (int, error) {
+	n, err := r.c.rw.Read(p)
+	r.c.bytes.in.Add(int64(n))
+	return n, err
+}
+
+// write sends one request in one system call. complete tells whether everything
+// was handed to the kernel: if not, the server cannot have seen a whole request.
+func (c *conn) write(r *request, hostLine []byte) (complete bool, err error) {
+	var parts [6][]byte
+	bufs := net.Buffers(append(parts[:0], r.line, hostLine, r.headers))
+	want := len(r.line) + len(hostLine) + len(r.headers)
+	for _, p := range r.body {
+		if p != nil {
+			bufs = append(bufs, p)
+			want += len(p)
+		}
+	}
+	if c.rw != c.raw { // TLS has no gathering write: one record instead of six
+		joined := make([]byte, 0, want)
+		for _, p := range bufs {
+			joined = append(joined, p...)
+		}
+		bufs = net.Buffers{joined}
+	}
+	n, err := bufs.WriteTo(c.rw)
+	c.bytes.out.Add(n)
+	return n == int64(want), err
+}
+
+// stale reports whether the peer has closed an idle connection, or sent
+// something nobody asked for. It looks without blocking and without consuming.
+func (c *conn) stale() bool {
+	if c.br.Buffered() > 0 {
+		return true
+	}
+	sc, ok := c.raw.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	rc, err := sc.SyscallConn()
+	if err != nil {
+		return true
+	}
+	var n int
+	var rerr error
+	var b [1]byte
+	err = rc.Read(func(fd uintptr) bool {
+		n, _, rerr = syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		return true
+	})
+	switch {
+	case err != nil, n > 0:
+		return true
+	case rerr == nil: // n == 0: orderly shutdown
+		return true
+	default:
+		return !errors.Is(rerr, syscall.EAGAIN) && !errors.Is(rerr, syscall.EWOULDBLOCK)
+	}
+}
+
+func (c *conn) close() { _ = c.raw.Close() }
+
+var _ io.Reader = countReader{}

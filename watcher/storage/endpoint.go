@@ -1,0 +1,117 @@
+package storage
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// How long an unreachable endpoint is left out: doubled at each failure.
+const (
+	minDown = 250 * time.Millisecond
+	maxDown = 15 * time.Second
+)
+
+// endpoint is one storage server with its idle connections.
+type endpoint struct {
+	url         *url.URL
+	addr        string
+	hostLine    []byte // "Host: …\r\n"
+	dialTimeout time.Duration
+	maxIdle     int
+	idleTimeout time.Duration
+	dialer      net.Dialer
+	tls         func() (*tls.Config, error)
+	bytes       *traffic
+	opened      prometheus.Counter
+	up          prometheus.Gauge
+
+	// mu guards what follows.
+	mu        sync.Mutex
+	idle      []*conn // most recently used last
+	downUntil time.Time
+	downFor   time.Duration
+	closed    bool
+}
+
+// get gives an idle connection that is still open, or dials. The second result
+// tells a fresh connection from a reused one.
+func (e *endpoint) get(ctx context.Context) (*conn, error) {
+	for {
+		e.mu.Lock()
+		n := len(e.idle)
+		if n == 0 {
+			e.mu.Unlock()
+			return e.dial(ctx)
+		}
+		c := e.idle[n-1]
+		e.idle[n-1] = nil
+		e.idle = e.idle[:n-1]
+		e.mu.Unlock()
+		if !c.stale() {
+			return c, nil
+		}
+		c.close()
+	}
+}
+
+func (e *endpoint) put(c *conn) {
+	c.used, c.idleAt = true, time.Now()
+	e.mu.Lock()
+	if e.closed || len(e.idle) >= e.maxIdle {
+		e.mu.Unlock()
+		c.close()
+		return
+	}
+	e.idle = append(e.idle, c)
+	e.mu.Unlock()
+}
+
+// reap closes connections idle for too long; all of them when final.
+func (e *endpoint) reap(now time.Time, final bool) {
+	e.mu.Lock()
+	e.closed = e.closed || final
+	keep := 0
+	for keep < len(e.idle) && (final || now.Sub(e.idle[keep].idleAt) > e.idleTimeout) {
+		keep++
+	}
+	old := append([]*conn(nil), e.idle[:keep]...)
+	n := copy(e.idle, e.idle[keep:])
+	clear(e.idle[n:])
+	e.idle = e.idle[:n]
+	e.mu.Unlock()
+	for _, c := range old {
+		c.close()
+	}
+}
+
+func (e *endpoint) usable(now time.Time) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return !now.Before(e.downUntil)
+}
+
+func (e *endpoint) markDown(now time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if now.Before(e.downUntil) {
+		return // another request of the same outage
+	}
+	e.downFor = min(max(2*e.downFor, minDown), maxDown)
+	e.downUntil = now.Add(e.downFor)
+	e.up.Set(0)
+}
+
+func (e *endpoint) markUp() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.downFor != 0 {
+		e.downFor, e.downUntil = 0, time.Time{}
+	}
+	e.up.Set(1)
+}

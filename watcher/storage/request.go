@@ -1,0 +1,142 @@
+package storage
+
+import (
+	"strconv"
+
+	"github.com/watchbench/watchbench/internal/bcsapi"
+	"github.com/watchbench/watchbench/watcher/object"
+)
+
+// request is one HTTP/1.1 request in the pieces it is written in. The object's
+// bytes stay where the cache has them.
+type request struct {
+	method  string
+	handler string // metric label: which endpoint
+	kind    string
+	line    []byte    // request line
+	headers []byte    // without Host, with the empty line
+	body    [3][]byte // empty parts are nil
+}
+
+var (
+	dataOpen  = []byte(`{"data":`)
+	dataClose = []byte(`}`)
+)
+
+// The values of the metric label "handler" (contract §9).
+const (
+	handlerNamespaced   = "k8s_cluster_namespace_type_name"
+	handlerCluster      = "k8s_cluster_type_name"
+	handlerNamespaceLs  = "k8s_cluster_namespace_type"
+	handlerClusterLs    = "k8s_cluster_type"
+	handlerEvents       = "events"
+	handlerWatchObjects = "k8s_watch_cluster_namespace_type_name"
+)
+
+// buildPut makes the request that stores an object.
+func buildPut(cluster string, o *object.Object) (*request, error) {
+	r := &request{method: "PUT", kind: o.Key.Kind, handler: handlerOf(o.Key)}
+	path := bcsapi.EventsPath()
+	if o.Key.Kind == bcsapi.KindEvent {
+		rec, err := eventRecord(cluster, o.Raw)
+		if err != nil {
+			return nil, &PermanentError{Err: err}
+		}
+		r.body[0] = rec
+	} else {
+		path = objectPath(cluster, o.Key)
+		r.body = [3][]byte{dataOpen, o.Raw, dataClose}
+	}
+	r.setHead(path, len(r.body[0])+len(r.body[1])+len(r.body[2]))
+	return r, nil
+}
+
+// buildDelete makes the request that removes an object. Kubernetes Events have
+// none; whoever filters events keeps them away from here.
+func buildDelete(cluster string, k object.Key) *request {
+	r := &request{method: "DELETE", kind: k.Kind, handler: handlerOf(k)}
+	r.setHead(objectPath(cluster, k), noBody)
+	return r
+}
+
+// buildGet makes the request that reads target, a path with its query.
+func buildGet(handler, kind, target string) *request {
+	r := &request{method: "GET", handler: handler, kind: kind}
+	r.setHead(target, noBody)
+	return r
+}
+
+func handlerOf(k object.Key) string {
+	switch {
+	case k.Kind == bcsapi.KindEvent:
+		return handlerEvents
+	case k.Kind == bcsapi.KindExportService:
+		return handlerWatchObjects
+	case k.Namespace == "":
+		return handlerCluster
+	default:
+		return handlerNamespaced
+	}
+}
+
+const noBody = -1
+
+// setHead renders the request line and the headers except Host, which is the
+// endpoint's; length is that of the body or noBody.
+func (r *request) setHead(target string, length int) {
+	const line, headers = " HTTP/1.1\r\n", "User-Agent: k8s-watch\r\nContent-Type: application/json\r\n"
+	b := make([]byte, 0, len(r.method)+1+len(target)+len(line))
+	b = append(append(append(append(b, r.method...), ' '), target...), line...)
+	r.line = b
+	h := make([]byte, 0, len(headers)+len("Content-Length: 0000000000\r\n\r\n"))
+	h = append(h, headers...)
+	if length != noBody {
+		h = append(h, "Content-Length: "...)
+		h = strconv.AppendInt(h, int64(length), 10)
+		h = append(h, "\r\n"...)
+	}
+	r.headers = append(h, "\r\n"...)
+}
+
+// objectPath joins the segments as the original does, and escapes what would end
+// the path: RBAC names may hold almost any character.
+func objectPath(cluster string, k object.Key) string {
+	return escapePath(bcsapi.ObjectPath(cluster, k.Namespace, k.Kind, k.Name))
+}
+
+func escapePath(p string) string {
+	clean := true
+	for i := 0; i < len(p); i++ {
+		if !pathByte(p[i]) {
+			clean = false
+			break
+		}
+	}
+	if clean {
+		return p
+	}
+	const hex = "0123456789ABCDEF"
+	b := make([]byte, 0, len(p)+16)
+	for i := 0; i < len(p); i++ {
+		if pathByte(p[i]) {
+			b = append(b, p[i])
+		} else {
+			b = append(b, '%', hex[p[i]>>4], hex[p[i]&15])
+		}
+	}
+	return string(b)
+}
+
+// pathByte reports whether a byte may stand in a path as it is (RFC 3986 pchar
+// and "/", without "%": a literal one must be escaped).
+func pathByte(c byte) bool {
+	switch {
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		return true
+	}
+	switch c {
+	case '/', '-', '.', '_', '~', '!', '$', '&', '\'', '(', ')', '*', '+', ',', ';', '=', ':', '@':
+		return true
+	}
+	return false
+}
