@@ -11,7 +11,7 @@ const Schema = "watchbench/results/v1"
 
 // Results is the root of results.json.
 type Results struct {
-	Schema      string         `json:"schema"`
+	Schema      string         `json:"schema" jsonschema:"enum=watchbench/results/v1"`
 	Run         Run            `json:"run"`
 	Environment Environment    `json:"environment"`
 	Scenario    map[string]any `json:"scenario"` // the resolved scenario as it was run
@@ -59,7 +59,7 @@ type Cell struct {
 	Valid          bool               `json:"valid"`
 	InvalidReasons []string           `json:"invalidReasons,omitempty"`
 	Cut            bool               `json:"cut,omitempty"` // drain limit reached; drain figures are projected
-	CutFraction    float64            `json:"cutFraction,omitempty"`
+	CutFraction    float64            `json:"cutFraction,omitempty" jsonschema:"minimum=0,maximum=1"`
 	Load           Load               `json:"load"`
 	Writer         Writer             `json:"writer"`
 	Handler        Handler            `json:"handler"`
@@ -189,7 +189,7 @@ const (
 
 // Check is the verdict on one guarantee.
 type Check struct {
-	Verdict        string `json:"verdict"`
+	Verdict        string `json:"verdict" jsonschema:"enum=pass,enum=fail,enum=fail-allowed,enum=not-judged,enum=not-applicable"`
 	Violations     int64  `json:"violations,omitempty"`
 	Judged         int64  `json:"judged"`                   // how many facts it looked at; 0 is never a pass
 	Counterexample string `json:"counterexample,omitempty"` // the first one: which key, versions, requests
