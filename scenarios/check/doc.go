@@ -1,0 +1,73 @@
+// Package check judges a watcher by recorded history: what the load generator
+// asked of the apiserver (op log), what reached storage (ledger), and what both
+// sides held in the end (state). It knows nothing of the watcher's code and
+// believes none of its counters without comparing them to the record.
+//
+// # Use
+//
+//	h, err := check.Load(dir)          // a cell's folder, live or saved
+//	v, err := check.Judge(ctx, h)      // err: the evidence itself is unusable
+//	v.Checks["G2"]                     // result.Check for every guarantee G1…G14
+//	v.Lost, v.Reordered                // nil where history cannot tell
+//	v.Allow("G2", "G3")                // failures the scenario expects
+//	errors.Is(v.Err(), check.ErrReordered)
+//
+// What the runner writes:
+//
+//	check.SaveMeta(dir, meta)                  // history.json
+//	check.SaveMarks(dir, marks)                // marks.ndjson
+//	check.SaveSamples(dir, samples)            // samples.ndjson
+//	w, err := check.CreateState(dir)           // state.ndjson.zst: w.Write(rec), w.Close()
+//	rec, err := check.Digest(check.Raw{Side: check.SideApiserver, APIVersion: "v1", Kind: "Pod", JSON: raw}, rules)
+//	rec, err := check.Digest(check.Raw{Side: check.SideStorage, Kind: row.Kind, Namespace: row.Namespace, Name: row.Name, JSON: row.Data}, rules)
+//
+// # A cell's folder
+//
+//	ops.ndjson.zst      oplog.Record, one per line
+//	ledger.ndjson.zst   ledger.Entry in the order of application, Seq without gaps
+//	state.ndjson.zst    StateRecord of both sides; see StateWriter and Digest
+//	history.json        Meta: flags, rules, the watcher's counters; see Save
+//	marks.ndjson        Mark: restarts and tampering (absent when there were none)
+//	samples.ndjson      Sample: memory, goroutines, sockets over time (optional)
+//
+// The NDJSON files may also be there uncompressed, without the ".zst".
+//
+// # What a verdict promises
+//
+//  1. A check that looked at nothing is not-judged, never passed.
+//  2. A failed check names its first counterexample: the key, the versions and
+//     the requests with their sequence numbers and times (UTC).
+//  3. In a cut cell G1 and the final uid of G5 are not judged; the others are
+//     judged over what was sent.
+//  4. A violation is only reported when the record leaves no lawful explanation.
+//     Where the record is ambiguous (a request in flight while counters were
+//     read) the check allows exactly the ambiguous amount and says so in Note.
+//  5. Storage in faithful mode has no preconditions, so a request whose outcome
+//     the client could not know may be applied over newer state. Such a request
+//     violates G2–G4 and G10 only if the state was not repaired afterwards; in
+//     conditional mode it violates them at once.
+//
+// # The guarantees
+//
+//   - G1 converge: after the load, storage holds what the apiserver holds, filtered
+//     and masked: equal sets of (kind, namespace, name, uid, digest).
+//   - G2 ordered: the applied resourceVersion of one (key, uid) never goes down.
+//   - G3 no stale write: no PUT older than the live record it replaces, across uids
+//     too; no DELETE of an object that is still alive.
+//   - G4 no resurrection: after the DELETE of a uid no PUT of it, nor of an older one.
+//   - G5 exact recreate: a name deleted and created again ends with the new uid, and
+//     no late DELETE of the old one removes it.
+//   - G6 conservation: received = sent + coalesced + filtered + parked + queued +
+//     dropped; sent equals the ledger; every acknowledged version is in the ledger
+//     or accounted for; dropped is 0 unless dropping was asked for.
+//   - G7 bounded: memory, goroutines and sockets stay under their ceilings and
+//     return to the baseline.
+//   - G8 isolation: freshness p99 of others ≤ 2 × baseline.
+//   - G9 restart-safe: G1 after restarts, deletions while down included.
+//   - G10 fenced: a request of unknown outcome overwrites no later write of its key.
+//   - G11 idempotent replay: replaying any suffix of the applied requests in the order they
+//     were sent leaves the same state.
+//   - G12 self-healing: tampered records are repaired within one synchronizer period.
+//   - G13 secrecy: no canary in any captured byte.
+//   - G14 honest telemetry: counters equal the record.
+package check

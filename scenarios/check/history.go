@@ -1,0 +1,152 @@
+package check
+
+import (
+	"iter"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+// History is everything recorded about one cell. The sequences are read once
+// each, front to back; a nil one was not recorded, and what depends on it is not
+// judged.
+type History struct {
+	Meta
+	Ops     iter.Seq2[oplog.Record, error]
+	Ledger  iter.Seq2[ledger.Entry, error]
+	State   iter.Seq2[StateRecord, error]
+	Samples []Sample
+	Marks   []Mark
+	// Dir is the folder whose files are searched for canaries (G13); empty when
+	// nothing was saved.
+	Dir string
+}
+
+// Meta is history.json: how the cell ran and what the watcher said of itself.
+// All times are Unix nanoseconds, all durations nanoseconds; 0 means unknown.
+type Meta struct {
+	Cell      string `json:"cell,omitempty"`
+	Strategy  string `json:"strategy,omitempty"`
+	Mode      string `json:"mode,omitempty"`      // ModeFaithful (default) or ModeConditional
+	QueueFull string `json:"queueFull,omitempty"` // coalesce, block or drop; empty for an external watcher
+	Cut       bool   `json:"cut,omitempty"`       // the drain limit was reached with work left
+
+	Rules Rules `json:"rules"`
+
+	// Counters is the watcher's own account; nil for a watcher that gives none.
+	Counters *Counters `json:"counters,omitempty"`
+
+	// WatcherReady is when the watcher had completed its first lists. Versions
+	// the apiserver acknowledged before it may never have been received. When it
+	// is 0, the prepare phase is treated as before it.
+	WatcherReady int64 `json:"watcherReady,omitempty"`
+	LoadStarted  int64 `json:"loadStarted,omitempty"`
+	LoadFinished int64 `json:"loadFinished,omitempty"`
+	// Until ends the judged history: requests received and operations started
+	// later (tear-down) are ignored. 0 is the end of the record.
+	Until int64 `json:"until,omitempty"`
+
+	StorageTimeout int64 `json:"storageTimeout,omitempty"` // the watcher's, per request
+	SyncPeriod     int64 `json:"syncPeriod,omitempty"`     // of the synchronizer (G12)
+
+	Ceilings  *Ceilings  `json:"ceilings,omitempty"`  // G7
+	Isolation *Isolation `json:"isolation,omitempty"` // G8
+	// Canaries are secret values planted in objects that must be masked (G13).
+	// history.json is the one file not searched for them.
+	Canaries []string `json:"canaries,omitempty"`
+}
+
+// Storage modes.
+const (
+	ModeFaithful    = "faithful"    // unconditional upsert, as the real server
+	ModeConditional = "conditional" // uid and resourceVersion preconditions
+)
+
+// QueueFullDrop is the overflow policy under which dropped events are lawful.
+const QueueFullDrop = "drop"
+
+// Counters is the watcher's account of its events, scraped after the drain (or
+// at the cut). Total is the sum over all kinds.
+type Counters struct {
+	ScrapeStarted  int64                    `json:"scrapeStarted,omitempty"`
+	ScrapeFinished int64                    `json:"scrapeFinished,omitempty"`
+	Total          result.Events            `json:"total"`
+	Kinds          map[string]result.Events `json:"kinds,omitempty"`
+	// Relists is the number of LISTs after the first, per kind. A relist may
+	// skip versions, which are then never received.
+	Relists map[string]int64 `json:"relists,omitempty"`
+	// StorageSucceeded and StorageFailed are the calls the watcher counted with
+	// status success and failure, per kind; nil when it has no such counter.
+	StorageSucceeded map[string]int64 `json:"storageSucceeded,omitempty"`
+	StorageFailed    map[string]int64 `json:"storageFailed,omitempty"`
+	// FreshnessCount is the number of observations of the freshness histogram.
+	FreshnessCount map[string]int64 `json:"freshnessCount,omitempty"`
+	// OldestUnsent is the age in seconds of the oldest unsent event.
+	OldestUnsent *float64 `json:"oldestUnsentSeconds,omitempty"`
+}
+
+// Ceilings bound a watcher's resources (G7). A nil ceiling is not judged.
+type Ceilings struct {
+	RSSBytes   *float64 `json:"rssBytes,omitempty"`
+	Goroutines *float64 `json:"goroutines,omitempty"`
+	Sockets    *float64 `json:"sockets,omitempty"`
+	// GoroutinesReturn and SocketsReturn are how far above the baseline (the last
+	// sample before the load) the last sample may be.
+	GoroutinesReturn *float64 `json:"goroutinesReturn,omitempty"`
+	SocketsReturn    *float64 `json:"socketsReturn,omitempty"`
+	// SlopePercentPerMinute bounds the growth of resident memory, fitted over the
+	// last SlopeWindow of the load.
+	SlopePercentPerMinute *float64 `json:"slopePercentPerMinute,omitempty"`
+	SlopeWindow           int64    `json:"slopeWindow,omitempty"`
+}
+
+// Isolation compares the freshness of what should not have been affected to the
+// same in an undisturbed cell (G8). Seconds.
+type Isolation struct {
+	Bystander         *result.Quantiles `json:"bystander,omitempty"`
+	BystanderBaseline *result.Quantiles `json:"bystanderBaseline,omitempty"`
+	Others            *result.Quantiles `json:"others,omitempty"`
+	OthersBaseline    *result.Quantiles `json:"othersBaseline,omitempty"`
+	// Factor is how many times the baseline is allowed; 0 is DefaultIsolationFactor.
+	Factor float64 `json:"factor,omitempty"`
+}
+
+// DefaultIsolationFactor is G8's bound on freshness p99 against the baseline.
+const DefaultIsolationFactor = 2.0
+
+// Sample is one reading of the watcher process. nil means "not read".
+type Sample struct {
+	Time       int64    `json:"time"` // Unix nanoseconds
+	RSSBytes   *float64 `json:"rssBytes,omitempty"`
+	Goroutines *float64 `json:"goroutines,omitempty"`
+	Sockets    *float64 `json:"sockets,omitempty"`
+}
+
+// Mark is something the runner did to the watcher or to storage.
+type Mark struct {
+	Time      int64  `json:"time"` // Unix nanoseconds
+	What      string `json:"what"`
+	Kind      string `json:"kind,omitempty"` // the key, for tampering
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Note      string `json:"note,omitempty"`
+}
+
+// Kinds of marks.
+const (
+	MarkStarted      = "started"       // a watcher process was started
+	MarkReady        = "ready"         // it completed its first lists
+	MarkTerminated   = "sigterm"       // SIGTERM sent
+	MarkKilled       = "sigkill"       // SIGKILL sent
+	MarkStopped      = "sigstop"       // SIGSTOP sent
+	MarkContinued    = "sigcont"       // SIGCONT sent
+	MarkExited       = "exited"        // the process ended
+	MarkTamperRemove = "tamper-remove" // a record was removed from storage behind the watcher's back
+	MarkTamperEdit   = "tamper-edit"   // a record was changed
+	MarkTamperAdd    = "tamper-add"    // a record of no object was added
+)
+
+// FaultTamper is the ledger's Fault of a request that the runner itself made to
+// tamper with storage. It changes the state but is not the watcher's doing.
+const FaultTamper = "tamper"
