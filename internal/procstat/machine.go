@@ -1,0 +1,104 @@
+package procstat
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/prometheus/procfs"
+)
+
+// Machine describes the host: what a reader needs to judge absolute figures.
+// Fields that cannot be read are left at their zero value.
+type Machine struct {
+	CPUModel  string
+	CPUs      int
+	MemoryMiB int64
+	Kernel    string
+	Cgroup    map[string]string // limits of this process's control group, by file name
+}
+
+// cgroupFiles are the limits that change what a measurement means.
+var cgroupFiles = []string{"cpu.max", "cpuset.cpus.effective", "memory.max", "memory.high"}
+
+// Describe reads the host's description.
+func Describe() Machine {
+	m := Machine{CPUs: runtime.NumCPU()}
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return m
+	}
+	if cpus, err := fs.CPUInfo(); err == nil && len(cpus) > 0 {
+		m.CPUModel = cpus[0].ModelName
+	}
+	if mem, err := fs.Meminfo(); err == nil && mem.MemTotalBytes != nil {
+		m.MemoryMiB = int64(*mem.MemTotalBytes >> 20)
+	}
+	if b, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		m.Kernel = strings.TrimSpace(string(b))
+	}
+	dir := "/sys/fs/cgroup"
+	if self, err := fs.Self(); err == nil {
+		if groups, err := self.Cgroups(); err == nil {
+			for _, g := range groups {
+				if g.HierarchyID == 0 {
+					dir += g.Path
+				}
+			}
+		}
+	}
+	for _, name := range cgroupFiles {
+		if b, err := os.ReadFile(dir + "/" + name); err == nil {
+			if m.Cgroup == nil {
+				m.Cgroup = map[string]string{}
+			}
+			m.Cgroup[name] = strings.TrimSpace(string(b))
+		}
+	}
+	return m
+}
+
+// LoadAverage reads the run queue's mean length over 1, 5 and 15 minutes.
+func LoadAverage() ([]float64, error) {
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return nil, fmt.Errorf("open /proc: %w", err)
+	}
+	l, err := fs.LoadAvg()
+	if err != nil {
+		return nil, fmt.Errorf("read the load average: %w", err)
+	}
+	return []float64{l.Load1, l.Load5, l.Load15}, nil
+}
+
+// CPUTime is the machine's CPU time since boot, all CPUs together, in seconds.
+type CPUTime struct{ Busy, Steal, Total float64 }
+
+// ReadCPUTime reads the machine's CPU counters.
+func ReadCPUTime() (CPUTime, error) {
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return CPUTime{}, fmt.Errorf("open /proc: %w", err)
+	}
+	st, err := fs.Stat()
+	if err != nil {
+		return CPUTime{}, fmt.Errorf("read the CPU counters: %w", err)
+	}
+	c := st.CPUTotal
+	busy := c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal
+	return CPUTime{Busy: busy, Steal: c.Steal, Total: busy + c.Idle + c.Iowait}, nil
+}
+
+// Since is the use between an earlier reading and this one.
+func (c CPUTime) Since(earlier CPUTime) CPUTime {
+	return CPUTime{Busy: c.Busy - earlier.Busy, Steal: c.Steal - earlier.Steal, Total: c.Total - earlier.Total}
+}
+
+// StealPercent is the part of the time that the hypervisor gave to others.
+func (c CPUTime) StealPercent() float64 {
+	if c.Total <= 0 {
+		return 0
+	}
+	return 100 * c.Steal / c.Total
+}

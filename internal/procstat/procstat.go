@@ -1,0 +1,65 @@
+// Package procstat reads what a process and the machine have used, from /proc.
+// Where /proc is absent every reading is an error: unknown is not 0.
+package procstat
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/prometheus/procfs"
+)
+
+// Usage is what one process has used so far.
+type Usage struct {
+	CPU time.Duration // user and system time of all threads, in steps of 10 ms
+	RSS int64         // resident bytes
+	// Read and Written count the bytes of its read and write calls. Go programs
+	// use these calls on sockets, so for a process that touches few files this is
+	// its network traffic. Both are -1 where the kernel does not tell (another
+	// user's process).
+	Read, Written int64
+	Threads       int
+}
+
+// Process reads one process over and over. It notices when the process is gone
+// and its id was given to another.
+type Process struct {
+	pid   int
+	start uint64
+	proc  procfs.Proc
+}
+
+// Open finds a running process.
+func Open(pid int) (*Process, error) {
+	proc, err := procfs.NewProc(pid)
+	if err != nil {
+		return nil, fmt.Errorf("find process %d: %w", pid, err)
+	}
+	st, err := proc.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read the state of process %d: %w", pid, err)
+	}
+	return &Process{pid: pid, start: st.Starttime, proc: proc}, nil
+}
+
+// Usage reads the counters.
+func (p *Process) Usage() (Usage, error) {
+	st, err := p.proc.Stat()
+	if err != nil {
+		return Usage{}, fmt.Errorf("read the state of process %d: %w", p.pid, err)
+	}
+	if st.Starttime != p.start {
+		return Usage{}, fmt.Errorf("read the state of process %d: it ended and its id was given away", p.pid)
+	}
+	u := Usage{
+		CPU:     time.Duration(st.CPUTime() * float64(time.Second)).Round(time.Millisecond),
+		RSS:     int64(st.ResidentMemory()),
+		Read:    -1,
+		Written: -1,
+		Threads: st.NumThreads,
+	}
+	if io, err := p.proc.IO(); err == nil {
+		u.Read, u.Written = int64(io.RChar), int64(io.WChar)
+	}
+	return u, nil
+}
