@@ -1,0 +1,86 @@
+package config
+
+// Config is the main file. Zero values are replaced by Default's before decoding.
+type Config struct {
+	Default       Identity      `json:"default"`
+	WatchResource WatchResource `json:"watch_resource"`
+	BCS           BCS           `json:"bcs"`
+	K8s           K8s           `json:"k8s"`
+	// FilterConfigPath names the filter file, relative to the working directory.
+	FilterConfigPath string `json:"filterConfigPath"`
+
+	// Address and Port serve health and, with DebugMode, pprof; Address and
+	// MetricPort serve the metrics.
+	Address        string `json:"address"`
+	Port           uint16 `json:"port"`
+	MetricPort     uint16 `json:"metric_port"`
+	CAFile         string `json:"ca_file"`
+	ServerCertFile string `json:"server_cert_file"`
+	ServerKeyFile  string `json:"server_key_file"`
+	DebugMode      bool   `json:"debug_mode"`
+
+	LogDir          string `json:"log_dir"`
+	LogMaxSize      uint64 `json:"log_max_size"` // MB
+	LogMaxNum       int    `json:"log_max_num"`
+	LogToStderr     bool   `json:"logtostderr"`
+	AlsoLogToStderr bool   `json:"alsologtostderr"`
+	Verbosity       int    `json:"v"`
+
+	PIDDir string `json:"pid_dir"`
+}
+
+// Identity says which cluster this is.
+type Identity struct {
+	ClusterID   string `json:"clusterID"`
+	HostIP      string `json:"hostIP"`
+	Environment string `json:"environment"`
+}
+
+// WatchResource chooses what is watched, together with the filter file.
+type WatchResource struct {
+	Namespace         string            `json:"namespace"` // "" is all
+	DisableCRD        bool              `json:"disable_crd"`
+	DisableNetService bool              `json:"disable_netservice"`
+	LabelSelectors    map[string]string `json:"label_selectors"` // by kind
+}
+
+// BCS is the side of the platform: storage, its discovery, and the queues.
+type BCS struct {
+	ZK                        string `json:"zk"`
+	NetServiceZooKeepers      string `json:"netservice-zookeepers"`
+	CustomStorageEndpoints    List   `json:"custom-storage-endpoints"`
+	CustomNetServiceEndpoints List   `json:"custom-netservice-endpoints"`
+	IsExternal                bool   `json:"is-external"`
+	TLS                       TLS    `json:"tls"`
+	WriterQueueLen            int    `json:"writerQueueLen"`
+	PodQueueNum               int    `json:"podQueueNum"`
+
+	// What follows are this watcher's own keys.
+
+	Strategy         string   `json:"strategy"`
+	HandlerQueueLen  int      `json:"handlerQueueLen"`
+	QueueFull        string   `json:"queueFull"`
+	QueueFullTimeout Duration `json:"queueFullTimeout"`
+	AllowUnordered   bool     `json:"allowUnordered"`
+	StorageTimeout   Duration `json:"storageTimeout"`
+	DrainTimeout     Duration `json:"drainTimeout"`
+	// ParkAfter is how often a write is tried that storage refuses while it takes
+	// others, before it waits for the object's next change.
+	ParkAfter int `json:"parkAfter"`
+}
+
+// TLS are the files of one TLS client.
+type TLS struct {
+	CAFile   string `json:"ca-file"`
+	CertFile string `json:"cert-file"`
+	KeyFile  string `json:"key-file"`
+	Password string `json:"password"`
+}
+
+// K8s says how to reach the apiserver: a kubeconfig, else a master URL, else the
+// cluster this process runs in.
+type K8s struct {
+	Kubeconfig string `json:"kubeconfig"`
+	Master     string `json:"master"`
+	TLS        TLS    `json:"tls"`
+}

@@ -1,0 +1,148 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const minimal = `{
+  "default": {"clusterID": "BCS-K8S-90001"},
+  "watch_resource": {"disable_netservice": true},
+  "bcs": {"custom-storage-endpoints": "http://storage.example:50024, http://other.example:50024", "podQueueNum": 30},
+  "k8s": {"master": "http://kube-apiserver.example:8080"},
+  "address": "127.0.0.1", "port": 10251, "metric_port": 10252,
+  "logtostderr": true, "v": 3, "insecure_port": 1, "somethingElse": {"a": 1},
+  "filterConfigPath": "./filter.json"
+}`
+
+func TestParse(t *testing.T) {
+	got, warnings, err := Parse("c.json", []byte(minimal))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.Default.ClusterID = "BCS-K8S-90001"
+	want.WatchResource.DisableNetService = true
+	want.BCS.CustomStorageEndpoints = List{"http://storage.example:50024", "http://other.example:50024"}
+	want.BCS.PodQueueNum = 30
+	want.K8s.Master = "http://kube-apiserver.example:8080"
+	want.Port, want.MetricPort, want.LogToStderr, want.Verbosity = 10251, 10252, true, 3
+	want.FilterConfigPath = "./filter.json"
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	wantWarnings := []string{"c.json:7: insecure_port: has no effect", "c.json:7: somethingElse: unknown key, ignored"}
+	if d := cmp.Diff(wantWarnings, warnings); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestKeysAreMatchedWithoutCase(t *testing.T) {
+	cfg, _, err := Parse("c.json", []byte(strings.Replace(minimal, "podQueueNum", "PODQUEUENUM", 1)))
+	if err != nil || cfg.BCS.PodQueueNum != 30 {
+		t.Errorf("podQueueNum = %d, error %v", cfg.BCS.PodQueueNum, err)
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	with := func(bcs string) string {
+		return "{\"default\": {\"clusterID\": \"c\"},\n\"bcs\": {\"custom-storage-endpoints\": \"http://h:1\",\n" + bcs + "}}"
+	}
+	for _, tc := range []struct{ name, in, want string }{
+		{"empty", " ", "c.json:1: not valid JSON: the file is empty, want a JSON object"},
+		{"cut off", `{"bcs": {`, "c.json:1: not valid JSON: unexpected EOF"},
+		{"syntax", "{\n\"bcs\": [}\n}", "c.json:2: not valid JSON: invalid character '}' looking for beginning of value"},
+		{"list instead of object", `[]`, "c.json:1: want an object, got []"},
+		{"two documents", `{} {}`, "c.json:1: not valid JSON: something follows the JSON object"},
+		{"key twice", "{\"v\":1,\n\"v\":2}", `c.json:2: not valid JSON: key "v" stands twice`},
+		{"no cluster", `{"bcs":{"custom-storage-endpoints":"http://h:1"}}`, `c.json: default.clusterID: missing: it is part of every storage URL, for instance "BCS-K8S-00000"`},
+		{"cluster no URL", `{"default":{"clusterID":"a/b"}}`, `c.json:1: default.clusterID: "a/b" cannot stand in a URL: use letters, digits and "-"`},
+		{"no storage", `{"default":{"clusterID":"c"}}`, "c.json: bcs.custom-storage-endpoints: missing: name at least one http://host:port"},
+		{"wrong type", with(`"podQueueNum": "30"`), `c.json:3: bcs.podQueueNum: want a whole number, got "30"`},
+		{"negative", with(`"podQueueNum": -1`), "c.json:3: bcs.podQueueNum: -1 is negative, want 0 or more"},
+		{"misspelt", with(`"podQueuNum": 30`), `c.json:3: bcs.podQueuNum: unknown key, did you mean "podQueueNum"?`},
+		{"strategy", with(`"strategy": "fast"`), `c.json:3: bcs.strategy: unknown strategy "fast", want one of single, unordered, dedup, partitioned, keyed`},
+		{"unordered", with(`"strategy": "unordered"`), `c.json:3: bcs.strategy: "unordered" breaks the order per object; set bcs.allowUnordered to true to have it all the same`},
+		{"policy", with(`"queueFull": "wait"`), `c.json:3: bcs.queueFull: unknown policy "wait", want one of coalesce, block, drop`},
+		{"duration without unit", with(`"storageTimeout": "5"`), `c.json:3: bcs.storageTimeout: want a duration such as "1s" or "250ms", got "5"`},
+		{"duration as number", with(`"storageTimeout": 5`), `c.json:3: bcs.storageTimeout: want a duration such as "1s" or "250ms", got 5`},
+		{"duration zero", with(`"queueFullTimeout": "0s"`), `c.json:3: bcs.queueFullTimeout: want a positive duration such as "1s"`},
+		{"endpoint", `{"default":{"clusterID":"c"},"bcs":{"custom-storage-endpoints":"h:1"}}`, `c.json:1: bcs.custom-storage-endpoints: "h:1" is no address, want http://host:port or https://host:port`},
+		{"selector", "{\"default\":{\"clusterID\":\"c\"},\"bcs\":{\"custom-storage-endpoints\":\"http://h:1\"},\n\"watch_resource\":{\"label_selectors\":{\n\"Pod\":\"a in b\"}}}", `c.json:3: watch_resource.label_selectors.Pod: "a in b" is no label selector: `},
+		{"port", with(`"strategy":"keyed"}, "port": 70000, "x":{`), "c.json:3: port: want a number from 0 to 65535, got 70000"},
+		{"half a key pair", with(`"strategy":"keyed"}, "server_cert_file": "x", "x":{`), "c.json:3: server_cert_file: server_cert_file and server_key_file belong together: give both or none"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, _, err := Parse("c.json", []byte(tc.in))
+			if err == nil || !strings.HasPrefix(err.Error(), strings.SplitN(tc.want, " is no label selector", 2)[0]) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got  %v\nwant %s", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestFilterErrors(t *testing.T) {
+	for _, tc := range []struct{ name, in, want string }{
+		{"group-version", `{"k8sResourceWhiteList":["a/b/c"]}`, `f.json:1: k8sResourceWhiteList[0]: "a/b/c" is no group-version, want for instance "v1" or "apps/v1"`},
+		{"type", `{"k8sResourceWhiteList":"v1"}`, `f.json:1: k8sResourceWhiteList: want a list, got "v1"`},
+		{"element", "{\"k8sResourceWhiteList\":[\"v1\",\n7]}", `f.json:2: k8sResourceWhiteList[1]: want a string, got 7`},
+		{"empty mask", `{"resourceMaskers":[{"kind":"Pod","path":[]}]}`, `f.json:1: resourceMaskers[0]: want a kind and a path of at least one non-empty element; as it is, nothing would be masked`},
+		{"crd version", `{"crdVersionSupport":"v2"}`, `f.json:1: crdVersionSupport: "v2", want v1 or v1beta1`},
+		{"misspelt", `{"resourceMasker":[]}`, `f.json:1: resourceMasker: unknown key, did you mean "resourceMaskers"?`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if _, _, err := ParseFilter("f.json", []byte(tc.in)); err == nil || err.Error() != tc.want {
+				t.Errorf("got  %v\nwant %s", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestMissingFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none.json")
+	if _, _, err := Load(path); err == nil || err.Error() != path+": cannot be read: no such file or directory" {
+		t.Errorf("got %v", err)
+	}
+	if _, _, err := LoadFilter(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is a directory") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	b, err := Duration(1500 * time.Millisecond).MarshalJSON()
+	if err != nil || string(b) != `"1.5s"` {
+		t.Errorf("%s, %v", b, err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(minimal))
+	f.Add([]byte(`{"bcs":{"tls":null,"podQueueNum":1e3}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if _, _, err := Parse("c", b); err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("error is not one line: %q", err)
+		}
+	})
+}
+
+func FuzzParseFilter(f *testing.F) {
+	if b, err := os.ReadFile(filepath.Join("testdata", "filter.json")); err == nil {
+		f.Add(b)
+	}
+	f.Add([]byte(`{"resourceMaskers":[{"kind":"Pod","path":["a"]}]}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		flt, _, err := ParseFilter("f", b)
+		if err == nil {
+			for _, m := range flt.ResourceMaskers {
+				if len(m.Path) == 0 {
+					t.Error("a masker that masks nothing was accepted")
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,9 @@
+// Package config reads the watcher's two files: the main configuration and the
+// filter file, both with the keys of bcs-k8s-watch, plus the keys of this
+// watcher.
+//
+// A wrong type or value is an error that names file, line and key. A key nobody
+// knows is an error when it looks like a misspelling of a known one; otherwise it
+// is a warning, because the original ignores it and configurations in use have
+// such keys.
+package config

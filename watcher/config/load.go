@@ -1,0 +1,157 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// maxFile bounds both files, in bytes.
+const maxFile = 4 << 20
+
+// Keys the original parses and does not use; here too they have no effect.
+var unusedKeys = []string{
+	"ipv6_address", "insecure_address", "insecure_port", "external_ip", "external_ipv6", "external_port",
+	"stderrthreshold", "vmodule", "log_backtrace_at",
+}
+
+// Load reads and checks the main file. The warnings name keys that have no effect.
+func Load(path string) (cfg Config, warnings []string, err error) {
+	data, err := readFile(path)
+	if err != nil {
+		return cfg, nil, err
+	}
+	return Parse(path, data)
+}
+
+// Parse is Load on bytes; name stands for the file in errors.
+func Parse(name string, data []byte) (cfg Config, warnings []string, err error) {
+	cfg = Default()
+	d, err := decode(name, data, &cfg, unusedKeys...)
+	if err != nil {
+		return cfg, nil, err
+	}
+	cfg.normalise()
+	if key, msg := cfg.check(); msg != "" {
+		return cfg, nil, d.fail(key, msg)
+	}
+	return cfg, d.warnings, nil
+}
+
+func (c *Config) normalise() {
+	c.BCS.WriterQueueLen = max(c.BCS.WriterQueueLen, DefaultWriterQueueLen)
+	if c.BCS.NetServiceZooKeepers == "" {
+		c.BCS.NetServiceZooKeepers = c.BCS.ZK
+	}
+}
+
+// Strategies and overflow policies that the pipeline knows.
+var (
+	Strategies = []string{"single", "unordered", "dedup", "partitioned", "keyed"}
+	FullPolicy = []string{"coalesce", "block", "drop"}
+)
+
+// check finds the first value that cannot work; msg is empty when there is none.
+func (c *Config) check() (key, msg string) {
+	b := c.BCS
+	switch {
+	case c.Default.ClusterID == "":
+		return "default.clusterID", "missing: it is part of every storage URL, for instance \"BCS-K8S-00000\""
+	case strings.ContainsAny(c.Default.ClusterID, "/?#% "):
+		return "default.clusterID", fmt.Sprintf("%q cannot stand in a URL: use letters, digits and \"-\"", c.Default.ClusterID)
+	case len(b.CustomStorageEndpoints) == 0 && b.ZK == "":
+		return "bcs.custom-storage-endpoints", "missing: name at least one http://host:port"
+	case b.PodQueueNum < 0:
+		return "bcs.podQueueNum", fmt.Sprintf("%d is negative, want 0 or more", b.PodQueueNum)
+	case b.HandlerQueueLen < 1:
+		return "bcs.handlerQueueLen", fmt.Sprintf("%d: want 1 or more", b.HandlerQueueLen)
+	case !slices.Contains(Strategies, b.Strategy):
+		return "bcs.strategy", fmt.Sprintf("unknown strategy %q, want one of %s", b.Strategy, strings.Join(Strategies, ", "))
+	case b.Strategy == "unordered" && !b.AllowUnordered:
+		return "bcs.strategy", "\"unordered\" breaks the order per object; set bcs.allowUnordered to true to have it all the same"
+	case !slices.Contains(FullPolicy, b.QueueFull):
+		return "bcs.queueFull", fmt.Sprintf("unknown policy %q, want one of %s", b.QueueFull, strings.Join(FullPolicy, ", "))
+	case b.QueueFullTimeout <= 0:
+		return "bcs.queueFullTimeout", "want a positive duration such as \"1s\""
+	case b.StorageTimeout <= 0:
+		return "bcs.storageTimeout", "want a positive duration such as \"5s\""
+	case b.DrainTimeout < 0:
+		return "bcs.drainTimeout", "want a duration of 0 or more such as \"10s\""
+	case b.ParkAfter < 1:
+		return "bcs.parkAfter", fmt.Sprintf("%d: want 1 or more tries", b.ParkAfter)
+	}
+	for _, e := range b.CustomStorageEndpoints {
+		if u, err := url.Parse(e); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+			return "bcs.custom-storage-endpoints", fmt.Sprintf("%q is no address, want http://host:port or https://host:port", e)
+		}
+	}
+	for kind, sel := range c.WatchResource.LabelSelectors {
+		if _, err := labels.Parse(sel); err != nil {
+			return "watch_resource.label_selectors." + kind, fmt.Sprintf("%q is no label selector: %v", sel, err)
+		}
+	}
+	if (c.ServerCertFile == "") != (c.ServerKeyFile == "") {
+		return "server_cert_file", "server_cert_file and server_key_file belong together: give both or none"
+	}
+	return "", ""
+}
+
+// LoadFilter reads and checks the filter file.
+func LoadFilter(path string) (f Filter, warnings []string, err error) {
+	data, err := readFile(path)
+	if err != nil {
+		return f, nil, err
+	}
+	return ParseFilter(path, data)
+}
+
+// ParseFilter is LoadFilter on bytes; name stands for the file in errors.
+func ParseFilter(name string, data []byte) (f Filter, warnings []string, err error) {
+	d, err := decode(name, data, &f)
+	if err != nil {
+		return f, nil, err
+	}
+	for i, gv := range f.K8sResourceWhiteList {
+		if _, err := schema.ParseGroupVersion(gv); err != nil || gv == "" {
+			return f, nil, d.fail(fmt.Sprintf("k8sResourceWhiteList[%d]", i), fmt.Sprintf("%q is no group-version, want for instance \"v1\" or \"apps/v1\"", gv))
+		}
+	}
+	for i, m := range f.ResourceMaskers {
+		if m.Kind == "" || len(m.Path) == 0 || slices.Contains(m.Path, "") {
+			return f, nil, d.fail(fmt.Sprintf("resourceMaskers[%d]", i), "want a kind and a path of at least one non-empty element; as it is, nothing would be masked")
+		}
+	}
+	if s := f.CRDVersionSupport; s != "" && s != "v1" && s != "v1beta1" {
+		return f, nil, d.fail("crdVersionSupport", fmt.Sprintf("%q, want v1 or v1beta1", s))
+	}
+	return f, d.warnings, nil
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &Error{File: path, Msg: "cannot be read: " + cause(err)}
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, &Error{File: path, Msg: "cannot be read: " + cause(err)}
+	}
+	if len(data) > maxFile {
+		return nil, &Error{File: path, Msg: fmt.Sprintf("larger than %d bytes: is it the right file?", maxFile)}
+	}
+	return data, nil
+}
+
+func cause(err error) string {
+	if pe, ok := err.(*os.PathError); ok {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
