@@ -1,0 +1,56 @@
+# watchbench: `make bench` and `make test` are all a newcomer needs.
+SHELL := /bin/bash -o pipefail
+
+SCENARIO ?= strategies
+CLUSTER  ?= embedded
+ARGS     ?=
+OUT      ?= out
+
+BIN   := bin
+CMDS  := $(notdir $(wildcard cmd/*))
+GO    ?= go
+# The version a binary tells: the commit, and whether the tree differs from it.
+VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -X github.com/watchbench/watchbench/internal/version.Version=$(VERSION)
+LINTER  := $(BIN)/golangci-lint
+ECHARTS := internal/assets/echarts/echarts.min.js
+
+.DEFAULT_GOAL := help
+.PHONY: help
+help: ## show the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@echo
+	@echo "  make bench SCENARIO=$(SCENARIO) CLUSTER=embedded|kind|kubeconfig ARGS='--repeat 3'"
+
+.PHONY: build
+build: $(ECHARTS) ## build the commands into bin/
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
+
+.PHONY: controlplane
+controlplane: build ## build etcd and kube-apiserver once, into the user's cache
+	$(BIN)/watchbench cluster build
+
+.PHONY: bench
+bench: build ## run a scenario and write its report (default: strategies, on the embedded control plane)
+	$(BIN)/watchbench run $(SCENARIO) --cluster $(CLUSTER) --out $(OUT) $(ARGS)
+
+.PHONY: test
+test: controlplane ## unit, conformance and integration tests
+	$(GO) test -timeout 20m ./...
+
+.PHONY: race
+race: controlplane ## the same tests under the race detector
+	$(GO) test -race -timeout 40m ./...
+
+.PHONY: lint
+lint: $(LINTER) ## gofmt, vet and the linters of .golangci.yml
+	$(LINTER) run ./...
+
+$(LINTER): internal/tools/go.mod internal/tools/go.sum
+	@echo "building golangci-lint, once per checkout, about 2 minutes"
+	@mkdir -p $(BIN)
+	cd internal/tools && $(GO) build -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+.PHONY: clean
+clean: ## remove what was built here (the control plane's cache stays)
+	rm -rf $(BIN) $(OUT) $(ECHARTS)
