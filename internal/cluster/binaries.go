@@ -1,0 +1,127 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/watchbench/watchbench/internal/cluster/controlplane"
+)
+
+// EnvAssets names the environment variable by which envtest's users point at
+// their binaries.
+const EnvAssets = "KUBEBUILDER_ASSETS"
+
+// setupSkew is how many minor releases an installed setup-envtest version may be
+// away from the pinned one: clients are made for their own release and its
+// neighbours.
+const setupSkew = 1
+
+// findBinaries returns the directory that holds etcd and kube-apiserver and says
+// where it came from. Order: the option, KUBEBUILDER_ASSETS, what setup-envtest
+// has installed, our own cache (which builds).
+func findBinaries(ctx context.Context, opts EmbeddedOptions, say func(string, ...any)) (dir string, err error) {
+	for _, from := range []struct{ dir, place string }{
+		{opts.Assets, "the assets directory"},
+		{os.Getenv(EnvAssets), EnvAssets},
+	} {
+		if from.dir == "" {
+			continue
+		}
+		dir, err := filepath.Abs(from.dir)
+		if err != nil {
+			return "", fmt.Errorf("make %s absolute: %w", from.place, err)
+		}
+		if missing := missingBinary(dir); missing != "" {
+			return "", badInput("point it at a directory with executable files etcd and kube-apiserver, or unset it to have them built",
+				"%s is %s, where %s is missing or not executable", from.place, dir, missing)
+		}
+		say("using the control plane binaries in %s", dir)
+		return dir, nil
+	}
+	if dir := installedBinaries(setupEnvtestStores()); dir != "" {
+		say("using the control plane binaries that setup-envtest installed in %s", dir)
+		return dir, nil
+	}
+	return controlplane.Ensure(ctx, controlplane.Options{
+		Cache:    opts.Cache,
+		Progress: func(line string) { say("%s", line) },
+	}, etcdParty, apiserverParty)
+}
+
+func missingBinary(dir string) string {
+	for _, name := range []string{etcdParty, apiserverParty} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+			return name
+		}
+	}
+	return ""
+}
+
+// setupEnvtestStores lists where setup-envtest keeps its "k8s" directory by
+// default (the directories are those of its documentation).
+func setupEnvtestStores() []string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil
+	}
+	if runtime.GOOS == "darwin" {
+		return []string{filepath.Join(home, "Library", "Application Support", "io.kubebuilder.envtest", "k8s")}
+	}
+	data := os.Getenv("XDG_DATA_HOME")
+	if data == "" {
+		data = filepath.Join(home, ".local", "share")
+	}
+	return []string{filepath.Join(data, "kubebuilder-envtest", "k8s")}
+}
+
+// installedBinaries picks the version nearest to the pinned one, the newer of two
+// equally near, from directories named <version>-<goos>-<goarch>.
+func installedBinaries(stores []string) string {
+	pinned := version.MustParseGeneric(controlplane.KubernetesVersion())
+	platform := "-" + runtime.GOOS + "-" + runtime.GOARCH
+	var best string
+	var bestVersion *version.Version
+	for _, store := range stores {
+		entries, err := os.ReadDir(store)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			name, ok := strings.CutSuffix(e.Name(), platform)
+			if !ok {
+				continue
+			}
+			v, err := version.ParseGeneric(name)
+			if err != nil || v.Major() != pinned.Major() || skew(v, pinned) > setupSkew {
+				continue
+			}
+			dir := filepath.Join(store, e.Name())
+			if missingBinary(dir) != "" {
+				continue
+			}
+			if best == "" || nearer(v, bestVersion, pinned) {
+				best, bestVersion = dir, v
+			}
+		}
+	}
+	return best
+}
+
+func skew(a, b *version.Version) int {
+	d := int(a.Minor()) - int(b.Minor())
+	return max(d, -d)
+}
+
+func nearer(a, b, pinned *version.Version) bool {
+	if skew(a, pinned) != skew(b, pinned) {
+		return skew(a, pinned) < skew(b, pinned)
+	}
+	return b.LessThan(a)
+}

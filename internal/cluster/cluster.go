@@ -1,0 +1,98 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Names of the providers.
+const (
+	Embedded = "embedded"
+)
+
+// Names lists the providers that New knows.
+func Names() []string { return []string{Embedded} }
+
+// Provider brings a cluster up.
+type Provider interface {
+	// Up returns when the cluster answers. progress receives one line at a time,
+	// without a newline, and may be nil.
+	Up(ctx context.Context, progress func(line string)) (*Cluster, error)
+}
+
+// Options configures all providers; each reads its own part.
+type Options struct {
+	Embedded EmbeddedOptions
+}
+
+// New returns the provider of that name. Its options are checked here, as far as
+// that needs nothing outside the process.
+func New(name string, opts Options) (Provider, error) {
+	switch name {
+	case Embedded:
+		return newEmbedded(opts.Embedded)
+	}
+	return nil, badInput("use one of "+strings.Join(Names(), ", "), "cluster provider %q is not known", name)
+}
+
+// Cluster is a control plane that answers.
+type Cluster struct {
+	Provider    string // embedded, kind or kubeconfig
+	Kubeconfig  string // path of a kubeconfig file with one context
+	Version     string // of kube-apiserver, such as "v1.36.3"
+	EtcdVersion string // such as "3.7.3"; empty where it cannot be known
+	// Controllers says whether a controller manager runs: where none does,
+	// namespaces do not go away by themselves.
+	Controllers bool
+	// Flags holds the command line flags of the parties that this process
+	// started, by party ("etcd", "kube-apiserver"). Nil where they are unknown.
+	Flags map[string][]string
+	// PIDs holds the process ids of the parties, as seen from this machine, by
+	// party. Nil where they are unknown.
+	PIDs map[string]int
+	// Logs holds the paths of the parties' log files, by party. They go away with
+	// Down unless the options put them elsewhere.
+	Logs map[string]string
+	// Dir is what Open needs to find a detached embedded cluster again.
+	Dir string
+
+	once    sync.Once
+	downErr error
+	down    func(context.Context) error
+}
+
+// Down ends what Up started. It may be called more than once; later calls return
+// the result of the first. ctx bounds the work, but what must be ended at any
+// price (child processes) is ended even when ctx is already done.
+func (c *Cluster) Down(ctx context.Context) error {
+	c.once.Do(func() {
+		if c.down != nil {
+			c.downErr = c.down(ctx)
+		}
+	})
+	return c.downErr
+}
+
+// RESTConfig returns a client configuration without a client-side rate limit.
+func (c *Cluster) RESTConfig() (*rest.Config, error) {
+	cfg, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("load the cluster's kubeconfig: %w", err)
+	}
+	cfg.QPS = -1
+	return cfg, nil
+}
+
+// reporter turns a progress function that may be nil into one that formats.
+func reporter(progress func(string)) func(format string, args ...any) {
+	return func(format string, args ...any) {
+		if progress != nil {
+			progress(fmt.Sprintf(format, args...))
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package controlplane
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// progressEvery is the time between two progress lines of one build.
+	progressEvery = 15 * time.Second
+	// tailLines is how much of the compiler's output an error carries.
+	tailLines = 20
+	// killAfter is what the go command gets to end its compilers after it was asked to.
+	killAfter = 5 * time.Second
+)
+
+// build compiles one tool into dir. The lock must be held.
+func build(ctx context.Context, opts Options, t tool, dir string) error {
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		return fmt.Errorf("build %s %s: %w; install Go, or point KUBEBUILDER_ASSETS at a directory with etcd and kube-apiserver",
+			t.name, t.version(), err)
+	}
+	work, err := os.MkdirTemp(dir, workPrefix+t.name+"-")
+	if err != nil {
+		return fmt.Errorf("create a directory to build %s in: %w", t.name, err)
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	mod, sum := t.files()
+	for name, data := range map[string][]byte{"go.mod": mod, "go.sum": sum} {
+		if err := os.WriteFile(filepath.Join(work, name), data, 0o644); err != nil {
+			return fmt.Errorf("write the pinned module of %s: %w", t.name, err)
+		}
+	}
+	opts.say("building %s %s, once, about %s", t.name, t.version(), t.about)
+	started := time.Now()
+	out := filepath.Join(work, t.name)
+	if err := compile(ctx, opts, t, goTool, work, out); err != nil {
+		return err
+	}
+	// The stamp of an older binary must not vouch for the new one, nor the other
+	// way round, whatever is cut off between these steps.
+	if err := os.Remove(stampPath(dir, t)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("replace %s: %w", t.name, err)
+	}
+	if err := os.Rename(out, filepath.Join(dir, t.name)); err != nil {
+		return fmt.Errorf("put %s in its place: %w", t.name, err)
+	}
+	stamp := filepath.Join(work, "stamp")
+	if err := os.WriteFile(stamp, []byte(t.stamp()), 0o644); err != nil {
+		return fmt.Errorf("write the stamp of %s: %w", t.name, err)
+	}
+	if err := os.Rename(stamp, stampPath(dir, t)); err != nil {
+		return fmt.Errorf("write the stamp of %s: %w", t.name, err)
+	}
+	opts.say("built %s %s in %s", t.name, t.version(), time.Since(started).Round(time.Second))
+	return nil
+}
+
+// compile runs the go command. Its process group is ended with ctx, so that no
+// compiler outlives an interrupted build.
+func compile(ctx context.Context, opts Options, t tool, goTool, work, out string) error {
+	args := []string{"build", "-v", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", t.ldflags()}
+	if opts.Parallel > 0 {
+		args = append(args, "-p", strconv.Itoa(opts.Parallel))
+	}
+	cmd := exec.CommandContext(ctx, goTool, append(args, "-o", out, t.pkg)...)
+	cmd.Dir = work
+	cmd.Env = buildEnv(os.Environ())
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = killAfter
+	reader, writer := io.Pipe()
+	cmd.Stdout, cmd.Stderr = writer, writer
+
+	meter := &meter{tool: t, started: time.Now()}
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	wg.Go(func() { meter.read(reader) })
+	wg.Go(func() { meter.report(opts, stop) })
+	err := cmd.Run()
+	_ = writer.Close()
+	close(stop)
+	wg.Wait()
+	if ctx.Err() != nil {
+		return fmt.Errorf("build %s: %w", t.name, context.Cause(ctx))
+	}
+	if err != nil {
+		return fmt.Errorf("build %s %s: %w\n%s\nThe sources come through the Go module proxy (GOPROXY); "+
+			"KUBEBUILDER_ASSETS may point at a directory with ready-made binaries instead",
+			t.name, t.version(), err, meter.tail())
+	}
+	return nil
+}
+
+// buildEnv is the caller's environment without what would change the result:
+// flags and workspaces meant for the caller's own project, another target, cgo.
+func buildEnv(env []string) []string {
+	out := make([]string, 0, len(env)+3)
+	for _, kv := range env {
+		switch name, _, _ := strings.Cut(kv, "="); name {
+		case "GOFLAGS", "GOWORK", "GOOS", "GOARCH", "CGO_ENABLED", "GO111MODULE", "GOEXPERIMENT":
+		default:
+			out = append(out, kv)
+		}
+	}
+	return append(out, "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0")
+}
+
+// meter follows the output of `go build -v`: one line for each package that is
+// compiled, "go: downloading …" for each module that is fetched, messages.
+type meter struct {
+	tool    tool
+	started time.Time
+
+	mu         sync.Mutex // guards the fields below
+	downloaded int
+	compiled   int
+	last       []string
+}
+
+func (m *meter) read(r io.Reader) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		m.add(lines.Text())
+	}
+	// A line over the limit ends the scan; the writer must not block on us.
+	_, _ = io.Copy(io.Discard, r)
+}
+
+func (m *meter) add(line string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case strings.HasPrefix(line, "go: downloading "):
+		m.downloaded++
+		return
+	case line != "" && !strings.ContainsAny(line, " \t:"):
+		m.compiled++ // an import path alone on its line
+		return
+	}
+	m.last = append(m.last, line)
+	if len(m.last) > tailLines {
+		m.last = m.last[1:]
+	}
+}
+
+func (m *meter) tail() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return strings.Join(m.last, "\n")
+}
+
+func (m *meter) line(now time.Time) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	elapsed := now.Sub(m.started).Round(time.Second)
+	if m.compiled == 0 {
+		return fmt.Sprintf("building %s: %d modules downloaded, %s", m.tool.name, m.downloaded, elapsed)
+	}
+	return fmt.Sprintf("building %s: %d of at most %d packages, %s", m.tool.name, m.compiled, m.tool.packages, elapsed)
+}
+
+func (m *meter) report(opts Options, stop <-chan struct{}) {
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case now := <-tick.C:
+			opts.say("%s", m.line(now))
+		}
+	}
+}

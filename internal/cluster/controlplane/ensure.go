@@ -1,0 +1,130 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// EnvCache names the environment variable that moves the cache.
+const EnvCache = "WATCHBENCH_CACHE"
+
+// Options says where binaries are cached and who hears about progress.
+type Options struct {
+	// Cache is the directory that holds everything watchbench caches. Empty: the
+	// value of WATCHBENCH_CACHE, else "watchbench" in the user's cache directory.
+	Cache string
+	// Progress receives one line at a time, without a newline. May be nil.
+	Progress func(line string)
+	// Parallel is the number of compilers at a time. 0: as many as the go command
+	// chooses, which is the number of usable CPUs.
+	Parallel int
+}
+
+func (o Options) say(format string, args ...any) {
+	if o.Progress != nil {
+		o.Progress(fmt.Sprintf(format, args...))
+	}
+}
+
+// Dir returns the directory of the binaries: <cache>/controlplane/<version>-<goos>-<goarch>.
+func (o Options) Dir() (string, error) {
+	cache := o.Cache
+	if cache == "" {
+		cache = os.Getenv(EnvCache)
+	}
+	if cache == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("find a place to cache the control plane (set %s to a directory): %w", EnvCache, err)
+		}
+		cache = filepath.Join(user, "watchbench")
+	}
+	cache, err := filepath.Abs(cache)
+	if err != nil {
+		return "", fmt.Errorf("make the cache directory absolute: %w", err)
+	}
+	platform := KubernetesVersion() + "-" + runtime.GOOS + "-" + runtime.GOARCH
+	return filepath.Join(cache, "controlplane", platform), nil
+}
+
+// Ensure returns a directory that has the named binaries, building those that
+// are missing or were built from another pin. It is safe to call from several
+// processes at once. Cancelling ctx ends a build and leaves what was complete.
+func Ensure(ctx context.Context, opts Options, names ...string) (dir string, err error) {
+	wanted := make([]tool, 0, len(names))
+	for _, name := range names {
+		t, err := find(name)
+		if err != nil {
+			return "", err
+		}
+		wanted = append(wanted, t)
+	}
+	dir, err = opts.Dir()
+	if err != nil {
+		return "", err
+	}
+	if len(missing(dir, wanted)) == 0 {
+		return dir, nil // the usual case needs no lock: binaries appear by rename
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("create the control plane cache (%s moves it): %w", EnvCache, err)
+	}
+	unlock, err := lock(ctx, filepath.Join(dir, ".lock"), func() {
+		opts.say("waiting for another process that is building the control plane in %s", dir)
+	})
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if err := sweep(dir); err != nil {
+		return "", err
+	}
+	for _, t := range missing(dir, wanted) {
+		if err := build(ctx, opts, t, dir); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
+// missing returns the tools without an up-to-date binary in dir.
+func missing(dir string, wanted []tool) []tool {
+	var out []tool
+	for _, t := range wanted {
+		stamp, err := os.ReadFile(stampPath(dir, t))
+		if err != nil || string(stamp) != t.stamp() || !executable(filepath.Join(dir, t.name)) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func stampPath(dir string, t tool) string { return filepath.Join(dir, "."+t.name+".stamp") }
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+}
+
+// workPrefix marks the directories that builds work in.
+const workPrefix = ".build-"
+
+// sweep removes what builds that were cut off have left. The lock must be held.
+func sweep(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("read the control plane cache: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), workPrefix) {
+			errs = append(errs, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,117 @@
+package controlplane
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+//go:embed pin/*.mod pin/*.sum
+var pinFiles embed.FS
+
+// Names of the binaries that Ensure can provide.
+const (
+	Etcd              = "etcd"
+	APIServer         = "kube-apiserver"
+	ControllerManager = "kube-controller-manager"
+	Scheduler         = "kube-scheduler"
+)
+
+// tool is one binary: where its source is and what a build of it is like.
+type tool struct {
+	name     string
+	pin      string // pin/<pin>.mod
+	module   string // whose version is the binary's version
+	pkg      string
+	packages int    // how many packages a build from nothing compiles, for the progress line
+	about    string // duration of that build on two cores, as measured
+}
+
+var tools = []tool{
+	{name: Etcd, pin: "etcd", module: "go.etcd.io/etcd/server/v3", pkg: "go.etcd.io/etcd/server/v3", packages: 566, about: "half a minute"},
+	{name: APIServer, pin: "kubernetes", module: "k8s.io/kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-apiserver", packages: 2029, about: "4 minutes"},
+	{name: ControllerManager, pin: "kubernetes", module: "k8s.io/kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", packages: 2410, about: "a minute after kube-apiserver"},
+	{name: Scheduler, pin: "kubernetes", module: "k8s.io/kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-scheduler", packages: 1418, about: "half a minute after kube-apiserver"},
+}
+
+// Names lists the binaries that Ensure can provide.
+func Names() []string {
+	names := make([]string, 0, len(tools))
+	for _, t := range tools {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+// KubernetesVersion is the pinned version, such as "v1.36.3".
+func KubernetesVersion() string { return mustFind(APIServer).version() }
+
+// EtcdVersion is the pinned version, such as "v3.7.3".
+func EtcdVersion() string { return mustFind(Etcd).version() }
+
+func find(name string) (tool, error) {
+	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == name })
+	if i < 0 {
+		return tool{}, fmt.Errorf("control plane binary %q is not known; known are %s", name, strings.Join(Names(), ", "))
+	}
+	return tools[i], nil
+}
+
+func mustFind(name string) tool {
+	t, err := find(name)
+	if err != nil {
+		panic(err) // only called with the constants above
+	}
+	return t
+}
+
+// files returns the go.mod and go.sum that pin the tool.
+func (t tool) files() (mod, sum []byte) {
+	mod, err := pinFiles.ReadFile("pin/" + t.pin + ".mod")
+	if err != nil {
+		panic(err) // embedded at compile time, see TestPins
+	}
+	sum, err = pinFiles.ReadFile("pin/" + t.pin + ".sum")
+	if err != nil {
+		panic(err)
+	}
+	return mod, sum
+}
+
+// version reads the version of the tool's module from its pin.
+func (t tool) version() string {
+	mod, _ := t.files()
+	m := regexp.MustCompile(`(?m)^(?:require )?\s*` + regexp.QuoteMeta(t.module) + ` (v\S+)`).FindSubmatch(mod)
+	if m == nil {
+		panic("controlplane: pin/" + t.pin + ".mod does not require " + t.module) // see TestPins
+	}
+	return string(m[1])
+}
+
+// stamp identifies what a binary was built from.
+func (t tool) stamp() string {
+	mod, sum := t.files()
+	h := sha256.New()
+	h.Write(mod)
+	h.Write(sum)
+	return fmt.Sprintf("%s@%s %s\n", t.pkg, t.version(), hex.EncodeToString(h.Sum(nil)))
+}
+
+// ldflags strips the symbol tables (a third of the size, and of the time to
+// link) and tells Kubernetes its version, which its own build would take from git.
+func (t tool) ldflags() string {
+	flags := "-s -w"
+	if t.pin != "kubernetes" {
+		return flags // etcd has its version in its source
+	}
+	v := t.version()
+	part := strings.SplitN(strings.TrimPrefix(v, "v"), ".", 3)
+	for _, kv := range []string{"gitVersion=" + v, "gitMajor=" + part[0], "gitMinor=" + part[1], "gitTreeState=clean"} {
+		flags += " -X k8s.io/component-base/version." + kv
+	}
+	return flags
+}

@@ -1,0 +1,36 @@
+// Package cluster provides the Kubernetes control planes that watchbench
+// measures against, behind one interface:
+//
+//   - embedded: etcd and kube-apiserver as child processes, through envtest.
+//     Nothing needs to be installed; see package controlplane for where the
+//     binaries come from.
+//   - kind: a cluster in Docker, through sigs.k8s.io/kind as a library.
+//   - kubeconfig: a cluster that is already there.
+//
+// What holds for every provider:
+//
+//  1. Up returns a usable cluster or an error, never both, and after an error or
+//     a cancelled context nothing that Up started is left.
+//  2. Cluster.Kubeconfig is a file of its own, mode 0600, with exactly one
+//     context, which is current. The user's own kubeconfig is never written.
+//  3. Down is idempotent and removes what Up created, and only that: a kind
+//     cluster that was reused, or a cluster behind a kubeconfig, stays as it is.
+//  4. Errors that the user can mend by another argument are *InputError.
+//
+// For the embedded provider further:
+//
+//  5. Several may run at a time, in one process or in many: each has its own
+//     ports, its own directory and its own certificates.
+//  6. If the process that called Up dies without calling Down, SIGKILL included,
+//     a watchdog ends etcd and kube-apiserver and removes the directory, within
+//     seconds. It is a shell that waits for the end of a pipe, so it works where
+//     there is a POSIX shell with ps or /proc, and it holds unless the watchdog
+//     itself is killed too. A cluster that was brought up with Detach has none.
+//
+// What does not hold: the embedded control plane has no controllers and no
+// scheduler, so a deleted namespace stays in Terminating until its finalizer is
+// removed (owned.DeleteNamespace does that), nothing is garbage-collected by
+// owner reference, and pods stay where they were created. Its etcd serves plain
+// HTTP on loopback: other users of the machine can read it. It never holds
+// anything but generated objects.
+package cluster

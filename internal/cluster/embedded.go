@@ -1,0 +1,365 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// EmbeddedOptions configures the embedded provider. The zero value is usable.
+type EmbeddedOptions struct {
+	// Assets is a directory with etcd and kube-apiserver. Empty: KUBEBUILDER_ASSETS,
+	// else what setup-envtest installed, else built once into the cache.
+	Assets string
+	// Cache is where built binaries are kept; see controlplane.Options.
+	Cache string
+	// Temp is where the run's directory is made. Empty: the system's.
+	Temp string
+	// Logs is the directory that etcd.log and kube-apiserver.log are written to.
+	// Empty: the run's directory, with which they go away.
+	Logs string
+	// APIServerFlags and EtcdFlags are set on top of the defaults, by name without
+	// dashes. An empty value removes the flag.
+	APIServerFlags map[string]string
+	EtcdFlags      map[string]string
+	// StartTimeout bounds the start of each party. 0: 60 s.
+	StartTimeout time.Duration
+	// Detach leaves the cluster running when the process ends; Open finds it
+	// again by Cluster.Dir.
+	Detach bool
+}
+
+// contextName is the only context of the embedded cluster's kubeconfig.
+const contextName = "watchbench-embedded"
+
+// dirPrefix begins the name of each run's directory.
+const dirPrefix = "watchbench-cluster-"
+
+// apiserverFlags are the defaults on top of envtest's (which are RBAC, client
+// certificates, no ServiceAccount admission). They make room for write load on a
+// small machine and change nothing about the watch path: the watch cache, its
+// sizes and bookmarks are as Kubernetes ships them.
+var apiserverFlags = map[string]string{
+	// Our only user is in system:masters, whom fair queueing exempts anyway; what
+	// it would cost is its bookkeeping per request. The plain limits are meant for
+	// a machine's protection, and the load generator has its own.
+	"enable-priority-and-fairness":   "false",
+	"max-requests-inflight":          "3000",
+	"max-mutating-requests-inflight": "2000",
+	"profiling":                      "false",
+	// The reconciler of the "kubernetes" service would keep writing endpoints.
+	"endpoint-reconciler-type": "none",
+	// Teardown deletes collections of thousands of pods.
+	"delete-collection-workers": "4",
+}
+
+// etcdFlags: the data is thrown away, so it need not survive a power cut; and a
+// long churn writes more than the default quota of 2 GiB between compactions.
+var etcdFlags = map[string]string{
+	"unsafe-no-fsync":     "true",
+	"quota-backend-bytes": "8589934592",
+	"log-level":           "warn",
+}
+
+const (
+	defaultStartTimeout = 60 * time.Second
+	// stopTimeout only matters when a party survives SIGKILL.
+	stopTimeout = 10 * time.Second
+	// portAttempts bounds how often a start is repeated because somebody took a
+	// port between envtest's choice and the party's bind.
+	portAttempts = 3
+	errorTail    = 12
+)
+
+type embedded struct{ opts EmbeddedOptions }
+
+var _ Provider = (*embedded)(nil)
+
+func newEmbedded(opts EmbeddedOptions) (*embedded, error) {
+	for _, set := range []struct {
+		party string
+		flags map[string]string
+	}{{apiserverParty, opts.APIServerFlags}, {etcdParty, opts.EtcdFlags}} {
+		for name := range set.flags {
+			if name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, "= \t\n") {
+				return nil, badInput(`write it without dashes and value, such as "v"`, "flag name %q for %s", name, set.party)
+			}
+		}
+	}
+	if opts.StartTimeout < 0 {
+		return nil, badInput("use 0 for the default or a positive duration", "start timeout %s", opts.StartTimeout)
+	}
+	if opts.StartTimeout == 0 {
+		opts.StartTimeout = defaultStartTimeout
+	}
+	return &embedded{opts: opts}, nil
+}
+
+// Up implements Provider.
+func (e *embedded) Up(ctx context.Context, progress func(string)) (*Cluster, error) {
+	say := reporter(progress)
+	binaries, err := findBinaries(ctx, e.opts, say)
+	if err != nil {
+		return nil, err
+	}
+	for attempt := 1; ; attempt++ {
+		c, err := e.start(ctx, binaries, say)
+		if err == nil || attempt == portAttempts || !errors.Is(err, errPortTaken) {
+			return c, err
+		}
+		say("a port was taken by another process, starting again")
+	}
+}
+
+var errPortTaken = errors.New("a port is in use")
+
+// run is one attempt.
+type run struct {
+	dir   string
+	logs  map[string]string
+	files []*os.File
+	plane *envtest.ControlPlane
+	dog   *watchdog
+}
+
+func (e *embedded) start(ctx context.Context, binaries string, say func(string, ...any)) (*Cluster, error) {
+	started := time.Now()
+	r, err := e.prepare(binaries)
+	if err != nil {
+		return nil, err
+	}
+	say("starting etcd and kube-apiserver")
+	c, err := r.up(ctx)
+	if err != nil {
+		err = r.explain(ctx, err)
+		return nil, errors.Join(err, r.down(ctx))
+	}
+	say("kube-apiserver %s and etcd %s ready in %s", c.Version, c.EtcdVersion, time.Since(started).Round(100*time.Millisecond))
+	return c, nil
+}
+
+// prepare makes the run's directory and configures envtest, starting only the
+// watchdog. On an error nothing is left.
+func (e *embedded) prepare(binaries string) (r *run, err error) {
+	dir, err := os.MkdirTemp(e.opts.Temp, dirPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("make a directory for the control plane: %w", err)
+	}
+	r = &run{dir: dir, logs: map[string]string{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.down(context.Background()))
+		}
+	}()
+	if r.dir, err = filepath.Abs(dir); err != nil {
+		return nil, fmt.Errorf("make the run's directory absolute: %w", err)
+	}
+	for _, sub := range []string{"data", "certs"} {
+		if err := os.Mkdir(filepath.Join(r.dir, sub), 0o700); err != nil {
+			return nil, fmt.Errorf("make a directory for the control plane: %w", err)
+		}
+	}
+	etcdLog, err := r.openLog(e.opts.Logs, etcdParty)
+	if err != nil {
+		return nil, err
+	}
+	apiserverLog, err := r.openLog(e.opts.Logs, apiserverParty)
+	if err != nil {
+		return nil, err
+	}
+	etcdPath, err := writeLauncher(r.dir, etcdParty, filepath.Join(binaries, etcdParty))
+	if err != nil {
+		return nil, err
+	}
+	apiserverPath, err := writeLauncher(r.dir, apiserverParty, filepath.Join(binaries, apiserverParty))
+	if err != nil {
+		return nil, err
+	}
+	r.plane = &envtest.ControlPlane{
+		Etcd: &envtest.Etcd{
+			Path: etcdPath, DataDir: filepath.Join(r.dir, "data"), Out: etcdLog, Err: etcdLog,
+			StartTimeout: e.opts.StartTimeout, StopTimeout: stopTimeout,
+		},
+		APIServer: &envtest.APIServer{
+			Path: apiserverPath, CertDir: filepath.Join(r.dir, "certs"), Out: apiserverLog, Err: apiserverLog,
+			StartTimeout: e.opts.StartTimeout, StopTimeout: stopTimeout,
+		},
+	}
+	setFlags(r.plane.Etcd.Configure(), etcdFlags, e.opts.EtcdFlags)
+	setFlags(r.plane.APIServer.Configure(), apiserverFlags, e.opts.APIServerFlags)
+	if !e.opts.Detach {
+		if r.dog, err = startWatchdog(r.dir); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (r *run) openLog(dir, party string) (*os.File, error) {
+	if dir == "" {
+		dir = r.dir
+	} else if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the log directory: %w", err)
+	}
+	path := filepath.Join(dir, party+logSuffix)
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("create the log of %s: %w", party, err)
+	}
+	r.logs[party] = path
+	r.files = append(r.files, f)
+	return f, nil
+}
+
+// setFlags applies defaults and then what the user asked for.
+func setFlags(args *envtest.Arguments, sets ...map[string]string) {
+	for _, set := range sets {
+		for name, value := range set {
+			if value == "" {
+				args.Disable(name)
+				continue
+			}
+			args.Set(name, value)
+		}
+	}
+}
+
+// up starts the parties and waits until the apiserver serves what clients need.
+func (r *run) up(ctx context.Context) (*Cluster, error) {
+	if err := r.startPlane(ctx); err != nil {
+		return nil, err
+	}
+	user, err := r.plane.AddUser(envtest.User{Name: "watchbench", Groups: []string{"system:masters"}}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("make a client certificate: %w", err)
+	}
+	cfg := rest.CopyConfig(user.Config())
+	c := &Cluster{
+		Provider:   Embedded,
+		Kubeconfig: filepath.Join(r.dir, "kubeconfig"),
+		Dir:        r.dir,
+		Logs:       r.logs,
+		Flags:      map[string][]string{},
+		PIDs:       map[string]int{},
+		down:       r.down,
+	}
+	if err := writeKubeconfig(c.Kubeconfig, kubeconfigFor(contextName, cfg)); err != nil {
+		return nil, err
+	}
+	if c.Version, err = serverVersion(ctx, cfg); err != nil {
+		return nil, fmt.Errorf("ask kube-apiserver for its version: %w", err)
+	}
+	if c.EtcdVersion, err = etcdVersion(ctx, r.plane.Etcd.URL.String()); err != nil {
+		return nil, err
+	}
+	if err := waitDefaultNamespace(ctx, cfg); err != nil {
+		return nil, err
+	}
+	for _, party := range []string{etcdParty, apiserverParty} {
+		c.Flags[party] = partyFlags(r.dir, party)
+		if c.PIDs[party] = partyPID(r.dir, party); c.PIDs[party] == 0 {
+			return nil, fmt.Errorf("%s ended right after it was ready", party)
+		}
+	}
+	return c, nil
+}
+
+// startPlane runs envtest's start, which knows no context: when ctx ends, the
+// parties are killed under it, whereupon it returns.
+func (r *run) startPlane(ctx context.Context) error {
+	done := make(chan error, 1) // one result, so that the goroutine never waits for us
+	go func() { done <- r.plane.Start() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		err := killParties(ctx, r.dir)
+		<-done
+		return errors.Join(context.Cause(ctx), err)
+	}
+}
+
+// explain adds what the logs say to an error of the start.
+func (r *run) explain(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("start the control plane: %w", err)
+	}
+	party := apiserverParty
+	if _, statErr := os.Stat(filepath.Join(r.dir, apiserverParty+pidSuffix)); statErr != nil {
+		party = etcdParty // kube-apiserver was never launched
+	}
+	tail := logTail(r.logs[party], errorTail)
+	if strings.Contains(tail, "address already in use") {
+		err = errors.Join(errPortTaken, err)
+	}
+	return fmt.Errorf("start the control plane: %w; the end of the log of %s:\n%s", err, party, tail)
+}
+
+// down removes everything, whatever state the run is in.
+func (r *run) down(ctx context.Context) error {
+	err := killParties(ctx, r.dir)
+	if r.plane != nil {
+		// Both have ended; this lets envtest collect them. What it reports is that
+		// it found nobody to signal.
+		_ = r.plane.Stop()
+	}
+	for _, f := range r.files {
+		err = errors.Join(err, f.Close())
+	}
+	if rmErr := os.RemoveAll(r.dir); rmErr != nil {
+		err = errors.Join(err, fmt.Errorf("remove the control plane's directory: %w", rmErr))
+	}
+	return errors.Join(err, r.dog.dismiss())
+}
+
+// etcdVersion asks etcd's plain HTTP endpoint.
+func etcdVersion(ctx context.Context, url string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/version", nil)
+	if err != nil {
+		return "", fmt.Errorf("ask etcd for its version: %w", err)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", fmt.Errorf("ask etcd for its version: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var answer struct {
+		Server string `json:"etcdserver"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		return "", fmt.Errorf("ask etcd for its version: %w", err)
+	}
+	return answer.Server, nil
+}
+
+// waitDefaultNamespace returns when the namespace "default" exists: the apiserver
+// creates it a moment after it calls itself ready.
+func waitDefaultNamespace(ctx context.Context, cfg *rest.Config) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		_, err := get(ctx, cfg, "/api/v1/namespaces/default")
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the namespace \"default\": %w", err)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,169 @@
+// Package owned deletes namespaces, and only those that the caller created.
+//
+// Everything that a run creates in a cluster is in namespaces that carry the
+// label RunLabel with the run's id. DeleteNamespace refuses any other, so that a
+// wrong name or a wrong kubeconfig cannot cost somebody their data.
+package owned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+)
+
+// RunLabel is the label whose value is the id of the run that created an object.
+const RunLabel = "watchbench.dev/run"
+
+// ForeignError says that a namespace was not created by the run that wants to
+// delete it.
+type ForeignError struct {
+	Namespace string
+	Run       string // who asked
+	Label     string // what the namespace says; empty if it has no label
+}
+
+func (e *ForeignError) Error() string {
+	if e.Label == "" {
+		return fmt.Sprintf("namespace %q does not carry the label %s, so no run created it: not deleted", e.Namespace, RunLabel)
+	}
+	return fmt.Sprintf("namespace %q belongs to run %q, not to %q: not deleted", e.Namespace, e.Label, e.Run)
+}
+
+// poll is the time between two looks at a namespace that is going away.
+const poll = 100 * time.Millisecond
+
+// DeleteNamespace deletes a namespace and what is in it, and returns when it is
+// gone. One that does not exist is fine; one of another run is a *ForeignError.
+// It works with and without a controller manager in the cluster.
+func DeleteNamespace(ctx context.Context, cfg *rest.Config, name, run string) error {
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return fmt.Errorf("build a client: %w", err)
+	}
+	namespaces := client.CoreV1().Namespaces()
+	ns, err := namespaces.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at namespace %q: %w", name, err)
+	}
+	if label := ns.Labels[RunLabel]; run == "" || label != run {
+		return &ForeignError{Namespace: name, Run: run, Label: label}
+	}
+	// The uid makes sure that what is deleted is what was looked at.
+	err = namespaces.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &ns.UID}})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("delete namespace %q: %w", name, err)
+	}
+	controllers, err := hasControllers(ctx, client)
+	if err != nil {
+		return err
+	}
+	if !controllers {
+		if err := empty(ctx, cfg, client.Discovery(), name); err != nil {
+			return fmt.Errorf("empty namespace %q: %w", name, err)
+		}
+		if err := finalize(ctx, client, ns); err != nil {
+			return fmt.Errorf("finalize namespace %q: %w", name, err)
+		}
+	}
+	return gone(ctx, client, ns)
+}
+
+// hasControllers tells whether a controller manager looks after the cluster: it
+// gives every namespace a default service account within a second.
+func hasControllers(ctx context.Context, client kubernetes.Interface) (bool, error) {
+	_, err := client.CoreV1().ServiceAccounts(metav1.NamespaceSystem).Get(ctx, "default", metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("see whether the cluster has controllers: %w", err)
+	}
+	return true, nil
+}
+
+// empty deletes all objects in a namespace, as the namespace controller would.
+// The namespace is terminating, so nothing new can appear.
+func empty(ctx context.Context, cfg *rest.Config, disco discovery.DiscoveryInterface, name string) error {
+	lists, err := disco.ServerPreferredNamespacedResources()
+	if err != nil && len(lists) == 0 {
+		return fmt.Errorf("discover the kinds: %w", err)
+	}
+	objects, err := metadata.NewForConfig(cfg)
+	if err != nil {
+		return fmt.Errorf("build a client: %w", err)
+	}
+	now := int64(0)
+	var errs []error
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for _, r := range list.APIResources {
+			if !slices.Contains(r.Verbs, "deletecollection") {
+				continue
+			}
+			err := objects.Resource(gv.WithResource(r.Name)).Namespace(name).
+				DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
+			if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsMethodNotSupported(err) {
+				errs = append(errs, fmt.Errorf("delete the %s: %w", r.Name, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// finalize does the namespace controller's last step.
+func finalize(ctx context.Context, client kubernetes.Interface, ns *corev1.Namespace) error {
+	current, err := client.CoreV1().Namespaces().Get(ctx, ns.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if current.UID != ns.UID || current.DeletionTimestamp == nil {
+		return nil // another one by now
+	}
+	current.Spec.Finalizers = nil
+	_, err = client.CoreV1().Namespaces().Finalize(ctx, current, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+// gone waits until the namespace does not exist any more.
+func gone(ctx context.Context, client kubernetes.Interface, ns *corev1.Namespace) error {
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for {
+		current, err := client.CoreV1().Namespaces().Get(ctx, ns.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || err == nil && current.UID != ns.UID {
+			return nil
+		}
+		if err != nil && ctx.Err() == nil {
+			return fmt.Errorf("wait for the end of namespace %q: %w", ns.Name, err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("namespace %q is still terminating: %w", ns.Name, context.Cause(ctx))
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A party is one process of an embedded control plane. envtest starts it, but
+// tells nobody its process id and cannot be cancelled; so what envtest starts is
+// a launcher script in the run's directory, which leaves the process id and the
+// flags there and then becomes the real program. That makes the directory the
+// complete record of what runs: Down, Open and the watchdog all work from it.
+
+const (
+	etcdParty      = "etcd"
+	apiserverParty = "kube-apiserver"
+
+	pidSuffix  = ".pid"
+	argsSuffix = ".args"
+	logSuffix  = ".log"
+	// stopFile tells launchers that were started too late not to start anything.
+	stopFile = "stop"
+)
+
+// launcher is the script. envtest runs it with --help first, to look for flags
+// that only matter for releases before 1.24 (and for unsafe-no-fsync, which we
+// set ourselves); answering nothing saves half a second of CPU.
+const launcher = `#!/bin/sh
+[ "$1" = --help ] && exit 0
+dir=%[1]s
+name=%[2]s
+[ -e "$dir/stop" ] && exit 1
+printf '%%s\n' "$@" >"$dir/$name.args"
+echo $$ >"$dir/$name.pid"
+exec %[3]s "$@"
+`
+
+// writeLauncher makes the script for a party and returns its path.
+func writeLauncher(dir, party, binary string) (string, error) {
+	path := filepath.Join(dir, party)
+	script := fmt.Sprintf(launcher, shellQuote(dir), shellQuote(party), shellQuote(binary))
+	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
+		return "", fmt.Errorf("write the launcher of %s: %w", party, err)
+	}
+	return path, nil
+}
+
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// partyPID returns the process id of a party that was started in dir and still
+// runs, else 0. A process id that now belongs to somebody else is told by the
+// command line: ours names the run's directory, whose name is random.
+func partyPID(dir, party string) int {
+	data, err := os.ReadFile(filepath.Join(dir, party+pidSuffix))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil || pid <= 1 || !strings.Contains(commandLine(pid), dir) {
+		return 0
+	}
+	return pid
+}
+
+// commandLine returns the arguments of a process, or "" if there is none.
+func commandLine(pid int) string {
+	if data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline"); err == nil {
+		return strings.ReplaceAll(string(data), "\x00", " ")
+	}
+	if _, err := os.Stat("/proc/self/cmdline"); err == nil {
+		return "" // there is a /proc, and the process is not in it
+	}
+	out, err := exec.Command("ps", "-o", "args=", "-p", strconv.Itoa(pid)).Output()
+	if err != nil {
+		return ""
+	}
+	return string(out)
+}
+
+// partyFlags reads the flags that the launcher left.
+func partyFlags(dir, party string) []string {
+	data, err := os.ReadFile(filepath.Join(dir, party+argsSuffix))
+	if err != nil {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+}
+
+// killGrace is how long killed processes get to disappear. They have no state to
+// save and die at once; a machine that is out of memory may take a while.
+const killGrace = 10 * time.Second
+
+// killParties ends all parties of a run directory and waits until they are gone.
+// They are killed, not asked: their data is about to be deleted, and an apiserver
+// with open watches takes its time to leave.
+func killParties(ctx context.Context, dir string) error {
+	if err := os.WriteFile(filepath.Join(dir, stopFile), nil, 0o600); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("mark the control plane as stopping: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killGrace)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		running := ""
+		for _, party := range []string{apiserverParty, etcdParty} {
+			pid := partyPID(dir, party)
+			if pid == 0 {
+				continue
+			}
+			running = fmt.Sprintf("%s (process %d)", party, pid)
+			// The group, which envtest makes for each: nothing a party started stays.
+			if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+				return fmt.Errorf("kill %s: %w", running, err)
+			}
+		}
+		if running == "" {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s is still there %s after it was killed", running, killGrace)
+		case <-tick.C:
+		}
+	}
+}
+
+// logTail returns the last lines of a party's log, for an error message.
+func logTail(path string, lines int) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	all := strings.Split(strings.TrimSpace(string(data)), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}

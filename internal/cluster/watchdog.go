@@ -1,0 +1,82 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// watchdogScript waits on its standard input. The write end of that pipe is held
+// by this process alone (Go opens pipes close-on-exec), so the kernel closes it
+// however the process ends. A line means that Down has cleaned up; the end of the
+// input without one means that nobody will. It looks three times, one second
+// apart, because a launcher may have been about to leave its process id.
+const watchdogScript = `
+read -r line && exit 0
+: >"$1/stop"
+for round in 1 2 3; do
+	for file in "$1"/*.pid; do
+		[ -e "$file" ] || continue
+		pid=$(cat "$file")
+		if [ -e "/proc/$pid/cmdline" ]; then
+			args=$(tr '\0' ' ' <"/proc/$pid/cmdline")
+		else
+			args=$(ps -o args= -p "$pid" 2>/dev/null)
+		fi
+		case $args in
+		*"$1"*) kill -9 "-$pid" ;;
+		esac
+	done
+	sleep 1
+done
+rm -rf "$1"
+`
+
+// watchdog cleans a run directory up if this process dies.
+type watchdog struct {
+	cmd *exec.Cmd
+	pen io.WriteCloser
+}
+
+// startWatchdog must come before the first party.
+func startWatchdog(dir string) (*watchdog, error) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make the watchdog's pipe: %w", err)
+	}
+	cmd := exec.Command("/bin/sh", "-c", watchdogScript, "watchbench-watchdog", dir)
+	cmd.Dir = "/"
+	cmd.Stdin = reader
+	// A session of its own: neither Ctrl-C nor the end of the terminal reaches it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start the watchdog: %w", err), reader.Close(), writer.Close())
+	}
+	if err := reader.Close(); err != nil {
+		return nil, fmt.Errorf("start the watchdog: %w", err)
+	}
+	return &watchdog{cmd: cmd, pen: writer}, nil
+}
+
+// dismiss ends the watchdog; there is nothing left to clean up.
+func (w *watchdog) dismiss() error {
+	if w == nil {
+		return nil
+	}
+	_, err := io.WriteString(w.pen, "done\n")
+	if errors.Is(err, syscall.EPIPE) {
+		err = nil // somebody killed it; then it is gone, which is all we want
+	}
+	err = errors.Join(err, w.pen.Close())
+	var exit *exec.ExitError
+	if waitErr := w.cmd.Wait(); waitErr != nil && !errors.As(waitErr, &exit) {
+		err = errors.Join(err, waitErr)
+	}
+	if err != nil {
+		return fmt.Errorf("dismiss the watchdog: %w", err)
+	}
+	return nil
+}
