@@ -1,0 +1,62 @@
+// Package lifecycle runs the parts of a process together and ends them in order.
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Stage is one long-lived part: Run blocks until ctx ends and returns after
+// everything it started has ended.
+type Stage struct {
+	Name string
+	Run  func(ctx context.Context) error
+}
+
+// Run starts the stages and, when ctx ends or one of them returns, ends them from
+// the last to the first, each awaited before the next is told: whoever produces
+// stops before whoever consumes. So list consumers first. The error is the first
+// failure, named by its stage; the end of ctx is none.
+func Run(ctx context.Context, stages ...Stage) error {
+	type running struct {
+		cancel context.CancelFunc
+		done   chan struct{}
+		err    error
+	}
+	parts := make([]*running, len(stages))
+	ended := make(chan int, len(stages)) // one send per stage
+	for i, s := range stages {
+		// Not derived from ctx: a stage ends when its turn comes, not at once.
+		sctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		parts[i] = &running{cancel: cancel, done: make(chan struct{})}
+		go func() {
+			defer func() { close(parts[i].done); ended <- i }()
+			parts[i].err = s.Run(sctx)
+		}()
+	}
+	var first error
+	select {
+	case <-ctx.Done():
+	case i := <-ended:
+		first = named(stages[i].Name, parts[i].err)
+		if first == nil && ctx.Err() == nil {
+			first = fmt.Errorf("%s: ended unasked", stages[i].Name)
+		}
+	}
+	for i := len(parts) - 1; i >= 0; i-- {
+		parts[i].cancel()
+		<-parts[i].done
+		if err := named(stages[i].Name, parts[i].err); first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+func named(name string, err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
