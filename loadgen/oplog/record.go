@@ -5,9 +5,10 @@ package oplog
 // Record is one write request against the apiserver. Times are Unix nanoseconds
 // of the host's monotonic-anchored wall clock; 0 means "did not happen".
 type Record struct {
-	ID        int64  `json:"id"`    // unique within the run, also stamped on the object
-	Phase     string `json:"phase"` // PhasePrepare, PhaseWarmup, PhaseLoad, PhaseTeardown
-	Type      string `json:"type"`  // create, bind, running, ready, patch, delete, heartbeat
+	ID        int64  `json:"id"`                // unique within the run, also stamped on the object
+	Attempt   int    `json:"attempt,omitempty"` // from 0; a retry is a record of its own with the same ID
+	Phase     string `json:"phase"`             // PhasePrepare, PhaseWarmup, PhaseLoad, PhaseTeardown
+	Type      string `json:"type"`              // create, bind, running, ready, patch, delete, heartbeat
 	Thread    int    `json:"thread"`
 	Bystander bool   `json:"bystander,omitempty"` // belongs to the slow trickle of another kind
 
@@ -19,6 +20,9 @@ type Record struct {
 	// answer. For a delete it is the version of the last state before the
 	// deletion: the apiserver does not tell the deletion's own version.
 	ResourceVersion uint64 `json:"resourceVersion,omitempty"`
+	// DeletedVersion is the version of the deletion itself, where the answer to a
+	// delete carries it.
+	DeletedVersion uint64 `json:"deletedVersion,omitempty"`
 
 	Intended int64 `json:"intended"` // when the plan wanted it dispatched
 	Started  int64 `json:"started"`  // when it was dispatched
@@ -33,6 +37,7 @@ const (
 	PhasePrepare  = "prepare"
 	PhaseWarmup   = "warmup"
 	PhaseLoad     = "load"
+	PhaseDrain    = "drain" // after the load: node heartbeats only
 	PhaseTeardown = "teardown"
 )
 

@@ -1,0 +1,99 @@
+package plan
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+)
+
+// life is a pod on its way through its steps.
+type life struct {
+	pod   Pod
+	steps []step
+	next  int
+	again bool // after the last step a new pod takes the name
+}
+
+// done is true of the zero life too.
+func (l *life) done() bool { return l.next >= len(l.steps) }
+
+// gap is the least pause before the next step.
+func (l *life) gap() time.Duration { return l.steps[l.next].gap }
+
+// advance takes the next step as an Op without id, phase and time.
+func (l *life) advance() Op {
+	s := l.steps[l.next]
+	op := Op{Type: s.kind, N: s.n, Pod: l.pod}
+	if l.next > 0 || l.pod.Incarnation > 0 {
+		op.Gap = s.gap
+	}
+	l.next++
+	op.Last = l.done()
+	return op
+}
+
+// lives begins one pod after the other. Several may share the numbering by taking
+// every stride-th number each.
+type lives struct {
+	rng    *rand.Rand
+	cfg    *Config
+	names  namer
+	index  int64
+	stride int64
+	whole  []step // with delete, if the lifecycle has one
+	kept   []step // without
+}
+
+func (p *Plan) newLives(rng *rand.Rand, names namer, first, stride int64) *lives {
+	ls := &lives{rng: rng, cfg: &p.cfg, names: names, index: first, stride: stride, whole: p.steps, kept: p.steps}
+	if last := len(p.steps) - 1; p.steps[last].kind == oplog.TypeDelete {
+		ls.kept = p.steps[:last]
+	}
+	return ls
+}
+
+// next begins a pod: under the name of the former one if that asked for it, under a
+// new one otherwise. It draws the same number of random values in every case.
+func (ls *lives) next(former life) life {
+	namespace, node := ls.rng.IntN(ls.cfg.Namespaces), ls.rng.IntN(ls.cfg.Nodes)
+	survives := ls.rng.Float64() < ls.cfg.Survivors
+	again := ls.rng.Float64() < ls.cfg.Recreate
+	l := life{steps: ls.whole}
+	if survives || len(ls.kept) == len(ls.whole) {
+		l.steps = ls.kept
+	} else {
+		l.again = again
+	}
+	if former.again {
+		l.pod = former.pod
+		l.pod.Incarnation++
+		l.pod.Node = node
+		return l
+	}
+	l.pod = Pod{Lane: ls.index, Name: ls.names.name(ls.index), Namespace: namespace, Node: node}
+	ls.index += ls.stride
+	return l
+}
+
+// due is a pod that waits for its next step.
+type due struct {
+	at    time.Duration
+	order int64 // among equals the one that was touched first
+	life  life
+}
+
+type dueHeap []due
+
+func (h dueHeap) Len() int { return len(h) }
+func (h dueHeap) Less(i, j int) bool {
+	return h[i].at < h[j].at || (h[i].at == h[j].at && h[i].order < h[j].order)
+}
+func (h dueHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *dueHeap) Push(x any)   { *h = append(*h, x.(due)) }
+func (h *dueHeap) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}

@@ -1,0 +1,137 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+)
+
+// Stage is one step of a pod's life. Times repeats a patch; Gap is the least time
+// between the answer to the former step and this one (in an open loop: between
+// their intended times).
+type Stage struct {
+	Stage string   `yaml:"stage" json:"stage"`
+	Times int      `yaml:"times,omitempty" json:"times,omitempty"`
+	Gap   Duration `yaml:"gap,omitempty" json:"gap,omitempty"`
+}
+
+// Built-in lifecycles.
+const (
+	// LifecycleFast runs through a whole life without pause: create, bind, running,
+	// ready, two status patches, delete.
+	LifecycleFast = "pod/fast"
+	// LifecycleGeneral pauses as a pod with an image to start does.
+	LifecycleGeneral = "pod/general"
+)
+
+// DefaultOpenGap is the pause between two stages of a pod in an open loop that
+// names none: long enough for an apiserver's answer to be in.
+const DefaultOpenGap = 100 * time.Millisecond
+
+// MaxPatches bounds Stage.Times.
+const MaxPatches = 10_000
+
+var lifecycles = map[string][]Stage{
+	LifecycleFast: {
+		{Stage: oplog.TypeCreate},
+		{Stage: oplog.TypeBind},
+		{Stage: oplog.TypeRunning},
+		{Stage: oplog.TypeReady},
+		{Stage: oplog.TypePatch, Times: 2},
+		{Stage: oplog.TypeDelete},
+	},
+	LifecycleGeneral: {
+		{Stage: oplog.TypeCreate},
+		{Stage: oplog.TypeBind, Gap: Duration(50 * time.Millisecond)},
+		{Stage: oplog.TypeRunning, Gap: Duration(time.Second)},
+		{Stage: oplog.TypeReady, Gap: Duration(time.Second)},
+		{Stage: oplog.TypePatch, Times: 3, Gap: Duration(time.Second)},
+		{Stage: oplog.TypeDelete, Gap: Duration(2 * time.Second)},
+	},
+}
+
+// LifecycleNames lists the built-in lifecycles, sorted.
+func LifecycleNames() []string { return []string{LifecycleFast, LifecycleGeneral} }
+
+// stageOrder is the rank of a stage in a life; a later stage has a higher one.
+var stageOrder = map[string]int{
+	oplog.TypeCreate: 0, oplog.TypeBind: 1, oplog.TypeRunning: 2,
+	oplog.TypeReady: 3, oplog.TypePatch: 4, oplog.TypeDelete: 5,
+}
+
+// ResolvedStages are the stages in force: the spelt-out ones or those of the named
+// lifecycle.
+func (c *Config) ResolvedStages() []Stage {
+	if len(c.Stages) > 0 {
+		return slices.Clone(c.Stages)
+	}
+	name := c.Lifecycle
+	if name == "" {
+		name = LifecycleFast
+	}
+	return slices.Clone(lifecycles[name])
+}
+
+// step is a stage as executed: a patch that is repeated is several steps.
+type step struct {
+	kind string
+	n    int // which patch, from 1
+	gap  time.Duration
+}
+
+func (c *Config) steps() []step {
+	least := c.StageGap.Std()
+	if least == 0 && c.Model == ModelOpen {
+		least = DefaultOpenGap
+	}
+	var steps []step
+	patches := 0
+	for _, s := range c.ResolvedStages() {
+		for range max(1, s.Times) {
+			st := step{kind: s.Stage, gap: max(least, s.Gap.Std())}
+			if s.Stage == oplog.TypePatch {
+				patches++
+				st.n = patches
+			}
+			steps = append(steps, st)
+		}
+	}
+	return steps
+}
+
+// validateStages checks the lifecycle in force.
+func (c *Config) validateStages() error {
+	if c.Lifecycle != "" && len(c.Stages) > 0 {
+		return fieldError("stages", "lifecycle and stages exclude each other: drop one")
+	}
+	if _, ok := lifecycles[c.Lifecycle]; !ok && c.Lifecycle != "" {
+		return fieldError("lifecycle", "%q is not known: use %s, or spell out stages", c.Lifecycle, strings.Join(LifecycleNames(), " or "))
+	}
+	rank := -1
+	for i, s := range c.Stages {
+		at := fmt.Sprintf("stages[%d]", i)
+		r, ok := stageOrder[s.Stage]
+		switch {
+		case !ok:
+			return fieldError(at+".stage", "%q is not a stage: use create, bind, running, ready, patch or delete", s.Stage)
+		case i == 0 && s.Stage != oplog.TypeCreate:
+			return fieldError(at+".stage", "a life begins with create, not with %s", s.Stage)
+		case r < rank || (r == rank && s.Stage != oplog.TypePatch):
+			return fieldError(at+".stage", "%s cannot follow %s: the order is create, bind, running, ready, patch, delete", s.Stage, c.Stages[i-1].Stage)
+		case s.Times != 0 && s.Stage != oplog.TypePatch:
+			return fieldError(at+".times", "only a patch can be repeated, not %s", s.Stage)
+		case s.Times < 0 || s.Times > MaxPatches:
+			return fieldError(at+".times", "%d is out of range: use 1 to %d", s.Times, MaxPatches)
+		case s.Gap > MaxDuration:
+			return fieldError(at+".gap", "%s is longer than the limit of %s", s.Gap, MaxDuration)
+		}
+		rank = r
+	}
+	if c.StageGap > MaxDuration {
+		return fieldError("stageGap", "%s is longer than the limit of %s", c.StageGap, MaxDuration)
+	}
+	return nil
+}

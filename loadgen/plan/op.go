@@ -1,0 +1,49 @@
+package plan
+
+import "time"
+
+// Op is one write request of the plan.
+type Op struct {
+	ID    int64  // unique within the run
+	Phase string // one of oplog's phases
+	Type  string // one of oplog's operation types
+	// Thread is the closed loop's thread; 0 in an open loop, ThreadNone for what no
+	// thread sends.
+	Thread int
+	// At is the intended time since the start of the phase; open loop and bystander
+	// only.
+	At time.Duration
+	// Gap is the least time since the answer to the pod's former operation; closed
+	// loop only, in an open loop At has it already.
+	Gap time.Duration
+	// N tells the patches of a pod, or the updates of a bystander, apart; from 1.
+	N    int
+	Pod  Pod  // empty for a bystander
+	Last bool // no operation of this pod (this uid) follows
+	// Object is the index of the bystander object.
+	Object int
+}
+
+// ThreadNone is the thread of an operation that belongs to none.
+const ThreadNone = -1
+
+// Pod is the target of an operation.
+type Pod struct {
+	Lane        int64 // operations of one lane are ordered; a lane is one name
+	Incarnation int   // how many pods had this name before
+	Name        string
+	Namespace   int // index
+	Node        int // index
+}
+
+// Ids of the parts of a run, wide enough apart not to meet. Load operations count
+// from 1, so that the plan's own numbers are the short ones.
+const (
+	idLoad      = 1
+	idPrepare   = 1_000_000_000
+	idWarmup    = 2_000_000_000
+	idBystander = 3_000_000_000
+	// FirstFreeID begins the ids for what no plan foresees: namespaces, nodes,
+	// heartbeats, teardown.
+	FirstFreeID = 4_000_000_000
+)

@@ -1,0 +1,188 @@
+package plan
+
+import (
+	"container/heap"
+	"iter"
+	"math/rand/v2"
+	"time"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+)
+
+// Plan is a validated Config that can be iterated. It is immutable: every iterator
+// starts from the beginning, and several may run at once.
+type Plan struct {
+	cfg   Config
+	steps []step
+}
+
+// New checks cfg and makes it a Plan.
+func New(cfg Config) (*Plan, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &Plan{cfg: cfg, steps: cfg.steps()}, nil
+}
+
+// Config is what the plan was made from.
+func (p *Plan) Config() Config { return p.cfg }
+
+// Random streams; each part of the plan has its own, so that changing one does not
+// shift the others. Threads add their number to streamThread.
+const (
+	streamNames = iota
+	streamArrival
+	streamPrefill
+	streamOpen
+	streamWarmupNames
+	streamPrefillNames
+	streamThread = 1 << 20
+	streamWarmup = 1 << 40
+)
+
+func (p *Plan) rng(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(p.cfg.Seed, stream)) }
+
+// Planned is the number of load operations, or 0 where it depends on the cluster's
+// speed: a closed loop bounded by time alone.
+func (p *Plan) Planned() int64 {
+	if p.cfg.Model == ModelClosed {
+		return p.cfg.Operations
+	}
+	n := int64(0)
+	for range p.cfg.arrivals(p.rng(streamArrival)) {
+		n++
+	}
+	return n
+}
+
+// Thread yields what thread k of the closed loop sends. Without a limit on
+// operations the sequence does not end by itself.
+func (p *Plan) Thread(k int) iter.Seq[Op] {
+	return p.loop(loopSpec{
+		phase: oplog.PhaseLoad, firstID: idLoad, thread: k, threads: p.cfg.Threads,
+		total: p.cfg.Operations, stream: streamThread, names: newNamer(p.rng(streamNames), ""),
+	})
+}
+
+// WarmupThreads is the number of threads that the warm-up uses: those of the closed
+// loop, or four beside an open one; never more than operations.
+func (p *Plan) WarmupThreads() int {
+	threads := p.cfg.Threads
+	if p.cfg.Model == ModelOpen {
+		threads = 4
+	}
+	return int(min(int64(threads), p.cfg.Warmup.Operations))
+}
+
+// WarmupThread yields what thread k sends during the warm-up. It is a closed loop
+// for both models.
+func (p *Plan) WarmupThread(k int) iter.Seq[Op] {
+	return p.loop(loopSpec{
+		phase: oplog.PhaseWarmup, firstID: idWarmup, thread: k, threads: p.WarmupThreads(),
+		total: p.cfg.Warmup.Operations, stream: streamWarmup, names: newNamer(p.rng(streamWarmupNames), "warm-"),
+	})
+}
+
+// loopSpec is one closed loop as seen by one of its threads.
+type loopSpec struct {
+	phase           string
+	firstID         int64
+	thread, threads int
+	total           int64 // over all threads; 0: no limit
+	stream          uint64
+	names           namer
+}
+
+func (p *Plan) loop(s loopSpec) iter.Seq[Op] {
+	return func(yield func(Op) bool) {
+		limit := int64(idPrepare-idLoad) / int64(s.threads) // ids must not run into the next part
+		if s.total > 0 {
+			limit = s.total / int64(s.threads)
+			if int64(s.thread) < s.total%int64(s.threads) {
+				limit++
+			}
+		}
+		lives := p.newLives(p.rng(s.stream+uint64(s.thread)), s.names, int64(s.thread), int64(s.threads))
+		var l life
+		for i := range limit {
+			if l.done() {
+				l = lives.next(l)
+			}
+			op := l.advance()
+			op.ID = s.firstID + i*int64(s.threads) + int64(s.thread)
+			op.Phase, op.Thread = s.phase, s.thread
+			if !yield(op) {
+				return
+			}
+		}
+	}
+}
+
+// Timed yields the operations of the open loop in the order of their intended
+// times. At each time the pod that has waited longest for its next stage gets it; a
+// new pod is begun when none is due.
+func (p *Plan) Timed() iter.Seq[Op] {
+	return func(yield func(Op) bool) {
+		lives := p.newLives(p.rng(streamOpen), newNamer(p.rng(streamNames), ""), 0, 1)
+		var waiting dueHeap
+		id := int64(idLoad)
+		for t := range p.cfg.arrivals(p.rng(streamArrival)) {
+			var l life
+			if len(waiting) > 0 && waiting[0].at <= t {
+				l = heap.Pop(&waiting).(due).life
+			} else {
+				l = lives.next(life{})
+			}
+			op := l.advance()
+			op.ID, op.Phase, op.At = id, oplog.PhaseLoad, t
+			id++
+			if !yield(op) {
+				return
+			}
+			if l.done() && l.again {
+				l = lives.next(l)
+			}
+			if !l.done() {
+				heap.Push(&waiting, due{at: t + l.gap(), order: op.ID, life: l})
+			}
+		}
+	}
+}
+
+// Prefill yields the creations of the pods that exist before the load.
+func (p *Plan) Prefill() iter.Seq[Op] {
+	return func(yield func(Op) bool) {
+		rng, names := p.rng(streamPrefill), newNamer(p.rng(streamPrefillNames), "base-")
+		for i := range int64(p.cfg.Prefill) {
+			op := Op{
+				ID: idPrepare + i, Phase: oplog.PhasePrepare, Type: oplog.TypeCreate, Thread: ThreadNone, Last: true,
+				Pod: Pod{Lane: i, Name: names.name(i), Namespace: rng.IntN(p.cfg.Namespaces), Node: rng.IntN(p.cfg.Nodes)},
+			}
+			if !yield(op) {
+				return
+			}
+		}
+	}
+}
+
+// Bystander yields the updates of the bystander objects, in turn, without end. The
+// phase is set by whoever sends them.
+func (p *Plan) Bystander() iter.Seq[Op] {
+	return func(yield func(Op) bool) {
+		b := p.cfg.Bystander
+		if b == nil {
+			return
+		}
+		for i := int64(0); ; i++ {
+			op := Op{
+				ID: idBystander + i, Type: oplog.TypePatch, Thread: ThreadNone,
+				At:     time.Duration(float64(i) / b.Rate * float64(time.Second)),
+				N:      int(i/int64(b.Count())) + 1,
+				Object: int(i % int64(b.Count())),
+			}
+			if !yield(op) {
+				return
+			}
+		}
+	}
+}
