@@ -1,0 +1,70 @@
+// Package scenarios holds the scenarios that come with the program, and the JSON
+// schema of their format.
+package scenarios
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+//go:embed *.yaml
+var files embed.FS
+
+// SchemaJSON is the JSON schema of a scenario file. It is generated from the types
+// of package spec (go test ./scenarios -update) and a test holds it to them.
+//
+//go:embed scenario.schema.json
+var SchemaJSON []byte
+
+// Names lists the shipped scenarios.
+func Names() []string {
+	entries, err := fs.Glob(files, "*.yaml")
+	if err != nil {
+		panic(err) // the pattern above is constant
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = strings.TrimSuffix(path.Base(e), ".yaml")
+	}
+	sort.Strings(names)
+	return names
+}
+
+// Read finds a scenario: a path to a file, or the name of a shipped one. What has
+// a separator or a .yaml ending is a path. It returns the name to print with
+// errors.
+func Read(ref string) (string, []byte, error) {
+	if !strings.ContainsRune(ref, filepath.Separator) && !strings.HasSuffix(ref, ".yaml") && !strings.HasSuffix(ref, ".yml") {
+		data, err := files.ReadFile(ref + ".yaml")
+		if err != nil {
+			return "", nil, &spec.Error{Place: "scenario " + ref, Problem: "no scenario of that name is shipped",
+				Remedy: "use one of " + strings.Join(Names(), ", ") + ", or the path of a .yaml file"}
+		}
+		return "scenarios/" + ref + ".yaml", data, nil
+	}
+	info, err := os.Stat(ref)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil, &spec.Error{Place: ref, Problem: "no such file", Remedy: "give a path, or the name of a shipped scenario: " + strings.Join(Names(), ", ")}
+	case err != nil:
+		return "", nil, fmt.Errorf("open the scenario: %w", err)
+	case info.IsDir():
+		return "", nil, &spec.Error{Place: ref, Problem: "is a folder", Remedy: "name one .yaml file in it"}
+	case info.Size() > spec.MaxBytes:
+		return "", nil, &spec.Error{Place: ref, Problem: fmt.Sprintf("the file has %d bytes", info.Size()), Remedy: fmt.Sprintf("a scenario has at most %d", spec.MaxBytes)}
+	}
+	data, err := os.ReadFile(ref)
+	if err != nil {
+		return "", nil, fmt.Errorf("read the scenario: %w", err)
+	}
+	return ref, data, nil
+}

@@ -1,0 +1,150 @@
+package scenarios
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+var update = flag.Bool("update", false, "write scenario.schema.json")
+
+func TestSchemaIsCurrent(t *testing.T) {
+	want, err := spec.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile("scenario.schema.json", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !bytes.Equal(want, SchemaJSON) {
+		t.Error("scenario.schema.json is not what the types say; run go test ./scenarios -update")
+	}
+}
+
+func compiled(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	data, err := spec.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(spec.SchemaID, doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile(spec.SchemaID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func asJSON(t *testing.T, src []byte) any {
+	t.Helper()
+	var v any
+	if err := yaml.Unmarshal(src, &v); err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestShippedScenarios(t *testing.T) {
+	schema := compiled(t)
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) {
+			file, src, err := Read(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := spec.Parse(file, src)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Base().Metadata.Name != name || f.Base().Metadata.Description == "" {
+				t.Errorf("named %q, described %q", f.Base().Metadata.Name, f.Base().Metadata.Description)
+			}
+			if err := schema.Validate(asJSON(t, src)); err != nil {
+				t.Errorf("the schema refuses it: %v", err)
+			}
+			for _, c := range f.Cells() {
+				resolved, err := json.Marshal(c.Scenario)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := schema.Validate(asJSON(t, resolved)); err != nil {
+					t.Errorf("the schema refuses the resolved cell %s: %v", c.ID, err)
+				}
+			}
+		})
+	}
+}
+
+func TestSchemaRefuses(t *testing.T) {
+	schema := compiled(t)
+	_, src, err := Read("strategies")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ name, old, repl string }{
+		{"unknown field", "podQueueNum", "podQueueNumber"},
+		{"unknown strategy", "keyed]", "keyd]"},
+		{"number for a duration", "drainTimeout: 45s", "drainTimeout: 45"},
+		{"unknown verdict", "fail-allowed", "whatever"},
+		{"other version", "watchbench/v1", "watchbench/v9"},
+	} {
+		bad := strings.Replace(string(src), tc.old, tc.repl, 1)
+		if bad == string(src) {
+			t.Fatalf("%s: the file has no %q", tc.name, tc.old)
+		}
+		// The points of a matrix are checked by the decoder, not by the schema.
+		if err := schema.Validate(asJSON(t, []byte(bad))); (err == nil) != (tc.name == "unknown strategy") {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+		if _, err := spec.Parse("x.yaml", []byte(bad)); err == nil {
+			t.Errorf("%s: the decoder takes it", tc.name)
+		}
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	dir := t.TempDir()
+	for _, tc := range []struct{ ref, want string }{
+		{"strategie", "scenario strategie: no scenario of that name is shipped; use one of"},
+		{"./nowhere.yaml", "./nowhere.yaml: no such file; give a path, or the name of a shipped scenario:"},
+		{dir + "/", "is a folder; name one .yaml file in it"},
+	} {
+		_, _, err := Read(tc.ref)
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %q", tc.ref, err, tc.want)
+		}
+	}
+	path := dir + "/own.yaml"
+	if err := os.WriteFile(path, []byte("a: b"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if name, data, err := Read(path); err != nil || name != path || string(data) != "a: b" {
+		t.Errorf("%s %q: %v", name, data, err)
+	}
+}

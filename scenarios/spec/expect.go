@@ -1,0 +1,96 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+	"go.yaml.in/yaml/v3"
+)
+
+// Verdicts a scenario may expect of a check.
+const (
+	ExpectPass        = "pass"          // it must hold
+	ExpectFailAllowed = "fail-allowed"  // it may fail; shown, not an error
+	ExpectFail        = "fail-expected" // it must fail, or the run proves nothing
+)
+
+var expectations = []string{ExpectPass, ExpectFailAllowed, ExpectFail}
+
+// Expect maps a check (G1…G14) to the verdict expected of it; a check that is
+// not named is expected to pass.
+type Expect map[string]Expectation
+
+// Expectation is one verdict, or one per strategy under "default" and the
+// strategies' names.
+type Expectation map[string]string
+
+// Of returns the verdict expected of a check under a strategy.
+func (e Expect) Of(check, strategy string) string {
+	x := e[check]
+	for _, k := range []string{strategy, "default"} {
+		if v, ok := x[k]; ok {
+			return v
+		}
+	}
+	return ExpectPass
+}
+
+func (x *Expectation) decodeNode(d *decoder, n *yaml.Node, path string) error {
+	switch n.Kind {
+	case yaml.ScalarNode:
+		*x = Expectation{"default": n.Value}
+	case yaml.MappingNode:
+		*x = Expectation{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key, val := n.Content[i], n.Content[i+1]
+			if key.Value != "default" && !slices.Contains(Strategies, key.Value) {
+				return d.fail(key, path+"."+key.Value, "unknown strategy", "use default or one of "+strings.Join(Strategies, ", "))
+			}
+			if val.Kind != yaml.ScalarNode {
+				return d.fail(val, path+"."+key.Value, "not one word", oneOf(expectations))
+			}
+			(*x)[key.Value] = val.Value
+			d.places[path+"."+key.Value] = val
+		}
+	default:
+		return d.fail(n, path, "neither a verdict nor a mapping", oneOf(expectations)+", or a mapping from strategy to one")
+	}
+	return nil
+}
+
+func (e Expect) validate() error {
+	for _, check := range sortedKeys(e) {
+		var num int
+		if _, err := fmt.Sscanf(check, "G%d", &num); err != nil || num < 1 || num > 14 || check != fmt.Sprintf("G%d", num) {
+			return bad("expect."+check, "checks are G1 to G14", "unknown check")
+		}
+		for _, strategy := range sortedKeys(e[check]) {
+			if v := e[check][strategy]; !slices.Contains(expectations, v) {
+				path := "expect." + check
+				if strategy != "default" || len(e[check]) > 1 {
+					path += "." + strategy
+				}
+				return bad(path, oneOf(expectations), "%q is not a verdict", v)
+			}
+		}
+	}
+	return nil
+}
+
+// JSONSchema describes both forms.
+func (Expectation) JSONSchema() *jsonschema.Schema {
+	verdict := &jsonschema.Schema{Type: "string"}
+	for _, v := range expectations {
+		verdict.Enum = append(verdict.Enum, v)
+	}
+	props := jsonschema.NewProperties()
+	for _, k := range append([]string{"default"}, Strategies...) {
+		props.Set(k, verdict)
+	}
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
+		verdict,
+		{Type: "object", Properties: props, AdditionalProperties: jsonschema.FalseSchema},
+	}}
+}

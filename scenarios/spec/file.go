@@ -1,0 +1,217 @@
+package spec
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// File is a parsed scenario file with its overrides, before expansion.
+type File struct {
+	tree  *tree
+	axes  []axis
+	cells []Cell
+	base  Scenario
+}
+
+// Param is one coordinate of a cell in the matrix.
+type Param struct{ Name, Value string }
+
+// Cell is one point of the matrix, resolved.
+type Cell struct {
+	ID       string // safe as a folder's name, unique within the scenario
+	Params   []Param
+	Scenario Scenario
+}
+
+// Parse reads a scenario, applies the overrides (path=value each, in order) and
+// validates every cell. The name of the file is used in errors only.
+func Parse(file string, data []byte, sets ...string) (*File, error) {
+	t, err := parse(file, data)
+	if err != nil {
+		return nil, err
+	}
+	t.sets = sets
+	f := &File{tree: t}
+	matrix := remove(t.root, "matrix")
+	if f.axes, err = t.parseMatrix(matrix); err != nil {
+		return nil, err
+	}
+	// The file alone must have the right shape: a point or an override would hide a
+	// value that stands where a section belongs.
+	if _, err := f.decode(t.root); err != nil {
+		return nil, err
+	}
+	over, err := f.parseSets()
+	if err != nil {
+		return nil, err
+	}
+	if err := f.expand(over); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Base is the scenario without its matrix: what all cells share, and where the
+// fields that a matrix cannot vary stand.
+func (f *File) Base() Scenario { return f.base }
+
+// Cells are the points of the matrix, in its written order, one repetition.
+func (f *File) Cells() []Cell { return f.cells }
+
+// Axes lists the names of the matrix' axes in order, for table headings.
+func (f *File) Axes() []string {
+	names := make([]string, len(f.axes))
+	for i, a := range f.axes {
+		names[i] = a.path
+	}
+	return names
+}
+
+// override is one --set that is not about the matrix.
+type override struct {
+	path  string
+	value *yaml.Node
+}
+
+// parseSets reads the overrides. matrix.<axis>=a,b chooses or replaces the points
+// of an axis; any other path sets a field, in every cell, over the matrix.
+func (f *File) parseSets() ([]override, error) {
+	var over []override
+	for i, s := range f.tree.sets {
+		at := &yaml.Node{Line: -(i + 1)}
+		path, text, ok := strings.Cut(s, "=")
+		path = strings.TrimSpace(path)
+		if !ok || path == "" {
+			return nil, f.tree.fail(at, "", "not path=value", "write for example --set load.threads=20")
+		}
+		if len(s) > 4096 {
+			return nil, f.tree.fail(nil, path, "an override of more than 4096 bytes", "put it into the scenario file")
+		}
+		if name, ok := strings.CutPrefix(path, "matrix."); ok {
+			if err := f.choose(at, name, text); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		value, err := parseValue(at.Line, text)
+		if err != nil {
+			return nil, f.tree.fail(at, path, "the value is not YAML", "quote it: --set '"+path+"=…'")
+		}
+		// A field that is an axis of its own is pinned to one point, so that tables
+		// still say what was run.
+		if j := slices.IndexFunc(f.axes, func(a axis) bool { return a.path == path && !a.named }); j >= 0 && value.Kind == yaml.ScalarNode {
+			f.axes[j].points = []point{{label: value.Value, value: value}}
+			if err := f.tree.checkPoints(f.axes[j]); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		over = append(over, override{path: path, value: value})
+	}
+	return over, nil
+}
+
+// parseValue reads the right side of an override. A distribution such as
+// lognormal(mean=87ms,p99=110ms) is a plain word to YAML.
+func parseValue(line int, text string) (*yaml.Node, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+		return nil, err
+	}
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
+	if len(doc.Content) > 0 {
+		n = doc.Content[0]
+	}
+	nodes := 0
+	if err := new(tree).bounds(n, 0, &nodes); err != nil {
+		return nil, err
+	}
+	relabel(n, line)
+	return n, nil
+}
+
+func relabel(n *yaml.Node, line int) {
+	n.Line = line
+	for _, c := range n.Content {
+		relabel(c, line)
+	}
+}
+
+// resolve decodes the tree with one matrix point and the overrides merged in.
+func (f *File) resolve(point []assignment, over []override) (Scenario, error) {
+	root := clone(f.tree.root)
+	for _, a := range point {
+		put(root, a.path, a.value)
+	}
+	for _, o := range over {
+		put(root, o.path, o.value)
+	}
+	d, err := f.decode(root)
+	if err != nil {
+		return Scenario{}, err
+	}
+	if err := d.out.Validate(); err != nil {
+		return Scenario{}, d.locate(err)
+	}
+	return d.out, nil
+}
+
+// decode fills a scenario from a tree over the defaults.
+func (f *File) decode(root *yaml.Node) (*decoder, error) {
+	d := &decoder{tree: f.tree, places: map[string]*yaml.Node{}, out: Default()}
+	return d, d.decode(root, reflect.ValueOf(&d.out).Elem(), "")
+}
+
+func (f *File) expand(over []override) error {
+	count := 1
+	for _, a := range f.axes {
+		if count *= len(a.points); count > MaxCells {
+			return f.tree.fail(a.node, "matrix", fmt.Sprintf("more than %d cells", MaxCells), "take points away")
+		}
+	}
+	if err := f.checkOverlap(); err != nil {
+		return err
+	}
+	ids := map[string]bool{}
+	for i := range count {
+		var (
+			point []assignment
+			cell  Cell
+			rest  = i
+			words []string
+		)
+		// The last axis varies fastest, as loops written in the file's order would.
+		picks := make([]int, len(f.axes))
+		for j := len(f.axes) - 1; j >= 0; j-- {
+			n := len(f.axes[j].points)
+			picks[j], rest = rest%n, rest/n
+		}
+		for j, a := range f.axes {
+			p := a.points[picks[j]]
+			point = append(point, assignment{path: a.path, value: p.value})
+			cell.Params = append(cell.Params, Param{Name: a.path, Value: p.label})
+			words = append(words, slug(p.label))
+		}
+		s, err := f.resolve(point, over)
+		if err != nil {
+			return err
+		}
+		cell.Scenario = s
+		cell.ID = strings.Join(words, "-")
+		if cell.ID == "" {
+			cell.ID = "only"
+		}
+		if ids[cell.ID] {
+			return f.tree.fail(f.axes[len(f.axes)-1].node, "matrix", fmt.Sprintf("two cells would both be called %q", cell.ID),
+				"give the points names that differ in letters or digits")
+		}
+		ids[cell.ID] = true
+		f.cells = append(f.cells, cell)
+	}
+	f.base = f.cells[0].Scenario
+	return nil
+}

@@ -1,0 +1,170 @@
+package spec
+
+import "github.com/watchbench/watchbench/loadgen/plan"
+
+// APIVersion and Kind open every scenario file.
+const (
+	APIVersion = "watchbench/v1"
+	Kind       = "Scenario"
+)
+
+// Scenario is one resolved scenario: the file with defaults, one matrix point and
+// the overrides merged in.
+type Scenario struct {
+	APIVersion string   `json:"apiVersion" jsonschema:"required,enum=watchbench/v1"`
+	Kind       string   `json:"kind" jsonschema:"required,enum=Scenario"`
+	Metadata   Metadata `json:"metadata" jsonschema:"required"`
+	Cluster    Cluster  `json:"cluster"`
+	Storage    Storage  `json:"storage"`
+	Load       Load     `json:"load"`
+	Watcher    Watcher  `json:"watcher"`
+
+	Repeat       int      `json:"repeat" jsonschema:"minimum=1,maximum=100" jsonschema_description:"How often every point of the matrix is run."`
+	Seed         uint64   `json:"seed" jsonschema_description:"Of the plan, the storage latency and the order of cells."`
+	DrainTimeout Duration `json:"drainTimeout" jsonschema_description:"Time after the load until a cell is cut and its drain time projected."`
+	Limits       Limits   `json:"limits"`
+	Expect       Expect   `json:"expect,omitempty" jsonschema_description:"Per check G1 to G14: pass, fail-allowed or fail-expected, or a mapping from strategy (or default) to one of these."`
+}
+
+// Metadata names a scenario.
+type Metadata struct {
+	Name        string `json:"name" jsonschema:"required,pattern=^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" jsonschema_description:"Lower-case letters, digits and dashes; names the folder of the run."`
+	Description string `json:"description,omitempty"`
+}
+
+// Cluster says what the watcher watches.
+type Cluster struct {
+	Provider string `json:"provider" jsonschema:"enum=embedded,enum=kind,enum=kubeconfig"`
+}
+
+// Storage is the mock's behaviour.
+type Storage struct {
+	Latency   string   `json:"latency" jsonschema:"example=lognormal(mean=87ms\\,p99=110ms)" jsonschema_description:"Distribution of the time to answer one request."`
+	Capacity  Capacity `json:"capacity"`
+	Mode      string   `json:"mode" jsonschema:"enum=faithful,enum=conditional" jsonschema_description:"faithful: unconditional upsert, as bcs-storage; conditional: refuses older versions."`
+	Instances int      `json:"instances" jsonschema:"minimum=1,maximum=16"`
+}
+
+// Capacity bounds the mock; beyond it requests wait, so latency rises.
+type Capacity struct {
+	Inflight int `json:"inflight,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests served at the same time; 0 is no limit."`
+}
+
+// Load is what the generator does to the apiserver. Package loadgen/plan says what
+// each field means; a plan is made of it per cell.
+type Load struct {
+	Driver      string     `json:"driver" jsonschema:"enum=engine"`
+	Model       string     `json:"model" jsonschema:"enum=closed,enum=open" jsonschema_description:"closed: threads that wait for each answer; open: a rate that does not."`
+	Threads     int        `json:"threads,omitempty" jsonschema:"minimum=1" jsonschema_description:"Closed loop."`
+	Operations  int64      `json:"operations,omitempty" jsonschema:"minimum=1" jsonschema_description:"Closed loop: it ends after so many writes, or after duration."`
+	Duration    Duration   `json:"duration,omitzero"`
+	ThinkTime   Duration   `json:"thinkTime,omitzero" jsonschema_description:"Closed loop: pause of a thread between an answer and its next write."`
+	Rate        float64    `json:"rate,omitempty" jsonschema:"minimum=0" jsonschema_description:"Open loop: writes per second."`
+	Arrival     string     `json:"arrival,omitempty" jsonschema:"enum=constant,enum=poisson,enum=ramp,enum=burst" jsonschema_description:"Open loop: spacing of the writes."`
+	Ramp        *Ramp      `json:"ramp,omitempty"`
+	Burst       *Burst     `json:"burst,omitempty"`
+	MaxInFlight int        `json:"maxInFlight,omitempty" jsonschema:"minimum=0" jsonschema_description:"Open loop: requests under way at most; beyond it writes are late."`
+	Lifecycle   string     `json:"lifecycle,omitempty" jsonschema_description:"Built-in stages of one pod's life, by name; or spell out stages."`
+	Stages      []Stage    `json:"stages,omitempty"`
+	StageGap    Duration   `json:"stageGap,omitzero" jsonschema_description:"Least time between two stages of a pod."`
+	Survivors   float64    `json:"survivors" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of pods that are never deleted."`
+	Recreate    float64    `json:"recreate" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of deleted pods whose name is taken again."`
+	ObjectBytes Size       `json:"objectBytes" jsonschema_description:"JSON size of one pod."`
+	Namespaces  int        `json:"namespaces" jsonschema:"minimum=1"`
+	Nodes       int        `json:"nodes" jsonschema:"minimum=1"`
+	Prefill     int        `json:"prefill,omitempty" jsonschema:"minimum=0" jsonschema_description:"Pods that exist before the load and stay untouched."`
+	Warmup      Warmup     `json:"warmup,omitzero"`
+	Bystander   *Bystander `json:"bystander,omitempty"`
+}
+
+// Ramp is where a rising rate starts; it ends at Load.Rate.
+type Ramp struct {
+	From float64 `json:"from"`
+}
+
+// Burst is a square wave between Base and Load.Rate.
+type Burst struct {
+	Period Duration `json:"period"`
+	Length Duration `json:"length"`
+	Base   float64  `json:"base,omitempty"`
+}
+
+// Stage is one step of a pod's life.
+type Stage struct {
+	Stage string   `json:"stage" jsonschema:"enum=create,enum=bind,enum=running,enum=ready,enum=patch,enum=delete"`
+	Times int      `json:"times,omitempty" jsonschema:"minimum=0"`
+	Gap   Duration `json:"gap,omitzero"`
+}
+
+// Warmup is load that is sent first and not counted.
+type Warmup struct {
+	Operations int64 `json:"operations,omitempty" jsonschema:"minimum=0"`
+}
+
+// Bystander is a slow trickle of updates to another kind during the load.
+type Bystander struct {
+	Kind        string  `json:"kind" jsonschema:"enum=ConfigMap"`
+	Rate        float64 `json:"rate" jsonschema:"minimum=0" jsonschema_description:"Updates per second."`
+	Objects     int     `json:"objects,omitempty" jsonschema:"minimum=0"`
+	ObjectBytes Size    `json:"objectBytes,omitzero"`
+}
+
+// Watcher is the process under test.
+type Watcher struct {
+	Profile          string   `json:"profile" jsonschema:"enum=default"`
+	Strategy         string   `json:"strategy" jsonschema:"enum=single,enum=unordered,enum=dedup,enum=partitioned,enum=keyed"`
+	PodQueueNum      int      `json:"podQueueNum" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Requests in flight (queues or workers) for Pods."`
+	WriterQueueLen   int      `json:"writerQueueLen" jsonschema:"minimum=1"`
+	HandlerQueueLen  int      `json:"handlerQueueLen" jsonschema:"minimum=1"`
+	QueueFull        string   `json:"queueFull" jsonschema:"enum=coalesce,enum=block,enum=drop"`
+	QueueFullTimeout Duration `json:"queueFullTimeout" jsonschema_description:"drop: how long to wait for room."`
+	Resources        []string `json:"resources,omitempty" jsonschema_description:"Kinds to watch; by default Pod and the bystander's kind."`
+	Command          string   `json:"command,omitempty" jsonschema_description:"Another watcher's command line; {config} is replaced by the path of the rendered config."`
+}
+
+// Limits are the conditions under which a cell is believed.
+type Limits struct {
+	Lag        Duration `json:"lag" jsonschema_description:"Open loop: 99th percentile of actual minus intended dispatch."`
+	MinEvents  Share    `json:"minEvents" jsonschema_description:"Least part of the planned writes that must have happened."`
+	MinOffered Share    `json:"minOffered" jsonschema_description:"Open loop: least part of the offered rate that must have been achieved."`
+}
+
+// Strategies in the order in which they are presented.
+var Strategies = []string{"single", "unordered", "dedup", "partitioned", "keyed"}
+
+// Default is what a file that says nothing else means.
+func Default() Scenario {
+	return Scenario{
+		Cluster: Cluster{Provider: "embedded"},
+		Storage: Storage{Latency: "lognormal(mean=87ms,p99=110ms)", Capacity: Capacity{Inflight: 300}, Mode: "faithful", Instances: 1},
+		Load: Load{
+			Driver: "engine", Survivors: plan.DefaultSurvivors, Recreate: plan.DefaultRecreate,
+			ObjectBytes: Size(plan.DefaultObjectBytes), Namespaces: plan.DefaultNamespaces, Nodes: plan.DefaultNodes,
+		},
+		Watcher: Watcher{
+			Profile: "default", Strategy: "keyed", PodQueueNum: 30, WriterQueueLen: 102_400, HandlerQueueLen: 102_400,
+			QueueFull: "coalesce", QueueFullTimeout: Duration(1e9),
+		},
+		Repeat: 1, Seed: 1, DrainTimeout: Duration(45e9),
+		Limits: Limits{Lag: Duration(250e6), MinEvents: 0.8, MinOffered: 0.99},
+	}
+}
+
+// Kinds lists what the watcher of this scenario watches.
+func (s *Scenario) Kinds() []string {
+	if len(s.Watcher.Resources) > 0 {
+		return s.Watcher.Resources
+	}
+	if s.Load.Bystander != nil {
+		return []string{"Pod", s.Load.Bystander.Kind}
+	}
+	return []string{"Pod"}
+}
+
+// Concurrency is the number of Pod requests the strategy keeps in flight at most.
+func (w Watcher) Concurrency() int {
+	if w.Strategy == "single" {
+		return 1
+	}
+	return w.PodQueueNum
+}

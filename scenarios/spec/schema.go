@@ -1,0 +1,39 @@
+package spec
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/invopop/jsonschema"
+)
+
+// SchemaID is the identity of the scenario format's JSON schema.
+const SchemaID = "https://watchbench.dev/schemas/scenario-v1.json"
+
+// Schema generates the JSON schema of a scenario file from the types. It is
+// published beside the shipped scenarios and a test holds it to them.
+func Schema() ([]byte, error) {
+	r := &jsonschema.Reflector{ExpandedStruct: true, RequiredFromJSONSchemaTags: true}
+	s := r.Reflect(&Scenario{})
+	s.ID = SchemaID
+	s.Title = "watchbench scenario"
+	value := &jsonschema.Schema{Type: "array", MinItems: ptr(uint64(1)), UniqueItems: true,
+		Items: &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string"}, {Type: "number"}, {Type: "boolean"}}}}
+	named := &jsonschema.Schema{Type: "object", MinProperties: ptr(uint64(1)),
+		AdditionalProperties: &jsonschema.Schema{Type: "object", MinProperties: ptr(uint64(1))}}
+	s.Properties.Set("matrix", &jsonschema.Schema{
+		Type:        "object",
+		Description: "The path of a field and the values it takes, or of a section and named points that set some of its fields. Every combination is one cell.",
+		PatternProperties: map[string]*jsonschema.Schema{
+			`^(storage|load|watcher|drainTimeout|limits)(\.[A-Za-z]+)*$`: {OneOf: []*jsonschema.Schema{value, named}},
+		},
+		AdditionalProperties: jsonschema.FalseSchema,
+	})
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode the scenario schema: %w", err)
+	}
+	return append(data, '\n'), nil
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -1,0 +1,145 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
+
+var (
+	nameForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	kindForm = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}$`)
+)
+
+// Validate reports the first value that cannot be run.
+func (s *Scenario) Validate() error {
+	checks := []func() error{
+		s.validateHead, s.validateStorage, s.validateLoad, s.validateWatcher, s.validateLimits, s.Expect.validate,
+	}
+	for _, check := range checks {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Scenario) validateHead() error {
+	switch {
+	case s.APIVersion == "":
+		return bad("apiVersion", "write apiVersion: "+APIVersion, "missing")
+	case s.APIVersion != APIVersion:
+		return bad("apiVersion", "this program reads "+APIVersion, "%q is not known", s.APIVersion)
+	case s.Kind != Kind:
+		return bad("kind", "write kind: "+Kind, "%q is not known", s.Kind)
+	case s.Metadata.Name == "":
+		return bad("metadata.name", "name the scenario in lower-case letters, digits and dashes", "missing")
+	case !nameForm.MatchString(s.Metadata.Name):
+		return bad("metadata.name", "use at most 63 lower-case letters, digits and dashes", "%q is not a name", s.Metadata.Name)
+	}
+	return firstError(
+		word("cluster.provider", s.Cluster.Provider, "embedded", "kind", "kubeconfig"),
+		within("repeat", s.Repeat, 1, 100),
+		atLeast("drainTimeout", s.DrainTimeout, Duration(1e9)),
+	)
+}
+
+func (s *Scenario) validateStorage() error {
+	if err := validLatency(s.Storage.Latency); err != nil {
+		return err
+	}
+	return firstError(
+		word("storage.mode", s.Storage.Mode, "faithful", "conditional"),
+		within("storage.capacity.inflight", s.Storage.Capacity.Inflight, 0, 1<<20),
+		within("storage.instances", s.Storage.Instances, 1, 16),
+	)
+}
+
+func (s *Scenario) validateLoad() error {
+	if err := word("load.driver", s.Load.Driver, "engine"); err != nil {
+		return err
+	}
+	cfg := s.Load.Plan("check", s.Seed)
+	var fe *plan.FieldError
+	if err := cfg.Validate(); errors.As(err, &fe) {
+		problem, remedy, ok := strings.Cut(fe.Problem, ": ")
+		if !ok {
+			remedy = "take it away"
+		}
+		return bad("load."+fe.Field, remedy, "%s", problem)
+	} else if err != nil {
+		return fmt.Errorf("check the load: %w", err)
+	}
+	return nil
+}
+
+func (s *Scenario) validateWatcher() error {
+	w := s.Watcher
+	if w.Command != "" {
+		if !strings.Contains(w.Command, "{config}") {
+			return bad("watcher.command", "write {config} where the path of the config file belongs", "the command never names its config")
+		}
+	}
+	for i, k := range w.Resources {
+		if !kindForm.MatchString(k) {
+			return bad(fmt.Sprintf("watcher.resources[%d]", i), "use kinds as Kubernetes spells them, for example Pod", "%q is not a kind", k)
+		}
+	}
+	if len(w.Resources) > 0 {
+		need := []string{"Pod"}
+		if s.Load.Bystander != nil {
+			need = append(need, s.Load.Bystander.Kind)
+		}
+		for _, k := range need {
+			if !slices.Contains(w.Resources, k) {
+				return bad("watcher.resources", "add "+k, "the load writes the kind %s, which is not watched", k)
+			}
+		}
+	}
+	return firstError(
+		word("watcher.profile", w.Profile, "default"),
+		word("watcher.strategy", w.Strategy, Strategies...),
+		within("watcher.podQueueNum", w.PodQueueNum, 1, 4096),
+		within("watcher.writerQueueLen", w.WriterQueueLen, 1, 1<<24),
+		within("watcher.handlerQueueLen", w.HandlerQueueLen, 1, 1<<24),
+		word("watcher.queueFull", w.QueueFull, "coalesce", "block", "drop"),
+	)
+}
+
+func (s *Scenario) validateLimits() error {
+	return atLeast("limits.lag", s.Limits.Lag, Duration(1e6))
+}
+
+func word(path, value string, known ...string) error {
+	if slices.Contains(known, value) {
+		return nil
+	}
+	return bad(path, oneOf(known), "%q is not known", value)
+}
+
+func within(path string, value, low, high int) error {
+	if value < low || value > high {
+		return bad(path, fmt.Sprintf("use %d to %d", low, high), "%d is out of range", value)
+	}
+	return nil
+}
+
+func atLeast(path string, value, low Duration) error {
+	if value < low {
+		return bad(path, "use at least "+low.String(), "%s is too short", value)
+	}
+	return nil
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
