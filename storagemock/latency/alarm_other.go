@@ -1,0 +1,7 @@
+//go:build !linux
+
+package latency
+
+import "errors"
+
+func newAlarm() (alarm, error) { return nil, errors.New("only Linux has timerfd") }

@@ -1,0 +1,28 @@
+// Package latency says how long the mock takes for a request, and makes it take
+// that long: distributions with a text grammar, a capacity with queueing, and a
+// clock that wakes on time.
+//
+// # Grammar
+//
+// A duration alone, 87ms, is constant. The others are calls; arguments may be
+// given by position, in the order shown, or as key=value:
+//
+//	constant(d)                      always d
+//	uniform(min, max)
+//	normal(mean, stddev)             mean must be at least 3 stddev; below 0 is drawn again
+//	lognormal(mean, p99)             mean is the mean of the drawn values, not of their logarithms;
+//	                                 or mean and sigma, or median with either; without p99 and sigma, sigma is 0.1
+//	exponential(mean)
+//	bimodal(fast, slow, p)           slow with probability p; fast and slow may be expressions
+//	empirical(file)                  one of the durations of the file, drawn with replacement; one per
+//	                                 line, a bare number is in milliseconds, # starts a comment
+//	slow(base, x, every, for)        base, multiplied by x during slow periods that last for and begin once per
+//	                                 every on average, both exponentially distributed; fixed=true makes them regular
+//
+// Rules choose a distribution by method and kind. They are separated by
+// semicolons, tried in the order written, and the first match counts:
+//
+//	method=GET: 5ms; kind=Event|Node, method=PUT: uniform(1ms,9ms); lognormal(mean=87ms,p99=110ms)
+//
+// A request that no rule matches takes no time.
+package latency

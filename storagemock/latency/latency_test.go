@@ -1,0 +1,332 @@
+package latency_test
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/watchbench/watchbench/storagemock/latency"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const ms = time.Millisecond
+
+func draw(t *testing.T, spec string, n int, seed uint64) []time.Duration {
+	t.Helper()
+	m, err := latency.ParseModel(spec, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Unix(0, 0)
+	out := make([]time.Duration, n)
+	for i := range out {
+		out[i] = m.Sample("PUT", "Pod", at)
+		at = at.Add(10 * ms)
+	}
+	return out
+}
+
+func mean(d []time.Duration) time.Duration {
+	var sum float64
+	for _, v := range d {
+		sum += float64(v)
+	}
+	return time.Duration(sum / float64(len(d)))
+}
+
+func within(got, want time.Duration, tolerance float64) bool {
+	return math.Abs(float64(got-want)) <= tolerance*float64(want)
+}
+
+// With 200,000 draws the standard error of every mean below is under 0.7 %.
+func TestStatistics(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "measured.txt")
+	if err := os.WriteFile(file, []byte("# from production\n80\n90ms # p50\n\n100ms\n0.13s\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		spec      string
+		mean, p99 time.Duration
+	}{
+		{"87ms", 87 * ms, 87 * ms},
+		{"constant(87ms)", 87 * ms, 87 * ms},
+		{"uniform(10ms,30ms)", 20 * ms, 29800 * time.Microsecond},
+		{"normal(mean=50ms,stddev=10ms)", 50 * ms, 73263 * time.Microsecond},
+		{"lognormal(mean=87ms,p99=110ms)", 87 * ms, 110 * ms},
+		{"lognormal(87ms, 110ms)", 87 * ms, 110 * ms},
+		{"lognormal(mean=87ms)", 87 * ms, 109237 * time.Microsecond},
+		{"lognormal(mean=87ms,p99=870ms)", 87 * ms, 870 * ms},
+		{"lognormal(mean=20ms,sigma=0.5)", 20 * ms, 56487 * time.Microsecond},
+		{"lognormal(median=10ms,p99=100ms)", 16317 * time.Microsecond, 100 * ms},
+		{"exponential(10ms)", 10 * ms, 46052 * time.Microsecond},
+		{"bimodal(fast=5ms,slow=constant(505ms),p=2%)", 15 * ms, 505 * ms},
+		{"empirical(" + file + ")", 100 * ms, 130 * ms},
+		{"slow(10ms,x=10,every=10s,for=1s,fixed=true)", 19 * ms, 100 * ms},
+	} {
+		t.Run(tc.spec, func(t *testing.T) {
+			got := draw(t, tc.spec, 200_000, 7)
+			if m := mean(got); !within(m, tc.mean, 0.02) {
+				t.Errorf("mean = %s, want %s", m, tc.mean)
+			}
+			slices.Sort(got)
+			if p99 := got[len(got)*99/100]; !within(p99, tc.p99, 0.03) {
+				t.Errorf("p99 = %s, want %s", p99, tc.p99)
+			}
+			if got[0] < 0 {
+				t.Errorf("drew %s", got[0])
+			}
+			d, err := latency.Parse(tc.spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !within(d.Mean(), tc.mean, 0.001) {
+				t.Errorf("Mean() = %s, want %s", d.Mean(), tc.mean)
+			}
+			again, err := latency.Parse(d.String())
+			if err != nil || again.String() != d.String() || !within(again.Mean(), d.Mean(), 1e-6) {
+				t.Errorf("String() = %q does not parse to itself: %v %v", d, again, err)
+			}
+		})
+	}
+}
+
+func TestSlowPeriodsAreCorrelated(t *testing.T) {
+	got := draw(t, "slow(10ms,x=20,every=10s,for=2s)", 100_000, 3)
+	if m := mean(got); !within(m, 48*ms, 0.15) {
+		t.Errorf("mean = %s, want about 48ms", m)
+	}
+	changes := 0
+	for i := 1; i < len(got); i++ {
+		if got[i] != got[i-1] {
+			changes++
+		}
+	}
+	// 1000 s hold about 100 periods with two edges each; independent draws would
+	// change 32,000 times.
+	if changes < 100 || changes > 400 {
+		t.Errorf("%d changes between slow and normal, want about 200", changes)
+	}
+}
+
+func TestSeed(t *testing.T) {
+	const spec = "lognormal(mean=87ms,p99=110ms)"
+	if !slices.Equal(draw(t, spec, 100, 1), draw(t, spec, 100, 1)) {
+		t.Error("one seed gave two sequences")
+	}
+	if slices.Equal(draw(t, spec, 100, 1), draw(t, spec, 100, 2)) {
+		t.Error("two seeds gave one sequence")
+	}
+}
+
+func TestRules(t *testing.T) {
+	m, err := latency.ParseModel("method=get: 5ms; kind=Event|Node, method=PUT: 7ms; 87ms", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		method, kind string
+		want         time.Duration
+	}{{"GET", "Pod", 5 * ms}, {"PUT", "Node", 7 * ms}, {"DELETE", "Node", 87 * ms}, {"PUT", "Pod", 87 * ms}} {
+		if got := m.Sample(tc.method, tc.kind, time.Now()); got != tc.want || m.Mean(tc.method, tc.kind) != tc.want {
+			t.Errorf("%s %s: %s, want %s", tc.method, tc.kind, got, tc.want)
+		}
+	}
+	m, err = latency.ParseModel("kind=Pod: 5ms", 1)
+	if err != nil || m.Sample("PUT", "Node", time.Now()) != 0 {
+		t.Errorf("a request without a rule: %v", err)
+	}
+}
+
+func TestBadSpecs(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty.txt")
+	if err := os.WriteFile(empty, []byte("#\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for spec, want := range map[string]string{
+		"":                                "empty rule",
+		"87":                              "like 87ms",
+		"-1s":                             "not negative",
+		"2h":                              "more than 1h",
+		"gauss(1ms)":                      "want a duration like 87ms, or constant",
+		"lognormal":                       "parentheses",
+		"lognormal(p99=1s)":               "mean is missing",
+		"lognormal(mean=87ms,p99=50ms)":   "below the mean",
+		"lognormal(mean=87ms,p99=2s)":     "15.0 times",
+		"lognormal(87ms,1s,sigma=1)":      "exclude",
+		"lognormal(mean=1s,median=1s)":    "exclude",
+		"lognormal(mean=87ms,p95=1s)":     "does not take p95",
+		"normal(10ms,9ms)":                "at least 3 times",
+		"normal(10ms)":                    "stddev is missing",
+		"uniform(3ms,1ms)":                "above max",
+		"bimodal(1ms,2ms)":                "p, the probability",
+		"bimodal(1ms,p=3%)":               "slow is missing",
+		"bimodal(1ms,x(1),p=3%)":          "x is no distribution",
+		"slow(1ms,x=0.5,every=1s,for=1s)": "at least 1 times",
+		"slow(1ms,x=2,every=1s,for=1s)":   "shorter than every",
+		"empirical(/nonexistent)":         "no such file",
+		"empirical(" + empty + ")":        "no values",
+		"constant()":                      "duration is missing",
+		"87ms; method=GET: 5ms":           "never reached",
+		"method=FETCH: 5ms":               "want GET, PUT",
+		"color=red: 5ms":                  "method=PUT|GET or kind=",
+		"kind=: 5ms":                      "method=PUT|GET or kind=",
+		"a:b:c":                           "more than one colon",
+		"87ms;":                           "empty rule",
+	} {
+		if _, err := latency.ParseModel(spec, 1); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", spec, err, want)
+		}
+	}
+}
+
+func TestParseCapacity(t *testing.T) {
+	for in, want := range map[string]latency.Capacity{
+		"":                               {Burst: 1, Queue: latency.DefaultQueue},
+		"unlimited":                      {Burst: 1, Queue: latency.DefaultQueue},
+		"inflight=300":                   {InFlight: 300, Burst: 1, Queue: latency.DefaultQueue},
+		"rate=50/s, burst=5":             {Rate: 50, Burst: 5, Queue: latency.DefaultQueue},
+		"inflight=3,rate=120/m,queue=10": {InFlight: 3, Rate: 2, Burst: 1, Queue: 10},
+	} {
+		got, err := latency.ParseCapacity(in)
+		if err != nil || got != want {
+			t.Errorf("%q = %+v, %v", in, got, err)
+		}
+		if again, err := latency.ParseCapacity(got.String()); err != nil || again != got {
+			t.Errorf("%q prints as %q, which parses to %+v, %v", in, got, again, err)
+		}
+	}
+	for in, want := range map[string]string{
+		"inflight=0": "at least 1", "inflight=x": "whole number", "rate=50": "write 50/s", "rate=50/h": "write 50/s",
+		"rate=0/s": "0.001/s", "burst=2": "together with rate", "300": "none by position", "inflight=3)": "separated by commas",
+		"infligth=3": "it takes inflight", "queue=-1": "at least 0",
+	} {
+		if _, err := latency.ParseCapacity(in); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", in, err, want)
+		}
+	}
+}
+
+// serve sends n requests at once through a station with constant service time
+// and returns when each was done, in virtual time.
+func serve(t *testing.T, capacity string, n int, service time.Duration) []time.Duration {
+	t.Helper()
+	c, err := latency.ParseCapacity(capacity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := latency.NewStation(c, latency.SystemClock{})
+	start := time.Now()
+	done := make(chan time.Duration, n)
+	for range n {
+		go func() {
+			if err := st.Enter(t.Context()); err != nil {
+				done <- -1
+				return
+			}
+			time.Sleep(service)
+			st.Leave()
+			done <- time.Since(start)
+		}()
+		synctest.Wait() // arrive in order
+	}
+	var out []time.Duration
+	for range n {
+		out = append(out, <-done)
+	}
+	synctest.Wait()
+	if inFlight, waiting := st.Load(); inFlight != 0 || waiting != 0 {
+		t.Errorf("%s: %d in flight and %d waiting after the end", capacity, inFlight, waiting)
+	}
+	return out
+}
+
+func TestStation(t *testing.T) {
+	for _, tc := range []struct {
+		capacity string
+		n        int
+		want     []time.Duration
+	}{
+		{"", 3, []time.Duration{100 * ms, 100 * ms, 100 * ms}},
+		{"inflight=2", 5, []time.Duration{100 * ms, 100 * ms, 200 * ms, 200 * ms, 300 * ms}},
+		{"rate=50/s", 4, []time.Duration{100 * ms, 120 * ms, 140 * ms, 160 * ms}},
+		{"rate=50/s,burst=3", 4, []time.Duration{100 * ms, 100 * ms, 100 * ms, 120 * ms}},
+		{"inflight=1,rate=50/s", 3, []time.Duration{100 * ms, 200 * ms, 300 * ms}},
+		{"inflight=1,queue=1", 3, []time.Duration{-1, 100 * ms, 200 * ms}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			if got := serve(t, tc.capacity, tc.n, 100*ms); !slices.Equal(got, tc.want) {
+				t.Errorf("%s: done at %v, want %v", tc.capacity, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestStationGivesUpItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := latency.ParseCapacity("inflight=1")
+		st := latency.NewStation(c, latency.SystemClock{})
+		if err := st.Enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := st.Enter(ctx); err == nil {
+			t.Fatal("entered a full station")
+		}
+		if _, waiting := st.Load(); waiting != 0 {
+			t.Errorf("%d still waiting", waiting)
+		}
+		st.Leave()
+		if err := st.Enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		st.Leave()
+	})
+}
+
+func TestLimit(t *testing.T) {
+	c, _ := latency.ParseCapacity("inflight=30,rate=1000/s")
+	if got := c.Limit(87 * ms); math.Abs(got-344.8) > 0.1 {
+		t.Errorf("limit = %g, want 30/87ms", got)
+	}
+	if got := c.Limit(ms); got != 1000 {
+		t.Errorf("limit = %g, want the rate", got)
+	}
+}
+
+func FuzzParseModel(f *testing.F) {
+	for _, s := range []string{"87ms", "method=GET: 5ms; lognormal(mean=87ms,p99=110ms)", "slow(bimodal(1ms,uniform(1ms,2ms),p=5%),x=3,every=2s,for=1s)"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if strings.Contains(s, "empirical") {
+			return // would read files
+		}
+		m, err := latency.ParseModel(s, 1)
+		if err != nil {
+			return
+		}
+		if d := m.Sample("PUT", "Pod", time.Unix(1, 0)); d < 0 {
+			t.Fatalf("%q drew %s", s, d)
+		}
+	})
+}
+
+func FuzzParseEmpirical(f *testing.F) {
+	f.Add([]byte("80\n90ms # x\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		values, err := latency.ParseEmpirical(b)
+		if err == nil && (len(values) == 0 || slices.Min(values) < 0) {
+			t.Fatalf("%q gave %v", b, values)
+		}
+	})
+}
