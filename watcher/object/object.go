@@ -1,15 +1,48 @@
 package object
 
+import "log/slog"
+
 // Object is one cluster object. It is immutable: whoever holds one may keep it,
 // and nobody may write to Raw.
+//
+// The strings of Key and UID never share memory with Raw, so that a queue that
+// keeps a key does not keep an object.
 type Object struct {
 	Key Key
 	UID string
 	// ResourceVersion is the number behind metadata.resourceVersion. Kubernetes
-	// 1.35 made it comparable within one resource type.
+	// 1.35 made it comparable within one resource type. 0 means that the server
+	// sent none or one that is not a number: such versions cannot be compared.
 	ResourceVersion uint64
 	// Raw is the whole object as one compact JSON value, apiVersion and kind
 	// included, after the edits that do not depend on other objects
 	// (managedFields stripped, masked fields removed).
 	Raw []byte
+}
+
+// String names the object; its content is never printed (G13).
+func (o *Object) String() string {
+	if o == nil {
+		return "<nil>"
+	}
+	return o.Key.String()
+}
+
+// LogValue makes slog print the key instead of the content.
+func (o *Object) LogValue() slog.Value { return slog.StringValue(o.String()) }
+
+var _ slog.LogValuer = (*Object)(nil)
+
+// Parse makes an Object of raw, which it keeps: the caller must not write to it
+// again. kind is the kind of the key; empty takes the object's own.
+func Parse(raw []byte, kind string) (*Object, error) {
+	m, err := Scan(raw)
+	if err != nil {
+		return nil, err
+	}
+	if kind == "" {
+		kind = m.Kind
+	}
+	r := Recipe{KeepManagedFields: true}
+	return r.Build(raw, &m, kind, nil)
 }

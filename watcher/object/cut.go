@@ -1,0 +1,206 @@
+package object
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/watchbench/watchbench/watcher/object/jsonscan"
+)
+
+// member follows the members of one object, or the elements of one array, and
+// says which bytes to cut so that commas stay right whichever of them go.
+type member struct {
+	start, end int // the member at hand
+	comma      int // the comma before it; meaningful once something was kept
+	kept       int
+}
+
+// passed is called when the scanner stands behind the member's comma (more) or
+// behind the closing bracket, at pos. It returns what to cut if the member goes.
+func (m *member) passed(pos int, more, cut bool) jsonscan.Range {
+	var r jsonscan.Range
+	switch {
+	case !cut:
+		m.kept++
+	case m.kept > 0:
+		r = jsonscan.Range{Start: m.comma, End: m.end}
+	case more:
+		r = jsonscan.Range{Start: m.start, End: pos}
+	default:
+		r = jsonscan.Range{Start: m.start, End: m.end}
+	}
+	if more {
+		m.comma = pos - 1
+	}
+	return r
+}
+
+// matching says how the segments of a path meet the document.
+type matching bool
+
+const (
+	// exact: a segment is a key or an index; a path that cannot apply to the
+	// document's shape is an error.
+	exact matching = false
+	// wild: "*" is any key or index; a path that does not apply finds nothing.
+	wild matching = true
+)
+
+const anySegment = "*"
+
+// PathError says that a field cannot be removed because the document has another
+// shape than the path expects.
+type PathError struct {
+	Segment string // the first segment that does not fit
+	Found   string // what stands there
+}
+
+func (e *PathError) Error() string {
+	return fmt.Sprintf("path segment %q does not fit: it meets %s", e.Segment, e.Found)
+}
+
+type cutter struct {
+	b    []byte
+	s    jsonscan.Scanner
+	mode matching
+	out  []jsonscan.Range
+}
+
+// findCuts walks b once and returns, in ascending order, the ranges to cut so that
+// every field that one of the paths names is gone. Keys that stand twice are all
+// found. An absent field is no error.
+func findCuts(b []byte, paths [][]string, mode matching) ([]jsonscan.Range, error) {
+	c := cutter{b: b, s: jsonscan.New(b), mode: mode}
+	if err := c.walk(paths); err != nil {
+		return nil, err
+	}
+	return c.out, c.s.End()
+}
+
+func (c *cutter) walk(paths [][]string) error {
+	first, err := c.s.Peek()
+	if err != nil {
+		return err
+	}
+	switch first {
+	case '{':
+		return c.object(paths)
+	case '[':
+		return c.array(paths)
+	}
+	v, err := c.s.Value()
+	if err != nil || len(paths) == 0 || c.mode == wild || string(v.Of(c.b)) == "null" {
+		return err
+	}
+	return &PathError{Segment: paths[0][0], Found: "a value that has no fields"}
+}
+
+func (c *cutter) object(paths [][]string) error {
+	var m member
+	more, err := c.s.EnterObject()
+	for more {
+		m.start = c.s.Pos()
+		key, err := c.s.Key()
+		if err != nil {
+			return err
+		}
+		// Most members match nothing: look before making a list.
+		cut, deeper := c.match(paths, func(segment string) bool { return key.Is(c.b, segment) })
+		if more, err = c.member(&m, cut, deeper, (*jsonscan.Scanner).NextMember); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func (c *cutter) array(paths [][]string) error {
+	if c.mode == exact {
+		for _, p := range paths {
+			if !isIndex(p[0]) {
+				return &PathError{Segment: p[0], Found: "an array, where only an index fits"}
+			}
+		}
+	}
+	var m member
+	more, err := c.s.EnterArray()
+	for i := 0; more; i++ {
+		m.start = c.s.Pos()
+		cut, deeper := c.match(paths, func(segment string) bool {
+			n, err := strconv.Atoi(segment)
+			return err == nil && n == i && isIndex(segment)
+		})
+		if more, err = c.member(&m, cut, deeper, (*jsonscan.Scanner).NextElement); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// member passes one value, cut or searched, and what follows it.
+func (c *cutter) member(m *member, cut bool, deeper [][]string, next func(*jsonscan.Scanner) (bool, error)) (bool, error) {
+	// The range of an outer member comes before those within, and a cut member is
+	// not searched: the order of out is that of the text.
+	var err error
+	if cut || len(deeper) == 0 {
+		_, err = c.s.Value()
+	} else {
+		err = c.walk(deeper)
+	}
+	if err != nil {
+		return false, err
+	}
+	m.end = c.s.Pos()
+	more, err := next(&c.s)
+	if err != nil {
+		return false, err
+	}
+	if r := m.passed(c.s.Pos(), more, cut); !r.Empty() {
+		c.out = append(c.out, r)
+	}
+	return more, nil
+}
+
+// match reports whether a path ends at this member, and which go on below it.
+func (c *cutter) match(paths [][]string, is func(string) bool) (cut bool, deeper [][]string) {
+	for _, p := range paths {
+		if !(c.mode == wild && p[0] == anySegment) && !is(p[0]) {
+			continue
+		}
+		if len(p) == 1 {
+			return true, nil
+		}
+		deeper = append(deeper, p[1:])
+	}
+	return false, deeper
+}
+
+// isIndex reports whether a segment is a decimal index in its only spelling.
+func isIndex(segment string) bool {
+	if segment == "" || len(segment) > 1 && segment[0] == '0' {
+		return false
+	}
+	return !slices.ContainsFunc([]byte(segment), func(c byte) bool { return c < '0' || c > '9' })
+}
+
+// Remove returns raw, compact, without the fields that the paths name: keys of
+// objects, decimal indexes of arrays (also as the last segment, which removes the
+// element). All paths refer to raw as it is given. It fails closed: a path that
+// meets a value of another shape is a *PathError and nothing is returned. An
+// absent field, a null on the way and an index past the end are no errors.
+func Remove(raw []byte, paths ...[]string) ([]byte, error) {
+	for _, p := range paths {
+		if len(p) == 0 {
+			return nil, fmt.Errorf("remove a field: empty path")
+		}
+	}
+	compact, err := jsonscan.Compact(raw)
+	if err != nil {
+		return nil, err
+	}
+	cuts, err := findCuts(compact, paths, exact)
+	if err != nil {
+		return nil, err
+	}
+	return copyOut(compact, "", cuts), nil
+}

@@ -1,0 +1,257 @@
+package jsonscan
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+)
+
+// The functions below return the offset behind what they passed, or -1 with
+// s.err set: one register instead of three on the hot path.
+
+func (s *Scanner) bad(at int, msg string) int {
+	s.err = &SyntaxError{Offset: at, Msg: msg}
+	return -1
+}
+
+func (s *Scanner) short() int {
+	s.err = ErrUnexpectedEnd
+	return -1
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+// space passes white space from i and stops at the first other byte.
+func (s *Scanner) space(i int) int {
+	for i < len(s.b) {
+		c := s.b[i]
+		if c > ' ' {
+			return i
+		}
+		if !isSpace(c) {
+			return s.bad(i, "control character")
+		}
+		s.spaced = true
+		i++
+	}
+	return s.short()
+}
+
+func (s *Scanner) value(i, depth int) int {
+	if i = s.space(i); i < 0 {
+		return -1
+	}
+	switch c := s.b[i]; {
+	case c == '"':
+		return s.str(i + 1)
+	case c == '{':
+		return s.object(i+1, depth+1)
+	case c == '[':
+		return s.array(i+1, depth+1)
+	case c == 't':
+		return s.word(i, "true")
+	case c == 'f':
+		return s.word(i, "false")
+	case c == 'n':
+		return s.word(i, "null")
+	case c == '-' || c >= '0' && c <= '9':
+		return s.number(i)
+	default:
+		return s.bad(i, fmt.Sprintf("%q where a value belongs", c))
+	}
+}
+
+func (s *Scanner) object(i, depth int) int {
+	if depth > MaxDepth {
+		return s.bad(i, "nested too deep")
+	}
+	if i = s.space(i); i < 0 {
+		return -1
+	}
+	if s.b[i] == '}' {
+		return i + 1
+	}
+	for {
+		if i = s.space(i); i < 0 {
+			return -1
+		}
+		if s.b[i] != '"' {
+			return s.bad(i, "a key must be a string")
+		}
+		if i = s.str(i + 1); i < 0 {
+			return -1
+		}
+		if i >= len(s.b) || s.b[i] != ':' {
+			if i = s.space(i); i < 0 {
+				return -1
+			}
+			if s.b[i] != ':' {
+				return s.bad(i, "no ':' behind a key")
+			}
+		}
+		if i = s.value(i+1, depth); i < 0 {
+			return -1
+		}
+		if i = s.space(i); i < 0 {
+			return -1
+		}
+		switch s.b[i] {
+		case ',':
+			i++
+		case '}':
+			return i + 1
+		default:
+			return s.bad(i, "no ',' or '}' behind a member")
+		}
+	}
+}
+
+func (s *Scanner) array(i, depth int) int {
+	if depth > MaxDepth {
+		return s.bad(i, "nested too deep")
+	}
+	if i = s.space(i); i < 0 {
+		return -1
+	}
+	if s.b[i] == ']' {
+		return i + 1
+	}
+	for {
+		if i = s.value(i, depth); i < 0 {
+			return -1
+		}
+		if i = s.space(i); i < 0 {
+			return -1
+		}
+		switch s.b[i] {
+		case ',':
+			i++
+		case ']':
+			return i + 1
+		default:
+			return s.bad(i, "no ',' or ']' behind an element")
+		}
+	}
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// str passes a string's content and its closing quote, from the byte behind the
+// opening quote. Eight bytes at a time: a byte below 0x20, a quote or a backslash
+// sets the high bit of its lane. Borrows spoil only lanes above the lowest hit,
+// which is the one that counts.
+func (s *Scanner) str(i int) int {
+	b := s.b
+	for {
+		for i+8 <= len(b) {
+			w := binary.LittleEndian.Uint64(b[i:])
+			q := w ^ ones*'"'
+			e := w ^ ones*'\\'
+			hit := ((w-ones*0x20)&^w | (q-ones)&^q | (e-ones)&^e) & highs
+			if hit == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(hit) >> 3
+			break
+		}
+		if i >= len(b) {
+			return s.short()
+		}
+		switch c := b[i]; {
+		case c == '"':
+			return i + 1
+		case c == '\\':
+			s.esc = true
+			if i = s.escape(i); i < 0 {
+				return -1
+			}
+		case c < 0x20:
+			return s.bad(i, "control character in a string")
+		default: // among the last seven bytes of the text
+			i++
+		}
+	}
+}
+
+func (s *Scanner) escape(i int) int {
+	b := s.b
+	if i+1 >= len(b) {
+		return s.short()
+	}
+	switch b[i+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 2
+	case 'u':
+		for k := i + 2; k < i+6; k++ {
+			if k >= len(b) {
+				return s.short()
+			}
+			if c := b[k] | 0x20; (c < '0' || c > '9' || b[k] < '0') && (c < 'a' || c > 'f') {
+				return s.bad(k, "no hexadecimal digit in \\u")
+			}
+		}
+		return i + 6
+	}
+	return s.bad(i+1, "unknown escape")
+}
+
+func (s *Scanner) word(i int, want string) int {
+	for k := range len(want) {
+		if i+k >= len(s.b) {
+			return s.short()
+		}
+		if s.b[i+k] != want[k] {
+			return s.bad(i+k, "no such word; "+want+" fits")
+		}
+	}
+	return i + len(want)
+}
+
+func (s *Scanner) number(i int) int {
+	b := s.b
+	digits := func() bool {
+		from := i
+		for i < len(b) && b[i] >= '0' && b[i] <= '9' {
+			i++
+		}
+		return i > from
+	}
+	if b[i] == '-' {
+		i++
+	}
+	switch {
+	case i >= len(b):
+		return s.short()
+	case b[i] == '0':
+		i++
+	case !digits():
+		return s.bad(i, "no digit in a number")
+	}
+	if i < len(b) && b[i] == '.' {
+		i++
+		if !digits() {
+			return s.noDigit(i)
+		}
+	}
+	if i < len(b) && b[i]|0x20 == 'e' {
+		i++
+		if i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		if !digits() {
+			return s.noDigit(i)
+		}
+	}
+	return i
+}
+
+func (s *Scanner) noDigit(i int) int {
+	if i >= len(s.b) {
+		return s.short()
+	}
+	return s.bad(i, "no digit in a number")
+}
