@@ -56,6 +56,7 @@ const (
 	NetBytes         = "k8swatch_network_bytes_total"       // peer (apiserver, storage), direction (in, out)
 	StorageUp        = "k8swatch_storage_endpoint_up"       // endpoint
 	StorageConns     = "k8swatch_storage_connections_opened_total"
+	Alerts           = "k8swatch_alerts_total" // target, result
 )
 
 // Metrics of the storage mock.
