@@ -1,0 +1,254 @@
+package render
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// fact is one line of a description: a name and its value, as plain text.
+type fact struct{ Name, Value string }
+
+// environment lists what a reader needs to judge absolute figures.
+func environment(res *result.Results) []fact {
+	e := &res.Environment
+	var facts []fact
+	add := func(name, value string) {
+		facts = append(facts, fact{name, clean(orUnknown(value))})
+	}
+	commit := e.Commit
+	if commit != "" && e.Dirty {
+		commit += " (with uncommitted changes)"
+	}
+	add("Commit", commit)
+	add("Cluster", strings.TrimSpace(e.Provider))
+	add("Kubernetes", e.Kubernetes)
+	add("etcd", e.Etcd)
+	add("Go", e.GoVersion)
+	cpu := e.CPUModel
+	if e.CPUs > 0 {
+		cpu = strings.TrimSpace(plural(e.CPUs, "CPU") + " " + parenthesised(cpu))
+	}
+	add("Processor", cpu)
+	add("Memory", ifPositive(e.MemoryMiB, "MiB"))
+	add("Limits (cgroup)", pairs(e.Cgroup))
+	add("Kernel", e.Kernel)
+	add("Load average before", loadAverage(e.LoadBefore))
+	add("Load average after", loadAverage(e.LoadAfter))
+	add("Steal", fmt.Sprintf("%s of CPU time", percent(e.StealPct/100)))
+	if len(e.Flags) > 0 {
+		add("kube-apiserver flags", strings.Join(e.Flags, " "))
+	}
+	if len(e.Modules) > 0 {
+		add("Modules", pairs(e.Modules))
+	}
+	return facts
+}
+
+// provenance lists what was run, when and how to repeat it.
+func provenance(res *result.Results) []fact {
+	r := &res.Run
+	facts := []fact{
+		{"Scenario", clean(orUnknown(r.Scenario))},
+		{"Run", clean(r.ID)},
+		{"Started", when(r.Started)},
+		{"Took", took(r.Started, r.Finished)},
+		{"Seed", strconv.FormatUint(r.Seed, 10)},
+		{"Order of cells", clean(orUnknown(strings.Join(r.Order, ", ")))},
+	}
+	if len(r.Command) > 0 {
+		facts = append(facts, fact{"Command", clean(strings.Join(r.Command, " "))})
+	}
+	if r.Interrupted {
+		facts = append(facts, fact{"Interrupted", "yes: the run was stopped early; these are the cells it finished"})
+	}
+	return facts
+}
+
+// method says how the numbers came about and how far they may be believed.
+func method(t *table) []string {
+	res := t.res
+	notes := []string{
+		"One clock: all processes ran on one host and were timed by its wall clock in nanoseconds; Kubernetes' own one-second timestamps are not used.",
+		"One plan: every strategy got the same operations at the same intended times, derived from the seed. Latency and freshness count from the intended time, so a generator that falls behind cannot hide waiting.",
+		"One machine: apiserver, etcd, generator, watcher and storage mock shared " + machine(res) + ". Absolute figures move with it; compare cells of one run, and read ratios before figures.",
+		"Phases: prepare, warm-up (not counted), load, drain, check. Objects of a cell live in namespaces of their own; cells ran in a shuffled order, from the seed.",
+		"Correctness before speed: a cell that fails a check is marked and left out of comparisons. A check that looked at nothing is not a pass. “" + unknown + "” means not known, never zero.",
+	}
+	if models := loadModels(res); len(models) > 0 {
+		notes = append(notes, "Load model: "+join(models)+".")
+	}
+	if n := repetitions(t); n > 1 {
+		notes = append(notes, fmt.Sprintf("Up to %d repetitions: figures are medians over the valid ones; percentiles come from their merged histograms, never from averages; lost and reordered are totals; of each check the worst verdict counts.", n))
+	} else {
+		notes = append(notes, "One repetition: a figure is one measurement, without a spread. Repeat the run before calling a small difference real.")
+	}
+	if latency := specs(res); len(latency) > 0 {
+		notes = append(notes, "Storage is a mock with latency "+join(latency)+"; its own record of every applied write is what the checks judge.")
+	}
+	return notes
+}
+
+func machine(res *result.Results) string {
+	if res.Environment.CPUs > 0 {
+		return plural(res.Environment.CPUs, "CPU")
+	}
+	return "its CPUs"
+}
+
+func loadModels(res *result.Results) []string {
+	texts := map[string]string{
+		result.ModelClosed: "closed loop (each thread waits for its answer before the next write; a slow apiserver lowers the load)",
+		result.ModelOpen:   "open loop (writes come at a fixed rate, whatever the answers do)",
+	}
+	seen := map[string]bool{}
+	for i := range res.Cells {
+		if text, ok := texts[res.Cells[i].Load.Model]; ok {
+			seen[text] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+func specs(res *result.Results) []string {
+	seen := map[string]bool{}
+	for i := range res.Cells {
+		if s := res.Cells[i].Storage.LatencySpec; s != "" {
+			seen[clean(s)] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+func repetitions(t *table) int {
+	n := 0
+	for _, r := range t.rows {
+		n = max(n, len(r.cells))
+	}
+	return n
+}
+
+// summary is the run's outcome in one sentence.
+func summary(t *table) string {
+	if len(t.rows) == 0 {
+		return "The record holds no cells."
+	}
+	count := map[state]int{}
+	for _, r := range t.rows {
+		count[r.state()]++
+	}
+	var parts []string
+	say := func(n int, text string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, text))
+		}
+	}
+	say(count[statePassed], "passed every check")
+	say(count[stateOpen], "passed what could be judged")
+	say(count[stateCut], "cut at the drain limit, passed what could be judged")
+	say(count[stateAllowed], "failed as the scenario allows")
+	say(count[stateFailed], "failed")
+	say(count[stateInvalid], "invalid")
+	return "Of " + plural(len(t.rows), "cell") + ": " + strings.Join(parts, "; ") + "."
+}
+
+// headline is the fastest correct strategy under one load.
+type headline struct {
+	load     string
+	best     *row     // nil when none may be compared
+	drain    float64  // of the best, seconds
+	baseline *row     // the serial strategy, to compare with
+	ratio    *float64 // its drain divided by the best's
+	estimate bool     // the baseline's drain is projected
+}
+
+// headlines compares drain times, among correct cells whose drain was waited for.
+func headlines(t *table) []headline {
+	var lines []headline
+	for _, load := range t.loads() {
+		h := headline{load: load}
+		for _, r := range t.under(load) {
+			v := drain.value(r)
+			if v.number == nil || !r.correct() {
+				continue
+			}
+			if r.strategy == "single" && h.baseline == nil {
+				h.baseline = r
+			}
+			if !v.projected && (h.best == nil || *v.number < h.drain) {
+				h.best, h.drain = r, *v.number
+			}
+		}
+		if h.best != nil && h.baseline != nil && h.best != h.baseline && h.drain > 0 {
+			v := drain.value(h.baseline)
+			h.ratio, h.estimate = ptr(*v.number/h.drain), v.projected
+		}
+		lines = append(lines, h)
+	}
+	return lines
+}
+
+// text is the headline as a sentence.
+func (h headline) text() string {
+	if h.best == nil {
+		return fmt.Sprintf("%s: no cell that may be compared.", clean(h.load))
+	}
+	s := fmt.Sprintf("%s: %s drained fastest of the correct cells, in %s s", clean(h.load), h.best.label(), short(h.drain))
+	if h.ratio != nil {
+		about := ""
+		if h.estimate {
+			about = "about "
+		}
+		s += fmt.Sprintf(" (%s%s × faster than %s)", about, short(*h.ratio), h.baseline.label())
+	}
+	return s + "."
+}
+
+func orUnknown(s string) string {
+	if strings.TrimSpace(s) == "" {
+		return unknown
+	}
+	return s
+}
+
+func parenthesised(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "(" + s + ")"
+}
+
+func ifPositive(n int64, unit string) string {
+	if n <= 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10) + " " + unit
+}
+
+func loadAverage(v []float64) string {
+	var parts []string
+	for _, f := range v {
+		parts = append(parts, strconv.FormatFloat(f, 'f', 2, 64))
+	}
+	return strings.Join(parts, " ")
+}
+
+func pairs(m map[string]string) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, k+" "+m[k])
+	}
+	return strings.Join(parts, ", ")
+}
+
+func took(from, to time.Time) string {
+	if from.IsZero() || to.Before(from) {
+		return unknown
+	}
+	return to.Sub(from).Round(time.Second).String()
+}

@@ -1,0 +1,74 @@
+package render
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// Format is a way to render a record into a file.
+type Format struct {
+	Name  string // as the user types it
+	File  string // in a run's folder
+	Write func(io.Writer, *result.Results) error
+}
+
+// Formats lists the file formats. The terminal is not among them: see Terminal.
+func Formats() []Format {
+	return []Format{
+		{"html", "index.html", HTML},
+		{"md", "report.md", Markdown},
+		{"csv", "throughput.csv", CSV},
+		{"bench", "bench.txt", Bench},
+		{"junit", "junit.xml", JUnit},
+	}
+}
+
+// FormatByName finds a format; the error names those there are.
+func FormatByName(name string) (Format, error) {
+	formats := Formats()
+	i := slices.IndexFunc(formats, func(f Format) bool { return f.Name == name })
+	if i < 0 {
+		var names []string
+		for _, f := range formats {
+			names = append(names, f.Name)
+		}
+		return Format{}, fmt.Errorf("unknown report format %q; known are terminal, %s", name, strings.Join(names, ", "))
+	}
+	return formats[i], nil
+}
+
+// All writes every format into a run's folder. One that fails does not keep the
+// others from being written.
+func All(dir string, res *result.Results) error {
+	var errs []error
+	for _, f := range Formats() {
+		errs = append(errs, WriteFile(dir, f, res))
+	}
+	return errors.Join(errs...)
+}
+
+// WriteFile renders one format into dir. The file is replaced only by a whole one.
+func WriteFile(dir string, f Format, res *result.Results) error {
+	path := filepath.Join(dir, f.File)
+	var buf bytes.Buffer
+	if err := f.Write(&buf, res); err != nil {
+		return fmt.Errorf("render %s: %w", path, err)
+	}
+	tmp := path + ".part"
+	if err := os.WriteFile(tmp, buf.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		os.Remove(tmp)
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}

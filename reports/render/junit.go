@@ -1,0 +1,152 @@
+package render
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+type junitSuites struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Name     string       `xml:"name,attr"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Errors   int          `xml:"errors,attr"`
+	Skipped  int          `xml:"skipped,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name       string          `xml:"name,attr"`
+	Tests      int             `xml:"tests,attr"`
+	Failures   int             `xml:"failures,attr"`
+	Errors     int             `xml:"errors,attr"`
+	Skipped    int             `xml:"skipped,attr"`
+	Properties []junitProperty `xml:"properties>property"`
+	Cases      []junitCase     `xml:"testcase"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+type junitCase struct {
+	Name      string        `xml:"name,attr"`
+	Class     string        `xml:"classname,attr"`
+	Failure   *junitOutcome `xml:"failure"`
+	Error     *junitOutcome `xml:"error"`
+	Skipped   *junitOutcome `xml:"skipped"`
+	SystemOut string        `xml:"system-out,omitempty"`
+}
+
+type junitOutcome struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+// JUnit writes one test suite per cell and one test case per check. A check that
+// fails as the scenario allows, or that was not judged, is skipped with its
+// reason; a cell that is invalid is an error and its checks are not believed.
+func JUnit(w io.Writer, res *result.Results) error {
+	if err := res.Validate(); err != nil {
+		return err
+	}
+	t := arrange(res)
+	all := junitSuites{Name: "watchbench " + clean(res.Run.Scenario)}
+	for _, r := range t.rows {
+		for _, c := range r.cells {
+			s := cellSuite(t, r, c)
+			all.Tests += s.Tests
+			all.Failures += s.Failures
+			all.Errors += s.Errors
+			all.Skipped += s.Skipped
+			all.Suites = append(all.Suites, s)
+		}
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	if err := enc.Encode(all); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func cellSuite(t *table, r *row, c *result.Cell) junitSuite {
+	s := junitSuite{Name: clean(c.ID)}
+	for _, k := range slices.Sorted(maps.Keys(c.Params)) {
+		s.Properties = append(s.Properties, junitProperty{clean(k), clean(c.Params[k])})
+	}
+	s.Properties = append(s.Properties, junitProperty{"repetition", strconv.Itoa(c.Repetition)})
+	if c.Cut {
+		s.Properties = append(s.Properties, junitProperty{"cut", "drain limit reached with " + percent(c.CutFraction) + " acknowledged"})
+	}
+	class := "watchbench." + benchPart(t.res.Run.Scenario) + "." + benchPart(r.load) + "." + benchPart(r.strategy)
+
+	valid := junitCase{Name: "valid", Class: class}
+	if !c.Valid {
+		valid.Error = &junitOutcome{Message: clean(strings.Join(c.InvalidReasons, "; "))}
+	}
+	s.Cases = append(s.Cases, valid)
+	for _, g := range t.checks {
+		check, ok := c.Checks[g]
+		if !ok {
+			continue
+		}
+		s.Cases = append(s.Cases, checkCase(g, class, c, check))
+	}
+	for _, tc := range s.Cases {
+		s.Tests++
+		switch {
+		case tc.Failure != nil:
+			s.Failures++
+		case tc.Error != nil:
+			s.Errors++
+		case tc.Skipped != nil:
+			s.Skipped++
+		}
+	}
+	return s
+}
+
+func checkCase(g, class string, c *result.Cell, check result.Check) junitCase {
+	tc := junitCase{Name: checkTitle(g), Class: class}
+	text := cleanLines(check.Counterexample)
+	switch {
+	case !c.Valid:
+		tc.Skipped = &junitOutcome{Message: "the cell is invalid"}
+	case check.Verdict == result.Fail:
+		tc.Failure = &junitOutcome{Message: violations(check), Text: text}
+	case check.Verdict == result.Allowed:
+		tc.Skipped = &junitOutcome{Message: "fails, as the scenario allows: " + violations(check)}
+		tc.SystemOut = text
+	case check.Verdict == result.NotJudged:
+		tc.Skipped = &junitOutcome{Message: strings.TrimSuffix("not judged: "+clean(check.Note), ": ")}
+	case check.Verdict == result.NotApply:
+		tc.Skipped = &junitOutcome{Message: strings.TrimSuffix("not applicable: "+clean(check.Note), ": ")}
+	default:
+		tc.SystemOut = fmt.Sprintf("judged %d", check.Judged)
+	}
+	return tc
+}
+
+func violations(c result.Check) string {
+	s := plural(int(max(c.Violations, 1)), "violation")
+	if c.Judged > 0 {
+		s += fmt.Sprintf(" in %d judged", c.Judged)
+	}
+	if c.Note != "" {
+		s += " (" + clean(c.Note) + ")"
+	}
+	return s
+}

@@ -1,0 +1,171 @@
+package render
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// Markdown writes the report for a pull request comment or a README, in GitHub's
+// dialect.
+func Markdown(w io.Writer, res *result.Results) error {
+	if err := res.Validate(); err != nil {
+		return err
+	}
+	t := arrange(res)
+	m := &markdown{w: bufio.NewWriter(w)}
+	m.printf("## watchbench: %s\n\n", md(orUnknown(res.Run.Scenario)))
+	if res.Run.Description != "" {
+		m.printf("%s\n\n", md(res.Run.Description))
+	}
+	if res.Run.Interrupted {
+		m.printf("**Interrupted:** these are the cells it finished.\n\n")
+	}
+	m.printf("**%s**\n\n", summary(t))
+	for _, h := range headlines(t) {
+		m.printf("- %s\n", md(h.text()))
+	}
+	m.printf("\n### Throughput\n\n")
+	m.throughput(t)
+	m.printf("\n### Verdict per check\n\n")
+	m.verdicts(t)
+	m.counterexamples(t)
+	m.facts("Run and environment", append(provenance(res), environment(res)...))
+	m.printf("\n<details><summary>Method and definitions</summary>\n\n")
+	for _, n := range method(t) {
+		m.printf("- %s\n", md(n))
+	}
+	m.printf("\n| column | unit | meaning |\n|---|---|---|\n")
+	for _, c := range columns {
+		m.printf("| %s | %s | %s |\n", c.title, c.unit, md(c.define))
+	}
+	m.printf("| checks | | %s |\n", checksDefinition)
+	m.printf("\n</details>\n")
+	return m.w.Flush()
+}
+
+type markdown struct{ w *bufio.Writer }
+
+func (m *markdown) printf(format string, args ...any) { fmt.Fprintf(m.w, format, args...) }
+
+func (m *markdown) throughput(t *table) {
+	g := t.grid()
+	var heads, rules []string
+	for _, k := range g.keys {
+		heads, rules = append(heads, md(k.title)), append(rules, ":--")
+	}
+	for _, h := range g.values {
+		heads, rules = append(heads, strings.TrimSuffix(h.title+"<br>"+h.unit, "<br>")), append(rules, "--:")
+	}
+	heads, rules = append(heads, "checks"), append(rules, ":--")
+	m.row(heads)
+	m.row(rules)
+	for _, l := range g.lines {
+		var cells []string
+		for _, k := range l.keys {
+			cells = append(cells, md(k))
+		}
+		for i, v := range l.values {
+			switch {
+			case l.invalid && i == 0:
+				v = "*invalid*"
+			case i == l.best:
+				v = "**" + v + "**"
+			}
+			cells = append(cells, v)
+		}
+		m.row(append(cells, verdictMark(l.row.state())+" "+md(l.verdict)))
+	}
+	first := true
+	for _, r := range t.rows {
+		for _, n := range r.notes() {
+			if first {
+				m.printf("\n")
+				first = false
+			}
+			m.printf("- %s: %s\n", md(r.name()), md(clean(n)))
+		}
+	}
+}
+
+// verdictMark adds a sign to the word, for those who skim.
+func verdictMark(s state) string {
+	switch s {
+	case statePassed:
+		return "✅"
+	case stateFailed, stateInvalid:
+		return "❌"
+	}
+	return "⚠️"
+}
+
+func (m *markdown) verdicts(t *table) {
+	if len(t.checks) == 0 {
+		m.printf("Nothing was judged.\n")
+		return
+	}
+	heads, rules := []string{"strategy", "load"}, []string{":--", ":--"}
+	for _, g := range t.checks {
+		heads, rules = append(heads, strings.TrimSuffix(md(g)+"<br>"+checkNames[g], "<br>")), append(rules, ":--")
+	}
+	m.row(heads)
+	m.row(rules)
+	for _, r := range t.rows {
+		cells := []string{md(r.label()), md(r.load)}
+		for _, g := range t.checks {
+			c, ok := r.checks[g]
+			word := unknown
+			if ok && r.state() != stateInvalid {
+				word = verdictWord(c)
+				if c.Verdict == result.Fail {
+					word = "**" + word + "**"
+				}
+			}
+			cells = append(cells, word)
+		}
+		m.row(cells)
+	}
+}
+
+func (m *markdown) counterexamples(t *table) {
+	for _, e := range examples(t) {
+		fence := strings.Repeat("`", max(3, 1+longestRun(e.text, '`')))
+		m.printf("\n%s: %s\n\n%s\n%s\n%s\n", md(e.row.name()), md(clean(e.failure)), fence, e.text, fence)
+	}
+}
+
+func (m *markdown) facts(title string, facts []fact) {
+	m.printf("\n<details><summary>%s</summary>\n\n| | |\n|---|---|\n", title)
+	for _, f := range facts {
+		m.row([]string{md(f.Name), md(f.Value)})
+	}
+	m.printf("\n</details>\n")
+}
+
+func (m *markdown) row(cells []string) { m.printf("| %s |\n", strings.Join(cells, " | ")) }
+
+// mdEscapes are the runes with a meaning inside a line or a table cell. An @ gets
+// an invisible neighbour, because no escape keeps GitHub from notifying a user.
+var mdEscapes = strings.NewReplacer(
+	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "|", `\|`, "~", `\~`,
+	"<", "&lt;", ">", "&gt;", "&", "&amp;", "#", `\#`, "@", "@\u200b", "://", ":\u200b//",
+)
+
+// md escapes text for one line of Markdown.
+func md(s string) string { return mdEscapes.Replace(clean(s)) }
+
+func longestRun(s string, b byte) int {
+	longest, run := 0, 0
+	for i := range len(s) {
+		if s[i] != b {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return longest
+}

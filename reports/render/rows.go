@@ -1,0 +1,250 @@
+package render
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// row is one point of the matrix: all repetitions of one cell, summarised.
+type row struct {
+	strategy string
+	load     string
+	extra    []string // values of the report's extra parameters
+	cells    []*result.Cell
+	valid    []*result.Cell // those that may be believed
+	checks   map[string]result.Check
+	planned  int64 // operations, the measure of a load's weight
+}
+
+// table is the record arranged for reading.
+type table struct {
+	res    *result.Results
+	extra  []string // parameters besides strategy and load that differ between cells
+	rows   []*row   // by load, then strategy in the scenario's order
+	checks []string // names of the guarantees that occur, G2 before G10
+}
+
+// arrange groups the cells by matrix point and sorts the rows.
+func arrange(res *result.Results) *table {
+	t := &table{res: res}
+	values := map[string]map[string]bool{}
+	checks := map[string]bool{}
+	for i := range res.Cells {
+		for k, v := range res.Cells[i].Params {
+			if values[k] == nil {
+				values[k] = map[string]bool{}
+			}
+			values[k][v] = true
+		}
+		for g := range res.Cells[i].Checks {
+			checks[g] = true
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(values)) {
+		if k != result.ParamStrategy && k != result.ParamLoad && len(values[k]) > 1 {
+			t.extra = append(t.extra, k)
+		}
+	}
+	t.checks = slices.SortedFunc(maps.Keys(checks), compareNatural)
+
+	byPoint := map[string]*row{}
+	for i := range res.Cells {
+		c := &res.Cells[i]
+		r := newRow(c, t.extra)
+		key := strings.Join(append([]string{r.load, r.strategy}, r.extra...), "\x00")
+		if have := byPoint[key]; have != nil {
+			r = have
+		} else {
+			byPoint[key] = r
+			t.rows = append(t.rows, r)
+		}
+		r.add(c)
+	}
+	t.sort()
+	return t
+}
+
+func newRow(c *result.Cell, extra []string) *row {
+	r := &row{
+		strategy: cmp.Or(c.Params[result.ParamStrategy], c.Handler.Strategy, unknown),
+		load:     cmp.Or(c.Params[result.ParamLoad], c.Load.Model, unknown),
+		checks:   map[string]result.Check{},
+	}
+	for _, k := range extra {
+		r.extra = append(r.extra, cmp.Or(c.Params[k], unknown))
+	}
+	return r
+}
+
+// add takes one repetition in. Of a check, the worst verdict counts, with its
+// counterexample; an invalid repetition proves nothing and so judges nothing,
+// unless no repetition is valid.
+func (r *row) add(c *result.Cell) {
+	r.cells = append(r.cells, c)
+	r.planned = max(r.planned, c.Load.Planned)
+	if c.Valid {
+		r.valid = append(r.valid, c)
+	}
+	r.checks = map[string]result.Check{}
+	for _, c := range r.judged() {
+		for g, check := range c.Checks {
+			have, ok := r.checks[g]
+			if !ok {
+				r.checks[g] = check
+				continue
+			}
+			worst, other := have, check
+			if severity(check.Verdict) > severity(have.Verdict) {
+				worst, other = check, have
+			}
+			worst.Judged += other.Judged
+			worst.Violations += other.Violations
+			r.checks[g] = worst
+		}
+	}
+}
+
+// judged is the repetitions whose verdicts count.
+func (r *row) judged() []*result.Cell {
+	if len(r.valid) > 0 {
+		return r.valid
+	}
+	return r.cells
+}
+
+// severity orders verdicts: what is worse hides what is better. A check that one
+// repetition could not judge was not passed by all.
+func severity(verdict string) int {
+	return slices.Index([]string{result.NotApply, result.Pass, result.NotJudged, result.Allowed, result.Fail}, verdict)
+}
+
+func (t *table) sort() {
+	strategies := ranks(scenarioOrder(t.res.Scenario, result.ParamStrategy))
+	for i, s := range []string{"single", "unordered", "dedup", "partitioned", "keyed", "adaptive"} {
+		if _, named := strategies[s]; !named {
+			strategies[s] = len(strategies) + i
+		}
+	}
+	loads := ranks(scenarioOrder(t.res.Scenario, result.ParamLoad))
+	// A matrix written as a map has lost its order; a load weighs what it plans.
+	weight := map[string]int64{}
+	for _, r := range t.rows {
+		weight[r.load] = max(weight[r.load], r.planned)
+	}
+	extra := make([]map[string]int, len(t.extra))
+	for i, k := range t.extra {
+		extra[i] = ranks(scenarioOrder(t.res.Scenario, k))
+	}
+	slices.SortStableFunc(t.rows, func(a, b *row) int {
+		c := cmp.Or(
+			compareRank(loads, a.load, b.load),
+			cmp.Compare(weight[a.load], weight[b.load]),
+			compareNatural(a.load, b.load),
+			compareRank(strategies, a.strategy, b.strategy),
+			compareNatural(a.strategy, b.strategy),
+		)
+		for i := range extra {
+			c = cmp.Or(c, compareRank(extra[i], a.extra[i], b.extra[i]), compareNatural(a.extra[i], b.extra[i]))
+		}
+		return c
+	})
+	for _, r := range t.rows {
+		slices.SortStableFunc(r.cells, func(a, b *result.Cell) int { return cmp.Compare(a.Repetition, b.Repetition) })
+		slices.SortStableFunc(r.valid, func(a, b *result.Cell) int { return cmp.Compare(a.Repetition, b.Repetition) })
+	}
+}
+
+// scenarioOrder reads the order of one axis of the scenario's matrix, if it is
+// written as a list.
+func scenarioOrder(scenario map[string]any, axis string) []string {
+	matrix, _ := scenario["matrix"].(map[string]any)
+	list, _ := matrix[axis].([]any)
+	var order []string
+	for _, v := range list {
+		switch v := v.(type) {
+		case string:
+			order = append(order, v)
+		case float64:
+			order = append(order, exact(v))
+		case map[string]any: // a named point
+			if name, ok := v["name"].(string); ok {
+				order = append(order, name)
+			}
+		}
+	}
+	return order
+}
+
+func ranks(order []string) map[string]int {
+	m := map[string]int{}
+	for i, v := range order {
+		m[v] = i
+	}
+	return m
+}
+
+// compareRank orders what the scenario orders; the rest comes after it.
+func compareRank(rank map[string]int, a, b string) int {
+	ra, oka := rank[a]
+	rb, okb := rank[b]
+	switch {
+	case oka && okb:
+		return cmp.Compare(ra, rb)
+	case oka:
+		return -1
+	case okb:
+		return 1
+	}
+	return 0
+}
+
+// compareNatural orders texts that end in numbers by those numbers.
+func compareNatural(a, b string) int {
+	pa, na, oka := splitNumber(a)
+	pb, nb, okb := splitNumber(b)
+	if oka && okb && pa == pb {
+		return cmp.Compare(na, nb)
+	}
+	return cmp.Compare(a, b)
+}
+
+func splitNumber(s string) (prefix string, n float64, ok bool) {
+	prefix = strings.TrimRight(s, "0123456789")
+	n, err := strconv.ParseFloat(s[len(prefix):], 64)
+	return prefix, n, err == nil
+}
+
+// loads lists the loads in row order.
+func (t *table) loads() []string {
+	var names []string
+	for _, r := range t.rows {
+		if !slices.Contains(names, r.load) {
+			names = append(names, r.load)
+		}
+	}
+	return names
+}
+
+// under lists the rows of one load.
+func (t *table) under(load string) []*row {
+	var rows []*row
+	for _, r := range t.rows {
+		if r.load == load {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// label names a row among the rows of its load.
+func (r *row) label() string {
+	return clean(strings.Join(append([]string{r.strategy}, r.extra...), " "))
+}
+
+// representative is the repetition whose curves are drawn: the first valid one.
+func (r *row) representative() *result.Cell { return r.judged()[0] }

@@ -1,0 +1,91 @@
+package render
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// unknown is how a value that is not known is shown.
+const unknown = "–"
+
+// clean makes text that may come from a cluster safe to show anywhere as plain
+// text: control characters, line breaks, invisible and direction-changing runes
+// become one visible replacement.
+func clean(s string) string { return cleanKeep(s, "") }
+
+// cleanLines is clean for text of several lines.
+func cleanLines(s string) string { return cleanKeep(s, "\n\t") }
+
+func cleanKeep(s, keep string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case strings.ContainsRune(keep, r), unicode.IsPrint(r):
+			return r
+		case unicode.IsSpace(r):
+			return ' '
+		}
+		return unicode.ReplacementChar
+	}, s)
+}
+
+// fixed formats v with a fixed number of decimals; nil is unknown.
+func fixed(v *float64, decimals int) string {
+	if v == nil || math.IsNaN(*v) || math.IsInf(*v, 0) {
+		return unknown
+	}
+	s := strconv.FormatFloat(*v, 'f', decimals, 64)
+	if strings.Trim(s, "-0.") == "" {
+		return strings.TrimPrefix(s, "-") // no "-0.0"
+	}
+	return s
+}
+
+// exact formats v so that reading it back gives the same number.
+func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// short formats v with three significant digits for running text.
+func short(v float64) string {
+	switch a := math.Abs(v); {
+	case a >= 100:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case a >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case a >= 0.1 || a == 0:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
+}
+
+// percent formats a fraction.
+func percent(f float64) string { return short(100*f) + " %" }
+
+// when formats an instant; the zero time is unknown.
+func when(t time.Time) string {
+	if t.IsZero() {
+		return unknown
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+// join lists words as a sentence does.
+func join(words []string) string {
+	switch n := len(words); n {
+	case 0:
+		return ""
+	case 1:
+		return words[0]
+	default:
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	}
+}
+
+// plural writes "1 cell", "2 cells".
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return strconv.Itoa(n) + " " + word + "s"
+}
