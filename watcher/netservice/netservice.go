@@ -1,0 +1,186 @@
+// Package netservice is the NetServiceWatcher: every Period it asks a netservice
+// for the cluster's IP pool, in summary and in detail, and stores both answers
+// (contract §5).
+package netservice
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/watchbench/watchbench/watcher/object"
+)
+
+// The two kinds in storage; a record's name is the kind, "-" and the cluster id.
+const (
+	KindStatic = "IPPoolStatic"
+	KindDetail = "IPPoolStaticDetail"
+)
+
+// Numbers of an answer's type.
+const (
+	typePool   = 5
+	typeStatic = 9
+)
+
+// Times of the original.
+const (
+	Period  = 60 * time.Second
+	Timeout = 20 * time.Second
+	retries = 2
+	pause   = time.Second
+)
+
+const maxAnswer = 64 << 20
+
+// Store takes an object.
+type Store interface {
+	Put(ctx context.Context, o *object.Object) error
+}
+
+// Settings are passed by code.
+type Settings struct {
+	ClusterID string
+	Store     Store
+	Client    *http.Client
+	Logger    *slog.Logger
+}
+
+// Watcher polls one of the servers given to SetServers, chosen anew each time.
+type Watcher struct {
+	set     Settings
+	servers atomic.Pointer[[]string]
+	running atomic.Bool
+}
+
+// New starts nothing.
+func New(s Settings) *Watcher { return &Watcher{set: s} }
+
+// SetServers names the servers as scheme://host:port. An empty list is ignored:
+// what was known stays (contract §8).
+func (w *Watcher) SetServers(addrs []string) {
+	if len(addrs) > 0 {
+		w.servers.Store(&addrs)
+	}
+}
+
+// Run polls until ctx ends.
+func (w *Watcher) Run(ctx context.Context) error {
+	if !w.running.CompareAndSwap(false, true) {
+		return errors.New("netservice: Run called twice")
+	}
+	var wg sync.WaitGroup
+	for _, p := range []poll{{KindStatic, "", typeStatic}, {KindDetail, "?info=detail", typePool}} {
+		wg.Go(func() { w.loop(ctx, p) })
+	}
+	wg.Wait()
+	return nil
+}
+
+type poll struct {
+	kind, query string
+	want        int
+}
+
+func (w *Watcher) loop(ctx context.Context, p poll) {
+	tick := time.NewTicker(Period)
+	defer tick.Stop()
+	for {
+		if err := w.once(ctx, p); err != nil && ctx.Err() == nil {
+			w.set.Logger.Warn("the IP pool was not stored", "kind", p.kind, "error", err, "again_in", Period)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (w *Watcher) once(ctx context.Context, p poll) error {
+	data, err := w.fetch(ctx, p)
+	if err != nil {
+		return err
+	}
+	return w.set.Store.Put(ctx, &object.Object{
+		Key: object.Key{Kind: p.kind, Name: p.kind + "-" + w.set.ClusterID},
+		Raw: data,
+	})
+}
+
+type answer struct {
+	Type    int             `json:"type"`
+	Code    *int            `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data"`
+}
+
+// fetch asks, and asks again after HTTP 400 or 500 as the original does.
+func (w *Watcher) fetch(ctx context.Context, p poll) (json.RawMessage, error) {
+	servers := w.servers.Load()
+	if servers == nil {
+		return nil, errors.New("no netservice is known")
+	}
+	for try := 0; ; try++ {
+		url := (*servers)[rand.IntN(len(*servers))] + "/v1/pool/" + w.set.ClusterID + p.query
+		body, status, err := w.get(ctx, url)
+		if err != nil {
+			return nil, err
+		}
+		again := status == http.StatusBadRequest || status == http.StatusInternalServerError
+		if !again || try == retries {
+			return accept(body, status, p.want)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (w *Watcher) get(ctx context.Context, url string) ([]byte, int, error) {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("BCS-ClusterID", w.set.ClusterID)
+	resp, err := w.set.Client.Do(req)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err == nil && len(b) > maxAnswer {
+		err = fmt.Errorf("answer longer than %d bytes", maxAnswer)
+	}
+	return b, resp.StatusCode, err
+}
+
+// accept takes only an answer of the wanted type that reports success and has data.
+func accept(body []byte, status, want int) (json.RawMessage, error) {
+	var a answer
+	if err := json.Unmarshal(body, &a); err != nil {
+		return nil, fmt.Errorf("HTTP %d and no netservice answer: %w", status, err)
+	}
+	switch {
+	case a.Code == nil || *a.Code != 0:
+		return nil, fmt.Errorf("netservice refused: %s", a.Message)
+	case a.Type != want:
+		return nil, fmt.Errorf("answer of type %d, want %d", a.Type, want)
+	case len(a.Data) == 0 || string(a.Data) == "null":
+		return nil, errors.New("answer without data")
+	}
+	return a.Data, nil
+}
