@@ -9,6 +9,7 @@ type Entry struct {
 	Instance int    `json:"instance,omitempty"` // which mock instance took it
 
 	Method    string `json:"method"` // PUT or DELETE; reads are counted, not recorded
+	Cluster   string `json:"cluster,omitempty"`
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`

@@ -1,0 +1,191 @@
+package ledger
+
+import (
+	"errors"
+	"iter"
+	"sync"
+)
+
+// Ledger keeps entries in memory: 56 bytes per request, 16 per object identity
+// and about 60 per key, so that millions of requests fit. It is safe for
+// concurrent use.
+type Ledger struct {
+	mu      sync.RWMutex // guards everything; held only for copies, never for I/O
+	chunks  [][]record
+	n       uint64 // entries; also the last Seq
+	keys    keyTable
+	ids     identities
+	scopes  interner[scope]
+	faults  interner[string]
+	methods interner[string]
+}
+
+// chunkLen is the number of records allocated at once: 448 KiB.
+const chunkLen = 8192
+
+// record is an Entry with its strings interned. Key 0 does not occur; identity 0
+// is "none".
+type record struct {
+	received, applied, responded int64
+	version                      uint64
+	key, uid                     uint32
+	prev                         uint32 // Seq of the key's entry before this one; 0 is none
+	bytes                        uint32
+	code                         int32
+	status, fault                uint16
+	instance                     uint8
+	method, effect               uint8
+}
+
+// MaxEntries is the highest Seq the compact form can hold.
+const MaxEntries = 1<<32 - 1
+
+// ErrFull is returned by Append when MaxEntries is reached.
+var ErrFull = errors.New("the ledger is full: it holds 2^32-1 entries")
+
+// New returns an empty ledger.
+func New() *Ledger { return &Ledger{} }
+
+var effects = [...]string{"", EffectCreated, EffectReplaced, EffectDeleted, EffectNone, EffectRejected}
+
+func effectIndex(effect string) uint8 {
+	for i, e := range effects {
+		if e == effect {
+			return uint8(i)
+		}
+	}
+	return 0
+}
+
+// Append stores e and returns the Seq it got; the Seq in e does not matter. The
+// caller's order of calls is the order of application.
+func (l *Ledger) Append(e Entry) (uint64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.n >= MaxEntries {
+		return 0, ErrFull
+	}
+	if l.n%chunkLen == 0 {
+		l.chunks = append(l.chunks, make([]record, 0, chunkLen))
+	}
+	l.n++
+	k := l.keys.find(l.scopes.id(scope{e.Cluster, e.Kind, e.Namespace}), e.Name)
+	r := record{
+		received: e.Received, applied: e.Applied, responded: e.Responded,
+		version: e.ResourceVersion,
+		key:     k.id, uid: l.ids.id(e.UID, k.key.uid), prev: k.key.last,
+		bytes: uint32(e.Bytes), code: int32(e.Code),
+		status: uint16(e.Status), fault: uint16(l.faults.id(e.Fault)),
+		instance: uint8(e.Instance), method: uint8(l.methods.id(e.Method)), effect: effectIndex(e.Effect),
+	}
+	k.key.last = uint32(l.n)
+	if r.uid != 0 {
+		k.key.uid = r.uid
+	}
+	last := len(l.chunks) - 1
+	l.chunks[last] = append(l.chunks[last], r)
+	return l.n, nil
+}
+
+// Answered completes the entry seq: when the answer was handed to the socket,
+// and with which status.
+func (l *Ledger) Answered(seq uint64, at int64, status int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.at(seq); r != nil {
+		r.responded, r.status = at, uint16(status)
+	}
+}
+
+// at is the record of seq, nil when there is none; l.mu is held.
+func (l *Ledger) at(seq uint64) *record {
+	if seq == 0 || seq > l.n {
+		return nil
+	}
+	return &l.chunks[(seq-1)/chunkLen][(seq-1)%chunkLen]
+}
+
+// Len is the number of entries, and the last Seq.
+func (l *Ledger) Len() uint64 {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.n
+}
+
+// Keys is the number of distinct (cluster, kind, namespace, name).
+func (l *Ledger) Keys() int {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.keys.n
+}
+
+// batchLen is how many entries are copied under one lock: about 10 µs.
+const batchLen = 256
+
+// From yields the entries from seq on, in order, up to the last one there was
+// when the walk began. Appending meanwhile is fine.
+func (l *Ledger) From(seq uint64) iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		batch := make([]Entry, 0, batchLen)
+		end := l.Len()
+		for seq = max(seq, 1); seq <= end; {
+			batch = batch[:0]
+			l.mu.RLock()
+			end = min(end, l.n) // Reset may have come between
+			for ; seq <= end && len(batch) < batchLen; seq++ {
+				batch = append(batch, l.entry(seq))
+			}
+			l.mu.RUnlock()
+			for _, e := range batch {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// OfKey returns the entries of one key in order.
+func (l *Ledger) OfKey(cluster, kind, namespace, name string) []Entry {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	sc, ok := l.scopes.lookup(scope{cluster, kind, namespace})
+	if !ok {
+		return nil
+	}
+	k := l.keys.lookup(sc, name)
+	if k == nil {
+		return nil
+	}
+	var out []Entry
+	for seq := uint64(k.last); seq != 0; seq = uint64(l.at(seq).prev) {
+		out = append(out, l.entry(seq))
+	}
+	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+		out[i], out[j] = out[j], out[i]
+	}
+	return out
+}
+
+// entry expands the record of seq; l.mu is held.
+func (l *Ledger) entry(seq uint64) Entry {
+	r := l.at(seq)
+	sc, name := l.keys.name(r.key)
+	s := l.scopes.get(sc)
+	return Entry{
+		Seq: seq, Instance: int(r.instance),
+		Method: l.methods.get(uint32(r.method)), Cluster: s.cluster, Kind: s.kind, Namespace: s.namespace, Name: name,
+		UID: l.ids.get(r.uid), ResourceVersion: r.version, Bytes: int(r.bytes),
+		Received: r.received, Applied: r.applied, Responded: r.responded,
+		Status: int(r.status), Code: int(r.code), Effect: effects[r.effect], Fault: l.faults.get(uint32(r.fault)),
+	}
+}
+
+// Reset forgets everything; Seq starts at 1 again.
+func (l *Ledger) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.chunks, l.n = nil, 0
+	l.keys, l.ids = keyTable{}, identities{}
+	l.scopes, l.faults, l.methods = interner[scope]{}, interner[string]{}, interner[string]{}
+}

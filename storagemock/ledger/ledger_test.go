@@ -1,0 +1,359 @@
+package ledger_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func uuid(n uint64) string {
+	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", uint32(n*2654435761), n&0xffff, n&0xfff, n>>4&0xfff, n*0x9e3779b97f4a7c15&0xffffffffffff)
+}
+
+// random makes an entry with everything that may differ; names include what only
+// a hostile client would send.
+func random(r *rand.Rand) ledger.Entry {
+	names := []string{"web-1", "web-2", "a\"b\\c", "é\u2028", "line\nbreak", "", strings.Repeat("n", 300)}
+	uids := []string{"", uuid(1), uuid(2), "uid-web-abc-1", "ABCDEF00-0000-4000-8000-000000000000"}
+	effects := []string{ledger.EffectCreated, ledger.EffectReplaced, ledger.EffectDeleted, ledger.EffectNone, ledger.EffectRejected}
+	return ledger.Entry{
+		Instance: r.IntN(3), Method: []string{"PUT", "DELETE"}[r.IntN(2)],
+		Cluster: []string{"", "BCS-K8S-90001"}[r.IntN(2)], Kind: []string{"Pod", "Node"}[r.IntN(2)],
+		Namespace: []string{"", "team-a"}[r.IntN(2)], Name: names[r.IntN(len(names))], UID: uids[r.IntN(len(uids))],
+		ResourceVersion: []uint64{0, 107, 1<<64 - 1}[r.IntN(3)], Bytes: r.IntN(1 << 20),
+		Received: r.Int64(), Applied: r.Int64N(2) * r.Int64(), Responded: -r.Int64N(2) * 5,
+		Status: []int{0, 200, 503}[r.IntN(3)], Code: []int{0, 1405082}[r.IntN(2)],
+		Effect: effects[r.IntN(5)], Fault: []string{"", "503", "stall(5s)"}[r.IntN(3)],
+	}
+}
+
+func fill(t testing.TB, n int) (*ledger.Ledger, []ledger.Entry) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, 2))
+	l := ledger.New()
+	var want []ledger.Entry
+	for i := range n {
+		e := random(r)
+		seq, err := l.Append(e)
+		if err != nil || seq != uint64(i+1) {
+			t.Fatalf("Append = %d, %v, want %d", seq, err, i+1)
+		}
+		e.Seq = seq
+		want = append(want, e)
+	}
+	return l, want
+}
+
+func TestMemoryRoundTrip(t *testing.T) {
+	l, want := fill(t, 20_000)
+	if got := slices.Collect(l.From(1)); !slices.Equal(got, want) {
+		t.Fatal("what came out is not what went in")
+	}
+	if got := slices.Collect(l.From(19_990)); !slices.Equal(got, want[19_989:]) {
+		t.Error("From(19990) is not the tail")
+	}
+	l.Answered(5, 42, 200)
+	l.Answered(1<<40, 42, 200) // no such entry: nothing to complete
+	if got := slices.Collect(l.From(5))[0]; got.Responded != 42 || got.Status != 200 {
+		t.Errorf("after Answered: %+v", got)
+	}
+	want[4].Responded, want[4].Status = 42, 200
+
+	var ofKey []ledger.Entry
+	for _, e := range want {
+		if e.Cluster == "" && e.Kind == "Pod" && e.Namespace == "team-a" && e.Name == "web-1" {
+			ofKey = append(ofKey, e)
+		}
+	}
+	if got := l.OfKey("", "Pod", "team-a", "web-1"); !slices.Equal(got, ofKey) || len(got) == 0 {
+		t.Errorf("OfKey gave %d entries, want %d", len(got), len(ofKey))
+	}
+	if l.OfKey("", "Pod", "team-a", "nope") != nil || l.OfKey("nope", "Pod", "team-a", "web-1") != nil {
+		t.Error("OfKey found what was never appended")
+	}
+	l.Reset()
+	if l.Len() != 0 || l.Keys() != 0 || len(slices.Collect(l.From(1))) != 0 {
+		t.Error("entries after Reset")
+	}
+}
+
+func TestFileRoundTrip(t *testing.T) {
+	l, want := fill(t, 5_000)
+	for name, write := range map[string]func(io.Writer) (int, error){
+		"plain": func(w io.Writer) (int, error) { return ledger.Write(w, l.From(1)) },
+		"zstd":  func(w io.Writer) (int, error) { return ledger.WriteZstd(w, l.From(1)) },
+	} {
+		var buf bytes.Buffer
+		if n, err := write(&buf); err != nil || n != len(want) {
+			t.Fatalf("%s: wrote %d, %v", name, n, err)
+		}
+		path := filepath.Join(t.TempDir(), "ledger")
+		if err := os.WriteFile(path, buf.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := ledger.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := 0
+		for e, err := range r.All() {
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if e != want[i] {
+				t.Fatalf("%s, entry %d:\n got %+v\nwant %+v", name, i+1, e, want[i])
+			}
+			i++
+		}
+		if i != len(want) {
+			t.Errorf("%s: read %d of %d", name, i, len(want))
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// AppendJSON is hand-written; encoding/json is the reference.
+func TestAppendJSONAgreesWithEncodingJSON(t *testing.T) {
+	_, entries := fill(t, 500)
+	for _, e := range entries {
+		var got ledger.Entry
+		if err := json.Unmarshal(e.AppendJSON(nil), &got); err != nil || got != e {
+			t.Fatalf("%+v became %+v, %v", e, got, err)
+		}
+	}
+}
+
+func TestDamagedFilesAreNoticed(t *testing.T) {
+	l, _ := fill(t, 3_000)
+	var plain, packed bytes.Buffer
+	if _, err := ledger.Write(&plain, l.From(1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ledger.WriteZstd(&packed, l.From(1)); err != nil {
+		t.Fatal(err)
+	}
+	good := `{"seq":1,"method":"PUT","kind":"Pod","name":"a","bytes":1,"received":1,"applied":2,"responded":3,"status":200,"code":0,"effect":"created"}` + "\n"
+	flipped := bytes.Clone(packed.Bytes())
+	flipped[len(flipped)/2] ^= 0x10
+	for name, tc := range map[string]struct {
+		in   []byte
+		want string
+	}{
+		"plain cut":   {plain.Bytes()[:plain.Len()-3], "line 3000: cut short"},
+		"zstd cut":    {packed.Bytes()[:packed.Len()/2], "cut short"},
+		"zstd tail":   {packed.Bytes()[:packed.Len()-1], "cut short"},
+		"zstd flip":   {flipped, "ledger line"},
+		"not json":    {[]byte("<html>\n"), "line 1: want one entry as JSON"},
+		"other field": {[]byte(`{"seq":1,"color":"red"}` + "\n"), "color"},
+		"gap":         {[]byte(good + strings.Replace(good, `"seq":1`, `"seq":3`, 1)), "line 2: seq 3 follows 1; entries are missing"},
+		"backwards":   {[]byte(good + good), "line 2: seq 1 follows 1; it must grow"},
+		"no seq":      {[]byte(strings.Replace(good, `"seq":1`, `"seq":0`, 1)), "counts from 1"},
+		"effect":      {[]byte(strings.Replace(good, "created", "exploded", 1)), `effect "exploded"`},
+		"no kind":     {[]byte(strings.Replace(good, "Pod", "", 1)), "method or kind is missing"},
+		"blank line":  {[]byte(good + "\n"), "line 2"},
+		"long line":   {bytes.Repeat([]byte("x"), 2<<20), "longer than"},
+	} {
+		r, err := ledger.NewReader(bytes.NewReader(tc.in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last error
+		for _, err := range r.All() {
+			last = err
+		}
+		if last == nil || !strings.Contains(last.Error(), tc.want) {
+			t.Errorf("%s: %v, want %q", name, last, tc.want)
+		}
+		_ = r.Close()
+	}
+	r, err := ledger.NewReader(strings.NewReader(good + strings.Replace(good, `"seq":1`, `"seq":3`, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range r.AllowGaps().All() {
+		if err != nil {
+			t.Errorf("with gaps allowed: %v", err)
+		}
+	}
+	if _, err := r.Next(); !errors.Is(err, io.EOF) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	l := ledger.New()
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			for i := range 2_000 {
+				seq, err := l.Append(ledger.Entry{Method: "PUT", Kind: "Pod", Name: fmt.Sprintf("p-%d-%d", w, i%50), Effect: ledger.EffectCreated})
+				if err != nil {
+					t.Error(err)
+				}
+				l.Answered(seq, 1, 200)
+			}
+		})
+	}
+	wg.Go(func() {
+		for range 20 {
+			var last uint64
+			for e := range l.From(1) {
+				if e.Seq != last+1 {
+					t.Errorf("seq %d follows %d", e.Seq, last)
+				}
+				last = e.Seq
+			}
+		}
+	})
+	wg.Wait()
+	if l.Len() != 8_000 || l.Keys() != 200 {
+		t.Errorf("%d entries of %d keys, want 8000 of 200", l.Len(), l.Keys())
+	}
+}
+
+// churn appends n requests as a churn of pods makes them: eight per pod, each pod
+// with a name and a uid of its own.
+func churn(l *ledger.Ledger, n int) {
+	for i := range n {
+		pod := uint64(i / 8)
+		e := ledger.Entry{
+			Method: "PUT", Cluster: "BCS-K8S-90001", Kind: "Pod", Namespace: "wb-1234-00", Name: fmt.Sprintf("pod-%07d-abcde", pod), UID: uuid(pod),
+			ResourceVersion: uint64(i), Bytes: 3072, Received: int64(1767225600e9 + i*50_000), Applied: int64(1767225600e9 + i*50_000 + 87e6),
+			Responded: int64(1767225600e9 + i*50_000 + 87.1e6), Status: 200, Effect: ledger.EffectReplaced,
+		}
+		if i%8 == 0 {
+			e.Effect = ledger.EffectCreated
+		}
+		if _, err := l.Append(e); err != nil {
+			panic(err)
+		}
+	}
+}
+
+func heapInUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// Five million requests in 1 GiB are 214 bytes for each. Twice what is live may
+// be resident under the collector's default pace, so half of that is the bound.
+func TestMemoryBound(t *testing.T) {
+	const n, bound = 500_000, 107
+	before := heapInUse()
+	l := ledger.New()
+	churn(l, n)
+	perEntry := float64(heapInUse()-before) / n
+	t.Logf("%.1f bytes per request", perEntry)
+	if perEntry > bound {
+		t.Errorf("%.1f bytes per request, want at most %d", perEntry, bound)
+	}
+	runtime.KeepAlive(l)
+}
+
+func FuzzReader(f *testing.F) {
+	l, _ := fill(f, 20)
+	var plain, packed bytes.Buffer
+	if _, err := ledger.Write(&plain, l.From(1)); err != nil {
+		f.Fatal(err)
+	}
+	if _, err := ledger.WriteZstd(&packed, l.From(1)); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(plain.Bytes())
+	f.Add(packed.Bytes())
+	f.Fuzz(func(t *testing.T, in []byte) {
+		r, err := ledger.NewReader(bytes.NewReader(in))
+		if err != nil {
+			return
+		}
+		defer func() { _ = r.Close() }()
+		for e, err := range r.AllowGaps().All() {
+			if err != nil {
+				return
+			}
+			line := e.AppendJSON(nil)
+			again, err := ledger.NewReader(bytes.NewReader(line))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := again.Next(); err != nil || got != e {
+				t.Fatalf("%s reads back as %+v, %v; want %+v", line, got, err, e)
+			}
+		}
+	})
+}
+
+func BenchmarkAppend(b *testing.B) {
+	l := ledger.New()
+	b.ReportAllocs()
+	names := make([]string, 1000)
+	for i := range names {
+		names[i] = fmt.Sprintf("pod-%07d-abcde", i)
+	}
+	uid := uuid(1)
+	b.ResetTimer()
+	for i := range b.N {
+		_, _ = l.Append(ledger.Entry{Method: "PUT", Cluster: "BCS-K8S-90001", Kind: "Pod", Namespace: "wb", Name: names[i%1000], UID: uid, Effect: ledger.EffectReplaced})
+	}
+}
+
+// BenchmarkFiveMillion appends, exports and reads five million requests.
+func BenchmarkFiveMillion(b *testing.B) {
+	for range b.N {
+		before := heapInUse()
+		l := ledger.New()
+		churn(l, 5_000_000)
+		b.ReportMetric(float64(heapInUse()-before)/(1<<20), "MiB-heap")
+		path := filepath.Join(b.TempDir(), "ledger.ndjson.zst")
+		f, err := os.Create(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := ledger.WriteZstd(f, l.From(1)); err != nil {
+			b.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			b.Fatal(err)
+		}
+		l.Reset()
+		b.ResetTimer() // what remains is reading
+		r, err := ledger.Open(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		n := 0
+		for _, err := range r.All() {
+			if err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+		if err := r.Close(); err != nil || n != 5_000_000 {
+			b.Fatalf("read %d, %v", n, err)
+		}
+		b.ReportMetric(b.Elapsed().Seconds(), "s-to-read")
+		b.StopTimer()
+		info, _ := os.Stat(path)
+		b.ReportMetric(float64(info.Size())/(1<<20), "MiB-file")
+	}
+}
