@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,11 +18,12 @@ import (
 type Client struct {
 	cfg       Config
 	set       Settings
-	endpoints []*endpoint
+	endpoints atomic.Pointer[[]*endpoint]
 	next      atomic.Uint32 // round robin over the endpoints
 	metrics   *metrics
 	traffic   traffic
 	running   atomic.Bool
+	change    sync.Mutex // held by SetEndpoints
 }
 
 // New checks the configuration and opens nothing.
@@ -31,22 +33,9 @@ func New(cfg Config, set Settings) (*Client, error) {
 	}
 	c := &Client{cfg: cfg, set: set}
 	c.metrics = newMetrics(cfg.ClusterID, &c.traffic)
-	for _, s := range cfg.Endpoints {
-		u, err := parseEndpoint(s)
-		if err != nil {
-			return nil, err
-		}
-		port := u.Port()
-		if port == "" {
-			port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-		}
-		c.endpoints = append(c.endpoints, &endpoint{
-			url: u, hostLine: []byte("Host: " + u.Host + "\r\n"), addr: net.JoinHostPort(u.Hostname(), port),
-			dialTimeout: cfg.DialTimeout, maxIdle: cfg.MaxIdle, idleTimeout: cfg.IdleTimeout,
-			dialer: net.Dialer{KeepAlive: 15 * time.Second},
-			tls:    set.TLS, bytes: &c.traffic,
-			opened: c.metrics.opened, up: c.metrics.endpointUp.WithLabelValues(s),
-		})
+	c.endpoints.Store(&[]*endpoint{})
+	if err := c.SetEndpoints(cfg.Endpoints); err != nil {
+		return nil, err
 	}
 	if set.Registry != nil {
 		if err := set.Registry.Register(c.metrics); err != nil {
@@ -54,6 +43,56 @@ func New(cfg Config, set Settings) (*Client, error) {
 		}
 	}
 	return c, nil
+}
+
+// SetEndpoints replaces the endpoints; those that stay keep their connections. An
+// empty list is ignored: what was known stays (contract §8).
+func (c *Client) SetEndpoints(addrs []string) error {
+	if len(addrs) == 0 {
+		return nil
+	}
+	c.change.Lock()
+	defer c.change.Unlock()
+	old := map[string]*endpoint{}
+	for _, ep := range *c.endpoints.Load() {
+		old[ep.name] = ep
+	}
+	var eps []*endpoint
+	for _, a := range addrs {
+		ep, known := old[a]
+		if !known {
+			var err error
+			if ep, err = c.newEndpoint(a); err != nil {
+				return err
+			}
+		}
+		delete(old, a)
+		eps = append(eps, ep)
+	}
+	c.endpoints.Store(&eps)
+	for name, ep := range old {
+		ep.reap(time.Now(), true)
+		c.metrics.endpointUp.DeleteLabelValues(name)
+	}
+	return nil
+}
+
+func (c *Client) newEndpoint(addr string) (*endpoint, error) {
+	u, err := parseEndpoint(addr)
+	if err != nil {
+		return nil, err
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return &endpoint{
+		name: addr, url: u, hostLine: []byte("Host: " + u.Host + "\r\n"), addr: net.JoinHostPort(u.Hostname(), port),
+		dialTimeout: c.cfg.DialTimeout, maxIdle: c.cfg.MaxIdle, idleTimeout: c.cfg.IdleTimeout,
+		dialer: net.Dialer{KeepAlive: 15 * time.Second},
+		tls:    c.set.TLS, bytes: &c.traffic,
+		opened: c.metrics.opened, up: c.metrics.endpointUp.WithLabelValues(addr),
+	}, nil
 }
 
 // Run closes idle connections in time, and all of them when ctx ends.
@@ -66,12 +105,12 @@ func (c *Client) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			for _, ep := range c.endpoints {
+			for _, ep := range *c.endpoints.Load() {
 				ep.reap(time.Now(), true)
 			}
 			return nil
 		case now := <-tick.C:
-			for _, ep := range c.endpoints {
+			for _, ep := range *c.endpoints.Load() {
 				ep.reap(now, false)
 			}
 		}
@@ -105,7 +144,7 @@ func (c *Client) write(ctx context.Context, r *request) error {
 // do sends a request to one endpoint and reads the answer. Another endpoint is
 // tried only while nothing has been sent.
 func (c *Client) do(ctx context.Context, r *request) (answer, error) {
-	var last error
+	last := errors.New("no storage server is known")
 	for _, ep := range c.order() {
 		if err := ctx.Err(); err != nil {
 			return answer{}, &TransientError{Err: err}
@@ -125,19 +164,20 @@ func (c *Client) do(ctx context.Context, r *request) (answer, error) {
 // order lists the endpoints to try: usable ones round robin, then, if none is
 // usable, the others, since an outage must end some time.
 func (c *Client) order() []*endpoint {
-	if len(c.endpoints) == 1 {
-		return c.endpoints
+	all := *c.endpoints.Load()
+	n := len(all)
+	if n <= 1 {
+		return all
 	}
-	now, n := time.Now(), len(c.endpoints)
-	first := int(c.next.Add(1)) % n
+	now, first := time.Now(), int(c.next.Add(1))%n
 	up := make([]*endpoint, 0, n)
 	for i := range n {
-		if ep := c.endpoints[(first+i)%n]; ep.usable(now) {
+		if ep := all[(first+i)%n]; ep.usable(now) {
 			up = append(up, ep)
 		}
 	}
 	if len(up) == 0 {
-		return c.endpoints[first : first+1]
+		return all[first : first+1]
 	}
 	return up
 }

@@ -61,10 +61,10 @@ func serve(t testing.TB, h http.HandlerFunc) *httptest.Server {
 
 func TestRequestsFollowTheContract(t *testing.T) {
 	type seen struct{ method, uri, body string }
-	var got seen
+	requests := make(chan seen, 1)
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
-		got = seen{r.Method, r.RequestURI, string(b)}
+		requests <- seen{r.Method, r.RequestURI, string(b)}
 		_, _ = io.WriteString(w, okBody)
 	})
 	c := client(t, 0, s.URL)
@@ -102,7 +102,7 @@ func TestRequestsFollowTheContract(t *testing.T) {
 			if err := tc.call(); err != nil {
 				t.Fatal(err)
 			}
-			if got != tc.want {
+			if got := <-requests; got != tc.want {
 				t.Errorf("got  %+v\nwant %+v", got, tc.want)
 			}
 		})
@@ -232,6 +232,30 @@ func TestFailOverOnlyWhenNothingWasSent(t *testing.T) {
 	var un *UnknownOutcomeError
 	if !errors.As(err, &un) || cut.Load() != 1 {
 		t.Errorf("%d requests sent, error %v; want one request and an unknown outcome", cut.Load(), err)
+	}
+}
+
+func TestEndpointsChange(t *testing.T) {
+	var a, b atomic.Int64
+	count := func(n *atomic.Int64) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { n.Add(1); _, _ = io.WriteString(w, okBody) }
+	}
+	first, second := serve(t, count(&a)), serve(t, count(&b))
+	c := client(t, 0)
+	var tr *TransientError
+	if err := c.Put(t.Context(), pod); !errors.As(err, &tr) {
+		t.Fatalf("without endpoints: %v, want a transient error", err)
+	}
+	for _, addrs := range [][]string{{first.URL}, {second.URL}, nil} {
+		if err := c.SetEndpoints(addrs); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Put(t.Context(), pod); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a.Load() != 1 || b.Load() != 2 {
+		t.Errorf("%d and %d requests, want 1 and 2", a.Load(), b.Load())
 	}
 }
 

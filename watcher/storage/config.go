@@ -13,7 +13,8 @@ import (
 
 // Config is what the user sets.
 type Config struct {
-	// Endpoints are scheme://host:port, http or https, no path.
+	// Endpoints are scheme://host:port, http or https, no path. None is allowed
+	// where SetEndpoints gives them later.
 	Endpoints []string
 	ClusterID string
 	// Timeout bounds one request from its first byte written to its last byte read.
@@ -52,9 +53,6 @@ func Default() Config {
 
 // Validate reports the first value that cannot work.
 func (c Config) Validate() error {
-	if len(c.Endpoints) == 0 {
-		return errors.New("no storage endpoint: want at least one http://host:port")
-	}
 	for _, e := range c.Endpoints {
 		if _, err := parseEndpoint(e); err != nil {
 			return err

@@ -19,6 +19,7 @@ const (
 
 // endpoint is one storage server with its idle connections.
 type endpoint struct {
+	name        string // as configured
 	url         *url.URL
 	addr        string
 	hostLine    []byte // "Host: …\r\n"
