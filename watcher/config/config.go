@@ -1,5 +1,7 @@
 package config
 
+import "github.com/watchbench/watchbench/watcher/pipeline"
+
 // Config is the main file. Zero values are replaced by Default's before decoding.
 type Config struct {
 	Default       Identity      `json:"default"`
@@ -57,13 +59,13 @@ type BCS struct {
 
 	// What follows are this watcher's own keys.
 
-	Strategy         string   `json:"strategy"`
-	HandlerQueueLen  int      `json:"handlerQueueLen"`
-	QueueFull        string   `json:"queueFull"`
-	QueueFullTimeout Duration `json:"queueFullTimeout"`
-	AllowUnordered   bool     `json:"allowUnordered"`
-	StorageTimeout   Duration `json:"storageTimeout"`
-	DrainTimeout     Duration `json:"drainTimeout"`
+	Strategy         pipeline.Strategy  `json:"strategy"`
+	HandlerQueueLen  int                `json:"handlerQueueLen"`
+	QueueFull        pipeline.QueueFull `json:"queueFull"`
+	QueueFullTimeout Duration           `json:"queueFullTimeout"`
+	AllowUnordered   bool               `json:"allowUnordered"`
+	StorageTimeout   Duration           `json:"storageTimeout"`
+	DrainTimeout     Duration           `json:"drainTimeout"`
 	// ParkAfter is how often a write is tried that storage refuses while it takes
 	// others, before it waits for the object's next change.
 	ParkAfter int `json:"parkAfter"`

@@ -1,37 +1,37 @@
 package config
 
-import "time"
+import (
+	"github.com/watchbench/watchbench/watcher/pipeline"
+	"github.com/watchbench/watchbench/watcher/storage"
+)
 
-// Defaults of the original (contract §7.1), and ours where the original's loses data.
+// Defaults of the original (contract §7.1). What concerns the queues is
+// pipeline.Default's.
 const (
-	DefaultAddress         = "127.0.0.1"
-	DefaultPort            = 8080
-	DefaultMetricPort      = 8081
-	DefaultWriterQueueLen  = 10240 // smaller values are raised to it, as the original does
-	DefaultHandlerQueueLen = 102400
-	DefaultStrategy        = "keyed"
-	DefaultQueueFull       = "coalesce"
-	DefaultDrainTimeout    = 10 * time.Second
-	DefaultParkAfter       = 8
-	// DefaultConcurrency is how many requests of one kind are in flight at most
-	// where podQueueNum is not set.
-	DefaultConcurrency = 30
+	DefaultAddress    = "127.0.0.1"
+	DefaultPort       = 8080
+	DefaultMetricPort = 8081
+	// DefaultWriterQueueLen is also the least: smaller values are raised to it, as
+	// the original does.
+	DefaultWriterQueueLen = 10240
 )
 
 // Default is what an empty file means.
 func Default() Config {
+	p := pipeline.Default()
 	return Config{
 		Address: DefaultAddress, Port: DefaultPort, MetricPort: DefaultMetricPort,
 		LogDir: "./logs", LogMaxSize: 500, LogMaxNum: 10, PIDDir: "./pid",
 		BCS: BCS{
 			WriterQueueLen:   DefaultWriterQueueLen,
-			HandlerQueueLen:  DefaultHandlerQueueLen,
-			Strategy:         DefaultStrategy,
-			QueueFull:        DefaultQueueFull,
-			QueueFullTimeout: Duration(time.Second),
-			StorageTimeout:   Duration(5 * time.Second),
-			DrainTimeout:     Duration(DefaultDrainTimeout),
-			ParkAfter:        DefaultParkAfter,
+			PodQueueNum:      p.PodQueueNum,
+			HandlerQueueLen:  p.HandlerQueueLen,
+			Strategy:         p.Strategy,
+			QueueFull:        p.QueueFull,
+			QueueFullTimeout: Duration(p.QueueFullTimeout),
+			StorageTimeout:   Duration(storage.DefaultTimeout),
+			DrainTimeout:     Duration(p.DrainTimeout),
+			ParkAfter:        p.ParkAfter,
 		},
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
 // maxFile bounds both files, in bytes.
@@ -51,12 +53,6 @@ func (c *Config) normalise() {
 	}
 }
 
-// Strategies and overflow policies that the pipeline knows.
-var (
-	Strategies = []string{"single", "unordered", "dedup", "partitioned", "keyed"}
-	FullPolicy = []string{"coalesce", "block", "drop"}
-)
-
 // check finds the first value that cannot work; msg is empty when there is none.
 func (c *Config) check() (key, msg string) {
 	b := c.BCS
@@ -71,12 +67,12 @@ func (c *Config) check() (key, msg string) {
 		return "bcs.podQueueNum", fmt.Sprintf("%d is negative, want 0 or more", b.PodQueueNum)
 	case b.HandlerQueueLen < 1:
 		return "bcs.handlerQueueLen", fmt.Sprintf("%d: want 1 or more", b.HandlerQueueLen)
-	case !slices.Contains(Strategies, b.Strategy):
-		return "bcs.strategy", fmt.Sprintf("unknown strategy %q, want one of %s", b.Strategy, strings.Join(Strategies, ", "))
-	case b.Strategy == "unordered" && !b.AllowUnordered:
+	case !slices.Contains(pipeline.Strategies(), b.Strategy):
+		return "bcs.strategy", fmt.Sprintf("unknown strategy %q, want one of %s", b.Strategy, names(pipeline.Strategies()))
+	case b.Strategy == pipeline.Unordered && !b.AllowUnordered:
 		return "bcs.strategy", "\"unordered\" breaks the order per object; set bcs.allowUnordered to true to have it all the same"
-	case !slices.Contains(FullPolicy, b.QueueFull):
-		return "bcs.queueFull", fmt.Sprintf("unknown policy %q, want one of %s", b.QueueFull, strings.Join(FullPolicy, ", "))
+	case !slices.Contains(pipeline.QueueFulls(), b.QueueFull):
+		return "bcs.queueFull", fmt.Sprintf("unknown policy %q, want one of %s", b.QueueFull, names(pipeline.QueueFulls()))
 	case b.QueueFullTimeout <= 0:
 		return "bcs.queueFullTimeout", "want a positive duration such as \"1s\""
 	case b.StorageTimeout <= 0:
@@ -131,6 +127,18 @@ func ParseFilter(name string, data []byte) (f Filter, warnings []string, err err
 		return f, nil, d.fail("crdVersionSupport", fmt.Sprintf("%q, want v1 or v1beta1", s))
 	}
 	return f, d.warnings, nil
+}
+
+// names lists values for a message.
+func names[S ~string](values []S) string {
+	var b strings.Builder
+	for i, v := range values {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(string(v))
+	}
+	return b.String()
 }
 
 func readFile(path string) ([]byte, error) {
