@@ -12,11 +12,13 @@ import (
 
 // Names of the providers.
 const (
-	Embedded = "embedded"
+	Embedded   = "embedded"
+	Kind       = "kind"
+	Kubeconfig = "kubeconfig"
 )
 
 // Names lists the providers that New knows.
-func Names() []string { return []string{Embedded} }
+func Names() []string { return []string{Embedded, Kind, Kubeconfig} }
 
 // Provider brings a cluster up.
 type Provider interface {
@@ -27,15 +29,21 @@ type Provider interface {
 
 // Options configures all providers; each reads its own part.
 type Options struct {
-	Embedded EmbeddedOptions
+	Embedded   EmbeddedOptions
+	Kind       KindOptions
+	Kubeconfig KubeconfigOptions
 }
 
-// New returns the provider of that name. Its options are checked here, as far as
-// that needs nothing outside the process.
+// New returns the provider of that name. Its options are checked here as far as
+// that takes no time: files are read, no process is started, nobody is called.
 func New(name string, opts Options) (Provider, error) {
 	switch name {
 	case Embedded:
 		return newEmbedded(opts.Embedded)
+	case Kind:
+		return newKind(opts.Kind)
+	case Kubeconfig:
+		return newKubeconfig(opts.Kubeconfig)
 	}
 	return nil, badInput("use one of "+strings.Join(Names(), ", "), "cluster provider %q is not known", name)
 }

@@ -197,7 +197,7 @@ func (e *embedded) prepare(binaries string) (r *run, err error) {
 	setFlags(r.plane.Etcd.Configure(), etcdFlags, e.opts.EtcdFlags)
 	setFlags(r.plane.APIServer.Configure(), apiserverFlags, e.opts.APIServerFlags)
 	if !e.opts.Detach {
-		if r.dog, err = startWatchdog(r.dir); err != nil {
+		if r.dog, err = startWatchdog(embeddedWatchdogScript, r.dir); err != nil {
 			return nil, err
 		}
 	}

@@ -9,13 +9,15 @@ import (
 	"syscall"
 )
 
-// watchdogScript waits on its standard input. The write end of that pipe is held
-// by this process alone (Go opens pipes close-on-exec), so the kernel closes it
-// however the process ends. A line means that Down has cleaned up; the end of the
-// input without one means that nobody will. It looks three times, one second
+// A watchdog is a shell that waits on its standard input. The write end of that
+// pipe is held by this process alone (Go opens pipes close-on-exec), so the kernel
+// closes it however the process ends. A line means that Down has cleaned up; the
+// end of the input without one means that nobody will.
+const watchdogHead = "read -r line && exit 0\n"
+
+// embeddedWatchdogScript gets the run's directory. It looks three times, a second
 // apart, because a launcher may have been about to leave its process id.
-const watchdogScript = `
-read -r line && exit 0
+const embeddedWatchdogScript = `
 : >"$1/stop"
 for round in 1 2 3; do
 	for file in "$1"/*.pid; do
@@ -35,19 +37,32 @@ done
 rm -rf "$1"
 `
 
-// watchdog cleans a run directory up if this process dies.
+// kindWatchdogScript gets the cluster's name, the network to delete or "", and the
+// directory of the kubeconfig. A `docker run` of the dead process may go on for a
+// moment, so it looks three times, too.
+const kindWatchdogScript = `
+for round in 1 2 3; do
+	ids=$(docker ps -aq --filter "label=` + kindLabel + `=$1")
+	[ -z "$ids" ] || docker rm -f -v $ids
+	sleep 2
+done
+[ -z "$2" ] || docker network rm "$2"
+rm -rf "$3"
+`
+
+// watchdog cleans up if this process dies.
 type watchdog struct {
 	cmd *exec.Cmd
 	pen io.WriteCloser
 }
 
-// startWatchdog must come before the first party.
-func startWatchdog(dir string) (*watchdog, error) {
+// startWatchdog must come before what is to be cleaned up.
+func startWatchdog(script string, args ...string) (*watchdog, error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("make the watchdog's pipe: %w", err)
 	}
-	cmd := exec.Command("/bin/sh", "-c", watchdogScript, "watchbench-watchdog", dir)
+	cmd := exec.Command("/bin/sh", append([]string{"-c", watchdogHead + script, "watchbench-watchdog"}, args...)...)
 	cmd.Dir = "/"
 	cmd.Stdin = reader
 	// A session of its own: neither Ctrl-C nor the end of the terminal reaches it.

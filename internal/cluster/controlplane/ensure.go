@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/watchbench/watchbench/internal/cluster/filelock"
 )
 
 // EnvCache names the environment variable that moves the cache.
@@ -31,8 +33,8 @@ func (o Options) say(format string, args ...any) {
 	}
 }
 
-// Dir returns the directory of the binaries: <cache>/controlplane/<version>-<goos>-<goarch>.
-func (o Options) Dir() (string, error) {
+// Root returns the directory that holds everything watchbench caches.
+func (o Options) Root() (string, error) {
 	cache := o.Cache
 	if cache == "" {
 		cache = os.Getenv(EnvCache)
@@ -40,7 +42,7 @@ func (o Options) Dir() (string, error) {
 	if cache == "" {
 		user, err := os.UserCacheDir()
 		if err != nil {
-			return "", fmt.Errorf("find a place to cache the control plane (set %s to a directory): %w", EnvCache, err)
+			return "", fmt.Errorf("find the cache directory (%s names one): %w", EnvCache, err)
 		}
 		cache = filepath.Join(user, "watchbench")
 	}
@@ -48,8 +50,16 @@ func (o Options) Dir() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("make the cache directory absolute: %w", err)
 	}
-	platform := KubernetesVersion() + "-" + runtime.GOOS + "-" + runtime.GOARCH
-	return filepath.Join(cache, "controlplane", platform), nil
+	return cache, nil
+}
+
+// Dir returns the directory of the binaries: <root>/controlplane/<version>-<goos>-<goarch>.
+func (o Options) Dir() (string, error) {
+	root, err := o.Root()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(root, "controlplane", KubernetesVersion()+"-"+runtime.GOOS+"-"+runtime.GOARCH), nil
 }
 
 // Ensure returns a directory that has the named binaries, building those that
@@ -74,7 +84,7 @@ func Ensure(ctx context.Context, opts Options, names ...string) (dir string, err
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("create the control plane cache (%s moves it): %w", EnvCache, err)
 	}
-	unlock, err := lock(ctx, filepath.Join(dir, ".lock"), func() {
+	unlock, err := filelock.Acquire(ctx, filepath.Join(dir, ".lock"), func() {
 		opts.say("waiting for another process that is building the control plane in %s", dir)
 	})
 	if err != nil {

@@ -67,7 +67,7 @@ func DeleteNamespace(ctx context.Context, cfg *rest.Config, name, run string) er
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete namespace %q: %w", name, err)
 	}
-	controllers, err := hasControllers(ctx, client)
+	controllers, err := HasControllers(ctx, client)
 	if err != nil {
 		return err
 	}
@@ -82,9 +82,9 @@ func DeleteNamespace(ctx context.Context, cfg *rest.Config, name, run string) er
 	return gone(ctx, client, ns)
 }
 
-// hasControllers tells whether a controller manager looks after the cluster: it
+// HasControllers tells whether a controller manager looks after the cluster: it
 // gives every namespace a default service account within a second.
-func hasControllers(ctx context.Context, client kubernetes.Interface) (bool, error) {
+func HasControllers(ctx context.Context, client kubernetes.Interface) (bool, error) {
 	_, err := client.CoreV1().ServiceAccounts(metav1.NamespaceSystem).Get(ctx, "default", metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return false, nil

@@ -1,0 +1,353 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
+	kindcluster "sigs.k8s.io/kind/pkg/cluster"
+
+	"github.com/watchbench/watchbench/internal/cluster/controlplane"
+	"github.com/watchbench/watchbench/internal/cluster/filelock"
+)
+
+// KindOptions configures the kind provider. The zero value is usable.
+type KindOptions struct {
+	// Name of the kind cluster. Empty: "watchbench".
+	Name string
+	// Image of the nodes. Empty: kindest/node in the version that the embedded
+	// provider pins too, which is the one our clients are made for.
+	Image string
+	// Reuse takes a running cluster of that name, which then is not deleted.
+	Reuse bool
+	// Keep leaves a cluster that was created here.
+	Keep bool
+	// Wait bounds the time until the node is ready. 0: 3 minutes.
+	Wait time.Duration
+	// Temp is where the run's kubeconfig is made. Empty: the system's.
+	Temp string
+	// Cache holds the lock that makes parallel runs take turns; see controlplane.Options.
+	Cache string
+}
+
+const (
+	defaultKindName = "watchbench"
+	defaultKindWait = 3 * time.Minute
+	// kindNameMax is what kind leaves of a host name's 64 characters.
+	kindNameMax = 50
+	// kindDeleteTimeout bounds the deletion of a cluster, which takes seconds.
+	kindDeleteTimeout = 2 * time.Minute
+)
+
+// DefaultKindImage is the node image that is used where none is named.
+func DefaultKindImage() string { return "kindest/node:" + controlplane.KubernetesVersion() }
+
+type kind struct{ opts KindOptions }
+
+var _ Provider = (*kind)(nil)
+
+var kindName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
+
+func newKind(opts KindOptions) (*kind, error) {
+	if opts.Name == "" {
+		opts.Name = defaultKindName
+	}
+	if opts.Image == "" {
+		opts.Image = DefaultKindImage()
+	}
+	if opts.Wait == 0 {
+		opts.Wait = defaultKindWait
+	}
+	switch {
+	case !kindName.MatchString(opts.Name) || len(opts.Name) > kindNameMax:
+		return nil, badInput(fmt.Sprintf("use at most %d lower-case letters, digits, '-' and '.'", kindNameMax), "kind cluster name %q", opts.Name)
+	case strings.ContainsAny(opts.Image, " \t\n") || strings.HasPrefix(opts.Image, "-"):
+		return nil, badInput("use one such as "+DefaultKindImage(), "kind node image %q", opts.Image)
+	case opts.Wait < 0:
+		return nil, badInput("use 0 for the default or a positive duration", "wait time %s for kind", opts.Wait)
+	}
+	return &kind{opts: opts}, nil
+}
+
+// kindConfig makes the control plane fit for write load: the data is thrown away,
+// so etcd need not wait for the disk, and kind's client is not in system:masters,
+// so the default limits would throttle the load generator instead of the load. The
+// apiVersion of each patch makes it apply to the kubeadm format it is written for:
+// kind uses v1beta4 from Kubernetes 1.36 on.
+func kindConfig() *v1alpha4.Cluster {
+	return &v1alpha4.Cluster{
+		TypeMeta: v1alpha4.TypeMeta{Kind: "Cluster", APIVersion: "kind.x-k8s.io/v1alpha4"},
+		Nodes:    []v1alpha4.Node{{Role: v1alpha4.ControlPlaneRole}},
+		KubeadmConfigPatches: []string{`
+apiVersion: kubeadm.k8s.io/v1beta3
+kind: ClusterConfiguration
+apiServer:
+  extraArgs:
+    max-requests-inflight: "3000"
+    max-mutating-requests-inflight: "2000"
+etcd:
+  local:
+    extraArgs:
+      unsafe-no-fsync: "true"
+      quota-backend-bytes: "8589934592"
+`},
+		KubeadmConfigPatchesJSON6902: []v1alpha4.PatchJSON6902{{
+			Group: "kubeadm.k8s.io", Version: "v1beta4", Kind: "ClusterConfiguration", Patch: `
+- {op: add, path: /apiServer/extraArgs/-, value: {name: max-requests-inflight, value: "3000"}}
+- {op: add, path: /apiServer/extraArgs/-, value: {name: max-mutating-requests-inflight, value: "2000"}}
+- {op: add, path: /etcd, value: {local: {extraArgs: [
+    {name: unsafe-no-fsync, value: "true"}, {name: quota-backend-bytes, value: "8589934592"}]}}}
+`}},
+	}
+}
+
+// kindRun is one cluster in use.
+type kindRun struct {
+	opts     KindOptions
+	docker   docker
+	provider *kindcluster.Provider
+	dir      string
+	created  bool // the cluster is ours to delete
+	network  bool // so is kind's network
+	dog      *watchdog
+}
+
+// Up implements Provider.
+func (k *kind) Up(ctx context.Context, progress func(string)) (c *Cluster, err error) {
+	say := reporter(progress)
+	r := &kindRun{opts: k.opts, provider: kindcluster.NewProvider(kindcluster.ProviderWithDocker(), kindcluster.ProviderWithLogger(kindLogger{say}))}
+	if err := r.docker.check(ctx); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			c, err = nil, errors.Join(err, r.down(ctx))
+		}
+	}()
+	if r.dir, err = os.MkdirTemp(k.opts.Temp, dirPrefix); err != nil {
+		return nil, fmt.Errorf("make a directory for the kubeconfig: %w", err)
+	}
+	started := time.Now()
+	if err := r.obtain(ctx, say); err != nil {
+		return nil, err
+	}
+	c, err = r.describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	say("kind cluster %s with kube-apiserver %s ready in %s", k.opts.Name, c.Version, time.Since(started).Round(time.Second))
+	return c, nil
+}
+
+// obtain creates the cluster or takes the one that is there. Only one process at a
+// time does so for a name: when kind cannot create a cluster because somebody else
+// is creating it, it deletes what that one has made so far.
+func (r *kindRun) obtain(ctx context.Context, say func(string, ...any)) error {
+	cache, err := controlplane.Options{Cache: r.opts.Cache}.Root()
+	if err != nil {
+		return err
+	}
+	release, err := filelock.Acquire(ctx, filepath.Join(cache, "kind", r.opts.Name+".lock"), func() {
+		say("waiting for another process that is creating kind cluster %s", r.opts.Name)
+	})
+	if err != nil {
+		return err
+	}
+	defer release()
+	names, err := r.provider.List()
+	if err != nil {
+		return fmt.Errorf("list the kind clusters: %w", kindError(err))
+	}
+	if slices.Contains(names, r.opts.Name) {
+		if !r.opts.Reuse {
+			return badInput(fmt.Sprintf("reuse it with --kind-reuse, choose another name with --kind-name, or delete it with `kind delete cluster --name %s`", r.opts.Name),
+				"a kind cluster named %q exists already", r.opts.Name)
+		}
+		return r.checkRunning(ctx)
+	}
+	if err := r.docker.ensureImage(ctx, r.opts.Image, say); err != nil {
+		return err
+	}
+	return r.create(ctx)
+}
+
+func (r *kindRun) checkRunning(ctx context.Context) error {
+	stopped, err := r.docker.lines(ctx, "ps", "-a", "--filter", "label="+kindLabel+"="+r.opts.Name,
+		"--filter", "status=exited", "--filter", "status=created", "--filter", "status=paused", "--filter", "status=dead", "--format", "{{.Names}}")
+	if err != nil {
+		return err
+	}
+	if len(stopped) > 0 {
+		return badInput(fmt.Sprintf("start it with `docker start %s`, or delete it with `kind delete cluster --name %s`", strings.Join(stopped, " "), r.opts.Name),
+			"kind cluster %q is to be reused, but does not run", r.opts.Name)
+	}
+	return nil
+}
+
+func (r *kindRun) create(ctx context.Context) error {
+	networks, err := r.docker.lines(ctx, "network", "ls", "--filter", "name=^"+kindNetwork+"$", "--format", "{{.Name}}")
+	if err != nil {
+		return err
+	}
+	if !r.opts.Keep {
+		r.network = len(networks) == 0
+		network := ""
+		if r.network {
+			network = kindNetwork
+		}
+		if r.dog, err = startWatchdog(kindWatchdogScript, r.opts.Name, network, r.dir); err != nil {
+			return err
+		}
+	}
+	r.created = true
+	done := make(chan error, 1) // one result, so that the goroutine never waits for us
+	go func() {
+		done <- r.provider.Create(r.opts.Name,
+			kindcluster.CreateWithV1Alpha4Config(kindConfig()),
+			kindcluster.CreateWithNodeImage(r.opts.Image),
+			kindcluster.CreateWithWaitForReady(r.opts.Wait),
+			kindcluster.CreateWithKubeconfigPath(filepath.Join(r.dir, "kubeconfig")),
+			kindcluster.CreateWithDisplayUsage(false),
+			kindcluster.CreateWithDisplaySalutation(false))
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			return fmt.Errorf("create kind cluster %s: %w", r.opts.Name, kindError(err))
+		}
+		return nil
+	case <-ctx.Done():
+	}
+	// kind knows no context. It gives up when the node it works on goes away.
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		err := r.docker.removeNodes(context.WithoutCancel(ctx), r.opts.Name)
+		select {
+		case <-done:
+			return fmt.Errorf("create kind cluster %s: %w", r.opts.Name, errors.Join(context.Cause(ctx), err))
+		case <-tick.C:
+		}
+	}
+}
+
+// describe writes the kubeconfig, waits for readiness (kind itself takes a
+// time-out for success) and fills in what is known of the control plane.
+func (r *kindRun) describe(ctx context.Context) (*Cluster, error) {
+	c := &Cluster{
+		Provider:    Kind,
+		Kubeconfig:  filepath.Join(r.dir, "kubeconfig"),
+		Controllers: true,
+		Dir:         r.dir,
+		down:        r.down,
+	}
+	raw, err := r.provider.KubeConfig(r.opts.Name, false)
+	if err != nil {
+		return nil, fmt.Errorf("get the kubeconfig of kind cluster %s: %w", r.opts.Name, kindError(err))
+	}
+	cfg, err := clientcmd.Load([]byte(raw))
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig of kind cluster %s: %w", r.opts.Name, err)
+	}
+	if err := writeKubeconfig(c.Kubeconfig, cfg); err != nil {
+		return nil, err
+	}
+	restCfg, err := c.RESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	client, err := kubernetes.NewForConfig(restCfg)
+	if err != nil {
+		return nil, fmt.Errorf("build a client: %w", err)
+	}
+	if err := waitKindReady(ctx, client, r.opts); err != nil {
+		return nil, err
+	}
+	if c.Version, err = serverVersion(ctx, restCfg); err != nil {
+		return nil, fmt.Errorf("ask the apiserver of kind cluster %s for its version: %w", r.opts.Name, err)
+	}
+	c.describeStaticPods(ctx, client)
+	c.PIDs = r.docker.parties(ctx, r.opts.Name)
+	return c, nil
+}
+
+// waitKindReady returns when all of kind's own nodes are ready and namespaces get
+// their service account, without which no pod can be created. Nodes that somebody
+// made by hand (they have no provider id) are none of our business.
+func waitKindReady(ctx context.Context, client kubernetes.Interface, opts KindOptions) error {
+	ctx, cancel := context.WithTimeout(ctx, opts.Wait)
+	defer cancel()
+	tick := time.NewTicker(250 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		waitingFor, err := kindNotReady(ctx, client)
+		if err == nil && waitingFor == "" {
+			return nil
+		}
+		if err != nil {
+			waitingFor = err.Error()
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for kind cluster %s to be ready (%s): %w", opts.Name, waitingFor, context.Cause(ctx))
+		case <-tick.C:
+		}
+	}
+}
+
+func kindNotReady(ctx context.Context, client kubernetes.Interface) (string, error) {
+	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	own := 0
+	for i := range nodes.Items {
+		node := &nodes.Items[i]
+		if !strings.HasPrefix(node.Spec.ProviderID, "kind://") {
+			continue
+		}
+		own++
+		if !slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+		}) {
+			return "node " + node.Name + " is not ready", nil
+		}
+	}
+	if own == 0 {
+		return "no node has registered", nil
+	}
+	if _, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{}); err != nil {
+		return "", err
+	}
+	return "", nil
+}
+
+// down deletes what Up created, whatever state that is in.
+func (r *kindRun) down(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), kindDeleteTimeout)
+	defer cancel()
+	var errs []error
+	if r.created && !r.opts.Keep {
+		errs = append(errs, r.docker.removeNodes(ctx, r.opts.Name))
+		if r.network {
+			errs = append(errs, r.docker.removeNetwork(ctx))
+		}
+	}
+	if r.dir != "" {
+		if err := os.RemoveAll(r.dir); err != nil {
+			errs = append(errs, fmt.Errorf("remove the directory of the kubeconfig: %w", err))
+		}
+	}
+	return errors.Join(append(errs, r.dog.dismiss())...)
+}

@@ -1,0 +1,210 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/watchbench/watchbench/internal/cluster/owned"
+)
+
+// KubeconfigOptions says which existing cluster to use.
+type KubeconfigOptions struct {
+	// Path of the kubeconfig file. Empty: the file that KUBECONFIG names, if it is
+	// one, else ~/.kube/config.
+	Path string
+	// Context must be given: the current context of a kubeconfig is whatever was
+	// used last, and a benchmark must not hit a cluster by accident.
+	Context string
+	// Temp is where the run's copy of the kubeconfig is made. Empty: the system's.
+	Temp string
+}
+
+type kubeconfig struct {
+	opts KubeconfigOptions
+}
+
+var _ Provider = (*kubeconfig)(nil)
+
+func newKubeconfig(opts KubeconfigOptions) (*kubeconfig, error) {
+	path, err := kubeconfigPath(opts.Path)
+	if err != nil {
+		return nil, err
+	}
+	opts.Path = path
+	cfg, err := loadKubeconfig(opts.Path)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Context == "" {
+		return nil, badInput("name one with --context: "+contextList(cfg),
+			"no context of kubeconfig %s was chosen, and the current one is never taken by itself", opts.Path)
+	}
+	return &kubeconfig{opts: opts}, nil
+}
+
+// kubeconfigPath applies kubectl's defaults, but for merging several files.
+func kubeconfigPath(path string) (string, error) {
+	if path != "" {
+		return path, nil
+	}
+	if env := os.Getenv(clientcmd.RecommendedConfigPathEnvVar); env != "" {
+		if list := filepath.SplitList(env); len(list) > 1 {
+			return "", badInput("name one of them with --kubeconfig", "KUBECONFIG lists %d files", len(list))
+		}
+		return env, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", &InputError{What: "find a kubeconfig", Remedy: "name it with --kubeconfig", Err: err}
+	}
+	return filepath.Join(home, ".kube", "config"), nil
+}
+
+func loadKubeconfig(path string) (*api.Config, error) {
+	cfg, err := clientcmd.LoadFromFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, badInput("name an existing file with --kubeconfig", "kubeconfig %s does not exist", path)
+	case err != nil:
+		return nil, &InputError{What: "read kubeconfig " + path, Remedy: "name a kubeconfig file with --kubeconfig", Err: err}
+	case len(cfg.Contexts) == 0:
+		return nil, badInput("name a kubeconfig file with --kubeconfig", "%s has no contexts, so it is not a usable kubeconfig", path)
+	}
+	return cfg, nil
+}
+
+func contextList(cfg *api.Config) string {
+	names := make([]string, 0, len(cfg.Contexts))
+	for name := range cfg.Contexts {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return "the file has " + strings.Join(names, ", ")
+}
+
+// Up implements Provider. It changes nothing in the cluster.
+func (k *kubeconfig) Up(ctx context.Context, progress func(string)) (c *Cluster, err error) {
+	say := reporter(progress)
+	cfg, err := loadKubeconfig(k.opts.Path)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.minify(cfg); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(k.opts.Temp, dirPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("make a directory for the kubeconfig: %w", err)
+	}
+	c = &Cluster{
+		Provider:   Kubeconfig,
+		Kubeconfig: filepath.Join(dir, "kubeconfig"),
+		down: func(context.Context) error {
+			if err := os.RemoveAll(dir); err != nil {
+				return fmt.Errorf("remove the copy of the kubeconfig: %w", err)
+			}
+			return nil
+		},
+	}
+	defer func() {
+		if err != nil {
+			c, err = nil, errors.Join(err, c.Down(ctx))
+		}
+	}()
+	if err := writeKubeconfig(c.Kubeconfig, cfg); err != nil {
+		return nil, err
+	}
+	if err := k.connect(ctx, c, cfg); err != nil {
+		return nil, err
+	}
+	say("using kube-apiserver %s of context %s", c.Version, k.opts.Context)
+	return c, nil
+}
+
+// minify reduces the configuration to the chosen context, with the content of the
+// files it names, so that the copy is complete.
+func (k *kubeconfig) minify(cfg *api.Config) error {
+	chosen, ok := cfg.Contexts[k.opts.Context]
+	if !ok {
+		return badInput(contextList(cfg), "kubeconfig %s has no context %q", k.opts.Path, k.opts.Context)
+	}
+	if cfg.Clusters[chosen.Cluster] == nil {
+		return badInput("mend the file or choose another context",
+			"kubeconfig %s: context %q names cluster %q, which the file does not have", k.opts.Path, k.opts.Context, chosen.Cluster)
+	}
+	if chosen.AuthInfo != "" && cfg.AuthInfos[chosen.AuthInfo] == nil {
+		return badInput("mend the file or choose another context",
+			"kubeconfig %s: context %q names user %q, whom the file does not have", k.opts.Path, k.opts.Context, chosen.AuthInfo)
+	}
+	cfg.CurrentContext = k.opts.Context
+	if err := api.MinifyConfig(cfg); err != nil {
+		return fmt.Errorf("reduce the kubeconfig to context %s: %w", k.opts.Context, err)
+	}
+	// Relative paths are relative to the file that names them.
+	if err := clientcmd.ResolveLocalPaths(cfg); err != nil {
+		return fmt.Errorf("resolve the paths in kubeconfig %s: %w", k.opts.Path, err)
+	}
+	if err := api.FlattenConfig(cfg); err != nil {
+		return &InputError{What: fmt.Sprintf("kubeconfig %s, context %q", k.opts.Path, k.opts.Context), Remedy: "mend the file or choose another context", Err: err}
+	}
+	return nil
+}
+
+// connect asks the apiserver for its version.
+func (k *kubeconfig) connect(ctx context.Context, c *Cluster, cfg *api.Config) error {
+	restCfg, err := c.RESTConfig()
+	if err != nil {
+		return &InputError{What: fmt.Sprintf("kubeconfig %s, context %q", k.opts.Path, k.opts.Context), Remedy: "mend the file or choose another context", Err: err}
+	}
+	server := cfg.Clusters[cfg.Contexts[k.opts.Context].Cluster].Server
+	c.Version, err = serverVersion(ctx, restCfg)
+	switch {
+	case err == nil:
+		return k.describe(ctx, c)
+	case ctx.Err() != nil:
+		return fmt.Errorf("reach the apiserver of context %s: %w", k.opts.Context, context.Cause(ctx))
+	case apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err):
+		return &InputError{
+			What:   fmt.Sprintf("the apiserver %s (kubeconfig %s, context %q) does not accept the credentials", server, k.opts.Path, k.opts.Context),
+			Remedy: "renew them, or choose another context with --context", Err: err,
+		}
+	default:
+		var urlErr *url.Error
+		if errors.As(err, &urlErr) {
+			err = urlErr.Err // "Get <url>" would say the server a second time
+		}
+		return &InputError{
+			What:   fmt.Sprintf("the apiserver %s (kubeconfig %s, context %q) cannot be reached", server, k.opts.Path, k.opts.Context),
+			Remedy: "see that it runs and that its address is right, or choose another context with --context", Err: err,
+		}
+	}
+}
+
+// describe fills in what a cluster tells about its control plane, if it does.
+func (k *kubeconfig) describe(ctx context.Context, c *Cluster) error {
+	restCfg, err := c.RESTConfig()
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(restCfg)
+	if err != nil {
+		return fmt.Errorf("build a client: %w", err)
+	}
+	if c.Controllers, err = owned.HasControllers(ctx, client); err != nil {
+		return err
+	}
+	c.describeStaticPods(ctx, client)
+	return nil
+}
