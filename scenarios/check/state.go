@@ -1,5 +1,17 @@
 package check
 
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/klauspost/compress/zstd"
+)
+
 // Side says whose state a record shows.
 type Side string
 
@@ -19,4 +31,68 @@ type StateRecord struct {
 	ResourceVersion uint64 `json:"resourceVersion,omitempty"`
 	Digest          string `json:"digest"` // see Digest
 	Bytes           int    `json:"bytes"`  // of the object as read
+}
+
+func (s *StateRecord) validate() error {
+	switch {
+	case s.Side != SideApiserver && s.Side != SideStorage:
+		return fmt.Errorf("side %q: want %s or %s", s.Side, SideApiserver, SideStorage)
+	case s.Kind == "" || s.Name == "":
+		return errors.New("no kind or no name")
+	case s.Digest == "":
+		return errors.New("no digest")
+	}
+	return nil
+}
+
+// StateWriter writes state records as zstd-compressed NDJSON.
+type StateWriter struct {
+	z   *zstd.Encoder
+	buf *bufio.Writer
+	enc *json.Encoder
+	f   io.Closer // nil when the caller owns the destination
+}
+
+// NewStateWriter writes to w, which the caller closes after Close.
+func NewStateWriter(w io.Writer) (*StateWriter, error) {
+	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return nil, fmt.Errorf("compressing state: %w", err)
+	}
+	buf := bufio.NewWriter(z)
+	return &StateWriter{z: z, buf: buf, enc: json.NewEncoder(buf)}, nil
+}
+
+// CreateState creates the state file of a cell's folder.
+func CreateState(dir string) (*StateWriter, error) {
+	f, err := os.Create(filepath.Join(dir, FileState))
+	if err != nil {
+		return nil, fmt.Errorf("creating the state file: %w", err)
+	}
+	w, err := NewStateWriter(f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	w.f = f
+	return w, nil
+}
+
+// Write appends one record.
+func (w *StateWriter) Write(r StateRecord) error {
+	if err := r.validate(); err != nil {
+		return fmt.Errorf("state record of %s: %w", keyText(r.Kind, r.Namespace, r.Name), err)
+	}
+	return w.enc.Encode(r)
+}
+
+// Close completes the file.
+func (w *StateWriter) Close() error {
+	err := errors.Join(w.buf.Flush(), w.z.Close())
+	if w.f != nil {
+		err = errors.Join(err, w.f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("writing state: %w", err)
+	}
+	return nil
 }

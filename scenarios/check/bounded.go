@@ -1,0 +1,164 @@
+package check
+
+import (
+	"fmt"
+	"time"
+)
+
+func seconds(ns int64) string { return time.Duration(ns).Round(time.Millisecond).String() }
+
+// reading is one of a sample's figures.
+type reading struct {
+	name  string
+	unit  string
+	of    func(*Sample) *float64
+	max   *float64
+	after *float64 // how far above the baseline the last sample may be
+}
+
+// bounded judges G7.
+func (j *judge) bounded() {
+	t := j.tally["G7"]
+	c := j.h.Ceilings
+	switch {
+	case len(j.h.Samples) == 0:
+		t.note("the process was not sampled")
+		return
+	case c == nil:
+		t.note("no ceilings were set")
+		return
+	}
+	for _, r := range []reading{
+		{name: "resident memory", unit: " bytes", of: func(s *Sample) *float64 { return s.RSSBytes }, max: c.RSSBytes},
+		{name: "goroutines", of: func(s *Sample) *float64 { return s.Goroutines }, max: c.Goroutines, after: c.GoroutinesReturn},
+		{name: "sockets", of: func(s *Sample) *float64 { return s.Sockets }, max: c.Sockets, after: c.SocketsReturn},
+	} {
+		j.ceiling(t, &r)
+		j.returned(t, &r)
+	}
+	if c.SlopePercentPerMinute != nil {
+		j.slope(t, c)
+	}
+}
+
+func (j *judge) ceiling(t *tally, r *reading) {
+	if r.max == nil {
+		return
+	}
+	seen := false
+	for i := range j.h.Samples {
+		s := &j.h.Samples[i]
+		v := r.of(s)
+		if v == nil {
+			continue
+		}
+		seen = true
+		t.judged++
+		if *v > *r.max {
+			t.fail(func() string {
+				return fmt.Sprintf("%s of %.0f%s at %s, the ceiling is %.0f", r.name, *v, r.unit, clock(s.Time), *r.max)
+			})
+		}
+	}
+	if !seen {
+		t.note("%s: never read", r.name)
+	}
+}
+
+// returned compares the last sample to the baseline, the last one before the load.
+func (j *judge) returned(t *tally, r *reading) {
+	if r.after == nil {
+		return
+	}
+	var before, last *float64
+	var at int64
+	for i := range j.h.Samples {
+		s := &j.h.Samples[i]
+		v := r.of(s)
+		if v == nil {
+			continue
+		}
+		if s.Time < j.h.LoadStarted {
+			before = v
+		}
+		if s.Time > j.h.LoadFinished {
+			last, at = v, s.Time
+		}
+	}
+	switch {
+	case j.h.Cut:
+		t.note("%s: cut before the end, the return to the baseline is not judged", r.name)
+	case before == nil || last == nil:
+		t.note("%s: no sample before or after the load", r.name)
+	default:
+		t.judged++
+		if *last > *before+*r.after {
+			t.fail(func() string {
+				return fmt.Sprintf("%s did not return: %.0f before the load, %.0f at %s, allowed are %.0f more", r.name, *before, *last, clock(at), *r.after)
+			})
+		}
+	}
+}
+
+// minSlopeSamples is the fewest points a growth rate is fitted to.
+const minSlopeSamples = 10
+
+// slope fits a line to resident memory over the last window of the load.
+func (j *judge) slope(t *tally, c *Ceilings) {
+	end := j.h.LoadFinished
+	start := max(j.h.LoadStarted, end-c.SlopeWindow)
+	var n, sx, sy, sxx, sxy float64
+	for i := range j.h.Samples {
+		s := &j.h.Samples[i]
+		if s.RSSBytes == nil || s.Time < start || s.Time > end {
+			continue
+		}
+		x, y := float64(s.Time-start)/float64(time.Minute), *s.RSSBytes
+		n, sx, sy, sxx, sxy = n+1, sx+x, sy+y, sxx+x*x, sxy+x*y
+	}
+	d := n*sxx - sx*sx
+	if n < minSlopeSamples || d <= 0 || sy <= 0 {
+		t.note("too few samples of resident memory for its slope")
+		return
+	}
+	t.judged++
+	percent := (n*sxy - sx*sy) / d / (sy / n) * 100
+	if percent > *c.SlopePercentPerMinute {
+		t.fail(func() string {
+			return fmt.Sprintf("resident memory grew by %.2f %%/min over the last %s of the load, allowed are %.2f", percent, seconds(end-start), *c.SlopePercentPerMinute)
+		})
+	}
+}
+
+// isolated judges G8.
+func (j *judge) isolated() {
+	t := j.tally["G8"]
+	s := j.h.Isolation
+	if s == nil {
+		t.note("no undisturbed cell to compare with")
+		return
+	}
+	factor := s.Factor
+	if factor == 0 {
+		factor = DefaultIsolationFactor
+	}
+	pair := func(name string, have, base *float64, count int64) {
+		if have == nil || base == nil || count == 0 || *base <= 0 {
+			t.note("%s: no freshness on both sides", name)
+			return
+		}
+		t.judged += count
+		if *have > factor**base {
+			t.fail(func() string {
+				return fmt.Sprintf("freshness p99 of %s is %.3f s, %.1f times the %.3f s of the undisturbed cell; allowed are %.1f times",
+					name, *have, *have / *base, *base, factor)
+			})
+		}
+	}
+	if s.Bystander != nil && s.BystanderBaseline != nil {
+		pair("the bystander kind", &s.Bystander.P99, &s.BystanderBaseline.P99, s.Bystander.Count)
+	}
+	if s.Others != nil && s.OthersBaseline != nil {
+		pair("the other keys", &s.Others.P99, &s.OthersBaseline.P99, s.Others.Count)
+	}
+}

@@ -1,0 +1,201 @@
+package check
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+)
+
+// Raw is one object as read from one side.
+type Raw struct {
+	Side Side
+	// APIVersion and Kind complete an object that lacks them: the items of a
+	// plain LIST do.
+	APIVersion, Kind string
+	// Namespace and Name are the record's own key where it has one (a storage
+	// record does); empty means the object's metadata.
+	Namespace, Name string
+	JSON            []byte
+}
+
+// Annotations the watcher adds to Pods (contract §2.4 rule 4) and those the
+// load generator writes.
+var (
+	workloadAnnotations  = []string{"workload.bkbcs.tencent.com/kind", "workload.bkbcs.tencent.com/name"}
+	operationAnnotations = []string{"watchbench.dev/op", "watchbench.dev/intended"}
+)
+
+// Digest is the canonical form of an object, for comparing the sides.
+//
+// On the apiserver's side the rules are applied: managedFields and masked fields
+// are removed, as the watcher should have done. On the storage side they are
+// not: what should have been removed and is still there makes the digests
+// differ. On both sides
+//   - the workload annotations of a Pod are ignored: their value depends on what the
+//     watcher's ReplicaSet cache held when it sent the Pod (contract §2.4, §10.11);
+//   - a Node's heartbeat times, resourceVersion and operation annotations are ignored
+//     unless KeepHeartbeats is set (contract §2.2).
+//
+// Key order and string escapes do not matter; numbers are compared as written.
+func Digest(o Raw, r Rules) (StateRecord, error) {
+	rec := StateRecord{Side: o.Side, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Bytes: len(o.JSON)}
+	obj, err := decodeObject(o.JSON)
+	if err != nil {
+		return rec, fmt.Errorf("object %s: %w", keyText(o.Kind, o.Namespace, o.Name), err)
+	}
+	if o.Side == SideApiserver {
+		addMissing(obj, "apiVersion", o.APIVersion)
+		addMissing(obj, "kind", o.Kind)
+	}
+	if rec.Kind == "" {
+		rec.Kind, _ = obj["kind"].(string)
+	}
+	meta, _ := obj["metadata"].(map[string]any)
+	if rec.Name == "" {
+		rec.Name, _ = meta["name"].(string)
+		rec.Namespace, _ = meta["namespace"].(string)
+	}
+	rec.UID, _ = meta["uid"].(string)
+	if rv, ok := meta["resourceVersion"].(string); ok {
+		// Opaque to clients by contract; one that is not a number stays 0 and is
+		// still compared, within the digest.
+		rec.ResourceVersion, _ = strconv.ParseUint(rv, 10, 64)
+	}
+	r.prepare(obj, rec.Kind, rec.Namespace, o.Side)
+	sum := sha256.Sum256(appendCanonical(nil, obj))
+	rec.Digest = hex.EncodeToString(sum[:digestBytes])
+	return rec, rec.validate()
+}
+
+// digestBytes of the SHA-256 are kept: 128 bits, far beyond accidental equality.
+const digestBytes = 16
+
+func decodeObject(raw []byte) (map[string]any, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var obj map[string]any
+	if err := d.Decode(&obj); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("text after the object")
+	}
+	if obj == nil {
+		return nil, errors.New("null where an object should stand")
+	}
+	return obj, nil
+}
+
+func addMissing(obj map[string]any, field, value string) {
+	if _, ok := obj[field]; !ok && value != "" {
+		obj[field] = value
+	}
+}
+
+func (r *Rules) prepare(obj map[string]any, kind, namespace string, side Side) {
+	meta, _ := obj["metadata"].(map[string]any)
+	if side == SideApiserver {
+		if !r.KeepManagedFields {
+			delete(meta, "managedFields")
+		}
+		if !slices.Contains(r.CustomKinds, kind) {
+			for _, m := range r.Masks {
+				if m.Kind == kind && (m.Namespace == "" || m.Namespace == namespace) {
+					removePath(obj, m.Path)
+				}
+			}
+		}
+	}
+	if kind == kindPod {
+		removeAnnotations(meta, workloadAnnotations)
+	}
+	if kind == kindNode && !r.KeepHeartbeats {
+		delete(meta, "resourceVersion")
+		removeAnnotations(meta, operationAnnotations)
+		status, _ := obj["status"].(map[string]any)
+		conditions, _ := status["conditions"].([]any)
+		for _, c := range conditions {
+			condition, _ := c.(map[string]any)
+			delete(condition, "lastHeartbeatTime")
+		}
+	}
+}
+
+// removeAnnotations also removes a map that is or becomes empty, so that it
+// equals one that was never there.
+func removeAnnotations(meta map[string]any, names []string) {
+	annotations, ok := meta["annotations"].(map[string]any)
+	if !ok {
+		return
+	}
+	for _, n := range names {
+		delete(annotations, n)
+	}
+	if len(annotations) == 0 {
+		delete(meta, "annotations")
+	}
+}
+
+// removePath deletes the field at path: map fields by key, array elements on the
+// way by decimal index. As in the original an index as last segment removes
+// nothing.
+func removePath(v any, path []string) {
+	for _, seg := range path[:len(path)-1] {
+		switch t := v.(type) {
+		case map[string]any:
+			v = t[seg]
+		case []any:
+			i, err := strconv.Atoi(seg)
+			if err != nil || i < 0 || i >= len(t) {
+				return
+			}
+			v = t[i]
+		default:
+			return
+		}
+	}
+	if m, ok := v.(map[string]any); ok {
+		delete(m, path[len(path)-1])
+	}
+}
+
+// appendCanonical writes v with sorted keys and without space. Strings are
+// length-prefixed instead of quoted, which is unambiguous and cheaper.
+func appendCanonical(b []byte, v any) []byte {
+	switch t := v.(type) {
+	case nil:
+		return append(b, 'z')
+	case bool:
+		return strconv.AppendBool(b, t)
+	case json.Number:
+		return append(append(append(b, '#'), t...), ';')
+	case string:
+		b = strconv.AppendInt(append(b, '"'), int64(len(t)), 10)
+		return append(append(b, ':'), t...)
+	case []any:
+		b = append(b, '[')
+		for _, e := range t {
+			b = append(appendCanonical(b, e), ',')
+		}
+		return append(b, ']')
+	case map[string]any:
+		keys := make([]string, 0, len(t))
+		for k := range t {
+			keys = append(keys, k)
+		}
+		slices.Sort(keys)
+		b = append(b, '{')
+		for _, k := range keys {
+			b = appendCanonical(b, k)
+			b = append(appendCanonical(b, t[k]), ',')
+		}
+		return append(b, '}')
+	}
+	panic(fmt.Sprintf("check: %T in decoded JSON", v))
+}

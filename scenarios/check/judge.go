@@ -1,0 +1,194 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// Verdict is the outcome of judging one cell.
+type Verdict struct {
+	// Checks has one entry per guarantee, G1…G14.
+	Checks map[string]result.Check
+	// Lost is the number of keys whose final state, by the op log, storage does
+	// not hold, by the ledger; nil in a cut cell and without an op log.
+	Lost *int64
+	// Reordered is the number of applied requests that violate G2, G3 or G4.
+	Reordered *int64
+	// Missing is the number of acknowledged versions and deletions that no
+	// applied request carried, whatever became of them, per kind.
+	Missing map[string]int64
+	// Repaired is the number of requests of unknown outcome that went over newer
+	// state and were made good (faithful mode).
+	Repaired int64
+	// Entries and Operations are how much of the record was judged.
+	Entries, Operations int64
+}
+
+// Allow turns the failure of the given guarantees into one the scenario expects.
+func (v *Verdict) Allow(guarantees ...string) {
+	for _, g := range guarantees {
+		if c, ok := v.Checks[g]; ok && c.Verdict == result.Fail {
+			c.Verdict = result.Allowed
+			v.Checks[g] = c
+		}
+	}
+}
+
+// Err joins a *Violation for every failed check, in the guarantees' order; nil
+// when none failed.
+func (v *Verdict) Err() error {
+	var errs []error
+	for _, g := range Guarantees {
+		if c := v.Checks[g]; c.Verdict == result.Fail {
+			errs = append(errs, &Violation{Guarantee: g, Check: c})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Judge reads the history once and judges every guarantee. An error means that
+// the evidence is unusable (a FormatError) or that ctx ended; a violated
+// guarantee is no error here, see Verdict.Err.
+func Judge(ctx context.Context, h *History) (*Verdict, error) {
+	if err := h.Validate(); err != nil {
+		return nil, fmt.Errorf("history: %w", err)
+	}
+	j := newJudge(h)
+	if err := j.finals.read(ctx, h); err != nil {
+		return nil, err
+	}
+	if err := j.book.readOps(ctx, h); err != nil {
+		return nil, err
+	}
+	j.markAlive()
+	if err := j.walk(ctx); err != nil {
+		return nil, err
+	}
+	j.converge()
+	j.settle()
+	j.recreate()
+	j.replay()
+	j.conserve()
+	j.bounded()
+	j.isolated()
+	j.restarts()
+	j.healed()
+	if err := j.secrecy(ctx); err != nil {
+		return nil, err
+	}
+	j.telemetry()
+	return j.verdict(), nil
+}
+
+// judge is one judgement under way.
+type judge struct {
+	h      *History
+	book   *book
+	finals finals
+	acc    account
+	tamper map[keyName][]*tampering
+	late   []lateWrite
+	tally  map[string]*tally
+
+	entries   int64
+	reordered int64
+	repaired  int64
+	lost      *int64
+	missing   map[string]int64
+	owed      map[string]*owed // by kind
+	lastStart int64 // start of the last watcher process, by the marks
+	restarted int64 // processes started after the first
+}
+
+func newJudge(h *History) *judge {
+	j := &judge{h: h, tally: make(map[string]*tally), missing: make(map[string]int64)}
+	for _, g := range Guarantees {
+		j.tally[g] = &tally{}
+	}
+	ready := j.readMarks()
+	j.book = newBook(&h.Meta, ready)
+	j.acc = newAccount(&h.Meta, j.lastStart)
+	return j
+}
+
+// markAlive notes which uids the apiserver holds in the end: they never died.
+func (j *judge) markAlive() {
+	for name, s := range j.finals.apiserver {
+		id, ok := j.book.ids[name]
+		if !ok {
+			continue
+		}
+		k := &j.book.keys[id]
+		for i := range k.lives {
+			if k.lives[i].uid == s.uid {
+				k.lives[i].alive = math.MaxInt64
+			}
+		}
+	}
+}
+
+func (j *judge) verdict() *Verdict {
+	v := &Verdict{
+		Checks: make(map[string]result.Check), Lost: j.lost, Missing: j.missing,
+		Repaired: j.repaired, Entries: j.entries, Operations: j.book.ops,
+	}
+	if j.h.Ledger != nil {
+		v.Reordered = &j.reordered
+	}
+	for g, t := range j.tally {
+		v.Checks[g] = t.check()
+	}
+	return v
+}
+
+// tally gathers one guarantee's verdict.
+type tally struct {
+	judged, violations int64
+	example            string
+	notes              []string
+}
+
+// fail counts a violation; the first one's text is the counterexample.
+func (t *tally) fail(text func() string) { t.failN(1, text) }
+
+func (t *tally) failN(n int64, text func() string) {
+	if t.violations == 0 {
+		t.example = text()
+	}
+	t.violations += n
+}
+
+func (t *tally) note(format string, args ...any) {
+	n := fmt.Sprintf(format, args...)
+	if !slices.Contains(t.notes, n) {
+		t.notes = append(t.notes, n)
+	}
+}
+
+func (t *tally) check() result.Check {
+	c := result.Check{Judged: t.judged, Violations: t.violations, Counterexample: t.example}
+	for i, n := range t.notes {
+		if i > 0 {
+			c.Note += "; "
+		}
+		c.Note += n
+	}
+	switch {
+	case t.violations > 0:
+		c.Verdict = result.Fail
+		c.Judged = max(c.Judged, t.violations)
+	case t.judged == 0:
+		c.Verdict = result.NotJudged
+		if c.Note == "" {
+			c.Note = "the record holds nothing to judge"
+		}
+	default:
+		c.Verdict = result.Pass
+	}
+	return c
+}

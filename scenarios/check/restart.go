@@ -1,0 +1,148 @@
+package check
+
+import (
+	"fmt"
+
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+// tampering is one tamper mark and what repaired it.
+type tampering struct {
+	mark     Mark
+	repaired int64 // when the repair was applied; 0: never
+	seq      uint64
+}
+
+// readMarks finds the process whose counters were read, the tampering, and since
+// when the watcher must have received everything.
+func (j *judge) readMarks() (ready int64) {
+	ready = j.h.WatcherReady
+	starts := int64(0)
+	var marked int64
+	for _, m := range j.h.Marks {
+		switch m.What {
+		case MarkStarted:
+			if starts++; starts > 1 {
+				j.lastStart = max(j.lastStart, m.Time)
+			}
+		case MarkReady:
+			marked = max(marked, m.Time)
+		case MarkTamperAdd, MarkTamperEdit, MarkTamperRemove:
+			if j.tamper == nil {
+				j.tamper = make(map[keyName][]*tampering)
+			}
+			k := keyName{canonicalKind(m.Kind), m.Namespace, m.Name}
+			j.tamper[k] = append(j.tamper[k], &tampering{mark: m})
+		}
+	}
+	j.restarted = max(0, starts-1)
+	ready = max(ready, marked)
+	if j.lastStart > ready {
+		return endOfTime // restarted, and nobody saw it become ready
+	}
+	return ready
+}
+
+// restarts judges G9: storage converged although the watcher was restarted.
+func (j *judge) restarts() {
+	t := j.tally["G9"]
+	g1 := j.tally["G1"]
+	switch {
+	case j.restarted == 0:
+		t.note("the watcher was not restarted")
+	case g1.judged == 0:
+		t.note("G1 was not judged")
+	default:
+		t.judged = j.restarted
+		if g1.violations > 0 {
+			t.failN(g1.violations, func() string { return fmt.Sprintf("after %d restarts: %s", j.restarted, g1.example) })
+		}
+	}
+}
+
+// healedBy notes that a request of the watcher repaired what was tampered with.
+func (j *judge) healedBy(k *keyState, e *ledger.Entry) {
+	if j.tamper == nil {
+		return
+	}
+	for _, t := range j.tamper[k.keyName] {
+		if t.repaired != 0 || e.Applied < t.mark.Time {
+			continue
+		}
+		if want := t.mark.What == MarkTamperAdd; want == (e.Method == "DELETE") {
+			t.repaired, t.seq = e.Applied, e.Seq
+		}
+	}
+}
+
+// healGrace is what a repair may take beyond the synchronizer's period: the
+// round itself lists storage and waits for its turn in the queues.
+const healGrace = int64(2e9)
+
+// healed judges G12.
+func (j *judge) healed() {
+	t := j.tally["G12"]
+	switch {
+	case len(j.tamper) == 0:
+		t.note("storage was not tampered with")
+		return
+	case j.h.SyncPeriod == 0:
+		t.note("the synchronizer's period is unknown")
+		return
+	}
+	for _, m := range j.h.Marks {
+		for _, d := range j.tamper[keyName{canonicalKind(m.Kind), m.Namespace, m.Name}] {
+			if d.mark != m || !j.repairOwed(d) {
+				continue
+			}
+			t.judged++
+			took := d.repaired - m.Time
+			if d.repaired != 0 && took <= j.h.SyncPeriod+healGrace {
+				continue
+			}
+			t.fail(func() string {
+				how := "and nothing repaired it"
+				if d.repaired != 0 {
+					how = fmt.Sprintf("and seq %d repaired it after %s", d.seq, seconds(took))
+				}
+				return fmt.Sprintf("%s: %s at %s %s; the synchronizer's period is %s",
+					keyText(m.Kind, m.Namespace, m.Name), m.What, clock(m.Time), how, seconds(j.h.SyncPeriod))
+			})
+		}
+	}
+}
+
+// repairOwed: an object that was deleted soon after needs no repair, and a record that ended
+// before the time was up shows nothing.
+func (j *judge) repairOwed(d *tampering) bool {
+	due := d.mark.Time + j.h.SyncPeriod + healGrace
+	if j.h.Until != 0 && d.repaired == 0 && j.h.Until < due {
+		return false
+	}
+	id, ok := j.book.ids[keyName{canonicalKind(d.mark.Kind), d.mark.Namespace, d.mark.Name}]
+	if !ok || d.mark.What == MarkTamperAdd {
+		return true
+	}
+	k := &j.book.keys[id]
+	newest, known := k.newest()
+	return known == 0 || k.lives[newest].deleted == 0 || k.lives[newest].deleted > due
+}
+
+// replay judges G11 for in-order replay of the applied requests: by the time they were
+// received, the last one must be the one whose state storage holds.
+func (j *judge) replay() {
+	t := j.tally["G11"]
+	for i := range j.book.keys {
+		k := &j.book.keys[i]
+		if k.lastSeq == 0 || k.tampered || k.kind == kindEvent {
+			continue
+		}
+		t.judged++
+		if k.lastLife == k.heldLife && (k.heldLife < 0 || k.lastRV == k.held.rv) {
+			continue
+		}
+		t.fail(func() string {
+			return fmt.Sprintf("%s: seq %d was received last (%s), but %s", k.keyName, k.lastSeq, clock(k.lastReceived), j.lastRequest(k.keyName))
+		})
+	}
+}

@@ -1,0 +1,328 @@
+package check
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+// walk goes through the ledger in order of application and judges G2, G3, G4,
+// G10 and the walking part of G5.
+func (j *judge) walk(ctx context.Context) error {
+	if j.h.Ledger == nil {
+		return nil
+	}
+	var last uint64
+	n := 0
+	for e, err := range j.h.Ledger {
+		if err != nil {
+			return err
+		}
+		if n++; n%ctxEvery == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if last != 0 && e.Seq != last+1 {
+			return &FormatError{File: FileLedger, Line: n, Err: fmt.Errorf("seq %d after %d: the ledger has no gaps, so this record of it is incomplete or out of order", e.Seq, last)}
+		}
+		last = e.Seq
+		if j.h.Until != 0 && e.Received > j.h.Until {
+			continue
+		}
+		e.Kind = canonicalKind(e.Kind)
+		j.entry(&e)
+	}
+	return nil
+}
+
+func (j *judge) entry(e *ledger.Entry) {
+	j.entries++
+	if !j.h.Rules.Watches(e.Kind) {
+		return
+	}
+	harness := e.Fault == FaultTamper
+	unknown := !harness && j.unknownOutcome(e)
+	if unknown {
+		j.tally["G10"].judged++
+	}
+	if !harness {
+		j.acc.request(e, unknown)
+	}
+	if !e.Took() {
+		return
+	}
+	k := j.book.key(e.Kind, e.Namespace, e.Name)
+	r := request{e: e, touch: touch{seq: e.Seq, rv: e.ResourceVersion, received: e.Received, applied: e.Applied}, unknown: unknown, harness: harness}
+	k.tampered = k.tampered || harness
+	if !harness {
+		j.healedBy(k, e)
+	}
+	if e.Method == "PUT" {
+		j.put(k, &r)
+	} else {
+		j.del(k, &r)
+	}
+}
+
+// request is one entry while it is judged.
+type request struct {
+	e *ledger.Entry
+	touch
+	unknown bool
+	harness bool
+}
+
+// unknownOutcome reports whether the client could not know that the request was
+// applied: no answer, an answer before the effect, or one after it gave up.
+func (j *judge) unknownOutcome(e *ledger.Entry) bool {
+	return e.Responded == 0 || e.Responded < e.Applied ||
+		j.h.StorageTimeout > 0 && e.Responded-e.Received > j.h.StorageTimeout
+}
+
+func (j *judge) put(k *keyState, r *request) {
+	i := k.life(r.e.UID)
+	if r.rv != 0 {
+		k.see(i, r.rv)
+	}
+	if r.e.Effect == ledger.EffectNone {
+		return // a duplicate Event: accepted, nothing changed
+	}
+	if r.e.Effect == ledger.EffectCreated {
+		k.heldLife = -1 // whatever was there had gone, by retention or a cluster-wide DELETE
+	}
+	if !r.harness && r.rv != 0 {
+		j.judgePut(k, i, r)
+	}
+	k.held, k.heldLife, k.replaced = r.touch, i, true
+	l := &k.lives[i]
+	if r.rv >= l.top.rv {
+		l.top = r.touch
+	}
+	k.note(r, i)
+}
+
+// judgePut compares a PUT with what came before. One request can break several
+// guarantees and is counted once as reordered.
+func (j *judge) judgePut(k *keyState, i int32, r *request) {
+	l := &k.lives[i]
+	broken := false
+	if l.top.seq != 0 {
+		j.tally["G2"].judged++
+		if r.rv < l.top.rv {
+			broken = true
+			j.violate("G2", k, r, l.top, func() string {
+				return fmt.Sprintf("%s uid %s: version went down from %d to %d: %s was applied after %s",
+					k.keyName, l.uid, l.top.rv, r.rv, r.text(), putText(l.top))
+			})
+		}
+	}
+	if k.heldLife >= 0 {
+		j.tally["G3"].judged++
+		if k.older(i, r.rv, k.heldLife, k.held.rv) {
+			broken = true
+			j.violate("G3", k, r, k.held, func() string {
+				return fmt.Sprintf("%s: storage held uid %s version %d (%s) and %s replaced it with the older uid %s version %d",
+					k.keyName, k.lives[k.heldLife].uid, k.held.rv, putText(k.held), r.text(), l.uid, r.rv)
+			})
+		}
+	}
+	if prev, text := j.resurrects(k, i, r); text != nil {
+		broken = true
+		j.violate("G4", k, r, prev, text)
+	}
+	if broken && !j.tolerable(r) {
+		j.reordered++
+	}
+}
+
+// resurrects finds the DELETE that a PUT goes against, if any.
+func (j *judge) resurrects(k *keyState, i int32, r *request) (touch, func() string) {
+	l := &k.lives[i]
+	if l.removed.seq != 0 {
+		reentered := j.book.selected(k.kind) && r.rv > l.removed.rv
+		if l.wrong || l.byHarness || reentered {
+			return touch{}, nil
+		}
+		return l.removed, func() string {
+			return fmt.Sprintf("%s: uid %s was removed by %s and written again by %s with version %d",
+				k.keyName, l.uid, deleteText(l.removed), r.text(), r.rv)
+		}
+	}
+	if n := k.newestRemoved; n >= 0 && n != i && k.older(i, r.rv, n, k.lives[n].removed.rv) {
+		newer := &k.lives[n]
+		return newer.removed, func() string {
+			return fmt.Sprintf("%s: %s wrote uid %s version %d, older than uid %s, which %s had removed",
+				k.keyName, r.text(), l.uid, r.rv, newer.uid, deleteText(newer.removed))
+		}
+	}
+	return touch{}, nil
+}
+
+func (j *judge) del(k *keyState, r *request) {
+	if r.e.Effect != ledger.EffectDeleted {
+		if !r.harness {
+			t := r.touch
+			k.none = &t
+			k.noneDeletes++
+			k.note(r, -1)
+		}
+		return
+	}
+	i := k.heldLife
+	if r.e.UID != "" || i < 0 {
+		i = k.life(r.e.UID)
+	}
+	l := &k.lives[i]
+	if r.rv == 0 {
+		r.rv = k.held.rv
+	}
+	l.removed, l.byHarness = r.touch, r.harness
+	if !r.harness {
+		j.judgeDelete(k, i, r)
+		if !l.wrong && (k.newestRemoved < 0 || k.older(k.newestRemoved, k.lives[k.newestRemoved].removed.rv, i, r.rv)) {
+			k.newestRemoved = i
+		}
+	}
+	k.heldLife, k.replaced = -1, true
+	k.note(r, -1)
+}
+
+// judgeDelete convicts a DELETE of an object that provably lived on: the op log
+// wrote to it after the DELETE had been received, or the apiserver still has it.
+func (j *judge) judgeDelete(k *keyState, i int32, r *request) {
+	l := &k.lives[i]
+	_, known := k.newest()
+	recreated := known > 1
+	if l.known || l.alive != 0 {
+		if recreated {
+			j.tally["G5"].judged++
+		} else {
+			j.tally["G3"].judged++
+		}
+	}
+	l.wrong = l.alive > r.received && !j.book.selected(k.kind)
+	if !l.wrong {
+		j.tally["G4"].judged++
+		return
+	}
+	g, what := "G3", "which had not been deleted"
+	if recreated {
+		g, what = "G5", "the new object of this name, which had not been deleted"
+	}
+	alive := "the apiserver still has it"
+	if until := l.alive; until != endOfTime {
+		alive = "the op log wrote to it at " + clock(until)
+	}
+	j.violate(g, k, r, k.held, func() string {
+		return fmt.Sprintf("%s: %s removed uid %s version %d, %s: %s", k.keyName, r.text(), l.uid, r.rv, what, alive)
+	})
+}
+
+// note remembers the applied request that was received last.
+func (k *keyState) note(r *request, life int32) {
+	if r.received >= k.lastReceived {
+		k.lastReceived, k.lastLife, k.lastRV, k.lastSeq = r.received, life, r.rv, r.seq
+	}
+}
+
+// lateWrite is a violation by a request of unknown outcome, held back until it
+// is known whether the state was repaired.
+type lateWrite struct {
+	guarantee string
+	key       keyName
+	seq       uint64
+	text      string
+}
+
+// tolerable: against storage without preconditions the client cannot prevent a
+// request of unknown outcome from being applied late, only repair it.
+func (j *judge) tolerable(r *request) bool {
+	return r.unknown && j.h.Mode != ModeConditional
+}
+
+func (j *judge) violate(guarantee string, k *keyState, r *request, prev touch, text func() string) {
+	overtaken := r.unknown && prev.seq != 0 && prev.received > r.received
+	if !j.tolerable(r) {
+		j.tally[guarantee].fail(text)
+		if overtaken {
+			j.tally["G10"].fail(text)
+		}
+		return
+	}
+	j.late = append(j.late, lateWrite{guarantee, k.keyName, r.seq, text()})
+	if overtaken {
+		j.late = append(j.late, lateWrite{"G10", k.keyName, r.seq, text()})
+	}
+}
+
+// settle decides the violations that were held back.
+func (j *judge) settle() {
+	repaired := make(map[uint64]bool)
+	broken := make(map[uint64]bool)
+	for _, w := range j.late {
+		id := j.book.ids[w.key]
+		if j.settled(&j.book.keys[id]) {
+			repaired[w.seq] = true
+			continue
+		}
+		if w.guarantee == "G2" || w.guarantee == "G3" || w.guarantee == "G4" {
+			broken[w.seq] = true
+		}
+		text := w.text
+		j.tally[w.guarantee].fail(func() string { return text + "; nothing repaired it" })
+	}
+	j.repaired = int64(len(repaired))
+	j.reordered += int64(len(broken))
+	for _, g := range []string{"G2", "G3", "G4", "G5", "G10"} {
+		n := 0
+		for _, w := range j.late {
+			if w.guarantee == g && repaired[w.seq] {
+				n++
+			}
+		}
+		if n > 0 {
+			j.tally[g].note("%d requests of unknown outcome were applied over newer state and repaired", n)
+		}
+	}
+	j.settleNone()
+}
+
+// settled reports whether storage ends with what it should for the key.
+func (j *judge) settled(k *keyState) bool {
+	switch {
+	case j.h.Cut:
+		return true // the repair may still be queued
+	case j.finals.recorded:
+		return !j.finals.differs[k.keyName]
+	case j.book.haveOps:
+		return j.holdsFinal(k)
+	default:
+		// Only the ledger: right is the youngest state it ever saw.
+		return k.heldLife < 0 || k.held.rv >= k.lives[k.heldLife].top.rv
+	}
+}
+
+// settleNone convicts a PUT that came after the DELETE of its uid where that
+// DELETE found nothing and so names no uid. Only at the end is it certain: before, the
+// DELETE may have belonged to an earlier uid.
+func (j *judge) settleNone() {
+	if j.h.Cut {
+		return
+	}
+	for i := range j.book.keys {
+		k := &j.book.keys[i]
+		if k.none == nil || k.heldLife < 0 || k.none.seq > k.held.seq {
+			continue
+		}
+		l := &k.lives[k.heldLife]
+		if l.deleted == 0 || l.alive == endOfTime || k.none.received < l.deleted || l.removed.seq != 0 {
+			continue
+		}
+		j.tally["G4"].judged++
+		j.reordered++
+		j.tally["G4"].fail(func() string {
+			return fmt.Sprintf("%s: uid %s was deleted at %s; %s found nothing, then %s wrote version %d, and nothing removed it",
+				k.keyName, l.uid, clock(l.deleted), deleteText(*k.none), putText(k.held), k.held.rv)
+		})
+	}
+}
