@@ -1,0 +1,158 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Strategy names how the events of a kind are queued and how many are sent at once.
+type Strategy string
+
+// The strategies. What each of them is made of is the table in strategy.go.
+const (
+	Single      Strategy = "single"
+	Unordered   Strategy = "unordered"
+	Dedup       Strategy = "dedup"
+	Partitioned Strategy = "partitioned"
+	Keyed       Strategy = "keyed"
+)
+
+// Strategies lists every strategy, in the order reports show them.
+func Strategies() []Strategy { return []Strategy{Single, Unordered, Dedup, Partitioned, Keyed} }
+
+// QueueFull names what happens to an event that finds its queue at capacity.
+type QueueFull string
+
+const (
+	// Coalesce merges the event into the one of the same key that already waits,
+	// and admits the event of a key that does not wait. Memory is bounded by the
+	// number of live keys and no final state is lost.
+	Coalesce QueueFull = "coalesce"
+	// Block makes Enqueue wait once the Writer is at capacity too, so that the
+	// pressure reaches the watch connection of that kind.
+	Block QueueFull = "block"
+	// Drop discards an event that found no room for QueueFullTimeout.
+	Drop QueueFull = "drop"
+)
+
+// QueueFulls lists every policy.
+func QueueFulls() []QueueFull { return []QueueFull{Coalesce, Block, Drop} }
+
+// Backoff bounds the growing, jittered delay between two tries of one key.
+type Backoff struct {
+	Min time.Duration // delay after the first failure
+	Max time.Duration // delay after many
+}
+
+// Config is what a user may choose. Default gives a complete one.
+type Config struct {
+	Strategy Strategy
+	// PodQueueNum is N of the strategies: queues for Pods (partitioned; four times
+	// as many for Events) or requests in flight per kind (unordered, dedup, keyed).
+	// 0 means 1, with the queue named after the kind, as in the original.
+	PodQueueNum int
+	// WriterQueueLen bounds the events, of all kinds together, that wait for room
+	// in their handler queue.
+	WriterQueueLen int
+	// HandlerQueueLen bounds each handler queue.
+	HandlerQueueLen int
+	QueueFull       QueueFull
+	// QueueFullTimeout is how long Drop lets an event wait for room.
+	QueueFullTimeout time.Duration
+	// AllowUnordered must be set for Unordered, which breaks the order per object.
+	AllowUnordered bool
+
+	// ParkAfter is the number of tries after which a key that fails while other
+	// keys of its kind succeed is parked until its next change.
+	ParkAfter int
+	Backoff   Backoff
+	// MaxThrottle caps the pause a storage may ask for.
+	MaxThrottle time.Duration
+	// FenceDelay is how long a key waits after a request without an answer, before
+	// its state is written again. It must exceed the time a storage may need to
+	// apply a request that its client has given up.
+	FenceDelay time.Duration
+	// DrainTimeout is how long Run goes on sending after its context ended.
+	DrainTimeout time.Duration
+}
+
+// Default is the configuration of a watcher whose file says nothing about queues.
+func Default() Config {
+	return Config{
+		Strategy:         Keyed,
+		PodQueueNum:      30,     // the original's Helm value
+		WriterQueueLen:   102400, // the published "after" set-up
+		HandlerQueueLen:  102400, // the original since 2022
+		QueueFull:        Coalesce,
+		QueueFullTimeout: time.Second, // the original's
+		ParkAfter:        8,
+		Backoff:          Backoff{Min: 100 * time.Millisecond, Max: 5 * time.Second},
+		MaxThrottle:      time.Minute,
+		FenceDelay:       5 * time.Second, // the original's request deadline
+		DrainTimeout:     10 * time.Second,
+	}
+}
+
+// Limits that keep a typing error from taking the machine.
+const (
+	maxPodQueueNum = 4096
+	maxQueueLen    = 1 << 24
+)
+
+// Validate names the first wrong field and what would be right.
+func (c Config) Validate() error {
+	if !slices.Contains(Strategies(), c.Strategy) {
+		return fmt.Errorf("strategy is %q: want one of %s", c.Strategy, list(Strategies()))
+	}
+	if c.Strategy == Unordered && !c.AllowUnordered {
+		return errors.New("strategy is \"unordered\", which sends the changes of one object in any order: " +
+			"want another strategy, or allowUnordered: true to see what goes wrong")
+	}
+	if !slices.Contains(QueueFulls(), c.QueueFull) {
+		return fmt.Errorf("queueFull is %q: want one of %s", c.QueueFull, list(QueueFulls()))
+	}
+	for _, f := range []struct {
+		name     string
+		got      int
+		min, max int
+	}{
+		{"podQueueNum", c.PodQueueNum, 0, maxPodQueueNum},
+		{"writerQueueLen", c.WriterQueueLen, 1, maxQueueLen},
+		{"handlerQueueLen", c.HandlerQueueLen, 1, maxQueueLen},
+		{"parkAfter", c.ParkAfter, 1, 1 << 20},
+	} {
+		if f.got < f.min || f.got > f.max {
+			return fmt.Errorf("%s is %d: want %d to %d", f.name, f.got, f.min, f.max)
+		}
+	}
+	for _, f := range []struct {
+		name string
+		got  time.Duration
+		min  time.Duration
+	}{
+		{"queueFullTimeout", c.QueueFullTimeout, time.Millisecond},
+		{"backoff.min", c.Backoff.Min, time.Millisecond},
+		{"maxThrottle", c.MaxThrottle, time.Millisecond},
+		{"fenceDelay", c.FenceDelay, 0},
+		{"drainTimeout", c.DrainTimeout, 0},
+	} {
+		if f.got < f.min {
+			return fmt.Errorf("%s is %s: want at least %s", f.name, f.got, f.min)
+		}
+	}
+	if c.Backoff.Max < c.Backoff.Min {
+		return fmt.Errorf("backoff.max is %s: want at least backoff.min, %s", c.Backoff.Max, c.Backoff.Min)
+	}
+	return nil
+}
+
+func list[S ~string](values []S) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = string(v)
+	}
+	return strings.Join(words, ", ")
+}

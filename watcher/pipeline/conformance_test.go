@@ -1,0 +1,539 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/watchbench/watchbench/watcher/storage"
+)
+
+// everyStrategy runs a test for each strategy in virtual time.
+func everyStrategy(t *testing.T, test func(t *testing.T, c Config)) {
+	for _, s := range Strategies() {
+		t.Run(string(s), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, config(s)) })
+		})
+	}
+}
+
+// ordered is everyStrategy without the one that promises no order.
+func ordered(t *testing.T, test func(t *testing.T, c Config)) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		if c.Strategy == Unordered {
+			t.Skip("promises no order")
+		}
+		test(t, c)
+	})
+}
+
+// checkOrder fails if an applied version of one key and uid goes down, if two
+// requests of one key overlapped, or if a deleted uid comes back.
+func checkOrder(t *testing.T, s *store) {
+	t.Helper()
+	type object struct {
+		key any
+		uid string
+	}
+	last := map[object]uint64{}
+	gone := map[object]bool{}
+	for _, e := range s.sent() {
+		o := object{e.Key, e.UID}
+		if e.ResourceVersion < last[o] {
+			t.Fatalf("%v was applied after version %d", e, last[o])
+		}
+		last[o] = e.ResourceVersion
+		if e.Action == Put && gone[o] {
+			t.Fatalf("%v was applied after its deletion", e)
+		}
+		gone[o] = e.Action == Delete
+	}
+	for key, n := range s.most {
+		if n > 1 {
+			t.Fatalf("%d requests of %s were in flight together", n, key)
+		}
+	}
+}
+
+func TestOrderAndNoLoss(t *testing.T) {
+	ordered(t, func(t *testing.T, c Config) {
+		s := newStore(20 * time.Millisecond)
+		l := start(t, c, s, nil)
+		const keys, versions = 40, 25
+		for v := 1; v <= versions; v++ {
+			for k := range keys {
+				l.enqueue(put(fmt.Sprint("pod-", k), uint64(v)))
+			}
+			time.Sleep(time.Millisecond)
+		}
+		c.DrainTimeout = time.Minute
+		time.Sleep(time.Minute)
+		if !l.Idle() {
+			t.Fatalf("not drained: %+v", l.Stats())
+		}
+		st := l.finish()
+		checkOrder(t, s)
+		if st.Sent+st.Coalesced != keys*versions || st.Dropped != 0 {
+			t.Errorf("counts: %+v", st)
+		}
+		if c.Strategy != Dedup && st.Coalesced != 0 {
+			t.Errorf("%d events merged by a strategy that sends every event", st.Coalesced)
+		}
+		for k, r := range s.rows {
+			if r.version != versions {
+				t.Errorf("%s ends at version %d", k, r.version)
+			}
+		}
+		if len(s.rows) != keys {
+			t.Errorf("%d rows", len(s.rows))
+		}
+	})
+}
+
+func TestUnorderedReorders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(0)
+		s.latency = func(e Event) time.Duration { return time.Duration(100-e.ResourceVersion) * time.Millisecond }
+		l := start(t, config(Unordered), s, nil)
+		l.enqueue(put("a", 1), put("a", 2))
+		time.Sleep(time.Second)
+		l.finish()
+		if got := s.sent(); len(got) != 2 || got[0].ResourceVersion != 2 {
+			t.Errorf("applied %v: want the later change first", got)
+		}
+	})
+}
+
+func TestRates(t *testing.T) {
+	const latency = 90 * time.Millisecond
+	everyStrategy(t, func(t *testing.T, c Config) {
+		s := newStore(latency)
+		l := start(t, c, s, nil)
+		for i := range 3000 {
+			l.enqueue(put(fmt.Sprint("pod-", i), 1))
+		}
+		const window = 5 * time.Second
+		time.Sleep(window + time.Millisecond)
+		got := float64(len(s.sent())) / (window.Seconds() / latency.Seconds()) // in units of 1/L
+		want, tolerance := 30.0, 0.03
+		switch c.Strategy {
+		case Single:
+			want = 1
+		case Partitioned:
+			want, tolerance = 30, 0.10 // the hash is uneven
+		}
+		if got < want*(1-tolerance) || got > want {
+			t.Errorf("%.2f requests per latency: want %.0f", got, want)
+		}
+		l.stop()
+		<-l.done
+	})
+}
+
+func TestOldestFreeKeyFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(10 * time.Millisecond)
+		c := config(Keyed)
+		c.PodQueueNum = 1
+		l := start(t, c, s, nil)
+		l.enqueue(put("a", 1), put("a", 2), put("b", 1), put("a", 3), put("c", 1))
+		time.Sleep(time.Second)
+		l.finish()
+		var got []string
+		for _, e := range s.sent() {
+			got = append(got, fmt.Sprint(e.Key.Name, e.ResourceVersion))
+		}
+		if want := "[a1 a2 b1 a3 c1]"; fmt.Sprint(got) != want {
+			t.Errorf("sent %v: want %s", got, want)
+		}
+	})
+}
+
+func TestDrain(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		c.DrainTimeout = time.Minute
+		s := newStore(10 * time.Millisecond)
+		l := start(t, c, s, nil)
+		for i := range 500 {
+			l.enqueue(put(fmt.Sprint("pod-", i), 1))
+		}
+		began := time.Now()
+		st := l.finish()
+		if st.Sent != 500 || st.Dropped != 0 {
+			t.Errorf("after the drain: %+v", st)
+		}
+		if took := time.Since(began); took > 6*time.Second {
+			t.Errorf("the drain took %s", took)
+		}
+		if err := l.Enqueue(t.Context(), put("late", 1)); !errors.Is(err, ErrClosed) {
+			t.Errorf("enqueue after the end: %v", err)
+		}
+		if st := l.Stats(); st.Dropped != 1 || !st.Balanced() {
+			t.Errorf("a refused event is not counted: %+v", st)
+		}
+		if err := l.Run(t.Context()); !errors.Is(err, ErrRunTwice) {
+			t.Errorf("second run: %v", err)
+		}
+	})
+}
+
+func TestDrainDeadline(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		c.DrainTimeout = 2 * time.Second
+		s := newStore(time.Hour)
+		l := start(t, c, s, nil)
+		const events = 500
+		for i := range events {
+			l.enqueue(put(fmt.Sprint("pod-", i), 1))
+		}
+		time.Sleep(time.Second)
+		began := time.Now()
+		st := l.finish()
+		if took := time.Since(began); took != c.DrainTimeout {
+			t.Errorf("the drain took %s: want %s", took, c.DrainTimeout)
+		}
+		if st.Dropped != events || st.Sent != 0 {
+			t.Errorf("abandoned events: %+v", st)
+		}
+	})
+}
+
+func TestBeforeRun(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		s := newStore(time.Millisecond)
+		p, err := New(c, Settings{Sender: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 100 {
+			if err := p.Enqueue(t.Context(), put(fmt.Sprint("pod-", i), 1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := p.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if st := p.Stats(); st.Sent != 100 {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
+func TestPermanentParks(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		s := newStore(time.Millisecond)
+		s.fault = func(e Event) error {
+			if e.Key.Name == "bad" && e.ResourceVersion == 1 {
+				return &storage.PermanentError{Err: errBroken}
+			}
+			return nil
+		}
+		l := start(t, c, s, nil)
+		l.enqueue(put("bad", 1), put("good", 1))
+		time.Sleep(time.Minute)
+		if st := l.Stats(); st.Parked != 1 || st.Sent != 1 || !st.Balanced() || !l.Idle() {
+			t.Fatalf("with the event parked: %+v", st)
+		}
+		if n := len(s.tries(func(e Event) bool { return e.Key.Name == "bad" })); n != 1 {
+			t.Errorf("%d tries of a refused object", n)
+		}
+		l.enqueue(put("bad", 2))
+		time.Sleep(time.Second)
+		st := l.finish()
+		if st.Parked != 0 || st.Coalesced != 1 || st.Sent != 2 {
+			t.Errorf("after its next change: %+v", st)
+		}
+	})
+}
+
+func TestPoisonKeyIsParkedAndHoldsNobodyUp(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		s := newStore(5 * time.Millisecond)
+		s.fault = func(e Event) error {
+			if e.Key.Name == "poison" {
+				return down(e)
+			}
+			return nil
+		}
+		l := start(t, c, s, nil)
+		l.enqueue(put("poison", 1))
+		var worst time.Duration
+		for i := range 400 {
+			l.enqueue(put(fmt.Sprint("pod-", i%50), uint64(i+1)))
+			began := time.Now()
+			for !l.onlyPoisonQueued() {
+				time.Sleep(time.Millisecond)
+			}
+			worst = max(worst, time.Since(began))
+			time.Sleep(100 * time.Millisecond)
+		}
+		if limit := 250 * time.Millisecond; worst > limit {
+			t.Errorf("another key waited %s beside the poison key: limit %s", worst, limit)
+		}
+		tries := len(s.tries(func(e Event) bool { return e.Key.Name == "poison" }))
+		st := l.finish()
+		if st.Parked != 1 || tries != c.ParkAfter {
+			t.Errorf("after %d tries: %+v", tries, st)
+		}
+	})
+}
+
+func (l *line) onlyPoisonQueued() bool { st := l.Stats(); return st.Queued+st.Parked <= 1 }
+
+func TestStorageDownThenUp(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		s := newStore(time.Millisecond)
+		s.fault = down
+		l := start(t, c, s, nil)
+		const keys = 300
+		for i := range keys {
+			l.enqueue(put(fmt.Sprint("pod-", i), 1))
+		}
+		const outage = 60 * time.Second
+		time.Sleep(outage)
+		st := l.Stats()
+		if st.Parked != 0 || st.Queued != keys {
+			t.Fatalf("while storage is down: %+v", st)
+		}
+		// One try per worker until the gate shuts, then one per step, which Backoff
+		// lets come at least every half delay.
+		workers := shapeOf(c, "Pod").partitions * shapeOf(c, "Pod").workers
+		steps := 6 + int(outage/(c.Backoff.Max/2))
+		if tries := len(s.tries(nil)); tries > workers+steps {
+			t.Errorf("%d tries in %s: want at most %d + %d", tries, outage, workers, steps)
+		}
+		s.setFault(up)
+		restored := time.Now()
+		for !l.Idle() {
+			time.Sleep(time.Millisecond)
+		}
+		if took := time.Since(restored); took > c.Backoff.Max+c.Backoff.Max+5*time.Second {
+			t.Errorf("recovery took %s", took)
+		}
+		if st := l.finish(); st.Sent != keys {
+			t.Errorf("after the outage: %+v", st)
+		}
+	})
+}
+
+func TestRetryMergesWhatArrivesBehind(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		s := newStore(time.Millisecond)
+		s.fault = down
+		l := start(t, c, s, nil)
+		l.enqueue(put("a", 1))
+		time.Sleep(20 * time.Millisecond)
+		for v := uint64(2); v <= 10; v++ {
+			l.enqueue(put("a", v))
+		}
+		s.setFault(up)
+		time.Sleep(time.Minute)
+		st := l.finish()
+		if st.Sent != 1 || st.Coalesced != 9 || s.rows[put("a", 1).Key].version != 10 {
+			t.Errorf("%+v, rows %v", st, s.rows)
+		}
+	})
+}
+
+func TestThrottlePausesStorage(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		s := newStore(10 * time.Millisecond)
+		const pause = 3 * time.Second
+		s.fault = func(Event) error {
+			if time.Since(s.began) < 500*time.Millisecond {
+				return &storage.ThrottledError{RetryAfter: pause, Err: errBroken}
+			}
+			return nil
+		}
+		l := start(t, c, s, nil)
+		for i := range 200 {
+			l.enqueue(put(fmt.Sprint("pod-", i), 1), put(fmt.Sprint("node-", i), 1).of("Node"))
+		}
+		time.Sleep(time.Minute)
+		for _, r := range s.tries(nil) {
+			if r.start > 20*time.Millisecond && r.start < pause+10*time.Millisecond {
+				t.Fatalf("%v was sent at %s, within the pause of %s", r.ev, r.start, pause)
+			}
+		}
+		if st := l.finish(); st.Sent != 400 || st.Parked != 0 {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
+func TestThrottledPoisonKeyPausesOnlyItself(t *testing.T) {
+	ordered(t, func(t *testing.T, c Config) {
+		s := newStore(time.Millisecond)
+		s.fault = func(e Event) error {
+			if e.Key.Name == "poison" {
+				return &storage.ThrottledError{RetryAfter: 2 * time.Second, Err: errBroken}
+			}
+			return nil
+		}
+		l := start(t, c, s, nil)
+		l.enqueue(put("poison", 1))
+		for i := range 300 {
+			l.enqueue(put(fmt.Sprint("pod-", i), 1))
+			time.Sleep(100 * time.Millisecond)
+		}
+		var last time.Duration
+		for i, r := range s.tries(func(e Event) bool { return e.Key.Name == "poison" }) {
+			if i > 0 && r.start-last < 2*time.Second {
+				t.Errorf("throttled key tried again after %s", r.start-last)
+			}
+			last = r.end
+		}
+		late := 0
+		for _, r := range s.tries(func(e Event) bool { return e.Key.Name != "poison" }) {
+			if r.end-time.Duration(r.ev.Received.Sub(s.began)) > 100*time.Millisecond {
+				late++
+			}
+		}
+		if late > 21 { // the one pause of 2 s that the first throttle is worth
+			t.Errorf("%d of 300 other keys were late", late)
+		}
+		l.finish()
+	})
+}
+
+func TestUnknownOutcomeIsFenced(t *testing.T) {
+	ordered(t, func(t *testing.T, c Config) {
+		s := newStore(10 * time.Millisecond)
+		var lateAt time.Duration
+		s.fault = func(e Event) error {
+			if e.ResourceVersion == 1 && lateAt == 0 {
+				lateAt = time.Since(s.began) + 3*time.Second
+				time.AfterFunc(3*time.Second, func() { // storage applies what the client gave up
+					s.mu.Lock()
+					defer s.mu.Unlock()
+					s.apply(e)
+				})
+				return &storage.UnknownOutcomeError{Err: errBroken}
+			}
+			return nil
+		}
+		l := start(t, c, s, nil)
+		l.enqueue(put("a", 1))
+		time.Sleep(100 * time.Millisecond)
+		l.enqueue(del("a", 2), put("a", 3).as("v"))
+		time.Sleep(time.Minute)
+		st := l.finish()
+		if got := s.rows[put("a", 1).Key]; got != (row{"v", 3}) {
+			t.Errorf("ends as %v", got)
+		}
+		for _, r := range s.tries(nil)[1:] {
+			if r.start < c.FenceDelay {
+				t.Errorf("%v was sent at %s, inside the fence of %s", r.ev, r.start, c.FenceDelay)
+			}
+		}
+		if !st.Balanced() {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
+// verifyingStore can be asked what it holds.
+type verifyingStore struct {
+	*store
+	asked int
+}
+
+func (v *verifyingStore) Verify(_ context.Context, e Event) (bool, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.asked++
+	got, ok := v.rows[e.Key]
+	if e.Action == Delete {
+		return !ok, nil
+	}
+	return ok && got == row{e.UID, e.ResourceVersion}, nil
+}
+
+func TestUnknownOutcomeIsVerified(t *testing.T) {
+	for _, applied := range []bool{true, false} {
+		t.Run(fmt.Sprintf("applied=%v", applied), func(t *testing.T) {
+			ordered(t, func(t *testing.T, c Config) {
+				s := &verifyingStore{store: newStore(10 * time.Millisecond)}
+				first := true
+				s.fault = func(e Event) error {
+					if first {
+						first = false
+						if applied {
+							s.apply(e)
+						}
+						return &storage.UnknownOutcomeError{Err: errBroken}
+					}
+					return nil
+				}
+				l := start(t, c, s.store, s)
+				l.enqueue(put("a", 1))
+				time.Sleep(time.Minute)
+				st := l.finish()
+				want := 2
+				if applied {
+					want = 1
+				}
+				if n := len(s.tries(nil)); n != want || s.asked != 1 || st.Sent != 1 {
+					t.Errorf("%d writes, %d questions, %+v: want %d writes", n, s.asked, st, want)
+				}
+			})
+		})
+	}
+}
+
+func TestDeleteAndRecreate(t *testing.T) {
+	for name, events := range map[string]func() []Event{
+		"recreated": func() []Event { return []Event{put("a", 1), del("a", 2), put("a", 3).as("v")} },
+		"gone again": func() []Event {
+			return []Event{put("a", 1), del("a", 2), put("a", 3).as("v"), del("a", 4).as("v")}
+		},
+		"across a failure": func() []Event { return []Event{put("a", 5), del("a", 6), put("a", 7).as("v")} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ordered(t, func(t *testing.T, c Config) {
+				s := newStore(10 * time.Millisecond)
+				if name == "across a failure" {
+					s.fault = func(e Event) error {
+						if time.Since(s.began) < time.Second {
+							return down(e)
+						}
+						return nil
+					}
+				}
+				l := start(t, c, s, nil)
+				list := events()
+				for _, e := range list {
+					l.enqueue(e)
+				}
+				time.Sleep(time.Minute)
+				l.finish()
+				checkOrder(t, s)
+				last := list[len(list)-1]
+				got, ok := s.rows[last.Key]
+				if last.Action == Delete && ok || last.Action == Put && got != (row{last.UID, last.ResourceVersion}) {
+					t.Errorf("ends as %v %v", got, ok)
+				}
+			})
+		})
+	}
+}
+
+func TestStaleRepairIsSuperseded(t *testing.T) {
+	ordered(t, func(t *testing.T, c Config) {
+		s := newStore(10 * time.Millisecond)
+		l := start(t, c, s, nil)
+		l.enqueue(put("a", 5), put("a", 3))              // an older state of an object in flight
+		l.enqueue(del("b", 9), put("b", 8), put("b", 1)) // of a deleted one
+		time.Sleep(time.Second)
+		st := l.finish()
+		checkOrder(t, s)
+		if st.Coalesced != 3 || len(s.rows) != 1 || s.rows[put("a", 1).Key].version != 5 {
+			t.Errorf("%+v, rows %v", st, s.rows)
+		}
+	})
+}

@@ -1,0 +1,41 @@
+// Package pipeline carries events from the watches to storage: Enqueue → Writer →
+// handler queues → workers → Sender.
+//
+// There is one queue engine. A strategy is a row of numbers for it: how many queues a
+// kind has, how many workers each, whether a key excludes itself while a request of it
+// is in flight, and whether waiting events of one key are merged. An event finds its
+// place when it is enqueued; the Writer is not a stage with a goroutine but the account
+// of the events that wait for room in their handler queue. It fills when handler
+// queues stay full, and only those.
+//
+// # Promises
+//
+//  1. Order: except under Unordered, the changes of one object are sent in the order of
+//     their Enqueue calls, one at a time; the next one starts after the outcome of
+//     the one before is known. What fails keeps its place.
+//  2. Conservation: every event given to Enqueue is at any moment exactly one of sent,
+//     coalesced, parked, queued or dropped (Stats, and the metrics of one scrape).
+//  3. Only the latest state counts when events are merged, and they are merged only by
+//     Dedup, by Coalesce in a full queue, and behind a failed event of the same key. A
+//     deletion and a re-creation under another uid merge into the re-creation.
+//  4. Bounds: Block and Drop hold HandlerQueueLen + workers per queue and
+//     WriterQueueLen in all; Coalesce holds as much and one event per live key.
+//  5. Isolation: no kind waits for another kind's queue, worker, lock or failure, save
+//     for the pause a storage asks for. No worker waits for a backoff.
+//  6. Failures, by the error's type: transient ones are tried again with growing,
+//     jittered delays; throttled ones not before the time storage named, and nothing
+//     else is sent meanwhile either; refused ones are parked until the object changes;
+//     unknown outcomes keep their key back for FenceDelay and then write its state
+//     again. A key that alone fails is parked after ParkAfter tries.
+//  7. While storage does not answer, a kind makes one try per worker and then one per
+//     backoff step.
+//  8. Run ends after all of its goroutines: it drains for DrainTimeout at most, then
+//     cancels what is in flight, counts the rest as dropped and logs how much.
+//
+// # What it does not promise
+//
+// Nothing survives the process; the difference between list and storage repairs that.
+// An event that storage applied without answering is sent again. Drop loses events, on
+// purpose. Events of one kind that are enqueued by several goroutines at once have no
+// order among them.
+package pipeline

@@ -1,0 +1,82 @@
+package pipeline
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// gate paces the requests of one kind while storage does not answer them. It is per
+// kind so that a kind which storage refuses cannot hold up the others.
+//
+// After a failure it narrows: requests in flight and failures in a row together are at
+// most one per worker. When all of these have failed, which a storage that still
+// serves other keys will not let happen, it shuts, and lets one probe through per
+// backoff step. One answer opens it wide.
+type gate struct {
+	trip     int // failures in a row that shut it: the kind's number of workers
+	failures int
+	shut     bool
+	until    int64 // no probe before
+	probing  bool  // a probe is in flight
+	step     int
+}
+
+// pass reports whether a request may start now, and whether it is the probe.
+func (g *gate) pass(inFlight int, now int64) (ok, probe bool) {
+	if !g.shut {
+		return g.failures == 0 || g.failures+inFlight < g.trip, false
+	}
+	if g.probing || now < g.until {
+		return false, false
+	}
+	g.probing = true
+	return true, true
+}
+
+// answered notes that storage answered, be it with a refusal. It reports whether the
+// gate held anybody up until now.
+func (g *gate) answered() bool {
+	if !g.shut && g.failures == 0 {
+		return false
+	}
+	*g = gate{trip: g.trip}
+	return true
+}
+
+// failed notes a request without a useful answer.
+func (g *gate) failed(probe bool, now int64, b Backoff) {
+	if g.shut {
+		if probe {
+			g.probing = false
+			g.step++
+			g.until = max(g.until, now+b.delay(g.step))
+		}
+		return
+	}
+	g.failures++
+	if g.failures >= g.trip {
+		g.shut, g.step = true, 1
+		g.until = now + b.delay(1)
+	}
+}
+
+// pause shuts the gate until the time a storage asked for.
+func (g *gate) pause(until int64) {
+	g.shut = true
+	g.until = max(g.until, until)
+}
+
+// delay is the jittered delay before try n+1: between half of Min·2ⁿ⁻¹, bounded by
+// Max, and the whole. The jitter keeps keys that failed together from coming back
+// together.
+func (b Backoff) delay(n int) int64 {
+	d := b.Max
+	if shift := n - 1; shift < 32 && b.Min<<shift < b.Max && b.Min<<shift > 0 {
+		d = b.Min << shift
+	}
+	half := int64(d) / 2
+	return int64(d) - half + rand.Int64N(half+1)
+}
+
+// after is a duration as the offset from now that the queues count in.
+func after(now int64, d time.Duration) int64 { return now + int64(d) }

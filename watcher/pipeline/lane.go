@@ -1,0 +1,354 @@
+package pipeline
+
+import "sync"
+
+// lane is everything about one kind: its handler queues, its share of the Writer, its
+// counters. Lanes share no lock, so kinds do not wait for one another.
+type lane struct {
+	p     *Pipeline
+	kind  string
+	shape shape
+
+	mu      sync.Mutex // guards everything below
+	parts   []partition
+	keys    map[name]*entry
+	seq     int64
+	blocked heap // keys whose backoff or fence runs, by the time it ends
+	gate    gate
+	turn    int // partition that is offered the next probe
+
+	running bool // between the start of Run and the end of its drain
+	closed  bool // refuses events
+	stopped bool // workers end
+
+	keeping bool          // the timekeeper's goroutine runs
+	alarmAt int64         // when the timekeeper looks next; 0: when poked
+	poke    chan struct{} // size 1: one token says "alarmAt changed"
+
+	sends []*slot // in flight, in no order
+
+	direct                                      uint64 // events that found room in their handler queue at once
+	received, sent, coalesced, dropped, retried uint64
+	parked, queued, inFlight                    int
+	waiting                                     int    // Enqueue calls that wait for room
+	answered, failed                            uint64 // requests, for the judgement of poison keys
+	freshness                                   counts
+
+	freeSlots   *slot
+	freeEntries *entry
+	free        int // slots and entries in the two lists together
+}
+
+// maxFree bounds the slots and entries kept for reuse per kind; about 250 bytes each.
+const maxFree = 2048
+
+func newLane(p *Pipeline, kind string) *lane {
+	l := &lane{
+		p: p, kind: kind, shape: shapeOf(p.config, kind),
+		keys:      make(map[name]*entry),
+		poke:      make(chan struct{}, 1),
+		freshness: newCounts(freshnessBounds),
+	}
+	l.parts = make([]partition, l.shape.partitions)
+	now := p.now()
+	for i := range l.parts {
+		q := &l.parts[i]
+		q.name = l.shape.queueName(kind, i)
+		q.capacity = p.config.HandlerQueueLen
+		q.workers = l.shape.workers
+		q.wake.L = &l.mu
+		q.meter.changed = now
+		q.latency = newCounts(latencyBounds)
+		q.refused = newCounts(latencyBounds)
+	}
+	l.gate.trip = l.shape.partitions * l.shape.workers
+	return l
+}
+
+// place finds the event its place: merged into a waiting one, in the handler queue,
+// or in the Writer. It reports false when there is none, which Coalesce never does.
+func (l *lane) place(e *Event, now int64, on *waiter) bool {
+	key := name{e.Key.Namespace, e.Key.Name}
+	ent := l.keys[key]
+	var q *partition
+	if ent != nil {
+		if stale(e, ent.newest()) {
+			l.settleCoalesced(1)
+			return true
+		}
+		q = ent.part
+	} else {
+		q = &l.parts[partitionOf(key.namespace, key.name, len(l.parts))]
+	}
+
+	room := q.overHead == nil && q.room()
+	if ent != nil {
+		if into := l.mergeTarget(ent, room); into != nil {
+			into.ev = *e
+			l.settleCoalesced(1)
+			return true
+		}
+	}
+	if !room && !l.p.writer.acquire(now, l.p.config.QueueFull == Coalesce, on) {
+		return false
+	}
+
+	if ent == nil {
+		ent = l.newEntry(key, q)
+	}
+	s := l.newSlot(e, ent, now)
+	if room {
+		l.direct++
+		l.enter(q, s, now)
+		return true
+	}
+	ent.over = s
+	q.pushOverflow(s)
+	if q.overHead == s && l.p.config.QueueFull == Drop {
+		l.alarm(after(now, l.p.config.QueueFullTimeout))
+	}
+	return true
+}
+
+// mergeTarget is the waiting event that a new one of the same key replaces, nil if the
+// new one must be kept beside it.
+func (l *lane) mergeTarget(ent *entry, room bool) *slot {
+	merge := l.shape.merge || !room && l.p.config.QueueFull == Coalesce
+	switch {
+	case ent.over != nil: // nothing may overtake it
+		if merge {
+			return ent.over
+		}
+	case ent.tail != nil:
+		if merge || ent.state == blocked {
+			return ent.tail
+		}
+	}
+	return nil
+}
+
+// stale reports that an event is older than one already known of the same object, as
+// a repair decided from an older list is. Only then do resourceVersions tell more
+// than the order of arrival.
+func stale(e, known *Event) bool {
+	return known != nil && e.Action == Put && e.UID != "" && e.UID == known.UID &&
+		e.ResourceVersion != 0 && e.ResourceVersion < known.ResourceVersion
+}
+
+// enter puts a slot at the end of its key's chain in the handler queue.
+func (l *lane) enter(q *partition, s *slot, now int64) {
+	q.meter.account(q.depth, now)
+	q.depth++
+	s.entered = now
+	ent := s.ent
+	ent.append(s)
+	if ent.parked != nil {
+		l.unpark(ent)
+	}
+	l.resume(ent, now)
+}
+
+// resume offers a key again that has something to send, once nothing forbids it.
+func (l *lane) resume(ent *entry, now int64) {
+	switch {
+	case ent.head == nil:
+		l.forget(ent)
+	case ent.state != resting, ent.inFlight > 0 && l.shape.exclusive:
+	case ent.trouble != nil && ent.trouble.until > now:
+		l.block(ent)
+	default:
+		l.makeReady(ent)
+	}
+}
+
+// makeReady offers a key to the workers of its partition.
+func (l *lane) makeReady(ent *entry) {
+	q := ent.part
+	q.push(ent)
+	switch {
+	case !l.gate.shut:
+		l.rouse(q)
+	case !l.gate.probing:
+		l.alarm(l.gate.until)
+	}
+}
+
+// rouse gets one more worker of the queue to look, starting it if there is none idle.
+// Workers that take an event rouse the next, so one call is enough.
+func (l *lane) rouse(q *partition) {
+	switch {
+	case q.idle > 0:
+		q.wake.Signal()
+	case q.started < q.workers && l.running && !l.stopped:
+		q.started++
+		l.p.workers.Go(func() { l.work(q) })
+	}
+}
+
+// refill moves events from the Writer into a handler queue that has got room.
+func (l *lane) refill(q *partition, now int64) {
+	for q.overHead != nil && q.room() {
+		s := q.popOverflow()
+		l.p.writer.release(now, s.entered, true)
+		ent := s.ent
+		if ent.over == s {
+			ent.over = nil
+		}
+		if ent.tail != nil && (l.shape.merge || ent.state == blocked) {
+			ent.tail.ev = s.ev
+			l.settleCoalesced(1)
+			l.freeSlot(s)
+			continue
+		}
+		l.enter(q, s, now)
+	}
+	if l.waiting > 0 && q.room() {
+		l.p.writer.wake(l)
+	}
+	if q.overHead != nil && l.p.config.QueueFull == Drop {
+		l.alarm(after(q.overHead.entered, l.p.config.QueueFullTimeout))
+	}
+}
+
+// take removes the next event that may be sent now, nil if there is none.
+func (l *lane) take(q *partition, now int64) (s *slot, probe bool) {
+	if !q.hasReady() {
+		return nil, false
+	}
+	if until := l.p.pause.Load(); until > now {
+		l.gate.pause(until)
+	}
+	ok, probe := l.gate.pass(l.inFlight, now)
+	if !ok {
+		if l.gate.shut && !l.gate.probing {
+			l.alarm(l.gate.until)
+		}
+		return nil, false
+	}
+	ent := q.popReady()
+	s = ent.pop()
+	ent.busy = s
+	s.sending = len(l.sends)
+	l.sends = append(l.sends, s)
+	ent.inFlight++
+	l.inFlight++
+	q.inFlight++
+	q.meter.account(q.depth, now)
+	q.depth--
+	q.meter.left(now - s.entered)
+	q.meter.handled++
+	q.latency.observe(latencyBounds, now-s.since)
+	if ent.trouble != nil && ent.trouble.tries > 0 {
+		l.retried++
+	}
+	if ent.head != nil && !l.shape.exclusive {
+		l.makeReady(ent)
+	}
+	l.refill(q, now)
+	if q.hasReady() && !l.gate.shut {
+		l.rouse(q)
+	}
+	return s, probe
+}
+
+// settleCoalesced counts queued events that were merged into later ones.
+func (l *lane) settleCoalesced(n int) {
+	l.coalesced += uint64(n)
+	l.settle(n)
+}
+
+// settle takes events off the queued ones, whatever became of them.
+func (l *lane) settle(n int) {
+	l.queued -= n
+	if l.queued == 0 && l.closed {
+		l.p.signalIdle()
+	}
+}
+
+// discardOverdue drops the events that waited in the Writer for too long.
+func (l *lane) discardOverdue(q *partition, now int64) {
+	timeout := int64(l.p.config.QueueFullTimeout)
+	for q.overHead != nil && q.overHead.entered+timeout <= now {
+		s := q.popOverflow()
+		l.p.writer.release(now, s.entered, false)
+		if s.ent.over == s {
+			s.ent.over = nil
+		}
+		l.dropped++
+		q.discards++
+		q.refused.observe(latencyBounds, now-s.since)
+		l.settle(1)
+		l.forget(s.ent)
+		l.freeSlot(s)
+	}
+}
+
+func (l *lane) newEntry(key name, q *partition) *entry {
+	e := l.freeEntries
+	if e != nil {
+		l.freeEntries, e.next = e.next, nil
+		l.free--
+	} else {
+		e = &entry{}
+	}
+	e.key, e.part = key, q
+	l.keys[key] = e
+	return e
+}
+
+// forget removes an entry that nothing refers to.
+func (l *lane) forget(e *entry) {
+	if !e.vacant() || l.keys[e.key] != e {
+		return
+	}
+	delete(l.keys, e.key)
+	*e = entry{}
+	if l.free < maxFree {
+		e.next, l.freeEntries = l.freeEntries, e
+		l.free++
+	}
+}
+
+func (l *lane) newSlot(e *Event, ent *entry, now int64) *slot {
+	s := l.freeSlots
+	if s != nil {
+		l.freeSlots, s.next = s.next, nil
+		l.free--
+	} else {
+		s = &slot{}
+	}
+	l.seq++
+	s.ev, s.ent, s.seq, s.entered = *e, ent, l.seq, now
+	s.since = now
+	if !e.Received.IsZero() {
+		s.since = min(now, int64(e.Received.Sub(l.p.start)))
+	}
+	return s
+}
+
+func (l *lane) freeSlot(s *slot) {
+	*s = slot{}
+	if l.free < maxFree {
+		s.next, l.freeSlots = l.freeSlots, s
+		l.free++
+	}
+}
+
+// alarm makes the timekeeper look at the given time, or earlier.
+func (l *lane) alarm(at int64) {
+	if l.alarmAt != 0 && l.alarmAt <= at {
+		return
+	}
+	l.alarmAt = at
+	if !l.keeping {
+		if l.running && !l.stopped {
+			l.keeping = true
+			l.p.workers.Go(l.keepTime)
+		}
+		return
+	}
+	select {
+	case l.poke <- struct{}{}:
+	default:
+	}
+}

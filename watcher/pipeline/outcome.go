@@ -1,0 +1,261 @@
+package pipeline
+
+import (
+	"errors"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/watchbench/watchbench/watcher/storage"
+)
+
+// outcome is what a send means for its key.
+type outcome uint8
+
+const (
+	delivered outcome = iota
+	transient         // not applied: try again
+	throttled         // not applied: try again, not before the time storage named
+	unknown           // perhaps applied, perhaps later: fence, then write the state again
+	permanent         // refused for good
+)
+
+// judge reads the policy off an error's type. An error without one says nothing about
+// what storage did, so it is treated like a lost answer.
+func judge(err error) (outcome, time.Duration) {
+	if err == nil {
+		return delivered, 0
+	}
+	if e, ok := errors.AsType[*storage.PermanentError](err); ok && e != nil {
+		return permanent, 0
+	}
+	if e, ok := errors.AsType[*storage.ThrottledError](err); ok && e != nil {
+		return throttled, e.RetryAfter
+	}
+	if e, ok := errors.AsType[*storage.TransientError](err); ok && e != nil {
+		return transient, 0
+	}
+	return unknown, 0
+}
+
+// trouble is what a key that failed remembers until it succeeds.
+type trouble struct {
+	tries int
+	until int64 // no request before: backoff, throttle or fence
+	// asked is the event whose outcome is unknown, nil if none is.
+	asked *Event
+	// The kind's requests up to the first failure.
+	answeredBefore, failedBefore uint64
+}
+
+// certainty bounds the chance that a sound key is parked: so unlikely must its row of
+// failures be, given how often its kind's other requests failed meanwhile.
+const certainty = 1e-9
+
+// poisoned reports that a key fails for its own sake and not for storage's. While
+// nothing else succeeds it is never true.
+func (l *lane) poisoned(t *trouble) bool {
+	answered := l.answered - t.answeredBefore
+	if t.tries < l.p.config.ParkAfter || answered == 0 {
+		return false
+	}
+	failed := l.failed - t.failedBefore - uint64(t.tries)
+	chance := float64(failed+1) / float64(answered+failed+2)
+	return float64(t.tries)*math.Log(chance) < math.Log(certainty)
+}
+
+// finish settles one request. The returned report, if not nil, is for logging after
+// the mutex has been given back.
+func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
+	ent := s.ent
+	q := ent.part
+	ent.inFlight--
+	l.inFlight--
+	q.inFlight--
+	if ent.busy == s {
+		ent.busy = nil
+	}
+	end := len(l.sends) - 1
+	l.sends[s.sending] = l.sends[end]
+	l.sends[s.sending].sending = s.sending
+	l.sends[end] = nil
+	l.sends = l.sends[:end]
+	result, retryAfter := judge(err)
+	switch result {
+	case delivered:
+		l.succeed(s, now)
+	case permanent:
+		l.answer()
+		l.suffer(ent)
+		r = l.giveUp(s, err)
+	default:
+		r = l.fail(s, probe, result, retryAfter, err, now)
+	}
+	l.resume(ent, now)
+	if q.overHead != nil || l.waiting > 0 {
+		l.refill(q, now)
+	}
+	return r
+}
+
+func (l *lane) succeed(s *slot, now int64) {
+	l.answer()
+	ent := s.ent
+	if ent.state != blocked { // unordered: an older event of the key may wait for its next try
+		ent.trouble = nil
+	}
+	l.sent++
+	l.freshness.observe(freshnessBounds, now-s.since)
+	l.freeSlot(s)
+	l.settle(1)
+}
+
+// answer notes that storage is there, and lets everybody go on if it was not.
+func (l *lane) answer() {
+	l.answered++
+	if l.gate.answered() {
+		l.rouseAll()
+	}
+}
+
+// suffer counts a try that brought nothing.
+func (l *lane) suffer(ent *entry) *trouble {
+	if ent.trouble == nil {
+		ent.trouble = &trouble{answeredBefore: l.answered, failedBefore: l.failed}
+	}
+	ent.trouble.tries++
+	return ent.trouble
+}
+
+// fail handles every outcome after which the event, or a later one of its key, must be
+// tried again.
+func (l *lane) fail(s *slot, probe bool, result outcome, retryAfter time.Duration, err error, now int64) *report {
+	c := &l.p.config
+	t := l.suffer(s.ent)
+	l.failed++
+	t.until = now + c.Backoff.delay(t.tries)
+	switch result {
+	case throttled:
+		// The key comes back a little after the pause, so that it is not the one to
+		// find out for all whether the pause was long enough.
+		d := min(retryAfter, c.MaxThrottle)
+		t.until = after(t.until, d)
+		// A storage that throttles is to be left alone by all kinds; a key that is
+		// throttled again and again while others are served is not.
+		if d > 0 && (t.tries == 1 || l.answered == t.answeredBefore) {
+			l.p.pauseUntil(after(now, d))
+			l.gate.pause(after(now, d))
+		}
+	case unknown:
+		t.until = max(t.until, after(now, c.FenceDelay))
+		asked := s.ev
+		t.asked = &asked
+	}
+	wasShut := l.gate.shut
+	l.gate.failed(probe, now, c.Backoff)
+	if l.gate.shut {
+		// Let another key be the next probe: this one may be why the last failed.
+		t.until = max(t.until, l.gate.until+c.Backoff.delay(1))
+		if !l.gate.probing {
+			l.alarm(l.gate.until)
+		}
+	}
+	if l.poisoned(t) {
+		return l.giveUp(s, err)
+	}
+	key := s.ev.Key
+	l.putBack(s, now)
+	if l.gate.shut && !wasShut {
+		return &report{slog.LevelWarn, "storage does not answer, sending is paced", l.kind, key.String(), err}
+	}
+	return nil
+}
+
+// giveUp parks an event until the next change of its key, or lets that go ahead if
+// it is there already.
+func (l *lane) giveUp(s *slot, err error) *report {
+	ent := s.ent
+	ent.trouble.tries = 0
+	if ent.trouble.asked == nil {
+		ent.trouble = nil
+	}
+	if ent.head != nil {
+		l.freeSlot(s)
+		l.settleCoalesced(1)
+		return nil
+	}
+	if ent.parked != nil { // unordered only: two requests of one key were refused
+		l.unpark(ent)
+	}
+	ent.parked = s
+	l.parked++
+	l.settle(1)
+	return &report{slog.LevelWarn, "object parked until its next change", l.kind, s.ev.Key.String(), err}
+}
+
+// unpark drops a parked event in favour of a later one.
+func (l *lane) unpark(ent *entry) {
+	l.freeSlot(ent.parked)
+	ent.parked = nil
+	l.parked--
+	l.coalesced++
+}
+
+// putBack returns a failed event to the front of its key. What arrived behind it
+// meanwhile is merged with it: there is no use in replaying a history late.
+func (l *lane) putBack(s *slot, now int64) {
+	ent := s.ent
+	q := ent.part
+	q.meter.account(q.depth, now)
+	if ent.head == nil {
+		s.entered = now
+		ent.append(s)
+		q.depth++
+		return
+	}
+	keep := ent.head
+	if keep.since > s.since {
+		keep.since = s.since
+	}
+	latest := ent.tail
+	if s.seq > latest.seq {
+		latest = s
+	}
+	keep.ev = latest.ev
+	merged := 1
+	for rest := keep.next; rest != nil; merged++ {
+		next := rest.next
+		q.depth--
+		q.meter.left(now - rest.entered)
+		l.freeSlot(rest)
+		rest = next
+	}
+	l.freeSlot(s)
+	keep.next, ent.tail = nil, keep
+	l.settleCoalesced(merged)
+}
+
+// block keeps a key from the workers until its trouble allows the next try.
+func (l *lane) block(ent *entry) {
+	ent.state = blocked
+	l.blocked.push(ent.trouble.until, ent)
+	l.alarm(ent.trouble.until)
+}
+
+// rouseAll gets the workers of all queues with something to send to look.
+func (l *lane) rouseAll() {
+	for i := range l.parts {
+		if q := &l.parts[i]; q.hasReady() {
+			l.rouse(q)
+		}
+	}
+}
+
+// report is something worth a log line.
+type report struct {
+	level   slog.Level
+	message string
+	kind    string
+	key     string
+	err     error
+}

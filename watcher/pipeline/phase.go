@@ -1,0 +1,67 @@
+package pipeline
+
+// begin lets the lane start goroutines, for what was enqueued before Run too.
+func (l *lane) begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running = true
+	if l.alarmAt != 0 {
+		l.keeping = true
+		l.p.workers.Go(l.keepTime)
+	}
+	l.rouseAll()
+}
+
+// close refuses further events; what waits is still sent.
+func (l *lane) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+}
+
+// stop ends the lane's goroutines as soon as their requests have returned.
+func (l *lane) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopped = true
+	for i := range l.parts {
+		l.parts[i].wake.Broadcast()
+	}
+	select {
+	case l.poke <- struct{}{}:
+	default:
+	}
+}
+
+// abandon drops all that is queued and returns how much that was. The lane's
+// goroutines have ended.
+func (l *lane) abandon() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.p.now()
+	n := l.queued - l.waiting // an Enqueue that waits counts its event itself
+	l.dropped += uint64(n)
+	l.queued -= n
+	for i := range l.parts {
+		q := &l.parts[i]
+		for s := q.overHead; s != nil; s = s.next {
+			l.p.writer.release(now, s.entered, false)
+		}
+		q.overHead, q.overTail = nil, nil
+		q.first, q.last, q.late = nil, nil, nil
+		q.meter.account(q.depth, now)
+		q.depth = 0
+	}
+	l.blocked = nil
+	for key, ent := range l.keys {
+		for s := ent.head; s != nil; s = s.next {
+			ent.part.meter.left(now - s.entered)
+		}
+		if ent.parked == nil {
+			delete(l.keys, key)
+			continue
+		}
+		ent.head, ent.tail, ent.over = nil, nil, nil
+	}
+	return n
+}

@@ -1,0 +1,239 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// ErrClosed is returned by Enqueue once Run's context has ended.
+var ErrClosed = errors.New("the pipeline is shutting down and takes no more events")
+
+// ErrRunTwice is returned by the second Run.
+var ErrRunTwice = errors.New("the pipeline has been run already; make a new one")
+
+// Verifier is an optional ability of a Sender: to find out whether storage holds an
+// event's state. It saves the second write after an unknown outcome.
+type Verifier interface {
+	Verify(ctx context.Context, e Event) (ok bool, err error)
+}
+
+// Settings is what the program gives besides the user's Config.
+type Settings struct {
+	Sender    Sender                // required; must return soon after its context ends
+	Registry  prometheus.Registerer // nil: no metrics
+	Logger    *slog.Logger          // nil: no logs
+	ClusterID string                // label of the original's metrics
+}
+
+// Pipeline carries events from the watches to storage. See the package's promises.
+type Pipeline struct {
+	config    Config
+	sender    Sender
+	verifier  Verifier
+	logger    *slog.Logger
+	clusterID string
+	start     time.Time
+
+	lanes  atomic.Pointer[map[string]*lane] // replaced, never written to
+	adding sync.Mutex                       // held while lanes is replaced
+	writer writer
+	pause  atomic.Int64 // until when storage asked to be left alone
+
+	ran     atomic.Bool
+	running bool // guarded by adding
+	closing chan struct{}
+	idle    chan struct{} // size 1: one token says "a lane has emptied, look"
+	workers sync.WaitGroup
+	sending context.Context // of all requests; ends with the drain
+	cut     context.CancelFunc
+}
+
+// New makes a pipeline and registers its metrics. Nothing is sent before Run.
+func New(c Config, s Settings) (*Pipeline, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("pipeline: %w", err)
+	}
+	if s.Sender == nil {
+		return nil, errors.New("pipeline: settings have no Sender: want what delivers to storage")
+	}
+	p := &Pipeline{
+		config: c, sender: s.Sender, logger: s.Logger, clusterID: s.ClusterID,
+		start:   time.Now(),
+		closing: make(chan struct{}),
+		idle:    make(chan struct{}, 1),
+	}
+	p.verifier, _ = s.Sender.(Verifier)
+	if p.logger == nil {
+		p.logger = slog.New(slog.DiscardHandler)
+	}
+	p.writer.capacity = c.WriterQueueLen
+	p.lanes.Store(&map[string]*lane{})
+	p.sending, p.cut = context.WithCancel(context.Background())
+	if s.Registry != nil {
+		if err := s.Registry.Register(newCollector(p)); err != nil {
+			return nil, fmt.Errorf("pipeline: registering metrics: %w", err)
+		}
+	}
+	return p, nil
+}
+
+// now is the queues' clock: nanoseconds since New, monotonic.
+func (p *Pipeline) now() int64 { return int64(time.Since(p.start)) }
+
+// AddKind makes the metrics of a kind appear, at 0, before its first event.
+func (p *Pipeline) AddKind(kind string) { p.lane(kind) }
+
+func (p *Pipeline) lane(kind string) *lane {
+	if l := (*p.lanes.Load())[kind]; l != nil {
+		return l
+	}
+	p.adding.Lock()
+	defer p.adding.Unlock()
+	known := *p.lanes.Load()
+	if l := known[kind]; l != nil {
+		return l
+	}
+	l := newLane(p, kind)
+	l.running = p.running
+	l.closed = p.isClosing()
+	l.stopped = p.sending.Err() != nil
+	more := maps.Clone(known)
+	more[strings.Clone(kind)] = l
+	p.lanes.Store(&more)
+	return l
+}
+
+// sorted are the lanes in the order of their kinds.
+func (p *Pipeline) sorted() []*lane {
+	lanes := slices.Collect(maps.Values(*p.lanes.Load()))
+	slices.SortFunc(lanes, func(a, b *lane) int { return strings.Compare(a.kind, b.kind) })
+	return lanes
+}
+
+func (p *Pipeline) isClosing() bool {
+	select {
+	case <-p.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+// Enqueue accepts one event. The order of one object's events is the order of the
+// calls, so events of one kind must come from one goroutine. It waits only under Block
+// and Drop, and only while the event's own handler queue and the Writer are both at
+// capacity. An error means that the event is dropped and counted so; an event that
+// Drop discards is no error.
+func (p *Pipeline) Enqueue(ctx context.Context, e Event) error {
+	if e.Key.Kind == "" || e.Key.Name == "" || e.Action != Put && e.Action != Delete {
+		return fmt.Errorf("pipeline: event of %q with action %d: want a kind, a name and Put or Delete", e.Key, e.Action)
+	}
+	l := p.lane(e.Key.Kind)
+	now := p.now()
+	l.mu.Lock()
+	l.received++
+	if l.closed {
+		l.dropped++
+		l.mu.Unlock()
+		return ErrClosed
+	}
+	l.queued++
+	if l.place(&e, now, nil) {
+		l.mu.Unlock()
+		return nil
+	}
+	if err := l.wait(ctx, &e); err != nil {
+		return fmt.Errorf("enqueue %s: %w", e.Key, err)
+	}
+	return nil
+}
+
+// Run sends until ctx ends, then goes on for DrainTimeout at most, then cancels what is
+// in flight and counts what is left as dropped. It returns after all its goroutines.
+func (p *Pipeline) Run(ctx context.Context) error {
+	if p.ran.Swap(true) {
+		return ErrRunTwice
+	}
+	defer p.cut()
+	p.adding.Lock()
+	p.running = true
+	for _, l := range *p.lanes.Load() {
+		l.begin()
+	}
+	p.adding.Unlock()
+
+	<-ctx.Done()
+	p.adding.Lock()
+	close(p.closing)
+	for _, l := range *p.lanes.Load() {
+		l.close()
+	}
+	p.adding.Unlock()
+
+	drain := time.NewTimer(p.config.DrainTimeout)
+	defer drain.Stop()
+	for late := false; !late && !p.Idle(); {
+		select {
+		case <-p.idle:
+		case <-drain.C:
+			late = true
+		}
+	}
+
+	p.adding.Lock()
+	p.cut()
+	for _, l := range *p.lanes.Load() {
+		l.stop()
+	}
+	p.adding.Unlock()
+	p.workers.Wait()
+	p.abandon()
+	return nil
+}
+
+// abandon counts what the drain did not get through.
+func (p *Pipeline) abandon() {
+	total := 0
+	var kinds []any
+	for _, l := range p.sorted() {
+		if n := l.abandon(); n > 0 {
+			total += n
+			kinds = append(kinds, slog.Int(l.kind, n))
+		}
+	}
+	if total > 0 {
+		p.logger.Warn("events dropped", "reason", "not sent before the drain deadline",
+			"drainTimeout", p.config.DrainTimeout, "events", total, slog.Group("kinds", kinds...))
+	}
+}
+
+func (p *Pipeline) signalIdle() {
+	select {
+	case p.idle <- struct{}{}:
+	default:
+	}
+}
+
+// pauseUntil keeps all kinds from sending; the latest time wins.
+func (p *Pipeline) pauseUntil(at int64) {
+	for {
+		old := p.pause.Load()
+		if old >= at || p.pause.CompareAndSwap(old, at) {
+			return
+		}
+	}
+}
+
+func (p *Pipeline) log(r *report) {
+	p.logger.Log(context.Background(), r.level, r.message, "kind", r.kind, "object", r.key, "error", r.err)
+}

@@ -1,0 +1,214 @@
+package pipeline
+
+import "sync"
+
+// slot is one waiting event.
+type slot struct {
+	ev      Event
+	ent     *entry
+	next    *slot // behind it: in its key's chain, or in the overflow list
+	seq     int64 // order of arrival within the kind
+	since   int64 // when the oldest change was received that this event will bring to storage
+	entered int64 // when it entered the queue it is in
+	sending int   // its index in the lane's sends
+}
+
+// name is a key within one kind.
+type name struct{ namespace, name string }
+
+// state says where an entry is.
+type state uint8
+
+const (
+	resting state = iota // nothing to take: empty, or its one request is in flight
+	ready                // in the ready queue of its partition
+	blocked              // in the kind's alarm heap until its backoff or fence ends
+)
+
+// entry is one key that has an event waiting, in flight or parked. Keys without any
+// have no entry, so an idle kind costs nothing.
+type entry struct {
+	key        name
+	part       *partition
+	head, tail *slot // waiting in the handler queue, oldest first
+	over       *slot // newest event of the key in the Writer, if any
+	busy       *slot // in flight (the latest taken, if not exclusive)
+	parked     *slot // given up until the next change
+	trouble    *trouble
+	next       *entry // ready queue or free list
+	inFlight   int32
+	state      state
+}
+
+// vacant reports that nothing refers to the entry any more.
+func (e *entry) vacant() bool {
+	return e.head == nil && e.over == nil && e.parked == nil && e.inFlight == 0
+}
+
+// newest is the latest known event of the key, nil if there is none.
+func (e *entry) newest() *Event {
+	switch {
+	case e.over != nil:
+		return &e.over.ev
+	case e.tail != nil:
+		return &e.tail.ev
+	case e.parked != nil:
+		return &e.parked.ev
+	case e.busy != nil:
+		return &e.busy.ev
+	}
+	return nil
+}
+
+func (e *entry) append(s *slot) {
+	s.next = nil
+	if e.tail == nil {
+		e.head = s
+	} else {
+		e.tail.next = s
+	}
+	e.tail = s
+}
+
+func (e *entry) pop() *slot {
+	s := e.head
+	e.head = s.next
+	if e.head == nil {
+		e.tail = nil
+	}
+	s.next = nil
+	return s
+}
+
+// partition is one handler queue: the free keys in the order of their oldest waiting
+// event. Its lane's mutex guards it.
+type partition struct {
+	name     string
+	capacity int
+	workers  int
+	wake     sync.Cond // on the lane's mutex: work for an idle worker
+	started  int       // worker goroutines
+	idle     int       // of them, waiting on wake
+
+	first, last *entry // ready keys whose oldest events arrived in this order
+	late        heap   // ready keys that were set aside and are older than last
+
+	overHead, overTail *slot // events in the Writer that wait for room here
+
+	depth    int // events in the queue, set-aside and blocked ones included
+	inFlight int
+	meter    meter
+	latency  counts // receipt to hand-over
+	refused  counts // receipt to discard
+	discards uint64
+}
+
+// room reports whether one more event fits. An event in flight keeps its place until
+// its outcome is known, else a failing storage would pull the whole Writer into
+// the handler queue, one returned event at a time.
+func (q *partition) room() bool {
+	return q.depth < q.capacity && q.depth+q.inFlight < q.capacity+q.workers
+}
+
+func (q *partition) hasReady() bool { return q.first != nil || len(q.late) > 0 }
+
+// push makes a key available to the workers.
+func (q *partition) push(e *entry) {
+	e.state = ready
+	e.next = nil
+	switch {
+	case q.first == nil:
+		q.first, q.last = e, e
+	case e.head.seq > q.last.head.seq:
+		q.last.next = e
+		q.last = e
+	default:
+		q.late.push(e.head.seq, e)
+	}
+}
+
+// popReady removes the free key with the oldest waiting event.
+func (q *partition) popReady() *entry {
+	if len(q.late) > 0 && (q.first == nil || q.late[0].at < q.first.head.seq) {
+		e := q.late.pop()
+		e.state = resting
+		return e
+	}
+	e := q.first
+	if e == nil {
+		return nil
+	}
+	q.first = e.next
+	if q.first == nil {
+		q.last = nil
+	}
+	e.next = nil
+	e.state = resting
+	return e
+}
+
+func (q *partition) pushOverflow(s *slot) {
+	s.next = nil
+	if q.overTail == nil {
+		q.overHead = s
+	} else {
+		q.overTail.next = s
+	}
+	q.overTail = s
+}
+
+func (q *partition) popOverflow() *slot {
+	s := q.overHead
+	q.overHead = s.next
+	if q.overHead == nil {
+		q.overTail = nil
+	}
+	s.next = nil
+	return s
+}
+
+// heap is a binary min-heap of entries by a number: a sequence or a time.
+type heap []heapItem
+
+type heapItem struct {
+	at  int64
+	ent *entry
+}
+
+func (h *heap) push(at int64, e *entry) {
+	s := append(*h, heapItem{at, e})
+	i := len(s) - 1
+	for i > 0 {
+		up := (i - 1) / 2
+		if s[up].at <= s[i].at {
+			break
+		}
+		s[up], s[i] = s[i], s[up]
+		i = up
+	}
+	*h = s
+}
+
+func (h *heap) pop() *entry {
+	s := *h
+	top := s[0].ent
+	n := len(s) - 1
+	s[0] = s[n]
+	s[n] = heapItem{}
+	s = s[:n]
+	for i := 0; ; {
+		least := i
+		for c := 2*i + 1; c <= 2*i+2 && c < n; c++ {
+			if s[c].at < s[least].at {
+				least = c
+			}
+		}
+		if least == i {
+			break
+		}
+		s[i], s[least] = s[least], s[i]
+		i = least
+	}
+	*h = s
+	return top
+}

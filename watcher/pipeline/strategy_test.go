@@ -1,0 +1,117 @@
+package pipeline
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The vectors are the contract's (§2.5).
+func TestPartitionOf(t *testing.T) {
+	for _, v := range []struct {
+		namespace, name string
+		want            map[int]int
+	}{
+		{"team-a", "web-abc-1", map[int]int{1: 0, 3: 2, 10: 9, 30: 29, 120: 119}},
+		{"default", "nginx-0", map[int]int{1: 0, 3: 0, 10: 9, 30: 9, 120: 99}},
+	} {
+		for n, want := range v.want {
+			if got := partitionOf(v.namespace, v.name, n); got != want {
+				t.Errorf("%s/%s of %d queues: %d, want %d", v.namespace, v.name, n, got, want)
+			}
+			if got := partitionOf("", v.namespace+"/"+v.name, n); got != want {
+				t.Errorf("name %s/%s of %d queues: %d, want %d", v.namespace, v.name, n, got, want)
+			}
+		}
+	}
+}
+
+func TestShapes(t *testing.T) {
+	for _, v := range []struct {
+		strategy Strategy
+		queues   int
+		kind     string
+		want     shape
+		first    string
+		last     string
+	}{
+		{Single, 30, "Pod", shape{partitions: 1, workers: 1, exclusive: true}, "Pod", "Pod"},
+		{Unordered, 30, "Pod", shape{partitions: 1, workers: 30}, "Pod", "Pod"},
+		{Dedup, 30, "Node", shape{partitions: 1, workers: 30, exclusive: true, merge: true}, "Node", "Node"},
+		{Keyed, 0, "Pod", shape{partitions: 1, workers: 1, exclusive: true}, "Pod", "Pod"},
+		{Partitioned, 30, "Pod", shape{partitions: 30, workers: 1, exclusive: true, numbered: true}, "Pod_0", "Pod_29"},
+		{Partitioned, 30, "Event", shape{partitions: 120, workers: 1, exclusive: true, numbered: true}, "Event_0", "Event_119"},
+		{Partitioned, 30, "Node", shape{partitions: 1, workers: 1, exclusive: true}, "Node", "Node"},
+		{Partitioned, 0, "Pod", shape{partitions: 1, workers: 1, exclusive: true}, "Pod", "Pod"},
+		{Partitioned, 0, "Event", shape{partitions: 1, workers: 1, exclusive: true}, "Event", "Event"},
+	} {
+		c := config(v.strategy)
+		c.PodQueueNum = v.queues
+		got := shapeOf(c, v.kind)
+		if got != v.want {
+			t.Errorf("%s of %s with %d: %+v, want %+v", v.strategy, v.kind, v.queues, got, v.want)
+		}
+		if first, last := got.queueName(v.kind, 0), got.queueName(v.kind, got.partitions-1); first != v.first || last != v.last {
+			t.Errorf("%s of %s: queues %s … %s, want %s … %s", v.strategy, v.kind, first, last, v.first, v.last)
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	if err := Default().Validate(); err != nil {
+		t.Fatalf("the default: %v", err)
+	}
+	for _, v := range []struct {
+		spoil func(*Config)
+		want  string
+	}{
+		{func(c *Config) { c.Strategy = "fast" }, `strategy is "fast": want one of single, unordered, dedup, partitioned, keyed`},
+		{func(c *Config) { c.Strategy = Unordered }, "allowUnordered: true"},
+		{func(c *Config) { c.QueueFull = "" }, `queueFull is "": want one of coalesce, block, drop`},
+		{func(c *Config) { c.PodQueueNum = -1 }, "podQueueNum is -1: want 0 to 4096"},
+		{func(c *Config) { c.WriterQueueLen = 0 }, "writerQueueLen is 0: want 1 to"},
+		{func(c *Config) { c.HandlerQueueLen = 0 }, "handlerQueueLen is 0: want 1 to"},
+		{func(c *Config) { c.ParkAfter = 0 }, "parkAfter is 0: want 1 to"},
+		{func(c *Config) { c.QueueFullTimeout = 0 }, "queueFullTimeout is 0s: want at least 1ms"},
+		{func(c *Config) { c.Backoff.Min = 0 }, "backoff.min is 0s: want at least 1ms"},
+		{func(c *Config) { c.Backoff.Max = time.Millisecond }, "backoff.max is 1ms: want at least backoff.min, 100ms"},
+		{func(c *Config) { c.MaxThrottle = 0 }, "maxThrottle is 0s"},
+		{func(c *Config) { c.FenceDelay = -1 }, "fenceDelay is -1ns: want at least 0s"},
+		{func(c *Config) { c.DrainTimeout = -1 }, "drainTimeout is -1ns: want at least 0s"},
+	} {
+		c := Default()
+		v.spoil(&c)
+		err := c.Validate()
+		if err == nil || !strings.Contains(err.Error(), v.want) {
+			t.Errorf("got %v, want an error with %q", err, v.want)
+		}
+		if _, err := New(c, Settings{Sender: newStore(0)}); err == nil {
+			t.Errorf("New accepts a config with %s", v.want)
+		}
+	}
+	if _, err := New(Default(), Settings{}); err == nil {
+		t.Error("New accepts settings without a Sender")
+	}
+}
+
+func TestBackoffGrowsWithinBounds(t *testing.T) {
+	b := Default().Backoff
+	for n := 1; n <= 100; n++ {
+		full := b.Max
+		if n < 10 {
+			full = min(b.Max, b.Min<<(n-1))
+		}
+		seen := map[int64]bool{}
+		for range 50 {
+			d := b.delay(n)
+			if d < int64(full)/2 || d > int64(full) {
+				t.Fatalf("delay %d is %s: want %s to %s", n, time.Duration(d), full/2, full)
+			}
+			seen[d] = true
+		}
+		if len(seen) < 10 {
+			t.Errorf("delay %d has no jitter: %s", n, fmt.Sprint(seen))
+		}
+	}
+}

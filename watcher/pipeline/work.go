@@ -1,0 +1,166 @@
+package pipeline
+
+import (
+	"context"
+	"time"
+)
+
+// work is one worker of one queue: take, send, settle, until the pipeline stops.
+func (l *lane) work(q *partition) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		if l.stopped {
+			return
+		}
+		s, probe := l.take(q, l.p.now())
+		if s == nil {
+			q.idle++
+			q.wake.Wait()
+			q.idle--
+			continue
+		}
+		verify := l.p.verifier != nil && s.ent.trouble.covers(&s.ev)
+		l.mu.Unlock()
+		err := l.p.deliver(&s.ev, verify)
+		now := l.p.now()
+		l.mu.Lock()
+		if r := l.finish(s, probe, err, now); r != nil {
+			l.mu.Unlock()
+			l.p.log(r)
+			l.mu.Lock()
+		}
+	}
+}
+
+// covers reports that the event is the one whose outcome is unknown, so that it may
+// be found in storage already.
+func (t *trouble) covers(e *Event) bool {
+	return t != nil && t.asked != nil && t.asked.Action == e.Action &&
+		t.asked.UID == e.UID && t.asked.ResourceVersion == e.ResourceVersion
+}
+
+// deliver sends one event, unless storage is found to have it.
+func (p *Pipeline) deliver(e *Event, verify bool) error {
+	if verify {
+		if ok, err := p.verifier.Verify(p.sending, *e); ok && err == nil {
+			return nil
+		}
+	}
+	return p.sender.Send(p.sending, *e)
+}
+
+// keepTime is the lane's only clock: it brings back keys whose backoff or fence has
+// ended, discards what waited too long, and offers the probes of a shut gate. It
+// starts when the first of these is needed.
+func (l *lane) keepTime() {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		l.mu.Lock()
+		if l.stopped {
+			l.mu.Unlock()
+			return
+		}
+		now := l.p.now()
+		if l.alarmAt != 0 && l.alarmAt <= now {
+			l.tick(now)
+		}
+		wait := time.Hour
+		if l.alarmAt != 0 {
+			wait = time.Duration(l.alarmAt - now)
+		}
+		l.mu.Unlock()
+
+		timer.Reset(wait)
+		select {
+		case <-timer.C:
+		case <-l.poke:
+		}
+	}
+}
+
+// tick does what is due and sets the next alarm.
+func (l *lane) tick(now int64) {
+	l.alarmAt = 0
+	for len(l.blocked) > 0 && l.blocked[0].at <= now {
+		ent := l.blocked.pop()
+		ent.state = resting
+		l.resume(ent, now)
+	}
+	if len(l.blocked) > 0 {
+		l.alarm(l.blocked[0].at)
+	}
+	if l.p.config.QueueFull == Drop {
+		for i := range l.parts {
+			q := &l.parts[i]
+			l.discardOverdue(q, now)
+			if q.overHead != nil {
+				l.alarm(after(q.overHead.entered, l.p.config.QueueFullTimeout))
+			}
+		}
+	}
+	if l.gate.shut && !l.gate.probing {
+		l.offerProbe(now)
+	}
+}
+
+// offerProbe lets one worker look, of a different queue each time, so that a key that
+// always fails cannot be the probe forever.
+func (l *lane) offerProbe(now int64) {
+	for range l.parts {
+		l.turn = (l.turn + 1) % len(l.parts)
+		q := &l.parts[l.turn]
+		if !q.hasReady() {
+			continue
+		}
+		if l.gate.until > now {
+			l.alarm(l.gate.until)
+		} else {
+			l.rouse(q)
+		}
+		return
+	}
+}
+
+// wait is Enqueue's slow path: the event, counted as queued already, found no place.
+// The lane's mutex is held on entry and not on return.
+func (l *lane) wait(ctx context.Context, e *Event) error {
+	var timeout <-chan time.Time
+	if l.p.config.QueueFull == Drop {
+		timer := time.NewTimer(l.p.config.QueueFullTimeout)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	on := &waiter{lane: l, room: make(chan struct{}, 1)}
+	l.waiting++
+	defer l.p.writer.forget(on)
+	for {
+		if l.place(e, l.p.now(), on) {
+			l.waiting--
+			l.mu.Unlock()
+			return nil
+		}
+		l.mu.Unlock()
+		var err error
+		select {
+		case <-on.room:
+			l.mu.Lock()
+			continue
+		case <-timeout:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-l.p.closing:
+			err = ErrClosed
+		}
+		l.mu.Lock()
+		l.waiting--
+		l.dropped++
+		l.settle(1)
+		l.mu.Unlock()
+		if err == nil {
+			l.p.writer.discard()
+		}
+		return err
+	}
+}

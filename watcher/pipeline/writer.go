@@ -1,0 +1,102 @@
+package pipeline
+
+import "sync"
+
+// writer is the Writer queue seen as a whole. The waiting events themselves are kept
+// per handler queue, in the lanes: a full handler queue thus stops nobody but its
+// own events, and what the kinds share is only this bound.
+type writer struct {
+	mu       sync.Mutex // guards everything below; taken with a lane's mutex held
+	capacity int
+	depth    int
+	meter    meter
+	full     int64 // nanoseconds at capacity
+	discards uint64
+	waiters  []*waiter
+}
+
+// waiter is one Enqueue that waits for room.
+type waiter struct {
+	lane   *lane
+	listed bool          // in the writer's list, whose mutex guards it
+	room   chan struct{} // size 1: one token says "look again"; more would say the same
+}
+
+func (w *waiter) signal() {
+	select {
+	case w.room <- struct{}{}:
+	default:
+	}
+}
+
+// account must run before depth changes, and before a reading.
+func (w *writer) account(now int64) {
+	if w.depth >= w.capacity {
+		w.full += now - w.meter.changed
+	}
+	w.meter.account(w.depth, now)
+}
+
+// acquire takes a place. At capacity it does so only if forced; else it remembers the
+// waiter, if there is one, and reports false.
+func (w *writer) acquire(now int64, force bool, on *waiter) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.depth >= w.capacity && !force {
+		if on != nil && !on.listed {
+			on.listed = true
+			w.waiters = append(w.waiters, on)
+		}
+		return false
+	}
+	w.account(now)
+	w.depth++
+	return true
+}
+
+// release gives a place back that was held since entered, and lets all that wait look
+// again: they are at most one per kind.
+func (w *writer) release(now, entered int64, handled bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.account(now)
+	w.depth--
+	w.meter.left(now - entered)
+	if handled {
+		w.meter.handled++
+	}
+	for _, o := range w.waiters {
+		o.signal()
+	}
+}
+
+// wake lets the waiters of one lane look again, after its handler queue got room.
+func (w *writer) wake(l *lane) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, o := range w.waiters {
+		if o.lane == l {
+			o.signal()
+		}
+	}
+}
+
+// forget ends the wait of one Enqueue.
+func (w *writer) forget(o *waiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	kept := w.waiters[:0]
+	for _, other := range w.waiters {
+		if other != o {
+			kept = append(kept, other)
+		}
+	}
+	clear(w.waiters[len(kept):])
+	w.waiters = kept
+}
+
+func (w *writer) discard() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.discards++
+}
