@@ -24,12 +24,8 @@ type Raw struct {
 	JSON            []byte
 }
 
-// Annotations the watcher adds to Pods (contract §2.4 rule 4) and those the
-// load generator writes.
-var (
-	workloadAnnotations  = []string{"workload.bkbcs.tencent.com/kind", "workload.bkbcs.tencent.com/name"}
-	operationAnnotations = []string{"watchbench.dev/op", "watchbench.dev/intended"}
-)
+// workloadAnnotations are what the watcher adds to Pods (contract §2.4 rule 4).
+var workloadAnnotations = []string{"workload.bkbcs.tencent.com/kind", "workload.bkbcs.tencent.com/name"}
 
 // Digest is the canonical form of an object, for comparing the sides.
 //
@@ -39,8 +35,8 @@ var (
 // differ. On both sides
 //   - the workload annotations of a Pod are ignored: their value depends on what the
 //     watcher's ReplicaSet cache held when it sent the Pod (contract §2.4, §10.11);
-//   - a Node's heartbeat times, resourceVersion and operation annotations are ignored
-//     unless KeepHeartbeats is set (contract §2.2).
+//   - a Node's heartbeat times and its resourceVersion are ignored unless
+//     KeepHeartbeats is set (contract §2.2).
 //
 // Key order and string escapes do not matter; numbers are compared as written.
 func Digest(o Raw, r Rules) (StateRecord, error) {
@@ -104,20 +100,13 @@ func (r *Rules) prepare(obj map[string]any, kind, namespace string, side Side) {
 		if !r.KeepManagedFields {
 			delete(meta, "managedFields")
 		}
-		if !slices.Contains(r.CustomKinds, kind) {
-			for _, m := range r.Masks {
-				if m.Kind == kind && (m.Namespace == "" || m.Namespace == namespace) {
-					removePath(obj, m.Path)
-				}
-			}
-		}
+		r.mask(obj, kind, namespace)
 	}
 	if kind == kindPod {
 		removeAnnotations(meta, workloadAnnotations)
 	}
 	if kind == kindNode && !r.KeepHeartbeats {
 		delete(meta, "resourceVersion")
-		removeAnnotations(meta, operationAnnotations)
 		status, _ := obj["status"].(map[string]any)
 		conditions, _ := status["conditions"].([]any)
 		for _, c := range conditions {
@@ -142,26 +131,49 @@ func removeAnnotations(meta map[string]any, names []string) {
 	}
 }
 
-// removePath deletes the field at path: map fields by key, array elements on the
-// way by decimal index. As in the original an index as last segment removes
-// nothing.
-func removePath(v any, path []string) {
-	for _, seg := range path[:len(path)-1] {
+// mask removes the masked fields. All paths refer to the object as it was read, so
+// list elements are only marked at first.
+func (r *Rules) mask(obj map[string]any, kind, namespace string) {
+	if slices.Contains(r.CustomKinds, kind) {
+		return
+	}
+	for _, m := range r.Masks {
+		if m.Kind == kind && (m.Namespace == "" || m.Namespace == namespace) {
+			r.removePath(obj, m.Path)
+		}
+	}
+}
+
+// maskedElement stands for a list element until the list is written.
+type maskedElement struct{}
+
+// removePath removes what is at path: a map's field by key, a list's element by
+// decimal index. What is not there is nothing to remove.
+func (r *Rules) removePath(v any, path []string) {
+	for i, seg := range path {
+		last := i == len(path)-1
 		switch t := v.(type) {
 		case map[string]any:
-			v = t[seg]
-		case []any:
-			i, err := strconv.Atoi(seg)
-			if err != nil || i < 0 || i >= len(t) {
+			if last {
+				delete(t, seg)
 				return
 			}
-			v = t[i]
+			v = t[seg]
+		case []any:
+			n, err := strconv.Atoi(seg)
+			if err != nil || n < 0 || n >= len(t) {
+				return
+			}
+			if last {
+				if !r.KeepMaskedElements {
+					t[n] = maskedElement{}
+				}
+				return
+			}
+			v = t[n]
 		default:
 			return
 		}
-	}
-	if m, ok := v.(map[string]any); ok {
-		delete(m, path[len(path)-1])
 	}
 }
 
@@ -181,6 +193,9 @@ func appendCanonical(b []byte, v any) []byte {
 	case []any:
 		b = append(b, '[')
 		for _, e := range t {
+			if _, masked := e.(maskedElement); masked {
+				continue
+			}
 			b = append(appendCanonical(b, e), ',')
 		}
 		return append(b, ']')

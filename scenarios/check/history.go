@@ -26,7 +26,9 @@ type History struct {
 // Meta is history.json: how the cell ran and what the watcher said of itself.
 // All times are Unix nanoseconds, all durations nanoseconds; 0 means unknown.
 type Meta struct {
-	Cell      string `json:"cell,omitempty"`
+	Cell string `json:"cell,omitempty"`
+	// Cluster is the cluster id of the judged requests; empty takes all.
+	Cluster   string `json:"cluster,omitempty"`
 	Strategy  string `json:"strategy,omitempty"`
 	Mode      string `json:"mode,omitempty"`      // ModeFaithful (default) or ModeConditional
 	QueueFull string `json:"queueFull,omitempty"` // coalesce, block or drop; empty for an external watcher

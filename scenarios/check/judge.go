@@ -101,8 +101,8 @@ type judge struct {
 	lost      *int64
 	missing   map[string]int64
 	owed      map[string]*owed // by kind
-	lastStart int64 // start of the last watcher process, by the marks
-	restarted int64 // processes started after the first
+	lastStart int64            // start of the last watcher process, by the marks
+	restarted int64            // processes started after the first
 }
 
 func newJudge(h *History) *judge {

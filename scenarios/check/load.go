@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -42,7 +41,7 @@ func Load(dir string) (*History, error) {
 	if led == nil {
 		return nil, &FormatError{File: filepath.Join(dir, FileLedger), Err: errors.New("no ledger in this folder: is it the folder of one cell?")}
 	}
-	h.Ledger = sequence(*led, newLedgerDecoder)
+	h.Ledger = ledgerFile(led.path)
 	ops, err := find(dir, FileOps)
 	if err != nil {
 		return nil, err
@@ -167,11 +166,26 @@ func find(dir, name string) (*source, error) {
 	return nil, nil
 }
 
-func sequence[T any](s source, decoder func() func([]byte) (T, error)) iter.Seq2[T, error] {
-	return decodeAll(s.read, decoder)
+func sequence[T any](s source, make func() decoder[T]) iter.Seq2[T, error] {
+	return decodeAll(s.path, s.read, make)
 }
 
-var (
-	_ iter.Seq2[oplog.Record, error] = sequence(source{}, newOpDecoder)
-	_ iter.Seq2[ledger.Entry, error] = sequence(source{}, newLedgerDecoder)
-)
+// ledgerFile opens the ledger anew for each walk.
+func ledgerFile(path string) iter.Seq2[ledger.Entry, error] {
+	return func(yield func(ledger.Entry, error) bool) {
+		r, err := ledger.Open(path)
+		if err != nil {
+			yield(ledger.Entry{}, &FormatError{File: path, Err: err})
+			return
+		}
+		defer func() { _ = r.Close() }() // only read from
+		for e, err := range r.All() {
+			if err != nil {
+				err = &FormatError{File: path, Err: err}
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}

@@ -22,6 +22,9 @@ type Rules struct {
 
 	KeepManagedFields bool   `json:"keepManagedFields,omitempty"`
 	Masks             []Mask `json:"masks,omitempty"`
+	// KeepMaskedElements: a mask whose last segment is a list index removes
+	// nothing, as in the original.
+	KeepMaskedElements bool `json:"keepMaskedElements,omitempty"`
 	// KeepHeartbeats demands that storage follows changes of a Node that only
 	// touch heartbeat times. The original skips them, so the default ignores
 	// them in the digest.

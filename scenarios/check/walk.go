@@ -26,7 +26,7 @@ func (j *judge) walk(ctx context.Context) error {
 			return &FormatError{File: FileLedger, Line: n, Err: fmt.Errorf("seq %d after %d: the ledger has no gaps, so this record of it is incomplete or out of order", e.Seq, last)}
 		}
 		last = e.Seq
-		if j.h.Until != 0 && e.Received > j.h.Until {
+		if j.h.Until != 0 && e.Received > j.h.Until || j.h.Cluster != "" && e.Cluster != j.h.Cluster {
 			continue
 		}
 		e.Kind = canonicalKind(e.Kind)
@@ -121,8 +121,12 @@ func (j *judge) judgePut(k *keyState, i int32, r *request) {
 		if k.older(i, r.rv, k.heldLife, k.held.rv) {
 			broken = true
 			j.violate("G3", k, r, k.held, func() string {
-				return fmt.Sprintf("%s: storage held uid %s version %d (%s) and %s replaced it with the older uid %s version %d",
-					k.keyName, k.lives[k.heldLife].uid, k.held.rv, putText(k.held), r.text(), l.uid, r.rv)
+				with := fmt.Sprintf("version %d", r.rv)
+				if i != k.heldLife {
+					with += " of the older uid " + l.uid
+				}
+				return fmt.Sprintf("%s: storage held uid %s version %d (%s) and %s replaced it with %s",
+					k.keyName, k.lives[k.heldLife].uid, k.held.rv, putText(k.held), r.text(), with)
 			})
 		}
 	}

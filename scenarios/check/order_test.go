@@ -1,0 +1,211 @@
+package check
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// life of one Pod that is created, changed twice and deleted.
+var onePod = []string{
+	"10 create web u1 100", "20 running web u1 105", "30 patch web u1 110",
+}
+
+var recreated = append(slices.Clone(onePod), "40 delete web u1", "50 create web u2 120", "60 running web u2 125")
+
+type storyCase struct {
+	name  string
+	story story
+	fails string // guarantees, "G2 G3"; all others must not fail
+}
+
+var stories = []storyCase{
+	// Good histories.
+	{name: "every version in order", story: story{ops: onePod,
+		requests: []string{"15 PUT web u1 100", "25 PUT web u1 105", "35 PUT web u1 110"}}},
+	{name: "a replay of the same version", story: story{ops: onePod,
+		requests: []string{"15 PUT web u1 100", "25 PUT web u1 105", "26 PUT web u1 105", "35 PUT web u1 110", "36 PUT web u1 110"}}},
+	{name: "merged versions", story: story{ops: onePod, requests: []string{"35 PUT web u1 110"}}},
+	{name: "deleted", story: story{ops: recreated[:4],
+		requests: []string{"15 PUT web u1 100", "35 PUT web u1 110", "45 DELETE web"}}},
+	{name: "deleted before anything was sent", story: story{ops: recreated[:4], requests: []string{"45 DELETE web"}}},
+	{name: "created again", story: story{ops: recreated,
+		requests: []string{"15 PUT web u1 100", "35 PUT web u1 110", "45 DELETE web", "55 PUT web u2 120", "65 PUT web u2 125"}}},
+	{name: "created again, the deletion merged away", story: story{ops: recreated,
+		requests: []string{"15 PUT web u1 100", "65 PUT web u2 125"}}},
+	{name: "a DELETE repeated after an unknown outcome, before the next uid", story: story{ops: slices.Concat(recreated, []string{"70 delete web u2"}),
+		requests: []string{"15 PUT web u1 110", "75 DELETE web late", "80 DELETE web", "85 PUT web u2 120", "90 DELETE web"}}},
+	{name: "a failed operation leaves no version", story: story{ops: append(slices.Clone(onePod), "40 patch web u1 115 failed"),
+		requests: []string{"35 PUT web u1 110"}}},
+	{name: "late apply over newer state, repaired", story: story{ops: onePod, meta: Meta{Mode: ModeFaithful},
+		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=40 late", "50 PUT web u1 110"}}},
+	{name: "answered after the client gave up, repaired", story: story{ops: onePod, meta: Meta{StorageTimeout: 5e9},
+		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 slow", "50 PUT web u1 110"}}},
+	{name: "a DELETE applied late removes the new uid, repaired", story: story{ops: recreated,
+		requests: []string{"15 PUT web u1 110", "55 PUT web u2 120", "45 DELETE web applied=58 late", "65 PUT web u2 125"}}},
+	{name: "left and entered a selection", story: story{ops: onePod, meta: Meta{Rules: Rules{SelectedKinds: []string{"Pod"}}},
+		requests: []string{"15 PUT web u1 100", "22 DELETE web", "35 PUT web u1 110"}}},
+	{name: "an Event's deletion is not sent", story: story{ops: []string{"10 create Event:e u1 100", "40 delete Event:e u1"},
+		requests: []string{"15 PUT Event:e u1 100"}}},
+	{name: "filtered by name", story: story{ops: []string{"10 create kubernetes u1 100", "11 create web u2 101"},
+		meta: Meta{Rules: Rules{IgnoreNames: []string{"kubernetes"}}}, requests: []string{"15 PUT web u2 101"}}},
+	{name: "a heartbeat is skipped", story: story{ops: []string{"10 create Node:n u1 100", "20 heartbeat Node:n u1 105"},
+		requests: []string{"15 PUT Node:n u1 100"}, storage: []string{"Node:n u1 100 same"}, apiserver: []string{"Node:n u1 105 same"}}},
+
+	// Bad histories.
+	{name: "two versions swapped", fails: "G2 G3", story: story{ops: onePod,
+		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=41", "45 PUT web u1 110"}}},
+	{name: "two versions swapped at the end", fails: "G1 G2 G3 G6 G11", story: story{ops: onePod,
+		requests: []string{"15 PUT web u1 100", "35 PUT web u1 110", "25 PUT web u1 105 applied=41"}}},
+	{name: "late apply, not repaired", fails: "G1 G2 G3 G6 G10 G11", story: story{ops: onePod,
+		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=3025 late"}}},
+	{name: "late apply under preconditions", fails: "G2 G3 G10", story: story{ops: onePod, meta: Meta{Mode: ModeConditional},
+		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=40 late", "50 PUT web u1 110"}}},
+	{name: "older uid over the newer one", fails: "G1 G3 G5 G6 G11", story: story{ops: recreated,
+		requests: []string{"65 PUT web u2 125", "35 PUT web u1 110 applied=71"}}},
+	{name: "written after its deletion", fails: "G1 G4 G6 G11", story: story{ops: recreated[:4],
+		requests: []string{"15 PUT web u1 100", "45 DELETE web", "35 PUT web u1 110 applied=52"}}},
+	{name: "written after its deletion, then the new uid", fails: "G4", story: story{ops: recreated,
+		requests: []string{"15 PUT web u1 100", "45 DELETE web", "46 PUT web u1 110", "65 PUT web u2 125"}}},
+	{name: "older uid written after the newer one's deletion", fails: "G1 G4 G5 G6 G11", story: story{
+		ops:      slices.Concat(recreated, []string{"70 delete web u2"}),
+		requests: []string{"65 PUT web u2 125", "75 DELETE web", "35 PUT web u1 110 applied=81"}}},
+	{name: "written after a DELETE that found nothing", fails: "G1 G4 G6 G11", story: story{ops: recreated[:4],
+		requests: []string{"45 DELETE web", "35 PUT web u1 110 applied=52"}}},
+	{name: "the DELETE of the old uid removes the new one", fails: "G1 G5 G6 G11", story: story{ops: recreated,
+		requests: []string{"15 PUT web u1 110", "65 PUT web u2 125", "45 DELETE web applied=70"}}},
+	{name: "the DELETE of the old uid removes the new one, later written again", fails: "G5 G11", story: story{
+		ops:      slices.Concat(recreated, []string{"80 patch web u2 130"}),
+		requests: []string{"15 PUT web u1 110", "85 PUT web u2 125", "45 DELETE web applied=86", "84 PUT web u2 130 applied=90"}}},
+	{name: "ends with the old uid", fails: "G1 G5 G6", story: story{ops: recreated, requests: []string{"15 PUT web u1 100", "35 PUT web u1 110"}}},
+	{name: "a living object deleted", fails: "G1 G3 G6", story: story{ops: onePod,
+		requests: []string{"35 PUT web u1 110", "45 DELETE web"}}},
+	{name: "resurrected although nobody knows the object", fails: "G4 G11", story: story{noOps: true, noState: true,
+		requests: []string{"35 PUT web u1 110", "45 DELETE web", "36 PUT web u1 111 applied=50"}}},
+	{name: "the last version lost", fails: "G1 G6", story: story{ops: onePod,
+		requests: []string{"15 PUT web u1 100", "25 PUT web u1 105"}}},
+	{name: "the last version lost, by the op log alone", fails: "G6", story: story{ops: onePod, noState: true,
+		requests: []string{"15 PUT web u1 100", "25 PUT web u1 105"}}},
+	{name: "a deletion lost", fails: "G1 G6", story: story{ops: recreated[:4], requests: []string{"35 PUT web u1 110"}}},
+	{name: "never sent", fails: "G1 G6", story: story{ops: onePod, requests: []string{"35 PUT other u9 90"}, apiserver: []string{"web u1 110", "other u9 90"}}},
+	{name: "other content under the same version", fails: "G1", story: story{ops: onePod,
+		requests: []string{"35 PUT web u1 110"}, storage: []string{"web u1 110 masked-field-still-there"}}},
+	{name: "an orphan", fails: "G1", story: story{ops: onePod,
+		requests: []string{"35 PUT web u1 110", "36 PUT ghost u7 50"}}},
+	{name: "a filtered object in storage", fails: "G1", story: story{ops: onePod, meta: Meta{Rules: Rules{IgnoreNames: []string{"kubernetes"}}},
+		requests: []string{"35 PUT web u1 110", "36 PUT kubernetes u7 50"}, apiserver: []string{"web u1 110", "kubernetes u7 50"}}},
+}
+
+func TestStories(t *testing.T) {
+	var golden strings.Builder
+	for _, c := range stories {
+		t.Run(c.name, func(t *testing.T) {
+			v := mustJudge(t, c.story.history(t))
+			want := strings.Fields(c.fails)
+			if got := failing(v); !slices.Equal(got, want) {
+				t.Errorf("failing %v, want %v", got, want)
+				for _, g := range got {
+					t.Logf("%s: %s", g, v.Checks[g].Counterexample)
+				}
+			}
+			for _, g := range Guarantees {
+				if is := errors.Is(v.Err(), Sentinel(g)); is != slices.Contains(want, g) {
+					t.Errorf("errors.Is %s: %v", g, is)
+				}
+				writeCheck(&golden, c.name, g, v.Checks[g])
+			}
+		})
+	}
+	compareGolden(t, "counterexamples.golden", golden.String())
+}
+
+// writeCheck keeps failures and notes that carry figures, not the routine
+// reasons for judging nothing.
+func writeCheck(b *strings.Builder, name, guarantee string, c result.Check) {
+	switch c.Verdict {
+	case result.Fail:
+		fmt.Fprintf(b, "%s / %s: %d of %d: %s\n", name, guarantee, c.Violations, c.Judged, c.Counterexample)
+	case result.Pass:
+		if c.Note != "" {
+			fmt.Fprintf(b, "%s / %s: passed: %s\n", name, guarantee, c.Note)
+		}
+	}
+}
+
+func compareGolden(t *testing.T, file, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", file)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (run with -update to accept):\n%s", path, lineDiff(string(want), got))
+	}
+}
+
+func lineDiff(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	var b strings.Builder
+	for i := range max(len(w), len(g)) {
+		var a, c string
+		if i < len(w) {
+			a = w[i]
+		}
+		if i < len(g) {
+			c = g[i]
+		}
+		if a != c {
+			fmt.Fprintf(&b, "-%s\n+%s\n", a, c)
+		}
+	}
+	return b.String()
+}
+
+func mustJudge(t testing.TB, h *History) *Verdict {
+	t.Helper()
+	v, err := Judge(t.Context(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := slices.Sorted(maps.Keys(v.Checks)); len(got) != len(Guarantees) {
+		t.Fatalf("checks %v", got)
+	}
+	for g, c := range v.Checks {
+		if c.Judged == 0 && c.Verdict != result.NotJudged {
+			t.Errorf("%s judged nothing and says %s", g, c.Verdict)
+		}
+		if c.Verdict == result.Fail && c.Counterexample == "" {
+			t.Errorf("%s failed without a counterexample", g)
+		}
+		if c.Verdict == result.NotJudged && c.Note == "" {
+			t.Errorf("%s is not judged and does not say why", g)
+		}
+	}
+	return v
+}
+
+func failing(v *Verdict) []string {
+	var all []string
+	for _, g := range Guarantees {
+		if v.Checks[g].Verdict == result.Fail {
+			all = append(all, g)
+		}
+	}
+	return all
+}
