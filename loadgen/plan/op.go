@@ -43,6 +43,8 @@ const (
 	idPrepare   = 1_000_000_000
 	idWarmup    = 2_000_000_000
 	idBystander = 3_000_000_000
+	// idWarmupBystander is apart, so that the warm-up's length does not shift ids.
+	idWarmupBystander = 3_500_000_000
 	// FirstFreeID begins the ids for what no plan foresees: namespaces, nodes,
 	// heartbeats, teardown.
 	FirstFreeID = 4_000_000_000

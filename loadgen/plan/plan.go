@@ -165,17 +165,21 @@ func (p *Plan) Prefill() iter.Seq[Op] {
 	}
 }
 
-// Bystander yields the updates of the bystander objects, in turn, without end. The
-// phase is set by whoever sends them.
-func (p *Plan) Bystander() iter.Seq[Op] {
+// Bystander yields the updates of the bystander objects beside the load or the
+// warm-up, in turn, without end.
+func (p *Plan) Bystander(phase string) iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		b := p.cfg.Bystander
 		if b == nil {
 			return
 		}
+		first := int64(idBystander)
+		if phase == oplog.PhaseWarmup {
+			first = idWarmupBystander
+		}
 		for i := int64(0); ; i++ {
 			op := Op{
-				ID: idBystander + i, Type: oplog.TypePatch, Thread: ThreadNone,
+				ID: first + i, Phase: phase, Type: oplog.TypePatch, Thread: ThreadNone,
 				At:     time.Duration(float64(i) / b.Rate * float64(time.Second)),
 				N:      int(i/int64(b.Count())) + 1,
 				Object: int(i % int64(b.Count())),

@@ -1,0 +1,163 @@
+package churn
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
+
+const (
+	// requestTimeout bounds one attempt.
+	requestTimeout = 10 * time.Second
+	// maxAttempts bounds how often one operation is sent.
+	maxAttempts = 5
+	// firstBackoff doubles with every attempt: 50, 100, 200, 400 ms.
+	firstBackoff = 50 * time.Millisecond
+	// maxErrorText bounds the error text in a record.
+	maxErrorText = 300
+)
+
+// perform sends one operation on a pod until it is acknowledged or given up, and
+// records every attempt. intended is the time the plan wanted.
+func (e *Engine) perform(ctx context.Context, op plan.Op, st *pod, intended int64) error {
+	first := int64(0)
+	for attempt := 0; ; attempt++ {
+		started := e.clock.now()
+		if attempt == 0 {
+			first = started
+		}
+		reqCtx, cancel := context.WithTimeout(ctx, requestTimeout)
+		a := e.sendPod(reqCtx, op, st, intended)
+		finished := e.clock.now()
+		if a.err != nil && attempt > 0 {
+			a = e.resolve(reqCtx, op, st, a)
+		}
+		if a.err == nil && op.Type == oplog.TypeBind {
+			// The answer to a binding does not hold the pod. This read is not timed.
+			if p, err := e.readPod(reqCtx, op, st); err == nil {
+				a.version, _ = parseVersion(p.ResourceVersion)
+			}
+		}
+		cancel()
+		e.record(op, st, a, attempt, times{intended: intended, started: started, finished: finished})
+		if a.err == nil {
+			e.settle(op, st, a)
+			e.stats.acknowledge(op, intended, first, finished)
+			e.health.report(nil)
+			return nil
+		}
+		e.stats.fail(op, a.err)
+		wait, again := retryAfter(a, attempt)
+		if !again || ctx.Err() != nil || !e.clock.sleepUntil(ctx, e.clock.now()+int64(wait)) {
+			e.stats.giveUp(op)
+			if ctx.Err() == nil {
+				e.health.report(a.err)
+			}
+			return a.err
+		}
+	}
+}
+
+// settle notes what an acknowledged operation made of the pod.
+func (e *Engine) settle(op plan.Op, st *pod, a answer) {
+	switch op.Type {
+	case oplog.TypeCreate:
+		st.uid, st.version = a.uid, a.version
+		e.created.addPod(st)
+	case oplog.TypeDelete:
+		e.created.dropPod(st)
+	default:
+		if a.version > 0 {
+			st.version = a.version
+		}
+	}
+}
+
+type times struct{ intended, started, finished int64 }
+
+func (e *Engine) record(op plan.Op, st *pod, a answer, attempt int, t times) {
+	r := oplog.Record{
+		ID: op.ID, Attempt: attempt, Phase: op.Phase, Type: op.Type, Thread: op.Thread,
+		Kind: "Pod", Namespace: st.namespace, Name: st.name, UID: string(st.uid),
+		Intended: t.intended, Started: t.started, Finished: t.finished, Status: a.status,
+	}
+	switch {
+	case a.err != nil:
+		r.Error = errorText(a.err)
+	case op.Type == oplog.TypeCreate:
+		r.UID, r.ResourceVersion = string(a.uid), a.version
+	case op.Type == oplog.TypeDelete:
+		r.ResourceVersion = st.version
+		if a.version > st.version {
+			r.DeletedVersion = a.version
+		}
+	default:
+		r.ResourceVersion = a.version
+	}
+	e.log.Append(r)
+}
+
+// resolve looks at a retry that was refused because the attempt before it had
+// taken effect without our knowing.
+func (e *Engine) resolve(ctx context.Context, op plan.Op, st *pod, a answer) answer {
+	switch {
+	case op.Type == oplog.TypeDelete && apierrors.IsNotFound(a.err):
+		return answer{status: http.StatusOK}
+	case op.Type == oplog.TypeCreate && apierrors.IsAlreadyExists(a.err):
+		return e.adopt(ctx, op, st, a, func(p *corev1.Pod) bool {
+			return p.Annotations[OpAnnotation] == strconv.FormatInt(op.ID, 10)
+		})
+	case op.Type == oplog.TypeBind && apierrors.IsConflict(a.err):
+		return e.adopt(ctx, op, st, a, func(p *corev1.Pod) bool {
+			return p.Spec.NodeName == e.cfg.NodeName(op.Pod.Node)
+		})
+	}
+	return a
+}
+
+// adopt takes the pod as it is for the answer, if it is what op would have made.
+func (e *Engine) adopt(ctx context.Context, op plan.Op, st *pod, a answer, ours func(*corev1.Pod) bool) answer {
+	p, err := e.readPod(ctx, op, st)
+	if err != nil || !ours(p) {
+		return a
+	}
+	version, err := parseVersion(p.ResourceVersion)
+	return answer{status: http.StatusOK, uid: p.UID, version: version, err: err}
+}
+
+// retryAfter tells whether a failed attempt is worth another one, and when.
+func retryAfter(a answer, attempt int) (time.Duration, bool) {
+	if attempt+1 >= maxAttempts || errors.Is(a.err, context.Canceled) {
+		return 0, false
+	}
+	wait := firstBackoff << attempt
+	switch a.status {
+	case 0, http.StatusConflict, http.StatusInternalServerError, http.StatusBadGateway,
+		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusTooManyRequests:
+		if s, ok := apierrors.SuggestsClientDelay(a.err); ok {
+			wait = max(wait, time.Duration(s)*time.Second)
+		}
+	default:
+		return 0, false
+	}
+	// A name that exists will exist at the next attempt too.
+	return wait, attempt > 0 || !apierrors.IsAlreadyExists(a.err)
+}
+
+func errorText(err error) string {
+	s := strings.Join(strings.Fields(err.Error()), " ")
+	if len(s) > maxErrorText {
+		s = s[:maxErrorText] + "…"
+	}
+	return s
+}

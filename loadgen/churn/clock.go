@@ -1,0 +1,36 @@
+package churn
+
+import (
+	"context"
+	"time"
+)
+
+// clock gives Unix nanoseconds that never step: the wall clock as it was at the
+// start, moved on by the monotonic one.
+type clock struct {
+	start time.Time
+	base  int64
+}
+
+func newClock() clock {
+	now := time.Now()
+	return clock{start: now, base: now.UnixNano()}
+}
+
+func (c clock) now() int64 { return c.base + int64(time.Since(c.start)) }
+
+// sleepUntil returns at the given time, or false when ctx ended first.
+func (c clock) sleepUntil(ctx context.Context, at int64) bool {
+	wait := time.Duration(at - c.now())
+	if wait <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,279 @@
+package churn_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+	"github.com/watchbench/watchbench/loadgen/churn"
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
+
+// memoryLog collects records.
+type memoryLog struct {
+	mu      sync.Mutex // guards records
+	records []oplog.Record
+}
+
+func (m *memoryLog) Append(r oplog.Record) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.records = append(m.records, r)
+}
+
+// runID is unique per test run: tests share a control plane.
+func runID(t *testing.T) string {
+	return fmt.Sprintf("t%d", time.Now().UnixNano()%1e12)
+}
+
+// seen is what a watch told of one object's life.
+type seen struct {
+	kind    watch.EventType
+	name    string
+	uid     string
+	version uint64
+	op      string
+}
+
+// watchPods collects the pod events of a run until stop is called, which waits for
+// the watch to have caught up.
+func watchPods(t *testing.T, client kubernetes.Interface, run string) (stop func() []seen) {
+	t.Helper()
+	w, err := client.CoreV1().Pods("").Watch(t.Context(), metav1.ListOptions{LabelSelector: churn.RunLabel + "=" + run})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []seen
+	var wg sync.WaitGroup
+	quiet := make(chan struct{})
+	wg.Go(func() {
+		for {
+			select {
+			case e := <-w.ResultChan():
+				p := e.Object.(*corev1.Pod)
+				version, _ := strconv.ParseUint(p.ResourceVersion, 10, 64)
+				events = append(events, seen{kind: e.Type, name: p.Namespace + "/" + p.Name, uid: string(p.UID), version: version,
+					op: p.Annotations[churn.OpAnnotation]})
+			case <-quiet:
+				return
+			}
+		}
+	})
+	return func() []seen {
+		time.Sleep(500 * time.Millisecond) // a watch event takes a few milliseconds
+		close(quiet)
+		wg.Wait()
+		w.Stop()
+		return events
+	}
+}
+
+// newEngine makes an engine over the shared control plane that cleans up.
+func newEngine(t *testing.T, cfg plan.Config) (*churn.Engine, *memoryLog, *rest.Config) {
+	t.Helper()
+	env := clustertest.Start(t)
+	p, err := plan.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &memoryLog{}
+	e, err := churn.New(p, churn.Settings{REST: env.Config, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := e.Teardown(ctx); err != nil {
+			t.Errorf("teardown: %v", err)
+		}
+		e.Close()
+	})
+	return e, log, env.Config
+}
+
+func config(t *testing.T) plan.Config {
+	cfg := plan.Default()
+	cfg.Seed, cfg.RunID, cfg.Model, cfg.Threads, cfg.Operations = 1, runID(t), plan.ModelClosed, 4, 200
+	cfg.Namespaces, cfg.Nodes, cfg.Recreate = 2, 2, 0.5
+	return cfg
+}
+
+func TestOpLogAgreesWithAWatch(t *testing.T) {
+	for _, model := range []string{plan.ModelClosed, plan.ModelOpen} {
+		t.Run(model, func(t *testing.T) {
+			cfg := config(t)
+			if model == plan.ModelOpen {
+				cfg.Model, cfg.Threads, cfg.Operations = model, 0, 0
+				cfg.Rate, cfg.Duration = 100, plan.Duration(2*time.Second)
+			}
+			cfg.Bystander = &plan.Bystander{Kind: plan.KindConfigMap, Rate: 20}
+			cfg.Warmup.Operations, cfg.Prefill = 20, 10
+			engine, log, restConfig := newEngine(t, cfg)
+			client := kubernetes.NewForConfigOrDie(restConfig)
+			stop := watchPods(t, client, cfg.RunID)
+			ctx := t.Context()
+			if err := engine.Prepare(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if err := engine.Warmup(ctx); err != nil {
+				t.Fatal(err)
+			}
+			stats, err := engine.Load(ctx, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			events := stop()
+			if stats.Planned != 200 || stats.Done != 200 || stats.Errors != 0 {
+				t.Errorf("planned %d, done %d, errors %d (%s), want 200, 200, 0", stats.Planned, stats.Done, stats.Errors, stats.FirstError)
+			}
+			t.Logf("%.0f/s, lag p99 %.1f ms, latency p50 %.1f p99 %.1f ms, bystander %+v", stats.QPS, stats.LagMs.P99, stats.FromActual.P50, stats.FromActual.P99, *stats.Bystander)
+			compare(t, log.records, events)
+			if list, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{LabelSelector: churn.RunLabel + "=" + cfg.RunID}); err != nil {
+				t.Error(err)
+			} else if len(list.Items) != stats.Live {
+				t.Errorf("%d pods exist, stats say %d", len(list.Items), stats.Live)
+			}
+			if err := engine.Teardown(ctx); err != nil {
+				t.Fatal(err)
+			}
+			nothingLeft(t, client, cfg.RunID)
+		})
+	}
+}
+
+// compare holds the records of pods against the events of a watch: each
+// acknowledged write made exactly one event, with the version and the operation id
+// that the record says.
+func compare(t *testing.T, records []oplog.Record, events []seen) {
+	t.Helper()
+	type key struct {
+		uid     string
+		version uint64
+	}
+	states, deletions := map[key]seen{}, map[string]seen{}
+	for _, e := range events {
+		if e.kind == watch.Deleted {
+			deletions[e.uid] = e
+		} else {
+			states[key{e.uid, e.version}] = e
+		}
+	}
+	ids := map[int64]bool{}
+	pods := 0
+	for _, r := range records {
+		if !r.OK() {
+			t.Errorf("operation %d failed: %+v", r.ID, r)
+		}
+		if ids[r.ID] {
+			t.Errorf("operation id %d twice", r.ID)
+		}
+		ids[r.ID] = true
+		if r.Started < r.Intended || r.Finished < r.Started || r.Intended == 0 {
+			t.Errorf("operation %d: intended %d, started %d, finished %d do not follow one another", r.ID, r.Intended, r.Started, r.Finished)
+		}
+		if r.Kind != "Pod" {
+			continue
+		}
+		pods++
+		name := r.Namespace + "/" + r.Name
+		if r.Type == oplog.TypeDelete {
+			e, ok := deletions[r.UID]
+			if !ok || e.name != name || (r.DeletedVersion != 0 && r.DeletedVersion != e.version) || r.ResourceVersion >= e.version {
+				t.Errorf("delete %d of %s (%s, version %d, deletion %d): the watch has %+v", r.ID, name, r.UID, r.ResourceVersion, r.DeletedVersion, e)
+			}
+			continue
+		}
+		e, ok := states[key{r.UID, r.ResourceVersion}]
+		if !ok || e.name != name || e.op != strconv.FormatInt(r.ID, 10) {
+			t.Errorf("%s %d of %s (%s, version %d): the watch has %+v", r.Type, r.ID, name, r.UID, r.ResourceVersion, e)
+		}
+	}
+	// A pod is marked with its deletion time before it goes, which is an event of its
+	// own.
+	if want := pods + len(deletions); want != len(events) {
+		t.Errorf("%d writes and %d deletions of pods made %d events, want %d", pods, len(deletions), len(events), want)
+	}
+}
+
+func TestObjectBytes(t *testing.T) {
+	for _, size := range []plan.Size{2100, 3 << 10, 16 << 10, 200 << 10} {
+		t.Run(size.String(), func(t *testing.T) {
+			cfg := config(t)
+			cfg.Operations, cfg.Threads, cfg.Prefill, cfg.ObjectBytes = 5, 1, 1, size
+			cfg.Bystander = &plan.Bystander{Kind: plan.KindConfigMap, Rate: 1, Objects: 1, ObjectBytes: size}
+			engine, _, restConfig := newEngine(t, cfg)
+			if err := engine.Prepare(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := engine.Load(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			client := kubernetes.NewForConfigOrDie(restConfig).CoreV1().RESTClient()
+			for _, kind := range []struct{ path, name string }{{"pods", "Pod"}, {"configmaps", "ConfigMap"}} {
+				raw, err := client.Get().AbsPath("/api/v1/"+kind.path).Param("labelSelector", churn.RunLabel+"="+cfg.RunID).
+					SetHeader("Accept", "application/json").DoRaw(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				var list struct{ Items []map[string]any }
+				if err := json.Unmarshal(raw, &list); err != nil || len(list.Items) == 0 {
+					t.Fatalf("%d objects, %v", len(list.Items), err)
+				}
+				for _, item := range list.Items {
+					item["apiVersion"], item["kind"] = "v1", kind.name // a list leaves them out
+					metadata := item["metadata"].(map[string]any)
+					delete(metadata, "managedFields")
+					b, _ := json.Marshal(item)
+					if off := float64(len(b))/float64(size) - 1; off < -0.05 || off > 0.05 {
+						t.Errorf("%s %s has %d bytes, %+.1f %% off", kind.name, metadata["name"], len(b), 100*off)
+					} else {
+						t.Logf("%s %s has %d bytes, %+.1f %% off", kind.name, metadata["name"], len(b), 100*off)
+					}
+				}
+			}
+		})
+	}
+}
+
+func nothingLeft(t *testing.T, client kubernetes.Interface, run string) {
+	t.Helper()
+	ctx, opts := t.Context(), metav1.ListOptions{LabelSelector: churn.RunLabel + "=" + run}
+	var left []string
+	note := func(kind string, n int, err error) {
+		if err != nil {
+			t.Error(err)
+		}
+		if n > 0 {
+			left = append(left, fmt.Sprintf("%d %s", n, kind))
+		}
+	}
+	pods, err := client.CoreV1().Pods("").List(ctx, opts)
+	note("pods", len(pods.Items), err)
+	namespaces, err := client.CoreV1().Namespaces().List(ctx, opts)
+	note("namespaces", len(namespaces.Items), err)
+	nodes, err := client.CoreV1().Nodes().List(ctx, opts)
+	note("nodes", len(nodes.Items), err)
+	configMaps, err := client.CoreV1().ConfigMaps("").List(ctx, opts)
+	note("config maps", len(configMaps.Items), err)
+	leases, err := client.CoordinationV1().Leases("").List(ctx, opts)
+	note("leases", len(leases.Items), err)
+	accounts, err := client.CoreV1().ServiceAccounts("").List(ctx, opts)
+	note("service accounts", len(accounts.Items), err)
+	if len(left) > 0 {
+		t.Errorf("left behind: %s", strings.Join(left, ", "))
+	}
+}

@@ -1,0 +1,159 @@
+package churn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
+
+// Recorder takes the records of the op log. *oplog.Writer is one.
+type Recorder interface {
+	Append(oplog.Record)
+}
+
+var _ Recorder = (*oplog.Writer)(nil)
+
+// Settings are what the program gives an Engine, beside the plan.
+type Settings struct {
+	REST   *rest.Config // how to reach the apiserver; not changed
+	Log    Recorder
+	Logger *slog.Logger
+}
+
+// Engine executes one plan once. Its methods are called in the order that the
+// package documentation gives; Progress may be called at any time.
+type Engine struct {
+	plan   *plan.Plan
+	cfg    plan.Config
+	rest   *rest.Config
+	log    Recorder
+	logger *slog.Logger
+	clock  clock
+	client *clients
+	pods   objectMaker
+	nextID atomic.Int64
+	phase  atomic.Pointer[string]
+
+	planned                   int64        // load operations; 0: not known before
+	loadStarted, loadFinished atomic.Int64 // Unix ns
+
+	stats   stats // of the load
+	health  health
+	created created
+}
+
+// New connects to nothing yet; it fails on a config no client can be made from.
+func New(p *plan.Plan, s Settings) (*Engine, error) {
+	cfg := p.Config()
+	client, err := newClients(s.REST, concurrency(&cfg))
+	if err != nil {
+		return nil, err
+	}
+	logger := s.Logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	e := &Engine{plan: p, cfg: cfg, rest: client.control, log: s.Log, logger: logger,
+		clock: newClock(), client: client, planned: p.Planned()}
+	e.pods = newObjectMaker(&e.cfg)
+	e.nextID.Store(plan.FirstFreeID)
+	e.enter(oplog.PhasePrepare)
+	return e, nil
+}
+
+// Close frees the connections. The Engine cannot be used after it.
+func (e *Engine) Close() { e.client.close() }
+
+// RunID is the id of the run, as in the plan.
+func (e *Engine) RunID() string { return e.cfg.RunID }
+
+// concurrency is how many requests may be under way at once.
+func concurrency(cfg *plan.Config) int {
+	if cfg.Model == plan.ModelOpen {
+		return cfg.InFlightLimit()
+	}
+	return cfg.Threads
+}
+
+func (e *Engine) enter(phase string) { e.phase.Store(&phase) }
+
+// freeID numbers a request that the plan does not foresee.
+func (e *Engine) freeID() int64 { return e.nextID.Add(1) - 1 }
+
+// pod is what is known of a pod of the plan while it lives. Only the lane that
+// owns it writes to it.
+type pod struct {
+	namespace, name string
+	uid             types.UID
+	version         uint64
+}
+
+// created is what the run made and teardown has to remove.
+type created struct {
+	mu         sync.Mutex // guards what follows
+	namespaces []string
+	nodes      map[string]types.UID
+	leases     map[string]types.UID
+	pods       map[string]*pod // by namespace/name; live as far as is known
+}
+
+func (c *created) addPod(p *pod) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pods == nil {
+		c.pods = map[string]*pod{}
+	}
+	c.pods[p.namespace+"/"+p.name] = p
+}
+
+func (c *created) dropPod(p *pod) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.pods, p.namespace+"/"+p.name)
+}
+
+// ErrUnusable means that the apiserver refused or failed so many operations in a
+// row that going on has no point.
+var ErrUnusable = errors.New("the apiserver does not take the load")
+
+// maxFailuresInARow operations given up one after the other end a phase. Each has
+// been retried before.
+const maxFailuresInARow = 50
+
+// health ends a phase when nothing succeeds any more.
+type health struct {
+	mu     sync.Mutex // guards what follows
+	failed int        // in a row
+	cancel context.CancelCauseFunc
+}
+
+// watch makes a context that ends with ErrUnusable.
+func (h *health) watch(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	h.mu.Lock()
+	h.failed, h.cancel = 0, cancel
+	h.mu.Unlock()
+	return ctx, func() { cancel(nil) }
+}
+
+func (h *health) report(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err == nil {
+		h.failed = 0
+		return
+	}
+	h.failed++
+	if h.failed == maxFailuresInARow && h.cancel != nil {
+		h.cancel(fmt.Errorf("%w: %d operations failed in a row, the last: %w", ErrUnusable, h.failed, err))
+	}
+}

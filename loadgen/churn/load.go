@@ -1,0 +1,190 @@
+package churn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
+
+// Warmup sends the plan's warm-up, if it has one, as a closed loop.
+func (e *Engine) Warmup(ctx context.Context) error {
+	threads := e.plan.WarmupThreads()
+	if threads == 0 {
+		return nil
+	}
+	e.enter(oplog.PhaseWarmup)
+	err := e.besideBystander(ctx, oplog.PhaseWarmup, func(ctx context.Context) error {
+		return e.closedLoop(ctx, threads, e.plan.WarmupThread, time.Time{})
+	})
+	if err != nil {
+		return fmt.Errorf("warming up: %w", err)
+	}
+	return nil
+}
+
+// Load sends the plan's load and reports it. begun, unless nil, is told the moment
+// it begins, in Unix nanoseconds. When ctx ends first the Stats tell how far it
+// came.
+func (e *Engine) Load(ctx context.Context, begun func(started int64)) (Stats, error) {
+	e.enter(oplog.PhaseLoad)
+	e.stats.reset()
+	e.loadStarted.Store(e.clock.now())
+	if begun != nil {
+		begun(e.loadStarted.Load())
+	}
+	err := e.besideBystander(ctx, oplog.PhaseLoad, func(ctx context.Context) error {
+		if e.cfg.Model == plan.ModelOpen {
+			return e.openLoop(ctx)
+		}
+		var deadline time.Time
+		if e.cfg.Duration > 0 {
+			deadline = time.Now().Add(e.cfg.Duration.Std())
+		}
+		return e.closedLoop(ctx, e.cfg.Threads, e.plan.Thread, deadline)
+	})
+	finished := e.clock.now()
+	e.loadFinished.Store(finished)
+	e.enter(oplog.PhaseDrain)
+	if err != nil {
+		err = fmt.Errorf("sending the load: %w", err)
+	}
+	return e.snapshot(), err
+}
+
+// besideBystander runs send with the bystander's trickle beside it.
+func (e *Engine) besideBystander(ctx context.Context, phase string, send func(context.Context) error) error {
+	ctx, stop := e.health.watch(ctx)
+	defer stop()
+	trickle, done := context.WithCancel(ctx)
+	var g errgroup.Group
+	g.Go(func() error { return e.trickle(trickle, phase) })
+	err := send(ctx)
+	done()
+	err = errors.Join(err, g.Wait())
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return err
+}
+
+// closedLoop runs the threads until their operations are sent or the deadline (if
+// it is not zero) has passed. Requests under way at the deadline are waited for.
+func (e *Engine) closedLoop(ctx context.Context, threads int, ops func(int) iter.Seq[plan.Op], deadline time.Time) error {
+	// Only waiting ends at the deadline, not requests.
+	waitCtx, cancel := ctx, context.CancelFunc(func() {})
+	if !deadline.IsZero() {
+		waitCtx, cancel = context.WithDeadline(ctx, deadline)
+	}
+	defer cancel()
+	var g errgroup.Group
+	for k := range threads {
+		g.Go(func() error {
+			e.thread(ctx, waitCtx, ops(k))
+			return ctx.Err()
+		})
+	}
+	return g.Wait()
+}
+
+// thread sends one operation after the other. An operation is intended for the
+// moment the thread is free, plus think time and the stage's gap.
+func (e *Engine) thread(ctx, waitCtx context.Context, ops iter.Seq[plan.Op]) {
+	var st *pod
+	broken := false // the pod's remaining operations are skipped
+	free := e.clock.now()
+	think := int64(e.cfg.ThinkTime)
+	for op := range ops {
+		if op.Type == oplog.TypeCreate {
+			st, broken = e.newPod(op), false
+		}
+		if broken {
+			if waitCtx.Err() != nil {
+				return
+			}
+			e.stats.begin(op)
+			e.stats.skip(op)
+			continue
+		}
+		intended := free + think + int64(op.Gap)
+		if !e.clock.sleepUntil(waitCtx, intended) {
+			return
+		}
+		e.stats.begin(op)
+		broken = e.perform(ctx, op, st, intended) != nil
+		free = e.clock.now()
+	}
+}
+
+func (e *Engine) newPod(op plan.Op) *pod {
+	return &pod{namespace: e.cfg.NamespaceName(op.Pod.Namespace), name: op.Pod.Name}
+}
+
+// openLoop dispatches every operation at its time, whether or not former ones were
+// answered; those of one pod still go one after the other.
+func (e *Engine) openLoop(ctx context.Context) error {
+	start := e.loadStarted.Load()
+	l := newLanes(e.cfg.InFlightLimit())
+	pods := map[int64]*openPod{} // by lane; only this goroutine touches the map
+	for op := range e.plan.Timed() {
+		intended := start + int64(op.At)
+		if !e.clock.sleepUntil(ctx, intended) {
+			break
+		}
+		if op.Type == oplog.TypeCreate {
+			pods[op.Pod.Lane] = &openPod{pod: e.newPod(op)}
+		}
+		st := pods[op.Pod.Lane]
+		if op.Last {
+			delete(pods, op.Pod.Lane)
+		}
+		l.submit(op.Pod.Lane, func() {
+			if st.broken {
+				e.stats.skip(op)
+				return
+			}
+			if !l.acquire(ctx) {
+				return
+			}
+			defer l.release()
+			st.broken = e.perform(ctx, op, st.pod, intended) != nil
+		})
+	}
+	l.wait()
+	return ctx.Err()
+}
+
+// openPod is a pod of the open loop; only its lane touches broken.
+type openPod struct {
+	pod    *pod
+	broken bool
+}
+
+// trickle updates the bystander objects until ctx ends.
+func (e *Engine) trickle(ctx context.Context, phase string) error {
+	if e.cfg.Bystander == nil {
+		return nil
+	}
+	start := e.clock.now()
+	l := newLanes(bystanderInFlight)
+	for op := range e.plan.Bystander(phase) {
+		intended := start + int64(op.At)
+		if !e.clock.sleepUntil(ctx, intended) {
+			break
+		}
+		l.submit(int64(op.Object), func() {
+			if l.acquire(ctx) {
+				defer l.release()
+				e.updateBystander(context.WithoutCancel(ctx), op, intended)
+			}
+		})
+	}
+	l.wait()
+	return nil
+}

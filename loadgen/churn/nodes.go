@@ -1,0 +1,147 @@
+package churn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
+
+const (
+	leaseNamespace = "kube-node-lease"
+	// heartbeatPeriod is a kubelet's; a node counts as lost after 40 s without.
+	heartbeatPeriod = 10 * time.Second
+	leaseSeconds    = 40
+)
+
+func (e *Engine) createNodes(ctx context.Context) error {
+	e.created.mu.Lock()
+	e.created.nodes, e.created.leases = map[string]types.UID{}, map[string]types.UID{}
+	e.created.mu.Unlock()
+	return each(ctx, e.cfg.Nodes, func(ctx context.Context, i int) error {
+		node := e.pods.node(i)
+		err := e.createOnce(ctx, creation{kind: "Node", resource: "nodes"}, func(id, intended int64) object {
+			node.Annotations = marks(id, intended)
+			return node
+		})
+		if !errors.Is(err, ErrInUse) { // after any other error it may exist all the same
+			e.created.mu.Lock()
+			e.created.nodes[node.Name] = node.UID
+			e.created.mu.Unlock()
+		}
+		if err != nil {
+			return err
+		}
+		return e.createLease(ctx, node)
+	})
+}
+
+// createLease gives a node the lease by which the controller manager sees that it
+// lives. A cluster without the namespace for it has no such controller.
+func (e *Engine) createLease(ctx context.Context, node *corev1.Node) error {
+	lease := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: node.Name, Namespace: leaseNamespace, Labels: e.pods.runLabels(),
+			// A controller manager collects it with the node, should we be killed.
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}},
+		},
+	}
+	seconds, now := int32(leaseSeconds), metav1.NowMicro()
+	lease.Spec = coordinationv1.LeaseSpec{HolderIdentity: &node.Name, LeaseDurationSeconds: &seconds, RenewTime: &now}
+	client := e.client.controlSet.CoordinationV1().RESTClient()
+	err := e.createOnce(ctx, creation{kind: "Lease", resource: "leases", client: client}, func(id, intended int64) object {
+		lease.Annotations = marks(id, intended)
+		return lease
+	})
+	switch {
+	case err == nil:
+		e.created.mu.Lock()
+		e.created.leases[lease.Name] = lease.UID
+		e.created.mu.Unlock()
+	case apierrors.IsNotFound(err) || apierrors.IsForbidden(err):
+		e.logger.Warn("node gets no lease", "node", node.Name, "err", err)
+	default:
+		return err
+	}
+	return nil
+}
+
+// Heartbeat keeps the nodes alive until ctx ends: every ten seconds each node's
+// lease and Ready condition, spread over that time. A failed heartbeat is recorded
+// and comes again with the next round. Its writes carry no operation mark: a
+// heartbeat that changes more than its time would not look like one.
+func (e *Engine) Heartbeat(ctx context.Context) error {
+	since := nodeSince(time.Now())
+	for next := e.clock.now(); ; {
+		for i := range e.cfg.Nodes {
+			next += int64(heartbeatPeriod) / int64(e.cfg.Nodes)
+			if !e.clock.sleepUntil(ctx, next) {
+				return nil
+			}
+			// A heartbeat under way at the end is waited for.
+			e.beat(context.WithoutCancel(ctx), e.cfg.NodeName(i), since)
+		}
+	}
+}
+
+func (e *Engine) beat(ctx context.Context, node string, since time.Time) {
+	now := time.Now()
+	e.created.mu.Lock()
+	_, alive := e.created.nodes[node]
+	_, leased := e.created.leases[node]
+	e.created.mu.Unlock()
+	if !alive {
+		return
+	}
+	if leased {
+		e.patchHeartbeat(ctx, heartbeat{kind: "Lease", node: node,
+			patch: fmt.Appendf(nil, `{"spec":{"renewTime":%q}}`, now.UTC().Format(metav1.RFC3339Micro))})
+	}
+	patch, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": nodeConditions(now, since)}})
+	if err != nil {
+		e.logger.Error("encoding a heartbeat", "err", err)
+		return
+	}
+	e.patchHeartbeat(ctx, heartbeat{kind: "Node", node: node, patch: patch})
+}
+
+type heartbeat struct {
+	kind, node string
+	patch      []byte
+}
+
+func (e *Engine) patchHeartbeat(ctx context.Context, h heartbeat) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	client, kindPath, namespace := e.client.controlSet.CoreV1().RESTClient(), "nodes", ""
+	if h.kind == "Lease" {
+		client, kindPath, namespace = e.client.controlSet.CoordinationV1().RESTClient(), "leases", leaseNamespace
+	}
+	request := client.Patch(types.StrategicMergePatchType).NamespaceIfScoped(namespace, namespace != "").Resource(kindPath).Name(h.node)
+	if h.kind == "Node" {
+		request = request.SubResource("status")
+	}
+	now := e.clock.now()
+	a := do(ctx, request.VersionedParams(&metav1.PatchOptions{FieldManager: fieldManager}, scheme.ParameterCodec).Body(h.patch), true)
+	r := oplog.Record{
+		ID: e.freeID(), Phase: *e.phase.Load(), Type: oplog.TypeHeartbeat, Thread: plan.ThreadNone,
+		Kind: h.kind, Namespace: namespace, Name: h.node, UID: string(a.uid), ResourceVersion: a.version,
+		Intended: now, Started: now, Finished: e.clock.now(), Status: a.status,
+	}
+	if a.err != nil {
+		r.Error = errorText(a.err)
+		e.logger.Warn("heartbeat failed", "kind", h.kind, "node", h.node, "err", a.err)
+	}
+	e.log.Append(r)
+}

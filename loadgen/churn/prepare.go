@@ -1,0 +1,190 @@
+package churn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
+
+// prepareWorkers is how many objects are made (and removed) at a time.
+const prepareWorkers = 32
+
+// ErrInUse means that objects with the names of this run exist already.
+var ErrInUse = errors.New("the run id is in use")
+
+// Prepare makes the namespaces, nodes, bystander objects and prefilled pods.
+// Whatever it made before an error is removed by Teardown.
+func (e *Engine) Prepare(ctx context.Context) error {
+	if err := e.reachable(ctx); err != nil {
+		return err
+	}
+	for _, step := range []struct {
+		what string
+		do   func(context.Context) error
+	}{
+		{"namespaces", e.createNamespaces},
+		{"nodes", e.createNodes},
+		{"bystander objects", e.createBystanders},
+		{"prefilled pods", e.prefill},
+	} {
+		if err := step.do(ctx); err != nil {
+			return fmt.Errorf("creating %s: %w", step.what, err)
+		}
+	}
+	return nil
+}
+
+// reachable turns the many ways of not reaching an apiserver into one error.
+func (e *Engine) reachable(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	if _, err := e.client.controlSet.CoreV1().RESTClient().Get().AbsPath("/version").MaxRetries(0).DoRaw(ctx); err != nil {
+		return fmt.Errorf("reaching the apiserver at %s: %w", e.rest.Host, err)
+	}
+	return nil
+}
+
+func (e *Engine) createNamespaces(ctx context.Context) error {
+	return each(ctx, e.cfg.Namespaces, func(ctx context.Context, i int) error {
+		ns := e.pods.namespace(i)
+		err := e.createOnce(ctx, creation{kind: "Namespace", resource: "namespaces"}, func(id, intended int64) object {
+			ns.Annotations = marks(id, intended)
+			return ns
+		})
+		if !errors.Is(err, ErrInUse) { // after any other error it may exist all the same
+			e.created.mu.Lock()
+			e.created.namespaces = append(e.created.namespaces, ns.Name)
+			e.created.mu.Unlock()
+		}
+		if err != nil {
+			return err
+		}
+		// Where the ServiceAccount admission plugin is on, pods are refused until the
+		// namespace has this; the controller that makes it may be slow or absent.
+		return e.createOnce(ctx, creation{kind: "ServiceAccount", resource: "serviceaccounts", mayExist: true}, func(id, intended int64) object {
+			return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
+				Name: "default", Namespace: ns.Name, Labels: e.pods.runLabels(), Annotations: marks(id, intended),
+			}}
+		})
+	})
+}
+
+func (e *Engine) prefill(ctx context.Context) error {
+	ctx, stop := e.health.watch(ctx)
+	defer stop()
+	next, cancel := pull(e.plan.Prefill())
+	defer cancel()
+	err := each(ctx, e.cfg.Prefill, func(ctx context.Context, _ int) error {
+		op, ok := next()
+		if !ok {
+			return nil
+		}
+		return e.perform(ctx, op, e.newPod(op), e.clock.now())
+	})
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return err
+}
+
+// object is what the engine creates beside pods.
+type object interface {
+	runtime.Object
+	metav1.Object
+}
+
+var (
+	_ object = (*corev1.Namespace)(nil)
+	_ object = (*corev1.Node)(nil)
+	_ object = (*coordinationv1.Lease)(nil)
+)
+
+// creation says how one kind is created.
+type creation struct {
+	kind, resource string
+	client         rest.Interface // nil: the core group's
+	bystander      bool
+	mayExist       bool // somebody else may have made it
+}
+
+// createOnce creates one object of the prepare phase and records it. The object
+// gets its uid.
+func (e *Engine) createOnce(ctx context.Context, c creation, build func(id, intended int64) object) error {
+	id, now := e.freeID(), e.clock.now()
+	obj := build(id, now)
+	client := c.client
+	if client == nil {
+		client = e.client.controlSet.CoreV1().RESTClient()
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	a := do(ctx, client.Post().NamespaceIfScoped(obj.GetNamespace(), obj.GetNamespace() != "").Resource(c.resource).
+		VersionedParams(&metav1.CreateOptions{FieldManager: fieldManager}, scheme.ParameterCodec).Body(obj), true)
+	r := oplog.Record{
+		ID: id, Phase: oplog.PhasePrepare, Type: oplog.TypeCreate, Thread: plan.ThreadNone, Bystander: c.bystander,
+		Kind: c.kind, Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: string(a.uid), ResourceVersion: a.version,
+		Intended: now, Started: now, Finished: e.clock.now(), Status: a.status,
+	}
+	if a.err != nil {
+		r.Error = errorText(a.err)
+	}
+	e.log.Append(r)
+	switch {
+	case a.err == nil:
+		obj.SetUID(a.uid)
+		return nil
+	case apierrors.IsAlreadyExists(a.err) && c.mayExist:
+		return nil
+	case apierrors.IsAlreadyExists(a.err):
+		return fmt.Errorf("%w: %s %s exists, from a run that is under way or was killed: choose another runID or delete what is labelled %s=%s",
+			ErrInUse, c.kind, obj.GetName(), RunLabel, e.cfg.RunID)
+	default:
+		return fmt.Errorf("creating %s %s: %w", c.kind, obj.GetName(), a.err)
+	}
+}
+
+// each calls f for 0 … n-1, prepareWorkers at a time, until one fails.
+func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex // guards next
+		next int
+	)
+	for range min(n, prepareWorkers) {
+		wg.Go(func() {
+			for {
+				mu.Lock()
+				i := next
+				next++
+				mu.Unlock()
+				if i >= n || ctx.Err() != nil {
+					return
+				}
+				if err := f(ctx, i); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// nodeSince is a node's last transition: long ago, as that of a node at rest.
+func nodeSince(now time.Time) time.Time { return now.Add(-time.Hour) }

@@ -1,0 +1,48 @@
+package churn
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
+
+// statusPatch is the strategic merge patch that moves a pod on, as a kubelet sends
+// it: conditions are merged by type, container statuses replaced.
+func statusPatch(op plan.Op, intended int64) []byte {
+	now := time.Unix(0, intended).UTC().Format(time.RFC3339)
+	var status string
+	switch op.Type {
+	case oplog.TypeRunning:
+		status = fmt.Sprintf(`"phase":"Running","startTime":%[1]q,"hostIP":"10.0.0.1","podIP":%[2]q,"podIPs":[{"ip":%[2]q}],`+
+			`"conditions":[%[3]s,%[4]s,%[5]s],"containerStatuses":[%[6]s]`,
+			now, podIP(op.Pod.Lane),
+			condition("Initialized", "True", now), condition("ContainersReady", "False", now), condition("Ready", "False", now),
+			container(now, false, 0))
+	case oplog.TypeReady:
+		status = fmt.Sprintf(`"conditions":[%s,%s],"containerStatuses":[%s]`,
+			condition("ContainersReady", "True", now), condition("Ready", "True", now), container(now, true, 0))
+	default:
+		// What a kubelet reports of a pod that just lives: a restart of its container.
+		status = fmt.Sprintf(`"conditions":[%s],"containerStatuses":[%s]`,
+			condition("Ready", "True", now), container(now, true, op.N))
+	}
+	return fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"%d",%q:"%d"}},"status":{%s}}`,
+		OpAnnotation, op.ID, IntendedAnnotation, intended, status)
+}
+
+func condition(kind, status, since string) string {
+	return fmt.Sprintf(`{"type":%q,"status":%q,"lastTransitionTime":%q}`, kind, status, since)
+}
+
+func container(started string, ready bool, restarts int) string {
+	return fmt.Sprintf(`{"name":"app","image":"registry.example/app:1","imageID":"","containerID":"containerd://watchbench",`+
+		`"ready":%t,"started":true,"restartCount":%d,"state":{"running":{"startedAt":%q}}}`, ready, restarts, started)
+}
+
+// podIP is an address in 10.64.0.0/10 that follows from the lane.
+func podIP(lane int64) string {
+	n := uint32(lane) & 0x3fffff
+	return fmt.Sprintf("10.%d.%d.%d", 64+n>>16, n>>8&0xff, n&0xff)
+}

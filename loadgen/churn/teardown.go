@@ -1,0 +1,143 @@
+package churn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/watchbench/watchbench/internal/cluster/owned"
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
+
+// Teardown removes everything that the run created and returns when it is gone, or
+// when ctx ends. It may be called after an error of any other method and again
+// after an error of its own. Heartbeat must have returned.
+func (e *Engine) Teardown(ctx context.Context) error {
+	e.enter(oplog.PhaseTeardown)
+	errs := []error{e.deletePods(ctx), e.deleteNamespaces(ctx), e.deleteLeases(ctx), e.deleteNodes(ctx)}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("removing what the run created (label %s=%s): %w", RunLabel, e.cfg.RunID, err)
+	}
+	return nil
+}
+
+// deletePods deletes the known pods many at a time: a collection is deleted one by
+// one, which takes long for a large prefill. What it misses goes with the
+// namespace.
+func (e *Engine) deletePods(ctx context.Context) error {
+	e.created.mu.Lock()
+	pods := slices.Collect(maps.Values(e.created.pods))
+	e.created.mu.Unlock()
+	return each(ctx, len(pods), func(ctx context.Context, i int) error {
+		st, now := pods[i], e.clock.now()
+		op := plan.Op{ID: e.freeID(), Phase: oplog.PhaseTeardown, Type: oplog.TypeDelete, Thread: plan.ThreadNone, Pod: plan.Pod{Lane: int64(i)}}
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		a := e.sendPod(ctx, op, st, now)
+		gone := apierrors.IsNotFound(a.err) || apierrors.IsConflict(a.err) // or another pod by now
+		e.record(op, st, a, 0, times{intended: now, started: now, finished: e.clock.now()})
+		if a.err != nil && !gone && ctx.Err() != nil {
+			return fmt.Errorf("deleting pod %s/%s: %w", st.namespace, st.name, a.err)
+		}
+		if a.err == nil || gone {
+			e.created.dropPod(st)
+		}
+		return nil // the namespace's deletion tries again
+	})
+}
+
+func (e *Engine) deleteNamespaces(ctx context.Context) error {
+	e.created.mu.Lock()
+	names := slices.Clone(e.created.namespaces)
+	e.created.mu.Unlock()
+	errs := make([]error, len(names))
+	err := each(ctx, len(names), func(ctx context.Context, i int) error {
+		now := e.clock.now()
+		errs[i] = owned.DeleteNamespace(ctx, e.rest, names[i], e.cfg.RunID)
+		r := oplog.Record{
+			ID: e.freeID(), Phase: oplog.PhaseTeardown, Type: oplog.TypeDelete, Thread: plan.ThreadNone,
+			Kind: "Namespace", Name: names[i], Intended: now, Started: now, Finished: e.clock.now(), Status: 200,
+		}
+		if errs[i] != nil {
+			r.Status, r.Error = 0, errorText(errs[i])
+		}
+		e.log.Append(r)
+		return nil
+	})
+	return errors.Join(append(errs, err)...)
+}
+
+func (e *Engine) deleteLeases(ctx context.Context) error {
+	client := e.client.controlSet.CoordinationV1().Leases(leaseNamespace)
+	return e.deleteNamed(ctx, "Lease", e.created.leases, deletion{
+		read: func(ctx context.Context, name string) (metav1.Object, error) {
+			return client.Get(ctx, name, metav1.GetOptions{})
+		},
+		remove: client.Delete,
+	})
+}
+
+func (e *Engine) deleteNodes(ctx context.Context) error {
+	client := e.client.controlSet.CoreV1().Nodes()
+	return e.deleteNamed(ctx, "Node", e.created.nodes, deletion{
+		read: func(ctx context.Context, name string) (metav1.Object, error) {
+			return client.Get(ctx, name, metav1.GetOptions{})
+		},
+		remove: client.Delete,
+	})
+}
+
+type deletion struct {
+	read   func(context.Context, string) (metav1.Object, error)
+	remove func(context.Context, string, metav1.DeleteOptions) error
+}
+
+// deleteNamed deletes objects that live outside the run's namespaces, each only if
+// it is the one that was created and carries the run's label.
+func (e *Engine) deleteNamed(ctx context.Context, kind string, of map[string]types.UID, d deletion) error {
+	e.created.mu.Lock()
+	names := slices.Sorted(maps.Keys(of))
+	e.created.mu.Unlock()
+	var errs []error
+	for _, name := range names {
+		now := e.clock.now()
+		obj, err := d.read(ctx, name)
+		switch {
+		case apierrors.IsNotFound(err):
+			err = nil
+		case err != nil:
+		case obj.GetLabels()[RunLabel] != e.cfg.RunID:
+			err = fmt.Errorf("it does not carry the label %s=%s any more: not deleted", RunLabel, e.cfg.RunID)
+		default:
+			uid := of[name]
+			if err = d.remove(ctx, name, *deleteNow(uid)); apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+				err = nil // gone, or somebody else's under the same name
+			}
+			r := oplog.Record{
+				ID: e.freeID(), Phase: oplog.PhaseTeardown, Type: oplog.TypeDelete, Thread: plan.ThreadNone,
+				Kind: kind, Namespace: obj.GetNamespace(), Name: name, UID: string(uid),
+				Intended: now, Started: now, Finished: e.clock.now(), Status: 200,
+			}
+			r.ResourceVersion, _ = parseVersion(obj.GetResourceVersion())
+			if err != nil {
+				r.Status, r.Error = 0, errorText(err)
+			}
+			e.log.Append(r)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s %s: %w", kind, name, err))
+			continue
+		}
+		e.created.mu.Lock()
+		delete(of, name)
+		e.created.mu.Unlock()
+	}
+	return errors.Join(errs...)
+}
