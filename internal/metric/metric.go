@@ -56,6 +56,9 @@ const (
 	NetBytes         = "k8swatch_network_bytes_total"       // peer (apiserver, storage), direction (in, out)
 	StorageUp        = "k8swatch_storage_endpoint_up"       // endpoint
 	StorageConns     = "k8swatch_storage_connections_opened_total"
+	SyncRepairs      = "k8swatch_sync_repairs_total" // kind
+	SyncRuns         = "k8swatch_sync_runs_total"    // result
+	SyncLast         = "k8swatch_sync_last_success_timestamp_seconds"
 	Alerts           = "k8swatch_alerts_total" // target, result
 )
 

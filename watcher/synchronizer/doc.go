@@ -1,0 +1,17 @@
+// Package synchronizer is the Synchronizer: it compares what storage holds with
+// the watcher's cache, by content, and has the differences repaired.
+//
+// It promises:
+//
+//  1. It writes nothing itself. A repair asks the collector to hand the object's
+//     latest state, or its deletion, to the pipeline, in order with the watch; so a
+//     repair cannot overwrite newer data (G3).
+//  2. A difference is believed only when nothing is on its way for the object and a
+//     read of the single record confirms it: storage's pages have no order and may
+//     skip or repeat records while they change.
+//  3. A kind is compared only after its first complete list.
+//  4. Leftovers go too: of namespaces that no longer exist, and of kinds that are no
+//     longer watched.
+//  5. Kubernetes Events are never compared: storage keeps them by age.
+//  6. Requests are paged, limited in number at a time and in rate.
+package synchronizer

@@ -1,0 +1,160 @@
+package synchronizer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/storage"
+)
+
+// Storage is what is read of bcs-storage.
+type Storage interface {
+	List(ctx context.Context, kind, namespace, fields string, limit, offset int) ([]storage.Record, error)
+	Get(ctx context.Context, k object.Key) (storage.Record, bool, error)
+}
+
+// Cache is the collector's side.
+type Cache interface {
+	// SyncedKinds are the kinds whose first list is complete.
+	SyncedKinds() []string
+	// Expected is the state that storage should hold; false where it should hold
+	// none, because there is no such object or a filter keeps it back.
+	Expected(object.Key) (*object.Object, bool)
+	// ExpectedKeys are the keys of a kind that storage should hold.
+	ExpectedKeys(kind string) []object.Key
+	// Repair hands the object's latest state, or its deletion, to the pipeline.
+	Repair(ctx context.Context, k object.Key) error
+}
+
+// Pipeline tells whether something is on its way to storage for an object.
+type Pipeline interface {
+	Pending(object.Key) bool
+}
+
+// Config of the Synchronizer.
+type Config struct {
+	Period      time.Duration // from the end of one comparison to the next; 0 compares once
+	Namespace   string        // the one namespace that is watched; "" is all
+	PageSize    int
+	Concurrency int     // kinds compared, and records confirmed, at a time
+	QPS         float64 // reads per second
+	// Retired are kinds that are not watched but may have been: whatever storage
+	// holds of them is removed.
+	Retired []string
+}
+
+// Default has the original's page size; it compares every five minutes, the
+// period that the original has in its code and never runs (contract §3).
+func Default() Config {
+	return Config{Period: 5 * time.Minute, PageSize: 500, Concurrency: 4, QPS: 100}
+}
+
+// Settings are passed by code.
+type Settings struct {
+	Storage  Storage
+	Cache    Cache
+	Pipeline Pipeline
+	Registry prometheus.Registerer
+	Logger   *slog.Logger
+}
+
+// Synchronizer is made by New and works in Run.
+type Synchronizer struct {
+	cfg     Config
+	set     Settings
+	limit   *rate.Limiter
+	metrics *metrics
+	running atomic.Bool
+}
+
+// New starts nothing.
+func New(cfg Config, set Settings) (*Synchronizer, error) {
+	if cfg.PageSize < 1 || cfg.Concurrency < 1 || cfg.QPS <= 0 || cfg.Period < 0 {
+		return nil, fmt.Errorf("synchronizer: page size %d, concurrency %d and rate %g must be positive, period %s not negative",
+			cfg.PageSize, cfg.Concurrency, cfg.QPS, cfg.Period)
+	}
+	s := &Synchronizer{cfg: cfg, set: set, limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency), metrics: newMetrics()}
+	if set.Registry != nil {
+		if err := set.Registry.Register(s.metrics); err != nil {
+			return nil, fmt.Errorf("register synchronizer metrics: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// settle is how long the first comparison waits for the kinds to sync, and looks
+// again for those that have not.
+const settle = time.Second
+
+// Run compares until ctx ends. A comparison that fails is logged and counted; the
+// next one starts from nothing.
+func (s *Synchronizer) Run(ctx context.Context) error {
+	if !s.running.CompareAndSwap(false, true) {
+		return errors.New("synchronizer: Run called twice")
+	}
+	timer := time.NewTimer(settle)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		}
+		repaired, err := s.Once(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			s.metrics.runs.WithLabelValues("failure").Inc()
+			s.set.Logger.Warn("comparison with storage was not complete", "error", err, "repairs", repaired)
+		default:
+			s.metrics.runs.WithLabelValues("success").Inc()
+			s.metrics.last.SetToCurrentTime()
+			s.set.Logger.Info("compared with storage", "repairs", repaired)
+		}
+		if s.cfg.Period == 0 && err == nil {
+			<-ctx.Done()
+			return nil
+		}
+		timer.Reset(max(s.cfg.Period, settle))
+	}
+}
+
+// Once compares every synced kind, and the retired ones, and gives the number of
+// repairs that were handed over.
+func (s *Synchronizer) Once(ctx context.Context) (int, error) {
+	var repaired atomic.Int64
+	var mu sync.Mutex // guards failures
+	var failures []error
+	var g errgroup.Group
+	g.SetLimit(s.cfg.Concurrency)
+	for _, kind := range append(s.set.Cache.SyncedKinds(), s.cfg.Retired...) {
+		if kind == kindEvent {
+			continue
+		}
+		g.Go(func() error {
+			n, err := s.kind(ctx, kind)
+			repaired.Add(int64(n))
+			if err != nil {
+				mu.Lock()
+				failures = append(failures, fmt.Errorf("%s: %w", kind, err))
+				mu.Unlock()
+			}
+			return nil // the other kinds go on
+		})
+	}
+	_ = g.Wait()
+	return int(repaired.Load()), errors.Join(failures...)
+}
+
+const kindEvent = "Event"

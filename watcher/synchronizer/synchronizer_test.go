@@ -1,0 +1,228 @@
+package synchronizer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/storage"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is storage, cache and pipeline in one; a repair takes effect at once.
+type world struct {
+	mu      sync.Mutex // guards all of it
+	records map[object.Key]string
+	cache   map[object.Key]string
+	pending map[object.Key]bool
+	repairs []string
+	skip    object.Key // a record that lists leave out
+	fail    error
+	lists   int
+}
+
+func key(name string) object.Key { return object.Key{Kind: "Pod", Namespace: "team-a", Name: name} }
+
+func (w *world) List(_ context.Context, kind, namespace, fields string, limit, offset int) ([]storage.Record, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lists++
+	if w.fail != nil {
+		return nil, w.fail
+	}
+	var all []storage.Record
+	for k, raw := range w.records {
+		if k.Kind == kind && (namespace == "" || k.Namespace == namespace) && k != w.skip {
+			all = append(all, storage.Record{Namespace: k.Namespace, Name: k.Name, Data: json.RawMessage(raw)})
+		}
+	}
+	slices.SortFunc(all, func(a, b storage.Record) int { return len(a.Name) - len(b.Name) })
+	offset = min(offset, len(all))
+	return all[offset:min(offset+limit, len(all))], nil
+}
+
+func (w *world) Get(_ context.Context, k object.Key) (storage.Record, bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	raw, ok := w.records[k]
+	return storage.Record{Namespace: k.Namespace, Name: k.Name, Data: json.RawMessage(raw)}, ok, nil
+}
+
+func (w *world) SyncedKinds() []string { return []string{"Pod", "Event"} }
+
+func (w *world) Expected(k object.Key) (*object.Object, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	raw, ok := w.cache[k]
+	return &object.Object{Key: k, Raw: []byte(raw)}, ok
+}
+
+func (w *world) ExpectedKeys(kind string) []object.Key {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []object.Key
+	for k := range w.cache {
+		if k.Kind == kind {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+func (w *world) Repair(_ context.Context, k object.Key) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	raw, ok := w.cache[k]
+	w.repairs = append(w.repairs, k.String())
+	if ok {
+		w.records[k] = raw
+	} else {
+		delete(w.records, k)
+	}
+	return nil
+}
+
+func (w *world) Pending(k object.Key) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pending[k]
+}
+
+func raw(version int, extra string) string {
+	return fmt.Sprintf(`{"metadata":{"uid":"u","resourceVersion":"%d"}%s}`, version, extra)
+}
+
+func newWorld() *world {
+	return &world{records: map[object.Key]string{}, cache: map[object.Key]string{}, pending: map[object.Key]bool{}}
+}
+
+func (w *world) synchronizer(t *testing.T, change func(*Config)) *Synchronizer {
+	t.Helper()
+	cfg := Default()
+	cfg.PageSize = 2 // so that paging happens
+	if change != nil {
+		change(&cfg)
+	}
+	s, err := New(cfg, Settings{Storage: w, Cache: w, Pipeline: w, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestRepairsWhatDiffers(t *testing.T) {
+	gone := object.Key{Kind: "Pod", Namespace: "deleted-namespace", Name: "x"}
+	for _, tc := range []struct {
+		name  string
+		setup func(*world)
+		want  []string
+	}{
+		{"nothing", func(*world) {}, nil},
+		{"equal", func(w *world) { w.cache[key("a")], w.records[key("a")] = raw(5, ""), raw(5, "") }, nil},
+		{"other key order", func(w *world) {
+			w.cache[key("a")], w.records[key("a")] = `{"a":1,"b":{"c":2,"d":3}}`, `{"b":{"d":3,"c":2},"a":1}`
+		}, nil},
+		{"missing", func(w *world) { w.cache[key("a")] = raw(5, "") }, []string{"Pod/team-a/a"}},
+		{"older", func(w *world) { w.cache[key("a")], w.records[key("a")] = raw(5, ""), raw(4, "") }, []string{"Pod/team-a/a"}},
+		{"edited in place", func(w *world) {
+			w.cache[key("a")], w.records[key("a")] = raw(5, ""), raw(5, `,"spec":{"x":1}`)
+		}, []string{"Pod/team-a/a"}},
+		{"leftover", func(w *world) { w.records[key("a")] = raw(5, "") }, []string{"Pod/team-a/a"}},
+		{"leftover of a namespace that is gone", func(w *world) { w.records[gone] = raw(5, "") }, []string{gone.String()}},
+		{"on its way", func(w *world) { w.cache[key("a")] = raw(5, ""); w.pending[key("a")] = true }, nil},
+		{"skipped by an unsorted page", func(w *world) {
+			w.cache[key("a")], w.records[key("a")], w.skip = raw(5, ""), raw(5, ""), key("a")
+		}, nil},
+		{"events are left alone", func(w *world) { w.records[object.Key{Kind: "Event", Namespace: "n", Name: "e"}] = raw(1, "") }, nil},
+		{"broken record", func(w *world) { w.cache[key("a")], w.records[key("a")] = raw(5, ""), `{` }, []string{"Pod/team-a/a"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld()
+			for i := range 5 { // equal ones around it, over several pages
+				k := key(fmt.Sprint("same", i, "-----"[:i]))
+				w.cache[k], w.records[k] = raw(i, ""), raw(i, "")
+			}
+			tc.setup(w)
+			n, err := w.synchronizer(t, nil).Once(t.Context())
+			if err != nil || n != len(tc.want) {
+				t.Errorf("%d repairs, error %v", n, err)
+			}
+			if d := cmp.Diff(tc.want, w.repairs); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestRetiredKindsAreRemoved(t *testing.T) {
+	w := newWorld()
+	k := object.Key{Kind: "TFJob", Namespace: "n", Name: "j"}
+	w.records[k] = raw(1, "")
+	if _, err := w.synchronizer(t, func(c *Config) { c.Retired = []string{"TFJob"} }).Once(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.records) != 0 {
+		t.Errorf("still there: %v", w.records)
+	}
+}
+
+func TestOneNamespaceLeavesOthersAlone(t *testing.T) {
+	w := newWorld()
+	w.records[object.Key{Kind: "Pod", Namespace: "other", Name: "x"}] = raw(1, "")
+	w.records[key("left")] = raw(1, "")
+	if _, err := w.synchronizer(t, func(c *Config) { c.Namespace = "team-a" }).Once(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"Pod/team-a/left"}; !slices.Equal(w.repairs, want) {
+		t.Errorf("repaired %v, want %v", w.repairs, want)
+	}
+}
+
+// A removed record is back within one period, and a storage that fails a round
+// only costs that round.
+func TestRunHealsWithinOnePeriod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.cache[key("a")] = raw(1, "")
+		s := w.synchronizer(t, func(c *Config) { c.Period = 10 * time.Second })
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		time.Sleep(2 * time.Second)
+		for i := range 3 {
+			w.mu.Lock()
+			if len(w.records) != 1 {
+				t.Errorf("period %d: not repaired", i)
+			}
+			clear(w.records)
+			w.fail = nil
+			if i == 1 {
+				w.fail = errors.New("down")
+			}
+			w.mu.Unlock()
+			time.Sleep(10 * time.Second)
+			if i == 1 {
+				w.mu.Lock()
+				w.fail = nil
+				w.mu.Unlock()
+				time.Sleep(10 * time.Second)
+			}
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
