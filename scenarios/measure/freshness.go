@@ -1,0 +1,147 @@
+package measure
+
+import (
+	"sort"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+type key struct{ kind, namespace, name string }
+
+// Acks answers, for any operation, when storage first acknowledged a state of its
+// object at least as new.
+type Acks struct {
+	byKey map[key]*keyAcks
+}
+
+// keyAcks is what storage acknowledged of one name. PUTs of one uid are sorted by
+// version; best[i] is the earliest acknowledgement of versions[i] or a later one.
+type keyAcks struct {
+	puts    map[string]*versions
+	deletes []ack // in order of receipt
+	order   []ack // PUTs in order of receipt, for "a later uid of this name"
+}
+
+type ack struct {
+	uid       string
+	received  int64
+	responded int64
+}
+
+type versions struct {
+	rv   []uint64
+	best []int64
+}
+
+// NewAcks indexes the acknowledged requests of a ledger.
+func NewAcks(entries []ledger.Entry) *Acks {
+	a := &Acks{byKey: map[key]*keyAcks{}}
+	type put struct {
+		rv        uint64
+		responded int64
+	}
+	puts := map[*keyAcks]map[string][]put{}
+	for _, e := range entries {
+		if !e.Acked() || !e.Took() {
+			continue
+		}
+		k := key{e.Kind, e.Namespace, e.Name}
+		ka := a.byKey[k]
+		if ka == nil {
+			ka = &keyAcks{puts: map[string]*versions{}}
+			a.byKey[k] = ka
+			puts[ka] = map[string][]put{}
+		}
+		if e.Method == "DELETE" {
+			ka.deletes = append(ka.deletes, ack{e.UID, e.Received, e.Responded})
+			continue
+		}
+		ka.order = append(ka.order, ack{e.UID, e.Received, e.Responded})
+		puts[ka][e.UID] = append(puts[ka][e.UID], put{e.ResourceVersion, e.Responded})
+	}
+	for ka, uids := range puts {
+		for uid, list := range uids {
+			sort.Slice(list, func(i, j int) bool { return list[i].rv < list[j].rv })
+			v := &versions{rv: make([]uint64, len(list)), best: make([]int64, len(list))}
+			for i := len(list) - 1; i >= 0; i-- {
+				v.rv[i], v.best[i] = list[i].rv, list[i].responded
+				if i+1 < len(list) {
+					v.best[i] = min(v.best[i], v.best[i+1])
+				}
+			}
+			ka.puts[uid] = v
+		}
+	}
+	return a
+}
+
+// Of returns when the state an operation made, or a newer one, was first
+// acknowledged, in Unix nanoseconds. Newer states are a later version of the same
+// uid, its deletion, and any request for a successor of the same name.
+func (a *Acks) Of(op oplog.Record) (int64, bool) {
+	ka := a.byKey[key{op.Kind, op.Namespace, op.Name}]
+	if ka == nil {
+		return 0, false
+	}
+	first := int64(0)
+	take := func(t int64) {
+		if first == 0 || t < first {
+			first = t
+		}
+	}
+	if v := ka.puts[op.UID]; v != nil && op.Type != oplog.TypeDelete {
+		if i := sort.Search(len(v.rv), func(i int) bool { return v.rv[i] >= op.ResourceVersion }); i < len(v.rv) {
+			take(v.best[i])
+		}
+	}
+	for _, d := range ka.deletes {
+		// A DELETE that found nothing names no uid. It speaks for this operation
+		// only if it was sent after it: the object had never been stored.
+		if d.uid == op.UID || (d.uid == "" && d.received >= op.Started) {
+			take(d.responded)
+		}
+	}
+	for _, p := range ka.order {
+		if p.uid != op.UID && p.received >= op.Finished && op.Finished != 0 {
+			take(p.responded)
+			break
+		}
+	}
+	return first, first != 0
+}
+
+// Freshness is the age of the cluster's state at the moment storage had it.
+type Freshness struct {
+	Load      *Histogram // operations on the loaded kind
+	Bystander *Histogram
+	Acked     int64 // operations of the load phase whose state arrived
+	Missing   int64 // those whose state did not
+}
+
+// MeasureFreshness matches every successful operation of the load phase with its
+// acknowledgement, counted from the intended time.
+func MeasureFreshness(ops []oplog.Record, acks *Acks) Freshness {
+	f := Freshness{Load: NewHistogram(), Bystander: NewHistogram()}
+	for _, op := range ops {
+		if op.Phase != oplog.PhaseLoad || op.Type == oplog.TypeHeartbeat || !op.OK() {
+			continue
+		}
+		t, ok := acks.Of(op)
+		h := f.Load
+		if op.Bystander {
+			h = f.Bystander
+		}
+		if ok {
+			h.Add(t - op.Intended)
+		}
+		switch {
+		case op.Bystander:
+		case ok:
+			f.Acked++
+		default:
+			f.Missing++
+		}
+	}
+	return f
+}

@@ -1,0 +1,90 @@
+package measure
+
+import (
+	"math"
+
+	"github.com/watchbench/watchbench/internal/metric"
+)
+
+// Queues is what the watcher's own account says of the handler queues of a kind.
+type Queues struct {
+	Handled   map[string]float64 // events per queue
+	Imbalance *float64           // busiest queue's share ÷ mean share; nil with one queue
+	// Little is the largest |L − λW| ÷ L of a queue, in a drained cell: mean depth
+	// against rate × mean wait.
+	Little      *float64
+	LittleQueue string
+}
+
+// littleLeast is the event-seconds a queue must have held before Little's law is
+// judged on it: below, one scrape between two updates is a visible part.
+const littleLeast = 1.0
+
+// MeasureQueues compares two scrapes around the load.
+func MeasureQueues(before, after Scrape, kind string, drained bool) Queues {
+	q := Queues{}
+	handled := difference(before, after, metric.QueueHandled)
+	if handled == nil {
+		return q
+	}
+	names := queuesOf(handled, kind)
+	q.Handled = map[string]float64{}
+	total, most := 0.0, 0.0
+	for _, n := range names {
+		q.Handled[n] = handled[n]
+		total += handled[n]
+		most = max(most, handled[n])
+	}
+	if len(names) > 1 && total > 0 {
+		q.Imbalance = ptr(most / (total / float64(len(names))))
+	}
+	if !drained {
+		return q
+	}
+	depth := difference(before, after, metric.QueueDepthTime)
+	wait := difference(before, after, metric.QueueWaitSeconds)
+	if depth == nil || wait == nil {
+		return q
+	}
+	// L = depth/T and λW = handled/T × wait/handled; the time cancels out.
+	for _, n := range names {
+		if depth[n] < littleLeast {
+			continue
+		}
+		d := math.Abs(depth[n]-wait[n]) / depth[n]
+		if q.Little == nil || d > *q.Little {
+			q.Little, q.LittleQueue = &d, n
+		}
+	}
+	if q.Little != nil {
+		q.Little = ptr(*q.Little)
+	}
+	return q
+}
+
+// difference is the growth of a counter per queue; a queue that came up in between
+// started at 0.
+func difference(before, after Scrape, name string) map[string]float64 {
+	b, a := before.By(name, "queue"), after.By(name, "queue")
+	if a == nil {
+		return nil
+	}
+	out := map[string]float64{}
+	for k, v := range a {
+		out[k] = v - b[k]
+	}
+	return out
+}
+
+// growth is the growth of a counter, all series together.
+func growth(before, after Scrape, name string, labels ...string) *float64 {
+	a := after.Sum(name, labels...)
+	if a == nil {
+		return nil
+	}
+	v := *a
+	if b := before.Sum(name, labels...); b != nil {
+		v -= *b
+	}
+	return &v
+}

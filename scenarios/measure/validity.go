@@ -1,0 +1,49 @@
+package measure
+
+import (
+	"fmt"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// Rules are the conditions under which a cell is believed.
+type Rules struct {
+	LagMs      float64 // open loop: p99 of actual minus intended dispatch
+	MinEvents  float64 // share of the planned writes that must have succeeded
+	MinOffered float64 // open loop: share of the offered rate that must have been achieved
+}
+
+// maxLittle is the disagreement between mean depth and rate × mean wait beyond
+// which a watcher's queue metrics are taken for broken.
+const maxLittle = 0.10
+
+// invalid lists why a cell is not to be believed.
+func invalid(c *result.Cell, r Rules, littleQueue string, faults []string) []string {
+	var why []string
+	no := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
+	if c.Load.Done == 0 {
+		no("no write of the load succeeded")
+	} else if share := float64(c.Load.Done) / float64(c.Load.Planned); share < r.MinEvents {
+		no("%d of %d planned writes succeeded (%.0f%%); at least %.0f%% are needed", c.Load.Done, c.Load.Planned, 100*share, 100*r.MinEvents)
+	}
+	if c.Load.Model == result.ModelOpen {
+		if q := c.Load.LagMs; q != nil && q.P99 > r.LagMs {
+			no("the generator was %.0f ms late (p99); the limit is %.0f ms", q.P99, r.LagMs)
+		}
+		if o := c.Load.OfferedQPS; o != nil && *o > 0 && c.Load.QPS/(*o) < r.MinOffered {
+			no("%.1f writes/s were achieved of %.1f offered (%.1f%%); at least %.1f%% are needed", c.Load.QPS, *o, 100*c.Load.QPS/(*o), 100*r.MinOffered)
+		}
+	}
+	if c.Storage.Requests == 0 {
+		no("storage acknowledged no request")
+	}
+	if d := c.Handler.LittleDiscrepancy; d != nil && *d > maxLittle {
+		no("the queue metrics contradict themselves: mean depth and rate × mean wait of %s differ by %.0f%%", littleQueue, 100**d)
+	}
+	for _, f := range faults {
+		if c.Faults[f] == 0 {
+			no("the fault %s never fired", f)
+		}
+	}
+	return why
+}

@@ -1,0 +1,198 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sort"
+	"strconv"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/watchbench/watchbench/scenarios/check"
+)
+
+// runLabel marks what belongs to a run.
+const runLabel = "watchbench.dev/run"
+
+// pageSize is the apiserver's page of a list: some MiB at usual object sizes.
+const pageSize = 500
+
+// apiserver reads the cluster's side of the truth with plain HTTP and JSON; it
+// shares no code with the watcher.
+type apiserver struct {
+	base string
+	http *http.Client
+}
+
+func newAPIServer(kubeconfig string) (*apiserver, error) {
+	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("load the cluster's kubeconfig: %w", err)
+	}
+	cfg.QPS = -1
+	hc, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("build a client from the cluster's kubeconfig: %w", err)
+	}
+	base := cfg.Host
+	if !strings.Contains(base, "://") {
+		base = "https://" + base
+	}
+	return &apiserver{base: strings.TrimSuffix(base, "/"), http: hc}, nil
+}
+
+// list is one page of a list.
+type list struct {
+	Metadata struct {
+		Continue string `json:"continue"`
+	} `json:"metadata"`
+	Items []json.RawMessage `json:"items"`
+}
+
+// each lists a collection and passes on every item as the apiserver sent it.
+func (a *apiserver) each(ctx context.Context, path, selector string, item func(json.RawMessage) error) error {
+	ctx, cancel := context.WithTimeout(ctx, fetchLimit)
+	defer cancel()
+	next := ""
+	for {
+		q := url.Values{"limit": {strconv.Itoa(pageSize)}}
+		if selector != "" {
+			q.Set("labelSelector", selector)
+		}
+		if next != "" {
+			q.Set("continue", next)
+		}
+		page, err := a.page(ctx, path+"?"+q.Encode())
+		if err != nil {
+			return fmt.Errorf("list %s: %w", path, err)
+		}
+		for _, raw := range page.Items {
+			if err := item(raw); err != nil {
+				return err
+			}
+		}
+		if next = page.Metadata.Continue; next == "" {
+			return nil
+		}
+	}
+}
+
+func (a *apiserver) page(ctx context.Context, pathAndQuery string) (list, error) {
+	var l list
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+pathAndQuery, nil)
+	if err != nil {
+		return l, err
+	}
+	req.Header.Set("Accept", "application/json")
+	resp, err := a.http.Do(req)
+	if err != nil {
+		return l, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
+		return l, fmt.Errorf("the apiserver answers %s: %s", resp.Status, strings.TrimSpace(string(text)))
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&l); err != nil {
+		return l, fmt.Errorf("read the answer: %w", err)
+	}
+	return l, nil
+}
+
+type named struct {
+	Metadata struct {
+		Namespace string `json:"namespace"`
+		Name      string `json:"name"`
+	} `json:"metadata"`
+}
+
+// namespaces lists the names of namespaces, all or those a selector picks.
+func (a *apiserver) namespaces(ctx context.Context, selector string) ([]string, error) {
+	var names []string
+	err := a.each(ctx, "/api/v1/namespaces", selector, func(raw json.RawMessage) error {
+		var n named
+		if err := json.Unmarshal(raw, &n); err != nil {
+			return fmt.Errorf("read a namespace: %w", err)
+		}
+		names = append(names, n.Metadata.Name)
+		return nil
+	})
+	sort.Strings(names)
+	return names, err
+}
+
+// resources names the collection of a kind.
+var resources = map[string]string{
+	"Pod": "pods", "ConfigMap": "configmaps", "Service": "services", "Event": "events", "Secret": "secrets", "Endpoints": "endpoints",
+	"ServiceAccount": "serviceaccounts", "PersistentVolumeClaim": "persistentvolumeclaims", "Deployment": "deployments",
+	"ReplicaSet": "replicasets", "StatefulSet": "statefulsets", "DaemonSet": "daemonsets", "Job": "jobs", "CronJob": "cronjobs",
+	"Node": "nodes", "Namespace": "namespaces", "PersistentVolume": "persistentvolumes",
+}
+
+// clusterScoped kinds live in no namespace.
+var clusterScoped = map[string]bool{"Node": true, "Namespace": true, "PersistentVolume": true}
+
+// state reads what the apiserver holds of the kinds in the namespaces; of kinds
+// without a namespace it reads everything, as the watcher does.
+func (a *apiserver) state(ctx context.Context, kinds, namespaces []string, rules check.Rules) ([]check.StateRecord, error) {
+	var out []check.StateRecord
+	for _, kind := range kinds {
+		version := kindGroups[kind]
+		prefix := "/apis/" + version
+		if version == "v1" {
+			prefix = "/api/v1"
+		}
+		take := func(raw json.RawMessage) error {
+			var n named
+			if err := json.Unmarshal(raw, &n); err != nil {
+				return fmt.Errorf("read a %s: %w", kind, err)
+			}
+			rec, err := check.Digest(check.Raw{
+				Side: check.SideApiserver, APIVersion: version, Kind: kind,
+				Namespace: n.Metadata.Namespace, Name: n.Metadata.Name, JSON: raw,
+			}, rules)
+			if err != nil {
+				return fmt.Errorf("digest %s/%s/%s of the apiserver: %w", kind, n.Metadata.Namespace, n.Metadata.Name, err)
+			}
+			out = append(out, rec)
+			return nil
+		}
+		if clusterScoped[kind] {
+			if err := a.each(ctx, prefix+"/"+resources[kind], "", take); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		for _, ns := range namespaces {
+			if err := a.each(ctx, prefix+"/namespaces/"+url.PathEscape(ns)+"/"+resources[kind], "", take); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// same reports whether storage holds exactly what the apiserver holds.
+func same(apiserver, storage []check.StateRecord, rules check.Rules) bool {
+	type id struct{ kind, namespace, name string }
+	want := make(map[id]check.StateRecord, len(apiserver))
+	for _, r := range apiserver {
+		if rules.Wants(r.Kind, r.Namespace, r.Name) {
+			want[id{r.Kind, r.Namespace, r.Name}] = r
+		}
+	}
+	for _, r := range storage {
+		w, ok := want[id{r.Kind, r.Namespace, r.Name}]
+		if !ok || w.UID != r.UID || w.Digest != r.Digest {
+			return false
+		}
+		delete(want, id{r.Kind, r.Namespace, r.Name})
+	}
+	return len(want) == 0
+}

@@ -1,0 +1,37 @@
+package runner
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Binaries are the programs a run starts.
+type Binaries struct {
+	Watcher, Storage, Churn string
+}
+
+// FindBinaries looks beside the running executable.
+func FindBinaries() (Binaries, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return Binaries{}, fmt.Errorf("find the running executable: %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	return BinariesIn(filepath.Dir(self))
+}
+
+// BinariesIn looks in one folder.
+func BinariesIn(dir string) (Binaries, error) {
+	b := Binaries{
+		Watcher: filepath.Join(dir, "k8s-watch"), Storage: filepath.Join(dir, "storagemock"), Churn: filepath.Join(dir, "churn"),
+	}
+	for _, path := range []string{b.Watcher, b.Storage, b.Churn} {
+		if info, err := os.Stat(path); err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
+			return Binaries{}, &InputError{What: path + " is not there or cannot be executed", Remedy: "run make build, which puts all programs into one folder"}
+		}
+	}
+	return b, nil
+}

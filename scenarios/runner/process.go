@@ -1,0 +1,217 @@
+package runner
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// process is one child: its output goes to a log file, its end is awaited.
+type process struct {
+	name  string
+	cmd   *exec.Cmd
+	log   string
+	stdin io.WriteCloser
+
+	done chan struct{} // closed after the child ended and was awaited
+
+	mu    sync.Mutex // guards state
+	state *os.ProcessState
+}
+
+// child describes a process to start.
+type child struct {
+	name  string // of the log file too
+	argv  []string
+	dir   string
+	logs  string // directory of the log file
+	stdin bool   // keep a pipe to it
+	// lines receives standard output line by line, in one goroutine that ends with
+	// the child's output; without it standard output goes to the log as well.
+	lines func(line []byte)
+}
+
+// maxLine bounds one line of a child's protocol.
+const maxLine = 1 << 20
+
+// start runs a child in a process group of its own, so that Ctrl-C on the terminal
+// reaches only us and we end the children in order.
+func start(c child) (*process, error) {
+	logPath := filepath.Join(c.logs, c.name+".log")
+	logFile, err := os.Create(logPath)
+	if err != nil {
+		return nil, fmt.Errorf("create the log of %s: %w", c.name, err)
+	}
+	defer logFile.Close() // the child has its own descriptor
+	cmd := exec.Command(c.argv[0], c.argv[1:]...)
+	cmd.Dir = c.dir
+	cmd.Stderr = logFile
+	cmd.Stdout = logFile
+	detach(cmd)
+	p := &process{name: c.name, cmd: cmd, log: logPath, done: make(chan struct{})}
+	if c.stdin {
+		if p.stdin, err = cmd.StdinPipe(); err != nil {
+			return nil, fmt.Errorf("open a pipe to %s: %w", c.name, err)
+		}
+	}
+	var out io.ReadCloser
+	if c.lines != nil {
+		cmd.Stdout = nil
+		if out, err = cmd.StdoutPipe(); err != nil {
+			return nil, fmt.Errorf("open a pipe from %s: %w", c.name, err)
+		}
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", c.name, err)
+	}
+	go p.wait(out, c.lines) // ends with the child; stop and kill wait for it
+	return p, nil
+}
+
+// wait reads the child's output to its end and then reaps it.
+func (p *process) wait(out io.ReadCloser, lines func([]byte)) {
+	defer close(p.done)
+	if out != nil {
+		sc := bufio.NewScanner(out)
+		sc.Buffer(make([]byte, 4096), maxLine)
+		for sc.Scan() {
+			lines(sc.Bytes())
+		}
+		_, _ = io.Copy(io.Discard, out) // after an overlong line: let the child go on
+	}
+	_ = p.cmd.Wait() // the state tells more than the error
+	p.mu.Lock()
+	p.state = p.cmd.ProcessState
+	p.mu.Unlock()
+}
+
+func (p *process) pid() int { return p.cmd.Process.Pid }
+
+// ended reports whether the child is gone.
+func (p *process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// exitCode is the child's, -1 after a signal or while it runs.
+func (p *process) exitCode() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state == nil {
+		return -1
+	}
+	return p.state.ExitCode()
+}
+
+// failure describes a child that ended by itself.
+func (p *process) failure() error {
+	p.mu.Lock()
+	how := "still running"
+	if p.state != nil {
+		how = p.state.String()
+	}
+	p.mu.Unlock()
+	return &exitError{name: p.name, how: how, last: lastLine(p.log), log: p.log}
+}
+
+// signal tells the child; a child that is gone needs no telling.
+func (p *process) signal(s syscall.Signal) {
+	_ = p.cmd.Process.Signal(s)
+}
+
+// stop asks the child to end and kills its group after the grace.
+func (p *process) stop(grace time.Duration) {
+	if p.stdin != nil {
+		_ = p.stdin.Close()
+	}
+	p.signal(syscall.SIGTERM)
+	if !p.awaitEnd(grace) {
+		p.kill()
+	}
+}
+
+func (p *process) awaitEnd(limit time.Duration) bool {
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-p.done:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// kill ends the child and whatever it started, and waits for it.
+func (p *process) kill() {
+	killGroup(p.cmd)
+	<-p.done
+}
+
+// tell writes one line to the child's standard input.
+func (p *process) tell(line string) error {
+	if _, err := io.WriteString(p.stdin, line+"\n"); err != nil {
+		if errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE) {
+			<-p.done
+			return p.failure()
+		}
+		return fmt.Errorf("write to %s: %w", p.name, err)
+	}
+	return nil
+}
+
+// await waits for a condition, the end of the child, the context or a limit,
+// asking every so often.
+func (p *process) await(ctx context.Context, what string, every, limit time.Duration, holds func(context.Context) bool) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, &timeoutError{what: what, after: limit, log: p.log})
+	defer cancel()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		if p.ended() {
+			return p.failure()
+		}
+		if holds(ctx) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-p.done:
+		case <-tick.C:
+		}
+	}
+}
+
+// lastLine finds the last line of a log that is not empty, within its last 8 KiB.
+func lastLine(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	const tail = 8 << 10
+	if info, err := f.Stat(); err == nil && info.Size() > tail {
+		if _, err := f.Seek(-tail, io.SeekEnd); err != nil {
+			return ""
+		}
+	}
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return ""
+	}
+	lines := bytes.Split(bytes.TrimSpace(data), []byte("\n"))
+	return string(bytes.TrimSpace(lines[len(lines)-1]))
+}

@@ -1,0 +1,120 @@
+package runner
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/internal/procstat"
+	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/measure"
+)
+
+// samplePeriod is the distance of two samples: fine enough to show a drain of a
+// few seconds, and below 1 % of a CPU for six processes and two scrapes.
+const samplePeriod = 250 * time.Millisecond
+
+// podKind is the kind that the load writes.
+const podKind = "Pod"
+
+// sampler reads all parties of a cell periodically.
+type sampler struct {
+	parties map[string]*procstat.Process
+	watcher *watcher
+	mock    *mock
+
+	mu      sync.Mutex // guards samples
+	samples []measure.Sample
+}
+
+// newSampler opens the parties; one that cannot be read is left out, so that its
+// figures are unknown rather than 0.
+func newSampler(pids map[string]int, w *watcher, m *mock) *sampler {
+	s := &sampler{parties: map[string]*procstat.Process{}, watcher: w, mock: m}
+	for name, pid := range pids {
+		if p, err := procstat.Open(pid); err == nil {
+			s.parties[name] = p
+		}
+	}
+	return s
+}
+
+// run samples until the context ends.
+func (s *sampler) run(ctx context.Context) {
+	tick := time.NewTicker(samplePeriod)
+	defer tick.Stop()
+	for {
+		s.sample(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// sample takes one reading of everything.
+func (s *sampler) sample(ctx context.Context) {
+	x := measure.Sample{At: time.Now().UnixNano(), Parties: map[string]measure.Use{}}
+	for name, p := range s.parties {
+		if u, err := p.Usage(); err == nil {
+			x.Parties[name] = measure.Use{
+				CPUSeconds: u.CPU.Seconds(), RSSBytes: float64(u.RSS), Read: float64(u.Read), Written: float64(u.Written),
+			}
+		}
+	}
+	if w, err := s.watcher.scrape(ctx); err == nil {
+		x.QueueDepth = w.Sum(metric.EventsQueued, "kind", podKind)
+		x.WriterDepth = w.Sum(metric.QueueDepth, "queue", metric.WriterQueueHandler)
+		x.HandlerDepth = w.HandlerDepth(metric.QueueDepth, podKind)
+		x.Goroutines = w.Sum("go_goroutines")
+		x.HeapBytes = w.Sum("go_memstats_heap_inuse_bytes")
+		x.Sockets = w.Sum("process_open_fds")
+		x.NetIn = w.Sum(metric.NetBytes, "direction", "in")
+		x.NetOut = w.Sum(metric.NetBytes, "direction", "out")
+	}
+	if m, err := s.mock.scrape(ctx); err == nil {
+		x.StorageInFlight = m.Sum(metric.MockInFlight)
+	}
+	if ctx.Err() != nil {
+		return // a reading cut short by the end of the cell
+	}
+	s.mu.Lock()
+	s.samples = append(s.samples, x)
+	s.mu.Unlock()
+}
+
+// taken returns the samples so far.
+func (s *sampler) taken() []measure.Sample {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]measure.Sample(nil), s.samples...)
+}
+
+// forCheck is the watcher's part of the samples, for the judge.
+func forCheck(samples []measure.Sample) []check.Sample {
+	var out []check.Sample
+	for _, s := range samples {
+		x := check.Sample{Time: s.At, Goroutines: s.Goroutines, Sockets: s.Sockets}
+		if u, ok := s.Parties[measure.PartyWatcher]; ok {
+			x.RSSBytes = &u.RSSBytes
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// pidsOf names the processes of a cell by party.
+func pidsOf(clusterPIDs map[string]int, w *watcher, m *mock, g *generator) map[string]int {
+	pids := map[string]int{
+		measure.PartyWatcher: w.pid(), measure.PartyStorage: m.pid(), measure.PartyGenerator: g.pid(), measure.PartyRunner: os.Getpid(),
+	}
+	for from, to := range map[string]string{"kube-apiserver": measure.PartyAPIServer, "etcd": measure.PartyEtcd} {
+		if pid, ok := clusterPIDs[from]; ok && pid > 0 {
+			pids[to] = pid
+		}
+	}
+	return pids
+}
