@@ -12,6 +12,7 @@ type lane struct {
 	mu      sync.Mutex // guards everything below
 	parts   []partition
 	keys    map[name]*entry
+	peak    int // most keys since keys was made
 	seq     int64
 	blocked heap // keys whose backoff or fence runs, by the time it ends
 	gate    gate
@@ -20,6 +21,7 @@ type lane struct {
 	running bool // between the start of Run and the end of its drain
 	closed  bool // refuses events
 	stopped bool // workers end
+	removed bool // the kind has another lane now, or none
 
 	keeping bool          // the timekeeper's goroutine runs
 	alarmAt int64         // when the timekeeper looks next; 0: when poked
@@ -293,6 +295,7 @@ func (l *lane) newEntry(key name, q *partition) *entry {
 	}
 	e.key, e.part = key, q
 	l.keys[key] = e
+	l.peak = max(l.peak, len(l.keys))
 	return e
 }
 
@@ -302,6 +305,9 @@ func (l *lane) forget(e *entry) {
 		return
 	}
 	delete(l.keys, e.key)
+	if len(l.keys) == 0 && l.peak > maxFree { // a map never shrinks, and the burst is over
+		l.keys, l.peak = make(map[name]*entry), 0
+	}
 	*e = entry{}
 	if l.free < maxFree {
 		e.next, l.freeEntries = l.freeEntries, e

@@ -19,10 +19,9 @@ func (l *lane) close() {
 	l.closed = true
 }
 
-// stop ends the lane's goroutines as soon as their requests have returned.
+// stop ends the lane's goroutines as soon as their requests have returned. The mutex
+// is held.
 func (l *lane) stop() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.stopped = true
 	for i := range l.parts {
 		l.parts[i].wake.Broadcast()

@@ -113,6 +113,30 @@ func (p *Pipeline) lane(kind string) *lane {
 	return l
 }
 
+// RemoveKind forgets a kind and its metrics, after its last event: with events still
+// queued it changes nothing and says how many there are. Parked events go with it. An
+// event that comes later makes the kind anew.
+func (p *Pipeline) RemoveKind(kind string) error {
+	p.adding.Lock()
+	defer p.adding.Unlock()
+	known := *p.lanes.Load()
+	l := known[kind]
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.queued > 0 {
+		return fmt.Errorf("removing kind %s from the pipeline: %d events are queued, remove it after they are sent", kind, l.queued)
+	}
+	l.removed = true
+	l.stop()
+	fewer := maps.Clone(known)
+	delete(fewer, kind)
+	p.lanes.Store(&fewer)
+	return nil
+}
+
 // sorted are the lanes in the order of their kinds.
 func (p *Pipeline) sorted() []*lane {
 	lanes := slices.Collect(maps.Values(*p.lanes.Load()))
@@ -138,9 +162,14 @@ func (p *Pipeline) Enqueue(ctx context.Context, e Event) error {
 	if e.Key.Kind == "" || e.Key.Name == "" || e.Action != Put && e.Action != Delete {
 		return fmt.Errorf("pipeline: event of %q with action %d: want a kind, a name and Put or Delete", e.Key, e.Action)
 	}
-	l := p.lane(e.Key.Kind)
 	now := p.now()
+	l := p.lane(e.Key.Kind)
 	l.mu.Lock()
+	for l.removed {
+		l.mu.Unlock()
+		l = p.lane(e.Key.Kind)
+		l.mu.Lock()
+	}
 	l.received++
 	if l.closed {
 		l.dropped++
@@ -193,7 +222,9 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	p.adding.Lock()
 	p.cut()
 	for _, l := range *p.lanes.Load() {
+		l.mu.Lock()
 		l.stop()
+		l.mu.Unlock()
 	}
 	p.adding.Unlock()
 	p.workers.Wait()

@@ -209,6 +209,9 @@ func (h *heap) pop() *entry {
 		s[i], s[least] = s[least], s[i]
 		i = least
 	}
+	if n == 0 && cap(s) > maxFree { // give the memory of a burst back
+		s = nil
+	}
 	*h = s
 	return top
 }

@@ -171,6 +171,11 @@ func start(t *testing.T, c Config, s *store, sender Sender) *line {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return run(t, p, s)
+}
+
+// run runs a pipeline made by the test itself.
+func run(t *testing.T, p *Pipeline, s *store) *line {
 	l := &line{Pipeline: p, store: s, t: t, done: make(chan error, 1)}
 	ctx, cancel := context.WithCancel(t.Context())
 	l.stop = cancel

@@ -1,0 +1,333 @@
+package pipeline
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/storage"
+)
+
+// model is one queue with its share of the Writer, written to be read instead of to be
+// fast: lists that are searched. The engine must do as it does, step by step.
+type model struct {
+	c        Config
+	shape    shape
+	waiting  []modelEvent // in the handler queue, in no order
+	overflow []modelEvent // in the Writer, in order of arrival
+	busy     map[string]int
+	blocked  map[string]bool
+	parked   map[string]bool
+	inFlight int
+	seq      int
+
+	sent, coalesced int
+}
+
+type modelEvent struct {
+	ev  Event
+	seq int
+}
+
+func newModel(c Config, s shape) *model {
+	return &model{c: c, shape: s, busy: map[string]int{}, blocked: map[string]bool{}, parked: map[string]bool{}}
+}
+
+func (m *model) room() bool {
+	n := len(m.waiting)
+	return n < m.c.HandlerQueueLen && n+m.inFlight < m.c.HandlerQueueLen+m.shape.workers
+}
+
+// last is the index of the newest event of a key, -1 if there is none.
+func last(events []modelEvent, key string) int {
+	found := -1
+	for i, e := range events {
+		if e.ev.Key.Name == key && (found < 0 || e.seq > events[found].seq) {
+			found = i
+		}
+	}
+	return found
+}
+
+func (m *model) enqueue(e Event) {
+	m.seq++
+	key := e.Key.Name
+	room := len(m.overflow) == 0 && m.room()
+	merge := m.shape.merge || !room
+	if i := last(m.overflow, key); i >= 0 {
+		if merge {
+			m.overflow[i].ev = e
+			m.coalesced++
+			return
+		}
+	} else if i := last(m.waiting, key); i >= 0 && (merge || m.blocked[key]) {
+		m.waiting[i].ev = e
+		m.coalesced++
+		return
+	}
+	if room {
+		m.enter(modelEvent{e, m.seq})
+	} else {
+		m.overflow = append(m.overflow, modelEvent{e, m.seq})
+	}
+}
+
+func (m *model) enter(e modelEvent) {
+	m.waiting = append(m.waiting, e)
+	if m.parked[e.ev.Key.Name] {
+		delete(m.parked, e.ev.Key.Name)
+		m.coalesced++
+	}
+}
+
+func (m *model) refill() {
+	for len(m.overflow) > 0 && m.room() {
+		e := m.overflow[0]
+		m.overflow = m.overflow[1:]
+		key := e.ev.Key.Name
+		if i := last(m.waiting, key); i >= 0 && (m.shape.merge || m.blocked[key]) {
+			m.waiting[i].ev = e.ev
+			m.coalesced++
+			continue
+		}
+		m.enter(e)
+	}
+}
+
+// take is the oldest waiting event whose key is free.
+func (m *model) take() (modelEvent, bool) {
+	best := -1
+	for i, e := range m.waiting {
+		key := e.ev.Key.Name
+		if m.blocked[key] || m.shape.exclusive && m.busy[key] > 0 {
+			continue
+		}
+		if best < 0 || e.seq < m.waiting[best].seq {
+			best = i
+		}
+	}
+	if best < 0 {
+		return modelEvent{}, false
+	}
+	e := m.waiting[best]
+	m.waiting = slices.Delete(m.waiting, best, best+1)
+	m.busy[e.ev.Key.Name]++
+	m.inFlight++
+	m.refill()
+	return e, true
+}
+
+func (m *model) finish(e modelEvent, result outcome) {
+	key := e.ev.Key.Name
+	m.busy[key]--
+	m.inFlight--
+	behind := last(m.waiting, key)
+	switch {
+	case result == delivered:
+		m.sent++
+	case result == permanent && behind >= 0:
+		m.coalesced++
+	case result == permanent:
+		m.parked[key] = true
+	case behind >= 0: // merge everything of the key into its oldest place
+		newest := m.waiting[behind].ev
+		first := -1
+		kept := m.waiting[:0]
+		for _, w := range m.waiting {
+			if w.ev.Key.Name != key {
+				kept = append(kept, w)
+				continue
+			}
+			m.coalesced++
+			if first < 0 || w.seq < first {
+				first = w.seq
+			}
+		}
+		m.waiting = append(kept, modelEvent{newest, first})
+		m.blocked[key] = true
+	default:
+		m.waiting = append(m.waiting, e)
+		m.blocked[key] = true
+	}
+	m.refill()
+}
+
+// flight is a request that both have begun.
+type flight struct {
+	slot  *slot
+	probe bool
+	event modelEvent
+	part  int
+}
+
+// checkModel drives an engine without goroutines and its models with the same steps.
+func checkModel(t *testing.T, c Config, step func() byte) {
+	t.Helper()
+	p, err := New(c, Settings{Sender: newStore(0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := p.lane("Pod")
+	l.gate.trip = 1 << 30 // pacing is tested by itself
+	models := make([]*model, len(l.parts))
+	for i := range models {
+		models[i] = newModel(c, l.shape)
+	}
+	var flights []flight
+	now, version := int64(0), uint64(0)
+	trace := []string{}
+	fail := func(format string, args ...any) {
+		t.Helper()
+		t.Fatalf("%s\nsteps:\n%s", fmt.Sprintf(format, args...), fmt.Sprint(trace))
+	}
+	for range 400 {
+		switch op := step() % 8; {
+		case op < 3:
+			version++
+			e := Event{Action: Put, Key: object.Key{Kind: "Pod", Name: fmt.Sprint(step() % 12)}, UID: "u", ResourceVersion: version}
+			trace = append(trace, fmt.Sprintf("enqueue %s@%d;", e.Key.Name, version))
+			l.mu.Lock()
+			l.received++
+			l.queued++
+			if !l.place(&e, now, nil) {
+				fail("no place under coalesce")
+			}
+			l.mu.Unlock()
+			models[partitionOf("", e.Key.Name, len(models))].enqueue(e)
+		case op < 5:
+			i := int(step()) % len(l.parts)
+			q, m := &l.parts[i], models[i]
+			if q.inFlight == q.workers {
+				continue
+			}
+			trace = append(trace, "take;")
+			s, probe := l.take(q, now)
+			e, ok := m.take()
+			if (s != nil) != ok || ok && s.ev.String() != e.ev.String() {
+				fail("took %v: the model takes %v", s, e)
+			}
+			if ok {
+				flights = append(flights, flight{s, probe, e, i})
+			}
+		case op < 7:
+			if len(flights) == 0 {
+				continue
+			}
+			i := int(step()) % len(flights)
+			f := flights[i]
+			flights = slices.Delete(flights, i, i+1)
+			var err error
+			switch step() % 4 {
+			case 0:
+				err = &storage.TransientError{Err: errBroken}
+			case 1:
+				err = &storage.PermanentError{Err: errBroken}
+			}
+			result, _ := judge(err)
+			trace = append(trace, fmt.Sprintf("finish %v as %d;", f.event.ev, result))
+			l.finish(f.slot, f.probe, err, now)
+			models[f.part].finish(f.event, result)
+		default:
+			now += int64(step()) * int64(20*time.Millisecond)
+			trace = append(trace, fmt.Sprintf("time %s;", time.Duration(now)))
+			l.tick(now)
+			for _, m := range models {
+				for key := range m.blocked {
+					if ent := l.keys[name{"", key}]; ent.trouble.until <= now {
+						delete(m.blocked, key)
+					}
+				}
+			}
+		}
+
+		sent, coalesced, parked := 0, 0, 0
+		for i, m := range models {
+			q := &l.parts[i]
+			over := 0
+			for s := q.overHead; s != nil; s = s.next {
+				over++
+			}
+			if q.depth != len(m.waiting) || over != len(m.overflow) || q.inFlight != m.inFlight {
+				fail("queue %d: %d waiting, %d in the Writer, %d in flight: model %d, %d, %d",
+					i, q.depth, over, q.inFlight, len(m.waiting), len(m.overflow), m.inFlight)
+			}
+			if q.depth > q.capacity+q.workers {
+				fail("queue %d holds %d of %d", i, q.depth, q.capacity)
+			}
+			sent, coalesced, parked = sent+m.sent, coalesced+m.coalesced, parked+len(m.parked)
+		}
+		st := l.stats()
+		if int(st.Sent) != sent || int(st.Coalesced) != coalesced || st.Parked != parked || !st.Balanced() {
+			fail("%+v: the model has sent %d, coalesced %d, parked %d", st, sent, coalesced, parked)
+		}
+	}
+}
+
+// modelConfigs are the engines worth comparing: each strategy that excludes keys, with
+// queues that never fill and queues that always do.
+func modelConfigs() []Config {
+	var list []Config
+	for _, s := range Strategies() {
+		if s == Unordered { // its merging after failures depends on overlapping requests
+			continue
+		}
+		for _, length := range []int{3, 1 << 20} {
+			c := config(s)
+			c.PodQueueNum, c.HandlerQueueLen, c.WriterQueueLen, c.ParkAfter = 3, length, 4, 1<<20
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func TestQueueAgainstModel(t *testing.T) {
+	for _, c := range modelConfigs() {
+		t.Run(fmt.Sprint(c.Strategy, "/", c.HandlerQueueLen), func(t *testing.T) {
+			for seed := range uint64(200) {
+				r := rand.New(rand.NewPCG(seed, 0))
+				t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+					checkModel(t, c, func() byte { return byte(r.Uint32()) })
+				})
+			}
+		})
+	}
+}
+
+func FuzzQueueAgainstModel(f *testing.F) {
+	f.Add(uint8(0), []byte("a few steps"))
+	f.Add(uint8(5), []byte{0, 1, 0, 1, 0, 1, 3, 0, 5, 0, 0, 7, 255, 3, 0})
+	configs := modelConfigs()
+	f.Fuzz(func(t *testing.T, which uint8, steps []byte) {
+		next := 0
+		checkModel(t, configs[int(which)%len(configs)], func() byte {
+			if len(steps) == 0 {
+				return 7
+			}
+			b := steps[next%len(steps)]
+			next++
+			return b + byte(next/len(steps))
+		})
+	})
+}
+
+func TestHeap(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var h heap
+	var want []int64
+	for range 5000 {
+		if r.IntN(3) > 0 || len(want) == 0 {
+			at := r.Int64N(1000)
+			h.push(at, &entry{key: name{name: fmt.Sprint(at)}})
+			want = append(want, at)
+			slices.Sort(want)
+			continue
+		}
+		if got := h.pop().key.name; got != fmt.Sprint(want[0]) {
+			t.Fatalf("popped %s: want %d", got, want[0])
+		}
+		want = want[1:]
+	}
+}
