@@ -38,12 +38,6 @@ type keyState struct {
 	heldLife int32 // its index in lives; -1 when storage holds none
 	replaced bool  // a request for this key took effect at least once
 
-	// last is the applied request that was received last (G11).
-	lastReceived int64
-	lastLife     int32 // -1 for a DELETE
-	lastRV       uint64
-	lastSeq      uint64
-
 	newestRemoved int32  // index of the youngest uid a DELETE removed, -1 when none
 	none          *touch // last DELETE that found nothing
 	noneDeletes   int32
@@ -101,7 +95,7 @@ func (b *book) key(kind, namespace, name string) *keyState {
 		b.ids[k] = id
 		b.keys = append(b.keys, keyState{
 			keyName: k, wanted: b.meta.Rules.Wants(kind, namespace, name),
-			heldLife: -1, lastLife: -1, newestRemoved: -1,
+			heldLife: -1, newestRemoved: -1,
 		})
 	}
 	return &b.keys[id]
@@ -209,8 +203,19 @@ func (k *keyState) sortVersions() {
 	k.versions = slices.CompactFunc(k.versions, func(a, b version) bool { return a.rv == b.rv && a.life == b.life })
 }
 
-// see marks the version an applied PUT carried.
-func (k *keyState) see(life int32, rv uint64) {
+// see marks the version an applied PUT carried and reports whether one had before.
+func (k *keyState) see(life int32, rv uint64) (again bool) {
+	v := k.find(life, rv)
+	if v == nil {
+		return false
+	}
+	again = v.flags&versionSeen != 0
+	v.flags |= versionSeen
+	return again
+}
+
+// find is the acknowledged version of a uid, nil when the op log has none.
+func (k *keyState) find(life int32, rv uint64) *version {
 	i, ok := slices.BinarySearchFunc(k.versions, rv, func(v version, rv uint64) int {
 		switch {
 		case v.rv < rv:
@@ -222,9 +227,10 @@ func (k *keyState) see(life int32, rv uint64) {
 	})
 	for ; ok && i < len(k.versions) && k.versions[i].rv == rv; i++ {
 		if int32(k.versions[i].life) == life {
-			k.versions[i].flags |= versionSeen
+			return &k.versions[i]
 		}
 	}
+	return nil
 }
 
 // older reports whether uid a (as written with version rvA) came before uid b.

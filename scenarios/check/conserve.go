@@ -93,13 +93,14 @@ func (a *account) total() kindAccount {
 
 // owed is what the op log says the watcher must have handled, of one kind.
 type owed struct {
-	expected int64 // versions and deletions it must have received
-	missing  int64 // those that no applied request carried, heartbeats left out
-	skipped  int64 // heartbeats that no applied request carried
-	keys     int64
-	lost     int64 // keys whose final state storage lacks
-	example  string
-	lostKey  string
+	expected  int64 // versions and deletions it must have received
+	missing   int64 // those that no applied request carried, heartbeats left out
+	skipped   int64 // heartbeats that no applied request carried
+	keys      int64
+	lost      int64 // keys whose final state storage lacks
+	unsent    int64 // those of them whose final state no applied request carried
+	example   string
+	unsentKey string
 }
 
 // compare walks the book after the ledger walk.
@@ -121,12 +122,17 @@ func (j *judge) compare() map[string]*owed {
 		o.keys++
 		o.versions(k)
 		o.deletions(k)
-		if j.lostKey(k) {
-			if o.lost == 0 {
-				o.lostKey = fmt.Sprintf("%s: %s", k.keyName, j.lastRequest(k.keyName))
-			}
-			o.lost++
+		if !j.lostKey(k) {
+			continue
 		}
+		o.lost++
+		if k.finalSent() {
+			continue // sent, and then undone: a matter of order, not of conservation
+		}
+		if o.unsent == 0 {
+			o.unsentKey = fmt.Sprintf("%s: %s", k.keyName, j.lastRequest(k.keyName))
+		}
+		o.unsent++
 	}
 	return kinds
 }
@@ -223,9 +229,9 @@ func (j *judge) conserveBlind(t *tally, owed map[string]*owed) {
 	for _, kind := range slices.Sorted(maps.Keys(owed)) {
 		o := owed[kind]
 		t.judged += o.keys
-		if o.lost > 0 {
-			t.failN(o.lost, func() string {
-				return fmt.Sprintf("storage lacks the final state of %d of %d %s keys; the first is %s", o.lost, o.keys, kind, o.lostKey)
+		if o.unsent > 0 {
+			t.failN(o.unsent, func() string {
+				return fmt.Sprintf("the final state of %d of %d %s keys is in no applied request; the first is %s", o.unsent, o.keys, kind, o.unsentKey)
 			})
 		}
 	}
@@ -288,8 +294,9 @@ func (o *owed) add(p *owed) {
 	if o.example == "" {
 		o.example = p.example
 	}
-	if o.lostKey == "" {
-		o.lostKey = p.lostKey
+	o.unsent += p.unsent
+	if o.unsentKey == "" {
+		o.unsentKey = p.unsentKey
 	}
 }
 
@@ -303,7 +310,7 @@ func (j *judge) equation(t *tally, g *group) {
 	e := &g.counters
 	diff := e.Received - settledEvents(e)
 	if torn := g.requests.near + j.book.opsNear; torn > 0 && diff != 0 && abs(diff) <= torn {
-		t.note("%s: %d events in motion while the counters were read", g.name, abs(diff))
+		t.noteAll(g, "%d events were in motion while the counters were read", abs(diff))
 		return
 	}
 	if diff != 0 {
@@ -325,7 +332,14 @@ func (j *judge) sentIsLedger(t *tally, g *group) {
 		return
 	}
 	if r.maybe > 0 {
-		t.note("%s: %d requests of unknown outcome may or may not count as sent", g.name, r.maybe)
+		t.noteAll(g, "%d requests of unknown outcome may or may not count as sent", r.maybe)
+	}
+}
+
+// noteAll notes what the sum over all kinds shows, once.
+func (t *tally) noteAll(g *group, format string, args ...any) {
+	if g.name == allKinds {
+		t.note(format, args...)
 	}
 }
 
@@ -354,10 +368,10 @@ func (j *judge) versionsAccounted(t *tally, g *group) {
 		return
 	}
 	t.judged += o.keys
-	if held := e.Dropped + e.Parked + e.Queued; o.lost > held {
-		t.failN(o.lost-held, func() string {
-			return fmt.Sprintf("storage lacks the final state of %d %s keys, but the watcher dropped, parked or still queues only %d events; the first is %s",
-				o.lost, g.name, held, o.lostKey)
+	if held := e.Dropped + e.Parked + e.Queued; o.unsent > held {
+		t.failN(o.unsent-held, func() string {
+			return fmt.Sprintf("%s: the final state of %d keys is in no applied request, but the watcher dropped, parked or still queues only %d events; the first is %s",
+				g.name, o.unsent, held, o.unsentKey)
 		})
 	}
 }

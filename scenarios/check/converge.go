@@ -162,6 +162,26 @@ func (j *judge) holdsFinal(k *keyState) bool {
 	return k.heldLife >= 0 && !k.older(k.heldLife, k.held.rv, i, want)
 }
 
+// finalSent reports whether an applied request carried the key's last state by
+// the op log, or a younger one.
+func (k *keyState) finalSent() bool {
+	i, known := k.newest()
+	if known == 0 {
+		return true
+	}
+	l := &k.lives[i]
+	if l.deleted != 0 {
+		return l.removed.seq != 0 || k.noneDeletes > 0
+	}
+	want := k.finalVersion(i)
+	for n := range k.lives {
+		if top := k.lives[n].top; top.seq != 0 && !k.older(int32(n), top.rv, i, want) {
+			return true
+		}
+	}
+	return false
+}
+
 // lostKey reports whether the key's final state did not reach storage.
 func (j *judge) lostKey(k *keyState) bool {
 	if !k.wanted || j.book.selected(k.kind) || j.holdsFinal(k) {

@@ -65,8 +65,9 @@
 //   - G8 isolation: freshness p99 of others ≤ 2 × baseline.
 //   - G9 restart-safe: G1 after restarts, deletions while down included.
 //   - G10 fenced: a request of unknown outcome overwrites no later write of its key.
-//   - G11 idempotent replay: replaying any suffix of the applied requests in the order they
-//     were sent leaves the same state.
+//   - G11 idempotent replay: a request that is applied again, by a retry or a fault,
+//     takes nothing back. (That replaying a whole suffix leaves the same state is
+//     shown by the metamorphic test, not by one history.)
 //   - G12 self-healing: tampered records are repaired within one synchronizer period.
 //   - G13 secrecy: no canary in any captured byte.
 //   - G14 honest telemetry: counters equal the record.

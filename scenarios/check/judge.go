@@ -72,7 +72,7 @@ func Judge(ctx context.Context, h *History) (*Verdict, error) {
 	j.converge()
 	j.settle()
 	j.recreate()
-	j.replay()
+	j.replayed()
 	j.conserve()
 	j.bounded()
 	j.isolated()

@@ -65,32 +65,34 @@ var stories = []storyCase{
 	// Bad histories.
 	{name: "two versions swapped", fails: "G2 G3", story: story{ops: onePod,
 		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=41", "45 PUT web u1 110"}}},
-	{name: "two versions swapped at the end", fails: "G1 G2 G3 G6 G11", story: story{ops: onePod,
+	{name: "two versions swapped at the end", fails: "G1 G2 G3", story: story{ops: onePod,
 		requests: []string{"15 PUT web u1 100", "35 PUT web u1 110", "25 PUT web u1 105 applied=41"}}},
-	{name: "late apply, not repaired", fails: "G1 G2 G3 G6 G10 G11", story: story{ops: onePod,
+	{name: "late apply, not repaired", fails: "G1 G2 G3 G10", story: story{ops: onePod,
 		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=3025 late"}}},
 	{name: "late apply under preconditions", fails: "G2 G3 G10", story: story{ops: onePod, meta: Meta{Mode: ModeConditional},
 		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=40 late", "50 PUT web u1 110"}}},
-	{name: "older uid over the newer one", fails: "G1 G3 G5 G6 G11", story: story{ops: recreated,
+	{name: "an old request replayed over newer state", fails: "G2 G3 G11", story: story{ops: onePod,
+		requests: []string{"25 PUT web u1 105", "35 PUT web u1 110", "45 PUT web u1 105", "50 PUT web u1 110"}}},
+	{name: "older uid over the newer one", fails: "G1 G3 G5", story: story{ops: recreated,
 		requests: []string{"65 PUT web u2 125", "35 PUT web u1 110 applied=71"}}},
-	{name: "written after its deletion", fails: "G1 G4 G6 G11", story: story{ops: recreated[:4],
+	{name: "written after its deletion", fails: "G1 G4", story: story{ops: recreated[:4],
 		requests: []string{"15 PUT web u1 100", "45 DELETE web", "35 PUT web u1 110 applied=52"}}},
 	{name: "written after its deletion, then the new uid", fails: "G4", story: story{ops: recreated,
 		requests: []string{"15 PUT web u1 100", "45 DELETE web", "46 PUT web u1 110", "65 PUT web u2 125"}}},
-	{name: "older uid written after the newer one's deletion", fails: "G1 G4 G5 G6 G11", story: story{
+	{name: "older uid written after the newer one's deletion", fails: "G1 G4 G5", story: story{
 		ops:      slices.Concat(recreated, []string{"70 delete web u2"}),
 		requests: []string{"65 PUT web u2 125", "75 DELETE web", "35 PUT web u1 110 applied=81"}}},
-	{name: "written after a DELETE that found nothing", fails: "G1 G4 G6 G11", story: story{ops: recreated[:4],
+	{name: "written after a DELETE that found nothing", fails: "G1 G4", story: story{ops: recreated[:4],
 		requests: []string{"45 DELETE web", "35 PUT web u1 110 applied=52"}}},
-	{name: "the DELETE of the old uid removes the new one", fails: "G1 G5 G6 G11", story: story{ops: recreated,
+	{name: "the DELETE of the old uid removes the new one", fails: "G1 G5", story: story{ops: recreated,
 		requests: []string{"15 PUT web u1 110", "65 PUT web u2 125", "45 DELETE web applied=70"}}},
-	{name: "the DELETE of the old uid removes the new one, later written again", fails: "G5 G11", story: story{
+	{name: "the DELETE of the old uid removes the new one, later written again", fails: "G5", story: story{
 		ops:      slices.Concat(recreated, []string{"80 patch web u2 130"}),
 		requests: []string{"15 PUT web u1 110", "85 PUT web u2 125", "45 DELETE web applied=86", "84 PUT web u2 130 applied=90"}}},
 	{name: "ends with the old uid", fails: "G1 G5 G6", story: story{ops: recreated, requests: []string{"15 PUT web u1 100", "35 PUT web u1 110"}}},
-	{name: "a living object deleted", fails: "G1 G3 G6", story: story{ops: onePod,
+	{name: "a living object deleted", fails: "G1 G3", story: story{ops: onePod,
 		requests: []string{"35 PUT web u1 110", "45 DELETE web"}}},
-	{name: "resurrected although nobody knows the object", fails: "G4 G11", story: story{noOps: true, noState: true,
+	{name: "resurrected although nobody knows the object", fails: "G4", story: story{noOps: true, noState: true,
 		requests: []string{"35 PUT web u1 110", "45 DELETE web", "36 PUT web u1 111 applied=50"}}},
 	{name: "the last version lost", fails: "G1 G6", story: story{ops: onePod,
 		requests: []string{"15 PUT web u1 100", "25 PUT web u1 105"}}},
@@ -136,7 +138,7 @@ func writeCheck(b *strings.Builder, name, guarantee string, c result.Check) {
 	case result.Fail:
 		fmt.Fprintf(b, "%s / %s: %d of %d: %s\n", name, guarantee, c.Violations, c.Judged, c.Counterexample)
 	case result.Pass:
-		if c.Note != "" {
+		if c.Note != "" && !strings.HasPrefix(c.Note, "the watcher gives no counters") {
 			fmt.Fprintf(b, "%s / %s: passed: %s\n", name, guarantee, c.Note)
 		}
 	}

@@ -70,6 +70,8 @@ type request struct {
 	touch
 	unknown bool
 	harness bool
+	again   bool // the same state had been applied before
+	fenced  bool // already counted against G10
 }
 
 // unknownOutcome reports whether the client could not know that the request was
@@ -82,7 +84,8 @@ func (j *judge) unknownOutcome(e *ledger.Entry) bool {
 func (j *judge) put(k *keyState, r *request) {
 	i := k.life(r.e.UID)
 	if r.rv != 0 {
-		k.see(i, r.rv)
+		top := &k.lives[i].top
+		r.again = k.see(i, r.rv) || top.seq != 0 && top.rv == r.rv
 	}
 	if r.e.Effect == ledger.EffectNone {
 		return // a duplicate Event: accepted, nothing changed
@@ -98,7 +101,6 @@ func (j *judge) put(k *keyState, r *request) {
 	if r.rv >= l.top.rv {
 		l.top = r.touch
 	}
-	k.note(r, i)
 }
 
 // judgePut compares a PUT with what came before. One request can break several
@@ -134,6 +136,14 @@ func (j *judge) judgePut(k *keyState, i int32, r *request) {
 		broken = true
 		j.violate("G4", k, r, prev, text)
 	}
+	if r.again {
+		j.tally["G11"].judged++
+		if broken {
+			j.violate("G11", k, r, touch{}, func() string {
+				return fmt.Sprintf("%s: uid %s version %d had been applied before; %s applied it again over newer state", k.keyName, l.uid, r.rv, r.text())
+			})
+		}
+	}
 	if broken && !j.tolerable(r) {
 		j.reordered++
 	}
@@ -165,10 +175,12 @@ func (j *judge) resurrects(k *keyState, i int32, r *request) (touch, func() stri
 func (j *judge) del(k *keyState, r *request) {
 	if r.e.Effect != ledger.EffectDeleted {
 		if !r.harness {
-			t := r.touch
-			k.none = &t
+			k.none = new(touch)
+			*k.none = r.touch
 			k.noneDeletes++
-			k.note(r, -1)
+			if k.newestRemoved >= 0 {
+				j.tally["G11"].judged++ // a repeated DELETE that changed nothing
+			}
 		}
 		return
 	}
@@ -188,7 +200,6 @@ func (j *judge) del(k *keyState, r *request) {
 		}
 	}
 	k.heldLife, k.replaced = -1, true
-	k.note(r, -1)
 }
 
 // judgeDelete convicts a DELETE of an object that provably lived on: the op log
@@ -222,13 +233,6 @@ func (j *judge) judgeDelete(k *keyState, i int32, r *request) {
 	})
 }
 
-// note remembers the applied request that was received last.
-func (k *keyState) note(r *request, life int32) {
-	if r.received >= k.lastReceived {
-		k.lastReceived, k.lastLife, k.lastRV, k.lastSeq = r.received, life, r.rv, r.seq
-	}
-}
-
 // lateWrite is a violation by a request of unknown outcome, held back until it
 // is known whether the state was repaired.
 type lateWrite struct {
@@ -245,7 +249,8 @@ func (j *judge) tolerable(r *request) bool {
 }
 
 func (j *judge) violate(guarantee string, k *keyState, r *request, prev touch, text func() string) {
-	overtaken := r.unknown && prev.seq != 0 && prev.received > r.received
+	overtaken := r.unknown && !r.fenced && prev.seq != 0 && prev.received > r.received
+	r.fenced = r.fenced || overtaken
 	if !j.tolerable(r) {
 		j.tally[guarantee].fail(text)
 		if overtaken {
@@ -277,7 +282,7 @@ func (j *judge) settle() {
 	}
 	j.repaired = int64(len(repaired))
 	j.reordered += int64(len(broken))
-	for _, g := range []string{"G2", "G3", "G4", "G5", "G10"} {
+	for _, g := range []string{"G2", "G3", "G4", "G5", "G10", "G11"} {
 		n := 0
 		for _, w := range j.late {
 			if w.guarantee == g && repaired[w.seq] {

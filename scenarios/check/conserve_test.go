@@ -1,0 +1,166 @@
+package check
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// pods is an account of Pods alone.
+func pods(e result.Events) *Counters {
+	return &Counters{Total: e, Kinds: map[string]result.Events{"Pod": e}}
+}
+
+func drops(e result.Events) Meta {
+	return Meta{QueueFull: QueueFullDrop, Counters: pods(e)}
+}
+
+var accounts = []storyCase{
+	{name: "every event sent", story: story{ops: onePod, meta: Meta{Counters: pods(result.Events{Received: 3, Sent: 3})},
+		requests: []string{"15 PUT web u1 100", "25 PUT web u1 105", "35 PUT web u1 110"}}},
+	{name: "two merged", story: story{ops: onePod, meta: Meta{Counters: pods(result.Events{Received: 3, Sent: 1, Coalesced: 2})},
+		requests: []string{"35 PUT web u1 110"}}},
+	{name: "a retry after a refusal", story: story{ops: onePod, meta: Meta{Counters: pods(result.Events{Received: 3, Sent: 1, Coalesced: 2, Retried: 1})},
+		requests: []string{"35 PUT web u1 110 rejected", "45 PUT web u1 110"}}},
+	{name: "a retry after an unknown outcome", story: story{ops: onePod, meta: Meta{Counters: pods(result.Events{Received: 3, Sent: 1, Coalesced: 2, Retried: 1})},
+		requests: []string{"35 PUT web u1 110 late", "45 PUT web u1 110"}}},
+	{name: "an answer the watcher did not wait for", story: story{ops: onePod,
+		meta:     Meta{StorageTimeout: 5e9, Counters: pods(result.Events{Received: 3, Sent: 1, Coalesced: 2, Retried: 1})},
+		requests: []string{"35 PUT web u1 110 slow", "45 PUT web u1 110"}}},
+	{name: "versions before the watcher was ready", story: story{ops: append([]string{"1 create old u0 50 prepare", "2 patch old u0 51 prepare"}, onePod...),
+		meta:     Meta{Counters: pods(result.Events{Received: 4, Sent: 4})},
+		requests: []string{"12 PUT old u0 51", "15 PUT web u1 100", "25 PUT web u1 105", "35 PUT web u1 110"}}},
+	{name: "versions before the ready mark", story: story{ops: onePod, meta: Meta{WatcherReady: at(25), Counters: pods(result.Events{Received: 2, Sent: 2})},
+		requests: []string{"26 PUT web u1 105", "35 PUT web u1 110"}}},
+	{name: "a relist skipped a version", story: story{ops: onePod,
+		meta: Meta{Counters: &Counters{
+			Total: result.Events{Received: 2, Sent: 2}, Kinds: map[string]result.Events{"Pod": {Received: 2, Sent: 2}}, Relists: map[string]int64{"Pod": 1},
+		}},
+		requests: []string{"15 PUT web u1 100", "35 PUT web u1 110"}}},
+	{name: "dropped on request and found", story: story{ops: onePod, meta: drops(result.Events{Received: 3, Sent: 2, Dropped: 1}),
+		requests: []string{"15 PUT web u1 100", "35 PUT web u1 110"}}},
+	{name: "a final version dropped on request", fails: "G1", story: story{ops: onePod, meta: drops(result.Events{Received: 3, Sent: 2, Dropped: 1}),
+		requests: []string{"15 PUT web u1 100", "25 PUT web u1 105"}}},
+	{name: "a deletion dropped on request", fails: "G1", story: story{ops: recreated[:4], meta: drops(result.Events{Received: 4, Sent: 3, Dropped: 1}),
+		requests: []string{"15 PUT web u1 100", "25 PUT web u1 105", "35 PUT web u1 110"}}},
+	{name: "cut with a backlog", story: story{ops: onePod, meta: Meta{Cut: true, Counters: pods(result.Events{Received: 3, Sent: 1, Queued: 2})},
+		requests: []string{"15 PUT web u1 100"}}},
+	{name: "cut before everything was received", story: story{ops: onePod, meta: Meta{Cut: true, Counters: pods(result.Events{Received: 2, Sent: 1, Queued: 1})},
+		requests: []string{"15 PUT web u1 100"}}},
+	{name: "cut while counters were read", story: story{ops: onePod,
+		meta: Meta{Cut: true, Counters: &Counters{
+			ScrapeStarted: at(26), ScrapeFinished: at(28), Total: result.Events{Received: 3, Sent: 1, Queued: 1},
+			Kinds: map[string]result.Events{"Pod": {Received: 3, Sent: 1, Queued: 1}},
+		}},
+		requests: []string{"15 PUT web u1 100", "25 PUT web u1 105"}}},
+	{name: "requests of the harness and of no watch are not the watcher's", story: story{ops: onePod,
+		meta:     Meta{Counters: pods(result.Events{Received: 3, Sent: 1, Coalesced: 2})},
+		requests: []string{"35 PUT web u1 110", "40 PUT IPPoolStatic:p u9 1", "41 PUT web u1 110 tamper"}}},
+
+	{name: "the law is broken by one", fails: "G6", story: story{ops: onePod, meta: Meta{Counters: pods(result.Events{Received: 4, Sent: 1, Coalesced: 2})},
+		requests: []string{"35 PUT web u1 110"}}},
+	{name: "dropped without being asked", fails: "G6", story: story{ops: onePod,
+		meta:     Meta{QueueFull: "coalesce", Counters: pods(result.Events{Received: 3, Sent: 2, Dropped: 1})},
+		requests: []string{"15 PUT web u1 100", "35 PUT web u1 110"}}},
+	{name: "sent is too high", fails: "G6 G14", story: story{ops: onePod, meta: Meta{Counters: pods(result.Events{Received: 3, Sent: 3})},
+		requests: []string{"15 PUT web u1 100", "35 PUT web u1 110"}}},
+	{name: "sent is too low", fails: "G6 G14", story: story{ops: onePod, meta: Meta{Counters: pods(result.Events{Received: 3, Sent: 1, Coalesced: 2})},
+		requests: []string{"15 PUT web u1 100", "35 PUT web u1 110"}}},
+	{name: "a version neither sent nor accounted for", fails: "G6", story: story{ops: onePod, meta: Meta{Counters: pods(result.Events{Received: 2, Sent: 2})},
+		requests: []string{"15 PUT web u1 100", "35 PUT web u1 110"}}},
+	{name: "a final version called merged", fails: "G1 G6", story: story{ops: onePod, meta: Meta{Counters: pods(result.Events{Received: 3, Sent: 2, Coalesced: 1})},
+		requests: []string{"15 PUT web u1 100", "25 PUT web u1 105"}}},
+	{name: "a deletion called merged", fails: "G1 G6", story: story{ops: recreated[:4], meta: Meta{Counters: pods(result.Events{Received: 4, Sent: 3, Coalesced: 1})},
+		requests: []string{"15 PUT web u1 100", "25 PUT web u1 105", "35 PUT web u1 110"}}},
+	{name: "more drops counted than versions missing", fails: "G6 G14", story: story{ops: onePod, meta: drops(result.Events{Received: 3, Sent: 1, Dropped: 2}),
+		requests: []string{"15 PUT web u1 100", "25 PUT web u1 105 late", "35 PUT web u1 110 rejected", "36 PUT web u1 110 late"}}},
+	{name: "fewer drops counted than versions missing", fails: "G6", story: story{ops: onePod, meta: drops(result.Events{Received: 2, Sent: 1, Dropped: 1}),
+		requests: []string{"35 PUT web u1 110"}}},
+	{name: "a kind without counters", fails: "G6 G14", story: story{ops: slices.Concat(onePod, []string{"12 create Node:n u5 90"}),
+		meta:     Meta{Counters: pods(result.Events{Received: 3, Sent: 1, Coalesced: 2})},
+		requests: []string{"15 PUT Node:n u5 90", "35 PUT web u1 110"}}},
+	{name: "failed attempts nobody counted", fails: "G14", story: story{ops: onePod, meta: Meta{Counters: pods(result.Events{Received: 1, Sent: 1}), WatcherReady: at(25)},
+		requests: []string{"35 PUT web u1 110 rejected", "40 PUT web u1 110"}}},
+	{name: "totals that do not add up", fails: "G14", story: story{ops: onePod,
+		meta: Meta{Counters: &Counters{
+			Total: result.Events{Received: 3, Sent: 1, Coalesced: 2, Retried: 7}, Kinds: map[string]result.Events{"Pod": {Received: 3, Sent: 1, Coalesced: 2}},
+		}},
+		requests: []string{"35 PUT web u1 110"}}},
+	{name: "queued although all is stored", fails: "G14", story: story{ops: onePod, meta: Meta{Counters: pods(result.Events{Received: 4, Sent: 1, Coalesced: 2, Queued: 1})},
+		requests: []string{"35 PUT web u1 110"}}},
+	{name: "an age without an event", fails: "G14", story: story{ops: onePod,
+		meta: Meta{Counters: &Counters{
+			Total: result.Events{Received: 3, Sent: 1, Coalesced: 2}, Kinds: map[string]result.Events{"Pod": {Received: 3, Sent: 1, Coalesced: 2}}, OldestUnsent: new(2.5),
+		}},
+		requests: []string{"35 PUT web u1 110"}}},
+	{name: "call and freshness counters that differ", fails: "G14", story: story{ops: onePod,
+		meta: Meta{Counters: &Counters{
+			Total: result.Events{Received: 3, Sent: 1, Coalesced: 2}, Kinds: map[string]result.Events{"Pod": {Received: 3, Sent: 1, Coalesced: 2}},
+			StorageSucceeded: map[string]int64{"Pod": 2}, FreshnessCount: map[string]int64{"Pod": 3},
+		}},
+		requests: []string{"35 PUT web u1 110"}}},
+}
+
+func TestAccounts(t *testing.T) {
+	var golden strings.Builder
+	for _, c := range accounts {
+		t.Run(c.name, func(t *testing.T) {
+			v := mustJudge(t, c.story.history(t))
+			want := strings.Fields(c.fails)
+			if got := failing(v); !slices.Equal(got, want) {
+				t.Errorf("failing %v, want %v", got, want)
+				for _, g := range got {
+					t.Logf("%s: %s", g, v.Checks[g].Counterexample)
+				}
+			}
+			for _, g := range []string{"G6", "G14"} {
+				writeCheck(&golden, c.name, g, v.Checks[g])
+			}
+		})
+	}
+	compareGolden(t, "accounts.golden", golden.String())
+}
+
+func TestLostAndReordered(t *testing.T) {
+	swapped := story{ops: onePod, requests: []string{"15 PUT web u1 100", "35 PUT web u1 110", "25 PUT web u1 105 applied=41"}}
+	v := mustJudge(t, swapped.history(t))
+	if *v.Lost != 1 || *v.Reordered != 1 || v.Missing["Pod"] != 0 {
+		t.Errorf("swapped at the end: lost %d, reordered %d, missing %v", *v.Lost, *v.Reordered, v.Missing)
+	}
+	if c := v.Checks["G6"]; c.Verdict != result.Pass {
+		t.Errorf("every version was sent, so nothing is missing: G6 %+v", c)
+	}
+	cut := story{ops: onePod, requests: []string{"15 PUT web u1 100"}, meta: Meta{Cut: true}}
+	v = mustJudge(t, cut.history(t))
+	if v.Lost != nil || *v.Reordered != 0 || v.Missing["Pod"] != 2 {
+		t.Errorf("cut: lost %v, reordered %d, missing %v", v.Lost, *v.Reordered, v.Missing)
+	}
+	if c := v.Checks["G1"]; c.Verdict != result.NotJudged || c.Note == "" {
+		t.Errorf("cut: G1 %+v", c)
+	}
+}
+
+func TestCutJudgesOrderButNotTheEnd(t *testing.T) {
+	s := story{ops: recreated, meta: Meta{Cut: true},
+		requests: []string{"15 PUT web u1 100", "35 PUT web u1 110", "25 PUT web u1 105 applied=41"}}
+	v := mustJudge(t, s.history(t))
+	if got := failing(v); !slices.Equal(got, []string{"G2", "G3"}) {
+		t.Errorf("failing %v", got)
+	}
+	for _, g := range []string{"G1", "G5"} {
+		if v.Checks[g].Verdict != result.NotJudged || !strings.Contains(v.Checks[g].Note, "cut") {
+			t.Errorf("%s: %+v", g, v.Checks[g])
+		}
+	}
+}
+
+func TestAllow(t *testing.T) {
+	s := story{ops: onePod, requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=41", "45 PUT web u1 110"}}
+	v := mustJudge(t, s.history(t))
+	v.Allow("G2", "G3", "G4")
+	if v.Err() != nil || v.Checks["G2"].Verdict != result.Allowed || v.Checks["G4"].Verdict != result.NotJudged {
+		t.Errorf("%v %+v", v.Err(), v.Checks)
+	}
+}

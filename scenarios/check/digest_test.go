@@ -1,0 +1,164 @@
+package check
+
+import (
+	"strings"
+	"testing"
+)
+
+func digest(t *testing.T, o Raw, r Rules) StateRecord {
+	t.Helper()
+	if o.Side == "" {
+		o.Side = SideApiserver
+	}
+	rec, err := Digest(o, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec
+}
+
+func TestDigestPairs(t *testing.T) {
+	pod := func(meta, spec string) string {
+		return `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"a","uid":"u1","resourceVersion":"7"` + meta + `},"spec":` + spec + `}`
+	}
+	node := func(rv, beat, status string) string {
+		return `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","resourceVersion":"` + rv + `"},"status":{"conditions":[{"type":"Ready","lastHeartbeatTime":"` + beat + `","status":"` + status + `"}]}}`
+	}
+	env := Rules{Masks: []Mask{{Kind: "Pod", Path: []string{"spec", "containers", "0", "env"}}}}
+	for _, c := range []struct {
+		name       string
+		rules      Rules
+		apiserver  string
+		apiVersion string
+		kind       string
+		storage    string
+		same       bool
+	}{
+		{name: "key order and escapes", same: true,
+			apiserver: pod(`,"labels":{"a":"<","b":"2"}`, `{}`), storage: `{"spec":{},"metadata":{"labels":{"b":"2","a":"\u003c"},"resourceVersion":"7","uid":"u1","namespace":"a","name":"web"},"kind":"Pod","apiVersion":"v1"}`},
+		{name: "managedFields removed", same: true, apiserver: pod(`,"managedFields":[{"a":1}]`, `{}`), storage: pod("", `{}`)},
+		{name: "managedFields left in", apiserver: pod(`,"managedFields":[{"a":1}]`, `{}`), storage: pod(`,"managedFields":[{"a":1}]`, `{}`)},
+		{name: "managedFields kept on request", same: true, rules: Rules{KeepManagedFields: true},
+			apiserver: pod(`,"managedFields":[{"a":1}]`, `{}`), storage: pod(`,"managedFields":[{"a":1}]`, `{}`)},
+		{name: "masked field removed", same: true, rules: env,
+			apiserver: pod("", `{"containers":[{"name":"c","env":[{"name":"X"}]}]}`), storage: pod("", `{"containers":[{"name":"c"}]}`)},
+		{name: "masked field left in", rules: env,
+			apiserver: pod("", `{"containers":[{"name":"c","env":[{"name":"X"}]}]}`), storage: pod("", `{"containers":[{"name":"c","env":[{"name":"X"}]}]}`)},
+		{name: "mask of another namespace", same: true, rules: Rules{Masks: []Mask{{Kind: "Pod", Namespace: "b", Path: []string{"spec"}}}},
+			apiserver: pod("", `{"x":1}`), storage: pod("", `{"x":1}`)},
+		{name: "masked list elements, both by the object as read", same: true,
+			rules:     Rules{Masks: []Mask{{Kind: "Pod", Path: []string{"spec", "l", "0"}}, {Kind: "Pod", Path: []string{"spec", "l", "1"}}}},
+			apiserver: pod("", `{"l":[1,2,3]}`), storage: pod("", `{"l":[3]}`)},
+		{name: "the original masks no list element", same: true,
+			rules:     Rules{KeepMaskedElements: true, Masks: []Mask{{Kind: "Pod", Path: []string{"spec", "l", "0"}}}},
+			apiserver: pod("", `{"l":[1]}`), storage: pod("", `{"l":[1]}`)},
+		{name: "masks that find nothing", same: true,
+			rules:     Rules{Masks: []Mask{{Kind: "Pod", Path: []string{"spec", "l", "9", "x"}}, {Kind: "Pod", Path: []string{"spec", "l", "x"}}, {Kind: "Pod", Path: []string{"kind", "x"}}}},
+			apiserver: pod("", `{"l":[1]}`), storage: pod("", `{"l":[1]}`)},
+		{name: "custom kinds are not masked", same: true,
+			rules:     Rules{CustomKinds: []string{"Pod"}, Masks: []Mask{{Kind: "Pod", Path: []string{"spec"}}}},
+			apiserver: pod("", `{"x":1}`), storage: pod("", `{"x":1}`)},
+		{name: "workload annotations are ignored", same: true,
+			apiserver: pod("", `{}`), storage: pod(`,"annotations":{"workload.bkbcs.tencent.com/kind":"Deployment","workload.bkbcs.tencent.com/name":"web"}`, `{}`)},
+		{name: "other annotations are not", apiserver: pod("", `{}`), storage: pod(`,"annotations":{"x":"y"}`, `{}`)},
+		{name: "workload annotations of other kinds are data",
+			apiserver: `{"kind":"Job","metadata":{"name":"web"}}`, storage: `{"kind":"Job","metadata":{"name":"web","annotations":{"workload.bkbcs.tencent.com/kind":"x"}}}`},
+		{name: "numbers as written", apiserver: pod("", `{"n":1.0}`), storage: pod("", `{"n":1}`)},
+		{name: "large numbers", same: true, apiserver: pod("", `{"n":9007199254740993}`), storage: pod("", `{"n": 9007199254740993}`)},
+		{name: "a large number rounded", apiserver: pod("", `{"n":9007199254740993}`), storage: pod("", `{"n":9007199254740992}`)},
+		{name: "string and number differ", apiserver: pod("", `{"n":"1"}`), storage: pod("", `{"n":1}`)},
+		{name: "null and absent differ", apiserver: pod("", `{"n":null}`), storage: pod("", `{}`)},
+		{name: "list order matters", apiserver: pod("", `{"l":[1,2]}`), storage: pod("", `{"l":[2,1]}`)},
+		{name: "text that imitates the canonical form", apiserver: pod("", `{"a":"x\",\"b"}`), storage: pod("", `{"a":"x","b":""}`)},
+		{name: "items of a plain list", same: true, apiVersion: "v1", kind: "Pod",
+			apiserver: `{"metadata":{"name":"web"}}`, storage: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}}`},
+		{name: "kind missing in storage", apiVersion: "v1", kind: "Pod",
+			apiserver: `{"metadata":{"name":"web"}}`, storage: `{"metadata":{"name":"web"}}`},
+		{name: "a heartbeat", same: true, apiserver: node("9", "10:00", "True"), storage: node("8", "09:00", "True")},
+		{name: "a heartbeat that must arrive", rules: Rules{KeepHeartbeats: true}, apiserver: node("9", "10:00", "True"), storage: node("8", "09:00", "True")},
+		{name: "a node's status", apiserver: node("9", "10:00", "False"), storage: node("8", "09:00", "True")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := digest(t, Raw{APIVersion: c.apiVersion, Kind: c.kind, JSON: []byte(c.apiserver)}, c.rules)
+			s := digest(t, Raw{Side: SideStorage, Kind: c.kind, JSON: []byte(c.storage)}, c.rules)
+			if (a.Digest == s.Digest) != c.same {
+				t.Errorf("digests %s and %s, want same: %v", a.Digest, s.Digest, c.same)
+			}
+		})
+	}
+}
+
+func TestDigestRecord(t *testing.T) {
+	raw := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"a","uid":"u1","resourceVersion":"7"}}`
+	got := digest(t, Raw{JSON: []byte(raw)}, Rules{})
+	want := StateRecord{Side: SideApiserver, Kind: "Pod", Namespace: "a", Name: "web", UID: "u1", ResourceVersion: 7, Digest: got.Digest, Bytes: len(raw)}
+	if got != want || len(got.Digest) != 2*digestBytes {
+		t.Errorf("%+v", got)
+	}
+	row := digest(t, Raw{Side: SideStorage, Kind: "Pod", Namespace: "b", Name: "other", JSON: []byte(raw)}, Rules{})
+	if row.Namespace != "b" || row.Name != "other" {
+		t.Errorf("the row's own key must win: %+v", row)
+	}
+}
+
+func TestDigestRefuses(t *testing.T) {
+	for raw, want := range map[string]string{
+		``:                                 "EOF",
+		`null`:                             "null where an object",
+		`[]`:                               "cannot unmarshal",
+		`{} {}`:                            "text after",
+		`{"kind":"Pod","metadata":{}}`:     "no kind or no name",
+		`{"metadata":{"name":"x"}}`:        "no kind or no name",
+		`{"kind":"Pod","metadata":"text"}`: "no kind or no name",
+	} {
+		if _, err := Digest(Raw{Side: SideStorage, JSON: []byte(raw)}, Rules{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", raw, err, want)
+		}
+	}
+}
+
+func FuzzDigest(f *testing.F) {
+	f.Add([]byte(`{"kind":"Pod","metadata":{"name":"a","annotations":{}},"spec":{"l":[1,{"x":null}]}}`))
+	f.Add([]byte(`{"kind":"Node","metadata":{"name":"a"},"status":{"conditions":[1,{}]}}`))
+	rules := Rules{Masks: []Mask{{Kind: "Pod", Path: []string{"spec", "l", "0"}}, {Kind: "Pod", Path: []string{"metadata", "labels"}}}}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		a, err := Digest(Raw{Side: SideApiserver, JSON: raw}, rules)
+		if err != nil {
+			return
+		}
+		b, err := Digest(Raw{Side: SideApiserver, JSON: raw}, rules)
+		if err != nil || a != b {
+			t.Errorf("%q: %v then %v (%v)", raw, a, b, err)
+		}
+	})
+}
+
+func TestWants(t *testing.T) {
+	r := Rules{
+		Kinds: []string{"Pod", "Event", "Gadget", "Namespace"}, IgnoreNamespaces: []string{"kube-system"},
+		IgnoreNames: []string{"kubernetes"}, CustomKinds: []string{"Gadget"},
+	}
+	for _, c := range []struct {
+		kind, ns, name string
+		want           bool
+	}{
+		{"Pod", "a", "web", true},
+		{"Pod", "kube-system", "web", false},
+		{"Pod", "a", "kubernetes", false},
+		{"Job", "a", "web", false},
+		{"Gadget", "kube-system", "kubernetes", true},
+		{"Namespace", "", "kube-system", true},
+		{"Event", "kube-system", "kube-proxy.1", true},
+		{"Event", "kube-system", "web.1", false},
+		{"Event", "a", "web.1", true},
+		{"IPPoolStatic", "", "IPPoolStatic-x", false},
+	} {
+		if got := r.Wants(c.kind, c.ns, c.name); got != c.want {
+			t.Errorf("%s/%s/%s: %v", c.kind, c.ns, c.name, got)
+		}
+	}
+	single := Rules{Namespace: "a"}
+	if single.Wants("Node", "", "n") || single.Wants("Pod", "b", "x") || !single.Wants("Pod", "a", "x") {
+		t.Error("a single namespace leaves out the others and the cluster scope")
+	}
+}
