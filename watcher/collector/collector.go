@@ -1,0 +1,223 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/watcher/object"
+)
+
+var (
+	// ErrRunTwice is returned by the second Run.
+	ErrRunTwice = errors.New("the collector has been run already; make a new one")
+	// ErrKnownKind is returned when a kind is added that is collected already.
+	ErrKnownKind = errors.New("the kind is collected already")
+	// ErrUnknownKind is returned when a kind is removed that is not collected.
+	ErrUnknownKind = errors.New("the kind is not collected")
+)
+
+// Settings is what the program gives besides the user's Config.
+type Settings struct {
+	Client   *rest.Config          // required; its rate limits do not apply
+	Sink     Sink                  // required
+	Registry prometheus.Registerer // nil: no metrics
+	Logger   *slog.Logger          // nil: no logs
+}
+
+// Collector keeps the latest version of every object of its kinds and hands each
+// change to its Sink. See the package's promises.
+type Collector struct {
+	config  Config
+	conn    *connection
+	sink    Sink
+	logger  *slog.Logger
+	metrics *metrics
+	backoff *wait.Backoff // nil: client-go's, 0.8 s to 30 s
+
+	mu    sync.Mutex
+	kinds map[string]*kind // guarded by mu; by key kind
+	ctx   context.Context  // guarded by mu; of Run, nil before
+	ran   bool             // guarded by mu
+}
+
+// New makes a collector and registers its metrics. Nothing is requested before Run.
+func New(c Config, s Settings) (*Collector, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("collector: %w", err)
+	}
+	if s.Client == nil {
+		return nil, errors.New("collector: settings have no Client: want how to reach the apiserver")
+	}
+	if s.Sink == nil {
+		return nil, errors.New("collector: settings have no Sink: want what takes the events")
+	}
+	if s.Logger == nil {
+		s.Logger = slog.New(slog.DiscardHandler)
+	}
+	m, err := newMetrics(s.Registry)
+	if err != nil {
+		return nil, fmt.Errorf("collector: %w", err)
+	}
+	c = c.withDefaults()
+	conn, err := connect(s.Client, c, m)
+	if err != nil {
+		return nil, fmt.Errorf("collector: %w", err)
+	}
+	col := &Collector{config: c, conn: conn, sink: s.Sink, logger: s.Logger, metrics: m, kinds: map[string]*kind{}}
+	for _, r := range c.Resources {
+		col.kinds[r.Key()] = col.newKind(r)
+	}
+	return col, nil
+}
+
+// Run collects until ctx ends and returns nil after all its goroutines have ended.
+func (c *Collector) Run(ctx context.Context) error {
+	c.mu.Lock()
+	if c.ran {
+		c.mu.Unlock()
+		return ErrRunTwice
+	}
+	c.ran, c.ctx = true, ctx
+	for _, k := range c.kinds {
+		k.start(ctx)
+	}
+	c.mu.Unlock()
+
+	<-ctx.Done()
+	c.mu.Lock()
+	kinds := c.snapshot()
+	c.ctx = nil
+	c.mu.Unlock()
+	for _, k := range kinds {
+		k.stop()
+	}
+	c.conn.client.CloseIdleConnections()
+	return nil
+}
+
+// AddResource collects one more kind, at once when Run is under way.
+func (c *Collector) AddResource(r Resource) error {
+	if err := r.Validate(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, taken := c.kinds[r.Key()]; taken {
+		return fmt.Errorf("add %s: %w", r, ErrKnownKind)
+	}
+	k := c.newKind(r)
+	c.kinds[r.Key()] = k
+	if c.ctx != nil {
+		k.start(c.ctx)
+	}
+	return nil
+}
+
+// RemoveResource stops collecting the kind with that key and forgets its objects.
+// No Delete is sent. It returns when the kind's watch has ended; no other kind is
+// touched.
+func (c *Collector) RemoveResource(key string) error {
+	c.mu.Lock()
+	k, known := c.kinds[key]
+	delete(c.kinds, key)
+	c.mu.Unlock()
+	if !known {
+		return fmt.Errorf("remove %s: %w", key, ErrUnknownKind)
+	}
+	k.stop()
+	c.metrics.forget(key)
+	return nil
+}
+
+// Resources are the collected kinds, sorted by key.
+func (c *Collector) Resources() []Resource {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []Resource
+	for _, k := range c.snapshot() {
+		all = append(all, k.store.resource)
+	}
+	return all
+}
+
+// snapshot returns the kinds sorted by key. The caller holds mu.
+func (c *Collector) snapshot() []*kind {
+	kinds := make([]*kind, 0, len(c.kinds))
+	for _, k := range c.kinds {
+		kinds = append(kinds, k)
+	}
+	slices.SortFunc(kinds, func(a, b *kind) int { return strings.Compare(a.store.kind, b.store.kind) })
+	return kinds
+}
+
+func (c *Collector) kind(key string) *kind {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.kinds[key]
+}
+
+// Get returns the latest version of an object.
+func (c *Collector) Get(key object.Key) (*object.Object, bool) {
+	k := c.kind(key.Kind)
+	if k == nil {
+		return nil, false
+	}
+	return k.store.get(nameOf(key))
+}
+
+// List returns the objects of a kind in no order, nil for a kind that is not
+// collected.
+func (c *Collector) List(kind string) []*object.Object {
+	k := c.kind(kind)
+	if k == nil {
+		return nil
+	}
+	return k.store.list()
+}
+
+// KindSynced reports whether the first complete list of a kind is in the store.
+func (c *Collector) KindSynced(kind string) bool {
+	k := c.kind(kind)
+	return k != nil && k.synced()
+}
+
+// Synced reports whether the first complete list of every kind is in the store.
+func (c *Collector) Synced() bool { return len(c.Unsynced()) == 0 }
+
+// Unsynced returns the kinds whose first list is not complete.
+func (c *Collector) Unsynced() []Resource {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var waiting []Resource
+	for _, k := range c.snapshot() {
+		if !k.synced() {
+			waiting = append(waiting, k.store.resource)
+		}
+	}
+	return waiting
+}
+
+// WaitForSync blocks until every kind of this moment is synced or removed.
+func (c *Collector) WaitForSync(ctx context.Context) error {
+	c.mu.Lock()
+	kinds := c.snapshot()
+	c.mu.Unlock()
+	for _, k := range kinds {
+		select {
+		case <-k.store.synced:
+		case <-k.done:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the first list of %s: %w", k.store.resource, context.Cause(ctx))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package collector
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/watchbench/watchbench/watcher/object"
+)
+
+// Resource is one kind to collect.
+type Resource struct {
+	Group, Version string
+	Name           string // the plural in URLs, such as pods
+	Kind           string
+	Namespaced     bool
+	// LabelSelector narrows LIST and WATCH; any form that the apiserver accepts.
+	LabelSelector string
+	// KeyKind is the kind under which objects are cached, stored and counted. Empty
+	// means Kind. It differs where two groups have a kind of the same name; see
+	// AssignKeyKinds.
+	KeyKind string
+}
+
+// GroupVersion is the apiVersion of the resource's objects.
+func (r Resource) GroupVersion() string {
+	return schema.GroupVersion{Group: r.Group, Version: r.Version}.String()
+}
+
+// Key is the kind under which the resource's objects are cached.
+func (r Resource) Key() string {
+	if r.KeyKind != "" {
+		return r.KeyKind
+	}
+	return r.Kind
+}
+
+// String is group/version/kind.
+func (r Resource) String() string { return r.GroupVersion() + "/" + r.Kind }
+
+func (r Resource) groupResource() schema.GroupResource {
+	return schema.GroupResource{Group: r.Group, Resource: r.Name}
+}
+
+// Validate refuses a resource that cannot be watched.
+func (r Resource) Validate() error {
+	switch {
+	case r.Kind == "":
+		return errors.New("resource without a kind")
+	case r.Version == "":
+		return fmt.Errorf("resource %s: no version", r.Kind)
+	case r.Name == "":
+		return fmt.Errorf("resource %s: no plural name", r)
+	}
+	if _, err := labels.Parse(r.LabelSelector); err != nil {
+		return fmt.Errorf("resource %s: label selector %q: %w", r, r.LabelSelector, err)
+	}
+	return nil
+}
+
+// Default times of Config.
+const (
+	// DefaultWatchIdle is longer than the minute after which an apiserver sends a
+	// bookmark, so that a healthy quiet watch is mostly left alone.
+	DefaultWatchIdle = 75 * time.Second
+	// DefaultListIdle is how long a LIST may take to start, or pause.
+	DefaultListIdle = 60 * time.Second
+	// DefaultInitialIdle is how long a streaming list may pause before its closing
+	// bookmark. Afterwards the plain list is tried.
+	DefaultInitialIdle = 8 * time.Second
+)
+
+// Config is what a user decides.
+type Config struct {
+	Resources []Resource
+	// Namespace limits namespaced kinds to one namespace; empty is all.
+	Namespace string
+	// IgnoreNamespaces and IgnoreNames are objects that are cached and not sent.
+	IgnoreNamespaces, IgnoreNames []string
+	Masks                         []object.Mask
+	KeepManagedFields             bool
+	// WatchIdle, ListIdle and InitialIdle end a connection on which nothing arrived
+	// for that long; 0 takes the default, negative never ends it.
+	WatchIdle, ListIdle, InitialIdle time.Duration
+	// HTTP2 multiplexes all kinds over one connection. Off, each watch has a
+	// connection of its own: cheaper per byte, and a kind that is held back holds
+	// back nobody else.
+	HTTP2 bool
+	// PlainList lists in pages instead of streaming the initial state.
+	PlainList bool
+}
+
+// Validate refuses a configuration that could not work.
+func (c Config) Validate() error {
+	var errs []error
+	keys := map[string]Resource{}
+	for _, r := range c.Resources {
+		if err := r.Validate(); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if other, taken := keys[r.Key()]; taken {
+			errs = append(errs, fmt.Errorf("resources %s and %s both use the key %q", other, r, r.Key()))
+		}
+		keys[r.Key()] = r
+	}
+	for _, m := range c.Masks {
+		if err := m.Validate(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) withDefaults() Config {
+	set := func(d *time.Duration, value time.Duration) {
+		switch {
+		case *d == 0:
+			*d = value
+		case *d < 0:
+			*d = 0
+		}
+	}
+	set(&c.WatchIdle, DefaultWatchIdle)
+	set(&c.ListIdle, DefaultListIdle)
+	set(&c.InitialIdle, DefaultInitialIdle)
+	return c
+}
+
+// recipe is how objects of r are prepared.
+func (c Config) recipe(r Resource) object.Recipe {
+	return object.Recipe{
+		KeepManagedFields: c.KeepManagedFields,
+		APIVersion:        r.GroupVersion(),
+		Kind:              r.Kind,
+		Masks:             slices.DeleteFunc(slices.Clone(c.Masks), func(m object.Mask) bool { return m.Kind != r.Kind }),
+	}
+}

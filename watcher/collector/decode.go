@@ -1,0 +1,252 @@
+package collector
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/object/jsonscan"
+)
+
+// decoder turns bytes of the apiserver into items of one kind.
+type decoder struct {
+	kind   string // of keys
+	recipe object.Recipe
+	// known returns the cached version of an object, or nil. An object that has not
+	// changed is not copied again, so that a relist needs no memory for it.
+	known func(name) *object.Object
+}
+
+// item makes an item of the object that m describes in b. It copies what it needs.
+func (d *decoder) item(b []byte, m *object.Meta) (*item, error) {
+	it := &item{received: time.Now()}
+	if v := m.Version(); v == 0 {
+		it.version = strings.Clone(m.ResourceVersion)
+	}
+	prev := d.known(name{m.Namespace, m.Name})
+	if prev != nil && prev.Raw != nil && prev.UID == m.UID && prev.ResourceVersion != 0 && prev.ResourceVersion == m.Version() {
+		it.obj = prev
+		return it, nil
+	}
+	obj, err := d.recipe.Build(b, m, d.kind, prev)
+	var path *object.PathError
+	switch {
+	case err == nil:
+		it.obj = obj
+	case errors.As(err, &path):
+		it.obj, it.problem = object.Tombstone(m, d.kind, prev), err
+	default:
+		return nil, err
+	}
+	return it, nil
+}
+
+// deleted makes an item of an object that is gone: only its identity counts.
+func (d *decoder) deleted(m *object.Meta) (*item, error) {
+	if m.Name == "" {
+		return nil, object.ErrNoName
+	}
+	it := &item{received: time.Now(), obj: object.Tombstone(m, d.kind, d.known(name{m.Namespace, m.Name}))}
+	if it.obj.ResourceVersion == 0 {
+		it.version = strings.Clone(m.ResourceVersion)
+	}
+	return it, nil
+}
+
+// frame reads one frame of a watch: {"type":…,"object":…}.
+func (d *decoder) frame(s *jsonscan.Scanner, b []byte) (watch.Event, error) {
+	var (
+		kind   string
+		at     jsonscan.Range // the object
+		meta   object.Meta
+		parsed bool
+	)
+	more, err := s.EnterObject()
+	for ; more && err == nil; more, err = s.NextMember() {
+		key, err := s.Key()
+		if err != nil {
+			return watch.Event{}, err
+		}
+		switch {
+		case key.Is(b, "type"):
+			str, err := s.String()
+			if err != nil {
+				return watch.Event{}, err
+			}
+			kind = str.Text(b)
+		case key.Is(b, "object") && isObject(kind):
+			if meta, err = object.ScanAt(s, b); err != nil {
+				return watch.Event{}, err
+			}
+			at, parsed = meta.Whole, true
+		case key.Is(b, "object"):
+			if at, err = s.Value(); err != nil {
+				return watch.Event{}, err
+			}
+		default:
+			if _, err = s.Value(); err != nil {
+				return watch.Event{}, err
+			}
+		}
+	}
+	if err != nil {
+		return watch.Event{}, err
+	}
+	if at.Empty() {
+		return watch.Event{}, errors.New("watch frame without an object")
+	}
+	if watch.EventType(kind) == watch.Error {
+		return watch.Event{Type: watch.Error, Object: status(at.Of(b))}, nil
+	}
+	if !isObject(kind) {
+		return watch.Event{}, fmt.Errorf("watch frame of unknown type %.20q", kind)
+	}
+	if !parsed { // the type came behind the object
+		again := jsonscan.At(b, at.Start)
+		if meta, err = object.ScanAt(&again, b); err != nil {
+			return watch.Event{}, err
+		}
+	}
+	return d.event(watch.EventType(kind), b, &meta)
+}
+
+func isObject(kind string) bool {
+	switch watch.EventType(kind) {
+	case watch.Added, watch.Modified, watch.Deleted, watch.Bookmark:
+		return true
+	}
+	return false
+}
+
+func (d *decoder) event(kind watch.EventType, b []byte, m *object.Meta) (watch.Event, error) {
+	var it *item
+	var err error
+	switch kind {
+	case watch.Added:
+		kind = watch.Added // the string in b does not outlive it
+		it, err = d.item(b, m)
+	case watch.Modified:
+		kind = watch.Modified
+		it, err = d.item(b, m)
+	case watch.Deleted:
+		kind = watch.Deleted
+		it, err = d.deleted(m)
+	default:
+		kind = watch.Bookmark
+		it = bookmark(b, m)
+	}
+	return watch.Event{Type: kind, Object: it}, err
+}
+
+func bookmark(b []byte, m *object.Meta) *item {
+	it := &item{obj: &object.Object{}, version: strings.Clone(m.ResourceVersion)}
+	if m.Annotations.Empty() {
+		return it
+	}
+	end, found, err := object.FindText(m.Annotations.Of(b), metav1.InitialEventsAnnotationKey)
+	it.initialEnd = err == nil && found && end == "true"
+	return it
+}
+
+// status decodes a Status, the object of an ERROR frame and of a failed request.
+func status(b []byte) *metav1.Status {
+	var st metav1.Status
+	if err := json.Unmarshal(b, &st); err != nil || st.Kind != "Status" {
+		return &apierrors.NewInternalError(errors.New("the apiserver reported an error that is no Status")).ErrStatus
+	}
+	return &st
+}
+
+// list reads a LIST answer, item by item.
+func (d *decoder) list(f *buffer) (*itemList, error) {
+	list := &itemList{}
+	var more bool
+	if err := f.parse(func(s *jsonscan.Scanner, _ []byte) (err error) { more, err = s.EnterObject(); return err }); err != nil {
+		return nil, err
+	}
+	for more {
+		inItems := false
+		err := f.parse(func(s *jsonscan.Scanner, b []byte) (err error) {
+			inItems, more, err = d.listMember(s, b, list)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if !inItems {
+			continue
+		}
+		if err := d.items(f, list, more); err != nil {
+			return nil, err
+		}
+		if err := f.parse(func(s *jsonscan.Scanner, _ []byte) (err error) { more, err = s.NextMember(); return err }); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// listMember passes one member of the list, or for items its opening bracket; more
+// then says whether an item follows.
+func (d *decoder) listMember(s *jsonscan.Scanner, b []byte, list *itemList) (inItems, more bool, err error) {
+	key, err := s.Key()
+	if err != nil {
+		return false, false, err
+	}
+	if key.Is(b, "items") {
+		c, err := s.Peek()
+		if err != nil {
+			return false, false, err
+		}
+		if c == '[' {
+			more, err = s.EnterArray()
+			return true, more, err
+		}
+	}
+	v, err := s.Value()
+	if err != nil {
+		return false, false, err
+	}
+	if more, err = s.NextMember(); err != nil {
+		return false, false, err
+	}
+	if key.Is(b, "metadata") {
+		if err := json.Unmarshal(v.Of(b), &list.ListMeta); err != nil {
+			return false, false, fmt.Errorf("metadata of the list: %w", err)
+		}
+	}
+	if key.Is(b, "kind") {
+		_ = json.Unmarshal(v.Of(b), &list.Kind) // only tells a Table from a list
+	}
+	return false, more, nil
+}
+
+func (d *decoder) items(f *buffer, list *itemList, more bool) error {
+	var it *item
+	step := func(s *jsonscan.Scanner, b []byte) error {
+		m, err := object.ScanAt(s, b)
+		if err != nil {
+			return err
+		}
+		if more, err = s.NextElement(); err != nil {
+			return err
+		}
+		it, err = d.item(b, &m)
+		return err
+	}
+	for more {
+		if err := f.parse(step); err != nil {
+			return err
+		}
+		list.Items = append(list.Items, runtime.Object(it))
+	}
+	return nil
+}

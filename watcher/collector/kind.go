@@ -1,0 +1,117 @@
+package collector
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/watchbench/watchbench/watcher/object"
+)
+
+// kind collects one resource: a reflector over a source into a store.
+type kind struct {
+	source *source
+	store  *store
+
+	backoff *wait.Backoff // nil: client-go's
+	once    sync.Once     // guards the one start or stop before it
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when everything has ended
+}
+
+func (c *Collector) newKind(r Resource) *kind {
+	m := c.metrics.of(r.Key())
+	logger := c.logger.With("kind", r.Key())
+	st := &store{
+		resource: r, kind: r.Key(),
+		filter:  filter{c.config.IgnoreNamespaces, c.config.IgnoreNames},
+		sink:    c.sink,
+		metrics: m,
+		logger:  logger,
+		synced:  make(chan struct{}),
+		objects: map[name]*object.Object{},
+	}
+	m.synced.Set(0)
+	m.cacheKeys.Set(0)
+	return &kind{
+		store: st,
+		source: &source{
+			conn: c.conn, resource: r, namespace: c.config.Namespace, idle: c.config, plain: c.config.PlainList,
+			decoder: decoder{kind: r.Key(), recipe: c.config.recipe(r), known: st.peek},
+			metrics: m, logger: logger,
+		},
+		backoff: c.backoff,
+		done:    make(chan struct{}),
+	}
+}
+
+// start begins to collect. Its goroutine is waited for by stop.
+func (k *kind) start(ctx context.Context) {
+	k.once.Do(func() {
+		ctx, k.cancel = context.WithCancel(ctx)
+		k.store.ctx = ctx
+		go k.run(ctx)
+	})
+}
+
+func (k *kind) run(ctx context.Context) {
+	defer close(k.done)
+	logger := logr.FromSlogHandler(k.source.logger.Handler())
+	r := cache.NewReflectorWithOptions(k.source, nil, k.store, cache.ReflectorOptions{
+		Name: k.store.kind, TypeDescription: k.store.resource.String(), Logger: &logger,
+		Backoff: k.backoff,
+		Clock:   stoppableClock{clock.RealClock{}, ctx},
+	})
+	r.RunWithContext(klog.NewContext(ctx, logger))
+	k.source.running.wait()
+}
+
+// stop ends the collection and waits for it. A kind that was never started is done.
+func (k *kind) stop() {
+	k.once.Do(func() { close(k.done) })
+	if k.cancel != nil {
+		k.cancel()
+	}
+	<-k.done
+}
+
+func (k *kind) synced() bool {
+	select {
+	case <-k.store.synced:
+		return true
+	default:
+		return false
+	}
+}
+
+// stoppableClock is the real clock whose After also fires when ctx ends. The
+// reflector waits for some of its delays, up to a minute, without a look at its
+// context.
+type stoppableClock struct {
+	clock.RealClock
+	ctx context.Context
+}
+
+var _ clock.Clock = stoppableClock{}
+
+func (c stoppableClock) After(d time.Duration) <-chan time.Time {
+	fired := make(chan time.Time, 1) // the one value, so that nobody waits to give it
+	give := func() {
+		select {
+		case fired <- time.Now():
+		default:
+		}
+	}
+	stop := context.AfterFunc(c.ctx, give)
+	time.AfterFunc(d, func() {
+		stop()
+		give()
+	})
+	return fired
+}

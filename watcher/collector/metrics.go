@@ -1,0 +1,93 @@
+package collector
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/watchbench/watchbench/internal/metric"
+)
+
+// peerAPIServer is the value of the label peer.
+const peerAPIServer = "apiserver"
+
+// metrics are the collector's series.
+type metrics struct {
+	received, filtered      *prometheus.CounterVec
+	lists, relists, watches *prometheus.CounterVec
+	cacheKeys, synced       *prometheus.GaugeVec
+	bytesIn, bytesOut       prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	gauge := func(name, help, label string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{label})
+	}
+	m := &metrics{
+		received:  counter(metric.EventsReceived, "Changes delivered by the apiserver.", "kind"),
+		filtered:  counter(metric.EventsFiltered, "Changes that are not for storage, by reason.", "kind", "reason"),
+		lists:     counter(metric.Lists, "Lists started, streaming lists included.", "kind"),
+		relists:   counter(metric.Relists, "Lists after the first.", "kind"),
+		watches:   counter(metric.Watches, "Watches started.", "kind"),
+		cacheKeys: gauge(metric.CacheKeys, "Cached objects.", "watcher"),
+		synced:    gauge(metric.Synced, "1 after the first complete list.", "kind"),
+	}
+	if reg == nil {
+		reg = prometheus.NewRegistry()
+	}
+	// The storage client owns the other peer of the same metric.
+	bytes := func(direction string) (prometheus.Counter, error) {
+		c := prometheus.NewCounter(prometheus.CounterOpts{
+			Name: metric.NetBytes, Help: "Bytes on the sockets, by peer and direction.", // the storage client registers the same name with this text
+			ConstLabels: prometheus.Labels{"peer": peerAPIServer, "direction": direction},
+		})
+		return c, reg.Register(c)
+	}
+	var err error
+	if m.bytesIn, err = bytes("in"); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	if m.bytesOut, err = bytes("out"); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	for _, c := range []prometheus.Collector{m.received, m.filtered, m.lists, m.relists, m.watches, m.cacheKeys, m.synced} {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// kindMetrics are the series of one kind, looked up once.
+type kindMetrics struct {
+	received                prometheus.Counter
+	filtered                map[string]prometheus.Counter
+	lists, relists, watches prometheus.Counter
+	cacheKeys, synced       prometheus.Gauge
+}
+
+func (m *metrics) of(kind string) *kindMetrics {
+	k := &kindMetrics{
+		received:  m.received.WithLabelValues(kind),
+		filtered:  make(map[string]prometheus.Counter, len(reasons)),
+		lists:     m.lists.WithLabelValues(kind),
+		relists:   m.relists.WithLabelValues(kind),
+		watches:   m.watches.WithLabelValues(kind),
+		cacheKeys: m.cacheKeys.WithLabelValues(kind),
+		synced:    m.synced.WithLabelValues(kind),
+	}
+	for _, reason := range reasons {
+		k.filtered[reason] = m.filtered.WithLabelValues(kind, reason)
+	}
+	return k
+}
+
+// forget removes the gauges of a kind that is no longer collected. Its counters
+// stay: they are part of the conservation law.
+func (m *metrics) forget(kind string) {
+	m.cacheKeys.DeleteLabelValues(kind)
+	m.synced.DeleteLabelValues(kind)
+}

@@ -1,0 +1,192 @@
+package collector
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+const (
+	acceptJSON = "application/json"
+	// maxErrorBody bounds what is read of a failed answer.
+	maxErrorBody = 64 << 10
+	// listRead is how much of a list one read waits for.
+	listRead = 32 << 10
+)
+
+// source lists and watches one kind over HTTP. It stands where client-go has its
+// typed clients, below the reflector.
+type source struct {
+	conn      *connection
+	resource  Resource
+	namespace string
+	idle      Config // WatchIdle, ListIdle, InitialIdle
+	decoder   decoder
+	metrics   *kindMetrics
+	logger    *slog.Logger
+	plain     bool // no streaming lists
+
+	listed  atomic.Bool
+	running gate // lists and streams
+}
+
+var (
+	_ cache.ListerWatcherWithContext = (*source)(nil)
+	_ cache.ListerWatcher            = (*source)(nil)
+)
+
+// List and Watch are what the reflector's constructor asks for; it calls the forms
+// with a context.
+func (s *source) List(o metav1.ListOptions) (runtime.Object, error) {
+	return s.ListWithContext(context.Background(), o)
+}
+
+func (s *source) Watch(o metav1.ListOptions) (watch.Interface, error) {
+	return s.WatchWithContext(context.Background(), o)
+}
+
+// IsWatchListSemanticsUnSupported makes the reflector list in pages.
+func (s *source) IsWatchListSemanticsUnSupported() bool { return s.plain }
+
+// ListWithContext fetches a list or one page of it.
+func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	if !s.running.enter() {
+		return nil, context.Canceled
+	}
+	defer s.running.leave()
+	ctx, guard := guardIdle(ctx, s.idle.ListIdle)
+	defer guard.close()
+	if o.Continue == "" {
+		s.countList()
+	}
+	body, err := s.open(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", s.resource, cause(ctx, err))
+	}
+	defer func() { _ = body.Close() }()
+	f := &buffer{src: &guardedReader{body, guard}, atLeast: listRead}
+	list, err := s.decoder.list(f)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", s.resource, cause(ctx, err))
+	}
+	// Reading to the end lets the connection be used again.
+	_, _ = io.Copy(io.Discard, io.LimitReader(body, maxErrorBody))
+	return list, nil
+}
+
+func (s *source) countList() {
+	s.metrics.lists.Inc()
+	if s.listed.Swap(true) {
+		s.metrics.relists.Inc()
+	}
+}
+
+// WatchWithContext opens a watch. With SendInitialEvents it is a streaming list.
+func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	if !s.running.enter() {
+		return nil, context.Canceled
+	}
+	o.Watch = true
+	initial := o.SendInitialEvents != nil && *o.SendInitialEvents
+	if initial {
+		s.countList()
+	}
+	s.metrics.watches.Inc()
+	idle := s.idle.WatchIdle
+	if initial {
+		idle = s.idle.InitialIdle
+	}
+	ctx, stop := context.WithCancel(ctx)
+	request, guard := guardIdle(ctx, idle)
+	body, err := s.open(request, o)
+	if err != nil {
+		err = cause(request, err)
+		guard.close()
+		stop()
+		s.running.leave()
+		return nil, fmt.Errorf("watch %s: %w", s.resource, err)
+	}
+	w := &stream{
+		source: s, ctx: ctx, stop: stop, request: request, guard: guard, body: body, initial: initial,
+		result: make(chan watch.Event),
+	}
+	go w.run()
+	return w, nil
+}
+
+// open sends the request and returns the body of a successful answer.
+func (s *source) open(ctx context.Context, o metav1.ListOptions) (io.ReadCloser, error) {
+	resp, err := s.conn.get(ctx, s.path(), s.query(o), acceptJSON)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp.Body, nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return nil, answerError(resp, s.resource)
+}
+
+// answerError is the typed error of an answer that is not 200.
+func answerError(resp *http.Response, r Resource) error {
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	var st metav1.Status
+	if json.Unmarshal(text, &st) == nil && st.Kind == "Status" && st.Status == metav1.StatusFailure {
+		return apierrors.FromObject(&st)
+	}
+	retryAfter, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
+	// The text is left out: whoever answered, it is no apiserver's message.
+	return apierrors.NewGenericServerResponse(resp.StatusCode, http.MethodGet, r.groupResource(), "", resp.Status, retryAfter, true)
+}
+
+func (s *source) path() string {
+	path := "/apis/" + s.resource.Group + "/" + s.resource.Version
+	if s.resource.Group == "" {
+		path = "/api/" + s.resource.Version
+	}
+	if s.namespace != "" && s.resource.Namespaced {
+		path += "/namespaces/" + s.namespace
+	}
+	return path + "/" + s.resource.Name
+}
+
+func (s *source) query(o metav1.ListOptions) url.Values {
+	q := url.Values{}
+	set := func(key, value string) {
+		if value != "" {
+			q.Set(key, value)
+		}
+	}
+	set("labelSelector", s.resource.LabelSelector)
+	set("resourceVersion", o.ResourceVersion)
+	set("resourceVersionMatch", string(o.ResourceVersionMatch))
+	set("continue", o.Continue)
+	if o.Limit > 0 {
+		q.Set("limit", strconv.FormatInt(o.Limit, 10))
+	}
+	if o.TimeoutSeconds != nil {
+		q.Set("timeoutSeconds", strconv.FormatInt(*o.TimeoutSeconds, 10))
+	}
+	if o.SendInitialEvents != nil {
+		q.Set("sendInitialEvents", strconv.FormatBool(*o.SendInitialEvents))
+	}
+	if o.AllowWatchBookmarks {
+		q.Set("allowWatchBookmarks", "true")
+	}
+	if o.Watch {
+		q.Set("watch", "true")
+	}
+	return q
+}

@@ -1,0 +1,311 @@
+package collector
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/pipeline"
+)
+
+// Sink takes events. Enqueue blocks for as long as the pipeline's policy is to
+// block. From the call on the event is in the Sink's account: one that it refuses
+// with an error is counted there.
+type Sink interface {
+	Enqueue(ctx context.Context, e pipeline.Event) error
+}
+
+// name is a key within one kind.
+type name struct{ namespace, name string }
+
+func nameOf(k object.Key) name { return name{k.Namespace, k.Name} }
+
+// store holds the latest version of each object of one kind, and turns what the
+// reflector reports into events. Only the reflector's goroutine changes it; any
+// goroutine may read.
+type store struct {
+	resource Resource
+	kind     string // of keys
+	filter   filter
+	sink     Sink
+	metrics  *kindMetrics
+	logger   *slog.Logger
+	ctx      context.Context // of the run, for Enqueue: the reflector passes none
+
+	synced   chan struct{} // closed after the first Replace
+	syncOnce sync.Once
+
+	mu      sync.RWMutex
+	objects map[name]*object.Object // guarded by mu
+}
+
+var _ cache.ReflectorStore = (*store)(nil)
+
+// get returns the cached object; one that could not be masked is not there.
+func (s *store) get(n name) (*object.Object, bool) {
+	o := s.peek(n)
+	return o, o != nil && o.Raw != nil
+}
+
+// peek returns the cached object or its tombstone, or nil.
+func (s *store) peek(n name) *object.Object {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.objects[n]
+}
+
+func (s *store) list() []*object.Object {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	all := make([]*object.Object, 0, len(s.objects))
+	for _, o := range s.objects {
+		if o.Raw != nil {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+func (s *store) len() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.objects)
+}
+
+// Add takes an ADDED event.
+func (s *store) Add(obj any) error { return s.put(obj) }
+
+// Update takes a MODIFIED event.
+func (s *store) Update(obj any) error { return s.put(obj) }
+
+func (s *store) put(obj any) error {
+	it, ok := obj.(*item)
+	if !ok {
+		return fmt.Errorf("store %s: put of a %T", s.kind, obj)
+	}
+	s.metrics.received.Inc()
+	n := nameOf(it.obj.Key)
+	old := s.peek(n)
+	if reason := outdated(old, it.obj); reason != reasonNone {
+		s.drop(reason)
+		return nil
+	}
+	s.mu.Lock()
+	s.objects[n] = it.obj
+	count := len(s.objects)
+	s.mu.Unlock()
+	s.metrics.cacheKeys.Set(float64(count))
+	s.emitPut(old, it)
+	return nil
+}
+
+// outdated compares a watch event with what the store holds of the same object.
+func outdated(old, fresh *object.Object) string {
+	switch {
+	case old == nil || old.UID != fresh.UID:
+		return reasonNone
+	case unchanged(old, fresh):
+		return ReasonUnchanged
+	case fresh.ResourceVersion != 0 && fresh.ResourceVersion < old.ResourceVersion:
+		return ReasonStale
+	}
+	return reasonNone
+}
+
+func unchanged(old, fresh *object.Object) bool {
+	if old == fresh {
+		return true
+	}
+	if old.UID != fresh.UID || old.ResourceVersion != fresh.ResourceVersion {
+		return false
+	}
+	return fresh.ResourceVersion != 0 || bytes.Equal(old.Raw, fresh.Raw)
+}
+
+// Delete takes a DELETED event, or a tombstone of the cache package.
+func (s *store) Delete(obj any) error {
+	var gone *object.Object
+	received := time.Now()
+	switch d := obj.(type) {
+	case *item:
+		gone, received = d.obj, d.received
+	case cache.DeletedFinalStateUnknown:
+		return s.deleteUnknown(d)
+	case *cache.DeletedFinalStateUnknown:
+		if d == nil {
+			return fmt.Errorf("store %s: delete of a nil tombstone", s.kind)
+		}
+		return s.deleteUnknown(*d)
+	default:
+		return fmt.Errorf("store %s: delete of a %T", s.kind, obj)
+	}
+	s.metrics.received.Inc()
+	n := nameOf(gone.Key)
+	old := s.peek(n)
+	if old != nil && gone.UID != "" && old.UID != gone.UID && gone.ResourceVersion < old.ResourceVersion {
+		s.drop(ReasonStale) // the end of an earlier object of that name
+		return nil
+	}
+	s.remove(n)
+	uid, version := gone.UID, gone.ResourceVersion
+	if old != nil {
+		if uid == "" {
+			uid = old.UID
+		}
+		version = max(version, old.ResourceVersion)
+	}
+	s.emitDelete(gone.Key, uid, version, received)
+	return nil
+}
+
+// deleteUnknown takes a deletion of which only the key, and perhaps the last known
+// state, was seen.
+func (s *store) deleteUnknown(d cache.DeletedFinalStateUnknown) error {
+	if it, ok := d.Obj.(*item); ok && it != nil && it.obj != nil {
+		return s.Delete(it)
+	}
+	namespace, objectName, err := cache.SplitMetaNamespaceKey(d.Key)
+	if err != nil || objectName == "" {
+		return fmt.Errorf("store %s: delete by key %q: %w", s.kind, d.Key, errors.Join(err, object.ErrNoName))
+	}
+	key := object.Key{Kind: s.kind, Namespace: namespace, Name: objectName}
+	gone := &object.Object{Key: key}
+	if old := s.peek(nameOf(key)); old != nil {
+		gone = old
+	}
+	return s.Delete(&item{obj: gone, received: time.Now()})
+}
+
+func (s *store) remove(n name) {
+	s.mu.Lock()
+	delete(s.objects, n)
+	count := len(s.objects)
+	s.mu.Unlock()
+	s.metrics.cacheKeys.Set(float64(count))
+}
+
+// change is one difference between a list and the store.
+type change struct {
+	it  *item
+	old *object.Object
+}
+
+// Replace takes a complete list. The whole list is in the store before the first
+// event is handed over, so that readers need not wait for a Sink that blocks.
+func (s *store) Replace(list []any, _ string) error {
+	now := time.Now()
+	items := make([]*item, 0, len(list))
+	for _, obj := range list {
+		it, ok := obj.(*item)
+		if !ok {
+			return fmt.Errorf("store %s: replace with a %T", s.kind, obj)
+		}
+		items = append(items, it)
+	}
+	changes, gone := s.merge(items)
+	s.metrics.cacheKeys.Set(float64(s.len()))
+	s.metrics.synced.Set(1)
+	s.syncOnce.Do(func() { close(s.synced) })
+	for _, o := range gone {
+		s.metrics.received.Inc()
+		s.emitDelete(o.Key, o.UID, o.ResourceVersion, now)
+	}
+	for _, c := range changes {
+		s.metrics.received.Inc()
+		s.emitPut(c.old, c.it)
+	}
+	return nil
+}
+
+// merge makes the store equal to items and returns the differences.
+func (s *store) merge(items []*item) (changes []change, gone []*object.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := len(s.objects) == 0
+	var seen map[name]struct{}
+	if first {
+		s.objects = make(map[name]*object.Object, len(items))
+	} else {
+		seen = make(map[name]struct{}, len(items))
+	}
+	for _, it := range items {
+		n := nameOf(it.obj.Key)
+		if !first {
+			seen[n] = struct{}{}
+		}
+		old := s.objects[n]
+		if old != nil && unchanged(old, it.obj) {
+			s.metrics.received.Inc()
+			s.drop(ReasonUnchanged)
+			continue
+		}
+		s.objects[n] = it.obj
+		changes = append(changes, change{it, old})
+	}
+	if first || len(s.objects) == len(seen) {
+		return changes, nil
+	}
+	for n, o := range s.objects {
+		if _, ok := seen[n]; !ok {
+			gone = append(gone, o)
+			delete(s.objects, n)
+		}
+	}
+	return changes, gone
+}
+
+// Resync does nothing: there is no periodic resync of the cache.
+func (s *store) Resync() error { return nil }
+
+func (s *store) drop(reason string) { s.metrics.filtered[reason].Inc() }
+
+func (s *store) emitPut(old *object.Object, it *item) {
+	if it.problem != nil {
+		s.drop(ReasonUnmaskable)
+		s.logger.Error("object is held back: a mask cannot be applied", "object", it.obj.Key.String(), "error", it.problem)
+		return
+	}
+	if reason := s.filter.reason(pipeline.Put, s.resource.Kind, it.obj.Key); reason != reasonNone {
+		s.drop(reason)
+		return
+	}
+	if s.heartbeat(old, it.obj) {
+		s.drop(ReasonHeartbeat)
+		return
+	}
+	s.enqueue(pipeline.Event{
+		Action: pipeline.Put, Key: it.obj.Key, UID: it.obj.UID,
+		ResourceVersion: it.obj.ResourceVersion, Object: it.obj, Received: it.received,
+	})
+}
+
+// heartbeat reports whether fresh differs from old only by what a Node changes to
+// say that it is alive. Equality is transitive, so comparing with the version
+// before, sent or not, loses nothing.
+func (s *store) heartbeat(old, fresh *object.Object) bool {
+	return s.resource.Kind == kindNode && s.resource.Group == "" &&
+		old != nil && old.Raw != nil && old.UID == fresh.UID &&
+		object.EqualIgnoring(old.Raw, fresh.Raw, object.HeartbeatPaths)
+}
+
+func (s *store) emitDelete(key object.Key, uid string, version uint64, received time.Time) {
+	if reason := s.filter.reason(pipeline.Delete, s.resource.Kind, key); reason != reasonNone {
+		s.drop(reason)
+		return
+	}
+	s.enqueue(pipeline.Event{Action: pipeline.Delete, Key: key, UID: uid, ResourceVersion: version, Received: received})
+}
+
+// enqueue is called without the lock: the Sink may block, and it may read the store.
+func (s *store) enqueue(e pipeline.Event) {
+	if err := s.sink.Enqueue(s.ctx, e); err != nil && s.ctx.Err() == nil {
+		s.logger.Error("event was refused", "object", e.Key.String(), "resourceVersion", e.ResourceVersion, "error", err)
+	}
+}

@@ -1,0 +1,102 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/watchbench/watchbench/watcher/object/jsonscan"
+)
+
+// stream is one open watch. Its result channel has no buffer: what is not yet
+// taken stays in the socket, where it holds back the sender.
+type stream struct {
+	source  *source
+	ctx     context.Context // ends with Stop
+	stop    context.CancelFunc
+	request context.Context // of the request: ends with ctx or by guard
+	guard   *idleGuard
+	body    io.ReadCloser
+	initial bool // until the bookmark behind the initial events
+	result  chan watch.Event
+}
+
+var _ watch.Interface = (*stream)(nil)
+
+// Stop ends the watch. The result channel is closed soon after.
+func (w *stream) Stop() { w.stop() }
+
+// ResultChan delivers the events until the watch ends.
+func (w *stream) ResultChan() <-chan watch.Event { return w.result }
+
+func (w *stream) run() {
+	defer w.source.running.leave()
+	defer close(w.result)
+	defer w.stop()
+	defer func() { _ = w.body.Close() }()
+	defer w.guard.close()
+	f := &buffer{src: &guardedReader{w.body, w.guard}, atLeast: 1}
+	var event watch.Event
+	step := func(s *jsonscan.Scanner, b []byte) (err error) {
+		event, err = w.source.decoder.frame(s, b)
+		return err
+	}
+	for {
+		if err := f.parse(step); err != nil {
+			w.end(err)
+			return
+		}
+		if !w.send(event) {
+			return
+		}
+		if it, ok := event.Object.(*item); ok && it.initialEnd && w.initial {
+			w.initial = false
+			w.guard.limit = w.source.idle.WatchIdle
+		}
+	}
+}
+
+func (w *stream) send(e watch.Event) bool {
+	select {
+	case w.result <- e:
+		return true
+	case <-w.ctx.Done():
+		return false
+	}
+}
+
+// end tells the reflector why the watch is over. For a connection that merely ended
+// it is enough to close the channel: the next watch goes on from the last version.
+// Bytes that make no sense are an error, after which the reflector lists again; so
+// is a streaming list that did not come to its end, after which it lists in pages.
+func (w *stream) end(err error) {
+	logger := w.source.logger
+	if w.ctx.Err() != nil {
+		return
+	}
+	var bad *valueError
+	switch {
+	case errors.As(err, &bad):
+		logger.Warn("watch ended: unreadable frame", "error", err)
+		w.fail(http.StatusInternalServerError, metav1.StatusReasonUnknown, err.Error())
+		return
+	case errors.Is(context.Cause(w.request), errIdle):
+		logger.Info("watch ended: nothing arrived", "for", w.guard.limit, "initial", w.initial)
+	case err == io.EOF:
+	default:
+		logger.Info("watch ended", "error", err)
+	}
+	if w.initial {
+		w.fail(http.StatusGatewayTimeout, metav1.StatusReasonTimeout, "the streaming list ended before its closing bookmark")
+	}
+}
+
+func (w *stream) fail(code int32, reason metav1.StatusReason, message string) {
+	st := apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
+	w.send(watch.Event{Type: watch.Error, Object: &st.ErrStatus})
+}
