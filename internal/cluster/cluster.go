@@ -50,24 +50,24 @@ func New(name string, opts Options) (Provider, error) {
 
 // Cluster is a control plane that answers.
 type Cluster struct {
-	Provider    string // embedded, kind or kubeconfig
-	Kubeconfig  string // path of a kubeconfig file with one context
-	Version     string // of kube-apiserver, such as "v1.36.3"
-	EtcdVersion string // such as "3.7.3"; empty where it cannot be known
+	Provider    string `json:"provider"`              // embedded, kind or kubeconfig
+	Kubeconfig  string `json:"kubeconfig"`            // path of a kubeconfig file with one context
+	Version     string `json:"version"`               // of kube-apiserver, such as "v1.36.3"
+	EtcdVersion string `json:"etcdVersion,omitempty"` // such as "3.7.3"; empty where it cannot be known
 	// Controllers says whether a controller manager runs: where none does,
 	// namespaces do not go away by themselves.
-	Controllers bool
-	// Flags holds the command line flags of the parties that this process
-	// started, by party ("etcd", "kube-apiserver"). Nil where they are unknown.
-	Flags map[string][]string
+	Controllers bool `json:"controllers"`
+	// Flags holds the command line flags of etcd and kube-apiserver, by party. Nil
+	// where they are unknown.
+	Flags map[string][]string `json:"flags,omitempty"`
 	// PIDs holds the process ids of the parties, as seen from this machine, by
-	// party. Nil where they are unknown.
-	PIDs map[string]int
+	// party. Nil where they are unknown or elsewhere.
+	PIDs map[string]int `json:"pids,omitempty"`
 	// Logs holds the paths of the parties' log files, by party. They go away with
-	// Down unless the options put them elsewhere.
-	Logs map[string]string
-	// Dir is what Open needs to find a detached embedded cluster again.
-	Dir string
+	// Down unless the options put them elsewhere. Nil where we do not write them.
+	Logs map[string]string `json:"logs,omitempty"`
+	// Dir holds the kubeconfig and, for the embedded provider, everything else.
+	Dir string `json:"dir,omitempty"`
 
 	once    sync.Once
 	downErr error

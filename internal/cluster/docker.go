@@ -156,7 +156,7 @@ func kindError(err error) error {
 		return err
 	}
 	said := strings.Split(strings.TrimSpace(string(run.Output)), "\n")
-	return fmt.Errorf("%w\n%s", err, strings.Join(said[max(0, len(said)-errorTail):], "\n"))
+	return fmt.Errorf("%w\n%s", err, strings.Join(said[max(0, len(said)-excerptLines):], "\n"))
 }
 
 // kindLogger turns kind's messages for a terminal into progress lines.

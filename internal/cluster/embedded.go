@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,8 +34,8 @@ type EmbeddedOptions struct {
 	EtcdFlags      map[string]string
 	// StartTimeout bounds the start of each party. 0: 60 s.
 	StartTimeout time.Duration
-	// Detach leaves the cluster running when the process ends; Open finds it
-	// again by Cluster.Dir.
+	// Detach leaves the cluster running when the process ends, in a directory of
+	// its own in the cache; Existing finds it again. There is one at a time.
 	Detach bool
 }
 
@@ -72,12 +73,12 @@ var etcdFlags = map[string]string{
 
 const (
 	defaultStartTimeout = 60 * time.Second
-	// stopTimeout only matters when a party survives SIGKILL.
-	stopTimeout = 10 * time.Second
+	// stopTimeout is what envtest gives etcd when kube-apiserver did not start: it
+	// asks, then kills. Everything else is killed by us.
+	stopTimeout = time.Second
 	// portAttempts bounds how often a start is repeated because somebody took a
 	// port between envtest's choice and the party's bind.
 	portAttempts = 3
-	errorTail    = 12
 )
 
 type embedded struct{ opts EmbeddedOptions }
@@ -133,7 +134,7 @@ type run struct {
 
 func (e *embedded) start(ctx context.Context, binaries string, say func(string, ...any)) (*Cluster, error) {
 	started := time.Now()
-	r, err := e.prepare(binaries)
+	r, err := e.prepare(ctx, binaries)
 	if err != nil {
 		return nil, err
 	}
@@ -143,46 +144,51 @@ func (e *embedded) start(ctx context.Context, binaries string, say func(string, 
 		err = r.explain(ctx, err)
 		return nil, errors.Join(err, r.down(ctx))
 	}
+	if e.opts.Detach {
+		if err := r.dog.dismiss(); err != nil {
+			return nil, errors.Join(err, r.down(ctx))
+		}
+		r.dog = nil
+	}
 	say("kube-apiserver %s and etcd %s ready in %s", c.Version, c.EtcdVersion, time.Since(started).Round(100*time.Millisecond))
 	return c, nil
 }
 
 // prepare makes the run's directory and configures envtest, starting only the
 // watchdog. On an error nothing is left.
-func (e *embedded) prepare(binaries string) (r *run, err error) {
-	dir, err := os.MkdirTemp(e.opts.Temp, dirPrefix)
+func (e *embedded) prepare(ctx context.Context, binaries string) (*run, error) {
+	dir, err := e.makeDir(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("make a directory for the control plane: %w", err)
+		return nil, err
 	}
-	r = &run{dir: dir, logs: map[string]string{}}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, r.down(context.Background()))
-		}
-	}()
-	if r.dir, err = filepath.Abs(dir); err != nil {
-		return nil, fmt.Errorf("make the run's directory absolute: %w", err)
+	r := &run{dir: dir, logs: map[string]string{}}
+	if err := e.configure(r, binaries); err != nil {
+		return nil, errors.Join(err, r.down(ctx))
 	}
+	return r, nil
+}
+
+func (e *embedded) configure(r *run, binaries string) (err error) {
 	for _, sub := range []string{"data", "certs"} {
 		if err := os.Mkdir(filepath.Join(r.dir, sub), 0o700); err != nil {
-			return nil, fmt.Errorf("make a directory for the control plane: %w", err)
+			return fmt.Errorf("make a directory for the control plane: %w", err)
 		}
 	}
 	etcdLog, err := r.openLog(e.opts.Logs, etcdParty)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	apiserverLog, err := r.openLog(e.opts.Logs, apiserverParty)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	etcdPath, err := writeLauncher(r.dir, etcdParty, filepath.Join(binaries, etcdParty))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	apiserverPath, err := writeLauncher(r.dir, apiserverParty, filepath.Join(binaries, apiserverParty))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r.plane = &envtest.ControlPlane{
 		Etcd: &envtest.Etcd{
@@ -196,12 +202,27 @@ func (e *embedded) prepare(binaries string) (r *run, err error) {
 	}
 	setFlags(r.plane.Etcd.Configure(), etcdFlags, e.opts.EtcdFlags)
 	setFlags(r.plane.APIServer.Configure(), apiserverFlags, e.opts.APIServerFlags)
-	if !e.opts.Detach {
-		if r.dog, err = startWatchdog(embeddedWatchdogScript, r.dir); err != nil {
-			return nil, err
-		}
+	if r.dog, err = startWatchdog(embeddedWatchdogScript, r.dir); err != nil {
+		return err
 	}
-	return r, nil
+	return nil
+}
+
+// makeDir makes the run's directory. Its path is absolute, because the parties and
+// the watchdog work elsewhere.
+func (e *embedded) makeDir(ctx context.Context) (string, error) {
+	if e.opts.Detach {
+		return detachedDir(ctx, e.opts)
+	}
+	temp, err := filepath.Abs(cmp.Or(e.opts.Temp, os.TempDir()))
+	if err != nil {
+		return "", fmt.Errorf("make the temporary directory absolute: %w", err)
+	}
+	dir, err := os.MkdirTemp(temp, dirPrefix)
+	if err != nil {
+		return "", fmt.Errorf("make a directory for the control plane: %w", err)
+	}
+	return dir, nil
 }
 
 func (r *run) openLog(dir, party string) (*os.File, error) {
@@ -270,7 +291,7 @@ func (r *run) up(ctx context.Context) (*Cluster, error) {
 			return nil, fmt.Errorf("%s ended right after it was ready", party)
 		}
 	}
-	return c, nil
+	return c, c.save()
 }
 
 // startPlane runs envtest's start, which knows no context: when ctx ends, the
@@ -297,11 +318,11 @@ func (r *run) explain(ctx context.Context, err error) error {
 	if _, statErr := os.Stat(filepath.Join(r.dir, apiserverParty+pidSuffix)); statErr != nil {
 		party = etcdParty // kube-apiserver was never launched
 	}
-	tail := logTail(r.logs[party], errorTail)
-	if strings.Contains(tail, "address already in use") {
+	excerpt := logExcerpt(r.logs[party])
+	if strings.Contains(excerpt, "address already in use") {
 		err = errors.Join(errPortTaken, err)
 	}
-	return fmt.Errorf("start the control plane: %w; the end of the log of %s:\n%s", err, party, tail)
+	return fmt.Errorf("start the control plane: %w; from the log of %s:\n%s", err, party, excerpt)
 }
 
 // down removes everything, whatever state the run is in.

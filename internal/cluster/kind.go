@@ -31,7 +31,8 @@ type KindOptions struct {
 	Image string
 	// Reuse takes a running cluster of that name, which then is not deleted.
 	Reuse bool
-	// Keep leaves a cluster that was created here.
+	// Keep leaves the cluster when Down is called, with its kubeconfig, which then is
+	// in the cache. Existing finds it again.
 	Keep bool
 	// Wait bounds the time until the node is ready. 0: 3 minutes.
 	Wait time.Duration
@@ -120,6 +121,7 @@ type kindRun struct {
 	dir      string
 	created  bool // the cluster is ours to delete
 	network  bool // so is kind's network
+	kept     bool // but both stay, with dir
 	dog      *watchdog
 }
 
@@ -135,9 +137,6 @@ func (k *kind) Up(ctx context.Context, progress func(string)) (c *Cluster, err e
 			c, err = nil, errors.Join(err, r.down(ctx))
 		}
 	}()
-	if r.dir, err = os.MkdirTemp(k.opts.Temp, dirPrefix); err != nil {
-		return nil, fmt.Errorf("make a directory for the kubeconfig: %w", err)
-	}
 	started := time.Now()
 	if err := r.obtain(ctx, say); err != nil {
 		return nil, err
@@ -145,6 +144,12 @@ func (k *kind) Up(ctx context.Context, progress func(string)) (c *Cluster, err e
 	c, err = r.describe(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if k.opts.Keep {
+		if err := r.dog.dismiss(); err != nil {
+			return nil, err
+		}
+		r.dog, r.kept = nil, true
 	}
 	say("kind cluster %s with kube-apiserver %s ready in %s", k.opts.Name, c.Version, time.Since(started).Round(time.Second))
 	return c, nil
@@ -174,12 +179,30 @@ func (r *kindRun) obtain(ctx context.Context, say func(string, ...any)) error {
 			return badInput(fmt.Sprintf("reuse it with --kind-reuse, choose another name with --kind-name, or delete it with `kind delete cluster --name %s`", r.opts.Name),
 				"a kind cluster named %q exists already", r.opts.Name)
 		}
-		return r.checkRunning(ctx)
+		if err := r.checkRunning(ctx); err != nil {
+			return err
+		}
+		return r.makeDir()
 	}
 	if err := r.docker.ensureImage(ctx, r.opts.Image, say); err != nil {
 		return err
 	}
+	if err := r.makeDir(); err != nil {
+		return err
+	}
 	return r.create(ctx)
+}
+
+// makeDir makes the directory of the kubeconfig.
+func (r *kindRun) makeDir() (err error) {
+	if r.opts.Keep {
+		r.dir, err = makeKeptDir(r.opts.Cache, Kind+"-"+r.opts.Name)
+		return err
+	}
+	if r.dir, err = os.MkdirTemp(r.opts.Temp, dirPrefix); err != nil {
+		return fmt.Errorf("make a directory for the kubeconfig: %w", err)
+	}
+	return nil
 }
 
 func (r *kindRun) checkRunning(ctx context.Context) error {
@@ -200,15 +223,13 @@ func (r *kindRun) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !r.opts.Keep {
-		r.network = len(networks) == 0
-		network := ""
-		if r.network {
-			network = kindNetwork
-		}
-		if r.dog, err = startWatchdog(kindWatchdogScript, r.opts.Name, network, r.dir); err != nil {
-			return err
-		}
+	r.network = len(networks) == 0
+	network := ""
+	if r.network {
+		network = kindNetwork
+	}
+	if r.dog, err = startWatchdog(kindWatchdogScript, r.opts.Name, network, r.dir); err != nil {
+		return err
 	}
 	r.created = true
 	done := make(chan error, 1) // one result, so that the goroutine never waits for us
@@ -335,10 +356,13 @@ func kindNotReady(ctx context.Context, client kubernetes.Interface) (string, err
 
 // down deletes what Up created, whatever state that is in.
 func (r *kindRun) down(ctx context.Context) error {
+	if r.kept {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), kindDeleteTimeout)
 	defer cancel()
 	var errs []error
-	if r.created && !r.opts.Keep {
+	if r.created {
 		errs = append(errs, r.docker.removeNodes(ctx, r.opts.Name))
 		if r.network {
 			errs = append(errs, r.docker.removeNetwork(ctx))

@@ -95,7 +95,7 @@ func contextList(cfg *api.Config) string {
 }
 
 // Up implements Provider. It changes nothing in the cluster.
-func (k *kubeconfig) Up(ctx context.Context, progress func(string)) (c *Cluster, err error) {
+func (k *kubeconfig) Up(ctx context.Context, progress func(string)) (*Cluster, error) {
 	say := reporter(progress)
 	cfg, err := loadKubeconfig(k.opts.Path)
 	if err != nil {
@@ -108,7 +108,7 @@ func (k *kubeconfig) Up(ctx context.Context, progress func(string)) (c *Cluster,
 	if err != nil {
 		return nil, fmt.Errorf("make a directory for the kubeconfig: %w", err)
 	}
-	c = &Cluster{
+	c := &Cluster{
 		Provider:   Kubeconfig,
 		Kubeconfig: filepath.Join(dir, "kubeconfig"),
 		down: func(context.Context) error {
@@ -118,16 +118,11 @@ func (k *kubeconfig) Up(ctx context.Context, progress func(string)) (c *Cluster,
 			return nil
 		},
 	}
-	defer func() {
-		if err != nil {
-			c, err = nil, errors.Join(err, c.Down(ctx))
-		}
-	}()
 	if err := writeKubeconfig(c.Kubeconfig, cfg); err != nil {
-		return nil, err
+		return nil, errors.Join(err, c.Down(ctx))
 	}
 	if err := k.connect(ctx, c, cfg); err != nil {
-		return nil, err
+		return nil, errors.Join(err, c.Down(ctx))
 	}
 	say("using kube-apiserver %s of context %s", c.Version, k.opts.Context)
 	return c, nil

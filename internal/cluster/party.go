@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,7 +19,7 @@ import (
 // tells nobody its process id and cannot be cancelled; so what envtest starts is
 // a launcher script in the run's directory, which leaves the process id and the
 // flags there and then becomes the real program. That makes the directory the
-// complete record of what runs: Down, Open and the watchdog all work from it.
+// complete record of what runs: Down, Existing and the watchdog all work from it.
 
 const (
 	etcdParty      = "etcd"
@@ -28,13 +30,19 @@ const (
 	logSuffix  = ".log"
 	// stopFile tells launchers that were started too late not to start anything.
 	stopFile = "stop"
+
+	// excerptLines is how many lines of a log an error carries at most.
+	excerptLines = 12
 )
 
 // launcher is the script. envtest runs it with --help first, to look for flags
 // that only matter for releases before 1.24 (and for unsafe-no-fsync, which we
-// set ourselves); answering nothing saves half a second of CPU.
+// set ourselves); answering nothing saves half a second of CPU. The hang-up signal
+// of a closed terminal must not end a detached cluster; a Go program that starts
+// with it ignored goes on ignoring it.
 const launcher = `#!/bin/sh
 [ "$1" = --help ] && exit 0
+trap '' HUP
 dir=%[1]s
 name=%[2]s
 [ -e "$dir/stop" ] && exit 1
@@ -133,12 +141,29 @@ func killParties(ctx context.Context, dir string) error {
 	}
 }
 
-// logTail returns the last lines of a party's log, for an error message.
-func logTail(path string, lines int) string {
+var complaint = regexp.MustCompile(`(?i)\b(error|fatal|panic|fail(ed)?|flag|unable|cannot|in use)\b`)
+
+// logExcerpt returns, for an error message, the lines of a party's log that speak of
+// trouble, or the last ones where none does. A party that refuses its flags says so
+// first and then prints pages of usage, so the end alone would hide the reason.
+func logExcerpt(path string) string {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return ""
 	}
 	all := strings.Split(strings.TrimSpace(string(data)), "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "\n")
+	var excerpt []string
+	for _, line := range all {
+		if complaint.MatchString(line) && len(excerpt) < excerptLines/2 {
+			excerpt = append(excerpt, line)
+		}
+	}
+	if last := all[max(0, len(all)-excerptLines/2):]; len(excerpt) == 0 || complaint.MatchString(last[len(last)-1]) {
+		for _, line := range last {
+			if !slices.Contains(excerpt, line) {
+				excerpt = append(excerpt, line)
+			}
+		}
+	}
+	return strings.Join(excerpt, "\n")
 }

@@ -1,0 +1,183 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/client-go/tools/clientcmd"
+	kindcluster "sigs.k8s.io/kind/pkg/cluster"
+
+	"github.com/watchbench/watchbench/internal/cluster/controlplane"
+)
+
+// ErrNotUp says that there is no cluster that an earlier process has left running.
+var ErrNotUp = errors.New("no cluster is up")
+
+// Existing finds the cluster that an earlier process brought up and left: an
+// embedded one with Detach, a kind one with Keep. Its Down ends it, whoever made
+// it; its Check says whether it works. Without one the error is ErrNotUp.
+func Existing(ctx context.Context, name string, opts Options) (*Cluster, error) {
+	switch name {
+	case Embedded:
+		return existingEmbedded(opts.Embedded)
+	case Kind:
+		return existingKind(ctx, opts.Kind)
+	}
+	return nil, badInput(fmt.Sprintf("use %s or %s", Embedded, Kind), "cluster provider %q leaves no clusters running", name)
+}
+
+// Check returns nil if the cluster works: what this machine runs of it is there,
+// and the apiserver calls itself ready.
+func (c *Cluster) Check(ctx context.Context) error {
+	for party, pid := range c.PIDs {
+		if !strings.Contains(commandLine(pid), party) {
+			return fmt.Errorf("%s (process %d) has ended", party, pid)
+		}
+	}
+	cfg, err := c.RESTConfig()
+	if err != nil {
+		return err
+	}
+	if _, err := get(ctx, cfg, "/readyz"); err != nil {
+		return fmt.Errorf("ask kube-apiserver whether it is ready: %w", err)
+	}
+	return nil
+}
+
+// stateFile holds the exported fields of a Cluster.
+const stateFile = "cluster.json"
+
+func (c *Cluster) save() error {
+	data, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the state of the cluster: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(c.Dir, stateFile), data, 0o600); err != nil {
+		return fmt.Errorf("save the state of the cluster: %w", err)
+	}
+	return nil
+}
+
+// keptDir is the directory of a cluster that outlives its process.
+func keptDir(cache, name string) (string, error) {
+	root, err := controlplane.Options{Cache: cache}.Root()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(root, "clusters", name), nil
+}
+
+// makeKeptDir makes the directory anew.
+func makeKeptDir(cache, name string) (string, error) {
+	dir, err := keptDir(cache, name)
+	if err != nil {
+		return "", err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return "", fmt.Errorf("remove what is left of an earlier cluster: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make the directory of the cluster: %w", err)
+	}
+	return dir, nil
+}
+
+func existingEmbedded(opts EmbeddedOptions) (*Cluster, error) {
+	dir, err := keptDir(opts.Cache, Embedded)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNotUp
+	}
+	c := &Cluster{Provider: Embedded, Dir: dir, Kubeconfig: filepath.Join(dir, "kubeconfig")}
+	data, err := os.ReadFile(filepath.Join(dir, stateFile))
+	switch {
+	case err == nil:
+		if err := json.Unmarshal(data, c); err != nil {
+			return nil, fmt.Errorf("read the state of the cluster in %s: %w", dir, err)
+		}
+	case !errors.Is(err, fs.ErrNotExist): // its start was cut off: Check will tell, Down still works
+		return nil, fmt.Errorf("read the state of the cluster: %w", err)
+	}
+	c.down = func(ctx context.Context) error {
+		err := killParties(ctx, dir)
+		if rmErr := os.RemoveAll(dir); rmErr != nil {
+			err = errors.Join(err, fmt.Errorf("remove the control plane's directory: %w", rmErr))
+		}
+		return err
+	}
+	return c, nil
+}
+
+// detachedDir makes the directory of a detached embedded cluster, of which there
+// is one at a time.
+func detachedDir(ctx context.Context, opts EmbeddedOptions) (string, error) {
+	old, err := existingEmbedded(opts)
+	if err == nil {
+		if partyPID(old.Dir, etcdParty) != 0 && partyPID(old.Dir, apiserverParty) != 0 {
+			return "", badInput("use it, or end it first", "an embedded cluster is up already, its kubeconfig is %s", old.Kubeconfig)
+		}
+		err = old.Down(ctx)
+	}
+	if err != nil && !errors.Is(err, ErrNotUp) {
+		return "", err
+	}
+	return makeKeptDir(opts.Cache, Embedded)
+}
+
+func existingKind(ctx context.Context, opts KindOptions) (*Cluster, error) {
+	k, err := newKind(opts)
+	if err != nil {
+		return nil, err
+	}
+	r := &kindRun{opts: k.opts, provider: kindcluster.NewProvider(kindcluster.ProviderWithDocker())}
+	if err := r.docker.check(ctx); err != nil {
+		return nil, err
+	}
+	names, err := r.provider.List()
+	if err != nil {
+		return nil, fmt.Errorf("list the kind clusters: %w", kindError(err))
+	}
+	if !slices.Contains(names, r.opts.Name) {
+		return nil, ErrNotUp
+	}
+	if r.dir, err = keptDir(opts.Cache, Kind+"-"+r.opts.Name); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory of the kubeconfig: %w", err)
+	}
+	r.created, r.network = true, len(names) == 1 // nobody else's cluster needs the network
+	c := &Cluster{
+		Provider: Kind, Kubeconfig: filepath.Join(r.dir, "kubeconfig"), Controllers: true,
+		Dir: r.dir, PIDs: r.docker.parties(ctx, r.opts.Name), down: r.down,
+	}
+	// A cluster that does not even have a kubeconfig can still be ended.
+	raw, err := r.provider.KubeConfig(r.opts.Name, false)
+	if err != nil {
+		return c, nil
+	}
+	cfg, err := clientcmd.Load([]byte(raw))
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig of kind cluster %s: %w", r.opts.Name, err)
+	}
+	if err := writeKubeconfig(c.Kubeconfig, cfg); err != nil {
+		return nil, err
+	}
+	restCfg, err := c.RESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	if v, err := serverVersion(ctx, restCfg); err == nil {
+		c.Version = v
+	}
+	return c, nil
+}

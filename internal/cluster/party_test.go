@@ -1,0 +1,119 @@
+package cluster
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A process id that has gone to somebody else must not be killed.
+func TestForeignProcessIsNoParty(t *testing.T) {
+	dir := t.TempDir()
+	sleep := exec.Command("sleep", "60")
+	if err := sleep.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sleep.Process.Kill(); _ = sleep.Wait() }()
+	for _, content := range []string{strconv.Itoa(sleep.Process.Pid), "1", "0", "-1", "", "x", "999999999"} {
+		if err := os.WriteFile(filepath.Join(dir, etcdParty+pidSuffix), []byte(content+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if pid := partyPID(dir, etcdParty); pid != 0 {
+			t.Errorf("%q: process %d is taken for ours", content, pid)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, etcdParty+pidSuffix), []byte(strconv.Itoa(sleep.Process.Pid)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := killParties(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	if commandLine(sleep.Process.Pid) == "" {
+		t.Error("a foreign process was killed")
+	}
+}
+
+// The launcher must work from any directory name.
+func TestLauncher(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "it's a $(dir)")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path, err := writeLauncher(dir, "p", "/bin/echo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(path, "--help").CombinedOutput(); err != nil || len(out) != 0 {
+		t.Errorf("--help: got %q, %v, want nothing", out, err)
+	}
+	cmd := exec.Command(path, "--a=1", "--b=two words")
+	out, err := cmd.Output()
+	if err != nil || string(out) != "--a=1 --b=two words\n" {
+		t.Errorf("got %q, %v", out, err)
+	}
+	if got := partyFlags(dir, "p"); len(got) != 2 || got[1] != "--b=two words" {
+		t.Errorf("flags %q", got)
+	}
+	pid, err := os.ReadFile(filepath.Join(dir, "p"+pidSuffix))
+	if err != nil || strings.TrimSpace(string(pid)) != strconv.Itoa(cmd.Process.Pid) {
+		t.Errorf("process id %q, %v, want %d", pid, err, cmd.Process.Pid)
+	}
+	if err := os.WriteFile(filepath.Join(dir, stopFile), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(path).Output(); err == nil {
+		t.Errorf("started after the stop mark, and said %q", out)
+	}
+}
+
+func TestLogExcerpt(t *testing.T) {
+	usage := strings.Repeat("  --name   what it is for\n", 40)
+	for _, tc := range []struct{ name, log, want string }{
+		{"complaint before usage", "Error: unknown flag: --x\n" + usage, "Error: unknown flag: --x"},
+		{"no complaint", "a\nb\n", "a\nb"},
+		{"complaint at the end", "a\nlisten tcp: address already in use\n", "listen tcp: address already in use\na"},
+		{"empty", "", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "log")
+			if err := os.WriteFile(path, []byte(tc.log), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if got := logExcerpt(path); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+	if got := logExcerpt("/no/such/log"); got != "" {
+		t.Errorf("a missing log gave %q", got)
+	}
+}
+
+func TestImageVersion(t *testing.T) {
+	for image, want := range map[string]string{
+		"registry.example/etcd:3.6.8-0":             "3.6.8",
+		"registry.example:5000/etcd:v3.5.1":         "3.5.1",
+		"registry.example:5000/etcd":                "",
+		"registry.example/etcd:3.6.8-0@sha256:0123": "3.6.8",
+		"": "",
+	} {
+		if got := imageVersion(image); got != want {
+			t.Errorf("%s: got %q, want %q", image, got, want)
+		}
+	}
+}
+
+func TestPlainKindMessages(t *testing.T) {
+	for in, want := range map[string]string{
+		" • Preparing nodes 📦   ...\n": "Preparing nodes",
+		"Creating cluster \"x\" ...\n": `Creating cluster "x"`,
+		"":                             "",
+	} {
+		if got := plain(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
