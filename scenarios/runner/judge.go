@@ -12,7 +12,7 @@ import (
 
 // judgeCell judges the evidence in a cell's folder and holds the verdicts against
 // what the scenario expects.
-func judgeCell(ctx context.Context, dir string, s spec.Scenario, cell *result.Cell) error {
+func judgeCell(ctx context.Context, dir string, expect spec.Expect, strategy string, cell *result.Cell) error {
 	h, err := check.Load(dir)
 	if err != nil {
 		return err
@@ -31,19 +31,19 @@ func judgeCell(ctx context.Context, dir string, s spec.Scenario, cell *result.Ce
 	if cell.Events != nil {
 		cell.Events.Lost, cell.Events.Reordered = v.Lost, v.Reordered
 	}
-	Expect(s, cell)
+	applyExpect(expect, strategy, cell)
 	return nil
 }
 
-// Expect turns failures that the scenario allows into allowed ones, and the absence
+// applyExpect turns failures that the scenario allows into allowed ones, and the absence
 // of a failure that it demands into a failure.
-func Expect(s spec.Scenario, cell *result.Cell) {
+func applyExpect(expect spec.Expect, strategy string, cell *result.Cell) {
 	for _, g := range check.Guarantees {
 		c, ok := cell.Checks[g]
 		if !ok {
 			continue
 		}
-		switch want := s.Expect.Of(g, s.Watcher.Strategy); {
+		switch want := expect.Of(g, strategy); {
 		case want == spec.ExpectPass:
 			continue
 		case c.Verdict == result.Fail:

@@ -1,0 +1,119 @@
+// Command watchbench measures and judges the path from a Kubernetes watch to a
+// storage service. See watchbench help.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchbench/watchbench/internal/version"
+	"github.com/watchbench/watchbench/scenarios/runner"
+)
+
+// Exit codes, the same for every command.
+const (
+	exitOK          = 0
+	exitError       = 1
+	exitInput       = 2
+	exitCheck       = 3
+	exitInvalid     = 5
+	exitInterrupted = 130
+)
+
+// verdict is an outcome that is no failure of the program: it has an exit code of
+// its own and was reported already.
+type verdict struct {
+	code int
+	text string
+}
+
+func (v *verdict) Error() string { return v.text }
+
+// usage is a mistake on the command line.
+type usage struct{ error }
+
+func main() {
+	// The first signal cleans up; a second one, when that hangs, ends at once: the
+	// children end with us.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	err := command().ExecuteContext(ctx)
+	code := exitCode(ctx, err)
+	if err != nil && code != exitInterrupted {
+		fmt.Fprintln(os.Stderr, "watchbench:", err)
+	}
+	if code == exitInterrupted {
+		fmt.Fprintln(os.Stderr, "watchbench: interrupted")
+	}
+	os.Exit(code)
+}
+
+// exitCode is the one table of interface and code.
+func exitCode(ctx context.Context, err error) int {
+	var v *verdict
+	var u usage
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return exitInterrupted
+	case err == nil:
+		return exitOK
+	case errors.As(err, &v):
+		return v.code
+	case errors.As(err, &u), runner.IsInput(err):
+		return exitInput
+	}
+	return exitError
+}
+
+func command() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "watchbench",
+		Short:         "Measure and judge the path from a Kubernetes watch to a storage service",
+		Version:       version.Version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage{fmt.Errorf("unknown command %q; see watchbench help", args[0])}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long: `Measure and judge the path from a Kubernetes watch to a storage service.
+
+Exit codes: 0 ok, 1 error, 2 usage or bad input, 3 a correctness check failed,
+5 run invalid, 130 interrupted.`,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+	})
+	root.AddCommand(runCommand(), reportCommand(), checkCommand(), scenariosCommand(), clusterCommand(), &cobra.Command{
+		Use: "version", Short: "Print the version", Args: noArgs,
+		Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "watchbench", version.Version) },
+	})
+	return root
+}
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage{fmt.Errorf("%s takes no argument, %q was given", cmd.CommandPath(), args[0])}
+	}
+	return nil
+}
+
+// needArgs demands between least and most arguments; most < 0 is no bound.
+func needArgs(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || (most >= 0 && len(args) > most) {
+			return usage{fmt.Errorf("%s needs %s; see %s --help", cmd.CommandPath(), what, cmd.CommandPath())}
+		}
+		return nil
+	}
+}
