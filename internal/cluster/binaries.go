@@ -125,3 +125,9 @@ func nearer(a, b, pinned *version.Version) bool {
 	}
 	return b.LessThan(a)
 }
+
+// Prepare makes sure that the embedded provider finds its binaries, building them
+// where it must, and returns their directory.
+func Prepare(ctx context.Context, opts EmbeddedOptions, progress func(string)) (dir string, err error) {
+	return findBinaries(ctx, opts, reporter(progress))
+}
