@@ -49,7 +49,7 @@ type trouble struct {
 }
 
 // certainty bounds the chance that a sound key is parked: so unlikely must its row of
-// failures be, given how often its kind's other requests failed meanwhile.
+// failures be, given how the kind's other requests fared meanwhile.
 const certainty = 1e-9
 
 // poisoned reports that a key fails for its own sake and not for storage's. While
@@ -59,9 +59,20 @@ func (l *lane) poisoned(t *trouble) bool {
 	if t.tries < l.p.config.ParkAfter || answered == 0 {
 		return false
 	}
-	failed := l.failed - t.failedBefore - uint64(t.tries)
-	chance := float64(failed+1) / float64(answered+failed+2)
-	return float64(t.tries)*math.Log(chance) < math.Log(certainty)
+	return rowOfFailures(t.tries, l.failed-t.failedBefore-uint64(t.tries), answered) < math.Log(certainty)
+}
+
+// rowOfFailures is the logarithm of the probability that n requests fail one after the
+// other, when of others so many failed and were answered. It averages over all rates
+// of failure that could explain those (a beta-binomial with a uniform prior): a rate
+// read off a handful of requests would convict sound keys.
+func rowOfFailures(n int, failed, answered uint64) float64 {
+	rise := func(from, by float64) float64 {
+		a, _ := math.Lgamma(from)
+		b, _ := math.Lgamma(from + by)
+		return b - a
+	}
+	return rise(float64(failed+1), float64(n)) - rise(float64(failed+answered+2), float64(n))
 }
 
 // finish settles one request. The returned report, if not nil, is for logging after

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +113,23 @@ func TestBackoffGrowsWithinBounds(t *testing.T) {
 		}
 		if len(seen) < 10 {
 			t.Errorf("delay %d has no jitter: %s", n, fmt.Sprint(seen))
+		}
+	}
+}
+
+func TestRowOfFailures(t *testing.T) {
+	for _, v := range []struct {
+		n                int
+		failed, answered uint64
+		want             float64 // n!·… by hand
+	}{
+		{1, 0, 0, 1.0 / 2},
+		{1, 0, 8, 1.0 / 10},
+		{2, 1, 1, 2.0 / 4 * 3 / 5},
+		{3, 0, 2, 1.0 / 4 * 2 / 5 * 3 / 6},
+	} {
+		if got := math.Exp(rowOfFailures(v.n, v.failed, v.answered)); math.Abs(got-v.want) > 1e-12 {
+			t.Errorf("%d failures beside %d and %d: %v, want %v", v.n, v.failed, v.answered, got, v.want)
 		}
 	}
 }
