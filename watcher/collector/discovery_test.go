@@ -1,0 +1,185 @@
+package collector_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/watcher/collector"
+)
+
+// resource in the aggregated form and in the older one.
+func both(name, kind string, namespaced bool, verbs string) (aggregated, older string) {
+	scope := "Cluster"
+	if namespaced {
+		scope = "Namespaced"
+	}
+	list := `["` + strings.ReplaceAll(verbs, " ", `","`) + `"]`
+	return fmt.Sprintf(`{"resource":%q,"responseKind":{"kind":%q},"scope":%q,"verbs":%s,"subresources":[{"subresource":"status"}]}`, name, kind, scope, list),
+		fmt.Sprintf(`{"name":%q,"kind":%q,"namespaced":%v,"verbs":%s},{"name":"%s/status","kind":%q,"namespaced":%v,"verbs":["get","list","watch"]}`, name, kind, namespaced, list, name, kind, namespaced)
+}
+
+type served struct {
+	version, resources, older string
+	broken                    bool
+}
+
+// api serves groups in the form that is asked for.
+func api(t *testing.T, aggregated bool, groups map[string][]served, order []string) string {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		path := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+		if len(path) > 1 {
+			group, version := "", path[1]
+			if path[0] == "apis" {
+				group, version = path[1], path[2]
+			}
+			for _, s := range groups[group] {
+				if s.version == version && !s.broken {
+					_, _ = fmt.Fprintf(w, `{"kind":"APIResourceList","resources":[%s]}`, s.older)
+					return
+				}
+			}
+			http.Error(w, "service unavailable", http.StatusServiceUnavailable)
+			return
+		}
+		var items []string
+		for _, g := range order {
+			if (g == "") != (path[0] == "api") {
+				continue
+			}
+			var versions []string
+			for _, s := range groups[g] {
+				switch {
+				case aggregated && s.broken:
+					versions = append(versions, fmt.Sprintf(`{"version":%q,"freshness":"Stale"}`, s.version))
+				case aggregated:
+					versions = append(versions, fmt.Sprintf(`{"version":%q,"freshness":"Current","resources":[%s]}`, s.version, s.resources))
+				case g == "":
+					versions = append(versions, fmt.Sprintf("%q", s.version))
+				default:
+					versions = append(versions, fmt.Sprintf(`{"groupVersion":"%s/%s","version":%q}`, g, s.version, s.version))
+				}
+			}
+			switch all := strings.Join(versions, ","); {
+			case aggregated:
+				items = append(items, fmt.Sprintf(`{"metadata":{"name":%q,"creationTimestamp":null},"versions":[%s]}`, g, all))
+			case g == "":
+				_, _ = fmt.Fprintf(w, `{"kind":"APIVersions","versions":[%s]}`, all)
+				return
+			default:
+				items = append(items, fmt.Sprintf(`{"name":%q,"versions":[%s],"preferredVersion":{"version":%q}}`, g, all, groups[g][0].version))
+			}
+		}
+		if aggregated {
+			_, _ = fmt.Fprintf(w, `{"kind":"APIGroupDiscoveryList","items":[%s]}`, strings.Join(items, ","))
+			return
+		}
+		_, _ = fmt.Fprintf(w, `{"kind":"APIGroupList","groups":[%s]}`, strings.Join(items, ","))
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+func version(name string, resources ...[2]string) served {
+	s := served{version: name}
+	var a, o []string
+	for _, r := range resources {
+		a, o = append(a, r[0]), append(o, r[1])
+	}
+	s.resources, s.older = strings.Join(a, ","), strings.Join(o, ",")
+	return s
+}
+
+func res(name, kind string, namespaced bool, verbs string) [2]string {
+	a, o := both(name, kind, namespaced, verbs)
+	return [2]string{a, o}
+}
+
+func TestDiscovery(t *testing.T) {
+	const all = "get list watch"
+	groups := map[string][]served{
+		"": {version("v1", res("pods", "Pod", true, all), res("nodes", "Node", false, all), res("namespaces", "Namespace", false, all), res("secrets", "Secret", true, all),
+			res("events", "Event", true, all), res("bindings", "Binding", true, "create"), res("componentstatuses", "ComponentStatus", false, all), res("tokens", "Token", true, "create"))},
+		"apps":              {version("v1", res("deployments", "Deployment", true, all)), version("v1beta1", res("deployments", "Deployment", true, all), res("scales", "Scale", true, all))},
+		"autoscaling":       {version("v2", res("hpas", "HPA", true, all)), version("v1", res("hpas", "HPA", true, all))},
+		"storage.k8s.io":    {version("v1", res("storageclasses", "StorageClass", false, all), res("csinodes", "CSINode", false, all))},
+		"events.k8s.io":     {version("v1", res("events", "Event", true, all))},
+		"example.com":       {version("v1", res("pods", "Pod", true, all))},
+		"another.com":       {version("v1", res("pods", "Pod", true, all))},
+		"metrics.k8s.io":    {{version: "v1beta1", broken: true}},
+		"custom.metrics.io": {{version: "v1", broken: true}, version("v1beta1", res("things", "Thing", true, all))},
+	}
+	order := []string{"", "example.com", "another.com", "apps", "autoscaling", "storage.k8s.io", "events.k8s.io", "metrics.k8s.io", "custom.metrics.io"}
+	white := []string{"v1", "apps/v1", "apps/v1beta1", "autoscaling/v1", "storage.k8s.io/v1", "events.k8s.io/v1", "example.com/v1", "another.com/v1"}
+	tests := []struct {
+		name   string
+		filter collector.DiscoveryFilter
+		want   string
+		broken string
+	}{
+		{"white list", collector.DiscoveryFilter{GroupVersions: white},
+			"Deployment=apps/v1 Event=v1 Namespace=v1 Node=v1 Pod=v1 Pod.another.com=another.com/v1 Pod.example.com=example.com/v1 Scale=apps/v1beta1 Secret=v1 StorageClass=storage.k8s.io/v1", ""},
+		{"nothing", collector.DiscoveryFilter{}, "", ""},
+		{"no core", collector.DiscoveryFilter{GroupVersions: []string{"events.k8s.io/v1", "another.com/v1", "example.com/v1"}},
+			"Event=events.k8s.io/v1 Pod=another.com/v1 Pod.example.com=example.com/v1", ""},
+		{"exceptions", collector.DiscoveryFilter{GroupVersions: []string{"v1", "apps/v1"}, Exceptions: []collector.GroupKinds{{GroupVersion: "v1", Kinds: []string{"Secret", "Event", "Namespace"}}, {GroupVersion: "apps/v1"}}},
+			"Namespace=v1 Node=v1 Pod=v1", ""},
+		{"specification", collector.DiscoveryFilter{GroupVersions: []string{"v1", "apps/v1"}, Specification: []collector.GroupKinds{{GroupVersion: "apps/v1"}, {GroupVersion: "v1", Kinds: []string{"Pod"}}}},
+			"Deployment=apps/v1 Namespace=v1 Pod=v1", ""},
+		{"one namespace", collector.DiscoveryFilter{GroupVersions: []string{"v1"}, Namespaced: true}, "Event=v1 Pod=v1 Secret=v1", ""},
+		{"broken group", collector.DiscoveryFilter{GroupVersions: []string{"apps/v1", "metrics.k8s.io/v1beta1", "custom.metrics.io/v1beta1"}}, "Deployment=apps/v1", "custom.metrics.io/v1 metrics.k8s.io/v1beta1"},
+	}
+	for _, aggregated := range []bool{true, false} {
+		url := api(t, aggregated, groups, order)
+		for _, tt := range tests {
+			t.Run(fmt.Sprintf("%s/aggregated=%v", tt.name, aggregated), func(t *testing.T) {
+				d, err := collector.NewDiscovery(&rest.Config{Host: url})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer d.Close()
+				found, err := d.Resources(t.Context(), tt.filter)
+				var got []string
+				for _, r := range found {
+					got = append(got, r.Key()+"="+r.GroupVersion())
+				}
+				if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" {
+					t.Error(diff)
+				}
+				var partial *collector.DiscoveryError
+				if errors.As(err, &partial) != (tt.broken != "") || tt.broken == "" && err != nil {
+					t.Fatalf("error %v, want one about %q", err, tt.broken)
+				}
+				for gv := range strings.FieldsSeq(tt.broken) {
+					if partial.Broken[gv] == nil || !strings.Contains(err.Error(), gv) {
+						t.Errorf("%s is not among the broken: %v", gv, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestDiscoveryErrors(t *testing.T) {
+	for answer, want := range map[string]string{
+		`<html>`: "not what an apiserver sends", `{"kind":"Status"}`: `is a "Status"`, statusJSON(403, "Forbidden", "no rights"): `is a "Status"`,
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, answer) }))
+		d, err := collector.NewDiscovery(&rest.Config{Host: srv.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Resources(t.Context(), collector.DiscoveryFilter{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", answer, err, want)
+		}
+		d.Close()
+		srv.Close()
+	}
+}

@@ -1,0 +1,102 @@
+package collector
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// GroupKinds names kinds of one group-version; no kinds means all of them.
+type GroupKinds struct {
+	GroupVersion string
+	Kinds        []string
+}
+
+// DiscoveryFilter says which discovered resources are collected (contract §2.6 and
+// §7.2).
+type DiscoveryFilter struct {
+	GroupVersions []string     // white list; empty is nothing
+	Exceptions    []GroupKinds // black list
+	Specification []GroupKinds // white list of kinds; empty is all
+	// Namespaced leaves cluster-scoped kinds out, as for a watcher of one namespace.
+	Namespaced     bool
+	LabelSelectors map[string]string // by kind
+}
+
+// neverCollected are kinds that are no objects of their own.
+var neverCollected = []string{"ComponentStatus", "Binding", "ReplicationControllerDummy"}
+
+func (f DiscoveryFilter) wantsGroup(group string) bool {
+	return slices.ContainsFunc(f.GroupVersions, func(gv string) bool {
+		g, _, grouped := strings.Cut(gv, "/")
+		return grouped && g == group || !grouped && group == ""
+	})
+}
+
+func (f DiscoveryFilter) wants(r Resource, verbs []string) bool {
+	gv := r.GroupVersion()
+	listed := func(lists []GroupKinds) bool {
+		return slices.ContainsFunc(lists, func(l GroupKinds) bool {
+			return l.GroupVersion == gv && (len(l.Kinds) == 0 || slices.Contains(l.Kinds, r.Kind))
+		})
+	}
+	switch {
+	case !slices.Contains(verbs, "list") || !slices.Contains(verbs, "watch"),
+		!slices.Contains(f.GroupVersions, gv),
+		slices.Contains(neverCollected, r.Kind),
+		gv == "storage.k8s.io/v1" && r.Kind != "StorageClass",
+		f.Namespaced && !r.Namespaced:
+		return false
+	case r.Group == "" && r.Kind == "Namespace":
+		return true // exempt from both lists of kinds
+	}
+	return !listed(f.Exceptions) && (len(f.Specification) == 0 || listed(f.Specification))
+}
+
+// moved are kinds that older servers serve from two groups at once, the same
+// objects under both: the second group is left out when the first is collected.
+var moved = map[string][]string{
+	"extensions":    {"apps", "networking.k8s.io", "policy"},
+	"events.k8s.io": {""},
+}
+
+// AssignKeyKinds gives each resource the kind under which it is stored, and sorts by
+// it. A kind that only one group has keeps its name. Where several have it, the
+// first keeps it in the order: core, groups of Kubernetes (without a dot, or under
+// k8s.io), all others by name; the rest become Kind.group. The same objects served
+// from two groups are kept once.
+func AssignKeyKinds(resources []Resource) []Resource {
+	out := slices.Clone(resources)
+	slices.SortStableFunc(out, func(a, b Resource) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(rank(a.Group), rank(b.Group)), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name))
+	})
+	out = slices.DeleteFunc(out, func(r Resource) bool {
+		return slices.ContainsFunc(resources, func(other Resource) bool {
+			return other.Kind == r.Kind && slices.Contains(moved[r.Group], other.Group) && other.Group != r.Group
+		})
+	})
+	taken := map[string]bool{}
+	for i := range out {
+		r := &out[i]
+		r.KeyKind = ""
+		if taken[r.Key()] {
+			r.KeyKind = r.Kind + "." + r.Group
+		}
+		if taken[r.Key()] {
+			r.KeyKind = r.Kind + "." + r.Name + "." + r.Group
+		}
+		taken[r.Key()] = true
+	}
+	slices.SortFunc(out, func(a, b Resource) int { return cmp.Compare(a.Key(), b.Key()) })
+	return out
+}
+
+func rank(group string) int {
+	switch {
+	case group == "":
+		return 0
+	case !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io"):
+		return 1
+	}
+	return 2
+}
