@@ -9,9 +9,8 @@ type grid struct {
 }
 
 type heading struct {
-	group       group
-	title, unit string
-	col         *column // nil for keys and checks
+	group       group // "" for keys
+	Title, Unit string
 }
 
 type line struct {
@@ -25,15 +24,15 @@ type line struct {
 
 func (t *table) grid() grid {
 	g := grid{
-		keys:   []heading{{title: "strategy"}, {title: "load"}},
-		checks: heading{group: ours, title: "checks"},
+		keys:   []heading{{Title: "strategy"}, {Title: "load"}},
+		checks: heading{group: ours, Title: "checks"},
 	}
 	for _, k := range t.extra {
-		g.keys = append(g.keys, heading{title: clean(k)})
+		g.keys = append(g.keys, heading{Title: clean(k)})
 	}
 	drainIndex := -1
 	for i, c := range columns {
-		g.values = append(g.values, heading{group: c.group, title: c.title, unit: c.unit, col: c})
+		g.values = append(g.values, heading{group: c.group, Title: c.title, Unit: c.unit})
 		if c == drain {
 			drainIndex = i
 		}

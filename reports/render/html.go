@@ -1,3 +1,355 @@
 package render
-import ("io";"github.com/watchbench/watchbench/reports/result")
-func HTML(w io.Writer, r *result.Results) error {return nil}
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/watchbench/watchbench/internal/assets"
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+//go:embed page
+var pageFiles embed.FS
+
+// HTML writes the report as one file. Built with the chart script, the file needs
+// nothing but a browser; built without, its charts ask the network for the pinned
+// script, and the page says so.
+func HTML(w io.Writer, res *result.Results) error {
+	script, _ := assets.ECharts()
+	return writePage(w, res, script)
+}
+
+// page is what the template shows. Everything in it is plain text that the
+// template escapes, except what has a template type.
+type page struct {
+	Title, Subtitle, Description string
+	Interrupted                  bool
+	Summary                      string
+	Outcome                      state
+	Headlines                    []headlineView
+	Grid                         gridView
+	Notes                        []noteView
+	Checks                       []checkHead
+	Verdicts                     []verdictView
+	Examples                     []exampleView
+	Loads                        []loadView
+	Overall                      []chart
+	Flows                        []flowView
+	Provenance, Environment      []fact
+	Method                       []string
+	Definitions                  []definitionView
+	Published                    []publishedRow
+	PublishedHeads               []heading
+	PublishedNote                string
+	Notice                       string
+
+	CSP       string
+	Style     template.CSS
+	Script    template.JS // this page's own
+	ECharts   template.JS // "" when it comes from the network
+	Remote    string      // where from, then
+	Integrity string
+	Settings  template.JS
+}
+
+type headlineView struct {
+	Load, Best, Drain, Ratio, Baseline string
+	Estimate, Found                    bool
+}
+
+type gridView struct {
+	Keys, Values []heading
+	Published    int // how many of the values are published columns
+	Lines        []lineView
+}
+
+type lineView struct {
+	Keys    []string
+	Values  []valueView
+	State   state
+	Verdict string
+	Reason  string // of an invalid line
+	First   bool   // first of its load
+	Dot     string // its colour in the charts
+}
+
+type valueView struct {
+	Text            string
+	Best, Estimated bool
+}
+
+type noteView struct{ Name, Text string }
+
+type checkHead struct{ Name, Title, Meaning string }
+
+type verdictView struct {
+	Name, Load string
+	First      bool
+	Cells      []verdictCell
+}
+
+type verdictCell struct{ Class, Word, Detail string }
+
+type exampleView struct {
+	Name, Failure, Text string
+	Allowed             bool
+}
+
+type loadView struct {
+	ID, Name   string
+	Main, More []chart
+}
+
+type flowView struct {
+	Name, Load, Bottleneck, Why string
+	First                       bool
+	Counts                      []string
+}
+
+type definitionView struct{ Name, Unit, Text string }
+
+// flowHeads are the columns of the conservation table (G6).
+var flowHeads = []string{"received", "sent", "coalesced", "filtered", "parked", "queued", "dropped", "retried"}
+
+func writePage(w io.Writer, res *result.Results, script []byte) error {
+	if err := res.Validate(); err != nil {
+		return err
+	}
+	t := arrange(res)
+	p, err := newPage(t)
+	if err != nil {
+		return err
+	}
+	if err := p.addAssets(script); err != nil {
+		return err
+	}
+	tmpl, err := template.New("page.html").Funcs(template.FuncMap{
+		"json": func(b []byte) template.JS { return template.JS(b) }, // made by encode, HTML-safe
+		"inc":  func(i int) int { return i + 1 },
+		"flow": func() []string { return flowHeads },
+	}).ParseFS(pageFiles, "page/page.html")
+	if err != nil {
+		return fmt.Errorf("page template: %w", err)
+	}
+	var buf bytes.Buffer
+	if err := tmpl.Execute(&buf, p); err != nil {
+		return fmt.Errorf("page template: %w", err)
+	}
+	_, err = w.Write(buf.Bytes())
+	return err
+}
+
+func newPage(t *table) (*page, error) {
+	res := t.res
+	p := &page{
+		Title:       clean(orUnknown(res.Run.Scenario)),
+		Subtitle:    strings.Join([]string{"run " + clean(res.Run.ID), when(res.Run.Started), "took " + took(res.Run.Started, res.Run.Finished), clean(orUnknown(res.Environment.Provider)) + " cluster"}, " · "),
+		Description: clean(res.Run.Description), Interrupted: res.Run.Interrupted,
+		Summary: summary(t), Outcome: outcome(t),
+		Provenance: provenance(res), Environment: environment(res), Method: method(t),
+		Published: publishedRows, PublishedNote: publishedNote, Notice: strings.TrimSpace(assets.Notice()),
+	}
+	for _, h := range headlines(t) {
+		p.Headlines = append(p.Headlines, h.view())
+	}
+	p.fillTable(t)
+	p.fillVerdicts(t)
+	p.fillFlows(t)
+	for _, c := range columns {
+		p.Definitions = append(p.Definitions, definitionView{c.title, c.unit, c.define})
+		if c.group == published {
+			p.PublishedHeads = append(p.PublishedHeads, heading{Title: c.title, Unit: c.unit})
+		}
+	}
+	p.Definitions = append(p.Definitions, definitionView{"checks", "", checksDefinition})
+	return p, p.fillCharts(t)
+}
+
+// outcome is the worst state of the rows.
+func outcome(t *table) state {
+	order := []state{stateInvalid, stateFailed, stateAllowed, stateCut, stateOpen, statePassed}
+	worst := len(order) - 1
+	for _, r := range t.rows {
+		worst = min(worst, slices.Index(order, r.state()))
+	}
+	return order[worst]
+}
+
+func (h headline) view() headlineView {
+	v := headlineView{Load: clean(h.load), Found: h.best != nil}
+	if h.best == nil {
+		return v
+	}
+	v.Best, v.Drain = h.best.label(), short(h.drain)
+	if h.ratio != nil {
+		v.Ratio, v.Baseline, v.Estimate = short(*h.ratio), h.baseline.label(), h.estimate
+	}
+	return v
+}
+
+func (p *page) fillTable(t *table) {
+	g := t.grid()
+	p.Grid.Keys, p.Grid.Values = g.keys, g.values
+	for _, h := range g.values {
+		if h.group == published {
+			p.Grid.Published++
+		}
+	}
+	position := map[string]int{}
+	for i, l := range g.lines {
+		v := lineView{Keys: l.keys, State: l.row.state(), Verdict: l.verdict, First: i > 0 && l.row.load != g.lines[i-1].row.load}
+		v.Dot = l.row.color(position[l.row.load])
+		position[l.row.load]++
+		if l.invalid {
+			v.Reason = clean(strings.Join(l.row.cells[0].InvalidReasons, "; "))
+		}
+		for j, text := range l.values {
+			v.Values = append(v.Values, valueView{Text: text, Best: j == l.best, Estimated: strings.HasPrefix(text, "~") || strings.HasPrefix(text, "≥")})
+		}
+		p.Grid.Lines = append(p.Grid.Lines, v)
+		for _, n := range l.row.notes() {
+			p.Notes = append(p.Notes, noteView{l.row.name(), clean(n)})
+		}
+	}
+}
+
+func (p *page) fillVerdicts(t *table) {
+	for _, g := range t.checks {
+		p.Checks = append(p.Checks, checkHead{clean(g), checkNames[g], checkMeanings[g]})
+	}
+	for i, r := range t.rows {
+		v := verdictView{Name: r.label(), Load: clean(r.load), First: i > 0 && r.load != t.rows[i-1].load}
+		for _, g := range t.checks {
+			v.Cells = append(v.Cells, viewCheck(r, g))
+		}
+		p.Verdicts = append(p.Verdicts, v)
+	}
+	for _, e := range examples(t) {
+		p.Examples = append(p.Examples, exampleView{e.row.name(), clean(e.failure), e.text, e.verdict == result.Allowed})
+	}
+}
+
+func viewCheck(r *row, g string) verdictCell {
+	c, ok := r.checks[g]
+	if !ok || r.state() == stateInvalid {
+		return verdictCell{"none", unknown, ""}
+	}
+	v := verdictCell{Class: c.Verdict, Detail: clean(c.Note)}
+	switch c.Verdict {
+	case result.Pass:
+		v.Word, v.Detail = "✓ pass", fmt.Sprintf("%d judged", c.Judged)
+	case result.Fail:
+		v.Word, v.Detail = "✗ FAIL", plural(int(max(c.Violations, 1)), "violation")
+	case result.Allowed:
+		v.Word, v.Detail = "✗ fails", plural(int(max(c.Violations, 1)), "violation")+", allowed"
+	case result.NotJudged:
+		v.Word = "not judged"
+	default:
+		v.Word = "n/a"
+	}
+	return v
+}
+
+func (p *page) fillFlows(t *table) {
+	for i, r := range t.rows {
+		if r.state() == stateInvalid {
+			continue
+		}
+		c := r.representative()
+		f := flowView{Name: r.label(), Load: clean(r.load), Bottleneck: clean(orUnknown(c.Bottleneck.Stage)), Why: clean(c.Bottleneck.Why),
+			First: i > 0 && r.load != t.rows[i-1].load}
+		if e := c.Events; e != nil {
+			for _, n := range []int64{e.Received, e.Sent, e.Coalesced, e.Filtered, e.Parked, e.Queued, e.Dropped, e.Retried} {
+				f.Counts = append(f.Counts, fmt.Sprint(n))
+			}
+		} else {
+			f.Counts = slices.Repeat([]string{unknown}, len(flowHeads))
+		}
+		p.Flows = append(p.Flows, f)
+	}
+}
+
+func (p *page) fillCharts(t *table) error {
+	for i, load := range t.loads() {
+		rows := t.under(load)
+		id := fmt.Sprintf("load%d", i+1)
+		v := loadView{ID: id, Name: clean(load)}
+		var err error
+		if v.Main, err = curveCharts(id+"-curve", rows, mainCurves); err != nil {
+			return err
+		}
+		for _, draw := range []func() (*chart, error){
+			func() (*chart, error) { return freshnessDots(id+"-freshness", rows) },
+			func() (*chart, error) { return freshnessCurve(id+"-distribution", rows) },
+			func() (*chart, error) { return skewBars(id+"-skew", rows) },
+			func() (*chart, error) { return partyBars(id+"-machine", rows) },
+		} {
+			c, err := draw()
+			if err != nil {
+				return err
+			}
+			if c != nil {
+				v.Main = append(v.Main, *c)
+			}
+		}
+		if v.More, err = curveCharts(id+"-more", rows, append(slices.Clone(moreCurves), otherCurves(rows)...)); err != nil {
+			return err
+		}
+		p.Loads = append(p.Loads, v)
+	}
+	c, err := efficiencyBars("efficiency", t)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		p.Overall = append(p.Overall, *c)
+	}
+	return nil
+}
+
+// remoteScript is where a page without the embedded script asks for it. The
+// browser accepts only the pinned content.
+const remoteScript = "https://cdn.jsdelivr.net/npm/echarts@%s/dist/echarts.min.js"
+
+// addAssets puts style and scripts in and forbids all others: a script runs only if
+// its digest stands in the page's policy, so text that slipped through every
+// escape could still not run.
+func (p *page) addAssets(echarts []byte) error {
+	css, err := pageFiles.ReadFile("page/page.css")
+	if err != nil {
+		return err
+	}
+	js, err := pageFiles.ReadFile("page/page.js")
+	if err != nil {
+		return err
+	}
+	settings, err := json.Marshal(map[string]any{"dark": darkPalette})
+	if err != nil {
+		return err
+	}
+	p.Style, p.Script, p.Settings = template.CSS(css), template.JS(js), template.JS(settings)
+	allowed := []string{digest(js)}
+	if len(echarts) > 0 {
+		p.ECharts = template.JS(echarts)
+		allowed = append(allowed, digest(echarts))
+	} else {
+		lock := assets.Pinned()
+		p.Remote, p.Integrity = fmt.Sprintf(remoteScript, lock.Version), lock.FileIntegrity
+		allowed = append(allowed, "https://cdn.jsdelivr.net")
+	}
+	p.CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; script-src " + strings.Join(allowed, " ")
+	return nil
+}
+
+func digest(script []byte) string {
+	sum := sha256.Sum256(script)
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}

@@ -55,10 +55,10 @@ func (m *markdown) throughput(t *table) {
 	g := t.grid()
 	var heads, rules []string
 	for _, k := range g.keys {
-		heads, rules = append(heads, md(k.title)), append(rules, ":--")
+		heads, rules = append(heads, md(k.Title)), append(rules, ":--")
 	}
 	for _, h := range g.values {
-		heads, rules = append(heads, strings.TrimSuffix(h.title+"<br>"+h.unit, "<br>")), append(rules, "--:")
+		heads, rules = append(heads, strings.TrimSuffix(h.Title+"<br>"+h.Unit, "<br>")), append(rules, "--:")
 	}
 	heads, rules = append(heads, "checks"), append(rules, ":--")
 	m.row(heads)

@@ -103,7 +103,7 @@ func (r *row) verdict() string {
 	if len(notJudged) > 0 {
 		words = append(words, strings.Join(notJudged, " ")+" not judged")
 	}
-	return orUnknown(strings.Join(words, ", "))
+	return orUnknown(clean(strings.Join(words, ", ")))
 }
 
 // notes explains what the table shows in this row: why it is invalid, cut, failed,

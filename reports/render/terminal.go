@@ -102,8 +102,8 @@ type blockRow struct {
 func (p *printer) layout(g grid, groups ...group) block {
 	var b block
 	addColumn := func(h heading, left, divider bool) {
-		b.titles = append(b.titles, h.title)
-		b.units = append(b.units, h.unit)
+		b.titles = append(b.titles, h.Title)
+		b.units = append(b.units, h.Unit)
 		b.left = append(b.left, left)
 		b.divider = append(b.divider, divider)
 	}

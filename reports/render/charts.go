@@ -1,0 +1,253 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/go-echarts/go-echarts/v2/charts"
+	"github.com/go-echarts/go-echarts/v2/opts"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// chart is one figure of the page: what ECharts draws, and the same as a table for
+// readers without script, screen readers and copying.
+type chart struct {
+	ID      string
+	Title   string
+	Caption string
+	Unit    string
+	Axis    string // how the x axis is labelled: "" as is, "percentile" from 1/(1-q)
+	Tall    int    // height in pixels
+	Wide    bool   // takes the full width
+	Option  []byte // ECharts option, HTML-safe JSON
+	Data    dataTable
+}
+
+type dataTable struct {
+	Head []string
+	Rows [][]string
+}
+
+// optionMap is the form go-echarts hands an option out in.
+type optioner interface {
+	Validate()
+	JSON() map[string]any
+}
+
+// encode turns a chart into JSON that may stand inside an HTML page.
+//
+// go-echarts' own renderers are not used: they marshal without HTML escaping,
+// ignore marshalling errors (one NaN gives an empty chart), unescape entities and
+// delete the text "__f__" wherever it occurs, so that a name from a cluster could
+// end the script or the string it stands in.
+func encode(c optioner) ([]byte, error) {
+	c.Validate()
+	m := c.JSON()
+	m["animation"] = false
+	delete(m, "toolbox")
+	delete(m, "title")
+	delete(m, "color") // every series has its own
+	return json.Marshal(m)
+}
+
+// palette gives every strategy one colour in all charts; the page maps it to a
+// lighter one on a dark ground.
+var palette = map[string]string{
+	"single": "#64748b", "unordered": "#c2410c", "dedup": "#2563eb",
+	"partitioned": "#b7791f", "keyed": "#0f8a5f", "adaptive": "#7c3aed",
+}
+
+// spare colours serve further strategies and parties, in order.
+var spare = []string{"#0e7490", "#be185d", "#4d7c0f", "#9333ea", "#92400e", "#1e40af"}
+
+// darkPalette maps each colour to its counterpart on a dark ground.
+var darkPalette = map[string]string{
+	"#64748b": "#94a3b8", "#c2410c": "#fb8a5c", "#2563eb": "#6ea3ff", "#b7791f": "#e3b34c", "#0f8a5f": "#3fc996", "#7c3aed": "#b795ff",
+	"#0e7490": "#4cc3de", "#be185d": "#f472b0", "#4d7c0f": "#a3cf4e", "#9333ea": "#cf9bff", "#92400e": "#dd9a63", "#1e40af": "#8aa6f5",
+	"#c7d7f5": "#27406f", "#8fb0ea": "#3f66ad", "#4f7fd6": "#6b97e8", "#1e4fa8": "#a9c5fb",
+}
+
+// lineColor is the colour of row i of its load.
+func (r *row) color(i int) string {
+	if c, ok := palette[r.strategy]; ok && len(r.extra) == 0 {
+		return c
+	}
+	return spare[i%len(spare)]
+}
+
+// dash marks what must not be compared: a failed row's line is broken.
+func (r *row) dash() string {
+	if r.correct() {
+		return "solid"
+	}
+	return "dashed"
+}
+
+// legend is the row's name in a chart, with its flaw.
+func (r *row) legend() string {
+	name := chartText(r.label())
+	switch r.state() {
+	case stateFailed, stateAllowed:
+		return name + " (fails " + chartText(strings.Join(append(r.with(result.Fail), r.with(result.Allowed)...), " ")) + ")"
+	case stateCut:
+		return name + " (cut)"
+	}
+	return name
+}
+
+// chartText is text for a chart. ECharts wraps its own meaning around a few runes
+// in names ("{a|…}" starts a style), so they are kept out.
+func chartText(s string) string {
+	return strings.NewReplacer("{", "(", "}", ")").Replace(clean(s))
+}
+
+// curveKind is a measure over time.
+type curveKind struct{ series, title, caption, unit string }
+
+var mainCurves = []curveKind{
+	{result.SeriesQueueDepth, "Queue depth", "Pod events accepted by the watcher and not yet acknowledged by storage.", "events"},
+	{result.SeriesStorageQPS, "Storage rate", "Requests that storage acknowledged per second.", "requests/s"},
+	{result.SeriesWatcherCPU, "Watcher CPU", "User and system time of the watcher process.", "cores"},
+	{result.SeriesWatcherRSS, "Watcher memory", "Resident memory of the watcher process.", "MiB"},
+}
+
+// moreCurves are drawn on request; any curve the record holds besides follows them.
+var moreCurves = []curveKind{
+	{result.SeriesLoadQPS, "Load", "Writes that the apiserver acknowledged per second.", "requests/s"},
+	{result.SeriesWriterDepth, "Writer queue", "Events of all kinds in the Writer queue.", "events"},
+	{result.SeriesHandlerDepth, "Pod handler queues", "Events in the Pod handler queues together.", "events"},
+	{result.SeriesStorageInFlight, "Requests in flight", "Requests that storage was answering.", "requests"},
+	{result.SeriesWatcherNet, "Watcher network", "Bytes on the watcher's own sockets, both directions.", "KiB/s"},
+}
+
+// curveCharts draws the given measures of one load, all strategies in one chart so
+// that they share their axes. Measures that no row has are left out.
+func curveCharts(id string, rows []*row, kinds []curveKind) ([]chart, error) {
+	var all []chart
+	for i, k := range kinds {
+		c, err := curveChart(fmt.Sprintf("%s-%d", id, i), rows, k)
+		if err != nil {
+			return nil, err
+		}
+		if c != nil {
+			all = append(all, *c)
+		}
+	}
+	return all, nil
+}
+
+func curveChart(id string, rows []*row, k curveKind) (*chart, error) {
+	line := charts.NewLine()
+	line.SetGlobalOptions(append(commonOptions(id),
+		charts.WithXAxisOpts(opts.XAxis{Type: "value", Name: "seconds from the start of the load", NameLocation: "middle", NameGap: 26, Min: "dataMin", Max: "dataMax"}),
+		charts.WithYAxisOpts(opts.YAxis{Type: "value", Min: 0}),
+	)...)
+	data := dataTable{Head: []string{"s"}}
+	var shown []result.Series
+	from, to := 0.0, 0.0
+	window := []float64{}
+	for i, r := range rows {
+		if r.state() == stateInvalid {
+			continue
+		}
+		cell := r.representative()
+		s, ok := cell.Series[k.series]
+		if !ok {
+			continue
+		}
+		pieces := curve(s, maxPoints)
+		var points []opts.LineData
+		for j, piece := range pieces {
+			if j > 0 {
+				points = append(points, opts.LineData{Value: []any{piece[0].x, "-"}}) // breaks the line
+			}
+			for _, p := range piece {
+				points = append(points, opts.LineData{Value: []float64{p.x, p.y}})
+			}
+		}
+		if len(points) == 0 {
+			continue
+		}
+		if cell.Load.DurationS > 0 {
+			window = append(window, cell.Load.DurationS)
+		}
+		series := []charts.SeriesOpts{
+			charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(false)}),
+			charts.WithLineStyleOpts(opts.LineStyle{Width: 2, Type: r.dash(), Color: r.color(i)}),
+			charts.WithItemStyleOpts(opts.ItemStyle{Color: r.color(i)}),
+		}
+		line.AddSeries(r.legend(), points, series...)
+		shown = append(shown, s)
+		data.Head = append(data.Head, r.legend())
+		first, last := pieces[0][0], pieces[len(pieces)-1]
+		from, to = math.Min(from, first.x), math.Max(to, last[len(last)-1].x)
+	}
+	if len(shown) == 0 {
+		return nil, nil
+	}
+	if m := median(window); m != nil && *m < to {
+		last := &line.MultiSeries[len(line.MultiSeries)-1]
+		charts.WithMarkLineNameXAxisItemOpts(opts.MarkLineNameXAxisItem{Name: "load ends", XAxis: *m})(last)
+		charts.WithMarkLineStyleOpts(opts.MarkLineStyle{Symbol: []string{"none", "none"}, Label: &opts.Label{Show: opts.Bool(true), Formatter: "load ends", Position: "end"}, LineStyle: &opts.LineStyle{Type: "dotted", Width: 1}})(last)
+	}
+	const lines = 12
+	for i := range lines + 1 {
+		x := from + (to-from)*float64(i)/lines
+		cells := []string{fixed(&x, 1)}
+		for _, s := range shown {
+			cells = append(cells, shortOrUnknown(at(s, x)))
+		}
+		data.Rows = append(data.Rows, cells)
+	}
+	option, err := encode(line)
+	if err != nil {
+		return nil, fmt.Errorf("chart %q: %w", k.title, err)
+	}
+	return &chart{ID: id, Title: k.title, Caption: k.caption, Unit: k.unit, Tall: 300, Option: option, Data: data}, nil
+}
+
+// otherCurves lists the curves of the record that have no place of their own.
+func otherCurves(rows []*row) []curveKind {
+	known := map[string]bool{}
+	for _, k := range append(slices.Clone(mainCurves), moreCurves...) {
+		known[k.series] = true
+	}
+	units := map[string]string{}
+	for _, r := range rows {
+		for name, s := range r.representative().Series {
+			if !known[name] {
+				units[name] = s.Unit
+			}
+		}
+	}
+	var kinds []curveKind
+	for _, name := range slices.Sorted(maps.Keys(units)) {
+		kinds = append(kinds, curveKind{series: name, title: clean(name), unit: clean(units[name])})
+	}
+	return kinds
+}
+
+// commonOptions are those of every chart. The id is fixed: the same record gives
+// the same page.
+func commonOptions(id string) []charts.GlobalOpts {
+	return []charts.GlobalOpts{
+		charts.WithInitializationOpts(opts.Initialization{ChartID: id}),
+		charts.WithAnimation(false),
+		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true), Trigger: "axis"}),
+		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(true), Top: "0", Left: "0", Type: "scroll", Icon: "roundRect", ItemWidth: 14, ItemHeight: 4}),
+		charts.WithGridOpts(opts.Grid{Left: "8", Right: "20", Top: "58", Bottom: "34", ContainLabel: opts.Bool(true)}),
+		charts.WithAriaOpts(&opts.Aria{Enabled: opts.Bool(true)}),
+	}
+}
+
+func shortOrUnknown(v *float64) string {
+	if v == nil {
+		return unknown
+	}
+	return short(*v)
+}

@@ -1,0 +1,216 @@
+package render
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/xml"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// golden compares with a committed file; -update writes it.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", "fixture", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (go test ./reports/render -update rewrites it) (-want +got):\n%s", path, diff)
+	}
+}
+
+func TestGolden(t *testing.T) {
+	terminal := func(o TerminalOptions) func(io.Writer, *result.Results) error {
+		return func(w io.Writer, res *result.Results) error { return Terminal(w, res, o) }
+	}
+	for name, write := range map[string]func(io.Writer, *result.Results) error{
+		"terminal.txt": terminal(TerminalOptions{}), "terminal-120.txt": terminal(TerminalOptions{Width: 120}), "terminal-color.txt": terminal(TerminalOptions{Color: true}),
+		"report.md": Markdown, "throughput.csv": CSV, "bench.txt": Bench, "junit.xml": JUnit,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var first, second bytes.Buffer
+			if err := write(&first, fixture(t)); err != nil {
+				t.Fatal(err)
+			}
+			if err := write(&second, fixture(t)); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(first.Bytes(), second.Bytes()) {
+				t.Error("two renderings of one record differ")
+			}
+			golden(t, name, first.Bytes())
+		})
+	}
+}
+
+// benchstat's own reader must understand bench.txt, and find in it only speeds
+// that may be compared.
+func TestBenchIsReadByBenchfmt(t *testing.T) {
+	var buf bytes.Buffer
+	if err := Bench(&buf, fixture(t)); err != nil {
+		t.Fatal(err)
+	}
+	r := benchfmt.NewReader(&buf, "bench.txt")
+	units := map[string]map[string]float64{}
+	for r.Scan() {
+		switch rec := r.Result().(type) {
+		case *benchfmt.Result:
+			name := rec.Name.String()
+			units[name] = map[string]float64{}
+			for _, v := range rec.Values {
+				units[name][v.Unit] = v.Value
+			}
+			if got := rec.GetConfig("scenario"); got != "strategies" {
+				t.Errorf("%s: scenario is %q", name, got)
+			}
+		case *benchfmt.SyntaxError:
+			t.Errorf("syntax error: %v", rec)
+		}
+	}
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if len(units) != 9 {
+		t.Errorf("%d benchmarks, want 9: all cells but the invalid one", len(units))
+	}
+	const prefix = "Scenario/load=heavy/strategy="
+	for _, tt := range []struct {
+		name, unit string
+		want       bool
+	}{
+		{"keyed-2", "drain-sec", true},
+		{"keyed-2", "freshness-p99-sec", true},
+		{"single-2", "drain-sec", false},         // projected
+		{"single-2", "freshness-p99-sec", false}, // cut short
+		{"single-2", "storage-requests/sec", true},
+		{"single-2", "lost-objects", false}, // not known
+		{"unordered-2", "drain-sec", false}, // failed a check
+		{"unordered-2", "storage-requests/sec", false},
+		{"unordered-2", "reordered-writes", true},
+		{"unordered-2", "failed-checks", true},
+	} {
+		if _, ok := units[prefix+tt.name][tt.unit]; ok != tt.want {
+			t.Errorf("%s has %s: %v, want %v", tt.name, tt.unit, ok, tt.want)
+		}
+	}
+	if got := units[prefix+"keyed-2"]["watcher-rss-B"]; got < 1<<20 {
+		t.Errorf("memory is %v, want bytes", got)
+	}
+	for unit, want := range map[string]int{"drain-sec": -1, "storage-requests/sec": 1, "watcher-cores": 0} {
+		if got := r.Units().GetBetter(unit); got != want {
+			t.Errorf("better(%s) = %d, want %d", unit, got, want)
+		}
+	}
+}
+
+func TestCSVIsReadable(t *testing.T) {
+	for name, res := range map[string]*result.Results{"fixture": fixture(t), "hostile": hostileRecord(t)} {
+		var buf bytes.Buffer
+		if err := CSV(&buf, res); err != nil {
+			t.Fatal(err)
+		}
+		lines, err := csv.NewReader(&buf).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(lines) != 1+len(res.Cells) {
+			t.Errorf("%s: %d lines, want a heading and %d cells", name, len(lines), len(res.Cells))
+		}
+		for _, line := range lines {
+			for _, field := range line {
+				if field == "" || !strings.ContainsRune("=+-@", rune(field[0])) {
+					continue
+				}
+				if _, err := strconv.ParseFloat(field, 64); err != nil {
+					t.Errorf("%s: a spreadsheet takes %q for a formula", name, field)
+				}
+			}
+		}
+	}
+}
+
+func TestJUnitCounts(t *testing.T) {
+	var buf bytes.Buffer
+	if err := JUnit(&buf, hostileRecord(t)); err != nil {
+		t.Fatal(err)
+	}
+	var got junitSuites
+	if err := xml.Unmarshal(buf.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	tests, failures := 0, 0
+	for _, s := range got.Suites {
+		for _, c := range s.Cases {
+			tests++
+			if c.Failure != nil {
+				failures++
+			}
+		}
+	}
+	if len(got.Suites) != 10 || tests != got.Tests || failures != got.Failures || failures != 2+9 || got.Errors != 1 {
+		t.Errorf("%d suites, %d tests (says %d), %d failures (says %d), %d errors", len(got.Suites), tests, got.Tests, failures, got.Failures, got.Errors)
+	}
+}
+
+// Text formats carry hostile names as text.
+func TestTextFormatsAreSafe(t *testing.T) {
+	for _, f := range []struct {
+		name  string
+		write func(io.Writer, *result.Results) error
+	}{
+		{"terminal", func(w io.Writer, r *result.Results) error { return Terminal(w, r, TerminalOptions{Color: true}) }},
+		{"md", Markdown}, {"bench", Bench}, {"csv", CSV}, {"junit", JUnit}, {"html", func(w io.Writer, r *result.Results) error { return writePage(w, r, nil) }},
+	} {
+		var buf bytes.Buffer
+		if err := f.write(&buf, hostileRecord(t)); err != nil {
+			t.Fatal(err)
+		}
+		out := buf.String()
+		if strings.ContainsAny(out, "\u2028\u202e") || f.name != "terminal" && strings.Contains(out, "\x1b") {
+			t.Errorf("%s: control characters came through", f.name)
+		}
+		if f.name == "md" && strings.Contains(outsideFences(out), "<script>") {
+			t.Errorf("%s: an element came through", f.name)
+		}
+		if f.name == "bench" {
+			r := benchfmt.NewReader(strings.NewReader(out), "bench.txt")
+			for r.Scan() {
+				if rec, ok := r.Result().(*benchfmt.SyntaxError); ok {
+					t.Errorf("bench: %v", rec)
+				}
+			}
+		}
+	}
+}
+
+func outsideFences(s string) string {
+	var out strings.Builder
+	inside := false
+	for l := range strings.SplitSeq(s, "\n") {
+		if strings.HasPrefix(l, "```") {
+			inside = !inside
+			continue
+		}
+		if !inside {
+			out.WriteString(l + "\n")
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,148 @@
+
+"use strict";
+(function () {
+  var settings = JSON.parse(document.getElementById("settings").textContent);
+  var root = document.documentElement;
+  var system = window.matchMedia("(prefers-color-scheme: dark)");
+  var figures = [];
+
+  function dark() {
+    var chosen = root.getAttribute("data-theme");
+    return chosen ? chosen === "dark" : system.matches;
+  }
+
+  // Options hold the colours of a light ground; on a dark one each has a counterpart.
+  function tinted(value) {
+    if (typeof value === "string") return dark() && settings.dark[value] || value;
+    if (Array.isArray(value)) return value.length && typeof value[0] === "number" ? value : value.map(tinted);
+    if (value === null || typeof value !== "object") return value;
+    var copy = {};
+    Object.keys(value).forEach(function (k) { copy[k] = tinted(value[k]); });
+    return copy;
+  }
+
+  function number(v) {
+    if (typeof v !== "number" || !isFinite(v)) return "–";
+    var a = Math.abs(v);
+    if (a >= 100) return v.toFixed(0);
+    if (a >= 10) return v.toFixed(1);
+    if (a >= 0.1 || a === 0) return v.toFixed(2);
+    return String(Number(v.toPrecision(2)));
+  }
+
+  function percentile(x) { return String(Number((100 * (1 - 1 / x)).toFixed(2))) + " %"; }
+
+  function plain(v) { return String(Number(v.toPrecision(3))); }
+
+  function color(name) { return getComputedStyle(root).getPropertyValue(name).trim(); }
+
+  // styled adds what depends on the page: colours of text and lines, and formatters,
+  // which JSON cannot hold. Tooltips stay ECharts' own, which escape names.
+  function styled(figure) {
+    var option = tinted(figure.option);
+    var ink = color("--ink"), soft = color("--soft"), line = color("--line"), panel = color("--ground");
+    var font = getComputedStyle(document.body).fontFamily;
+    option.textStyle = { fontFamily: font, color: ink };
+    option.legend = Object.assign({}, option.legend, { textStyle: { color: ink, fontSize: 12 }, inactiveColor: soft, pageTextStyle: { color: soft }, pageIconColor: soft, itemGap: 14 });
+    option.tooltip = Object.assign({}, option.tooltip, {
+      confine: true, backgroundColor: panel, borderColor: line, textStyle: { color: ink, fontSize: 12 },
+      valueFormatter: function (v) { return number(Array.isArray(v) ? v[1] : v) + " " + figure.unit; },
+      axisPointer: { type: option.series[0] && option.series[0].type === "bar" ? "shadow" : "line", label: {
+        backgroundColor: soft, formatter: function (p) { return figure.axis === "percentile" ? percentile(p.value) : typeof p.value === "number" ? number(p.value) + " s" : String(p.value); } } }
+    });
+    (option.xAxis || []).forEach(function (axis) {
+      axis.axisLine = { lineStyle: { color: soft } };
+      axis.axisTick = { show: false };
+      axis.splitLine = { show: false };
+      axis.nameTextStyle = { color: soft };
+      axis.axisLabel = { color: soft, hideOverlap: true };
+      if (axis.type === "log") axis.axisLabel.formatter = plain;
+      if (axis.type === "category" && (axis.data || []).length <= 10) axis.axisLabel = { color: soft, interval: 0, width: 96, overflow: "break", lineHeight: 13, fontSize: 11 };
+      if (axis.min === "dataMin") axis.axisLabel = { color: soft, hideOverlap: true, showMinLabel: false, showMaxLabel: false };
+      if (figure.axis === "percentile") axis.axisLabel.formatter = percentile;
+    });
+    if (figure.axis === "dots") {
+      option.tooltip.trigger = "item";
+      option.tooltip.axisPointer = { type: "none" };
+      option.tooltip.valueFormatter = function (v) { return number(Array.isArray(v) ? v[0] : v) + " s"; };
+      option.legend.itemHeight = 10;
+      option.legend.icon = "circle";
+    }
+    (option.yAxis || []).forEach(function (axis) {
+      axis.axisLabel = { color: soft };
+      axis.splitLine = { lineStyle: { color: line } };
+      if (axis.type === "log") axis.axisLabel.formatter = plain;
+      if (axis.type === "category") axis.axisLabel = { color: ink, width: 118, overflow: "break", lineHeight: 14 };
+    });
+    (option.series || []).forEach(function (s) {
+      s.emphasis = { focus: "series" };
+      if (s.type === "bar") s.barMaxWidth = 34;
+      if (s.markLine) {
+        s.markLine.silent = true;
+        s.markLine.lineStyle = Object.assign({}, s.markLine.lineStyle, { color: soft });
+        s.markLine.label = Object.assign({}, s.markLine.label, { color: soft, fontSize: 11 });
+      }
+    });
+    return option;
+  }
+
+  function draw(figure) {
+    if (figure.chart) figure.chart.dispose();
+    figure.chart = window.echarts.init(figure.plot, null, { renderer: "svg" });
+    figure.chart.setOption(styled(figure));
+  }
+
+  // A plot inside a closed <details> waits until that is opened.
+  function visible(f) { return f.plot.offsetWidth > 0 && !f.plot.closest("details.more:not([open])"); }
+
+  function drawVisible() { figures.filter(visible).forEach(draw); }
+
+  function paintDots() {
+    document.querySelectorAll("[data-color]").forEach(function (dot) { dot.style.background = tinted(dot.getAttribute("data-color")); });
+  }
+
+  var button = document.getElementById("theme");
+  function repaint() {
+    button.textContent = dark() ? "Light" : "Dark";
+    paintDots();
+    if (window.echarts) drawVisible();
+  }
+  button.hidden = false;
+  button.addEventListener("click", function () {
+    root.setAttribute("data-theme", dark() ? "light" : "dark");
+    repaint();
+  });
+  system.addEventListener("change", repaint);
+
+  if (!window.echarts) {
+    document.getElementById("blank").hidden = false;
+    repaint();
+    return;
+  }
+  document.querySelectorAll("[data-chart]").forEach(function (plot) {
+    var id = plot.getAttribute("data-chart");
+    var source = document.querySelector('[data-option="' + id + '"]');
+    plot.hidden = false;
+    plot.parentNode.querySelector(".data").open = false;
+    figures.push({ plot: plot, option: JSON.parse(source.textContent), unit: plot.getAttribute("data-unit"), axis: plot.getAttribute("data-axis") });
+  });
+  repaint();
+  document.querySelectorAll("details.more").forEach(function (d) { d.addEventListener("toggle", drawVisible); });
+  var pending = 0;
+  window.addEventListener("resize", function () {
+    clearTimeout(pending);
+    pending = setTimeout(function () { figures.forEach(function (f) { if (f.chart && visible(f)) f.chart.resize(); }); }, 120);
+  });
+  // Paper is white, and narrower than the window.
+  var before = null;
+  window.addEventListener("beforeprint", function () {
+    before = root.getAttribute("data-theme");
+    root.setAttribute("data-theme", "light");
+    repaint();
+    figures.forEach(function (f) { if (f.chart && visible(f)) f.chart.resize({ width: Math.min(f.plot.offsetWidth, 480) }); });
+  });
+  window.addEventListener("afterprint", function () {
+    if (before) root.setAttribute("data-theme", before); else root.removeAttribute("data-theme");
+    repaint();
+  });
+})();

@@ -1,0 +1,259 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/watchbench/watchbench/internal/assets"
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// pageFile writes a report to disk; with the chart script, or skips without it.
+func pageFile(t *testing.T, res *result.Results) string {
+	t.Helper()
+	script, ok := assets.ECharts()
+	if !ok {
+		t.Skip("built without the chart script (go run ./internal/assets/fetch)")
+	}
+	path := filepath.Join(t.TempDir(), "index.html")
+	var buf bytes.Buffer
+	if err := writePage(&buf, res, script); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, buf.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestPageInBrowser opens the file from disk in a real browser and looks whether
+// every chart is drawn and nothing is complained about or fetched. With
+// WATCHBENCH_SCREENSHOTS it leaves pictures there, for human eyes.
+func TestPageInBrowser(t *testing.T) {
+	b := startBrowser(t)
+	path := pageFile(t, fixture(t))
+	b.media("screen", "light")
+	b.open(path, 1440, 1000)
+
+	var state struct {
+		Plots, Drawn, Open int
+		Width              float64
+	}
+	measure := `(() => {
+		const plots = [...document.querySelectorAll("[data-chart]")].filter(p => p.checkVisibility());
+		return {Plots: plots.length, Drawn: plots.filter(p => p.querySelector("svg path")).length,
+			Open: document.querySelectorAll(".data[open]").length, Width: document.documentElement.scrollWidth};
+	})()`
+	b.eval(measure, &state)
+	if state.Plots != 17 || state.Drawn != state.Plots {
+		t.Errorf("%d of %d charts are drawn, want 17 (2 loads × 8, efficiency)", state.Drawn, state.Plots)
+	}
+	if state.Open != 0 {
+		t.Errorf("%d data tables are open beside their charts", state.Open)
+	}
+	if state.Width > 1440 {
+		t.Errorf("the page is %v px wide in a window of 1440", state.Width)
+	}
+
+	// The same strategy has the same colour in each chart, and other ones in the dark.
+	const stroke = `[...document.querySelectorAll('[data-chart="load2-curve-0"] svg path')].map(p => p.getAttribute("stroke")).join(" ")`
+	if s := b.text(stroke); !strings.Contains(s, palette["keyed"]) {
+		t.Errorf("no line in the colour of keyed: %s", s)
+	}
+	b.media("screen", "dark")
+	b.eval(`new Promise(done => setTimeout(done, 100))`, nil)
+	if s := b.text(stroke); !strings.Contains(s, darkPalette[palette["keyed"]]) {
+		t.Errorf("no line in the dark colour of keyed: %s", s)
+	}
+	shoot(b, "dark.png", "", 1440, 3000)
+	b.eval(`document.getElementById("theme").click()`, nil)
+	if s := b.text(stroke); !strings.Contains(s, palette["keyed"]) {
+		t.Errorf("the button does not bring light colours: %s", s)
+	}
+	b.media("screen", "light")
+
+	b.hover(`[data-chart="load2-curve-0"]`)
+	if tip := b.text(`document.querySelector('[data-chart="load2-curve-0"]').innerText`); !strings.Contains(tip, "keyed") || !strings.Contains(tip, "events") {
+		t.Errorf("tooltip is %q", tip)
+	}
+	shoot(b, "top.png", "", 1440, 1700)
+	shoot(b, "light.png", "#load1", 1440, 1900)
+	shoot(b, "heavy.png", "#load2", 1440, 2500)
+	shoot(b, "rest.png", "#flow", 1440, 2200)
+
+	b.eval(`document.querySelectorAll("details.more").forEach(d => d.open = true); new Promise(done => setTimeout(done, 200))`, nil)
+	b.eval(measure, &state)
+	if state.Plots != 19 || state.Drawn != state.Plots {
+		t.Errorf("opened: %d of %d charts are drawn, want 19", state.Drawn, state.Plots)
+	}
+
+	b.size(400, 800)
+	b.eval(`new Promise(done => setTimeout(done, 300))`, nil)
+	b.eval(measure, &state)
+	if state.Width > 400 {
+		t.Errorf("the page is %v px wide on a telephone of 400", state.Width)
+	}
+	shoot(b, "narrow.png", "", 400, 2600)
+	b.quiet(path)
+	if dir := os.Getenv("WATCHBENCH_SCREENSHOTS"); dir != "" {
+		b.pdf(filepath.Join(dir, "print.pdf"))
+	}
+}
+
+func shoot(b *browser, name, selector string, width, height int) {
+	if dir := os.Getenv("WATCHBENCH_SCREENSHOTS"); dir != "" {
+		b.screenshot(filepath.Join(dir, name), selector, width, height)
+	}
+}
+
+// hostile is what a cluster's names may contain in the worst case.
+const hostile = `</script><script>document.title="pwned"</script><img src=x onerror='document.title="pwned"'>"'{{1}}{a|b}__f__&quot;,&lt;b&gt;` + "\u2028\x1b[31m\u202e"
+
+// hostileRecord has such text in every place that takes text.
+func hostileRecord(t *testing.T) *result.Results {
+	res := fixture(t)
+	res.Run.ID, res.Run.Scenario, res.Run.Description = hostile, hostile, hostile
+	res.Run.Order, res.Run.Command = []string{hostile}, []string{hostile}
+	e := &res.Environment
+	e.Commit, e.GoVersion, e.Provider, e.Kubernetes, e.Etcd, e.CPUModel, e.Kernel = hostile, hostile, hostile, hostile, hostile, hostile, hostile
+	e.Modules, e.Cgroup, e.Flags = map[string]string{hostile: hostile}, map[string]string{hostile: hostile}, []string{hostile}
+	for i := range res.Cells {
+		c := &res.Cells[i]
+		c.ID += hostile
+		c.Params[result.ParamStrategy] += hostile
+		c.Params[result.ParamLoad] += hostile
+		c.Params[hostile] = fmt.Sprint(i % 2)
+		c.Bottleneck = result.Bottleneck{Stage: hostile, Why: hostile}
+		c.Storage.LatencySpec = hostile
+		if !c.Valid {
+			c.InvalidReasons = []string{hostile}
+		}
+		c.Series[hostile] = result.Series{Unit: hostile, T: []float64{0, 1}, V: []float64{1, 2}}
+		c.Parties[hostile] = result.Party{CPUSeconds: 1}
+		if c.Queues != nil {
+			c.Queues[hostile] = 1e6
+		}
+		for g, check := range c.Checks {
+			check.Counterexample, check.Note = check.Counterexample+hostile, hostile
+			c.Checks[g] = check
+		}
+		c.Checks[hostile] = result.Check{Verdict: result.Fail, Violations: 1, Judged: 1, Counterexample: hostile, Note: hostile}
+	}
+	return res
+}
+
+// TestPageIsSafeInBrowser hovers every chart of a page made of hostile names.
+func TestPageIsSafeInBrowser(t *testing.T) {
+	b := startBrowser(t)
+	path := pageFile(t, hostileRecord(t))
+	b.open(path, 1440, 1000)
+	b.eval(`document.querySelectorAll("details").forEach(d => d.open = true); new Promise(done => setTimeout(done, 300))`, nil)
+	var ids []string
+	b.eval(`[...document.querySelectorAll("[data-chart]")].map(p => p.getAttribute("data-chart"))`, &ids)
+	if len(ids) < 17 {
+		t.Fatalf("only %d charts", len(ids))
+	}
+	tips := 0
+	for _, id := range ids {
+		b.hover(`[data-chart="` + id + `"]`)
+		if strings.Contains(b.text(`document.querySelector('[data-chart="`+id+`"]').innerText`), "pwned") {
+			tips++ // the name is there, as text
+		}
+	}
+	if tips < len(ids)/2 {
+		t.Errorf("only %d of %d tooltips showed a hostile name; the test proves little", tips, len(ids))
+	}
+	var found struct {
+		Title           string
+		Images, Scripts int
+	}
+	b.eval(`({Title: document.title, Images: document.querySelectorAll("img").length, Scripts: document.querySelectorAll("script:not([type])").length})`, &found)
+	if !strings.HasPrefix(found.Title, "watchbench: ") || found.Images != 0 || found.Scripts != 2 {
+		t.Errorf("hostile names took effect: %+v", found)
+	}
+	b.quiet(path)
+}
+
+var external = regexp.MustCompile(`(?i)\b(src|href|srcset|action|data|poster)\s*=\s*["']?\s*(https?:)?//|url\(|@import`)
+
+func TestPageNeedsNoNetwork(t *testing.T) {
+	for name, res := range map[string]*result.Results{"fixture": fixture(t), "hostile": hostileRecord(t)} {
+		data, err := os.ReadFile(pageFile(t, res))
+		if err != nil {
+			t.Fatal(err)
+		}
+		script, _ := assets.ECharts()
+		own := bytes.Replace(data, script, nil, 1)
+		if len(own) == len(data) {
+			t.Fatalf("%s: the chart script is not in the page as it is", name)
+		}
+		if m := external.Find(own); m != nil {
+			t.Errorf("%s: the page refers to the outside: %s", name, m)
+		}
+		if n := bytes.Count(own, []byte("<script>")); n != 2 {
+			t.Errorf("%s: %d plain scripts, want the charts' and the page's own", name, n)
+		}
+		if bytes.Contains(own, []byte("cdn.jsdelivr.net")) {
+			t.Errorf("%s: a self-contained page names the network copy", name)
+		}
+	}
+}
+
+func TestPageWithoutScriptAsksTheNetworkAndSaysSo(t *testing.T) {
+	var buf bytes.Buffer
+	if err := writePage(&buf, fixture(t), nil); err != nil {
+		t.Fatal(err)
+	}
+	page := buf.String()
+	lock := assets.Pinned()
+	for _, want := range []string{
+		`<script src="https://cdn.jsdelivr.net/npm/echarts@` + lock.Version + `/dist/echarts.min.js" integrity="` + lock.FileIntegrity + `" crossorigin="anonymous">`,
+		"so they need the network; the tables do not.",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	if n := len(external.FindAllString(page, -1)); n != 1 {
+		t.Errorf("the page refers to the outside %d times, want once", n)
+	}
+}
+
+// The page without script is small enough to be read as a golden file.
+func TestPageGolden(t *testing.T) {
+	var buf bytes.Buffer
+	if err := writePage(&buf, fixture(t), nil); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "index.html", buf.Bytes())
+}
+
+func TestPageOfLittle(t *testing.T) {
+	for name, res := range map[string]*result.Results{
+		"no cells":        {Schema: result.Schema, Run: result.Run{ID: "r"}},
+		"bare cell":       {Schema: result.Schema, Run: result.Run{ID: "r"}, Cells: []result.Cell{{ID: "a", Valid: true}}},
+		"invalid cell":    {Schema: result.Schema, Run: result.Run{ID: "r"}, Cells: []result.Cell{{ID: "a", InvalidReasons: []string{"no load"}}}},
+		"no measurements": {Schema: result.Schema, Run: result.Run{ID: "r"}, Cells: []result.Cell{{ID: "a", Valid: true, Series: map[string]result.Series{"x": {}}, Queues: map[string]float64{"a": 0, "b": 0}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, f := range Formats() {
+				var buf bytes.Buffer
+				if err := f.Write(&buf, res); err != nil {
+					t.Errorf("%s: %v", f.Name, err)
+				}
+			}
+			var buf bytes.Buffer
+			if err := Terminal(&buf, res, TerminalOptions{}); err != nil {
+				t.Error(err)
+			}
+			if strings.Contains(buf.String(), "NaN") {
+				t.Errorf("NaN in\n%s", buf.String())
+			}
+		})
+	}
+}
