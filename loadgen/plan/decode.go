@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -33,18 +34,27 @@ func ReadFile(path string) (Config, error) {
 // Parse decodes YAML (or JSON, its subset) over the defaults and validates it. An
 // error is one line that begins with name:line where the place is known.
 func Parse(name string, data []byte) (Config, error) {
-	cfg := Default()
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		return Config{}, placed(name, err)
 	}
-	switch bodies := documents(file); {
-	case bodies == 0:
-		return Config{}, fmt.Errorf("%s: the plan is empty: at least runID and model are needed", name)
-	case bodies > 1:
-		return Config{}, fmt.Errorf("%s: %d YAML documents: a plan is one", name, bodies)
+	var bodies []ast.Node
+	for _, doc := range file.Docs {
+		if doc.Body != nil && doc.Body.Type() != ast.CommentType {
+			bodies = append(bodies, doc.Body)
+		}
 	}
-	if err := yaml.UnmarshalWithOptions(data, &cfg, yaml.DisallowUnknownField()); err != nil {
+	switch {
+	case len(bodies) == 0:
+		return Config{}, fmt.Errorf("%s: the plan is empty: at least runID and model are needed", name)
+	case len(bodies) > 1:
+		return Config{}, fmt.Errorf("%s: %d YAML documents: a plan is one", name, len(bodies))
+	}
+	cfg := Default()
+	if err := checkShape(bodies[0], reflect.TypeFor[Config](), ""); err != nil {
+		return Config{}, fmt.Errorf("%s:%w", name, err)
+	}
+	if err := yaml.UnmarshalWithOptions(data, &cfg, yaml.Strict()); err != nil {
 		return Config{}, placed(name, err)
 	}
 	if err := cfg.Validate(); err != nil {
@@ -63,16 +73,6 @@ func Marshal(cfg Config) ([]byte, error) {
 		return nil, fmt.Errorf("rendering the plan: %w", err)
 	}
 	return out, nil
-}
-
-func documents(file *ast.File) int {
-	n := 0
-	for _, doc := range file.Docs {
-		if doc.Body != nil {
-			n++
-		}
-	}
-	return n
 }
 
 // placed is a decoder's error on one line, with its line number.

@@ -26,7 +26,7 @@ func ParseSize(s string) (Size, error) {
 			continue
 		}
 		v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-		if err != nil || v < 0 || v*float64(u.bytes) > math.MaxInt32 {
+		if err != nil || !(v >= 0 && v*float64(u.bytes) <= math.MaxInt32) { // NaN too
 			break
 		}
 		return Size(math.Round(v * float64(u.bytes))), nil

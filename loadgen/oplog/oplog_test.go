@@ -1,0 +1,468 @@
+package oplog
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// file is a log in memory that fails after a number of bytes, if limit is not 0.
+type file struct {
+	bytes.Buffer
+	limit  int
+	closed bool
+}
+
+func (f *file) Write(p []byte) (int, error) {
+	if f.limit > 0 && f.Len()+len(p) > f.limit {
+		return 0, errors.New("no space left")
+	}
+	return f.Buffer.Write(p)
+}
+
+func (f *file) Close() error { f.closed = true; return nil }
+
+func records(n int) []Record {
+	var out []Record
+	for i := range n {
+		r := Record{
+			ID: int64(i + 1), Phase: PhaseLoad, Type: TypeCreate, Thread: i % 5, Kind: "Pod", Namespace: "ns", Name: fmt.Sprintf("p%d", i),
+			UID: fmt.Sprintf("uid-%d", i), ResourceVersion: uint64(i) + 100, Intended: 1 + int64(i), Started: 2 + int64(i), Finished: 3 + int64(i), Status: 201,
+		}
+		if i%7 == 0 {
+			r.Attempt, r.Status, r.Error, r.ResourceVersion = 2, 429, `too "many" <requests> & … more`, 0
+		}
+		if i%11 == 0 {
+			r.Type, r.Bystander, r.DeletedVersion, r.Thread, r.Namespace = TypeDelete, true, math.MaxUint64, -1, ""
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func newWriter(t *testing.T, f *file) *Writer {
+	t.Helper()
+	w, err := NewWriter(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func collect(seq iter.Seq2[Record, error]) (out []Record, err error) {
+	for r, e := range seq {
+		if e != nil {
+			return out, e
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func TestEncodingIsJSON(t *testing.T) {
+	for _, r := range append(records(100), Record{}) {
+		line := appendRecord(nil, &r)
+		want, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSuffix(string(line), "\n"); got != string(want) {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+// TestEncodingHasAllFields fails when Record gets a field that appendRecord does
+// not know.
+func TestEncodingHasAllFields(t *testing.T) {
+	var full Record
+	v := reflect.ValueOf(&full).Elem()
+	for i := range v.NumField() {
+		switch f := v.Field(i); f.Kind() {
+		case reflect.String:
+			f.SetString("x")
+		case reflect.Bool:
+			f.SetBool(true)
+		case reflect.Uint64:
+			f.SetUint(uint64(i) + 1)
+		default:
+			f.SetInt(int64(i) + 1)
+		}
+	}
+	var back Record
+	if err := json.Unmarshal(appendRecord(nil, &full), &back); err != nil || back != full {
+		t.Errorf("wrote %+v, read %+v, %v", full, back, err)
+	}
+}
+
+func TestWriteAndRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ops.ndjson.zst")
+	w, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := records(5000)
+	for i, r := range want {
+		w.Append(r)
+		if i == 1000 || i == 3000 {
+			if err := w.Checkpoint(); err != nil {
+				t.Fatal(err)
+			}
+			// What a checkpoint covers can be read while the log is open.
+			if got, err := collect(ReadFile(path)); err != nil || !slices.Equal(got, want[:i+1]) {
+				t.Errorf("at the checkpoint after %d: %d records, %v", i+1, len(got), err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := collect(ReadFile(path))
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%d records, %v, want %d", len(got), err, len(want))
+	}
+	if err := w.Close(); !errors.Is(err, ErrClosed) {
+		t.Errorf("second Close: %v, want ErrClosed", err)
+	}
+	w.Append(want[0]) // has no effect and does no harm
+}
+
+func TestEmptyLog(t *testing.T) {
+	f := &file{}
+	if err := newWriter(t, f).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := collect(Read(&f.Buffer)); err != nil || len(got) != 0 || !f.closed {
+		t.Errorf("%d records, %v, closed %t", len(got), err, f.closed)
+	}
+}
+
+func TestConcurrentAppends(t *testing.T) {
+	f := &file{}
+	w := newWriter(t, f)
+	ctx, stop := context.WithCancel(t.Context())
+	var run sync.WaitGroup
+	run.Go(func() {
+		if err := w.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	var appenders sync.WaitGroup
+	for k := range 8 {
+		appenders.Go(func() {
+			for i := range 500 {
+				w.Append(Record{ID: int64(k*500 + i), Thread: k})
+				if i%100 == 0 {
+					if err := w.Checkpoint(); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	appenders.Wait()
+	stop()
+	run.Wait()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := collect(Read(&f.Buffer))
+	if err != nil || len(got) != 4000 {
+		t.Fatalf("%d records, %v", len(got), err)
+	}
+	next := map[int]int64{}
+	for _, r := range got {
+		if r.ID != int64(r.Thread)*500+next[r.Thread] {
+			t.Fatalf("thread %d: record %d out of order", r.Thread, r.ID)
+		}
+		next[r.Thread]++
+	}
+}
+
+func TestRunWritesWithoutBeingAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &file{}
+		w := newWriter(t, f)
+		ctx, stop := context.WithCancel(t.Context())
+		go w.Run(ctx)
+		for _, r := range records(100_000) {
+			w.Append(r)
+		}
+		time.Sleep(2 * flushEvery)
+		synctest.Wait()
+		if f.Len() == 0 {
+			t.Error("nothing was written")
+		}
+		w.mu.Lock()
+		if len(w.buf) != 0 {
+			t.Errorf("%d bytes still wait", len(w.buf))
+		}
+		w.mu.Unlock()
+		stop()
+		synctest.Wait()
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestBufferIsBounded(t *testing.T) {
+	f := &file{}
+	w := newWriter(t, f)
+	long := Record{Name: strings.Repeat("x", 1000)}
+	for range 3 * maxBuffered / 1000 {
+		w.Append(long)
+		if len(w.buf) > maxBuffered {
+			t.Fatalf("%d bytes wait, limit %d", len(w.buf), maxBuffered)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFullDiskIsReported(t *testing.T) {
+	f := &file{limit: 10}
+	w := newWriter(t, f)
+	w.Append(records(1)[0])
+	if err := w.Checkpoint(); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("checkpoint: %v", err)
+	}
+	if err := w.Close(); err == nil || !f.closed {
+		t.Errorf("close: %v, file closed %t", err, f.closed)
+	}
+}
+
+func compress(t testing.TB, text string) []byte {
+	enc, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return enc.EncodeAll([]byte(text), nil)
+}
+
+func TestReadRefuses(t *testing.T) {
+	const good = `{"id":1,"phase":"load","type":"create","thread":0,"kind":"Pod","name":"p","intended":1,"started":2,"finished":3,"status":201}` + "\n"
+	for _, tc := range []struct {
+		name      string
+		data      []byte
+		records   int
+		truncated bool
+		want      string
+	}{
+		{"nothing", nil, 0, true, "line 1"},
+		{"not zstd", []byte(good), 0, false, "line 1: decompressing"},
+		{"no checkpoint", compress(t, good+good), 2, true, "line 3"},
+		{"no checkpoint after the first", compress(t, good+`{"checkpoint":1}`+"\n"+good), 2, true, "line 4"},
+		{"half a line", compress(t, good+good[:20]), 1, true, "line 2"},
+		{"half a checkpoint", compress(t, good+`{"checkpoint":1`), 1, true, "line 2"},
+		{"record missing", compress(t, good+`{"checkpoint":2}`+"\n"), 1, false, "line 2: checkpoint counts 2 records, 1 were read"},
+		{"record doubled", compress(t, good+good+`{"checkpoint":1}`+"\n"), 2, false, "line 3: checkpoint counts 1"},
+		{"not JSON", compress(t, good+"hello\n"), 1, false, "line 2: not a record"},
+		{"wrong type", compress(t, good+`{"id":"x"}`+"\n"), 1, false, "line 2: not a record"},
+		{"unknown field", compress(t, `{"id":1,"colour":"red"}`+"\n"), 0, false, `line 1: not a record`},
+		{"two values on a line", compress(t, `{"id":1}{"id":2}`+"\n"), 0, false, "line 1: not a record: text after"},
+		{"empty line", compress(t, good+"\n"), 1, false, "line 2: not a record: incomplete JSON"},
+		{"broken checkpoint", compress(t, `{"checkpoint":x}`+"\n"), 0, false, "line 1: not a checkpoint"},
+		{"line without end", compress(t, strings.Repeat("x", 2*maxLine)), 0, false, "line 1: decompressing: longer than"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := collect(Read(bytes.NewReader(tc.data)))
+			var at *LineError
+			if !errors.As(err, &at) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+			if errors.Is(err, ErrTruncated) != tc.truncated {
+				t.Errorf("%v: truncated is %t, want %t", err, !tc.truncated, tc.truncated)
+			}
+			if len(got) != tc.records {
+				t.Errorf("%d records before the error, want %d", len(got), tc.records)
+			}
+		})
+	}
+}
+
+// TestCutLogIsNeverTakenForWhole cuts a log at every place.
+func TestCutLogIsNeverTakenForWhole(t *testing.T) {
+	f := &file{}
+	w := newWriter(t, f)
+	want := records(200)
+	for i, r := range want {
+		w.Append(r)
+		if i == 99 {
+			if err := w.Checkpoint(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	half := f.Len()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole := f.Bytes()
+	for n := range len(whole) {
+		got, err := collect(Read(bytes.NewReader(whole[:n])))
+		switch {
+		case n == half: // a log up to a checkpoint is whole
+			if err != nil || len(got) != 100 {
+				t.Errorf("cut at the checkpoint: %d records, %v", len(got), err)
+			}
+		case err == nil:
+			t.Errorf("cut after %d of %d bytes: no error", n, len(whole))
+		case !slices.Equal(got, want[:len(got)]):
+			t.Errorf("cut after %d bytes: wrong records", n)
+		}
+	}
+}
+
+// TestDamageIsFound turns over one bit after the other.
+func TestDamageIsFound(t *testing.T) {
+	f := &file{}
+	w := newWriter(t, f)
+	want := records(50)
+	for _, r := range want {
+		w.Append(r)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range f.Len() * 8 {
+		damaged := bytes.Clone(f.Bytes())
+		damaged[i/8] ^= 1 << (i % 8)
+		if got, err := collect(Read(bytes.NewReader(damaged))); err == nil && !slices.Equal(got, want) {
+			t.Errorf("bit %d: %d records that were not written, no error", i, len(got))
+		}
+	}
+}
+
+func TestReaderStopsWhenAsked(t *testing.T) {
+	f := &file{}
+	w := newWriter(t, f)
+	for _, r := range records(1000) {
+		w.Append(r)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, err := range Read(&f.Buffer) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; n == 10 {
+			break
+		}
+	}
+	if n != 10 {
+		t.Errorf("%d records, want 10", n)
+	}
+}
+
+func TestReadFileNamesTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none.zst")
+	if _, err := collect(ReadFile(path)); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), path) {
+		t.Errorf("got %v", err)
+	}
+	if err := os.WriteFile(path, []byte("rubbish"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := collect(ReadFile(path)); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	out := &file{}
+	w, err := NewWriter(out)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, r := range records(20) {
+		w.Append(r)
+	}
+	if err := w.Close(); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(out.Bytes(), false)
+	f.Add([]byte(`{"id":1}`+"\n"+`{"checkpoint":1}`+"\n"), true)
+	f.Add([]byte("{\n{"), true)
+	f.Fuzz(func(t *testing.T, data []byte, plain bool) {
+		if plain {
+			data = compress(t, string(data))
+		}
+		got, err := collect(Read(bytes.NewReader(data)))
+		if err != nil {
+			return
+		}
+		// What reads without an error can be written and read again.
+		again := &file{}
+		w, err := NewWriter(again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range got {
+			w.Append(r)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if back, err := collect(Read(&again.Buffer)); err != nil || !slices.Equal(back, got) {
+			t.Errorf("%d records came back as %d, %v", len(got), len(back), err)
+		}
+	})
+}
+
+func BenchmarkAppend(b *testing.B) {
+	w, err := NewWriter(struct {
+		io.Writer
+		io.Closer
+	}{io.Discard, io.NopCloser(nil)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := records(2)[1]
+	b.ReportAllocs()
+	for b.Loop() {
+		w.Append(r)
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	f := &file{}
+	w, err := NewWriter(f)
+	if err != nil {
+		b.Fatal(err)
+	}
+	all := records(10_000)
+	for _, r := range all {
+		w.Append(r)
+	}
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if got, err := collect(Read(bytes.NewReader(f.Bytes()))); err != nil || len(got) != len(all) {
+			b.Fatal(len(got), err)
+		}
+	}
+}

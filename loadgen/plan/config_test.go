@@ -1,0 +1,232 @@
+package plan
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	head   = "runID: r1\n"
+	closed = head + "model: closed\nthreads: 4\noperations: 10\n"
+	open   = head + "model: open\nrate: 10\nduration: 5s\n"
+)
+
+func TestParseRefuses(t *testing.T) {
+	for _, tc := range []struct {
+		name, file, want string // want: where, and what the message has to mention
+	}{
+		{"empty", "", "p.yaml: the plan is empty"},
+		{"only comments", "# nothing\n", "p.yaml: the plan is empty"},
+		{"not a mapping", "- a\n- b\n", "p.yaml:1: "},
+		{"broken YAML", "runID: [a\nmodel: closed\n", "p.yaml:"},
+		{"two documents", closed + "---\n" + closed, "p.yaml: 2 YAML documents"},
+		{"unknown field", closed + "thread: 5\n", `p.yaml:5: unknown field "thread"`},
+		{"unknown nested field", closed + "bystander:\n  kind: ConfigMap\n  speed: 2\n", `p.yaml:7: unknown field "bystander.speed"`},
+		{"doubled field", closed + "threads: 5\n", "p.yaml:5: "},
+		{"text for a number", closed + "nodes: many\n", `p.yaml:5: nodes is "many": it has to be a whole number`},
+		{"fraction for a count", closed + "nodes: 2.5\n", `p.yaml:5: nodes is "2.5": it has to be a whole number`},
+		{"empty field", closed + "nodes:\n", "p.yaml:5: nodes is empty"},
+		{"list for a mapping", closed + "warmup: [1]\n", "p.yaml:5: warmup is"},
+		{"mapping for a list", closed + "stages: {stage: create}\n", "p.yaml:5: stages is"},
+		{"alias", closed + "nodes: &n 5\nnamespaces: *n\n", "p.yaml:5: nodes: anchors"},
+		{"number for text", strings.Replace(closed, "r1", "12", 1), `p.yaml:1: runID is "12": it has to be text`},
+		{"size that is none", closed + "objectBytes: .nan\n", `p.yaml:5: objectBytes: ".nan" is not a size`},
+		{"negative seed", "seed: -1\n" + closed, "p.yaml:1: "},
+		{"duration without unit", closed + "duration: 5\n", `p.yaml:5: duration: "5" is not a duration: write a number with a unit`},
+		{"duration in a wrong unit", closed + "duration: 5sec\n", `p.yaml:5: duration: "5sec" is not a duration`},
+		{"negative duration", closed + "thinkTime: -1s\n", `p.yaml:5: thinkTime: "-1s" is not a duration`},
+		{"size without unit", closed + "objectBytes: 3000\n", `p.yaml:5: objectBytes: "3000" is not a size`},
+		{"size in a wrong unit", closed + "objectBytes: 3ms\n", `p.yaml:5: objectBytes: "3ms" is not a size`},
+		{"size in bits of nothing", closed + "objectBytes: KiB\n", `p.yaml:5: objectBytes: "KiB" is not a size`},
+		{"size too small", closed + "objectBytes: 1KiB\n", "p.yaml:5: objectBytes: 1KiB is out of range"},
+		{"size too large", closed + "objectBytes: 1MiB\n", "p.yaml:5: objectBytes: 1MiB is out of range"},
+
+		{"no run id", "model: closed\nthreads: 1\noperations: 1\n", "p.yaml: runID: is missing"},
+		{"run id with capitals", strings.Replace(closed, "r1", "R1", 1), `p.yaml:1: runID: "R1" cannot be part`},
+		{"run id with a dash at the end", strings.Replace(closed, "r1", "r-", 1), `p.yaml:1: runID: "r-"`},
+		{"run id too long", strings.Replace(closed, "r1", strings.Repeat("r", 33), 1), "p.yaml:1: runID: "},
+		{"no model", head + "threads: 1\n", "p.yaml: model: is missing"},
+		{"unknown model", head + "model: half\n", `p.yaml:2: model: "half" is not known`},
+
+		{"closed without threads", head + "model: closed\noperations: 1\n", "p.yaml: threads: 0 is out of range"},
+		{"closed with too many threads", head + "model: closed\nthreads: 100000\noperations: 1\n", "p.yaml:3: threads: "},
+		{"closed without an end", head + "model: closed\nthreads: 1\n", "p.yaml: operations: is missing"},
+		{"closed with negative operations", head + "model: closed\nthreads: 1\noperations: -5\n", "p.yaml:4: operations: -5"},
+		{"closed with a rate", closed + "rate: 5\n", "p.yaml:5: rate: belongs to the open model"},
+		{"closed with an arrival", closed + "arrival: poisson\n", "p.yaml:5: arrival: belongs"},
+		{"closed with a ramp", closed + "ramp: {from: 1}\n", "p.yaml:5: ramp: belongs"},
+		{"closed with a burst", closed + "burst: {period: 1s, length: 1s}\n", "p.yaml:5: burst: belongs"},
+		{"closed with a request limit", closed + "maxInFlight: 5\n", "p.yaml:5: maxInFlight: belongs"},
+		{"duration beyond a day", closed + "duration: 25h\n", "p.yaml:5: duration: 25h0m0s is longer"},
+
+		{"open without a rate", head + "model: open\nduration: 5s\n", "p.yaml: rate: 0 is out of range"},
+		{"open with rate .nan", head + "model: open\nduration: 5s\nrate: .nan\n", "p.yaml:4: rate: NaN"},
+		{"open with a negative rate", head + "model: open\nduration: 5s\nrate: -1\n", "p.yaml:4: rate: -1"},
+		{"open without a duration", head + "model: open\nrate: 5\n", "p.yaml: duration: is missing"},
+		{"open with threads", open + "threads: 5\n", "p.yaml:5: threads: belongs to the closed model"},
+		{"open with operations", open + "operations: 5\n", "p.yaml:5: operations: belongs"},
+		{"open with think time", open + "thinkTime: 5s\n", "p.yaml:5: thinkTime: belongs"},
+		{"open with too many operations", head + "model: open\nrate: 100000\nduration: 1h\n", "p.yaml:3: rate: "},
+		{"unknown arrival", open + "arrival: random\n", `p.yaml:5: arrival: "random" is not known`},
+		{"ramp without its start", open + "arrival: ramp\n", "p.yaml: ramp: arrival: ramp needs"},
+		{"ramp from below zero", open + "arrival: ramp\nramp: {from: -1}\n", "p.yaml:6: ramp: "},
+		{"ramp for another arrival", open + "ramp: {from: 1}\n", "p.yaml:5: ramp: has no effect with arrival: constant"},
+		{"burst without its shape", open + "arrival: burst\n", "p.yaml: burst: is missing"},
+		{"burst without a period", open + "arrival: burst\nburst: {length: 1s}\n", "p.yaml:6: burst.period: 0s"},
+		{"burst longer than its period", open + "arrival: burst\nburst:\n  period: 1s\n  length: 2s\n", "p.yaml:8: burst.length: 2s"},
+		{"burst below its base", open + "arrival: burst\nburst: {period: 1s, length: 1s, base: 11}\n", "p.yaml:6: burst.base: 11"},
+		{"burst for another arrival", open + "burst: {period: 1s, length: 1s}\n", "p.yaml:5: burst: has no effect"},
+
+		{"unknown lifecycle", closed + "lifecycle: pod/slow\n", `p.yaml:5: lifecycle: "pod/slow" is not known: use pod/fast or pod/general`},
+		{"lifecycle and stages", closed + "lifecycle: pod/fast\nstages: [{stage: create}]\n", "p.yaml:6: stages: lifecycle and stages exclude each other"},
+		{"unknown stage", closed + "stages:\n- stage: create\n- stage: explode\n", `p.yaml:7: stages[1].stage: "explode" is not a stage`},
+		{"life without a beginning", closed + "stages: [{stage: bind}]\n", "p.yaml:5: stages[0].stage: a life begins with create"},
+		{"life in the wrong order", closed + "stages:\n- stage: create\n- stage: delete\n- stage: ready\n", "p.yaml:8: stages[2].stage: ready cannot follow delete"},
+		{"doubled stage", closed + "stages:\n- stage: create\n- stage: bind\n- stage: bind\n", "p.yaml:8: stages[2].stage: bind cannot follow bind"},
+		{"repeated stage that is no patch", closed + "stages:\n- stage: create\n  times: 2\n", "p.yaml:7: stages[0].times: only a patch"},
+
+		{"survivors beyond all", closed + "survivors: 1.5\n", "p.yaml:5: survivors: 1.5 is not a share"},
+		{"survivors in percent", closed + "survivors: 20%\n", `p.yaml:5: survivors is "20%": it has to be a number`},
+		{"recreate below none", closed + "recreate: -0.1\n", "p.yaml:5: recreate: -0.1"},
+		{"no namespace", closed + "namespaces: 0\n", "p.yaml:5: namespaces: 0"},
+		{"no node", closed + "nodes: 0\n", "p.yaml:5: nodes: 0"},
+		{"negative prefill", closed + "prefill: -1\n", "p.yaml:5: prefill: -1"},
+		{"negative warm-up", closed + "warmup: {operations: -1}\n", "p.yaml:5: warmup.operations: -1"},
+		{"bystander of a strange kind", closed + "bystander: {kind: Secret, rate: 2}\n", `p.yaml:5: bystander.kind: "Secret" is not supported`},
+		{"bystander without a rate", closed + "bystander: {kind: ConfigMap}\n", "p.yaml:5: bystander.rate: 0"},
+		{"bystander too small", closed + "bystander: {kind: ConfigMap, rate: 1, objectBytes: 10B}\n", "p.yaml:5: bystander.objectBytes: 10B"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := Parse("p.yaml", []byte(tc.file))
+			if err == nil {
+				t.Fatalf("accepted:\n%s", tc.file)
+			}
+			if got := err.Error(); !strings.HasPrefix(got, tc.want) || strings.Contains(got, "\n") {
+				t.Errorf("got  %s\nwant %s…", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestParseFillsDefaults(t *testing.T) {
+	got, err := Parse("p.yaml", []byte(closed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.RunID, want.Model, want.Threads, want.Operations = "r1", ModelClosed, 4, 10
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	if got.Survivors != 0.2 || got.Nodes != 5 || got.ObjectBytes != 3072 {
+		t.Errorf("documented defaults are survivors 0.2, nodes 5, objectBytes 3KiB: got %v, %v, %v", got.Survivors, got.Nodes, got.ObjectBytes)
+	}
+}
+
+// full uses every field of a closed and of an open plan.
+var full = map[string]Config{
+	"closed": {
+		Seed: 1<<64 - 1, RunID: "a-1", Model: ModelClosed, Threads: 2, Operations: 3, Duration: Duration(1500 * time.Millisecond),
+		ThinkTime: Duration(87 * time.Millisecond), Stages: []Stage{{Stage: "create"}, {Stage: "patch", Times: 3, Gap: Duration(time.Second)}, {Stage: "delete"}},
+		StageGap: Duration(time.Millisecond), Survivors: 0, Recreate: 1, ObjectBytes: 4000, Namespaces: 3, Nodes: 1,
+		Bystander: &Bystander{Kind: KindConfigMap, Rate: 2.5, Objects: 7, ObjectBytes: 2 << 10}, Prefill: 5, Warmup: Warmup{Operations: 9},
+	},
+	"open": {
+		RunID: "b", Model: ModelOpen, Rate: 12.5, Duration: Duration(time.Minute), Arrival: ArrivalBurst, MaxInFlight: 8,
+		Burst:     &Burst{Period: Duration(5 * time.Second), Length: Duration(time.Second), Base: 1},
+		Lifecycle: LifecycleGeneral, Survivors: 0.25, ObjectBytes: 3 << 10, Namespaces: 1, Nodes: 2,
+	},
+	"ramp": {
+		RunID: "c", Model: ModelOpen, Rate: 12.5, Duration: Duration(time.Minute), Arrival: ArrivalRamp, Ramp: &Ramp{From: 2},
+		Survivors: 0.25, ObjectBytes: 3 << 10, Namespaces: 1, Nodes: 2,
+	},
+}
+
+func TestMarshalledPlanReadsBack(t *testing.T) {
+	for name, want := range full {
+		t.Run(name, func(t *testing.T) {
+			data, err := Marshal(want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(t.TempDir(), "plan.yaml")
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, err := ReadFile(path)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, data)
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("got  %+v\nwant %+v\n%s", got, want, data)
+			}
+			asJSON, err := json.Marshal(want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err = Parse("p.json", asJSON); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("as JSON: %v\n%s", err, asJSON)
+			}
+		})
+	}
+}
+
+func TestReadFileNamesAMissingFile(t *testing.T) {
+	_, err := ReadFile(filepath.Join(t.TempDir(), "none.yaml"))
+	if err == nil || !strings.Contains(err.Error(), "none.yaml") {
+		t.Errorf("got %v, want an error that names the file", err)
+	}
+}
+
+func TestUnits(t *testing.T) {
+	for text, want := range map[string]Size{"3KiB": 3072, "1.5KiB": 1536, "3 KiB": 3072, "3kB": 3000, "3KB": 3000, "2MiB": 2 << 20, "1MB": 1e6, "800B": 800, "0B": 0} {
+		if got, err := ParseSize(text); err != nil || got != want {
+			t.Errorf("ParseSize(%q) = %d, %v, want %d", text, got, err, want)
+		}
+		back, err := ParseSize(want.String())
+		if err != nil || back != want {
+			t.Errorf("%d is written %q, which reads as %d, %v", want, want.String(), back, err)
+		}
+	}
+	for _, text := range []string{"", "3", "3Ki", "3GiB", "-1KiB", "1e99KiB", "NaNB", "infB", "3KiBs", "9999999MiB"} {
+		if got, err := ParseSize(text); err == nil {
+			t.Errorf("ParseSize(%q) = %d, want an error", text, got)
+		}
+	}
+	var d Duration
+	if err := json.Unmarshal([]byte(`5`), &d); err == nil || !strings.Contains(err.Error(), "with a unit") {
+		t.Errorf("a bare JSON number for a duration: %v, want an error about the unit", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(closed))
+	f.Add([]byte(open + "arrival: burst\nburst: {period: 1s, length: 1s, base: 1}\n"))
+	f.Add([]byte(closed + "stages: [{stage: create, gap: 1s}, {stage: patch, times: 3}]\n"))
+	f.Add([]byte("a: &a [*a]\n"))
+	f.Add([]byte("? {}\n: 1\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 1<<12 {
+			return // what is tested is the syntax, not the decoder's speed
+		}
+		cfg, err := Parse("p", data)
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("error on several lines: %q", err)
+			}
+			return
+		}
+		again, err := Marshal(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back, err := Parse("p", again); err != nil || !reflect.DeepEqual(back, cfg) {
+			t.Errorf("%+v is written as\n%s which reads as %+v, %v", cfg, again, back, err)
+		}
+	})
+}

@@ -1,0 +1,311 @@
+package plan
+
+import (
+	"flag"
+	"fmt"
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the plan differs from %s; every saved run with this seed would be another one. got:\n%s", path, got)
+	}
+}
+
+func mustPlan(t *testing.T, change func(*Config)) *Plan {
+	t.Helper()
+	cfg := Default()
+	cfg.Seed, cfg.RunID, cfg.Model, cfg.Threads, cfg.Operations = 42, "r1", ModelClosed, 2, 40
+	cfg.Namespaces = 2
+	if change != nil {
+		change(&cfg)
+	}
+	p, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func openPlan(t *testing.T, change func(*Config)) *Plan {
+	return mustPlan(t, func(c *Config) {
+		c.Model, c.Threads, c.Operations, c.Rate, c.Duration = ModelOpen, 0, 0, 40, Duration(time.Second)
+		if change != nil {
+			change(c)
+		}
+	})
+}
+
+func write(b *strings.Builder, ops iter.Seq[Op]) {
+	for op := range ops {
+		fmt.Fprintf(b, "%11d %-7s thread %2d at %-12s gap %-6s %-7s n=%d ns=%d node=%d %s#%d last=%t\n",
+			op.ID, op.Phase, op.Thread, op.At, op.Gap, op.Type, op.N, op.Pod.Namespace, op.Pod.Node, op.Pod.Name, op.Pod.Incarnation, op.Last)
+	}
+}
+
+func TestPlanIsGolden(t *testing.T) {
+	var b strings.Builder
+	p := mustPlan(t, func(c *Config) { c.Warmup.Operations, c.Prefill = 10, 5; c.Recreate = 0.5 })
+	b.WriteString("closed loop\n")
+	for k := range 2 {
+		write(&b, p.Thread(k))
+	}
+	b.WriteString("warm-up\n")
+	for k := range p.WarmupThreads() {
+		write(&b, p.WarmupThread(k))
+	}
+	b.WriteString("prefill\n")
+	write(&b, p.Prefill())
+	for _, arrival := range []string{ArrivalConstant, ArrivalPoisson} {
+		b.WriteString("open loop, " + arrival + "\n")
+		write(&b, openPlan(t, func(c *Config) { c.Arrival, c.Recreate = arrival, 0.5 }).Timed())
+	}
+	golden(t, "plan.txt", b.String())
+}
+
+func TestIteratorsStartAnew(t *testing.T) {
+	p := mustPlan(t, nil)
+	if a, b := slices.Collect(p.Thread(1)), slices.Collect(p.Thread(1)); !slices.Equal(a, b) {
+		t.Error("a thread's second iteration differs from its first")
+	}
+	o := openPlan(t, nil)
+	if a, b := slices.Collect(o.Timed()), slices.Collect(o.Timed()); !slices.Equal(a, b) {
+		t.Error("the open loop's second iteration differs from its first")
+	}
+}
+
+func TestSeedsDiffer(t *testing.T) {
+	a := slices.Collect(mustPlan(t, nil).Thread(0))
+	b := slices.Collect(mustPlan(t, func(c *Config) { c.Seed = 43 }).Thread(0))
+	if slices.Equal(a, b) {
+		t.Error("two seeds give one plan")
+	}
+}
+
+// TestPromises holds every kind of plan against the promises of the package
+// documentation.
+func TestPromises(t *testing.T) {
+	for name, p := range map[string]*Plan{
+		"closed":          mustPlan(t, func(c *Config) { c.Threads, c.Operations, c.Recreate = 7, 20_000, 0.5 }),
+		"closed, by time": mustPlan(t, func(c *Config) { c.Threads, c.Operations, c.Duration = 3, 0, Duration(time.Second) }),
+		"open":            openPlan(t, func(c *Config) { c.Rate, c.Duration = 500, Duration(30*time.Second); c.Recreate = 0.5 }),
+		"open, poisson":   openPlan(t, func(c *Config) { c.Rate, c.Duration, c.Arrival = 500, Duration(30*time.Second), ArrivalPoisson }),
+		"open, general":   openPlan(t, func(c *Config) { c.Rate, c.Duration, c.Lifecycle = 500, Duration(30*time.Second), LifecycleGeneral }),
+		"create only":     mustPlan(t, func(c *Config) { c.Operations, c.Stages = 1000, []Stage{{Stage: "create"}} }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newChecker(p)
+			if p.cfg.Model == ModelOpen {
+				c.walk(t, p.Timed())
+			} else {
+				for k := range p.cfg.Threads {
+					c.walk(t, take(p.Thread(k), 5000))
+				}
+			}
+			c.done(t)
+		})
+	}
+}
+
+func take[T any](seq iter.Seq[T], n int) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		i := 0
+		for v := range seq {
+			if i++; i > n || !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// checker follows the lives in a plan.
+type checker struct {
+	plan    *Plan
+	ids     map[int64]bool
+	alive   map[string]Op // last operation by name
+	lanes   map[int64]string
+	started int
+	deleted int
+	kept    int
+	again   int
+	at      time.Duration
+}
+
+func newChecker(p *Plan) *checker {
+	return &checker{plan: p, ids: map[int64]bool{}, alive: map[string]Op{}, lanes: map[int64]string{}, at: -1}
+}
+
+func (c *checker) walk(t *testing.T, ops iter.Seq[Op]) {
+	t.Helper()
+	for op := range ops {
+		if c.ids[op.ID] {
+			t.Fatalf("id %d twice", op.ID)
+		}
+		c.ids[op.ID] = true
+		if name, ok := c.lanes[op.Pod.Lane]; ok && name != op.Pod.Name {
+			t.Fatalf("lane %d has the names %s and %s", op.Pod.Lane, name, op.Pod.Name)
+		}
+		c.lanes[op.Pod.Lane] = op.Pod.Name
+		if op.At < c.at {
+			t.Fatalf("operation %d is due at %s, after one at %s", op.ID, op.At, c.at)
+		}
+		if c.plan.cfg.Model == ModelOpen {
+			c.at = op.At
+		}
+		former, lives := c.alive[op.Pod.Name]
+		switch {
+		case op.Type == oplog.TypeCreate:
+			if lives && former.Type != oplog.TypeDelete {
+				t.Fatalf("%s is created again while it lives", op.Pod.Name)
+			}
+			if lives {
+				c.again++
+			}
+			if lives != (op.Pod.Incarnation > 0) {
+				t.Fatalf("%s: incarnation %d, though it existed before: %t", op.Pod.Name, op.Pod.Incarnation, lives)
+			}
+			c.started++
+		case !lives || former.Last || former.Pod != op.Pod || stageOrder[op.Type] < stageOrder[former.Type] ||
+			op.Type == oplog.TypePatch && op.N > 1 && (former.Type != oplog.TypePatch || former.N != op.N-1):
+			t.Fatalf("%+v follows %+v", op, former)
+		}
+		if lives && c.plan.cfg.Model == ModelOpen && op.At-former.At < DefaultOpenGap {
+			t.Fatalf("operation %d is due %s after its pod's former one", op.ID, op.At-former.At)
+		}
+		if op.Type == oplog.TypeDelete {
+			c.deleted++
+		} else if op.Last {
+			c.kept++
+		}
+		c.alive[op.Pod.Name] = op
+	}
+}
+
+func (c *checker) done(t *testing.T) {
+	t.Helper()
+	cfg := c.plan.cfg
+	if planned := c.plan.Planned(); planned != 0 && int64(len(c.ids)) != planned {
+		t.Errorf("%d operations, Planned says %d", len(c.ids), planned)
+	}
+	if hasDelete := c.plan.steps[len(c.plan.steps)-1].kind == oplog.TypeDelete; !hasDelete {
+		return
+	}
+	near(t, "share of survivors", float64(c.kept)/float64(c.kept+c.deleted), cfg.Survivors, 0.05)
+	near(t, "share of names taken again", float64(c.again)/float64(c.deleted), cfg.Recreate, 0.07)
+}
+
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if math.Abs(got-want) > tolerance {
+		t.Errorf("%s: %.3f, want %.3f ± %.3f", what, got, want, tolerance)
+	}
+}
+
+func TestArrivals(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change func(*Config)
+		total  float64
+		// share of the arrivals in the first half of the time
+		firstHalf float64
+		tolerance float64 // relative, of total
+	}{
+		{"constant", nil, 2000, 0.5, 0.001},
+		{"poisson", func(c *Config) { c.Arrival = ArrivalPoisson }, 2000, 0.5, 0.07},
+		{"ramp up", func(c *Config) { c.Arrival, c.Ramp = ArrivalRamp, &Ramp{From: 0} }, 1000, 0.25, 0.01},
+		{"ramp down", func(c *Config) { c.Arrival, c.Ramp = ArrivalRamp, &Ramp{From: 600} }, 4000, 0.625, 0.01},
+		{"flat ramp", func(c *Config) { c.Arrival, c.Ramp = ArrivalRamp, &Ramp{From: 200} }, 2000, 0.5, 0.001},
+		{"burst", func(c *Config) {
+			c.Arrival, c.Burst = ArrivalBurst, &Burst{Period: Duration(4 * time.Second), Length: Duration(time.Second), Base: 20}
+		}, 740, 460.0 / 740, 0.02}, // bursts at 0, 4 and 8 s, 7 s at the base rate
+		{"silent between bursts", func(c *Config) {
+			c.Arrival, c.Burst = ArrivalBurst, &Burst{Period: Duration(5 * time.Second), Length: Duration(time.Second)}
+		}, 400, 0.5, 0.01},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := openPlan(t, func(c *Config) {
+				c.Rate, c.Duration = 200, Duration(10*time.Second)
+				if tc.change != nil {
+					tc.change(c)
+				}
+			})
+			var total, first float64
+			last := time.Duration(-1)
+			for op := range p.Timed() {
+				if op.At < last || op.At >= 10*time.Second {
+					t.Fatalf("an operation is due at %s, after one at %s", op.At, last)
+				}
+				last = op.At
+				total++
+				if op.At < 5*time.Second {
+					first++
+				}
+			}
+			near(t, "operations", total, tc.total, tc.tolerance*tc.total)
+			near(t, "share in the first half", first/total, tc.firstHalf, 0.03)
+		})
+	}
+}
+
+func TestNamesAreUnique(t *testing.T) {
+	n := newNamer(mustPlan(t, nil).rng(streamNames), "")
+	names := map[string]bool{}
+	for i := range int64(200_000) {
+		name := n.name(i)
+		if names[name] {
+			t.Fatalf("name %s twice, at %d", name, i)
+		}
+		names[name] = true
+	}
+}
+
+func TestThreadsShareTheOperations(t *testing.T) {
+	p := mustPlan(t, func(c *Config) { c.Threads, c.Operations = 7, 100 })
+	total := 0
+	for k := range 7 {
+		n := len(slices.Collect(p.Thread(k)))
+		if n < 14 || n > 15 {
+			t.Errorf("thread %d has %d operations, want 14 or 15", k, n)
+		}
+		total += n
+	}
+	if total != 100 {
+		t.Errorf("%d operations in all, want 100", total)
+	}
+}
+
+func TestBystanderTakesTurns(t *testing.T) {
+	p := mustPlan(t, func(c *Config) { c.Bystander = &Bystander{Kind: KindConfigMap, Rate: 2, Objects: 3} })
+	i := 0
+	for op := range take(p.Bystander(oplog.PhaseLoad), 9) {
+		if op.Object != i%3 || op.N != i/3+1 || op.At != time.Duration(i)*500*time.Millisecond || op.Phase != oplog.PhaseLoad {
+			t.Errorf("update %d is %+v", i, op)
+		}
+		i++
+	}
+	for range mustPlan(t, nil).Bystander(oplog.PhaseLoad) {
+		t.Fatal("an update without a bystander")
+	}
+}
