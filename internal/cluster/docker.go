@@ -90,19 +90,23 @@ func (d docker) ensureImage(ctx context.Context, image string, say func(string, 
 	return nil
 }
 
-// removeNodes deletes all containers of a kind cluster, with their volumes.
+// removeNodes deletes all containers of a kind cluster, with their volumes. It looks
+// again after an error, because kind may have been deleting one at the same time.
 func (d docker) removeNodes(ctx context.Context, cluster string) error {
-	ids, err := d.nodes(ctx, cluster)
-	if err != nil {
-		return err
+	var failure error
+	for range 3 {
+		ids, err := d.nodes(ctx, cluster)
+		if err != nil {
+			return err
+		}
+		if len(ids) == 0 {
+			return nil
+		}
+		if _, failure = d.lines(ctx, append([]string{"rm", "-f", "-v"}, ids...)...); failure == nil {
+			return nil
+		}
 	}
-	if len(ids) == 0 {
-		return nil
-	}
-	if _, err := d.lines(ctx, append([]string{"rm", "-f", "-v"}, ids...)...); err != nil {
-		return fmt.Errorf("delete the nodes of kind cluster %s: %w", cluster, err)
-	}
-	return nil
+	return fmt.Errorf("delete the nodes of kind cluster %s: %w", cluster, failure)
 }
 
 func (d docker) nodes(ctx context.Context, cluster string) ([]string, error) {

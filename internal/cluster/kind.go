@@ -49,6 +49,8 @@ const (
 	kindNameMax = 50
 	// kindDeleteTimeout bounds the deletion of a cluster, which takes seconds.
 	kindDeleteTimeout = 2 * time.Minute
+	// kindLockTimeout bounds the wait for somebody who only takes a look.
+	kindLockTimeout = 2 * time.Second
 )
 
 // DefaultKindImage is the node image that is used where none is named.
@@ -155,17 +157,21 @@ func (k *kind) Up(ctx context.Context, progress func(string)) (c *Cluster, err e
 	return c, nil
 }
 
-// obtain creates the cluster or takes the one that is there. Only one process at a
-// time does so for a name: when kind cannot create a cluster because somebody else
-// is creating it, it deletes what that one has made so far.
-func (r *kindRun) obtain(ctx context.Context, say func(string, ...any)) error {
+// lock makes the processes of this machine take turns at creating kind clusters.
+// When kind cannot create a cluster because somebody else is creating one of that
+// name, it deletes what that one has made so far; and the network that all clusters
+// share must not be removed when it is about to be used.
+func (r *kindRun) lock(ctx context.Context, waiting func()) (release func(), err error) {
 	cache, err := controlplane.Options{Cache: r.opts.Cache}.Root()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	release, err := filelock.Acquire(ctx, filepath.Join(cache, "kind", r.opts.Name+".lock"), func() {
-		say("waiting for another process that is creating kind cluster %s", r.opts.Name)
-	})
+	return filelock.Acquire(ctx, filepath.Join(cache, "kind.lock"), waiting)
+}
+
+// obtain creates the cluster or takes the one that is there.
+func (r *kindRun) obtain(ctx context.Context, say func(string, ...any)) error {
+	release, err := r.lock(ctx, func() { say("waiting for another process that is creating a kind cluster") })
 	if err != nil {
 		return err
 	}
@@ -365,7 +371,7 @@ func (r *kindRun) down(ctx context.Context) error {
 	if r.created {
 		errs = append(errs, r.docker.removeNodes(ctx, r.opts.Name))
 		if r.network {
-			errs = append(errs, r.docker.removeNetwork(ctx))
+			errs = append(errs, r.removeNetwork(ctx))
 		}
 	}
 	if r.dir != "" {
@@ -374,4 +380,16 @@ func (r *kindRun) down(ctx context.Context) error {
 		}
 	}
 	return errors.Join(append(errs, r.dog.dismiss())...)
+}
+
+// removeNetwork deletes kind's network unless somebody is about to use it.
+func (r *kindRun) removeNetwork(ctx context.Context) error {
+	soon, cancel := context.WithTimeout(ctx, kindLockTimeout)
+	defer cancel()
+	release, err := r.lock(soon, nil)
+	if err != nil {
+		return nil // who holds the lock creates a cluster, and needs the network
+	}
+	defer release()
+	return r.docker.removeNetwork(ctx)
 }

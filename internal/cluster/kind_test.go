@@ -189,3 +189,65 @@ func TestKindCancelled(t *testing.T) {
 	}
 	assertKindGone(t, name, temp, networks)
 }
+
+// TestKindParentKilled is about the watchdog: nobody calls Down.
+func TestKindParentKilled(t *testing.T) {
+	needKind(t)
+	const name = "watchbench-killed"
+	temp := t.TempDir()
+	networks := dockerLines(t, "network", "ls", "-q")
+	cmd, c := startHelper(t, helperOptions{
+		Provider: Kind, Options: Options{Kind: KindOptions{Name: name, Temp: temp, Cache: t.TempDir()}}, Stay: true,
+	})
+	if err := c.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	eventually(t, time.Minute, "the kind cluster of a killed process goes away", func() bool {
+		left, err := os.ReadDir(temp)
+		return err == nil && len(left) == 0
+	})
+	assertKindGone(t, name, temp, networks)
+}
+
+// TestKindKept goes the way of `cluster up`, `status` and `down`.
+func TestKindKept(t *testing.T) {
+	needKind(t)
+	ctx := t.Context()
+	opts := Options{Kind: KindOptions{Name: "watchbench-kept", Cache: t.TempDir(), Keep: true}}
+	networks := dockerLines(t, "network", "ls", "-q")
+	if _, err := Existing(ctx, Kind, opts); !errors.Is(err, ErrNotUp) {
+		t.Fatalf("before it is up: got error %v, want ErrNotUp", err)
+	}
+	p, err := New(Kind, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := p.Up(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := made.Down(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := made.Check(ctx); err != nil {
+		t.Errorf("a kept cluster after Down: %v", err)
+	}
+	c, err := Existing(ctx, Kind, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Version != made.Version || c.Kubeconfig != made.Kubeconfig {
+		t.Errorf("found %s with %s, want %s with %s", c.Version, c.Kubeconfig, made.Version, made.Kubeconfig)
+	}
+	if err := c.Down(ctx); err != nil {
+		t.Fatal(err)
+	}
+	assertKindGone(t, opts.Kind.Name, filepath.Dir(c.Dir), networks)
+	if _, err := Existing(ctx, Kind, opts); !errors.Is(err, ErrNotUp) {
+		t.Errorf("after Down: got error %v, want ErrNotUp", err)
+	}
+}

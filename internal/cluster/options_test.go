@@ -159,12 +159,12 @@ func TestKubeconfigUpFails(t *testing.T) {
 func TestKubeconfigUp(t *testing.T) {
 	needControlPlane(t)
 	ctx, temp := t.Context(), t.TempDir()
-	real, err := newEmbeddedIn(t, temp, EmbeddedOptions{}).Up(ctx, nil)
+	origin, err := newEmbeddedIn(t, temp, EmbeddedOptions{}).Up(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = real.Down(ctx) }()
-	cfg, err := clientcmd.LoadFromFile(real.Kubeconfig)
+	defer func() { _ = origin.Down(ctx) }()
+	cfg, err := clientcmd.LoadFromFile(origin.Kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,8 +199,8 @@ func TestKubeconfigUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Version != real.Version || c.Controllers {
-		t.Errorf("got version %s, controllers %t; want %s, false", c.Version, c.Controllers, real.Version)
+	if c.Version != origin.Version || c.Controllers {
+		t.Errorf("got version %s, controllers %t; want %s, false", c.Version, c.Controllers, origin.Version)
 	}
 	minified, err := clientcmd.LoadFromFile(c.Kubeconfig)
 	if err != nil {
@@ -219,7 +219,7 @@ func TestKubeconfigUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	assertNothingLeft(t, copies)
-	if err := real.Check(ctx); err != nil {
+	if err := origin.Check(ctx); err != nil {
 		t.Errorf("the cluster behind the kubeconfig after Down: %v", err)
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
