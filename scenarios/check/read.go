@@ -65,7 +65,7 @@ func newOpDecoder() decoder[oplog.Record] {
 	var (
 		r          oplog.Record
 		records    int64
-		checkpoint int64
+		checkpoint = int64(-1) // of the line just read; -1 when it is a record
 	)
 	field := func(key []byte, v scalar) (err error) {
 		switch string(key) {

@@ -1,0 +1,116 @@
+package check
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+var benchEntries = flag.Int("entries", 200_000, "requests in the benchmark's ledger; 5000000 is the size that must be judged within 20 s on two cores")
+
+// perObject is how many requests one object's life makes in the benchmark.
+const perObject = 8
+
+// writeRun writes a folder with a correct run of n requests: objects of eight
+// versions, a tenth deleted, interleaved as by many workers.
+func writeRun(tb testing.TB, dir string, n int) {
+	tb.Helper()
+	must := func(err error) {
+		tb.Helper()
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	objects := n / perObject
+	f, err := os.Create(filepath.Join(dir, FileLedger))
+	must(err)
+	z, err := zstd.NewWriter(f, zstd.WithEncoderLevel(zstd.SpeedFastest))
+	must(err)
+	out := bufio.NewWriterSize(z, 1<<20)
+	ops, err := oplog.Create(filepath.Join(dir, FileOps))
+	must(err)
+	state, err := CreateState(dir)
+	must(err)
+	var line []byte
+	seq, rv := uint64(0), uint64(1000)
+	const lanes = 64 // objects in the works at a time
+	for first := 0; first < objects; first += lanes {
+		count := min(lanes, objects-first)
+		for step := range perObject {
+			for o := first; o < first+count; o++ {
+				rv++
+				seq++
+				now := t0 + int64(seq)*100_000
+				name, uid := fmt.Sprintf("pod-%07d", o), fmt.Sprintf("00000000-0000-4000-8000-%012d", o)
+				e := ledger.Entry{
+					Seq: seq, Method: "PUT", Cluster: "BCS-K8S-90001", Kind: "Pod", Namespace: fmt.Sprintf("bench-%02d", o%10), Name: name,
+					UID: uid, ResourceVersion: rv, Bytes: 3100, Received: now + 2e6, Applied: now + 89e6, Responded: now + 90e6,
+					Status: 200, Effect: ledger.EffectReplaced,
+				}
+				r := oplog.Record{
+					ID: int64(seq), Phase: oplog.PhaseLoad, Type: oplog.TypePatch, Kind: "Pod", Namespace: e.Namespace, Name: name, UID: uid,
+					ResourceVersion: rv, Intended: now, Started: now, Finished: now + 1e6, Status: 200,
+				}
+				deleted := o%10 == 0 && step == perObject-1
+				switch {
+				case step == 0:
+					e.Effect, r.Type = ledger.EffectCreated, oplog.TypeCreate
+				case deleted:
+					e.Method, e.Effect, e.ResourceVersion, e.Bytes = "DELETE", ledger.EffectDeleted, rv-uint64(count), 0
+					r.Type = oplog.TypeDelete
+				}
+				line = e.AppendJSON(line[:0])
+				_, err := out.Write(line)
+				must(err)
+				ops.Append(r)
+				if step == perObject-1 && !deleted {
+					for _, side := range []Side{SideApiserver, SideStorage} {
+						must(state.Write(StateRecord{Side: side, Kind: "Pod", Namespace: e.Namespace, Name: name, UID: uid, ResourceVersion: rv, Digest: uid[4:], Bytes: 3000}))
+					}
+				}
+			}
+		}
+	}
+	must(out.Flush())
+	must(z.Close())
+	must(f.Close())
+	must(ops.Close())
+	must(state.Close())
+	must(SaveMeta(dir, Meta{
+		Cluster: "BCS-K8S-90001", Rules: Rules{Kinds: []string{"Pod"}},
+		Counters: pods(result.Events{Received: int64(seq), Sent: int64(seq)}),
+	}))
+}
+
+// BenchmarkJudge judges a saved run with op log and states, decompression included.
+//
+//	go test -run '^$' -bench Judge -benchtime 1x -entries 5000000 ./scenarios/check
+func BenchmarkJudge(b *testing.B) {
+	dir := b.TempDir()
+	writeRun(b, dir, *benchEntries)
+	b.ReportAllocs()
+	for b.Loop() {
+		h, err := Load(dir)
+		if err != nil {
+			b.Fatal(err)
+		}
+		v := mustJudge(b, h)
+		if v.Err() != nil || v.Entries != int64(*benchEntries)/perObject*perObject {
+			b.Fatalf("%d entries: %v", v.Entries, v.Err())
+		}
+	}
+	b.ReportMetric(float64(*benchEntries)*float64(b.N)/b.Elapsed().Seconds(), "requests/s")
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	b.ReportMetric(float64(m.Sys)/(1<<20), "MiB-from-OS")
+}

@@ -1,0 +1,333 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+// world is a simulated run of a correct watcher: names are created, changed,
+// deleted and created again; per name requests go one at a time, in order,
+// sometimes merged, sometimes refused and retried. What it yields must pass.
+type world struct {
+	ops     []oplog.Record
+	entries []ledger.Entry // by time of application
+	events  result.Events
+}
+
+// deed is what one operation makes the watcher send.
+type deed struct {
+	rec    oplog.Record
+	delete bool
+}
+
+func simulate(seed uint64, names, perName int) *world {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	w := &world{}
+	deeds := make([][]deed, names)
+	uids := make([]string, names)
+	lives := make([]int, names)
+	rv, now := uint64(1000), int64(0)
+	for i := range names * perName {
+		n := rng.IntN(names)
+		now += 1 + rng.Int64N(3)
+		rv += 1 + rng.Uint64N(4)
+		r := oplog.Record{
+			ID: int64(i + 1), Phase: oplog.PhaseLoad, Kind: "Pod", Namespace: "a", Name: fmt.Sprintf("p%d", n),
+			Started: at(now), Finished: at(now) + 5e5, Status: 201, ResourceVersion: rv,
+		}
+		switch {
+		case uids[n] == "":
+			lives[n]++
+			uids[n] = fmt.Sprintf("u%d-%d", n, lives[n])
+			r.Type = oplog.TypeCreate
+		case rng.IntN(6) == 0:
+			r.Type = oplog.TypeDelete
+		default:
+			r.Type = oplog.TypePatch
+		}
+		r.UID = uids[n]
+		if r.Type == oplog.TypeDelete {
+			uids[n] = ""
+		}
+		w.ops = append(w.ops, r)
+		deeds[n] = append(deeds[n], deed{rec: r, delete: r.Type == oplog.TypeDelete})
+		w.events.Received++
+	}
+	for _, d := range deeds {
+		w.send(rng, d)
+	}
+	slices.SortStableFunc(w.entries, func(a, b ledger.Entry) int { return cmp.Compare(order(a), order(b)) })
+	return w
+}
+
+func order(e ledger.Entry) int64 {
+	if e.Applied == 0 {
+		return e.Received
+	}
+	return e.Applied
+}
+
+// send makes one name's requests: each begins after the answer to the one before.
+func (w *world) send(rng *rand.Rand, deeds []deed) {
+	free := int64(0)
+	for i, d := range deeds {
+		if i+1 < len(deeds) && rng.IntN(4) == 0 {
+			w.events.Coalesced++
+			continue
+		}
+		for {
+			e := ledger.Entry{
+				Method: "PUT", Kind: "Pod", Namespace: "a", Name: d.rec.Name, UID: d.rec.UID, ResourceVersion: d.rec.ResourceVersion,
+				Received: max(d.rec.Finished, free) + 1e5, Status: 200, Bytes: 3000,
+			}
+			if d.delete {
+				e.Method, e.UID, e.ResourceVersion, e.Bytes = "DELETE", "", 0, 0
+			}
+			e.Applied = e.Received + 1e6 + rng.Int64N(2e7)
+			e.Responded = e.Applied + 1e5
+			free = e.Responded
+			refused := rng.IntN(12) == 0
+			if refused {
+				e.Applied, e.Status, e.Code, e.Effect, e.Fault = 0, 503, 1405082, ledger.EffectRejected, "503"
+				w.events.Retried++
+			}
+			w.entries = append(w.entries, e)
+			if !refused {
+				w.events.Sent++
+				break
+			}
+		}
+	}
+}
+
+func (w *world) history() *History {
+	for i := range w.entries {
+		if w.entries[i].Effect != ledger.EffectRejected {
+			w.entries[i].Effect = ""
+		}
+	}
+	stored := applyAll(w.entries)
+	return &History{
+		Meta: Meta{Counters: pods(w.events), Mode: ModeFaithful},
+		Ops:  items(w.ops), Ledger: items(w.entries),
+		State: items(append(stateRecords(SideApiserver, apiserverState(w.ops)), stateRecords(SideStorage, stored)...)),
+	}
+}
+
+const simulatedSeeds = 60
+
+func TestCorrectWatcherPasses(t *testing.T) {
+	for seed := range uint64(simulatedSeeds) {
+		v := mustJudge(t, simulate(seed, 12, 20).history())
+		if err := v.Err(); err != nil {
+			t.Fatalf("seed %d (go test -run TestCorrectWatcherPasses): %v", seed, err)
+		}
+		for _, g := range []string{"G1", "G2", "G3", "G4", "G5", "G6", "G14"} {
+			if v.Checks[g].Verdict != result.Pass {
+				t.Fatalf("seed %d: %s %+v", seed, g, v.Checks[g])
+			}
+		}
+		if *v.Lost != 0 || *v.Reordered != 0 {
+			t.Fatalf("seed %d: lost %d, reordered %d", seed, *v.Lost, *v.Reordered)
+		}
+	}
+}
+
+// A mutation damages a correct history in one place. It reports whether it found a
+// place; wanted are the guarantees of which at least the first must fail.
+var mutations = []struct {
+	name   string
+	apply  func(rng *rand.Rand, w *world) bool
+	wanted string
+}{
+	{"swap two applied versions of one object", swapTwo, "G2"},
+	{"write an old uid over the new one", oldUID, "G3"},
+	{"duplicate a PUT after its DELETE", latePut, "G4"},
+	{"delay the DELETE past the new uid's last PUT", lateDelete, "G5"},
+	{"drop a final DELETE", dropDelete, "G1"},
+	{"lose the last PUT of a living object", loseLast, "G6"},
+	{"lose the last PUT of a living object, seen by state", loseLast, "G1"},
+	{"count one event too many", func(_ *rand.Rand, w *world) bool { w.events.Received++; return true }, "G6"},
+	{"count one sent event too few", func(_ *rand.Rand, w *world) bool { w.events.Sent--; w.events.Coalesced++; return true }, "G14"},
+}
+
+func TestMutationsAreCaught(t *testing.T) {
+	for _, m := range mutations {
+		t.Run(m.name, func(t *testing.T) {
+			caught := 0
+			for seed := range uint64(simulatedSeeds) {
+				w := simulate(seed, 12, 20)
+				if !m.apply(rand.New(rand.NewPCG(seed, 2)), w) {
+					continue
+				}
+				v := mustJudge(t, w.history())
+				if v.Checks[m.wanted].Verdict != result.Fail {
+					t.Fatalf("seed %d: %s not caught, failing %v", seed, m.wanted, failing(v))
+				}
+				caught++
+			}
+			if caught < simulatedSeeds/3 {
+				t.Errorf("the mutation applied to %d of %d histories only", caught, simulatedSeeds)
+			}
+		})
+	}
+}
+
+// applied are the indexes of the requests of one name that took effect.
+func (w *world) applied(name string) []int {
+	var all []int
+	for i, e := range w.entries {
+		if e.Name == name && e.Effect != ledger.EffectRejected {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+func (w *world) names(rng *rand.Rand) []string {
+	seen := make(map[string]bool)
+	var all []string
+	for _, r := range w.ops {
+		if !seen[r.Name] {
+			seen[r.Name] = true
+			all = append(all, r.Name)
+		}
+	}
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
+
+func swapTwo(rng *rand.Rand, w *world) bool {
+	for _, n := range w.names(rng) {
+		a := w.applied(n)
+		for i := 1; i < len(a); i++ {
+			x, y := &w.entries[a[i-1]], &w.entries[a[i]]
+			if x.Method == "PUT" && y.Method == "PUT" && x.UID == y.UID {
+				x.ResourceVersion, y.ResourceVersion = y.ResourceVersion, x.ResourceVersion
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func oldUID(rng *rand.Rand, w *world) bool {
+	for _, n := range w.names(rng) {
+		a := w.applied(n)
+		for i := 1; i < len(a); i++ {
+			x, y := w.entries[a[i-1]], w.entries[a[i]]
+			if x.Method == "PUT" && y.Method == "PUT" && x.UID != y.UID {
+				x.Applied, x.Responded = y.Applied+1, y.Responded+1
+				w.entries = slices.Insert(w.entries, a[i]+1, x)
+				return true
+			}
+			if i > 1 && x.Method == "DELETE" && y.Method == "PUT" {
+				old := w.entries[a[i-2]]
+				if old.Method != "PUT" {
+					continue
+				}
+				old.Applied, old.Responded = y.Applied+1, y.Responded+1
+				w.entries = slices.Insert(w.entries, a[i]+1, old)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func latePut(rng *rand.Rand, w *world) bool {
+	for _, n := range w.names(rng) {
+		a := w.applied(n)
+		for i := 1; i < len(a); i++ {
+			x, y := w.entries[a[i-1]], w.entries[a[i]]
+			if x.Method == "PUT" && y.Method == "DELETE" {
+				x.Applied, x.Responded = y.Applied+1, y.Responded+1
+				w.entries = slices.Insert(w.entries, a[i]+1, x)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func lateDelete(rng *rand.Rand, w *world) bool {
+	for _, n := range w.names(rng) {
+		a := w.applied(n)
+		if len(a) < 3 {
+			continue
+		}
+		last := w.entries[a[len(a)-1]]
+		for i := len(a) - 2; i > 0; i-- {
+			d := w.entries[a[i]]
+			if d.Method != "DELETE" || last.Method != "PUT" || !w.alive(last.UID) {
+				continue
+			}
+			w.entries = slices.Delete(w.entries, a[i], a[i]+1)
+			d.Applied, d.Responded = last.Applied+1, last.Responded+1
+			w.entries = slices.Insert(w.entries, a[len(a)-1], d)
+			return true
+		}
+	}
+	return false
+}
+
+func (w *world) alive(uid string) bool {
+	for _, s := range apiserverState(w.ops) {
+		if s.uid == uid {
+			return true
+		}
+	}
+	return false
+}
+
+func dropDelete(rng *rand.Rand, w *world) bool {
+	for _, n := range w.names(rng) {
+		a := w.applied(n)
+		if len(a) < 2 {
+			continue
+		}
+		i := a[len(a)-1]
+		if w.entries[i].Method == "DELETE" && w.entries[a[len(a)-2]].Method == "PUT" {
+			w.entries = slices.Delete(w.entries, i, i+1)
+			return true
+		}
+	}
+	return false
+}
+
+func loseLast(rng *rand.Rand, w *world) bool {
+	for _, n := range w.names(rng) {
+		a := w.applied(n)
+		if len(a) == 0 {
+			continue
+		}
+		i := a[len(a)-1]
+		if w.entries[i].Method == "PUT" && w.alive(w.entries[i].UID) {
+			w.entries = slices.Delete(w.entries, i, i+1)
+			w.events.Sent--
+			w.events.Coalesced++ // and it says it had merged it
+			return true
+		}
+	}
+	return false
+}
+
+// TestLedgerMustBeComplete: a gap is unusable evidence, not a verdict.
+func TestLedgerMustBeComplete(t *testing.T) {
+	w := simulate(1, 3, 10)
+	h := w.history()
+	broken := slices.Delete(slices.Clone(w.entries), 4, 5)
+	h.Ledger = items(broken)
+	_, err := Judge(t.Context(), h)
+	var f *FormatError
+	if !asFormat(err, &f) || f.Line != 5 {
+		t.Fatalf("got %v", err)
+	}
+}
