@@ -16,8 +16,9 @@ type book struct {
 	ids   map[keyName]uint32
 	keys  []keyState
 	ready int64 // versions acknowledged before are exempt from counting; see Meta.WatcherReady
-	// opsNear counts acknowledged operations that finished while counters were read.
-	opsNear int64
+	// opsNear counts, per kind, acknowledged operations that finished about when
+	// the counters were read.
+	opsNear map[string]int64
 	ops     int64 // acknowledged operations on keys that are wanted
 	haveOps bool
 }
@@ -81,7 +82,7 @@ const (
 const maxLives = math.MaxUint16
 
 func newBook(m *Meta, ready int64) *book {
-	return &book{meta: m, ids: make(map[keyName]uint32), ready: ready}
+	return &book{meta: m, ids: make(map[keyName]uint32), ready: ready, opsNear: make(map[string]int64)}
 }
 
 // key is the entry of a name, made when missing. The pointer is valid until the next call.
@@ -146,7 +147,7 @@ func (b *book) addOp(r *oplog.Record) {
 	}
 	b.ops++
 	if b.meta.nearScrape(r.Finished) {
-		b.opsNear++
+		b.opsNear[r.Kind]++
 	}
 	k := b.key(r.Kind, r.Namespace, r.Name)
 	if r.Type == oplog.TypeDelete && r.UID == "" && len(k.lives) > 0 {
@@ -277,6 +278,19 @@ func (k *keyState) finalVersion(life int32) uint64 {
 
 // selected reports whether a label selector decides if the kind's objects are seen.
 func (b *book) selected(kind string) bool { return slices.Contains(b.meta.Rules.SelectedKinds, kind) }
+
+// moving is how many operations of a kind may have moved the counters while they
+// were read.
+func (b *book) moving(kind string) int64 {
+	if kind != allKinds {
+		return b.opsNear[kind]
+	}
+	var n int64
+	for _, k := range b.opsNear {
+		n += k
+	}
+	return n
+}
 
 // canonicalKind undoes the lower case of ExportService's endpoint (contract E15).
 func canonicalKind(kind string) string {

@@ -10,13 +10,30 @@ import (
 )
 
 // scrapeSlack is how long before and after the counters were read a request or
-// operation may have been counted or not: the time between the mock's answer
-// and the watcher's increment on a busy machine.
-const scrapeSlack = int64(1e9)
+// an operation may have been counted or not: the time between the mock's answer
+// and the watcher's increment, or the apiserver's answer and the watch event, on a
+// busy machine.
+const scrapeSlack = int64(250e6)
 
+// nearScrape reports whether what happened at t may have moved the counters
+// while they were read.
 func (m *Meta) nearScrape(t int64) bool {
 	c := m.Counters
 	return c != nil && c.ScrapeStarted != 0 && t >= c.ScrapeStarted-scrapeSlack && t <= c.ScrapeFinished+scrapeSlack
+}
+
+// inMotion reports whether an answer at t may not be in the counters. A watcher
+// that says that nothing is queued or in flight has counted every answer
+// before.
+func (m *Meta) inMotion(t int64) bool {
+	c := m.Counters
+	switch {
+	case c == nil || c.ScrapeStarted == 0:
+		return false
+	case c.Total.Queued == 0:
+		return t >= c.ScrapeStarted
+	}
+	return t >= c.ScrapeStarted-scrapeSlack
 }
 
 func (m *Meta) afterScrape(t int64) bool {
@@ -72,7 +89,7 @@ func (a *account) request(e *ledger.Entry, unknown bool) {
 		}
 	case unknown:
 		k.maybe++
-	case a.meta.nearScrape(e.Responded) || a.meta.afterScrape(e.Responded):
+	case a.meta.inMotion(e.Responded):
 		k.near++
 	default:
 		k.sure++
@@ -309,7 +326,7 @@ func (j *judge) equation(t *tally, g *group) {
 	t.judged++
 	e := &g.counters
 	diff := e.Received - settledEvents(e)
-	if torn := g.requests.near + j.book.opsNear; torn > 0 && diff != 0 && abs(diff) <= torn {
+	if torn := g.requests.near + j.book.moving(g.name); torn > 0 && diff != 0 && abs(diff) <= torn {
 		t.noteAll(g, "%d events were in motion while the counters were read", abs(diff))
 		return
 	}

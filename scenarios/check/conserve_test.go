@@ -55,6 +55,12 @@ var accounts = []storyCase{
 			Kinds: map[string]result.Events{"Pod": {Received: 3, Sent: 1, Queued: 1}},
 		}},
 		requests: []string{"15 PUT web u1 100", "25 PUT web u1 105"}}},
+	{name: "read right after the last answer, nothing in motion", fails: "G6 G14", story: story{ops: onePod,
+		meta: Meta{Counters: &Counters{
+			ScrapeStarted: at(42), ScrapeFinished: at(44), Total: result.Events{Received: 3, Sent: 2, Coalesced: 1},
+			Kinds: map[string]result.Events{"Pod": {Received: 3, Sent: 2, Coalesced: 1}},
+		}},
+		requests: []string{"15 PUT web u1 100", "25 PUT web u1 105", "35 PUT web u1 110"}}},
 	{name: "requests of the harness and of no watch are not the watcher's", story: story{ops: onePod,
 		meta:     Meta{Counters: pods(result.Events{Received: 3, Sent: 1, Coalesced: 2})},
 		requests: []string{"35 PUT web u1 110", "40 PUT IPPoolStatic:p u9 1", "41 PUT web u1 110 tamper"}}},

@@ -106,7 +106,7 @@ func (j *judge) callsAgree(t *tally, c *Counters, g *group) {
 // lagAgrees: a watcher that has caught up says so, and only then.
 func (j *judge) lagAgrees(t *tally, c *Counters) {
 	g1 := j.tally["G1"]
-	if g1.judged > 0 && g1.violations == 0 && j.acc.total().near == 0 && j.book.opsNear == 0 {
+	if g1.judged > 0 && g1.violations == 0 && j.acc.total().near == 0 && j.book.moving(allKinds) == 0 {
 		t.judged++
 		if c.Total.Queued != 0 {
 			t.fail(func() string {
