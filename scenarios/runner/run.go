@@ -86,10 +86,11 @@ func Run(ctx context.Context, opts Options) (Outcome, error) {
 	r.results.Run.Finished = time.Now()
 	r.results.Run.Interrupted = ctx.Err() != nil
 	r.closeEnvironment()
-	if len(r.results.Cells) > 0 {
-		err = errors.Join(err, r.save())
+	if len(r.results.Cells) == 0 {
+		_ = os.Remove(r.dir) // goes only if nothing was started that left a log
+		return out, err
 	}
-	return out, err
+	return out, errors.Join(err, r.save())
 }
 
 // makeDir makes the run's folder. Two runs of one second get different ones.

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/runner"
+)
+
+// invoke runs a command line in this process.
+func invoke(t *testing.T, args ...string) (stdout, stderr string, code int, err error) {
+	t.Helper()
+	cmd := command()
+	var out, errOut bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetErr(&errOut)
+	cmd.SetArgs(args)
+	err = cmd.ExecuteContext(t.Context())
+	return out.String(), errOut.String(), exitCode(t.Context(), err), err
+}
+
+const tiny = `apiVersion: watchbench/v1
+kind: Scenario
+metadata: {name: tiny}
+load: {model: closed, threads: 2, operations: 10}
+`
+
+func file(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// kubeconfig points at a server; its only context is "test".
+func kubeconfig(t *testing.T, server string) string {
+	return file(t, "kubeconfig", `apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "`+server+`"}}]
+users: [{name: u, user: {}}]
+contexts: [{name: test, context: {cluster: c, user: u}}]
+`)
+}
+
+// TestBadInput holds the outside of the program to one clear line with the place
+// and the remedy, and to its exit codes.
+func TestBadInput(t *testing.T) {
+	html := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>login</html>")) }))
+	defer html.Close()
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	good := file(t, "tiny.yaml", tiny)
+	dir := t.TempDir()
+	for _, tc := range []struct {
+		name string
+		args []string
+		want []string // parts of the line
+		code int
+	}{
+		{"unknown command", []string{"rnu"}, []string{`unknown command "rnu"`, "see watchbench help"}, exitInput},
+		{"unknown flag", []string{"run", "--fast"}, []string{"unknown flag: --fast", "see watchbench run --help"}, exitInput},
+		{"no scenario", []string{"run"}, []string{"at least one scenario"}, exitInput},
+		{"unknown scenario", []string{"run", "nosuch"}, []string{"scenario nosuch", "use one of drop, smoke, strategies"}, exitInput},
+		{"missing file", []string{"run", "./nosuch.yaml"}, []string{"./nosuch.yaml: no such file"}, exitInput},
+		{"unknown field", []string{"run", file(t, "a.yaml", tiny+"watchers: {}\n")}, []string{"a.yaml:5: watchers: unknown field; did you mean watcher?"}, exitInput},
+		{"wrong unit", []string{"run", file(t, "b.yaml", tiny+"drainTimeout: 45\n")}, []string{`b.yaml:5: drainTimeout: "45" is not a duration; write a number with`}, exitInput},
+		{"wrong unit of a latency", []string{"run", file(t, "c.yaml", tiny+"storage: {latency: lognormal(mean=87)}\n")},
+			[]string{"c.yaml:5: storage.latency: ", "write for example lognormal(mean=87ms,p99=110ms)"}, exitInput},
+		{"impossible matrix", []string{"run", file(t, "d.yaml", tiny+"matrix: {watcher.strategy: []}\n")}, []string{"d.yaml:5: matrix.watcher.strategy: no points"}, exitInput},
+		{"bad override", []string{"run", good, "--set", "load.threads=x"}, []string{`--set load.threads=x: load.threads: "x" is not a whole number`}, exitInput},
+		{"bad repeat", []string{"run", good, "--repeat", "0"}, []string{"repeat: 0 is out of range; use 1 to 100"}, exitInput},
+		{"unknown provider", []string{"run", good, "--cluster", "cloud"}, []string{`cluster.provider: "cloud" is not known; use one of embedded, kind, kubeconfig`}, exitInput},
+		{"unknown format", []string{"run", good, "--format", "xml"}, []string{"--format xml is not known; use table or json"}, exitInput},
+		{"missing kubeconfig", []string{"run", good, "--cluster", "kubeconfig", "--kubeconfig", dir + "/none", "--context", "x"}, []string{dir + "/none"}, exitInput},
+		{"context not named", []string{"run", good, "--cluster", "kubeconfig", "--kubeconfig", kubeconfig(t, gone.URL)}, []string{"context"}, exitInput},
+		{"unknown context", []string{"run", good, "--cluster", "kubeconfig", "--kubeconfig", kubeconfig(t, gone.URL), "--context", "prod"}, []string{`"prod"`, "test"}, exitInput},
+		{"unreachable apiserver", []string{"run", good, "--cluster", "kubeconfig", "--kubeconfig", kubeconfig(t, gone.URL), "--context", "test"}, []string{strings.TrimPrefix(gone.URL, "http://")}, exitInput},
+		{"not an apiserver", []string{"run", good, "--cluster", "kubeconfig", "--kubeconfig", kubeconfig(t, html.URL), "--context", "test"}, []string{strings.TrimPrefix(html.URL, "http://")}, exitInput},
+		{"out is a file", []string{"run", good, "--out", good}, []string{"--out " + good, "name a folder that can be written"}, exitInput},
+		{"report of nothing", []string{"report", dir}, []string{"results.json", "name the folder of a run"}, exitInput},
+		{"report in an unknown format", []string{"report", dir, "--format", "pdf"}, []string{`"pdf"`, "html"}, exitInput},
+		{"check of nothing", []string{"check", dir}, []string{dir, "name the folder of a run or of a cell"}, exitInput},
+		{"validate", []string{"scenarios", "validate", file(t, "e.yaml", "a: b\n")}, []string{"e.yaml:1: a: unknown field"}, exitInput},
+		{"too many arguments", []string{"version", "now"}, []string{"takes no argument"}, exitInput},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if tc.args[0] == "run" {
+				withBinaries(t)
+				if !strings.Contains(strings.Join(tc.args, " "), "--out") {
+					tc.args = append(tc.args, "--out", t.TempDir())
+				}
+			}
+			_, _, code, err := invoke(t, tc.args...)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if code != tc.code {
+				t.Errorf("exit code %d, want %d", code, tc.code)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q lacks %q", err, want)
+				}
+			}
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("more than one line: %q", err)
+			}
+		})
+	}
+}
+
+// withBinaries puts empty programs beside the test binary: what is tested here
+// fails before any of them is started.
+func withBinaries(t *testing.T) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"k8s-watch", "storagemock", "churn"} {
+		path := filepath.Join(filepath.Dir(self), name)
+		if err := os.WriteFile(path, nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.Remove(path) })
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	pass := map[string]result.Check{"G1": {Verdict: result.Pass, Judged: 1}, "G2": {Verdict: result.Allowed}}
+	failed := map[string]result.Check{"G1": {Verdict: result.Pass, Judged: 1}, "G2": {Verdict: result.Fail}}
+	for _, tc := range []struct {
+		name string
+		ctx  context.Context
+		err  error
+		want int
+	}{
+		{"ok", t.Context(), judgement(&result.Results{Cells: []result.Cell{{ID: "a", Valid: true, Checks: pass}}}), exitOK},
+		{"a failed check", t.Context(), judgement(&result.Results{Cells: []result.Cell{{ID: "a", Valid: true, Checks: failed}}}), exitCheck},
+		{"an invalid cell", t.Context(), judgement(&result.Results{Cells: []result.Cell{{ID: "a", Checks: pass}}}), exitInvalid},
+		{"both", t.Context(), judgement(&result.Results{Cells: []result.Cell{{ID: "a", Checks: failed}}}), exitCheck},
+		{"the graver of two runs", t.Context(), worse(&verdict{code: exitInvalid}, &verdict{code: exitCheck}), exitCheck},
+		{"one good run of two", t.Context(), worse(nil, &verdict{code: exitInvalid}), exitInvalid},
+		{"a failure", t.Context(), errors.New("boom"), exitError},
+		{"bad input", t.Context(), &runner.InputError{}, exitInput},
+		{"interrupted", done, errors.New("boom"), exitInterrupted},
+		{"finished in spite of the signal", done, nil, exitOK},
+	} {
+		if got := exitCode(tc.ctx, tc.err); got != tc.want {
+			t.Errorf("%s: %d, want %d", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestScenarioCommands(t *testing.T) {
+	out, _, code, err := invoke(t, "scenarios", "list")
+	if code != exitOK || !strings.Contains(out, "strategies  10 cells") {
+		t.Errorf("list: %q, %v", out, err)
+	}
+	out, _, _, err = invoke(t, "scenarios", "show", "smoke")
+	if err != nil || !strings.Contains(out, "name: smoke") {
+		t.Errorf("show: %q, %v", out, err)
+	}
+	out, _, _, err = invoke(t, "scenarios", "validate", "strategies", "--set", "matrix.load=light")
+	if err != nil || !strings.Contains(out, "valid, 5 cells") || !strings.Contains(out, "keyed-light") {
+		t.Errorf("validate: %q, %v", out, err)
+	}
+	out, _, _, err = invoke(t, "scenarios", "schema")
+	if err != nil || !json.Valid([]byte(out)) {
+		t.Errorf("schema: %v", err)
+	}
+}

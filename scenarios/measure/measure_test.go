@@ -1,0 +1,331 @@
+package measure
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+// Times in the tables are milliseconds after base.
+const base = int64(1_700_000_000_000_000_000)
+
+func at(ms float64) int64 { return base + int64(ms*1e6) }
+
+func op(typ, name, uid string, rv uint64, intended, started, finished float64) oplog.Record {
+	return oplog.Record{
+		Phase: oplog.PhaseLoad, Type: typ, Kind: "Pod", Namespace: "n", Name: name, UID: uid, ResourceVersion: rv,
+		Intended: at(intended), Started: at(started), Finished: at(finished), Status: 200,
+	}
+}
+
+func put(name, uid string, rv uint64, received, responded float64) ledger.Entry {
+	return ledger.Entry{
+		Method: "PUT", Kind: "Pod", Namespace: "n", Name: name, UID: uid, ResourceVersion: rv,
+		Received: at(received), Applied: at(received), Responded: at(responded), Status: 200, Effect: ledger.EffectReplaced,
+	}
+}
+
+func del(name, uid string, received, responded float64) ledger.Entry {
+	e := put(name, uid, 0, received, responded)
+	e.Method, e.Effect = "DELETE", ledger.EffectDeleted
+	if uid == "" {
+		e.Effect = ledger.EffectNone
+	}
+	return e
+}
+
+func TestAcks(t *testing.T) {
+	create := op(oplog.TypeCreate, "a", "u1", 10, 0, 0, 5)
+	patch := op(oplog.TypePatch, "a", "u1", 20, 10, 10, 15)
+	remove := op(oplog.TypeDelete, "a", "u1", 20, 20, 20, 25)
+	unacked := put("a", "u1", 10, 6, 100)
+	unacked.Status = 503
+	lateUnanswered := put("a", "u1", 10, 6, 100)
+	lateUnanswered.Responded = 0
+	for _, tc := range []struct {
+		name   string
+		op     oplog.Record
+		ledger []ledger.Entry
+		want   float64 // -1: never
+	}{
+		{"its own version", create, []ledger.Entry{put("a", "u1", 10, 6, 90)}, 90},
+		{"a later version counts, an earlier does not", patch, []ledger.Entry{put("a", "u1", 10, 6, 90), put("a", "u1", 30, 50, 140)}, 140},
+		{"the first acknowledgement of several", create, []ledger.Entry{put("a", "u1", 30, 50, 140), put("a", "u1", 10, 6, 90), put("a", "u1", 20, 7, 70)}, 70},
+		{"an older version only", patch, []ledger.Entry{put("a", "u1", 10, 6, 90)}, -1},
+		{"the deletion of the uid is newer than all its versions", create, []ledger.Entry{del("a", "u1", 30, 120)}, 120},
+		{"the deletion", remove, []ledger.Entry{put("a", "u1", 20, 16, 100), del("a", "u1", 30, 120)}, 120},
+		{"a PUT does not acknowledge a deletion", remove, []ledger.Entry{put("a", "u1", 20, 16, 100)}, -1},
+		{"a DELETE that found nothing, sent afterwards", remove, []ledger.Entry{del("a", "", 30, 120)}, 120},
+		{"a DELETE that found nothing, sent before", remove, []ledger.Entry{del("a", "", 3, 12)}, -1},
+		{"the deletion of another uid", remove, []ledger.Entry{del("a", "u0", 30, 120)}, -1},
+		{"the successor of the name", remove, []ledger.Entry{put("a", "u2", 40, 40, 130)}, 130},
+		{"the predecessor of the name", create, []ledger.Entry{put("a", "u0", 5, 2, 80)}, -1},
+		{"another name", create, []ledger.Entry{put("b", "u1", 10, 6, 90)}, -1},
+		{"a refused request", create, []ledger.Entry{unacked}, -1},
+		{"an unanswered request", create, []ledger.Entry{lateUnanswered}, -1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, ok := NewAcks(tc.ledger).Of(tc.op)
+			if ok != (tc.want >= 0) || (ok && got != at(tc.want)) {
+				t.Errorf("got %.1f ms (%v), want %.1f", float64(got-base)/1e6, ok, tc.want)
+			}
+		})
+	}
+}
+
+func TestFreshnessCountsFromTheIntendedTime(t *testing.T) {
+	bystander := op(oplog.TypePatch, "c", "u9", 5, 0, 0, 1)
+	bystander.Kind, bystander.Bystander = "ConfigMap", true
+	trickle := put("c", "u9", 5, 2, 40)
+	trickle.Kind = "ConfigMap"
+	failed := op(oplog.TypeCreate, "x", "u5", 1, 0, 0, 1)
+	failed.Status = 500
+	warm := op(oplog.TypeCreate, "w", "u6", 1, 0, 0, 1)
+	warm.Phase = oplog.PhaseWarmup
+	f := MeasureFreshness([]oplog.Record{
+		op(oplog.TypeCreate, "a", "u1", 10, 0, 50, 60), op(oplog.TypeCreate, "b", "u2", 10, 0, 50, 60), bystander, failed, warm,
+	}, NewAcks([]ledger.Entry{put("a", "u1", 10, 61, 150), trickle}))
+	if f.Acked != 1 || f.Missing != 1 {
+		t.Errorf("acked %d, missing %d; want 1 and 1", f.Acked, f.Missing)
+	}
+	q, err := f.Load.Quantiles(Millis)
+	if err != nil || q.Count != 1 || math.Abs(q.P50-150) > 0.2 {
+		t.Errorf("load %+v: %v; want one of 150 ms", q, err)
+	}
+	if q, err = f.Bystander.Quantiles(Millis); err != nil || q.Count != 1 || math.Abs(q.P50-40) > 0.1 {
+		t.Errorf("bystander %+v: %v; want one of 40 ms", q, err)
+	}
+}
+
+// steady is a storage that n senders keep busy with requests of d ms, with a
+// pause between two requests.
+func steady(n int, d, pause, from, to float64) []ledger.Entry {
+	var out []ledger.Entry
+	for s := range n {
+		for t := from + float64(s)*d/float64(n); t+d <= to; t += d + pause {
+			out = append(out, put("p", "u", 1, t, t+d))
+		}
+	}
+	return out
+}
+
+func TestBusy(t *testing.T) {
+	full := steady(10, 50, 0, 0, 5000)
+	half := append(steady(10, 50, 0, 0, 2000), steady(3, 50, 0, 2000, 6000)...)
+	for _, tc := range []struct {
+		name            string
+		entries         []ledger.Entry
+		senders         int
+		qps, backlogQPS float64 // backlogQPS 0: unknown
+		backlogSeconds  float64
+	}{
+		{"all busy all the time", full, 10, 200, 200, 4.8},
+		{"a pause between requests belongs to the rate", steady(10, 50, 5, 0, 5000), 10, 10 / 0.055, 10 / 0.055, 4.8},
+		{"one sender", steady(1, 80, 0, 0, 8000), 1, 12.5, 12.5, 7.8},
+		{"only the busy part counts as backlog", half, 10, (400. + 240) / 6, 200, 1.8},
+		{"never all busy", steady(3, 50, 0, 0, 4000), 10, 60, 0, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := MeasureBusy(tc.entries, tc.senders, base)
+			near := func(what string, got *float64, want float64) {
+				switch {
+				case want == 0 && got != nil:
+					t.Errorf("%s is %v, want unknown", what, *got)
+				case want != 0 && (got == nil || math.Abs(*got-want)/want > 0.02):
+					t.Errorf("%s is %v, want %v", what, value(got), want)
+				}
+			}
+			near("qps", b.QPS, tc.qps)
+			near("backlogQPS", b.BacklogQPS, tc.backlogQPS)
+			if math.Abs(b.BacklogSeconds-tc.backlogSeconds) > 0.21 {
+				t.Errorf("backlog of %v s, want %v", b.BacklogSeconds, tc.backlogSeconds)
+			}
+		})
+	}
+	if b := MeasureBusy(nil, 5, base); b.QPS != nil || b.Requests != 0 {
+		t.Errorf("nothing happened, yet %+v", b)
+	}
+	if b := MeasureBusy(full, 10, at(2500)); b.First < at(2500) {
+		t.Error("requests before the load were counted")
+	}
+}
+
+func value(v *float64) any {
+	if v == nil {
+		return nil
+	}
+	return *v
+}
+
+func TestLimit(t *testing.T) {
+	for _, tc := range []struct {
+		senders, capacity int
+		mean, want        float64
+	}{{30, 300, 87, 344.828}, {1, 300, 87, 11.4943}, {400, 300, 100, 3000}, {30, 0, 100, 300}} {
+		if got := Limit(tc.senders, tc.capacity, tc.mean); got == nil || math.Abs(*got-tc.want) > 0.01 {
+			t.Errorf("%d senders, capacity %d, %v ms: %v, want %v", tc.senders, tc.capacity, tc.mean, value(got), tc.want)
+		}
+	}
+	if Limit(30, 0, 0) != nil {
+		t.Error("without latency there is no limit to know")
+	}
+}
+
+func TestMeasureLoad(t *testing.T) {
+	failed := op(oplog.TypeCreate, "x", "", 0, 10, 12, 30)
+	failed.Status, failed.Error = 500, "boom"
+	beat := op(oplog.TypeHeartbeat, "node", "", 0, 0, 0, 9000)
+	by := op(oplog.TypePatch, "c", "", 0, 0, 0, 8000)
+	by.Bystander = true
+	l, w, err := MeasureLoad([]oplog.Record{
+		op(oplog.TypeCreate, "a", "u", 1, 0, 2, 10), op(oplog.TypePatch, "a", "u", 2, 500, 500, 1002), failed, beat, by,
+	}, LoadPlan{Model: result.ModelOpen, Rate: 4, Planned: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.First != at(2) || w.Last != at(1002) {
+		t.Errorf("window %v to %v", w.First-base, w.Last-base)
+	}
+	if l.Done != 2 || l.Errors != 1 || l.Planned != 4 || l.DurationS != 1 || l.QPS != 2 || *l.OfferedQPS != 4 {
+		t.Errorf("%+v", l)
+	}
+	if l.LagMs.Count != 3 || math.Abs(l.LagMs.Max-2) > 0.01 {
+		t.Errorf("lag %+v", l.LagMs)
+	}
+	if math.Abs(l.FromIntent.P50-10) > 0.1 || math.Abs(l.FromActual.P50-8) > 0.1 {
+		t.Errorf("from intent %v, from actual %v", l.FromIntent.P50, l.FromActual.P50)
+	}
+}
+
+func TestHistogramsMerge(t *testing.T) {
+	a, b, all := NewHistogram(), NewHistogram(), NewHistogram()
+	for i := range int64(1000) {
+		a.Add(i * 1e6)
+		b.Add(i * 3e6)
+		all.Add(i * 1e6)
+		all.Add(i * 3e6)
+	}
+	merged := NewHistogram()
+	for _, h := range []*Histogram{a, b} {
+		q, err := h.Quantiles(Seconds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := merged.Merge(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := merged.Quantiles(Seconds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := all.Quantiles(Seconds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.HDR, want.HDR = "", ""
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if err := merged.Merge(&result.Quantiles{HDR: "nonsense"}); err == nil {
+		t.Error("nonsense was merged")
+	}
+	if q, err := NewHistogram().Quantiles(Seconds); q != nil || err != nil {
+		t.Errorf("an empty histogram has %v, %v", q, err)
+	}
+}
+
+func scrapeOf(t *testing.T, text string) Scrape {
+	t.Helper()
+	s, err := ParseScrape(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func queueMetrics(handled, depth, wait [3]string) string {
+	var b strings.Builder
+	for _, m := range []struct {
+		name   string
+		values [3]string
+	}{{metric.QueueHandled, handled}, {metric.QueueDepthTime, depth}, {metric.QueueWaitSeconds, wait}} {
+		b.WriteString("# TYPE " + m.name + " counter\n")
+		for i, q := range []string{"Pod_0", "Pod_1", "ConfigMap"} {
+			b.WriteString(m.name + `{queue="` + q + `"} ` + m.values[i] + "\n")
+		}
+	}
+	return b.String()
+}
+
+func TestQueues(t *testing.T) {
+	before := scrapeOf(t, queueMetrics([3]string{"10", "10", "5"}, [3]string{"1", "1", "0"}, [3]string{"1", "1", "0"}))
+	after := scrapeOf(t, queueMetrics([3]string{"40", "20", "90"}, [3]string{"11", "5", "900"}, [3]string{"10.5", "5", "1"}))
+	q := MeasureQueues(before, after, "Pod", true)
+	if d := cmp.Diff(map[string]float64{"Pod_0": 30, "Pod_1": 10}, q.Handled); d != "" {
+		t.Error(d)
+	}
+	if q.Imbalance == nil || *q.Imbalance != 1.5 {
+		t.Errorf("imbalance %v, want 30 ÷ 20", value(q.Imbalance))
+	}
+	// Pod_0: L = 10, λW = 9.5.
+	if q.Little == nil || math.Abs(*q.Little-0.05) > 1e-9 || q.LittleQueue != "Pod_0" {
+		t.Errorf("discrepancy %v in %q, want 0.05 in Pod_0", value(q.Little), q.LittleQueue)
+	}
+	if q := MeasureQueues(before, after, "Pod", false); q.Little != nil {
+		t.Error("a cell that was cut has events still waiting: Little's law is not judged")
+	}
+	if q := MeasureQueues(nil, nil, "Pod", true); q.Handled != nil || q.Imbalance != nil || q.Little != nil {
+		t.Errorf("a watcher without metrics has %+v", q)
+	}
+}
+
+func TestScrape(t *testing.T) {
+	s := scrapeOf(t, `# TYPE a counter
+a{k="x"} 1
+a{k="y"} 2
+# TYPE h histogram
+h_bucket{le="1"} 2
+h_bucket{le="+Inf"} 3
+h_sum 4.5
+h_count 3
+`)
+	if v := s.Sum("a"); v == nil || *v != 3 {
+		t.Errorf("sum %v", value(v))
+	}
+	if v := s.Sum("a", "k", "y"); v == nil || *v != 2 {
+		t.Errorf("sum of y %v", value(v))
+	}
+	if v := s.Sum("a", "k", "z"); v == nil || *v != 0 {
+		t.Errorf("sum of an absent series of a known metric %v, want 0", value(v))
+	}
+	if s.Sum("b") != nil || Scrape(nil).Sum("a") != nil {
+		t.Error("an unknown metric has a value")
+	}
+	if v := s.Sum("h_sum"); v == nil || *v != 4.5 {
+		t.Errorf("histogram sum %v", value(v))
+	}
+	if _, err := ParseScrape(strings.NewReader("<html>")); err == nil {
+		t.Error("HTML was read as metrics")
+	}
+}
+
+func FuzzParseScrape(f *testing.F) {
+	f.Add("# TYPE a counter\na{k=\"x\"} 1\n")
+	f.Add("a 1\n<html>")
+	f.Fuzz(func(_ *testing.T, text string) {
+		if s, err := ParseScrape(strings.NewReader(text)); err == nil {
+			for name := range s {
+				s.Sum(name)
+				s.By(name, "k")
+			}
+		}
+	})
+}

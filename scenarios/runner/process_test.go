@@ -1,0 +1,124 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// play starts the test binary in a role.
+func play(t *testing.T, role string, c child) *process {
+	t.Helper()
+	t.Setenv(actAs, role)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.name, c.argv, c.logs = role, []string{self}, t.TempDir()
+	p, err := start(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	return p
+}
+
+func TestEarlyEndIsExplained(t *testing.T) {
+	p := play(t, "fails", child{})
+	err := p.await(t.Context(), "readiness", time.Millisecond, 10*time.Second, func(context.Context) bool { return false })
+	want := "fails ended: exit status 2: listen on 127.0.0.1:1: permission denied (log: "
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %v, want %s…", err, want)
+	}
+	if p.exitCode() != 2 {
+		t.Errorf("exit code %d", p.exitCode())
+	}
+}
+
+func TestStop(t *testing.T) {
+	for _, tc := range []struct {
+		role  string
+		grace time.Duration
+		code  int
+	}{{"obeys", 10 * time.Second, 0}, {"hangs", 50 * time.Millisecond, -1}} {
+		up := make(chan struct{}, 1)
+		p := play(t, tc.role, child{stdin: true, lines: func([]byte) { up <- struct{}{} }})
+		<-up
+		p.stop(tc.grace)
+		if !p.ended() || p.exitCode() != tc.code {
+			t.Errorf("%s: ended %v with %d, want %d", tc.role, p.ended(), p.exitCode(), tc.code)
+		}
+		if err := p.tell("x"); err == nil {
+			t.Errorf("%s: a child that is gone was told something", tc.role)
+		}
+	}
+}
+
+func TestAwaitEndsWithTheContextAndTheLimit(t *testing.T) {
+	p := play(t, "hangs", child{})
+	never := func(context.Context) bool { return false }
+	var late *timeoutError
+	if err := p.await(t.Context(), "the impossible", time.Millisecond, 20*time.Millisecond, never); !errors.As(err, &late) ||
+		!strings.HasPrefix(err.Error(), "the impossible did not happen within 20ms") {
+		t.Errorf("limit: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.await(ctx, "the impossible", time.Millisecond, time.Minute, never); !errors.Is(err, context.Canceled) {
+		t.Errorf("context: %v", err)
+	}
+}
+
+func TestGeneratorProtocol(t *testing.T) {
+	g := &generator{seen: map[string]churnLine{}}
+	g.process = play(t, "loads", child{stdin: true, lines: g.take})
+	if err := g.reached(t.Context(), phaseReady, 10*time.Second, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.tell("go"); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.reached(t.Context(), phaseLoaded, 10*time.Second, nil); err != nil {
+		t.Fatal(err)
+	}
+	if l := g.said(phaseLoad); l.Planned != 40 || l.Fraction != 0.5 {
+		t.Errorf("load: %+v", l)
+	}
+	if l := g.said(phaseLoaded); l.Finished != 77 {
+		t.Errorf("loaded: %+v", l)
+	}
+	if err := g.end(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := g.end(t.Context()); err != nil {
+		t.Errorf("a second end: %v", err)
+	}
+}
+
+func TestGeneratorTellsItsError(t *testing.T) {
+	g := &generator{seen: map[string]churnLine{}}
+	g.process = play(t, "breaks", child{stdin: true, lines: g.take})
+	err := g.reached(t.Context(), phaseReady, 10*time.Second, nil)
+	if err == nil || !strings.HasPrefix(err.Error(), "the generator failed: the namespace is terminating (log: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestBinaries(t *testing.T) {
+	dir := t.TempDir()
+	_, err := BinariesIn(dir)
+	if err == nil || !IsInput(err) || !strings.HasSuffix(err.Error(), "k8s-watch is not there or cannot be executed; run make build, which puts all programs into one folder") {
+		t.Errorf("got %v", err)
+	}
+	for _, name := range []string{"k8s-watch", "storagemock", "churn"} {
+		if err := os.WriteFile(dir+"/"+name, nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := BinariesIn(dir); err != nil {
+		t.Error(err)
+	}
+}
