@@ -18,10 +18,13 @@ const (
 	Dedup       Strategy = "dedup"
 	Partitioned Strategy = "partitioned"
 	Keyed       Strategy = "keyed"
+	Adaptive    Strategy = "adaptive"
 )
 
 // Strategies lists every strategy, in the order reports show them.
-func Strategies() []Strategy { return []Strategy{Single, Unordered, Dedup, Partitioned, Keyed} }
+func Strategies() []Strategy {
+	return []Strategy{Single, Unordered, Dedup, Partitioned, Keyed, Adaptive}
+}
 
 // QueueFull names what happens to an event that finds its queue at capacity.
 type QueueFull string
@@ -54,6 +57,8 @@ type Config struct {
 	// as many for Events) or requests in flight per kind (unordered, dedup, keyed).
 	// 0 means 1, with the queue named after the kind, as in the original.
 	PodQueueNum int
+	// MaxInFlight bounds the requests in flight per kind that Adaptive may try.
+	MaxInFlight int
 	// WriterQueueLen bounds the events, of all kinds together, that wait for room
 	// in their handler queue.
 	WriterQueueLen int
@@ -84,6 +89,7 @@ func Default() Config {
 	return Config{
 		Strategy:         Keyed,
 		PodQueueNum:      30,     // the original's Helm value
+		MaxInFlight:      512,    // what the storage client keeps connections for
 		WriterQueueLen:   102400, // the published "after" set-up
 		HandlerQueueLen:  102400, // the original since 2022
 		QueueFull:        Coalesce,
@@ -120,6 +126,7 @@ func (c Config) Validate() error {
 		min, max int
 	}{
 		{"podQueueNum", c.PodQueueNum, 0, maxPodQueueNum},
+		{"maxInFlight", c.MaxInFlight, 1, maxPodQueueNum},
 		{"writerQueueLen", c.WriterQueueLen, 1, maxQueueLen},
 		{"handlerQueueLen", c.HandlerQueueLen, 1, maxQueueLen},
 		{"parkAfter", c.ParkAfter, 1, 1 << 20},

@@ -16,7 +16,8 @@ type lane struct {
 	seq     int64
 	blocked heap // keys whose backoff or fence runs, by the time it ends
 	gate    gate
-	turn    int // partition that is offered the next probe
+	climb   *climber // nil unless the strategy adapts
+	turn    int      // partition that is offered the next probe
 
 	running bool // between the start of Run and the end of its drain
 	closed  bool // refuses events
@@ -64,6 +65,10 @@ func newLane(p *Pipeline, kind string) *lane {
 		q.refused = newCounts(latencyBounds)
 	}
 	l.gate.trip = l.shape.partitions * l.shape.workers
+	if l.shape.adaptive {
+		l.climb = newClimber(l.shape.workers)
+		l.gate.trip = l.climb.limit
+	}
 	return l
 }
 
@@ -214,7 +219,7 @@ func (l *lane) refill(q *partition, now int64) {
 
 // take removes the next event that may be sent now, nil if there is none.
 func (l *lane) take(q *partition, now int64) (s *slot, probe bool) {
-	if !q.hasReady() {
+	if !q.hasReady() || l.climb != nil && l.inFlight >= l.climb.limit {
 		return nil, false
 	}
 	if until := l.p.pause.Load(); until > now {
@@ -247,7 +252,7 @@ func (l *lane) take(q *partition, now int64) (s *slot, probe bool) {
 		l.makeReady(ent)
 	}
 	l.refill(q, now)
-	if q.hasReady() && !l.gate.shut {
+	if q.hasReady() && !l.gate.shut && (l.climb == nil || l.inFlight < l.climb.limit) {
 		l.rouse(q)
 	}
 	return s, probe

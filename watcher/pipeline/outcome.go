@@ -92,6 +92,9 @@ func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
 	l.sends[end] = nil
 	l.sends = l.sends[:end]
 	result, retryAfter := judge(err)
+	if l.climb != nil {
+		l.adapt(q, result, now)
+	}
 	switch result {
 	case delivered:
 		l.succeed(s, now)
@@ -244,6 +247,16 @@ func (l *lane) putBack(s *slot, now int64) {
 	l.freeSlot(s)
 	keep.next, ent.tail = nil, keep
 	l.settleCoalesced(merged)
+}
+
+// adapt lets the climber learn from an outcome.
+func (l *lane) adapt(q *partition, result outcome, now int64) {
+	if result == delivered || result == permanent {
+		l.climb.answered(now, q.hasReady())
+	} else {
+		l.climb.failed(now, result == throttled)
+	}
+	l.gate.trip = l.climb.limit
 }
 
 // block keeps a key from the workers until its trouble allows the next try.

@@ -9,6 +9,7 @@ type shape struct {
 	workers    int  // requests in flight per queue
 	exclusive  bool // at most one request in flight per key
 	merge      bool // a waiting event is replaced by the next one of its key
+	adaptive   bool // fewer workers than that send, as many as storage is worth
 	numbered   bool // queues are named Kind_0, Kind_1, …
 }
 
@@ -25,6 +26,8 @@ func shapeOf(c Config, kind string) shape {
 		return shape{partitions: 1, workers: n, exclusive: true, merge: true}
 	case Keyed:
 		return shape{partitions: 1, workers: n, exclusive: true}
+	case Adaptive:
+		return shape{partitions: 1, workers: c.MaxInFlight, exclusive: true, merge: true, adaptive: true}
 	case Partitioned:
 		s := shape{partitions: 1, workers: 1, exclusive: true}
 		if c.PodQueueNum > 0 && (kind == "Pod" || kind == "Event") {

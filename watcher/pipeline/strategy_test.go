@@ -40,6 +40,7 @@ func TestShapes(t *testing.T) {
 		{Single, 30, "Pod", shape{partitions: 1, workers: 1, exclusive: true}, "Pod", "Pod"},
 		{Unordered, 30, "Pod", shape{partitions: 1, workers: 30}, "Pod", "Pod"},
 		{Dedup, 30, "Node", shape{partitions: 1, workers: 30, exclusive: true, merge: true}, "Node", "Node"},
+		{Adaptive, 0, "Pod", shape{partitions: 1, workers: 512, exclusive: true, merge: true, adaptive: true}, "Pod", "Pod"},
 		{Keyed, 0, "Pod", shape{partitions: 1, workers: 1, exclusive: true}, "Pod", "Pod"},
 		{Partitioned, 30, "Pod", shape{partitions: 30, workers: 1, exclusive: true, numbered: true}, "Pod_0", "Pod_29"},
 		{Partitioned, 30, "Event", shape{partitions: 120, workers: 1, exclusive: true, numbered: true}, "Event_0", "Event_119"},
@@ -67,10 +68,11 @@ func TestValidate(t *testing.T) {
 		spoil func(*Config)
 		want  string
 	}{
-		{func(c *Config) { c.Strategy = "fast" }, `strategy is "fast": want one of single, unordered, dedup, partitioned, keyed`},
+		{func(c *Config) { c.Strategy = "fast" }, `strategy is "fast": want one of single, unordered, dedup, partitioned, keyed, adaptive`},
 		{func(c *Config) { c.Strategy = Unordered }, "allowUnordered: true"},
 		{func(c *Config) { c.QueueFull = "" }, `queueFull is "": want one of coalesce, block, drop`},
 		{func(c *Config) { c.PodQueueNum = -1 }, "podQueueNum is -1: want 0 to 4096"},
+		{func(c *Config) { c.MaxInFlight = 0 }, "maxInFlight is 0: want 1 to 4096"},
 		{func(c *Config) { c.WriterQueueLen = 0 }, "writerQueueLen is 0: want 1 to"},
 		{func(c *Config) { c.HandlerQueueLen = 0 }, "handlerQueueLen is 0: want 1 to"},
 		{func(c *Config) { c.ParkAfter = 0 }, "parkAfter is 0: want 1 to"},
