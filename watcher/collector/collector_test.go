@@ -12,15 +12,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/goleak"
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var (
 	pods    = collector.Resource{Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true}

@@ -1,0 +1,267 @@
+package collector_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"runtime/pprof"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"encoding/pem"
+
+	"go.uber.org/goleak"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/pipeline"
+)
+
+// childEnv makes the test binary a process that only collects: memory and CPU can
+// then be charged to the collector alone. Its value is a childOrder.
+const childEnv = "COLLECTOR_FOOTPRINT_CHILD"
+
+// childOrder is what the child shall do.
+type childOrder struct {
+	Host, CA   string
+	Kubeconfig string
+	Config     collector.Config
+	Want       int // pods to wait for
+	GCPercent  int
+	Profile    string
+}
+
+// footprint is what the child measured of itself.
+type footprint struct {
+	BaseRSS    int64   // bytes, before the first request
+	RSS        int64   // after the sync and a rest
+	HeapInUse  uint64  // bytes
+	HeapAlloc  uint64  // bytes, after a collection
+	CPU        float64 // seconds from the start of the process to the sync, user and system
+	Wall       float64
+	Allocs     uint64 // objects allocated by the sync
+	Bytes      uint64
+	Goroutines int
+	GCs        uint32
+}
+
+func TestMain(m *testing.M) {
+	if order := os.Getenv(childEnv); order != "" {
+		child(order)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// counter is a Sink that keeps nothing.
+type counter struct{ puts atomic.Int64 }
+
+func (c *counter) Enqueue(_ context.Context, e pipeline.Event) error {
+	c.puts.Add(1)
+	return nil
+}
+
+func child(text string) {
+	var order childOrder
+	check := func(err error) {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	check(json.Unmarshal([]byte(text), &order))
+	debug.SetGCPercent(order.GCPercent)
+	cfg := &rest.Config{Host: order.Host}
+	cfg.CAData = []byte(order.CA)
+	if order.Kubeconfig != "" {
+		var err error
+		cfg, err = clientcmd.BuildConfigFromFlags("", order.Kubeconfig)
+		check(err)
+	}
+	if order.Profile != "" {
+		f, err := os.Create(order.Profile)
+		check(err)
+		runtime.SetCPUProfileRate(1000)
+		check(pprof.StartCPUProfile(f))
+	}
+	sink := &counter{}
+	col, err := collector.New(order.Config, collector.Settings{Client: cfg, Sink: sink})
+	check(err)
+	var fp footprint
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	fp.BaseRSS = rss()
+	began := time.Now()
+	cpu := cpuSeconds()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- col.Run(ctx) }()
+	check(col.WaitForSync(ctx))
+	for sink.puts.Load() < int64(order.Want) {
+		time.Sleep(time.Millisecond)
+	}
+	fp.Wall = time.Since(began).Seconds()
+	fp.CPU = cpuSeconds() - cpu
+	if order.Profile != "" {
+		pprof.StopCPUProfile()
+	}
+	runtime.ReadMemStats(&after)
+	fp.Allocs, fp.Bytes, fp.GCs = after.Mallocs-before.Mallocs, after.TotalAlloc-before.TotalAlloc, after.NumGC-before.NumGC
+	time.Sleep(200 * time.Millisecond)
+	fp.RSS = rss()
+	fp.Goroutines = runtime.NumGoroutine()
+	runtime.ReadMemStats(&after)
+	fp.HeapInUse = after.HeapInuse
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	fp.HeapAlloc = after.HeapAlloc
+	if order.Profile != "" {
+		f, err := os.Create(order.Profile + ".heap")
+		check(err)
+		check(pprof.WriteHeapProfile(f))
+		check(f.Close())
+	}
+	cancel()
+	check(<-done)
+	check(json.NewEncoder(os.Stdout).Encode(fp))
+}
+
+func cpuSeconds() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+}
+
+func rss() int64 {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	var size, resident int64
+	_, _ = fmt.Sscan(string(text), &size, &resident)
+	return resident * int64(os.Getpagesize())
+}
+
+// measure runs a child.
+func measure(t testing.TB, order childOrder) footprint {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("reads /proc")
+	}
+	text, err := json.Marshal(order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"="+string(text))
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("child: %v\n%s", err, errs.String())
+	}
+	var fp footprint
+	if err := json.NewDecoder(io.LimitReader(&out, 1<<20)).Decode(&fp); err != nil {
+		t.Fatalf("child said %q: %v", out.String(), err)
+	}
+	return fp
+}
+
+func (fp footprint) String() string {
+	const mib = 1 << 20
+	return fmt.Sprintf("rss %.1f MiB (base %.1f), heap in use %.1f live %.1f, cpu %.3f s, wall %.3f s, %d allocs %.1f MiB, %d gc, %d goroutines",
+		float64(fp.RSS)/mib, float64(fp.BaseRSS)/mib, float64(fp.HeapInUse)/mib, float64(fp.HeapAlloc)/mib, fp.CPU, fp.Wall, fp.Allocs, float64(fp.Bytes)/mib, fp.GCs, fp.Goroutines)
+}
+
+func bulkOrder(t testing.TB, n int) childOrder {
+	srv := newBulkAPI(n).serve(t)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
+	return childOrder{Host: srv.URL, CA: string(ca), Want: n, GCPercent: 50, Config: collector.Config{Resources: []collector.Resource{pods}}}
+}
+
+// TestMeasure prints footprints of variants, for people:
+// FOOTPRINT=1 go test -run TestMeasure -v
+func TestMeasure(t *testing.T) {
+	if os.Getenv("FOOTPRINT") == "" {
+		t.Skip("prints figures for people; set FOOTPRINT=1")
+	}
+	n := 10_000
+	_, _ = fmt.Sscan(os.Getenv("FOOTPRINT_PODS"), &n)
+	order := bulkOrder(t, n)
+	if k := os.Getenv("FOOTPRINT_KUBECONFIG"); k != "" {
+		order.Kubeconfig = k
+	}
+	for _, v := range []struct {
+		name         string
+		http2, plain bool
+	}{{"h1 stream", false, false}, {"h2 stream", true, false}, {"h1 list", false, true}, {"h2 list", true, true}} {
+		for range 3 {
+			order.Config.HTTP2, order.Config.PlainList = v.http2, v.plain
+			if dir := os.Getenv("FOOTPRINT_PROFILE"); dir != "" {
+				order.Profile = filepath.Join(dir, strings.ReplaceAll(v.name, " ", "-")+".pprof")
+			}
+			t.Logf("%s: %s", v.name, measure(t, order))
+		}
+	}
+}
+
+// Bounds of TestFootprint, about twice what an idle two-core machine needs. The
+// figures meant are those of the whole watcher: 60 MiB and 0.6 s.
+const (
+	maxRSS     = 75 << 20 // of 55 MiB, 17 of them the test binary
+	maxSyncCPU = 0.45     // of 0.15 s
+	maxGrowth  = 1.10     // memory per object at ten times the objects
+)
+
+// TestFootprint holds the cost of the first sync of 10,000 pods of 3 KiB, and of
+// 100,000.
+func TestFootprint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes that cache 100,000 objects")
+	}
+	small := measure(t, bulkOrder(t, 10_000))
+	t.Logf(" 10,000: %s", small)
+	if small.RSS > maxRSS {
+		t.Errorf("10,000 pods: resident %d MiB, want at most %d", small.RSS>>20, maxRSS>>20)
+	}
+	if small.CPU > maxSyncCPU && !raceEnabled {
+		t.Errorf("10,000 pods: first sync took %.3f s CPU, want at most %.3f", small.CPU, maxSyncCPU)
+	}
+	large := measure(t, bulkOrder(t, 100_000))
+	t.Logf("100,000: %s", large)
+	perObject := func(fp footprint, n int64) int64 { return (fp.RSS - fp.BaseRSS) / n }
+	a, b := perObject(small, 10_000), perObject(large, 100_000)
+	t.Logf("resident per object: %d and %d bytes", a, b)
+	if float64(b) > maxGrowth*float64(a) {
+		t.Errorf("100,000 pods take %d bytes each, 10,000 take %d: want at most 10 %% more", b, a)
+	}
+}
+
+// BenchmarkFirstSync is the first sync of 10,000 pods in this process, server
+// included; the child's own figures are beside it.
+func BenchmarkFirstSync(b *testing.B) {
+	const n = 10_000
+	order := bulkOrder(b, n)
+	var cpu, rss float64
+	runs := 0
+	for b.Loop() {
+		fp := measure(b, order)
+		cpu += fp.CPU
+		rss += float64(fp.RSS)
+		runs++
+	}
+	b.ReportMetric(cpu/float64(runs)/n*1e6, "cpu-µs/object")
+	b.ReportMetric(rss/float64(runs)/(1<<20), "rss-MiB")
+}
