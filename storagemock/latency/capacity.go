@@ -219,3 +219,6 @@ func (c Capacity) Limit(mean time.Duration) float64 {
 	}
 	return limit
 }
+
+// Capacity is what the station was made with.
+func (s *Station) Capacity() Capacity { return s.cap }

@@ -121,7 +121,7 @@ type Order struct {
 // both times, the times.
 func (o Order) Match(d Document) bool {
 	for v := range o.Path.Values(d) {
-		c, ok := compare(v, o.Value)
+		c, ok := Compare(v, o.Value)
 		if !ok {
 			continue
 		}
@@ -142,8 +142,8 @@ func (o Order) Match(d Document) bool {
 	return false
 }
 
-// compare orders two JSON values; ok is false when they cannot be ordered.
-func compare(a, b []byte) (c int, ok bool) {
+// Compare orders two JSON values; ok is false when they cannot be ordered.
+func Compare(a, b []byte) (c int, ok bool) {
 	ka, kb := rawjson.KindOf(a), rawjson.KindOf(b)
 	switch {
 	case ka == rawjson.Number && kb == rawjson.Number:
@@ -187,7 +187,7 @@ func equal(a, b []byte) bool {
 	case rawjson.String:
 		return bytes.Equal(a, b) || rawjson.Unquote(a) == rawjson.Unquote(b)
 	case rawjson.Number:
-		c, ok := compare(a, b)
+		c, ok := Compare(a, b)
 		return ok && c == 0
 	case rawjson.Object, rawjson.Array:
 		var x, y any

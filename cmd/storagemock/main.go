@@ -1,0 +1,10 @@
+// Command storagemock serves a mock bcs-storage; see package storagemock.
+package main
+
+import (
+	"os"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}

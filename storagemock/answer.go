@@ -1,0 +1,56 @@
+package storagemock
+
+import (
+	"strconv"
+
+	"github.com/watchbench/watchbench/internal/bcsapi"
+	"github.com/watchbench/watchbench/storagemock/rawjson"
+)
+
+// contentType is what the real server's sniffing makes of JSON.
+const contentType = "text/plain; charset=utf-8"
+
+// reply is what to answer a request with.
+type reply struct {
+	status int
+	code   bcsapi.Code
+	body   []byte
+	typ    string // content type; empty is contentType
+	// Ledger entries that the answer belongs to.
+	first, last uint64
+	effect      string // for the metrics
+}
+
+// done is the answer to a write that succeeded.
+var done = []byte(`{"result":true,"code":0,"message":"success","data":{}}`)
+
+// success wraps data, extra being further top-level members with their commas.
+func success(data []byte, extra string) reply {
+	b := make([]byte, 0, len(data)+len(extra)+64)
+	b = append(b, `{"result":true,"code":0,"message":"success","data":`...)
+	b = append(b, data...)
+	b = append(b, extra...)
+	return reply{status: 200, body: append(b, '}')}
+}
+
+// failure is an error's answer; detail, if any, is appended to the code's text.
+// Lists answer with an empty list instead of an empty object.
+func failure(status int, code bcsapi.Code, detail string, list bool) reply {
+	text := code.Message()
+	if detail != "" {
+		text += " " + detail
+	}
+	b := append([]byte(`{"result":false,"code":`), strconv.Itoa(int(code))...)
+	b = rawjson.AppendString(append(b, `,"message":`...), text)
+	if list {
+		b = append(b, `,"data":[]}`...)
+	} else {
+		b = append(b, `,"data":{}}`...)
+	}
+	return reply{status: status, code: code, body: b}
+}
+
+// plain is an answer of the HTTP framework: no envelope.
+func plain(status int, text string) reply {
+	return reply{status: status, body: []byte(text), typ: contentType}
+}

@@ -1,0 +1,194 @@
+package storagemock
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/bcsapi"
+	"github.com/watchbench/watchbench/storagemock/http1"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+	"github.com/watchbench/watchbench/storagemock/rawjson"
+	"github.com/watchbench/watchbench/storagemock/store"
+)
+
+// call is one request, understood but not yet applied.
+type call struct {
+	route
+	method   string
+	query    string
+	body     []byte
+	received time.Time
+	instance int
+
+	put   rawjson.Put        // of a PUT with {"data": …}
+	event bcsapi.EventRecord // of a PUT of an event
+	// fault names what hit the call; it goes into its ledger entries.
+	fault string
+	// refused is set when the request itself is wrong; applying is then only
+	// recording it.
+	refused *reply
+}
+
+// write reports whether the call goes into the ledger.
+func (c *call) write() bool { return c.method == "PUT" || c.method == "DELETE" }
+
+// newCall understands a request. ok is false when the answer, in that reply,
+// needs no latency and leaves no trace: the path or the method is unknown.
+func newCall(x *http1.Exchange, instance int) (c call, answer reply, ok bool) {
+	c = call{route: parseRoute(x.Path), method: x.Method, query: x.Query, body: x.Body, received: x.Received, instance: instance}
+	if c.endpoint == unknownPath {
+		return c, plain(404, "404: Page Not Found"), false
+	}
+	if !slices.Contains(allowed[c.endpoint], c.method) {
+		return c, plain(405, "405: Method Not Allowed"), false
+	}
+	if c.method == "PUT" {
+		c.parseBody()
+	}
+	return c, reply{}, true
+}
+
+// parseBody reads what a PUT carries.
+func (c *call) parseBody() {
+	var err error
+	code := bcsapi.CodePut
+	switch c.endpoint {
+	case events:
+		err = c.parseEvent()
+	case watchObject:
+		code = bcsapi.CodeUnmarshal
+		if c.put, err = rawjson.ParsePut(c.body); err == nil && rawjson.KindOf(c.put.Data) != rawjson.Object {
+			err = errors.New("data is not an object")
+		}
+	default:
+		c.put, err = rawjson.ParsePut(c.body)
+	}
+	if err != nil {
+		r := failure(200, code, "the request's body: "+err.Error(), false)
+		c.refused = &r
+	}
+}
+
+func (c *call) parseEvent() error {
+	if err := rawjson.Valid(c.body); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(c.body, &c.event); err != nil {
+		return err
+	}
+	c.key.Cluster = c.event.ClusterID
+	meta := rawjson.ParseMeta(c.event.Data)
+	c.key.Namespace, c.key.Name = meta.Namespace, meta.Name
+	// The real server reads both as strings when it mirrors the event.
+	if rawjson.KindOf(c.event.Data) == rawjson.Object {
+		for _, field := range []string{"namespace", "name"} {
+			if rawjson.KindOf(rawjson.GetPath(c.event.Data, "metadata", field)) != rawjson.String {
+				return fmt.Errorf("data.metadata.%s is not a string", field)
+			}
+		}
+	}
+	return nil
+}
+
+// apply runs the call at that moment: it changes or reads the state, and writes
+// the ledger for writes.
+func (s *Server) apply(c *call, now time.Time) reply {
+	if c.refused != nil {
+		r := *c.refused
+		s.record(c, &r, store.Change{Key: c.key, UID: c.put.Meta.UID, ResourceVersion: c.put.Meta.ResourceVersion, Effect: ledger.EffectRejected}, time.Time{})
+		return r
+	}
+	switch {
+	case c.method == "PUT":
+		return s.applyPut(c, now)
+	case c.method == "DELETE":
+		return s.applyDelete(c, now)
+	case c.endpoint == events:
+		return s.listEvents(c)
+	case c.endpoint == multiclusterList:
+		return s.listMulticluster(c)
+	case c.endpoint == watchObject || c.endpoint == watchList:
+		return s.readWatch(c)
+	case c.endpoint == objectList:
+		return s.listObjects(c)
+	}
+	return s.getObject(c)
+}
+
+func (s *Server) applyPut(c *call, now time.Time) reply {
+	r := reply{status: 200, body: done}
+	commit := func(ch store.Change) {
+		if ch.Refusal != "" {
+			r = failure(409, bcsapi.CodePut, "precondition failed: "+ch.Refusal, false)
+			s.record(c, &r, ch, time.Time{})
+			return
+		}
+		s.record(c, &r, ch, now)
+	}
+	if c.endpoint == events {
+		s.store.PutEvent(c.event, now, commit)
+		return r
+	}
+	data := c.put.Data
+	if data == nil {
+		data = []byte("null")
+	}
+	s.store.Put(c.db, c.key, store.Object{Data: data, Meta: c.put.Meta}, now, commit)
+	return r
+}
+
+func (s *Server) applyDelete(c *call, now time.Time) reply {
+	r := reply{status: 200, body: done}
+	f, err := parseFilter(c.query)
+	if err == nil && c.endpoint == objectList {
+		err = f.addTimes(c.body)
+	}
+	if err != nil {
+		r = failure(200, bcsapi.CodeDelete, err.Error(), false)
+		s.record(c, &r, store.Change{Key: c.key, Effect: ledger.EffectRejected}, time.Time{})
+		return r
+	}
+	commit := func(ch store.Change) { s.record(c, &r, ch, now) }
+	if c.endpoint == objectList {
+		s.store.DeleteMany(c.db, c.key.Cluster, c.key.Kind, c.key.Namespace, f.cond, now, commit)
+	} else {
+		s.store.Delete(c.db, c.key, f.cond, f.uid, now, commit)
+	}
+	return r
+}
+
+// record appends one entry of the call to the ledger and notes it in r. at is
+// zero when nothing was applied. A full ledger is reported once, by its owner's
+// log; the request itself goes on.
+func (s *Server) record(c *call, r *reply, ch store.Change, at time.Time) {
+	e := ledger.Entry{
+		Instance: c.instance, Method: c.method, Cluster: ch.Key.Cluster, Kind: ledgerKind(c, ch.Key.Kind), Namespace: ch.Key.Namespace, Name: ch.Key.Name,
+		UID: ch.UID, ResourceVersion: ch.ResourceVersion, Bytes: len(c.body),
+		Received: c.received.UnixNano(), Code: int(r.code), Effect: ch.Effect, Fault: c.fault,
+	}
+	if !at.IsZero() {
+		e.Applied = at.UnixNano()
+	}
+	seq, err := s.ledger.Append(e)
+	if err != nil {
+		s.ledgerFull.Do(func() { s.log.Error("the ledger takes no more", "error", err) })
+		return
+	}
+	if r.first == 0 {
+		r.first = seq
+	}
+	r.last, r.effect = seq, ch.Effect
+}
+
+// ledgerKind is the Kubernetes kind: the watch endpoints have it in lower case in
+// their paths.
+func ledgerKind(c *call, kind string) string {
+	if c.db == store.Watch && kind == strings.ToLower(bcsapi.KindExportService) {
+		return bcsapi.KindExportService
+	}
+	return kind
+}

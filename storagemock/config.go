@@ -1,0 +1,121 @@
+package storagemock
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/watchbench/watchbench/storagemock/http1"
+	"github.com/watchbench/watchbench/storagemock/latency"
+	"github.com/watchbench/watchbench/storagemock/store"
+)
+
+// MaxInstances bounds Config.Instances; the ledger keeps the number in a byte.
+const MaxInstances = 255
+
+// Config is what a user chooses.
+type Config struct {
+	// Listen is host:port of the first instance. Further instances take the
+	// following ports, or free ones when the port is 0.
+	Listen      string
+	Instances   int
+	AllowRemote bool // bind addresses that other machines can reach
+	// TLSCert and TLSKey are PEM files; with both the API is served over TLS.
+	TLSCert, TLSKey string
+
+	Latency  string // grammar of package latency
+	Capacity string // grammar of latency.ParseCapacity; for each instance
+	Mode     string // store.Faithful or store.Conditional
+	Seed     uint64
+	MaxBody  int64 // bytes of a request's body
+	MaxConns int   // connections of each instance; more wait
+}
+
+// DefaultConfig is a storage without delay on a free loopback port.
+func DefaultConfig() Config {
+	limits := http1.DefaultLimits()
+	return Config{
+		Listen: "127.0.0.1:0", Instances: 1, Latency: "0s", Capacity: "unlimited", Mode: string(store.Faithful), Seed: 1,
+		MaxBody: limits.Body, MaxConns: limits.Conns,
+	}
+}
+
+// Validate reports every mistake.
+func (c Config) Validate() error {
+	_, err := c.parse()
+	return err
+}
+
+// parsed is a valid Config, understood.
+type parsed struct {
+	host     string
+	port     int
+	model    *latency.Model
+	capacity latency.Capacity
+	mode     store.Mode
+	limits   http1.Limits
+}
+
+func (c Config) parse() (parsed, error) {
+	var p parsed
+	var errs []error
+	var err error
+	if p.host, p.port, err = SplitAddress(c.Listen, c.AllowRemote); err != nil {
+		errs = append(errs, fmt.Errorf("listen: %w", err))
+	}
+	if c.Instances < 1 || c.Instances > MaxInstances {
+		errs = append(errs, fmt.Errorf("instances: %d; want 1 to %d", c.Instances, MaxInstances))
+	} else if p.port != 0 && p.port+c.Instances-1 > 65535 {
+		errs = append(errs, fmt.Errorf("instances: %d instances from port %d on do not fit below 65536", c.Instances, p.port))
+	}
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		errs = append(errs, errors.New("tls: a certificate needs its key, and a key its certificate"))
+	}
+	if p.model, err = latency.ParseModel(c.Latency, c.Seed); err != nil {
+		errs = append(errs, err)
+	}
+	if p.capacity, err = latency.ParseCapacity(c.Capacity); err != nil {
+		errs = append(errs, err)
+	}
+	if p.mode, err = store.ParseMode(c.Mode); err != nil {
+		errs = append(errs, err)
+	}
+	p.limits = http1.DefaultLimits()
+	p.limits.Body, p.limits.Conns = c.MaxBody, c.MaxConns
+	if c.MaxBody < 1 || c.MaxBody > 256<<20 {
+		errs = append(errs, fmt.Errorf("max-body: %d bytes; want 1 to %d", c.MaxBody, 256<<20))
+	}
+	if c.MaxConns < 1 {
+		errs = append(errs, fmt.Errorf("max-conns: %d; want at least 1", c.MaxConns))
+	}
+	return p, errors.Join(errs...)
+}
+
+// SplitAddress reads host:port. Unless allowRemote, the host must be a loopback
+// address or localhost: a mock has no authentication.
+func SplitAddress(addr string, allowRemote bool) (host string, port int, err error) {
+	host, portText, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", 0, fmt.Errorf("address %q: want host:port, like 127.0.0.1:50024", addr)
+	}
+	port, err = strconv.Atoi(portText)
+	if err != nil || port < 0 || port > 65535 {
+		return "", 0, fmt.Errorf("address %q: port %q is not a number from 0 to 65535", addr, portText)
+	}
+	if ip := net.ParseIP(host); !allowRemote && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return "", 0, fmt.Errorf("address %q is not loopback, and there is no authentication; allow it with --allow-remote", addr)
+	}
+	return host, port, nil
+}
+
+// Settings are what code provides.
+type Settings struct {
+	Logger   *slog.Logger
+	Registry prometheus.Registerer
+	// Clock nil is a latency.PreciseClock where there is one.
+	Clock latency.Clock
+}

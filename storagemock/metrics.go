@@ -1,0 +1,106 @@
+package storagemock
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/watchbench/watchbench/internal/metric"
+)
+
+// maxKinds bounds the values of the kind label, which come from URLs.
+const maxKinds = 200
+
+// otherKind stands for the kinds beyond maxKinds.
+const otherKind = "other"
+
+type metrics struct {
+	requests *prometheus.CounterVec
+	latency  prometheus.Histogram
+	counters sync.Map // counterKey → prometheus.Counter
+	kinds    sync.Map // kind → struct{}
+	kindN    atomic.Int64
+}
+
+type counterKey struct{ method, kind, effect string }
+
+func newMetrics(s *Server, reg prometheus.Registerer) *metrics {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: metric.MockRequests, Help: "Requests answered or dropped, by what they did.",
+		}, []string{"method", "kind", "effect"}),
+		latency: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: metric.MockLatency, Help: "Time from the last byte of a request to its answer.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2, 3},
+		}),
+	}
+	if reg == nil {
+		return m
+	}
+	gauge := func(name, help string, f func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
+	}
+	bytes := func(direction string, f func(in, out int64) int64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: metric.MockBytes, Help: "Bytes on the API's connections.", ConstLabels: prometheus.Labels{"direction": direction},
+		}, func() float64 {
+			var sum int64
+			for _, i := range s.instances {
+				in, out, _ := i.http.Traffic()
+				sum += f(in, out)
+			}
+			return float64(sum)
+		})
+	}
+	reg.MustRegister(m.requests, m.latency,
+		gauge(metric.MockInFlight, "Requests in service.", func() float64 { n, _ := s.load(); return float64(n) }),
+		gauge(metric.MockQueued, "Requests that wait for capacity.", func() float64 { _, n := s.load(); return float64(n) }),
+		gauge(metric.MockObjects, "Live documents.", func() float64 { return float64(s.store.Live()) }),
+		bytes("in", func(in, _ int64) int64 { return in }),
+		bytes("out", func(_, out int64) int64 { return out }),
+	)
+	return m
+}
+
+func (s *Server) load() (inFlight, waiting int) {
+	for _, in := range s.instances {
+		a, b := in.station.Load().Load()
+		inFlight, waiting = inFlight+a, waiting+b
+	}
+	return inFlight, waiting
+}
+
+// count notes one request.
+func (m *metrics) count(method, kind, effect string, took time.Duration) {
+	m.latency.Observe(took.Seconds())
+	key := counterKey{method, m.boundedKind(kind), effect}
+	c, ok := m.counters.Load(key)
+	if !ok {
+		c, _ = m.counters.LoadOrStore(key, m.requests.WithLabelValues(method, key.kind, effect))
+	}
+	c.(prometheus.Counter).Inc()
+}
+
+func (m *metrics) boundedKind(kind string) string {
+	if _, known := m.kinds.Load(kind); known {
+		return kind
+	}
+	if m.kindN.Load() >= maxKinds {
+		return otherKind
+	}
+	if _, known := m.kinds.LoadOrStore(kind, struct{}{}); !known {
+		m.kindN.Add(1)
+	}
+	return kind
+}
+
+// Totals are the bytes read and written by all instances.
+func (s *Server) Totals() (in, out int64) {
+	for _, i := range s.instances {
+		a, b, _ := i.http.Traffic()
+		in, out = in+a, out+b
+	}
+	return in, out
+}

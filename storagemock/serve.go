@@ -1,0 +1,144 @@
+package storagemock
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/bcsapi"
+	"github.com/watchbench/watchbench/storagemock/http1"
+	"github.com/watchbench/watchbench/storagemock/latency"
+)
+
+var _ http1.Handler = (*instance)(nil)
+
+// Serve takes one request from arrival to answer.
+func (in *instance) Serve(ctx context.Context, x *http1.Exchange) {
+	s := in.srv
+	c, r, ok := newCall(x, in.number)
+	if !ok {
+		_ = x.Answer(http1.Answer{Status: r.status, ContentType: r.typ, Body: r.body})
+		s.metrics.count(c.method, "", "unrouted", time.Since(c.received))
+		return
+	}
+	if c.endpoint == eventWatch {
+		s.watchEvents(ctx, &c, x)
+		return
+	}
+	station := in.station.Load()
+	if err := station.Enter(ctx); err != nil {
+		in.turnAway(&c, x, err)
+		return
+	}
+	start := c.received
+	if s.waited(start) {
+		start = s.clock.Now()
+	}
+	due, err := s.tempo.sleep(ctx, s.clock, start, s.model.Load().Sample(c.method, c.key.Kind, start))
+	if err != nil { // the server stops and cannot wait: the request is lost
+		station.Leave()
+		return
+	}
+	r = s.apply(&c, s.clock.Now())
+	station.Leave()
+	s.answer(&c, r, x)
+	s.tempo.learn(due, s.clock.Now())
+}
+
+// waitNoise separates having waited for capacity from having been scheduled.
+const waitNoise = 200 * time.Microsecond
+
+// waited reports whether a request that arrived then has spent time in a queue.
+func (s *Server) waited(arrived time.Time) bool { return s.clock.Now().Sub(arrived) > waitNoise }
+
+// turnAway answers a request that found the queue full.
+func (in *instance) turnAway(c *call, x *http1.Exchange, err error) {
+	if !errors.Is(err, latency.ErrQueueFull) {
+		return // the server stops
+	}
+	code := bcsapi.CodePut
+	switch {
+	case c.method == "DELETE":
+		code = bcsapi.CodeDelete
+	case !c.write():
+		code = bcsapi.CodeList
+	}
+	r := failure(503, code, err.Error(), false)
+	c.refused, c.fault = &r, "capacity"
+	if c.write() {
+		r = in.srv.apply(c, time.Time{})
+	}
+	in.srv.answer(c, r, x, "Retry-After: 1")
+}
+
+// answer writes r and completes its ledger entries.
+func (s *Server) answer(c *call, r reply, x *http1.Exchange, header ...string) {
+	err := x.Answer(http1.Answer{Status: r.status, ContentType: contentType, Body: r.body, Header: header})
+	now := s.clock.Now()
+	if err == nil {
+		s.answered(r, now)
+	}
+	s.metrics.count(c.method, c.key.Kind, r.outcome(c), now.Sub(c.received))
+}
+
+// answered notes in the ledger that r has been handed to the socket.
+func (s *Server) answered(r reply, at time.Time) {
+	for seq := r.first; seq != 0 && seq <= r.last; seq++ {
+		s.ledger.Answered(seq, at.UnixNano(), r.status)
+	}
+}
+
+// outcome is the effect label of the request's metric.
+func (r reply) outcome(c *call) string {
+	switch {
+	case c.write():
+		return r.effect
+	case r.code != 0:
+		return "error"
+	}
+	return "read"
+}
+
+// tempo makes the mean latency come out right: it measures by how much answers
+// are late and lets later requests sleep that much less.
+type tempo struct {
+	offset atomic.Int64 // ns taken off each sleep
+}
+
+const (
+	maxOffset = 2 * time.Millisecond
+	// offsetShare bounds the offset to 1/20 of the latency.
+	offsetShare = 20
+	// learnShift is the weight of one measurement: 1/64.
+	learnShift = 6
+)
+
+// sleep waits for the latency d that began at start. It returns when the answer
+// is due: zero when nothing can be learned from this request.
+func (t *tempo) sleep(ctx context.Context, clock latency.Clock, start time.Time, d time.Duration) (due time.Time, err error) {
+	if d <= 0 {
+		return time.Time{}, nil
+	}
+	due = start.Add(d)
+	offset := min(time.Duration(t.offset.Load()), d/offsetShare)
+	return due, clock.SleepUntil(ctx, due.Add(-offset))
+}
+
+// learn compares when an answer was due with when it was given.
+func (t *tempo) learn(due, given time.Time) {
+	if due.IsZero() {
+		return
+	}
+	late := given.Sub(due)
+	if late > 4*maxOffset || late < -4*maxOffset {
+		late = 0 // a pause of the machine says nothing about the next request
+	}
+	for {
+		old := t.offset.Load()
+		next := min(max(old+int64(late)>>learnShift, 0), int64(maxOffset))
+		if t.offset.CompareAndSwap(old, next) {
+			return
+		}
+	}
+}

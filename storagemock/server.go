@@ -1,0 +1,210 @@
+package storagemock
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/watchbench/watchbench/internal/bcsapi"
+	"github.com/watchbench/watchbench/storagemock/http1"
+	"github.com/watchbench/watchbench/storagemock/latency"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+	"github.com/watchbench/watchbench/storagemock/store"
+)
+
+// Server is the mock: one or more instances over one store and one ledger.
+type Server struct {
+	log    *slog.Logger
+	store  *store.Store
+	ledger *ledger.Ledger
+	clock  latency.Clock
+	model  atomic.Pointer[latency.Model]
+	seed   uint64
+	tempo  tempo
+
+	instances  []*instance
+	metrics    *metrics
+	ledgerFull sync.Once
+	running    atomic.Bool
+	precise    *latency.PreciseClock // to be run; nil when the clock was given
+	late       sync.WaitGroup        // applications that outlive their request
+}
+
+// instance is one address with a capacity of its own.
+type instance struct {
+	srv      *Server
+	number   int
+	station  atomic.Pointer[latency.Station]
+	http     *http1.Server
+	listener net.Listener
+}
+
+// New prepares a server and binds its addresses, so that requests queue up until
+// Run. After New, Run must be called to release what it holds.
+func New(cfg Config, set Settings) (*Server, error) {
+	p, err := cfg.parse()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{log: set.Logger, store: store.New(p.mode, cfg.Seed), ledger: ledger.New(), clock: set.Clock, seed: cfg.Seed}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.model.Store(p.model)
+	var certs *tls.Config
+	if cfg.TLSCert != "" {
+		pair, err := tls.LoadX509KeyPair(cfg.TLSCert, cfg.TLSKey)
+		if err != nil {
+			return nil, fmt.Errorf("tls: %w", err)
+		}
+		certs = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	}
+	if s.clock == nil {
+		if s.precise, err = latency.NewPreciseClock(); err != nil {
+			s.log.Warn("latencies will be up to 2 ms too long", "error", err)
+			s.clock = latency.SystemClock{}
+		} else {
+			s.clock = s.precise
+		}
+	}
+	if err := s.listen(cfg, p, certs); err != nil {
+		return nil, errors.Join(err, s.release())
+	}
+	s.metrics = newMetrics(s, set.Registry)
+	return s, nil
+}
+
+func (s *Server) listen(cfg Config, p parsed, certs *tls.Config) error {
+	for i := range cfg.Instances {
+		port := p.port
+		if port != 0 {
+			port += i
+		}
+		addr := net.JoinHostPort(p.host, strconv.Itoa(port))
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			return fmt.Errorf("listening on %s: %w", addr, err)
+		}
+		in := &instance{srv: s, number: i, listener: l}
+		if certs != nil {
+			in.listener = tls.NewListener(l, certs)
+		}
+		in.station.Store(latency.NewStation(p.capacity, s.clock))
+		in.http = http1.New(in, p.limits, s.log.With("instance", i))
+		in.http.RefuseWith(func(status int, text string) ([]byte, string) {
+			r := failure(status, bcsapi.CodePut, text, false)
+			return r.body, contentType
+		})
+		s.instances = append(s.instances, in)
+	}
+	return nil
+}
+
+// release closes what New opened.
+func (s *Server) release() error {
+	var errs []error
+	for _, in := range s.instances {
+		errs = append(errs, in.listener.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Addrs are the bound addresses of the instances, host:port.
+func (s *Server) Addrs() []string {
+	var addrs []string
+	for _, in := range s.instances {
+		addrs = append(addrs, in.listener.Addr().String())
+	}
+	return addrs
+}
+
+// Ledger is the record of every write.
+func (s *Server) Ledger() *ledger.Ledger { return s.ledger }
+
+// Store is the stored state.
+func (s *Server) Store() *store.Store { return s.store }
+
+// cleanEvery is the real server's cleaning period.
+const cleanEvery = time.Hour
+
+// errTwice is returned by a second Run.
+var errTwice = errors.New("storagemock: Run was called before")
+
+// Run serves until ctx ends. Requests under way are finished, at most for the
+// HTTP server's grace. It returns when every goroutine has ended.
+func (s *Server) Run(ctx context.Context) error {
+	if s.running.Swap(true) {
+		return errTwice
+	}
+	clockCtx, stopClock := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopClock()
+	var clock errgroup.Group
+	if s.precise != nil {
+		clock.Go(func() error { return s.precise.Run(clockCtx) })
+	}
+	group, groupCtx := errgroup.WithContext(ctx)
+	for _, in := range s.instances {
+		group.Go(func() error { return in.http.Run(groupCtx, in.listener) })
+	}
+	group.Go(func() error {
+		s.cleanUp(groupCtx)
+		return nil
+	})
+	err := group.Wait()
+	stopClock() // wakes late applications, which then happen at once
+	err = errors.Join(err, clock.Wait())
+	s.late.Wait()
+	return err
+}
+
+func (s *Server) cleanUp(ctx context.Context) {
+	tick := time.NewTicker(cleanEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case now := <-tick.C:
+			s.store.Clean(now)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Reset forgets documents, events and ledger. Requests under way are applied to
+// the empty store.
+func (s *Server) Reset() {
+	s.store.Reset()
+	s.ledger.Reset()
+}
+
+// SetLatency replaces the latency model for requests that arrive from now on.
+func (s *Server) SetLatency(text string) error {
+	m, err := latency.ParseModel(text, s.seed)
+	if err != nil {
+		return err
+	}
+	s.model.Store(m)
+	return nil
+}
+
+// SetCapacity replaces the capacity of every instance. Requests in the old queue
+// stay in it.
+func (s *Server) SetCapacity(text string) error {
+	c, err := latency.ParseCapacity(text)
+	if err != nil {
+		return err
+	}
+	for _, in := range s.instances {
+		in.station.Store(latency.NewStation(c, s.clock))
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package store
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Clean does what the real server's hourly cleaner does: it purges documents that
+// were flagged PurgeAfter ago, mirrored events older than MirrorRetention and
+// events older than EventRetention.
+func (s *Store) Clean(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.colls[Dynamic][mirrorKind]; c != nil {
+		for _, sl := range c.order {
+			if sl.rec != nil && sl.rec.Event != nil && now.Sub(sl.rec.Event.Time) > MirrorRetention {
+				sl.rec, sl.deleted = nil, now.Add(-2*PurgeAfter)
+				s.live--
+				s.dead++
+			}
+		}
+	}
+	s.purge(now.Add(-PurgeAfter))
+	for _, t := range s.events {
+		t.expire(now.Add(-EventRetention))
+	}
+}
+
+// limitDeleted keeps the number of flagged documents within MaxDeleted.
+func (s *Store) limitDeleted(now time.Time) {
+	if s.dead <= MaxDeleted {
+		return
+	}
+	var times []time.Time
+	for _, db := range s.colls {
+		for _, c := range db {
+			for _, sl := range c.order {
+				if sl.rec == nil {
+					times = append(times, sl.deleted)
+				}
+			}
+		}
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	s.purge(times[len(times)/2])
+	if s.dead > MaxDeleted { // all flagged at one moment
+		s.purge(now)
+	}
+}
+
+// purge forgets documents flagged at or before that time.
+func (s *Store) purge(before time.Time) {
+	gone := func(sl *slot) bool { return sl.rec == nil && !sl.deleted.After(before) }
+	for _, db := range s.colls {
+		for _, c := range db {
+			n := len(c.order)
+			for _, sl := range c.order {
+				if gone(sl) {
+					delete(c.byKey, sl.key)
+					if sl.key.namespace != "" {
+						c.namespaced--
+					}
+				}
+			}
+			c.order = slices.DeleteFunc(c.order, gone)
+			s.dead -= n - len(c.order)
+			if n == len(c.order) {
+				continue
+			}
+			for k, sc := range c.scopes {
+				if sc.order = slices.DeleteFunc(sc.order, gone); len(sc.order) == 0 {
+					delete(c.scopes, k)
+				}
+			}
+		}
+	}
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

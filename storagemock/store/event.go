@@ -1,0 +1,215 @@
+package store
+
+import (
+	"iter"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/bcsapi"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+	"github.com/watchbench/watchbench/storagemock/query"
+	"github.com/watchbench/watchbench/storagemock/rawjson"
+)
+
+// mirrorKind is the dynamic collection that events are mirrored into.
+const mirrorKind = bcsapi.KindEvent
+
+// Event is one record of an events table. It is immutable.
+type Event struct {
+	ID       ObjectID
+	Record   bcsapi.EventRecord
+	Meta     rawjson.Meta // of Record.Data
+	IsObject bool         // Record.Data is an object
+	Time     time.Time    // Record.EventTime
+	Created  time.Time
+}
+
+var _ query.Document = (*Event)(nil)
+
+// Fields yields the document's fields as the real server returns them.
+func (e *Event) Fields() iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		data := []byte(e.Record.Data)
+		if data == nil {
+			data = []byte("null")
+		}
+		if yield("_id", quote(e.ID.String())) &&
+			yield("clusterId", quote(e.Record.ClusterID)) &&
+			yield("data", data) &&
+			yield("createTime", query.TimeValue(e.Created)) {
+			e.ownFields(yield)
+		}
+	}
+}
+
+// ownFields yields the fields that a mirrored event has too.
+func (e *Event) ownFields(yield func(string, []byte) bool) bool {
+	r := &e.Record
+	extra := []byte(`{"namespace":`)
+	extra = rawjson.AppendString(extra, r.ExtraInfo.Namespace)
+	extra = rawjson.AppendString(append(extra, `,"name":`...), r.ExtraInfo.Name)
+	extra = rawjson.AppendString(append(extra, `,"kind":`...), r.ExtraInfo.Kind)
+	extra = append(extra, '}')
+	return yield("id", quote(r.ID)) && yield("env", quote(r.Env)) && yield("kind", quote(r.Kind)) &&
+		yield("level", quote(r.Level)) && yield("component", quote(r.Component)) && yield("type", quote(r.Type)) &&
+		yield("describe", quote(r.Describe)) && yield("extraInfo", extra) && yield("eventTime", query.TimeValue(e.Time))
+}
+
+// eventTable is the events of one cluster.
+type eventTable struct {
+	order []*Event // by event time, then arrival
+	known map[eventID]struct{}
+}
+
+// eventID is what must be unique in a table.
+type eventID struct {
+	name, version string
+}
+
+func idOf(e *Event) eventID {
+	return eventID{
+		rawjson.Text(rawjson.GetPath(e.Record.Data, "metadata", "name")),
+		string(rawjson.GetPath(e.Record.Data, "metadata", "resourceVersion")),
+	}
+}
+
+// expire drops events created before that time.
+func (t *eventTable) expire(before time.Time) {
+	t.drop(func(e *Event) bool { return e.Created.Before(before) })
+}
+
+func (t *eventTable) drop(gone func(*Event) bool) {
+	t.order = slices.DeleteFunc(t.order, func(e *Event) bool {
+		if gone(e) {
+			delete(t.known, idOf(e))
+			return true
+		}
+		return false
+	})
+}
+
+func newEvent(rec bcsapi.EventRecord, created time.Time) *Event {
+	e := &Event{Record: rec, Time: time.Unix(rec.EventTime, 0), Created: created}
+	e.IsObject = rawjson.KindOf(rec.Data) == rawjson.Object
+	if e.IsObject {
+		e.Meta = rawjson.ParseMeta(rec.Data)
+	}
+	return e
+}
+
+func (s *Store) eventTable(cluster string) *eventTable {
+	t := s.events[cluster]
+	if t == nil {
+		t = &eventTable{known: map[eventID]struct{}{}}
+		s.events[strings.Clone(cluster)] = t
+	}
+	return t
+}
+
+// PutEvent stores an event and mirrors it into the dynamic collection. A
+// duplicate changes nothing: its Effect is EffectNone.
+func (s *Store) PutEvent(rec bcsapi.EventRecord, now time.Time, commit func(Change)) Change {
+	e := newEvent(rec, now)
+	ch := Change{
+		Key:    Key{Cluster: rec.ClusterID, Kind: mirrorKind, Namespace: e.Meta.Namespace, Name: e.Meta.Name},
+		Effect: ledger.EffectCreated, UID: e.Meta.UID, ResourceVersion: e.Meta.ResourceVersion,
+	}
+	id := idOf(e)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.eventTable(rec.ClusterID)
+	if _, dup := t.known[id]; dup {
+		ch.Effect = ledger.EffectNone
+		commit(ch)
+		return ch
+	}
+	if e.IsObject {
+		mirrored := s.put(Dynamic, ch.Key, Object{rec.Data, e.Meta}, e, now)
+		if mirrored.Refusal != "" {
+			commit(mirrored)
+			return mirrored
+		}
+		ch.Effect = mirrored.Effect
+	}
+	e.ID = s.ids.next(now)
+	t.known[id] = struct{}{}
+	// Events come nearly in order; look for the place from the end.
+	at := sort.Search(len(t.order), func(i int) bool { return t.order[i].Time.After(e.Time) })
+	t.order = slices.Insert(t.order, at, e)
+	if len(t.order) > MaxEvents {
+		for _, old := range t.order[:MaxEvents/10] {
+			delete(t.known, idOf(old))
+		}
+		t.order = slices.Delete(t.order, 0, MaxEvents/10)
+	}
+	s.publish(e)
+	commit(ch)
+	return ch
+}
+
+// Events returns a cluster's events, latest first.
+func (s *Store) Events(cluster string) []*Event {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	t := s.events[cluster]
+	if t == nil {
+		return nil
+	}
+	out := slices.Clone(t.order)
+	slices.Reverse(out)
+	return out
+}
+
+// Subscription gets the events stored from Subscribe on.
+type Subscription struct {
+	// C delivers events. It is closed when the subscriber was too slow and when
+	// Close was called.
+	C       <-chan *Event
+	c       chan *Event
+	cluster string
+	s       *Store
+}
+
+// subscriptionLen is how far a subscriber may fall behind; the real server's
+// channel has as many places.
+const subscriptionLen = 100
+
+// Subscribe follows a cluster's events.
+func (s *Store) Subscribe(cluster string) *Subscription {
+	c := make(chan *Event, subscriptionLen)
+	sub := &Subscription{C: c, c: c, cluster: cluster, s: s}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.subs[sub] = struct{}{}
+	return sub
+}
+
+// Close ends the subscription. It may be called more than once.
+func (sub *Subscription) Close() {
+	sub.s.mu.Lock()
+	defer sub.s.mu.Unlock()
+	sub.s.unsubscribe(sub)
+}
+
+func (s *Store) unsubscribe(sub *Subscription) {
+	if _, ok := s.subs[sub]; ok {
+		delete(s.subs, sub)
+		close(sub.c)
+	}
+}
+
+// publish hands e to the subscribers of its cluster; s.mu is held, nothing blocks.
+func (s *Store) publish(e *Event) {
+	for sub := range s.subs {
+		if sub.cluster != e.Record.ClusterID {
+			continue
+		}
+		select {
+		case sub.c <- e:
+		default:
+			s.unsubscribe(sub)
+		}
+	}
+}

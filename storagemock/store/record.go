@@ -1,0 +1,92 @@
+package store
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"iter"
+	"math/rand/v2"
+	"time"
+
+	"github.com/watchbench/watchbench/storagemock/query"
+	"github.com/watchbench/watchbench/storagemock/rawjson"
+)
+
+// Key names a document. Namespace is empty in the cluster scope.
+type Key struct{ Cluster, Kind, Namespace, Name string }
+
+// Record is one state of a document. It is immutable.
+type Record struct {
+	Key
+	ID              ObjectID
+	Data            []byte // JSON
+	UID             string // of Data's metadata
+	ResourceVersion uint64 // of Data's metadata
+	Created         time.Time
+	Updated         time.Time
+	Event           *Event // for mirrored events: the record it came with
+}
+
+// ObjectID is a document identifier in the database's form.
+type ObjectID [12]byte
+
+// String is the identifier in hexadecimal.
+func (id ObjectID) String() string { return hex.EncodeToString(id[:]) }
+
+// idSource makes identifiers: seconds, a seeded part, a counter.
+type idSource struct {
+	middle  [5]byte
+	counter uint32
+}
+
+func newIDSource(seed uint64) idSource {
+	var s idSource
+	var b [8]byte
+	r := rand.New(rand.NewPCG(seed, 0x6f626a6964))
+	binary.BigEndian.PutUint64(b[:], r.Uint64())
+	copy(s.middle[:], b[:5])
+	s.counter = r.Uint32()
+	return s
+}
+
+func (s *idSource) next(now time.Time) ObjectID {
+	var id ObjectID
+	binary.BigEndian.PutUint32(id[:4], uint32(now.Unix()))
+	copy(id[4:9], s.middle[:])
+	s.counter++
+	id[9], id[10], id[11] = byte(s.counter>>16), byte(s.counter>>8), byte(s.counter)
+	return id
+}
+
+var _ query.Document = (*Record)(nil)
+
+// Fields yields the document's fields as the real server returns them.
+func (r *Record) Fields() iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		data := r.Data
+		if data == nil {
+			data = []byte("null")
+		}
+		ok := yield("_id", quote(r.ID.String())) &&
+			yield("clusterId", quote(r.Cluster)) &&
+			(r.Namespace == "" && r.Event == nil || yield("namespace", quote(r.Namespace))) &&
+			yield("resourceType", quote(r.Kind)) &&
+			yield("resourceName", quote(r.Name)) &&
+			yield("data", data) &&
+			yield("createTime", query.TimeValue(r.Created)) &&
+			yield("updateTime", query.TimeValue(r.Updated))
+		if ok && r.Event != nil {
+			r.Event.ownFields(yield)
+		}
+	}
+}
+
+func quote(s string) []byte { return rawjson.AppendString(make([]byte, 0, len(s)+2), s) }
+
+// Change is what a Put or a Delete did to one document.
+type Change struct {
+	Key             Key
+	Effect          string // one of the ledger's effects
+	UID             string // of the stored or removed object
+	ResourceVersion uint64
+	Refusal         string // why a precondition failed; Effect is then EffectRejected
+}

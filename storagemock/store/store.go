@@ -1,0 +1,396 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/watchbench/watchbench/storagemock/ledger"
+	"github.com/watchbench/watchbench/storagemock/query"
+	"github.com/watchbench/watchbench/storagemock/rawjson"
+)
+
+// Mode says whether writes have preconditions.
+type Mode string
+
+// The modes.
+const (
+	Faithful    Mode = "faithful"
+	Conditional Mode = "conditional"
+)
+
+// ParseMode reads a mode.
+func ParseMode(s string) (Mode, error) {
+	switch m := Mode(s); m {
+	case Faithful, Conditional:
+		return m, nil
+	}
+	return "", fmt.Errorf("mode %q: want faithful or conditional", s)
+}
+
+// Bounds and times of the real server and of this one.
+const (
+	// DefaultLimit is the page size of a list without a limit.
+	DefaultLimit = 3000
+	// MaxDeleted bounds the flagged documents; beyond it the oldest half is purged
+	// at once instead of by the hourly cleaner.
+	MaxDeleted = 200_000
+	// MaxEvents bounds the events of one cluster; beyond it the oldest are dropped.
+	MaxEvents = 200_000
+	// PurgeAfter is how long a flagged document stays.
+	PurgeAfter = time.Hour
+	// MirrorRetention is how long an event stays in the dynamic collection Event.
+	MirrorRetention = time.Hour
+	// EventRetention is how long an event stays in its cluster's table.
+	EventRetention = 15 * 24 * time.Hour
+	// maxPastUIDs bounds the superseded uids remembered under one key.
+	maxPastUIDs = 64
+)
+
+// Database names where a collection lives.
+type Database uint8
+
+// The databases with collections: what dynamic resources are in, and ZooKeeper's
+// stand-in for the watch endpoints.
+const (
+	Dynamic Database = iota
+	Watch
+	databases
+)
+
+// Store holds everything. It is safe for concurrent use.
+type Store struct {
+	mode Mode
+
+	mu     sync.RWMutex // guards the rest; held for memory work only
+	ids    idSource
+	colls  [databases]map[string]*collection // by kind
+	names  map[string]string                 // interned clusters, namespaces and kinds
+	events map[string]*eventTable            // by cluster
+	live   int                               // documents, both databases
+	dead   int                               // flagged documents
+	subs   map[*Subscription]struct{}
+}
+
+// New returns an empty store; seed determines the identifiers.
+func New(mode Mode, seed uint64) *Store {
+	s := &Store{mode: mode, ids: newIDSource(seed)}
+	s.clear()
+	return s
+}
+
+func (s *Store) clear() {
+	for d := range s.colls {
+		s.colls[d] = map[string]*collection{}
+	}
+	s.names, s.events = map[string]string{}, map[string]*eventTable{}
+	s.live, s.dead = 0, 0
+	if s.subs == nil {
+		s.subs = map[*Subscription]struct{}{}
+	}
+}
+
+// Mode is the mode it was made with.
+func (s *Store) Mode() Mode { return s.mode }
+
+// Reset forgets every document and event.
+func (s *Store) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clear()
+}
+
+// Live is the number of live documents.
+func (s *Store) Live() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.live
+}
+
+// collection is the documents of one kind.
+type collection struct {
+	byKey  map[slotKey]*slot
+	order  []*slot             // natural order
+	scopes map[scopeKey]*scope // for lists of one namespace
+	// namespaced counts slots with a namespace: while it is 0, a request of the
+	// cluster scope needs no search.
+	namespaced int
+}
+
+type (
+	scopeKey struct{ cluster, namespace string }
+	slotKey  struct {
+		scopeKey
+		name string
+	}
+	scope struct{ order []*slot }
+)
+
+// slot is a document's place, which survives soft deletion.
+type slot struct {
+	key     slotKey
+	id      ObjectID
+	rec     *Record   // nil while flagged as deleted
+	deleted time.Time // when it was flagged
+	// Kept in Conditional mode only.
+	highest uint64   // resourceVersion
+	past    []string // uids deleted or superseded, oldest first
+}
+
+func (s *Store) intern(text string) string {
+	if known, ok := s.names[text]; ok {
+		return known
+	}
+	text = strings.Clone(text)
+	s.names[text] = text
+	return text
+}
+
+func (s *Store) collection(db Database, kind string) *collection {
+	c := s.colls[db][kind]
+	if c == nil {
+		c = &collection{byKey: map[slotKey]*slot{}, scopes: map[scopeKey]*scope{}}
+		s.colls[db][s.intern(kind)] = c
+	}
+	return c
+}
+
+func (s *Store) addSlot(c *collection, k Key, id ObjectID) *slot {
+	sk := scopeKey{s.intern(k.Cluster), s.intern(k.Namespace)}
+	sl := &slot{key: slotKey{sk, strings.Clone(k.Name)}, id: id}
+	c.byKey[sl.key] = sl
+	c.order = append(c.order, sl)
+	sc := c.scopes[sk]
+	if sc == nil {
+		sc = &scope{}
+		c.scopes[sk] = sc
+	}
+	sc.order = append(sc.order, sl)
+	if sk.namespace != "" {
+		c.namespaced++
+	}
+	return sl
+}
+
+// target is the slot a Put of that key writes to, nil when there is none. In the
+// cluster scope the real server's condition has no namespace, so that it also
+// finds a namespaced document of that name; live ones are preferred, because only
+// they can be told apart from outside.
+func (c *collection) target(k Key) *slot {
+	sl := c.byKey[slotKey{scopeKey{k.Cluster, k.Namespace}, k.Name}]
+	if k.Namespace != "" || c.namespaced == 0 || sl != nil && sl.rec != nil {
+		return sl
+	}
+	for _, other := range c.order {
+		if other.rec != nil && other.key.cluster == k.Cluster && other.key.name == k.Name {
+			return other
+		}
+	}
+	return sl
+}
+
+// Object is the content of a Put.
+type Object struct {
+	Data []byte // kept, not copied
+	Meta rawjson.Meta
+}
+
+// Put stores obj under k. commit gets the change while nothing else can happen.
+func (s *Store) Put(db Database, k Key, obj Object, now time.Time, commit func(Change)) Change {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ch := s.put(db, k, obj, nil, now)
+	commit(ch)
+	return ch
+}
+
+func (s *Store) put(db Database, k Key, obj Object, ev *Event, now time.Time) Change {
+	ch := Change{Key: k, UID: obj.Meta.UID, ResourceVersion: obj.Meta.ResourceVersion, Effect: ledger.EffectReplaced}
+	c := s.collection(db, k.Kind)
+	sl := c.target(k)
+	if s.mode == Conditional && sl != nil {
+		if why := sl.refuses(obj.Meta); why != "" {
+			ch.Effect, ch.Refusal = ledger.EffectRejected, why
+			return ch
+		}
+	}
+	if sl == nil {
+		sl = s.addSlot(c, k, s.ids.next(now))
+	} else if sl.rec == nil {
+		s.dead--
+	}
+	created := now
+	if sl.rec == nil {
+		ch.Effect = ledger.EffectCreated
+		s.live++
+	} else {
+		created = sl.rec.Created
+		if s.mode == Conditional && sl.rec.UID != obj.Meta.UID {
+			sl.remember(sl.rec.UID)
+		}
+	}
+	ch.Key = Key{sl.key.cluster, s.intern(k.Kind), sl.key.namespace, sl.key.name}
+	sl.highest = max(sl.highest, obj.Meta.ResourceVersion)
+	sl.rec = &Record{
+		Key: ch.Key, ID: sl.id, Data: obj.Data,
+		UID: obj.Meta.UID, ResourceVersion: obj.Meta.ResourceVersion, Created: created, Updated: now, Event: ev,
+	}
+	return ch
+}
+
+// Delete flags every live document that k and cond select: exactly k when it has
+// a namespace, otherwise every document of that cluster, kind and name. commit
+// gets one change for each, or one with EffectNone when there was none. A nil
+// cond selects all. In Conditional mode uid, if not empty, is remembered as
+// deleted even when no such document is live, so that a late Put of it is refused.
+func (s *Store) Delete(db Database, k Key, cond query.Condition, uid string, now time.Time, commit func(Change)) []Change {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.collection(db, k.Kind)
+	var hit []*slot
+	direct := c.byKey[slotKey{scopeKey{k.Cluster, k.Namespace}, k.Name}]
+	if k.Namespace != "" || c.namespaced == 0 {
+		if direct != nil {
+			hit = append(hit, direct)
+		}
+	} else {
+		for _, sl := range c.order {
+			if sl.key.cluster == k.Cluster && sl.key.name == k.Name {
+				hit = append(hit, sl)
+			}
+		}
+	}
+	changes := s.flag(hit, k.Kind, cond, now)
+	if s.mode == Conditional && uid != "" {
+		if direct == nil {
+			direct = s.addSlot(c, k, s.ids.next(now))
+			direct.deleted = now
+			s.dead++
+		}
+		direct.remember(uid)
+	}
+	if len(changes) == 0 {
+		changes = append(changes, Change{Key: k, Effect: ledger.EffectNone, UID: uid})
+	}
+	for _, ch := range changes {
+		commit(ch)
+	}
+	s.limitDeleted(now)
+	return changes
+}
+
+// DeleteMany is the batch delete: every live document of the kind in that cluster
+// and, if it is not empty, namespace, that cond selects.
+func (s *Store) DeleteMany(db Database, cluster, kind, namespace string, cond query.Condition, now time.Time, commit func(Change)) []Change {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changes := s.flag(s.collection(db, kind).list(cluster, namespace), kind, cond, now)
+	if len(changes) == 0 {
+		changes = append(changes, Change{Key: Key{Cluster: cluster, Kind: kind, Namespace: namespace}, Effect: ledger.EffectNone})
+	}
+	for _, ch := range changes {
+		commit(ch)
+	}
+	s.limitDeleted(now)
+	return changes
+}
+
+func (s *Store) flag(slots []*slot, kind string, cond query.Condition, now time.Time) []Change {
+	var changes []Change
+	for _, sl := range slots {
+		rec := sl.rec
+		if rec == nil || cond != nil && !cond.Match(rec) {
+			continue
+		}
+		changes = append(changes, Change{Key: rec.Key, Effect: ledger.EffectDeleted, UID: rec.UID, ResourceVersion: rec.ResourceVersion})
+		if s.mode == Conditional {
+			sl.remember(rec.UID)
+		}
+		sl.rec, sl.deleted = nil, now
+		s.live--
+		s.dead++
+	}
+	return changes
+}
+
+// list is the slots of a cluster and, if it is not empty, namespace, in natural
+// order.
+func (c *collection) list(cluster, namespace string) []*slot {
+	if namespace != "" {
+		if sc := c.scopes[scopeKey{cluster, namespace}]; sc != nil {
+			return sc.order
+		}
+		return nil
+	}
+	var out []*slot
+	for _, sl := range c.order {
+		if sl.key.cluster == cluster {
+			out = append(out, sl)
+		}
+	}
+	return out
+}
+
+// Get returns the live document of k: exactly k when it has a namespace,
+// otherwise the first of that cluster, kind and name. A nil cond selects all.
+func (s *Store) Get(db Database, k Key, cond query.Condition) *Record {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	c := s.colls[db][k.Kind]
+	if c == nil {
+		return nil
+	}
+	if k.Namespace == "" && c.namespaced > 0 && cond != nil {
+		for _, sl := range c.order {
+			if sl.rec != nil && sl.key.cluster == k.Cluster && sl.key.name == k.Name && cond.Match(sl.rec) {
+				return sl.rec
+			}
+		}
+		return nil
+	}
+	sl := c.target(k)
+	if sl == nil || sl.rec == nil || cond != nil && !cond.Match(sl.rec) {
+		return nil
+	}
+	return sl.rec
+}
+
+// List returns the live documents of a kind in natural order: of one cluster and
+// namespace, of one cluster, or of all clusters when cluster is empty.
+func (s *Store) List(db Database, cluster, kind, namespace string) []*Record {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	c := s.colls[db][kind]
+	if c == nil {
+		return nil
+	}
+	slots := c.order
+	if namespace != "" {
+		slots = c.list(cluster, namespace)
+	}
+	out := make([]*Record, 0, min(len(slots), 4096))
+	for _, sl := range slots {
+		if sl.rec != nil && (cluster == "" || sl.key.cluster == cluster) {
+			out = append(out, sl.rec)
+		}
+	}
+	return out
+}
+
+// All returns every live document, by database, kind and natural order.
+func (s *Store) All() []*Record {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	out := make([]*Record, 0, s.live)
+	for _, db := range s.colls {
+		for _, kind := range sortedKeys(db) {
+			for _, sl := range db[kind].order {
+				if sl.rec != nil {
+					out = append(out, sl.rec)
+				}
+			}
+		}
+	}
+	return out
+}
