@@ -21,14 +21,8 @@ type Config struct {
 	ServerKeyFile  string `json:"server_key_file"`
 	DebugMode      bool   `json:"debug_mode"`
 
-	LogDir          string `json:"log_dir"`
-	LogMaxSize      uint64 `json:"log_max_size"` // MB
-	LogMaxNum       int    `json:"log_max_num"`
-	LogToStderr     bool   `json:"logtostderr"`
-	AlsoLogToStderr bool   `json:"alsologtostderr"`
-	Verbosity       int    `json:"v"`
-
-	PIDDir string `json:"pid_dir"`
+	// Verbosity 4 and more logs each event.
+	Verbosity int `json:"v"`
 }
 
 // Identity says which cluster this is.

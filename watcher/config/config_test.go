@@ -31,12 +31,12 @@ func TestParse(t *testing.T) {
 	want.BCS.CustomStorageEndpoints = List{"http://storage.example:50024", "http://other.example:50024"}
 	want.BCS.PodQueueNum = 30
 	want.K8s.Master = "http://kube-apiserver.example:8080"
-	want.Port, want.MetricPort, want.LogToStderr, want.Verbosity = 10251, 10252, true, 3
+	want.Port, want.MetricPort, want.Verbosity = 10251, 10252, 3
 	want.FilterConfigPath = "./filter.json"
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	wantWarnings := []string{"c.json:7: insecure_port: has no effect", "c.json:7: somethingElse: unknown key, ignored"}
+	wantWarnings := []string{"c.json:7: insecure_port: has no effect", "c.json:7: logtostderr: has no effect", "c.json:7: somethingElse: unknown key, ignored"}
 	if d := cmp.Diff(wantWarnings, warnings); d != "" {
 		t.Error(d)
 	}

@@ -21,7 +21,6 @@ func Default() Config {
 	p := pipeline.Default()
 	return Config{
 		Address: DefaultAddress, Port: DefaultPort, MetricPort: DefaultMetricPort,
-		LogDir: "./logs", LogMaxSize: 500, LogMaxNum: 10, PIDDir: "./pid",
 		BCS: BCS{
 			WriterQueueLen:   DefaultWriterQueueLen,
 			PodQueueNum:      p.PodQueueNum,

@@ -17,8 +17,10 @@ import (
 // maxFile bounds both files, in bytes.
 const maxFile = 4 << 20
 
-// Keys the original parses and does not use; here too they have no effect.
+// Keys that the original parses and does not use, and those of its log and pid
+// files: this watcher logs to standard error and writes neither.
 var unusedKeys = []string{
+	"log_dir", "log_max_size", "log_max_num", "logtostderr", "alsologtostderr", "pid_dir",
 	"ipv6_address", "insecure_address", "insecure_port", "external_ip", "external_ipv6", "external_port",
 	"stderrthreshold", "vmodule", "log_backtrace_at",
 }

@@ -1,0 +1,37 @@
+package watcher
+
+import (
+	"time"
+
+	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/pipeline"
+	"github.com/watchbench/watchbench/watcher/storage"
+)
+
+// pipelineConfig is what the main file says about queues. podQueueNum 0 stands for
+// one queue in the original; here it leaves the number of requests in flight to
+// the watcher, except where the strategy is one of the original's.
+func pipelineConfig(b config.BCS) pipeline.Config {
+	c := pipeline.Default()
+	c.Strategy = b.Strategy
+	if b.PodQueueNum != 0 || b.Strategy == pipeline.Partitioned || b.Strategy == pipeline.Single {
+		c.PodQueueNum = b.PodQueueNum
+	}
+	c.WriterQueueLen = b.WriterQueueLen
+	c.HandlerQueueLen = b.HandlerQueueLen
+	c.QueueFull = b.QueueFull
+	c.QueueFullTimeout = time.Duration(b.QueueFullTimeout)
+	c.AllowUnordered = b.AllowUnordered
+	c.ParkAfter = b.ParkAfter
+	c.DrainTimeout = time.Duration(b.DrainTimeout)
+	c.FenceDelay = time.Duration(b.StorageTimeout)
+	return c
+}
+
+func storageConfig(c config.Config) storage.Config {
+	s := storage.Default()
+	s.ClusterID = c.Default.ClusterID
+	s.Endpoints = c.BCS.CustomStorageEndpoints
+	s.Timeout = time.Duration(c.BCS.StorageTimeout)
+	return s
+}

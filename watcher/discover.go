@@ -1,0 +1,60 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/object"
+)
+
+// discover asks the cluster what there is and keeps what the filter file wants. A
+// group that cannot be learned is logged; the others are watched.
+func (w *Watcher) discover(ctx context.Context) ([]collector.Resource, error) {
+	d, err := collector.NewDiscovery(w.kube)
+	if err != nil {
+		return nil, &InputError{Err: err}
+	}
+	found, err := d.Resources(ctx, w.discoveryFilter())
+	var partial *collector.DiscoveryError
+	switch {
+	case errors.As(err, &partial):
+		w.log.Warn("some API groups are not watched", "error", partial)
+	case err != nil:
+		return nil, fmt.Errorf("the apiserver at %s does not say what it serves, check the address and the rights: %w", w.kube.Host, err)
+	}
+	return found, nil
+}
+
+func (w *Watcher) discoveryFilter() collector.DiscoveryFilter {
+	return collector.DiscoveryFilter{
+		GroupVersions:  w.filter.K8sResourceWhiteList,
+		Exceptions:     groupKinds(w.filter.APIResourceException),
+		Specification:  groupKinds(w.filter.APIResourceSpecification),
+		Namespaced:     w.cfg.WatchResource.Namespace != "",
+		LabelSelectors: w.cfg.WatchResource.LabelSelectors,
+	}
+}
+
+func groupKinds(in []config.GroupKinds) []collector.GroupKinds {
+	var out []collector.GroupKinds
+	for _, g := range in {
+		out = append(out, collector.GroupKinds{GroupVersion: g.GroupVersion, Kinds: g.ResourceKinds})
+	}
+	return out
+}
+
+func (w *Watcher) collectorConfig(resources []collector.Resource) collector.Config {
+	f := w.filter
+	c := collector.Config{
+		Resources: resources, Namespace: w.cfg.WatchResource.Namespace,
+		IgnoreNamespaces: f.ResourceNamespaceFilters, IgnoreNames: f.ResourceNameFilters,
+		KeepManagedFields: f.KeepManagedFields,
+	}
+	for _, m := range f.ResourceMaskers {
+		c.Masks = append(c.Masks, object.Mask{Kind: m.Kind, Namespace: m.Namespace, Path: m.Path})
+	}
+	return c
+}

@@ -1,0 +1,49 @@
+package watcher
+
+import (
+	"context"
+
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/pipeline"
+	"github.com/watchbench/watchbench/watcher/storage"
+)
+
+// sender delivers the pipeline's events to storage.
+type sender struct {
+	storage  *storage.Client
+	workload workload
+}
+
+// Send implements pipeline.Sender.
+func (s *sender) Send(ctx context.Context, e pipeline.Event) error {
+	if e.Action == pipeline.Delete {
+		return s.storage.Delete(ctx, e.Key)
+	}
+	o, err := s.workload.annotate(e.Object)
+	if err != nil {
+		return &storage.PermanentError{Err: err}
+	}
+	return s.storage.Put(ctx, o)
+}
+
+// Verify implements pipeline.Verifier: it reports whether storage holds the state
+// of e. Events have no read of one record.
+func (s *sender) Verify(ctx context.Context, e pipeline.Event) (bool, error) {
+	rec, found, err := s.storage.Get(ctx, e.Key)
+	if err != nil || e.Action == pipeline.Delete {
+		return err == nil && !found, err
+	}
+	if !found {
+		return false, nil
+	}
+	m, err := object.Scan(rec.Data)
+	if err != nil {
+		return false, err
+	}
+	return m.UID == e.UID && m.Version() == e.ResourceVersion, nil
+}
+
+var (
+	_ pipeline.Sender   = (*sender)(nil)
+	_ pipeline.Verifier = (*sender)(nil)
+)

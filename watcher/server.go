@@ -1,0 +1,121 @@
+package watcher
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/watchbench/watchbench/watcher/config"
+)
+
+// closeGrace is how long requests to the health and metrics servers may take
+// once the process ends.
+const closeGrace = time.Second
+
+// server is one HTTP server whose address is bound when it is made, so that a
+// port in use ends the start, not the run.
+type server struct {
+	listener net.Listener
+	http     http.Server
+}
+
+func listen(host string, port uint16, tlsConfig *tls.Config, h http.Handler) (*server, error) {
+	addr := net.JoinHostPort(host, strconv.Itoa(int(port)))
+	l, err := net.Listen("tcp", addr) //nolint:noctx // binding does not block
+	if err != nil {
+		return nil, err
+	}
+	if tlsConfig != nil {
+		l = tls.NewListener(l, tlsConfig)
+	}
+	return &server{listener: l, http: http.Server{
+		Handler: h, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+	}}, nil
+}
+
+// close frees the address where Run was never reached.
+func (s *server) close() { _ = s.listener.Close() }
+
+// Run serves until ctx ends.
+func (s *server) Run(ctx context.Context) error {
+	failed := make(chan error, 1) // one send, by Serve
+	go func() { failed <- s.http.Serve(s.listener) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	sctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
+	defer cancel()
+	if err := s.http.Shutdown(sctx); err != nil {
+		_ = s.http.Close()
+	}
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// healthHandler answers /healthz while the process lives and /readyz once ready
+// says so; with debug it serves pprof too.
+func healthHandler(ready func() error, debug bool) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := ready(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = w.Write([]byte("ok"))
+	})
+	if debug {
+		mux.HandleFunc("/debug/pprof/", pprof.Index)
+		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	}
+	return mux
+}
+
+func metricsHandler(g prometheus.Gatherer) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(g, promhttp.HandlerOpts{}))
+	return mux
+}
+
+// serverTLS is the configuration of both servers: plain HTTP without a
+// certificate, client certificates required with a CA (contract §7.1).
+func serverTLS(c config.Config) (*tls.Config, error) {
+	if c.ServerCertFile == "" {
+		return nil, nil
+	}
+	cert, err := tls.LoadX509KeyPair(c.ServerCertFile, c.ServerKeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("server_cert_file, server_key_file: %w", err)
+	}
+	t := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}
+	if c.CAFile != "" {
+		pem, err := os.ReadFile(c.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("ca_file: %w", err)
+		}
+		t.ClientCAs = x509.NewCertPool()
+		if !t.ClientCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("ca_file: %s holds no PEM certificate", c.CAFile)
+		}
+		t.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	return t, nil
+}

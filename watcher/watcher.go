@@ -1,0 +1,192 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/pipeline"
+	"github.com/watchbench/watchbench/watcher/storage"
+)
+
+// InputError is something wrong in what the user gave; Key names the place in the
+// main file where there is one.
+type InputError struct {
+	Key string
+	Err error
+}
+
+func (e *InputError) Error() string {
+	if e.Key == "" {
+		return e.Err.Error()
+	}
+	return e.Key + ": " + e.Err.Error()
+}
+func (e *InputError) Unwrap() error { return e.Err }
+
+// Settings are passed by code.
+type Settings struct {
+	Logger *slog.Logger // nil: no logs
+}
+
+// Watcher is the WatchManager: it owns the parts and runs them together.
+type Watcher struct {
+	cfg      config.Config
+	filter   config.Filter
+	log      *slog.Logger
+	registry *prometheus.Registry
+	kube     *rest.Config
+	storage  *storage.Client
+	pipeline *pipeline.Pipeline
+
+	// collector is made by Run, when the cluster has said what there is to watch.
+	collector atomic.Pointer[collector.Collector]
+	ran       atomic.Bool
+}
+
+// gcPercent trades CPU for memory: most of the heap is cached objects, which hold
+// no pointers and cost the collector next to nothing to pass over.
+const gcPercent = 50
+
+// New checks everything that can be checked without talking to anybody.
+func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) {
+	if s.Logger == nil {
+		s.Logger = slog.New(slog.DiscardHandler)
+	}
+	w := &Watcher{cfg: cfg, filter: filter, log: s.Logger, registry: prometheus.NewRegistry()}
+	w.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	var err error
+	if w.kube, err = restConfig(cfg.K8s); err != nil {
+		return nil, &InputError{Err: err}
+	}
+	tlsFiles, err := clientTLS("bcs.tls", cfg.BCS.TLS)
+	if err != nil {
+		return nil, &InputError{Err: err}
+	}
+	w.storage, err = storage.New(storageConfig(cfg), storage.Settings{TLS: tlsFiles, Registry: w.registry, Logger: s.Logger})
+	if err != nil {
+		return nil, &InputError{Key: "bcs.custom-storage-endpoints", Err: err}
+	}
+	send := &sender{storage: w.storage, workload: workload{cache: w}}
+	w.pipeline, err = pipeline.New(pipelineConfig(cfg.BCS), pipeline.Settings{
+		Sender: send, Registry: w.registry, Logger: s.Logger, ClusterID: cfg.Default.ClusterID,
+	})
+	if err != nil {
+		return nil, &InputError{Key: "bcs", Err: err}
+	}
+	return w, nil
+}
+
+// Get is the cached state of an object; nothing is cached before Run has asked the
+// cluster what there is.
+func (w *Watcher) Get(k object.Key) (*object.Object, bool) {
+	c := w.collector.Load()
+	if c == nil {
+		return nil, false
+	}
+	return c.Get(k)
+}
+
+// ready is what /readyz says: the first list of every kind is cached and storage
+// could be reached when it was last asked.
+func (w *Watcher) ready() error {
+	c := w.collector.Load()
+	if c == nil {
+		return errors.New("not started")
+	}
+	if waiting := c.Unsynced(); len(waiting) > 0 {
+		return fmt.Errorf("not synced: %v", waiting)
+	}
+	return nil
+}
+
+// Run watches until ctx ends, then drains. It refuses a second call.
+func (w *Watcher) Run(ctx context.Context) error {
+	if w.ran.Swap(true) {
+		return errors.New("watcher: Run called twice")
+	}
+	debug.SetGCPercent(gcPercent)
+	serverTLS, err := serverTLS(w.cfg)
+	if err != nil {
+		return &InputError{Err: err}
+	}
+	health, err := listen(w.cfg.Address, w.cfg.Port, serverTLS, healthHandler(w.ready, w.cfg.DebugMode))
+	if err != nil {
+		return fmt.Errorf("serve health (keys address, port): %w", err)
+	}
+	defer health.close()
+	metrics, err := listen(w.cfg.Address, w.cfg.MetricPort, serverTLS, metricsHandler(w.registry))
+	if err != nil {
+		return fmt.Errorf("serve metrics (keys address, metric_port): %w", err)
+	}
+	defer metrics.close()
+	if err := w.checkStorage(ctx); err != nil {
+		return err
+	}
+	resources, err := w.discover(ctx)
+	if err != nil {
+		return err
+	}
+	c, err := collector.New(w.collectorConfig(resources), collector.Settings{
+		Client: w.kube, Sink: w.pipeline, Registry: w.registry, Logger: w.log,
+	})
+	if err != nil {
+		return &InputError{Err: err}
+	}
+	for _, r := range resources {
+		w.pipeline.AddKind(r.Key())
+	}
+	w.collector.Store(c)
+	w.log.Info("watching", "kinds", len(resources), "cluster", w.cfg.Default.ClusterID, "strategy", w.cfg.BCS.Strategy)
+	// Consumers first: they end last.
+	return lifecycle.Run(ctx,
+		lifecycle.Stage{Name: "health", Run: health.Run},
+		lifecycle.Stage{Name: "metrics", Run: metrics.Run},
+		lifecycle.Stage{Name: "storage", Run: w.storage.Run},
+		lifecycle.Stage{Name: "pipeline", Run: w.pipeline.Run},
+		lifecycle.Stage{Name: "collector", Run: c.Run},
+	)
+}
+
+// Times of the start: a storage that is not there yet may come.
+const (
+	storageWait  = 5 * time.Second
+	storagePause = 250 * time.Millisecond
+)
+
+// checkStorage finds out at the start whether a bcs-storage answers at the
+// configured address, when a person still looks.
+func (w *Watcher) checkStorage(ctx context.Context) error {
+	if len(w.cfg.BCS.CustomStorageEndpoints) == 0 {
+		return nil // discovery will tell
+	}
+	const key = "bcs.custom-storage-endpoints"
+	for deadline := time.Now().Add(storageWait); ; {
+		err := w.storage.Check(ctx)
+		var not *storage.NotStorageError
+		switch {
+		case err == nil, ctx.Err() != nil:
+			return nil
+		case errors.As(err, &not):
+			return &InputError{Key: key, Err: fmt.Errorf("something else than bcs-storage answers there: %w", err)}
+		case time.Now().After(deadline):
+			return &InputError{Key: key, Err: fmt.Errorf("no answer within %s, check address and network: %w", storageWait, err)}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(storagePause):
+		}
+	}
+}
