@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -309,5 +308,4 @@ func (s script) history(storage *recorder) {
 	}
 	storage.await(t, "DELETE", "/Pod/web-abc-1")
 	storage.await(t, "DELETE", "/Node/traffic-node")
-	fmt.Fprintln(t.Output(), "history done")
 }

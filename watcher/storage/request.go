@@ -106,7 +106,7 @@ func objectPath(cluster string, k object.Key) string {
 
 func escapePath(p string) string {
 	clean := true
-	for i := 0; i < len(p); i++ {
+	for i := range len(p) {
 		if !pathByte(p[i]) {
 			clean = false
 			break
@@ -117,7 +117,7 @@ func escapePath(p string) string {
 	}
 	const hex = "0123456789ABCDEF"
 	b := make([]byte, 0, len(p)+16)
-	for i := 0; i < len(p); i++ {
+	for i := range len(p) {
 		if pathByte(p[i]) {
 			b = append(b, p[i])
 		} else {
