@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,6 +50,7 @@ type cellRun struct {
 	generator *generator
 	sampler   *sampler
 
+	kinds         []string // what the watcher copies
 	rules         check.Rules
 	ignore        []string
 	ready         time.Time
@@ -120,7 +122,11 @@ func (c *cellRun) prepare(ctx context.Context) error {
 	if c.ignore, err = c.api.namespaces(ctx, ""); err != nil {
 		return err
 	}
-	c.rules = check.Rules{Kinds: c.s.Kinds(), IgnoreNamespaces: c.ignore}
+	c.kinds = c.s.Kinds()
+	if !slices.Contains(c.kinds, "Namespace") {
+		c.kinds = append(slices.Clone(c.kinds), "Namespace") // no list keeps it out (contract §2.6)
+	}
+	c.rules = check.Rules{Kinds: c.kinds, IgnoreNamespaces: c.ignore}
 	cfg := c.s.Load.Plan(c.r.cellRunID(c.id), c.s.Seed+uint64(c.rep-1))
 	c.generator, err = startChurn(c.r.opts.Binaries.Churn, c.logs, c.dir, c.r.cluster.Kubeconfig, cfg)
 	if err != nil {
@@ -256,7 +262,7 @@ func (c *cellRun) apiState(ctx context.Context) ([]check.StateRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.api.state(ctx, c.s.Kinds(), namespaces, c.rules)
+	return c.api.state(ctx, c.kinds, namespaces, c.rules)
 }
 
 func writeState(dir string, sides ...[]check.StateRecord) error {
