@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -12,16 +13,22 @@ import (
 // book is what the judge remembers, one entry per key. Its size follows the
 // number of keys and acknowledged versions, not the number of requests.
 type book struct {
-	meta  *Meta
-	ids   map[keyName]uint32
-	keys  []keyState
-	ready int64 // versions acknowledged before are exempt from counting; see Meta.WatcherReady
+	meta *Meta
+	ids  map[keyName]uint32
+	// chunks hold the keys. They never move, so that pointers stay good and growing
+	// costs no copy.
+	chunks [][]keyState
+	ready  int64 // versions acknowledged before are exempt from counting; see Meta.WatcherReady
 	// opsNear counts, per kind, acknowledged operations that finished about when
 	// the counters were read.
-	opsNear map[string]int64
-	ops     int64 // acknowledged operations on keys that are wanted
-	haveOps bool
+	opsNear   map[string]int64
+	ops       int64 // acknowledged operations on keys that are wanted
+	haveOps   bool
+	haveState bool
 }
+
+// keyChunk is the number of keys allocated at once, about 1 MiB.
+const keyChunk = 4096
 
 type keyName struct{ kind, namespace, name string }
 
@@ -34,6 +41,9 @@ type keyState struct {
 	tampered bool
 	lives    []life    // in order of first appearance
 	versions []version // acknowledged by the apiserver; ascending once sorted
+
+	live, stored finalState // both sides in the end
+	differs      bool       // by G1
 
 	held     touch // the PUT whose state storage holds, by the ledger
 	heldLife int32 // its index in lives; -1 when storage holds none
@@ -85,21 +95,45 @@ func newBook(m *Meta, ready int64) *book {
 	return &book{meta: m, ids: make(map[keyName]uint32), ready: ready, opsNear: make(map[string]int64)}
 }
 
-// key is the entry of a name, made when missing. The pointer is valid until the next call.
+// key is the entry of a name, made when missing.
 func (b *book) key(kind, namespace, name string) *keyState {
 	k := keyName{kind, namespace, name}
+	if known := b.lookup(k); known != nil {
+		return known
+	}
+	id := uint32(len(b.ids))
+	if id%keyChunk == 0 {
+		b.chunks = append(b.chunks, make([]keyState, 0, keyChunk))
+	}
+	b.ids[k] = id
+	last := &b.chunks[id/keyChunk]
+	*last = append(*last, keyState{
+		keyName: k, wanted: b.meta.Rules.Wants(kind, namespace, name),
+		heldLife: -1, newestRemoved: -1,
+	})
+	return &(*last)[id%keyChunk]
+}
+
+// lookup is the entry of a name, nil when there is none.
+func (b *book) lookup(k keyName) *keyState {
 	id, ok := b.ids[k]
 	if !ok {
-		// The strings come from a reader's buffer-sized cache; what stays is cloned
-		// by value, so nothing bigger is kept alive.
-		id = uint32(len(b.keys))
-		b.ids[k] = id
-		b.keys = append(b.keys, keyState{
-			keyName: k, wanted: b.meta.Rules.Wants(kind, namespace, name),
-			heldLife: -1, newestRemoved: -1,
-		})
+		return nil
 	}
-	return &b.keys[id]
+	return &b.chunks[id/keyChunk][id%keyChunk]
+}
+
+// all yields every key in the order of first appearance.
+func (b *book) all() iter.Seq[*keyState] {
+	return func(yield func(*keyState) bool) {
+		for _, chunk := range b.chunks {
+			for i := range chunk {
+				if !yield(&chunk[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // life is the index of a uid under the key, made when missing.
@@ -132,8 +166,8 @@ func (b *book) readOps(ctx context.Context, h *History) error {
 		}
 		b.addOp(&r)
 	}
-	for i := range b.keys {
-		b.keys[i].sortVersions()
+	for k := range b.all() {
+		k.sortVersions()
 	}
 	return nil
 }
@@ -150,10 +184,13 @@ func (b *book) addOp(r *oplog.Record) {
 		b.opsNear[r.Kind]++
 	}
 	k := b.key(r.Kind, r.Namespace, r.Name)
-	if r.Type == oplog.TypeDelete && r.UID == "" && len(k.lives) > 0 {
-		r.UID = k.lives[len(k.lives)-1].uid
+	i := int32(-1)
+	if r.Type == oplog.TypeDelete && r.UID == "" {
+		i, _ = k.newest() // records stand in the order of their answers
 	}
-	i := k.life(r.UID)
+	if i < 0 {
+		i = k.life(r.UID)
+	}
 	l := &k.lives[i]
 	l.known = true
 	l.alive = max(l.alive, r.Started)

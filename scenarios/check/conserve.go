@@ -123,8 +123,7 @@ type owed struct {
 // compare walks the book after the ledger walk.
 func (j *judge) compare() map[string]*owed {
 	kinds := make(map[string]*owed)
-	for i := range j.book.keys {
-		k := &j.book.keys[i]
+	for k := range j.book.all() {
 		if !k.wanted || j.book.selected(k.kind) || len(k.lives) == 0 {
 			continue
 		}
@@ -147,7 +146,7 @@ func (j *judge) compare() map[string]*owed {
 			continue // sent, and then undone: a matter of order, not of conservation
 		}
 		if o.unsent == 0 {
-			o.unsentKey = fmt.Sprintf("%s: %s", k.keyName, j.lastRequest(k.keyName))
+			o.unsentKey = fmt.Sprintf("%s: %s", k.keyName, k.lastRequest())
 		}
 		o.unsent++
 	}

@@ -2,28 +2,25 @@ package check
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 )
 
-// finals is what both sides held in the end.
-type finals struct {
-	recorded           bool
-	apiserver, storage map[keyName]finalState
-	differs            map[keyName]bool // filled by converge
-}
-
+// finalState is a key's object as one side held it in the end.
 type finalState struct {
-	uid, digest string
-	rv          uint64
+	rv     uint64
+	digest [digestBytes]byte
+	life   int32
+	there  bool
 }
 
-func (f *finals) read(ctx context.Context, h *History) error {
+// readState fills in what both sides held in the end.
+func (b *book) readState(ctx context.Context, h *History) error {
 	if h.State == nil {
 		return nil
 	}
-	f.recorded = true
-	f.apiserver, f.storage = make(map[keyName]finalState), make(map[keyName]finalState)
-	f.differs = make(map[keyName]bool)
+	b.haveState = true
 	n := 0
 	for r, err := range h.State {
 		if err != nil {
@@ -32,96 +29,108 @@ func (f *finals) read(ctx context.Context, h *History) error {
 		if n++; n%ctxEvery == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		side := f.storage
+		k := b.key(canonicalKind(r.Kind), r.Namespace, r.Name)
+		side := &k.stored
 		if r.Side == SideApiserver {
-			side = f.apiserver
+			side = &k.live
 		}
-		k := keyName{canonicalKind(r.Kind), r.Namespace, r.Name}
-		if _, twice := side[k]; twice {
-			return &FormatError{File: FileState, Line: n, Err: fmt.Errorf("%s stands twice on the %s side", k, r.Side)}
+		if side.there {
+			return &FormatError{File: FileState, Line: n, Err: fmt.Errorf("%s stands twice on the %s side", k.keyName, r.Side)}
 		}
-		side[k] = finalState{uid: r.UID, digest: r.Digest, rv: r.ResourceVersion}
+		*side = finalState{there: true, life: k.life(r.UID), rv: r.ResourceVersion, digest: digestValue(r.Digest)}
+		if r.Side == SideApiserver && r.UID != "" {
+			k.lives[side.life].alive = endOfTime
+		}
 	}
 	return nil
+}
+
+// digestValue keeps digests small; what Digest did not make is hashed.
+func digestValue(s string) (d [digestBytes]byte) {
+	if n, err := hex.Decode(d[:], []byte(s[:min(len(s), 2*digestBytes)])); err == nil && n == digestBytes && len(s) == 2*digestBytes {
+		return d
+	}
+	sum := sha256.Sum256([]byte(s))
+	copy(d[:], sum[:])
+	return d
 }
 
 // converge judges G1.
 func (j *judge) converge() {
 	t := j.tally["G1"]
-	f := &j.finals
 	switch {
 	case j.h.Cut:
 		t.note("the cell was cut before it had drained")
 		return
-	case !f.recorded:
+	case !j.book.haveState:
 		t.note("the final states were not recorded")
 		return
 	}
-	var first keyName
-	differ := func(k keyName) {
-		if len(f.differs) == 0 || less(k, first) {
+	var first *keyState
+	n := int64(0)
+	for k := range j.book.all() {
+		judged, differs := j.compareSides(k)
+		if judged {
+			t.judged++
+		}
+		if !differs {
+			continue
+		}
+		k.differs = true
+		n++
+		if first == nil || less(k.keyName, first.keyName) {
 			first = k
 		}
-		f.differs[k] = true
 	}
-	rules := &j.h.Rules
-	for k, a := range f.apiserver {
-		if !rules.Wants(k.kind, k.namespace, k.name) || k.kind == kindExportService {
-			continue
-		}
-		t.judged++
-		if s, ok := f.storage[k]; !ok || s.uid != a.uid || s.digest != a.digest {
-			differ(k)
-		}
-	}
-	for k := range f.storage {
-		if !rules.Watches(k.kind) || k.kind == kindExportService {
-			continue
-		}
-		_, there := f.apiserver[k]
-		wanted := rules.Wants(k.kind, k.namespace, k.name)
-		if there && wanted {
-			continue
-		}
-		if wanted && k.kind == kindEvent {
-			continue // an Event's deletion is never sent (contract §2.3 rule 1)
-		}
-		t.judged++
-		differ(k)
-	}
-	if n := len(f.differs); n > 0 {
-		t.failN(int64(n), func() string { return j.difference(first) })
+	if n > 0 {
+		t.failN(n, func() string { return j.difference(first) })
 	}
 }
 
-func (j *judge) difference(k keyName) string {
-	a, inAPI := j.finals.apiserver[k]
-	s, inStorage := j.finals.storage[k]
+func (j *judge) compareSides(k *keyState) (judged, differs bool) {
+	a, s := &k.live, &k.stored
+	if k.kind == kindExportService || !j.h.Rules.Watches(k.kind) {
+		return false, false // ExportService is stored elsewhere (contract E15)
+	}
+	switch {
+	case k.wanted && a.there:
+		return true, !s.there || a.life != s.life || a.digest != s.digest
+	case !s.there:
+		return false, false
+	case k.wanted && k.kind == kindEvent:
+		return false, false // an Event's deletion is never sent (contract §2.3 rule 1)
+	}
+	return true, true
+}
+
+func (j *judge) difference(k *keyState) string {
+	a, s := &k.live, &k.stored
+	holds := func(f *finalState) string {
+		return fmt.Sprintf("uid %s version %d", k.lives[f.life].uid, f.rv)
+	}
 	var what string
 	switch {
-	case !j.h.Rules.Wants(k.kind, k.namespace, k.name):
-		what = fmt.Sprintf("storage holds uid %s version %d, which the filter excludes", s.uid, s.rv)
-	case !inStorage:
-		what = fmt.Sprintf("the apiserver holds uid %s version %d, storage nothing", a.uid, a.rv)
-	case !inAPI:
-		what = fmt.Sprintf("storage holds uid %s version %d, the apiserver nothing", s.uid, s.rv)
-	case a.uid != s.uid:
-		what = fmt.Sprintf("the apiserver holds uid %s version %d, storage uid %s version %d", a.uid, a.rv, s.uid, s.rv)
-	case a.rv != s.rv:
-		what = fmt.Sprintf("uid %s: the apiserver holds version %d, storage version %d", a.uid, a.rv, s.rv)
+	case !k.wanted:
+		what = fmt.Sprintf("storage holds %s, which the filter excludes", holds(s))
+	case !s.there:
+		what = fmt.Sprintf("the apiserver holds %s, storage nothing", holds(a))
+	case !a.there:
+		what = fmt.Sprintf("storage holds %s, the apiserver nothing", holds(s))
+	case a.life != s.life:
+		what = fmt.Sprintf("the apiserver holds %s, storage %s", holds(a), holds(s))
+	case a.rv != s.rv && a.digest != s.digest:
+		what = fmt.Sprintf("uid %s: the apiserver holds version %d, storage version %d", k.lives[a.life].uid, a.rv, s.rv)
 	default:
-		what = fmt.Sprintf("uid %s version %d: the contents differ (digest %s, in storage %s)", a.uid, a.rv, a.digest, s.digest)
+		what = fmt.Sprintf("%s: the contents differ (digest %x, in storage %x)", holds(a), a.digest, s.digest)
 	}
-	return fmt.Sprintf("%s: %s; %s", k, what, j.lastRequest(k))
+	return fmt.Sprintf("%s: %s; %s", k.keyName, what, k.lastRequest())
 }
 
 // lastRequest tells what the ledger has of a key.
-func (j *judge) lastRequest(name keyName) string {
-	id, ok := j.book.ids[name]
-	if !ok || !j.book.keys[id].replaced {
+func (k *keyState) lastRequest() string {
+	if !k.replaced {
 		return "no request for it took effect"
 	}
-	k := &j.book.keys[id]
 	if k.heldLife >= 0 {
 		return fmt.Sprintf("the last one that took effect was %s with version %d", putText(k.held), k.held.rv)
 	}
@@ -187,15 +196,14 @@ func (j *judge) lostKey(k *keyState) bool {
 	if !k.wanted || j.book.selected(k.kind) || j.holdsFinal(k) {
 		return false
 	}
-	return !j.finals.recorded || j.h.Cut || j.finals.differs[k.keyName]
+	return !j.book.haveState || j.h.Cut || k.differs
 }
 
 // recreate judges the final uid of names that several objects bore (G5).
 func (j *judge) recreate() {
 	t := j.tally["G5"]
 	names := 0
-	for i := range j.book.keys {
-		k := &j.book.keys[i]
+	for k := range j.book.all() {
 		if !k.wanted || k.kind == kindEvent || k.kind == kindExportService {
 			continue
 		}
@@ -216,15 +224,15 @@ func (j *judge) recreate() {
 		if k.heldLife >= 0 {
 			have = k.lives[k.heldLife].uid
 		}
-		if j.finals.recorded {
-			want, have = j.finals.apiserver[k.keyName].uid, j.finals.storage[k.keyName].uid
+		if j.book.haveState {
+			want, have = k.finalUID(&k.live), k.finalUID(&k.stored)
 		}
 		if want == have || want == "" && !j.olderUID(k, have, newest) {
 			continue
 		}
 		t.fail(func() string {
 			return fmt.Sprintf("%s: the name was given to %d objects, the last is uid %s; storage ends with %s, the apiserver with %s; %s",
-				k.keyName, known, k.lives[newest].uid, uidOrNothing(have), uidOrNothing(want), j.lastRequest(k.keyName))
+				k.keyName, known, k.lives[newest].uid, uidOrNothing(have), uidOrNothing(want), k.lastRequest())
 		})
 	}
 	switch {
@@ -233,6 +241,13 @@ func (j *judge) recreate() {
 	case j.h.Cut:
 		t.note("cut: the final uids of %d re-created names are not judged", names)
 	}
+}
+
+func (k *keyState) finalUID(f *finalState) string {
+	if !f.there {
+		return ""
+	}
+	return k.lives[f.life].uid
 }
 
 func (j *judge) olderUID(k *keyState, uid string, newest int32) bool {

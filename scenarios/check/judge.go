@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/watchbench/watchbench/reports/result"
@@ -59,13 +58,12 @@ func Judge(ctx context.Context, h *History) (*Verdict, error) {
 		return nil, fmt.Errorf("history: %w", err)
 	}
 	j := newJudge(h)
-	if err := j.finals.read(ctx, h); err != nil {
+	if err := j.book.readState(ctx, h); err != nil {
 		return nil, err
 	}
 	if err := j.book.readOps(ctx, h); err != nil {
 		return nil, err
 	}
-	j.markAlive()
 	if err := j.walk(ctx); err != nil {
 		return nil, err
 	}
@@ -89,7 +87,6 @@ func Judge(ctx context.Context, h *History) (*Verdict, error) {
 type judge struct {
 	h      *History
 	book   *book
-	finals finals
 	acc    account
 	tamper map[keyName][]*tampering
 	late   []lateWrite
@@ -114,22 +111,6 @@ func newJudge(h *History) *judge {
 	j.book = newBook(&h.Meta, ready)
 	j.acc = newAccount(&h.Meta, j.lastStart)
 	return j
-}
-
-// markAlive notes which uids the apiserver holds in the end: they never died.
-func (j *judge) markAlive() {
-	for name, s := range j.finals.apiserver {
-		id, ok := j.book.ids[name]
-		if !ok {
-			continue
-		}
-		k := &j.book.keys[id]
-		for i := range k.lives {
-			if k.lives[i].uid == s.uid {
-				k.lives[i].alive = math.MaxInt64
-			}
-		}
-	}
 }
 
 func (j *judge) verdict() *Verdict {

@@ -119,11 +119,10 @@ func (j *judge) repairOwed(d *tampering) bool {
 	if j.h.Until != 0 && d.repaired == 0 && j.h.Until < due {
 		return false
 	}
-	id, ok := j.book.ids[keyName{canonicalKind(d.mark.Kind), d.mark.Namespace, d.mark.Name}]
-	if !ok || d.mark.What == MarkTamperAdd {
+	k := j.book.lookup(keyName{canonicalKind(d.mark.Kind), d.mark.Namespace, d.mark.Name})
+	if k == nil || d.mark.What == MarkTamperAdd {
 		return true
 	}
-	k := &j.book.keys[id]
 	newest, known := k.newest()
 	return known == 0 || k.lives[newest].deleted == 0 || k.lives[newest].deleted > due
 }

@@ -71,6 +71,12 @@ func (s story) history(t testing.TB) *History {
 	return h
 }
 
+// storyState is one object in a final state.
+type storyState struct {
+	uid, digest string
+	rv          uint64
+}
+
 func items[T any](all []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, v := range all {
@@ -150,12 +156,12 @@ func parseRequest(t testing.TB, line string) ledger.Entry {
 	return e
 }
 
-func parseState(t testing.TB, lines []string) map[keyName]finalState {
+func parseState(t testing.TB, lines []string) map[keyName]storyState {
 	t.Helper()
-	all := make(map[keyName]finalState)
+	all := make(map[keyName]storyState)
 	for _, l := range lines {
 		w := strings.Fields(l)
-		s := finalState{uid: w[1], rv: uint64(number(t, w[2]))}
+		s := storyState{uid: w[1], rv: uint64(number(t, w[2]))}
 		s.digest = fmt.Sprintf("%s-%d", s.uid, s.rv)
 		if len(w) > 3 {
 			s.digest = w[3]
@@ -176,8 +182,8 @@ func number(t testing.TB, s string) int64 {
 
 // applyAll numbers the entries and lets them act on an empty, faithful storage: it
 // fills in the effects and returns the state at the end.
-func applyAll(entries []ledger.Entry) map[keyName]finalState {
-	state := make(map[keyName]finalState)
+func applyAll(entries []ledger.Entry) map[keyName]storyState {
+	state := make(map[keyName]storyState)
 	for i := range entries {
 		e := &entries[i]
 		e.Seq = uint64(i + 1)
@@ -198,13 +204,13 @@ func applyAll(entries []ledger.Entry) map[keyName]finalState {
 		if live {
 			e.Effect = ledger.EffectReplaced
 		}
-		state[k] = finalState{uid: e.UID, rv: e.ResourceVersion, digest: fmt.Sprintf("%s-%d", e.UID, e.ResourceVersion)}
+		state[k] = storyState{uid: e.UID, rv: e.ResourceVersion, digest: fmt.Sprintf("%s-%d", e.UID, e.ResourceVersion)}
 	}
 	return state
 }
 
-func apiserverState(ops []oplog.Record) map[keyName]finalState {
-	state := make(map[keyName]finalState)
+func apiserverState(ops []oplog.Record) map[keyName]storyState {
+	state := make(map[keyName]storyState)
 	for _, r := range ops {
 		k := keyName{r.Kind, r.Namespace, r.Name}
 		switch {
@@ -212,13 +218,13 @@ func apiserverState(ops []oplog.Record) map[keyName]finalState {
 		case r.Type == oplog.TypeDelete:
 			delete(state, k)
 		default:
-			state[k] = finalState{uid: r.UID, rv: r.ResourceVersion, digest: fmt.Sprintf("%s-%d", r.UID, r.ResourceVersion)}
+			state[k] = storyState{uid: r.UID, rv: r.ResourceVersion, digest: fmt.Sprintf("%s-%d", r.UID, r.ResourceVersion)}
 		}
 	}
 	return state
 }
 
-func stateRecords(side Side, state map[keyName]finalState) []StateRecord {
+func stateRecords(side Side, state map[keyName]storyState) []StateRecord {
 	var all []StateRecord
 	for k, s := range state {
 		all = append(all, StateRecord{

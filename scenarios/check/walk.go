@@ -237,7 +237,7 @@ func (j *judge) judgeDelete(k *keyState, i int32, r *request) {
 // is known whether the state was repaired.
 type lateWrite struct {
 	guarantee string
-	key       keyName
+	key       *keyState
 	seq       uint64
 	text      string
 }
@@ -258,9 +258,9 @@ func (j *judge) violate(guarantee string, k *keyState, r *request, prev touch, t
 		}
 		return
 	}
-	j.late = append(j.late, lateWrite{guarantee, k.keyName, r.seq, text()})
+	j.late = append(j.late, lateWrite{guarantee, k, r.seq, text()})
 	if overtaken {
-		j.late = append(j.late, lateWrite{"G10", k.keyName, r.seq, text()})
+		j.late = append(j.late, lateWrite{"G10", k, r.seq, text()})
 	}
 }
 
@@ -269,8 +269,7 @@ func (j *judge) settle() {
 	repaired := make(map[uint64]bool)
 	broken := make(map[uint64]bool)
 	for _, w := range j.late {
-		id := j.book.ids[w.key]
-		if j.settled(&j.book.keys[id]) {
+		if j.settled(w.key) {
 			repaired[w.seq] = true
 			continue
 		}
@@ -301,8 +300,8 @@ func (j *judge) settled(k *keyState) bool {
 	switch {
 	case j.h.Cut:
 		return true // the repair may still be queued
-	case j.finals.recorded:
-		return !j.finals.differs[k.keyName]
+	case j.book.haveState:
+		return !k.differs
 	case j.book.haveOps:
 		return j.holdsFinal(k)
 	default:
@@ -318,8 +317,7 @@ func (j *judge) settleNone() {
 	if j.h.Cut {
 		return
 	}
-	for i := range j.book.keys {
-		k := &j.book.keys[i]
+	for k := range j.book.all() {
 		if k.none == nil || k.heldLife < 0 || k.none.seq > k.held.seq {
 			continue
 		}
