@@ -19,6 +19,7 @@ type gate struct {
 	until    int64 // no probe before
 	probing  bool  // a probe is in flight
 	step     int
+	down     int64 // since when storage has not answered; 0 if it is not known to be down
 }
 
 // pass reports whether a request may start now, and whether it is the probe.
@@ -55,7 +56,7 @@ func (g *gate) failed(probe bool, now int64, b Backoff) {
 	}
 	g.failures++
 	if g.failures >= g.trip {
-		g.shut, g.step = true, 1
+		g.shut, g.step, g.down = true, 1, now
 		g.until = now + b.delay(1)
 	}
 }

@@ -24,6 +24,9 @@ type lane struct {
 	stopped bool // workers end
 	removed bool // the kind has another lane now, or none
 
+	quiet   int64         // no log line about parked objects before
+	spoken  int64         // no log line about discards before
+	told    uint64        // discards the log knows of
 	keeping bool          // the timekeeper's goroutine runs
 	alarmAt int64         // when the timekeeper looks next; 0: when poked
 	poke    chan struct{} // size 1: one token says "alarmAt changed"
@@ -32,6 +35,7 @@ type lane struct {
 
 	direct                                      uint64 // events that found room in their handler queue at once
 	received, sent, coalesced, dropped, retried uint64
+	discarded                                   uint64 // of the dropped ones, by a full queue
 	parked, queued, inFlight                    int
 	waiting                                     int    // Enqueue calls that wait for room
 	answered, failed                            uint64 // requests, for the judgement of poison keys
@@ -282,6 +286,7 @@ func (l *lane) discardOverdue(q *partition, now int64) {
 			s.ent.over = nil
 		}
 		l.dropped++
+		l.discarded++
 		q.discards++
 		q.refused.observe(latencyBounds, now-s.since)
 		l.settle(1)

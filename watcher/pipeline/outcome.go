@@ -91,17 +91,23 @@ func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
 	l.sends[s.sending].sending = s.sending
 	l.sends[end] = nil
 	l.sends = l.sends[:end]
+	if err != nil && l.p.sending.Err() != nil { // cut off by the end of the drain, which counts it
+		l.freeSlot(s)
+		return nil
+	}
 	result, retryAfter := judge(err)
 	if l.climb != nil {
 		l.adapt(q, result, now)
 	}
 	switch result {
 	case delivered:
-		l.succeed(s, now)
+		r = l.succeed(s, now)
 	case permanent:
-		l.answer()
+		r = l.answer(now)
 		l.suffer(ent)
-		r = l.giveUp(s, err)
+		if parked := l.giveUp(s, err, now); r == nil {
+			r = parked
+		}
 	default:
 		r = l.fail(s, probe, result, retryAfter, err, now)
 	}
@@ -112,8 +118,8 @@ func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
 	return r
 }
 
-func (l *lane) succeed(s *slot, now int64) {
-	l.answer()
+func (l *lane) succeed(s *slot, now int64) *report {
+	r := l.answer(now)
 	ent := s.ent
 	if ent.state != blocked { // unordered: an older event of the key may wait for its next try
 		ent.trouble = nil
@@ -122,14 +128,20 @@ func (l *lane) succeed(s *slot, now int64) {
 	l.freshness.observe(freshnessBounds, now-s.since)
 	l.freeSlot(s)
 	l.settle(1)
+	return r
 }
 
 // answer notes that storage is there, and lets everybody go on if it was not.
-func (l *lane) answer() {
+func (l *lane) answer(now int64) *report {
 	l.answered++
+	down := l.gate.down
 	if l.gate.answered() {
 		l.rouseAll()
 	}
+	if down == 0 {
+		return nil
+	}
+	return &report{slog.LevelInfo, "storage answers again", []any{"kind", l.kind, "after", time.Duration(now - down)}}
 }
 
 // suffer counts a try that brought nothing.
@@ -175,19 +187,19 @@ func (l *lane) fail(s *slot, probe bool, result outcome, retryAfter time.Duratio
 		}
 	}
 	if l.poisoned(t) {
-		return l.giveUp(s, err)
+		return l.giveUp(s, err, now)
 	}
 	key := s.ev.Key
 	l.putBack(s, now)
 	if l.gate.shut && !wasShut {
-		return &report{slog.LevelWarn, "storage does not answer, sending is paced", l.kind, key.String(), err}
+		return &report{slog.LevelWarn, "storage does not answer, sending is paced", []any{"kind", l.kind, "object", key.String(), "error", err}}
 	}
 	return nil
 }
 
 // giveUp parks an event until the next change of its key, or lets that go ahead if
 // it is there already.
-func (l *lane) giveUp(s *slot, err error) *report {
+func (l *lane) giveUp(s *slot, err error, now int64) *report {
 	ent := s.ent
 	ent.trouble.tries = 0
 	if ent.trouble.asked == nil {
@@ -204,7 +216,12 @@ func (l *lane) giveUp(s *slot, err error) *report {
 	ent.parked = s
 	l.parked++
 	l.settle(1)
-	return &report{slog.LevelWarn, "object parked until its next change", l.kind, s.ev.Key.String(), err}
+	if now < l.quiet {
+		return nil
+	}
+	l.quiet = after(now, time.Second)
+	return &report{slog.LevelWarn, "object parked until its next change",
+		[]any{"kind", l.kind, "object", s.ev.Key.String(), "parked", l.parked, "error", err}}
 }
 
 // unpark drops a parked event in favour of a later one.
@@ -275,11 +292,10 @@ func (l *lane) rouseAll() {
 	}
 }
 
-// report is something worth a log line.
+// report is something worth a log line, made while the mutex is held and written
+// afterwards.
 type report struct {
 	level   slog.Level
 	message string
-	kind    string
-	key     string
-	err     error
+	attrs   []any
 }

@@ -266,5 +266,5 @@ func (p *Pipeline) pauseUntil(at int64) {
 }
 
 func (p *Pipeline) log(r *report) {
-	p.logger.Log(context.Background(), r.level, r.message, "kind", r.kind, "object", r.key, "error", r.err)
+	p.logger.Log(context.Background(), r.level, r.message, r.attrs...)
 }

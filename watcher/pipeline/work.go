@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"log/slog"
 	"time"
 )
 
@@ -66,18 +67,35 @@ func (l *lane) keepTime() {
 		if l.alarmAt != 0 && l.alarmAt <= now {
 			l.tick(now)
 		}
+		r := l.reportDiscards(now)
 		wait := time.Hour
 		if l.alarmAt != 0 {
 			wait = time.Duration(l.alarmAt - now)
 		}
 		l.mu.Unlock()
 
+		if r != nil {
+			l.p.log(r)
+		}
 		timer.Reset(wait)
 		select {
 		case <-timer.C:
 		case <-l.poke:
 		}
 	}
+}
+
+// discardsEvery is how often the log tells of discards while they go on.
+const discardsEvery = 10 * time.Second
+
+// reportDiscards says how many events a full queue has cost since it last did.
+func (l *lane) reportDiscards(now int64) *report {
+	if l.discarded == l.told || now < l.spoken {
+		return nil
+	}
+	n := l.discarded - l.told
+	l.told, l.spoken = l.discarded, after(now, discardsEvery)
+	return &report{slog.LevelWarn, "events dropped", []any{"reason", "queue full", "kind", l.kind, "events", n, "queueFullTimeout", l.p.config.QueueFullTimeout}}
 }
 
 // tick does what is due and sets the next alarm.
@@ -157,10 +175,11 @@ func (l *lane) wait(ctx context.Context, e *Event) error {
 		l.waiting--
 		l.dropped++
 		l.settle(1)
-		l.mu.Unlock()
 		if err == nil {
+			l.discarded++
 			l.p.writer.discard()
 		}
+		l.mu.Unlock()
 		return err
 	}
 }

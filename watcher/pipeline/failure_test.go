@@ -1,0 +1,272 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/watchbench/watchbench/watcher/storage"
+)
+
+func TestPermanentParks(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		s := newStore(time.Millisecond)
+		s.fault = func(e Event) error {
+			if e.Key.Name == "bad" && e.ResourceVersion == 1 {
+				return &storage.PermanentError{Err: errBroken}
+			}
+			return nil
+		}
+		l := start(t, c, s, nil)
+		l.enqueue(put("bad", 1), put("good", 1))
+		time.Sleep(time.Minute)
+		if st := l.Stats(); st.Parked != 1 || st.Sent != 1 || !st.Balanced() || !l.Idle() {
+			t.Fatalf("with the event parked: %+v", st)
+		}
+		if n := len(s.tries(func(e Event) bool { return e.Key.Name == "bad" })); n != 1 {
+			t.Errorf("%d tries of a refused object", n)
+		}
+		l.enqueue(put("bad", 2))
+		time.Sleep(time.Second)
+		st := l.finish()
+		if st.Parked != 0 || st.Coalesced != 1 || st.Sent != 2 {
+			t.Errorf("after its next change: %+v", st)
+		}
+	})
+}
+
+func TestPoisonKeyIsParkedAndHoldsNobodyUp(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		s := newStore(5 * time.Millisecond)
+		s.fault = func(e Event) error {
+			if e.Key.Name == "poison" {
+				return down(e)
+			}
+			return nil
+		}
+		l := start(t, c, s, nil)
+		l.enqueue(put("poison", 1))
+		var worst time.Duration
+		for i := range 400 {
+			l.enqueue(put(fmt.Sprint("pod-", i%50), uint64(i+1)))
+			began := time.Now()
+			for !l.onlyPoisonQueued() {
+				time.Sleep(time.Millisecond)
+			}
+			worst = max(worst, time.Since(began))
+			time.Sleep(100 * time.Millisecond)
+		}
+		if limit := 250 * time.Millisecond; worst > limit {
+			t.Errorf("another key waited %s beside the poison key: limit %s", worst, limit)
+		}
+		tries := len(s.tries(func(e Event) bool { return e.Key.Name == "poison" }))
+		st := l.finish()
+		if st.Parked != 1 || tries != c.ParkAfter {
+			t.Errorf("after %d tries: %+v", tries, st)
+		}
+	})
+}
+
+func (l *line) onlyPoisonQueued() bool { st := l.Stats(); return st.Queued+st.Parked <= 1 }
+
+func TestStorageDownThenUp(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		s := newStore(time.Millisecond)
+		s.fault = down
+		l := start(t, c, s, nil)
+		const keys = 300
+		for i := range keys {
+			l.enqueue(put(fmt.Sprint("pod-", i), 1))
+		}
+		const outage = 60 * time.Second
+		time.Sleep(outage)
+		st := l.Stats()
+		if st.Parked != 0 || st.Queued != keys {
+			t.Fatalf("while storage is down: %+v", st)
+		}
+		// One try per worker until the gate shuts, then one per step, which Backoff
+		// lets come at least every half delay.
+		workers := shapeOf(c, "Pod").partitions * shapeOf(c, "Pod").workers
+		steps := 6 + int(outage/(c.Backoff.Max/2))
+		if tries := len(s.tries(nil)); tries > workers+steps {
+			t.Errorf("%d tries in %s: want at most %d + %d", tries, outage, workers, steps)
+		}
+		s.setFault(up)
+		restored := time.Now()
+		for !l.Idle() {
+			time.Sleep(time.Millisecond)
+		}
+		if took := time.Since(restored); took > c.Backoff.Max+c.Backoff.Max+5*time.Second {
+			t.Errorf("recovery took %s", took)
+		}
+		if st := l.finish(); st.Sent != keys {
+			t.Errorf("after the outage: %+v", st)
+		}
+	})
+}
+
+func TestRetryMergesWhatArrivesBehind(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		s := newStore(time.Millisecond)
+		s.fault = down
+		l := start(t, c, s, nil)
+		l.enqueue(put("a", 1))
+		time.Sleep(20 * time.Millisecond)
+		for v := uint64(2); v <= 10; v++ {
+			l.enqueue(put("a", v))
+		}
+		s.setFault(up)
+		time.Sleep(time.Minute)
+		st := l.finish()
+		if st.Sent != 1 || st.Coalesced != 9 || s.rows[put("a", 1).Key].version != 10 {
+			t.Errorf("%+v, rows %v", st, s.rows)
+		}
+	})
+}
+
+func TestThrottlePausesStorage(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		s := newStore(10 * time.Millisecond)
+		const pause = 3 * time.Second
+		s.fault = func(Event) error {
+			if time.Since(s.began) < 500*time.Millisecond {
+				return &storage.ThrottledError{RetryAfter: pause, Err: errBroken}
+			}
+			return nil
+		}
+		l := start(t, c, s, nil)
+		for i := range 200 {
+			l.enqueue(put(fmt.Sprint("pod-", i), 1), put(fmt.Sprint("node-", i), 1).of("Node"))
+		}
+		time.Sleep(time.Minute)
+		for _, r := range s.tries(nil) {
+			if r.start > 20*time.Millisecond && r.start < pause+10*time.Millisecond {
+				t.Fatalf("%v was sent at %s, within the pause of %s", r.ev, r.start, pause)
+			}
+		}
+		if st := l.finish(); st.Sent != 400 || st.Parked != 0 {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
+func TestThrottledPoisonKeyPausesOnlyItself(t *testing.T) {
+	ordered(t, func(t *testing.T, c Config) {
+		s := newStore(time.Millisecond)
+		s.fault = func(e Event) error {
+			if e.Key.Name == "poison" {
+				return &storage.ThrottledError{RetryAfter: 2 * time.Second, Err: errBroken}
+			}
+			return nil
+		}
+		l := start(t, c, s, nil)
+		l.enqueue(put("poison", 1))
+		for i := range 300 {
+			l.enqueue(put(fmt.Sprint("pod-", i), 1))
+			time.Sleep(100 * time.Millisecond)
+		}
+		var last time.Duration
+		for i, r := range s.tries(func(e Event) bool { return e.Key.Name == "poison" }) {
+			if i > 0 && r.start-last < 2*time.Second {
+				t.Errorf("throttled key tried again after %s", r.start-last)
+			}
+			last = r.end
+		}
+		late := 0
+		for _, r := range s.tries(func(e Event) bool { return e.Key.Name != "poison" }) {
+			if r.end-time.Duration(r.ev.Received.Sub(s.began)) > 100*time.Millisecond {
+				late++
+			}
+		}
+		if late > 21 { // the one pause of 2 s that the first throttle is worth
+			t.Errorf("%d of 300 other keys were late", late)
+		}
+		l.finish()
+	})
+}
+
+func TestUnknownOutcomeIsFenced(t *testing.T) {
+	ordered(t, func(t *testing.T, c Config) {
+		s := newStore(10 * time.Millisecond)
+		var lateAt time.Duration
+		s.fault = func(e Event) error {
+			if e.ResourceVersion == 1 && lateAt == 0 {
+				lateAt = time.Since(s.began) + 3*time.Second
+				time.AfterFunc(3*time.Second, func() { // storage applies what the client gave up
+					s.mu.Lock()
+					defer s.mu.Unlock()
+					s.apply(e)
+				})
+				return &storage.UnknownOutcomeError{Err: errBroken}
+			}
+			return nil
+		}
+		l := start(t, c, s, nil)
+		l.enqueue(put("a", 1))
+		time.Sleep(100 * time.Millisecond)
+		l.enqueue(del("a", 2), put("a", 3).as("v"))
+		time.Sleep(time.Minute)
+		st := l.finish()
+		if got := s.rows[put("a", 1).Key]; got != (row{"v", 3}) {
+			t.Errorf("ends as %v", got)
+		}
+		for _, r := range s.tries(nil)[1:] {
+			if r.start < c.FenceDelay {
+				t.Errorf("%v was sent at %s, inside the fence of %s", r.ev, r.start, c.FenceDelay)
+			}
+		}
+		if !st.Balanced() {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
+// verifyingStore can be asked what it holds.
+type verifyingStore struct {
+	*store
+	asked int
+}
+
+func (v *verifyingStore) Verify(_ context.Context, e Event) (bool, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.asked++
+	got, ok := v.rows[e.Key]
+	if e.Action == Delete {
+		return !ok, nil
+	}
+	return ok && got == row{e.UID, e.ResourceVersion}, nil
+}
+
+func TestUnknownOutcomeIsVerified(t *testing.T) {
+	for _, applied := range []bool{true, false} {
+		t.Run(fmt.Sprintf("applied=%v", applied), func(t *testing.T) {
+			ordered(t, func(t *testing.T, c Config) {
+				s := &verifyingStore{store: newStore(10 * time.Millisecond)}
+				first := true
+				s.fault = func(e Event) error {
+					if first {
+						first = false
+						if applied {
+							s.apply(e)
+						}
+						return &storage.UnknownOutcomeError{Err: errBroken}
+					}
+					return nil
+				}
+				l := start(t, c, s.store, s)
+				l.enqueue(put("a", 1))
+				time.Sleep(time.Minute)
+				st := l.finish()
+				want := 2
+				if applied {
+					want = 1
+				}
+				if n := len(s.tries(nil)); n != want || s.asked != 1 || st.Sent != 1 {
+					t.Errorf("%d writes, %d questions, %+v: want %d writes", n, s.asked, st, want)
+				}
+			})
+		})
+	}
+}
