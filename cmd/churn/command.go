@@ -122,7 +122,10 @@ func readKubeconfig(path, context string) (*rest.Config, error) {
 		&clientcmd.ClientConfigLoadingRules{ExplicitPath: path},
 		&clientcmd.ConfigOverrides{CurrentContext: context},
 	).ClientConfig()
-	if err != nil {
+	switch {
+	case clientcmd.IsEmptyConfig(err):
+		return nil, fmt.Errorf("--kubeconfig %s: no cluster in it: is it a kubeconfig, and is its current-context (or --context) set?", path)
+	case err != nil:
 		return nil, fmt.Errorf("--kubeconfig %s: %w", path, err)
 	}
 	return cfg, nil

@@ -14,8 +14,12 @@ func (c *Config) arrivals(rng *rand.Rand) iter.Seq[time.Duration] {
 	at := c.arrivalFunc(rng)
 	return func(yield func(time.Duration) bool) {
 		for i := int64(0); i < MaxOperations; i++ {
-			t := at(i)
-			if math.IsNaN(t) || t >= end.Seconds() || !yield(time.Duration(t*float64(time.Second))) {
+			s := at(i)
+			if !(s < end.Seconds()) { // NaN too: a falling ramp has run out
+				return
+			}
+			t := time.Duration(math.Round(s * float64(time.Second)))
+			if t >= end || !yield(t) {
 				return
 			}
 		}

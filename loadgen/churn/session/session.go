@@ -10,7 +10,8 @@
 //	{"phase":"load","started":ns,"planned":n}
 //	{"phase":"load","done":n,"planned":m,"errors":e,"fraction":0.4}   every second
 //	{"phase":"loaded","started":ns,"finished":ns, … the fields of churn.Stats}
-//	                           the op log is complete so far; with Wait, blocks for a line
+//	                           the op log is complete so far; with Wait, blocks for a line.
+//	                           "incomplete":true if the load was cut short; "error" follows
 //	{"phase":"error","error":"…"}  only if something went wrong; the teardown follows
 //	{"phase":"teardown"}
 //	{"phase":"done"}
@@ -72,6 +73,8 @@ type LoadedLine struct {
 	Phase    string `json:"phase"`
 	Started  int64  `json:"started"`  // Unix ns
 	Finished int64  `json:"finished"` // Unix ns
+	// Incomplete says that the load ended early; a line that tells the error follows.
+	Incomplete bool `json:"incomplete,omitempty"`
 	churn.Stats
 }
 
@@ -198,7 +201,7 @@ func (s *Session) load(ctx context.Context) error {
 	if logErr := s.s.Log.Checkpoint(); err == nil {
 		err = logErr
 	}
-	s.say(LoadedLine{Phase: PhaseLoaded, Started: s.engine.LoadStarted(), Finished: s.engine.LoadFinished(), Stats: stats})
+	s.say(LoadedLine{Phase: PhaseLoaded, Started: s.engine.LoadStarted(), Finished: s.engine.LoadFinished(), Incomplete: err != nil, Stats: stats})
 	return err
 }
 

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+)
+
+func TestMain(m *testing.M) { os.Exit(clustertest.Shared(m).Run()) }
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const deadKubeconfig = `apiVersion: v1
+kind: Config
+current-context: c
+contexts: [{name: c, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
+users: [{name: u, user: {}}]
+`
+
+func TestBadInput(t *testing.T) {
+	good := write(t, "plan.yaml", "runID: r\nmodel: closed\nthreads: 1\noperations: 1\n")
+	bad := write(t, "bad.yaml", "runID: r\nmodel: closed\nthreads: 1\noperations: 1\nspeed: 3\n")
+	dead := write(t, "dead", deadKubeconfig)
+	empty := write(t, "empty", "hello: world\n")
+	oplog := filepath.Join(t.TempDir(), "ops")
+	for _, tc := range []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"no flags", nil, exitUsage, "--plan is missing"},
+		{"unknown flag", []string{"--speed", "3"}, exitUsage, "unknown flag: --speed"},
+		{"argument", []string{"plan.yaml"}, exitUsage, `unexpected argument "plan.yaml"`},
+		{"wrong flag value", []string{"--teardown-timeout", "5"}, exitUsage, "--teardown-timeout"},
+		{"no time to tear down", []string{"--plan", good, "--kubeconfig", dead, "--oplog", oplog, "--teardown-timeout", "0s"}, exitUsage, "use a time above 0s"},
+		{"no kubeconfig", []string{"--plan", good, "--oplog", oplog}, exitUsage, "--kubeconfig is missing"},
+		{"no op log", []string{"--plan", good, "--kubeconfig", dead}, exitUsage, "--oplog is missing"},
+		{"missing plan", []string{"--plan", "/none.yaml", "--kubeconfig", dead, "--oplog", oplog}, exitUsage, "/none.yaml"},
+		{"bad plan", []string{"--plan", bad, "--kubeconfig", dead, "--oplog", oplog}, exitUsage, bad + `:5: unknown field "speed"`},
+		{"missing kubeconfig", []string{"--plan", good, "--kubeconfig", "/none", "--oplog", oplog}, exitUsage, "--kubeconfig: stat /none"},
+		{"not a kubeconfig", []string{"--plan", good, "--kubeconfig", empty, "--oplog", oplog}, exitUsage, "no cluster in it"},
+		{"missing context", []string{"--plan", good, "--kubeconfig", dead, "--context", "none", "--oplog", oplog}, exitUsage, `context "none" does not exist`},
+		{"op log in no folder", []string{"--plan", good, "--kubeconfig", dead, "--oplog", "/none/ops"}, exitUsage, "creating the op log"},
+		{"unreachable apiserver", []string{"--plan", good, "--kubeconfig", dead, "--oplog", oplog}, exitError, "reaching the apiserver at http://127.0.0.1:1"},
+		{"good plan checked", []string{"--check", "--plan", good}, exitOK, ""},
+		{"bad plan checked", []string{"--check", "--plan", bad}, exitUsage, `unknown field "speed"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			code := run(tc.args, strings.NewReader(""), &out, &errOut)
+			got := errOut.String()
+			if code != tc.code || !strings.Contains(got, tc.want) {
+				t.Errorf("exit code %d, %q; want %d, %q", code, got, tc.code, tc.want)
+			}
+			if n := strings.Count(got, "\n"); n > 1 {
+				t.Errorf("%d lines of error: %s", n, got)
+			}
+		})
+	}
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	for flag, want := range map[string]string{"--help": "--plan", "--version": "churn version"} {
+		var out, errOut bytes.Buffer
+		if code := run([]string{flag}, nil, &out, &errOut); code != exitOK || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: exit code %d, %s%s", flag, code, &out, &errOut)
+		}
+	}
+}
+
+// TestSignal runs the command in this process and sends it the signal that a user
+// or a runner would.
+func TestSignal(t *testing.T) {
+	env := clustertest.Start(t)
+	id := fmt.Sprintf("c%d", time.Now().UnixNano()%1e12)
+	plan := write(t, "plan.yaml", "runID: "+id+"\nmodel: closed\nthreads: 2\nduration: 1h\n")
+	outRead, outWrite := io.Pipe()
+	var errOut bytes.Buffer
+	code := make(chan int)
+	go func() {
+		c := run([]string{"--plan", plan, "--kubeconfig", env.Kubeconfig, "--oplog", filepath.Join(t.TempDir(), "ops")}, nil, outWrite, &errOut)
+		outWrite.Close()
+		code <- c
+	}()
+	sent := false
+	for s := bufio.NewScanner(outRead); s.Scan(); {
+		if strings.Contains(s.Text(), `"phase":"load"`) && !sent {
+			sent = true
+			if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if c := <-code; c != exitInterrupted || !strings.Contains(errOut.String(), "interrupted") {
+		t.Errorf("exit code %d, %s", c, &errOut)
+	}
+	left, err := kubernetes.NewForConfigOrDie(env.Config).CoreV1().Namespaces().List(context.Background(),
+		metav1.ListOptions{LabelSelector: "watchbench.dev/run=" + id})
+	if err != nil || len(left.Items) != 0 {
+		t.Errorf("%d namespaces left, %v", len(left.Items), err)
+	}
+}

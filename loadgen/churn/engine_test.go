@@ -1,0 +1,327 @@
+package churn
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
+
+// virtual runs a test in virtual time, which starts well after 1970.
+func virtual(t *testing.T, name string, f func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+}
+
+// faultOnce answers the first request that method and part of the path match.
+func faultOnce(method, part string, resp func() *http.Response, err error, after bool) func(string, string, int) (*http.Response, error, bool) {
+	done := false
+	return func(m, path string, _ int) (*http.Response, error, bool) {
+		if done || m != method || !strings.Contains(path, part) {
+			return nil, nil, false
+		}
+		done = true
+		if resp != nil {
+			return resp(), err, after
+		}
+		return nil, err, after
+	}
+}
+
+func TestFailedAttempts(t *testing.T) {
+	busy := func() *http.Response { return tooMany("3") }
+	broken := func() *http.Response {
+		return status(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
+	}
+	forbidden := func() *http.Response { return status(http.StatusForbidden, metav1.StatusReasonForbidden) }
+	conflict := func() *http.Response { return status(http.StatusConflict, metav1.StatusReasonConflict) }
+	for _, tc := range []struct {
+		name         string
+		fault        func(string, string, int) (*http.Response, error, bool)
+		done, errors int64
+		abandoned    int64
+		skipped      int64
+		failed       string // type of the operation with a failed attempt
+		wait         time.Duration
+	}{
+		{"none", nil, 7, 0, 0, 0, "", 0},
+		{"throttled", faultOnce("POST", "/pods", busy, nil, false), 7, 1, 0, 0, oplog.TypeCreate, 3 * time.Second},
+		{"unavailable", faultOnce("PATCH", "/status", broken, nil, false), 7, 1, 0, 0, oplog.TypeRunning, firstBackoff},
+		{"conflict", faultOnce("PATCH", "/status", conflict, nil, false), 7, 1, 0, 0, oplog.TypeRunning, firstBackoff},
+		{"connection lost before the create", faultOnce("POST", "/pods", nil, errLost, false), 7, 1, 0, 0, oplog.TypeCreate, firstBackoff},
+		{"connection lost after the create", faultOnce("POST", "/pods", nil, errLost, true), 7, 1, 0, 0, oplog.TypeCreate, firstBackoff},
+		{"connection lost after the binding", faultOnce("POST", "/binding", nil, errLost, true), 7, 1, 0, 0, oplog.TypeBind, firstBackoff},
+		{"connection lost after the patch", faultOnce("PATCH", "/status", nil, errLost, true), 7, 1, 0, 0, oplog.TypeRunning, firstBackoff},
+		{"connection lost after the delete", faultOnce("DELETE", "/pods", nil, errLost, true), 7, 1, 0, 0, oplog.TypeDelete, firstBackoff},
+		{"forbidden", faultOnce("POST", "/binding", forbidden, nil, false), 1, 1, 1, 5, oplog.TypeBind, 0},
+	} {
+		virtual(t, tc.name, func(t *testing.T) {
+			api := &fakeAPI{fault: tc.fault}
+			e, log := fakeEngine(t, api, nil)
+			start := time.Now()
+			stats, err := e.Load(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if passed := time.Since(start); passed != tc.wait {
+				t.Errorf("the load took %s, want %s", passed, tc.wait)
+			}
+			if stats.Done != tc.done || stats.Errors != tc.errors || stats.Abandoned != tc.abandoned || stats.Skipped != tc.skipped || stats.Planned != 7 {
+				t.Errorf("got %+v", stats)
+			}
+			acked := map[int64]bool{}
+			failed := ""
+			for _, r := range log.records {
+				if r.OK() {
+					if acked[r.ID] {
+						t.Errorf("operation %d acknowledged twice", r.ID)
+					}
+					acked[r.ID] = true
+					if r.ResourceVersion == 0 || r.UID == "" {
+						t.Errorf("acknowledged without version or uid: %+v", r)
+					}
+				} else {
+					failed += r.Type
+					if r.Error == "" {
+						t.Errorf("failed without a reason: %+v", r)
+					}
+				}
+			}
+			if int64(len(acked)) != tc.done || failed != tc.failed || int64(len(log.records)) != tc.done+tc.errors {
+				t.Errorf("%d records: %d acknowledged, failed %q; want %d, %q", len(log.records), len(acked), failed, tc.done, tc.failed)
+			}
+			if live := len(api.pods); live != stats.Live {
+				t.Errorf("%d pods exist, stats say %d", live, stats.Live)
+			}
+		})
+	}
+}
+
+func TestForeignPodIsNotAdopted(t *testing.T) {
+	virtual(t, "create", func(t *testing.T) {
+		api := &fakeAPI{}
+		first, _ := fakeEngine(t, api, func(c *plan.Config) { c.Operations = 1 })
+		if _, err := first.Load(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range api.pods {
+			p.Annotations[OpAnnotation] = "77" // somebody else's
+		}
+		api.fault = faultOnce("POST", "/pods", nil, errLost, false)
+		second, _ := fakeEngine(t, api, func(c *plan.Config) { c.Operations = 1 })
+		stats, err := second.Load(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stats.Done != 0 || stats.Abandoned != 1 {
+			t.Errorf("got %+v, want the create given up", stats)
+		}
+	})
+}
+
+func TestDeadApiserverEndsTheLoad(t *testing.T) {
+	for _, model := range []string{plan.ModelClosed, plan.ModelOpen} {
+		virtual(t, model, func(t *testing.T) {
+			api := &fakeAPI{fault: func(string, string, int) (*http.Response, error, bool) { return nil, errLost, false }}
+			e, _ := fakeEngine(t, api, func(c *plan.Config) {
+				c.Threads, c.Operations, c.Duration = 10, 0, plan.Duration(time.Hour)
+				if model == plan.ModelOpen {
+					c.Model, c.Threads, c.Rate = model, 0, 100
+				}
+			})
+			_, err := e.Load(t.Context(), nil)
+			if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), errLost.Error()) {
+				t.Errorf("got %v, want ErrUnusable with the reason", err)
+			}
+		})
+	}
+}
+
+func TestHangingApiserverIsTimedOut(t *testing.T) {
+	virtual(t, "", func(t *testing.T) {
+		api := &fakeAPI{latency: time.Hour}
+		e, log := fakeEngine(t, api, func(c *plan.Config) { c.Operations = 1 })
+		start := time.Now()
+		stats, err := e.Load(t.Context(), nil)
+		if err != nil || stats.Abandoned != 1 || len(log.records) != maxAttempts {
+			t.Errorf("%+v, %d records, %v", stats, len(log.records), err)
+		}
+		if passed, want := time.Since(start), maxAttempts*requestTimeout+15*firstBackoff; passed != want {
+			t.Errorf("gave up after %s, want %s", passed, want)
+		}
+	})
+}
+
+func TestClosedLoopIntendsWhenTheThreadIsFree(t *testing.T) {
+	virtual(t, "", func(t *testing.T) {
+		const latency, think, gap = 10 * time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond
+		api := &fakeAPI{latency: latency}
+		e, log := fakeEngine(t, api, func(c *plan.Config) {
+			c.ThinkTime = plan.Duration(think)
+			c.Stages = []plan.Stage{{Stage: "create"}, {Stage: "running"}, {Stage: "ready", Gap: plan.Duration(gap)}, {Stage: "delete"}}
+			c.Operations = 4
+		})
+		stats, err := e.Load(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		free := e.LoadStarted()
+		for i, r := range log.records {
+			want := free + int64(think)
+			if r.Type == oplog.TypeReady {
+				want += int64(gap)
+			}
+			if r.Intended != want || r.Started != want || r.Finished != want+int64(latency) {
+				t.Errorf("record %d: intended %d, started %d, finished %d, want %d, the same, %d", i, r.Intended, r.Started, r.Finished, want, want+int64(latency))
+			}
+			free = r.Finished
+		}
+		if stats.LagMs.Max != 0 || stats.FromActual.P50 < 9.9 || stats.FromActual.P50 > 10.1 {
+			t.Errorf("lag %+v, latency %+v", stats.LagMs, stats.FromActual)
+		}
+	})
+}
+
+func TestClosedLoopEndsInTime(t *testing.T) {
+	virtual(t, "", func(t *testing.T) {
+		api := &fakeAPI{latency: 30 * time.Millisecond}
+		e, log := fakeEngine(t, api, func(c *plan.Config) {
+			c.Threads, c.Operations, c.Duration = 3, 0, plan.Duration(time.Second)
+		})
+		start := time.Now()
+		stats, err := e.Load(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if passed := time.Since(start); passed < time.Second || passed > time.Second+60*time.Millisecond {
+			t.Errorf("the load took %s, want a second and what was under way", passed)
+		}
+		for _, r := range log.records {
+			if !r.OK() || r.Started >= e.LoadStarted()+int64(time.Second) {
+				t.Errorf("cut off or begun too late: %+v", r)
+			}
+		}
+		if stats.Planned != stats.Done || stats.Done == 0 || api.maxAtOne != 3 {
+			t.Errorf("%+v, at most %d at once", stats, api.maxAtOne)
+		}
+	})
+}
+
+func TestOpenLoopShowsItsLag(t *testing.T) {
+	// 20 requests per second of 100 ms each are two at a time; one slot makes half of
+	// them late, and later all the time.
+	virtual(t, "", func(t *testing.T) {
+		api := &fakeAPI{latency: 100 * time.Millisecond}
+		e, log := fakeEngine(t, api, func(c *plan.Config) {
+			c.Model, c.Threads, c.Operations, c.Rate, c.Duration, c.MaxInFlight = plan.ModelOpen, 0, 0, 20, plan.Duration(5*time.Second), 1
+			c.Stages = []plan.Stage{{Stage: "create"}}
+		})
+		stats, err := e.Load(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stats.Done != 100 || api.maxAtOne != 1 {
+			t.Errorf("%d done, %d at once, want 100, 1", stats.Done, api.maxAtOne)
+		}
+		if stats.LagMs.Max < 4900 || stats.LagMs.Max > 5000 || stats.FromIntent.Max < stats.LagMs.Max || stats.FromActual.Max > 110 {
+			t.Errorf("lag %+v, from intent %+v, from actual %+v", stats.LagMs, stats.FromIntent, stats.FromActual)
+		}
+		if *stats.OfferedQPS != 20 || stats.QPS > 10.1 {
+			t.Errorf("offered %v, achieved %v", *stats.OfferedQPS, stats.QPS)
+		}
+		for i, r := range log.records {
+			if want := e.LoadStarted() + int64(r.ID-1)*int64(50*time.Millisecond); r.Intended != want {
+				t.Errorf("record %d: operation %d intended %d, want %d", i, r.ID, r.Intended, want)
+			}
+		}
+	})
+}
+
+func TestOpenLoopKeepsThePodsOrder(t *testing.T) {
+	// Answers take longer than the gap between stages, so every stage is late.
+	virtual(t, "", func(t *testing.T) {
+		api := &fakeAPI{latency: 350 * time.Millisecond}
+		e, log := fakeEngine(t, api, func(c *plan.Config) {
+			c.Model, c.Threads, c.Operations, c.Rate, c.Duration, c.Recreate = plan.ModelOpen, 0, 0, 50, plan.Duration(5*time.Second), 1
+		})
+		stats, err := e.Load(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stats.Done != 250 || stats.Errors != 0 {
+			t.Errorf("%+v", stats)
+		}
+		finished := map[string]int64{}
+		for _, r := range log.records {
+			if r.Started < finished[r.Name] {
+				t.Errorf("operation %d on %s began before the former was answered", r.ID, r.Name)
+			}
+			finished[r.Name] = r.Finished
+		}
+	})
+}
+
+func TestInterruptedLoadKeepsItsAccount(t *testing.T) {
+	virtual(t, "", func(t *testing.T) {
+		api := &fakeAPI{latency: 10 * time.Millisecond}
+		e, log := fakeEngine(t, api, func(c *plan.Config) { c.Threads, c.Operations, c.Duration = 5, 0, plan.Duration(time.Hour) })
+		why := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(why) })
+		stats, err := e.Load(ctx, nil)
+		if !errors.Is(err, why) {
+			t.Errorf("got %v, want the cause of the interruption", err)
+		}
+		if stats.Done < 400 || stats.Done > 500 || int64(len(log.records)) != stats.Done+stats.Errors {
+			t.Errorf("%d done, %d errors, %d records", stats.Done, stats.Errors, len(log.records))
+		}
+	})
+}
+
+func TestLanes(t *testing.T) {
+	virtual(t, "", func(t *testing.T) {
+		l := newLanes(2)
+		var order [3][]int
+		running := 0
+		most := 0
+		var mu = make(chan struct{}, 1)
+		for i := range 30 {
+			lane := i % 3
+			l.submit(int64(lane), func() {
+				if !l.acquire(t.Context()) {
+					t.Error("no place")
+					return
+				}
+				defer l.release()
+				mu <- struct{}{}
+				running++
+				most = max(most, running)
+				order[lane] = append(order[lane], i)
+				<-mu
+				time.Sleep(time.Second)
+				mu <- struct{}{}
+				running--
+				<-mu
+			})
+		}
+		l.wait()
+		for lane, got := range order {
+			for j, i := range got {
+				if i != 3*j+lane {
+					t.Errorf("lane %d ran %v", lane, got)
+					break
+				}
+			}
+		}
+		if most != 2 || len(l.waiting) != 0 {
+			t.Errorf("%d at once, want 2; %d lanes left", most, len(l.waiting))
+		}
+	})
+}
