@@ -285,19 +285,3 @@ func (b *browser) quiet(page string) {
 		}
 	}
 }
-
-// pdf prints the page.
-func (b *browser) pdf(file string) {
-	b.t.Helper()
-	var printed struct {
-		Data string `json:"data"`
-	}
-	b.call("Page.printToPDF", map[string]any{"printBackground": true, "preferCSSPageSize": true}, &printed)
-	data, err := base64.StdEncoding.DecodeString(printed.Data)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	if err := os.WriteFile(file, data, 0o644); err != nil {
-		b.t.Fatal(err)
-	}
-}

@@ -239,7 +239,7 @@ func commonOptions(id string) []charts.GlobalOpts {
 		charts.WithInitializationOpts(opts.Initialization{ChartID: id}),
 		charts.WithAnimation(false),
 		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true), Trigger: "axis"}),
-		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(true), Top: "0", Left: "0", Type: "scroll", Icon: "roundRect", ItemWidth: 14, ItemHeight: 4}),
+		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(true), Top: "0", Left: "0", Icon: "roundRect", ItemWidth: 14, ItemHeight: 4}),
 		charts.WithGridOpts(opts.Grid{Left: "8", Right: "20", Top: "58", Bottom: "34", ContainLabel: opts.Bool(true)}),
 		charts.WithAriaOpts(&opts.Aria{Enabled: opts.Bool(true)}),
 	}

@@ -86,8 +86,10 @@ var (
 	}
 	reordered = &column{
 		group: ours, title: "reordered", unit: "writes", csv: "reordered_writes", bench: "reordered-writes", scale: 1, better: "lower",
-		define:  "Writes that put an older state over a newer one, found in the ledger; over all repetitions.",
-		measure: sumOf(func(c *result.Cell) *int64 { return eventCount(c, func(e *result.Events) *int64 { return e.Reordered }) }),
+		define: "Writes that put an older state over a newer one, found in the ledger; over all repetitions.",
+		measure: sumOf(func(c *result.Cell) *int64 {
+			return eventCount(c, func(e *result.Events) *int64 { return e.Reordered })
+		}),
 	}
 )
 
@@ -116,7 +118,7 @@ var columns = []*column{
 	drain,
 	{
 		group: published, title: "storage latency", unit: "ms", csv: "storage_latency_ms", bench: "storage-latency-sec", scale: 1e-3, decimals: 1,
-		define:  "Mean latency of a storage request as the watcher saw it.",
+		define:  "Mean latency of the storage requests in the cell.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.SeenMeanMs }),
 	},
 	storageQPS,

@@ -99,10 +99,19 @@ func TestPageInBrowser(t *testing.T) {
 		t.Errorf("the page is %v px wide on a telephone of 400", state.Width)
 	}
 	shoot(b, "narrow.png", "", 400, 2600)
-	b.quiet(path)
-	if dir := os.Getenv("WATCHBENCH_SCREENSHOTS"); dir != "" {
-		b.pdf(filepath.Join(dir, "print.pdf"))
+
+	b.media("print", "dark")
+	b.size(1032, 800) // A4 landscape within its margins
+	b.eval(`dispatchEvent(new Event("beforeprint"))`, nil)
+	if s := b.text(`getComputedStyle(document.body).backgroundColor`); s != "rgb(255, 255, 255)" {
+		t.Errorf("printed on %s", s)
 	}
+	b.eval(measure, &state)
+	if state.Width > 1032 {
+		t.Errorf("the page is %v px wide on paper of 1032: %s", state.Width, b.text(`[...document.querySelectorAll("*")].filter(e => e.getBoundingClientRect().right > 1032 && e.tagName != "path").slice(0, 12).map(e => e.tagName + "." + e.className + " " + e.closest("section,header")?.id).join("; ")`))
+	}
+	shoot(b, "print.png", "", 1032, 4600)
+	b.quiet(path)
 }
 
 func shoot(b *browser, name, selector string, width, height int) {

@@ -121,7 +121,7 @@ func readBounded(r io.Reader, limit int64) ([]byte, error) {
 
 // write replaces target in one step, so that a build never embeds half a file.
 func write(target string, data []byte) error {
-	tmp := target + ".part"
+	tmp := filepath.Join(filepath.Dir(target), ".fetch.part") // a name that no build embeds
 	if err := os.WriteFile(tmp, data, 0o644); err != nil {
 		return err
 	}

@@ -43,7 +43,10 @@
     var ink = color("--ink"), soft = color("--soft"), line = color("--line"), panel = color("--ground");
     var font = getComputedStyle(document.body).fontFamily;
     option.textStyle = { fontFamily: font, color: ink };
-    option.legend = Object.assign({}, option.legend, { textStyle: { color: ink, fontSize: 12 }, inactiveColor: soft, pageTextStyle: { color: soft }, pageIconColor: soft, itemGap: 14 });
+    option.legend = Object.assign({}, option.legend, {
+      type: option.series.length > 8 || figure.plot.offsetWidth < 420 ? "scroll" : "plain",
+      textStyle: { color: ink, fontSize: 12 }, inactiveColor: soft, pageTextStyle: { color: soft }, pageIconColor: soft, itemGap: 14
+    });
     option.tooltip = Object.assign({}, option.tooltip, {
       confine: true, backgroundColor: panel, borderColor: line, textStyle: { color: ink, fontSize: 12 },
       valueFormatter: function (v) { return number(Array.isArray(v) ? v[1] : v) + " " + figure.unit; },
@@ -65,6 +68,7 @@
       option.tooltip.trigger = "item";
       option.tooltip.axisPointer = { type: "none" };
       option.tooltip.valueFormatter = function (v) { return number(Array.isArray(v) ? v[0] : v) + " s"; };
+      option.grid[0].left = 18; // wrapped labels are a little wider than ECharts reckons
       option.legend.itemHeight = 10;
       option.legend.icon = "circle";
     }

@@ -1,0 +1,241 @@
+package render
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// repeated makes one row of several repetitions.
+func repeated(cells ...result.Cell) *row {
+	res := &result.Results{Schema: result.Schema, Run: result.Run{ID: "r"}, Cells: cells}
+	for i := range res.Cells {
+		c := &res.Cells[i]
+		c.Repetition = i + 1
+		c.Params = map[string]string{result.ParamLoad: "l", result.ParamStrategy: "keyed"}
+	}
+	t := arrange(res)
+	if len(t.rows) != 1 {
+		panic("the cells are not one row")
+	}
+	return t.rows[0]
+}
+
+func drained(seconds float64) result.Cell {
+	return result.Cell{Valid: true, Handler: result.Handler{DrainSeconds: &seconds}, Checks: map[string]result.Check{"G1": {Verdict: result.Pass, Judged: 1}}}
+}
+
+func withFreshness(c result.Cell, micros ...int64) result.Cell {
+	h := hdrhistogram.New(1, 3_600_000_000, 3)
+	for _, m := range micros {
+		if err := h.RecordValue(m); err != nil {
+			panic(err)
+		}
+	}
+	text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		panic(err)
+	}
+	c.Freshness = &result.Quantiles{Count: int64(len(micros)), P99: float64(h.Max()) / 1e6, HDR: string(text)}
+	return c
+}
+
+func TestRepetitionsAreSummarisedByTheMedian(t *testing.T) {
+	invalid := drained(1000)
+	invalid.Valid, invalid.InvalidReasons = false, []string{"lag"}
+	cut := drained(90)
+	cut.Cut, cut.CutFraction, cut.Handler.DrainProjected = true, 0.5, true
+	unknownDrain := drained(0)
+	unknownDrain.Handler.DrainSeconds = nil
+	for _, tt := range []struct {
+		name  string
+		cells []result.Cell
+		want  string
+	}{
+		{"one", []result.Cell{drained(3)}, "3.0"},
+		{"odd", []result.Cell{drained(9), drained(1), drained(2)}, "2.0"},
+		{"even", []result.Cell{drained(1), drained(4)}, "2.5"},
+		{"an invalid one is left out", []result.Cell{drained(1), invalid, drained(3)}, "2.0"},
+		{"one that does not know is left out", []result.Cell{drained(1), unknownDrain}, "1.0"},
+		{"none knows", []result.Cell{unknownDrain}, unknown},
+		{"a projected one marks all", []result.Cell{drained(1), cut, drained(3)}, "~3.00 proj."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := drain.text(drain.value(repeated(tt.cells...))); got != tt.want {
+				t.Errorf("drain = %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// Two repetitions with p99 of 1 s and 3 s: the average would say 2 s; half of all
+// operations waited 3 s, so the merged p99 is 3 s.
+func TestPercentilesAreMergedNotAveraged(t *testing.T) {
+	a, b := withFreshness(drained(1), 1e6, 1e6), withFreshness(drained(1), 3e6, 3e6)
+	v := freshnessP99.value(repeated(a, b))
+	if v.number == nil || math.Abs(*v.number-3) > 0.01 {
+		t.Errorf("merged p99 = %v, want 3", v.number)
+	}
+	b.Freshness.HDR = ""
+	if v := freshnessP99.value(repeated(a, b)); v.number != nil {
+		t.Errorf("p99 without one histogram = %v, want unknown", *v.number)
+	}
+	b.Freshness.HDR = "broken"
+	if v := freshnessP99.value(repeated(a, b)); v.number != nil {
+		t.Errorf("p99 with a broken histogram = %v, want unknown", *v.number)
+	}
+	if v := freshnessP99.value(repeated(a)); v.number == nil || *v.number != a.Freshness.P99 {
+		t.Errorf("p99 of one repetition = %v, want the record's own", v.number)
+	}
+}
+
+func TestLossesAddUp(t *testing.T) {
+	two, none, silent := drained(1), drained(1), drained(1)
+	two.Events = &result.Events{Lost: ptr(int64(2))}
+	none.Events = &result.Events{Lost: ptr(int64(0))}
+	silent.Events = &result.Events{}
+	for _, tt := range []struct {
+		cells []result.Cell
+		want  string
+	}{
+		{[]result.Cell{two, none, two}, "4"},
+		{[]result.Cell{none}, "0"},
+		{[]result.Cell{two, silent}, "≥ 2"},
+		{[]result.Cell{silent}, unknown},
+		{[]result.Cell{drained(1)}, unknown},
+	} {
+		if got := lost.text(lost.value(repeated(tt.cells...))); got != tt.want {
+			t.Errorf("lost = %q, want %q", got, tt.want)
+		}
+	}
+}
+
+func TestWorstVerdictCounts(t *testing.T) {
+	verdicts := func(vs ...string) *row {
+		var cells []result.Cell
+		for _, v := range vs {
+			c := drained(1)
+			c.Checks = map[string]result.Check{"G2": {Verdict: v, Judged: 10, Counterexample: v}}
+			cells = append(cells, c)
+		}
+		return repeated(cells...)
+	}
+	for _, tt := range []struct {
+		verdicts []string
+		want     string
+		state    state
+	}{
+		{[]string{result.Pass, result.Pass}, result.Pass, statePassed},
+		{[]string{result.Pass, result.Fail, result.Allowed}, result.Fail, stateFailed},
+		{[]string{result.Pass, result.Allowed}, result.Allowed, stateAllowed},
+		{[]string{result.Pass, result.NotJudged}, result.NotJudged, stateOpen},
+		{[]string{result.NotApply, result.Pass}, result.Pass, statePassed},
+	} {
+		r := verdicts(tt.verdicts...)
+		c := r.checks["G2"]
+		if c.Verdict != tt.want || c.Counterexample != tt.want || r.state() != tt.state {
+			t.Errorf("%v: %s with counterexample of %s, state %s; want %s, %s", tt.verdicts, c.Verdict, c.Counterexample, r.state(), tt.want, tt.state)
+		}
+		if c.Judged != int64(10*len(tt.verdicts)) {
+			t.Errorf("%v: judged %d", tt.verdicts, c.Judged)
+		}
+	}
+	for _, verdict := range result.Verdicts() {
+		if severity(verdict) < 0 {
+			t.Errorf("verdict %q has no severity", verdict)
+		}
+	}
+}
+
+// An invalid repetition proves neither success nor failure.
+func TestInvalidRepetitionJudgesNothing(t *testing.T) {
+	bad := drained(1)
+	bad.Valid, bad.InvalidReasons = false, []string{"lag"}
+	bad.Checks = map[string]result.Check{"G1": {Verdict: result.Fail, Violations: 1}}
+	r := repeated(drained(1), bad)
+	if r.state() != statePassed {
+		t.Errorf("state %s, want passed", r.state())
+	}
+	if n := strings.Join(r.notes(), "\n"); !strings.Contains(n, "left out as invalid (repetition 2): lag") {
+		t.Errorf("notes do not tell: %q", n)
+	}
+}
+
+func TestRowsAreInTheScenariosOrder(t *testing.T) {
+	t2 := arrange(fixture(t))
+	var got []string
+	for _, r := range t2.rows {
+		got = append(got, r.load+"/"+r.strategy)
+	}
+	want := "light/single light/unordered light/dedup light/partitioned light/keyed heavy/single heavy/unordered heavy/dedup heavy/partitioned heavy/keyed"
+	if strings.Join(got, " ") != want {
+		t.Errorf("rows are %v", got)
+	}
+
+	res := fixture(t)
+	res.Scenario["matrix"] = map[string]any{
+		"watcher.strategy": []any{"keyed", "single"},
+		"load":             []any{map[string]any{"name": "heavy"}, map[string]any{"name": "light"}},
+	}
+	if r := arrange(res).rows; r[0].name() != "keyed / heavy" || r[1].name() != "single / heavy" || r[2].name() != "unordered / heavy" {
+		t.Errorf("rows are %s, %s, %s", r[0].name(), r[1].name(), r[2].name())
+	}
+}
+
+// A parameter that differs between cells becomes a column; numbers sort as numbers.
+func TestFurtherParametersBecomeColumns(t *testing.T) {
+	res := &result.Results{Schema: result.Schema, Run: result.Run{ID: "r"}}
+	for _, n := range []string{"30", "4", "128"} {
+		c := drained(1)
+		c.ID = n
+		c.Params = map[string]string{result.ParamStrategy: "partitioned", result.ParamLoad: "l", "watcher.podQueueNum": n, "storage.mode": "faithful"}
+		res.Cells = append(res.Cells, c)
+	}
+	tab := arrange(res)
+	if len(tab.extra) != 1 || tab.extra[0] != "watcher.podQueueNum" {
+		t.Fatalf("extra columns %v", tab.extra)
+	}
+	if tab.rows[0].extra[0] != "4" || tab.rows[2].extra[0] != "128" {
+		t.Errorf("rows are %v, %v, %v", tab.rows[0].extra, tab.rows[1].extra, tab.rows[2].extra)
+	}
+	if got := benchName(tab, tab.rows[0], 2); got != "BenchmarkScenario/load=l/strategy=partitioned/watcher.podQueueNum=4-2" {
+		t.Errorf("benchmark name %s", got)
+	}
+}
+
+func TestHeadlineComparesOnlyCorrectMeasuredCells(t *testing.T) {
+	h := headlines(arrange(fixture(t)))
+	if len(h) != 2 || h[1].load != "heavy" || h[1].best.strategy != "dedup" || !h[1].estimate {
+		t.Fatalf("headlines %+v", h)
+	}
+	res := fixture(t)
+	for i := range res.Cells {
+		for g, c := range res.Cells[i].Checks {
+			if c.Verdict == result.Pass {
+				c.Verdict = result.Fail
+				res.Cells[i].Checks[g] = c
+			}
+		}
+	}
+	for _, h := range headlines(arrange(res)) {
+		if h.best != nil {
+			t.Errorf("%s: %s won though it failed", h.load, h.best.strategy)
+		}
+	}
+}
+
+func TestOpenLoopHasNoThreads(t *testing.T) {
+	c := drained(1)
+	c.Load.Model = result.ModelOpen
+	for _, col := range columns {
+		if col.title == "threads" {
+			if got := col.text(col.value(repeated(c))); got != "open loop" {
+				t.Errorf("threads = %q", got)
+			}
+		}
+	}
+}
