@@ -15,7 +15,7 @@ import (
 )
 
 // browserTimeout bounds one test's use of the browser; a page takes a second or two.
-const browserTimeout = 90 * time.Second
+const browserTimeout = 3 * time.Minute
 
 // browser is a real Chromium without a window, driven over its DevTools pipe.
 type browser struct {
