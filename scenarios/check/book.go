@@ -51,7 +51,7 @@ type keyState struct {
 
 	newestRemoved int32  // index of the youngest uid a DELETE removed, -1 when none
 	none          *touch // last DELETE that found nothing
-	noneDeletes   int32
+	deletes       int32  // DELETEs of the watcher that took effect, whatever they hit
 }
 
 // life is one uid under a name.

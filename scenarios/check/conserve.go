@@ -172,31 +172,28 @@ func (o *owed) versions(k *keyState) {
 	}
 }
 
-// deletions: a DELETE that found nothing names no uid and settles any one
-// deletion of its key.
+// deletions compares numbers: a DELETE names no uid, and may have found nothing or,
+// late, another object than the one it was sent for.
 func (o *owed) deletions(k *keyState) {
 	if k.kind == kindEvent {
 		return
 	}
-	anonymous := int64(k.noneDeletes)
-	for i := range k.lives {
-		l := &k.lives[i]
-		if !l.known || l.deleted == 0 || l.exemptDel {
-			continue
-		}
-		o.expected++
-		if l.removed.seq != 0 {
-			continue
-		}
-		if anonymous > 0 {
-			anonymous--
-			continue
-		}
-		if o.missing == 0 {
-			o.example = fmt.Sprintf("%s uid %s: its deletion", k.keyName, l.uid)
-		}
-		o.missing++
+	expected := k.deletions()
+	o.expected += int64(expected)
+	missing := int64(max(0, expected-k.deletes))
+	if missing == 0 {
+		return
 	}
+	for i := range k.lives {
+		if l := &k.lives[i]; o.missing == 0 && l.deleted != 0 && l.removed.seq == 0 {
+			o.example = fmt.Sprintf("%s uid %s: its deletion at %s", k.keyName, l.uid, clock(l.deleted))
+			break
+		}
+	}
+	if o.missing == 0 && o.example == "" {
+		o.example = fmt.Sprintf("%s: %d deletions, %d DELETE requests", k.keyName, expected, k.deletes)
+	}
+	o.missing += missing
 }
 
 // conserve judges G6.

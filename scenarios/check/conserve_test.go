@@ -65,6 +65,12 @@ var accounts = []storyCase{
 		meta:     Meta{Counters: pods(result.Events{Received: 3, Sent: 1, Coalesced: 2})},
 		requests: []string{"35 PUT web u1 110", "40 PUT IPPoolStatic:p u9 1", "41 PUT web u1 110 tamper"}}},
 
+	{name: "a DELETE that hit the wrong uid was sent all the same", fails: "G1 G5", story: story{ops: recreated,
+		meta:     Meta{Counters: pods(result.Events{Received: 6, Sent: 6})},
+		requests: []string{"15 PUT web u1 100", "25 PUT web u1 105", "35 PUT web u1 110", "55 PUT web u2 120", "65 PUT web u2 125", "45 DELETE web applied=71"}}},
+	{name: "a DELETE lost between two objects of a name", fails: "G6", story: story{ops: recreated,
+		meta:     Meta{Counters: pods(result.Events{Received: 5, Sent: 5})},
+		requests: []string{"15 PUT web u1 100", "25 PUT web u1 105", "35 PUT web u1 110", "55 PUT web u2 120", "65 PUT web u2 125"}}},
 	{name: "the law is broken by one", fails: "G6", story: story{ops: onePod, meta: Meta{Counters: pods(result.Events{Received: 4, Sent: 1, Coalesced: 2})},
 		requests: []string{"35 PUT web u1 110"}}},
 	{name: "dropped without being asked", fails: "G6", story: story{ops: onePod,

@@ -180,7 +180,7 @@ func (k *keyState) finalSent() bool {
 	}
 	l := &k.lives[i]
 	if l.deleted != 0 {
-		return l.removed.seq != 0 || k.noneDeletes > 0
+		return l.removed.seq != 0 || k.none != nil || k.deletes >= k.deletions()
 	}
 	want := k.finalVersion(i)
 	for n := range k.lives {
@@ -189,6 +189,16 @@ func (k *keyState) finalSent() bool {
 		}
 	}
 	return false
+}
+
+// deletions is how many deletions of the name the watcher must have received.
+func (k *keyState) deletions() (n int32) {
+	for i := range k.lives {
+		if l := &k.lives[i]; l.known && l.deleted != 0 && !l.exemptDel {
+			n++
+		}
+	}
+	return n
 }
 
 // lostKey reports whether the key's final state did not reach storage.

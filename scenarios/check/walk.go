@@ -173,11 +173,13 @@ func (j *judge) resurrects(k *keyState, i int32, r *request) (touch, func() stri
 }
 
 func (j *judge) del(k *keyState, r *request) {
+	if !r.harness {
+		k.deletes++
+	}
 	if r.e.Effect != ledger.EffectDeleted {
 		if !r.harness {
 			k.none = new(touch)
 			*k.none = r.touch
-			k.noneDeletes++
 			if k.newestRemoved >= 0 {
 				j.tally["G11"].judged++ // a repeated DELETE that changed nothing
 			}
