@@ -336,6 +336,7 @@ func (r *run) down(ctx context.Context) error {
 	for _, f := range r.files {
 		err = errors.Join(err, f.Close())
 	}
+	releasePorts(r.dir)
 	if rmErr := os.RemoveAll(r.dir); rmErr != nil {
 		err = errors.Join(err, fmt.Errorf("remove the control plane's directory: %w", rmErr))
 	}

@@ -109,6 +109,7 @@ func existingEmbedded(opts EmbeddedOptions) (*Cluster, error) {
 	}
 	c.down = func(ctx context.Context) error {
 		err := killParties(ctx, dir)
+		releasePorts(dir)
 		if rmErr := os.RemoveAll(dir); rmErr != nil {
 			err = errors.Join(err, fmt.Errorf("remove the control plane's directory: %w", rmErr))
 		}
