@@ -38,7 +38,7 @@ func (l *line) limit() int {
 // let the others wait; nobody tells it how many.
 func TestAdaptiveFindsTheKnee(t *testing.T) {
 	const base = 87 * time.Millisecond
-	for _, capacity := range []int{1, 10, 150} {
+	for _, capacity := range []int{1, 10, 60} {
 		for _, spread := range []float64{0.1, 0.5} { // of the logarithm of the latency
 			t.Run(fmt.Sprintf("capacity=%d/spread=%v", capacity, spread), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestAdaptiveFindsTheKnee(t *testing.T) {
 
 func TestAdaptiveFollowsStorage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		capacity := 200
+		capacity := 100
 		s := newStore(0)
 		s.latency = func(Event) time.Duration {
 			return time.Duration(float64(50*time.Millisecond) * max(1, float64(s.now)/float64(capacity)))
@@ -78,8 +78,8 @@ func TestAdaptiveFollowsStorage(t *testing.T) {
 		c.DrainTimeout = time.Hour
 		l := start(t, c, s, nil)
 		feed(l, 20*time.Second)
-		if n := l.limit(); n < 150 || n > 400 {
-			t.Errorf("%d in flight into a storage that serves 200", n)
+		if n := l.limit(); n < 75 || n > 200 {
+			t.Errorf("%d in flight into a storage that serves 100", n)
 		}
 		s.mu.Lock()
 		capacity = 20

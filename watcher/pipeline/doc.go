@@ -16,7 +16,7 @@
 //  2. Conservation: every event given to Enqueue is at any moment exactly one of sent,
 //     coalesced, parked, queued or dropped (Stats, and the metrics of one scrape).
 //  3. Only the latest state counts when events are merged, and they are merged only by
-//     Dedup, by Coalesce in a full queue, and behind a failed event of the same key. A
+//     Dedup and Adaptive, by Coalesce in a full queue, and behind a failed event of the same key. A
 //     deletion and a re-creation under another uid merge into the re-creation.
 //  4. Bounds: Block and Drop hold HandlerQueueLen + workers per queue and
 //     WriterQueueLen in all; Coalesce holds as much and one event per live key.
@@ -27,8 +27,8 @@
 //     else is sent meanwhile either; refused ones are parked until the object changes;
 //     unknown outcomes keep their key back for FenceDelay and then write its state
 //     again. A key that alone fails is parked after ParkAfter tries.
-//  7. While storage does not answer, a kind makes one try per worker and then one per
-//     backoff step.
+//  7. While storage does not answer, a kind makes one try per worker (two, if it has one
+//     only) and then one per backoff step.
 //  8. Run ends after all of its goroutines: it drains for DrainTimeout at most, then
 //     cancels what is in flight, counts the rest as dropped and logs how much.
 //

@@ -68,6 +68,32 @@ func TestPoisonKeyIsParkedAndHoldsNobodyUp(t *testing.T) {
 	})
 }
 
+// TestPoisonKeyInAQuietKind has no other traffic to judge the poison key by, and still
+// must not delay the first key that comes along.
+func TestPoisonKeyInAQuietKind(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		s := newStore(5 * time.Millisecond)
+		s.fault = func(e Event) error {
+			if e.Key.Name == "poison" {
+				return down(e)
+			}
+			return nil
+		}
+		l := start(t, c, s, nil)
+		l.enqueue(put("poison", 1))
+		time.Sleep(10 * time.Minute)
+		began := time.Now()
+		l.enqueue(put("fresh", 1))
+		for !l.onlyPoisonQueued() {
+			time.Sleep(time.Millisecond)
+		}
+		if took := time.Since(began); took > 20*time.Millisecond {
+			t.Errorf("a fresh key waited %s beside one that always fails", took)
+		}
+		l.finish()
+	})
+}
+
 func (l *line) onlyPoisonQueued() bool { st := l.Stats(); return st.Queued+st.Parked <= 1 }
 
 func TestStorageDownThenUp(t *testing.T) {
@@ -85,9 +111,18 @@ func TestStorageDownThenUp(t *testing.T) {
 		if st.Parked != 0 || st.Queued != keys {
 			t.Fatalf("while storage is down: %+v", st)
 		}
+		lane := l.lane("Pod")
+		lane.mu.Lock()
+		if at, ok := lane.oldest(); !ok || time.Duration(at) > time.Millisecond {
+			t.Errorf("oldest unsent change: %s %v, want the first", time.Duration(at), ok)
+		}
+		lane.mu.Unlock()
 		// One try per worker until the gate shuts, then one per step, which Backoff
 		// lets come at least every half delay.
-		workers := shapeOf(c, "Pod").partitions * shapeOf(c, "Pod").workers
+		workers := max(2, shapeOf(c, "Pod").partitions*shapeOf(c, "Pod").workers)
+		if c.Strategy == Adaptive {
+			workers = firstLimit
+		}
 		steps := 6 + int(outage/(c.Backoff.Max/2))
 		if tries := len(s.tries(nil)); tries > workers+steps {
 			t.Errorf("%d tries in %s: want at most %d + %d", tries, outage, workers, steps)

@@ -8,19 +8,25 @@ import (
 // gate paces the requests of one kind while storage does not answer them. It is per
 // kind so that a kind which storage refuses cannot hold up the others.
 //
-// After a failure it narrows: requests in flight and failures in a row together are at
-// most one per worker. When all of these have failed, which a storage that still
-// serves other keys will not let happen, it shuts, and lets one probe through per
-// backoff step. One answer opens it wide.
+// It counts the keys that have failed since the last answer; a key that fails again is
+// paced by its own backoff. From the first of them on it narrows: failed keys and
+// requests in flight together are at most one per worker. When all of these have
+// failed, which a storage that still serves other keys will not let happen, it
+// shuts, and lets one probe through per backoff step. One answer opens it wide.
 type gate struct {
-	trip     int // failures in a row that shut it: the kind's number of workers
+	trip     int // failed keys that shut it
 	failures int
+	round    uint64 // of counting; an answer begins the next
 	shut     bool
 	until    int64 // no probe before
 	probing  bool  // a probe is in flight
 	step     int
 	down     int64 // since when storage has not answered; 0 if it is not known to be down
 }
+
+// set makes the gate fit a number of workers. One failed key alone never shuts it: it
+// may be the key's own fault.
+func (g *gate) set(workers int) { g.trip = max(2, workers) }
 
 // pass reports whether a request may start now, and whether it is the probe.
 func (g *gate) pass(inFlight int, now int64) (ok, probe bool) {
@@ -40,12 +46,13 @@ func (g *gate) answered() bool {
 	if !g.shut && g.failures == 0 {
 		return false
 	}
-	*g = gate{trip: g.trip}
+	*g = gate{trip: g.trip, round: g.round + 1}
 	return true
 }
 
-// failed notes a request without a useful answer.
-func (g *gate) failed(probe bool, now int64, b Backoff) {
+// failed notes a request without a useful answer; again says that its key has failed
+// in this round before.
+func (g *gate) failed(probe, again bool, now int64, b Backoff) {
 	if g.shut {
 		if probe {
 			g.probing = false
@@ -54,7 +61,9 @@ func (g *gate) failed(probe bool, now int64, b Backoff) {
 		}
 		return
 	}
-	g.failures++
+	if !again {
+		g.failures++
+	}
 	if g.failures >= g.trip {
 		g.shut, g.step, g.down = true, 1, now
 		g.until = now + b.delay(1)

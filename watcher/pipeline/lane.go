@@ -68,10 +68,10 @@ func newLane(p *Pipeline, kind string) *lane {
 		q.latency = newCounts(latencyBounds)
 		q.refused = newCounts(latencyBounds)
 	}
-	l.gate.trip = l.shape.partitions * l.shape.workers
+	l.gate.set(l.shape.partitions * l.shape.workers)
 	if l.shape.adaptive {
 		l.climb = newClimber(l.shape.workers)
-		l.gate.trip = l.climb.limit
+		l.gate.set(l.climb.limit)
 	}
 	return l
 }

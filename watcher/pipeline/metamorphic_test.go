@@ -15,7 +15,7 @@ import (
 
 var (
 	firstSeed = flag.Uint64("seed", 1, "first seed of the metamorphic test")
-	seeds     = flag.Uint64("seeds", 12, "number of seeds of the metamorphic test")
+	seeds     = flag.Uint64("seeds", 5, "number of seeds of the metamorphic test")
 )
 
 // history is one random life of a few hundred objects, the same for every setting.

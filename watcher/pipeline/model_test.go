@@ -287,7 +287,7 @@ func modelConfigs() []Config {
 func TestQueueAgainstModel(t *testing.T) {
 	for _, c := range modelConfigs() {
 		t.Run(fmt.Sprint(c.Strategy, "/", c.HandlerQueueLen), func(t *testing.T) {
-			for seed := range uint64(200) {
+			for seed := range uint64(60) {
 				r := rand.New(rand.NewPCG(seed, 0))
 				if !t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 					checkModel(t, c, func() byte { return byte(r.Uint32()) })

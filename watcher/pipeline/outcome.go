@@ -41,7 +41,8 @@ func judge(err error) (outcome, time.Duration) {
 // trouble is what a key that failed remembers until it succeeds.
 type trouble struct {
 	tries int
-	until int64 // no request before: backoff, throttle or fence
+	until int64  // no request before: backoff, throttle or fence
+	round uint64 // the gate's, at the last failure
 	// asked is the event whose outcome is unknown, nil if none is.
 	asked *Event
 	// The kind's requests up to the first failure.
@@ -178,7 +179,8 @@ func (l *lane) fail(s *slot, probe bool, result outcome, retryAfter time.Duratio
 		t.asked = &asked
 	}
 	wasShut := l.gate.shut
-	l.gate.failed(probe, now, c.Backoff)
+	l.gate.failed(probe, t.tries > 1 && t.round == l.gate.round, now, c.Backoff)
+	t.round = l.gate.round
 	if l.gate.shut {
 		// Let another key be the next probe: this one may be why the last failed.
 		t.until = max(t.until, l.gate.until+c.Backoff.delay(1))
@@ -273,7 +275,7 @@ func (l *lane) adapt(q *partition, result outcome, now int64) {
 	} else {
 		l.climb.failed(now, result == throttled)
 	}
-	l.gate.trip = l.climb.limit
+	l.gate.set(l.climb.limit)
 }
 
 // block keeps a key from the workers until its trouble allows the next try.

@@ -129,8 +129,8 @@ func (l *lane) offerProbe(now int64) {
 	for range l.parts {
 		l.turn = (l.turn + 1) % len(l.parts)
 		q := &l.parts[l.turn]
-		if !q.hasReady() {
-			continue
+		if !q.hasReady() || q.idle == 0 && q.started == q.workers {
+			continue // nothing to send, or nobody free: who finishes looks by itself
 		}
 		if l.gate.until > now {
 			l.alarm(l.gate.until)
