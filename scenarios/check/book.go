@@ -62,6 +62,7 @@ type life struct {
 	wrong     bool   // removed by a DELETE while it was alive
 	byHarness bool   // removed by tampering
 	exemptDel bool   // its deletion came before the watcher was ready
+	ending    bool   // a PUT carried its terminating state, which no operation answers
 	alive     int64  // it certainly existed at this time
 	deleted   int64  // start of the operation that deleted it; 0 when none did
 	top       touch  // the PUT with the highest version applied so far
@@ -245,6 +246,8 @@ func (k *keyState) sortVersions() {
 func (k *keyState) see(life int32, rv uint64) (again bool) {
 	v := k.find(life, rv)
 	if v == nil {
+		l := &k.lives[life]
+		l.ending = l.ending || l.deleted != 0 && rv > k.finalVersion(life)
 		return false
 	}
 	again = v.flags&versionSeen != 0

@@ -6,195 +6,7 @@ import (
 	"slices"
 
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/storagemock/ledger"
 )
-
-// scrapeSlack is how long before and after the counters were read a request or
-// an operation may have been counted or not: the time between the mock's answer
-// and the watcher's increment, or the apiserver's answer and the watch event, on a
-// busy machine.
-const scrapeSlack = int64(250e6)
-
-// nearScrape reports whether what happened at t may have moved the counters
-// while they were read.
-func (m *Meta) nearScrape(t int64) bool {
-	c := m.Counters
-	return c != nil && c.ScrapeStarted != 0 && t >= c.ScrapeStarted-scrapeSlack && t <= c.ScrapeFinished+scrapeSlack
-}
-
-// inMotion reports whether an answer at t may not be in the counters. A watcher
-// that says that nothing is queued or in flight has counted every answer
-// before.
-func (m *Meta) inMotion(t int64) bool {
-	c := m.Counters
-	switch {
-	case c == nil || c.ScrapeStarted == 0:
-		return false
-	case c.Total.Queued == 0:
-		return t >= c.ScrapeStarted
-	}
-	return t >= c.ScrapeStarted-scrapeSlack
-}
-
-func (m *Meta) afterScrape(t int64) bool {
-	c := m.Counters
-	return c != nil && c.ScrapeStarted != 0 && t > c.ScrapeFinished+scrapeSlack
-}
-
-// account counts the ledger the way a watcher's counters should.
-type account struct {
-	meta  *Meta
-	since int64 // start of the process whose counters were read
-	kinds map[string]*kindAccount
-	last  *kindAccount
-}
-
-type kindAccount struct {
-	kind     string
-	requests int64 // of all outcomes
-	failed   int64 // not acknowledged
-	sure     int64 // acknowledged, and the client knew
-	near     int64 // acknowledged while counters were read
-	maybe    int64 // the client may have taken it for a success, or for a failure
-}
-
-func newAccount(m *Meta, since int64) account {
-	return account{meta: m, since: since, kinds: make(map[string]*kindAccount)}
-}
-
-func (a *account) of(kind string) *kindAccount {
-	if a.last != nil && a.last.kind == kind {
-		return a.last
-	}
-	k := a.kinds[kind]
-	if k == nil {
-		k = &kindAccount{kind: kind}
-		a.kinds[kind] = k
-	}
-	a.last = k
-	return k
-}
-
-func (a *account) request(e *ledger.Entry, unknown bool) {
-	if e.Received < a.since || a.meta.afterScrape(e.Received) {
-		return
-	}
-	k := a.of(e.Kind)
-	k.requests++
-	switch {
-	case !e.Acked():
-		k.failed++
-		if e.Responded != 0 && e.Code == 0 && e.Status != 0 {
-			k.maybe++ // success in the envelope, failure in the status
-		}
-	case unknown:
-		k.maybe++
-	case a.meta.inMotion(e.Responded):
-		k.near++
-	default:
-		k.sure++
-	}
-}
-
-func (a *account) total() kindAccount {
-	var t kindAccount
-	for _, k := range a.kinds {
-		t.requests += k.requests
-		t.failed += k.failed
-		t.sure += k.sure
-		t.near += k.near
-		t.maybe += k.maybe
-	}
-	return t
-}
-
-// owed is what the op log says the watcher must have handled, of one kind.
-type owed struct {
-	expected  int64 // versions and deletions it must have received
-	missing   int64 // those that no applied request carried, heartbeats left out
-	skipped   int64 // heartbeats that no applied request carried
-	keys      int64
-	lost      int64 // keys whose final state storage lacks
-	unsent    int64 // those of them whose final state no applied request carried
-	example   string
-	unsentKey string
-}
-
-// compare walks the book after the ledger walk.
-func (j *judge) compare() map[string]*owed {
-	kinds := make(map[string]*owed)
-	for k := range j.book.all() {
-		if !k.wanted || j.book.selected(k.kind) || len(k.lives) == 0 {
-			continue
-		}
-		if _, known := k.newest(); known == 0 {
-			continue
-		}
-		o := kinds[k.kind]
-		if o == nil {
-			o = &owed{}
-			kinds[k.kind] = o
-		}
-		o.keys++
-		o.versions(k)
-		o.deletions(k)
-		if !j.lostKey(k) {
-			continue
-		}
-		o.lost++
-		if k.finalSent() {
-			continue // sent, and then undone: a matter of order, not of conservation
-		}
-		if o.unsent == 0 {
-			o.unsentKey = fmt.Sprintf("%s: %s", k.keyName, k.lastRequest())
-		}
-		o.unsent++
-	}
-	return kinds
-}
-
-func (o *owed) versions(k *keyState) {
-	for _, v := range k.versions {
-		if v.flags&versionExempt != 0 {
-			continue
-		}
-		o.expected++
-		switch {
-		case v.flags&versionSeen != 0:
-		case v.flags&versionHeartbeat != 0:
-			o.skipped++
-		default:
-			if o.missing == 0 {
-				o.example = fmt.Sprintf("%s uid %s version %d (operation %d)", k.keyName, k.lives[v.life].uid, v.rv, v.op)
-			}
-			o.missing++
-		}
-	}
-}
-
-// deletions compares numbers: a DELETE names no uid, and may have found nothing or,
-// late, another object than the one it was sent for.
-func (o *owed) deletions(k *keyState) {
-	if k.kind == kindEvent {
-		return
-	}
-	expected := k.deletions()
-	o.expected += int64(expected)
-	missing := int64(max(0, expected-k.deletes))
-	if missing == 0 {
-		return
-	}
-	for i := range k.lives {
-		if l := &k.lives[i]; o.missing == 0 && l.deleted != 0 && l.removed.seq == 0 {
-			o.example = fmt.Sprintf("%s uid %s: its deletion at %s", k.keyName, l.uid, clock(l.deleted))
-			break
-		}
-	}
-	if o.missing == 0 && o.example == "" {
-		o.example = fmt.Sprintf("%s: %d deletions, %d DELETE requests", k.keyName, expected, k.deletes)
-	}
-	o.missing += missing
-}
 
 // conserve judges G6.
 func (j *judge) conserve() {
@@ -298,21 +110,6 @@ func (j *judge) groups(kinds map[string]*owed) []group {
 	return groups
 }
 
-func (o *owed) add(p *owed) {
-	o.expected += p.expected
-	o.missing += p.missing
-	o.skipped += p.skipped
-	o.keys += p.keys
-	o.lost += p.lost
-	if o.example == "" {
-		o.example = p.example
-	}
-	o.unsent += p.unsent
-	if o.unsentKey == "" {
-		o.unsentKey = p.unsentKey
-	}
-}
-
 // settledEvents is the right side of the conservation law.
 func settledEvents(e *result.Events) int64 {
 	return e.Sent + e.Coalesced + e.Filtered + e.Parked + e.Queued + e.Dropped
@@ -406,19 +203,33 @@ func (j *judge) missingAccounted(t *tally, g *group) {
 }
 
 // dropsFound is the other direction: every dropped event is a version that the
-// ledger lacks, apart from events the op log knows nothing of.
+// ledger lacks, apart from events the op log knows nothing of. Those are told by
+// their number; up to one per deleted Pod is its terminating state, which the
+// apiserver writes on the way to the deletion and which no answer names.
 func (j *judge) dropsFound(t *tally, g *group) {
 	e, o := &g.counters, g.owed
 	foreign := max(0, e.Received-o.expected)
-	if found := o.missing + o.skipped; e.Dropped > found+foreign {
+	ending := int64(0)
+	if g.name == kindPod {
+		ending = min(o.deleted, foreign)
+		foreign -= ending
+		ending = max(0, ending-o.ending)
+	}
+	found := o.missing + o.skipped + ending
+	if e.Dropped > found+foreign {
 		t.failN(e.Dropped-found-foreign, func() string {
-			return fmt.Sprintf("%s: the watcher counted %d dropped events, but only %d acknowledged versions are in no applied request", g.name, e.Dropped, found)
+			return fmt.Sprintf("%s: the watcher counted %d dropped events, but only %d versions are in no applied request", g.name, e.Dropped, found+foreign)
 		})
 		return
 	}
-	if e.Dropped > 0 {
-		t.note("%s: %d events dropped; %d acknowledged versions found missing in storage's record", g.name, e.Dropped, o.missing)
+	if e.Dropped == 0 {
+		return
 	}
+	detail := ""
+	if ending > 0 {
+		detail = fmt.Sprintf(" (%d acknowledged ones and %d terminating states of deleted Pods)", o.missing+o.skipped, ending)
+	}
+	t.note("%s: %d events dropped, %d versions found missing in the ledger%s", g.name, e.Dropped, found, detail)
 }
 
 func abs(n int64) int64 {

@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
@@ -37,16 +38,19 @@ func (j *judge) walk(ctx context.Context) error {
 
 func (j *judge) entry(e *ledger.Entry) {
 	j.entries++
-	if !j.h.Rules.Watches(e.Kind) {
+	if slices.Contains(unwatchedKinds, e.Kind) {
 		return
 	}
 	harness := e.Fault == FaultTamper
 	unknown := !harness && j.unknownOutcome(e)
+	if !harness {
+		j.acc.request(e, unknown) // of any kind: the watcher counts them too
+	}
+	if !j.h.Rules.Watches(e.Kind) {
+		return
+	}
 	if unknown {
 		j.tally["G10"].judged++
-	}
-	if !harness {
-		j.acc.request(e, unknown)
 	}
 	if !e.Took() {
 		return

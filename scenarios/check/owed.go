@@ -1,0 +1,116 @@
+package check
+
+import "fmt"
+
+// owed is what the op log says the watcher must have handled, of one kind.
+type owed struct {
+	expected  int64 // versions and deletions it must have received
+	missing   int64 // those that no applied request carried, heartbeats left out
+	skipped   int64 // heartbeats that no applied request carried
+	deleted   int64 // deletions among the expected
+	ending    int64 // deleted objects whose terminating state a request carried
+	keys      int64
+	lost      int64 // keys whose final state storage lacks
+	unsent    int64 // those of them whose final state no applied request carried
+	example   string
+	unsentKey string
+}
+
+// compare walks the book after the ledger walk.
+func (j *judge) compare() map[string]*owed {
+	kinds := make(map[string]*owed)
+	for k := range j.book.all() {
+		if !k.wanted || j.book.selected(k.kind) || len(k.lives) == 0 {
+			continue
+		}
+		if _, known := k.newest(); known == 0 {
+			continue
+		}
+		o := kinds[k.kind]
+		if o == nil {
+			o = &owed{}
+			kinds[k.kind] = o
+		}
+		o.keys++
+		o.versions(k)
+		o.deletions(k)
+		if !j.lostKey(k) {
+			continue
+		}
+		o.lost++
+		if k.finalSent() {
+			continue // sent, and then undone: a matter of order, not of conservation
+		}
+		if o.unsent == 0 {
+			o.unsentKey = fmt.Sprintf("%s: %s", k.keyName, k.lastRequest())
+		}
+		o.unsent++
+	}
+	return kinds
+}
+
+func (o *owed) versions(k *keyState) {
+	for _, v := range k.versions {
+		if v.flags&versionExempt != 0 {
+			continue
+		}
+		o.expected++
+		switch {
+		case v.flags&versionSeen != 0:
+		case v.flags&versionHeartbeat != 0:
+			o.skipped++
+		default:
+			if o.missing == 0 {
+				o.example = fmt.Sprintf("%s uid %s version %d (operation %d)", k.keyName, k.lives[v.life].uid, v.rv, v.op)
+			}
+			o.missing++
+		}
+	}
+}
+
+// deletions compares numbers: a DELETE names no uid, and may have found nothing or,
+// late, another object than the one it was sent for.
+func (o *owed) deletions(k *keyState) {
+	if k.kind == kindEvent {
+		return
+	}
+	expected := k.deletions()
+	o.expected += int64(expected)
+	o.deleted += int64(expected)
+	for i := range k.lives {
+		if l := &k.lives[i]; l.ending && !l.exemptDel {
+			o.ending++
+		}
+	}
+	missing := int64(max(0, expected-k.deletes))
+	if missing == 0 {
+		return
+	}
+	for i := range k.lives {
+		if l := &k.lives[i]; o.missing == 0 && l.deleted != 0 && l.removed.seq == 0 {
+			o.example = fmt.Sprintf("%s uid %s: its deletion at %s", k.keyName, l.uid, clock(l.deleted))
+			break
+		}
+	}
+	if o.missing == 0 && o.example == "" {
+		o.example = fmt.Sprintf("%s: %d deletions, %d DELETE requests", k.keyName, expected, k.deletes)
+	}
+	o.missing += missing
+}
+
+func (o *owed) add(p *owed) {
+	o.expected += p.expected
+	o.missing += p.missing
+	o.skipped += p.skipped
+	o.deleted += p.deleted
+	o.ending += p.ending
+	o.keys += p.keys
+	o.lost += p.lost
+	if o.example == "" {
+		o.example = p.example
+	}
+	o.unsent += p.unsent
+	if o.unsentKey == "" {
+		o.unsentKey = p.unsentKey
+	}
+}
