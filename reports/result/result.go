@@ -161,6 +161,9 @@ type Watcher struct {
 	NetInKiBps        *float64 `json:"netInKiBps,omitempty"`
 	NetOutKiBps       *float64 `json:"netOutKiBps,omitempty"`
 	Goroutines        *float64 `json:"goroutines,omitempty"`
+	CachedObjects     *float64 `json:"cachedObjects,omitempty"`       // as the load began
+	FirstSync         *float64 `json:"firstSyncSeconds,omitempty"`    // from the start of the process until its lists were complete
+	FirstSyncCPU      *float64 `json:"firstSyncCPUSeconds,omitempty"` // CPU time of the process in it
 	ExitCode          *int     `json:"exitCode,omitempty"`
 }
 

@@ -49,6 +49,9 @@ type WatcherConfig struct {
 	WriterCap, HandlerCap int
 	Command               []string
 	Version               string
+	// FirstSync and FirstSyncCPU, in seconds, run from the start of the process until
+	// it was ready; nil for a watcher that does not tell.
+	FirstSync, FirstSyncCPU *float64
 }
 
 // Cell computes the figures of one cell. Identity, checks and verdict on
@@ -62,7 +65,10 @@ func Cell(e Evidence) (result.Cell, error) {
 		Writer:    result.Writer{Capacity: e.Watcher.WriterCap},
 		Storage:   result.Storage{LatencySpec: e.Storage.Latency, LatencyMeanMs: round(e.Storage.MeanMs)},
 		Bystander: result.Bystander{Kind: e.BystanderKind},
-		Watcher:   result.Watcher{Command: e.Watcher.Command, Version: e.Watcher.Version},
+		Watcher: result.Watcher{
+			Command: e.Watcher.Command, Version: e.Watcher.Version, CachedObjects: e.Before.Sum(metric.CacheKeys),
+			FirstSync: rounded(e.Watcher.FirstSync), FirstSyncCPU: rounded(e.Watcher.FirstSyncCPU),
+		},
 	}
 	load, window, err := MeasureLoad(e.Ops, e.Plan)
 	if err != nil {

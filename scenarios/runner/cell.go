@@ -53,7 +53,9 @@ type cellRun struct {
 	kinds         []string // what the watcher copies
 	rules         check.Rules
 	ignore        []string
+	started       time.Time // of the watcher
 	ready         time.Time
+	syncCPU       *float64 // seconds until it was ready
 	before, after measure.Scrape
 	scraped       [2]time.Time // start and end of the last scrape
 	loadStarted   int64
@@ -112,7 +114,7 @@ func (c *cellRun) run(ctx context.Context) (cell result.Cell, err error) {
 // other.
 func (c *cellRun) prepare(ctx context.Context) error {
 	var err error
-	if c.mock, err = startMock(ctx, c.r.opts.Binaries.Storage, c.logs, c.s.Storage, c.s.Seed); err != nil {
+	if c.mock, err = startMock(ctx, c.r.opts.Binaries.Storage, c.logs, c.s.Storage, c.seed()); err != nil {
 		return err
 	}
 	if c.api, err = newAPIServer(c.r.cluster.Kubeconfig); err != nil {
@@ -127,12 +129,19 @@ func (c *cellRun) prepare(ctx context.Context) error {
 		c.kinds = append(slices.Clone(c.kinds), "Namespace") // no list keeps it out (contract §2.6)
 	}
 	c.rules = check.Rules{Kinds: c.kinds, IgnoreNamespaces: c.ignore}
-	cfg := c.s.Load.Plan(c.r.cellRunID(c.id), c.s.Seed+uint64(c.rep-1))
+	cfg := c.s.Load.Plan(c.r.cellRunID(c.id), c.seed())
 	c.generator, err = startChurn(c.r.opts.Binaries.Churn, c.logs, c.dir, c.r.cluster.Kubeconfig, cfg)
 	if err != nil {
 		return err
 	}
+	// With objects to begin with, the watcher's first lists are to have them all.
+	if c.s.Load.Prefill > 0 {
+		if err := c.generator.reached(ctx, phaseReady, prepareLimit, nil); err != nil {
+			return err
+		}
+	}
 	c.mark(check.MarkStarted)
+	c.started = time.Now()
 	c.watcher, err = startWatcher(ctx, watcherSetup{
 		bin: c.r.opts.Binaries.Watcher, cell: c.dir, logs: c.logs, kubeconfig: c.r.cluster.Kubeconfig,
 		endpoints: c.mock.endpoints, ignore: c.ignore, spec: c.s.Watcher, kinds: c.s.Kinds(),
@@ -146,6 +155,7 @@ func (c *cellRun) prepare(ctx context.Context) error {
 		}
 	}
 	c.ready = time.Now()
+	c.firstSync()
 	c.mark(check.MarkReady)
 	if err := c.generator.reached(ctx, phaseReady, prepareLimit, nil); err != nil {
 		return err
@@ -160,6 +170,21 @@ func (c *cellRun) prepare(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// seed is the same for all cells of one repetition, so that they get the same plan.
+func (c *cellRun) seed() uint64 { return c.s.Seed + uint64(c.rep-1) }
+
+// firstSync notes what the watcher has used up to its first complete lists.
+func (c *cellRun) firstSync() {
+	p, err := procstat.Open(c.watcher.pid())
+	if err != nil || !c.watcher.own {
+		return
+	}
+	if u, err := p.Usage(); err == nil {
+		cpu := u.CPU.Seconds()
+		c.syncCPU = &cpu
+	}
 }
 
 func (c *cellRun) mark(what string) {
@@ -336,6 +361,10 @@ func (c *cellRun) figures() (result.Cell, error) {
 			LagMs: float64(c.s.Limits.Lag.Std()) / 1e6, MinEvents: float64(c.s.Limits.MinEvents), MinOffered: float64(c.s.Limits.MinOffered),
 		},
 		CPUs: runtime.NumCPU(),
+	}
+	if c.syncCPU != nil {
+		took := c.ready.Sub(c.started).Seconds()
+		e.Watcher.FirstSync, e.Watcher.FirstSyncCPU = &took, c.syncCPU
 	}
 	if w.Strategy == "partitioned" {
 		e.Watcher.Queues = w.PodQueueNum

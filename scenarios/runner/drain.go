@@ -11,7 +11,11 @@ import (
 
 // Timing of the wait for the end of the drain.
 const (
-	drainPoll = 100 * time.Millisecond
+	// A backlog is asked after rarely, its end closely: answering costs the watcher
+	// CPU that is measured.
+	backlogPoll = 250 * time.Millisecond
+	endPoll     = 50 * time.Millisecond
+	backlog     = 100.0 // events
 	// compareEvery spaces the comparisons of both sides' states.
 	compareEvery = 300 * time.Millisecond
 	// quiet is how long nothing may happen before a watcher that says its queues
@@ -35,8 +39,9 @@ type drained struct {
 // activity is what must stand still for the drain to be over.
 type activity struct {
 	requests, received float64
-	settled            bool // nothing queued, nothing in flight
-	known              bool // the watcher tells its queues
+	waiting            float64 // events queued, requests in flight
+	settled            bool    // nothing queued, nothing in flight
+	known              bool    // the watcher tells its queues
 }
 
 // drainWait watches the end of the backlog.
@@ -54,8 +59,8 @@ func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error
 	var last activity
 	still := time.Now()
 	var compared time.Time
-	tick := time.NewTicker(drainPoll)
-	defer tick.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
 		a, err := d.look(ctx)
 		if err != nil {
@@ -86,6 +91,7 @@ func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error
 			// may still arrive.
 			return drained{at: now.UnixNano(), cut: true}, nil
 		}
+		timer.Reset(a.pause())
 		select {
 		case <-ctx.Done():
 			return drained{}, context.Cause(ctx)
@@ -93,7 +99,7 @@ func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error
 			return drained{}, d.watcher.failure()
 		case <-d.mock.done:
 			return drained{}, d.mock.failure()
-		case <-tick.C:
+		case <-timer.C:
 		}
 	}
 }
@@ -119,8 +125,15 @@ func (d drainWait) look(ctx context.Context) (activity, error) {
 			d.step(q)
 		}
 	}
-	a.settled = busy == 0
+	a.settled, a.waiting = busy == 0, busy
 	return a, nil
+}
+
+func (a activity) pause() time.Duration {
+	if a.waiting > backlog {
+		return backlogPoll
+	}
+	return endPoll
 }
 
 // lost prefers the end of the process over the failed request it caused.

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -134,9 +133,9 @@ func order(cells []spec.Cell, repeat int, seed uint64) []job {
 }
 
 func (r *run) open(base spec.Scenario, jobs []job, started time.Time) (*result.Results, error) {
-	data, err := json.Marshal(base)
+	record, err := r.opts.Scenario.Record()
 	if err != nil {
-		return nil, fmt.Errorf("record the scenario: %w", err)
+		return nil, err
 	}
 	res := &result.Results{
 		Schema: result.Schema,
@@ -145,29 +144,13 @@ func (r *run) open(base spec.Scenario, jobs []job, started time.Time) (*result.R
 			Started: started, Seed: base.Seed, Command: r.opts.Command,
 		},
 		Environment: environment(),
+		Scenario:    record,
 	}
-	if err := json.Unmarshal(data, &res.Scenario); err != nil {
-		return nil, fmt.Errorf("record the scenario: %w", err)
-	}
-	res.Scenario["matrix"] = matrix(r.opts.Scenario)
 	for _, j := range jobs {
 		res.Run.Order = append(res.Run.Order, j.id)
 	}
 	res.Environment.Provider = r.opts.ProviderName
 	return res, nil
-}
-
-// matrix records what each cell's point was.
-func matrix(f *spec.File) map[string]any {
-	m := map[string]any{}
-	for _, c := range f.Cells() {
-		point := map[string]any{}
-		for _, p := range c.Params {
-			point[p.Name] = p.Value
-		}
-		m[c.ID] = point
-	}
-	return m
 }
 
 // all brings the cluster up and runs the cells in order.

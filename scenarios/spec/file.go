@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -13,6 +14,7 @@ import (
 type File struct {
 	tree  *tree
 	axes  []axis
+	over  []override
 	cells []Cell
 	base  Scenario
 }
@@ -45,11 +47,10 @@ func Parse(file string, data []byte, sets ...string) (*File, error) {
 	if _, err := f.decode(t.root); err != nil {
 		return nil, err
 	}
-	over, err := f.parseSets()
-	if err != nil {
+	if f.over, err = f.parseSets(); err != nil {
 		return nil, err
 	}
-	if err := f.expand(over); err != nil {
+	if err := f.expand(); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -69,6 +70,48 @@ func (f *File) Axes() []string {
 		names[i] = a.path
 	}
 	return names
+}
+
+// Record is the scenario as it was run, for the results: what all cells share, and
+// the matrix with the points that were chosen.
+func (f *File) Record() (map[string]any, error) {
+	root := clone(f.tree.root)
+	for _, o := range f.over {
+		put(root, o.path, o.value)
+	}
+	d, err := f.decode(root)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(d.out)
+	if err != nil {
+		return nil, fmt.Errorf("encode the scenario: %w", err)
+	}
+	out := map[string]any{}
+	if err := json.Unmarshal(data, &out); err != nil {
+		return nil, fmt.Errorf("encode the scenario: %w", err)
+	}
+	matrix := map[string]any{}
+	for _, a := range f.axes {
+		named, values := map[string]any{}, []any{}
+		for _, p := range a.points {
+			var v any
+			if err := p.value.Decode(&v); err != nil {
+				return nil, fmt.Errorf("encode the matrix: %w", err)
+			}
+			named[p.label] = v
+			values = append(values, v)
+		}
+		if a.named {
+			matrix[a.path] = named
+		} else {
+			matrix[a.path] = values
+		}
+	}
+	if len(matrix) > 0 {
+		out["matrix"] = matrix
+	}
+	return out, nil
 }
 
 // override is one --set that is not about the matrix.
@@ -142,12 +185,12 @@ func relabel(n *yaml.Node, line int) {
 }
 
 // resolve decodes the tree with one matrix point and the overrides merged in.
-func (f *File) resolve(point []assignment, over []override) (Scenario, error) {
+func (f *File) resolve(point []assignment) (Scenario, error) {
 	root := clone(f.tree.root)
 	for _, a := range point {
 		put(root, a.path, a.value)
 	}
-	for _, o := range over {
+	for _, o := range f.over {
 		put(root, o.path, o.value)
 	}
 	d, err := f.decode(root)
@@ -166,7 +209,7 @@ func (f *File) decode(root *yaml.Node) (*decoder, error) {
 	return d, d.decode(root, reflect.ValueOf(&d.out).Elem(), "")
 }
 
-func (f *File) expand(over []override) error {
+func (f *File) expand() error {
 	count := 1
 	for _, a := range f.axes {
 		if count *= len(a.points); count > MaxCells {
@@ -196,7 +239,7 @@ func (f *File) expand(over []override) error {
 			cell.Params = append(cell.Params, Param{Name: a.path, Value: p.label})
 			words = append(words, slug(p.label))
 		}
-		s, err := f.resolve(point, over)
+		s, err := f.resolve(point)
 		if err != nil {
 			return err
 		}

@@ -127,6 +127,30 @@ func each(f *File, of func(Cell) any) string {
 	return strings.Join(out, " ")
 }
 
+func TestRecord(t *testing.T) {
+	f, err := Parse("swept.yaml", []byte(swept), "matrix.load=heavy", "watcher.podQueueNum=9", "seed=18446744073709551615")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.Record()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"watcher.strategy": []any{"single", "keyed"},
+		"load":             map[string]any{"heavy": map[string]any{"model": "closed", "threads": 40, "duration": "5s", "bystander": map[string]any{"rate": 4}}},
+	}
+	if d := cmp.Diff(want, got["matrix"]); d != "" {
+		t.Errorf("matrix (-want +got):\n%s", d)
+	}
+	if w := got["watcher"].(map[string]any); w["podQueueNum"] != 9.0 {
+		t.Errorf("the override is not recorded: %v", w)
+	}
+	if l := got["load"].(map[string]any); l["threads"] != nil || l["lifecycle"] != "pod/fast" {
+		t.Errorf("the shared part holds a point's fields or lost its own: %v", l)
+	}
+}
+
 func TestExpect(t *testing.T) {
 	f, err := Parse("swept.yaml", []byte(swept))
 	if err != nil {
