@@ -166,8 +166,8 @@ func find(dir, name string) (*source, error) {
 	return nil, nil
 }
 
-func sequence[T any](s source, make func() decoder[T]) iter.Seq2[T, error] {
-	return decodeAll(s.path, s.read, make)
+func sequence[T any](s source, begin func() decoder[T]) iter.Seq2[T, error] {
+	return decodeAll(s.path, s.read, begin)
 }
 
 // ledgerFile opens the ledger anew for each walk.

@@ -30,9 +30,9 @@ type decoder[T any] struct {
 }
 
 // decodeAll turns lines into a sequence of values that ends after an error.
-func decodeAll[T any](name string, lines func(func(int, []byte) error) error, make func() decoder[T]) iter.Seq2[T, error] {
+func decodeAll[T any](name string, lines func(func(int, []byte) error) error, begin func() decoder[T]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		d := make()
+		d := begin()
 		stopped := false
 		last := 0
 		err := lines(func(n int, b []byte) error {
