@@ -15,17 +15,17 @@
 //     context, which is current. The user's own kubeconfig is never written.
 //  3. Down is idempotent and removes what Up created, and only that: a kind
 //     cluster that was reused, or a cluster behind a kubeconfig, stays as it is.
-//  4. Errors that the user can mend by another argument are *InputError.
+//  4. Errors that the user can mend, by another argument or outside the program,
+//     are *InputError and say how.
+//  5. If the process that called Up dies without calling Down, SIGKILL included,
+//     a watchdog ends what it started and removes its directory, within seconds.
+//     It is a shell that waits for the end of a pipe, so it works where there is a
+//     POSIX shell with ps or /proc, and it holds unless the watchdog itself is
+//     killed, too. A cluster that is up with Detach or Keep has none.
 //
-// For the embedded provider further:
-//
-//  5. Several may run at a time, in one process or in many: each has its own
-//     ports, its own directory and its own certificates.
-//  6. If the process that called Up dies without calling Down, SIGKILL included,
-//     a watchdog ends etcd and kube-apiserver and removes the directory, within
-//     seconds. It is a shell that waits for the end of a pipe, so it works where
-//     there is a POSIX shell with ps or /proc, and it holds unless the watchdog
-//     itself is killed too. A cluster that was brought up with Detach has none.
+// Several embedded clusters may run at a time, in one process or in many: each has
+// its own ports, its own directory and its own certificates. Kind clusters are told
+// apart by their names.
 //
 // What does not hold: the embedded control plane has no controllers and no
 // scheduler, so a deleted namespace stays in Terminating until its finalizer is

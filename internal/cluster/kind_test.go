@@ -13,6 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/cluster/owned"
 )
 
 func newTestKind(t *testing.T, opts KindOptions) Provider {
@@ -92,6 +95,7 @@ func TestKindUpDown(t *testing.T) {
 		t.Fatalf("got %d nodes and error %v, want 1 node", len(nodes.Items), err)
 	}
 	bindToHandMadeNode(t, client)
+	deleteOwnNamespace(t, cfg, client)
 
 	t.Run("taken", func(t *testing.T) {
 		_, err := newTestKind(t, KindOptions{Name: name}).Up(ctx, nil)
@@ -151,6 +155,35 @@ func bindToHandMadeNode(t *testing.T, client kubernetes.Interface) {
 	if pod.Spec.NodeName != "hand-made" || pod.Status.Phase != corev1.PodPending {
 		t.Errorf("pod is on %q in phase %s, want hand-made and Pending", pod.Spec.NodeName, pod.Status.Phase)
 	}
+}
+
+// deleteOwnNamespace shows that a namespace with a pod that no kubelet ends goes away.
+func deleteOwnNamespace(t *testing.T, cfg *rest.Config, client kubernetes.Interface) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{Name: "own", Labels: map[string]string{owned.RunLabel: "r"}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 10*time.Second, "the namespace has its service account", func() bool {
+		_, err := client.CoreV1().ServiceAccounts("own").Get(ctx, "default", metav1.GetOptions{})
+		return err == nil
+	})
+	_, err = client.CoreV1().Pods("own").Create(ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "p"},
+		Spec:       corev1.PodSpec{NodeName: "hand-made", Containers: []corev1.Container{{Name: "c", Image: "none"}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := time.Now()
+	if err := owned.DeleteNamespace(ctx, cfg, "own", "r"); err != nil {
+		t.Errorf("delete a namespace with a pod on a hand-made node: %v", err)
+	}
+	t.Logf("namespace deleted in %s", time.Since(started))
 }
 
 func assertKindGone(t *testing.T, name, temp string, networks []string) {

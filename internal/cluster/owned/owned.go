@@ -47,6 +47,10 @@ const poll = 100 * time.Millisecond
 // gone. One that does not exist is fine; one of another run is a *ForeignError.
 // It works with and without a controller manager in the cluster.
 func DeleteNamespace(ctx context.Context, cfg *rest.Config, name, run string) error {
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS = -1 // emptying asks once per kind
+	// The apiserver warns of deprecated kinds, all of which it lists itself.
+	cfg.WarningHandler, cfg.WarningHandlerWithContext = rest.NoWarnings{}, nil
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return fmt.Errorf("build a client: %w", err)
@@ -67,14 +71,16 @@ func DeleteNamespace(ctx context.Context, cfg *rest.Config, name, run string) er
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete namespace %q: %w", name, err)
 	}
+	// A namespace controller would do this, too, but wait for a kubelet to end the
+	// pods, and the nodes that a run makes have none.
+	if err := empty(ctx, cfg, client.Discovery(), name); err != nil {
+		return fmt.Errorf("empty namespace %q: %w", name, err)
+	}
 	controllers, err := HasControllers(ctx, client)
 	if err != nil {
 		return err
 	}
 	if !controllers {
-		if err := empty(ctx, cfg, client.Discovery(), name); err != nil {
-			return fmt.Errorf("empty namespace %q: %w", name, err)
-		}
 		if err := finalize(ctx, client, ns); err != nil {
 			return fmt.Errorf("finalize namespace %q: %w", name, err)
 		}
@@ -95,8 +101,8 @@ func HasControllers(ctx context.Context, client kubernetes.Interface) (bool, err
 	return true, nil
 }
 
-// empty deletes all objects in a namespace, as the namespace controller would.
-// The namespace is terminating, so nothing new can appear.
+// empty deletes all objects in a namespace, without grace. The namespace is
+// terminating, so nothing new can appear.
 func empty(ctx context.Context, cfg *rest.Config, disco discovery.DiscoveryInterface, name string) error {
 	lists, err := disco.ServerPreferredNamespacedResources()
 	if err != nil && len(lists) == 0 {
