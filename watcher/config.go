@@ -11,7 +11,8 @@ import (
 // pipelineConfig is what the main file says about queues. podQueueNum 0 stands for
 // one queue in the original; here it leaves the number of requests in flight to
 // the watcher, except where the strategy is one of the original's.
-func pipelineConfig(b config.BCS) pipeline.Config {
+func pipelineConfig(cfg config.Config) pipeline.Config {
+	b := cfg.BCS
 	c := pipeline.Default()
 	c.Strategy = b.Strategy
 	if b.PodQueueNum != 0 || b.Strategy == pipeline.Partitioned || b.Strategy == pipeline.Single {
@@ -24,9 +25,16 @@ func pipelineConfig(b config.BCS) pipeline.Config {
 	c.AllowUnordered = b.AllowUnordered
 	c.ParkAfter = b.ParkAfter
 	c.DrainTimeout = time.Duration(b.DrainTimeout)
+	if cfg.LeaderElection.Enabled {
+		c.DrainTimeout = min(c.DrainTimeout, lastWrites)
+	}
 	c.FenceDelay = time.Duration(b.StorageTimeout)
 	return c
 }
+
+// lastWrites is how long a leader that lost its Lease may go on sending: less than
+// what leader.Default leaves between the renew deadline and the lease's end.
+const lastWrites = 3 * time.Second
 
 func storageConfig(c config.Config) storage.Config {
 	s := storage.Default()

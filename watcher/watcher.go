@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"os"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/leader"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 	"github.com/watchbench/watchbench/watcher/storage"
@@ -53,6 +56,7 @@ type Watcher struct {
 
 	// collector is made by Run, when the cluster has said what there is to watch.
 	collector atomic.Pointer[collector.Collector]
+	standby   atomic.Bool // another replica leads
 	ran       atomic.Bool
 }
 
@@ -80,7 +84,7 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 		return nil, &InputError{Key: "bcs.custom-storage-endpoints", Err: err}
 	}
 	send := &sender{storage: w.storage, workload: workload{cache: w}}
-	w.pipeline, err = pipeline.New(pipelineConfig(cfg.BCS), pipeline.Settings{
+	w.pipeline, err = pipeline.New(pipelineConfig(cfg), pipeline.Settings{
 		Sender: send, Registry: w.registry, Logger: s.Logger, ClusterID: cfg.Default.ClusterID,
 	})
 	if err != nil {
@@ -99,9 +103,12 @@ func (w *Watcher) Get(k object.Key) (*object.Object, bool) {
 	return c.Get(k)
 }
 
-// ready is what /readyz says: the first list of every kind is cached and storage
-// could be reached when it was last asked.
+// ready is what /readyz says: the first list of every kind is cached, or another
+// replica leads and this one is ready to follow.
 func (w *Watcher) ready() error {
+	if w.standby.Load() {
+		return nil
+	}
 	c := w.collector.Load()
 	if c == nil {
 		return errors.New("not started")
@@ -132,6 +139,40 @@ func (w *Watcher) Run(ctx context.Context) error {
 		return fmt.Errorf("serve metrics (keys address, metric_port): %w", err)
 	}
 	defer metrics.close()
+	// Consumers first: they end last.
+	return lifecycle.Run(ctx,
+		lifecycle.Stage{Name: "health", Run: health.Run},
+		lifecycle.Stage{Name: "metrics", Run: metrics.Run},
+		lifecycle.Stage{Name: "watch", Run: w.lead},
+	)
+}
+
+// lead works at once or, with leader election, while this replica leads.
+func (w *Watcher) lead(ctx context.Context) error {
+	le := w.cfg.LeaderElection
+	if !le.Enabled {
+		return w.work(ctx)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("leader election: %w", err)
+	}
+	c := leader.Default()
+	c.Namespace, c.Name = le.Namespace, le.Name
+	c.Identity = fmt.Sprintf("%s-%d-%x", host, os.Getpid(), rand.Uint32())
+	e, err := leader.New(c, w.kube, w.log)
+	if err != nil {
+		return &InputError{Key: "leaderElection", Err: err}
+	}
+	w.standby.Store(true)
+	return e.Run(ctx, func(ctx context.Context) error {
+		w.standby.Store(false)
+		return w.work(ctx)
+	})
+}
+
+// work watches and sends until ctx ends, then drains.
+func (w *Watcher) work(ctx context.Context) error {
 	if err := w.checkStorage(ctx); err != nil {
 		return err
 	}
@@ -150,10 +191,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 	w.collector.Store(c)
 	w.log.Info("watching", "kinds", len(resources), "cluster", w.cfg.Default.ClusterID, "strategy", w.cfg.BCS.Strategy)
-	// Consumers first: they end last.
 	return lifecycle.Run(ctx,
-		lifecycle.Stage{Name: "health", Run: health.Run},
-		lifecycle.Stage{Name: "metrics", Run: metrics.Run},
 		lifecycle.Stage{Name: "storage", Run: w.storage.Run},
 		lifecycle.Stage{Name: "pipeline", Run: w.pipeline.Run},
 		lifecycle.Stage{Name: "collector", Run: c.Run},

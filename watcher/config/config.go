@@ -21,8 +21,18 @@ type Config struct {
 	ServerKeyFile  string `json:"server_key_file"`
 	DebugMode      bool   `json:"debug_mode"`
 
+	LeaderElection LeaderElection `json:"leaderElection"`
+
 	// Verbosity 4 and more logs each event.
 	Verbosity int `json:"v"`
+}
+
+// LeaderElection lets one of several replicas work, by a Lease of that name. It is
+// this watcher's own section.
+type LeaderElection struct {
+	Enabled   bool   `json:"enabled"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
 }
 
 // Identity says which cluster this is.

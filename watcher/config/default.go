@@ -21,6 +21,7 @@ func Default() Config {
 	p := pipeline.Default()
 	return Config{
 		Address: DefaultAddress, Port: DefaultPort, MetricPort: DefaultMetricPort,
+		LeaderElection: LeaderElection{Namespace: "kube-system", Name: "k8s-watch"},
 		BCS: BCS{
 			WriterQueueLen:   DefaultWriterQueueLen,
 			PodQueueNum:      p.PodQueueNum,

@@ -202,5 +202,5 @@ func Remove(raw []byte, paths ...[]string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return copyOut(compact, "", cuts), nil
+	return appendOut(make([]byte, 0, len(compact)-total(cuts)), compact, "", cuts), nil
 }

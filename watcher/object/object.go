@@ -1,6 +1,10 @@
 package object
 
-import "log/slog"
+import (
+	"log/slog"
+
+	"github.com/klauspost/compress/s2"
+)
 
 // Object is one cluster object. It is immutable: whoever holds one may keep it,
 // and nobody may write to Raw.
@@ -16,8 +20,12 @@ type Object struct {
 	ResourceVersion uint64
 	// Raw is the whole object as one compact JSON value, apiVersion and kind
 	// included, after the edits that do not depend on other objects
-	// (managedFields stripped, masked fields removed).
+	// (managedFields stripped, masked fields removed). It is nil while the object is
+	// packed: read JSON() instead.
 	Raw []byte
+
+	packed []byte   // compressed, instead of Raw
+	dict   *s2.Dict // that packed refers to, nil for none
 }
 
 // String names the object; its content is never printed (G13).

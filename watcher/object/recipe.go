@@ -18,6 +18,8 @@ type Recipe struct {
 	// Masks are fields to delete. If one cannot be applied, Build fails: the
 	// object must not travel on.
 	Masks []Mask
+	// Packer compresses the objects, nil leaves them plain. Each kind has its own.
+	Packer *Packer
 }
 
 // Build copies the object that m describes out of b, prepared, into memory of its
@@ -33,7 +35,12 @@ func (r *Recipe) Build(b []byte, m *Meta, kind string, prev *Object) (*Object, e
 	if err != nil {
 		return nil, err
 	}
-	o.Raw = copyOut(b, r.head(m, len(b)-total(cuts) > len("{}")), cuts)
+	head := r.head(m, len(b)-total(cuts) > len("{}"))
+	if r.Packer != nil {
+		r.Packer.pack(o, b, head, cuts)
+		return o, nil
+	}
+	o.Raw = appendOut(make([]byte, 0, len(b)+len(head)-total(cuts)), b, head, cuts)
 	return o, nil
 }
 
@@ -72,18 +79,17 @@ func (r *Recipe) paths(namespace string) [][]string {
 	return paths
 }
 
-// copyOut is the one copy of the hot path: head behind the opening brace, the
-// cuts left out, into a slice of the exact size.
-func copyOut(b []byte, head string, cuts []jsonscan.Range) []byte {
-	raw := make([]byte, 0, len(b)+len(head)-total(cuts))
-	raw = append(raw, b[0])
-	raw = append(raw, head...)
+// appendOut appends the object b to dst: head behind the opening brace, the cuts
+// left out. It is the one copy of the hot path.
+func appendOut(dst, b []byte, head string, cuts []jsonscan.Range) []byte {
+	dst = append(dst, b[0])
+	dst = append(dst, head...)
 	from := 1
 	for _, cut := range cuts {
-		raw = append(raw, b[from:cut.Start]...)
+		dst = append(dst, b[from:cut.Start]...)
 		from = cut.End
 	}
-	return append(raw, b[from:]...)
+	return append(dst, b[from:]...)
 }
 
 // head is what a LIST item lacks, in the order in which the apiserver writes it,
@@ -157,5 +163,5 @@ func StripManagedFields(raw []byte) ([]byte, error) {
 	if err != nil || len(cuts) == 0 {
 		return b, err
 	}
-	return copyOut(b, "", cuts), nil
+	return appendOut(make([]byte, 0, len(b)-total(cuts)), b, "", cuts), nil
 }
