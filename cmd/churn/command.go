@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +33,7 @@ func (e *usageError) Unwrap() error { return e.err }
 
 type options struct {
 	plan, kubeconfig, context, oplog string
+	remove                           string
 	wait, quiet, check               bool
 	teardownTimeout                  time.Duration
 }
@@ -70,18 +72,29 @@ an error or a signal.`,
 	f.BoolVar(&o.wait, "wait", false, "wait for a line on standard input before the load, and for another before the teardown")
 	f.BoolVar(&o.quiet, "quiet", false, "tell phases only, no progress")
 	f.BoolVar(&o.check, "check", false, "only check the plan file")
+	f.StringVar(&o.remove, "remove", "", "only remove what the run with this id left behind; needs --kubeconfig")
 	f.DurationVar(&o.teardownTimeout, "teardown-timeout", session.DefaultTeardownTimeout, "how long the removal of what was created may take")
 	return cmd
 }
 
 func execute(cmd *cobra.Command, s streams, o options) (err error) {
-	for _, flag := range []struct{ name, value string }{{"plan", o.plan}, {"kubeconfig", o.kubeconfig}, {"oplog", o.oplog}} {
-		if flag.value == "" && !(o.check && flag.name != "plan") {
+	needed := []struct{ name, value string }{{"plan", o.plan}, {"kubeconfig", o.kubeconfig}, {"oplog", o.oplog}}
+	switch {
+	case o.check:
+		needed = needed[:1]
+	case o.remove != "":
+		needed = needed[1:2]
+	}
+	for _, flag := range needed {
+		if flag.value == "" {
 			return &usageError{fmt.Errorf("--%s is missing, see --help", flag.name)}
 		}
 	}
 	if o.teardownTimeout <= 0 {
 		return &usageError{fmt.Errorf("--teardown-timeout %s: use a time above 0s", o.teardownTimeout)}
+	}
+	if o.remove != "" {
+		return remove(cmd, s, o)
 	}
 	cfg, err := plan.ReadFile(o.plan)
 	if err != nil {
@@ -114,13 +127,28 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 	}).Run(cmd.Context())
 }
 
-func readKubeconfig(path, context string) (*rest.Config, error) {
+func remove(cmd *cobra.Command, s streams, o options) error {
+	cfg, err := readKubeconfig(o.kubeconfig, o.context)
+	if err != nil {
+		return &usageError{err}
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), o.teardownTimeout)
+	defer cancel()
+	n, err := churn.Remove(ctx, cfg, o.remove)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "removed %d namespaces, nodes and leases of run %s\n", n, o.remove)
+	return err
+}
+
+func readKubeconfig(path, contextName string) (*rest.Config, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("--kubeconfig: %w", err)
 	}
 	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
 		&clientcmd.ClientConfigLoadingRules{ExplicitPath: path},
-		&clientcmd.ConfigOverrides{CurrentContext: context},
+		&clientcmd.ConfigOverrides{CurrentContext: contextName},
 	).ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err):

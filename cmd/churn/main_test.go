@@ -64,6 +64,8 @@ func TestBadInput(t *testing.T) {
 		{"missing context", []string{"--plan", good, "--kubeconfig", dead, "--context", "none", "--oplog", oplog}, exitUsage, `context "none" does not exist`},
 		{"op log in no folder", []string{"--plan", good, "--kubeconfig", dead, "--oplog", "/none/ops"}, exitUsage, "creating the op log"},
 		{"unreachable apiserver", []string{"--plan", good, "--kubeconfig", dead, "--oplog", oplog}, exitError, "reaching the apiserver at http://127.0.0.1:1"},
+		{"removal without a cluster", []string{"--remove", "r"}, exitUsage, "--kubeconfig is missing"},
+		{"removal from a dead cluster", []string{"--remove", "r", "--kubeconfig", dead}, exitError, "listing the namespaces of run r"},
 		{"good plan checked", []string{"--check", "--plan", good}, exitOK, ""},
 		{"bad plan checked", []string{"--check", "--plan", bad}, exitUsage, `unknown field "speed"`},
 	} {

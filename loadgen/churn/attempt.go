@@ -22,6 +22,8 @@ const (
 	maxAttempts = 5
 	// firstBackoff doubles with every attempt: 50, 100, 200, 400 ms.
 	firstBackoff = 50 * time.Millisecond
+	// maxRetryAfter bounds the wait that a throttling apiserver can ask for.
+	maxRetryAfter = 30 * time.Second
 	// maxErrorText bounds the error text in a record.
 	maxErrorText = 300
 )
@@ -145,7 +147,7 @@ func retryAfter(a answer, attempt int) (time.Duration, bool) {
 		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 	case http.StatusTooManyRequests:
 		if s, ok := apierrors.SuggestsClientDelay(a.err); ok {
-			wait = max(wait, time.Duration(s)*time.Second)
+			wait = min(max(wait, time.Duration(s)*time.Second), maxRetryAfter)
 		}
 	default:
 		return 0, false

@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -275,5 +276,117 @@ func nothingLeft(t *testing.T, client kubernetes.Interface, run string) {
 	note("service accounts", len(accounts.Items), err)
 	if len(left) > 0 {
 		t.Errorf("left behind: %s", strings.Join(left, ", "))
+	}
+}
+
+func TestRemoveTakesOnlyItsRun(t *testing.T) {
+	killed, other := config(t), config(t)
+	killed.Prefill, other.RunID = 5, runID(t)
+	first, _, restConfig := newEngine(t, killed)
+	second, _, _ := newEngine(t, other)
+	client := kubernetes.NewForConfigOrDie(restConfig)
+	for _, e := range []*churn.Engine{first, second} {
+		if err := e.Prepare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, err := churn.Remove(t.Context(), restConfig, killed.RunID)
+	if want := killed.Namespaces + 2*killed.Nodes; err != nil || n != want {
+		t.Errorf("%d removed, %v, want %d", n, err, want)
+	}
+	nothingLeft(t, client, killed.RunID)
+	list, err := client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{LabelSelector: churn.RunLabel + "=" + other.RunID})
+	if err != nil || len(list.Items) != other.Namespaces {
+		t.Errorf("the other run has %d namespaces, %v", len(list.Items), err)
+	}
+}
+
+func TestTeardownLeavesForeignObjects(t *testing.T) {
+	cfg := config(t)
+	engine, _, restConfig := newEngine(t, cfg)
+	client := kubernetes.NewForConfigOrDie(restConfig)
+	ctx := t.Context()
+	if err := engine.Prepare(ctx); err != nil {
+		t.Fatal(err)
+	}
+	// Somebody replaces a node by their own of the same name, and takes over a namespace.
+	node, namespace := cfg.NodeName(0), cfg.NamespaceName(0)
+	if err := client.CoreV1().Nodes().Delete(ctx, node, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	relabel := func(value string) {
+		patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, churn.RunLabel, value)
+		if _, err := client.CoreV1().Namespaces().Patch(ctx, namespace, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	relabel("theirs")
+	err := engine.Teardown(ctx)
+	if err == nil || !strings.Contains(err.Error(), node) || !strings.Contains(err.Error(), namespace) {
+		t.Errorf("got %v, want an error that names the node and the namespace", err)
+	}
+	if _, err := client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{}); err != nil {
+		t.Errorf("the foreign node: %v", err)
+	}
+	if ns, err := client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{}); err != nil || ns.DeletionTimestamp != nil {
+		t.Errorf("the foreign namespace: %v, %v", ns.DeletionTimestamp, err)
+	}
+	// Handed back, they go.
+	relabel(cfg.RunID)
+	if err := client.CoreV1().Nodes().Delete(ctx, node, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Teardown(ctx); err != nil {
+		t.Error(err)
+	}
+	nothingLeft(t, client, cfg.RunID)
+}
+
+func TestHeartbeatKeepsNodesReady(t *testing.T) {
+	cfg := config(t)
+	cfg.Nodes = 20 // a heartbeat every half second
+	engine, log, restConfig := newEngine(t, cfg)
+	if err := engine.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	client := kubernetes.NewForConfigOrDie(restConfig)
+	before, err := client.CoordinationV1().Leases("kube-node-lease").Get(t.Context(), cfg.NodeName(0), metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 1200*time.Millisecond)
+	defer cancel()
+	if err := engine.Heartbeat(ctx); err != nil {
+		t.Fatal(err)
+	}
+	after, err := client.CoordinationV1().Leases("kube-node-lease").Get(t.Context(), cfg.NodeName(0), metav1.GetOptions{})
+	if err != nil || !after.Spec.RenewTime.After(before.Spec.RenewTime.Time) {
+		t.Errorf("lease renewed at %v, made at %v, %v", after.Spec.RenewTime, before.Spec.RenewTime, err)
+	}
+	node, err := client.CoreV1().Nodes().Get(t.Context(), cfg.NodeName(0), metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready := false
+	for _, c := range node.Status.Conditions {
+		ready = ready || c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	}
+	if !ready || len(node.Status.Conditions) != 4 {
+		t.Errorf("conditions %+v", node.Status.Conditions)
+	}
+	beats := 0
+	for _, r := range log.records {
+		if r.Type == oplog.TypeHeartbeat {
+			beats++
+			if !r.OK() || r.ResourceVersion == 0 {
+				t.Errorf("heartbeat %+v", r)
+			}
+		}
+	}
+	if beats != 4 { // lease and status of two nodes
+		t.Errorf("%d heartbeats, want 4", beats)
 	}
 }

@@ -65,16 +65,15 @@ func (e *Engine) createLease(ctx context.Context, node *corev1.Node) error {
 		return lease
 	})
 	switch {
-	case err == nil:
+	case apierrors.IsNotFound(err) || apierrors.IsForbidden(err):
+		e.logger.Warn("node gets no lease", "node", node.Name, "err", err)
+		return nil
+	case !errors.Is(err, ErrInUse): // after any other error it may exist all the same
 		e.created.mu.Lock()
 		e.created.leases[lease.Name] = lease.UID
 		e.created.mu.Unlock()
-	case apierrors.IsNotFound(err) || apierrors.IsForbidden(err):
-		e.logger.Warn("node gets no lease", "node", node.Name, "err", err)
-	default:
-		return err
 	}
-	return nil
+	return err
 }
 
 // Heartbeat keeps the nodes alive until ctx ends: every ten seconds each node's

@@ -149,8 +149,8 @@ func (e *Engine) createOnce(ctx context.Context, c creation, build func(id, inte
 	case apierrors.IsAlreadyExists(a.err) && c.mayExist:
 		return nil
 	case apierrors.IsAlreadyExists(a.err):
-		return fmt.Errorf("%w: %s %s exists, from a run that is under way or was killed: choose another runID or delete what is labelled %s=%s",
-			ErrInUse, c.kind, obj.GetName(), RunLabel, e.cfg.RunID)
+		return fmt.Errorf("%w: %s %s exists, from a run that is under way or was killed: choose another runID, or clean up with churn --remove %s",
+			ErrInUse, c.kind, obj.GetName(), e.cfg.RunID)
 	default:
 		return fmt.Errorf("creating %s %s: %w", c.kind, obj.GetName(), a.err)
 	}

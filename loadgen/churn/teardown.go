@@ -71,6 +71,12 @@ func (e *Engine) deleteNamespaces(ctx context.Context) error {
 		e.log.Append(r)
 		return nil
 	})
+	e.created.mu.Lock()
+	e.created.namespaces = slices.DeleteFunc(e.created.namespaces, func(name string) bool {
+		i := slices.Index(names, name)
+		return errs[i] == nil && err == nil
+	})
+	e.created.mu.Unlock()
 	return errors.Join(append(errs, err)...)
 }
 
