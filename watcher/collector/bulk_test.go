@@ -3,6 +3,7 @@ package collector_test
 import (
 	"bufio"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -17,7 +18,7 @@ type bulkAPI struct {
 }
 
 func newBulkAPI(n int) *bulkAPI {
-	env := make([]string, 38)
+	env := make([]string, 32)
 	for i := range env {
 		env[i] = fmt.Sprintf(`{"name":"SETTING_%02d","value":"value of setting number %d"}`, i, i)
 	}
@@ -44,6 +45,7 @@ func (a *bulkAPI) pod(w *bufio.Writer, i int, typed bool) {
 	_, _ = fmt.Fprintf(w, `"metadata":{"name":"web-7d4b9c-%06d","namespace":"team-%02d","uid":"0b6f4c0e-8c0c-4f0b-9d7e-%012x","resourceVersion":"%d",`, i, i%20, i, 1000+i)
 	_, _ = w.WriteString(a.head)
 	_, _ = fmt.Fprintf(w, "%03d", i%500)
+	_, _ = w.WriteString(a.own(i))
 	_, _ = w.WriteString(a.tail)
 }
 
@@ -75,6 +77,18 @@ func (a *bulkAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.(http.Flusher).Flush()
 	<-r.Context().Done()
+}
+
+// own is what no other pod has, half a KiB that does not compress well: addresses,
+// hashes and settings of each workload.
+func (a *bulkAPI) own(i int) string {
+	var b strings.Builder
+	b.WriteString(`","hostname":"`)
+	rng := rand.New(rand.NewPCG(uint64(i), 7))
+	for range 24 {
+		_, _ = fmt.Fprintf(&b, "%016x.", rng.Uint64())
+	}
+	return b.String()
 }
 
 // serve starts the server with HTTP/1.1 and HTTP/2 over TLS.

@@ -161,6 +161,7 @@ func TestListAndWatch(t *testing.T) {
 	}{
 		{name: "streaming list"},
 		{name: "streaming list over HTTP/2 setting", config: collector.Config{HTTP2: true}},
+		{name: "packed", config: collector.Config{Pack: true}},
 		{name: "plain list", config: collector.Config{PlainList: true}},
 		{name: "plain list in pages", config: collector.Config{PlainList: true}, page: 2},
 		{name: "streaming refused", plain: true},
@@ -179,12 +180,12 @@ func TestListAndWatch(t *testing.T) {
 			}
 			o, ok := h.Get(object.Key{Kind: "Pod", Namespace: "team-a", Name: "p3"})
 			want := `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p3","namespace":"team-a","uid":"u3","resourceVersion":"104","labels":{"a":"b"}},"spec":{"n":1}}`
-			if !ok || string(o.Raw) != want {
-				t.Errorf("cached: %s\nwant:   %s", o.Raw, want)
+			if !ok || string(o.JSON()) != want {
+				t.Errorf("cached: %s\nwant:   %s", o.JSON(), want)
 			}
 			rv := api.put("pods", "team-a/p3", "u3", `|"spec":{"n":2}`)
 			e := h.next()
-			if show(e) != "put Pod/team-a/p3 u3" || e.ResourceVersion != uint64(rv) || !strings.Contains(string(e.Object.Raw), `"n":2`) || e.Received.IsZero() {
+			if show(e) != "put Pod/team-a/p3 u3" || e.ResourceVersion != uint64(rv) || !strings.Contains(string(e.Object.JSON()), `"n":2`) || e.Received.IsZero() {
 				t.Errorf("update: %+v", e)
 			}
 			api.delete("pods", "team-a/p0")
@@ -312,12 +313,12 @@ func TestFramesInOtherShapes(t *testing.T) {
 	api.send("pods", "{ \"type\" : \"ADDED\",\n \"object\" : { \"metadata\" : { \"n\\u0061me\" : \"sp\\u0061ced \\u00e9\", \"uid\":\"u\", \"resourceVersion\":\"201\",\n\"labels\":{\"k\":\"\\\"\\u2028\"} } } }\n")
 	e := h.next()
 	want := `{"kind":"Pod","apiVersion":"v1","metadata":{"n\u0061me":"sp\u0061ced \u00e9","uid":"u","resourceVersion":"201","labels":{"k":"\"\u2028"}}}`
-	if show(e) != "put Pod/spaced é u" || string(e.Object.Raw) != want {
-		t.Errorf("%s\ngot  %s\nwant %s", show(e), e.Object.Raw, want)
+	if show(e) != "put Pod/spaced é u" || string(e.Object.JSON()) != want {
+		t.Errorf("%s\ngot  %s\nwant %s", show(e), e.Object.JSON(), want)
 	}
 	api.send("pods", `{"type":"ADDED","object":{"metadata":{"name":"big","uid":"u","resourceVersion":"202"},"data":"`+strings.Repeat("x", 1_400_000)+`"}}`+"\n")
-	if e := h.next(); len(e.Object.Raw) < 1_400_000 || e.Key.Name != "big" {
-		t.Errorf("big object: %d bytes", len(e.Object.Raw))
+	if e := h.next(); len(e.Object.JSON()) < 1_400_000 || e.Key.Name != "big" {
+		t.Errorf("big object: %d bytes", len(e.Object.JSON()))
 	}
 	api.send("pods", `{"type":"MODIFIED","object":{"metadata":{"name":"big","uid":"u","resourceVersion":"not-a-number"}}}`+"\n")
 	h.expect("put Pod/big u")
@@ -386,8 +387,8 @@ func TestMasksFailClosed(t *testing.T) {
 	}
 	h := start(t, api, c)
 	e := h.next()
-	if show(e) != "put Secret/a/ok u1" || strings.Contains(string(e.Object.Raw), "canary") {
-		t.Errorf("%s %s", show(e), e.Object.Raw)
+	if show(e) != "put Secret/a/ok u1" || strings.Contains(string(e.Object.JSON()), "canary") {
+		t.Errorf("%s %s", show(e), e.Object.JSON())
 	}
 	if _, ok := h.Get(object.Key{Kind: "Secret", Namespace: "a", Name: "odd"}); ok {
 		t.Error("an object that cannot be masked is cached")

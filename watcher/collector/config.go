@@ -90,6 +90,9 @@ type Config struct {
 	// connection of its own: cheaper per byte, and a kind that is held back holds
 	// back nobody else.
 	HTTP2 bool
+	// Pack keeps cached objects compressed: a fifth of the memory or less, and less
+	// CPU too. Whoever reads an object's content then must use its methods, not Raw.
+	Pack bool
 	// PlainList lists in pages instead of streaming the initial state.
 	PlainList bool
 }
@@ -133,10 +136,14 @@ func (c Config) withDefaults() Config {
 
 // recipe is how objects of r are prepared.
 func (c Config) recipe(r Resource) object.Recipe {
-	return object.Recipe{
+	recipe := object.Recipe{
 		KeepManagedFields: c.KeepManagedFields,
 		APIVersion:        r.GroupVersion(),
 		Kind:              r.Kind,
 		Masks:             slices.DeleteFunc(slices.Clone(c.Masks), func(m object.Mask) bool { return m.Kind != r.Kind }),
 	}
+	if c.Pack {
+		recipe.Packer = &object.Packer{}
+	}
+	return recipe
 }

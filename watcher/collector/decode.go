@@ -32,7 +32,7 @@ func (d *decoder) item(b []byte, m *object.Meta) (*item, error) {
 		it.version = strings.Clone(m.ResourceVersion)
 	}
 	prev := d.known(name{m.Namespace, m.Name})
-	if prev != nil && prev.Raw != nil && prev.UID == m.UID && prev.ResourceVersion != 0 && prev.ResourceVersion == m.Version() {
+	if prev != nil && prev.HasContent() && prev.UID == m.UID && prev.ResourceVersion != 0 && prev.ResourceVersion == m.Version() {
 		it.obj = prev
 		return it, nil
 	}

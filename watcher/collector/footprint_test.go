@@ -188,7 +188,7 @@ func (fp footprint) String() string {
 func bulkOrder(t testing.TB, n int) childOrder {
 	srv := newBulkAPI(n).serve(t)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
-	return childOrder{Host: srv.URL, CA: string(ca), Want: n, GCPercent: 50, Config: collector.Config{Resources: []collector.Resource{pods}}}
+	return childOrder{Host: srv.URL, CA: string(ca), Want: n, GCPercent: 50, Config: collector.Config{Resources: []collector.Resource{pods}, Pack: true}}
 }
 
 // TestMeasure prints footprints of variants, for people:
@@ -204,11 +204,14 @@ func TestMeasure(t *testing.T) {
 		order.Kubeconfig = k
 	}
 	for _, v := range []struct {
-		name         string
-		http2, plain bool
-	}{{"h1 stream", false, false}, {"h2 stream", true, false}, {"h1 list", false, true}, {"h2 list", true, true}} {
+		name               string
+		http2, plain, pack bool
+	}{
+		{"h1 stream", false, false, false}, {"h2 stream", true, false, false}, {"h1 list", false, true, false}, {"h2 list", true, true, false},
+		{"h1 stream packed", false, false, true}, {"h1 list packed", false, true, true},
+	} {
 		for range 3 {
-			order.Config.HTTP2, order.Config.PlainList = v.http2, v.plain
+			order.Config.HTTP2, order.Config.PlainList, order.Config.Pack = v.http2, v.plain, v.pack
 			if dir := os.Getenv("FOOTPRINT_PROFILE"); dir != "" {
 				order.Profile = filepath.Join(dir, strings.ReplaceAll(v.name, " ", "-")+".pprof")
 			}

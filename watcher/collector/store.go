@@ -51,7 +51,7 @@ var _ cache.ReflectorStore = (*store)(nil)
 // get returns the cached object; one that could not be masked is not there.
 func (s *store) get(n name) (*object.Object, bool) {
 	o := s.peek(n)
-	return o, o != nil && o.Raw != nil
+	return o, o != nil && o.HasContent()
 }
 
 // peek returns the cached object or its tombstone, or nil.
@@ -66,7 +66,7 @@ func (s *store) list() []*object.Object {
 	defer s.mu.RUnlock()
 	all := make([]*object.Object, 0, len(s.objects))
 	for _, o := range s.objects {
-		if o.Raw != nil {
+		if o.HasContent() {
 			all = append(all, o)
 		}
 	}
@@ -126,7 +126,7 @@ func unchanged(old, fresh *object.Object) bool {
 	if old.UID != fresh.UID || old.ResourceVersion != fresh.ResourceVersion {
 		return false
 	}
-	return fresh.ResourceVersion != 0 || bytes.Equal(old.Raw, fresh.Raw)
+	return fresh.ResourceVersion != 0 || bytes.Equal(old.JSON(), fresh.JSON())
 }
 
 // Delete takes a DELETED event, or a tombstone of the cache package.
@@ -291,8 +291,8 @@ func (s *store) emitPut(old *object.Object, it *item) {
 // before, sent or not, loses nothing.
 func (s *store) heartbeat(old, fresh *object.Object) bool {
 	return s.resource.Kind == kindNode && s.resource.Group == "" &&
-		old != nil && old.Raw != nil && old.UID == fresh.UID &&
-		object.EqualIgnoring(old.Raw, fresh.Raw, object.HeartbeatPaths)
+		old != nil && old.HasContent() && old.UID == fresh.UID &&
+		object.EqualIgnoring(old.JSON(), fresh.JSON(), object.HeartbeatPaths)
 }
 
 func (s *store) emitDelete(key object.Key, uid string, version uint64, received time.Time) {

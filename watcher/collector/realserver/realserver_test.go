@@ -132,6 +132,7 @@ func TestChurnConverges(t *testing.T) {
 		{"streaming", collector.Config{}},
 		{"streaming over HTTP/2", collector.Config{HTTP2: true}},
 		{"lists", collector.Config{PlainList: true}},
+		{"packed", collector.Config{Pack: true}},
 	} {
 		t.Run(variant.name, func(t *testing.T) {
 			c := variant.config
@@ -237,11 +238,11 @@ func converge(t *testing.T, cfg *rest.Config, cs kubernetes.Interface, ns string
 		full := fetch(t, cfg, path)
 		delete(full["metadata"].(map[string]any), "managedFields")
 		var raw map[string]any
-		if err := json.Unmarshal(objects[k].Raw, &raw); err != nil {
+		if err := json.Unmarshal(objects[k].JSON(), &raw); err != nil {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(raw, full) {
-			t.Errorf("%s: handed over\n%s\nthe apiserver has\n%v", k, objects[k].Raw, full)
+			t.Errorf("%s: handed over\n%s\nthe apiserver has\n%v", k, objects[k].JSON(), full)
 		}
 	}
 	_, errs, events := m.snapshot()
