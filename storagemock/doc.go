@@ -7,7 +7,7 @@
 //     answer is written; the ledger's order is the order of application.
 //  2. The mean time from the last byte of a request to its answer is that of the
 //     configured distribution, plus waiting for capacity. Lateness of the machine
-//     is measured and taken off later sleeps, by at most 2 ms and 5 %.
+//     is measured and taken off later sleeps, by at most 10 ms and a quarter.
 //  3. Every PUT and DELETE that reached a route is in the ledger, also when it was
 //     refused or hit by a fault. Reads are counted, not recorded.
 //  4. A client that goes away does not undo its request: it is applied at its time.
@@ -18,6 +18,8 @@
 // Where it differs from the real server:
 //
 //   - The text of an error may be longer: it says what was wrong.
+//   - A batch delete whose body cannot be read is an error; the real server then
+//     deletes everything the path and query select.
 //   - An empty value in a query filter is an error; the real server drops the
 //     connection.
 //   - A body over the limit is answered with status 413 and code 1405082, or the

@@ -72,20 +72,23 @@ func (in *instance) turnAway(c *call, x *http1.Exchange, err error) {
 	in.srv.answer(c, r, x, "Retry-After: 1")
 }
 
-// answer writes r and completes its ledger entries.
+// answer writes r and completes its ledger entries. They are completed first, so
+// that who has the answer also finds it in the ledger, and taken back if writing
+// fails.
 func (s *Server) answer(c *call, r reply, x *http1.Exchange, header ...string) {
-	err := x.Answer(http1.Answer{Status: r.status, ContentType: contentType, Body: r.body, Header: header})
 	now := s.clock.Now()
-	if err == nil {
-		s.answered(r, now)
+	s.answered(r, now.UnixNano(), r.status)
+	if x.Answer(http1.Answer{Status: r.status, ContentType: contentType, Body: r.body, Header: header}) != nil {
+		s.answered(r, 0, 0)
 	}
-	s.metrics.count(c.method, c.key.Kind, r.outcome(c), now.Sub(c.received))
+	s.metrics.count(c.method, c.key.Kind, r.outcome(c), s.clock.Now().Sub(c.received))
 }
 
-// answered notes in the ledger that r has been handed to the socket.
-func (s *Server) answered(r reply, at time.Time) {
+// answered notes in the ledger that r has been, or has not been, handed to the
+// socket.
+func (s *Server) answered(r reply, at int64, status int) {
 	for seq := r.first; seq != 0 && seq <= r.last; seq++ {
-		s.ledger.Answered(seq, at.UnixNano(), r.status)
+		s.ledger.Answered(seq, at, status)
 	}
 }
 
@@ -107,9 +110,9 @@ type tempo struct {
 }
 
 const (
-	maxOffset = 2 * time.Millisecond
-	// offsetShare bounds the offset to 1/20 of the latency.
-	offsetShare = 20
+	maxOffset = 10 * time.Millisecond
+	// offsetShare bounds the offset to a quarter of the latency.
+	offsetShare = 4
 	// learnShift is the weight of one measurement: 1/64.
 	learnShift = 6
 )

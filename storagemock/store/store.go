@@ -271,7 +271,7 @@ func (s *Store) Delete(db Database, k Key, cond query.Condition, uid string, now
 		direct.remember(uid)
 	}
 	if len(changes) == 0 {
-		changes = append(changes, Change{Key: k, Effect: ledger.EffectNone, UID: uid})
+		changes = append(changes, Change{Key: k, Effect: ledger.EffectNone})
 	}
 	for _, ch := range changes {
 		commit(ch)
