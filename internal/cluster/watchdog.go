@@ -62,7 +62,9 @@ func startWatchdog(script string, args ...string) (*watchdog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the watchdog's pipe: %w", err)
 	}
-	cmd := exec.Command("/bin/sh", append([]string{"-c", watchdogHead + script, "watchbench-watchdog"}, args...)...)
+	// The script is in the environment, so that the list of processes stays readable.
+	cmd := exec.Command("/bin/sh", append([]string{"-c", `eval "$WATCHBENCH_WATCHDOG"`, "watchbench-watchdog"}, args...)...)
+	cmd.Env = append(os.Environ(), "WATCHBENCH_WATCHDOG="+watchdogHead+script)
 	cmd.Dir = "/"
 	cmd.Stdin = reader
 	// A session of its own: neither Ctrl-C nor the end of the terminal reaches it.
