@@ -29,8 +29,10 @@ func Remove(ctx context.Context, cfg *rest.Config, runID string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("listing the namespaces of run %s: %w", runID, err)
 	}
+	early, cancel := beforeEnd(ctx)
+	defer cancel()
 	for _, ns := range namespaces.Items {
-		errs = append(errs, owned.DeleteNamespace(ctx, client.control, ns.Name, runID))
+		errs = append(errs, owned.DeleteNamespace(early, client.control, ns.Name, runID))
 		removed++
 	}
 	remove := func(kind, name string, uid types.UID, del func(context.Context, string, metav1.DeleteOptions) error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,12 +22,28 @@ import (
 // after an error of its own. Heartbeat must have returned.
 func (e *Engine) Teardown(ctx context.Context) error {
 	e.enter(oplog.PhaseTeardown)
-	errs := []error{e.deletePods(ctx), e.deleteNamespaces(ctx), e.deleteLeases(ctx), e.deleteNodes(ctx)}
+	early, cancel := beforeEnd(ctx)
+	defer cancel()
+	errs := []error{e.deletePods(early), e.deleteNamespaces(early), e.deleteLeases(ctx), e.deleteNodes(ctx)}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("removing what the run created (label %s=%s): %w", RunLabel, e.cfg.RunID, err)
 	}
 	return nil
 }
+
+// reserve is kept for leases and nodes when namespaces do not go away.
+const reserve = 0.2
+
+// beforeEnd ends earlier than ctx by the reserve.
+func beforeEnd(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, time.Duration((1-reserve)*float64(time.Until(end))), errTimeUp)
+}
+
+var errTimeUp = errors.New("the time for the teardown is up")
 
 // deletePods deletes the known pods many at a time: a collection is deleted one by
 // one, which takes long for a large prefill. What it misses goes with the
