@@ -120,16 +120,17 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'
 func (f *runFlags) one(cmd *cobra.Command, p planned, bins runner.Binaries) (*result.Results, error) {
 	ctx := cmd.Context()
 	provider := p.file.Base().Cluster.Provider
-	up, err := cluster.New(provider, f.cluster)
-	if err != nil {
-		return nil, err
+	newProvider := func(logs string) (cluster.Provider, error) {
+		opts := f.cluster
+		opts.Embedded.Logs = logs
+		return cluster.New(provider, opts)
 	}
 	var progress *runner.Progress
 	if !f.quiet {
 		progress = runner.NewProgress(cmd.ErrOrStderr(), isTerminal(cmd.ErrOrStderr()))
 	}
 	out, err := runner.Run(ctx, runner.Options{
-		Scenario: p.file, Name: p.name, Binaries: bins, Provider: up, ProviderName: provider,
+		Scenario: p.file, Name: p.name, Binaries: bins, NewProvider: newProvider, ProviderName: provider,
 		OutDir: f.out, Progress: progress, Command: os.Args,
 	})
 	if out.Results == nil || len(out.Results.Cells) == 0 {

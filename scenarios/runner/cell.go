@@ -103,7 +103,7 @@ func (c *cellRun) run(ctx context.Context) (cell result.Cell, err error) {
 	if cell, err = c.figures(); err != nil {
 		return cell, fmt.Errorf("measure: %w", err)
 	}
-	if err := judgeCell(ctx, c.dir, c.s.Expect, c.s.Watcher.Strategy, &cell); err != nil {
+	if err := judgeCell(ctx, c.dir, c.s.Expect, cell.Handler.Strategy, &cell); err != nil {
 		return cell, fmt.Errorf("%s: %w", PhaseCheck, err)
 	}
 	return cell, nil

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 )
 
 // actAs makes the test binary behave like one of the programs a run starts.
@@ -19,7 +21,18 @@ func TestMain(m *testing.M) {
 		act(role)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(cleaned{clustertest.Shared(m)})
+}
+
+// cleaned removes what the tests built.
+type cleaned struct{ clustertest.Runner }
+
+func (c cleaned) Run() int {
+	code := c.Runner.Run()
+	if programDir != "" {
+		_ = os.RemoveAll(programDir)
+	}
+	return code
 }
 
 // act plays a child.

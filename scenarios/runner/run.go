@@ -22,7 +22,9 @@ type Options struct {
 	Scenario *spec.File
 	Name     string // the scenario's, as found
 	Binaries Binaries
-	Provider cluster.Provider
+	// NewProvider makes the provider of the cluster, which may write its parties' logs
+	// to a folder.
+	NewProvider func(logs string) (cluster.Provider, error)
 	// ProviderName is for the record.
 	ProviderName string
 	OutDir       string // runs are made below it
@@ -157,7 +159,11 @@ func (r *run) open(base spec.Scenario, jobs []job, started time.Time) (*result.R
 func (r *run) all(ctx context.Context, jobs []job) (err error) {
 	r.progress.begin(jobs)
 	defer r.progress.end()
-	r.cluster, err = r.opts.Provider.Up(ctx, r.progress.line)
+	provider, err := r.opts.NewProvider(filepath.Join(r.dir, "logs"))
+	if err != nil {
+		return err
+	}
+	r.cluster, err = provider.Up(ctx, r.progress.line)
 	if err != nil {
 		return fmt.Errorf("bring the cluster up: %w", err)
 	}

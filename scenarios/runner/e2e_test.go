@@ -1,0 +1,287 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/watchbench/watchbench/internal/cluster"
+	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+const small = `apiVersion: watchbench/v1
+kind: Scenario
+metadata: {name: e2e}
+storage: {latency: 5ms}
+load: {model: closed, threads: 8, operations: 240, bystander: {kind: ConfigMap, rate: 20}}
+watcher: {podQueueNum: 6}
+matrix:
+  watcher.strategy: [partitioned, keyed]
+drainTimeout: 30s
+`
+
+// programDir is removed after all tests.
+var programDir string
+
+// programs builds the programs of a run, once for all tests.
+var programs = sync.OnceValues(func() (Binaries, error) {
+	dir, err := os.MkdirTemp("", "watchbench-test-bin-")
+	if err != nil {
+		return Binaries{}, err
+	}
+	programDir = dir
+	cmd := exec.Command("go", "build", "-o", dir+"/", "../../cmd/k8s-watch", "../../cmd/storagemock", "../../cmd/churn")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return Binaries{}, errors.New(string(out))
+	}
+	return BinariesIn(dir)
+})
+
+// borrowed is a cluster that outlives the run.
+type borrowed struct{ c *cluster.Cluster }
+
+func (b borrowed) Up(context.Context, func(string)) (*cluster.Cluster, error) {
+	return &cluster.Cluster{
+		Provider: b.c.Provider, Kubeconfig: b.c.Kubeconfig, Version: b.c.Version, EtcdVersion: b.c.EtcdVersion, Flags: b.c.Flags, PIDs: b.c.PIDs,
+	}, nil
+}
+
+// stage prepares a run of a scenario on the tests' control plane.
+func stage(t *testing.T, scenario string, sets ...string) (Options, *bytes.Buffer) {
+	t.Helper()
+	env := clustertest.Start(t)
+	bins, err := programs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := spec.Parse("e2e.yaml", []byte(scenario), sets...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := &bytes.Buffer{}
+	return Options{
+		Scenario: f, Binaries: bins, ProviderName: "embedded", OutDir: t.TempDir(), Progress: NewProgress(said, false),
+		NewProvider: func(string) (cluster.Provider, error) { return borrowed{env.Cluster}, nil },
+	}, said
+}
+
+// nothingLeft fails if a program of ours still runs or an object of ours is there.
+func nothingLeft(t *testing.T) {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range stats {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue // it ended meanwhile
+		}
+		head, rest, _ := strings.Cut(string(data), ") ")
+		_, name, _ := strings.Cut(head, "(")
+		f := strings.Fields(rest)
+		if len(f) > 1 && f[1] == strconv.Itoa(os.Getpid()) && (name == "k8s-watch" || name == "storagemock" || name == "churn") {
+			t.Errorf("%s still runs", head)
+		}
+	}
+	api, err := newAPIServer(clustertest.Start(t).Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.http.CloseIdleConnections()
+	names, err := api.namespaces(t.Context(), runLabel)
+	if err != nil || len(names) > 0 {
+		t.Errorf("namespaces left: %v, %v", names, err)
+	}
+}
+
+func TestRunEndToEnd(t *testing.T) {
+	opts, said := stage(t, small)
+	out, err := Run(t.Context(), opts)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	nothingLeft(t)
+	res, err := result.LoadFile(out.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Cells) != 2 || res.Run.Interrupted || res.Environment.Kubernetes == "" {
+		t.Fatalf("%d cells, interrupted %v, Kubernetes %q", len(res.Cells), res.Run.Interrupted, res.Environment.Kubernetes)
+	}
+	for _, c := range res.Cells {
+		if !c.Valid || c.Cut {
+			t.Errorf("%s: valid %v %v, cut %v", c.ID, c.Valid, c.InvalidReasons, c.Cut)
+		}
+		for _, g := range []string{"G1", "G2", "G3", "G4", "G5", "G6", "G14"} {
+			if v := c.Checks[g]; v.Verdict != result.Pass {
+				t.Errorf("%s %s: %s %s %s", c.ID, g, v.Verdict, v.Counterexample, v.Note)
+			}
+		}
+		if c.Load.Done != 240 || c.Freshness == nil || c.Freshness.Count != 240 || c.Bystander.Freshness == nil {
+			t.Errorf("%s: %d writes, freshness %+v, bystander %+v", c.ID, c.Load.Done, c.Freshness, c.Bystander.Freshness)
+		}
+		if e := c.Events; e == nil || e.Sent == 0 || e.Received != e.Sent+e.Filtered || *e.Lost != 0 {
+			t.Errorf("%s: events %+v", c.ID, e)
+		}
+		for _, p := range []string{"generator", "apiserver", "etcd", "watcher", "storagemock", "runner"} {
+			if c.Parties[p].RSSPeakMiB <= 1 {
+				t.Errorf("%s: the party %s is not known: %+v", c.ID, p, c.Parties[p])
+			}
+		}
+		if c.Params["watcher.strategy"] == "partitioned" && (len(c.Queues) != 6 || c.Handler.Imbalance == nil) {
+			t.Errorf("%s: queues %v, imbalance %v", c.ID, c.Queues, c.Handler.Imbalance)
+		}
+		if code := c.Watcher.ExitCode; code == nil || *code != 0 {
+			t.Errorf("%s: the watcher's exit code is %v", c.ID, code)
+		}
+	}
+	again, err := Recheck(t.Context(), out.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range again {
+		if d := cmp.Diff(res.Cells[i].Checks, r.Checks); d != "" {
+			t.Errorf("%s is judged differently from its record (-live +saved):\n%s", r.ID, d)
+		}
+	}
+	for _, want := range []string{": load", ": drain", "checks pass"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("the progress %q lacks %q", said, want)
+		}
+	}
+}
+
+func TestTamperedEvidenceFailsOffline(t *testing.T) {
+	opts, said := stage(t, small, "watcher.strategy=keyed")
+	out, err := Run(t.Context(), opts)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	// Half of the final states goes away: convergence can no longer be shown.
+	dir := filepath.Join(out.Dir, "cells", "keyed")
+	var states []check.StateRecord
+	h, err := check.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s, err := range h.State {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Side == check.SideApiserver || s.Kind != "Pod" {
+			states = append(states, s)
+		}
+	}
+	if err := writeState(dir, states); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Recheck(t.Context(), out.Dir)
+	if err != nil || len(again) != 1 || again[0].Checks["G1"].Verdict != result.Fail || !slices.Contains(again[0].Changed(), "G1") {
+		t.Errorf("%+v, %v", again, err)
+	}
+	if err := os.Remove(filepath.Join(dir, check.FileLedger)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Recheck(t.Context(), out.Dir); err == nil || !IsInput(err) {
+		t.Errorf("without a ledger: %v", err)
+	}
+}
+
+func TestInterruptedRunLeavesNothing(t *testing.T) {
+	for _, phase := range []string{PhasePrepare, PhaseLoad, PhaseDrain} {
+		t.Run(phase, func(t *testing.T) {
+			// One request at a time at 50 ms: the drain takes ten seconds.
+			opts, _ := stage(t, small, "watcher.strategy=single", "storage.latency=50ms")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			why := errors.New("Ctrl-C")
+			opts.Progress = NewProgress(writerFunc(func(b []byte) (int, error) {
+				if strings.Contains(string(b), ": "+phase) {
+					cancel(why)
+				}
+				return len(b), nil
+			}), true)
+			before := time.Now()
+			out, err := Run(ctx, opts)
+			if !errors.Is(err, why) || !out.Results.Run.Interrupted || len(out.Results.Cells) != 0 {
+				t.Errorf("%v, interrupted %v, %d cells", err, out.Results.Run.Interrupted, len(out.Results.Cells))
+			}
+			if took := time.Since(before); took > 20*time.Second {
+				t.Errorf("it took %s to stop", took)
+			}
+			nothingLeft(t)
+		})
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+func TestFailingWatcherIsReported(t *testing.T) {
+	for _, tc := range []struct{ name, command, want string }{
+		{"ends", "sh -c 'echo cannot reach storage >&2; exit 3' {config}", "cell keyed: prepare: k8s-watch ended: exit status 3: cannot reach storage (log: "},
+		{"is not there", "/nowhere/watcher {config}", "cell keyed: prepare: start k8s-watch: "},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			opts, _ := stage(t, small, "watcher.strategy=keyed", `watcher.command="`+tc.command+`"`)
+			_, err := Run(t.Context(), opts)
+			if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+				t.Errorf("got %v, want %s…", err, tc.want)
+			}
+			nothingLeft(t)
+		})
+	}
+}
+
+func TestCutCellIsNotPassedOff(t *testing.T) {
+	opts, said := stage(t, small, "watcher.strategy=single", "storage.latency=50ms", "drainTimeout=2s")
+	out, err := Run(t.Context(), opts)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	nothingLeft(t)
+	c := out.Results.Cells[0]
+	if !c.Cut || !c.Handler.DrainProjected || c.CutFraction <= 0 || c.CutFraction >= 1 || *c.Handler.DrainSeconds < 8 {
+		t.Errorf("cut %v, projected %v, %.2f done, drain %v", c.Cut, c.Handler.DrainProjected, c.CutFraction, *c.Handler.DrainSeconds)
+	}
+	if v := c.Checks["G1"].Verdict; v != result.NotJudged {
+		t.Errorf("G1 of a cut cell is %s", v)
+	}
+	for _, g := range []string{"G2", "G3", "G6"} {
+		if v := c.Checks[g]; v.Verdict != result.Pass {
+			t.Errorf("%s: %s %s", g, v.Verdict, v.Counterexample)
+		}
+	}
+}
+
+func TestDroppedEventsAreCounted(t *testing.T) {
+	opts, said := stage(t, small, "watcher.strategy=keyed", "storage.latency=50ms", "watcher.podQueueNum=2", "watcher.writerQueueLen=4",
+		"watcher.handlerQueueLen=4", "watcher.queueFull=drop", "watcher.queueFullTimeout=10ms", "expect={G1: fail-expected, G5: fail-allowed}")
+	out, err := Run(t.Context(), opts)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	c := out.Results.Cells[0]
+	if c.Events.Dropped == 0 || *c.Events.Lost == 0 || c.Events.Received != c.Events.Sent+c.Events.Filtered+c.Events.Dropped {
+		t.Errorf("events %+v, lost %v", c.Events, c.Events.Lost)
+	}
+	if c.Checks["G1"].Verdict != result.Allowed || c.Checks["G6"].Verdict != result.Pass {
+		t.Errorf("G1 %+v\nG6 %+v", c.Checks["G1"], c.Checks["G6"])
+	}
+}
