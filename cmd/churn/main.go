@@ -37,13 +37,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case err == nil:
 		return exitOK
 	case ctx.Err() != nil:
-		fmt.Fprintln(stderr, "churn: interrupted:", err)
+		_, _ = fmt.Fprintln(stderr, "churn: interrupted:", err)
 		return exitInterrupted
 	case errors.As(err, &usage):
-		fmt.Fprintln(stderr, "churn:", err)
+		_, _ = fmt.Fprintln(stderr, "churn:", err)
 		return exitUsage
 	default:
-		fmt.Fprintln(stderr, "churn:", err)
+		_, _ = fmt.Fprintln(stderr, "churn:", err)
 		return exitError
 	}
 }

@@ -103,7 +103,7 @@ func TestSignal(t *testing.T) {
 	code := make(chan int)
 	go func() {
 		c := run([]string{"--plan", plan, "--kubeconfig", env.Kubeconfig, "--oplog", filepath.Join(t.TempDir(), "ops")}, nil, outWrite, &errOut)
-		outWrite.Close()
+		_ = outWrite.Close()
 		code <- c
 	}()
 	sent := false

@@ -237,7 +237,7 @@ func TestOpenLoopShowsItsLag(t *testing.T) {
 			t.Errorf("offered %v, achieved %v", *stats.OfferedQPS, stats.QPS)
 		}
 		for i, r := range log.records {
-			if want := e.LoadStarted() + int64(r.ID-1)*int64(50*time.Millisecond); r.Intended != want {
+			if want := e.LoadStarted() + (r.ID-1)*int64(50*time.Millisecond); r.Intended != want {
 				t.Errorf("record %d: operation %d intended %d, want %d", i, r.ID, r.Intended, want)
 			}
 		}

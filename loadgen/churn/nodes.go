@@ -80,13 +80,13 @@ func (e *Engine) createLease(ctx context.Context, node *corev1.Node) error {
 // lease and Ready condition, spread over that time. A failed heartbeat is recorded
 // and comes again with the next round. Its writes carry no operation mark: a
 // heartbeat that changes more than its time would not look like one.
-func (e *Engine) Heartbeat(ctx context.Context) error {
+func (e *Engine) Heartbeat(ctx context.Context) {
 	since := nodeSince(time.Now())
 	for next := e.clock.now(); ; {
 		for i := range e.cfg.Nodes {
 			next += int64(heartbeatPeriod) / int64(e.cfg.Nodes)
 			if !e.clock.sleepUntil(ctx, next) {
-				return nil
+				return
 			}
 			// A heartbeat under way at the end is waited for.
 			e.beat(context.WithoutCancel(ctx), e.cfg.NodeName(i), since)

@@ -203,7 +203,7 @@ func TestRunWritesWithoutBeingAsked(t *testing.T) {
 		f := &file{}
 		w := newWriter(t, f)
 		ctx, stop := context.WithCancel(t.Context())
-		go w.Run(ctx)
+		go func() { _ = w.Run(ctx) }()
 		for _, r := range records(100_000) {
 			w.Append(r)
 		}
@@ -319,7 +319,7 @@ func TestCutLogIsNeverTakenForWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := f.Bytes()
-	for n := range len(whole) {
+	for n := range whole {
 		got, err := collect(Read(bytes.NewReader(whole[:n])))
 		switch {
 		case n == half: // a log up to a checkpoint is whole

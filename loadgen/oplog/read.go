@@ -44,7 +44,7 @@ func ReadFile(path string) iter.Seq2[Record, error] {
 			yield(Record{}, fmt.Errorf("opening the op log: %w", err))
 			return
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 		for r, err := range Read(f) {
 			if err != nil {
 				err = fmt.Errorf("%s: %w", path, err)
@@ -71,7 +71,7 @@ func Read(r io.Reader) iter.Seq2[Record, error] {
 		p := parser{in: bufio.NewReaderSize(dec, 64<<10)}
 		for {
 			rec, err := p.next()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return
 			}
 			if err != nil {
@@ -99,9 +99,9 @@ func (p *parser) next() (Record, error) {
 		p.line++
 		line, err := p.readLine()
 		switch {
-		case err == io.EOF && len(line) == 0 && p.sealed:
+		case errors.Is(err, io.EOF) && len(line) == 0 && p.sealed:
 			return Record{}, io.EOF
-		case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 			return Record{}, fmt.Errorf("%w after %d records: no checkpoint follows", ErrTruncated, p.records)
 		case err != nil:
 			return Record{}, fmt.Errorf("decompressing: %w", err)

@@ -13,7 +13,7 @@ func (c *Config) arrivals(rng *rand.Rand) iter.Seq[time.Duration] {
 	end := c.Duration.Std()
 	at := c.arrivalFunc(rng)
 	return func(yield func(time.Duration) bool) {
-		for i := int64(0); i < MaxOperations; i++ {
+		for i := range int64(MaxOperations) {
 			s := at(i)
 			if !(s < end.Seconds()) { // NaN too: a falling ramp has run out
 				return

@@ -125,7 +125,7 @@ func New(engine *churn.Engine, cfg plan.Config, s Settings) *Session {
 func (s *Session) Run(ctx context.Context) error {
 	beatCtx, stopBeating := context.WithCancel(context.WithoutCancel(ctx))
 	var background sync.WaitGroup
-	background.Go(func() { s.s.Log.Run(beatCtx) }) // its error comes again with the checkpoint
+	background.Go(func() { _ = s.s.Log.Run(beatCtx) }) // its error comes again with the checkpoint
 	err := s.upToLoaded(ctx, beatCtx, &background)
 	if err != nil {
 		s.say(Line{Phase: PhaseError, Error: err.Error()})

@@ -72,7 +72,7 @@ func start(t *testing.T, wait bool, change func(*plan.Config)) *rig {
 		s := New(engine, cfg, Settings{Out: outWrite, Wait: wait, In: inRead, Log: log})
 		err := s.Run(ctx)
 		engine.Close()
-		outWrite.Close()
+		_ = outWrite.Close()
 		r.result <- errors.Join(err, log.Close())
 	})
 	wg.Go(func() {
@@ -89,7 +89,7 @@ func start(t *testing.T, wait bool, change func(*plan.Config)) *rig {
 	})
 	t.Cleanup(func() {
 		cancel(nil)
-		inWrite.Close()
+		_ = inWrite.Close()
 		wg.Wait()
 	})
 	return r
@@ -115,6 +115,8 @@ func (r *rig) tell() {
 		r.t.Error(err)
 	}
 }
+
+func (r *rig) hangUp() { _ = r.in.Close() }
 
 func (r *rig) left() int {
 	r.t.Helper()
@@ -193,10 +195,10 @@ func TestSessionCleansUpAfter(t *testing.T) {
 		act    func(*rig)
 		want   error
 	}{
-		{"input ends before the load", nil, func(r *rig) { r.until(PhaseReady); r.in.Close() }, ErrAborted},
-		{"input ends during the load", forever, func(r *rig) { r.until(PhaseReady); r.tell(); r.until(PhaseLoad); r.in.Close() }, ErrAborted},
-		{"input ends after the load", nil, func(r *rig) { r.until(PhaseReady); r.tell(); r.until(PhaseLoaded); r.in.Close() }, nil},
-		{"all lines at once", nil, func(r *rig) { r.tell(); r.tell(); r.in.Close() }, nil},
+		{"input ends before the load", nil, func(r *rig) { r.until(PhaseReady); r.hangUp() }, ErrAborted},
+		{"input ends during the load", forever, func(r *rig) { r.until(PhaseReady); r.tell(); r.until(PhaseLoad); r.hangUp() }, ErrAborted},
+		{"input ends after the load", nil, func(r *rig) { r.until(PhaseReady); r.tell(); r.until(PhaseLoaded); r.hangUp() }, nil},
+		{"all lines at once", nil, func(r *rig) { r.tell(); r.tell(); r.hangUp() }, nil},
 		{"signal before the load", nil, func(r *rig) { r.until(PhaseReady); r.cancel(interrupt) }, interrupt},
 		{"signal during the prefill", func(c *plan.Config) { c.Prefill = 100_000 }, func(r *rig) { r.until(PhasePrepare); time.Sleep(300 * time.Millisecond); r.cancel(interrupt) }, interrupt},
 		{"signal during the warm-up", func(c *plan.Config) { c.Warmup.Operations = 1_000_000 }, func(r *rig) { r.until(PhaseReady); r.tell(); r.until(PhaseWarmup); r.cancel(interrupt) }, interrupt},
@@ -252,7 +254,7 @@ func TestRunIDInUse(t *testing.T) {
 	if n := first.left(); n != 1+first.cfg.Nodes {
 		t.Errorf("the second run removed objects of the first: %d left", n)
 	}
-	first.in.Close()
+	first.hangUp()
 	first.until(PhaseDone)
 }
 
