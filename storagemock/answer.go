@@ -21,6 +21,13 @@ type reply struct {
 	effect      string // for the metrics
 }
 
+func (r reply) contentType() string {
+	if r.typ != "" {
+		return r.typ
+	}
+	return contentType
+}
+
 // done is the answer to a write that succeeded.
 var done = []byte(`{"result":true,"code":0,"message":"success","data":{}}`)
 

@@ -36,6 +36,21 @@ type call struct {
 // write reports whether the call goes into the ledger.
 func (c *call) write() bool { return c.method == "PUT" || c.method == "DELETE" }
 
+// failCode is the code of the request's own failures.
+func (c *call) failCode() bcsapi.Code {
+	switch {
+	case c.method == "PUT" && c.endpoint == watchObject:
+		return bcsapi.CodeUnmarshal
+	case c.method == "PUT":
+		return bcsapi.CodePut
+	case c.method == "DELETE":
+		return bcsapi.CodeDelete
+	case c.endpoint == oneObject || c.endpoint == watchObject:
+		return bcsapi.CodeGet
+	}
+	return bcsapi.CodeList
+}
+
 // newCall understands a request. ok is false when the answer, in that reply,
 // needs no latency and leaves no trace: the path or the method is unknown.
 func newCall(x *http1.Exchange, instance int) (c call, answer reply, ok bool) {
@@ -55,12 +70,10 @@ func newCall(x *http1.Exchange, instance int) (c call, answer reply, ok bool) {
 // parseBody reads what a PUT carries.
 func (c *call) parseBody() {
 	var err error
-	code := bcsapi.CodePut
 	switch c.endpoint {
 	case events:
 		err = c.parseEvent()
 	case watchObject:
-		code = bcsapi.CodeUnmarshal
 		if c.put, err = rawjson.ParsePut(c.body); err == nil && rawjson.KindOf(c.put.Data) != rawjson.Object {
 			err = errors.New("data is not an object")
 		}
@@ -68,7 +81,7 @@ func (c *call) parseBody() {
 		c.put, err = rawjson.ParsePut(c.body)
 	}
 	if err != nil {
-		r := failure(200, code, "the request's body: "+err.Error(), false)
+		r := failure(200, c.failCode(), "the request's body: "+err.Error(), false)
 		c.refused = &r
 	}
 }
@@ -99,7 +112,7 @@ func (c *call) parseEvent() error {
 func (s *Server) apply(c *call, now time.Time) reply {
 	if c.refused != nil {
 		r := *c.refused
-		s.record(c, &r, store.Change{Key: c.key, UID: c.put.Meta.UID, ResourceVersion: c.put.Meta.ResourceVersion, Effect: ledger.EffectRejected}, time.Time{})
+		s.reject(c, &r)
 		return r
 	}
 	switch {

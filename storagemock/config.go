@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/watchbench/watchbench/storagemock/fault"
 	"github.com/watchbench/watchbench/storagemock/http1"
 	"github.com/watchbench/watchbench/storagemock/latency"
 	"github.com/watchbench/watchbench/storagemock/store"
@@ -30,6 +31,7 @@ type Config struct {
 	Latency  string // grammar of package latency
 	Capacity string // grammar of latency.ParseCapacity; for each instance
 	Mode     string // store.Faithful or store.Conditional
+	Faults   string // grammar of package fault
 	Seed     uint64
 	MaxBody  int64 // bytes of a request's body
 	MaxConns int   // connections of each instance; more wait
@@ -57,6 +59,7 @@ type parsed struct {
 	model    *latency.Model
 	capacity latency.Capacity
 	mode     store.Mode
+	faults   []fault.Spec
 	limits   http1.Limits
 }
 
@@ -82,6 +85,9 @@ func (c Config) parse() (parsed, error) {
 		errs = append(errs, err)
 	}
 	if p.mode, err = store.ParseMode(c.Mode); err != nil {
+		errs = append(errs, err)
+	}
+	if p.faults, err = fault.Parse(c.Faults); err != nil {
 		errs = append(errs, err)
 	}
 	p.limits = http1.DefaultLimits()

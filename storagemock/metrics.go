@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/storagemock/fault"
 )
 
 // maxKinds bounds the values of the kind label, which come from URLs.
@@ -19,6 +20,7 @@ const otherKind = "other"
 type metrics struct {
 	requests *prometheus.CounterVec
 	latency  prometheus.Histogram
+	faults   *prometheus.CounterVec
 	counters sync.Map // counterKey → prometheus.Counter
 	kinds    sync.Map // kind → struct{}
 	kindN    atomic.Int64
@@ -36,6 +38,7 @@ func newMetrics(s *Server, reg prometheus.Registerer) *metrics {
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2, 3},
 		}),
 	}
+	m.faults = prometheus.NewCounterVec(prometheus.CounterOpts{Name: metric.MockFaults, Help: "Requests hit by a fault, by its name."}, []string{"fault"})
 	if reg == nil {
 		return m
 	}
@@ -54,7 +57,7 @@ func newMetrics(s *Server, reg prometheus.Registerer) *metrics {
 			return float64(sum)
 		})
 	}
-	reg.MustRegister(m.requests, m.latency,
+	reg.MustRegister(m.requests, m.latency, m.faults,
 		gauge(metric.MockInFlight, "Requests in service.", func() float64 { n, _ := s.load(); return float64(n) }),
 		gauge(metric.MockQueued, "Requests that wait for capacity.", func() float64 { _, n := s.load(); return float64(n) }),
 		gauge(metric.MockObjects, "Live documents.", func() float64 { return float64(s.store.Live()) }),
@@ -104,3 +107,13 @@ func (s *Server) Totals() (in, out int64) {
 	}
 	return in, out
 }
+
+// announce shows faults before they fire.
+func (m *metrics) announce(specs []fault.Spec) {
+	for _, sp := range specs {
+		m.faults.WithLabelValues(sp.Name)
+	}
+}
+
+// fired notes that a fault has hit. Names are bounded by how often faults are set.
+func (m *metrics) fired(name string) { m.faults.WithLabelValues(name).Inc() }

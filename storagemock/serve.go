@@ -6,9 +6,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/bcsapi"
+	"github.com/watchbench/watchbench/storagemock/fault"
 	"github.com/watchbench/watchbench/storagemock/http1"
 	"github.com/watchbench/watchbench/storagemock/latency"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+	"github.com/watchbench/watchbench/storagemock/store"
 )
 
 var _ http1.Handler = (*instance)(nil)
@@ -26,6 +28,11 @@ func (in *instance) Serve(ctx context.Context, x *http1.Exchange) {
 		s.watchEvents(ctx, &c, x)
 		return
 	}
+	f := s.faults.Pick(fault.Request{Method: c.method, Kind: c.key.Kind, Namespace: c.key.Namespace, Name: c.key.Name}, c.received)
+	if f != nil {
+		c.fault = f.Name
+		s.metrics.fired(f.Name)
+	}
 	station := in.station.Load()
 	if err := station.Enter(ctx); err != nil {
 		in.turnAway(&c, x, err)
@@ -35,9 +42,18 @@ func (in *instance) Serve(ctx context.Context, x *http1.Exchange) {
 	if s.waited(start) {
 		start = s.clock.Now()
 	}
-	due, err := s.tempo.sleep(ctx, s.clock, start, s.model.Load().Sample(c.method, c.key.Kind, start))
+	takes := s.model.Load().Sample(c.method, c.key.Kind, start)
+	if f != nil && f.Effect == fault.Stall {
+		takes += f.Delay
+	}
+	due, err := s.tempo.sleep(ctx, s.clock, start, takes)
 	if err != nil { // the server stops and cannot wait: the request is lost
 		station.Leave()
+		return
+	}
+	if f != nil {
+		station.Leave()
+		s.misbehave(ctx, &c, f, x)
 		return
 	}
 	r = s.apply(&c, s.clock.Now())
@@ -57,19 +73,18 @@ func (in *instance) turnAway(c *call, x *http1.Exchange, err error) {
 	if !errors.Is(err, latency.ErrQueueFull) {
 		return // the server stops
 	}
-	code := bcsapi.CodePut
-	switch {
-	case c.method == "DELETE":
-		code = bcsapi.CodeDelete
-	case !c.write():
-		code = bcsapi.CodeList
-	}
-	r := failure(503, code, err.Error(), false)
-	c.refused, c.fault = &r, "capacity"
-	if c.write() {
-		r = in.srv.apply(c, time.Time{})
-	}
+	r := failure(503, c.failCode(), err.Error(), false)
+	c.fault = "capacity"
+	in.srv.reject(c, &r)
 	in.srv.answer(c, r, x, "Retry-After: 1")
+}
+
+// reject records a write that is answered with r but not applied.
+func (s *Server) reject(c *call, r *reply) {
+	if c.write() {
+		ch := store.Change{Key: c.key, UID: c.put.Meta.UID, ResourceVersion: c.put.Meta.ResourceVersion, Effect: ledger.EffectRejected}
+		s.record(c, r, ch, time.Time{})
+	}
 }
 
 // answer writes r and completes its ledger entries. They are completed first, so
@@ -78,7 +93,7 @@ func (in *instance) turnAway(c *call, x *http1.Exchange, err error) {
 func (s *Server) answer(c *call, r reply, x *http1.Exchange, header ...string) {
 	now := s.clock.Now()
 	s.answered(r, now.UnixNano(), r.status)
-	if x.Answer(http1.Answer{Status: r.status, ContentType: contentType, Body: r.body, Header: header}) != nil {
+	if x.Answer(http1.Answer{Status: r.status, ContentType: r.contentType(), Body: r.body, Header: header}) != nil {
 		s.answered(r, 0, 0)
 	}
 	s.metrics.count(c.method, c.key.Kind, r.outcome(c), s.clock.Now().Sub(c.received))
@@ -88,7 +103,7 @@ func (s *Server) answer(c *call, r reply, x *http1.Exchange, header ...string) {
 // socket.
 func (s *Server) answered(r reply, at int64, status int) {
 	for seq := r.first; seq != 0 && seq <= r.last; seq++ {
-		s.ledger.Answered(seq, at, status)
+		s.ledger.Answered(seq, at, status, int(r.code))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
+	"github.com/watchbench/watchbench/storagemock/fault"
 	"github.com/watchbench/watchbench/storagemock/http1"
 	"github.com/watchbench/watchbench/storagemock/latency"
 	"github.com/watchbench/watchbench/storagemock/ledger"
@@ -28,6 +29,7 @@ type Server struct {
 	ledger *ledger.Ledger
 	clock  latency.Clock
 	model  atomic.Pointer[latency.Model]
+	faults *fault.Set
 	seed   uint64
 	tempo  tempo
 
@@ -37,6 +39,8 @@ type Server struct {
 	running    atomic.Bool
 	precise    *latency.PreciseClock // to be run; nil when the clock was given
 	late       sync.WaitGroup        // applications that outlive their request
+	lateCtx    context.Context       // ends when they must not wait any longer
+	lateEnd    context.CancelFunc
 }
 
 // instance is one address with a capacity of its own.
@@ -45,7 +49,8 @@ type instance struct {
 	number   int
 	station  atomic.Pointer[latency.Station]
 	http     *http1.Server
-	listener net.Listener
+	gate     *gate
+	listener net.Listener // the gate, or TLS over it
 }
 
 // New prepares a server and binds its addresses, so that requests queue up until
@@ -55,7 +60,11 @@ func New(cfg Config, set Settings) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{log: set.Logger, store: store.New(p.mode, cfg.Seed), ledger: ledger.New(), clock: set.Clock, seed: cfg.Seed}
+	s := &Server{
+		log: set.Logger, store: store.New(p.mode, cfg.Seed), ledger: ledger.New(), clock: set.Clock, seed: cfg.Seed,
+		faults: fault.NewSet(cfg.Seed),
+	}
+	s.lateCtx, s.lateEnd = context.WithCancel(context.Background())
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -80,6 +89,10 @@ func New(cfg Config, set Settings) (*Server, error) {
 		return nil, errors.Join(err, s.release())
 	}
 	s.metrics = newMetrics(s, set.Registry)
+	s.metrics.announce(p.faults)
+	if err := s.faults.Add(p.faults, s.clock.Now()); err != nil {
+		return nil, errors.Join(err, s.release())
+	}
 	return s, nil
 }
 
@@ -90,11 +103,11 @@ func (s *Server) listen(cfg Config, p parsed, certs *tls.Config) error {
 			port += i
 		}
 		addr := net.JoinHostPort(p.host, strconv.Itoa(port))
-		l, err := net.Listen("tcp", addr)
+		l, err := listenGate(addr)
 		if err != nil {
 			return fmt.Errorf("listening on %s: %w", addr, err)
 		}
-		in := &instance{srv: s, number: i, listener: l}
+		in := &instance{srv: s, number: i, gate: l, listener: l}
 		if certs != nil {
 			in.listener = tls.NewListener(l, certs)
 		}
@@ -159,11 +172,62 @@ func (s *Server) Run(ctx context.Context) error {
 		s.cleanUp(groupCtx)
 		return nil
 	})
+	group.Go(func() error { return s.refuseOnTime(groupCtx) })
 	err := group.Wait()
-	stopClock() // wakes late applications, which then happen at once
-	err = errors.Join(err, clock.Wait())
+	s.lateEnd() // late applications happen now
 	s.late.Wait()
-	return err
+	stopClock()
+	return errors.Join(err, clock.Wait())
+}
+
+// refuseOnTime closes and opens the instances' gates as the faults want.
+func (s *Server) refuseOnTime(ctx context.Context) error {
+	closed := false
+	for {
+		refuse, begun, again := s.faults.Refusing(s.clock.Now())
+		for _, name := range begun {
+			s.metrics.fired(name)
+		}
+		if refuse != closed {
+			closed = refuse
+			s.log.Info("connections", "refused", refuse)
+			for _, in := range s.instances {
+				if err := in.refuse(refuse); err != nil {
+					return err
+				}
+			}
+		}
+		wait, cancel := context.WithCancel(ctx)
+		var timer sync.WaitGroup
+		elapsed := make(chan struct{})
+		if !again.IsZero() {
+			timer.Go(func() {
+				if s.clock.SleepUntil(wait, again) == nil {
+					close(elapsed)
+				}
+			})
+		}
+		select {
+		case <-elapsed:
+		case <-s.faults.Changed():
+		case <-ctx.Done():
+		}
+		cancel()
+		timer.Wait()
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// refuse closes the instance's port and its connections, or opens it again.
+func (in *instance) refuse(on bool) error {
+	if !on {
+		return in.gate.open()
+	}
+	in.gate.shut()
+	in.http.DropConns()
+	return nil
 }
 
 func (s *Server) cleanUp(ctx context.Context) {
@@ -208,3 +272,20 @@ func (s *Server) SetCapacity(text string) error {
 	}
 	return nil
 }
+
+// AddFaults puts faults in force; their times count from now. Text without any is
+// an error.
+func (s *Server) AddFaults(text string) error {
+	specs, err := fault.Parse(text)
+	if err != nil {
+		return err
+	}
+	if len(specs) == 0 {
+		return errors.New("no fault given; want for example 503:1%,stall(5s):0.1%")
+	}
+	s.metrics.announce(specs)
+	return s.faults.Add(specs, s.clock.Now())
+}
+
+// Faults tells about the faults in force.
+func (s *Server) Faults() []fault.Info { return s.faults.List() }

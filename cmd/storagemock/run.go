@@ -103,6 +103,7 @@ logs go to standard error. SIGTERM lets requests under way finish and ends it.`,
 	f.StringVar(&o.Latency, "latency", o.Latency, "latency: 87ms, uniform(a,b), normal(mean,stddev), lognormal(mean,p99), exponential(mean), bimodal(fast,slow,p), empirical(file), slow(base,x,every,for); rules 'method=GET: 5ms; 87ms'")
 	f.StringVar(&o.Capacity, "capacity", o.Capacity, "capacity: inflight=300, rate=50/s, burst=1, queue=1000, comma-separated")
 	f.StringVar(&o.Mode, "mode", o.Mode, "faithful (a PUT always wins) or conditional (stale writes are refused with status 409)")
+	f.StringVar(&o.Faults, "faults", o.Faults, "faults: effects with arguments and probability, like '503:1%,reset:0.5%,stall(5s,kind=Pod):0.1%,refuse(from=20s,for=10s)'")
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed of latencies, faults and identifiers")
 	f.Int64Var(&o.MaxBody, "max-body", o.MaxBody, "largest request body, bytes")
 	f.IntVar(&o.MaxConns, "max-conns", o.MaxConns, "most connections of each instance; more wait to be accepted")

@@ -44,10 +44,17 @@ func (c *conn) serve(ctx context.Context) {
 		if x.state != answered || req.closing || c.srv.stopping.Load() {
 			return
 		}
-		c.idle.Store(true)
-		if c.srv.stopping.Load() { // the server may have looked before idle was set
+		if c.rest(); c.srv.stopping.Load() {
 			return
 		}
+	}
+}
+
+// rest says that no request is under way that a stopping server should wait for.
+func (c *conn) rest() {
+	c.idle.Store(true)
+	if c.srv.stopping.Load() { // the server may have looked before idle was set
+		_ = c.Close()
 	}
 }
 

@@ -161,18 +161,20 @@ func (x *Exchange) Reset() {
 	_ = x.c.Close()
 }
 
-// Hang says nothing until the client gives up or ctx ends.
+// Hang says nothing until the client gives up, the server stops or ctx ends.
 func (x *Exchange) Hang(ctx context.Context) {
 	x.state = broken
+	x.c.rest()
 	stop := context.AfterFunc(ctx, func() { _ = x.c.Close() })
 	defer stop()
 	_, _ = io.Copy(io.Discard, x.c.Conn)
 }
 
-// Gone is closed over by streams: it returns a context that ends when the client
-// closes the connection. No further request can be read from it afterwards.
+// Gone is for streams: it returns a context that ends when the client closes the
+// connection, or the server stops. No further request is read from it.
 func (x *Exchange) Gone(ctx context.Context) (context.Context, context.CancelFunc) {
 	x.closing = true
+	x.c.rest()
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {

@@ -251,7 +251,7 @@ func TestStopCutsAfterTheGrace(t *testing.T) {
 	entered := make(chan struct{})
 	addr, _, stop := start(t, func(ctx context.Context, x *http1.Exchange) {
 		close(entered)
-		x.Hang(ctx)
+		<-ctx.Done()
 	}, func(l *http1.Limits) { l.Grace = 50 * time.Millisecond })
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -263,6 +263,26 @@ func TestStopCutsAfterTheGrace(t *testing.T) {
 	begin := time.Now()
 	stop()
 	if d := time.Since(begin); d > 5*time.Second {
+		t.Errorf("stopping took %s", d)
+	}
+}
+
+func TestStopDoesNotWaitForHungRequests(t *testing.T) {
+	entered := make(chan struct{})
+	addr, _, stop := start(t, func(ctx context.Context, x *http1.Exchange) {
+		close(entered)
+		x.Hang(ctx)
+	}, func(l *http1.Limits) { l.Grace = time.Minute })
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, _ = io.WriteString(c, "GET / HTTP/1.1\r\n\r\n")
+	<-entered
+	begin := time.Now()
+	stop()
+	if d := time.Since(begin); d > 10*time.Second {
 		t.Errorf("stopping took %s", d)
 	}
 }

@@ -112,6 +112,9 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	return err
 }
 
+// DropConns closes every connection at once, also those with a request under way.
+func (s *Server) DropConns() { s.closeConns(false) }
+
 // closeConns closes connections: those between requests, or all.
 func (s *Server) closeConns(idleOnly bool) {
 	s.mu.Lock()

@@ -88,12 +88,12 @@ func (l *Ledger) Append(e Entry) (uint64, error) {
 }
 
 // Answered completes the entry seq: when the answer was handed to the socket,
-// and with which status.
-func (l *Ledger) Answered(seq uint64, at int64, status int) {
+// with which status and code.
+func (l *Ledger) Answered(seq uint64, at int64, status, code int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r := l.at(seq); r != nil {
-		r.responded, r.status = at, uint16(status)
+		r.responded, r.status, r.code = at, uint16(status), int32(code)
 	}
 }
 

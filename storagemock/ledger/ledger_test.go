@@ -68,12 +68,12 @@ func TestMemoryRoundTrip(t *testing.T) {
 	if got := slices.Collect(l.From(19_990)); !slices.Equal(got, want[19_989:]) {
 		t.Error("From(19990) is not the tail")
 	}
-	l.Answered(5, 42, 200)
-	l.Answered(1<<40, 42, 200) // no such entry: nothing to complete
-	if got := slices.Collect(l.From(5))[0]; got.Responded != 42 || got.Status != 200 {
+	l.Answered(5, 42, 503, 7)
+	l.Answered(1<<40, 42, 200, 0) // no such entry: nothing to complete
+	if got := slices.Collect(l.From(5))[0]; got.Responded != 42 || got.Status != 503 || got.Code != 7 {
 		t.Errorf("after Answered: %+v", got)
 	}
-	want[4].Responded, want[4].Status = 42, 200
+	want[4].Responded, want[4].Status, want[4].Code = 42, 503, 7
 
 	var ofKey []ledger.Entry
 	for _, e := range want {
@@ -208,7 +208,7 @@ func TestConcurrentUse(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				l.Answered(seq, 1, 200)
+				l.Answered(seq, 1, 200, 0)
 			}
 		})
 	}

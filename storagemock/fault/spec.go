@@ -1,0 +1,254 @@
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/watchbench/watchbench/storagemock/expr"
+	"github.com/watchbench/watchbench/storagemock/latency"
+)
+
+// Effect is what a fault does.
+type Effect string
+
+// The effects.
+const (
+	Status      Effect = "status"
+	Reset       Effect = "reset"
+	Close       Effect = "close"
+	BlackHole   Effect = "blackhole"
+	Stall       Effect = "stall"
+	Late        Effect = "late"
+	Double      Effect = "double"
+	SlowBody    Effect = "slow-body"
+	Truncate    Effect = "truncate"
+	HTML        Effect = "html"
+	WrongResult Effect = "wrong-result"
+	Refuse      Effect = "refuse"
+)
+
+// MaxFaults bounds the faults set at once.
+const MaxFaults = 64
+
+// maxDelay bounds the durations of a fault.
+const maxDelay = time.Hour
+
+// Spec is one fault as it was written. It is immutable.
+type Spec struct {
+	Text        string // as written
+	Name        string // for the ledger and the metrics
+	Effect      Effect
+	Probability float64
+
+	Status     int           // Status, HTML; Late: the answer given at once, 0 is none
+	RetryAfter time.Duration // Status; 0 is no header
+	Apply      bool          // the request is applied although its answer fails
+	Delay      time.Duration // Stall, Late, Double, SlowBody
+	ResetFirst bool          // Late: reset at once
+	Pieces     int           // SlowBody
+	Bytes      int           // Truncate; -1 is half
+	SaysTrue   bool          // WrongResult
+
+	Match latency.Match
+	Key   string  // glob; empty is any
+	Keys  float64 // share of keys; 1 is all
+
+	From, For, Every time.Duration // For 0 is for ever
+	Max              int           // firings; 0 is unlimited
+}
+
+const knownEffects = "a status from 400 to 599, reset, reset-after, close, blackhole, stall, late, double, slow-body, truncate, html, wrong-result or refuse"
+
+// Parse reads faults. Empty text is none.
+func Parse(text string) ([]Spec, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	var specs []Spec
+	for _, part := range expr.Split(text, ',') {
+		s, err := parseOne(strings.TrimSpace(part))
+		if err != nil {
+			return nil, fmt.Errorf("fault %w", err)
+		}
+		specs = append(specs, s)
+	}
+	if len(specs) > MaxFaults {
+		return nil, fmt.Errorf("faults: %d; at most %d at once", len(specs), MaxFaults)
+	}
+	return specs, nil
+}
+
+func parseOne(part string) (Spec, error) {
+	s := Spec{Text: part, Probability: 1, Keys: 1, Bytes: -1}
+	pieces := expr.Split(part, ':')
+	if len(pieces) > 2 {
+		return s, fmt.Errorf("%q: more than one colon; want effect(arguments):probability", part)
+	}
+	if len(pieces) == 2 {
+		p, err := expr.ParseProbability(strings.TrimSpace(pieces[1]))
+		if err != nil {
+			return s, fmt.Errorf("%q: %s: %w", part, strings.TrimSpace(pieces[1]), err)
+		}
+		s.Probability = p
+	}
+	e, err := expr.Parse(pieces[0])
+	if err != nil {
+		return s, err
+	}
+	r := expr.Read(pieces[0], e, positional[e.Name]...)
+	s.effect(e.Name, r)
+	s.filters(r)
+	s.Name = r.Text("name", defaultName(e))
+	if err := r.Err(s.known()...); err != nil {
+		return s, err
+	}
+	if s.Effect == Refuse {
+		if len(pieces) == 2 || s.filtered() {
+			return s, fmt.Errorf("%q: refuse concerns all connections during its time; it takes from, for, every and max only", part)
+		}
+		if s.For == 0 {
+			return s, fmt.Errorf("%q: refuse needs for, the time it lasts", part)
+		}
+	}
+	return s, nil
+}
+
+// positional are the arguments an effect takes without a key.
+var positional = map[string][]string{
+	"stall": {"delay"}, "late": {"delay"}, "double": {"delay"}, "slow-body": {"delay"},
+}
+
+func defaultName(e expr.Expr) string {
+	for _, a := range e.Args {
+		if a.Key == "" {
+			return e.Name + "(" + a.Value.Name + ")"
+		}
+	}
+	return e.Name
+}
+
+// effect reads the effect and the arguments of its own.
+func (s *Spec) effect(name string, r *expr.Reader) {
+	s.Effect = Effect(name)
+	switch s.Effect {
+	case Reset, Close, BlackHole:
+		s.Apply = boolean(r, "apply", false)
+	case "reset-after":
+		s.Effect, s.Apply = Reset, true
+	case Stall, SlowBody:
+		s.Delay = delay(r, true)
+		if s.Effect == SlowBody {
+			s.Pieces = r.Int("pieces", 1, 10)
+		}
+	case Late:
+		s.Delay = delay(r, true)
+		s.answer(r)
+	case Double:
+		s.Delay = delay(r, false)
+	case Truncate:
+		s.Bytes = r.Int("bytes", 0, -1)
+	case HTML:
+		s.Status = r.Int("status", 200, 502)
+		s.Apply = boolean(r, "apply", false)
+	case WrongResult:
+		s.SaysTrue = boolean(r, "says", false)
+	case Refuse:
+	default:
+		n, err := strconv.Atoi(name)
+		if err != nil || n < 400 || n > 599 {
+			r.Fail("", "%s is no fault; want %s", name, knownEffects)
+			return
+		}
+		s.Effect, s.Status = Status, n
+		s.RetryAfter = r.Duration("retry-after", 0)
+		if s.RetryAfter%time.Second != 0 {
+			r.Fail("retry-after", "retry-after=%s: the header counts whole seconds", s.RetryAfter)
+		}
+		s.Apply = boolean(r, "apply", false)
+	}
+	if s.Status > 599 {
+		r.Fail("status", "status=%d: want 200 to 599", s.Status)
+	}
+}
+
+// known names the arguments of the effect, for error messages.
+func (s *Spec) known() []string {
+	own := map[Effect][]string{
+		Status: {"retry-after", "apply"}, Reset: {"apply"}, Close: {"apply"}, BlackHole: {"apply"}, Late: {"answer"},
+		SlowBody: {"pieces"}, Truncate: {"bytes"}, HTML: {"status", "apply"}, WrongResult: {"says"},
+	}[s.Effect]
+	return append(own, "method", "kind", "key", "keys", "from", "for", "every", "max", "name")
+}
+
+func boolean(r *expr.Reader, key string, def bool) bool {
+	switch v := r.Text(key, strconv.FormatBool(def)); v {
+	case "true":
+		return true
+	case "false":
+		return false
+	default:
+		r.Fail(key, "%s=%s: want true or false", key, v)
+		return def
+	}
+}
+
+func delay(r *expr.Reader, required bool) time.Duration {
+	if required && !r.Has("delay") {
+		r.Fail("", "the delay is missing; write it first, like stall(5s)")
+	}
+	d := r.Duration("delay", 0)
+	if d > maxDelay || required && d == 0 {
+		r.Fail("delay", "%s: want more than 0 and at most %s", d, maxDelay)
+	}
+	return d
+}
+
+func (s *Spec) answer(r *expr.Reader) {
+	switch v := r.Text("answer", "none"); v {
+	case "none":
+	case "reset":
+		s.ResetFirst = true
+	default:
+		n, err := strconv.Atoi(v)
+		if err != nil || n != 200 && (n < 400 || n > 599) {
+			r.Fail("answer", "answer=%s: want none, reset, 200 or a status from 400 to 599", v)
+		}
+		s.Status = n
+	}
+}
+
+func (s *Spec) filters(r *expr.Reader) {
+	for _, key := range []string{"method", "kind"} {
+		v := r.Text(key, "")
+		if v == "" {
+			continue
+		}
+		m, err := latency.ParseMatch(key + "=" + v)
+		if err != nil {
+			r.Fail(key, "%v", err)
+		}
+		s.Match.Methods = append(s.Match.Methods, m.Methods...)
+		s.Match.Kinds = append(s.Match.Kinds, m.Kinds...)
+	}
+	s.Key = r.Text("key", "")
+	if _, err := path.Match(s.Key, ""); err != nil {
+		r.Fail("key", "key=%s: not a glob like team-a/web-*: %v", s.Key, err)
+	}
+	s.Keys = r.Probability("keys", 1)
+	s.From, s.For, s.Every = r.Duration("from", 0), r.Duration("for", 0), r.Duration("every", 0)
+	if s.Every > 0 && (s.For == 0 || s.For >= s.Every) {
+		r.Fail("every", "every=%s needs for, shorter than it", s.Every)
+	}
+	s.Max = r.Int("max", 0, 0)
+}
+
+func (s *Spec) filtered() bool {
+	return len(s.Match.Methods)+len(s.Match.Kinds) > 0 || s.Key != "" || s.Keys != 1
+}
+
+// errNoSuch is returned for an unknown fault number.
+var errNoSuch = errors.New("there is no such fault")

@@ -1,0 +1,150 @@
+package storagemock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/watchbench/watchbench/storagemock/fault"
+	"github.com/watchbench/watchbench/storagemock/http1"
+)
+
+// misbehave does what the fault says to a request whose time is up.
+func (s *Server) misbehave(ctx context.Context, c *call, f *fault.Spec, x *http1.Exchange) {
+	switch f.Effect {
+	case fault.Status, fault.HTML:
+		s.failWith(c, f, x)
+	case fault.WrongResult:
+		s.lie(c, f, x)
+	case fault.Late:
+		s.answerBeforeApplying(ctx, c, f, x)
+	case fault.Double:
+		again := *c
+		s.answer(c, s.apply(c, s.clock.Now()), x)
+		s.applyLate(&again, f.Delay, reply{})
+	case fault.SlowBody, fault.Truncate:
+		s.spoilBody(ctx, c, f, x)
+	case fault.Reset, fault.Close, fault.BlackHole:
+		r := s.applyIf(f.Apply, c, reply{})
+		switch f.Effect {
+		case fault.Reset:
+			x.Reset()
+		case fault.BlackHole:
+			x.Hang(ctx)
+		}
+		s.unanswered(c, r)
+	default: // a stall has passed
+		s.answer(c, s.apply(c, s.clock.Now()), x)
+	}
+}
+
+// applyIf applies the call, or records that it was not applied; either way the
+// answer is then r instead of the true one.
+func (s *Server) applyIf(apply bool, c *call, r reply) reply {
+	if apply {
+		truth := s.apply(c, s.clock.Now())
+		r.first, r.last, r.effect = truth.first, truth.last, truth.effect
+		return r
+	}
+	s.reject(c, &r)
+	return r
+}
+
+// unanswered completes a call that got no answer, or not all of it.
+func (s *Server) unanswered(c *call, r reply) {
+	s.answered(r, 0, 0)
+	s.metrics.count(c.method, c.key.Kind, r.outcome(c), s.clock.Now().Sub(c.received))
+}
+
+// proxyPage is what a proxy in front of the storage might say.
+const proxyPage = "<html>\r\n<head><title>%[1]d</title></head>\r\n<body><center><h1>%[1]d</h1></center></body>\r\n</html>\r\n"
+
+func (s *Server) failWith(c *call, f *fault.Spec, x *http1.Exchange) {
+	var header []string
+	r := failure(f.Status, c.failCode(), "an injected fault", c.endpoint == objectList)
+	if f.Effect == fault.HTML {
+		r.body, r.typ = fmt.Appendf(nil, proxyPage, f.Status), "text/html"
+	}
+	if f.RetryAfter > 0 {
+		header = append(header, fmt.Sprintf("Retry-After: %d", int(f.RetryAfter.Seconds())))
+	}
+	s.answer(c, s.applyIf(f.Apply, c, r), x, header...)
+}
+
+// lie gives the answer that is not true.
+func (s *Server) lie(c *call, f *fault.Spec, x *http1.Exchange) {
+	r := failure(200, c.failCode(), "", c.endpoint == objectList)
+	if f.SaysTrue {
+		r = reply{status: 200, body: done}
+	}
+	s.answer(c, s.applyIf(!f.SaysTrue, c, r), x)
+}
+
+// answerBeforeApplying gives no or an early answer and applies later.
+func (s *Server) answerBeforeApplying(ctx context.Context, c *call, f *fault.Spec, x *http1.Exchange) {
+	var given reply // what the client has been told
+	switch {
+	case f.ResetFirst:
+		x.Reset()
+	case f.Status == 200:
+		given = reply{status: 200, body: done}
+	case f.Status != 0:
+		given = failure(f.Status, c.failCode(), "an injected fault", false)
+	default:
+		x.Hang(ctx)
+	}
+	if given.status != 0 && x.Answer(http1.Answer{Status: given.status, ContentType: contentType, Body: given.body}) != nil {
+		given = reply{}
+	}
+	s.metrics.count(c.method, c.key.Kind, "late", s.clock.Now().Sub(c.received))
+	s.applyLate(c, f.Delay, given)
+}
+
+// applyLate applies the call after a while, or when the server stops. given, if
+// it has a status, is the answer the client had by now.
+func (s *Server) applyLate(c *call, after time.Duration, given reply) {
+	told := s.clock.Now()
+	run := func() {
+		r := s.apply(c, s.clock.Now())
+		given.first, given.last = r.first, r.last
+		if given.status != 0 {
+			s.answered(given, told.UnixNano(), given.status)
+		}
+	}
+	if after == 0 {
+		run()
+		return
+	}
+	s.late.Go(func() {
+		// An error means that the server stops: then it is now or never.
+		_ = s.clock.SleepUntil(s.lateCtx, told.Add(after))
+		run()
+	})
+}
+
+// spoilBody applies the call and sends its answer's body slowly or in part.
+func (s *Server) spoilBody(ctx context.Context, c *call, f *fault.Spec, x *http1.Exchange) {
+	r := s.apply(c, s.clock.Now())
+	a := http1.Answer{Status: r.status, ContentType: contentType, Body: r.body}
+	if f.Effect == fault.Truncate {
+		n := f.Bytes
+		if n < 0 {
+			n = len(a.Body) / 2
+		}
+		_ = x.AnswerPart(a, n)
+		s.unanswered(c, r)
+		return
+	}
+	next := s.clock.Now()
+	err := x.AnswerSlowly(a, f.Pieces, func() error {
+		next = next.Add(f.Delay / time.Duration(f.Pieces))
+		return s.clock.SleepUntil(ctx, next)
+	})
+	if err != nil {
+		s.unanswered(c, r)
+		return
+	}
+	now := s.clock.Now()
+	s.answered(r, now.UnixNano(), r.status)
+	s.metrics.count(c.method, c.key.Kind, r.outcome(c), now.Sub(c.received))
+}
