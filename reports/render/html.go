@@ -39,6 +39,7 @@ type page struct {
 	Notes                        []noteView
 	Checks                       []checkHead
 	Verdicts                     []verdictView
+	Unasked                      string
 	Examples                     []exampleView
 	Loads                        []loadView
 	Overall                      []chart
@@ -222,6 +223,7 @@ func (p *page) fillTable(t *table) {
 }
 
 func (p *page) fillVerdicts(t *table) {
+	p.Unasked = t.unaskedNote()
 	for _, g := range t.checks {
 		p.Checks = append(p.Checks, checkHead{clean(g), checkNames[g], checkMeanings[g]})
 	}

@@ -128,6 +128,9 @@ func (m *markdown) verdicts(t *table) {
 		}
 		m.row(cells)
 	}
+	if note := t.unaskedNote(); note != "" {
+		m.printf("\n%s\n", md(note))
+	}
 }
 
 func (m *markdown) counterexamples(t *table) {

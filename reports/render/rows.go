@@ -26,7 +26,10 @@ type table struct {
 	res    *result.Results
 	extra  []string // parameters besides strategy and load that differ between cells
 	rows   []*row   // by load, then strategy in the scenario's order
-	checks []string // names of the guarantees that occur, G2 before G10
+	checks []string // names of the guarantees that were judged, and of the core ones, G2 before G10
+	// unasked are guarantees that no cell could judge: the scenario lets nothing
+	// happen that they ask about.
+	unasked []string
 }
 
 // arrange groups the cells by matrix point and sorts the rows.
@@ -41,8 +44,9 @@ func arrange(res *result.Results) *table {
 			}
 			values[k][v] = true
 		}
-		for g := range res.Cells[i].Checks {
-			checks[g] = true
+		for g, c := range res.Cells[i].Checks {
+			judged := c.Verdict != result.NotJudged && c.Verdict != result.NotApply
+			checks[g] = checks[g] || judged || slices.Contains(coreChecks, g)
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(values)) {
@@ -50,7 +54,13 @@ func arrange(res *result.Results) *table {
 			t.extra = append(t.extra, k)
 		}
 	}
-	t.checks = slices.SortedFunc(maps.Keys(checks), compareNatural)
+	for _, g := range slices.SortedFunc(maps.Keys(checks), compareNatural) {
+		if checks[g] {
+			t.checks = append(t.checks, g)
+		} else {
+			t.unasked = append(t.unasked, g)
+		}
+	}
 
 	byPoint := map[string]*row{}
 	for i := range res.Cells {

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/watchbench/watchbench/reports/result"
@@ -33,7 +34,7 @@ func (r *row) state() state {
 		return stateAllowed
 	case r.cut():
 		return stateCut
-	case len(r.with(result.Pass)) == 0, len(r.with(result.NotJudged)) > 0:
+	case len(r.with(result.Pass)) == 0, len(r.open()) > 0:
 		return stateOpen
 	}
 	return statePassed
@@ -49,6 +50,48 @@ func (r *row) with(verdict string) []string {
 	}
 	slices.SortFunc(names, compareNatural)
 	return names
+}
+
+// open lists the core checks that could not be judged. The others are judged only
+// where a scenario makes what they ask about happen.
+func (r *row) open() []string {
+	return slices.DeleteFunc(r.with(result.NotJudged), func(g string) bool { return !slices.Contains(coreChecks, g) })
+}
+
+// unaskedNote names the checks that this scenario leaves open.
+func (t *table) unaskedNote() string {
+	if len(t.unasked) == 0 {
+		return ""
+	}
+	return "Not asked by this scenario: " + ranges(t.unasked) + "."
+}
+
+// ranges writes G1 G2 G3 G6 as "G1–G3 G6".
+func ranges(checks []string) string {
+	number := func(g string) int {
+		n, err := strconv.Atoi(strings.TrimPrefix(g, "G"))
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+	var words []string
+	for i := 0; i < len(checks); {
+		j := i
+		for j+1 < len(checks) && number(checks[j]) >= 0 && number(checks[j+1]) == number(checks[j])+1 {
+			j++
+		}
+		switch j - i {
+		case 0:
+			words = append(words, checks[i])
+		case 1:
+			words = append(words, checks[i], checks[j])
+		default:
+			words = append(words, checks[i]+"–"+checks[j])
+		}
+		i = j + 1
+	}
+	return strings.Join(words, " ")
 }
 
 // cut reports whether any believed repetition ended at the drain limit.
@@ -96,12 +139,12 @@ func (r *row) verdict() string {
 	if allowed := r.with(result.Allowed); len(allowed) > 0 {
 		words = append(words, "fails "+strings.Join(allowed, " ")+" (allowed)")
 	}
-	passed, notJudged := r.with(result.Pass), r.with(result.NotJudged)
+	passed, open := r.with(result.Pass), r.open()
 	if len(r.with(result.Fail))+len(r.with(result.Allowed)) == 0 && len(passed) > 0 {
-		words = append(words, fmt.Sprintf("pass %d/%d", len(passed), len(passed)+len(notJudged)))
+		words = append(words, "pass "+ranges(passed))
 	}
-	if len(notJudged) > 0 {
-		words = append(words, strings.Join(notJudged, " ")+" not judged")
+	if len(open) > 0 {
+		words = append(words, ranges(open)+" not judged")
 	}
 	return orUnknown(clean(strings.Join(words, ", ")))
 }

@@ -296,6 +296,9 @@ func (p *printer) verdicts(t *table) {
 	b.measure()
 	p.line("", "")
 	p.block(b)
+	if note := t.unaskedNote(); note != "" {
+		p.line(ansiDim, "  %s", note)
+	}
 }
 
 // verdictWord is a check's outcome with how much it looked at.
