@@ -1,0 +1,419 @@
+package storagemock_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/watchbench/watchbench/storagemock"
+	"github.com/watchbench/watchbench/storagemock/latency"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+	"github.com/watchbench/watchbench/storagemock/rawjson"
+)
+
+// raw sends bytes on a new connection and returns all that comes back.
+func raw(t testing.TB, addr, text string) string {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	if _, err := io.WriteString(c, text); err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// The original watcher's requests, byte for byte as contract §1.2 describes them.
+func TestOriginalWatchersRequests(t *testing.T) {
+	m := start(t, nil)
+	addr := m.Addrs()[0]
+	headers := "Host: " + addr + "\r\nUser-Agent: Go-http-client/1.1\r\nContent-Type: application/json\r\nAccept-Encoding: gzip\r\nConnection: close\r\n"
+	body := `{"data":{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"system:basic-user","uid":"u"}}}`
+	base := "/bcsstorage/v1/k8s/dynamic/cluster_resources/clusters/BCS-K8S-90001/ClusterRole"
+	for _, tc := range []struct{ request, want string }{
+		{fmt.Sprintf("PUT %s/system:basic-user HTTP/1.1\r\n%sContent-Length: %d\r\n\r\n%s", base, headers, len(body), body), `{"result":true,"code":0,"message":"success","data":{}}`},
+		{fmt.Sprintf("GET %s?field=resourceName HTTP/1.1\r\n%s\r\n", base, headers), `"resourceName":"system:basic-user"}]}`},
+		{fmt.Sprintf("DELETE %s/system:basic-user HTTP/1.1\r\n%s\r\n", base, headers), `{"result":true,"code":0,"message":"success","data":{}}`},
+	} {
+		got := raw(t, addr, tc.request)
+		if !strings.HasPrefix(got, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(got, tc.want) || !strings.Contains(got, "Connection: close\r\n") || strings.Contains(got, "gzip") {
+			t.Errorf("%s\ngot %s", tc.request, got)
+		}
+	}
+}
+
+func TestUnreadableRequestsGetAnEnvelope(t *testing.T) {
+	m := start(t, nil)
+	got := raw(t, m.Addrs()[0], "hello\r\n\r\n")
+	if !strings.HasPrefix(got, "HTTP/1.1 400 ") || !strings.Contains(got, `{"result":false,"code":1405082,"message":"(bcs-storage):put resource failed. the request line`) {
+		t.Errorf("got %s", got)
+	}
+	deep := `{"data":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}`
+	if status, body := m.api("PUT", podPath+"deep", deep); status != 200 || !strings.Contains(body, "nests deeper than 100 levels") {
+		t.Errorf("deep JSON: %d %s", status, body)
+	}
+}
+
+func TestQueueFull(t *testing.T) {
+	m := start(t, func(c *storagemock.Config) { c.Capacity, c.Latency = "inflight=1,queue=1", "200ms" })
+	var wg sync.WaitGroup
+	answers := make(chan string, 8)
+	for i := range 8 {
+		wg.Go(func() { answers <- m.put(fmt.Sprint("p", i), 10*time.Second) })
+	}
+	wg.Wait()
+	close(answers)
+	served, refused := 0, 0
+	for a := range answers {
+		switch {
+		case strings.HasPrefix(a, "200 "):
+			served++
+		case strings.HasPrefix(a, `503 1 {"result":false,"code":1405082,`) && strings.Contains(a, "queue is full"):
+			refused++
+		default:
+			t.Errorf("got %s", a)
+		}
+	}
+	if served != 2 || refused != 6 {
+		t.Errorf("%d served, %d refused; want 2 and 6", served, refused)
+	}
+	byFault := map[string]int{}
+	for e := range m.Ledger().From(1) {
+		byFault[e.Fault+"/"+e.Effect]++
+	}
+	if byFault["capacity/rejected"] != 6 || byFault["/created"] != 2 {
+		t.Errorf("ledger: %v", byFault)
+	}
+}
+
+func TestLatencyIsKept(t *testing.T) {
+	m := start(t, func(c *storagemock.Config) { c.Latency = "method=PUT: 30ms; 0s" })
+	for i := range 10 {
+		m.must("PUT", podPath+fmt.Sprint("p", i), `{"data":{}}`)
+	}
+	for e := range m.Ledger().From(1) {
+		if took := time.Duration(e.Responded - e.Received); took < 15*time.Millisecond || e.Applied > e.Responded {
+			t.Errorf("request %d took %s, applied %s before its answer", e.Seq, took, time.Duration(e.Responded-e.Applied))
+		}
+	}
+}
+
+func TestAClientThatGoesAwayDoesNotUndo(t *testing.T) {
+	m := start(t, func(c *storagemock.Config) { c.Latency = "50ms" })
+	if got := m.put("x", 5*time.Millisecond); !strings.Contains(got, "deadline exceeded") {
+		t.Fatal(got)
+	}
+	m.stop()
+	if !m.stored("x") || m.Ledger().Len() != 1 {
+		t.Error("the request was not applied")
+	}
+}
+
+func TestInstancesShareStateAndLedger(t *testing.T) {
+	m := start(t, func(c *storagemock.Config) { c.Instances = 3 })
+	for i, addr := range m.Addrs() {
+		if status, body := m.do("PUT", "http://"+addr+"/bcsstorage/v1"+podPath+fmt.Sprint("p", i), `{"data":{}}`); status != 200 {
+			t.Fatal(body)
+		}
+	}
+	list := m.must("GET", strings.TrimSuffix(podPath, "/")+"?field=resourceName", "")
+	if strings.Count(list, "resourceName") != 3 {
+		t.Errorf("list: %s", list)
+	}
+	seen := map[int]bool{}
+	for e := range m.Ledger().From(1) {
+		seen[e.Instance] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("instances in the ledger: %v", seen)
+	}
+}
+
+func TestPaging(t *testing.T) {
+	m := start(t, nil)
+	const n = 3001
+	for i := range n {
+		m.must("PUT", podPath+fmt.Sprint("p", i), `{"data":{"metadata":{}}}`)
+	}
+	list := strings.TrimSuffix(podPath, "/") + "?field=resourceName"
+	if got := strings.Count(m.must("GET", list, ""), `"_id"`); got != 3000 {
+		t.Errorf("without a limit: %d, want the default of 3000", got)
+	}
+	seen := map[string]bool{}
+	for offset := 0; ; offset += 500 {
+		page := m.must("GET", fmt.Sprintf("%s&limit=500&offset=%d", list, offset), "")
+		names := strings.Split(page, `"resourceName":"`)[1:]
+		for _, s := range names {
+			seen[s[:strings.IndexByte(s, '"')]] = true
+		}
+		if len(names) < 500 {
+			break
+		}
+	}
+	if len(seen) != n {
+		t.Errorf("%d names in pages, want %d", len(seen), n)
+	}
+}
+
+func TestEventStream(t *testing.T) {
+	m := start(t, nil)
+	resp, err := m.client.Post(m.base+"/events/watch?clusterId=C", "application/json", strings.NewReader(`{"maxEvents":2}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	for i := range 3 {
+		m.must("PUT", "/events", fmt.Sprintf(`{"clusterId":"C","type":"T%d","data":{"metadata":{"name":"e%d","namespace":"a"}},"eventTime":5}`, i, i))
+	}
+	lines := bufio.NewScanner(resp.Body)
+	var got []string
+	for lines.Scan() {
+		got = append(got, lines.Text())
+	}
+	if len(got) != 3 || !strings.Contains(got[0], `{"type":1,"value":{"_id":"`) || !strings.Contains(got[1], `"type":"T1"`) || got[2] != `{"type":-1,"value":null}` {
+		t.Errorf("stream: %q", got)
+	}
+	// A stream without an end is closed by the client, or by the server's stop.
+	for range 2 {
+		open, err := m.client.Post(m.base+"/events/watch?clusterId=C", "application/json", strings.NewReader(`{}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer open.Body.Close()
+	}
+	m.stop()
+}
+
+func TestAdmin(t *testing.T) {
+	m := start(t, nil)
+	m.must("PUT", podPath+"x", `{"data":{"metadata":{"uid":"u1"},"spec":{`+"\n"+`"a":"b\nc"}}}`)
+	m.must("PUT", podPath+"y", `{"data":{}}`)
+	m.must("PUT", podPath+"x", `{"data":{"metadata":{"uid":"u1"},"spec":{`+"\n"+`"a":"b\nc"}}}`)
+
+	ledgerOf := func(query string) (n int, last ledger.Entry) {
+		req, _ := http.NewRequest("GET", m.admin.URL+"/ledger"+query, nil)
+		req.Header.Set("Accept-Encoding", "zstd")
+		resp, err := m.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.Header.Get("Content-Encoding") != "zstd" {
+			t.Error("the ledger came uncompressed")
+		}
+		r, err := ledger.NewReader(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		for e, err := range r.AllowGaps().All() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, last = n+1, e
+		}
+		return n, last
+	}
+	if n, last := ledgerOf(""); n != 3 || last.Seq != 3 || last.Effect != ledger.EffectReplaced {
+		t.Errorf("ledger: %d, %+v", n, last)
+	}
+	if n, _ := ledgerOf("?from=3"); n != 1 {
+		t.Errorf("ledger from 3: %d", n)
+	}
+	if n, last := ledgerOf("?cluster=C&kind=Pod&namespace=a&name=y"); n != 1 || last.Seq != 2 {
+		t.Errorf("ledger of a key: %d, %+v", n, last)
+	}
+	wantState := `{"cluster":"C","kind":"Pod","namespace":"a","name":"x","data":{"metadata":{"uid":"u1"},"spec":{"a":"b\nc"}}}` + "\n" +
+		`{"cluster":"C","kind":"Pod","namespace":"a","name":"y","data":{}}` + "\n"
+	if _, state := m.do("GET", m.admin.URL+"/state", ""); state != wantState {
+		t.Errorf("state: %s", state)
+	}
+	_, snapshot := m.do("GET", m.admin.URL+"/snapshot", "")
+
+	// Tampering leaves no trace in the ledger.
+	key := "?cluster=C&kind=Pod&namespace=a&name="
+	if status, body := m.do("DELETE", m.admin.URL+"/state"+key+"y", ""); status != 200 || body != `{"effect":"deleted"}`+"\n" {
+		t.Errorf("remove: %d %s", status, body)
+	}
+	if status, body := m.do("PUT", m.admin.URL+"/state"+key+"x", `{"edited":true}`); status != 200 || body != `{"effect":"replaced"}`+"\n" {
+		t.Errorf("edit: %d %s", status, body)
+	}
+	if got := m.must("GET", podPath+"x?field=data", ""); !strings.Contains(got, `"data":{"edited":true}`) || m.Ledger().Len() != 3 {
+		t.Errorf("after tampering: %s, %d entries", got, m.Ledger().Len())
+	}
+	if status, body := m.do("PUT", m.admin.URL+"/snapshot", snapshot); status != 204 {
+		t.Errorf("load: %d %s", status, body)
+	}
+	if _, state := m.do("GET", m.admin.URL+"/state", ""); state != wantState {
+		t.Errorf("state after loading the snapshot: %s", state)
+	}
+
+	for _, tc := range []struct{ path, value, shown string }{{"/latency", "1ms", "1ms\n"}, {"/capacity", "inflight=7", "inflight=7\n"}} {
+		if status, _ := m.do("PUT", m.admin.URL+tc.path, tc.value); status != 204 {
+			t.Errorf("PUT %s: %d", tc.path, status)
+		}
+		if _, body := m.do("GET", m.admin.URL+tc.path, ""); body != tc.shown {
+			t.Errorf("GET %s: %s", tc.path, body)
+		}
+		if status, body := m.do("PUT", m.admin.URL+tc.path, "nonsense"); status != 400 || strings.Count(body, "\n") != 1 {
+			t.Errorf("PUT %s nonsense: %d %q", tc.path, status, body)
+		}
+	}
+	for _, bad := range []struct{ method, path, body string }{
+		{"GET", "/ledger?from=x", ""}, {"GET", "/ledger?name=x", ""}, {"PUT", "/state", "{}"},
+		{"PUT", "/state" + key + "x", "{"}, {"PUT", "/snapshot", "hello"},
+	} {
+		if status, body := m.do(bad.method, m.admin.URL+bad.path, bad.body); status != 400 || strings.Count(body, "\n") != 1 {
+			t.Errorf("%+v: %d %q", bad, status, body)
+		}
+	}
+	if status, _ := m.do("GET", m.admin.URL+"/debug/pprof/", ""); status != 404 {
+		t.Errorf("pprof answers %d though nobody asked for it", status)
+	}
+	if status, _ := m.do("POST", m.admin.URL+"/reset", ""); status != 204 || m.Ledger().Len() != 0 || m.Store().Live() != 0 {
+		t.Errorf("reset: %d, %d entries, %d documents", status, m.Ledger().Len(), m.Store().Live())
+	}
+}
+
+func TestTLS(t *testing.T) {
+	// httptest's certificate is as good as any.
+	fixture := httptest.NewUnstartedServer(nil)
+	fixture.StartTLS()
+	pair := fixture.TLS.Certificates[0]
+	fixture.Close()
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	writePEM(t, cert, "CERTIFICATE", pair.Certificate[0])
+	writeKey(t, key, pair.PrivateKey)
+	m := start(t, func(c *storagemock.Config) { c.TLSCert, c.TLSKey = cert, key })
+	tr := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	defer tr.CloseIdleConnections()
+	resp, err := (&http.Client{Transport: tr}).Get("https" + strings.TrimPrefix(m.base, "http") + podPath + "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if !bytes.Contains(b, []byte("1405087")) {
+		t.Errorf("got %s", b)
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	for want, edit := range map[string]func(*storagemock.Config){
+		"--allow-remote":         func(c *storagemock.Config) { c.Listen = "0.0.0.0:0" },
+		"want host:port":         func(c *storagemock.Config) { c.Listen = "127.0.0.1" },
+		"0 to 65535":             func(c *storagemock.Config) { c.Listen = "127.0.0.1:http" },
+		"want 1 to 255":          func(c *storagemock.Config) { c.Instances = 0 },
+		"do not fit":             func(c *storagemock.Config) { c.Listen, c.Instances = "127.0.0.1:65535", 2 },
+		"needs its key":          func(c *storagemock.Config) { c.TLSCert = "x" },
+		"like 87ms":              func(c *storagemock.Config) { c.Latency = "fast" },
+		"capacity":               func(c *storagemock.Config) { c.Capacity = "big" },
+		"faithful or":            func(c *storagemock.Config) { c.Mode = "strict" },
+		"fault":                  func(c *storagemock.Config) { c.Faults = "explode" },
+		"max-body":               func(c *storagemock.Config) { c.MaxBody = 0 },
+		"max-conns":              func(c *storagemock.Config) { c.MaxConns = 0 },
+		"no such file":           func(c *storagemock.Config) { c.TLSCert, c.TLSKey = "/nonexistent", "/nonexistent" },
+		"address already in use": func(c *storagemock.Config) { c.Listen = busy(t) },
+	} {
+		cfg := storagemock.DefaultConfig()
+		edit(&cfg)
+		if _, err := storagemock.New(cfg, storagemock.Settings{Clock: latency.SystemClock{}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	cfg := storagemock.DefaultConfig()
+	cfg.Listen, cfg.AllowRemote = "0.0.0.0:0", true
+	if err := cfg.Validate(); err != nil {
+		t.Errorf("with AllowRemote: %v", err)
+	}
+}
+
+// busy is an address that is taken until the test ends.
+func busy(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l.Addr().String()
+}
+
+func TestRunTwice(t *testing.T) {
+	m := start(t, nil)
+	m.must("PUT", podPath+"x", `{"data":{}}`)
+	if err := m.Run(context.Background()); err == nil || !strings.Contains(err.Error(), "before") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// FuzzAPI sends one request of any method, path, query and body below the API.
+// Whatever comes, the server answers something readable and lives.
+func FuzzAPI(f *testing.F) {
+	scripts, _ := filepath.Glob("testdata/*.requests")
+	for _, script := range scripts {
+		b, err := os.ReadFile(script)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for line := range strings.Lines(string(b)) {
+			method, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+			path, body, _ := strings.Cut(rest, " ")
+			if path != "" && !strings.HasPrefix(line, "#") && !strings.HasPrefix(path, "/events/watch") {
+				f.Add(method, path, body)
+			}
+		}
+	}
+	m := start(f, nil)
+	addr := m.Addrs()[0]
+	f.Fuzz(func(t *testing.T, method, path, body string) {
+		if strings.HasPrefix(path, "/events/watch") || strings.ContainsAny(method+path, " \r\n") {
+			return // a stream has no end; the others are not one request
+		}
+		got := raw(t, addr, fmt.Sprintf("%s /bcsstorage/v1%s HTTP/1.1\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", method, path, len(body), body))
+		if !strings.HasPrefix(got, "HTTP/1.1 ") {
+			t.Fatalf("%q %q %q: %q", method, path, body, got)
+		}
+		_, answer, _ := strings.Cut(got, "\r\n\r\n")
+		if strings.HasPrefix(got, "HTTP/1.1 200 ") && method != "HEAD" && rawjson.Valid([]byte(answer)) != nil {
+			t.Fatalf("%q %q %q: %q", method, path, body, got)
+		}
+	})
+}
+
+func writePEM(t *testing.T, path, kind string, der []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func writeKey(t *testing.T, path string, key any) {
+	t.Helper()
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writePEM(t, path, "PRIVATE KEY", der)
+}
