@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/storagemock/expr"
+	"github.com/watchbench/watchbench/internal/expr"
 	"github.com/watchbench/watchbench/storagemock/latency"
 )
 

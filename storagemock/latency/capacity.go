@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/watchbench/watchbench/storagemock/expr"
+	"github.com/watchbench/watchbench/internal/expr"
 )
 
 // Capacity bounds what the storage serves at once and per second. Requests beyond

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/watchbench/watchbench/storagemock/expr"
+	"github.com/watchbench/watchbench/internal/expr"
 )
 
 // Model draws the service time of a request by its method and kind. It is safe

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/storagemock/expr"
+	"github.com/watchbench/watchbench/internal/expr"
 )
 
 // maxEmpirical bounds the values read from one file.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/watchbench/watchbench/storagemock/expr"
+	"github.com/watchbench/watchbench/internal/expr"
 )
 
 func TestReader(t *testing.T) {
