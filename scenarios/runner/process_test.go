@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // play starts the test binary in a role.
@@ -120,5 +122,21 @@ func TestBinaries(t *testing.T) {
 	}
 	if _, err := BinariesIn(dir); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestWatcherIsGivenOtherPorts(t *testing.T) {
+	t.Setenv(actAs, "port taken")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	_, err = startWatcher(t.Context(), watcherSetup{bin: self, cell: dir, logs: dir, spec: spec.Default().Watcher, kinds: []string{"Pod"}})
+	if err == nil || !strings.Contains(err.Error(), "address already in use") {
+		t.Errorf("got %v", err)
+	}
+	if tries, err := os.ReadFile(dir + "/tries"); err != nil || len(tries) != portTries {
+		t.Errorf("%d tries, want %d: %v", len(tries), portTries, err)
 	}
 }

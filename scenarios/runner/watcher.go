@@ -92,9 +92,11 @@ func (s watcherSetup) renderConfig(port, metricPort int) (string, error) {
 		},
 		"k8s":              map[string]any{"kubeconfig": s.kubeconfig},
 		"filterConfigPath": filterPath,
-		"address":          "127.0.0.1", "port": port, "metric_port": metricPort,
-		"logtostderr": true, "v": 1,
-		"log_dir": s.logs, "pid_dir": filepath.Join(s.cell, "pid"),
+		"address":          "127.0.0.1", "port": port, "metric_port": metricPort, "v": 1,
+	}
+	if w.Command != "" {
+		// The original's log files; ours logs to standard error and says so.
+		config["logtostderr"], config["log_dir"], config["pid_dir"] = true, s.logs, filepath.Join(s.cell, "pid")
 	}
 	if err := writeJSON(filterPath, filter); err != nil {
 		return "", err
