@@ -28,7 +28,9 @@ func pipelineConfig(cfg config.Config) pipeline.Config {
 	if cfg.LeaderElection.Enabled {
 		c.DrainTimeout = min(c.DrainTimeout, lastWrites)
 	}
-	c.FenceDelay = time.Duration(b.StorageTimeout)
+	// A short storage timeout says nothing of how long a storage may take to apply
+	// what was given up.
+	c.FenceDelay = max(c.FenceDelay, time.Duration(b.StorageTimeout))
 	return c
 }
 
