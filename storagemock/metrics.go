@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -14,7 +15,8 @@ import (
 // maxKinds bounds the values of the kind label, which come from URLs.
 const maxKinds = 200
 
-// otherKind stands for the kinds beyond maxKinds.
+// otherKind stands for the kinds beyond maxKinds, and for what is no method or no
+// text.
 const otherKind = "other"
 
 type metrics struct {
@@ -78,6 +80,11 @@ func (s *Server) load() (inFlight, waiting int) {
 // count notes one request.
 func (m *metrics) count(method, kind, effect string, took time.Duration) {
 	m.latency.Observe(took.Seconds())
+	switch method {
+	case "GET", "PUT", "DELETE", "POST":
+	default:
+		method = otherKind
+	}
 	key := counterKey{method, m.boundedKind(kind), effect}
 	c, ok := m.counters.Load(key)
 	if !ok {
@@ -90,7 +97,7 @@ func (m *metrics) boundedKind(kind string) string {
 	if _, known := m.kinds.Load(kind); known {
 		return kind
 	}
-	if m.kindN.Load() >= maxKinds {
+	if m.kindN.Load() >= maxKinds || !utf8.ValidString(kind) {
 		return otherKind
 	}
 	if _, known := m.kinds.LoadOrStore(kind, struct{}{}); !known {

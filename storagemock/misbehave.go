@@ -25,14 +25,13 @@ func (s *Server) misbehave(ctx context.Context, c *call, f *fault.Spec, x *http1
 	case fault.SlowBody, fault.Truncate:
 		s.spoilBody(ctx, c, f, x)
 	case fault.Reset, fault.Close, fault.BlackHole:
-		r := s.applyIf(f.Apply, c, reply{})
+		s.unanswered(c, s.applyIf(f.Apply, c, reply{}))
 		switch f.Effect {
 		case fault.Reset:
 			x.Reset()
 		case fault.BlackHole:
 			x.Hang(ctx)
 		}
-		s.unanswered(c, r)
 	default: // a stall has passed
 		s.answer(c, s.apply(c, s.clock.Now()), x)
 	}
@@ -50,7 +49,7 @@ func (s *Server) applyIf(apply bool, c *call, r reply) reply {
 	return r
 }
 
-// unanswered completes a call that got no answer, or not all of it.
+// unanswered completes a call that gets no answer, or not all of it.
 func (s *Server) unanswered(c *call, r reply) {
 	s.answered(r, 0, 0)
 	s.metrics.count(c.method, c.key.Kind, r.outcome(c), s.clock.Now().Sub(c.received))
@@ -82,6 +81,7 @@ func (s *Server) lie(c *call, f *fault.Spec, x *http1.Exchange) {
 
 // answerBeforeApplying gives no or an early answer and applies later.
 func (s *Server) answerBeforeApplying(ctx context.Context, c *call, f *fault.Spec, x *http1.Exchange) {
+	s.metrics.count(c.method, c.key.Kind, "late", s.clock.Now().Sub(c.received))
 	var given reply // what the client has been told
 	switch {
 	case f.ResetFirst:
@@ -96,7 +96,6 @@ func (s *Server) answerBeforeApplying(ctx context.Context, c *call, f *fault.Spe
 	if given.status != 0 && x.Answer(http1.Answer{Status: given.status, ContentType: contentType, Body: given.body}) != nil {
 		given = reply{}
 	}
-	s.metrics.count(c.method, c.key.Kind, "late", s.clock.Now().Sub(c.received))
 	s.applyLate(c, f.Delay, given)
 }
 
@@ -131,8 +130,8 @@ func (s *Server) spoilBody(ctx context.Context, c *call, f *fault.Spec, x *http1
 		if n < 0 {
 			n = len(a.Body) / 2
 		}
-		_ = x.AnswerPart(a, n)
 		s.unanswered(c, r)
+		_ = x.AnswerPart(a, n)
 		return
 	}
 	next := s.clock.Now()

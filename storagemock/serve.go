@@ -88,15 +88,15 @@ func (s *Server) reject(c *call, r *reply) {
 }
 
 // answer writes r and completes its ledger entries. They are completed first, so
-// that who has the answer also finds it in the ledger, and taken back if writing
-// fails.
+// that who has the answer also finds it in the ledger and the metrics, and taken
+// back if writing fails.
 func (s *Server) answer(c *call, r reply, x *http1.Exchange, header ...string) {
 	now := s.clock.Now()
 	s.answered(r, now.UnixNano(), r.status)
+	s.metrics.count(c.method, c.key.Kind, r.outcome(c), now.Sub(c.received))
 	if x.Answer(http1.Answer{Status: r.status, ContentType: r.contentType(), Body: r.body, Header: header}) != nil {
 		s.answered(r, 0, 0)
 	}
-	s.metrics.count(c.method, c.key.Kind, r.outcome(c), s.clock.Now().Sub(c.received))
 }
 
 // answered notes in the ledger that r has been, or has not been, handed to the

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/watchbench/watchbench/internal/expr"
 	"github.com/watchbench/watchbench/storagemock/latency"
@@ -103,6 +104,9 @@ func parseOne(part string) (Spec, error) {
 	s.effect(e.Name, r)
 	s.filters(r)
 	s.Name = r.Text("name", defaultName(e))
+	if !utf8.ValidString(s.Name) || len(s.Name) > 100 {
+		r.Fail("name", "name=%q: want at most 100 bytes of text", s.Name)
+	}
 	if err := r.Err(s.known()...); err != nil {
 		return s, err
 	}

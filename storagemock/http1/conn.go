@@ -64,7 +64,11 @@ func (c *conn) refuse(pe *protocolError) {
 	x := &Exchange{Request: Request{closing: true}, c: c}
 	if x.Answer(Answer{Status: pe.status, ContentType: contentType, Body: body}) == nil {
 		// Closing with unread input would reset the connection and might take the
-		// answer with it: read what the client still sends, within limits.
+		// answer with it: say that no more comes, and read what the client still
+		// sends, within limits.
+		if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+			_ = half.CloseWrite()
+		}
 		_ = c.SetReadDeadline(time.Now().Add(lingerTime))
 		_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
 	}
