@@ -23,6 +23,8 @@ var (
 	ErrKnownKind = errors.New("the kind is collected already")
 	// ErrUnknownKind is returned when a kind is removed that is not collected.
 	ErrUnknownKind = errors.New("the kind is not collected")
+	// ErrNotSynced is returned for a kind whose first list is not complete.
+	ErrNotSynced = errors.New("the kind is not synced yet")
 )
 
 // Settings is what the program gives besides the user's Config.

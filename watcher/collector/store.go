@@ -42,6 +42,10 @@ type store struct {
 	synced   chan struct{} // closed after the first Replace
 	syncOnce sync.Once
 
+	// order is held from a change of the store to its event's hand-over, so that a
+	// repair, which comes from another goroutine, keeps its place among the events.
+	order sync.Mutex
+
 	mu      sync.RWMutex
 	objects map[name]*object.Object // guarded by mu
 }
@@ -86,6 +90,8 @@ func (s *store) Add(obj any) error { return s.put(obj) }
 func (s *store) Update(obj any) error { return s.put(obj) }
 
 func (s *store) put(obj any) error {
+	s.order.Lock()
+	defer s.order.Unlock()
 	it, ok := obj.(*item)
 	if !ok {
 		return fmt.Errorf("store %s: put of a %T", s.kind, obj)
@@ -131,6 +137,12 @@ func unchanged(old, fresh *object.Object) bool {
 
 // Delete takes a DELETED event, or a tombstone of the cache package.
 func (s *store) Delete(obj any) error {
+	s.order.Lock()
+	defer s.order.Unlock()
+	return s.deleted(obj)
+}
+
+func (s *store) deleted(obj any) error {
 	var gone *object.Object
 	received := time.Now()
 	switch d := obj.(type) {
@@ -169,7 +181,7 @@ func (s *store) Delete(obj any) error {
 // state, was seen.
 func (s *store) deleteUnknown(d cache.DeletedFinalStateUnknown) error {
 	if it, ok := d.Obj.(*item); ok && it != nil && it.obj != nil {
-		return s.Delete(it)
+		return s.deleted(it)
 	}
 	namespace, objectName, err := cache.SplitMetaNamespaceKey(d.Key)
 	if err != nil || objectName == "" {
@@ -180,7 +192,7 @@ func (s *store) deleteUnknown(d cache.DeletedFinalStateUnknown) error {
 	if old := s.peek(nameOf(key)); old != nil {
 		gone = old
 	}
-	return s.Delete(&item{obj: gone, received: time.Now()})
+	return s.deleted(&item{obj: gone, received: time.Now()})
 }
 
 func (s *store) remove(n name) {
@@ -200,6 +212,8 @@ type change struct {
 // Replace takes a complete list. The whole list is in the store before the first
 // event is handed over, so that readers need not wait for a Sink that blocks.
 func (s *store) Replace(list []any, _ string) error {
+	s.order.Lock()
+	defer s.order.Unlock()
 	now := time.Now()
 	items := make([]*item, 0, len(list))
 	for _, obj := range list {

@@ -1,0 +1,85 @@
+package collector
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/pipeline"
+)
+
+// SyncedKinds are the keys of the kinds whose first list is complete.
+func (c *Collector) SyncedKinds() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var keys []string
+	for _, k := range c.snapshot() {
+		if k.synced() {
+			keys = append(keys, k.store.kind)
+		}
+	}
+	return keys
+}
+
+// Expected returns the state that storage should hold of an object; false where it
+// should hold none, because there is no such object or a filter keeps it back.
+func (c *Collector) Expected(key object.Key) (*object.Object, bool) {
+	k := c.kind(key.Kind)
+	if k == nil || !k.store.wanted(key) {
+		return nil, false
+	}
+	return k.store.get(nameOf(key))
+}
+
+// ExpectedKeys returns the keys of a kind's objects that storage should hold.
+func (c *Collector) ExpectedKeys(kind string) []object.Key {
+	k := c.kind(kind)
+	if k == nil {
+		return nil
+	}
+	return k.store.wantedKeys()
+}
+
+// Repair hands the latest state of an object to the Sink again, or its deletion
+// where storage should hold none. It takes its place among the events of the
+// watch: a change that the watch delivers later is handed over later. A key of a
+// kind that is not collected is deleted; one whose kind has not synced is refused.
+func (c *Collector) Repair(ctx context.Context, key object.Key) error {
+	k := c.kind(key.Kind)
+	if k == nil {
+		c.metrics.of(key.Kind).received.Inc()
+		return c.sink.Enqueue(ctx, pipeline.Event{Action: pipeline.Delete, Key: key, Received: time.Now()})
+	}
+	if !k.synced() {
+		return fmt.Errorf("repair %s: %w", key, ErrNotSynced)
+	}
+	return k.store.repair(ctx, key)
+}
+
+func (s *store) wanted(key object.Key) bool {
+	return s.filter.reason(pipeline.Put, s.resource.Kind, key) == reasonNone
+}
+
+func (s *store) wantedKeys() []object.Key {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	keys := make([]object.Key, 0, len(s.objects))
+	for _, o := range s.objects {
+		if o.HasContent() && s.wanted(o.Key) {
+			keys = append(keys, o.Key)
+		}
+	}
+	return keys
+}
+
+func (s *store) repair(ctx context.Context, key object.Key) error {
+	s.order.Lock()
+	defer s.order.Unlock()
+	s.metrics.received.Inc()
+	e := pipeline.Event{Action: pipeline.Delete, Key: key, Received: time.Now()}
+	if o, ok := s.get(nameOf(key)); ok && s.wanted(key) {
+		e.Action, e.Object, e.UID, e.ResourceVersion = pipeline.Put, o, o.UID, o.ResourceVersion
+	}
+	return s.sink.Enqueue(ctx, e)
+}

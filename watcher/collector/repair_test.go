@@ -1,0 +1,52 @@
+package collector_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/object"
+)
+
+// A repair hands over what is cached, and a deletion for what is not, what a
+// filter keeps back, and what is of a kind that is not collected.
+func TestRepair(t *testing.T) {
+	api := newFakeAPI(t)
+	h := start(t, api, collector.Config{Resources: []collector.Resource{pods}, IgnoreNamespaces: []string{"kube-system"}})
+	h.eventually("sync", h.Synced)
+	api.put("pods", "a/kept", "u1", "")
+	h.expect("put Pod/a/kept u1")
+	api.put("pods", "kube-system/filtered", "u2", "")
+	h.eventually("cached", func() bool { return len(h.List("Pod")) == 2 })
+
+	key := func(kind, ns, name string) object.Key { return object.Key{Kind: kind, Namespace: ns, Name: name} }
+	for _, tc := range []struct {
+		key  object.Key
+		want string
+	}{
+		{key("Pod", "a", "kept"), "put Pod/a/kept u1"},
+		{key("Pod", "a", "gone"), "delete Pod/a/gone "},
+		{key("Pod", "kube-system", "filtered"), "delete Pod/kube-system/filtered "},
+		{key("TFJob", "a", "left"), "delete TFJob/a/left "},
+	} {
+		done := make(chan error, 1)
+		go func() { done <- h.Repair(t.Context(), tc.key) }()
+		h.expect(tc.want)
+		if err := <-done; err != nil {
+			t.Errorf("%s: %v", tc.key, err)
+		}
+	}
+	if got, want := h.ExpectedKeys("Pod"), []object.Key{key("Pod", "a", "kept")}; !slices.Equal(got, want) {
+		t.Errorf("expected keys %v, want %v", got, want)
+	}
+	if _, ok := h.Expected(key("Pod", "kube-system", "filtered")); ok {
+		t.Error("storage is expected to hold a filtered object")
+	}
+	if err := h.AddResource(collector.Resource{Version: "v1", Name: "broken", Kind: "Broken"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Repair(t.Context(), key("Broken", "", "x")); !errors.Is(err, collector.ErrNotSynced) {
+		t.Errorf("repair of a kind that has not synced: %v", err)
+	}
+}
