@@ -1,5 +1,7 @@
 package pipeline
 
+import "github.com/watchbench/watchbench/watcher/object"
+
 // Stats are the event counts of one kind, or of all. At any moment
 // Received = Sent + Coalesced + Parked + Queued + Dropped.
 type Stats struct {
@@ -93,4 +95,17 @@ func (l *lane) oldest() (at int64, ok bool) {
 		note(s)
 	}
 	return at, ok
+}
+
+// Pending reports whether the pipeline has something of an object: waiting, in
+// flight, held by a backoff or fence, or parked.
+func (p *Pipeline) Pending(key object.Key) bool {
+	l := (*p.lanes.Load())[key.Kind]
+	if l == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.keys[name{key.Namespace, key.Name}]
+	return e != nil && !e.vacant()
 }
