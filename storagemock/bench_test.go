@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,6 +29,7 @@ const benchServerEnv = "STORAGEMOCK_BENCH_SERVER"
 func serveForBenchmark() int {
 	cfg := storagemock.DefaultConfig()
 	cfg.Latency = os.Getenv(benchServerEnv)
+	debug.SetGCPercent(50) // as the command does
 	s, err := storagemock.New(cfg, storagemock.Settings{})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -40,11 +42,13 @@ func serveForBenchmark() int {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	cancel()
 	err = <-done
+	// Walking the ledger costs CPU and memory of its own: look first.
+	used, rss := cpuTime(), peakMemory()
 	var sum int64
 	for e := range s.Ledger().From(1) {
 		sum += e.Responded - e.Received
 	}
-	fmt.Printf("%d %d %d\n", s.Ledger().Len(), cpuTime().Microseconds(), sum/1000)
+	fmt.Printf("%d %d %d %d\n", s.Ledger().Len(), used.Microseconds(), sum/1000, rss)
 	if err != nil {
 		return 1
 	}
@@ -58,6 +62,15 @@ func cpuTime() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// peakMemory is this process's highest resident memory in KiB.
+func peakMemory() int64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return u.Maxrss
 }
 
 // podBody is a PUT body of about that many bytes.
@@ -84,9 +97,87 @@ func BenchmarkPut(b *testing.B) {
 	}
 }
 
+// BenchmarkChurn sends what a churn of pods makes: for each pod seven PUTs of
+// 3 KiB and a DELETE. It reports the server's resident memory at the end; run it
+// with -benchtime 5000000x to see the ledger's bound.
+func BenchmarkChurn(b *testing.B) {
+	addr, stop := startServer(b, "0s")
+	const conns = 32
+	b.ResetTimer()
+	var wg sync.WaitGroup
+	for w := range conns {
+		wg.Go(func() {
+			if err := churn(addr, w, b.N/conns); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	b.StopTimer()
+	end := stop()
+	b.ReportMetric(float64(end.entries)/b.Elapsed().Seconds(), "req/s")
+	b.ReportMetric(float64(end.cpu)/float64(max(1, end.entries)), "server-cpu-µs/op")
+	b.ReportMetric(float64(end.rss)/1024, "server-peak-MiB")
+}
+
+// churn sends n requests over one connection, eight for each pod.
+func churn(addr string, worker, n int) error {
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	const mark = "pod-00-0000000-abcde"
+	const path = "/bcsstorage/v1/k8s/dynamic/namespace_resources/clusters/BCS-K8S-90001/namespaces/bench/Pod/" + mark
+	body := podBody(mark, "4bd5a5a3-2d2a-4d1c-8d9a-000000000000", 10_000_000, 3072)
+	put := fmt.Appendf(nil, "PUT %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s", path, addr, len(body), body)
+	del := fmt.Appendf(nil, "DELETE %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, addr)
+	buf := make([]byte, 4096)
+	for i := range n {
+		request := put
+		if i%8 == 7 {
+			request = del
+		}
+		name := fmt.Sprintf("pod-%02d-%07d-abcde", worker, i/8)
+		uid := fmt.Sprintf("8d9a-%02x%010x", worker, i/8)
+		version := fmt.Sprintf(`"resourceVersion":"%d"`, 10_000_000+i)
+		patch(request, "pod-", name)
+		patch(request, "8d9a-", uid)
+		patch(request, `"resourceVersion":"`, version)
+		if _, err := c.Write(request); err != nil {
+			return err
+		}
+		got := 0
+		for !bytes.HasSuffix(buf[:got], []byte("}}")) {
+			m, err := c.Read(buf[got:])
+			if err != nil {
+				return err
+			}
+			got += m
+		}
+		if !bytes.Contains(buf[:got], []byte(`"result":true`)) {
+			return fmt.Errorf("request %d: %s", i, buf[:got])
+		}
+	}
+	return nil
+}
+
+// patch overwrites text at each place where prefix stands.
+func patch(b []byte, prefix, text string) {
+	for at := 0; ; {
+		i := bytes.Index(b[at:], []byte(prefix))
+		if i < 0 {
+			return
+		}
+		at += i
+		at += copy(b[at:], text)
+	}
+}
+
 // served is what a server in a child process tells at its end: its ledger's
-// length, its CPU time and the sum of its service times in microseconds.
-type served struct{ entries, cpu, service int64 }
+// length, its CPU time and the sum of its service times in microseconds, and its
+// peak resident memory in KiB.
+type served struct{ entries, cpu, service, rss int64 }
 
 // startServer starts a server in a child process; stop ends it.
 func startServer(b *testing.B, latency string) (addr string, stop func() served) {
@@ -113,7 +204,7 @@ func startServer(b *testing.B, latency string) (addr string, stop func() served)
 		if err := stdin.Close(); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := fmt.Fscan(lines, &end.entries, &end.cpu, &end.service); err != nil {
+		if _, err := fmt.Fscan(lines, &end.entries, &end.cpu, &end.service, &end.rss); err != nil {
 			b.Fatal(err)
 		}
 		if err := server.Wait(); err != nil {
