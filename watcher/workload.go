@@ -26,30 +26,29 @@ func (w workload) annotate(o *object.Object) (*object.Object, error) {
 	if o.Key.Kind != "Pod" {
 		return o, nil
 	}
-	owner, found, err := w.top(o)
+	raw := o.JSON()
+	owner, found, err := w.top(o.Key.Namespace, raw)
 	if err != nil || !found {
 		return o, err
 	}
-	raw, err := object.SetAnnotations(o.Raw, object.Pair{Key: workloadKind, Value: owner.Kind}, object.Pair{Key: workloadName, Value: owner.Name})
+	raw, err = object.SetAnnotations(raw, object.Pair{Key: workloadKind, Value: owner.Kind}, object.Pair{Key: workloadName, Value: owner.Name})
 	if err != nil {
 		return nil, fmt.Errorf("annotate %s with its workload: %w", o.Key, err)
 	}
-	out := *o
-	out.Raw = raw
-	return &out, nil
+	return o.With(raw), nil
 }
 
 // top is the Pod's owner or, behind a ReplicaSet that is cached, that one's owner.
-func (w workload) top(pod *object.Object) (object.Owner, bool, error) {
-	owner, found, err := object.ControllerOf(pod.Raw)
+func (w workload) top(namespace string, pod []byte) (object.Owner, bool, error) {
+	owner, found, err := object.ControllerOf(pod)
 	if err != nil || !found || owner.Kind != "ReplicaSet" {
 		return owner, found, err
 	}
-	rs, cached := w.cache.Get(object.Key{Kind: "ReplicaSet", Namespace: pod.Key.Namespace, Name: owner.Name})
+	rs, cached := w.cache.Get(object.Key{Kind: "ReplicaSet", Namespace: namespace, Name: owner.Name})
 	if !cached {
 		return owner, true, nil
 	}
-	if above, found, err := object.ControllerOf(rs.Raw); err == nil && found {
+	if above, found, err := object.ControllerOf(rs.JSON()); err == nil && found {
 		return above, true, nil
 	}
 	return owner, true, nil

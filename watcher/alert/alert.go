@@ -51,7 +51,7 @@ type event struct {
 // none: not a Warning, not about a Pod, a Pod not cached or without an owner.
 func fromEvent(o *object.Object, pods Pods) (a Alert, ok bool, err error) {
 	var ev event
-	if err := json.Unmarshal(o.Raw, &ev); err != nil {
+	if err := json.Unmarshal(o.JSON(), &ev); err != nil {
 		return a, false, fmt.Errorf("read %s: %w", o.Key, err)
 	}
 	if ev.Type != "Warning" || ev.InvolvedObject.Kind != "Pod" {
@@ -61,7 +61,7 @@ func fromEvent(o *object.Object, pods Pods) (a Alert, ok bool, err error) {
 	if !found {
 		return a, false, nil
 	}
-	owners, err := object.Owners(pod.Raw)
+	owners, err := object.Owners(pod.JSON())
 	if err != nil || len(owners) == 0 {
 		return a, false, err
 	}

@@ -28,6 +28,12 @@ type Object struct {
 	dict   *s2.Dict // that packed refers to, nil for none
 }
 
+// With returns an object of the same identity and version with other content, which
+// it keeps.
+func (o *Object) With(raw []byte) *Object {
+	return &Object{Key: o.Key, UID: o.UID, ResourceVersion: o.ResourceVersion, Raw: raw}
+}
+
 // String names the object; its content is never printed (G13).
 func (o *Object) String() string {
 	if o == nil {

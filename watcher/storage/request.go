@@ -38,14 +38,14 @@ func buildPut(cluster string, o *object.Object) (*request, error) {
 	r := &request{method: "PUT", kind: o.Key.Kind, handler: handlerOf(o.Key)}
 	path := bcsapi.EventsPath()
 	if o.Key.Kind == bcsapi.KindEvent {
-		rec, err := eventRecord(cluster, o.Raw)
+		rec, err := eventRecord(cluster, o.JSON())
 		if err != nil {
 			return nil, &PermanentError{Err: err}
 		}
 		r.body[0] = rec
 	} else {
 		path = objectPath(cluster, o.Key)
-		r.body = [3][]byte{dataOpen, o.Raw, dataClose}
+		r.body = [3][]byte{dataOpen, o.JSON(), dataClose}
 	}
 	r.setHead(path, len(r.body[0])+len(r.body[1])+len(r.body[2]))
 	return r, nil
