@@ -24,11 +24,11 @@ type Busy struct {
 	MaxInFlight    int
 }
 
-// MeasureBusy looks at the requests received at or after since. Senders is the
+// BusyOf looks at the requests received at or after since. Senders is the
 // number of requests the watcher can have in flight for this kind. A window of
 // 100 ms counts as busy when all of them were seen in flight at once in it; a
 // sender's pause between two requests is then part of the rate, as it should be.
-func MeasureBusy(entries []ledger.Entry, senders int, since int64) Busy {
+func BusyOf(entries []ledger.Entry, senders int, since int64) Busy {
 	var (
 		b     Busy
 		edges []edge

@@ -70,7 +70,7 @@ func Cell(e Evidence) (result.Cell, error) {
 			FirstSync: rounded(e.Watcher.FirstSync), FirstSyncCPU: rounded(e.Watcher.FirstSyncCPU),
 		},
 	}
-	load, window, err := MeasureLoad(e.Ops, e.Plan)
+	load, window, err := LoadOf(e.Ops, e.Plan)
 	if err != nil {
 		return c, err
 	}
@@ -79,11 +79,11 @@ func Cell(e Evidence) (result.Cell, error) {
 	entries := during(e.Ledger, from, to)
 	kind := ofKind(entries, e.Kind)
 
-	busy := MeasureBusy(kind, e.Watcher.Senders, from)
+	busy := BusyOf(kind, e.Watcher.Senders, from)
 	if err := storageFigures(&c, e, entries, kind, busy); err != nil {
 		return c, err
 	}
-	fresh := MeasureFreshness(e.Ops, NewAcks(entries))
+	fresh := FreshnessOf(e.Ops, NewAcks(entries))
 	if c.Freshness, err = fresh.Load.Quantiles(Seconds); err != nil {
 		return c, err
 	}
@@ -92,7 +92,7 @@ func Cell(e Evidence) (result.Cell, error) {
 	}
 	drainFigures(&c, window, busy, fresh, e)
 
-	queues := MeasureQueues(e.Before, e.After, e.Kind, !e.Cut)
+	queues := QueuesOf(e.Before, e.After, e.Kind, !e.Cut)
 	c.Queues, c.Handler.Imbalance, c.Handler.LittleDiscrepancy = queues.Handled, queues.Imbalance, queues.Little
 	c.Writer.FullSeconds = rounded(growth(e.Before, e.After, metric.WriterFull))
 	c.Writer.MaxDepth = maxOf(e.Samples, from, to, func(s Sample) *float64 { return s.WriterDepth })

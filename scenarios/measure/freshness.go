@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"net/http"
 	"sort"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
@@ -53,7 +54,7 @@ func NewAcks(entries []ledger.Entry) *Acks {
 			a.byKey[k] = ka
 			puts[ka] = map[string][]put{}
 		}
-		if e.Method == "DELETE" {
+		if e.Method == http.MethodDelete {
 			ka.deletes = append(ka.deletes, ack{e.UID, e.Received, e.Responded})
 			continue
 		}
@@ -119,9 +120,9 @@ type Freshness struct {
 	Missing   int64 // those whose state did not
 }
 
-// MeasureFreshness matches every successful operation of the load phase with its
+// FreshnessOf matches every successful operation of the load phase with its
 // acknowledgement, counted from the intended time.
-func MeasureFreshness(ops []oplog.Record, acks *Acks) Freshness {
+func FreshnessOf(ops []oplog.Record, acks *Acks) Freshness {
 	f := Freshness{Load: NewHistogram(), Bystander: NewHistogram()}
 	for _, op := range ops {
 		if op.Phase != oplog.PhaseLoad || op.Type == oplog.TypeHeartbeat || !op.OK() {

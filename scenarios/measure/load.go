@@ -19,9 +19,9 @@ type LoadWindow struct {
 	Last  int64 // answer to the last one
 }
 
-// MeasureLoad sums up the load phase. Heartbeats keep the cluster alive and are
+// LoadOf sums up the load phase. Heartbeats keep the cluster alive and are
 // not load; the bystander's trickle is a measure of its own.
-func MeasureLoad(ops []oplog.Record, plan LoadPlan) (result.Load, LoadWindow, error) {
+func LoadOf(ops []oplog.Record, plan LoadPlan) (result.Load, LoadWindow, error) {
 	l := result.Load{Model: plan.Model, Threads: plan.Threads, Planned: plan.Planned}
 	var w LoadWindow
 	lag, fromIntent, fromActual := NewHistogram(), NewHistogram(), NewHistogram()

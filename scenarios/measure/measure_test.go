@@ -89,7 +89,7 @@ func TestFreshnessCountsFromTheIntendedTime(t *testing.T) {
 	failed.Status = 500
 	warm := op(oplog.TypeCreate, "w", "u6", 1, 0, 0, 1)
 	warm.Phase = oplog.PhaseWarmup
-	f := MeasureFreshness([]oplog.Record{
+	f := FreshnessOf([]oplog.Record{
 		op(oplog.TypeCreate, "a", "u1", 10, 0, 50, 60), op(oplog.TypeCreate, "b", "u2", 10, 0, 50, 60), bystander, failed, warm,
 	}, NewAcks([]ledger.Entry{put("a", "u1", 10, 61, 150), trickle}))
 	if f.Acked != 1 || f.Missing != 1 {
@@ -133,7 +133,7 @@ func TestBusy(t *testing.T) {
 		{"never all busy", steady(3, 50, 0, 0, 4000), 10, 60, 0, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := MeasureBusy(tc.entries, tc.senders, base)
+			b := BusyOf(tc.entries, tc.senders, base)
 			near := func(what string, got *float64, want float64) {
 				switch {
 				case want == 0 && got != nil:
@@ -149,10 +149,10 @@ func TestBusy(t *testing.T) {
 			}
 		})
 	}
-	if b := MeasureBusy(nil, 5, base); b.QPS != nil || b.Requests != 0 {
+	if b := BusyOf(nil, 5, base); b.QPS != nil || b.Requests != 0 {
 		t.Errorf("nothing happened, yet %+v", b)
 	}
-	if b := MeasureBusy(full, 10, at(2500)); b.First < at(2500) {
+	if b := BusyOf(full, 10, at(2500)); b.First < at(2500) {
 		t.Error("requests before the load were counted")
 	}
 }
@@ -178,13 +178,13 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-func TestMeasureLoad(t *testing.T) {
+func TestLoadOf(t *testing.T) {
 	failed := op(oplog.TypeCreate, "x", "", 0, 10, 12, 30)
 	failed.Status, failed.Error = 500, "boom"
 	beat := op(oplog.TypeHeartbeat, "node", "", 0, 0, 0, 9000)
 	by := op(oplog.TypePatch, "c", "", 0, 0, 0, 8000)
 	by.Bystander = true
-	l, w, err := MeasureLoad([]oplog.Record{
+	l, w, err := LoadOf([]oplog.Record{
 		op(oplog.TypeCreate, "a", "u", 1, 0, 2, 10), op(oplog.TypePatch, "a", "u", 2, 500, 500, 1002), failed, beat, by,
 	}, LoadPlan{Model: result.ModelOpen, Rate: 4, Planned: 4})
 	if err != nil {
@@ -268,7 +268,7 @@ func queueMetrics(handled, depth, wait [3]string) string {
 func TestQueues(t *testing.T) {
 	before := scrapeOf(t, queueMetrics([3]string{"10", "10", "5"}, [3]string{"1", "1", "0"}, [3]string{"1", "1", "0"}))
 	after := scrapeOf(t, queueMetrics([3]string{"40", "20", "90"}, [3]string{"11", "5", "900"}, [3]string{"10.5", "5", "1"}))
-	q := MeasureQueues(before, after, "Pod", true)
+	q := QueuesOf(before, after, "Pod", true)
 	if d := cmp.Diff(map[string]float64{"Pod_0": 30, "Pod_1": 10}, q.Handled); d != "" {
 		t.Error(d)
 	}
@@ -279,10 +279,10 @@ func TestQueues(t *testing.T) {
 	if q.Little == nil || math.Abs(*q.Little-0.05) > 1e-9 || q.LittleQueue != "Pod_0" {
 		t.Errorf("discrepancy %v in %q, want 0.05 in Pod_0", value(q.Little), q.LittleQueue)
 	}
-	if q := MeasureQueues(before, after, "Pod", false); q.Little != nil {
+	if q := QueuesOf(before, after, "Pod", false); q.Little != nil {
 		t.Error("a cell that was cut has events still waiting: Little's law is not judged")
 	}
-	if q := MeasureQueues(nil, nil, "Pod", true); q.Handled != nil || q.Imbalance != nil || q.Little != nil {
+	if q := QueuesOf(nil, nil, "Pod", true); q.Handled != nil || q.Imbalance != nil || q.Little != nil {
 		t.Errorf("a watcher without metrics has %+v", q)
 	}
 }

@@ -20,8 +20,8 @@ type Queues struct {
 // judged on it: below, one scrape between two updates is a visible part.
 const littleLeast = 1.0
 
-// MeasureQueues compares two scrapes around the load.
-func MeasureQueues(before, after Scrape, kind string, drained bool) Queues {
+// QueuesOf compares two scrapes around the load.
+func QueuesOf(before, after Scrape, kind string, drained bool) Queues {
 	q := Queues{}
 	handled := difference(before, after, metric.QueueHandled)
 	if handled == nil {

@@ -17,8 +17,8 @@ func FindBinaries() (Binaries, error) {
 	if err != nil {
 		return Binaries{}, fmt.Errorf("find the running executable: %w", err)
 	}
-	if real, err := filepath.EvalSymlinks(self); err == nil {
-		self = real
+	if target, err := filepath.EvalSymlinks(self); err == nil {
+		self = target
 	}
 	return BinariesIn(filepath.Dir(self))
 }

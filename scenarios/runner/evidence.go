@@ -106,4 +106,3 @@ func (c *cellRun) planned() int64 {
 	}
 	return c.generator.said(phaseLoad).Planned
 }
-

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -169,8 +170,8 @@ func (d *decoder) decodeScalar(n *yaml.Node, v reflect.Value, path string) error
 
 // locate turns a problem found in typed values into one with its place.
 func (d *decoder) locate(err error) error {
-	fe, ok := err.(*fieldError)
-	if !ok {
+	var fe *fieldError
+	if !errors.As(err, &fe) {
 		return err
 	}
 	n := d.places[fe.path]

@@ -144,19 +144,6 @@ func child(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// at finds the node of a dotted path, or the deepest one that exists on the way.
-func at(root *yaml.Node, path string) *yaml.Node {
-	n := root
-	for _, part := range strings.Split(path, ".") {
-		next := child(n, part)
-		if next == nil {
-			break
-		}
-		n = next
-	}
-	return n
-}
-
 // remove takes a key out of a mapping and returns its value.
 func remove(n *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(n.Content); i += 2 {
