@@ -11,21 +11,23 @@ import (
 )
 
 // discover asks the cluster what there is and keeps what the filter file wants. A
-// group that cannot be learned is logged; the others are watched.
-func (w *Watcher) discover(ctx context.Context) ([]collector.Resource, error) {
+// group that cannot be learned is logged and makes complete false; the others are
+// watched.
+func (w *Watcher) discover(ctx context.Context) (found []collector.Resource, complete bool, err error) {
 	d, err := collector.NewDiscovery(w.kube)
 	if err != nil {
-		return nil, &InputError{Err: err}
+		return nil, false, &InputError{Err: err}
 	}
-	found, err := d.Resources(ctx, w.discoveryFilter())
+	found, err = d.Resources(ctx, w.discoveryFilter())
 	var partial *collector.DiscoveryError
 	switch {
 	case errors.As(err, &partial):
-		w.log.Warn("some API groups are not watched", "error", partial)
+		w.log.Warn("some API groups are not watched yet", "error", partial)
+		return found, false, nil
 	case err != nil:
-		return nil, fmt.Errorf("the apiserver at %s does not say what it serves, check the address and the rights: %w", w.kube.Host, err)
+		return nil, false, fmt.Errorf("the apiserver at %s does not say what it serves, check the address and the rights: %w", w.kube.Host, err)
 	}
-	return found, nil
+	return found, true, nil
 }
 
 func (w *Watcher) discoveryFilter() collector.DiscoveryFilter {
@@ -51,7 +53,7 @@ func (w *Watcher) collectorConfig(resources []collector.Resource) collector.Conf
 	c := collector.Config{
 		Resources: resources, Namespace: w.cfg.WatchResource.Namespace,
 		IgnoreNamespaces: f.ResourceNamespaceFilters, IgnoreNames: f.ResourceNameFilters,
-		KeepManagedFields: f.KeepManagedFields,
+		KeepManagedFields: f.KeepManagedFields, Pack: true,
 	}
 	for _, m := range f.ResourceMaskers {
 		c.Masks = append(c.Masks, object.Mask{Kind: m.Kind, Namespace: m.Namespace, Path: m.Path})

@@ -145,6 +145,7 @@ func startWatcher(t *testing.T, kubeconfig, storage string, change func(*config.
 	cfg := config.Default()
 	cfg.Default.ClusterID = "BCS-K8S-90001"
 	cfg.BCS.CustomStorageEndpoints = config.List{storage}
+	cfg.WatchResource.DisableNetService = true
 	cfg.BCS.DrainTimeout = config.Duration(time.Second)
 	cfg.K8s.Kubeconfig = kubeconfig
 	cfg.Port, cfg.MetricPort = freePort(t), freePort(t)

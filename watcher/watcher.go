@@ -176,12 +176,16 @@ func (w *Watcher) work(ctx context.Context) error {
 	if err := w.checkStorage(ctx); err != nil {
 		return err
 	}
-	resources, err := w.discover(ctx)
+	resources, complete, err := w.discover(ctx)
+	if err != nil {
+		return err
+	}
+	alertor, alerting, err := w.alertor()
 	if err != nil {
 		return err
 	}
 	c, err := collector.New(w.collectorConfig(resources), collector.Settings{
-		Client: w.kube, Sink: w.pipeline, Registry: w.registry, Logger: w.log,
+		Client: w.kube, Sink: sink{w.pipeline, alertor}, Registry: w.registry, Logger: w.log,
 	})
 	if err != nil {
 		return &InputError{Err: err}
@@ -190,12 +194,43 @@ func (w *Watcher) work(ctx context.Context) error {
 		w.pipeline.AddKind(r.Key())
 	}
 	w.collector.Store(c)
+	stages, err := w.stages(c, complete)
+	if err != nil {
+		return err
+	}
 	w.log.Info("watching", "kinds", len(resources), "cluster", w.cfg.Default.ClusterID, "strategy", w.cfg.BCS.Strategy)
-	return lifecycle.Run(ctx,
+	return lifecycle.Run(ctx, append(alerting, stages...)...)
+}
+
+// stages are the parts in the order of their start; they end in reverse, whoever
+// produces before whoever consumes.
+func (w *Watcher) stages(c *collector.Collector, complete bool) ([]lifecycle.Stage, error) {
+	found, err := w.storageDiscovery()
+	if err != nil {
+		return nil, err
+	}
+	stages := append(found,
 		lifecycle.Stage{Name: "storage", Run: w.storage.Run},
 		lifecycle.Stage{Name: "pipeline", Run: w.pipeline.Run},
 		lifecycle.Stage{Name: "collector", Run: c.Run},
+		lifecycle.Stage{Name: "discovery", Run: w.rediscover(c, complete)},
 	)
+	net, err := w.netService()
+	if err != nil {
+		return nil, err
+	}
+	stages = append(stages, net...)
+	retire := func(string) {}
+	if !w.cfg.Synchronizer.Disabled {
+		s, err := w.synchronizer(c)
+		if err != nil {
+			return nil, &InputError{Key: "synchronizer", Err: err}
+		}
+		retire = s.Retire
+		stages = append(stages, lifecycle.Stage{Name: "synchronizer", Run: s.Run})
+	}
+	crds, err := w.crdWatcher(c, retire)
+	return append(stages, crds...), err
 }
 
 // Times of the start: a storage that is not there yet may come.

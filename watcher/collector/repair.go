@@ -22,6 +22,9 @@ func (c *Collector) SyncedKinds() []string {
 	return keys
 }
 
+// Collected reports whether a kind is collected, synced or not.
+func (c *Collector) Collected(kind string) bool { return c.kind(kind) != nil }
+
 // Expected returns the state that storage should hold of an object; false where it
 // should hold none, because there is no such object or a filter keeps it back.
 func (c *Collector) Expected(key object.Key) (*object.Object, bool) {

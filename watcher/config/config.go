@@ -21,10 +21,26 @@ type Config struct {
 	ServerKeyFile  string `json:"server_key_file"`
 	DebugMode      bool   `json:"debug_mode"`
 
+	Synchronizer   Synchronizer   `json:"synchronizer"`
+	Alertor        Alertor        `json:"alertor"`
 	LeaderElection LeaderElection `json:"leaderElection"`
 
 	// Verbosity 4 and more logs each event.
 	Verbosity int `json:"v"`
+}
+
+// Synchronizer compares storage with the cluster. It is this watcher's own section.
+type Synchronizer struct {
+	Disabled bool     `json:"disabled"`
+	Period   Duration `json:"period"`
+}
+
+// Alertor says who is told of warnings on owned Pods. It is this watcher's own
+// section.
+type Alertor struct {
+	BCSHealth    bool     `json:"bcsHealth"`    // found in ZooKeeper, key bcs.zk
+	Alertmanager List     `json:"alertmanager"` // http://host:port
+	Convergence  Duration `json:"convergence"`
 }
 
 // LeaderElection lets one of several replicas work, by a Lease of that name. It is

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"time"
+
 	"github.com/watchbench/watchbench/watcher/pipeline"
 	"github.com/watchbench/watchbench/watcher/storage"
 )
@@ -21,6 +23,8 @@ func Default() Config {
 	p := pipeline.Default()
 	return Config{
 		Address: DefaultAddress, Port: DefaultPort, MetricPort: DefaultMetricPort,
+		Synchronizer:   Synchronizer{Period: Duration(5 * time.Minute)},
+		Alertor:        Alertor{Convergence: Duration(time.Minute)},
 		LeaderElection: LeaderElection{Namespace: "kube-system", Name: "k8s-watch"},
 		BCS: BCS{
 			WriterQueueLen:   DefaultWriterQueueLen,

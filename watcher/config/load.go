@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -82,12 +83,28 @@ func (c *Config) check() (key, msg string) {
 		return "bcs.storageTimeout", "want a positive duration such as \"5s\""
 	case b.DrainTimeout < 0:
 		return "bcs.drainTimeout", "want a duration of 0 or more such as \"10s\""
+	case c.Synchronizer.Period < Duration(time.Second):
+		return "synchronizer.period", "want a duration of at least \"1s\"; to do without, set synchronizer.disabled to true"
+	case c.Alertor.Convergence <= 0:
+		return "alertor.convergence", "want a positive duration such as \"60s\""
+	case c.Alertor.BCSHealth && b.ZK == "":
+		return "alertor.bcsHealth", "needs bcs.zk, where the address of bcs-health is found"
 	case b.ParkAfter < 1:
 		return "bcs.parkAfter", fmt.Sprintf("%d: want 1 or more tries", b.ParkAfter)
 	}
-	for _, e := range b.CustomStorageEndpoints {
-		if u, err := url.Parse(e); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
-			return "bcs.custom-storage-endpoints", fmt.Sprintf("%q is no address, want http://host:port or https://host:port", e)
+	for _, l := range []struct {
+		key   string
+		addrs List
+	}{
+		{"bcs.custom-storage-endpoints", b.CustomStorageEndpoints},
+		{"bcs.custom-netservice-endpoints", b.CustomNetServiceEndpoints},
+		{"alertor.alertmanager", c.Alertor.Alertmanager},
+	} {
+		for _, e := range l.addrs {
+			if u, err := url.Parse(e); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" {
+				continue
+			}
+			return l.key, fmt.Sprintf("%q is no address, want http://host:port or https://host:port", e)
 		}
 	}
 	for kind, sel := range c.WatchResource.LabelSelectors {
@@ -97,6 +114,9 @@ func (c *Config) check() (key, msg string) {
 	}
 	if (c.ServerCertFile == "") != (c.ServerKeyFile == "") {
 		return "server_cert_file", "server_cert_file and server_key_file belong together: give both or none"
+	}
+	if !c.WatchResource.DisableNetService && b.NetServiceZooKeepers == "" && len(b.CustomNetServiceEndpoints) == 0 {
+		return "bcs.netservice-zookeepers", "missing: name ZooKeeper hosts, or bcs.custom-netservice-endpoints, or set watch_resource.disable_netservice to true"
 	}
 	return "", ""
 }

@@ -27,6 +27,8 @@ type Storage interface {
 type Cache interface {
 	// SyncedKinds are the kinds whose first list is complete.
 	SyncedKinds() []string
+	// Collected reports whether a kind is watched, synced or not.
+	Collected(kind string) bool
 	// Expected is the state that storage should hold; false where it should hold
 	// none, because there is no such object or a filter keeps it back.
 	Expected(object.Key) (*object.Object, bool)
@@ -48,9 +50,6 @@ type Config struct {
 	PageSize    int
 	Concurrency int     // kinds compared, and records confirmed, at a time
 	QPS         float64 // reads per second
-	// Retired are kinds that are not watched but may have been: whatever storage
-	// holds of them is removed.
-	Retired []string
 }
 
 // Default has the original's page size; it compares every five minutes, the
@@ -75,6 +74,11 @@ type Synchronizer struct {
 	limit   *rate.Limiter
 	metrics *metrics
 	running atomic.Bool
+
+	// mu guards retired: kinds that are watched no more, of which storage should
+	// hold nothing.
+	mu      sync.Mutex
+	retired map[string]bool
 }
 
 // New starts nothing.
@@ -83,13 +87,37 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 		return nil, fmt.Errorf("synchronizer: page size %d, concurrency %d and rate %g must be positive, period %s not negative",
 			cfg.PageSize, cfg.Concurrency, cfg.QPS, cfg.Period)
 	}
-	s := &Synchronizer{cfg: cfg, set: set, limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency), metrics: newMetrics()}
+	s := &Synchronizer{cfg: cfg, set: set, limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency), metrics: newMetrics(), retired: map[string]bool{}}
 	if set.Registry != nil {
 		if err := set.Registry.Register(s.metrics); err != nil {
 			return nil, fmt.Errorf("register synchronizer metrics: %w", err)
 		}
 	}
 	return s, nil
+}
+
+// Retire has whatever storage holds of a kind removed, as long as the kind is not
+// watched.
+func (s *Synchronizer) Retire(kind string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.retired[kind] = true
+}
+
+// kinds are those to compare: the synced ones and the retired ones that did not
+// come back.
+func (s *Synchronizer) kinds() []string {
+	kinds := s.set.Cache.SyncedKinds()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for kind := range s.retired {
+		if s.set.Cache.Collected(kind) {
+			delete(s.retired, kind)
+		} else {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
 }
 
 // settle is how long the first comparison waits for the kinds to sync, and looks
@@ -138,7 +166,7 @@ func (s *Synchronizer) Once(ctx context.Context) (int, error) {
 	var failures []error
 	var g errgroup.Group
 	g.SetLimit(s.cfg.Concurrency)
-	for _, kind := range append(s.set.Cache.SyncedKinds(), s.cfg.Retired...) {
+	for _, kind := range s.kinds() {
 		if kind == kindEvent {
 			continue
 		}

@@ -62,6 +62,8 @@ func (w *world) Get(_ context.Context, k object.Key) (storage.Record, bool, erro
 
 func (w *world) SyncedKinds() []string { return []string{"Pod", "Event"} }
 
+func (w *world) Collected(kind string) bool { return slices.Contains(w.SyncedKinds(), kind) }
+
 func (w *world) Expected(k object.Key) (*object.Object, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -170,11 +172,15 @@ func TestRetiredKindsAreRemoved(t *testing.T) {
 	w := newWorld()
 	k := object.Key{Kind: "TFJob", Namespace: "n", Name: "j"}
 	w.records[k] = raw(1, "")
-	if _, err := w.synchronizer(t, func(c *Config) { c.Retired = []string{"TFJob"} }).Once(t.Context()); err != nil {
+	s := w.synchronizer(t, nil)
+	s.Retire("TFJob")
+	s.Retire("Pod") // which is watched again
+	w.cache[key("a")], w.records[key("a")] = raw(1, ""), raw(1, "")
+	if _, err := s.Once(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(w.records) != 0 {
-		t.Errorf("still there: %v", w.records)
+	if _, still := w.records[k]; still || len(w.records) != 1 {
+		t.Errorf("left: %v", w.records)
 	}
 }
 

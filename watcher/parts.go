@@ -1,0 +1,222 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/watcher/alert"
+	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/crd"
+	"github.com/watchbench/watchbench/watcher/discovery"
+	"github.com/watchbench/watchbench/watcher/netservice"
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/pipeline"
+	"github.com/watchbench/watchbench/watcher/synchronizer"
+)
+
+// sink is what the collector hands events to: the pipeline, and the Alertor beside
+// it, which never blocks.
+type sink struct {
+	pipeline *pipeline.Pipeline
+	alertor  *alert.Alertor // nil where nobody is to be told
+}
+
+// Enqueue implements collector.Sink.
+func (s sink) Enqueue(ctx context.Context, e pipeline.Event) error {
+	if s.alertor != nil && e.Key.Kind == "Event" && e.Action == pipeline.Put {
+		s.alertor.Observe(e.Object)
+	}
+	return s.pipeline.Enqueue(ctx, e)
+}
+
+// expectation is the Synchronizer's view of the cache: objects as they are sent.
+type expectation struct {
+	*collector.Collector
+	workload workload
+}
+
+// Expected implements synchronizer.Cache.
+func (e expectation) Expected(k object.Key) (*object.Object, bool) {
+	o, ok := e.Collector.Expected(k)
+	if !ok {
+		return nil, false
+	}
+	sent, err := e.workload.annotate(o)
+	return sent, err == nil
+}
+
+// alertor makes the Alertor and what finds its server; nil where the configuration
+// names nobody to tell.
+func (w *Watcher) alertor() (*alert.Alertor, []lifecycle.Stage, error) {
+	c := w.cfg.Alertor
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute}}
+	var targets []alert.Target
+	var stages []lifecycle.Stage
+	if c.BCSHealth {
+		tlsFiles, err := clientTLS("bcs.tls", w.cfg.BCS.TLS)
+		if err != nil {
+			return nil, nil, &InputError{Err: err}
+		}
+		tlsConfig, err := tlsFiles()
+		if err != nil {
+			return nil, nil, &InputError{Err: err}
+		}
+		h := &alert.Health{ClusterID: w.cfg.Default.ClusterID, HostIP: w.cfg.Default.HostIP,
+			Client: &http.Client{Transport: &http.Transport{TLSClientConfig: tlsConfig, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute}}}
+		find, err := w.find("bcs.zk", w.cfg.BCS.ZK, discovery.PathHealth, func(servers []string) {
+			// The master is the first; none means that there is none (contract §6).
+			h.SetServer(append(servers, "")[0])
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		targets, stages = append(targets, h), append(stages, find)
+	}
+	if len(c.Alertmanager) > 0 {
+		targets = append(targets, &alert.Alertmanager{
+			Endpoints: c.Alertmanager, ClusterID: w.cfg.Default.ClusterID, Client: client,
+			Resolve: 5 * time.Duration(c.Convergence),
+		})
+	}
+	if len(targets) == 0 {
+		return nil, nil, nil
+	}
+	ac := alert.Default()
+	ac.Convergence = time.Duration(c.Convergence)
+	a, err := alert.New(ac, alert.Settings{Pods: w, Targets: targets, Registry: w.registry, Logger: w.log})
+	if err != nil {
+		return nil, nil, err
+	}
+	return a, append(stages, lifecycle.Stage{Name: "alertor", Run: a.Run}), nil
+}
+
+// find is the stage that follows the servers of one module in ZooKeeper.
+func (w *Watcher) find(key, hosts, path string, tell func(addrs []string)) (lifecycle.Stage, error) {
+	watch, err := discovery.New(discovery.Config{Hosts: hosts, Path: path, Logger: w.log, OnChange: func(servers []discovery.ServerInfo) {
+		var addrs []string
+		for _, s := range servers {
+			addrs = append(addrs, s.Address(w.cfg.BCS.IsExternal))
+		}
+		tell(addrs)
+	}})
+	if err != nil {
+		return lifecycle.Stage{}, &InputError{Key: key, Err: err}
+	}
+	return lifecycle.Stage{Name: "servers below " + path, Run: watch.Run}, nil
+}
+
+// storageDiscovery finds storage in ZooKeeper where no address is configured.
+func (w *Watcher) storageDiscovery() ([]lifecycle.Stage, error) {
+	if len(w.cfg.BCS.CustomStorageEndpoints) > 0 {
+		return nil, nil
+	}
+	find, err := w.find("bcs.zk", w.cfg.BCS.ZK, discovery.PathStorage, func(addrs []string) {
+		if err := w.storage.SetEndpoints(addrs); err != nil {
+			w.log.Error("storage servers from ZooKeeper are not used", "error", err)
+		}
+	})
+	return []lifecycle.Stage{find}, err
+}
+
+// netService is the NetServiceWatcher with its discovery, or nothing where it is
+// switched off. Configured addresses need no ZooKeeper.
+func (w *Watcher) netService() ([]lifecycle.Stage, error) {
+	if w.cfg.WatchResource.DisableNetService {
+		return nil, nil
+	}
+	tlsFiles, err := clientTLS("bcs.tls", w.cfg.BCS.TLS)
+	if err != nil {
+		return nil, &InputError{Err: err}
+	}
+	tlsConfig, err := tlsFiles()
+	if err != nil {
+		return nil, &InputError{Err: err}
+	}
+	n := netservice.New(netservice.Settings{
+		ClusterID: w.cfg.Default.ClusterID, Store: w.storage, Logger: w.log,
+		Client: &http.Client{Transport: &http.Transport{TLSClientConfig: tlsConfig, IdleConnTimeout: time.Minute}},
+	})
+	stages := []lifecycle.Stage{{Name: "netservice", Run: n.Run}}
+	if custom := w.cfg.BCS.CustomNetServiceEndpoints; len(custom) > 0 {
+		n.SetServers(custom)
+		return stages, nil
+	}
+	find, err := w.find("bcs.netservice-zookeepers", w.cfg.BCS.NetServiceZooKeepers, discovery.PathNetService, n.SetServers)
+	return append(stages, find), err
+}
+
+// crdWatcher follows custom resources of the white list.
+func (w *Watcher) crdWatcher(c *collector.Collector, retire func(string)) ([]lifecycle.Stage, error) {
+	if w.cfg.WatchResource.DisableCRD || len(w.filter.CRDResourceWhiteList) == 0 {
+		return nil, nil
+	}
+	follow := crd.New(crd.Config{
+		WhiteList: w.filter.CRDResourceWhiteList, Namespaced: w.cfg.WatchResource.Namespace != "",
+		LabelSelectors: w.cfg.WatchResource.LabelSelectors, Removed: retire, Logger: w.log,
+	}, c)
+	definitions, err := collector.New(collector.Config{Resources: []collector.Resource{crd.Definitions}, Pack: true},
+		collector.Settings{Client: w.kube, Sink: follow, Logger: w.log})
+	if err != nil {
+		return nil, err
+	}
+	return []lifecycle.Stage{{Name: "CRD watcher", Run: definitions.Run}}, nil
+}
+
+// synchronizer compares storage with the cache.
+func (w *Watcher) synchronizer(c *collector.Collector) (*synchronizer.Synchronizer, error) {
+	sc := synchronizer.Default()
+	sc.Period = time.Duration(w.cfg.Synchronizer.Period)
+	sc.Namespace = w.cfg.WatchResource.Namespace
+	return synchronizer.New(sc, synchronizer.Settings{
+		Storage: w.storage, Cache: expectation{c, workload{cache: w}}, Pipeline: w.pipeline,
+		Registry: w.registry, Logger: w.log,
+	})
+}
+
+// Pauses between two looks at what the cluster serves.
+const (
+	discoverAgain  = time.Minute
+	discoverBroken = 10 * time.Second
+)
+
+// rediscover keeps what is watched up to date with the API groups of the cluster:
+// new groups and those that could not be learned at first are added.
+func (w *Watcher) rediscover(c *collector.Collector, complete bool) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for {
+			pause := discoverAgain
+			if !complete {
+				pause = discoverBroken
+			}
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(pause):
+			}
+			found, all, err := w.discover(ctx)
+			if err != nil {
+				w.log.Warn("asking the apiserver what it serves", "error", err)
+				continue
+			}
+			complete = all
+			have := c.Resources()
+			for _, r := range found {
+				if slices.ContainsFunc(have, func(h collector.Resource) bool { return h.Group == r.Group && h.Kind == r.Kind }) {
+					continue
+				}
+				if err := c.AddResource(r); err != nil {
+					if !errors.Is(err, collector.ErrKnownKind) {
+						w.log.Error("a resource is not watched", "resource", r, "error", err)
+					}
+					continue
+				}
+				w.pipeline.AddKind(r.Key())
+				w.log.Info("resource is watched", "resource", r)
+			}
+		}
+	}
+}
