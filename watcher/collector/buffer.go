@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -84,9 +85,10 @@ func (f *buffer) skipSpace() {
 // parse runs step on what is there, and again with more as long as step finds that
 // the text ends too early. It consumes what step passed.
 func (f *buffer) parse(step func(s *jsonscan.Scanner, b []byte) error) error {
+	try := true
 	for {
 		f.skipSpace()
-		if f.r < f.w {
+		if f.r < f.w && try {
 			s := jsonscan.At(f.b[:f.w], f.r)
 			err := step(&s, f.b[:f.w])
 			if err == nil {
@@ -97,8 +99,26 @@ func (f *buffer) parse(step func(s *jsonscan.Scanner, b []byte) error) error {
 				return &valueError{err}
 			}
 		}
-		if err := f.fill(); err != nil {
+		had := f.w - f.r
+		err := f.fill()
+		switch {
+		case err == nil:
+			try = f.mayEnd(f.b[f.r+had : f.w])
+		case !try && errors.Is(err, io.ErrUnexpectedEOF):
+			try = true // the last chance
+		default:
 			return err
 		}
 	}
+}
+
+// mayEnd reports whether a value may be complete now that fresh has come. Without
+// it, each piece of a large object would have the whole scanned again. A frame of a
+// watch ends in a brace and, from an apiserver, a line break.
+func (f *buffer) mayEnd(fresh []byte) bool {
+	if f.atLeast > 1 || bytes.IndexByte(fresh, '\n') >= 0 {
+		return true
+	}
+	trimmed := bytes.TrimRight(fresh, " \t\r")
+	return len(trimmed) == 0 || trimmed[len(trimmed)-1] == '}'
 }

@@ -2,19 +2,23 @@ package collector_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 // bulkAPI serves n pods over TLS, as a streaming list or a plain one, and then a
 // quiet watch. A pod is about 3 KiB and brings 1.5 KiB of managedFields.
 type bulkAPI struct {
 	n          int
-	head, tail string // around what differs between pods
+	updates    int           // sent after a streaming list, one write each
+	every      time.Duration // between updates
+	head, tail string        // around what differs between pods
 }
 
 func newBulkAPI(n int) *bulkAPI {
@@ -37,12 +41,14 @@ func newBulkAPI(n int) *bulkAPI {
 }
 
 // pod writes pod i, with or without kind.
-func (a *bulkAPI) pod(w *bufio.Writer, i int, typed bool) {
+func (a *bulkAPI) pod(w *bufio.Writer, i int, typed bool) { a.podAt(w, i, typed, 1000+i) }
+
+func (a *bulkAPI) podAt(w *bufio.Writer, i int, typed bool, rv int) {
 	_ = w.WriteByte('{')
 	if typed {
 		_, _ = w.WriteString(`"kind":"Pod","apiVersion":"v1",`)
 	}
-	_, _ = fmt.Fprintf(w, `"metadata":{"name":"web-7d4b9c-%06d","namespace":"team-%02d","uid":"0b6f4c0e-8c0c-4f0b-9d7e-%012x","resourceVersion":"%d",`, i, i%20, i, 1000+i)
+	_, _ = fmt.Fprintf(w, `"metadata":{"name":"web-7d4b9c-%06d","namespace":"team-%02d","uid":"0b6f4c0e-8c0c-4f0b-9d7e-%012x","resourceVersion":"%d",`, i, i%20, i, rv)
 	_, _ = w.WriteString(a.head)
 	_, _ = fmt.Fprintf(w, "%03d", i%500)
 	_, _ = w.WriteString(a.own(i))
@@ -76,7 +82,28 @@ func (a *bulkAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = out.Flush()
 	}
 	w.(http.Flusher).Flush()
+	a.update(out, w.(http.Flusher).Flush, r.Context())
 	<-r.Context().Done()
+}
+
+// update sends one change after another as an apiserver does: each by itself, in
+// time, late ones at once.
+func (a *bulkAPI) update(out *bufio.Writer, flush func(), ctx context.Context) {
+	began := time.Now()
+	for k := range a.updates {
+		if wait := time.Until(began.Add(time.Duration(k) * a.every)); wait > 0 {
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+				return
+			}
+		}
+		_, _ = out.WriteString(`{"type":"MODIFIED","object":`)
+		a.podAt(out, k%a.n, true, 1000+a.n+1+k)
+		_, _ = out.WriteString("}\n")
+		_ = out.Flush()
+		flush()
+	}
 }
 
 // own is what no other pod has, half a KiB that does not compress well: addresses,

@@ -185,10 +185,12 @@ func (fp footprint) String() string {
 		float64(fp.RSS)/mib, float64(fp.BaseRSS)/mib, float64(fp.HeapInUse)/mib, float64(fp.HeapAlloc)/mib, fp.CPU, fp.Wall, fp.Allocs, float64(fp.Bytes)/mib, fp.GCs, fp.Goroutines)
 }
 
-func bulkOrder(t testing.TB, n int) childOrder {
-	srv := newBulkAPI(n).serve(t)
+func bulkOrder(t testing.TB, n int) childOrder { return newBulkAPI(n).order(t) }
+
+func (a *bulkAPI) order(t testing.TB) childOrder {
+	srv := a.serve(t)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
-	return childOrder{Host: srv.URL, CA: string(ca), Want: n, GCPercent: 50, Config: collector.Config{Resources: []collector.Resource{pods}, Pack: true}}
+	return childOrder{Host: srv.URL, CA: string(ca), Want: a.n + a.updates, GCPercent: 50, Config: collector.Config{Resources: []collector.Resource{pods}, Pack: true}}
 }
 
 // TestMeasure prints footprints of variants, for people:
@@ -250,6 +252,22 @@ func TestFootprint(t *testing.T) {
 	if float64(b) > maxGrowth*float64(a) {
 		t.Errorf("100,000 pods take %d bytes each, 10,000 take %d: want at most 10 %% more", b, a)
 	}
+}
+
+// BenchmarkWatch is the cost of one change at 1,000 changes a second.
+func BenchmarkWatch(b *testing.B) {
+	const n, updates = 100, 3000
+	quiet := newBulkAPI(n)
+	busy := newBulkAPI(n)
+	busy.updates, busy.every = updates, time.Millisecond
+	base, order := quiet.order(b), busy.order(b)
+	var cpu float64
+	runs := 0
+	for b.Loop() {
+		cpu += measure(b, order).CPU - measure(b, base).CPU
+		runs++
+	}
+	b.ReportMetric(cpu/float64(runs)/updates*1e6, "cpu-µs/event")
 }
 
 // BenchmarkFirstSync is the first sync of 10,000 pods in this process, server

@@ -120,7 +120,7 @@ func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 	}
 	w := &stream{
 		source: s, ctx: ctx, stop: stop, request: request, guard: guard, body: body, initial: initial,
-		result: make(chan watch.Event),
+		result: make(chan watch.Event, resultBuffer),
 	}
 	go w.run()
 	return w, nil

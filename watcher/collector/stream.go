@@ -13,8 +13,12 @@ import (
 	"github.com/watchbench/watchbench/watcher/object/jsonscan"
 )
 
-// stream is one open watch. Its result channel has no buffer: what is not yet
-// taken stays in the socket, where it holds back the sender.
+// resultBuffer is what comes within one readPace at 10,000 events a second, and
+// some: the reflector wakes up once per read instead of once per event. What finds no
+// room stays in the socket, where it holds back the sender.
+const resultBuffer = 64
+
+// stream is one open watch.
 type stream struct {
 	source  *source
 	ctx     context.Context // ends with Stop

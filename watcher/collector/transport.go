@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 )
@@ -25,8 +24,6 @@ type connection struct {
 	base   *url.URL
 }
 
-type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
-
 // connect makes the HTTP client of all kinds. Answers are not compressed: the
 // apiserver is near, and gzip costs more CPU on both sides than the bytes are worth.
 func connect(cfg *rest.Config, c Config, m *metrics) (*connection, error) {
@@ -41,7 +38,7 @@ func connect(cfg *rest.Config, c Config, m *metrics) (*connection, error) {
 		if dial == nil {
 			dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}).DialContext
 		}
-		cfg.Dial = countBytes(dial, m.bytesIn, m.bytesOut)
+		cfg.Dial = meter(dial, m.bytesIn, m.bytesOut)
 	}
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
@@ -65,33 +62,4 @@ func (c *connection) get(ctx context.Context, path string, query url.Values, acc
 	}
 	req.Header.Set("Accept", accept)
 	return c.client.Do(req)
-}
-
-// countBytes makes connections that count what passes: the bytes on the wire, TLS
-// and headers included.
-func countBytes(dial dialFunc, in, out prometheus.Counter) dialFunc {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := dial(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return &countingConn{Conn: c, in: in, out: out}, nil
-	}
-}
-
-type countingConn struct {
-	net.Conn
-	in, out prometheus.Counter
-}
-
-func (c *countingConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	c.in.Add(float64(n))
-	return n, err
-}
-
-func (c *countingConn) Write(p []byte) (int, error) {
-	n, err := c.Conn.Write(p)
-	c.out.Add(float64(n))
-	return n, err
 }
