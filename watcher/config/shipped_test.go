@@ -1,0 +1,26 @@
+package config
+
+import (
+	"slices"
+	"testing"
+)
+
+// The files that deploy ships are read without a warning.
+func TestShippedFiles(t *testing.T) {
+	cfg, warnings, err := Load("../../deploy/k8s-watch/config.json")
+	if err != nil || len(warnings) > 0 {
+		t.Error(warnings, err)
+	}
+	if cfg.BCS.PodQueueNum != 30 {
+		t.Errorf("podQueueNum is %d", cfg.BCS.PodQueueNum)
+	}
+	f, warnings, err := LoadFilter("../../deploy/k8s-watch/filter.json")
+	if err != nil || len(warnings) > 0 {
+		t.Error(warnings, err)
+	}
+	for _, gv := range []string{"types.kubefed.io/v1beta1", "core.kubefed.io/v1beta1", "multiclusterdns.kubefed.io/v1alpha1", "scheduling.kubefed.io/v1alpha1"} {
+		if !slices.Contains(f.CRDResourceWhiteList, gv) {
+			t.Errorf("the white list has no %s", gv)
+		}
+	}
+}
