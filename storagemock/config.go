@@ -122,6 +122,10 @@ func SplitAddress(addr string, allowRemote bool) (host string, port int, err err
 type Settings struct {
 	Logger   *slog.Logger
 	Registry prometheus.Registerer
-	// Clock nil is a latency.PreciseClock where there is one.
+	// Clock nil is a latency.PreciseClock where there is one. A test in virtual
+	// time gives latency.SystemClock.
 	Clock latency.Clock
+	// Listen nil is net.Listen for TCP. It is called again for an address after
+	// connections to it were refused for a while.
+	Listen func(addr string) (net.Listener, error)
 }

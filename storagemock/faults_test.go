@@ -23,7 +23,7 @@ func (m *mock) put(name string, wait time.Duration) string {
 	ctx, cancel := context.WithTimeout(m.t.Context(), wait)
 	defer cancel()
 	body := fmt.Sprintf(`{"data":{"metadata":{"name":%q,"uid":"u1","resourceVersion":"5"}}}`, name)
-	req, err := http.NewRequestWithContext(ctx, "PUT", m.base+podPath+name, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPut, m.base+podPath+name, strings.NewReader(body))
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -10,7 +10,8 @@ import (
 // gate is a listener whose port can be closed for a while: the kernel then
 // refuses connections, which is what a crashed server looks like.
 type gate struct {
-	addr net.Addr
+	addr   net.Addr
+	listen func(addr string) (net.Listener, error)
 
 	mu     sync.Mutex // guards the rest
 	cond   sync.Cond  // changes of the rest
@@ -20,12 +21,14 @@ type gate struct {
 
 var _ net.Listener = (*gate)(nil)
 
-func listenGate(addr string) (*gate, error) {
-	l, err := net.Listen("tcp", addr)
+func listenTCP(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
+
+func listenGate(addr string, listen func(string) (net.Listener, error)) (*gate, error) {
+	l, err := listen(addr)
 	if err != nil {
 		return nil, err
 	}
-	g := &gate{addr: l.Addr(), l: l}
+	g := &gate{addr: l.Addr(), listen: listen, l: l}
 	g.cond.L = &g.mu
 	return g, nil
 }
@@ -67,7 +70,7 @@ func (g *gate) open() error {
 	if g.l != nil || g.closed {
 		return nil
 	}
-	l, err := net.Listen("tcp", g.addr.String())
+	l, err := g.listen(g.addr.String())
 	if err != nil {
 		return fmt.Errorf("listening again on %s after refusing connections: %w", g.addr, err)
 	}

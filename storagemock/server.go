@@ -85,7 +85,10 @@ func New(cfg Config, set Settings) (*Server, error) {
 			s.clock = s.precise
 		}
 	}
-	if err := s.listen(cfg, p, certs); err != nil {
+	if set.Listen == nil {
+		set.Listen = listenTCP
+	}
+	if err := s.listen(cfg, p, certs, set.Listen); err != nil {
 		return nil, errors.Join(err, s.release())
 	}
 	s.metrics = newMetrics(s, set.Registry)
@@ -96,14 +99,14 @@ func New(cfg Config, set Settings) (*Server, error) {
 	return s, nil
 }
 
-func (s *Server) listen(cfg Config, p parsed, certs *tls.Config) error {
+func (s *Server) listen(cfg Config, p parsed, certs *tls.Config, listen func(string) (net.Listener, error)) error {
 	for i := range cfg.Instances {
 		port := p.port
 		if port != 0 {
 			port += i
 		}
 		addr := net.JoinHostPort(p.host, strconv.Itoa(port))
-		l, err := listenGate(addr)
+		l, err := listenGate(addr, listen)
 		if err != nil {
 			return fmt.Errorf("listening on %s: %w", addr, err)
 		}

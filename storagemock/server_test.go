@@ -212,7 +212,7 @@ func TestAdmin(t *testing.T) {
 	m.must("PUT", podPath+"x", `{"data":{"metadata":{"uid":"u1"},"spec":{`+"\n"+`"a":"b\nc"}}}`)
 
 	ledgerOf := func(query string) (n int, last ledger.Entry) {
-		req, _ := http.NewRequest("GET", m.admin.URL+"/ledger"+query, nil)
+		req, _ := http.NewRequest(http.MethodGet, m.admin.URL+"/ledger"+query, nil)
 		req.Header.Set("Accept-Encoding", "zstd")
 		resp, err := m.client.Do(req)
 		if err != nil {

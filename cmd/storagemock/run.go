@@ -180,7 +180,7 @@ func serve(ctx context.Context, o options, stdout, stderr io.Writer) error {
 }
 
 func (o options) validate() error {
-	errs := []error{o.Config.Validate()}
+	errs := []error{o.Validate()}
 	if o.admin != "" {
 		if _, _, err := storagemock.SplitAddress(o.admin, o.AllowRemote); err != nil {
 			errs = append(errs, fmt.Errorf("admin: %w", err))

@@ -132,7 +132,7 @@ func TestNetHTTPClientKeepsItsConnection(t *testing.T) {
 	client := &http.Client{Transport: tr}
 	for i := range 20 {
 		body := strings.Repeat("b", i*5000)
-		req, _ := http.NewRequest("PUT", "http://"+addr+"/x", strings.NewReader(body))
+		req, _ := http.NewRequest(http.MethodPut, "http://"+addr+"/x", strings.NewReader(body))
 		resp, err := client.Do(req)
 		if err != nil {
 			t.Fatal(err)

@@ -105,7 +105,8 @@ func (r *Reader) Next() (Entry, error) {
 		dec := json.NewDecoder(bytes.NewReader(line))
 		dec.DisallowUnknownFields()
 		if err := dec.Decode(&e); err != nil {
-			return Entry{}, fmt.Errorf("ledger line %d: want one entry as JSON: %w", r.line, err)
+			// Not wrapped: the decoder's io.EOF would look like the ledger's end.
+			return Entry{}, r.fail("want one entry as JSON: %v", err)
 		}
 	}
 	if err := r.check(e); err != nil {
@@ -152,7 +153,7 @@ func (r *Reader) All() iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for {
 			e, err := r.Next()
-			if errors.Is(err, io.EOF) && err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return
 			}
 			if !yield(e, err) || err != nil {

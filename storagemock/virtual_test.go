@@ -1,0 +1,230 @@
+package storagemock_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/bcsapi"
+	"github.com/watchbench/watchbench/storagemock"
+	"github.com/watchbench/watchbench/storagemock/latency"
+)
+
+// pipes is a network in memory: goroutines that wait for it count as blocked in
+// virtual time, which sockets do not.
+type pipes struct {
+	mu sync.Mutex // guards l
+	l  *pipeListener
+}
+
+type pipeListener struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (p *pipes) listen(string) (net.Listener, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.l = &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+	return p.l, nil
+}
+
+func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	p.mu.Lock()
+	l := p.l
+	p.mu.Unlock()
+	near, far := net.Pipe()
+	select {
+	case l.conns <- far:
+		return near, nil
+	case <-l.closed:
+		return nil, syscall.ECONNREFUSED
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipeListener) Close() error   { l.once.Do(func() { close(l.closed) }); return nil }
+func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+
+// virtual is a mock in virtual time.
+type virtual struct {
+	*storagemock.Server
+	t      *testing.T
+	client *http.Client
+	begin  time.Time
+}
+
+// inVirtualTime runs f with a mock inside a bubble.
+func inVirtualTime(t *testing.T, edit func(*storagemock.Config), f func(*virtual)) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := storagemock.DefaultConfig()
+		edit(&cfg)
+		network := &pipes{}
+		srv, err := storagemock.New(cfg, storagemock.Settings{Clock: latency.SystemClock{}, Listen: network.listen})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- srv.Run(ctx) }()
+		tr := &http.Transport{DialContext: network.dial, MaxIdleConnsPerHost: 1000}
+		f(&virtual{Server: srv, t: t, client: &http.Client{Transport: tr}, begin: time.Now()})
+		tr.CloseIdleConnections()
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// put sends a PUT and returns the status, or the error, and how long it took.
+func (v *virtual) put(name string) (outcome string, took time.Duration) {
+	begin := time.Now()
+	req, err := http.NewRequest(http.MethodPut, "http://mock"+bcsapi.Base+podPath+name, strings.NewReader(`{"data":{}}`))
+	if err != nil {
+		v.t.Error(err)
+		return "", 0
+	}
+	resp, err := v.client.Do(req)
+	if err != nil {
+		return err.Error(), time.Since(begin)
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return fmt.Sprint(resp.StatusCode), time.Since(begin)
+}
+
+func TestVirtualLatencyIsExact(t *testing.T) {
+	inVirtualTime(t, func(c *storagemock.Config) { c.Latency = "lognormal(mean=87ms,p99=110ms)" }, func(v *virtual) {
+		const n = 20_000
+		var sum time.Duration
+		for range n {
+			outcome, took := v.put("x")
+			if outcome != "200" {
+				t.Fatal(outcome)
+			}
+			sum += took
+		}
+		// The standard error is 9 ms/√20000 = 0.07 ms.
+		if mean := sum.Seconds() / n * 1e3; math.Abs(mean-87) > 0.3 {
+			t.Errorf("mean latency %.2f ms, want 87", mean)
+		}
+	})
+}
+
+// With 30 in flight and 87 ms each, Little's law allows 344.8 requests per second.
+func TestVirtualOverload(t *testing.T) {
+	inVirtualTime(t, func(c *storagemock.Config) { c.Latency, c.Capacity = "87ms", "inflight=30" }, func(v *virtual) {
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		var sum time.Duration
+		for w := range 90 {
+			wg.Go(func() {
+				for range 20 {
+					_, took := v.put(fmt.Sprint("p", w))
+					mu.Lock()
+					sum += took
+					mu.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+		if rate := 1800 / time.Since(v.begin).Seconds(); math.Abs(rate-344.8) > 1 {
+			t.Errorf("%.1f requests per second, want 344.8", rate)
+		}
+		// Three times as many clients as places: each waits three times as long,
+		// but for the first and last round.
+		if mean := sum / 1800; mean < 240*time.Millisecond || mean > 261*time.Millisecond {
+			t.Errorf("mean latency %s, want about 261ms", mean)
+		}
+	})
+}
+
+func TestVirtualRate(t *testing.T) {
+	inVirtualTime(t, func(c *storagemock.Config) { c.Latency, c.Capacity = "5ms", "rate=50/s" }, func(v *virtual) {
+		var wg sync.WaitGroup
+		for w := range 100 {
+			wg.Go(func() { v.put(fmt.Sprint("p", w)) })
+		}
+		wg.Wait()
+		if took := time.Since(v.begin); took != 99*20*time.Millisecond+5*time.Millisecond {
+			t.Errorf("100 requests took %s, want 1.985s", took)
+		}
+	})
+}
+
+func TestVirtualFaultTimes(t *testing.T) {
+	inVirtualTime(t, func(c *storagemock.Config) {
+		c.Latency, c.Faults = "10ms", "refuse(from=10s,for=10s), 503(from=30s,for=10s), stall(2s,from=50s,for=10s), late(3s,answer=200,from=70s)"
+	}, func(v *virtual) {
+		for _, step := range []struct {
+			at   time.Duration
+			want string
+			took time.Duration
+		}{
+			{5 * time.Second, "200", 10 * time.Millisecond},
+			{15 * time.Second, "connection refused", 0},
+			{25 * time.Second, "200", 10 * time.Millisecond},
+			{35 * time.Second, "503", 10 * time.Millisecond},
+			{45 * time.Second, "200", 10 * time.Millisecond},
+			{55 * time.Second, "200", 2010 * time.Millisecond},
+			{75 * time.Second, "200", 10 * time.Millisecond},
+		} {
+			time.Sleep(step.at - time.Since(v.begin))
+			if got, took := v.put("x"); !strings.Contains(got, step.want) || took != step.took {
+				t.Errorf("at %s: %s after %s, want %s after %s", step.at, got, took, step.want, step.took)
+			}
+		}
+		before := v.Ledger().Len()
+		time.Sleep(2900 * time.Millisecond)
+		synctest.Wait()
+		if v.Ledger().Len() != before {
+			t.Error("the late request was applied too early")
+		}
+		time.Sleep(200 * time.Millisecond)
+		synctest.Wait()
+		if v.Ledger().Len() != before+1 {
+			t.Error("the late request was not applied")
+		}
+		for e := range v.Ledger().From(before + 1) {
+			if d := time.Duration(e.Applied - e.Responded); d != 3*time.Second || !e.Acked() {
+				t.Errorf("applied %s after its answer: %+v", d, e)
+			}
+		}
+	})
+}
+
+func TestVirtualCleaner(t *testing.T) {
+	inVirtualTime(t, func(*storagemock.Config) {}, func(v *virtual) {
+		v.put("x")
+		v.Reset()
+		if v.Store().Live() != 0 {
+			t.Error("documents after Reset")
+		}
+		v.put("x")
+		time.Sleep(3 * time.Hour)
+		if v.Store().Live() != 1 {
+			t.Error("the cleaner removed a live document")
+		}
+	})
+}
