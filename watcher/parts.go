@@ -21,8 +21,8 @@ import (
 // sink is what the collector hands events to: the pipeline, and the Alertor beside
 // it, which never blocks.
 type sink struct {
-	pipeline *pipeline.Pipeline
-	alertor  *alert.Alertor // nil where nobody is to be told
+	path    path
+	alertor *alert.Alertor // nil where nobody is to be told
 }
 
 // Enqueue implements collector.Sink.
@@ -30,7 +30,7 @@ func (s sink) Enqueue(ctx context.Context, e pipeline.Event) error {
 	if s.alertor != nil && e.Key.Kind == "Event" && e.Action == pipeline.Put {
 		s.alertor.Observe(e.Object)
 	}
-	return s.pipeline.Enqueue(ctx, e)
+	return s.path.Enqueue(ctx, e)
 }
 
 // expectation is the Synchronizer's view of the cache: objects as they are sent.
@@ -214,7 +214,7 @@ func (w *Watcher) rediscover(c *collector.Collector, complete bool) func(context
 					}
 					continue
 				}
-				w.pipeline.AddKind(r.Key())
+				w.path.AddKind(r.Key())
 				w.log.Info("resource is watched", "resource", r)
 			}
 		}

@@ -52,7 +52,8 @@ type Watcher struct {
 	registry *prometheus.Registry
 	kube     *rest.Config
 	storage  *storage.Client
-	pipeline *pipeline.Pipeline
+	pipeline *pipeline.Pipeline // nil under the profile "legacy"
+	path     path               // of the events; pipeline, if there is one
 
 	// collector is made by Run, when the cluster has said what there is to watch.
 	collector atomic.Pointer[collector.Collector]
@@ -79,9 +80,19 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 	if err != nil {
 		return nil, &InputError{Err: err}
 	}
-	w.storage, err = storage.New(storageConfig(cfg), storage.Settings{TLS: tlsFiles, Registry: w.registry, Logger: s.Logger})
+	storageSettings := storage.Settings{TLS: tlsFiles, Registry: w.registry, Logger: s.Logger}
+	if w.isLegacy() {
+		storageSettings.Registry = nil // what this client reads is not counted, the path's own client is
+	}
+	w.storage, err = storage.New(storageConfig(cfg), storageSettings)
 	if err != nil {
 		return nil, &InputError{Key: "bcs.custom-storage-endpoints", Err: err}
+	}
+	if w.isLegacy() {
+		if w.path, err = w.legacyPath(tlsFiles); err != nil {
+			return nil, err
+		}
+		return w, nil
 	}
 	send := &sender{storage: w.storage, workload: workload{cache: w}}
 	w.pipeline, err = pipeline.New(pipelineConfig(cfg), pipeline.Settings{
@@ -90,6 +101,7 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 	if err != nil {
 		return nil, &InputError{Key: "bcs", Err: err}
 	}
+	w.path = w.pipeline
 	return w, nil
 }
 
@@ -185,20 +197,20 @@ func (w *Watcher) work(ctx context.Context) error {
 		return err
 	}
 	c, err := collector.New(w.collectorConfig(resources), collector.Settings{
-		Client: w.kube, Sink: sink{w.pipeline, alertor}, Registry: w.registry, Logger: w.log,
+		Client: w.kube, Sink: sink{w.path, alertor}, Registry: w.registry, Logger: w.log,
 	})
 	if err != nil {
 		return &InputError{Err: err}
 	}
 	for _, r := range resources {
-		w.pipeline.AddKind(r.Key())
+		w.path.AddKind(r.Key())
 	}
 	w.collector.Store(c)
 	stages, err := w.stages(c, complete)
 	if err != nil {
 		return err
 	}
-	w.log.Info("watching", "kinds", len(resources), "cluster", w.cfg.Default.ClusterID, "strategy", w.cfg.BCS.Strategy)
+	w.log.Info("watching", "kinds", len(resources), "cluster", w.cfg.Default.ClusterID, "profile", w.cfg.Profile, "strategy", w.cfg.BCS.Strategy)
 	return lifecycle.Run(ctx, append(alerting, stages...)...)
 }
 
@@ -211,7 +223,7 @@ func (w *Watcher) stages(c *collector.Collector, complete bool) ([]lifecycle.Sta
 	}
 	stages := append(found,
 		lifecycle.Stage{Name: "storage", Run: w.storage.Run},
-		lifecycle.Stage{Name: "pipeline", Run: w.pipeline.Run},
+		lifecycle.Stage{Name: "pipeline", Run: w.path.Run},
 		lifecycle.Stage{Name: "collector", Run: c.Run},
 		lifecycle.Stage{Name: "discovery", Run: w.rediscover(c, complete)},
 	)
@@ -221,7 +233,11 @@ func (w *Watcher) stages(c *collector.Collector, complete bool) ([]lifecycle.Sta
 	}
 	stages = append(stages, net...)
 	retire := func(string) {}
-	if !w.cfg.Synchronizer.Disabled {
+	switch {
+	case w.cfg.Synchronizer.Disabled:
+	case w.isLegacy():
+		stages = append(stages, w.legacySynchronizer(c))
+	default:
 		s, err := w.synchronizer(c)
 		if err != nil {
 			return nil, &InputError{Key: "synchronizer", Err: err}

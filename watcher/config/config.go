@@ -4,6 +4,9 @@ import "github.com/watchbench/watchbench/watcher/pipeline"
 
 // Config is the main file. Zero values are replaced by Default's before decoding.
 type Config struct {
+	// Profile is this watcher's own key: who carries the changes to storage. See
+	// package legacy for what its profile takes of the other keys.
+	Profile       string        `json:"profile"`
 	Default       Identity      `json:"default"`
 	WatchResource WatchResource `json:"watch_resource"`
 	BCS           BCS           `json:"bcs"`

@@ -18,10 +18,17 @@ const (
 	DefaultWriterQueueLen = 10240
 )
 
+// The profiles.
+const (
+	ProfileDefault = "default" // package pipeline
+	ProfileLegacy  = "legacy"  // package legacy: the original's rules, faults included
+)
+
 // Default is what an empty file means.
 func Default() Config {
 	p := pipeline.Default()
 	return Config{
+		Profile: ProfileDefault,
 		Address: DefaultAddress, Port: DefaultPort, MetricPort: DefaultMetricPort,
 		Synchronizer:   Synchronizer{Period: Duration(5 * time.Minute)},
 		Alertor:        Alertor{Convergence: Duration(time.Minute)},

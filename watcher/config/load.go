@@ -61,6 +61,10 @@ func (c *Config) normalise() {
 func (c *Config) check() (key, msg string) {
 	b := c.BCS
 	switch {
+	case c.Profile != ProfileDefault && c.Profile != ProfileLegacy:
+		return "profile", fmt.Sprintf("unknown profile %q, want %s or %s", c.Profile, ProfileDefault, ProfileLegacy)
+	case c.Profile == ProfileLegacy && len(b.CustomStorageEndpoints) == 0:
+		return "bcs.custom-storage-endpoints", "missing: the profile legacy finds storage nowhere else, name at least one http://host:port"
 	case c.Default.ClusterID == "":
 		return "default.clusterID", "missing: it is part of every storage URL, for instance \"BCS-K8S-00000\""
 	case strings.ContainsAny(c.Default.ClusterID, "/?#% "):

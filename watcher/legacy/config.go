@@ -1,0 +1,64 @@
+package legacy
+
+import (
+	"fmt"
+	"time"
+)
+
+// The original's numbers (contract §1.4, §2.1, §2.5, §3).
+const (
+	workersPerKind = 5
+	putTimeout     = time.Second            // of a full queue
+	emptyFor       = time.Second            // ends one start of a handler
+	handlerTick    = 500 * time.Millisecond // between two starts of a handler
+	retryWithin    = 5000                   // a failed key comes back after so many ms, exclusive
+	notReadyMin    = time.Second            // backoff before a key reached a handler
+	notReadyMax    = 32 * time.Second
+	eventFactor    = 4 // times as many queues for Events as for Pods
+
+	attempts     = 4 // requests within one PUT or DELETE
+	attemptPause = time.Second
+
+	defaultHandlerQueueLen = 102400
+	defaultTimeout         = 5 * time.Second
+
+	kindPod   = "Pod"
+	kindEvent = "Event"
+)
+
+// Limits that keep a typing error from taking the machine.
+const (
+	maxPodQueueNum = 4096
+	maxQueueLen    = 1 << 24
+)
+
+// Config is what the main file of the original decides, and the length of the handler
+// queues, which it does not.
+type Config struct {
+	ClusterID string // label of the original's metrics
+	// PodQueueNum is N; 0 is one queue named after the kind.
+	PodQueueNum     int
+	HandlerQueueLen int
+}
+
+// Default is the original with a main file that says nothing about queues.
+func Default() Config {
+	return Config{HandlerQueueLen: defaultHandlerQueueLen}
+}
+
+// Validate names the first wrong field and what would be right.
+func (c Config) Validate() error {
+	for _, f := range []struct {
+		name     string
+		got      int
+		min, max int
+	}{
+		{"podQueueNum", c.PodQueueNum, 0, maxPodQueueNum},
+		{"handlerQueueLen", c.HandlerQueueLen, 1, maxQueueLen},
+	} {
+		if f.got < f.min || f.got > f.max {
+			return fmt.Errorf("%s is %d: want %d to %d", f.name, f.got, f.min, f.max)
+		}
+	}
+	return nil
+}

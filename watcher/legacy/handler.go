@@ -1,0 +1,142 @@
+package legacy
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/watchbench/watchbench/watcher/object"
+)
+
+// item is one unit in a handler queue, with the state that will be sent whatever
+// happens to the object meanwhile.
+type item struct {
+	unit    *unit
+	object  *object.Object // nil: DELETE
+	entered int64
+	next    *item
+}
+
+func (it *item) send(ctx context.Context, s Storage) (tries int, err error) {
+	if it.object == nil {
+		return s.Delete(ctx, it.unit.key)
+	}
+	return s.Put(ctx, it.object)
+}
+
+// handler is one bounded queue and the one goroutine that empties it. The queue behaves
+// as a Go channel of that capacity, which it is not only because 150 channels of
+// 102400 pointers are 120 MB before the first event.
+type handler struct {
+	kind     *kind
+	name     string
+	capacity int
+	room     chan struct{} // size capacity: one token per item that waits
+	ready    chan struct{} // size capacity: one token per item that can be taken
+
+	mu         sync.Mutex // guards all below
+	head, tail *item
+	meter      meter
+	discards   uint64
+}
+
+func newHandler(k *kind, name string, capacity int) *handler {
+	return &handler{
+		kind: k, name: name, capacity: capacity,
+		room: make(chan struct{}, capacity), ready: make(chan struct{}, capacity),
+	}
+}
+
+// put waits for room for one second at most; it reports false for an item that found
+// none, or when ctx has ended.
+func (h *handler) put(ctx context.Context, it *item) bool {
+	select {
+	case h.room <- struct{}{}:
+	default:
+		full := time.NewTimer(putTimeout)
+		defer full.Stop()
+		select {
+		case h.room <- struct{}{}:
+		case <-ctx.Done():
+			return false
+		case <-full.C:
+			h.mu.Lock()
+			h.discards++
+			h.mu.Unlock()
+			return false
+		}
+	}
+	h.mu.Lock()
+	now := h.kind.p.now()
+	h.meter.enter(now)
+	it.entered = now
+	if h.tail == nil {
+		h.head = it
+	} else {
+		h.tail.next = it
+	}
+	h.tail = it
+	h.mu.Unlock()
+	h.ready <- struct{}{}
+	return true
+}
+
+// take removes the first item. A token of ready has been taken for it.
+func (h *handler) take() *item {
+	h.mu.Lock()
+	it := h.head
+	h.head, it.next = it.next, nil
+	if h.head == nil {
+		h.tail = nil
+	}
+	now := h.kind.p.now()
+	h.meter.leave(now, now-it.entered)
+	h.mu.Unlock()
+	<-h.room
+	return it
+}
+
+// run is one start of the handler.
+func (h *handler) run(ctx context.Context) {
+	empty := time.NewTimer(emptyFor)
+	defer empty.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-empty.C:
+			return
+		case <-h.ready:
+			if ctx.Err() != nil || !h.kind.send(ctx, h.take()) {
+				return
+			}
+			empty.Reset(emptyFor)
+		}
+	}
+}
+
+// meter measures a queue so that Little's law can be checked on it.
+type meter struct {
+	depth   int
+	changed int64   // when depth last changed
+	area    float64 // depth × nanoseconds
+	wait    float64 // nanoseconds spent in the queue by those that left
+	handled uint64
+}
+
+func (m *meter) account(now int64) {
+	m.area += float64(m.depth) * float64(now-m.changed)
+	m.changed = now
+}
+
+func (m *meter) enter(now int64) {
+	m.account(now)
+	m.depth++
+}
+
+func (m *meter) leave(now, waited int64) {
+	m.account(now)
+	m.depth--
+	m.wait += float64(waited)
+	m.handled++
+}
