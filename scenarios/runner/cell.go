@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
@@ -61,6 +62,7 @@ type cellRun struct {
 	cpuBefore     procstat.CPUTime
 	cpuAfter      procstat.CPUTime
 	drained       drained
+	faults        map[string]int64 // how often each fired
 	marks         []check.Mark
 	ended         bool
 }
@@ -210,6 +212,12 @@ func (c *cellRun) load(ctx context.Context) error {
 		return err
 	}
 	c.cpuBefore, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux
+	faults := c.s.Storage.FaultText()
+	if faults != "" {
+		if err := c.mock.setFaults(ctx, faults); err != nil {
+			return err
+		}
+	}
 	c.loadStarted = time.Now().UnixNano()
 	if err := c.generator.tell("go"); err != nil {
 		return err
@@ -229,7 +237,10 @@ func (c *cellRun) load(ctx context.Context) error {
 	if c.loadFinished = c.generator.said(phaseLoaded).Finished; c.loadFinished == 0 {
 		c.loadFinished = time.Now().UnixNano()
 	}
-	return nil
+	if faults == "" {
+		return nil
+	}
+	return c.mock.setFaults(ctx, "") // heal
 }
 
 // loadSlack is added to the time a load should take before it is given up.
@@ -257,6 +268,13 @@ func (c *cellRun) drain(ctx context.Context) error {
 		return err
 	}
 	c.sampler.sample(ctx)
+	if len(c.s.Storage.Faults) > 0 {
+		m, err := c.mock.scrape(ctx)
+		if err != nil {
+			return lost(ctx, c.mock.process, err)
+		}
+		c.faults = whole(m.By(metric.MockFaults, "fault"))
+	}
 	if c.drained.cut {
 		// What waits in the queues is of no more use; nothing may arrive while the
 		// record is read.

@@ -272,7 +272,7 @@ func TestCutCellIsNotPassedOff(t *testing.T) {
 
 func TestDroppedEventsAreCounted(t *testing.T) {
 	opts, said := stage(t, small, "watcher.strategy=keyed", "storage.latency=50ms", "watcher.podQueueNum=2", "watcher.writerQueueLen=4",
-		"watcher.handlerQueueLen=4", "watcher.queueFull=drop", "watcher.queueFullTimeout=10ms", "expect={G1: fail-expected, G5: fail-allowed}")
+		"watcher.handlerQueueLen=4", "watcher.queueFull=drop", "watcher.queueFullTimeout=10ms", "watcher.synchronizer.disabled=true", "expect={G1: fail-expected, G5: fail-allowed}")
 	out, err := Run(t.Context(), opts)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)
@@ -283,5 +283,31 @@ func TestDroppedEventsAreCounted(t *testing.T) {
 	}
 	if c.Checks["G1"].Verdict != result.Allowed || c.Checks["G6"].Verdict != result.Pass {
 		t.Errorf("G1 %+v\nG6 %+v", c.Checks["G1"], c.Checks["G6"])
+	}
+}
+
+func TestFaultsFireDuringTheLoadOnly(t *testing.T) {
+	opts, said := stage(t, small, "matrix.watcher.strategy=keyed", "load.operations=600", "storage.faults=['503:10%', 'reset(max=3):5%']")
+	out, err := Run(t.Context(), opts)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	nothingLeft(t)
+	c := out.Results.Cells[0]
+	if !c.Valid || c.Faults["503"] == 0 || c.Faults["reset"] == 0 {
+		t.Errorf("valid %v %v, faults %v", c.Valid, c.InvalidReasons, c.Faults)
+	}
+	for _, g := range []string{"G1", "G2", "G3", "G4", "G5", "G6"} {
+		if v := c.Checks[g]; v.Verdict != result.Pass {
+			t.Errorf("%s: %s %s", g, v.Verdict, v.Counterexample)
+		}
+	}
+	// A fault that cannot fire makes the cell invalid: it would prove nothing.
+	opts, said = stage(t, small, "matrix.watcher.strategy=keyed", "storage.faults=['503(kind=Gizmo)']")
+	if out, err = Run(t.Context(), opts); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	if c := out.Results.Cells[0]; c.Valid || !strings.Contains(c.InvalidReasons[0], "never fired") {
+		t.Errorf("valid %v %v", c.Valid, c.InvalidReasons)
 	}
 }

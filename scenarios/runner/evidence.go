@@ -19,7 +19,8 @@ func (c *cellRun) collect(ctx context.Context) error {
 		Cell: c.id, Strategy: c.s.Watcher.Strategy, Mode: c.s.Storage.Mode, QueueFull: c.s.Watcher.QueueFull,
 		Cut: c.drained.cut, Rules: c.rules, WatcherReady: c.ready.UnixNano(),
 		LoadStarted: c.loadStarted, LoadFinished: c.loadFinished, Until: c.scraped[1].UnixNano(),
-		Counters: counters(c.after, c.scraped[0], c.scraped[1]),
+		Counters:   counters(c.after, c.scraped[0], c.scraped[1]),
+		SyncPeriod: int64(c.s.Watcher.Synchronizer.Period), StorageTimeout: int64(storageTimeout),
 	}
 	if !c.watcher.own {
 		meta.QueueFull = ""
@@ -62,7 +63,8 @@ func (c *cellRun) figures() (result.Cell, error) {
 		Rules: measure.Rules{
 			LagMs: float64(c.s.Limits.Lag.Std()) / 1e6, MinEvents: float64(c.s.Limits.MinEvents), MinOffered: float64(c.s.Limits.MinOffered),
 		},
-		CPUs: runtime.NumCPU(),
+		CPUs:   runtime.NumCPU(),
+		Faults: c.faults, WantFaults: c.s.Storage.FaultNames(),
 	}
 	if c.syncCPU != nil {
 		took := c.ready.Sub(c.started).Seconds()

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -117,6 +118,33 @@ func scrape(ctx context.Context, c *http.Client, url string) (measure.Scrape, er
 
 func (m *mock) scrape(ctx context.Context) (measure.Scrape, error) {
 	return scrape(ctx, m.http, m.admin+"/metrics")
+}
+
+// setFaults puts the faults in force, or ends all with an empty text.
+func (m *mock) setFaults(ctx context.Context, text string) error {
+	method := http.MethodPost
+	if text == "" {
+		method = http.MethodDelete
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, m.admin+"/faults", strings.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("set the faults: %w", err)
+	}
+	resp, err := m.http.Do(req)
+	if err != nil {
+		return fmt.Errorf("set the faults: %w", err)
+	}
+	defer resp.Body.Close()
+	said, err := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("the mock answers %s: %s", resp.Status, strings.TrimSpace(string(said)))
+	}
+	if err != nil {
+		return fmt.Errorf("set the faults: %w", err)
+	}
+	return nil
 }
 
 // saveLedger writes the ledger as the mock exports it, compressed.

@@ -19,6 +19,9 @@ import (
 // clusterID is the id the watcher writes under.
 const clusterID = "BCS-K8S-90001"
 
+// storageTimeout is the watcher's per request; the original's is the same and fixed.
+const storageTimeout = 5 * time.Second
+
 // watcher is the process under test.
 type watcher struct {
 	*process
@@ -88,11 +91,17 @@ func (s watcherSetup) renderConfig(port, metricPort int) (string, error) {
 			"handlerQueueLen":          w.HandlerQueueLen,
 			"queueFull":                w.QueueFull,
 			"queueFullTimeout":         w.QueueFullTimeout.String(),
+			"storageTimeout":           storageTimeout.String(),
 			"drainTimeout":             "1s",
 		},
 		"k8s":              map[string]any{"kubeconfig": s.kubeconfig},
 		"filterConfigPath": filterPath,
 		"address":          "127.0.0.1", "port": port, "metric_port": metricPort, "v": 1,
+	}
+	if sync := w.Synchronizer; sync.Disabled {
+		config["synchronizer"] = map[string]any{"disabled": true}
+	} else if sync.Period > 0 {
+		config["synchronizer"] = map[string]any{"period": sync.Period.String()}
 	}
 	if w.Command != "" {
 		// The original's log files; ours logs to standard error and says so.

@@ -1,8 +1,11 @@
 package spec
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
+	"github.com/watchbench/watchbench/storagemock/fault"
 	"github.com/watchbench/watchbench/storagemock/latency"
 )
 
@@ -23,4 +26,37 @@ func (s Storage) MeanLatency(kind string) time.Duration {
 		return 0
 	}
 	return m.Mean("PUT", kind)
+}
+
+// validFaults reads the faults in the mock's grammar.
+func validFaults(faults []string) error {
+	for i, text := range faults {
+		specs, err := fault.Parse(text)
+		if err == nil && len(specs) != 1 {
+			err = fmt.Errorf("%d faults in one entry", len(specs))
+		}
+		if err != nil {
+			return bad(fmt.Sprintf("storage.faults[%d]", i), "write one fault per entry, for example 503:1%", "%v", err)
+		}
+	}
+	if _, err := fault.Parse(strings.Join(faults, ",")); err != nil {
+		return bad("storage.faults", "give equal faults different names with name=x", "%v", err)
+	}
+	return nil
+}
+
+// FaultText is all faults in one line, in the mock's grammar.
+func (s Storage) FaultText() string { return strings.Join(s.Faults, ",") }
+
+// FaultNames lists the faults as the mock's counters and ledger name them.
+func (s Storage) FaultNames() []string {
+	specs, err := fault.Parse(s.FaultText())
+	if err != nil {
+		return nil // Validate reports it
+	}
+	var names []string
+	for _, sp := range specs {
+		names = append(names, sp.Name)
+	}
+	return names
 }

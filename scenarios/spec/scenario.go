@@ -43,6 +43,8 @@ type Storage struct {
 	Capacity  Capacity `json:"capacity"`
 	Mode      string   `json:"mode" jsonschema:"enum=faithful,enum=conditional" jsonschema_description:"faithful: unconditional upsert, as bcs-storage; conditional: refuses older versions."`
 	Instances int      `json:"instances" jsonschema:"minimum=1,maximum=16"`
+	// Faults hold from the start of the load to its end; the drain is without them.
+	Faults []string `json:"faults,omitempty" jsonschema_description:"What goes wrong during the load, such as 503:1% or stall(5s):0.1%. Each must fire, or the cell is invalid."`
 }
 
 // Capacity bounds the mock; beyond it requests wait, so latency rises.
@@ -118,8 +120,17 @@ type Watcher struct {
 	HandlerQueueLen  int      `json:"handlerQueueLen" jsonschema:"minimum=1"`
 	QueueFull        string   `json:"queueFull" jsonschema:"enum=coalesce,enum=block,enum=drop"`
 	QueueFullTimeout Duration `json:"queueFullTimeout" jsonschema_description:"drop: how long to wait for room."`
-	Resources        []string `json:"resources,omitempty" jsonschema_description:"Kinds to watch; by default Pod and the bystander's kind."`
-	Command          string   `json:"command,omitempty" jsonschema_description:"Another watcher's command line; {config} is replaced by the path of the rendered config."`
+	// Synchronizer compares storage with the cluster and repairs the difference.
+	Synchronizer Synchronizer `json:"synchronizer,omitzero"`
+	Resources    []string     `json:"resources,omitempty" jsonschema_description:"Kinds to watch; by default Pod and the bystander's kind."`
+	Command      string       `json:"command,omitempty" jsonschema_description:"Another watcher's command line; {config} is replaced by the path of the rendered config."`
+}
+
+// Synchronizer is the watcher's own repair. Where a scenario is to show what a
+// strategy loses, it must be disabled.
+type Synchronizer struct {
+	Disabled bool     `json:"disabled,omitempty"`
+	Period   Duration `json:"period,omitzero" jsonschema_description:"By default the watcher's own."`
 }
 
 // Limits are the conditions under which a cell is believed.

@@ -49,7 +49,7 @@ func (s *Scenario) validateHead() error {
 }
 
 func (s *Scenario) validateStorage() error {
-	if err := validLatency(s.Storage.Latency); err != nil {
+	if err := firstError(validLatency(s.Storage.Latency), validFaults(s.Storage.Faults)); err != nil {
 		return err
 	}
 	return firstError(
@@ -83,6 +83,9 @@ func (s *Scenario) validateWatcher() error {
 		if !strings.Contains(w.Command, "{config}") {
 			return bad("watcher.command", "write {config} where the path of the config file belongs", "the command never names its config")
 		}
+	}
+	if p := w.Synchronizer.Period; p != 0 && p < Duration(1e9) {
+		return bad("watcher.synchronizer.period", "use at least 1s, or disabled: true", "%s is too short", p)
 	}
 	for i, k := range w.Resources {
 		if !kindForm.MatchString(k) {
