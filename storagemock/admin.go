@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
+	"github.com/watchbench/watchbench/storagemock/fault"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 	"github.com/watchbench/watchbench/storagemock/query"
 	"github.com/watchbench/watchbench/storagemock/rawjson"
@@ -55,9 +56,7 @@ func (s *Server) AdminHandler(gatherer prometheus.Gatherer, withPprof bool) http
 		_, _ = io.WriteString(w, s.instances[0].station.Load().Capacity().String()+"\n")
 	})
 	mux.HandleFunc("PUT /capacity", adminText(s.SetCapacity))
-	mux.HandleFunc("GET /faults", s.adminFaults)
-	mux.HandleFunc("POST /faults", s.adminFaults)
-	mux.HandleFunc("DELETE /faults", s.adminFaults)
+	mux.Handle("/faults", fault.Handler(s.faults, s.AddFaults))
 	mux.HandleFunc("POST /reset", func(w http.ResponseWriter, _ *http.Request) {
 		s.Reset()
 		w.WriteHeader(http.StatusNoContent)
@@ -239,32 +238,4 @@ func (s *Server) adminLoad(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
-}
-
-// adminFaults changes the faults in force and answers with them.
-func (s *Server) adminFaults(w http.ResponseWriter, req *http.Request) {
-	var err error
-	switch req.Method {
-	case http.MethodPost:
-		var b []byte
-		if b, err = io.ReadAll(http.MaxBytesReader(w, req.Body, maxAdminText)); err == nil {
-			err = s.AddFaults(strings.TrimSpace(string(b)))
-		}
-	case http.MethodDelete:
-		id := 0
-		if text := req.URL.Query().Get("id"); text != "" {
-			if id, err = strconv.Atoi(text); err != nil || id < 1 {
-				err = fmt.Errorf("id=%s: want the number of a fault in force", text)
-			}
-		}
-		if err == nil {
-			err = s.faults.Remove(id)
-		}
-	}
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(s.faults.List())
 }

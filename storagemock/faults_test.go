@@ -75,6 +75,7 @@ func TestFaults(t *testing.T) {
 		{"slow-body(10ms,pieces=3)", ok, true, "created/200/0"},
 		{"truncate", "unexpected EOF", true, "created/0/0"},
 		{"truncate(bytes=3)", `200  {"r error: unexpected EOF`, true, "created/0/0"},
+		{"huge(100000)", "      ", true, "created/200/0"},
 		{"html", "502  <html>", false, "rejected/502/1405082"},
 		{"html(status=200)", "200  <html>", false, "rejected/200/1405082"},
 		{"wrong-result", `200  {"result":false`, true, "created/200/1405082"},

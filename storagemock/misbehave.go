@@ -22,6 +22,10 @@ func (s *Server) misbehave(ctx context.Context, c *call, f *fault.Spec, x *http1
 		again := *c
 		s.answer(c, s.apply(c, s.clock.Now()), x)
 		s.applyLate(&again, f.Delay, reply{})
+	case fault.Huge:
+		r := s.apply(c, s.clock.Now())
+		r.body = f.Pad(r.body)
+		s.answer(c, r, x)
 	case fault.SlowBody, fault.Truncate:
 		s.spoilBody(ctx, c, f, x)
 	case fault.Reset, fault.Close, fault.BlackHole:
@@ -55,14 +59,11 @@ func (s *Server) unanswered(c *call, r reply) {
 	s.metrics.count(c.method, c.key.Kind, r.outcome(c), s.clock.Now().Sub(c.received))
 }
 
-// proxyPage is what a proxy in front of the storage might say.
-const proxyPage = "<html>\r\n<head><title>%[1]d</title></head>\r\n<body><center><h1>%[1]d</h1></center></body>\r\n</html>\r\n"
-
 func (s *Server) failWith(c *call, f *fault.Spec, x *http1.Exchange) {
 	var header []string
 	r := failure(f.Status, c.failCode(), "an injected fault", c.endpoint == objectList)
 	if f.Effect == fault.HTML {
-		r.body, r.typ = fmt.Appendf(nil, proxyPage, f.Status), "text/html"
+		r.body, r.typ = fault.Page(f.Status), "text/html"
 	}
 	if f.RetryAfter > 0 {
 		header = append(header, fmt.Sprintf("Retry-After: %d", int(f.RetryAfter.Seconds())))
@@ -126,12 +127,8 @@ func (s *Server) spoilBody(ctx context.Context, c *call, f *fault.Spec, x *http1
 	r := s.apply(c, s.clock.Now())
 	a := http1.Answer{Status: r.status, ContentType: contentType, Body: r.body}
 	if f.Effect == fault.Truncate {
-		n := f.Bytes
-		if n < 0 {
-			n = len(a.Body) / 2
-		}
 		s.unanswered(c, r)
-		_ = x.AnswerPart(a, n)
+		_ = x.AnswerPart(a, f.Cut(len(a.Body)))
 		return
 	}
 	next := s.clock.Now()

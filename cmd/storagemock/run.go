@@ -21,8 +21,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/storagemock"
+	"github.com/watchbench/watchbench/storagemock/latency"
 	"github.com/watchbench/watchbench/storagemock/ledger"
+	"github.com/watchbench/watchbench/storagemock/peer"
 )
 
 // Exit codes.
@@ -40,6 +43,7 @@ func (e usageError) Unwrap() error { return e.err }
 
 type options struct {
 	storagemock.Config
+	peers        peer.Config
 	admin        string
 	pprof        bool
 	logLevel     string
@@ -70,7 +74,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 func command(stdout, stderr io.Writer) *cobra.Command {
-	o := options{Config: storagemock.DefaultConfig()}
+	o := options{Config: storagemock.DefaultConfig(), peers: peer.DefaultConfig()}
 	cmd := &cobra.Command{
 		Use:   "storagemock",
 		Short: "A bcs-storage with configurable latency, capacity and faults, and a ledger of every write",
@@ -85,6 +89,7 @@ logs go to standard error. SIGTERM lets requests under way finish and ends it.`,
 			}
 			return nil
 		},
+		Version:      version.Version,
 		SilenceUsage: true, SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), o, stdout, stderr) },
 	}
@@ -107,6 +112,10 @@ logs go to standard error. SIGTERM lets requests under way finish and ends it.`,
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed of latencies, faults and identifiers")
 	f.Int64Var(&o.MaxBody, "max-body", o.MaxBody, "largest request body, bytes")
 	f.IntVar(&o.MaxConns, "max-conns", o.MaxConns, "most connections of each instance; more wait to be accepted")
+	f.StringVar(&o.peers.Netservice, "netservice", "", "also mock a netservice at this address, host:port")
+	f.StringVar(&o.peers.Receiver, "receiver", "", "also take alarms (bcs-health) and alerts (Alertmanager) at this address, host:port")
+	f.StringVar(&o.peers.Latency, "peer-latency", o.peers.Latency, "latency of --netservice and --receiver; kinds are Pool, Alarm and Alert")
+	f.StringVar(&o.peers.Faults, "peer-faults", "", "faults of --netservice and --receiver")
 	f.StringVar(&o.loadSnapshot, "load-snapshot", "", "start with the documents of this file")
 	f.StringVar(&o.saveSnapshot, "save-snapshot", "", "write the documents to this file at the end")
 	f.StringVar(&o.saveLedger, "save-ledger", "", "write the ledger to this file at the end (NDJSON, zstd)")
@@ -118,6 +127,9 @@ logs go to standard error. SIGTERM lets requests under way finish and ends it.`,
 type announcement struct {
 	Listen []string `json:"listen"`
 	Admin  string   `json:"admin,omitempty"`
+	// Of the peers, where they are served.
+	Netservice string `json:"netservice,omitempty"`
+	Receiver   string `json:"receiver,omitempty"`
 }
 
 func serve(ctx context.Context, o options, stdout, stderr io.Writer) error {
@@ -137,35 +149,25 @@ func serve(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 
-	var adminListener net.Listener
-	if o.admin != "" {
-		l, err := net.Listen("tcp", o.admin)
-		if err != nil {
-			return fmt.Errorf("admin API: %w", err)
-		}
-		adminListener = l
-	}
-	srv, err := storagemock.New(o.Config, storagemock.Settings{Logger: log, Registry: registry})
+	parts, err := bind(o, log, registry)
 	if err != nil {
-		if adminListener != nil {
-			err = errors.Join(err, adminListener.Close())
-		}
 		return err
 	}
-	loadErr := load(srv, o.loadSnapshot)
-	if loadErr != nil { // run to an immediate end: that releases what New bound
-		cancelled, cancel := context.WithCancel(ctx)
-		cancel()
-		return errors.Join(loadErr, srv.Run(cancelled))
+	srv := parts.srv
+	if err := load(srv, o.loadSnapshot); err != nil {
+		return errors.Join(err, parts.release(ctx))
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return srv.Run(ctx) })
+	group.Go(func() error { return parts.peers.Run(ctx) })
 	line := announcement{Listen: srv.Addrs()}
-	if adminListener != nil {
-		line.Admin = adminListener.Addr().String()
-		group.Go(func() error {
-			return serveAdmin(ctx, adminListener, srv.AdminHandler(registry, o.pprof), log)
-		})
+	line.Netservice, line.Receiver = parts.peers.Addrs()
+	if parts.admin != nil {
+		line.Admin = parts.admin.Addr().String()
+		mux := http.NewServeMux()
+		mux.Handle("/", srv.AdminHandler(registry, o.pprof))
+		mux.Handle("/peers/", parts.peers.AdminHandler())
+		group.Go(func() error { return serveAdmin(ctx, parts.admin, mux, log) })
 	}
 	if err := json.NewEncoder(stdout).Encode(line); err != nil {
 		log.Warn("announcing the addresses", "error", err)
@@ -180,13 +182,57 @@ func serve(ctx context.Context, o options, stdout, stderr io.Writer) error {
 }
 
 func (o options) validate() error {
-	errs := []error{o.Validate()}
-	if o.admin != "" {
-		if _, _, err := storagemock.SplitAddress(o.admin, o.AllowRemote); err != nil {
-			errs = append(errs, fmt.Errorf("admin: %w", err))
+	errs := []error{o.Validate(), o.peers.Validate()}
+	for _, a := range []struct{ flag, addr string }{{"admin", o.admin}, {"netservice", o.peers.Netservice}, {"receiver", o.peers.Receiver}} {
+		if a.addr == "" {
+			continue
 		}
-	} else if o.pprof {
+		if _, _, err := storagemock.SplitAddress(a.addr, o.AllowRemote); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", a.flag, err))
+		}
+	}
+	if o.admin == "" && o.pprof {
 		errs = append(errs, errors.New("pprof: it is served on the admin address; give --admin as well"))
+	}
+	return errors.Join(errs...)
+}
+
+// bound is what the program serves, bound to its addresses.
+type bound struct {
+	srv   *storagemock.Server
+	peers *peer.Group
+	admin net.Listener // nil is none
+}
+
+func bind(o options, log *slog.Logger, registry *prometheus.Registry) (b bound, err error) {
+	if o.admin != "" {
+		if b.admin, err = net.Listen("tcp", o.admin); err != nil {
+			return b, fmt.Errorf("admin API: %w", err)
+		}
+	}
+	o.peers.Seed = o.Seed
+	if b.peers, err = peer.NewGroup(o.peers, latency.SystemClock{}, log); err == nil {
+		b.srv, err = storagemock.New(o.Config, storagemock.Settings{Logger: log, Registry: registry})
+	}
+	if err != nil {
+		return b, errors.Join(err, b.release(context.Background()))
+	}
+	return b, nil
+}
+
+// release runs what was bound to an immediate end.
+func (b bound) release(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	var errs []error
+	if b.admin != nil {
+		errs = append(errs, b.admin.Close())
+	}
+	if b.peers != nil {
+		errs = append(errs, b.peers.Run(ctx))
+	}
+	if b.srv != nil {
+		errs = append(errs, b.srv.Run(ctx))
 	}
 	return errors.Join(errs...)
 }

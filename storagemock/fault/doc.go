@@ -22,6 +22,7 @@
 //	double(after)       applied twice, the second time that much after the first; default 0
 //	slow-body(d)        the answer's body takes d, in pieces=10
 //	truncate            applied, but only half of the answer's body is sent; bytes=n sends n
+//	huge(n)             applied, but the answer is padded to that many bytes; default 10 MiB
 //	html                a proxy's page with status=502 instead of JSON, not applied
 //	wrong-result        applied, but the answer says result:false; says=true: not applied, but the answer says success
 //	refuse              connections are refused, open ones are closed; needs for, takes no filter

@@ -29,11 +29,15 @@ const (
 	Truncate    Effect = "truncate"
 	HTML        Effect = "html"
 	WrongResult Effect = "wrong-result"
+	Huge        Effect = "huge"
 	Refuse      Effect = "refuse"
 )
 
 // MaxFaults bounds the faults set at once.
 const MaxFaults = 64
+
+// maxHuge bounds the answers a fault blows up.
+const maxHuge = 1 << 30
 
 // maxDelay bounds the durations of a fault.
 const maxDelay = time.Hour
@@ -51,7 +55,7 @@ type Spec struct {
 	Delay      time.Duration // Stall, Late, Double, SlowBody
 	ResetFirst bool          // Late: reset at once
 	Pieces     int           // SlowBody
-	Bytes      int           // Truncate; -1 is half
+	Bytes      int           // Truncate: sent, -1 is half; Huge: the body's size
 	SaysTrue   bool          // WrongResult
 
 	Match latency.Match
@@ -62,7 +66,7 @@ type Spec struct {
 	Max              int           // firings; 0 is unlimited
 }
 
-const knownEffects = "a status from 400 to 599, reset, reset-after, close, blackhole, stall, late, double, slow-body, truncate, html, wrong-result or refuse"
+const knownEffects = "a status from 400 to 599, reset, reset-after, close, blackhole, stall, late, double, slow-body, truncate, html, wrong-result, huge or refuse"
 
 // Parse reads faults. Empty text is none.
 func Parse(text string) ([]Spec, error) {
@@ -123,7 +127,7 @@ func parseOne(part string) (Spec, error) {
 
 // positional are the arguments an effect takes without a key.
 var positional = map[string][]string{
-	"stall": {"delay"}, "late": {"delay"}, "double": {"delay"}, "slow-body": {"delay"},
+	"stall": {"delay"}, "late": {"delay"}, "double": {"delay"}, "slow-body": {"delay"}, "huge": {"bytes"},
 }
 
 func defaultName(e expr.Expr) string {
@@ -155,6 +159,10 @@ func (s *Spec) effect(name string, r *expr.Reader) {
 		s.Delay = delay(r, false)
 	case Truncate:
 		s.Bytes = r.Int("bytes", 0, -1)
+	case Huge:
+		if s.Bytes = r.Int("bytes", 1, 10<<20); s.Bytes > maxHuge {
+			r.Fail("bytes", "bytes=%d: want at most %d", s.Bytes, maxHuge)
+		}
 	case HTML:
 		s.Status = r.Int("status", 200, 502)
 		s.Apply = boolean(r, "apply", false)
@@ -183,7 +191,7 @@ func (s *Spec) effect(name string, r *expr.Reader) {
 func (s *Spec) known() []string {
 	own := map[Effect][]string{
 		Status: {"retry-after", "apply"}, Reset: {"apply"}, Close: {"apply"}, BlackHole: {"apply"}, Late: {"answer"},
-		SlowBody: {"pieces"}, Truncate: {"bytes"}, HTML: {"status", "apply"}, WrongResult: {"says"},
+		SlowBody: {"pieces"}, Truncate: {"bytes"}, Huge: {"bytes"}, HTML: {"status", "apply"}, WrongResult: {"says"},
 	}[s.Effect]
 	return append(own, "method", "kind", "key", "keys", "from", "for", "every", "max", "name")
 }
@@ -256,3 +264,25 @@ func (s *Spec) filtered() bool {
 
 // errNoSuch is returned for an unknown fault number.
 var errNoSuch = errors.New("there is no such fault")
+
+// Cut is how many bytes of a body of that length a Truncate lets through.
+func (s *Spec) Cut(length int) int {
+	if s.Bytes < 0 {
+		return length / 2
+	}
+	return s.Bytes
+}
+
+// Pad blows body up with spaces, which JSON allows at its end, to what a Huge says.
+func (s *Spec) Pad(body []byte) []byte {
+	out := make([]byte, max(s.Bytes, len(body)))
+	for i := copy(out, body); i < len(out); i++ {
+		out[i] = ' '
+	}
+	return out
+}
+
+// Page is what a proxy in front of a server says with that status.
+func Page(status int) []byte {
+	return fmt.Appendf(nil, "<html>\r\n<head><title>%[1]d</title></head>\r\n<body><center><h1>%[1]d</h1></center></body>\r\n</html>\r\n", status)
+}
