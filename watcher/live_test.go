@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/watcher/config"
 )
 
@@ -120,7 +121,7 @@ func TestSynchronizerHeals(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		must[*corev1.ConfigMap](t)(client.CoreV1().ConfigMaps(ns).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"k": "v"}}, metav1.CreateOptions{}))
 	}
-	startWatcher(t, env.Kubeconfig, storage.URL, func(c *config.Config, _ *config.Filter) {
+	w := startWatcher(t, env.Kubeconfig, storage.URL, func(c *config.Config, _ *config.Filter) {
 		c.Synchronizer.Period = config.Duration(time.Second)
 	})
 	key := func(name string) string { return "ConfigMap/" + ns + "/" + name }
@@ -131,12 +132,36 @@ func TestSynchronizerHeals(t *testing.T) {
 	eventually(t, "all stored", func() bool { return sound("a") && sound("b") && sound("c") })
 	eventually(t, "the leftover is gone", func() bool { _, ok := storage.get("ConfigMap/gone-namespace/left"); return !ok })
 	row, _ := storage.get(key("b"))
+	repairs := func() float64 { return metricSum(t, w, metric.SyncRepairs) }
+	before, rounds := repairs(), metricSum(t, w, metric.SyncRuns)
+	eventually(t, "two more comparisons", func() bool { return metricSum(t, w, metric.SyncRuns) >= rounds+2 })
+	if after := repairs(); after != before {
+		t.Errorf("%v repairs of what is equal", after-before)
+	}
 	storage.set(key("a"), "")
 	storage.set(key("b"), strings.Replace(row, `"k":"v"`, `"k":"w"`, 1))
 	storage.set(key("stranger"), `{"kind":"ConfigMap"}`)
 	eventually(t, "the removed row is back", func() bool { return sound("a") })
 	eventually(t, "the edited row is as it was", func() bool { return sound("b") })
 	eventually(t, "the stranger is gone", func() bool { _, ok := storage.get(key("stranger")); return !ok })
+}
+
+// metricSum is the value of a metric over all its series.
+func metricSum(t *testing.T, w *Watcher, name string) float64 {
+	t.Helper()
+	families, err := w.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, f := range families {
+		if f.GetName() == name {
+			for _, m := range f.GetMetric() {
+				sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			}
+		}
+	}
+	return sum
 }
 
 // A custom resource is watched from the moment its definition is established, and

@@ -64,7 +64,7 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string) ([]object.Key,
 				continue
 			}
 			seen[k] = true
-			if o, expected := s.set.Cache.Expected(k); !expected || !same(r.Data, o.Raw) {
+			if o, expected := s.set.Cache.Expected(k); !expected || !same(r.Data, o.JSON()) {
 				out = append(out, k)
 			}
 		}
@@ -93,7 +93,7 @@ func (s *Synchronizer) confirm(ctx context.Context, k object.Key) (differs bool,
 	if !expected || !found {
 		return expected != found, nil
 	}
-	return !same(rec.Data, o.Raw), nil
+	return !same(rec.Data, o.JSON()), nil
 }
 
 // same compares two objects without regard to the order of keys, which a storage

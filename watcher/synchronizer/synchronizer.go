@@ -41,6 +41,8 @@ type Cache interface {
 // Pipeline tells whether something is on its way to storage for an object.
 type Pipeline interface {
 	Pending(object.Key) bool
+	// Idle reports that nothing is on its way for any object.
+	Idle() bool
 }
 
 // Config of the Synchronizer.
@@ -120,9 +122,15 @@ func (s *Synchronizer) kinds() []string {
 	return kinds
 }
 
-// settle is how long the first comparison waits for the kinds to sync, and looks
-// again for those that have not.
-const settle = time.Second
+const (
+	// settle is how long the first comparison waits for the kinds to sync, and the
+	// least pause between two.
+	settle = time.Second
+	// patience is how long a comparison waits for a quiet moment: what is on its way
+	// would only look like a difference.
+	patience = 30 * time.Second
+	glance   = 100 * time.Millisecond
+)
 
 // Run compares until ctx ends. A comparison that fails is logged and counted; the
 // next one starts from nothing.
@@ -138,6 +146,7 @@ func (s *Synchronizer) Run(ctx context.Context) error {
 			return nil
 		case <-timer.C:
 		}
+		s.awaitQuiet(ctx)
 		repaired, err := s.Once(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -155,6 +164,21 @@ func (s *Synchronizer) Run(ctx context.Context) error {
 			return nil
 		}
 		timer.Reset(max(s.cfg.Period, settle))
+	}
+}
+
+// awaitQuiet returns when the pipeline is idle, or patience is at its end.
+func (s *Synchronizer) awaitQuiet(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(glance)
+	defer tick.Stop()
+	for !s.set.Pipeline.Idle() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
 	}
 }
 

@@ -96,6 +96,8 @@ func (w *world) Repair(_ context.Context, k object.Key) error {
 	return nil
 }
 
+func (w *world) Idle() bool { return true }
+
 func (w *world) Pending(k object.Key) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
