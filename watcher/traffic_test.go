@@ -82,6 +82,16 @@ func (r *recorder) await(t *testing.T, method, suffix string) {
 	t.Fatalf("no %s …%s within 15 s", method, suffix)
 }
 
+// recorders are those of watchers that are to send the same.
+type recorders []*recorder
+
+func (rs recorders) await(t *testing.T, method, suffix string) {
+	t.Helper()
+	for _, r := range rs {
+		r.await(t, method, suffix)
+	}
+}
+
 // take returns what was seen for objects of this test, ordered by path and then
 // by time, and forgets it.
 func (r *recorder) take(want ...string) []recorded {
@@ -175,27 +185,40 @@ func startWatcher(t *testing.T, kubeconfig, storage string, change func(*config.
 }
 
 // The requests for a scripted history of a real cluster equal the contract's in
-// method, URL and body.
+// method, URL and body, under each profile.
 func TestTraffic(t *testing.T) {
 	env := clustertest.Start(t)
 	client := kubernetes.NewForConfigOrDie(env.Config)
-	storage := newRecorder(t)
-	startWatcher(t, env.Kubeconfig, storage.URL, func(_ *config.Config, f *config.Filter) {
-		f.ResourceNamespaceFilters = []string{"kube-system"}
-		f.ResourceNameFilters = []string{"kubernetes"}
-		f.ResourceMaskers = []config.Masker{
-			{Kind: "Secret", Path: []string{"data"}},
-			{Kind: "Pod", Namespace: "traffic", Path: []string{"spec", "containers", "0", "env"}},
-		}
-	})
+	profiles := []string{config.ProfileDefault, config.ProfileLegacy}
+	var storages recorders
+	for _, profile := range profiles {
+		storage := newRecorder(t)
+		storages = append(storages, storage)
+		startWatcher(t, env.Kubeconfig, storage.URL, func(c *config.Config, f *config.Filter) {
+			c.Profile = profile
+			f.ResourceNamespaceFilters = []string{"kube-system"}
+			f.ResourceNameFilters = []string{"kubernetes"}
+			f.ResourceMaskers = []config.Masker{
+				{Kind: "Secret", Path: []string{"data"}},
+				{Kind: "Pod", Namespace: "traffic", Path: []string{"spec", "containers", "0", "env"}},
+			}
+		})
+	}
 	s := script{t: t, client: client, ctx: t.Context()}
-	s.history(storage)
-	got, err := json.MarshalIndent(storage.take("traffic"), "", "  ")
+	s.history(storages)
+	for i, profile := range profiles {
+		t.Run(profile, func(t *testing.T) { storages[i].equalGolden(t, profile == config.ProfileDefault) })
+	}
+}
+
+// equalGolden compares with the golden file; with -update, one of the recorders writes it.
+func (r *recorder) equalGolden(t *testing.T, writes bool) {
+	got, err := json.MarshalIndent(r.take("traffic"), "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join("testdata", "traffic.json")
-	if *update {
+	if *update && writes {
 		if err := os.MkdirAll("testdata", 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +251,7 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-func (s script) history(storage *recorder) {
+func (s script) history(storage recorders) {
 	t, ctx, c := s.t, s.ctx, s.client
 	meta := func(name string, owners ...metav1.OwnerReference) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Name: name, Namespace: "traffic", Labels: map[string]string{"app": "web"}, OwnerReferences: owners}

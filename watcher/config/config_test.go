@@ -64,6 +64,8 @@ func TestParseErrors(t *testing.T) {
 		{"cluster no URL", `{"default":{"clusterID":"a/b"}}`, `c.json:1: default.clusterID: "a/b" cannot stand in a URL: use letters, digits and "-"`},
 		{"no storage", `{"default":{"clusterID":"c"}}`, "c.json: bcs.custom-storage-endpoints: missing: name at least one http://host:port"},
 		{"wrong type", with(`"podQueueNum": "30"`), `c.json:3: bcs.podQueueNum: want a whole number, got "30"`},
+		{"profile", with(`"strategy":"keyed"}, "profile": "old", "x":{`), `c.json:3: profile: unknown profile "old", want default or legacy`},
+		{"legacy without storage", `{"default":{"clusterID":"c"},"profile":"legacy","bcs":{"zk":"h:2181"}}`, "c.json: bcs.custom-storage-endpoints: missing: the profile legacy finds storage nowhere else, name at least one http://host:port"},
 		{"negative", with(`"podQueueNum": -1`), "c.json:3: bcs.podQueueNum: -1 is negative, want 0 or more"},
 		{"misspelt", with(`"podQueuNum": 30`), `c.json:3: bcs.podQueuNum: unknown key, did you mean "podQueueNum"?`},
 		{"strategy", with(`"strategy": "fast"`), `c.json:3: bcs.strategy: unknown strategy "fast", want one of single, unordered, dedup, partitioned, keyed`},

@@ -1,0 +1,172 @@
+package legacy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/pipeline"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var errDown = errors.New("down")
+
+// call is one storage call as the fake saw it.
+type call struct {
+	at      time.Duration // since the fake was made
+	action  string
+	key     object.Key
+	version uint64
+}
+
+func (c call) String() string {
+	return fmt.Sprintf("%s %s %s@%d", c.at, c.action, c.key, c.version)
+}
+
+// fake is a storage whose answers the test decides, and the rows it holds.
+type fake struct {
+	start time.Time
+	// answer is asked per call, after it has been recorded; it may sleep. Nil: nil.
+	answer func(call) error
+
+	mu    sync.Mutex // guards all below
+	calls []call
+	rows  map[object.Key]uint64
+	now   map[object.Key]bool // calls under way
+	most  int                 // calls under way at a time
+}
+
+func newFake() *fake {
+	return &fake{start: time.Now(), rows: map[object.Key]uint64{}, now: map[object.Key]bool{}}
+}
+
+func (f *fake) Put(_ context.Context, o *object.Object) (int, error) {
+	return 1, f.do(call{action: "PUT", key: o.Key, version: o.ResourceVersion})
+}
+
+func (f *fake) Delete(_ context.Context, k object.Key) (int, error) {
+	return 1, f.do(call{action: "DELETE", key: k})
+}
+
+func (f *fake) do(c call) error {
+	c.at = time.Since(f.start)
+	f.mu.Lock()
+	f.calls = append(f.calls, c)
+	f.now[c.key] = true
+	f.most = max(f.most, len(f.now))
+	f.mu.Unlock()
+	var err error
+	if f.answer != nil {
+		err = f.answer(c)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.now, c.key)
+	if err == nil {
+		f.apply(c)
+	}
+	return err
+}
+
+// apply is the upsert without conditions. The mutex is held.
+func (f *fake) apply(c call) {
+	if c.action == "PUT" {
+		f.rows[c.key] = c.version
+	} else {
+		delete(f.rows, c.key)
+	}
+}
+
+func (f *fake) seen() []call {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.calls)
+}
+
+// cluster is a cache whose changes reach the pipeline.
+type cluster struct {
+	t    *testing.T
+	p    *Pipeline
+	mu   sync.Mutex // guards all below
+	held map[object.Key]*object.Object
+	rv   uint64
+}
+
+func (c *cluster) Get(k object.Key) (*object.Object, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o, ok := c.held[k]
+	return o, ok
+}
+
+func (c *cluster) put(k object.Key) {
+	c.mu.Lock()
+	c.rv++
+	o := &object.Object{Key: k, UID: "u", ResourceVersion: c.rv, Raw: []byte(`{"kind":"` + k.Kind + `"}`)}
+	c.held[k] = o
+	c.mu.Unlock()
+	c.enqueue(pipeline.Event{Action: pipeline.Put, Key: k, Object: o, ResourceVersion: o.ResourceVersion})
+}
+
+func (c *cluster) remove(k object.Key) {
+	c.mu.Lock()
+	delete(c.held, k)
+	c.mu.Unlock()
+	c.enqueue(pipeline.Event{Action: pipeline.Delete, Key: k})
+}
+
+func (c *cluster) enqueue(e pipeline.Event) {
+	e.Received = time.Now()
+	if err := c.p.Enqueue(c.t.Context(), e); err != nil {
+		c.t.Error(err)
+	}
+}
+
+// run runs script against a pipeline in virtual time and ends it.
+func run(t *testing.T, change func(*Config, *Settings), script func(c *cluster, f *fake)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		c := &cluster{t: t, held: map[object.Key]*object.Object{}}
+		cfg := Default()
+		set := Settings{Storage: f, Cache: c, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+		if change != nil {
+			change(&cfg, &set)
+		}
+		p, err := New(cfg, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.p = p
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- p.Run(ctx) }()
+		synctest.Wait()
+		script(c, f)
+		if s := p.Stats(); !s.Balanced() {
+			t.Errorf("out of balance before the end: %+v", s)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if s := p.Stats(); !s.Balanced() || s.Queued != 0 {
+			t.Errorf("out of balance at the end: %+v", s)
+		}
+	})
+}
+
+func pod(name string) object.Key { return object.Key{Kind: "Pod", Namespace: "team-a", Name: name} }
+func event(name string) object.Key {
+	return object.Key{Kind: "Event", Namespace: "team-a", Name: name}
+}
