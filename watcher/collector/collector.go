@@ -23,6 +23,8 @@ var (
 	ErrKnownKind = errors.New("the kind is collected already")
 	// ErrUnknownKind is returned when a kind is removed that is not collected.
 	ErrUnknownKind = errors.New("the kind is not collected")
+	// ErrEnded is returned when a kind is added after Run's context has ended.
+	ErrEnded = errors.New("the collector has ended")
 	// ErrNotSynced is returned for a kind whose first list is not complete.
 	ErrNotSynced = errors.New("the kind is not synced yet")
 )
@@ -102,7 +104,7 @@ func (c *Collector) Run(ctx context.Context) error {
 	for _, k := range kinds {
 		k.stop()
 	}
-	c.conn.client.CloseIdleConnections()
+	c.conn.closeIdle()
 	return nil
 }
 
@@ -115,6 +117,9 @@ func (c *Collector) AddResource(r Resource) error {
 	defer c.mu.Unlock()
 	if _, taken := c.kinds[r.Key()]; taken {
 		return fmt.Errorf("add %s: %w", r, ErrKnownKind)
+	}
+	if c.ran && c.ctx == nil {
+		return fmt.Errorf("add %s: %w", r, ErrEnded)
 	}
 	k := c.newKind(r)
 	c.kinds[r.Key()] = k

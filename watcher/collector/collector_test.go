@@ -1,12 +1,15 @@
 package collector_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -551,6 +554,90 @@ func TestRunEndsWhileTheServerIsGone(t *testing.T) {
 	if col.Synced() || len(col.Unsynced()) != 1 {
 		t.Error("synced without a server")
 	}
+}
+
+func TestRequestsAreScoped(t *testing.T) {
+	deployments := collector.Resource{Group: "apps", Version: "v1", Name: "deployments", Kind: "Deployment", Namespaced: true, LabelSelector: "a=b,c in (d,e),!f"}
+	for namespace, want := range map[string][]string{
+		"":       {"/api/v1/nodes?", "/api/v1/pods?", "/apis/apps/v1/deployments?a=b,c in (d,e),!f"},
+		"team-a": {"/api/v1/namespaces/team-a/pods?", "/api/v1/nodes?", "/apis/apps/v1/namespaces/team-a/deployments?a=b,c in (d,e),!f"},
+	} {
+		api := newFakeAPI(t)
+		h := start(t, api, collector.Config{Resources: []collector.Resource{pods, nodes, deployments}, Namespace: namespace})
+		h.eventually("sync", h.Synced)
+		h.stop()
+		api.mu.Lock()
+		got := slices.Compact(slices.Sorted(slices.Values(api.urls)))
+		api.mu.Unlock()
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+		if err := h.AddResource(secrets); !errors.Is(err, collector.ErrEnded) {
+			t.Errorf("adding a kind after the end: %v", err)
+		}
+	}
+}
+
+// TestForbiddenKindHarmsNoOther also looks at what is logged: names, never content.
+func TestForbiddenKindHarmsNoOther(t *testing.T) {
+	api := newFakeAPI(t)
+	api.put("pods", "a/p", "u1", `|"spec":"canary"`)
+	api.fault = func(plural string, _ int, w http.ResponseWriter, _ *http.Request) bool {
+		if plural == "secrets" {
+			fail(w, 403, "Forbidden", "secrets is forbidden")
+		}
+		return plural == "secrets"
+	}
+	var log lockedBuffer
+	s := make(sink)
+	col, err := collector.New(collector.Config{Resources: []collector.Resource{pods, secrets}, Masks: []object.Mask{{Kind: "Pod", Path: []string{"spec", "x"}}}},
+		collector.Settings{Client: &rest.Config{Host: api.url, UserAgent: "k8s-watch"}, Sink: s, Logger: slog.New(slog.NewJSONHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	collector.FastRetry(col)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- col.Run(ctx) }()
+	api.put("pods", "a/q", "u2", "")
+	if e := <-s; show(e) != "put Pod/a/q u2" {
+		t.Error(show(e))
+	}
+	api.send("pods", `{"type":"ADDED","object":{"metadata":{"resourceVersion":"1"},"spec":"canary"}}`+"\n")
+	api.put("pods", "a/r", "u3", "")
+	if e := <-s; show(e) != "put Pod/a/r u3" {
+		t.Error(show(e))
+	}
+	if waiting := col.Unsynced(); len(waiting) != 1 || waiting[0].Kind != "Secret" {
+		t.Errorf("unsynced: %v", waiting)
+	}
+	for !strings.Contains(log.String(), "secrets is forbidden") {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if text := log.String(); strings.Contains(text, "canary") || !strings.Contains(text, "Pod/a/p") || !strings.Contains(text, `"kind":"Secret"`) {
+		t.Errorf("log:\n%s", text)
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 func TestConfigErrors(t *testing.T) {

@@ -258,4 +258,4 @@ func (d *Discovery) get(ctx context.Context, path, accept string, into any) erro
 }
 
 // Close ends the connections that are kept for the next question.
-func (d *Discovery) Close() { d.conn.client.CloseIdleConnections() }
+func (d *Discovery) Close() { d.conn.closeIdle() }

@@ -26,6 +26,7 @@ type fakeAPI struct {
 	history  []change
 	changed  chan struct{} // closed and replaced at each change
 	requests []string      // "LIST pods rv=…" in order
+	urls     []string      // of the same
 	kinds    map[string]string
 
 	// fault, if set, may answer a request itself and then returns true. n counts the
@@ -161,6 +162,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	f.mu.Lock()
 	f.requests = append(f.requests, fmt.Sprintf("%s %s rv=%s", verb, plural, q.Get("resourceVersion")))
+	f.urls = append(f.urls, r.URL.Path+"?"+q.Get("labelSelector"))
 	n := 0
 	if verb != "LIST" {
 		f.count[plural]++

@@ -143,11 +143,10 @@ func (s *store) Delete(obj any) error {
 }
 
 func (s *store) deleted(obj any) error {
-	var gone *object.Object
-	received := time.Now()
+	var it *item
 	switch d := obj.(type) {
 	case *item:
-		gone, received = d.obj, d.received
+		it = d
 	case cache.DeletedFinalStateUnknown:
 		return s.deleteUnknown(d)
 	case *cache.DeletedFinalStateUnknown:
@@ -159,6 +158,7 @@ func (s *store) deleted(obj any) error {
 		return fmt.Errorf("store %s: delete of a %T", s.kind, obj)
 	}
 	s.metrics.received.Inc()
+	gone := it.obj
 	n := nameOf(gone.Key)
 	old := s.peek(n)
 	if old != nil && gone.UID != "" && old.UID != gone.UID && gone.ResourceVersion < old.ResourceVersion {
@@ -173,7 +173,7 @@ func (s *store) deleted(obj any) error {
 		}
 		version = max(version, old.ResourceVersion)
 	}
-	s.emitDelete(gone.Key, uid, version, received)
+	s.emitDelete(gone.Key, uid, version, it.received)
 	return nil
 }
 

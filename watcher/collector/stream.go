@@ -91,7 +91,7 @@ func (w *stream) end(err error) {
 		return
 	case errors.Is(context.Cause(w.request), errIdle):
 		logger.Info("watch ended: nothing arrived", "for", w.guard.limit, "initial", w.initial)
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 	default:
 		logger.Info("watch ended", "error", err)
 	}

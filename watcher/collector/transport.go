@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 )
 
@@ -63,3 +64,7 @@ func (c *connection) get(ctx context.Context, path string, query url.Values, acc
 	req.Header.Set("Accept", accept)
 	return c.client.Do(req)
 }
+
+// closeIdle ends the connections that are kept for a next request, behind whatever
+// client-go has wrapped around them.
+func (c *connection) closeIdle() { utilnet.CloseIdleConnectionsFor(c.client.Transport) }

@@ -164,7 +164,7 @@ func (c *cutter) member(m *member, cut bool, deeper [][]string, next func(*jsons
 // match reports whether a path ends at this member, and which go on below it.
 func (c *cutter) match(paths [][]string, is func(string) bool) (cut bool, deeper [][]string) {
 	for _, p := range paths {
-		if !(c.mode == wild && p[0] == anySegment) && !is(p[0]) {
+		if fits := c.mode == wild && p[0] == anySegment || is(p[0]); !fits {
 			continue
 		}
 		if len(p) == 1 {
