@@ -1,0 +1,150 @@
+package apisim
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Resource is one kind that is served.
+type Resource struct {
+	Group string
+	// Versions are served, the preferred one first. All show the same objects.
+	Versions   []string
+	Name       string // the plural in URLs, such as pods
+	Kind       string
+	Namespaced bool
+	// Custom marks a kind of a CustomResourceDefinition: items of its lists carry
+	// apiVersion and kind, those of built-in kinds do not.
+	Custom bool
+	// Verbs of the discovery; empty is those of an ordinary kind.
+	Verbs []string
+}
+
+// Key is how calls in Go name the resource: pods, or deployments.apps.
+func (r Resource) Key() string {
+	if r.Group == "" {
+		return r.Name
+	}
+	return r.Name + "." + r.Group
+}
+
+func (r Resource) groupVersion(version string) string {
+	if r.Group == "" {
+		return version
+	}
+	return r.Group + "/" + version
+}
+
+// Validate refuses a resource that has no URL.
+func (r Resource) Validate() error {
+	switch {
+	case r.Name == "" || strings.ContainsAny(r.Name, "/. "):
+		return fmt.Errorf("resource %q: want a plural name as in URLs, like pods", r.Name)
+	case r.Kind == "":
+		return fmt.Errorf("resource %s: no kind", r.Name)
+	case len(r.Versions) == 0 || slices.Contains(r.Versions, ""):
+		return fmt.Errorf("resource %s: no version; want at least one, like v1", r.Name)
+	}
+	return nil
+}
+
+var ordinaryVerbs = []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+
+func (r Resource) verbs() []string {
+	if len(r.Verbs) > 0 {
+		return r.Verbs
+	}
+	return ordinaryVerbs
+}
+
+// Resources of common use.
+var (
+	Pods        = Resource{Versions: []string{"v1"}, Name: "pods", Kind: "Pod", Namespaced: true}
+	Nodes       = Resource{Versions: []string{"v1"}, Name: "nodes", Kind: "Node"}
+	Namespaces  = Resource{Versions: []string{"v1"}, Name: "namespaces", Kind: "Namespace"}
+	ConfigMaps  = Resource{Versions: []string{"v1"}, Name: "configmaps", Kind: "ConfigMap", Namespaced: true}
+	Secrets     = Resource{Versions: []string{"v1"}, Name: "secrets", Kind: "Secret", Namespaced: true}
+	Events      = Resource{Versions: []string{"v1"}, Name: "events", Kind: "Event", Namespaced: true}
+	Deployments = Resource{Group: "apps", Versions: []string{"v1"}, Name: "deployments", Kind: "Deployment", Namespaced: true}
+)
+
+// Bounds and defaults of Config.
+const (
+	// DefaultWindow is of the order of what an apiserver's watch cache keeps: 100 to
+	// 102,400 changes of a kind, by how fast they come.
+	DefaultWindow = 10_000
+	// DefaultBookmarkPeriod is an apiserver's.
+	DefaultBookmarkPeriod = time.Minute
+	// DefaultWatchTimeout is the mean that an apiserver gives a watch that does not
+	// ask for a time of its own.
+	DefaultWatchTimeout = 45 * time.Minute
+	// firstVersion is the resourceVersion before the first change. It is not 1, which
+	// would hide mistakes around 0.
+	firstVersion = 1000
+	maxWindow    = 1_000_000
+)
+
+// Config is what a user decides.
+type Config struct {
+	Resources []Resource
+	// Window is how many changes of each kind are kept; 0 is DefaultWindow.
+	Window int
+	// BookmarkPeriod is the time between bookmarks of a watch that asked for them; 0
+	// is DefaultBookmarkPeriod, negative is never.
+	BookmarkPeriod time.Duration
+	// WatchTimeout ends a watch that asks for no time of its own; 0 is
+	// DefaultWatchTimeout.
+	WatchTimeout time.Duration
+	// NoStreaming refuses streaming lists, as a server does whose WatchList feature
+	// is off.
+	NoStreaming bool
+	// NoWatchCache makes limit count at resourceVersion 0 too, as on a server whose
+	// watch cache is off.
+	NoWatchCache bool
+	// PlainDiscovery offers no aggregated discovery, as before Kubernetes 1.26.
+	PlainDiscovery bool
+	// Seed is of uids and of the faults' choices.
+	Seed uint64
+}
+
+// Validate refuses what could not be served.
+func (c Config) Validate() error {
+	var errs []error
+	if c.Window < 0 || c.Window > maxWindow {
+		errs = append(errs, fmt.Errorf("window %d: want 1 to %d changes, or 0 for %d", c.Window, maxWindow, DefaultWindow))
+	}
+	if c.WatchTimeout < 0 {
+		errs = append(errs, fmt.Errorf("watch timeout %s: want more than 0, or 0 for %s", c.WatchTimeout, DefaultWatchTimeout))
+	}
+	seen := map[string]bool{}
+	for _, r := range c.Resources {
+		errs = append(errs, r.Validate())
+		if seen[r.Key()] {
+			errs = append(errs, fmt.Errorf("resource %s is given twice", r.Key()))
+		}
+		seen[r.Key()] = true
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) withDefaults() Config {
+	if c.Window == 0 {
+		c.Window = DefaultWindow
+	}
+	if c.BookmarkPeriod == 0 {
+		c.BookmarkPeriod = DefaultBookmarkPeriod
+	}
+	if c.WatchTimeout == 0 {
+		c.WatchTimeout = DefaultWatchTimeout
+	}
+	return c
+}
+
+// Settings is what the program gives besides the user's Config.
+type Settings struct {
+	Logger *slog.Logger // nil: no logs
+}

@@ -1,0 +1,38 @@
+// Package apisim is a list and watch server in memory. For what a reflector uses
+// of it, a client cannot tell it from an apiserver; its state is changed by calls
+// in Go, and it goes wrong on demand.
+//
+// It promises:
+//
+//  1. Every change gets a resourceVersion of its own, larger than all before,
+//     whatever the kind. What a LIST, a WATCH or a GET shows at a version is the
+//     state after exactly the changes up to it.
+//  2. A watch from version R delivers every later change of its kind, namespace and
+//     selectors, once and in order. An object that starts to match is ADDED, one
+//     that stops is DELETED, with the previous object under the version of the
+//     change.
+//  3. Of each kind a bounded window of changes is kept. An older version than the
+//     window, in a watch, an exact list or a continue token, is answered 410; a
+//     watch that falls behind the window is ended.
+//  4. A list in pages shows one version, whatever changes meanwhile. A token that is
+//     too old comes back with another that continues at the latest version.
+//  5. A streaming list ends with the bookmark that says so, or is refused before the
+//     headers.
+//  6. Mistakes are answered with the Status and the code of an apiserver.
+//  7. Without requests there are no goroutines; a handler ends with its request.
+//
+// Not offered: writes, authentication, protobuf, tables, OpenAPI, subresources, and
+// field selectors other than on metadata.name and metadata.namespace.
+//
+// # Two ways to reach it
+//
+// Server is an http.Handler, for real sockets. In a testing/synctest bubble, where
+// only channels block durably, Direct makes an http.RoundTripper of it:
+//
+//	cfg := &rest.Config{Host: "http://apisim", Transport: apisim.Direct(server)}
+//
+// # Faults
+//
+// Faults returns the injector that stands before the server; see package
+// watchfault.
+package apisim

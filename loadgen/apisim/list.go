@@ -1,0 +1,151 @@
+package apisim
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/watchbench/watchbench/loadgen/apistatus"
+)
+
+// writeChunk is how much of a list is rendered before it is written.
+const writeChunk = 64 << 10
+
+// view is the objects of a kind at one version, in order. It is immutable.
+type view struct {
+	objects []*version
+	rv      uint64
+}
+
+// await waits until version rv has come, for as long as an apiserver would.
+func (s *Server) await(ctx context.Context, rv uint64) error {
+	var timeout <-chan time.Time
+	for {
+		s.mu.Lock()
+		current, changed := s.rv, s.changed
+		s.mu.Unlock()
+		if current >= rv {
+			return nil
+		}
+		if timeout == nil {
+			t := time.NewTimer(maxWait * time.Second)
+			defer t.Stop()
+			timeout = t.C
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			return tooLarge(rv, current)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// see finds the view that a list asks for.
+func (s *Server) see(ctx context.Context, k *kind, o *options) (view, error) {
+	if o.tokenRV == 0 && !o.exact {
+		if err := s.await(ctx, o.rv); err != nil {
+			return view{}, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := s.rv
+	switch {
+	case o.tokenRV > 0:
+		at = uint64(o.tokenRV)
+	case o.tokenRV == 0 && o.exact:
+		at = o.rv
+	}
+	switch {
+	case at > s.rv:
+		return view{}, tooLarge(at, s.rv)
+	case at < k.floor && o.tokenRV > 0:
+		return view{}, expiredToken(o.start)
+	case at < k.floor:
+		return view{}, apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
+	}
+	return view{k.at(at), at}, nil
+}
+
+func (s *Server) list(w http.ResponseWriter, r *http.Request, k *kind, ver string, o *options) {
+	verb := "list"
+	if o.tokenRV != 0 {
+		verb = "page"
+	}
+	s.count(verb, k.Key())
+	v, err := s.see(r.Context(), k, o)
+	if r.Context().Err() != nil {
+		return
+	}
+	if err != nil {
+		apistatus.Write(w, err)
+		return
+	}
+	limit := o.limit
+	if o.version == "0" && !s.config.NoWatchCache {
+		limit = 0 // an apiserver's watch cache has no pages
+	}
+	page, next, remaining := v.page(o, limit)
+	meta := map[string]any{"resourceVersion": strconv.FormatUint(v.rv, 10)}
+	if next != "" {
+		meta["continue"] = encodeToken(int64(v.rv), next)
+		if o.everything() {
+			meta["remainingItemCount"] = remaining
+		}
+	}
+	text, err := json.Marshal(meta)
+	if err != nil {
+		apistatus.Write(w, err)
+		return
+	}
+	s.mu.Lock()
+	res := k.Resource
+	s.mu.Unlock()
+	writeList(w, res, ver, text, page)
+}
+
+// page cuts the objects that a request gets from the view. next is the first path of
+// what is left, empty if nothing is.
+func (v view) page(o *options, limit int64) (page []*version, next string, remaining int) {
+	for i, obj := range v.objects {
+		if obj.path() < o.start || !o.matches(obj) {
+			continue
+		}
+		if limit > 0 && int64(len(page)) == limit {
+			// The path behind the last one sent, as an apiserver has it.
+			return page, page[len(page)-1].path() + "\x00", len(v.objects) - i
+		}
+		page = append(page, obj)
+	}
+	return page, "", 0
+}
+
+func writeList(w http.ResponseWriter, res Resource, ver string, meta []byte, page []*version) {
+	w.Header().Set("Content-Type", apistatus.ContentType)
+	gv := res.groupVersion(ver)
+	b := append([]byte(`{`+typed(gv, res.Kind+"List")+`"metadata":`), meta...)
+	b = append(b, `,"items":[`...)
+	what := ""
+	if res.Custom {
+		what = typed(gv, res.Kind)
+	}
+	for i, obj := range page {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = obj.appendJSON(b, what, obj.rv)
+		if len(b) >= writeChunk {
+			if _, err := w.Write(b); err != nil {
+				return
+			}
+			b = b[:0]
+		}
+	}
+	_, _ = w.Write(append(b, "]}\n"...))
+}

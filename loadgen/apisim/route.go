@@ -1,0 +1,112 @@
+package apisim
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/watchbench/watchbench/loadgen/apistatus"
+)
+
+// serve answers without faults.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/healthz", "/livez", "/readyz":
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = w.Write([]byte("ok"))
+		return
+	case "/version":
+		writeJSON(w, apistatus.ContentType, serverVersion)
+		return
+	}
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	switch {
+	case parts[0] == "api" && len(parts) > 2:
+		s.serveResource(w, r, "", parts[1], parts[2:])
+	case parts[0] == "apis" && len(parts) > 3:
+		s.serveResource(w, r, parts[1], parts[2], parts[3:])
+	case parts[0] == "api" || parts[0] == "apis":
+		s.discover(w, r, parts)
+	default:
+		notFound(w)
+	}
+}
+
+// notFound is what an apiserver says of a path that it does not know.
+func notFound(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(http.StatusNotFound)
+	_, _ = w.Write([]byte("404 page not found\n"))
+}
+
+// serveResource takes parts of a path: resource, resource/name, or either below
+// namespaces/ns.
+func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, group, ver string, parts []string) {
+	var sel selection
+	if parts[0] == "namespaces" && len(parts) > 2 {
+		sel.namespace, parts = parts[1], parts[2:]
+	}
+	if len(parts) == 2 {
+		sel.name = parts[1]
+	}
+	s.mu.Lock()
+	k := s.kinds[Resource{Group: group, Name: parts[0]}.Key()]
+	var res Resource
+	if k != nil {
+		res = k.Resource
+	}
+	s.mu.Unlock()
+	if k == nil || len(parts) > 2 || slices.Contains(parts, "") || !slices.Contains(res.Versions, ver) ||
+		sel.namespace != "" && !res.Namespaced {
+		notFound(w)
+		return
+	}
+	gr := schema.GroupResource{Group: group, Resource: res.Name}
+	if r.Method != http.MethodGet {
+		apistatus.Write(w, apierrors.NewMethodNotSupported(gr, strings.ToLower(r.Method)))
+		return
+	}
+	if !accepted(r) {
+		apistatus.Write(w, notAcceptable())
+		return
+	}
+	q := r.URL.Query()
+	if sel.name != "" && !flag(q, "watch") {
+		s.get(w, k, ver, sel)
+		return
+	}
+	o, err := parseOptions(q, sel, !s.config.NoStreaming)
+	if err != nil {
+		apistatus.Write(w, err)
+		return
+	}
+	if o.watch {
+		s.watch(w, r, k, ver, o)
+		return
+	}
+	s.list(w, r, k, ver, o)
+}
+
+func notAcceptable() error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusNotAcceptable, Reason: metav1.StatusReasonNotAcceptable,
+		Message: "only the following media types are accepted: " + apistatus.ContentType,
+	}}
+}
+
+func (s *Server) get(w http.ResponseWriter, k *kind, ver string, sel selection) {
+	s.mu.Lock()
+	v := k.objects[key{sel.namespace, sel.name}]
+	res := k.Resource
+	s.mu.Unlock()
+	if v == nil {
+		apistatus.Write(w, apierrors.NewNotFound(schema.GroupResource{Group: res.Group, Resource: res.Name}, sel.name))
+		return
+	}
+	w.Header().Set("Content-Type", apistatus.ContentType)
+	_, _ = w.Write(append(v.appendJSON(nil, typed(res.groupVersion(ver), res.Kind), v.rv), '\n'))
+}

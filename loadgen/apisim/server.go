@@ -1,0 +1,313 @@
+package apisim
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/watchbench/watchbench/loadgen/watchfault"
+)
+
+// ErrUnknownResource is returned for a resource that is not served.
+var ErrUnknownResource = errors.New("no such resource")
+
+// ErrNotFound is returned for an object that is not there.
+var ErrNotFound = errors.New("no such object")
+
+// Server serves lists and watches of a state in memory. Its methods may be called
+// from any goroutine.
+type Server struct {
+	config Config
+	logger *slog.Logger
+	faults *watchfault.Injector
+	entry  http.Handler // the faults before serve
+
+	mu      sync.Mutex
+	rv      uint64           // guarded by mu: of the latest change
+	kinds   map[string]*kind // guarded by mu, with all that they hold; by Resource.Key
+	changed chan struct{}    // guarded by mu; closed and replaced at each change
+	uids    uint64           // guarded by mu; the number of uids given out
+	counts  map[string]int   // guarded by mu; requests by verb and resource
+	open    int              // guarded by mu; watches that are open
+}
+
+var _ http.Handler = (*Server)(nil)
+
+// New makes a server without objects.
+func New(c Config, s Settings) (*Server, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("apisim: %w", err)
+	}
+	if s.Logger == nil {
+		s.Logger = slog.New(slog.DiscardHandler)
+	}
+	c = c.withDefaults()
+	srv := &Server{
+		config: c, logger: s.Logger, faults: watchfault.NewInjector(c.Seed),
+		rv: firstVersion, kinds: map[string]*kind{}, changed: make(chan struct{}), counts: map[string]int{},
+	}
+	srv.entry = srv.faults.Wrap(http.HandlerFunc(srv.serve))
+	for _, r := range c.Resources {
+		srv.kinds[r.Key()] = newKind(r, c.Window, srv.rv)
+	}
+	return srv, nil
+}
+
+// Faults is what goes wrong before the server.
+func (s *Server) Faults() *watchfault.Injector { return s.faults }
+
+// ServeHTTP answers a request, or lets it go wrong.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.entry.ServeHTTP(w, r) }
+
+// Refusing reports whether connections would be refused now; see Direct.
+func (s *Server) Refusing() bool { return s.faults.Refusing() }
+
+// notify wakes the watches. The caller holds mu.
+func (s *Server) notify() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Object is one object as it is stored.
+type Object struct {
+	Namespace, Name, UID string
+	ResourceVersion      uint64
+	JSON                 []byte // with apiVersion and kind, as a GET gives it
+}
+
+func (s *Server) object(k *kind, v *version) Object {
+	return Object{v.namespace, v.name, v.uid, v.rv, v.appendJSON(nil, typed(k.groupVersion(k.Versions[0]), k.Kind), v.rv)}
+}
+
+// Apply creates or replaces an object, given as JSON with metadata.name, and
+// metadata.namespace where the kind has one, and returns it as stored. The version
+// is always the server's; uid and creationTimestamp are kept if given and else those
+// of the object that is there, or new. Another uid than the stored one's means that
+// the object was deleted and made again, in two changes.
+func (s *Server) Apply(resource string, object []byte) (Object, error) {
+	d, err := parseObject(object)
+	if err != nil {
+		return Object{}, fmt.Errorf("apply to %s: %w", resource, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, err := s.kind(resource)
+	if err != nil {
+		return Object{}, fmt.Errorf("apply: %w", err)
+	}
+	if k.Namespaced != (d.namespace != "") {
+		return Object{}, fmt.Errorf("apply to %s: %w: metadata.namespace %q: the kind is namespaced: %t", resource, errObject, d.namespace, k.Namespaced)
+	}
+	prev := k.objects[d.key]
+	if prev != nil && d.uid != "" && d.uid != prev.uid {
+		s.rv++
+		k.record(event{rv: s.rv, prev: prev})
+		prev = nil
+	}
+	if d.uid == "" {
+		if prev != nil {
+			d.uid = prev.uid
+		} else {
+			d.uid = s.newUID()
+		}
+	}
+	if d.created == "" || d.created == "null" {
+		if prev != nil {
+			d.created = prev.created
+		} else {
+			d.created = string(quote(time.Now().UTC().Format(time.RFC3339)))
+		}
+	}
+	s.rv++
+	v := d.build(s.rv)
+	k.record(event{rv: s.rv, prev: prev, cur: v})
+	s.notify()
+	return s.object(k, v), nil
+}
+
+// newUID has the form of a uid; the same seed gives the same ones. The caller holds mu.
+func (s *Server) newUID() string {
+	s.uids++
+	return fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(s.config.Seed), s.uids)
+}
+
+func (s *Server) kind(resource string) (*kind, error) {
+	k := s.kinds[resource]
+	if k == nil {
+		return nil, fmt.Errorf("resource %q: %w; name it like pods or deployments.apps", resource, ErrUnknownResource)
+	}
+	return k, nil
+}
+
+// Delete removes an object and returns its last state under the version of its end.
+func (s *Server) Delete(resource, namespace, name string) (Object, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, err := s.kind(resource)
+	if err != nil {
+		return Object{}, fmt.Errorf("delete: %w", err)
+	}
+	prev := k.objects[key{namespace, name}]
+	if prev == nil {
+		return Object{}, fmt.Errorf("delete %s %s: %w", resource, key{namespace, name}.path(), ErrNotFound)
+	}
+	s.rv++
+	k.record(event{rv: s.rv, prev: prev})
+	s.notify()
+	o := s.object(k, prev)
+	o.ResourceVersion = s.rv
+	return o, nil
+}
+
+// Get returns an object.
+func (s *Server) Get(resource, namespace, name string) (Object, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.kinds[resource]
+	if k == nil {
+		return Object{}, false
+	}
+	v := k.objects[key{namespace, name}]
+	if v == nil {
+		return Object{}, false
+	}
+	return s.object(k, v), true
+}
+
+// Objects returns all objects of a resource in order, none for one that is not served.
+func (s *Server) Objects(resource string) []Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.kinds[resource]
+	if k == nil {
+		return nil
+	}
+	all := make([]Object, 0, len(k.objects))
+	for _, v := range k.current() {
+		all = append(all, s.object(k, v))
+	}
+	return all
+}
+
+// Version is that of the latest change.
+func (s *Server) Version() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rv
+}
+
+// Compact forgets all changes up to now, as if elsewhere so much was written that
+// the windows are past: every version that was shown so far is too old to resume
+// from. Watches that have seen all of it go on.
+func (s *Server) Compact() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rv++
+	for _, k := range s.kinds {
+		k.trim(len(k.events))
+		k.floor = s.rv
+	}
+	s.notify()
+}
+
+// CloseWatches ends all open watches of a resource normally, all watches if it is
+// empty.
+func (s *Server) CloseWatches(resource string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.kind(resource); err != nil && resource != "" {
+		return fmt.Errorf("close watches: %w", err)
+	}
+	for name, k := range s.kinds {
+		if resource == "" || name == resource {
+			k.cut++
+		}
+	}
+	s.notify()
+	return nil
+}
+
+// SetResource serves one more resource, or an existing one under other versions.
+// Watches on a version that is no longer served end.
+func (s *Server) SetResource(r Resource) error {
+	if err := r.Validate(); err != nil {
+		return fmt.Errorf("apisim: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.kinds[r.Key()]
+	if k == nil {
+		s.kinds[r.Key()] = newKind(r, s.config.Window, s.rv)
+		return nil
+	}
+	if k.Namespaced != r.Namespaced {
+		return fmt.Errorf("apisim: resource %s: its scope cannot change", r.Key())
+	}
+	k.Resource = r
+	s.notify()
+	return nil
+}
+
+// RemoveResource deletes the objects of a resource, one by one, and serves it no more.
+func (s *Server) RemoveResource(resource string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, err := s.kind(resource)
+	if err != nil {
+		return fmt.Errorf("remove: %w", err)
+	}
+	for _, v := range slices.Clone(k.current()) {
+		s.rv++
+		k.record(event{rv: s.rv, prev: v})
+	}
+	k.gone = true
+	delete(s.kinds, resource)
+	s.notify()
+	return nil
+}
+
+// Stats tells what was asked of the server, faults before it aside.
+type Stats struct {
+	Lists   int // first pages and whole lists
+	Pages   int // lists with a continue token
+	Watches int
+	Streams int // watches that began as streaming lists
+	Open    int // watches open now, of all resources
+}
+
+// Stats counts the requests for a resource, for all of them if it is empty.
+func (s *Server) Stats(resource string) Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sum := func(verb string) int {
+		if resource != "" {
+			return s.counts[verb+" "+resource]
+		}
+		return s.counts[verb]
+	}
+	return Stats{sum("list"), sum("page"), sum("watch"), sum("stream"), s.open}
+}
+
+func (s *Server) count(verb, resource string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts[verb]++
+	s.counts[verb+" "+resource]++
+}
+
+// resources returns what is served, sorted by group and name. The caller holds mu.
+func (s *Server) resources() []Resource {
+	var all []Resource
+	for _, k := range s.kinds {
+		all = append(all, k.Resource)
+	}
+	slices.SortFunc(all, func(a, b Resource) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}

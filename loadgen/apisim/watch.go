@@ -1,0 +1,233 @@
+package apisim
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/watchbench/watchbench/loadgen/apistatus"
+)
+
+const (
+	// maxBatch is how many changes are looked at before they are written.
+	maxBatch = 256
+	// lastBookmark is how long before a watch's time is up its last bookmark comes.
+	lastBookmark = 2 * time.Second
+)
+
+// watcher is one watch. It has no goroutine and no buffer of its own: it reads the
+// kind's window at its own pace.
+type watcher struct {
+	s   *Server
+	k   *kind
+	ver string
+	o   *options
+	w   http.ResponseWriter
+
+	gv, typed string
+	buf       []byte
+	next      uint64 // sequence number of the next change
+	above     uint64 // only changes of a later version are sent
+	seen      uint64 // everything up to this version was sent or is of no concern
+	cut       int    // of the kind, at the start
+}
+
+func (s *Server) watch(w http.ResponseWriter, r *http.Request, k *kind, ver string, o *options) {
+	initial := o.initial != nil && *o.initial
+	verb := "watch"
+	if initial {
+		verb = "stream"
+	}
+	s.count(verb, k.Key())
+	var failure error
+	if initial {
+		failure = s.await(r.Context(), o.rv)
+	}
+	if r.Context().Err() != nil {
+		return
+	}
+	x := &watcher{s: s, k: k, ver: ver, o: o, w: w}
+	var objects []*version
+	if failure == nil {
+		objects, failure = x.begin(initial)
+	}
+	w.Header().Set("Content-Type", apistatus.ContentType)
+	w.WriteHeader(http.StatusOK)
+	if failure != nil { // past the headers, as an apiserver does
+		text, _ := apistatus.JSON(failure)
+		x.buf = apistatus.AppendEvent(x.buf, "ERROR", text)
+		_ = x.flush()
+		return
+	}
+	defer func() {
+		s.mu.Lock()
+		s.open--
+		s.mu.Unlock()
+	}()
+	if x.flush() != nil || !x.sendInitial(objects, initial) {
+		return
+	}
+	x.run(r)
+}
+
+// begin finds where the watch starts, and the objects it shows first.
+func (x *watcher) begin(initial bool) ([]*version, error) {
+	s, k, o := x.s, x.k, x.o
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x.gv = k.groupVersion(x.ver)
+	x.typed = typed(x.gv, k.Kind)
+	x.cut = k.cut
+	x.next, x.above, x.seen = k.next(), s.rv, s.rv
+	fresh := o.version == "" || o.version == "0"
+	switch {
+	case initial || fresh && o.initial == nil:
+		s.open++
+		return k.current(), nil
+	case fresh:
+	case o.rv < k.floor:
+		return nil, apierrors.NewResourceExpired("too old resource version: " + o.version + " (" + strconv.FormatUint(k.floor, 10) + ")")
+	default:
+		x.next, x.above, x.seen = k.after(o.rv), o.rv, o.rv
+	}
+	s.open++
+	return nil, nil
+}
+
+// sendInitial shows the objects as ADDED, and closes them with a bookmark if the
+// client asked for a streaming list.
+func (x *watcher) sendInitial(objects []*version, closing bool) bool {
+	for _, v := range objects {
+		if !x.o.matches(v) {
+			continue
+		}
+		x.object("ADDED", v, v.rv)
+		if len(x.buf) >= writeChunk && x.flush() != nil {
+			return false
+		}
+	}
+	if closing && x.o.bookmarks {
+		x.bookmark(`,"annotations":{"k8s.io/initial-events-end":"true"}`)
+	}
+	return x.flush() == nil
+}
+
+// run sends changes until the watch is over.
+func (x *watcher) run(r *http.Request) {
+	timeout := x.o.timeout
+	if timeout == 0 {
+		timeout = x.s.config.WatchTimeout
+	}
+	end := time.NewTimer(timeout)
+	defer end.Stop()
+	deadline := time.Now().Add(timeout)
+	var tick <-chan time.Time
+	var mark *time.Timer
+	if x.o.bookmarks && x.s.config.BookmarkPeriod > 0 {
+		mark = time.NewTimer(x.untilBookmark(deadline))
+		defer mark.Stop()
+		tick = mark.C
+	}
+	for {
+		batch, changed, over := x.read()
+		for _, e := range batch {
+			x.change(e)
+			if len(x.buf) >= writeChunk && x.flush() != nil {
+				return
+			}
+		}
+		if len(x.buf) > 0 && x.flush() != nil {
+			return
+		}
+		if over {
+			return
+		}
+		if len(batch) > 0 {
+			continue
+		}
+		select {
+		case <-changed:
+		case <-tick:
+			x.bookmark("")
+			if x.flush() != nil {
+				return
+			}
+			mark.Reset(x.untilBookmark(deadline))
+		case <-end.C:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// untilBookmark is the time to the next bookmark: the period, or shortly before the
+// watch's end.
+func (x *watcher) untilBookmark(deadline time.Time) time.Duration {
+	if last := time.Until(deadline) - lastBookmark; last > 0 {
+		return min(x.s.config.BookmarkPeriod, last)
+	}
+	return x.s.config.BookmarkPeriod
+}
+
+// read takes the next changes. over: the watch ends after them.
+func (x *watcher) read() (batch []event, changed <-chan struct{}, over bool) {
+	s, k := x.s, x.k
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x.next < k.first {
+		return nil, nil, true // too slow: what comes next is forgotten
+	}
+	batch = k.events[x.next-k.first:]
+	batch = slices.Clone(batch[:min(len(batch), maxBatch)])
+	x.next += uint64(len(batch))
+	all := x.next == k.next()
+	if all {
+		x.seen = max(x.seen, s.rv)
+	}
+	return batch, s.changed, all && (k.gone || k.cut != x.cut || !slices.Contains(k.Versions, x.ver))
+}
+
+// change sends one change as the watch's selectors see it.
+func (x *watcher) change(e event) {
+	if e.rv <= x.above {
+		return
+	}
+	x.seen = max(x.seen, e.rv)
+	was, is := x.o.matches(e.prev), x.o.matches(e.cur)
+	switch {
+	case was && is:
+		x.object("MODIFIED", e.cur, e.rv)
+	case is:
+		x.object("ADDED", e.cur, e.rv)
+	case was:
+		x.object("DELETED", e.prev, e.rv)
+	}
+}
+
+func (x *watcher) object(kind string, v *version, rv uint64) {
+	x.buf = append(append(append(x.buf, `{"type":"`...), kind...), `","object":`...)
+	x.buf = v.appendJSON(x.buf, x.typed, rv)
+	x.buf = append(x.buf, "}\n"...)
+}
+
+// bookmark tells the version that the watch has come to. more is further members of
+// the metadata.
+func (x *watcher) bookmark(more string) {
+	x.buf = apistatus.AppendEvent(x.buf, "BOOKMARK", []byte(`{`+x.typed+`"metadata":{"resourceVersion":"`+strconv.FormatUint(x.seen, 10)+`","creationTimestamp":null`+more+`}}`))
+}
+
+// flush writes what is rendered, and the headers if nothing is.
+func (x *watcher) flush() error {
+	if len(x.buf) > 0 {
+		_, err := x.w.Write(x.buf)
+		x.buf = x.buf[:0]
+		if err != nil {
+			return err
+		}
+	}
+	return http.NewResponseController(x.w).Flush()
+}

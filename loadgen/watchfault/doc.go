@@ -1,0 +1,64 @@
+// Package watchfault makes the watch side go wrong: it stands before an apiserver,
+// real or simulated, as an http.Handler, and answers, delays, cuts and garbles lists
+// and watches.
+//
+// # Grammar
+//
+// It is that of the storage's faults. Faults are separated by commas. Each is an
+// effect, arguments in parentheses, and after a colon its probability (100 % when
+// absent):
+//
+//	close(1s,5s), 410(mid):1%, truncate:0.5%
+//	429(retry-after=2s, kind=Pod, verb=list):10%
+//	gone(60s, from=10s)
+//
+// Answers, drawn per request; the first that hits counts:
+//
+//	400 … 599         that Status; retry-after=2s adds the header
+//	410(start)        a watch begins with the ERROR event that its version is too old
+//	410(page)         a further page of a list is refused with 410
+//	html              a proxy's page with status=502
+//	no-stream         a streaming list is refused before its headers
+//	older(n)          the answer of a cache that is n versions behind: a list and a
+//	                  streaming list show that state, a watch repeats the changes
+//	                  since then
+//	stall(d)          everything as usual, d later
+//	blackhole         no answer until the client gives up
+//
+// Courses, drawn per watch, also for watches that are open when their time comes:
+//
+//	close(a), close(a,b)   the watch ends normally a after it opened, or at random
+//	                       between a and b
+//	reset, reset(a,b)      the same, but the connection is reset; at once without a
+//	silent, silent(d)      nothing comes, for d or for good; what was due comes later.
+//	                       A streaming list is silent after its closing bookmark;
+//	                       after=d begins that much later
+//	pace(n)                at most n bytes per second come, such as 64KiB
+//	no-bookmark            a streaming list does not get its closing bookmark
+//
+// Events, drawn per ADDED, MODIFIED or DELETED; initial=true includes those of
+// streaming lists before the closing bookmark:
+//
+//	410(mid)          ERROR instead of the event: the version is too old; the watch ends
+//	error             ERROR instead of the event, with status=500; the watch ends
+//	truncate          half of the event's line, and the watch ends
+//	unknown           an event of no known type before the event
+//	junk              a line that is no JSON before the event
+//
+// And gone(d), or refuse(for=d): connections are refused, open ones are reset.
+//
+// Filters, all of which must hold: kind=Pod|nodes, the Kind or the plural of URLs;
+// verb=list|page|watch|stream|other, where page is a list with a continue token,
+// stream a streaming list, and other everything else, such as discovery, which is
+// only hit where it is named.
+//
+// Times: from=10s after the fault was set or the start was given, for=60s, every=30s
+// for repeated windows. max=5 ends it after so many firings. name=x names it in the
+// counts.
+//
+// With one seed the nth request for a path meets the same faults, whatever happens
+// on other paths.
+//
+// Frames are seen in JSON only; a watch that takes JSON beside other encodings is
+// asked for in JSON.
+package watchfault

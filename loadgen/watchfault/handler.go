@@ -1,0 +1,207 @@
+package watchfault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/watchbench/watchbench/loadgen/apistatus"
+)
+
+// Wrap puts the faults before a handler. The result has a method Refusing.
+func (in *Injector) Wrap(next http.Handler) http.Handler { return &handler{in, next} }
+
+type handler struct {
+	*Injector
+	next http.Handler
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	req := classify(r)
+	watching := req.verb == Watch || req.verb == Stream
+	if !watching && !h.some.Load() {
+		h.next.ServeHTTP(w, r)
+		return
+	}
+	if h.Refusing() {
+		abort(w)
+		return
+	}
+	n := h.ordinal(req)
+	if watching {
+		r = r.Clone(r.Context())
+		preferJSON(r.Header)
+	}
+	if a := h.pick(req, n); a != nil {
+		var over bool
+		if r, over = h.answer(w, r, req, a); over {
+			return
+		}
+	}
+	h.pass(w, r, req, n)
+}
+
+// pick draws the fault that answers the request, and counts it. Older is counted
+// when it has been found possible.
+func (in *Injector) pick(req request, n uint64) *active {
+	all, _ := in.snapshot(perRequest, req)
+	for _, a := range all {
+		open, _, _, _ := in.window(a, time.Now())
+		if open && in.hits(a, req.verb+req.path, n) && (a.Effect == Older || in.fire(a, req.path)) {
+			return a
+		}
+	}
+	return nil
+}
+
+// older marks a request that is to be answered from an older state.
+type older struct{ fault *active }
+
+type olderKey struct{}
+
+// answer lets a request go wrong. over says that it has been answered; otherwise
+// the request that is returned is passed on.
+func (h *handler) answer(w http.ResponseWriter, r *http.Request, req request, a *active) (_ *http.Request, over bool) {
+	switch a.Effect {
+	case Stall:
+		return r, !h.wait(r.Context(), a, a.Delay)
+	case BlackHole:
+		h.wait(r.Context(), a, 0)
+		abort(w)
+	case Older:
+		return r.WithContext(context.WithValue(r.Context(), olderKey{}, older{a})), false
+	case HTML:
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(a.Status)
+		_, _ = fmt.Fprintf(w, "<html><head><title>%d</title></head><body><h1>%d %s</h1></body></html>\n", a.Status, a.Status, http.StatusText(a.Status))
+	case NoStream:
+		apistatus.Write(w, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", field.ErrorList{
+			field.Forbidden(field.NewPath("sendInitialEvents"), "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"),
+		}))
+	case PageGone:
+		apistatus.Write(w, apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result."))
+	case StartGone:
+		text, _ := apistatus.JSON(tooOld(r.URL.Query().Get("resourceVersion")))
+		w.Header().Set("Content-Type", apistatus.ContentType)
+		_, _ = w.Write(apistatus.AppendEvent(nil, "ERROR", text))
+	default:
+		apistatus.Write(w, statusError(a, req))
+	}
+	return r, true
+}
+
+func tooOld(version string) error {
+	return apierrors.NewResourceExpired("too old resource version: " + version)
+}
+
+func statusError(a *active, req request) error {
+	seconds := int(a.RetryAfter / time.Second)
+	if a.Status == http.StatusGone {
+		return apierrors.NewResourceExpired("too old resource version")
+	}
+	err := apierrors.NewGenericServerResponse(a.Status, req.verb, schema.GroupResource{Resource: req.resource}, "", "", seconds, false)
+	if a.Status == http.StatusTooManyRequests {
+		err = apierrors.NewTooManyRequests("too many requests, please try again later", seconds)
+	}
+	err.ErrStatus.Details.RetryAfterSeconds = int32(seconds)
+	return err
+}
+
+// wait blocks for d, for good if d is 0, or until the fault is removed. It reports
+// whether the client is still there.
+func (in *Injector) wait(ctx context.Context, a *active, d time.Duration) bool {
+	var timeout <-chan time.Time
+	if d > 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		timeout = t.C
+	}
+	for {
+		in.mu.Lock()
+		removed, changed := a.removed, in.changed
+		in.mu.Unlock()
+		if removed {
+			return true
+		}
+		select {
+		case <-timeout:
+			return true
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// pass serves the request under the faults of its course and of its events.
+func (h *handler) pass(w http.ResponseWriter, r *http.Request, req request, n uint64) {
+	x := h.exchange(r.Context(), w, req, n)
+	defer x.cancel()
+	if x.step(time.Now()); !x.over() {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			x.supervise()
+		}()
+		func() {
+			defer func() { x.cancel(); <-done }()
+			x.serve(h.next, r.WithContext(x.ctx))
+			x.finish()
+		}()
+	}
+	switch {
+	case x.ended == endReset:
+		abort(w)
+	case x.ended == endClose && !x.begun:
+		x.w.Header().Set("Content-Type", apistatus.ContentType)
+	}
+}
+
+// serve runs the handler behind. One that gives up because the exchange was ended
+// has done nothing wrong.
+func (x *exchange) serve(next http.Handler, r *http.Request) {
+	defer func() {
+		if p := recover(); p != nil {
+			if e, ok := p.(error); !ok || !errors.Is(e, http.ErrAbortHandler) || !x.over() {
+				panic(p)
+			}
+		}
+	}()
+	if o, ok := r.Context().Value(olderKey{}).(older); ok {
+		r = x.goBack(next, r, o.fault)
+	}
+	next.ServeHTTP(x, r)
+}
+
+// abort resets the connection, as far as that can be done.
+func abort(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	ResetConn(conn)
+}
+
+// ResetConn closes a connection so that the peer sees a reset.
+func ResetConn(conn net.Conn) {
+	raw := conn
+	if t, ok := raw.(interface{ NetConn() net.Conn }); ok { // TLS
+		raw = t.NetConn()
+	}
+	if t, ok := raw.(interface{ SetLinger(int) error }); ok {
+		_ = t.SetLinger(0)
+	}
+	_ = raw.Close()
+}
+
+// itoa is short for what queries need.
+func itoa(n uint64) string { return strconv.FormatUint(n, 10) }

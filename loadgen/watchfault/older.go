@@ -1,0 +1,128 @@
+package watchfault
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/watchbench/watchbench/loadgen/apistatus"
+)
+
+// recorder keeps an answer in memory.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (r *recorder) Header() http.Header         { return r.header }
+func (r *recorder) Write(p []byte) (int, error) { r.WriteHeader(http.StatusOK); return r.body.Write(p) }
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+}
+
+// ask sends a list of the same objects as r with other parameters, and decodes the
+// answer.
+func ask(next http.Handler, r *http.Request, params map[string]string) (list rawList, ok bool) {
+	q := r.URL.Query()
+	for _, name := range []string{"watch", "sendInitialEvents", "allowWatchBookmarks", "timeoutSeconds", "resourceVersion", "resourceVersionMatch", "limit", "continue"} {
+		q.Del(name)
+	}
+	for name, value := range params {
+		q.Set(name, value)
+	}
+	in := r.Clone(r.Context())
+	in.URL.RawQuery = q.Encode()
+	in.Header.Set("Accept", "application/json")
+	in.Header.Del("Accept-Encoding")
+	rec := &recorder{header: http.Header{}}
+	next.ServeHTTP(rec, in)
+	ok = rec.status == http.StatusOK && json.Unmarshal(rec.body.Bytes(), &list) == nil
+	return list, ok
+}
+
+// rawList is a list of which only the outside is known.
+type rawList struct {
+	Kind       string            `json:"kind"`
+	APIVersion string            `json:"apiVersion"`
+	Items      []json.RawMessage `json:"items"`
+	Metadata   struct {
+		ResourceVersion string `json:"resourceVersion"`
+	} `json:"metadata"`
+}
+
+// goBack changes a request so that its answer is that of a cache which is behind. If
+// the server does not have so old a state the request stays as it is.
+func (x *exchange) goBack(next http.Handler, r *http.Request, a *active) *http.Request {
+	q := r.URL.Query()
+	var to uint64
+	if rv, err := strconv.ParseUint(q.Get("resourceVersion"), 10, 64); x.req.verb == Watch && err == nil && rv > 0 {
+		to = back(rv, a.Versions)
+	} else {
+		now, ok := ask(next, r, map[string]string{"limit": "1"})
+		rv, err := strconv.ParseUint(now.Metadata.ResourceVersion, 10, 64)
+		if !ok || err != nil {
+			return r
+		}
+		to = back(rv, a.Versions)
+	}
+	if x.req.verb != Watch {
+		params := map[string]string{"resourceVersion": itoa(to), "resourceVersionMatch": "Exact"}
+		if x.req.verb == List {
+			params["limit"] = "1" // to see whether the state is to be had
+		}
+		state, ok := ask(next, r, params)
+		if !ok {
+			return r
+		}
+		if x.req.verb == Stream {
+			x.streamState(r, state, to)
+		}
+	}
+	if !x.in.fire(a, x.req.path) {
+		return r
+	}
+	r = r.Clone(r.Context())
+	q.Set("resourceVersion", itoa(to))
+	switch x.req.verb {
+	case List:
+		q.Set("resourceVersionMatch", "Exact")
+	default:
+		q.Del("resourceVersionMatch")
+		q.Del("sendInitialEvents")
+	}
+	r.URL.RawQuery = q.Encode()
+	return r
+}
+
+func back(rv, versions uint64) uint64 {
+	if rv > versions {
+		return rv - versions
+	}
+	return 1
+}
+
+// streamState writes a state as the initial events of a streaming list.
+func (x *exchange) streamState(r *http.Request, state rawList, rv uint64) {
+	x.Header().Set("Content-Type", apistatus.ContentType)
+	kind := strings.TrimSuffix(state.Kind, "List")
+	members, _ := json.Marshal(map[string]string{"kind": kind, "apiVersion": state.APIVersion}) // strings have a form
+	typed := append(bytes.TrimSuffix(members, []byte("}")), ',')
+	for _, item := range state.Items {
+		if !bytes.Contains(item[:min(len(item), 64)], []byte(`"kind":`)) {
+			item = append(bytes.Clone(typed), item[1:]...)
+		}
+		if _, err := x.Write(apistatus.AppendEvent(nil, "ADDED", item)); err != nil {
+			return
+		}
+	}
+	if on(r.URL.Query(), "allowWatchBookmarks") {
+		_, _ = x.Write(apistatus.AppendEvent(nil, "BOOKMARK", append(typed,
+			`"metadata":{"resourceVersion":"`+itoa(rv)+`","creationTimestamp":null,"annotations":{"k8s.io/initial-events-end":"true"}}}`...)))
+	}
+	_ = x.FlushError()
+}

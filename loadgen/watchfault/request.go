@@ -1,0 +1,72 @@
+package watchfault
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// request is what faults are chosen by.
+type request struct {
+	verb     string
+	resource string // plural; empty for what is no resource
+	path     string
+}
+
+// classify tells lists and watches from all else by the form of the URL.
+func classify(r *http.Request) request {
+	req := request{verb: Other, path: r.URL.Path}
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	switch {
+	case parts[0] == "api" && len(parts) > 2:
+		parts = parts[2:]
+	case parts[0] == "apis" && len(parts) > 3:
+		parts = parts[3:]
+	default:
+		return req
+	}
+	if parts[0] == "namespaces" && len(parts) > 2 {
+		parts = parts[2:]
+	}
+	req.resource = parts[0]
+	if r.Method != http.MethodGet {
+		return req
+	}
+	q := r.URL.Query()
+	switch {
+	case on(q, "watch") && on(q, "sendInitialEvents"):
+		req.verb = Stream
+	case on(q, "watch"):
+		req.verb = Watch
+	case len(parts) == 1 && q.Get("continue") != "":
+		req.verb = Page
+	case len(parts) == 1:
+		req.verb = List
+	}
+	return req
+}
+
+// on reads a boolean parameter as an apiserver does.
+func on(q url.Values, name string) bool {
+	v, given := q[name]
+	return given && v[0] != "0" && !strings.EqualFold(v[0], "false")
+}
+
+func (s *Spec) selects(r request) bool {
+	return slices.Contains(s.Verbs, r.verb) && (len(s.Kinds) == 0 || slices.Contains(s.Kinds, r.resource))
+}
+
+// preferJSON drops other encodings from what a watch accepts, where JSON is among
+// them: frames are read as lines of JSON.
+func preferJSON(h http.Header) {
+	var plain []string
+	for _, one := range strings.Split(strings.Join(h.Values("Accept"), ","), ",") {
+		if media, _, _ := strings.Cut(one, ";"); strings.TrimSpace(media) == "application/json" {
+			plain = append(plain, strings.TrimSpace(one))
+		}
+	}
+	if len(plain) > 0 {
+		h.Set("Accept", strings.Join(plain, ","))
+	}
+}
