@@ -42,6 +42,7 @@ func storageConfig(c config.Config) storage.Config {
 	s := storage.Default()
 	s.ClusterID = c.Default.ClusterID
 	s.Endpoints = c.BCS.CustomStorageEndpoints
+	s.Conditional = c.BCS.Conditional
 	s.Timeout = time.Duration(c.BCS.StorageTimeout)
 	return s
 }

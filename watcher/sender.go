@@ -17,7 +17,7 @@ type sender struct {
 // Send implements pipeline.Sender.
 func (s *sender) Send(ctx context.Context, e pipeline.Event) error {
 	if e.Action == pipeline.Delete {
-		return s.storage.Delete(ctx, e.Key)
+		return s.storage.Delete(ctx, e.Key, e.UID)
 	}
 	o, err := s.workload.annotate(e.Object)
 	if err != nil {

@@ -88,7 +88,9 @@ type BCS struct {
 	QueueFullTimeout Duration           `json:"queueFullTimeout"`
 	AllowUnordered   bool               `json:"allowUnordered"`
 	StorageTimeout   Duration           `json:"storageTimeout"`
-	DrainTimeout     Duration           `json:"drainTimeout"`
+	// Conditional is for a storage with preconditions: a DELETE then names the uid.
+	Conditional  bool     `json:"conditional"`
+	DrainTimeout Duration `json:"drainTimeout"`
 	// ParkAfter is how often a write is tried that storage refuses while it takes
 	// others, before it waits for the object's next change.
 	ParkAfter int `json:"parkAfter"`

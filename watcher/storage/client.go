@@ -126,9 +126,14 @@ func (c *Client) Put(ctx context.Context, o *object.Object) error {
 	return c.write(ctx, r)
 }
 
-// Delete removes an object. Removing what is not there succeeds.
-func (c *Client) Delete(ctx context.Context, k object.Key) error {
-	return c.write(ctx, buildDelete(c.cfg.ClusterID, k))
+// Delete removes an object. Removing what is not there succeeds. With
+// Config.Conditional and a known uid, an object that was created under the name
+// since then stays.
+func (c *Client) Delete(ctx context.Context, k object.Key, uid string) error {
+	if !c.cfg.Conditional {
+		uid = ""
+	}
+	return c.write(ctx, buildDelete(c.cfg.ClusterID, k, uid))
 }
 
 func (c *Client) write(ctx context.Context, r *request) error {

@@ -82,16 +82,22 @@ func TestRequestsFollowTheContract(t *testing.T) {
 	}{
 		{"namespaced put", func() error { return c.Put(t.Context(), pod) },
 			seen{"PUT", base + "namespace_resources/clusters/BCS-K8S-90001/namespaces/team-a/Pod/web-1", `{"data":` + string(pod.Raw) + `}`}},
-		{"namespaced delete", func() error { return c.Delete(t.Context(), pod.Key) },
+		{"namespaced delete", func() error { return c.Delete(t.Context(), pod.Key, "u1") },
 			seen{"DELETE", base + "namespace_resources/clusters/BCS-K8S-90001/namespaces/team-a/Pod/web-1", ""}},
 		{"cluster put", func() error { return c.Put(t.Context(), obj("Node", "", "node1", `{}`)) },
 			seen{"PUT", base + "cluster_resources/clusters/BCS-K8S-90001/Node/node1", `{"data":{}}`}},
-		{"colon stays raw", func() error { return c.Delete(t.Context(), object.Key{Kind: "ClusterRole", Name: "system:node"}) },
+		{"colon stays raw", func() error { return c.Delete(t.Context(), object.Key{Kind: "ClusterRole", Name: "system:node"}, "u1") },
 			seen{"DELETE", base + "cluster_resources/clusters/BCS-K8S-90001/ClusterRole/system:node", ""}},
-		{"what would end the path is escaped", func() error { return c.Delete(t.Context(), object.Key{Kind: "ClusterRole", Name: "a b?#ü%"}) },
+		{"what would end the path is escaped", func() error { return c.Delete(t.Context(), object.Key{Kind: "ClusterRole", Name: "a b?#ü%"}, "u1") },
 			seen{"DELETE", base + "cluster_resources/clusters/BCS-K8S-90001/ClusterRole/a%20b%3F%23%C3%BC%25", ""}},
+		{"conditional delete", func() error {
+			c.cfg.Conditional = true
+			defer func() { c.cfg.Conditional = false }()
+			return c.Delete(t.Context(), pod.Key, "u1")
+		},
+			seen{"DELETE", base + "namespace_resources/clusters/BCS-K8S-90001/namespaces/team-a/Pod/web-1?data.metadata.uid=u1", ""}},
 		{"export service", func() error {
-			return c.Delete(t.Context(), object.Key{Kind: "ExportService", Namespace: "n", Name: "e"})
+			return c.Delete(t.Context(), object.Key{Kind: "ExportService", Namespace: "n", Name: "e"}, "u1")
 		},
 			seen{"DELETE", "/bcsstorage/v1/k8s/watch/clusters/BCS-K8S-90001/namespaces/n/exportservice/e", ""}},
 		{"event", func() error { return c.Put(t.Context(), obj("Event", "team-a", "web-1.17", event)) },

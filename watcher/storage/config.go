@@ -17,6 +17,9 @@ type Config struct {
 	// where SetEndpoints gives them later.
 	Endpoints []string
 	ClusterID string
+	// Conditional makes a Delete name the uid it means. bcs-storage as it is obeys
+	// nothing else of a precondition; the mock's conditional mode does.
+	Conditional bool
 	// Timeout bounds one request from its first byte written to its last byte read.
 	Timeout time.Duration
 	// DialTimeout bounds connecting, TLS included.

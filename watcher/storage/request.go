@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"net/url"
 	"strconv"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
@@ -53,9 +54,15 @@ func buildPut(cluster string, o *object.Object) (*request, error) {
 
 // buildDelete makes the request that removes an object. Kubernetes Events have
 // none; whoever filters events keeps them away from here.
-func buildDelete(cluster string, k object.Key) *request {
+// With a uid it removes only that object: storage compares the path of a query
+// parameter with the stored data (contract §1.5).
+func buildDelete(cluster string, k object.Key, uid string) *request {
 	r := &request{method: "DELETE", kind: k.Kind, handler: handlerOf(k)}
-	r.setHead(objectPath(cluster, k), noBody)
+	target := objectPath(cluster, k)
+	if uid != "" {
+		target += "?data.metadata.uid=" + url.QueryEscape(uid)
+	}
+	r.setHead(target, noBody)
 	return r
 }
 
