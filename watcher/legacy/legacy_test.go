@@ -79,24 +79,25 @@ func TestDropAfterOneSecond(t *testing.T) {
 		release := make(chan struct{})
 		f.answer = func(call) error { <-release; return nil }
 		// One in flight, two in the queue, five held by workers that wait, two more keys.
-		const events = 1 + 2 + workersPerKind + 2
+		const workers = 5
+		const events = 1 + 2 + workers + 2
 		for i := range events {
 			c.put(pod(fmt.Sprint(i)))
 			synctest.Wait()
 		}
-		time.Sleep(putTimeout - time.Millisecond)
+		time.Sleep(time.Second - time.Millisecond)
 		synctest.Wait()
 		if s := c.p.Stats(); s.Dropped != 0 || s.Queued != events {
 			t.Errorf("before a second has passed: %+v", s)
 		}
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
-		if s := c.p.Stats(); s.Dropped != workersPerKind || s.Queued != events-workersPerKind {
-			t.Errorf("after a second: %+v, want the workers' %d items dropped", s, workersPerKind)
+		if s := c.p.Stats(); s.Dropped != workers || s.Queued != events-workers {
+			t.Errorf("after a second: %+v, want the workers' %d items dropped", s, workers)
 		}
-		time.Sleep(putTimeout)
+		time.Sleep(time.Second)
 		synctest.Wait()
-		if s := c.p.Stats(); s.Dropped != workersPerKind+2 || s.Queued != 3 {
+		if s := c.p.Stats(); s.Dropped != workers+2 || s.Queued != 3 {
 			t.Errorf("after two seconds: %+v, want all dropped that found no room", s)
 		}
 		close(release)
@@ -139,33 +140,38 @@ func TestRequeue(t *testing.T) {
 }
 
 // A failed Event is lost, and its handler rests until its next start; other kinds
-// whose name starts so fare no better.
+// whose name starts so fare no better. Starts are 500 ms apart, or follow a second
+// without work.
 func TestEventLossAndPause(t *testing.T) {
-	for _, kind := range []string{"Event", "EventSource"} {
-		t.Run(kind, func(t *testing.T) {
+	for _, tc := range []struct {
+		kind         string
+		failed, next time.Duration // since the handler's first start
+	}{
+		{"Event", 100 * time.Millisecond, 500 * time.Millisecond},
+		{"EventSource", 100 * time.Millisecond, 500 * time.Millisecond},
+		{"Event", 1200 * time.Millisecond, 1500 * time.Millisecond},
+		{"Event", 700 * time.Millisecond, 700 * time.Millisecond}, // the tick has passed
+	} {
+		t.Run(fmt.Sprint(tc.kind, tc.failed), func(t *testing.T) {
 			run(t, nil, func(c *cluster, f *fake) {
-				c.p.AddKind(kind) // starts the handler: its next start is in 500 ms
-				started := time.Since(f.start)
-				fail := true
-				f.answer = func(call) error {
-					if fail {
-						fail = false
+				c.p.AddKind(tc.kind) // starts the handler
+				f.answer = func(k call) error {
+					if k.key.Name == "lost" {
 						return errDown
 					}
 					return nil
 				}
-				time.Sleep(100 * time.Millisecond)
-				lost, kept := object.Key{Kind: kind, Namespace: "n", Name: "lost"}, object.Key{Kind: kind, Namespace: "n", Name: "kept"}
-				c.put(lost)
+				time.Sleep(tc.failed)
+				c.put(object.Key{Kind: tc.kind, Namespace: "n", Name: "lost"})
 				synctest.Wait()
-				c.put(kept)
+				c.put(object.Key{Kind: tc.kind, Namespace: "n", Name: "kept"})
 				time.Sleep(time.Minute)
 				calls := f.seen()
-				if len(calls) != 2 || calls[0].key != lost || calls[1].key != kept {
+				if len(calls) != 2 || calls[0].key.Name != "lost" || calls[1].key.Name != "kept" {
 					t.Fatalf("calls %v, want one for each of two objects", calls)
 				}
-				if d := calls[1].at - started; d != handlerTick {
-					t.Errorf("second call %s after the handler's start, want %s", d, handlerTick)
+				if calls[0].at != tc.failed || calls[1].at != tc.next {
+					t.Errorf("calls %v, want them at %s and %s", calls, tc.failed, tc.next)
 				}
 				if s := c.p.Stats(); s.Dropped != 1 || s.Sent != 1 {
 					t.Errorf("%+v, want one dropped and one sent", s)
@@ -173,24 +179,6 @@ func TestEventLossAndPause(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A handler that has worked for longer than its period does not rest at all.
-func TestEventLossWithoutPause(t *testing.T) {
-	run(t, nil, func(c *cluster, f *fake) {
-		c.p.AddKind("Event")
-		f.answer = func(k call) error {
-			time.Sleep(700 * time.Millisecond)
-			return errDown
-		}
-		c.put(event("a"))
-		c.put(event("b"))
-		time.Sleep(time.Minute)
-		calls := f.seen()
-		if len(calls) != 2 || calls[1].at-calls[0].at != 700*time.Millisecond {
-			t.Errorf("calls %v, want the second right after the first", calls)
-		}
-	})
 }
 
 // A queue has one request in flight, two queues have two.
@@ -227,7 +215,7 @@ func TestMerge(t *testing.T) {
 		release := make(chan struct{})
 		f.answer = func(call) error { <-release; return nil }
 		// In flight, in the queue, and one held by each worker.
-		for i := range 2 + workersPerKind {
+		for i := range 2 + 5 {
 			c.put(pod(fmt.Sprint(i)))
 			synctest.Wait()
 		}
@@ -389,10 +377,16 @@ func TestNotReady(t *testing.T) {
 		if s := c.p.Stats(); s.Queued != 1 || len(f.seen()) != 0 {
 			t.Errorf("%+v and %d calls, want the event queued and nothing sent", s, len(f.seen()))
 		}
+		asked = nil
+		c.put(pod("a")) // a change begins the backoff anew
+		time.Sleep(2 * time.Second)
+		if len(asked) != 2 || asked[1]-asked[0] != time.Second {
+			t.Errorf("after a change asked at %v, want two looks 1 s apart", asked)
+		}
 		ready = true
 		time.Sleep(time.Minute)
-		if s := c.p.Stats(); s.Sent != 1 {
-			t.Errorf("%+v, want it sent", s)
+		if s := c.p.Stats(); s.Sent+s.Coalesced != 2 || s.Queued != 0 {
+			t.Errorf("%+v, want both settled", s)
 		}
 	})
 }
