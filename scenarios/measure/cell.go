@@ -113,7 +113,7 @@ func Cell(e Evidence) (result.Cell, error) {
 		}
 	}
 	c.Bottleneck = bottleneck(limits{cell: &c, machineBusy: e.MachineBusy, cpus: e.CPUs, cpuCores: cores, lagLimitMs: e.Rules.LagMs})
-	c.InvalidReasons = invalid(&c, e.Rules, queues.LittleQueue, e.WantFaults)
+	c.InvalidReasons = invalid(&c, e.Rules, queues.LittleQueue, e.Storage.Capacity, e.WantFaults)
 	c.Valid = len(c.InvalidReasons) == 0
 	return c, nil
 }

@@ -127,12 +127,16 @@ func TestInvalid(t *testing.T) {
 		{"slow generator", func(c *result.Cell) { c.Load.QPS = 9.8 }, nil, "9.8 writes/s were achieved of 10.0 offered (98.0%)"},
 		{"nothing stored", func(c *result.Cell) { c.Storage.Requests = 0 }, nil, "storage acknowledged no request"},
 		{"broken queue metrics", func(c *result.Cell) { c.Handler.LittleDiscrepancy = ptr(0.2) }, nil, "mean depth and rate × mean wait of Pod_3 differ by 20%"},
+		{"stalled machine", func(c *result.Cell) { c.Storage.LatencyMeanMs, c.Storage.SeenMeanMs = 87, ptr(146) }, nil, "storage answered after 146 ms on average instead of 87 ms"},
+		{"queueing for capacity is no stall", func(c *result.Cell) {
+			c.Handler.Workers, c.Storage.LatencyMeanMs, c.Storage.SeenMeanMs = 400, 87, ptr(146)
+		}, nil, ""},
 		{"vacuous fault", func(c *result.Cell) { c.Faults = map[string]int64{"503": 4} }, []string{"503", "reset"}, "the fault reset never fired"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := fine()
 			tc.change(c)
-			got := invalid(c, rules, "Pod_3", tc.faults)
+			got := invalid(c, rules, "Pod_3", 300, tc.faults)
 			switch {
 			case tc.want == "" && len(got) > 0:
 				t.Errorf("refused: %v", got)

@@ -17,8 +17,15 @@ type Rules struct {
 // which a watcher's queue metrics are taken for broken.
 const maxLittle = 0.10
 
+// maxLatency is the ratio of seen to configured storage latency beyond which the
+// machine is taken for overloaded; below minLatencyMs scheduling alone may do that.
+const (
+	maxLatency   = 1.5
+	minLatencyMs = 10
+)
+
 // invalid lists why a cell is not to be believed.
-func invalid(c *result.Cell, r Rules, littleQueue string, faults []string) []string {
+func invalid(c *result.Cell, r Rules, littleQueue string, capacity int, faults []string) []string {
 	var why []string
 	no := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
 	if c.Load.Done == 0 {
@@ -36,6 +43,12 @@ func invalid(c *result.Cell, r Rules, littleQueue string, faults []string) []str
 	}
 	if c.Storage.Requests == 0 {
 		no("storage acknowledged no request")
+	}
+	// Without faults and below its capacity the mock answers after the latency it was
+	// told; if not, the machine stood still, and the cell shows that.
+	busy := capacity > 0 && c.Handler.Workers >= capacity
+	if m := c.Storage.SeenMeanMs; m != nil && len(faults) == 0 && !busy && c.Storage.LatencyMeanMs >= minLatencyMs && *m > maxLatency*c.Storage.LatencyMeanMs {
+		no("storage answered after %.0f ms on average instead of %.0f ms: the machine stalled or was overloaded", *m, c.Storage.LatencyMeanMs)
 	}
 	if d := c.Handler.LittleDiscrepancy; d != nil && *d > maxLittle {
 		no("the queue metrics contradict themselves: mean depth and rate × mean wait of %s differ by %.0f%%", littleQueue, 100**d)
