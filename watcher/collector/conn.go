@@ -11,9 +11,10 @@ import (
 const (
 	// connBuffer is what one read from the kernel asks for: two TLS records.
 	connBuffer = 32 << 10
-	// readPace is the least time between two reads of a connection that had nothing
-	// more to give at the first. An apiserver writes each event by itself; waking up
-	// for each costs more than decoding it. An event that comes alone is read at once.
+	// readPace is the most time between two reads of a connection that had nothing
+	// more to give at the first. An apiserver writes each event by itself, and waking
+	// up for each costs more than decoding it. An event that comes alone is read at
+	// once; of a bulk transfer so much is waited for as fills the buffer.
 	readPace = 5 * time.Millisecond
 )
 
@@ -36,10 +37,13 @@ type conn struct {
 	net.Conn
 	in, out prometheus.Counter
 
-	buf     []byte // connBuffer, from the first read on
-	r, w    int    // buf[r:w] is read and not taken
-	drained bool   // the last read left nothing behind
-	last    time.Time
+	buf     []byte    // connBuffer, from the first read on
+	r, w    int       // buf[r:w] is read and not taken
+	last    time.Time // of the last read
+	drained bool      // it left nothing behind
+	mark    time.Time // since when batch counts
+	batch   int       // bytes read since then
+	rate    float64   // bytes per second, smoothed
 }
 
 func (c *conn) Read(p []byte) (int, error) {
@@ -58,16 +62,31 @@ func (c *conn) fill() error {
 		c.buf = make([]byte, connBuffer)
 	}
 	if c.drained {
-		time.Sleep(readPace - time.Since(c.last)) // none if that is past
+		c.pause()
 	}
 	n, err := c.Conn.Read(c.buf)
 	c.r, c.w = 0, n
+	c.batch += n
 	c.drained, c.last = n < len(c.buf), time.Now()
 	c.in.Add(float64(n))
 	if n > 0 {
 		return nil // an error comes again
 	}
 	return err
+}
+
+// pause waits until, at the rate so far, the buffer would be full.
+func (c *conn) pause() {
+	now := time.Now()
+	if took := now.Sub(c.mark).Seconds(); took > 0 {
+		c.rate = (c.rate + float64(c.batch)/took) / 2
+	}
+	c.mark, c.batch = now, 0
+	pace := readPace
+	if full := float64(len(c.buf)) / c.rate; full < readPace.Seconds() {
+		pace = time.Duration(full * float64(time.Second))
+	}
+	time.Sleep(pace - now.Sub(c.last)) // nothing if that is past
 }
 
 func (c *conn) Write(p []byte) (int, error) {

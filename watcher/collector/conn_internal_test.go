@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,5 +66,75 @@ func TestConnCountsAndPaces(t *testing.T) {
 		go func() { _, _ = io.Copy(io.Discard, far) }()
 		_, _ = c.Write([]byte("abc"))
 		_ = c.Close()
+	})
+}
+
+// window is a connection whose peer may be bufferSize bytes ahead, as with TCP.
+type window struct {
+	net.Conn
+	mu   sync.Mutex
+	cond *sync.Cond
+	have int
+	done bool
+}
+
+const bufferSize = 256 << 10
+
+func (w *window) Read(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.have == 0 {
+		if w.done {
+			return 0, io.EOF
+		}
+		w.cond.Wait()
+	}
+	n := min(len(p), w.have)
+	w.have -= n
+	w.cond.Broadcast()
+	return n, nil
+}
+
+func (w *window) send(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for n > 0 {
+		for w.have == bufferSize {
+			w.cond.Wait()
+		}
+		k := min(n, bufferSize-w.have)
+		w.have += k
+		n -= k
+		w.cond.Broadcast()
+	}
+}
+
+// TestPaceDoesNotSlowABulkTransfer: 100 MB at 200 MB/s, which a full pace between
+// reads would hold to 50 MB/s.
+func TestPaceDoesNotSlowABulkTransfer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &window{}
+		w.cond = sync.NewCond(&w.mu)
+		count := prometheus.NewCounter(prometheus.CounterOpts{Name: "c"})
+		c := &conn{Conn: w, in: count, out: count}
+		const total, piece = 100 << 20, 16 << 10
+		go func() {
+			for range total / piece {
+				time.Sleep(piece * time.Second / (200 << 20))
+				w.send(piece)
+			}
+			w.mu.Lock()
+			w.done = true
+			w.cond.Broadcast()
+			w.mu.Unlock()
+		}()
+		began := time.Now()
+		n, err := io.Copy(io.Discard, c)
+		if err != nil || n != total {
+			t.Errorf("read %d bytes, %v", n, err)
+		}
+		if took := time.Since(began); took > 600*time.Millisecond {
+			t.Errorf("the transfer took %s, want about 500ms", took)
+		}
 	})
 }
