@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
@@ -102,6 +103,9 @@ func parties(samples []Sample, from, to int64) map[string]result.Party {
 // curves builds the series of a cell, in seconds from the start of the load.
 func curves(samples []Sample, ops []oplog.Record, entries []ledger.Entry, zero int64) map[string]result.Series {
 	b := curveBuilder{zero: zero, out: map[string]result.Series{}}
+	// A reading asked for between two ticks may have begun after, and been noted
+	// before, that of the tick.
+	samples = slices.SortedStableFunc(slices.Values(samples), func(a, b Sample) int { return cmp.Compare(a.At, b.At) })
 	var prev *Sample
 	for i := range samples {
 		s := &samples[i]
