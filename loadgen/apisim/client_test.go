@@ -1,0 +1,95 @@
+package apisim_test
+
+import (
+	"net/http/httptest"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/loadgen/apisim"
+)
+
+// TestDiscoveryByClientGo asks with client-go, in both forms.
+func TestDiscoveryByClientGo(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		s := newServer(t, apisim.Config{PlainDiscovery: plain, Resources: []apisim.Resource{
+			apisim.Pods, apisim.Nodes, apisim.Deployments,
+			{Group: "example.com", Versions: []string{"v1", "v1beta1"}, Name: "things", Kind: "Thing", Custom: true},
+			{Group: "example.com", Versions: []string{"v1beta1"}, Name: "oldies", Kind: "Oldie", Custom: true, Verbs: []string{"get", "list"}},
+		}})
+		c, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: "http://apisim", Transport: apisim.Direct(s)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		groups, lists, err := c.ServerGroupsAndResources()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, g := range groups {
+			names = append(names, g.Name+" "+g.PreferredVersion.GroupVersion)
+		}
+		if d := cmp.Diff([]string{" v1", "apps apps/v1", "example.com example.com/v1"}, names); d != "" {
+			t.Errorf("plain=%t (-want +got):\n%s", plain, d)
+		}
+		var all []string
+		for _, l := range lists {
+			for _, r := range l.APIResources {
+				all = append(all, l.GroupVersion+" "+r.Name+" "+r.Kind)
+				if r.Namespaced != (r.Kind == "Pod" || r.Kind == "Deployment") || slices.Contains(r.Verbs, "watch") == (r.Kind == "Oldie") {
+					t.Errorf("plain=%t: %+v", plain, r)
+				}
+			}
+		}
+		slices.Sort(all)
+		want := []string{"apps/v1 deployments Deployment", "example.com/v1 things Thing", "example.com/v1beta1 oldies Oldie", "example.com/v1beta1 things Thing", "v1 nodes Node", "v1 pods Pod"}
+		if d := cmp.Diff(want, all); d != "" {
+			t.Errorf("plain=%t (-want +got):\n%s", plain, d)
+		}
+		if v, err := c.ServerVersion(); err != nil || v.Minor != "36" {
+			t.Errorf("version: %v %v", v, err)
+		}
+	}
+}
+
+// TestTypedAndDynamicClients list, get and watch over real sockets.
+func TestTypedAndDynamicClients(t *testing.T) {
+	s := newServer(t, apisim.Config{})
+	put(t, s, "a/p", `"labels":{"app":"web"}`)
+	srv := httptest.NewServer(s)
+	defer srv.Close()
+	cfg := &rest.Config{Host: srv.URL}
+	typed, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := typed.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
+	if err != nil || len(list.Items) != 1 || list.Items[0].Name != "p" || list.ResourceVersion != "1001" {
+		t.Fatalf("%+v %v", list, err)
+	}
+	w, err := typed.CoreV1().Pods("a").Watch(t.Context(), metav1.ListOptions{ResourceVersion: "1001"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	remove(t, s, "a/p")
+	if e := <-w.ResultChan(); e.Type != "DELETED" {
+		t.Errorf("%+v", e)
+	}
+	dyn, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace("a").Get(t.Context(), "p", metav1.GetOptions{}); err == nil {
+		t.Error("a deleted pod is there")
+	}
+	w.Stop()
+	srv.CloseClientConnections()
+}

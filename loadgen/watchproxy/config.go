@@ -1,0 +1,69 @@
+package watchproxy
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/loadgen/watchfault"
+)
+
+// Config is what a user decides.
+type Config struct {
+	Listen string // host:port for the watcher; port 0 is any free one
+	Admin  string // host:port of the admin API; empty is none
+	// TLS serves with a certificate of a CA made for this run; else plain HTTP.
+	TLS bool
+	// AllowRemote allows Listen to be no loopback address; it needs TLS.
+	AllowRemote bool
+	Faults      string // in force from the start
+	// Hold keeps faults from firing until the admin API's start.
+	Hold bool
+	Seed uint64
+}
+
+// DefaultConfig listens on any free port of the loopback interface.
+func DefaultConfig() Config { return Config{Listen: "127.0.0.1:0", Seed: 1} }
+
+// Validate refuses what could not work or would lend rights to strangers.
+func (c Config) Validate() error {
+	var errs []error
+	if err := address("listen", c.Listen, c.AllowRemote); err != nil {
+		errs = append(errs, err)
+	}
+	if c.Admin != "" {
+		if err := address("admin", c.Admin, false); err != nil {
+			errs = append(errs, err)
+		}
+	} else if c.Hold {
+		errs = append(errs, errors.New("hold: faults would wait for the admin API's start for ever; give an admin address as well"))
+	}
+	if c.AllowRemote && !c.TLS {
+		errs = append(errs, errors.New("allow-remote: the token would cross the network in the clear; it needs TLS"))
+	}
+	if _, err := watchfault.Parse(c.Faults); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// address checks host:port, and that the host is this machine unless remote.
+func address(what, hostport string, remote bool) error {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		return fmt.Errorf("%s %q: want host:port, like 127.0.0.1:0", what, hostport)
+	}
+	if ip := net.ParseIP(host); remote || host == "localhost" || ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("%s %q: want a loopback address such as 127.0.0.1: whoever reaches it has the kubeconfig's rights", what, hostport)
+}
+
+// Settings is what the program gives besides the user's Config.
+type Settings struct {
+	REST   *rest.Config // required: the apiserver and the rights
+	Logger *slog.Logger // nil: no logs
+}

@@ -1,0 +1,19 @@
+// Package watchproxy stands between a watcher and a real apiserver and lets the
+// watch side go wrong; see package watchfault for what it can do.
+//
+// It promises:
+//
+//  1. Without a fault in force, what passes is what the apiserver and the client
+//     sent, frame by frame and without delay. Watches that accept other encodings
+//     beside JSON are asked for in JSON.
+//  2. Each connection of a client's watch is one of the proxy's own to the
+//     apiserver, so that a slow reader here is a slow reader there.
+//  3. While connections are refused nobody listens: they fail as they would if the
+//     apiserver's process were gone, and open ones are reset.
+//  4. Only who has the token that the written kubeconfig carries is served: the
+//     proxy lends the rights of its own kubeconfig. Addresses other than loopback
+//     need TLS.
+//  5. Run returns after all its goroutines have ended.
+//
+// If the apiserver itself cannot be reached, the client's connection is reset.
+package watchproxy

@@ -1,0 +1,321 @@
+package watchproxy
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/watchbench/watchbench/loadgen/apistatus"
+	"github.com/watchbench/watchbench/loadgen/watchfault"
+)
+
+const (
+	dialTimeout   = 10 * time.Second
+	keepAlive     = 15 * time.Second
+	headerTimeout = 10 * time.Second
+	// adminGrace is for admin requests under way at the end.
+	adminGrace = 2 * time.Second
+)
+
+// ErrRunTwice is returned by the second Run.
+var ErrRunTwice = errors.New("the proxy has been run already; make a new one")
+
+// Proxy is one proxy before one apiserver.
+type Proxy struct {
+	faults    *watchfault.Injector
+	logger    *slog.Logger
+	target    *url.URL
+	transport http.RoundTripper
+	token     string
+	door      *door
+	tls       *tls.Config // nil: plain HTTP
+	ca        []byte      // PEM; nil without TLS
+	admin     net.Listener
+	host      string // as in Config.Listen
+
+	mu       sync.Mutex
+	ran      bool           // guarded by mu
+	shut     bool           // guarded by mu: no more requests
+	handlers sync.WaitGroup // requests being served; raised under mu
+}
+
+// New makes a proxy that listens already; requests wait until Run. Close what is
+// never run.
+func New(c Config, s Settings) (*Proxy, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("watchproxy: %w", err)
+	}
+	if s.REST == nil {
+		return nil, errors.New("watchproxy: settings have no REST: want how to reach the apiserver")
+	}
+	if s.Logger == nil {
+		s.Logger = slog.New(slog.DiscardHandler)
+	}
+	p := &Proxy{faults: watchfault.NewInjector(c.Seed), logger: s.Logger, token: rand.Text()}
+	if c.Hold {
+		p.faults.Hold()
+	}
+	if err := p.faults.Add(c.Faults); err != nil {
+		return nil, fmt.Errorf("watchproxy: %w", err)
+	}
+	if err := p.connect(s.REST); err != nil {
+		return nil, fmt.Errorf("watchproxy: %w", err)
+	}
+	if err := p.listen(c); err != nil {
+		return nil, fmt.Errorf("watchproxy: %w", errors.Join(err, p.Close()))
+	}
+	return p, nil
+}
+
+// connect prepares the way to the apiserver. HTTP/1.1 gives each watch a connection
+// of its own.
+func (p *Proxy) connect(base *rest.Config) error {
+	cfg := rest.CopyConfig(base)
+	cfg.Timeout = 0 // watches last
+	cfg.DisableCompression = true
+	cfg.NextProtos = []string{"http/1.1"}
+	if cfg.Transport == nil && cfg.Dial == nil {
+		cfg.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}).DialContext
+	}
+	var err error
+	if p.transport, err = rest.TransportFor(cfg); err != nil {
+		return fmt.Errorf("prepare the connection to the apiserver: %w", err)
+	}
+	if p.target, _, err = rest.DefaultServerUrlFor(cfg); err != nil {
+		return fmt.Errorf("address of the apiserver: %w", err)
+	}
+	return nil
+}
+
+func (p *Proxy) listen(c Config) error {
+	var err error
+	if p.host, _, err = net.SplitHostPort(c.Listen); err != nil {
+		return err
+	}
+	if c.TLS {
+		cert, ca, err := selfSigned(p.host)
+		if err != nil {
+			return err
+		}
+		p.ca = ca
+		p.tls = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	}
+	if p.door, err = openDoor(c.Listen, p.faults, p.logger); err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	if c.Admin == "" {
+		return nil
+	}
+	if p.admin, err = net.Listen("tcp", c.Admin); err != nil {
+		return fmt.Errorf("admin API: %w", err)
+	}
+	return nil
+}
+
+// Close gives up the addresses of a proxy that is not run.
+func (p *Proxy) Close() error {
+	var errs []error
+	if p.door != nil {
+		errs = append(errs, p.door.Close())
+	}
+	if p.admin != nil {
+		errs = append(errs, p.admin.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Addr is where the watcher connects to.
+func (p *Proxy) Addr() string { return p.door.Addr().String() }
+
+// AdminAddr is where the admin API listens, empty without one.
+func (p *Proxy) AdminAddr() string {
+	if p.admin == nil {
+		return ""
+	}
+	return p.admin.Addr().String()
+}
+
+// Faults are those in force.
+func (p *Proxy) Faults() *watchfault.Injector { return p.faults }
+
+// Run serves until ctx ends. Open watches are cut then.
+func (p *Proxy) Run(ctx context.Context) error {
+	p.mu.Lock()
+	if p.ran {
+		p.mu.Unlock()
+		return ErrRunTwice
+	}
+	p.ran = true
+	p.mu.Unlock()
+
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return p.door.run(ctx) })
+	group.Go(func() error { return p.serve(ctx) })
+	if p.admin != nil {
+		group.Go(func() error { return p.serveAdmin(ctx) })
+	}
+	err := group.Wait()
+	utilnet.CloseIdleConnectionsFor(p.transport)
+	return err
+}
+
+func (p *Proxy) serve(ctx context.Context) error {
+	logs := slog.NewLogLogger(p.logger.Handler(), slog.LevelDebug) // broken connections are what this is for
+	wrapped := p.faults.Wrap(p.reverse())
+	srv := &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !p.enter() {
+				panic(http.ErrAbortHandler)
+			}
+			defer p.handlers.Done()
+			if !p.knows(r) {
+				apistatus.Write(w, apierrors.NewUnauthorized("want the token of the kubeconfig that the proxy wrote"))
+				return
+			}
+			wrapped.ServeHTTP(w, r)
+		}),
+		ReadHeaderTimeout: headerTimeout, ErrorLog: logs,
+	}
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		_ = srv.Close()
+	})
+	var l net.Listener = p.door
+	if p.tls != nil {
+		l = tls.NewListener(l, p.tls)
+	}
+	err := srv.Serve(l)
+	if !stop() {
+		<-stopped
+	}
+	_ = srv.Close()
+	p.mu.Lock()
+	p.shut = true
+	p.mu.Unlock()
+	p.handlers.Wait()
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("serve: %w", err)
+}
+
+func (p *Proxy) enter() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.shut {
+		p.handlers.Add(1)
+	}
+	return !p.shut
+}
+
+// knows reports whether a request carries the token.
+func (p *Proxy) knows(r *http.Request) bool {
+	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return ok && subtle.ConstantTimeCompare([]byte(given), []byte(p.token)) == 1
+}
+
+// reverse passes requests on with the proxy's own rights.
+func (p *Proxy) reverse() http.Handler {
+	return &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(p.target)
+			r.Out.Header.Del("Authorization") // the transport adds the right one
+			for name := range r.Out.Header {
+				if strings.HasPrefix(name, "Impersonate-") {
+					r.Out.Header.Del(name)
+				}
+			}
+		},
+		Transport:     p.transport,
+		FlushInterval: -1,
+		ErrorLog:      slog.NewLogLogger(p.logger.Handler(), slog.LevelDebug),
+		ErrorHandler: func(_ http.ResponseWriter, r *http.Request, err error) {
+			if r.Context().Err() == nil {
+				p.logger.Warn("the apiserver did not answer", "path", r.URL.Path, "error", err)
+			}
+			panic(http.ErrAbortHandler)
+		},
+	}
+}
+
+func (p *Proxy) serveAdmin(ctx context.Context) error {
+	mux := http.NewServeMux()
+	mux.Handle("/", p.faults.AdminHandler())
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout, ErrorLog: slog.NewLogLogger(p.logger.Handler(), slog.LevelWarn)}
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminGrace)
+		defer cancel()
+		if srv.Shutdown(grace) != nil {
+			_ = srv.Close()
+		}
+	})
+	err := srv.Serve(p.admin)
+	if !stop() {
+		<-stopped
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("admin API: %w", err)
+}
+
+// Config is how a client in this process reaches the proxy.
+func (p *Proxy) Config() *rest.Config {
+	return &rest.Config{Host: p.url(), BearerToken: p.token, TLSClientConfig: rest.TLSClientConfig{CAData: p.ca}}
+}
+
+func (p *Proxy) url() string {
+	scheme := "http"
+	if p.tls != nil {
+		scheme = "https"
+	}
+	_, port, _ := net.SplitHostPort(p.Addr()) // made by a listener
+	host := p.host
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return scheme + "://" + net.JoinHostPort(host, port)
+}
+
+// WriteKubeconfig writes a kubeconfig that leads to the proxy, readable by its owner
+// only.
+func (p *Proxy) WriteKubeconfig(path string) error {
+	const name = "watchproxy"
+	cfg := clientcmdapi.NewConfig()
+	cfg.Clusters[name] = &clientcmdapi.Cluster{Server: p.url(), CertificateAuthorityData: p.ca}
+	cfg.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: p.token}
+	cfg.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
+	cfg.CurrentContext = name
+	err := clientcmd.WriteToFile(*cfg, path)
+	if err == nil {
+		err = os.Chmod(path, 0o600) // a file that was there keeps its mode otherwise
+	}
+	if err != nil {
+		return fmt.Errorf("write the kubeconfig: %w", err)
+	}
+	return nil
+}
