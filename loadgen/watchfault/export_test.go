@@ -1,0 +1,4 @@
+package watchfault
+
+// EventType reads the type of a frame.
+var EventType = eventType
