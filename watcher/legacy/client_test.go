@@ -219,7 +219,7 @@ func TestJudge(t *testing.T) {
 func TestResendUntilItWorks(t *testing.T) {
 	answers(t, []string{"http://s:1"}, func(w http.ResponseWriter, _ request, n int) {
 		if n < 3 {
-			w.WriteHeader(500)
+			w.WriteHeader(http.StatusInternalServerError)
 		}
 		_, _ = io.WriteString(w, yes)
 	}, func(t *testing.T, c *Client, _ *prometheus.Registry) []request {
@@ -312,7 +312,7 @@ func TestBadClient(t *testing.T) {
 // A call that is cut off by the end of the process ends at once, within a pause too.
 func TestCutOff(t *testing.T) {
 	answers(t, []string{"http://s:1"}, func(w http.ResponseWriter, _ request, _ int) {
-		w.WriteHeader(500)
+		w.WriteHeader(http.StatusInternalServerError)
 	}, func(t *testing.T, c *Client, _ *prometheus.Registry) []request {
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()

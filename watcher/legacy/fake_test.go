@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -36,14 +37,14 @@ func (c call) String() string {
 // fake is a storage whose answers the test decides, and the rows it holds.
 type fake struct {
 	start time.Time
+
+	mu sync.Mutex // guards all below
 	// answer is asked per call, after it has been recorded; it may sleep. Nil: nil.
 	answer func(call) error
-
-	mu    sync.Mutex // guards all below
-	calls []call
-	rows  map[object.Key]uint64
-	now   map[object.Key]bool // calls under way
-	most  int                 // calls under way at a time
+	calls  []call
+	rows   map[object.Key]uint64
+	now    map[object.Key]bool // calls under way
+	most   int                 // calls under way at a time
 }
 
 func newFake() *fake {
@@ -64,10 +65,11 @@ func (f *fake) do(c call) error {
 	f.calls = append(f.calls, c)
 	f.now[c.key] = true
 	f.most = max(f.most, len(f.now))
+	answer := f.answer
 	f.mu.Unlock()
 	var err error
-	if f.answer != nil {
-		err = f.answer(c)
+	if answer != nil {
+		err = answer(c)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -85,6 +87,26 @@ func (f *fake) apply(c call) {
 	} else {
 		delete(f.rows, c.key)
 	}
+}
+
+func (f *fake) answerBy(answer func(call) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.answer = answer
+}
+
+// holds are the rows, by key.
+func (f *fake) holds() map[object.Key]uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.rows)
+}
+
+// atOnce is how many calls were under way at a time.
+func (f *fake) atOnce() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.most
 }
 
 func (f *fake) seen() []call {

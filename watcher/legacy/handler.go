@@ -96,6 +96,24 @@ func (h *handler) take() *item {
 	return it
 }
 
+// loop starts the handler every 500 ms, or at once where the start before took longer.
+func (h *handler) loop(ctx context.Context) {
+	for ctx.Err() == nil {
+		next := time.Now().Add(handlerTick)
+		h.run(ctx)
+		pause := time.Until(next)
+		if pause <= 0 {
+			continue
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+		case <-timer.C:
+		}
+	}
+}
+
 // run is one start of the handler.
 func (h *handler) run(ctx context.Context) {
 	empty := time.NewTimer(emptyFor)

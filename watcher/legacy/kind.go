@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/watchbench/watchbench/watcher/object"
@@ -70,7 +69,7 @@ func (k *kind) begin(ctx context.Context) {
 		k.p.workers.Go(func() { k.work(ctx) })
 	}
 	for _, h := range k.handlers {
-		k.p.workers.Go(func() { wait.NonSlidingUntilWithContext(ctx, h.run, handlerTick) })
+		k.p.workers.Go(func() { h.loop(ctx) })
 	}
 }
 

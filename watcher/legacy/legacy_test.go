@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,7 +78,7 @@ func TestBadSettings(t *testing.T) {
 func TestDropAfterOneSecond(t *testing.T) {
 	run(t, func(c *Config, _ *Settings) { c.HandlerQueueLen = 2 }, func(c *cluster, f *fake) {
 		release := make(chan struct{})
-		f.answer = func(call) error { <-release; return nil }
+		f.answerBy(func(call) error { <-release; return nil })
 		// One in flight, two in the queue, five held by workers that wait, two more keys.
 		const workers = 5
 		const events = 1 + 2 + workers + 2
@@ -102,8 +103,8 @@ func TestDropAfterOneSecond(t *testing.T) {
 		}
 		close(release)
 		time.Sleep(time.Hour)
-		if s := c.p.Stats(); s.Sent != 3 || s.Queued != 0 || len(f.rows) != 3 {
-			t.Errorf("an hour later: %+v and %d rows, want the dropped events forgotten", s, len(f.rows))
+		if s := c.p.Stats(); s.Sent != 3 || s.Queued != 0 || len(f.holds()) != 3 {
+			t.Errorf("an hour later: %+v and %d rows, want the dropped events forgotten", s, len(f.holds()))
 		}
 	})
 }
@@ -111,7 +112,7 @@ func TestDropAfterOneSecond(t *testing.T) {
 // A failed key comes back after 0 to 4999 ms, without end, and its state is read anew.
 func TestRequeue(t *testing.T) {
 	run(t, nil, func(c *cluster, f *fake) {
-		f.answer = func(call) error { return errDown }
+		f.answerBy(func(call) error { return errDown })
 		c.put(pod("a"))
 		time.Sleep(time.Hour)
 		calls := f.seen()
@@ -130,7 +131,7 @@ func TestRequeue(t *testing.T) {
 		}
 		// What was deleted meanwhile is a DELETE.
 		c.remove(pod("a"))
-		f.answer = nil
+		f.answerBy(nil)
 		time.Sleep(time.Minute)
 		calls = f.seen()
 		if last := calls[len(calls)-1]; last.action != "DELETE" {
@@ -155,12 +156,12 @@ func TestEventLossAndPause(t *testing.T) {
 		t.Run(fmt.Sprint(tc.kind, tc.failed), func(t *testing.T) {
 			run(t, nil, func(c *cluster, f *fake) {
 				c.p.AddKind(tc.kind) // starts the handler
-				f.answer = func(k call) error {
+				f.answerBy(func(k call) error {
 					if k.key.Name == "lost" {
 						return errDown
 					}
 					return nil
-				}
+				})
 				time.Sleep(tc.failed)
 				c.put(object.Key{Kind: tc.kind, Namespace: "n", Name: "lost"})
 				synctest.Wait()
@@ -186,7 +187,7 @@ func TestSerialHandler(t *testing.T) {
 	for _, tc := range []struct{ n, want int }{{0, 1}, {1, 1}, {3, 3}} {
 		t.Run(fmt.Sprint(tc.n), func(t *testing.T) {
 			run(t, func(c *Config, _ *Settings) { c.PodQueueNum = tc.n }, func(c *cluster, f *fake) {
-				f.answer = func(call) error { time.Sleep(90 * time.Millisecond); return nil }
+				f.answerBy(func(call) error { time.Sleep(90 * time.Millisecond); return nil })
 				const pods = 60
 				for i := range pods {
 					c.put(pod(fmt.Sprintf("web-%d", i)))
@@ -195,8 +196,8 @@ func TestSerialHandler(t *testing.T) {
 				if s := c.p.Stats(); s.Sent != pods {
 					t.Errorf("%+v, want %d sent", s, pods)
 				}
-				if f.most != tc.want {
-					t.Errorf("%d requests at a time, want %d", f.most, tc.want)
+				if f.atOnce() != tc.want {
+					t.Errorf("%d requests at a time, want %d", f.atOnce(), tc.want)
 				}
 				if tc.want == 1 {
 					calls := f.seen()
@@ -213,7 +214,7 @@ func TestSerialHandler(t *testing.T) {
 func TestMerge(t *testing.T) {
 	run(t, func(c *Config, _ *Settings) { c.HandlerQueueLen = 1 }, func(c *cluster, f *fake) {
 		release := make(chan struct{})
-		f.answer = func(call) error { <-release; return nil }
+		f.answerBy(func(call) error { <-release; return nil })
 		// In flight, in the queue, and one held by each worker.
 		for i := range 2 + 5 {
 			c.put(pod(fmt.Sprint(i)))
@@ -248,7 +249,7 @@ func TestMerge(t *testing.T) {
 // one that its retry becomes: the pod is back in storage and stays.
 func TestResurrection(t *testing.T) {
 	run(t, nil, func(c *cluster, f *fake) {
-		f.answer = func(k call) error {
+		f.answerBy(func(k call) error {
 			if k.action == "DELETE" {
 				return nil
 			}
@@ -259,7 +260,7 @@ func TestResurrection(t *testing.T) {
 				f.apply(k)
 			})
 			return errors.New("no answer within 5 s")
-		}
+		})
 		c.put(pod("a"))
 		synctest.Wait()
 		c.remove(pod("a"))
@@ -273,7 +274,7 @@ func TestResurrection(t *testing.T) {
 		if len(deletes) != 2 || deletes[0] != defaultTimeout {
 			t.Errorf("DELETEs at %v, want one right after the timeout, unfenced, and one for the retry", deletes)
 		}
-		if _, back := f.rows[pod("a")]; !back {
+		if _, back := f.holds()[pod("a")]; !back {
 			t.Error("the pod did not come back, although nothing prevents it")
 		}
 		if s := c.p.Stats(); s.Sent != 2 || s.Queued != 0 {
@@ -286,7 +287,7 @@ func TestResurrection(t *testing.T) {
 func TestGoesBack(t *testing.T) {
 	run(t, nil, func(c *cluster, f *fake) {
 		first := true
-		f.answer = func(k call) error {
+		f.answerBy(func(k call) error {
 			if !first {
 				return nil
 			}
@@ -298,12 +299,12 @@ func TestGoesBack(t *testing.T) {
 				f.apply(k)
 			})
 			return errDown
-		}
+		})
 		c.put(pod("a"))
 		synctest.Wait()
 		c.put(pod("a"))
 		time.Sleep(time.Hour)
-		if got := f.rows[pod("a")]; got != 1 {
+		if got := f.holds()[pod("a")]; got != 1 {
 			t.Errorf("storage holds version %d, want the older one, 1", got)
 		}
 	})
@@ -313,13 +314,13 @@ func TestGoesBack(t *testing.T) {
 func TestPoisonHoldsUpOthers(t *testing.T) {
 	const tries = 3 * attemptPause // four attempts
 	run(t, nil, func(c *cluster, f *fake) {
-		f.answer = func(k call) error {
+		f.answerBy(func(k call) error {
 			if k.key.Name == "poison" {
 				time.Sleep(tries)
 				return errDown
 			}
 			return nil
-		}
+		})
 		c.put(pod("poison"))
 		synctest.Wait()
 		c.put(pod("other"))
@@ -336,7 +337,7 @@ func TestEndDoesNotDrain(t *testing.T) {
 	var p *Pipeline
 	run(t, nil, func(c *cluster, f *fake) {
 		p = c.p
-		f.answer = func(call) error { time.Sleep(90 * time.Millisecond); return nil }
+		f.answerBy(func(call) error { time.Sleep(90 * time.Millisecond); return nil })
 		for i := range 100 {
 			c.put(pod(fmt.Sprint(i)))
 		}
@@ -356,17 +357,21 @@ func TestEndDoesNotDrain(t *testing.T) {
 
 // A pod whose ReplicaSet is not known yet waits 1 s, 2 s, 4 s … 32 s.
 func TestNotReady(t *testing.T) {
+	var mu sync.Mutex // guards asked and ready
 	var asked []time.Duration
 	ready := false
 	run(t, func(_ *Config, s *Settings) {
 		start := time.Now()
 		s.Prepare = func(o *object.Object) (*object.Object, bool, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			asked = append(asked, time.Since(start))
 			return o, ready, nil
 		}
 	}, func(c *cluster, f *fake) {
 		c.put(pod("a"))
 		time.Sleep(130 * time.Second)
+		mu.Lock()
 		var want []time.Duration
 		for _, s := range []int{0, 1, 3, 7, 15, 31, 63, 95, 127} {
 			want = append(want, time.Duration(s)*time.Second)
@@ -378,12 +383,15 @@ func TestNotReady(t *testing.T) {
 			t.Errorf("%+v and %d calls, want the event queued and nothing sent", s, len(f.seen()))
 		}
 		asked = nil
+		mu.Unlock()
 		c.put(pod("a")) // a change begins the backoff anew
 		time.Sleep(2 * time.Second)
+		mu.Lock()
 		if len(asked) != 2 || asked[1]-asked[0] != time.Second {
 			t.Errorf("after a change asked at %v, want two looks 1 s apart", asked)
 		}
 		ready = true
+		mu.Unlock()
 		time.Sleep(time.Minute)
 		if s := c.p.Stats(); s.Sent+s.Coalesced != 2 || s.Queued != 0 {
 			t.Errorf("%+v, want both settled", s)

@@ -20,13 +20,13 @@ func TestMetrics(t *testing.T) {
 	run(t, func(c *Config, s *Settings) {
 		c.ClusterID, c.PodQueueNum, s.Registry = "c", 1, reg
 	}, func(c *cluster, f *fake) {
-		f.answer = func(k call) error {
+		f.answerBy(func(k call) error {
 			time.Sleep(2 * time.Second)
 			if k.at == 0 {
 				return errDown // comes back within 5 s
 			}
 			return nil
-		}
+		})
 		c.put(pod("a"))
 		synctest.Wait()
 		c.put(pod("b"))
@@ -82,7 +82,7 @@ bcs_k8s_watch_queue_watcher_queue_num{watcher="Pod"} 0
 // Every queue obeys Little's law: depth over time equals the time spent in it.
 func TestLittle(t *testing.T) {
 	run(t, func(c *Config, _ *Settings) { c.PodQueueNum, c.HandlerQueueLen = 3, 4 }, func(c *cluster, f *fake) {
-		f.answer = func(call) error { time.Sleep(700 * time.Millisecond); return nil }
+		f.answerBy(func(call) error { time.Sleep(700 * time.Millisecond); return nil })
 		for i := range 100 {
 			c.put(pod(fmt.Sprint(i)))
 			time.Sleep(50 * time.Millisecond)
@@ -94,10 +94,12 @@ func TestLittle(t *testing.T) {
 		}
 		var discards, handled uint64
 		for _, h := range c.p.kind("Pod").handlers {
+			h.mu.Lock()
 			if h.meter.wait == 0 || h.meter.area != h.meter.wait || h.meter.depth != 0 {
 				t.Errorf("%s: %+v, want the same, positive area and wait", h.name, h.meter)
 			}
 			discards, handled = discards+h.discards, handled+h.meter.handled
+			h.mu.Unlock()
 		}
 		if discards != s.Dropped || handled != s.Sent {
 			t.Errorf("%d discarded and %d handled by the queues, but %+v", discards, handled, s)
