@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -60,10 +59,6 @@ type Watcher struct {
 	standby   atomic.Bool // another replica leads
 	ran       atomic.Bool
 }
-
-// gcPercent trades CPU for memory: most of the heap is cached objects, which hold
-// no pointers and cost the collector next to nothing to pass over.
-const gcPercent = 50
 
 // New checks everything that can be checked without talking to anybody.
 func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) {
@@ -136,7 +131,6 @@ func (w *Watcher) Run(ctx context.Context) error {
 	if w.ran.Swap(true) {
 		return errors.New("watcher: Run called twice")
 	}
-	debug.SetGCPercent(gcPercent)
 	serverTLS, err := serverTLS(w.cfg)
 	if err != nil {
 		return &InputError{Err: err}

@@ -54,6 +54,7 @@ func run(args []string) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
+	watcher.Tune()
 	w, err := watcher.New(cfg, filter, watcher.Settings{Logger: log})
 	if err == nil {
 		err = w.Run(ctx)

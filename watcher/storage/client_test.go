@@ -217,6 +217,7 @@ func TestClosedIdleConnectionIsNoticed(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.CloseClientConnections()
+		time.Sleep(trusted)
 	}
 }
 

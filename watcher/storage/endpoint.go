@@ -17,6 +17,10 @@ const (
 	maxDown = 15 * time.Second
 )
 
+// trusted is how long after its last answer a connection is used without a look
+// whether the peer has closed it, which costs a system call.
+const trusted = 200 * time.Millisecond
+
 // endpoint is one storage server with its idle connections.
 type endpoint struct {
 	name        string // as configured
@@ -54,7 +58,8 @@ func (e *endpoint) get(ctx context.Context) (*conn, error) {
 		e.idle[n-1] = nil
 		e.idle = e.idle[:n-1]
 		e.mu.Unlock()
-		if !c.stale() {
+		// A server that keeps connections at all keeps them longer than trusted.
+		if time.Since(c.idleAt) < trusted || !c.stale() {
 			return c, nil
 		}
 		c.close()
