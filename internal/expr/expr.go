@@ -279,15 +279,15 @@ func (r *Reader) Float(key string, def float64) float64 {
 	return f
 }
 
-// Int takes an integer from min on; def when it is absent.
-func (r *Reader) Int(key string, min, def int) int {
+// Int takes an integer from least on; def when it is absent.
+func (r *Reader) Int(key string, least, def int) int {
 	s, ok := r.text(key)
 	if !ok {
 		return def
 	}
 	n, err := strconv.Atoi(s)
-	if err != nil || n < min {
-		r.Fail(key, "%s=%s: want a whole number of at least %d", key, s, min)
+	if err != nil || n < least {
+		r.Fail(key, "%s=%s: want a whole number of at least %d", key, s, least)
 	}
 	return n
 }

@@ -101,7 +101,7 @@ func startBrowser(t *testing.T) *browser {
 		}
 		cancel()
 		<-read
-		cmd.Wait()
+		_ = cmd.Wait()
 		fromBrowser.Close()
 		if !t.Failed() {
 			return
@@ -138,7 +138,7 @@ func (b *browser) send(method string, params any) int {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.in.Write(append(data, 0))
+	_, _ = b.in.Write(append(data, 0))
 	return b.next
 }
 

@@ -183,13 +183,12 @@ const madeExample = `Pod wb-heavy-unordered/pod-0017 (uid 6f1c2d3e-0000-4000-800
 // model is a fluid queue: events arrive at a constant rate and are served at
 // another.
 type model struct {
-	load    madeLoad
-	rate    float64 // served per second while there is backlog
-	events  float64 // to be sent
-	served  float64 // when the run ended
-	drain   float64 // seconds until all are served
-	peak    float64 // deepest queue
-	perCore float64
+	load   madeLoad
+	rate   float64 // served per second while there is backlog
+	events float64 // to be sent
+	served float64 // when the run ended
+	drain  float64 // seconds until all are served
+	peak   float64 // deepest queue
 }
 
 func drainModel(l madeLoad, s madeStrategy) model {

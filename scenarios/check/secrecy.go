@@ -152,7 +152,7 @@ func needlesOf(canaries []string) ([]needle, error) {
 const searchChunk = 256 << 10
 
 func searchFile(path string, f io.Reader, needles []needle) (*Leak, int64, error) {
-	var r io.Reader = f
+	r := f
 	switch filepath.Ext(path) {
 	case ".zst":
 		d, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstdWindow))

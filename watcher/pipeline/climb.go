@@ -135,7 +135,7 @@ func (c *climber) judge(rate float64) {
 
 // step tries the next limit in the present direction, from a rate that is known.
 func (c *climber) step(rate float64) {
-	next := c.limit
+	var next int
 	switch {
 	case c.phase == tryingDown:
 		next = max(c.least(), min(c.limit-1, c.limit*4/5))

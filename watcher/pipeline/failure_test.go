@@ -213,7 +213,7 @@ func TestThrottledPoisonKeyPausesOnlyItself(t *testing.T) {
 		}
 		late := 0
 		for _, r := range s.tries(func(e Event) bool { return e.Key.Name != "poison" }) {
-			if r.end-time.Duration(r.ev.Received.Sub(s.began)) > 100*time.Millisecond {
+			if r.end-r.ev.Received.Sub(s.began) > 100*time.Millisecond {
 				late++
 			}
 		}

@@ -209,7 +209,7 @@ func TestEnsureCancelled(t *testing.T) {
 	reason := errors.New("interrupted by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
-		for i := 0; i < 100; i++ {
+		for range 100 {
 			if data, err := os.ReadFile(pidFile); err == nil && len(data) > 0 {
 				break
 			}
