@@ -20,6 +20,6 @@ func main() {
 	defer stop()
 	if err := run(ctx, *dir, *optional, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "fetch:", err)
-		os.Exit(1) //nolint:forbidigo // the main of a build tool
+		os.Exit(1)
 	}
 }
