@@ -20,6 +20,8 @@
 //	                  queueFull is "drop", or the drain deadline passes at shutdown.
 //
 // The strategy "unordered" gives up G2 to G4; it is there to be compared.
+// So is the profile "legacy", which sends by the original's rules (package legacy) and
+// promises nothing of this.
 //
 // bcs-storage has no conditional write. A request whose answer is lost may be
 // applied later than the next one; so after such an outcome the key is fenced: its
