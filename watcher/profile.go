@@ -3,6 +3,7 @@ package watcher
 import (
 	"context"
 	"crypto/tls"
+	"net"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
@@ -23,11 +24,11 @@ type path interface {
 func (w *Watcher) isLegacy() bool { return w.cfg.Profile == config.ProfileLegacy }
 
 // legacyPath is the path of the profile "legacy".
-func (w *Watcher) legacyPath(tlsFiles func() (*tls.Config, error)) (path, error) {
+func (w *Watcher) legacyPath(tlsFiles func() (*tls.Config, error), dial func(context.Context, string, string) (net.Conn, error)) (path, error) {
 	b := w.cfg.BCS
 	client, err := legacy.NewClient(legacy.ClientConfig{
 		ClusterID: w.cfg.Default.ClusterID, Endpoints: b.CustomStorageEndpoints, Timeout: time.Duration(b.StorageTimeout),
-	}, legacy.ClientSettings{TLS: tlsFiles, Registry: w.registry})
+	}, legacy.ClientSettings{TLS: tlsFiles, Registry: w.registry, Dial: dial})
 	if err != nil {
 		return nil, &InputError{Key: "bcs.custom-storage-endpoints", Err: err}
 	}

@@ -30,9 +30,17 @@ type server struct {
 	http     http.Server
 }
 
-func listen(host string, port uint16, tlsConfig *tls.Config, h http.Handler) (*server, error) {
-	addr := net.JoinHostPort(host, strconv.Itoa(int(port)))
-	l, err := net.Listen("tcp", addr) //nolint:noctx // binding does not block
+func listenTCP(addr string) (net.Listener, error) {
+	return net.Listen("tcp", addr) //nolint:noctx // binding does not block
+}
+
+// serve binds a port of the configured address.
+func (w *Watcher) serve(port uint16, tlsConfig *tls.Config, h http.Handler) (*server, error) {
+	listen := w.listen
+	if listen == nil {
+		listen = listenTCP
+	}
+	l, err := listen(net.JoinHostPort(w.cfg.Address, strconv.Itoa(int(port))))
 	if err != nil {
 		return nil, err
 	}

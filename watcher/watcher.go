@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"os"
 	"sync/atomic"
 	"time"
@@ -41,6 +42,12 @@ func (e *InputError) Unwrap() error { return e.Err }
 // Settings are passed by code.
 type Settings struct {
 	Logger *slog.Logger // nil: no logs
+	// Kube is how to reach the apiserver; nil is what the configuration says.
+	Kube *rest.Config
+	// Dial and Listen replace the network towards storage and that of the two HTTP
+	// servers, for tests in virtual time; nil is TCP.
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	Listen func(address string) (net.Listener, error)
 }
 
 // Watcher is the WatchManager: it owns the parts and runs them together.
@@ -48,6 +55,7 @@ type Watcher struct {
 	cfg      config.Config
 	filter   config.Filter
 	log      *slog.Logger
+	listen   func(address string) (net.Listener, error) // nil: TCP
 	registry *prometheus.Registry
 	kube     *rest.Config
 	storage  *storage.Client
@@ -65,17 +73,20 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 	if s.Logger == nil {
 		s.Logger = slog.New(slog.DiscardHandler)
 	}
-	w := &Watcher{cfg: cfg, filter: filter, log: s.Logger, registry: prometheus.NewRegistry()}
+	w := &Watcher{cfg: cfg, filter: filter, log: s.Logger, listen: s.Listen, registry: prometheus.NewRegistry()}
 	w.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	var err error
-	if w.kube, err = restConfig(cfg.K8s); err != nil {
+	if w.kube = s.Kube; w.kube == nil {
+		w.kube, err = restConfig(cfg.K8s)
+	}
+	if err != nil {
 		return nil, &InputError{Err: err}
 	}
 	tlsFiles, err := clientTLS("bcs.tls", cfg.BCS.TLS)
 	if err != nil {
 		return nil, &InputError{Err: err}
 	}
-	storageSettings := storage.Settings{TLS: tlsFiles, Registry: w.registry, Logger: s.Logger}
+	storageSettings := storage.Settings{TLS: tlsFiles, Registry: w.registry, Logger: s.Logger, Dial: s.Dial}
 	if w.isLegacy() {
 		storageSettings.Registry = nil // what this client reads is not counted, the path's own client is
 	}
@@ -84,7 +95,7 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 		return nil, &InputError{Key: "bcs.custom-storage-endpoints", Err: err}
 	}
 	if w.isLegacy() {
-		if w.path, err = w.legacyPath(tlsFiles); err != nil {
+		if w.path, err = w.legacyPath(tlsFiles, s.Dial); err != nil {
 			return nil, err
 		}
 		return w, nil
@@ -135,12 +146,12 @@ func (w *Watcher) Run(ctx context.Context) error {
 	if err != nil {
 		return &InputError{Err: err}
 	}
-	health, err := listen(w.cfg.Address, w.cfg.Port, serverTLS, healthHandler(w.ready, w.cfg.DebugMode))
+	health, err := w.serve(w.cfg.Port, serverTLS, healthHandler(w.ready, w.cfg.DebugMode))
 	if err != nil {
 		return fmt.Errorf("serve health (keys address, port): %w", err)
 	}
 	defer health.close()
-	metrics, err := listen(w.cfg.Address, w.cfg.MetricPort, serverTLS, metricsHandler(w.registry))
+	metrics, err := w.serve(w.cfg.MetricPort, serverTLS, metricsHandler(w.registry))
 	if err != nil {
 		return fmt.Errorf("serve metrics (keys address, metric_port): %w", err)
 	}

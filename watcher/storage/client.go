@@ -86,11 +86,15 @@ func (c *Client) newEndpoint(addr string) (*endpoint, error) {
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
+	connect := c.set.Dial
+	if connect == nil {
+		connect = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
+	}
 	return &endpoint{
 		name: addr, url: u, hostLine: []byte("Host: " + u.Host + "\r\n"), addr: net.JoinHostPort(u.Hostname(), port),
 		dialTimeout: c.cfg.DialTimeout, maxIdle: c.cfg.MaxIdle, idleTimeout: c.cfg.IdleTimeout,
-		dialer: net.Dialer{KeepAlive: 15 * time.Second},
-		tls:    c.set.TLS, bytes: &c.traffic,
+		connect: connect,
+		tls:     c.set.TLS, bytes: &c.traffic,
 		opened: c.metrics.opened, up: c.metrics.endpointUp.WithLabelValues(addr),
 	}, nil
 }

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -356,4 +358,59 @@ func leanServer(l net.Listener) {
 			}
 		}()
 	}
+}
+
+// A connection that is no socket cannot be looked at: closed while idle, it costs a
+// request that was certainly not sent.
+func TestDialReplacesTheNetwork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var far net.Conn
+		serve := func() { // one request per call
+			req, err := http.ReadRequest(bufio.NewReader(far))
+			if err != nil {
+				return
+			}
+			_, _ = io.Copy(io.Discard, req.Body)
+			_, _ = fmt.Fprintf(far, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(okBody), okBody)
+		}
+		dials := 0
+		cfg := Default()
+		cfg.ClusterID, cfg.Endpoints = "c", []string{"http://storage:50024"}
+		c, err := New(cfg, Settings{Dial: func(_ context.Context, network, address string) (net.Conn, error) {
+			if network != "tcp" || address != "storage:50024" {
+				t.Errorf("dial %s %s", network, address)
+			}
+			dials++
+			var near net.Conn
+			near, far = net.Pipe()
+			return near, nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put := func() error {
+			done := make(chan error)
+			go func() { done <- c.Put(t.Context(), pod) }()
+			synctest.Wait()
+			serve()
+			return <-done
+		}
+		for range 2 {
+			if err := put(); err != nil || dials != 1 {
+				t.Fatalf("%v, %d dials", err, dials)
+			}
+			time.Sleep(2 * trusted)
+		}
+		_ = far.Close()
+		var transient *TransientError
+		if err := c.Put(t.Context(), pod); !errors.As(err, &transient) || dials != 1 {
+			t.Fatalf("%v, %d dials", err, dials)
+		}
+		if err := put(); err != nil || dials != 2 {
+			t.Fatalf("%v, %d dials", err, dials)
+		}
+		for _, ep := range *c.endpoints.Load() {
+			ep.reap(time.Now(), true)
+		}
+	})
 }

@@ -1,10 +1,12 @@
 package storage
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"time"
 
@@ -96,4 +98,6 @@ type Settings struct {
 	TLS      func() (*tls.Config, error)
 	Registry prometheus.Registerer
 	Logger   *slog.Logger
+	// Dial replaces the network, for tests; nil is TCP.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }

@@ -32,7 +32,7 @@ const readBufferSize = 1 << 10
 func (e *endpoint) dial(ctx context.Context) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.dialTimeout)
 	defer cancel()
-	raw, err := e.dialer.DialContext(ctx, "tcp", e.addr)
+	raw, err := e.connect(ctx, "tcp", e.addr)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,9 @@ func (c *conn) write(r *request, hostLine []byte) (complete bool, err error) {
 }
 
 // stale reports whether the peer has closed an idle connection, or sent
-// something nobody asked for. It looks without blocking and without consuming.
+// something nobody asked for. It looks without blocking and without consuming, and
+// only at a socket of the kernel: of another connection it says false, and a request
+// that finds it closed is safe to try again.
 func (c *conn) stale() bool {
 	if c.br.Buffered() > 0 {
 		return true

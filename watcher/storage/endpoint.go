@@ -30,7 +30,7 @@ type endpoint struct {
 	dialTimeout time.Duration
 	maxIdle     int
 	idleTimeout time.Duration
-	dialer      net.Dialer
+	connect     func(ctx context.Context, network, address string) (net.Conn, error)
 	tls         func() (*tls.Config, error)
 	bytes       *traffic
 	opened      prometheus.Counter
