@@ -9,7 +9,15 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
+
+// ForBubbles makes client-go usable in testing/synctest bubbles; call it before the
+// first. client-go keeps, for the process, when it last reported an error, and pauses
+// for a millisecond between two: in a bubble, where time begins anew in the year 2000,
+// that pause would last for decades.
+func ForBubbles() { utilruntime.ErrorHandlers = nil }
 
 // Direct makes a client's transport of a handler, without sockets. A request is
 // served by one goroutine that ends when the handler does; the body passes through a

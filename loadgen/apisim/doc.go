@@ -31,6 +31,8 @@
 //
 //	cfg := &rest.Config{Host: "http://apisim", Transport: apisim.Direct(server)}
 //
+// ForBubbles says what client-go needs besides.
+//
 // # Faults
 //
 // Faults returns the injector that stands before the server; see package

@@ -15,7 +15,10 @@ import (
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	apisim.ForBubbles()
+	goleak.VerifyTestMain(m)
+}
 
 // newServer serves pods, nodes and deployments.
 func newServer(t testing.TB, c apisim.Config) *apisim.Server {

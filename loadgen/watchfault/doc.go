@@ -15,7 +15,9 @@
 // Answers, drawn per request; the first that hits counts:
 //
 //	400 … 599         that Status; retry-after=2s adds the header
-//	410(start)        a watch begins with the ERROR event that its version is too old
+//	410(start)        a watch begins with the ERROR event that its version is too old;
+//	                  verb=stream does that to a streaming list, which apiservers do
+//	                  not, and on which client-go tries again without a pause
 //	410(page)         a further page of a list is refused with 410
 //	html              a proxy's page with status=502
 //	no-stream         a streaming list is refused before its headers

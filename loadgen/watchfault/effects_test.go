@@ -57,7 +57,7 @@ func TestAnswers(t *testing.T) {
 			}
 		}
 	})
-	bubble(t, "410 of all kinds", "410(start,max=2), 410(page), 410(max=2,verb=list|watch)", func(t *testing.T, w *world) {
+	bubble(t, "410 of all kinds", "410(start,verb=watch|stream,max=2), 410(page), 410(max=2,verb=list|watch)", func(t *testing.T, w *world) {
 		w.put("p")
 		w.put("q")
 		w.watch(watching).expect("ERROR 410", "EOF")

@@ -69,7 +69,7 @@ var effects = map[Effect]struct {
 	HTML:       {perRequest, allVerbs, 4},
 	Stall:      {perRequest, allVerbs, 4},
 	BlackHole:  {perRequest, allVerbs, 4},
-	StartGone:  {perRequest, []string{Watch, Stream}, 0},
+	StartGone:  {perRequest, []string{Watch, Stream}, 1},
 	PageGone:   {perRequest, []string{Page}, 0},
 	NoStream:   {perRequest, []string{Stream}, 0},
 	Older:      {perRequest, []string{List, Watch, Stream}, 0},

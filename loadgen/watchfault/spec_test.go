@@ -18,7 +18,7 @@ func TestParse(t *testing.T) {
 		"503:1%":                        {Name: "503", Effect: watchfault.Status, Status: 503, Probability: 0.01, Verbs: requests},
 		"429(retry-after=2s,verb=LIST)": {Name: "429", Effect: watchfault.Status, Status: 429, RetryAfter: 2 * s, Probability: 1, Verbs: []string{"list"}},
 		"410":                           {Name: "410", Effect: watchfault.Status, Status: 410, Probability: 1, Verbs: requests},
-		"410(start)":                    {Name: "410(start)", Effect: watchfault.StartGone, Status: 410, Probability: 1, Verbs: both},
+		"410(start)":                    {Name: "410(start)", Effect: watchfault.StartGone, Status: 410, Probability: 1, Verbs: []string{"watch"}},
 		"410( mid ) : 5%":               {Name: "410(mid)", Effect: watchfault.MidGone, Status: 410, Probability: 0.05, Verbs: both},
 		"410(page,max=3)":               {Name: "410(page)", Effect: watchfault.PageGone, Status: 410, Probability: 1, Verbs: []string{"page"}, Max: 3},
 		"close(5s)":                     {Name: "close(5s)", Effect: watchfault.Close, Probability: 1, After: 5 * s, Until: 5 * s, Verbs: both},
