@@ -134,7 +134,7 @@ func (w *Watcher) ready() error {
 	if waiting := c.Unsynced(); len(waiting) > 0 {
 		return fmt.Errorf("not synced: %v", waiting)
 	}
-	return nil
+	return w.storage.Reachable()
 }
 
 // Run watches until ctx ends, then drains. It refuses a second call.

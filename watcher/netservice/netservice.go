@@ -58,24 +58,32 @@ type Settings struct {
 type Watcher struct {
 	set     Settings
 	servers atomic.Pointer[[]string]
+	known   chan struct{} // closed when the first server is known
+	once    sync.Once     // closes known
 	running atomic.Bool
 }
 
 // New starts nothing.
-func New(s Settings) *Watcher { return &Watcher{set: s} }
+func New(s Settings) *Watcher { return &Watcher{set: s, known: make(chan struct{})} }
 
 // SetServers names the servers as scheme://host:port. An empty list is ignored:
 // what was known stays (contract §8).
 func (w *Watcher) SetServers(addrs []string) {
 	if len(addrs) > 0 {
 		w.servers.Store(&addrs)
+		w.once.Do(func() { close(w.known) })
 	}
 }
 
-// Run polls until ctx ends.
+// Run polls from the moment a server is known until ctx ends.
 func (w *Watcher) Run(ctx context.Context) error {
 	if !w.running.CompareAndSwap(false, true) {
 		return errors.New("netservice: Run called twice")
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-w.known:
 	}
 	var wg sync.WaitGroup
 	for _, p := range []poll{{KindStatic, "", typeStatic}, {KindDetail, "?info=detail", typePool}} {
@@ -94,7 +102,7 @@ func (w *Watcher) loop(ctx context.Context, p poll) {
 	tick := time.NewTicker(Period)
 	defer tick.Stop()
 	for {
-		if err := w.once(ctx, p); err != nil && ctx.Err() == nil {
+		if err := w.poll(ctx, p); err != nil && ctx.Err() == nil {
 			w.set.Logger.Warn("the IP pool was not stored", "kind", p.kind, "error", err, "again_in", Period)
 		}
 		select {
@@ -105,7 +113,7 @@ func (w *Watcher) loop(ctx context.Context, p poll) {
 	}
 }
 
-func (w *Watcher) once(ctx context.Context, p poll) error {
+func (w *Watcher) poll(ctx context.Context, p poll) error {
 	data, err := w.fetch(ctx, p)
 	if err != nil {
 		return err
@@ -126,9 +134,6 @@ type answer struct {
 // fetch asks, and asks again after HTTP 400 or 500 as the original does.
 func (w *Watcher) fetch(ctx context.Context, p poll) (json.RawMessage, error) {
 	servers := w.servers.Load()
-	if servers == nil {
-		return nil, errors.New("no netservice is known")
-	}
 	for try := 0; ; try++ {
 		url := (*servers)[rand.IntN(len(*servers))] + "/v1/pool/" + w.set.ClusterID + p.query
 		body, status, err := w.get(ctx, url)

@@ -12,10 +12,10 @@ import (
 type collector struct {
 	p *Pipeline
 
-	sent, coalesced, dropped, retried, parked, queued, oldest, freshness *prometheus.Desc
-	depth, capacity, handled, wait, depthTime                            *prometheus.Desc
-	handlerQueue, handlerDiscards, queueLatency                          *prometheus.Desc
-	writerFull, inFlight                                                 *prometheus.Desc
+	sent, coalesced, dropped, retried, parked, queued, unsent, oldest, freshness *prometheus.Desc
+	depth, capacity, handled, wait, depthTime                                    *prometheus.Desc
+	handlerQueue, handlerDiscards, queueLatency                                  *prometheus.Desc
+	writerFull, inFlight                                                         *prometheus.Desc
 }
 
 func newCollector(p *Pipeline) *collector {
@@ -33,6 +33,7 @@ func newCollector(p *Pipeline) *collector {
 		retried:         desc(metric.EventsRetried, "Requests after the first for the same event.", "kind"),
 		parked:          desc(metric.EventsParked, "Events given up until their object changes.", "kind"),
 		queued:          desc(metric.EventsQueued, "Events accepted and not settled.", "kind"),
+		unsent:          desc(metric.WatcherQueue, "Events of a kind that are not sent yet.", "watcher"),
 		oldest:          desc(metric.OldestUnsent, "Age of the oldest change that storage lacks.", "kind"),
 		freshness:       desc(metric.Freshness, "Receipt of the oldest change in a write to its acknowledgement.", "kind"),
 		depth:           desc(metric.QueueDepth, "Events in the queue.", "queue"),
@@ -53,7 +54,7 @@ var _ prometheus.Collector = (*collector)(nil)
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		c.sent, c.coalesced, c.dropped, c.retried, c.parked, c.queued, c.oldest, c.freshness,
+		c.sent, c.coalesced, c.dropped, c.retried, c.parked, c.queued, c.unsent, c.oldest, c.freshness,
 		c.depth, c.capacity, c.handled, c.wait, c.depthTime,
 		c.handlerQueue, c.handlerDiscards, c.queueLatency, c.writerFull, c.inFlight,
 	} {
@@ -99,6 +100,7 @@ func (c *collector) kind(to []prometheus.Metric, l *lane) []prometheus.Metric {
 		counter(c.retried, float64(s.Retried), l.kind),
 		gauge(c.parked, float64(s.Parked), l.kind),
 		gauge(c.queued, float64(s.Queued), l.kind),
+		gauge(c.unsent, float64(s.Queued), l.kind),
 		gauge(c.oldest, age, l.kind),
 		histogram(c.freshness, &l.freshness, freshnessBounds, l.kind),
 	)

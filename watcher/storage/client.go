@@ -121,6 +121,27 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 }
 
+// Reachable is nil unless every endpoint failed when it was last tried, or none is
+// known.
+func (c *Client) Reachable() error {
+	all := *c.endpoints.Load()
+	if len(all) == 0 {
+		return errNoServer
+	}
+	var down []error
+	for _, ep := range all {
+		if ep.isDown() {
+			down = append(down, fmt.Errorf("storage %s could not be reached", ep.name))
+		}
+	}
+	if len(down) < len(all) {
+		return nil
+	}
+	return errors.Join(down...)
+}
+
+var errNoServer = errors.New("no storage server is known")
+
 // Put stores an object, replacing what is there. See errors.go for its errors.
 func (c *Client) Put(ctx context.Context, o *object.Object) error {
 	r, err := buildPut(c.cfg.ClusterID, o)
@@ -153,7 +174,7 @@ func (c *Client) write(ctx context.Context, r *request) error {
 // do sends a request to one endpoint and reads the answer. Another endpoint is
 // tried only while nothing has been sent.
 func (c *Client) do(ctx context.Context, r *request) (answer, error) {
-	last := errors.New("no storage server is known")
+	last := errNoServer
 	for _, ep := range c.order() {
 		if err := ctx.Err(); err != nil {
 			return answer{}, &TransientError{Err: err}

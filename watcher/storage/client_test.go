@@ -244,6 +244,23 @@ func TestFailOverOnlyWhenNothingWasSent(t *testing.T) {
 	}
 }
 
+func TestReachable(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, okBody) })
+	c := client(t, 0, "http://127.0.0.1:1")
+	if err := c.Reachable(); err != nil {
+		t.Errorf("not tried yet: %v", err)
+	}
+	if c.Put(t.Context(), pod) == nil || c.Reachable() == nil {
+		t.Error("reachable after a refused connection")
+	}
+	if err := c.SetEndpoints([]string{"http://127.0.0.1:1", s.URL}); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(c.Put(t.Context(), pod), c.Reachable()); err != nil {
+		t.Errorf("one of two endpoints answers: %v", err)
+	}
+}
+
 func TestEndpointsChange(t *testing.T) {
 	var a, b atomic.Int64
 	count := func(n *atomic.Int64) http.HandlerFunc {

@@ -113,6 +113,13 @@ func (e *endpoint) markDown(now time.Time) {
 	e.up.Set(0)
 }
 
+// isDown reports whether the last try to reach the endpoint failed.
+func (e *endpoint) isDown() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.downFor > 0
+}
+
 func (e *endpoint) markUp() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
