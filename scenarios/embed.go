@@ -16,7 +16,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-//go:embed *.yaml
+//go:embed *.yaml faults/*.yaml
 var files embed.FS
 
 // SchemaJSON is the JSON schema of a scenario file. It is generated from the types
@@ -25,15 +25,24 @@ var files embed.FS
 //go:embed scenario.schema.json
 var SchemaJSON []byte
 
-// Names lists the shipped scenarios.
-func Names() []string {
-	entries, err := fs.Glob(files, "*.yaml")
+// Names lists the shipped scenarios that are not of the fault matrix.
+func Names() []string { return namesIn("") }
+
+// FaultNames lists those of the fault matrix, RegressionNames those of bugs that were
+// found.
+func FaultNames() []string { return namesIn("faults/") }
+
+// RegressionNames lists the scenarios of bugs that were found.
+func RegressionNames() []string { return namesIn("regression/") }
+
+func namesIn(dir string) []string {
+	entries, err := fs.Glob(files, dir+"*.yaml")
 	if err != nil {
-		panic(err) // the pattern above is constant
+		panic(err) // the patterns above are constant
 	}
 	names := make([]string, len(entries))
 	for i, e := range entries {
-		names[i] = strings.TrimSuffix(path.Base(e), ".yaml")
+		names[i] = dir + strings.TrimSuffix(path.Base(e), ".yaml")
 	}
 	sort.Strings(names)
 	return names
@@ -43,6 +52,9 @@ func Names() []string {
 // a separator or a .yaml ending is a path. It returns the name to print with
 // errors.
 func Read(ref string) (string, []byte, error) {
+	if data, err := files.ReadFile(ref + ".yaml"); err == nil && strings.Contains(ref, "/") {
+		return "scenarios/" + ref + ".yaml", data, nil
+	}
 	if !strings.ContainsRune(ref, filepath.Separator) && !strings.HasSuffix(ref, ".yaml") && !strings.HasSuffix(ref, ".yml") {
 		data, err := files.ReadFile(ref + ".yaml")
 		if err != nil {

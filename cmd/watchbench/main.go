@@ -94,7 +94,7 @@ Exit codes: 0 ok, 1 error, 2 usage or bad input, 3 a correctness check failed,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
 	})
-	root.AddCommand(runCommand(), reportCommand(), checkCommand(), scenariosCommand(), clusterCommand(), &cobra.Command{
+	root.AddCommand(runCommand(), matrixCommand(), reportCommand(), checkCommand(), scenariosCommand(), clusterCommand(), &cobra.Command{
 		Use: "version", Short: "Print the version", Args: noArgs,
 		Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "watchbench", version.Version) },
 	})

@@ -74,6 +74,7 @@ type Cell struct {
 	Series         map[string]Series  `json:"series,omitempty"`
 	Queues         map[string]float64 `json:"queues,omitempty"` // events handled per Pod queue
 	Faults         map[string]int64   `json:"faults,omitempty"` // how often each fault fired
+	Robustness     *Robustness        `json:"robustness,omitempty"`
 }
 
 // Quantiles of a distribution. The unit is given by the field that holds it:
@@ -165,6 +166,9 @@ type Watcher struct {
 	FirstSync         *float64 `json:"firstSyncSeconds,omitempty"`    // from the start of the process until its lists were complete
 	FirstSyncCPU      *float64 `json:"firstSyncCPUSeconds,omitempty"` // CPU time of the process in it
 	ExitCode          *int     `json:"exitCode,omitempty"`
+	// Restarts is how many processes were started after the first. The counters are
+	// those of the last one; CPU and memory are those of all.
+	Restarts int `json:"restarts,omitempty"`
 }
 
 // Events is the watcher's own account (G6); nil where the watcher gives none.

@@ -144,6 +144,8 @@ const (
 	MarkStopped      = "sigstop"       // SIGSTOP sent
 	MarkContinued    = "sigcont"       // SIGCONT sent
 	MarkExited       = "exited"        // the process ended
+	MarkConverged    = "converged"     // after a restart, storage had caught up with the apiserver
+	MarkDiverged     = "diverged"      // it had not, within the runner's limit; Note says what was behind
 	MarkTamperRemove = "tamper-remove" // a record was removed from storage behind the watcher's back
 	MarkTamperEdit   = "tamper-edit"   // a record was changed
 	MarkTamperAdd    = "tamper-add"    // a record of no object was added

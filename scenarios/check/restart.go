@@ -54,9 +54,29 @@ func (j *judge) restarts() {
 		t.note("G1 was not judged")
 	default:
 		t.judged = j.restarted
+		j.eachRestart(t)
 		if g1.violations > 0 {
 			t.failN(g1.violations, func() string { return fmt.Sprintf("after %d restarts: %s", j.restarted, g1.example) })
 		}
+	}
+}
+
+// eachRestart counts the restarts after which storage did not catch up while the
+// load went on.
+func (j *judge) eachRestart(t *tally) {
+	converged := 0
+	for _, m := range j.h.Marks {
+		switch m.What {
+		case MarkConverged:
+			converged++
+		case MarkDiverged:
+			t.fail(func() string {
+				return fmt.Sprintf("at %s storage had not caught up after a restart: %s", clock(m.Time), m.Note)
+			})
+		}
+	}
+	if converged > 0 {
+		t.note("storage caught up after %d of %d restarts while the load went on", converged, j.restarted)
 	}
 }
 

@@ -14,6 +14,20 @@ type key struct{ kind, namespace, name string }
 // object at least as new.
 type Acks struct {
 	byKey map[key]*keyAcks
+	// deleted tells when the deletion of a uid was asked for, where Learn was told.
+	deleted map[string]int64
+}
+
+// Learn takes deletions from an op log. A DELETE names the object that storage held,
+// which may be a predecessor of the one that was deleted: two lives of a name that
+// came and went while storage was away end in one DELETE.
+func (a *Acks) Learn(ops []oplog.Record) {
+	a.deleted = map[string]int64{}
+	for _, op := range ops {
+		if op.Type == oplog.TypeDelete && op.OK() && op.UID != "" {
+			a.deleted[op.UID] = op.Started
+		}
+	}
 }
 
 // keyAcks is what storage acknowledged of one name. PUTs of one uid are sorted by
@@ -99,7 +113,8 @@ func (a *Acks) Of(op oplog.Record) (int64, bool) {
 	for _, d := range ka.deletes {
 		// A DELETE that found nothing names no uid. It speaks for this operation
 		// only if it was sent after it: the object had never been stored.
-		if d.uid == op.UID || (d.uid == "" && d.received >= op.Started) {
+		gone, known := a.deleted[op.UID]
+		if d.uid == op.UID || (d.uid == "" && d.received >= op.Started) || known && d.received >= gone {
 			take(d.responded)
 		}
 	}
@@ -123,6 +138,7 @@ type Freshness struct {
 // FreshnessOf matches every successful operation of the load phase with its
 // acknowledgement, counted from the intended time.
 func FreshnessOf(ops []oplog.Record, acks *Acks) Freshness {
+	acks.Learn(ops)
 	f := Freshness{Load: NewHistogram(), Bystander: NewHistogram()}
 	for _, op := range ops {
 		if op.Phase != oplog.PhaseLoad || op.Type == oplog.TypeHeartbeat || !op.OK() {

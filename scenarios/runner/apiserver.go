@@ -28,6 +28,7 @@ const pageSize = 500
 type apiserver struct {
 	base string
 	http *http.Client
+	rest *rest.Config
 }
 
 func newAPIServer(kubeconfig string) (*apiserver, error) {
@@ -44,7 +45,7 @@ func newAPIServer(kubeconfig string) (*apiserver, error) {
 	if !strings.Contains(base, "://") {
 		base = "https://" + base
 	}
-	return &apiserver{base: strings.TrimSuffix(base, "/"), http: hc}, nil
+	return &apiserver{base: strings.TrimSuffix(base, "/"), http: hc, rest: cfg}, nil
 }
 
 // list is one page of a list.

@@ -7,7 +7,10 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/internal/procstat"
@@ -28,7 +31,7 @@ const (
 
 // Graces for ending the children of a cell.
 const (
-	watcherGrace = 3 * time.Second // its own drain limit is 1 s
+	watcherGrace = 2 * time.Second // beyond its own drain limit
 	mockGrace    = 3 * time.Second
 	syncLimit    = 2 * time.Minute // until the watcher has its first lists
 )
@@ -65,6 +68,28 @@ type cellRun struct {
 	faults        map[string]int64 // how often each fired
 	marks         []check.Mark
 	ended         bool
+
+	// What is done to the parties beside the load.
+	proxy        *proxy
+	certs        *certs
+	live         atomic.Pointer[watcher] // c.watcher, for the sampler
+	others       []*watcher              // replicas, and a second watcher
+	joined       bool                    // a second one worked beside the first
+	launched     int
+	restarts     int
+	extra        []string // namespaces, to be deleted
+	canaries     []string
+	recreated    []recreated
+	terminations []termination
+	takeOvers    []takeOver
+	catchUps     []time.Duration
+	timeline     *timeline
+	refusal      string // last words of a watcher that refused storage
+	faultsSet    int64
+	lastEvent    int64
+	meta         check.Meta
+	evidence     evidence
+	fired        []firing // of faults in storage and on the watch
 }
 
 // run goes through all phases and returns the cell's figures and verdicts. Whatever
@@ -74,6 +99,10 @@ func (c *cellRun) run(ctx context.Context) (cell result.Cell, err error) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return cell, fmt.Errorf("make the cell's folder: %w", err)
 		}
+	}
+	if f := c.s.Fault; f != nil && f.Refused {
+		defer func() { err = errors.Join(err, c.tearDown(ctx)) }()
+		return c.runRefused(ctx)
 	}
 	stopSampling := func() {}
 	defer func() {
@@ -106,6 +135,7 @@ func (c *cellRun) run(ctx context.Context) (cell result.Cell, err error) {
 	if err := judgeCell(ctx, c.dir, c.s.Expect, cell.Handler.Strategy, &cell); err != nil {
 		return cell, fmt.Errorf("%s: %w", PhaseCheck, err)
 	}
+	c.robustness(&cell)
 	return cell, nil
 }
 
@@ -114,8 +144,65 @@ func (c *cellRun) run(ctx context.Context) (cell result.Cell, err error) {
 // other.
 func (c *cellRun) prepare(ctx context.Context) error {
 	var err error
-	if c.mock, err = startMock(ctx, c.r.opts.Binaries.Storage, c.logs, c.s.Storage, c.seed()); err != nil {
+	if err := c.prepareSides(ctx); err != nil {
 		return err
+	}
+	cfg := c.s.Load.Plan(c.r.cellRunID(c.id), c.seed())
+	c.generator, err = startChurn(c.r.opts.Binaries.Churn, c.logs, c.dir, c.r.cluster.Kubeconfig, cfg)
+	if err != nil {
+		return err
+	}
+	// With objects to begin with, the watcher's first lists are to have them all.
+	if c.s.Load.Prefill > 0 {
+		if err := c.generator.reached(ctx, phaseReady, prepareLimit, nil); err != nil {
+			return err
+		}
+	}
+	if err := c.createExtra(ctx); err != nil {
+		return err
+	}
+	if err := c.begin(ctx, 0); err != nil {
+		return err
+	}
+	c.firstSync()
+	if err := c.startReplicas(ctx); err != nil {
+		return err
+	}
+	if err := c.generator.reached(ctx, phaseReady, prepareLimit, nil); err != nil {
+		return err
+	}
+	// What the preparation made is to be in storage before the load begins.
+	want, err := c.apiState(ctx)
+	if err != nil {
+		return err
+	}
+	d := drainWait{watcher: c.watcher, mock: c.mock, want: want, rules: c.rules}
+	if _, err := d.wait(ctx, time.Now().Add(syncLimit)); err != nil {
+		return err
+	}
+	return nil
+}
+
+// prepareSides starts storage and what stands before the apiserver, and finds out
+// what is to be copied.
+func (c *cellRun) prepareSides(ctx context.Context) (err error) {
+	if kind := c.s.Storage.TLS; kind != "" {
+		if c.certs, err = makeCerts(c.dir, kind); err != nil {
+			return err
+		}
+	}
+	c.mock, err = startMock(ctx, mockSetup{
+		bin: c.r.opts.Binaries.Storage, logs: c.logs, cell: c.dir, spec: c.s.Storage, seed: c.seed(), certs: c.certs,
+		life: 1, listen: "127.0.0.1:0", admin: "127.0.0.1:0",
+	})
+	if err != nil {
+		return err
+	}
+	if len(c.s.Watch.Faults) > 0 {
+		c.proxy, err = startProxy(ctx, c.r.opts.Binaries.Proxy, c.logs, c.dir, c.r.cluster.Kubeconfig, c.s.Watch, c.seed())
+		if err != nil {
+			return err
+		}
 	}
 	if c.api, err = newAPIServer(c.r.cluster.Kubeconfig); err != nil {
 		return err
@@ -129,45 +216,8 @@ func (c *cellRun) prepare(ctx context.Context) error {
 		c.kinds = append(slices.Clone(c.kinds), "Namespace") // no list keeps it out (contract §2.6)
 	}
 	c.rules = check.Rules{Kinds: c.kinds, IgnoreNamespaces: c.ignore}
-	cfg := c.s.Load.Plan(c.r.cellRunID(c.id), c.seed())
-	c.generator, err = startChurn(c.r.opts.Binaries.Churn, c.logs, c.dir, c.r.cluster.Kubeconfig, cfg)
-	if err != nil {
-		return err
-	}
-	// With objects to begin with, the watcher's first lists are to have them all.
-	if c.s.Load.Prefill > 0 {
-		if err := c.generator.reached(ctx, phaseReady, prepareLimit, nil); err != nil {
-			return err
-		}
-	}
-	c.mark(check.MarkStarted)
-	c.started = time.Now()
-	c.watcher, err = startWatcher(ctx, watcherSetup{
-		bin: c.r.opts.Binaries.Watcher, cell: c.dir, logs: c.logs, kubeconfig: c.r.cluster.Kubeconfig,
-		endpoints: c.mock.endpoints, ignore: c.ignore, spec: c.s.Watcher, kinds: c.s.Kinds(),
-	})
-	if err != nil {
-		return err
-	}
-	if c.watcher.own {
-		if err := c.watcher.await(ctx, "the watcher's readiness", 20*time.Millisecond, syncLimit, c.watcher.ready); err != nil {
-			return err
-		}
-	}
-	c.ready = time.Now()
-	c.firstSync()
-	c.mark(check.MarkReady)
-	if err := c.generator.reached(ctx, phaseReady, prepareLimit, nil); err != nil {
-		return err
-	}
-	// What the preparation made is to be in storage before the load begins.
-	want, err := c.apiState(ctx)
-	if err != nil {
-		return err
-	}
-	d := drainWait{watcher: c.watcher, mock: c.mock, want: want, rules: c.rules}
-	if _, err := d.wait(ctx, time.Now().Add(syncLimit)); err != nil {
-		return err
+	if c.s.Extra.Canaries {
+		c.rules.Masks = canaryMasks
 	}
 	return nil
 }
@@ -188,13 +238,17 @@ func (c *cellRun) firstSync() {
 }
 
 func (c *cellRun) mark(what string) {
-	c.marks = append(c.marks, check.Mark{Time: time.Now().UnixNano(), What: what})
+	c.markNote(what, "")
+}
+
+func (c *cellRun) markNote(what, note string) {
+	c.marks = append(c.marks, check.Mark{Time: time.Now().UnixNano(), What: what, Note: note})
 }
 
 // startSampling samples in the background until the returned function is called,
 // which waits for the end of it and may be called again.
 func (c *cellRun) startSampling(ctx context.Context) func() {
-	c.sampler = newSampler(pidsOf(c.r.cluster.PIDs, c.watcher, c.mock, c.generator), c.watcher, c.mock)
+	c.sampler = newSampler(pidsOf(c.r.cluster.PIDs, c.watcher, c.mock, c.generator), c.live.Load, c.mock)
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { c.sampler.run(ctx) })
@@ -212,35 +266,76 @@ func (c *cellRun) load(ctx context.Context) error {
 		return err
 	}
 	c.cpuBefore, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux
-	faults := c.s.Storage.FaultText()
-	if faults != "" {
-		if err := c.mock.setFaults(ctx, faults); err != nil {
-			return err
-		}
-	}
 	c.loadStarted = time.Now().UnixNano()
+	c.faultsSet = c.loadStarted
+	if err := c.misbehave(ctx); err != nil {
+		return err
+	}
 	if err := c.generator.tell("go"); err != nil {
 		return err
 	}
-	limit := c.s.Load.Duration.Std()
-	if n := c.s.Load.Operations + c.s.Load.Warmup.Operations; n > 0 {
-		limit += time.Duration(n) * time.Second / 10 // ten writes a second: the cluster is as good as down
-	}
-	err = c.generator.reached(ctx, phaseLoaded, limit+loadSlack, func(l churnLine) {
-		if l.Phase == phaseLoad {
-			c.r.progress.share(l.Fraction)
-		}
-	})
-	if err != nil {
+	c.timeline = c.newTimeline()
+	if err := c.follow(ctx); err != nil {
 		return err
 	}
 	if c.loadFinished = c.generator.said(phaseLoaded).Finished; c.loadFinished == 0 {
 		c.loadFinished = time.Now().UnixNano()
 	}
-	if faults == "" {
+	return c.heal(ctx)
+}
+
+// follow waits for the end of the load and of the timeline, whichever is later. The
+// failure of one ends the wait for the other.
+func (c *cellRun) follow(ctx context.Context) error {
+	limit := c.s.Load.Duration.Std()
+	if n := c.s.Load.Operations + c.s.Load.Warmup.Operations; n > 0 {
+		limit += time.Duration(n) * time.Second / 10 // ten writes a second: the cluster is as good as down
+	}
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error {
+		return c.generator.reached(ctx, phaseLoaded, limit+loadSlack, func(l churnLine) {
+			if l.Phase == phaseLoad {
+				c.r.progress.share(l.Fraction)
+			}
+		})
+	})
+	both.Go(func() error { return c.timeline.run(ctx, time.Unix(0, c.loadStarted)) })
+	return both.Wait()
+}
+
+// misbehave puts the faults in force.
+func (c *cellRun) misbehave(ctx context.Context) error {
+	if faults := c.s.Storage.FaultText(); faults != "" {
+		if err := c.mock.setFaults(ctx, faults); err != nil {
+			return err
+		}
+	}
+	if c.proxy == nil || c.s.Watch.AtStart {
 		return nil
 	}
-	return c.mock.setFaults(ctx, "") // heal
+	return c.proxy.begin(ctx)
+}
+
+// heal ends the faults and notes how often each fired.
+func (c *cellRun) heal(ctx context.Context) error {
+	if len(c.s.Storage.Faults) > 0 {
+		fired, err := faultsOf(ctx, c.mock.http, c.mock.admin)
+		if err != nil {
+			return err
+		}
+		c.fired = append(c.fired, fired...)
+		if err := c.mock.setFaults(ctx, ""); err != nil {
+			return err
+		}
+	}
+	if c.proxy != nil {
+		fired, err := c.proxy.heal(ctx)
+		if err != nil {
+			return err
+		}
+		c.fired = append(c.fired, fired...)
+	}
+	return nil
 }
 
 // loadSlack is added to the time a load should take before it is given up.
@@ -254,7 +349,7 @@ func (c *cellRun) drain(ctx context.Context) error {
 		return err
 	}
 	most := 0.0
-	d := drainWait{watcher: c.watcher, mock: c.mock, want: want, rules: c.rules, step: func(queued *float64) {
+	d := drainWait{watcher: c.watcher, mock: c.mock, want: want, rules: c.rules, quiet: c.mending(), step: func(queued *float64) {
 		if most = max(most, *queued); most > 0 {
 			c.r.progress.share(1 - *queued/most)
 		}
@@ -285,6 +380,16 @@ func (c *cellRun) drain(ctx context.Context) error {
 		}
 	}
 	return writeState(c.dir, want, c.drained.state)
+}
+
+// mending is how long a difference may last that the synchronizer is to mend, where
+// a scenario asks for its rounds.
+func (c *cellRun) mending() time.Duration {
+	sync := c.s.Watcher.Synchronizer
+	if sync.Disabled || sync.Period == 0 || c.s.Fault == nil {
+		return 0
+	}
+	return 2*sync.Period.Std() + time.Second
 }
 
 func (c *cellRun) scrapeWatcher(ctx context.Context) (measure.Scrape, error) {
@@ -332,15 +437,21 @@ func (c *cellRun) tearDown(ctx context.Context) error {
 	}
 	c.ended = true
 	c.r.progress.phase(PhaseTeardown)
-	if c.watcher != nil && !c.watcher.ended() {
-		c.watcher.stop(watcherGrace)
+	grace := watcherGrace + c.s.Watcher.DrainTimeout.Std()
+	for _, w := range append(slices.Clone(c.others), c.watcher) {
+		if w != nil && !w.ended() {
+			w.stop(grace)
+		}
 	}
-	var err error
+	if c.proxy != nil && !c.proxy.ended() {
+		c.proxy.stop(mockGrace)
+	}
+	err := c.removeExtra(ctx)
 	if c.generator != nil {
 		if ctx.Err() != nil {
 			c.generator.stop(teardownLimit)
 		} else {
-			err = c.generator.end(ctx)
+			err = errors.Join(err, c.generator.end(ctx))
 		}
 	}
 	if c.mock != nil && !c.mock.ended() {

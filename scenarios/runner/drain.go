@@ -50,6 +50,7 @@ type drainWait struct {
 	mock    *mock
 	want    []check.StateRecord // the apiserver's side, final
 	rules   check.Rules
+	quiet   time.Duration         // at least so long must nothing happen; 0 is quiet
 	step    func(queued *float64) // progress, may be nil
 }
 
@@ -77,7 +78,7 @@ func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error
 			if err != nil {
 				return drained{}, err
 			}
-			need := quiet
+			need := max(quiet, d.quiet)
 			if !a.known {
 				need = quietUnknown
 			}

@@ -1,9 +1,11 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
@@ -19,13 +21,24 @@ func (c *cellRun) collect(ctx context.Context) error {
 		Cell: c.id, Strategy: c.s.Watcher.Strategy, Mode: c.s.Storage.Mode, QueueFull: c.s.Watcher.QueueFull,
 		Cut: c.drained.cut, Rules: c.rules, WatcherReady: c.ready.UnixNano(),
 		LoadStarted: c.loadStarted, LoadFinished: c.loadFinished, Until: c.scraped[1].UnixNano(),
-		Counters:   counters(c.after, c.scraped[0], c.scraped[1]),
-		SyncPeriod: int64(c.s.Watcher.Synchronizer.Period), StorageTimeout: int64(storageTimeout),
+		Counters:       counters(c.after, c.scraped[0], c.scraped[1]),
+		StorageTimeout: int64(c.s.Watcher.StorageTimeout), Canaries: c.canaries,
+	}
+	if sync := c.s.Watcher.Synchronizer; !sync.Disabled {
+		meta.SyncPeriod = int64(cmp.Or(sync.Period.Std(), defaultSyncPeriod))
 	}
 	if !c.watcher.own {
 		meta.QueueFull = ""
 	}
+	if c.joined {
+		// The requests of two watchers cannot be told apart by the account of one.
+		meta.Counters, meta.QueueFull = nil, ""
+	}
+	c.meta = meta
 	if err := check.SaveMeta(c.dir, meta); err != nil {
+		return err
+	}
+	if err := c.capture(ctx); err != nil {
 		return err
 	}
 	if err := check.SaveMarks(c.dir, c.marks); err != nil {
@@ -33,6 +46,12 @@ func (c *cellRun) collect(ctx context.Context) error {
 	}
 	return check.SaveSamples(c.dir, forCheck(c.sampler.taken()))
 }
+
+// defaultSyncPeriod is the watcher's own, where a scenario names none.
+const defaultSyncPeriod = 5 * time.Minute
+
+// profileLegacy is the profile by the original's rules.
+const profileLegacy = "legacy"
 
 // figures computes the cell's entry of results.json from what was saved.
 func (c *cellRun) figures() (result.Cell, error) {
@@ -84,8 +103,15 @@ func (c *cellRun) figures() (result.Cell, error) {
 		busy := d.Busy / d.Total
 		e.MachineBusy = &busy
 	}
+	if w.Profile == profileLegacy {
+		e.Watcher.Strategy = profileLegacy
+	}
 	cell, err := measure.Cell(e)
 	if err != nil {
+		return cell, err
+	}
+	cell.Watcher.Restarts = c.restarts
+	if err := c.bound(ops, entries, &cell); err != nil {
 		return cell, err
 	}
 	cell.ID, cell.Repetition, cell.Params = c.id, c.rep, map[string]string{}

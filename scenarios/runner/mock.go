@@ -3,10 +3,12 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/scenarios/spec"
+	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
 // Bounds on the talk with our own processes over loopback.
@@ -28,6 +31,7 @@ const (
 // mock is the storage mock of one cell.
 type mock struct {
 	*process
+	setup     mockSetup
 	endpoints []string // base URLs
 	admin     string   // base URL
 	http      *http.Client
@@ -39,42 +43,76 @@ type announcement struct {
 	Admin  string   `json:"admin"`
 }
 
-func startMock(ctx context.Context, bin, logs string, s spec.Storage, seed uint64) (*mock, error) {
+// mockSetup is what a mock is started with.
+type mockSetup struct {
+	bin, logs, cell string
+	spec            spec.Storage
+	seed            uint64
+	certs           *certs // nil: plain HTTP
+	life            int    // from 1; later ones go on where the former ended
+	listen, admin   string
+}
+
+func (s mockSetup) file(name string, life int) string {
+	return filepath.Join(s.cell, fmt.Sprintf("storage-%d-%s", life, name))
+}
+
+func startMock(ctx context.Context, s mockSetup) (*mock, error) {
 	argv := []string{
-		bin, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--latency", s.Latency,
-		"--seed", strconv.FormatUint(seed, 10), "--mode", s.Mode, "--instances", strconv.Itoa(s.Instances),
+		s.bin, "--listen", s.listen, "--admin", s.admin, "--latency", s.spec.Latency,
+		"--seed", strconv.FormatUint(s.seed, 10), "--mode", s.spec.Mode, "--instances", strconv.Itoa(s.spec.Instances),
 	}
-	if s.Capacity.Inflight > 0 {
-		argv = append(argv, "--capacity", "inflight="+strconv.Itoa(s.Capacity.Inflight))
+	var capacity []string
+	if n := s.spec.Capacity.Inflight; n > 0 {
+		capacity = append(capacity, "inflight="+strconv.Itoa(n))
 	}
-	first := make(chan []byte, 1) // one announcement, taken below or never
-	p, err := start(child{name: "storagemock", argv: argv, logs: logs, lines: func(line []byte) {
-		select {
-		case first <- append([]byte(nil), line...):
-		default:
-		}
-	}})
-	if err != nil {
-		return nil, err
+	if n := s.spec.Capacity.Rate; n > 0 {
+		capacity = append(capacity, "rate="+strconv.Itoa(n)+"/s")
+	}
+	if len(capacity) > 0 {
+		argv = append(argv, "--capacity", strings.Join(capacity, ","))
+	}
+	scheme := "http://"
+	if s.certs != nil {
+		scheme = "https://"
+		// What is needed to go on after a restart.
+		argv = append(argv, "--tls-cert", s.certs.certFile, "--tls-key", s.certs.keyFile,
+			"--save-ledger", s.file("ledger.ndjson.zst", s.life), "--save-snapshot", s.file("documents", s.life))
+	}
+	name := "storagemock"
+	if s.life > 1 {
+		argv = append(argv, "--load-snapshot", s.file("documents", s.life-1))
+		name += "-" + strconv.Itoa(s.life)
 	}
 	var said announcement
-	err = p.await(ctx, "the storage mock's announcement", 5*time.Millisecond, startLimit, func(context.Context) bool {
-		select {
-		case line := <-first:
-			return json.Unmarshal(line, &said) == nil && said.Admin != "" && len(said.Listen) > 0
-		default:
-			return false
-		}
-	})
+	p, err := announce(ctx, child{name: name, argv: argv, logs: s.logs}, &said)
 	if err != nil {
-		p.kill()
 		return nil, err
 	}
-	m := &mock{process: p, admin: "http://" + said.Admin, http: newClient()}
+	m := &mock{process: p, setup: s, admin: "http://" + said.Admin, http: newClient()}
 	for _, a := range said.Listen {
-		m.endpoints = append(m.endpoints, "http://"+a)
+		m.endpoints = append(m.endpoints, scheme+a)
 	}
+	m.setup.listen, m.setup.admin = said.Listen[0], said.Admin
 	return m, nil
+}
+
+// restartMock ends storage in order and starts it again at the same addresses with
+// what it held.
+func (c *cellRun) restartMock(ctx context.Context) error {
+	c.mock.stop(mockGrace)
+	if code := c.mock.exitCode(); code != 0 {
+		return c.mock.failure()
+	}
+	s := c.mock.setup
+	s.life++
+	m, err := startMock(ctx, s)
+	if err != nil {
+		return fmt.Errorf("start storage again: %w", err)
+	}
+	// The sampler knows the mock by its addresses, which stay.
+	c.mock.process, c.mock.setup = m.process, m.setup
+	return nil
 }
 
 // newClient keeps a few connections to one process and follows nothing.
@@ -126,29 +164,57 @@ func (m *mock) setFaults(ctx context.Context, text string) error {
 	if text == "" {
 		method = http.MethodDelete
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, m.admin+"/faults", strings.NewReader(text))
-	if err != nil {
-		return fmt.Errorf("set the faults: %w", err)
-	}
-	resp, err := m.http.Do(req)
-	if err != nil {
-		return fmt.Errorf("set the faults: %w", err)
-	}
-	defer resp.Body.Close()
-	said, err := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("the mock answers %s: %s", resp.Status, strings.TrimSpace(string(said)))
-	}
-	if err != nil {
+	if _, err := adminCall(ctx, m.http, method, m.admin+"/faults", text); err != nil {
 		return fmt.Errorf("set the faults: %w", err)
 	}
 	return nil
 }
 
-// saveLedger writes the ledger as the mock exports it, compressed.
+// saveLedger writes the ledger as the mock exports it, compressed; that of several
+// lives of the mock in one sequence.
 func (m *mock) saveLedger(ctx context.Context, path string) error {
+	if m.setup.life == 1 {
+		return m.fetchLedger(ctx, path)
+	}
+	last := m.setup.file("ledger.ndjson.zst", m.setup.life)
+	if err := m.fetchLedger(ctx, last); err != nil {
+		return err
+	}
+	var failed error
+	all := func(yield func(ledger.Entry) bool) {
+		seq := uint64(0)
+		for life := 1; life <= m.setup.life; life++ {
+			r, err := ledger.Open(m.setup.file("ledger.ndjson.zst", life))
+			if err != nil {
+				failed = err
+				return
+			}
+			for e, err := range r.All() {
+				if err != nil {
+					failed = err
+					break
+				}
+				seq++
+				e.Seq = seq
+				if !yield(e) {
+					break
+				}
+			}
+			_ = r.Close() // only read from
+		}
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("save the ledger: %w", err)
+	}
+	_, err = ledger.WriteZstd(f, all)
+	if err = errors.Join(err, failed, f.Close()); err != nil {
+		return fmt.Errorf("save the ledger: %w", err)
+	}
+	return nil
+}
+
+func (m *mock) fetchLedger(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, fetchLimit)
 	defer cancel()
 	resp, err := get(ctx, m.http, m.admin+"/ledger", "Accept-Encoding", "zstd")
@@ -164,10 +230,7 @@ func (m *mock) saveLedger(ctx context.Context, path string) error {
 		return fmt.Errorf("save the ledger: %w", err)
 	}
 	_, err = io.Copy(f, resp.Body)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
+	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("save the ledger: %w", err)
 	}
 	return nil

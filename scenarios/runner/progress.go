@@ -24,6 +24,7 @@ type Progress struct {
 	current  int // index of the cell under way; -1 before the first
 	phaseNow string
 	part     float64 // of the phase
+	remark   string  // what is done to the parties just now
 	started  time.Time
 	cellAt   time.Time
 	spent    time.Duration // in finished cells
@@ -95,7 +96,7 @@ func (p *Progress) cell(i int) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.current, p.cellAt, p.phaseNow, p.part = i, p.now(), "", 0
+	p.current, p.cellAt, p.phaseNow, p.part, p.remark = i, p.now(), "", 0, ""
 }
 
 func (p *Progress) phase(name string) {
@@ -113,6 +114,17 @@ func (p *Progress) phase(name string) {
 	} else if name == PhaseLoad || name == PhaseDrain {
 		fmt.Fprintln(p.w, p.text())
 	}
+}
+
+// note says what is done to the parties, until it is said anew.
+func (p *Progress) note(text string) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.remark = text
+	p.draw(false)
 }
 
 // share says how much of the phase is done.
@@ -212,6 +224,9 @@ func (p *Progress) text() string {
 	s := fmt.Sprintf("[%d/%d] %s: %s", i+1, len(p.jobs), p.jobs[i].id, p.phaseNow)
 	if p.part > 0 {
 		s += fmt.Sprintf(" %.0f%%", 100*p.part)
+	}
+	if p.remark != "" {
+		s += " (" + p.remark + ")"
 	}
 	done, left := p.estimate()
 	if total := done + left; total > 0 {

@@ -30,6 +30,8 @@ type Options struct {
 	OutDir       string // runs are made below it
 	Progress     *Progress
 	Command      []string // for the record
+	// Baseline is an undisturbed cell, with which G8 compares; nil if there is none.
+	Baseline *result.Cell
 	// Started is called when the run's folder is there; may be nil.
 	Started func(dir string)
 }

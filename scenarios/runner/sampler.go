@@ -22,17 +22,22 @@ const podKind = "Pod"
 // sampler reads all parties of a cell periodically.
 type sampler struct {
 	parties map[string]*procstat.Process
-	watcher *watcher
+	watcher func() *watcher // the one whose counters are read now
 	mock    *mock
+	// What former watchers used, so that figures of restarts are those of all.
+	known *watcher
+	past  measure.Use
+	last  measure.Use
 
+	turn    sync.Mutex // one reading at a time; guards what is above
 	mu      sync.Mutex // guards samples
 	samples []measure.Sample
 }
 
 // newSampler opens the parties; one that cannot be read is left out, so that its
 // figures are unknown rather than 0.
-func newSampler(pids map[string]int, w *watcher, m *mock) *sampler {
-	s := &sampler{parties: map[string]*procstat.Process{}, watcher: w, mock: m}
+func newSampler(pids map[string]int, w func() *watcher, m *mock) *sampler {
+	s := &sampler{parties: map[string]*procstat.Process{}, watcher: w, mock: m, known: w()}
 	for name, pid := range pids {
 		if p, err := procstat.Open(pid); err == nil {
 			s.parties[name] = p
@@ -57,15 +62,26 @@ func (s *sampler) run(ctx context.Context) {
 
 // sample takes one reading of everything.
 func (s *sampler) sample(ctx context.Context) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
 	x := measure.Sample{At: time.Now().UnixNano(), Parties: map[string]measure.Use{}}
+	watcher := s.watcher()
+	s.follow(watcher)
 	for name, p := range s.parties {
 		if u, err := p.Usage(); err == nil {
-			x.Parties[name] = measure.Use{
+			use := measure.Use{
 				CPUSeconds: u.CPU.Seconds(), RSSBytes: float64(u.RSS), Read: float64(u.Read), Written: float64(u.Written),
 			}
+			if name == measure.PartyWatcher {
+				s.last = use
+				use.CPUSeconds += s.past.CPUSeconds
+				use.Read += s.past.Read
+				use.Written += s.past.Written
+			}
+			x.Parties[name] = use
 		}
 	}
-	if w, err := s.watcher.scrape(ctx); err == nil {
+	if w, err := watcher.scrape(ctx); err == nil {
 		x.QueueDepth = w.Sum(metric.EventsQueued, "kind", podKind)
 		x.WriterDepth = w.Sum(metric.QueueDepth, "queue", metric.WriterQueueHandler)
 		x.HandlerDepth = w.HandlerDepth(metric.QueueDepth, podKind)
@@ -84,6 +100,22 @@ func (s *sampler) sample(ctx context.Context) {
 	s.mu.Lock()
 	s.samples = append(s.samples, x)
 	s.mu.Unlock()
+}
+
+// follow turns to a new watcher process. What the former one used after its last
+// reading is lost.
+func (s *sampler) follow(w *watcher) {
+	if w == s.known {
+		return
+	}
+	s.past.CPUSeconds += s.last.CPUSeconds
+	s.past.Read += s.last.Read
+	s.past.Written += s.last.Written
+	s.last, s.known = measure.Use{}, w
+	delete(s.parties, measure.PartyWatcher)
+	if p, err := procstat.Open(w.pid()); err == nil {
+		s.parties[measure.PartyWatcher] = p
+	}
 }
 
 // taken returns the samples so far.

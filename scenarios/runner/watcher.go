@@ -12,15 +12,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // clusterID is the id the watcher writes under.
 const clusterID = "BCS-K8S-90001"
-
-// storageTimeout is the watcher's per request; the original's is the same and fixed.
-const storageTimeout = 5 * time.Second
 
 // watcher is the process under test.
 type watcher struct {
@@ -30,11 +28,14 @@ type watcher struct {
 	metrics string // URL
 	own     bool   // our k8s-watch, which has /readyz and metrics of its own
 	http    *http.Client
+	// instance of storage that it writes to, where replicas have one each
+	instance int
 }
 
 // watcherSetup is what a watcher is started with.
 type watcherSetup struct {
 	bin        string
+	name       string // of the process, its log and its files
 	cell       string // folder of the cell, for the rendered files
 	logs       string
 	kubeconfig string
@@ -42,6 +43,12 @@ type watcherSetup struct {
 	ignore     []string // namespaces
 	spec       spec.Watcher
 	kinds      []string
+
+	masks       []check.Mask
+	conditional bool
+	caFile      string // of storage
+	lease       string // name of the Lease; empty is no leader election
+	instance    int
 }
 
 // kindGroups tells the group-version that the filter file needs for a kind.
@@ -71,29 +78,39 @@ func (s watcherSetup) renderConfig(port, metricPort int) (string, error) {
 			only = append(only, map[string]any{"groupVersion": g, "resourceKinds": kinds})
 		}
 	}
-	filterPath := filepath.Join(s.cell, "filter.json")
+	filterPath := filepath.Join(s.cell, s.file("filter"))
 	filter := map[string]any{
 		"k8sResourceWhiteList":     white,
 		"apiResourceSpecification": only,
 		"resourceNamespaceFilters": s.ignore,
 		"isFilterManagedFields":    false,
 	}
+	if len(s.masks) > 0 {
+		filter["resourceMaskers"] = s.masks
+	}
 	w := s.spec
+	bcs := map[string]any{
+		"custom-storage-endpoints": strings.Join(s.endpoints, ","),
+		"writerQueueLen":           w.WriterQueueLen,
+		"podQueueNum":              w.PodQueueNum,
+		"strategy":                 w.Strategy,
+		"allowUnordered":           w.Strategy == "unordered",
+		"handlerQueueLen":          w.HandlerQueueLen,
+		"queueFull":                w.QueueFull,
+		"queueFullTimeout":         w.QueueFullTimeout.String(),
+		"storageTimeout":           w.StorageTimeout.String(),
+		"drainTimeout":             w.DrainTimeout.String(),
+	}
+	if s.conditional && w.Profile != "legacy" {
+		bcs["conditional"] = true
+	}
+	if s.caFile != "" {
+		bcs["tls"] = map[string]any{"ca-file": s.caFile}
+	}
 	config := map[string]any{
-		"default":        map[string]any{"clusterID": clusterID},
-		"watch_resource": map[string]any{"disable_netservice": true, "disable_crd": true},
-		"bcs": map[string]any{
-			"custom-storage-endpoints": strings.Join(s.endpoints, ","),
-			"writerQueueLen":           w.WriterQueueLen,
-			"podQueueNum":              w.PodQueueNum,
-			"strategy":                 w.Strategy,
-			"allowUnordered":           w.Strategy == "unordered",
-			"handlerQueueLen":          w.HandlerQueueLen,
-			"queueFull":                w.QueueFull,
-			"queueFullTimeout":         w.QueueFullTimeout.String(),
-			"storageTimeout":           storageTimeout.String(),
-			"drainTimeout":             "1s",
-		},
+		"default":          map[string]any{"clusterID": clusterID},
+		"watch_resource":   map[string]any{"disable_netservice": true, "disable_crd": true},
+		"bcs":              bcs,
 		"k8s":              map[string]any{"kubeconfig": s.kubeconfig},
 		"filterConfigPath": filterPath,
 		"address":          "127.0.0.1", "port": port, "metric_port": metricPort, "v": 1,
@@ -103,6 +120,12 @@ func (s watcherSetup) renderConfig(port, metricPort int) (string, error) {
 	} else if sync.Period > 0 {
 		config["synchronizer"] = map[string]any{"period": sync.Period.String()}
 	}
+	if w.Profile != "default" && w.Profile != "" {
+		config["profile"] = w.Profile
+	}
+	if s.lease != "" {
+		config["leaderElection"] = map[string]any{"enabled": true, "namespace": leaseNamespace, "name": s.lease}
+	}
 	if w.Command != "" {
 		// The original's log files; ours logs to standard error and says so.
 		config["logtostderr"], config["log_dir"], config["pid_dir"] = true, s.logs, filepath.Join(s.cell, "pid")
@@ -110,8 +133,17 @@ func (s watcherSetup) renderConfig(port, metricPort int) (string, error) {
 	if err := writeJSON(filterPath, filter); err != nil {
 		return "", err
 	}
-	path := filepath.Join(s.cell, "watcher.json")
+	path := filepath.Join(s.cell, s.file("watcher"))
 	return path, writeJSON(path, config)
+}
+
+// file names a rendered file: the first watcher's by what it is, later ones' with
+// their own name.
+func (s watcherSetup) file(what string) string {
+	if s.name == "" || s.name == "k8s-watch" {
+		return what + ".json"
+	}
+	return what + strings.TrimPrefix(s.name, "k8s-watch") + ".json"
 }
 
 func writeJSON(path string, v any) error {
@@ -175,12 +207,12 @@ func (s watcherSetup) startOnce(ctx context.Context) (*watcher, error) {
 			argv = append(argv, strings.ReplaceAll(word, "{config}", config))
 		}
 	}
-	p, err := start(child{name: "k8s-watch", argv: argv, logs: s.logs, dir: s.cell})
+	p, err := start(child{name: s.name, argv: argv, logs: s.logs, dir: s.cell})
 	if err != nil {
 		return nil, err
 	}
 	w := &watcher{
-		process: p, argv: argv, own: s.spec.Command == "", http: newClient(),
+		process: p, argv: argv, own: s.spec.Command == "", http: newClient(), instance: s.instance,
 		health:  "http://127.0.0.1:" + strconv.Itoa(ports[0]),
 		metrics: "http://127.0.0.1:" + strconv.Itoa(ports[1]) + "/metrics",
 	}

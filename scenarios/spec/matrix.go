@@ -31,7 +31,7 @@ type assignment struct {
 }
 
 // notSwept are sections that hold for the run as a whole.
-var notSwept = []string{"apiVersion", "kind", "metadata", "cluster", "repeat", "matrix", "expect", "seed"}
+var notSwept = []string{"apiVersion", "kind", "metadata", "cluster", "repeat", "matrix", "expect", "seed", "events", "extra"}
 
 func (t *tree) parseMatrix(n *yaml.Node) ([]axis, error) {
 	if n == nil || isNull(n) {

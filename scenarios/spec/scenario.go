@@ -18,6 +18,12 @@ type Scenario struct {
 	Storage    Storage  `json:"storage"`
 	Load       Load     `json:"load"`
 	Watcher    Watcher  `json:"watcher"`
+	// Watch, Extra and Events are what is done to the parties beside the load.
+	Watch    Watch    `json:"watch,omitzero"`
+	Extra    Extra    `json:"extra,omitzero"`
+	Events   []Event  `json:"events,omitempty" jsonschema_description:"What is done during the load, in the order of time."`
+	Ceilings Ceilings `json:"ceilings,omitzero"`
+	Fault    *Fault   `json:"fault,omitempty"`
 
 	Repeat       int      `json:"repeat" jsonschema:"minimum=1,maximum=100" jsonschema_description:"How often every point of the matrix is run."`
 	Seed         uint64   `json:"seed" jsonschema_description:"Of the plan, the storage latency and the order of cells."`
@@ -43,6 +49,7 @@ type Storage struct {
 	Capacity  Capacity `json:"capacity"`
 	Mode      string   `json:"mode" jsonschema:"enum=faithful,enum=conditional" jsonschema_description:"faithful: unconditional upsert, as bcs-storage; conditional: refuses older versions."`
 	Instances int      `json:"instances" jsonschema:"minimum=1,maximum=16"`
+	TLS       string   `json:"tls,omitempty" jsonschema:"enum=valid,enum=wrong-ca,enum=expired,enum=wrong-host" jsonschema_description:"Serve over TLS, with a certificate that is as it should be, or is not."`
 	// Faults hold from the start of the load to its end; the drain is without them.
 	Faults []string `json:"faults,omitempty" jsonschema_description:"What goes wrong during the load, such as 503:1% or stall(5s):0.1%. Each must fire, or the cell is invalid."`
 }
@@ -50,6 +57,7 @@ type Storage struct {
 // Capacity bounds the mock; beyond it requests wait, so latency rises.
 type Capacity struct {
 	Inflight int `json:"inflight,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests served at the same time; 0 is no limit."`
+	Rate     int `json:"rate,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests served per second; 0 is no limit."`
 }
 
 // Load is what the generator does to the apiserver. Package loadgen/plan says what
@@ -113,17 +121,22 @@ type Bystander struct {
 
 // Watcher is the process under test.
 type Watcher struct {
-	Profile          string   `json:"profile" jsonschema:"enum=default"`
-	Strategy         string   `json:"strategy" jsonschema:"enum=single,enum=unordered,enum=dedup,enum=partitioned,enum=keyed"`
+	Profile          string   `json:"profile" jsonschema:"enum=default,enum=legacy" jsonschema_description:"legacy: the rules of the original, faults included."`
+	Strategy         string   `json:"strategy" jsonschema:"enum=single,enum=unordered,enum=dedup,enum=partitioned,enum=keyed,enum=adaptive"`
 	PodQueueNum      int      `json:"podQueueNum" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Requests in flight (queues or workers) for Pods."`
 	WriterQueueLen   int      `json:"writerQueueLen" jsonschema:"minimum=1"`
 	HandlerQueueLen  int      `json:"handlerQueueLen" jsonschema:"minimum=1"`
 	QueueFull        string   `json:"queueFull" jsonschema:"enum=coalesce,enum=block,enum=drop"`
 	QueueFullTimeout Duration `json:"queueFullTimeout" jsonschema_description:"drop: how long to wait for room."`
 	// Synchronizer compares storage with the cluster and repairs the difference.
-	Synchronizer Synchronizer `json:"synchronizer,omitzero"`
-	Resources    []string     `json:"resources,omitempty" jsonschema_description:"Kinds to watch; by default Pod and the bystander's kind."`
-	Command      string       `json:"command,omitempty" jsonschema_description:"Another watcher's command line; {config} is replaced by the path of the rendered config."`
+	Synchronizer   Synchronizer `json:"synchronizer,omitzero"`
+	StorageTimeout Duration     `json:"storageTimeout" jsonschema_description:"Of one request."`
+	DrainTimeout   Duration     `json:"drainTimeout" jsonschema_description:"How long SIGTERM lets the queues drain."`
+	// Replicas start together; with LeaderElection one of them works.
+	Replicas       int      `json:"replicas,omitempty" jsonschema:"minimum=1,maximum=5"`
+	LeaderElection bool     `json:"leaderElection,omitempty"`
+	Resources      []string `json:"resources,omitempty" jsonschema_description:"Kinds to watch; by default Pod and the bystander's kind."`
+	Command        string   `json:"command,omitempty" jsonschema_description:"Another watcher's command line; {config} is replaced by the path of the rendered config."`
 }
 
 // Synchronizer is the watcher's own repair. Where a scenario is to show what a
@@ -141,7 +154,7 @@ type Limits struct {
 }
 
 // Strategies in the order in which they are presented.
-var Strategies = []string{"single", "unordered", "dedup", "partitioned", "keyed"}
+var Strategies = []string{"single", "unordered", "dedup", "partitioned", "keyed", "adaptive"}
 
 // Default is what a file that says nothing else means.
 func Default() Scenario {
@@ -155,6 +168,7 @@ func Default() Scenario {
 		Watcher: Watcher{
 			Profile: "default", Strategy: "keyed", PodQueueNum: 30, WriterQueueLen: 102_400, HandlerQueueLen: 102_400,
 			QueueFull: "coalesce", QueueFullTimeout: Duration(1e9),
+			StorageTimeout: Duration(5e9), DrainTimeout: Duration(1e9), Replicas: 1,
 		},
 		Repeat: 1, Seed: 1, DrainTimeout: Duration(45e9),
 		Limits: Limits{Lag: Duration(250e6), MinEvents: 0.8, MinOffered: 0.99},

@@ -25,7 +25,7 @@ func Schema() ([]byte, error) {
 		Type:        "object",
 		Description: "The path of a field and the values it takes, or of a section and named points that set some of its fields. Every combination is one cell.",
 		PatternProperties: map[string]*jsonschema.Schema{
-			`^(storage|load|watcher|drainTimeout|limits)(\.[A-Za-z]+)*$`: {OneOf: []*jsonschema.Schema{value, named}},
+			`^(storage|load|watcher|watch|fault|ceilings|drainTimeout|limits)(\.[A-Za-z]+)*$`: {OneOf: []*jsonschema.Schema{value, named}},
 		},
 		AdditionalProperties: jsonschema.FalseSchema,
 	})

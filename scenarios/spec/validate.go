@@ -19,6 +19,7 @@ var (
 func (s *Scenario) Validate() error {
 	checks := []func() error{
 		s.validateHead, s.validateStorage, s.validateLoad, s.validateWatcher, s.validateLimits, s.Expect.validate,
+		s.validateFault, s.validateEvents,
 	}
 	for _, check := range checks {
 		if err := check(); err != nil {
@@ -56,6 +57,8 @@ func (s *Scenario) validateStorage() error {
 		word("storage.mode", s.Storage.Mode, "faithful", "conditional"),
 		within("storage.capacity.inflight", s.Storage.Capacity.Inflight, 0, 1<<20),
 		within("storage.instances", s.Storage.Instances, 1, 16),
+		within("storage.capacity.rate", s.Storage.Capacity.Rate, 0, 1<<20),
+		word("storage.tls", s.Storage.TLS, "", "valid", "wrong-ca", "expired", "wrong-host"),
 	)
 }
 
@@ -104,13 +107,29 @@ func (s *Scenario) validateWatcher() error {
 		}
 	}
 	return firstError(
-		word("watcher.profile", w.Profile, "default"),
+		word("watcher.profile", w.Profile, "default", "legacy"),
 		word("watcher.strategy", w.Strategy, Strategies...),
 		within("watcher.podQueueNum", w.PodQueueNum, 1, 4096),
 		within("watcher.writerQueueLen", w.WriterQueueLen, 1, 1<<24),
 		within("watcher.handlerQueueLen", w.HandlerQueueLen, 1, 1<<24),
 		word("watcher.queueFull", w.QueueFull, "coalesce", "block", "drop"),
+		within("watcher.replicas", w.Replicas, 1, 5),
+		atLeast("watcher.storageTimeout", w.StorageTimeout, Duration(1e6)),
+		s.validateReplicas(),
 	)
+}
+
+func (s *Scenario) validateReplicas() error {
+	w := s.Watcher
+	switch {
+	case w.LeaderElection && w.Replicas < 2:
+		return bad("watcher.replicas", "use 2 or more with leaderElection", "%d replica elects only itself", w.Replicas)
+	case w.Replicas > 1 && !w.LeaderElection:
+		return bad("watcher.leaderElection", "set it to true, or use the event join for watchers that do not know of one another", "several replicas without it")
+	case w.Replicas > 1 && s.Storage.Instances < w.Replicas:
+		return bad("storage.instances", fmt.Sprintf("use %d: each replica writes to one of its own, so that the ledger tells them apart", w.Replicas), "%d for %d replicas", s.Storage.Instances, w.Replicas)
+	}
+	return nil
 }
 
 func (s *Scenario) validateLimits() error {

@@ -1,0 +1,37 @@
+package result
+
+// Robustness is the row of the fault matrix that a cell fills.
+type Robustness struct {
+	Row     string            `json:"row"` // F0 to F28
+	Title   string            `json:"title,omitempty"`
+	Profile string            `json:"profile,omitempty"` // of the watcher
+	Columns map[string]Column `json:"columns"`           // C, O, L, B, I, A, T, S
+	Facts   []Fact            `json:"facts,omitempty"`   // what was measured beside the checks
+	// Fired is how often each fault or event happened, Keys how many objects it hit
+	// where that is known.
+	Fired map[string]int64 `json:"fired,omitempty"`
+	Keys  map[string]int64 `json:"keys,omitempty"`
+	// Expected are the columns in which this profile is expected to fail.
+	Expected []string `json:"expected,omitempty"`
+}
+
+// Measured is the verdict of a column that is shown and not judged.
+const Measured = "measured"
+
+// Column is one cell of the fault matrix.
+type Column struct {
+	Verdict string `json:"verdict" jsonschema:"enum=pass,enum=fail,enum=fail-allowed,enum=measured,enum=not-judged,enum=not-applicable"`
+	Value   string `json:"value,omitempty"`  // the figure, with its unit
+	Detail  string `json:"detail,omitempty"` // what failed, or could not be judged
+}
+
+// Fact is a figure that a column is judged by, beside the guarantees.
+type Fact struct {
+	Column string   `json:"column"`
+	Name   string   `json:"name"`
+	Unit   string   `json:"unit,omitempty"`
+	Value  float64  `json:"value"`
+	Limit  *float64 `json:"limit,omitempty"` // at most; nil is only measured
+	OK     bool     `json:"ok"`
+	Detail string   `json:"detail,omitempty"`
+}

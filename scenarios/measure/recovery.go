@@ -1,0 +1,121 @@
+package measure
+
+import (
+	"fmt"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+// Recovery is how long after the end of a fault storage first had everything that
+// had happened until then, in seconds. ok is false when it never had, or nothing
+// happened before that time.
+func Recovery(ops []oplog.Record, acks *Acks, end int64) (seconds float64, ok bool) {
+	acks.Learn(ops)
+	last, n := end, 0
+	for _, op := range ops {
+		if op.Phase != oplog.PhaseLoad || op.Type == oplog.TypeHeartbeat || !op.OK() || op.Finished > end {
+			continue
+		}
+		t, there := acks.Of(op)
+		if !there {
+			return 0, false
+		}
+		n++
+		last = max(last, t)
+	}
+	return float64(last-end) / 1e9, n > 0
+}
+
+// Attempts counts write requests and the states they carried: a retry of a state, or
+// a write of what storage had already, is an attempt more.
+func Attempts(entries []ledger.Entry, from, to int64) (attempts, states int64) {
+	type state struct {
+		key
+		uid string
+		rv  uint64
+	}
+	seen := map[state]bool{}
+	var deletes int64
+	for _, e := range entries {
+		if e.Received < from || e.Received > to {
+			continue
+		}
+		attempts++
+		switch {
+		case e.Method != "PUT":
+			// A DELETE that was taken is a state; which object it removed does not matter.
+			if e.Took() {
+				deletes++
+			}
+		default:
+			seen[state{key{e.Kind, e.Namespace, e.Name}, e.UID, e.ResourceVersion}] = true
+		}
+	}
+	return attempts, int64(len(seen)) + deletes
+}
+
+// Disobeyed counts requests for a key that came earlier than an answer with
+// Retry-After allowed, and tells the first. pause gives the time a fault asked for, 0
+// for none; slack is what clocks and scheduling may take away.
+func Disobeyed(entries []ledger.Entry, pause func(fault string) int64, slack int64) (obeyed, disobeyed int64, first string) {
+	until := map[key]int64{}
+	for _, e := range entries {
+		k := key{e.Kind, e.Namespace, e.Name}
+		if t, waiting := until[k]; waiting {
+			delete(until, k)
+			if e.Received < t-slack {
+				disobeyed++
+				if first == "" {
+					first = fmt.Sprintf("%s/%s/%s came %.3f s too early", k.kind, k.namespace, k.name, float64(t-e.Received)/1e9)
+				}
+			} else {
+				obeyed++
+			}
+		}
+		if p := pause(e.Fault); p > 0 && e.Responded != 0 {
+			until[k] = e.Responded + p
+		}
+	}
+	return obeyed, disobeyed, first
+}
+
+// FreshnessOfOthers is the freshness of operations on keys that no fault hit.
+func FreshnessOfOthers(ops []oplog.Record, entries []ledger.Entry, acks *Acks) *Histogram {
+	hit := map[key]bool{}
+	for _, e := range entries {
+		if e.Fault != "" {
+			hit[key{e.Kind, e.Namespace, e.Name}] = true
+		}
+	}
+	acks.Learn(ops)
+	h := NewHistogram()
+	for _, op := range ops {
+		if op.Phase != oplog.PhaseLoad || op.Bystander || op.Type == oplog.TypeHeartbeat || !op.OK() || hit[key{op.Kind, op.Namespace, op.Name}] {
+			continue
+		}
+		if t, ok := acks.Of(op); ok {
+			h.Add(t - op.Intended)
+		}
+	}
+	return h
+}
+
+// PeakLive is the largest number of objects that existed at once, by the op log.
+func PeakLive(ops []oplog.Record) int {
+	live, peak := map[key]bool{}, 0
+	for _, op := range ops {
+		if !op.OK() || op.Phase == oplog.PhaseTeardown {
+			continue
+		}
+		switch op.Type {
+		case oplog.TypeDelete:
+			delete(live, key{op.Kind, op.Namespace, op.Name})
+		case oplog.TypeHeartbeat:
+		default:
+			live[key{op.Kind, op.Namespace, op.Name}] = true
+		}
+		peak = max(peak, len(live))
+	}
+	return peak
+}

@@ -1,0 +1,163 @@
+package spec
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/watchbench/watchbench/loadgen/watchfault"
+	"github.com/watchbench/watchbench/storagemock/fault"
+)
+
+// Columns of the fault matrix: converge, order, loss, bounded, isolation,
+// amplification, time to recover, secrecy.
+var Columns = []string{"C", "O", "L", "B", "I", "A", "T", "S"}
+
+// Fault makes a scenario a row of the fault matrix.
+type Fault struct {
+	Row   string `json:"row" jsonschema:"required,pattern=^F[0-9]{1,2}$" jsonschema_description:"F0 to F28."`
+	Title string `json:"title" jsonschema:"required"`
+	// Assert are the columns that must hold, Measure those that are only shown.
+	Assert  []string `json:"assert,omitempty" jsonschema_description:"Columns that must hold: C, O, L, B, I, A, T, S."`
+	Measure []string `json:"measure,omitempty" jsonschema_description:"Columns that are shown without a verdict."`
+	// Legacy are the columns in which the profile legacy is expected to fail.
+	Legacy []string `json:"legacy,omitempty" jsonschema_description:"Columns in which the profile legacy is expected to fail."`
+	// Recovery bounds T, Amplification bounds A.
+	Recovery      Duration `json:"recovery,omitzero" jsonschema_description:"T: from the end of the fault until storage has everything that happened before it."`
+	Amplification float64  `json:"amplification,omitempty" jsonschema:"minimum=0" jsonschema_description:"A: write attempts per state that reached storage, at most."`
+	// PerStep demands at most one attempt per worker and backoff step while storage is down.
+	PerStep bool `json:"perStep,omitempty" jsonschema_description:"A: at most one attempt per worker and step of the backoff while storage refuses."`
+	// Lists bounds the LISTs of any kind after the first.
+	Lists *int `json:"lists,omitempty" jsonschema:"minimum=0" jsonschema_description:"A: lists of a kind after its first, at most."`
+	// Refused says that storage must never be written to: the watcher has to refuse it.
+	Refused bool `json:"refused,omitempty" jsonschema_description:"S: the watcher must end with an error and send nothing."`
+	// NoLoad is for rows without a use for churn.
+	Isolation float64 `json:"isolation,omitempty" jsonschema:"minimum=1" jsonschema_description:"I: freshness p99 of others against the row F0, at most; 2 where nothing is said."`
+}
+
+// Ceilings bound the watcher (column B). Where B is asserted, what is not given is
+// derived: see docs/faults.md.
+type Ceilings struct {
+	RSS              Size     `json:"rss,omitzero"`
+	Goroutines       int      `json:"goroutines,omitempty" jsonschema:"minimum=0"`
+	Sockets          int      `json:"sockets,omitempty" jsonschema:"minimum=0"`
+	GoroutinesReturn int      `json:"goroutinesReturn,omitempty" jsonschema:"minimum=0" jsonschema_description:"How far above the baseline they may end."`
+	Queued           int      `json:"queued,omitempty" jsonschema:"minimum=0" jsonschema_description:"Events of Pods that wait, at most."`
+	SlopePerMinute   Share    `json:"slopePerMinute,omitzero" jsonschema_description:"Growth of resident memory in the last slopeWindow of the load."`
+	SlopeWindow      Duration `json:"slopeWindow,omitzero"`
+}
+
+// Watch is the way from the apiserver to the watcher.
+type Watch struct {
+	// Faults put a proxy between them; they hold from the start of the load to its
+	// end, or from before the watcher's start.
+	Faults  []string `json:"faults,omitempty" jsonschema_description:"What goes wrong between apiserver and watcher, such as close(1s,5s). Each must fire, or the cell is invalid."`
+	AtStart bool     `json:"atStart,omitempty" jsonschema_description:"The faults hold from before the watcher starts."`
+}
+
+// Extra are objects beside the load, which events change.
+type Extra struct {
+	Pods       int  `json:"pods,omitempty" jsonschema:"minimum=0" jsonschema_description:"In each namespace of their own."`
+	Namespaces int  `json:"namespaces,omitempty" jsonschema:"minimum=0"`
+	Canaries   bool `json:"canaries,omitempty" jsonschema_description:"Secret values in masked fields, which must turn up nowhere."`
+}
+
+var rowForm = regexp.MustCompile(`^F([0-9]|1[0-9]|2[0-8])$`)
+
+func (s *Scenario) validateFault() error {
+	if n := s.Extra.Namespaces; n < 0 || n > 100 || s.Extra.Pods < 0 || s.Extra.Pods > 10_000 {
+		return bad("extra", "use at most 100 namespaces and 10000 pods in each", "out of range")
+	}
+	if s.Extra.Namespaces > 0 && s.Extra.Pods == 0 {
+		return bad("extra.pods", "say how many pods each namespace has", "missing")
+	}
+	if err := s.Watch.validate(); err != nil {
+		return err
+	}
+	f := s.Fault
+	if f == nil {
+		return nil
+	}
+	if !rowForm.MatchString(f.Row) {
+		return bad("fault.row", "use F0 to F28", "%q is no row of the fault matrix", f.Row)
+	}
+	if f.Title == "" {
+		return bad("fault.title", "say in a few words what goes wrong", "missing")
+	}
+	seen := map[string]bool{}
+	for _, l := range []struct {
+		name string
+		cols []string
+	}{{"assert", f.Assert}, {"measure", f.Measure}} {
+		for i, c := range l.cols {
+			at := fmt.Sprintf("fault.%s[%d]", l.name, i)
+			if err := word(at, c, Columns...); err != nil {
+				return err
+			}
+			if seen[c] {
+				return bad(at, "keep one", "the column %s is there twice", c)
+			}
+			seen[c] = true
+		}
+	}
+	for i, c := range f.Legacy {
+		if !slices.Contains(f.Assert, c) {
+			return bad(fmt.Sprintf("fault.legacy[%d]", i), "name columns of fault.assert", "%q is not asserted", c)
+		}
+	}
+	asserts := func(c string) bool { return slices.Contains(f.Assert, c) }
+	switch {
+	case len(f.Assert) == 0:
+		return bad("fault.assert", oneOf(Columns), "nothing is asserted")
+	case asserts("A") && f.Amplification == 0 && !f.PerStep && f.Lists == nil:
+		return bad("fault.amplification", "give amplification, lists or perStep: true", "column A is asserted without a bound")
+	case asserts("T") && f.Recovery == 0:
+		return bad("fault.recovery", "write for example recovery: 10s", "column T is asserted without a bound")
+	case asserts("S") && !s.Extra.Canaries && !f.Refused && s.Storage.TLS == "":
+		return bad("fault.assert", "set extra.canaries: true", "column S is asserted with nothing to look for")
+	}
+	return nil
+}
+
+func (w Watch) validate() error {
+	for i, text := range w.Faults {
+		specs, err := watchfault.Parse(text)
+		if err == nil && len(specs) != 1 {
+			err = fmt.Errorf("%d faults in one entry", len(specs))
+		}
+		if err != nil {
+			return bad(fmt.Sprintf("watch.faults[%d]", i), "write one fault per entry, for example close(1s,5s)", "%v", err)
+		}
+	}
+	if w.AtStart && len(w.Faults) == 0 {
+		return bad("watch.atStart", "give watch.faults", "there are no faults")
+	}
+	return nil
+}
+
+// FaultText is all faults in one line.
+func (w Watch) FaultText() string { return strings.Join(w.Faults, ",") }
+
+// FaultSpecs are the storage faults, parsed.
+func (s Storage) FaultSpecs() []fault.Spec {
+	specs, err := fault.Parse(s.FaultText())
+	if err != nil {
+		return nil // Validate reports it
+	}
+	return specs
+}
+
+// JSONSchemaExtend lists the columns.
+func (Fault) JSONSchemaExtend(s *jsonschema.Schema) {
+	for _, name := range []string{"assert", "measure", "legacy"} {
+		if p, ok := s.Properties.Get(name); ok && p.Items != nil {
+			for _, c := range Columns {
+				p.Items.Enum = append(p.Items.Enum, c)
+			}
+			p.UniqueItems = true
+		}
+	}
+}
