@@ -97,8 +97,9 @@ func (l *lane) oldest() (at int64, ok bool) {
 	return at, ok
 }
 
-// Pending reports whether the pipeline has something of an object: waiting, in
-// flight, held by a backoff or fence, or parked.
+// Pending reports whether something of an object is on its way: waiting, in flight, or
+// held by a backoff or fence. What is parked is not: it would stay away from storage
+// for as long as its object does not change, so a comparison may bring it back.
 func (p *Pipeline) Pending(key object.Key) bool {
 	l := (*p.lanes.Load())[key.Kind]
 	if l == nil {
@@ -107,5 +108,5 @@ func (p *Pipeline) Pending(key object.Key) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := l.keys[name{key.Namespace, key.Name}]
-	return e != nil && !e.vacant()
+	return e != nil && (e.head != nil || e.over != nil || e.inFlight > 0)
 }
