@@ -68,7 +68,10 @@ func (a *account) of(kind string) *kindAccount {
 	return k
 }
 
-func (a *account) request(e *ledger.Entry, unknown bool) {
+// request counts one request. confirmed says that storage was as the request wanted
+// it although the client was not told so: a watcher that looks, after an outcome it
+// could not know, may count the event as sent.
+func (a *account) request(e *ledger.Entry, unknown, confirmed bool) {
 	if e.Received < a.since || a.meta.afterScrape(e.Received) {
 		return
 	}
@@ -77,8 +80,8 @@ func (a *account) request(e *ledger.Entry, unknown bool) {
 	switch {
 	case !e.Acked():
 		k.failed++
-		if e.Responded != 0 && e.Code == 0 && e.Status != 0 {
-			k.maybe++ // success in the envelope, failure in the status
+		if confirmed || e.Responded != 0 && e.Code == 0 && e.Status != 0 {
+			k.maybe++ // or: success in the envelope, failure in the status
 		}
 	case unknown:
 		k.maybe++

@@ -82,7 +82,11 @@ func (o *owed) deletions(k *keyState) {
 			o.ending++
 		}
 	}
-	missing := int64(max(0, expected-k.deletes))
+	done := k.deletes
+	if k.looked {
+		done++ // a watcher that looked had no need to ask again
+	}
+	missing := int64(max(0, expected-done))
 	if missing == 0 {
 		return
 	}

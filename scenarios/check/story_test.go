@@ -147,6 +147,8 @@ func parseRequest(t testing.TB, line string) ledger.Entry {
 			e.Responded = e.Received + 6e9
 		case key == "rejected":
 			e.Applied, e.Status, e.Effect, e.Fault = 0, 503, ledger.EffectRejected, "503"
+		case key == "twice":
+			e.Fault = "double"
 		case key == FaultTamper:
 			e.Fault = FaultTamper
 		default:

@@ -43,8 +43,8 @@ func (j *judge) entry(e *ledger.Entry) {
 	}
 	harness := e.Fault == FaultTamper
 	unknown := !harness && j.unknownOutcome(e)
-	if !harness {
-		j.acc.request(e, unknown) // of any kind: the watcher counts them too
+	if !harness && !j.secondEffect(e) {
+		j.acc.request(e, unknown, e.Took() || j.alreadyGone(e)) // of any kind: the watcher counts them too
 	}
 	if !j.h.Rules.Watches(e.Kind) {
 		return
@@ -58,6 +58,7 @@ func (j *judge) entry(e *ledger.Entry) {
 	k := j.book.key(e.Kind, e.Namespace, e.Name)
 	r := request{e: e, touch: touch{seq: e.Seq, rv: e.ResourceVersion, received: e.Received, applied: e.Applied}, unknown: unknown, harness: harness}
 	k.tampered = k.tampered || harness
+	k.received = e.Received
 	if !harness {
 		j.healedBy(k, e)
 	}
@@ -66,6 +67,29 @@ func (j *judge) entry(e *ledger.Entry) {
 	} else {
 		j.del(k, &r)
 	}
+}
+
+// alreadyGone reports whether a DELETE that was not taken asked for what was so.
+func (j *judge) alreadyGone(e *ledger.Entry) bool {
+	if e.Method != "DELETE" {
+		return false
+	}
+	k := j.book.lookup(keyName{e.Kind, e.Namespace, e.Name})
+	if k == nil || k.heldLife >= 0 {
+		return k == nil
+	}
+	k.looked = true
+	return true
+}
+
+// secondEffect reports whether an entry is the second effect of a request that storage
+// applied twice: the client sent it once.
+func (j *judge) secondEffect(e *ledger.Entry) bool {
+	if e.Fault == "" || e.Responded != 0 {
+		return false
+	}
+	k := j.book.lookup(keyName{e.Kind, e.Namespace, e.Name})
+	return k != nil && k.received == e.Received
 }
 
 // request is one entry while it is judged.
@@ -179,6 +203,7 @@ func (j *judge) resurrects(k *keyState, i int32, r *request) (touch, func() stri
 func (j *judge) del(k *keyState, r *request) {
 	if !r.harness {
 		k.deletes++
+		k.looked = false
 	}
 	if r.e.Effect != ledger.EffectDeleted {
 		if !r.harness {

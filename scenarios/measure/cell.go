@@ -21,6 +21,9 @@ type Evidence struct {
 	// DrainEnd is when the drain was seen to be complete, or the cell was cut.
 	DrainEnd int64
 	Cut      bool
+	// Restarts is how many watchers came after the first; Before and After are then of
+	// the last one.
+	Restarts int
 
 	Plan    LoadPlan
 	Storage StorageConfig
@@ -92,7 +95,7 @@ func Cell(e Evidence) (result.Cell, error) {
 	}
 	drainFigures(&c, window, busy, fresh, e)
 
-	queues := QueuesOf(e.Before, e.After, e.Kind, !e.Cut)
+	queues := QueuesOf(e.Before, e.After, e.Kind, !e.Cut && e.Restarts == 0)
 	c.Queues, c.Handler.Imbalance, c.Handler.LittleDiscrepancy = queues.Handled, queues.Imbalance, queues.Little
 	c.Writer.FullSeconds = rounded(growth(e.Before, e.After, metric.WriterFull))
 	c.Writer.MaxDepth = maxOf(e.Samples, from, to, func(s Sample) *float64 { return s.WriterDepth })

@@ -28,6 +28,9 @@ func (c *cellRun) capture(ctx context.Context) error {
 		"readyz.txt":   {c.watcher.http, c.watcher.health + "/healthz"},
 		"state.ndjson": {c.mock.http, c.mock.admin + "/state"},
 	} {
+		if source.client == c.watcher.http && c.watcher.ended() {
+			continue // a cut cell's watcher tells no more
+		}
 		if err := save(ctx, source.client, source.url, filepath.Join(dir, name)); err != nil {
 			return err
 		}

@@ -70,7 +70,7 @@ func (c *cellRun) figures() (result.Cell, error) {
 	w := c.s.Watcher
 	e := measure.Evidence{
 		Kind: podKind, Ops: ops, Ledger: entries, Samples: c.sampler.taken(),
-		Before: c.before, After: c.after, DrainEnd: c.drained.at, Cut: c.drained.cut,
+		Before: c.before, After: c.after, DrainEnd: c.drained.at, Cut: c.drained.cut, Restarts: c.restarts,
 		Plan: measure.LoadPlan{Model: c.s.Load.Model, Threads: c.s.Load.Threads, Rate: c.s.Load.Rate, Planned: c.planned()},
 		Storage: measure.StorageConfig{
 			Latency: c.s.Storage.Latency, MeanMs: float64(c.s.Storage.MeanLatency(podKind)) / 1e6, Capacity: c.s.Storage.Capacity.Inflight,
