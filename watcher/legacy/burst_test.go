@@ -8,10 +8,10 @@ import (
 )
 
 // A burst into a storage that takes 50 requests a second, first come, first served. With
-// 30 queues each is served every 0.6 s, so that even short ones find room within a
-// second and the eventQueue holds the rest; with more queues, every 2.4 s or 4.8 s, what finds
-// its queue full is lost, five a second at most, one per worker, and counted. The original's length does not fill, and every pod
-// arrives, half a minute late.
+// 30 queues each is served every 0.6 s: even short ones find room within a second and
+// the eventQueue holds the rest. With more queues, served every 2.4 s or 4.8 s, what
+// finds its queue full is lost and counted, five a second at most, one per worker. The
+// original's length does not fill, and every pod arrives, half a minute late.
 func TestBurst(t *testing.T) {
 	const pods, rate = 1500, 50
 	for _, tc := range []struct {
