@@ -11,6 +11,7 @@ import (
 	"net/http/pprof"
 	"os"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,6 +33,14 @@ type server struct {
 
 func listenTCP(addr string) (net.Listener, error) {
 	return net.Listen("tcp", addr) //nolint:noctx // binding does not block
+}
+
+// inUse adds the remedy where another process has the port.
+func inUse(err error, key string) error {
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return err
+	}
+	return fmt.Errorf("%w: another process has it; give the key %s another port, or the key address another address", err, key)
 }
 
 // serve binds a port of the configured address.

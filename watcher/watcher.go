@@ -148,12 +148,12 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 	health, err := w.serve(w.cfg.Port, serverTLS, healthHandler(w.ready, w.cfg.DebugMode))
 	if err != nil {
-		return fmt.Errorf("serve health (keys address, port): %w", err)
+		return fmt.Errorf("serve health (keys address, port): %w", inUse(err, "port"))
 	}
 	defer health.close()
 	metrics, err := w.serve(w.cfg.MetricPort, serverTLS, metricsHandler(w.registry))
 	if err != nil {
-		return fmt.Errorf("serve metrics (keys address, metric_port): %w", err)
+		return fmt.Errorf("serve metrics (keys address, metric_port): %w", inUse(err, "metric_port"))
 	}
 	defer metrics.close()
 	// Consumers first: they end last.
@@ -193,7 +193,7 @@ func (w *Watcher) work(ctx context.Context) error {
 	if err := w.checkStorage(ctx); err != nil {
 		return err
 	}
-	resources, complete, err := w.discover(ctx)
+	resources, complete, err := w.firstDiscovery(ctx)
 	if err != nil {
 		return err
 	}
@@ -254,11 +254,34 @@ func (w *Watcher) stages(c *collector.Collector, complete bool) ([]lifecycle.Sta
 	return append(stages, crds...), err
 }
 
-// Times of the start: a storage that is not there yet may come.
+// Times of the start: what is not there yet may come.
 const (
-	storageWait  = 5 * time.Second
-	storagePause = 250 * time.Millisecond
+	startWait  = 5 * time.Second
+	startPause = 250 * time.Millisecond
 )
+
+// firstDiscovery asks the apiserver what it serves, when a person still looks.
+func (w *Watcher) firstDiscovery(ctx context.Context) ([]collector.Resource, bool, error) {
+	for deadline := time.Now().Add(startWait); ; {
+		found, complete, err := w.discover(ctx)
+		switch {
+		case err == nil:
+			return found, complete, nil
+		case ctx.Err() != nil:
+			return nil, false, nil
+		case time.Now().After(deadline):
+			return nil, false, &InputError{Key: "k8s", Err: err}
+		}
+		pause(ctx, startPause)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
 
 // checkStorage finds out at the start whether a bcs-storage answers at the
 // configured address, when a person still looks.
@@ -267,7 +290,7 @@ func (w *Watcher) checkStorage(ctx context.Context) error {
 		return nil // discovery will tell
 	}
 	const key = "bcs.custom-storage-endpoints"
-	for deadline := time.Now().Add(storageWait); ; {
+	for deadline := time.Now().Add(startWait); ; {
 		err := w.storage.Check(ctx)
 		var not *storage.NotStorageError
 		switch {
@@ -276,11 +299,8 @@ func (w *Watcher) checkStorage(ctx context.Context) error {
 		case errors.As(err, &not):
 			return &InputError{Key: key, Err: fmt.Errorf("something else than bcs-storage answers there: %w", err)}
 		case time.Now().After(deadline):
-			return &InputError{Key: key, Err: fmt.Errorf("no answer within %s, check address and network: %w", storageWait, err)}
+			return &InputError{Key: key, Err: fmt.Errorf("no answer within %s, check address and network: %w", startWait, err)}
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(storagePause):
-		}
+		pause(ctx, startPause)
 	}
 }

@@ -207,17 +207,28 @@ type bound struct {
 func bind(o options, log *slog.Logger, registry *prometheus.Registry) (b bound, err error) {
 	if o.admin != "" {
 		if b.admin, err = net.Listen("tcp", o.admin); err != nil {
-			return b, fmt.Errorf("admin API: %w", err)
+			return b, inUse(fmt.Errorf("admin API: %w", err), "--admin")
 		}
 	}
 	o.peers.Seed = o.Seed
-	if b.peers, err = peer.NewGroup(o.peers, latency.SystemClock{}, log); err == nil {
+	if b.peers, err = peer.NewGroup(o.peers, latency.SystemClock{}, log); err != nil {
+		err = inUse(err, "--netservice or --receiver")
+	} else {
 		b.srv, err = storagemock.New(o.Config, storagemock.Settings{Logger: log, Registry: registry})
+		err = inUse(err, "--listen")
 	}
 	if err != nil {
 		return b, errors.Join(err, b.release(context.Background()))
 	}
 	return b, nil
+}
+
+// inUse adds the remedy where another process has the address.
+func inUse(err error, flag string) error {
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return err
+	}
+	return fmt.Errorf("%w: choose another address with %s, port 0 is any free one", err, flag)
 }
 
 // release runs what was bound to an immediate end.
