@@ -38,6 +38,10 @@ controlplane: build ## build etcd and kube-apiserver once, into the user's cache
 bench: build ## run a scenario and write its report (default: strategies, on the embedded control plane)
 	$(BIN)/watchbench run $(SCENARIO) --cluster $(CLUSTER) --out $(OUT) $(ARGS)
 
+.PHONY: robustness
+robustness: controlplane ## run the fault matrix on real processes and print it (about 15 minutes)
+	$(BIN)/watchbench matrix --cluster $(CLUSTER) --out $(OUT) $(ARGS)
+
 .PHONY: test
 test: controlplane ## unit, conformance and integration tests
 	$(GO) test -timeout 20m ./...
