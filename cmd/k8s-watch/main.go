@@ -64,7 +64,7 @@ func run(args []string) int {
 	}
 	var input *watcher.InputError
 	if errors.As(err, &input) {
-		return fail(exitBadInput, fmt.Errorf("%s: %w", f.File, err))
+		return fail(exitBadInput, fmt.Errorf("%s: %w", f.File, input))
 	}
 	return fail(exitError, err)
 }

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -74,8 +75,12 @@ func (c *Client) Check(ctx context.Context) error {
 // errors are transient or permanent, never unknown.
 func (c *Client) read(ctx context.Context, handler, kind, target string) (bcsapi.Envelope, error) {
 	a, err := c.do(ctx, buildGet(handler, kind, target))
+	var unknown *UnknownOutcomeError
+	if errors.As(err, &unknown) {
+		err = &TransientError{Err: unknown.Err}
+	}
 	if err != nil {
-		return bcsapi.Envelope{}, &TransientError{Err: err}
+		return bcsapi.Envelope{}, err
 	}
 	env, err := a.envelope()
 	if err != nil {

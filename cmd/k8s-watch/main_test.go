@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+)
+
+// TestMain lets the test binary be the command itself, so that exit codes and
+// standard error are those of a process.
+func TestMain(m *testing.M) {
+	if args, ok := os.LookupEnv("K8S_WATCH_ARGS"); ok {
+		os.Exit(run(strings.FieldsFunc(args, func(r rune) bool { return r == '\x1f' })))
+	}
+	os.Exit(clustertest.Shared(m).Run())
+}
+
+// command runs k8s-watch and gives its exit code and the last line it wrote.
+func command(t *testing.T, args ...string) (code int, last, all string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Env = append(os.Environ(), "K8S_WATCH_ARGS="+strings.Join(args, "\x1f"))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	_ = cmd.Run()
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	return cmd.ProcessState.ExitCode(), lines[len(lines)-1], out.String()
+}
+
+// Each wrong input is one clear line that names the place, and the right exit code.
+func TestBadInput(t *testing.T) {
+	env := clustertest.Start(t)
+	dir := t.TempDir()
+	html := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<html>Sign in</html>")
+	}))
+	defer html.Close()
+	storage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"result":true,"code":0,"message":"success","data":[]}`)
+	}))
+	defer storage.Close()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	filter := write("filter.json", `{"k8sResourceWhiteList":["v1"]}`)
+	config := func(name, storageURL, k8s, more string) string {
+		return write(name, fmt.Sprintf(`{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},
+"bcs":{"custom-storage-endpoints":%q},"k8s":{%s},"filterConfigPath":%q,"port":0,"metric_port":0%s}`, storageURL, k8s, filter, more))
+	}
+	kube := fmt.Sprintf(`"kubeconfig":%q`, env.Kubeconfig)
+	for _, tc := range []struct {
+		name string
+		args []string
+		code int
+		want []string // parts of the last line
+	}{
+		{"no file", nil, 2, []string{"give one with -f FILE"}},
+		{"unknown flag", []string{"--config", "x"}, 2, []string{"unknown flag: --config"}},
+		{"argument", []string{"-f", "x", "y"}, 2, []string{`unexpected argument "y"`}},
+		{"missing file", []string{"-f", filepath.Join(dir, "none.json")}, 2, []string{"none.json: cannot be read: no such file"}},
+		{"wrong type", []string{"-f", config("type.json", storage.URL, kube, `,"v":"x"`)}, 2, []string{"type.json:2: v: want a whole number"}},
+		{"misspelt key", []string{"-f", config("key.json", storage.URL, kube, `,"metricport":1`)}, 2, []string{"metricport: unknown key, did you mean \"metric_port\"?"}},
+		{"missing filter", []string{"-f", config("f.json", storage.URL, kube, ""), "--filterConfigPath", "none"}, 2, []string{"none: cannot be read"}},
+		{"bad filter", []string{"-f", config("f.json", storage.URL, kube, ""), "--filterConfigPath", write("bad.json", `{"resourceMaskers":[{"kind":"Pod"}]}`)}, 2, []string{"bad.json:1: resourceMaskers[0]", "nothing would be masked"}},
+		{"missing kubeconfig", []string{"-f", config("kc.json", storage.URL, `"kubeconfig":"/none"`, "")}, 2, []string{"kc.json: k8s.kubeconfig", "/none"}},
+		{"no cluster", []string{"-f", config("nc.json", storage.URL, "", "")}, 2, []string{"neither k8s.kubeconfig nor k8s.master is set"}},
+		{"unreachable apiserver", []string{"-f", config("api.json", storage.URL, `"master":"http://127.0.0.1:1"`, "")}, 2, []string{"http://127.0.0.1:1", "connection refused"}},
+		{"unreachable storage", []string{"-f", config("st.json", "http://127.0.0.1:1", kube, "")}, 2, []string{"st.json: bcs.custom-storage-endpoints", "connection refused"}},
+		{"storage answers HTML", []string{"-f", config("html.json", html.URL, kube, "")}, 2, []string{"html.json: bcs.custom-storage-endpoints", "something else than bcs-storage", "text/html"}},
+		{"missing CA", []string{"-f", config("ca.json", storage.URL, kube, `,"server_cert_file":"/none","server_key_file":"/none"`)}, 2, []string{"server_cert_file"}},
+		{"port in use", []string{"-f", config("port.json", storage.URL, kube, ""), "--port", fmt.Sprint(taken.Addr().(*net.TCPAddr).Port)}, 1, []string{"keys address, port", "address already in use"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			code, last, all := command(t, tc.args...)
+			if code != tc.code {
+				t.Errorf("exit code %d, want %d", code, tc.code)
+			}
+			for _, part := range append(tc.want, "k8s-watch: ") {
+				if !strings.Contains(last, part) {
+					t.Errorf("%q lacks %q", last, part)
+				}
+			}
+			if strings.Contains(all, "goroutine ") {
+				t.Errorf("panic:\n%s", all)
+			}
+		})
+	}
+}
+
+func TestVersion(t *testing.T) {
+	if code, last, _ := command(t, "--version"); code != 0 || !strings.HasPrefix(last, "k8s-watch ") {
+		t.Errorf("exit code %d, %q", code, last)
+	}
+}
+
+// SIGTERM drains and ends with 0.
+func TestSignal(t *testing.T) {
+	env := clustertest.Start(t)
+	storage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"result":true,"code":0,"message":"success","data":[]}`)
+	}))
+	defer storage.Close()
+	dir := t.TempDir()
+	filter, cfg := filepath.Join(dir, "filter.json"), filepath.Join(dir, "config.json")
+	text := fmt.Sprintf(`{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},
+"bcs":{"custom-storage-endpoints":%q},"k8s":{"kubeconfig":%q},"filterConfigPath":%q,"port":0,"metric_port":0}`, storage.URL, env.Kubeconfig, filter)
+	for path, text := range map[string]string{filter: `{"k8sResourceWhiteList":["v1"]}`, cfg: text} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), "K8S_WATCH_ARGS=-f\x1f"+cfg)
+	var out bytes.Buffer
+	cmd.Stderr = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * time.Second) // well into its run, or still starting: both end well
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
