@@ -42,6 +42,7 @@ type StorageConfig struct {
 	Latency  string
 	MeanMs   float64
 	Capacity int // requests served at once; 0 is no limit
+	Rate     int // requests served per second; 0 is no limit
 }
 
 // WatcherConfig is the watcher as it was started. Queues and Senders are those of
@@ -116,7 +117,7 @@ func Cell(e Evidence) (result.Cell, error) {
 		}
 	}
 	c.Bottleneck = bottleneck(limits{cell: &c, machineBusy: e.MachineBusy, cpus: e.CPUs, cpuCores: cores, lagLimitMs: e.Rules.LagMs})
-	c.InvalidReasons = invalid(&c, e.Rules, queues.LittleQueue, e.Storage.Capacity, e.WantFaults)
+	c.InvalidReasons = invalid(&c, e.Rules, queues.LittleQueue, e.Storage, e.WantFaults)
 	c.Valid = len(c.InvalidReasons) == 0
 	return c, nil
 }

@@ -136,7 +136,7 @@ func TestInvalid(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := fine()
 			tc.change(c)
-			got := invalid(c, rules, "Pod_3", 300, tc.faults)
+			got := invalid(c, rules, "Pod_3", StorageConfig{Capacity: 300}, tc.faults)
 			switch {
 			case tc.want == "" && len(got) > 0:
 				t.Errorf("refused: %v", got)

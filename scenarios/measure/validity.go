@@ -25,7 +25,7 @@ const (
 )
 
 // invalid lists why a cell is not to be believed.
-func invalid(c *result.Cell, r Rules, littleQueue string, capacity int, faults []string) []string {
+func invalid(c *result.Cell, r Rules, littleQueue string, storage StorageConfig, faults []string) []string {
 	var why []string
 	no := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
 	if c.Load.Done == 0 {
@@ -46,7 +46,7 @@ func invalid(c *result.Cell, r Rules, littleQueue string, capacity int, faults [
 	}
 	// Without faults and below its capacity the mock answers after the latency it was
 	// told; if not, the machine stood still, and the cell shows that.
-	busy := capacity > 0 && c.Handler.Workers >= capacity
+	busy := storage.Rate > 0 || storage.Capacity > 0 && c.Handler.Workers >= storage.Capacity
 	if m := c.Storage.SeenMeanMs; m != nil && len(faults) == 0 && !busy && c.Storage.LatencyMeanMs >= minLatencyMs && *m > maxLatency*c.Storage.LatencyMeanMs {
 		no("storage answered after %.0f ms on average instead of %.0f ms: the machine stalled or was overloaded", *m, c.Storage.LatencyMeanMs)
 	}

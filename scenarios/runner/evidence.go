@@ -73,7 +73,7 @@ func (c *cellRun) figures() (result.Cell, error) {
 		Before: c.before, After: c.after, DrainEnd: c.drained.at, Cut: c.drained.cut, Restarts: c.restarts,
 		Plan: measure.LoadPlan{Model: c.s.Load.Model, Threads: c.s.Load.Threads, Rate: c.s.Load.Rate, Planned: c.planned()},
 		Storage: measure.StorageConfig{
-			Latency: c.s.Storage.Latency, MeanMs: float64(c.s.Storage.MeanLatency(podKind)) / 1e6, Capacity: c.s.Storage.Capacity.Inflight,
+			Latency: c.s.Storage.Latency, MeanMs: float64(c.s.Storage.MeanLatency(podKind)) / 1e6, Capacity: c.s.Storage.Capacity.Inflight, Rate: c.s.Storage.Capacity.Rate,
 		},
 		Watcher: measure.WatcherConfig{
 			Strategy: w.Strategy, Queues: 1, Senders: w.Concurrency(), WriterCap: w.WriterQueueLen, HandlerCap: w.HandlerQueueLen,
