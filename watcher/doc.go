@@ -3,29 +3,48 @@
 // bcs-k8s-watch.
 //
 // The way of an event: package collector receives it and keeps the object's latest
-// state, package pipeline queues it, package storage sends it.
+// state, package pipeline queues it, package storage sends it. Beside that way,
+// package synchronizer compares storage with the cache and has differences repaired
+// through it; crd, discovery, netservice, alert and leader do what their names say.
 //
-// What is promised, by the numbers under which scenarios judge it:
+// What is promised, by the numbers under which scenarios judge it, and what each
+// promise needs of the storage. "Conditional" is a storage that refuses a write
+// older than what it holds and a write of a deleted uid (key bcs.conditional);
+// bcs-storage has no such thing.
 //
 //	G1  converge      When changes stop, storage holds what the cluster holds, after
-//	                  filters and masks.
+//	                  filters and masks. Needs: that it keeps what it acknowledged.
 //	G2  ordered       The resourceVersion stored for one object never goes down.
 //	G3  no stale      Nothing older than what storage holds is written.
 //	G4  no return     After the deletion of an object was stored, that object (uid) is
 //	                  not written again.
+//	                  G2 to G4 hold at every moment as long as each request is
+//	                  answered. After a lost answer they hold at every moment with a
+//	                  conditional storage, otherwise from the end of the fence on.
 //	G5  recreate      Delete and create under one name ends with the new object, also
 //	                  when both happened while the watcher was away.
 //	G6  conservation  Every received event is sent, coalesced, filtered, parked, queued
 //	                  or dropped, and the metrics add up. Nothing is dropped unless
 //	                  queueFull is "drop", or the drain deadline passes at shutdown.
+//	G7  bounded       Memory grows with the cached objects and the keys that wait, not
+//	                  with the events; connections with the requests in flight.
+//	G8  isolation     A full or slow kind delays no other kind; an object that storage
+//	                  refuses delays no other object.
+//	G9  restart-safe  After any end at any moment and any changes meanwhile, G1 holds
+//	                  again, within one comparison where something has to be removed.
+//	G10 fenced        After a lost answer the key's next write waits until the lost one
+//	                  can no longer arrive (the fence), and the state is then verified
+//	                  or written again. Needs: that a request given up by its client is
+//	                  applied within the fence or never; a conditional storage may be
+//	                  later.
+//	G11 idempotent    Sending any tail of the requests again changes nothing.
+//	G12 self-healing  A row removed or edited in storage is repaired within one
+//	                  synchronizer period. Needs: reads (E3, E9).
+//	G13 secrecy       A masked field never leaves the process, nor does any object's
+//	                  content reach a log or a metric.
+//	G14 honest        The counters and lag metrics agree with what happened.
 //
-// The strategy "unordered" gives up G2 to G4; it is there to be compared.
-// So is the profile "legacy", which sends by the original's rules (package legacy) and
-// promises nothing of this.
-//
-// bcs-storage has no conditional write. A request whose answer is lost may be
-// applied later than the next one; so after such an outcome the key is fenced: its
-// next write waits until the lost one can no longer arrive, and the state is then
-// verified or written again. G3 and G4 therefore hold eventually, not at every
-// moment, after a lost answer.
+// The strategy "unordered" gives up G2 to G4; it is there to be compared. So is the
+// profile "legacy", which sends by the original's rules (package legacy) and promises
+// nothing of this.
 package watcher
