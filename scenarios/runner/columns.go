@@ -13,6 +13,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/measure"
+	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -94,7 +95,7 @@ func column(col string, checks map[string]result.Check, facts []result.Fact) res
 		case result.Pass:
 			judged++
 		default:
-			if slices.Contains(required[col], g) {
+			if slices.Contains(required[col], g) && !(col == "S" && hasFact(facts, col)) {
 				out.Detail = fmt.Sprintf("%s was not judged: %s", g, x.Note)
 			}
 		}
@@ -122,6 +123,12 @@ func column(col string, checks map[string]result.Check, facts []result.Fact) res
 		out.Detail = "nothing was there to judge"
 	}
 	return out
+}
+
+// hasFact reports whether a column has figures of its own: a watcher that refused
+// storage sent nothing in which to search.
+func hasFact(facts []result.Fact, col string) bool {
+	return slices.ContainsFunc(facts, func(f result.Fact) bool { return f.Column == col })
 }
 
 func factText(f result.Fact) string {
@@ -179,7 +186,7 @@ func (c *cellRun) bound(ops []oplog.Record, entries []ledger.Entry, cell *result
 		return nil
 	}
 	c.meta.Ceilings = c.ceilings()
-	if base := c.r.opts.Baseline; base != nil {
+	if base := c.r.opts.Baseline; base != nil && (slices.Contains(f.Assert, "I") || slices.Contains(f.Measure, "I")) {
 		c.meta.Isolation = c.isolation(base, cell)
 	}
 	return check.SaveMeta(c.dir, c.meta)
@@ -391,6 +398,11 @@ func (c *cellRun) timeFacts(within bounded, add func(result.Fact), limit float64
 		}
 		add(f)
 	}
+	if c.timeline.fired[spec.EventRotateCA] > 0 {
+		if s, ok := measure.Recovery(c.evidence.ops, acks, c.lastEvent); ok {
+			add(within("T", "recovery after the new CA", "s", s, limit))
+		}
+	}
 	if s, n, ok := c.repairs(); ok {
 		f := within("T", "longest repair of a row", "s", s, limit)
 		f.Detail = fmt.Sprintf("%d rows", n)
@@ -511,9 +523,6 @@ func (c *cellRun) orderFacts(add func(result.Fact)) {
 	}
 	zero := 0.0
 	add(result.Fact{Column: "O", Name: "re-created names with a wrong uid", Value: wrong, Limit: &zero, OK: wrong == 0, Detail: first})
-	if len(c.takeOvers) == 0 {
-		return
-	}
 }
 
 // lossFacts: what a watcher gave up when it was told to end is what its counters
