@@ -1,0 +1,336 @@
+package virtual
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/pipeline"
+)
+
+// columns of the matrix: Converge, Order, conservation (L), Bounded, Isolation,
+// Amplification, Time to recover, Secrecy.
+const columns = "COLBIATS"
+
+// row is one fault with its variants; a seed takes one of them.
+type row struct {
+	id, name string
+	asserted string // columns
+	measured string
+	target   string
+	variants []variant
+	// total judges all histories together: a rate needs more than one.
+	total func(all []*outcome) error
+	na    string // why there is nothing to run
+}
+
+// variant is one form of a fault.
+type variant struct {
+	name  string
+	setup setup
+	check map[rune]func(*outcome) error
+	show  map[rune]func(*outcome) string
+	keys  int  // distinct keys that the faults must hit; 0 is 3, negative none
+	plain bool // the strategy and the queues are left at their defaults
+}
+
+// vary gives each history other settings.
+func vary(s setup, seed uint64, plain bool) setup {
+	s.seed = seed
+	if s.ops == 0 {
+		s.ops = *opsFlag
+	}
+	edit := s.edit
+	s.edit = func(c *config.Config, f *config.Filter) {
+		if !plain {
+			c.BCS.Strategy = []pipeline.Strategy{pipeline.Keyed, pipeline.Partitioned, pipeline.Dedup, pipeline.Adaptive, pipeline.Single}[seed/2%5]
+			c.BCS.QueueFull = []pipeline.QueueFull{pipeline.Coalesce, pipeline.Block}[seed/3%2]
+			c.BCS.HandlerQueueLen = []int{c.BCS.HandlerQueueLen, 3}[seed/5%2]
+		}
+		if seed%2 == 1 { // repairs must not go against the order of the watch
+			c.Synchronizer.Disabled = false
+			c.Synchronizer.Period = config.Duration(max(2*time.Second, s.span/10))
+		}
+		if edit != nil {
+			edit(c, f)
+		}
+	}
+	return s
+}
+
+func firstError(errs []string) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s", errs[0])
+}
+
+// general are the checks of a column where a variant has none of its own.
+func general(column rune, o *outcome) error {
+	switch column {
+	case 'C':
+		if o.settled.IsZero() {
+			return fmt.Errorf("storage did not converge within the limit: %s", o.verdict.Checks["G1"].Counterexample)
+		}
+		if c := o.verdict.Checks["G1"]; c.Verdict != result.Pass {
+			return fmt.Errorf("G1 %s: %s %s", c.Verdict, c.Counterexample, c.Note)
+		}
+		return firstError(o.failures("G9", "G12"))
+	case 'O':
+		for _, g := range []string{"G2", "G3"} {
+			if c := o.verdict.Checks[g]; c.Judged == 0 {
+				return fmt.Errorf("%s judged nothing: %s", g, c.Note)
+			}
+		}
+		return firstError(o.failures("G2", "G3", "G4", "G5", "G10", "G11"))
+	case 'L':
+		if c := o.verdict.Checks["G6"]; c.Judged == 0 {
+			return fmt.Errorf("G6 judged nothing: %s", c.Note)
+		}
+		return firstError(o.failures("G6", "G14"))
+	case 'B':
+		return o.bounded()
+	case 'S':
+		if o.leaks > 0 {
+			return fmt.Errorf("the canary crossed the network %d times", o.leaks)
+		}
+		return nil
+	}
+	return fmt.Errorf("column %c has no check", column)
+}
+
+// bounded: sockets and queues stay under what the configuration allows.
+func (o *outcome) bounded() error {
+	const kinds = 8
+	workers := kinds * 4
+	switch o.setup.strategy() {
+	case pipeline.Partitioned:
+		workers += 4 * 4 // Events have four times as many
+	case pipeline.Adaptive:
+		workers = kinds * 512
+	}
+	// Verification and the Synchronizer read beside the workers.
+	if limit := workers + 8; o.peak > limit {
+		return fmt.Errorf("%d connections to storage at a time, want at most %d", o.peak, limit)
+	}
+	keys := map[string]bool{}
+	for _, r := range o.ops {
+		keys[r.Kind+r.Namespace+"/"+r.Name] = true
+	}
+	cfg := o.setup.config()
+	if cfg.BCS.HandlerQueueLen > 1000 {
+		return nil // the load is smaller than one queue
+	}
+	limit := len(keys) + kinds*cfg.BCS.HandlerQueueLen + min(workers, len(keys))
+	if cfg.BCS.QueueFull == pipeline.Block {
+		limit += cfg.BCS.WriterQueueLen
+	}
+	for _, s := range o.samples {
+		if s.queued > float64(limit) {
+			return fmt.Errorf("%.0f events queued, want at most %d", s.queued, limit)
+		}
+	}
+	return nil
+}
+
+func (s setup) config() config.Config {
+	cfg := config.Default()
+	cfg.BCS.PodQueueNum = 4
+	if s.edit != nil {
+		s.edit(&cfg, &config.Filter{})
+	}
+	return cfg
+}
+
+func (s setup) strategy() pipeline.Strategy { return s.config().BCS.Strategy }
+
+// vacuous tells why a run shows nothing, or nothing.
+func (o *outcome) vacuous(v variant) string {
+	done := 0
+	for _, r := range o.ops {
+		if r.Phase == oplog.PhaseLoad && r.OK() {
+			done++
+		}
+	}
+	if done*10 < o.planned*8 {
+		return fmt.Sprintf("%d of %d operations done, want 80 %%", done, o.planned)
+	}
+	want := v.keys
+	if want == 0 {
+		want = 3
+	}
+	if o.setup.storage == "" && o.setup.watch == "" || want < 0 {
+		return ""
+	}
+	for _, f := range o.fired {
+		if f.Fired == 0 {
+			return f.Spec + " never fired"
+		}
+		if f.Keys >= want {
+			want = 0
+		}
+	}
+	if want > 0 {
+		return fmt.Sprintf("no fault hit %d distinct keys: %+v", want, o.fired)
+	}
+	return ""
+}
+
+// cell gathers a column over the histories.
+type cell struct {
+	passed, failed int
+	shown          string
+}
+
+func (c cell) String() string {
+	switch {
+	case c.failed > 0:
+		return fmt.Sprintf("FAIL %d/%d", c.failed, c.failed+c.passed)
+	case c.shown != "":
+		return c.shown
+	case c.passed > 0:
+		return "pass"
+	}
+	return "·"
+}
+
+// board is the printed table.
+type board struct {
+	mu    sync.Mutex // guards the rest
+	cells map[string]map[rune]*cell
+	runs  map[string][]*outcome
+	spent map[string]time.Duration
+}
+
+func (b *board) cell(id string, col rune) *cell {
+	if b.cells[id] == nil {
+		b.cells[id] = map[rune]*cell{}
+	}
+	if b.cells[id][col] == nil {
+		b.cells[id][col] = &cell{}
+	}
+	return b.cells[id][col]
+}
+
+func seedsOf(t *testing.T, n int) []uint64 {
+	if *seedFlag >= 0 {
+		return []uint64{uint64(*seedFlag)}
+	}
+	if testing.Short() {
+		n = min(n, 5)
+	}
+	all := make([]uint64, n)
+	for i := range all {
+		all[i] = uint64(i)
+	}
+	t.Logf("%d histories of %d operations, on %d processors", n, *opsFlag, runtime.GOMAXPROCS(0))
+	return all
+}
+
+// TestMatrix runs every fault of tier 1 over many histories.
+func TestMatrix(t *testing.T) {
+	b := &board{cells: map[string]map[rune]*cell{}, runs: map[string][]*outcome{}, spent: map[string]time.Duration{}}
+	rows := matrix()
+	all := seedsOf(t, *seeds)
+	t.Run("faults", func(t *testing.T) {
+		for _, r := range rows {
+			if r.na != "" {
+				continue
+			}
+			t.Run(r.id, func(t *testing.T) {
+				t.Parallel()
+				for _, seed := range all {
+					b.history(t, r, seed)
+				}
+				if r.total != nil && *seedFlag < 0 {
+					if err := r.total(b.runs[r.id]); err != nil {
+						t.Error(err)
+						b.cell(r.id, 'A').failed++
+					}
+				}
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				b.runs[r.id] = nil
+			})
+		}
+	})
+	t.Log("\n" + b.table(rows))
+}
+
+// history runs one row under one seed.
+func (b *board) history(t *testing.T, r row, seed uint64) {
+	v := r.variants[seed%uint64(len(r.variants))]
+	s := vary(v.setup, seed, v.plain)
+	begin := time.Now()
+	o := simulate(t, s)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.spent[r.id] += time.Since(begin)
+	b.runs[r.id] = append(b.runs[r.id], o)
+	fail := func(col string, err any) {
+		t.Errorf("%s %s, column %s: %v\n  again: go test ./scenarios/faults/virtual -run 'TestMatrix/faults/%s$' -seed %d -ops %d -count 20",
+			r.id, v.name, col, err, r.id, seed, *opsFlag)
+	}
+	if why := o.vacuous(v); why != "" {
+		fail("(invalid run)", why)
+	}
+	for _, p := range o.problems {
+		fail("(problem)", p)
+	}
+	for _, col := range r.asserted {
+		check := v.check[col]
+		if check == nil {
+			if strings.ContainsRune("IAT", col) {
+				continue // of another variant
+			}
+			check = func(o *outcome) error { return general(col, o) }
+		}
+		if err := check(o); err != nil {
+			fail(string(col), err)
+			b.cell(r.id, col).failed++
+			continue
+		}
+		b.cell(r.id, col).passed++
+	}
+	for _, col := range r.measured {
+		if show := v.show[col]; show != nil {
+			b.cell(r.id, col).shown = show(o)
+			continue
+		}
+		if err := general(col, o); err != nil {
+			b.cell(r.id, col).shown = "○ not kept"
+		} else if c := b.cell(r.id, col); c.shown == "" {
+			c.shown = "○ kept"
+		}
+	}
+}
+
+func (b *board) table(rows []row) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "%-4s %-34s", "", "fault")
+	for _, c := range columns {
+		fmt.Fprintf(&s, " %-11c", c)
+	}
+	s.WriteString("histories  seconds\n")
+	for _, r := range rows {
+		fmt.Fprintf(&s, "%-4s %-34s", r.id, r.name)
+		if r.na != "" {
+			fmt.Fprintf(&s, " n/a: %s\n", r.na)
+			continue
+		}
+		n := 0
+		for _, col := range columns {
+			c := b.cell(r.id, col)
+			n = max(n, c.passed+c.failed)
+			fmt.Fprintf(&s, " %-11s", c)
+		}
+		fmt.Fprintf(&s, "%9d %8.1f\n", n, b.spent[r.id].Seconds())
+	}
+	return s.String()
+}

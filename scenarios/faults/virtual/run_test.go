@@ -1,0 +1,404 @@
+package virtual
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/loadgen/apisim"
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/measure"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+// outcome is what a run leaves behind.
+type outcome struct {
+	t        *testing.T
+	setup    setup
+	verdict  *check.Verdict
+	history  *check.History
+	ops      []oplog.Record
+	entries  []ledger.Entry
+	state    []check.StateRecord
+	fired    []firing
+	counters *check.Counters
+	scrape   measure.Scrape
+	samples  []sample
+	problems []string
+	planned  int
+	took     []time.Duration // of each stop of the watcher
+	began    time.Time       // of the load
+	healed   time.Time       // when the faults were removed
+	open     int             // watches, in the end
+	refused  int             // connections
+	settled  time.Time       // when storage was seen to be equal, zero if never
+	peak     int             // connections to storage
+	leaks    int
+	relists  map[string]int64
+	logs     string
+	listed   int // lists and streaming lists that the apiserver saw after the start
+}
+
+// simulate runs a setup in a bubble of its own.
+func simulate(t *testing.T, s setup) (o *outcome) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { o = newWorld(t, s).run() })
+	o.t = t
+	return o
+}
+
+// baseline is another run to compare with.
+func (o *outcome) baseline(s setup) *outcome { return simulate(o.t, s) }
+
+func (w *world) run() *outcome {
+	s := w.setup
+	ctx, stopMock := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- w.mock.Run(ctx) }()
+	defer func() {
+		for _, p := range w.procs {
+			p.stop()
+		}
+		stopMock()
+		if err := <-served; err != nil {
+			w.t.Error(err)
+		}
+	}()
+	prepare, load := plan(s)
+	for _, ns := range []string{"a", "b", ignored} {
+		w.do(op{id: int64(len(load) + 1000), typ: oplog.TypeCreate, resource: apisim.Namespaces, name: ns}, oplog.PhasePrepare)
+	}
+	w.define(things, true)
+	for i := range s.bulk {
+		prepare = append(prepare, op{id: int64(100_000 + i), typ: oplog.TypeCreate, resource: apisim.Pods, ns: "b", name: fmt.Sprintf("bulk-%d", i)})
+	}
+	for _, o := range prepare {
+		w.do(o, oplog.PhasePrepare)
+	}
+	if s.early {
+		w.addFaults()
+	}
+	p := w.start()
+	if err := p.ready(10 * time.Minute); err != nil {
+		w.t.Fatal(err)
+	}
+	ready := time.Now()
+	time.Sleep(2 * time.Second)
+	w.began = time.Now()
+	if !s.early {
+		w.addFaults()
+	}
+	w.load(load)
+	w.until(s.span + s.calm)
+	out := &outcome{setup: s, planned: len(load), began: w.began, fired: w.fired()}
+	w.heal()
+	out.healed = time.Now()
+	if s.touch {
+		w.touch()
+	}
+	out.settled = w.settle()
+	if s.after != nil {
+		s.after(w)
+	}
+	w.collect(out, ready)
+	return out
+}
+
+// load performs the operations at their times, and the hooks beside them.
+func (w *world) load(ops []op) {
+	var side sync.WaitGroup
+	for _, h := range w.setup.hooks {
+		side.Go(func() {
+			w.until(h.at)
+			h.run(w)
+		})
+	}
+	const looks = 12
+	side.Go(func() {
+		for i := range looks {
+			w.until(w.setup.span * time.Duration(i+1) / looks)
+			w.sample()
+		}
+	})
+	for _, o := range ops {
+		w.until(o.at)
+		w.do(o, oplog.PhaseLoad)
+	}
+	side.Wait()
+}
+
+// touch changes what there is, and makes again what there was.
+func (w *world) touch() {
+	type id struct{ kind, ns, name string }
+	last := map[id]oplog.Record{}
+	var order []id
+	for _, r := range w.ops {
+		k := id{r.Kind, r.Namespace, r.Name}
+		if _, known := last[k]; !known {
+			order = append(order, k)
+		}
+		last[k] = r
+	}
+	for i, k := range order {
+		at := slices.IndexFunc(w.kinds(), func(r apisim.Resource) bool { return r.Kind == k.kind })
+		o := op{id: int64(200_000 + i), typ: oplog.TypePatch, resource: w.kinds()[at], ns: k.ns, name: k.name}
+		if last[k].Type == oplog.TypeDelete {
+			o.typ = oplog.TypeCreate
+		}
+		w.do(o, oplog.PhaseLoad)
+	}
+}
+
+// until sleeps until so long after the start of the load.
+func (w *world) until(d time.Duration) { time.Sleep(time.Until(w.began.Add(d))) }
+
+// settle waits until storage equals the apiserver and nothing moves, or for the
+// limit, and returns when that was.
+func (w *world) settle() time.Time {
+	limit := w.setup.until
+	if limit == 0 {
+		limit = 10 * time.Minute
+	}
+	begin := time.Now()
+	var equal time.Time
+	last := w.mock.Ledger().Len()
+	still := time.Now()
+	for time.Since(begin) < limit {
+		time.Sleep(500 * time.Millisecond)
+		if n := w.mock.Ledger().Len(); n != last {
+			last, still = n, time.Now()
+			equal = time.Time{}
+			continue
+		}
+		if !w.equal() {
+			equal = time.Time{}
+			continue
+		}
+		if equal.IsZero() {
+			equal = time.Now()
+		}
+		// Longer than the longest backoff and fence.
+		if time.Since(still) > 12*time.Second {
+			if s, err := w.last().scrape(); err == nil && value(s, metric.EventsQueued) == 0 {
+				return equal
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// kinds are the watched resources that the apiserver serves.
+func (w *world) kinds() []apisim.Resource {
+	all := slices.DeleteFunc(served(), func(r apisim.Resource) bool { return r.Kind == definitions.Kind })
+	for i := range w.setup.extra {
+		all = append(all, custom(i, "v1"))
+	}
+	return all
+}
+
+// state reads both sides.
+func (w *world) state() []check.StateRecord {
+	w.t.Helper()
+	rules := w.rules()
+	var all []check.StateRecord
+	take := func(raw check.Raw) {
+		rec, err := check.Digest(raw, rules)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		all = append(all, rec)
+	}
+	for _, r := range w.kinds() {
+		for _, o := range w.api.Objects(r.Key()) {
+			take(check.Raw{Side: check.SideApiserver, Kind: r.Kind, Namespace: o.Namespace, Name: o.Name, JSON: o.JSON})
+		}
+	}
+	for _, d := range w.mock.Store().All() {
+		take(check.Raw{Side: check.SideStorage, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, JSON: d.Data})
+	}
+	return all
+}
+
+// equal compares both sides by uid and version.
+func (w *world) equal() bool {
+	type id struct{ kind, ns, name string }
+	rules := w.rules()
+	want := map[id]string{}
+	rv := func(kind, uid string, v uint64) string {
+		if kind == "Node" {
+			return uid // heartbeats are skipped
+		}
+		return uid + "@" + strconv.FormatUint(v, 10)
+	}
+	for _, r := range w.kinds() {
+		for _, o := range w.api.Objects(r.Key()) {
+			if rules.Wants(r.Kind, o.Namespace, o.Name) {
+				want[id{r.Kind, o.Namespace, o.Name}] = rv(r.Kind, o.UID, o.ResourceVersion)
+			}
+		}
+	}
+	for _, d := range w.mock.Store().All() {
+		k := id{d.Kind, d.Namespace, d.Name}
+		have, ok := want[k]
+		if d.Kind == "Event" && !ok {
+			continue // never deleted
+		}
+		if !ok || have != rv(d.Kind, d.UID, d.ResourceVersion) {
+			return false
+		}
+		delete(want, k)
+	}
+	return len(want) == 0
+}
+
+// collect scrapes, reads both sides and judges.
+func (w *world) collect(out *outcome, ready time.Time) {
+	w.t.Helper()
+	time.Sleep(time.Second)
+	meta := check.Meta{
+		Cluster: cluster, Strategy: string(w.cfg.BCS.Strategy), Mode: w.setup.mode, QueueFull: string(w.cfg.BCS.QueueFull),
+		Rules: w.rules(), WatcherReady: ready.UnixNano(), LoadStarted: w.began.UnixNano(), LoadFinished: w.began.Add(w.setup.span).UnixNano(),
+		StorageTimeout: int64(w.cfg.BCS.StorageTimeout),
+	}
+	if !w.cfg.Synchronizer.Disabled {
+		meta.SyncPeriod = int64(w.cfg.Synchronizer.Period)
+	}
+	if p := w.last(); !p.ended() {
+		now := time.Now()
+		s, err := p.scrape()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		out.scrape = s
+		meta.Counters = counters(s, now)
+		out.relists = meta.Counters.Relists
+		meta.Until = now.UnixNano()
+	}
+	out.counters = meta.Counters
+	out.state = w.state()
+	for e := range w.mock.Ledger().From(1) {
+		out.entries = append(out.entries, e)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out.ops, out.samples, out.problems = w.ops, w.samples, w.problems
+	out.peak, out.leaks, out.refused = w.net.peakOf(mockAddr), w.net.leaks, w.net.refusedOf(mockAddr)
+	out.logs, out.open = w.logs.String(), w.api.Stats("").Open
+	if strings.Contains(w.logs.String(), canary) {
+		out.problems = append(out.problems, "the canary is in the logs")
+	}
+	for _, p := range w.procs {
+		out.took = append(out.took, p.took)
+	}
+	out.history = &check.History{Meta: meta, Ops: sequence(out.ops), Ledger: sequence(out.entries), State: sequence(out.state), Marks: w.marks}
+	v, err := check.Judge(context.Background(), out.history)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	out.verdict = v
+}
+
+func (p *process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func sequence[T any](all []T) func(func(T, error) bool) {
+	return func(yield func(T, error) bool) {
+		for _, v := range all {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
+// counters is the watcher's account in the judge's form.
+func counters(s measure.Scrape, now time.Time) *check.Counters {
+	whole := func(m map[string]float64) map[string]int64 {
+		out := map[string]int64{}
+		for k, v := range m {
+			out[k] = int64(v)
+		}
+		return out
+	}
+	c := &check.Counters{
+		ScrapeStarted: now.UnixNano(), ScrapeFinished: now.UnixNano(),
+		Kinds: measure.EventsByKind(s), Relists: whole(s.By(metric.Relists, "kind")),
+		FreshnessCount:   whole(s.By(metric.Freshness+"_count", "kind")),
+		StorageSucceeded: map[string]int64{}, StorageFailed: map[string]int64{},
+	}
+	if e := measure.EventsOf(s); e != nil {
+		c.Total = *e
+	}
+	for _, p := range s[metric.StorageRequests] {
+		if m := p.Labels["method"]; m != http.MethodPut && m != http.MethodDelete {
+			continue
+		}
+		to := c.StorageFailed
+		if p.Labels["status"] == "success" {
+			to = c.StorageSucceeded
+		}
+		to[p.Labels["resource_type"]] += int64(p.Value)
+	}
+	oldest := 0.0
+	for _, p := range s[metric.OldestUnsent] {
+		oldest = max(oldest, p.Value)
+	}
+	c.OldestUnsent = &oldest
+	return c
+}
+
+// failures are the guarantees that failed, with their counterexamples.
+func (o *outcome) failures(guarantees ...string) []string {
+	var out []string
+	for _, g := range guarantees {
+		if c := o.verdict.Checks[g]; c.Verdict == result.Fail {
+			out = append(out, g+": "+c.Counterexample)
+		}
+	}
+	return out
+}
+
+// freshnessAfter counts operations from before t from then.
+func (o *outcome) freshnessAfter(t int64) (p99, worst time.Duration) {
+	later := *o
+	later.ops = slices.Clone(o.ops)
+	for i := range later.ops {
+		later.ops[i].Intended = max(later.ops[i].Intended, t)
+	}
+	return later.freshness(func(oplog.Record) bool { return true })
+}
+
+// freshness is how long the included operations took to reach storage.
+func (o *outcome) freshness(include func(oplog.Record) bool) (p99, worst time.Duration) {
+	acks := measure.NewAcks(o.entries)
+	var all []time.Duration
+	for _, r := range o.ops {
+		if r.Phase != oplog.PhaseLoad || r.Namespace == ignored || r.Type == oplog.TypeHeartbeat || !include(r) {
+			continue
+		}
+		if at, ok := acks.Of(r); ok {
+			all = append(all, time.Duration(at-r.Intended))
+		}
+	}
+	if len(all) == 0 {
+		return 0, 0
+	}
+	slices.Sort(all)
+	return all[(len(all)*99-1)/100], all[len(all)-1]
+}
