@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,7 +75,7 @@ func asJSON(t *testing.T, src []byte) any {
 
 func TestShippedScenarios(t *testing.T) {
 	schema := compiled(t)
-	for _, name := range Names() {
+	for _, name := range slices.Concat(Names(), FaultNames(), RegressionNames()) {
 		t.Run(name, func(t *testing.T) {
 			file, src, err := Read(name)
 			if err != nil {
@@ -82,7 +85,7 @@ func TestShippedScenarios(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if f.Base().Metadata.Name != name || f.Base().Metadata.Description == "" {
+			if f.Base().Metadata.Name != path.Base(name) || f.Base().Metadata.Description == "" {
 				t.Errorf("named %q, described %q", f.Base().Metadata.Name, f.Base().Metadata.Description)
 			}
 			if err := schema.Validate(asJSON(t, src)); err != nil {
@@ -98,6 +101,30 @@ func TestShippedScenarios(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFaultRows: a scenario of the matrix says which row it is, and rows are run in
+// the order of the folder.
+func TestFaultRows(t *testing.T) {
+	for _, name := range slices.Concat(FaultNames(), RegressionNames()) {
+		file, src, err := Read(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := spec.Parse(file, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := f.Base().Fault
+		if row == nil {
+			t.Errorf("%s has no section fault", name)
+			continue
+		}
+		var number int
+		if _, err := fmt.Sscanf(path.Base(name), "f%d-", &number); strings.HasPrefix(name, "faults/") && (err != nil || fmt.Sprintf("F%d", number) != row.Row) {
+			t.Errorf("%s is of row %s", name, row.Row)
+		}
 	}
 }
 

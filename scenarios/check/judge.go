@@ -90,7 +90,10 @@ type judge struct {
 	acc    account
 	tamper map[keyName][]*tampering
 	late   []lateWrite
-	tally  map[string]*tally
+	// arrived are the answered requests that a fault hit: one that storage applies
+	// again has the same time of arrival.
+	arrived map[arrival]struct{}
+	tally   map[string]*tally
 
 	entries   int64
 	reordered int64

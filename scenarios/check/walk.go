@@ -58,7 +58,6 @@ func (j *judge) entry(e *ledger.Entry) {
 	k := j.book.key(e.Kind, e.Namespace, e.Name)
 	r := request{e: e, touch: touch{seq: e.Seq, rv: e.ResourceVersion, received: e.Received, applied: e.Applied}, unknown: unknown, harness: harness}
 	k.tampered = k.tampered || harness
-	k.received = e.Received
 	if !harness {
 		j.healedBy(k, e)
 	}
@@ -85,11 +84,25 @@ func (j *judge) alreadyGone(e *ledger.Entry) bool {
 // secondEffect reports whether an entry is the second effect of a request that storage
 // applied twice: the client sent it once.
 func (j *judge) secondEffect(e *ledger.Entry) bool {
-	if e.Fault == "" || e.Responded != 0 {
+	if e.Fault == "" {
 		return false
 	}
-	k := j.book.lookup(keyName{e.Kind, e.Namespace, e.Name})
-	return k != nil && k.received == e.Received
+	id := arrival{keyName{e.Kind, e.Namespace, e.Name}, e.Received}
+	if e.Responded != 0 {
+		if j.arrived == nil {
+			j.arrived = make(map[arrival]struct{})
+		}
+		j.arrived[id] = struct{}{}
+		return false
+	}
+	_, before := j.arrived[id]
+	return before
+}
+
+// arrival is one request as it came in.
+type arrival struct {
+	key      keyName
+	received int64
 }
 
 // request is one entry while it is judged.

@@ -18,7 +18,7 @@ var Columns = []string{"C", "O", "L", "B", "I", "A", "T", "S"}
 
 // Fault makes a scenario a row of the fault matrix.
 type Fault struct {
-	Row   string `json:"row" jsonschema:"required,pattern=^F[0-9]{1,2}$" jsonschema_description:"F0 to F28."`
+	Row   string `json:"row" jsonschema:"required,pattern=^F[0-9]+$" jsonschema_description:"F0 to F28."`
 	Title string `json:"title" jsonschema:"required"`
 	// Assert are the columns that must hold, Measure those that are only shown.
 	Assert  []string `json:"assert,omitempty" jsonschema_description:"Columns that must hold: C, O, L, B, I, A, T, S."`

@@ -1,0 +1,91 @@
+package measure
+
+import (
+	"testing"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+func opAt(typ, name, uid string, rv uint64, finished int64) oplog.Record {
+	return oplog.Record{Phase: oplog.PhaseLoad, Type: typ, Kind: "Pod", Namespace: "n", Name: name, UID: uid, ResourceVersion: rv, Intended: finished - 2, Started: finished - 1, Finished: finished, Status: 200}
+}
+
+func acked(method, name, uid string, rv uint64, at int64) ledger.Entry {
+	e := ledger.Entry{Method: method, Kind: "Pod", Namespace: "n", Name: name, UID: uid, ResourceVersion: rv, Received: at, Applied: at, Responded: at, Status: 200, Effect: ledger.EffectReplaced}
+	if method == "DELETE" {
+		e.Effect = ledger.EffectDeleted
+	}
+	return e
+}
+
+func TestRecovery(t *testing.T) {
+	const s = int64(1e9)
+	ops := []oplog.Record{opAt(oplog.TypeCreate, "a", "u", 1, 1*s), opAt(oplog.TypePatch, "a", "u", 2, 2*s), opAt(oplog.TypeCreate, "b", "v", 3, 9*s)}
+	all := []ledger.Entry{acked("PUT", "a", "u", 1, 1*s), acked("PUT", "a", "u", 2, 7*s), acked("PUT", "b", "v", 3, 10*s)}
+	if got, ok := Recovery(ops, NewAcks(all), 5*s); !ok || got != 2 {
+		t.Errorf("%v, %v; the patch of second 2 arrived in second 7, the fault ended in second 5", got, ok)
+	}
+	if _, ok := Recovery(ops, NewAcks(all[:1]), 5*s); ok {
+		t.Error("what never arrived is no recovery")
+	}
+	if _, ok := Recovery(nil, NewAcks(all), 5*s); ok {
+		t.Error("nothing happened, and it recovered")
+	}
+}
+
+// TestOneDeleteOfTwoLives: two objects of one name came and went while storage was
+// away; the one DELETE that follows names the first.
+func TestOneDeleteOfTwoLives(t *testing.T) {
+	ops := []oplog.Record{
+		opAt(oplog.TypeCreate, "a", "u1", 1, 10), opAt(oplog.TypeDelete, "a", "u1", 1, 20),
+		opAt(oplog.TypeCreate, "a", "u2", 3, 30), opAt(oplog.TypeDelete, "a", "u2", 3, 40),
+	}
+	acks := NewAcks([]ledger.Entry{acked("PUT", "a", "u1", 1, 11), acked("DELETE", "a", "u1", 1, 100)})
+	if _, ok := acks.Of(ops[2]); ok {
+		t.Error("without the op log the DELETE says nothing of the second object")
+	}
+	acks.Learn(ops)
+	if at, ok := acks.Of(ops[2]); !ok || at != 100 {
+		t.Errorf("%d, %v", at, ok)
+	}
+	// A DELETE that came before the second object's deletion is not its.
+	early := NewAcks([]ledger.Entry{acked("PUT", "a", "u1", 1, 11), acked("DELETE", "a", "u1", 1, 35)})
+	early.Learn(ops)
+	if _, ok := early.Of(ops[3]); ok {
+		t.Error("a DELETE of the first object was taken for the second's")
+	}
+}
+
+func TestAttempts(t *testing.T) {
+	refused := acked("PUT", "a", "u", 1, 5)
+	refused.Applied, refused.Status, refused.Effect = 0, 503, ledger.EffectRejected
+	attempts, states := Attempts([]ledger.Entry{refused, acked("PUT", "a", "u", 1, 6), acked("PUT", "a", "u", 1, 7), acked("DELETE", "a", "u", 1, 8), acked("PUT", "late", "w", 9, 99)}, 0, 50)
+	if attempts != 4 || states != 2 {
+		t.Errorf("%d attempts of %d states", attempts, states)
+	}
+}
+
+func TestDisobeyed(t *testing.T) {
+	const s = int64(1e9)
+	told := acked("PUT", "a", "u", 1, 1*s)
+	told.Status, told.Fault = 429, "throttle"
+	pause := func(f string) int64 {
+		if f == "throttle" {
+			return 2 * s
+		}
+		return 0
+	}
+	for at, want := range map[int64]int64{2 * s: 1, 3 * s: 0, 3*s - 1e6: 0} {
+		obeyed, disobeyed, first := Disobeyed([]ledger.Entry{told, acked("PUT", "a", "u", 1, at), acked("PUT", "a", "u", 2, at)}, pause, 20e6)
+		if disobeyed != want || obeyed != 1-want || (first == "") != (want == 0) {
+			t.Errorf("again after %d ns: obeyed %d, disobeyed %d, %q", at-s, obeyed, disobeyed, first)
+		}
+	}
+}
+
+func TestPeakLive(t *testing.T) {
+	if n := PeakLive([]oplog.Record{opAt(oplog.TypeCreate, "a", "u", 1, 1), opAt(oplog.TypeCreate, "b", "v", 2, 2), opAt(oplog.TypeDelete, "a", "u", 1, 3), opAt(oplog.TypePatch, "b", "v", 4, 4)}); n != 2 {
+		t.Errorf("%d", n)
+	}
+}
