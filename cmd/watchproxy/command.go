@@ -80,7 +80,7 @@ the times of all faults count anew.`,
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the apiserver; the proxy lends its rights")
 	f.StringVar(&o.context, "context", "", "context of the kubeconfig; default: its current one")
 	f.StringVar(&o.Listen, "listen", o.Listen, "address for the watcher, host:port; port 0 is any free one")
-	f.StringVar(&o.write, "write-kubeconfig", "", "write a kubeconfig that leads to the proxy to this file; it carries the token without which nobody is served")
+	f.StringVar(&o.write, "write-kubeconfig", "", "write a kubeconfig that leads to the proxy to this file; its server has a path without which nobody is served")
 	f.StringVar(&o.Faults, "faults", "", "faults in force from the start; see above")
 	f.BoolVar(&o.Hold, "hold", false, "no fault fires before POST /start on the admin API")
 	f.StringVar(&o.Admin, "admin", "", "address of the admin API, a loopback host:port; empty is none")

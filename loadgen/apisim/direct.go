@@ -74,6 +74,9 @@ func (d direct) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
+// CloseIdleConnections is what clients call at their end. There are none.
+func (d direct) CloseIdleConnections() {}
+
 func (d direct) serve(w *directWriter, in *http.Request, done func()) {
 	var err error // of the end of the body; nil is a normal one
 	defer func() {

@@ -181,7 +181,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 
 func (p *Proxy) serve(ctx context.Context) error {
 	logs := slog.NewLogLogger(p.logger.Handler(), slog.LevelDebug) // broken connections are what this is for
-	wrapped := p.faults.Wrap(p.reverse())
+	wrapped := http.StripPrefix(p.prefix(), p.faults.Wrap(p.reverse()))
 	srv := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !p.enter() {
@@ -189,7 +189,7 @@ func (p *Proxy) serve(ctx context.Context) error {
 			}
 			defer p.handlers.Done()
 			if !p.knows(r) {
-				apistatus.Write(w, apierrors.NewUnauthorized("want the token of the kubeconfig that the proxy wrote"))
+				apistatus.Write(w, apierrors.NewUnauthorized("use the server of the kubeconfig that the proxy wrote, its path included"))
 				return
 			}
 			wrapped.ServeHTTP(w, r)
@@ -229,10 +229,14 @@ func (p *Proxy) enter() bool {
 	return !p.shut
 }
 
-// knows reports whether a request carries the token.
+// prefix is the path below which the apiserver is served. It holds the token: with
+// plain HTTP client-go sends no token of a kubeconfig otherwise.
+func (p *Proxy) prefix() string { return "/" + p.token }
+
+// knows reports whether a request's path begins with the token.
 func (p *Proxy) knows(r *http.Request) bool {
-	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return ok && subtle.ConstantTimeCompare([]byte(given), []byte(p.token)) == 1
+	given, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	return rest != "" && subtle.ConstantTimeCompare([]byte(given), []byte(p.token)) == 1
 }
 
 // reverse passes requests on with the proxy's own rights.
@@ -285,7 +289,7 @@ func (p *Proxy) serveAdmin(ctx context.Context) error {
 
 // Config is how a client in this process reaches the proxy.
 func (p *Proxy) Config() *rest.Config {
-	return &rest.Config{Host: p.url(), BearerToken: p.token, TLSClientConfig: rest.TLSClientConfig{CAData: p.ca}}
+	return &rest.Config{Host: p.url(), TLSClientConfig: rest.TLSClientConfig{CAData: p.ca}}
 }
 
 func (p *Proxy) url() string {
@@ -298,7 +302,7 @@ func (p *Proxy) url() string {
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return scheme + "://" + net.JoinHostPort(host, port)
+	return scheme + "://" + net.JoinHostPort(host, port) + p.prefix()
 }
 
 // WriteKubeconfig writes a kubeconfig that leads to the proxy, readable by its owner
@@ -307,7 +311,7 @@ func (p *Proxy) WriteKubeconfig(path string) error {
 	const name = "watchproxy"
 	cfg := clientcmdapi.NewConfig()
 	cfg.Clusters[name] = &clientcmdapi.Cluster{Server: p.url(), CertificateAuthorityData: p.ca}
-	cfg.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: p.token}
+	cfg.AuthInfos[name] = &clientcmdapi.AuthInfo{}
 	cfg.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
 	cfg.CurrentContext = name
 	err := clientcmd.WriteToFile(*cfg, path)

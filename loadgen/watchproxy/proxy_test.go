@@ -1,0 +1,261 @@
+package watchproxy_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/loadgen/apisim"
+	"github.com/watchbench/watchbench/loadgen/watchproxy"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is a simulated apiserver over TLS that wants a token, a proxy before it, and
+// a client of the proxy.
+type world struct {
+	t      *testing.T
+	sim    *apisim.Server
+	proxy  *watchproxy.Proxy
+	client *http.Client
+	stop   func()
+}
+
+func newWorld(t *testing.T, c watchproxy.Config) *world {
+	t.Helper()
+	sim, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods}}, apisim.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	upstream := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer upstream" || r.Header.Get("Impersonate-User") != "" || r.ProtoMajor != 1 {
+			t.Errorf("%s %s: %v", r.Proto, r.URL, r.Header)
+		}
+		sim.ServeHTTP(w, r)
+	}))
+	t.Cleanup(upstream.Close)
+	proxy, err := watchproxy.New(c, watchproxy.Settings{REST: &rest.Config{
+		Host: upstream.URL, BearerToken: "upstream", TLSClientConfig: rest.TLSClientConfig{Insecure: true},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := rest.HTTPClientFor(proxy.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, sim: sim, proxy: proxy, client: client}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- proxy.Run(ctx) }()
+	w.stop = func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		done <- nil
+		client.CloseIdleConnections()
+	}
+	t.Cleanup(w.stop)
+	return w
+}
+
+func (w *world) put(name string) {
+	w.t.Helper()
+	if _, err := w.sim.Apply("pods", fmt.Appendf(nil, `{"metadata":{"namespace":"a","name":%q}}`, name)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) add(faults string) {
+	w.t.Helper()
+	if err := w.proxy.Faults().Add(faults); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) get(query string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.proxy.Config().Host+"/api/v1/pods"+query, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer stranger")
+	req.Header.Set("Impersonate-User", "root")
+	return w.client.Do(req)
+}
+
+func configs(t *testing.T, run func(t *testing.T, c watchproxy.Config)) {
+	for _, secure := range []bool{false, true} {
+		t.Run(fmt.Sprintf("tls=%t", secure), func(t *testing.T) {
+			c := watchproxy.DefaultConfig()
+			c.TLS = secure
+			run(t, c)
+		})
+	}
+}
+
+// TestResetsAreResets: a connection that is reset looks so over real sockets, before
+// the answer and within it.
+func TestResetsAreResets(t *testing.T) {
+	configs(t, func(t *testing.T, c watchproxy.Config) {
+		w := newWorld(t, c)
+		w.put("p")
+		resp, err := w.get("?watch=1&resourceVersion=1000")
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := bufio.NewReader(resp.Body)
+		if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, `"ADDED"`) {
+			t.Fatalf("%s %v", line, err)
+		}
+		w.add("reset(verb=watch|list)")
+		if _, err := in.ReadByte(); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("an open watch: %v", err)
+		}
+		_ = resp.Body.Close()
+		if _, err := w.get(""); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("a list: %v", err)
+		}
+	})
+}
+
+func TestGoneIsRefused(t *testing.T) {
+	configs(t, func(t *testing.T, c watchproxy.Config) {
+		w := newWorld(t, c)
+		addr := w.proxy.Addr()
+		resp, err := w.get("?watch=1&resourceVersion=1000")
+		if err != nil {
+			t.Fatal(err)
+		}
+		idle, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = idle.Close() }()
+		time.Sleep(50 * time.Millisecond) // until it was accepted
+		start := time.Now()
+		w.add("gone(500ms)")
+		if _, err := io.ReadAll(resp.Body); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("an open watch: %v", err)
+		}
+		_ = resp.Body.Close()
+		if _, err := idle.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("an idle connection: %v", err)
+		}
+		if _, err := w.get(""); !errors.Is(err, syscall.ECONNREFUSED) && time.Since(start) < 400*time.Millisecond {
+			t.Errorf("a new connection: %v", err)
+		}
+		for {
+			resp, err := w.get("")
+			if err == nil {
+				_, _ = io.Copy(io.Discard, resp.Body)
+				_ = resp.Body.Close()
+				break
+			}
+			if time.Since(start) > 10*time.Second {
+				t.Fatalf("never came back: %v", err)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if d := time.Since(start); d < 500*time.Millisecond {
+			t.Errorf("back after %s", d)
+		}
+		if f := w.proxy.Faults().List()[0]; f.Fired != 1 {
+			t.Errorf("%+v", f)
+		}
+	})
+}
+
+// TestEndWithOpenWatches: Run returns although watches are open, silent ones too.
+func TestEndWithOpenWatches(t *testing.T) {
+	configs(t, func(t *testing.T, c watchproxy.Config) {
+		c.Faults = "silent:50%"
+		w := newWorld(t, c)
+		for range 8 {
+			resp, err := w.get("?watch=1&resourceVersion=1000")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = resp.Body.Close() }()
+		}
+		w.put("p")
+		start := time.Now()
+		w.stop()
+		if d := time.Since(start); d > 3*time.Second {
+			t.Errorf("it took %s", d)
+		}
+	})
+}
+
+// TestOneSlowReader: a client that does not read holds back its own watch only, and the
+// proxy keeps no more than what is on the wire.
+func TestOneSlowReader(t *testing.T) {
+	w := newWorld(t, watchproxy.DefaultConfig())
+	slow, err := w.get("?watch=1&resourceVersion=1000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = slow.Body.Close() }()
+	quick, err := w.get("?watch=1&resourceVersion=1000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = quick.Body.Close() }()
+	in := bufio.NewReader(quick.Body)
+	big := strings.Repeat("x", 1<<20)
+	for i := range 40 {
+		if _, err := w.sim.Apply("pods", fmt.Appendf(nil, `{"metadata":{"namespace":"a","name":"p%d"},"data":%q}`, i, big)); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, fmt.Sprintf(`"p%d"`, i)) {
+			t.Fatalf("event %d: %.80s %v", i, line, err)
+		}
+	}
+}
+
+func TestUnreachableApiserver(t *testing.T) {
+	proxy, err := watchproxy.New(watchproxy.DefaultConfig(), watchproxy.Settings{REST: &rest.Config{Host: "http://127.0.0.1:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- proxy.Run(ctx) }()
+	if resp, err := http.Get(proxy.Config().Host + "/api/v1/pods"); err == nil {
+		t.Errorf("%s from nowhere", resp.Status)
+		_ = resp.Body.Close()
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+func TestBadSettings(t *testing.T) {
+	if _, err := watchproxy.New(watchproxy.DefaultConfig(), watchproxy.Settings{}); err == nil {
+		t.Error("no apiserver was accepted")
+	}
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	for _, c := range []watchproxy.Config{{Listen: taken.Addr().String()}, {Listen: "127.0.0.1:0", Admin: taken.Addr().String()}} {
+		if _, err := watchproxy.New(c, watchproxy.Settings{REST: &rest.Config{Host: "http://127.0.0.1:1"}}); !errors.Is(err, syscall.EADDRINUSE) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
