@@ -16,7 +16,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-//go:embed *.yaml faults/*.yaml
+//go:embed *.yaml faults/*.yaml regression/*.yaml
 var files embed.FS
 
 // SchemaJSON is the JSON schema of a scenario file. It is generated from the types

@@ -18,7 +18,6 @@ import (
 	"github.com/watchbench/watchbench/scenarios"
 	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/runner"
-	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 type matrixFlags struct {
@@ -185,11 +184,7 @@ func (l lent) Up(context.Context, func(string)) (*cluster.Cluster, error) {
 
 func (f *matrixFlags) all(cmd *cobra.Command, todo []planned, bins runner.Binaries, up *cluster.Cluster, dir string, m *matrix.Matrix, say func(string, ...any)) error {
 	var base *result.Cell
-	for i, p := range todo {
-		if cmd.Context().Err() != nil {
-			return context.Cause(cmd.Context())
-		}
-		say("[%d/%d] %s", i+1, len(todo), p.name)
+	once := func(p planned) (runner.Outcome, []matrix.Entry, error) {
 		var progress *runner.Progress
 		if !f.quiet {
 			progress = runner.NewProgress(cmd.ErrOrStderr(), isTerminal(cmd.ErrOrStderr()))
@@ -200,14 +195,29 @@ func (f *matrixFlags) all(cmd *cobra.Command, todo []planned, bins runner.Binari
 			NewProvider: func(string) (cluster.Provider, error) { return lent{up}, nil },
 		})
 		took := time.Since(began).Seconds()
-		f.collect(m, p.file, strings.TrimPrefix(strings.TrimPrefix(p.name, "faults/"), "regression/"), out, err, took)
+		m.Seconds += took
+		return out, entriesOf(p, out, err, took), err
+	}
+	for i, p := range todo {
+		if cmd.Context().Err() != nil {
+			return context.Cause(cmd.Context())
+		}
+		say("[%d/%d] %s", i+1, len(todo), p.name)
+		out, entries, err := once(p)
+		if first := worthRepeating(entries); first != "" && cmd.Context().Err() == nil {
+			say("again, because: %s", first)
+			out, entries, err = once(p)
+			for j := range entries {
+				entries[j].First = first
+			}
+		}
+		m.Entries = append(m.Entries, entries...)
 		if out.Results != nil && len(out.Results.Cells) > 0 && p.file.Base().Fault.Row == "F0" && base == nil {
 			base = &out.Results.Cells[0]
 		}
 		if err != nil && (cmd.Context().Err() != nil || runner.IsInput(err)) {
 			return err
 		}
-		m.Seconds += took
 		if err := writeMatrix(dir, m); err != nil {
 			return err
 		}
@@ -215,23 +225,40 @@ func (f *matrixFlags) all(cmd *cobra.Command, todo []planned, bins runner.Binari
 	return nil
 }
 
-// collect adds what a run came to.
-func (f *matrixFlags) collect(m *matrix.Matrix, file *spec.File, name string, out runner.Outcome, err error, took float64) {
-	n := 0
-	if out.Results != nil {
-		n = len(out.Results.Cells)
-		for _, c := range out.Results.Cells {
-			e := matrix.FromCell(name, c)
-			e.Dir, e.Seconds = filepath.Base(out.Dir), took/float64(max(1, len(file.Cells())))
-			m.Entries = append(m.Entries, e)
+// worthRepeating tells why a scenario is run again: where anything failed that a
+// second try cannot excuse, it is not.
+func worthRepeating(entries []matrix.Entry) string {
+	var why []string
+	for i := range entries {
+		e := &entries[i]
+		w := e.Repeat()
+		if failed, invalid := e.Verdict(); w == "" && (len(failed) > 0 || invalid != "") {
+			return ""
+		} else if w != "" {
+			why = append(why, w)
 		}
 	}
-	if err != nil && n < len(file.Cells()) {
-		row := file.Base().Fault
-		m.Entries = append(m.Entries, matrix.Entry{
+	return strings.Join(why, "; ")
+}
+
+// entriesOf is what a run came to.
+func entriesOf(p planned, out runner.Outcome, err error, took float64) []matrix.Entry {
+	var entries []matrix.Entry
+	name := strings.TrimPrefix(strings.TrimPrefix(p.name, "faults/"), "regression/")
+	cells := len(p.file.Cells())
+	if out.Results != nil {
+		for _, c := range out.Results.Cells {
+			e := matrix.FromCell(name, c)
+			e.Dir, e.Seconds = filepath.Base(out.Dir), took/float64(max(1, cells))
+			entries = append(entries, e)
+		}
+	}
+	if row := p.file.Base().Fault; err != nil && len(entries) < cells {
+		entries = append(entries, matrix.Entry{
 			Row: row.Row, Title: row.Title, Scenario: name, Error: strings.ReplaceAll(err.Error(), "\n", "; "), Seconds: took, Dir: filepath.Base(out.Dir),
 		})
 	}
+	return entries
 }
 
 func writeMatrix(dir string, m *matrix.Matrix) error {

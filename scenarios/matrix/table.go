@@ -24,7 +24,9 @@ type Entry struct {
 	Error    string                   `json:"error,omitempty"` // the run broke off
 	NotBuilt string                   `json:"notBuilt,omitempty"`
 	Seconds  float64                  `json:"seconds,omitempty"`
-	Dir      string                   `json:"dir,omitempty"`
+	// First is what a first try came to that was repeated; see Repeat.
+	First string `json:"firstTry,omitempty"`
+	Dir   string                   `json:"dir,omitempty"`
 }
 
 // Matrix is the whole.
@@ -88,6 +90,29 @@ func (e *Entry) Verdict() (failed []string, invalid string) {
 		}
 	}
 	return failed, strings.Join(e.Invalid, "; ")
+}
+
+// timing are the columns that a machine which stands still for a moment can fail.
+var timing = []string{"I", "T"}
+
+// Repeat tells why an entry is worth a second try: all that failed are columns of
+// time, or the load fell short. A violation of any other kind is a fact, whatever the
+// machine did; it is empty then.
+func (e *Entry) Repeat() string {
+	failed, invalid := e.Verdict()
+	for _, c := range failed {
+		if !slices.Contains(timing, c) {
+			return ""
+		}
+	}
+	if e.Error != "" || e.First != "" || len(failed) == 0 && invalid == "" {
+		return ""
+	}
+	why := invalid
+	for _, c := range failed {
+		why = strings.TrimPrefix(why+"; "+c+": "+e.Columns[c].Detail, "; ")
+	}
+	return why
 }
 
 // text is one cell of the table.
@@ -241,6 +266,9 @@ func (m *Matrix) Remarks() []string {
 			if x, ok := e.Columns[c.ID]; ok && x.Verdict == result.Fail {
 				out = append(out, fmt.Sprintf("%s %s: %s", name, c.ID, x.Detail))
 			}
+		}
+		if e.First != "" {
+			out = append(out, name+" was repeated; the first try: "+e.First)
 		}
 		for _, why := range e.Invalid {
 			out = append(out, name+" is invalid: "+why)

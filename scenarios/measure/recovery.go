@@ -43,11 +43,9 @@ func Attempts(entries []ledger.Entry, from, to int64) (attempts, states int64) {
 		}
 		attempts++
 		switch {
+		case !e.Took():
 		case e.Method != "PUT":
-			// A DELETE that was taken is a state; which object it removed does not matter.
-			if e.Took() {
-				deletes++
-			}
+			deletes++ // which object it removed does not matter
 		default:
 			seen[state{key{e.Kind, e.Namespace, e.Name}, e.UID, e.ResourceVersion}] = true
 		}
