@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/watchbench/watchbench/internal/spelling"
 )
 
 // decoder fills typed values from a tree and remembers where each came from, so
@@ -77,7 +79,7 @@ func (d *decoder) decodeStruct(n *yaml.Node, v reflect.Value, path string) error
 		if !ok {
 			names := fieldNames(v.Type())
 			remedy := "the fields there are " + strings.Join(names, ", ")
-			if near := nearest(key.Value, names); near != "" {
+			if near := spelling.Nearest(key.Value, names); near != "" {
 				remedy = "did you mean " + near + "?"
 			}
 			return d.fail(key, join(path, key.Value), "unknown field", remedy)
@@ -210,42 +212,6 @@ func fieldNames(t reflect.Type) []string {
 func fieldIndex(t reflect.Type, name string) (int, bool) {
 	i := slices.Index(fieldNames(t), name)
 	return i, i >= 0 && name != ""
-}
-
-// nearest is the known word within two edits of a misspelt one.
-func nearest(word string, known []string) string {
-	best, limit := "", 3
-	for _, k := range known {
-		if d := editDistance(strings.ToLower(word), strings.ToLower(k)); d < limit && d < len(k) {
-			best, limit = k, d
-		}
-	}
-	return best
-}
-
-// editDistance is Levenshtein's, with one row of memory. Words longer than any
-// field name are not worth comparing.
-func editDistance(a, b string) int {
-	if len(a) > 40 {
-		return len(a)
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		prev := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := prev
-			if a[i] != b[j] {
-				cost++
-			}
-			prev = row[j+1]
-			row[j+1] = min(cost, row[j]+1, prev+1)
-		}
-	}
-	return row[len(b)]
 }
 
 func sortedKeys[M ~map[string]V, V any](m M) []string {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/watchbench/watchbench/internal/spelling"
 )
 
 // MaxCells bounds the matrix; at some ten seconds a cell this is an hour.
@@ -116,7 +118,7 @@ func (t *tree) checkPath(n *yaml.Node, path, field string) (bool, error) {
 		idx, ok := fieldIndex(typ, part)
 		if !ok {
 			remedy := "the fields there are " + strings.Join(fieldNames(typ), ", ")
-			if near := nearest(part, fieldNames(typ)); near != "" {
+			if near := spelling.Nearest(part, fieldNames(typ)); near != "" {
 				remedy = "did you mean " + join(done, near) + "?"
 			}
 			return false, t.fail(n, field, "unknown field", remedy)

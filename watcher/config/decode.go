@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/watchbench/watchbench/internal/spelling"
 )
 
 // Error is one wrong thing in a file. Key is empty when the file as a whole is wrong.
@@ -127,10 +129,12 @@ func (d *decoder) unknown(path, key string, t reflect.Type) error {
 		d.warnings = append(d.warnings, fmt.Sprintf("%s:%d: %s: has no effect", d.file, d.lines[path], path))
 		return nil
 	}
+	var known []string
 	for i := range t.NumField() {
-		if known := tagOf(t.Field(i)); distance(strings.ToLower(key), strings.ToLower(known)) <= min(2, len(known)/3) {
-			return d.fail(path, fmt.Sprintf("unknown key, did you mean %q?", known))
-		}
+		known = append(known, tagOf(t.Field(i)))
+	}
+	if meant := spelling.Nearest(key, known); meant != "" {
+		return d.fail(path, fmt.Sprintf("unknown key, did you mean %q?", meant))
 	}
 	d.warnings = append(d.warnings, fmt.Sprintf("%s:%d: %s: unknown key, ignored", d.file, d.lines[path], path))
 	return nil
