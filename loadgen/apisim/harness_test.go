@@ -12,12 +12,14 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
 func TestMain(m *testing.M) {
 	apisim.ForBubbles()
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(clustertest.Shared(m))
 }
 
 // newServer serves pods, nodes and deployments.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -148,7 +149,12 @@ func (o *options) validate(match, token string, streaming bool) field.ErrorList 
 func (o *options) parseVersion(match, token string) error {
 	if o.version != "" {
 		rv, err := strconv.ParseUint(o.version, 10, 64)
-		if err != nil {
+		switch {
+		case err != nil && o.watch: // a watch finds it out later, where errors have no reason
+			return &apierrors.StatusError{ErrStatus: metav1.Status{
+				Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: fmt.Sprintf("invalid resource version %q: want a whole number", o.version),
+			}}
+		case err != nil:
 			return badRequest("invalid resource version %q: want a whole number", o.version)
 		}
 		o.rv = rv

@@ -62,6 +62,10 @@ func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, group, ve
 	s.mu.Unlock()
 	if k == nil || len(parts) > 2 || slices.Contains(parts, "") || !slices.Contains(res.Versions, ver) ||
 		sel.namespace != "" && !res.Namespaced {
+		if s.knows(group) {
+			apistatus.Write(w, noResource())
+			return
+		}
 		notFound(w)
 		return
 	}
@@ -75,7 +79,7 @@ func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, group, ve
 		return
 	}
 	q := r.URL.Query()
-	if sel.name != "" && !flag(q, "watch") {
+	if sel.name != "" { // whatever else the query says
 		s.get(w, k, ver, sel)
 		return
 	}
@@ -89,6 +93,26 @@ func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, group, ve
 		return
 	}
 	s.list(w, r, k, ver, o)
+}
+
+// noResource is what an apiserver says of what a group that it knows does not have.
+func noResource() error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
+		Message: "the server could not find the requested resource", Details: &metav1.StatusDetails{},
+	}}
+}
+
+// knows reports whether the group is served.
+func (s *Server) knows(group string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range s.kinds {
+		if k.Group == group {
+			return true
+		}
+	}
+	return group == ""
 }
 
 func notAcceptable() error {

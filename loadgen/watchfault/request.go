@@ -30,7 +30,7 @@ func classify(r *http.Request) request {
 		parts = parts[2:]
 	}
 	req.resource = parts[0]
-	if r.Method != http.MethodGet {
+	if r.Method != http.MethodGet || len(parts) > 1 {
 		return req
 	}
 	q := r.URL.Query()
@@ -39,9 +39,9 @@ func classify(r *http.Request) request {
 		req.verb = Stream
 	case on(q, "watch"):
 		req.verb = Watch
-	case len(parts) == 1 && q.Get("continue") != "":
+	case q.Get("continue") != "":
 		req.verb = Page
-	case len(parts) == 1:
+	default:
 		req.verb = List
 	}
 	return req
