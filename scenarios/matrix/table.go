@@ -26,7 +26,7 @@ type Entry struct {
 	Seconds  float64                  `json:"seconds,omitempty"`
 	// First is what a first try came to that was repeated; see Repeat.
 	First string `json:"firstTry,omitempty"`
-	Dir   string                   `json:"dir,omitempty"`
+	Dir   string `json:"dir,omitempty"`
 }
 
 // Matrix is the whole.

@@ -114,7 +114,8 @@ func (c *cellRun) removeExtra(ctx context.Context) error {
 	if c.s.Watcher.LeaderElection && c.api != nil {
 		_, err := c.api.send(ctx, http.MethodDelete, "/apis/coordination.k8s.io/v1/namespaces/"+leaseNamespace+"/leases/"+c.lease(), nil)
 		var status *statusError
-		if err != nil && !(errors.As(err, &status) && status.code == http.StatusNotFound) {
+		notThere := errors.As(err, &status) && status.code == http.StatusNotFound
+		if err != nil && !notThere {
 			errs = append(errs, err)
 		}
 	}

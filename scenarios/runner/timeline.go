@@ -169,8 +169,8 @@ func (t *timeline) tamper(ctx context.Context, e spec.Event) error {
 	c := t.c
 	t.fired[e.What]++
 	return t.each(e, func(i int) error {
-		ns, name, what := c.extraNamespace(0), "", ""
-		method, body := http.MethodPut, ""
+		var name, what, body string
+		ns, method := c.extraNamespace(0), http.MethodPut
 		switch e.What {
 		case spec.EventTamperRemove:
 			method, name, what = http.MethodDelete, t.take(), check.MarkTamperRemove

@@ -1,0 +1,111 @@
+package runner
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/check"
+)
+
+const eventful = `apiVersion: watchbench/v1
+kind: Scenario
+metadata: {name: eventful}
+storage: {latency: 2ms}
+load: {model: open, rate: 60, duration: 6s, prefill: 20, bystander: {kind: ConfigMap, rate: 5}}
+watcher: {podQueueNum: 6, synchronizer: {period: 1s}}
+extra: {pods: 6, namespaces: 2}
+events:
+  - {at: 1s, what: tamper-remove}
+  - {at: 1s, what: tamper-edit}
+  - {at: 1s, what: tamper-add}
+  - {at: 3s, what: kill-restart}
+  - {at: 4s, what: sigterm}
+  - {at: 4s, what: delete-objects}
+  - {at: 4s, what: recreate}
+  - {at: 4s, what: delete-namespace}
+  - {at: 4s, what: start}
+fault: {row: F16, title: a bit of everything, assert: [C, O, T], measure: [A], recovery: 20s}
+limits: {lag: 10s, minOffered: 50%}
+drainTimeout: 30s
+`
+
+// TestTimeline: everything that is done is in the marks, and is judged.
+func TestTimeline(t *testing.T) {
+	opts, said := stage(t, eventful)
+	out, err := Run(t.Context(), opts)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	nothingLeft(t)
+	c := out.Results.Cells[0]
+	if !c.Valid || c.Robustness == nil {
+		t.Fatalf("valid %v %v, row %+v", c.Valid, c.InvalidReasons, c.Robustness)
+	}
+	for _, col := range []string{"C", "O", "T"} {
+		if x := c.Robustness.Columns[col]; x.Verdict != result.Pass {
+			t.Errorf("%s: %+v", col, x)
+		}
+	}
+	for _, g := range []string{"G1", "G9", "G12"} {
+		if x := c.Checks[g]; x.Verdict != result.Pass {
+			t.Errorf("%s: %s %s %s", g, x.Verdict, x.Counterexample, x.Note)
+		}
+	}
+	if n := c.Checks["G9"].Judged; n != 2 || c.Watcher.Restarts != 2 {
+		t.Errorf("%d restarts judged, %d counted, want 2", n, c.Watcher.Restarts)
+	}
+	if n := c.Checks["G12"].Judged; n != 3 {
+		t.Errorf("%d rows judged, 3 were tampered with", n)
+	}
+	h, err := check.Load(out.Dir + "/cells/only")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var marks []string
+	for _, m := range h.Marks {
+		marks = append(marks, m.What)
+	}
+	want := "started ready tamper-remove tamper-edit tamper-add sigkill exited started ready converged sigterm exited started ready converged"
+	if got := strings.Join(marks, " "); got != want {
+		t.Errorf("marks\n got %s\nwant %s", got, want)
+	}
+	again, err := Recheck(t.Context(), out.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changed := again[0].Changed(); len(changed) > 0 {
+		t.Errorf("the record gives other verdicts: %v", changed)
+	}
+}
+
+// TestRefusedStorage: a certificate of an unknown CA gets nothing.
+func TestRefusedStorage(t *testing.T) {
+	opts, said := stage(t, small, "matrix.watcher.strategy=keyed", "storage.tls=wrong-ca", "extra={pods: 2, namespaces: 1}",
+		"fault={row: F27, title: x, assert: [S, T], refused: true, recovery: 20s}")
+	out, err := Run(t.Context(), opts)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	nothingLeft(t)
+	row := out.Results.Cells[0].Robustness
+	if row == nil || row.Columns["S"].Verdict != result.Pass || row.Columns["T"].Verdict != result.Pass || !strings.Contains(row.Facts[1].Detail, "certificate") {
+		t.Errorf("%+v", row)
+	}
+}
+
+// TestRotatedCA: the ledger of both lives of storage is one.
+func TestRotatedCA(t *testing.T) {
+	opts, said := stage(t, eventful, "events=[{at: 2s, what: rotate-ca}]", "storage.tls=valid", "fault.assert=[C, O, L, T]")
+	out, err := Run(t.Context(), opts)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	nothingLeft(t)
+	c := out.Results.Cells[0]
+	for _, col := range []string{"C", "O", "L", "T"} {
+		if x := c.Robustness.Columns[col]; x.Verdict != result.Pass {
+			t.Errorf("%s: %+v", col, x)
+		}
+	}
+}
