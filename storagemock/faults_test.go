@@ -83,7 +83,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(tc.fault, func(t *testing.T) {
 			m := start(t, func(c *storagemock.Config) { c.Faults = tc.fault })
-			got := m.put("x", 300*time.Millisecond)
+			got := m.put("x", time.Second)
 			if !strings.Contains(got, tc.sees) {
 				t.Errorf("the client saw %s, want %s", got, tc.sees)
 			}
