@@ -118,7 +118,7 @@ func (s *side) frames(body io.Reader) []string {
 func TestAnswersLikeAnApiserver(t *testing.T) {
 	env := clustertest.Start(t)
 	ns := clustertest.Namespace(t, env.Config)
-	real := realSide(t, env.Config, ns)
+	actual := realSide(t, env.Config, ns)
 	sim := simSide(t, ns)
 	const maps, all = "/api/v1/namespaces/{ns}/configmaps", "/api/v1/configmaps"
 	const stream = "watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
@@ -150,7 +150,7 @@ func TestAnswersLikeAnApiserver(t *testing.T) {
 	answers := make([][2]string, len(questions))
 	var asked sync.WaitGroup
 	for i, q := range questions { // all at once: most of the time is waiting
-		asked.Go(func() { answers[i][0] = real.ask(t, q.path, q.accept) })
+		asked.Go(func() { answers[i][0] = actual.ask(t, q.path, q.accept) })
 		asked.Go(func() { answers[i][1] = sim.ask(t, q.path, q.accept) })
 	}
 	asked.Wait()

@@ -47,6 +47,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	if courses, _ := h.snapshot(perWatch, req); !watching && len(courses) == 0 && r.Context().Value(olderKey{}) == nil {
+		h.next.ServeHTTP(w, r) // as it is: it may want more than exchange offers
+		return
+	}
 	h.pass(w, r, req, n)
 }
 
