@@ -37,6 +37,8 @@ const (
 	Timeout = 20 * time.Second
 	retries = 2
 	pause   = time.Second
+	// again is the pause after a round that failed; the original waits a Period.
+	again = 5 * time.Second
 )
 
 const maxAnswer = 64 << 20
@@ -99,16 +101,16 @@ type poll struct {
 }
 
 func (w *Watcher) loop(ctx context.Context, p poll) {
-	tick := time.NewTicker(Period)
-	defer tick.Stop()
 	for {
+		next := Period
 		if err := w.poll(ctx, p); err != nil && ctx.Err() == nil {
-			w.set.Logger.Warn("the IP pool was not stored", "kind", p.kind, "error", err, "again_in", Period)
+			next = again
+			w.set.Logger.Warn("the IP pool was not stored", "kind", p.kind, "error", err, "again_in", next)
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-time.After(next):
 		}
 	}
 }

@@ -61,7 +61,7 @@ func (s store) Put(_ context.Context, o *object.Object) error {
 }
 
 // Both records at once and again every minute, with the headers of the contract;
-// a failing round is tried twice more and then again a minute later.
+// a failing round is tried twice more and then again soon.
 func TestPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stored := make(store, 8) // more than the test waits for
@@ -98,9 +98,14 @@ func TestPolls(t *testing.T) {
 			t.Error(d)
 		}
 		fail.Store(true)
-		time.Sleep(Period + 10*time.Second)
+		time.Sleep(Period + 4*time.Second)
 		if n := len(stored); n != 1 || asked.Load() != 3 {
 			t.Errorf("%d stored, asked %d times; want 1 (the detail) and 3", n, asked.Load())
+		}
+		fail.Store(false)
+		time.Sleep(again)
+		if n := len(stored); n != 2 {
+			t.Errorf("%d stored soon after the failure, want 2", n)
 		}
 		cancel()
 		if err := <-done; err != nil {
