@@ -38,8 +38,10 @@ func processRows() []row {
 		{id: "F23", name: "two watchers for 30 s", asserted: "CO", measured: "A", variants: []variant{
 			{name: "conditional", setup: overlap(setup{span: 60 * time.Second, mode: check.ModeConditional}), show: map[rune]func(*outcome) string{'A': showPerChange}},
 			{name: "faithful", setup: overlap(setup{span: 60 * time.Second, edit: synced(10 * time.Second)}), check: map[rune]func(*outcome) error{
-				'O': func(*outcome) error { return nil }, // two writers without preconditions: measured by TestOverlap
-			}, show: map[rune]func(*outcome) string{'A': showPerChange}},
+				'O': func(*outcome) error { return nil }, // two writers without preconditions: shown with A
+			}, show: map[rune]func(*outcome) string{'A': func(o *outcome) string {
+				return fmt.Sprintf("○ %.2f, %d ↔", o.perChange(), *o.verdict.Reordered)
+			}}},
 		}},
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/storagemock/ledger"
+	"github.com/watchbench/watchbench/storagemock/store"
 )
 
 // outcome is what a run leaves behind.
@@ -30,6 +31,7 @@ type outcome struct {
 	ops      []oplog.Record
 	entries  []ledger.Entry
 	state    []check.StateRecord
+	docs     []*store.Record // of storage
 	fired    []firing
 	counters *check.Counters
 	scrape   measure.Scrape
@@ -46,6 +48,7 @@ type outcome struct {
 	leaks    int
 	relists  map[string]int64
 	logs     string
+	net      map[string]int
 	listed   int // lists and streaming lists that the apiserver saw after the start
 }
 
@@ -286,6 +289,7 @@ func (w *world) collect(out *outcome, ready time.Time) {
 	}
 	out.counters = meta.Counters
 	out.state = w.state()
+	out.docs = w.mock.Store().All()
 	for e := range w.mock.Ledger().From(1) {
 		out.entries = append(out.entries, e)
 	}
@@ -293,6 +297,7 @@ func (w *world) collect(out *outcome, ready time.Time) {
 	defer w.mu.Unlock()
 	out.ops, out.samples, out.problems = w.ops, w.samples, w.problems
 	out.peak, out.leaks, out.refused = w.net.peakOf(mockAddr), w.net.leaks, w.net.refusedOf(mockAddr)
+	out.net = w.net.stacks
 	out.logs, out.open = w.logs.String(), w.api.Stats("").Open
 	if strings.Contains(w.logs.String(), canary) {
 		out.problems = append(out.problems, "the canary is in the logs")
@@ -387,9 +392,14 @@ func (o *outcome) freshnessAfter(t int64) (p99, worst time.Duration) {
 // freshness is how long the included operations took to reach storage.
 func (o *outcome) freshness(include func(oplog.Record) bool) (p99, worst time.Duration) {
 	acks := measure.NewAcks(o.entries)
+	sent := map[string]bool{} // of an object that was never stored there is no telling
+	for _, e := range o.entries {
+		sent[e.UID] = true
+	}
 	var all []time.Duration
 	for _, r := range o.ops {
-		if r.Phase != oplog.PhaseLoad || r.Namespace == ignored || r.Type == oplog.TypeHeartbeat || !include(r) {
+		if r.Phase != oplog.PhaseLoad || r.Namespace == ignored || !sent[r.UID] || r.Type == oplog.TypeHeartbeat ||
+			r.Kind == "Event" && r.Type == oplog.TypeDelete || !include(r) {
 			continue
 		}
 		if at, ok := acks.Of(r); ok {
