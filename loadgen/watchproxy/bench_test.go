@@ -73,5 +73,5 @@ func cpu(b *testing.B) int64 {
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		b.Fatal(err)
 	}
-	return (u.Utime.Sec+u.Stime.Sec)*1e6 + int64(u.Utime.Usec+u.Stime.Usec)
+	return (u.Utime.Sec+u.Stime.Sec)*1e6 + u.Utime.Usec + u.Stime.Usec
 }
