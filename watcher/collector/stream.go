@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,9 +51,14 @@ func (w *stream) run() {
 		event, err = w.source.decoder.frame(s, b)
 		return err
 	}
+	var overdue deadline
+	defer overdue.Stop()
 	for {
 		if err := f.parse(step); err != nil {
 			w.end(err)
+			return
+		}
+		if w.initial && !w.initially(event, &overdue) {
 			return
 		}
 		if !w.send(event) {
@@ -60,8 +66,44 @@ func (w *stream) run() {
 		}
 		if it, ok := event.Object.(*item); ok && it.initialEnd && w.initial {
 			w.initial = false
+			overdue.Stop()
 			w.guard.limit = w.source.idle.WatchIdle
 		}
+	}
+}
+
+// initially looks at an event that comes before the closing bookmark, and reports
+// false when the streaming list is over.
+//
+// A change that is no addition is not part of the list, so the list should be
+// complete; live changes must not keep a list open whose bookmark never comes. And
+// an error event ends the list for good: the reflector would ask for another one
+// without a pause.
+func (w *stream) initially(e watch.Event, overdue *deadline) bool {
+	switch e.Type {
+	case watch.Modified, watch.Deleted:
+		overdue.start(w.source.idle.InitialIdle, func() { w.guard.cancel(errIdle) })
+	case watch.Error:
+		w.source.logger.Info("streaming list refused", "status", e.Object)
+		w.fail(http.StatusGatewayTimeout, metav1.StatusReasonTimeout, "the streaming list ended with an error")
+		return false
+	}
+	return true
+}
+
+// deadline calls once, when it was started and not stopped in time.
+type deadline struct{ timer *time.Timer }
+
+func (d *deadline) start(after time.Duration, call func()) {
+	if d.timer == nil && after > 0 {
+		d.timer = time.AfterFunc(after, call)
+	}
+}
+
+// Stop is for good; a deadline that was never started may be stopped.
+func (d *deadline) Stop() {
+	if d.timer != nil {
+		d.timer.Stop()
 	}
 }
 
