@@ -34,6 +34,8 @@ var accounts = []storyCase{
 		requests: []string{"45 DELETE web rejected"}}},
 	{name: "a deletion counted as sent that was refused", fails: "G1 G6", story: story{ops: recreated[:4], meta: Meta{Counters: pods(result.Events{Received: 4, Sent: 2, Coalesced: 2, Retried: 1})},
 		requests: []string{"35 PUT web u1 110", "45 DELETE web rejected"}}},
+	{name: "a version found there by looking", story: story{ops: onePod, meta: Meta{Counters: pods(result.Events{Received: 4, Sent: 2, Coalesced: 2, Retried: 1})},
+		requests: []string{"35 PUT web u1 110", "45 PUT web u1 110 rejected"}}},
 	{name: "applied twice, sent once", story: story{ops: onePod, meta: Meta{Counters: pods(result.Events{Received: 3, Sent: 1, Coalesced: 2})},
 		requests: []string{"35 PUT web u1 110 twice", "35 PUT web u1 110 twice late"}}},
 	{name: "applied again after another request", story: story{ops: onePod, meta: Meta{Counters: pods(result.Events{Received: 3, Sent: 2, Coalesced: 1})},

@@ -44,7 +44,7 @@ func (j *judge) entry(e *ledger.Entry) {
 	harness := e.Fault == FaultTamper
 	unknown := !harness && j.unknownOutcome(e)
 	if !harness && !j.secondEffect(e) {
-		j.acc.request(e, unknown, e.Took() || j.alreadyGone(e)) // of any kind: the watcher counts them too
+		j.acc.request(e, unknown, e.Took() || j.alreadySo(e)) // of any kind: the watcher counts them too
 	}
 	if !j.h.Rules.Watches(e.Kind) {
 		return
@@ -68,12 +68,13 @@ func (j *judge) entry(e *ledger.Entry) {
 	}
 }
 
-// alreadyGone reports whether a DELETE that was not taken asked for what was so.
-func (j *judge) alreadyGone(e *ledger.Entry) bool {
-	if e.Method != "DELETE" {
-		return false
-	}
+// alreadySo reports whether a request that was not taken asked for what storage held:
+// nothing, or that very version.
+func (j *judge) alreadySo(e *ledger.Entry) bool {
 	k := j.book.lookup(keyName{e.Kind, e.Namespace, e.Name})
+	if e.Method != "DELETE" {
+		return k != nil && k.heldLife >= 0 && k.lives[k.heldLife].uid == e.UID && k.held.rv == e.ResourceVersion
+	}
 	if k == nil || k.heldLife >= 0 {
 		return k == nil
 	}
