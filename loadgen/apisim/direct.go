@@ -54,7 +54,7 @@ func (d direct) RoundTrip(req *http.Request) (*http.Response, error) {
 		in.Body = http.NoBody
 	}
 	out, body := io.Pipe()
-	w := &directWriter{header: http.Header{}, pipe: body, begun: make(chan struct{})}
+	w := &directWriter{ctx: ctx, header: http.Header{}, pipe: body, begun: make(chan struct{})}
 	// The writing side alone: the reader then sees the context's error.
 	stop := context.AfterFunc(ctx, func() { _ = body.CloseWithError(ctx.Err()) })
 	go d.serve(w, in, func() { stop(); cancel(); closeBody(req) })
@@ -113,6 +113,7 @@ func (b *directBody) Close() error {
 
 // directWriter is used by the handler's goroutine alone until begun is closed.
 type directWriter struct {
+	ctx    context.Context // of the request
 	header http.Header
 	pipe   *io.PipeWriter
 
@@ -150,6 +151,11 @@ func (w *directWriter) WriteHeader(status int) {
 
 func (w *directWriter) Write(p []byte) (int, error) {
 	w.begin(http.StatusOK, nil)
+	// Whoever sees the context end may write before the pipe is told.
+	if err := w.ctx.Err(); err != nil {
+		_ = w.pipe.CloseWithError(err)
+		return 0, err
+	}
 	return w.pipe.Write(p)
 }
 
