@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/runner"
 )
 
@@ -167,7 +168,7 @@ func TestExitCodes(t *testing.T) {
 
 func TestScenarioCommands(t *testing.T) {
 	out, _, code, err := invoke(t, "scenarios", "list")
-	if code != exitOK || !strings.Contains(out, "strategies  10 cells") {
+	if code != exitOK || !strings.Contains(strings.Join(strings.Fields(out), " "), "strategies 10 cells") {
 		t.Errorf("list: %q, %v", out, err)
 	}
 	out, _, _, err = invoke(t, "scenarios", "show", "smoke")
@@ -181,5 +182,42 @@ func TestScenarioCommands(t *testing.T) {
 	out, _, _, err = invoke(t, "scenarios", "schema")
 	if err != nil || !json.Valid([]byte(out)) {
 		t.Errorf("schema: %v", err)
+	}
+}
+
+func TestMatrixInput(t *testing.T) {
+	withBinaries(t)
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"matrix", "F99"}, `"F99" is neither a row F0 to F28 nor a scenario of the matrix`},
+		{[]string{"matrix", "--profile", "old"}, "--profile old is not known; use default or legacy"},
+		{[]string{"matrix", "F2", "--set", "load.thread=1"}, "load.thread: unknown field; did you mean threads?"},
+		{[]string{"matrix", "F2", "--out", file(t, "taken", "")}, "name a folder that can be written"},
+	} {
+		_, _, code, err := invoke(t, tc.args...)
+		if err == nil || code != exitInput || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%v: code %d, %v, want %q", tc.args, code, err, tc.want)
+		}
+	}
+}
+
+// TestMatrixVerdict: a violation is graver than a scenario that proves nothing.
+func TestMatrixVerdict(t *testing.T) {
+	fails := matrix.Entry{Scenario: "a", Columns: map[string]result.Column{"C": {Verdict: result.Fail}}}
+	holds := matrix.Entry{Scenario: "b", Columns: map[string]result.Column{"C": {Verdict: result.Pass}}}
+	for _, tc := range []struct {
+		entries []matrix.Entry
+		want    int
+	}{
+		{[]matrix.Entry{holds, {NotBuilt: "later"}}, exitOK},
+		{[]matrix.Entry{holds, {Invalid: []string{"never fired"}}}, exitInvalid},
+		{[]matrix.Entry{{Invalid: []string{"never fired"}}, fails}, exitCheck},
+		{[]matrix.Entry{holds, {Error: "the watcher ended"}}, exitInvalid},
+	} {
+		if got := exitCode(t.Context(), matrixVerdict(&matrix.Matrix{Entries: tc.entries})); got != tc.want {
+			t.Errorf("%+v: %d, want %d", tc.entries, got, tc.want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,7 @@ func scenariosCommand() *cobra.Command {
 			Use: "list", Short: "List the shipped scenarios", Args: noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-				for _, n := range scenarios.Names() {
+				for _, n := range slices.Concat(scenarios.Names(), scenarios.FaultNames(), scenarios.RegressionNames()) {
 					name, data, err := scenarios.Read(n)
 					if err != nil {
 						return err

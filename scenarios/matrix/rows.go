@@ -38,7 +38,7 @@ var Rows = []Row{
 	{ID: "F19", Title: "burst into slow storage"},
 	{ID: "F20", Title: "queues changed under load"},
 	{ID: "F21", Title: "huge objects, garbled watch"},
-	{ID: "F22", Title: "custom resources come and go", NotBuilt: "shown by the watcher's tests only (watcher/crd, watcher/live_test.go)"},
+	{ID: "F22", Title: "custom resources come and go", NotBuilt: "as a process; the tests in virtual time and those of watcher/crd show it"},
 	{ID: "F23", Title: "two watchers at once, leader killed"},
 	{ID: "F24", Title: "slow receivers of notifications", NotBuilt: "notifications are not built yet"},
 	{ID: "F25", Title: "forged addresses of webhooks", NotBuilt: "webhooks are not built yet"},
