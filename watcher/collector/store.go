@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"sync"
 	"time"
 
@@ -46,8 +47,50 @@ type store struct {
 	// repair, which comes from another goroutine, keeps its place among the events.
 	order sync.Mutex
 
+	// latest is the version up to which the kind's history was seen, and behind since
+	// when only older lists come; the zero time is never.
+	latest uint64    // guarded by order
+	behind time.Time // guarded by order
+
 	mu      sync.RWMutex
 	objects map[name]*object.Object // guarded by mu
+}
+
+// errOlderList refuses a list that is older than what was seen of its kind.
+var errOlderList = errors.New("the list is older than what was seen before: it comes from an apiserver that is behind")
+
+// maxBehind is how long older lists are refused. Then they are believed: the cluster
+// may have been restored from a backup.
+const maxBehind = time.Minute
+
+// replayed reports whether a watch event about an object that is not in the store, or
+// there under another uid, was seen before. A watch tells the changes of its kind in
+// the order of their versions; one that an apiserver with an older cache resumes tells
+// some of them again, among them those of objects that are gone since.
+func (s *store) replayed(old, fresh *object.Object) bool {
+	seen := s.latest
+	s.latest = max(seen, fresh.ResourceVersion)
+	known := old != nil && (old.UID == fresh.UID || fresh.UID == "")
+	return !known && fresh.ResourceVersion != 0 && fresh.ResourceVersion < seen
+}
+
+// admit decides about a list of that version.
+func (s *store) admit(version string) error {
+	v, err := strconv.ParseUint(version, 10, 64)
+	if err != nil {
+		return nil // no number: there is no telling
+	}
+	if v < s.latest {
+		if s.behind.IsZero() {
+			s.behind = time.Now()
+		}
+		if waited := time.Since(s.behind); waited < maxBehind {
+			return fmt.Errorf("list of %s at version %d, seen %d: %w", s.kind, v, s.latest, errOlderList)
+		}
+		s.logger.Warn("an older list is believed, as no other comes", "version", v, "seen", s.latest, "for", maxBehind)
+	}
+	s.latest, s.behind = v, time.Time{}
+	return nil
 }
 
 var _ cache.ReflectorStore = (*store)(nil)
@@ -99,7 +142,11 @@ func (s *store) put(obj any) error {
 	s.metrics.received.Inc()
 	n := nameOf(it.obj.Key)
 	old := s.peek(n)
-	if reason := outdated(old, it.obj); reason != reasonNone {
+	reason := outdated(old, it.obj)
+	if s.replayed(old, it.obj) && reason == reasonNone {
+		reason = ReasonStale
+	}
+	if reason != reasonNone {
 		s.drop(reason)
 		return nil
 	}
@@ -161,8 +208,9 @@ func (s *store) deleted(obj any) error {
 	gone := it.obj
 	n := nameOf(gone.Key)
 	old := s.peek(n)
-	if old != nil && gone.UID != "" && old.UID != gone.UID && gone.ResourceVersion < old.ResourceVersion {
-		s.drop(ReasonStale) // the end of an earlier object of that name
+	earlier := old != nil && gone.UID != "" && old.UID != gone.UID && gone.ResourceVersion < old.ResourceVersion
+	if s.replayed(old, gone) || earlier { // earlier: the end of another object of that name
+		s.drop(ReasonStale)
 		return nil
 	}
 	s.remove(n)
@@ -211,9 +259,12 @@ type change struct {
 
 // Replace takes a complete list. The whole list is in the store before the first
 // event is handed over, so that readers need not wait for a Sink that blocks.
-func (s *store) Replace(list []any, _ string) error {
+func (s *store) Replace(list []any, version string) error {
 	s.order.Lock()
 	defer s.order.Unlock()
+	if err := s.admit(version); err != nil {
+		return err
+	}
 	now := time.Now()
 	items := make([]*item, 0, len(list))
 	for _, obj := range list {
