@@ -95,7 +95,7 @@ func (l *lane) place(e *Event, now int64, on *waiter) bool {
 	room := q.overHead == nil && q.room()
 	if ent != nil {
 		if into := l.mergeTarget(ent, room); into != nil {
-			into.ev = *e
+			into.become(*e)
 			l.settleCoalesced(1)
 			return true
 		}
@@ -154,6 +154,7 @@ func (l *lane) enter(q *partition, s *slot, now int64) {
 	ent := s.ent
 	ent.append(s)
 	if ent.parked != nil {
+		s.replaces(ent.parked)
 		l.unpark(ent)
 	}
 	l.resume(ent, now)
@@ -206,7 +207,7 @@ func (l *lane) refill(q *partition, now int64) {
 			ent.over = nil
 		}
 		if ent.tail != nil && (l.shape.merge || ent.state == blocked) {
-			ent.tail.ev = s.ev
+			ent.tail.become(s.ev)
 			l.settleCoalesced(1)
 			l.freeSlot(s)
 			continue

@@ -208,6 +208,7 @@ func (l *lane) giveUp(s *slot, err error, now int64) *report {
 		ent.trouble = nil
 	}
 	if ent.head != nil {
+		ent.head.replaces(s)
 		l.freeSlot(s)
 		l.settleCoalesced(1)
 		return nil
@@ -254,7 +255,11 @@ func (l *lane) putBack(s *slot, now int64) {
 	if s.seq > latest.seq {
 		latest = s
 	}
-	keep.ev = latest.ev
+	latest.replaces(s)
+	for waiting := keep; waiting != nil; waiting = waiting.next {
+		latest.replaces(waiting)
+	}
+	keep.ev, keep.several = latest.ev, latest.several
 	merged := 1
 	for rest := keep.next; rest != nil; merged++ {
 		next := rest.next

@@ -11,6 +11,23 @@ type slot struct {
 	since   int64 // when the oldest change was received that this event will bring to storage
 	entered int64 // when it entered the queue it is in
 	sending int   // its index in the lane's sends
+	several bool  // it stands for changes of more than one uid
+}
+
+// replaces makes the slot stand for an older one too. Storage may hold any of the
+// objects that bore the name meanwhile, so a deletion then means whichever is there.
+func (s *slot) replaces(older *slot) {
+	s.several = s.several || older.several || older.ev.UID != s.ev.UID
+	if s.several && s.ev.Action == Delete {
+		s.ev.UID = ""
+	}
+}
+
+// become gives the slot a later event.
+func (s *slot) become(e Event) {
+	older := *s
+	s.ev = e
+	s.replaces(&older)
 }
 
 // name is a key within one kind.
