@@ -23,7 +23,6 @@ type row struct {
 	id, name string
 	asserted string // columns
 	measured string
-	target   string
 	variants []variant
 	// total judges all histories together: a rate needs more than one.
 	total func(all []*outcome) error

@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"runtime/debug"
-	"strings"
 	"sync"
 	"syscall"
 )
@@ -22,12 +20,11 @@ type network struct {
 	open      map[string]int // connections by address
 	peak      map[string]int
 	refused   map[string]int
-	stacks    map[string]int
 	leaks     int // writes that held the secret
 }
 
 func newNetwork(secret string) *network {
-	return &network{secret: []byte(secret), listeners: map[string]*listener{}, port: 40000, open: map[string]int{}, peak: map[string]int{}, refused: map[string]int{}, stacks: map[string]int{}}
+	return &network{secret: []byte(secret), listeners: map[string]*listener{}, port: 40000, open: map[string]int{}, peak: map[string]int{}, refused: map[string]int{}}
 }
 
 type address string
@@ -72,12 +69,6 @@ func (n *network) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		n.refused[addr]++
-		st := string(debug.Stack())
-		for _, f := range []string{"synchronizer", "Verify", "sender).Send", "checkStorage"} {
-			if strings.Contains(st, f) {
-				n.stacks[f]++
-			}
-		}
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	}
 	if l == nil {

@@ -194,7 +194,7 @@ func definitionsChange() []variant {
 	for i := range 100 {
 		kinds = append(kinds, custom(i, "v1").Kind)
 	}
-	make := func(name string, hooks ...hook) variant {
+	changing := func(name string, hooks ...hook) variant {
 		s := setup{span: 90 * time.Second, hooks: hooks, edit: synced(10 * time.Second), extra: kinds}
 		noRelists := relistsAtMost(func(o *outcome) (n int64) {
 			for k, v := range o.relists {
@@ -216,14 +216,14 @@ func definitionsChange() []variant {
 		return v
 	}
 	return []variant{
-		make("added and removed", hook{5 * seconds, serve(0, 1, "v1")}, hook{10 * seconds, fill(0, 1, 3)}, hook{40 * seconds, unserve(0, 1)}),
-		make("switched", hook{5 * seconds, serve(0, 1, "v1")}, hook{10 * seconds, fill(0, 1, 3)}, hook{30 * seconds, serve(0, 1, "v2")}, hook{40 * seconds, fill(0, 1, 3)}),
-		make("unserved", hook{5 * seconds, serve(0, 1, "v1")}, hook{10 * seconds, fill(0, 1, 3)}, hook{30 * seconds, func(w *world) {
+		changing("added and removed", hook{5 * seconds, serve(0, 1, "v1")}, hook{10 * seconds, fill(0, 1, 3)}, hook{40 * seconds, unserve(0, 1)}),
+		changing("switched", hook{5 * seconds, serve(0, 1, "v1")}, hook{10 * seconds, fill(0, 1, 3)}, hook{30 * seconds, serve(0, 1, "v2")}, hook{40 * seconds, fill(0, 1, 3)}),
+		changing("unserved", hook{5 * seconds, serve(0, 1, "v1")}, hook{10 * seconds, fill(0, 1, 3)}, hook{30 * seconds, func(w *world) {
 			w.define(custom(0, "v1"), false)
 			if err := w.api.RemoveResource(custom(0, "v1").Key()); err != nil {
 				w.t.Error(err)
 			}
 		}}),
-		make("100 at once", hook{5 * seconds, serve(0, 100, "v1")}, hook{10 * seconds, fill(0, 100, 1)}, hook{60 * seconds, unserve(50, 100)}),
+		changing("100 at once", hook{5 * seconds, serve(0, 100, "v1")}, hook{10 * seconds, fill(0, 100, 1)}, hook{60 * seconds, unserve(50, 100)}),
 	}
 }

@@ -112,8 +112,8 @@ func relistsAtMost(limit func(*outcome) int64) map[rune]func(*outcome) error {
 		for _, k := range o.relists {
 			n += k
 		}
-		if max := limit(o); n > max {
-			return fmt.Errorf("%d relists, want at most %d: %v", n, max, o.relists)
+		if most := limit(o); n > most {
+			return fmt.Errorf("%d relists, want at most %d: %v", n, most, o.relists)
 		}
 		return nil
 	}}

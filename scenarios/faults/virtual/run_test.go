@@ -48,8 +48,6 @@ type outcome struct {
 	leaks    int
 	relists  map[string]int64
 	logs     string
-	net      map[string]int
-	listed   int // lists and streaming lists that the apiserver saw after the start
 }
 
 // simulate runs a setup in a bubble of its own.
@@ -297,7 +295,6 @@ func (w *world) collect(out *outcome, ready time.Time) {
 	defer w.mu.Unlock()
 	out.ops, out.samples, out.problems = w.ops, w.samples, w.problems
 	out.peak, out.leaks, out.refused = w.net.peakOf(mockAddr), w.net.leaks, w.net.refusedOf(mockAddr)
-	out.net = w.net.stacks
 	out.logs, out.open = w.logs.String(), w.api.Stats("").Open
 	if strings.Contains(w.logs.String(), canary) {
 		out.problems = append(out.problems, "the canary is in the logs")
