@@ -71,7 +71,7 @@ func (c *cellRun) facts(cell *result.Cell) []result.Fact {
 	c.amplificationFacts(within, add)
 	c.orderFacts(add)
 	c.lossFacts(add)
-	if q := c.s.Ceilings.Queued; q > 0 {
+	if q := c.queuedLimit(); q > 0 {
 		most := 0.0
 		for _, x := range c.sampler.taken() {
 			if x.QueueDepth != nil {
@@ -84,6 +84,16 @@ func (c *cellRun) facts(cell *result.Cell) []result.Fact {
 		add(result.Fact{Column: "I", Name: "bystander freshness p99", Unit: "s", Value: q.P99, OK: true})
 	}
 	return out
+}
+
+// queuedLimit bounds the events of Pods that wait: by the scenario's ceiling or, where
+// the strategy keeps one event per key, by the keys that existed at once.
+func (c *cellRun) queuedLimit() int {
+	q := c.s.Ceilings.Queued
+	if s := c.s.Watcher.Strategy; q == 0 && (s == "dedup" || s == "adaptive") && c.s.Watcher.Profile != profileLegacy {
+		q = measure.PeakLive(c.evidence.ops) + c.s.Extra.Namespaces*c.s.Extra.Pods
+	}
+	return q
 }
 
 type bounded func(col, name, unit string, v, limit float64) result.Fact
