@@ -4,7 +4,18 @@
 //
 //	go test ./scenarios/faults/virtual -v -run TestMatrix               the table
 //	go test ./scenarios/faults/virtual -run TestMatrix -seeds 200       more histories per fault
-//	go test ./scenarios/faults/virtual -run TestMatrix/F4 -seed 17      one history
+//	go test ./scenarios/faults/virtual -run TestMatrix/faults/F4 -seed 17   one history
+//	go test ./scenarios/faults/virtual -v -run TestUnknownOutcomes -unknown-seeds 1000
+//
+// TestMetamorphic has one history end in one state under all strategies and settings,
+// TestLegacyFails shows that the original's rules do not pass, TestBadHistoriesAreRed
+// that a damaged record does not, and TestRegressions replays what once went wrong,
+// from scenarios/regression/virtual.
+//
+// A cell of the table is pass, FAIL with the number of histories, a measured value (○)
+// or · where nothing is asserted. A history in which a fault did not fire, hit too few
+// keys, or in which less than 80 % of the operations were done, is a failure too. That no goroutine is
+// left follows from the bubble, which waits for all of them.
 //
 // A seed determines the operations and which requests the faults hit in which order.
 // It does not determine how goroutines are scheduled, nor the jitter of backoffs:

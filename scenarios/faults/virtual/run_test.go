@@ -230,21 +230,25 @@ func (w *world) state() []check.StateRecord {
 	return all
 }
 
-// equal compares both sides by uid and version.
+// equal compares both sides by uid and version, Nodes by uid and content.
 func (w *world) equal() bool {
 	type id struct{ kind, ns, name string }
 	rules := w.rules()
 	want := map[id]string{}
-	rv := func(kind, uid string, v uint64) string {
-		if kind == "Node" {
-			return uid // heartbeats are skipped
+	rv := func(kind, uid string, v uint64, raw []byte) string {
+		if kind != "Node" {
+			return uid + "@" + strconv.FormatUint(v, 10)
 		}
-		return uid + "@" + strconv.FormatUint(v, 10)
+		rec, err := check.Digest(check.Raw{Side: check.SideApiserver, Kind: kind, JSON: raw}, rules) // without heartbeats
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		return uid + rec.Digest
 	}
 	for _, r := range w.kinds() {
 		for _, o := range w.api.Objects(r.Key()) {
 			if rules.Wants(r.Kind, o.Namespace, o.Name) {
-				want[id{r.Kind, o.Namespace, o.Name}] = rv(r.Kind, o.UID, o.ResourceVersion)
+				want[id{r.Kind, o.Namespace, o.Name}] = rv(r.Kind, o.UID, o.ResourceVersion, o.JSON)
 			}
 		}
 	}
@@ -254,7 +258,7 @@ func (w *world) equal() bool {
 		if d.Kind == "Event" && !ok {
 			continue // never deleted
 		}
-		if !ok || have != rv(d.Kind, d.UID, d.ResourceVersion) {
+		if !ok || have != rv(d.Kind, d.UID, d.ResourceVersion, d.Data) {
 			return false
 		}
 		delete(want, k)
