@@ -3,52 +3,186 @@ package collector_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/object"
 )
 
-// Live changes do not keep a streaming list open whose closing bookmark never comes.
-func TestStreamingListWithoutBookmarkUnderChurnFallsBack(t *testing.T) {
-	api := newFakeAPI(t)
-	api.put("pods", "a/p", "u1", "")
-	api.fault = func(_ string, n int, w http.ResponseWriter, r *http.Request) bool {
-		if n == 0 || r.URL.Query().Get("sendInitialEvents") == "" {
-			return false
-		}
-		for version := 101; r.Context().Err() == nil; version++ {
-			_, _ = fmt.Fprintf(w, `{"type":"MODIFIED","object":{"metadata":{"name":"q","namespace":"a","uid":"u2","resourceVersion":"%d"}}}`+"\n", version)
-			w.(http.Flusher).Flush()
-			time.Sleep(5 * time.Millisecond)
-		}
-		return true
+func TestListAndWatch(t *testing.T) {
+	for _, mode := range []struct {
+		name   string
+		config collector.Config
+		plain  bool
+		page   int
+	}{
+		{name: "streaming list"},
+		{name: "streaming list over HTTP/2 setting", config: collector.Config{HTTP2: true}},
+		{name: "packed", config: collector.Config{Pack: true}},
+		{name: "plain list", config: collector.Config{PlainList: true}},
+		{name: "plain list in pages", config: collector.Config{PlainList: true}, page: 2},
+		{name: "streaming refused", plain: true},
+	} {
+		t.Run(mode.name, func(t *testing.T) {
+			api := newFakeAPI(t)
+			api.plain, api.page = mode.plain, mode.page
+			for i := range 5 {
+				api.put("pods", fmt.Sprintf("team-a/p%d", i), fmt.Sprintf("u%d", i), `"managedFields":[{"manager":"x"}],"labels":{"a":"b"}|"spec":{"n":1}`)
+			}
+			mode.config.Resources = []collector.Resource{pods}
+			h := start(t, api, mode.config)
+			h.expect("put Pod/team-a/p0 u0", "put Pod/team-a/p1 u1", "put Pod/team-a/p2 u2", "put Pod/team-a/p3 u3", "put Pod/team-a/p4 u4")
+			if err := h.WaitForSync(t.Context()); err != nil || !h.Synced() {
+				t.Fatalf("not synced: %v", err)
+			}
+			o, ok := h.Get(object.Key{Kind: "Pod", Namespace: "team-a", Name: "p3"})
+			want := `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p3","namespace":"team-a","uid":"u3","resourceVersion":"104","labels":{"a":"b"}},"spec":{"n":1}}`
+			if !ok || string(o.JSON()) != want {
+				t.Errorf("cached: %s\nwant:   %s", o.JSON(), want)
+			}
+			rv := api.put("pods", "team-a/p3", "u3", `|"spec":{"n":2}`)
+			e := h.next()
+			if show(e) != "put Pod/team-a/p3 u3" || e.ResourceVersion != uint64(rv) || !strings.Contains(string(e.Object.JSON()), `"n":2`) || e.Received.IsZero() {
+				t.Errorf("update: %+v", e)
+			}
+			api.delete("pods", "team-a/p0")
+			if e := h.next(); show(e) != "delete Pod/team-a/p0 u0" || e.Object != nil || e.ResourceVersion <= uint64(rv) {
+				t.Errorf("delete: %+v", e)
+			}
+			api.put("pods", "team-a/p0", "u9", "")
+			h.expect("put Pod/team-a/p0 u9")
+			if got := len(h.List("Pod")); got != 5 {
+				t.Errorf("List has %d objects, want 5", got)
+			}
+			if got := h.metric("k8swatch_events_received_total"); got != 8 {
+				t.Errorf("received = %v, want 8", got)
+			}
+			if got := h.metric("k8swatch_network_bytes_total", "peer=apiserver", "direction=in"); got < 500 {
+				t.Errorf("bytes in = %v", got)
+			}
+		})
 	}
-	h := start(t, api, collector.Config{Resources: []collector.Resource{pods}, InitialIdle: 100 * time.Millisecond})
-	h.expect("put Pod/a/p u1")
 }
 
-// A streaming list that is answered with an error event is not asked for again
-// without a pause: the list comes in pages.
-func TestStreamingListThatFailsFallsBack(t *testing.T) {
+func TestReconnectGoesOnFromBookmark(t *testing.T) {
 	api := newFakeAPI(t)
 	api.put("pods", "a/p", "u1", "")
-	api.fault = func(_ string, n int, w http.ResponseWriter, r *http.Request) bool {
-		if n == 0 || r.URL.Query().Get("sendInitialEvents") == "" {
-			return false
-		}
-		_, _ = fmt.Fprint(w, `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}}`+"\n")
-		return true
-	}
 	h := start(t, api, collector.Config{Resources: []collector.Resource{pods}})
 	h.expect("put Pod/a/p u1")
-	streams := 0
-	for _, r := range h.api.seen() {
-		if r == "STREAM pods rv=" {
-			streams++
-		}
+	api.send("pods", bookmarkFrame("Pod", 150, false))
+	api.mu.Lock()
+	api.rv = 150
+	api.mu.Unlock()
+	api.disconnect("pods")
+	h.eventually("a watch from the bookmark", func() bool { return slices.Contains(api.seen(), "WATCH pods rv=150") })
+	api.put("pods", "a/p", "u1", "")
+	h.expect("put Pod/a/p u1")
+	if got := h.metric("k8swatch_relists_total"); got != 0 {
+		t.Errorf("relists = %v, want 0", got)
 	}
-	if streams != 1 {
-		t.Errorf("%d streaming lists were asked for, want 1", streams)
+}
+
+// TestRelistSendsTheDifference: while disconnected, one object changes, one goes, one
+// is made anew under its name, one is new and one stays; the history is gone.
+func TestRelistSendsTheDifference(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		t.Run(fmt.Sprintf("plain=%v", plain), func(t *testing.T) {
+			api := newFakeAPI(t)
+			for _, n := range []string{"same", "changed", "gone", "again"} {
+				api.put("pods", "a/"+n, "u-"+n, "")
+			}
+			h := start(t, api, collector.Config{Resources: []collector.Resource{pods}, PlainList: plain})
+			h.expect("put Pod/a/same u-same", "put Pod/a/changed u-changed", "put Pod/a/gone u-gone", "put Pod/a/again u-again")
+			same, _ := h.Get(object.Key{Kind: "Pod", Namespace: "a", Name: "same"})
+
+			hold := make(chan struct{})
+			api.mu.Lock()
+			api.fault = func(_ string, _ int, _ http.ResponseWriter, r *http.Request) bool {
+				select {
+				case <-hold:
+				case <-r.Context().Done():
+				}
+				return false
+			}
+			api.mu.Unlock()
+			api.disconnect("pods")
+			api.put("pods", "a/changed", "u-changed", "")
+			api.delete("pods", "a/gone")
+			api.delete("pods", "a/again")
+			api.put("pods", "a/again", "u-again-2", "")
+			api.put("pods", "a/new", "u-new", "")
+			api.forget()
+			close(hold)
+			h.expect("put Pod/a/changed u-changed", "delete Pod/a/gone u-gone", "put Pod/a/again u-again-2", "put Pod/a/new u-new")
+			if got := h.filtered("Pod", "unchanged"); got != 1 {
+				t.Errorf("unchanged = %v, want 1", got)
+			}
+			if now, _ := h.Get(object.Key{Kind: "Pod", Namespace: "a", Name: "same"}); now != same {
+				t.Error("an unchanged object was copied anew")
+			}
+			if got := h.metric("k8swatch_relists_total"); got != 1 {
+				t.Errorf("relists = %v, want 1", got)
+			}
+		})
 	}
+}
+
+func TestBadFrames(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		frame  string
+		relist bool
+	}{
+		{"truncated", `{"type":"ADDED","object":{"metadata":{"na`, false},
+		{"no JSON", `<html>` + "\n", true},
+		{"unknown type", `{"type":"EXPLODED","object":{"metadata":{"name":"x","resourceVersion":"1"}}}` + "\n", true},
+		{"no object", `{"type":"ADDED"}` + "\n", true},
+		{"object without a name", `{"type":"ADDED","object":{"metadata":{"resourceVersion":"1"}}}` + "\n", true},
+		{"object that is none", `{"type":"ADDED","object":7}` + "\n", true},
+		{"error 410", `{"type":"ERROR","object":` + statusJSON(410, "Expired", "too old") + `}` + "\n", true},
+		{"error that is no Status", `{"type":"ERROR","object":{"x":1}}` + "\n", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			api := newFakeAPI(t)
+			api.put("pods", "a/p", "u1", "")
+			h := start(t, api, collector.Config{Resources: []collector.Resource{pods}})
+			h.expect("put Pod/a/p u1")
+			// A watch that ends within a second without an event makes client-go list again.
+			api.put("pods", "a/p", "u1", "")
+			h.expect("put Pod/a/p u1")
+			api.send("pods", tt.frame)
+			api.disconnect("pods")
+			api.put("pods", "a/q", "u2", "")
+			h.expect("put Pod/a/q u2")
+			if got := h.metric("k8swatch_relists_total") > 0; got != tt.relist {
+				t.Errorf("relisted = %v, want %v; requests:\n%s", got, tt.relist, strings.Join(api.seen(), "\n"))
+			}
+		})
+	}
+}
+
+func TestFramesInOtherShapes(t *testing.T) {
+	api := newFakeAPI(t)
+	h := start(t, api, collector.Config{Resources: []collector.Resource{pods}})
+	h.eventually("a watch", func() bool { return h.Synced() })
+	api.send("pods", `{"object":{"metadata":{"name":"late","uid":"u","resourceVersion":"200"}},"type":"ADDED"}`+"\n")
+	h.expect("put Pod/late u")
+	api.send("pods", "{ \"type\" : \"ADDED\",\n \"object\" : { \"metadata\" : { \"n\\u0061me\" : \"sp\\u0061ced \\u00e9\", \"uid\":\"u\", \"resourceVersion\":\"201\",\n\"labels\":{\"k\":\"\\\"\\u2028\"} } } }\n")
+	e := h.next()
+	want := `{"kind":"Pod","apiVersion":"v1","metadata":{"n\u0061me":"sp\u0061ced \u00e9","uid":"u","resourceVersion":"201","labels":{"k":"\"\u2028"}}}`
+	if show(e) != "put Pod/spaced é u" || string(e.Object.JSON()) != want {
+		t.Errorf("%s\ngot  %s\nwant %s", show(e), e.Object.JSON(), want)
+	}
+	api.send("pods", `{"type":"ADDED","object":{"metadata":{"name":"big","uid":"u","resourceVersion":"202"},"data":"`+strings.Repeat("x", 1_400_000)+`"}}`+"\n")
+	if e := h.next(); len(e.Object.JSON()) < 1_400_000 || e.Key.Name != "big" {
+		t.Errorf("big object: %d bytes", len(e.Object.JSON()))
+	}
+	api.send("pods", `{"type":"MODIFIED","object":{"metadata":{"name":"big","uid":"u","resourceVersion":"not-a-number"}}}`+"\n")
+	h.expect("put Pod/big u")
+	api.send("pods", `{"type":"MODIFIED","object":{"metadata":{"name":"big","uid":"u","resourceVersion":"not-a-number"}}}`+"\n")
+	h.eventually("the same content again is filtered", func() bool { return h.filtered("Pod", "unchanged") == 1 })
+	api.send("pods", `{"type":"MODIFIED","object":{"metadata":{"name":"late","uid":"u","resourceVersion":"150"}}}`+"\n")
+	h.eventually("an old version is filtered", func() bool { return h.filtered("Pod", "stale") == 1 })
 }
