@@ -51,7 +51,7 @@ type keyState struct {
 
 	newestRemoved int32  // index of the youngest uid a DELETE removed, -1 when none
 	none          *touch // last DELETE that found nothing
-	looked        bool   // a DELETE was refused after the last one that was not, and there was nothing to delete
+	looked        int32  // DELETEs that were not taken while there was nothing to delete
 	deletes       int32  // DELETEs of the watcher that took effect, whatever they hit
 }
 

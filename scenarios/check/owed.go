@@ -82,10 +82,7 @@ func (o *owed) deletions(k *keyState) {
 			o.ending++
 		}
 	}
-	done := k.deletes
-	if k.looked {
-		done++ // a watcher that looked had no need to ask again
-	}
+	done := k.deletes + k.looked // a watcher that looked had no need to ask again
 	missing := int64(max(0, expected-done))
 	if missing == 0 {
 		return

@@ -78,7 +78,7 @@ func (j *judge) alreadySo(e *ledger.Entry) bool {
 	if k == nil || k.heldLife >= 0 {
 		return k == nil
 	}
-	k.looked = true
+	k.looked++
 	return true
 }
 
@@ -217,7 +217,6 @@ func (j *judge) resurrects(k *keyState, i int32, r *request) (touch, func() stri
 func (j *judge) del(k *keyState, r *request) {
 	if !r.harness {
 		k.deletes++
-		k.looked = false
 	}
 	if r.e.Effect != ledger.EffectDeleted {
 		if !r.harness {
