@@ -91,6 +91,13 @@ func NewAcks(entries []ledger.Entry) *Acks {
 	return a
 }
 
+// Gone reports whether an object was deleted, by the op log. One that came and went
+// while the watcher could not see is never stored, and nobody misses it.
+func (a *Acks) Gone(uid string) bool {
+	_, deleted := a.deleted[uid]
+	return deleted
+}
+
 // Of returns when the state an operation made, or a newer one, was first
 // acknowledged, in Unix nanoseconds. Newer states are a later version of the same
 // uid, its deletion, and any request for a successor of the same name.

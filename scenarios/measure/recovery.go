@@ -18,6 +18,9 @@ func Recovery(ops []oplog.Record, acks *Acks, end int64) (seconds float64, ok bo
 			continue
 		}
 		t, there := acks.Of(op)
+		if !there && acks.Gone(op.UID) {
+			continue
+		}
 		if !there {
 			return 0, false
 		}

@@ -29,6 +29,10 @@ func TestRecovery(t *testing.T) {
 	if _, ok := Recovery(ops, NewAcks(all[:1]), 5*s); ok {
 		t.Error("what never arrived is no recovery")
 	}
+	brief := append(ops, opAt(oplog.TypeCreate, "c", "w", 4, 3*s), opAt(oplog.TypeDelete, "c", "w", 4, 4*s))
+	if got, ok := Recovery(brief, NewAcks(all), 5*s); !ok || got != 2 {
+		t.Errorf("%v, %v; an object that came and went unseen is not missed", got, ok)
+	}
 	if _, ok := Recovery(nil, NewAcks(all), 5*s); ok {
 		t.Error("nothing happened, and it recovered")
 	}

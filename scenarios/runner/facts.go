@@ -113,7 +113,7 @@ func (c *cellRun) timeFacts(within bounded, add func(result.Fact), limit float64
 			}
 			if t, ok := acks.Of(op); ok {
 				longest = max(longest, float64(t-op.Intended)/1e9)
-			} else {
+			} else if !acks.Gone(op.UID) {
 				missing++
 			}
 		}
