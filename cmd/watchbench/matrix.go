@@ -204,11 +204,11 @@ func (f *matrixFlags) all(cmd *cobra.Command, todo []planned, bins runner.Binari
 		}
 		say("[%d/%d] %s", i+1, len(todo), p.name)
 		out, entries, err := once(p)
-		if first := worthRepeating(entries); first != "" && cmd.Context().Err() == nil {
-			say("again, because: %s", first)
+		if first := worthRepeating(entries); len(first) > 0 && cmd.Context().Err() == nil {
+			say("again, because only time failed")
 			out, entries, err = once(p)
 			for j := range entries {
-				entries[j].First = first
+				entries[j].First = first[entries[j].Cell]
 			}
 		}
 		m.Entries = append(m.Entries, entries...)
@@ -225,20 +225,21 @@ func (f *matrixFlags) all(cmd *cobra.Command, todo []planned, bins runner.Binari
 	return nil
 }
 
-// worthRepeating tells why a scenario is run again: where anything failed that a
-// second try cannot excuse, it is not.
-func worthRepeating(entries []matrix.Entry) string {
-	var why []string
+// worthRepeating tells why a scenario is run again, by cell: where anything failed
+// that a second try cannot excuse, it is not.
+func worthRepeating(entries []matrix.Entry) map[string]string {
+	why := map[string]string{}
 	for i := range entries {
 		e := &entries[i]
-		w := e.Repeat()
-		if failed, invalid := e.Verdict(); w == "" && (len(failed) > 0 || invalid != "") {
-			return ""
-		} else if w != "" {
-			why = append(why, w)
+		failed, invalid := e.Verdict()
+		switch w := e.Repeat(); {
+		case w != "":
+			why[e.Cell] = w
+		case len(failed) > 0 || invalid != "":
+			return nil
 		}
 	}
-	return strings.Join(why, "; ")
+	return why
 }
 
 // entriesOf is what a run came to.

@@ -101,6 +101,9 @@ type bounded func(col, name, unit string, v, limit float64) result.Fact
 func (c *cellRun) timeFacts(within bounded, add func(result.Fact), limit float64) {
 	acks := measure.NewAcks(c.evidence.entries)
 	acks.Learn(c.evidence.ops)
+	if c.s.Watch.AtStart && c.restarts == 0 {
+		add(within("T", "until the first lists were complete", "s", c.ready.Sub(c.started).Seconds(), limit))
+	}
 	if end, windowed := c.faultEnd(); windowed {
 		if s, ok := measure.Recovery(c.evidence.ops, acks, end); ok {
 			add(within("T", "recovery after the fault", "s", s, limit))
