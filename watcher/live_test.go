@@ -164,6 +164,22 @@ func metricSum(t *testing.T, w *Watcher, name string) float64 {
 	return sum
 }
 
+// gameDeployments is a definition of the shipped white list.
+func gameDeployments() *apiextensions.CustomResourceDefinition {
+	free := true
+	return &apiextensions.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "gamedeployments.tkex.tencent.com"},
+		Spec: apiextensions.CustomResourceDefinitionSpec{
+			Group: "tkex.tencent.com", Scope: apiextensions.NamespaceScoped,
+			Names: apiextensions.CustomResourceDefinitionNames{Plural: "gamedeployments", Kind: "GameDeployment"},
+			Versions: []apiextensions.CustomResourceDefinitionVersion{{
+				Name: "v1alpha1", Served: true, Storage: true,
+				Schema: &apiextensions.CustomResourceValidation{OpenAPIV3Schema: &apiextensions.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &free}},
+			}},
+		},
+	}
+}
+
 // A custom resource is watched from the moment its definition is established, and
 // its rows go when the definition goes.
 func TestCustomResources(t *testing.T) {
@@ -177,18 +193,7 @@ func TestCustomResources(t *testing.T) {
 		f.CRDResourceWhiteList = []string{"tkex.tencent.com/v1alpha1"}
 		f.ResourceMaskers = []config.Masker{{Kind: "GameDeployment", Path: []string{"spec", "secret"}}}
 	})
-	free := true
-	must[*apiextensions.CustomResourceDefinition](t)(definitions.Create(t.Context(), &apiextensions.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "gamedeployments.tkex.tencent.com"},
-		Spec: apiextensions.CustomResourceDefinitionSpec{
-			Group: "tkex.tencent.com", Scope: apiextensions.NamespaceScoped,
-			Names: apiextensions.CustomResourceDefinitionNames{Plural: "gamedeployments", Kind: "GameDeployment"},
-			Versions: []apiextensions.CustomResourceDefinitionVersion{{
-				Name: "v1alpha1", Served: true, Storage: true,
-				Schema: &apiextensions.CustomResourceValidation{OpenAPIV3Schema: &apiextensions.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &free}},
-			}},
-		},
-	}, metav1.CreateOptions{}))
+	must[*apiextensions.CustomResourceDefinition](t)(definitions.Create(t.Context(), gameDeployments(), metav1.CreateOptions{}))
 	resource := dynamic.NewForConfigOrDie(env.Config).
 		Resource(schema.GroupVersionResource{Group: "tkex.tencent.com", Version: "v1alpha1", Resource: "gamedeployments"}).Namespace(ns)
 	game := &unstructured.Unstructured{Object: map[string]any{
@@ -208,9 +213,50 @@ func TestCustomResources(t *testing.T) {
 	if err := definitions.Delete(t.Context(), "gamedeployments.tkex.tencent.com", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	defer eventually(t, "the definition is gone", func() bool {
+		_, err := definitions.Get(t.Context(), "gamedeployments.tkex.tencent.com", metav1.GetOptions{})
+		return err != nil
+	})
 	eventually(t, "its rows are gone", func() bool {
 		_, a := storage.get(key)
 		_, b := storage.get("GameDeployment/" + ns + "/left")
 		return !a && !b
 	})
+}
+
+// The requests for a custom resource equal the contract's, from its definition to
+// its end.
+func TestTrafficOfCustomResources(t *testing.T) {
+	env := clustertest.Start(t)
+	definitions := apiextensionsclient.NewForConfigOrDie(env.Config).ApiextensionsV1().CustomResourceDefinitions()
+	resource := dynamic.NewForConfigOrDie(env.Config).
+		Resource(schema.GroupVersionResource{Group: "tkex.tencent.com", Version: "v1alpha1", Resource: "gamedeployments"}).Namespace("default")
+	storage := newRecorder(t)
+	startWatcher(t, env.Kubeconfig, storage.URL, func(_ *config.Config, f *config.Filter) {
+		f.CRDResourceWhiteList = []string{"tkex.tencent.com/v1alpha1"}
+	})
+	must[*apiextensions.CustomResourceDefinition](t)(definitions.Create(t.Context(), gameDeployments(), metav1.CreateOptions{}))
+	game := func(replicas int64) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "tkex.tencent.com/v1alpha1", "kind": "GameDeployment",
+			"metadata": map[string]any{"name": "traffic-g"}, "spec": map[string]any{"replicas": replicas},
+		}}
+	}
+	eventually(t, "the definition is served", func() bool {
+		_, err := resource.Create(t.Context(), game(3), metav1.CreateOptions{})
+		return err == nil
+	})
+	storage.await(t, http.MethodPut, "/GameDeployment/traffic-g")
+	if err := resource.Delete(t.Context(), "traffic-g", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	storage.await(t, http.MethodDelete, "/GameDeployment/traffic-g")
+	if err := definitions.Delete(t.Context(), "gamedeployments.tkex.tencent.com", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the definition is gone", func() bool {
+		_, err := definitions.Get(t.Context(), "gamedeployments.tkex.tencent.com", metav1.GetOptions{})
+		return err != nil
+	})
+	storage.equalGolden(t, "traffic-crd.json", true)
 }
