@@ -47,7 +47,7 @@ func (c *Cluster) describePod(pod *corev1.Pod) {
 	}
 }
 
-// imageVersion takes 3.6.8 from registry.k8s.io/etcd:3.6.8-0.
+// imageVersion takes 3.6.8 from an image reference that ends in /etcd:3.6.8-0.
 func imageVersion(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	_, tag, ok := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
