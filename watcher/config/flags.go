@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -12,7 +13,6 @@ import (
 type Flags struct {
 	// File is the main file.
 	File string
-	over Config
 }
 
 // Set defines the flags.
@@ -21,17 +21,9 @@ func (f *Flags) Set(program string) *pflag.FlagSet {
 	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(strings.ReplaceAll(name, "-", "_"))
 	})
-	d, o := Default(), &f.over
+	defaults := Default()
+	bind(fs, &defaults)
 	fs.StringVarP(&f.File, "file", "f", "", "the configuration file (JSON)")
-	fs.StringVar(&o.Address, "address", d.Address, "address of the HTTP servers")
-	fs.Uint16Var(&o.Port, "port", d.Port, "port of health and, with debug_mode, pprof")
-	fs.Uint16Var(&o.MetricPort, "metric_port", d.MetricPort, "port of the metrics")
-	fs.StringVar(&o.CAFile, "ca_file", "", "CA of client certificates; with it they are required")
-	fs.StringVar(&o.ServerCertFile, "server_cert_file", "", "certificate of the HTTP servers")
-	fs.StringVar(&o.ServerKeyFile, "server_key_file", "", "key of the HTTP servers")
-	fs.BoolVar(&o.DebugMode, "debug_mode", false, "serve pprof on port")
-	fs.StringVar(&o.FilterConfigPath, "filterConfigPath", "", "the filter file (JSON)")
-	fs.IntVar(&o.Verbosity, "v", 0, "log level; 4 and more shows each event")
 	for _, name := range []string{"log_dir", "pid_dir", "stderrthreshold", "vmodule", "log_backtrace_at"} {
 		fs.String(name, "", "accepted for compatibility, no effect")
 	}
@@ -42,6 +34,19 @@ func (f *Flags) Set(program string) *pflag.FlagSet {
 		fs.Bool(name, false, "accepted for compatibility, no effect")
 	}
 	return fs
+}
+
+// bind defines the flags that stand for keys of c; their defaults are its values.
+func bind(fs *pflag.FlagSet, c *Config) {
+	fs.StringVar(&c.Address, "address", c.Address, "address of the HTTP servers")
+	fs.Uint16Var(&c.Port, "port", c.Port, "port of health and, with debug_mode, pprof")
+	fs.Uint16Var(&c.MetricPort, "metric_port", c.MetricPort, "port of the metrics")
+	fs.StringVar(&c.CAFile, "ca_file", c.CAFile, "CA of client certificates; with it they are required")
+	fs.StringVar(&c.ServerCertFile, "server_cert_file", c.ServerCertFile, "certificate of the HTTP servers")
+	fs.StringVar(&c.ServerKeyFile, "server_key_file", c.ServerKeyFile, "key of the HTTP servers")
+	fs.BoolVar(&c.DebugMode, "debug_mode", c.DebugMode, "serve pprof on port")
+	fs.StringVar(&c.FilterConfigPath, "filterConfigPath", c.FilterConfigPath, "the filter file (JSON)")
+	fs.IntVar(&c.Verbosity, "v", c.Verbosity, "log level; 4 and more shows each event")
 }
 
 // Load reads the files that the parsed flags name.
@@ -56,33 +61,19 @@ func (f *Flags) Load(fs *pflag.FlagSet) (cfg Config, filter Filter, warnings []s
 	if err != nil {
 		return cfg, filter, nil, err
 	}
-	fs.Visit(func(fl *pflag.Flag) { f.override(&cfg, fl.Name) })
+	keys := pflag.NewFlagSet("", pflag.ContinueOnError)
+	bind(keys, &cfg)
+	fs.Visit(func(fl *pflag.Flag) {
+		if key := keys.Lookup(fl.Name); key != nil {
+			err = errors.Join(err, key.Value.Set(fl.Value.String()))
+		}
+	})
+	if err != nil {
+		return cfg, filter, nil, err
+	}
 	if cfg.FilterConfigPath == "" {
 		return cfg, filter, nil, &Error{File: f.File, Key: "filterConfigPath", Msg: "missing: the filter file says what is watched"}
 	}
 	filter, more, err := LoadFilter(cfg.FilterConfigPath)
 	return cfg, filter, append(warnings, more...), err
-}
-
-func (f *Flags) override(c *Config, name string) {
-	switch name {
-	case "address":
-		c.Address = f.over.Address
-	case "port":
-		c.Port = f.over.Port
-	case "metric_port":
-		c.MetricPort = f.over.MetricPort
-	case "ca_file":
-		c.CAFile = f.over.CAFile
-	case "server_cert_file":
-		c.ServerCertFile = f.over.ServerCertFile
-	case "server_key_file":
-		c.ServerKeyFile = f.over.ServerKeyFile
-	case "debug_mode":
-		c.DebugMode = f.over.DebugMode
-	case "filterConfigPath":
-		c.FilterConfigPath = f.over.FilterConfigPath
-	case "v":
-		c.Verbosity = f.over.Verbosity
-	}
 }
