@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/watchbench/watchbench/internal/kubefile"
 	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/loadgen/churn"
 	"github.com/watchbench/watchbench/loadgen/churn/session"
@@ -107,7 +105,7 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 	if o.check {
 		return nil
 	}
-	restConfig, err := readKubeconfig(o.kubeconfig, o.context)
+	restConfig, err := kubefile.Read(o.kubeconfig, o.context)
 	if err != nil {
 		return &usageError{err}
 	}
@@ -128,7 +126,7 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 }
 
 func remove(cmd *cobra.Command, s streams, o options) error {
-	cfg, err := readKubeconfig(o.kubeconfig, o.context)
+	cfg, err := kubefile.Read(o.kubeconfig, o.context)
 	if err != nil {
 		return &usageError{err}
 	}
@@ -140,21 +138,4 @@ func remove(cmd *cobra.Command, s streams, o options) error {
 	}
 	_, err = fmt.Fprintf(s.out, "removed %d namespaces, nodes and leases of run %s\n", n, o.remove)
 	return err
-}
-
-func readKubeconfig(path, contextName string) (*rest.Config, error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("--kubeconfig: %w", err)
-	}
-	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-		&clientcmd.ClientConfigLoadingRules{ExplicitPath: path},
-		&clientcmd.ConfigOverrides{CurrentContext: contextName},
-	).ClientConfig()
-	switch {
-	case clientcmd.IsEmptyConfig(err):
-		return nil, fmt.Errorf("--kubeconfig %s: no cluster in it: is it a kubeconfig, and is its current-context (or --context) set?", path)
-	case err != nil:
-		return nil, fmt.Errorf("--kubeconfig %s: %w", path, err)
-	}
-	return cfg, nil
 }

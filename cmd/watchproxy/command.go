@@ -10,9 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/watchbench/watchbench/internal/kubefile"
 	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/loadgen/watchproxy"
 )
@@ -107,7 +106,7 @@ func execute(cmd *cobra.Command, o options, stdout, stderr io.Writer) (err error
 	if err := o.Validate(); err != nil {
 		return &usageError{err}
 	}
-	cfg, err := readKubeconfig(o.kubeconfig, o.context)
+	cfg, err := kubefile.Read(o.kubeconfig, o.context)
 	if err != nil {
 		return &usageError{err}
 	}
@@ -134,21 +133,4 @@ func sameFile(a, b string) bool {
 	x, xerr := os.Stat(a)
 	y, yerr := os.Stat(b)
 	return xerr == nil && yerr == nil && os.SameFile(x, y)
-}
-
-func readKubeconfig(path, contextName string) (*rest.Config, error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("--kubeconfig: %w", err)
-	}
-	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-		&clientcmd.ClientConfigLoadingRules{ExplicitPath: path},
-		&clientcmd.ConfigOverrides{CurrentContext: contextName},
-	).ClientConfig()
-	switch {
-	case clientcmd.IsEmptyConfig(err):
-		return nil, fmt.Errorf("--kubeconfig %s: no cluster in it: is it a kubeconfig, and is its current-context (or --context) set?", path)
-	case err != nil:
-		return nil, fmt.Errorf("--kubeconfig %s: %w", path, err)
-	}
-	return cfg, nil
 }
