@@ -52,7 +52,7 @@ race: controlplane ## the same tests under the race detector
 
 .PHONY: lint
 lint: $(LINTER) ## gofmt, vet and the linters of .golangci.yml
-	$(LINTER) run ./...
+	GOLANGCI_LINT_CACHE=$(CURDIR)/.cache/lint $(LINTER) run ./...
 
 $(LINTER): internal/tools/go.mod internal/tools/go.sum
 	@echo "building golangci-lint, once per checkout, about 2 minutes"
@@ -61,4 +61,4 @@ $(LINTER): internal/tools/go.mod internal/tools/go.sum
 
 .PHONY: clean
 clean: ## remove what was built here (the control plane's cache stays)
-	rm -rf $(BIN) $(OUT) $(ECHARTS)
+	rm -rf $(BIN) $(OUT) $(ECHARTS) .cache

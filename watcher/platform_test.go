@@ -2,6 +2,7 @@ package watcher
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -32,7 +33,7 @@ func register(t *testing.T, c *zk.Conn, path, server string) {
 			if i == len(path)-1 {
 				p = path
 			}
-			if _, err := c.Create(p, nil, 0, zk.WorldACL(zk.PermAll)); err != nil && err != zk.ErrNodeExists { //nolint:errorlint // the library returns it bare
+			if _, err := c.Create(p, nil, 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
 				t.Fatal(err)
 			}
 		}
