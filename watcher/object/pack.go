@@ -21,8 +21,11 @@ const (
 	dictBytes = 32 << 10
 	// dictPart is the most that one object gives to a dictionary.
 	dictPart = dictBytes / 4
-	// dictEvery is how many objects must come before a new dictionary may be made. A
-	// dictionary takes about 64 KiB with its index, so that is 64 bytes per object.
+	// dictEvery is how many objects must come before a second dictionary may be made,
+	// and twice as many before each further one. A dictionary takes about 64 KiB with
+	// its index and lives as long as the last object that was packed with it: of a kind
+	// whose objects are never alike, one object in a thousand that stays would keep one
+	// alive. So there are few: 18 after a hundred million objects.
 	dictEvery = 1000
 	// poorShare is the part of its size that an object packs to, above which it is
 	// unlike the dictionary.
@@ -33,7 +36,7 @@ const (
 
 // Packer compresses the objects of one kind. Objects of a kind are much alike, so a
 // few of them serve the others as dictionary. When later objects are unlike it, a
-// new one is made of those; objects that are packed keep theirs.
+// new one is made of those, ever more rarely; objects that are packed keep theirs.
 type Packer struct {
 	mu     sync.Mutex // guards all below
 	raw    []byte     // scratch
@@ -41,6 +44,7 @@ type Packer struct {
 	dict   *s2.Dict   // nil until there is enough to make one of
 	sample []byte     // of objects that are unlike dict
 	since  int        // objects since dict was made
+	every  int        // objects before the next may be made
 }
 
 // pack gives o the content that appendOut makes of the other arguments.
@@ -77,13 +81,13 @@ func (p *Packer) learn(packed int) {
 	}
 	room := min(dictBytes-len(p.sample), dictPart)
 	p.sample = append(p.sample, p.raw[:min(len(p.raw), room)]...)
-	if len(p.sample) < dictBytes || p.dict != nil && p.since < dictEvery {
+	if len(p.sample) < dictBytes || p.since < p.every {
 		return
 	}
 	if dict := s2.MakeDict(p.sample, nil); dict != nil {
 		p.dict = dict
 	}
-	p.sample, p.since = nil, 0
+	p.sample, p.since, p.every = nil, 0, max(dictEvery, 2*p.every)
 }
 
 func snug(b []byte) []byte {
