@@ -62,6 +62,7 @@ type life struct {
 	known     bool   // the op log has it
 	wrong     bool   // removed by a DELETE while it was alive
 	byHarness bool   // removed by tampering
+	withdrawn bool   // removed while its kind was not served
 	exemptDel bool   // its deletion came before the watcher was ready
 	ending    bool   // a PUT carried its terminating state, which no operation answers
 	alive     int64  // it certainly existed at this time

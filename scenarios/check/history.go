@@ -146,9 +146,19 @@ const (
 	MarkExited       = "exited"        // the process ended
 	MarkConverged    = "converged"     // after a restart, storage had caught up with the apiserver
 	MarkDiverged     = "diverged"      // it had not, within the runner's limit; Note says what was behind
+	MarkResized      = "resized"       // other queues were asked for; Note says which, and when it had them
 	MarkTamperRemove = "tamper-remove" // a record was removed from storage behind the watcher's back
 	MarkTamperEdit   = "tamper-edit"   // a record was changed
 	MarkTamperAdd    = "tamper-add"    // a record of no object was added
+
+	MarkStorageKilled = "storage-killed" // storage was killed
+	MarkStorageBack   = "storage-back"   // it is there again, with what it held some time before
+
+	MarkTokenReplaced = "token-replaced" // a new token for the apiserver is in the watcher's file
+	MarkTokenRefused  = "token-refused"  // the apiserver refuses the former one
+
+	MarkUnserved = "unserved" // the apiserver is told not to serve Kind: its objects live on, unseen
+	MarkServed   = "served"   // it is told to serve Kind again
 )
 
 // FaultTamper is the ledger's Fault of a request that the runner itself made to

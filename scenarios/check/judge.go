@@ -89,6 +89,7 @@ type judge struct {
 	book   *book
 	acc    account
 	tamper map[keyName][]*tampering
+	unseen map[string][]window // by kind, while the apiserver did not serve it
 	late   []lateWrite
 	// arrived are the answered requests that a fault hit: one that storage applies
 	// again has the same time of arrival.

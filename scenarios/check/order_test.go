@@ -23,6 +23,10 @@ var onePod = []string{
 
 var recreated = append(slices.Clone(onePod), "40 delete web u1", "50 create web u2 120", "60 running web u2 125")
 
+func unservedPods(from, to int64) []Mark {
+	return []Mark{{Time: at(from), What: MarkUnserved, Kind: "Pod"}, {Time: at(to), What: MarkServed, Kind: "Pod"}}
+}
+
 type storyCase struct {
 	name  string
 	story story
@@ -61,8 +65,23 @@ var stories = []storyCase{
 		meta: Meta{Rules: Rules{IgnoreNames: []string{"kubernetes"}}}, requests: []string{"15 PUT web u2 101"}}},
 	{name: "a heartbeat is skipped", story: story{ops: []string{"10 create Node:n u1 100", "20 heartbeat Node:n u1 105"},
 		requests: []string{"15 PUT Node:n u1 100"}, storage: []string{"Node:n u1 100 same"}, apiserver: []string{"Node:n u1 105 same"}}},
+	{name: "removed while not served, back with the same uid", story: story{ops: onePod, marks: unservedPods(40, 60),
+		requests: []string{"35 PUT web u1 110", "45 DELETE web", "65 PUT web u1 110"}}},
+	{name: "removed while not served, back and deleted", story: story{ops: slices.Concat(onePod, []string{"70 delete web u1"}), marks: unservedPods(40, 60),
+		requests: []string{"35 PUT web u1 110", "45 DELETE web", "65 PUT web u1 110", "75 DELETE web"}}},
 
 	// Bad histories.
+	{name: "removed while not served, written again before it is", fails: "G4 G11", story: story{ops: onePod, marks: unservedPods(40, 60),
+		requests: []string{"35 PUT web u1 110", "45 DELETE web", "55 PUT web u1 110"}}},
+	{name: "removed before it was not served", fails: "G3", story: story{ops: onePod, marks: unservedPods(40, 60),
+		requests: []string{"35 PUT web u1 110", "38 DELETE web", "65 PUT web u1 110"}}},
+	{name: "removed after it was served again", fails: "G1 G3", story: story{ops: onePod, marks: unservedPods(40, 60),
+		requests: []string{"35 PUT web u1 110", "65 DELETE web"}}},
+	{name: "another kind was not served", fails: "G3", story: story{ops: onePod, marks: []Mark{{Time: at(40), What: MarkUnserved, Kind: "Node"}},
+		requests: []string{"35 PUT web u1 110", "45 DELETE web", "65 PUT web u1 110"}}},
+	{name: "written after its deletion, which was after its return", fails: "G1 G4 G11", story: story{
+		ops: slices.Concat(onePod, []string{"70 delete web u1"}), marks: unservedPods(40, 60),
+		requests: []string{"35 PUT web u1 110", "45 DELETE web", "65 PUT web u1 110", "75 DELETE web", "76 PUT web u1 110"}}},
 	{name: "two versions swapped", fails: "G2 G3", story: story{ops: onePod,
 		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=41", "45 PUT web u1 110"}}},
 	{name: "two versions swapped at the end", fails: "G1 G2 G3", story: story{ops: onePod,

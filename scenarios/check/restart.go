@@ -33,6 +33,8 @@ func (j *judge) readMarks() (ready int64) {
 			}
 			k := keyName{canonicalKind(m.Kind), m.Namespace, m.Name}
 			j.tamper[k] = append(j.tamper[k], &tampering{mark: m})
+		case MarkUnserved, MarkServed:
+			j.markServed(m)
 		}
 	}
 	j.restarted = max(0, starts-1)

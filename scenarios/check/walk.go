@@ -196,7 +196,8 @@ func (j *judge) resurrects(k *keyState, i int32, r *request) (touch, func() stri
 	l := &k.lives[i]
 	if l.removed.seq != 0 {
 		reentered := j.book.selected(k.kind) && r.rv > l.removed.rv
-		if l.wrong || l.byHarness || reentered {
+		returned := l.withdrawn && !j.isUnserved(k.kind, r.received)
+		if l.wrong || l.byHarness || reentered || returned {
 			return touch{}, nil
 		}
 		return l.removed, func() string {
@@ -237,6 +238,7 @@ func (j *judge) del(k *keyState, r *request) {
 		r.rv = k.held.rv
 	}
 	l.removed, l.byHarness = r.touch, r.harness
+	l.withdrawn = !r.harness && j.isUnserved(k.kind, r.received)
 	if !r.harness {
 		j.judgeDelete(k, i, r)
 		if !l.wrong && (k.newestRemoved < 0 || k.older(k.newestRemoved, k.lives[k.newestRemoved].removed.rv, i, r.rv)) {
@@ -259,7 +261,7 @@ func (j *judge) judgeDelete(k *keyState, i int32, r *request) {
 			j.tally["G3"].judged++
 		}
 	}
-	l.wrong = l.alive > r.received && !j.book.selected(k.kind)
+	l.wrong = l.alive > r.received && !j.book.selected(k.kind) && !l.withdrawn
 	if !l.wrong {
 		j.tally["G4"].judged++
 		return
