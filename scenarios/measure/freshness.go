@@ -169,3 +169,21 @@ func FreshnessOf(ops []oplog.Record, acks *Acks) Freshness {
 	}
 	return f
 }
+
+// BystanderFromAnswer is the bystander's freshness counted from the apiserver's answer
+// instead of the intended time: where a fault keeps the apiserver itself busy, this is
+// the part that is the watcher's. Operations whose state never arrived are missing from
+// it as they are from Freshness; G1 and G6 have them.
+func BystanderFromAnswer(ops []oplog.Record, acks *Acks) *Histogram {
+	acks.Learn(ops)
+	h := NewHistogram()
+	for _, op := range ops {
+		if op.Phase != oplog.PhaseLoad || !op.Bystander || op.Type == oplog.TypeHeartbeat || !op.OK() {
+			continue
+		}
+		if t, ok := acks.Of(op); ok {
+			h.Add(max(0, t-op.Finished)) // the watch may be faster than the answer
+		}
+	}
+	return h
+}

@@ -38,6 +38,28 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
+// TestBystanderFromAnswer: what the apiserver took, and what was late, does not count.
+func TestBystanderFromAnswer(t *testing.T) {
+	const ms = int64(1e6)
+	beside := func(name string, started, finished int64) oplog.Record {
+		op := opAt(oplog.TypePatch, name, "u", 1, finished)
+		op.Bystander, op.Intended, op.Started = true, 0, started
+		return op
+	}
+	ops := []oplog.Record{
+		beside("slow apiserver", 0, 900*ms), beside("late", 800*ms, 810*ms), beside("faster than the answer", 0, 500*ms), beside("never arrived", 0, ms),
+		opAt(oplog.TypePatch, "of the load", "u", 1, ms),
+	}
+	acks := NewAcks([]ledger.Entry{
+		acked("PUT", "slow apiserver", "u", 1, 930*ms), acked("PUT", "late", "u", 1, 820*ms), acked("PUT", "faster than the answer", "u", 1, 400*ms),
+		acked("PUT", "of the load", "u", 1, 9000*ms),
+	})
+	q, err := BystanderFromAnswer(ops, acks).Quantiles(Seconds)
+	if err != nil || q.Count != 3 || q.Max < 0.0299 || q.Max > 0.0301 || q.P50 < 0.0099 || q.P50 > 0.0101 {
+		t.Errorf("%+v, %v", q, err)
+	}
+}
+
 // TestOneDeleteOfTwoLives: two objects of one name came and went while storage was
 // away; the one DELETE that follows names the first.
 func TestOneDeleteOfTwoLives(t *testing.T) {
