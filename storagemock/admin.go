@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/pprof"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
-	"github.com/watchbench/watchbench/storagemock/fault"
+	"github.com/watchbench/watchbench/internal/faultlist"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 	"github.com/watchbench/watchbench/storagemock/query"
 	"github.com/watchbench/watchbench/storagemock/rawjson"
@@ -28,7 +29,7 @@ import (
 //	GET    /metrics                      Prometheus
 //	GET    /healthz                      ok
 //	GET    /ledger                       NDJSON of ledger.Entry; ?from=SEQ, or ?kind=&namespace=&name=&cluster= for one key
-//	GET    /state                        NDJSON of {cluster, kind, namespace, name, data}: every live document
+//	GET    /state                        NDJSON of {cluster, kind, namespace, name, data}: every live document; ?namespace= those of one
 //	PUT    /state?cluster=&kind=&namespace=&name=   store the body as data, without latency and without a trace in the ledger
 //	DELETE /state?…                      remove that document in the same way
 //	GET    /snapshot, PUT /snapshot      everything stored, for a later run
@@ -53,10 +54,10 @@ func (s *Server) AdminHandler(gatherer prometheus.Gatherer, withPprof bool) http
 	mux.HandleFunc("GET /latency", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, s.model.Load().String()+"\n") })
 	mux.HandleFunc("PUT /latency", adminText(s.SetLatency))
 	mux.HandleFunc("GET /capacity", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, s.instances[0].station.Load().Capacity().String()+"\n")
+		_, _ = io.WriteString(w, s.instances[0].stations.Load().Capacities().String()+"\n")
 	})
 	mux.HandleFunc("PUT /capacity", adminText(s.SetCapacity))
-	mux.Handle("/faults", fault.Handler(s.faults, s.AddFaults))
+	mux.Handle("/faults", faultlist.Handler(faultlist.Ops{List: s.faults.List, Add: s.AddFaults, Remove: s.faults.Remove}))
 	mux.HandleFunc("POST /reset", func(w http.ResponseWriter, _ *http.Request) {
 		s.Reset()
 		w.WriteHeader(http.StatusNoContent)
@@ -147,9 +148,13 @@ func (s *Server) adminLedger(w http.ResponseWriter, req *http.Request) {
 }
 
 func (s *Server) adminState(w http.ResponseWriter, req *http.Request) {
+	docs := s.store.All()
+	if ns := req.URL.Query().Get("namespace"); ns != "" {
+		docs = slices.DeleteFunc(docs, func(d *store.Record) bool { return d.Namespace != ns })
+	}
 	out, closeOut, err := ndjson(w, req)
 	if err == nil {
-		err = errors.Join(writeState(out, s.store.All()), closeOut())
+		err = errors.Join(writeState(out, docs), closeOut())
 	}
 	s.abort(req, err)
 }

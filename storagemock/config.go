@@ -1,6 +1,7 @@
 package storagemock
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,9 +28,12 @@ type Config struct {
 	AllowRemote bool // bind addresses that other machines can reach
 	// TLSCert and TLSKey are PEM files; with both the API is served over TLS.
 	TLSCert, TLSKey string
+	// TLSMaxVersion is 1.0 to 1.3, the highest version that is spoken; below 1.2 it
+	// makes a server that nobody should trust, for tests. Empty: 1.2 and 1.3 are.
+	TLSMaxVersion string
 
 	Latency  string // grammar of package latency
-	Capacity string // grammar of latency.ParseCapacity; for each instance
+	Capacity string // grammar of latency.ParseCapacities; for each instance
 	Mode     string // store.Faithful or store.Conditional
 	Faults   string // grammar of package fault
 	Seed     uint64
@@ -57,11 +61,15 @@ type parsed struct {
 	host     string
 	port     int
 	model    *latency.Model
-	capacity latency.Capacity
+	capacity latency.Capacities
 	mode     store.Mode
 	faults   []fault.Spec
 	limits   http1.Limits
+	tlsMax   uint16 // 0 is the highest there is
 }
+
+// tlsVersions are those that crypto/tls can be held to.
+var tlsVersions = map[string]uint16{"": 0, "1.0": tls.VersionTLS10, "1.1": tls.VersionTLS11, "1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
 
 func (c Config) parse() (parsed, error) {
 	var p parsed
@@ -78,10 +86,16 @@ func (c Config) parse() (parsed, error) {
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		errs = append(errs, errors.New("tls: a certificate needs its key, and a key its certificate"))
 	}
+	var known bool
+	if p.tlsMax, known = tlsVersions[c.TLSMaxVersion]; !known {
+		errs = append(errs, fmt.Errorf("tls-max-version: %q; want 1.0, 1.1, 1.2 or 1.3", c.TLSMaxVersion))
+	} else if p.tlsMax != 0 && c.TLSCert == "" {
+		errs = append(errs, errors.New("tls-max-version: there is no TLS without a certificate; give --tls-cert and --tls-key as well"))
+	}
 	if p.model, err = latency.ParseModel(c.Latency, c.Seed); err != nil {
 		errs = append(errs, err)
 	}
-	if p.capacity, err = latency.ParseCapacity(c.Capacity); err != nil {
+	if p.capacity, err = latency.ParseCapacities(c.Capacity); err != nil {
 		errs = append(errs, err)
 	}
 	if p.mode, err = store.ParseMode(c.Mode); err != nil {

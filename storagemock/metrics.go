@@ -71,7 +71,7 @@ func newMetrics(s *Server, reg prometheus.Registerer) *metrics {
 
 func (s *Server) load() (inFlight, waiting int) {
 	for _, in := range s.instances {
-		a, b := in.station.Load().Load()
+		a, b := in.stations.Load().Load()
 		inFlight, waiting = inFlight+a, waiting+b
 	}
 	return inFlight, waiting

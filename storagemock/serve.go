@@ -33,7 +33,7 @@ func (in *instance) Serve(ctx context.Context, x *http1.Exchange) {
 		c.fault = f.Name
 		s.metrics.fired(f.Name)
 	}
-	station := in.station.Load()
+	station := in.stations.Load().For(c.method, c.key.Kind)
 	if err := station.Enter(ctx); err != nil {
 		in.turnAway(&c, x, err)
 		return

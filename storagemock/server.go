@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
+	"github.com/watchbench/watchbench/internal/faultlist"
 	"github.com/watchbench/watchbench/storagemock/fault"
 	"github.com/watchbench/watchbench/storagemock/http1"
 	"github.com/watchbench/watchbench/storagemock/latency"
@@ -47,7 +48,7 @@ type Server struct {
 type instance struct {
 	srv      *Server
 	number   int
-	station  atomic.Pointer[latency.Station]
+	stations atomic.Pointer[latency.Stations]
 	http     *http1.Server
 	gate     *gate
 	listener net.Listener // the gate, or TLS over it
@@ -75,7 +76,10 @@ func New(cfg Config, set Settings) (*Server, error) {
 		if err != nil {
 			return nil, fmt.Errorf("tls: %w", err)
 		}
-		certs = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+		certs = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, MaxVersion: p.tlsMax}
+		if p.tlsMax != 0 && p.tlsMax < tls.VersionTLS12 {
+			certs.MinVersion = tls.VersionTLS10 // that is what was asked for
+		}
 	}
 	if s.clock == nil {
 		if s.precise, err = latency.NewPreciseClock(); err != nil {
@@ -114,7 +118,7 @@ func (s *Server) listen(cfg Config, p parsed, certs *tls.Config, listen func(str
 		if certs != nil {
 			in.listener = tls.NewListener(l, certs)
 		}
-		in.station.Store(latency.NewStation(p.capacity, s.clock))
+		in.stations.Store(latency.NewStations(p.capacity, s.clock))
 		in.http = http1.New(in, p.limits, s.log.With("instance", i))
 		in.http.RefuseWith(func(status int, text string) ([]byte, string) {
 			r := failure(status, bcsapi.CodePut, text, false)
@@ -263,15 +267,15 @@ func (s *Server) SetLatency(text string) error {
 	return nil
 }
 
-// SetCapacity replaces the capacity of every instance. Requests in the old queue
-// stay in it.
+// SetCapacity replaces the capacity of every instance. Requests in the old queues
+// stay in them.
 func (s *Server) SetCapacity(text string) error {
-	c, err := latency.ParseCapacity(text)
+	c, err := latency.ParseCapacities(text)
 	if err != nil {
 		return err
 	}
 	for _, in := range s.instances {
-		in.station.Store(latency.NewStation(c, s.clock))
+		in.stations.Store(latency.NewStations(c, s.clock))
 	}
 	return nil
 }
@@ -291,4 +295,4 @@ func (s *Server) AddFaults(text string) error {
 }
 
 // Faults tells about the faults in force.
-func (s *Server) Faults() []fault.Info { return s.faults.List() }
+func (s *Server) Faults() []faultlist.Info { return s.faults.List() }

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -19,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/storagemock"
 	"github.com/watchbench/watchbench/storagemock/latency"
 	"github.com/watchbench/watchbench/storagemock/ledger"
@@ -121,8 +123,17 @@ func TestLatencyIsKept(t *testing.T) {
 
 func TestAClientThatGoesAwayDoesNotUndo(t *testing.T) {
 	m := start(t, func(c *storagemock.Config) { c.Latency = "50ms" })
-	if got := m.put("x", 5*time.Millisecond); !strings.Contains(got, "deadline exceeded") {
-		t.Fatal(got)
+	conn, err := net.Dial("tcp", m.Addrs()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	const body = `{"data":{"metadata":{"name":"x","uid":"u1","resourceVersion":"5"}}}`
+	_, err = fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: m\r\nContent-Length: %d\r\n\r\n%s", bcsapi.Base+podPath+"x", len(body), body)
+	if err = errors.Join(err, conn.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); m.Ledger().Len() == 0 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
 	}
 	m.stop()
 	if !m.stored("x") || m.Ledger().Len() != 1 {
@@ -249,6 +260,11 @@ func TestAdmin(t *testing.T) {
 	if _, state := m.do("GET", m.admin.URL+"/state", ""); state != wantState {
 		t.Errorf("state: %s", state)
 	}
+	for ns, want := range map[string]string{"a": wantState, "b": ""} {
+		if _, state := m.do("GET", m.admin.URL+"/state?namespace="+ns, ""); state != want {
+			t.Errorf("state of namespace %s: %s", ns, state)
+		}
+	}
 	_, snapshot := m.do("GET", m.admin.URL+"/snapshot", "")
 
 	// Tampering leaves no trace in the ledger.
@@ -297,27 +313,60 @@ func TestAdmin(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
-	// httptest's certificate is as good as any.
+	cert, key := certificate(t)
+	m := start(t, func(c *storagemock.Config) { c.TLSCert, c.TLSKey = cert, key })
+	b, state, err := overTLS(m.base, &tls.Config{InsecureSkipVerify: true})
+	if err != nil || !bytes.Contains(b, []byte("1405087")) || state.Version != tls.VersionTLS13 {
+		t.Errorf("got %s by %s, %v", b, tls.VersionName(state.Version), err)
+	}
+}
+
+// TestTLSMaxVersion: a server of version 1.1 refuses who wants 1.2, and nobody else.
+func TestTLSMaxVersion(t *testing.T) {
+	cert, key := certificate(t)
+	for _, tc := range []struct {
+		most  string
+		least uint16 // of the client
+		want  uint16 // 0 is a refusal
+	}{
+		{"1.1", tls.VersionTLS10, tls.VersionTLS11},
+		{"1.1", tls.VersionTLS12, 0},
+		{"1.2", tls.VersionTLS12, tls.VersionTLS12},
+		{"1.2", tls.VersionTLS13, 0},
+	} {
+		m := start(t, func(c *storagemock.Config) { c.TLSCert, c.TLSKey, c.TLSMaxVersion = cert, key, tc.most })
+		_, state, err := overTLS(m.base, &tls.Config{InsecureSkipVerify: true, MinVersion: tc.least})
+		refused := err != nil && strings.Contains(err.Error(), "protocol version")
+		if tc.want == 0 && !refused || tc.want != 0 && (err != nil || state.Version != tc.want) {
+			t.Errorf("server to %s, client from %s: %s, %v", tc.most, tls.VersionName(tc.least), tls.VersionName(state.Version), err)
+		}
+	}
+}
+
+// certificate writes a pair; httptest's is as good as any.
+func certificate(t *testing.T) (cert, key string) {
 	fixture := httptest.NewUnstartedServer(nil)
 	fixture.StartTLS()
 	pair := fixture.TLS.Certificates[0]
 	fixture.Close()
 	dir := t.TempDir()
-	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	writePEM(t, cert, "CERTIFICATE", pair.Certificate[0])
 	writeKey(t, key, pair.PrivateKey)
-	m := start(t, func(c *storagemock.Config) { c.TLSCert, c.TLSKey = cert, key })
-	tr := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	return cert, key
+}
+
+// overTLS asks for an object that is not there.
+func overTLS(base string, c *tls.Config) ([]byte, tls.ConnectionState, error) {
+	tr := &http.Transport{TLSClientConfig: c}
 	defer tr.CloseIdleConnections()
-	resp, err := (&http.Client{Transport: tr}).Get("https" + strings.TrimPrefix(m.base, "http") + podPath + "x")
+	resp, err := (&http.Client{Transport: tr}).Get("https" + strings.TrimPrefix(base, "http") + podPath + "x")
 	if err != nil {
-		t.Fatal(err)
+		return nil, tls.ConnectionState{}, err
 	}
-	b, _ := io.ReadAll(resp.Body)
-	resp.Body.Close()
-	if !bytes.Contains(b, []byte("1405087")) {
-		t.Errorf("got %s", b)
-	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return b, *resp.TLS, err
 }
 
 func TestConfigErrors(t *testing.T) {
@@ -328,6 +377,8 @@ func TestConfigErrors(t *testing.T) {
 		"want 1 to 255":          func(c *storagemock.Config) { c.Instances = 0 },
 		"do not fit":             func(c *storagemock.Config) { c.Listen, c.Instances = "127.0.0.1:65535", 2 },
 		"needs its key":          func(c *storagemock.Config) { c.TLSCert = "x" },
+		"want 1.0, 1.1":          func(c *storagemock.Config) { c.TLSMaxVersion = "2" },
+		"without a certificate":  func(c *storagemock.Config) { c.TLSMaxVersion = "1.1" },
 		"like 87ms":              func(c *storagemock.Config) { c.Latency = "fast" },
 		"capacity":               func(c *storagemock.Config) { c.Capacity = "big" },
 		"faithful or":            func(c *storagemock.Config) { c.Mode = "strict" },

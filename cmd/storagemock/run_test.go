@@ -49,6 +49,8 @@ func TestBadInput(t *testing.T) {
 		{[]string{"--peer-faults", "late(3s)"}, 2, "late is for the storage only"},
 		{[]string{"--peer-latency", "slow"}, 2, "peers: latency"},
 		{[]string{"--netservice", busy.Addr().String()}, 1, "address already in use: choose another address with --netservice"},
+		{[]string{"--tls-max-version", "1.1"}, 2, "tls-max-version: there is no TLS without a certificate; give --tls-cert"},
+		{[]string{"--tls-max-version", "ssl3"}, 2, `tls-max-version: "ssl3"; want 1.0, 1.1, 1.2 or 1.3`},
 		{[]string{"--pprof"}, 2, "give --admin as well"},
 		{[]string{"--log-level", "loud"}, 2, "debug, info, warn or error"},
 		{[]string{"--colour"}, 2, "unknown flag: --colour"},

@@ -24,7 +24,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
-	"github.com/watchbench/watchbench/loadgen/watchfault"
+	"github.com/watchbench/watchbench/internal/faultlist"
 	"github.com/watchbench/watchbench/loadgen/watchproxy"
 	"github.com/watchbench/watchbench/watcher/collector"
 )
@@ -138,7 +138,7 @@ func startProxied(t *testing.T, cfg *rest.Config, ns, faults string, withTLS boo
 }
 
 // infos asks the admin API.
-func (p *proxied) infos(method, path string) []watchfault.Info {
+func (p *proxied) infos(method, path string) []faultlist.Info {
 	p.t.Helper()
 	req, err := http.NewRequest(method, "http://"+p.proxy.AdminAddr()+path, nil)
 	if err != nil {
@@ -151,7 +151,7 @@ func (p *proxied) infos(method, path string) []watchfault.Info {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	text, err := io.ReadAll(resp.Body)
-	var infos []watchfault.Info
+	var infos []faultlist.Info
 	if err != nil || json.Unmarshal(text, &infos) != nil {
 		p.t.Fatalf("%s %s: %s %s %v", method, path, resp.Status, text, err)
 	}

@@ -85,6 +85,7 @@ the times of all faults count anew.`,
 	f.StringVar(&o.Admin, "admin", "", "address of the admin API, a loopback host:port; empty is none")
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed of what faults hit")
 	f.BoolVar(&o.TLS, "tls", false, "serve with TLS, by a CA of this run that the written kubeconfig names; else plain HTTP")
+	f.BoolVar(&o.PassAuthorization, "pass-authorization", false, "lend no rights: send the Authorization header of requests on, over a connection without a client certificate; needs --tls, and a user in the written kubeconfig")
 	f.BoolVar(&o.AllowRemote, "allow-remote", false, "allow --listen on other addresses than loopback; needs --tls")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	return cmd

@@ -132,6 +132,7 @@ func TestBadUse(t *testing.T) {
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--listen", "x"}, "host:port"},
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--admin", "10.0.0.1:0"}, "loopback"},
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--hold"}, "admin address"},
+		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--pass-authorization"}, "pass-authorization: a client sends no token by plain HTTP; it needs TLS"},
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--log-level", "loud"}, "want debug"},
 	} {
 		var stdout, stderr bytes.Buffer

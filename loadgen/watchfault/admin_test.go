@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/watchbench/watchbench/internal/faultlist"
 	"github.com/watchbench/watchbench/loadgen/watchfault"
 )
 
@@ -43,7 +44,7 @@ func TestAdmin(t *testing.T) {
 			}
 			continue
 		}
-		var infos []watchfault.Info
+		var infos []faultlist.Info
 		if err := json.Unmarshal(rec.Body.Bytes(), &infos); err != nil || infos == nil {
 			t.Fatalf("%s %s: %v %s", tt.method, tt.path, err, rec.Body)
 		}

@@ -48,10 +48,10 @@ func (x *exchange) step(now time.Time) (next time.Time, changed <-chan struct{})
 	}
 	soon(edge)
 	for _, a := range faults {
-		open, began, _, edge := x.in.window(a, now)
-		soon(edge)
-		if open {
-			x.consider(a, began, edge)
+		p := x.in.phase(a, now)
+		soon(p.Edge)
+		if p.Open {
+			x.consider(a, p.Began, p.Edge)
 		}
 	}
 	soon(x.perform(now, faults))

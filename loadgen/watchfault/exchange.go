@@ -323,7 +323,7 @@ func (x *exchange) pickEvent(line []byte) *active {
 		if initial && !a.Initial {
 			continue
 		}
-		if open, _, _, _ := x.in.window(a, time.Now()); !open || !x.in.hits(a, x.req.verb+x.req.path, x.n, x.events) {
+		if !x.in.phase(a, time.Now()).Open || !x.in.hits(a, x.req.verb+x.req.path, x.n, x.events) {
 			continue
 		}
 		if x.in.fire(a, x.req.path+" "+objectOf(line)) {

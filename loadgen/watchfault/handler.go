@@ -59,8 +59,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (in *Injector) pick(req request, n uint64) *active {
 	all, _ := in.snapshot(perRequest, req)
 	for _, a := range all {
-		open, _, _, _ := in.window(a, time.Now())
-		if open && in.hits(a, req.verb+req.path, n) && (a.Effect == Older || in.fire(a, req.path)) {
+		if in.phase(a, time.Now()).Open && in.hits(a, req.verb+req.path, n) && (a.Effect == Older || in.fire(a, req.path)) {
 			return a
 		}
 	}

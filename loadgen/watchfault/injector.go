@@ -1,17 +1,15 @@
 package watchfault
 
 import (
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-)
 
-// ErrNoSuch is returned for an unknown fault number.
-var ErrNoSuch = errors.New("there is no such fault")
+	"github.com/watchbench/watchbench/internal/faultlist"
+)
 
 // Injector holds the faults in force. It is safe for concurrent use.
 type Injector struct {
@@ -35,28 +33,15 @@ type active struct {
 	begin   time.Time
 	removed bool
 	fired   int
-	keys    map[uint64]struct{} // hashes of what was hit, at most maxKeys
+	keys    map[uint64]struct{} // hashes of what was hit, at most faultlist.MaxKeys
 	refused int64               // Refuse: the window that was counted last, 0 is none
 }
 
 const (
-	// maxKeys bounds the distinct things counted for one fault.
-	maxKeys = 10_000
 	// maxPaths bounds the paths that have an ordinal of their own; further ones share
 	// one.
 	maxPaths = 10_000
 )
-
-// Info tells about a fault in force.
-type Info struct {
-	ID    int    `json:"id"`
-	Spec  string `json:"spec"`
-	Name  string `json:"name"`
-	Fired int    `json:"fired"`
-	// Keys is the number of distinct things it hit, counted up to 10,000: objects for
-	// a fault of events, paths for the others.
-	Keys int `json:"keys"`
-}
 
 // NewInjector returns one without faults.
 func NewInjector(seed uint64) *Injector {
@@ -91,8 +76,8 @@ func (in *Injector) Add(text string) error {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if n := len(in.faults) + len(specs); n > MaxFaults {
-		return fmt.Errorf("faults: %d would be in force; at most %d", n, MaxFaults)
+	if n := len(in.faults) + len(specs); n > faultlist.Max {
+		return fmt.Errorf("faults: %d would be in force; at most %d", n, faultlist.Max)
 	}
 	for _, s := range specs {
 		in.nextID++
@@ -112,7 +97,7 @@ func (in *Injector) Remove(id int) error {
 		return a.removed
 	})
 	if id != 0 && n == len(in.faults) {
-		return fmt.Errorf("fault %d: %w", id, ErrNoSuch)
+		return fmt.Errorf("fault %d: %w", id, faultlist.ErrNoSuch)
 	}
 	in.notify()
 	return nil
@@ -126,12 +111,12 @@ func (in *Injector) notify() {
 }
 
 // List tells about the faults in force, in the order they were added.
-func (in *Injector) List() []Info {
+func (in *Injector) List() []faultlist.Info {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	infos := make([]Info, 0, len(in.faults))
+	infos := make([]faultlist.Info, 0, len(in.faults))
 	for _, a := range in.faults {
-		infos = append(infos, Info{a.id, a.Text, a.Name, a.fired, len(a.keys)})
+		infos = append(infos, faultlist.Info{ID: a.id, Spec: a.Text, Name: a.Name, Fired: a.fired, Keys: len(a.keys)})
 	}
 	return infos
 }
@@ -162,36 +147,18 @@ func (in *Injector) ordinal(r request) uint64 {
 	return in.ordinals[k]
 }
 
-// window says whether a fault may fire now, when the window of its time began, its
-// number, and when the answer changes next; a zero time is never.
-func (in *Injector) window(a *active, now time.Time) (open bool, began time.Time, round int64, edge time.Time) {
+// phase says where a fault stands in its window.
+func (in *Injector) phase(a *active, now time.Time) faultlist.Phase {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.windowLocked(a, now)
+	return in.phaseLocked(a, now)
 }
 
-func (in *Injector) windowLocked(a *active, now time.Time) (open bool, began time.Time, round int64, edge time.Time) {
+func (in *Injector) phaseLocked(a *active, now time.Time) faultlist.Phase {
 	if in.held || a.removed {
-		return false, time.Time{}, 0, time.Time{}
+		return faultlist.Phase{}
 	}
-	began = a.begin.Add(a.From)
-	since := now.Sub(began)
-	switch {
-	case since < 0:
-		return false, time.Time{}, 0, began
-	case a.For == 0:
-		return true, began, 0, time.Time{}
-	case a.Every > 0:
-		round = int64(since / a.Every)
-		began = began.Add(time.Duration(round) * a.Every)
-		since -= time.Duration(round) * a.Every
-		if since >= a.For {
-			return false, time.Time{}, round, began.Add(a.Every)
-		}
-	case since >= a.For:
-		return false, time.Time{}, 0, time.Time{}
-	}
-	return true, began, round, began.Add(a.For)
+	return a.At(a.begin, now)
 }
 
 // fire counts a firing on key and reports whether it may take place.
@@ -202,7 +169,7 @@ func (in *Injector) fire(a *active, key string) bool {
 		return false
 	}
 	a.fired++
-	if len(a.keys) < maxKeys {
+	if len(a.keys) < faultlist.MaxKeys {
 		a.keys[mix(in.seed, key)] = struct{}{}
 	}
 	return true
@@ -252,18 +219,18 @@ func (in *Injector) Refusal() (refuse bool, edge time.Time, changed <-chan struc
 		if a.Effect != Refuse {
 			continue
 		}
-		open, began, _, next := in.windowLocked(a, now)
-		if open && a.refused != began.UnixNano() {
+		p := in.phaseLocked(a, now)
+		if p.Open && a.refused != p.Began.UnixNano() {
 			if a.Max > 0 && a.fired >= a.Max {
-				open = false
+				p.Open = false
 			} else {
-				a.refused = began.UnixNano()
+				a.refused = p.Began.UnixNano()
 				a.fired++
 			}
 		}
-		refuse = refuse || open
-		if !next.IsZero() && (edge.IsZero() || next.Before(edge)) {
-			edge = next
+		refuse = refuse || p.Open
+		if !p.Edge.IsZero() && (edge.IsZero() || p.Edge.Before(edge)) {
+			edge = p.Edge
 		}
 	}
 	return refuse, edge, in.changed

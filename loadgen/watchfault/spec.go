@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/expr"
+	"github.com/watchbench/watchbench/internal/faultlist"
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
@@ -86,12 +87,8 @@ var effects = map[Effect]struct {
 	Refuse:     {perServer, nil, 0},
 }
 
-// Bounds.
-const (
-	// MaxFaults bounds the faults in force at once.
-	MaxFaults = 64
-	maxDelay  = time.Hour
-)
+// maxDelay bounds the durations of a fault.
+const maxDelay = time.Hour
 
 // Spec is one fault as it was written. It is immutable.
 type Spec struct {
@@ -113,62 +110,37 @@ type Spec struct {
 	Verbs []string // never empty, except for Refuse
 	Kinds []string // plurals as in URLs; empty is all
 
-	From, For, Every time.Duration // For 0 is for ever
-	Max              int           // firings; 0 is unlimited
+	faultlist.Window
+	Max int // firings; 0 is unlimited
 }
+
+// EndsWatches reports whether a watch that the fault hits ends, without an event, some
+// time after it was opened.
+func (s Spec) EndsWatches() bool { return s.Effect == Close || s.Effect == Reset }
 
 const knownEffects = "a status from 400 to 599, 410(start|page|mid), html, no-stream, older, stall, blackhole, close, reset, silent, pace, " +
 	"no-bookmark, error, truncate, unknown, junk or gone"
 
 // Parse reads faults. Empty text is none.
 func Parse(text string) ([]Spec, error) {
-	if strings.TrimSpace(text) == "" {
-		return nil, nil
-	}
-	var specs []Spec
-	for _, part := range expr.Split(text, ',') {
-		s, err := parseOne(strings.TrimSpace(part))
-		if err != nil {
-			return nil, fmt.Errorf("fault %w", err)
-		}
-		specs = append(specs, s)
-	}
-	if len(specs) > MaxFaults {
-		return nil, fmt.Errorf("faults: %d; at most %d at once", len(specs), MaxFaults)
-	}
-	return specs, nil
+	return faultlist.Parse(text, "410(mid):5%", positional, read)
 }
 
-func parseOne(part string) (Spec, error) {
-	s := Spec{Text: part, Probability: 1}
-	pieces := expr.Split(part, ':')
-	if len(pieces) > 2 {
-		return s, fmt.Errorf("%q: more than one colon; want effect(arguments):probability, like 410(mid):5%%", part)
-	}
-	if len(pieces) == 2 {
-		p, err := expr.ParseProbability(strings.TrimSpace(pieces[1]))
-		if err != nil {
-			return s, fmt.Errorf("%q: %s: %w", part, strings.TrimSpace(pieces[1]), err)
-		}
-		s.Probability = p
-	}
-	e, err := expr.Parse(pieces[0])
-	if err != nil {
-		return s, err
-	}
-	r := expr.Read(pieces[0], e, positional[e.Name]...)
-	own := s.effect(e.Name, r)
+func read(t *faultlist.Term) (Spec, error) {
+	s := Spec{Text: t.Text, Probability: t.Probability}
+	r := t.Args
+	own := s.effect(t.Call.Name, r)
 	s.filters(r)
-	s.Name = r.Text("name", defaultName(e))
-	if err := r.Err(append(own, "kind", "verb", "from", "for", "every", "max", "name")...); err != nil {
+	s.Name = r.Text("name", t.Name())
+	if err := r.Err(slices.Concat(own, faultlist.WindowArgs, []string{"kind", "verb", "max", "name"})...); err != nil {
 		return s, err
 	}
 	if s.Effect == Refuse {
 		switch {
-		case len(pieces) == 2 || len(s.Kinds)+len(s.Verbs) > 0:
-			return s, fmt.Errorf("%q: it concerns all connections during its time; it takes from, for, every and max only", part)
+		case t.Likely || len(s.Kinds)+len(s.Verbs) > 0:
+			return s, fmt.Errorf("%q: it concerns all connections during its time; it takes from, for, every and max only", t.Text)
 		case s.For == 0:
-			return s, fmt.Errorf("%q: for, the time it lasts, is missing; write gone(60s)", part)
+			return s, fmt.Errorf("%q: for, the time it lasts, is missing; write gone(60s)", t.Text)
 		}
 	}
 	return s, nil
@@ -178,20 +150,6 @@ func parseOne(part string) (Spec, error) {
 var positional = map[string][]string{
 	"410": {"at"}, "stall": {"delay"}, "older": {"versions"}, "close": {"after", "until"}, "reset": {"after", "until"},
 	"silent": {"hold"}, "pace": {"rate"}, "gone": {"for"},
-}
-
-// defaultName is the effect with what stands in parentheses without a key.
-func defaultName(e expr.Expr) string {
-	var args []string
-	for _, a := range e.Args {
-		if a.Key == "" {
-			args = append(args, a.Value.Name)
-		}
-	}
-	if len(args) == 0 {
-		return e.Name
-	}
-	return e.Name + "(" + strings.Join(args, ",") + ")"
 }
 
 // effect reads the effect and its own arguments, whose names it returns for error
@@ -326,10 +284,7 @@ func (s *Spec) filters(r *expr.Reader) {
 			s.Kinds = append(s.Kinds, plural(kind))
 		}
 	}
-	s.From, s.For, s.Every = r.Duration("from", 0), r.Duration("for", 0), r.Duration("every", 0)
-	if s.Every > 0 && (s.For == 0 || s.For >= s.Every) {
-		r.Fail("every", "every=%s needs for, shorter than it", s.Every)
-	}
+	s.Window = faultlist.ReadWindow(r)
 	s.Max = r.Int("max", 0, 0)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/watchbench/watchbench/internal/faultlist"
 	"github.com/watchbench/watchbench/loadgen/watchfault"
 )
 
@@ -31,8 +32,8 @@ func TestParse(t *testing.T) {
 		"pace(64KiB)":                   {Name: "pace(64KiB)", Effect: watchfault.Pace, Probability: 1, Rate: 64 << 10, Verbs: []string{"watch", "stream", "list", "page"}},
 		"truncate(initial=true):0.5%":   {Name: "truncate", Effect: watchfault.Truncate, Probability: 0.005, Initial: true, Verbs: both},
 		"error(status=429):0.1":         {Name: "error", Effect: watchfault.ErrorEvent, Status: 429, Probability: 0.1, Verbs: both},
-		"gone(60s,from=10s)":            {Name: "gone(60s)", Effect: watchfault.Refuse, Probability: 1, For: 60 * s, From: 10 * s},
-		"refuse(for=1s,every=10s)":      {Name: "refuse", Effect: watchfault.Refuse, Probability: 1, For: s, Every: 10 * s},
+		"gone(60s,from=10s)":            {Name: "gone(60s)", Effect: watchfault.Refuse, Probability: 1, Window: faultlist.Window{For: 60 * s, From: 10 * s}},
+		"refuse(for=1s,every=10s)":      {Name: "refuse", Effect: watchfault.Refuse, Probability: 1, Window: faultlist.Window{For: s, Every: 10 * s}},
 		"no-bookmark(kind=NetworkPolicy|Ingress|Endpoints)": {
 			Name: "no-bookmark", Effect: watchfault.NoBookmark, Probability: 1, Verbs: []string{"stream"}, Kinds: []string{"networkpolicies", "ingresses", "endpoints"}},
 	} {
@@ -111,7 +112,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(specs) > watchfault.MaxFaults {
+		if len(specs) > faultlist.Max {
 			t.Fatalf("%d faults", len(specs))
 		}
 		for _, s := range specs {

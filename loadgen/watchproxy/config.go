@@ -19,7 +19,10 @@ type Config struct {
 	TLS bool
 	// AllowRemote allows Listen to be no loopback address; it needs TLS.
 	AllowRemote bool
-	Faults      string // in force from the start
+	// PassAuthorization sends what a request says of its sender on to the apiserver,
+	// and nothing of the proxy's own rights.
+	PassAuthorization bool
+	Faults            string // in force from the start
 	// Hold keeps faults from firing until the admin API's start.
 	Hold bool
 	Seed uint64
@@ -43,6 +46,9 @@ func (c Config) Validate() error {
 	}
 	if c.AllowRemote && !c.TLS {
 		errs = append(errs, errors.New("allow-remote: the token would cross the network in the clear; it needs TLS"))
+	}
+	if c.PassAuthorization && !c.TLS {
+		errs = append(errs, errors.New("pass-authorization: a client sends no token by plain HTTP; it needs TLS"))
 	}
 	if _, err := watchfault.Parse(c.Faults); err != nil {
 		errs = append(errs, err)

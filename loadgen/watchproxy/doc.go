@@ -11,8 +11,8 @@
 //  3. While connections are refused nobody listens: they fail as they would if the
 //     apiserver's process were gone, and open ones are reset.
 //  4. Only who knows the token in the path of the written kubeconfig's server is
-//     served: the proxy lends the rights of its own kubeconfig. Addresses other than
-//     loopback need TLS.
+//     served: the proxy lends the rights of its own kubeconfig, unless it is told to
+//     pass on what requests say of their sender. Addresses other than loopback need TLS.
 //  5. Run returns after all its goroutines have ended.
 //
 // If the apiserver itself cannot be reached, the client's connection is reset.

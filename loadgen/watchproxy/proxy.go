@@ -46,6 +46,7 @@ type Proxy struct {
 	logger    *slog.Logger
 	target    *url.URL
 	transport http.RoundTripper
+	pass      bool // requests say who sends them
 	token     string
 	door      *door
 	tls       *tls.Config // nil: plain HTTP
@@ -77,6 +78,9 @@ func New(c Config, s Settings) (*Proxy, error) {
 	}
 	if err := p.faults.Add(c.Faults); err != nil {
 		return nil, fmt.Errorf("watchproxy: %w", err)
+	}
+	if p.pass = c.PassAuthorization; p.pass {
+		s.REST = rest.AnonymousClientConfig(s.REST)
 	}
 	if err := p.connect(s.REST); err != nil {
 		return nil, fmt.Errorf("watchproxy: %w", err)
@@ -239,11 +243,14 @@ func (p *Proxy) knows(r *http.Request) bool {
 	return rest != "" && subtle.ConstantTimeCompare([]byte(given), []byte(p.token)) == 1
 }
 
-// reverse passes requests on with the proxy's own rights.
+// reverse passes requests on with the proxy's own rights, or those of the sender.
 func (p *Proxy) reverse() http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(p.target)
+			if p.pass {
+				return
+			}
 			r.Out.Header.Del("Authorization") // the transport adds the right one
 			for name := range r.Out.Header {
 				if strings.HasPrefix(name, "Impersonate-") {

@@ -3,6 +3,9 @@ package watchproxy_test
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -108,6 +111,69 @@ func configs(t *testing.T, run func(t *testing.T, c watchproxy.Config)) {
 
 // TestResetsAreResets: a connection that is reset looks so over real sockets, before
 // the answer and within it.
+// TestWhoseRights: the proxy lends its certificate and takes the sender's token away, or
+// passes the token on and shows no certificate.
+func TestWhoseRights(t *testing.T) {
+	for _, pass := range []bool{false, true} {
+		t.Run(fmt.Sprint("pass=", pass), func(t *testing.T) {
+			var token string
+			var certificates int
+			upstream := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				token, certificates = r.Header.Get("Authorization"), len(r.TLS.PeerCertificates)
+				w.WriteHeader(http.StatusUnauthorized)
+			}))
+			upstream.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+			upstream.StartTLS()
+			defer upstream.Close()
+			pair := upstream.TLS.Certificates[0] // any will do
+			key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := watchproxy.DefaultConfig()
+			c.TLS, c.PassAuthorization = true, pass
+			proxy, err := watchproxy.New(c, watchproxy.Settings{REST: &rest.Config{Host: upstream.URL, TLSClientConfig: rest.TLSClientConfig{
+				Insecure: true,
+				CertData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}),
+				KeyData:  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
+			}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			client, err := rest.HTTPClientFor(proxy.Config())
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &world{t: t, proxy: proxy, client: client}
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- proxy.Run(ctx) }()
+			defer func() {
+				client.CloseIdleConnections()
+				cancel()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			}()
+			resp, err := w.get("")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			if resp.StatusCode != http.StatusUnauthorized {
+				t.Errorf("status %d: the apiserver's answer did not come through", resp.StatusCode)
+			}
+			want, shown := "", 1
+			if pass {
+				want, shown = "Bearer stranger", 0
+			}
+			if token != want || certificates != shown {
+				t.Errorf("the apiserver saw %q and %d certificates, want %q and %d", token, certificates, want, shown)
+			}
+		})
+	}
+}
+
 func TestResetsAreResets(t *testing.T) {
 	configs(t, func(t *testing.T, c watchproxy.Config) {
 		w := newWorld(t, c)

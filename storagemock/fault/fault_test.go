@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/faultlist"
 	"github.com/watchbench/watchbench/storagemock/fault"
 )
 
@@ -91,7 +92,7 @@ func pod(name string) fault.Request {
 }
 
 func TestProbabilityAndSeed(t *testing.T) {
-	run := func() (hits []int, info fault.Info) {
+	run := func() (hits []int, info faultlist.Info) {
 		s := set(t, "503:5%, reset:10%")
 		for i := range 20_000 {
 			if f := s.Pick(pod(fmt.Sprint(i%100)), start); f != nil && f.Status == 503 {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/watchbench/watchbench/internal/faultlist"
 )
 
 // Set is the faults in force. It is safe for concurrent use; with one seed and
@@ -31,21 +33,8 @@ type active struct {
 	id    int
 	begin time.Time
 	fired int
-	keys  map[uint64]struct{} // hashes of the keys hit, at most maxKeys
+	keys  map[uint64]struct{} // hashes of the keys hit, at most faultlist.MaxKeys
 	on    bool                // Refuse: the window is open
-}
-
-// maxKeys bounds the distinct keys counted for one fault.
-const maxKeys = 10_000
-
-// Info tells about a fault in force.
-type Info struct {
-	ID    int    `json:"id"`
-	Spec  string `json:"spec"`
-	Name  string `json:"name"`
-	Fired int    `json:"fired"`
-	// Keys is the number of distinct keys it hit, counted up to 10,000.
-	Keys int `json:"keys"`
 }
 
 // NewSet returns a set without faults.
@@ -57,8 +46,8 @@ func NewSet(seed uint64) *Set {
 func (s *Set) Add(specs []Spec, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := len(s.faults) + len(specs); n > MaxFaults {
-		return fmt.Errorf("faults: %d would be in force; at most %d", n, MaxFaults)
+	if n := len(s.faults) + len(specs); n > faultlist.Max {
+		return fmt.Errorf("faults: %d would be in force; at most %d", n, faultlist.Max)
 	}
 	for _, sp := range specs {
 		s.nextID++
@@ -75,7 +64,7 @@ func (s *Set) Remove(id int) error {
 	n := len(s.faults)
 	s.faults = slices.DeleteFunc(s.faults, func(a *active) bool { return id == 0 || a.id == id })
 	if id != 0 && n == len(s.faults) {
-		return fmt.Errorf("fault %d: %w", id, errNoSuch)
+		return fmt.Errorf("fault %d: %w", id, faultlist.ErrNoSuch)
 	}
 	s.notify()
 	return nil
@@ -94,12 +83,12 @@ func (s *Set) notify() {
 func (s *Set) Changed() <-chan struct{} { return s.changed }
 
 // List tells about the faults in force.
-func (s *Set) List() []Info {
+func (s *Set) List() []faultlist.Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	infos := make([]Info, 0, len(s.faults))
+	infos := make([]faultlist.Info, 0, len(s.faults))
 	for _, a := range s.faults {
-		infos = append(infos, Info{a.id, a.Text, a.Name, a.fired, len(a.keys)})
+		infos = append(infos, faultlist.Info{ID: a.id, Spec: a.Text, Name: a.Name, Fired: a.fired, Keys: len(a.keys)})
 	}
 	return infos
 }
@@ -132,7 +121,7 @@ func (s *Set) Pick(r Request, now time.Time) *Spec {
 			continue
 		}
 		a.fired++
-		if len(a.keys) < maxKeys {
+		if len(a.keys) < faultlist.MaxKeys {
 			a.keys[hash(s.seed, r.Kind, r.key())] = struct{}{}
 		}
 		return &a.Spec
@@ -145,14 +134,7 @@ func (a *active) open(now time.Time) bool {
 	if a.Max > 0 && a.fired >= a.Max {
 		return false
 	}
-	since := now.Sub(a.begin) - a.From
-	if since < 0 {
-		return false
-	}
-	if a.Every > 0 {
-		since %= a.Every
-	}
-	return a.For == 0 || since < a.For
+	return a.At(a.begin, now).Open
 }
 
 func (a *active) selects(r Request, seed uint64) bool {
@@ -186,43 +168,17 @@ func (s *Set) Refusing(now time.Time) (refuse bool, begun []string, again time.T
 		if a.Effect != Refuse {
 			continue
 		}
-		on := a.on && a.Max > 0 && a.fired == a.Max && a.within(now) || a.open(now)
+		phase := a.At(a.begin, now)
+		on := phase.Open && (a.on || a.Max == 0 || a.fired < a.Max)
 		if on && !a.on {
 			a.fired++
 			begun = append(begun, a.Name)
 		}
 		a.on = on
 		refuse = refuse || on
-		if edge := a.edge(now); !edge.IsZero() && (again.IsZero() || edge.Before(again)) {
+		if edge := phase.Edge; !edge.IsZero() && (again.IsZero() || edge.Before(again)) {
 			again = edge
 		}
 	}
 	return refuse, begun, again
-}
-
-// within is open without regard to the number of firings.
-func (a *active) within(now time.Time) bool {
-	unlimited := *a
-	unlimited.Max = 0
-	return unlimited.open(now)
-}
-
-// edge is when the window next opens or closes; zero is never.
-func (a *active) edge(now time.Time) time.Time {
-	first := a.begin.Add(a.From)
-	if now.Before(first) {
-		return first
-	}
-	since := now.Sub(first)
-	if a.Every > 0 {
-		round := first.Add(since - since%a.Every)
-		if end := round.Add(a.For); now.Before(end) {
-			return end
-		}
-		return round.Add(a.Every)
-	}
-	if end := first.Add(a.For); now.Before(end) {
-		return end
-	}
-	return time.Time{}
 }

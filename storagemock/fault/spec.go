@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/watchbench/watchbench/internal/expr"
+	"github.com/watchbench/watchbench/internal/faultlist"
 	"github.com/watchbench/watchbench/storagemock/latency"
 )
 
@@ -32,9 +33,6 @@ const (
 	Huge        Effect = "huge"
 	Refuse      Effect = "refuse"
 )
-
-// MaxFaults bounds the faults set at once.
-const MaxFaults = 64
 
 // maxHuge bounds the answers a fault blows up.
 const maxHuge = 1 << 30
@@ -62,52 +60,23 @@ type Spec struct {
 	Key   string  // glob; empty is any
 	Keys  float64 // share of keys; 1 is all
 
-	From, For, Every time.Duration // For 0 is for ever
-	Max              int           // firings; 0 is unlimited
+	faultlist.Window
+	Max int // firings; 0 is unlimited
 }
 
 const knownEffects = "a status from 400 to 599, reset, reset-after, close, blackhole, stall, late, double, slow-body, truncate, html, wrong-result, huge or refuse"
 
 // Parse reads faults. Empty text is none.
 func Parse(text string) ([]Spec, error) {
-	if strings.TrimSpace(text) == "" {
-		return nil, nil
-	}
-	var specs []Spec
-	for _, part := range expr.Split(text, ',') {
-		s, err := parseOne(strings.TrimSpace(part))
-		if err != nil {
-			return nil, fmt.Errorf("fault %w", err)
-		}
-		specs = append(specs, s)
-	}
-	if len(specs) > MaxFaults {
-		return nil, fmt.Errorf("faults: %d; at most %d at once", len(specs), MaxFaults)
-	}
-	return specs, nil
+	return faultlist.Parse(text, "503:1%", positional, read)
 }
 
-func parseOne(part string) (Spec, error) {
-	s := Spec{Text: part, Probability: 1, Keys: 1, Bytes: -1}
-	pieces := expr.Split(part, ':')
-	if len(pieces) > 2 {
-		return s, fmt.Errorf("%q: more than one colon; want effect(arguments):probability", part)
-	}
-	if len(pieces) == 2 {
-		p, err := expr.ParseProbability(strings.TrimSpace(pieces[1]))
-		if err != nil {
-			return s, fmt.Errorf("%q: %s: %w", part, strings.TrimSpace(pieces[1]), err)
-		}
-		s.Probability = p
-	}
-	e, err := expr.Parse(pieces[0])
-	if err != nil {
-		return s, err
-	}
-	r := expr.Read(pieces[0], e, positional[e.Name]...)
-	s.effect(e.Name, r)
+func read(t *faultlist.Term) (Spec, error) {
+	s := Spec{Text: t.Text, Name: t.Name(), Probability: t.Probability, Keys: 1, Bytes: -1}
+	r := t.Args
+	s.effect(t.Call.Name, r)
 	s.filters(r)
-	s.Name = r.Text("name", defaultName(e))
+	s.Name = r.Text("name", s.Name)
 	if !utf8.ValidString(s.Name) || len(s.Name) > 100 {
 		r.Fail("name", "name=%q: want at most 100 bytes of text", s.Name)
 	}
@@ -115,11 +84,11 @@ func parseOne(part string) (Spec, error) {
 		return s, err
 	}
 	if s.Effect == Refuse {
-		if len(pieces) == 2 || s.filtered() {
-			return s, fmt.Errorf("%q: refuse concerns all connections during its time; it takes from, for, every and max only", part)
+		if t.Likely || s.filtered() {
+			return s, fmt.Errorf("%q: refuse concerns all connections during its time; it takes from, for, every and max only", t.Text)
 		}
 		if s.For == 0 {
-			return s, fmt.Errorf("%q: refuse needs for, the time it lasts", part)
+			return s, fmt.Errorf("%q: refuse needs for, the time it lasts", t.Text)
 		}
 	}
 	return s, nil
@@ -128,15 +97,6 @@ func parseOne(part string) (Spec, error) {
 // positional are the arguments an effect takes without a key.
 var positional = map[string][]string{
 	"stall": {"delay"}, "late": {"delay"}, "double": {"delay"}, "slow-body": {"delay"}, "huge": {"bytes"},
-}
-
-func defaultName(e expr.Expr) string {
-	for _, a := range e.Args {
-		if a.Key == "" {
-			return e.Name + "(" + a.Value.Name + ")"
-		}
-	}
-	return e.Name
 }
 
 // effect reads the effect and the arguments of its own.
@@ -193,7 +153,7 @@ func (s *Spec) known() []string {
 		Status: {"retry-after", "apply"}, Reset: {"apply"}, Close: {"apply"}, BlackHole: {"apply"}, Late: {"answer"},
 		SlowBody: {"pieces"}, Truncate: {"bytes"}, Huge: {"bytes"}, HTML: {"status", "apply"}, WrongResult: {"says"},
 	}[s.Effect]
-	return append(own, "method", "kind", "key", "keys", "from", "for", "every", "max", "name")
+	return slices.Concat(own, faultlist.WindowArgs, []string{"method", "kind", "key", "keys", "max", "name"})
 }
 
 func boolean(r *expr.Reader, key string, def bool) bool {
@@ -251,10 +211,7 @@ func (s *Spec) filters(r *expr.Reader) {
 		r.Fail("key", "key=%s: not a glob like team-a/web-*: %v", s.Key, err)
 	}
 	s.Keys = r.Probability("keys", 1)
-	s.From, s.For, s.Every = r.Duration("from", 0), r.Duration("for", 0), r.Duration("every", 0)
-	if s.Every > 0 && (s.For == 0 || s.For >= s.Every) {
-		r.Fail("every", "every=%s needs for, shorter than it", s.Every)
-	}
+	s.Window = faultlist.ReadWindow(r)
 	s.Max = r.Int("max", 0, 0)
 }
 
@@ -262,8 +219,8 @@ func (s *Spec) filtered() bool {
 	return len(s.Match.Methods)+len(s.Match.Kinds) > 0 || s.Key != "" || s.Keys != 1
 }
 
-// errNoSuch is returned for an unknown fault number.
-var errNoSuch = errors.New("there is no such fault")
+// ErrNone is returned when faults are to be added and there is none.
+var ErrNone = errors.New("no fault given; want for example 503:1%,stall(5s):0.1%")
 
 // Cut is how many bytes of a body of that length a Truncate lets through.
 func (s *Spec) Cut(length int) int {

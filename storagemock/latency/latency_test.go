@@ -293,16 +293,6 @@ func TestStationGivesUpItsPlace(t *testing.T) {
 	})
 }
 
-func TestLimit(t *testing.T) {
-	c, _ := latency.ParseCapacity("inflight=30,rate=1000/s")
-	if got := c.Limit(87 * ms); math.Abs(got-344.8) > 0.1 {
-		t.Errorf("limit = %g, want 30/87ms", got)
-	}
-	if got := c.Limit(ms); got != 1000 {
-		t.Errorf("limit = %g, want the rate", got)
-	}
-}
-
 func FuzzParseModel(f *testing.F) {
 	for _, s := range []string{"87ms", "method=GET: 5ms; lognormal(mean=87ms,p99=110ms)", "slow(bimodal(1ms,uniform(1ms,2ms),p=5%),x=3,every=2s,for=1s)"} {
 		f.Add(s)

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/watchbench/watchbench/internal/faultlist"
 	"github.com/watchbench/watchbench/storagemock/fault"
 	"github.com/watchbench/watchbench/storagemock/latency"
 )
@@ -138,7 +139,7 @@ func (g *Group) Run(ctx context.Context) error {
 //	GET    /peers/pools, PUT /peers/pools  the IP pools, a JSON list of Pool
 func (g *Group) AdminHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/peers/faults", fault.Handler(g.behaviour.Faults, g.AddFaults))
+	mux.Handle("/peers/faults", faultlist.Handler(faultlist.Ops{List: g.behaviour.Faults.List, Add: g.AddFaults, Remove: g.behaviour.Faults.Remove}))
 	if g.receiver != nil {
 		mux.HandleFunc("GET /peers/received", g.adminReceived)
 		mux.HandleFunc("DELETE /peers/received", func(w http.ResponseWriter, _ *http.Request) {

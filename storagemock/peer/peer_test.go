@@ -166,7 +166,7 @@ func TestFaults(t *testing.T) {
 	if got := p.do("GET", p.netservice, "/v1/pool/C", ""); !strings.HasPrefix(got, "503 ") {
 		t.Errorf("with the fault: %s", got)
 	}
-	if got := p.do("PATCH", p.admin, "/peers/faults", ""); !strings.HasPrefix(got, "400 ") {
+	if got := p.do("PATCH", p.admin, "/peers/faults", ""); !strings.HasPrefix(got, "405 ") {
 		t.Errorf("PATCH: %s", got)
 	}
 	for _, text := range []string{"refuse(for=1s)", "wrong-result", "double", "late(1s)", "explode"} {
