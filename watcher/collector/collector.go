@@ -45,7 +45,7 @@ type Collector struct {
 	sink    Sink
 	logger  *slog.Logger
 	metrics *metrics
-	backoff *wait.Backoff // nil: client-go's, 0.8 s to 30 s
+	backoff wait.Backoff // retry, unless a test is in a hurry
 
 	mu    sync.Mutex
 	kinds map[string]*kind // guarded by mu; by key kind
@@ -76,7 +76,7 @@ func New(c Config, s Settings) (*Collector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("collector: %w", err)
 	}
-	col := &Collector{config: c, conn: conn, sink: s.Sink, logger: s.Logger, metrics: m, kinds: map[string]*kind{}}
+	col := &Collector{config: c, conn: conn, sink: s.Sink, logger: s.Logger, metrics: m, backoff: retry, kinds: map[string]*kind{}}
 	for _, r := range c.Resources {
 		col.kinds[r.Key()] = col.newKind(r)
 	}

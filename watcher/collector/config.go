@@ -64,9 +64,10 @@ func (r Resource) Validate() error {
 
 // Default times of Config.
 const (
-	// DefaultWatchIdle is longer than the minute after which an apiserver sends a
-	// bookmark, so that a healthy quiet watch is mostly left alone.
-	DefaultWatchIdle = 75 * time.Second
+	// DefaultWatchIdle is the longest silence of a watch. An apiserver sends a
+	// bookmark only once a minute, and 2 s before a watch's time is up; so each watch
+	// is asked for less time than this, and a healthy quiet one ends by itself.
+	DefaultWatchIdle = 55 * time.Second
 	// DefaultListIdle is how long a LIST may take to start, or pause.
 	DefaultListIdle = 60 * time.Second
 	// DefaultInitialIdle is how long a streaming list may pause before its closing

@@ -8,7 +8,7 @@ import (
 
 // FastRetry makes the reflectors of c retry within milliseconds.
 func FastRetry(c *Collector) {
-	c.backoff = &wait.Backoff{Duration: time.Millisecond, Cap: 20 * time.Millisecond, Steps: 10, Factor: 2}
+	c.backoff = wait.Backoff{Duration: time.Millisecond, Cap: 20 * time.Millisecond, Steps: 10, Factor: 2}
 	for _, k := range c.kinds {
 		k.backoff = c.backoff
 	}

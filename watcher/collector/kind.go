@@ -19,8 +19,8 @@ type kind struct {
 	source *source
 	store  *store
 
-	backoff *wait.Backoff // nil: client-go's
-	once    sync.Once     // guards the one start or stop before it
+	backoff wait.Backoff
+	once    sync.Once // guards the one start or stop before it
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when everything has ended
 }
@@ -65,11 +65,26 @@ func (k *kind) run(ctx context.Context) {
 	logger := logr.FromSlogHandler(k.source.logger.Handler())
 	r := cache.NewReflectorWithOptions(k.source, nil, k.store, cache.ReflectorOptions{
 		Name: k.store.kind, TypeDescription: k.store.resource.String(), Logger: &logger,
-		Backoff: k.backoff,
+		Backoff: &k.backoff,
 		Clock:   stoppableClock{clock.RealClock{}, ctx},
 	})
-	r.RunWithContext(klog.NewContext(ctx, logger))
+	k.reflect(klog.NewContext(ctx, logger), r)
 	k.source.running.wait()
+}
+
+// reflect lists and watches again and again until ctx ends.
+func (k *kind) reflect(ctx context.Context, r *cache.Reflector) {
+	pause := newPause(k.backoff)
+	for ctx.Err() == nil {
+		start := time.Now()
+		k.store.begin()
+		if err := r.ListAndWatchWithContext(ctx); err != nil {
+			cache.DefaultWatchErrorHandler(ctx, r, err)
+		}
+		if !sleep(ctx, pause.after(k.store.attempt(start))) {
+			return
+		}
+	}
 }
 
 // stop ends the collection and waits for it. A kind that was never started is done.

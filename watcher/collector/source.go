@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -93,7 +95,8 @@ func (s *source) countList() {
 	}
 }
 
-// WatchWithContext opens a watch. With SendInitialEvents it is a streaming list.
+// WatchWithContext opens a watch. With SendInitialEvents it is a streaming list, which
+// may take as long as the reflector says.
 func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	if !s.running.enter() {
 		return nil, context.Canceled
@@ -107,6 +110,9 @@ func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 	idle := s.idle.WatchIdle
 	if initial {
 		idle = s.idle.InitialIdle
+	} else if idle > 0 {
+		seconds := watchSeconds(idle, rand.Float64())
+		o.TimeoutSeconds = &seconds
 	}
 	ctx, stop := context.WithCancel(ctx)
 	request, guard := guardIdle(ctx, idle)
@@ -119,11 +125,18 @@ func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 		return nil, fmt.Errorf("watch %s: %w", s.resource, err)
 	}
 	w := &stream{
-		source: s, ctx: ctx, stop: stop, request: request, guard: guard, body: body, initial: initial,
+		source: s, ctx: ctx, stop: stop, request: request, guard: guard, body: body, initial: initial, list: initial,
 		result: make(chan watch.Event, resultBuffer),
 	}
 	go w.run()
 	return w, nil
+}
+
+// watchSeconds is how long a watch is asked for that may be silent for idle: 70 to 90 %
+// of that, spread by chance (0 to 1), so that kinds which began together do not all
+// come back at once.
+func watchSeconds(idle time.Duration, chance float64) int64 {
+	return max(1, int64((0.7+0.2*chance)*idle.Seconds()))
 }
 
 // open sends the request and returns the body of a successful answer.

@@ -52,6 +52,11 @@ type store struct {
 	latest uint64    // guarded by order
 	behind time.Time // guarded by order
 
+	// listed is when the current attempt's list was complete, the zero time before; told
+	// is whether its watch brought a change afterwards.
+	listed time.Time // guarded by order
+	told   bool      // guarded by order
+
 	mu      sync.RWMutex
 	objects map[name]*object.Object // guarded by mu
 }
@@ -62,6 +67,24 @@ var errOlderList = errors.New("the list is older than what was seen before: it c
 // maxBehind is how long older lists are refused. Then they are believed: the cluster
 // may have been restored from a backup.
 const maxBehind = time.Minute
+
+// begin is called before the kind is listed and watched.
+func (s *store) begin() {
+	s.order.Lock()
+	defer s.order.Unlock()
+	s.listed, s.told = time.Time{}, false
+}
+
+// attempt says what became of the list and watch that began at start.
+func (s *store) attempt(start time.Time) attempt {
+	s.order.Lock()
+	defer s.order.Unlock()
+	a := attempt{lasted: time.Since(start)}
+	if !s.listed.IsZero() {
+		a.list, a.events = s.listed.Sub(start), s.told
+	}
+	return a
+}
 
 // replayed reports whether a watch event about an object that is not in the store, or
 // there under another uid, was seen before. A watch tells the changes of its kind in
@@ -140,6 +163,7 @@ func (s *store) put(obj any) error {
 		return fmt.Errorf("store %s: put of a %T", s.kind, obj)
 	}
 	s.metrics.received.Inc()
+	s.told = true
 	n := nameOf(it.obj.Key)
 	old := s.peek(n)
 	reason := outdated(old, it.obj)
@@ -205,6 +229,7 @@ func (s *store) deleted(obj any) error {
 		return fmt.Errorf("store %s: delete of a %T", s.kind, obj)
 	}
 	s.metrics.received.Inc()
+	s.told = true
 	gone := it.obj
 	n := nameOf(gone.Key)
 	old := s.peek(n)
@@ -266,6 +291,7 @@ func (s *store) Replace(list []any, version string) error {
 		return err
 	}
 	now := time.Now()
+	s.listed, s.told = now, false
 	items := make([]*item, 0, len(list))
 	for _, obj := range list {
 		it, ok := obj.(*item)

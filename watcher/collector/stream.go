@@ -28,6 +28,7 @@ type stream struct {
 	guard   *idleGuard
 	body    io.ReadCloser
 	initial bool // until the bookmark behind the initial events
+	list    bool // it began as a streaming list
 	result  chan watch.Event
 }
 
@@ -131,6 +132,10 @@ func (w *stream) end(err error) {
 		logger.Warn("watch ended: unreadable frame", "error", err)
 		w.fail(http.StatusInternalServerError, metav1.StatusReasonUnknown, err.Error())
 		return
+	case errors.Is(context.Cause(w.request), errIdle) && w.list && !w.initial:
+		// A quiet kind, most likely: the reflector asked for minutes, and the first
+		// bookmark takes one.
+		logger.Debug("watch ended: nothing arrived since the list", "for", w.guard.limit)
 	case errors.Is(context.Cause(w.request), errIdle):
 		logger.Info("watch ended: nothing arrived", "for", w.guard.limit, "initial", w.initial)
 	case errors.Is(err, io.EOF):

@@ -1,0 +1,55 @@
+package collector
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// retry is client-go's backoff between two tries of a reflector: 0.8 s, doubled up to
+// 30 s, each with up to as much again by chance.
+var retry = wait.Backoff{Duration: 800 * time.Millisecond, Cap: 30 * time.Second, Steps: 38, Factor: 2, Jitter: 1}
+
+// calm is how long list and watch must have gone on to count as healthy though no
+// event came; client-go's figure.
+const calm = 2 * time.Minute
+
+// attempt is what became of one list and the watch after it.
+type attempt struct {
+	lasted time.Duration // the whole of it
+	list   time.Duration // until the list was complete, if it ever was
+	events bool          // whether the list was complete and the watch told a change after it
+}
+
+// pause is how long a kind waits before it lists again. The wait doubles for as long
+// as attempts fail, as client-go's does. It begins anew after an attempt that brought
+// the list and a change: the apiserver answers then, and the next change should not
+// wait for half a minute because a few watches ended within two minutes, which is all
+// that client-go looks at.
+type pause struct {
+	initial, current wait.Backoff
+}
+
+func newPause(b wait.Backoff) *pause { return &pause{initial: b, current: b} }
+
+// after returns the wait that follows a. It is at least as long as the list took, so
+// that no kind spends more than half of the time on lists.
+func (p *pause) after(a attempt) time.Duration {
+	if a.events || a.lasted >= calm {
+		p.current = p.initial
+	}
+	return max(p.current.Step(), min(a.list, p.initial.Cap))
+}
+
+// sleep waits for d and reports whether ctx still lives.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
