@@ -2,6 +2,7 @@ package watcher
 
 import (
 	"fmt"
+	"log/slog"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -12,9 +13,12 @@ import (
 // restConfig says how to reach the apiserver: the kubeconfig if one is named,
 // else the master URL, else the cluster the process runs in. There is no client
 // rate limit: a watcher lists once per kind and then only watches.
-func restConfig(k config.K8s) (*rest.Config, error) {
+func restConfig(k config.K8s, log *slog.Logger) (*rest.Config, error) {
 	cfg, err := clusterAccess(k)
 	if err != nil {
+		return nil, err
+	}
+	if err := followToken(cfg, log); err != nil {
 		return nil, err
 	}
 	cfg.QPS = -1

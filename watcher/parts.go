@@ -149,14 +149,15 @@ func (w *Watcher) netService() ([]lifecycle.Stage, error) {
 	return append(stages, find), err
 }
 
-// crdWatcher follows custom resources of the white list.
-func (w *Watcher) crdWatcher(c *collector.Collector, retire func(string)) ([]lifecycle.Stage, error) {
+// crdWatcher follows custom resources of the white list; added and removed are told
+// the keys of kinds.
+func (w *Watcher) crdWatcher(c *collector.Collector, added, removed func(string)) ([]lifecycle.Stage, error) {
 	if w.cfg.WatchResource.DisableCRD || len(w.filter.CRDResourceWhiteList) == 0 {
 		return nil, nil
 	}
 	follow := crd.New(crd.Config{
 		WhiteList: w.filter.CRDResourceWhiteList, Namespaced: w.cfg.WatchResource.Namespace != "",
-		LabelSelectors: w.cfg.WatchResource.LabelSelectors, Removed: retire, Logger: w.log,
+		LabelSelectors: w.cfg.WatchResource.LabelSelectors, Added: added, Removed: removed, Logger: w.log,
 	}, c)
 	definitions, err := collector.New(collector.Config{Resources: []collector.Resource{crd.Definitions}, Pack: true},
 		collector.Settings{Client: w.kube, Sink: follow, Logger: w.log})

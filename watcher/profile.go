@@ -18,6 +18,7 @@ import (
 type path interface {
 	collector.Sink
 	AddKind(kind string)
+	RetireKind(kind string)
 	Run(ctx context.Context) error
 }
 

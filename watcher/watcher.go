@@ -59,6 +59,7 @@ type Watcher struct {
 	registry *prometheus.Registry
 	kube     *rest.Config
 	storage  *storage.Client
+	reloads  *prometheus.CounterVec
 	pipeline *pipeline.Pipeline // nil under the profile "legacy"
 	path     path               // of the events; pipeline, if there is one
 
@@ -74,10 +75,11 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 		s.Logger = slog.New(slog.DiscardHandler)
 	}
 	w := &Watcher{cfg: cfg, filter: filter, log: s.Logger, listen: s.Listen, registry: prometheus.NewRegistry()}
+	w.reloads = newReloads(w.registry)
 	w.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	var err error
 	if w.kube = s.Kube; w.kube == nil {
-		w.kube, err = restConfig(cfg.K8s)
+		w.kube, err = restConfig(cfg.K8s, s.Logger)
 	}
 	if err != nil {
 		return nil, &InputError{Err: err}
@@ -237,7 +239,7 @@ func (w *Watcher) stages(c *collector.Collector, complete bool) ([]lifecycle.Sta
 		return nil, err
 	}
 	stages = append(stages, net...)
-	retire := func(string) {}
+	added, removed := w.path.AddKind, w.path.RetireKind
 	switch {
 	case w.cfg.Synchronizer.Disabled:
 	case w.isLegacy():
@@ -247,10 +249,11 @@ func (w *Watcher) stages(c *collector.Collector, complete bool) ([]lifecycle.Sta
 		if err != nil {
 			return nil, &InputError{Key: "synchronizer", Err: err}
 		}
-		retire = s.Retire
+		added = func(key string) { w.path.AddKind(key); s.Hasten(key) }
+		removed = func(key string) { w.path.RetireKind(key); s.Retire(key) }
 		stages = append(stages, lifecycle.Stage{Name: "synchronizer", Run: s.Run})
 	}
-	crds, err := w.crdWatcher(c, retire)
+	crds, err := w.crdWatcher(c, added, removed)
 	return append(stages, crds...), err
 }
 

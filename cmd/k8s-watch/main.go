@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/pflag"
@@ -54,10 +55,20 @@ func run(args []string) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
+	hangup := make(chan os.Signal, 1) // one token says "read it again"; more would say the same
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+
 	watcher.Tune()
 	w, err := watcher.New(cfg, filter, watcher.Settings{Logger: log})
 	if err == nil {
-		err = w.Run(ctx)
+		err = runReloading(ctx, w, hangup, func() (config.Config, config.Filter, error) {
+			cfg, filter, warnings, err := f.Load(fs)
+			for _, w := range warnings {
+				log.Warn(w)
+			}
+			return cfg, filter, err
+		})
 	}
 	if err == nil {
 		return exitOK
@@ -67,6 +78,26 @@ func run(args []string) int {
 		return fail(exitBadInput, fmt.Errorf("%s: %w", f.File, input))
 	}
 	return fail(exitError, err)
+}
+
+// runReloading runs the watcher and has it read its configuration again at each signal.
+func runReloading(ctx context.Context, w *watcher.Watcher, signals <-chan os.Signal, read func() (config.Config, config.Filter, error)) error {
+	var reloading sync.WaitGroup
+	ended := make(chan struct{})
+	reloading.Go(func() {
+		for {
+			select {
+			case <-signals:
+				_ = w.Reload(read) // it is logged and counted there
+			case <-ended:
+				return
+			}
+		}
+	})
+	err := w.Run(ctx)
+	close(ended)
+	reloading.Wait()
+	return err
 }
 
 func fail(code int, err error) int {

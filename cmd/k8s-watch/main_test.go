@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -155,5 +157,87 @@ func TestSignal(t *testing.T) {
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+// SIGHUP has the files read again: what may change does, a broken file is one line with
+// its place, and the process goes on.
+func TestHangup(t *testing.T) {
+	env := clustertest.Start(t)
+	storage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"result":true,"code":0,"message":"success","data":[]}`)
+	}))
+	defer storage.Close()
+	dir := t.TempDir()
+	filter, cfg := filepath.Join(dir, "filter.json"), filepath.Join(dir, "config.json")
+	write := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config := func(queues, more string) string {
+		return fmt.Sprintf(`{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},
+"bcs":{"custom-storage-endpoints":%q,"podQueueNum":%s},"k8s":{"kubeconfig":%q},"filterConfigPath":%q,"port":0,"metric_port":0%s}`,
+			storage.URL, queues, env.Kubeconfig, filter, more)
+	}
+	write(filter, `{"k8sResourceWhiteList":["v1"]}`)
+	write(cfg, config("4", ""))
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self)
+	// A flag overrides its key at every reading.
+	cmd.Env = append(os.Environ(), "K8S_WATCH_ARGS=-f\x1f"+cfg+"\x1f--v\x1f2")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stderr)
+	until := func(part string) string {
+		t.Helper()
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), part) {
+				return lines.Text()
+			}
+		}
+		t.Fatalf("the process ended without saying %q", part)
+		return ""
+	}
+	hangup := func() {
+		if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until("msg=watching")
+	write(cfg, config("16", ""))
+	hangup()
+	if line := until("configuration "); !strings.Contains(line, "configuration reloaded") || !strings.Contains(line, "podQueueNum=16") {
+		t.Error(line)
+	}
+	write(cfg, config("-1", ""))
+	hangup()
+	if line := until("configuration "); !strings.Contains(line, "level=ERROR") || !strings.Contains(line, "config.json:2: bcs.podQueueNum: -1 is negative") {
+		t.Error(line)
+	}
+	write(filter, `{"k8sResourceWhiteList":["v1","apps/v1"]}`)
+	write(cfg, config("2", `,"debug_mode":true,"v":3`))
+	hangup()
+	if line := until("configuration "); !strings.Contains(line, "podQueueNum=2") {
+		t.Error(line)
+	}
+	if line := until("needs a restart"); !strings.HasSuffix(line, `keys="debug_mode, k8sResourceWhiteList of the filter file"`) {
+		t.Error(line)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() { // to its end
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }

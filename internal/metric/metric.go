@@ -59,7 +59,14 @@ const (
 	SyncRepairs      = "k8swatch_sync_repairs_total" // kind
 	SyncRuns         = "k8swatch_sync_runs_total"    // result
 	SyncLast         = "k8swatch_sync_last_success_timestamp_seconds"
-	Alerts           = "k8swatch_alerts_total" // target, result
+	Alerts           = "k8swatch_alerts_total"         // target, result
+	ConfigReloads    = "k8swatch_config_reloads_total" // result: configurations read again after SIGHUP
+)
+
+// Results of ConfigReloads.
+const (
+	ReloadOK     = "ok"
+	ReloadFailed = "failed"
 )
 
 // Metrics of the storage mock.

@@ -73,8 +73,12 @@ func (c *Config) check() (key, msg string) {
 		return "bcs.custom-storage-endpoints", "missing: name at least one http://host:port"
 	case b.PodQueueNum < 0:
 		return "bcs.podQueueNum", fmt.Sprintf("%d is negative, want 0 or more", b.PodQueueNum)
-	case b.HandlerQueueLen < 1:
-		return "bcs.handlerQueueLen", fmt.Sprintf("%d: want 1 or more", b.HandlerQueueLen)
+	case b.PodQueueNum > pipeline.MaxPodQueueNum:
+		return "bcs.podQueueNum", fmt.Sprintf("%d: want at most %d", b.PodQueueNum, pipeline.MaxPodQueueNum)
+	case b.HandlerQueueLen < 1 || b.HandlerQueueLen > pipeline.MaxQueueLen:
+		return "bcs.handlerQueueLen", fmt.Sprintf("%d: want 1 to %d", b.HandlerQueueLen, pipeline.MaxQueueLen)
+	case b.WriterQueueLen > pipeline.MaxQueueLen:
+		return "bcs.writerQueueLen", fmt.Sprintf("%d: want at most %d", b.WriterQueueLen, pipeline.MaxQueueLen)
 	case !slices.Contains(pipeline.Strategies(), b.Strategy):
 		return "bcs.strategy", fmt.Sprintf("unknown strategy %q, want one of %s", b.Strategy, names(pipeline.Strategies()))
 	case b.Strategy == pipeline.Unordered && !b.AllowUnordered:

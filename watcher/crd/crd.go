@@ -36,9 +36,10 @@ type Config struct {
 	WhiteList      []string          // group/version
 	Namespaced     bool              // leave cluster-scoped kinds out
 	LabelSelectors map[string]string // by kind
-	// Removed is told the key of a kind that is no longer collected.
-	Removed func(key string)
-	Logger  *slog.Logger
+	// Added is told the key of a kind that is collected from now on, Removed of one
+	// that no longer is; nil for nobody. A change of the version tells Added only.
+	Added, Removed func(key string)
+	Logger         *slog.Logger
 }
 
 // Watcher takes the events of definitions, as the Sink of a collector of its own.
@@ -103,6 +104,9 @@ func (w *Watcher) follow(definition string, want *collector.Resource) error {
 		return err
 	}
 	w.followed[definition] = *want
+	if w.cfg.Added != nil {
+		w.cfg.Added(want.Key())
+	}
 	w.cfg.Logger.Info("custom resource is watched", "resource", *want)
 	return nil
 }

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
@@ -76,13 +78,14 @@ func TestFollowsDefinitions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &collection{have: []collector.Resource{{Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true}}}
-			var removed []string
+			var added, removed []string
 			w := New(Config{
 				WhiteList: []string{"x.io/v1", "x.io/v1beta1"}, Logger: slog.New(slog.DiscardHandler),
+				Added:   func(key string) { added = append(added, "add "+key) },
 				Removed: func(key string) { removed = append(removed, key) },
 			}, c)
 			for i, s := range steps {
-				c.log, removed = nil, nil
+				c.log, added, removed = nil, nil, nil
 				e := pipeline.Event{Action: pipeline.Put, Key: s.o.Key, Object: s.o}
 				if s.gone {
 					e.Action, e.Object = pipeline.Delete, nil
@@ -92,6 +95,13 @@ func TestFollowsDefinitions(t *testing.T) {
 				}
 				if d := cmp.Diff(s.want, c.log); d != "" {
 					t.Errorf("step %d: %s", i, d)
+				}
+				adds := slices.DeleteFunc(slices.Clone(c.log), func(l string) bool { return strings.HasPrefix(l, "remove ") })
+				for i, l := range adds {
+					adds[i] = "add " + l[strings.LastIndex(l, " ")+1:]
+				}
+				if d := cmp.Diff(adds, added, cmpopts.EquateEmpty()); d != "" {
+					t.Errorf("step %d: told of other additions than were made: %s", i, d)
 				}
 				if got := append(removed, "")[0]; got != s.remove {
 					t.Errorf("step %d: told of the removal of %q, want %q", i, got, s.remove)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -73,7 +74,7 @@ func New(c Config, kube *rest.Config, log *slog.Logger) (*Elector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("leader election: %w", err)
 	}
-	return newElector(c, client, base.Scheme+"://"+base.Host, log), nil
+	return newElector(c, client, strings.TrimSuffix(base.String(), "/"), log), nil
 }
 
 func newElector(c Config, client *http.Client, base string, log *slog.Logger) *Elector {

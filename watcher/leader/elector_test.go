@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 )
@@ -267,4 +268,33 @@ func TestRealLease(t *testing.T) {
 	if strings.Join(w.terms, " ") != "a b" {
 		t.Errorf("terms %v", w.terms)
 	}
+}
+
+// TestServerWithPath: an apiserver behind a gateway has a path of its own, which
+// belongs before those of Leases.
+func TestServerWithPath(t *testing.T) {
+	for host, want := range map[string]string{
+		"https://gateway.example/clusters/c1":  "https://gateway.example/clusters/c1/apis/coordination.k8s.io/v1/namespaces/default/leases/l",
+		"https://gateway.example/clusters/c1/": "https://gateway.example/clusters/c1/apis/coordination.k8s.io/v1/namespaces/default/leases/l",
+		"https://apiserver.example:6443":       "https://apiserver.example:6443/apis/coordination.k8s.io/v1/namespaces/default/leases/l",
+	} {
+		var got string
+		c := Default()
+		c.Namespace, c.Name, c.Identity = "default", "l", "me"
+		e, err := New(c, &rest.Config{Host: host, Transport: asked(func(r *http.Request) { got = r.URL.String() })}, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.try(t.Context()); got != want {
+			t.Errorf("%s: asks %s, want %s", host, got, want)
+		}
+	}
+}
+
+// asked is an apiserver out of order.
+type asked func(*http.Request)
+
+func (a asked) RoundTrip(r *http.Request) (*http.Response, error) {
+	a(r)
+	return nil, errors.New("out of order")
 }

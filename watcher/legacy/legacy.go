@@ -96,8 +96,8 @@ func (p *Pipeline) now() int64 { return int64(time.Since(p.start)) }
 // AddKind makes the queues of a kind before its first event.
 func (p *Pipeline) AddKind(name string) { p.kind(name) }
 
-// RemoveKind does nothing: the original keeps the queues of a kind that has gone.
-func (p *Pipeline) RemoveKind(string) error { return nil }
+// RetireKind does nothing: the original keeps the queues of a kind that has gone.
+func (p *Pipeline) RetireKind(string) {}
 
 func (p *Pipeline) kind(name string) *kind {
 	p.mu.RLock()

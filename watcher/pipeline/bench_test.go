@@ -73,7 +73,7 @@ func BenchmarkQueue(b *testing.B) {
 				for i := range b.N {
 					e := events[(backlog+i)%len(events)]
 					_ = p.Enqueue(b.Context(), e)
-					q := &l.parts[partitionOf(e.Key.Namespace, e.Key.Name, len(l.parts))]
+					q := l.parts[partitionOf(e.Key.Namespace, e.Key.Name, len(l.parts))]
 					s, probe := l.take(q, p.now())
 					l.finish(s, probe, nil, p.now())
 				}
@@ -105,4 +105,25 @@ func BenchmarkWaitingEvent(b *testing.B) {
 		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/events, "B/event")
 		runtime.KeepAlive(p)
 	}
+}
+
+// BenchmarkResize measures a change of the number of queues with a backlog: for so long
+// a kind stands still.
+func BenchmarkResize(b *testing.B) {
+	const events = 100_000
+	c := config(Partitioned)
+	p, err := New(c, Settings{Sender: &nothing{}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range events {
+		_ = p.Enqueue(b.Context(), put(fmt.Sprint("pod-", i), 1))
+	}
+	b.ResetTimer()
+	for i := range b.N {
+		if err := p.Resize(Queues{[]int{1, 16, 2}[i%3], c.HandlerQueueLen, c.WriterQueueLen}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/events, "ns/event")
 }

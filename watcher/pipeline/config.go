@@ -104,8 +104,8 @@ func Default() Config {
 
 // Limits that keep a typing error from taking the machine.
 const (
-	maxPodQueueNum = 4096
-	maxQueueLen    = 1 << 24
+	MaxPodQueueNum = 4096
+	MaxQueueLen    = 1 << 24
 )
 
 // Validate names the first wrong field and what would be right.
@@ -125,10 +125,10 @@ func (c Config) Validate() error {
 		got      int
 		min, max int
 	}{
-		{"podQueueNum", c.PodQueueNum, 0, maxPodQueueNum},
-		{"maxInFlight", c.MaxInFlight, 1, maxPodQueueNum},
-		{"writerQueueLen", c.WriterQueueLen, 1, maxQueueLen},
-		{"handlerQueueLen", c.HandlerQueueLen, 1, maxQueueLen},
+		{"podQueueNum", c.PodQueueNum, 0, MaxPodQueueNum},
+		{"maxInFlight", c.MaxInFlight, 1, MaxPodQueueNum},
+		{"writerQueueLen", c.WriterQueueLen, 1, MaxQueueLen},
+		{"handlerQueueLen", c.HandlerQueueLen, 1, MaxQueueLen},
 		{"parkAfter", c.ParkAfter, 1, 1 << 20},
 	} {
 		if f.got < f.min || f.got > f.max {

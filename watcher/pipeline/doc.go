@@ -31,6 +31,13 @@
 //     only) and then one per backoff step.
 //  8. Run ends after all of its goroutines: it drains for DrainTimeout at most, then
 //     cancels what is in flight, counts the rest as dropped and logs how much.
+//  9. Resize changes queues, workers and lengths while events flow, and all of the above
+//     holds across it. A key goes to its new queue with what waits of it, in order, and
+//     keeps its backoff, fence, request in flight and parked event. Nothing is lost when a
+//     queue gets shorter than what it holds: room only comes when that much is sent. New
+//     workers send at once; of the old ones, those that are too many end with their
+//     request, and until then there may be as many in flight as were allowed before, and
+//     as many as are allowed now, together. Series of queues that are no more end.
 //
 // # What it does not promise
 //

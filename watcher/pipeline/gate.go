@@ -64,6 +64,11 @@ func (g *gate) failed(probe, again bool, now int64, b Backoff) {
 	if !again {
 		g.failures++
 	}
+	g.judge(now, b)
+}
+
+// judge shuts an open gate if enough keys have failed.
+func (g *gate) judge(now int64, b Backoff) {
 	if g.failures >= g.trip {
 		g.shut, g.step, g.down = true, 1, now
 		g.until = now + b.delay(1)

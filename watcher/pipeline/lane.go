@@ -10,7 +10,7 @@ type lane struct {
 	shape shape
 
 	mu      sync.Mutex // guards everything below
-	parts   []partition
+	parts   []*partition
 	keys    map[name]*entry
 	peak    int // most keys since keys was made
 	seq     int64
@@ -22,7 +22,7 @@ type lane struct {
 	running bool // between the start of Run and the end of its drain
 	closed  bool // refuses events
 	stopped bool // workers end
-	removed bool // the kind has another lane now, or none
+	retired bool // the kind is not collected: goroutines end when they have nothing to do
 
 	quiet   int64         // no log line about parked objects before
 	spoken  int64         // no log line about discards before
@@ -56,17 +56,10 @@ func newLane(p *Pipeline, kind string) *lane {
 		poke:      make(chan struct{}, 1),
 		freshness: newCounts(freshnessBounds),
 	}
-	l.parts = make([]partition, l.shape.partitions)
+	l.parts = make([]*partition, l.shape.partitions)
 	now := p.now()
 	for i := range l.parts {
-		q := &l.parts[i]
-		q.name = l.shape.queueName(kind, i)
-		q.capacity = p.config.HandlerQueueLen
-		q.workers = l.shape.workers
-		q.wake.L = &l.mu
-		q.meter.changed = now
-		q.latency = newCounts(latencyBounds)
-		q.refused = newCounts(latencyBounds)
+		l.parts[i] = l.newPartition(l.shape.queueName(kind, i), now)
 	}
 	l.gate.set(l.shape.partitions * l.shape.workers)
 	if l.shape.adaptive {
@@ -74,6 +67,16 @@ func newLane(p *Pipeline, kind string) *lane {
 		l.gate.set(l.climb.limit)
 	}
 	return l
+}
+
+func (l *lane) newPartition(name string, now int64) *partition {
+	q := &partition{
+		name: name, capacity: l.p.config.HandlerQueueLen, workers: l.shape.workers,
+		latency: newCounts(latencyBounds), refused: newCounts(latencyBounds),
+	}
+	q.wake.L = &l.mu
+	q.meter.changed = now
+	return q
 }
 
 // place finds the event its place: merged into a waiting one, in the handler queue,
@@ -89,7 +92,7 @@ func (l *lane) place(e *Event, now int64, on *waiter) bool {
 		}
 		q = ent.part
 	} else {
-		q = &l.parts[partitionOf(key.namespace, key.name, len(l.parts))]
+		q = l.parts[partitionOf(key.namespace, key.name, len(l.parts))]
 	}
 
 	room := q.overHead == nil && q.room()

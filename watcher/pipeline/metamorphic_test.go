@@ -69,22 +69,26 @@ type setting struct {
 	change func(*Config)
 	faults int // of 100 requests
 	late   bool
+	resize int // of 100 events that a Resize comes before
 }
 
 func settings() []setting {
 	return []setting{
-		{"default", func(*Config) {}, 0, false},
-		{"one worker", func(c *Config) { c.PodQueueNum = 1 }, 0, false},
-		{"131 queues", func(c *Config) { c.PodQueueNum = 131 }, 0, false},
-		{"tiny queues, coalesce", func(c *Config) { c.HandlerQueueLen, c.WriterQueueLen = 1, 1 }, 0, false},
-		{"tiny queues, block", func(c *Config) { c.HandlerQueueLen, c.WriterQueueLen, c.QueueFull = 1, 1, Block }, 0, false},
+		{"default", func(*Config) {}, 0, false, 0},
+		{"one worker", func(c *Config) { c.PodQueueNum = 1 }, 0, false, 0},
+		{"131 queues", func(c *Config) { c.PodQueueNum = 131 }, 0, false, 0},
+		{"tiny queues, coalesce", func(c *Config) { c.HandlerQueueLen, c.WriterQueueLen = 1, 1 }, 0, false, 0},
+		{"tiny queues, block", func(c *Config) { c.HandlerQueueLen, c.WriterQueueLen, c.QueueFull = 1, 1, Block }, 0, false, 0},
 		{"short queues, block, faults", func(c *Config) {
 			c.HandlerQueueLen, c.WriterQueueLen, c.QueueFull, c.PodQueueNum = 5, 10, Block, 4
-		}, 20, false},
-		{"short queues, coalesce, faults", func(c *Config) { c.HandlerQueueLen, c.WriterQueueLen, c.PodQueueNum = 5, 10, 4 }, 50, false},
-		{"faults", func(*Config) {}, 10, false},
-		{"lost answers", func(c *Config) { c.PodQueueNum = 8 }, 5, true},
-		{"lost answers, tiny queues", func(c *Config) { c.HandlerQueueLen, c.WriterQueueLen = 1, 1 }, 20, true},
+		}, 20, false, 0},
+		{"short queues, coalesce, faults", func(c *Config) { c.HandlerQueueLen, c.WriterQueueLen, c.PodQueueNum = 5, 10, 4 }, 50, false, 0},
+		{"faults", func(*Config) {}, 10, false, 0},
+		{"lost answers", func(c *Config) { c.PodQueueNum = 8 }, 5, true, 0},
+		{"lost answers, tiny queues", func(c *Config) { c.HandlerQueueLen, c.WriterQueueLen = 1, 1 }, 20, true, 0},
+		{"resized", func(*Config) {}, 0, false, 10},
+		{"resized, faults", func(*Config) {}, 30, false, 10},
+		{"resized, block, lost answers", func(c *Config) { c.QueueFull = Block }, 10, true, 3},
 	}
 }
 
@@ -112,7 +116,8 @@ func replay(t *testing.T, h history, seed uint64, strategy Strategy, set setting
 	c := config(strategy)
 	set.change(&c)
 	c.DrainTimeout = time.Hour
-	r := rand.New(rand.NewPCG(seed, 2))
+	r := rand.New(rand.NewPCG(seed, 2)) // of the store, whose lock guards it
+	changes := rand.New(rand.NewPCG(seed, 3))
 	s := newStore(0)
 	s.latency = func(Event) time.Duration { return time.Duration(r.IntN(20)) * time.Millisecond }
 	s.fault = func(e Event) error {
@@ -138,6 +143,9 @@ func replay(t *testing.T, h history, seed uint64, strategy Strategy, set setting
 	for i, e := range h.events {
 		time.Sleep(h.gaps[i])
 		e.Received = time.Now()
+		if changes.IntN(100) < set.resize {
+			l.resize(anyQueues(changes))
+		}
 		l.enqueue(e)
 		if i%50 == 0 {
 			if st := l.Stats(); !st.Balanced() {

@@ -73,8 +73,8 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		inFlight += l.inFlight
 		through += l.direct
 		batch = c.kind(batch, l)
-		for i := range l.parts {
-			batch = c.queue(batch, l, &l.parts[i])
+		for _, q := range l.parts {
+			batch = c.queue(batch, l, q)
 		}
 		l.mu.Unlock()
 		for _, m := range batch {

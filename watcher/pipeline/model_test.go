@@ -22,7 +22,6 @@ type model struct {
 	blocked  map[string]bool
 	parked   map[string]bool
 	inFlight int
-	seq      int
 
 	sent, coalesced int
 }
@@ -52,8 +51,7 @@ func last(events []modelEvent, key string) int {
 	return found
 }
 
-func (m *model) enqueue(e Event) {
-	m.seq++
+func (m *model) enqueue(e Event, seq int) {
 	key := e.Key.Name
 	room := len(m.overflow) == 0 && m.room()
 	merge := m.shape.merge || !room
@@ -69,9 +67,9 @@ func (m *model) enqueue(e Event) {
 		return
 	}
 	if room {
-		m.enter(modelEvent{e, m.seq})
+		m.enter(modelEvent{e, seq})
 	} else {
-		m.overflow = append(m.overflow, modelEvent{e, m.seq})
+		m.overflow = append(m.overflow, modelEvent{e, seq})
 	}
 }
 
@@ -160,7 +158,46 @@ type flight struct {
 	slot  *slot
 	probe bool
 	event modelEvent
-	part  int
+}
+
+// modelOf is where a key belongs.
+func modelOf(models []*model, key string) *model {
+	return models[partitionOf("", key, len(models))]
+}
+
+// remade is the models for other settings: each event goes to where its key belongs now.
+func remade(old []*model, c Config) []*model {
+	shape := shapeOf(c, "Pod")
+	models := make([]*model, shape.partitions)
+	for i := range models {
+		models[i] = newModel(c, shape)
+	}
+	var waiting, overflow []modelEvent
+	for _, m := range old {
+		waiting, overflow = append(waiting, m.waiting...), append(overflow, m.overflow...)
+		models[0].sent, models[0].coalesced = models[0].sent+m.sent, models[0].coalesced+m.coalesced
+		for key, n := range m.busy {
+			to := modelOf(models, key)
+			to.busy[key] = n
+			to.inFlight += n
+		}
+		for key := range m.blocked {
+			modelOf(models, key).blocked[key] = true
+		}
+		for key := range m.parked {
+			modelOf(models, key).parked[key] = true
+		}
+	}
+	slices.SortFunc(overflow, func(a, b modelEvent) int { return a.seq - b.seq })
+	for _, e := range waiting {
+		m := modelOf(models, e.ev.Key.Name)
+		m.waiting = append(m.waiting, e)
+	}
+	for _, e := range overflow {
+		m := modelOf(models, e.ev.Key.Name)
+		m.overflow = append(m.overflow, e)
+	}
+	return models
 }
 
 // checkModel drives an engine without goroutines and its models with the same steps.
@@ -178,6 +215,8 @@ func checkModel(t *testing.T, c Config, step func() byte) {
 		models[i] = newModel(c, l.shape)
 	}
 	var flights []flight
+	most := make([]int, len(l.parts)) // events each queue may hold
+	seq := 0
 	now, version := int64(0), uint64(0)
 	trace := []string{}
 	fail := func(format string, args ...any) {
@@ -185,7 +224,7 @@ func checkModel(t *testing.T, c Config, step func() byte) {
 		t.Fatalf("%s\nthe last of %d steps:\n%s", fmt.Sprintf(format, args...), len(trace), fmt.Sprint(trace[max(0, len(trace)-30):]))
 	}
 	for range 400 {
-		switch op := step() % 8; {
+		switch op := step() % 9; {
 		case op < 3:
 			version++
 			e := Event{Action: Put, Key: object.Key{Kind: "Pod", Name: fmt.Sprint(step() % 12)}, UID: "u", ResourceVersion: version}
@@ -197,11 +236,12 @@ func checkModel(t *testing.T, c Config, step func() byte) {
 				fail("no place under coalesce")
 			}
 			l.mu.Unlock()
-			models[partitionOf("", e.Key.Name, len(models))].enqueue(e)
+			seq++
+			modelOf(models, e.Key.Name).enqueue(e, seq)
 		case op < 5:
 			i := int(step()) % len(l.parts)
-			q, m := &l.parts[i], models[i]
-			if q.inFlight == q.workers {
+			q, m := l.parts[i], models[i]
+			if q.inFlight >= q.workers {
 				continue
 			}
 			trace = append(trace, "take;")
@@ -211,7 +251,7 @@ func checkModel(t *testing.T, c Config, step func() byte) {
 				fail("took %v: the model takes %v", s, e)
 			}
 			if ok {
-				flights = append(flights, flight{s, probe, e, i})
+				flights = append(flights, flight{s, probe, e})
 			}
 		case op < 7:
 			if len(flights) == 0 {
@@ -230,7 +270,24 @@ func checkModel(t *testing.T, c Config, step func() byte) {
 			result, _ := judge(err)
 			trace = append(trace, fmt.Sprintf("finish %v as %d;", f.event.ev, result))
 			l.finish(f.slot, f.probe, err, now)
-			models[f.part].finish(f.event, result)
+			modelOf(models, f.event.ev.Key.Name).finish(f.event, result)
+		case op == 8:
+			if step()%4 > 0 {
+				continue
+			}
+			c.PodQueueNum, c.HandlerQueueLen = int(step())%5, []int{1, 3, 1 << 20}[step()%3]
+			trace = append(trace, fmt.Sprintf("resize to %d queues of %d;", c.PodQueueNum, c.HandlerQueueLen))
+			l.gate.failures = 0
+			if err := p.Resize(Queues{c.PodQueueNum, c.HandlerQueueLen, c.WriterQueueLen}); err != nil {
+				fail("%v", err)
+			}
+			l.gate.trip = 1 << 30
+			models = remade(models, c)
+			most = make([]int, len(models))
+			for i, m := range models {
+				most[i] = len(m.waiting) + m.inFlight // what is in flight may come back
+				m.refill()
+			}
 		default:
 			now += int64(step()) * int64(20*time.Millisecond)
 			trace = append(trace, fmt.Sprintf("time %s;", time.Duration(now)))
@@ -246,7 +303,7 @@ func checkModel(t *testing.T, c Config, step func() byte) {
 
 		sent, coalesced, parked := 0, 0, 0
 		for i, m := range models {
-			q := &l.parts[i]
+			q := l.parts[i]
 			over := 0
 			for s := q.overHead; s != nil; s = s.next {
 				over++
@@ -255,7 +312,7 @@ func checkModel(t *testing.T, c Config, step func() byte) {
 				fail("queue %d: %d waiting, %d in the Writer, %d in flight: model %d, %d, %d",
 					i, q.depth, over, q.inFlight, len(m.waiting), len(m.overflow), m.inFlight)
 			}
-			if q.depth > q.capacity+q.workers {
+			if q.depth > max(most[i], q.capacity+q.workers) {
 				fail("queue %d holds %d of %d", i, q.depth, q.capacity)
 			}
 			sent, coalesced, parked = sent+m.sent, coalesced+m.coalesced, parked+len(m.parked)

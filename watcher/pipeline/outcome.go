@@ -292,8 +292,8 @@ func (l *lane) block(ent *entry) {
 
 // rouseAll gets the workers of all queues with something to send to look.
 func (l *lane) rouseAll() {
-	for i := range l.parts {
-		if q := &l.parts[i]; q.hasReady() {
+	for _, q := range l.parts {
+		if q.hasReady() {
 			l.rouse(q)
 		}
 	}

@@ -95,8 +95,8 @@ func TestOverflow(t *testing.T) {
 func (l *line) discards() uint64 {
 	n := l.writer.discards
 	for _, lane := range *l.lanes.Load() {
-		for i := range lane.parts {
-			n += lane.parts[i].discards
+		for _, q := range lane.parts {
+			n += q.discards
 		}
 	}
 	return n

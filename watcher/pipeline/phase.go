@@ -19,17 +19,33 @@ func (l *lane) close() {
 	l.closed = true
 }
 
-// stop ends the lane's goroutines as soon as their requests have returned. The mutex
-// is held.
-func (l *lane) stop() {
-	l.stopped = true
-	for i := range l.parts {
-		l.parts[i].wake.Broadcast()
+// retire lets goroutines without work end, or no longer. They are started again when
+// there is some.
+func (l *lane) retire(retired bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.retired = retired
+	if retired {
+		l.wakeAll()
+	}
+}
+
+// wakeAll makes all of the lane's goroutines look.
+func (l *lane) wakeAll() {
+	for _, q := range l.parts {
+		q.wake.Broadcast()
 	}
 	select {
 	case l.poke <- struct{}{}:
 	default:
 	}
+}
+
+// stop ends the lane's goroutines as soon as their requests have returned. The mutex
+// is held.
+func (l *lane) stop() {
+	l.stopped = true
+	l.wakeAll()
 }
 
 // abandon drops all that is queued and returns how much that was. The lane's
@@ -41,8 +57,7 @@ func (l *lane) abandon() int {
 	n := l.queued - l.waiting // an Enqueue that waits counts its event itself
 	l.dropped += uint64(n)
 	l.queued -= n
-	for i := range l.parts {
-		q := &l.parts[i]
+	for _, q := range l.parts {
 		for s := q.overHead; s != nil; s = s.next {
 			l.p.writer.release(now, s.entered, false)
 		}

@@ -91,7 +91,7 @@ func New(c Config, s Settings) (*Pipeline, error) {
 func (p *Pipeline) now() int64 { return int64(time.Since(p.start)) }
 
 // AddKind makes the metrics of a kind appear, at 0, before its first event.
-func (p *Pipeline) AddKind(kind string) { p.lane(kind) }
+func (p *Pipeline) AddKind(kind string) { p.lane(kind).retire(false) }
 
 func (p *Pipeline) lane(kind string) *lane {
 	if l := (*p.lanes.Load())[kind]; l != nil {
@@ -113,28 +113,13 @@ func (p *Pipeline) lane(kind string) *lane {
 	return l
 }
 
-// RemoveKind forgets a kind and its metrics, after its last event: with events still
-// queued it changes nothing and says how many there are. Parked events go with it. An
-// event that comes later makes the kind anew.
-func (p *Pipeline) RemoveKind(kind string) error {
-	p.adding.Lock()
-	defer p.adding.Unlock()
-	known := *p.lanes.Load()
-	l := known[kind]
-	if l == nil {
-		return nil
+// RetireKind ends the goroutines of a kind that is no longer collected as soon as they
+// have nothing to send. Its counters stay: they are part of the conservation law.
+// Events that come later are sent all the same; AddKind takes the kind back.
+func (p *Pipeline) RetireKind(kind string) {
+	if l := (*p.lanes.Load())[kind]; l != nil {
+		l.retire(true)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.queued > 0 {
-		return fmt.Errorf("removing kind %s from the pipeline: %d events are queued, remove it after they are sent", kind, l.queued)
-	}
-	l.removed = true
-	l.stop()
-	fewer := maps.Clone(known)
-	delete(fewer, kind)
-	p.lanes.Store(&fewer)
-	return nil
 }
 
 // sorted are the lanes in the order of their kinds.
@@ -165,11 +150,6 @@ func (p *Pipeline) Enqueue(ctx context.Context, e Event) error {
 	now := p.now()
 	l := p.lane(e.Key.Kind)
 	l.mu.Lock()
-	for l.removed {
-		l.mu.Unlock()
-		l = p.lane(e.Key.Kind)
-		l.mu.Lock()
-	}
 	l.received++
 	if l.closed {
 		l.dropped++

@@ -78,8 +78,7 @@ func (l *lane) oldest() (at int64, ok bool) {
 			at, ok = s.since, true
 		}
 	}
-	for i := range l.parts {
-		q := &l.parts[i]
+	for _, q := range l.parts {
 		if q.first != nil {
 			note(q.first.head)
 		}

@@ -212,8 +212,7 @@ func (l *line) checkQueues() {
 	l.t.Helper()
 	for kind, lane := range *l.lanes.Load() {
 		lane.mu.Lock()
-		for i := range lane.parts {
-			q := &lane.parts[i]
+		for _, q := range lane.parts {
 			q.meter.account(q.depth, l.Pipeline.now())
 			if q.depth != 0 || q.inFlight != 0 || q.hasReady() || q.overHead != nil {
 				l.t.Errorf("%s: queue %s at rest: depth %d, in flight %d", kind, q.name, q.depth, q.inFlight)

@@ -59,10 +59,12 @@ func TestStress(t *testing.T) {
 						}
 					})
 				}
+				r := rand.New(rand.NewPCG(9, 9))
 				for !p.Idle() || p.Stats().Received < events*uint64(len(kinds)) {
 					if _, err := registry.Gather(); err != nil {
 						t.Error(err)
 					}
+					l.resize(anyQueues(r))
 					if st := p.Stats(); !st.Balanced() {
 						t.Errorf("%+v does not balance", st)
 					}

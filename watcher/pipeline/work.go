@@ -6,15 +6,27 @@ import (
 	"time"
 )
 
-// work is one worker of one queue: take, send, settle, until the pipeline stops.
+// keepIdle is how many workers of a queue wait when there is nothing to take. Further
+// ones end and are started again: that costs less than a microsecond, and thirty workers
+// of each kind that had a burst once would hold some megabytes.
+const keepIdle = 2
+
+// work is one worker of one queue: take, send, settle, until the pipeline stops or there
+// is nothing to take and enough others wait for that to change. Nobody waits for a
+// retired kind.
 func (l *lane) work(q *partition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for {
-		if l.stopped {
+		if l.stopped || q.started > q.workers { // the end, or one too many since a Resize
+			q.started--
 			return
 		}
 		s, probe := l.take(q, l.p.now())
+		if s == nil && (l.retired || q.idle >= keepIdle) {
+			q.started--
+			return
+		}
 		if s == nil {
 			q.idle++
 			q.wake.Wait()
@@ -53,7 +65,7 @@ func (p *Pipeline) deliver(e *Event, verify bool) error {
 
 // keepTime is the lane's only clock: it brings back keys whose backoff or fence has
 // ended, discards what waited too long, and offers the probes of a shut gate. It
-// starts when the first of these is needed.
+// starts when the first of these is needed, and ends when none is.
 func (l *lane) keepTime() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -68,16 +80,21 @@ func (l *lane) keepTime() {
 			l.tick(now)
 		}
 		r := l.reportDiscards(now)
-		wait := time.Hour
-		if l.alarmAt != 0 {
-			wait = time.Duration(l.alarmAt - now)
+		next := l.alarmAt
+		if l.discarded > l.told && (next == 0 || l.spoken < next) {
+			next = l.spoken
+		}
+		if next == 0 && r == nil {
+			l.keeping = false
+			l.mu.Unlock()
+			return
 		}
 		l.mu.Unlock()
 
 		if r != nil {
 			l.p.log(r)
 		}
-		timer.Reset(wait)
+		timer.Reset(time.Duration(next - now))
 		select {
 		case <-timer.C:
 		case <-l.poke:
@@ -110,8 +127,7 @@ func (l *lane) tick(now int64) {
 		l.alarm(l.blocked[0].at)
 	}
 	if l.p.config.QueueFull == Drop {
-		for i := range l.parts {
-			q := &l.parts[i]
+		for _, q := range l.parts {
 			l.discardOverdue(q, now)
 			if q.overHead != nil {
 				l.alarm(after(q.overHead.entered, l.p.config.QueueFullTimeout))
@@ -128,8 +144,8 @@ func (l *lane) tick(now int64) {
 func (l *lane) offerProbe(now int64) {
 	for range l.parts {
 		l.turn = (l.turn + 1) % len(l.parts)
-		q := &l.parts[l.turn]
-		if !q.hasReady() || q.idle == 0 && q.started == q.workers {
+		q := l.parts[l.turn]
+		if !q.hasReady() || q.idle == 0 && q.started >= q.workers {
 			continue // nothing to send, or nobody free: who finishes looks by itself
 		}
 		if l.gate.until > now {

@@ -33,12 +33,17 @@ var pod = &object.Object{
 
 func client(t testing.TB, timeout time.Duration, endpoints ...string) *Client {
 	t.Helper()
+	return clientWith(t, Settings{}, timeout, endpoints...)
+}
+
+func clientWith(t testing.TB, s Settings, timeout time.Duration, endpoints ...string) *Client {
+	t.Helper()
 	cfg := Default()
 	cfg.ClusterID, cfg.Endpoints = "BCS-K8S-90001", endpoints
 	if timeout > 0 {
 		cfg.Timeout = timeout
 	}
-	c, err := New(cfg, Settings{})
+	c, err := New(cfg, s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -38,13 +39,14 @@ func (e *endpoint) dial(ctx context.Context) (*conn, error) {
 	}
 	c := &conn{raw: raw, rw: raw, bytes: e.bytes}
 	if e.url.Scheme == "https" {
-		cfg := &tls.Config{MinVersion: tls.VersionTLS12}
+		cfg := &tls.Config{MinVersion: minTLS}
 		if e.tls != nil {
 			if cfg, err = e.tls(); err != nil {
 				_ = raw.Close()
 				return nil, fmt.Errorf("TLS configuration: %w", err)
 			}
 			cfg = cfg.Clone()
+			cfg.MinVersion = max(cfg.MinVersion, minTLS)
 		}
 		if cfg.ServerName == "" {
 			cfg.ServerName = e.url.Hostname()
@@ -52,13 +54,26 @@ func (e *endpoint) dial(ctx context.Context) (*conn, error) {
 		t := tls.Client(raw, cfg)
 		if err := t.HandshakeContext(ctx); err != nil {
 			_ = raw.Close()
-			return nil, fmt.Errorf("TLS handshake: %w", err)
+			return nil, fmt.Errorf("TLS handshake: %w", explain(err))
 		}
 		c.rw = t
 	}
 	c.br = bufio.NewReaderSize(countReader{c}, readBufferSize)
 	e.opened.Inc()
 	return c, nil
+}
+
+// minTLS is what storage must speak at least: RFC 8996 forbids what is older.
+const minTLS = tls.VersionTLS12
+
+// explain says what would be right where versions do not match. crypto/tls has no
+// type for that: the server's alert (RFC 8446 §6, protocol_version) and the client's
+// own refusal both come as text.
+func explain(err error) error {
+	if s := err.Error(); strings.Contains(s, "protocol version") {
+		return fmt.Errorf("%w; TLS 1.2 or later is wanted", err)
+	}
+	return err
 }
 
 type countReader struct{ c *conn }

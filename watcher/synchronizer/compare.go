@@ -13,31 +13,37 @@ import (
 // record that was edited in place keeps its version.
 const fields = "namespace,resourceName,data"
 
-// kind compares one kind and repairs what is confirmed to differ.
-func (s *Synchronizer) kind(ctx context.Context, kind string) (repaired int, err error) {
+// kind compares one kind and repairs what is confirmed to differ. Of open objects
+// something is on its way, so that nothing could be said.
+func (s *Synchronizer) kind(ctx context.Context, kind string) (repaired, open int, err error) {
 	suspects, err := s.suspects(ctx, kind)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for _, k := range suspects {
 		if s.set.Pipeline.Pending(k) {
+			open++
 			continue
 		}
 		differs, err := s.confirm(ctx, k)
 		if err != nil {
-			return repaired, err
+			return repaired, open, err
 		}
-		if !differs || s.set.Pipeline.Pending(k) {
+		switch {
+		case !differs:
+			continue
+		case s.set.Pipeline.Pending(k):
+			open++
 			continue
 		}
 		if err := s.set.Cache.Repair(ctx, k); err != nil {
-			return repaired, err
+			return repaired, open, err
 		}
 		repaired++
 		s.metrics.repairs.WithLabelValues(kind).Inc()
 		s.set.Logger.Info("storage differs, repaired", "object", k)
 	}
-	return repaired, nil
+	return repaired, open, nil
 }
 
 // suspects pages through what storage holds of a kind and names what seems to

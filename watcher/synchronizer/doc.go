@@ -11,7 +11,8 @@
 //     skip or repeat records while they change.
 //  3. A kind is compared only after its first complete list.
 //  4. Leftovers go too: of namespaces that no longer exist, and of kinds that are no
-//     longer watched.
+//     longer watched. A kind that comes, goes or changes its version is not left to
+//     the next period.
 //  5. Kubernetes Events are never compared: storage keeps them by age.
 //  6. Requests are paged, limited in number at a time and in rate.
 package synchronizer

@@ -78,9 +78,12 @@ type Synchronizer struct {
 	running atomic.Bool
 
 	// mu guards retired: kinds that are watched no more, of which storage should
-	// hold nothing.
+	// hold nothing; and soon: kinds not to be left to the next period, with the tries
+	// they have left.
 	mu      sync.Mutex
 	retired map[string]bool
+	soon    map[string]int
+	wake    chan struct{} // size 1: one token says that soon is not empty
 }
 
 // New starts nothing.
@@ -89,7 +92,8 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 		return nil, fmt.Errorf("synchronizer: page size %d, concurrency %d and rate %g must be positive, period %s not negative",
 			cfg.PageSize, cfg.Concurrency, cfg.QPS, cfg.Period)
 	}
-	s := &Synchronizer{cfg: cfg, set: set, limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency), metrics: newMetrics(), retired: map[string]bool{}}
+	s := &Synchronizer{cfg: cfg, set: set, limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency), metrics: newMetrics(),
+		retired: map[string]bool{}, soon: map[string]int{}, wake: make(chan struct{}, 1)}
 	if set.Registry != nil {
 		if err := set.Registry.Register(s.metrics); err != nil {
 			return nil, fmt.Errorf("register synchronizer metrics: %w", err)
@@ -99,11 +103,12 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 }
 
 // Retire has whatever storage holds of a kind removed, as long as the kind is not
-// watched.
+// watched. It begins soon.
 func (s *Synchronizer) Retire(kind string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.retired[kind] = true
+	s.mu.Unlock()
+	s.Hasten(kind)
 }
 
 // kinds are those to compare: the synced ones and the retired ones that did not
@@ -140,10 +145,18 @@ func (s *Synchronizer) Run(ctx context.Context) error {
 	}
 	timer := time.NewTimer(settle)
 	defer timer.Stop()
+	hasty := haste{s: s}
+	defer hasty.stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-s.wake:
+			hasty.begin()
+			continue
+		case <-hasty.next():
+			hasty.round(ctx)
+			continue
 		case <-timer.C:
 		}
 		s.awaitQuiet(ctx)
@@ -160,8 +173,7 @@ func (s *Synchronizer) Run(ctx context.Context) error {
 			s.set.Logger.Info("compared with storage", "repairs", repaired)
 		}
 		if s.cfg.Period == 0 && err == nil {
-			<-ctx.Done()
-			return nil
+			continue // the timer has fired for the last time
 		}
 		timer.Reset(max(s.cfg.Period, settle))
 	}
@@ -195,7 +207,7 @@ func (s *Synchronizer) Once(ctx context.Context) (int, error) {
 			continue
 		}
 		g.Go(func() error {
-			n, err := s.kind(ctx, kind)
+			n, _, err := s.kind(ctx, kind)
 			repaired.Add(int64(n))
 			if err != nil {
 				mu.Lock()

@@ -186,6 +186,84 @@ func TestRetiredKindsAreRemoved(t *testing.T) {
 	}
 }
 
+// TestHastenDoesNotWaitForThePeriod: kinds that came or went are compared a second later,
+// again while something is on its way for one of their objects, and then no more.
+func TestHastenDoesNotWaitForThePeriod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		gone := func(name string) object.Key { return object.Key{Kind: "TFJob", Namespace: "n", Name: name} }
+		s := w.synchronizer(t, func(c *Config) { c.Period = time.Hour })
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		time.Sleep(2 * time.Second) // the first comparison is over
+		set := func(change func()) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			change()
+		}
+		set(func() {
+			w.records[gone("a")], w.records[gone("b")], w.records[key("left")] = raw(1, ""), raw(1, ""), raw(1, "")
+			w.pending[gone("b")] = true
+		})
+		s.Retire("TFJob")
+		s.Hasten("Pod")
+		s.Hasten("Event") // never compared
+		time.Sleep(1500 * time.Millisecond)
+		set(func() {
+			if _, still := w.records[gone("b")]; !still || len(w.records) != 1 {
+				t.Errorf("after a second: %v, want only what something is on its way for", w.records)
+			}
+			delete(w.pending, gone("b"))
+		})
+		time.Sleep(1500 * time.Millisecond)
+		set(func() {
+			if len(w.records) != 0 {
+				t.Errorf("after two more: %v", w.records)
+			}
+			w.records[gone("c")] = raw(1, "")
+			w.pending[gone("c")] = true // for ever
+			w.lists = 0
+		})
+		s.Hasten("TFJob")
+		time.Sleep(10 * time.Minute)
+		set(func() {
+			if w.lists != hastyTries {
+				t.Errorf("%d lists of a kind that never settles, want %d", w.lists, hastyTries)
+			}
+			w.fail, w.lists = errors.New("down"), 0
+		})
+		s.Hasten("TFJob")
+		time.Sleep(10 * time.Minute)
+		set(func() {
+			if w.lists != 1 {
+				t.Errorf("%d lists of a storage that fails, want 1: the rest is left to the period", w.lists)
+			}
+		})
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestHastenWaitsForTheFirstList: a kind that is collected and not synced is not compared.
+func TestHastenWaitsForTheFirstList(t *testing.T) {
+	w := newWorld()
+	w.records[object.Key{Kind: "TFJob", Namespace: "n", Name: "j"}] = raw(1, "")
+	s := w.synchronizer(t, nil)
+	s.set.Cache = unsynced{w}
+	s.Hasten("TFJob")
+	if again := s.hasten(t.Context()); !again || w.lists != 0 || len(w.records) != 1 {
+		t.Errorf("again %v, %d lists, records %v", again, w.lists, w.records)
+	}
+}
+
+// unsynced collects one kind more, whose first list is not complete.
+type unsynced struct{ *world }
+
+func (u unsynced) Collected(kind string) bool { return kind == "TFJob" || u.world.Collected(kind) }
+
 func TestOneNamespaceLeavesOthersAlone(t *testing.T) {
 	w := newWorld()
 	w.records[object.Key{Kind: "Pod", Namespace: "other", Name: "x"}] = raw(1, "")

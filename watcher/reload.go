@@ -1,0 +1,81 @@
+package watcher
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/pipeline"
+)
+
+// live are the keys of the main file that may change while the watcher runs.
+var live = []string{"bcs.podQueueNum", "bcs.handlerQueueLen", "bcs.writerQueueLen"}
+
+// errLegacyReload is why the profile "legacy" takes no change: the original has no such
+// thing.
+var errLegacyReload = errors.New("profile legacy takes changes only with a restart")
+
+func newReloads(r prometheus.Registerer) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: metric.ConfigReloads, Help: "Configurations read again, by what became of them.",
+	}, []string{"result"})
+	for _, result := range []string{metric.ReloadOK, metric.ReloadFailed} {
+		c.WithLabelValues(result)
+	}
+	r.MustRegister(c)
+	return c
+}
+
+// Reload reads the configuration again and applies what may change at run time: the
+// number of queues and their lengths. What else has changed is named in one warning. A
+// configuration that cannot be read or is wrong changes nothing. What became of it is
+// logged and counted here; the error is for who has to know too.
+//
+// Calls must not overlap.
+func (w *Watcher) Reload(read func() (config.Config, config.Filter, error)) error {
+	err := w.reload(read)
+	switch {
+	case err == nil:
+		w.reloads.WithLabelValues(metric.ReloadOK).Inc()
+	case errors.Is(err, errLegacyReload):
+		w.log.Warn("configuration not reloaded", "reason", err)
+		w.reloads.WithLabelValues(metric.ReloadFailed).Inc()
+	default:
+		w.log.Error("configuration not reloaded, the present one stays", "error", err)
+		w.reloads.WithLabelValues(metric.ReloadFailed).Inc()
+	}
+	return err
+}
+
+func (w *Watcher) reload(read func() (config.Config, config.Filter, error)) error {
+	if w.isLegacy() {
+		return errLegacyReload
+	}
+	cfg, filter, err := read()
+	if err != nil {
+		return err
+	}
+	// What podQueueNum means depends on the strategy, which stays what it is.
+	next := w.cfg
+	next.BCS.PodQueueNum, next.BCS.HandlerQueueLen, next.BCS.WriterQueueLen = cfg.BCS.PodQueueNum, cfg.BCS.HandlerQueueLen, cfg.BCS.WriterQueueLen
+	c := pipelineConfig(next)
+	to := pipeline.Queues{PodQueueNum: c.PodQueueNum, HandlerQueueLen: c.HandlerQueueLen, WriterQueueLen: c.WriterQueueLen}
+	if err := w.pipeline.Resize(to); err != nil {
+		return &InputError{Key: "bcs", Err: err}
+	}
+	w.log.Info("configuration reloaded", "strategy", c.Strategy,
+		"podQueueNum", to.PodQueueNum, "handlerQueueLen", to.HandlerQueueLen, "writerQueueLen", to.WriterQueueLen)
+
+	rest := slices.DeleteFunc(config.Changed(w.cfg, cfg), func(key string) bool { return slices.Contains(live, key) })
+	for _, key := range config.Changed(w.filter, filter) {
+		rest = append(rest, key+" of the filter file")
+	}
+	if len(rest) > 0 {
+		w.log.Warn("needs a restart", "keys", strings.Join(rest, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package watcher
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
+)
+
+// followToken makes cfg's clients read the token's file anew for each request, so that
+// a token which was replaced counts from the next request on. client-go by itself reads
+// it again 50 s after the last time, also when the apiserver has refused the token
+// meanwhile (transport.NewCachedFileTokenSource); by then the pauses between the tries of
+// a watch have grown to half a minute and more. A watcher sends a few requests a minute
+// and one every two seconds for a Lease: reading a file for each costs nothing.
+func followToken(cfg *rest.Config, log *slog.Logger) error {
+	if cfg.BearerTokenFile == "" {
+		return nil
+	}
+	f := &tokenFile{path: cfg.BearerTokenFile, log: log}
+	if _, err := f.read(); err != nil {
+		return err
+	}
+	cfg.BearerToken, cfg.BearerTokenFile = "", "" // or client-go would set the header, too
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &bearer{file: f, next: next} })
+	return nil
+}
+
+// tokenFile is a file that somebody else replaces: kubelet, or whoever looks after a
+// kubeconfig's tokenFile.
+type tokenFile struct {
+	path string
+	log  *slog.Logger
+
+	mu     sync.Mutex
+	last   string // guarded by mu: what was last read
+	failed bool   // guarded by mu: reading fails, and that was said
+}
+
+func (f *tokenFile) read() (string, error) {
+	data, err := os.ReadFile(f.path)
+	token := strings.TrimSpace(string(data))
+	if err == nil && token == "" {
+		err = fmt.Errorf("%s is empty", f.path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the token for the apiserver: %w", err)
+	}
+	return token, nil
+}
+
+// token is what the file holds or, while it cannot be read, what it held.
+func (f *tokenFile) token() (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t, err := f.read()
+	switch {
+	case err == nil:
+		if f.last != "" && f.last != t {
+			f.log.Info("the token for the apiserver was replaced", "file", f.path)
+		}
+		f.last, f.failed = t, false
+	case f.last == "":
+		return "", err
+	case !f.failed:
+		f.failed = true
+		f.log.Warn("the last token for the apiserver is used", "error", err)
+	}
+	return f.last, nil
+}
+
+// bearer adds the token to requests.
+type bearer struct {
+	file *tokenFile
+	next http.RoundTripper
+}
+
+var _ utilnet.RoundTripperWrapper = (*bearer)(nil)
+
+// RoundTrip leaves the caller's request as it is.
+func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
+	token, err := b.file.token()
+	if err != nil {
+		if req.Body != nil {
+			_ = req.Body.Close() // as every RoundTripper must
+		}
+		return nil, err
+	}
+	req = req.Clone(req.Context())
+	req.Header.Set("Authorization", "Bearer "+token)
+	return b.next.RoundTrip(req)
+}
+
+// WrappedRoundTripper lets idle connections be closed.
+func (b *bearer) WrappedRoundTripper() http.RoundTripper { return b.next }
