@@ -203,6 +203,28 @@ func TestMatrixInput(t *testing.T) {
 	}
 }
 
+// TestMatrixChoice: a row means all its scenarios, a scenario only itself, whatever
+// else its row has.
+func TestMatrixChoice(t *testing.T) {
+	for _, tc := range []struct{ profile, refs, want, asked string }{
+		{"default", "faults/f27-expired", "faults/f27-expired", "F27"},
+		{"default", "faults/f27-expired faults/f27-wrong-ca", "faults/f27-expired faults/f27-wrong-ca", "F27"},
+		{"default", "F23 faults/f27-expired", "faults/f23-leader faults/f23-two faults/f27-expired", "F23 F27"},
+		// Without names only what it is expected to break, although F20 does not go with it.
+		{"legacy", "", "faults/f00-none faults/f02-refuse faults/f05-unknown-faithful faults/f07-poison-retried faults/f19-burst", "F0 F2 F5 F7 F19"},
+	} {
+		f := matrixFlags{runFlags: runFlags{sets: []string{"watcher.profile=" + tc.profile}}, profile: tc.profile}
+		todo, asked, err := f.chosen(matrixCommand(), strings.Fields(tc.refs))
+		var names []string
+		for _, p := range todo {
+			names = append(names, p.name)
+		}
+		if got := strings.Join(names, " "); err != nil || got != tc.want || strings.Join(asked, " ") != tc.asked {
+			t.Errorf("%s: %s, rows %v, %v, want %s", tc.refs, got, asked, err, tc.want)
+		}
+	}
+}
+
 // TestMatrixVerdict: a violation is graver than a scenario that proves nothing.
 func TestMatrixVerdict(t *testing.T) {
 	fails := matrix.Entry{Scenario: "a", Columns: map[string]result.Column{"C": {Verdict: result.Fail}}}

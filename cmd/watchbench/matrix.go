@@ -18,6 +18,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios"
 	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/runner"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 type matrixFlags struct {
@@ -127,19 +128,15 @@ func (f *matrixFlags) chosen(cmd *cobra.Command, refs []string) (todo []planned,
 			return nil, nil, usage{fmt.Errorf("%q is neither a row F0 to F28 nor a scenario of the matrix; see watchbench scenarios list", ref)}
 		}
 	}
+	rows := slices.Clone(asked) // asked grows by the rows of scenarios that were named
 	var base *planned
 	needBase := false
 	for _, name := range all {
-		file, err := f.read(cmd, name)
+		row, err := faultOf(name)
 		if err != nil {
 			return nil, nil, err
 		}
-		row := file.Base().Fault
-		if row == nil {
-			return nil, nil, fmt.Errorf("scenario %s has no section fault", name)
-		}
-		p := planned{name, file}
-		named := wanted[name] || slices.Contains(asked, row.Row)
+		named := wanted[name] || slices.Contains(rows, row.Row)
 		take := named || len(refs) == 0
 		if len(refs) == 0 && f.profile == "legacy" && len(row.Legacy) == 0 {
 			take = false
@@ -147,19 +144,23 @@ func (f *matrixFlags) chosen(cmd *cobra.Command, refs []string) (todo []planned,
 		if strings.Contains(name, byHandMark) && !wanted[name] && !f.byHand {
 			take = false
 		}
-		if row.Row == "F0" && base == nil {
-			base = &p
-			if take {
-				needBase = true
-			}
+		isBase := row.Row == "F0" && base == nil
+		if !take && !isBase {
+			continue // it may not go with the flags, and need not
+		}
+		file, err := f.read(cmd, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		p := planned{name, file}
+		if isBase {
+			base, needBase = &p, needBase || take
 			continue
 		}
-		if take {
-			needBase = needBase || slices.Contains(row.Assert, "I")
-			todo = append(todo, p)
-			if !slices.Contains(asked, row.Row) && len(refs) > 0 {
-				asked = append(asked, row.Row)
-			}
+		needBase = needBase || slices.Contains(row.Assert, "I")
+		todo = append(todo, p)
+		if !slices.Contains(asked, row.Row) && len(refs) > 0 {
+			asked = append(asked, row.Row)
 		}
 	}
 	if base != nil && needBase {
@@ -171,6 +172,22 @@ func (f *matrixFlags) chosen(cmd *cobra.Command, refs []string) (todo []planned,
 		}
 	}
 	return todo, asked, nil
+}
+
+// faultOf is what a scenario of the matrix says of its row, whatever the flags.
+func faultOf(name string) (*spec.Fault, error) {
+	path, data, err := scenarios.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	file, err := spec.Parse(path, data)
+	if err != nil {
+		return nil, err
+	}
+	if file.Base().Fault == nil {
+		return nil, fmt.Errorf("scenario %s has no section fault", name)
+	}
+	return file.Base().Fault, nil
 }
 
 // lent is a cluster that outlives the runs.

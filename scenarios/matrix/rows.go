@@ -18,7 +18,7 @@ type Row struct {
 var Rows = []Row{
 	{ID: "F0", Title: "none"},
 	{ID: "F1", Title: "slow storage"},
-	{ID: "F2", Title: "storage refuses connections"},
+	{ID: "F2", Title: "storage refuses connections, forgets"},
 	{ID: "F3", Title: "storage never answers"},
 	{ID: "F4", Title: "storage answers errors, Retry-After"},
 	{ID: "F5", Title: "unknown outcome, late apply"},
@@ -38,12 +38,12 @@ var Rows = []Row{
 	{ID: "F19", Title: "burst into slow storage"},
 	{ID: "F20", Title: "queues changed under load"},
 	{ID: "F21", Title: "huge objects, garbled watch"},
-	{ID: "F22", Title: "custom resources come and go", NotBuilt: "as a process; the tests in virtual time and those of watcher/crd show it"},
+	{ID: "F22", Title: "custom resources come and go"},
 	{ID: "F23", Title: "two watchers at once, leader killed"},
 	{ID: "F24", Title: "slow receivers of notifications", NotBuilt: "notifications are not built yet"},
 	{ID: "F25", Title: "forged addresses of webhooks", NotBuilt: "webhooks are not built yet"},
 	{ID: "F26", Title: "canaries in masked fields"},
-	{ID: "F27", Title: "bad certificates, rotated CA"},
+	{ID: "F27", Title: "bad certificates, old TLS, rotated CA and token"},
 	{ID: "F28", Title: "abuse of the query API", NotBuilt: "the query API is not built yet"},
 }
 

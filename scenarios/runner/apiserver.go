@@ -150,19 +150,9 @@ func (a *apiserver) state(ctx context.Context, kinds, namespaces []string, rules
 			prefix = "/api/v1"
 		}
 		take := func(raw json.RawMessage) error {
-			var n named
-			if err := json.Unmarshal(raw, &n); err != nil {
-				return fmt.Errorf("read a %s: %w", kind, err)
-			}
-			rec, err := check.Digest(check.Raw{
-				Side: check.SideApiserver, APIVersion: version, Kind: kind,
-				Namespace: n.Metadata.Namespace, Name: n.Metadata.Name, JSON: raw,
-			}, rules)
-			if err != nil {
-				return fmt.Errorf("digest %s/%s/%s of the apiserver: %w", kind, n.Metadata.Namespace, n.Metadata.Name, err)
-			}
+			rec, err := digestItem(raw, version, kind, rules)
 			out = append(out, rec)
-			return nil
+			return err
 		}
 		if clusterScoped[kind] {
 			if err := a.each(ctx, prefix+"/"+resources[kind], "", take); err != nil {
@@ -177,6 +167,22 @@ func (a *apiserver) state(ctx context.Context, kinds, namespaces []string, rules
 		}
 	}
 	return out, nil
+}
+
+// digestItem is one item of a list in the apiserver's form.
+func digestItem(raw json.RawMessage, version, kind string, rules check.Rules) (check.StateRecord, error) {
+	var n named
+	if err := json.Unmarshal(raw, &n); err != nil {
+		return check.StateRecord{}, fmt.Errorf("read a %s: %w", kind, err)
+	}
+	rec, err := check.Digest(check.Raw{
+		Side: check.SideApiserver, APIVersion: version, Kind: kind,
+		Namespace: n.Metadata.Namespace, Name: n.Metadata.Name, JSON: raw,
+	}, rules)
+	if err != nil {
+		return rec, fmt.Errorf("digest %s/%s/%s of the apiserver: %w", kind, n.Metadata.Namespace, n.Metadata.Name, err)
+	}
+	return rec, nil
 }
 
 // same reports whether storage holds exactly what the apiserver holds.

@@ -40,7 +40,7 @@ const (
 // and the queues' capacity.
 func (c *cellRun) ceilings() *check.Ceilings {
 	s := c.s.Ceilings
-	w := c.s.Watcher
+	w := c.s.Largest()
 	var rss, goroutines, sockets float64
 	for _, x := range c.sampler.taken() {
 		if x.At > c.loadStarted {
@@ -58,6 +58,9 @@ func (c *cellRun) ceilings() *check.Ceilings {
 	}
 	size := float64(c.s.Load.ObjectBytes) + objectOverhead
 	live := float64(measure.PeakLive(c.evidence.ops) + c.s.Extra.Namespaces*c.s.Extra.Pods)
+	if c.customs != nil {
+		live += float64(c.customs.cached)
+	}
 	queue := min(float64(max(w.WriterQueueLen, leastWriterQueue)+w.HandlerQueueLen), float64(len(c.evidence.ops)))
 	rss += cacheFactor*live*size + queue*size
 	if s.RSS > 0 {
@@ -116,6 +119,9 @@ func (c *cellRun) isolation(base, cell *result.Cell) *check.Isolation {
 	out := &check.Isolation{
 		Bystander: bare(cell.Bystander.Freshness), BystanderBaseline: calm(base.Bystander.Freshness), Factor: c.s.Fault.Isolation,
 	}
+	if c.s.Fault.FromAnswer {
+		out.Bystander = c.bystanderFromAnswer()
+	}
 	byKey := false
 	for _, s := range c.s.Storage.FaultSpecs() {
 		byKey = byKey || s.Key != "" || s.Keys < 1
@@ -127,4 +133,14 @@ func (c *cellRun) isolation(base, cell *result.Cell) *check.Isolation {
 		}
 	}
 	return out
+}
+
+// bystanderFromAnswer is nil where no operation of the bystander arrived.
+func (c *cellRun) bystanderFromAnswer() *result.Quantiles {
+	q, err := measure.BystanderFromAnswer(c.evidence.ops, measure.NewAcks(c.evidence.entries)).Quantiles(measure.Seconds)
+	if err != nil || q == nil {
+		return nil
+	}
+	q.HDR = ""
+	return q
 }

@@ -69,6 +69,8 @@ type cellRun struct {
 	// What is done to the parties beside the load.
 	proxy        *proxy
 	certs        *certs
+	account      *account // of the watcher, where its token is replaced
+	setbacks     []setback
 	live         atomic.Pointer[watcher] // c.watcher, for the sampler
 	others       []*watcher              // replicas, and a second watcher
 	joined       bool                    // a second one worked beside the first
@@ -76,10 +78,12 @@ type cellRun struct {
 	restarts     int
 	extra        []string // namespaces, to be deleted
 	canaries     []string
+	customs      *customs // nil where no event concerns custom resources
 	recreated    []recreated
 	terminations []termination
 	takeOvers    []takeOver
 	catchUps     []time.Duration
+	resizes      []int64 // when they were asked for
 	timeline     *timeline
 	refusal      string // last words of a watcher that refused storage
 	faultsSet    int64
@@ -158,6 +162,11 @@ func (c *cellRun) prepare(ctx context.Context) error {
 	if err := c.createExtra(ctx); err != nil {
 		return err
 	}
+	if c.s.HasEvent(spec.EventRotateToken) {
+		if err := c.createAccount(ctx); err != nil {
+			return err
+		}
+	}
 	if err := c.begin(ctx, 0); err != nil {
 		return err
 	}
@@ -196,7 +205,10 @@ func (c *cellRun) prepareSides(ctx context.Context) (err error) {
 		return err
 	}
 	if len(c.s.Watch.Faults) > 0 {
-		c.proxy, err = startProxy(ctx, c.r.opts.Binaries.Proxy, c.logs, c.dir, c.r.cluster.Kubeconfig, c.s.Watch, c.seed())
+		c.proxy, err = startProxy(ctx, proxySetup{
+			bin: c.r.opts.Binaries.Proxy, logs: c.logs, cell: c.dir, kubeconfig: c.r.cluster.Kubeconfig, spec: c.s.Watch, seed: c.seed(),
+			ownRights: c.s.HasEvent(spec.EventRotateToken),
+		})
 		if err != nil {
 			return err
 		}
@@ -213,6 +225,10 @@ func (c *cellRun) prepareSides(ctx context.Context) (err error) {
 		c.kinds = append(slices.Clone(c.kinds), "Namespace") // no list keeps it out (contract §2.6)
 	}
 	c.rules = check.Rules{Kinds: c.kinds, IgnoreNamespaces: c.ignore}
+	if c.s.HasCustoms() {
+		c.customs = newCustoms(c.api, c.r.cellRunID(c.id), c.extraNamespace(0))
+		c.rules.Kinds = append(slices.Clone(c.kinds), customKinds(c.s.Definitions())...)
+	}
 	if c.s.Extra.Canaries {
 		c.rules.Masks = canaryMasks
 	}
@@ -271,7 +287,12 @@ func (c *cellRun) apiState(ctx context.Context) ([]check.StateRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.api.state(ctx, c.kinds, namespaces, c.rules)
+	state, err := c.api.state(ctx, c.kinds, namespaces, c.rules)
+	if err != nil || c.customs == nil {
+		return state, err
+	}
+	customs, err := c.customs.state(ctx, c.rules)
+	return append(state, customs...), err
 }
 
 func writeState(dir string, sides ...[]check.StateRecord) error {

@@ -24,6 +24,18 @@ type certs struct {
 	kind              string // of storage.tls
 }
 
+// oldTLS is the kind in which nothing is wrong with the certificate.
+const oldTLS = "tls-1.1"
+
+// refusals are what crypto/tls and crypto/x509 say of each kind: a watcher must have
+// refused storage for what is wrong with it and not for something else.
+var refusals = map[string]string{
+	"wrong-ca":   "certificate signed by unknown authority",
+	"expired":    "certificate has expired",
+	"wrong-host": "cannot validate certificate for 127.0.0.1",
+	oldTLS:       "protocol version",
+}
+
 const certLife = 24 * time.Hour
 
 // makeCerts writes a CA for the watcher and a certificate for storage that is as it

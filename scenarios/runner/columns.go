@@ -154,9 +154,24 @@ func (c *cellRun) notVacuous(cell *result.Cell) {
 			}
 		}
 	}
+	if c.timeline != nil {
+		for _, why := range c.timeline.customVacuous(c.s.Events) {
+			no("%s", why)
+		}
+	}
 	for col, x := range cell.Robustness.Columns {
 		if x.Verdict == result.NotJudged && slices.Contains(c.s.Fault.Assert, col) {
 			no("column %s could not be judged: %s", col, x.Detail)
+		}
+	}
+	if c.account != nil {
+		for _, reason := range c.account.vacuous(len(c.kinds)) {
+			no("%s", reason)
+		}
+	}
+	for _, b := range c.setbacks {
+		if n := b.repaired(c.evidence.entries); n < minKeys {
+			no("%d rows that storage had acknowledged and lost were written again; at least %d are needed", n, minKeys)
 		}
 	}
 	// Two reasons may be the same fact told by two rules.

@@ -3,14 +3,17 @@ package runner
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/scenarios/spec"
+	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
 func verdicts(pairs ...string) map[string]result.Check {
@@ -158,6 +161,146 @@ func TestFaultEnd(t *testing.T) {
 	} {
 		if end, windowed := at(tc.faults, tc.watch); end != tc.end || windowed != tc.windowed {
 			t.Errorf("%v %v: %s, %v", tc.faults, tc.watch, end, windowed)
+		}
+	}
+}
+
+// TestTokenProvesNothing: a rotation counts only if the former token is refused at the
+// end, the new one is not, and watches had to be opened again.
+func TestTokenProvesNothing(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		a    account
+		want string // empty: it counts
+	}{
+		{"as it should be", account{oldAnswer: 401, newAnswer: 200, endedAfter: 3}, ""},
+		{"still good", account{oldAnswer: 200, newAnswer: 200, endedAfter: 3}, "answers 200 to the former token, not 401"},
+		{"good without rights", account{oldAnswer: 403, newAnswer: 200, endedAfter: 3}, "answers 403 to the former token, not 401"},
+		{"nobody is let in", account{oldAnswer: 401, newAnswer: 401, endedAfter: 3}, "answers 401 to the new token, not 200"},
+		{"watches stayed open", account{oldAnswer: 401, newAnswer: 200, endedAfter: 2}, "2 watches ended after"},
+		{"never asked", account{}, "answers 0 to the former token"},
+	} {
+		s := spec.Default()
+		s.Fault = &spec.Fault{Row: "F27", Title: "x", Assert: []string{"T"}}
+		cell := result.Cell{Valid: true}
+		c := &cellRun{s: s, account: &tc.a, kinds: []string{"Pod", "ConfigMap", "Namespace"}}
+		c.fillRow(&cell, []result.Fact{{Column: "T", OK: true}})
+		c.notVacuous(&cell)
+		why := strings.Join(cell.InvalidReasons, "\n")
+		if cell.Valid != (tc.want == "") || !strings.Contains(why, tc.want) {
+			t.Errorf("%s: valid %v, %q", tc.name, cell.Valid, why)
+		}
+	}
+}
+
+// TestLongestDelay counts what was made since a time, and what never came.
+func TestLongestDelay(t *testing.T) {
+	op := func(uid string, rv uint64, at int64) oplog.Record {
+		return oplog.Record{Phase: oplog.PhaseLoad, Type: oplog.TypePatch, Kind: "Pod", Namespace: "a", Name: uid, UID: uid, ResourceVersion: rv, Intended: at, Started: at, Finished: at + 1e6, Status: 200}
+	}
+	ack := func(uid string, rv uint64, at int64) ledger.Entry {
+		return ledger.Entry{Method: "PUT", Kind: "Pod", Namespace: "a", Name: uid, UID: uid, ResourceVersion: rv, Received: at - 1e6, Applied: at, Responded: at, Status: 200, Effect: ledger.EffectReplaced}
+	}
+	ops := []oplog.Record{op("u1", 1, 1e9), op("u2", 2, 2e9), op("u3", 3, 3e9), op("u4", 4, 4e9)}
+	acks := measure.NewAcks([]ledger.Entry{ack("u1", 1, 9e9), ack("u2", 2, 25e8), ack("u3", 3, 4e9)})
+	acks.Learn(ops)
+	if d := longestDelay(ops, acks, 0); d != (delays{changes: 4, missing: 1, longest: 8}) {
+		t.Errorf("%+v", d)
+	}
+	if d := longestDelay(ops, acks, 2e9); d != (delays{changes: 3, missing: 1, longest: 1}) {
+		t.Errorf("since: %+v", d)
+	}
+	within := func(col, name, unit string, v, limit float64) result.Fact {
+		return result.Fact{Column: col, Name: name, Unit: unit, Value: v, Limit: &limit, OK: v <= limit}
+	}
+	for _, tc := range []struct {
+		d    delays
+		want bool
+	}{{delays{3, 0, 1}, true}, {delays{3, 0, 61}, false}, {delays{3, 1, 1}, false}} {
+		if f := delayFact(within, "x", tc.d, 60); f.OK != tc.want {
+			t.Errorf("%+v: %+v", tc.d, f)
+		}
+	}
+}
+
+// TestRepaired: only writes that were settled before the cut, lost with it, and sent
+// again as they were, show that somebody compared.
+func TestRepaired(t *testing.T) {
+	b := setback{snapshot: 1e9, cut: 5e9, back: 6e9}
+	put := func(uid string, rv uint64, at int64) ledger.Entry {
+		return ledger.Entry{Method: "PUT", Kind: "Pod", Namespace: "a", Name: uid, UID: uid, ResourceVersion: rv, Received: at - 1e6, Applied: at, Responded: at + 1e6, Status: 200, Effect: ledger.EffectReplaced}
+	}
+	del := func(uid string, at int64) ledger.Entry {
+		e := put(uid, 0, at)
+		e.Method, e.Effect = "DELETE", ledger.EffectDeleted
+		return e
+	}
+	unanswered := func(e ledger.Entry) ledger.Entry { e.Responded, e.Status = 0, 0; return e }
+	rejected := func(e ledger.Entry) ledger.Entry { e.Effect, e.Status = ledger.EffectRejected, 503; return e }
+	for _, tc := range []struct {
+		name    string
+		entries []ledger.Entry
+		want    int
+	}{
+		{"sent again", []ledger.Entry{put("u", 5, 2e9), put("u", 5, 7e9)}, 1},
+		{"sent again twice", []ledger.Entry{put("u", 5, 2e9), put("u", 5, 7e9), put("u", 5, 8e9)}, 1},
+		{"deleted again", []ledger.Entry{del("u", 2e9), del("u", 7e9)}, 1},
+		{"never sent again", []ledger.Entry{put("u", 5, 2e9)}, 0},
+		{"in the snapshot", []ledger.Entry{put("u", 5, 5e8), put("u", 5, 7e9)}, 0},
+		{"a new version", []ledger.Entry{put("u", 5, 2e9), put("u", 6, 7e9)}, 0},
+		{"never acknowledged", []ledger.Entry{unanswered(put("u", 5, 2e9)), put("u", 5, 7e9)}, 0},
+		{"too near to the cut", []ledger.Entry{put("u", 5, 49e8), put("u", 5, 7e9)}, 0},
+		{"a later write was under way", []ledger.Entry{put("u", 5, 2e9), unanswered(put("u", 6, 49e8)), put("u", 6, 7e9)}, 0},
+		{"refused the second time", []ledger.Entry{put("u", 5, 2e9), rejected(put("u", 5, 7e9))}, 0},
+	} {
+		if got := b.repaired(tc.entries); got != tc.want {
+			t.Errorf("%s: %d, want %d", tc.name, got, tc.want)
+		}
+	}
+	s := spec.Default()
+	s.Fault = &spec.Fault{Row: "F2", Title: "x", Assert: []string{"T"}}
+	cell := result.Cell{Valid: true}
+	c := &cellRun{s: s, setbacks: []setback{b}}
+	c.fillRow(&cell, []result.Fact{{Column: "T", OK: true}})
+	c.notVacuous(&cell)
+	if cell.Valid || !strings.Contains(strings.Join(cell.InvalidReasons, ""), "0 rows that storage had acknowledged and lost") {
+		t.Errorf("nothing was lost: valid %v, %v", cell.Valid, cell.InvalidReasons)
+	}
+}
+
+func TestPauseFacts(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	s := spec.Default()
+	s.Storage.Faults = []string{"refuse(from=1s,for=2s)"}
+	s.Watcher.PodQueueNum = 1
+	s.Events = []spec.Event{{What: spec.EventResize, PodQueueNum: 16}, {What: spec.EventResize, HandlerQueueLen: 7}, {What: spec.EventResize, PodQueueNum: 3}}
+	put := func(name string, at int64) ledger.Entry {
+		return ledger.Entry{Method: "PUT", Kind: "Pod", Name: name, UID: name, ResourceVersion: 1, Received: at * ms, Applied: at * ms, Responded: (at + 50) * ms, Status: 200, Effect: ledger.EffectCreated}
+	}
+	for _, tc := range []struct {
+		name    string
+		resizes []int64 // ms
+		ops     int     // of a to f, that wait since long ago
+		want    *result.Fact
+	}{
+		{"within two requests", []int64{9000}, 4, &result.Fact{Value: 0.08, OK: true, Detail: "1 changes, a request takes 50ms, the slowest 50ms"}},
+		{"longer", []int64{9000, 9900}, 6, &result.Fact{Value: 0.94, Detail: "2 changes, a request takes 50ms, the slowest 50ms"}},
+		{"in the outage, and in the backoff after it", []int64{1500, 7500}, 6, nil},
+	} {
+		var ops []oplog.Record
+		for _, name := range []string{"a", "b", "c", "d", "e", "f"}[:tc.ops] {
+			ops = append(ops, oplog.Record{Phase: oplog.PhaseLoad, Type: oplog.TypeCreate, Kind: "Pod", Name: name, UID: name, ResourceVersion: 1, Finished: 1, Status: 200})
+		}
+		c := &cellRun{s: s, evidence: evidence{ops, []ledger.Entry{put("a", 1000), put("a", 7400), put("b", 8950), put("c", 9010), put("d", 9090), put("e", 10030), put("f", 10430)}}}
+		for _, at := range tc.resizes {
+			c.resizes = append(c.resizes, at*ms)
+		}
+		var got *result.Fact
+		c.pauseFacts(func(col, name, unit string, v, limit float64) result.Fact {
+			return result.Fact{Value: v, OK: v <= limit}
+		}, func(x result.Fact) { got = &x })
+		if !reflect.DeepEqual(got, tc.want) {
+			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
 		}
 	}
 }

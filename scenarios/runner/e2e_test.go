@@ -3,7 +3,9 @@ package runner
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,7 +46,7 @@ var programs = sync.OnceValues(func() (Binaries, error) {
 		return Binaries{}, err
 	}
 	programDir = dir
-	cmd := exec.Command("go", "build", "-o", dir+"/", "../../cmd/k8s-watch", "../../cmd/storagemock", "../../cmd/churn")
+	cmd := exec.Command("go", "build", "-o", dir+"/", "../../cmd/k8s-watch", "../../cmd/storagemock", "../../cmd/churn", "../../cmd/watchproxy")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return Binaries{}, errors.New(string(out))
 	}
@@ -94,7 +96,7 @@ func nothingLeft(t *testing.T) {
 		head, rest, _ := strings.Cut(string(data), ") ")
 		_, name, _ := strings.Cut(head, "(")
 		f := strings.Fields(rest)
-		if len(f) > 1 && f[1] == strconv.Itoa(os.Getpid()) && (name == "k8s-watch" || name == "storagemock" || name == "churn") {
+		if len(f) > 1 && f[1] == strconv.Itoa(os.Getpid()) && (name == "k8s-watch" || name == "storagemock" || name == "churn" || name == "watchproxy") {
 			t.Errorf("%s still runs", head)
 		}
 	}
@@ -107,6 +109,29 @@ func nothingLeft(t *testing.T) {
 	if err != nil || len(names) > 0 {
 		t.Errorf("namespaces left: %v, %v", names, err)
 	}
+	for _, path := range []string{rolePath, bindingPath} {
+		if err := api.each(t.Context(), path, runLabel, func(o json.RawMessage) error { return fmt.Errorf("left: %s", o) }); err != nil {
+			t.Error(err)
+		}
+	}
+	if names := definitionsLeft(t, api); len(names) > 0 {
+		t.Errorf("definitions left: %v", names)
+	}
+}
+
+// definitionsLeft names the CustomResourceDefinitions that a run made.
+func definitionsLeft(t *testing.T, api *apiserver) (names []string) {
+	t.Helper()
+	err := api.each(t.Context(), definitionsPath, runLabel, func(raw json.RawMessage) error {
+		var n named
+		err := json.Unmarshal(raw, &n)
+		names = append(names, n.Metadata.Name)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
 }
 
 func TestRunEndToEnd(t *testing.T) {

@@ -14,6 +14,11 @@ import (
 
 // collect saves the rest of the evidence.
 func (c *cellRun) collect(ctx context.Context) error {
+	if c.account != nil {
+		if err := c.account.examine(ctx); err != nil {
+			return err
+		}
+	}
 	if err := c.mock.saveLedger(ctx, filepath.Join(c.dir, check.FileLedger)); err != nil {
 		return err
 	}
@@ -67,7 +72,7 @@ func (c *cellRun) figures() (result.Cell, error) {
 	if err != nil {
 		return result.Cell{}, err
 	}
-	w := c.s.Watcher
+	w := c.s.Largest()
 	e := measure.Evidence{
 		Kind: podKind, Ops: ops, Ledger: entries, Samples: c.sampler.taken(),
 		Before: c.before, After: c.after, DrainEnd: c.drained.at, Cut: c.drained.cut, Restarts: c.restarts,

@@ -105,6 +105,9 @@ func (c *cellRun) removeExtra(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), extraLimit)
 	defer cancel()
 	var errs []error
+	if c.customs != nil {
+		errs = append(errs, c.customs.remove(ctx))
+	}
 	for len(c.extra) > 0 {
 		if err := c.deleteExtraNamespace(ctx); err != nil {
 			errs = append(errs, err)
@@ -118,6 +121,9 @@ func (c *cellRun) removeExtra(ctx context.Context) error {
 		if err != nil && !notThere {
 			errs = append(errs, err)
 		}
+	}
+	if c.account != nil {
+		errs = append(errs, c.account.remove(ctx))
 	}
 	return errors.Join(errs...)
 }
@@ -197,7 +203,11 @@ func (a *apiserver) send(ctx context.Context, method, path string, body any) ([]
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	req.Header.Set("Accept", "application/json")
-	if body != nil {
+	switch {
+	case body == nil:
+	case method == http.MethodPatch:
+		req.Header.Set("Content-Type", "application/merge-patch+json")
+	default:
 		req.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := a.http.Do(req)

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/faultlist"
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/loadgen/oplog"
-	"github.com/watchbench/watchbench/loadgen/watchfault"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/measure"
@@ -27,26 +27,24 @@ type evidence struct {
 // end of the load.
 func (c *cellRun) faultEnd() (end int64, windowed bool) {
 	type window struct {
-		from, length, every time.Duration
-		max                 int
+		faultlist.Window
+		max int
 	}
 	var all []window
 	for _, s := range c.s.Storage.FaultSpecs() {
-		all = append(all, window{s.From, s.For, s.Every, s.Max})
+		all = append(all, window{s.Window, s.Max})
 	}
-	if specs, err := watchfault.Parse(c.s.Watch.FaultText()); err == nil {
-		for _, s := range specs {
-			all = append(all, window{s.From, s.For, s.Every, s.Max})
-		}
+	for _, s := range c.s.Watch.FaultSpecs() {
+		all = append(all, window{s.Window, s.Max})
 	}
 	if len(all) == 0 {
 		return 0, false
 	}
 	for _, w := range all {
-		if w.length == 0 || w.every > 0 || w.max > 0 {
+		if w.For == 0 || w.Every > 0 || w.max > 0 {
 			return c.loadFinished, false
 		}
-		end = max(end, c.faultsSet+int64(w.from+w.length))
+		end = max(end, c.faultsSet+int64(w.From+w.For))
 	}
 	return min(end, c.loadFinished), end < c.loadFinished
 }
@@ -68,6 +66,7 @@ func (c *cellRun) facts(cell *result.Cell) []result.Fact {
 	row := c.s.Fault
 	limit := row.Recovery.Std().Seconds()
 	c.timeFacts(within, add, limit)
+	c.customFacts(within, add, limit)
 	c.amplificationFacts(within, add)
 	c.orderFacts(add)
 	c.lossFacts(add)
@@ -79,6 +78,11 @@ func (c *cellRun) facts(cell *result.Cell) []result.Fact {
 			}
 		}
 		add(within("B", "events queued", "events", most, float64(q)))
+	}
+	if row.FromAnswer {
+		if q := c.bystanderFromAnswer(); q != nil {
+			add(result.Fact{Column: "I", Name: "bystander freshness p99 from the apiserver's answer", Unit: "s", Value: q.P99, OK: true})
+		}
 	}
 	if q := cell.Bystander.Freshness; q != nil {
 		add(result.Fact{Column: "I", Name: "bystander freshness p99", Unit: "s", Value: q.P99, OK: true})
@@ -101,6 +105,9 @@ type bounded func(col, name, unit string, v, limit float64) result.Fact
 func (c *cellRun) timeFacts(within bounded, add func(result.Fact), limit float64) {
 	acks := measure.NewAcks(c.evidence.entries)
 	acks.Learn(c.evidence.ops)
+	c.tokenFacts(within, add, acks, limit)
+	c.setbackFacts(within, add, limit)
+	c.pauseFacts(within, add)
 	if c.s.Watch.AtStart && c.restarts == 0 {
 		add(within("T", "until the first lists were complete", "s", c.ready.Sub(c.started).Seconds(), limit))
 	}
@@ -109,22 +116,7 @@ func (c *cellRun) timeFacts(within bounded, add func(result.Fact), limit float64
 			add(within("T", "recovery after the fault", "s", s, limit))
 		}
 	} else if end > 0 || len(c.s.Events) == 0 {
-		longest, missing := 0.0, 0
-		for _, op := range c.evidence.ops {
-			if op.Phase != oplog.PhaseLoad || op.Type == oplog.TypeHeartbeat || !op.OK() {
-				continue
-			}
-			if t, ok := acks.Of(op); ok {
-				longest = max(longest, float64(t-op.Intended)/1e9)
-			} else if !acks.Gone(op.UID) {
-				missing++
-			}
-		}
-		f := within("T", "longest delay of a change", "s", longest, limit)
-		if missing > 0 {
-			f.OK, f.Detail = limit == 0, fmt.Sprintf("%d changes never arrived", missing)
-		}
-		add(f)
+		add(delayFact(within, "longest delay of a change", longestDelay(c.evidence.ops, acks, 0), limit))
 	}
 	if len(c.catchUps) > 0 && len(c.takeOvers) == 0 {
 		add(within("T", "longest catch-up after a restart", "s", slices.Max(c.catchUps).Seconds(), limit))
@@ -153,6 +145,36 @@ func (c *cellRun) timeFacts(within bounded, add func(result.Fact), limit float64
 		f.Detail = fmt.Sprintf("%d rows", n)
 		add(f)
 	}
+}
+
+// delays is how long changes took to reach storage.
+type delays struct {
+	changes, missing int
+	longest          float64 // seconds
+}
+
+// longestDelay looks at the changes that were made since a time.
+func longestDelay(ops []oplog.Record, acks *measure.Acks, since int64) (d delays) {
+	for _, op := range ops {
+		if op.Phase != oplog.PhaseLoad || op.Type == oplog.TypeHeartbeat || !op.OK() || op.Started < since {
+			continue
+		}
+		d.changes++
+		if t, ok := acks.Of(op); ok {
+			d.longest = max(d.longest, float64(t-op.Intended)/1e9)
+		} else if !acks.Gone(op.UID) {
+			d.missing++
+		}
+	}
+	return d
+}
+
+func delayFact(within bounded, name string, d delays, limit float64) result.Fact {
+	f := within("T", name, "s", d.longest, limit)
+	if d.missing > 0 {
+		f.OK, f.Detail = limit == 0, fmt.Sprintf("%d changes never arrived", d.missing)
+	}
+	return f
 }
 
 // repairs is the longest time that a row which was tampered with stayed so; ok is
@@ -189,12 +211,18 @@ func (c *cellRun) amplificationFacts(within bounded, add func(result.Fact)) {
 		c.stepFacts(within, add)
 	}
 	if row.Lists != nil {
-		most := 0.0
-		for _, n := range c.after.By(metric.Relists, "kind") {
-			most = max(most, n)
+		// Custom resources that come and go are listed when they come; no other kind is.
+		most, told, name := 0.0, false, "lists of a kind after its first"
+		for kind, n := range c.after.By(metric.Relists, "kind") {
+			if c.customs == nil || !c.customs.has(kind) {
+				most, told = max(most, n), true
+			}
+		}
+		if c.customs != nil {
+			name = "lists of another kind after its first"
 		}
 		limit := float64(*row.Lists)
-		add(result.Fact{Column: "A", Name: "lists of a kind after its first", Value: most, Limit: &limit, OK: most <= limit})
+		add(result.Fact{Column: "A", Name: name, Value: most, Limit: &limit, OK: told && most <= limit})
 	}
 	pauses := map[string]int64{}
 	for _, s := range c.s.Storage.FaultSpecs() {
@@ -223,7 +251,7 @@ func (c *cellRun) stepFacts(within bounded, add func(result.Fact)) {
 	}
 	tried := failed(c.after) - failed(c.before)
 	steps := backoffSteps(down)
-	workers := c.s.Watcher.Concurrency()
+	workers := c.s.Largest().Concurrency()
 	f := within("A", "attempts while storage was down", "", tried, float64(steps*workers))
 	f.Detail = fmt.Sprintf("%d workers, %d steps in %s", workers, steps, down)
 	f.OK = f.OK && tried > 0

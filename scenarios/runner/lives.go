@@ -51,6 +51,9 @@ func (c *cellRun) launch(ctx context.Context, queues int) (*watcher, error) {
 		endpoints: c.mock.endpoints, ignore: c.ignore, spec: s, kinds: c.s.Kinds(), masks: c.rules.Masks,
 		conditional: c.s.Storage.Mode == check.ModeConditional,
 	}
+	if c.customs != nil {
+		setup.customs = c.customs.groupVersions()
+	}
 	if c.certs != nil {
 		setup.caFile = c.certs.caFile
 	}
@@ -67,6 +70,9 @@ func (c *cellRun) launch(ctx context.Context, queues int) (*watcher, error) {
 
 // kubeconfig is the watcher's way to the apiserver.
 func (c *cellRun) kubeconfig() string {
+	if c.account != nil {
+		return c.account.kubeconfig
+	}
 	if c.proxy != nil {
 		return c.proxy.kubeconfig
 	}

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -62,15 +62,8 @@ func startMock(ctx context.Context, s mockSetup) (*mock, error) {
 		s.bin, "--listen", s.listen, "--admin", s.admin, "--latency", s.spec.Latency,
 		"--seed", strconv.FormatUint(s.seed, 10), "--mode", s.spec.Mode, "--instances", strconv.Itoa(s.spec.Instances),
 	}
-	var capacity []string
-	if n := s.spec.Capacity.Inflight; n > 0 {
-		capacity = append(capacity, "inflight="+strconv.Itoa(n))
-	}
-	if n := s.spec.Capacity.Rate; n > 0 {
-		capacity = append(capacity, "rate="+strconv.Itoa(n)+"/s")
-	}
-	if len(capacity) > 0 {
-		argv = append(argv, "--capacity", strings.Join(capacity, ","))
+	if text := s.spec.Capacity.Text(); text != "" {
+		argv = append(argv, "--capacity", text)
 	}
 	scheme := "http://"
 	if s.certs != nil {
@@ -78,6 +71,9 @@ func startMock(ctx context.Context, s mockSetup) (*mock, error) {
 		// What is needed to go on after a restart.
 		argv = append(argv, "--tls-cert", s.certs.certFile, "--tls-key", s.certs.keyFile,
 			"--save-ledger", s.file("ledger.ndjson.zst", s.life), "--save-snapshot", s.file("documents", s.life))
+		if s.certs.kind == oldTLS {
+			argv = append(argv, "--tls-max-version", "1.1")
+		}
 	}
 	name := "storagemock"
 	if s.life > 1 {
@@ -246,9 +242,14 @@ type row struct {
 
 // state reads what storage holds and digests it by the rules.
 func (m *mock) state(ctx context.Context, rules check.Rules) ([]check.StateRecord, error) {
+	return m.stateIn(ctx, "", rules)
+}
+
+// stateIn is the same of one namespace; of all with an empty one.
+func (m *mock) stateIn(ctx context.Context, namespace string, rules check.Rules) ([]check.StateRecord, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchLimit)
 	defer cancel()
-	resp, err := get(ctx, m.http, m.admin+"/state")
+	resp, err := get(ctx, m.http, m.admin+"/state?"+url.Values{"namespace": {namespace}}.Encode())
 	if err != nil {
 		return nil, err
 	}

@@ -87,8 +87,23 @@ func (c *cellRun) heal(ctx context.Context) error {
 			return err
 		}
 		c.fired = append(c.fired, fired...)
+		if c.account != nil {
+			c.account.endedAfter = c.watchesEnded(fired) - c.account.ended
+		}
 	}
 	return nil
+}
+
+// watchesEnded is how many watches the proxy has ended.
+func (c *cellRun) watchesEnded(fired []firing) (n int64) {
+	for _, s := range c.s.Watch.FaultSpecs() {
+		for _, f := range fired {
+			if f.Name == s.Name && s.EndsWatches() {
+				n += f.Fired
+			}
+		}
+	}
+	return n
 }
 
 // loadSlack is added to the time a load should take before it is given up.

@@ -58,7 +58,7 @@ func expect(s spec.Scenario) time.Duration {
 	}
 	drain := 0.0
 	if mean := s.Storage.MeanLatency(podKind).Seconds(); mean > 0 && s.Watcher.Command == "" {
-		senders := float64(s.Watcher.Concurrency())
+		senders := float64(s.Largest().Concurrency())
 		if c := s.Storage.Capacity.Inflight; c > 0 {
 			senders = min(senders, float64(c))
 		}

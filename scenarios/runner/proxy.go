@@ -30,21 +30,33 @@ type firing struct {
 	Keys  int64  `json:"keys"`
 }
 
-func startProxy(ctx context.Context, bin, logs, cell, kubeconfig string, w spec.Watch, seed uint64) (*proxy, error) {
-	if info, err := os.Stat(bin); err != nil || info.IsDir() {
-		return nil, &InputError{What: bin + " is not there", Remedy: "run make build, which puts all programs into one folder"}
+// proxySetup is what a proxy is started with.
+type proxySetup struct {
+	bin, logs, cell string
+	kubeconfig      string // of the apiserver
+	spec            spec.Watch
+	seed            uint64
+	ownRights       bool // the watcher has rights of its own, and is lent none
+}
+
+func startProxy(ctx context.Context, s proxySetup) (*proxy, error) {
+	if info, err := os.Stat(s.bin); err != nil || info.IsDir() {
+		return nil, &InputError{What: s.bin + " is not there", Remedy: "run make build, which puts all programs into one folder"}
 	}
-	p := &proxy{kubeconfig: filepath.Join(cell, "proxy.kubeconfig"), http: newClient()}
+	p := &proxy{kubeconfig: filepath.Join(s.cell, "proxy.kubeconfig"), http: newClient()}
 	argv := []string{
-		bin, "--kubeconfig", kubeconfig, "--write-kubeconfig", p.kubeconfig, "--admin", "127.0.0.1:0",
-		"--faults", w.FaultText(), "--seed", strconv.FormatUint(seed, 10),
+		s.bin, "--kubeconfig", s.kubeconfig, "--write-kubeconfig", p.kubeconfig, "--admin", "127.0.0.1:0",
+		"--faults", s.spec.FaultText(), "--seed", strconv.FormatUint(s.seed, 10),
 	}
-	if !w.AtStart {
+	if !s.spec.AtStart {
 		argv = append(argv, "--hold")
+	}
+	if s.ownRights {
+		argv = append(argv, "--tls", "--pass-authorization")
 	}
 	var said announcement
 	var err error
-	if p.process, err = announce(ctx, child{name: "watchproxy", argv: argv, logs: logs}, &said); err != nil {
+	if p.process, err = announce(ctx, child{name: "watchproxy", argv: argv, logs: s.logs}, &said); err != nil {
 		return nil, err
 	}
 	p.admin = "http://" + said.Admin

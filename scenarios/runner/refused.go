@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/watchbench/watchbench/reports/result"
@@ -81,6 +82,14 @@ func (c *cellRun) runRefused(ctx context.Context) (result.Cell, error) {
 	facts := []result.Fact{
 		{Column: "S", Name: "requests that reached storage", Value: float64(len(entries)), Limit: &zero, OK: len(entries) == 0},
 		{Column: "S", Name: "exit code of the watcher", Value: float64(code), OK: ended && code != 0, Detail: c.refusal},
+	}
+	if c.s.Watcher.Command == "" {
+		why := refusals[c.s.Storage.TLS]
+		f := result.Fact{Column: "S", Name: "it names what is wrong", Value: 1, OK: strings.Contains(c.refusal, why), Detail: "want: " + why}
+		if !f.OK {
+			f.Value = 0
+		}
+		facts = append(facts, f)
 	}
 	limit := c.s.Fault.Recovery.Std().Seconds()
 	facts = append(facts, result.Fact{Column: "T", Name: "until it refused", Unit: "s", Value: round3(took.Seconds()), Limit: &limit, OK: ended && took.Seconds() <= limit})

@@ -130,6 +130,21 @@ func TestRenderedConfig(t *testing.T) {
 	if d := cmp.Diff(want, filter); d != "" {
 		t.Error(d)
 	}
+	if path, err = (watcherSetup{cell: dir, spec: w, kinds: []string{"Pod"}, customs: []string{"g/v1", "g/v2"}}).renderConfig(1, 2); err != nil {
+		t.Fatal(err)
+	}
+	var follows struct {
+		Watch struct {
+			NoCRDs bool `json:"disable_crd"`
+		} `json:"watch_resource"`
+		Filter string `json:"filterConfigPath"`
+	}
+	read(t, path, &follows)
+	filter = nil
+	read(t, follows.Filter, &filter)
+	if d := cmp.Diff([]any{"g/v1", "g/v2"}, filter["crdResourceWhiteList"]); d != "" || follows.Watch.NoCRDs {
+		t.Errorf("custom resources are not followed: disable_crd %v\n%s", follows.Watch.NoCRDs, d)
+	}
 	_, err = watcherSetup{cell: dir, spec: w, kinds: []string{"Gizmo"}}.renderConfig(1, 2)
 	if err == nil || !IsInput(err) {
 		t.Errorf("a kind of an unknown group: %v", err)

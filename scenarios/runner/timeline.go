@@ -98,9 +98,21 @@ func (t *timeline) do(ctx context.Context, e spec.Event) error {
 	case spec.EventKillLeader:
 		t.fired[e.What]++
 		return c.killLeader(ctx)
+	case spec.EventResize:
+		t.fired[e.What]++
+		return c.resize(ctx, e)
 	case spec.EventRotateCA:
 		t.fired[e.What]++
 		return c.rotateCA(ctx)
+	case spec.EventRotateToken:
+		t.fired[e.What]++
+		return c.rotateToken(ctx)
+	case spec.EventKillStorage:
+		t.fired[e.What]++
+		return c.killStorage(ctx, e)
+	case spec.EventCRDAdd, spec.EventCRDSwitch, spec.EventCRDUnserve, spec.EventCRDRemove, spec.EventChangeCustoms:
+		t.fired[e.What]++
+		return t.custom(ctx, e)
 	}
 	return fmt.Errorf("this program does not know how to do it")
 }

@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -79,18 +81,23 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// TestRefusedStorage: a certificate of an unknown CA gets nothing.
+// TestRefusedStorage: a storage that cannot be trusted gets nothing, and the reason
+// given is the right one.
 func TestRefusedStorage(t *testing.T) {
-	opts, said := stage(t, small, "matrix.watcher.strategy=keyed", "storage.tls=wrong-ca", "extra={pods: 2, namespaces: 1}",
-		"fault={row: F27, title: x, assert: [S, T], refused: true, recovery: 20s}")
-	out, err := Run(t.Context(), opts)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	nothingLeft(t)
-	row := out.Results.Cells[0].Robustness
-	if row == nil || row.Columns["S"].Verdict != result.Pass || row.Columns["T"].Verdict != result.Pass || !strings.Contains(row.Facts[1].Detail, "certificate") {
-		t.Errorf("%+v", row)
+	for kind, want := range map[string]string{"wrong-ca": "unknown authority", "tls-1.1": "protocol version"} {
+		t.Run(kind, func(t *testing.T) {
+			opts, said := stage(t, small, "matrix.watcher.strategy=keyed", "storage.tls="+kind, "extra={pods: 2, namespaces: 1}",
+				"fault={row: F27, title: x, assert: [S, T], refused: true, recovery: 20s}")
+			out, err := Run(t.Context(), opts)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, said)
+			}
+			nothingLeft(t)
+			row := out.Results.Cells[0].Robustness
+			if row == nil || row.Columns["S"].Verdict != result.Pass || row.Columns["T"].Verdict != result.Pass || !strings.Contains(row.Facts[1].Detail, want) {
+				t.Errorf("%+v", row)
+			}
+		})
 	}
 }
 
@@ -107,5 +114,109 @@ func TestRotatedCA(t *testing.T) {
 		if x := c.Robustness.Columns[col]; x.Verdict != result.Pass {
 			t.Errorf("%s: %+v", col, x)
 		}
+	}
+}
+
+// TestRotatedToken: watches go on with the second token, the first is refused, neither is
+// found in the cell, and nothing of the account is left.
+func TestRotatedToken(t *testing.T) {
+	opts, said := stage(t, eventful, "events=[{at: 1s, what: rotate-token}]", "watch.faults=['close(500ms,1s)']",
+		"load.duration=16s", "fault={row: F27, title: x, assert: [C, T, S], recovery: 60s}")
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	out, err := Run(t.Context(), opts)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	nothingLeft(t)
+	if left, err := filepath.Glob(filepath.Join(temp, "*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	c := out.Results.Cells[0]
+	if !c.Valid {
+		t.Error(c.InvalidReasons)
+	}
+	for _, col := range []string{"C", "T", "S"} {
+		if x := c.Robustness.Columns[col]; x.Verdict != result.Pass {
+			t.Errorf("%s: %+v", col, x)
+		}
+	}
+	facts := map[string]float64{}
+	for _, f := range c.Robustness.Facts {
+		facts[f.Name] = f.Value
+	}
+	if facts["the apiserver's answer to the former token"] != 401 || facts["the apiserver's answer to the new token"] != 200 || facts["watches ended after that"] < 3 {
+		t.Errorf("%v", facts)
+	}
+	dir := out.Dir + "/cells/only"
+	h, err := check.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var marks []string
+	for _, m := range h.Marks {
+		marks = append(marks, m.What)
+	}
+	if got := strings.Join(marks, " "); got != "started ready token-replaced token-refused" {
+		t.Errorf("marks: %s", got)
+	}
+	if len(h.Canaries) != 2 {
+		t.Fatalf("%d canaries, want one per token", len(h.Canaries))
+	}
+	// A token that leaks is found: the log of a careless watcher.
+	leak := filepath.Join(dir, "captured", "careless.log")
+	if err := os.WriteFile(leak, []byte("Authorization: Bearer e30.e30."+h.Canaries[1]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	found, err := check.SearchCanaries(t.Context(), dir, h.Canaries)
+	if err != nil || len(found.Leaks) != 1 || found.Leaks[0].Canary != 1 {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// TestKilledStorage: what storage forgot comes back, and the ledger has both its lives.
+func TestKilledStorage(t *testing.T) {
+	opts, said := stage(t, eventful, "events=[{at: 1s, what: kill-storage, for: 2s}]", "fault={row: F2, title: x, assert: [C, T], recovery: 20s}")
+	out, err := Run(t.Context(), opts)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	nothingLeft(t)
+	c := out.Results.Cells[0]
+	if !c.Valid {
+		t.Error(c.InvalidReasons)
+	}
+	for _, col := range []string{"C", "T"} {
+		if x := c.Robustness.Columns[col]; x.Verdict != result.Pass {
+			t.Errorf("%s: %+v", col, x)
+		}
+	}
+	h, err := check.Load(out.Dir + "/cells/only")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var killed int64
+	for _, m := range h.Marks {
+		if m.What == check.MarkStorageKilled {
+			killed = m.Time
+		}
+	}
+	before, after, last := 0, 0, uint64(0)
+	for e, err := range h.Ledger {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Seq != last+1 {
+			t.Fatalf("ledger: %d follows %d", e.Seq, last)
+		}
+		last = e.Seq
+		if e.Applied < killed {
+			before++
+		} else {
+			after++
+		}
+	}
+	if killed == 0 || before < 50 || after < 50 {
+		t.Errorf("killed at %d: %d writes before, %d after", killed, before, after)
 	}
 }

@@ -28,6 +28,9 @@ type watcher struct {
 	metrics string // URL
 	own     bool   // our k8s-watch, which has /readyz and metrics of its own
 	http    *http.Client
+	// setup and ports are what it was started with; a resize changes its spec.
+	setup watcherSetup
+	ports []int
 	// instance of storage that it writes to, where replicas have one each
 	instance int
 }
@@ -43,6 +46,7 @@ type watcherSetup struct {
 	ignore     []string // namespaces
 	spec       spec.Watcher
 	kinds      []string
+	customs    []string // group/versions of custom resources to follow; none: no CRD watcher
 
 	masks       []check.Mask
 	conditional bool
@@ -85,6 +89,9 @@ func (s watcherSetup) renderConfig(port, metricPort int) (string, error) {
 		"resourceNamespaceFilters": s.ignore,
 		"isFilterManagedFields":    false,
 	}
+	if len(s.customs) > 0 {
+		filter["crdResourceWhiteList"] = s.customs
+	}
 	if len(s.masks) > 0 {
 		filter["resourceMaskers"] = s.masks
 	}
@@ -109,7 +116,7 @@ func (s watcherSetup) renderConfig(port, metricPort int) (string, error) {
 	}
 	config := map[string]any{
 		"default":          map[string]any{"clusterID": clusterID},
-		"watch_resource":   map[string]any{"disable_netservice": true, "disable_crd": true},
+		"watch_resource":   map[string]any{"disable_netservice": true, "disable_crd": len(s.customs) == 0},
 		"bcs":              bcs,
 		"k8s":              map[string]any{"kubeconfig": s.kubeconfig},
 		"filterConfigPath": filterPath,
@@ -212,7 +219,7 @@ func (s watcherSetup) startOnce(ctx context.Context) (*watcher, error) {
 		return nil, err
 	}
 	w := &watcher{
-		process: p, argv: argv, own: s.spec.Command == "", http: newClient(), instance: s.instance,
+		process: p, argv: argv, own: s.spec.Command == "", http: newClient(), setup: s, ports: ports, instance: s.instance,
 		health:  "http://127.0.0.1:" + strconv.Itoa(ports[0]),
 		metrics: "http://127.0.0.1:" + strconv.Itoa(ports[1]) + "/metrics",
 	}

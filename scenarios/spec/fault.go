@@ -30,12 +30,16 @@ type Fault struct {
 	Amplification float64  `json:"amplification,omitempty" jsonschema:"minimum=0" jsonschema_description:"A: write attempts per state that reached storage, at most."`
 	// PerStep demands at most one attempt per worker and backoff step while storage is down.
 	PerStep bool `json:"perStep,omitempty" jsonschema_description:"A: at most one attempt per worker and step of the backoff while storage refuses."`
-	// Lists bounds the LISTs of any kind after the first.
+	// Lists bounds the LISTs of any kind after the first; of custom resources that come
+	// and go in the scenario, those of the others.
 	Lists *int `json:"lists,omitempty" jsonschema:"minimum=0" jsonschema_description:"A: lists of a kind after its first, at most."`
 	// Refused says that storage must never be written to: the watcher has to refuse it.
 	Refused bool `json:"refused,omitempty" jsonschema_description:"S: the watcher must end with an error and send nothing."`
 	// NoLoad is for rows without a use for churn.
 	Isolation float64 `json:"isolation,omitempty" jsonschema:"minimum=1" jsonschema_description:"I: freshness p99 of others against the row F0, at most; 2 where nothing is said."`
+	// FromAnswer takes the apiserver's own slowness out of I: rebuilding what it serves
+	// costs it more than any watcher.
+	FromAnswer bool `json:"fromAnswer,omitempty" jsonschema_description:"I: freshness of the bystander counts from the apiserver's answer instead of the intended time, for faults that keep the apiserver itself busy."`
 }
 
 // Ceilings bound the watcher (column B). Where B is asserted, what is not given is
@@ -108,6 +112,11 @@ func (s *Scenario) validateFault() error {
 			return bad(fmt.Sprintf("fault.legacy[%d]", i), "name columns of fault.assert", "%q is not asserted", c)
 		}
 	}
+	for i, c := range f.Assert {
+		if s.HasEvent(EventKillStorage) && c != "C" && c != "T" {
+			return bad(fmt.Sprintf("fault.assert[%d]", i), "assert C and T, and measure what else is to be shown", "the column %s is judged by a ledger of a storage that forgets nothing, and kill-storage makes it forget", c)
+		}
+	}
 	asserts := func(c string) bool { return slices.Contains(f.Assert, c) }
 	switch {
 	case len(f.Assert) == 0:
@@ -116,7 +125,11 @@ func (s *Scenario) validateFault() error {
 		return bad("fault.amplification", "give amplification, lists or perStep: true", "column A is asserted without a bound")
 	case asserts("T") && f.Recovery == 0:
 		return bad("fault.recovery", "write for example recovery: 10s", "column T is asserted without a bound")
-	case asserts("S") && !s.Extra.Canaries && !f.Refused && s.Storage.TLS == "":
+	case f.Refused && (s.Storage.TLS == "" || s.Storage.TLS == "valid"):
+		return bad("fault.refused", "set storage.tls to what is wrong with storage, for example wrong-ca", "there is nothing to refuse")
+	case f.FromAnswer && !seen["I"]:
+		return bad("fault.fromAnswer", "assert or measure I", "column I is not asked for")
+	case asserts("S") && !s.Extra.Canaries && !f.Refused && s.Storage.TLS == "" && !s.HasEvent(EventRotateToken):
 		return bad("fault.assert", "set extra.canaries: true", "column S is asserted with nothing to look for")
 	}
 	return nil
@@ -138,8 +151,25 @@ func (w Watch) validate() error {
 	return nil
 }
 
+// endsWatches reports whether watches of all kinds end again and again, up to the end
+// of the load.
+func (w Watch) endsWatches() bool {
+	return slices.ContainsFunc(w.FaultSpecs(), func(s watchfault.Spec) bool {
+		return s.EndsWatches() && s.Probability == 1 && len(s.Kinds) == 0 && s.For == 0 && s.Max == 0
+	})
+}
+
 // FaultText is all faults in one line.
 func (w Watch) FaultText() string { return strings.Join(w.Faults, ",") }
+
+// FaultSpecs are the watch faults, parsed.
+func (w Watch) FaultSpecs() []watchfault.Spec {
+	specs, err := watchfault.Parse(w.FaultText())
+	if err != nil {
+		return nil // Validate reports it
+	}
+	return specs
+}
 
 // FaultSpecs are the storage faults, parsed.
 func (s Storage) FaultSpecs() []fault.Spec {

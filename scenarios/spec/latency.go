@@ -18,6 +18,17 @@ func validLatency(text string) error {
 	return nil
 }
 
+// validCapacity reads the limits in the mock's own grammar.
+func validCapacity(c Capacity) error {
+	if len(c.Kinds) > 0 && c.Text() == "" {
+		return bad("storage.capacity.kinds", "set storage.capacity.inflight or storage.capacity.rate too", "there is no limit for %s", strings.Join(c.Kinds, ", "))
+	}
+	if _, err := latency.ParseCapacities(c.Text()); err != nil {
+		return bad("storage.capacity", "write for example {inflight: 300, rate: 50, kinds: [Pod]}", "%v", err)
+	}
+	return nil
+}
+
 // MeanLatency is the configured mean time to answer a write of the kind; 0 when
 // the text cannot be read, which Validate reports.
 func (s Storage) MeanLatency(kind string) time.Duration {

@@ -1,6 +1,11 @@
 package spec
 
-import "github.com/watchbench/watchbench/loadgen/plan"
+import (
+	"strconv"
+	"strings"
+
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
 
 // APIVersion and Kind open every scenario file.
 const (
@@ -49,7 +54,7 @@ type Storage struct {
 	Capacity  Capacity `json:"capacity"`
 	Mode      string   `json:"mode" jsonschema:"enum=faithful,enum=conditional" jsonschema_description:"faithful: unconditional upsert, as bcs-storage; conditional: refuses older versions."`
 	Instances int      `json:"instances" jsonschema:"minimum=1,maximum=16"`
-	TLS       string   `json:"tls,omitempty" jsonschema:"enum=valid,enum=wrong-ca,enum=expired,enum=wrong-host" jsonschema_description:"Serve over TLS, with a certificate that is as it should be, or is not."`
+	TLS       string   `json:"tls,omitempty" jsonschema:"enum=valid,enum=wrong-ca,enum=expired,enum=wrong-host,enum=tls-1.1" jsonschema_description:"Serve over TLS, with a certificate that is as it should be, or is not; tls-1.1: a good certificate, but no later version than that."`
 	// Faults hold from the start of the load to its end; the drain is without them.
 	Faults []string `json:"faults,omitempty" jsonschema_description:"What goes wrong during the load, such as 503:1% or stall(5s):0.1%. Each must fire, or the cell is invalid."`
 }
@@ -58,6 +63,24 @@ type Storage struct {
 type Capacity struct {
 	Inflight int `json:"inflight,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests served at the same time; 0 is no limit."`
 	Rate     int `json:"rate,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests served per second; 0 is no limit."`
+	// Kinds share the limits among them.
+	Kinds []string `json:"kinds,omitempty" jsonschema_description:"Kinds that the limits are for; without any, all kinds. Other kinds are then not limited."`
+}
+
+// Text is the capacity in the mock's grammar; empty is no limit.
+func (c Capacity) Text() string {
+	var limits []string
+	if c.Inflight > 0 {
+		limits = append(limits, "inflight="+strconv.Itoa(c.Inflight))
+	}
+	if c.Rate > 0 {
+		limits = append(limits, "rate="+strconv.Itoa(c.Rate)+"/s")
+	}
+	text := strings.Join(limits, ",")
+	if text != "" && len(c.Kinds) > 0 {
+		text = "kind=" + strings.Join(c.Kinds, "|") + ": " + text
+	}
+	return text
 }
 
 // Load is what the generator does to the apiserver. Package loadgen/plan says what

@@ -244,6 +244,7 @@ func TestBadInput(t *testing.T) {
 		{"command without config", with("{podQueueNum: 7}", "{command: /bin/watcher}"), nil,
 			"s.yaml:7: watcher.command: the command never names its config; write {config} where the path of the config file belongs"},
 		{"bad latency", minimal + "storage: {latency: 87}\n", nil, "s.yaml:5: storage.latency: "},
+		{"kinds without a limit", minimal + "storage: {capacity: {inflight: 0, kinds: [Pod]}}\n", nil, "s.yaml:5: storage.capacity.kinds: "},
 		{"bad fault", minimal + "storage: {faults: [503:1%, maybe]}\n", nil, "s.yaml:5: storage.faults[1]: "},
 		{"two faults in one", minimal + "storage: {faults: ['503:1%,reset:1%']}\n", nil,
 			"s.yaml:5: storage.faults[0]: 2 faults in one entry; write one fault per entry, for example 503:1%"},

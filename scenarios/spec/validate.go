@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -58,7 +59,8 @@ func (s *Scenario) validateStorage() error {
 		within("storage.capacity.inflight", s.Storage.Capacity.Inflight, 0, 1<<20),
 		within("storage.instances", s.Storage.Instances, 1, 16),
 		within("storage.capacity.rate", s.Storage.Capacity.Rate, 0, 1<<20),
-		word("storage.tls", s.Storage.TLS, "", "valid", "wrong-ca", "expired", "wrong-host"),
+		validCapacity(s.Storage.Capacity),
+		word("storage.tls", cmp.Or(s.Storage.TLS, "valid"), "valid", "wrong-ca", "expired", "wrong-host", "tls-1.1"),
 	)
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	seeds    = flag.Int("seeds", 20, "histories per fault")
+	seeds    = flag.Int("seeds", 12, "histories per fault")
 	opsFlag  = flag.Int("ops", 300, "operations per history")
 	seedFlag = flag.Int("seed", -1, "only this history")
 )

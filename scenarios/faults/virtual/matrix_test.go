@@ -107,10 +107,11 @@ func general(column rune, o *outcome) error {
 // bounded: sockets and queues stay under what the configuration allows.
 func (o *outcome) bounded() error {
 	kinds := kindsServed + len(o.setup.extra)
-	workers := kinds * 4
+	queues := max(4, o.setup.most)
+	workers := kinds * queues
 	switch o.setup.strategy() {
 	case pipeline.Partitioned:
-		workers += 4 * 4 // Events have four times as many
+		workers += 4 * queues // Events have four times as many
 	case pipeline.Adaptive:
 		workers = kinds * 512
 	}

@@ -2,18 +2,23 @@ package virtual
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
 // put is tampering without a mark.
@@ -34,7 +39,11 @@ func processRows() []row {
 			terminated("down", "refuse(from=2s,for=20s)", 0),
 			terminated("silent", "blackhole(from=2s,for=20s)", 0),
 		}},
-		{id: "F20", name: "number of queues changes under load", na: "not built: no strategy changes its queues while it runs (adaptive changes the requests in flight only)"},
+		{id: "F20", name: "number of queues changes under load", asserted: "COLBT", variants: []variant{
+			resized("up", ""),
+			resized("down", "refuse(from=10s,for=10s)"),
+			resized("failing", "503:20%, reset-after:5%"),
+		}},
 		{id: "F23", name: "two watchers for 30 s", asserted: "CO", measured: "A", variants: []variant{
 			{name: "conditional", setup: overlap(setup{span: 60 * time.Second, mode: check.ModeConditional}), show: map[rune]func(*outcome) string{'A': showPerChange}},
 			{name: "faithful", setup: overlap(setup{span: 60 * time.Second, edit: synced(10 * time.Second)}), check: map[rune]func(*outcome) error{
@@ -44,6 +53,82 @@ func processRows() []row {
 			}}},
 		}},
 	}
+}
+
+// queueNumbers are what the watcher is changed to, one after the other.
+var queueNumbers = []int{1, 16, 2}
+
+// resized changes the queues of the running watcher eight times, at moments drawn by the
+// seed. Queues become at most as long as they were at the start.
+func resized(name, faults string) variant {
+	const times = 8
+	v := variant{name: name, keys: -1}
+	v.setup = setup{span: 30 * time.Second, latency: resizedLatency.String(), storage: faults, most: slices.Max(queueNumbers)}
+	v.setup.edit = func(c *config.Config, _ *config.Filter) {
+		c.BCS.PodQueueNum = queueNumbers[0]
+		if c.BCS.Strategy == pipeline.Single { // has no number of queues; row F0 and others have it
+			c.BCS.Strategy, c.BCS.AllowUnordered = pipeline.Partitioned, false
+		}
+	}
+	v.setup.hooks = []hook{{0, func(w *world) {
+		rng := rand.New(rand.NewPCG(w.setup.seed, 0xf20))
+		var moments []time.Duration
+		for range times {
+			moments = append(moments, time.Duration(rng.Int64N(int64(v.setup.span))))
+		}
+		slices.Sort(moments)
+		for i, at := range moments {
+			w.until(at)
+			queues, length := queueNumbers[(i+1)%len(queueNumbers)], w.cfg.BCS.HandlerQueueLen
+			if rng.IntN(2) == 0 {
+				length = min(length, 1+rng.IntN(10))
+			}
+			w.resize(queues, length)
+		}
+	}}}
+	v.check = map[rune]func(*outcome) error{'L': func(o *outcome) error {
+		if ok, failed := value(o.scrape, metric.ConfigReloads, "result", metric.ReloadOK), value(o.scrape, metric.ConfigReloads, "result", metric.ReloadFailed); ok != times || failed != 0 {
+			return fmt.Errorf("%g changes took place and %g did not, want %d", ok, failed, times)
+		}
+		if n := value(o.scrape, metric.EventsDropped); n != 0 {
+			return fmt.Errorf("%g events dropped", n)
+		}
+		return general('L', o)
+	}}
+	if faults == "" {
+		v.check['T'] = paused
+	}
+	return v
+}
+
+// resize has the running watcher read a configuration with other queues.
+func (w *world) resize(queues, length int) {
+	w.mark(check.MarkResized)
+	if err := w.last().watch.Reload(func() (config.Config, config.Filter, error) {
+		cfg := w.last().cfg
+		cfg.BCS.PodQueueNum, cfg.BCS.HandlerQueueLen = queues, length
+		return cfg, w.filt, nil
+	}); err != nil {
+		w.problem("change to %d queues of %d: %v", queues, length, err)
+	}
+}
+
+// resizedLatency is what a request takes while queues change.
+const resizedLatency = 50 * time.Millisecond
+
+// paused: at no time after a change of queues does a Pod's change wait, and no request for
+// Pods begin, for longer than two requests take.
+func paused(o *outcome) error {
+	for _, m := range o.history.Marks {
+		if m.What != check.MarkResized {
+			continue
+		}
+		p := time.Duration(measure.Pause(o.ops, o.entries, "Pod", m.Time, m.Time+int64(time.Second)))
+		if p > 2*resizedLatency {
+			return fmt.Errorf("nothing was sent for %s after the change at %s, want %s", p, time.Unix(0, m.Time).Sub(o.began), 2*resizedLatency)
+		}
+	}
+	return nil
 }
 
 // overlap starts a second watcher in the middle and ends the first 30 s later.

@@ -439,11 +439,20 @@ func watchRows() []row {
 			{name: "reset", setup: setup{span: 60 * time.Second, watch: "reset(1s,5s)"}, show: map[rune]func(*outcome) string{'T': showRecovery}, check: relistsAtMost(func(*outcome) int64 { return 0 })},
 			{name: "older", setup: setup{span: 60 * time.Second, watch: "older(20),close(2s,4s)"}, show: map[rune]func(*outcome) string{'T': showRecovery}, check: relistsAtMost(func(o *outcome) int64 { return o.firings("older") })},
 		}},
+		{id: "F9", name: "silent watch", asserted: "COLAT", variants: []variant{
+			{name: "Pods", keys: 1, setup: setup{span: 100 * time.Second, early: true, watch: "silent(kind=pods,max=1)"},
+				check: merge(freshWithin(60*time.Second), relistsAtMost(func(*outcome) int64 { return 0 }))},
+			{name: "four kinds, one after the other", setup: setup{span: 150 * time.Second, early: true, watch: "silent(kind=pods,max=1),silent(kind=configmaps,max=1),silent(kind=secrets,max=1,from=40s),silent(kind=events,max=1,from=40s)"},
+				check: merge(freshWithin(60*time.Second), relistsAtMost(func(*outcome) int64 { return 0 }))},
+		}},
 		{id: "F10", name: "410 at start, in the stream, in pages", asserted: "COLBAT", variants: []variant{
 			{name: "start, each kind once", keys: -1, setup: setup{span: 60 * time.Second, hooks: []hook{{20 * time.Second, compactAndClose}}},
 				check: merge(freshWithin(5*time.Second), relistsAtMost(func(*outcome) int64 { return kindsServed }))},
 			{name: "start, half of the time", setup: setup{span: 60 * time.Second, watch: "410(start):50%,close(2s,4s)"}, check: merge(within(maxWatchBackoff), expired("410"))},
 			{name: "mid", setup: setup{span: 60 * time.Second, watch: "410(mid,kind=pods,max=1),410(mid,kind=configmaps,max=1),410(mid,kind=secrets,max=1)"}, check: merge(freshWithin(5*time.Second), expired("410"))},
+			// Each 410 is a first one again, as long as a change came in between. Three in
+			// a row without any are possible, four are not to be expected: 8 s.
+			{name: "mid, again and again", keys: 1, setup: setup{span: 60 * time.Second, watch: "410(mid):6%"}, check: merge(freshWithin(8*time.Second), expired("410"))},
 			{name: "page", keys: 1, setup: setup{span: 60 * time.Second, early: true, watch: "410(page,max=1),no-stream,410(start,verb=watch,kind=pods,max=1)", bulk: 620, noCache: true},
 				check: merge(freshWithin(10*time.Second), expired("410"))},
 		}},
@@ -472,6 +481,10 @@ func watchRows() []row {
 			{name: "bookmarks", setup: setup{span: 60 * time.Second, bookmarks: 50 * time.Millisecond}},
 		}},
 		{id: "F22", name: "CRD added, removed, switched, 100", asserted: "COLBIA", variants: definitionsChange()},
+		{id: "F27", name: "401 for 40 s", asserted: "COLT", variants: []variant{
+			// The token's file is late: everything is refused, and the watches with it.
+			{name: "401", setup: setup{span: 70 * time.Second, watch: "401(from=5s,for=40s),close(2s,5s)"}, check: within(maxWatchBackoff)},
+		}},
 	}
 }
 

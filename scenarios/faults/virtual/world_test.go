@@ -66,6 +66,8 @@ type setup struct {
 	// bookmarks is the apiserver's period; 0 is a minute.
 	bookmarks time.Duration
 	extra     []string // further kinds that are watched
+	// most is the largest podQueueNum of the run; 0 is the default, 4.
+	most int
 }
 
 // hook is something done while the load runs.
@@ -105,6 +107,8 @@ type sample struct {
 // process is one run of the watcher.
 type process struct {
 	w      *world
+	watch  *watcher.Watcher
+	cfg    config.Config
 	cancel context.CancelFunc
 	done   chan struct{}
 	err    error
@@ -254,6 +258,7 @@ func (w *world) start() *process {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	p.watch, p.cfg = watch, cfg
 	w.mark(check.MarkStarted)
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel

@@ -1,0 +1,95 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+const definitional = `apiVersion: watchbench/v1
+kind: Scenario
+metadata: {name: definitional}
+storage: {latency: 2ms}
+load: {model: open, rate: 40, duration: 3s, prefill: 20, bystander: {kind: ConfigMap, rate: 5}}
+watcher: {podQueueNum: 6, synchronizer: {period: 1s}}
+extra: {pods: 1, namespaces: 1}
+events:
+  - {at: 100ms, what: crd-add, count: 3}
+  - {at: 100ms, what: change-customs, count: 9}
+  - {at: 100ms, what: crd-switch}
+  - {at: 100ms, what: crd-unserve, for: 100ms}
+  - {at: 100ms, what: crd-remove, count: 2}
+fault: {row: F22, title: a bit of everything, assert: [C, O, L, A], measure: [T], lists: 0}
+limits: {lag: 10s, minOffered: 20%}
+drainTimeout: 30s
+`
+
+// TestCustoms: definitions come and go, one stays to the end of the cell, and nothing is
+// left in the cluster.
+func TestCustoms(t *testing.T) {
+	opts, said := stage(t, definitional)
+	out, err := Run(t.Context(), opts)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	nothingLeft(t)
+	c := out.Results.Cells[0]
+	if !c.Valid || c.Robustness == nil {
+		t.Fatalf("valid %v %v, row %+v", c.Valid, c.InvalidReasons, c.Robustness)
+	}
+	for _, col := range []string{"C", "O", "L", "A"} {
+		if x := c.Robustness.Columns[col]; x.Verdict != result.Pass {
+			t.Errorf("%s: %+v", col, x)
+		}
+	}
+	if x := c.Robustness.Columns["T"]; x.Value == "" {
+		t.Errorf("no time was measured: %+v", c.Robustness.Facts)
+	}
+	for what, want := range map[string]int64{"crd-add": 9, "change-customs": 9, "crd-switch": 3, "crd-unserve": 3, "crd-remove": 6} {
+		if n := c.Robustness.Keys[what]; n != want {
+			t.Errorf("%s concerned %d objects, want %d", what, n, want)
+		}
+	}
+	again, err := Recheck(t.Context(), out.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changed := again[0].Changed(); len(changed) > 0 {
+		t.Errorf("the record gives other verdicts: %v", changed)
+	}
+}
+
+// TestInterruptedCustoms: definitions that are just being made go, too.
+func TestInterruptedCustoms(t *testing.T) {
+	opts, _ := stage(t, definitional, "events=[{at: 0s, what: crd-add, count: 20}]")
+	api, err := newAPIServer(clustertest.Start(t).Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.http.CloseIdleConnections()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	why := errors.New("Ctrl-C")
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Run(ctx, opts)
+		ended <- err
+	}()
+	for deadline := time.Now().Add(time.Minute); len(definitionsLeft(t, api)) < 2; {
+		if time.Now().After(deadline) {
+			t.Fatal("no definition was made")
+		}
+		if err := pause(t.Context(), 20*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel(why)
+	if err := <-ended; !errors.Is(err, why) {
+		t.Errorf("%v", err)
+	}
+	nothingLeft(t)
+}
