@@ -225,6 +225,33 @@ func TestSilentWatchIsRenewed(t *testing.T) {
 	}
 }
 
+// TestBusyServerNamesTheTime: a request comes again when the apiserver wants it, not
+// when the backoff of lists says.
+func TestBusyServerNamesTheTime(t *testing.T) {
+	api := newFakeAPI(t)
+	api.put("pods", "a/p", "u1", "")
+	var told []time.Time
+	api.fault = func(_ string, _ int, w http.ResponseWriter, _ *http.Request) bool {
+		told = append(told, time.Now())
+		if len(told) == 2 {
+			api.mu.Lock()
+			api.fault = nil
+			api.mu.Unlock()
+		}
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusTooManyRequests)
+		return true
+	}
+	h := start(t, api, collector.Config{Resources: []collector.Resource{pods}, InitialIdle: 500 * time.Millisecond})
+	h.expect("put Pod/a/p u1")
+	if got := api.seen(); !slices.Equal(got[:3], []string{"STREAM pods rv=", "STREAM pods rv=", "STREAM pods rv="}) {
+		t.Errorf("requests: %v", got)
+	}
+	if waited := told[1].Sub(told[0]); waited < time.Second || waited > 3*time.Second {
+		t.Errorf("came again after %s, want 1 to 1.5 s", waited)
+	}
+}
+
 func TestRunEndsWhileTheServerIsGone(t *testing.T) {
 	col, err := collector.New(collector.Config{Resources: []collector.Resource{pods}}, collector.Settings{Client: &rest.Config{Host: "127.0.0.1:1"}, Sink: make(sink)})
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 )
@@ -24,6 +25,10 @@ const (
 	acceptJSON = "application/json"
 	// maxErrorBody bounds what is read of a failed answer.
 	maxErrorBody = 64 << 10
+	// busyTries is how often a request is sent to an apiserver that answers with a
+	// Retry-After, as often as client-go's REST client does; maxComeBack bounds each wait.
+	busyTries   = 10
+	maxComeBack = 30 * time.Second
 	// listRead is how much of a list one read waits for.
 	listRead = 32 << 10
 )
@@ -73,7 +78,7 @@ func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (run
 	if o.Continue == "" {
 		s.countList()
 	}
-	body, err := s.open(ctx, o)
+	body, err := s.open(ctx, guard, o)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", s.resource, cause(ctx, err))
 	}
@@ -116,7 +121,7 @@ func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 	}
 	ctx, stop := context.WithCancel(ctx)
 	request, guard := guardIdle(ctx, idle)
-	body, err := s.open(request, o)
+	body, err := s.open(request, guard, o)
 	if err != nil {
 		err = cause(request, err)
 		guard.close()
@@ -139,17 +144,41 @@ func watchSeconds(idle time.Duration, chance float64) int64 {
 	return max(1, int64((0.7+0.2*chance)*idle.Seconds()))
 }
 
-// open sends the request and returns the body of a successful answer.
-func (s *source) open(ctx context.Context, o metav1.ListOptions) (io.ReadCloser, error) {
-	resp, err := s.conn.get(ctx, s.path(), s.query(o), acceptJSON)
-	if err != nil {
-		return nil, err
+// open sends the request and returns the body of a successful answer. An apiserver that
+// is too busy says when to come back, and gets the request again then.
+func (s *source) open(ctx context.Context, guard *idleGuard, o metav1.ListOptions) (io.ReadCloser, error) {
+	for left := busyTries; ; left-- {
+		resp, err := s.conn.get(ctx, s.path(), s.query(o), acceptJSON)
+		if err != nil {
+			return nil, err
+		}
+		if resp.StatusCode == http.StatusOK {
+			return resp.Body, nil
+		}
+		pause, busy := comeBack(resp)
+		err = answerError(resp, s.resource)
+		_ = resp.Body.Close()
+		if !busy || left == 1 {
+			return nil, err
+		}
+		guard.stop()
+		if !sleep(ctx, wait.Jitter(pause, 0.5)) {
+			return nil, context.Cause(ctx)
+		}
+		guard.start()
 	}
-	if resp.StatusCode == http.StatusOK {
-		return resp.Body, nil
+}
+
+// comeBack is the time after which a busy apiserver wants the request again.
+func comeBack(resp *http.Response) (time.Duration, bool) {
+	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode < http.StatusInternalServerError {
+		return 0, false
 	}
-	defer func() { _ = resp.Body.Close() }()
-	return nil, answerError(resp, s.resource)
+	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+	if err != nil || seconds < 1 {
+		return 0, false
+	}
+	return min(time.Duration(seconds)*time.Second, maxComeBack), true
 }
 
 // answerError is the typed error of an answer that is not 200.
