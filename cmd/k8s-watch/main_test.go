@@ -29,17 +29,24 @@ func TestMain(m *testing.M) {
 	os.Exit(clustertest.Shared(m).Run())
 }
 
-// command runs k8s-watch and gives its exit code and the last line it wrote.
-func command(t *testing.T, args ...string) (code int, last, all string) {
+// program is a k8s-watch that is not started yet.
+func program(ctx context.Context, t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Env = append(os.Environ(), "K8S_WATCH_ARGS="+strings.Join(args, "\x1f"))
+	return cmd
+}
+
+// command runs k8s-watch and gives its exit code and the last line it wrote.
+func command(t *testing.T, args ...string) (code int, last, all string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	cmd := program(ctx, t, args...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	_ = cmd.Run()
@@ -124,35 +131,56 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// SIGTERM drains and ends with 0.
-func TestSignal(t *testing.T) {
-	env := clustertest.Start(t)
+// station is what a k8s-watch that runs needs: an apiserver, a storage that takes
+// everything, and files that a test may write again.
+type station struct {
+	t                   *testing.T
+	storage, kubeconfig string
+	filter, cfg         string // paths
+}
+
+func newStation(t *testing.T) *station {
 	storage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"result":true,"code":0,"message":"success","data":[]}`)
 	}))
-	defer storage.Close()
+	t.Cleanup(storage.Close)
 	dir := t.TempDir()
-	filter, cfg := filepath.Join(dir, "filter.json"), filepath.Join(dir, "config.json")
-	text := fmt.Sprintf(`{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},
-"bcs":{"custom-storage-endpoints":%q},"k8s":{"kubeconfig":%q},"filterConfigPath":%q,"port":0,"metric_port":0}`, storage.URL, env.Kubeconfig, filter)
-	for path, text := range map[string]string{filter: `{"k8sResourceWhiteList":["v1"]}`, cfg: text} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	s := &station{t: t, storage: storage.URL, kubeconfig: clustertest.Start(t).Kubeconfig,
+		filter: filepath.Join(dir, "filter.json"), cfg: filepath.Join(dir, "config.json")}
+	s.write(s.filter, `{"k8sResourceWhiteList":["v1"]}`)
+	s.configure("4", "")
+	return s
+}
+
+func (s *station) write(path, text string) {
+	s.t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), self)
-	cmd.Env = append(os.Environ(), "K8S_WATCH_ARGS=-f\x1f"+cfg)
+}
+
+// configure writes the configuration with so many queues, and more keys after a comma.
+func (s *station) configure(queues, more string) {
+	s.write(s.cfg, fmt.Sprintf(`{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},
+"bcs":{"custom-storage-endpoints":%q,"podQueueNum":%s},"k8s":{"kubeconfig":%q},"filterConfigPath":%q,"port":0,"metric_port":0%s}`,
+		s.storage, queues, s.kubeconfig, s.filter, more))
+}
+
+// command is k8s-watch with the configuration and more flags.
+func (s *station) command(flags ...string) *exec.Cmd {
+	return program(s.t.Context(), s.t, append([]string{"-f", s.cfg}, flags...)...)
+}
+
+// SIGTERM drains and ends with 0.
+func TestSignal(t *testing.T) {
+	cmd := newStation(t).command()
 	var out bytes.Buffer
 	cmd.Stderr = &out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(2 * time.Second) // well into its run, or still starting: both end well
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
@@ -163,32 +191,8 @@ func TestSignal(t *testing.T) {
 // SIGHUP has the files read again: what may change does, a broken file is one line with
 // its place, and the process goes on.
 func TestHangup(t *testing.T) {
-	env := clustertest.Start(t)
-	storage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"result":true,"code":0,"message":"success","data":[]}`)
-	}))
-	defer storage.Close()
-	dir := t.TempDir()
-	filter, cfg := filepath.Join(dir, "filter.json"), filepath.Join(dir, "config.json")
-	write := func(path, text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	config := func(queues, more string) string {
-		return fmt.Sprintf(`{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},
-"bcs":{"custom-storage-endpoints":%q,"podQueueNum":%s},"k8s":{"kubeconfig":%q},"filterConfigPath":%q,"port":0,"metric_port":0%s}`,
-			storage.URL, queues, env.Kubeconfig, filter, more)
-	}
-	write(filter, `{"k8sResourceWhiteList":["v1"]}`)
-	write(cfg, config("4", ""))
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), self)
-	// A flag overrides its key at every reading.
-	cmd.Env = append(os.Environ(), "K8S_WATCH_ARGS=-f\x1f"+cfg+"\x1f--v\x1f2")
+	s := newStation(t)
+	cmd := s.command("--v", "2") // a flag overrides its key at every reading
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -213,18 +217,18 @@ func TestHangup(t *testing.T) {
 		}
 	}
 	until("msg=watching")
-	write(cfg, config("16", ""))
+	s.configure("16", "")
 	hangup()
 	if line := until("configuration "); !strings.Contains(line, "configuration reloaded") || !strings.Contains(line, "podQueueNum=16") {
 		t.Error(line)
 	}
-	write(cfg, config("-1", ""))
+	s.configure("-1", "")
 	hangup()
 	if line := until("configuration "); !strings.Contains(line, "level=ERROR") || !strings.Contains(line, "config.json:2: bcs.podQueueNum: -1 is negative") {
 		t.Error(line)
 	}
-	write(filter, `{"k8sResourceWhiteList":["v1","apps/v1"]}`)
-	write(cfg, config("2", `,"debug_mode":true,"v":3`))
+	s.write(s.filter, `{"k8sResourceWhiteList":["v1","apps/v1"]}`)
+	s.configure("2", `,"debug_mode":true,"v":3`)
 	hangup()
 	if line := until("configuration "); !strings.Contains(line, "podQueueNum=2") {
 		t.Error(line)
