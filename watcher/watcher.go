@@ -302,7 +302,7 @@ func (w *Watcher) checkStorage(ctx context.Context) error {
 		case errors.As(err, &not):
 			return &InputError{Key: key, Err: fmt.Errorf("something else than bcs-storage answers there: %w", err)}
 		case time.Now().After(deadline):
-			return &InputError{Key: key, Err: fmt.Errorf("no answer within %s, check address and network: %w", startWait, err)}
+			return &InputError{Key: key, Err: fmt.Errorf("not reached within %s, check address, network and certificates: %w", startWait, err)}
 		}
 		pause(ctx, startPause)
 	}
