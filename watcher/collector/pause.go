@@ -23,10 +23,10 @@ type attempt struct {
 }
 
 // pause is how long a kind waits before it lists again. The wait doubles for as long
-// as attempts fail, as client-go's does. It begins anew after an attempt that brought
-// the list and a change: the apiserver answers then, and the next change should not
-// wait for half a minute because a few watches ended within two minutes, which is all
-// that client-go looks at.
+// as attempts fail, as client-go's does. After an attempt that brought the list and a
+// change it is 2.4 to 3.6 s: the apiserver answers then, and the next change should not wait
+// for half a minute because a few watches ended within two minutes, which is all that
+// client-go looks at; but no apiserver should have to list more often than that.
 type pause struct {
 	initial, current wait.Backoff
 }
@@ -39,7 +39,11 @@ func (p *pause) after(a attempt) time.Duration {
 	if a.events || a.lasted >= calm {
 		p.current = p.initial
 	}
-	return max(p.current.Step(), min(a.list, p.initial.Cap))
+	next := wait.Jitter(3*p.initial.Duration, 0.5)
+	if !a.events || a.lasted >= calm {
+		next = p.current.Step()
+	}
+	return max(next, min(a.list, p.initial.Cap))
 }
 
 // sleep waits for d and reports whether ctx still lives.
