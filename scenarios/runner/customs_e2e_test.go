@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
-	"github.com/watchbench/watchbench/reports/result"
 )
 
 const definitional = `apiVersion: watchbench/v1
@@ -32,20 +31,9 @@ drainTimeout: 30s
 // left in the cluster.
 func TestCustoms(t *testing.T) {
 	opts, said := stage(t, definitional)
-	out, err := Run(t.Context(), opts)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	nothingLeft(t)
+	out := finish(t, opts, said)
 	c := out.Results.Cells[0]
-	if !c.Valid || c.Robustness == nil {
-		t.Fatalf("valid %v %v, row %+v", c.Valid, c.InvalidReasons, c.Robustness)
-	}
-	for _, col := range []string{"C", "O", "L", "A"} {
-		if x := c.Robustness.Columns[col]; x.Verdict != result.Pass {
-			t.Errorf("%s: %+v", col, x)
-		}
-	}
+	holds(t, c, "C", "O", "L", "A")
 	if x := c.Robustness.Columns["T"]; x.Value == "" {
 		t.Errorf("no time was measured: %+v", c.Robustness.Facts)
 	}
@@ -54,13 +42,7 @@ func TestCustoms(t *testing.T) {
 			t.Errorf("%s concerned %d objects, want %d", what, n, want)
 		}
 	}
-	again, err := Recheck(t.Context(), out.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if changed := again[0].Changed(); len(changed) > 0 {
-		t.Errorf("the record gives other verdicts: %v", changed)
-	}
+	judgedAlike(t, out.Dir)
 }
 
 // TestInterruptedCustoms: definitions that are just being made go, too.

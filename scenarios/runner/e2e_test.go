@@ -81,6 +81,51 @@ func stage(t *testing.T, scenario string, sets ...string) (Options, *bytes.Buffe
 	}, said
 }
 
+// finish runs what stage has set up, to its end.
+func finish(t *testing.T, opts Options, said *bytes.Buffer) Outcome {
+	t.Helper()
+	out, err := Run(t.Context(), opts)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	nothingLeft(t)
+	return out
+}
+
+// holds fails for each of these columns that did not pass.
+func holds(t *testing.T, c result.Cell, columns ...string) {
+	t.Helper()
+	if !c.Valid || c.Robustness == nil {
+		t.Fatalf("valid %v %v, row %+v", c.Valid, c.InvalidReasons, c.Robustness)
+	}
+	for _, col := range columns {
+		if x := c.Robustness.Columns[col]; x.Verdict != result.Pass {
+			t.Errorf("%s: %+v", col, x)
+		}
+	}
+}
+
+// judgedAlike fails if the record of a run's only cell gives other verdicts.
+func judgedAlike(t *testing.T, dir string) {
+	t.Helper()
+	again, err := Recheck(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changed := again[0].Changed(); len(changed) > 0 {
+		t.Errorf("the record gives other verdicts: %v", changed)
+	}
+}
+
+// marks are what was done in a cell, in the order of time.
+func marks(h *check.History) string {
+	var all []string
+	for _, m := range h.Marks {
+		all = append(all, m.What)
+	}
+	return strings.Join(all, " ")
+}
+
 // nothingLeft fails if a program of ours still runs or an object of ours is there.
 func nothingLeft(t *testing.T) {
 	t.Helper()
@@ -136,11 +181,7 @@ func definitionsLeft(t *testing.T, api *apiserver) (names []string) {
 
 func TestRunEndToEnd(t *testing.T) {
 	opts, said := stage(t, small)
-	out, err := Run(t.Context(), opts)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	nothingLeft(t)
+	out := finish(t, opts, said)
 	res, err := result.LoadFile(out.Dir)
 	if err != nil {
 		t.Fatal(err)
@@ -276,11 +317,7 @@ func TestFailingWatcherIsReported(t *testing.T) {
 
 func TestCutCellIsNotPassedOff(t *testing.T) {
 	opts, said := stage(t, small, "watcher.strategy=single", "storage.latency=50ms", "drainTimeout=2s")
-	out, err := Run(t.Context(), opts)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	nothingLeft(t)
+	out := finish(t, opts, said)
 	c := out.Results.Cells[0]
 	if !c.Cut || !c.Handler.DrainProjected || c.CutFraction <= 0 || c.CutFraction >= 1 || *c.Handler.DrainSeconds < 8 {
 		t.Errorf("cut %v, projected %v, %.2f done, drain %v", c.Cut, c.Handler.DrainProjected, c.CutFraction, *c.Handler.DrainSeconds)
@@ -313,11 +350,7 @@ func TestDroppedEventsAreCounted(t *testing.T) {
 
 func TestFaultsFireDuringTheLoadOnly(t *testing.T) {
 	opts, said := stage(t, small, "matrix.watcher.strategy=keyed", "load.operations=600", "storage.faults=['503:10%', 'reset(max=3):5%']")
-	out, err := Run(t.Context(), opts)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	nothingLeft(t)
+	out := finish(t, opts, said)
 	c := out.Results.Cells[0]
 	if !c.Valid || c.Faults["503"] == 0 || c.Faults["reset"] == 0 {
 		t.Errorf("valid %v %v, faults %v", c.Valid, c.InvalidReasons, c.Faults)
@@ -329,9 +362,7 @@ func TestFaultsFireDuringTheLoadOnly(t *testing.T) {
 	}
 	// A fault that cannot fire makes the cell invalid: it would prove nothing.
 	opts, said = stage(t, small, "matrix.watcher.strategy=keyed", "storage.faults=['503(kind=Gizmo)']")
-	if out, err = Run(t.Context(), opts); err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
+	out = finish(t, opts, said)
 	if c := out.Results.Cells[0]; c.Valid || !strings.Contains(c.InvalidReasons[0], "never fired") {
 		t.Errorf("valid %v %v", c.Valid, c.InvalidReasons)
 	}

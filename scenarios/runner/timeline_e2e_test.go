@@ -35,20 +35,9 @@ drainTimeout: 30s
 // TestTimeline: everything that is done is in the marks, and is judged.
 func TestTimeline(t *testing.T) {
 	opts, said := stage(t, eventful)
-	out, err := Run(t.Context(), opts)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	nothingLeft(t)
+	out := finish(t, opts, said)
 	c := out.Results.Cells[0]
-	if !c.Valid || c.Robustness == nil {
-		t.Fatalf("valid %v %v, row %+v", c.Valid, c.InvalidReasons, c.Robustness)
-	}
-	for _, col := range []string{"C", "O", "T"} {
-		if x := c.Robustness.Columns[col]; x.Verdict != result.Pass {
-			t.Errorf("%s: %+v", col, x)
-		}
-	}
+	holds(t, c, "C", "O", "T")
 	for _, g := range []string{"G1", "G9", "G12"} {
 		if x := c.Checks[g]; x.Verdict != result.Pass {
 			t.Errorf("%s: %s %s %s", g, x.Verdict, x.Counterexample, x.Note)
@@ -64,21 +53,11 @@ func TestTimeline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var marks []string
-	for _, m := range h.Marks {
-		marks = append(marks, m.What)
-	}
 	want := "started ready tamper-remove tamper-edit tamper-add sigkill exited started ready converged sigterm exited started ready converged"
-	if got := strings.Join(marks, " "); got != want {
+	if got := marks(h); got != want {
 		t.Errorf("marks\n got %s\nwant %s", got, want)
 	}
-	again, err := Recheck(t.Context(), out.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if changed := again[0].Changed(); len(changed) > 0 {
-		t.Errorf("the record gives other verdicts: %v", changed)
-	}
+	judgedAlike(t, out.Dir)
 }
 
 // TestRefusedStorage: a storage that cannot be trusted gets nothing, and the reason
@@ -88,11 +67,7 @@ func TestRefusedStorage(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			opts, said := stage(t, small, "matrix.watcher.strategy=keyed", "storage.tls="+kind, "extra={pods: 2, namespaces: 1}",
 				"fault={row: F27, title: x, assert: [S, T], refused: true, recovery: 20s}")
-			out, err := Run(t.Context(), opts)
-			if err != nil {
-				t.Fatalf("%v\n%s", err, said)
-			}
-			nothingLeft(t)
+			out := finish(t, opts, said)
 			row := out.Results.Cells[0].Robustness
 			if row == nil || row.Columns["S"].Verdict != result.Pass || row.Columns["T"].Verdict != result.Pass || !strings.Contains(row.Facts[1].Detail, want) {
 				t.Errorf("%+v", row)
@@ -104,17 +79,8 @@ func TestRefusedStorage(t *testing.T) {
 // TestRotatedCA: the ledger of both lives of storage is one.
 func TestRotatedCA(t *testing.T) {
 	opts, said := stage(t, eventful, "events=[{at: 2s, what: rotate-ca}]", "storage.tls=valid", "fault.assert=[C, O, L, T]")
-	out, err := Run(t.Context(), opts)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	nothingLeft(t)
-	c := out.Results.Cells[0]
-	for _, col := range []string{"C", "O", "L", "T"} {
-		if x := c.Robustness.Columns[col]; x.Verdict != result.Pass {
-			t.Errorf("%s: %+v", col, x)
-		}
-	}
+	out := finish(t, opts, said)
+	holds(t, out.Results.Cells[0], "C", "O", "L", "T")
 }
 
 // TestRotatedToken: watches go on with the second token, the first is refused, neither is
@@ -124,23 +90,12 @@ func TestRotatedToken(t *testing.T) {
 		"load.duration=16s", "fault={row: F27, title: x, assert: [C, T, S], recovery: 60s}")
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	out, err := Run(t.Context(), opts)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	nothingLeft(t)
+	out := finish(t, opts, said)
 	if left, err := filepath.Glob(filepath.Join(temp, "*")); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
 	c := out.Results.Cells[0]
-	if !c.Valid {
-		t.Error(c.InvalidReasons)
-	}
-	for _, col := range []string{"C", "T", "S"} {
-		if x := c.Robustness.Columns[col]; x.Verdict != result.Pass {
-			t.Errorf("%s: %+v", col, x)
-		}
-	}
+	holds(t, c, "C", "T", "S")
 	facts := map[string]float64{}
 	for _, f := range c.Robustness.Facts {
 		facts[f.Name] = f.Value
@@ -153,11 +108,7 @@ func TestRotatedToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var marks []string
-	for _, m := range h.Marks {
-		marks = append(marks, m.What)
-	}
-	if got := strings.Join(marks, " "); got != "started ready token-replaced token-refused" {
+	if got := marks(h); got != "started ready token-replaced token-refused" {
 		t.Errorf("marks: %s", got)
 	}
 	if len(h.Canaries) != 2 {
@@ -177,20 +128,8 @@ func TestRotatedToken(t *testing.T) {
 // TestKilledStorage: what storage forgot comes back, and the ledger has both its lives.
 func TestKilledStorage(t *testing.T) {
 	opts, said := stage(t, eventful, "events=[{at: 1s, what: kill-storage, for: 2s}]", "fault={row: F2, title: x, assert: [C, T], recovery: 20s}")
-	out, err := Run(t.Context(), opts)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	nothingLeft(t)
-	c := out.Results.Cells[0]
-	if !c.Valid {
-		t.Error(c.InvalidReasons)
-	}
-	for _, col := range []string{"C", "T"} {
-		if x := c.Robustness.Columns[col]; x.Verdict != result.Pass {
-			t.Errorf("%s: %+v", col, x)
-		}
-	}
+	out := finish(t, opts, said)
+	holds(t, out.Results.Cells[0], "C", "T")
 	h, err := check.Load(out.Dir + "/cells/only")
 	if err != nil {
 		t.Fatal(err)
