@@ -131,20 +131,22 @@ const (
 	// settle is how long the first comparison waits for the kinds to sync, and the
 	// least pause between two.
 	settle = time.Second
-	// patience is how long a comparison waits for a quiet moment: what is on its way
-	// would only look like a difference.
+	// patience is how long a comparison waits for a quiet moment, at most half of the
+	// period: what is on its way would only look like a difference.
 	patience = 30 * time.Second
 	glance   = 100 * time.Millisecond
 )
 
-// Run compares until ctx ends. A comparison that fails is logged and counted; the
-// next one starts from nothing.
+// Run compares until ctx ends. From the begin of one comparison to that of the next it
+// is at most one period. A comparison that fails is logged and counted; the next one
+// starts from nothing.
 func (s *Synchronizer) Run(ctx context.Context) error {
 	if !s.running.CompareAndSwap(false, true) {
 		return errors.New("synchronizer: Run called twice")
 	}
-	timer := time.NewTimer(settle)
-	defer timer.Stop()
+	due := time.NewTimer(settle)
+	defer due.Stop()
+	latest := time.Now().Add(settle + patience) // then it is compared, quiet or not
 	hasty := haste{s: s}
 	defer hasty.stop()
 	for {
@@ -153,45 +155,38 @@ func (s *Synchronizer) Run(ctx context.Context) error {
 			return nil
 		case <-s.wake:
 			hasty.begin()
-			continue
 		case <-hasty.next():
 			hasty.round(ctx)
-			continue
-		case <-timer.C:
+		case <-due.C:
+			if time.Now().Before(latest) && !s.set.Pipeline.Idle() {
+				due.Reset(glance)
+				continue
+			}
+			latest = time.Now().Add(s.cfg.Period)
+			complete := s.compare(ctx)
+			if s.cfg.Period == 0 && complete {
+				continue // due has fired for the last time
+			}
+			due.Reset(max(settle, time.Until(latest)-min(patience, s.cfg.Period/2)))
 		}
-		s.awaitQuiet(ctx)
-		repaired, err := s.Once(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
-			s.metrics.runs.WithLabelValues("failure").Inc()
-			s.set.Logger.Warn("comparison with storage was not complete", "error", err, "repairs", repaired)
-		default:
-			s.metrics.runs.WithLabelValues("success").Inc()
-			s.metrics.last.SetToCurrentTime()
-			s.set.Logger.Info("compared with storage", "repairs", repaired)
-		}
-		if s.cfg.Period == 0 && err == nil {
-			continue // the timer has fired for the last time
-		}
-		timer.Reset(max(s.cfg.Period, settle))
 	}
 }
 
-// awaitQuiet returns when the pipeline is idle, or patience is at its end.
-func (s *Synchronizer) awaitQuiet(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	tick := time.NewTicker(glance)
-	defer tick.Stop()
-	for !s.set.Pipeline.Idle() {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+// compare does one comparison and reports whether it was complete.
+func (s *Synchronizer) compare(ctx context.Context) bool {
+	repaired, err := s.Once(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		s.metrics.runs.WithLabelValues("failure").Inc()
+		s.set.Logger.Warn("comparison with storage was not complete", "error", err, "repairs", repaired)
+	default:
+		s.metrics.runs.WithLabelValues("success").Inc()
+		s.metrics.last.SetToCurrentTime()
+		s.set.Logger.Info("compared with storage", "repairs", repaired)
+		return true
 	}
+	return false
 }
 
 // Once compares every synced kind, and the retired ones, and gives the number of

@@ -29,6 +29,7 @@ type world struct {
 	pending map[object.Key]bool
 	repairs []string
 	skip    object.Key // a record that lists leave out
+	busy    bool       // the pipeline is never idle
 	fail    error
 	lists   int
 }
@@ -96,7 +97,11 @@ func (w *world) Repair(_ context.Context, k object.Key) error {
 	return nil
 }
 
-func (w *world) Idle() bool { return true }
+func (w *world) Idle() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.busy
+}
 
 func (w *world) Pending(k object.Key) bool {
 	w.mu.Lock()
@@ -273,6 +278,57 @@ func TestOneNamespaceLeavesOthersAlone(t *testing.T) {
 	}
 	if want := []string{"Pod/team-a/left"}; !slices.Equal(w.repairs, want) {
 		t.Errorf("repaired %v, want %v", w.repairs, want)
+	}
+}
+
+// TestBusyPipelineKeepsThePeriod: comparisons wait for a quiet moment, but no longer
+// than the period allows, and what is urgent does not wait with them.
+func TestBusyPipelineKeepsThePeriod(t *testing.T) {
+	for _, period := range []time.Duration{2 * time.Second, 10 * time.Second, 5 * time.Minute} {
+		t.Run(period.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.cache[key("a")], w.busy = raw(1, ""), true
+				s := w.synchronizer(t, func(c *Config) { c.Period = period })
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan error, 1)
+				go func() { done <- s.Run(ctx) }()
+				count := func(d time.Duration) int {
+					w.mu.Lock()
+					before := w.lists
+					w.mu.Unlock()
+					time.Sleep(d)
+					w.mu.Lock()
+					defer w.mu.Unlock()
+					return w.lists - before
+				}
+				if n := count(settle + patience - time.Millisecond); n != 0 {
+					t.Errorf("%d comparisons although the pipeline was busy", n)
+				}
+				count(time.Second) // the first one
+				for range 5 {
+					if n := count(period); n != 1 {
+						t.Errorf("%d comparisons in one period", n)
+					}
+				}
+				if period > time.Minute {
+					s.Hasten("Pod")
+					if n := count(settle + time.Millisecond); n != 1 {
+						t.Errorf("%d comparisons of a kind in haste", n)
+					}
+					w.mu.Lock()
+					w.busy = false
+					w.mu.Unlock()
+					if n := count(period); n != 1 {
+						t.Errorf("%d comparisons when the pipeline is quiet again", n)
+					}
+				}
+				cancel()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			})
+		})
 	}
 }
 
