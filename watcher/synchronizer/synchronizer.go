@@ -131,8 +131,8 @@ const (
 	// settle is how long the first comparison waits for the kinds to sync, and the
 	// least pause between two.
 	settle = time.Second
-	// patience is how long a comparison waits for a quiet moment, at most half of the
-	// period: what is on its way would only look like a difference.
+	// patience is how long before the period's end, at most half of it, a comparison
+	// looks for a quiet moment: what is on its way would only look like a difference.
 	patience = 30 * time.Second
 	glance   = 100 * time.Millisecond
 )
@@ -147,6 +147,7 @@ func (s *Synchronizer) Run(ctx context.Context) error {
 	due := time.NewTimer(settle)
 	defer due.Stop()
 	latest := time.Now().Add(settle + patience) // then it is compared, quiet or not
+	evading := true                             // the first quiet moment before that will do
 	hasty := haste{s: s}
 	defer hasty.stop()
 	for {
@@ -158,11 +159,18 @@ func (s *Synchronizer) Run(ctx context.Context) error {
 		case <-hasty.next():
 			hasty.round(ctx)
 		case <-due.C:
-			if time.Now().Before(latest) && !s.set.Pipeline.Idle() {
-				due.Reset(glance)
-				continue
+			if left := time.Until(latest); left > 0 {
+				switch idle := s.set.Pipeline.Idle(); {
+				case !idle:
+					evading = true
+					due.Reset(min(left, glance))
+					continue
+				case !evading: // nothing to evade: at the full period
+					due.Reset(left)
+					continue
+				}
 			}
-			latest = time.Now().Add(s.cfg.Period)
+			latest, evading = time.Now().Add(s.cfg.Period), false
 			complete := s.compare(ctx)
 			if s.cfg.Period == 0 && complete {
 				continue // due has fired for the last time

@@ -281,55 +281,79 @@ func TestOneNamespaceLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// TestBusyPipelineKeepsThePeriod: comparisons wait for a quiet moment, but no longer
+// running is a synchronizer under way in virtual time.
+type running struct {
+	*world
+	s *Synchronizer
+}
+
+func (w *world) run(t *testing.T, period time.Duration) running {
+	t.Helper()
+	s := w.synchronizer(t, func(c *Config) { c.Period = period })
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return running{w, s}
+}
+
+// pass lets d pass, busy or not, and expects so many comparisons of the one kind.
+func (r running) pass(t *testing.T, busy bool, d time.Duration, want int) {
+	t.Helper()
+	r.mu.Lock()
+	before := r.lists
+	r.busy = busy
+	r.mu.Unlock()
+	time.Sleep(d)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := r.lists - before; n != want {
+		t.Errorf("%d comparisons in %s, want %d", n, d, want)
+	}
+}
+
+// TestBusyPipelineKeepsThePeriod: comparisons look for a quiet moment, but no longer
 // than the period allows, and what is urgent does not wait with them.
 func TestBusyPipelineKeepsThePeriod(t *testing.T) {
 	for _, period := range []time.Duration{2 * time.Second, 10 * time.Second, 5 * time.Minute} {
 		t.Run(period.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld()
-				w.cache[key("a")], w.busy = raw(1, ""), true
-				s := w.synchronizer(t, func(c *Config) { c.Period = period })
-				ctx, cancel := context.WithCancel(t.Context())
-				done := make(chan error, 1)
-				go func() { done <- s.Run(ctx) }()
-				count := func(d time.Duration) int {
-					w.mu.Lock()
-					before := w.lists
-					w.mu.Unlock()
-					time.Sleep(d)
-					w.mu.Lock()
-					defer w.mu.Unlock()
-					return w.lists - before
-				}
-				if n := count(settle + patience - time.Millisecond); n != 0 {
-					t.Errorf("%d comparisons although the pipeline was busy", n)
-				}
-				count(time.Second) // the first one
+				r := newWorld().run(t, period)
+				r.pass(t, true, settle+patience-time.Millisecond, 0)
+				r.pass(t, true, 2*time.Millisecond, 1)
 				for range 5 {
-					if n := count(period); n != 1 {
-						t.Errorf("%d comparisons in one period", n)
-					}
-				}
-				if period > time.Minute {
-					s.Hasten("Pod")
-					if n := count(settle + time.Millisecond); n != 1 {
-						t.Errorf("%d comparisons of a kind in haste", n)
-					}
-					w.mu.Lock()
-					w.busy = false
-					w.mu.Unlock()
-					if n := count(period); n != 1 {
-						t.Errorf("%d comparisons when the pipeline is quiet again", n)
-					}
-				}
-				cancel()
-				if err := <-done; err != nil {
-					t.Error(err)
+					r.pass(t, true, period, 1)
 				}
 			})
 		})
 	}
+	synctest.Test(t, func(t *testing.T) {
+		r := newWorld().run(t, 5*time.Minute)
+		r.pass(t, false, settle+time.Millisecond, 1)
+		r.pass(t, true, time.Minute, 0)
+		r.s.Hasten("Pod")
+		r.pass(t, true, settle+time.Millisecond, 1)
+		r.pass(t, true, 5*time.Minute-patience, 1) // the rest of the period, and a bit of the next
+	})
+}
+
+// TestQuietMoment: a quiet pipeline is compared once per period, not before its end; one
+// that was busy when it came near, as soon as it is quiet.
+func TestQuietMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const period = 5 * time.Minute
+		r := newWorld().run(t, period)
+		r.pass(t, false, settle+time.Millisecond, 1)
+		r.pass(t, false, period-2*time.Millisecond, 0)
+		r.pass(t, false, 2*time.Millisecond, 1)
+		r.pass(t, true, period-patience/2, 0)
+		r.pass(t, false, glance, 1)
+	})
 }
 
 // A removed record is back within one period, and a storage that fails a round
