@@ -221,12 +221,11 @@ func (f *matrixFlags) all(cmd *cobra.Command, todo []planned, bins runner.Binari
 		}
 		say("[%d/%d] %s", i+1, len(todo), p.name)
 		out, entries, err := once(p)
-		if first := worthRepeating(entries); len(first) > 0 && cmd.Context().Err() == nil {
+		if why := matrix.WorthRepeating(entries); len(why) > 0 && cmd.Context().Err() == nil {
 			say("again, because only time failed")
+			first := entries
 			out, entries, err = once(p)
-			for j := range entries {
-				entries[j].First = first[entries[j].Cell]
-			}
+			entries = matrix.Settle(first, entries, why)
 		}
 		m.Entries = append(m.Entries, entries...)
 		if out.Results != nil && len(out.Results.Cells) > 0 && p.file.Base().Fault.Row == "F0" && base == nil {
@@ -240,23 +239,6 @@ func (f *matrixFlags) all(cmd *cobra.Command, todo []planned, bins runner.Binari
 		}
 	}
 	return nil
-}
-
-// worthRepeating tells why a scenario is run again, by cell: where anything failed
-// that a second try cannot excuse, it is not.
-func worthRepeating(entries []matrix.Entry) map[string]string {
-	why := map[string]string{}
-	for i := range entries {
-		e := &entries[i]
-		failed, invalid := e.Verdict()
-		switch w := e.Repeat(); {
-		case w != "":
-			why[e.Cell] = w
-		case len(failed) > 0 || invalid != "":
-			return nil
-		}
-	}
-	return why
 }
 
 // entriesOf is what a run came to.

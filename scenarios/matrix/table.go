@@ -92,29 +92,6 @@ func (e *Entry) Verdict() (failed []string, invalid string) {
 	return failed, strings.Join(e.Invalid, "; ")
 }
 
-// timing are the columns that a machine which stands still for a moment can fail.
-var timing = []string{"I", "T"}
-
-// Repeat tells why an entry is worth a second try: all that failed are columns of
-// time, or the load fell short. A violation of any other kind is a fact, whatever the
-// machine did; it is empty then.
-func (e *Entry) Repeat() string {
-	failed, invalid := e.Verdict()
-	for _, c := range failed {
-		if !slices.Contains(timing, c) {
-			return ""
-		}
-	}
-	if e.Error != "" || e.First != "" || len(failed) == 0 && invalid == "" {
-		return ""
-	}
-	why := invalid
-	for _, c := range failed {
-		why = strings.TrimPrefix(why+"; "+c+": "+e.Columns[c].Detail, "; ")
-	}
-	return why
-}
-
 // text is one cell of the table.
 func (e *Entry) text(col string) string {
 	x, ok := e.Columns[col]

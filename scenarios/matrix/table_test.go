@@ -111,23 +111,3 @@ func TestVerdict(t *testing.T) {
 		}
 	}
 }
-
-func TestRepeat(t *testing.T) {
-	late := result.Column{Verdict: result.Fail, Detail: "0.3 s"}
-	for _, tc := range []struct {
-		name string
-		e    Entry
-		want string
-	}{
-		{"holds", Entry{Columns: map[string]result.Column{"C": col(result.Pass, "")}}, ""},
-		{"only late", Entry{Columns: map[string]result.Column{"I": late}}, "I: 0.3 s"},
-		{"late and wrong", Entry{Columns: map[string]result.Column{"I": late, "O": late}}, ""},
-		{"the generator was late", Entry{Invalid: []string{"the generator was 4698 ms late"}}, "the generator was 4698 ms late"},
-		{"a second time", Entry{First: "x", Columns: map[string]result.Column{"I": late}}, ""},
-		{"broke off", Entry{Error: "boom"}, ""},
-	} {
-		if got := tc.e.Repeat(); got != tc.want {
-			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
-		}
-	}
-}
