@@ -41,21 +41,8 @@ const (
 func (c *cellRun) ceilings() *check.Ceilings {
 	s := c.s.Ceilings
 	w := c.s.Largest()
-	var rss, goroutines, sockets float64
-	for _, x := range c.sampler.taken() {
-		if x.At > c.loadStarted {
-			break
-		}
-		if u, ok := x.Parties[measure.PartyWatcher]; ok {
-			rss = max(rss, u.RSSBytes)
-		}
-		if x.Goroutines != nil {
-			goroutines = *x.Goroutines
-		}
-		if x.Sockets != nil {
-			sockets = max(sockets, *x.Sockets)
-		}
-	}
+	before := c.baseline()
+	rss, goroutines, sockets := before.rss, before.goroutines, before.sockets
 	size := float64(c.s.Load.ObjectBytes) + objectOverhead
 	live := float64(measure.PeakLive(c.evidence.ops) + c.s.Extra.Namespaces*c.s.Extra.Pods)
 	if c.customs != nil {
@@ -75,16 +62,44 @@ func (c *cellRun) ceilings() *check.Ceilings {
 	if s.Sockets > 0 {
 		sockets = float64(s.Sockets)
 	}
-	left := float64(returnGoroutines)
-	if s.GoroutinesReturn > 0 {
-		left = float64(s.GoroutinesReturn)
-	}
+	left := c.goroutinesLeft()
 	out := &check.Ceilings{RSSBytes: &rss, Goroutines: &goroutines, Sockets: &sockets, GoroutinesReturn: &left}
 	if s.SlopePerMinute > 0 {
 		percent := 100 * float64(s.SlopePerMinute)
 		out.SlopePercentPerMinute, out.SlopeWindow = &percent, int64(s.SlopeWindow)
 	}
 	return out
+}
+
+// held is what the watcher held before the load: of memory (bytes) and sockets the most,
+// of goroutines the last figure.
+type held struct{ rss, goroutines, sockets float64 }
+
+func (c *cellRun) baseline() held {
+	var b held
+	for _, x := range c.sampler.taken() {
+		if x.At > c.loadStarted {
+			break
+		}
+		if u, ok := x.Parties[measure.PartyWatcher]; ok {
+			b.rss = max(b.rss, u.RSSBytes)
+		}
+		if x.Goroutines != nil {
+			b.goroutines = *x.Goroutines
+		}
+		if x.Sockets != nil {
+			b.sockets = max(b.sockets, *x.Sockets)
+		}
+	}
+	return b
+}
+
+// goroutinesLeft is how many more than before the load there may be at the end.
+func (c *cellRun) goroutinesLeft() float64 {
+	if n := c.s.Ceilings.GoroutinesReturn; n > 0 {
+		return float64(n)
+	}
+	return returnGoroutines
 }
 
 // leastWriterQueue is what the watcher raises shorter Writer queues to, as the

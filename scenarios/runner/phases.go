@@ -130,7 +130,9 @@ func (c *cellRun) drain(ctx context.Context) error {
 	if c.after, err = c.scrapeWatcher(ctx); err != nil {
 		return err
 	}
-	c.sampler.sample(ctx)
+	if err := c.awaitReturn(ctx); err != nil {
+		return err
+	}
 	if len(c.s.Storage.Faults) > 0 {
 		m, err := c.mock.scrape(ctx)
 		if err != nil {
@@ -148,6 +150,25 @@ func (c *cellRun) drain(ctx context.Context) error {
 		}
 	}
 	return writeState(c.dir, want, c.drained.state)
+}
+
+// returnWait is how long after the drain the goroutines may take to return to the
+// baseline: a comparison with storage that happens to be under way has some of its own.
+const returnWait = 2 * time.Second
+
+// awaitReturn takes the last samples. G7 judges the very last one.
+func (c *cellRun) awaitReturn(ctx context.Context) error {
+	deadline := time.Now().Add(returnWait)
+	for {
+		c.sampler.sample(ctx)
+		before, last := c.baseline().goroutines, c.sampler.latest()
+		if last == nil || *last <= before+c.goroutinesLeft() || time.Now().After(deadline) {
+			return nil
+		}
+		if err := pause(ctx, samplePeriod); err != nil {
+			return err
+		}
+	}
 }
 
 // mending is how long a difference may last although nothing happens: until the

@@ -118,6 +118,16 @@ func (s *sampler) follow(w *watcher) {
 	}
 }
 
+// latest is the number of goroutines in the last sample, nil where it is not known.
+func (s *sampler) latest() *float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.samples) == 0 {
+		return nil
+	}
+	return s.samples[len(s.samples)-1].Goroutines
+}
+
 // taken returns the samples so far.
 func (s *sampler) taken() []measure.Sample {
 	s.mu.Lock()
