@@ -160,7 +160,7 @@ func (b *book) readOps(ctx context.Context, h *History) error {
 	}
 	b.haveOps = true
 	n := 0
-	for r, err := range h.Ops {
+	for r, err := range ahead(h.Ops) {
 		if err != nil {
 			return err
 		}

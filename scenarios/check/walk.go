@@ -16,7 +16,7 @@ func (j *judge) walk(ctx context.Context) error {
 	}
 	var last uint64
 	n := 0
-	for e, err := range j.h.Ledger {
+	for e, err := range ahead(j.h.Ledger) {
 		if err != nil {
 			return err
 		}
