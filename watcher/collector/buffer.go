@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/watchbench/watchbench/watcher/object/jsonscan"
+	"github.com/watchbench/watchbench/internal/jsonscan"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/watchbench/watchbench/watcher/object/jsonscan"
+	"github.com/watchbench/watchbench/internal/jsonscan"
 )
 
 // resultBuffer is what comes within one readPace at 3,000 events a second, and

@@ -5,7 +5,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/watchbench/watchbench/watcher/object/jsonscan"
+	"github.com/watchbench/watchbench/internal/jsonscan"
 )
 
 // HeartbeatPaths are what changes in a Node that only says it is alive. "*" is any

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/watchbench/watchbench/watcher/object/jsonscan"
+	"github.com/watchbench/watchbench/internal/jsonscan"
 )
 
 // member follows the members of one object, or the elements of one array, and

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/watchbench/watchbench/watcher/object/jsonscan"
+	"github.com/watchbench/watchbench/internal/jsonscan"
 )
 
 // ErrNoName is the refusal of an object without metadata.name.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/klauspost/compress/s2"
 
-	"github.com/watchbench/watchbench/watcher/object/jsonscan"
+	"github.com/watchbench/watchbench/internal/jsonscan"
 )
 
 // A cached object is read once or twice in its life: when it is sent, and when

@@ -4,7 +4,7 @@ import (
 	"iter"
 	"strconv"
 
-	"github.com/watchbench/watchbench/watcher/object/jsonscan"
+	"github.com/watchbench/watchbench/internal/jsonscan"
 )
 
 // Owner is one entry of metadata.ownerReferences.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unique"
 
-	"github.com/watchbench/watchbench/watcher/object/jsonscan"
+	"github.com/watchbench/watchbench/internal/jsonscan"
 )
 
 // Recipe says how an object's bytes are prepared before they are cached.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/watchbench/watchbench/watcher/object/jsonscan"
+	"github.com/watchbench/watchbench/internal/jsonscan"
 )
 
 // Pair is a label or an annotation.
