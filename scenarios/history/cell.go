@@ -1,0 +1,80 @@
+package history
+
+import (
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// CellSchema names the format of cell.json.
+const CellSchema = "watchbench/cell/v1"
+
+// Cell is cell.json: what was run, and what only the runner could see. Times are Unix
+// nanoseconds, 0 where something did not happen.
+type Cell struct {
+	Schema     string            `json:"schema"`
+	ID         string            `json:"id"`
+	Repetition int               `json:"repetition"`
+	Params     map[string]string `json:"params,omitempty"`
+	Scenario   spec.Scenario     `json:"scenario"`
+	Seed       uint64            `json:"seed"` // of this repetition
+	CPUs       int               `json:"cpus"`
+
+	Watcher WatcherRun `json:"watcher"`
+
+	// Kinds are those that the watcher was to copy, custom resources apart.
+	Kinds        []string `json:"kinds,omitempty"`
+	Planned      int64    `json:"planned,omitempty"` // writes of the plan; 0 where time alone ends the load
+	LoadStarted  int64    `json:"loadStarted,omitempty"`
+	LoadFinished int64    `json:"loadFinished,omitempty"`
+	// FaultsSet is when the faults of storage and watch came into force.
+	FaultsSet int64 `json:"faultsSet,omitempty"`
+	// DrainEnd is when the drain was seen to be complete, or was cut.
+	DrainEnd int64 `json:"drainEnd,omitempty"`
+	Cut      bool  `json:"cut,omitempty"`
+	// ScrapeStarted and ScrapeFinished enclose the reading of after.prom.
+	ScrapeStarted  int64 `json:"scrapeStarted,omitempty"`
+	ScrapeFinished int64 `json:"scrapeFinished,omitempty"`
+	// MachineBusy is the busy share of all CPUs from the load to the end of the drain;
+	// nil where it cannot be read.
+	MachineBusy *float64 `json:"machineBusy,omitempty"`
+	// StorageFaults is how often each fault of storage fired, by the mock's counters at
+	// the end of the drain.
+	StorageFaults map[string]int64 `json:"storageFaults,omitempty"`
+	// Fired lists the faults of storage and watch as they were healed.
+	Fired []Firing `json:"fired,omitempty"`
+	// Refusal is how a watcher ended that must not talk to storage; nil in other cells.
+	Refusal *Refusal `json:"refusal,omitempty"`
+}
+
+// WatcherRun is the watcher as it was started. After a restart, Started and Ready are
+// those of the process that was there at the end.
+type WatcherRun struct {
+	Command []string `json:"command,omitempty"`
+	Version string   `json:"version,omitempty"`
+	// Own says that it is k8s-watch, which has /readyz and metrics of its own.
+	Own      bool  `json:"own"`
+	Started  int64 `json:"started,omitempty"`
+	Ready    int64 `json:"ready,omitempty"`
+	Restarts int   `json:"restarts,omitempty"`
+	// Joined says that a second watcher worked beside the first for a while.
+	Joined bool `json:"joined,omitempty"`
+	// FirstSync and FirstSyncCPU, in seconds, are of the first process, from its start
+	// until it was ready.
+	FirstSync    *float64 `json:"firstSync,omitempty"`
+	FirstSyncCPU *float64 `json:"firstSyncCPU,omitempty"`
+	ExitCode     *int     `json:"exitCode,omitempty"` // nil: the runner ended it
+}
+
+// Firing is a fault that was in force, as mock and proxy count it.
+type Firing struct {
+	Name  string `json:"name"`
+	Fired int64  `json:"fired"`
+	Keys  int64  `json:"keys"` // objects it hit
+}
+
+// Refusal is the end of a watcher that was given a storage it must not trust.
+type Refusal struct {
+	Ended    bool    `json:"ended"`
+	ExitCode int     `json:"exitCode"`
+	LastLine string  `json:"lastLine"` // of its log
+	Seconds  float64 `json:"seconds"`  // from its start
+}

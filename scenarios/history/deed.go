@@ -1,0 +1,36 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Deed is what a fault injector did, one line of deeds.ndjson. An event that was carried
+// out several times has one Deed each time.
+type Deed struct {
+	What  string `json:"what"` // the event, as the scenario spells it
+	Began int64  `json:"began"`
+	Ended int64  `json:"ended"`
+	// Keys is how many objects or rows it concerned.
+	Keys int64 `json:"keys,omitempty"`
+	// Seen is what the injector saw; the rules of the same file read it back.
+	Seen json.RawMessage `json:"seen,omitempty"`
+}
+
+// Deeds reads back what the injectors of one event saw, in order.
+func Deeds[T any](deeds []Deed, what ...string) ([]T, error) {
+	var out []T
+	for i, d := range deeds {
+		for _, w := range what {
+			if d.What != w || len(d.Seen) == 0 {
+				continue
+			}
+			var v T
+			if err := json.Unmarshal(d.Seen, &v); err != nil {
+				return nil, fmt.Errorf("deed %d (%s): %w", i+1, d.What, err)
+			}
+			out = append(out, v)
+		}
+	}
+	return out, nil
+}

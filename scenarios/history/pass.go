@@ -1,0 +1,36 @@
+package history
+
+import (
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+// Observer sees the record once, front to back: every operation of the op log, then
+// every request of the ledger. A pointer is good during the call only.
+type Observer interface {
+	Operation(*oplog.Record)
+	Request(*ledger.Entry)
+}
+
+// Change is one successful operation of the load phase, heartbeats apart, after the
+// whole record was read. Times are Unix nanoseconds.
+type Change struct {
+	Kind      string
+	Bystander bool
+	Deletion  bool
+	Intended  int64 // when the plan wanted it dispatched
+	Started   int64 // when it was dispatched
+	Finished  int64 // when the apiserver's answer was read
+	// Stored is when storage first acknowledged a state at least as new: a later version
+	// of the same uid, its deletion or, once it was deleted, a write of a uid created
+	// after that deletion under the same name. 0: never.
+	Stored int64
+	// Arrived is when storage received the first request that brought such a state,
+	// among those that it acknowledged. 0: never.
+	Arrived int64
+	// Gone says that the object was deleted later, by the op log: one that came and went
+	// unseen is never stored, and nobody misses it.
+	Gone bool
+	// Hit says that a fault of storage hit a request for its key.
+	Hit bool
+}
