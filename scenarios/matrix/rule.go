@@ -5,7 +5,9 @@ import (
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -14,14 +16,21 @@ import (
 // before the record is read.
 type Rule struct {
 	// Operation sees every record of the op log, then Request every entry of the
-	// ledger; see history.Observer.
+	// ledger; see history.Observer. State sees both sides' final states.
 	Operation func(*oplog.Record)
 	Request   func(*ledger.Entry)
+	State     func(*check.StateRecord)
 	// Facts states what came out, in the order in which it is to be shown: a column's
 	// first fact is its value in the table.
 	Facts func(Seen) []result.Fact
-	// Vacuous says why the fault proves nothing, if so.
+	// First puts the facts before those of General, where a column's value should be
+	// this rule's.
+	First bool
+	// Vacuous returns why the fault proves nothing, if so.
 	Vacuous func(Seen) []string
+	// Cached is how many objects beside the load's the watcher had to hold at once; the
+	// ceiling on its memory allows for them.
+	Cached int
 }
 
 // Seen is what a rule may use once the record has been read.
@@ -34,8 +43,13 @@ type Seen struct {
 
 // Case is one cell before its logs are read.
 type Case struct {
-	Cell  *history.Cell
-	Deeds []history.Deed
+	Cell    *history.Cell
+	Deeds   []history.Deed
+	Marks   []check.Mark
+	Samples []measure.Sample
+	// Before and After are the watcher's metrics as the load began (after a restart,
+	// as the last process had caught up) and at the end; nil for another watcher.
+	Before, After measure.Scrape
 	// Baseline is the row F0 of the same matrix, with which I is compared; nil if there
 	// is none.
 	Baseline *result.Cell
