@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/runner"
 )
 
@@ -217,7 +216,7 @@ func TestMatrixChoice(t *testing.T) {
 		todo, asked, err := f.chosen(matrixCommand(), strings.Fields(tc.refs))
 		var names []string
 		for _, p := range todo {
-			names = append(names, p.name)
+			names = append(names, p.Name)
 		}
 		if got := strings.Join(names, " "); err != nil || got != tc.want || strings.Join(asked, " ") != tc.asked {
 			t.Errorf("%s: %s, rows %v, %v, want %s", tc.refs, got, asked, err, tc.want)
@@ -227,18 +226,18 @@ func TestMatrixChoice(t *testing.T) {
 
 // TestMatrixVerdict: a violation is graver than a scenario that proves nothing.
 func TestMatrixVerdict(t *testing.T) {
-	fails := matrix.Entry{Scenario: "a", Columns: map[string]result.Column{"C": {Verdict: result.Fail}}}
-	holds := matrix.Entry{Scenario: "b", Columns: map[string]result.Column{"C": {Verdict: result.Pass}}}
+	fails := result.MatrixEntry{Scenario: "a", Columns: map[string]result.Column{"C": {Verdict: result.Fail}}}
+	holds := result.MatrixEntry{Scenario: "b", Columns: map[string]result.Column{"C": {Verdict: result.Pass}}}
 	for _, tc := range []struct {
-		entries []matrix.Entry
+		entries []result.MatrixEntry
 		want    int
 	}{
-		{[]matrix.Entry{holds, {NotBuilt: "later"}}, exitOK},
-		{[]matrix.Entry{holds, {Invalid: []string{"never fired"}}}, exitInvalid},
-		{[]matrix.Entry{{Invalid: []string{"never fired"}}, fails}, exitCheck},
-		{[]matrix.Entry{holds, {Error: "the watcher ended"}}, exitInvalid},
+		{[]result.MatrixEntry{holds, {NotBuilt: "later"}}, exitOK},
+		{[]result.MatrixEntry{holds, {Invalid: []string{"never fired"}}}, exitInvalid},
+		{[]result.MatrixEntry{{Invalid: []string{"never fired"}}, fails}, exitCheck},
+		{[]result.MatrixEntry{holds, {Error: "the watcher ended"}}, exitInvalid},
 	} {
-		if got := exitCode(t.Context(), matrixVerdict(&matrix.Matrix{Entries: tc.entries})); got != tc.want {
+		if got := exitCode(t.Context(), matrixVerdict(&result.Matrix{Entries: tc.entries})); got != tc.want {
 			t.Errorf("%+v: %d, want %d", tc.entries, got, tc.want)
 		}
 	}

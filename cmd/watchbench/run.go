@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios"
+	"github.com/watchbench/watchbench/scenarios/campaign"
 	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
@@ -45,28 +45,52 @@ results and reports to a folder each. See watchbench scenarios list.`,
 		Args: needArgs(1, -1, "at least one scenario"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
+	f.common(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&f.provider, "cluster", "", "embedded, kind or kubeconfig (default: the scenario's, else embedded)")
-	fl.StringVar(&f.cluster.Kubeconfig.Path, "kubeconfig", "", "kubeconfig: the file")
-	fl.StringVar(&f.cluster.Kubeconfig.Context, "context", "", "kubeconfig: the context, which must be named")
-	fl.StringVar(&f.cluster.Kind.Name, "kind-name", "", "kind: name of the cluster (default watchbench)")
-	fl.StringVar(&f.cluster.Kind.Image, "kind-image", "", "kind: node image (default: kindest/node in the version our client is made for)")
-	fl.BoolVar(&f.cluster.Kind.Reuse, "kind-reuse", false, "kind: use a running cluster of that name and leave it")
-	fl.BoolVar(&f.cluster.Kind.Keep, "kind-keep", false, "kind: leave the cluster that was created")
-	fl.StringVar(&f.out, "out", "out", "folder for the runs' folders")
-	fl.StringArrayVar(&f.sets, "set", nil, "override a field, path=value, or choose points, matrix.axis=a,b")
-	fl.IntVar(&f.repeat, "repeat", 0, "how often every cell is run (default: the scenario's)")
-	fl.Uint64Var(&f.seed, "seed", 0, "of plan, latency and order (default: the scenario's)")
-	fl.StringVar(&f.watcherCommand, "watcher-command", "", "another watcher; {config} stands for the path of its config file")
+	fl.StringVar(&f.cluster.Kind.Name, "kind-name", "", "kind: cluster name (default watchbench)")
+	fl.StringVar(&f.cluster.Kind.Image, "kind-image", "", "kind: node image (default: kindest/node of our client's Kubernetes version)")
+	fl.BoolVar(&f.cluster.Kind.Reuse, "kind-reuse", false, "kind: use a running cluster of that name and keep it")
+	fl.BoolVar(&f.cluster.Kind.Keep, "kind-keep", false, "kind: keep the cluster that was created")
+	fl.IntVar(&f.repeat, "repeat", 0, "how often to run every cell (default: the scenario's)")
+	fl.Uint64Var(&f.seed, "seed", 0, "seed for the plan, latency and cell order (default: the scenario's)")
 	fl.StringVar(&f.format, "format", "table", "what to print at the end: table or json")
-	fl.BoolVar(&f.quiet, "quiet", false, "no progress")
 	return cmd
 }
 
-// planned is a scenario that was read and can be run.
-type planned struct {
-	name string
-	file *spec.File
+// common adds the flags of every command that runs scenarios.
+func (f *runFlags) common(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.provider, "cluster", "", "embedded, kind or kubeconfig (default: embedded, or the scenario's in watchbench run)")
+	fl.StringVar(&f.cluster.Kubeconfig.Path, "kubeconfig", "", "kubeconfig: path of the file")
+	fl.StringVar(&f.cluster.Kubeconfig.Context, "context", "", "kubeconfig: context to use (required)")
+	fl.StringVar(&f.out, "out", "out", "folder in which each run gets its own")
+	fl.StringArrayVar(&f.sets, "set", nil, "override a field (path=value), or choose points (matrix.axis=a,b)")
+	fl.StringVar(&f.watcherCommand, "watcher-command", "", "command of another watcher; {config} stands for the path of its config file")
+	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
+}
+
+// newProvider makes the chosen provider, whose parties log to a folder.
+func (f *runFlags) newProvider(name, logs string) (cluster.Provider, error) {
+	opts := f.cluster
+	opts.Embedded.Logs = logs
+	return cluster.New(name, opts)
+}
+
+// progress shows a run on standard error; nil shows nothing.
+func (f *runFlags) progress(cmd *cobra.Command) *runner.Progress {
+	if f.quiet {
+		return nil
+	}
+	return runner.NewProgress(cmd.ErrOrStderr(), isTerminal(cmd.ErrOrStderr()))
+}
+
+// reporter prints lines of progress to standard error.
+func (f *runFlags) reporter(cmd *cobra.Command) func(string, ...any) {
+	return func(format string, args ...any) {
+		if !f.quiet {
+			fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...)
+		}
+	}
 }
 
 func (f *runFlags) run(cmd *cobra.Command, refs []string) error {
@@ -74,21 +98,21 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) error {
 		return usage{fmt.Errorf("--format %s is not known; use table or json", f.format)}
 	}
 	// All input is read before anything is started.
-	var todo []planned
+	var todo []campaign.Scenario
 	for _, ref := range refs {
 		file, err := f.read(cmd, ref)
 		if err != nil {
 			return err
 		}
-		todo = append(todo, planned{ref, file})
+		todo = append(todo, campaign.Scenario{Name: ref, File: file})
 	}
 	bins, err := runner.FindBinaries()
 	if err != nil {
 		return err
 	}
 	var worst error
-	for _, p := range todo {
-		res, err := f.one(cmd, p, bins)
+	for _, s := range todo {
+		res, err := f.one(cmd, s, bins)
 		if err != nil {
 			return err
 		}
@@ -117,30 +141,20 @@ func (f *runFlags) read(cmd *cobra.Command, ref string) (*spec.File, error) {
 // quote makes a text one YAML word.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-func (f *runFlags) one(cmd *cobra.Command, p planned, bins runner.Binaries) (*result.Results, error) {
-	ctx := cmd.Context()
-	provider := p.file.Base().Cluster.Provider
-	newProvider := func(logs string) (cluster.Provider, error) {
-		opts := f.cluster
-		opts.Embedded.Logs = logs
-		return cluster.New(provider, opts)
-	}
-	var progress *runner.Progress
-	if !f.quiet {
-		progress = runner.NewProgress(cmd.ErrOrStderr(), isTerminal(cmd.ErrOrStderr()))
-	}
-	out, err := runner.Run(ctx, runner.Options{
-		Scenario: p.file, Name: p.name, Binaries: bins, NewProvider: newProvider, ProviderName: provider,
-		OutDir: f.out, Progress: progress, Command: os.Args,
+func (f *runFlags) one(cmd *cobra.Command, s campaign.Scenario, bins runner.Binaries) (*result.Results, error) {
+	provider := s.File.Base().Cluster.Provider
+	out, err := runner.Run(cmd.Context(), runner.Options{
+		Scenario: s.File, Name: s.Name, Binaries: bins, ProviderName: provider, OutDir: f.out, Progress: f.progress(cmd), Command: os.Args,
+		NewProvider: func(logs string) (cluster.Provider, error) { return f.newProvider(provider, logs) },
 	})
 	if out.Results == nil || len(out.Results.Cells) == 0 {
 		return out.Results, err
 	}
 	// What was measured is shown, also after a failure or an interruption.
-	return out.Results, errors.Join(err, f.show(ctx, cmd, out))
+	return out.Results, errors.Join(err, f.show(cmd, out))
 }
 
-func (f *runFlags) show(_ context.Context, cmd *cobra.Command, out runner.Outcome) error {
+func (f *runFlags) show(cmd *cobra.Command, out runner.Outcome) error {
 	if err := render.All(out.Dir, out.Results); err != nil {
 		return err
 	}
@@ -174,21 +188,4 @@ func terminalOptions(w io.Writer) render.TerminalOptions {
 		o.Width = width
 	}
 	return o
-}
-
-// judgement is the verdict on a run, nil when all cells are valid and everything
-// expected holds.
-func judgement(res *result.Results) error {
-	var failed, invalid []string
-	for _, c := range res.Cells {
-		for g, check := range c.Checks {
-			if check.Verdict == result.Fail {
-				failed = append(failed, c.ID+" "+g)
-			}
-		}
-		if !c.Valid {
-			invalid = append(invalid, c.ID)
-		}
-	}
-	return firstVerdict(failed, invalid)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+
+	"github.com/watchbench/watchbench/reports/result"
 )
 
 // firstVerdict prefers a failed check over an invalid cell: the one is a fact about
@@ -30,4 +32,37 @@ func worse(a, b error) error {
 		return a
 	}
 	return b
+}
+
+// judgement is the verdict on a run, nil when all cells are valid and everything
+// expected holds.
+func judgement(res *result.Results) error {
+	var failed, invalid []string
+	for _, c := range res.Cells {
+		for g, check := range c.Checks {
+			if check.Verdict == result.Fail {
+				failed = append(failed, c.ID+" "+g)
+			}
+		}
+		if !c.Valid {
+			invalid = append(invalid, c.ID)
+		}
+	}
+	return firstVerdict(failed, invalid)
+}
+
+// matrixVerdict is the verdict on a fault matrix.
+func matrixVerdict(m *result.Matrix) error {
+	var failed, invalid []string
+	for i := range m.Entries {
+		e := &m.Entries[i]
+		cols, why := e.Verdict()
+		for _, c := range cols {
+			failed = append(failed, strings.TrimSpace(e.Scenario+" "+c))
+		}
+		if why != "" {
+			invalid = append(invalid, strings.TrimSpace(e.Scenario+" "+e.Cell))
+		}
+	}
+	return firstVerdict(failed, invalid)
 }

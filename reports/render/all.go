@@ -57,9 +57,21 @@ func All(dir string, res *result.Results) error {
 
 // WriteFile renders one format into dir. The file is replaced only by a whole one.
 func WriteFile(dir string, f Format, res *result.Results) error {
-	path := filepath.Join(dir, f.File)
+	return write(dir, f.File, func(w io.Writer) error { return f.Write(w, res) })
+}
+
+// WriteMatrix writes the fault matrix into its folder, as matrix.json and matrix.md.
+func WriteMatrix(dir string, m *result.Matrix) error {
+	return errors.Join(
+		write(dir, result.MatrixFile, func(w io.Writer) error { return result.EncodeMatrix(w, m) }),
+		write(dir, "matrix.md", func(w io.Writer) error { return MatrixMarkdown(w, m) }),
+	)
+}
+
+func write(dir, file string, draw func(io.Writer) error) error {
+	path := filepath.Join(dir, file)
 	var buf bytes.Buffer
-	if err := f.Write(&buf, res); err != nil {
+	if err := draw(&buf); err != nil {
 		return fmt.Errorf("render %s: %w", path, err)
 	}
 	tmp := path + ".part"

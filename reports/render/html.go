@@ -35,7 +35,8 @@ type page struct {
 	Summary                      string
 	Outcome                      state
 	Headlines                    []headlineView
-	Grid                         gridView
+	Grid                         sheet
+	Lines                        []lineView
 	Notes                        []noteView
 	Checks                       []checkHead
 	Verdicts                     []verdictView
@@ -66,26 +67,17 @@ type headlineView struct {
 	Estimate, Found                    bool
 }
 
-type gridView struct {
-	Keys, Values []heading
-	Published    int // how many of the values are published columns
-	Lines        []lineView
-}
-
 type lineView struct {
-	Keys    []string
-	Values  []valueView
-	State   state
-	Verdict string
-	Reason  string // of an invalid line
-	First   bool   // first of its load
-	Dot     string // its colour in the charts
+	sheetRow
+	State state
+	Dot   string // its colour in the charts
 }
 
-type valueView struct {
-	Text            string
-	Best, Estimated bool
-}
+// Figures are the cells of a row of the throughput table but for its verdict.
+func (l lineView) Figures() []cell { return l.Cells[:len(l.Cells)-1] }
+
+// Verdict is the last of them.
+func (l lineView) Verdict() string { return l.Cells[len(l.Cells)-1].Text }
 
 type noteView struct{ Name, Text string }
 
@@ -197,25 +189,12 @@ func (h headline) view() headlineView {
 }
 
 func (p *page) fillTable(t *table) {
-	g := t.grid()
-	p.Grid.Keys, p.Grid.Values = g.keys, g.values
-	for _, h := range g.values {
-		if h.group == published {
-			p.Grid.Published++
-		}
-	}
+	p.Grid = t.throughput(published, ours)
 	position := map[string]int{}
-	for i, l := range g.lines {
-		v := lineView{Keys: l.keys, State: l.row.state(), Verdict: l.verdict, First: i > 0 && l.row.load != g.lines[i-1].row.load}
-		v.Dot = l.row.color(position[l.row.load])
+	for _, l := range p.Grid.Rows {
+		v := lineView{sheetRow: l, State: l.row.state(), Dot: l.row.color(position[l.row.load])}
 		position[l.row.load]++
-		if l.invalid {
-			v.Reason = clean(strings.Join(l.row.cells[0].InvalidReasons, "; "))
-		}
-		for j, text := range l.values {
-			v.Values = append(v.Values, valueView{Text: text, Best: j == l.best, Estimated: strings.HasPrefix(text, "~") || strings.HasPrefix(text, "≥")})
-		}
-		p.Grid.Lines = append(p.Grid.Lines, v)
+		p.Lines = append(p.Lines, v)
 		for _, n := range l.row.notes() {
 			p.Notes = append(p.Notes, noteView{l.row.name(), clean(n)})
 		}

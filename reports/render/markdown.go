@@ -52,33 +52,7 @@ type markdown struct{ w *bufio.Writer }
 func (m *markdown) printf(format string, args ...any) { fmt.Fprintf(m.w, format, args...) }
 
 func (m *markdown) throughput(t *table) {
-	g := t.grid()
-	var heads, rules []string
-	for _, k := range g.keys {
-		heads, rules = append(heads, md(k.Title)), append(rules, ":--")
-	}
-	for _, h := range g.values {
-		heads, rules = append(heads, strings.TrimSuffix(h.Title+"<br>"+h.Unit, "<br>")), append(rules, "--:")
-	}
-	heads, rules = append(heads, "checks"), append(rules, ":--")
-	m.row(heads)
-	m.row(rules)
-	for _, l := range g.lines {
-		var cells []string
-		for _, k := range l.keys {
-			cells = append(cells, md(k))
-		}
-		for i, v := range l.values {
-			switch {
-			case l.invalid && i == 0:
-				v = "*invalid*"
-			case i == l.best:
-				v = "**" + v + "**"
-			}
-			cells = append(cells, v)
-		}
-		m.row(append(cells, verdictMark(l.row.state())+" "+md(l.verdict)))
-	}
+	m.sheet(t.throughput(published, ours))
 	first := true
 	for _, r := range t.rows {
 		for _, n := range r.notes() {
@@ -91,15 +65,53 @@ func (m *markdown) throughput(t *table) {
 	}
 }
 
-// verdictMark adds a sign to the word, for those who skim.
-func verdictMark(s state) string {
-	switch s {
-	case statePassed:
-		return "✅"
-	case stateFailed, stateInvalid:
-		return "❌"
+// sheet writes a table.
+func (m *markdown) sheet(s sheet) {
+	var heads, rules []string
+	for _, k := range s.Keys {
+		heads, rules = append(heads, md(k.Title)), append(rules, ":--")
 	}
-	return "⚠️"
+	for _, h := range s.Heads {
+		rule := "--:"
+		if h.left {
+			rule = ":--"
+		}
+		heads, rules = append(heads, strings.TrimSuffix(md(h.Title)+"<br>"+h.Unit, "<br>")), append(rules, rule)
+	}
+	m.row(heads)
+	m.row(rules)
+	for _, r := range s.Rows {
+		var cells []string
+		for _, k := range r.Keys {
+			cells = append(cells, md(k))
+		}
+		for i, c := range r.Cells {
+			cells = append(cells, c.markdown(s.Heads[i]))
+		}
+		m.row(cells)
+	}
+}
+
+// markdown is the cell's text. Where the heading wants it, a sign is added to the word,
+// for those who skim.
+func (c cell) markdown(h heading) string {
+	text := c.Text // of figures it is our own
+	if h.left {
+		text = md(text)
+	}
+	switch {
+	case h.marked && c.tone == good:
+		return "✅ " + text
+	case h.marked && c.tone == bad:
+		return "❌ " + text
+	case h.marked:
+		return "⚠️ " + text
+	case c.tone == best, c.tone == bad:
+		return "**" + text + "**"
+	case c.tone == void:
+		return "*" + text + "*"
+	}
+	return text
 }
 
 func (m *markdown) verdicts(t *table) {
@@ -107,27 +119,7 @@ func (m *markdown) verdicts(t *table) {
 		m.printf("Nothing was judged.\n")
 		return
 	}
-	heads, rules := []string{"strategy", "load"}, []string{":--", ":--"}
-	for _, g := range t.checks {
-		heads, rules = append(heads, strings.TrimSuffix(md(g)+"<br>"+checkNames[g], "<br>")), append(rules, ":--")
-	}
-	m.row(heads)
-	m.row(rules)
-	for _, r := range t.rows {
-		cells := []string{md(r.label()), md(r.load)}
-		for _, g := range t.checks {
-			c, ok := r.checks[g]
-			word := unknown
-			if ok && r.state() != stateInvalid {
-				word = verdictWord(c)
-				if c.Verdict == result.Fail {
-					word = "**" + word + "**"
-				}
-			}
-			cells = append(cells, word)
-		}
-		m.row(cells)
-	}
+	m.sheet(t.verdicts())
 	if note := t.unaskedNote(); note != "" {
 		m.printf("\n%s\n", md(note))
 	}

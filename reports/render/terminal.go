@@ -2,6 +2,7 @@ package render
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -39,7 +40,7 @@ func Terminal(w io.Writer, res *result.Results, opts TerminalOptions) error {
 		p.line(ansiYellow, "interrupted: these are the cells it finished")
 	}
 	p.line("", "")
-	p.throughput(t.grid())
+	p.throughput(t)
 	p.notes(t)
 	p.verdicts(t)
 	p.counterexamples(t)
@@ -71,107 +72,63 @@ func (p *printer) paint(style, s string) string {
 }
 
 // throughput prints the table, in two parts when the terminal is narrower.
-func (p *printer) throughput(g grid) {
-	all := p.layout(g, published, ours)
+func (p *printer) throughput(t *table) {
+	all := layout(t.throughput(published, ours))
 	if p.opts.Width <= 0 || all.width() <= p.opts.Width {
 		p.block(all)
 		return
 	}
-	p.block(p.layout(g, published))
+	p.block(layout(t.throughput(published)))
 	p.line("", "")
-	p.block(p.layout(g, ours))
+	p.block(layout(t.throughput(ours)))
 }
 
-// block is a table ready to print.
+// block is a sheet with the widths of its columns, keys first.
 type block struct {
-	titles, units []string
-	left          []bool // left-aligned
-	divider       []bool // a bar stands before this column
-	rows          []blockRow
-	widths        []int
+	heads  []heading
+	rows   []sheetRow
+	widths []int
 }
 
-type blockRow struct {
-	cells  []string
-	styles []string
-	note   string // printed instead of the cells from column span on
-	span   int
-	gap    bool // a new load begins
-}
-
-func (p *printer) layout(g grid, groups ...group) block {
-	var b block
-	addColumn := func(h heading, left, divider bool) {
-		b.titles = append(b.titles, h.Title)
-		b.units = append(b.units, h.Unit)
-		b.left = append(b.left, left)
-		b.divider = append(b.divider, divider)
+func layout(s sheet) block {
+	b := block{rows: s.Rows}
+	for _, k := range s.Keys {
+		k.left = true
+		b.heads = append(b.heads, k)
 	}
-	for _, k := range g.keys {
-		addColumn(k, true, false)
-	}
-	var chosen []int
-	last := group("")
-	for _, want := range groups {
-		for i, h := range g.values {
-			if h.group == want {
-				addColumn(h, false, h.group != last)
-				last = h.group
-				chosen = append(chosen, i)
-			}
-		}
-	}
-	withChecks := groups[len(groups)-1] == ours
-	if withChecks {
-		addColumn(g.checks, true, false)
-	}
-	for i, l := range g.lines {
-		r := blockRow{cells: append([]string{}, l.keys...), gap: i > 0 && l.row.load != g.lines[i-1].row.load}
-		r.styles = make([]string, len(l.keys), len(b.titles))
-		if l.invalid {
-			r.note, r.span = l.verdict+": "+clean(strings.Join(l.row.cells[0].InvalidReasons, "; ")), len(l.keys)
-		} else {
-			for _, c := range chosen {
-				r.cells = append(r.cells, l.values[c])
-				style := ""
-				if c == l.best {
-					style = ansiGreen + ansiBold
-				}
-				r.styles = append(r.styles, style)
-			}
-			if withChecks {
-				r.cells = append(r.cells, l.verdict)
-				r.styles = append(r.styles, verdictStyle(l.row.state()))
-			}
-		}
-		b.rows = append(b.rows, r)
-	}
+	b.heads = append(b.heads, s.Heads...)
 	b.measure()
 	return b
 }
 
-func verdictStyle(s state) string {
-	switch s {
-	case statePassed:
-		return ansiGreen
-	case stateFailed, stateInvalid:
-		return ansiRed + ansiBold
+// styles show the tones on a terminal.
+var styles = map[tone]string{good: ansiGreen, best: ansiGreen + ansiBold, bad: ansiRed + ansiBold, warn: ansiYellow, faint: ansiDim}
+
+// cells are a row's texts, keys first.
+func (r *sheetRow) cells() []cell {
+	var all []cell
+	for _, k := range r.Keys {
+		all = append(all, cell{Text: k})
 	}
-	return ansiYellow
+	if r.Void != "" {
+		return all
+	}
+	return append(all, r.Cells...)
 }
 
 func (b *block) measure() {
-	b.widths = make([]int, len(b.titles))
-	for i := range b.titles {
-		b.widths[i] = max(utf8.RuneCountInString(b.titles[i]), utf8.RuneCountInString(b.units[i]))
+	b.widths = make([]int, len(b.heads))
+	for i, h := range b.heads {
+		width := max(utf8.RuneCountInString(h.Title), utf8.RuneCountInString(h.Unit))
 		// Two words stand above each other rather than side by side.
-		if head, tail, two := strings.Cut(b.titles[i], " "); two && b.units[i] != "" {
-			b.widths[i] = max(utf8.RuneCountInString(head), utf8.RuneCountInString(tail), utf8.RuneCountInString(b.units[i]))
+		if head, tail, two := strings.Cut(h.Title, " "); two && h.Unit != "" {
+			width = max(utf8.RuneCountInString(head), utf8.RuneCountInString(tail), utf8.RuneCountInString(h.Unit))
 		}
-		for _, r := range b.rows {
-			if i < len(r.cells) {
-				b.widths[i] = max(b.widths[i], utf8.RuneCountInString(r.cells[i]))
-			}
+		b.widths[i] = width
+	}
+	for _, r := range b.rows {
+		for i, c := range r.cells() {
+			b.widths[i] = max(b.widths[i], utf8.RuneCountInString(c.Text))
 		}
 	}
 }
@@ -180,7 +137,7 @@ func (b *block) width() int {
 	n := 0
 	for i, w := range b.widths {
 		n += w + 2
-		if b.divider[i] {
+		if b.heads[i].Divide {
 			n += 2
 		}
 	}
@@ -188,56 +145,62 @@ func (b *block) width() int {
 }
 
 func (p *printer) block(b block) {
-	upper, lower := make([]string, len(b.titles)), make([]string, len(b.titles))
-	split := false
-	for i, title := range b.titles {
-		lower[i] = title
-		if utf8.RuneCountInString(title) > b.widths[i] {
-			upper[i], lower[i], _ = strings.Cut(title, " ")
-			split = true
-		}
+	upper, titles, units, rule := p.headLines(b)
+	if upper != nil {
+		p.cells(b, upper, ansiBold)
 	}
-	if split {
-		p.cells(b, upper, nil, ansiBold)
-	}
-	p.cells(b, lower, nil, ansiBold)
-	p.cells(b, b.units, nil, ansiDim)
-	rule := make([]string, len(b.titles))
-	for i := range rule {
-		rule[i] = strings.Repeat("─", b.widths[i])
-	}
-	p.cells(b, rule, nil, ansiDim)
+	p.cells(b, titles, ansiBold)
+	p.cells(b, units, ansiDim)
+	p.cells(b, rule, ansiDim)
 	for _, r := range b.rows {
-		if r.gap {
+		if r.First {
 			p.line("", "")
 		}
-		if r.note == "" {
-			p.cells(b, r.cells, r.styles, "")
+		if r.Void == "" {
+			p.cells(b, r.cells(), "")
 			continue
 		}
 		var s strings.Builder
-		for i, c := range r.cells {
-			s.WriteString(pad(c, b.widths[i], true) + "  ")
+		for i, c := range r.cells() {
+			s.WriteString(pad(c.Text, b.widths[i], true) + "  ")
 		}
-		fmt.Fprintln(p.w, s.String()+p.paint(ansiRed, "│ "+r.note))
+		fmt.Fprintln(p.w, s.String()+p.paint(ansiRed, "│ INVALID: "+r.Void))
 	}
 }
 
-func (p *printer) cells(b block, cells, styles []string, style string) {
+// headLines are the titles, in two lines where one is wider than its column, the units
+// and the rule below.
+func (p *printer) headLines(b block) (upper, titles, units, rule []cell) {
+	upper = make([]cell, len(b.heads))
+	split := false
+	for i, h := range b.heads {
+		title := h.Title
+		if utf8.RuneCountInString(title) > b.widths[i] {
+			upper[i].Text, title, _ = strings.Cut(title, " ")
+			split = true
+		}
+		titles = append(titles, cell{Text: title})
+		units = append(units, cell{Text: h.Unit})
+		rule = append(rule, cell{Text: strings.Repeat("─", b.widths[i])})
+	}
+	if !split {
+		upper = nil
+	}
+	return upper, titles, units, rule
+}
+
+// cells prints one line of a table; style is that of cells without a tone.
+func (p *printer) cells(b block, cells []cell, style string) {
 	var s strings.Builder
 	for i, c := range cells {
-		if b.divider[i] {
+		if b.heads[i].Divide {
 			s.WriteString(p.paint(ansiDim, "│ "))
 		}
-		text := pad(c, b.widths[i], b.left[i])
+		text := pad(c.Text, b.widths[i], b.heads[i].left)
 		if i == len(cells)-1 {
 			text = strings.TrimRight(text, " ")
 		}
-		st := style
-		if styles != nil {
-			st = styles[i]
-		}
-		s.WriteString(p.paint(st, text))
+		s.WriteString(p.paint(cmp.Or(styles[c.tone], style), text))
 		if i < len(cells)-1 {
 			s.WriteString("  ")
 		}
@@ -271,31 +234,10 @@ func (p *printer) verdicts(t *table) {
 	if len(t.checks) == 0 {
 		return
 	}
-	b := block{titles: []string{"verdict per check", ""}, units: []string{"", ""}, left: []bool{true, true}, divider: []bool{false, false}}
-	for _, g := range t.checks {
-		b.titles = append(b.titles, clean(g))
-		b.units = append(b.units, checkNames[g])
-		b.left = append(b.left, true)
-		b.divider = append(b.divider, false)
-	}
-	last := ""
-	for _, r := range t.rows {
-		row := blockRow{cells: []string{r.label(), clean(r.load)}, styles: []string{"", ""}, gap: last != "" && r.load != last}
-		last = r.load
-		for _, g := range t.checks {
-			c, ok := r.checks[g]
-			word, style := unknown, ""
-			if ok && r.state() != stateInvalid {
-				word, style = verdictWord(c), checkStyle(c.Verdict)
-			}
-			row.cells = append(row.cells, word)
-			row.styles = append(row.styles, style)
-		}
-		b.rows = append(b.rows, row)
-	}
-	b.measure()
+	s := t.verdicts()
+	s.Keys = []heading{{Title: "verdict per check"}, {}}
 	p.line("", "")
-	p.block(b)
+	p.block(layout(s))
 	if note := t.unaskedNote(); note != "" {
 		p.line(ansiDim, "  %s", note)
 	}
@@ -314,18 +256,6 @@ func verdictWord(c result.Check) string {
 		return "not judged"
 	}
 	return "n/a"
-}
-
-func checkStyle(verdict string) string {
-	switch verdict {
-	case result.Pass:
-		return ansiGreen
-	case result.Fail:
-		return ansiRed + ansiBold
-	case result.Allowed:
-		return ansiYellow
-	}
-	return ansiDim
 }
 
 // counterexamples prints the first of every failed check in full.

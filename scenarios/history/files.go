@@ -77,13 +77,7 @@ func save(dir, name string, data []byte) error {
 // FormatError that wraps fs.ErrNotExist.
 func LoadCell(dir string) (*Cell, error) {
 	var c Cell
-	if err := LoadJSON(dir, FileCell, &c); err != nil {
-		return nil, err
-	}
-	if c.Schema != CellSchema {
-		return nil, &FormatError{File: filepath.Join(dir, FileCell), Err: fmt.Errorf("schema %q: want %s", c.Schema, CellSchema)}
-	}
-	return &c, nil
+	return &c, loadSchema(dir, FileCell, CellSchema, &c, &c.Schema)
 }
 
 // LoadMarks reads marks.ndjson; nil when there is none.

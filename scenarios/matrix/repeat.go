@@ -3,15 +3,17 @@ package matrix
 import (
 	"slices"
 	"strings"
+
+	"github.com/watchbench/watchbench/reports/result"
 )
 
 // timing are the columns that a machine which stands still for a moment can fail.
 var timing = []string{"I", "T"}
 
-// Repeat tells why an entry is worth a second try: all that failed are columns of
-// time, or the load fell short. A violation of any other kind is a fact, whatever the
-// machine did; it is empty then.
-func (e *Entry) Repeat() string {
+// Repeat returns why an entry is worth a second try: only timing columns failed, or the
+// load fell short. It is empty otherwise: a violation of any other kind is a fact,
+// whatever the machine did.
+func Repeat(e *result.MatrixEntry) string {
 	failed, invalid := e.Verdict()
 	for _, c := range failed {
 		if !slices.Contains(timing, c) {
@@ -28,14 +30,14 @@ func (e *Entry) Repeat() string {
 	return why
 }
 
-// WorthRepeating tells why a scenario is run again, by cell: where anything failed that a
-// second try cannot excuse, it is not.
-func WorthRepeating(entries []Entry) map[string]string {
+// WorthRepeating returns why a scenario is run again, by cell: where anything failed
+// that a second try cannot excuse, it is not.
+func WorthRepeating(entries []result.MatrixEntry) map[string]string {
 	why := map[string]string{}
 	for i := range entries {
 		e := &entries[i]
 		failed, invalid := e.Verdict()
-		switch w := e.Repeat(); {
+		switch w := Repeat(e); {
 		case w != "":
 			why[e.Cell] = w
 		case len(failed) > 0 || invalid != "":
@@ -46,11 +48,11 @@ func WorthRepeating(entries []Entry) map[string]string {
 }
 
 // Settle is what two runs of a scenario came to; why is from WorthRepeating. The second
-// one counts, and says what the first try of a repeated cell was. A cell that was good at
-// once, and was run again only beside others, keeps its first result where the second
+// one counts, and records what the first try of a repeated cell was. A cell that was good
+// at once, and was run again only beside others, keeps its first result where the second
 // failed in nothing but what a further try would excuse.
-func Settle(first, second []Entry, why map[string]string) []Entry {
-	good := map[string]Entry{}
+func Settle(first, second []result.MatrixEntry, why map[string]string) []result.MatrixEntry {
+	good := map[string]result.MatrixEntry{}
 	for _, e := range first {
 		if _, repeated := why[e.Cell]; !repeated {
 			good[e.Cell] = e
@@ -61,7 +63,7 @@ func Settle(first, second []Entry, why map[string]string) []Entry {
 		e := &settled[i]
 		if was, ok := good[e.Cell]; !ok {
 			e.First = why[e.Cell]
-		} else if e.Repeat() != "" {
+		} else if Repeat(e) != "" {
 			*e = was
 		}
 	}

@@ -12,17 +12,17 @@ func TestRepeat(t *testing.T) {
 	late := result.Column{Verdict: result.Fail, Detail: "0.3 s"}
 	for _, tc := range []struct {
 		name string
-		e    Entry
+		e    result.MatrixEntry
 		want string
 	}{
-		{"holds", Entry{Columns: map[string]result.Column{"C": col(result.Pass, "")}}, ""},
-		{"only late", Entry{Columns: map[string]result.Column{"I": late}}, "I: 0.3 s"},
-		{"late and wrong", Entry{Columns: map[string]result.Column{"I": late, "O": late}}, ""},
-		{"the generator was late", Entry{Invalid: []string{"the generator was 4698 ms late"}}, "the generator was 4698 ms late"},
-		{"a second time", Entry{First: "x", Columns: map[string]result.Column{"I": late}}, ""},
-		{"broke off", Entry{Error: "boom"}, ""},
+		{"holds", result.MatrixEntry{Columns: map[string]result.Column{"C": col(result.Pass, "")}}, ""},
+		{"only late", result.MatrixEntry{Columns: map[string]result.Column{"I": late}}, "I: 0.3 s"},
+		{"late and wrong", result.MatrixEntry{Columns: map[string]result.Column{"I": late, "O": late}}, ""},
+		{"the generator was late", result.MatrixEntry{Invalid: []string{"the generator was 4698 ms late"}}, "the generator was 4698 ms late"},
+		{"a second time", result.MatrixEntry{First: "x", Columns: map[string]result.Column{"I": late}}, ""},
+		{"aborted", result.MatrixEntry{Error: "boom"}, ""},
 	} {
-		if got := tc.e.Repeat(); got != tc.want {
+		if got := Repeat(&tc.e); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}
@@ -31,14 +31,14 @@ func TestRepeat(t *testing.T) {
 // TestSettle: a cell is judged by its second try, and one that was good at once is not
 // made bad by chance; a violation counts in either.
 func TestSettle(t *testing.T) {
-	entry := func(cell, column, detail string, invalid ...string) Entry {
-		e := Entry{Cell: cell, Invalid: invalid, Columns: map[string]result.Column{"C": {Verdict: result.Pass, Detail: detail}}}
+	entry := func(cell, column, detail string, invalid ...string) result.MatrixEntry {
+		e := result.MatrixEntry{Cell: cell, Invalid: invalid, Columns: map[string]result.Column{"C": {Verdict: result.Pass, Detail: detail}}}
 		if column != "" {
 			e.Columns[column] = result.Column{Verdict: result.Fail, Detail: detail}
 		}
 		return e
 	}
-	first := []Entry{entry("good", "", "1"), entry("late", "T", "1"), entry("rare", "", "1", "never fired")}
+	first := []result.MatrixEntry{entry("good", "", "1"), entry("late", "T", "1"), entry("rare", "", "1", "never fired")}
 	why := WorthRepeating(first)
 	if d := cmp.Diff(map[string]string{"late": "T: 1", "rare": "never fired"}, why); d != "" {
 		t.Fatal(d)
@@ -46,13 +46,13 @@ func TestSettle(t *testing.T) {
 	if why := WorthRepeating(append(first, entry("wrong", "O", "1"))); len(why) > 0 {
 		t.Errorf("a violation of order beside them: %v", why)
 	}
-	repeated := func(e Entry) Entry {
+	repeated := func(e result.MatrixEntry) result.MatrixEntry {
 		e.First = why[e.Cell]
 		return e
 	}
 	for _, tc := range []struct {
 		name         string
-		second, want Entry
+		second, want result.MatrixEntry
 	}{
 		{"good again", entry("good", "", "2"), entry("good", "", "2")},
 		{"good, then late", entry("good", "I", "2"), first[0]},
@@ -63,12 +63,12 @@ func TestSettle(t *testing.T) {
 		{"late again", entry("late", "T", "2"), repeated(entry("late", "T", "2"))},
 		{"rare, then lost", entry("rare", "C", "2"), repeated(entry("rare", "C", "2"))},
 	} {
-		if d := cmp.Diff([]Entry{tc.want}, Settle(first, []Entry{tc.second}, why)); d != "" {
+		if d := cmp.Diff([]result.MatrixEntry{tc.want}, Settle(first, []result.MatrixEntry{tc.second}, why)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, d)
 		}
 	}
-	broke := Entry{Error: "boom"}
-	if d := cmp.Diff([]Entry{broke}, Settle(first, []Entry{broke}, why)); d != "" {
-		t.Errorf("broke off:\n%s", d)
+	broke := result.MatrixEntry{Error: "boom"}
+	if d := cmp.Diff([]result.MatrixEntry{broke}, Settle(first, []result.MatrixEntry{broke}, why)); d != "" {
+		t.Errorf("aborted:\n%s", d)
 	}
 }

@@ -5,9 +5,7 @@ import (
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -19,7 +17,7 @@ type Rule struct {
 	// ledger; see history.Observer. State sees both sides' final states.
 	Operation func(*oplog.Record)
 	Request   func(*ledger.Entry)
-	State     func(*check.StateRecord)
+	State     func(*history.StateRecord)
 	// Facts states what came out, in the order in which it is to be shown: a column's
 	// first fact is its value in the table.
 	Facts func(Seen) []result.Fact
@@ -45,11 +43,13 @@ type Seen struct {
 type Case struct {
 	Cell    *history.Cell
 	Deeds   []history.Deed
-	Marks   []check.Mark
-	Samples []measure.Sample
+	Marks   []history.Mark
+	Samples []history.Sample
 	// Before and After are the watcher's metrics as the load began (after a restart,
 	// as the last process had caught up) and at the end; nil for another watcher.
-	Before, After measure.Scrape
+	Before, After history.Scrape
+	// CustomKinds are the kinds of custom resources that came and went.
+	CustomKinds []string
 	// Baseline is the row F0 of the same matrix, with which I is compared; nil if there
 	// is none.
 	Baseline *result.Cell

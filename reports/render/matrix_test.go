@@ -1,0 +1,95 @@
+package render
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+func col(verdict, value string) result.Column { return result.Column{Verdict: verdict, Value: value} }
+
+// matrixOfAll has an entry for every row.
+func matrixOfAll() *result.Matrix {
+	some := map[string]result.MatrixEntry{
+		"F0": {Scenario: "f00-none", Cell: "only", Seconds: 12.4, Columns: map[string]result.Column{"C": col(result.Pass, ""), "T": col(result.Measured, "0.1 s"), "O": col(result.Measured, "")}},
+		"F2": {Scenario: "f02-refuse", Cell: "only", Columns: map[string]result.Column{
+			"C": col(result.Pass, ""), "A": col(result.Pass, "1.01"), "T": {Verdict: result.Fail, Value: "9 s", Detail: "recovery: 9 s, at most 2"}}},
+		"F7": {Scenario: "f07-poison", Cell: "422", Invalid: []string{"the fault 422 never fired"}, Columns: map[string]result.Column{"C": col(result.NotJudged, "")}},
+		"F9": {Scenario: "f09-silent", Error: "the watcher ended"},
+	}
+	m := &result.Matrix{Schema: result.MatrixSchema, Profile: "default"}
+	for _, r := range result.MatrixRows {
+		e, ok := some[r.ID]
+		if !ok {
+			e.NotBuilt = "no scenario ran"
+			if r.NotBuilt != "" {
+				e.NotBuilt = r.NotBuilt
+			}
+		}
+		e.Row, e.Title = r.ID, r.Title
+		m.Entries = append(m.Entries, e)
+	}
+	return m
+}
+
+func TestMatrix(t *testing.T) {
+	m := matrixOfAll()
+	var out bytes.Buffer
+	if err := MatrixTerminal(&out, m, TerminalOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	for _, want := range []string{
+		"F0   none ", "(0.1 s)", "(ok)", "pass 1.01", "FAIL", "FAILED", "INVALID", "aborted",
+		"F2 f02-refuse only T: recovery: 9 s, at most 2", "F7 f07-poison 422 is invalid: the fault 422 never fired", "F9 f09-silent was aborted: the watcher ended",
+		"not built: notifications are not built yet",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the table lacks %q:\n%s", want, text)
+		}
+	}
+	lines := strings.Split(text, "\n")
+	for _, line := range lines {
+		if strings.HasPrefix(line, "F24") || strings.HasPrefix(line, "F25") || strings.HasPrefix(line, "F28") {
+			if strings.Contains(line, "pass") {
+				t.Errorf("what is not built is shown as passed: %s", line)
+			}
+		}
+	}
+	for i, r := range result.MatrixRows {
+		if !strings.HasPrefix(lines[i+3], r.ID+" ") {
+			t.Errorf("line %d is not row %s: %s", i+3, r.ID, lines[i+3])
+		}
+	}
+	out.Reset()
+	if err := MatrixMarkdown(&out, m); err != nil {
+		t.Fatal(err)
+	}
+	text = out.String()
+	if n := strings.Count(text, "\n| F"); n != len(result.MatrixRows) || !strings.Contains(text, "| F7 ") || !strings.Contains(text, "| **FAIL** |") {
+		t.Errorf("Markdown has %d rows:\n%s", n, text)
+	}
+}
+
+func TestMatrixState(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		e    result.MatrixEntry
+		want string
+	}{
+		{"holds", result.MatrixEntry{Columns: map[string]result.Column{"C": col(result.Pass, "")}}, "ok"},
+		{"fails", result.MatrixEntry{Columns: map[string]result.Column{"C": col(result.Fail, ""), "T": col(result.Fail, "")}}, "FAILED"},
+		{"measured only", result.MatrixEntry{Columns: map[string]result.Column{"C": col(result.Measured, "violated")}}, "ok"},
+		{"fails as expected", result.MatrixEntry{Expected: []string{"L"}, Columns: map[string]result.Column{"L": col(result.Fail, ""), "C": col(result.Fail, "")}}, "fails as expected"},
+		{"was to fail", result.MatrixEntry{Expected: []string{"L"}, Columns: map[string]result.Column{"L": col(result.Pass, "")}}, "FAILED"},
+		{"invalid", result.MatrixEntry{Invalid: []string{"a", "b"}}, "INVALID"},
+		{"not built", result.MatrixEntry{NotBuilt: "later"}, "not built: later"},
+		{"aborted", result.MatrixEntry{Error: "boom"}, "aborted"},
+	} {
+		if got := matrixState(&tc.e); got.Text != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, got.Text, tc.want)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package result
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// MatrixFile is the matrix's name in its folder, MatrixSchema the name of its format.
+const (
+	MatrixFile   = "matrix.json"
+	MatrixSchema = "watchbench/matrix/v1"
+)
+
+// Matrix is matrix.json: what the scenarios of the fault matrix came to.
+type Matrix struct {
+	Schema  string        `json:"schema"`
+	Profile string        `json:"profile"`
+	Seconds float64       `json:"seconds"`
+	Entries []MatrixEntry `json:"entries"`
+}
+
+// MatrixEntry is what one cell of one scenario came to, or why a row has none.
+type MatrixEntry struct {
+	Row      string            `json:"row"`
+	Title    string            `json:"title"`
+	Scenario string            `json:"scenario,omitempty"`
+	Cell     string            `json:"cell,omitempty"`
+	Columns  map[string]Column `json:"columns,omitempty"`
+	Facts    []Fact            `json:"facts,omitempty"`
+	Fired    map[string]int64  `json:"fired,omitempty"`
+	Keys     map[string]int64  `json:"keys,omitempty"`
+	Expected []string          `json:"expectedToFail,omitempty"`
+	Invalid  []string          `json:"invalid,omitempty"`
+	Error    string            `json:"error,omitempty"` // the run was aborted
+	NotBuilt string            `json:"notBuilt,omitempty"`
+	Seconds  float64           `json:"seconds,omitempty"`
+	// First is what a first try came to that was repeated.
+	First string `json:"firstTry,omitempty"`
+	Dir   string `json:"dir,omitempty"` // of the run, in the matrix's folder
+}
+
+// MatrixRow is one fault of the matrix.
+type MatrixRow struct {
+	ID    string
+	Title string
+	// NotBuilt is why no scenario can show it.
+	NotBuilt string
+}
+
+// MatrixRows are all faults, in order.
+var MatrixRows = []MatrixRow{
+	{ID: "F0", Title: "none"},
+	{ID: "F1", Title: "slow storage"},
+	{ID: "F2", Title: "storage refuses connections, forgets"},
+	{ID: "F3", Title: "storage never answers"},
+	{ID: "F4", Title: "storage answers errors, Retry-After"},
+	{ID: "F5", Title: "unknown outcome, late apply"},
+	{ID: "F6", Title: "requests applied twice"},
+	{ID: "F7", Title: "poison objects"},
+	{ID: "F8", Title: "watches end, older cache"},
+	{ID: "F9", Title: "silent watch"},
+	{ID: "F10", Title: "410 Gone"},
+	{ID: "F11", Title: "relist after 410 fails"},
+	{ID: "F12", Title: "apiserver gone, 429"},
+	{ID: "F13", Title: "streaming list without its bookmark"},
+	{ID: "F14", Title: "SIGTERM"},
+	{ID: "F15", Title: "SIGKILL"},
+	{ID: "F16", Title: "deletions while down"},
+	{ID: "F17", Title: "rows removed, edited, added in storage"},
+	{ID: "F18", Title: "names created again"},
+	{ID: "F19", Title: "burst into slow storage"},
+	{ID: "F20", Title: "queues changed under load"},
+	{ID: "F21", Title: "huge objects, garbled watch"},
+	{ID: "F22", Title: "custom resources come and go"},
+	{ID: "F23", Title: "two watchers at once, leader killed"},
+	{ID: "F24", Title: "slow receivers of notifications", NotBuilt: "notifications are not built yet"},
+	{ID: "F25", Title: "forged addresses of webhooks", NotBuilt: "webhooks are not built yet"},
+	{ID: "F26", Title: "canaries in masked fields"},
+	{ID: "F27", Title: "bad certificates, old TLS, rotated CA and token"},
+	{ID: "F28", Title: "abuse of the query API", NotBuilt: "the query API is not built yet"},
+}
+
+// MatrixColumns are the matrix's columns with what they stand for.
+var MatrixColumns = []struct{ ID, Title string }{
+	{"C", "converge"}, {"O", "order"}, {"L", "loss"}, {"B", "bounded"}, {"I", "isolation"}, {"A", "amplification"}, {"T", "time"}, {"S", "secrecy"},
+}
+
+// Verdict sums up an entry: failed are asserted columns that failed (with an expected
+// failure, those that did not), invalid is why it proves nothing.
+func (e *MatrixEntry) Verdict() (failed []string, invalid string) {
+	switch {
+	case e.NotBuilt != "":
+		return nil, ""
+	case e.Error != "":
+		return nil, e.Error
+	}
+	for _, c := range MatrixColumns {
+		x, ok := e.Columns[c.ID]
+		expected := slices.Contains(e.Expected, c.ID)
+		switch {
+		case !ok:
+		case x.Verdict == Fail && len(e.Expected) == 0:
+			failed = append(failed, c.ID)
+		case x.Verdict != Fail && expected:
+			failed = append(failed, c.ID+" was to fail")
+		}
+	}
+	return failed, strings.Join(e.Invalid, "; ")
+}
+
+// LoadMatrix reads the matrix from its folder.
+func LoadMatrix(dir string) (*Matrix, error) {
+	path := filepath.Join(dir, MatrixFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the matrix: %w", err)
+	}
+	var m Matrix
+	if err := json.Unmarshal(data, &m); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, place(data, err))
+	}
+	if m.Schema != MatrixSchema {
+		return nil, fmt.Errorf("%s: schema is %q, not %s", path, m.Schema, MatrixSchema)
+	}
+	return &m, nil
+}
+
+// EncodeMatrix writes the matrix as indented JSON.
+func EncodeMatrix(w io.Writer, m *Matrix) error {
+	data, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the matrix: %w", err)
+	}
+	_, err = w.Write(append(data, '\n'))
+	return err
+}

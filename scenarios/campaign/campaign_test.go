@@ -1,0 +1,145 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// scenario is one of a row, with one cell.
+func scenario(t *testing.T, name, row string) Scenario {
+	t.Helper()
+	f, err := spec.Parse(name+".yaml", []byte(fmt.Sprintf(`apiVersion: watchbench/v1
+kind: Scenario
+metadata: {name: %s}
+load: {model: closed, threads: 2, operations: 10}
+fault: {row: %s, title: of %s, assert: [C]}
+`, name, row, row)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Scenario{"faults/" + name, f}
+}
+
+// play is a campaign of runs that came to the given cells or errors, in order.
+type play struct {
+	outcomes  []any
+	baselines []string // the freshness that each run was given
+	lines     []string
+}
+
+func (p *play) run(_ context.Context, s Scenario, base *result.Cell) (string, *result.Results, error) {
+	have := "none"
+	if base != nil {
+		have = fmt.Sprint(base.Freshness.P99)
+	}
+	p.baselines = append(p.baselines, have)
+	n := len(p.baselines)
+	dir := fmt.Sprintf("/out/run-%d", n)
+	switch x := p.outcomes[n-1].(type) {
+	case result.Cell:
+		x.ID = "only"
+		x.Freshness = &result.Quantiles{P99: float64(n)}
+		x.Robustness.Row = s.File.Base().Fault.Row
+		return dir, &result.Results{Cells: []result.Cell{x}}, nil
+	case error:
+		return dir, &result.Results{}, x
+	}
+	panic("no such outcome")
+}
+
+func cell(column, verdict string) result.Cell {
+	return result.Cell{Valid: true, Robustness: &result.Robustness{Columns: map[string]result.Column{column: {Verdict: verdict, Detail: "0.3 s"}}}}
+}
+
+var errFatal = errors.New("no control plane\nat all")
+
+func (p *play) campaign(t *testing.T, todo ...Scenario) (string, *result.Matrix, error) {
+	t.Helper()
+	dir := t.TempDir()
+	m, err := Run(t.Context(), Options{
+		Scenarios: todo, Rows: []string{"F0", "F1", "F2"}, Profile: "default", Dir: dir, Run: p.run,
+		Fatal:  func(err error) bool { return errors.Is(err, errFatal) },
+		Report: func(format string, args ...any) { p.lines = append(p.lines, fmt.Sprintf(format, args...)) },
+	})
+	return dir, m, err
+}
+
+// TestRun: the row F0 is the baseline of all later runs, with its second try; only
+// timing gets one.
+func TestRun(t *testing.T) {
+	p := &play{outcomes: []any{cell("T", result.Fail), cell("T", result.Pass), cell("C", result.Fail), errors.New("boom\nand more")}}
+	dir, m, err := p.campaign(t, scenario(t, "f00-none", "F0"), scenario(t, "f01-slow", "F1"), scenario(t, "f02-refuse", "F2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"none", "none", "2", "2"}, p.baselines); d != "" {
+		t.Errorf("baselines (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]string{"[1/3] faults/f00-none", "retrying: only timing checks failed", "[2/3] faults/f01-slow", "[3/3] faults/f02-refuse"}, p.lines); d != "" {
+		t.Errorf("progress (-want +got):\n%s", d)
+	}
+	var got []string
+	for _, e := range m.Entries {
+		got = append(got, strings.Join([]string{e.Row, e.Scenario, e.Cell, e.Dir, e.First, e.Error}, "|"))
+	}
+	want := []string{"F0|f00-none|only|run-2|T: 0.3 s|", "F1|f01-slow|only|run-3||", "F2|f02-refuse||run-4||boom; and more"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("entries (-want +got):\n%s", d)
+	}
+	record, err := history.LoadCampaign(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tries []int
+	for _, r := range record.Runs {
+		tries = append(tries, r.Try)
+	}
+	if !cmp.Equal(tries, []int{1, 2, 1, 1}) || record.Seconds != m.Seconds || !cmp.Equal(record.Asked, []string{"F0", "F1", "F2"}) {
+		t.Errorf("%+v", record)
+	}
+	saved, err := result.LoadMatrix(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(m, saved); d != "" {
+		t.Errorf("matrix.json holds something else (-returned +saved):\n%s", d)
+	}
+	if all, err := filepath.Glob(dir + "/*"); err != nil || len(all) != 3 {
+		t.Errorf("files %v, %v", all, err)
+	}
+}
+
+// TestFatalEndsIt: what would meet every scenario ends the campaign, which keeps what
+// there is.
+func TestFatalEndsIt(t *testing.T) {
+	p := &play{outcomes: []any{cell("C", result.Pass), errFatal}}
+	dir, m, err := p.campaign(t, scenario(t, "f00-none", "F0"), scenario(t, "f01-slow", "F1"), scenario(t, "f02-refuse", "F2"))
+	if !errors.Is(err, errFatal) || len(p.baselines) != 2 {
+		t.Fatalf("%v after %d runs", err, len(p.baselines))
+	}
+	saved, lerr := result.LoadMatrix(dir)
+	if lerr != nil || !cmp.Equal(m, saved) || len(m.Entries) != 3 || m.Entries[1].Error != "no control plane; at all" || m.Entries[2].NotBuilt != "no scenario ran" {
+		t.Errorf("%v, %+v", lerr, m.Entries)
+	}
+}
+
+func TestInterruptedBeforeTheFirst(t *testing.T) {
+	why := errors.New("Ctrl-C")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	dir := t.TempDir()
+	_, err := Run(ctx, Options{Scenarios: []Scenario{scenario(t, "f00-none", "F0")}, Dir: dir})
+	if _, lerr := history.LoadCampaign(dir); !errors.Is(err, why) || lerr != nil {
+		t.Errorf("%v, %v", err, lerr)
+	}
+}

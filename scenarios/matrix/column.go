@@ -1,0 +1,182 @@
+package matrix
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// columnChecks are the guarantees of each column.
+var columnChecks = map[string][]string{
+	"C": {"G1", "G9", "G12"}, "O": {"G2", "G3", "G4", "G5", "G10", "G11"}, "L": {"G6", "G14"}, "B": {"G7"}, "I": {"G8"}, "S": {"G13"},
+}
+
+// required must be judged for a column to pass. The others are judged only where a
+// scenario gives them something to look at: a restart, tampering, a request of unknown
+// outcome.
+var required = map[string][]string{"C": {"G1"}, "O": {"G2", "G3"}, "L": {"G6"}, "B": {"G7"}, "I": {"G8"}, "S": {"G13"}}
+
+// Fill fills the cell's row of the matrix after its checks were judged, and makes the
+// cell invalid if its faults proved nothing. Scenarios without a row are left alone.
+func Fill(c *Case, rules []Rule, cell *result.Cell, seen Seen) {
+	if c.Cell.Scenario.Fault == nil {
+		return
+	}
+	fillRow(c, cell, facts(rules, seen))
+	if c.Cell.Refusal != nil {
+		return
+	}
+	why := vacuous(c, cell.Robustness)
+	for _, r := range rules {
+		if r.Vacuous != nil {
+			why = append(why, r.Vacuous(seen)...)
+		}
+	}
+	// Two rules may report one fact.
+	cell.InvalidReasons = append(cell.InvalidReasons, why...)
+	slices.Sort(cell.InvalidReasons)
+	cell.InvalidReasons = slices.Compact(cell.InvalidReasons)
+	cell.Valid = len(cell.InvalidReasons) == 0
+}
+
+// facts are what all rules state, those that are to be shown first before the others.
+func facts(rules []Rule, seen Seen) (all []result.Fact) {
+	for _, first := range []bool{true, false} {
+		for _, r := range rules {
+			if r.Facts != nil && r.First == first {
+				all = append(all, r.Facts(seen)...)
+			}
+		}
+	}
+	for i := range all {
+		all[i].Value = math.Round(all[i].Value*1000) / 1000
+	}
+	return all
+}
+
+func fillRow(c *Case, cell *result.Cell, facts []result.Fact) {
+	s := &c.Cell.Scenario
+	f := s.Fault
+	row := &result.Robustness{
+		Row: f.Row, Title: f.Title, Profile: s.Watcher.Profile, Columns: map[string]result.Column{},
+		Facts: facts, Fired: map[string]int64{}, Keys: map[string]int64{},
+	}
+	if s.Watcher.Profile == profileLegacy {
+		row.Expected = f.Legacy
+	}
+	for _, x := range c.Cell.Fired {
+		row.Fired[x.Name] += x.Fired
+		row.Keys[x.Name] += x.Keys
+	}
+	for _, d := range c.Deeds {
+		row.Fired[d.What]++
+		if d.Keys > 0 {
+			row.Keys[d.What] += d.Keys
+		}
+	}
+	for _, col := range f.Assert {
+		row.Columns[col] = column(col, cell.Checks, facts)
+	}
+	for _, col := range f.Measure {
+		m := column(col, cell.Checks, facts)
+		if m.Verdict != result.NotJudged || m.Value != "" {
+			if m.Verdict == result.Fail && m.Value == "" {
+				m.Value = "violated"
+			}
+			m.Verdict = result.Measured
+		}
+		row.Columns[col] = m
+	}
+	cell.Robustness = row
+}
+
+// column sums up one column: a failure decides; to pass, what the column is about must
+// have been judged.
+func column(col string, checks map[string]result.Check, facts []result.Fact) result.Column {
+	out := result.Column{Verdict: result.NotJudged}
+	judged, failed := 0, []string(nil)
+	for _, g := range columnChecks[col] {
+		switch x := checks[g]; x.Verdict {
+		case result.Fail, result.Allowed:
+			failed = append(failed, fmt.Sprintf("%s: %s", g, x.Counterexample))
+		case result.Pass:
+			judged++
+		default:
+			refused := col == "S" && hasFact(facts, col)
+			if slices.Contains(required[col], g) && !refused {
+				out.Detail = fmt.Sprintf("%s was not judged: %s", g, x.Note)
+			}
+		}
+	}
+	for _, f := range facts {
+		if f.Column != col {
+			continue
+		}
+		if out.Value == "" {
+			out.Value = factText(f)
+		}
+		if !f.OK {
+			failed = append(failed, fmt.Sprintf("%s: %s%s", f.Name, factText(f), limitText(f)))
+			continue
+		}
+		judged++
+	}
+	switch {
+	case len(failed) > 0:
+		out.Verdict, out.Detail = result.Fail, strings.Join(failed, "; ")
+	case out.Detail != "":
+	case judged > 0:
+		out.Verdict = result.Pass
+	default:
+		out.Detail = "nothing to judge"
+	}
+	return out
+}
+
+// hasFact reports whether a column has figures of its own: a watcher that refused
+// storage sent nothing in which to search.
+func hasFact(facts []result.Fact, col string) bool {
+	return slices.ContainsFunc(facts, func(f result.Fact) bool { return f.Column == col })
+}
+
+func factText(f result.Fact) string {
+	return strings.TrimSuffix(fmt.Sprintf("%.4g %s", f.Value, f.Unit), " ")
+}
+
+func limitText(f result.Fact) string {
+	s := ""
+	if f.Limit != nil {
+		s = fmt.Sprintf(", at most %.4g", *f.Limit)
+	}
+	if f.Detail != "" {
+		s += " (" + f.Detail + ")"
+	}
+	return s
+}
+
+// vacuous returns why the faults of storage and watch prove nothing, and which asserted
+// columns could not be judged.
+func vacuous(c *Case, row *result.Robustness) (why []string) {
+	no := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
+	for _, x := range c.Cell.Fired {
+		if x.Fired == 0 {
+			no("the fault %s never fired", x.Name)
+		}
+	}
+	for _, s := range c.Cell.Scenario.Storage.FaultSpecs() {
+		for _, x := range c.Cell.Fired {
+			if x.Name == s.Name && s.Effect != "refuse" && (s.Max == 0 || s.Max >= MinKeys) && x.Fired > 0 && x.Keys < MinKeys {
+				no("the fault %s hit %d objects; at least %d are needed", x.Name, x.Keys, MinKeys)
+			}
+		}
+	}
+	for _, col := range c.Cell.Scenario.Fault.Assert {
+		if x := row.Columns[col]; x.Verdict == result.NotJudged {
+			no("column %s could not be judged: %s", col, x.Detail)
+		}
+	}
+	return why
+}

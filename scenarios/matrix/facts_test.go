@@ -1,0 +1,215 @@
+package matrix
+
+import (
+	"testing"
+	"time"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/spec"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+func TestRecovery(t *testing.T) {
+	const s = int64(1e9)
+	ops := []oplog.Record{opAt(oplog.TypeCreate, "a", "u", 1, 1*s), opAt(oplog.TypePatch, "a", "u", 2, 2*s), opAt(oplog.TypeCreate, "b", "v", 3, 9*s)}
+	all := []ledger.Entry{acked("PUT", "a", "u", 1, 1*s), acked("PUT", "a", "u", 2, 7*s), acked("PUT", "b", "v", 3, 10*s)}
+	if got, ok := Recovery(changes(ops, all), 5*s); !ok || got != 2 {
+		t.Errorf("%v, %v; the patch of second 2 arrived in second 7, the fault ended in second 5", got, ok)
+	}
+	if _, ok := Recovery(changes(ops, all[:1]), 5*s); ok {
+		t.Error("what never arrived is no recovery")
+	}
+	brief := append(ops, opAt(oplog.TypeCreate, "c", "w", 4, 3*s), opAt(oplog.TypeDelete, "c", "w", 4, 4*s))
+	if got, ok := Recovery(changes(brief, all), 5*s); !ok || got != 2 {
+		t.Errorf("%v, %v; an object that came and went unseen is not missed", got, ok)
+	}
+	if _, ok := Recovery(changes(nil, all), 5*s); ok {
+		t.Error("nothing happened, and it recovered")
+	}
+}
+
+// TestDelays counts what was made since a time, and what never came.
+func TestDelays(t *testing.T) {
+	op := func(uid string, rv uint64, at int64) oplog.Record {
+		return oplog.Record{Phase: oplog.PhaseLoad, Type: oplog.TypePatch, Kind: "Pod", Namespace: "a", Name: uid, UID: uid, ResourceVersion: rv, Intended: at, Started: at, Finished: at + 1e6, Status: 200}
+	}
+	ack := func(uid string, rv uint64, at int64) ledger.Entry {
+		return ledger.Entry{Method: "PUT", Kind: "Pod", Namespace: "a", Name: uid, UID: uid, ResourceVersion: rv, Received: at - 1e6, Applied: at, Responded: at, Status: 200, Effect: ledger.EffectReplaced}
+	}
+	ops := []oplog.Record{op("u1", 1, 1e9), op("u2", 2, 2e9), op("u3", 3, 3e9), op("u4", 4, 4e9)}
+	all := changes(ops, []ledger.Entry{ack("u1", 1, 9e9), ack("u2", 2, 25e8), ack("u3", 3, 4e9)})
+	if d := Delays(all, 0); d != (Delay{Changes: 4, Missing: 1, Longest: 8}) {
+		t.Errorf("%+v", d)
+	}
+	if d := Delays(all, 2e9); d != (Delay{Changes: 3, Missing: 1, Longest: 1}) {
+		t.Errorf("since: %+v", d)
+	}
+	for _, tc := range []struct {
+		d    Delay
+		want bool
+	}{{Delay{3, 0, 1}, true}, {Delay{3, 0, 61}, false}, {Delay{3, 1, 1}, false}} {
+		if f := tc.d.Fact("x", 60); f.OK != tc.want {
+			t.Errorf("%+v: %+v", tc.d, f)
+		}
+	}
+}
+
+// TestBystanderFromAnswer: what the apiserver took, and what was late, does not count.
+func TestBystanderFromAnswer(t *testing.T) {
+	const ms = int64(1e6)
+	beside := func(name string, started, finished int64) oplog.Record {
+		op := opAt(oplog.TypePatch, name, "u", 1, finished)
+		op.Bystander, op.Intended, op.Started = true, 0, started
+		return op
+	}
+	ops := []oplog.Record{
+		beside("slow apiserver", 0, 900*ms), beside("late", 800*ms, 810*ms), beside("faster than the answer", 0, 500*ms), beside("never arrived", 0, ms),
+		opAt(oplog.TypePatch, "of the load", "u", 1, ms),
+	}
+	q := fromAnswer(changes(ops, []ledger.Entry{
+		acked("PUT", "slow apiserver", "u", 1, 930*ms), acked("PUT", "late", "u", 1, 820*ms), acked("PUT", "faster than the answer", "u", 1, 400*ms),
+		acked("PUT", "of the load", "u", 1, 9000*ms),
+	}))
+	if q == nil || q.Count != 3 || q.Max < 0.0299 || q.Max > 0.0301 || q.P50 < 0.0099 || q.P50 > 0.0101 {
+		t.Errorf("%+v", q)
+	}
+}
+
+func TestAttempts(t *testing.T) {
+	refused := acked("PUT", "a", "u", 1, 5)
+	refused.Applied, refused.Status, refused.Effect = 0, 503, ledger.EffectRejected
+	a := NewAttempts(0, 50)
+	for _, e := range []ledger.Entry{refused, acked("PUT", "a", "u", 1, 6), acked("PUT", "a", "u", 1, 7), acked("DELETE", "a", "u", 1, 8), acked("PUT", "late", "w", 9, 99)} {
+		a.Request(&e)
+	}
+	if a.Tried != 4 || a.States() != 2 {
+		t.Errorf("%d attempts of %d states", a.Tried, a.States())
+	}
+}
+
+func TestThrottle(t *testing.T) {
+	const s = int64(1e9)
+	told := acked("PUT", "a", "u", 1, 1*s)
+	told.Status, told.Fault = 429, "throttle"
+	asked := func(e *ledger.Entry) time.Duration {
+		if e.Fault == "throttle" {
+			return 2 * time.Second
+		}
+		return 0
+	}
+	for at, want := range map[int64]int64{2 * s: 1, 3 * s: 0, 3*s - 1e6: 0} {
+		x := NewThrottle(asked)
+		for _, e := range []ledger.Entry{told, acked("PUT", "a", "u", 1, at), acked("PUT", "a", "u", 2, at)} {
+			x.Request(&e)
+		}
+		if x.Disobeyed != want || x.Obeyed != 1-want || (x.First == "") != (want == 0) {
+			t.Errorf("again after %d ns: obeyed %d, disobeyed %d, %q", at-s, x.Obeyed, x.Disobeyed, x.First)
+		}
+	}
+}
+
+func TestLiving(t *testing.T) {
+	var l living
+	for _, op := range []oplog.Record{opAt(oplog.TypeCreate, "a", "u", 1, 1), opAt(oplog.TypeCreate, "b", "v", 2, 2), opAt(oplog.TypeDelete, "a", "u", 1, 3), opAt(oplog.TypePatch, "b", "v", 4, 4)} {
+		l.operation(&op)
+	}
+	if l.peak != 2 {
+		t.Errorf("%d", l.peak)
+	}
+}
+
+func TestBackoffSteps(t *testing.T) {
+	for in, want := range map[time.Duration]int{0: 1, 50 * time.Millisecond: 2, time.Second: 5, 10 * time.Second: 9} {
+		if got := BackoffSteps(in); got != want {
+			t.Errorf("%s: %d steps, want %d", in, got, want)
+		}
+	}
+}
+
+// watched feeds a record to the pauses of Pods.
+func watched(ops []oplog.Record, entries []ledger.Entry) *Pauses {
+	p := NewPauses("Pod")
+	for i := range ops {
+		p.Operation(&ops[i])
+	}
+	for i := range entries {
+		p.Request(&entries[i])
+	}
+	return p
+}
+
+func TestPause(t *testing.T) {
+	op := func(name string, finished int64) oplog.Record {
+		return opAt(oplog.TypeCreate, name, "u-"+name, 1, finished)
+	}
+	put := func(name string, at int64) ledger.Entry { return acked("PUT", name, "u-"+name, 1, at) }
+	failed := put("c", 160)
+	failed.Status, failed.Effect, failed.Applied = 503, ledger.EffectRejected, 0
+	other := put("o", 150)
+	other.Kind = "ConfigMap"
+	for _, tc := range []struct {
+		name     string
+		ops      []oplog.Record
+		entries  []ledger.Entry
+		from, to int64
+		want     int64
+	}{
+		{"one waits all the while", []oplog.Record{op("a", 50), op("b", 60)}, []ledger.Entry{put("a", 100), put("b", 200)}, 120, 300, 100},
+		{"one that came in between", []oplog.Record{op("a", 50), op("b", 170)}, []ledger.Entry{put("a", 100), put("b", 200)}, 120, 300, 30},
+		{"the oldest of those that wait decides", []oplog.Record{op("a", 50), op("b", 170), op("c", 130)}, []ledger.Entry{put("a", 100), put("b", 200), put("c", 210)}, 120, 300, 70},
+		{"nobody waits", []oplog.Record{op("a", 50)}, []ledger.Entry{put("a", 100), put("b", 200)}, 120, 300, 0},
+		{"a request that fails is one", []oplog.Record{op("a", 50), op("c", 60)}, []ledger.Entry{put("a", 100), failed, put("c", 200)}, 120, 300, 60},
+		{"another kind's is none", []oplog.Record{op("a", 50), op("b", 60)}, []ledger.Entry{put("a", 100), other, put("b", 200)}, 120, 300, 100},
+		{"before and after", []oplog.Record{op("a", 1), op("b", 1), op("c", 1), op("d", 1)}, []ledger.Entry{put("a", 100), put("b", 200), put("c", 210), put("d", 400)}, 201, 209, 10},
+		{"one that came and went unseen", []oplog.Record{op("a", 50), op("x", 60), opAt(oplog.TypeDelete, "x", "u-x", 1, 70), opAt(oplog.TypeCreate, "x", "v-x", 3, 199)},
+			[]ledger.Entry{put("a", 100), acked("PUT", "x", "v-x", 3, 200)}, 120, 300, 1},
+		{"nothing", nil, nil, 0, 100, 0},
+	} {
+		if got := watched(tc.ops, tc.entries).Longest(changes(tc.ops, tc.entries), tc.from, tc.to); got != tc.want {
+			t.Errorf("%s: %d, want %d", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestInFlight(t *testing.T) {
+	slow := acked("PUT", "b", "u", 2, 50)
+	slow.Responded = 80
+	lost := acked("PUT", "c", "u", 2, 55)
+	lost.Responded = 0
+	early, late := acked("PUT", "d", "u", 2, 5), acked("PUT", "e", "u", 2, 500)
+	early.Responded, late.Responded = 1000, 1000
+	other := acked("PUT", "f", "u", 2, 40)
+	other.Kind, other.Responded = "Node", 90
+	p := watched(nil, []ledger.Entry{early, acked("PUT", "a", "u", 1, 40), slow, lost, late, other})
+	if mean, longest := p.InFlight(10, 100); mean != 15 || longest != 30 {
+		t.Errorf("%d and %d, want those of 0 and 30", mean, longest)
+	}
+	if mean, longest := p.InFlight(100, 200); mean != 0 || longest != 0 {
+		t.Errorf("%d and %d of no request", mean, longest)
+	}
+}
+
+func TestFaultEnd(t *testing.T) {
+	at := func(faults, watch []string) (time.Duration, bool) {
+		s := spec.Default()
+		s.Storage.Faults, s.Watch.Faults = faults, watch
+		end, windowed := FaultEnd(&Case{Cell: &history.Cell{Scenario: s, FaultsSet: 1, LoadFinished: 1 + int64(10*time.Second)}})
+		return time.Duration(end - 1), windowed
+	}
+	for _, tc := range []struct {
+		faults, watch []string
+		end           time.Duration
+		windowed      bool
+	}{
+		{[]string{"refuse(from=1s,for=6s)"}, nil, 7 * time.Second, true},
+		{[]string{"503:1%"}, nil, 10 * time.Second, false},
+		{[]string{"503(from=1s,for=2s)"}, []string{"gone(4s,from=1s)"}, 5 * time.Second, true},
+		{[]string{"503(from=1s,for=20s)"}, nil, 10 * time.Second, false},
+		{nil, []string{"close(1s,2s)"}, 10 * time.Second, false},
+	} {
+		if end, windowed := at(tc.faults, tc.watch); end != tc.end || windowed != tc.windowed {
+			t.Errorf("%v %v: %s, %v", tc.faults, tc.watch, end, windowed)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package matrix
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/faultlist"
+	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+// MinKeys is how many objects a fault must have hit to prove anything.
+const MinKeys = 3
+
+// podKind is the kind that the load writes.
+const podKind = "Pod"
+
+// profileLegacy is the watcher's profile by the original's rules.
+const profileLegacy = "legacy"
+
+// General are the rules that every row of the matrix is judged by. What a single fault
+// did is judged by rules of its own.
+func General(c *Case) []Rule {
+	switch {
+	case c.Cell.Scenario.Fault == nil:
+		return nil
+	case c.Cell.Refusal != nil:
+		return []Rule{refusedRule(c)}
+	}
+	rules := []Rule{timeRule(c), attemptsRule(c), stepRule(c), listsRule(c), throttleRule(c), queuedRule(c), bystanderRule(c)}
+	return slices.DeleteFunc(rules, func(r Rule) bool { return r.Facts == nil })
+}
+
+// stating is a rule that needs nothing but figures.
+func stating(facts func(Seen) []result.Fact) Rule { return Rule{Facts: facts} }
+
+// timeRule: how long storage needed after the fault or, where there is no end of it,
+// for any change.
+func timeRule(c *Case) Rule {
+	limit := c.Cell.Scenario.Fault.Recovery.Std().Seconds()
+	return stating(func(seen Seen) (facts []result.Fact) {
+		if w := c.Cell.Watcher; c.Cell.Scenario.Watch.AtStart && w.Restarts == 0 {
+			facts = append(facts, Within("T", "until the first lists were complete", "s", float64(w.Ready-w.Started)/1e9, limit))
+		}
+		if end, windowed := FaultEnd(c); windowed {
+			if s, ok := Recovery(seen.Changes, end); ok {
+				facts = append(facts, Within("T", "recovery after the fault", "s", s, limit))
+			}
+		} else if end > 0 || len(c.Cell.Scenario.Events) == 0 {
+			facts = append(facts, Delays(seen.Changes, 0).Fact("longest delay of a change", limit))
+		}
+		return facts
+	})
+}
+
+// FaultEnd is when the last fault of storage or watch ended (Unix nanoseconds; 0 if
+// there was none), and whether that was before the end of the load.
+func FaultEnd(c *Case) (end int64, windowed bool) {
+	cell := c.Cell
+	last := func(w faultlist.Window, most int) bool {
+		end = max(end, cell.FaultsSet+int64(w.From+w.For))
+		return w.For > 0 && w.Every == 0 && most == 0
+	}
+	for _, s := range cell.Scenario.Storage.FaultSpecs() {
+		if !last(s.Window, s.Max) {
+			return cell.LoadFinished, false
+		}
+	}
+	for _, s := range cell.Scenario.Watch.FaultSpecs() {
+		if !last(s.Window, s.Max) {
+			return cell.LoadFinished, false
+		}
+	}
+	return min(end, cell.LoadFinished), end > 0 && end < cell.LoadFinished
+}
+
+// attemptsRule: a retry of a state, or a write of what storage had already, is an
+// attempt more.
+func attemptsRule(c *Case) Rule {
+	a := NewAttempts(c.Cell.LoadStarted, c.Cell.ScrapeFinished)
+	return Rule{Request: a.Request, Facts: func(Seen) []result.Fact {
+		if a.States() == 0 {
+			return nil
+		}
+		return []result.Fact{Within("A", "write attempts per state", "", float64(a.Tried)/float64(a.States()), c.Cell.Scenario.Fault.Amplification)}
+	}}
+}
+
+// stepRule counts what a watcher tried while nobody listened. Its own counter is the
+// only record of that; G14 holds the counter to the ledger where there is one.
+func stepRule(c *Case) Rule {
+	if !c.Cell.Scenario.Fault.PerStep {
+		return Rule{}
+	}
+	var down time.Duration
+	for _, s := range c.Cell.Scenario.Storage.FaultSpecs() {
+		down += s.For
+	}
+	failed := func(s history.Scrape) float64 {
+		if n := s.Sum(metric.StorageRequests, "resource_type", podKind, "status", "failure"); n != nil {
+			return *n
+		}
+		return 0
+	}
+	return stating(func(Seen) []result.Fact {
+		tried := failed(c.After) - failed(c.Before)
+		steps, workers := BackoffSteps(down), c.Cell.Scenario.Largest().Concurrency()
+		f := Within("A", "attempts while storage was down", "", tried, float64(steps*workers))
+		f.Detail = fmt.Sprintf("%d workers, %d steps in %s", workers, steps, down)
+		f.OK = f.OK && tried > 0
+		return []result.Fact{f}
+	})
+}
+
+// BackoffSteps is how many steps of the watcher's backoff fit into a time at most:
+// delays double from 100 ms to 5 s, and jitter may halve each.
+func BackoffSteps(in time.Duration) int {
+	const first, longest = 100 * time.Millisecond, 5 * time.Second
+	steps, at, d := 1, time.Duration(0), first
+	for at+d/2 <= in {
+		at += d / 2
+		steps++
+		d = min(2*d, longest)
+	}
+	return steps
+}
+
+// listsRule: custom resources that come and go are listed when they come; no other kind
+// is.
+func listsRule(c *Case) Rule {
+	s := &c.Cell.Scenario
+	if s.Fault.Lists == nil {
+		return Rule{}
+	}
+	return stating(func(Seen) []result.Fact {
+		name := "lists of a kind after its first"
+		if s.HasCustoms() {
+			name = "lists of another kind after its first"
+		}
+		lists := c.After.By(metric.Relists, "kind")
+		maps.DeleteFunc(lists, func(kind string, _ float64) bool { return slices.Contains(c.CustomKinds, kind) })
+		most := 0.0
+		for _, n := range lists {
+			most = max(most, n)
+		}
+		limit := float64(*s.Fault.Lists)
+		return []result.Fact{{Column: "A", Name: name, Value: most, Limit: &limit, OK: len(lists) > 0 && most <= limit}}
+	})
+}
+
+// throttleRule: what Retry-After asks for is obeyed.
+func throttleRule(c *Case) Rule {
+	pauses := map[string]time.Duration{}
+	for _, s := range c.Cell.Scenario.Storage.FaultSpecs() {
+		if s.RetryAfter > 0 {
+			pauses[s.Name] = s.RetryAfter
+		}
+	}
+	if len(pauses) == 0 {
+		return Rule{}
+	}
+	t := NewThrottle(func(e *ledger.Entry) time.Duration { return pauses[e.Fault] })
+	return Rule{Request: t.Request, Facts: func(Seen) []result.Fact {
+		f := None("A", "Retry-After disobeyed", t.Disobeyed, strings.TrimPrefix(fmt.Sprintf("%s, obeyed %d times", t.First, t.Obeyed), ", "))
+		f.OK = f.OK && t.Obeyed > 0
+		return []result.Fact{f}
+	}}
+}
+
+// queuedRule bounds the events of Pods that wait: by the scenario's ceiling or, where
+// the strategy keeps one event per key, by the keys that existed at once.
+func queuedRule(c *Case) Rule {
+	s := &c.Cell.Scenario
+	limit := s.Ceilings.Queued
+	perKey := limit == 0 && (s.Watcher.Strategy == "dedup" || s.Watcher.Strategy == "adaptive") && s.Watcher.Profile != profileLegacy
+	if limit == 0 && !perKey {
+		return Rule{}
+	}
+	var live living
+	return Rule{Operation: live.operation, Facts: func(Seen) []result.Fact {
+		if perKey {
+			limit = live.peak + s.Extra.Namespaces*s.Extra.Pods
+		}
+		if limit == 0 {
+			return nil
+		}
+		most := 0.0
+		for _, x := range c.Samples {
+			if x.QueueDepth != nil {
+				most = max(most, *x.QueueDepth)
+			}
+		}
+		return []result.Fact{Within("B", "events queued", "events", most, float64(limit))}
+	}}
+}
+
+// bystanderRule shows what column I is about; G8 judges it.
+func bystanderRule(c *Case) Rule {
+	return stating(func(seen Seen) (facts []result.Fact) {
+		if c.Cell.Scenario.Fault.FromAnswer {
+			if q := fromAnswer(seen.Changes); q != nil {
+				facts = append(facts, Within("I", "bystander freshness p99 from the apiserver's answer", "s", q.P99, 0))
+			}
+		}
+		if q := seen.Figures.Bystander.Freshness; q != nil {
+			facts = append(facts, Within("I", "bystander freshness p99", "s", q.P99, 0))
+		}
+		return facts
+	})
+}
+
+// living counts the objects of the load that existed at once, by the op log.
+type living struct {
+	keys map[uint64]struct{}
+	peak int
+}
+
+func (l *living) operation(op *oplog.Record) {
+	if !op.OK() || op.Phase == oplog.PhaseTeardown {
+		return
+	}
+	if l.keys == nil {
+		l.keys = map[uint64]struct{}{}
+	}
+	switch k := object(op.Kind, op.Namespace, op.Name); op.Type {
+	case oplog.TypeDelete:
+		delete(l.keys, k)
+	case oplog.TypeHeartbeat:
+	default:
+		l.keys[k] = struct{}{}
+	}
+	l.peak = max(l.peak, len(l.keys))
+}

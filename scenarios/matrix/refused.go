@@ -1,0 +1,40 @@
+package matrix
+
+import (
+	"strings"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+// refusals are what crypto/tls and crypto/x509 say of each storage.tls: a watcher must
+// have refused storage for what is wrong with it and not for something else.
+var refusals = map[string]string{
+	"wrong-ca":   "certificate signed by unknown authority",
+	"expired":    "certificate has expired",
+	"wrong-host": "cannot validate certificate for 127.0.0.1",
+	"tls-1.1":    "protocol version",
+}
+
+// refusedRule: a watcher that must not trust storage ends with an error that names the
+// reason, and sends nothing.
+func refusedRule(c *Case) Rule {
+	var requests int64
+	s, r := &c.Cell.Scenario, c.Cell.Refusal
+	return Rule{Request: func(*ledger.Entry) { requests++ }, Facts: func(Seen) []result.Fact {
+		facts := []result.Fact{
+			None("S", "requests that reached storage", requests, ""),
+			{Column: "S", Name: "exit code of the watcher", Value: float64(r.ExitCode), OK: r.Ended && r.ExitCode != 0, Detail: r.LastLine},
+		}
+		if s.Watcher.Command == "" {
+			why := refusals[s.Storage.TLS]
+			f := result.Fact{Column: "S", Name: "it names what is wrong", OK: strings.Contains(r.LastLine, why), Detail: "want: " + why}
+			if f.OK {
+				f.Value = 1
+			}
+			facts = append(facts, f)
+		}
+		limit := s.Fault.Recovery.Std().Seconds()
+		return append(facts, result.Fact{Column: "T", Name: "until it refused", Unit: "s", Value: r.Seconds, Limit: &limit, OK: r.Ended && r.Seconds <= limit})
+	}}
+}
