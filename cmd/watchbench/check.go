@@ -2,56 +2,84 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/assess"
 	"github.com/watchbench/watchbench/scenarios/check"
-	"github.com/watchbench/watchbench/scenarios/runner"
 )
 
 func checkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check DIR",
-		Short: "Judge the record of a run, or of one cell, again",
-		Long: `Judge the record of a run, or of one cell, again: from op log, ledger and final states
-alone, without a cluster. Exit code 3 if a check fails that the scenario expects to
-pass.`,
-		Args: needArgs(1, 1, "the folder of a run or of a cell"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cells, err := runner.Recheck(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			return printChecks(cmd, cells)
-		},
+		Short: "Assess the record of a run, a fault matrix or one cell again",
+		Long: `Compute figures, checks and the fault matrix again, from the folder alone and without
+a cluster: results.json of a run's folder, matrix.json of a matrix's. A file that is
+missing is written; one that is there is compared, and what differs is named. Of one
+cell's folder, the checks are shown.
+
+Exit code 3 if a check or an asserted cell of the matrix fails that the scenario
+expects to pass, 5 if a scenario of the matrix proves nothing.`,
+		Args: needArgs(1, 1, "the folder of a run, of a matrix or of a cell"),
+		RunE: func(cmd *cobra.Command, args []string) error { return recheck(cmd, args[0]) },
 	}
 }
 
+func recheck(cmd *cobra.Command, dir string) error {
+	c, err := assess.Check(cmd.Context(), dir)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if c.Matrix != nil {
+		if c.Missing {
+			err = render.WriteMatrix(dir, c.Matrix)
+		}
+		if err == nil {
+			err = render.MatrixTerminal(out, c.Matrix, terminalOptions(out))
+		}
+	} else {
+		if c.Missing {
+			err = result.Save(filepath.Join(dir, result.FileName), c.Results)
+		}
+		if err == nil {
+			err = printChecks(cmd, c.Results.Cells)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for _, d := range c.Differences {
+		fmt.Fprintln(out, d)
+	}
+	if c.Matrix != nil {
+		return matrixVerdict(c.Matrix)
+	}
+	failed, _ := failures(c.Results.Cells)
+	return firstVerdict(failed, nil)
+}
+
 // printChecks shows one row per cell, then what the failures are about.
-func printChecks(cmd *cobra.Command, cells []runner.Rechecked) error {
+func printChecks(cmd *cobra.Command, cells []result.Cell) error {
 	out := cmd.OutOrStdout()
 	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "cell\t"+strings.Join(check.Guarantees, "\t"))
-	var failed, remarks []string
+	var remarks []string
 	for _, c := range cells {
 		row := []string{c.ID}
 		for _, g := range check.Guarantees {
 			x := c.Checks[g]
 			row = append(row, short[x.Verdict])
-			if x.Verdict == result.Fail {
-				failed = append(failed, c.ID+" "+g)
-			}
 			if x.Verdict == result.Fail || x.Verdict == result.Allowed {
 				remarks = append(remarks, fmt.Sprintf("%s %s (%d of %d): %s", c.ID, g, x.Violations, x.Judged, x.Counterexample))
 			}
 		}
 		fmt.Fprintln(tw, strings.Join(row, "\t"))
-		for _, g := range c.Changed() {
-			remarks = append(remarks, fmt.Sprintf("%s %s: results.json has %s, the record now gives %s", c.ID, g, c.Recorded[g].Verdict, c.Checks[g].Verdict))
-		}
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -59,7 +87,7 @@ func printChecks(cmd *cobra.Command, cells []runner.Rechecked) error {
 	for _, r := range remarks {
 		fmt.Fprintln(out, r)
 	}
-	return firstVerdict(failed, nil)
+	return nil
 }
 
 // short is how a verdict fits into a column.

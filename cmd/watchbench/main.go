@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/internal/version"
+	"github.com/watchbench/watchbench/scenarios/assess"
 	"github.com/watchbench/watchbench/scenarios/runner"
 )
 
@@ -58,6 +59,7 @@ func main() {
 func exitCode(ctx context.Context, err error) int {
 	var v *verdict
 	var u usage
+	var folder *assess.InputError
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return exitInterrupted
@@ -65,7 +67,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitOK
 	case errors.As(err, &v):
 		return v.code
-	case errors.As(err, &u), runner.IsInput(err):
+	case errors.As(err, &u), errors.As(err, &folder), runner.IsInput(err):
 		return exitInput
 	}
 	return exitError

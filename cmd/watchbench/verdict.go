@@ -36,9 +36,11 @@ func worse(a, b error) error {
 
 // judgement is the verdict on a run, nil when all cells are valid and everything
 // expected holds.
-func judgement(res *result.Results) error {
-	var failed, invalid []string
-	for _, c := range res.Cells {
+func judgement(res *result.Results) error { return firstVerdict(failures(res.Cells)) }
+
+// failures names the checks that failed and the cells that are invalid.
+func failures(cells []result.Cell) (failed, invalid []string) {
+	for _, c := range cells {
 		for g, check := range c.Checks {
 			if check.Verdict == result.Fail {
 				failed = append(failed, c.ID+" "+g)
@@ -48,7 +50,7 @@ func judgement(res *result.Results) error {
 			invalid = append(invalid, c.ID)
 		}
 	}
-	return firstVerdict(failed, invalid)
+	return failed, invalid
 }
 
 // matrixVerdict is the verdict on a fault matrix.

@@ -1,0 +1,241 @@
+package assess
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// TestRunTwice: a run's folder alone gives results.json, and gives the same bytes again.
+func TestRunTwice(t *testing.T) {
+	dir := t.TempDir()
+	recordRun(t, dir, scenario(t, "plain", ""), 30, nil)
+	before := contents(t, dir)
+	var first, second bytes.Buffer
+	for _, to := range []*bytes.Buffer{&first, &second} {
+		res, err := Run(t.Context(), dir)
+		must(t, err)
+		must(t, result.Encode(to, res))
+	}
+	if d := cmp.Diff(first.String(), second.String()); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(before, contents(t, dir)); d != "" {
+		t.Errorf("the folder was changed:\n%s", d)
+	}
+	res, err := result.Decode(&first, "first")
+	must(t, err)
+	c := res.Cells[0]
+	if !c.Valid || c.ID != "only" || c.Params["load"] != "light" || c.Load.Done != 54 || c.Freshness == nil || c.Freshness.P99 < 0.029 || c.Freshness.P99 > 0.031 || c.Robustness != nil {
+		t.Errorf("valid %v %v, %+v, freshness %+v", c.Valid, c.InvalidReasons, c.Load, c.Freshness)
+	}
+	for _, g := range []string{"G1", "G2", "G3"} {
+		if c.Checks[g].Verdict != result.Pass {
+			t.Errorf("%s: %+v", g, c.Checks[g])
+		}
+	}
+	if res.Run.Seed != 1<<63+1 || res.Environment.Provider != "embedded" {
+		t.Errorf("%+v, %+v", res.Run, res.Environment)
+	}
+}
+
+// TestCheckRun: what is missing is said to be, and what is written otherwise is named.
+func TestCheckRun(t *testing.T) {
+	dir := t.TempDir()
+	recordRun(t, dir, scenario(t, "plain", ""), 30, nil)
+	c, err := Check(t.Context(), dir)
+	if err != nil || !c.Missing || c.Results == nil || c.Matrix != nil {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	path := filepath.Join(dir, result.FileName)
+	must(t, result.Save(path, c.Results))
+	if c, err = Check(t.Context(), dir); err != nil || c.Missing || len(c.Differences) > 0 {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	c.Results.Cells[0].Checks["G2"] = result.Check{Verdict: result.Fail, Violations: 1, Judged: 3}
+	c.Results.Cells[0].Load.Done = 7
+	c.Results.Cells[0].Freshness = nil
+	must(t, result.Save(path, c.Results))
+	c, err = Check(t.Context(), dir)
+	must(t, err)
+	got := strings.Join(c.Differences, "\n")
+	for _, want := range []string{
+		"cells[only].checks.G2.verdict: results.json has fail, the record now gives pass",
+		"cells[only].load.done: results.json has 7, the record now gives 54",
+		"cells[only].freshness: results.json has nothing, the record now gives {",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s\nlacks %q", got, want)
+		}
+	}
+	lone, err := Check(t.Context(), history.CellDir(dir, "only"))
+	if err != nil || len(lone.Results.Cells) != 1 || lone.Results.Cells[0].Checks["G1"].Verdict != result.Pass {
+		t.Errorf("the cell alone: %+v, %v", lone, err)
+	}
+	must(t, os.Remove(filepath.Join(history.CellDir(dir, "only"), history.FileCell)))
+	lone, err = Check(t.Context(), history.CellDir(dir, "only"))
+	if err != nil || lone.Results.Cells[0].Checks["G1"].Verdict != result.Pass {
+		t.Errorf("a former version's cell alone: %+v, %v", lone, err)
+	}
+}
+
+// campaign writes a matrix's folder: F0, late at its first try, and F1, which is compared
+// with it; F2 was aborted.
+func campaign(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	f0, f1 := scenario(t, "f00-none", "F0"), scenario(t, "f01-slow", "F1")
+	late := func(name string, f *spec.File, delay int64, base *result.Cell) *result.Results {
+		recordRun(t, filepath.Join(dir, name), f, delay, base)
+		res, err := Run(t.Context(), filepath.Join(dir, name))
+		must(t, err)
+		return res
+	}
+	late("a", f0, 900, nil)
+	base := &late("b", f0, 150, nil).Cells[0]
+	late("c", f1, 290, base)
+	run := func(row, dir, errText string, try int) history.CampaignRun {
+		return history.CampaignRun{Scenario: strings.ToLower(row), Row: row, Title: "of " + row, Cells: 1, Dir: dir, Seconds: 2, Error: errText, Try: try}
+	}
+	must(t, history.SaveCampaign(dir, &history.Campaign{
+		Schema: history.CampaignSchema, Profile: "default", Asked: []string{"F0", "F1", "F2"}, Seconds: 9,
+		Runs: []history.CampaignRun{run("F0", "a", "", 1), run("F0", "b", "", 2), run("F1", "c", "", 1), run("F2", "gone", "no cluster", 1)},
+	}))
+	return dir
+}
+
+func TestMatrix(t *testing.T) {
+	dir := campaign(t)
+	m, err := Matrix(t.Context(), dir)
+	must(t, err)
+	if len(m.Entries) != 3 || m.Seconds != 9 || m.Entries[0].Dir != "b" || m.Entries[2].Error != "no cluster" {
+		t.Fatalf("%+v", m.Entries)
+	}
+	for col, want := range map[string]string{"C": result.Pass, "I": result.Pass, "T": result.Measured} {
+		if x := m.Entries[1].Columns[col]; x.Verdict != want {
+			t.Errorf("%s: %+v, want %s", col, x, want)
+		}
+	}
+	// Against an undisturbed row that is twice as fast, the same is too slow.
+	recordRun(t, filepath.Join(dir, "b"), scenario(t, "f00-none", "F0"), 20, nil)
+	if m, err = Matrix(t.Context(), dir); err != nil || m.Entries[1].Columns["I"].Verdict != result.Fail {
+		t.Errorf("%+v, %v", m.Entries[1].Columns["I"], err)
+	}
+	// A run's own record says what it was compared with.
+	res, err := Run(t.Context(), filepath.Join(dir, "c"))
+	if err != nil || res.Cells[0].Robustness.Columns["I"].Verdict != result.Pass {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+func TestCheckMatrix(t *testing.T) {
+	dir := campaign(t)
+	c, err := Check(t.Context(), dir)
+	if err != nil || !c.Missing || c.Matrix == nil || c.Results != nil {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	var b bytes.Buffer
+	c.Matrix.Entries[1].Columns["I"] = result.Column{Verdict: result.Fail}
+	must(t, result.EncodeMatrix(&b, c.Matrix))
+	must(t, os.WriteFile(filepath.Join(dir, result.MatrixFile), b.Bytes(), 0o600))
+	c, err = Check(t.Context(), dir)
+	if want := "entries[1].columns.I.verdict: matrix.json has fail, the record now gives pass"; err != nil || !strings.Contains(strings.Join(c.Differences, "\n"), want) {
+		t.Errorf("%v lacks %q, %v", c.Differences, want, err)
+	}
+}
+
+// TestMissingRecords: a folder that a former version wrote, or a damaged one, is refused
+// with the name of what is missing.
+func TestMissingRecords(t *testing.T) {
+	cell := history.CellDir("", "only")
+	for _, tc := range []struct{ name, remove, want string }{
+		{"a former version's run", history.FileRun, history.FileRun + " is missing: a former version"},
+		{"a former version's cell", cell + "/" + history.FileCell, history.FileCell + " is missing"},
+		{"no ledger", cell + "/" + history.FileLedger, history.FileLedger + " is missing"},
+		{"no op log", cell + "/" + history.FileOps, history.FileOps + " is missing"},
+		{"no metrics", cell + "/" + history.FileAfter, history.FileAfter + " is missing"},
+		{"no samples", cell + "/" + history.FileSamples, history.FileSamples + " is missing"},
+		{"a damaged one", cell + "/" + history.FileMarks, "must be complete and as it was written"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			recordRun(t, dir, scenario(t, "plain", ""), 30, nil)
+			must(t, os.WriteFile(filepath.Join(dir, result.FileName), []byte("{}"), 0o600))
+			if strings.Contains(tc.want, "missing") {
+				must(t, os.Remove(filepath.Join(dir, tc.remove)))
+			} else {
+				must(t, os.WriteFile(filepath.Join(dir, tc.remove), []byte("{\n"), 0o600))
+			}
+			_, err := Check(t.Context(), dir)
+			var input *InputError
+			if !errors.As(err, &input) || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v, want %q", err, tc.want)
+			}
+		})
+	}
+	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "none")} {
+		var input *InputError
+		if _, err := Check(t.Context(), dir); !errors.As(err, &input) || !strings.Contains(err.Error(), "name the folder of a run") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// TestExpect: what a scenario allows is no failure, and what it demands and did not come
+// is one.
+func TestExpect(t *testing.T) {
+	s := spec.Default()
+	of := func(verdict string) spec.Expectation {
+		return spec.Expectation{"single": spec.ExpectPass, "default": verdict}
+	}
+	s.Expect = spec.Expect{"G1": of(spec.ExpectFailAllowed), "G2": of(spec.ExpectFail), "G3": of(spec.ExpectFail), "G4": of(spec.ExpectFail)}
+	cell := result.Cell{Valid: true, Handler: result.Handler{Strategy: "keyed"}, Checks: map[string]result.Check{
+		"G1": {Verdict: result.Fail}, "G2": {Verdict: result.Fail}, "G3": {Verdict: result.Pass, Note: "x"}, "G4": {Verdict: result.NotJudged}, "G5": {Verdict: result.Fail},
+	}}
+	expect(&s, &cell)
+	want := map[string]result.Check{
+		"G1": {Verdict: result.Allowed}, "G2": {Verdict: result.Allowed}, "G3": {Verdict: result.Fail, Note: "x; the scenario expects a violation and there was none"},
+		"G4": {Verdict: result.NotJudged}, "G5": {Verdict: result.Fail},
+	}
+	if d := cmp.Diff(want, cell.Checks); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"G4 was to fail and could not be judged"}, cell.InvalidReasons); d != "" || cell.Valid {
+		t.Error(d)
+	}
+}
+
+func TestExpectations(t *testing.T) {
+	for _, tc := range []struct {
+		expect, verdict string
+		cut             bool
+		want            string
+		valid           bool
+	}{
+		{spec.ExpectPass, result.Fail, false, result.Fail, true},
+		{spec.ExpectPass, result.Pass, false, result.Pass, true},
+		{spec.ExpectFailAllowed, result.Fail, false, result.Allowed, true},
+		{spec.ExpectFailAllowed, result.Pass, false, result.Pass, true},
+		{spec.ExpectFail, result.Fail, false, result.Allowed, true},
+		{spec.ExpectFail, result.Pass, false, result.Fail, true},
+		{spec.ExpectFail, result.NotJudged, false, result.NotJudged, false},
+		{spec.ExpectFail, result.NotJudged, true, result.NotJudged, true},
+	} {
+		s := spec.Default()
+		s.Expect = spec.Expect{"G2": {"default": tc.expect}}
+		cell := result.Cell{Valid: true, Cut: tc.cut, Checks: map[string]result.Check{"G2": {Verdict: tc.verdict, Judged: 5}}}
+		expect(&s, &cell)
+		if got := cell.Checks["G2"].Verdict; got != tc.want || cell.Valid != tc.valid {
+			t.Errorf("%s expected, %s found: %s, valid %v; want %s, %v", tc.expect, tc.verdict, got, cell.Valid, tc.want, tc.valid)
+		}
+	}
+}

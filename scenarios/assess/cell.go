@@ -1,0 +1,119 @@
+package assess
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/matrix"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// Options are what a cell's folder does not say.
+type Options struct {
+	// Baseline is an undisturbed cell, with which column I compares; nil if there is
+	// none.
+	Baseline *result.Cell
+	// Strict takes every failure for one, whatever the scenario expects.
+	Strict bool
+}
+
+// Cell computes a cell's entry of results.json from its folder.
+func Cell(ctx context.Context, dir string, o Options) (result.Cell, error) {
+	c, err := load(dir)
+	if err != nil {
+		return result.Cell{}, unusable(err)
+	}
+	c.Baseline = o.Baseline
+	cell, err := c.judge(ctx)
+	if err != nil {
+		return cell, unusable(fmt.Errorf("cell %s: %w", c.Cell.ID, err))
+	}
+	if !o.Strict {
+		expect(&c.Cell.Scenario, &cell)
+	}
+	matrix.Fill(&c.Case, c.rules, &cell, c.seen)
+	return cell, nil
+}
+
+// recorded is a cell's folder.
+type recorded struct {
+	matrix.Case
+	history *check.History
+	rules   []matrix.Rule
+	seen    matrix.Seen
+}
+
+// load reads everything but the logs.
+func load(dir string) (*recorded, error) {
+	var c recorded
+	var err error
+	if c.Cell, err = history.LoadCell(dir); err != nil {
+		return nil, err
+	}
+	if c.Cell.Refusal == nil {
+		if err := require(dir, history.FileMeta, history.FileOps, history.FileLedger, history.FileState, history.FileSamples); err != nil {
+			return nil, err
+		}
+		if c.Cell.Watcher.Own {
+			if err := require(dir, history.FileBefore, history.FileAfter); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if c.history, err = check.Load(dir); err != nil {
+		return nil, err
+	}
+	c.Marks, c.Samples = c.history.Marks, c.history.Samples
+	if c.Deeds, err = history.LoadDeeds(dir); err != nil {
+		return nil, err
+	}
+	if c.Before, err = history.LoadScrape(dir, history.FileBefore); err != nil {
+		return nil, err
+	}
+	if c.After, err = history.LoadScrape(dir, history.FileAfter); err != nil {
+		return nil, err
+	}
+	c.CustomKinds = slices.DeleteFunc(slices.Clone(c.history.Rules.Kinds), func(kind string) bool { return slices.Contains(c.Cell.Kinds, kind) })
+	injected, err := injectedRules(&c.Case)
+	c.rules = append(matrix.General(&c.Case), injected...)
+	return &c, err
+}
+
+// identify fills in what is not measured.
+func (c *recorded) identify(cell *result.Cell) {
+	cell.ID, cell.Repetition, cell.Params = c.Cell.ID, c.Cell.Repetition, map[string]string{}
+	maps.Copy(cell.Params, c.Cell.Params)
+	cell.Watcher.Restarts, cell.Watcher.ExitCode = c.Cell.Watcher.Restarts, c.Cell.Watcher.ExitCode
+}
+
+// expect turns failures that the scenario allows into allowed ones, and the absence of a
+// failure that it demands into a failure.
+func expect(s *spec.Scenario, cell *result.Cell) {
+	for _, g := range check.Guarantees {
+		c, ok := cell.Checks[g]
+		if !ok {
+			continue
+		}
+		switch want := s.Expect.Of(g, cell.Handler.Strategy); {
+		case want == spec.ExpectPass:
+			continue
+		case c.Verdict == result.Fail:
+			c.Verdict = result.Allowed
+		case want == spec.ExpectFail && c.Verdict == result.Pass:
+			c.Verdict = result.Fail
+			if c.Note != "" {
+				c.Note += "; "
+			}
+			c.Note += "the scenario expects a violation and there was none"
+		case want == spec.ExpectFail && !cell.Cut:
+			cell.Valid = false
+			cell.InvalidReasons = append(cell.InvalidReasons, fmt.Sprintf("%s was to fail and could not be judged", g))
+		}
+		cell.Checks[g] = c
+	}
+}

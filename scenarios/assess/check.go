@@ -1,0 +1,111 @@
+package assess
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
+)
+
+// Checked is a folder that was assessed again. Of Results and Matrix one is set.
+type Checked struct {
+	// Results are those of a run or, with nothing but its cell, of a lone cell.
+	Results *result.Results
+	Matrix  *result.Matrix
+	// Differences are what the folder's results.json or matrix.json says otherwise.
+	Differences []string
+	// Missing says that the folder has no such file.
+	Missing bool
+}
+
+// Check assesses the folder of a run, of a campaign or of one cell, where every failure
+// counts, and compares the outcome with what is written there.
+func Check(ctx context.Context, dir string) (*Checked, error) {
+	has := func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil || !info.IsDir():
+		return nil, &InputError{What: dir + " is no folder", Remedy: "name the folder of a run, such as out/strategies-20260102-150405, of a matrix, or of a cell"}
+	case has(history.FileMeta), has(history.FileCell):
+		return checkCell(ctx, dir)
+	case has(history.FileRun), has(result.FileName):
+		return checkRun(ctx, dir)
+	case has(history.FileCampaign), has(result.MatrixFile):
+		return checkMatrix(ctx, dir)
+	}
+	return nil, &InputError{
+		What:   fmt.Sprintf("%s has none of %s, %s and %s", dir, history.FileRun, history.FileCampaign, history.FileCell),
+		Remedy: "name the folder of a run or of a cell, or that of a matrix",
+	}
+}
+
+func checkCell(ctx context.Context, dir string) (*Checked, error) {
+	var cell result.Cell
+	var err error
+	if require(dir, history.FileCell) == nil {
+		cell, err = Cell(ctx, dir, Options{Strict: true})
+	} else { // a former version's, or another program's: its checks can be judged
+		cell, err = checksOnly(ctx, dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Checked{Results: &result.Results{Cells: []result.Cell{cell}}}, nil
+}
+
+func checksOnly(ctx context.Context, dir string) (cell result.Cell, err error) {
+	h, err := check.Load(dir)
+	if err != nil {
+		return cell, unusable(err)
+	}
+	v, err := check.Judge(ctx, h)
+	if err != nil {
+		return cell, unusable(err)
+	}
+	return result.Cell{ID: filepath.Base(dir), Checks: v.Checks}, nil
+}
+
+func checkRun(ctx context.Context, dir string) (*Checked, error) {
+	now, err := Run(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	out := &Checked{Results: now}
+	recorded, err := result.LoadFile(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		out.Missing, err = true, nil
+	case err != nil:
+		return nil, &InputError{What: err.Error(), Remedy: fmt.Sprintf("remove %s to have it written anew", result.FileName)}
+	default:
+		out.Differences, err = differences(result.FileName, recorded, now)
+	}
+	return out, err
+}
+
+func checkMatrix(ctx context.Context, dir string) (*Checked, error) {
+	now, err := Matrix(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	out := &Checked{Matrix: now}
+	recorded, err := result.LoadMatrix(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		out.Missing, err = true, nil
+	case err != nil:
+		return nil, &InputError{What: err.Error(), Remedy: fmt.Sprintf("remove %s to have it written anew", result.MatrixFile)}
+	default:
+		out.Differences, err = differences(result.MatrixFile, recorded, now)
+	}
+	return out, err
+}

@@ -1,0 +1,137 @@
+package assess
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/spec"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+const (
+	writes = 60
+	epoch  = int64(1767348000_000_000_000)
+	ms     = int64(time.Millisecond)
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// scenario is one of a row that asserts C and I, or with an empty row of none.
+func scenario(t *testing.T, name, row string) *spec.File {
+	t.Helper()
+	text := fmt.Sprintf(`apiVersion: watchbench/v1
+kind: Scenario
+metadata: {name: %s}
+storage: {latency: 5ms}
+load: {model: open, rate: 90, duration: 1s, bystander: {kind: ConfigMap, rate: 10}}
+`, name)
+	if row != "" {
+		text += fmt.Sprintf("fault: {row: %s, title: of %s, assert: [C, I], measure: [T]}\n", row, row)
+	}
+	f, err := spec.Parse(name+".yaml", []byte(text))
+	must(t, err)
+	return f
+}
+
+var effects = map[string]string{oplog.TypeCreate: ledger.EffectCreated, oplog.TypePatch: ledger.EffectReplaced}
+
+// recordCell writes the record of a cell of 50 objects, of which 10 were changed, in which
+// storage had every write after a delay (ms).
+func recordCell(t *testing.T, dir, id string, s spec.Scenario, delay int64) {
+	t.Helper()
+	must(t, os.MkdirAll(dir, 0o755))
+	c := history.Cell{
+		Schema: history.CellSchema, ID: id, Repetition: 1, Params: map[string]string{"load": "light"}, Scenario: s, Seed: 1, CPUs: 2,
+		Watcher: history.WatcherRun{Version: "v1", Own: true, Started: epoch - 2000*ms, Ready: epoch - 1000*ms}, Kinds: []string{"Pod", "ConfigMap", "Namespace"},
+		Planned: writes, LoadStarted: epoch, LoadFinished: epoch + 10*writes*ms, FaultsSet: epoch,
+		DrainEnd: epoch + 20*writes*ms + delay*ms, ScrapeStarted: epoch + 20*writes*ms + delay*ms, ScrapeFinished: epoch + 20*writes*ms + (delay+1)*ms,
+	}
+	must(t, history.SaveCell(dir, &c))
+	must(t, check.SaveMeta(dir, check.Meta{
+		Cell: id, Strategy: s.Watcher.Strategy, Mode: s.Storage.Mode, QueueFull: s.Watcher.QueueFull, Rules: check.Rules{Kinds: c.Kinds},
+		WatcherReady: c.Watcher.Ready, LoadStarted: c.LoadStarted, LoadFinished: c.LoadFinished, Until: c.ScrapeFinished,
+	}))
+	ops, err := oplog.Create(filepath.Join(dir, history.FileOps))
+	must(t, err)
+	states, err := history.CreateState(dir)
+	must(t, err)
+	var entries []ledger.Entry
+	for i := range int64(writes) {
+		kind, typ, n, at := "Pod", oplog.TypeCreate, i, epoch+10*i*ms
+		if i >= 50 {
+			typ, n = oplog.TypePatch, i-50
+		}
+		if n%10 == 9 {
+			kind = "ConfigMap"
+		}
+		name, uid := fmt.Sprintf("p%d", n), fmt.Sprintf("u%d", n)
+		ops.Append(oplog.Record{ID: i + 1, Phase: oplog.PhaseLoad, Type: typ, Kind: kind, Namespace: "n", Name: name, UID: uid, ResourceVersion: uint64(i + 1),
+			Bystander: kind == "ConfigMap", Intended: at, Started: at, Finished: at + 2*ms, Status: 201})
+		entries = append(entries, ledger.Entry{Seq: uint64(i + 1), Method: "PUT", Kind: kind, Namespace: "n", Name: name, UID: uid, ResourceVersion: uint64(i + 1),
+			Received: at + (delay-5)*ms, Applied: at + (delay-1)*ms, Responded: at + delay*ms, Status: 200, Effect: effects[typ]})
+		for _, side := range []history.Side{history.SideApiserver, history.SideStorage} {
+			if i < 10 {
+				continue // patched later
+			}
+			must(t, states.Write(history.StateRecord{Side: side, Kind: kind, Namespace: "n", Name: name, UID: uid, ResourceVersion: uint64(i + 1), Digest: uid, Bytes: 100}))
+		}
+	}
+	must(t, ops.Close())
+	must(t, states.Close())
+	f, err := os.Create(filepath.Join(dir, history.FileLedger))
+	must(t, err)
+	_, err = ledger.WriteZstd(f, slices.Values(entries))
+	must(t, err)
+	must(t, f.Close())
+	var samples []history.Sample
+	for i := int64(-2); i < 10; i++ {
+		samples = append(samples, history.Sample{Time: epoch + i*100*ms, Goroutines: new(50.0), Parties: map[string]history.Use{history.PartyWatcher: {CPUSeconds: float64(i+3) / 10, RSSBytes: 5e7, Read: -1}}})
+	}
+	must(t, history.SaveSamples(dir, samples))
+	for _, name := range []string{history.FileBefore, history.FileAfter} {
+		must(t, history.SaveScrape(dir, name, []byte("# TYPE go_goroutines gauge\ngo_goroutines 50\n")))
+	}
+}
+
+// recordRun writes a run's folder with one cell.
+func recordRun(t *testing.T, dir string, f *spec.File, delay int64, baseline *result.Cell) {
+	t.Helper()
+	record, err := f.Record()
+	must(t, err)
+	started := time.Date(2026, 1, 2, 10, 0, 0, 123, time.FixedZone("", 3600))
+	recordCell(t, history.CellDir(dir, "only"), "only", f.Base(), delay)
+	must(t, history.SaveRun(dir, &history.Run{
+		Schema: history.RunSchema, Scenario: record, Cells: []string{"only"}, Baseline: history.BaselineOf(baseline),
+		Run:         result.Run{ID: filepath.Base(dir), Scenario: f.Base().Metadata.Name, Started: started, Finished: started.Add(time.Minute), Seed: 1<<63 + 1, Order: []string{"only"}},
+		Environment: result.Environment{GoVersion: "go1.26", Provider: "embedded", CPUs: 2, LoadAfter: []float64{0.1}},
+	}))
+}
+
+// contents are the files of a folder that assessing it must not touch.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	must(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all[strings.TrimPrefix(path, dir)] = string(data)
+		return err
+	}))
+	return all
+}
