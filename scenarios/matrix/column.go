@@ -78,10 +78,10 @@ func fillRow(c *Case, cell *result.Cell, facts []result.Fact) {
 		}
 	}
 	for _, col := range f.Assert {
-		row.Columns[col] = column(col, cell.Checks, facts)
+		row.Columns[col] = Column(col, cell.Checks, facts)
 	}
 	for _, col := range f.Measure {
-		m := column(col, cell.Checks, facts)
+		m := Column(col, cell.Checks, facts)
 		if m.Verdict != result.NotJudged || m.Value != "" {
 			if m.Verdict == result.Fail && m.Value == "" {
 				m.Value = "violated"
@@ -93,9 +93,9 @@ func fillRow(c *Case, cell *result.Cell, facts []result.Fact) {
 	cell.Robustness = row
 }
 
-// column sums up one column: a failure decides; to pass, what the column is about must
+// Column sums up one column: a failure decides; to pass, what the column is about must
 // have been judged.
-func column(col string, checks map[string]result.Check, facts []result.Fact) result.Column {
+func Column(col string, checks map[string]result.Check, facts []result.Fact) result.Column {
 	out := result.Column{Verdict: result.NotJudged}
 	judged, failed := 0, []string(nil)
 	for _, g := range columnChecks[col] {

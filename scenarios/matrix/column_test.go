@@ -37,11 +37,11 @@ func TestColumn(t *testing.T) {
 		{"over the bound", "T", nil, []result.Fact{under, over}, result.Fail},
 		{"a figure of another column", "A", nil, []result.Fact{under}, result.NotJudged},
 	} {
-		if got := column(tc.col, tc.checks, tc.facts); got.Verdict != tc.want {
+		if got := Column(tc.col, tc.checks, tc.facts); got.Verdict != tc.want {
 			t.Errorf("%s: %+v, want %s", tc.name, got, tc.want)
 		}
 	}
-	if got := column("T", nil, []result.Fact{over}); got.Value != "2 s" || got.Detail != "recovery: 2 s, at most 1" {
+	if got := Column("T", nil, []result.Fact{over}); got.Value != "2 s" || got.Detail != "recovery: 2 s, at most 1" {
 		t.Errorf("%+v", got)
 	}
 }

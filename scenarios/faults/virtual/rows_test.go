@@ -12,6 +12,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
@@ -130,7 +131,7 @@ func (o *outcome) firings(prefix string) (n int64) {
 	return n
 }
 
-func matrix() []row {
+func allRows() []row {
 	return slices.Concat(storageRows(), watchRows(), processRows())
 }
 
@@ -227,9 +228,9 @@ func refusals() []variant {
 					return nil
 				},
 				'A': func(o *outcome) error {
-					// One try per worker, then one per step of the backoff: 100 ms doubling to
-					// 5 s, with jitter from half of it; the Synchronizer reads beside.
-					steps := 8 + int(d/(2500*time.Millisecond))
+					// One try per worker, then one per step of the backoff; the Synchronizer
+					// reads beside.
+					steps := matrix.BackoffSteps(d)
 					limit := 2*kindsServed*4 + kindsServed*steps
 					switch o.setup.strategy() {
 					case pipeline.Partitioned:
