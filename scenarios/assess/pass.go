@@ -2,8 +2,8 @@ package assess
 
 import (
 	"context"
+	"errors"
 	"iter"
-	"slices"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
@@ -20,45 +20,23 @@ const podKind = "Pod"
 // injectedRules are those of the faults that were carried out.
 func injectedRules(*matrix.Case) ([]matrix.Rule, error) { return nil, nil }
 
-// judge reads the logs: figures, facts and checks in one pass.
-func (c *recorded) judge(ctx context.Context) (result.Cell, error) {
-	ops, err := gather(c.history.Ops)
-	if err != nil {
-		return result.Cell{}, err
-	}
-	entries, err := gather(c.history.Ledger)
-	if err != nil {
-		return result.Cell{}, err
-	}
-	bounds := matrix.NewBounds(&c.Case, c.rules)
-	for i := range ops {
-		bounds.Operation(&ops[i])
-		for _, r := range c.rules {
-			if r.Operation != nil {
-				r.Operation(&ops[i])
-			}
+// judge reads the logs once, for figures, facts and checks.
+func (c *recorded) judge(ctx context.Context) (cell result.Cell, err error) {
+	logs := &logs{}
+	c.history.State = c.states(c.history.State)
+	c.history.Bounds = func(m check.Measured) (*check.Ceilings, *check.Isolation) {
+		c.seen = matrix.Seen{Measured: m, Figures: &cell}
+		cell = refusedCell(c.Cell)
+		if c.Cell.Refusal == nil {
+			cell, err = measure.Cell(c.evidence(logs.ops, logs.entries))
 		}
-	}
-	for i := range entries {
-		for _, r := range c.rules {
-			if r.Request != nil {
-				r.Request(&entries[i])
-			}
+		if c.Cell.Scenario.Fault == nil || c.Cell.Refusal != nil || err != nil {
+			return nil, nil
 		}
+		return matrix.Ceilings(&c.Case, c.rules, c.seen), matrix.Isolation(&c.Case, c.seen)
 	}
-	cell := refusedCell(c.Cell)
-	if c.Cell.Refusal == nil {
-		if cell, err = measure.Cell(c.evidence(ops, entries)); err != nil {
-			return cell, err
-		}
-	}
-	c.identify(&cell)
-	c.seen = matrix.Seen{Changes: changes(ops, entries), Figures: &cell}
-	if c.Cell.Scenario.Fault != nil && c.Cell.Refusal == nil {
-		c.history.Ceilings, c.history.Isolation = bounds.Ceilings(), bounds.Isolation(c.seen)
-	}
-	v, err := check.Judge(ctx, c.history)
-	if err != nil {
+	v, jerr := check.Judge(ctx, c.history, logs, observers(c.rules))
+	if err = errors.Join(jerr, err); err != nil {
 		return cell, err
 	}
 	cell.Checks = v.Checks
@@ -68,8 +46,56 @@ func (c *recorded) judge(ctx context.Context) (result.Cell, error) {
 	if cell.Events != nil {
 		cell.Events.Lost, cell.Events.Reordered = v.Lost, v.Reordered
 	}
+	c.identify(&cell)
 	return cell, nil
 }
+
+// observers are the rules of a cell, as one observer.
+type observers []matrix.Rule
+
+func (all observers) Operation(op *oplog.Record) {
+	for _, r := range all {
+		if r.Operation != nil {
+			r.Operation(op)
+		}
+	}
+}
+
+func (all observers) Request(e *ledger.Entry) {
+	for _, r := range all {
+		if r.Request != nil {
+			r.Request(e)
+		}
+	}
+}
+
+// states shows the final states to the rules on their way to the judge.
+func (c *recorded) states(all iter.Seq2[history.StateRecord, error]) iter.Seq2[history.StateRecord, error] {
+	if all == nil {
+		return nil
+	}
+	return func(yield func(history.StateRecord, error) bool) {
+		for s, err := range all {
+			for _, r := range c.rules {
+				if r.State != nil && err == nil {
+					r.State(&s)
+				}
+			}
+			if !yield(s, err) {
+				return
+			}
+		}
+	}
+}
+
+// logs keeps the record for the figures.
+type logs struct {
+	ops     []oplog.Record
+	entries []ledger.Entry
+}
+
+func (l *logs) Operation(op *oplog.Record) { l.ops = append(l.ops, *op) }
+func (l *logs) Request(e *ledger.Entry)    { l.entries = append(l.entries, *e) }
 
 // refusedCell has no figures: the watcher sent nothing.
 func refusedCell(c *history.Cell) result.Cell {
@@ -111,55 +137,4 @@ func (c *recorded) evidence(ops []oplog.Record, entries []ledger.Entry) measure.
 		e.Watcher.Strategy = "legacy"
 	}
 	return e
-}
-
-// changes matches operations with requests.
-func changes(ops []oplog.Record, entries []ledger.Entry) iter.Seq[history.Change] {
-	stored := measure.NewAcks(entries)
-	stored.Learn(ops)
-	received := slices.Clone(entries)
-	type key struct{ kind, namespace, name string }
-	hit := map[key]bool{}
-	for i, e := range received {
-		if e.Acked() {
-			received[i].Responded = e.Received
-		}
-		if e.Fault != "" {
-			hit[key{e.Kind, e.Namespace, e.Name}] = true
-		}
-	}
-	arrived := measure.NewAcks(received)
-	arrived.Learn(ops)
-	return func(yield func(history.Change) bool) {
-		for _, op := range ops {
-			if op.Phase != oplog.PhaseLoad || op.Type == oplog.TypeHeartbeat || !op.OK() {
-				continue
-			}
-			c := history.Change{
-				Kind: op.Kind, Bystander: op.Bystander, Deletion: op.Type == oplog.TypeDelete,
-				Intended: op.Intended, Started: op.Started, Finished: op.Finished,
-				Gone: stored.Gone(op.UID), Hit: hit[key{op.Kind, op.Namespace, op.Name}],
-			}
-			c.Stored, _ = stored.Of(op)
-			c.Arrived, _ = arrived.Of(op)
-			if !yield(c) {
-				return
-			}
-		}
-	}
-}
-
-// gather reads a sequence to its end.
-func gather[T any](seq iter.Seq2[T, error]) ([]T, error) {
-	var out []T
-	if seq == nil {
-		return nil, nil
-	}
-	for v, err := range seq {
-		if err != nil {
-			return out, err
-		}
-		out = append(out, v)
-	}
-	return out, nil
 }

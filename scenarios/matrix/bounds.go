@@ -4,7 +4,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -27,45 +26,25 @@ const (
 	leastWriterQueue = 10240
 )
 
-// Bounds gathers what G7 and G8 are judged by. Its method Operation sees the op log.
-type Bounds struct {
-	c          *Case
-	cached     int // objects beside the load's
-	operations int
-	live       living
-}
-
-// NewBounds prepares the bounds of a cell that rules are about.
-func NewBounds(c *Case, rules []Rule) *Bounds {
-	b := &Bounds{c: c}
-	for _, r := range rules {
-		b.cached += r.Cached
-	}
-	return b
-}
-
-// Operation takes a record of the op log.
-func (b *Bounds) Operation(op *oplog.Record) {
-	b.operations++
-	b.live.operation(op)
-}
-
 // Ceilings are the scenario's, and derived ones where it gives none: resident memory
 // is bounded by what it was before the load, the objects that can be cached at once,
 // and the queues' capacity.
-func (b *Bounds) Ceilings() *check.Ceilings {
-	scenario := &b.c.Cell.Scenario
+func Ceilings(c *Case, rules []Rule, seen Seen) *check.Ceilings {
+	scenario := &c.Cell.Scenario
 	s, w := scenario.Ceilings, scenario.Largest()
-	before := BeforeLoad(b.c.Samples, b.c.Cell.LoadStarted)
+	before := BeforeLoad(c.Samples, c.Cell.LoadStarted)
 	rss, goroutines, sockets := before.RSSBytes, before.Goroutines, before.Sockets
 	size := float64(scenario.Load.ObjectBytes) + objectOverhead
-	live := float64(b.live.peak + scenario.Extra.Namespaces*scenario.Extra.Pods + b.cached)
-	queue := min(float64(max(w.WriterQueueLen, leastWriterQueue)+w.HandlerQueueLen), float64(b.operations))
+	live := float64(seen.PeakLive + scenario.Extra.Namespaces*scenario.Extra.Pods)
+	for _, r := range rules {
+		live += float64(r.Cached)
+	}
+	queue := min(float64(max(w.WriterQueueLen, leastWriterQueue)+w.HandlerQueueLen), float64(seen.Operations))
 	rss += cacheFactor*live*size + queue*size
 	if s.RSS > 0 {
 		rss = float64(s.RSS)
 	}
-	senders := float64(len(b.c.Cell.Kinds) * w.PodQueueNum)
+	senders := float64(len(c.Cell.Kinds) * w.PodQueueNum)
 	goroutines += spareGoroutines + senders
 	if s.Goroutines > 0 {
 		goroutines = float64(s.Goroutines)
@@ -122,8 +101,8 @@ const leastBaseline = 0.125
 // Isolation compares the bystander kind, and the keys that no fault hit where the
 // faults choose keys, with the undisturbed row. It is nil if there is none or the
 // scenario does not ask for column I.
-func (b *Bounds) Isolation(seen Seen) *check.Isolation {
-	s, base := &b.c.Cell.Scenario, b.c.Baseline
+func Isolation(c *Case, seen Seen) *check.Isolation {
+	s, base := &c.Cell.Scenario, c.Baseline
 	if base == nil || !slices.Contains(s.Fault.Assert, "I") && !slices.Contains(s.Fault.Measure, "I") {
 		return nil
 	}

@@ -15,9 +15,9 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// bounded is a cell of 2 kinds and 3 senders, 2 objects of the load at once, 6 beside it
-// and 4 operations; its watcher used 100 MB, 40 goroutines and 9 sockets before the load.
-func bounded(edit func(*spec.Scenario)) *Bounds {
+// bounded is a cell of 2 kinds and 3 senders with 4 objects beside the load's; its watcher
+// used 100 MB, 40 goroutines and 9 sockets before the load.
+func bounded(edit func(*spec.Scenario)) *Case {
 	s := spec.Default()
 	s.Fault = &spec.Fault{Row: "F1", Title: "x", Assert: []string{"B", "I"}}
 	s.Load.ObjectBytes = 1 << 10
@@ -26,20 +26,16 @@ func bounded(edit func(*spec.Scenario)) *Bounds {
 	if edit != nil {
 		edit(&s)
 	}
-	c := &Case{Cell: &history.Cell{Scenario: s, Kinds: []string{"Pod", "Namespace"}, LoadStarted: 100}, Samples: []history.Sample{
+	return &Case{Cell: &history.Cell{Scenario: s, Kinds: []string{"Pod", "Namespace"}, LoadStarted: 100}, Samples: []history.Sample{
 		{Time: 10, Goroutines: ptr(70.0), Sockets: ptr(9.0), Parties: map[string]history.Use{history.PartyWatcher: {RSSBytes: 100e6}}},
 		{Time: 90, Goroutines: ptr(40.0), Sockets: ptr(8.0), Parties: map[string]history.Use{history.PartyWatcher: {RSSBytes: 90e6}}},
 		{Time: 110, Goroutines: ptr(900.0), Sockets: ptr(900.0), Parties: map[string]history.Use{history.PartyWatcher: {RSSBytes: 900e6}}},
 	}}
-	b := NewBounds(c, []Rule{{Cached: 2}, {}})
-	for _, op := range []oplog.Record{opAt(oplog.TypeCreate, "a", "u", 1, 1), opAt(oplog.TypeCreate, "b", "v", 2, 2), opAt(oplog.TypeDelete, "a", "u", 1, 3), opAt(oplog.TypePatch, "b", "v", 4, 4)} {
-		b.Operation(&op)
-	}
-	return b
 }
 
 func TestCeilings(t *testing.T) {
 	const object = 1<<10 + objectOverhead
+	seen := Seen{Measured: check.Measured{Operations: 4, PeakLive: 2}}
 	for _, tc := range []struct {
 		name string
 		edit func(*spec.Scenario)
@@ -52,7 +48,7 @@ func TestCeilings(t *testing.T) {
 		{"the most queues of a change", func(s *spec.Scenario) { s.Events = []spec.Event{{What: spec.EventResize, PodQueueNum: 10}} },
 			check.Ceilings{RSSBytes: ptr(100e6 + 1.25*8*object + 4*object), Goroutines: ptr(40.0 + 120 + 20), Sockets: ptr(9.0 + 40), GoroutinesReturn: ptr(5.0)}},
 	} {
-		if d := cmp.Diff(&tc.want, bounded(tc.edit).Ceilings()); d != "" {
+		if d := cmp.Diff(&tc.want, Ceilings(bounded(tc.edit), []Rule{{Cached: 2}, {}}, seen)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, d)
 		}
 	}
@@ -65,10 +61,8 @@ func TestIsolation(t *testing.T) {
 	poisoned := acked("PUT", "a", "u", 1, 90*s)
 	poisoned.Fault = "422"
 	ops := []oplog.Record{opAt(oplog.TypePatch, "a", "u", 1, 1*s), opAt(oplog.TypePatch, "b", "v", 2, 2*s)}
-	seen := Seen{
-		Changes: changes(ops, []ledger.Entry{poisoned, acked("PUT", "b", "v", 2, 4*s)}),
-		Figures: &result.Cell{Bystander: result.Bystander{Freshness: &result.Quantiles{Count: 5, P99: 0.3, HDR: "x"}}},
-	}
+	seen := seen(ops, []ledger.Entry{poisoned, acked("PUT", "b", "v", 2, 4*s)},
+		&result.Cell{Bystander: result.Bystander{Freshness: &result.Quantiles{Count: 5, P99: 0.3, HDR: "x"}}})
 	base := &result.Cell{Freshness: &result.Quantiles{Count: 7, P99: 0.2, HDR: "x"}, Bystander: result.Bystander{Freshness: &result.Quantiles{Count: 9, P99: 0.001}}}
 	for _, tc := range []struct {
 		name   string
@@ -81,9 +75,9 @@ func TestIsolation(t *testing.T) {
 		{"named keys", []string{"422(key=n/a)"}, base, 2},
 		{"nothing to compare with", []string{"422(key=n/a)"}, nil, -1},
 	} {
-		b := bounded(func(s *spec.Scenario) { s.Storage.Faults = tc.faults })
-		b.c.Baseline = tc.base
-		got := b.Isolation(seen)
+		c := bounded(func(s *spec.Scenario) { s.Storage.Faults = tc.faults })
+		c.Baseline = tc.base
+		got := Isolation(c, seen)
 		if tc.others < 0 {
 			if got != nil {
 				t.Errorf("%s: %+v", tc.name, got)
@@ -101,9 +95,9 @@ func TestIsolation(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", tc.name, d)
 		}
 	}
-	b := bounded(func(s *spec.Scenario) { s.Fault.Assert = []string{"B"} })
-	b.c.Baseline = base
-	if got := b.Isolation(seen); got != nil {
+	c := bounded(func(s *spec.Scenario) { s.Fault.Assert = []string{"B"} })
+	c.Baseline = base
+	if got := Isolation(c, seen); got != nil {
 		t.Errorf("column I was not asked for: %+v", got)
 	}
 }

@@ -109,16 +109,6 @@ func TestThrottle(t *testing.T) {
 	}
 }
 
-func TestLiving(t *testing.T) {
-	var l living
-	for _, op := range []oplog.Record{opAt(oplog.TypeCreate, "a", "u", 1, 1), opAt(oplog.TypeCreate, "b", "v", 2, 2), opAt(oplog.TypeDelete, "a", "u", 1, 3), opAt(oplog.TypePatch, "b", "v", 4, 4)} {
-		l.operation(&op)
-	}
-	if l.peak != 2 {
-		t.Errorf("%d", l.peak)
-	}
-}
-
 func TestBackoffSteps(t *testing.T) {
 	for in, want := range map[time.Duration]int{0: 1, 50 * time.Millisecond: 2, time.Second: 5, 10 * time.Second: 9} {
 		if got := BackoffSteps(in); got != want {
@@ -131,7 +121,9 @@ func TestBackoffSteps(t *testing.T) {
 func watched(ops []oplog.Record, entries []ledger.Entry) *Pauses {
 	p := NewPauses("Pod")
 	for i := range ops {
-		p.Operation(&ops[i])
+		op := ops[i]
+		op.ID = int64(i + 1)
+		p.Operation(&op)
 	}
 	for i := range entries {
 		p.Request(&entries[i])

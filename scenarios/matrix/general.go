@@ -9,7 +9,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/faultlist"
 	"github.com/watchbench/watchbench/internal/metric"
-	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock/ledger"
@@ -182,10 +181,9 @@ func queuedRule(c *Case) Rule {
 	if limit == 0 && !perKey {
 		return Rule{}
 	}
-	var live living
-	return Rule{Operation: live.operation, Facts: func(Seen) []result.Fact {
+	return stating(func(seen Seen) []result.Fact {
 		if perKey {
-			limit = live.peak + s.Extra.Namespaces*s.Extra.Pods
+			limit = seen.PeakLive + s.Extra.Namespaces*s.Extra.Pods
 		}
 		if limit == 0 {
 			return nil
@@ -197,7 +195,7 @@ func queuedRule(c *Case) Rule {
 			}
 		}
 		return []result.Fact{Within("B", "events queued", "events", most, float64(limit))}
-	}}
+	})
 }
 
 // bystanderRule shows what column I is about; G8 judges it.
@@ -213,27 +211,4 @@ func bystanderRule(c *Case) Rule {
 		}
 		return facts
 	})
-}
-
-// living counts the objects of the load that existed at once, by the op log.
-type living struct {
-	keys map[uint64]struct{}
-	peak int
-}
-
-func (l *living) operation(op *oplog.Record) {
-	if !op.OK() || op.Phase == oplog.PhaseTeardown {
-		return
-	}
-	if l.keys == nil {
-		l.keys = map[uint64]struct{}{}
-	}
-	switch k := object(op.Kind, op.Namespace, op.Name); op.Type {
-	case oplog.TypeDelete:
-		delete(l.keys, k)
-	case oplog.TypeHeartbeat:
-	default:
-		l.keys[k] = struct{}{}
-	}
-	l.peak = max(l.peak, len(l.keys))
 }

@@ -29,7 +29,7 @@ func state(rules []Rule, ops []oplog.Record, entries []ledger.Entry, figures *re
 			}
 		}
 	}
-	return facts(rules, Seen{Changes: changes(ops, entries), Figures: figures})
+	return facts(rules, seen(ops, entries, figures))
 }
 
 // TestGeneral: every rule states its facts under the names and units that reports of

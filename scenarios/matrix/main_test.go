@@ -5,8 +5,9 @@ import (
 	"slices"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -24,34 +25,14 @@ func acked(method, name, uid string, rv uint64, at int64) ledger.Entry {
 
 // changes matches a record's operations with its requests.
 func changes(ops []oplog.Record, entries []ledger.Entry) iter.Seq[history.Change] {
-	acks := measure.NewAcks(entries)
-	acks.Learn(ops)
-	received := slices.Clone(entries)
-	hit := map[uint64]bool{}
-	for i, e := range received {
-		if e.Acked() {
-			received[i].Responded = e.Received
-		}
-		if e.Fault != "" {
-			hit[object(e.Kind, e.Namespace, e.Name)] = true
-		}
+	numbered := slices.Clone(ops)
+	for i := range numbered {
+		numbered[i].ID = int64(i + 1)
 	}
-	arrivals := measure.NewAcks(received)
-	arrivals.Learn(ops)
-	return func(yield func(history.Change) bool) {
-		for _, op := range ops {
-			if op.Phase != oplog.PhaseLoad || op.Type == oplog.TypeHeartbeat || !op.OK() {
-				continue
-			}
-			c := history.Change{
-				Kind: op.Kind, Bystander: op.Bystander, Deletion: op.Type == oplog.TypeDelete,
-				Intended: op.Intended, Started: op.Started, Finished: op.Finished, Gone: acks.Gone(op.UID), Hit: hit[object(op.Kind, op.Namespace, op.Name)],
-			}
-			c.Stored, _ = acks.Of(op)
-			c.Arrived, _ = arrivals.Of(op)
-			if !yield(c) {
-				return
-			}
-		}
-	}
+	return check.Changes(numbered, entries)
+}
+
+// seen is what rules may use of such a record.
+func seen(ops []oplog.Record, entries []ledger.Entry, figures *result.Cell) Seen {
+	return Seen{Measured: check.Measured{Operations: int64(len(ops)), PeakLive: 2, Changes: changes(ops, entries)}, Figures: figures}
 }

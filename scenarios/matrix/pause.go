@@ -16,25 +16,22 @@ import (
 type Pauses struct {
 	kind     string
 	requests []span
-	uids     map[moment]uint64 // of the changes of the kind
-	sent     map[uint64]bool   // uids that storage has seen
+	uids     map[int64]uint64 // of the operations on the kind, by their ID
+	sent     map[uint64]bool  // uids that storage has seen
 }
 
 // span is one request; answered is 0 where it was not acknowledged.
 type span struct{ received, answered int64 }
 
-// moment identifies an operation among those of a kind.
-type moment struct{ intended, started, finished int64 }
-
 // NewPauses looks at one kind.
 func NewPauses(kind string) *Pauses {
-	return &Pauses{kind: kind, uids: map[moment]uint64{}, sent: map[uint64]bool{}}
+	return &Pauses{kind: kind, uids: map[int64]uint64{}, sent: map[uint64]bool{}}
 }
 
 // Operation takes a record of the op log.
 func (p *Pauses) Operation(op *oplog.Record) {
 	if op.Kind == p.kind {
-		p.uids[moment{op.Intended, op.Started, op.Finished}] = maphash.String(seed, op.UID)
+		p.uids[op.ID] = maphash.String(seed, op.UID)
 	}
 }
 
@@ -58,7 +55,7 @@ func (p *Pauses) Request(e *ledger.Entry) {
 func (p *Pauses) Longest(changes iter.Seq[history.Change], from, to int64) (longest int64) {
 	var waits []history.Change
 	for c := range changes {
-		if c.Kind != p.kind || c.Gone && !p.sent[p.uids[moment{c.Intended, c.Started, c.Finished}]] {
+		if c.Kind != p.kind || c.Gone && !p.sent[p.uids[c.Operation]] {
 			continue // of another kind, or it came and went unseen
 		}
 		if c.Arrived > from && c.Finished < c.Arrived {

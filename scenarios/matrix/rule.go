@@ -1,10 +1,9 @@
 package matrix
 
 import (
-	"iter"
-
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
@@ -33,8 +32,7 @@ type Rule struct {
 
 // Seen is what a rule may use once the record has been read.
 type Seen struct {
-	// Changes are the operations of the load with the time at which storage had them.
-	Changes iter.Seq[history.Change]
+	check.Measured
 	// Figures are the cell's, without its checks.
 	Figures *result.Cell
 }
