@@ -17,14 +17,14 @@ import (
 func checkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check DIR",
-		Short: "Assess the record of a run, a fault matrix or one cell again",
-		Long: `Compute figures, checks and the fault matrix again, from the folder alone and without
-a cluster: results.json of a run's folder, matrix.json of a matrix's. A file that is
-missing is written; one that is there is compared, and what differs is named. Of one
-cell's folder, the checks are shown.
+		Short: "Recompute results and checks from a saved record",
+		Long: `Recompute figures, checks and the fault matrix from a saved folder, without a cluster:
+results.json of a run's folder, matrix.json of a matrix's. A missing file is written; an
+existing one is compared, and what differs is listed. For the folder of a single cell,
+only its checks are shown.
 
-Exit code 3 if a check or an asserted cell of the matrix fails that the scenario
-expects to pass, 5 if a scenario of the matrix proves nothing.`,
+Exit code 3 if a check fails that the scenario expects to pass, or an asserted cell of
+the matrix; 5 if a scenario of the matrix proves nothing.`,
 		Args: needArgs(1, 1, "the folder of a run, of a matrix or of a cell"),
 		RunE: func(cmd *cobra.Command, args []string) error { return recheck(cmd, args[0]) },
 	}

@@ -27,8 +27,8 @@ const (
 	exitInterrupted = 130
 )
 
-// verdict is an outcome that is no failure of the program: it has an exit code of
-// its own and was reported already.
+// verdict is an outcome with an exit code of its own that is not a failure of the
+// program.
 type verdict struct {
 	code int
 	text string
@@ -36,12 +36,12 @@ type verdict struct {
 
 func (v *verdict) Error() string { return v.text }
 
-// usage is a mistake on the command line.
+// usage is an error on the command line.
 type usage struct{ error }
 
 func main() {
-	// The first signal cleans up; a second one, when that hangs, ends at once: the
-	// children end with us.
+	// The first signal cleans up; a second one, if that hangs, exits at once, and the
+	// child processes with it.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	err := command().ExecuteContext(ctx)
@@ -55,7 +55,7 @@ func main() {
 	os.Exit(code)
 }
 
-// exitCode is the one table of interface and code.
+// exitCode maps every error to the exit code of the command.
 func exitCode(ctx context.Context, err error) int {
 	var v *verdict
 	var u usage
@@ -110,7 +110,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// needArgs demands between least and most arguments; most < 0 is no bound.
+// needArgs requires between least and most arguments; most < 0 is unbounded.
 func needArgs(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || (most >= 0 && len(args) > most) {

@@ -36,9 +36,11 @@ named rows (F2) or names (faults/f02-refuse), on one control plane. The row F0 i
 first where another row is compared with it. The table is printed and written as
 matrix.md and matrix.json beside the runs' folders.
 
-Exit code 3 when an asserted cell fails, 5 when a scenario proves nothing: a fault did
-not fire, the load fell short, or fewer than 3 objects were hit. With --profile legacy
-the rows that are expected to fail are run, and it is an error if they do not.`,
+A scenario of which only timing checks fail gets one retry.
+
+Exit code 3 if an asserted cell fails, 5 if a scenario proves nothing: a fault did not
+fire, the load fell short, or fewer than 3 objects were hit. With --profile legacy only
+the rows that are expected to fail are run, and it is an error if they pass.`,
 		Example: `  watchbench matrix
   watchbench matrix F2 F5 --profile legacy`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.matrix(cmd, args) },

@@ -18,8 +18,8 @@ func reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR|FILE",
 		Short: "Render the results of a run",
-		Long: `Render the results of a run. terminal prints to standard output; the other formats
-are written beside results.json.`,
+		Long: `Render the results of a run. The format terminal is printed; the others are written
+beside results.json.`,
 		Example: "  watchbench report out/smoke-20260102-150405 --format terminal,html",
 		Args:    needArgs(1, 1, "the folder of a run or its results.json"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,6 +56,6 @@ are written beside results.json.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&formats, "format", "terminal", "comma list of terminal, md, csv, html, bench, junit")
+	cmd.Flags().StringVar(&formats, "format", "terminal", "comma-separated: terminal, md, csv, html, bench, junit")
 	return cmd
 }

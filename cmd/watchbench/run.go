@@ -37,8 +37,8 @@ func runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run SCENARIO...",
 		Short: "Run scenarios and write their results and reports",
-		Long: `Run scenarios, by the name of a shipped one or the path of a file, and write their
-results and reports to a folder each. See watchbench scenarios list.`,
+		Long: `Run scenarios, by shipped name or file path, and write the results and reports of each
+to a folder of its own. watchbench scenarios list shows the shipped ones.`,
 		Example: `  watchbench run smoke
   watchbench run strategies --set matrix.watcher.strategy=keyed,dedup --repeat 3
   watchbench run ./mine.yaml --cluster kubeconfig --kubeconfig ~/.kube/config --context test`,
@@ -57,6 +57,8 @@ results and reports to a folder each. See watchbench scenarios list.`,
 	return cmd
 }
 
+const setUsage = "override a field (path=value), or choose matrix points (matrix.axis=a,b)"
+
 // common adds the flags of every command that runs scenarios.
 func (f *runFlags) common(cmd *cobra.Command) {
 	fl := cmd.Flags()
@@ -64,7 +66,7 @@ func (f *runFlags) common(cmd *cobra.Command) {
 	fl.StringVar(&f.cluster.Kubeconfig.Path, "kubeconfig", "", "kubeconfig: path of the file")
 	fl.StringVar(&f.cluster.Kubeconfig.Context, "context", "", "kubeconfig: context to use (required)")
 	fl.StringVar(&f.out, "out", "out", "folder in which each run gets its own")
-	fl.StringArrayVar(&f.sets, "set", nil, "override a field (path=value), or choose points (matrix.axis=a,b)")
+	fl.StringArrayVar(&f.sets, "set", nil, setUsage)
 	fl.StringVar(&f.watcherCommand, "watcher-command", "", "command of another watcher; {config} stands for the path of its config file")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 }
@@ -97,7 +99,7 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) error {
 	if f.format != "table" && f.format != "json" {
 		return usage{fmt.Errorf("--format %s is not known; use table or json", f.format)}
 	}
-	// All input is read before anything is started.
+	// Read all input before starting anything.
 	var todo []campaign.Scenario
 	for _, ref := range refs {
 		file, err := f.read(cmd, ref)
@@ -138,7 +140,7 @@ func (f *runFlags) read(cmd *cobra.Command, ref string) (*spec.File, error) {
 	return spec.Parse(name, data, sets...)
 }
 
-// quote makes a text one YAML word.
+// quote makes a text a YAML scalar.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 func (f *runFlags) one(cmd *cobra.Command, s campaign.Scenario, bins runner.Binaries) (*result.Results, error) {
@@ -150,7 +152,7 @@ func (f *runFlags) one(cmd *cobra.Command, s campaign.Scenario, bins runner.Bina
 	if out.Results == nil || len(out.Results.Cells) == 0 {
 		return out.Results, err
 	}
-	// What was measured is shown, also after a failure or an interruption.
+	// Show what was measured, even after a failure or an interruption.
 	return out.Results, errors.Join(err, f.show(cmd, out))
 }
 

@@ -13,12 +13,12 @@ import (
 
 func scenariosCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "scenarios", Short: "List, show and check scenario files", Args: noArgs,
+		Use: "scenarios", Short: "List, show and validate scenario files", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var sets []string
 	validate := &cobra.Command{
-		Use: "validate SCENARIO...", Short: "Check scenarios, by name or path, and list their cells",
+		Use: "validate SCENARIO...", Short: "Validate scenarios, by name or path, and list their cells",
 		Args: needArgs(1, -1, "at least one scenario"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, ref := range args {
@@ -30,7 +30,7 @@ func scenariosCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: valid, %d cells, each run %d times\n", name, len(f.Cells()), f.Base().Repeat)
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: valid, %d cells, repeat %d\n", name, len(f.Cells()), f.Base().Repeat)
 				for _, c := range f.Cells() {
 					fmt.Fprintln(cmd.OutOrStdout(), " ", c.ID)
 				}
@@ -38,7 +38,7 @@ func scenariosCommand() *cobra.Command {
 			return nil
 		},
 	}
-	validate.Flags().StringArrayVar(&sets, "set", nil, "override a field, path=value, or choose points, matrix.axis=a,b")
+	validate.Flags().StringArrayVar(&sets, "set", nil, setUsage)
 	cmd.AddCommand(
 		&cobra.Command{
 			Use: "list", Short: "List the shipped scenarios", Args: noArgs,
