@@ -14,7 +14,7 @@ import (
 
 // freshnessDots compares the percentiles of the rows of a load, one line per row.
 // Dots rather than bars: on a logarithmic axis the length of a bar means nothing.
-func freshnessDots(id string, rows []*row) (*chart, error) {
+func freshnessDots(id string, rows []*row) *chart {
 	quantiles := []struct {
 		name, color string
 		measure     func(*row) reading
@@ -34,13 +34,10 @@ func freshnessDots(id string, rows []*row) (*chart, error) {
 		}
 	}
 	if len(shown) == 0 {
-		return nil, nil
+		return nil
 	}
 	dots := charts.NewScatter()
-	dots.SetGlobalOptions(append(commonOptions(id),
-		charts.WithXAxisOpts(opts.XAxis{Type: "log", Name: "s", NameLocation: "middle", NameGap: 26}),
-		charts.WithYAxisOpts(opts.YAxis{Type: "category", Data: names, Inverse: opts.Bool(true)}),
-	)...)
+	dots.SetGlobalOptions(frame(id, opts.XAxis{Type: "log", Name: "s", NameLocation: "middle", NameGap: 26}, opts.YAxis{Type: "category", Data: names, Inverse: opts.Bool(true)})...)
 	for _, q := range quantiles {
 		data.Head = append(data.Head, q.name+" s")
 		var values []opts.ScatterData
@@ -53,21 +50,14 @@ func freshnessDots(id string, rows []*row) (*chart, error) {
 		}
 		dots.AddSeries(q.name, values, charts.WithItemStyleOpts(opts.ItemStyle{Color: q.color}))
 	}
-	option, err := encode(dots)
-	if err != nil {
-		return nil, fmt.Errorf("freshness percentiles: %w", err)
-	}
 	return &chart{ID: id, Title: "Freshness percentiles", Caption: "From the intended time of an operation until storage held a state at least that new; further left is better. In a cut cell, only what was acknowledged.",
-		Unit: "s", Axis: "dots", Tall: 300, Option: option, Data: data}, nil
+		Unit: "s", Axis: "dots", Option: dots, Data: data}
 }
 
 // freshnessCurve draws the whole distribution where the histograms are there.
-func freshnessCurve(id string, rows []*row) (*chart, error) {
+func freshnessCurve(id string, rows []*row) *chart {
 	line := charts.NewLine()
-	line.SetGlobalOptions(append(commonOptions(id),
-		charts.WithXAxisOpts(opts.XAxis{Type: "log", Name: "percentile", NameLocation: "middle", NameGap: 26, Min: 1, Max: 1000}),
-		charts.WithYAxisOpts(opts.YAxis{Type: "log"}),
-	)...)
+	line.SetGlobalOptions(frame(id, opts.XAxis{Type: "log", Name: "percentile", NameLocation: "middle", NameGap: 26, Min: 1, Max: 1000}, opts.YAxis{Type: "log"})...)
 	percentiles := []float64{0, 25, 50, 75, 90, 95, 99, 99.5, 99.9}
 	data := dataTable{Head: []string{"percentile"}}
 	for _, p := range percentiles {
@@ -93,29 +83,19 @@ func freshnessCurve(id string, rows []*row) (*chart, error) {
 		for j, p := range percentiles {
 			data.Rows[j] = append(data.Rows[j], short(float64(h.ValueAtPercentile(p))/microsPerSecond))
 		}
-		line.AddSeries(r.legend(), points,
-			charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(false)}),
-			charts.WithLineStyleOpts(opts.LineStyle{Width: 2, Type: r.dash(), Color: r.color(i)}),
-			charts.WithItemStyleOpts(opts.ItemStyle{Color: r.color(i)}))
+		line.AddSeries(r.legend(), points, r.stroke(i)...)
 	}
 	if len(data.Head) == 1 {
-		return nil, nil
-	}
-	option, err := encode(line)
-	if err != nil {
-		return nil, fmt.Errorf("freshness distribution: %w", err)
+		return nil
 	}
 	return &chart{ID: id, Title: "Freshness distribution", Caption: "The same in full: how many per cent of the operations were visible in storage within how many seconds.",
-		Unit: "s", Axis: "percentile", Tall: 300, Option: option, Data: data}, nil
+		Unit: "s", Axis: "percentile", Option: line, Data: data}
 }
 
 // efficiencyBars compares how much of the storage's limit each strategy used.
-func efficiencyBars(id string, t *table) (*chart, error) {
+func efficiencyBars(id string, t *table) *chart {
 	bar := charts.NewBar()
-	bar.SetGlobalOptions(append(commonOptions(id),
-		charts.WithXAxisOpts(opts.XAxis{Type: "category"}),
-		charts.WithYAxisOpts(opts.YAxis{Type: "value", Min: 0}),
-	)...)
+	bar.SetGlobalOptions(frame(id, opts.XAxis{Type: "category"}, opts.YAxis{Type: "value", Min: 0})...)
 	var names []string
 	for _, r := range t.rows {
 		if !slices.Contains(names, chartText(r.label())) {
@@ -146,30 +126,22 @@ func efficiencyBars(id string, t *table) (*chart, error) {
 		data.Rows = append(data.Rows, cells)
 		series := []charts.SeriesOpts{charts.WithItemStyleOpts(opts.ItemStyle{Color: colors[i%len(colors)]})}
 		if i == 0 {
-			series = append(series, charts.WithMarkLineNameYAxisItemOpts(opts.MarkLineNameYAxisItem{Name: "limit", YAxis: 100}),
-				charts.WithMarkLineStyleOpts(opts.MarkLineStyle{Symbol: []string{"none", "none"}, Label: &opts.Label{Show: opts.Bool(true), Formatter: "limit", Position: "insideEndTop"}, LineStyle: &opts.LineStyle{Type: "dotted", Width: 1}}))
+			series = append(series, charts.WithMarkLineNameYAxisItemOpts(opts.MarkLineNameYAxisItem{Name: "limit", YAxis: 100}), dotted("limit", "insideEndTop"))
 		}
 		bar.AddSeries(chartText(load), values, series...)
 	}
 	if !known {
-		return nil, nil
-	}
-	option, err := encode(bar)
-	if err != nil {
-		return nil, fmt.Errorf("efficiency: %w", err)
+		return nil
 	}
 	return &chart{ID: id, Title: "Efficiency", Caption: "Storage rate over the whole busy window, as a part of what the senders allow at that latency (senders ÷ mean latency).",
-		Unit: "%", Tall: 300, Option: option, Data: data}, nil
+		Unit: "%", Option: bar, Data: data}
 }
 
 // skewBars shows how unevenly the queues of a partitioned strategy were used, the
 // busiest first, each against the mean.
-func skewBars(id string, rows []*row) (*chart, error) {
+func skewBars(id string, rows []*row) *chart {
 	bar := charts.NewBar()
-	bar.SetGlobalOptions(append(commonOptions(id),
-		charts.WithXAxisOpts(opts.XAxis{Type: "category", Name: "Pod queues, busiest first", NameLocation: "middle", NameGap: 26}),
-		charts.WithYAxisOpts(opts.YAxis{Type: "value", Min: 0}),
-	)...)
+	bar.SetGlobalOptions(frame(id, opts.XAxis{Type: "category", Name: "Pod queues, busiest first", NameLocation: "middle", NameGap: 26}, opts.YAxis{Type: "value", Min: 0})...)
 	longest := 0
 	data := dataTable{Head: []string{"strategy", "queues", "busiest × mean", "idlest × mean", "busiest queue"}}
 	for i, r := range rows {
@@ -201,29 +173,24 @@ func skewBars(id string, rows []*row) (*chart, error) {
 		data.Rows = append(data.Rows, []string{r.legend(), fmt.Sprint(len(shares)), short(shares[0] / mean), short(shares[len(shares)-1] / mean), clean(busiest)})
 		series := []charts.SeriesOpts{charts.WithItemStyleOpts(opts.ItemStyle{Color: r.color(i)})}
 		if longest == len(shares) {
-			series = append(series, charts.WithMarkLineNameYAxisItemOpts(opts.MarkLineNameYAxisItem{Name: "mean", YAxis: 1}),
-				charts.WithMarkLineStyleOpts(opts.MarkLineStyle{Symbol: []string{"none", "none"}, Label: &opts.Label{Show: opts.Bool(true), Formatter: "mean", Position: "insideEndTop"}, LineStyle: &opts.LineStyle{Type: "dotted", Width: 1}}))
+			series = append(series, charts.WithMarkLineNameYAxisItemOpts(opts.MarkLineNameYAxisItem{Name: "mean", YAxis: 1}), dotted("mean", "insideEndTop"))
 		}
 		bar.AddSeries(r.legend(), values, series...)
 	}
 	if longest == 0 {
-		return nil, nil
+		return nil
 	}
 	names := make([]string, longest)
 	for i := range names {
 		names[i] = fmt.Sprint(i + 1)
 	}
 	bar.SetXAxis(names)
-	option, err := encode(bar)
-	if err != nil {
-		return nil, fmt.Errorf("queue skew: %w", err)
-	}
 	return &chart{ID: id, Title: "Queue skew", Caption: "Events handled per Pod queue against the mean. The busiest queue decides when a fixed assignment is done.",
-		Unit: "× mean", Tall: 300, Option: option, Data: data}, nil
+		Unit: "× mean", Option: bar, Data: data}
 }
 
 // partyBars shows whose work filled the machine.
-func partyBars(id string, rows []*row) (*chart, error) {
+func partyBars(id string, rows []*row) *chart {
 	parties := map[string]bool{}
 	var shown []*row
 	var names []string
@@ -236,13 +203,10 @@ func partyBars(id string, rows []*row) (*chart, error) {
 		}
 	}
 	if len(shown) == 0 {
-		return nil, nil
+		return nil
 	}
 	bar := charts.NewBar()
-	bar.SetGlobalOptions(append(commonOptions(id),
-		charts.WithXAxisOpts(opts.XAxis{Type: "category"}),
-		charts.WithYAxisOpts(opts.YAxis{Type: "value", Min: 0}),
-	)...)
+	bar.SetGlobalOptions(frame(id, opts.XAxis{Type: "category"}, opts.YAxis{Type: "value", Min: 0})...)
 	bar.SetXAxis(names)
 	data := dataTable{Head: append([]string{"process"}, names...)}
 	colors := []string{"#2563eb", "#b7791f", "#0f8a5f", "#64748b", "#be185d", "#7c3aed", "#0e7490", "#c2410c"}
@@ -262,10 +226,6 @@ func partyBars(id string, rows []*row) (*chart, error) {
 			charts.WithBarChartOpts(opts.BarChart{Stack: "cpu"}),
 			charts.WithItemStyleOpts(opts.ItemStyle{Color: colors[i%len(colors)]}))
 	}
-	option, err := encode(bar)
-	if err != nil {
-		return nil, fmt.Errorf("machine use: %w", err)
-	}
 	return &chart{ID: id, Title: "Who used the machine", Caption: "CPU seconds of each process over the cell. Processes share the machine, so one's work is another's wait.",
-		Unit: "CPU s", Tall: 300, Option: option, Data: data}, nil
+		Unit: "CPU s", Option: bar, Data: data}
 }

@@ -22,9 +22,7 @@ type chart struct {
 	Caption string
 	Unit    string
 	Axis    string // how the x axis is labelled: "" as is, "percentile" from 1/(1-q)
-	Tall    int    // height in pixels
-	Wide    bool   // takes the full width
-	Option  []byte // ECharts option, HTML-safe JSON
+	Option  optioner
 	Data    dataTable
 }
 
@@ -33,7 +31,7 @@ type dataTable struct {
 	Rows [][]string
 }
 
-// optionMap is the form go-echarts hands an option out in.
+// optioner is a chart of go-echarts.
 type optioner interface {
 	Validate()
 	JSON() map[string]any
@@ -127,26 +125,21 @@ var moreCurves = []curveKind{
 
 // curveCharts draws the given measures of one load, all strategies in one chart so
 // that they share their axes. Measures that no row has are left out.
-func curveCharts(id string, rows []*row, kinds []curveKind) ([]chart, error) {
-	var all []chart
+func curveCharts(id string, rows []*row, kinds []curveKind) (all []*chart) {
 	for i, k := range kinds {
-		c, err := curveChart(fmt.Sprintf("%s-%d", id, i), rows, k)
-		if err != nil {
-			return nil, err
-		}
-		if c != nil {
-			all = append(all, *c)
-		}
+		all = append(all, curveChart(fmt.Sprintf("%s-%d", id, i), rows, k))
 	}
-	return all, nil
+	return drawn(all)
 }
 
-func curveChart(id string, rows []*row, k curveKind) (*chart, error) {
+// drawn drops the charts that have nothing to show.
+func drawn(all []*chart) []*chart {
+	return slices.DeleteFunc(all, func(c *chart) bool { return c == nil })
+}
+
+func curveChart(id string, rows []*row, k curveKind) *chart {
 	line := charts.NewLine()
-	line.SetGlobalOptions(append(commonOptions(id),
-		charts.WithXAxisOpts(opts.XAxis{Type: "value", Name: "seconds from the start of the load", NameLocation: "middle", NameGap: 26, Min: "dataMin", Max: "dataMax"}),
-		charts.WithYAxisOpts(opts.YAxis{Type: "value", Min: 0}),
-	)...)
+	line.SetGlobalOptions(frame(id, opts.XAxis{Type: "value", Name: "seconds from the start of the load", NameLocation: "middle", NameGap: 26, Min: "dataMin", Max: "dataMax"}, opts.YAxis{Type: "value", Min: 0})...)
 	data := dataTable{Head: []string{"s"}}
 	var shown []result.Series
 	from, to := 0.0, 0.0
@@ -176,24 +169,19 @@ func curveChart(id string, rows []*row, k curveKind) (*chart, error) {
 		if cell.Load.DurationS > 0 {
 			window = append(window, cell.Load.DurationS)
 		}
-		series := []charts.SeriesOpts{
-			charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(false)}),
-			charts.WithLineStyleOpts(opts.LineStyle{Width: 2, Type: r.dash(), Color: r.color(i)}),
-			charts.WithItemStyleOpts(opts.ItemStyle{Color: r.color(i)}),
-		}
-		line.AddSeries(r.legend(), points, series...)
+		line.AddSeries(r.legend(), points, r.stroke(i)...)
 		shown = append(shown, s)
 		data.Head = append(data.Head, r.legend())
 		first, last := pieces[0][0], pieces[len(pieces)-1]
 		from, to = math.Min(from, first.x), math.Max(to, last[len(last)-1].x)
 	}
 	if len(shown) == 0 {
-		return nil, nil
+		return nil
 	}
 	if m := median(window); m != nil && *m < to {
 		last := &line.MultiSeries[len(line.MultiSeries)-1]
 		charts.WithMarkLineNameXAxisItemOpts(opts.MarkLineNameXAxisItem{Name: "load ends", XAxis: *m})(last)
-		charts.WithMarkLineStyleOpts(opts.MarkLineStyle{Symbol: []string{"none", "none"}, Label: &opts.Label{Show: opts.Bool(true), Formatter: "load ends", Position: "end"}, LineStyle: &opts.LineStyle{Type: "dotted", Width: 1}})(last)
+		dotted("load ends", "end")(last)
 	}
 	const lines = 12
 	for i := range lines + 1 {
@@ -204,11 +192,7 @@ func curveChart(id string, rows []*row, k curveKind) (*chart, error) {
 		}
 		data.Rows = append(data.Rows, cells)
 	}
-	option, err := encode(line)
-	if err != nil {
-		return nil, fmt.Errorf("chart %q: %w", k.title, err)
-	}
-	return &chart{ID: id, Title: k.title, Caption: k.caption, Unit: k.unit, Tall: 300, Option: option, Data: data}, nil
+	return &chart{ID: id, Title: k.title, Caption: k.caption, Unit: k.unit, Option: line, Data: data}
 }
 
 // otherCurves lists the curves of the record that have no place of their own.
@@ -232,9 +216,9 @@ func otherCurves(rows []*row) []curveKind {
 	return kinds
 }
 
-// commonOptions are those of every chart. The id is fixed: the same record gives
-// the same page.
-func commonOptions(id string) []charts.GlobalOpts {
+// frame is what all charts have in common, and their axes. The id is fixed: the same
+// record gives the same page.
+func frame(id string, x opts.XAxis, y opts.YAxis) []charts.GlobalOpts {
 	return []charts.GlobalOpts{
 		charts.WithInitializationOpts(opts.Initialization{ChartID: id}),
 		charts.WithAnimation(false),
@@ -242,7 +226,26 @@ func commonOptions(id string) []charts.GlobalOpts {
 		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(true), Top: "0", Left: "0", Icon: "roundRect", ItemWidth: 14, ItemHeight: 4}),
 		charts.WithGridOpts(opts.Grid{Left: "8", Right: "20", Top: "58", Bottom: "34", ContainLabel: opts.Bool(true)}),
 		charts.WithAriaOpts(&opts.Aria{Enabled: opts.Bool(true)}),
+		charts.WithXAxisOpts(x),
+		charts.WithYAxisOpts(y),
 	}
+}
+
+// stroke is the line of row i of its load.
+func (r *row) stroke(i int) []charts.SeriesOpts {
+	return []charts.SeriesOpts{
+		charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(false)}),
+		charts.WithLineStyleOpts(opts.LineStyle{Width: 2, Type: r.dash(), Color: r.color(i)}),
+		charts.WithItemStyleOpts(opts.ItemStyle{Color: r.color(i)}),
+	}
+}
+
+// dotted is a marked line with its name at the given place.
+func dotted(name, position string) charts.SeriesOpts {
+	return charts.WithMarkLineStyleOpts(opts.MarkLineStyle{
+		Symbol: []string{"none", "none"}, Label: &opts.Label{Show: opts.Bool(true), Formatter: name, Position: position},
+		LineStyle: &opts.LineStyle{Type: "dotted", Width: 1},
+	})
 }
 
 func shortOrUnknown(v *float64) string {

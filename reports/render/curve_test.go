@@ -103,14 +103,14 @@ func TestLongCurvesAreBoundedInThePage(t *testing.T) {
 		s.T, s.V = append(s.T, float64(i)/10), append(s.V, float64(i%7))
 	}
 	res.Cells[0].Series[result.SeriesQueueDepth] = s
-	cs, err := curveCharts("x", arrange(res).under("heavy"), mainCurves[:1])
+	drawing, err := encode(curveCharts("x", arrange(res).under("heavy"), mainCurves[:1])[0].Option)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var option struct {
 		Series []struct{ Data []any }
 	}
-	if err := json.Unmarshal(cs[0].Option, &option); err != nil {
+	if err := json.Unmarshal(drawing, &option); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range option.Series {

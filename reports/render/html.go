@@ -43,7 +43,7 @@ type page struct {
 	Unasked                      string
 	Examples                     []exampleView
 	Loads                        []loadView
-	Overall                      []chart
+	Overall                      []*chart
 	Flows                        []flowView
 	Provenance, Environment      []fact
 	Method                       []string
@@ -98,7 +98,7 @@ type exampleView struct {
 
 type loadView struct {
 	ID, Name   string
-	Main, More []chart
+	Main, More []*chart
 }
 
 type flowView struct {
@@ -117,15 +117,12 @@ func writePage(w io.Writer, res *result.Results, script []byte) error {
 		return err
 	}
 	t := arrange(res)
-	p, err := newPage(t)
-	if err != nil {
-		return err
-	}
+	p := newPage(t)
 	if err := p.addAssets(script); err != nil {
 		return err
 	}
 	tmpl, err := template.New("page.html").Funcs(template.FuncMap{
-		"json": func(b []byte) template.JS { return template.JS(b) }, // made by encode, HTML-safe
+		"json": func(c optioner) (template.JS, error) { data, err := encode(c); return template.JS(data), err },
 		"inc":  func(i int) int { return i + 1 },
 		"flow": func() []string { return flowHeads },
 	}).ParseFS(pageFiles, "page/page.html")
@@ -140,7 +137,7 @@ func writePage(w io.Writer, res *result.Results, script []byte) error {
 	return err
 }
 
-func newPage(t *table) (*page, error) {
+func newPage(t *table) *page {
 	res := t.res
 	p := &page{
 		Title:       clean(orUnknown(res.Run.Scenario)),
@@ -163,7 +160,8 @@ func newPage(t *table) (*page, error) {
 		}
 	}
 	p.Definitions = append(p.Definitions, definitionView{"checks", "", checksDefinition})
-	return p, p.fillCharts(t)
+	p.fillCharts(t)
+	return p
 }
 
 // outcome is the worst state of the rows.
@@ -258,42 +256,18 @@ func (p *page) fillFlows(t *table) {
 	}
 }
 
-func (p *page) fillCharts(t *table) error {
+func (p *page) fillCharts(t *table) {
 	for i, load := range t.loads() {
 		rows := t.under(load)
 		id := fmt.Sprintf("load%d", i+1)
-		v := loadView{ID: id, Name: clean(load)}
-		var err error
-		if v.Main, err = curveCharts(id+"-curve", rows, mainCurves); err != nil {
-			return err
-		}
-		for _, draw := range []func() (*chart, error){
-			func() (*chart, error) { return freshnessDots(id+"-freshness", rows) },
-			func() (*chart, error) { return freshnessCurve(id+"-distribution", rows) },
-			func() (*chart, error) { return skewBars(id+"-skew", rows) },
-			func() (*chart, error) { return partyBars(id+"-machine", rows) },
-		} {
-			c, err := draw()
-			if err != nil {
-				return err
-			}
-			if c != nil {
-				v.Main = append(v.Main, *c)
-			}
-		}
-		if v.More, err = curveCharts(id+"-more", rows, append(slices.Clone(moreCurves), otherCurves(rows)...)); err != nil {
-			return err
-		}
-		p.Loads = append(p.Loads, v)
+		p.Loads = append(p.Loads, loadView{
+			ID: id, Name: clean(load),
+			Main: drawn(append(curveCharts(id+"-curve", rows, mainCurves),
+				freshnessDots(id+"-freshness", rows), freshnessCurve(id+"-distribution", rows), skewBars(id+"-skew", rows), partyBars(id+"-machine", rows))),
+			More: curveCharts(id+"-more", rows, append(slices.Clone(moreCurves), otherCurves(rows)...)),
+		})
 	}
-	c, err := efficiencyBars("efficiency", t)
-	if err != nil {
-		return err
-	}
-	if c != nil {
-		p.Overall = append(p.Overall, *c)
-	}
-	return nil
+	p.Overall = drawn([]*chart{efficiencyBars("efficiency", t)})
 }
 
 // remoteScript is where a page without the embedded script asks for it. The
