@@ -37,11 +37,10 @@ type page struct {
 	Headlines                    []headlineView
 	Grid                         sheet
 	Lines                        []lineView
-	Notes                        []noteView
-	Checks                       []checkHead
-	Verdicts                     []verdictView
+	Notes                        []note
+	Verdicts                     sheet
 	Unasked                      string
-	Examples                     []exampleView
+	Examples                     []example
 	Loads                        []loadView
 	Overall                      []*chart
 	Flows                        []flowView
@@ -78,23 +77,6 @@ func (l lineView) Figures() []cell { return l.Cells[:len(l.Cells)-1] }
 
 // Verdict is the last of them.
 func (l lineView) Verdict() string { return l.Cells[len(l.Cells)-1].Text }
-
-type noteView struct{ Name, Text string }
-
-type checkHead struct{ Name, Title, Meaning string }
-
-type verdictView struct {
-	Name, Load string
-	First      bool
-	Cells      []verdictCell
-}
-
-type verdictCell struct{ Class, Word, Detail string }
-
-type exampleView struct {
-	Name, Failure, Text string
-	Allowed             bool
-}
 
 type loadView struct {
 	ID, Name   string
@@ -143,7 +125,7 @@ func newPage(t *table) *page {
 		Title:       clean(orUnknown(res.Run.Scenario)),
 		Subtitle:    strings.Join([]string{"run " + clean(res.Run.ID), when(res.Run.Started), "took " + took(res.Run.Started, res.Run.Finished), clean(orUnknown(res.Environment.Provider)) + " cluster"}, " · "),
 		Description: clean(res.Run.Description), Interrupted: res.Run.Interrupted,
-		Summary: summary(t), Outcome: outcome(t),
+		Summary: summary(t), Outcome: outcome(t), Notes: t.notes(), Verdicts: t.verdicts(), Unasked: t.unaskedNote(), Examples: examples(t),
 		Provenance: provenance(res), Environment: environment(res), Method: method(t),
 		Published: publishedRows, PublishedNote: publishedNote, Notice: strings.TrimSpace(assets.Notice()),
 	}
@@ -151,7 +133,6 @@ func newPage(t *table) *page {
 		p.Headlines = append(p.Headlines, h.view())
 	}
 	p.fillTable(t)
-	p.fillVerdicts(t)
 	p.fillFlows(t)
 	for _, c := range columns {
 		p.Definitions = append(p.Definitions, definitionView{c.title, c.unit, c.define})
@@ -193,48 +174,7 @@ func (p *page) fillTable(t *table) {
 		v := lineView{sheetRow: l, State: l.row.state(), Dot: l.row.color(position[l.row.load])}
 		position[l.row.load]++
 		p.Lines = append(p.Lines, v)
-		for _, n := range l.row.notes() {
-			p.Notes = append(p.Notes, noteView{l.row.name(), clean(n)})
-		}
 	}
-}
-
-func (p *page) fillVerdicts(t *table) {
-	p.Unasked = t.unaskedNote()
-	for _, g := range t.checks {
-		p.Checks = append(p.Checks, checkHead{clean(g), checkNames[g], checkMeanings[g]})
-	}
-	for i, r := range t.rows {
-		v := verdictView{Name: r.label(), Load: clean(r.load), First: i > 0 && r.load != t.rows[i-1].load}
-		for _, g := range t.checks {
-			v.Cells = append(v.Cells, viewCheck(r, g))
-		}
-		p.Verdicts = append(p.Verdicts, v)
-	}
-	for _, e := range examples(t) {
-		p.Examples = append(p.Examples, exampleView{e.row.name(), clean(e.failure), e.text, e.verdict == result.Allowed})
-	}
-}
-
-func viewCheck(r *row, g string) verdictCell {
-	c, ok := r.checks[g]
-	if !ok || r.state() == stateInvalid {
-		return verdictCell{"none", unknown, ""}
-	}
-	v := verdictCell{Class: c.Verdict, Detail: clean(c.Note)}
-	switch c.Verdict {
-	case result.Pass:
-		v.Word, v.Detail = "✓ pass", fmt.Sprintf("%d judged", c.Judged)
-	case result.Fail:
-		v.Word, v.Detail = "✗ FAIL", plural(int(max(c.Violations, 1)), "violation")
-	case result.Allowed:
-		v.Word, v.Detail = "✗ fails", plural(int(max(c.Violations, 1)), "violation")+", allowed"
-	case result.NotJudged:
-		v.Word = "not judged"
-	default:
-		v.Word = "n/a"
-	}
-	return v
 }
 
 func (p *page) fillFlows(t *table) {

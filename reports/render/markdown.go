@@ -53,15 +53,11 @@ func (m *markdown) printf(format string, args ...any) { fmt.Fprintf(m.w, format,
 
 func (m *markdown) throughput(t *table) {
 	m.sheet(t.throughput(published, ours))
-	first := true
-	for _, r := range t.rows {
-		for _, n := range r.notes() {
-			if first {
-				m.printf("\n")
-				first = false
-			}
-			m.printf("- %s: %s\n", md(r.name()), md(clean(n)))
+	for i, n := range t.notes() {
+		if i == 0 {
+			m.printf("\n")
 		}
+		m.printf("- %s: %s\n", md(n.Name), md(n.Text))
 	}
 }
 
@@ -127,8 +123,8 @@ func (m *markdown) verdicts(t *table) {
 
 func (m *markdown) counterexamples(t *table) {
 	for _, e := range examples(t) {
-		fence := strings.Repeat("`", max(3, 1+longestRun(e.text, '`')))
-		m.printf("\n%s: %s\n\n%s\n%s\n%s\n", md(e.row.name()), md(clean(e.failure)), fence, e.text, fence)
+		fence := strings.Repeat("`", max(3, 1+longestRun(e.Text, '`')))
+		m.printf("\n%s: %s\n\n%s\n%s\n%s\n", md(e.Name), md(e.Failure), fence, e.Text, fence)
 	}
 }
 

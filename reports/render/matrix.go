@@ -92,23 +92,23 @@ func matrixCell(e *result.MatrixEntry, col string) cell {
 	switch x.Verdict {
 	case result.Pass:
 		if (col == "A" || col == "T") && x.Value != "" {
-			return cell{"pass " + clean(x.Value), good}
+			return cell{Text: "pass " + clean(x.Value), tone: good}
 		}
-		return cell{"pass", good}
+		return cell{Text: "pass", tone: good}
 	case result.Fail, result.Allowed:
 		if slices.Contains(e.Expected, col) {
-			return cell{"fail*", warn}
+			return cell{Text: "fail*", tone: warn}
 		}
-		return cell{"FAIL", bad}
+		return cell{Text: "FAIL", tone: bad}
 	case result.Measured:
 		if x.Value != "" {
 			return cell{Text: "(" + clean(x.Value) + ")"}
 		}
 		return cell{Text: "(ok)"}
 	case result.NotJudged:
-		return cell{"?", warn}
+		return cell{Text: "?", tone: warn}
 	}
-	return cell{"n/a", faint}
+	return cell{Text: "n/a", tone: faint}
 }
 
 // matrixState is the last column.
@@ -116,17 +116,17 @@ func matrixState(e *result.MatrixEntry) cell {
 	failed, invalid := e.Verdict()
 	switch {
 	case e.NotBuilt != "":
-		return cell{"not built: " + clean(e.NotBuilt), faint}
+		return cell{Text: "not built: " + clean(e.NotBuilt), tone: faint}
 	case e.Error != "":
-		return cell{"aborted", bad}
+		return cell{Text: "aborted", tone: bad}
 	case invalid != "":
-		return cell{"INVALID", bad}
+		return cell{Text: "INVALID", tone: bad}
 	case len(failed) > 0:
-		return cell{"FAILED", bad}
+		return cell{Text: "FAILED", tone: bad}
 	case len(e.Expected) > 0:
-		return cell{"fails as expected", good}
+		return cell{Text: "fails as expected", tone: good}
 	}
-	return cell{"ok", good}
+	return cell{Text: "ok", tone: good}
 }
 
 // matrixRemarks are what failed, what was retried and what proves nothing.

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ type heading struct {
 	group       group
 	Divide      bool // a bar stands before the column
 	left        bool // words, not figures
+	Meaning     string
 	marked      bool // Markdown shows a cell's tone by a sign
 }
 
@@ -35,6 +37,8 @@ type sheetRow struct {
 type cell struct {
 	Text string
 	tone tone
+	// Class, Word and Detail are a verdict as the page shows it.
+	Class, Word, Detail string
 }
 
 type tone int
@@ -100,10 +104,10 @@ func (t *table) throughput(groups ...group) sheet {
 		if r.state() == stateInvalid {
 			l.Void = clean(strings.Join(r.cells[0].InvalidReasons, "; "))
 			l.Cells = make([]cell, len(shown))
-			l.Cells[0] = cell{"invalid", void}
+			l.Cells[0] = cell{Text: "invalid", tone: void}
 		}
 		if withVerdict {
-			l.Cells = append(l.Cells, cell{r.verdict(), stateTone(r.state())})
+			l.Cells = append(l.Cells, cell{Text: r.verdict(), tone: stateTone(r.state())})
 		}
 		s.Rows = append(s.Rows, l)
 	}
@@ -128,14 +132,14 @@ func stateTone(s state) tone {
 func (t *table) verdicts() sheet {
 	s := sheet{Keys: []heading{{Title: "strategy"}, {Title: "load"}}}
 	for _, g := range t.checks {
-		s.Heads = append(s.Heads, heading{Title: clean(g), Unit: checkNames[g], left: true})
+		s.Heads = append(s.Heads, heading{Title: clean(g), Unit: checkNames[g], Meaning: checkMeanings[g], left: true})
 	}
 	for i, r := range t.rows {
 		l := sheetRow{row: r, Keys: []string{r.label(), clean(r.load)}, First: i > 0 && r.load != t.rows[i-1].load}
 		for _, g := range t.checks {
-			v := cell{Text: unknown}
+			v := cell{Text: unknown, Class: "none", Word: unknown}
 			if c, ok := r.checks[g]; ok && r.state() != stateInvalid {
-				v = cell{verdictWord(c), checkTone(c.Verdict)}
+				v = verdictCell(c)
 			}
 			l.Cells = append(l.Cells, v)
 		}
@@ -144,16 +148,25 @@ func (t *table) verdicts() sheet {
 	return s
 }
 
-func checkTone(verdict string) tone {
-	switch verdict {
+// verdictCell is a check's outcome with how much it looked at, and the same for the page.
+func verdictCell(c result.Check) cell {
+	violations := max(c.Violations, 1)
+	many := plural(int(violations), "violation")
+	v := cell{Text: "n/a", tone: faint, Class: c.Verdict, Word: "n/a", Detail: clean(c.Note)}
+	switch c.Verdict {
 	case result.Pass:
-		return good
+		v.Text, v.tone = fmt.Sprintf("pass %d", c.Judged), good
+		v.Word, v.Detail = "✓ pass", fmt.Sprintf("%d judged", c.Judged)
 	case result.Fail:
-		return bad
+		v.Text, v.tone = fmt.Sprintf("FAIL %d", violations), bad
+		v.Word, v.Detail = "✗ FAIL", many
 	case result.Allowed:
-		return warn
+		v.Text, v.tone = fmt.Sprintf("fails %d (allowed)", violations), warn
+		v.Word, v.Detail = "✗ fails", many+", allowed"
+	case result.NotJudged:
+		v.Text, v.Word = "not judged", "not judged"
 	}
-	return faint
+	return v
 }
 
 // name is how notes refer to a row.

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -149,6 +150,19 @@ func (r *row) verdict() string {
 	return orUnknown(clean(strings.Join(words, ", ")))
 }
 
+// note is a remark on a row.
+type note struct{ Name, Text string }
+
+// notes are those of all rows.
+func (t *table) notes() (all []note) {
+	for _, r := range t.rows {
+		for _, n := range r.notes() {
+			all = append(all, note{r.name(), clean(n)})
+		}
+	}
+	return all
+}
+
 // notes explains what the table shows in this row: why it is invalid, cut, failed,
 // or incomplete. The first words are a full sentence's; names are not escaped.
 func (r *row) notes() []string {
@@ -197,6 +211,28 @@ func (r *row) failure(g string) string {
 		s += " (" + c.Note + ")"
 	}
 	return s
+}
+
+// example is the first counterexample of a failed check.
+type example struct {
+	Name    string // of the row
+	Failure string // in one line
+	Text    string // in full
+	Allowed bool
+}
+
+func examples(t *table) (all []example) {
+	for _, r := range t.rows {
+		if r.state() == stateInvalid {
+			continue
+		}
+		for _, g := range append(r.with(result.Fail), r.with(result.Allowed)...) {
+			c := r.checks[g]
+			text := strings.TrimSpace(cleanLines(c.Counterexample))
+			all = append(all, example{r.name(), clean(r.failure(g)), cmp.Or(text, "The record holds no counterexample."), c.Verdict == result.Allowed})
+		}
+	}
+	return all
 }
 
 func (r *row) repetition(c *result.Cell) string {

@@ -217,15 +217,11 @@ func pad(s string, width int, left bool) string {
 }
 
 func (p *printer) notes(t *table) {
-	first := true
-	for _, r := range t.rows {
-		for _, n := range r.notes() {
-			if first {
-				p.line("", "")
-				first = false
-			}
-			p.line("", "  %s: %s", r.name(), clean(n))
+	for i, n := range t.notes() {
+		if i == 0 {
+			p.line("", "")
 		}
+		p.line("", "  %s: %s", n.Name, n.Text)
 	}
 }
 
@@ -243,57 +239,15 @@ func (p *printer) verdicts(t *table) {
 	}
 }
 
-// verdictWord is a check's outcome with how much it looked at.
-func verdictWord(c result.Check) string {
-	switch c.Verdict {
-	case result.Pass:
-		return fmt.Sprintf("pass %d", c.Judged)
-	case result.Fail:
-		return fmt.Sprintf("FAIL %d", max(c.Violations, 1))
-	case result.Allowed:
-		return fmt.Sprintf("fails %d (allowed)", max(c.Violations, 1))
-	case result.NotJudged:
-		return "not judged"
-	}
-	return "n/a"
-}
-
 // counterexamples prints the first of every failed check in full.
 func (p *printer) counterexamples(t *table) {
 	for _, e := range examples(t) {
 		p.line("", "")
-		p.line(ansiRed, "%s: %s", e.row.name(), clean(e.failure))
-		for l := range strings.SplitSeq(e.text, "\n") {
+		p.line(ansiRed, "%s: %s", e.Name, e.Failure)
+		for l := range strings.SplitSeq(e.Text, "\n") {
 			p.line("", "    %s", l)
 		}
 	}
-}
-
-// example is the first counterexample of one failed check.
-type example struct {
-	row     *row
-	check   string
-	verdict string
-	failure string // in one line
-	text    string // in full, cleaned
-}
-
-func examples(t *table) []example {
-	var all []example
-	for _, r := range t.rows {
-		if r.state() == stateInvalid {
-			continue
-		}
-		for _, g := range append(r.with(result.Fail), r.with(result.Allowed)...) {
-			c := r.checks[g]
-			text := strings.TrimSpace(cleanLines(c.Counterexample))
-			if text == "" {
-				text = "The record holds no counterexample."
-			}
-			all = append(all, example{row: r, check: g, verdict: c.Verdict, failure: r.failure(g), text: text})
-		}
-	}
-	return all
 }
 
 func (p *printer) context(t *table) {
