@@ -106,22 +106,20 @@ func loadModels(res *result.Results) []string {
 		result.ModelClosed: "closed loop (each thread waits for its answer before the next write; a slow apiserver lowers the load)",
 		result.ModelOpen:   "open loop (writes come at a fixed rate, whatever the answers do)",
 	}
-	seen := map[string]bool{}
-	for i := range res.Cells {
-		if text, ok := texts[res.Cells[i].Load.Model]; ok {
-			seen[text] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(seen))
+	return distinct(res, func(c *result.Cell) string { return texts[c.Load.Model] })
 }
 
 func specs(res *result.Results) []string {
+	return distinct(res, func(c *result.Cell) string { return clean(c.Storage.LatencySpec) })
+}
+
+// distinct sorts the different texts that cells have; an empty one is none.
+func distinct(res *result.Results, text func(*result.Cell) string) []string {
 	seen := map[string]bool{}
 	for i := range res.Cells {
-		if s := res.Cells[i].Storage.LatencySpec; s != "" {
-			seen[clean(s)] = true
-		}
+		seen[text(&res.Cells[i])] = true
 	}
+	delete(seen, "")
 	return slices.Sorted(maps.Keys(seen))
 }
 
@@ -157,36 +155,45 @@ func summary(t *table) string {
 	return "Of " + plural(len(t.rows), "cell") + ": " + strings.Join(parts, "; ") + "."
 }
 
-// headline is the fastest correct strategy under one load.
+// headline is the fastest correct strategy under one load, as text.
 type headline struct {
-	load     string
-	best     *row     // nil when none may be compared
-	drain    float64  // of the best, seconds
-	baseline *row     // the serial strategy, to compare with
-	ratio    *float64 // its drain divided by the best's
-	estimate bool     // the baseline's drain is projected
+	best     *row // nil when none may be compared
+	Load     string
+	Best     string
+	Drain    string // of the best, seconds
+	Baseline string // the serial strategy, to compare with
+	Ratio    string // its drain divided by the best's; empty without one
+	Estimate bool   // the baseline's drain is projected
 }
+
+// Found reports whether there is one.
+func (h headline) Found() bool { return h.best != nil }
 
 // headlines compares drain times, among correct cells whose drain was waited for.
 func headlines(t *table) []headline {
 	var lines []headline
 	for _, load := range t.loads() {
-		h := headline{load: load}
+		h := headline{Load: clean(load)}
+		var baseline *row
+		fastest := 0.0
 		for _, r := range t.under(load) {
 			v := drain.value(r)
 			if v.number == nil || !r.correct() {
 				continue
 			}
-			if r.strategy == "single" && h.baseline == nil {
-				h.baseline = r
+			if r.strategy == "single" && baseline == nil {
+				baseline = r
 			}
-			if !v.projected && (h.best == nil || *v.number < h.drain) {
-				h.best, h.drain = r, *v.number
+			if !v.projected && (h.best == nil || *v.number < fastest) {
+				h.best, fastest = r, *v.number
 			}
 		}
-		if h.best != nil && h.baseline != nil && h.best != h.baseline && h.drain > 0 {
-			v := drain.value(h.baseline)
-			h.ratio, h.estimate = ptr(*v.number/h.drain), v.projected
+		if h.best != nil {
+			h.Best, h.Drain = h.best.label(), short(fastest)
+		}
+		if h.best != nil && baseline != nil && h.best != baseline && fastest > 0 {
+			v := drain.value(baseline)
+			h.Baseline, h.Ratio, h.Estimate = baseline.label(), short(*v.number/fastest), v.projected
 		}
 		lines = append(lines, h)
 	}
@@ -196,15 +203,15 @@ func headlines(t *table) []headline {
 // text is the headline as a sentence.
 func (h headline) text() string {
 	if h.best == nil {
-		return fmt.Sprintf("%s: no cell that may be compared.", clean(h.load))
+		return h.Load + ": no cell that may be compared."
 	}
-	s := fmt.Sprintf("%s: %s drained fastest of the correct cells, in %s s", clean(h.load), h.best.label(), short(h.drain))
-	if h.ratio != nil {
+	s := fmt.Sprintf("%s: %s drained fastest of the correct cells, in %s s", h.Load, h.Best, h.Drain)
+	if h.Ratio != "" {
 		about := ""
-		if h.estimate {
+		if h.Estimate {
 			about = "about "
 		}
-		s += fmt.Sprintf(" (%s%s × faster than %s)", about, short(*h.ratio), h.baseline.label())
+		s += fmt.Sprintf(" (%s%s × faster than %s)", about, h.Ratio, h.Baseline)
 	}
 	return s + "."
 }

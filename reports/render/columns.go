@@ -143,8 +143,23 @@ var columns = []*column{
 	reordered,
 }
 
-// checksDefinition explains the table's last column.
-const checksDefinition = "Guarantees judged over the recorded history; a cell that fails one is marked, and its speed is not compared."
+// heading is the column's in every format.
+func (c *column) heading() heading {
+	return heading{Title: c.title, Unit: c.unit, Meaning: c.define, group: c.group}
+}
+
+// checksHeading is that of the table's last column.
+var checksHeading = heading{Title: "checks", Meaning: checksMeaning, group: ours, left: true, marked: true}
+
+// definitions are all columns with what they mean.
+func definitions() (all []heading) {
+	for _, c := range columns {
+		all = append(all, c.heading())
+	}
+	return append(all, checksHeading)
+}
+
+const checksMeaning = "Guarantees judged over the recorded history; a cell that fails one is marked, and its speed is not compared."
 
 func measureDrain(r *row) reading {
 	v := medianOf(func(c *result.Cell) *float64 { return c.Handler.DrainSeconds })(r)

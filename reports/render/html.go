@@ -34,7 +34,7 @@ type page struct {
 	Interrupted                  bool
 	Summary                      string
 	Outcome                      state
-	Headlines                    []headlineView
+	Headlines                    []headline
 	Grid                         sheet
 	Lines                        []lineView
 	Notes                        []note
@@ -46,9 +46,8 @@ type page struct {
 	Flows                        []flowView
 	Provenance, Environment      []fact
 	Method                       []string
-	Definitions                  []definitionView
+	Definitions                  []heading
 	Published                    []publishedRow
-	PublishedHeads               []heading
 	PublishedNote                string
 	Notice                       string
 
@@ -59,11 +58,6 @@ type page struct {
 	Remote    string      // where from, then
 	Integrity string
 	Settings  template.JS
-}
-
-type headlineView struct {
-	Load, Best, Drain, Ratio, Baseline string
-	Estimate, Found                    bool
 }
 
 type lineView struct {
@@ -88,8 +82,6 @@ type flowView struct {
 	First                       bool
 	Counts                      []string
 }
-
-type definitionView struct{ Name, Unit, Text string }
 
 // flowHeads are the columns of the conservation table (G6).
 var flowHeads = []string{"received", "sent", "coalesced", "filtered", "parked", "queued", "dropped", "retried"}
@@ -126,21 +118,12 @@ func newPage(t *table) *page {
 		Subtitle:    strings.Join([]string{"run " + clean(res.Run.ID), when(res.Run.Started), "took " + took(res.Run.Started, res.Run.Finished), clean(orUnknown(res.Environment.Provider)) + " cluster"}, " · "),
 		Description: clean(res.Run.Description), Interrupted: res.Run.Interrupted,
 		Summary: summary(t), Outcome: outcome(t), Notes: t.notes(), Verdicts: t.verdicts(), Unasked: t.unaskedNote(), Examples: examples(t),
+		Definitions: definitions(), Headlines: headlines(t),
 		Provenance: provenance(res), Environment: environment(res), Method: method(t),
 		Published: publishedRows, PublishedNote: publishedNote, Notice: strings.TrimSpace(assets.Notice()),
 	}
-	for _, h := range headlines(t) {
-		p.Headlines = append(p.Headlines, h.view())
-	}
 	p.fillTable(t)
 	p.fillFlows(t)
-	for _, c := range columns {
-		p.Definitions = append(p.Definitions, definitionView{c.title, c.unit, c.define})
-		if c.group == published {
-			p.PublishedHeads = append(p.PublishedHeads, heading{Title: c.title, Unit: c.unit})
-		}
-	}
-	p.Definitions = append(p.Definitions, definitionView{"checks", "", checksDefinition})
 	p.fillCharts(t)
 	return p
 }
@@ -153,18 +136,6 @@ func outcome(t *table) state {
 		worst = min(worst, slices.Index(order, r.state()))
 	}
 	return order[worst]
-}
-
-func (h headline) view() headlineView {
-	v := headlineView{Load: clean(h.load), Found: h.best != nil}
-	if h.best == nil {
-		return v
-	}
-	v.Best, v.Drain = h.best.label(), short(h.drain)
-	if h.ratio != nil {
-		v.Ratio, v.Baseline, v.Estimate = short(*h.ratio), h.baseline.label(), h.estimate
-	}
-	return v
 }
 
 func (p *page) fillTable(t *table) {

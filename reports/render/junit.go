@@ -13,21 +13,35 @@ import (
 )
 
 type junitSuites struct {
-	XMLName  xml.Name     `xml:"testsuites"`
-	Name     string       `xml:"name,attr"`
-	Tests    int          `xml:"tests,attr"`
-	Failures int          `xml:"failures,attr"`
-	Errors   int          `xml:"errors,attr"`
-	Skipped  int          `xml:"skipped,attr"`
-	Suites   []junitSuite `xml:"testsuite"`
+	XMLName xml.Name `xml:"testsuites"`
+	Name    string   `xml:"name,attr"`
+	junitCounts
+	Suites []junitSuite `xml:"testsuite"`
+}
+
+type junitCounts struct {
+	Tests    int `xml:"tests,attr"`
+	Failures int `xml:"failures,attr"`
+	Errors   int `xml:"errors,attr"`
+	Skipped  int `xml:"skipped,attr"`
+}
+
+// count adds the outcome of one case.
+func (n *junitCounts) count(c junitCase) {
+	n.Tests++
+	switch {
+	case c.Failure != nil:
+		n.Failures++
+	case c.Error != nil:
+		n.Errors++
+	case c.Skipped != nil:
+		n.Skipped++
+	}
 }
 
 type junitSuite struct {
-	Name       string          `xml:"name,attr"`
-	Tests      int             `xml:"tests,attr"`
-	Failures   int             `xml:"failures,attr"`
-	Errors     int             `xml:"errors,attr"`
-	Skipped    int             `xml:"skipped,attr"`
+	Name string `xml:"name,attr"`
+	junitCounts
 	Properties []junitProperty `xml:"properties>property"`
 	Cases      []junitCase     `xml:"testcase"`
 }
@@ -63,10 +77,10 @@ func JUnit(w io.Writer, res *result.Results) error {
 	for _, r := range t.rows {
 		for _, c := range r.cells {
 			s := cellSuite(t, r, c)
-			all.Tests += s.Tests
-			all.Failures += s.Failures
-			all.Errors += s.Errors
-			all.Skipped += s.Skipped
+			for _, tc := range s.Cases {
+				s.count(tc)
+				all.count(tc)
+			}
 			all.Suites = append(all.Suites, s)
 		}
 	}
@@ -104,17 +118,6 @@ func cellSuite(t *table, r *row, c *result.Cell) junitSuite {
 			continue
 		}
 		s.Cases = append(s.Cases, checkCase(g, class, c, check))
-	}
-	for _, tc := range s.Cases {
-		s.Tests++
-		switch {
-		case tc.Failure != nil:
-			s.Failures++
-		case tc.Error != nil:
-			s.Errors++
-		case tc.Skipped != nil:
-			s.Skipped++
-		}
 	}
 	return s
 }

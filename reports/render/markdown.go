@@ -39,10 +39,9 @@ func Markdown(w io.Writer, res *result.Results) error {
 		m.printf("- %s\n", md(n))
 	}
 	m.printf("\n| column | unit | meaning |\n|---|---|---|\n")
-	for _, c := range columns {
-		m.printf("| %s | %s | %s |\n", c.title, c.unit, md(c.define))
+	for _, h := range definitions() {
+		m.printf("| %s | %s | %s |\n", h.Title, h.Unit, md(h.Meaning))
 	}
-	m.printf("| checks | | %s |\n", checksDefinition)
 	m.printf("\n</details>\n")
 	return m.w.Flush()
 }

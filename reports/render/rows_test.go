@@ -209,7 +209,7 @@ func TestFurtherParametersBecomeColumns(t *testing.T) {
 
 func TestHeadlineComparesOnlyCorrectMeasuredCells(t *testing.T) {
 	h := headlines(arrange(fixture(t)))
-	if len(h) != 2 || h[1].load != "heavy" || h[1].best.strategy != "dedup" || !h[1].estimate {
+	if len(h) != 2 || h[1].Load != "heavy" || h[1].best.strategy != "dedup" || !h[1].Estimate {
 		t.Fatalf("headlines %+v", h)
 	}
 	res := fixture(t)
@@ -223,7 +223,7 @@ func TestHeadlineComparesOnlyCorrectMeasuredCells(t *testing.T) {
 	}
 	for _, h := range headlines(arrange(res)) {
 		if h.best != nil {
-			t.Errorf("%s: %s won though it failed", h.load, h.best.strategy)
+			t.Errorf("%s: %s won though it failed", h.Load, h.best.strategy)
 		}
 	}
 }

@@ -78,12 +78,14 @@ func (t *table) throughput(groups ...group) sheet {
 	for _, g := range groups {
 		for i, c := range ofGroup(g) {
 			shown = append(shown, c)
-			s.Heads = append(s.Heads, heading{Title: c.title, Unit: c.unit, group: c.group, Divide: i == 0})
+			h := c.heading()
+			h.Divide = i == 0
+			s.Heads = append(s.Heads, h)
 		}
 	}
 	withVerdict := slices.Contains(groups, ours)
 	if withVerdict {
-		s.Heads = append(s.Heads, heading{Title: "checks", group: ours, left: true, marked: true})
+		s.Heads = append(s.Heads, checksHeading)
 	}
 	fastest := map[*row]bool{}
 	for _, h := range headlines(t) {
