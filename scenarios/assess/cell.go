@@ -3,7 +3,6 @@ package assess
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/watchbench/watchbench/reports/result"
@@ -82,13 +81,6 @@ func load(dir string) (*recorded, error) {
 	injected, err := injectedRules(&c.Case)
 	c.rules = append(matrix.General(&c.Case), injected...)
 	return &c, err
-}
-
-// identify fills in what is not measured.
-func (c *recorded) identify(cell *result.Cell) {
-	cell.ID, cell.Repetition, cell.Params = c.Cell.ID, c.Cell.Repetition, map[string]string{}
-	maps.Copy(cell.Params, c.Cell.Params)
-	cell.Watcher.Restarts, cell.Watcher.ExitCode = c.Cell.Watcher.Restarts, c.Cell.Watcher.ExitCode
 }
 
 // expect turns failures that the scenario allows into allowed ones, and the absence of a

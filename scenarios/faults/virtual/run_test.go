@@ -393,19 +393,22 @@ func (o *outcome) freshnessAfter(t int64) (p99, worst time.Duration) {
 
 // freshness is how long the included operations took to reach storage.
 func (o *outcome) freshness(include func(oplog.Record) bool) (p99, worst time.Duration) {
-	records := map[int64]oplog.Record{}
-	for _, r := range o.ops {
-		records[r.ID] = r
+	stored := map[int64]int64{}
+	for c := range check.Changes(o.ops, o.entries) {
+		stored[c.Operation] = c.Stored
 	}
 	sent := map[string]bool{} // of an object that was never stored there is no telling
 	for _, e := range o.entries {
 		sent[e.UID] = true
 	}
 	var all []time.Duration
-	for c := range check.Changes(o.ops, o.entries) {
-		r := records[c.Operation]
-		if c.Stored != 0 && r.Namespace != ignored && sent[r.UID] && (c.Kind != "Event" || !c.Deletion) && include(r) {
-			all = append(all, time.Duration(c.Stored-c.Intended))
+	for _, r := range o.ops {
+		if r.Phase != oplog.PhaseLoad || r.Namespace == ignored || !sent[r.UID] || r.Type == oplog.TypeHeartbeat ||
+			r.Kind == "Event" && r.Type == oplog.TypeDelete || !include(r) {
+			continue
+		}
+		if at := stored[r.ID]; at != 0 {
+			all = append(all, time.Duration(at-r.Intended))
 		}
 	}
 	if len(all) == 0 {
