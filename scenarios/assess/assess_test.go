@@ -84,7 +84,7 @@ func TestCheckRun(t *testing.T) {
 	must(t, os.Remove(filepath.Join(history.CellDir(dir, "only"), history.FileCell)))
 	lone, err = Check(t.Context(), history.CellDir(dir, "only"))
 	if err != nil || lone.Results.Cells[0].Checks["G1"].Verdict != result.Pass {
-		t.Errorf("a former version's cell alone: %+v, %v", lone, err)
+		t.Errorf("an older version's cell alone: %+v, %v", lone, err)
 	}
 }
 
@@ -153,13 +153,13 @@ func TestCheckMatrix(t *testing.T) {
 	}
 }
 
-// TestMissingRecords: a folder that a former version wrote, or a damaged one, is refused
+// TestMissingRecords: a folder that an older version wrote, or a damaged one, is refused
 // with the name of what is missing.
 func TestMissingRecords(t *testing.T) {
 	cell := history.CellDir("", "only")
 	for _, tc := range []struct{ name, remove, want string }{
-		{"a former version's run", history.FileRun, history.FileRun + " is missing: a former version"},
-		{"a former version's cell", cell + "/" + history.FileCell, history.FileCell + " is missing"},
+		{"an older version's run", history.FileRun, history.FileRun + " is missing: an older version"},
+		{"an older version's cell", cell + "/" + history.FileCell, history.FileCell + " is missing"},
 		{"no ledger", cell + "/" + history.FileLedger, history.FileLedger + " is missing"},
 		{"no op log", cell + "/" + history.FileOps, history.FileOps + " is missing"},
 		{"no metrics", cell + "/" + history.FileAfter, history.FileAfter + " is missing"},

@@ -53,7 +53,7 @@ func checkCell(ctx context.Context, dir string) (*Checked, error) {
 	var err error
 	if require(dir, history.FileCell) == nil {
 		cell, err = Cell(ctx, dir, Options{Strict: true})
-	} else { // a former version's, or another program's: its checks can be judged
+	} else { // an older version's, or another program's: its checks can be judged
 		cell, err = checksOnly(ctx, dir)
 	}
 	if err != nil {

@@ -20,7 +20,7 @@ func (e *InputError) Error() string { return e.What + "; " + e.Remedy }
 // missing is a record that is not there.
 func missing(path string) error {
 	return &InputError{
-		What:   fmt.Sprintf("%s is missing: a former version recorded this folder, or the run did not get so far", path),
+		What:   fmt.Sprintf("%s is missing: an older version recorded this folder, or the run did not get that far", path),
 		Remedy: "check it with the version that recorded it, or run the scenario again",
 	}
 }
