@@ -3,15 +3,12 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/assess"
-	"github.com/watchbench/watchbench/scenarios/check"
 )
 
 func checkCommand() *cobra.Command {
@@ -48,7 +45,7 @@ func recheck(cmd *cobra.Command, dir string) error {
 			err = result.Save(filepath.Join(dir, result.FileName), c.Results)
 		}
 		if err == nil {
-			err = printChecks(cmd, c.Results.Cells)
+			err = render.Checks(out, c.Results.Cells, terminalOptions(out))
 		}
 	}
 	if err != nil {
@@ -62,35 +59,4 @@ func recheck(cmd *cobra.Command, dir string) error {
 	}
 	failed, _ := failures(c.Results.Cells)
 	return firstVerdict(failed, nil)
-}
-
-// printChecks shows one row per cell, then what the failures are about.
-func printChecks(cmd *cobra.Command, cells []result.Cell) error {
-	out := cmd.OutOrStdout()
-	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "cell\t"+strings.Join(check.Guarantees, "\t"))
-	var remarks []string
-	for _, c := range cells {
-		row := []string{c.ID}
-		for _, g := range check.Guarantees {
-			x := c.Checks[g]
-			row = append(row, short[x.Verdict])
-			if x.Verdict == result.Fail || x.Verdict == result.Allowed {
-				remarks = append(remarks, fmt.Sprintf("%s %s (%d of %d): %s", c.ID, g, x.Violations, x.Judged, x.Counterexample))
-			}
-		}
-		fmt.Fprintln(tw, strings.Join(row, "\t"))
-	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	for _, r := range remarks {
-		fmt.Fprintln(out, r)
-	}
-	return nil
-}
-
-// short is how a verdict fits into a column.
-var short = map[string]string{
-	result.Pass: "pass", result.Fail: "FAIL", result.Allowed: "fail*", result.NotJudged: "–", result.NotApply: "n/a",
 }

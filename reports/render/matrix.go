@@ -2,6 +2,7 @@ package render
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -89,26 +90,21 @@ func matrixCell(e *result.MatrixEntry, col string) cell {
 		return cell{Text: unknown}
 	}
 	x := e.Columns[col]
+	v := shortVerdict(x.Verdict)
 	switch x.Verdict {
 	case result.Pass:
 		if (col == "A" || col == "T") && x.Value != "" {
-			return cell{Text: "pass " + clean(x.Value), tone: good}
+			v.Text += " " + clean(x.Value)
 		}
-		return cell{Text: "pass", tone: good}
 	case result.Fail, result.Allowed:
+		v = shortVerdict(result.Fail)
 		if slices.Contains(e.Expected, col) {
-			return cell{Text: "fail*", tone: warn}
+			v = shortVerdict(result.Allowed)
 		}
-		return cell{Text: "FAIL", tone: bad}
 	case result.Measured:
-		if x.Value != "" {
-			return cell{Text: "(" + clean(x.Value) + ")"}
-		}
-		return cell{Text: "(ok)"}
-	case result.NotJudged:
-		return cell{Text: "?", tone: warn}
+		v = cell{Text: "(" + clean(cmp.Or(x.Value, "ok")) + ")"}
 	}
-	return cell{Text: "n/a", tone: faint}
+	return v
 }
 
 // matrixState is the last column.

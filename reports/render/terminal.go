@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -150,7 +151,9 @@ func (p *printer) block(b block) {
 		p.cells(b, upper, ansiBold)
 	}
 	p.cells(b, titles, ansiBold)
-	p.cells(b, units, ansiDim)
+	if slices.ContainsFunc(b.heads, func(h heading) bool { return h.Unit != "" }) {
+		p.cells(b, units, ansiDim)
+	}
 	p.cells(b, rule, ansiDim)
 	for _, r := range b.rows {
 		if r.First {

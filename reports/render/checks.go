@@ -1,0 +1,60 @@
+package render
+
+import (
+	"bufio"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// Checks prints one line per cell with the verdict on every guarantee, then what the
+// failures are about.
+func Checks(w io.Writer, cells []result.Cell, opts TerminalOptions) error {
+	names := map[string]result.Check{}
+	for _, c := range cells {
+		maps.Copy(names, c.Checks)
+	}
+	guarantees := slices.SortedFunc(maps.Keys(names), compareNatural)
+	s := sheet{Keys: []heading{{Title: "cell"}}}
+	for _, g := range guarantees {
+		s.Heads = append(s.Heads, heading{Title: clean(g), left: true})
+	}
+	p := &printer{w: bufio.NewWriter(w), opts: opts}
+	for _, c := range cells {
+		l := sheetRow{Keys: []string{clean(c.ID)}}
+		for _, g := range guarantees {
+			v := shortVerdict(c.Checks[g].Verdict)
+			if c.Checks[g].Verdict == result.NotJudged {
+				v = cell{Text: unknown, tone: faint} // most scenarios leave some open
+			}
+			l.Cells = append(l.Cells, v)
+		}
+		s.Rows = append(s.Rows, l)
+	}
+	p.block(layout(s))
+	for _, c := range cells {
+		for _, g := range guarantees {
+			if x := c.Checks[g]; x.Verdict == result.Fail || x.Verdict == result.Allowed {
+				p.line("", "%s %s (%d of %d): %s", clean(c.ID), clean(g), x.Violations, x.Judged, cleanLines(x.Counterexample))
+			}
+		}
+	}
+	return p.w.Flush()
+}
+
+// shortVerdict is a verdict in a word or sign.
+func shortVerdict(verdict string) cell {
+	switch verdict {
+	case result.Pass:
+		return cell{Text: "pass", tone: good}
+	case result.Fail:
+		return cell{Text: "FAIL", tone: bad}
+	case result.Allowed:
+		return cell{Text: "fail*", tone: warn}
+	case result.NotJudged:
+		return cell{Text: "?", tone: warn}
+	}
+	return cell{Text: "n/a", tone: faint}
+}

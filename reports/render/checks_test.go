@@ -1,0 +1,26 @@
+package render
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+func TestChecks(t *testing.T) {
+	var out bytes.Buffer
+	err := Checks(&out, []result.Cell{
+		{ID: "keyed", Checks: map[string]result.Check{"G2": {Verdict: result.Fail, Violations: 2, Judged: 9, Counterexample: "web/1"}, "G10": {Verdict: result.NotJudged}}},
+		{ID: "single", Checks: map[string]result.Check{"G2": {Verdict: result.Pass, Judged: 9}, "G10": {Verdict: result.Allowed, Violations: 1, Judged: 1, Counterexample: "web/2"}}},
+	}, TerminalOptions{})
+	const want = `cell    G2    G10
+──────  ────  ─────
+keyed   FAIL  –
+single  pass  fail*
+keyed G2 (2 of 9): web/1
+single G10 (1 of 1): web/2
+`
+	if err != nil || out.String() != want {
+		t.Errorf("%v\n%s, want\n%s", err, out.String(), want)
+	}
+}
