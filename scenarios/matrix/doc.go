@@ -1,10 +1,12 @@
-// Package matrix is the fault matrix: which faults there are, what each scenario
-// of theirs came to, and the one table of it, faults down, guarantees across.
+// Package matrix is the fault matrix as pure functions of saved records: which scenarios
+// belong to it, by what rules a cell is judged beside the guarantees, what its columns
+// come to, and when a scenario deserves a second try. reports/render draws it.
 //
 // Promises:
 //
-//  1. Every row F0 to F28 is in the table. One without a scenario says why, and is
+//  1. Every row F0 to F28 is in the matrix. One without a scenario has a reason, and is
 //     never shown as passed.
-//  2. A cell that was asserted and could not be judged makes its scenario invalid.
-//  3. The table, its Markdown and its JSON hold the same.
+//  2. A column that was asserted and could not be judged makes its cell invalid.
+//  3. A rule sees the record once, front to back, and keeps no more of it than its facts
+//     need.
 package matrix
