@@ -1,11 +1,9 @@
 package render
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,30 +55,16 @@ func All(dir string, res *result.Results) error {
 
 // WriteFile renders one format into dir. The file is replaced only by a whole one.
 func WriteFile(dir string, f Format, res *result.Results) error {
-	return write(dir, f.File, func(w io.Writer) error { return f.Write(w, res) })
+	if err := result.Replace(filepath.Join(dir, f.File), func(w io.Writer) error { return f.Write(w, res) }); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
 }
 
 // WriteMatrix writes the fault matrix into its folder, as matrix.json and matrix.md.
 func WriteMatrix(dir string, m *result.Matrix) error {
 	return errors.Join(
-		write(dir, result.MatrixFile, func(w io.Writer) error { return result.EncodeMatrix(w, m) }),
-		write(dir, "matrix.md", func(w io.Writer) error { return MatrixMarkdown(w, m) }),
+		result.Replace(filepath.Join(dir, result.MatrixFile), func(w io.Writer) error { return result.EncodeMatrix(w, m) }),
+		result.Replace(filepath.Join(dir, "matrix.md"), func(w io.Writer) error { return MatrixMarkdown(w, m) }),
 	)
-}
-
-func write(dir, file string, draw func(io.Writer) error) error {
-	path := filepath.Join(dir, file)
-	var buf bytes.Buffer
-	if err := draw(&buf); err != nil {
-		return fmt.Errorf("render %s: %w", path, err)
-	}
-	tmp := path + ".part"
-	if err := os.WriteFile(tmp, buf.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	if err := os.Rename(tmp, path); err != nil {
-		os.Remove(tmp)
-		return fmt.Errorf("write report: %w", err)
-	}
-	return nil
 }

@@ -78,16 +78,20 @@ func Decode(r io.Reader, name string) (*Results, error) {
 	return &res, nil
 }
 
-// Save writes the record to path in one step: a reader sees the old file or the
-// whole new one.
+// Save writes the record to path in one step.
 func Save(path string, res *Results) error {
+	return Replace(path, func(w io.Writer) error { return Encode(w, res) })
+}
+
+// Replace writes a file in one step: a reader sees the old file or the whole new one.
+func Replace(path string, write func(io.Writer) error) error {
 	var buf bytes.Buffer
-	if err := Encode(&buf, res); err != nil {
+	if err := write(&buf); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
-		return fmt.Errorf("write results: %w", err)
+		return fmt.Errorf("write %s: %w", path, err)
 	}
 	defer os.Remove(tmp.Name()) // no effect once renamed
 	_, err = tmp.Write(buf.Bytes())
@@ -101,7 +105,7 @@ func Save(path string, res *Results) error {
 		err = os.Rename(tmp.Name(), path)
 	}
 	if err != nil {
-		return fmt.Errorf("write results: %w", err)
+		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }
