@@ -32,10 +32,14 @@ func environment(res *result.Results) []fact {
 	add("Go", e.GoVersion)
 	cpu := e.CPUModel
 	if e.CPUs > 0 {
-		cpu = strings.TrimSpace(plural(e.CPUs, "CPU") + " " + parenthesised(cpu))
+		cpu = strings.TrimSuffix(plural(e.CPUs, "CPU")+" ("+cpu+")", " ()")
 	}
 	add("Processor", cpu)
-	add("Memory", ifPositive(e.MemoryMiB, "MiB"))
+	memory := ""
+	if e.MemoryMiB > 0 {
+		memory = strconv.FormatInt(e.MemoryMiB, 10) + " MiB"
+	}
+	add("Memory", memory)
 	add("Limits (cgroup)", pairs(e.Cgroup))
 	add("Kernel", e.Kernel)
 	add("Load average before", loadAverage(e.LoadBefore))
@@ -221,20 +225,6 @@ func orUnknown(s string) string {
 		return unknown
 	}
 	return s
-}
-
-func parenthesised(s string) string {
-	if s == "" {
-		return ""
-	}
-	return "(" + s + ")"
-}
-
-func ifPositive(n int64, unit string) string {
-	if n <= 0 {
-		return ""
-	}
-	return strconv.FormatInt(n, 10) + " " + unit
 }
 
 func loadAverage(v []float64) string {

@@ -82,14 +82,12 @@ var (
 	lost = &column{
 		group: ours, title: "lost", unit: "objects", csv: "lost_objects", bench: "lost-objects", scale: 1, better: "lower",
 		define:  "Objects whose final state storage does not hold, found by comparing the apiserver with the ledger; over all repetitions.",
-		measure: sumOf(func(c *result.Cell) *int64 { return eventCount(c, func(e *result.Events) *int64 { return e.Lost }) }),
+		measure: sumOf(func(e *result.Events) *int64 { return e.Lost }),
 	}
 	reordered = &column{
 		group: ours, title: "reordered", unit: "writes", csv: "reordered_writes", bench: "reordered-writes", scale: 1, better: "lower",
-		define: "Writes that put an older state over a newer one, found in the ledger; over all repetitions.",
-		measure: sumOf(func(c *result.Cell) *int64 {
-			return eventCount(c, func(e *result.Events) *int64 { return e.Reordered })
-		}),
+		define:  "Writes that put an older state over a newer one, found in the ledger; over all repetitions.",
+		measure: sumOf(func(e *result.Events) *int64 { return e.Reordered }),
 	}
 )
 
@@ -243,14 +241,14 @@ func medianOf(field func(*result.Cell) *float64) func(*row) reading {
 
 // sumOf adds a count over the valid repetitions. If only some know it, the sum is
 // a lower bound.
-func sumOf(field func(*result.Cell) *int64) func(*row) reading {
+func sumOf(field func(*result.Events) *int64) func(*row) reading {
 	return func(r *row) reading {
 		var v reading
 		var sum float64
 		known := 0
 		for _, c := range r.valid {
-			if n := field(c); n != nil {
-				sum += float64(*n)
+			if c.Events != nil && field(c.Events) != nil {
+				sum += float64(*field(c.Events))
 				known++
 			}
 		}
@@ -260,13 +258,6 @@ func sumOf(field func(*result.Cell) *int64) func(*row) reading {
 		}
 		return v
 	}
-}
-
-func eventCount(c *result.Cell, field func(*result.Events) *int64) *int64 {
-	if c.Events == nil {
-		return nil
-	}
-	return field(c.Events)
 }
 
 // median of values; nil for none. Of an even number it is the mean of the middle two.

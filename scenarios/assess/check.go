@@ -79,17 +79,8 @@ func checkRun(ctx context.Context, dir string) (*Checked, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Checked{Results: now}
 	recorded, err := result.LoadFile(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		out.Missing, err = true, nil
-	case err != nil:
-		return nil, &InputError{What: err.Error(), Remedy: fmt.Sprintf("remove %s to have it written anew", result.FileName)}
-	default:
-		out.Differences, err = differences(result.FileName, recorded, now)
-	}
-	return out, err
+	return (&Checked{Results: now}).compared(result.FileName, recorded, err, now)
 }
 
 func checkMatrix(ctx context.Context, dir string) (*Checked, error) {
@@ -97,15 +88,19 @@ func checkMatrix(ctx context.Context, dir string) (*Checked, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Checked{Matrix: now}
 	recorded, err := result.LoadMatrix(dir)
+	return (&Checked{Matrix: now}).compared(result.MatrixFile, recorded, err, now)
+}
+
+// compared completes c with what the folder's file says otherwise; err is from reading it.
+func (c *Checked) compared(file string, recorded any, err error, now any) (*Checked, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		out.Missing, err = true, nil
+		c.Missing = true
+		return c, nil
 	case err != nil:
-		return nil, &InputError{What: err.Error(), Remedy: fmt.Sprintf("remove %s to have it written anew", result.MatrixFile)}
-	default:
-		out.Differences, err = differences(result.MatrixFile, recorded, now)
+		return nil, &InputError{What: err.Error(), Remedy: fmt.Sprintf("remove %s to have it written anew", file)}
 	}
-	return out, err
+	c.Differences, err = differences(file, recorded, now)
+	return c, err
 }
