@@ -13,6 +13,7 @@ import (
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -32,14 +33,14 @@ func writeRun(tb testing.TB, dir string, n int) {
 		}
 	}
 	objects := n / perObject
-	f, err := os.Create(filepath.Join(dir, FileLedger))
+	f, err := os.Create(filepath.Join(dir, history.FileLedger))
 	must(err)
 	z, err := zstd.NewWriter(f, zstd.WithEncoderLevel(zstd.SpeedFastest))
 	must(err)
 	out := bufio.NewWriterSize(z, 1<<20)
-	ops, err := oplog.Create(filepath.Join(dir, FileOps))
+	ops, err := oplog.Create(filepath.Join(dir, history.FileOps))
 	must(err)
-	state, err := CreateState(dir)
+	state, err := history.CreateState(dir)
 	must(err)
 	var line []byte
 	seq, rv := uint64(0), uint64(1000)
@@ -74,8 +75,8 @@ func writeRun(tb testing.TB, dir string, n int) {
 				must(err)
 				ops.Append(r)
 				if step == perObject-1 && !deleted {
-					for _, side := range []Side{SideApiserver, SideStorage} {
-						must(state.Write(StateRecord{Side: side, Kind: "Pod", Namespace: e.Namespace, Name: name, UID: uid, ResourceVersion: rv, Digest: uid[4:], Bytes: 3000}))
+					for _, side := range []history.Side{history.SideApiserver, history.SideStorage} {
+						must(state.Write(history.StateRecord{Side: side, Kind: "Pod", Namespace: e.Namespace, Name: name, UID: uid, ResourceVersion: rv, Digest: uid[4:], Bytes: 3000}))
 					}
 				}
 			}

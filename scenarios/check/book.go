@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // book is what the judge remembers, one entry per key. Its size follows the
@@ -32,7 +33,7 @@ const keyChunk = 4096
 
 type keyName struct{ kind, namespace, name string }
 
-func (k keyName) String() string { return keyText(k.kind, k.namespace, k.name) }
+func (k keyName) String() string { return history.KeyText(k.kind, k.namespace, k.name) }
 
 // keyState is one name with all the objects that bore it.
 type keyState struct {

@@ -3,6 +3,8 @@ package check
 import (
 	"fmt"
 	"time"
+
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 func seconds(ns int64) string { return time.Duration(ns).Round(time.Millisecond).String() }
@@ -11,7 +13,7 @@ func seconds(ns int64) string { return time.Duration(ns).Round(time.Millisecond)
 type reading struct {
 	name  string
 	unit  string
-	of    func(*Sample) *float64
+	of    func(*history.Sample) *float64
 	max   *float64
 	after *float64 // how far above the baseline the last sample may be
 }
@@ -29,9 +31,9 @@ func (j *judge) bounded() {
 		return
 	}
 	for _, r := range []reading{
-		{name: "resident memory", unit: " bytes", of: func(s *Sample) *float64 { return s.RSSBytes }, max: c.RSSBytes},
-		{name: "goroutines", of: func(s *Sample) *float64 { return s.Goroutines }, max: c.Goroutines, after: c.GoroutinesReturn},
-		{name: "sockets", of: func(s *Sample) *float64 { return s.Sockets }, max: c.Sockets, after: c.SocketsReturn},
+		{name: "resident memory", unit: " bytes", of: (*history.Sample).Memory, max: c.RSSBytes},
+		{name: "goroutines", of: func(s *history.Sample) *float64 { return s.Goroutines }, max: c.Goroutines, after: c.GoroutinesReturn},
+		{name: "sockets", of: func(s *history.Sample) *float64 { return s.Sockets }, max: c.Sockets, after: c.SocketsReturn},
 	} {
 		j.ceiling(t, &r)
 		j.returned(t, &r)
@@ -110,10 +112,11 @@ func (j *judge) slope(t *tally, c *Ceilings) {
 	var n, sx, sy, sxx, sxy float64
 	for i := range j.h.Samples {
 		s := &j.h.Samples[i]
-		if s.RSSBytes == nil || s.Time < start || s.Time > end {
+		rss := s.Memory()
+		if rss == nil || s.Time < start || s.Time > end {
 			continue
 		}
-		x, y := float64(s.Time-start)/float64(time.Minute), *s.RSSBytes
+		x, y := float64(s.Time-start)/float64(time.Minute), *rss
 		n, sx, sy, sxx, sxy = n+1, sx+x, sy+y, sxx+x*x, sxy+x*y
 	}
 	d := n*sxx - sx*sx

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // finalState is a key's object as one side held it in the end.
@@ -31,14 +33,14 @@ func (b *book) readState(ctx context.Context, h *History) error {
 		}
 		k := b.key(canonicalKind(r.Kind), r.Namespace, r.Name)
 		side := &k.stored
-		if r.Side == SideApiserver {
+		if r.Side == history.SideApiserver {
 			side = &k.live
 		}
 		if side.there {
-			return &FormatError{File: FileState, Line: n, Err: fmt.Errorf("%s stands twice on the %s side", k.keyName, r.Side)}
+			return &history.FormatError{File: history.FileState, Line: n, Err: fmt.Errorf("%s stands twice on the %s side", k.keyName, r.Side)}
 		}
 		*side = finalState{there: true, life: k.life(r.UID), rv: r.ResourceVersion, digest: digestValue(r.Digest)}
-		if r.Side == SideApiserver && r.UID != "" {
+		if r.Side == history.SideApiserver && r.UID != "" {
 			k.lives[side.life].alive = endOfTime
 		}
 	}

@@ -10,11 +10,13 @@ import (
 	"io"
 	"slices"
 	"strconv"
+
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // Raw is one object as read from one side.
 type Raw struct {
-	Side Side
+	Side history.Side
 	// APIVersion and Kind complete an object that lacks them: the items of a
 	// plain LIST do.
 	APIVersion, Kind string
@@ -39,13 +41,13 @@ var workloadAnnotations = []string{"workload.bkbcs.tencent.com/kind", "workload.
 //     KeepHeartbeats is set (contract §2.2).
 //
 // Key order and string escapes do not matter; numbers are compared as written.
-func Digest(o Raw, r Rules) (StateRecord, error) {
-	rec := StateRecord{Side: o.Side, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Bytes: len(o.JSON)}
+func Digest(o Raw, r Rules) (history.StateRecord, error) {
+	rec := history.StateRecord{Side: o.Side, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Bytes: len(o.JSON)}
 	obj, err := decodeObject(o.JSON)
 	if err != nil {
-		return rec, fmt.Errorf("object %s: %w", keyText(o.Kind, o.Namespace, o.Name), err)
+		return rec, fmt.Errorf("object %s: %w", history.KeyText(o.Kind, o.Namespace, o.Name), err)
 	}
-	if o.Side == SideApiserver {
+	if o.Side == history.SideApiserver {
 		addMissing(obj, "apiVersion", o.APIVersion)
 		addMissing(obj, "kind", o.Kind)
 	}
@@ -66,7 +68,7 @@ func Digest(o Raw, r Rules) (StateRecord, error) {
 	r.prepare(obj, rec.Kind, rec.Namespace, o.Side)
 	sum := sha256.Sum256(appendCanonical(nil, obj))
 	rec.Digest = hex.EncodeToString(sum[:digestBytes])
-	return rec, rec.validate()
+	return rec, rec.Validate()
 }
 
 // digestBytes of the SHA-256 are kept: 128 bits, far beyond accidental equality.
@@ -94,9 +96,9 @@ func addMissing(obj map[string]any, field, value string) {
 	}
 }
 
-func (r *Rules) prepare(obj map[string]any, kind, namespace string, side Side) {
+func (r *Rules) prepare(obj map[string]any, kind, namespace string, side history.Side) {
 	meta, _ := obj["metadata"].(map[string]any)
-	if side == SideApiserver {
+	if side == history.SideApiserver {
 		if !r.KeepManagedFields {
 			delete(meta, "managedFields")
 		}

@@ -3,12 +3,14 @@ package check
 import (
 	"strings"
 	"testing"
+
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-func digest(t *testing.T, o Raw, r Rules) StateRecord {
+func digest(t *testing.T, o Raw, r Rules) history.StateRecord {
 	t.Helper()
 	if o.Side == "" {
-		o.Side = SideApiserver
+		o.Side = history.SideApiserver
 	}
 	rec, err := Digest(o, r)
 	if err != nil {
@@ -80,7 +82,7 @@ func TestDigestPairs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := digest(t, Raw{APIVersion: c.apiVersion, Kind: c.kind, JSON: []byte(c.apiserver)}, c.rules)
-			s := digest(t, Raw{Side: SideStorage, Kind: c.kind, JSON: []byte(c.storage)}, c.rules)
+			s := digest(t, Raw{Side: history.SideStorage, Kind: c.kind, JSON: []byte(c.storage)}, c.rules)
 			if (a.Digest == s.Digest) != c.same {
 				t.Errorf("digests %s and %s, want same: %v", a.Digest, s.Digest, c.same)
 			}
@@ -91,11 +93,11 @@ func TestDigestPairs(t *testing.T) {
 func TestDigestRecord(t *testing.T) {
 	raw := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"a","uid":"u1","resourceVersion":"7"}}`
 	got := digest(t, Raw{JSON: []byte(raw)}, Rules{})
-	want := StateRecord{Side: SideApiserver, Kind: "Pod", Namespace: "a", Name: "web", UID: "u1", ResourceVersion: 7, Digest: got.Digest, Bytes: len(raw)}
+	want := history.StateRecord{Side: history.SideApiserver, Kind: "Pod", Namespace: "a", Name: "web", UID: "u1", ResourceVersion: 7, Digest: got.Digest, Bytes: len(raw)}
 	if got != want || len(got.Digest) != 2*digestBytes {
 		t.Errorf("%+v", got)
 	}
-	row := digest(t, Raw{Side: SideStorage, Kind: "Pod", Namespace: "b", Name: "other", JSON: []byte(raw)}, Rules{})
+	row := digest(t, Raw{Side: history.SideStorage, Kind: "Pod", Namespace: "b", Name: "other", JSON: []byte(raw)}, Rules{})
 	if row.Namespace != "b" || row.Name != "other" {
 		t.Errorf("the row's own key must win: %+v", row)
 	}
@@ -111,7 +113,7 @@ func TestDigestRefuses(t *testing.T) {
 		`{"metadata":{"name":"x"}}`:        "no kind or no name",
 		`{"kind":"Pod","metadata":"text"}`: "no kind or no name",
 	} {
-		if _, err := Digest(Raw{Side: SideStorage, JSON: []byte(raw)}, Rules{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Digest(Raw{Side: history.SideStorage, JSON: []byte(raw)}, Rules{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", raw, err, want)
 		}
 	}
@@ -122,11 +124,11 @@ func FuzzDigest(f *testing.F) {
 	f.Add([]byte(`{"kind":"Node","metadata":{"name":"a"},"status":{"conditions":[1,{}]}}`))
 	rules := Rules{Masks: []Mask{{Kind: "Pod", Path: []string{"spec", "l", "0"}}, {Kind: "Pod", Path: []string{"metadata", "labels"}}}}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		a, err := Digest(Raw{Side: SideApiserver, JSON: raw}, rules)
+		a, err := Digest(Raw{Side: history.SideApiserver, JSON: raw}, rules)
 		if err != nil {
 			return
 		}
-		b, err := Digest(Raw{Side: SideApiserver, JSON: raw}, rules)
+		b, err := Digest(Raw{Side: history.SideApiserver, JSON: raw}, rules)
 		if err != nil || a != b {
 			t.Errorf("%q: %v then %v (%v)", raw, a, b, err)
 		}

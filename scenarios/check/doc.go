@@ -15,11 +15,11 @@
 // What the runner writes:
 //
 //	check.SaveMeta(dir, meta)                  // history.json
-//	check.SaveMarks(dir, marks)                // marks.ndjson
-//	check.SaveSamples(dir, samples)            // samples.ndjson
-//	w, err := check.CreateState(dir)           // state.ndjson.zst: w.Write(rec), w.Close()
-//	rec, err := check.Digest(check.Raw{Side: check.SideApiserver, APIVersion: "v1", Kind: "Pod", JSON: raw}, rules)
-//	rec, err := check.Digest(check.Raw{Side: check.SideStorage, Kind: row.Kind, Namespace: row.Namespace, Name: row.Name, JSON: row.Data}, rules)
+//	history.SaveMarks(dir, marks)              // marks.ndjson
+//	history.SaveSamples(dir, samples)          // samples.ndjson
+//	w, err := history.CreateState(dir)         // state.ndjson.zst: w.Write(rec), w.Close()
+//	rec, err := check.Digest(check.Raw{Side: history.SideApiserver, APIVersion: "v1", Kind: "Pod", JSON: raw}, rules)
+//	rec, err := check.Digest(check.Raw{Side: history.SideStorage, Kind: row.Kind, Namespace: row.Namespace, Name: row.Name, JSON: row.Data}, rules)
 //
 // # A cell's folder
 //

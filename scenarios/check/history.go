@@ -5,6 +5,7 @@ import (
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -15,9 +16,9 @@ type History struct {
 	Meta
 	Ops     iter.Seq2[oplog.Record, error]
 	Ledger  iter.Seq2[ledger.Entry, error]
-	State   iter.Seq2[StateRecord, error]
-	Samples []Sample
-	Marks   []Mark
+	State   iter.Seq2[history.StateRecord, error]
+	Samples []history.Sample
+	Marks   []history.Mark
 	// Dir is the folder whose files are searched for canaries (G13); empty when
 	// nothing was saved.
 	Dir string
@@ -116,51 +117,3 @@ type Isolation struct {
 
 // DefaultIsolationFactor is G8's bound on freshness p99 against the baseline.
 const DefaultIsolationFactor = 2.0
-
-// Sample is one reading of the watcher process. nil means "not read".
-type Sample struct {
-	Time       int64    `json:"time"` // Unix nanoseconds
-	RSSBytes   *float64 `json:"rssBytes,omitempty"`
-	Goroutines *float64 `json:"goroutines,omitempty"`
-	Sockets    *float64 `json:"sockets,omitempty"`
-}
-
-// Mark is something the runner did to the watcher or to storage.
-type Mark struct {
-	Time      int64  `json:"time"` // Unix nanoseconds
-	What      string `json:"what"`
-	Kind      string `json:"kind,omitempty"` // the key, for tampering
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name,omitempty"`
-	Note      string `json:"note,omitempty"`
-}
-
-// Kinds of marks.
-const (
-	MarkStarted      = "started"       // a watcher process was started
-	MarkReady        = "ready"         // it completed its first lists
-	MarkTerminated   = "sigterm"       // SIGTERM sent
-	MarkKilled       = "sigkill"       // SIGKILL sent
-	MarkStopped      = "sigstop"       // SIGSTOP sent
-	MarkContinued    = "sigcont"       // SIGCONT sent
-	MarkExited       = "exited"        // the process ended
-	MarkConverged    = "converged"     // after a restart, storage had caught up with the apiserver
-	MarkDiverged     = "diverged"      // it had not, within the runner's limit; Note says what was behind
-	MarkResized      = "resized"       // other queues were asked for; Note says which, and when it had them
-	MarkTamperRemove = "tamper-remove" // a record was removed from storage behind the watcher's back
-	MarkTamperEdit   = "tamper-edit"   // a record was changed
-	MarkTamperAdd    = "tamper-add"    // a record of no object was added
-
-	MarkStorageKilled = "storage-killed" // storage was killed
-	MarkStorageBack   = "storage-back"   // it is there again, with what it held some time before
-
-	MarkTokenReplaced = "token-replaced" // a new token for the apiserver is in the watcher's file
-	MarkTokenRefused  = "token-refused"  // the apiserver refuses the former one
-
-	MarkUnserved = "unserved" // the apiserver is told not to serve Kind: its objects live on, unseen
-	MarkServed   = "served"   // it is told to serve Kind again
-)
-
-// FaultTamper is the ledger's Fault of a request that the runner itself made to
-// tamper with storage. It changes the state but is not the watcher's doing.
-const FaultTamper = "tamper"

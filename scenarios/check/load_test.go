@@ -13,10 +13,11 @@ import (
 	"testing"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-func asFormat(err error, f **FormatError) bool { return errors.As(err, f) }
+func asFormat(err error, f **history.FormatError) bool { return errors.As(err, f) }
 
 // save writes a history as the runner does.
 func save(t testing.TB, dir string, h *History, ops []oplog.Record, entries []ledger.Entry) {
@@ -29,12 +30,12 @@ func save(t testing.TB, dir string, h *History, ops []oplog.Record, entries []le
 	}
 	must(SaveMeta(dir, h.Meta))
 	if h.Marks != nil {
-		must(SaveMarks(dir, h.Marks))
+		must(history.SaveMarks(dir, h.Marks))
 	}
 	if h.Samples != nil {
-		must(SaveSamples(dir, h.Samples))
+		must(history.SaveSamples(dir, h.Samples))
 	}
-	w, err := oplog.Create(filepath.Join(dir, FileOps))
+	w, err := oplog.Create(filepath.Join(dir, history.FileOps))
 	must(err)
 	for _, r := range ops {
 		w.Append(r)
@@ -44,8 +45,8 @@ func save(t testing.TB, dir string, h *History, ops []oplog.Record, entries []le
 	for i := range entries {
 		b = entries[i].AppendJSON(b)
 	}
-	must(os.WriteFile(filepath.Join(dir, strings.TrimSuffix(FileLedger, zstdSuffix)), b, 0o644))
-	s, err := CreateState(dir)
+	must(os.WriteFile(filepath.Join(dir, strings.TrimSuffix(history.FileLedger, ".zst")), b, 0o644))
+	s, err := history.CreateState(dir)
 	must(err)
 	for r, err := range h.State {
 		must(err)
@@ -61,8 +62,8 @@ func TestSavedRunIsJudgedAlike(t *testing.T) {
 			continue
 		}
 		live := w.history()
-		live.Marks = []Mark{{Time: at(1), What: MarkStarted}}
-		live.Samples = []Sample{{Time: at(2), RSSBytes: new(1e6)}}
+		live.Marks = []history.Mark{{Time: at(1), What: history.MarkStarted}}
+		live.Samples = []history.Sample{{Time: at(2), RSSBytes: new(1e6)}}
 		dir := t.TempDir()
 		save(t, dir, live, w.ops, w.entries)
 		saved, err := Load(dir)
@@ -87,29 +88,29 @@ func TestUnusableEvidence(t *testing.T) {
 	w := simulate(3, 4, 10)
 	good := t.TempDir()
 	save(t, good, w.history(), w.ops, w.entries)
-	ledgerPlain := strings.TrimSuffix(FileLedger, zstdSuffix)
+	ledgerPlain := strings.TrimSuffix(history.FileLedger, ".zst")
 	for _, c := range []struct {
 		name, file string
 		edit       func([]byte) []byte
 		want       string
 	}{
-		{"no meta", FileMeta, nil, "no such file"},
-		{"meta with an unknown field", FileMeta, func([]byte) []byte { return []byte(`{"strateggy":"keyed"}`) }, `unknown field "strateggy"`},
-		{"meta with an unknown mode", FileMeta, func([]byte) []byte { return []byte(`{"mode":"strict"}`) }, "want faithful or conditional"},
-		{"meta with text after it", FileMeta, func(b []byte) []byte { return append(b, '}') }, "text after the object"},
-		{"meta with an empty mask", FileMeta, func([]byte) []byte { return []byte(`{"rules":{"masks":[{"kind":"Pod","path":[]}]}}`) }, "rules.masks[0]"},
+		{"no meta", history.FileMeta, nil, "no such file"},
+		{"meta with an unknown field", history.FileMeta, func([]byte) []byte { return []byte(`{"strateggy":"keyed"}`) }, `unknown field "strateggy"`},
+		{"meta with an unknown mode", history.FileMeta, func([]byte) []byte { return []byte(`{"mode":"strict"}`) }, "want faithful or conditional"},
+		{"meta with text after it", history.FileMeta, func(b []byte) []byte { return append(b, '}') }, "text after the object"},
+		{"meta with an empty mask", history.FileMeta, func([]byte) []byte { return []byte(`{"rules":{"masks":[{"kind":"Pod","path":[]}]}}`) }, "rules.masks[0]"},
 		{"no ledger", ledgerPlain, nil, "is it the folder of one cell"},
 		{"a ledger cut within a line", ledgerPlain, func(b []byte) []byte { return b[:len(b)-9] }, "cut short"},
 		{"a ledger with a line missing", ledgerPlain, func(b []byte) []byte {
 			lines := bytes.SplitAfter(b, []byte("\n"))
 			return bytes.Join(slices.Delete(lines, 2, 3), nil)
 		}, "ledger line 3"},
-		{"an op log that is not compressed data", FileOps, func([]byte) []byte { return []byte("plain text") }, FileOps},
-		{"an op log cut short", FileOps, func(b []byte) []byte { return b[:len(b)/2] }, FileOps},
-		{"an empty op log", FileOps, func([]byte) []byte { return nil }, "op log is truncated"},
-		{"a state file cut short", FileState, func(b []byte) []byte { return b[:len(b)-9] }, FileState},
-		{"marks with an unknown field", FileMarks, func([]byte) []byte { return []byte("\n{\"tyme\":1}\n") }, FileMarks + ":2"},
-		{"samples that are not JSON", FileSamples, func([]byte) []byte { return []byte("x\n") }, FileSamples + ":1"},
+		{"an op log that is not compressed data", history.FileOps, func([]byte) []byte { return []byte("plain text") }, history.FileOps},
+		{"an op log cut short", history.FileOps, func(b []byte) []byte { return b[:len(b)/2] }, history.FileOps},
+		{"an empty op log", history.FileOps, func([]byte) []byte { return nil }, "op log is truncated"},
+		{"a state file cut short", history.FileState, func(b []byte) []byte { return b[:len(b)-9] }, history.FileState},
+		{"marks with an unknown field", history.FileMarks, func([]byte) []byte { return []byte("\n{\"tyme\":1}\n") }, history.FileMarks + ":2"},
+		{"samples that are not JSON", history.FileSamples, func([]byte) []byte { return []byte("x\n") }, history.FileSamples + ":1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -133,7 +134,7 @@ func TestUnusableEvidence(t *testing.T) {
 			if err == nil {
 				_, err = Judge(t.Context(), h)
 			}
-			var f *FormatError
+			var f *history.FormatError
 			if !asFormat(err, &f) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want a FormatError with %q", err, c.want)
 			}
@@ -157,60 +158,4 @@ func TestJudgeStopsWithItsContext(t *testing.T) {
 	if _, err := Judge(ctx, h); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-}
-
-func TestStateWriterRefuses(t *testing.T) {
-	w, err := NewStateWriter(&bytes.Buffer{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range []StateRecord{
-		{Side: "both", Kind: "Pod", Name: "web", Digest: "d"},
-		{Side: SideStorage, Name: "web", Digest: "d"},
-		{Side: SideStorage, Kind: "Pod", Name: "web"},
-	} {
-		if err := w.Write(r); err == nil {
-			t.Errorf("%+v was written", r)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-func FuzzReadOps(f *testing.F) {
-	f.Add([]byte(`{"id":1,"phase":"load","type":"create","thread":0,"kind":"Pod","name":"a","uid":"u","resourceVersion":7,"intended":1,"started":2,"finished":3,"status":201}` + "\n" + `{"checkpoint":1}` + "\n"))
-	f.Add([]byte(`{"id":-1,"error":"a \"quoted\" \u00e9","extra":{"a":[1,"]"]},"kind":"Pod","name":"a","type":"x"}`))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		for r, err := range ReadOps("ops", bytes.NewReader(b)) {
-			if err != nil {
-				var fe *FormatError
-				if !asFormat(err, &fe) {
-					t.Errorf("%q: %v", b, err)
-				}
-				return
-			}
-			if r.Kind == "" || r.Name == "" || r.Type == "" {
-				t.Errorf("%q gave %+v", b, r)
-			}
-		}
-	})
-}
-
-// FuzzReadState also holds the quick scanner to encoding/json: what it accepts
-// must mean the same there.
-func FuzzReadState(f *testing.F) {
-	f.Add([]byte(`{"side":"storage","kind":"Pod","namespace":"a","name":"b","uid":"u","resourceVersion":18446744073709551615,"digest":"d","bytes":3}`))
-	f.Add([]byte(`{"side":"apiserver","kind":"Pöd","name":"\ud83d\ude00","digest":"d","bytes":-1}`))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		for r, err := range ReadState("state", bytes.NewReader(b)) {
-			if err != nil {
-				return
-			}
-			if r.validate() != nil {
-				t.Errorf("%q gave %+v", b, r)
-			}
-			compareWithJSON(t, b, r)
-		}
-	})
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -23,8 +24,8 @@ var onePod = []string{
 
 var recreated = append(slices.Clone(onePod), "40 delete web u1", "50 create web u2 120", "60 running web u2 125")
 
-func unservedPods(from, to int64) []Mark {
-	return []Mark{{Time: at(from), What: MarkUnserved, Kind: "Pod"}, {Time: at(to), What: MarkServed, Kind: "Pod"}}
+func unservedPods(from, to int64) []history.Mark {
+	return []history.Mark{{Time: at(from), What: history.MarkUnserved, Kind: "Pod"}, {Time: at(to), What: history.MarkServed, Kind: "Pod"}}
 }
 
 type storyCase struct {
@@ -77,7 +78,7 @@ var stories = []storyCase{
 		requests: []string{"35 PUT web u1 110", "38 DELETE web", "65 PUT web u1 110"}}},
 	{name: "removed after it was served again", fails: "G1 G3", story: story{ops: onePod, marks: unservedPods(40, 60),
 		requests: []string{"35 PUT web u1 110", "65 DELETE web"}}},
-	{name: "another kind was not served", fails: "G3", story: story{ops: onePod, marks: []Mark{{Time: at(40), What: MarkUnserved, Kind: "Node"}},
+	{name: "another kind was not served", fails: "G3", story: story{ops: onePod, marks: []history.Mark{{Time: at(40), What: history.MarkUnserved, Kind: "Node"}},
 		requests: []string{"35 PUT web u1 110", "45 DELETE web", "65 PUT web u1 110"}}},
 	{name: "written after its deletion, which was after its return", fails: "G1 G4 G11", story: story{
 		ops: slices.Concat(onePod, []string{"70 delete web u1"}), marks: unservedPods(40, 60),

@@ -14,12 +14,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-func samples(rss, goroutines []float64) []Sample {
-	var all []Sample
+func samples(rss, goroutines []float64) []history.Sample {
+	var all []history.Sample
 	for i := range rss {
-		all = append(all, Sample{Time: at(int64(i) * 60_000), RSSBytes: &rss[i], Goroutines: &goroutines[i]})
+		all = append(all, history.Sample{Time: at(int64(i) * 60_000), RSSBytes: &rss[i], Goroutines: &goroutines[i]})
 	}
 	return all
 }
@@ -43,15 +44,15 @@ func growing(n int, from, step float64) []float64 {
 	return all
 }
 
-func restarted(more ...Mark) []Mark {
-	return append([]Mark{
-		{Time: at(0), What: MarkStarted}, {Time: at(2), What: MarkReady}, {Time: at(22), What: MarkKilled},
-		{Time: at(24), What: MarkStarted}, {Time: at(26), What: MarkReady},
+func restarted(more ...history.Mark) []history.Mark {
+	return append([]history.Mark{
+		{Time: at(0), What: history.MarkStarted}, {Time: at(2), What: history.MarkReady}, {Time: at(22), What: history.MarkKilled},
+		{Time: at(24), What: history.MarkStarted}, {Time: at(26), What: history.MarkReady},
 	}, more...)
 }
 
-func tampered(what string) []Mark {
-	return []Mark{{Time: at(100), What: what, Kind: "Pod", Namespace: "a", Name: "web"}}
+func tampered(what string) []history.Mark {
+	return []history.Mark{{Time: at(100), What: what, Kind: "Pod", Namespace: "a", Name: "web"}}
 }
 
 var sent = []string{"15 PUT web u1 100", "25 PUT web u1 105", "35 PUT web u1 110"}
@@ -95,24 +96,24 @@ var others = []struct {
 		requests: []string{"15 PUT web u1 100", "21 PUT web u1 105"}, marks: restarted()}, result.Fail},
 
 	{"nothing tampered with", "G12", story{ops: onePod, requests: sent}, result.NotJudged},
-	{"no period known", "G12", story{ops: onePod, requests: sent, marks: tampered(MarkTamperRemove)}, result.NotJudged},
-	{"removed and put back", "G12", story{ops: onePod, meta: Meta{SyncPeriod: 5e9}, marks: tampered(MarkTamperRemove),
+	{"no period known", "G12", story{ops: onePod, requests: sent, marks: tampered(history.MarkTamperRemove)}, result.NotJudged},
+	{"removed and put back", "G12", story{ops: onePod, meta: Meta{SyncPeriod: 5e9}, marks: tampered(history.MarkTamperRemove),
 		requests: slices.Concat(sent, []string{"100 DELETE web tamper", "4000 PUT web u1 110"})}, result.Pass},
-	{"removed and put back by the harness only", "G12", story{ops: onePod, meta: Meta{SyncPeriod: 5e9}, marks: tampered(MarkTamperRemove),
+	{"removed and put back by the harness only", "G12", story{ops: onePod, meta: Meta{SyncPeriod: 5e9}, marks: tampered(history.MarkTamperRemove),
 		requests: slices.Concat(sent, []string{"100 DELETE web tamper", "4000 PUT web u1 110 tamper"})}, result.Fail},
-	{"edited and never repaired", "G12", story{ops: onePod, meta: Meta{SyncPeriod: 5e9}, marks: tampered(MarkTamperEdit),
+	{"edited and never repaired", "G12", story{ops: onePod, meta: Meta{SyncPeriod: 5e9}, marks: tampered(history.MarkTamperEdit),
 		requests: slices.Concat(sent, []string{"100 PUT web u1 104 tamper"})}, result.Fail},
-	{"repaired too late", "G12", story{ops: onePod, meta: Meta{SyncPeriod: 5e9}, marks: tampered(MarkTamperEdit),
+	{"repaired too late", "G12", story{ops: onePod, meta: Meta{SyncPeriod: 5e9}, marks: tampered(history.MarkTamperEdit),
 		requests: slices.Concat(sent, []string{"100 PUT web u1 104 tamper", "9000 PUT web u1 110"})}, result.Fail},
-	{"an added record removed", "G12", story{meta: Meta{SyncPeriod: 5e9}, marks: tampered(MarkTamperAdd),
+	{"an added record removed", "G12", story{meta: Meta{SyncPeriod: 5e9}, marks: tampered(history.MarkTamperAdd),
 		requests: []string{"100 PUT web u9 1 tamper", "3000 DELETE web"}}, result.Pass},
-	{"an added record left", "G12", story{meta: Meta{SyncPeriod: 5e9}, marks: tampered(MarkTamperAdd),
+	{"an added record left", "G12", story{meta: Meta{SyncPeriod: 5e9}, marks: tampered(history.MarkTamperAdd),
 		requests: []string{"100 PUT web u9 1 tamper"}}, result.Fail},
-	{"deleted soon after", "G12", story{ops: slices.Concat(onePod, []string{"300 delete web u1"}), meta: Meta{SyncPeriod: 5e9}, marks: tampered(MarkTamperRemove),
+	{"deleted soon after", "G12", story{ops: slices.Concat(onePod, []string{"300 delete web u1"}), meta: Meta{SyncPeriod: 5e9}, marks: tampered(history.MarkTamperRemove),
 		requests: slices.Concat(sent, []string{"100 DELETE web tamper", "305 DELETE web"})}, result.NotJudged},
-	{"the record ends before the time is up", "G12", story{ops: onePod, meta: Meta{SyncPeriod: 5e9, Until: at(2000)}, marks: tampered(MarkTamperRemove),
+	{"the record ends before the time is up", "G12", story{ops: onePod, meta: Meta{SyncPeriod: 5e9, Until: at(2000)}, marks: tampered(history.MarkTamperRemove),
 		requests: slices.Concat(sent, []string{"100 DELETE web tamper"})}, result.NotJudged},
-	{"tampering is no violation of order", "G4", story{ops: recreated[:4], marks: tampered(MarkTamperRemove),
+	{"tampering is no violation of order", "G4", story{ops: recreated[:4], marks: tampered(history.MarkTamperRemove),
 		requests: []string{"15 PUT web u1 100", "20 DELETE web tamper", "35 PUT web u1 110", "45 DELETE web"}}, result.Pass},
 
 	{"no canaries", "G13", story{ops: onePod, requests: sent}, result.NotJudged},
@@ -176,7 +177,7 @@ func TestCanaries(t *testing.T) {
 		{"compressed with zstd", "ledger.ndjson.zst", zip([]byte("…" + canary)), "plain"},
 		{"compressed with gzip", "x.gz", gz([]byte("…" + canary)), "plain"},
 		{"clean and compressed", "x.zst", zip(bytes.Repeat([]byte("clean "), 1<<17)), ""},
-		{"the list of canaries itself", FileMeta, []byte(canary), ""},
+		{"the list of canaries itself", history.FileMeta, []byte(canary), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -3,12 +3,13 @@ package check
 import (
 	"fmt"
 
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
 // tampering is one tamper mark and what repaired it.
 type tampering struct {
-	mark     Mark
+	mark     history.Mark
 	repaired int64 // when the repair was applied; 0: never
 	seq      uint64
 }
@@ -21,19 +22,19 @@ func (j *judge) readMarks() (ready int64) {
 	var marked int64
 	for _, m := range j.h.Marks {
 		switch m.What {
-		case MarkStarted:
+		case history.MarkStarted:
 			if starts++; starts > 1 {
 				j.lastStart = max(j.lastStart, m.Time)
 			}
-		case MarkReady:
+		case history.MarkReady:
 			marked = max(marked, m.Time)
-		case MarkTamperAdd, MarkTamperEdit, MarkTamperRemove:
+		case history.MarkTamperAdd, history.MarkTamperEdit, history.MarkTamperRemove:
 			if j.tamper == nil {
 				j.tamper = make(map[keyName][]*tampering)
 			}
 			k := keyName{canonicalKind(m.Kind), m.Namespace, m.Name}
 			j.tamper[k] = append(j.tamper[k], &tampering{mark: m})
-		case MarkUnserved, MarkServed:
+		case history.MarkUnserved, history.MarkServed:
 			j.markServed(m)
 		}
 	}
@@ -69,9 +70,9 @@ func (j *judge) eachRestart(t *tally) {
 	converged := 0
 	for _, m := range j.h.Marks {
 		switch m.What {
-		case MarkConverged:
+		case history.MarkConverged:
 			converged++
-		case MarkDiverged:
+		case history.MarkDiverged:
 			t.fail(func() string {
 				return fmt.Sprintf("at %s storage had not caught up after a restart: %s", clock(m.Time), m.Note)
 			})
@@ -91,7 +92,7 @@ func (j *judge) healedBy(k *keyState, e *ledger.Entry) {
 		if t.repaired != 0 || e.Applied < t.mark.Time {
 			continue
 		}
-		if want := t.mark.What == MarkTamperAdd; want == (e.Method == "DELETE") {
+		if want := t.mark.What == history.MarkTamperAdd; want == (e.Method == "DELETE") {
 			t.repaired, t.seq = e.Applied, e.Seq
 		}
 	}
@@ -128,7 +129,7 @@ func (j *judge) healed() {
 					how = fmt.Sprintf("and seq %d repaired it after %s", d.seq, seconds(took))
 				}
 				return fmt.Sprintf("%s: %s at %s %s; the synchronizer's period is %s",
-					keyText(m.Kind, m.Namespace, m.Name), m.What, clock(m.Time), how, seconds(j.h.SyncPeriod))
+					history.KeyText(m.Kind, m.Namespace, m.Name), m.What, clock(m.Time), how, seconds(j.h.SyncPeriod))
 			})
 		}
 	}
@@ -142,7 +143,7 @@ func (j *judge) repairOwed(d *tampering) bool {
 		return false
 	}
 	k := j.book.lookup(keyName{canonicalKind(d.mark.Kind), d.mark.Namespace, d.mark.Name})
-	if k == nil || d.mark.What == MarkTamperAdd {
+	if k == nil || d.mark.What == history.MarkTamperAdd {
 		return true
 	}
 	newest, known := k.newest()

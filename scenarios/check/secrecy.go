@@ -17,6 +17,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // secrecy judges G13 over the cell's folder.
@@ -84,7 +86,7 @@ func SearchCanaries(ctx context.Context, dir string, canaries []string) (*Canary
 			return err
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case !d.Type().IsRegular() || filepath.Base(path) == FileMeta:
+		case !d.Type().IsRegular() || filepath.Base(path) == history.FileMeta:
 			return nil
 		}
 		f, err := root.Open(path)
@@ -96,7 +98,7 @@ func SearchCanaries(ctx context.Context, dir string, canaries []string) (*Canary
 		leak, n, err := searchFile(path, f, needles)
 		out.Bytes += n
 		if err != nil {
-			return &FormatError{File: path, Err: err}
+			return &history.FormatError{File: path, Err: err}
 		}
 		if leak != nil {
 			out.Leaks = append(out.Leaks, *leak)
@@ -148,6 +150,9 @@ func needlesOf(canaries []string) ([]needle, error) {
 	return all, nil
 }
 
+// maxCaptureWindow bounds the memory a compressed file may ask for.
+const maxCaptureWindow = 128 << 20
+
 // searchChunk is read at a time; memory stays at twice that for files of any size.
 const searchChunk = 256 << 10
 
@@ -155,7 +160,7 @@ func searchFile(path string, f io.Reader, needles []needle) (*Leak, int64, error
 	r := f
 	switch filepath.Ext(path) {
 	case ".zst":
-		d, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstdWindow))
+		d, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxCaptureWindow))
 		if err != nil {
 			return nil, 0, err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -117,7 +118,7 @@ func (w *world) history() *History {
 	return &History{
 		Meta: Meta{Counters: pods(w.events), Mode: ModeFaithful},
 		Ops:  items(w.ops), Ledger: items(w.entries),
-		State: items(append(stateRecords(SideApiserver, apiserverState(w.ops)), stateRecords(SideStorage, stored)...)),
+		State: items(append(stateRecords(history.SideApiserver, apiserverState(w.ops)), stateRecords(history.SideStorage, stored)...)),
 	}
 }
 
@@ -326,7 +327,7 @@ func TestLedgerMustBeComplete(t *testing.T) {
 	broken := slices.Delete(slices.Clone(w.entries), 4, 5)
 	h.Ledger = items(broken)
 	_, err := Judge(t.Context(), h)
-	var f *FormatError
+	var f *history.FormatError
 	if !asFormat(err, &f) || f.Line != 5 {
 		t.Fatalf("got %v", err)
 	}

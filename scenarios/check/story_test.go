@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -37,8 +38,8 @@ type story struct {
 	apiserver []string
 	storage   []string // overrides storage's final state
 	noOps     bool
-	marks     []Mark
-	samples   []Sample
+	marks     []history.Mark
+	samples   []history.Sample
 }
 
 func (s story) history(t testing.TB) *History {
@@ -67,7 +68,7 @@ func (s story) history(t testing.TB) *History {
 	if s.storage != nil {
 		stored = parseState(t, s.storage)
 	}
-	h.State = items(append(stateRecords(SideApiserver, live), stateRecords(SideStorage, stored)...))
+	h.State = items(append(stateRecords(history.SideApiserver, live), stateRecords(history.SideStorage, stored)...))
 	return h
 }
 
@@ -149,8 +150,8 @@ func parseRequest(t testing.TB, line string) ledger.Entry {
 			e.Applied, e.Status, e.Effect, e.Fault = 0, 503, ledger.EffectRejected, "503"
 		case key == "twice":
 			e.Fault = "double"
-		case key == FaultTamper:
-			e.Fault = FaultTamper
+		case key == history.FaultTamper:
+			e.Fault = history.FaultTamper
 		default:
 			t.Fatalf("request %q: unknown word %q", line, opt)
 		}
@@ -226,14 +227,14 @@ func apiserverState(ops []oplog.Record) map[keyName]storyState {
 	return state
 }
 
-func stateRecords(side Side, state map[keyName]storyState) []StateRecord {
-	var all []StateRecord
+func stateRecords(side history.Side, state map[keyName]storyState) []history.StateRecord {
+	var all []history.StateRecord
 	for k, s := range state {
-		all = append(all, StateRecord{
+		all = append(all, history.StateRecord{
 			Side: side, Kind: k.kind, Namespace: k.namespace, Name: k.name,
 			UID: s.uid, ResourceVersion: s.rv, Digest: s.digest, Bytes: 1,
 		})
 	}
-	slices.SortFunc(all, func(a, b StateRecord) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b history.StateRecord) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }

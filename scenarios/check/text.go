@@ -9,13 +9,6 @@ import (
 // endOfTime marks a uid that the apiserver holds in the end.
 const endOfTime = math.MaxInt64
 
-func keyText(kind, namespace, name string) string {
-	if namespace == "" {
-		return kind + "/" + name
-	}
-	return kind + "/" + namespace + "/" + name
-}
-
 // clock prints a time of the record: UTC, to the microsecond, because requests
 // of one run differ by less than a millisecond.
 func clock(ns int64) string {

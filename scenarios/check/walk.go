@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -24,7 +25,7 @@ func (j *judge) walk(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		if last != 0 && e.Seq != last+1 {
-			return &FormatError{File: FileLedger, Line: n, Err: fmt.Errorf("seq %d after %d: the ledger has no gaps, so this record of it is incomplete or out of order", e.Seq, last)}
+			return &history.FormatError{File: history.FileLedger, Line: n, Err: fmt.Errorf("seq %d after %d: the ledger has no gaps, so this record of it is incomplete or out of order", e.Seq, last)}
 		}
 		last = e.Seq
 		if j.h.Until != 0 && e.Received > j.h.Until || j.h.Cluster != "" && e.Cluster != j.h.Cluster {
@@ -41,7 +42,7 @@ func (j *judge) entry(e *ledger.Entry) {
 	if slices.Contains(unwatchedKinds, e.Kind) {
 		return
 	}
-	harness := e.Fault == FaultTamper
+	harness := e.Fault == history.FaultTamper
 	unknown := !harness && j.unknownOutcome(e)
 	if !harness && !j.secondEffect(e) {
 		j.acc.request(e, unknown, e.Took() || j.alreadySo(e)) // of any kind: the watcher counts them too

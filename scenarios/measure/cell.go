@@ -4,6 +4,7 @@ import (
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -13,11 +14,11 @@ type Evidence struct {
 
 	Ops     []oplog.Record
 	Ledger  []ledger.Entry
-	Samples []Sample
+	Samples []history.Sample
 
 	// Before and After are the watcher's metrics as the load began and after the
 	// drain; nil for a watcher that has none of ours.
-	Before, After Scrape
+	Before, After history.Scrape
 	// DrainEnd is when the drain was seen to be complete, or the cell was cut.
 	DrainEnd int64
 	Cut      bool
@@ -99,8 +100,8 @@ func Cell(e Evidence) (result.Cell, error) {
 	queues := QueuesOf(e.Before, e.After, e.Kind, !e.Cut && e.Restarts == 0)
 	c.Queues, c.Handler.Imbalance, c.Handler.LittleDiscrepancy = queues.Handled, queues.Imbalance, queues.Little
 	c.Writer.FullSeconds = rounded(growth(e.Before, e.After, metric.WriterFull))
-	c.Writer.MaxDepth = maxOf(e.Samples, from, to, func(s Sample) *float64 { return s.WriterDepth })
-	c.Handler.MaxDepth = maxOf(e.Samples, from, to, func(s Sample) *float64 { return s.HandlerDepth })
+	c.Writer.MaxDepth = maxOf(e.Samples, from, to, func(s history.Sample) *float64 { return s.WriterDepth })
+	c.Handler.MaxDepth = maxOf(e.Samples, from, to, func(s history.Sample) *float64 { return s.HandlerDepth })
 	c.Events = EventsOf(e.After)
 	c.Parties = parties(e.Samples, from, to)
 	c.Series = curves(e.Samples, e.Ops, entries, from)
@@ -112,7 +113,7 @@ func Cell(e Evidence) (result.Cell, error) {
 
 	var cores *float64
 	if busy.Last > busy.First {
-		if cpu := cpuUse(e.Samples, PartyWatcher, busy.First, busy.Last); cpu != nil {
+		if cpu := cpuUse(e.Samples, history.PartyWatcher, busy.First, busy.Last); cpu != nil {
 			cores = ptr(*cpu / (float64(busy.Last-busy.First) / 1e9))
 		}
 	}
@@ -175,7 +176,7 @@ func watcherFigures(c *result.Cell, e Evidence, from, to, requests int64) {
 	if seconds <= 0 {
 		return
 	}
-	if cpu := cpuUse(e.Samples, PartyWatcher, from, to); cpu != nil {
+	if cpu := cpuUse(e.Samples, history.PartyWatcher, from, to); cpu != nil {
 		c.Watcher.CPUCores = ptr(*cpu / seconds)
 		if requests > 0 {
 			c.Watcher.CPUMicrosPerReq = ptr(*cpu * 1e6 / float64(requests))
@@ -184,16 +185,16 @@ func watcherFigures(c *result.Cell, e Evidence, from, to, requests int64) {
 			c.Watcher.CPUMicrosPerEvent = ptr(*cpu * 1e6 / *n)
 		}
 	}
-	a, okA := useAt(e.Samples, PartyWatcher, from)
-	b, okB := useAt(e.Samples, PartyWatcher, to)
+	a, okA := useAt(e.Samples, history.PartyWatcher, from)
+	b, okB := useAt(e.Samples, history.PartyWatcher, to)
 	if !okA || !okB {
 		return
 	}
 	mib := func(v float64) *float64 { return ptr(v / (1 << 20)) }
-	ua, ub := a.Parties[PartyWatcher], b.Parties[PartyWatcher]
+	ua, ub := a.Parties[history.PartyWatcher], b.Parties[history.PartyWatcher]
 	c.Watcher.RSSStartMiB, c.Watcher.RSSEndMiB = mib(ua.RSSBytes), mib(ub.RSSBytes)
-	c.Watcher.RSSPeakMiB = maxOf(e.Samples, from, to, func(s Sample) *float64 {
-		if u, ok := s.Parties[PartyWatcher]; ok {
+	c.Watcher.RSSPeakMiB = maxOf(e.Samples, from, to, func(s history.Sample) *float64 {
+		if u, ok := s.Parties[history.PartyWatcher]; ok {
 			return mib(u.RSSBytes)
 		}
 		return nil
@@ -201,8 +202,8 @@ func watcherFigures(c *result.Cell, e Evidence, from, to, requests int64) {
 	if b.HeapBytes != nil {
 		c.Watcher.HeapMiB = mib(*b.HeapBytes)
 	}
-	c.Watcher.Goroutines = maxOf(e.Samples, from, to, func(s Sample) *float64 { return s.Goroutines })
-	dt := float64(b.At-a.At) / 1e9
+	c.Watcher.Goroutines = maxOf(e.Samples, from, to, func(s history.Sample) *float64 { return s.Goroutines })
+	dt := float64(b.Time-a.Time) / 1e9
 	if dt <= 0 {
 		return
 	}
@@ -219,22 +220,22 @@ func watcherFigures(c *result.Cell, e Evidence, from, to, requests int64) {
 
 // EventsOf is the watcher's own account of its events, all kinds together and since
 // its start; nil when it gives none.
-func EventsOf(s Scrape) *result.Events {
-	return eventsWhere(s, func(Point) bool { return true })
+func EventsOf(s history.Scrape) *result.Events {
+	return eventsWhere(s, func(history.Point) bool { return true })
 }
 
 // EventsByKind is the same per kind.
-func EventsByKind(s Scrape) map[string]result.Events {
+func EventsByKind(s history.Scrape) map[string]result.Events {
 	out := map[string]result.Events{}
 	for kind := range s.By(metric.EventsReceived, "kind") {
-		if e := eventsWhere(s, func(p Point) bool { return p.Labels["kind"] == kind }); e != nil {
+		if e := eventsWhere(s, func(p history.Point) bool { return p.Labels["kind"] == kind }); e != nil {
 			out[kind] = *e
 		}
 	}
 	return out
 }
 
-func eventsWhere(s Scrape, keep func(Point) bool) *result.Events {
+func eventsWhere(s history.Scrape, keep func(history.Point) bool) *result.Events {
 	if !s.Has(metric.EventsReceived) {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // backlog is a cell in which ten writes/s for 10 s meet one sender of 200 ms: five
@@ -34,9 +35,9 @@ func backlog(cutAt float64) Evidence {
 	for ms := -1000.; ms <= 26_000; ms += 250 {
 		cpu := max(0, ms) / 1000 * 0.1 // a tenth of a core from the load on
 		depth := 7.0
-		e.Samples = append(e.Samples, Sample{
-			At: at(ms), HandlerDepth: &depth,
-			Parties: map[string]Use{PartyWatcher: {CPUSeconds: cpu, RSSBytes: 50 << 20, Read: ms * 1024, Written: 0}},
+		e.Samples = append(e.Samples, history.Sample{
+			Time: at(ms), HandlerDepth: &depth,
+			Parties: map[string]history.Use{history.PartyWatcher: {CPUSeconds: cpu, RSSBytes: 50 << 20, Read: ms * 1024, Written: 0}},
 		})
 	}
 	return e

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // Queues is what the watcher's own account says of the handler queues of a kind.
@@ -21,13 +22,13 @@ type Queues struct {
 const littleLeast = 1.0
 
 // QueuesOf compares two scrapes around the load.
-func QueuesOf(before, after Scrape, kind string, drained bool) Queues {
+func QueuesOf(before, after history.Scrape, kind string, drained bool) Queues {
 	q := Queues{}
 	handled := difference(before, after, metric.QueueHandled)
 	if handled == nil {
 		return q
 	}
-	names := queuesOf(handled, kind)
+	names := history.QueueNames(handled, kind)
 	q.Handled = map[string]float64{}
 	total, most := 0.0, 0.0
 	for _, n := range names {
@@ -64,7 +65,7 @@ func QueuesOf(before, after Scrape, kind string, drained bool) Queues {
 
 // difference is the growth of a counter per queue; a queue that came up in between
 // started at 0.
-func difference(before, after Scrape, name string) map[string]float64 {
+func difference(before, after history.Scrape, name string) map[string]float64 {
 	b, a := before.By(name, "queue"), after.By(name, "queue")
 	if a == nil {
 		return nil
@@ -77,7 +78,7 @@ func difference(before, after Scrape, name string) map[string]float64 {
 }
 
 // growth is the growth of a counter, all series together.
-func growth(before, after Scrape, name string, labels ...string) *float64 {
+func growth(before, after history.Scrape, name string, labels ...string) *float64 {
 	a := after.Sum(name, labels...)
 	if a == nil {
 		return nil

@@ -7,52 +7,19 @@ import (
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
-
-// Names of the parties of a cell.
-const (
-	PartyGenerator = "generator"
-	PartyAPIServer = "apiserver"
-	PartyEtcd      = "etcd"
-	PartyWatcher   = "watcher"
-	PartyStorage   = "storagemock"
-	PartyRunner    = "runner"
-)
-
-// Use is what a process has used until a sample.
-type Use struct {
-	CPUSeconds float64
-	RSSBytes   float64
-	Read       float64 // bytes; -1 unknown
-	Written    float64
-}
-
-// Sample is one reading of everything that can be read while a cell runs. A nil
-// figure was not to be had.
-type Sample struct {
-	At      int64 // Unix nanoseconds
-	Parties map[string]Use
-
-	QueueDepth      *float64 // Pod events accepted and not settled
-	WriterDepth     *float64
-	HandlerDepth    *float64
-	StorageInFlight *float64
-	Goroutines      *float64
-	HeapBytes       *float64
-	Sockets         *float64
-	NetIn, NetOut   *float64 // bytes on the watcher's sockets, by its own account
-}
 
 // seriesBin is the width of a point in curves made of op log and ledger.
 const seriesBin = int64(500e6)
 
 // cpuUse is a party's CPU seconds between two times: the last samples at or before
 // them, or the nearest ones the series has.
-func cpuUse(samples []Sample, party string, from, to int64) *float64 {
+func cpuUse(samples []history.Sample, party string, from, to int64) *float64 {
 	a, okA := useAt(samples, party, from)
 	b, okB := useAt(samples, party, to)
-	if !okA || !okB || b.At <= a.At {
+	if !okA || !okB || b.Time <= a.Time {
 		return nil
 	}
 	v := b.Parties[party].CPUSeconds - a.Parties[party].CPUSeconds
@@ -60,14 +27,14 @@ func cpuUse(samples []Sample, party string, from, to int64) *float64 {
 }
 
 // useAt finds the sample nearest to a time that has the party.
-func useAt(samples []Sample, party string, at int64) (Sample, bool) {
-	var best Sample
+func useAt(samples []history.Sample, party string, at int64) (history.Sample, bool) {
+	var best history.Sample
 	found := false
 	for _, s := range samples {
 		if _, ok := s.Parties[party]; !ok {
 			continue
 		}
-		if !found || abs(s.At-at) < abs(best.At-at) {
+		if !found || abs(s.Time-at) < abs(best.Time-at) {
 			best, found = s, true
 		}
 	}
@@ -82,7 +49,7 @@ func abs(v int64) int64 {
 }
 
 // parties sums up who used the machine.
-func parties(samples []Sample, from, to int64) map[string]result.Party {
+func parties(samples []history.Sample, from, to int64) map[string]result.Party {
 	peak := map[string]float64{}
 	for _, s := range samples {
 		for name, u := range s.Parties {
@@ -101,31 +68,31 @@ func parties(samples []Sample, from, to int64) map[string]result.Party {
 }
 
 // curves builds the series of a cell, in seconds from the start of the load.
-func curves(samples []Sample, ops []oplog.Record, entries []ledger.Entry, zero int64) map[string]result.Series {
+func curves(samples []history.Sample, ops []oplog.Record, entries []ledger.Entry, zero int64) map[string]result.Series {
 	b := curveBuilder{zero: zero, out: map[string]result.Series{}}
 	// A reading asked for between two ticks may have begun after, and been noted
 	// before, that of the tick.
-	samples = slices.SortedStableFunc(slices.Values(samples), func(a, b Sample) int { return cmp.Compare(a.At, b.At) })
-	var prev *Sample
+	samples = slices.SortedStableFunc(slices.Values(samples), func(a, b history.Sample) int { return cmp.Compare(a.Time, b.Time) })
+	var prev *history.Sample
 	for i := range samples {
 		s := &samples[i]
-		b.add(result.SeriesQueueDepth, "events", s.At, s.QueueDepth)
-		b.add(result.SeriesWriterDepth, "events", s.At, s.WriterDepth)
-		b.add(result.SeriesHandlerDepth, "events", s.At, s.HandlerDepth)
-		b.add(result.SeriesStorageInFlight, "requests", s.At, s.StorageInFlight)
+		b.add(result.SeriesQueueDepth, "events", s.Time, s.QueueDepth)
+		b.add(result.SeriesWriterDepth, "events", s.Time, s.WriterDepth)
+		b.add(result.SeriesHandlerDepth, "events", s.Time, s.HandlerDepth)
+		b.add(result.SeriesStorageInFlight, "requests", s.Time, s.StorageInFlight)
 		for name, u := range s.Parties {
-			b.add(name+".rssMiB", "MiB", s.At, ptr(u.RSSBytes/(1<<20)))
+			b.add(name+".rssMiB", "MiB", s.Time, ptr(u.RSSBytes/(1<<20)))
 			if prev == nil {
 				continue
 			}
 			p, ok := prev.Parties[name]
-			dt := float64(s.At-prev.At) / 1e9
+			dt := float64(s.Time-prev.Time) / 1e9
 			if !ok || dt <= 0 {
 				continue
 			}
-			b.add(name+".cpuCores", "cores", s.At, ptr((u.CPUSeconds-p.CPUSeconds)/dt))
-			if name == PartyWatcher {
-				b.add(result.SeriesWatcherNet, "KiB/s", s.At, netRate(prev, s, dt))
+			b.add(name+".cpuCores", "cores", s.Time, ptr((u.CPUSeconds-p.CPUSeconds)/dt))
+			if name == history.PartyWatcher {
+				b.add(result.SeriesWatcherNet, "KiB/s", s.Time, netRate(prev, s, dt))
 			}
 		}
 		prev = s
@@ -137,11 +104,11 @@ func curves(samples []Sample, ops []oplog.Record, entries []ledger.Entry, zero i
 
 // netRate is the watcher's traffic between two samples, by its own account or, for
 // a watcher that gives none, by its read and write calls.
-func netRate(prev, s *Sample, dt float64) *float64 {
+func netRate(prev, s *history.Sample, dt float64) *float64 {
 	if prev.NetIn != nil && s.NetIn != nil && prev.NetOut != nil && s.NetOut != nil {
 		return ptr((*s.NetIn - *prev.NetIn + *s.NetOut - *prev.NetOut) / 1024 / dt)
 	}
-	a, b := prev.Parties[PartyWatcher], s.Parties[PartyWatcher]
+	a, b := prev.Parties[history.PartyWatcher], s.Parties[history.PartyWatcher]
 	if a.Read < 0 || b.Read < 0 {
 		return nil
 	}
@@ -207,10 +174,10 @@ func writeTimes(ops []oplog.Record) []int64 {
 }
 
 // maxOf is the largest value a figure had between two times.
-func maxOf(samples []Sample, from, to int64, of func(Sample) *float64) *float64 {
-	i := sort.Search(len(samples), func(i int) bool { return samples[i].At >= from })
+func maxOf(samples []history.Sample, from, to int64, of func(history.Sample) *float64) *float64 {
+	i := sort.Search(len(samples), func(i int) bool { return samples[i].Time >= from })
 	var most *float64
-	for ; i < len(samples) && samples[i].At <= to; i++ {
+	for ; i < len(samples) && samples[i].Time <= to; i++ {
 		if v := of(samples[i]); v != nil && (most == nil || *v > *most) {
 			most = v
 		}

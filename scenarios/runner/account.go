@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/measure"
 )
 
@@ -226,7 +226,7 @@ func (c *cellRun) rotateToken(ctx context.Context) error {
 		return err
 	}
 	c.canaries = append(c.canaries, secretPart(a.tokens[old+1]))
-	c.mark(check.MarkTokenReplaced)
+	c.mark(history.MarkTokenReplaced)
 	if _, err := a.api.send(ctx, http.MethodDelete, "/api/v1/namespaces/"+a.namespace+"/secrets/"+secretName(old), nil); err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (c *cellRun) rotateToken(ctx context.Context) error {
 		return err
 	}
 	a.refused = time.Now().UnixNano()
-	c.mark(check.MarkTokenRefused)
+	c.mark(history.MarkTokenRefused)
 	fired, err := faultsOf(ctx, c.proxy.http, c.proxy.admin)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // runLabel marks what belongs to a run.
@@ -141,8 +142,8 @@ var clusterScoped = map[string]bool{"Node": true, "Namespace": true, "Persistent
 
 // state reads what the apiserver holds of the kinds in the namespaces; of kinds
 // without a namespace it reads everything, as the watcher does.
-func (a *apiserver) state(ctx context.Context, kinds, namespaces []string, rules check.Rules) ([]check.StateRecord, error) {
-	var out []check.StateRecord
+func (a *apiserver) state(ctx context.Context, kinds, namespaces []string, rules check.Rules) ([]history.StateRecord, error) {
+	var out []history.StateRecord
 	for _, kind := range kinds {
 		version := kindGroups[kind]
 		prefix := "/apis/" + version
@@ -170,13 +171,13 @@ func (a *apiserver) state(ctx context.Context, kinds, namespaces []string, rules
 }
 
 // digestItem is one item of a list in the apiserver's form.
-func digestItem(raw json.RawMessage, version, kind string, rules check.Rules) (check.StateRecord, error) {
+func digestItem(raw json.RawMessage, version, kind string, rules check.Rules) (history.StateRecord, error) {
 	var n named
 	if err := json.Unmarshal(raw, &n); err != nil {
-		return check.StateRecord{}, fmt.Errorf("read a %s: %w", kind, err)
+		return history.StateRecord{}, fmt.Errorf("read a %s: %w", kind, err)
 	}
 	rec, err := check.Digest(check.Raw{
-		Side: check.SideApiserver, APIVersion: version, Kind: kind,
+		Side: history.SideApiserver, APIVersion: version, Kind: kind,
 		Namespace: n.Metadata.Namespace, Name: n.Metadata.Name, JSON: raw,
 	}, rules)
 	if err != nil {
@@ -186,9 +187,9 @@ func digestItem(raw json.RawMessage, version, kind string, rules check.Rules) (c
 }
 
 // same reports whether storage holds exactly what the apiserver holds.
-func same(apiserver, storage []check.StateRecord, rules check.Rules) bool {
+func same(apiserver, storage []history.StateRecord, rules check.Rules) bool {
 	type id struct{ kind, namespace, name string }
-	want := make(map[id]check.StateRecord, len(apiserver))
+	want := make(map[id]history.StateRecord, len(apiserver))
 	for _, r := range apiserver {
 		if rules.Wants(r.Kind, r.Namespace, r.Name) {
 			want[id{r.Kind, r.Namespace, r.Name}] = r

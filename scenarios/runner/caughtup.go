@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // Bounds on the wait for a restarted watcher.
@@ -16,7 +17,7 @@ const (
 
 type objectID struct{ kind, namespace, name string }
 
-func idOf(r check.StateRecord) objectID { return objectID{r.Kind, r.Namespace, r.Name} }
+func idOf(r history.StateRecord) objectID { return objectID{r.Kind, r.Namespace, r.Name} }
 
 // caughtUp waits until storage is nowhere behind the state the apiserver had when
 // this was called, while the load goes on. It returns the time since then, or the
@@ -61,14 +62,14 @@ func (c *cellRun) caughtUp(ctx context.Context, since time.Time) (took time.Dura
 // nil, is a state of the apiserver younger than have: what is no longer in it may
 // lack. Records of objects that want does not know are orphans if they are older
 // than it.
-func behindOf(want, have, latest []check.StateRecord, rules check.Rules) string {
-	stored := make(map[objectID]check.StateRecord, len(have))
+func behindOf(want, have, latest []history.StateRecord, rules check.Rules) string {
+	stored := make(map[objectID]history.StateRecord, len(have))
 	for _, r := range have {
 		stored[idOf(r)] = r
 	}
-	var now map[objectID]check.StateRecord
+	var now map[objectID]history.StateRecord
 	if latest != nil {
-		now = make(map[objectID]check.StateRecord, len(latest))
+		now = make(map[objectID]history.StateRecord, len(latest))
 		for _, r := range latest {
 			now[idOf(r)] = r
 		}

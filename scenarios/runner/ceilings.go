@@ -6,6 +6,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
@@ -78,10 +79,10 @@ type held struct{ rss, goroutines, sockets float64 }
 func (c *cellRun) baseline() held {
 	var b held
 	for _, x := range c.sampler.taken() {
-		if x.At > c.loadStarted {
+		if x.Time > c.loadStarted {
 			break
 		}
-		if u, ok := x.Parties[measure.PartyWatcher]; ok {
+		if u, ok := x.Parties[history.PartyWatcher]; ok {
 			b.rss = max(b.rss, u.RSSBytes)
 		}
 		if x.Goroutines != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
-	"github.com/watchbench/watchbench/scenarios/measure"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -55,7 +55,7 @@ type cellRun struct {
 	started       time.Time // of the watcher
 	ready         time.Time
 	syncCPU       *float64 // seconds until it was ready
-	before, after measure.Scrape
+	before, after history.Scrape
 	scraped       [2]time.Time // start and end of the last scrape
 	loadStarted   int64
 	loadFinished  int64
@@ -63,7 +63,7 @@ type cellRun struct {
 	cpuAfter      procstat.CPUTime
 	drained       drained
 	faults        map[string]int64 // how often each fired
-	marks         []check.Mark
+	marks         []history.Mark
 	ended         bool
 
 	// What is done to the parties beside the load.
@@ -255,7 +255,7 @@ func (c *cellRun) mark(what string) {
 }
 
 func (c *cellRun) markNote(what, note string) {
-	c.marks = append(c.marks, check.Mark{Time: time.Now().UnixNano(), What: what, Note: note})
+	c.marks = append(c.marks, history.Mark{Time: time.Now().UnixNano(), What: what, Note: note})
 }
 
 // startSampling samples in the background until the returned function is called,
@@ -271,7 +271,7 @@ func (c *cellRun) startSampling(ctx context.Context) func() {
 	}
 }
 
-func (c *cellRun) scrapeWatcher(ctx context.Context) (measure.Scrape, error) {
+func (c *cellRun) scrapeWatcher(ctx context.Context) (history.Scrape, error) {
 	c.scraped[0] = time.Now()
 	s, err := c.watcher.scrape(ctx)
 	c.scraped[1] = time.Now()
@@ -282,7 +282,7 @@ func (c *cellRun) scrapeWatcher(ctx context.Context) (measure.Scrape, error) {
 }
 
 // apiState reads the apiserver's side in the namespaces of the run.
-func (c *cellRun) apiState(ctx context.Context) ([]check.StateRecord, error) {
+func (c *cellRun) apiState(ctx context.Context) ([]history.StateRecord, error) {
 	namespaces, err := c.api.namespaces(ctx, runLabel+"="+c.r.cellRunID(c.id))
 	if err != nil {
 		return nil, err
@@ -295,8 +295,8 @@ func (c *cellRun) apiState(ctx context.Context) ([]check.StateRecord, error) {
 	return append(state, customs...), err
 }
 
-func writeState(dir string, sides ...[]check.StateRecord) error {
-	w, err := check.CreateState(dir)
+func writeState(dir string, sides ...[]history.StateRecord) error {
+	w, err := history.CreateState(dir)
 	if err != nil {
 		return fmt.Errorf("save the final states: %w", err)
 	}

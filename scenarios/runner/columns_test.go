@@ -11,6 +11,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/storagemock/ledger"
@@ -80,14 +81,14 @@ func TestBackoffSteps(t *testing.T) {
 }
 
 func TestBehindOf(t *testing.T) {
-	rec := func(name, uid string, rv uint64) check.StateRecord {
-		return check.StateRecord{Kind: "Pod", Namespace: "n", Name: name, UID: uid, ResourceVersion: rv, Digest: uid + string(rune(rv))}
+	rec := func(name, uid string, rv uint64) history.StateRecord {
+		return history.StateRecord{Kind: "Pod", Namespace: "n", Name: name, UID: uid, ResourceVersion: rv, Digest: uid + string(rune(rv))}
 	}
-	all := func(r ...check.StateRecord) []check.StateRecord { return r }
+	all := func(r ...history.StateRecord) []history.StateRecord { return r }
 	rules := check.Rules{Kinds: []string{"Pod"}}
 	for _, tc := range []struct {
 		name               string
-		want, have, latest []check.StateRecord
+		want, have, latest []history.StateRecord
 		behind             string
 	}{
 		{"equal", all(rec("a", "u", 5)), all(rec("a", "u", 5)), nil, ""},
@@ -129,13 +130,13 @@ func TestSamplerAddsUpLives(t *testing.T) {
 	a, b := &watcher{process: play(t, "hangs", child{})}, &watcher{process: play(t, "hangs", child{})}
 	a.http, b.http = newClient(), newClient()
 	now := a
-	s := newSampler(map[string]int{measure.PartyWatcher: a.pid()}, func() *watcher { return now }, &mock{http: newClient(), admin: "http://127.0.0.1:1"})
+	s := newSampler(map[string]int{history.PartyWatcher: a.pid()}, func() *watcher { return now }, &mock{http: newClient(), admin: "http://127.0.0.1:1"})
 	s.sample(t.Context())
-	s.last = measure.Use{CPUSeconds: 100, Read: 10, Written: 20}
+	s.last = history.Use{CPUSeconds: 100, Read: 10, Written: 20}
 	now = b
 	s.sample(t.Context())
 	x := s.taken()
-	if u := x[1].Parties[measure.PartyWatcher]; len(x) != 2 || u.CPUSeconds < 100 || u.Written < 20 || u.RSSBytes == 0 {
+	if u := x[1].Parties[history.PartyWatcher]; len(x) != 2 || u.CPUSeconds < 100 || u.Written < 20 || u.RSSBytes == 0 {
 		t.Errorf("after a restart: %+v", u)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 const (
@@ -312,8 +313,8 @@ func (u *customs) remove(ctx context.Context) error {
 }
 
 // state is what the apiserver serves of the custom resources.
-func (u *customs) state(ctx context.Context, rules check.Rules) ([]check.StateRecord, error) {
-	var out []check.StateRecord
+func (u *customs) state(ctx context.Context, rules check.Rules) ([]history.StateRecord, error) {
+	var out []history.StateRecord
 	for _, d := range u.live {
 		if !d.served {
 			continue

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
@@ -88,13 +88,13 @@ func TestRemoveSparesOthers(t *testing.T) {
 }
 
 func TestDifference(t *testing.T) {
-	rec := func(name, uid, digest string) check.StateRecord {
-		return check.StateRecord{Kind: "Custom0", Namespace: "n", Name: name, UID: uid, Digest: digest}
+	rec := func(name, uid, digest string) history.StateRecord {
+		return history.StateRecord{Kind: "Custom0", Namespace: "n", Name: name, UID: uid, Digest: digest}
 	}
-	all := func(r ...check.StateRecord) []check.StateRecord { return r }
+	all := func(r ...history.StateRecord) []history.StateRecord { return r }
 	for _, tc := range []struct {
 		name      string
-		api, have []check.StateRecord
+		api, have []history.StateRecord
 		want      string
 	}{
 		{"equal in any order", all(rec("a", "1", "d"), rec("b", "2", "d")), all(rec("b", "2", "d"), rec("a", "1", "d")), ""},

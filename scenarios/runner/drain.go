@@ -6,6 +6,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/measure"
 )
 
@@ -33,7 +34,7 @@ type drained struct {
 	at    int64 // when it was seen to be over, or cut
 	cut   bool
 	equal bool // storage held what the apiserver holds
-	state []check.StateRecord
+	state []history.StateRecord
 }
 
 // activity is what must stand still for the drain to be over.
@@ -48,7 +49,7 @@ type activity struct {
 type drainWait struct {
 	watcher *watcher
 	mock    *mock
-	want    []check.StateRecord // the apiserver's side, final
+	want    []history.StateRecord // the apiserver's side, final
 	rules   check.Rules
 	quiet   time.Duration         // at least so long must nothing happen; 0 is quiet
 	step    func(queued *float64) // progress, may be nil
@@ -157,7 +158,7 @@ func value(v *float64) float64 {
 }
 
 // counters is the watcher's account in the judge's form.
-func counters(s measure.Scrape, started, finished time.Time) *check.Counters {
+func counters(s history.Scrape, started, finished time.Time) *check.Counters {
 	total := measure.EventsOf(s)
 	if total == nil {
 		return nil

@@ -22,6 +22,7 @@ import (
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -240,7 +241,7 @@ func TestTamperedEvidenceFailsOffline(t *testing.T) {
 	}
 	// Half of the final states goes away: convergence can no longer be shown.
 	dir := filepath.Join(out.Dir, "cells", "keyed")
-	var states []check.StateRecord
+	var states []history.StateRecord
 	h, err := check.Load(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -249,7 +250,7 @@ func TestTamperedEvidenceFailsOffline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Side == check.SideApiserver || s.Kind != "Pod" {
+		if s.Side == history.SideApiserver || s.Kind != "Pod" {
 			states = append(states, s)
 		}
 	}
@@ -260,7 +261,7 @@ func TestTamperedEvidenceFailsOffline(t *testing.T) {
 	if err != nil || len(again) != 1 || again[0].Checks["G1"].Verdict != result.Fail || !slices.Contains(again[0].Changed(), "G1") {
 		t.Errorf("%+v, %v", again, err)
 	}
-	if err := os.Remove(filepath.Join(dir, check.FileLedger)); err != nil {
+	if err := os.Remove(filepath.Join(dir, history.FileLedger)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Recheck(t.Context(), out.Dir); err == nil || !IsInput(err) {

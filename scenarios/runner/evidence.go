@@ -9,6 +9,7 @@ import (
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/measure"
 )
 
@@ -19,7 +20,7 @@ func (c *cellRun) collect(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.mock.saveLedger(ctx, filepath.Join(c.dir, check.FileLedger)); err != nil {
+	if err := c.mock.saveLedger(ctx, filepath.Join(c.dir, history.FileLedger)); err != nil {
 		return err
 	}
 	meta := check.Meta{
@@ -46,10 +47,10 @@ func (c *cellRun) collect(ctx context.Context) error {
 	if err := c.capture(ctx); err != nil {
 		return err
 	}
-	if err := check.SaveMarks(c.dir, c.marks); err != nil {
+	if err := history.SaveMarks(c.dir, c.marks); err != nil {
 		return err
 	}
-	return check.SaveSamples(c.dir, forCheck(c.sampler.taken()))
+	return history.SaveSamples(c.dir, c.sampler.taken())
 }
 
 // defaultSyncPeriod is the watcher's own, where a scenario names none.

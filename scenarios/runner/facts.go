@@ -11,7 +11,7 @@ import (
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/storagemock/ledger"
@@ -181,12 +181,12 @@ func delayFact(within bounded, name string, d delays, limit float64) result.Fact
 // false if there was none.
 func (c *cellRun) repairs() (seconds float64, rows int, ok bool) {
 	for _, m := range c.marks {
-		if m.What != check.MarkTamperAdd && m.What != check.MarkTamperEdit && m.What != check.MarkTamperRemove {
+		if m.What != history.MarkTamperAdd && m.What != history.MarkTamperEdit && m.What != history.MarkTamperRemove {
 			continue
 		}
 		took := math.Inf(1)
 		for _, e := range c.evidence.entries {
-			if e.Kind == m.Kind && e.Namespace == m.Namespace && e.Name == m.Name && e.Took() && e.Applied >= m.Time && (e.Method == "DELETE") == (m.What == check.MarkTamperAdd) {
+			if e.Kind == m.Kind && e.Namespace == m.Namespace && e.Name == m.Name && e.Took() && e.Applied >= m.Time && (e.Method == "DELETE") == (m.What == history.MarkTamperAdd) {
 				took = float64(e.Applied-m.Time) / 1e9
 				break
 			}
@@ -246,7 +246,7 @@ func (c *cellRun) stepFacts(within bounded, add func(result.Fact)) {
 	for _, s := range c.s.Storage.FaultSpecs() {
 		down += s.For
 	}
-	failed := func(s measure.Scrape) float64 {
+	failed := func(s history.Scrape) float64 {
 		return value(s.Sum(metric.StorageRequests, "resource_type", podKind, "status", "failure"))
 	}
 	tried := failed(c.after) - failed(c.before)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
@@ -65,7 +65,7 @@ func (t *timeline) custom(ctx context.Context, e spec.Event) error {
 // apiserver does not serve must leave storage.
 func (t *timeline) unserve(ctx context.Context, e spec.Event, some []*definition) error {
 	u, began := t.c.customs, time.Now()
-	t.c.markKinds(check.MarkUnserved, some)
+	t.c.markKinds(history.MarkUnserved, some)
 	if err := u.serve(ctx, some, func(d *definition) { d.served = false }); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (t *timeline) unserve(ctx context.Context, e spec.Event, some []*definition
 	if err := pause(ctx, max(0, e.For.Std()-time.Since(began))); err != nil {
 		return err
 	}
-	t.c.markKinds(check.MarkServed, some)
+	t.c.markKinds(history.MarkServed, some)
 	if err := u.serve(ctx, some, func(d *definition) { d.served = true }); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (t *timeline) unserve(ctx context.Context, e spec.Event, some []*definition
 
 func (c *cellRun) markKinds(what string, some []*definition) {
 	for _, d := range some {
-		c.marks = append(c.marks, check.Mark{Time: time.Now().UnixNano(), What: what, Kind: d.kind})
+		c.marks = append(c.marks, history.Mark{Time: time.Now().UnixNano(), What: what, Kind: d.kind})
 	}
 }
 
@@ -134,19 +134,19 @@ func (t *timeline) followed(ctx context.Context, what string, some []*definition
 }
 
 // customRows is what storage holds of custom resources.
-func (c *cellRun) customRows(ctx context.Context) ([]check.StateRecord, error) {
+func (c *cellRun) customRows(ctx context.Context) ([]history.StateRecord, error) {
 	all, err := c.mock.stateIn(ctx, c.customs.namespace, c.rules)
 	if err != nil {
 		return nil, lost(ctx, c.mock.process, err)
 	}
-	return slices.DeleteFunc(all, func(r check.StateRecord) bool { return !c.customs.has(r.Kind) }), nil
+	return slices.DeleteFunc(all, func(r history.StateRecord) bool { return !c.customs.has(r.Kind) }), nil
 }
 
 func (u *customs) has(kind string) bool {
 	return slices.ContainsFunc(u.all, func(d *definition) bool { return d.kind == kind })
 }
 
-func rowsOf(rows []check.StateRecord, some []*definition) (n int64) {
+func rowsOf(rows []history.StateRecord, some []*definition) (n int64) {
 	for _, r := range rows {
 		if slices.ContainsFunc(some, func(d *definition) bool { return d.kind == r.Kind }) {
 			n++
@@ -157,8 +157,8 @@ func rowsOf(rows []check.StateRecord, some []*definition) (n int64) {
 
 // difference names an object of which storage does not hold what the apiserver does;
 // empty if there is none.
-func difference(apiserver, storage []check.StateRecord) string {
-	have := make(map[objectID]check.StateRecord, len(storage))
+func difference(apiserver, storage []history.StateRecord) string {
+	have := make(map[objectID]history.StateRecord, len(storage))
 	for _, r := range storage {
 		have[idOf(r)] = r
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/measure"
 )
 
@@ -81,7 +82,7 @@ func (c *cellRun) kubeconfig() string {
 
 // begin starts the watcher that is judged and waits for its first lists.
 func (c *cellRun) begin(ctx context.Context, queues int) error {
-	c.mark(check.MarkStarted)
+	c.mark(history.MarkStarted)
 	c.started = time.Now()
 	w, err := c.launch(ctx, queues)
 	if err != nil {
@@ -92,7 +93,7 @@ func (c *cellRun) begin(ctx context.Context, queues int) error {
 		return err
 	}
 	c.ready = time.Now()
-	c.mark(check.MarkReady)
+	c.mark(history.MarkReady)
 	return nil
 }
 
@@ -121,9 +122,9 @@ func (c *cellRun) restart(ctx context.Context, queues int) error {
 		return err
 	}
 	if why != "" {
-		c.markNote(check.MarkDiverged, why)
+		c.markNote(history.MarkDiverged, why)
 	} else {
-		c.markNote(check.MarkConverged, took.Round(time.Millisecond).String())
+		c.markNote(history.MarkConverged, took.Round(time.Millisecond).String())
 		c.catchUps = append(c.catchUps, took)
 	}
 	var errScrape error
@@ -135,15 +136,15 @@ func (c *cellRun) restart(ctx context.Context, queues int) error {
 
 // killWatcher ends it as the kernel would for want of memory.
 func (c *cellRun) killWatcher() {
-	c.mark(check.MarkKilled)
+	c.mark(history.MarkKilled)
 	c.watcher.kill()
-	c.mark(check.MarkExited)
+	c.mark(history.MarkExited)
 }
 
 // terminate sends SIGTERM and follows the drain to its end.
 func (c *cellRun) terminate(ctx context.Context, w *watcher) error {
 	t := termination{limit: c.s.Watcher.DrainTimeout.Std()}
-	c.mark(check.MarkTerminated)
+	c.mark(history.MarkTerminated)
 	began := time.Now()
 	w.signal(syscall.SIGTERM)
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -165,7 +166,7 @@ func (c *cellRun) terminate(ctx context.Context, w *watcher) error {
 	}
 	t.took = time.Since(began)
 	t.code = w.exitCode()
-	c.mark(check.MarkExited)
+	c.mark(history.MarkExited)
 	t.abandoned = abandonedIn(w.log)
 	c.terminations = append(c.terminations, t)
 	return nil
@@ -247,7 +248,7 @@ func (c *cellRun) killLeader(ctx context.Context) error {
 		return fmt.Errorf("kill the leader: none of the %d replicas has received anything (logs: %s)", len(all), c.logs)
 	}
 	t := takeOver{before: all[i].instance, killed: time.Now().UnixNano()}
-	c.mark(check.MarkKilled)
+	c.mark(history.MarkKilled)
 	all[i].kill()
 	c.others = nil
 	for j, w := range all {
@@ -266,7 +267,7 @@ func (c *cellRun) killLeader(ctx context.Context) error {
 			c.others = append(c.others[:j:j], c.others[j+1:]...)
 			// Its account begins with the end of the former leader. What that one had on
 			// its way arrives at once; a successor takes longer to begin.
-			c.marks = append(c.marks, check.Mark{Time: t.killed + int64(100*time.Millisecond), What: check.MarkStarted})
+			c.marks = append(c.marks, history.Mark{Time: t.killed + int64(100*time.Millisecond), What: history.MarkStarted})
 			c.take(w)
 			c.started = began
 			break
@@ -279,23 +280,23 @@ func (c *cellRun) killLeader(ctx context.Context) error {
 	}
 	c.takeOvers = append(c.takeOvers, t)
 	if !t.replaced {
-		c.markNote(check.MarkDiverged, fmt.Sprintf("no replica took over within %s", takeOverLimit))
+		c.markNote(history.MarkDiverged, fmt.Sprintf("no replica took over within %s", takeOverLimit))
 		return &timeoutError{what: "the take-over by another replica", after: takeOverLimit, log: c.logs}
 	}
 	if err := c.awaitReady(ctx, c.watcher); err != nil {
 		return err
 	}
 	c.ready = time.Now()
-	c.mark(check.MarkReady)
+	c.mark(history.MarkReady)
 	c.restarts++
 	took, why, err := c.caughtUp(ctx, began)
 	if err != nil {
 		return err
 	}
 	if why != "" {
-		c.markNote(check.MarkDiverged, why)
+		c.markNote(history.MarkDiverged, why)
 	} else {
-		c.markNote(check.MarkConverged, took.Round(time.Millisecond).String())
+		c.markNote(history.MarkConverged, took.Round(time.Millisecond).String())
 		c.catchUps = append(c.catchUps, took)
 	}
 	c.before, err = c.scrapeWatcher(ctx)

@@ -16,7 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/watchbench/watchbench/scenarios/check"
-	"github.com/watchbench/watchbench/scenarios/measure"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
@@ -139,7 +139,7 @@ func get(ctx context.Context, c *http.Client, url string, header ...string) (*ht
 	return resp, nil
 }
 
-func scrape(ctx context.Context, c *http.Client, url string) (measure.Scrape, error) {
+func scrape(ctx context.Context, c *http.Client, url string) (history.Scrape, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	resp, err := get(ctx, c, url)
@@ -147,10 +147,10 @@ func scrape(ctx context.Context, c *http.Client, url string) (measure.Scrape, er
 		return nil, err
 	}
 	defer resp.Body.Close()
-	return measure.ParseScrape(resp.Body)
+	return history.ParseScrape(resp.Body)
 }
 
-func (m *mock) scrape(ctx context.Context) (measure.Scrape, error) {
+func (m *mock) scrape(ctx context.Context) (history.Scrape, error) {
 	return scrape(ctx, m.http, m.admin+"/metrics")
 }
 
@@ -241,12 +241,12 @@ type row struct {
 }
 
 // state reads what storage holds and digests it by the rules.
-func (m *mock) state(ctx context.Context, rules check.Rules) ([]check.StateRecord, error) {
+func (m *mock) state(ctx context.Context, rules check.Rules) ([]history.StateRecord, error) {
 	return m.stateIn(ctx, "", rules)
 }
 
 // stateIn is the same of one namespace; of all with an empty one.
-func (m *mock) stateIn(ctx context.Context, namespace string, rules check.Rules) ([]check.StateRecord, error) {
+func (m *mock) stateIn(ctx context.Context, namespace string, rules check.Rules) ([]history.StateRecord, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchLimit)
 	defer cancel()
 	resp, err := get(ctx, m.http, m.admin+"/state?"+url.Values{"namespace": {namespace}}.Encode())
@@ -263,7 +263,7 @@ func (m *mock) stateIn(ctx context.Context, namespace string, rules check.Rules)
 		defer z.Close()
 		body = z
 	}
-	var out []check.StateRecord
+	var out []history.StateRecord
 	for dec := json.NewDecoder(body); ; {
 		var r row
 		if err := dec.Decode(&r); err == io.EOF {
@@ -271,7 +271,7 @@ func (m *mock) stateIn(ctx context.Context, namespace string, rules check.Rules)
 		} else if err != nil {
 			return nil, fmt.Errorf("read storage's state: %w", err)
 		}
-		rec, err := check.Digest(check.Raw{Side: check.SideStorage, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, JSON: r.Data}, rules)
+		rec, err := check.Digest(check.Raw{Side: history.SideStorage, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, JSON: r.Data}, rules)
 		if err != nil {
 			return nil, fmt.Errorf("digest %s/%s/%s of storage: %w", r.Kind, r.Namespace, r.Name, err)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/internal/procstat"
-	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // load sends the load and follows it.
@@ -144,7 +144,7 @@ func (c *cellRun) drain(ctx context.Context) error {
 		// What waits in the queues is of no more use; nothing may arrive while the
 		// record is read.
 		c.watcher.kill()
-		c.mark(check.MarkKilled)
+		c.mark(history.MarkKilled)
 		if c.drained.state, err = c.mock.state(ctx, c.rules); err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -39,7 +39,7 @@ func Recheck(ctx context.Context, dir string) ([]Rechecked, error) {
 	if err != nil || !info.IsDir() {
 		return nil, &InputError{What: dir + " is no folder", Remedy: "name the folder of a run, such as out/strategies-20260102-150405, or one of its cells"}
 	}
-	if _, err := os.Stat(filepath.Join(dir, check.FileMeta)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, history.FileMeta)); err == nil {
 		cell := result.Cell{}
 		if err := judgeCell(ctx, dir, nil, "", &cell); err != nil {
 			return nil, unusable(err)
@@ -48,7 +48,7 @@ func Recheck(ctx context.Context, dir string) ([]Rechecked, error) {
 	}
 	res, err := result.LoadFile(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &InputError{What: fmt.Sprintf("%s has neither %s nor %s", dir, result.FileName, check.FileMeta), Remedy: "name the folder of a run or of a cell"}
+		return nil, &InputError{What: fmt.Sprintf("%s has neither %s nor %s", dir, result.FileName, history.FileMeta), Remedy: "name the folder of a run or of a cell"}
 	} else if err != nil {
 		return nil, &InputError{What: err.Error(), Remedy: "name the folder of a run that this version wrote"}
 	}
@@ -70,7 +70,7 @@ func Recheck(ctx context.Context, dir string) ([]Rechecked, error) {
 
 // unusable marks defects of the evidence as the input's.
 func unusable(err error) error {
-	var format *check.FormatError
+	var format *history.FormatError
 	if errors.As(err, &format) || errors.Is(err, fs.ErrNotExist) {
 		return &InputError{What: err.Error(), Remedy: "the evidence of the cell must be complete and as it was written"}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // refusedLimit bounds the time until a watcher has refused a storage it must not
@@ -35,7 +36,7 @@ func (c *cellRun) runRefused(ctx context.Context) (result.Cell, error) {
 		return cell, fmt.Errorf("%s: %w", PhasePrepare, err)
 	}
 	c.r.progress.phase(PhaseLoad)
-	c.mark(check.MarkStarted)
+	c.mark(history.MarkStarted)
 	began := time.Now()
 	w, err := c.launch(ctx, 0)
 	if err == nil {
@@ -59,7 +60,7 @@ func (c *cellRun) runRefused(ctx context.Context) (result.Cell, error) {
 		code = c.watcher.exitCode()
 		c.refusal = lastLine(c.watcher.log)
 	}
-	path := filepath.Join(c.dir, check.FileLedger)
+	path := filepath.Join(c.dir, history.FileLedger)
 	if err := c.mock.saveLedger(ctx, path); err != nil {
 		return cell, err
 	}

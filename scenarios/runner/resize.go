@@ -8,7 +8,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
@@ -46,7 +46,7 @@ func (c *cellRun) resize(ctx context.Context, e spec.Event) error {
 	}
 	began := time.Now()
 	w.signal(syscall.SIGHUP)
-	var after measure.Scrape
+	var after history.Scrape
 	grown := func(result string) bool {
 		return value(after.Sum(metric.ConfigReloads, "result", result)) > value(before.Sum(metric.ConfigReloads, "result", result))
 	}
@@ -62,7 +62,7 @@ func (c *cellRun) resize(ctx context.Context, e spec.Event) error {
 		return fmt.Errorf("the watcher refused its new configuration (log: %s)", w.log)
 	}
 	c.resizes = append(c.resizes, began.UnixNano())
-	c.marks = append(c.marks, check.Mark{Time: began.UnixNano(), What: check.MarkResized, Note: fmt.Sprintf(
+	c.marks = append(c.marks, history.Mark{Time: began.UnixNano(), What: history.MarkResized, Note: fmt.Sprintf(
 		"podQueueNum %d, handlerQueueLen %d, writerQueueLen %d, after %s",
 		to.PodQueueNum, to.HandlerQueueLen, to.WriterQueueLen, time.Since(began).Round(time.Millisecond))})
 	return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios"
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -207,23 +208,23 @@ func TestAPIServerState(t *testing.T) {
 }
 
 func TestSame(t *testing.T) {
-	rec := func(name, uid, digest string) check.StateRecord {
-		return check.StateRecord{Kind: "Pod", Namespace: "n", Name: name, UID: uid, Digest: digest}
+	rec := func(name, uid, digest string) history.StateRecord {
+		return history.StateRecord{Kind: "Pod", Namespace: "n", Name: name, UID: uid, Digest: digest}
 	}
 	rules := check.Rules{Kinds: []string{"Pod"}, IgnoreNamespaces: []string{"kube-system"}}
 	foreign := rec("x", "u", "d")
 	foreign.Namespace = "kube-system"
 	for _, tc := range []struct {
 		name      string
-		api, stor []check.StateRecord
+		api, stor []history.StateRecord
 		want      bool
 	}{
-		{"equal in any order", []check.StateRecord{rec("a", "1", "d"), rec("b", "2", "d")}, []check.StateRecord{rec("b", "2", "d"), rec("a", "1", "d")}, true},
-		{"one missing", []check.StateRecord{rec("a", "1", "d")}, nil, false},
-		{"one too many", nil, []check.StateRecord{rec("a", "1", "d")}, false},
-		{"old content", []check.StateRecord{rec("a", "1", "d")}, []check.StateRecord{rec("a", "1", "e")}, false},
-		{"old uid", []check.StateRecord{rec("a", "1", "d")}, []check.StateRecord{rec("a", "2", "d")}, false},
-		{"what is ignored need not be there", []check.StateRecord{foreign}, nil, true},
+		{"equal in any order", []history.StateRecord{rec("a", "1", "d"), rec("b", "2", "d")}, []history.StateRecord{rec("b", "2", "d"), rec("a", "1", "d")}, true},
+		{"one missing", []history.StateRecord{rec("a", "1", "d")}, nil, false},
+		{"one too many", nil, []history.StateRecord{rec("a", "1", "d")}, false},
+		{"old content", []history.StateRecord{rec("a", "1", "d")}, []history.StateRecord{rec("a", "1", "e")}, false},
+		{"old uid", []history.StateRecord{rec("a", "1", "d")}, []history.StateRecord{rec("a", "2", "d")}, false},
+		{"what is ignored need not be there", []history.StateRecord{foreign}, nil, true},
 	} {
 		if got := same(tc.api, tc.stor, rules); got != tc.want {
 			t.Errorf("%s: %v", tc.name, got)

@@ -8,8 +8,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/internal/procstat"
-	"github.com/watchbench/watchbench/scenarios/check"
-	"github.com/watchbench/watchbench/scenarios/measure"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // samplePeriod is the distance of two samples: fine enough to show a drain of a
@@ -26,12 +25,12 @@ type sampler struct {
 	mock    *mock
 	// What former watchers used, so that figures of restarts are those of all.
 	known *watcher
-	past  measure.Use
-	last  measure.Use
+	past  history.Use
+	last  history.Use
 
 	turn    sync.Mutex // one reading at a time; guards what is above
 	mu      sync.Mutex // guards samples
-	samples []measure.Sample
+	samples []history.Sample
 }
 
 // newSampler opens the parties; one that cannot be read is left out, so that its
@@ -64,15 +63,15 @@ func (s *sampler) run(ctx context.Context) {
 func (s *sampler) sample(ctx context.Context) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	x := measure.Sample{At: time.Now().UnixNano(), Parties: map[string]measure.Use{}}
+	x := history.Sample{Time: time.Now().UnixNano(), Parties: map[string]history.Use{}}
 	watcher := s.watcher()
 	s.follow(watcher)
 	for name, p := range s.parties {
 		if u, err := p.Usage(); err == nil {
-			use := measure.Use{
+			use := history.Use{
 				CPUSeconds: u.CPU.Seconds(), RSSBytes: float64(u.RSS), Read: float64(u.Read), Written: float64(u.Written),
 			}
-			if name == measure.PartyWatcher {
+			if name == history.PartyWatcher {
 				s.last = use
 				use.CPUSeconds += s.past.CPUSeconds
 				use.Read += s.past.Read
@@ -111,10 +110,10 @@ func (s *sampler) follow(w *watcher) {
 	s.past.CPUSeconds += s.last.CPUSeconds
 	s.past.Read += s.last.Read
 	s.past.Written += s.last.Written
-	s.last, s.known = measure.Use{}, w
-	delete(s.parties, measure.PartyWatcher)
+	s.last, s.known = history.Use{}, w
+	delete(s.parties, history.PartyWatcher)
 	if p, err := procstat.Open(w.pid()); err == nil {
-		s.parties[measure.PartyWatcher] = p
+		s.parties[history.PartyWatcher] = p
 	}
 }
 
@@ -129,31 +128,18 @@ func (s *sampler) latest() *float64 {
 }
 
 // taken returns the samples so far.
-func (s *sampler) taken() []measure.Sample {
+func (s *sampler) taken() []history.Sample {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]measure.Sample(nil), s.samples...)
-}
-
-// forCheck is the watcher's part of the samples, for the judge.
-func forCheck(samples []measure.Sample) []check.Sample {
-	var out []check.Sample
-	for _, s := range samples {
-		x := check.Sample{Time: s.At, Goroutines: s.Goroutines, Sockets: s.Sockets}
-		if u, ok := s.Parties[measure.PartyWatcher]; ok {
-			x.RSSBytes = &u.RSSBytes
-		}
-		out = append(out, x)
-	}
-	return out
+	return append([]history.Sample(nil), s.samples...)
 }
 
 // pidsOf names the processes of a cell by party.
 func pidsOf(clusterPIDs map[string]int, w *watcher, m *mock, g *generator) map[string]int {
 	pids := map[string]int{
-		measure.PartyWatcher: w.pid(), measure.PartyStorage: m.pid(), measure.PartyGenerator: g.pid(), measure.PartyRunner: os.Getpid(),
+		history.PartyWatcher: w.pid(), history.PartyStorage: m.pid(), history.PartyGenerator: g.pid(), history.PartyRunner: os.Getpid(),
 	}
-	for from, to := range map[string]string{"kube-apiserver": measure.PartyAPIServer, "etcd": measure.PartyEtcd} {
+	for from, to := range map[string]string{"kube-apiserver": history.PartyAPIServer, "etcd": history.PartyEtcd} {
 		if pid, ok := clusterPIDs[from]; ok && pid > 0 {
 			pids[to] = pid
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
@@ -43,7 +43,7 @@ func (c *cellRun) killStorage(ctx context.Context, e spec.Event) error {
 	if err := m.fetchLedger(ctx, s.file("ledger.ndjson.zst", s.life)); err != nil {
 		return err
 	}
-	c.mark(check.MarkStorageKilled)
+	c.mark(history.MarkStorageKilled)
 	m.kill()
 	s.life++
 	next, err := startMock(ctx, s)
@@ -54,7 +54,7 @@ func (c *cellRun) killStorage(ctx context.Context, e spec.Event) error {
 	m.process, m.setup = next.process, next.setup
 	began := time.Now()
 	b.back = began.UnixNano()
-	c.mark(check.MarkStorageBack)
+	c.mark(history.MarkStorageBack)
 	took, why, err := c.caughtUp(ctx, began)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (c *cellRun) killStorage(ctx context.Context, e spec.Event) error {
 	b.took, b.caughtUp = took, why == ""
 	c.setbacks = append(c.setbacks, b)
 	if why != "" {
-		c.markNote(check.MarkDiverged, why)
+		c.markNote(history.MarkDiverged, why)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -59,11 +59,11 @@ func (t *timeline) do(ctx context.Context, e spec.Event) error {
 		return t.restarts(ctx, e)
 	case spec.EventStop:
 		t.fired[e.What]++
-		c.mark(check.MarkStopped)
+		c.mark(history.MarkStopped)
 		c.watcher.signal(syscall.SIGSTOP)
 		err := pause(ctx, e.For.Std())
 		c.watcher.signal(syscall.SIGCONT)
-		c.mark(check.MarkContinued)
+		c.mark(history.MarkContinued)
 		return err
 	case spec.EventTamperRemove, spec.EventTamperEdit, spec.EventTamperAdd:
 		return t.tamper(ctx, e)
@@ -185,9 +185,9 @@ func (t *timeline) tamper(ctx context.Context, e spec.Event) error {
 		ns, method := c.extraNamespace(0), http.MethodPut
 		switch e.What {
 		case spec.EventTamperRemove:
-			method, name, what = http.MethodDelete, t.take(), check.MarkTamperRemove
+			method, name, what = http.MethodDelete, t.take(), history.MarkTamperRemove
 		case spec.EventTamperEdit:
-			name, what = t.take(), check.MarkTamperEdit
+			name, what = t.take(), history.MarkTamperEdit
 			data, err := c.api.pod(ctx, ns, name)
 			if err != nil {
 				return err
@@ -197,11 +197,11 @@ func (t *timeline) tamper(ctx context.Context, e spec.Event) error {
 			}
 		default:
 			t.added++
-			name, what = fmt.Sprintf("nobody-%d", t.added), check.MarkTamperAdd
+			name, what = fmt.Sprintf("nobody-%d", t.added), history.MarkTamperAdd
 			body = fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"namespace":%q,"uid":"00000000-0000-4000-8000-%012d","resourceVersion":"1"}}`, name, ns, t.added)
 		}
 		q := url.Values{"cluster": {clusterID}, "kind": {podKind}, "namespace": {ns}, "name": {name}}
-		c.marks = append(c.marks, check.Mark{Time: time.Now().UnixNano(), What: what, Kind: podKind, Namespace: ns, Name: name})
+		c.marks = append(c.marks, history.Mark{Time: time.Now().UnixNano(), What: what, Kind: podKind, Namespace: ns, Name: name})
 		_, err := adminCall(ctx, c.mock.http, method, c.mock.admin+"/state?"+q.Encode(), body)
 		return err
 	})

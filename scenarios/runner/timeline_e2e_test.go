@@ -8,6 +8,7 @@ import (
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 const eventful = `apiVersion: watchbench/v1
@@ -136,7 +137,7 @@ func TestKilledStorage(t *testing.T) {
 	}
 	var killed int64
 	for _, m := range h.Marks {
-		if m.What == check.MarkStorageKilled {
+		if m.What == history.MarkStorageKilled {
 			killed = m.Time
 		}
 	}

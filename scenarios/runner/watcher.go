@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/scenarios/check"
-	"github.com/watchbench/watchbench/scenarios/measure"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -234,7 +234,7 @@ func (s watcherSetup) startOnce(ctx context.Context) (*watcher, error) {
 	return w, nil
 }
 
-func (w *watcher) scrape(ctx context.Context) (measure.Scrape, error) {
+func (w *watcher) scrape(ctx context.Context) (history.Scrape, error) {
 	return scrape(ctx, w.http, w.metrics)
 }
 

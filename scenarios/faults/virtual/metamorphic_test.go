@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
@@ -89,7 +90,7 @@ func (o *outcome) digest(t *testing.T) string {
 	t.Helper()
 	var lines []string
 	for _, d := range o.docs {
-		rec, err := check.Digest(check.Raw{Side: check.SideApiserver, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, JSON: d.Data},
+		rec, err := check.Digest(check.Raw{Side: history.SideApiserver, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, JSON: d.Data},
 			check.Rules{Masks: []check.Mask{{Kind: "Secret", Path: []string{"data"}}}})
 		if err != nil {
 			t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/pipeline"
@@ -103,7 +104,7 @@ func resized(name, faults string) variant {
 
 // resize has the running watcher read a configuration with other queues.
 func (w *world) resize(queues, length int) {
-	w.mark(check.MarkResized)
+	w.mark(history.MarkResized)
 	if err := w.last().watch.Reload(func() (config.Config, config.Filter, error) {
 		cfg := w.last().cfg
 		cfg.BCS.PodQueueNum, cfg.BCS.HandlerQueueLen = queues, length
@@ -120,7 +121,7 @@ const resizedLatency = 50 * time.Millisecond
 // Pods begin, for longer than two requests take.
 func paused(o *outcome) error {
 	for _, m := range o.history.Marks {
-		if m.What != check.MarkResized {
+		if m.What != history.MarkResized {
 			continue
 		}
 		p := time.Duration(measure.Pause(o.ops, o.entries, "Pod", m.Time, m.Time+int64(time.Second)))

@@ -11,6 +11,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
@@ -194,7 +195,7 @@ func tamperThree(w *world) {
 			break
 		}
 	}
-	w.mark(check.MarkTamperAdd, "ConfigMap", "gone", "left")
+	w.mark(history.MarkTamperAdd, "ConfigMap", "gone", "left")
 	w.put("ConfigMap", "gone", "left")
 	time.Sleep(time.Duration(w.cfg.Synchronizer.Period) + 3*time.Second)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 	"github.com/watchbench/watchbench/storagemock/store"
@@ -30,11 +31,11 @@ type outcome struct {
 	history  *check.History
 	ops      []oplog.Record
 	entries  []ledger.Entry
-	state    []check.StateRecord
+	state    []history.StateRecord
 	docs     []*store.Record // of storage
 	fired    []firing
 	counters *check.Counters
-	scrape   measure.Scrape
+	scrape   history.Scrape
 	samples  []sample
 	problems []string
 	planned  int
@@ -208,10 +209,10 @@ func (w *world) kinds() []apisim.Resource {
 }
 
 // state reads both sides.
-func (w *world) state() []check.StateRecord {
+func (w *world) state() []history.StateRecord {
 	w.t.Helper()
 	rules := w.rules()
-	var all []check.StateRecord
+	var all []history.StateRecord
 	take := func(raw check.Raw) {
 		rec, err := check.Digest(raw, rules)
 		if err != nil {
@@ -221,11 +222,11 @@ func (w *world) state() []check.StateRecord {
 	}
 	for _, r := range w.kinds() {
 		for _, o := range w.api.Objects(r.Key()) {
-			take(check.Raw{Side: check.SideApiserver, Kind: r.Kind, Namespace: o.Namespace, Name: o.Name, JSON: o.JSON})
+			take(check.Raw{Side: history.SideApiserver, Kind: r.Kind, Namespace: o.Namespace, Name: o.Name, JSON: o.JSON})
 		}
 	}
 	for _, d := range w.mock.Store().All() {
-		take(check.Raw{Side: check.SideStorage, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, JSON: d.Data})
+		take(check.Raw{Side: history.SideStorage, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, JSON: d.Data})
 	}
 	return all
 }
@@ -239,7 +240,7 @@ func (w *world) equal() bool {
 		if kind != "Node" {
 			return uid + "@" + strconv.FormatUint(v, 10)
 		}
-		rec, err := check.Digest(check.Raw{Side: check.SideApiserver, Kind: kind, JSON: raw}, rules) // without heartbeats
+		rec, err := check.Digest(check.Raw{Side: history.SideApiserver, Kind: kind, JSON: raw}, rules) // without heartbeats
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -334,7 +335,7 @@ func sequence[T any](all []T) func(func(T, error) bool) {
 }
 
 // counters is the watcher's account in the judge's form.
-func counters(s measure.Scrape, now time.Time) *check.Counters {
+func counters(s history.Scrape, now time.Time) *check.Counters {
 	whole := func(m map[string]float64) map[string]int64 {
 		out := map[string]int64{}
 		for k, v := range m {

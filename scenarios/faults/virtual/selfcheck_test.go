@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -94,7 +95,7 @@ func TestBadHistoriesAreRed(t *testing.T) {
 	t.Run("storage lacks an object", func(t *testing.T) {
 		h := *o.history
 		state := slices.Clone(o.state)
-		i := slices.IndexFunc(state, func(r check.StateRecord) bool { return r.Side == check.SideStorage && r.Kind == "Pod" })
+		i := slices.IndexFunc(state, func(r history.StateRecord) bool { return r.Side == history.SideStorage && r.Kind == "Pod" })
 		h.Ledger, h.Ops, h.State = sequence(o.entries), sequence(o.ops), sequence(slices.Delete(state, i, i+1))
 		v, err := check.Judge(context.Background(), &h)
 		if err != nil {

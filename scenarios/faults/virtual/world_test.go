@@ -21,7 +21,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/scenarios/check"
-	"github.com/watchbench/watchbench/scenarios/measure"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock"
 	"github.com/watchbench/watchbench/storagemock/latency"
 	"github.com/watchbench/watchbench/watcher"
@@ -90,7 +90,7 @@ type world struct {
 
 	mu       sync.Mutex // guards the rest
 	ops      []oplog.Record
-	marks    []check.Mark
+	marks    []history.Mark
 	procs    []*process
 	logs     bytes.Buffer
 	samples  []sample
@@ -232,7 +232,7 @@ func (w *world) do(o op, phase string) {
 }
 
 func (w *world) mark(what string, key ...string) {
-	m := check.Mark{Time: time.Now().UnixNano(), What: what}
+	m := history.Mark{Time: time.Now().UnixNano(), What: what}
 	if len(key) == 3 {
 		m.Kind, m.Namespace, m.Name = key[0], key[1], key[2]
 	}
@@ -259,7 +259,7 @@ func (w *world) start() *process {
 		w.t.Fatal(err)
 	}
 	p.watch, p.cfg = watch, cfg
-	w.mark(check.MarkStarted)
+	w.mark(history.MarkStarted)
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
 	go func() {
@@ -292,7 +292,7 @@ func (p *process) get(port uint16, path string) (string, error) {
 	return b.String(), nil
 }
 
-func (p *process) scrape() (measure.Scrape, error) {
+func (p *process) scrape() (history.Scrape, error) {
 	text, err := p.get(p.port, "/metrics")
 	if err != nil {
 		return nil, err
@@ -300,7 +300,7 @@ func (p *process) scrape() (measure.Scrape, error) {
 	if strings.Contains(text, canary) {
 		p.w.problem("the canary is in the metrics")
 	}
-	return measure.ParseScrape(strings.NewReader(text))
+	return history.ParseScrape(strings.NewReader(text))
 }
 
 // ready waits for the first lists.
@@ -313,7 +313,7 @@ func (p *process) ready(limit time.Duration) error {
 		default:
 		}
 		if _, err = p.get(p.port-1, "/readyz"); err == nil {
-			p.w.mark(check.MarkReady)
+			p.w.mark(history.MarkReady)
 			return nil
 		}
 	}
@@ -327,12 +327,12 @@ func (p *process) stop() {
 		return
 	default:
 	}
-	p.w.mark(check.MarkTerminated)
+	p.w.mark(history.MarkTerminated)
 	begin := time.Now()
 	p.cancel()
 	<-p.done
 	p.took = time.Since(begin)
-	p.w.mark(check.MarkExited)
+	p.w.mark(history.MarkExited)
 	if p.err != nil && !errors.Is(p.err, context.Canceled) {
 		p.w.problem("the watcher ended with: %v", p.err)
 	}
@@ -392,7 +392,7 @@ func (w *world) heal() {
 
 // tamper changes storage behind the watcher's back.
 func (w *world) tamper(method, kind, ns, name, body string) {
-	what := map[string]string{http.MethodDelete: check.MarkTamperRemove, http.MethodPut: check.MarkTamperEdit}[method]
+	what := map[string]string{http.MethodDelete: history.MarkTamperRemove, http.MethodPut: history.MarkTamperEdit}[method]
 	w.mark(what, kind, ns, name)
 	rec := httptest.NewRecorder()
 	url := fmt.Sprintf("/state?cluster=%s&kind=%s&namespace=%s&name=%s", cluster, kind, ns, name)
@@ -403,7 +403,7 @@ func (w *world) tamper(method, kind, ns, name, body string) {
 }
 
 // value is 0 for a metric that is not there.
-func value(s measure.Scrape, name string, labels ...string) float64 {
+func value(s history.Scrape, name string, labels ...string) float64 {
 	if v := s.Sum(name, labels...); v != nil {
 		return *v
 	}

@@ -1,4 +1,4 @@
-package check
+package history
 
 import (
 	"bufio"
@@ -33,7 +33,8 @@ type StateRecord struct {
 	Bytes           int    `json:"bytes"`  // of the object as read
 }
 
-func (s *StateRecord) validate() error {
+// Validate reports what is missing in a record.
+func (s *StateRecord) Validate() error {
 	switch {
 	case s.Side != SideApiserver && s.Side != SideStorage:
 		return fmt.Errorf("side %q: want %s or %s", s.Side, SideApiserver, SideStorage)
@@ -79,8 +80,8 @@ func CreateState(dir string) (*StateWriter, error) {
 
 // Write appends one record.
 func (w *StateWriter) Write(r StateRecord) error {
-	if err := r.validate(); err != nil {
-		return fmt.Errorf("state record of %s: %w", keyText(r.Kind, r.Namespace, r.Name), err)
+	if err := r.Validate(); err != nil {
+		return fmt.Errorf("state record of %s: %w", KeyText(r.Kind, r.Namespace, r.Name), err)
 	}
 	return w.enc.Encode(r)
 }
@@ -95,4 +96,13 @@ func (w *StateWriter) Close() error {
 		return fmt.Errorf("writing state: %w", err)
 	}
 	return nil
+}
+
+// KeyText is how an object's key is written for people: kind, namespace if it has
+// one, name.
+func KeyText(kind, namespace, name string) string {
+	if namespace == "" {
+		return kind + "/" + name
+	}
+	return kind + "/" + namespace + "/" + name
 }

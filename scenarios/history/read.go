@@ -1,4 +1,4 @@
-package check
+package history
 
 import (
 	"errors"
@@ -166,7 +166,7 @@ func newStateDecoder() decoder[StateRecord] {
 		if err := scanFlat(b, field); err != nil {
 			return s, false, err
 		}
-		return s, true, s.validate()
+		return s, true, s.Validate()
 	}
 	return decoder[StateRecord]{line: line, end: func() error { return nil }}
 }

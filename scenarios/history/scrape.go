@@ -1,4 +1,4 @@
-package measure
+package history
 
 import (
 	"fmt"
@@ -105,9 +105,9 @@ func (s Scrape) By(name, label string) map[string]float64 {
 	return out
 }
 
-// queuesOf lists the handler queues of a kind: the one named after it and those
+// QueueNames lists the handler queues of a kind: the one named after it and those
 // with a number, as the original names them.
-func queuesOf(by map[string]float64, kind string) []string {
+func QueueNames(by map[string]float64, kind string) []string {
 	var names []string
 	for _, n := range slices.Sorted(maps.Keys(by)) {
 		if n == kind || strings.HasPrefix(n, kind+"_") {
@@ -131,5 +131,5 @@ func sumOf(by map[string]float64, names []string) *float64 {
 // HandlerDepth is the number of events in the handler queues of a kind.
 func (s Scrape) HandlerDepth(name, kind string) *float64 {
 	by := s.By(name, "queue")
-	return sumOf(by, queuesOf(by, kind))
+	return sumOf(by, QueueNames(by, kind))
 }

@@ -1,0 +1,211 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+// Files of a cell's folder.
+const (
+	FileCell    = "cell.json"
+	FileOps     = "ops.ndjson.zst"
+	FileLedger  = "ledger.ndjson.zst"
+	FileState   = "state.ndjson.zst"
+	FileMeta    = "history.json"
+	FileSamples = "samples.ndjson"
+	FileBefore  = "before.prom"
+	FileAfter   = "after.prom"
+	FileMarks   = "marks.ndjson"
+	FileDeeds   = "deeds.ndjson"
+)
+
+const zstdSuffix = ".zst"
+
+// SaveCell writes cell.json.
+func SaveCell(dir string, c *Cell) error { return SaveJSON(dir, FileCell, c) }
+
+// SaveMarks writes marks.ndjson.
+func SaveMarks(dir string, marks []Mark) error { return saveLines(dir, FileMarks, marks) }
+
+// SaveDeeds writes deeds.ndjson.
+func SaveDeeds(dir string, deeds []Deed) error { return saveLines(dir, FileDeeds, deeds) }
+
+// SaveSamples writes samples.ndjson.
+func SaveSamples(dir string, samples []Sample) error { return saveLines(dir, FileSamples, samples) }
+
+// SaveScrape writes the text of a /metrics endpoint; name is FileBefore or FileAfter.
+func SaveScrape(dir, name string, text []byte) error { return save(dir, name, text) }
+
+// SaveJSON writes v, indented, to the named file of a cell's folder.
+func SaveJSON(dir, name string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	return save(dir, name, append(b, '\n'))
+}
+
+func saveLines[T any](dir, name string, items []T) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	for i := range items {
+		if err := enc.Encode(items[i]); err != nil {
+			return fmt.Errorf("writing %s: %w", name, err)
+		}
+	}
+	return save(dir, name, b.Bytes())
+}
+
+func save(dir, name string, data []byte) error {
+	if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	return nil
+}
+
+// LoadCell reads cell.json. Runs of former versions have none; the error is then a
+// FormatError that wraps fs.ErrNotExist.
+func LoadCell(dir string) (*Cell, error) {
+	var c Cell
+	if err := LoadJSON(dir, FileCell, &c); err != nil {
+		return nil, err
+	}
+	if c.Schema != CellSchema {
+		return nil, &FormatError{File: filepath.Join(dir, FileCell), Err: fmt.Errorf("schema %q: want %s", c.Schema, CellSchema)}
+	}
+	return &c, nil
+}
+
+// LoadMarks reads marks.ndjson; nil when there is none.
+func LoadMarks(dir string) ([]Mark, error) { return loadLines[Mark](dir, FileMarks) }
+
+// LoadDeeds reads deeds.ndjson; nil when there is none.
+func LoadDeeds(dir string) ([]Deed, error) { return loadLines[Deed](dir, FileDeeds) }
+
+// LoadSamples reads samples.ndjson; nil when there is none.
+func LoadSamples(dir string) ([]Sample, error) { return loadLines[Sample](dir, FileSamples) }
+
+// LoadScrape reads FileBefore or FileAfter; nil when there is none, as for a watcher
+// without metrics of ours.
+func LoadScrape(dir, name string) (Scrape, error) {
+	f, err := os.Open(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &FormatError{File: filepath.Join(dir, name), Err: err}
+	}
+	defer func() { _ = f.Close() }() // only read from
+	s, err := ParseScrape(f)
+	if err != nil {
+		return nil, &FormatError{File: f.Name(), Err: err}
+	}
+	return s, nil
+}
+
+// LoadJSON reads one object from the named file of a cell's folder and refuses
+// unknown fields. Any error is a FormatError.
+func LoadJSON(dir, name string, into any) error {
+	path := filepath.Join(dir, name)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return &FormatError{File: path, Err: err}
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return &FormatError{File: path, Err: err}
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return &FormatError{File: path, Err: errors.New("text after the object")}
+	}
+	return nil
+}
+
+// loadLines reads a small NDJSON file whole; a missing one is empty.
+func loadLines[T any](dir, name string) ([]T, error) {
+	var all []T
+	err := source{path: filepath.Join(dir, name)}.read(func(_ int, b []byte) error {
+		d := json.NewDecoder(bytes.NewReader(b))
+		d.DisallowUnknownFields()
+		var v T
+		if err := d.Decode(&v); err != nil {
+			return err
+		}
+		all = append(all, v)
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return all, err
+}
+
+// Ops is the op log of a cell's folder, nil when there is none. Every walk opens the
+// file anew; an error is a FormatError and ends the walk.
+func Ops(dir string) (iter.Seq2[oplog.Record, error], error) {
+	return sequence(dir, FileOps, newOpDecoder)
+}
+
+// State is the final states of a cell's folder, nil when there are none; see Ops.
+func State(dir string) (iter.Seq2[StateRecord, error], error) {
+	return sequence(dir, FileState, newStateDecoder)
+}
+
+// Ledger is the ledger of a cell's folder, nil when there is none; see Ops.
+func Ledger(dir string) (iter.Seq2[ledger.Entry, error], error) {
+	s, err := find(dir, FileLedger)
+	if s == nil || err != nil {
+		return nil, err
+	}
+	return func(yield func(ledger.Entry, error) bool) {
+		r, err := ledger.Open(s.path)
+		if err != nil {
+			yield(ledger.Entry{}, &FormatError{File: s.path, Err: err})
+			return
+		}
+		defer func() { _ = r.Close() }() // only read from
+		for e, err := range r.All() {
+			if err != nil {
+				err = &FormatError{File: s.path, Err: err}
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}, nil
+}
+
+func sequence[T any](dir, name string, begin func() decoder[T]) (iter.Seq2[T, error], error) {
+	s, err := find(dir, name)
+	if s == nil || err != nil {
+		return nil, err
+	}
+	return decodeAll(s.path, s.read, begin), nil
+}
+
+// find is the file or its uncompressed twin, nil when neither is there.
+func find(dir, name string) (*source, error) {
+	for _, s := range []source{
+		{path: filepath.Join(dir, name), zstd: true},
+		{path: filepath.Join(dir, name[:len(name)-len(zstdSuffix)])},
+	} {
+		switch _, err := os.Stat(s.path); {
+		case err == nil:
+			return &s, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, &FormatError{File: s.path, Err: err}
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,115 @@
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// TestRecordRoundTrip: what is saved is what is loaded.
+func TestRecordRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cell := &Cell{Schema: CellSchema, ID: "a=1", Repetition: 2, Scenario: spec.Default(), Seed: 7, CPUs: 2, MachineBusy: new(0.25), Watcher: WatcherRun{Own: true, ExitCode: new(0)}}
+	cell.Scenario.Load.Duration, cell.Scenario.Limits.MinEvents = spec.Duration(90e9), 0.8
+	cell.Scenario.Events = []spec.Event{{What: spec.EventKill, At: spec.Moment{From: 1e9, To: 2e9}}}
+	deeds := []Deed{{What: "sigkill", Began: 1, Ended: 2, Seen: json.RawMessage(`{"n":3}`)}}
+	samples := []Sample{{Time: 1, Parties: map[string]Use{PartyWatcher: {CPUSeconds: 0.5, RSSBytes: 7, Read: -1}}, Goroutines: new(9.0)}, {Time: 2}}
+	marks := []Mark{{Time: 3, What: MarkStarted, Note: "first"}}
+	must(SaveCell(dir, cell))
+	must(SaveDeeds(dir, deeds))
+	must(SaveSamples(dir, samples))
+	must(SaveMarks(dir, marks))
+	must(SaveScrape(dir, FileAfter, []byte("a_total{kind=\"Pod\"} 4\n")))
+
+	gotCell, err := LoadCell(dir)
+	must(err)
+	gotDeeds, err := LoadDeeds(dir)
+	must(err)
+	gotSamples, err := LoadSamples(dir)
+	must(err)
+	gotMarks, err := LoadMarks(dir)
+	must(err)
+	after, err := LoadScrape(dir, FileAfter)
+	must(err)
+	for _, pair := range [][2]any{{cell, gotCell}, {deeds, gotDeeds}, {samples, gotSamples}, {marks, gotMarks}} {
+		if d := cmp.Diff(pair[0], pair[1]); d != "" {
+			t.Errorf("(-saved +loaded):\n%s", d)
+		}
+	}
+	if v := after.Sum("a_total", "kind", "Pod"); v == nil || *v != 4 {
+		t.Errorf("after.prom: %v", value(v))
+	}
+	if m := gotSamples[0].Memory(); m == nil || *m != 7 || gotSamples[1].Memory() != nil {
+		t.Errorf("memory %v and %v", value(m), value(gotSamples[1].Memory()))
+	}
+	seen, err := Deeds[struct{ N int }](gotDeeds, "sigkill")
+	if err != nil || len(seen) != 1 || seen[0].N != 3 {
+		t.Errorf("%+v, %v", seen, err)
+	}
+}
+
+// TestMissingFiles: what a watcher or a former version did not write is nil; only
+// cell.json must be there.
+func TestMissingFiles(t *testing.T) {
+	dir := t.TempDir()
+	deeds, err1 := LoadDeeds(dir)
+	samples, err2 := LoadSamples(dir)
+	marks, err3 := LoadMarks(dir)
+	before, err4 := LoadScrape(dir, FileBefore)
+	if err := errors.Join(err1, err2, err3, err4); err != nil || deeds != nil || samples != nil || marks != nil || before != nil {
+		t.Errorf("%v %v %v %v, %v", deeds, samples, marks, before, err)
+	}
+	ops, err1 := Ops(dir)
+	state, err2 := State(dir)
+	led, err3 := Ledger(dir)
+	if err := errors.Join(err1, err2, err3); err != nil || ops != nil || state != nil || led != nil {
+		t.Errorf("a sequence of a file that is not there: %v", err)
+	}
+	var format *FormatError
+	if _, err := LoadCell(dir); !errors.As(err, &format) || !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(format.File, FileCell) {
+		t.Errorf("got %v", err)
+	}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(FileCell, `{"schema":"watchbench/cell/v9"}`)
+	if _, err := LoadCell(dir); !errors.As(err, &format) || !strings.Contains(err.Error(), CellSchema) {
+		t.Errorf("got %v", err)
+	}
+	write(FileBefore, "<html>")
+	if _, err := LoadScrape(dir, FileBefore); !errors.As(err, &format) || format.File != filepath.Join(dir, FileBefore) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestFormerSamples: samples.ndjson of former versions holds the watcher's figures only.
+func TestFormerSamples(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, FileSamples), []byte(`{"time":5,"rssBytes":100,"goroutines":3,"sockets":2}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := LoadSamples(dir)
+	if want := []Sample{{Time: 5, RSSBytes: new(100.0), Goroutines: new(3.0), Sockets: new(2.0)}}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if m := got[0].Memory(); m == nil || *m != 100 {
+		t.Errorf("memory %v", value(m))
+	}
+}

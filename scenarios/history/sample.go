@@ -1,0 +1,48 @@
+package history
+
+// Names of the parties of a cell.
+const (
+	PartyGenerator = "generator"
+	PartyAPIServer = "apiserver"
+	PartyEtcd      = "etcd"
+	PartyWatcher   = "watcher"
+	PartyStorage   = "storagemock"
+	PartyRunner    = "runner"
+)
+
+// Use is what a process has used from its start until a sample.
+type Use struct {
+	CPUSeconds float64 `json:"cpuSeconds"`
+	RSSBytes   float64 `json:"rssBytes"`
+	Read       float64 `json:"read"` // bytes; -1 unknown
+	Written    float64 `json:"written"`
+}
+
+// Sample is one reading of everything that can be read while a cell runs, one line of
+// samples.ndjson. A nil figure could not be read.
+type Sample struct {
+	Time    int64          `json:"time"` // Unix nanoseconds
+	Parties map[string]Use `json:"parties,omitempty"`
+
+	QueueDepth      *float64 `json:"queueDepth,omitempty"` // Pod events accepted and not settled
+	WriterDepth     *float64 `json:"writerDepth,omitempty"`
+	HandlerDepth    *float64 `json:"handlerDepth,omitempty"`
+	StorageInFlight *float64 `json:"storageInFlight,omitempty"`
+	Goroutines      *float64 `json:"goroutines,omitempty"`
+	HeapBytes       *float64 `json:"heapBytes,omitempty"`
+	Sockets         *float64 `json:"sockets,omitempty"`
+	NetIn           *float64 `json:"netIn,omitempty"` // bytes on the watcher's sockets, by its own account
+	NetOut          *float64 `json:"netOut,omitempty"`
+
+	// RSSBytes is the watcher's resident memory in records without Parties, which
+	// former versions wrote; Memory reads both.
+	RSSBytes *float64 `json:"rssBytes,omitempty"`
+}
+
+// Memory is the watcher's resident memory in bytes, nil where it was not read.
+func (s *Sample) Memory() *float64 {
+	if u, ok := s.Parties[PartyWatcher]; ok {
+		return &u.RSSBytes
+	}
+	return s.RSSBytes
+}
