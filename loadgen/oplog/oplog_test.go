@@ -21,6 +21,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"go.uber.org/goleak"
+
+	"github.com/watchbench/watchbench/internal/ndjson"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -280,10 +282,10 @@ func TestReadRefuses(t *testing.T) {
 		{"not JSON", compress(t, good+"hello\n"), 1, false, "line 2: not a record"},
 		{"wrong type", compress(t, good+`{"id":"x"}`+"\n"), 1, false, "line 2: not a record"},
 		{"unknown field", compress(t, `{"id":1,"colour":"red"}`+"\n"), 0, false, `line 1: not a record`},
-		{"two values on a line", compress(t, `{"id":1}{"id":2}`+"\n"), 0, false, "line 1: not a record: text after"},
-		{"empty line", compress(t, good+"\n"), 1, false, "line 2: not a record: incomplete JSON"},
+		{"two values on a line", compress(t, `{"id":1}{"id":2}`+"\n"), 0, false, "line 1: not a record: column 9: '{' where the end of the line should stand"},
+		{"empty line", compress(t, good+"\n"), 1, false, "line 2: not a record: the line ends where an object should stand"},
 		{"broken checkpoint", compress(t, `{"checkpoint":x}`+"\n"), 0, false, "line 1: not a checkpoint"},
-		{"line without end", compress(t, strings.Repeat("x", 2*maxLine)), 0, false, "line 1: decompressing: longer than"},
+		{"line without end", compress(t, strings.Repeat("x", 2*ndjson.MaxLine)), 0, false, "line 1: decompressing: longer than"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := collect(Read(bytes.NewReader(tc.data)))

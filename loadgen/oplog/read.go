@@ -1,24 +1,16 @@
 package oplog
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
+	"strings"
 
-	"github.com/klauspost/compress/zstd"
-)
-
-const (
-	// maxLine bounds one record; a real one has less than 1 KiB.
-	maxLine = 1 << 20
-	// maxWindow bounds what a corrupt zstd header can make the decoder allocate; the
-	// writer's window is smaller.
-	maxWindow = 32 << 20
+	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/ndjson"
 )
 
 // ErrTruncated means that the log ends before a checkpoint: the generator was
@@ -27,7 +19,7 @@ var ErrTruncated = errors.New("op log is truncated")
 
 // LineError is a defect of the log. Line counts from 1 in the uncompressed text.
 type LineError struct {
-	Line int64
+	Line int
 	Err  error
 }
 
@@ -36,7 +28,8 @@ func (e *LineError) Unwrap() error { return e.Err }
 
 var _ error = (*LineError)(nil)
 
-// ReadFile yields the records of the log at path; see Read.
+// ReadFile yields the records of the log at path; see Read. A file whose name does not
+// end in .zst is read as plain text.
 func ReadFile(path string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		f, err := os.Open(path)
@@ -44,8 +37,12 @@ func ReadFile(path string) iter.Seq2[Record, error] {
 			yield(Record{}, fmt.Errorf("opening the op log: %w", err))
 			return
 		}
-		defer func() { _ = f.Close() }()
-		for r, err := range Read(f) {
+		defer func() { _ = f.Close() }() // only read from
+		read := Read
+		if !strings.HasSuffix(path, ".zst") {
+			read = ReadPlain
+		}
+		for r, err := range read(f) {
 			if err != nil {
 				err = fmt.Errorf("%s: %w", path, err)
 			}
@@ -59,119 +56,124 @@ func ReadFile(path string) iter.Seq2[Record, error] {
 // Read yields the records of a log in the order in which they were appended, that
 // is the order in which requests were answered. An error is the last thing
 // yielded; errors.Is(err, ErrTruncated) tells a cut log, whose records so far are
-// good, from a corrupt one.
-func Read(r io.Reader) iter.Seq2[Record, error] {
+// good, from a corrupt one. Unknown fields are refused.
+func Read(in io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		dec, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
+		lines, err := ndjson.NewZstd(in)
 		if err != nil {
-			yield(Record{}, fmt.Errorf("preparing the op log's decompression: %w", err))
+			yield(Record{}, err)
 			return
 		}
-		defer dec.Close()
-		p := parser{in: bufio.NewReaderSize(dec, 64<<10)}
-		for {
-			rec, err := p.next()
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			if err != nil {
-				yield(Record{}, &LineError{Line: p.line, Err: err})
-				return
-			}
-			if !yield(rec, nil) {
-				return
-			}
+		readAll(lines, yield)
+	}
+}
+
+// ReadPlain is Read of a log that is not compressed.
+func ReadPlain(in io.Reader) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) { readAll(ndjson.New(in), yield) }
+}
+
+func readAll(lines *ndjson.Reader, yield func(Record, error) bool) {
+	defer lines.Close()
+	p := parser{lines: lines, strings: jsonscan.NewInterner()}
+	field := p.field
+	for {
+		err := p.next(field)
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			yield(Record{}, &LineError{Line: lines.Line(), Err: err})
+			return
+		}
+		if !yield(p.record, nil) {
+			return
 		}
 	}
 }
 
 type parser struct {
-	in      *bufio.Reader
-	long    []byte // a line longer than the reader's buffer
-	line    int64
-	records int64
-	sealed  bool // the last line was a checkpoint
+	lines      *ndjson.Reader
+	strings    *jsonscan.Interner
+	record     Record // of the line under way
+	sealed     bool   // it is a checkpoint
+	checkpoint int64  // the number in it
+	records    int64
 }
 
-// next is the next record, or io.EOF at a proper end.
-func (p *parser) next() (Record, error) {
+// next reads the next record, or io.EOF at a proper end.
+func (p *parser) next(field func([]byte, jsonscan.Value) error) error {
 	for {
-		p.line++
-		line, err := p.readLine()
+		line, err := p.lines.Next()
 		switch {
-		case errors.Is(err, io.EOF) && len(line) == 0 && p.sealed:
-			return Record{}, io.EOF
-		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-			return Record{}, fmt.Errorf("%w after %d records: no checkpoint follows", ErrTruncated, p.records)
+		case errors.Is(err, io.EOF) && p.sealed:
+			return io.EOF
+		case errors.Is(err, io.EOF) || errors.Is(err, ndjson.ErrCut):
+			return fmt.Errorf("%w after %d records: no checkpoint follows", ErrTruncated, p.records)
 		case err != nil:
-			return Record{}, fmt.Errorf("decompressing: %w", err)
+			return fmt.Errorf("decompressing: %w", err)
 		}
-		if bytes.HasPrefix(line, checkpointPrefix) {
-			if err := p.checkpoint(line); err != nil {
-				return Record{}, err
+		p.record, p.sealed = Record{}, false
+		if err := jsonscan.Fields(line, field); err != nil {
+			if bytes.HasPrefix(line, checkpointPrefix) {
+				return fmt.Errorf("not a checkpoint: %w", err)
 			}
-			continue
+			return fmt.Errorf("not a record: %w", err)
 		}
-		p.sealed = false
-		var rec Record
-		if err := decodeStrict(line, &rec); err != nil {
-			return Record{}, fmt.Errorf("not a record: %w", err)
+		if !p.sealed {
+			p.records++
+			return nil
 		}
-		p.records++
-		return rec, nil
+		if p.checkpoint != p.records || p.record != (Record{}) {
+			return fmt.Errorf("checkpoint counts %d records, %d were read: lines are missing or doubled", p.checkpoint, p.records)
+		}
 	}
 }
 
 var checkpointPrefix = []byte(`{"checkpoint":`)
 
-func (p *parser) checkpoint(line []byte) error {
-	var mark struct {
-		Checkpoint int64 `json:"checkpoint"`
+func (p *parser) field(key []byte, v jsonscan.Value) (err error) {
+	r := &p.record
+	switch string(key) {
+	case "checkpoint":
+		p.sealed = true
+		p.checkpoint, err = v.Int()
+	case "id":
+		r.ID, err = v.Int()
+	case "attempt":
+		err = v.IntTo(&r.Attempt)
+	case "phase":
+		r.Phase, err = v.Text(p.strings)
+	case "type":
+		r.Type, err = v.Text(p.strings)
+	case "thread":
+		err = v.IntTo(&r.Thread)
+	case "bystander":
+		r.Bystander, err = v.Bool()
+	case "kind":
+		r.Kind, err = v.Text(p.strings)
+	case "namespace":
+		r.Namespace, err = v.Text(p.strings)
+	case "name":
+		r.Name, err = v.Text(p.strings)
+	case "uid":
+		r.UID, err = v.Text(p.strings)
+	case "resourceVersion":
+		r.ResourceVersion, err = v.Uint()
+	case "deletedVersion":
+		r.DeletedVersion, err = v.Uint()
+	case "intended":
+		r.Intended, err = v.Int()
+	case "started":
+		r.Started, err = v.Int()
+	case "finished":
+		r.Finished, err = v.Int()
+	case "status":
+		err = v.IntTo(&r.Status)
+	case "error":
+		r.Error, err = v.Text(p.strings)
+	default:
+		err = errors.New("unknown field")
 	}
-	if err := decodeStrict(line, &mark); err != nil {
-		return fmt.Errorf("not a checkpoint: %w", err)
-	}
-	if mark.Checkpoint != p.records {
-		return fmt.Errorf("checkpoint counts %d records, %d were read: lines are missing or doubled", mark.Checkpoint, p.records)
-	}
-	p.sealed = true
-	return nil
-}
-
-// readLine is the next line without its newline; io.EOF with what there was when
-// the newline is missing.
-func (p *parser) readLine() ([]byte, error) {
-	p.long = p.long[:0]
-	for {
-		part, err := p.in.ReadSlice('\n')
-		if err == nil && len(p.long) == 0 {
-			return part[:len(part)-1], nil
-		}
-		p.long = append(p.long, part...)
-		switch {
-		case err == nil:
-			return p.long[:len(p.long)-1], nil
-		case len(p.long) > maxLine:
-			return nil, fmt.Errorf("longer than %d bytes", maxLine)
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return p.long, err
-		}
-	}
-}
-
-// decodeStrict decodes one JSON value and refuses unknown keys and anything after
-// it.
-func decodeStrict(data []byte, into any) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return errors.New("incomplete JSON")
-		}
-		return err
-	}
-	if dec.InputOffset() != int64(len(bytes.TrimRight(data, " \t\r"))) {
-		return errors.New("text after the JSON value")
-	}
-	return nil
+	return err
 }

@@ -7,12 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
-
-	"github.com/watchbench/watchbench/loadgen/oplog"
-	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
 // Files of a cell's folder.
@@ -130,82 +126,4 @@ func LoadJSON(dir, name string, into any) error {
 		return &FormatError{File: path, Err: errors.New("text after the object")}
 	}
 	return nil
-}
-
-// loadLines reads a small NDJSON file whole; a missing one is empty.
-func loadLines[T any](dir, name string) ([]T, error) {
-	var all []T
-	err := source{path: filepath.Join(dir, name)}.read(func(_ int, b []byte) error {
-		d := json.NewDecoder(bytes.NewReader(b))
-		d.DisallowUnknownFields()
-		var v T
-		if err := d.Decode(&v); err != nil {
-			return err
-		}
-		all = append(all, v)
-		return nil
-	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return all, err
-}
-
-// Ops is the op log of a cell's folder, nil when there is none. Every walk opens the
-// file anew; an error is a FormatError and ends the walk.
-func Ops(dir string) (iter.Seq2[oplog.Record, error], error) {
-	return sequence(dir, FileOps, newOpDecoder)
-}
-
-// State is the final states of a cell's folder, nil when there are none; see Ops.
-func State(dir string) (iter.Seq2[StateRecord, error], error) {
-	return sequence(dir, FileState, newStateDecoder)
-}
-
-// Ledger is the ledger of a cell's folder, nil when there is none; see Ops.
-func Ledger(dir string) (iter.Seq2[ledger.Entry, error], error) {
-	s, err := find(dir, FileLedger)
-	if s == nil || err != nil {
-		return nil, err
-	}
-	return func(yield func(ledger.Entry, error) bool) {
-		r, err := ledger.Open(s.path)
-		if err != nil {
-			yield(ledger.Entry{}, &FormatError{File: s.path, Err: err})
-			return
-		}
-		defer func() { _ = r.Close() }() // only read from
-		for e, err := range r.All() {
-			if err != nil {
-				err = &FormatError{File: s.path, Err: err}
-			}
-			if !yield(e, err) || err != nil {
-				return
-			}
-		}
-	}, nil
-}
-
-func sequence[T any](dir, name string, begin func() decoder[T]) (iter.Seq2[T, error], error) {
-	s, err := find(dir, name)
-	if s == nil || err != nil {
-		return nil, err
-	}
-	return decodeAll(s.path, s.read, begin), nil
-}
-
-// find is the file or its uncompressed twin, nil when neither is there.
-func find(dir, name string) (*source, error) {
-	for _, s := range []source{
-		{path: filepath.Join(dir, name), zstd: true},
-		{path: filepath.Join(dir, name[:len(name)-len(zstdSuffix)])},
-	} {
-		switch _, err := os.Stat(s.path); {
-		case err == nil:
-			return &s, nil
-		case !errors.Is(err, fs.ErrNotExist):
-			return nil, &FormatError{File: s.path, Err: err}
-		}
-	}
-	return nil, nil
 }

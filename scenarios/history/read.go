@@ -1,181 +1,215 @@
 package history
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
+	"os"
+	"path/filepath"
+	"strings"
 
+	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/ndjson"
 	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// ReadOps reads an op log as NDJSON; name stands in errors. It is quicker than the
-// op log's own reader, because judging reads millions of records. Unknown fields
-// are skipped, so that a newer generator's log can be judged. A log that ends
-// without a checkpoint gives an error that wraps oplog.ErrTruncated.
-func ReadOps(name string, r io.Reader) iter.Seq2[oplog.Record, error] {
-	return decodeAll(name, func(f func(int, []byte) error) error { return readLines(name, r, f) }, newOpDecoder)
+// Ops is the op log of a cell's folder, nil when there is none. Every walk opens the
+// file anew; an error is a FormatError and ends the walk.
+func Ops(dir string) (iter.Seq2[oplog.Record, error], error) {
+	path, err := find(dir, FileOps)
+	if path == "" || err != nil {
+		return nil, err
+	}
+	return judgeable(path, oplog.ReadFile(path)), nil
 }
 
-// ReadState reads a state file as NDJSON; name stands in errors.
-func ReadState(name string, r io.Reader) iter.Seq2[StateRecord, error] {
-	return decodeAll(name, func(f func(int, []byte) error) error { return readLines(name, r, f) }, newStateDecoder)
+// judgeable refuses operations that name no object.
+func judgeable(path string, ops iter.Seq2[oplog.Record, error]) iter.Seq2[oplog.Record, error] {
+	return func(yield func(oplog.Record, error) bool) {
+		n := int64(0)
+		for r, err := range ops {
+			n++
+			var line *oplog.LineError
+			switch {
+			case errors.As(err, &line):
+				err = &FormatError{File: path, Line: line.Line, Err: line.Err}
+			case err != nil:
+				err = &FormatError{File: path, Err: err}
+			case r.Kind == "" || r.Name == "" || r.Type == "":
+				err = &FormatError{File: path, Err: fmt.Errorf("record %d has no kind, no name or no type", n)}
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
-// decoder turns lines into values. A line may hold none; end is asked whether the
-// file may end here.
-type decoder[T any] struct {
-	line func(b []byte) (v T, ok bool, err error)
-	end  func() error
+// Ledger is the ledger of a cell's folder, nil when there is none; see Ops.
+func Ledger(dir string) (iter.Seq2[ledger.Entry, error], error) {
+	path, err := find(dir, FileLedger)
+	if path == "" || err != nil {
+		return nil, err
+	}
+	return func(yield func(ledger.Entry, error) bool) {
+		r, err := ledger.Open(path)
+		if err != nil {
+			yield(ledger.Entry{}, &FormatError{File: path, Err: err})
+			return
+		}
+		defer func() { _ = r.Close() }() // only read from
+		for e, err := range r.All() {
+			if err != nil {
+				err = &FormatError{File: path, Err: err}
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}, nil
 }
 
-// decodeAll turns lines into a sequence of values that ends after an error.
-func decodeAll[T any](name string, lines func(func(int, []byte) error) error, begin func() decoder[T]) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		d := begin()
+// State is the final states of a cell's folder, nil when there are none; see Ops.
+func State(dir string) (iter.Seq2[StateRecord, error], error) {
+	path, err := find(dir, FileState)
+	if path == "" || err != nil {
+		return nil, err
+	}
+	return func(yield func(StateRecord, error) bool) {
+		f, err := os.Open(path)
+		if err != nil {
+			yield(StateRecord{}, &FormatError{File: path, Err: err})
+			return
+		}
+		defer func() { _ = f.Close() }() // only read from
+		for s, err := range readState(path, f) {
+			if !yield(s, err) {
+				return
+			}
+		}
+	}, nil
+}
+
+// readState reads final states, compressed where the name says so.
+func readState(path string, in io.Reader) iter.Seq2[StateRecord, error] {
+	return func(yield func(StateRecord, error) bool) {
+		var s StateRecord
+		texts := jsonscan.NewInterner()
+		field := func(key []byte, v jsonscan.Value) error { return s.field(texts, key, v) }
 		stopped := false
-		last := 0
-		err := lines(func(n int, b []byte) error {
-			last = n
-			v, ok, err := d.line(b)
-			if err != nil || !ok {
+		err := eachLine(path, in, func(b []byte) error {
+			s = StateRecord{}
+			err := jsonscan.Fields(b, field)
+			if err == nil {
+				err = s.Validate()
+			}
+			if err != nil {
 				return err
 			}
-			if stopped = !yield(v, nil); stopped {
+			if stopped = !yield(s, nil); stopped {
 				return errStop
 			}
 			return nil
 		})
-		if err == nil && !stopped {
-			if err = d.end(); err != nil {
-				err = &FormatError{File: name, Line: last, Err: err}
-			}
+		if err != nil && !stopped {
+			yield(StateRecord{}, err)
+		}
+	}
+}
+
+func (s *StateRecord) field(texts *jsonscan.Interner, key []byte, v jsonscan.Value) (err error) {
+	switch string(key) {
+	case "side":
+		var side string
+		side, err = v.Text(texts)
+		s.Side = Side(side)
+	case "kind":
+		s.Kind, err = v.Text(texts)
+	case "namespace":
+		s.Namespace, err = v.Text(texts)
+	case "name":
+		s.Name, err = v.Text(texts)
+	case "uid":
+		s.UID, err = v.Text(texts)
+	case "resourceVersion":
+		s.ResourceVersion, err = v.Uint()
+	case "digest":
+		s.Digest, err = v.Text(texts)
+	case "bytes":
+		err = v.IntTo(&s.Bytes)
+	}
+	return err
+}
+
+// loadLines reads a small NDJSON file whole; a missing one is empty.
+func loadLines[T any](dir, name string) ([]T, error) {
+	path := filepath.Join(dir, name)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &FormatError{File: path, Err: err}
+	}
+	defer func() { _ = f.Close() }() // only read from
+	var all []T
+	err = eachLine(path, f, func(b []byte) error {
+		d := json.NewDecoder(bytes.NewReader(b))
+		d.DisallowUnknownFields()
+		var v T
+		if err := d.Decode(&v); err != nil {
+			return err
+		}
+		all = append(all, v)
+		return nil
+	})
+	return all, err
+}
+
+// eachLine calls line for every line that is not empty; the last one may lack its end.
+// An error of the file or of line becomes a FormatError.
+func eachLine(path string, in io.Reader, line func([]byte) error) error {
+	lines := ndjson.New(in)
+	if strings.HasSuffix(path, zstdSuffix) {
+		var err error
+		if lines, err = ndjson.NewZstd(in); err != nil {
+			return &FormatError{File: path, Err: err}
+		}
+	}
+	defer lines.Close()
+	for {
+		b, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if errors.Is(err, ndjson.ErrNoNewline) {
+			err = nil
+		}
+		if err == nil && len(b) > 0 {
+			err = line(b)
 		}
 		if err != nil {
-			var zero T
-			yield(zero, err)
+			return &FormatError{File: path, Line: lines.Line(), Err: err}
 		}
 	}
 }
 
-// newOpDecoder also checks the op log's checkpoints: lines that count the
-// records before them, the last line being one.
-func newOpDecoder() decoder[oplog.Record] {
-	in := newInterner()
-	var (
-		r          oplog.Record
-		records    int64
-		checkpoint = int64(-1) // of the line just read; -1 when it is a record
-	)
-	field := func(key []byte, v scalar) (err error) {
-		switch string(key) {
-		case "checkpoint":
-			checkpoint, err = v.int()
-		case "id":
-			r.ID, err = v.int()
-		case "attempt":
-			r.Attempt, err = narrow(v)
-		case "phase":
-			r.Phase, err = v.str(in)
-		case "type":
-			r.Type, err = v.str(in)
-		case "thread":
-			r.Thread, err = narrow(v)
-		case "bystander":
-			r.Bystander, err = v.bool()
-		case "kind":
-			r.Kind, err = v.str(in)
-		case "namespace":
-			r.Namespace, err = v.str(in)
-		case "name":
-			r.Name, err = v.str(in)
-		case "uid":
-			r.UID, err = v.str(in)
-		case "resourceVersion":
-			r.ResourceVersion, err = v.uint()
-		case "deletedVersion":
-			r.DeletedVersion, err = v.uint()
-		case "intended":
-			r.Intended, err = v.int()
-		case "started":
-			r.Started, err = v.int()
-		case "finished":
-			r.Finished, err = v.int()
-		case "status":
-			r.Status, err = narrow(v)
-		case "error":
-			r.Error, err = v.str(in)
-		}
-		return err
-	}
-	line := func(b []byte) (oplog.Record, bool, error) {
-		r, checkpoint = oplog.Record{}, -1
-		if err := scanFlat(b, field); err != nil {
-			return r, false, err
-		}
-		switch {
-		case checkpoint == records:
-			return r, false, nil
-		case checkpoint >= 0:
-			return r, false, fmt.Errorf("the checkpoint counts %d records, %d were read: lines are missing or doubled", checkpoint, records)
-		case r.Kind == "" || r.Name == "":
-			return r, false, errors.New("no kind or no name")
-		case r.Type == "":
-			return r, false, errors.New("no type: want create, patch, delete, …")
-		}
-		records++
-		return r, true, nil
-	}
-	end := func() error {
-		if checkpoint != records {
-			return fmt.Errorf("%w after %d records: no checkpoint follows", oplog.ErrTruncated, records)
-		}
-		return nil
-	}
-	return decoder[oplog.Record]{line: line, end: end}
-}
+var errStop = errors.New("the consumer has enough")
 
-func newStateDecoder() decoder[StateRecord] {
-	in := newInterner()
-	var s StateRecord
-	field := func(key []byte, v scalar) (err error) {
-		switch string(key) {
-		case "side":
-			var side string
-			side, err = v.str(in)
-			s.Side = Side(side)
-		case "kind":
-			s.Kind, err = v.str(in)
-		case "namespace":
-			s.Namespace, err = v.str(in)
-		case "name":
-			s.Name, err = v.str(in)
-		case "uid":
-			s.UID, err = v.str(in)
-		case "resourceVersion":
-			s.ResourceVersion, err = v.uint()
-		case "digest":
-			s.Digest, err = v.str(in)
-		case "bytes":
-			s.Bytes, err = narrow(v)
+// find is the path of the file or of its uncompressed twin, empty when neither is there.
+func find(dir, name string) (string, error) {
+	for _, path := range []string{filepath.Join(dir, name), filepath.Join(dir, strings.TrimSuffix(name, zstdSuffix))} {
+		switch _, err := os.Stat(path); {
+		case err == nil:
+			return path, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", &FormatError{File: path, Err: err}
 		}
-		return err
 	}
-	line := func(b []byte) (StateRecord, bool, error) {
-		s = StateRecord{}
-		if err := scanFlat(b, field); err != nil {
-			return s, false, err
-		}
-		return s, true, s.Validate()
-	}
-	return decoder[StateRecord]{line: line, end: func() error { return nil }}
-}
-
-// narrow reads an int of the platform's size; the formats' ints fit 32 bits.
-func narrow(v scalar) (int, error) {
-	n, err := v.int()
-	if err == nil && (n > 1<<31-1 || n < -1<<31) {
-		err = errWantNumber
-	}
-	return int(n), err
+	return "", nil
 }

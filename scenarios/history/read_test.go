@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
 func TestStateWriterRefuses(t *testing.T) {
@@ -29,11 +31,11 @@ func TestStateWriterRefuses(t *testing.T) {
 	}
 }
 
-func FuzzReadOps(f *testing.F) {
+func FuzzOps(f *testing.F) {
 	f.Add([]byte(`{"id":1,"phase":"load","type":"create","thread":0,"kind":"Pod","name":"a","uid":"u","resourceVersion":7,"intended":1,"started":2,"finished":3,"status":201}` + "\n" + `{"checkpoint":1}` + "\n"))
 	f.Add([]byte(`{"id":-1,"error":"a \"quoted\" \u00e9","extra":{"a":[1,"]"]},"kind":"Pod","name":"a","type":"x"}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for r, err := range ReadOps("ops", bytes.NewReader(b)) {
+		for r, err := range judgeable("ops", oplog.ReadPlain(bytes.NewReader(b))) {
 			if err != nil {
 				var fe *FormatError
 				if !errors.As(err, &fe) {
@@ -48,13 +50,13 @@ func FuzzReadOps(f *testing.F) {
 	})
 }
 
-// FuzzReadState also holds the quick scanner to encoding/json: what it accepts
+// FuzzState also holds the quick scanner to encoding/json: what it accepts
 // must mean the same there.
-func FuzzReadState(f *testing.F) {
+func FuzzState(f *testing.F) {
 	f.Add([]byte(`{"side":"storage","kind":"Pod","namespace":"a","name":"b","uid":"u","resourceVersion":18446744073709551615,"digest":"d","bytes":3}`))
 	f.Add([]byte(`{"side":"apiserver","kind":"Pöd","name":"\ud83d\ude00","digest":"d","bytes":-1}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for r, err := range ReadState("state", bytes.NewReader(b)) {
+		for r, err := range readState("state", bytes.NewReader(b)) {
 			if err != nil {
 				return
 			}
@@ -118,7 +120,7 @@ func TestScannerPlaces(t *testing.T) {
 		"{\"a\":\"x\x01\"}":         `state:1: column 8: '\x01' where the rest of a string should stand`,
 		`{"resourceVersion":"100"}`: `state:1: field "resourceVersion": want a whole number in range`,
 	} {
-		for _, err := range ReadState("state", io.Reader(bytes.NewReader([]byte(line)))) {
+		for _, err := range readState("state", io.Reader(bytes.NewReader([]byte(line)))) {
 			if err == nil || err.Error() != want {
 				t.Errorf("%s\n got %v\nwant %s", line, err, want)
 			}

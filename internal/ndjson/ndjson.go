@@ -1,0 +1,113 @@
+// Package ndjson splits recorded files into lines: one JSON object each, plain or
+// compressed with zstd. What a line means is for the caller; internal/jsonscan reads
+// it without building anything.
+package ndjson
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	// MaxLine bounds one line, in bytes. Names come from URLs of at most 64 KiB, and
+	// escaping makes a byte six.
+	MaxLine = 1 << 20
+	// maxWindow bounds the memory that a damaged zstd header can ask for; the writers'
+	// windows are smaller.
+	maxWindow = 32 << 20
+
+	bufferSize = 256 << 10
+)
+
+// ErrCut means that the text ends inside a line, or the compressed data before its end
+// mark: whoever wrote it was killed, or the file was truncated. ErrNoNewline is the
+// former case.
+var (
+	ErrCut       = errors.New("cut short")
+	ErrNoNewline = fmt.Errorf("%w: the last line has no end", ErrCut)
+)
+
+// Reader yields the lines of a text. Use it from one goroutine and Close it.
+type Reader struct {
+	in   *bufio.Reader
+	z    *zstd.Decoder // nil: not compressed
+	long []byte        // a line longer than the buffer
+	line int
+}
+
+// New reads plain text.
+func New(in io.Reader) *Reader { return &Reader{in: bufio.NewReaderSize(in, bufferSize)} }
+
+// NewZstd reads compressed text; several frames in a row are one text. Data that is not
+// zstd is an error of the first Next.
+func NewZstd(in io.Reader) (*Reader, error) {
+	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		return nil, fmt.Errorf("preparing decompression: %w", err)
+	}
+	return &Reader{in: bufio.NewReaderSize(z, bufferSize), z: z}, nil
+}
+
+// Sniff reads either, by the text's first bytes.
+func Sniff(in io.Reader) (*Reader, error) {
+	buffered := bufio.NewReaderSize(in, bufferSize)
+	start, err := buffered.Peek(len(zstdMagic))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if string(start) == zstdMagic {
+		return NewZstd(buffered)
+	}
+	return &Reader{in: buffered}, nil
+}
+
+const zstdMagic = "\x28\xb5\x2f\xfd"
+
+// Close frees what the reader holds, but not what it reads from.
+func (r *Reader) Close() {
+	if r.z != nil {
+		r.z.Close()
+	}
+}
+
+// Line is the number of the line that Next returned last, from 1.
+func (r *Reader) Line() int { return r.line }
+
+// Next returns the next line without its end. The bytes are valid until the next call.
+// After the last line it is io.EOF. Where the text is cut, ErrCut comes with what there
+// is of the line.
+func (r *Reader) Next() ([]byte, error) {
+	r.line++
+	part, err := r.in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		if part, err = r.longLine(part); len(part) > MaxLine {
+			return nil, fmt.Errorf("longer than %d bytes", MaxLine)
+		}
+	}
+	switch {
+	case err == nil:
+		return part[:len(part)-1], nil
+	case errors.Is(err, io.EOF) && len(part) == 0:
+		return nil, io.EOF
+	case errors.Is(err, io.EOF):
+		return part, ErrNoNewline
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return part, fmt.Errorf("%w: the compressed data ends before its end mark", ErrCut)
+	}
+	return nil, err
+}
+
+func (r *Reader) longLine(start []byte) ([]byte, error) {
+	r.long = append(r.long[:0], start...)
+	for {
+		part, err := r.in.ReadSlice('\n')
+		r.long = append(r.long, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) || len(r.long) > MaxLine {
+			return r.long, err
+		}
+	}
+}
