@@ -9,14 +9,15 @@ const (
 )
 
 // ahead runs seq in a goroutine of its own, a few batches before its consumer, so that
-// a record is decoded on one processor while it is judged on another. The goroutine has
-// ended when the loop over the result has.
-func ahead[T any](seq iter.Seq2[T, error]) iter.Seq2[T, error] {
+// a record is decoded on one processor while it is judged on another. A pointer that it
+// yields is good until the next one. The goroutine has ended when the loop over the
+// result has.
+func ahead[T any](seq iter.Seq2[T, error]) iter.Seq2[*T, error] {
 	type pair struct {
 		value T
 		err   error
 	}
-	return func(yield func(T, error) bool) {
+	return func(yield func(*T, error) bool) {
 		full, empty := make(chan []pair, aheadBatches), make(chan []pair, aheadBatches+2) // room for all there are
 		stop := make(chan struct{})
 		go func() {
@@ -49,7 +50,7 @@ func ahead[T any](seq iter.Seq2[T, error]) iter.Seq2[T, error] {
 		}()
 		for batch := range full {
 			for i := range batch {
-				if !yield(batch[i].value, batch[i].err) {
+				if !yield(&batch[i].value, batch[i].err) {
 					return
 				}
 			}

@@ -35,7 +35,7 @@ func TestAhead(t *testing.T) {
 			}
 			var err error
 			for v, e := range ahead(upTo(n, last)) {
-				got, err = append(got, v), e
+				got, err = append(got, *v), e
 			}
 			if !slices.Equal(got, want) || !errors.Is(err, last) {
 				t.Errorf("%d values: %d came, error %v", n, len(got), err)

@@ -21,7 +21,7 @@ type reading struct {
 // bounded judges G7.
 func (j *judge) bounded() {
 	t := j.tally["G7"]
-	c := j.h.Ceilings
+	c := j.ceilings
 	switch {
 	case len(j.h.Samples) == 0:
 		t.note("the process was not sampled")
@@ -136,7 +136,7 @@ func (j *judge) slope(t *tally, c *Ceilings) {
 // isolated judges G8.
 func (j *judge) isolated() {
 	t := j.tally["G8"]
-	s := j.h.Isolation
+	s := j.isolation
 	if s == nil {
 		t.note("no undisturbed cell to compare with")
 		return

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -14,37 +13,63 @@ type finalState struct {
 	rv     uint64
 	digest [digestBytes]byte
 	life   int32
-	there  bool
 }
 
-// readState fills in what both sides held in the end.
-func (b *book) readState(ctx context.Context, h *History) error {
-	if h.State == nil {
-		return nil
+// sides says which sides held a key in the end, and where the book keeps what they held.
+type sides uint8
+
+const (
+	sideLive    sides = 1 << iota // the apiserver
+	sideStored                    // storage
+	sideSecond                    // what the second one held differs: it is in book.other
+	storedFirst                   // key.final is storage's
+)
+
+func (s sides) of(side history.Side) sides {
+	if side == history.SideApiserver {
+		return sideLive
 	}
-	b.haveState = true
-	n := 0
-	for r, err := range h.State {
-		if err != nil {
-			return err
+	return sideStored
+}
+
+// addState fills in what one side held of a key.
+func (b *book) addState(r *history.StateRecord) error {
+	k := b.key(canonicalKind(r.Kind), r.Namespace, r.Name)
+	side := k.sides.of(r.Side)
+	if k.sides&side != 0 {
+		return fmt.Errorf("%s stands twice on the %s side", k, r.Side)
+	}
+	f := finalState{life: k.life(r.UID), rv: r.ResourceVersion, digest: digestValue(r.Digest)}
+	switch {
+	case k.sides == 0:
+		k.final = f
+		if side == sideStored {
+			k.sides |= storedFirst
 		}
-		if n++; n%ctxEvery == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		k := b.key(canonicalKind(r.Kind), r.Namespace, r.Name)
-		side := &k.stored
-		if r.Side == history.SideApiserver {
-			side = &k.live
-		}
-		if side.there {
-			return &history.FormatError{File: history.FileState, Line: n, Err: fmt.Errorf("%s stands twice on the %s side", k.keyName, r.Side)}
-		}
-		*side = finalState{there: true, life: k.life(r.UID), rv: r.ResourceVersion, digest: digestValue(r.Digest)}
-		if r.Side == history.SideApiserver && r.UID != "" {
-			k.lives[side.life].alive = endOfTime
-		}
+	case k.final != f:
+		b.other[k] = f
+		k.sides |= sideSecond
+	}
+	k.sides |= side
+	if side == sideLive && r.UID != "" {
+		k.lives[f.life].alive = endOfTime
 	}
 	return nil
+}
+
+// state is what one side held of a key.
+func (b *book) state(k *keyState, side sides) (f finalState, there bool) {
+	if k.sides&side == 0 {
+		return finalState{}, false
+	}
+	first := sideLive
+	if k.sides&storedFirst != 0 {
+		first = sideStored
+	}
+	if side != first && k.sides&sideSecond != 0 {
+		return b.other[k], true
+	}
+	return k.final, true
 }
 
 // digestValue keeps digests small; what Digest did not make is hashed.
@@ -80,7 +105,7 @@ func (j *judge) converge() {
 		}
 		k.differs = true
 		n++
-		if first == nil || less(k.keyName, first.keyName) {
+		if first == nil || less(k.key(), first.key()) {
 			first = k
 		}
 	}
@@ -90,14 +115,15 @@ func (j *judge) converge() {
 }
 
 func (j *judge) compareSides(k *keyState) (judged, differs bool) {
-	a, s := &k.live, &k.stored
 	if k.kind == kindExportService || !j.h.Rules.Watches(k.kind) {
 		return false, false // ExportService is stored elsewhere (contract E15)
 	}
+	a, live := j.book.state(k, sideLive)
+	s, stored := j.book.state(k, sideStored)
 	switch {
-	case k.wanted && a.there:
-		return true, !s.there || a.life != s.life || a.digest != s.digest
-	case !s.there:
+	case k.wanted && live:
+		return true, !stored || a.life != s.life || a.digest != s.digest
+	case !stored:
 		return false, false
 	case k.wanted && k.kind == kindEvent:
 		return false, false // an Event's deletion is never sent (contract §2.3 rule 1)
@@ -106,26 +132,27 @@ func (j *judge) compareSides(k *keyState) (judged, differs bool) {
 }
 
 func (j *judge) difference(k *keyState) string {
-	a, s := &k.live, &k.stored
-	holds := func(f *finalState) string {
-		return fmt.Sprintf("uid %s version %d", k.lives[f.life].uid, f.rv)
+	a, live := j.book.state(k, sideLive)
+	s, stored := j.book.state(k, sideStored)
+	holds := func(f finalState) string {
+		return fmt.Sprintf("uid %s version %d", k.uid(f.life), f.rv)
 	}
 	var what string
 	switch {
 	case !k.wanted:
 		what = fmt.Sprintf("storage holds %s, which the filter excludes", holds(s))
-	case !s.there:
+	case !stored:
 		what = fmt.Sprintf("the apiserver holds %s, storage nothing", holds(a))
-	case !a.there:
+	case !live:
 		what = fmt.Sprintf("storage holds %s, the apiserver nothing", holds(s))
 	case a.life != s.life:
 		what = fmt.Sprintf("the apiserver holds %s, storage %s", holds(a), holds(s))
 	case a.rv != s.rv && a.digest != s.digest:
-		what = fmt.Sprintf("uid %s: the apiserver holds version %d, storage version %d", k.lives[a.life].uid, a.rv, s.rv)
+		what = fmt.Sprintf("uid %s: the apiserver holds version %d, storage version %d", k.uid(a.life), a.rv, s.rv)
 	default:
 		what = fmt.Sprintf("%s: the contents differ (digest %x, in storage %x)", holds(a), a.digest, s.digest)
 	}
-	return fmt.Sprintf("%s: %s; %s", k.keyName, what, k.lastRequest())
+	return fmt.Sprintf("%s: %s; %s", k, what, k.lastRequest())
 }
 
 // lastRequest tells what the ledger has of a key.
@@ -138,8 +165,8 @@ func (k *keyState) lastRequest() string {
 	}
 	var last touch
 	for i := range k.lives {
-		if k.lives[i].removed.seq > last.seq {
-			last = k.lives[i].removed
+		if r := k.lives[i].removed(); r.seq > last.seq {
+			last = r
 		}
 	}
 	return "the last one that took effect was " + deleteText(last)
@@ -164,7 +191,7 @@ func (j *judge) holdsFinal(k *keyState) bool {
 		return true
 	}
 	want := k.finalVersion(i)
-	if k.lives[i].deleted != 0 {
+	if k.lives[i].deleted() != 0 {
 		return k.heldLife < 0 || !k.lives[k.heldLife].known || k.kind == kindEvent
 	}
 	if want == 0 {
@@ -181,8 +208,8 @@ func (k *keyState) finalSent() bool {
 		return true
 	}
 	l := &k.lives[i]
-	if l.deleted != 0 {
-		return l.removed.seq != 0 || k.none != nil || k.deletes >= k.deletions()
+	if l.deleted() != 0 {
+		return l.removed().seq != 0 || k.none != nil || k.deletes >= k.deletions()
 	}
 	want := k.finalVersion(i)
 	for n := range k.lives {
@@ -196,7 +223,7 @@ func (k *keyState) finalSent() bool {
 // deletions is how many deletions of the name the watcher must have received.
 func (k *keyState) deletions() (n int32) {
 	for i := range k.lives {
-		if l := &k.lives[i]; l.known && l.deleted != 0 && !l.exemptDel {
+		if l := &k.lives[i]; l.known && l.deleted() != 0 && !l.exemptDel {
 			n++
 		}
 	}
@@ -229,22 +256,22 @@ func (j *judge) recreate() {
 		}
 		t.judged++
 		want := ""
-		if l := &k.lives[newest]; l.deleted == 0 {
-			want = l.uid
+		if k.lives[newest].deleted() == 0 {
+			want = k.uid(newest)
 		}
 		have := ""
 		if k.heldLife >= 0 {
-			have = k.lives[k.heldLife].uid
+			have = k.uid(k.heldLife)
 		}
 		if j.book.haveState {
-			want, have = k.finalUID(&k.live), k.finalUID(&k.stored)
+			want, have = j.book.finalUID(k, sideLive), j.book.finalUID(k, sideStored)
 		}
 		if want == have || want == "" && !j.olderUID(k, have, newest) {
 			continue
 		}
 		t.fail(func() string {
 			return fmt.Sprintf("%s: the name was given to %d objects, the last is uid %s; storage ends with %s, the apiserver with %s; %s",
-				k.keyName, known, k.lives[newest].uid, uidOrNothing(have), uidOrNothing(want), k.lastRequest())
+				k, known, k.uid(newest), uidOrNothing(have), uidOrNothing(want), k.lastRequest())
 		})
 	}
 	switch {
@@ -255,16 +282,17 @@ func (j *judge) recreate() {
 	}
 }
 
-func (k *keyState) finalUID(f *finalState) string {
-	if !f.there {
+func (b *book) finalUID(k *keyState, side sides) string {
+	f, there := b.state(k, side)
+	if !there {
 		return ""
 	}
-	return k.lives[f.life].uid
+	return k.uid(f.life)
 }
 
 func (j *judge) olderUID(k *keyState, uid string, newest int32) bool {
 	for i := range k.lives {
-		if k.lives[i].known && k.lives[i].uid == uid {
+		if k.lives[i].known && k.uid(int32(i)) == uid {
 			return int32(i) != newest
 		}
 	}

@@ -19,9 +19,19 @@ type History struct {
 	State   iter.Seq2[history.StateRecord, error]
 	Samples []history.Sample
 	Marks   []history.Mark
+	// Bounds computes what G7 and G8 are judged by, once the logs have been read. Without
+	// it Meta's Ceilings and Isolation hold.
+	Bounds func(Measured) (*Ceilings, *Isolation)
 	// Dir is the folder whose files are searched for canaries (G13); empty when
 	// nothing was saved.
 	Dir string
+}
+
+// Measured is what History.Bounds may use of the record.
+type Measured struct {
+	Operations int64 // records of the op log
+	PeakLive   int   // objects that existed at once, at most, by the op log
+	Changes    iter.Seq[history.Change]
 }
 
 // Meta is history.json: how the cell ran and what the watcher said of itself.
@@ -53,8 +63,10 @@ type Meta struct {
 	StorageTimeout int64 `json:"storageTimeout,omitempty"` // the watcher's, per request
 	SyncPeriod     int64 `json:"syncPeriod,omitempty"`     // of the synchronizer (G12)
 
-	Ceilings  *Ceilings  `json:"ceilings,omitempty"`  // G7
-	Isolation *Isolation `json:"isolation,omitempty"` // G8
+	// Ceilings (G7) and Isolation (G8) are inputs of the judgement; files of former
+	// versions carry them.
+	Ceilings  *Ceilings  `json:"ceilings,omitempty"`
+	Isolation *Isolation `json:"isolation,omitempty"`
 	// Canaries are secret values planted in objects that must be masked (G13).
 	// history.json is the one file not searched for them.
 	Canaries []string `json:"canaries,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // Verdict is the outcome of judging one cell.
@@ -50,22 +51,20 @@ func (v *Verdict) Err() error {
 	return errors.Join(errs...)
 }
 
-// Judge reads the history once and judges every guarantee. An error means that
-// the evidence is unusable (a FormatError) or that ctx ended; a violated
-// guarantee is no error here, see Verdict.Err.
-func Judge(ctx context.Context, h *History) (*Verdict, error) {
+// Judge reads the history once, state, op log and ledger in this order, and judges
+// every guarantee. The observers see each record as it is read. An error means that
+// the evidence is unusable (a FormatError) or that ctx ended; a violated guarantee is
+// no error here, see Verdict.Err.
+func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Verdict, error) {
 	if err := h.Validate(); err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}
 	j := newJudge(h)
-	if err := j.book.readState(ctx, h); err != nil {
+	if err := j.read(ctx, observers); err != nil {
 		return nil, err
 	}
-	if err := j.book.readOps(ctx, h); err != nil {
-		return nil, err
-	}
-	if err := j.walk(ctx); err != nil {
-		return nil, err
+	if h.Bounds != nil {
+		j.ceilings, j.isolation = h.Bounds(Measured{Operations: j.book.records, PeakLive: j.book.peak, Changes: j.book.changes()})
 	}
 	j.converge()
 	j.settle()
@@ -96,6 +95,9 @@ type judge struct {
 	arrived map[arrival]struct{}
 	tally   map[string]*tally
 
+	ceilings  *Ceilings
+	isolation *Isolation
+
 	entries   int64
 	reordered int64
 	repaired  int64
@@ -107,7 +109,7 @@ type judge struct {
 }
 
 func newJudge(h *History) *judge {
-	j := &judge{h: h, tally: make(map[string]*tally), missing: make(map[string]int64)}
+	j := &judge{h: h, ceilings: h.Ceilings, isolation: h.Isolation, tally: make(map[string]*tally), missing: make(map[string]int64)}
 	for _, g := range Guarantees {
 		j.tally[g] = &tally{}
 	}

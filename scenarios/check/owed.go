@@ -42,7 +42,7 @@ func (j *judge) compare() map[string]*owed {
 			continue // sent, and then undone: a matter of order, not of conservation
 		}
 		if o.unsent == 0 {
-			o.unsentKey = fmt.Sprintf("%s: %s", k.keyName, k.lastRequest())
+			o.unsentKey = fmt.Sprintf("%s: %s", k, k.lastRequest())
 		}
 		o.unsent++
 	}
@@ -50,8 +50,9 @@ func (j *judge) compare() map[string]*owed {
 }
 
 func (o *owed) versions(k *keyState) {
-	for _, v := range k.versions {
-		if v.flags&versionExempt != 0 {
+	for i := range k.versions {
+		v := &k.versions[i]
+		if v.flags&(versionExempt|versionUncounted) != 0 {
 			continue
 		}
 		o.expected++
@@ -61,7 +62,7 @@ func (o *owed) versions(k *keyState) {
 			o.skipped++
 		default:
 			if o.missing == 0 {
-				o.example = fmt.Sprintf("%s uid %s version %d (operation %d)", k.keyName, k.lives[v.life].uid, v.rv, v.op)
+				o.example = fmt.Sprintf("%s uid %s version %d (operation %d)", k, k.uid(int32(v.life)), v.rv, v.op)
 			}
 			o.missing++
 		}
@@ -78,7 +79,7 @@ func (o *owed) deletions(k *keyState) {
 	o.expected += int64(expected)
 	o.deleted += int64(expected)
 	for i := range k.lives {
-		if l := &k.lives[i]; l.ending && !l.exemptDel {
+		if l := &k.lives[i]; l.terminating && !l.exemptDel {
 			o.ending++
 		}
 	}
@@ -88,13 +89,13 @@ func (o *owed) deletions(k *keyState) {
 		return
 	}
 	for i := range k.lives {
-		if l := &k.lives[i]; o.missing == 0 && l.deleted != 0 && l.removed.seq == 0 {
-			o.example = fmt.Sprintf("%s uid %s: its deletion at %s", k.keyName, l.uid, clock(l.deleted))
+		if l := &k.lives[i]; o.missing == 0 && l.deleted() != 0 && l.removed().seq == 0 {
+			o.example = fmt.Sprintf("%s uid %s: its deletion at %s", k, k.uid(int32(i)), clock(l.deleted()))
 			break
 		}
 	}
 	if o.missing == 0 && o.example == "" {
-		o.example = fmt.Sprintf("%s: %d deletions, %d DELETE requests", k.keyName, expected, k.deletes)
+		o.example = fmt.Sprintf("%s: %d deletions, %d DELETE requests", k, expected, k.deletes)
 	}
 	o.missing += missing
 }

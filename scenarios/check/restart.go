@@ -88,7 +88,7 @@ func (j *judge) healedBy(k *keyState, e *ledger.Entry) {
 	if j.tamper == nil {
 		return
 	}
-	for _, t := range j.tamper[k.keyName] {
+	for _, t := range j.tamper[k.key()] {
 		if t.repaired != 0 || e.Applied < t.mark.Time {
 			continue
 		}
@@ -142,12 +142,12 @@ func (j *judge) repairOwed(d *tampering) bool {
 	if j.h.Until != 0 && d.repaired == 0 && j.h.Until < due {
 		return false
 	}
-	k := j.book.lookup(keyName{canonicalKind(d.mark.Kind), d.mark.Namespace, d.mark.Name})
+	k := j.book.lookup(canonicalKind(d.mark.Kind), d.mark.Namespace, d.mark.Name)
 	if k == nil || d.mark.What == history.MarkTamperAdd {
 		return true
 	}
 	newest, known := k.newest()
-	return known == 0 || k.lives[newest].deleted == 0 || k.lives[newest].deleted > due
+	return known == 0 || k.lives[newest].deleted() == 0 || k.lives[newest].deleted() > due
 }
 
 // replayed says why G11 was not judged; the walk judges it.

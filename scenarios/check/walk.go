@@ -1,51 +1,26 @@
 package check
 
 import (
-	"context"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// walk goes through the ledger in order of application and judges G2, G3, G4,
-// G10 and the walking part of G5.
-func (j *judge) walk(ctx context.Context) error {
-	if j.h.Ledger == nil {
-		return nil
-	}
-	var last uint64
-	n := 0
-	for e, err := range ahead(j.h.Ledger) {
-		if err != nil {
-			return err
-		}
-		if n++; n%ctxEvery == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if last != 0 && e.Seq != last+1 {
-			return &history.FormatError{File: history.FileLedger, Line: n, Err: fmt.Errorf("seq %d after %d: the ledger has no gaps, so this record of it is incomplete or out of order", e.Seq, last)}
-		}
-		last = e.Seq
-		if j.h.Until != 0 && e.Received > j.h.Until || j.h.Cluster != "" && e.Cluster != j.h.Cluster {
-			continue
-		}
-		e.Kind = canonicalKind(e.Kind)
-		j.entry(&e)
-	}
-	return nil
-}
-
+// entry judges one request, in order of application: G2, G3, G4, G10 and the walking
+// part of G5.
 func (j *judge) entry(e *ledger.Entry) {
 	j.entries++
 	if slices.Contains(unwatchedKinds, e.Kind) {
 		return
 	}
+	k := j.book.lookup(e.Kind, e.Namespace, e.Name)
 	harness := e.Fault == history.FaultTamper
 	unknown := !harness && j.unknownOutcome(e)
 	if !harness && !j.secondEffect(e) {
-		j.acc.request(e, unknown, e.Took() || j.alreadySo(e)) // of any kind: the watcher counts them too
+		j.acc.request(e, unknown, e.Took() || alreadySo(k, e)) // of any kind: the watcher counts them too
 	}
 	if !j.h.Rules.Watches(e.Kind) {
 		return
@@ -53,16 +28,26 @@ func (j *judge) entry(e *ledger.Entry) {
 	if unknown {
 		j.tally["G10"].judged++
 	}
+	n := 0
+	if k != nil {
+		n = k.upTo(e.ResourceVersion)
+		j.book.deliver(k, e, n)
+	}
 	if !e.Took() {
 		return
 	}
-	k := j.book.key(e.Kind, e.Namespace, e.Name)
-	r := request{e: e, touch: touch{seq: e.Seq, rv: e.ResourceVersion, received: e.Received, applied: e.Applied}, unknown: unknown, harness: harness}
+	if k == nil {
+		k = j.book.key(e.Kind, e.Namespace, e.Name)
+	}
+	r := request{
+		e: e, touch: touch{seq: e.Seq, rv: e.ResourceVersion, received: e.Received, applied: e.Applied}, upTo: n,
+		unknown: unknown, harness: harness,
+	}
 	k.tampered = k.tampered || harness
 	if !harness {
 		j.healedBy(k, e)
 	}
-	if e.Method == "PUT" {
+	if e.Method == http.MethodPut {
 		j.put(k, &r)
 	} else {
 		j.del(k, &r)
@@ -70,11 +55,10 @@ func (j *judge) entry(e *ledger.Entry) {
 }
 
 // alreadySo reports whether a request that was not taken asked for what storage held:
-// nothing, or that very version.
-func (j *judge) alreadySo(e *ledger.Entry) bool {
-	k := j.book.lookup(keyName{e.Kind, e.Namespace, e.Name})
-	if e.Method != "DELETE" {
-		return k != nil && k.heldLife >= 0 && k.lives[k.heldLife].uid == e.UID && k.held.rv == e.ResourceVersion
+// nothing, or that very version. k is nil where no request for its key was ever taken.
+func alreadySo(k *keyState, e *ledger.Entry) bool {
+	if e.Method != http.MethodDelete {
+		return k != nil && k.heldLife >= 0 && k.held.rv == e.ResourceVersion && k.uid(k.heldLife) == e.UID
 	}
 	if k == nil || k.heldLife >= 0 {
 		return k == nil
@@ -111,6 +95,7 @@ type arrival struct {
 type request struct {
 	e *ledger.Entry
 	touch
+	upTo    int // of the key's versions, those that are not above its own
 	unknown bool
 	harness bool
 	again   bool // the same state had been applied before
@@ -128,7 +113,7 @@ func (j *judge) put(k *keyState, r *request) {
 	i := k.life(r.e.UID)
 	if r.rv != 0 {
 		top := &k.lives[i].top
-		r.again = k.see(i, r.rv) || top.seq != 0 && top.rv == r.rv
+		r.again = k.see(i, r.rv, r.upTo) || top.seq != 0 && top.rv == r.rv
 	}
 	if r.e.Effect == ledger.EffectNone {
 		return // a duplicate Event: accepted, nothing changed
@@ -157,7 +142,7 @@ func (j *judge) judgePut(k *keyState, i int32, r *request) {
 			broken = true
 			j.violate("G2", k, r, l.top, func() string {
 				return fmt.Sprintf("%s uid %s: version went down from %d to %d: %s was applied after %s",
-					k.keyName, l.uid, l.top.rv, r.rv, r.text(), putText(l.top))
+					k, k.uid(i), l.top.rv, r.rv, r.text(), putText(l.top))
 			})
 		}
 	}
@@ -168,10 +153,10 @@ func (j *judge) judgePut(k *keyState, i int32, r *request) {
 			j.violate("G3", k, r, k.held, func() string {
 				with := fmt.Sprintf("version %d", r.rv)
 				if i != k.heldLife {
-					with += " of the older uid " + l.uid
+					with += " of the older uid " + k.uid(i)
 				}
 				return fmt.Sprintf("%s: storage held uid %s version %d (%s) and %s replaced it with %s",
-					k.keyName, k.lives[k.heldLife].uid, k.held.rv, putText(k.held), r.text(), with)
+					k, k.uid(k.heldLife), k.held.rv, putText(k.held), r.text(), with)
 			})
 		}
 	}
@@ -183,7 +168,7 @@ func (j *judge) judgePut(k *keyState, i int32, r *request) {
 		j.tally["G11"].judged++
 		if broken {
 			j.violate("G11", k, r, touch{}, func() string {
-				return fmt.Sprintf("%s: uid %s version %d had been applied before; %s applied it again over newer state", k.keyName, l.uid, r.rv, r.text())
+				return fmt.Sprintf("%s: uid %s version %d had been applied before; %s applied it again over newer state", k, k.uid(i), r.rv, r.text())
 			})
 		}
 	}
@@ -195,22 +180,22 @@ func (j *judge) judgePut(k *keyState, i int32, r *request) {
 // resurrects finds the DELETE that a PUT goes against, if any.
 func (j *judge) resurrects(k *keyState, i int32, r *request) (touch, func() string) {
 	l := &k.lives[i]
-	if l.removed.seq != 0 {
-		reentered := j.book.selected(k.kind) && r.rv > l.removed.rv
+	if removed := l.removed(); removed.seq != 0 {
+		reentered := j.book.selected(k.kind) && r.rv > removed.rv
 		returned := l.withdrawn && !j.isUnserved(k.kind, r.received)
 		if l.wrong || l.byHarness || reentered || returned {
 			return touch{}, nil
 		}
-		return l.removed, func() string {
+		return removed, func() string {
 			return fmt.Sprintf("%s: uid %s was removed by %s and written again by %s with version %d",
-				k.keyName, l.uid, deleteText(l.removed), r.text(), r.rv)
+				k, k.uid(i), deleteText(removed), r.text(), r.rv)
 		}
 	}
-	if n := k.newestRemoved; n >= 0 && n != i && k.older(i, r.rv, n, k.lives[n].removed.rv) {
-		newer := &k.lives[n]
-		return newer.removed, func() string {
+	if n := k.newestRemoved; n >= 0 && n != i && k.older(i, r.rv, n, k.lives[n].removed().rv) {
+		removed := k.lives[n].removed()
+		return removed, func() string {
 			return fmt.Sprintf("%s: %s wrote uid %s version %d, older than uid %s, which %s had removed",
-				k.keyName, r.text(), l.uid, r.rv, newer.uid, deleteText(newer.removed))
+				k, r.text(), k.uid(i), r.rv, k.uid(n), deleteText(removed))
 		}
 	}
 	return touch{}, nil
@@ -238,11 +223,11 @@ func (j *judge) del(k *keyState, r *request) {
 	if r.rv == 0 {
 		r.rv = k.held.rv
 	}
-	l.removed, l.byHarness = r.touch, r.harness
+	l.end().removed, l.byHarness = r.touch, r.harness
 	l.withdrawn = !r.harness && j.isUnserved(k.kind, r.received)
 	if !r.harness {
 		j.judgeDelete(k, i, r)
-		if !l.wrong && (k.newestRemoved < 0 || k.older(k.newestRemoved, k.lives[k.newestRemoved].removed.rv, i, r.rv)) {
+		if !l.wrong && (k.newestRemoved < 0 || k.older(k.newestRemoved, k.lives[k.newestRemoved].removed().rv, i, r.rv)) {
 			k.newestRemoved = i
 		}
 	}
@@ -276,7 +261,7 @@ func (j *judge) judgeDelete(k *keyState, i int32, r *request) {
 		alive = "the op log wrote to it at " + clock(until)
 	}
 	j.violate(g, k, r, k.held, func() string {
-		return fmt.Sprintf("%s: %s removed uid %s version %d, %s: %s", k.keyName, r.text(), l.uid, r.rv, what, alive)
+		return fmt.Sprintf("%s: %s removed uid %s version %d, %s: %s", k, r.text(), k.uid(i), r.rv, what, alive)
 	})
 }
 
@@ -369,14 +354,14 @@ func (j *judge) settleNone() {
 			continue
 		}
 		l := &k.lives[k.heldLife]
-		if l.deleted == 0 || l.alive == endOfTime || k.none.received < l.deleted || l.removed.seq != 0 {
+		if l.deleted() == 0 || l.alive == endOfTime || k.none.received < l.deleted() || l.removed().seq != 0 {
 			continue
 		}
 		j.tally["G4"].judged++
 		j.reordered++
 		j.tally["G4"].fail(func() string {
 			return fmt.Sprintf("%s: uid %s was deleted at %s; %s found nothing, then %s wrote version %d, and nothing removed it",
-				k.keyName, l.uid, clock(l.deleted), deleteText(*k.none), putText(k.held), k.held.rv)
+				k, k.uid(k.heldLife), clock(l.deleted()), deleteText(*k.none), putText(k.held), k.held.rv)
 		})
 	}
 }

@@ -15,15 +15,17 @@ type Observer interface {
 // Change is one successful operation of the load phase, heartbeats apart, after the
 // whole record was read. Times are Unix nanoseconds.
 type Change struct {
+	// Operation is the ID of its record, 0 above 2^32-1. A retry has the same.
+	Operation int64
 	Kind      string
 	Bystander bool
 	Deletion  bool
 	Intended  int64 // when the plan wanted it dispatched
 	Started   int64 // when it was dispatched
 	Finished  int64 // when the apiserver's answer was read
-	// Stored is when storage first acknowledged a state at least as new: a later version
-	// of the same uid, its deletion or, once it was deleted, a write of a uid created
-	// after that deletion under the same name. 0: never.
+	// Stored is when storage first acknowledged a state at least as new: this version or
+	// a later one of the same uid, its deletion or, once it was deleted, a write of a
+	// uid created after that deletion under the same name. 0: never.
 	Stored int64
 	// Arrived is when storage received the first request that brought such a state,
 	// among those that it acknowledged. 0: never.

@@ -1,0 +1,322 @@
+package check
+
+import (
+	"iter"
+	"math"
+	"net/http"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+// Changes matches operations with the requests that brought them to storage, for
+// records in memory. See history.Change.
+func Changes(ops []oplog.Record, entries []ledger.Entry) iter.Seq[history.Change] {
+	h := &History{}
+	b := newBook(&h.Meta, 0)
+	for i := range ops {
+		b.addOp(&ops[i])
+	}
+	b.sort()
+	for i := range entries {
+		e := entries[i]
+		e.Kind = canonicalKind(e.Kind)
+		if k := b.lookup(e.Kind, e.Namespace, e.Name); k != nil {
+			b.deliver(k, &e, k.upTo(e.ResourceVersion))
+		}
+	}
+	b.settle()
+	return b.changes()
+}
+
+// cover is when storage had a state, or a newer one: its earliest acknowledgement, and
+// the earliest receipt of a request that it acknowledged. 0 is never.
+type cover struct{ stored, arrived int64 }
+
+func (c *cover) add(d cover) {
+	if d.stored == 0 {
+		return
+	}
+	if c.stored == 0 {
+		*c = d
+		return
+	}
+	c.stored, c.arrived = min(c.stored, d.stored), min(c.arrived, d.arrived)
+}
+
+// times are what a version keeps packed, in Unix nanoseconds.
+type times struct{ started, finished, stored int64 }
+
+// deletion is an operation of the load that deleted an object.
+type deletion struct {
+	key                         *keyState
+	intended, started, finished int64
+	op                          uint32
+	life                        uint16
+	bystander                   bool
+}
+
+// isChange reports whether an operation is one of the load's changes.
+func isChange(r *oplog.Record) bool {
+	return r.Phase == oplog.PhaseLoad && r.Type != oplog.TypeHeartbeat
+}
+
+func operation(r *oplog.Record) uint32 {
+	if r.ID < 0 || r.ID > math.MaxUint32 {
+		return 0
+	}
+	return uint32(r.ID)
+}
+
+// newVersion is the version of an operation, without its life.
+func (b *book) newVersion(r *oplog.Record) version {
+	v := version{rv: r.ResourceVersion, op: operation(r)}
+	if !isChange(r) {
+		return v
+	}
+	v.flags, v.intended = versionChange, r.Intended
+	if r.Bystander {
+		v.flags |= versionBystander
+	}
+	b.setTimes(&v, times{started: r.Started, finished: r.Finished})
+	return v
+}
+
+func (b *book) addDeletion(k *keyState, life int32, r *oplog.Record) {
+	if isChange(r) {
+		b.deletions.add(deletion{k, r.Intended, r.Started, r.Finished, operation(r), uint16(life), r.Bystander})
+	}
+}
+
+// times unpacks the times of a version.
+func (b *book) times(v *version) times {
+	if v.flags&versionFar != 0 {
+		return b.far[v.started]
+	}
+	t := times{started: v.intended + int64(v.started)}
+	t.finished = t.started + int64(v.finished)
+	if v.arrived != 0 {
+		t.stored = v.arrived + int64(v.stored)
+	}
+	return t
+}
+
+// setTimes packs them. Steps of more than 4.3 s, or backwards, are kept apart.
+func (b *book) setTimes(v *version, t times) {
+	fits := true
+	step := func(from, to int64) uint32 {
+		fits = fits && to >= from && to-from <= math.MaxUint32
+		return uint32(to - from)
+	}
+	started, finished, stored := step(v.intended, t.started), step(t.started, t.finished), uint32(0)
+	if v.arrived != 0 {
+		stored = step(v.arrived, t.stored)
+	}
+	switch {
+	case v.flags&versionFar != 0:
+		b.far[v.started] = t
+	case fits:
+		v.started, v.finished, v.stored = started, finished, stored
+	default:
+		v.flags |= versionFar
+		v.started = uint32(len(b.far))
+		b.far = append(b.far, t)
+	}
+}
+
+// coverVersion adds to when storage had a version.
+func (b *book) coverVersion(v *version, c cover) {
+	t := b.times(v)
+	have := cover{t.stored, v.arrived}
+	was := have
+	if have.add(c); have != was {
+		t.stored, v.arrived = have.stored, have.arrived
+		b.setTimes(v, t)
+	}
+}
+
+// deliver notes which changes a request of the watcher brought to storage. Of the
+// key's versions n are not above the request's.
+//
+// Versions are taken from one counter, and two objects of one name never live at once.
+// So a state of version v is at least as new as every operation on its name that was
+// answered with v or less, whatever the uid. It is also newer than the deletion of each
+// object of another uid whose last version is less. A predecessor's write has a lower
+// version than all of this: it never counts, whenever it is sent.
+//
+// A DELETE counts for the object that it removed, unless that object provably lived on:
+// the op log wrote to it after the DELETE was received, or the apiserver has it in the
+// end. It then counts for every older object too. One that found nothing, or an older
+// object, may still be the end of an object that was never stored: it counts for those
+// whose deletion had begun when it was received, because storage was empty from then
+// on. But it does so only if no state of the object, or of an older one, is written
+// afterwards: under a backlog it is a predecessor's DELETE, and the object's own
+// requests follow.
+func (b *book) deliver(k *keyState, e *ledger.Entry, n int) {
+	if e.Fault != "" {
+		k.hit = true
+	}
+	if !e.Took() || e.Fault == history.FaultTamper {
+		return
+	}
+	id := k.uids.pack(e.UID)
+	if e.Method != http.MethodDelete && e.Effect != ledger.EffectNone && k.open {
+		k.reconsider(id, e.ResourceVersion)
+	}
+	if !e.Acked() {
+		return
+	}
+	c := cover{e.Responded, e.Received}
+	if e.Method == http.MethodDelete {
+		b.deliverDelete(k, id, e, n)
+		return
+	}
+	b.brought(k, id, e.ResourceVersion, n, c)
+}
+
+// brought notes that storage had the version of that uid.
+func (b *book) brought(k *keyState, id uid, rv uint64, n int, c cover) {
+	if n == 0 {
+		return
+	}
+	v := &k.versions[n-1]
+	b.coverVersion(v, c)
+	if l := &k.lives[v.life]; l.uid != id && l.ending != nil && rv > l.ending.last {
+		l.ending.gone.add(c)
+	}
+}
+
+func (b *book) deliverDelete(k *keyState, id uid, e *ledger.Entry, n int) {
+	c := cover{e.Responded, e.Received}
+	newer := uint64(0) // objects whose last version is above may have been meant
+	if e.Effect == ledger.EffectDeleted && id != (uid{}) {
+		i := k.lookupLife(id)
+		switch {
+		case i < 0 || !k.lives[i].known:
+			b.brought(k, id, e.ResourceVersion, n, c)
+			newer = e.ResourceVersion
+		case k.lives[i].alive > e.Received:
+			return
+		case k.lives[i].ending != nil && k.lives[i].ending.deleted != 0:
+			k.lives[i].ending.gone.add(c)
+			newer = k.lives[i].ending.last
+		default:
+			v := k.lastVersion(i)
+			if v == nil {
+				return
+			}
+			b.coverVersion(v, c)
+			newer = v.rv
+		}
+	}
+	var meant *ending
+	for i := range k.lives {
+		x := k.lives[i].ending
+		if x != nil && x.deleted != 0 && x.deleted <= e.Received && (newer == 0 || x.last > newer) && (meant == nil || x.last > meant.last) {
+			meant = x
+		}
+	}
+	if meant != nil {
+		meant.maybe.add(c)
+		k.open = true
+	}
+}
+
+// reconsider withdraws what a DELETE was taken for when a state as old follows. For
+// objects that ended before that state it still stands.
+func (k *keyState) reconsider(id uid, rv uint64) {
+	var before *ending
+	for i := range k.lives {
+		l := &k.lives[i]
+		if x := l.ending; x != nil && x.deleted != 0 && l.uid != id && x.last < rv && (before == nil || x.last > before.last) {
+			before = x
+		}
+	}
+	for i := range k.lives {
+		l := &k.lives[i]
+		if x := l.ending; x != nil && x.maybe.stored != 0 && (l.uid == id || x.last >= rv) {
+			if before != nil {
+				before.maybe.add(x.maybe)
+			}
+			x.maybe = cover{}
+		}
+	}
+}
+
+// sort prepares the book for the ledger, after the op log was read.
+func (b *book) sort() {
+	for k := range b.all() {
+		k.sortVersions()
+	}
+}
+
+// settle completes what deliver noted: what storage had of a version, it had of every
+// older one.
+func (b *book) settle() {
+	for k := range b.all() {
+		var have cover
+		current := -1
+		for i := len(k.versions) - 1; i >= 0; i-- {
+			v := &k.versions[i]
+			if int(v.life) != current {
+				current = int(v.life)
+				have = k.lives[current].settle(have)
+			}
+			b.coverVersion(v, have)
+			have.add(cover{b.times(v).stored, v.arrived})
+		}
+		for i := range k.lives {
+			if l := &k.lives[i]; l.deleted() != 0 && k.lastVersion(int32(i)) == nil {
+				var newer cover
+				if n := k.upTo(l.ending.last); n < len(k.versions) {
+					newer = cover{b.times(&k.versions[n]).stored, k.versions[n].arrived}
+				}
+				l.settle(newer)
+			}
+		}
+	}
+}
+
+// settle completes when storage had the end of the object, given when it had something
+// newer.
+func (l *life) settle(newer cover) cover {
+	if l.ending == nil {
+		return newer
+	}
+	l.ending.gone.add(l.ending.maybe)
+	l.ending.gone.add(newer)
+	return l.ending.gone
+}
+
+// changes yields every change of the load.
+func (b *book) changes() iter.Seq[history.Change] {
+	return func(yield func(history.Change) bool) {
+		for k := range b.all() {
+			for i := range k.versions {
+				v := &k.versions[i]
+				if v.flags&versionChange == 0 {
+					continue
+				}
+				t := b.times(v)
+				if !yield(history.Change{
+					Operation: int64(v.op), Kind: k.kind, Bystander: v.flags&versionBystander != 0,
+					Intended: v.intended, Started: t.started, Finished: t.finished, Stored: t.stored, Arrived: v.arrived,
+					Gone: k.lives[v.life].deleted() != 0, Hit: k.hit,
+				}) {
+					return
+				}
+			}
+		}
+		for d := range b.deletions.each() {
+			gone := d.key.lives[d.life].ending.gone
+			if !yield(history.Change{
+				Operation: int64(d.op), Kind: d.key.kind, Bystander: d.bystander, Deletion: true,
+				Intended: d.intended, Started: d.started, Finished: d.finished, Stored: gone.stored, Arrived: gone.arrived,
+				Gone: true, Hit: d.key.hit,
+			}) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package check
+
+import (
+	"testing"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+// Times in these tables are milliseconds after t0.
+
+func opOf(id int64, typ, uid string, rv uint64, ms int64) oplog.Record {
+	return oplog.Record{
+		ID: id, Phase: oplog.PhaseLoad, Type: typ, Kind: "Pod", Namespace: "n", Name: "a", UID: uid, ResourceVersion: rv,
+		Intended: at(ms), Started: at(ms), Finished: at(ms + 5), Status: 200,
+	}
+}
+
+func putOf(uid string, rv uint64, received, responded int64) ledger.Entry {
+	return ledger.Entry{
+		Method: "PUT", Kind: "Pod", Namespace: "n", Name: "a", UID: uid, ResourceVersion: rv,
+		Received: at(received), Applied: at(received), Responded: at(responded), Status: 200, Effect: ledger.EffectReplaced,
+	}
+}
+
+// deleteOf is a DELETE that removed version rv of that uid, or found nothing.
+func deleteOf(uid string, rv uint64, received, responded int64) ledger.Entry {
+	e := putOf(uid, rv, received, responded)
+	e.Method, e.Effect = "DELETE", ledger.EffectDeleted
+	if uid == "" {
+		e.Effect = ledger.EffectNone
+	}
+	return e
+}
+
+const never = int64(-1)
+
+// storedAt is when each change was stored, in milliseconds after t0, by its operation.
+func storedAt(ops []oplog.Record, entries []ledger.Entry) map[int64]int64 {
+	out := make(map[int64]int64)
+	for c := range Changes(ops, entries) {
+		out[c.Operation] = never
+		if c.Stored != 0 {
+			out[c.Operation] = (c.Stored - t0) / 1e6
+		}
+	}
+	return out
+}
+
+// Operations of the tables: one object, and its successor under the same name.
+var (
+	create1 = opOf(1, oplog.TypeCreate, "u1", 10, 0)
+	patch1  = opOf(2, oplog.TypePatch, "u1", 20, 10)
+	delete1 = opOf(3, oplog.TypeDelete, "u1", 20, 20)
+	create2 = opOf(4, oplog.TypeCreate, "u2", 40, 40)
+	patch2  = opOf(5, oplog.TypePatch, "u2", 50, 50)
+	delete2 = opOf(6, oplog.TypeDelete, "u2", 50, 60)
+)
+
+func TestStored(t *testing.T) {
+	one := []oplog.Record{create1, patch1, delete1}
+	two := []oplog.Record{create1, patch1, delete1, create2, patch2}
+	gone := append(two[:5:5], delete2)
+	refused := putOf("u1", 10, 6, 100)
+	refused.Status, refused.Effect, refused.Applied = 503, ledger.EffectRejected, 0
+	unacknowledged := putOf("u1", 10, 6, 100)
+	unacknowledged.Status = 503
+	unanswered := putOf("u1", 10, 6, 100)
+	unanswered.Responded = 0
+	tampered := putOf("u1", 20, 16, 100)
+	tampered.Fault = history.FaultTamper
+	otherName := putOf("u1", 10, 6, 90)
+	otherName.Name = "b"
+	for _, c := range []struct {
+		name   string
+		ops    []oplog.Record
+		ledger []ledger.Entry
+		want   map[int64]int64 // by operation; those left out never arrive
+	}{
+		{"its own version", one, []ledger.Entry{putOf("u1", 10, 6, 90)}, map[int64]int64{1: 90}},
+		{"a later version counts, an earlier does not", one, []ledger.Entry{putOf("u1", 10, 6, 90), putOf("u1", 30, 50, 140)}, map[int64]int64{1: 90, 2: 140}},
+		{"the first acknowledgement of several", one, []ledger.Entry{putOf("u1", 30, 50, 140), putOf("u1", 10, 6, 90), putOf("u1", 20, 7, 70)}, map[int64]int64{1: 70, 2: 70}},
+		{"an older version only", []oplog.Record{patch1}, []ledger.Entry{putOf("u1", 10, 6, 90)}, nil},
+		{"the deletion of the uid is newer than all its versions", one, []ledger.Entry{deleteOf("u1", 20, 30, 120)}, map[int64]int64{1: 120, 2: 120, 3: 120}},
+		{"the deletion", one, []ledger.Entry{putOf("u1", 20, 16, 100), deleteOf("u1", 20, 30, 120)}, map[int64]int64{1: 100, 2: 100, 3: 120}},
+		{"a PUT does not acknowledge a deletion", one, []ledger.Entry{putOf("u1", 20, 16, 100)}, map[int64]int64{1: 100, 2: 100}},
+		{"nor does its terminating state", one, []ledger.Entry{putOf("u1", 25, 30, 100)}, map[int64]int64{1: 100, 2: 100}},
+		{"a DELETE that found nothing, sent afterwards", one, []ledger.Entry{deleteOf("", 0, 30, 120)}, map[int64]int64{1: 120, 2: 120, 3: 120}},
+		{"a DELETE that found nothing, sent before", one, []ledger.Entry{deleteOf("", 0, 3, 12)}, nil},
+		{"the deletion of an unknown older uid, sent before", one, []ledger.Entry{deleteOf("u0", 5, 15, 120)}, nil},
+		{"the successor of the name", two, []ledger.Entry{putOf("u2", 40, 45, 130)}, map[int64]int64{1: 130, 2: 130, 3: 130, 4: 130}},
+		{"a successor that the op log does not know", one, []ledger.Entry{putOf("u9", 40, 45, 130)}, map[int64]int64{1: 130, 2: 130, 3: 130}},
+		{"the predecessor of the name", one, []ledger.Entry{putOf("u0", 5, 2, 80)}, nil},
+		{"another name", one, []ledger.Entry{otherName}, nil},
+		{"a refused request", one, []ledger.Entry{refused}, nil},
+		{"a request whose client was told that it failed", one, []ledger.Entry{unacknowledged}, nil},
+		{"an unanswered request", one, []ledger.Entry{unanswered}, nil},
+		{"the runner's own request", one, []ledger.Entry{tampered}, nil},
+
+		{"a predecessor's PUT that waited under a backlog", two, []ledger.Entry{putOf("u1", 10, 200, 280), putOf("u1", 20, 300, 380)}, map[int64]int64{1: 280, 2: 380}},
+		{"a predecessor's DELETE that waited under a backlog", gone,
+			[]ledger.Entry{putOf("u1", 20, 200, 280), deleteOf("u1", 20, 300, 380), putOf("u2", 50, 400, 480), deleteOf("u2", 50, 500, 580)},
+			map[int64]int64{1: 280, 2: 280, 3: 380, 4: 480, 5: 480, 6: 580}},
+		{"one that found nothing, under a backlog", gone,
+			[]ledger.Entry{deleteOf("", 0, 300, 380), putOf("u2", 50, 400, 480), deleteOf("u2", 50, 500, 580)},
+			map[int64]int64{1: 380, 2: 380, 3: 380, 4: 480, 5: 480, 6: 580}},
+		{"a DELETE that removed the successor while it lived on", two,
+			[]ledger.Entry{putOf("u2", 40, 44, 46), deleteOf("u2", 40, 47, 49)}, map[int64]int64{1: 46, 2: 46, 3: 46, 4: 46}},
+		{"the one DELETE of two objects that came and went", gone, []ledger.Entry{putOf("u1", 10, 6, 8), deleteOf("u1", 10, 100, 180)},
+			map[int64]int64{1: 8, 2: 180, 3: 180, 4: 180, 5: 180, 6: 180}},
+		{"that DELETE, sent before the second one's deletion", gone, []ledger.Entry{putOf("u1", 10, 6, 8), deleteOf("u1", 10, 55, 180)},
+			map[int64]int64{1: 8, 2: 180, 3: 180}},
+		{"an object that someone else deleted", []oplog.Record{create1, patch1}, []ledger.Entry{putOf("u1", 10, 6, 8), deleteOf("u1", 10, 100, 180)}, map[int64]int64{1: 8, 2: 180}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := storedAt(c.ops, c.ledger)
+			if len(got) != len(c.ops) {
+				t.Errorf("%d changes of %d operations", len(got), len(c.ops))
+			}
+			for id, ms := range got {
+				want, arrives := c.want[id]
+				if !arrives {
+					want = never
+				}
+				if ms != want {
+					t.Errorf("operation %d: stored at %d ms, want %d", id, ms, want)
+				}
+			}
+		})
+	}
+}
+
+// TestChanges: which operations are changes, and all that is said of one.
+func TestChanges(t *testing.T) {
+	failed, warm, beat, beside := opOf(7, oplog.TypePatch, "u1", 30, 70), opOf(8, oplog.TypePatch, "u1", 31, 80), opOf(9, oplog.TypeHeartbeat, "u1", 32, 90), opOf(10, oplog.TypePatch, "u1", 33, 100)
+	failed.Status, warm.Phase, beside.Bystander = 500, oplog.PhaseWarmup, true
+	retried := putOf("u1", 10, 3, 0)
+	retried.Responded, retried.Fault = 0, "late"
+	slow := putOf("u1", 33, 104, 9_000) // the time between receipt and answer needs more than 32 bits
+	late := opOf(11, oplog.TypeDelete, "u1", 33, 7_000)
+	late.Intended = at(110)
+	got := map[int64]history.Change{}
+	for c := range Changes([]oplog.Record{create1, patch1, failed, warm, beat, beside, late},
+		[]ledger.Entry{retried, putOf("u1", 10, 4, 9), slow, putOf("u1", 10, 105, 107), deleteOf("u1", 33, 7_010, 7_020)}) {
+		got[c.Operation] = c
+	}
+	for id, want := range map[int64]history.Change{
+		1:  {Intended: at(0), Started: at(0), Finished: at(5), Stored: at(9), Arrived: at(4)},
+		2:  {Intended: at(10), Started: at(10), Finished: at(15), Stored: at(7_020), Arrived: at(104)},
+		10: {Intended: at(100), Started: at(100), Finished: at(105), Stored: at(7_020), Arrived: at(104), Bystander: true},
+		11: {Intended: at(110), Started: at(7_000), Finished: at(7_005), Stored: at(7_020), Arrived: at(7_010), Deletion: true},
+	} {
+		want.Operation, want.Kind, want.Gone, want.Hit = id, "Pod", true, true
+		if got[id] != want {
+			t.Errorf("operation %d:\n got %+v\nwant %+v", id, got[id], want)
+		}
+	}
+	if len(got) != 4 {
+		t.Errorf("%d changes: %+v", len(got), got)
+	}
+}
+
+// TestFarTimes: times that do not fit a version's steps of 32 bits come back too.
+func TestFarTimes(t *testing.T) {
+	slow := create1
+	slow.Intended, slow.Started, slow.Finished = at(50), at(9_000), at(20_000)
+	for c := range Changes([]oplog.Record{slow}, []ledger.Entry{putOf("u1", 10, 9_500, 30_000), putOf("u1", 10, 19_500, 25_000)}) {
+		if c.Started != at(9_000) || c.Finished != at(20_000) || c.Arrived != at(9_500) || c.Stored != at(25_000) {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// TestMeasured: what G7 and G8 are judged by may depend on the record.
+func TestMeasured(t *testing.T) {
+	s := story{ops: recreated, requests: []string{"15 PUT web u1 100", "45 DELETE web", "65 PUT web u2 125"}, samples: samples([]float64{5, 50, 5}, []float64{1, 1, 1}), meta: loaded}
+	h := s.history(t)
+	var seen Measured
+	h.Bounds = func(m Measured) (*Ceilings, *Isolation) {
+		seen = m
+		return &Ceilings{RSSBytes: new(40.0)}, nil
+	}
+	v := mustJudge(t, h)
+	n := 0
+	for c := range seen.Changes {
+		if c.Stored != 0 {
+			n++
+		}
+	}
+	if seen.Operations != int64(len(recreated)) || seen.PeakLive != 1 || n != len(recreated) {
+		t.Errorf("%+v, %d stored", seen, n)
+	}
+	if c := v.Checks["G7"]; c.Violations != 1 {
+		t.Errorf("G7 %+v", c)
+	}
+}
+
+func TestPeakLive(t *testing.T) {
+	b := newBook(&Meta{}, 0)
+	named := func(name string, r oplog.Record) *oplog.Record { r.Name = name; return &r }
+	last := opOf(9, oplog.TypeCreate, "u9", 9, 90)
+	last.Phase = oplog.PhaseTeardown
+	for _, r := range []*oplog.Record{named("a", create1), named("b", create2), named("a", delete1), named("b", patch2), named("c", last)} {
+		b.addOp(r)
+	}
+	if b.peak != 2 {
+		t.Errorf("%d objects at once, want 2", b.peak)
+	}
+}

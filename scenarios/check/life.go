@@ -1,0 +1,211 @@
+package check
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+)
+
+// life is one uid under a name.
+type life struct {
+	uid         uid
+	created     uint64 // resourceVersion of its creation by the op log, else the lowest one seen there
+	alive       int64  // it certainly existed at this time
+	top         touch  // the PUT with the highest version applied so far
+	ending      *ending
+	known       bool // the op log has it
+	wrong       bool // removed by a DELETE while it was alive
+	byHarness   bool // removed by tampering
+	withdrawn   bool // removed while its kind was not served
+	exemptDel   bool // its deletion came before the watcher was ready
+	terminating bool // a PUT carried its terminating state, which no operation answers
+}
+
+// ending is the end of an object: its deletion by the op log, its removal by the
+// ledger, or both.
+type ending struct {
+	deleted int64  // start of the operation that deleted it; 0 when none did
+	last    uint64 // its highest version by the op log
+	removed touch  // the last DELETE that removed it
+	// gone is when storage acknowledged its end; maybe stands until an older state
+	// is written. See book.deliver.
+	gone, maybe cover
+}
+
+// end is the life's ending, made when missing.
+func (l *life) end() *ending {
+	if l.ending == nil {
+		l.ending = &ending{}
+	}
+	return l.ending
+}
+
+// deleted is the start of the operation that deleted the object, 0 when none did.
+func (l *life) deleted() int64 {
+	if l.ending == nil {
+		return 0
+	}
+	return l.ending.deleted
+}
+
+// removed is the last DELETE that removed the object.
+func (l *life) removed() touch {
+	if l.ending == nil {
+		return touch{}
+	}
+	return l.ending.removed
+}
+
+// life is the index of a uid under the key, made when missing.
+func (k *keyState) life(text string) int32 {
+	id := k.uids.pack(text)
+	if i := k.lookupLife(id); i >= 0 {
+		return i
+	}
+	if len(k.lives) == maxLives {
+		return maxLives - 1
+	}
+	k.lives = append(k.lives, life{uid: id})
+	return int32(len(k.lives) - 1)
+}
+
+// lookupLife is the index of a uid under the key, -1 when it never appeared.
+func (k *keyState) lookupLife(id uid) int32 {
+	for i := len(k.lives) - 1; i >= 0; i-- {
+		if k.lives[i].uid == id {
+			return int32(i)
+		}
+	}
+	return -1
+}
+
+func (k *keyState) uid(life int32) string { return k.uids.text(k.lives[life].uid) }
+
+// older reports whether uid a (as written with version rvA) came before uid b.
+// Versions are taken from one counter for the whole cluster, so those of a later
+// object are higher; the op log's creations decide where it has both.
+func (k *keyState) older(a int32, rvA uint64, b int32, rvB uint64) bool {
+	if a == b {
+		return rvA < rvB
+	}
+	ca, cb := k.lives[a].created, k.lives[b].created
+	if ca != 0 && cb != 0 && ca != cb {
+		return ca < cb
+	}
+	return rvA < rvB
+}
+
+// newest is the youngest uid the op log knows, -1 when it knows none, and how
+// many it knows.
+func (k *keyState) newest() (index int32, known int) {
+	index = -1
+	for i := range k.lives {
+		if !k.lives[i].known {
+			continue
+		}
+		known++
+		if index < 0 || k.lives[i].created > k.lives[index].created {
+			index = int32(i)
+		}
+	}
+	return index, known
+}
+
+// version is one state the apiserver acknowledged, by the operation that made it.
+// Its times are packed; see book.times.
+type version struct {
+	rv       uint64
+	intended int64
+	arrived  int64  // 0: never
+	started  uint32 // after intended
+	finished uint32 // after started
+	stored   uint32 // after arrived
+	op       uint32 // id of the operation; 0 when it does not fit
+	life     uint16
+	flags    uint8
+}
+
+const (
+	versionSeen      = 1 << iota // an applied PUT carried it
+	versionExempt                // acknowledged before the watcher was ready
+	versionHeartbeat             // may lawfully be skipped
+	versionUncounted             // the operation changed nothing, or its answer had no version
+	versionChange                // made by an operation of the load
+	versionBystander
+	versionFar // the times are in book.far
+)
+
+// sortVersions orders by version. Of writes that were answered with one version all
+// but the first changed nothing.
+func (k *keyState) sortVersions() {
+	inOrder := func(a, b version) int { return cmp.Or(cmp.Compare(a.rv, b.rv), cmp.Compare(a.op, b.op)) }
+	if !slices.IsSortedFunc(k.versions, inOrder) {
+		slices.SortFunc(k.versions, inOrder)
+	}
+	for i := range k.versions {
+		v := &k.versions[i]
+		if i > 0 && v.rv == k.versions[i-1].rv && v.life == k.versions[i-1].life {
+			v.flags |= versionUncounted
+		}
+		if e := k.lives[v.life].ending; e != nil {
+			e.last = max(e.last, v.rv)
+		}
+	}
+}
+
+// upTo is the number of versions that are not above rv.
+func (k *keyState) upTo(rv uint64) int {
+	n, _ := slices.BinarySearchFunc(k.versions, rv, func(v version, rv uint64) int {
+		if v.rv <= rv {
+			return -1
+		}
+		return 1
+	})
+	return n
+}
+
+// see marks the version an applied PUT carried and reports whether one had before.
+// Of the key's versions n are not above it.
+func (k *keyState) see(life int32, rv uint64, n int) (again bool) {
+	for i := n - 1; i >= 0 && k.versions[i].rv == rv; i-- {
+		if v := &k.versions[i]; int32(v.life) == life && v.flags&versionUncounted == 0 {
+			again = v.flags&versionSeen != 0
+			v.flags |= versionSeen
+			return again
+		}
+	}
+	l := &k.lives[life]
+	l.terminating = l.terminating || l.deleted() != 0 && rv > k.finalVersion(life)
+	return false
+}
+
+// finalVersion is the last version of a uid that storage must end with, 0 when
+// the op log has none.
+func (k *keyState) finalVersion(life int32) uint64 {
+	for i := len(k.versions) - 1; i >= 0; i-- {
+		v := &k.versions[i]
+		if int32(v.life) == life && v.flags&versionHeartbeat == 0 {
+			return v.rv
+		}
+	}
+	return 0
+}
+
+// lastVersion is the last version of a uid that was added, nil when there is none.
+func (k *keyState) lastVersion(life int32) *version {
+	for i := len(k.versions) - 1; i >= 0; i-- {
+		if v := &k.versions[i]; int32(v.life) == life {
+			return v
+		}
+	}
+	return nil
+}
+
+// deletedBy notes an operation that deleted the object; the first one counts.
+func (e *ending) deletedBy(r *oplog.Record) {
+	if e.deleted == 0 {
+		e.deleted = r.Started
+	}
+	e.last = max(e.last, r.ResourceVersion)
+}
