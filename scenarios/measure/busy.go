@@ -1,7 +1,7 @@
 package measure
 
 import (
-	"sort"
+	"slices"
 
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
@@ -11,8 +11,8 @@ import (
 // short against a backlog.
 const binNanos = int64(100e6)
 
-// Busy is what storage saw of one kind.
-type Busy struct {
+// served is what storage saw of one kind.
+type served struct {
 	Requests    int64 // acknowledged
 	First, Last int64 // acknowledgements, Unix nanoseconds
 	// QPS is the rate between the first and the last acknowledgement.
@@ -21,72 +21,89 @@ type Busy struct {
 	// that was; nil and 0 when they never were for at least two windows.
 	BacklogQPS     *float64
 	BacklogSeconds float64
-	MaxInFlight    int
 }
 
-// BusyOf looks at the requests received at or after since. Senders is the
-// number of requests the watcher can have in flight for this kind. A window of
-// 100 ms counts as busy when all of them were seen in flight at once in it; a
-// sender's pause between two requests is then part of the rate, as it should be.
-func BusyOf(entries []ledger.Entry, senders int, since int64) Busy {
-	var (
-		b     Busy
-		edges []edge
-		acks  []int64
-	)
-	for _, e := range entries {
-		if e.Received < since || e.Responded == 0 {
-			continue
-		}
-		edges = append(edges, edge{e.Received, 1}, edge{e.Responded, -1})
-		if e.Acked() {
-			acks = append(acks, e.Responded)
-		}
+// flights are requests that were answered. They are logged in the order of
+// application, so what was in flight at once is only known once all are there.
+type flights struct {
+	starts []int64 // when storage received them
+	acks   []int64 // when it acknowledged them
+	fails  []int64 // when it answered otherwise
+}
+
+// add takes a request; expected is about how many there will be.
+func (f *flights) add(e *ledger.Entry, expected int64) {
+	if e.Responded == 0 {
+		return
 	}
-	b.Requests = int64(len(acks))
-	if len(acks) == 0 {
+	if f.starts == nil {
+		f.starts, f.acks = make([]int64, 0, expected), make([]int64, 0, expected)
+	}
+	f.starts = append(f.starts, e.Received)
+	if e.Acked() {
+		f.acks = append(f.acks, e.Responded)
+	} else {
+		f.fails = append(f.fails, e.Responded)
+	}
+}
+
+// served looks at all of them. Senders is the number of requests the watcher can have in
+// flight. A window of 100 ms counts as busy when all of them were seen in flight at
+// once in it; a sender's pause between two requests is then part of the rate, as it
+// should be.
+func (f *flights) served(senders int) served {
+	b := served{Requests: int64(len(f.acks))}
+	if len(f.acks) == 0 {
 		return b
 	}
-	sort.Slice(acks, func(i, j int) bool { return acks[i] < acks[j] })
-	// At equal times the end comes first: the sender could not have overlapped.
-	sort.Slice(edges, func(i, j int) bool {
-		return edges[i].at < edges[j].at || (edges[i].at == edges[j].at && edges[i].step < edges[j].step)
-	})
-	b.First, b.Last = acks[0], acks[len(acks)-1]
-	if n := len(acks) - 1; n > 0 && b.Last > b.First {
+	slices.Sort(f.starts)
+	slices.Sort(f.acks)
+	slices.Sort(f.fails)
+	b.First, b.Last = f.acks[0], f.acks[len(f.acks)-1]
+	if n := len(f.acks) - 1; n > 0 && b.Last > b.First {
 		b.QPS = ptr(float64(n) / (float64(b.Last-b.First) / 1e9))
 	}
-	peak := peaks(edges, &b.MaxInFlight)
-	b.backlog(peak, edges[0].at, acks, senders)
+	b.backlog(f.peaks(), f.starts[0], f.acks, senders)
 	return b
 }
 
-type edge struct {
-	at   int64
-	step int
-}
-
 // peaks returns the most requests in flight at once, per window from the first
-// edge on.
-func peaks(edges []edge, overall *int) []int {
-	start := edges[0].at
-	out := make([]int, (edges[len(edges)-1].at-start)/binNanos+1)
+// receipt on. At equal times an end comes first: its sender could not have overlapped.
+func (f *flights) peaks() []int {
+	start, end := f.starts[0], f.acks[len(f.acks)-1]
+	if n := len(f.fails); n > 0 {
+		end = max(end, f.fails[n-1])
+	}
+	out := make([]int, (end-start)/binNanos+1)
 	level, bin := 0, 0
-	for _, e := range edges {
-		for at := int((e.at - start) / binNanos); bin < at; {
+	step := func(at int64, by int) {
+		for to := int((at - start) / binNanos); bin < to; {
 			bin++
 			out[bin] = level // carried over from the window before
 		}
-		level += e.step
+		level += by
 		out[bin] = max(out[bin], level)
-		*overall = max(*overall, level)
+	}
+	starts, acks, fails := f.starts, f.acks, f.fails
+	for len(acks) > 0 || len(fails) > 0 {
+		ends := &acks
+		if len(acks) == 0 || len(fails) > 0 && fails[0] < acks[0] {
+			ends = &fails
+		}
+		if len(starts) > 0 && starts[0] < (*ends)[0] {
+			step(starts[0], 1)
+			starts = starts[1:]
+			continue
+		}
+		step((*ends)[0], -1)
+		*ends = (*ends)[1:]
 	}
 	return out
 }
 
 // backlog adds up runs of busy windows. The first and the last window of a run
 // are left out: the senders were filling up or running dry in them.
-func (b *Busy) backlog(peak []int, start int64, acks []int64, senders int) {
+func (b *served) backlog(peak []int, start int64, acks []int64, senders int) {
 	var done, windows int64
 	for i := 0; i < len(peak); {
 		if peak[i] < senders {
@@ -112,27 +129,9 @@ func (b *Busy) backlog(peak []int, start int64, acks []int64, senders int) {
 
 // countBetween counts values in [lo, hi) of a sorted list.
 func countBetween(sorted []int64, lo, hi int64) int {
-	i := sort.Search(len(sorted), func(i int) bool { return sorted[i] >= lo })
-	j := sort.Search(len(sorted), func(i int) bool { return sorted[i] >= hi })
+	i, _ := slices.BinarySearch(sorted, lo)
+	j, _ := slices.BinarySearch(sorted, hi)
 	return j - i
-}
-
-// Latencies is what storage took to answer, from receipt to answer.
-func Latencies(entries []ledger.Entry, since int64) (*Histogram, *float64) {
-	h := NewHistogram()
-	var sum float64
-	var n int64
-	for _, e := range entries {
-		if e.Received >= since && e.Acked() {
-			h.Add(e.Responded - e.Received)
-			sum += float64(e.Responded - e.Received)
-			n++
-		}
-	}
-	if n == 0 {
-		return h, nil
-	}
-	return h, ptr(sum / float64(n) / 1e6)
 }
 
 // Limit is Little's law: the highest rate that so many requests in flight allow at

@@ -8,40 +8,69 @@ import (
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/spec"
+	"github.com/watchbench/watchbench/storagemock/ledger"
 )
+
+// evidence is the record of a cell, in memory.
+type evidence struct {
+	cell    history.Cell
+	ops     []oplog.Record
+	entries []ledger.Entry
+	samples []history.Sample
+}
+
+// figures goes through it as the judge does.
+func (e *evidence) figures(t *testing.T) result.Cell {
+	t.Helper()
+	f := New(&e.cell, nil, nil, e.samples)
+	for i := range e.ops {
+		f.Operation(&e.ops[i])
+	}
+	for i := range e.entries {
+		f.Request(&e.entries[i])
+	}
+	c, err := f.Cell(check.Changes(e.ops, e.entries))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
 
 // backlog is a cell in which ten writes/s for 10 s meet one sender of 200 ms: five
 // requests/s, so that 20 s are needed.
-func backlog(cutAt float64) Evidence {
-	e := Evidence{
-		Kind: "Pod", DrainEnd: at(25_000), CPUs: 2,
-		Plan:    LoadPlan{Model: result.ModelClosed, Threads: 1, Planned: 100},
-		Storage: StorageConfig{Latency: "200ms", MeanMs: 200},
-		Watcher: WatcherConfig{Strategy: "single", Queues: 1, Senders: 1},
-		Rules:   Rules{LagMs: 250, MinEvents: 0.8, MinOffered: 0.99},
-	}
+func backlog(cutAt float64) *evidence {
+	e := &evidence{cell: history.Cell{Planned: 100, DrainEnd: at(25_000), CPUs: 2, Watcher: history.WatcherRun{Own: true}, Scenario: spec.Scenario{
+		Load:    spec.Load{Model: result.ModelClosed, Threads: 1},
+		Storage: spec.Storage{Latency: "200ms"},
+		Watcher: spec.Watcher{Strategy: "single"},
+		Limits:  testLimits,
+	}}}
 	for i := range 100 {
 		t := float64(i) * 100
-		e.Ops = append(e.Ops, op(oplog.TypeCreate, fmt.Sprint(i), "u", uint64(i+1), t, t, t+5))
+		e.ops = append(e.ops, op(oplog.TypeCreate, fmt.Sprint(i), "u", uint64(i+1), t, t, t+5))
 		r := 5 + float64(i)*200
 		if cutAt == 0 || r+200 <= cutAt {
-			e.Ledger = append(e.Ledger, put(fmt.Sprint(i), "u", uint64(i+1), r, r+200))
+			e.entries = append(e.entries, put(fmt.Sprint(i), "u", uint64(i+1), r, r+200))
 		}
 	}
 	if cutAt > 0 {
-		e.Cut, e.DrainEnd = true, at(cutAt)
+		e.cell.Cut, e.cell.DrainEnd = true, at(cutAt)
 	}
 	for ms := -1000.; ms <= 26_000; ms += 250 {
 		cpu := max(0, ms) / 1000 * 0.1 // a tenth of a core from the load on
 		depth := 7.0
-		e.Samples = append(e.Samples, history.Sample{
+		e.samples = append(e.samples, history.Sample{
 			Time: at(ms), HandlerDepth: &depth,
 			Parties: map[string]history.Use{history.PartyWatcher: {CPUSeconds: cpu, RSSBytes: 50 << 20, Read: ms * 1024, Written: 0}},
 		})
 	}
 	return e
 }
+
+var testLimits = spec.Limits{Lag: spec.Duration(250e6), MinEvents: 0.8, MinOffered: 0.99}
 
 func approx(t *testing.T, what string, got *float64, want, tolerance float64) {
 	t.Helper()
@@ -51,10 +80,7 @@ func approx(t *testing.T, what string, got *float64, want, tolerance float64) {
 }
 
 func TestCell(t *testing.T) {
-	c, err := Cell(backlog(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := backlog(0).figures(t)
 	if !c.Valid || c.Cut {
 		t.Fatalf("valid %v %v, cut %v", c.Valid, c.InvalidReasons, c.Cut)
 	}
@@ -88,10 +114,7 @@ func TestCell(t *testing.T) {
 }
 
 func TestCutCellIsProjected(t *testing.T) {
-	c, err := Cell(backlog(12_000))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := backlog(12_000).figures(t)
 	if !c.Cut || !c.Handler.DrainProjected {
 		t.Fatal("a cut cell is not marked as projected")
 	}
@@ -100,14 +123,13 @@ func TestCutCellIsProjected(t *testing.T) {
 	}
 	approx(t, "projected drain", c.Handler.DrainSeconds, 20.0, 0.2)
 	none := backlog(12_000)
-	none.Ledger = nil
-	if c, err = Cell(none); err != nil || c.Handler.DrainSeconds != nil || c.Handler.DrainProjected || c.Valid {
-		t.Errorf("nothing arrived: drain %v, projected %v, valid %v, %v", value(c.Handler.DrainSeconds), c.Handler.DrainProjected, c.Valid, err)
+	none.entries = nil
+	if c = none.figures(t); c.Handler.DrainSeconds != nil || c.Handler.DrainProjected || c.Valid {
+		t.Errorf("nothing arrived: drain %v, projected %v, valid %v", value(c.Handler.DrainSeconds), c.Handler.DrainProjected, c.Valid)
 	}
 }
 
 func TestInvalid(t *testing.T) {
-	rules := Rules{LagMs: 250, MinEvents: 0.8, MinOffered: 0.99}
 	fine := func() *result.Cell {
 		return &result.Cell{
 			Load:    result.Load{Model: result.ModelOpen, Planned: 100, Done: 100, QPS: 10, OfferedQPS: ptr(10), LagMs: &result.Quantiles{P99: 3}},
@@ -137,7 +159,7 @@ func TestInvalid(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := fine()
 			tc.change(c)
-			got := invalid(c, rules, "Pod_3", StorageConfig{Capacity: 300}, tc.faults)
+			got := invalid(c, testLimits, "Pod_3", spec.Capacity{Inflight: 300}, tc.faults)
 			switch {
 			case tc.want == "" && len(got) > 0:
 				t.Errorf("refused: %v", got)

@@ -89,3 +89,10 @@ func ptr(v float64) *float64 {
 	v = round(v)
 	return &v
 }
+
+func rounded(v *float64) *float64 {
+	if v == nil {
+		return nil
+	}
+	return ptr(*v)
+}

@@ -3,69 +3,70 @@ package measure
 import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// LoadPlan is what the scenario asked of the generator.
-type LoadPlan struct {
-	Model   string // closed, open
-	Threads int
-	Rate    float64 // open loop
-	Planned int64   // writes; 0 where only the generator knows (closed loop over a time)
-}
-
-// LoadWindow is when the load ran, from the op log.
+// LoadWindow is when the load ran, in Unix nanoseconds, from the op log.
 type LoadWindow struct {
 	First int64 // dispatch of the first write
 	Last  int64 // answer to the last one
 }
 
-// LoadOf sums up the load phase. Heartbeats keep the cluster alive and are
-// not load; the bystander's trickle is a measure of its own.
-func LoadOf(ops []oplog.Record, plan LoadPlan) (result.Load, LoadWindow, error) {
-	l := result.Load{Model: plan.Model, Threads: plan.Threads, Planned: plan.Planned}
-	var w LoadWindow
-	lag, fromIntent, fromActual := NewHistogram(), NewHistogram(), NewHistogram()
-	var firstIntended, lastIntended, dispatched int64
-	for _, op := range ops {
-		if op.Phase != oplog.PhaseLoad || op.Bystander || op.Type == oplog.TypeHeartbeat || op.Started == 0 {
-			continue
-		}
-		dispatched++
-		if w.First == 0 || op.Started < w.First {
-			w.First = op.Started
-		}
-		w.Last = max(w.Last, op.Finished)
-		if firstIntended == 0 || op.Intended < firstIntended {
-			firstIntended = op.Intended
-		}
-		lastIntended = max(lastIntended, op.Intended)
-		lag.Add(op.Started - op.Intended)
-		if !op.OK() {
-			l.Errors++
-			continue
-		}
-		l.Done++
-		fromIntent.Add(op.Finished - op.Intended)
-		fromActual.Add(op.Finished - op.Started)
+// load sums up the load phase. Heartbeats keep the cluster alive and are not load; the
+// bystander's trickle is a measure of its own.
+type load struct {
+	window                      LoadWindow
+	records                     int64 // of the op log, of all phases
+	dispatched, done, errors    int64
+	lag, fromIntent, fromActual *Histogram
+}
+
+func newLoad() load {
+	return load{lag: NewHistogram(), fromIntent: NewHistogram(), fromActual: NewHistogram()}
+}
+
+func (l *load) add(r *oplog.Record) {
+	l.records++
+	if r.Phase != oplog.PhaseLoad || r.Bystander || r.Type == oplog.TypeHeartbeat || r.Started == 0 {
+		return
 	}
-	if l.Planned == 0 {
-		l.Planned = dispatched
+	l.dispatched++
+	if l.window.First == 0 || r.Started < l.window.First {
+		l.window.First = r.Started
 	}
-	if w.Last > w.First {
-		l.DurationS = round(float64(w.Last-w.First) / 1e9)
-		l.QPS = round(float64(l.Done) / (float64(w.Last-w.First) / 1e9))
+	l.window.Last = max(l.window.Last, r.Finished)
+	l.lag.Add(r.Started - r.Intended)
+	if !r.OK() {
+		l.errors++
+		return
 	}
-	if plan.Model == result.ModelOpen {
-		l.OfferedQPS = ptr(plan.Rate)
+	l.done++
+	l.fromIntent.Add(r.Finished - r.Intended)
+	l.fromActual.Add(r.Finished - r.Started)
+}
+
+// figures are those of the load phase; planned is 0 where only the generator knows how
+// many writes there were to be.
+func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
+	out := result.Load{Model: s.Model, Threads: s.Threads, Planned: planned, Done: l.done, Errors: l.errors}
+	if out.Planned == 0 {
+		out.Planned = l.dispatched
+	}
+	if w := l.window; w.Last > w.First {
+		seconds := float64(w.Last-w.First) / 1e9
+		out.DurationS, out.QPS = round(seconds), round(float64(l.done)/seconds)
+	}
+	if s.Model == result.ModelOpen {
+		out.OfferedQPS = ptr(s.Rate)
 	}
 	var err error
 	for _, q := range []struct {
 		to *(*result.Quantiles)
 		h  *Histogram
-	}{{&l.LagMs, lag}, {&l.FromIntent, fromIntent}, {&l.FromActual, fromActual}} {
+	}{{&out.LagMs, l.lag}, {&out.FromIntent, l.fromIntent}, {&out.FromActual, l.fromActual}} {
 		if *q.to, err = q.h.Quantiles(Millis); err != nil {
-			return l, w, err
+			return out, err
 		}
 	}
-	return l, w, nil
+	return out, nil
 }

@@ -10,7 +10,9 @@ import (
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -42,45 +44,6 @@ func del(name, uid string, received, responded float64) ledger.Entry {
 	return e
 }
 
-func TestAcks(t *testing.T) {
-	create := op(oplog.TypeCreate, "a", "u1", 10, 0, 0, 5)
-	patch := op(oplog.TypePatch, "a", "u1", 20, 10, 10, 15)
-	remove := op(oplog.TypeDelete, "a", "u1", 20, 20, 20, 25)
-	unacked := put("a", "u1", 10, 6, 100)
-	unacked.Status = 503
-	lateUnanswered := put("a", "u1", 10, 6, 100)
-	lateUnanswered.Responded = 0
-	for _, tc := range []struct {
-		name   string
-		op     oplog.Record
-		ledger []ledger.Entry
-		want   float64 // -1: never
-	}{
-		{"its own version", create, []ledger.Entry{put("a", "u1", 10, 6, 90)}, 90},
-		{"a later version counts, an earlier does not", patch, []ledger.Entry{put("a", "u1", 10, 6, 90), put("a", "u1", 30, 50, 140)}, 140},
-		{"the first acknowledgement of several", create, []ledger.Entry{put("a", "u1", 30, 50, 140), put("a", "u1", 10, 6, 90), put("a", "u1", 20, 7, 70)}, 70},
-		{"an older version only", patch, []ledger.Entry{put("a", "u1", 10, 6, 90)}, -1},
-		{"the deletion of the uid is newer than all its versions", create, []ledger.Entry{del("a", "u1", 30, 120)}, 120},
-		{"the deletion", remove, []ledger.Entry{put("a", "u1", 20, 16, 100), del("a", "u1", 30, 120)}, 120},
-		{"a PUT does not acknowledge a deletion", remove, []ledger.Entry{put("a", "u1", 20, 16, 100)}, -1},
-		{"a DELETE that found nothing, sent afterwards", remove, []ledger.Entry{del("a", "", 30, 120)}, 120},
-		{"a DELETE that found nothing, sent before", remove, []ledger.Entry{del("a", "", 3, 12)}, -1},
-		{"the deletion of another uid", remove, []ledger.Entry{del("a", "u0", 30, 120)}, -1},
-		{"the successor of the name", remove, []ledger.Entry{put("a", "u2", 40, 40, 130)}, 130},
-		{"the predecessor of the name", create, []ledger.Entry{put("a", "u0", 5, 2, 80)}, -1},
-		{"another name", create, []ledger.Entry{put("b", "u1", 10, 6, 90)}, -1},
-		{"a refused request", create, []ledger.Entry{unacked}, -1},
-		{"an unanswered request", create, []ledger.Entry{lateUnanswered}, -1},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got, ok := NewAcks(tc.ledger).Of(tc.op)
-			if ok != (tc.want >= 0) || (ok && got != at(tc.want)) {
-				t.Errorf("got %.1f ms (%v), want %.1f", float64(got-base)/1e6, ok, tc.want)
-			}
-		})
-	}
-}
-
 func TestFreshnessCountsFromTheIntendedTime(t *testing.T) {
 	bystander := op(oplog.TypePatch, "c", "u9", 5, 0, 0, 1)
 	bystander.Kind, bystander.Bystander = "ConfigMap", true
@@ -90,17 +53,20 @@ func TestFreshnessCountsFromTheIntendedTime(t *testing.T) {
 	failed.Status = 500
 	warm := op(oplog.TypeCreate, "w", "u6", 1, 0, 0, 1)
 	warm.Phase = oplog.PhaseWarmup
-	f := FreshnessOf([]oplog.Record{
-		op(oplog.TypeCreate, "a", "u1", 10, 0, 50, 60), op(oplog.TypeCreate, "b", "u2", 10, 0, 50, 60), bystander, failed, warm,
-	}, NewAcks([]ledger.Entry{put("a", "u1", 10, 61, 150), trickle}))
-	if f.Acked != 1 || f.Missing != 1 {
-		t.Errorf("acked %d, missing %d; want 1 and 1", f.Acked, f.Missing)
+	ops := []oplog.Record{op(oplog.TypeCreate, "a", "u1", 10, 0, 50, 60), op(oplog.TypeCreate, "b", "u2", 10, 0, 50, 60), bystander, failed, warm}
+	changes := check.Changes(ops, []ledger.Entry{put("a", "u1", 10, 61, 150), trickle})
+	if f := freshnessOf(changes, at(50), at(60)); f.acked != 0 || f.missing != 2 {
+		t.Errorf("the drain ended before: acked %d, missing %d; want 0 and 2", f.acked, f.missing)
 	}
-	q, err := f.Load.Quantiles(Millis)
+	f := freshnessOf(changes, at(50), at(200))
+	if f.acked != 1 || f.missing != 1 {
+		t.Errorf("acked %d, missing %d; want 1 and 1", f.acked, f.missing)
+	}
+	q, err := f.load.Quantiles(Millis)
 	if err != nil || q.Count != 1 || math.Abs(q.P50-150) > 0.2 {
 		t.Errorf("load %+v: %v; want one of 150 ms", q, err)
 	}
-	if q, err = f.Bystander.Quantiles(Millis); err != nil || q.Count != 1 || math.Abs(q.P50-40) > 0.1 {
+	if q, err = f.bystander.Quantiles(Millis); err != nil || q.Count != 1 || math.Abs(q.P50-40) > 0.1 {
 		t.Errorf("bystander %+v: %v; want one of 40 ms", q, err)
 	}
 }
@@ -115,6 +81,14 @@ func steady(n int, d, pause, from, to float64) []ledger.Entry {
 		}
 	}
 	return out
+}
+
+func servedOf(entries []ledger.Entry, senders int) served {
+	var f flights
+	for i := range entries {
+		f.add(&entries[i], 0)
+	}
+	return f.served(senders)
 }
 
 func TestBusy(t *testing.T) {
@@ -134,7 +108,7 @@ func TestBusy(t *testing.T) {
 		{"never all busy", steady(3, 50, 0, 0, 4000), 10, 60, 0, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := BusyOf(tc.entries, tc.senders, base)
+			b := servedOf(tc.entries, tc.senders)
 			near := func(what string, got *float64, want float64) {
 				switch {
 				case want == 0 && got != nil:
@@ -150,11 +124,13 @@ func TestBusy(t *testing.T) {
 			}
 		})
 	}
-	if b := BusyOf(nil, 5, base); b.QPS != nil || b.Requests != 0 {
+	if b := servedOf(nil, 5); b.QPS != nil || b.Requests != 0 {
 		t.Errorf("nothing happened, yet %+v", b)
 	}
-	if b := BusyOf(full, 10, at(2500)); b.First < at(2500) {
-		t.Error("requests before the load were counted")
+	late := backlog(0)
+	late.ops = late.ops[50:]
+	if c := late.figures(t); c.Storage.Requests != 75 {
+		t.Errorf("%d requests: those before the load were counted", c.Storage.Requests)
 	}
 }
 
@@ -185,12 +161,15 @@ func TestLoadOf(t *testing.T) {
 	beat := op(oplog.TypeHeartbeat, "node", "", 0, 0, 0, 9000)
 	by := op(oplog.TypePatch, "c", "", 0, 0, 0, 8000)
 	by.Bystander = true
-	l, w, err := LoadOf([]oplog.Record{
-		op(oplog.TypeCreate, "a", "u", 1, 0, 2, 10), op(oplog.TypePatch, "a", "u", 2, 500, 500, 1002), failed, beat, by,
-	}, LoadPlan{Model: result.ModelOpen, Rate: 4, Planned: 4})
+	sum := newLoad()
+	for _, r := range []oplog.Record{op(oplog.TypeCreate, "a", "u", 1, 0, 2, 10), op(oplog.TypePatch, "a", "u", 2, 500, 500, 1002), failed, beat, by} {
+		sum.add(&r)
+	}
+	l, err := sum.figures(&spec.Load{Model: result.ModelOpen, Rate: 4}, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
+	w := sum.window
 	if w.First != at(2) || w.Last != at(1002) {
 		t.Errorf("window %v to %v", w.First-base, w.Last-base)
 	}

@@ -1,10 +1,12 @@
 package measure
 
 import (
+	"iter"
 	"math"
 	"slices"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -12,35 +14,28 @@ import (
 // of what began or ended between from and to and in which a change of that kind waited.
 // A change waits from the apiserver's answer until the request that brings it, so what
 // the watch takes to deliver it is counted too. Requests that failed are requests.
-func Pause(ops []oplog.Record, entries []ledger.Entry, kind string, from, to int64) (longest int64) {
-	arrived := make([]ledger.Entry, 0, len(entries))
+func Pause(ops []oplog.Record, entries []ledger.Entry, changes iter.Seq[history.Change], kind string, from, to int64) (longest int64) {
 	var starts []int64
 	stored := map[string]bool{}
 	for _, e := range entries {
-		if e.Kind != kind {
-			continue
+		if e.Kind == kind {
+			starts = append(starts, e.Received)
+			stored[e.UID] = true
 		}
-		starts = append(starts, e.Received)
-		stored[e.UID] = true
-		if e.Acked() {
-			e.Responded = e.Received
-		}
-		arrived = append(arrived, e)
 	}
 	slices.Sort(starts)
-	arrivals := NewAcks(arrived)
-	arrivals.Learn(ops)
+	unseen := map[int64]bool{}
+	for _, op := range ops {
+		unseen[op.ID] = !stored[op.UID]
+	}
 	type wait struct{ from, to int64 }
 	var waits []wait
-	for _, op := range ops {
-		if op.Kind != kind || op.Type == oplog.TypeHeartbeat || !op.OK() {
+	for c := range changes {
+		if c.Kind != kind || c.Gone && unseen[c.Operation] { // it came and went unseen
 			continue
 		}
-		if arrivals.Gone(op.UID) && !stored[op.UID] { // it came and went unseen
-			continue
-		}
-		if at, ok := arrivals.Of(op); ok && at > from && op.Finished < at {
-			waits = append(waits, wait{op.Finished, at})
+		if c.Arrived > from && c.Finished < c.Arrived {
+			waits = append(waits, wait{c.Finished, c.Arrived})
 		}
 	}
 	for i := 1; i < len(starts); i++ {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -34,10 +35,18 @@ func TestPause(t *testing.T) {
 			[]ledger.Entry{put("a", 100), acked("PUT", "x", "v-x", 3, 200)}, 120, 300, 1},
 		{"nothing", nil, nil, 0, 100, 0},
 	} {
-		if got := Pause(tc.ops, tc.entries, "Pod", tc.from, tc.to); got != tc.want {
+		if got := Pause(numbered(tc.ops), tc.entries, check.Changes(tc.ops, tc.entries), "Pod", tc.from, tc.to); got != tc.want {
 			t.Errorf("%s: %d, want %d", tc.name, got, tc.want)
 		}
 	}
+}
+
+// numbered gives the operations IDs.
+func numbered(ops []oplog.Record) []oplog.Record {
+	for i := range ops {
+		ops[i].ID = int64(i + 1)
+	}
+	return ops
 }
 
 func TestInFlight(t *testing.T) {

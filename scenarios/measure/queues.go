@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
@@ -88,4 +89,38 @@ func growth(before, after history.Scrape, name string, labels ...string) *float6
 		v -= *b
 	}
 	return &v
+}
+
+// EventsOf is the watcher's own account of its events, all kinds together and since
+// its start; nil when it gives none.
+func EventsOf(s history.Scrape) *result.Events {
+	return eventsWhere(s, func(history.Point) bool { return true })
+}
+
+// EventsByKind is the same per kind.
+func EventsByKind(s history.Scrape) map[string]result.Events {
+	out := map[string]result.Events{}
+	for kind := range s.By(metric.EventsReceived, "kind") {
+		if e := eventsWhere(s, func(p history.Point) bool { return p.Labels["kind"] == kind }); e != nil {
+			out[kind] = *e
+		}
+	}
+	return out
+}
+
+func eventsWhere(s history.Scrape, keep func(history.Point) bool) *result.Events {
+	if !s.Has(metric.EventsReceived) {
+		return nil
+	}
+	n := func(name string) int64 {
+		if v := s.SumFunc(name, keep); v != nil {
+			return int64(*v)
+		}
+		return 0
+	}
+	return &result.Events{
+		Received: n(metric.EventsReceived), Sent: n(metric.EventsSent), Coalesced: n(metric.EventsCoalesced),
+		Filtered: n(metric.EventsFiltered), Parked: n(metric.EventsParked), Queued: n(metric.EventsQueued),
+		Dropped: n(metric.EventsDropped), Retried: n(metric.EventsRetried),
+	}
 }

@@ -2,32 +2,55 @@ package measure
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
+
+type key struct{ kind, namespace, name string }
 
 // Recovery is how long after the end of a fault storage first had everything that
 // had happened until then, in seconds. ok is false when it never had, or nothing
 // happened before that time.
-func Recovery(ops []oplog.Record, acks *Acks, end int64) (seconds float64, ok bool) {
-	acks.Learn(ops)
-	last, n := end, 0
-	for _, op := range ops {
-		if op.Phase != oplog.PhaseLoad || op.Type == oplog.TypeHeartbeat || !op.OK() || op.Finished > end {
+func Recovery(changes iter.Seq[history.Change], end int64) (seconds float64, ok bool) {
+	last := end
+	for c := range changes {
+		if c.Finished > end || c.Stored == 0 && c.Gone {
 			continue
 		}
-		t, there := acks.Of(op)
-		if !there && acks.Gone(op.UID) {
-			continue
-		}
-		if !there {
+		if c.Stored == 0 {
 			return 0, false
 		}
-		n++
-		last = max(last, t)
+		last, ok = max(last, c.Stored), true
 	}
-	return float64(last-end) / 1e9, n > 0
+	return float64(last-end) / 1e9, ok
+}
+
+// BystanderFromAnswer is the bystander's freshness counted from the apiserver's answer
+// instead of the intended time: where a fault keeps the apiserver itself busy, this is
+// the part that is the watcher's. Changes that never arrived are missing from it; G1
+// and G6 have them.
+func BystanderFromAnswer(changes iter.Seq[history.Change]) *Histogram {
+	h := NewHistogram()
+	for c := range changes {
+		if c.Bystander && c.Stored != 0 {
+			h.Add(max(0, c.Stored-c.Finished)) // the watch may be faster than the answer
+		}
+	}
+	return h
+}
+
+// FreshnessOfOthers is the freshness of changes of keys that no fault hit.
+func FreshnessOfOthers(changes iter.Seq[history.Change]) *Histogram {
+	h := NewHistogram()
+	for c := range changes {
+		if !c.Bystander && !c.Hit && c.Stored != 0 {
+			h.Add(c.Stored - c.Intended)
+		}
+	}
+	return h
 }
 
 // Attempts counts write requests and the states they carried: a retry of a state, or
@@ -79,27 +102,6 @@ func Disobeyed(entries []ledger.Entry, pause func(fault string) int64, slack int
 		}
 	}
 	return obeyed, disobeyed, first
-}
-
-// FreshnessOfOthers is the freshness of operations on keys that no fault hit.
-func FreshnessOfOthers(ops []oplog.Record, entries []ledger.Entry, acks *Acks) *Histogram {
-	hit := map[key]bool{}
-	for _, e := range entries {
-		if e.Fault != "" {
-			hit[key{e.Kind, e.Namespace, e.Name}] = true
-		}
-	}
-	acks.Learn(ops)
-	h := NewHistogram()
-	for _, op := range ops {
-		if op.Phase != oplog.PhaseLoad || op.Bystander || op.Type == oplog.TypeHeartbeat || !op.OK() || hit[key{op.Kind, op.Namespace, op.Name}] {
-			continue
-		}
-		if t, ok := acks.Of(op); ok {
-			h.Add(t - op.Intended)
-		}
-	}
-	return h
 }
 
 // PeakLive is the largest number of objects that existed at once, by the op log.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -23,17 +24,17 @@ func TestRecovery(t *testing.T) {
 	const s = int64(1e9)
 	ops := []oplog.Record{opAt(oplog.TypeCreate, "a", "u", 1, 1*s), opAt(oplog.TypePatch, "a", "u", 2, 2*s), opAt(oplog.TypeCreate, "b", "v", 3, 9*s)}
 	all := []ledger.Entry{acked("PUT", "a", "u", 1, 1*s), acked("PUT", "a", "u", 2, 7*s), acked("PUT", "b", "v", 3, 10*s)}
-	if got, ok := Recovery(ops, NewAcks(all), 5*s); !ok || got != 2 {
+	if got, ok := Recovery(check.Changes(ops, all), 5*s); !ok || got != 2 {
 		t.Errorf("%v, %v; the patch of second 2 arrived in second 7, the fault ended in second 5", got, ok)
 	}
-	if _, ok := Recovery(ops, NewAcks(all[:1]), 5*s); ok {
+	if _, ok := Recovery(check.Changes(ops, all[:1]), 5*s); ok {
 		t.Error("what never arrived is no recovery")
 	}
 	brief := append(ops, opAt(oplog.TypeCreate, "c", "w", 4, 3*s), opAt(oplog.TypeDelete, "c", "w", 4, 4*s))
-	if got, ok := Recovery(brief, NewAcks(all), 5*s); !ok || got != 2 {
+	if got, ok := Recovery(check.Changes(brief, all), 5*s); !ok || got != 2 {
 		t.Errorf("%v, %v; an object that came and went unseen is not missed", got, ok)
 	}
-	if _, ok := Recovery(nil, NewAcks(all), 5*s); ok {
+	if _, ok := Recovery(check.Changes(nil, all), 5*s); ok {
 		t.Error("nothing happened, and it recovered")
 	}
 }
@@ -50,36 +51,13 @@ func TestBystanderFromAnswer(t *testing.T) {
 		beside("slow apiserver", 0, 900*ms), beside("late", 800*ms, 810*ms), beside("faster than the answer", 0, 500*ms), beside("never arrived", 0, ms),
 		opAt(oplog.TypePatch, "of the load", "u", 1, ms),
 	}
-	acks := NewAcks([]ledger.Entry{
+	changes := check.Changes(ops, []ledger.Entry{
 		acked("PUT", "slow apiserver", "u", 1, 930*ms), acked("PUT", "late", "u", 1, 820*ms), acked("PUT", "faster than the answer", "u", 1, 400*ms),
 		acked("PUT", "of the load", "u", 1, 9000*ms),
 	})
-	q, err := BystanderFromAnswer(ops, acks).Quantiles(Seconds)
+	q, err := BystanderFromAnswer(changes).Quantiles(Seconds)
 	if err != nil || q.Count != 3 || q.Max < 0.0299 || q.Max > 0.0301 || q.P50 < 0.0099 || q.P50 > 0.0101 {
 		t.Errorf("%+v, %v", q, err)
-	}
-}
-
-// TestOneDeleteOfTwoLives: two objects of one name came and went while storage was
-// away; the one DELETE that follows names the first.
-func TestOneDeleteOfTwoLives(t *testing.T) {
-	ops := []oplog.Record{
-		opAt(oplog.TypeCreate, "a", "u1", 1, 10), opAt(oplog.TypeDelete, "a", "u1", 1, 20),
-		opAt(oplog.TypeCreate, "a", "u2", 3, 30), opAt(oplog.TypeDelete, "a", "u2", 3, 40),
-	}
-	acks := NewAcks([]ledger.Entry{acked("PUT", "a", "u1", 1, 11), acked("DELETE", "a", "u1", 1, 100)})
-	if _, ok := acks.Of(ops[2]); ok {
-		t.Error("without the op log the DELETE says nothing of the second object")
-	}
-	acks.Learn(ops)
-	if at, ok := acks.Of(ops[2]); !ok || at != 100 {
-		t.Errorf("%d, %v", at, ok)
-	}
-	// A DELETE that came before the second object's deletion is not its.
-	early := NewAcks([]ledger.Entry{acked("PUT", "a", "u1", 1, 11), acked("DELETE", "a", "u1", 1, 35)})
-	early.Learn(ops)
-	if _, ok := early.Of(ops[3]); ok {
-		t.Error("a DELETE of the first object was taken for the second's")
 	}
 }
 

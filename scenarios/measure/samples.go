@@ -5,10 +5,9 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
 // seriesBin is the width of a point in curves made of op log and ledger.
@@ -68,8 +67,16 @@ func parties(samples []history.Sample, from, to int64) map[string]result.Party {
 }
 
 // curves builds the series of a cell, in seconds from the start of the load.
-func curves(samples []history.Sample, ops []oplog.Record, entries []ledger.Entry, zero int64) map[string]result.Series {
+func (f *Figures) curves(zero int64, writes *rate) map[string]result.Series {
 	b := curveBuilder{zero: zero, out: map[string]result.Series{}}
+	b.sampled(f.samples)
+	b.rate(result.SeriesStorageQPS, &f.answers)
+	b.rate(result.SeriesLoadQPS, writes)
+	return b.out
+}
+
+// sampled adds what was read while the cell ran.
+func (b curveBuilder) sampled(samples []history.Sample) {
 	// A reading asked for between two ticks may have begun after, and been noted
 	// before, that of the tick.
 	samples = slices.SortedStableFunc(slices.Values(samples), func(a, b history.Sample) int { return cmp.Compare(a.Time, b.Time) })
@@ -97,9 +104,6 @@ func curves(samples []history.Sample, ops []oplog.Record, entries []ledger.Entry
 		}
 		prev = s
 	}
-	b.rate(result.SeriesStorageQPS, ackTimes(entries))
-	b.rate(result.SeriesLoadQPS, writeTimes(ops))
-	return b.out
 }
 
 // netRate is the watcher's traffic between two samples, by its own account or, for
@@ -131,56 +135,90 @@ func (b curveBuilder) add(name, unit string, at int64, v *float64) {
 	b.out[name] = s
 }
 
-// rate turns times into requests per second, one point per bin from the first to
-// the last, at the bin's middle.
-func (b curveBuilder) rate(name string, times []int64) {
-	if len(times) == 0 {
+// rate adds requests per second, one point per bin from the first to the last that has
+// any, at the bin's middle.
+func (b curveBuilder) rate(name string, r *rate) {
+	first := slices.IndexFunc(r.bins, func(n int64) bool { return n > 0 })
+	for i := max(0, first); i < len(r.bins); i++ {
+		at := b.zero + int64(i)*seriesBin + seriesBin/2
+		b.add(name, "requests/s", at, ptr(float64(r.bins[i])/(float64(seriesBin)/1e9)))
+	}
+}
+
+// rate counts requests in bins from the start of the load on.
+type rate struct{ bins []int64 }
+
+// maxBins bounds a curve to what a cell can last, some six days.
+const maxBins = 1 << 20
+
+// add counts one that happened nanos after the start.
+func (r *rate) add(nanos int64) {
+	if nanos < 0 || nanos >= maxBins*seriesBin {
 		return
 	}
-	slices.Sort(times)
-	start := b.zero + floorDiv(times[0]-b.zero, seriesBin)*seriesBin
-	for at := start; at <= times[len(times)-1]; at += seriesBin {
-		n := countBetween(times, at, at+seriesBin)
-		b.add(name, "requests/s", at+seriesBin/2, ptr(float64(n)/(float64(seriesBin)/1e9)))
+	i := int(nanos / seriesBin)
+	for len(r.bins) <= i {
+		r.bins = append(r.bins, 0)
 	}
-}
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b != 0 && (a < 0) != (b < 0) {
-		q--
-	}
-	return q
-}
-
-func ackTimes(entries []ledger.Entry) []int64 {
-	var t []int64
-	for _, e := range entries {
-		if e.Acked() {
-			t = append(t, e.Responded)
-		}
-	}
-	return t
-}
-
-func writeTimes(ops []oplog.Record) []int64 {
-	var t []int64
-	for _, op := range ops {
-		if op.Phase == oplog.PhaseLoad && !op.Bystander && op.Type != oplog.TypeHeartbeat && op.OK() {
-			t = append(t, op.Finished)
-		}
-	}
-	return t
+	r.bins[i]++
 }
 
 // maxOf is the largest value a figure had between two times.
-func maxOf(samples []history.Sample, from, to int64, of func(history.Sample) *float64) *float64 {
+func maxOf(samples []history.Sample, from, to int64, of func(*history.Sample) *float64) *float64 {
 	i := sort.Search(len(samples), func(i int) bool { return samples[i].Time >= from })
 	var most *float64
 	for ; i < len(samples) && samples[i].Time <= to; i++ {
-		if v := of(samples[i]); v != nil && (most == nil || *v > *most) {
+		if v := of(&samples[i]); v != nil && (most == nil || *v > *most) {
 			most = v
 		}
 	}
 	return most
+}
+
+// watcherFigures are what the watcher used between two times.
+func (f *Figures) watcherFigures(c *result.Cell, from, to int64) {
+	seconds := float64(to-from) / 1e9
+	if seconds <= 0 {
+		return
+	}
+	if cpu := cpuUse(f.samples, history.PartyWatcher, from, to); cpu != nil {
+		c.Watcher.CPUCores = ptr(*cpu / seconds)
+		if f.requests > 0 {
+			c.Watcher.CPUMicrosPerReq = ptr(*cpu * 1e6 / float64(f.requests))
+		}
+		if n := growth(f.before, f.after, metric.EventsReceived); n != nil && *n > 0 {
+			c.Watcher.CPUMicrosPerEvent = ptr(*cpu * 1e6 / *n)
+		}
+	}
+	a, okA := useAt(f.samples, history.PartyWatcher, from)
+	b, okB := useAt(f.samples, history.PartyWatcher, to)
+	if !okA || !okB {
+		return
+	}
+	mib := func(v float64) *float64 { return ptr(v / (1 << 20)) }
+	ua, ub := a.Parties[history.PartyWatcher], b.Parties[history.PartyWatcher]
+	c.Watcher.RSSStartMiB, c.Watcher.RSSEndMiB = mib(ua.RSSBytes), mib(ub.RSSBytes)
+	c.Watcher.RSSPeakMiB = maxOf(f.samples, from, to, func(s *history.Sample) *float64 {
+		if u, ok := s.Parties[history.PartyWatcher]; ok {
+			return mib(u.RSSBytes)
+		}
+		return nil
+	})
+	if b.HeapBytes != nil {
+		c.Watcher.HeapMiB = mib(*b.HeapBytes)
+	}
+	c.Watcher.Goroutines = maxOf(f.samples, from, to, func(s *history.Sample) *float64 { return s.Goroutines })
+	dt := float64(b.Time-a.Time) / 1e9
+	if dt <= 0 {
+		return
+	}
+	c.Watcher.NetKiBps = netRate(&a, &b, dt)
+	switch {
+	case a.NetIn != nil && b.NetIn != nil && a.NetOut != nil && b.NetOut != nil:
+		c.Watcher.NetInKiBps = ptr((*b.NetIn - *a.NetIn) / 1024 / dt)
+		c.Watcher.NetOutKiBps = ptr((*b.NetOut - *a.NetOut) / 1024 / dt)
+	case ua.Read >= 0 && ub.Read >= 0:
+		c.Watcher.NetInKiBps = ptr((ub.Read - ua.Read) / 1024 / dt)
+		c.Watcher.NetOutKiBps = ptr((ub.Written - ua.Written) / 1024 / dt)
+	}
 }

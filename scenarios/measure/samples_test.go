@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"github.com/watchbench/watchbench/reports/result"
 	"slices"
 	"testing"
 
@@ -12,7 +13,9 @@ func TestCurvesAreInOrder(t *testing.T) {
 	use := func(cpu float64) map[string]history.Use {
 		return map[string]history.Use{history.PartyWatcher: {CPUSeconds: cpu, Read: -1}}
 	}
-	got := curves([]history.Sample{{Time: 1e9, Parties: use(1)}, {Time: 3e9, Parties: use(3)}, {Time: 2e9, Parties: use(2)}}, nil, nil, 0)
+	b := curveBuilder{out: map[string]result.Series{}}
+	b.sampled([]history.Sample{{Time: 1e9, Parties: use(1)}, {Time: 3e9, Parties: use(3)}, {Time: 2e9, Parties: use(2)}})
+	got := b.out
 	if s := got["watcher.rssMiB"]; !slices.Equal(s.T, []float64{1, 2, 3}) {
 		t.Errorf("times %v", s.T)
 	}

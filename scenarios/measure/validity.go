@@ -4,14 +4,8 @@ import (
 	"fmt"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
-
-// Rules are the conditions under which a cell is believed.
-type Rules struct {
-	LagMs      float64 // open loop: p99 of actual minus intended dispatch
-	MinEvents  float64 // share of the planned writes that must have succeeded
-	MinOffered float64 // open loop: share of the offered rate that must have been achieved
-}
 
 // maxLittle is the disagreement between mean depth and rate × mean wait beyond
 // which a watcher's queue metrics are taken for broken.
@@ -25,20 +19,20 @@ const (
 )
 
 // invalid lists why a cell is not to be believed.
-func invalid(c *result.Cell, r Rules, littleQueue string, storage StorageConfig, faults []string) []string {
+func invalid(c *result.Cell, limits spec.Limits, littleQueue string, capacity spec.Capacity, faults []string) []string {
 	var why []string
 	no := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
 	if c.Load.Done == 0 {
 		no("no write of the load succeeded")
-	} else if share := float64(c.Load.Done) / float64(c.Load.Planned); share < r.MinEvents {
-		no("%d of %d planned writes succeeded (%.0f%%); at least %.0f%% are needed", c.Load.Done, c.Load.Planned, 100*share, 100*r.MinEvents)
+	} else if share := float64(c.Load.Done) / float64(c.Load.Planned); share < float64(limits.MinEvents) {
+		no("%d of %d planned writes succeeded (%.0f%%); at least %.0f%% are needed", c.Load.Done, c.Load.Planned, 100*share, 100*float64(limits.MinEvents))
 	}
 	if c.Load.Model == result.ModelOpen {
-		if q := c.Load.LagMs; q != nil && q.P99 > r.LagMs {
-			no("the generator was %.0f ms late (p99); the limit is %.0f ms", q.P99, r.LagMs)
+		if q := c.Load.LagMs; q != nil && q.P99 > millis(limits.Lag) {
+			no("the generator was %.0f ms late (p99); the limit is %.0f ms", q.P99, millis(limits.Lag))
 		}
-		if o := c.Load.OfferedQPS; o != nil && *o > 0 && c.Load.QPS/(*o) < r.MinOffered {
-			no("%.1f writes/s were achieved of %.1f offered (%.1f%%); at least %.1f%% are needed", c.Load.QPS, *o, 100*c.Load.QPS/(*o), 100*r.MinOffered)
+		if o := c.Load.OfferedQPS; o != nil && *o > 0 && c.Load.QPS/(*o) < float64(limits.MinOffered) {
+			no("%.1f writes/s were achieved of %.1f offered (%.1f%%); at least %.1f%% are needed", c.Load.QPS, *o, 100*c.Load.QPS/(*o), 100*float64(limits.MinOffered))
 		}
 	}
 	if c.Storage.Requests == 0 {
@@ -46,7 +40,7 @@ func invalid(c *result.Cell, r Rules, littleQueue string, storage StorageConfig,
 	}
 	// Without faults and below its capacity the mock answers after the latency it was
 	// told; if not, the machine stood still, and the cell shows that.
-	busy := storage.Rate > 0 || storage.Capacity > 0 && c.Handler.Workers >= storage.Capacity
+	busy := capacity.Rate > 0 || capacity.Inflight > 0 && c.Handler.Workers >= capacity.Inflight
 	if m := c.Storage.SeenMeanMs; m != nil && len(faults) == 0 && !busy && c.Storage.LatencyMeanMs >= minLatencyMs && *m > maxLatency*c.Storage.LatencyMeanMs {
 		no("storage answered after %.0f ms on average instead of %.0f ms: the machine stalled or was overloaded", *m, c.Storage.LatencyMeanMs)
 	}

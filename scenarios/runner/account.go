@@ -274,18 +274,18 @@ func (a *account) remove(ctx context.Context) error {
 
 // tokenFacts: everything that was done reached storage in time, before and after the
 // former token was refused, and it is refused indeed.
-func (c *cellRun) tokenFacts(within bounded, add func(result.Fact), acks *measure.Acks, limit float64) {
+func (c *cellRun) tokenFacts(within bounded, add func(result.Fact), limit float64) {
 	a := c.account
 	if a == nil {
 		return
 	}
-	later := longestDelay(c.evidence.ops, acks, a.refused)
+	later := longestDelay(c.evidence.changes, a.refused)
 	f := delayFact(within, "longest delay of a change after the former token was refused", later, limit)
 	if f.OK = f.OK && later.changes > 0; later.changes == 0 {
 		f.Detail = "there was no change"
 	}
 	add(f)
-	s, ok := measure.Recovery(c.evidence.ops, acks, a.refused)
+	s, ok := measure.Recovery(c.evidence.changes, a.refused)
 	f = within("T", "recovery of what had happened until then", "s", s, limit)
 	if !ok {
 		f.OK, f.Detail = false, "storage never had it"

@@ -3,17 +3,14 @@ package runner
 import (
 	"slices"
 
-	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/measure"
-	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
 // bound completes the evidence for G7 and G8, which need the whole record.
-func (c *cellRun) bound(ops []oplog.Record, entries []ledger.Entry, cell *result.Cell) error {
-	c.evidence = evidence{ops, entries}
+func (c *cellRun) bound(cell *result.Cell) error {
 	f := c.s.Fault
 	if f == nil {
 		return nil
@@ -143,7 +140,7 @@ func (c *cellRun) isolation(base, cell *result.Cell) *check.Isolation {
 		byKey = byKey || s.Key != "" || s.Keys < 1
 	}
 	if byKey {
-		h := measure.FreshnessOfOthers(c.evidence.ops, c.evidence.entries, measure.NewAcks(c.evidence.entries))
+		h := measure.FreshnessOfOthers(c.evidence.changes)
 		if q, err := h.Quantiles(measure.Seconds); err == nil {
 			out.Others, out.OthersBaseline = bare(q), calm(base.Freshness)
 		}
@@ -153,7 +150,7 @@ func (c *cellRun) isolation(base, cell *result.Cell) *check.Isolation {
 
 // bystanderFromAnswer is nil where no operation of the bystander arrived.
 func (c *cellRun) bystanderFromAnswer() *result.Quantiles {
-	q, err := measure.BystanderFromAnswer(c.evidence.ops, measure.NewAcks(c.evidence.entries)).Quantiles(measure.Seconds)
+	q, err := measure.BystanderFromAnswer(c.evidence.changes).Quantiles(measure.Seconds)
 	if err != nil || q == nil {
 		return nil
 	}

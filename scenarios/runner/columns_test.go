@@ -12,7 +12,6 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
@@ -203,12 +202,11 @@ func TestLongestDelay(t *testing.T) {
 		return ledger.Entry{Method: "PUT", Kind: "Pod", Namespace: "a", Name: uid, UID: uid, ResourceVersion: rv, Received: at - 1e6, Applied: at, Responded: at, Status: 200, Effect: ledger.EffectReplaced}
 	}
 	ops := []oplog.Record{op("u1", 1, 1e9), op("u2", 2, 2e9), op("u3", 3, 3e9), op("u4", 4, 4e9)}
-	acks := measure.NewAcks([]ledger.Entry{ack("u1", 1, 9e9), ack("u2", 2, 25e8), ack("u3", 3, 4e9)})
-	acks.Learn(ops)
-	if d := longestDelay(ops, acks, 0); d != (delays{changes: 4, missing: 1, longest: 8}) {
+	changes := check.Changes(ops, []ledger.Entry{ack("u1", 1, 9e9), ack("u2", 2, 25e8), ack("u3", 3, 4e9)})
+	if d := longestDelay(changes, 0); d != (delays{changes: 4, missing: 1, longest: 8}) {
 		t.Errorf("%+v", d)
 	}
-	if d := longestDelay(ops, acks, 2e9); d != (delays{changes: 3, missing: 1, longest: 1}) {
+	if d := longestDelay(changes, 2e9); d != (delays{changes: 3, missing: 1, longest: 1}) {
 		t.Errorf("since: %+v", d)
 	}
 	within := func(col, name, unit string, v, limit float64) result.Fact {
@@ -292,7 +290,8 @@ func TestPauseFacts(t *testing.T) {
 		for _, name := range []string{"a", "b", "c", "d", "e", "f"}[:tc.ops] {
 			ops = append(ops, oplog.Record{Phase: oplog.PhaseLoad, Type: oplog.TypeCreate, Kind: "Pod", Name: name, UID: name, ResourceVersion: 1, Finished: 1, Status: 200})
 		}
-		c := &cellRun{s: s, evidence: evidence{ops, []ledger.Entry{put("a", 1000), put("a", 7400), put("b", 8950), put("c", 9010), put("d", 9090), put("e", 10030), put("f", 10430)}}}
+		entries := []ledger.Entry{put("a", 1000), put("a", 7400), put("b", 8950), put("c", 9010), put("d", 9090), put("e", 10030), put("f", 10430)}
+		c := &cellRun{s: s, evidence: evidence{ops, entries, check.Changes(ops, entries)}}
 		for _, at := range tc.resizes {
 			c.resizes = append(c.resizes, at*ms)
 		}

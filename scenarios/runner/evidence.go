@@ -73,59 +73,40 @@ func (c *cellRun) figures() (result.Cell, error) {
 	if err != nil {
 		return result.Cell{}, err
 	}
-	w := c.s.Largest()
-	e := measure.Evidence{
-		Kind: podKind, Ops: ops, Ledger: entries, Samples: c.sampler.taken(),
-		Before: c.before, After: c.after, DrainEnd: c.drained.at, Cut: c.drained.cut, Restarts: c.restarts,
-		Plan: measure.LoadPlan{Model: c.s.Load.Model, Threads: c.s.Load.Threads, Rate: c.s.Load.Rate, Planned: c.planned()},
-		Storage: measure.StorageConfig{
-			Latency: c.s.Storage.Latency, MeanMs: float64(c.s.Storage.MeanLatency(podKind)) / 1e6, Capacity: c.s.Storage.Capacity.Inflight, Rate: c.s.Storage.Capacity.Rate,
-		},
-		Watcher: measure.WatcherConfig{
-			Strategy: w.Strategy, Queues: 1, Senders: w.Concurrency(), WriterCap: w.WriterQueueLen, HandlerCap: w.HandlerQueueLen,
-			Command: c.watcher.argv, Version: c.r.version,
-		},
-		Rules: measure.Rules{
-			LagMs: float64(c.s.Limits.Lag.Std()) / 1e6, MinEvents: float64(c.s.Limits.MinEvents), MinOffered: float64(c.s.Limits.MinOffered),
-		},
-		CPUs:   runtime.NumCPU(),
-		Faults: c.faults, WantFaults: c.s.Storage.FaultNames(),
+	record := &history.Cell{
+		ID: c.id, Repetition: c.rep, Params: map[string]string{}, Scenario: c.s, CPUs: runtime.NumCPU(),
+		Watcher: history.WatcherRun{Command: c.watcher.argv, Version: c.r.version, Own: c.watcher.own, Restarts: c.restarts},
+		Planned: c.planned(), DrainEnd: c.drained.at, Cut: c.drained.cut, StorageFaults: c.faults,
+	}
+	for _, p := range c.cell.Params {
+		record.Params[p.Name] = p.Value
 	}
 	if c.syncCPU != nil {
 		took := c.ready.Sub(c.started).Seconds()
-		e.Watcher.FirstSync, e.Watcher.FirstSyncCPU = &took, c.syncCPU
-	}
-	if w.Strategy == "partitioned" {
-		e.Watcher.Queues = w.PodQueueNum
-	}
-	if !c.watcher.own {
-		// Its inner queues and senders are its own affair.
-		e.Watcher = measure.WatcherConfig{Strategy: "external", Command: c.watcher.argv}
-	}
-	if b := c.s.Load.Bystander; b != nil {
-		e.BystanderKind = b.Kind
+		record.Watcher.FirstSync, record.Watcher.FirstSyncCPU = &took, c.syncCPU
 	}
 	if d := c.cpuAfter.Since(c.cpuBefore); d.Total > 0 {
 		busy := d.Busy / d.Total
-		e.MachineBusy = &busy
+		record.MachineBusy = &busy
 	}
-	if w.Profile == profileLegacy {
-		e.Watcher.Strategy = profileLegacy
+	if code := c.watcher.exitCode(); c.watcher.ended() {
+		record.Watcher.ExitCode = &code
 	}
-	cell, err := measure.Cell(e)
+	f := measure.New(record, c.before, c.after, c.sampler.taken())
+	for i := range ops {
+		f.Operation(&ops[i])
+	}
+	for i := range entries {
+		f.Request(&entries[i])
+	}
+	changes := check.Changes(ops, entries)
+	cell, err := f.Cell(changes)
 	if err != nil {
 		return cell, err
 	}
-	cell.Watcher.Restarts = c.restarts
-	if err := c.bound(ops, entries, &cell); err != nil {
+	c.evidence = evidence{ops, entries, changes}
+	if err := c.bound(&cell); err != nil {
 		return cell, err
-	}
-	cell.ID, cell.Repetition, cell.Params = c.id, c.rep, map[string]string{}
-	for _, p := range c.cell.Params {
-		cell.Params[p.Name] = p.Value
-	}
-	if code := c.watcher.exitCode(); c.watcher.ended() && !c.drained.cut {
-		cell.Watcher.ExitCode = &code
 	}
 	return cell, nil
 }

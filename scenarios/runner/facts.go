@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ import (
 type evidence struct {
 	ops     []oplog.Record
 	entries []ledger.Entry
+	changes iter.Seq[history.Change]
 }
 
 // faultEnd is when the last fault of the cell ended, and whether that was before the
@@ -103,20 +105,18 @@ func (c *cellRun) queuedLimit() int {
 type bounded func(col, name, unit string, v, limit float64) result.Fact
 
 func (c *cellRun) timeFacts(within bounded, add func(result.Fact), limit float64) {
-	acks := measure.NewAcks(c.evidence.entries)
-	acks.Learn(c.evidence.ops)
-	c.tokenFacts(within, add, acks, limit)
+	c.tokenFacts(within, add, limit)
 	c.setbackFacts(within, add, limit)
 	c.pauseFacts(within, add)
 	if c.s.Watch.AtStart && c.restarts == 0 {
 		add(within("T", "until the first lists were complete", "s", c.ready.Sub(c.started).Seconds(), limit))
 	}
 	if end, windowed := c.faultEnd(); windowed {
-		if s, ok := measure.Recovery(c.evidence.ops, acks, end); ok {
+		if s, ok := measure.Recovery(c.evidence.changes, end); ok {
 			add(within("T", "recovery after the fault", "s", s, limit))
 		}
 	} else if end > 0 || len(c.s.Events) == 0 {
-		add(delayFact(within, "longest delay of a change", longestDelay(c.evidence.ops, acks, 0), limit))
+		add(delayFact(within, "longest delay of a change", longestDelay(c.evidence.changes, 0), limit))
 	}
 	if len(c.catchUps) > 0 && len(c.takeOvers) == 0 {
 		add(within("T", "longest catch-up after a restart", "s", slices.Max(c.catchUps).Seconds(), limit))
@@ -136,7 +136,7 @@ func (c *cellRun) timeFacts(within bounded, add func(result.Fact), limit float64
 		add(f)
 	}
 	if c.timeline.fired[spec.EventRotateCA] > 0 {
-		if s, ok := measure.Recovery(c.evidence.ops, acks, c.lastEvent); ok {
+		if s, ok := measure.Recovery(c.evidence.changes, c.lastEvent); ok {
 			add(within("T", "recovery after the new CA", "s", s, limit))
 		}
 	}
@@ -154,15 +154,15 @@ type delays struct {
 }
 
 // longestDelay looks at the changes that were made since a time.
-func longestDelay(ops []oplog.Record, acks *measure.Acks, since int64) (d delays) {
-	for _, op := range ops {
-		if op.Phase != oplog.PhaseLoad || op.Type == oplog.TypeHeartbeat || !op.OK() || op.Started < since {
+func longestDelay(changes iter.Seq[history.Change], since int64) (d delays) {
+	for c := range changes {
+		if c.Started < since {
 			continue
 		}
 		d.changes++
-		if t, ok := acks.Of(op); ok {
-			d.longest = max(d.longest, float64(t-op.Intended)/1e9)
-		} else if !acks.Gone(op.UID) {
+		if c.Stored != 0 {
+			d.longest = max(d.longest, float64(c.Stored-c.Intended)/1e9)
+		} else if !c.Gone {
 			d.missing++
 		}
 	}

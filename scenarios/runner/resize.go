@@ -80,7 +80,7 @@ func (c *cellRun) pauseFacts(within bounded, add func(result.Fact)) {
 			continue
 		}
 		n++
-		if p := measure.Pause(c.evidence.ops, c.evidence.entries, podKind, at, to); n == 1 || p > longest {
+		if p := measure.Pause(c.evidence.ops, c.evidence.entries, c.evidence.changes, podKind, at, to); n == 1 || p > longest {
 			longest, limit, slowest = p, 2*latency, most
 		}
 	}

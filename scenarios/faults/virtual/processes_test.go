@@ -124,7 +124,7 @@ func paused(o *outcome) error {
 		if m.What != history.MarkResized {
 			continue
 		}
-		p := time.Duration(measure.Pause(o.ops, o.entries, "Pod", m.Time, m.Time+int64(time.Second)))
+		p := time.Duration(measure.Pause(o.ops, o.entries, check.Changes(o.ops, o.entries), "Pod", m.Time, m.Time+int64(time.Second)))
 		if p > 2*resizedLatency {
 			return fmt.Errorf("nothing was sent for %s after the change at %s, want %s", p, time.Unix(0, m.Time).Sub(o.began), 2*resizedLatency)
 		}

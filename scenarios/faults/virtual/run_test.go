@@ -393,7 +393,10 @@ func (o *outcome) freshnessAfter(t int64) (p99, worst time.Duration) {
 
 // freshness is how long the included operations took to reach storage.
 func (o *outcome) freshness(include func(oplog.Record) bool) (p99, worst time.Duration) {
-	acks := measure.NewAcks(o.entries)
+	stored := map[int64]int64{}
+	for c := range check.Changes(o.ops, o.entries) {
+		stored[c.Operation] = c.Stored
+	}
 	sent := map[string]bool{} // of an object that was never stored there is no telling
 	for _, e := range o.entries {
 		sent[e.UID] = true
@@ -404,7 +407,7 @@ func (o *outcome) freshness(include func(oplog.Record) bool) (p99, worst time.Du
 			r.Kind == "Event" && r.Type == oplog.TypeDelete || !include(r) {
 			continue
 		}
-		if at, ok := acks.Of(r); ok {
+		if at := stored[r.ID]; at != 0 {
 			all = append(all, time.Duration(at-r.Intended))
 		}
 	}
