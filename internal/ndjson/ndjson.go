@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -35,12 +36,24 @@ var (
 type Reader struct {
 	in   *bufio.Reader
 	z    *zstd.Decoder // nil: not compressed
+	file io.Closer     // nil: the caller's
 	long []byte        // a line longer than the buffer
 	line int
 }
 
-// New reads plain text.
-func New(in io.Reader) *Reader { return &Reader{in: bufio.NewReaderSize(in, bufferSize)} }
+// Open reads a file, plain or compressed.
+func Open(path string) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := Sniff(f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	r.file = f
+	return r, nil
+}
 
 // NewZstd reads compressed text; several frames in a row are one text. Data that is not
 // zstd is an error of the first Next.
@@ -52,7 +65,7 @@ func NewZstd(in io.Reader) (*Reader, error) {
 	return &Reader{in: bufio.NewReaderSize(z, bufferSize), z: z}, nil
 }
 
-// Sniff reads either, by the text's first bytes.
+// Sniff reads plain or compressed text, by its first bytes.
 func Sniff(in io.Reader) (*Reader, error) {
 	buffered := bufio.NewReaderSize(in, bufferSize)
 	start, err := buffered.Peek(len(zstdMagic))
@@ -67,11 +80,15 @@ func Sniff(in io.Reader) (*Reader, error) {
 
 const zstdMagic = "\x28\xb5\x2f\xfd"
 
-// Close frees what the reader holds, but not what it reads from.
-func (r *Reader) Close() {
+// Close frees what the reader holds. What it was given to read stays open.
+func (r *Reader) Close() error {
 	if r.z != nil {
 		r.z.Close()
 	}
+	if r.file == nil {
+		return nil
+	}
+	return r.file.Close()
 }
 
 // Line is the number of the line that Next returned last, from 1.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
-	"strings"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/internal/ndjson"
@@ -28,21 +26,16 @@ func (e *LineError) Unwrap() error { return e.Err }
 
 var _ error = (*LineError)(nil)
 
-// ReadFile yields the records of the log at path; see Read. A file whose name does not
-// end in .zst is read as plain text.
+// ReadFile yields the records of the log at path, which may also be uncompressed; see
+// Read.
 func ReadFile(path string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		f, err := os.Open(path)
+		lines, err := ndjson.Open(path)
 		if err != nil {
 			yield(Record{}, fmt.Errorf("opening the op log: %w", err))
 			return
 		}
-		defer func() { _ = f.Close() }() // only read from
-		read := Read
-		if !strings.HasSuffix(path, ".zst") {
-			read = ReadPlain
-		}
-		for r, err := range read(f) {
+		for r, err := range recordsOf(lines) {
 			if err != nil {
 				err = fmt.Errorf("%s: %w", path, err)
 			}
@@ -53,9 +46,9 @@ func ReadFile(path string) iter.Seq2[Record, error] {
 	}
 }
 
-// Read yields the records of a log in the order in which they were appended, that
-// is the order in which requests were answered. An error is the last thing
-// yielded; errors.Is(err, ErrTruncated) tells a cut log, whose records so far are
+// Read yields the records of a compressed log in the order in which they were
+// appended, that is the order in which requests were answered. An error is the last
+// thing yielded; errors.Is(err, ErrTruncated) tells a cut log, whose records so far are
 // good, from a corrupt one. Unknown fields are refused.
 func Read(in io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
@@ -64,30 +57,27 @@ func Read(in io.Reader) iter.Seq2[Record, error] {
 			yield(Record{}, err)
 			return
 		}
-		readAll(lines, yield)
+		recordsOf(lines)(yield)
 	}
 }
 
-// ReadPlain is Read of a log that is not compressed.
-func ReadPlain(in io.Reader) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) { readAll(ndjson.New(in), yield) }
-}
-
-func readAll(lines *ndjson.Reader, yield func(Record, error) bool) {
-	defer lines.Close()
-	p := parser{lines: lines, strings: jsonscan.NewInterner()}
-	field := p.field
-	for {
-		err := p.next(field)
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			yield(Record{}, &LineError{Line: lines.Line(), Err: err})
-			return
-		}
-		if !yield(p.record, nil) {
-			return
+func recordsOf(lines *ndjson.Reader) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		defer func() { _ = lines.Close() }() // only read from
+		p := parser{lines: lines, strings: jsonscan.NewInterner()}
+		field := p.field
+		for {
+			err := p.next(field)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				err = &LineError{Line: lines.Line(), Err: err}
+				p.record = Record{}
+			}
+			if !yield(p.record, err) || err != nil {
+				return
+			}
 		}
 	}
 }
@@ -98,7 +88,7 @@ type parser struct {
 	record     Record // of the line under way
 	sealed     bool   // it is a checkpoint
 	checkpoint int64  // the number in it
-	records    int64
+	count      int64  // of records
 }
 
 // next reads the next record, or io.EOF at a proper end.
@@ -109,7 +99,7 @@ func (p *parser) next(field func([]byte, jsonscan.Value) error) error {
 		case errors.Is(err, io.EOF) && p.sealed:
 			return io.EOF
 		case errors.Is(err, io.EOF) || errors.Is(err, ndjson.ErrCut):
-			return fmt.Errorf("%w after %d records: no checkpoint follows", ErrTruncated, p.records)
+			return fmt.Errorf("%w after %d records: no checkpoint follows", ErrTruncated, p.count)
 		case err != nil:
 			return fmt.Errorf("decompressing: %w", err)
 		}
@@ -121,11 +111,11 @@ func (p *parser) next(field func([]byte, jsonscan.Value) error) error {
 			return fmt.Errorf("not a record: %w", err)
 		}
 		if !p.sealed {
-			p.records++
+			p.count++
 			return nil
 		}
-		if p.checkpoint != p.records || p.record != (Record{}) {
-			return fmt.Errorf("checkpoint counts %d records, %d were read: lines are missing or doubled", p.checkpoint, p.records)
+		if p.checkpoint != p.count || p.record != (Record{}) {
+			return fmt.Errorf("checkpoint counts %d records, %d were read: lines are missing or doubled", p.checkpoint, p.count)
 		}
 	}
 }

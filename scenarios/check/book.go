@@ -66,7 +66,6 @@ type keyState struct {
 	deletes       int32  // DELETEs of the watcher that took effect, whatever they hit
 
 	wanted   bool
-	tampered bool
 	differs  bool // by G1
 	replaced bool // a request for this key took effect at least once
 	exists   bool // by the op log so far

@@ -84,12 +84,13 @@ func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Ver
 
 // judge is one judgement under way.
 type judge struct {
-	h      *History
-	book   *book
-	acc    account
-	tamper map[keyName][]*tampering
-	unseen map[string][]window // by kind, while the apiserver did not serve it
-	late   []lateWrite
+	h       *History
+	book    *book
+	acc     account
+	tamper  map[keyName][]*tampering
+	unseen  map[string][]window // by kind, while the apiserver did not serve it
+	late    []lateWrite
+	request request // under judgement
 	// arrived are the answered requests that a fault hit: one that storage applies
 	// again has the same time of arrival.
 	arrived map[arrival]struct{}

@@ -35,15 +35,6 @@ func put(name, uid string, rv uint64, received, responded float64) ledger.Entry 
 	}
 }
 
-func del(name, uid string, received, responded float64) ledger.Entry {
-	e := put(name, uid, 0, received, responded)
-	e.Method, e.Effect = "DELETE", ledger.EffectDeleted
-	if uid == "" {
-		e.Effect = ledger.EffectNone
-	}
-	return e
-}
-
 func TestFreshnessCountsFromTheIntendedTime(t *testing.T) {
 	bystander := op(oplog.TypePatch, "c", "u9", 5, 0, 0, 1)
 	bystander.Kind, bystander.Bystander = "ConfigMap", true

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/internal/ndjson"
@@ -15,7 +14,6 @@ import (
 // share one string. Use it from one goroutine and Close it.
 type Reader struct {
 	lines   *ndjson.Reader
-	file    io.Closer // nil when the caller owns the source
 	strings *jsonscan.Interner
 	field   func(key []byte, v jsonscan.Value) error // parse, bound once
 	entry   Entry                                    // of the line under way
@@ -24,27 +22,17 @@ type Reader struct {
 }
 
 // NewReader reads from in, which it does not close.
-func NewReader(in io.Reader) (*Reader, error) {
-	lines, err := ndjson.Sniff(in)
-	if err != nil {
-		return nil, fmt.Errorf("reading the ledger's beginning: %w", err)
-	}
-	r := &Reader{lines: lines, strings: jsonscan.NewInterner()}
-	r.field = r.parse
-	return r, nil
-}
+func NewReader(in io.Reader) (*Reader, error) { return newReader(ndjson.Sniff(in)) }
 
 // Open reads the ledger of a file.
-func Open(path string) (*Reader, error) {
-	f, err := os.Open(path)
+func Open(path string) (*Reader, error) { return newReader(ndjson.Open(path)) }
+
+func newReader(lines *ndjson.Reader, err error) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the ledger: %w", err)
 	}
-	r, err := NewReader(f)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
-	}
-	r.file = f
+	r := &Reader{lines: lines, strings: jsonscan.NewInterner()}
+	r.field = r.parse
 	return r, nil
 }
 
@@ -53,15 +41,7 @@ func Open(path string) (*Reader, error) {
 func (r *Reader) AllowGaps() *Reader { r.gaps = true; return r }
 
 // Close frees what the reader holds.
-func (r *Reader) Close() error {
-	r.lines.Close()
-	if r.file == nil {
-		return nil
-	}
-	err := r.file.Close()
-	r.file = nil
-	return err
-}
+func (r *Reader) Close() error { return r.lines.Close() }
 
 // Line is the number of the line read last, from 1.
 func (r *Reader) Line() int { return r.lines.Line() }
