@@ -91,27 +91,28 @@ func newBook(m *Meta, ready int64) *book {
 	}
 }
 
-// scope is the kind in the namespace, made when missing.
+// scope is the kind in the namespace, nil when it never appeared.
 func (b *book) scope(kind, namespace string) *scope {
-	if b.last != nil && b.last.kind == kind && b.last.namespace == namespace {
-		return b.last
+	if b.last == nil || b.last.kind != kind || b.last.namespace != namespace {
+		s := b.scopes[scopeID{kind, namespace}]
+		if s == nil {
+			return nil
+		}
+		b.last = s
 	}
-	id := scopeID{kind, namespace}
-	s := b.scopes[id]
-	if s == nil {
-		s = &scope{scopeID: id, names: make(map[string]uint32), uids: &b.uids}
-		b.scopes[id] = s
-	}
-	b.last = s
-	return s
+	return b.last
 }
 
 // key is the entry of a name, made when missing.
 func (b *book) key(kind, namespace, name string) *keyState {
+	if k := b.lookup(kind, namespace, name); k != nil {
+		return k
+	}
 	s := b.scope(kind, namespace)
-	id, known := s.names[name]
-	if known {
-		return b.keys.at(int(id))
+	if s == nil {
+		id := scopeID{kind, namespace}
+		s = &scope{scopeID: id, names: make(map[string]uint32), uids: &b.uids}
+		b.scopes[id] = s
 	}
 	s.names[name] = uint32(b.keys.n)
 	return b.keys.add(keyState{
@@ -122,7 +123,7 @@ func (b *book) key(kind, namespace, name string) *keyState {
 
 // lookup is the entry of a name, nil when there is none.
 func (b *book) lookup(kind, namespace, name string) *keyState {
-	if s := b.scopes[scopeID{kind, namespace}]; s != nil {
+	if s := b.scope(kind, namespace); s != nil {
 		if id, ok := s.names[name]; ok {
 			return b.keys.at(int(id))
 		}

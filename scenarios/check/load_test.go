@@ -84,6 +84,27 @@ func TestSavedRunIsJudgedAlike(t *testing.T) {
 	}
 }
 
+// TestFormerMeta: history.json of former versions carries what G7 and G8 are judged by.
+func TestFormerMeta(t *testing.T) {
+	w := simulate(3, 4, 10)
+	dir := t.TempDir()
+	h := w.history()
+	h.Samples = samples([]float64{5, 50}, []float64{1, 1})
+	save(t, dir, h, w.ops, w.entries)
+	meta := `{"rules":{},"ceilings":{"rssBytes":40},"isolation":{"bystander":{"count":9,"p50":1,"p90":1,"p99":3,"max":3},"bystanderBaseline":{"count":9,"p50":1,"p90":1,"p99":1,"max":1}}}`
+	if err := os.WriteFile(filepath.Join(dir, history.FileMeta), []byte(meta), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := mustJudge(t, h)
+	if v.Checks["G7"].Violations != 1 || v.Checks["G8"].Violations != 1 {
+		t.Errorf("G7 %+v, G8 %+v", v.Checks["G7"], v.Checks["G8"])
+	}
+}
+
 func TestUnusableEvidence(t *testing.T) {
 	w := simulate(3, 4, 10)
 	good := t.TempDir()

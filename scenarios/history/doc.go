@@ -1,7 +1,7 @@
-// Package history is the record of one cell: its files, the types in them, and one
-// pass over the two logs. A figure, a verdict, a fact and a column of the fault matrix
-// are functions of what is here and of nothing else, so that `watchbench check` computes
-// all of them again from the folder alone.
+// Package history is the record of one cell: its files, the types in them, and what may
+// watch while the two logs are read. A figure, a verdict, a fact and a column of the
+// fault matrix are functions of what is here and of nothing else, so that `watchbench
+// check` computes all of them again from the folder alone. check.Judge reads the logs.
 //
 // # A cell's folder
 //
