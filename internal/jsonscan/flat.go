@@ -210,13 +210,3 @@ func (f *flat) unexpected(want string) error {
 	}
 	return fmt.Errorf("column %d: %q where %s should stand", f.s.pos+1, f.s.b[f.s.pos], want)
 }
-
-// IntTo is Int for the formats' small numbers, which fit 32 bits.
-func (v Value) IntTo(n *int) error {
-	i, err := v.Int()
-	if err == nil && (i > 1<<31-1 || i < -1<<31) {
-		err = errWantNumber
-	}
-	*n = int(i)
-	return err
-}

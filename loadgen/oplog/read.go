@@ -92,7 +92,7 @@ type parser struct {
 }
 
 // next reads the next record, or io.EOF at a proper end.
-func (p *parser) next(field func([]byte, jsonscan.Value) error) error {
+func (p *parser) next(field func([]byte) any) error {
 	for {
 		line, err := p.lines.Next()
 		switch {
@@ -104,7 +104,7 @@ func (p *parser) next(field func([]byte, jsonscan.Value) error) error {
 			return fmt.Errorf("decompressing: %w", err)
 		}
 		p.record, p.sealed = Record{}, false
-		if err := jsonscan.Fields(line, field); err != nil {
+		if err := jsonscan.Decode(line, p.strings, field); err != nil {
 			if bytes.HasPrefix(line, checkpointPrefix) {
 				return fmt.Errorf("not a checkpoint: %w", err)
 			}
@@ -122,48 +122,47 @@ func (p *parser) next(field func([]byte, jsonscan.Value) error) error {
 
 var checkpointPrefix = []byte(`{"checkpoint":`)
 
-func (p *parser) field(key []byte, v jsonscan.Value) (err error) {
+// field is where a member's value belongs, nil for an unknown one.
+func (p *parser) field(key []byte) any {
 	r := &p.record
 	switch string(key) {
 	case "checkpoint":
 		p.sealed = true
-		p.checkpoint, err = v.Int()
+		return &p.checkpoint
 	case "id":
-		r.ID, err = v.Int()
+		return &r.ID
 	case "attempt":
-		err = v.IntTo(&r.Attempt)
+		return &r.Attempt
 	case "phase":
-		r.Phase, err = v.Text(p.strings)
+		return &r.Phase
 	case "type":
-		r.Type, err = v.Text(p.strings)
+		return &r.Type
 	case "thread":
-		err = v.IntTo(&r.Thread)
+		return &r.Thread
 	case "bystander":
-		r.Bystander, err = v.Bool()
+		return &r.Bystander
 	case "kind":
-		r.Kind, err = v.Text(p.strings)
+		return &r.Kind
 	case "namespace":
-		r.Namespace, err = v.Text(p.strings)
+		return &r.Namespace
 	case "name":
-		r.Name, err = v.Text(p.strings)
+		return &r.Name
 	case "uid":
-		r.UID, err = v.Text(p.strings)
+		return &r.UID
 	case "resourceVersion":
-		r.ResourceVersion, err = v.Uint()
+		return &r.ResourceVersion
 	case "deletedVersion":
-		r.DeletedVersion, err = v.Uint()
+		return &r.DeletedVersion
 	case "intended":
-		r.Intended, err = v.Int()
+		return &r.Intended
 	case "started":
-		r.Started, err = v.Int()
+		return &r.Started
 	case "finished":
-		r.Finished, err = v.Int()
+		return &r.Finished
 	case "status":
-		err = v.IntTo(&r.Status)
+		return &r.Status
 	case "error":
-		r.Error, err = v.Text(p.strings)
-	default:
-		err = errors.New("unknown field")
+		return &r.Error
 	}
-	return err
+	return nil
 }

@@ -97,7 +97,7 @@ func writeRun(tb testing.TB, dir string, n int) {
 
 // BenchmarkJudge judges a saved run with op log and states, and computes its figures in
 // the same pass, decompression included. MiB-from-OS is the most memory that the
-// process ever had; writing the run takes 80 MiB of it.
+// process ever had, from writing the run on.
 //
 //	go test ./scenarios/check -run '^$' -bench Judge -benchtime 1x -entries 5000000
 func BenchmarkJudge(b *testing.B) {

@@ -181,8 +181,15 @@ func (b *book) addOp(r *oplog.Record) {
 	if r.Type == oplog.TypeHeartbeat && !b.meta.Rules.KeepHeartbeats {
 		v.flags |= versionHeartbeat
 	}
+	if k.versions == nil {
+		k.versions = make([]version, 0, usualVersions)
+	}
 	k.versions = append(k.versions, v)
 }
+
+// usualVersions is about how many versions a pod has: it is created, bound, started and
+// changed a little.
+const usualVersions = 4
 
 // count keeps how many objects there are at once, by the op log.
 func (b *book) count(k *keyState, r *oplog.Record) {

@@ -98,12 +98,11 @@ func State(dir string) (iter.Seq2[StateRecord, error], error) {
 func readState(path string, lines *ndjson.Reader) iter.Seq2[StateRecord, error] {
 	return func(yield func(StateRecord, error) bool) {
 		var s StateRecord
-		texts := jsonscan.NewInterner()
-		field := func(key []byte, v jsonscan.Value) error { return s.field(texts, key, v) }
+		texts, field := jsonscan.NewInterner(), s.field
 		stopped := false
 		err := eachLine(path, lines, func(b []byte) error {
 			s = StateRecord{}
-			err := jsonscan.Fields(b, field)
+			err := jsonscan.Decode(b, texts, field)
 			if err == nil {
 				err = s.Validate()
 			}
@@ -121,28 +120,27 @@ func readState(path string, lines *ndjson.Reader) iter.Seq2[StateRecord, error] 
 	}
 }
 
-func (s *StateRecord) field(texts *jsonscan.Interner, key []byte, v jsonscan.Value) (err error) {
+// field is where a member's value belongs, nil for an unknown one.
+func (s *StateRecord) field(key []byte) any {
 	switch string(key) {
 	case "side":
-		var side string
-		side, err = v.Text(texts)
-		s.Side = Side(side)
+		return (*string)(&s.Side)
 	case "kind":
-		s.Kind, err = v.Text(texts)
+		return &s.Kind
 	case "namespace":
-		s.Namespace, err = v.Text(texts)
+		return &s.Namespace
 	case "name":
-		s.Name, err = v.Text(texts)
+		return &s.Name
 	case "uid":
-		s.UID, err = v.Text(texts)
+		return &s.UID
 	case "resourceVersion":
-		s.ResourceVersion, err = v.Uint()
+		return &s.ResourceVersion
 	case "digest":
-		s.Digest, err = v.Text(texts)
+		return &s.Digest
 	case "bytes":
-		err = v.IntTo(&s.Bytes)
+		return &s.Bytes
 	}
-	return err
+	return nil
 }
 
 // loadLines reads a small NDJSON file whole; a missing one is empty.

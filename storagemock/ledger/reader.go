@@ -15,8 +15,8 @@ import (
 type Reader struct {
 	lines   *ndjson.Reader
 	strings *jsonscan.Interner
-	field   func(key []byte, v jsonscan.Value) error // parse, bound once
-	entry   Entry                                    // of the line under way
+	field   func(key []byte) any // member, bound once
+	entry   Entry                // of the line under way
 	lastSeq uint64
 	gaps    bool
 }
@@ -32,7 +32,7 @@ func newReader(lines *ndjson.Reader, err error) (*Reader, error) {
 		return nil, fmt.Errorf("opening the ledger: %w", err)
 	}
 	r := &Reader{lines: lines, strings: jsonscan.NewInterner()}
-	r.field = r.parse
+	r.field = r.member
 	return r, nil
 }
 
@@ -57,7 +57,7 @@ func (r *Reader) Next() (Entry, error) {
 		return Entry{}, r.fail("%w", err)
 	}
 	r.entry = Entry{}
-	if err := jsonscan.Fields(line, r.field); err != nil {
+	if err := jsonscan.Decode(line, r.strings, r.field); err != nil {
 		return Entry{}, r.fail("want one entry as JSON: %w", err)
 	}
 	if err := r.check(&r.entry); err != nil {
@@ -102,45 +102,44 @@ func (r *Reader) All() iter.Seq2[Entry, error] {
 	}
 }
 
-func (r *Reader) parse(key []byte, v jsonscan.Value) (err error) {
+// member is where a member's value belongs, nil for an unknown one.
+func (r *Reader) member(key []byte) any {
 	e := &r.entry
 	switch string(key) {
 	case "seq":
-		e.Seq, err = v.Uint()
+		return &e.Seq
 	case "instance":
-		err = v.IntTo(&e.Instance)
+		return &e.Instance
 	case "method":
-		e.Method, err = v.Text(r.strings)
+		return &e.Method
 	case "cluster":
-		e.Cluster, err = v.Text(r.strings)
+		return &e.Cluster
 	case "kind":
-		e.Kind, err = v.Text(r.strings)
+		return &e.Kind
 	case "namespace":
-		e.Namespace, err = v.Text(r.strings)
+		return &e.Namespace
 	case "name":
-		e.Name, err = v.Text(r.strings)
+		return &e.Name
 	case "uid":
-		e.UID, err = v.Text(r.strings)
+		return &e.UID
 	case "resourceVersion":
-		e.ResourceVersion, err = v.Uint()
+		return &e.ResourceVersion
 	case "bytes":
-		err = v.IntTo(&e.Bytes)
+		return &e.Bytes
 	case "received":
-		e.Received, err = v.Int()
+		return &e.Received
 	case "applied":
-		e.Applied, err = v.Int()
+		return &e.Applied
 	case "responded":
-		e.Responded, err = v.Int()
+		return &e.Responded
 	case "status":
-		err = v.IntTo(&e.Status)
+		return &e.Status
 	case "code":
-		err = v.IntTo(&e.Code)
+		return &e.Code
 	case "effect":
-		e.Effect, err = v.Text(r.strings)
+		return &e.Effect
 	case "fault":
-		e.Fault, err = v.Text(r.strings)
-	default:
-		err = errors.New("unknown field")
+		return &e.Fault
 	}
-	return err
+	return nil
 }
