@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
@@ -98,6 +99,13 @@ func TestShippedScenarios(t *testing.T) {
 				}
 				if err := schema.Validate(asJSON(t, resolved)); err != nil {
 					t.Errorf("the schema refuses the resolved cell %s: %v", c.ID, err)
+				}
+				var back spec.Scenario
+				if err := json.Unmarshal(resolved, &back); err != nil {
+					t.Errorf("the resolved cell %s does not read back: %v", c.ID, err)
+				}
+				if d := cmp.Diff(c.Scenario, back); d != "" {
+					t.Errorf("the resolved cell %s reads back as another (-written +read):\n%s", c.ID, d)
 				}
 			}
 		})

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/churn"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
@@ -119,7 +120,7 @@ func TestOpLogAgreesWithAWatch(t *testing.T) {
 			cfg := config(t)
 			if model == plan.ModelOpen {
 				cfg.Model, cfg.Threads, cfg.Operations = model, 0, 0
-				cfg.Rate, cfg.Duration = 100, plan.Duration(2*time.Second)
+				cfg.Rate, cfg.Duration = 100, units.Duration(2*time.Second)
 			}
 			cfg.Bystander = &plan.Bystander{Kind: plan.KindConfigMap, Rate: 20}
 			cfg.Warmup.Operations, cfg.Prefill = 20, 10
@@ -211,7 +212,7 @@ func compare(t *testing.T, records []oplog.Record, events []seen) {
 }
 
 func TestObjectBytes(t *testing.T) {
-	for _, size := range []plan.Size{2100, 3 << 10, 16 << 10, 200 << 10} {
+	for _, size := range []units.Size{2100, 3 << 10, 16 << 10, 200 << 10} {
 		t.Run(size.String(), func(t *testing.T) {
 			cfg := config(t)
 			cfg.Operations, cfg.Threads, cfg.Prefill, cfg.ObjectBytes = 5, 1, 1, size

@@ -9,7 +9,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/expr"
 	"github.com/watchbench/watchbench/internal/faultlist"
-	"github.com/watchbench/watchbench/loadgen/plan"
+	"github.com/watchbench/watchbench/internal/units"
 )
 
 // Effect is what a fault does.
@@ -242,7 +242,7 @@ func (s *Spec) rate(r *expr.Reader) {
 	if !r.Has("rate") {
 		r.Fail("", "the bytes per second are missing; write pace(64KiB)")
 	}
-	size, err := plan.ParseSize(r.Text("rate", "1B"))
+	size, err := units.ParseSize(r.Text("rate", "1B"))
 	if err != nil || size < 1 {
 		r.Fail("rate", "want bytes per second of at least 1, like 64KiB")
 	}

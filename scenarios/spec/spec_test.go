@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -313,8 +314,23 @@ func TestValuesRoundTrip(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that no input panics, and that what is accepted can be run:
-// every cell is valid and has a name that is safe as a folder's.
+// roundTrip compares a scenario with what reads back from its JSON: the run's folder
+// keeps it so.
+func roundTrip(s Scenario) string {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return err.Error()
+	}
+	var back Scenario
+	if err := json.Unmarshal(data, &back); err != nil {
+		return err.Error()
+	}
+	return cmp.Diff(s, back)
+}
+
+// FuzzParse checks that no input panics, and that what is accepted can be run and
+// recorded: every cell is valid, survives as JSON and has a name that is safe as a
+// folder's.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(minimal), "load.threads=3")
 	f.Add([]byte(swept), "matrix.load=heavy")
@@ -333,6 +349,9 @@ func FuzzParse(f *testing.F) {
 			for _, c := range file.Cells() {
 				if err := c.Scenario.Validate(); err != nil {
 					t.Errorf("accepted, yet invalid: %v", err)
+				}
+				if d := roundTrip(c.Scenario); d != "" {
+					t.Errorf("as JSON (-written +read):\n%s", d)
 				}
 				if c.ID == "" || strings.ContainsAny(c.ID, "/\\ ") || strings.HasPrefix(c.ID, ".") {
 					t.Errorf("unsafe id %q", c.ID)

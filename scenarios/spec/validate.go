@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/watchbench/watchbench/loadgen/plan"
+	"github.com/watchbench/watchbench/internal/strictyaml"
 )
 
 var (
@@ -68,16 +68,9 @@ func (s *Scenario) validateLoad() error {
 	if err := word("load.driver", s.Load.Driver, "engine"); err != nil {
 		return err
 	}
-	cfg := s.Load.Plan("check", s.Seed)
-	var fe *plan.FieldError
-	if err := cfg.Validate(); errors.As(err, &fe) {
-		problem, remedy, ok := strings.Cut(fe.Problem, ": ")
-		if !ok {
-			remedy = "take it away"
-		}
-		return bad("load."+fe.Field, remedy, "%s", problem)
-	} else if err != nil {
-		return fmt.Errorf("check the load: %w", err)
+	var fe *strictyaml.FieldError
+	if err := s.Load.Validate(); errors.As(err, &fe) {
+		return bad("load."+fe.Path, cmp.Or(fe.Remedy, "take it away"), "%s", fe.Problem)
 	}
 	return nil
 }

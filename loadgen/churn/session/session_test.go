@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/churn"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
@@ -187,7 +188,7 @@ func TestSessionWaitsTwice(t *testing.T) {
 }
 
 func TestSessionCleansUpAfter(t *testing.T) {
-	forever := func(c *plan.Config) { c.Operations, c.Duration = 0, plan.Duration(time.Hour) }
+	forever := func(c *plan.Config) { c.Operations, c.Duration = 0, units.Duration(time.Hour) }
 	interrupt := errors.New("interrupt")
 	for _, tc := range []struct {
 		name   string
