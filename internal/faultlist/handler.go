@@ -10,12 +10,9 @@ import (
 	"strings"
 )
 
-// ErrNoSuch is returned for an unknown fault number.
-var ErrNoSuch = errors.New("there is no such fault")
-
 var errMethod = errors.New("want GET, POST or DELETE")
 
-// Info tells about a fault in force.
+// Info describes a fault in force.
 type Info struct {
 	ID    int    `json:"id"`
 	Spec  string `json:"spec"`
@@ -24,9 +21,6 @@ type Info struct {
 	// Keys is the number of distinct things it hit, counted up to MaxKeys.
 	Keys int `json:"keys"`
 }
-
-// MaxKeys bounds the distinct things counted for one fault.
-const MaxKeys = 10_000
 
 // Ops is what can be done with a list of faults.
 type Ops struct {
@@ -38,7 +32,7 @@ type Ops struct {
 // maxText bounds faults sent as a body.
 const maxText = 64 << 10
 
-// Handler serves a list: GET tells the faults, POST adds those of the body, and DELETE
+// Handler serves a list: GET lists the faults, POST adds those of the body, and DELETE
 // ends all, or with ?id=N one. Each answers with the list of Info then in force. It has
 // no authentication: serve it on loopback.
 func Handler(o Ops) http.Handler {

@@ -320,10 +320,10 @@ func (x *exchange) pickEvent(line []byte) *active {
 	initial := x.req.verb == Stream && x.listed.IsZero()
 	x.mu.Unlock()
 	for _, a := range all {
-		if initial && !a.Initial {
+		if initial && !a.Spec.Initial {
 			continue
 		}
-		if !x.in.phase(a, time.Now()).Open || !x.in.hits(a, x.req.verb+x.req.path, x.n, x.events) {
+		if !x.in.Phase(a, time.Now()).Open || !x.in.hits(a, x.req.verb+x.req.path, x.n, x.events) {
 			continue
 		}
 		if x.in.fire(a, x.req.path+" "+objectOf(line)) {
@@ -336,7 +336,7 @@ func (x *exchange) pickEvent(line []byte) *active {
 // spoil lets an event go wrong. over says that the watch ends with it.
 func (x *exchange) spoil(a *active, line []byte) (over bool, err error) {
 	var instead []byte
-	switch a.Effect {
+	switch a.Spec.Effect {
 	case MidGone:
 		text, _ := apistatus.JSON(tooOld(""))
 		instead, over = apistatus.AppendEvent(nil, "ERROR", text), true
