@@ -105,8 +105,6 @@ type Config struct {
 	// NoWatchCache makes limit count at resourceVersion 0 too, as on a server whose
 	// watch cache is off.
 	NoWatchCache bool
-	// PlainDiscovery offers no aggregated discovery, as before Kubernetes 1.26.
-	PlainDiscovery bool
 	// Seed is of uids and of the faults' choices.
 	Seed uint64
 }
