@@ -73,9 +73,6 @@ func New(p *plan.Plan, s Settings) (*Engine, error) {
 // Close frees the connections. The Engine cannot be used after it.
 func (e *Engine) Close() { e.client.close() }
 
-// RunID is the id of the run, as in the plan.
-func (e *Engine) RunID() string { return e.cfg.RunID }
-
 // concurrency is how many requests may be under way at once.
 func concurrency(cfg *plan.Config) int {
 	if cfg.Model == plan.ModelOpen {
@@ -104,6 +101,17 @@ type created struct {
 	nodes      map[string]types.UID
 	leases     map[string]types.UID
 	pods       map[string]*pod // by namespace/name; live as far as is known
+}
+
+// keep notes an object for the teardown after its creation, unless err says that it
+// was there before. After any other error it may exist all the same.
+func (c *created) keep(err error, note func(*created)) {
+	if errors.Is(err, ErrInUse) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	note(c)
 }
 
 func (c *created) addPod(p *pod) {
