@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/loadgen/apistatus"
 	"github.com/watchbench/watchbench/loadgen/watchfault"
 )
@@ -200,28 +201,19 @@ func (p *Proxy) serve(ctx context.Context) error {
 		}),
 		ReadHeaderTimeout: headerTimeout, ErrorLog: logs,
 	}
-	stopped := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(stopped)
-		_ = srv.Close()
-	})
 	var l net.Listener = p.door
 	if p.tls != nil {
 		l = tls.NewListener(l, p.tls)
 	}
-	err := srv.Serve(l)
-	if !stop() {
-		<-stopped
-	}
-	_ = srv.Close()
+	err := lifecycle.ServeHTTP(ctx, srv, l, 0)
 	p.mu.Lock()
 	p.shut = true
 	p.mu.Unlock()
 	p.handlers.Wait()
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
+	if err != nil {
+		return fmt.Errorf("serve: %w", err)
 	}
-	return fmt.Errorf("serve: %w", err)
+	return nil
 }
 
 func (p *Proxy) enter() bool {
@@ -275,23 +267,10 @@ func (p *Proxy) serveAdmin(ctx context.Context) error {
 	mux.Handle("/", p.faults.AdminHandler())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout, ErrorLog: slog.NewLogLogger(p.logger.Handler(), slog.LevelWarn)}
-	stopped := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(stopped)
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminGrace)
-		defer cancel()
-		if srv.Shutdown(grace) != nil {
-			_ = srv.Close()
-		}
-	})
-	err := srv.Serve(p.admin)
-	if !stop() {
-		<-stopped
+	if err := lifecycle.ServeHTTP(ctx, srv, p.admin, adminGrace); err != nil {
+		return fmt.Errorf("admin API: %w", err)
 	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return fmt.Errorf("admin API: %w", err)
+	return nil
 }
 
 // Config is how a client in this process reaches the proxy.
