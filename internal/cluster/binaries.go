@@ -56,8 +56,7 @@ func findBinaries(ctx context.Context, opts EmbeddedOptions, say func(string, ..
 
 func missingBinary(dir string) string {
 	for _, name := range []string{etcdParty, apiserverParty} {
-		info, err := os.Stat(filepath.Join(dir, name))
-		if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+		if !controlplane.Executable(filepath.Join(dir, name)) {
 			return name
 		}
 	}

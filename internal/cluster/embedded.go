@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
@@ -208,19 +209,25 @@ func (e *embedded) configure(r *run, binaries string) (err error) {
 	return nil
 }
 
-// makeDir makes the run's directory. Its path is absolute, because the parties and
-// the watchdog work elsewhere.
+// makeDir makes the run's directory. Its path must be absolute: the parties and the
+// watchdog work elsewhere.
 func (e *embedded) makeDir(ctx context.Context) (string, error) {
 	if e.opts.Detach {
 		return detachedDir(ctx, e.opts)
 	}
-	temp, err := filepath.Abs(cmp.Or(e.opts.Temp, os.TempDir()))
+	return tempDir(e.opts.Temp)
+}
+
+// tempDir makes a directory for one run below temp, or the system's where that is
+// empty. Its path is absolute.
+func tempDir(temp string) (string, error) {
+	temp, err := filepath.Abs(cmp.Or(temp, os.TempDir()))
 	if err != nil {
 		return "", fmt.Errorf("make the temporary directory absolute: %w", err)
 	}
 	dir, err := os.MkdirTemp(temp, dirPrefix)
 	if err != nil {
-		return "", fmt.Errorf("make a directory for the control plane: %w", err)
+		return "", fmt.Errorf("make a directory for the cluster's files: %w", err)
 	}
 	return dir, nil
 }
@@ -371,17 +378,13 @@ func etcdVersion(ctx context.Context, url string) (string, error) {
 func waitDefaultNamespace(ctx context.Context, cfg *rest.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		_, err := get(ctx, cfg, "/api/v1/namespaces/default")
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for the namespace \"default\": %w", err)
-		case <-tick.C:
-		}
+	var last error
+	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		_, last = get(ctx, cfg, "/api/v1/namespaces/default")
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for the namespace \"default\": %w", last)
 	}
+	return nil
 }

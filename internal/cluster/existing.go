@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/client-go/tools/clientcmd"
 	kindcluster "sigs.k8s.io/kind/pkg/cluster"
 
 	"github.com/watchbench/watchbench/internal/cluster/controlplane"
@@ -157,23 +156,14 @@ func existingKind(ctx context.Context, opts KindOptions) (*Cluster, error) {
 		return nil, fmt.Errorf("make the directory of the kubeconfig: %w", err)
 	}
 	r.created, r.network = true, len(names) == 1 // nobody else's cluster needs the network
-	c := &Cluster{
-		Provider: Kind, Kubeconfig: filepath.Join(r.dir, "kubeconfig"), Controllers: true,
-		Dir: r.dir, PIDs: r.docker.parties(ctx, r.opts.Name), down: r.down,
-	}
+	c := r.cluster()
+	c.PIDs = r.docker.parties(ctx, r.opts.Name)
 	// A cluster that does not even have a kubeconfig can still be ended.
 	raw, err := r.provider.KubeConfig(r.opts.Name, false)
 	if err != nil {
 		return c, nil
 	}
-	cfg, err := clientcmd.Load([]byte(raw))
-	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig of kind cluster %s: %w", r.opts.Name, err)
-	}
-	if err := writeKubeconfig(c.Kubeconfig, cfg); err != nil {
-		return nil, err
-	}
-	restCfg, err := c.RESTConfig()
+	restCfg, err := r.access(c, raw)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 	kindcluster "sigs.k8s.io/kind/pkg/cluster"
@@ -203,12 +205,10 @@ func (r *kindRun) obtain(ctx context.Context, say func(string, ...any)) error {
 func (r *kindRun) makeDir() (err error) {
 	if r.opts.Keep {
 		r.dir, err = makeKeptDir(r.opts.Cache, Kind+"-"+r.opts.Name)
-		return err
+	} else {
+		r.dir, err = tempDir(r.opts.Temp)
 	}
-	if r.dir, err = os.MkdirTemp(r.opts.Temp, dirPrefix); err != nil {
-		return fmt.Errorf("make a directory for the kubeconfig: %w", err)
-	}
-	return nil
+	return err
 }
 
 func (r *kindRun) checkRunning(ctx context.Context) error {
@@ -272,25 +272,12 @@ func (r *kindRun) create(ctx context.Context) error {
 // describe writes the kubeconfig, waits for readiness (kind itself takes a
 // time-out for success) and fills in what is known of the control plane.
 func (r *kindRun) describe(ctx context.Context) (*Cluster, error) {
-	c := &Cluster{
-		Provider:    Kind,
-		Kubeconfig:  filepath.Join(r.dir, "kubeconfig"),
-		Controllers: true,
-		Dir:         r.dir,
-		down:        r.down,
-	}
+	c := r.cluster()
 	raw, err := r.provider.KubeConfig(r.opts.Name, false)
 	if err != nil {
 		return nil, fmt.Errorf("get the kubeconfig of kind cluster %s: %w", r.opts.Name, kindError(err))
 	}
-	cfg, err := clientcmd.Load([]byte(raw))
-	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig of kind cluster %s: %w", r.opts.Name, err)
-	}
-	if err := writeKubeconfig(c.Kubeconfig, cfg); err != nil {
-		return nil, err
-	}
-	restCfg, err := c.RESTConfig()
+	restCfg, err := r.access(c, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -309,28 +296,40 @@ func (r *kindRun) describe(ctx context.Context) (*Cluster, error) {
 	return c, nil
 }
 
+func (r *kindRun) cluster() *Cluster {
+	return &Cluster{Provider: Kind, Kubeconfig: filepath.Join(r.dir, "kubeconfig"), Controllers: true, Dir: r.dir, down: r.down}
+}
+
+// access writes the cluster's kubeconfig, which raw is, and reads it as a client does.
+func (r *kindRun) access(c *Cluster, raw string) (*rest.Config, error) {
+	cfg, err := clientcmd.Load([]byte(raw))
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig of kind cluster %s: %w", r.opts.Name, err)
+	}
+	if err := writeKubeconfig(c.Kubeconfig, cfg); err != nil {
+		return nil, err
+	}
+	return c.RESTConfig()
+}
+
 // waitKindReady returns when all of kind's own nodes are ready and namespaces get
 // their service account, without which no pod can be created. Nodes that somebody
 // made by hand (they have no provider id) are none of our business.
 func waitKindReady(ctx context.Context, client kubernetes.Interface, opts KindOptions) error {
 	ctx, cancel := context.WithTimeout(ctx, opts.Wait)
 	defer cancel()
-	tick := time.NewTicker(250 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		waitingFor, err := kindNotReady(ctx, client)
-		if err == nil && waitingFor == "" {
-			return nil
-		}
-		if err != nil {
+	waitingFor := ""
+	err := wait.PollUntilContextCancel(ctx, 250*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		var err error
+		if waitingFor, err = kindNotReady(ctx, client); err != nil {
 			waitingFor = err.Error()
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for kind cluster %s to be ready (%s): %w", opts.Name, waitingFor, context.Cause(ctx))
-		case <-tick.C:
-		}
+		return waitingFor == "", nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for kind cluster %s to be ready (%s): %w", opts.Name, waitingFor, context.Cause(ctx))
 	}
+	return nil
 }
 
 func kindNotReady(ctx context.Context, client kubernetes.Interface) (string, error) {

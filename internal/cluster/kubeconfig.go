@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
@@ -86,12 +88,7 @@ func loadKubeconfig(path string) (*api.Config, error) {
 }
 
 func contextList(cfg *api.Config) string {
-	names := make([]string, 0, len(cfg.Contexts))
-	for name := range cfg.Contexts {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return "the file has " + strings.Join(names, ", ")
+	return "the file has " + strings.Join(slices.Sorted(maps.Keys(cfg.Contexts)), ", ")
 }
 
 // Up implements Provider. It changes nothing in the cluster.
@@ -104,9 +101,9 @@ func (k *kubeconfig) Up(ctx context.Context, progress func(string)) (*Cluster, e
 	if err := k.minify(cfg); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(k.opts.Temp, dirPrefix)
+	dir, err := tempDir(k.opts.Temp)
 	if err != nil {
-		return nil, fmt.Errorf("make a directory for the kubeconfig: %w", err)
+		return nil, err
 	}
 	c := &Cluster{
 		Provider:   Kubeconfig,
@@ -167,7 +164,7 @@ func (k *kubeconfig) connect(ctx context.Context, c *Cluster, cfg *api.Config) e
 	c.Version, err = serverVersion(ctx, restCfg)
 	switch {
 	case err == nil:
-		return k.describe(ctx, c)
+		return c.describeControllers(ctx, restCfg)
 	case ctx.Err() != nil:
 		return fmt.Errorf("reach the apiserver of context %s: %w", k.opts.Context, context.Cause(ctx))
 	case apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err):
@@ -187,13 +184,9 @@ func (k *kubeconfig) connect(ctx context.Context, c *Cluster, cfg *api.Config) e
 	}
 }
 
-// describe fills in what a cluster tells about its control plane, if it does.
-func (k *kubeconfig) describe(ctx context.Context, c *Cluster) error {
-	restCfg, err := c.RESTConfig()
-	if err != nil {
-		return err
-	}
-	client, err := kubernetes.NewForConfig(restCfg)
+// describeControllers fills in what a cluster tells about its control plane, if it does.
+func (c *Cluster) describeControllers(ctx context.Context, cfg *rest.Config) error {
+	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return fmt.Errorf("build a client: %w", err)
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // A party is one process of an embedded control plane. envtest starts it, but
@@ -115,10 +117,9 @@ func killParties(ctx context.Context, dir string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killGrace)
 	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		running := ""
+	running := ""
+	err := wait.PollUntilContextCancel(ctx, 5*time.Millisecond, true, func(context.Context) (bool, error) {
+		running = ""
 		for _, party := range []string{apiserverParty, etcdParty} {
 			pid := partyPID(dir, party)
 			if pid == 0 {
@@ -127,18 +128,15 @@ func killParties(ctx context.Context, dir string) error {
 			running = fmt.Sprintf("%s (process %d)", party, pid)
 			// The group, which envtest makes for each: nothing a party started stays.
 			if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-				return fmt.Errorf("kill %s: %w", running, err)
+				return false, fmt.Errorf("kill %s: %w", running, err)
 			}
 		}
-		if running == "" {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%s is still there %s after it was killed", running, killGrace)
-		case <-tick.C:
-		}
+		return running == "", nil
+	})
+	if wait.Interrupted(err) {
+		return fmt.Errorf("%s is still there %s after it was killed", running, killGrace)
 	}
+	return err
 }
 
 var complaint = regexp.MustCompile(`(?i)\b(error|fatal|panic|fail(ed)?|flag|unable|cannot|in use)\b`)

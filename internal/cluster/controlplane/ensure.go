@@ -107,7 +107,7 @@ func missing(dir string, wanted []tool) []tool {
 	var out []tool
 	for _, t := range wanted {
 		stamp, err := os.ReadFile(stampPath(dir, t))
-		if err != nil || string(stamp) != t.stamp() || !executable(filepath.Join(dir, t.name)) {
+		if err != nil || string(stamp) != t.stamp() || !Executable(filepath.Join(dir, t.name)) {
 			out = append(out, t)
 		}
 	}
@@ -116,7 +116,8 @@ func missing(dir string, wanted []tool) []tool {
 
 func stampPath(dir string, t tool) string { return filepath.Join(dir, "."+t.name+".stamp") }
 
-func executable(path string) bool {
+// Executable reports whether path is a file that can be run.
+func Executable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }

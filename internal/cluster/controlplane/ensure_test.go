@@ -76,7 +76,7 @@ func TestEnsureBuildsOnce(t *testing.T) {
 				return
 			}
 			for _, name := range []string{Etcd, APIServer} {
-				if !executable(filepath.Join(dir, name)) {
+				if !Executable(filepath.Join(dir, name)) {
 					t.Errorf("no %s in %s", name, dir)
 				}
 			}
@@ -186,7 +186,7 @@ func TestEnsureFails(t *testing.T) {
 		}
 		assertNoWork(t, opts)
 		dir, _ := opts.Dir()
-		if executable(filepath.Join(dir, Etcd)) {
+		if Executable(filepath.Join(dir, Etcd)) {
 			t.Error("a failed build left a binary")
 		}
 	})
