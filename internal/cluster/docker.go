@@ -26,7 +26,7 @@ const (
 // daemon, context and credentials.
 type docker struct{}
 
-// check tells apart the ways in which Docker can be absent.
+// check distinguishes the ways in which Docker can be unavailable.
 func (d docker) check(ctx context.Context) error {
 	const remedy = "install and start Docker, or use the embedded cluster, which needs none"
 	if _, err := exec.LookPath("docker"); err != nil {

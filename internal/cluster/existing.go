@@ -16,12 +16,12 @@ import (
 	"github.com/watchbench/watchbench/internal/cluster/controlplane"
 )
 
-// ErrNotUp says that there is no cluster that an earlier process has left running.
+// ErrNotUp means that no earlier process has left a cluster running.
 var ErrNotUp = errors.New("no cluster is up")
 
-// Existing finds the cluster that an earlier process brought up and left: an
-// embedded one with Detach, a kind one with Keep. Its Down ends it, whoever made
-// it; its Check says whether it works. Without one the error is ErrNotUp.
+// Existing finds the cluster that an earlier process left running: an embedded one
+// with Detach, a kind one with Keep. Its Down stops it, whoever started it; its
+// Check reports whether it works. Without one the error is ErrNotUp.
 func Existing(ctx context.Context, name string, opts Options) (*Cluster, error) {
 	switch name {
 	case Embedded:
@@ -103,7 +103,7 @@ func existingEmbedded(opts EmbeddedOptions) (*Cluster, error) {
 		if err := json.Unmarshal(data, c); err != nil {
 			return nil, fmt.Errorf("read the state of the cluster in %s: %w", dir, err)
 		}
-	case !errors.Is(err, fs.ErrNotExist): // its start was cut off: Check will tell, Down still works
+	case !errors.Is(err, fs.ErrNotExist): // its start was interrupted: Check reports it, Down still works
 		return nil, fmt.Errorf("read the state of the cluster: %w", err)
 	}
 	c.down = func(ctx context.Context) error {

@@ -133,11 +133,11 @@ func (k *kubeconfig) minify(cfg *api.Config) error {
 		return badInput(contextList(cfg), "kubeconfig %s has no context %q", k.opts.Path, k.opts.Context)
 	}
 	if cfg.Clusters[chosen.Cluster] == nil {
-		return badInput("mend the file or choose another context",
+		return badInput("fix the file or choose another context",
 			"kubeconfig %s: context %q names cluster %q, which the file does not have", k.opts.Path, k.opts.Context, chosen.Cluster)
 	}
 	if chosen.AuthInfo != "" && cfg.AuthInfos[chosen.AuthInfo] == nil {
-		return badInput("mend the file or choose another context",
+		return badInput("fix the file or choose another context",
 			"kubeconfig %s: context %q names user %q, whom the file does not have", k.opts.Path, k.opts.Context, chosen.AuthInfo)
 	}
 	cfg.CurrentContext = k.opts.Context
@@ -149,7 +149,7 @@ func (k *kubeconfig) minify(cfg *api.Config) error {
 		return fmt.Errorf("resolve the paths in kubeconfig %s: %w", k.opts.Path, err)
 	}
 	if err := api.FlattenConfig(cfg); err != nil {
-		return &InputError{What: fmt.Sprintf("kubeconfig %s, context %q", k.opts.Path, k.opts.Context), Remedy: "mend the file or choose another context", Err: err}
+		return &InputError{What: fmt.Sprintf("kubeconfig %s, context %q", k.opts.Path, k.opts.Context), Remedy: "fix the file or choose another context", Err: err}
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (k *kubeconfig) minify(cfg *api.Config) error {
 func (k *kubeconfig) connect(ctx context.Context, c *Cluster, cfg *api.Config) error {
 	restCfg, err := c.RESTConfig()
 	if err != nil {
-		return &InputError{What: fmt.Sprintf("kubeconfig %s, context %q", k.opts.Path, k.opts.Context), Remedy: "mend the file or choose another context", Err: err}
+		return &InputError{What: fmt.Sprintf("kubeconfig %s, context %q", k.opts.Path, k.opts.Context), Remedy: "fix the file or choose another context", Err: err}
 	}
 	server := cfg.Clusters[cfg.Contexts[k.opts.Context].Cluster].Server
 	c.Version, err = serverVersion(ctx, restCfg)
@@ -184,7 +184,7 @@ func (k *kubeconfig) connect(ctx context.Context, c *Cluster, cfg *api.Config) e
 	}
 }
 
-// describeControllers fills in what a cluster tells about its control plane, if it does.
+// describeControllers fills in what the cluster reveals of its control plane.
 func (c *Cluster) describeControllers(ctx context.Context, cfg *rest.Config) error {
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // A party is one process of an embedded control plane. envtest starts it, but
-// tells nobody its process id and cannot be cancelled; so what envtest starts is
+// does not report its process id and cannot be cancelled; so what envtest starts is
 // a launcher script in the run's directory, which leaves the process id and the
 // flags there and then becomes the real program. That makes the directory the
 // complete record of what runs: Down, Existing and the watchdog all work from it.
@@ -30,7 +30,7 @@ const (
 	pidSuffix  = ".pid"
 	argsSuffix = ".args"
 	logSuffix  = ".log"
-	// stopFile tells launchers that were started too late not to start anything.
+	// stopFile keeps launchers that come too late from starting anything.
 	stopFile = "stop"
 
 	// excerptLines is how many lines of a log an error carries at most.
@@ -66,7 +66,7 @@ func writeLauncher(dir, party, binary string) (string, error) {
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // partyPID returns the process id of a party that was started in dir and still
-// runs, else 0. A process id that now belongs to somebody else is told by the
+// runs, else 0. A process id that now belongs to somebody else is recognised by its
 // command line: ours names the run's directory, whose name is random.
 func partyPID(dir, party string) int {
 	data, err := os.ReadFile(filepath.Join(dir, party+pidSuffix))
@@ -141,8 +141,8 @@ func killParties(ctx context.Context, dir string) error {
 
 var complaint = regexp.MustCompile(`(?i)\b(error|fatal|panic|fail(ed)?|flag|unable|cannot|in use)\b`)
 
-// logExcerpt returns, for an error message, the lines of a party's log that speak of
-// trouble, or the last ones where none does. A party that refuses its flags says so
+// logExcerpt returns, for an error message, the lines of a party's log that report
+// a problem, or the last ones where none does. A party that refuses its flags says so
 // first and then prints pages of usage, so the end alone would hide the reason.
 func logExcerpt(path string) string {
 	data, err := os.ReadFile(path)

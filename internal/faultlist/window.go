@@ -6,10 +6,10 @@ import (
 	"github.com/watchbench/watchbench/internal/expr"
 )
 
-// Window says when a fault may fire: from so long after its beginning, for so long, and
+// Window is when a fault may fire: from so long after its beginning, for so long, and
 // again every so often.
 type Window struct {
-	From, For, Every time.Duration // For 0 is for ever, Every 0 is once
+	From, For, Every time.Duration // For 0 is forever, Every 0 is once
 }
 
 // WindowArgs are the arguments ReadWindow reads.

@@ -23,7 +23,7 @@ func (k key) path() string {
 }
 
 // version is one state of an object. It is immutable. Its JSON is in two parts with
-// the resourceVersion between them, because the end of an object is told by its last
+// the resourceVersion between them, because the end of an object is reported as its last
 // state under a later version.
 type version struct {
 	key

@@ -58,10 +58,10 @@ func New(c Config, s Settings) (*Server, error) {
 	return srv, nil
 }
 
-// Faults is what goes wrong before the server.
+// Faults is the injector in front of the server.
 func (s *Server) Faults() *watchfault.Injector { return s.faults }
 
-// ServeHTTP answers a request, or lets it go wrong.
+// ServeHTTP answers a request, unless a fault does.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.entry.ServeHTTP(w, r) }
 
 // Refusing reports whether connections would be refused now; see Direct.
@@ -271,7 +271,7 @@ func (s *Server) RemoveResource(resource string) error {
 	return nil
 }
 
-// Stats tells what was asked of the server, faults before it aside.
+// Stats counts the requests that reached the server past the faults.
 type Stats struct {
 	Lists   int // first pages and whole lists
 	Pages   int // lists with a continue token

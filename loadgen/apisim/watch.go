@@ -31,7 +31,7 @@ type watcher struct {
 	buf       []byte
 	next      uint64 // sequence number of the next change
 	above     uint64 // only changes of a later version are sent
-	seen      uint64 // everything up to this version was sent or is of no concern
+	seen      uint64 // everything up to this version was sent or is irrelevant
 	cut       int    // of the kind, at the start
 }
 
@@ -214,7 +214,7 @@ func (x *watcher) object(kind string, v *version, rv uint64) {
 	x.buf = append(x.buf, "}\n"...)
 }
 
-// bookmark tells the version that the watch has come to. more is further members of
+// bookmark reports the version that the watch has reached. more is further members of
 // the metadata.
 func (x *watcher) bookmark(more string) {
 	x.buf = apistatus.AppendEvent(x.buf, "BOOKMARK", []byte(`{`+x.typed+`"metadata":{"resourceVersion":"`+strconv.FormatUint(x.seen, 10)+`","creationTimestamp":null`+more+`}}`))

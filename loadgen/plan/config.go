@@ -121,7 +121,7 @@ const (
 	DefaultBystanderBytes   = units.Size(1 << 10)
 
 	MaxThreads     = 10_000
-	MaxOperations  = 10_000_000 // what the five letters of a pod's name can tell apart
+	MaxOperations  = 10_000_000 // what the five letters of a pod's name can distinguish
 	MaxRate        = 100_000
 	MaxPrefill     = 1_000_000
 	MaxNamespaces  = 1000

@@ -31,7 +31,7 @@ func (x *exchange) supervise() {
 }
 
 // step draws the faults whose time has come, and does what is due. It returns when
-// there is more to do by time, zero for never, and what tells of changes by hand.
+// there is more to do by time, zero for never, and a channel that is closed when the faults change.
 func (x *exchange) step(now time.Time) (next time.Time, changed <-chan struct{}) {
 	faults, changed := x.in.snapshot(perWatch, x.req)
 	refuse, edge, _ := x.in.Refusal()

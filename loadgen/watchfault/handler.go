@@ -71,7 +71,7 @@ type older struct{ fault *active }
 
 type olderKey struct{}
 
-// answer lets a request go wrong. over says that it has been answered; otherwise
+// answer applies a fault to a request. over reports that it has been answered; otherwise
 // the request that is returned is passed on.
 func (h *handler) answer(w http.ResponseWriter, r *http.Request, req request, a *active) (_ *http.Request, over bool) {
 	switch a.Spec.Effect {
@@ -119,7 +119,7 @@ func statusError(a *active, req request) error {
 	return err
 }
 
-// wait blocks for d, for good if d is 0, or until the fault is removed. It reports
+// wait blocks for d, without a limit if d is 0, or until the fault is removed. It reports
 // whether the client is still there.
 func (in *Injector) wait(ctx context.Context, a *active, d time.Duration) bool {
 	var timeout <-chan time.Time

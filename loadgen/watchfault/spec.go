@@ -97,7 +97,7 @@ type Spec struct {
 	Delay      time.Duration // Stall
 	After      time.Duration // Close, Reset: earliest end; Silent: begin
 	Until      time.Duration // Close, Reset: latest end
-	Hold       time.Duration // Silent: 0 is for good
+	Hold       time.Duration // Silent: 0 is until the end
 	Versions   uint64        // Older
 	Rate       int64         // Pace, bytes per second
 	Initial    bool          // events before a streaming list's closing bookmark too

@@ -78,7 +78,7 @@ func (d *door) enter(c net.Conn) net.Conn {
 	return e
 }
 
-// Close ends Accept for good. Connections stay open.
+// Close ends Accept. Connections stay open.
 func (d *door) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

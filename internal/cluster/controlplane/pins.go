@@ -102,7 +102,7 @@ func (t tool) stamp() string {
 }
 
 // ldflags strips the symbol tables (a third of the size, and of the time to
-// link) and tells Kubernetes its version, which its own build would take from git.
+// link) and sets the version of Kubernetes, which its own build would take from git.
 func (t tool) ldflags() string {
 	flags := "-s -w"
 	if t.pin != "kubernetes" {

@@ -36,7 +36,7 @@ func (l *lines) change(f func()) {
 	l.changed = make(chan struct{})
 }
 
-// take uses up a line if there is one, and tells when to look again.
+// take uses up a line if there is one, and returns a channel that is closed at the next change.
 func (l *lines) take() (ok, ended bool, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
