@@ -36,7 +36,7 @@ type watcher struct {
 }
 
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, k *kind, ver string, o *options) {
-	initial := o.initial != nil && *o.initial
+	initial := o.SendInitialEvents != nil && *o.SendInitialEvents
 	verb := "watch"
 	if initial {
 		verb = "stream"
@@ -82,14 +82,13 @@ func (x *watcher) begin(initial bool) ([]*version, error) {
 	x.typed = typed(x.gv, k.Kind)
 	x.cut = k.cut
 	x.next, x.above, x.seen = k.next(), s.rv, s.rv
-	fresh := o.version == "" || o.version == "0"
 	switch {
-	case initial || fresh && o.initial == nil:
+	case initial || o.fresh() && o.SendInitialEvents == nil:
 		s.open++
 		return k.current(), nil
-	case fresh:
+	case o.fresh():
 	case o.rv < k.floor:
-		return nil, apierrors.NewResourceExpired("too old resource version: " + o.version + " (" + strconv.FormatUint(k.floor, 10) + ")")
+		return nil, apierrors.NewResourceExpired("too old resource version: " + o.ResourceVersion + " (" + strconv.FormatUint(k.floor, 10) + ")")
 	default:
 		x.next, x.above, x.seen = k.after(o.rv), o.rv, o.rv
 	}
@@ -109,7 +108,7 @@ func (x *watcher) sendInitial(objects []*version, closing bool) bool {
 			return false
 		}
 	}
-	if closing && x.o.bookmarks {
+	if closing && x.o.AllowWatchBookmarks {
 		x.bookmark(`,"annotations":{"k8s.io/initial-events-end":"true"}`)
 	}
 	return x.flush() == nil
@@ -126,7 +125,7 @@ func (x *watcher) run(r *http.Request) {
 	deadline := time.Now().Add(timeout)
 	var tick <-chan time.Time
 	var mark *time.Timer
-	if x.o.bookmarks && x.s.config.BookmarkPeriod > 0 {
+	if x.o.AllowWatchBookmarks && x.s.config.BookmarkPeriod > 0 {
 		mark = time.NewTimer(x.untilBookmark(deadline))
 		defer mark.Stop()
 		tick = mark.C
