@@ -23,7 +23,7 @@ type menu struct {
 	Extra  *dish          `json:"extra,omitempty"`
 	Vegan  bool           `json:"vegan,omitempty"`
 	Spice  either         `json:"spice,omitempty"`
-	hidden int
+	Hidden int            // has no tag
 }
 
 type prices struct {
@@ -92,7 +92,7 @@ func TestErrorsNamePlaceFieldAndRemedy(t *testing.T) {
 		"? {a: b}\n: c":                "m.yaml:1: a key that is not a word; keys are plain field names",
 		"extra:\n  name: a\n  name: b": "m.yaml:3: name: given twice in one mapping; keep one",
 		"name: a\nlesst: 2":            "m.yaml:2: lesst: unknown field; did you mean least?",
-		"hidden: 2":                    "m.yaml:1: hidden: unknown field; the fields there are name, least, most, open, dishes, notes, extra, vegan, spice",
+		"Hidden: 2":                    "m.yaml:1: Hidden: unknown field; the fields there are name, least, most, open, dishes, notes, extra, vegan, spice",
 		"\"a\\nb\": 2":                 "m.yaml:1: a b: unknown field; the fields there are name, least, most, open, dishes, notes, extra, vegan, spice",
 		"name: 12":                     "m.yaml:1: name: 12 is not text; put it in quotes",
 		"most: .inf":                   `m.yaml:1: most: ".inf" is not a number; write for example 2.5`,
@@ -135,7 +135,7 @@ func TestLocate(t *testing.T) {
 		}
 	}
 	other := errors.New("other")
-	if got := d.Locate(other); got != other {
+	if got := d.Locate(other); !errors.Is(got, other) || got.Error() != "other" {
 		t.Errorf("another error became %v", got)
 	}
 }
