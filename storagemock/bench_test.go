@@ -24,6 +24,9 @@ import (
 // from the client's.
 const benchServerEnv = "STORAGEMOCK_BENCH_SERVER"
 
+// benchNetHTTPEnv makes that server answer over net/http.
+const benchNetHTTPEnv = "STORAGEMOCK_BENCH_NETHTTP"
+
 // serveForBenchmark runs in the child process: it prints its address, serves
 // until standard input ends, and prints what it used.
 func serveForBenchmark() int {
@@ -36,9 +39,15 @@ func serveForBenchmark() int {
 		return 1
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
-	fmt.Println(s.Addrs()[0])
+	addr, err := benchAddress(ctx, s)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println(addr)
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	cancel()
 	err = <-done
@@ -53,6 +62,20 @@ func serveForBenchmark() int {
 		return 1
 	}
 	return 0
+}
+
+// benchAddress is where the benchmark sends its requests: to the server itself or,
+// if the environment asks for it, to the same handler over net/http.
+func benchAddress(ctx context.Context, s *storagemock.Server) (string, error) {
+	if os.Getenv(benchNetHTTPEnv) == "" {
+		return s.Addrs()[0], nil
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	go func() { _ = storagemock.ServeNetHTTP(ctx, s, l) }()
+	return l.Addr().String(), nil
 }
 
 // cpuTime is user and system time of this process.
@@ -92,8 +115,15 @@ func podBody(name, uid string, version, size int) []byte {
 // another process, with the ledger on and without latency. The client writes
 // prepared requests, so that it costs little; it still shares the machine.
 func BenchmarkPut(b *testing.B) {
-	for _, conns := range []int{1, 32} {
-		b.Run(fmt.Sprintf("conns=%d", conns), func(b *testing.B) { benchPut(b, conns) })
+	for _, server := range []string{"own", "net-http"} {
+		for _, conns := range []int{1, 32} {
+			b.Run(fmt.Sprintf("server=%s/conns=%d", server, conns), func(b *testing.B) {
+				if server == "net-http" {
+					b.Setenv(benchNetHTTPEnv, "1")
+				}
+				benchPut(b, conns)
+			})
+		}
 	}
 }
 
