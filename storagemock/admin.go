@@ -16,11 +16,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/internal/faultlist"
+	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/storagemock/ledger"
-	"github.com/watchbench/watchbench/storagemock/query"
-	"github.com/watchbench/watchbench/storagemock/rawjson"
 	"github.com/watchbench/watchbench/storagemock/store"
 )
 
@@ -164,10 +162,10 @@ func writeState(w io.Writer, docs []*store.Record) error {
 	b := make([]byte, 0, 64<<10)
 	for _, d := range docs {
 		b = append(b, `{"cluster":`...)
-		b = append(rawjson.AppendString(b, d.Cluster), `,"kind":`...)
-		b = append(rawjson.AppendString(b, stateKind(d.Kind)), `,"namespace":`...)
-		b = append(rawjson.AppendString(b, d.Namespace), `,"name":`...)
-		b = append(rawjson.AppendString(b, d.Name), `,"data":`...)
+		b = append(jsonscan.AppendString(b, d.Cluster), `,"kind":`...)
+		b = append(jsonscan.AppendString(b, kubernetesKind(d.Kind)), `,"namespace":`...)
+		b = append(jsonscan.AppendString(b, d.Namespace), `,"name":`...)
+		b = append(jsonscan.AppendString(b, d.Name), `,"data":`...)
 		b = appendCompact(b, d.Data)
 		b = append(b, "}\n"...)
 		if len(b) > 48<<10 {
@@ -181,14 +179,6 @@ func writeState(w io.Writer, docs []*store.Record) error {
 		return fmt.Errorf("writing the state: %w", err)
 	}
 	return nil
-}
-
-// stateKind is the Kubernetes kind of a document.
-func stateKind(kind string) string {
-	if kind == strings.ToLower(bcsapi.KindExportService) {
-		return bcsapi.KindExportService
-	}
-	return kind
 }
 
 // appendCompact appends JSON without line breaks, which NDJSON could not hold.
@@ -211,19 +201,19 @@ func (s *Server) adminTamper(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	if req.Method == http.MethodDelete {
-		ch := s.store.Delete(store.Dynamic, k, query.All{}, "", time.Now(), func(store.Change) {})
+		ch := s.store.Delete(k, nil, "", time.Now(), func(store.Change) {})
 		writeEffect(w, ch[0].Effect)
 		return
 	}
 	b, err := io.ReadAll(http.MaxBytesReader(w, req.Body, 16<<20))
 	if err == nil {
-		err = rawjson.Valid(b)
+		err = validate(b)
 	}
 	if err != nil {
 		http.Error(w, "the body: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	ch := s.store.Put(store.Dynamic, k, store.Object{Data: b, Meta: rawjson.ParseMeta(b)}, time.Now(), func(store.Change) {})
+	ch := s.store.Put(k, store.Object{Data: b, Meta: store.ParseMeta(b)}, time.Now(), func(store.Change) {})
 	writeEffect(w, ch.Effect)
 }
 

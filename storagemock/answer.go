@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
-	"github.com/watchbench/watchbench/storagemock/rawjson"
+	"github.com/watchbench/watchbench/internal/jsonscan"
 )
 
 // contentType is what the real server's sniffing makes of JSON.
@@ -48,7 +48,7 @@ func failure(status int, code bcsapi.Code, detail string, list bool) reply {
 		text += " " + detail
 	}
 	b := append([]byte(`{"result":false,"code":`), strconv.Itoa(int(code))...)
-	b = rawjson.AppendString(append(b, `,"message":`...), text)
+	b = jsonscan.AppendString(append(b, `,"message":`...), text)
 	if list {
 		b = append(b, `,"data":[]}`...)
 	} else {

@@ -1,17 +1,15 @@
 package storagemock
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
+	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/storagemock/http1"
 	"github.com/watchbench/watchbench/storagemock/ledger"
-	"github.com/watchbench/watchbench/storagemock/rawjson"
 	"github.com/watchbench/watchbench/storagemock/store"
 )
 
@@ -24,7 +22,7 @@ type call struct {
 	received time.Time
 	instance int
 
-	put   rawjson.Put        // of a PUT with {"data": …}
+	put   store.Object       // of a PUT with {"data": …}
 	event bcsapi.EventRecord // of a PUT of an event
 	// fault names what hit the call; it goes into its ledger entries.
 	fault string
@@ -45,7 +43,7 @@ func (c *call) failCode() bcsapi.Code {
 		return bcsapi.CodePut
 	case c.method == "DELETE":
 		return bcsapi.CodeDelete
-	case c.endpoint == oneObject || c.endpoint == watchObject:
+	case c.endpoint == oneObject:
 		return bcsapi.CodeGet
 	}
 	return bcsapi.CodeList
@@ -74,37 +72,16 @@ func (c *call) parseBody() {
 	case events:
 		err = c.parseEvent()
 	case watchObject:
-		if c.put, err = rawjson.ParsePut(c.body); err == nil && rawjson.KindOf(c.put.Data) != rawjson.Object {
+		if c.put, err = parsePut(c.body); err == nil && !jsonscan.IsObject(c.put.Data) {
 			err = errors.New("data is not an object")
 		}
 	default:
-		c.put, err = rawjson.ParsePut(c.body)
+		c.put, err = parsePut(c.body)
 	}
 	if err != nil {
 		r := failure(200, c.failCode(), "the request's body: "+err.Error(), false)
 		c.refused = &r
 	}
-}
-
-func (c *call) parseEvent() error {
-	if err := rawjson.Valid(c.body); err != nil {
-		return err
-	}
-	if err := json.Unmarshal(c.body, &c.event); err != nil {
-		return err
-	}
-	c.key.Cluster = c.event.ClusterID
-	meta := rawjson.ParseMeta(c.event.Data)
-	c.key.Namespace, c.key.Name = meta.Namespace, meta.Name
-	// The real server reads both as strings when it mirrors the event.
-	if rawjson.KindOf(c.event.Data) == rawjson.Object {
-		for _, field := range []string{"namespace", "name"} {
-			if rawjson.KindOf(rawjson.GetPath(c.event.Data, "metadata", field)) != rawjson.String {
-				return fmt.Errorf("data.metadata.%s is not a string", field)
-			}
-		}
-	}
-	return nil
 }
 
 // apply runs the call at that moment: it changes or reads the state, and writes
@@ -122,10 +99,6 @@ func (s *Server) apply(c *call, now time.Time) reply {
 		return s.applyDelete(c, now)
 	case c.endpoint == events:
 		return s.listEvents(c)
-	case c.endpoint == multiclusterList:
-		return s.listMulticluster(c)
-	case c.endpoint == watchObject || c.endpoint == watchList:
-		return s.readWatch(c)
 	case c.endpoint == objectList:
 		return s.listObjects(c)
 	}
@@ -146,31 +119,23 @@ func (s *Server) applyPut(c *call, now time.Time) reply {
 		s.store.PutEvent(c.event, now, commit)
 		return r
 	}
-	data := c.put.Data
-	if data == nil {
-		data = []byte("null")
+	obj := c.put
+	if obj.Data == nil {
+		obj.Data = []byte("null")
 	}
-	s.store.Put(c.db, c.key, store.Object{Data: data, Meta: c.put.Meta}, now, commit)
+	s.store.Put(c.key, obj, now, commit)
 	return r
 }
 
 func (s *Server) applyDelete(c *call, now time.Time) reply {
 	r := reply{status: 200, body: done}
-	f, err := parseFilter(c.query)
-	if err == nil && c.endpoint == objectList {
-		err = f.addTimes(c.body)
-	}
+	p, err := parseParams(c.query)
 	if err != nil {
 		r = failure(200, bcsapi.CodeDelete, err.Error(), false)
 		s.record(c, &r, store.Change{Key: c.key, Effect: ledger.EffectRejected}, time.Time{})
 		return r
 	}
-	commit := func(ch store.Change) { s.record(c, &r, ch, now) }
-	if c.endpoint == objectList {
-		s.store.DeleteMany(c.db, c.key.Cluster, c.key.Kind, c.key.Namespace, f.cond, now, commit)
-	} else {
-		s.store.Delete(c.db, c.key, f.cond, f.uid, now, commit)
-	}
+	s.store.Delete(c.key, p.filter, p.uid, now, func(ch store.Change) { s.record(c, &r, ch, now) })
 	return r
 }
 
@@ -179,7 +144,7 @@ func (s *Server) applyDelete(c *call, now time.Time) reply {
 // log; the request itself goes on.
 func (s *Server) record(c *call, r *reply, ch store.Change, at time.Time) {
 	e := ledger.Entry{
-		Instance: c.instance, Method: c.method, Cluster: ch.Key.Cluster, Kind: ledgerKind(c, ch.Key.Kind), Namespace: ch.Key.Namespace, Name: ch.Key.Name,
+		Instance: c.instance, Method: c.method, Cluster: ch.Key.Cluster, Kind: kubernetesKind(ch.Key.Kind), Namespace: ch.Key.Namespace, Name: ch.Key.Name,
 		UID: ch.UID, ResourceVersion: ch.ResourceVersion, Bytes: len(c.body),
 		Received: c.received.UnixNano(), Code: int(r.code), Effect: ch.Effect, Fault: c.fault,
 	}
@@ -197,10 +162,10 @@ func (s *Server) record(c *call, r *reply, ch store.Change, at time.Time) {
 	r.last, r.effect = seq, ch.Effect
 }
 
-// ledgerKind is the Kubernetes kind: the watch endpoints have it in lower case in
-// their paths.
-func ledgerKind(c *call, kind string) string {
-	if c.db == store.Watch && kind == strings.ToLower(bcsapi.KindExportService) {
+// kubernetesKind is the Kubernetes kind of a document: the paths of E15 have theirs in
+// lower case, and what is put there must not appear in lists of the kind.
+func kubernetesKind(kind string) string {
+	if kind == strings.ToLower(bcsapi.KindExportService) {
 		return bcsapi.KindExportService
 	}
 	return kind

@@ -44,7 +44,7 @@ func (m *mock) put(name string, wait time.Duration) string {
 }
 
 func (m *mock) stored(name string) bool {
-	return m.Store().Get(store.Dynamic, store.Key{Cluster: "C", Kind: "Pod", Namespace: "a", Name: name}, nil) != nil
+	return m.Store().Get(store.Key{Cluster: "C", Kind: "Pod", Namespace: "a", Name: name}, nil) != nil
 }
 
 func TestFaults(t *testing.T) {

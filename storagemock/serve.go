@@ -24,10 +24,6 @@ func (in *instance) Serve(ctx context.Context, x *http1.Exchange) {
 		s.metrics.count(c.method, "", "unrouted", time.Since(c.received))
 		return
 	}
-	if c.endpoint == eventWatch {
-		s.watchEvents(ctx, &c, x)
-		return
-	}
 	f := s.faults.Pick(fault.Request{Method: c.method, Kind: c.key.Kind, Namespace: c.key.Namespace, Name: c.key.Name}, c.received)
 	if f != nil {
 		c.fault = f.Name

@@ -1,11 +1,11 @@
 package storagemock_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -24,7 +24,6 @@ import (
 	"github.com/watchbench/watchbench/storagemock"
 	"github.com/watchbench/watchbench/storagemock/latency"
 	"github.com/watchbench/watchbench/storagemock/ledger"
-	"github.com/watchbench/watchbench/storagemock/rawjson"
 )
 
 // raw sends bytes on a new connection and returns all that comes back.
@@ -185,35 +184,6 @@ func TestPaging(t *testing.T) {
 	if len(seen) != n {
 		t.Errorf("%d names in pages, want %d", len(seen), n)
 	}
-}
-
-func TestEventStream(t *testing.T) {
-	m := start(t, nil)
-	resp, err := m.client.Post(m.base+"/events/watch?clusterId=C", "application/json", strings.NewReader(`{"maxEvents":2}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	for i := range 3 {
-		m.must("PUT", "/events", fmt.Sprintf(`{"clusterId":"C","type":"T%d","data":{"metadata":{"name":"e%d","namespace":"a"}},"eventTime":5}`, i, i))
-	}
-	lines := bufio.NewScanner(resp.Body)
-	var got []string
-	for lines.Scan() {
-		got = append(got, lines.Text())
-	}
-	if len(got) != 3 || !strings.Contains(got[0], `{"type":1,"value":{"_id":"`) || !strings.Contains(got[1], `"type":"T1"`) || got[2] != `{"type":-1,"value":null}` {
-		t.Errorf("stream: %q", got)
-	}
-	// A stream without an end is closed by the client, or by the server's stop.
-	for range 2 {
-		open, err := m.client.Post(m.base+"/events/watch?clusterId=C", "application/json", strings.NewReader(`{}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer open.Body.Close()
-	}
-	m.stop()
 }
 
 func TestAdmin(t *testing.T) {
@@ -431,7 +401,7 @@ func FuzzAPI(f *testing.F) {
 		for line := range strings.Lines(string(b)) {
 			method, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 			path, body, _ := strings.Cut(rest, " ")
-			if path != "" && !strings.HasPrefix(line, "#") && !strings.HasPrefix(path, "/events/watch") {
+			if path != "" && !strings.HasPrefix(line, "#") {
 				f.Add(method, path, body)
 			}
 		}
@@ -439,15 +409,15 @@ func FuzzAPI(f *testing.F) {
 	m := start(f, nil)
 	addr := m.Addrs()[0]
 	f.Fuzz(func(t *testing.T, method, path, body string) {
-		if strings.HasPrefix(path, "/events/watch") || strings.ContainsAny(method+path, " \r\n") {
-			return // a stream has no end; the others are not one request
+		if strings.ContainsAny(method+path, " \r\n") {
+			return // not one request
 		}
 		got := raw(t, addr, fmt.Sprintf("%s /bcsstorage/v1%s HTTP/1.1\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", method, path, len(body), body))
 		if !strings.HasPrefix(got, "HTTP/1.1 ") {
 			t.Fatalf("%q %q %q: %q", method, path, body, got)
 		}
 		_, answer, _ := strings.Cut(got, "\r\n\r\n")
-		if strings.HasPrefix(got, "HTTP/1.1 200 ") && method != "HEAD" && rawjson.Valid([]byte(answer)) != nil {
+		if strings.HasPrefix(got, "HTTP/1.1 200 ") && method != "HEAD" && !json.Valid([]byte(answer)) {
 			t.Fatalf("%q %q %q: %q", method, path, body, got)
 		}
 	})
