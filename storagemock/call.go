@@ -8,7 +8,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/internal/jsonscan"
-	"github.com/watchbench/watchbench/storagemock/http1"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 	"github.com/watchbench/watchbench/storagemock/store"
 )
@@ -51,8 +50,8 @@ func (c *call) failCode() bcsapi.Code {
 
 // newCall understands a request. ok is false when the answer, in that reply,
 // needs no latency and leaves no trace: the path or the method is unknown.
-func newCall(x *http1.Exchange, instance int) (c call, answer reply, ok bool) {
-	c = call{route: parseRoute(x.Path), method: x.Method, query: x.Query, body: x.Body, received: x.Received, instance: instance}
+func newCall(x *exchange, instance int) (c call, answer reply, ok bool) {
+	c = call{route: parseRoute(x.path), method: x.method, query: x.query, body: x.body, received: x.received, instance: instance}
 	if c.endpoint == unknownPath {
 		return c, plain(404, "404: Page Not Found"), false
 	}

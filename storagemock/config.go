@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/storagemock/fault"
-	"github.com/watchbench/watchbench/storagemock/http1"
 	"github.com/watchbench/watchbench/storagemock/latency"
 	"github.com/watchbench/watchbench/storagemock/store"
 )
@@ -38,15 +37,15 @@ type Config struct {
 	Faults   string // grammar of package fault
 	Seed     uint64
 	MaxBody  int64 // bytes of a request's body
-	MaxConns int   // connections of each instance; more wait
+	MaxConns int   // connections per instance; others queue
 }
 
 // DefaultConfig is a storage without delay on a free loopback port.
 func DefaultConfig() Config {
-	limits := http1.DefaultLimits()
 	return Config{
 		Listen: "127.0.0.1:0", Instances: 1, Latency: "0s", Capacity: "unlimited", Mode: string(store.Faithful), Seed: 1,
-		MaxBody: limits.Body, MaxConns: limits.Conns,
+		// An object of Kubernetes has at most 1.5 MiB in etcd; as JSON it is rarely twice that.
+		MaxBody: 8 << 20, MaxConns: 20000,
 	}
 }
 
@@ -64,7 +63,6 @@ type parsed struct {
 	capacity latency.Capacities
 	mode     store.Mode
 	faults   []fault.Spec
-	limits   http1.Limits
 	tlsMax   uint16 // 0 is the highest there is
 }
 
@@ -104,8 +102,6 @@ func (c Config) parse() (parsed, error) {
 	if p.faults, err = fault.Parse(c.Faults); err != nil {
 		errs = append(errs, err)
 	}
-	p.limits = http1.DefaultLimits()
-	p.limits.Body, p.limits.Conns = c.MaxBody, c.MaxConns
 	if c.MaxBody < 1 || c.MaxBody > 256<<20 {
 		errs = append(errs, fmt.Errorf("max-body: %d bytes; want 1 to %d", c.MaxBody, 256<<20))
 	}

@@ -53,7 +53,7 @@ func newMetrics(s *Server, reg prometheus.Registerer) *metrics {
 		}, func() float64 {
 			var sum int64
 			for _, i := range s.instances {
-				in, out, _ := i.http.Traffic()
+				in, out := i.gate.traffic()
 				sum += f(in, out)
 			}
 			return float64(sum)
@@ -109,7 +109,7 @@ func (m *metrics) boundedKind(kind string) string {
 // Totals are the bytes read and written by all instances.
 func (s *Server) Totals() (in, out int64) {
 	for _, i := range s.instances {
-		a, b, _ := i.http.Traffic()
+		a, b := i.gate.traffic()
 		in, out = in+a, out+b
 	}
 	return in, out

@@ -2,22 +2,22 @@ package storagemock
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/watchbench/watchbench/storagemock/fault"
-	"github.com/watchbench/watchbench/storagemock/http1"
 )
 
 // misbehave does what the fault says to a request whose time is up.
-func (s *Server) misbehave(ctx context.Context, c *call, f *fault.Spec, x *http1.Exchange) {
+func (in *instance) misbehave(ctx context.Context, c *call, f *fault.Spec, x *exchange) {
+	s := in.srv
 	switch f.Effect {
 	case fault.Status, fault.HTML:
 		s.failWith(c, f, x)
 	case fault.WrongResult:
 		s.lie(c, f, x)
 	case fault.Late:
-		s.answerBeforeApplying(ctx, c, f, x)
+		s.answerBeforeApplying(in.soft, c, f, x)
 	case fault.Double:
 		again := *c
 		s.answer(c, s.apply(c, s.clock.Now()), x)
@@ -32,9 +32,9 @@ func (s *Server) misbehave(ctx context.Context, c *call, f *fault.Spec, x *http1
 		s.unanswered(c, s.applyIf(f.Apply, c, reply{}))
 		switch f.Effect {
 		case fault.Reset:
-			x.Reset()
+			x.reset()
 		case fault.BlackHole:
-			x.Hang(ctx)
+			x.hang(in.soft)
 		}
 	default: // a stall has passed
 		s.answer(c, s.apply(c, s.clock.Now()), x)
@@ -59,20 +59,20 @@ func (s *Server) unanswered(c *call, r reply) {
 	s.metrics.count(c.method, c.key.Kind, r.outcome(c), s.clock.Now().Sub(c.received))
 }
 
-func (s *Server) failWith(c *call, f *fault.Spec, x *http1.Exchange) {
+func (s *Server) failWith(c *call, f *fault.Spec, x *exchange) {
 	var header []string
 	r := failure(f.Status, c.failCode(), "an injected fault", c.endpoint == objectList)
 	if f.Effect == fault.HTML {
 		r.body, r.typ = fault.Page(f.Status), "text/html"
 	}
 	if f.RetryAfter > 0 {
-		header = append(header, fmt.Sprintf("Retry-After: %d", int(f.RetryAfter.Seconds())))
+		header = []string{"Retry-After", strconv.Itoa(int(f.RetryAfter.Seconds()))}
 	}
 	s.answer(c, s.applyIf(f.Apply, c, r), x, header...)
 }
 
 // lie gives the answer that is not true.
-func (s *Server) lie(c *call, f *fault.Spec, x *http1.Exchange) {
+func (s *Server) lie(c *call, f *fault.Spec, x *exchange) {
 	r := failure(200, c.failCode(), "", c.endpoint == objectList)
 	if f.SaysTrue {
 		r = reply{status: 200, body: done}
@@ -81,20 +81,20 @@ func (s *Server) lie(c *call, f *fault.Spec, x *http1.Exchange) {
 }
 
 // answerBeforeApplying gives no or an early answer and applies later.
-func (s *Server) answerBeforeApplying(ctx context.Context, c *call, f *fault.Spec, x *http1.Exchange) {
+func (s *Server) answerBeforeApplying(stop context.Context, c *call, f *fault.Spec, x *exchange) {
 	s.metrics.count(c.method, c.key.Kind, "late", s.clock.Now().Sub(c.received))
 	var given reply // what the client has been told
 	switch {
 	case f.ResetFirst:
-		x.Reset()
+		x.reset()
 	case f.Status == 200:
 		given = reply{status: 200, body: done}
 	case f.Status != 0:
 		given = failure(f.Status, c.failCode(), "an injected fault", false)
 	default:
-		x.Hang(ctx)
+		x.hang(stop)
 	}
-	if given.status != 0 && x.Answer(http1.Answer{Status: given.status, ContentType: contentType, Body: given.body}) != nil {
+	if given.status != 0 && x.answer(given) != nil {
 		given = reply{}
 	}
 	s.applyLate(c, f.Delay, given)
@@ -123,16 +123,15 @@ func (s *Server) applyLate(c *call, after time.Duration, given reply) {
 }
 
 // spoilBody applies the call and sends its answer's body slowly or in part.
-func (s *Server) spoilBody(ctx context.Context, c *call, f *fault.Spec, x *http1.Exchange) {
+func (s *Server) spoilBody(ctx context.Context, c *call, f *fault.Spec, x *exchange) {
 	r := s.apply(c, s.clock.Now())
-	a := http1.Answer{Status: r.status, ContentType: contentType, Body: r.body}
 	if f.Effect == fault.Truncate {
 		s.unanswered(c, r)
-		_ = x.AnswerPart(a, f.Cut(len(a.Body)))
+		_ = x.answerPart(r, f.Cut(len(r.body)))
 		return
 	}
 	next := s.clock.Now()
-	err := x.AnswerSlowly(a, f.Pieces, func() error {
+	err := x.answerSlowly(r, f.Pieces, func() error {
 		next = next.Add(f.Delay / time.Duration(f.Pieces))
 		return s.clock.SleepUntil(ctx, next)
 	})

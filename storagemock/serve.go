@@ -3,24 +3,39 @@ package storagemock
 import (
 	"context"
 	"errors"
+	"net/http"
 	"sync/atomic"
 	"time"
 
 	"github.com/watchbench/watchbench/storagemock/fault"
-	"github.com/watchbench/watchbench/storagemock/http1"
 	"github.com/watchbench/watchbench/storagemock/latency"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 	"github.com/watchbench/watchbench/storagemock/store"
 )
 
-var _ http1.Handler = (*instance)(nil)
+var _ http.Handler = (*instance)(nil)
 
-// Serve takes one request from arrival to answer.
-func (in *instance) Serve(ctx context.Context, x *http1.Exchange) {
+// ServeHTTP reads and serves one request.
+func (in *instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !in.serving.TryRLock() {
+		panic(http.ErrAbortHandler) // the server has stopped
+	}
+	defer in.serving.RUnlock()
+	x, refusal := readExchange(w, r, in.srv.maxBody)
+	if refusal != nil {
+		_ = x.answer(*refusal)
+		return
+	}
+	in.serve(in.hard, x)
+	x.finish()
+}
+
+// serve takes one request from arrival to answer.
+func (in *instance) serve(ctx context.Context, x *exchange) {
 	s := in.srv
 	c, r, ok := newCall(x, in.number)
 	if !ok {
-		_ = x.Answer(http1.Answer{Status: r.status, ContentType: r.typ, Body: r.body})
+		_ = x.answer(r)
 		s.metrics.count(c.method, "", "unrouted", time.Since(c.received))
 		return
 	}
@@ -49,7 +64,7 @@ func (in *instance) Serve(ctx context.Context, x *http1.Exchange) {
 	}
 	if f != nil {
 		station.Leave()
-		s.misbehave(ctx, &c, f, x)
+		in.misbehave(ctx, &c, f, x)
 		return
 	}
 	r = s.apply(&c, s.clock.Now())
@@ -65,14 +80,14 @@ const waitNoise = 200 * time.Microsecond
 func (s *Server) waited(arrived time.Time) bool { return s.clock.Now().Sub(arrived) > waitNoise }
 
 // turnAway answers a request that found the queue full.
-func (in *instance) turnAway(c *call, x *http1.Exchange, err error) {
+func (in *instance) turnAway(c *call, x *exchange, err error) {
 	if !errors.Is(err, latency.ErrQueueFull) {
 		return // the server stops
 	}
 	r := failure(503, c.failCode(), err.Error(), false)
 	c.fault = "capacity"
 	in.srv.reject(c, &r)
-	in.srv.answer(c, r, x, "Retry-After: 1")
+	in.srv.answer(c, r, x, "Retry-After", "1")
 }
 
 // reject records a write that is answered with r but not applied.
@@ -86,11 +101,11 @@ func (s *Server) reject(c *call, r *reply) {
 // answer writes r and completes its ledger entries. They are completed first, so
 // that who has the answer also finds it in the ledger and the metrics, and taken
 // back if writing fails.
-func (s *Server) answer(c *call, r reply, x *http1.Exchange, header ...string) {
+func (s *Server) answer(c *call, r reply, x *exchange, header ...string) {
 	now := s.clock.Now()
 	s.answered(r, now.UnixNano(), r.status)
 	s.metrics.count(c.method, c.key.Kind, r.outcome(c), now.Sub(c.received))
-	if x.Answer(http1.Answer{Status: r.status, ContentType: r.contentType(), Body: r.body, Header: header}) != nil {
+	if x.answer(r, header...) != nil {
 		s.answered(r, 0, 0)
 	}
 }

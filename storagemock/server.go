@@ -14,10 +14,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/internal/faultlist"
 	"github.com/watchbench/watchbench/storagemock/fault"
-	"github.com/watchbench/watchbench/storagemock/http1"
 	"github.com/watchbench/watchbench/storagemock/latency"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 	"github.com/watchbench/watchbench/storagemock/store"
@@ -34,6 +32,9 @@ type Server struct {
 	seed   uint64
 	tempo  tempo
 
+	maxBody  int64
+	maxConns int // of each instance
+
 	instances  []*instance
 	metrics    *metrics
 	ledgerFull sync.Once
@@ -42,16 +43,6 @@ type Server struct {
 	late       sync.WaitGroup        // applications that outlive their request
 	lateCtx    context.Context       // ends when they must not wait any longer
 	lateEnd    context.CancelFunc
-}
-
-// instance is one address with a capacity of its own.
-type instance struct {
-	srv      *Server
-	number   int
-	stations atomic.Pointer[latency.Stations]
-	http     *http1.Server
-	gate     *gate
-	listener net.Listener // the gate, or TLS over it
 }
 
 // New prepares a server and binds its addresses, so that requests queue up until
@@ -63,7 +54,7 @@ func New(cfg Config, set Settings) (*Server, error) {
 	}
 	s := &Server{
 		log: set.Logger, store: store.New(p.mode, cfg.Seed), ledger: ledger.New(), clock: set.Clock, seed: cfg.Seed,
-		faults: fault.NewSet(cfg.Seed),
+		faults: fault.NewSet(cfg.Seed), maxBody: cfg.MaxBody, maxConns: cfg.MaxConns,
 	}
 	s.lateCtx, s.lateEnd = context.WithCancel(context.Background())
 	if s.log == nil {
@@ -110,20 +101,11 @@ func (s *Server) listen(cfg Config, p parsed, certs *tls.Config, listen func(str
 			port += i
 		}
 		addr := net.JoinHostPort(p.host, strconv.Itoa(port))
-		l, err := listenGate(addr, listen)
+		in, err := newInstance(s, i, addr, certs, listen)
 		if err != nil {
-			return fmt.Errorf("listening on %s: %w", addr, err)
-		}
-		in := &instance{srv: s, number: i, gate: l, listener: l}
-		if certs != nil {
-			in.listener = tls.NewListener(l, certs)
+			return err
 		}
 		in.stations.Store(latency.NewStations(p.capacity, s.clock))
-		in.http = http1.New(in, p.limits, s.log.With("instance", i))
-		in.http.RefuseWith(func(status int, text string) ([]byte, string) {
-			r := failure(status, bcsapi.CodePut, text, false)
-			return r.body, contentType
-		})
 		s.instances = append(s.instances, in)
 	}
 	return nil
@@ -159,8 +141,8 @@ const cleanEvery = time.Hour
 // errTwice is returned by a second Run.
 var errTwice = errors.New("storagemock: Run was called before")
 
-// Run serves until ctx ends. Requests under way are finished, at most for the
-// HTTP server's grace. It returns when every goroutine has ended.
+// Run serves until ctx ends. Requests in progress are finished, within a grace of 10 s.
+// After it returned nothing is applied any more.
 func (s *Server) Run(ctx context.Context) error {
 	if s.running.Swap(true) {
 		return errTwice
@@ -173,7 +155,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	for _, in := range s.instances {
-		group.Go(func() error { return in.http.Run(groupCtx, in.listener) })
+		group.Go(func() error { return in.run(groupCtx) })
 	}
 	group.Go(func() error {
 		s.cleanUp(groupCtx)
@@ -225,16 +207,6 @@ func (s *Server) refuseOnTime(ctx context.Context) error {
 			return nil
 		}
 	}
-}
-
-// refuse closes the instance's port and its connections, or opens it again.
-func (in *instance) refuse(on bool) error {
-	if !on {
-		return in.gate.open()
-	}
-	in.gate.shut()
-	in.http.DropConns()
-	return nil
 }
 
 func (s *Server) cleanUp(ctx context.Context) {

@@ -72,6 +72,9 @@ type virtual struct {
 	t      *testing.T
 	client *http.Client
 	begin  time.Time
+	dial   func() net.Conn
+	cancel func()     // asks Run to end
+	done   chan error // of Run
 }
 
 // inVirtualTime runs f with a mock inside a bubble.
@@ -85,10 +88,18 @@ func inVirtualTime(t *testing.T, edit func(*storagemock.Config), f func(*virtual
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
+		done := make(chan error, 1)
 		go func() { done <- srv.Run(ctx) }()
 		tr := &http.Transport{DialContext: network.dial, MaxIdleConnsPerHost: 1000}
-		f(&virtual{Server: srv, t: t, client: &http.Client{Transport: tr}, begin: time.Now()})
+		dial := func() net.Conn {
+			c, err := network.dial(t.Context(), "", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Close() })
+			return c
+		}
+		f(&virtual{Server: srv, t: t, client: &http.Client{Transport: tr}, begin: time.Now(), dial: dial, cancel: cancel, done: done})
 		tr.CloseIdleConnections()
 		cancel()
 		if err := <-done; err != nil {

@@ -1,0 +1,104 @@
+package storagemock
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/watchbench/watchbench/storagemock/latency"
+)
+
+// instance is one address with a capacity of its own.
+type instance struct {
+	srv      *Server
+	number   int
+	stations atomic.Pointer[latency.Stations]
+	gate     *gate
+	listener net.Listener // the gate, or TLS over it
+
+	// hard ends when requests must not wait any longer, soft when those that would
+	// never be answered must not. Both are set by run.
+	hard, soft context.Context
+	// serving is held for reading by each request; run locks it for good at its end,
+	// so that nothing is applied afterwards.
+	serving sync.RWMutex
+	// fresh holds connections on which no request has begun: net/http would let them
+	// delay its shutdown by 5 s.
+	fresh sync.Map // net.Conn → struct{}
+}
+
+// newInstance binds addr.
+func newInstance(s *Server, number int, addr string, certs *tls.Config, listen func(string) (net.Listener, error)) (*instance, error) {
+	g, err := listenGate(addr, s.maxConns, listen)
+	if err != nil {
+		return nil, fmt.Errorf("listening on %s: %w", addr, err)
+	}
+	in := &instance{srv: s, number: number, gate: g, listener: g}
+	if certs != nil {
+		in.listener = tls.NewListener(g, certs)
+	}
+	return in, nil
+}
+
+// grace is how long requests in progress may take to end after Run's context ended.
+const grace = 10 * time.Second
+
+// run serves until ctx ends, then lets requests in progress finish within the grace.
+func (in *instance) run(ctx context.Context) error {
+	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	in.hard, in.soft = hard, ctx
+	h := &http.Server{
+		Handler: in, ReadTimeout: readTimeout, IdleTimeout: -1, MaxHeaderBytes: maxHead, ConnState: in.connState,
+		ErrorLog: slog.NewLogLogger(in.srv.log.Handler(), slog.LevelDebug),
+	}
+	stopped := make(chan error, 1) // one result of stop
+	unwatch := context.AfterFunc(ctx, func() { stopped <- in.stop(ctx, h) })
+	err := h.Serve(in.listener)
+	if unwatch() {
+		return fmt.Errorf("accepting connections on %s: %w", in.gate.Addr(), errors.Join(err, h.Close()))
+	}
+	if <-stopped != nil { // the grace is over
+		cut()
+		_ = h.Close()
+	}
+	in.serving.Lock()
+	return nil
+}
+
+// stop ends h when its requests have; the error says that the grace was too short.
+func (in *instance) stop(ctx context.Context, h *http.Server) error {
+	_ = in.gate.Close()
+	in.fresh.Range(func(c, _ any) bool {
+		_ = c.(net.Conn).Close()
+		return true
+	})
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	return h.Shutdown(ctx)
+}
+
+func (in *instance) connState(c net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		in.fresh.Store(c, struct{}{})
+	case http.StateActive, http.StateClosed:
+		in.fresh.Delete(c)
+	}
+}
+
+// refuse closes the instance's port and its connections, or opens it again.
+func (in *instance) refuse(on bool) error {
+	if !on {
+		return in.gate.open()
+	}
+	in.gate.shut()
+	return nil
+}
