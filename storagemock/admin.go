@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/pprof"
 	"slices"
@@ -128,14 +129,7 @@ func (s *Server) adminLedger(w http.ResponseWriter, req *http.Request) {
 			http.Error(w, "a key needs kind and name, and namespace and cluster where it has them", http.StatusBadRequest)
 			return
 		}
-		of := s.ledger.OfKey(q.Get("cluster"), q.Get("kind"), q.Get("namespace"), q.Get("name"))
-		entries = func(yield func(ledger.Entry) bool) {
-			for _, e := range of {
-				if e.Seq >= from && !yield(e) {
-					return
-				}
-			}
-		}
+		entries = ofKey(entries, store.Key{Cluster: q.Get("cluster"), Kind: q.Get("kind"), Namespace: q.Get("namespace"), Name: q.Get("name")})
 	}
 	out, closeOut, err := ndjson(w, req)
 	if err == nil {
@@ -143,6 +137,17 @@ func (s *Server) adminLedger(w http.ResponseWriter, req *http.Request) {
 		err = errors.Join(err, closeOut())
 	}
 	s.abort(req, err)
+}
+
+// ofKey keeps the entries of one key.
+func ofKey(entries iter.Seq[ledger.Entry], k store.Key) iter.Seq[ledger.Entry] {
+	return func(yield func(ledger.Entry) bool) {
+		for e := range entries {
+			if k == (store.Key{Cluster: e.Cluster, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}) && !yield(e) {
+				return
+			}
+		}
+	}
 }
 
 func (s *Server) adminState(w http.ResponseWriter, req *http.Request) {

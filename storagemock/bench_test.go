@@ -100,7 +100,7 @@ func BenchmarkPut(b *testing.B) {
 		b.Run(fmt.Sprintf("conns=%d", conns), func(b *testing.B) { benchPut(b, conns, 0) })
 	}
 	const rate = 1000
-	b.Run(fmt.Sprintf("conns=32/rate=%d", rate), func(b *testing.B) { benchPut(b, 32, rate) })
+	b.Run(fmt.Sprintf("conns=32,rate=%d", rate), func(b *testing.B) { benchPut(b, 32, rate) })
 }
 
 // BenchmarkChurn sends what a churn of pods makes: for each pod seven PUTs of

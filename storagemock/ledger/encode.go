@@ -5,9 +5,10 @@ import (
 	"io"
 	"iter"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/watchbench/watchbench/internal/jsonscan"
 )
 
 // AppendJSON appends e as one line of NDJSON, newline included. The fields are
@@ -51,31 +52,8 @@ func appendInt(dst []byte, key string, n int64) []byte {
 	return strconv.AppendInt(append(dst, key...), n, 10)
 }
 
-const hexDigits = "0123456789abcdef"
-
-// appendText appends a JSON string. Names come from URLs, so that anything may
-// be in them; what is not UTF-8 becomes the replacement character.
 func appendText(dst []byte, key, s string) []byte {
-	dst = append(dst, key...)
-	dst = append(dst, '"')
-	for i := 0; i < len(s); {
-		c := s[i]
-		switch {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c < 0x20:
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		case c < utf8.RuneSelf:
-			dst = append(dst, c)
-		default:
-			r, size := utf8.DecodeRuneInString(s[i:])
-			dst = utf8.AppendRune(dst, r)
-			i += size
-			continue
-		}
-		i++
-	}
-	return append(dst, '"')
+	return jsonscan.AppendString(append(dst, key...), s)
 }
 
 // flushBytes is how much is encoded before a write.

@@ -75,18 +75,6 @@ func TestMemoryRoundTrip(t *testing.T) {
 	}
 	want[4].Responded, want[4].Status, want[4].Code = 42, 503, 7
 
-	var ofKey []ledger.Entry
-	for _, e := range want {
-		if e.Cluster == "" && e.Kind == "Pod" && e.Namespace == "team-a" && e.Name == "web-1" {
-			ofKey = append(ofKey, e)
-		}
-	}
-	if got := l.OfKey("", "Pod", "team-a", "web-1"); !slices.Equal(got, ofKey) || len(got) == 0 {
-		t.Errorf("OfKey gave %d entries, want %d", len(got), len(ofKey))
-	}
-	if l.OfKey("", "Pod", "team-a", "nope") != nil || l.OfKey("nope", "Pod", "team-a", "web-1") != nil {
-		t.Error("OfKey found what was never appended")
-	}
 	l.Reset()
 	if l.Len() != 0 || l.Keys() != 0 || len(slices.Collect(l.From(1))) != 0 {
 		t.Error("entries after Reset")
