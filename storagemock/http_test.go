@@ -108,21 +108,21 @@ func TestVirtualStopFinishesWhatIsInProgress(t *testing.T) {
 	inVirtualTime(t, func(c *storagemock.Config) { c.Latency = "5s" }, func(v *virtual) {
 		fresh, busy := v.dial(), v.dial()
 		if _, err := io.WriteString(busy, rawPut); err != nil {
-			t.Fatal(err)
+			v.t.Fatal(err)
 		}
 		freshEnd, answer := readAll(fresh), readAll(busy)
 		time.Sleep(time.Second)
 		v.cancel()
 		if got := <-freshEnd; got != "" || time.Since(v.begin) != time.Second {
-			t.Errorf("the fresh connection got %q, its end after %s", got, time.Since(v.begin))
+			v.t.Errorf("the fresh connection got %q, its end after %s", got, time.Since(v.begin))
 		}
 		got := <-answer
 		if !strings.Contains(got, `"result":true`) || !strings.Contains(got, "Connection: close") || time.Since(v.begin) != 5*time.Second {
-			t.Errorf("the request in progress got %q after %s", got, time.Since(v.begin))
+			v.t.Errorf("the request in progress got %q after %s", got, time.Since(v.begin))
 		}
 		v.done <- <-v.done
 		if took := time.Since(v.begin); took > 6*time.Second {
-			t.Errorf("stopping took until %s", took)
+			v.t.Errorf("stopping took until %s", took)
 		}
 	})
 }
@@ -131,17 +131,17 @@ func TestVirtualStopCutsAfterTheGrace(t *testing.T) {
 	inVirtualTime(t, func(c *storagemock.Config) { c.Latency = "1m" }, func(v *virtual) {
 		busy := v.dial()
 		if _, err := io.WriteString(busy, rawPut); err != nil {
-			t.Fatal(err)
+			v.t.Fatal(err)
 		}
 		answer := readAll(busy)
 		synctest.Wait()
 		v.cancel()
 		if got := <-answer; got != "" {
-			t.Errorf("the request got %q", got)
+			v.t.Errorf("the request got %q", got)
 		}
 		v.done <- <-v.done
 		if took := time.Since(v.begin); took != 10*time.Second || v.Ledger().Len() != 0 {
-			t.Errorf("stopped after %s with %d entries, want 10s and none", took, v.Ledger().Len())
+			v.t.Errorf("stopped after %s with %d entries, want 10s and none", took, v.Ledger().Len())
 		}
 	})
 }
@@ -151,17 +151,17 @@ func TestVirtualStopDoesNotWaitForHungRequests(t *testing.T) {
 		inVirtualTime(t, func(c *storagemock.Config) { c.Faults = fault }, func(v *virtual) {
 			hung := v.dial()
 			if _, err := io.WriteString(hung, rawPut); err != nil {
-				t.Fatal(err)
+				v.t.Fatal(err)
 			}
 			answer := readAll(hung)
 			time.Sleep(40 * time.Second) // a hung request has no deadline
 			v.cancel()
 			if got := <-answer; got != "" || time.Since(v.begin) != 40*time.Second {
-				t.Errorf("%s: got %q after %s", fault, got, time.Since(v.begin))
+				v.t.Errorf("%s: got %q after %s", fault, got, time.Since(v.begin))
 			}
 			v.done <- <-v.done
 			if took := time.Since(v.begin); took > 41*time.Second {
-				t.Errorf("%s: stopping took until %s", fault, took)
+				v.t.Errorf("%s: stopping took until %s", fault, took)
 			}
 		})
 	}
@@ -173,7 +173,7 @@ func TestVirtualHungRequestEndsWithItsClient(t *testing.T) {
 	inVirtualTime(t, func(c *storagemock.Config) { c.MaxConns, c.Faults = 1, "blackhole(max=1)" }, func(v *virtual) {
 		hung := v.dial()
 		if _, err := io.WriteString(hung, rawPut); err != nil {
-			t.Fatal(err)
+			v.t.Fatal(err)
 		}
 		served := make(chan string, 1)
 		go func() {
@@ -183,12 +183,12 @@ func TestVirtualHungRequestEndsWithItsClient(t *testing.T) {
 		time.Sleep(time.Minute)
 		select {
 		case got := <-served:
-			t.Errorf("served in spite of max-conns: %s", got)
+			v.t.Errorf("served in spite of max-conns: %s", got)
 		default:
 		}
 		_ = hung.Close()
 		if got := <-served; got != "200" || time.Since(v.begin) != time.Minute {
-			t.Errorf("got %s after %s", got, time.Since(v.begin))
+			v.t.Errorf("got %s after %s", got, time.Since(v.begin))
 		}
 	})
 }
@@ -199,14 +199,14 @@ func TestVirtualSlowSenderIsCutOff(t *testing.T) {
 			c := v.dial()
 			begin := time.Now()
 			if _, err := io.WriteString(c, half); err != nil {
-				t.Fatal(err)
+				v.t.Fatal(err)
 			}
 			if got := <-readAll(c); strings.Contains(got, " 200 ") || time.Since(begin) != 30*time.Second {
-				t.Errorf("%q: got %q after %s", half, got, time.Since(begin))
+				v.t.Errorf("%q: got %q after %s", half, got, time.Since(begin))
 			}
 		}
 		if v.Ledger().Len() != 0 {
-			t.Errorf("%d entries in the ledger", v.Ledger().Len())
+			v.t.Errorf("%d entries in the ledger", v.Ledger().Len())
 		}
 	})
 }
@@ -217,10 +217,10 @@ func TestVirtualIdleConnectionsStay(t *testing.T) {
 		buf := make([]byte, 4096)
 		for i := range 3 {
 			if _, err := io.WriteString(c, rawPut); err != nil {
-				t.Fatal(err)
+				v.t.Fatal(err)
 			}
 			if n, err := c.Read(buf); err != nil || !strings.Contains(string(buf[:n]), `"result":true`) {
-				t.Fatalf("request %d: %q, %v", i, buf[:n], err)
+				v.t.Fatalf("request %d: %q, %v", i, buf[:n], err)
 			}
 			time.Sleep(10 * time.Minute)
 		}

@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -16,11 +15,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/storagemock"
 	"github.com/watchbench/watchbench/storagemock/latency"
 	"github.com/watchbench/watchbench/storagemock/ledger"
@@ -77,38 +74,6 @@ func TestUnreadableRequests(t *testing.T) {
 	}
 }
 
-func TestQueueFull(t *testing.T) {
-	m := start(t, func(c *storagemock.Config) { c.Capacity, c.Latency = "inflight=1,queue=1", "200ms" })
-	var wg sync.WaitGroup
-	answers := make(chan string, 8)
-	for i := range 8 {
-		wg.Go(func() { answers <- m.put(fmt.Sprint("p", i), 10*time.Second) })
-	}
-	wg.Wait()
-	close(answers)
-	served, refused := 0, 0
-	for a := range answers {
-		switch {
-		case strings.HasPrefix(a, "200 "):
-			served++
-		case strings.HasPrefix(a, `503 1 {"result":false,"code":1405082,`) && strings.Contains(a, "queue is full"):
-			refused++
-		default:
-			t.Errorf("got %s", a)
-		}
-	}
-	if served != 2 || refused != 6 {
-		t.Errorf("%d served, %d refused; want 2 and 6", served, refused)
-	}
-	byFault := map[string]int{}
-	for e := range m.Ledger().From(1) {
-		byFault[e.Fault+"/"+e.Effect]++
-	}
-	if byFault["capacity/rejected"] != 6 || byFault["/created"] != 2 {
-		t.Errorf("ledger: %v", byFault)
-	}
-}
-
 func TestLatencyIsKept(t *testing.T) {
 	m := start(t, func(c *storagemock.Config) { c.Latency = "method=PUT: 30ms; 0s" })
 	for i := range 10 {
@@ -118,26 +83,6 @@ func TestLatencyIsKept(t *testing.T) {
 		if took := time.Duration(e.Responded - e.Received); took < 15*time.Millisecond || e.Applied > e.Responded {
 			t.Errorf("request %d took %s, applied %s before its answer", e.Seq, took, time.Duration(e.Responded-e.Applied))
 		}
-	}
-}
-
-func TestAClientThatGoesAwayDoesNotUndo(t *testing.T) {
-	m := start(t, func(c *storagemock.Config) { c.Latency = "50ms" })
-	conn, err := net.Dial("tcp", m.Addrs()[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	const body = `{"data":{"metadata":{"name":"x","uid":"u1","resourceVersion":"5"}}}`
-	_, err = fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: m\r\nContent-Length: %d\r\n\r\n%s", bcsapi.Base+podPath+"x", len(body), body)
-	if err = errors.Join(err, conn.Close()); err != nil {
-		t.Fatal(err)
-	}
-	for end := time.Now().Add(10 * time.Second); m.Ledger().Len() == 0 && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
-	m.stop()
-	if !m.stored("x") || m.Ledger().Len() != 1 {
-		t.Error("the request was not applied")
 	}
 }
 
