@@ -28,18 +28,18 @@ import (
 //	GET    /metrics                      Prometheus
 //	GET    /healthz                      ok
 //	GET    /ledger                       NDJSON of ledger.Entry; ?from=SEQ, or ?kind=&namespace=&name=&cluster= for one key
-//	GET    /state                        NDJSON of {cluster, kind, namespace, name, data}: every live document; ?namespace= those of one
-//	PUT    /state?cluster=&kind=&namespace=&name=   store the body as data, without latency and without a trace in the ledger
-//	DELETE /state?…                      remove that document in the same way
-//	GET    /snapshot, PUT /snapshot      everything stored, for a later run
+//	GET    /state                        NDJSON of {cluster, kind, namespace, name, data}: every live document, or those of ?namespace=
+//	PUT    /state?cluster=&kind=&namespace=&name=   store the body as data, without latency and without a ledger entry
+//	DELETE /state?…                      delete that document in the same way
+//	GET    /snapshot, PUT /snapshot      export or import the whole store, for a later run
 //	GET    /latency, PUT /latency        the latency model as text
 //	GET    /capacity, PUT /capacity      the capacity as text
-//	GET    /faults                       JSON list of the faults in force, with counts
-//	POST   /faults                       put the faults of the body, as text, in force
-//	DELETE /faults, DELETE /faults?id=N  end all faults, or one
+//	GET    /faults                       JSON list of the active faults, with counts
+//	POST   /faults                       activate the faults in the body (text)
+//	DELETE /faults, DELETE /faults?id=N  end all faults, or one of them
 //	POST   /reset                        forget documents, events and ledger
 //
-// NDJSON is sent as zstd if the request's Accept-Encoding says zstd.
+// NDJSON is compressed with zstd if the request's Accept-Encoding lists zstd.
 func (s *Server) AdminHandler(gatherer prometheus.Gatherer, withPprof bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{}))
@@ -74,7 +74,7 @@ func (s *Server) AdminHandler(gatherer prometheus.Gatherer, withPprof bool) http
 // maxAdminText bounds a specification sent as a body.
 const maxAdminText = 64 << 10
 
-// adminText hands the body, a specification, to set.
+// adminText passes the body, a specification, to set.
 func adminText(set func(string) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		b, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxAdminText))
@@ -89,7 +89,7 @@ func adminText(set func(string) error) http.HandlerFunc {
 	}
 }
 
-// ndjson prepares an answer of lines, compressed if the client takes zstd.
+// ndjson prepares an NDJSON answer, compressed if the client accepts zstd.
 func ndjson(w http.ResponseWriter, req *http.Request) (out io.Writer, closeOut func() error, err error) {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	if !strings.Contains(req.Header.Get("Accept-Encoding"), "zstd") {
@@ -103,12 +103,12 @@ func ndjson(w http.ResponseWriter, req *http.Request) (out io.Writer, closeOut f
 	return z, z.Close, nil
 }
 
-// abort ends an answer that has begun, so that the client notices.
+// abort aborts an answer that has begun, so that the client notices.
 func (s *Server) abort(req *http.Request, err error) {
 	if err == nil {
 		return
 	}
-	s.log.Warn("an admin answer was cut short", "path", req.URL.Path, "error", err)
+	s.log.Warn("admin answer aborted", "path", req.URL.Path, "error", err)
 	panic(http.ErrAbortHandler)
 }
 
@@ -118,7 +118,7 @@ func (s *Server) adminLedger(w http.ResponseWriter, req *http.Request) {
 	if text := q.Get("from"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
-			http.Error(w, fmt.Sprintf("from=%s: want a seq, a whole number from 1 on", text), http.StatusBadRequest)
+			http.Error(w, fmt.Sprintf("from=%s: want a seq, a whole number of at least 1", text), http.StatusBadRequest)
 			return
 		}
 		from = n
@@ -126,7 +126,7 @@ func (s *Server) adminLedger(w http.ResponseWriter, req *http.Request) {
 	entries := s.ledger.From(from)
 	if q.Has("name") || q.Has("kind") {
 		if q.Get("name") == "" || q.Get("kind") == "" {
-			http.Error(w, "a key needs kind and name, and namespace and cluster where it has them", http.StatusBadRequest)
+			http.Error(w, "kind and name must be given together, with namespace and cluster if the object has them", http.StatusBadRequest)
 			return
 		}
 		entries = ofKey(entries, store.Key{Cluster: q.Get("cluster"), Kind: q.Get("kind"), Namespace: q.Get("namespace"), Name: q.Get("name")})
@@ -196,13 +196,13 @@ func appendCompact(dst, raw []byte) []byte {
 	return dst
 }
 
-// adminTamper edits or removes a document behind everybody's back: what a
-// watcher must repair.
+// adminTamper edits or deletes a document without a ledger entry: damage that a watcher
+// must repair.
 func (s *Server) adminTamper(w http.ResponseWriter, req *http.Request) {
 	q := req.URL.Query()
 	k := store.Key{Cluster: q.Get("cluster"), Kind: q.Get("kind"), Namespace: q.Get("namespace"), Name: q.Get("name")}
 	if k.Cluster == "" || k.Kind == "" || k.Name == "" {
-		http.Error(w, "want cluster, kind and name, and namespace where it has one", http.StatusBadRequest)
+		http.Error(w, "want cluster, kind and name, and namespace if the object has one", http.StatusBadRequest)
 		return
 	}
 	if req.Method == http.MethodDelete {

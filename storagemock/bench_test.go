@@ -20,8 +20,8 @@ import (
 	"github.com/watchbench/watchbench/storagemock"
 )
 
-// benchServerEnv makes the test binary a server, so that its CPU is told apart
-// from the client's.
+// benchServerEnv makes the test binary a server, so that its CPU time is
+// measured apart from the client's.
 const benchServerEnv = "STORAGEMOCK_BENCH_SERVER"
 
 // serveForBenchmark runs in the child process: it prints its address, serves
@@ -180,7 +180,7 @@ func patch(b []byte, prefix, text string) {
 	}
 }
 
-// served is what a server in a child process tells at its end: its ledger's
+// served is what a server in a child process reports at its end: its ledger's
 // length, its CPU time and the sum of its service times in microseconds, and its
 // peak resident memory in KiB.
 type served struct{ entries, cpu, service, rss int64 }

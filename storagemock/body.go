@@ -16,7 +16,7 @@ var errDepth = fmt.Errorf("JSON nests deeper than %d levels", store.MaxDepth)
 // validate returns nil if b is one JSON value that can be stored.
 func validate(b []byte) error { return depthError(jsonscan.ValidWithin(b, store.MaxDepth)) }
 
-// depthError says how deep is too deep.
+// depthError adds the limit to an error about nesting.
 func depthError(err error) error {
 	if errors.Is(err, jsonscan.ErrTooDeep) {
 		return errDepth

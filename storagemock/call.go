@@ -12,7 +12,7 @@ import (
 	"github.com/watchbench/watchbench/storagemock/store"
 )
 
-// call is one request, understood but not yet applied.
+// call is one parsed request that has not been applied yet.
 type call struct {
 	route
 	method   string
@@ -21,19 +21,18 @@ type call struct {
 	received time.Time
 	instance int
 
-	put   store.Object       // of a PUT with {"data": …}
-	event bcsapi.EventRecord // of a PUT of an event
-	// fault names what hit the call; it goes into its ledger entries.
+	put   store.Object       // from a PUT with {"data": …}
+	event bcsapi.EventRecord // from a PUT of an event
+	// fault names the fault that hit the call, for its ledger entries.
 	fault string
-	// refused is set when the request itself is wrong; applying is then only
-	// recording it.
+	// refused is set if the request itself is invalid: applying then only records it.
 	refused *reply
 }
 
-// write reports whether the call goes into the ledger.
+// write reports whether the call is recorded in the ledger.
 func (c *call) write() bool { return c.method == "PUT" || c.method == "DELETE" }
 
-// failCode is the code of the request's own failures.
+// failCode is the result code for failures of this kind of request.
 func (c *call) failCode() bcsapi.Code {
 	switch {
 	case c.method == "PUT" && c.endpoint == watchObject:
@@ -48,8 +47,8 @@ func (c *call) failCode() bcsapi.Code {
 	return bcsapi.CodeList
 }
 
-// newCall understands a request. ok is false when the answer, in that reply,
-// needs no latency and leaves no trace: the path or the method is unknown.
+// newCall parses a request. If ok is false, the path or the method is unknown, and the
+// returned reply is sent without latency and without a ledger entry.
 func newCall(x *exchange, instance int) (c call, answer reply, ok bool) {
 	c = call{route: parseRoute(x.path), method: x.method, query: x.query, body: x.body, received: x.received, instance: instance}
 	if c.endpoint == unknownPath {
@@ -64,7 +63,7 @@ func newCall(x *exchange, instance int) (c call, answer reply, ok bool) {
 	return c, reply{}, true
 }
 
-// parseBody reads what a PUT carries.
+// parseBody parses the body of a PUT.
 func (c *call) parseBody() {
 	var err error
 	switch c.endpoint {
@@ -83,8 +82,8 @@ func (c *call) parseBody() {
 	}
 }
 
-// apply runs the call at that moment: it changes or reads the state, and writes
-// the ledger for writes.
+// apply executes the call: it changes or reads the state, and records writes in the
+// ledger.
 func (s *Server) apply(c *call, now time.Time) reply {
 	if c.refused != nil {
 		r := *c.refused
@@ -138,9 +137,9 @@ func (s *Server) applyDelete(c *call, now time.Time) reply {
 	return r
 }
 
-// record appends one entry of the call to the ledger and notes it in r. at is
-// zero when nothing was applied. A full ledger is reported once, by its owner's
-// log; the request itself goes on.
+// record appends one entry for the call to the ledger and notes its sequence number in
+// r. at is zero if nothing was applied. A full ledger is logged once; the request is
+// served nevertheless.
 func (s *Server) record(c *call, r *reply, ch store.Change, at time.Time) {
 	e := ledger.Entry{
 		Instance: c.instance, Method: c.method, Cluster: ch.Key.Cluster, Kind: kubernetesKind(ch.Key.Kind), Namespace: ch.Key.Namespace, Name: ch.Key.Name,
@@ -152,7 +151,7 @@ func (s *Server) record(c *call, r *reply, ch store.Change, at time.Time) {
 	}
 	seq, err := s.ledger.Append(e)
 	if err != nil {
-		s.ledgerFull.Do(func() { s.log.Error("the ledger takes no more", "error", err) })
+		s.ledgerFull.Do(func() { s.log.Error("ledger is full; further writes are not recorded", "error", err) })
 		return
 	}
 	if r.first == 0 {

@@ -18,7 +18,7 @@ import (
 // MaxInstances bounds Config.Instances; the ledger keeps the number in a byte.
 const MaxInstances = 255
 
-// Config is what a user chooses.
+// Config holds the user's choices.
 type Config struct {
 	// Listen is host:port of the first instance. Further instances take the
 	// following ports, or free ones when the port is 0.
@@ -27,8 +27,8 @@ type Config struct {
 	AllowRemote bool // bind addresses that other machines can reach
 	// TLSCert and TLSKey are PEM files; with both the API is served over TLS.
 	TLSCert, TLSKey string
-	// TLSMaxVersion is 1.0 to 1.3, the highest version that is spoken; below 1.2 it
-	// makes a server that nobody should trust, for tests. Empty: 1.2 and 1.3 are.
+	// TLSMaxVersion is the highest version to accept, 1.0 to 1.3; below 1.2 it makes a
+	// server that a client should refuse. If empty, 1.2 and 1.3 are accepted.
 	TLSMaxVersion string
 
 	Latency  string // grammar of package latency
@@ -40,7 +40,7 @@ type Config struct {
 	MaxConns int   // connections per instance; others queue
 }
 
-// DefaultConfig is a storage without delay on a free loopback port.
+// DefaultConfig returns a storage without delay on a free loopback port.
 func DefaultConfig() Config {
 	return Config{
 		Listen: "127.0.0.1:0", Instances: 1, Latency: "0s", Capacity: "unlimited", Mode: string(store.Faithful), Seed: 1,
@@ -49,13 +49,13 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate reports every mistake.
+// Validate returns an error that names every mistake, nil if there is none.
 func (c Config) Validate() error {
 	_, err := c.parse()
 	return err
 }
 
-// parsed is a valid Config, understood.
+// parsed is a valid Config, parsed.
 type parsed struct {
 	host     string
 	port     int
@@ -66,7 +66,7 @@ type parsed struct {
 	tlsMax   uint16 // 0 is the highest there is
 }
 
-// tlsVersions are those that crypto/tls can be held to.
+// tlsVersions are the versions that crypto/tls can be limited to.
 var tlsVersions = map[string]uint16{"": 0, "1.0": tls.VersionTLS10, "1.1": tls.VersionTLS11, "1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
 
 func (c Config) parse() (parsed, error) {
@@ -82,7 +82,7 @@ func (c Config) parse() (parsed, error) {
 		errs = append(errs, fmt.Errorf("instances: %d instances from port %d on do not fit below 65536", c.Instances, p.port))
 	}
 	if (c.TLSCert == "") != (c.TLSKey == "") {
-		errs = append(errs, errors.New("tls: a certificate needs its key, and a key its certificate"))
+		errs = append(errs, errors.New("tls: a certificate needs its key and vice versa"))
 	}
 	var known bool
 	if p.tlsMax, known = tlsVersions[c.TLSMaxVersion]; !known {
@@ -111,8 +111,8 @@ func (c Config) parse() (parsed, error) {
 	return p, errors.Join(errs...)
 }
 
-// SplitAddress reads host:port. Unless allowRemote, the host must be a loopback
-// address or localhost: a mock has no authentication.
+// SplitAddress splits host:port. Unless allowRemote is set, the host must be a loopback
+// address or localhost: the mock has no authentication.
 func SplitAddress(addr string, allowRemote bool) (host string, port int, err error) {
 	host, portText, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -128,14 +128,14 @@ func SplitAddress(addr string, allowRemote bool) (host string, port int, err err
 	return host, port, nil
 }
 
-// Settings are what code provides.
+// Settings holds what the calling code provides.
 type Settings struct {
 	Logger   *slog.Logger
 	Registry prometheus.Registerer
-	// Clock nil is a latency.PreciseClock where there is one. A test in virtual
-	// time gives latency.SystemClock.
+	// Clock is a latency.PreciseClock, where the system has one, if nil. Tests in
+	// virtual time set latency.SystemClock.
 	Clock latency.Clock
-	// Listen nil is net.Listen for TCP. It is called again for an address after
+	// Listen is net.Listen for TCP if nil. It is called again for an address after
 	// connections to it were refused for a while.
 	Listen func(addr string) (net.Listener, error)
 }

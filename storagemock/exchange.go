@@ -13,9 +13,9 @@ import (
 	"github.com/watchbench/watchbench/internal/bcsapi"
 )
 
-// exchange is one request, read completely, and the means to answer it, or to
-// misbehave below HTTP. If nothing has answered it when the handler returns, the
-// connection is closed without an answer.
+// exchange is one request, read completely, with the means to answer it or to misbehave
+// below HTTP. If it has not been answered when the handler returns, the connection is
+// closed without an answer.
 type exchange struct {
 	method      string
 	path, query string // as sent, still escaped
@@ -41,8 +41,8 @@ const (
 	trusted = 1 << 20
 )
 
-// readExchange reads the whole request. If that fails, the reply says why, and the
-// connection cannot be used again.
+// readExchange reads the whole request. If that fails, it returns the reply to refuse it
+// with; the connection is then closed.
 func readExchange(w http.ResponseWriter, r *http.Request, maxBody int64) (*exchange, *reply) {
 	x := &exchange{method: r.Method, path: r.URL.EscapedPath(), query: r.URL.RawQuery, w: w, r: r, conn: http.NewResponseController(w)}
 	status, err := x.readBody(maxBody)
@@ -161,7 +161,7 @@ func (x *exchange) reset() {
 	_ = c.Close()
 }
 
-// hang says nothing until the client gives up or stop ends.
+// hang sends nothing until the client gives up or stop ends.
 func (x *exchange) hang(stop context.Context) {
 	select {
 	case <-x.r.Context().Done():
@@ -172,6 +172,6 @@ func (x *exchange) hang(stop context.Context) {
 // finish ends the connection unless the answer is complete.
 func (x *exchange) finish() {
 	if !x.complete && !x.hijacked {
-		panic(http.ErrAbortHandler) // that is how net/http wants to be asked
+		panic(http.ErrAbortHandler) // net/http closes the connection and logs nothing
 	}
 }

@@ -23,8 +23,8 @@ type instance struct {
 	gate     *gate
 	listener net.Listener // the gate, or TLS over it
 
-	// hard ends when requests must not wait any longer, soft when those that would
-	// never be answered must not. Both are set by run.
+	// hard ends when no request may wait any longer, soft when those that would never
+	// be answered may not. Both are set by run.
 	hard, soft context.Context
 	// serving is held for reading by each request; run locks it for good at its end,
 	// so that nothing is applied afterwards.
@@ -47,7 +47,7 @@ func newInstance(s *Server, number int, addr string, certs *tls.Config, listen f
 	return in, nil
 }
 
-// grace is how long requests in progress may take to end after Run's context ended.
+// grace is how long requests in progress may take to finish once Run's context has ended.
 const grace = 10 * time.Second
 
 // run serves until ctx ends, then lets requests in progress finish within the grace.
@@ -73,7 +73,8 @@ func (in *instance) run(ctx context.Context) error {
 	return nil
 }
 
-// stop ends h when its requests have; the error says that the grace was too short.
+// stop shuts h down once its requests have finished; it returns an error if the grace was
+// too short for them.
 func (in *instance) stop(ctx context.Context, h *http.Server) error {
 	_ = in.gate.Close()
 	in.fresh.Range(func(c, _ any) bool {

@@ -12,11 +12,10 @@ import (
 	"github.com/watchbench/watchbench/storagemock/fault"
 )
 
-// maxKinds bounds the values of the kind label, which come from URLs.
+// maxKinds is the maximum number of values of the kind label, which come from URLs.
 const maxKinds = 200
 
-// otherKind stands for the kinds beyond maxKinds, and for what is no method or no
-// text.
+// otherKind is the label for kinds beyond maxKinds, and for invalid methods and kinds.
 const otherKind = "other"
 
 type metrics struct {
@@ -33,14 +32,14 @@ type counterKey struct{ method, kind, effect string }
 func newMetrics(s *Server, reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: metric.MockRequests, Help: "Requests answered or dropped, by what they did.",
+			Name: metric.MockRequests, Help: "Requests answered or dropped, by effect.",
 		}, []string{"method", "kind", "effect"}),
 		latency: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: metric.MockLatency, Help: "Time from the last byte of a request to its answer.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2, 3},
 		}),
 	}
-	m.faults = prometheus.NewCounterVec(prometheus.CounterOpts{Name: metric.MockFaults, Help: "Requests hit by a fault, by its name."}, []string{"fault"})
+	m.faults = prometheus.NewCounterVec(prometheus.CounterOpts{Name: metric.MockFaults, Help: "Requests hit by a fault, by fault name."}, []string{"fault"})
 	if reg == nil {
 		return m
 	}
@@ -61,7 +60,7 @@ func newMetrics(s *Server, reg prometheus.Registerer) *metrics {
 	}
 	reg.MustRegister(m.requests, m.latency, m.faults,
 		gauge(metric.MockInFlight, "Requests in service.", func() float64 { n, _ := s.load(); return float64(n) }),
-		gauge(metric.MockQueued, "Requests that wait for capacity.", func() float64 { _, n := s.load(); return float64(n) }),
+		gauge(metric.MockQueued, "Requests waiting for capacity.", func() float64 { _, n := s.load(); return float64(n) }),
 		gauge(metric.MockObjects, "Live documents.", func() float64 { return float64(s.store.Live()) }),
 		bytes("in", func(in, _ int64) int64 { return in }),
 		bytes("out", func(_, out int64) int64 { return out }),
@@ -77,7 +76,7 @@ func (s *Server) load() (inFlight, waiting int) {
 	return inFlight, waiting
 }
 
-// count notes one request.
+// count records one request.
 func (m *metrics) count(method, kind, effect string, took time.Duration) {
 	m.latency.Observe(took.Seconds())
 	switch method {
@@ -106,7 +105,7 @@ func (m *metrics) boundedKind(kind string) string {
 	return kind
 }
 
-// Totals are the bytes read and written by all instances.
+// Totals returns the bytes read and written by all instances.
 func (s *Server) Totals() (in, out int64) {
 	for _, i := range s.instances {
 		a, b := i.gate.traffic()
@@ -115,12 +114,13 @@ func (s *Server) Totals() (in, out int64) {
 	return in, out
 }
 
-// announce shows faults before they fire.
+// announce exports the counters of faults before they fire.
 func (m *metrics) announce(specs []fault.Spec) {
 	for _, sp := range specs {
 		m.faults.WithLabelValues(sp.Name)
 	}
 }
 
-// fired notes that a fault has hit. Names are bounded by how often faults are set.
+// fired counts a fault that hit. The number of names is bounded by how often faults are
+// added.
 func (m *metrics) fired(name string) { m.faults.WithLabelValues(name).Inc() }

@@ -8,7 +8,7 @@ import (
 	"github.com/watchbench/watchbench/storagemock/fault"
 )
 
-// misbehave does what the fault says to a request whose time is up.
+// misbehave applies the fault to a request whose latency has passed.
 func (in *instance) misbehave(ctx context.Context, c *call, f *fault.Spec, x *exchange) {
 	s := in.srv
 	switch f.Effect {
@@ -41,8 +41,8 @@ func (in *instance) misbehave(ctx context.Context, c *call, f *fault.Spec, x *ex
 	}
 }
 
-// applyIf applies the call, or records that it was not applied; either way the
-// answer is then r instead of the true one.
+// applyIf applies the call, or records that it was not applied. Either way it returns r
+// with the ledger entries of the call, to be sent instead of the true answer.
 func (s *Server) applyIf(apply bool, c *call, r reply) reply {
 	if apply {
 		truth := s.apply(c, s.clock.Now())
@@ -53,7 +53,7 @@ func (s *Server) applyIf(apply bool, c *call, r reply) reply {
 	return r
 }
 
-// unanswered completes a call that gets no answer, or not all of it.
+// unanswered completes a call that gets no answer, or only part of one.
 func (s *Server) unanswered(c *call, r reply) {
 	s.answered(r, 0, 0)
 	s.metrics.count(c.method, c.key.Kind, r.outcome(c), s.clock.Now().Sub(c.received))
@@ -71,7 +71,7 @@ func (s *Server) failWith(c *call, f *fault.Spec, x *exchange) {
 	s.answer(c, s.applyIf(f.Apply, c, r), x, header...)
 }
 
-// lie gives the answer that is not true.
+// lie sends the opposite of the true result.
 func (s *Server) lie(c *call, f *fault.Spec, x *exchange) {
 	r := failure(200, c.failCode(), "", c.endpoint == objectList)
 	if f.SaysTrue {
@@ -80,10 +80,11 @@ func (s *Server) lie(c *call, f *fault.Spec, x *exchange) {
 	s.answer(c, s.applyIf(!f.SaysTrue, c, r), x)
 }
 
-// answerBeforeApplying gives no or an early answer and applies later.
+// answerBeforeApplying sends an early answer, or none, and applies the call later. Without
+// an answer it waits until the client gives up or stop ends.
 func (s *Server) answerBeforeApplying(stop context.Context, c *call, f *fault.Spec, x *exchange) {
 	s.metrics.count(c.method, c.key.Kind, "late", s.clock.Now().Sub(c.received))
-	var given reply // what the client has been told
+	var given reply // the early answer
 	switch {
 	case f.ResetFirst:
 		x.reset()
@@ -100,15 +101,15 @@ func (s *Server) answerBeforeApplying(stop context.Context, c *call, f *fault.Sp
 	s.applyLate(c, f.Delay, given)
 }
 
-// applyLate applies the call after a while, or when the server stops. given, if
-// it has a status, is the answer the client had by now.
+// applyLate applies the call after that delay, or when the server stops. given, if it
+// has a status, is the answer that the client has already received.
 func (s *Server) applyLate(c *call, after time.Duration, given reply) {
-	told := s.clock.Now()
+	sent := s.clock.Now()
 	run := func() {
 		r := s.apply(c, s.clock.Now())
 		given.first, given.last = r.first, r.last
 		if given.status != 0 {
-			s.answered(given, told.UnixNano(), given.status)
+			s.answered(given, sent.UnixNano(), given.status)
 		}
 	}
 	if after == 0 {
@@ -116,13 +117,13 @@ func (s *Server) applyLate(c *call, after time.Duration, given reply) {
 		return
 	}
 	s.late.Go(func() {
-		// An error means that the server stops: then it is now or never.
-		_ = s.clock.SleepUntil(s.lateCtx, told.Add(after))
+		// An error means that the server is stopping: apply now or never.
+		_ = s.clock.SleepUntil(s.lateCtx, sent.Add(after))
 		run()
 	})
 }
 
-// spoilBody applies the call and sends its answer's body slowly or in part.
+// spoilBody applies the call and sends the body of its answer slowly or in part.
 func (s *Server) spoilBody(ctx context.Context, c *call, f *fault.Spec, x *exchange) {
 	r := s.apply(c, s.clock.Now())
 	if f.Effect == fault.Truncate {

@@ -58,7 +58,7 @@ func (in *instance) serve(ctx context.Context, x *exchange) {
 		takes += f.Delay
 	}
 	due, err := s.tempo.sleep(ctx, s.clock, start, takes)
-	if err != nil { // the server stops and cannot wait: the request is lost
+	if err != nil { // the server is stopping and cannot wait: the request is lost
 		station.Leave()
 		return
 	}
@@ -73,16 +73,17 @@ func (in *instance) serve(ctx context.Context, x *exchange) {
 	s.tempo.learn(due, s.clock.Now())
 }
 
-// waitNoise separates having waited for capacity from having been scheduled.
+// waitNoise is the delay above which a request must have waited for capacity rather than
+// for a processor.
 const waitNoise = 200 * time.Microsecond
 
-// waited reports whether a request that arrived then has spent time in a queue.
+// waited reports whether a request that arrived at that time has spent time in a queue.
 func (s *Server) waited(arrived time.Time) bool { return s.clock.Now().Sub(arrived) > waitNoise }
 
-// turnAway answers a request that found the queue full.
+// turnAway refuses a request that found the queue full.
 func (in *instance) turnAway(c *call, x *exchange, err error) {
 	if !errors.Is(err, latency.ErrQueueFull) {
-		return // the server stops
+		return // the server is stopping
 	}
 	r := failure(503, c.failCode(), err.Error(), false)
 	c.fault = "capacity"
@@ -98,9 +99,9 @@ func (s *Server) reject(c *call, r *reply) {
 	}
 }
 
-// answer writes r and completes its ledger entries. They are completed first, so
-// that who has the answer also finds it in the ledger and the metrics, and taken
-// back if writing fails.
+// answer sends r and completes its ledger entries. They are completed first, so that a
+// client that has the answer also finds it in the ledger and the metrics, and reverted if
+// sending fails.
 func (s *Server) answer(c *call, r reply, x *exchange, header ...string) {
 	now := s.clock.Now()
 	s.answered(r, now.UnixNano(), r.status)
@@ -110,15 +111,14 @@ func (s *Server) answer(c *call, r reply, x *exchange, header ...string) {
 	}
 }
 
-// answered notes in the ledger that r has been, or has not been, handed to the
-// socket.
+// answered records in the ledger whether and when r was handed to the socket.
 func (s *Server) answered(r reply, at int64, status int) {
 	for seq := r.first; seq != 0 && seq <= r.last; seq++ {
 		s.ledger.Answered(seq, at, status, int(r.code))
 	}
 }
 
-// outcome is the effect label of the request's metric.
+// outcome returns the effect label for the request's metric.
 func (r reply) outcome(c *call) string {
 	switch {
 	case c.write():
@@ -129,8 +129,8 @@ func (r reply) outcome(c *call) string {
 	return "read"
 }
 
-// tempo makes the mean latency come out right: it measures by how much answers
-// are late and lets later requests sleep that much less.
+// tempo keeps the mean latency at the configured one: it measures by how much answers are
+// late and shortens later sleeps accordingly.
 type tempo struct {
 	offset atomic.Int64 // ns taken off each sleep
 }
@@ -143,8 +143,8 @@ const (
 	learnShift = 6
 )
 
-// sleep waits for the latency d that began at start. It returns when the answer
-// is due: zero when nothing can be learned from this request.
+// sleep waits for the latency d that began at start. It returns the time at which the
+// answer is due, zero if nothing can be learned from this request.
 func (t *tempo) sleep(ctx context.Context, clock latency.Clock, start time.Time, d time.Duration) (due time.Time, err error) {
 	if d <= 0 {
 		return time.Time{}, nil
@@ -154,14 +154,14 @@ func (t *tempo) sleep(ctx context.Context, clock latency.Clock, start time.Time,
 	return due, clock.SleepUntil(ctx, due.Add(-offset))
 }
 
-// learn compares when an answer was due with when it was given.
+// learn compares the time at which an answer was due with that at which it was sent.
 func (t *tempo) learn(due, given time.Time) {
 	if due.IsZero() {
 		return
 	}
 	late := given.Sub(due)
 	if late > 4*maxOffset || late < -4*maxOffset {
-		late = 0 // a pause of the machine says nothing about the next request
+		late = 0 // the machine paused: that predicts nothing
 	}
 	for {
 		old := t.offset.Load()

@@ -45,8 +45,9 @@ type Server struct {
 	lateEnd    context.CancelFunc
 }
 
-// New prepares a server and binds its addresses, so that requests queue up until
-// Run. After New, Run must be called to release what it holds.
+// New prepares a server and binds its addresses, so that requests queue up until Run.
+// Run must be called to release the addresses. An invalid cfg is an error that names
+// every mistake.
 func New(cfg Config, set Settings) (*Server, error) {
 	p, err := cfg.parse()
 	if err != nil {
@@ -120,7 +121,7 @@ func (s *Server) release() error {
 	return errors.Join(errs...)
 }
 
-// Addrs are the bound addresses of the instances, host:port.
+// Addrs returns the bound addresses of the instances, host:port.
 func (s *Server) Addrs() []string {
 	var addrs []string
 	for _, in := range s.instances {
@@ -129,10 +130,10 @@ func (s *Server) Addrs() []string {
 	return addrs
 }
 
-// Ledger is the record of every write.
+// Ledger returns the record of every write.
 func (s *Server) Ledger() *ledger.Ledger { return s.ledger }
 
-// Store is the stored state.
+// Store returns the stored state.
 func (s *Server) Store() *store.Store { return s.store }
 
 // cleanEvery is the real server's cleaning period.
@@ -169,7 +170,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(err, clock.Wait())
 }
 
-// refuseOnTime closes and opens the instances' gates as the faults want.
+// refuseOnTime closes and opens the instances' ports according to the faults.
 func (s *Server) refuseOnTime(ctx context.Context) error {
 	closed := false
 	for {
@@ -222,14 +223,15 @@ func (s *Server) cleanUp(ctx context.Context) {
 	}
 }
 
-// Reset forgets documents, events and ledger. Requests under way are applied to
-// the empty store.
+// Reset deletes documents, events and ledger. Requests in progress are applied to the
+// empty store.
 func (s *Server) Reset() {
 	s.store.Reset()
 	s.ledger.Reset()
 }
 
-// SetLatency replaces the latency model for requests that arrive from now on.
+// SetLatency replaces the latency model for requests that arrive from now on. The text
+// is in the grammar of package latency.
 func (s *Server) SetLatency(text string) error {
 	m, err := latency.ParseModel(text, s.seed)
 	if err != nil {
@@ -239,8 +241,8 @@ func (s *Server) SetLatency(text string) error {
 	return nil
 }
 
-// SetCapacity replaces the capacity of every instance. Requests in the old queues
-// stay in them.
+// SetCapacity replaces the capacity of every instance. The text is in the grammar of
+// latency.ParseCapacities. Requests in the old queues stay in them.
 func (s *Server) SetCapacity(text string) error {
 	c, err := latency.ParseCapacities(text)
 	if err != nil {
@@ -252,8 +254,8 @@ func (s *Server) SetCapacity(text string) error {
 	return nil
 }
 
-// AddFaults puts faults in force; their times count from now. Text without any is
-// an error.
+// AddFaults activates faults, in the grammar of package fault; their times count from
+// now. Text without any fault is an error.
 func (s *Server) AddFaults(text string) error {
 	specs, err := fault.Parse(text)
 	if err != nil {
@@ -266,5 +268,5 @@ func (s *Server) AddFaults(text string) error {
 	return s.faults.Add(specs, s.clock.Now())
 }
 
-// Faults tells about the faults in force.
+// Faults returns the active faults.
 func (s *Server) Faults() []faultlist.Info { return s.faults.List() }

@@ -237,7 +237,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestTLSMaxVersion: a server of version 1.1 refuses who wants 1.2, and nobody else.
+// TestTLSMaxVersion: a server limited to 1.1 refuses clients that require 1.2, and no others.
 func TestTLSMaxVersion(t *testing.T) {
 	cert, key := certificate(t)
 	for _, tc := range []struct {

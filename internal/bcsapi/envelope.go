@@ -2,11 +2,11 @@ package bcsapi
 
 import "encoding/json"
 
-// Code is the result code of an answer. The HTTP status is 200 for application
-// errors too; only Result and Code tell them from success.
+// Code is the result code of an answer. The HTTP status is 200 for application errors
+// too; only Result and Code distinguish them from success.
 type Code int
 
-// The codes the storage server gives.
+// The result codes of the storage server.
 const (
 	CodeSuccess     Code = 0
 	CodeUnmarshal   Code = 1405080 // E15 PUT, any failure
@@ -19,7 +19,7 @@ const (
 	serverErrPrefix      = "(bcs-storage):"
 )
 
-// Message is the text the server sends with a code.
+// Message returns the text that the server sends with a code.
 func (c Code) Message() string {
 	switch c {
 	case CodeSuccess:

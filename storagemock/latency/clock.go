@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Clock tells the time and sleeps.
+// Clock reads the time and sleeps.
 type Clock interface {
 	Now() time.Time
 	// SleepUntil returns nil at t, or ctx's error if that ends first.
@@ -46,7 +46,7 @@ func (SystemClock) SleepUntil(ctx context.Context, t time.Time) error {
 // alarm is a kernel timer with better than millisecond resolution.
 type alarm interface {
 	Set(d time.Duration) error // replaces what was set
-	Wait() error               // until it rings
+	Wait() error               // until it expires
 	Close() error              // ends Wait with an error
 }
 
@@ -58,7 +58,7 @@ type PreciseClock struct {
 
 	mu       sync.Mutex // guards the rest
 	sleepers sleeperHeap
-	set      time.Time // when the alarm rings; zero when it is not set
+	set      time.Time // when the alarm expires; zero if it is not set
 	closed   error
 }
 

@@ -1,4 +1,4 @@
-// Package latency says how long the mock takes for a request, and makes it take
+// Package latency determines how long the mock takes for a request, and makes it take
 // that long: distributions with a text grammar, a capacity with queueing, and a
 // clock that wakes on time.
 //

@@ -23,8 +23,8 @@ type rule struct {
 
 var modelGrammar = grammar{"latency", "distribution", "a duration like 87ms or a distribution like lognormal(mean=87ms,p99=110ms)"}
 
-// ParseModel reads the rules of the grammar. Text without any rule is an error:
-// to serve without delay, say 0s.
+// ParseModel parses the rules of the grammar. Text without any rule is an error; 0s
+// serves without delay.
 func ParseModel(text string, seed uint64) (*Model, error) {
 	choices, err := modelGrammar.rules(text)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/watchbench/watchbench/internal/jsonscan"
 )
 
-// AppendJSON appends e as one line of NDJSON, newline included. The fields are
-// those of Entry's tags in their order, which is what the Reader is quickest with.
+// AppendJSON appends e as one line of NDJSON, newline included. The fields are in the
+// order of Entry's tags, which the Reader reads fastest.
 func (e *Entry) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"seq":`...)
 	dst = strconv.AppendUint(dst, e.Seq, 10)
@@ -56,7 +56,7 @@ func appendText(dst []byte, key, s string) []byte {
 	return jsonscan.AppendString(append(dst, key...), s)
 }
 
-// flushBytes is how much is encoded before a write.
+// flushBytes is how much is buffered before a write.
 const flushBytes = 64 << 10
 
 // Write writes entries as NDJSON, and returns how many.
@@ -79,8 +79,8 @@ func Write(w io.Writer, entries iter.Seq[Entry]) (int, error) {
 	return n, nil
 }
 
-// WriteZstd is Write through zstd. Its frame has a checksum and an end, so that a
-// file cut short, or damaged, is noticed when it is read.
+// WriteZstd is Write with zstd compression. The frame has a checksum and an end mark, so
+// that reading a truncated or damaged file fails.
 func WriteZstd(w io.Writer, entries iter.Seq[Entry]) (int, error) {
 	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
 	if err != nil {

@@ -54,8 +54,8 @@ func effectIndex(effect string) uint8 {
 	return 0
 }
 
-// Append stores e and returns the Seq it got; the Seq in e does not matter. The
-// caller's order of calls is the order of application.
+// Append stores e and returns its Seq; the Seq in e is ignored. The order of calls is
+// the order of application. It returns ErrFull beyond MaxEntries.
 func (l *Ledger) Append(e Entry) (uint64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,8 +83,8 @@ func (l *Ledger) Append(e Entry) (uint64, error) {
 	return l.n, nil
 }
 
-// Answered completes the entry seq: when the answer was handed to the socket,
-// with which status and code.
+// Answered records when the answer to entry seq was handed to the socket, in Unix
+// nanoseconds, and its status and code. An unknown seq is ignored.
 func (l *Ledger) Answered(seq uint64, at int64, status, code int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,8 +118,8 @@ func (l *Ledger) Keys() int {
 // batchLen is how many entries are copied under one lock: about 10 µs.
 const batchLen = 256
 
-// From yields the entries from seq on, in order, up to the last one there was
-// when the walk began. Appending meanwhile is fine.
+// From yields the entries from seq on, in order, up to the last one that existed when
+// the iteration began. Entries may be appended meanwhile.
 func (l *Ledger) From(seq uint64) iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		batch := make([]Entry, 0, batchLen)
@@ -155,7 +155,7 @@ func (l *Ledger) entry(seq uint64) Entry {
 	}
 }
 
-// Reset forgets everything; Seq starts at 1 again.
+// Reset deletes all entries; Seq starts at 1 again.
 func (l *Ledger) Reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

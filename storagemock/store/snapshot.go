@@ -41,7 +41,8 @@ type snapshotLine struct {
 	Event *bcsapi.EventRecord `json:"event,omitempty"`
 }
 
-// Save writes everything to w. Changes wait until the copy in memory is made.
+// Save writes the whole state to w. Writes to the store wait only while it is copied in
+// memory.
 func (s *Store) Save(w io.Writer) error {
 	lines := s.lines()
 	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
@@ -96,7 +97,7 @@ func (s *Store) lines() []snapshotLine {
 	return lines
 }
 
-// Load replaces everything by a snapshot. On an error nothing has changed.
+// Load replaces the whole state with a snapshot. If it fails, nothing has changed.
 func (s *Store) Load(r io.Reader) error {
 	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(512<<20))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/watchbench/watchbench/storagemock/query"
 )
 
-// Mode says whether writes have preconditions.
+// Mode determines whether writes have preconditions.
 type Mode string
 
 // The modes.
@@ -19,7 +19,7 @@ const (
 	Conditional Mode = "conditional"
 )
 
-// ParseMode reads a mode.
+// ParseMode parses a mode. Its error lists the valid ones.
 func ParseMode(s string) (Mode, error) {
 	switch m := Mode(s); m {
 	case Faithful, Conditional:
@@ -32,10 +32,11 @@ func ParseMode(s string) (Mode, error) {
 const (
 	// DefaultLimit is the page size of a list without a limit.
 	DefaultLimit = 3000
-	// MaxDeleted bounds the flagged documents; beyond it the oldest half is purged
-	// at once instead of by the hourly cleaner.
+	// MaxDeleted is the maximum number of flagged documents; beyond it the oldest half
+	// is purged at once instead of by the hourly cleaner.
 	MaxDeleted = 200_000
-	// MaxEvents bounds the events of one cluster; beyond it the oldest are dropped.
+	// MaxEvents is the maximum number of events of one cluster; beyond it the oldest are
+	// dropped.
 	MaxEvents = 200_000
 	// PurgeAfter is how long a flagged document stays.
 	PurgeAfter = time.Hour
@@ -72,17 +73,17 @@ func (s *Store) clear() {
 	s.live, s.dead = 0, 0
 }
 
-// Mode is the mode it was made with.
+// Mode returns the mode that the store was created with.
 func (s *Store) Mode() Mode { return s.mode }
 
-// Reset forgets every document and event.
+// Reset deletes every document and event.
 func (s *Store) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
 }
 
-// Live is the number of live documents.
+// Live returns the number of live documents.
 func (s *Store) Live() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -148,10 +149,10 @@ func (s *Store) addSlot(c *collection, k Key, id ObjectID) *slot {
 	return sl
 }
 
-// target is the slot a Put of that key writes to, nil when there is none. In the
-// cluster scope the real server's condition has no namespace, so that it also
-// finds a namespaced document of that name; live ones are preferred, because only
-// they can be told apart from outside.
+// target returns the slot that a Put of k writes to, nil if there is none. In the cluster
+// scope the real server's condition has no namespace, so that it also finds a namespaced
+// document of that name; live ones are preferred, because only they are visible to
+// clients.
 func (c *collection) target(k Key) *slot {
 	sl := c.byKey[slotKey{scopeKey{k.Cluster, k.Namespace}, k.Name}]
 	if k.Namespace != "" || c.namespaced == 0 || sl != nil && sl.rec != nil {
@@ -171,7 +172,8 @@ type Object struct {
 	Meta Meta
 }
 
-// Put stores obj under k. commit gets the change while nothing else can happen.
+// Put stores obj under k. It calls commit with the change before any other change can
+// happen.
 func (s *Store) Put(k Key, obj Object, now time.Time, commit func(Change)) Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
