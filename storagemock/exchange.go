@@ -31,8 +31,10 @@ type exchange struct {
 
 // Limits on what a client can make the server hold.
 const (
-	maxHead      = 64 << 10
-	readTimeout  = 30 * time.Second // for a request, once begun
+	maxHead = 64 << 10
+	// readTimeout is for one request, once it has begun; for the first one of a
+	// connection it counts from the start of the connection.
+	readTimeout  = 30 * time.Second
 	writeTimeout = 30 * time.Second // for each write of a large answer
 	// bigAnswer is the size in bytes from which a write gets a deadline: what is
 	// smaller fits into the socket's buffer even if the client does not read.

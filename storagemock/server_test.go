@@ -237,6 +237,30 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+func TestResetOverTLS(t *testing.T) {
+	cert, key := certificate(t)
+	m := start(t, func(c *storagemock.Config) { c.TLSCert, c.TLSKey, c.Faults = cert, key, "reset" })
+	if b, _, err := overTLS(m.base, &tls.Config{InsecureSkipVerify: true}); err == nil || !strings.Contains(err.Error(), "reset by peer") {
+		t.Errorf("got %s, %v", b, err)
+	}
+}
+
+// A connection without a request must not make the server use up its grace.
+func TestStopDoesNotWaitForUnusedConnections(t *testing.T) {
+	cert, key := certificate(t)
+	m := start(t, func(c *storagemock.Config) { c.TLSCert, c.TLSKey = cert, key })
+	conn, err := tls.Dial("tcp", m.Addrs()[0], &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	begin := time.Now()
+	m.stop()
+	if took := time.Since(begin); took > 4*time.Second {
+		t.Errorf("stopping took %s", took)
+	}
+}
+
 // TestTLSMaxVersion: a server limited to 1.1 refuses clients that require 1.2, and no others.
 func TestTLSMaxVersion(t *testing.T) {
 	cert, key := certificate(t)

@@ -52,6 +52,7 @@ func appendInt(dst []byte, key string, n int64) []byte {
 	return strconv.AppendInt(append(dst, key...), n, 10)
 }
 
+// appendText appends a member whose value is a string.
 func appendText(dst []byte, key, s string) []byte {
 	return jsonscan.AppendString(append(dst, key...), s)
 }
