@@ -17,8 +17,8 @@ var ErrUnexpectedEnd = errors.New("unexpected end of JSON")
 
 // SyntaxError is text that no continuation can turn into JSON.
 type SyntaxError struct {
-	Offset int
-	Msg    string
+	Offset int    // in bytes from the start of the text
+	Msg    string // what is there and what should be
 }
 
 func (e *SyntaxError) Error() string {
@@ -96,12 +96,18 @@ func (s *Scanner) Peek() (byte, error) {
 			return c, nil
 		}
 		if !isSpace(c) {
-			return 0, s.fail(s.pos, "control character")
+			s.unexpected(s.pos, "white space or a token")
+			return 0, s.err
 		}
 		s.spaced = true
 		s.pos++
 	}
 	return 0, ErrUnexpectedEnd
+}
+
+var tokens = [...]string{
+	'"': "a string", ':': "a colon", ',': "a comma",
+	'[': "an array", '{': "an object", ']': "the end of the array", '}': "the end of the object",
 }
 
 // Expect passes white space and consumes the byte want.
@@ -111,7 +117,8 @@ func (s *Scanner) Expect(want byte) error {
 		return err
 	}
 	if c != want {
-		return s.fail(s.pos, fmt.Sprintf("%q where %q belongs", c, want))
+		s.unexpected(s.pos, tokens[want])
+		return s.err
 	}
 	s.pos++
 	return nil
@@ -197,22 +204,19 @@ func (s *Scanner) next(closing byte) (bool, error) {
 		s.pos++
 		return false, nil
 	}
-	return false, s.fail(s.pos, fmt.Sprintf("%q where ',' or %q belongs", c, closing))
+	s.unclosed(s.pos, tokens[closing])
+	return false, s.err
 }
 
 // End passes white space and fails if anything else is left.
 func (s *Scanner) End() error {
-	c, err := s.Peek()
+	_, err := s.Peek()
 	if err == nil {
-		return s.fail(s.pos, fmt.Sprintf("%q behind the value", c))
+		s.unexpected(s.pos, "the end of the text")
+		return s.err
 	}
 	if errors.Is(err, ErrUnexpectedEnd) {
 		return nil
 	}
 	return err
-}
-
-func (s *Scanner) fail(at int, msg string) error {
-	s.err = &SyntaxError{Offset: at, Msg: msg}
-	return s.err
 }

@@ -14,6 +14,19 @@ func (s *Scanner) bad(at int, msg string) int {
 	return -1
 }
 
+// unexpected reports the byte at i in the place of want.
+func (s *Scanner) unexpected(i int, want string) int {
+	return s.bad(i, fmt.Sprintf("%q where %s should stand", s.b[i], want))
+}
+
+// unclosed reports the byte at i in the place of a comma or a closing bracket.
+func (s *Scanner) unclosed(i int, end string) int {
+	if c := s.b[i]; c == '}' || c == ']' {
+		return s.unexpected(i, "the matching bracket")
+	}
+	return s.unexpected(i, "a comma or "+end)
+}
+
 func (s *Scanner) short() int {
 	s.err = ErrUnexpectedEnd
 	return -1
@@ -29,7 +42,7 @@ func (s *Scanner) space(i int) int {
 			return i
 		}
 		if !isSpace(c) {
-			return s.bad(i, "control character")
+			return s.unexpected(i, "white space or a token")
 		}
 		s.spaced = true
 		i++
@@ -57,13 +70,13 @@ func (s *Scanner) value(i, depth int) int {
 	case c == '-' || c >= '0' && c <= '9':
 		return s.number(i)
 	default:
-		return s.bad(i, fmt.Sprintf("%q where a value belongs", c))
+		return s.unexpected(i, "a value")
 	}
 }
 
 func (s *Scanner) object(i, depth int) int {
 	if depth > MaxDepth {
-		return s.bad(i, "nested too deep")
+		return s.bad(i, "nested too deeply")
 	}
 	if i = s.space(i); i < 0 {
 		return -1
@@ -76,7 +89,7 @@ func (s *Scanner) object(i, depth int) int {
 			return -1
 		}
 		if s.b[i] != '"' {
-			return s.bad(i, "a key must be a string")
+			return s.unexpected(i, "a field name in quotes")
 		}
 		if i = s.str(i + 1); i < 0 {
 			return -1
@@ -86,7 +99,7 @@ func (s *Scanner) object(i, depth int) int {
 				return -1
 			}
 			if s.b[i] != ':' {
-				return s.bad(i, "no ':' behind a key")
+				return s.unexpected(i, "a colon")
 			}
 		}
 		if i = s.value(i+1, depth); i < 0 {
@@ -101,14 +114,14 @@ func (s *Scanner) object(i, depth int) int {
 		case '}':
 			return i + 1
 		default:
-			return s.bad(i, "no ',' or '}' behind a member")
+			return s.unclosed(i, tokens['}'])
 		}
 	}
 }
 
 func (s *Scanner) array(i, depth int) int {
 	if depth > MaxDepth {
-		return s.bad(i, "nested too deep")
+		return s.bad(i, "nested too deeply")
 	}
 	if i = s.space(i); i < 0 {
 		return -1
@@ -129,7 +142,7 @@ func (s *Scanner) array(i, depth int) int {
 		case ']':
 			return i + 1
 		default:
-			return s.bad(i, "no ',' or ']' behind an element")
+			return s.unclosed(i, tokens[']'])
 		}
 	}
 }
@@ -170,7 +183,7 @@ func (s *Scanner) str(i int) int {
 				return -1
 			}
 		case c < 0x20:
-			return s.bad(i, "control character in a string")
+			return s.unexpected(i, "the rest of a string")
 		default: // among the last seven bytes of the text
 			i++
 		}
@@ -191,12 +204,12 @@ func (s *Scanner) escape(i int) int {
 				return s.short()
 			}
 			if c := b[k] | 0x20; (c < '0' || c > '9' || b[k] < '0') && (c < 'a' || c > 'f') {
-				return s.bad(k, "no hexadecimal digit in \\u")
+				return s.unexpected(k, "a hexadecimal digit")
 			}
 		}
 		return i + 6
 	}
-	return s.bad(i+1, "unknown escape")
+	return s.unexpected(i+1, "an escape sequence")
 }
 
 func (s *Scanner) word(i int, want string) int {
@@ -205,7 +218,7 @@ func (s *Scanner) word(i int, want string) int {
 			return s.short()
 		}
 		if s.b[i+k] != want[k] {
-			return s.bad(i+k, "no such word; "+want+" fits")
+			return s.unexpected(i, want)
 		}
 	}
 	return i + len(want)
@@ -229,7 +242,7 @@ func (s *Scanner) number(i int) int {
 	case b[i] == '0':
 		i++
 	case !digits():
-		return s.bad(i, "no digit in a number")
+		return s.unexpected(i, "a digit")
 	}
 	if i < len(b) && b[i] == '.' {
 		i++
@@ -253,5 +266,5 @@ func (s *Scanner) noDigit(i int) int {
 	if i >= len(s.b) {
 		return s.short()
 	}
-	return s.bad(i, "no digit in a number")
+	return s.unexpected(i, "a digit")
 }
