@@ -189,6 +189,9 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	}
 	p.adding.Unlock()
 
+	if n := p.Stats().Queued; n > 0 {
+		p.logger.Debug("draining", "events", n, "drainTimeout", p.config.DrainTimeout)
+	}
 	drain := time.NewTimer(p.config.DrainTimeout)
 	defer drain.Stop()
 	for late := false; !late && !p.Idle(); {

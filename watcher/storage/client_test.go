@@ -351,12 +351,12 @@ func TestGetAndList(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	for _, tc := range []struct{ endpoint, want string }{
-		{"", "names no host"}, {"storage:50024", "scheme must be http"}, {"http://", "names no host"},
+		{"", "scheme must be http"}, {"storage:50024", "scheme must be http"}, {"http://", "names no host"},
 		{"http://h:1/path", "without path"}, {"http://u:p@h:1", "without path, query or user"}, {"ftp://h", "scheme"}, {"http://h:x", "no URL"},
 	} {
 		cfg := Default()
 		cfg.ClusterID, cfg.Endpoints = "c", []string{tc.endpoint}
-		if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), tc.want) && tc.endpoint != "" {
+		if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%q: got %v, want %q", tc.endpoint, err, tc.want)
 		}
 	}
