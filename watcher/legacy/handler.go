@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
@@ -36,7 +37,8 @@ type handler struct {
 
 	mu         sync.Mutex // guards all below
 	head, tail *item
-	meter      meter
+	depth      int
+	meter      meter.Queue
 	discards   uint64
 }
 
@@ -68,7 +70,8 @@ func (h *handler) put(ctx context.Context, it *item) bool {
 	}
 	h.mu.Lock()
 	now := h.kind.p.now()
-	h.meter.enter(now)
+	h.meter.Account(h.depth, now)
+	h.depth++
 	it.entered = now
 	if h.tail == nil {
 		h.head = it
@@ -90,7 +93,10 @@ func (h *handler) take() *item {
 		h.tail = nil
 	}
 	now := h.kind.p.now()
-	h.meter.leave(now, now-it.entered)
+	h.meter.Account(h.depth, now)
+	h.depth--
+	h.meter.Left(now - it.entered)
+	h.meter.Handled++
 	h.mu.Unlock()
 	<-h.room
 	return it
@@ -131,30 +137,4 @@ func (h *handler) run(ctx context.Context) {
 			empty.Reset(emptyFor)
 		}
 	}
-}
-
-// meter measures a queue so that Little's law can be checked on it.
-type meter struct {
-	depth   int
-	changed int64   // when depth last changed
-	area    float64 // depth × nanoseconds
-	wait    float64 // nanoseconds spent in the queue by those that left
-	handled uint64
-}
-
-func (m *meter) account(now int64) {
-	m.area += float64(m.depth) * float64(now-m.changed)
-	m.changed = now
-}
-
-func (m *meter) enter(now int64) {
-	m.account(now)
-	m.depth++
-}
-
-func (m *meter) leave(now, waited int64) {
-	m.account(now)
-	m.depth--
-	m.wait += float64(waited)
-	m.handled++
 }

@@ -11,8 +11,8 @@ import (
 
 	"k8s.io/client-go/util/workqueue"
 
+	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/object"
-	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
 // unit is what one event has become; merged events are one unit. It exists from its
@@ -43,7 +43,7 @@ type kind struct {
 
 	received, sent, coalesced, dropped, retried uint64
 	inFlight                                    int
-	freshness                                   counts
+	freshness                                   meter.Histogram
 }
 
 func newKind(p *Pipeline, name string) *kind {
@@ -55,7 +55,7 @@ func newKind(p *Pipeline, name string) *kind {
 		queue:   workqueue.NewTyped[object.Key](),
 		limiter: workqueue.NewTypedItemExponentialFailureRateLimiter[object.Key](notReadyMin, notReadyMax),
 		waiting: map[object.Key]*unit{}, delayed: map[*unit]*time.Timer{},
-		freshness: newCounts(freshnessBounds),
+		freshness: meter.NewFreshness(),
 	}
 	for _, n := range p.config.queueNames(name) {
 		k.handlers = append(k.handlers, newHandler(k, n, p.config.HandlerQueueLen))
@@ -235,7 +235,7 @@ func (k *kind) send(ctx context.Context, it *item) bool {
 	if err == nil {
 		k.sent++
 		k.units.Remove(it.unit.at)
-		k.freshness.observe(freshnessBounds, k.p.now()-it.unit.since)
+		k.freshness.Observe(k.p.now() - it.unit.since)
 	}
 	it.unit.tried = true
 	k.mu.Unlock()
@@ -262,15 +262,15 @@ func (k *kind) drop(u *unit) {
 	k.units.Remove(u.at)
 }
 
-func (k *kind) stats() pipeline.Stats {
+func (k *kind) stats() meter.Stats {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.counts()
 }
 
 // counts is stats with the mutex held.
-func (k *kind) counts() pipeline.Stats {
-	return pipeline.Stats{
+func (k *kind) counts() meter.Stats {
+	return meter.Stats{
 		Received: k.received, Sent: k.sent, Coalesced: k.coalesced, Dropped: k.dropped, Retried: k.retried,
 		Queued: k.units.Len(), InFlight: k.inFlight,
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
@@ -171,31 +172,18 @@ func (p *Pipeline) Run(ctx context.Context) error {
 
 // abandon counts what the end of Run left behind.
 func (p *Pipeline) abandon() {
-	total := 0
-	var kinds []any
+	var left meter.Abandoned
 	for _, k := range p.sorted() {
-		if n := k.abandon(); n > 0 {
-			total += n
-			kinds = append(kinds, slog.Int(k.name, n))
-		}
+		left.Add(k.name, k.abandon())
 	}
-	if total > 0 {
-		p.logger.Warn("events dropped", "reason", "the original does not drain", "events", total, slog.Group("kinds", kinds...))
-	}
+	left.Log(p.logger, "the original does not drain")
 }
 
-// Stats are the event counts of one kind, or of all. Parked is always 0.
-func (p *Pipeline) Stats() pipeline.Stats {
-	var sum pipeline.Stats
+// Stats are the event counts of all kinds together. Parked is always 0.
+func (p *Pipeline) Stats() meter.Stats {
+	var sum meter.Stats
 	for _, k := range p.sorted() {
-		s := k.stats()
-		sum.Received += s.Received
-		sum.Sent += s.Sent
-		sum.Coalesced += s.Coalesced
-		sum.Dropped += s.Dropped
-		sum.Retried += s.Retried
-		sum.Queued += s.Queued
-		sum.InFlight += s.InFlight
+		sum = sum.Plus(k.stats())
 	}
 	return sum
 }

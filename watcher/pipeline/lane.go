@@ -1,6 +1,10 @@
 package pipeline
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/watchbench/watchbench/watcher/meter"
+)
 
 // lane is everything about one kind: its handler queues, its share of the Writer, its
 // counters. Lanes share no lock, so kinds do not wait for one another.
@@ -39,7 +43,7 @@ type lane struct {
 	parked, queued, inFlight                    int
 	waiting                                     int    // Enqueue calls that wait for room
 	answered, failed                            uint64 // requests, for the judgement of poison keys
-	freshness                                   counts
+	freshness                                   meter.Histogram
 
 	freeSlots   *slot
 	freeEntries *entry
@@ -54,7 +58,7 @@ func newLane(p *Pipeline, kind string) *lane {
 		p: p, kind: kind, shape: shapeOf(p.config, kind),
 		keys:      make(map[name]*entry),
 		poke:      make(chan struct{}, 1),
-		freshness: newCounts(freshnessBounds),
+		freshness: meter.NewFreshness(),
 	}
 	l.parts = make([]*partition, l.shape.partitions)
 	now := p.now()
@@ -72,10 +76,10 @@ func newLane(p *Pipeline, kind string) *lane {
 func (l *lane) newPartition(name string, now int64) *partition {
 	q := &partition{
 		name: name, capacity: l.p.config.HandlerQueueLen, workers: l.shape.workers,
-		latency: newCounts(latencyBounds), refused: newCounts(latencyBounds),
+		latency: meter.NewLatency(), refused: meter.NewLatency(),
 	}
 	q.wake.L = &l.mu
-	q.meter.changed = now
+	q.meter.Changed = now
 	return q
 }
 
@@ -151,7 +155,7 @@ func stale(e, known *Event) bool {
 
 // enter puts a slot at the end of its key's chain in the handler queue.
 func (l *lane) enter(q *partition, s *slot, now int64) {
-	q.meter.account(q.depth, now)
+	q.meter.Account(q.depth, now)
 	q.depth++
 	s.entered = now
 	ent := s.ent
@@ -248,11 +252,11 @@ func (l *lane) take(q *partition, now int64) (s *slot, probe bool) {
 	ent.inFlight++
 	l.inFlight++
 	q.inFlight++
-	q.meter.account(q.depth, now)
+	q.meter.Account(q.depth, now)
 	q.depth--
-	q.meter.left(now - s.entered)
-	q.meter.handled++
-	q.latency.observe(latencyBounds, now-s.since)
+	q.meter.Left(now - s.entered)
+	q.meter.Handled++
+	q.latency.Observe(now - s.since)
 	if ent.trouble != nil && ent.trouble.tries > 0 {
 		l.retried++
 	}
@@ -292,7 +296,7 @@ func (l *lane) discardOverdue(q *partition, now int64) {
 		l.dropped++
 		l.discarded++
 		q.discards++
-		q.refused.observe(latencyBounds, now-s.since)
+		q.refused.Observe(now - s.since)
 		l.settle(1)
 		l.forget(s.ent)
 		l.freeSlot(s)

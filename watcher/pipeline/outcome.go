@@ -126,7 +126,7 @@ func (l *lane) succeed(s *slot, now int64) *report {
 		ent.trouble = nil
 	}
 	l.sent++
-	l.freshness.observe(freshnessBounds, now-s.since)
+	l.freshness.Observe(now - s.since)
 	l.freeSlot(s)
 	l.settle(1)
 	return r
@@ -240,7 +240,7 @@ func (l *lane) unpark(ent *entry) {
 func (l *lane) putBack(s *slot, now int64) {
 	ent := s.ent
 	q := ent.part
-	q.meter.account(q.depth, now)
+	q.meter.Account(q.depth, now)
 	if ent.head == nil {
 		s.entered = now
 		ent.append(s)
@@ -264,7 +264,7 @@ func (l *lane) putBack(s *slot, now int64) {
 	for rest := keep.next; rest != nil; merged++ {
 		next := rest.next
 		q.depth--
-		q.meter.left(now - rest.entered)
+		q.meter.Left(now - rest.entered)
 		l.freeSlot(rest)
 		rest = next
 	}

@@ -63,13 +63,13 @@ func (l *lane) abandon() int {
 		}
 		q.overHead, q.overTail = nil, nil
 		q.first, q.last, q.late = nil, nil, nil
-		q.meter.account(q.depth, now)
+		q.meter.Account(q.depth, now)
 		q.depth = 0
 	}
 	l.blocked = nil
 	for key, ent := range l.keys {
 		for s := ent.head; s != nil; s = s.next {
-			ent.part.meter.left(now - s.entered)
+			ent.part.meter.Left(now - s.entered)
 		}
 		if ent.parked == nil {
 			delete(l.keys, key)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/watchbench/watchbench/watcher/meter"
 )
 
 // ErrClosed is returned by Enqueue once Run's context has ended.
@@ -217,18 +219,11 @@ func (p *Pipeline) Run(ctx context.Context) error {
 
 // abandon counts what the drain did not get through.
 func (p *Pipeline) abandon() {
-	total := 0
-	var kinds []any
+	var left meter.Abandoned
 	for _, l := range p.sorted() {
-		if n := l.abandon(); n > 0 {
-			total += n
-			kinds = append(kinds, slog.Int(l.kind, n))
-		}
+		left.Add(l.kind, l.abandon())
 	}
-	if total > 0 {
-		p.logger.Warn("events dropped", "reason", "not sent before the drain deadline",
-			"drainTimeout", p.config.DrainTimeout, "events", total, slog.Group("kinds", kinds...))
-	}
+	left.Log(p.logger, "not sent before the drain deadline", "drainTimeout", p.config.DrainTimeout)
 }
 
 func (p *Pipeline) signalIdle() {

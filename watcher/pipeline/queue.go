@@ -1,6 +1,10 @@
 package pipeline
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/watchbench/watchbench/watcher/meter"
+)
 
 // slot is one waiting event.
 type slot struct {
@@ -114,9 +118,9 @@ type partition struct {
 
 	depth    int // events in the queue, set-aside and blocked ones included
 	inFlight int
-	meter    meter
-	latency  counts // receipt to hand-over
-	refused  counts // receipt to discard
+	meter    meter.Queue
+	latency  meter.Histogram // receipt to hand-over
+	refused  meter.Histogram // receipt to discard
 	discards uint64
 }
 

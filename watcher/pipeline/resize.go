@@ -95,7 +95,7 @@ func (l *lane) deal(now int64) {
 			over = append(over, s)
 		}
 		q.first, q.last, q.late, q.overHead, q.overTail = nil, nil, nil, nil, nil
-		q.meter.account(q.depth, now)
+		q.meter.Account(q.depth, now)
 	}
 
 	l.parts = make([]*partition, l.shape.partitions)
@@ -136,7 +136,7 @@ func (e *entry) moveTo(q *partition, now int64) {
 	e.part = q
 	for s := e.head; s != nil; s = s.next {
 		from.depth--
-		from.meter.left(now - s.entered)
+		from.meter.Left(now - s.entered)
 		s.entered = now
 		q.depth++
 	}

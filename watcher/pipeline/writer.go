@@ -1,6 +1,10 @@
 package pipeline
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/watchbench/watchbench/watcher/meter"
+)
 
 // writer is the Writer queue seen as a whole. The waiting events themselves are kept
 // per handler queue, in the lanes: a full handler queue thus stops nobody but its
@@ -9,7 +13,7 @@ type writer struct {
 	mu       sync.Mutex // guards everything below; taken with a lane's mutex held
 	capacity int
 	depth    int
-	meter    meter
+	meter    meter.Queue
 	full     int64 // nanoseconds at capacity
 	discards uint64
 	waiters  []*waiter
@@ -32,9 +36,9 @@ func (w *waiter) signal() {
 // account must run before depth changes, and before a reading.
 func (w *writer) account(now int64) {
 	if w.depth >= w.capacity {
-		w.full += now - w.meter.changed
+		w.full += now - w.meter.Changed
 	}
-	w.meter.account(w.depth, now)
+	w.meter.Account(w.depth, now)
 }
 
 // acquire takes a place. At capacity it does so only if forced; else it remembers the
@@ -61,9 +65,9 @@ func (w *writer) release(now, entered int64, handled bool) {
 	defer w.mu.Unlock()
 	w.account(now)
 	w.depth--
-	w.meter.left(now - entered)
+	w.meter.Left(now - entered)
 	if handled {
-		w.meter.handled++
+		w.meter.Handled++
 	}
 	for _, o := range w.waiters {
 		o.signal()
