@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 )
 
@@ -50,7 +49,7 @@ type Discovery struct{ conn *connection }
 
 // NewDiscovery makes a client. Nothing is requested yet.
 func NewDiscovery(cfg *rest.Config) (*Discovery, error) {
-	m, err := newMetrics(prometheus.NewRegistry()) // its bytes are not counted
+	m, err := newMetrics(nil) // its bytes are not counted
 	if err != nil {
 		return nil, err
 	}

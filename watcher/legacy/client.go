@@ -45,7 +45,7 @@ type Client struct {
 	config  ClientConfig
 	tls     func() (*tls.Config, error)
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	metrics *clientMetrics
+	metrics *storage.Metrics
 	in, out atomic.Int64 // bytes
 }
 
@@ -81,10 +81,8 @@ func NewClient(c ClientConfig, s ClientSettings) (*Client, error) {
 		cl.dial = (&net.Dialer{}).DialContext
 	}
 	var err error
-	if cl.metrics, err = newClientMetrics(cl, s.Registry); err != nil {
-		return nil, fmt.Errorf("register storage metrics: %w", err)
-	}
-	return cl, nil
+	cl.metrics, err = storage.NewMetrics(s.Registry, c.ClusterID, cl.in.Load, cl.out.Load)
+	return cl, err
 }
 
 // Put implements Storage.
@@ -128,7 +126,7 @@ func sorted(raw []byte) ([]byte, error) {
 // that is JSON, whatever it says.
 func (c *Client) call(ctx context.Context, method string, k object.Key, path string, body []byte) (tries int, err error) {
 	start := time.Now()
-	defer func() { c.metrics.observe(k, method, err == nil, time.Since(start)) }()
+	defer func() { c.metrics.Observe(storage.HandlerLabel(k), k.Kind, method, err == nil, time.Since(start)) }()
 	for _, i := range rand.Perm(len(c.config.Endpoints)) {
 		var n int
 		var env bcsapi.Envelope
@@ -203,7 +201,7 @@ func (c *Client) connect(ctx context.Context, network, address string) (net.Conn
 	if err != nil {
 		return nil, err
 	}
-	c.metrics.opened.Inc()
+	c.metrics.Opened.Inc()
 	if err := conn.SetDeadline(time.Now().Add(c.config.Timeout)); err != nil {
 		_ = conn.Close()
 		return nil, err

@@ -203,7 +203,7 @@ func TestJudge(t *testing.T) {
 				if n, err := testutil.GatherAndCount(reg, metric.StorageRequests); n != 1 || err != nil {
 					t.Errorf("%d series of calls, %v", n, err)
 				}
-				if n := testutil.ToFloat64(c.metrics.opened); n != float64(len(tc.at)) {
+				if n := testutil.ToFloat64(c.metrics.Opened); n != float64(len(tc.at)) {
 					t.Errorf("%g connections, want one per request", n)
 				}
 				var want []request

@@ -11,6 +11,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
@@ -20,7 +22,8 @@ type Client struct {
 	set       Settings
 	endpoints atomic.Pointer[[]*endpoint]
 	next      atomic.Uint32 // round robin over the endpoints
-	metrics   *metrics
+	metrics   *Metrics
+	up        *prometheus.GaugeVec
 	traffic   traffic
 	running   atomic.Bool
 	change    sync.Mutex // held by SetEndpoints
@@ -31,18 +34,18 @@ func New(cfg Config, set Settings) (*Client, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Client{cfg: cfg, set: set}
-	c.metrics = newMetrics(cfg.ClusterID, &c.traffic)
-	c.endpoints.Store(&[]*endpoint{})
-	if err := c.SetEndpoints(cfg.Endpoints); err != nil {
+	c := &Client{cfg: cfg, set: set, up: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: metric.StorageUp, Help: "1 while the storage endpoint can be reached.",
+	}, []string{"endpoint"})}
+	var err error
+	if c.metrics, err = NewMetrics(set.Registry, cfg.ClusterID, c.traffic.in.Load, c.traffic.out.Load); err != nil {
 		return nil, err
 	}
-	if set.Registry != nil {
-		if err := set.Registry.Register(c.metrics); err != nil {
-			return nil, fmt.Errorf("register storage metrics: %w", err)
-		}
+	if err := meter.Register(set.Registry, c.up); err != nil {
+		return nil, fmt.Errorf("register storage metrics: %w", err)
 	}
-	return c, nil
+	c.endpoints.Store(&[]*endpoint{})
+	return c, c.SetEndpoints(cfg.Endpoints)
 }
 
 // SetEndpoints replaces the endpoints; those that stay keep their connections. An
@@ -72,7 +75,7 @@ func (c *Client) SetEndpoints(addrs []string) error {
 	c.endpoints.Store(&eps)
 	for name, ep := range old {
 		ep.reap(time.Now(), true)
-		c.metrics.endpointUp.DeleteLabelValues(name)
+		c.up.DeleteLabelValues(name)
 	}
 	return nil
 }
@@ -95,7 +98,7 @@ func (c *Client) newEndpoint(addr string) (*endpoint, error) {
 		dialTimeout: c.cfg.DialTimeout, maxIdle: c.cfg.MaxIdle, idleTimeout: c.cfg.IdleTimeout,
 		connect: connect,
 		tls:     c.set.TLS, bytes: &c.traffic,
-		opened: c.metrics.opened, up: c.metrics.endpointUp.WithLabelValues(addr),
+		opened: c.metrics.Opened, up: c.up.WithLabelValues(addr),
 	}, nil
 }
 
@@ -167,7 +170,7 @@ func (c *Client) write(ctx context.Context, r *request) error {
 	if err == nil {
 		err = a.judge(time.Now())
 	}
-	c.metrics.observe(r, err == nil, time.Since(start))
+	c.metrics.Observe(r.handler, r.kind, r.method, err == nil, time.Since(start))
 	return err
 }
 
@@ -244,5 +247,3 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 	}
 	return a, nil
 }
-
-var _ prometheus.Collector = (*metrics)(nil)

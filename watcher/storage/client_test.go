@@ -130,7 +130,7 @@ func TestRequestsFollowTheContract(t *testing.T) {
 			}
 		})
 	}
-	if n := testutil.ToFloat64(c.metrics.opened); n != 1 {
+	if n := testutil.ToFloat64(c.metrics.Opened); n != 1 {
 		t.Errorf("%v connections opened, want one that is reused", n)
 	}
 }
@@ -245,7 +245,7 @@ func TestClosedIdleConnectionIsNoticed(t *testing.T) {
 		}
 		ep.idle[0].idleAt = time.Now().Add(-trusted)
 	}
-	if n := testutil.ToFloat64(c.metrics.opened); n != 5 {
+	if n := testutil.ToFloat64(c.metrics.Opened); n != 5 {
 		t.Errorf("%v connections opened, want 5", n)
 	}
 }

@@ -19,7 +19,6 @@ type conn struct {
 	raw    net.Conn // what the kernel knows
 	rw     net.Conn // raw, or TLS over it
 	br     *bufio.Reader
-	used   bool
 	idleAt time.Time
 	bytes  *traffic
 }

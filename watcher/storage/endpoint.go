@@ -44,8 +44,7 @@ type endpoint struct {
 	closed    bool
 }
 
-// get gives an idle connection that is still open, or dials. The second result
-// tells a fresh connection from a reused one.
+// get returns an idle connection that is still open, or dials.
 func (e *endpoint) get(ctx context.Context) (*conn, error) {
 	for {
 		e.mu.Lock()
@@ -67,7 +66,7 @@ func (e *endpoint) get(ctx context.Context) (*conn, error) {
 }
 
 func (e *endpoint) put(c *conn) {
-	c.used, c.idleAt = true, time.Now()
+	c.idleAt = time.Now()
 	e.mu.Lock()
 	if e.closed || len(e.idle) >= e.maxIdle {
 		e.mu.Unlock()

@@ -30,8 +30,8 @@ type k8sEvent struct {
 	EventTime      *time.Time `json:"eventTime"`
 }
 
-// eventRecord renders the body of E11 for one Event (mapping: contract §1.6).
-func eventRecord(cluster string, raw []byte) ([]byte, error) {
+// EventRecord renders the body of E11 for one Event (mapping: contract §1.6).
+func EventRecord(cluster string, raw []byte) ([]byte, error) {
 	var ev k8sEvent
 	if err := json.Unmarshal(raw, &ev); err != nil {
 		return nil, fmt.Errorf("read Event: %w", err)

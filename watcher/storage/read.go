@@ -21,7 +21,7 @@ type Record struct {
 
 // Get reads one record; found is false where there is none.
 func (c *Client) Get(ctx context.Context, k object.Key) (rec Record, found bool, err error) {
-	env, err := c.read(ctx, handlerOf(k), k.Kind, objectPath(c.cfg.ClusterID, k))
+	env, err := c.read(ctx, HandlerLabel(k), k.Kind, objectPath(c.cfg.ClusterID, k))
 	if err != nil {
 		return rec, false, fmt.Errorf("read %s: %w", k, err)
 	}

@@ -36,10 +36,10 @@ const (
 
 // buildPut makes the request that stores an object.
 func buildPut(cluster string, o *object.Object) (*request, error) {
-	r := &request{method: "PUT", kind: o.Key.Kind, handler: handlerOf(o.Key)}
+	r := &request{method: "PUT", kind: o.Key.Kind, handler: HandlerLabel(o.Key)}
 	path := bcsapi.EventsPath()
 	if o.Key.Kind == bcsapi.KindEvent {
-		rec, err := eventRecord(cluster, o.JSON())
+		rec, err := EventRecord(cluster, o.JSON())
 		if err != nil {
 			return nil, &PermanentError{Err: err}
 		}
@@ -57,7 +57,7 @@ func buildPut(cluster string, o *object.Object) (*request, error) {
 // With a uid it removes only that object: storage compares the path of a query
 // parameter with the stored data (contract §1.5).
 func buildDelete(cluster string, k object.Key, uid string) *request {
-	r := &request{method: "DELETE", kind: k.Kind, handler: handlerOf(k)}
+	r := &request{method: "DELETE", kind: k.Kind, handler: HandlerLabel(k)}
 	target := objectPath(cluster, k)
 	if uid != "" {
 		target += "?data.metadata.uid=" + url.QueryEscape(uid)
@@ -73,7 +73,8 @@ func buildGet(handler, kind, target string) *request {
 	return r
 }
 
-func handlerOf(k object.Key) string {
+// HandlerLabel is the value of the metric label "handler" of a call about that key.
+func HandlerLabel(k object.Key) string {
 	switch {
 	case k.Kind == bcsapi.KindEvent:
 		return handlerEvents

@@ -92,14 +92,14 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 		return nil, fmt.Errorf("synchronizer: page size %d, concurrency %d and rate %g must be positive, period %s not negative",
 			cfg.PageSize, cfg.Concurrency, cfg.QPS, cfg.Period)
 	}
-	s := &Synchronizer{cfg: cfg, set: set, limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency), metrics: newMetrics(),
-		retired: map[string]bool{}, soon: map[string]int{}, wake: make(chan struct{}, 1)}
-	if set.Registry != nil {
-		if err := set.Registry.Register(s.metrics); err != nil {
-			return nil, fmt.Errorf("register synchronizer metrics: %w", err)
-		}
+	m, err := newMetrics(set.Registry)
+	if err != nil {
+		return nil, err
 	}
-	return s, nil
+	return &Synchronizer{
+		cfg: cfg, set: set, limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency), metrics: m,
+		retired: map[string]bool{}, soon: map[string]int{}, wake: make(chan struct{}, 1),
+	}, nil
 }
 
 // Retire has whatever storage holds of a kind removed, as long as the kind is not
