@@ -193,10 +193,8 @@ func (w *Watcher) rediscover(c *collector.Collector, complete bool) func(context
 			if !complete {
 				pause = discoverBroken
 			}
-			select {
-			case <-ctx.Done():
+			if lifecycle.Pause(ctx, pause) != nil {
 				return nil
-			case <-time.After(pause):
 			}
 			found, all, err := w.discover(ctx)
 			if err != nil {

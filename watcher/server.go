@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/config"
 )
 
@@ -66,22 +67,7 @@ func (s *server) close() { _ = s.listener.Close() }
 
 // Run serves until ctx ends.
 func (s *server) Run(ctx context.Context) error {
-	failed := make(chan error, 1) // one send, by Serve
-	go func() { failed <- s.http.Serve(s.listener) }()
-	select {
-	case err := <-failed:
-		return err
-	case <-ctx.Done():
-	}
-	sctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
-	defer cancel()
-	if err := s.http.Shutdown(sctx); err != nil {
-		_ = s.http.Close()
-	}
-	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return lifecycle.Serve(ctx, &s.http, s.listener, closeGrace)
 }
 
 // healthHandler answers /healthz while the process lives and /readyz once ready

@@ -275,14 +275,7 @@ func (w *Watcher) firstDiscovery(ctx context.Context) ([]collector.Resource, boo
 		case time.Now().After(deadline):
 			return nil, false, &InputError{Key: "k8s", Err: err}
 		}
-		pause(ctx, startPause)
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
+		_ = lifecycle.Pause(ctx, startPause) // an end of ctx is seen above
 	}
 }
 
@@ -304,6 +297,6 @@ func (w *Watcher) checkStorage(ctx context.Context) error {
 		case time.Now().After(deadline):
 			return &InputError{Key: key, Err: fmt.Errorf("not reached within %s, check address, network and certificates: %w", startWait, err)}
 		}
-		pause(ctx, startPause)
+		_ = lifecycle.Pause(ctx, startPause) // an end of ctx is seen above
 	}
 }

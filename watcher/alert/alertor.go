@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/watcher/object"
 )
@@ -178,10 +179,8 @@ func (a *Alertor) tell(ctx context.Context, t Target, al Alert) error {
 		if err == nil || try >= a.cfg.Tries || ctx.Err() != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if lifecycle.Pause(ctx, pause/2+rand.N(pause/2+1)) != nil {
 			return err
-		case <-time.After(pause/2 + rand.N(pause/2+1)):
 		}
 		pause = min(2*pause, a.cfg.RetryMax)
 	}

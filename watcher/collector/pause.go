@@ -1,7 +1,6 @@
 package collector
 
 import (
-	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -44,16 +43,4 @@ func (p *pause) after(a attempt) time.Duration {
 		next = p.current.Step()
 	}
 	return max(next, min(a.list, p.initial.Cap))
-}
-
-// sleep waits for d and reports whether ctx still lives.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

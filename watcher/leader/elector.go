@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
 // ErrLost ends Run when the Lease could not be renewed in time.
@@ -93,7 +95,7 @@ func (e *Elector) Run(ctx context.Context, lead func(context.Context) error) err
 	}
 	defer e.api.client.CloseIdleConnections()
 	for !e.try(ctx) {
-		if !sleep(ctx, e.cfg.RetryPeriod/2+rand.N(e.cfg.RetryPeriod)) {
+		if lifecycle.Pause(ctx, e.cfg.RetryPeriod/2+rand.N(e.cfg.RetryPeriod)) != nil {
 			return nil
 		}
 	}
@@ -210,16 +212,5 @@ func (e *Elector) release() {
 	}
 	if err != nil {
 		e.log.Warn("the lease was not given back", "error", err)
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }

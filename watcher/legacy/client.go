@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/storage"
 )
@@ -158,12 +159,8 @@ func (c *Client) ask(ctx context.Context, method, target string, body []byte) (t
 			}
 			return tries, env, nil
 		}
-		pause := time.NewTimer(attemptPause)
-		select {
-		case <-ctx.Done():
-			pause.Stop()
-			return tries, env, context.Cause(ctx)
-		case <-pause.C:
+		if err := lifecycle.Pause(ctx, attemptPause); err != nil {
+			return tries, env, err
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/object"
 )
@@ -107,15 +108,8 @@ func (h *handler) loop(ctx context.Context) {
 	for ctx.Err() == nil {
 		next := time.Now().Add(handlerTick)
 		h.run(ctx)
-		pause := time.Until(next)
-		if pause <= 0 {
-			continue
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-		case <-timer.C:
+		if pause := time.Until(next); pause > 0 {
+			_ = lifecycle.Pause(ctx, pause) // the loop sees an end
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/storage"
@@ -55,17 +56,11 @@ func NewSynchronizer(namespace string, l Lister, c SyncCache, logger *slog.Logge
 // ends.
 func (s *Synchronizer) Run(ctx context.Context) error {
 	done := map[string]bool{}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(syncPause):
-		}
+	for lifecycle.Pause(ctx, syncPause) == nil {
 		if s.round(ctx, done) {
-			break
+			<-ctx.Done()
 		}
 	}
-	<-ctx.Done()
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
@@ -107,10 +108,8 @@ func (w *Watcher) loop(ctx context.Context, p poll) {
 			next = again
 			w.set.Logger.Warn("the IP pool was not stored", "kind", p.kind, "error", err, "again_in", next)
 		}
-		select {
-		case <-ctx.Done():
+		if lifecycle.Pause(ctx, next) != nil {
 			return
-		case <-time.After(next):
 		}
 	}
 }
@@ -146,10 +145,8 @@ func (w *Watcher) fetch(ctx context.Context, p poll) (json.RawMessage, error) {
 		if !again || try == retries {
 			return accept(body, status, p.want)
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(pause):
+		if err := lifecycle.Pause(ctx, pause); err != nil {
+			return nil, err
 		}
 	}
 }
