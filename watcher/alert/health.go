@@ -1,17 +1,16 @@
 package alert
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"sync/atomic"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/internal/version"
+	"github.com/watchbench/watchbench/watcher/call"
 )
 
 // Values of a bcs-health alarm (contract §6); the misspelling is the platform's.
@@ -100,18 +99,8 @@ func (h *Health) alarm(a Alert) alarm {
 }
 
 func post(ctx context.Context, c *http.Client, url string, body []byte) (reply []byte, status int, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
-	if err != nil {
-		return nil, 0, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := c.Do(req)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	reply, err = io.ReadAll(io.LimitReader(resp.Body, maxReply))
-	return reply, resp.StatusCode, err
+	status, reply, err = call.Do(ctx, c, call.Request{Method: http.MethodPost, URL: url, Body: body, Limit: maxReply})
+	return reply, status, err
 }
 
 var _ Target = (*Health)(nil)
