@@ -18,6 +18,7 @@ func (w *Watcher) discover(ctx context.Context) (found []collector.Resource, com
 	if err != nil {
 		return nil, false, &InputError{Err: err}
 	}
+	defer d.Close()
 	found, err = d.Resources(ctx, w.discoveryFilter())
 	var partial *collector.DiscoveryError
 	switch {

@@ -57,16 +57,11 @@ func (w *Watcher) alertor() (*alert.Alertor, []lifecycle.Stage, error) {
 	var targets []alert.Target
 	var stages []lifecycle.Stage
 	if c.BCSHealth {
-		tlsFiles, err := clientTLS("bcs.tls", w.cfg.BCS.TLS)
+		platform, err := w.platformClient()
 		if err != nil {
-			return nil, nil, &InputError{Err: err}
+			return nil, nil, err
 		}
-		tlsConfig, err := tlsFiles()
-		if err != nil {
-			return nil, nil, &InputError{Err: err}
-		}
-		h := &alert.Health{ClusterID: w.cfg.Default.ClusterID, HostIP: w.cfg.Default.HostIP,
-			Client: &http.Client{Transport: &http.Transport{TLSClientConfig: tlsConfig, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute}}}
+		h := &alert.Health{ClusterID: w.cfg.Default.ClusterID, HostIP: w.cfg.Default.HostIP, Client: platform}
 		find, err := w.find("bcs.zk", w.cfg.BCS.ZK, discovery.PathHealth, func(servers []string) {
 			// The master is the first; none means that there is none (contract §6).
 			h.SetServer(append(servers, "")[0])
@@ -128,17 +123,12 @@ func (w *Watcher) netService() ([]lifecycle.Stage, error) {
 	if w.cfg.WatchResource.DisableNetService {
 		return nil, nil
 	}
-	tlsFiles, err := clientTLS("bcs.tls", w.cfg.BCS.TLS)
+	platform, err := w.platformClient()
 	if err != nil {
-		return nil, &InputError{Err: err}
-	}
-	tlsConfig, err := tlsFiles()
-	if err != nil {
-		return nil, &InputError{Err: err}
+		return nil, err
 	}
 	n := netservice.New(netservice.Settings{
-		ClusterID: w.cfg.Default.ClusterID, Store: w.storage, Logger: w.log,
-		Client: &http.Client{Transport: &http.Transport{TLSClientConfig: tlsConfig, IdleConnTimeout: time.Minute}},
+		ClusterID: w.cfg.Default.ClusterID, Store: w.storage, Logger: w.log, Client: platform,
 	})
 	stages := []lifecycle.Stage{{Name: "netservice", Run: n.Run}}
 	if custom := w.cfg.BCS.CustomNetServiceEndpoints; len(custom) > 0 {

@@ -3,13 +3,11 @@ package watcher
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/pprof"
-	"os"
 	"strconv"
 	"syscall"
 	"time"
@@ -110,13 +108,8 @@ func serverTLS(c config.Config) (*tls.Config, error) {
 	}
 	t := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}
 	if c.CAFile != "" {
-		pem, err := os.ReadFile(c.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("ca_file: %w", err)
-		}
-		t.ClientCAs = x509.NewCertPool()
-		if !t.ClientCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("ca_file: %s holds no PEM certificate", c.CAFile)
+		if t.ClientCAs, err = certPool("ca_file", c.CAFile); err != nil {
+			return nil, err
 		}
 		t.ClientAuth = tls.RequireAndVerifyClientCert
 	}

@@ -96,17 +96,15 @@ func (v Value) Uint() (uint64, error) {
 
 // Int returns a number without fraction and exponent.
 func (v Value) Int() (int64, error) {
-	limit := uint64(1<<63 - 1)
 	if v.kind == '-' { // a digit follows, the scanner has seen to that
-		v, limit = Value{kind: v.text[1], text: v.text[1:]}, 1<<63
-		n, err := v.Uint()
-		if err != nil || n > limit {
+		n, err := Value{kind: v.text[1], text: v.text[1:]}.Uint()
+		if err != nil || n > 1<<63 {
 			return 0, errWantNumber
 		}
 		return -int64(n), nil
 	}
 	n, err := v.Uint()
-	if err != nil || n > limit {
+	if err != nil || n > 1<<63-1 {
 		return 0, errWantNumber
 	}
 	return int64(n), nil

@@ -68,10 +68,6 @@ func BenchmarkEqualIgnoring(b *testing.B) {
 	bench(b, func(raw []byte) error { object.EqualIgnoring(raw, raw, object.HeartbeatPaths); return nil })
 }
 
-func BenchmarkDigest(b *testing.B) {
-	bench(b, func(raw []byte) error { _, err := object.Digest(raw, object.HeartbeatPaths); return err })
-}
-
 // TestScanAndStripAllocateOnce is the bound that the cost of a cached object rests
 // on: the cut list and the copy.
 func TestScanAndStripAllocateOnce(t *testing.T) {

@@ -3,8 +3,6 @@ package object
 import (
 	"bytes"
 
-	"github.com/cespare/xxhash/v2"
-
 	"github.com/watchbench/watchbench/internal/jsonscan"
 )
 
@@ -44,22 +42,6 @@ func EqualIgnoring(a, b []byte, paths [][]string) bool {
 		}
 	}
 	return len(pa) == 0 && len(pb) == 0
-}
-
-// Digest is a hash of raw without the fields that the paths name; "*" is any key
-// or index. Equal content in the apiserver's key order has equal digests, across
-// processes.
-func Digest(raw []byte, paths [][]string) (uint64, error) {
-	cuts, err := findCuts(raw, paths, wild)
-	if err != nil {
-		return 0, err
-	}
-	h := xxhash.New()
-	r := rest{raw, cuts, 0}
-	for part := r.next(); len(part) > 0; part = r.next() {
-		_, _ = h.Write(part) // never fails
-	}
-	return h.Sum64(), nil
 }
 
 // rest yields what lies between cuts.

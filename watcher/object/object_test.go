@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -208,13 +207,6 @@ func TestFind(t *testing.T) {
 	if err != nil || !ok || note != `he said "hi" & left` {
 		t.Errorf("FindText: %q %v %v", note, ok, err)
 	}
-	labels := map[string]string{}
-	for k, v := range object.Labels(raw) {
-		labels[k] = v
-	}
-	if want := map[string]string{"app": "web", "pod-template-hash": "7d4b9c"}; !reflect.DeepEqual(labels, want) {
-		t.Errorf("labels: %v", labels)
-	}
 }
 
 func node(rv int, managed, heartbeat1, heartbeat2, status string) []byte {
@@ -240,11 +232,6 @@ func TestEqualIgnoringHeartbeat(t *testing.T) {
 	for _, tt := range tests {
 		if got := object.EqualIgnoring(base, tt.other, object.HeartbeatPaths); got != tt.want {
 			t.Errorf("%s: got %v", tt.name, got)
-		}
-		d1, _ := object.Digest(base, object.HeartbeatPaths)
-		d2, _ := object.Digest(tt.other, object.HeartbeatPaths)
-		if (d1 == d2) != tt.want {
-			t.Errorf("%s: digests %x and %x", tt.name, d1, d2)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package object
 
 import (
-	"iter"
 	"strconv"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
@@ -137,32 +136,4 @@ func FindText(raw []byte, path ...string) (text string, found bool, err error) {
 	s := jsonscan.New(v)
 	str, err := s.String()
 	return str.Text(v), err == nil, err
-}
-
-// Labels yields the labels of raw. The strings share memory with raw. Text that is
-// no object yields nothing.
-func Labels(raw []byte) iter.Seq2[string, string] { return metaMap(raw, "labels") }
-
-// Annotations yields the annotations of raw, as Labels does.
-func Annotations(raw []byte) iter.Seq2[string, string] { return metaMap(raw, "annotations") }
-
-func metaMap(raw []byte, field string) iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		v, found, err := Find(raw, "metadata", field)
-		if err != nil || !found || v[0] != '{' {
-			return
-		}
-		s := jsonscan.New(v)
-		more, err := s.EnterObject()
-		for ; more && err == nil; more, err = s.NextMember() {
-			key, err := s.Key()
-			if err != nil {
-				return
-			}
-			value, err := text(&s, v)
-			if err != nil || !yield(key.Text(v), value) {
-				return
-			}
-		}
-	}
 }

@@ -150,18 +150,3 @@ func total(cuts []jsonscan.Range) int {
 }
 
 var managedFieldsPath = []string{"metadata", "managedFields"}
-
-// StripManagedFields returns raw without metadata.managedFields, compact. raw is
-// left as it is; without anything to do it is returned itself.
-func StripManagedFields(raw []byte) ([]byte, error) {
-	m, err := Scan(raw)
-	if err != nil {
-		return nil, err
-	}
-	var r Recipe
-	b, cuts, err := r.cuts(raw, &m)
-	if err != nil || len(cuts) == 0 {
-		return b, err
-	}
-	return appendOut(make([]byte, 0, len(b)-total(cuts)), b, "", cuts), nil
-}

@@ -18,18 +18,7 @@ var ErrNoMetadata = errors.New("object has no metadata")
 // SetAnnotations returns a copy of raw with the annotations set. Values that exist
 // are replaced where they stand, new ones come last.
 func SetAnnotations(raw []byte, pairs ...Pair) ([]byte, error) {
-	return AppendAnnotated(make([]byte, 0, len(raw)+room(pairs)), raw, pairs...)
-}
-
-// SetLabels is SetAnnotations for labels.
-func SetLabels(raw []byte, pairs ...Pair) ([]byte, error) {
-	return appendSet(make([]byte, 0, len(raw)+room(pairs)), raw, "labels", pairs)
-}
-
-// AppendAnnotated appends raw with the annotations set to dst: the way into a
-// request body without a copy of its own. On error dst is returned as it was.
-func AppendAnnotated(dst, raw []byte, pairs ...Pair) ([]byte, error) {
-	return appendSet(dst, raw, "annotations", pairs)
+	return appendSet(make([]byte, 0, len(raw)+room(pairs)), raw, "annotations", pairs)
 }
 
 // room is what pairs add at most as long as nothing needs an escape.
@@ -47,6 +36,8 @@ type splice struct {
 	text []byte
 }
 
+// appendSet appends raw with the pairs set in metadata.field to dst. On error dst is
+// returned as it was.
 func appendSet(dst, raw []byte, field string, pairs []Pair) ([]byte, error) {
 	m, err := Scan(raw)
 	if err != nil {

@@ -99,7 +99,7 @@ func (l *lane) place(e *Event, now int64, on *waiter) bool {
 		q = l.parts[partitionOf(key.namespace, key.name, len(l.parts))]
 	}
 
-	room := q.overHead == nil && q.room()
+	room := q.over.head == nil && q.room()
 	if ent != nil {
 		if into := l.mergeTarget(ent, room); into != nil {
 			into.become(*e)
@@ -121,8 +121,8 @@ func (l *lane) place(e *Event, now int64, on *waiter) bool {
 		return true
 	}
 	ent.over = s
-	q.pushOverflow(s)
-	if q.overHead == s && l.p.config.QueueFull == Drop {
+	q.over.push(s)
+	if q.over.head == s && l.p.config.QueueFull == Drop {
 		l.alarm(after(now, l.p.config.QueueFullTimeout))
 	}
 	return true
@@ -159,7 +159,7 @@ func (l *lane) enter(q *partition, s *slot, now int64) {
 	q.depth++
 	s.entered = now
 	ent := s.ent
-	ent.append(s)
+	ent.push(s)
 	if ent.parked != nil {
 		s.replaces(ent.parked)
 		l.unpark(ent)
@@ -206,8 +206,8 @@ func (l *lane) rouse(q *partition) {
 
 // refill moves events from the Writer into a handler queue that has got room.
 func (l *lane) refill(q *partition, now int64) {
-	for q.overHead != nil && q.room() {
-		s := q.popOverflow()
+	for q.over.head != nil && q.room() {
+		s := q.over.pop()
 		l.p.writer.release(now, s.entered, true)
 		ent := s.ent
 		if ent.over == s {
@@ -224,8 +224,8 @@ func (l *lane) refill(q *partition, now int64) {
 	if l.waiting > 0 && q.room() {
 		l.p.writer.wake(l)
 	}
-	if q.overHead != nil && l.p.config.QueueFull == Drop {
-		l.alarm(after(q.overHead.entered, l.p.config.QueueFullTimeout))
+	if q.over.head != nil && l.p.config.QueueFull == Drop {
+		l.alarm(after(q.over.head.entered, l.p.config.QueueFullTimeout))
 	}
 }
 
@@ -287,8 +287,8 @@ func (l *lane) settle(n int) {
 // discardOverdue drops the events that waited in the Writer for too long.
 func (l *lane) discardOverdue(q *partition, now int64) {
 	timeout := int64(l.p.config.QueueFullTimeout)
-	for q.overHead != nil && q.overHead.entered+timeout <= now {
-		s := q.popOverflow()
+	for q.over.head != nil && q.over.head.entered+timeout <= now {
+		s := q.over.pop()
 		l.p.writer.release(now, s.entered, false)
 		if s.ent.over == s {
 			s.ent.over = nil

@@ -305,7 +305,7 @@ func checkModel(t *testing.T, c Config, step func() byte) {
 		for i, m := range models {
 			q := l.parts[i]
 			over := 0
-			for s := q.overHead; s != nil; s = s.next {
+			for s := q.over.head; s != nil; s = s.next {
 				over++
 			}
 			if q.depth != len(m.waiting) || over != len(m.overflow) || q.inFlight != m.inFlight {

@@ -113,7 +113,7 @@ func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
 		r = l.fail(s, probe, result, retryAfter, err, now)
 	}
 	l.resume(ent, now)
-	if q.overHead != nil || l.waiting > 0 {
+	if q.over.head != nil || l.waiting > 0 {
 		l.refill(q, now)
 	}
 	return r
@@ -243,7 +243,7 @@ func (l *lane) putBack(s *slot, now int64) {
 	q.meter.Account(q.depth, now)
 	if ent.head == nil {
 		s.entered = now
-		ent.append(s)
+		ent.push(s)
 		q.depth++
 		return
 	}

@@ -58,10 +58,10 @@ func (l *lane) abandon() int {
 	l.dropped += uint64(n)
 	l.queued -= n
 	for _, q := range l.parts {
-		for s := q.overHead; s != nil; s = s.next {
+		for s := q.over.head; s != nil; s = s.next {
 			l.p.writer.release(now, s.entered, false)
 		}
-		q.overHead, q.overTail = nil, nil
+		q.over = slots{}
 		q.first, q.last, q.late = nil, nil, nil
 		q.meter.Account(q.depth, now)
 		q.depth = 0

@@ -91,10 +91,10 @@ func (l *lane) deal(now int64) {
 			ready = append(ready, heapItem{e.head.seq, e})
 		}
 		ready = append(ready, q.late...)
-		for s := q.overHead; s != nil; s = s.next {
+		for s := q.over.head; s != nil; s = s.next {
 			over = append(over, s)
 		}
-		q.first, q.last, q.late, q.overHead, q.overTail = nil, nil, nil, nil, nil
+		q.first, q.last, q.late, q.over = nil, nil, nil, slots{}
 		q.meter.Account(q.depth, now)
 	}
 
@@ -122,7 +122,7 @@ func (l *lane) deal(now int64) {
 	}
 	slices.SortFunc(over, func(a, b *slot) int { return cmp.Compare(a.seq, b.seq) })
 	for _, s := range over {
-		s.ent.part.pushOverflow(s)
+		s.ent.part.over.push(s)
 	}
 }
 

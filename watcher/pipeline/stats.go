@@ -65,7 +65,7 @@ func (l *lane) oldest() (at int64, ok bool) {
 		if len(q.late) > 0 {
 			note(q.late[0].ent.head)
 		}
-		note(q.overHead)
+		note(q.over.head)
 	}
 	for _, item := range l.blocked {
 		note(item.ent.head)

@@ -214,7 +214,7 @@ func (l *line) checkQueues() {
 		lane.mu.Lock()
 		for _, q := range lane.parts {
 			q.meter.Account(q.depth, l.Pipeline.now())
-			if q.depth != 0 || q.inFlight != 0 || q.hasReady() || q.overHead != nil {
+			if q.depth != 0 || q.inFlight != 0 || q.hasReady() || q.over.head != nil {
 				l.t.Errorf("%s: queue %s at rest: depth %d, in flight %d", kind, q.name, q.depth, q.inFlight)
 			}
 			if diff := q.meter.Area - q.meter.Wait; diff > 1 || diff < -1 {

@@ -129,8 +129,8 @@ func (l *lane) tick(now int64) {
 	if l.p.config.QueueFull == Drop {
 		for _, q := range l.parts {
 			l.discardOverdue(q, now)
-			if q.overHead != nil {
-				l.alarm(after(q.overHead.entered, l.p.config.QueueFullTimeout))
+			if q.over.head != nil {
+				l.alarm(after(q.over.head.entered, l.p.config.QueueFullTimeout))
 			}
 		}
 	}
