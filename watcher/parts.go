@@ -22,7 +22,7 @@ import (
 // it, which never blocks.
 type sink struct {
 	path    path
-	alertor *alert.Alertor // nil where nobody is to be told
+	alertor *alert.Alertor // nil without alert targets
 }
 
 // Enqueue implements collector.Sink.
@@ -50,7 +50,7 @@ func (e expectation) Expected(k object.Key) (*object.Object, bool) {
 }
 
 // alertor makes the Alertor and what finds its server; nil where the configuration
-// names nobody to tell.
+// names no target.
 func (w *Watcher) alertor() (*alert.Alertor, []lifecycle.Stage, error) {
 	c := w.cfg.Alertor
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute}}
@@ -111,7 +111,7 @@ func (w *Watcher) storageDiscovery() ([]lifecycle.Stage, error) {
 	}
 	find, err := w.find("bcs.zk", w.cfg.BCS.ZK, discovery.PathStorage, func(addrs []string) {
 		if err := w.storage.SetEndpoints(addrs); err != nil {
-			w.log.Error("storage servers from ZooKeeper are not used", "error", err)
+			w.log.Error("storage servers from ZooKeeper rejected", "error", err)
 		}
 	})
 	return []lifecycle.Stage{find}, err
@@ -139,8 +139,8 @@ func (w *Watcher) netService() ([]lifecycle.Stage, error) {
 	return append(stages, find), err
 }
 
-// crdWatcher follows custom resources of the white list; added and removed are told
-// the keys of kinds.
+// crdWatcher follows custom resources of the white list; added and removed are called
+// with the keys of kinds.
 func (w *Watcher) crdWatcher(c *collector.Collector, added, removed func(string)) ([]lifecycle.Stage, error) {
 	if w.cfg.WatchResource.DisableCRD || len(w.filter.CRDResourceWhiteList) == 0 {
 		return nil, nil
@@ -188,7 +188,7 @@ func (w *Watcher) rediscover(c *collector.Collector, complete bool) func(context
 			}
 			found, all, err := w.discover(ctx)
 			if err != nil {
-				w.log.Warn("asking the apiserver what it serves", "error", err)
+				w.log.Warn("discovery failed", "error", err)
 				continue
 			}
 			complete = all

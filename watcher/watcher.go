@@ -249,7 +249,7 @@ func (w *Watcher) stages(c *collector.Collector, complete bool) ([]lifecycle.Sta
 		if err != nil {
 			return nil, &InputError{Key: "synchronizer", Err: err}
 		}
-		added = func(key string) { w.path.AddKind(key); s.Hasten(key) }
+		added = func(key string) { w.path.AddKind(key); s.CompareSoon(key) }
 		removed = func(key string) { w.path.RetireKind(key); s.Retire(key) }
 		stages = append(stages, lifecycle.Stage{Name: "synchronizer", Run: s.Run})
 	}

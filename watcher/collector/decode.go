@@ -224,7 +224,7 @@ func (d *decoder) listMember(s *jsonscan.Scanner, b []byte, list *itemList) (inI
 		}
 	}
 	if key.Is(b, "kind") {
-		_ = json.Unmarshal(v.Of(b), &list.Kind) // only tells a Table from a list
+		_ = json.Unmarshal(v.Of(b), &list.Kind) // only to distinguish a Table from a list
 	}
 	return false, more, nil
 }

@@ -18,7 +18,7 @@ const calm = 2 * time.Minute
 type attempt struct {
 	lasted time.Duration // the whole of it
 	list   time.Duration // until the list was complete, if it ever was
-	events bool          // whether the list was complete and the watch told a change after it
+	events bool          // whether the list was complete and the watch delivered a change after it
 }
 
 // pause is how long a kind waits before it lists again. The wait doubles for as long

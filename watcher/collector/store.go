@@ -52,10 +52,10 @@ type store struct {
 	latest uint64    // guarded by order
 	behind time.Time // guarded by order
 
-	// listed is when the current attempt's list was complete, the zero time before; told
+	// listed is when the current attempt's list was complete, the zero time before; changed
 	// is whether its watch brought a change afterwards.
-	listed time.Time // guarded by order
-	told   bool      // guarded by order
+	listed  time.Time // guarded by order
+	changed bool      // guarded by order
 
 	mu      sync.RWMutex
 	objects map[name]*object.Object // guarded by mu
@@ -72,7 +72,7 @@ const maxBehind = time.Minute
 func (s *store) begin() {
 	s.order.Lock()
 	defer s.order.Unlock()
-	s.listed, s.told = time.Time{}, false
+	s.listed, s.changed = time.Time{}, false
 }
 
 // attempt says what became of the list and watch that began at start.
@@ -81,14 +81,14 @@ func (s *store) attempt(start time.Time) attempt {
 	defer s.order.Unlock()
 	a := attempt{lasted: time.Since(start)}
 	if !s.listed.IsZero() {
-		a.list, a.events = s.listed.Sub(start), s.told
+		a.list, a.events = s.listed.Sub(start), s.changed
 	}
 	return a
 }
 
 // replayed reports whether a watch event about an object that is not in the store, or
-// there under another uid, was seen before. A watch tells the changes of its kind in
-// the order of their versions; one that an apiserver with an older cache resumes tells
+// there under another uid, was seen before. A watch delivers the changes of its kind in
+// the order of their versions; one that an apiserver with an older cache resumes delivers
 // some of them again, among them those of objects that are gone since.
 func (s *store) replayed(old, fresh *object.Object) bool {
 	seen := s.latest
@@ -110,7 +110,7 @@ func (s *store) admit(version string) error {
 		if waited := time.Since(s.behind); waited < maxBehind {
 			return fmt.Errorf("list of %s at version %d, seen %d: %w", s.kind, v, s.latest, errOlderList)
 		}
-		s.logger.Warn("an older list is believed, as no other comes", "version", v, "seen", s.latest, "for", maxBehind)
+		s.logger.Warn("accepting an older list: no newer one came", "version", v, "seen", s.latest, "for", maxBehind)
 	}
 	s.latest, s.behind = v, time.Time{}
 	return nil
@@ -163,7 +163,7 @@ func (s *store) put(obj any) error {
 		return fmt.Errorf("store %s: put of a %T", s.kind, obj)
 	}
 	s.metrics.received.Inc()
-	s.told = true
+	s.changed = true
 	n := nameOf(it.obj.Key)
 	old := s.peek(n)
 	reason := outdated(old, it.obj)
@@ -229,7 +229,7 @@ func (s *store) deleted(obj any) error {
 		return fmt.Errorf("store %s: delete of a %T", s.kind, obj)
 	}
 	s.metrics.received.Inc()
-	s.told = true
+	s.changed = true
 	gone := it.obj
 	n := nameOf(gone.Key)
 	old := s.peek(n)
@@ -291,7 +291,7 @@ func (s *store) Replace(list []any, version string) error {
 		return err
 	}
 	now := time.Now()
-	s.listed, s.told = now, false
+	s.listed, s.changed = now, false
 	items := make([]*item, 0, len(list))
 	for _, obj := range list {
 		it, ok := obj.(*item)
@@ -360,7 +360,7 @@ func (s *store) drop(reason string) { s.metrics.filtered[reason].Inc() }
 func (s *store) emitPut(old *object.Object, it *item) {
 	if it.problem != nil {
 		s.drop(ReasonUnmaskable)
-		s.logger.Error("object is held back: a mask cannot be applied", "object", it.obj.Key.String(), "error", it.problem)
+		s.logger.Error("object not sent: a mask cannot be applied", "object", it.obj.Key.String(), "error", it.problem)
 		return
 	}
 	if reason := s.filter.reason(pipeline.Put, s.resource.Kind, it.obj.Key); reason != reasonNone {
@@ -397,6 +397,6 @@ func (s *store) emitDelete(key object.Key, uid string, version uint64, received 
 // enqueue is called without the lock: the Sink may block, and it may read the store.
 func (s *store) enqueue(e pipeline.Event) {
 	if err := s.sink.Enqueue(s.ctx, e); err != nil && s.ctx.Err() == nil {
-		s.logger.Error("event was refused", "object", e.Key.String(), "resourceVersion", e.ResourceVersion, "error", err)
+		s.logger.Error("event rejected", "object", e.Key.String(), "resourceVersion", e.ResourceVersion, "error", err)
 	}
 }

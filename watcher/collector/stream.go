@@ -117,7 +117,7 @@ func (w *stream) send(e watch.Event) bool {
 	}
 }
 
-// end tells the reflector why the watch is over. For a connection that merely ended
+// end reports to the reflector why the watch is over. For a connection that merely ended
 // it is enough to close the channel: the next watch goes on from the last version.
 // Bytes that make no sense are an error, after which the reflector lists again; so
 // is a streaming list that did not come to its end, after which it lists in pages.

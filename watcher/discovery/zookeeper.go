@@ -77,7 +77,7 @@ func (w *Watch) Run(ctx context.Context) error {
 			break
 		}
 		if err != nil {
-			w.log.Warn("looking for servers in ZooKeeper", "error", err, "again_in", w.recheck)
+			w.log.Warn("ZooKeeper lookup failed", "error", err, "again_in", w.recheck)
 			changed = nil
 		}
 		timer := time.NewTimer(w.recheck)
@@ -123,7 +123,7 @@ func (w *Watch) look(conn *zk.Conn) (<-chan zk.Event, error) {
 		}
 		s, err := parse(data)
 		if err != nil {
-			w.log.Warn("a server is left out", "node", name, "error", err)
+			w.log.Warn("server ignored", "node", name, "error", err)
 			continue
 		}
 		servers = append(servers, s)

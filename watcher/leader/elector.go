@@ -140,7 +140,7 @@ func (e *Elector) renew(ctx context.Context, done chan error) (lost bool) {
 		}
 		cancel()
 		if ctx.Err() == nil && !time.Now().Before(deadline) && renewed != started {
-			e.log.Error("the lease could not be renewed, stopping", "since", renewed)
+			e.log.Error("lease not renewed in time, stopping", "since", renewed)
 			return true
 		}
 	}
@@ -211,6 +211,6 @@ func (e *Elector) release() {
 		_, err = e.api.update(ctx, le)
 	}
 	if err != nil {
-		e.log.Warn("the lease was not given back", "error", err)
+		e.log.Warn("lease not released", "error", err)
 	}
 }

@@ -38,7 +38,7 @@ var (
 
 const maxAnswer = 1 << 20
 
-// leases speaks to the apiserver.
+// leases calls the apiserver.
 type leases struct {
 	client    *http.Client
 	base      string // apiserver URL

@@ -40,7 +40,7 @@ type ClientSettings struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Client sends requests the way the original does (contract §1.2, §1.4). It is safe for
+// Client sends requests as the original does (contract §1.2, §1.4). It is safe for
 // concurrent use, and keeps nothing between two requests.
 type Client struct {
 	config  ClientConfig

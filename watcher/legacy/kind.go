@@ -13,6 +13,7 @@ import (
 
 	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
 // unit is what one event has become; merged events are one unit. It exists from its
@@ -25,7 +26,7 @@ type unit struct {
 	at    *list.Element
 }
 
-// kind is the way of one kind: its eventQueue, its workers and its handlers.
+// kind is the path of the events of one kind: eventQueue, its workers and its handlers.
 type kind struct {
 	p        *Pipeline
 	name     string
@@ -50,7 +51,7 @@ func newKind(p *Pipeline, name string) *kind {
 	name = strings.Clone(name)
 	k := &kind{
 		p: p, name: name,
-		// The original tells its Events by the start of the name (contract §10.3).
+		// The original recognises its Events by the start of the name (contract §10.3).
 		lossy:   strings.HasPrefix(name, kindEvent),
 		queue:   workqueue.NewTyped[object.Key](),
 		limiter: workqueue.NewTypedItemExponentialFailureRateLimiter[object.Key](notReadyMin, notReadyMax),
@@ -204,10 +205,7 @@ func (k *kind) dispatch(ctx context.Context, key object.Key) {
 
 // put hands an item to its handler, or drops it.
 func (k *kind) put(ctx context.Context, it *item) {
-	h := k.handlers[0]
-	if n := len(k.handlers); n > 1 {
-		h = k.handlers[queueOf(it.unit.key, n)]
-	}
+	h := k.handlers[pipeline.PartitionOf(it.unit.key.Namespace, it.unit.key.Name, len(k.handlers))]
 	if !h.put(ctx, it) && ctx.Err() == nil {
 		k.p.logger.Warn("event dropped", "reason", "handler queue full", "handler", h.name, "object", it.unit.key.String())
 		k.drop(it.unit)

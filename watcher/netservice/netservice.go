@@ -106,7 +106,7 @@ func (w *Watcher) loop(ctx context.Context, p poll) {
 		next := Period
 		if err := w.poll(ctx, p); err != nil && ctx.Err() == nil {
 			next = again
-			w.set.Logger.Warn("the IP pool was not stored", "kind", p.kind, "error", err, "again_in", next)
+			w.set.Logger.Warn("IP pool not stored", "kind", p.kind, "error", err, "again_in", next)
 		}
 		if lifecycle.Pause(ctx, next) != nil {
 			return

@@ -115,7 +115,7 @@ func (c Config) Validate() error {
 	}
 	if c.Strategy == Unordered && !c.AllowUnordered {
 		return errors.New("strategy is \"unordered\", which sends the changes of one object in any order: " +
-			"want another strategy, or allowUnordered: true to see what goes wrong")
+			"want another strategy, or allowUnordered: true to see what breaks")
 	}
 	if !slices.Contains(QueueFulls(), c.QueueFull) {
 		return fmt.Errorf("queueFull is %q: want one of %s", c.QueueFull, Names(QueueFulls()))

@@ -28,12 +28,12 @@ type lane struct {
 	stopped bool // workers end
 	retired bool // the kind is not collected: goroutines end when they have nothing to do
 
-	quiet   int64         // no log line about parked objects before
-	spoken  int64         // no log line about discards before
-	told    uint64        // discards the log knows of
-	keeping bool          // the timekeeper's goroutine runs
-	alarmAt int64         // when the timekeeper looks next; 0: when poked
-	poke    chan struct{} // size 1: one token says "alarmAt changed"
+	quiet          int64         // no log line about parked objects before
+	nextDiscardLog int64         // no log line about discards before
+	discardsLogged uint64        // discards reported in the log
+	keeping        bool          // the timekeeper's goroutine runs
+	alarmAt        int64         // when the timekeeper looks next; 0: when poked
+	poke           chan struct{} // size 1: one token says "alarmAt changed"
 
 	sends []*slot // in flight, in no order
 
@@ -96,7 +96,7 @@ func (l *lane) place(e *Event, now int64, on *waiter) bool {
 		}
 		q = ent.part
 	} else {
-		q = l.parts[partitionOf(key.namespace, key.name, len(l.parts))]
+		q = l.parts[PartitionOf(key.namespace, key.name, len(l.parts))]
 	}
 
 	room := q.over.head == nil && q.room()
@@ -186,15 +186,15 @@ func (l *lane) makeReady(ent *entry) {
 	q.push(ent)
 	switch {
 	case !l.gate.shut:
-		l.rouse(q)
+		l.wakeWorker(q)
 	case !l.gate.probing:
 		l.alarm(l.gate.until)
 	}
 }
 
-// rouse gets one more worker of the queue to look, starting it if there is none idle.
-// Workers that take an event rouse the next, so one call is enough.
-func (l *lane) rouse(q *partition) {
+// wakeWorker gets one more worker of the queue to look, starting it if there is none idle.
+// Workers that take an event wake the next, so one call is enough.
+func (l *lane) wakeWorker(q *partition) {
 	switch {
 	case q.idle > 0:
 		q.wake.Signal()
@@ -265,7 +265,7 @@ func (l *lane) take(q *partition, now int64) (s *slot, probe bool) {
 	}
 	l.refill(q, now)
 	if q.hasReady() && !l.gate.shut && (l.climb == nil || l.inFlight < l.climb.limit) {
-		l.rouse(q)
+		l.wakeWorker(q)
 	}
 	return s, probe
 }

@@ -162,7 +162,7 @@ type flight struct {
 
 // modelOf is where a key belongs.
 func modelOf(models []*model, key string) *model {
-	return models[partitionOf("", key, len(models))]
+	return models[PartitionOf("", key, len(models))]
 }
 
 // remade is the models for other settings: each event goes to where its key belongs now.

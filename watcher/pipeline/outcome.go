@@ -105,7 +105,7 @@ func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
 		r = l.succeed(s, now)
 	case permanent:
 		r = l.answer(now)
-		l.suffer(ent)
+		l.recordFailure(ent)
 		if parked := l.giveUp(s, err, now); r == nil {
 			r = parked
 		}
@@ -137,7 +137,7 @@ func (l *lane) answer(now int64) *report {
 	l.answered++
 	down := l.gate.down
 	if l.gate.answered() {
-		l.rouseAll()
+		l.wakeWorkers()
 	}
 	if down == 0 {
 		return nil
@@ -145,8 +145,8 @@ func (l *lane) answer(now int64) *report {
 	return &report{slog.LevelInfo, "storage answers again", []any{"kind", l.kind, "after", time.Duration(now - down)}}
 }
 
-// suffer counts a try that brought nothing.
-func (l *lane) suffer(ent *entry) *trouble {
+// recordFailure counts a try of a key that failed.
+func (l *lane) recordFailure(ent *entry) *trouble {
 	if ent.trouble == nil {
 		ent.trouble = &trouble{answeredBefore: l.answered, failedBefore: l.failed}
 	}
@@ -158,7 +158,7 @@ func (l *lane) suffer(ent *entry) *trouble {
 // tried again.
 func (l *lane) fail(s *slot, probe bool, result outcome, retryAfter time.Duration, err error, now int64) *report {
 	c := &l.p.config
-	t := l.suffer(s.ent)
+	t := l.recordFailure(s.ent)
 	l.failed++
 	t.until = now + c.Backoff.delay(t.tries)
 	switch result {
@@ -290,11 +290,11 @@ func (l *lane) block(ent *entry) {
 	l.alarm(ent.trouble.until)
 }
 
-// rouseAll gets the workers of all queues with something to send to look.
-func (l *lane) rouseAll() {
+// wakeWorkers wakes a worker of each queue that has something to send.
+func (l *lane) wakeWorkers() {
 	for _, q := range l.parts {
 		if q.hasReady() {
-			l.rouse(q)
+			l.wakeWorker(q)
 		}
 	}
 }

@@ -9,7 +9,7 @@ func (l *lane) begin() {
 		l.keeping = true
 		l.p.workers.Go(l.keepTime)
 	}
-	l.rouseAll()
+	l.wakeWorkers()
 }
 
 // close refuses further events; what waits is still sent.

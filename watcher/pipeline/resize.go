@@ -62,7 +62,7 @@ func (l *lane) resize() {
 			continue
 		}
 		if !l.gate.shut {
-			l.rouse(q)
+			l.wakeWorker(q)
 		} else if !l.gate.probing {
 			l.alarm(l.gate.until)
 		}
@@ -108,7 +108,7 @@ func (l *lane) deal(now int64) {
 		}
 	}
 	for key, e := range l.keys {
-		e.moveTo(l.parts[partitionOf(key.namespace, key.name, len(l.parts))], now)
+		e.moveTo(l.parts[PartitionOf(key.namespace, key.name, len(l.parts))], now)
 	}
 	for _, q := range old {
 		if q != nil {

@@ -26,7 +26,7 @@ var (
 	errBodyLimit = "answer longer than %d bytes"
 )
 
-// read takes one response from the connection. reuse tells whether the
+// read takes one response from the connection. reuse reports whether the
 // connection may serve another request.
 func (c *conn) read(limit int64) (a answer, reuse bool, err error) {
 	resp, err := http.ReadResponse(c.br, getRequest)

@@ -49,7 +49,7 @@ func New(cfg Config, set Settings) (*Client, error) {
 }
 
 // SetEndpoints replaces the endpoints; those that stay keep their connections. An
-// empty list is ignored: what was known stays (contract §8).
+// empty list is ignored: the known ones stay (contract §8).
 func (c *Client) SetEndpoints(addrs []string) error {
 	if len(addrs) == 0 {
 		return nil

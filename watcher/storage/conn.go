@@ -62,7 +62,7 @@ func (e *endpoint) dial(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// minTLS is what storage must speak at least: RFC 8996 forbids what is older.
+// minTLS is the least version that storage must support: RFC 8996 forbids what is older.
 const minTLS = tls.VersionTLS12
 
 // explain says what would be right where versions do not match. crypto/tls has no
@@ -83,7 +83,7 @@ func (r countReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// write sends one request in one system call. complete tells whether everything
+// write sends one request in one system call. complete reports whether everything
 // was handed to the kernel: if not, the server cannot have seen a whole request.
 func (c *conn) write(r *request, hostLine []byte) (complete bool, err error) {
 	var parts [6][]byte

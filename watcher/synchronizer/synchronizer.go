@@ -38,7 +38,7 @@ type Cache interface {
 	Repair(ctx context.Context, k object.Key) error
 }
 
-// Pipeline tells whether something is on its way to storage for an object.
+// Pipeline reports whether something is on its way to storage for an object.
 type Pipeline interface {
 	Pending(object.Key) bool
 	// Idle reports that nothing is on its way for any object.
@@ -108,7 +108,7 @@ func (s *Synchronizer) Retire(kind string) {
 	s.mu.Lock()
 	s.retired[kind] = true
 	s.mu.Unlock()
-	s.Hasten(kind)
+	s.CompareSoon(kind)
 }
 
 // kinds are those to compare: the synced ones and the retired ones that did not
@@ -134,7 +134,7 @@ const (
 	// patience is how long before the period's end, at most half of it, a comparison
 	// looks for a quiet moment: what is on its way would only look like a difference.
 	patience = 30 * time.Second
-	glance   = 100 * time.Millisecond
+	idlePoll = 100 * time.Millisecond
 )
 
 // Run compares until ctx ends. From the begin of one comparison to that of the next it
@@ -148,22 +148,22 @@ func (s *Synchronizer) Run(ctx context.Context) error {
 	defer due.Stop()
 	latest := time.Now().Add(settle + patience) // then it is compared, quiet or not
 	evading := true                             // the first quiet moment before that will do
-	hasty := haste{s: s}
-	defer hasty.stop()
+	soon := outOfTurn{s: s}
+	defer soon.stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-s.wake:
-			hasty.begin()
-		case <-hasty.next():
-			hasty.round(ctx)
+			soon.begin()
+		case <-soon.next():
+			soon.round(ctx)
 		case <-due.C:
 			if left := time.Until(latest); left > 0 {
 				switch idle := s.set.Pipeline.Idle(); {
 				case !idle:
 					evading = true
-					due.Reset(min(left, glance))
+					due.Reset(min(left, idlePoll))
 					continue
 				case !evading: // nothing to evade: at the full period
 					due.Reset(left)

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// hastyTries bounds the comparisons of a kind that is not left to the next period. They
+// soonTries bounds the comparisons of a kind that is not left to the next period. They
 // are settle apart; what is still open then is left to it after all.
-const hastyTries = 10
+const soonTries = 10
 
-// Hasten has a kind compared soon, whatever the period: one that has begun, ended or
+// CompareSoon has a kind compared soon, whatever the period: one that has begun, ended or
 // changed its version. What its watch did not see meanwhile shows in no event.
-func (s *Synchronizer) Hasten(kind string) {
+func (s *Synchronizer) CompareSoon(kind string) {
 	s.mu.Lock()
-	s.soon[kind] = hastyTries
+	s.soon[kind] = soonTries
 	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
@@ -23,14 +23,14 @@ func (s *Synchronizer) Hasten(kind string) {
 	}
 }
 
-// haste is the pace of comparisons out of turn.
-type haste struct {
+// outOfTurn schedules comparisons between the periodic ones.
+type outOfTurn struct {
 	s     *Synchronizer
 	timer *time.Timer // nil while no round is due
 }
 
 // next fires when a round is due, never if none is.
-func (h *haste) next() <-chan time.Time {
+func (h *outOfTurn) next() <-chan time.Time {
 	if h.timer == nil {
 		return nil
 	}
@@ -38,13 +38,13 @@ func (h *haste) next() <-chan time.Time {
 }
 
 // begin has a round be made; kinds that come before it share it.
-func (h *haste) begin() {
+func (h *outOfTurn) begin() {
 	if h.timer == nil {
 		h.timer = time.NewTimer(settle)
 	}
 }
 
-func (h *haste) stop() {
+func (h *outOfTurn) stop() {
 	if h.timer != nil {
 		h.timer.Stop()
 	}
@@ -53,16 +53,16 @@ func (h *haste) stop() {
 
 // round compares the kinds that are waiting, and has another made for those of which
 // not everything could be said.
-func (h *haste) round(ctx context.Context) {
+func (h *outOfTurn) round(ctx context.Context) {
 	h.timer = nil
-	if h.s.hasten(ctx) {
+	if h.s.compareDue(ctx) {
 		h.begin()
 	}
 }
 
-// hasten reports whether there is more to do. A storage that fails is left to the
+// compareDue reports whether there is more to do. A storage that fails is left to the
 // period.
-func (s *Synchronizer) hasten(ctx context.Context) (again bool) {
+func (s *Synchronizer) compareDue(ctx context.Context) (again bool) {
 	s.mu.Lock()
 	tries := s.soon
 	s.soon = map[string]int{} // for those that come meanwhile
