@@ -96,7 +96,7 @@ func (s *Scanner) Peek() (byte, error) {
 			return c, nil
 		}
 		if !isSpace(c) {
-			s.unexpected(s.pos, "white space or a token")
+			s.bad(s.pos, misplaced)
 			return 0, s.err
 		}
 		s.spaced = true
