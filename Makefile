@@ -28,7 +28,7 @@ build: $(ECHARTS) ## build the commands into bin/
 
 # Without npm the build works too; reports then ask the network for the charts.
 $(ECHARTS): internal/assets/echarts.lock.json
-	$(GO) run ./internal/assets/fetch -optional
+	internal/assets/fetch.sh
 
 .PHONY: controlplane
 controlplane: build ## build etcd and kube-apiserver once, into the user's cache

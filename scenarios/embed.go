@@ -1,5 +1,4 @@
-// Package scenarios holds the scenarios that come with the program, and the JSON
-// schema of their format.
+// Package scenarios holds the scenarios that come with the program.
 package scenarios
 
 import (
@@ -18,12 +17,6 @@ import (
 
 //go:embed *.yaml faults/*.yaml regression/*.yaml
 var files embed.FS
-
-// SchemaJSON is the JSON schema of a scenario file. It is generated from the types
-// of package spec (go test ./scenarios -update) and a test holds it to them.
-//
-//go:embed scenario.schema.json
-var SchemaJSON []byte
 
 // Names lists the shipped scenarios that are not of the fault matrix.
 func Names() []string { return namesIn("") }

@@ -3,7 +3,6 @@ package scenarios
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path"
@@ -11,33 +10,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-var update = flag.Bool("update", false, "write scenario.schema.json")
-
-func TestSchemaIsCurrent(t *testing.T) {
-	want, err := spec.Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if *update {
-		if err := os.WriteFile("scenario.schema.json", want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if !bytes.Equal(want, SchemaJSON) {
-		t.Error("scenario.schema.json is not what the types say; run go test ./scenarios -update")
-	}
-}
-
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	data, err := spec.Schema()
+	data, err := faults.Format.Schema()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +64,7 @@ func TestShippedScenarios(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, err := spec.Parse(file, src)
+			f, err := faults.Format.Parse(file, src)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,6 +82,13 @@ func TestShippedScenarios(t *testing.T) {
 				if err := schema.Validate(asJSON(t, resolved)); err != nil {
 					t.Errorf("the schema refuses the resolved cell %s: %v", c.ID, err)
 				}
+				var back spec.Scenario
+				if err := json.Unmarshal(resolved, &back); err != nil {
+					t.Errorf("the resolved cell %s does not read back: %v", c.ID, err)
+				}
+				if d := cmp.Diff(c.Scenario, back); d != "" {
+					t.Errorf("the resolved cell %s reads back as another (-written +read):\n%s", c.ID, d)
+				}
 			}
 		})
 	}
@@ -112,7 +102,7 @@ func TestFaultRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := spec.Parse(file, src)
+		f, err := faults.Format.Parse(file, src)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +139,7 @@ func TestSchemaRefuses(t *testing.T) {
 		if err := schema.Validate(asJSON(t, []byte(bad))); (err == nil) != (tc.name == "unknown strategy") {
 			t.Errorf("%s: %v", tc.name, err)
 		}
-		if _, err := spec.Parse("x.yaml", []byte(bad)); err == nil {
+		if _, err := faults.Format.Parse("x.yaml", []byte(bad)); err == nil {
 			t.Errorf("%s: the decoder takes it", tc.name)
 		}
 	}

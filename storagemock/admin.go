@@ -1,26 +1,20 @@
 package storagemock
 
 import (
+	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/pprof"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/internal/faultlist"
 	"github.com/watchbench/watchbench/storagemock/ledger"
-	"github.com/watchbench/watchbench/storagemock/query"
-	"github.com/watchbench/watchbench/storagemock/rawjson"
 	"github.com/watchbench/watchbench/storagemock/store"
 )
 
@@ -28,19 +22,16 @@ import (
 //
 //	GET    /metrics                      Prometheus
 //	GET    /healthz                      ok
-//	GET    /ledger                       NDJSON of ledger.Entry; ?from=SEQ, or ?kind=&namespace=&name=&cluster= for one key
-//	GET    /state                        NDJSON of {cluster, kind, namespace, name, data}: every live document; ?namespace= those of one
-//	PUT    /state?cluster=&kind=&namespace=&name=   store the body as data, without latency and without a trace in the ledger
-//	DELETE /state?…                      remove that document in the same way
-//	GET    /snapshot, PUT /snapshot      everything stored, for a later run
-//	GET    /latency, PUT /latency        the latency model as text
-//	GET    /capacity, PUT /capacity      the capacity as text
-//	GET    /faults                       JSON list of the faults in force, with counts
-//	POST   /faults                       put the faults of the body, as text, in force
-//	DELETE /faults, DELETE /faults?id=N  end all faults, or one
-//	POST   /reset                        forget documents, events and ledger
+//	GET    /ledger                       NDJSON of ledger.Entry
+//	GET    /state                        NDJSON of {cluster, kind, namespace, name, data}: every live document, or those of ?namespace=
+//	PUT    /state?cluster=&kind=&namespace=&name=   store the body as data, without latency and without a ledger entry
+//	DELETE /state?…                      delete that document in the same way
+//	GET    /snapshot                     the whole store, to be loaded by a later run
+//	GET    /faults                       JSON list of the active faults, with counts
+//	POST   /faults                       activate the faults in the body (text)
+//	DELETE /faults, DELETE /faults?id=N  end all faults, or one of them
 //
-// NDJSON is sent as zstd if the request's Accept-Encoding says zstd.
+// The ledger is compressed with zstd if the request's Accept-Encoding lists zstd.
 func (s *Server) AdminHandler(gatherer prometheus.Gatherer, withPprof bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{}))
@@ -50,18 +41,7 @@ func (s *Server) AdminHandler(gatherer prometheus.Gatherer, withPprof bool) http
 	mux.HandleFunc("PUT /state", s.adminTamper)
 	mux.HandleFunc("DELETE /state", s.adminTamper)
 	mux.HandleFunc("GET /snapshot", s.adminSave)
-	mux.HandleFunc("PUT /snapshot", s.adminLoad)
-	mux.HandleFunc("GET /latency", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, s.model.Load().String()+"\n") })
-	mux.HandleFunc("PUT /latency", adminText(s.SetLatency))
-	mux.HandleFunc("GET /capacity", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, s.instances[0].stations.Load().Capacities().String()+"\n")
-	})
-	mux.HandleFunc("PUT /capacity", adminText(s.SetCapacity))
 	mux.Handle("/faults", faultlist.Handler(faultlist.Ops{List: s.faults.List, Add: s.AddFaults, Remove: s.faults.Remove}))
-	mux.HandleFunc("POST /reset", func(w http.ResponseWriter, _ *http.Request) {
-		s.Reset()
-		w.WriteHeader(http.StatusNoContent)
-	})
 	if withPprof {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
@@ -72,158 +52,78 @@ func (s *Server) AdminHandler(gatherer prometheus.Gatherer, withPprof bool) http
 	return mux
 }
 
-// maxAdminText bounds a specification sent as a body.
-const maxAdminText = 64 << 10
+const contentNDJSON = "application/x-ndjson"
 
-// adminText hands the body, a specification, to set.
-func adminText(set func(string) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, req *http.Request) {
-		b, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxAdminText))
-		if err == nil {
-			err = set(strings.TrimSpace(string(b)))
-		}
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		w.WriteHeader(http.StatusNoContent)
-	}
-}
-
-// ndjson prepares an answer of lines, compressed if the client takes zstd.
-func ndjson(w http.ResponseWriter, req *http.Request) (out io.Writer, closeOut func() error, err error) {
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	if !strings.Contains(req.Header.Get("Accept-Encoding"), "zstd") {
-		return w, func() error { return nil }, nil
-	}
-	w.Header().Set("Content-Encoding", "zstd")
-	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
-	if err != nil {
-		return nil, nil, fmt.Errorf("starting zstd: %w", err)
-	}
-	return z, z.Close, nil
-}
-
-// abort ends an answer that has begun, so that the client notices.
+// abort aborts an answer that has begun, so that the client notices.
 func (s *Server) abort(req *http.Request, err error) {
 	if err == nil {
 		return
 	}
-	s.log.Warn("an admin answer was cut short", "path", req.URL.Path, "error", err)
+	s.log.Warn("admin answer aborted", "path", req.URL.Path, "error", err)
 	panic(http.ErrAbortHandler)
 }
 
 func (s *Server) adminLedger(w http.ResponseWriter, req *http.Request) {
-	q := req.URL.Query()
-	from := uint64(1)
-	if text := q.Get("from"); text != "" {
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			http.Error(w, fmt.Sprintf("from=%s: want a seq, a whole number from 1 on", text), http.StatusBadRequest)
-			return
-		}
-		from = n
+	w.Header().Set("Content-Type", contentNDJSON)
+	write := ledger.Write
+	if strings.Contains(req.Header.Get("Accept-Encoding"), "zstd") {
+		w.Header().Set("Content-Encoding", "zstd")
+		write = ledger.WriteZstd
 	}
-	entries := s.ledger.From(from)
-	if q.Has("name") || q.Has("kind") {
-		if q.Get("name") == "" || q.Get("kind") == "" {
-			http.Error(w, "a key needs kind and name, and namespace and cluster where it has them", http.StatusBadRequest)
-			return
-		}
-		of := s.ledger.OfKey(q.Get("cluster"), q.Get("kind"), q.Get("namespace"), q.Get("name"))
-		entries = func(yield func(ledger.Entry) bool) {
-			for _, e := range of {
-				if e.Seq >= from && !yield(e) {
-					return
-				}
-			}
-		}
-	}
-	out, closeOut, err := ndjson(w, req)
-	if err == nil {
-		_, err = ledger.Write(out, entries)
-		err = errors.Join(err, closeOut())
-	}
+	_, err := write(w, s.ledger.From(1))
 	s.abort(req, err)
+}
+
+// stateLine is one document of GET /state.
+type stateLine struct {
+	Cluster   string          `json:"cluster"`
+	Kind      string          `json:"kind"`
+	Namespace string          `json:"namespace"`
+	Name      string          `json:"name"`
+	Data      json.RawMessage `json:"data"`
 }
 
 func (s *Server) adminState(w http.ResponseWriter, req *http.Request) {
-	docs := s.store.All()
-	if ns := req.URL.Query().Get("namespace"); ns != "" {
-		docs = slices.DeleteFunc(docs, func(d *store.Record) bool { return d.Namespace != ns })
-	}
-	out, closeOut, err := ndjson(w, req)
-	if err == nil {
-		err = errors.Join(writeState(out, docs), closeOut())
-	}
-	s.abort(req, err)
-}
-
-// writeState writes one line per document.
-func writeState(w io.Writer, docs []*store.Record) error {
-	b := make([]byte, 0, 64<<10)
-	for _, d := range docs {
-		b = append(b, `{"cluster":`...)
-		b = append(rawjson.AppendString(b, d.Cluster), `,"kind":`...)
-		b = append(rawjson.AppendString(b, stateKind(d.Kind)), `,"namespace":`...)
-		b = append(rawjson.AppendString(b, d.Namespace), `,"name":`...)
-		b = append(rawjson.AppendString(b, d.Name), `,"data":`...)
-		b = appendCompact(b, d.Data)
-		b = append(b, "}\n"...)
-		if len(b) > 48<<10 {
-			if _, err := w.Write(b); err != nil {
-				return fmt.Errorf("writing the state: %w", err)
-			}
-			b = b[:0]
+	w.Header().Set("Content-Type", contentNDJSON)
+	ns := req.URL.Query().Get("namespace")
+	buffered := bufio.NewWriterSize(w, 64<<10)
+	enc := json.NewEncoder(buffered)
+	enc.SetEscapeHTML(false)
+	for _, d := range s.store.All() {
+		if ns != "" && d.Namespace != ns {
+			continue
+		}
+		line := stateLine{d.Cluster, kubernetesKind(d.Kind), d.Namespace, d.Name, d.Data}
+		if err := enc.Encode(line); err != nil {
+			s.abort(req, fmt.Errorf("writing the state: %w", err))
 		}
 	}
-	if _, err := w.Write(b); err != nil {
-		return fmt.Errorf("writing the state: %w", err)
-	}
-	return nil
+	s.abort(req, buffered.Flush())
 }
 
-// stateKind is the Kubernetes kind of a document.
-func stateKind(kind string) string {
-	if kind == strings.ToLower(bcsapi.KindExportService) {
-		return bcsapi.KindExportService
-	}
-	return kind
-}
-
-// appendCompact appends JSON without line breaks, which NDJSON could not hold.
-func appendCompact(dst, raw []byte) []byte {
-	for _, c := range raw {
-		if c != '\n' && c != '\r' { // never inside a string of valid JSON
-			dst = append(dst, c)
-		}
-	}
-	return dst
-}
-
-// adminTamper edits or removes a document behind everybody's back: what a
-// watcher must repair.
+// adminTamper edits or deletes a document without a ledger entry: damage that a watcher
+// must repair.
 func (s *Server) adminTamper(w http.ResponseWriter, req *http.Request) {
 	q := req.URL.Query()
 	k := store.Key{Cluster: q.Get("cluster"), Kind: q.Get("kind"), Namespace: q.Get("namespace"), Name: q.Get("name")}
 	if k.Cluster == "" || k.Kind == "" || k.Name == "" {
-		http.Error(w, "want cluster, kind and name, and namespace where it has one", http.StatusBadRequest)
+		http.Error(w, "want cluster, kind and name, and namespace if the object has one", http.StatusBadRequest)
 		return
 	}
 	if req.Method == http.MethodDelete {
-		ch := s.store.Delete(store.Dynamic, k, query.All{}, "", time.Now(), func(store.Change) {})
+		ch := s.store.Delete(k, nil, "", time.Now(), func(store.Change) {})
 		writeEffect(w, ch[0].Effect)
 		return
 	}
 	b, err := io.ReadAll(http.MaxBytesReader(w, req.Body, 16<<20))
 	if err == nil {
-		err = rawjson.Valid(b)
+		err = validate(b)
 	}
 	if err != nil {
 		http.Error(w, "the body: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	ch := s.store.Put(store.Dynamic, k, store.Object{Data: b, Meta: rawjson.ParseMeta(b)}, time.Now(), func(store.Change) {})
+	ch := s.store.Put(k, store.Object{Data: b, Meta: store.ParseMeta(b)}, time.Now(), func(store.Change) {})
 	writeEffect(w, ch.Effect)
 }
 
@@ -235,12 +135,4 @@ func writeEffect(w http.ResponseWriter, effect string) {
 func (s *Server) adminSave(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Content-Type", "application/zstd")
 	s.abort(req, s.store.Save(w))
-}
-
-func (s *Server) adminLoad(w http.ResponseWriter, req *http.Request) {
-	if err := s.store.Load(req.Body); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
 }

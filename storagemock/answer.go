@@ -4,13 +4,13 @@ import (
 	"strconv"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
-	"github.com/watchbench/watchbench/storagemock/rawjson"
+	"github.com/watchbench/watchbench/internal/jsonscan"
 )
 
-// contentType is what the real server's sniffing makes of JSON.
+// contentType is how the real server's sniffing labels JSON.
 const contentType = "text/plain; charset=utf-8"
 
-// reply is what to answer a request with.
+// reply is the answer to a request.
 type reply struct {
 	status int
 	code   bcsapi.Code
@@ -28,10 +28,11 @@ func (r reply) contentType() string {
 	return contentType
 }
 
-// done is the answer to a write that succeeded.
+// done is the body of the answer to a successful write.
 var done = []byte(`{"result":true,"code":0,"message":"success","data":{}}`)
 
-// success wraps data, extra being further top-level members with their commas.
+// success wraps data in an envelope; extra holds further top-level members, each with a
+// leading comma.
 func success(data []byte, extra string) reply {
 	b := make([]byte, 0, len(data)+len(extra)+64)
 	b = append(b, `{"result":true,"code":0,"message":"success","data":`...)
@@ -40,15 +41,15 @@ func success(data []byte, extra string) reply {
 	return reply{status: 200, body: append(b, '}')}
 }
 
-// failure is an error's answer; detail, if any, is appended to the code's text.
-// Lists answer with an empty list instead of an empty object.
+// failure returns an error envelope; detail, if any, is appended to the code's message.
+// For a list its data is an empty list instead of an empty object.
 func failure(status int, code bcsapi.Code, detail string, list bool) reply {
 	text := code.Message()
 	if detail != "" {
 		text += " " + detail
 	}
 	b := append([]byte(`{"result":false,"code":`), strconv.Itoa(int(code))...)
-	b = rawjson.AppendString(append(b, `,"message":`...), text)
+	b = jsonscan.AppendString(append(b, `,"message":`...), text)
 	if list {
 		b = append(b, `,"data":[]}`...)
 	} else {
@@ -57,7 +58,7 @@ func failure(status int, code bcsapi.Code, detail string, list bool) reply {
 	return reply{status: status, code: code, body: b}
 }
 
-// plain is an answer of the HTTP framework: no envelope.
+// plain returns an answer without an envelope, as the HTTP framework sends it.
 func plain(status int, text string) reply {
 	return reply{status: status, body: []byte(text), typ: contentType}
 }

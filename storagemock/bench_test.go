@@ -20,8 +20,8 @@ import (
 	"github.com/watchbench/watchbench/storagemock"
 )
 
-// benchServerEnv makes the test binary a server, so that its CPU is told apart
-// from the client's.
+// benchServerEnv makes the test binary a server, so that its CPU time is
+// measured apart from the client's.
 const benchServerEnv = "STORAGEMOCK_BENCH_SERVER"
 
 // serveForBenchmark runs in the child process: it prints its address, serves
@@ -36,6 +36,7 @@ func serveForBenchmark() int {
 		return 1
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
 	fmt.Println(s.Addrs()[0])
@@ -89,12 +90,17 @@ func podBody(name, uid string, version, size int) []byte {
 }
 
 // BenchmarkPut sends PUTs of 3 KiB over keep-alive connections to a server in
-// another process, with the ledger on and without latency. The client writes
-// prepared requests, so that it costs little; it still shares the machine.
+// another process, with the ledger on and without latency. The server's CPU is its
+// own user and system time (getrusage at its end), start-up included. The client
+// writes prepared requests, so that it costs little; it still shares the machine.
+//
+//	go test ./storagemock -run '^$' -bench Put -benchtime 50000x -count 5
 func BenchmarkPut(b *testing.B) {
 	for _, conns := range []int{1, 32} {
-		b.Run(fmt.Sprintf("conns=%d", conns), func(b *testing.B) { benchPut(b, conns) })
+		b.Run(fmt.Sprintf("conns=%d", conns), func(b *testing.B) { benchPut(b, conns, 0) })
 	}
+	const rate = 1000
+	b.Run(fmt.Sprintf("conns=32,rate=%d", rate), func(b *testing.B) { benchPut(b, 32, rate) })
 }
 
 // BenchmarkChurn sends what a churn of pods makes: for each pod seven PUTs of
@@ -174,7 +180,7 @@ func patch(b []byte, prefix, text string) {
 	}
 }
 
-// served is what a server in a child process tells at its end: its ledger's
+// served is what a server in a child process reports at its end: its ledger's
 // length, its CPU time and the sum of its service times in microseconds, and its
 // peak resident memory in KiB.
 type served struct{ entries, cpu, service, rss int64 }
@@ -223,6 +229,8 @@ func BenchmarkLatency(b *testing.B) {
 		conns int
 	}{
 		{"5ms", 5 * time.Millisecond, 1},
+		{"5ms", 5 * time.Millisecond, 30},
+		{"87ms", 87 * time.Millisecond, 300},
 		{"lognormal(mean=20ms,p99=30ms)", 20 * time.Millisecond, 8},
 		{"lognormal(mean=87ms,p99=110ms)", 87 * time.Millisecond, 30},
 	} {
@@ -234,7 +242,7 @@ func BenchmarkLatency(b *testing.B) {
 			share := max(1, b.N/tc.conns)
 			for w := range tc.conns {
 				wg.Go(func() {
-					d, err := putMany(addr, w, share)
+					d, err := putMany(addr, w, share, 0)
 					if err != nil {
 						b.Error(err)
 					}
@@ -253,7 +261,9 @@ func BenchmarkLatency(b *testing.B) {
 	}
 }
 
-func benchPut(b *testing.B, conns int) {
+// benchPut sends b.N PUTs as fast as the server answers or, if rate is not 0, at that
+// many per second over all connections.
+func benchPut(b *testing.B, conns, rate int) {
 	addr, stop := startServer(b, "0s")
 	size := len(podBody("pod-00000", "4bd5a5a3-2d2a-4d1c-8d9a-000000000000", 10, 3072))
 	clientBefore := cpuTime()
@@ -265,7 +275,11 @@ func benchPut(b *testing.B, conns int) {
 			share++
 		}
 		wg.Go(func() {
-			if _, err := putMany(addr, w, share); err != nil {
+			var every time.Duration
+			if rate > 0 {
+				every = time.Duration(conns) * time.Second / time.Duration(rate)
+			}
+			if _, err := putMany(addr, w, share, every); err != nil {
 				b.Error(err)
 			}
 		})
@@ -281,12 +295,14 @@ func benchPut(b *testing.B, conns int) {
 	b.SetBytes(int64(size))
 	b.ReportMetric(float64(b.N)/elapsed.Seconds(), "PUT/s")
 	b.ReportMetric(float64(end.cpu)/float64(b.N), "server-cpu-µs/op")
+	b.ReportMetric(float64(end.cpu)/1e4/elapsed.Seconds(), "server-%-of-a-core")
 	b.ReportMetric(float64(client.Microseconds())/float64(b.N), "client-cpu-µs/op")
 }
 
-// putMany sends n PUTs over one connection, each after the answer to the one
-// before, cycling through a hundred pods, and returns the sum of its waits.
-func putMany(addr string, worker, n int) (waited time.Duration, err error) {
+// putMany sends n PUTs over one connection, each after the answer to the one before
+// and not more often than every so often, cycling through a hundred pods. It returns
+// the sum of its waits.
+func putMany(addr string, worker, n int, every time.Duration) (waited time.Duration, err error) {
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
 		return 0, err
@@ -301,7 +317,11 @@ func putMany(addr string, worker, n int) (waited time.Duration, err error) {
 	}
 	want := []byte(`"result":true`)
 	buf := make([]byte, 4096)
+	first := time.Now().Add(every * time.Duration(worker%32) / 32)
 	for i := range n {
+		if every > 0 {
+			time.Sleep(time.Until(first.Add(time.Duration(i) * every)))
+		}
 		begin := time.Now()
 		if _, err := c.Write(requests[i%len(requests)]); err != nil {
 			return 0, err

@@ -1,42 +1,35 @@
 package storagemock
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
-	"github.com/watchbench/watchbench/storagemock/http1"
+	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/storagemock/ledger"
-	"github.com/watchbench/watchbench/storagemock/rawjson"
 	"github.com/watchbench/watchbench/storagemock/store"
 )
 
-// call is one request, understood but not yet applied.
+// call is one parsed request that has not been applied yet.
 type call struct {
 	route
-	method   string
-	query    string
-	body     []byte
-	received time.Time
+	*exchange
 	instance int
 
-	put   rawjson.Put        // of a PUT with {"data": …}
-	event bcsapi.EventRecord // of a PUT of an event
-	// fault names what hit the call; it goes into its ledger entries.
+	put   store.Object       // from a PUT with {"data": …}
+	event bcsapi.EventRecord // from a PUT of an event
+	// fault names the fault that hit the call, for its ledger entries.
 	fault string
-	// refused is set when the request itself is wrong; applying is then only
-	// recording it.
+	// refused is set if the request itself is invalid: applying then only records it.
 	refused *reply
 }
 
-// write reports whether the call goes into the ledger.
+// write reports whether the call is recorded in the ledger.
 func (c *call) write() bool { return c.method == "PUT" || c.method == "DELETE" }
 
-// failCode is the code of the request's own failures.
+// failCode is the result code for failures of this kind of request.
 func (c *call) failCode() bcsapi.Code {
 	switch {
 	case c.method == "PUT" && c.endpoint == watchObject:
@@ -45,16 +38,16 @@ func (c *call) failCode() bcsapi.Code {
 		return bcsapi.CodePut
 	case c.method == "DELETE":
 		return bcsapi.CodeDelete
-	case c.endpoint == oneObject || c.endpoint == watchObject:
+	case c.endpoint == oneObject:
 		return bcsapi.CodeGet
 	}
 	return bcsapi.CodeList
 }
 
-// newCall understands a request. ok is false when the answer, in that reply,
-// needs no latency and leaves no trace: the path or the method is unknown.
-func newCall(x *http1.Exchange, instance int) (c call, answer reply, ok bool) {
-	c = call{route: parseRoute(x.Path), method: x.Method, query: x.Query, body: x.Body, received: x.Received, instance: instance}
+// newCall parses a request. If ok is false, the path or the method is unknown, and the
+// returned reply is sent without latency and without a ledger entry.
+func newCall(x *exchange, instance int) (c call, answer reply, ok bool) {
+	c = call{route: parseRoute(x.path), exchange: x, instance: instance}
 	if c.endpoint == unknownPath {
 		return c, plain(404, "404: Page Not Found"), false
 	}
@@ -67,18 +60,18 @@ func newCall(x *http1.Exchange, instance int) (c call, answer reply, ok bool) {
 	return c, reply{}, true
 }
 
-// parseBody reads what a PUT carries.
+// parseBody parses the body of a PUT.
 func (c *call) parseBody() {
 	var err error
 	switch c.endpoint {
 	case events:
 		err = c.parseEvent()
 	case watchObject:
-		if c.put, err = rawjson.ParsePut(c.body); err == nil && rawjson.KindOf(c.put.Data) != rawjson.Object {
+		if c.put, err = parsePut(c.body); err == nil && !jsonscan.IsObject(c.put.Data) {
 			err = errors.New("data is not an object")
 		}
 	default:
-		c.put, err = rawjson.ParsePut(c.body)
+		c.put, err = parsePut(c.body)
 	}
 	if err != nil {
 		r := failure(200, c.failCode(), "the request's body: "+err.Error(), false)
@@ -86,29 +79,8 @@ func (c *call) parseBody() {
 	}
 }
 
-func (c *call) parseEvent() error {
-	if err := rawjson.Valid(c.body); err != nil {
-		return err
-	}
-	if err := json.Unmarshal(c.body, &c.event); err != nil {
-		return err
-	}
-	c.key.Cluster = c.event.ClusterID
-	meta := rawjson.ParseMeta(c.event.Data)
-	c.key.Namespace, c.key.Name = meta.Namespace, meta.Name
-	// The real server reads both as strings when it mirrors the event.
-	if rawjson.KindOf(c.event.Data) == rawjson.Object {
-		for _, field := range []string{"namespace", "name"} {
-			if rawjson.KindOf(rawjson.GetPath(c.event.Data, "metadata", field)) != rawjson.String {
-				return fmt.Errorf("data.metadata.%s is not a string", field)
-			}
-		}
-	}
-	return nil
-}
-
-// apply runs the call at that moment: it changes or reads the state, and writes
-// the ledger for writes.
+// apply executes the call: it changes or reads the state, and records writes in the
+// ledger.
 func (s *Server) apply(c *call, now time.Time) reply {
 	if c.refused != nil {
 		r := *c.refused
@@ -122,10 +94,6 @@ func (s *Server) apply(c *call, now time.Time) reply {
 		return s.applyDelete(c, now)
 	case c.endpoint == events:
 		return s.listEvents(c)
-	case c.endpoint == multiclusterList:
-		return s.listMulticluster(c)
-	case c.endpoint == watchObject || c.endpoint == watchList:
-		return s.readWatch(c)
 	case c.endpoint == objectList:
 		return s.listObjects(c)
 	}
@@ -146,40 +114,32 @@ func (s *Server) applyPut(c *call, now time.Time) reply {
 		s.store.PutEvent(c.event, now, commit)
 		return r
 	}
-	data := c.put.Data
-	if data == nil {
-		data = []byte("null")
+	obj := c.put
+	if obj.Data == nil {
+		obj.Data = []byte("null")
 	}
-	s.store.Put(c.db, c.key, store.Object{Data: data, Meta: c.put.Meta}, now, commit)
+	s.store.Put(c.key, obj, now, commit)
 	return r
 }
 
 func (s *Server) applyDelete(c *call, now time.Time) reply {
 	r := reply{status: 200, body: done}
-	f, err := parseFilter(c.query)
-	if err == nil && c.endpoint == objectList {
-		err = f.addTimes(c.body)
-	}
+	p, err := parseParams(c.query)
 	if err != nil {
 		r = failure(200, bcsapi.CodeDelete, err.Error(), false)
 		s.record(c, &r, store.Change{Key: c.key, Effect: ledger.EffectRejected}, time.Time{})
 		return r
 	}
-	commit := func(ch store.Change) { s.record(c, &r, ch, now) }
-	if c.endpoint == objectList {
-		s.store.DeleteMany(c.db, c.key.Cluster, c.key.Kind, c.key.Namespace, f.cond, now, commit)
-	} else {
-		s.store.Delete(c.db, c.key, f.cond, f.uid, now, commit)
-	}
+	s.store.Delete(c.key, p.filter, p.uid, now, func(ch store.Change) { s.record(c, &r, ch, now) })
 	return r
 }
 
-// record appends one entry of the call to the ledger and notes it in r. at is
-// zero when nothing was applied. A full ledger is reported once, by its owner's
-// log; the request itself goes on.
+// record appends one entry for the call to the ledger and notes its sequence number in
+// r. at is zero if nothing was applied. A full ledger is logged once; the request is
+// served nevertheless.
 func (s *Server) record(c *call, r *reply, ch store.Change, at time.Time) {
 	e := ledger.Entry{
-		Instance: c.instance, Method: c.method, Cluster: ch.Key.Cluster, Kind: ledgerKind(c, ch.Key.Kind), Namespace: ch.Key.Namespace, Name: ch.Key.Name,
+		Instance: c.instance, Method: c.method, Cluster: ch.Key.Cluster, Kind: kubernetesKind(ch.Key.Kind), Namespace: ch.Key.Namespace, Name: ch.Key.Name,
 		UID: ch.UID, ResourceVersion: ch.ResourceVersion, Bytes: len(c.body),
 		Received: c.received.UnixNano(), Code: int(r.code), Effect: ch.Effect, Fault: c.fault,
 	}
@@ -188,7 +148,7 @@ func (s *Server) record(c *call, r *reply, ch store.Change, at time.Time) {
 	}
 	seq, err := s.ledger.Append(e)
 	if err != nil {
-		s.ledgerFull.Do(func() { s.log.Error("the ledger takes no more", "error", err) })
+		s.ledgerFull.Do(func() { s.log.Error("ledger is full; further writes are not recorded", "error", err) })
 		return
 	}
 	if r.first == 0 {
@@ -197,10 +157,10 @@ func (s *Server) record(c *call, r *reply, ch store.Change, at time.Time) {
 	r.last, r.effect = seq, ch.Effect
 }
 
-// ledgerKind is the Kubernetes kind: the watch endpoints have it in lower case in
-// their paths.
-func ledgerKind(c *call, kind string) string {
-	if c.db == store.Watch && kind == strings.ToLower(bcsapi.KindExportService) {
+// kubernetesKind is the Kubernetes kind of a document: the paths of E15 have theirs in
+// lower case, and what is put there must not appear in lists of the kind.
+func kubernetesKind(kind string) string {
+	if kind == strings.ToLower(bcsapi.KindExportService) {
 		return bcsapi.KindExportService
 	}
 	return kind

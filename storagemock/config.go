@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/storagemock/fault"
-	"github.com/watchbench/watchbench/storagemock/http1"
 	"github.com/watchbench/watchbench/storagemock/latency"
 	"github.com/watchbench/watchbench/storagemock/store"
 )
@@ -19,7 +18,7 @@ import (
 // MaxInstances bounds Config.Instances; the ledger keeps the number in a byte.
 const MaxInstances = 255
 
-// Config is what a user chooses.
+// Config holds the user's choices.
 type Config struct {
 	// Listen is host:port of the first instance. Further instances take the
 	// following ports, or free ones when the port is 0.
@@ -28,8 +27,8 @@ type Config struct {
 	AllowRemote bool // bind addresses that other machines can reach
 	// TLSCert and TLSKey are PEM files; with both the API is served over TLS.
 	TLSCert, TLSKey string
-	// TLSMaxVersion is 1.0 to 1.3, the highest version that is spoken; below 1.2 it
-	// makes a server that nobody should trust, for tests. Empty: 1.2 and 1.3 are.
+	// TLSMaxVersion is the highest version to accept, 1.0 to 1.3; below 1.2 it makes a
+	// server that a client should refuse. If empty, 1.2 and 1.3 are accepted.
 	TLSMaxVersion string
 
 	Latency  string // grammar of package latency
@@ -38,37 +37,36 @@ type Config struct {
 	Faults   string // grammar of package fault
 	Seed     uint64
 	MaxBody  int64 // bytes of a request's body
-	MaxConns int   // connections of each instance; more wait
+	MaxConns int   // connections per instance; others queue
 }
 
-// DefaultConfig is a storage without delay on a free loopback port.
+// DefaultConfig returns a storage without delay on a free loopback port.
 func DefaultConfig() Config {
-	limits := http1.DefaultLimits()
 	return Config{
 		Listen: "127.0.0.1:0", Instances: 1, Latency: "0s", Capacity: "unlimited", Mode: string(store.Faithful), Seed: 1,
-		MaxBody: limits.Body, MaxConns: limits.Conns,
+		// An object of Kubernetes has at most 1.5 MiB in etcd; as JSON it is rarely twice that.
+		MaxBody: 8 << 20, MaxConns: 20000,
 	}
 }
 
-// Validate reports every mistake.
+// Validate returns an error that names every mistake, nil if there is none.
 func (c Config) Validate() error {
 	_, err := c.parse()
 	return err
 }
 
-// parsed is a valid Config, understood.
+// parsed is a valid Config, parsed.
 type parsed struct {
 	host     string
 	port     int
 	model    *latency.Model
-	capacity latency.Capacities
+	capacity []latency.Rule[latency.Capacity]
 	mode     store.Mode
 	faults   []fault.Spec
-	limits   http1.Limits
 	tlsMax   uint16 // 0 is the highest there is
 }
 
-// tlsVersions are those that crypto/tls can be held to.
+// tlsVersions are the versions that crypto/tls can be limited to.
 var tlsVersions = map[string]uint16{"": 0, "1.0": tls.VersionTLS10, "1.1": tls.VersionTLS11, "1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
 
 func (c Config) parse() (parsed, error) {
@@ -84,7 +82,7 @@ func (c Config) parse() (parsed, error) {
 		errs = append(errs, fmt.Errorf("instances: %d instances from port %d on do not fit below 65536", c.Instances, p.port))
 	}
 	if (c.TLSCert == "") != (c.TLSKey == "") {
-		errs = append(errs, errors.New("tls: a certificate needs its key, and a key its certificate"))
+		errs = append(errs, errors.New("tls: a certificate needs its key and vice versa"))
 	}
 	var known bool
 	if p.tlsMax, known = tlsVersions[c.TLSMaxVersion]; !known {
@@ -104,8 +102,6 @@ func (c Config) parse() (parsed, error) {
 	if p.faults, err = fault.Parse(c.Faults); err != nil {
 		errs = append(errs, err)
 	}
-	p.limits = http1.DefaultLimits()
-	p.limits.Body, p.limits.Conns = c.MaxBody, c.MaxConns
 	if c.MaxBody < 1 || c.MaxBody > 256<<20 {
 		errs = append(errs, fmt.Errorf("max-body: %d bytes; want 1 to %d", c.MaxBody, 256<<20))
 	}
@@ -115,8 +111,8 @@ func (c Config) parse() (parsed, error) {
 	return p, errors.Join(errs...)
 }
 
-// SplitAddress reads host:port. Unless allowRemote, the host must be a loopback
-// address or localhost: a mock has no authentication.
+// SplitAddress splits host:port. Unless allowRemote is set, the host must be a loopback
+// address or localhost: the mock has no authentication.
 func SplitAddress(addr string, allowRemote bool) (host string, port int, err error) {
 	host, portText, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -132,14 +128,11 @@ func SplitAddress(addr string, allowRemote bool) (host string, port int, err err
 	return host, port, nil
 }
 
-// Settings are what code provides.
+// Settings holds what the calling code provides.
 type Settings struct {
 	Logger   *slog.Logger
 	Registry prometheus.Registerer
-	// Clock nil is a latency.PreciseClock where there is one. A test in virtual
-	// time gives latency.SystemClock.
-	Clock latency.Clock
-	// Listen nil is net.Listen for TCP. It is called again for an address after
+	// Listen is net.Listen for TCP if nil. It is called again for an address after
 	// connections to it were refused for a while.
 	Listen func(addr string) (net.Listener, error)
 }

@@ -1,31 +1,47 @@
-// Package storagemock is a bcs-storage to measure watchers with: it speaks the
-// v1 HTTP API, takes as long as it is told, and keeps a ledger of every write.
+// Package storagemock is a bcs-storage to measure watchers with: it implements the v1
+// HTTP API as far as bcs-k8s-watch and k8s-watch use it (E1–E4, E6–E9, E11, E12, E15),
+// takes as long as configured, fails as configured, and keeps a ledger of every write.
 //
-// What it promises:
+// Guarantees:
 //
-//  1. A write is applied once the request's time is up, immediately before its
-//     answer is written; the ledger's order is the order of application.
+//  1. A write is applied when its latency has passed, immediately before its answer is
+//     written; the ledger's order is the order of application.
 //  2. The mean time from the last byte of a request to its answer is that of the
-//     configured distribution, plus waiting for capacity. Lateness of the machine
-//     is measured and taken off later sleeps, by at most 10 ms and a quarter.
-//  3. Every PUT and DELETE that reached a route is in the ledger, also when it was
+//     configured distribution, plus waiting for capacity. Lateness of the machine is
+//     measured and subtracted from later sleeps, by at most 10 ms and a quarter.
+//  3. Every PUT and DELETE that reached a route is in the ledger, even if it was
 //     refused or hit by a fault. Reads are counted, not recorded.
-//  4. A client that goes away does not undo its request: it is applied at its time.
+//  4. A client that disconnects does not undo its request: it is applied on time.
 //  5. Several instances share documents and ledger; each has a capacity of its own.
-//  6. Without the admin listener nothing but the API is served; without
-//     AllowRemote nothing but loopback is bound.
+//  6. Without the admin listener nothing but the API is served; without AllowRemote
+//     only loopback addresses are bound.
 //
-// Where it differs from the real server:
+// Differences from the real server:
 //
-//   - The text of an error may be longer: it says what was wrong.
-//   - A batch delete whose body cannot be read is an error; the real server then
-//     deletes everything the path and query select.
+//   - Error texts may be longer: they say what was wrong.
+//   - The other endpoints (E5, E10, E13, E14, E16–E18) answer 404 or 405, and the
+//     parameters labelSelector, extra, extra_contain and updateTimeBefore are errors.
 //   - An empty value in a query filter is an error; the real server drops the
 //     connection.
-//   - A body over the limit is answered with status 413 and code 1405082, or the
-//     request's own code.
-//   - Conditional mode refuses stale writes with status 409 and code 1405082; the
-//     real server has no such mode.
-//   - An event without data.metadata.name is left out of an event list that asks
-//     for that field, because the original watcher would panic on it.
+//   - A body over the limit is answered with status 413 and code 1405082.
+//   - Conditional mode refuses stale writes with status 409 and code 1405082; the real
+//     server has no such mode.
+//   - An event without data.metadata.name is left out of an event list that asks for
+//     that field, because the original watcher would panic on it.
+//
+// The API is served by net/http. A hand-written HTTP/1.1 loop that this package once
+// had was measured against it with BenchmarkPut: same store and ledger, PUTs of 3 KiB
+// over kept connections, the server's own CPU time by getrusage, the client in another
+// process on the same two cores, medians of 7 runs of 50,000 PUTs and of 5 runs of 5,000
+// at 1,000/s, while other work ran on the machine:
+//
+//	                            hand-written    net/http
+//	 1 connection               18,400 PUT/s    11,400 PUT/s
+//	                            30 µs CPU/PUT   61 µs CPU/PUT
+//	32 connections              31,400 PUT/s    22,800 PUT/s
+//	                            22 µs CPU/PUT   33 µs CPU/PUT
+//	32 connections, 1,000/s     7 % of a core   10 % of a core
+//
+// The mock has to carry 20,000 PUT/s, and to need at most a third of a core at 1,000/s.
+// Both do, so net/http serves.
 package storagemock

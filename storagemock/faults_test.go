@@ -5,32 +5,39 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/watchbench/watchbench/storagemock"
 	"github.com/watchbench/watchbench/storagemock/ledger"
-	"github.com/watchbench/watchbench/storagemock/store"
 )
 
 const podPath = "/k8s/dynamic/namespace_resources/clusters/C/namespaces/a/Pod/"
 
-// put sends one PUT with a client that waits at most that long, and tells what it
+// put sends one PUT with a client that waits at most that long, and returns what it
 // saw: the answer, or the error.
 func (m *mock) put(name string, wait time.Duration) string {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(m.t.Context(), wait)
 	defer cancel()
-	body := fmt.Sprintf(`{"data":{"metadata":{"name":%q,"uid":"u1","resourceVersion":"5"}}}`, name)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPut, m.base+podPath+name, strings.NewReader(body))
+	return putOnce(ctx, m.t, m.client, m.base+podPath+name)
+}
+
+// putOnce sends one PUT and returns status, Retry-After and body, or the error.
+func putOnce(ctx context.Context, t testing.TB, client *http.Client, url string) string {
+	t.Helper()
+	body := fmt.Sprintf(`{"data":{"metadata":{"name":%q,"uid":"u1","resourceVersion":"5"}}}`, path.Base(url))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPut, url, strings.NewReader(body))
 	if err != nil {
-		m.t.Fatal(err)
+		t.Error(err)
+		return ""
 	}
 	// One connection per request, as the original does: net/http never repeats a
 	// request on a new connection.
 	req.Close = true
-	resp, err := m.client.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return "error: " + err.Error()
 	}
@@ -44,7 +51,7 @@ func (m *mock) put(name string, wait time.Duration) string {
 }
 
 func (m *mock) stored(name string) bool {
-	return m.Store().Get(store.Dynamic, store.Key{Cluster: "C", Kind: "Pod", Namespace: "a", Name: name}, nil) != nil
+	return m.Store().Get(podKey(name), nil) != nil
 }
 
 func TestFaults(t *testing.T) {
@@ -108,30 +115,34 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// until sends PUTs until the client sees that text.
+func (m *mock) until(text string) {
+	m.t.Helper()
+	var got string
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+		if got = m.put("x", time.Second); strings.Contains(got, text) {
+			return
+		}
+	}
+	m.t.Fatalf("the client never saw %q, at last %q", text, got)
+}
+
 func TestRefusedConnections(t *testing.T) {
 	m := start(t, nil)
 	if got := m.put("before", time.Second); !strings.Contains(got, `"result":true`) {
 		t.Fatal(got)
 	}
-	if err := m.AddFaults("refuse(for=300ms)"); err != nil {
+	if err := m.AddFaults("refuse(for=1h)"); err != nil {
 		t.Fatal(err)
 	}
-	refused := false
-	deadline := time.Now().Add(20 * time.Second)
-	for time.Now().Before(deadline) {
-		got := m.put("during", time.Second)
-		if strings.Contains(got, "refused") {
-			refused = true
-		}
-		if refused && strings.Contains(got, `"result":true`) {
-			if fired := m.Faults()[0].Fired; fired != 1 {
-				t.Errorf("fired %d times", fired)
-			}
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
+	m.until("refused")
+	if fired := m.Faults()[0].Fired; fired != 1 {
+		t.Errorf("fired %d times", fired)
 	}
-	t.Errorf("refused: %v; the port did not open again", refused)
+	if status, body := m.do("DELETE", m.admin.URL+"/faults", ""); status != 200 {
+		t.Fatalf("DELETE: %d %s", status, body)
+	}
+	m.until(`"result":true`)
 }
 
 func TestFaultsByAdmin(t *testing.T) {

@@ -12,72 +12,54 @@ import (
 	"github.com/watchbench/watchbench/storagemock/fault"
 )
 
-// maxKinds bounds the values of the kind label, which come from URLs.
+// maxKinds is the maximum number of values of the kind label, which come from URLs.
 const maxKinds = 200
 
-// otherKind stands for the kinds beyond maxKinds, and for what is no method or no
-// text.
+// otherKind is the label for kinds beyond maxKinds, and for invalid methods and kinds.
 const otherKind = "other"
 
 type metrics struct {
 	requests *prometheus.CounterVec
 	latency  prometheus.Histogram
 	faults   *prometheus.CounterVec
-	counters sync.Map // counterKey → prometheus.Counter
 	kinds    sync.Map // kind → struct{}
 	kindN    atomic.Int64
 }
 
-type counterKey struct{ method, kind, effect string }
-
 func newMetrics(s *Server, reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: metric.MockRequests, Help: "Requests answered or dropped, by what they did.",
+			Name: metric.MockRequests, Help: "Requests answered or dropped, by effect.",
 		}, []string{"method", "kind", "effect"}),
 		latency: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: metric.MockLatency, Help: "Time from the last byte of a request to its answer.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2, 3},
 		}),
 	}
-	m.faults = prometheus.NewCounterVec(prometheus.CounterOpts{Name: metric.MockFaults, Help: "Requests hit by a fault, by its name."}, []string{"fault"})
+	m.faults = prometheus.NewCounterVec(prometheus.CounterOpts{Name: metric.MockFaults, Help: "Requests hit by a fault, by fault name."}, []string{"fault"})
 	if reg == nil {
 		return m
 	}
 	gauge := func(name, help string, f func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
 	}
-	bytes := func(direction string, f func(in, out int64) int64) prometheus.Collector {
-		return prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: metric.MockBytes, Help: "Bytes on the API's connections.", ConstLabels: prometheus.Labels{"direction": direction},
-		}, func() float64 {
-			var sum int64
-			for _, i := range s.instances {
-				in, out, _ := i.http.Traffic()
-				sum += f(in, out)
-			}
-			return float64(sum)
-		})
-	}
 	reg.MustRegister(m.requests, m.latency, m.faults,
 		gauge(metric.MockInFlight, "Requests in service.", func() float64 { n, _ := s.load(); return float64(n) }),
-		gauge(metric.MockQueued, "Requests that wait for capacity.", func() float64 { _, n := s.load(); return float64(n) }),
+		gauge(metric.MockQueued, "Requests waiting for capacity.", func() float64 { _, n := s.load(); return float64(n) }),
 		gauge(metric.MockObjects, "Live documents.", func() float64 { return float64(s.store.Live()) }),
-		bytes("in", func(in, _ int64) int64 { return in }),
-		bytes("out", func(_, out int64) int64 { return out }),
 	)
 	return m
 }
 
 func (s *Server) load() (inFlight, waiting int) {
 	for _, in := range s.instances {
-		a, b := in.stations.Load().Load()
+		a, b := in.stations.Load()
 		inFlight, waiting = inFlight+a, waiting+b
 	}
 	return inFlight, waiting
 }
 
-// count notes one request.
+// count records one request.
 func (m *metrics) count(method, kind, effect string, took time.Duration) {
 	m.latency.Observe(took.Seconds())
 	switch method {
@@ -85,12 +67,7 @@ func (m *metrics) count(method, kind, effect string, took time.Duration) {
 	default:
 		method = otherKind
 	}
-	key := counterKey{method, m.boundedKind(kind), effect}
-	c, ok := m.counters.Load(key)
-	if !ok {
-		c, _ = m.counters.LoadOrStore(key, m.requests.WithLabelValues(method, key.kind, effect))
-	}
-	c.(prometheus.Counter).Inc()
+	m.requests.WithLabelValues(method, m.boundedKind(kind), effect).Inc()
 }
 
 func (m *metrics) boundedKind(kind string) string {
@@ -106,21 +83,13 @@ func (m *metrics) boundedKind(kind string) string {
 	return kind
 }
 
-// Totals are the bytes read and written by all instances.
-func (s *Server) Totals() (in, out int64) {
-	for _, i := range s.instances {
-		a, b, _ := i.http.Traffic()
-		in, out = in+a, out+b
-	}
-	return in, out
-}
-
-// announce shows faults before they fire.
+// announce exports the counters of faults before they fire.
 func (m *metrics) announce(specs []fault.Spec) {
 	for _, sp := range specs {
 		m.faults.WithLabelValues(sp.Name)
 	}
 }
 
-// fired notes that a fault has hit. Names are bounded by how often faults are set.
+// fired counts a fault that hit. The number of names is bounded by how often faults are
+// added.
 func (m *metrics) fired(name string) { m.faults.WithLabelValues(name).Inc() }

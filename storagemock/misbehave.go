@@ -2,50 +2,51 @@ package storagemock
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/storagemock/fault"
-	"github.com/watchbench/watchbench/storagemock/http1"
 )
 
-// misbehave does what the fault says to a request whose time is up.
-func (s *Server) misbehave(ctx context.Context, c *call, f *fault.Spec, x *http1.Exchange) {
+// misbehave applies the fault to a request whose latency has passed.
+func (in *instance) misbehave(ctx context.Context, c *call, f *fault.Spec) {
+	s := in.srv
 	switch f.Effect {
 	case fault.Status, fault.HTML:
-		s.failWith(c, f, x)
+		s.failWith(c, f)
 	case fault.WrongResult:
-		s.lie(c, f, x)
+		s.lie(c, f)
 	case fault.Late:
-		s.answerBeforeApplying(ctx, c, f, x)
+		s.answerBeforeApplying(in.soft, c, f)
 	case fault.Double:
 		again := *c
-		s.answer(c, s.apply(c, s.clock.Now()), x)
+		s.answer(c, s.apply(c, time.Now()))
 		s.applyLate(&again, f.Delay, reply{})
 	case fault.Huge:
-		r := s.apply(c, s.clock.Now())
+		r := s.apply(c, time.Now())
 		r.body = f.Pad(r.body)
-		s.answer(c, r, x)
+		s.answer(c, r)
 	case fault.SlowBody, fault.Truncate:
-		s.spoilBody(ctx, c, f, x)
+		s.spoilBody(ctx, c, f)
 	case fault.Reset, fault.Close, fault.BlackHole:
 		s.unanswered(c, s.applyIf(f.Apply, c, reply{}))
 		switch f.Effect {
 		case fault.Reset:
-			x.Reset()
+			c.reset()
 		case fault.BlackHole:
-			x.Hang(ctx)
+			c.hang(in.soft)
 		}
 	default: // a stall has passed
-		s.answer(c, s.apply(c, s.clock.Now()), x)
+		s.answer(c, s.apply(c, time.Now()))
 	}
 }
 
-// applyIf applies the call, or records that it was not applied; either way the
-// answer is then r instead of the true one.
+// applyIf applies the call, or records that it was not applied. Either way it returns r
+// with the ledger entries of the call, to be sent instead of the true answer.
 func (s *Server) applyIf(apply bool, c *call, r reply) reply {
 	if apply {
-		truth := s.apply(c, s.clock.Now())
+		truth := s.apply(c, time.Now())
 		r.first, r.last, r.effect = truth.first, truth.last, truth.effect
 		return r
 	}
@@ -53,62 +54,63 @@ func (s *Server) applyIf(apply bool, c *call, r reply) reply {
 	return r
 }
 
-// unanswered completes a call that gets no answer, or not all of it.
+// unanswered completes a call that gets no answer, or only part of one.
 func (s *Server) unanswered(c *call, r reply) {
 	s.answered(r, 0, 0)
-	s.metrics.count(c.method, c.key.Kind, r.outcome(c), s.clock.Now().Sub(c.received))
+	s.metrics.count(c.method, c.key.Kind, r.outcome(c), time.Since(c.received))
 }
 
-func (s *Server) failWith(c *call, f *fault.Spec, x *http1.Exchange) {
+func (s *Server) failWith(c *call, f *fault.Spec) {
 	var header []string
 	r := failure(f.Status, c.failCode(), "an injected fault", c.endpoint == objectList)
 	if f.Effect == fault.HTML {
 		r.body, r.typ = fault.Page(f.Status), "text/html"
 	}
 	if f.RetryAfter > 0 {
-		header = append(header, fmt.Sprintf("Retry-After: %d", int(f.RetryAfter.Seconds())))
+		header = []string{"Retry-After", strconv.Itoa(int(f.RetryAfter.Seconds()))}
 	}
-	s.answer(c, s.applyIf(f.Apply, c, r), x, header...)
+	s.answer(c, s.applyIf(f.Apply, c, r), header...)
 }
 
-// lie gives the answer that is not true.
-func (s *Server) lie(c *call, f *fault.Spec, x *http1.Exchange) {
+// lie sends the opposite of the true result.
+func (s *Server) lie(c *call, f *fault.Spec) {
 	r := failure(200, c.failCode(), "", c.endpoint == objectList)
 	if f.SaysTrue {
 		r = reply{status: 200, body: done}
 	}
-	s.answer(c, s.applyIf(!f.SaysTrue, c, r), x)
+	s.answer(c, s.applyIf(!f.SaysTrue, c, r))
 }
 
-// answerBeforeApplying gives no or an early answer and applies later.
-func (s *Server) answerBeforeApplying(ctx context.Context, c *call, f *fault.Spec, x *http1.Exchange) {
-	s.metrics.count(c.method, c.key.Kind, "late", s.clock.Now().Sub(c.received))
-	var given reply // what the client has been told
+// answerBeforeApplying sends an early answer, or none, and applies the call later. Without
+// an answer it waits until the client gives up or stop ends.
+func (s *Server) answerBeforeApplying(stop context.Context, c *call, f *fault.Spec) {
+	s.metrics.count(c.method, c.key.Kind, "late", time.Since(c.received))
+	var given reply // the early answer
 	switch {
 	case f.ResetFirst:
-		x.Reset()
+		c.reset()
 	case f.Status == 200:
 		given = reply{status: 200, body: done}
 	case f.Status != 0:
 		given = failure(f.Status, c.failCode(), "an injected fault", false)
 	default:
-		x.Hang(ctx)
+		c.hang(stop)
 	}
-	if given.status != 0 && x.Answer(http1.Answer{Status: given.status, ContentType: contentType, Body: given.body}) != nil {
+	if given.status != 0 && c.answer(given) != nil {
 		given = reply{}
 	}
 	s.applyLate(c, f.Delay, given)
 }
 
-// applyLate applies the call after a while, or when the server stops. given, if
-// it has a status, is the answer the client had by now.
+// applyLate applies the call after that delay, or when the server stops. given, if it
+// has a status, is the answer that the client has already received.
 func (s *Server) applyLate(c *call, after time.Duration, given reply) {
-	told := s.clock.Now()
+	sent := time.Now()
 	run := func() {
-		r := s.apply(c, s.clock.Now())
+		r := s.apply(c, time.Now())
 		given.first, given.last = r.first, r.last
 		if given.status != 0 {
-			s.answered(given, told.UnixNano(), given.status)
+			s.answered(given, sent.UnixNano(), given.status)
 		}
 	}
 	if after == 0 {
@@ -116,31 +118,30 @@ func (s *Server) applyLate(c *call, after time.Duration, given reply) {
 		return
 	}
 	s.late.Go(func() {
-		// An error means that the server stops: then it is now or never.
-		_ = s.clock.SleepUntil(s.lateCtx, told.Add(after))
+		// An error means that the server is stopping: apply now or never.
+		_ = lifecycle.Pause(s.lateCtx, time.Until(sent.Add(after)))
 		run()
 	})
 }
 
-// spoilBody applies the call and sends its answer's body slowly or in part.
-func (s *Server) spoilBody(ctx context.Context, c *call, f *fault.Spec, x *http1.Exchange) {
-	r := s.apply(c, s.clock.Now())
-	a := http1.Answer{Status: r.status, ContentType: contentType, Body: r.body}
+// spoilBody applies the call and sends the body of its answer slowly or in part.
+func (s *Server) spoilBody(ctx context.Context, c *call, f *fault.Spec) {
+	r := s.apply(c, time.Now())
 	if f.Effect == fault.Truncate {
 		s.unanswered(c, r)
-		_ = x.AnswerPart(a, f.Cut(len(a.Body)))
+		_ = c.answerPart(r, f.Cut(len(r.body)))
 		return
 	}
-	next := s.clock.Now()
-	err := x.AnswerSlowly(a, f.Pieces, func() error {
+	next := time.Now()
+	err := c.answerSlowly(r, f.Pieces, func() error {
 		next = next.Add(f.Delay / time.Duration(f.Pieces))
-		return s.clock.SleepUntil(ctx, next)
+		return lifecycle.Pause(ctx, time.Until(next))
 	})
 	if err != nil {
 		s.unanswered(c, r)
 		return
 	}
-	now := s.clock.Now()
+	now := time.Now()
 	s.answered(r, now.UnixNano(), r.status)
 	s.metrics.count(c.method, c.key.Kind, r.outcome(c), now.Sub(c.received))
 }

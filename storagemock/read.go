@@ -1,151 +1,43 @@
 package storagemock
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/storagemock/query"
-	"github.com/watchbench/watchbench/storagemock/rawjson"
 	"github.com/watchbench/watchbench/storagemock/store"
 )
 
 // getObject is E3 and E8.
 func (s *Server) getObject(c *call) reply {
-	f, err := parseFilter(c.query)
+	p, err := parseParams(c.query)
 	if err != nil {
 		return failure(200, bcsapi.CodeGet, err.Error(), false)
 	}
-	rec := s.store.Get(c.db, c.key, f.cond)
+	rec := s.store.Get(c.key, p.filter)
 	if rec == nil {
 		return failure(200, bcsapi.CodeNotExist, "", false)
 	}
-	return success(f.fields.Append(nil, rec), "")
+	return success(query.ParseProjection(p.fields).Append(nil, rec), "")
 }
 
-// listObjects is E4, E9 and E17.
+// listObjects is E4 and E9.
 func (s *Server) listObjects(c *call) reply {
-	f, err := parseFilter(c.query)
+	p, err := parseParams(c.query)
 	if err != nil {
 		return failure(200, bcsapi.CodeList, err.Error(), true)
 	}
-	if f.limit == 0 {
-		f.limit = store.DefaultLimit
+	if p.limit == 0 {
+		p.limit = store.DefaultLimit
 	}
-	docs := matching(s.store.List(c.db, c.key.Cluster, c.key.Kind, c.key.Namespace), f.cond)
-	return success(render(page(docs, f.offset, f.limit), f.fields), "")
-}
-
-// multiclusterQuery is the body of E18.
-type multiclusterQuery struct {
-	Offset, Limit       int
-	ClusteredNamespaces []struct {
-		ClusterID  string   `json:"clusterId"`
-		Namespaces []string `json:"namespaces"`
-	}
-	Field         string
-	LabelSelector string
-	Conditions    []json.RawMessage
-	Sort          map[string]int
-}
-
-// listMulticluster is E18.
-func (s *Server) listMulticluster(c *call) reply {
-	var q multiclusterQuery
-	cond, err := q.parse(c.body)
-	if err != nil {
-		return failure(200, bcsapi.CodeList, err.Error(), true)
-	}
-	docs := matching(s.store.List(c.db, "", c.key.Kind, ""), cond)
-	total := len(docs)
-	sortDocuments(docs, q.Sort)
-	limit := q.Limit
-	if limit == 0 {
-		limit = store.DefaultLimit
-	}
-	extra := fmt.Sprintf(`,"total":%d,"pageSize":%d,"offset":%d`, total, q.Limit, q.Offset)
-	fields := query.ParseProjection(strings.Split(q.Field, ","))
-	return success(render(page(docs, q.Offset, limit), fields), extra)
-}
-
-func (q *multiclusterQuery) parse(body []byte) (query.Condition, error) {
-	if err := rawjson.Valid(body); err != nil {
-		return nil, fmt.Errorf("the request's body: %w", err)
-	}
-	if err := json.Unmarshal(body, q); err != nil {
-		return nil, fmt.Errorf("the request's body: %w", err)
-	}
-	if q.Offset < 0 || q.Limit < 0 {
-		return nil, fmt.Errorf("offset %d, limit %d: neither may be negative", q.Offset, q.Limit)
-	}
-	if len(q.ClusteredNamespaces) == 0 {
-		return nil, fmt.Errorf("clusteredNamespaces is empty; want at least one {clusterId, namespaces}")
-	}
-	var where query.AnyOf
-	for _, cn := range q.ClusteredNamespaces {
-		if cn.ClusterID == "" {
-			return nil, fmt.Errorf("a clusterId in clusteredNamespaces is empty")
-		}
-		one := query.All{query.OneOf("clusterId", []string{cn.ClusterID})}
-		if len(cn.Namespaces) > 0 {
-			one = append(one, query.OneOf("namespace", cn.Namespaces))
-		}
-		where = append(where, one)
-	}
-	all := query.All{where}
-	for _, raw := range q.Conditions {
-		cond, err := query.ParseTree(raw)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, cond)
-	}
-	if q.LabelSelector != "" {
-		cond, err := query.ParseSelector(q.LabelSelector)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, cond)
-	}
-	return all, nil
-}
-
-// watchUpdateTime is how the watch endpoints stamp an object.
-const watchUpdateTime = "updateTime"
-
-// readWatch is E16: the object itself, with the time of its last PUT added, or
-// the names of a type.
-func (s *Server) readWatch(c *call) reply {
-	if c.endpoint == watchList {
-		b := []byte{'['}
-		for i, rec := range s.store.List(c.db, c.key.Cluster, c.key.Kind, c.key.Namespace) {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = rawjson.AppendString(b, rec.Namespace+"."+rec.Name)
-		}
-		return success(append(b, ']'), "")
-	}
-	rec := s.store.Get(c.db, c.key, nil)
-	if rec == nil {
-		return failure(200, bcsapi.CodeGet, "", false)
-	}
-	b := []byte{'{'}
-	for key, v := range rawjson.RawMembers(rec.Data) {
-		if string(key) == `"`+watchUpdateTime+`"` {
-			continue
-		}
-		b = append(append(append(b, key...), ':'), v...)
-		b = append(b, ',')
-	}
-	b = append(rawjson.AppendString(b, watchUpdateTime), ':')
-	b = append(b, query.TimeValue(rec.Updated)...)
-	return success(append(b, '}'), "")
+	docs := matching(s.store.List(c.key.Cluster, c.key.Kind, c.key.Namespace), p.filter)
+	return success(render(page(docs, p.offset, p.limit), p.fields), "")
 }
 
 // eventFilters are the parameters of an event list that compare a field.
@@ -153,113 +45,171 @@ var eventFilters = []string{
 	"id", "env", "kind", "level", "component", "type", "clusterId", "extraInfo.name", "extraInfo.namespace", "extraInfo.kind",
 }
 
-// listEvents is E12 and E13.
+// listEvents is E12.
 func (s *Server) listEvents(c *call) reply {
-	params, err := eventParams(c)
+	refuse := func(why string) reply { return failure(200, bcsapi.CodeList, why, true) }
+	params, err := url.ParseQuery(c.query)
 	if err != nil {
-		return failure(200, bcsapi.CodeList, err.Error(), true)
+		return refuse("the query string: " + err.Error())
 	}
 	clusters := params.Get("clusterId")
 	if clusters == "" {
-		return failure(200, bcsapi.CodeList, "clusterId is missing", true)
+		return refuse("clusterId is missing")
 	}
 	length, err := number("length", params.Get("length"))
 	if err != nil {
-		return failure(200, bcsapi.CodeList, err.Error(), true)
+		return refuse(err.Error())
 	}
 	offset, err := number("offset", params.Get("offset"))
 	if err != nil {
-		return failure(200, bcsapi.CodeList, err.Error(), true)
+		return refuse(err.Error())
 	}
-	cond := eventCondition(params)
+	if err := implemented(params); err != nil {
+		return refuse(err.Error())
+	}
+	var filter query.Filter
+	for _, path := range eventFilters {
+		if v := params.Get(path); v != "" {
+			filter = append(filter, query.In{Path: path, Values: strings.Split(v, ",")})
+		}
+	}
+	after, before := unixTime(params.Get("timeBegin")), unixTime(params.Get("timeEnd"))
 	fields := strings.Split(params.Get("field"), ",")
 	total := 0
 	var docs []*store.Event
 	for _, cluster := range strings.Split(clusters, ",") {
-		found := matching(s.store.Events(cluster), cond)
+		found := slices.DeleteFunc(s.store.Events(cluster), func(e *store.Event) bool {
+			return !after.IsZero() && !e.Time.After(after) || !before.IsZero() && !e.Time.Before(before)
+		})
+		found = matching(found, filter)
 		total += len(found)
 		docs = append(docs, page(found, offset, length)...)
 	}
 	// The real server's answer without a length is empty.
 	docs = docs[:min(length, len(docs))]
-	for _, f := range fields {
-		if f == "data.metadata.name" {
-			docs = matching(docs, query.Exists{Path: query.ParsePath(f)})
-		}
+	if slices.Contains(fields, "data.metadata.name") {
+		docs = slices.DeleteFunc(docs, func(e *store.Event) bool { return query.Value(e, "data.metadata.name") == nil })
 	}
-	return success(render(docs, query.ParseProjection(fields)), `,"total":`+strconv.Itoa(total))
+	return success(render(docs, fields), `,"total":`+strconv.Itoa(total))
 }
 
-// eventParams are the query parameters or, for a POST, the members of the body:
-// texts, numbers and lists of texts.
-func eventParams(c *call) (url.Values, error) {
-	params, err := url.ParseQuery(c.query)
+// unixTime reads Unix seconds; as on the real server, what is no positive number does
+// not count.
+func unixTime(text string) time.Time {
+	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil && seconds > 0 {
+		return time.Unix(seconds, 0)
+	}
+	return time.Time{}
+}
+
+// params are those of a request for dynamic resources.
+type params struct {
+	filter        query.Filter
+	fields        []string
+	limit, offset int
+	// uid is set if the filter demands one value of data.metadata.uid: the request is
+	// then a conditional delete.
+	uid string
+}
+
+// uidPath is the filter that makes a DELETE conditional.
+const uidPath = "data.metadata.uid"
+
+func parseParams(raw string) (params, error) {
+	var p params
+	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, fmt.Errorf("the query string: %w", err)
+		return p, fmt.Errorf("the query string: %w", err)
 	}
-	if c.method != "POST" || len(c.body) == 0 {
-		return params, nil
+	if err := implemented(values); err != nil {
+		return p, err
 	}
-	if err := rawjson.Valid(c.body); err != nil {
-		return nil, fmt.Errorf("the request's body: %w", err)
-	}
-	for key, v := range rawjson.Members([]byte(strings.TrimSpace(string(c.body)))) {
-		switch rawjson.KindOf(v) {
-		case rawjson.Array:
-			var texts []string
-			for e := range rawjson.Elements(v) {
-				texts = append(texts, rawjson.Unquote(e))
-			}
-			params.Set(key, strings.Join(texts, ","))
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		texts := values[key]
+		switch key {
+		case "field":
+			p.fields = strings.Split(texts[0], ",")
+		case "limit":
+			p.limit, err = number(key, texts[0])
+		case "offset":
+			p.offset, err = number(key, texts[0])
 		default:
-			params.Set(key, rawjson.Unquote(v))
+			err = p.addFilter(key, texts)
+		}
+		if err != nil {
+			return p, err
 		}
 	}
-	return params, nil
+	return p, nil
 }
 
-func eventCondition(params url.Values) query.Condition {
-	var all query.All
-	for _, path := range eventFilters {
-		if v := params.Get(path); v != "" {
-			all = append(all, query.OneOf(path, strings.Split(v, ",")))
+// addFilter takes path=v1,v2, which selects one of the values; several occurrences must
+// all hold.
+func (p *params) addFilter(path string, texts []string) error {
+	for _, v := range texts {
+		if strings.TrimSpace(v) == "" {
+			return fmt.Errorf("the filter %s has no value", path)
+		}
+		p.filter = append(p.filter, query.In{Path: path, Values: strings.Split(v, ",")})
+	}
+	if path == uidPath && len(texts) == 1 && !strings.Contains(texts[0], ",") {
+		p.uid = texts[0]
+	}
+	return nil
+}
+
+// missing are the real server's parameters that no known watcher sends.
+var missing = []string{"labelSelector", "extra", "extra_contain", "updateTimeBefore"}
+
+// implemented returns an error for a parameter of the real server that the mock lacks:
+// to ignore it would be to answer another question.
+func implemented(values url.Values) error {
+	for _, key := range missing {
+		if values.Has(key) {
+			return fmt.Errorf("the parameter %s is not implemented by this mock", key)
 		}
 	}
-	for key, op := range map[string]string{"timeBegin": "gt", "timeEnd": "lt"} {
-		if seconds, err := strconv.ParseInt(params.Get(key), 10, 64); err == nil && seconds > 0 {
-			all = append(all, query.Order{Path: query.Path{"eventTime"}, Op: op, Value: query.TimeValue(time.Unix(seconds, 0))})
-		}
+	return nil
+}
+
+// number reads a whole number; empty text is 0.
+func number(key, text string) (int, error) {
+	if text == "" {
+		return 0, nil
 	}
-	if extra := params.Get("extra"); extra != "" {
-		all = append(all, extraIn(extra))
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > 1<<31 {
+		return 0, fmt.Errorf("%s=%s is not a whole number from 0 on", key, text)
 	}
-	if contain, err := base64.StdEncoding.DecodeString(params.Get("extra_contain")); err == nil && rawjson.Valid(contain) == nil {
-		for path, v := range rawjson.Members(contain) {
-			if rawjson.KindOf(v) == rawjson.String {
-				all = append(all, query.Contains{Path: query.ParsePath(path), Text: rawjson.Unquote(v)})
-			}
-		}
+	return int(n), nil
+}
+
+// page cuts limit elements out after offset; limit 0 is all.
+func page[T any](all []T, offset, limit int) []T {
+	all = all[min(offset, len(all)):]
+	if limit > 0 {
+		all = all[:min(limit, len(all))]
 	}
 	return all
 }
 
-// extraIn is the extra parameter of an event list: a member may also be a list,
-// of which one value must be equal.
-func extraIn(text string) query.Condition {
-	raw, err := base64.StdEncoding.DecodeString(text)
-	if err != nil || rawjson.Valid(raw) != nil {
-		return query.All{}
+// matching keeps the documents that a filter selects.
+func matching[T query.Document](docs []T, f query.Filter) []T {
+	if len(f) == 0 {
+		return docs
 	}
-	var all query.All
-	for path, v := range rawjson.Members(raw) {
-		in := query.In{Path: query.ParsePath(path), Values: [][]byte{v}}
-		if rawjson.KindOf(v) == rawjson.Array {
-			in.Values = nil
-			for e := range rawjson.Elements(v) {
-				in.Values = append(in.Values, e)
-			}
+	return slices.DeleteFunc(docs, func(d T) bool { return !f.Match(d) })
+}
+
+// render returns a JSON array of documents, each with those fields only.
+func render[T query.Document](docs []T, fields []string) []byte {
+	p := query.ParseProjection(fields)
+	b := []byte{'['}
+	for i, d := range docs {
+		if i > 0 {
+			b = append(b, ',')
 		}
-		all = append(all, in)
+		b = p.Append(b, d)
 	}
-	return all
+	return append(b, ']')
 }

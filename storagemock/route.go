@@ -12,89 +12,72 @@ import (
 type endpoint uint8
 
 const (
-	unknownPath      endpoint = iota
-	oneObject                 // E1–E3, E6–E8
-	objectList                // E4, E5, E9, E10, E17
-	events                    // E11–E13
-	eventWatch                // E14
-	watchObject               // E15, E16
-	watchList                 // E16
-	multiclusterList          // E18
+	unknownPath endpoint = iota
+	oneObject            // E1–E3, E6–E8
+	objectList           // E4, E9
+	events               // E11, E12
+	watchObject          // E15
 )
 
 // allowed are the methods of an endpoint.
 var allowed = [...][]string{
-	oneObject:        {"GET", "PUT", "DELETE"},
-	objectList:       {"GET", "DELETE"},
-	events:           {"GET", "PUT", "POST"},
-	eventWatch:       {"POST"},
-	watchObject:      {"GET", "PUT", "DELETE"},
-	watchList:        {"GET"},
-	multiclusterList: {"POST"},
+	oneObject:   {"GET", "PUT", "DELETE"},
+	objectList:  {"GET"},
+	events:      {"GET", "PUT"},
+	watchObject: {"PUT", "DELETE"},
 }
 
-// route is a path, understood. Unused parts of key are empty.
+// route is a parsed path. Unused parts of key are empty.
 type route struct {
 	endpoint endpoint
-	db       store.Database
 	key      store.Key
 }
 
-// parseRoute understands a raw path. Segments may be escaped or, as the original
-// client sends them, not.
+// parseRoute parses a raw path. Segments may be escaped or, as the original client
+// sends them, not.
 func parseRoute(path string) route {
 	rest, ok := strings.CutPrefix(path, bcsapi.Base)
 	if !ok {
 		return route{}
 	}
 	if tail, ok := strings.CutPrefix(rest, bcsapi.NamespaceResources); ok {
-		return namespaced(tail, oneObject, objectList, store.Dynamic)
+		return namespaced(tail, oneObject, objectList)
 	}
 	if tail, ok := strings.CutPrefix(rest, bcsapi.ClusterResources); ok {
 		cluster, tail, _ := strings.Cut(tail, "/")
 		kind, name, hasName := strings.Cut(tail, "/")
-		return found(oneObject, objectList, store.Dynamic, hasName, cluster, kind, name)
-	}
-	if tail, ok := strings.CutPrefix(rest, bcsapi.AllResources); ok {
-		cluster, kind, _ := strings.Cut(tail, "/")
-		return found(unknownPath, objectList, store.Dynamic, false, cluster, kind, "")
+		return found(oneObject, objectList, hasName, store.Key{Cluster: cluster, Kind: kind, Name: name})
 	}
 	if tail, ok := strings.CutPrefix(rest, bcsapi.WatchResources); ok {
-		return namespaced(tail, watchObject, watchList, store.Watch)
+		return namespaced(tail, watchObject, unknownPath)
 	}
-	if kind, ok := strings.CutPrefix(rest, bcsapi.MulticlusterResources); ok {
-		return found(unknownPath, multiclusterList, store.Dynamic, false, "*", kind, "")
-	}
-	switch rest {
-	case bcsapi.Events:
-		return route{endpoint: events, key: store.Key{Kind: bcsapi.KindEvent}}
-	case bcsapi.EventsWatch:
-		return route{endpoint: eventWatch, key: store.Key{Kind: bcsapi.KindEvent}}
+	if rest == bcsapi.Events {
+		return route{events, store.Key{Kind: bcsapi.KindEvent}}
 	}
 	return route{}
 }
 
-// namespaced understands {cluster}/namespaces/{ns}/{kind}[/{name}].
-func namespaced(tail string, one, list endpoint, db store.Database) route {
+// namespaced parses {cluster}/namespaces/{ns}/{kind}[/{name}].
+func namespaced(tail string, one, list endpoint) route {
 	cluster, tail, _ := strings.Cut(tail, "/")
 	tail, ok := strings.CutPrefix(tail, "namespaces/")
 	namespace, tail, _ := strings.Cut(tail, "/")
 	kind, name, hasName := strings.Cut(tail, "/")
-	r := found(one, list, db, hasName, cluster, kind, name)
-	if r.key.Namespace = unescape(namespace); !ok || namespace == "" {
+	if !ok || namespace == "" {
 		return route{}
 	}
-	return r
+	return found(one, list, hasName, store.Key{Cluster: cluster, Kind: kind, Namespace: namespace, Name: name})
 }
 
-// found is a route if none of its segments is empty or has a slash.
-func found(one, list endpoint, db store.Database, hasName bool, cluster, kind, name string) route {
-	r := route{endpoint: list, db: db, key: store.Key{Cluster: unescape(cluster), Kind: unescape(kind), Name: unescape(name)}}
+// found returns the route of a key whose parts are still escaped, none if one of them
+// is missing or holds a slash.
+func found(one, list endpoint, hasName bool, k store.Key) route {
+	if k.Cluster == "" || k.Kind == "" || hasName != (k.Name != "") || strings.Contains(k.Name, "/") {
+		return route{}
+	}
+	r := route{list, store.Key{Cluster: unescape(k.Cluster), Kind: unescape(k.Kind), Namespace: unescape(k.Namespace), Name: unescape(k.Name)}}
 	if hasName {
 		r.endpoint = one
-	}
-	if cluster == "" || kind == "" || hasName != (name != "") || strings.Contains(name, "/") || !hasName && strings.Contains(kind, "/") {
-		return route{}
 	}
 	return r
 }

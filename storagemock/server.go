@@ -14,10 +14,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/internal/faultlist"
+	"github.com/watchbench/watchbench/internal/gate"
 	"github.com/watchbench/watchbench/storagemock/fault"
-	"github.com/watchbench/watchbench/storagemock/http1"
 	"github.com/watchbench/watchbench/storagemock/latency"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 	"github.com/watchbench/watchbench/storagemock/store"
@@ -28,48 +27,38 @@ type Server struct {
 	log    *slog.Logger
 	store  *store.Store
 	ledger *ledger.Ledger
-	clock  latency.Clock
-	model  atomic.Pointer[latency.Model]
+	model  *latency.Model
 	faults *fault.Set
-	seed   uint64
 	tempo  tempo
+
+	maxBody  int64
+	maxConns int // of each instance
 
 	instances  []*instance
 	metrics    *metrics
 	ledgerFull sync.Once
 	running    atomic.Bool
-	precise    *latency.PreciseClock // to be run; nil when the clock was given
-	late       sync.WaitGroup        // applications that outlive their request
-	lateCtx    context.Context       // ends when they must not wait any longer
+	late       sync.WaitGroup  // applications that outlive their request
+	lateCtx    context.Context // ends when they must not wait any longer
 	lateEnd    context.CancelFunc
 }
 
-// instance is one address with a capacity of its own.
-type instance struct {
-	srv      *Server
-	number   int
-	stations atomic.Pointer[latency.Stations]
-	http     *http1.Server
-	gate     *gate
-	listener net.Listener // the gate, or TLS over it
-}
-
-// New prepares a server and binds its addresses, so that requests queue up until
-// Run. After New, Run must be called to release what it holds.
+// New prepares a server and binds its addresses, so that requests queue up until Run.
+// Run or Close must be called to release the addresses. An invalid cfg is an error that names
+// every mistake.
 func New(cfg Config, set Settings) (*Server, error) {
 	p, err := cfg.parse()
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{
-		log: set.Logger, store: store.New(p.mode, cfg.Seed), ledger: ledger.New(), clock: set.Clock, seed: cfg.Seed,
-		faults: fault.NewSet(cfg.Seed),
+		log: set.Logger, store: store.New(p.mode, cfg.Seed), ledger: ledger.New(), model: p.model,
+		faults: fault.NewSet(cfg.Seed), maxBody: cfg.MaxBody, maxConns: cfg.MaxConns,
 	}
 	s.lateCtx, s.lateEnd = context.WithCancel(context.Background())
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.model.Store(p.model)
 	var certs *tls.Config
 	if cfg.TLSCert != "" {
 		pair, err := tls.LoadX509KeyPair(cfg.TLSCert, cfg.TLSKey)
@@ -81,24 +70,16 @@ func New(cfg Config, set Settings) (*Server, error) {
 			certs.MinVersion = tls.VersionTLS10 // that is what was asked for
 		}
 	}
-	if s.clock == nil {
-		if s.precise, err = latency.NewPreciseClock(); err != nil {
-			s.log.Warn("latencies will be up to 2 ms too long", "error", err)
-			s.clock = latency.SystemClock{}
-		} else {
-			s.clock = s.precise
-		}
-	}
 	if set.Listen == nil {
-		set.Listen = listenTCP
+		set.Listen = gate.TCP
 	}
 	if err := s.listen(cfg, p, certs, set.Listen); err != nil {
-		return nil, errors.Join(err, s.release())
+		return nil, errors.Join(err, s.Close())
 	}
 	s.metrics = newMetrics(s, set.Registry)
 	s.metrics.announce(p.faults)
-	if err := s.faults.Add(p.faults, s.clock.Now()); err != nil {
-		return nil, errors.Join(err, s.release())
+	if err := s.faults.Add(p.faults, time.Now()); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
@@ -110,27 +91,18 @@ func (s *Server) listen(cfg Config, p parsed, certs *tls.Config, listen func(str
 			port += i
 		}
 		addr := net.JoinHostPort(p.host, strconv.Itoa(port))
-		l, err := listenGate(addr, listen)
+		in, err := newInstance(s, i, addr, certs, listen)
 		if err != nil {
-			return fmt.Errorf("listening on %s: %w", addr, err)
+			return err
 		}
-		in := &instance{srv: s, number: i, gate: l, listener: l}
-		if certs != nil {
-			in.listener = tls.NewListener(l, certs)
-		}
-		in.stations.Store(latency.NewStations(p.capacity, s.clock))
-		in.http = http1.New(in, p.limits, s.log.With("instance", i))
-		in.http.RefuseWith(func(status int, text string) ([]byte, string) {
-			r := failure(status, bcsapi.CodePut, text, false)
-			return r.body, contentType
-		})
+		in.stations = latency.NewStations(p.capacity)
 		s.instances = append(s.instances, in)
 	}
 	return nil
 }
 
-// release closes what New opened.
-func (s *Server) release() error {
+// Close releases the addresses of a server that is not to be run.
+func (s *Server) Close() error {
 	var errs []error
 	for _, in := range s.instances {
 		errs = append(errs, in.listener.Close())
@@ -138,7 +110,7 @@ func (s *Server) release() error {
 	return errors.Join(errs...)
 }
 
-// Addrs are the bound addresses of the instances, host:port.
+// Addrs returns the bound addresses of the instances, host:port.
 func (s *Server) Addrs() []string {
 	var addrs []string
 	for _, in := range s.instances {
@@ -147,10 +119,10 @@ func (s *Server) Addrs() []string {
 	return addrs
 }
 
-// Ledger is the record of every write.
+// Ledger returns the record of every write.
 func (s *Server) Ledger() *ledger.Ledger { return s.ledger }
 
-// Store is the stored state.
+// Store returns the stored state.
 func (s *Server) Store() *store.Store { return s.store }
 
 // cleanEvery is the real server's cleaning period.
@@ -159,21 +131,15 @@ const cleanEvery = time.Hour
 // errTwice is returned by a second Run.
 var errTwice = errors.New("storagemock: Run was called before")
 
-// Run serves until ctx ends. Requests under way are finished, at most for the
-// HTTP server's grace. It returns when every goroutine has ended.
+// Run serves until ctx ends. Requests in progress are finished, within a grace of 10 s.
+// After it returned nothing is applied any more.
 func (s *Server) Run(ctx context.Context) error {
 	if s.running.Swap(true) {
 		return errTwice
 	}
-	clockCtx, stopClock := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopClock()
-	var clock errgroup.Group
-	if s.precise != nil {
-		clock.Go(func() error { return s.precise.Run(clockCtx) })
-	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	for _, in := range s.instances {
-		group.Go(func() error { return in.http.Run(groupCtx, in.listener) })
+		group.Go(func() error { return in.run(groupCtx) })
 	}
 	group.Go(func() error {
 		s.cleanUp(groupCtx)
@@ -183,15 +149,14 @@ func (s *Server) Run(ctx context.Context) error {
 	err := group.Wait()
 	s.lateEnd() // late applications happen now
 	s.late.Wait()
-	stopClock()
-	return errors.Join(err, clock.Wait())
+	return err
 }
 
-// refuseOnTime closes and opens the instances' gates as the faults want.
+// refuseOnTime closes and opens the instances' ports according to the faults.
 func (s *Server) refuseOnTime(ctx context.Context) error {
 	closed := false
 	for {
-		refuse, begun, again := s.faults.Refusing(s.clock.Now())
+		refuse, begun, again, changed := s.faults.Refusal(time.Now())
 		for _, name := range begun {
 			s.metrics.fired(name)
 		}
@@ -199,42 +164,22 @@ func (s *Server) refuseOnTime(ctx context.Context) error {
 			closed = refuse
 			s.log.Info("connections", "refused", refuse)
 			for _, in := range s.instances {
-				if err := in.refuse(refuse); err != nil {
+				if err := in.gate.Refuse(refuse); err != nil {
 					return err
 				}
 			}
 		}
-		wait, cancel := context.WithCancel(ctx)
-		var timer sync.WaitGroup
-		elapsed := make(chan struct{})
+		var elapsed <-chan time.Time
 		if !again.IsZero() {
-			timer.Go(func() {
-				if s.clock.SleepUntil(wait, again) == nil {
-					close(elapsed)
-				}
-			})
+			elapsed = time.After(time.Until(again))
 		}
 		select {
 		case <-elapsed:
-		case <-s.faults.Changed():
+		case <-changed:
 		case <-ctx.Done():
-		}
-		cancel()
-		timer.Wait()
-		if ctx.Err() != nil {
 			return nil
 		}
 	}
-}
-
-// refuse closes the instance's port and its connections, or opens it again.
-func (in *instance) refuse(on bool) error {
-	if !on {
-		return in.gate.open()
-	}
-	in.gate.shut()
-	in.http.DropConns()
-	return nil
 }
 
 func (s *Server) cleanUp(ctx context.Context) {
@@ -250,38 +195,8 @@ func (s *Server) cleanUp(ctx context.Context) {
 	}
 }
 
-// Reset forgets documents, events and ledger. Requests under way are applied to
-// the empty store.
-func (s *Server) Reset() {
-	s.store.Reset()
-	s.ledger.Reset()
-}
-
-// SetLatency replaces the latency model for requests that arrive from now on.
-func (s *Server) SetLatency(text string) error {
-	m, err := latency.ParseModel(text, s.seed)
-	if err != nil {
-		return err
-	}
-	s.model.Store(m)
-	return nil
-}
-
-// SetCapacity replaces the capacity of every instance. Requests in the old queues
-// stay in them.
-func (s *Server) SetCapacity(text string) error {
-	c, err := latency.ParseCapacities(text)
-	if err != nil {
-		return err
-	}
-	for _, in := range s.instances {
-		in.stations.Store(latency.NewStations(c, s.clock))
-	}
-	return nil
-}
-
-// AddFaults puts faults in force; their times count from now. Text without any is
-// an error.
+// AddFaults activates faults, in the grammar of package fault; their times count from
+// now. Text without any fault is an error.
 func (s *Server) AddFaults(text string) error {
 	specs, err := fault.Parse(text)
 	if err != nil {
@@ -291,8 +206,8 @@ func (s *Server) AddFaults(text string) error {
 		return fault.ErrNone
 	}
 	s.metrics.announce(specs)
-	return s.faults.Add(specs, s.clock.Now())
+	return s.faults.Add(specs, time.Now())
 }
 
-// Faults tells about the faults in force.
+// Faults returns the active faults.
 func (s *Server) Faults() []faultlist.Info { return s.faults.List() }

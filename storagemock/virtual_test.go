@@ -16,7 +16,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/storagemock"
-	"github.com/watchbench/watchbench/storagemock/latency"
+	"github.com/watchbench/watchbench/storagemock/store"
 )
 
 // pipes is a network in memory: goroutines that wait for it count as blocked in
@@ -72,6 +72,9 @@ type virtual struct {
 	t      *testing.T
 	client *http.Client
 	begin  time.Time
+	dial   func() net.Conn
+	cancel func()     // asks Run to end
+	done   chan error // of Run
 }
 
 // inVirtualTime runs f with a mock inside a bubble.
@@ -80,15 +83,23 @@ func inVirtualTime(t *testing.T, edit func(*storagemock.Config), f func(*virtual
 		cfg := storagemock.DefaultConfig()
 		edit(&cfg)
 		network := &pipes{}
-		srv, err := storagemock.New(cfg, storagemock.Settings{Clock: latency.SystemClock{}, Listen: network.listen})
+		srv, err := storagemock.New(cfg, storagemock.Settings{Listen: network.listen})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
+		done := make(chan error, 1)
 		go func() { done <- srv.Run(ctx) }()
 		tr := &http.Transport{DialContext: network.dial, MaxIdleConnsPerHost: 1000}
-		f(&virtual{Server: srv, t: t, client: &http.Client{Transport: tr}, begin: time.Now()})
+		dial := func() net.Conn {
+			c, err := network.dial(t.Context(), "", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Close() })
+			return c
+		}
+		f(&virtual{Server: srv, t: t, client: &http.Client{Transport: tr}, begin: time.Now(), dial: dial, cancel: cancel, done: done})
 		tr.CloseIdleConnections()
 		cancel()
 		if err := <-done; err != nil {
@@ -121,13 +132,13 @@ func TestVirtualLatencyIsExact(t *testing.T) {
 		for range n {
 			outcome, took := v.put("x")
 			if outcome != "200" {
-				t.Fatal(outcome)
+				v.t.Fatal(outcome)
 			}
 			sum += took
 		}
 		// The standard error is 9 ms/√20000 = 0.07 ms.
 		if mean := sum.Seconds() / n * 1e3; math.Abs(mean-87) > 0.3 {
-			t.Errorf("mean latency %.2f ms, want 87", mean)
+			v.t.Errorf("mean latency %.2f ms, want 87", mean)
 		}
 	})
 }
@@ -150,12 +161,12 @@ func TestVirtualOverload(t *testing.T) {
 		}
 		wg.Wait()
 		if rate := 1800 / time.Since(v.begin).Seconds(); math.Abs(rate-344.8) > 1 {
-			t.Errorf("%.1f requests per second, want 344.8", rate)
+			v.t.Errorf("%.1f requests per second, want 344.8", rate)
 		}
 		// Three times as many clients as places: each waits three times as long,
 		// but for the first and last round.
 		if mean := sum / 1800; mean < 240*time.Millisecond || mean > 261*time.Millisecond {
-			t.Errorf("mean latency %s, want about 261ms", mean)
+			v.t.Errorf("mean latency %s, want about 261ms", mean)
 		}
 	})
 }
@@ -168,7 +179,7 @@ func TestVirtualRate(t *testing.T) {
 		}
 		wg.Wait()
 		if took := time.Since(v.begin); took != 99*20*time.Millisecond+5*time.Millisecond {
-			t.Errorf("100 requests took %s, want 1.985s", took)
+			v.t.Errorf("100 requests took %s, want 1.985s", took)
 		}
 	})
 }
@@ -192,39 +203,99 @@ func TestVirtualFaultTimes(t *testing.T) {
 		} {
 			time.Sleep(step.at - time.Since(v.begin))
 			if got, took := v.put("x"); !strings.Contains(got, step.want) || took != step.took {
-				t.Errorf("at %s: %s after %s, want %s after %s", step.at, got, took, step.want, step.took)
+				v.t.Errorf("at %s: %s after %s, want %s after %s", step.at, got, took, step.want, step.took)
 			}
 		}
 		before := v.Ledger().Len()
 		time.Sleep(2900 * time.Millisecond)
 		synctest.Wait()
 		if v.Ledger().Len() != before {
-			t.Error("the late request was applied too early")
+			v.t.Error("the late request was applied too early")
 		}
 		time.Sleep(200 * time.Millisecond)
 		synctest.Wait()
 		if v.Ledger().Len() != before+1 {
-			t.Error("the late request was not applied")
+			v.t.Error("the late request was not applied")
 		}
 		for e := range v.Ledger().From(before + 1) {
 			if d := time.Duration(e.Applied - e.Responded); d != 3*time.Second || !e.Acked() {
-				t.Errorf("applied %s after its answer: %+v", d, e)
+				v.t.Errorf("applied %s after its answer: %+v", d, e)
 			}
 		}
 	})
 }
 
+func TestVirtualQueueFull(t *testing.T) {
+	inVirtualTime(t, func(c *storagemock.Config) { c.Capacity, c.Latency = "inflight=1,queue=1", "200ms" }, func(v *virtual) {
+		var wg sync.WaitGroup
+		answers := make(chan string, 8) // one for each request
+		for i := range 8 {
+			wg.Go(func() {
+				answers <- putOnce(v.t.Context(), v.t, v.client, fmt.Sprint("http://mock", bcsapi.Base, podPath, "p", i))
+			})
+		}
+		wg.Wait()
+		close(answers)
+		served, refused := 0, 0
+		for a := range answers {
+			switch {
+			case strings.HasPrefix(a, "200 "):
+				served++
+			case strings.HasPrefix(a, `503 1 {"result":false,"code":1405082,`) && strings.Contains(a, "queue is full"):
+				refused++
+			default:
+				v.t.Errorf("got %s", a)
+			}
+		}
+		if served != 2 || refused != 6 {
+			v.t.Errorf("%d served, %d refused; want 2 and 6", served, refused)
+		}
+		byFault := map[string]int{}
+		for e := range v.Ledger().From(1) {
+			byFault[e.Fault+"/"+e.Effect]++
+		}
+		if byFault["capacity/rejected"] != 6 || byFault["/created"] != 2 {
+			v.t.Errorf("ledger: %v", byFault)
+		}
+	})
+}
+
+func TestVirtualClientThatGoesAwayDoesNotUndo(t *testing.T) {
+	inVirtualTime(t, func(c *storagemock.Config) { c.Latency = "50ms" }, func(v *virtual) {
+		conn := v.dial()
+		if _, err := io.WriteString(conn, rawPut); err != nil {
+			v.t.Fatal(err)
+		}
+		_ = conn.Close()
+		time.Sleep(60 * time.Millisecond)
+		synctest.Wait()
+		if v.Store().Get(podKey("raw"), nil) == nil || v.Ledger().Len() != 1 {
+			v.t.Error("the request was not applied")
+		}
+		for e := range v.Ledger().From(1) {
+			if took := time.Duration(e.Applied - e.Received); took != 50*time.Millisecond || e.Responded != 0 || e.Status != 0 {
+				v.t.Errorf("applied after %s, want 50ms; nobody took the answer: %+v", took, e)
+			}
+		}
+	})
+}
+
+func podKey(name string) store.Key {
+	return store.Key{Cluster: "C", Kind: "Pod", Namespace: "a", Name: name}
+}
+
 func TestVirtualCleaner(t *testing.T) {
 	inVirtualTime(t, func(*storagemock.Config) {}, func(v *virtual) {
 		v.put("x")
-		v.Reset()
-		if v.Store().Live() != 0 {
-			t.Error("documents after Reset")
-		}
-		v.put("x")
+		v.put("y")
+		was := v.Store().Get(podKey("y"), nil)
+		v.Store().Delete(podKey("y"), nil, "", time.Now(), func(store.Change) {})
 		time.Sleep(3 * time.Hour)
 		if v.Store().Live() != 1 {
-			t.Error("the cleaner removed a live document")
+			v.t.Error("the cleaner removed a live document")
+		}
+		if v.put("y"); v.Store().Get(podKey("y"), nil).ID == was.ID {
+			v.t.Error("the cleaner left a deleted document: it was revived")
 		}
 	})
 }

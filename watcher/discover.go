@@ -18,6 +18,7 @@ func (w *Watcher) discover(ctx context.Context) (found []collector.Resource, com
 	if err != nil {
 		return nil, false, &InputError{Err: err}
 	}
+	defer d.Close()
 	found, err = d.Resources(ctx, w.discoveryFilter())
 	var partial *collector.DiscoveryError
 	switch {
@@ -56,7 +57,7 @@ func (w *Watcher) collectorConfig(resources []collector.Resource) collector.Conf
 		KeepManagedFields: f.KeepManagedFields, Pack: true,
 	}
 	for _, m := range f.ResourceMaskers {
-		c.Masks = append(c.Masks, object.Mask{Kind: m.Kind, Namespace: m.Namespace, Path: m.Path})
+		c.Masks = append(c.Masks, object.Mask(m))
 	}
 	return c
 }

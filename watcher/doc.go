@@ -2,7 +2,7 @@
 // cluster into bcs-storage, with the configuration and the wire traffic of
 // bcs-k8s-watch.
 //
-// The way of an event: package collector receives it and keeps the object's latest
+// The path of an event: package collector receives it and keeps the object's latest
 // state, package pipeline queues it, package storage sends it. Beside that way,
 // package synchronizer compares storage with the cache and has differences repaired
 // through it; crd, discovery, netservice, alert and leader do what their names say.

@@ -22,7 +22,7 @@ import (
 // it, which never blocks.
 type sink struct {
 	path    path
-	alertor *alert.Alertor // nil where nobody is to be told
+	alertor *alert.Alertor // nil without alert targets
 }
 
 // Enqueue implements collector.Sink.
@@ -50,23 +50,18 @@ func (e expectation) Expected(k object.Key) (*object.Object, bool) {
 }
 
 // alertor makes the Alertor and what finds its server; nil where the configuration
-// names nobody to tell.
+// names no target.
 func (w *Watcher) alertor() (*alert.Alertor, []lifecycle.Stage, error) {
 	c := w.cfg.Alertor
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute}}
 	var targets []alert.Target
 	var stages []lifecycle.Stage
 	if c.BCSHealth {
-		tlsFiles, err := clientTLS("bcs.tls", w.cfg.BCS.TLS)
+		platform, err := w.platformClient()
 		if err != nil {
-			return nil, nil, &InputError{Err: err}
+			return nil, nil, err
 		}
-		tlsConfig, err := tlsFiles()
-		if err != nil {
-			return nil, nil, &InputError{Err: err}
-		}
-		h := &alert.Health{ClusterID: w.cfg.Default.ClusterID, HostIP: w.cfg.Default.HostIP,
-			Client: &http.Client{Transport: &http.Transport{TLSClientConfig: tlsConfig, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute}}}
+		h := &alert.Health{ClusterID: w.cfg.Default.ClusterID, HostIP: w.cfg.Default.HostIP, Client: platform}
 		find, err := w.find("bcs.zk", w.cfg.BCS.ZK, discovery.PathHealth, func(servers []string) {
 			// The master is the first; none means that there is none (contract §6).
 			h.SetServer(append(servers, "")[0])
@@ -116,7 +111,7 @@ func (w *Watcher) storageDiscovery() ([]lifecycle.Stage, error) {
 	}
 	find, err := w.find("bcs.zk", w.cfg.BCS.ZK, discovery.PathStorage, func(addrs []string) {
 		if err := w.storage.SetEndpoints(addrs); err != nil {
-			w.log.Error("storage servers from ZooKeeper are not used", "error", err)
+			w.log.Error("storage servers from ZooKeeper rejected", "error", err)
 		}
 	})
 	return []lifecycle.Stage{find}, err
@@ -128,17 +123,12 @@ func (w *Watcher) netService() ([]lifecycle.Stage, error) {
 	if w.cfg.WatchResource.DisableNetService {
 		return nil, nil
 	}
-	tlsFiles, err := clientTLS("bcs.tls", w.cfg.BCS.TLS)
+	platform, err := w.platformClient()
 	if err != nil {
-		return nil, &InputError{Err: err}
-	}
-	tlsConfig, err := tlsFiles()
-	if err != nil {
-		return nil, &InputError{Err: err}
+		return nil, err
 	}
 	n := netservice.New(netservice.Settings{
-		ClusterID: w.cfg.Default.ClusterID, Store: w.storage, Logger: w.log,
-		Client: &http.Client{Transport: &http.Transport{TLSClientConfig: tlsConfig, IdleConnTimeout: time.Minute}},
+		ClusterID: w.cfg.Default.ClusterID, Store: w.storage, Logger: w.log, Client: platform,
 	})
 	stages := []lifecycle.Stage{{Name: "netservice", Run: n.Run}}
 	if custom := w.cfg.BCS.CustomNetServiceEndpoints; len(custom) > 0 {
@@ -149,8 +139,8 @@ func (w *Watcher) netService() ([]lifecycle.Stage, error) {
 	return append(stages, find), err
 }
 
-// crdWatcher follows custom resources of the white list; added and removed are told
-// the keys of kinds.
+// crdWatcher follows custom resources of the white list; added and removed are called
+// with the keys of kinds.
 func (w *Watcher) crdWatcher(c *collector.Collector, added, removed func(string)) ([]lifecycle.Stage, error) {
 	if w.cfg.WatchResource.DisableCRD || len(w.filter.CRDResourceWhiteList) == 0 {
 		return nil, nil
@@ -193,14 +183,12 @@ func (w *Watcher) rediscover(c *collector.Collector, complete bool) func(context
 			if !complete {
 				pause = discoverBroken
 			}
-			select {
-			case <-ctx.Done():
+			if lifecycle.Pause(ctx, pause) != nil {
 				return nil
-			case <-time.After(pause):
 			}
 			found, all, err := w.discover(ctx)
 			if err != nil {
-				w.log.Warn("asking the apiserver what it serves", "error", err)
+				w.log.Warn("discovery failed", "error", err)
 				continue
 			}
 			complete = all

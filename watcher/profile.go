@@ -14,7 +14,7 @@ import (
 )
 
 // path carries the collector's events to storage: this repository's pipeline, or the
-// original's way under the profile "legacy".
+// original's rules under the profile "legacy".
 type path interface {
 	collector.Sink
 	AddKind(kind string)

@@ -45,7 +45,7 @@ func (w *Watcher) Reload(read func() (config.Config, config.Filter, error)) erro
 		w.log.Warn("configuration not reloaded", "reason", err)
 		w.reloads.WithLabelValues(metric.ReloadFailed).Inc()
 	default:
-		w.log.Error("configuration not reloaded, the present one stays", "error", err)
+		w.log.Error("configuration not reloaded, keeping the current one", "error", err)
 		w.reloads.WithLabelValues(metric.ReloadFailed).Inc()
 	}
 	return err

@@ -3,13 +3,11 @@ package watcher
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/pprof"
-	"os"
 	"strconv"
 	"syscall"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/config"
 )
 
@@ -66,22 +65,7 @@ func (s *server) close() { _ = s.listener.Close() }
 
 // Run serves until ctx ends.
 func (s *server) Run(ctx context.Context) error {
-	failed := make(chan error, 1) // one send, by Serve
-	go func() { failed <- s.http.Serve(s.listener) }()
-	select {
-	case err := <-failed:
-		return err
-	case <-ctx.Done():
-	}
-	sctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
-	defer cancel()
-	if err := s.http.Shutdown(sctx); err != nil {
-		_ = s.http.Close()
-	}
-	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return lifecycle.Serve(ctx, &s.http, s.listener, closeGrace)
 }
 
 // healthHandler answers /healthz while the process lives and /readyz once ready
@@ -124,13 +108,8 @@ func serverTLS(c config.Config) (*tls.Config, error) {
 	}
 	t := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}
 	if c.CAFile != "" {
-		pem, err := os.ReadFile(c.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("ca_file: %w", err)
-		}
-		t.ClientCAs = x509.NewCertPool()
-		if !t.ClientCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("ca_file: %s holds no PEM certificate", c.CAFile)
+		if t.ClientCAs, err = certPool("ca_file", c.CAFile); err != nil {
+			return nil, err
 		}
 		t.ClientAuth = tls.RequireAndVerifyClientCert
 	}

@@ -4,7 +4,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"net/http"
 	"os"
+	"time"
 
 	"github.com/watchbench/watchbench/watcher/config"
 )
@@ -16,13 +18,9 @@ func clientTLS(key string, f config.TLS) (func() (*tls.Config, error), error) {
 	load := func() (*tls.Config, error) {
 		t := &tls.Config{MinVersion: tls.VersionTLS12}
 		if f.CAFile != "" {
-			pem, err := os.ReadFile(f.CAFile)
-			if err != nil {
-				return nil, fmt.Errorf("%s.ca-file: %w", key, err)
-			}
-			t.RootCAs = x509.NewCertPool()
-			if !t.RootCAs.AppendCertsFromPEM(pem) {
-				return nil, fmt.Errorf("%s.ca-file: %s holds no PEM certificate", key, f.CAFile)
+			var err error
+			if t.RootCAs, err = certPool(key+".ca-file", f.CAFile); err != nil {
+				return nil, err
 			}
 		}
 		if f.CertFile != "" || f.KeyFile != "" {
@@ -36,4 +34,31 @@ func clientTLS(key string, f config.TLS) (func() (*tls.Config, error), error) {
 	}
 	_, err := load()
 	return load, err
+}
+
+// certPool reads the certificates of a CA file; key names it in errors.
+func certPool(key, file string) (*x509.CertPool, error) {
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s: %s holds no PEM certificate", key, file)
+	}
+	return pool, nil
+}
+
+// platformClient is the HTTP client for the platform's services, with the certificates
+// of this moment.
+func (w *Watcher) platformClient() (*http.Client, error) {
+	load, err := clientTLS("bcs.tls", w.cfg.BCS.TLS)
+	if err != nil {
+		return nil, &InputError{Err: err}
+	}
+	t, err := load()
+	if err != nil {
+		return nil, &InputError{Err: err}
+	}
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: t, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute}}, nil
 }

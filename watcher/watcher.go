@@ -249,7 +249,7 @@ func (w *Watcher) stages(c *collector.Collector, complete bool) ([]lifecycle.Sta
 		if err != nil {
 			return nil, &InputError{Key: "synchronizer", Err: err}
 		}
-		added = func(key string) { w.path.AddKind(key); s.Hasten(key) }
+		added = func(key string) { w.path.AddKind(key); s.CompareSoon(key) }
 		removed = func(key string) { w.path.RetireKind(key); s.Retire(key) }
 		stages = append(stages, lifecycle.Stage{Name: "synchronizer", Run: s.Run})
 	}
@@ -275,14 +275,7 @@ func (w *Watcher) firstDiscovery(ctx context.Context) ([]collector.Resource, boo
 		case time.Now().After(deadline):
 			return nil, false, &InputError{Key: "k8s", Err: err}
 		}
-		pause(ctx, startPause)
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
+		_ = lifecycle.Pause(ctx, startPause) // an end of ctx is seen above
 	}
 }
 
@@ -304,6 +297,6 @@ func (w *Watcher) checkStorage(ctx context.Context) error {
 		case time.Now().After(deadline):
 			return &InputError{Key: key, Err: fmt.Errorf("not reached within %s, check address, network and certificates: %w", startWait, err)}
 		}
-		pause(ctx, startPause)
+		_ = lifecycle.Pause(ctx, startPause) // an end of ctx is seen above
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/kubefile"
-	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/loadgen/churn"
 	"github.com/watchbench/watchbench/loadgen/churn/session"
 	"github.com/watchbench/watchbench/loadgen/oplog"
@@ -22,12 +22,6 @@ type streams struct {
 	in       io.Reader
 	out, err io.Writer
 }
-
-// usageError is bad input: a flag, the plan or the kubeconfig.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
 
 type options struct {
 	plan, kubeconfig, context, oplog string
@@ -40,78 +34,69 @@ func command(s streams) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "churn --plan FILE --kubeconfig FILE --oplog FILE",
-		Short: "Send the load of a plan to an apiserver and keep account of it",
-		Long: `Send the load of a plan to an apiserver and keep account of it.
+		Short: "Send the load of a plan to an apiserver and log every operation",
+		Long: `Send the load of a plan to an apiserver and log every operation.
 
-Phases are told as lines of JSON on standard output. Everything that is created
-carries the label watchbench.dev/run=<runID> and is removed at the end, also after
-an error or a signal.`,
-		Version:       version.Version,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if err := cobra.NoArgs(cmd, args); err != nil {
-				return &usageError{fmt.Errorf("unexpected argument %q: everything is given by flags, see --help", args[0])}
+Phases are reported as lines of JSON on standard output. Everything that churn
+creates carries the label watchbench.dev/run=<runID> and is removed at the end, also
+after an error or a signal.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			err := execute(cmd, s, o)
+			if err != nil && cmd.Context().Err() != nil {
+				return &commandline.Interrupted{Err: err}
 			}
-			return nil
+			return err
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return execute(cmd, s, o) },
 	}
-	cmd.SetOut(s.out)
-	cmd.SetErr(s.err)
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return &usageError{fmt.Errorf("%w, see --help", err)}
-	})
+	commandline.Setup(cmd, s.out, s.err)
 	f := cmd.Flags()
 	f.StringVar(&o.plan, "plan", "", "plan file (YAML)")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
-	f.StringVar(&o.context, "context", "", "context of the kubeconfig; default: its current one")
+	f.StringVar(&o.context, "context", "", "context of the kubeconfig; default: the current one")
 	f.StringVar(&o.oplog, "oplog", "", "where to write the op log (zstd-compressed NDJSON)")
 	f.BoolVar(&o.wait, "wait", false, "wait for a line on standard input before the load, and for another before the teardown")
-	f.BoolVar(&o.quiet, "quiet", false, "tell phases only, no progress")
-	f.BoolVar(&o.check, "check", false, "only check the plan file")
-	f.StringVar(&o.remove, "remove", "", "only remove what the run with this id left behind; needs --kubeconfig")
-	f.DurationVar(&o.teardownTimeout, "teardown-timeout", session.DefaultTeardownTimeout, "how long the removal of what was created may take")
+	f.BoolVar(&o.quiet, "quiet", false, "report phases only, no progress")
+	f.BoolVar(&o.check, "check", false, "check the plan file and exit")
+	f.StringVar(&o.remove, "remove", "", "remove what the run with this ID left behind and exit; needs --kubeconfig")
+	f.DurationVar(&o.teardownTimeout, "teardown-timeout", session.DefaultTeardownTimeout, "time limit for removing what was created")
 	return cmd
 }
 
 func execute(cmd *cobra.Command, s streams, o options) (err error) {
-	needed := []struct{ name, value string }{{"plan", o.plan}, {"kubeconfig", o.kubeconfig}, {"oplog", o.oplog}}
+	needed := []commandline.Flag{{Name: "plan", Value: o.plan}, {Name: "kubeconfig", Value: o.kubeconfig}, {Name: "oplog", Value: o.oplog}}
 	switch {
 	case o.check:
 		needed = needed[:1]
 	case o.remove != "":
 		needed = needed[1:2]
 	}
-	for _, flag := range needed {
-		if flag.value == "" {
-			return &usageError{fmt.Errorf("--%s is missing, see --help", flag.name)}
-		}
+	if err := commandline.Require(needed...); err != nil {
+		return err
 	}
 	if o.teardownTimeout <= 0 {
-		return &usageError{fmt.Errorf("--teardown-timeout %s: use a time above 0s", o.teardownTimeout)}
+		return commandline.Usagef("--teardown-timeout %s: use a time above 0s", o.teardownTimeout)
 	}
 	if o.remove != "" {
 		return remove(cmd, s, o)
 	}
 	cfg, err := plan.ReadFile(o.plan)
 	if err != nil {
-		return &usageError{err}
+		return &commandline.UsageError{Err: err}
 	}
 	p, err := plan.New(cfg)
 	if err != nil {
-		return &usageError{err}
+		return &commandline.UsageError{Err: err}
 	}
 	if o.check {
 		return nil
 	}
 	restConfig, err := kubefile.Read(o.kubeconfig, o.context)
 	if err != nil {
-		return &usageError{err}
+		return &commandline.UsageError{Err: err}
 	}
 	log, err := oplog.Create(o.oplog)
 	if err != nil {
-		return &usageError{err}
+		return &commandline.UsageError{Err: err}
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	logger := slog.New(slog.NewTextHandler(s.err, nil))
@@ -128,7 +113,7 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 func remove(cmd *cobra.Command, s streams, o options) error {
 	cfg, err := kubefile.Read(o.kubeconfig, o.context)
 	if err != nil {
-		return &usageError{err}
+		return &commandline.UsageError{Err: err}
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), o.teardownTimeout)
 	defer cancel()

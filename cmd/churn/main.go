@@ -4,20 +4,12 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
-)
 
-// Exit codes, the same for all commands.
-const (
-	exitOK          = 0
-	exitError       = 1
-	exitUsage       = 2
-	exitInterrupted = 130
+	"github.com/watchbench/watchbench/internal/commandline"
 )
 
 func main() {
@@ -27,23 +19,7 @@ func main() {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// After the first signal the cleaning up runs; a second one ends it by default.
+	// The first signal starts the cleanup; a second one ends the process at once.
 	context.AfterFunc(ctx, stop)
-	cmd := command(streams{in: stdin, out: stdout, err: stderr})
-	cmd.SetArgs(args)
-	err := cmd.ExecuteContext(ctx)
-	var usage *usageError
-	switch {
-	case err == nil:
-		return exitOK
-	case ctx.Err() != nil:
-		_, _ = fmt.Fprintln(stderr, "churn: interrupted:", err)
-		return exitInterrupted
-	case errors.As(err, &usage):
-		_, _ = fmt.Fprintln(stderr, "churn:", err)
-		return exitUsage
-	default:
-		_, _ = fmt.Fprintln(stderr, "churn:", err)
-		return exitError
-	}
+	return commandline.Run(ctx, command(streams{in: stdin, out: stdout, err: stderr}), args)
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+	"github.com/watchbench/watchbench/internal/commandline"
 )
 
 func TestMain(m *testing.M) { os.Exit(clustertest.Shared(m).Run()) }
@@ -50,24 +51,24 @@ func TestBadInput(t *testing.T) {
 		code int
 		want string
 	}{
-		{"no flags", nil, exitUsage, "--plan is missing"},
-		{"unknown flag", []string{"--speed", "3"}, exitUsage, "unknown flag: --speed"},
-		{"argument", []string{"plan.yaml"}, exitUsage, `unexpected argument "plan.yaml"`},
-		{"wrong flag value", []string{"--teardown-timeout", "5"}, exitUsage, "--teardown-timeout"},
-		{"no time to tear down", []string{"--plan", good, "--kubeconfig", dead, "--oplog", oplog, "--teardown-timeout", "0s"}, exitUsage, "use a time above 0s"},
-		{"no kubeconfig", []string{"--plan", good, "--oplog", oplog}, exitUsage, "--kubeconfig is missing"},
-		{"no op log", []string{"--plan", good, "--kubeconfig", dead}, exitUsage, "--oplog is missing"},
-		{"missing plan", []string{"--plan", "/none.yaml", "--kubeconfig", dead, "--oplog", oplog}, exitUsage, "/none.yaml"},
-		{"bad plan", []string{"--plan", bad, "--kubeconfig", dead, "--oplog", oplog}, exitUsage, bad + `:5: unknown field "speed"`},
-		{"missing kubeconfig", []string{"--plan", good, "--kubeconfig", "/none", "--oplog", oplog}, exitUsage, "--kubeconfig: stat /none"},
-		{"not a kubeconfig", []string{"--plan", good, "--kubeconfig", empty, "--oplog", oplog}, exitUsage, "no cluster in it"},
-		{"missing context", []string{"--plan", good, "--kubeconfig", dead, "--context", "none", "--oplog", oplog}, exitUsage, `context "none" does not exist`},
-		{"op log in no folder", []string{"--plan", good, "--kubeconfig", dead, "--oplog", "/none/ops"}, exitUsage, "creating the op log"},
-		{"unreachable apiserver", []string{"--plan", good, "--kubeconfig", dead, "--oplog", oplog}, exitError, "reaching the apiserver at http://127.0.0.1:1"},
-		{"removal without a cluster", []string{"--remove", "r"}, exitUsage, "--kubeconfig is missing"},
-		{"removal from a dead cluster", []string{"--remove", "r", "--kubeconfig", dead}, exitError, "listing the namespaces of run r"},
-		{"good plan checked", []string{"--check", "--plan", good}, exitOK, ""},
-		{"bad plan checked", []string{"--check", "--plan", bad}, exitUsage, `unknown field "speed"`},
+		{"no flags", nil, commandline.ExitUsage, "--plan is missing"},
+		{"unknown flag", []string{"--speed", "3"}, commandline.ExitUsage, "unknown flag: --speed"},
+		{"argument", []string{"plan.yaml"}, commandline.ExitUsage, `unexpected argument "plan.yaml"`},
+		{"wrong flag value", []string{"--teardown-timeout", "5"}, commandline.ExitUsage, "--teardown-timeout"},
+		{"no time to tear down", []string{"--plan", good, "--kubeconfig", dead, "--oplog", oplog, "--teardown-timeout", "0s"}, commandline.ExitUsage, "use a time above 0s"},
+		{"no kubeconfig", []string{"--plan", good, "--oplog", oplog}, commandline.ExitUsage, "--kubeconfig is missing"},
+		{"no op log", []string{"--plan", good, "--kubeconfig", dead}, commandline.ExitUsage, "--oplog is missing"},
+		{"missing plan", []string{"--plan", "/none.yaml", "--kubeconfig", dead, "--oplog", oplog}, commandline.ExitUsage, "/none.yaml"},
+		{"bad plan", []string{"--plan", bad, "--kubeconfig", dead, "--oplog", oplog}, commandline.ExitUsage, bad + ":5: speed: unknown field"},
+		{"missing kubeconfig", []string{"--plan", good, "--kubeconfig", "/none", "--oplog", oplog}, commandline.ExitUsage, "--kubeconfig: stat /none"},
+		{"not a kubeconfig", []string{"--plan", good, "--kubeconfig", empty, "--oplog", oplog}, commandline.ExitUsage, "no cluster in it"},
+		{"missing context", []string{"--plan", good, "--kubeconfig", dead, "--context", "none", "--oplog", oplog}, commandline.ExitUsage, `context "none" does not exist`},
+		{"op log in no folder", []string{"--plan", good, "--kubeconfig", dead, "--oplog", "/none/ops"}, commandline.ExitUsage, "creating the op log"},
+		{"unreachable apiserver", []string{"--plan", good, "--kubeconfig", dead, "--oplog", oplog}, commandline.ExitError, "reaching the apiserver at http://127.0.0.1:1"},
+		{"removal without a cluster", []string{"--remove", "r"}, commandline.ExitUsage, "--kubeconfig is missing"},
+		{"removal from a dead cluster", []string{"--remove", "r", "--kubeconfig", dead}, commandline.ExitError, "listing the namespaces of run r"},
+		{"good plan checked", []string{"--check", "--plan", good}, commandline.ExitOK, ""},
+		{"bad plan checked", []string{"--check", "--plan", bad}, commandline.ExitUsage, "speed: unknown field"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var out, errOut bytes.Buffer
@@ -86,7 +87,7 @@ func TestBadInput(t *testing.T) {
 func TestHelpAndVersion(t *testing.T) {
 	for flag, want := range map[string]string{"--help": "--plan", "--version": "churn version"} {
 		var out, errOut bytes.Buffer
-		if code := run([]string{flag}, nil, &out, &errOut); code != exitOK || !strings.Contains(out.String(), want) {
+		if code := run([]string{flag}, nil, &out, &errOut); code != commandline.ExitOK || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: exit code %d, %s%s", flag, code, &out, &errOut)
 		}
 	}
@@ -115,7 +116,7 @@ func TestSignal(t *testing.T) {
 			}
 		}
 	}
-	if c := <-code; c != exitInterrupted || !strings.Contains(errOut.String(), "interrupted") {
+	if c := <-code; c != commandline.ExitInterrupted || !strings.Contains(errOut.String(), "interrupted") {
 		t.Errorf("exit code %d, %s", c, &errOut)
 	}
 	left, err := kubernetes.NewForConfigOrDie(env.Config).CoreV1().Namespaces().List(context.Background(),

@@ -11,11 +11,16 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 )
@@ -74,11 +79,11 @@ func TestBadInput(t *testing.T) {
 	defer func() { _ = taken.Close() }()
 
 	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return path
+		return file
 	}
 	filter := write("filter.json", `{"k8sResourceWhiteList":["v1"]}`)
 	config := func(name, storageURL, k8s, more string) string {
@@ -140,21 +145,25 @@ type station struct {
 }
 
 func newStation(t *testing.T) *station {
-	storage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return newStationWith(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"result":true,"code":0,"message":"success","data":[]}`)
-	}))
-	t.Cleanup(storage.Close)
+	})
+}
+
+func newStationWith(t *testing.T, storage http.HandlerFunc) *station {
+	srv := httptest.NewServer(storage)
+	t.Cleanup(srv.Close)
 	dir := t.TempDir()
-	s := &station{t: t, storage: storage.URL, kubeconfig: clustertest.Start(t).Kubeconfig,
+	s := &station{t: t, storage: srv.URL, kubeconfig: clustertest.Start(t).Kubeconfig,
 		filter: filepath.Join(dir, "filter.json"), cfg: filepath.Join(dir, "config.json")}
 	s.write(s.filter, `{"k8sResourceWhiteList":["v1"]}`)
 	s.configure("4", "")
 	return s
 }
 
-func (s *station) write(path, text string) {
+func (s *station) write(file, text string) {
 	s.t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -171,28 +180,76 @@ func (s *station) command(flags ...string) *exec.Cmd {
 	return program(s.t.Context(), s.t, append([]string{"-f", s.cfg}, flags...)...)
 }
 
-// SIGTERM drains and ends with 0.
+// SIGTERM drains: what waits behind a request that storage has not answered is sent
+// too, and the process ends with 0.
 func TestSignal(t *testing.T) {
-	cmd := newStation(t).command()
-	var out bytes.Buffer
-	cmd.Stderr = &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	const objects = 40
+	release := make(chan struct{})
+	arrived := make(chan string, 10*objects) // names of objects when their request comes in; retries have room
+	s := newStationWith(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			arrived <- path.Base(r.URL.Path)
+			select {
+			case <-release:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		_, _ = io.WriteString(w, `{"result":true,"code":0,"message":"success","data":[]}`)
+	})
+	env := clustertest.Start(t)
+	ns := clustertest.Namespace(t, env.Config)
+	maps := kubernetes.NewForConfigOrDie(env.Config).CoreV1().ConfigMaps(ns)
+	unsent := map[string]bool{}
+	for i := range objects {
+		name := fmt.Sprintf("map-%02d", i)
+		unsent[name] = true
+		if _, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	time.Sleep(2 * time.Second) // well into its run, or still starting: both end well
+	s.write(s.filter, `{"k8sResourceWhiteList":["v1"],"apiResourceSpecification":[{"groupVersion":"v1","resourceKinds":["ConfigMap"]}]}`)
+	s.write(s.cfg, fmt.Sprintf(`{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true,"namespace":%q},
+"bcs":{"custom-storage-endpoints":%q,"strategy":"single"},"synchronizer":{"disabled":true},
+"k8s":{"kubeconfig":%q},"filterConfigPath":%q,"port":0,"metric_port":0}`, ns, s.storage, s.kubeconfig, s.filter))
+	cmd := s.command("--v", "4")
+	until, lines := output(t, cmd)
+	var first string // the others wait behind it
+	select {
+	case first = <-arrived:
+	case <-time.After(30 * time.Second):
+		t.Fatal("no request within 30 s")
+	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
+	if line := until("msg=draining"); !strings.Contains(line, fmt.Sprintf("events=%d ", objects)) {
+		t.Error(line)
+	}
+	if n := len(arrived); n > 0 {
+		t.Fatalf("%d requests behind one that is not answered: the drain would prove nothing", n)
+	}
+	close(release)
+	for lines.Scan() { // to its end
+		if strings.Contains(lines.Text(), "events dropped") {
+			t.Error(lines.Text())
+		}
+	}
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("%v\n%s", err, out.String())
+		t.Error(err)
+	}
+	delete(unsent, first)
+	for len(arrived) > 0 {
+		delete(unsent, <-arrived)
+	}
+	if len(unsent) > 0 {
+		t.Errorf("%d of %d objects were not sent before the end: %v", len(unsent), objects, unsent)
 	}
 }
 
-// SIGHUP has the files read again: what may change does, a broken file is one line with
-// its place, and the process goes on.
-func TestHangup(t *testing.T) {
-	s := newStation(t)
-	cmd := s.command("--v", "2") // a flag overrides its key at every reading
+// output starts cmd. until returns the next line of its standard error that holds part.
+func output(t *testing.T, cmd *exec.Cmd) (until func(part string) string, lines *bufio.Scanner) {
+	t.Helper()
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -200,8 +257,8 @@ func TestHangup(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	lines := bufio.NewScanner(stderr)
-	until := func(part string) string {
+	lines = bufio.NewScanner(stderr)
+	return func(part string) string {
 		t.Helper()
 		for lines.Scan() {
 			if strings.Contains(lines.Text(), part) {
@@ -210,7 +267,15 @@ func TestHangup(t *testing.T) {
 		}
 		t.Fatalf("the process ended without saying %q", part)
 		return ""
-	}
+	}, lines
+}
+
+// SIGHUP has the files read again: what may change does, a broken file is one line with
+// its place, and the process goes on.
+func TestHangup(t *testing.T) {
+	s := newStation(t)
+	cmd := s.command("--v", "2") // a flag overrides its key at every reading
+	until, lines := output(t, cmd)
 	hangup := func() {
 		if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
 			t.Fatal(err)

@@ -45,10 +45,6 @@ func TestBadInput(t *testing.T) {
 		{[]string{"--mode", "strict"}, 2, "want faithful or conditional"},
 		{[]string{"--listen", "0.0.0.0:80"}, 2, "--allow-remote"},
 		{[]string{"--admin", "10.0.0.1:80"}, 2, "--allow-remote"},
-		{[]string{"--receiver", "10.0.0.1:80"}, 2, "receiver: address"},
-		{[]string{"--peer-faults", "late(3s)"}, 2, "late is for the storage only"},
-		{[]string{"--peer-latency", "slow"}, 2, "peers: latency"},
-		{[]string{"--netservice", busy.Addr().String()}, 1, "address already in use: choose another address with --netservice"},
 		{[]string{"--tls-max-version", "1.1"}, 2, "tls-max-version: there is no TLS without a certificate; give --tls-cert"},
 		{[]string{"--tls-max-version", "ssl3"}, 2, `tls-max-version: "ssl3"; want 1.0, 1.1, 1.2 or 1.3`},
 		{[]string{"--pprof"}, 2, "give --admin as well"},
@@ -150,13 +146,7 @@ func TestProgram(t *testing.T) {
 		t.Errorf("saved ledger: %+v, %v", e, err)
 	}
 
-	cmd, a = begin("--load-snapshot", snapshot, "--netservice", "127.0.0.1:0", "--receiver", "127.0.0.1:0")
-	if got := do("GET", "http://"+a.Netservice+"/v1/pool/C", ""); !strings.Contains(got, `"poolnum":2`) {
-		t.Errorf("netservice says %s", got)
-	}
-	if got := do("POST", "http://"+a.Receiver+"/api/v2/alerts", `[{"labels":{"alertname":"x"}}]`); got != "" {
-		t.Errorf("the receiver says %s", got)
-	}
+	cmd, a = begin("--load-snapshot", snapshot)
 	if got := do("GET", "http://"+a.Listen[0]+path, ""); !strings.Contains(got, `"uid":"u1"`) || a.Admin != "" {
 		t.Errorf("after loading: %s, %+v", got, a)
 	}

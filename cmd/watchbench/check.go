@@ -57,6 +57,10 @@ func recheck(cmd *cobra.Command, dir string) error {
 	if c.Matrix != nil {
 		return matrixVerdict(c.Matrix)
 	}
-	failed, _ := failures(c.Results.Cells)
-	return firstVerdict(failed, nil)
+	for _, cell := range c.Results.Cells {
+		for _, why := range cell.InvalidReasons {
+			fmt.Fprintf(out, "%s is invalid: %s\n", cell.ID, why)
+		}
+	}
+	return judgement(c.Results)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/watchbench/watchbench/internal/cluster"
 )
@@ -24,10 +25,7 @@ func (f *clusterFlags) options() cluster.Options {
 }
 
 func clusterCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "cluster", Short: "Build the embedded control plane; keep a cluster up between runs", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	cmd := parent("cluster", "Build the embedded control plane; keep a cluster up between runs")
 	add := func(use, short string, run func(*cobra.Command, *clusterFlags) error) {
 		var f clusterFlags
 		sub := &cobra.Command{
@@ -37,8 +35,7 @@ func clusterCommand() *cobra.Command {
 		sub.Flags().StringVar(&f.cache, "cache", "", "cache folder (default: WATCHBENCH_CACHE, else the user's)")
 		if use != "build" {
 			sub.Flags().StringVar(&f.provider, "provider", cluster.Embedded, "embedded or kind")
-			sub.Flags().StringVar(&f.kind.Name, "kind-name", "", "kind: cluster name (default: watchbench)")
-			sub.Flags().StringVar(&f.kind.Image, "kind-image", "", "kind: node image (default: kindest/node of our client's Kubernetes version)")
+			kindFlags(sub.Flags(), &f.kind)
 		}
 		cmd.AddCommand(sub)
 	}
@@ -47,6 +44,12 @@ func clusterCommand() *cobra.Command {
 	add("status", "Show cluster status", clusterStatus)
 	add("down", "Stop the cluster that cluster up started", clusterDown)
 	return cmd
+}
+
+// kindFlags choose a kind cluster.
+func kindFlags(fl *pflag.FlagSet, o *cluster.KindOptions) {
+	fl.StringVar(&o.Name, "kind-name", "", "kind: cluster name (default: watchbench)")
+	fl.StringVar(&o.Image, "kind-image", "", "kind: node image (default: kindest/node of our client's Kubernetes version)")
 }
 
 func clusterBuild(cmd *cobra.Command, f *clusterFlags) error {
@@ -85,9 +88,6 @@ func clusterStatus(cmd *cobra.Command, f *clusterFlags) error {
 	return nil
 }
 
-// downWait bounds the end of a cluster; kind takes a few seconds.
-const downWait = 2 * time.Minute
-
 func clusterDown(cmd *cobra.Command, f *clusterFlags) error {
 	c, err := cluster.Existing(cmd.Context(), f.provider, f.options())
 	if errors.Is(err, cluster.ErrNotUp) {
@@ -96,9 +96,19 @@ func clusterDown(cmd *cobra.Command, f *clusterFlags) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), downWait)
+	return takeDown(cmd.Context(), c)
+}
+
+// clusterDownLimit bounds the end of a cluster, after an interruption too.
+const clusterDownLimit = 3 * time.Minute
+
+func takeDown(ctx context.Context, c *cluster.Cluster) error {
+	down, cancel := context.WithTimeout(context.WithoutCancel(ctx), clusterDownLimit)
 	defer cancel()
-	return c.Down(ctx)
+	if err := c.Down(down); err != nil {
+		return fmt.Errorf("end the cluster: %w", err)
+	}
+	return nil
 }
 
 func progressTo(cmd *cobra.Command) func(string) {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/version"
-	"github.com/watchbench/watchbench/scenarios/assess"
 	"github.com/watchbench/watchbench/scenarios/runner"
 )
 
@@ -36,9 +36,6 @@ type verdict struct {
 
 func (v *verdict) Error() string { return v.text }
 
-// usage is an error on the command line.
-type usage struct{ error }
-
 func main() {
 	// The first signal cleans up; a second one, if that hangs, exits at once, and the
 	// child processes with it.
@@ -58,8 +55,6 @@ func main() {
 // exitCode maps every error to the exit code of the command.
 func exitCode(ctx context.Context, err error) int {
 	var v *verdict
-	var u usage
-	var folder *assess.InputError
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return exitInterrupted
@@ -67,7 +62,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitOK
 	case errors.As(err, &v):
 		return v.code
-	case errors.As(err, &u), errors.As(err, &folder), runner.IsInput(err):
+	case runner.IsInput(err):
 		return exitInput
 	}
 	return exitError
@@ -82,7 +77,7 @@ func command() *cobra.Command {
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage{fmt.Errorf("unknown command %q; see watchbench help", args[0])}
+				return badinput.New("see watchbench help", "unknown command %q", args[0])
 			}
 			return nil
 		},
@@ -94,7 +89,7 @@ Exit codes: 0 ok, 1 error, 2 usage or bad input, 3 a correctness check failed,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+		return badinput.New("see "+cmd.CommandPath()+" --help", "%v", err)
 	})
 	root.AddCommand(runCommand(), matrixCommand(), reportCommand(), checkCommand(), scenariosCommand(), clusterCommand(), &cobra.Command{
 		Use: "version", Short: "Print the version", Args: noArgs,
@@ -103,9 +98,17 @@ Exit codes: 0 ok, 1 error, 2 usage or bad input, 3 a correctness check failed,
 	return root
 }
 
+// parent is a command of which only the subcommands do something.
+func parent(use, short string) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+}
+
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usage{fmt.Errorf("%s takes no argument, %q was given", cmd.CommandPath(), args[0])}
+		return badinput.New("", "%s takes no argument, %q was given", cmd.CommandPath(), args[0])
 	}
 	return nil
 }
@@ -114,7 +117,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 func needArgs(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || (most >= 0 && len(args) > most) {
-			return usage{fmt.Errorf("%s needs %s; see %s --help", cmd.CommandPath(), what, cmd.CommandPath())}
+			return badinput.New("see "+cmd.CommandPath()+" --help", "%s needs %s", cmd.CommandPath(), what)
 		}
 		return nil
 	}

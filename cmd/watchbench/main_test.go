@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/runner"
 )
 
 // invoke runs a command line in this process.
@@ -155,7 +155,7 @@ func TestExitCodes(t *testing.T) {
 		{"the graver of two runs", t.Context(), worse(&verdict{code: exitInvalid}, &verdict{code: exitCheck}), exitCheck},
 		{"one good run of two", t.Context(), worse(nil, &verdict{code: exitInvalid}), exitInvalid},
 		{"a failure", t.Context(), errors.New("boom"), exitError},
-		{"bad input", t.Context(), &runner.InputError{}, exitInput},
+		{"bad input", t.Context(), &badinput.Error{}, exitInput},
 		{"interrupted", done, errors.New("boom"), exitInterrupted},
 		{"finished in spite of the signal", done, nil, exitOK},
 	} {

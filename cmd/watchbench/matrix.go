@@ -10,14 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios"
 	"github.com/watchbench/watchbench/scenarios/campaign"
 	"github.com/watchbench/watchbench/scenarios/matrix"
+	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
-	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 type matrixFlags struct {
@@ -54,47 +55,41 @@ the rows that are expected to fail are run, and it is an error if they pass.`,
 
 func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) error {
 	if f.profile != "default" && f.profile != "legacy" {
-		return usage{fmt.Errorf("--profile %s is not known; use default or legacy", f.profile)}
+		return badinput.New("use default or legacy", "--profile %s is not known", f.profile)
 	}
 	f.sets = append(f.sets, "watcher.profile="+f.profile)
 	todo, rows, err := f.chosen(cmd, refs)
 	if err != nil {
 		return err
 	}
-	bins, err := runner.FindBinaries()
+	bins, err := party.FindBinaries()
 	if err != nil {
 		return err
 	}
 	ctx := cmd.Context()
 	dir := filepath.Join(f.out, "matrix-"+time.Now().Format("20060102-150405"))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return &runner.InputError{What: fmt.Sprintf("--out %s: %v", f.out, err), Remedy: "name a folder that can be written"}
+		return &badinput.Error{What: fmt.Sprintf("--out %s: %v", f.out, err), Remedy: "name a folder that can be written"}
 	}
 	if f.provider == "" {
 		f.provider = cluster.Embedded
 	}
-	provider, err := f.newProvider(f.provider, filepath.Join(dir, "logs"))
+	progress := f.progress(cmd)
+	up, err := f.up(ctx, f.provider, filepath.Join(dir, "logs"), progress)
 	if err != nil {
 		return err
 	}
-	report := f.reporter(cmd)
-	up, err := provider.Up(ctx, func(line string) { report("%s", line) })
-	if err != nil {
-		return fmt.Errorf("bring the cluster up: %w", err)
-	}
 	m, err := campaign.Run(ctx, campaign.Options{
-		Scenarios: todo, Rows: rows, Profile: f.profile, Dir: dir, Report: report, Fatal: runner.IsInput,
+		Scenarios: todo, Rows: rows, Profile: f.profile, Dir: dir, Report: progress.Line, Fatal: runner.IsInput,
 		Run: func(ctx context.Context, s campaign.Scenario, baseline *result.Cell) (string, *result.Results, error) {
 			out, err := runner.Run(ctx, runner.Options{
-				Scenario: s.File, Name: s.Name, Binaries: bins, ProviderName: f.provider, OutDir: dir, Progress: f.progress(cmd), Command: os.Args,
-				Baseline: baseline, NewProvider: lend(up),
-			})
+				Scenario: s.File, Binaries: bins, Provider: f.provider, OutDir: dir, Progress: f.progress(cmd), Command: os.Args,
+				Baseline: baseline,
+			}, up)
 			return out.Dir, out.Results, err
 		},
 	})
-	down, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-	defer cancel()
-	err = errors.Join(err, up.Down(down))
+	err = errors.Join(err, takeDown(ctx, up))
 	if perr := render.MatrixTerminal(cmd.OutOrStdout(), m, terminalOptions(cmd.OutOrStdout())); err == nil {
 		err = perr
 	}
@@ -110,11 +105,7 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) error {
 func (f *matrixFlags) chosen(cmd *cobra.Command, refs []string) (todo []campaign.Scenario, rows []string, err error) {
 	var all []matrix.Scenario
 	for _, name := range append(scenarios.FaultNames(), scenarios.RegressionNames()...) {
-		path, data, err := scenarios.Read(name)
-		if err != nil {
-			return nil, nil, err
-		}
-		file, err := spec.Parse(path, data)
+		_, file, err := parse(name)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -122,27 +113,8 @@ func (f *matrixFlags) chosen(cmd *cobra.Command, refs []string) (todo []campaign
 	}
 	names, rows, err := matrix.Choose(all, matrix.Choice{Refs: refs, Legacy: f.profile == "legacy", Long: f.byHand})
 	if err != nil {
-		return nil, nil, usage{err}
+		return nil, nil, &badinput.Error{What: err.Error()}
 	}
-	for _, name := range names {
-		file, err := f.read(cmd, name)
-		if err != nil {
-			return nil, nil, err
-		}
-		todo = append(todo, campaign.Scenario{Name: name, File: file})
-	}
-	return todo, rows, nil
-}
-
-// lend makes a provider of a cluster that is up and outlives the runs.
-func lend(up *cluster.Cluster) func(string) (cluster.Provider, error) {
-	return func(string) (cluster.Provider, error) { return lent{up}, nil }
-}
-
-type lent struct{ c *cluster.Cluster }
-
-func (l lent) Up(context.Context, func(string)) (*cluster.Cluster, error) {
-	return &cluster.Cluster{
-		Provider: l.c.Provider, Kubeconfig: l.c.Kubeconfig, Version: l.c.Version, EtcdVersion: l.c.EtcdVersion, Flags: l.c.Flags, PIDs: l.c.PIDs,
-	}, nil
+	todo, err = f.read(cmd, names)
+	return todo, rows, err
 }

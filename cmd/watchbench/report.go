@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/runner"
 )
 
 func reportCommand() *cobra.Command {
@@ -32,13 +32,13 @@ beside results.json.`,
 				}
 				f, err := render.FormatByName(name)
 				if err != nil {
-					return usage{err}
+					return &badinput.Error{What: err.Error()}
 				}
 				files = append(files, f)
 			}
 			res, err := result.LoadFile(args[0])
 			if err != nil {
-				return &runner.InputError{What: err.Error(), Remedy: "name the folder of a run, or its results.json"}
+				return &badinput.Error{What: err.Error(), Remedy: "name the folder of a run, or its results.json"}
 			}
 			dir := args[0]
 			if info, err := os.Stat(dir); err == nil && !info.IsDir() {

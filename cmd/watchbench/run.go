@@ -1,21 +1,24 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios"
 	"github.com/watchbench/watchbench/scenarios/campaign"
+	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
@@ -47,8 +50,7 @@ to a folder of its own. watchbench scenarios list shows the shipped ones.`,
 	}
 	f.common(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&f.cluster.Kind.Name, "kind-name", "", "kind: cluster name (default watchbench)")
-	fl.StringVar(&f.cluster.Kind.Image, "kind-image", "", "kind: node image (default: kindest/node of our client's Kubernetes version)")
+	kindFlags(fl, &f.cluster.Kind)
 	fl.BoolVar(&f.cluster.Kind.Reuse, "kind-reuse", false, "kind: use a running cluster of that name and keep it")
 	fl.BoolVar(&f.cluster.Kind.Keep, "kind-keep", false, "kind: keep the cluster that was created")
 	fl.IntVar(&f.repeat, "repeat", 0, "how often to run every cell (default: the scenario's)")
@@ -71,11 +73,19 @@ func (f *runFlags) common(cmd *cobra.Command) {
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 }
 
-// newProvider makes the chosen provider, whose parties log to a folder.
-func (f *runFlags) newProvider(name, logs string) (cluster.Provider, error) {
+// up brings a cluster up, whose parties log to a folder.
+func (f *runFlags) up(ctx context.Context, name, logs string, p *runner.Progress) (*cluster.Cluster, error) {
 	opts := f.cluster
 	opts.Embedded.Logs = logs
-	return cluster.New(name, opts)
+	provider, err := cluster.New(name, opts)
+	if err != nil {
+		return nil, err
+	}
+	c, err := provider.Up(ctx, p.Line)
+	if err != nil {
+		return nil, fmt.Errorf("bring the cluster up: %w", err)
+	}
+	return c, nil
 }
 
 // progress shows a run on standard error; nil shows nothing.
@@ -86,35 +96,22 @@ func (f *runFlags) progress(cmd *cobra.Command) *runner.Progress {
 	return runner.NewProgress(cmd.ErrOrStderr(), isTerminal(cmd.ErrOrStderr()))
 }
 
-// reporter prints lines of progress to standard error.
-func (f *runFlags) reporter(cmd *cobra.Command) func(string, ...any) {
-	return func(format string, args ...any) {
-		if !f.quiet {
-			fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...)
-		}
-	}
-}
-
 func (f *runFlags) run(cmd *cobra.Command, refs []string) error {
 	if f.format != "table" && f.format != "json" {
-		return usage{fmt.Errorf("--format %s is not known; use table or json", f.format)}
+		return badinput.New("use table or json", "--format %s is not known", f.format)
 	}
 	// Read all input before starting anything.
-	var todo []campaign.Scenario
-	for _, ref := range refs {
-		file, err := f.read(cmd, ref)
-		if err != nil {
-			return err
-		}
-		todo = append(todo, campaign.Scenario{Name: ref, File: file})
+	todo, err := f.read(cmd, refs)
+	if err != nil {
+		return err
 	}
-	bins, err := runner.FindBinaries()
+	bins, err := party.FindBinaries()
 	if err != nil {
 		return err
 	}
 	var worst error
 	for _, s := range todo {
-		res, err := f.one(cmd, s, bins)
+		res, err := f.one(cmd, s.File, bins)
 		if err != nil {
 			return err
 		}
@@ -123,12 +120,9 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) error {
 	return worst
 }
 
-func (f *runFlags) read(cmd *cobra.Command, ref string) (*spec.File, error) {
-	name, data, err := scenarios.Read(ref)
-	if err != nil {
-		return nil, err
-	}
-	sets := append([]string(nil), f.sets...)
+// read parses scenarios with the overrides of the flags.
+func (f *runFlags) read(cmd *cobra.Command, refs []string) (todo []campaign.Scenario, err error) {
+	sets := slices.Clone(f.sets)
 	for _, short := range []struct{ flag, set string }{
 		{"cluster", "cluster.provider=" + f.provider}, {"repeat", fmt.Sprintf("repeat=%d", f.repeat)},
 		{"seed", fmt.Sprintf("seed=%d", f.seed)}, {"watcher-command", "watcher.command=" + quote(f.watcherCommand)},
@@ -137,23 +131,45 @@ func (f *runFlags) read(cmd *cobra.Command, ref string) (*spec.File, error) {
 			sets = append(sets, short.set)
 		}
 	}
-	return spec.Parse(name, data, sets...)
+	for _, ref := range refs {
+		_, file, err := parse(ref, sets...)
+		if err != nil {
+			return nil, err
+		}
+		todo = append(todo, campaign.Scenario{Name: ref, File: file})
+	}
+	return todo, nil
 }
 
 // quote makes a text a YAML scalar.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-func (f *runFlags) one(cmd *cobra.Command, s campaign.Scenario, bins runner.Binaries) (*result.Results, error) {
-	provider := s.File.Base().Cluster.Provider
-	out, err := runner.Run(cmd.Context(), runner.Options{
-		Scenario: s.File, Name: s.Name, Binaries: bins, ProviderName: provider, OutDir: f.out, Progress: f.progress(cmd), Command: os.Args,
-		NewProvider: func(logs string) (cluster.Provider, error) { return f.newProvider(provider, logs) },
-	})
-	if out.Results == nil || len(out.Results.Cells) == 0 {
-		return out.Results, err
+// one runs a scenario and shows what was measured, even after a failure or an
+// interruption.
+func (f *runFlags) one(cmd *cobra.Command, file *spec.File, bins party.Binaries) (*result.Results, error) {
+	out, err := f.execute(cmd, file, bins)
+	if out.Results != nil && len(out.Results.Cells) > 0 {
+		err = errors.Join(err, f.show(cmd, out))
 	}
-	// Show what was measured, even after a failure or an interruption.
-	return out.Results, errors.Join(err, f.show(cmd, out))
+	return out.Results, err
+}
+
+// execute brings a cluster up for one run.
+func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binaries) (out runner.Outcome, err error) {
+	ctx, name, progress := cmd.Context(), file.Base().Cluster.Provider, f.progress(cmd)
+	r, err := runner.New(runner.Options{
+		Scenario: file, Binaries: bins, Provider: name, OutDir: f.out, Progress: progress, Command: os.Args,
+	})
+	if err != nil {
+		return out, err
+	}
+	up, err := f.up(ctx, name, r.Logs(), progress)
+	if err != nil {
+		r.Discard()
+		return out, err
+	}
+	defer func() { err = errors.Join(err, takeDown(ctx, up)) }()
+	return r.Run(ctx, up)
 }
 
 func (f *runFlags) show(cmd *cobra.Command, out runner.Outcome) error {

@@ -8,75 +8,79 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/scenarios"
+	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-func scenariosCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "scenarios", Short: "List, show and validate scenario files", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+// parse reads a shipped scenario or a file, with overrides, and returns its full name.
+func parse(ref string, sets ...string) (name string, file *spec.File, err error) {
+	name, data, err := scenarios.Read(ref)
+	if err == nil {
+		file, err = faults.Format.Parse(name, data, sets...)
 	}
+	return name, file, err
+}
+
+func scenariosCommand() *cobra.Command {
+	cmd := parent("scenarios", "List, show and validate scenario files")
 	var sets []string
 	validate := &cobra.Command{
 		Use: "validate SCENARIO...", Short: "Validate scenarios, by name or path, and list their cells",
 		Args: needArgs(1, -1, "at least one scenario"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, ref := range args {
-				name, data, err := scenarios.Read(ref)
-				if err != nil {
-					return err
-				}
-				f, err := spec.Parse(name, data, sets...)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: valid, %d cells, repeat %d\n", name, len(f.Cells()), f.Base().Repeat)
-				for _, c := range f.Cells() {
-					fmt.Fprintln(cmd.OutOrStdout(), " ", c.ID)
-				}
-			}
-			return nil
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return validateScenarios(cmd, args, sets) },
 	}
 	validate.Flags().StringArrayVar(&sets, "set", nil, setUsage)
 	cmd.AddCommand(
-		&cobra.Command{
-			Use: "list", Short: "List the shipped scenarios", Args: noArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error {
-				tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-				for _, n := range slices.Concat(scenarios.Names(), scenarios.FaultNames(), scenarios.RegressionNames()) {
-					name, data, err := scenarios.Read(n)
-					if err != nil {
-						return err
-					}
-					f, err := spec.Parse(name, data)
-					if err != nil {
-						return err
-					}
-					fmt.Fprintf(tw, "%s\t%d cells\t%s\n", n, len(f.Cells()), f.Base().Metadata.Description)
-				}
-				return tw.Flush()
-			},
-		},
+		&cobra.Command{Use: "list", Short: "List the shipped scenarios", Args: noArgs, RunE: listScenarios},
 		&cobra.Command{
 			Use: "show SCENARIO", Short: "Print a scenario file", Args: needArgs(1, 1, "one scenario"),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				_, data, err := scenarios.Read(args[0])
-				if err != nil {
-					return err
-				}
-				_, err = cmd.OutOrStdout().Write(data)
-				return err
+				return write(cmd, data, err)
 			},
 		},
 		validate,
 		&cobra.Command{
 			Use: "schema", Short: "Print the JSON schema of scenario files", Args: noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				_, err := cmd.OutOrStdout().Write(scenarios.SchemaJSON)
-				return err
+				schema, err := faults.Format.Schema()
+				return write(cmd, schema, err)
 			},
 		},
 	)
 	return cmd
+}
+
+// write prints what was read without an error.
+func write(cmd *cobra.Command, data []byte, err error) error {
+	if err == nil {
+		_, err = cmd.OutOrStdout().Write(data)
+	}
+	return err
+}
+
+func validateScenarios(cmd *cobra.Command, refs, sets []string) error {
+	for _, ref := range refs {
+		name, f, err := parse(ref, sets...)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: valid, %d cells, repeat %d\n", name, len(f.Cells()), f.Base().Repeat)
+		for _, c := range f.Cells() {
+			fmt.Fprintln(cmd.OutOrStdout(), " ", c.ID)
+		}
+	}
+	return nil
+}
+
+func listScenarios(cmd *cobra.Command, _ []string) error {
+	tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	for _, n := range slices.Concat(scenarios.Names(), scenarios.FaultNames(), scenarios.RegressionNames()) {
+		_, f, err := parse(n)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(tw, "%s\t%d cells\t%s\n", n, len(f.Cells()), f.Base().Metadata.Description)
+	}
+	return tw.Flush()
 }

@@ -1,22 +1,15 @@
-// Command watchproxy stands between a watcher and an apiserver and lets lists and
-// watches go wrong; see packages watchproxy and watchfault.
+// Command watchproxy stands between a watcher and an apiserver and makes lists and
+// watches fail on demand; see packages watchproxy and watchfault.
 package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
-)
 
-// Exit codes, the same for all commands.
-const (
-	exitOK    = 0
-	exitError = 1
-	exitUsage = 2
+	"github.com/watchbench/watchbench/internal/commandline"
 )
 
 func main() {
@@ -27,18 +20,5 @@ func main() {
 func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	cmd := command(stdout, stderr)
-	cmd.SetArgs(args)
-	err := cmd.ExecuteContext(ctx)
-	var usage *usageError
-	switch {
-	case err == nil:
-		return exitOK
-	case errors.As(err, &usage):
-		fmt.Fprintln(stderr, "watchproxy:", oneLine(err))
-		return exitUsage
-	default:
-		fmt.Fprintln(stderr, "watchproxy:", oneLine(err))
-		return exitError
-	}
+	return commandline.Run(ctx, command(stdout, stderr), args)
 }

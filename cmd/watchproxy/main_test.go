@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
@@ -38,7 +39,7 @@ func kubeconfig(t *testing.T, server string) string {
 // TestCommand runs the program as a scenario does: announcement, kubeconfig, admin
 // API, signal.
 func TestCommand(t *testing.T) {
-	s, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods}}, apisim.Settings{})
+	s, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func TestCommand(t *testing.T) {
 	}
 	select {
 	case got := <-code:
-		if got != exitOK || !strings.Contains(stderr.String(), `spec="503(max=2)" fired=2`) {
+		if got != commandline.ExitOK || !strings.Contains(stderr.String(), `spec="503(max=2)" fired=2`) {
 			t.Errorf("exit code %d, logs:\n%s", got, stderr.String())
 		}
 	case <-time.After(10 * time.Second):
@@ -136,15 +137,15 @@ func TestBadUse(t *testing.T) {
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--log-level", "loud"}, "want debug"},
 	} {
 		var stdout, stderr bytes.Buffer
-		if code := run(tt.args, &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), tt.want) || strings.Count(stderr.String(), "\n") != 1 || stdout.Len() > 0 {
+		if code := run(tt.args, &stdout, &stderr); code != commandline.ExitUsage || !strings.Contains(stderr.String(), tt.want) || strings.Count(stderr.String(), "\n") != 1 || stdout.Len() > 0 {
 			t.Errorf("%v: exit %d, %q, want %q in one line", tt.args, code, stderr.String(), tt.want)
 		}
 	}
 	var stdout, stderr bytes.Buffer
-	if code := run([]string{"--kubeconfig", good, "--write-kubeconfig", filepath.Join(empty, "x")}, &stdout, &stderr); code != exitError {
+	if code := run([]string{"--kubeconfig", good, "--write-kubeconfig", filepath.Join(empty, "x")}, &stdout, &stderr); code != commandline.ExitError {
 		t.Errorf("a file that cannot be written: exit %d, %s", code, stderr.String())
 	}
-	if code := run([]string{"--help"}, &stdout, &stderr); code != exitOK || !strings.Contains(stdout.String(), "gone(d)") {
+	if code := run([]string{"--help"}, &stdout, &stderr); code != commandline.ExitOK || !strings.Contains(stdout.String(), "gone(d)") {
 		t.Errorf("help: exit %d, %s", code, stdout.String())
 	}
 }

@@ -62,7 +62,7 @@ func TestCollectorAgainstSimulatedFaults(t *testing.T) {
 	} {
 		t.Run(tt.faults, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods}, NoWatchCache: true, Window: 2000}, apisim.Settings{})
+				s, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods}, NoWatchCache: true, Window: 2000})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -145,7 +145,7 @@ func stored(s *apisim.Server) map[string]string {
 // TestSilenceIsNoticed: a watch on which nothing comes is given up by itself.
 func TestSilenceIsNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods}}, apisim.Settings{})
+		s, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,11 +26,19 @@ type rule struct {
 	why  string
 }
 
+// makers of a cell's record.
+var makers = []string{"scenarios/runner", "scenarios/party", "scenarios/faults", "scenarios/campaign"}
+
 var rules = []rule{
 	{"watcher", []string{"loadgen", "storagemock", "scenarios", "reports", "dashboards"}, "the parts share internal leaves only"},
 	{"loadgen", []string{"watcher", "storagemock", "scenarios", "reports", "dashboards"}, "the parts share internal leaves only"},
 	{"storagemock", []string{"watcher", "loadgen", "scenarios", "reports", "dashboards"}, "the parts share internal leaves only"},
 	{"scenarios", []string{"watcher"}, "scenarios starts the watcher as a process and judges it from outside"},
+	{"scenarios/history", makers, "what judges a record does not know what made it"},
+	{"scenarios/measure", makers, "what judges a record does not know what made it"},
+	{"scenarios/check", makers, "what judges a record does not know what made it"},
+	{"scenarios/matrix", makers, "what judges a record does not know what made it"},
+	{"scenarios/faults", []string{"scenarios/runner"}, "a fault acts on a view of the cell"},
 	{"reports", []string{"watcher", "loadgen", "storagemock", "scenarios", "dashboards"}, "reports reads results"},
 	{"watcher/storage", []string{"watcher/pipeline", "watcher/collector"}, "collector → pipeline → storage"},
 	{"watcher/pipeline", []string{"watcher/collector"}, "collector → pipeline → storage"},

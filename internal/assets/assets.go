@@ -1,9 +1,8 @@
 // Package assets carries the one third-party file that reports embed: Apache
 // ECharts, which draws the charts of an HTML report.
 //
-// The script is not committed. `go run ./internal/assets/fetch` (part of make
-// build) puts it beside this file; echarts.lock.json pins its version and its
-// digests. A program built without it works too: ECharts then says so, and a
+// The script is not committed. fetch.sh (part of make build) puts it beside this
+// file; echarts.lock.json pins its version and its digests. A program built without it works too: ECharts then says so, and a
 // report asks the network for the script instead.
 package assets
 
@@ -21,8 +20,8 @@ import (
 //go:embed echarts.*
 var files embed.FS
 
-// ScriptFile is the name of the fetched script in this folder.
-const ScriptFile = "echarts.min.js"
+// scriptFile is the name of the fetched script in this folder.
+const scriptFile = "echarts.min.js"
 
 // Lock pins the script.
 type Lock struct {
@@ -61,15 +60,15 @@ func Notice() string {
 func ECharts() ([]byte, bool) { return load() }
 
 var load = sync.OnceValues(func() ([]byte, bool) {
-	data, err := files.ReadFile(ScriptFile)
-	if err != nil || Integrity(data) != Pinned().FileIntegrity {
+	data, err := files.ReadFile(scriptFile)
+	if err != nil || integrity(data) != Pinned().FileIntegrity {
 		return nil, false
 	}
 	return data, true
 })
 
-// Integrity is the SHA-512 of data in the form that npm and browsers use.
-func Integrity(data []byte) string {
+// integrity is the SHA-512 of data in the form that npm and browsers use.
+func integrity(data []byte) string {
 	sum := sha512.Sum512(data)
 	return "sha512-" + base64.StdEncoding.EncodeToString(sum[:])
 }

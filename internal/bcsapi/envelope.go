@@ -2,15 +2,14 @@ package bcsapi
 
 import "encoding/json"
 
-// Code is the result code of an answer. The HTTP status is 200 for application
-// errors too; only Result and Code tell them from success.
+// Code is the result code of an answer. The HTTP status is 200 for application errors
+// too; only Result and Code distinguish them from success.
 type Code int
 
-// The codes the storage server gives.
+// The result codes of the storage server.
 const (
 	CodeSuccess     Code = 0
 	CodeUnmarshal   Code = 1405080 // E15 PUT, any failure
-	CodeMarshal     Code = 1405081
 	CodePut         Code = 1405082 // E1, E6, E11: bad body or database error
 	CodeGet         Code = 1405083
 	CodeDelete      Code = 1405084 // database error only: deleting what is not there succeeds
@@ -19,15 +18,13 @@ const (
 	serverErrPrefix      = "(bcs-storage):"
 )
 
-// Message is the text the server sends with a code.
+// Message returns the text that the server sends with a code.
 func (c Code) Message() string {
 	switch c {
 	case CodeSuccess:
 		return "success"
 	case CodeUnmarshal:
 		return serverErrPrefix + "request data unmarshal failed."
-	case CodeMarshal:
-		return serverErrPrefix + "returned data marshal failed."
 	case CodePut:
 		return serverErrPrefix + "put resource failed."
 	case CodeGet:

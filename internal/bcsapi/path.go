@@ -9,13 +9,10 @@ const Base = "/bcsstorage/v1"
 // original client does; names that Kubernetes accepts need none except ":" in
 // RBAC names, which is legal in a path segment.
 const (
-	NamespaceResources    = "/k8s/dynamic/namespace_resources/clusters/"
-	ClusterResources      = "/k8s/dynamic/cluster_resources/clusters/"
-	AllResources          = "/k8s/dynamic/all_resources/clusters/"
-	MulticlusterResources = "/k8s/dynamic/multicluster_resources/"
-	WatchResources        = "/k8s/watch/clusters/"
-	Events                = "/events"
-	EventsWatch           = "/events/watch"
+	NamespaceResources = "/k8s/dynamic/namespace_resources/clusters/"
+	ClusterResources   = "/k8s/dynamic/cluster_resources/clusters/"
+	WatchResources     = "/k8s/watch/clusters/"
+	Events             = "/events"
 )
 
 // Kinds that do not go to the dynamic resource endpoints.

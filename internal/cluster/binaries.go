@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/version"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster/controlplane"
 )
 
@@ -22,24 +23,18 @@ const EnvAssets = "KUBEBUILDER_ASSETS"
 // neighbours.
 const setupSkew = 1
 
-// findBinaries returns the directory that holds etcd and kube-apiserver and says
-// where it came from. Order: the option, KUBEBUILDER_ASSETS, what setup-envtest
-// has installed, our own cache (which builds).
+// findBinaries returns the directory that holds etcd and kube-apiserver: the one that
+// KUBEBUILDER_ASSETS names, what setup-envtest has installed, or our own cache, which
+// builds them.
 func findBinaries(ctx context.Context, opts EmbeddedOptions, say func(string, ...any)) (dir string, err error) {
-	for _, from := range []struct{ dir, place string }{
-		{opts.Assets, "the assets directory"},
-		{os.Getenv(EnvAssets), EnvAssets},
-	} {
-		if from.dir == "" {
-			continue
-		}
-		dir, err := filepath.Abs(from.dir)
+	if assets := os.Getenv(EnvAssets); assets != "" {
+		dir, err := filepath.Abs(assets)
 		if err != nil {
-			return "", fmt.Errorf("make %s absolute: %w", from.place, err)
+			return "", fmt.Errorf("make %s absolute: %w", EnvAssets, err)
 		}
 		if missing := missingBinary(dir); missing != "" {
-			return "", badInput("point it at a directory with executable files etcd and kube-apiserver, or unset it to have them built",
-				"%s is %s, where %s is missing or not executable", from.place, dir, missing)
+			return "", badinput.New("point it at a directory with executable files etcd and kube-apiserver, or unset it to have them built",
+				"%s is %s, where %s is missing or not executable", EnvAssets, dir, missing)
 		}
 		say("using the control plane binaries in %s", dir)
 		return dir, nil
@@ -56,12 +51,17 @@ func findBinaries(ctx context.Context, opts EmbeddedOptions, say func(string, ..
 
 func missingBinary(dir string) string {
 	for _, name := range []string{etcdParty, apiserverParty} {
-		info, err := os.Stat(filepath.Join(dir, name))
-		if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+		if !controlplane.Executable(filepath.Join(dir, name)) {
 			return name
 		}
 	}
 	return ""
+}
+
+// Prepare makes sure that the embedded provider finds its binaries, building them
+// where it must, and returns their directory.
+func Prepare(ctx context.Context, opts EmbeddedOptions, progress func(string)) (dir string, err error) {
+	return findBinaries(ctx, opts, reporter(progress))
 }
 
 // setupEnvtestStores lists where setup-envtest keeps its "k8s" directory by
@@ -124,10 +124,4 @@ func nearer(a, b, pinned *version.Version) bool {
 		return skew(a, pinned) < skew(b, pinned)
 	}
 	return b.LessThan(a)
-}
-
-// Prepare makes sure that the embedded provider finds its binaries, building them
-// where it must, and returns their directory.
-func Prepare(ctx context.Context, opts EmbeddedOptions, progress func(string)) (dir string, err error) {
-	return findBinaries(ctx, opts, reporter(progress))
 }

@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/watchbench/watchbench/internal/badinput"
 )
 
 // Names of the providers.
@@ -39,13 +41,13 @@ type Options struct {
 func New(name string, opts Options) (Provider, error) {
 	switch name {
 	case Embedded:
-		return newEmbedded(opts.Embedded)
+		return newEmbedded(opts.Embedded), nil
 	case Kind:
 		return newKind(opts.Kind)
 	case Kubeconfig:
 		return newKubeconfig(opts.Kubeconfig)
 	}
-	return nil, badInput("use one of "+strings.Join(Names(), ", "), "cluster provider %q is not known", name)
+	return nil, badinput.New("use one of "+strings.Join(Names(), ", "), "cluster provider %q is not known", name)
 }
 
 // Cluster is a control plane that answers.

@@ -15,8 +15,8 @@
 //     context, which is current. The user's own kubeconfig is never written.
 //  3. Down is idempotent and removes what Up created, and only that: a kind
 //     cluster that was reused, or a cluster behind a kubeconfig, stays as it is.
-//  4. Errors that the user can mend, by another argument or outside the program,
-//     are *InputError and say how.
+//  4. Errors that the user can fix, by another argument or outside the program,
+//     are *badinput.Error and say how.
 //  5. If the process that called Up dies without calling Down, SIGKILL included,
 //     a watchdog ends what it started and removes its directory, within seconds.
 //     It is a shell that waits for the end of a pipe, so it works where there is a

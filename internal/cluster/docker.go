@@ -11,6 +11,8 @@ import (
 
 	kindexec "sigs.k8s.io/kind/pkg/exec"
 	kindlog "sigs.k8s.io/kind/pkg/log"
+
+	"github.com/watchbench/watchbench/internal/badinput"
 )
 
 const (
@@ -26,11 +28,11 @@ const (
 // daemon, context and credentials.
 type docker struct{}
 
-// check tells apart the ways in which Docker can be absent.
+// check distinguishes the ways in which Docker can be unavailable.
 func (d docker) check(ctx context.Context) error {
 	const remedy = "install and start Docker, or use the embedded cluster, which needs none"
 	if _, err := exec.LookPath("docker"); err != nil {
-		return &InputError{What: "a kind cluster needs Docker, and there is no docker command", Remedy: remedy, Err: err}
+		return &badinput.Error{What: "a kind cluster needs Docker, and there is no docker command", Remedy: remedy, Err: err}
 	}
 	asked, cancel := context.WithTimeout(ctx, dockerTimeout)
 	defer cancel()
@@ -41,11 +43,11 @@ func (d docker) check(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case asked.Err() != nil:
-		return &InputError{What: fmt.Sprintf("the Docker daemon has not answered for %s", dockerTimeout), Remedy: "see that it works: docker version", Err: asked.Err()}
+		return &badinput.Error{What: fmt.Sprintf("the Docker daemon has not answered for %s", dockerTimeout), Remedy: "see that it works: docker version", Err: asked.Err()}
 	case strings.Contains(err.Error(), "permission denied"):
-		return &InputError{What: "this user may not talk to the Docker daemon", Remedy: "join the group docker, or use the embedded cluster, which needs none", Err: err}
+		return &badinput.Error{What: "this user may not talk to the Docker daemon", Remedy: "join the group docker, or use the embedded cluster, which needs none", Err: err}
 	default:
-		return &InputError{What: "a kind cluster needs Docker, and its daemon does not answer", Remedy: remedy, Err: err}
+		return &badinput.Error{What: "a kind cluster needs Docker, and its daemon does not answer", Remedy: remedy, Err: err}
 	}
 }
 
@@ -82,7 +84,7 @@ func (d docker) ensureImage(ctx context.Context, image string, say func(string, 
 		if ctx.Err() != nil {
 			return fmt.Errorf("pull %s: %w", image, context.Cause(ctx))
 		}
-		return &InputError{
+		return &badinput.Error{
 			What:   fmt.Sprintf("the kind node image %s is not here and cannot be pulled", image),
 			Remedy: "name one that is there with --kind-image, or load or build it first", Err: err,
 		}
@@ -164,34 +166,26 @@ func kindError(err error) error {
 }
 
 // kindLogger turns kind's messages for a terminal into progress lines.
-type kindLogger struct{ say func(string, ...any) }
+type kindLogger struct {
+	say    func(string, ...any)
+	silent bool // of information
+}
 
 var _ kindlog.Logger = kindLogger{}
 
-func (l kindLogger) Warn(message string)          { l.say("kind warns: %s", plain(message)) }
-func (l kindLogger) Warnf(f string, args ...any)  { l.Warn(fmt.Sprintf(f, args...)) }
-func (l kindLogger) Error(message string)         { l.say("kind: %s", plain(message)) }
-func (l kindLogger) Errorf(f string, args ...any) { l.Error(fmt.Sprintf(f, args...)) }
-func (l kindLogger) V(level kindlog.Level) kindlog.InfoLogger {
-	return kindInfo{say: l.say, enabled: level == 0}
-}
-
-type kindInfo struct {
-	say     func(string, ...any)
-	enabled bool
-}
-
-func (i kindInfo) Enabled() bool               { return i.enabled }
-func (i kindInfo) Infof(f string, args ...any) { i.Info(fmt.Sprintf(f, args...)) }
+func (l kindLogger) Warn(message string)                      { l.say("kind warns: %s", plain(message)) }
+func (l kindLogger) Warnf(f string, args ...any)              { l.Warn(fmt.Sprintf(f, args...)) }
+func (l kindLogger) Error(message string)                     { l.say("kind: %s", plain(message)) }
+func (l kindLogger) Errorf(f string, args ...any)             { l.Error(fmt.Sprintf(f, args...)) }
+func (l kindLogger) V(level kindlog.Level) kindlog.InfoLogger { return kindLogger{l.say, level != 0} }
+func (l kindLogger) Enabled() bool                            { return !l.silent }
+func (l kindLogger) Infof(f string, args ...any)              { l.Info(fmt.Sprintf(f, args...)) }
 
 // Info passes on the beginning of each step. kind marks the end of a step with a
 // check mark and repeats its name, which would only double the lines.
-func (i kindInfo) Info(message string) {
-	if !i.enabled || strings.Contains(message, "✓") {
-		return
-	}
-	if line := plain(message); line != "" {
-		i.say("kind: %s", line)
+func (l kindLogger) Info(message string) {
+	if line := plain(message); l.Enabled() && line != "" && !strings.Contains(message, "✓") {
+		l.say("kind: %s", line)
 	}
 }
 

@@ -12,15 +12,15 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/watchbench/watchbench/internal/kubefile"
 )
 
 // EmbeddedOptions configures the embedded provider. The zero value is usable.
 type EmbeddedOptions struct {
-	// Assets is a directory with etcd and kube-apiserver. Empty: KUBEBUILDER_ASSETS,
-	// else what setup-envtest installed, else built once into the cache.
-	Assets string
 	// Cache is where built binaries are kept; see controlplane.Options.
 	Cache string
 	// Temp is where the run's directory is made. Empty: the system's.
@@ -85,24 +85,9 @@ type embedded struct{ opts EmbeddedOptions }
 
 var _ Provider = (*embedded)(nil)
 
-func newEmbedded(opts EmbeddedOptions) (*embedded, error) {
-	for _, set := range []struct {
-		party string
-		flags map[string]string
-	}{{apiserverParty, opts.APIServerFlags}, {etcdParty, opts.EtcdFlags}} {
-		for name := range set.flags {
-			if name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, "= \t\n") {
-				return nil, badInput(`write it without dashes and value, such as "v"`, "flag name %q for %s", name, set.party)
-			}
-		}
-	}
-	if opts.StartTimeout < 0 {
-		return nil, badInput("use 0 for the default or a positive duration", "start timeout %s", opts.StartTimeout)
-	}
-	if opts.StartTimeout == 0 {
-		opts.StartTimeout = defaultStartTimeout
-	}
-	return &embedded{opts: opts}, nil
+func newEmbedded(opts EmbeddedOptions) *embedded {
+	opts.StartTimeout = cmp.Or(opts.StartTimeout, defaultStartTimeout)
+	return &embedded{opts: opts}
 }
 
 // Up implements Provider.
@@ -127,7 +112,7 @@ var errPortTaken = errors.New("a port is in use")
 type run struct {
 	dir   string
 	logs  map[string]string
-	files []*os.File
+	files map[string]*os.File // logs
 	plane *envtest.ControlPlane
 	dog   *watchdog
 }
@@ -161,7 +146,7 @@ func (e *embedded) prepare(ctx context.Context, binaries string) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{dir: dir, logs: map[string]string{}}
+	r := &run{dir: dir, logs: map[string]string{}, files: map[string]*os.File{}}
 	if err := e.configure(r, binaries); err != nil {
 		return nil, errors.Join(err, r.down(ctx))
 	}
@@ -174,29 +159,21 @@ func (e *embedded) configure(r *run, binaries string) (err error) {
 			return fmt.Errorf("make a directory for the control plane: %w", err)
 		}
 	}
-	etcdLog, err := r.openLog(e.opts.Logs, etcdParty)
-	if err != nil {
-		return err
-	}
-	apiserverLog, err := r.openLog(e.opts.Logs, apiserverParty)
-	if err != nil {
-		return err
-	}
-	etcdPath, err := writeLauncher(r.dir, etcdParty, filepath.Join(binaries, etcdParty))
-	if err != nil {
-		return err
-	}
-	apiserverPath, err := writeLauncher(r.dir, apiserverParty, filepath.Join(binaries, apiserverParty))
-	if err != nil {
-		return err
+	for _, party := range []string{etcdParty, apiserverParty} {
+		if err := r.openLog(e.opts.Logs, party); err != nil {
+			return err
+		}
+		if err := writeLauncher(r.dir, party, filepath.Join(binaries, party)); err != nil {
+			return err
+		}
 	}
 	r.plane = &envtest.ControlPlane{
 		Etcd: &envtest.Etcd{
-			Path: etcdPath, DataDir: filepath.Join(r.dir, "data"), Out: etcdLog, Err: etcdLog,
+			Path: filepath.Join(r.dir, etcdParty), DataDir: filepath.Join(r.dir, "data"), Out: r.files[etcdParty], Err: r.files[etcdParty],
 			StartTimeout: e.opts.StartTimeout, StopTimeout: stopTimeout,
 		},
 		APIServer: &envtest.APIServer{
-			Path: apiserverPath, CertDir: filepath.Join(r.dir, "certs"), Out: apiserverLog, Err: apiserverLog,
+			Path: filepath.Join(r.dir, apiserverParty), CertDir: filepath.Join(r.dir, "certs"), Out: r.files[apiserverParty], Err: r.files[apiserverParty],
 			StartTimeout: e.opts.StartTimeout, StopTimeout: stopTimeout,
 		},
 	}
@@ -208,37 +185,42 @@ func (e *embedded) configure(r *run, binaries string) (err error) {
 	return nil
 }
 
-// makeDir makes the run's directory. Its path is absolute, because the parties and
-// the watchdog work elsewhere.
+// makeDir makes the run's directory. Its path must be absolute: the parties and the
+// watchdog work elsewhere.
 func (e *embedded) makeDir(ctx context.Context) (string, error) {
 	if e.opts.Detach {
 		return detachedDir(ctx, e.opts)
 	}
-	temp, err := filepath.Abs(cmp.Or(e.opts.Temp, os.TempDir()))
+	return tempDir(e.opts.Temp)
+}
+
+// tempDir makes a directory for one run below temp, or the system's where that is
+// empty. Its path is absolute.
+func tempDir(temp string) (string, error) {
+	temp, err := filepath.Abs(cmp.Or(temp, os.TempDir()))
 	if err != nil {
 		return "", fmt.Errorf("make the temporary directory absolute: %w", err)
 	}
 	dir, err := os.MkdirTemp(temp, dirPrefix)
 	if err != nil {
-		return "", fmt.Errorf("make a directory for the control plane: %w", err)
+		return "", fmt.Errorf("make a directory for the cluster's files: %w", err)
 	}
 	return dir, nil
 }
 
-func (r *run) openLog(dir, party string) (*os.File, error) {
+func (r *run) openLog(dir, party string) error {
 	if dir == "" {
 		dir = r.dir
 	} else if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make the log directory: %w", err)
+		return fmt.Errorf("make the log directory: %w", err)
 	}
 	path := filepath.Join(dir, party+logSuffix)
 	f, err := os.Create(path)
 	if err != nil {
-		return nil, fmt.Errorf("create the log of %s: %w", party, err)
+		return fmt.Errorf("create the log of %s: %w", party, err)
 	}
-	r.logs[party] = path
-	r.files = append(r.files, f)
-	return f, nil
+	r.logs[party], r.files[party] = path, f
+	return nil
 }
 
 // setFlags applies defaults and then what the user asked for.
@@ -273,7 +255,7 @@ func (r *run) up(ctx context.Context) (*Cluster, error) {
 		PIDs:       map[string]int{},
 		down:       r.down,
 	}
-	if err := writeKubeconfig(c.Kubeconfig, kubeconfigFor(contextName, cfg)); err != nil {
+	if err := kubefile.Write(c.Kubeconfig, kubefile.For(contextName, cfg)); err != nil {
 		return nil, err
 	}
 	if c.Version, err = serverVersion(ctx, cfg); err != nil {
@@ -327,7 +309,7 @@ func (r *run) explain(ctx context.Context, err error) error {
 
 // down removes everything, whatever state the run is in.
 func (r *run) down(ctx context.Context) error {
-	err := killParties(ctx, r.dir)
+	err := removeRun(ctx, r.dir)
 	if r.plane != nil {
 		// Both have ended; this lets envtest collect them. What it reports is that
 		// it found nobody to signal.
@@ -336,11 +318,17 @@ func (r *run) down(ctx context.Context) error {
 	for _, f := range r.files {
 		err = errors.Join(err, f.Close())
 	}
-	releasePorts(r.dir)
-	if rmErr := os.RemoveAll(r.dir); rmErr != nil {
+	return errors.Join(err, r.dog.dismiss())
+}
+
+// removeRun ends the parties of a run directory and removes it.
+func removeRun(ctx context.Context, dir string) error {
+	err := killParties(ctx, dir)
+	releasePorts(dir)
+	if rmErr := os.RemoveAll(dir); rmErr != nil {
 		err = errors.Join(err, fmt.Errorf("remove the control plane's directory: %w", rmErr))
 	}
-	return errors.Join(err, r.dog.dismiss())
+	return err
 }
 
 // etcdVersion asks etcd's plain HTTP endpoint.
@@ -371,17 +359,13 @@ func etcdVersion(ctx context.Context, url string) (string, error) {
 func waitDefaultNamespace(ctx context.Context, cfg *rest.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		_, err := get(ctx, cfg, "/api/v1/namespaces/default")
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for the namespace \"default\": %w", err)
-		case <-tick.C:
-		}
+	var last error
+	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		_, last = get(ctx, cfg, "/api/v1/namespaces/default")
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for the namespace \"default\": %w", last)
 	}
+	return nil
 }

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster/controlplane"
 )
 
@@ -259,7 +260,8 @@ func TestEmbeddedDetached(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	opts := Options{Embedded: EmbeddedOptions{Assets: assets, Cache: t.TempDir(), Detach: true}}
+	t.Setenv(EnvAssets, assets)
+	opts := Options{Embedded: EmbeddedOptions{Cache: t.TempDir(), Detach: true}}
 	if _, err := Existing(ctx, Embedded, opts); !errors.Is(err, ErrNotUp) {
 		t.Fatalf("before it is up: got error %v, want ErrNotUp", err)
 	}
@@ -279,9 +281,9 @@ func TestEmbeddedDetached(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var input *InputError
+	var input *badinput.Error
 	if _, err := p.Up(ctx, nil); !errors.As(err, &input) || !strings.Contains(err.Error(), "already") {
-		t.Errorf("a second one: got error %v, want an InputError that says that one is up already", err)
+		t.Errorf("a second one: got error %v, want an badinput.Error that says that one is up already", err)
 	}
 	if err := c.Down(ctx); err != nil {
 		t.Fatal(err)

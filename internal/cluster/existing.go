@@ -11,18 +11,18 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/client-go/tools/clientcmd"
 	kindcluster "sigs.k8s.io/kind/pkg/cluster"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster/controlplane"
 )
 
-// ErrNotUp says that there is no cluster that an earlier process has left running.
+// ErrNotUp means that no earlier process has left a cluster running.
 var ErrNotUp = errors.New("no cluster is up")
 
-// Existing finds the cluster that an earlier process brought up and left: an
-// embedded one with Detach, a kind one with Keep. Its Down ends it, whoever made
-// it; its Check says whether it works. Without one the error is ErrNotUp.
+// Existing finds the cluster that an earlier process left running: an embedded one
+// with Detach, a kind one with Keep. Its Down stops it, whoever started it; its
+// Check reports whether it works. Without one the error is ErrNotUp.
 func Existing(ctx context.Context, name string, opts Options) (*Cluster, error) {
 	switch name {
 	case Embedded:
@@ -30,7 +30,7 @@ func Existing(ctx context.Context, name string, opts Options) (*Cluster, error) 
 	case Kind:
 		return existingKind(ctx, opts.Kind)
 	}
-	return nil, badInput(fmt.Sprintf("use %s or %s", Embedded, Kind), "cluster provider %q leaves no clusters running", name)
+	return nil, badinput.New(fmt.Sprintf("use %s or %s", Embedded, Kind), "cluster provider %q leaves no clusters running", name)
 }
 
 // Check returns nil if the cluster works: what this machine runs of it is there,
@@ -104,17 +104,10 @@ func existingEmbedded(opts EmbeddedOptions) (*Cluster, error) {
 		if err := json.Unmarshal(data, c); err != nil {
 			return nil, fmt.Errorf("read the state of the cluster in %s: %w", dir, err)
 		}
-	case !errors.Is(err, fs.ErrNotExist): // its start was cut off: Check will tell, Down still works
+	case !errors.Is(err, fs.ErrNotExist): // its start was interrupted: Check reports it, Down still works
 		return nil, fmt.Errorf("read the state of the cluster: %w", err)
 	}
-	c.down = func(ctx context.Context) error {
-		err := killParties(ctx, dir)
-		releasePorts(dir)
-		if rmErr := os.RemoveAll(dir); rmErr != nil {
-			err = errors.Join(err, fmt.Errorf("remove the control plane's directory: %w", rmErr))
-		}
-		return err
-	}
+	c.down = func(ctx context.Context) error { return removeRun(ctx, dir) }
 	return c, nil
 }
 
@@ -124,7 +117,7 @@ func detachedDir(ctx context.Context, opts EmbeddedOptions) (string, error) {
 	old, err := existingEmbedded(opts)
 	if err == nil {
 		if partyPID(old.Dir, etcdParty) != 0 && partyPID(old.Dir, apiserverParty) != 0 {
-			return "", badInput("use it, or end it first", "an embedded cluster is up already, its kubeconfig is %s", old.Kubeconfig)
+			return "", badinput.New("use it, or end it first", "an embedded cluster is up already, its kubeconfig is %s", old.Kubeconfig)
 		}
 		err = old.Down(ctx)
 	}
@@ -157,23 +150,14 @@ func existingKind(ctx context.Context, opts KindOptions) (*Cluster, error) {
 		return nil, fmt.Errorf("make the directory of the kubeconfig: %w", err)
 	}
 	r.created, r.network = true, len(names) == 1 // nobody else's cluster needs the network
-	c := &Cluster{
-		Provider: Kind, Kubeconfig: filepath.Join(r.dir, "kubeconfig"), Controllers: true,
-		Dir: r.dir, PIDs: r.docker.parties(ctx, r.opts.Name), down: r.down,
-	}
+	c := r.cluster()
+	c.PIDs = r.docker.parties(ctx, r.opts.Name)
 	// A cluster that does not even have a kubeconfig can still be ended.
 	raw, err := r.provider.KubeConfig(r.opts.Name, false)
 	if err != nil {
 		return c, nil
 	}
-	cfg, err := clientcmd.Load([]byte(raw))
-	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig of kind cluster %s: %w", r.opts.Name, err)
-	}
-	if err := writeKubeconfig(c.Kubeconfig, cfg); err != nil {
-		return nil, err
-	}
-	restCfg, err := c.RESTConfig()
+	restCfg, err := r.access(c, raw)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,13 +14,17 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 	kindcluster "sigs.k8s.io/kind/pkg/cluster"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster/controlplane"
 	"github.com/watchbench/watchbench/internal/cluster/filelock"
+	"github.com/watchbench/watchbench/internal/kubefile"
 )
 
 // KindOptions configures the kind provider. The zero value is usable.
@@ -34,8 +39,6 @@ type KindOptions struct {
 	// Keep leaves the cluster when Down is called, with its kubeconfig, which then is
 	// in the cache. Existing finds it again.
 	Keep bool
-	// Wait bounds the time until the node is ready. 0: 3 minutes.
-	Wait time.Duration
 	// Temp is where the run's kubeconfig is made. Empty: the system's.
 	Temp string
 	// Cache holds the lock that makes parallel runs take turns; see controlplane.Options.
@@ -44,7 +47,8 @@ type KindOptions struct {
 
 const (
 	defaultKindName = "watchbench"
-	defaultKindWait = 3 * time.Minute
+	// kindWait bounds the time until the node is ready.
+	kindWait = 3 * time.Minute
 	// kindNameMax is what kind leaves of a host name's 64 characters.
 	kindNameMax = 50
 	// kindDeleteTimeout bounds the deletion of a cluster, which takes seconds.
@@ -63,22 +67,13 @@ var _ Provider = (*kind)(nil)
 var kindName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
 
 func newKind(opts KindOptions) (*kind, error) {
-	if opts.Name == "" {
-		opts.Name = defaultKindName
-	}
-	if opts.Image == "" {
-		opts.Image = DefaultKindImage()
-	}
-	if opts.Wait == 0 {
-		opts.Wait = defaultKindWait
-	}
+	opts.Name = cmp.Or(opts.Name, defaultKindName)
+	opts.Image = cmp.Or(opts.Image, DefaultKindImage())
 	switch {
 	case !kindName.MatchString(opts.Name) || len(opts.Name) > kindNameMax:
-		return nil, badInput(fmt.Sprintf("use at most %d lower-case letters, digits, '-' and '.'", kindNameMax), "kind cluster name %q", opts.Name)
+		return nil, badinput.New(fmt.Sprintf("use at most %d lower-case letters, digits, '-' and '.'", kindNameMax), "kind cluster name %q", opts.Name)
 	case strings.ContainsAny(opts.Image, " \t\n") || strings.HasPrefix(opts.Image, "-"):
-		return nil, badInput("use one such as "+DefaultKindImage(), "kind node image %q", opts.Image)
-	case opts.Wait < 0:
-		return nil, badInput("use 0 for the default or a positive duration", "wait time %s for kind", opts.Wait)
+		return nil, badinput.New("use one such as "+DefaultKindImage(), "kind node image %q", opts.Image)
 	}
 	return &kind{opts: opts}, nil
 }
@@ -130,7 +125,7 @@ type kindRun struct {
 // Up implements Provider.
 func (k *kind) Up(ctx context.Context, progress func(string)) (c *Cluster, err error) {
 	say := reporter(progress)
-	r := &kindRun{opts: k.opts, provider: kindcluster.NewProvider(kindcluster.ProviderWithDocker(), kindcluster.ProviderWithLogger(kindLogger{say}))}
+	r := &kindRun{opts: k.opts, provider: kindcluster.NewProvider(kindcluster.ProviderWithDocker(), kindcluster.ProviderWithLogger(kindLogger{say: say}))}
 	if err := r.docker.check(ctx); err != nil {
 		return nil, err
 	}
@@ -182,7 +177,7 @@ func (r *kindRun) obtain(ctx context.Context, say func(string, ...any)) error {
 	}
 	if slices.Contains(names, r.opts.Name) {
 		if !r.opts.Reuse {
-			return badInput(fmt.Sprintf("reuse it with --kind-reuse, choose another name with --kind-name, or delete it with `kind delete cluster --name %s`", r.opts.Name),
+			return badinput.New(fmt.Sprintf("reuse it with --kind-reuse, choose another name with --kind-name, or delete it with `kind delete cluster --name %s`", r.opts.Name),
 				"a kind cluster named %q exists already", r.opts.Name)
 		}
 		if err := r.checkRunning(ctx); err != nil {
@@ -203,12 +198,10 @@ func (r *kindRun) obtain(ctx context.Context, say func(string, ...any)) error {
 func (r *kindRun) makeDir() (err error) {
 	if r.opts.Keep {
 		r.dir, err = makeKeptDir(r.opts.Cache, Kind+"-"+r.opts.Name)
-		return err
+	} else {
+		r.dir, err = tempDir(r.opts.Temp)
 	}
-	if r.dir, err = os.MkdirTemp(r.opts.Temp, dirPrefix); err != nil {
-		return fmt.Errorf("make a directory for the kubeconfig: %w", err)
-	}
-	return nil
+	return err
 }
 
 func (r *kindRun) checkRunning(ctx context.Context) error {
@@ -218,7 +211,7 @@ func (r *kindRun) checkRunning(ctx context.Context) error {
 		return err
 	}
 	if len(stopped) > 0 {
-		return badInput(fmt.Sprintf("start it with `docker start %s`, or delete it with `kind delete cluster --name %s`", strings.Join(stopped, " "), r.opts.Name),
+		return badinput.New(fmt.Sprintf("start it with `docker start %s`, or delete it with `kind delete cluster --name %s`", strings.Join(stopped, " "), r.opts.Name),
 			"kind cluster %q is to be reused, but does not run", r.opts.Name)
 	}
 	return nil
@@ -243,7 +236,7 @@ func (r *kindRun) create(ctx context.Context) error {
 		done <- r.provider.Create(r.opts.Name,
 			kindcluster.CreateWithV1Alpha4Config(kindConfig()),
 			kindcluster.CreateWithNodeImage(r.opts.Image),
-			kindcluster.CreateWithWaitForReady(r.opts.Wait),
+			kindcluster.CreateWithWaitForReady(kindWait),
 			kindcluster.CreateWithKubeconfigPath(filepath.Join(r.dir, "kubeconfig")),
 			kindcluster.CreateWithDisplayUsage(false),
 			kindcluster.CreateWithDisplaySalutation(false))
@@ -272,25 +265,12 @@ func (r *kindRun) create(ctx context.Context) error {
 // describe writes the kubeconfig, waits for readiness (kind itself takes a
 // time-out for success) and fills in what is known of the control plane.
 func (r *kindRun) describe(ctx context.Context) (*Cluster, error) {
-	c := &Cluster{
-		Provider:    Kind,
-		Kubeconfig:  filepath.Join(r.dir, "kubeconfig"),
-		Controllers: true,
-		Dir:         r.dir,
-		down:        r.down,
-	}
+	c := r.cluster()
 	raw, err := r.provider.KubeConfig(r.opts.Name, false)
 	if err != nil {
 		return nil, fmt.Errorf("get the kubeconfig of kind cluster %s: %w", r.opts.Name, kindError(err))
 	}
-	cfg, err := clientcmd.Load([]byte(raw))
-	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig of kind cluster %s: %w", r.opts.Name, err)
-	}
-	if err := writeKubeconfig(c.Kubeconfig, cfg); err != nil {
-		return nil, err
-	}
-	restCfg, err := c.RESTConfig()
+	restCfg, err := r.access(c, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -309,28 +289,40 @@ func (r *kindRun) describe(ctx context.Context) (*Cluster, error) {
 	return c, nil
 }
 
+func (r *kindRun) cluster() *Cluster {
+	return &Cluster{Provider: Kind, Kubeconfig: filepath.Join(r.dir, "kubeconfig"), Controllers: true, Dir: r.dir, down: r.down}
+}
+
+// access writes the cluster's kubeconfig, which raw is, and reads it as a client does.
+func (r *kindRun) access(c *Cluster, raw string) (*rest.Config, error) {
+	cfg, err := clientcmd.Load([]byte(raw))
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig of kind cluster %s: %w", r.opts.Name, err)
+	}
+	if err := kubefile.Write(c.Kubeconfig, cfg); err != nil {
+		return nil, err
+	}
+	return c.RESTConfig()
+}
+
 // waitKindReady returns when all of kind's own nodes are ready and namespaces get
 // their service account, without which no pod can be created. Nodes that somebody
 // made by hand (they have no provider id) are none of our business.
 func waitKindReady(ctx context.Context, client kubernetes.Interface, opts KindOptions) error {
-	ctx, cancel := context.WithTimeout(ctx, opts.Wait)
+	ctx, cancel := context.WithTimeout(ctx, kindWait)
 	defer cancel()
-	tick := time.NewTicker(250 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		waitingFor, err := kindNotReady(ctx, client)
-		if err == nil && waitingFor == "" {
-			return nil
-		}
-		if err != nil {
+	waitingFor := ""
+	err := wait.PollUntilContextCancel(ctx, 250*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		var err error
+		if waitingFor, err = kindNotReady(ctx, client); err != nil {
 			waitingFor = err.Error()
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for kind cluster %s to be ready (%s): %w", opts.Name, waitingFor, context.Cause(ctx))
-		case <-tick.C:
-		}
+		return waitingFor == "", nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for kind cluster %s to be ready (%s): %w", opts.Name, waitingFor, context.Cause(ctx))
 	}
+	return nil
 }
 
 func kindNotReady(ctx context.Context, client kubernetes.Interface) (string, error) {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster/owned"
 )
 
@@ -99,9 +100,9 @@ func TestKindUpDown(t *testing.T) {
 
 	t.Run("taken", func(t *testing.T) {
 		_, err := newTestKind(t, KindOptions{Name: name}).Up(ctx, nil)
-		var input *InputError
+		var input *badinput.Error
 		if !errors.As(err, &input) || !strings.Contains(err.Error(), "exists already") || !strings.Contains(err.Error(), "--kind-reuse") {
-			t.Fatalf("got error %v, want an InputError that says the name is taken and how to reuse it", err)
+			t.Fatalf("got error %v, want an badinput.Error that says the name is taken and how to reuse it", err)
 		}
 	})
 	t.Run("reused", func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,10 +14,13 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster/owned"
+	"github.com/watchbench/watchbench/internal/kubefile"
 )
 
 // KubeconfigOptions says which existing cluster to use.
@@ -48,7 +52,7 @@ func newKubeconfig(opts KubeconfigOptions) (*kubeconfig, error) {
 		return nil, err
 	}
 	if opts.Context == "" {
-		return nil, badInput("name one with --context: "+contextList(cfg),
+		return nil, badinput.New("name one with --context: "+contextList(cfg),
 			"no context of kubeconfig %s was chosen, and the current one is never taken by itself", opts.Path)
 	}
 	return &kubeconfig{opts: opts}, nil
@@ -61,13 +65,13 @@ func kubeconfigPath(path string) (string, error) {
 	}
 	if env := os.Getenv(clientcmd.RecommendedConfigPathEnvVar); env != "" {
 		if list := filepath.SplitList(env); len(list) > 1 {
-			return "", badInput("name one of them with --kubeconfig", "KUBECONFIG lists %d files", len(list))
+			return "", badinput.New("name one of them with --kubeconfig", "KUBECONFIG lists %d files", len(list))
 		}
 		return env, nil
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", &InputError{What: "find a kubeconfig", Remedy: "name it with --kubeconfig", Err: err}
+		return "", &badinput.Error{What: "find a kubeconfig", Remedy: "name it with --kubeconfig", Err: err}
 	}
 	return filepath.Join(home, ".kube", "config"), nil
 }
@@ -76,22 +80,17 @@ func loadKubeconfig(path string) (*api.Config, error) {
 	cfg, err := clientcmd.LoadFromFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, badInput("name an existing file with --kubeconfig", "kubeconfig %s does not exist", path)
+		return nil, badinput.New("name an existing file with --kubeconfig", "kubeconfig %s does not exist", path)
 	case err != nil:
-		return nil, &InputError{What: "read kubeconfig " + path, Remedy: "name a kubeconfig file with --kubeconfig", Err: err}
+		return nil, &badinput.Error{What: "read kubeconfig " + path, Remedy: "name a kubeconfig file with --kubeconfig", Err: err}
 	case len(cfg.Contexts) == 0:
-		return nil, badInput("name a kubeconfig file with --kubeconfig", "%s has no contexts, so it is not a usable kubeconfig", path)
+		return nil, badinput.New("name a kubeconfig file with --kubeconfig", "%s has no contexts, so it is not a usable kubeconfig", path)
 	}
 	return cfg, nil
 }
 
 func contextList(cfg *api.Config) string {
-	names := make([]string, 0, len(cfg.Contexts))
-	for name := range cfg.Contexts {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return "the file has " + strings.Join(names, ", ")
+	return "the file has " + strings.Join(slices.Sorted(maps.Keys(cfg.Contexts)), ", ")
 }
 
 // Up implements Provider. It changes nothing in the cluster.
@@ -104,9 +103,9 @@ func (k *kubeconfig) Up(ctx context.Context, progress func(string)) (*Cluster, e
 	if err := k.minify(cfg); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(k.opts.Temp, dirPrefix)
+	dir, err := tempDir(k.opts.Temp)
 	if err != nil {
-		return nil, fmt.Errorf("make a directory for the kubeconfig: %w", err)
+		return nil, err
 	}
 	c := &Cluster{
 		Provider:   Kubeconfig,
@@ -118,7 +117,7 @@ func (k *kubeconfig) Up(ctx context.Context, progress func(string)) (*Cluster, e
 			return nil
 		},
 	}
-	if err := writeKubeconfig(c.Kubeconfig, cfg); err != nil {
+	if err := kubefile.Write(c.Kubeconfig, cfg); err != nil {
 		return nil, errors.Join(err, c.Down(ctx))
 	}
 	if err := k.connect(ctx, c, cfg); err != nil {
@@ -133,14 +132,14 @@ func (k *kubeconfig) Up(ctx context.Context, progress func(string)) (*Cluster, e
 func (k *kubeconfig) minify(cfg *api.Config) error {
 	chosen, ok := cfg.Contexts[k.opts.Context]
 	if !ok {
-		return badInput(contextList(cfg), "kubeconfig %s has no context %q", k.opts.Path, k.opts.Context)
+		return badinput.New(contextList(cfg), "kubeconfig %s has no context %q", k.opts.Path, k.opts.Context)
 	}
 	if cfg.Clusters[chosen.Cluster] == nil {
-		return badInput("mend the file or choose another context",
+		return badinput.New("fix the file or choose another context",
 			"kubeconfig %s: context %q names cluster %q, which the file does not have", k.opts.Path, k.opts.Context, chosen.Cluster)
 	}
 	if chosen.AuthInfo != "" && cfg.AuthInfos[chosen.AuthInfo] == nil {
-		return badInput("mend the file or choose another context",
+		return badinput.New("fix the file or choose another context",
 			"kubeconfig %s: context %q names user %q, whom the file does not have", k.opts.Path, k.opts.Context, chosen.AuthInfo)
 	}
 	cfg.CurrentContext = k.opts.Context
@@ -152,7 +151,7 @@ func (k *kubeconfig) minify(cfg *api.Config) error {
 		return fmt.Errorf("resolve the paths in kubeconfig %s: %w", k.opts.Path, err)
 	}
 	if err := api.FlattenConfig(cfg); err != nil {
-		return &InputError{What: fmt.Sprintf("kubeconfig %s, context %q", k.opts.Path, k.opts.Context), Remedy: "mend the file or choose another context", Err: err}
+		return &badinput.Error{What: fmt.Sprintf("kubeconfig %s, context %q", k.opts.Path, k.opts.Context), Remedy: "fix the file or choose another context", Err: err}
 	}
 	return nil
 }
@@ -161,17 +160,17 @@ func (k *kubeconfig) minify(cfg *api.Config) error {
 func (k *kubeconfig) connect(ctx context.Context, c *Cluster, cfg *api.Config) error {
 	restCfg, err := c.RESTConfig()
 	if err != nil {
-		return &InputError{What: fmt.Sprintf("kubeconfig %s, context %q", k.opts.Path, k.opts.Context), Remedy: "mend the file or choose another context", Err: err}
+		return &badinput.Error{What: fmt.Sprintf("kubeconfig %s, context %q", k.opts.Path, k.opts.Context), Remedy: "fix the file or choose another context", Err: err}
 	}
 	server := cfg.Clusters[cfg.Contexts[k.opts.Context].Cluster].Server
 	c.Version, err = serverVersion(ctx, restCfg)
 	switch {
 	case err == nil:
-		return k.describe(ctx, c)
+		return c.describeControllers(ctx, restCfg)
 	case ctx.Err() != nil:
 		return fmt.Errorf("reach the apiserver of context %s: %w", k.opts.Context, context.Cause(ctx))
 	case apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err):
-		return &InputError{
+		return &badinput.Error{
 			What:   fmt.Sprintf("the apiserver %s (kubeconfig %s, context %q) does not accept the credentials", server, k.opts.Path, k.opts.Context),
 			Remedy: "renew them, or choose another context with --context", Err: err,
 		}
@@ -180,20 +179,16 @@ func (k *kubeconfig) connect(ctx context.Context, c *Cluster, cfg *api.Config) e
 		if errors.As(err, &urlErr) {
 			err = urlErr.Err // "Get <url>" would say the server a second time
 		}
-		return &InputError{
+		return &badinput.Error{
 			What:   fmt.Sprintf("the apiserver %s (kubeconfig %s, context %q) cannot be reached", server, k.opts.Path, k.opts.Context),
 			Remedy: "see that it runs and that its address is right, or choose another context with --context", Err: err,
 		}
 	}
 }
 
-// describe fills in what a cluster tells about its control plane, if it does.
-func (k *kubeconfig) describe(ctx context.Context, c *Cluster) error {
-	restCfg, err := c.RESTConfig()
-	if err != nil {
-		return err
-	}
-	client, err := kubernetes.NewForConfig(restCfg)
+// describeControllers fills in what the cluster reveals of its control plane.
+func (c *Cluster) describeControllers(ctx context.Context, cfg *rest.Config) error {
+	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return fmt.Errorf("build a client: %w", err)
 	}

@@ -14,15 +14,16 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster/controlplane"
 )
 
 // wantInput checks that an error is bad input and says all of the given.
 func wantInput(t *testing.T, err error, says ...string) {
 	t.Helper()
-	var input *InputError
+	var input *badinput.Error
 	if !errors.As(err, &input) {
-		t.Fatalf("got error %v (%T), want an InputError", err, err)
+		t.Fatalf("got error %v (%T), want a badinput.Error", err, err)
 	}
 	for _, s := range says {
 		if !strings.Contains(err.Error(), s) {
@@ -53,14 +54,9 @@ func TestNewRefuses(t *testing.T) {
 		says     []string
 	}{
 		{"unknown provider", "minikube", Options{}, []string{`"minikube"`, "embedded, kind, kubeconfig"}},
-		{"flag with dashes", Embedded, Options{Embedded: EmbeddedOptions{APIServerFlags: map[string]string{"--v": "1"}}}, []string{`"--v"`, "without dashes"}},
-		{"flag with value", Embedded, Options{Embedded: EmbeddedOptions{EtcdFlags: map[string]string{"v=1": ""}}}, []string{`"v=1"`, "etcd"}},
-		{"empty flag", Embedded, Options{Embedded: EmbeddedOptions{EtcdFlags: map[string]string{"": "1"}}}, []string{`""`}},
-		{"negative timeout", Embedded, Options{Embedded: EmbeddedOptions{StartTimeout: -1}}, []string{"-1ns"}},
 		{"kind name", Kind, Options{Kind: KindOptions{Name: "Not Good"}}, []string{`"Not Good"`, "lower-case"}},
 		{"long kind name", Kind, Options{Kind: KindOptions{Name: strings.Repeat("n", 51)}}, []string{"at most 50"}},
 		{"kind image", Kind, Options{Kind: KindOptions{Image: "--privileged"}}, []string{"--privileged", "kindest/node:v"}},
-		{"kind wait", Kind, Options{Kind: KindOptions{Wait: -1}}, []string{"-1ns"}},
 		{"no kubeconfig", Kubeconfig, Options{Kubeconfig: KubeconfigOptions{Path: filepath.Join(dir, "none"), Context: "a"}}, []string{filepath.Join(dir, "none"), "does not exist", "--kubeconfig"}},
 		{"no default kubeconfig", Kubeconfig, Options{Kubeconfig: KubeconfigOptions{Context: "a"}}, []string{filepath.Join(dir, ".kube", "config"), "does not exist"}},
 		{"directory", Kubeconfig, Options{Kubeconfig: KubeconfigOptions{Path: dir, Context: "a"}}, []string{dir, "directory"}},
@@ -283,8 +279,6 @@ func TestAssetsDirectory(t *testing.T) {
 	if got, err := findBinaries(t.Context(), EmbeddedOptions{}, silent); err != nil || got != dir {
 		t.Errorf("got %s, %v, want %s", got, err, dir)
 	}
-	_, err = findBinaries(t.Context(), EmbeddedOptions{Assets: t.TempDir()}, silent)
-	wantInput(t, err, "the assets directory") // the option goes before the environment
 }
 
 func TestInstalledBinaries(t *testing.T) {

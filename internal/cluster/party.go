@@ -13,10 +13,12 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // A party is one process of an embedded control plane. envtest starts it, but
-// tells nobody its process id and cannot be cancelled; so what envtest starts is
+// does not report its process id and cannot be cancelled; so what envtest starts is
 // a launcher script in the run's directory, which leaves the process id and the
 // flags there and then becomes the real program. That makes the directory the
 // complete record of what runs: Down, Existing and the watchdog all work from it.
@@ -28,7 +30,7 @@ const (
 	pidSuffix  = ".pid"
 	argsSuffix = ".args"
 	logSuffix  = ".log"
-	// stopFile tells launchers that were started too late not to start anything.
+	// stopFile keeps launchers that come too late from starting anything.
 	stopFile = "stop"
 
 	// excerptLines is how many lines of a log an error carries at most.
@@ -51,20 +53,19 @@ echo $$ >"$dir/$name.pid"
 exec %[3]s "$@"
 `
 
-// writeLauncher makes the script for a party and returns its path.
-func writeLauncher(dir, party, binary string) (string, error) {
-	path := filepath.Join(dir, party)
+// writeLauncher makes the script for a party, which has its name.
+func writeLauncher(dir, party, binary string) error {
 	script := fmt.Sprintf(launcher, shellQuote(dir), shellQuote(party), shellQuote(binary))
-	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
-		return "", fmt.Errorf("write the launcher of %s: %w", party, err)
+	if err := os.WriteFile(filepath.Join(dir, party), []byte(script), 0o700); err != nil {
+		return fmt.Errorf("write the launcher of %s: %w", party, err)
 	}
-	return path, nil
+	return nil
 }
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // partyPID returns the process id of a party that was started in dir and still
-// runs, else 0. A process id that now belongs to somebody else is told by the
+// runs, else 0. A process id that now belongs to somebody else is recognised by its
 // command line: ours names the run's directory, whose name is random.
 func partyPID(dir, party string) int {
 	data, err := os.ReadFile(filepath.Join(dir, party+pidSuffix))
@@ -115,10 +116,9 @@ func killParties(ctx context.Context, dir string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killGrace)
 	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		running := ""
+	running := ""
+	err := wait.PollUntilContextCancel(ctx, 5*time.Millisecond, true, func(context.Context) (bool, error) {
+		running = ""
 		for _, party := range []string{apiserverParty, etcdParty} {
 			pid := partyPID(dir, party)
 			if pid == 0 {
@@ -127,24 +127,21 @@ func killParties(ctx context.Context, dir string) error {
 			running = fmt.Sprintf("%s (process %d)", party, pid)
 			// The group, which envtest makes for each: nothing a party started stays.
 			if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-				return fmt.Errorf("kill %s: %w", running, err)
+				return false, fmt.Errorf("kill %s: %w", running, err)
 			}
 		}
-		if running == "" {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%s is still there %s after it was killed", running, killGrace)
-		case <-tick.C:
-		}
+		return running == "", nil
+	})
+	if wait.Interrupted(err) {
+		return fmt.Errorf("%s is still there %s after it was killed", running, killGrace)
 	}
+	return err
 }
 
 var complaint = regexp.MustCompile(`(?i)\b(error|fatal|panic|fail(ed)?|flag|unable|cannot|in use)\b`)
 
-// logExcerpt returns, for an error message, the lines of a party's log that speak of
-// trouble, or the last ones where none does. A party that refuses its flags says so
+// logExcerpt returns, for an error message, the lines of a party's log that report
+// a problem, or the last ones where none does. A party that refuses its flags says so
 // first and then prints pages of usage, so the end alone would hide the reason.
 func logExcerpt(path string) string {
 	data, err := os.ReadFile(path)

@@ -42,8 +42,8 @@ func TestLauncher(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	path, err := writeLauncher(dir, "p", "/bin/echo")
-	if err != nil {
+	path := filepath.Join(dir, "p")
+	if err := writeLauncher(dir, "p", "/bin/echo"); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command(path, "--help").CombinedOutput(); err != nil || len(out) != 0 {

@@ -292,6 +292,18 @@ func (r *Reader) Int(key string, least, def int) int {
 	return n
 }
 
+// Bool takes true or false; def when it is absent.
+func (r *Reader) Bool(key string, def bool) bool {
+	switch v := r.Text(key, strconv.FormatBool(def)); v {
+	case "true":
+		return true
+	case "false":
+	default:
+		r.Fail(key, "%s=%s: want true or false", key, v)
+	}
+	return false
+}
+
 // Probability takes a share such as 5% or 0.05; def when it is absent.
 func (r *Reader) Probability(key string, def float64) float64 {
 	s, ok := r.text(key)
@@ -303,18 +315,6 @@ func (r *Reader) Probability(key string, def float64) float64 {
 		r.Fail(key, "%s=%s: %v", key, s, err)
 	}
 	return p
-}
-
-// Rest takes the arguments nobody asked for so far, in their order.
-func (r *Reader) Rest() []Arg {
-	var rest []Arg
-	for i, a := range r.e.Args {
-		if !r.used[i] {
-			r.used[i] = true
-			rest = append(rest, a)
-		}
-	}
-	return rest
 }
 
 // Err is the first mistake; arguments nobody asked for are one.

@@ -25,8 +25,8 @@ func TestWindow(t *testing.T) {
 		{"from its first moment on", faultlist.Window{From: 2 * s, For: s}, 2 * s, faultlist.Phase{Open: true, Began: at(2 * s), Edge: at(3 * s)}},
 		{"not at its last", faultlist.Window{From: 2 * s, For: s}, 3 * s, faultlist.Phase{Began: at(2 * s)}},
 		{"again", faultlist.Window{From: s, For: s, Every: 10 * s}, 21*s + 500*time.Millisecond,
-			faultlist.Phase{Open: true, Began: at(21 * s), Round: 2, Edge: at(22 * s)}},
-		{"between", faultlist.Window{From: s, For: s, Every: 10 * s}, 13 * s, faultlist.Phase{Began: at(11 * s), Round: 1, Edge: at(21 * s)}},
+			faultlist.Phase{Open: true, Began: at(21 * s), Edge: at(22 * s)}},
+		{"between", faultlist.Window{From: s, For: s, Every: 10 * s}, 13 * s, faultlist.Phase{Began: at(11 * s), Edge: at(21 * s)}},
 	} {
 		if d := cmp.Diff(tc.want, tc.window.At(begin, at(tc.now))); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, d)

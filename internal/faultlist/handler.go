@@ -2,7 +2,6 @@ package faultlist
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,12 +9,7 @@ import (
 	"strings"
 )
 
-// ErrNoSuch is returned for an unknown fault number.
-var ErrNoSuch = errors.New("there is no such fault")
-
-var errMethod = errors.New("want GET, POST or DELETE")
-
-// Info tells about a fault in force.
+// Info describes a fault in force.
 type Info struct {
 	ID    int    `json:"id"`
 	Spec  string `json:"spec"`
@@ -24,9 +18,6 @@ type Info struct {
 	// Keys is the number of distinct things it hit, counted up to MaxKeys.
 	Keys int `json:"keys"`
 }
-
-// MaxKeys bounds the distinct things counted for one fault.
-const MaxKeys = 10_000
 
 // Ops is what can be done with a list of faults.
 type Ops struct {
@@ -38,44 +29,45 @@ type Ops struct {
 // maxText bounds faults sent as a body.
 const maxText = 64 << 10
 
-// Handler serves a list: GET tells the faults, POST adds those of the body, and DELETE
+// Handler serves a list: GET lists the faults, POST adds those of the body, and DELETE
 // ends all, or with ?id=N one. Each answers with the list of Info then in force. It has
 // no authentication: serve it on loopback.
 func Handler(o Ops) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if err := o.change(w, req); err != nil {
-			status := http.StatusBadRequest
-			if errors.Is(err, errMethod) {
-				status = http.StatusMethodNotAllowed
+	mux := http.NewServeMux()
+	for method, change := range map[string]func(*http.Request) error{
+		http.MethodGet:    func(*http.Request) error { return nil },
+		http.MethodPost:   o.add,
+		http.MethodDelete: o.remove,
+	} {
+		mux.HandleFunc(method+" /", func(w http.ResponseWriter, req *http.Request) {
+			req.Body = http.MaxBytesReader(w, req.Body, maxText)
+			if err := change(req); err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
 			}
-			http.Error(w, err.Error(), status)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(o.List())
-	})
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(o.List())
+		})
+	}
+	return mux
 }
 
-func (o Ops) change(w http.ResponseWriter, req *http.Request) error {
-	switch req.Method {
-	case http.MethodGet:
-		return nil
-	case http.MethodPost:
-		b, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxText))
-		if err != nil {
-			return fmt.Errorf("reading the faults: %w", err)
-		}
-		return o.Add(strings.TrimSpace(string(b)))
-	case http.MethodDelete:
-		text := req.URL.Query().Get("id")
-		if text == "" {
-			return o.Remove(0)
-		}
-		id, err := strconv.Atoi(text)
-		if err != nil || id < 1 {
-			return fmt.Errorf("id=%s: want the number of a fault in force", text)
-		}
-		return o.Remove(id)
+func (o Ops) add(req *http.Request) error {
+	text, err := io.ReadAll(req.Body)
+	if err != nil {
+		return fmt.Errorf("reading the faults: %w", err)
 	}
-	return fmt.Errorf("method %s: %w", req.Method, errMethod)
+	return o.Add(strings.TrimSpace(string(text)))
+}
+
+func (o Ops) remove(req *http.Request) error {
+	text := req.URL.Query().Get("id")
+	if text == "" {
+		return o.Remove(0)
+	}
+	id, err := strconv.Atoi(text)
+	if err != nil || id < 1 {
+		return fmt.Errorf("id=%s: want the number of a fault in force", text)
+	}
+	return o.Remove(id)
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/watchbench/watchbench/internal/expr"
 )
 
-// Window says when a fault may fire: from so long after its beginning, for so long, and
+// Window is when a fault may fire: from so long after its beginning, for so long, and
 // again every so often.
 type Window struct {
-	From, For, Every time.Duration // For 0 is for ever, Every 0 is once
+	From, For, Every time.Duration // For 0 is forever, Every 0 is once
 }
 
 // WindowArgs are the arguments ReadWindow reads.
@@ -28,7 +28,6 @@ func ReadWindow(r *expr.Reader) Window {
 type Phase struct {
 	Open  bool
 	Began time.Time // of the present opening, or of the first
-	Round int64     // of the present opening, from 0
 	Edge  time.Time // when Open changes next; zero is never
 }
 
@@ -42,12 +41,11 @@ func (w Window) At(begin, now time.Time) Phase {
 	case w.For == 0:
 		return Phase{Open: true, Began: began}
 	case w.Every > 0:
-		round := int64(since / w.Every)
-		began = began.Add(time.Duration(round) * w.Every)
+		began = began.Add(since - since%w.Every)
 		if since%w.Every >= w.For {
-			return Phase{Began: began, Round: round, Edge: began.Add(w.Every)}
+			return Phase{Began: began, Edge: began.Add(w.Every)}
 		}
-		return Phase{Open: true, Began: began, Round: round, Edge: began.Add(w.For)}
+		return Phase{Open: true, Began: began, Edge: began.Add(w.For)}
 	case since >= w.For:
 		return Phase{Began: began}
 	}

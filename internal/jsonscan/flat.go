@@ -13,36 +13,58 @@ import (
 // An error in the text names the column, counted from 1, and what belongs there;
 // an error of field is wrapped with the member's key and ends the reading.
 func Fields(line []byte, field func(key []byte, v Value) error) error {
-	f := flat{s: Scanner{b: line}}
-	if !f.take('{') {
-		return f.unexpected("an object")
+	s := New(line)
+	if err := s.Expect('{'); err != nil {
+		return s.column(err, tokens['{'])
 	}
-	if f.take('}') {
-		return f.end()
+	c, err := s.Peek()
+	more := err != nil || c != '}'
+	if !more {
+		s.pos++
 	}
-	for {
-		key, err := f.key()
+	for more {
+		key, err := s.name()
 		if err != nil {
-			return err
+			return s.column(err, fieldName)
 		}
-		if !f.take(':') {
-			return f.unexpected("a colon")
+		if err := s.Expect(':'); err != nil {
+			return s.column(err, tokens[':'])
 		}
-		v, err := f.value()
+		s.esc = false
+		at, err := s.Value()
 		if err != nil {
-			return err
+			return s.column(err, "a value")
 		}
-		if err := field(key, v); err != nil {
-			return fmt.Errorf("field %q: %w", key, err)
+		v := Value{kind: line[at.Start], text: at.Of(line)}
+		if v.kind == '"' {
+			v.text = Str{Range{at.Start + 1, at.End - 1}, s.esc}.bytes(line)
 		}
-		if f.take(',') {
-			continue
+		if err := field(key.bytes(line), v); err != nil {
+			return fmt.Errorf("field %q: %w", key.bytes(line), err)
 		}
-		if f.take('}') {
-			return f.end()
+		if more, err = s.NextMember(); err != nil {
+			return s.column(err, "a comma or "+tokens['}'])
 		}
-		return f.unexpected("a comma or the end of the object")
 	}
+	if _, err := s.Peek(); err == nil {
+		s.unexpected(s.pos, "the end of the line")
+		return s.column(s.err, "")
+	} else if !errors.Is(err, ErrUnexpectedEnd) {
+		return s.column(err, "")
+	}
+	return nil
+}
+
+// column puts an error in terms of columns; want is what the line may lack.
+func (s *Scanner) column(err error, want string) error {
+	var syntax *SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Errorf("column %d: %s", syntax.Offset+1, syntax.Msg)
+	case s.pos < len(s.b):
+		return fmt.Errorf("column %d: the value does not end", s.pos+1)
+	}
+	return fmt.Errorf("the line ends where %s should stand", want)
 }
 
 // Value is a member's value. Its methods read null as the zero value and report an
@@ -96,17 +118,15 @@ func (v Value) Uint() (uint64, error) {
 
 // Int returns a number without fraction and exponent.
 func (v Value) Int() (int64, error) {
-	limit := uint64(1<<63 - 1)
 	if v.kind == '-' { // a digit follows, the scanner has seen to that
-		v, limit = Value{kind: v.text[1], text: v.text[1:]}, 1<<63
-		n, err := v.Uint()
-		if err != nil || n > limit {
+		n, err := Value{kind: v.text[1], text: v.text[1:]}.Uint()
+		if err != nil || n > 1<<63 {
 			return 0, errWantNumber
 		}
 		return -int64(n), nil
 	}
 	n, err := v.Uint()
-	if err != nil || n > limit {
+	if err != nil || n > 1<<63-1 {
 		return 0, errWantNumber
 	}
 	return int64(n), nil
@@ -121,102 +141,4 @@ func (v Value) Bool() (bool, error) {
 		return false, nil
 	}
 	return false, errWantBool
-}
-
-// flat is Fields' position in the line.
-type flat struct{ s Scanner }
-
-// space passes white space. At the end of the line it stays there.
-func (f *flat) space() {
-	for f.s.pos < len(f.s.b) && isSpace(f.s.b[f.s.pos]) {
-		f.s.pos++
-	}
-}
-
-// take passes white space and consumes c if that is next.
-func (f *flat) take(c byte) bool {
-	f.space()
-	if f.s.pos < len(f.s.b) && f.s.b[f.s.pos] == c {
-		f.s.pos++
-		return true
-	}
-	return false
-}
-
-func (f *flat) end() error {
-	f.space()
-	if f.s.pos < len(f.s.b) {
-		return f.unexpected("the end of the line")
-	}
-	return nil
-}
-
-func (f *flat) key() ([]byte, error) {
-	f.space()
-	if f.s.pos == len(f.s.b) || f.s.b[f.s.pos] != '"' {
-		return nil, f.unexpected("a field name in quotes")
-	}
-	return f.str()
-}
-
-func (f *flat) value() (Value, error) {
-	f.space()
-	start := f.s.pos
-	if start == len(f.s.b) {
-		return Value{}, f.unexpected("a value")
-	}
-	kind := f.s.b[start]
-	if kind == '"' {
-		text, err := f.str()
-		return Value{kind, text}, err
-	}
-	next := f.s.value(start, 0)
-	if next < 0 {
-		return Value{}, f.explain(start)
-	}
-	f.s.pos = next
-	return Value{kind, f.s.b[start:next]}, nil
-}
-
-// str consumes the string that starts at the next byte.
-func (f *flat) str() ([]byte, error) {
-	start := f.s.pos
-	f.s.esc = false
-	next := f.s.str(start + 1)
-	if next < 0 {
-		return nil, f.explain(start)
-	}
-	f.s.pos = next
-	if f.s.esc {
-		return []byte(Str{Range{start + 1, next - 1}, true}.Text(f.s.b)), nil
-	}
-	return f.s.b[start+1 : next-1], nil
-}
-
-// explain puts the scanner's error about the value that starts at start in terms
-// of columns.
-func (f *flat) explain(start int) error {
-	var syntax *SyntaxError
-	if errors.As(f.s.err, &syntax) {
-		return fmt.Errorf("column %d: %s", syntax.Offset+1, syntax.Msg)
-	}
-	return fmt.Errorf("column %d: the value does not end", start+1)
-}
-
-// unexpected reports the next byte, or the end of the line, in the place of want.
-func (f *flat) unexpected(want string) error {
-	if f.s.pos == len(f.s.b) {
-		return fmt.Errorf("the line ends where %s should stand", want)
-	}
-	return fmt.Errorf("column %d: %q where %s should stand", f.s.pos+1, f.s.b[f.s.pos], want)
-}
-
-// IntTo is Int for the formats' small numbers, which fit 32 bits.
-func (v Value) IntTo(n *int) error {
-	i, err := v.Int()
-	if err == nil && (i > 1<<31-1 || i < -1<<31) {
-		err = errWantNumber
-	}
-	*n = int(i)
-	return err
 }

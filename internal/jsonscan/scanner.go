@@ -66,6 +66,14 @@ func (s Str) Text(b []byte) string {
 	return text
 }
 
+// bytes is Text as bytes.
+func (s Str) bytes(b []byte) []byte {
+	if !s.Escaped {
+		return s.Of(b)
+	}
+	return []byte(s.Text(b))
+}
+
 // Scanner is a position in a text. The zero Scanner reads an empty text; use New.
 type Scanner struct {
 	b      []byte
@@ -96,7 +104,7 @@ func (s *Scanner) Peek() (byte, error) {
 			return c, nil
 		}
 		if !isSpace(c) {
-			s.unexpected(s.pos, "white space or a token")
+			s.bad(s.pos, misplaced)
 			return 0, s.err
 		}
 		s.spaced = true
@@ -125,11 +133,23 @@ func (s *Scanner) Expect(want byte) error {
 }
 
 // String consumes a string.
-func (s *Scanner) String() (Str, error) {
-	if err := s.Expect('"'); err != nil {
+func (s *Scanner) String() (Str, error) { return s.string(tokens['"']) }
+
+// name is String for a member's key.
+func (s *Scanner) name() (Str, error) { return s.string(fieldName) }
+
+const fieldName = "a field name in quotes"
+
+func (s *Scanner) string(want string) (Str, error) {
+	c, err := s.Peek()
+	if err != nil {
 		return Str{}, err
 	}
-	start := s.pos
+	if c != '"' {
+		s.unexpected(s.pos, want)
+		return Str{}, s.err
+	}
+	start := s.pos + 1
 	s.esc = false
 	end := s.str(start)
 	if end < 0 {
@@ -177,7 +197,7 @@ func (s *Scanner) enter(opening, closing byte) (bool, error) {
 
 // Key consumes a member's key and the colon.
 func (s *Scanner) Key() (Str, error) {
-	key, err := s.String()
+	key, err := s.name()
 	if err != nil {
 		return key, err
 	}

@@ -32,6 +32,10 @@ func (s *Scanner) short() int {
 	return -1
 }
 
+// misplaced is the message of space and Peek: with a call to make a better one they
+// would be too large to be inlined, and scanning half as fast again.
+const misplaced = "a control character between tokens"
+
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
 // space passes white space from i and stops at the first other byte.
@@ -42,7 +46,7 @@ func (s *Scanner) space(i int) int {
 			return i
 		}
 		if !isSpace(c) {
-			return s.unexpected(i, "white space or a token")
+			return s.bad(i, misplaced)
 		}
 		s.spaced = true
 		i++
@@ -58,9 +62,9 @@ func (s *Scanner) value(i, depth int) int {
 	case c == '"':
 		return s.str(i + 1)
 	case c == '{':
-		return s.object(i+1, depth+1)
+		return s.members(i+1, depth+1, '}')
 	case c == '[':
-		return s.array(i+1, depth+1)
+		return s.members(i+1, depth+1, ']')
 	case c == 't':
 		return s.word(i, "true")
 	case c == 'f':
@@ -74,62 +78,39 @@ func (s *Scanner) value(i, depth int) int {
 	}
 }
 
-func (s *Scanner) object(i, depth int) int {
+// members passes what stands in an object or an array, and its end, '}' or ']', from
+// the byte behind the opening bracket.
+func (s *Scanner) members(i, depth int, end byte) int {
 	if depth > MaxDepth {
 		return s.bad(i, "nested too deeply")
 	}
 	if i = s.space(i); i < 0 {
 		return -1
 	}
-	if s.b[i] == '}' {
+	if s.b[i] == end {
 		return i + 1
 	}
 	for {
-		if i = s.space(i); i < 0 {
-			return -1
-		}
-		if s.b[i] != '"' {
-			return s.unexpected(i, "a field name in quotes")
-		}
-		if i = s.str(i + 1); i < 0 {
-			return -1
-		}
-		if i >= len(s.b) || s.b[i] != ':' {
+		if end == '}' {
 			if i = s.space(i); i < 0 {
 				return -1
 			}
-			if s.b[i] != ':' {
-				return s.unexpected(i, "a colon")
+			if s.b[i] != '"' {
+				return s.unexpected(i, fieldName)
 			}
-		}
-		if i = s.value(i+1, depth); i < 0 {
-			return -1
-		}
-		if i = s.space(i); i < 0 {
-			return -1
-		}
-		switch s.b[i] {
-		case ',':
+			if i = s.str(i + 1); i < 0 {
+				return -1
+			}
+			if i >= len(s.b) || s.b[i] != ':' {
+				if i = s.space(i); i < 0 {
+					return -1
+				}
+				if s.b[i] != ':' {
+					return s.unexpected(i, "a colon")
+				}
+			}
 			i++
-		case '}':
-			return i + 1
-		default:
-			return s.unclosed(i, tokens['}'])
 		}
-	}
-}
-
-func (s *Scanner) array(i, depth int) int {
-	if depth > MaxDepth {
-		return s.bad(i, "nested too deeply")
-	}
-	if i = s.space(i); i < 0 {
-		return -1
-	}
-	if s.b[i] == ']' {
-		return i + 1
-	}
-	for {
 		if i = s.value(i, depth); i < 0 {
 			return -1
 		}
@@ -139,10 +120,10 @@ func (s *Scanner) array(i, depth int) int {
 		switch s.b[i] {
 		case ',':
 			i++
-		case ']':
+		case end:
 			return i + 1
 		default:
-			return s.unclosed(i, tokens[']'])
+			return s.unclosed(i, tokens[end])
 		}
 	}
 }
@@ -218,7 +199,7 @@ func (s *Scanner) word(i int, want string) int {
 			return s.short()
 		}
 		if s.b[i+k] != want[k] {
-			return s.unexpected(i, want)
+			return s.bad(i, "'"+want[:1]+"' where "+want+" should stand") // cheap enough to inline
 		}
 	}
 	return i + len(want)

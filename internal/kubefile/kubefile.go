@@ -1,4 +1,5 @@
-// Package kubefile reads the kubeconfig that a command line names.
+// Package kubefile reads the kubeconfig that a command line names, and writes those of
+// our own making.
 package kubefile
 
 import (
@@ -7,6 +8,7 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
 )
 
 // Read gives the access that the file at path describes for a context, or for its
@@ -26,4 +28,27 @@ func Read(path, contextName string) (*rest.Config, error) {
 		return nil, fmt.Errorf("--kubeconfig %s: %w", path, err)
 	}
 	return cfg, nil
+}
+
+// For describes access as a kubeconfig whose only context has the given name: the
+// server, its CA and a client certificate, where cfg has them.
+func For(name string, cfg *rest.Config) *api.Config {
+	out := api.NewConfig()
+	out.Clusters[name] = &api.Cluster{Server: cfg.Host, CertificateAuthorityData: cfg.CAData}
+	out.AuthInfos[name] = &api.AuthInfo{ClientCertificateData: cfg.CertData, ClientKeyData: cfg.KeyData}
+	out.Contexts[name] = &api.Context{Cluster: name, AuthInfo: name}
+	out.CurrentContext = name
+	return out
+}
+
+// Write writes a kubeconfig that only its owner can read.
+func Write(path string, cfg *api.Config) error {
+	err := clientcmd.WriteToFile(*cfg, path)
+	if err == nil {
+		err = os.Chmod(path, 0o600) // a file that was there keeps its mode otherwise
+	}
+	if err != nil {
+		return fmt.Errorf("write the kubeconfig: %w", err)
+	}
+	return nil
 }

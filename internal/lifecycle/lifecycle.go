@@ -15,7 +15,7 @@ type Stage struct {
 }
 
 // Run starts the stages and, when ctx ends or one of them returns, ends them from
-// the last to the first, each awaited before the next is told: whoever produces
+// the last to the first, each awaited before the next is cancelled: whoever produces
 // stops before whoever consumes. So list consumers first. The error is the first
 // failure, named by its stage; the end of ctx is none.
 func Run(ctx context.Context, stages ...Stage) error {

@@ -77,5 +77,4 @@ const (
 	MockLatency  = "storagemock_request_latency_seconds" // histogram: receipt to answer
 	MockFaults   = "storagemock_faults_fired_total"      // fault
 	MockObjects  = "storagemock_objects"                 // live records
-	MockBytes    = "storagemock_bytes_total"             // direction
 )

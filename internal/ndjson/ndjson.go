@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -19,8 +20,6 @@ const (
 	// maxWindow bounds the memory that a damaged zstd header can ask for; the writers'
 	// windows are smaller.
 	maxWindow = 32 << 20
-
-	bufferSize = 256 << 10
 )
 
 // ErrCut means that the text ends inside a line, or the compressed data before its end
@@ -35,12 +34,23 @@ var (
 type Reader struct {
 	in   *bufio.Reader
 	z    *zstd.Decoder // nil: not compressed
-	long []byte        // a line longer than the buffer
+	file io.Closer     // nil: the caller's
 	line int
 }
 
-// New reads plain text.
-func New(in io.Reader) *Reader { return &Reader{in: bufio.NewReaderSize(in, bufferSize)} }
+// Open reads a file, plain or compressed.
+func Open(path string) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := Sniff(f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	r.file = f
+	return r, nil
+}
 
 // NewZstd reads compressed text; several frames in a row are one text. Data that is not
 // zstd is an error of the first Next.
@@ -49,12 +59,12 @@ func NewZstd(in io.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing decompression: %w", err)
 	}
-	return &Reader{in: bufio.NewReaderSize(z, bufferSize), z: z}, nil
+	return &Reader{in: bufio.NewReaderSize(z, MaxLine+1), z: z}, nil
 }
 
-// Sniff reads either, by the text's first bytes.
+// Sniff reads plain or compressed text, by its first bytes.
 func Sniff(in io.Reader) (*Reader, error) {
-	buffered := bufio.NewReaderSize(in, bufferSize)
+	buffered := bufio.NewReaderSize(in, MaxLine+1)
 	start, err := buffered.Peek(len(zstdMagic))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
@@ -67,11 +77,15 @@ func Sniff(in io.Reader) (*Reader, error) {
 
 const zstdMagic = "\x28\xb5\x2f\xfd"
 
-// Close frees what the reader holds, but not what it reads from.
-func (r *Reader) Close() {
+// Close frees what the reader holds. What it was given to read stays open.
+func (r *Reader) Close() error {
 	if r.z != nil {
 		r.z.Close()
 	}
+	if r.file == nil {
+		return nil
+	}
+	return r.file.Close()
 }
 
 // Line is the number of the line that Next returned last, from 1.
@@ -83,14 +97,11 @@ func (r *Reader) Line() int { return r.line }
 func (r *Reader) Next() ([]byte, error) {
 	r.line++
 	part, err := r.in.ReadSlice('\n')
-	if errors.Is(err, bufio.ErrBufferFull) {
-		if part, err = r.longLine(part); len(part) > MaxLine {
-			return nil, fmt.Errorf("longer than %d bytes", MaxLine)
-		}
-	}
 	switch {
 	case err == nil:
 		return part[:len(part)-1], nil
+	case errors.Is(err, bufio.ErrBufferFull):
+		return nil, fmt.Errorf("longer than %d bytes", MaxLine)
 	case errors.Is(err, io.EOF) && len(part) == 0:
 		return nil, io.EOF
 	case errors.Is(err, io.EOF):
@@ -99,15 +110,4 @@ func (r *Reader) Next() ([]byte, error) {
 		return part, fmt.Errorf("%w: the compressed data ends before its end mark", ErrCut)
 	}
 	return nil, err
-}
-
-func (r *Reader) longLine(start []byte) ([]byte, error) {
-	r.long = append(r.long[:0], start...)
-	for {
-		part, err := r.in.ReadSlice('\n')
-		r.long = append(r.long, part...)
-		if !errors.Is(err, bufio.ErrBufferFull) || len(r.long) > MaxLine {
-			return r.long, err
-		}
-	}
 }

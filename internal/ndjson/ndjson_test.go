@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +28,7 @@ func pack(t testing.TB, text string) []byte {
 }
 
 func collect(r *Reader) (lines []string, err error) {
-	defer r.Close()
+	defer func() { err = errors.Join(err, r.Close()) }()
 	for {
 		b, err := r.Next()
 		if len(b) > 0 || err == nil {
@@ -38,7 +41,7 @@ func collect(r *Reader) (lines []string, err error) {
 }
 
 func TestLines(t *testing.T) {
-	long := strings.Repeat("x", bufferSize+7)
+	long := strings.Repeat("x", MaxLine)
 	for _, c := range []struct {
 		name string
 		text string
@@ -47,7 +50,7 @@ func TestLines(t *testing.T) {
 	}{
 		{"nothing", "", nil, io.EOF},
 		{"two lines, one of them empty", "a\n\n", []string{"a", ""}, io.EOF},
-		{"a line longer than the buffer", "a\n" + long + "\nb\n", []string{"a", long, "b"}, io.EOF},
+		{"a line as long as it may be", "a\n" + long + "\nb\n", []string{"a", long, "b"}, io.EOF},
 		{"the last line has no end", "a\nb", []string{"a", "b"}, ErrNoNewline},
 	} {
 		packed := pack(t, c.text)
@@ -60,6 +63,25 @@ func TestLines(t *testing.T) {
 			if !slices.Equal(got, c.want) || !errors.Is(err, c.err) || r.Line() < len(c.want) {
 				t.Errorf("%s, %s: %d lines, at line %d, %v", c.name, kind, len(got), r.Line(), err)
 			}
+		}
+	}
+}
+
+func TestOpen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lines")
+	if _, err := Open(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	for kind, text := range map[string][]byte{"plain": []byte("a\n"), "zstd": pack(t, "a\n")} {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := collect(r); !errors.Is(err, io.EOF) || !slices.Equal(got, []string{"a"}) {
+			t.Errorf("%s: %q, %v", kind, got, err)
 		}
 	}
 }

@@ -18,44 +18,42 @@ import (
 
 // TestDiscoveryByClientGo asks with client-go, in both forms.
 func TestDiscoveryByClientGo(t *testing.T) {
-	for _, plain := range []bool{false, true} {
-		s := newServer(t, apisim.Config{PlainDiscovery: plain, Resources: []apisim.Resource{
-			apisim.Pods, apisim.Nodes, apisim.Deployments,
-			{Group: "example.com", Versions: []string{"v1", "v1beta1"}, Name: "things", Kind: "Thing", Custom: true},
-			{Group: "example.com", Versions: []string{"v1beta1"}, Name: "oldies", Kind: "Oldie", Custom: true, Verbs: []string{"get", "list"}},
-		}})
-		c, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: "http://apisim", Transport: apisim.Direct(s)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		groups, lists, err := c.ServerGroupsAndResources()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var names []string
-		for _, g := range groups {
-			names = append(names, g.Name+" "+g.PreferredVersion.GroupVersion)
-		}
-		if d := cmp.Diff([]string{" v1", "apps apps/v1", "example.com example.com/v1"}, names); d != "" {
-			t.Errorf("plain=%t (-want +got):\n%s", plain, d)
-		}
-		var all []string
-		for _, l := range lists {
-			for _, r := range l.APIResources {
-				all = append(all, l.GroupVersion+" "+r.Name+" "+r.Kind)
-				if r.Namespaced != (r.Kind == "Pod" || r.Kind == "Deployment") || slices.Contains(r.Verbs, "watch") == (r.Kind == "Oldie") {
-					t.Errorf("plain=%t: %+v", plain, r)
-				}
+	s := newServer(t, apisim.Config{Resources: []apisim.Resource{
+		apisim.Pods, apisim.Nodes, apisim.Deployments,
+		{Group: "example.com", Versions: []string{"v1", "v1beta1"}, Name: "things", Kind: "Thing", Custom: true},
+		{Group: "example.com", Versions: []string{"v1beta1"}, Name: "oldies", Kind: "Oldie", Custom: true, Verbs: []string{"get", "list"}},
+	}})
+	c, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: "http://apisim", Transport: apisim.Direct(s)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups, lists, err := c.ServerGroupsAndResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, g := range groups {
+		names = append(names, g.Name+" "+g.PreferredVersion.GroupVersion)
+	}
+	if d := cmp.Diff([]string{" v1", "apps apps/v1", "example.com example.com/v1"}, names); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	var all []string
+	for _, l := range lists {
+		for _, r := range l.APIResources {
+			all = append(all, l.GroupVersion+" "+r.Name+" "+r.Kind)
+			if r.Namespaced != (r.Kind == "Pod" || r.Kind == "Deployment") || slices.Contains(r.Verbs, "watch") == (r.Kind == "Oldie") {
+				t.Errorf("%+v", r)
 			}
 		}
-		slices.Sort(all)
-		want := []string{"apps/v1 deployments Deployment", "example.com/v1 things Thing", "example.com/v1beta1 oldies Oldie", "example.com/v1beta1 things Thing", "v1 nodes Node", "v1 pods Pod"}
-		if d := cmp.Diff(want, all); d != "" {
-			t.Errorf("plain=%t (-want +got):\n%s", plain, d)
-		}
-		if v, err := c.ServerVersion(); err != nil || v.Minor != "36" {
-			t.Errorf("version: %v %v", v, err)
-		}
+	}
+	slices.Sort(all)
+	want := []string{"apps/v1 deployments Deployment", "example.com/v1 things Thing", "example.com/v1beta1 oldies Oldie", "example.com/v1beta1 things Thing", "v1 nodes Node", "v1 pods Pod"}
+	if d := cmp.Diff(want, all); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if v, err := c.ServerVersion(); err != nil || v.Minor != "36" {
+		t.Errorf("version: %v %v", v, err)
 	}
 }
 

@@ -3,7 +3,6 @@ package apisim
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -105,8 +104,6 @@ type Config struct {
 	// NoWatchCache makes limit count at resourceVersion 0 too, as on a server whose
 	// watch cache is off.
 	NoWatchCache bool
-	// PlainDiscovery offers no aggregated discovery, as before Kubernetes 1.26.
-	PlainDiscovery bool
 	// Seed is of uids and of the faults' choices.
 	Seed uint64
 }
@@ -142,9 +139,4 @@ func (c Config) withDefaults() Config {
 		c.WatchTimeout = DefaultWatchTimeout
 	}
 	return c
-}
-
-// Settings is what the program gives besides the user's Config.
-type Settings struct {
-	Logger *slog.Logger // nil: no logs
 }

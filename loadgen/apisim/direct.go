@@ -118,7 +118,7 @@ type directWriter struct {
 	pipe   *io.PipeWriter
 
 	once   sync.Once
-	begun  chan struct{} // closed when the fields below are set for good
+	begun  chan struct{} // closed when the fields below are final
 	status int
 	sent   http.Header
 	failed error
@@ -151,7 +151,7 @@ func (w *directWriter) WriteHeader(status int) {
 
 func (w *directWriter) Write(p []byte) (int, error) {
 	w.begin(http.StatusOK, nil)
-	// Whoever sees the context end may write before the pipe is told.
+	// Whoever sees the context end may write before the pipe is closed.
 	if err := w.ctx.Err(); err != nil {
 		_ = w.pipe.CloseWithError(err)
 		return 0, err

@@ -1,6 +1,6 @@
 // Package apisim is a list and watch server in memory. For what a reflector uses
 // of it, a client cannot tell it from an apiserver; its state is changed by calls
-// in Go, and it goes wrong on demand.
+// in Go, and it fails on demand.
 //
 // It promises:
 //
@@ -21,7 +21,7 @@
 //  6. Mistakes are answered with the Status and the code of an apiserver.
 //  7. Without requests there are no goroutines; a handler ends with its request.
 //
-// Not offered: writes, authentication, protobuf, tables, OpenAPI, subresources, and
+// Not offered: writes, discovery in other forms than the aggregated one, authentication, protobuf, tables, OpenAPI, subresources, and
 // field selectors other than on metadata.name and metadata.namespace.
 //
 // # Two ways to reach it
@@ -35,6 +35,6 @@
 //
 // # Faults
 //
-// Faults returns the injector that stands before the server; see package
+// Faults returns the injector in front of the server; see package
 // watchfault.
 package apisim

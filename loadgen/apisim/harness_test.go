@@ -28,7 +28,7 @@ func newServer(t testing.TB, c apisim.Config) *apisim.Server {
 	if c.Resources == nil {
 		c.Resources = []apisim.Resource{apisim.Pods, apisim.Nodes, apisim.Deployments}
 	}
-	s, err := apisim.New(c, apisim.Settings{})
+	s, err := apisim.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}

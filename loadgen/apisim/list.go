@@ -87,8 +87,8 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, k *kind, ver strin
 		apistatus.Write(w, err)
 		return
 	}
-	limit := o.limit
-	if o.version == "0" && !s.config.NoWatchCache {
+	limit := o.Limit
+	if o.ResourceVersion == "0" && !s.config.NoWatchCache {
 		limit = 0 // an apiserver's watch cache has no pages
 	}
 	page, next, remaining := v.page(o, limit)

@@ -184,7 +184,7 @@ func TestMistakes(t *testing.T) {
 		text   string
 	}{
 		{s, bad("limit=x"), 400, "BadRequest", "limit=x"},
-		{s, bad("timeoutSeconds=x&watch=1"), 400, "BadRequest", "whole number"},
+		{s, bad("timeoutSeconds=x&watch=1"), 400, "BadRequest", `timeoutSeconds=x`},
 		{s, bad("resourceVersion=x"), 400, "BadRequest", "invalid resource version"},
 		{s, bad("resourceVersion=-1"), 400, "BadRequest", "invalid resource version"},
 		{s, bad("labelSelector=%21%21"), 400, "BadRequest", "labelSelector"},

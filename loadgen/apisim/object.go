@@ -22,16 +22,16 @@ func (k key) path() string {
 	return k.namespace + "/" + k.name
 }
 
-// version is one state of an object. It is immutable. Its JSON is in two parts with
-// the resourceVersion between them, because the end of an object is told by its last
-// state under a later version.
+// version is one state of an object. It is immutable once it is recorded. The end of
+// an object is reported as its last state under a later version, so its JSON is kept
+// in two parts with the resourceVersion between them.
 type version struct {
 	key
-	uid        string
-	created    string // creationTimestamp as JSON
-	labels     labels.Set
-	rv         uint64
-	head, tail []byte // JSON without apiVersion and kind; head begins with {"metadata":
+	uid, created string // created is the creationTimestamp as JSON
+	labels       labels.Set
+	meta, rest   map[string]json.RawMessage // until render
+	rv           uint64
+	head, tail   []byte // JSON without kind and apiVersion, before and after the resourceVersion
 }
 
 // errObject is the class of all mistakes in an object that is to be applied.
@@ -40,105 +40,82 @@ var errObject = errors.New("not an object")
 // maxObject bounds an object. An apiserver takes 3 MiB at most.
 const maxObject = 3 << 20
 
-// draft is an object as it was given, taken apart.
-type draft struct {
-	key
-	uid, created string
-	labels       labels.Set
-	meta, rest   map[string]json.RawMessage
-}
-
-func parseObject(raw []byte) (*draft, error) {
+// parseObject takes an object apart.
+func parseObject(raw []byte) (*version, error) {
 	if len(raw) > maxObject {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d", errObject, len(raw), maxObject)
 	}
-	d := &draft{}
-	if err := json.Unmarshal(raw, &d.rest); err != nil {
+	v := &version{}
+	if err := json.Unmarshal(raw, &v.rest); err != nil {
 		return nil, fmt.Errorf("%w: want JSON with metadata.name: %w", errObject, err)
 	}
-	if err := json.Unmarshal(d.rest["metadata"], &d.meta); err != nil {
+	if err := json.Unmarshal(v.rest["metadata"], &v.meta); err != nil {
 		return nil, fmt.Errorf("%w: metadata: want a JSON object with name: %w", errObject, err)
 	}
-	for field, into := range map[string]any{"name": &d.name, "namespace": &d.namespace, "uid": &d.uid, "labels": &d.labels} {
-		if text, ok := d.meta[field]; ok {
+	for field, into := range map[string]any{"name": &v.name, "namespace": &v.namespace, "uid": &v.uid, "labels": &v.labels} {
+		if text, ok := v.meta[field]; ok {
 			if err := json.Unmarshal(text, into); err != nil {
 				return nil, fmt.Errorf("%w: metadata.%s: %w", errObject, field, err)
 			}
 		}
 	}
-	if d.name == "" {
+	if v.name == "" {
 		return nil, fmt.Errorf("%w: metadata.name is missing", errObject)
 	}
-	d.created = string(d.meta["creationTimestamp"])
+	v.created = string(v.meta["creationTimestamp"])
 	for _, field := range []string{"name", "namespace", "uid", "resourceVersion", "creationTimestamp"} {
-		delete(d.meta, field)
+		delete(v.meta, field)
 	}
 	for _, field := range []string{"metadata", "apiVersion", "kind"} {
-		delete(d.rest, field)
+		delete(v.rest, field)
 	}
-	return d, nil
+	return v, nil
 }
 
-// build renders the object with the identity it has got.
-func (d *draft) build(rv uint64) *version {
-	v := &version{key: d.key, uid: d.uid, created: d.created, labels: d.labels, rv: rv}
+// render makes the JSON of an object that has its identity.
+func (v *version) render(rv uint64) {
+	v.rv = rv
+	identity := marshal(struct {
+		Name      string `json:"name"`
+		Namespace string `json:"namespace,omitempty"`
+		UID       string `json:"uid"`
+	}{v.name, v.namespace, v.uid})
+	v.head = append(bytes.TrimSuffix(identity, []byte{'}'}), `,"resourceVersion":"`...)
+	v.tail = slices.Concat([]byte(`","creationTimestamp":`+v.created), closing(v.meta), closing(v.rest))
+	v.meta, v.rest = nil, nil
+}
+
+// closing is further members of a JSON object that has some already, and its end.
+func closing(members map[string]json.RawMessage) []byte {
+	if len(members) == 0 {
+		return []byte{'}'}
+	}
+	text := marshal(members)
+	text[0] = ','
+	return text
+}
+
+// marshal is for what always has a form. It has no line breaks: frames of a watch
+// are lines.
+func marshal(value any) []byte {
 	var b bytes.Buffer
-	b.WriteString(`{"metadata":{"name":`)
-	b.Write(quote(d.name))
-	if d.namespace != "" {
-		b.WriteString(`,"namespace":`)
-		b.Write(quote(d.namespace))
-	}
-	b.WriteString(`,"uid":`)
-	b.Write(quote(d.uid))
-	b.WriteString(`,"resourceVersion":"`)
-	cut := b.Len()
-	b.WriteString(`","creationTimestamp":`)
-	b.WriteString(d.created)
-	members(&b, d.meta)
-	b.WriteByte('}')
-	members(&b, d.rest)
-	b.WriteByte('}')
-	v.head, v.tail = b.Bytes()[:cut:cut], b.Bytes()[cut:]
-	return v
-}
-
-func members(b *bytes.Buffer, m map[string]json.RawMessage) {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		b.WriteByte(',')
-		b.Write(quote(name))
-		b.WriteByte(':')
-		// Frames of a watch are lines.
-		if json.Compact(b, m[name]) != nil { // parsed before
-			b.WriteString("null")
-		}
-	}
-}
-
-func quote(s string) []byte {
-	text, err := json.Marshal(s)
-	if err != nil { // a string always has a form
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
 		panic(err)
 	}
-	return text
+	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'})
 }
 
 // appendJSON appends the object under resourceVersion rv; typed is apiVersion and
 // kind as members of JSON, or empty.
 func (v *version) appendJSON(b []byte, typed string, rv uint64) []byte {
-	b = append(b, '{')
-	b = append(b, typed...)
-	b = append(b, v.head[1:]...)
-	b = strconv.AppendUint(b, rv, 10)
+	b = append(append(append(b, '{'), typed...), `"metadata":`...)
+	b = strconv.AppendUint(append(b, v.head...), rv, 10)
 	return append(b, v.tail...)
 }
 
 // typed is the members that say what an object is.
 func typed(apiVersion, kind string) string {
-	return `"kind":` + string(quote(kind)) + `,"apiVersion":` + string(quote(apiVersion)) + `,`
+	return `"kind":` + string(marshal(kind)) + `,"apiVersion":` + string(marshal(apiVersion)) + `,`
 }

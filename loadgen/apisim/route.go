@@ -46,12 +46,12 @@ func notFound(w http.ResponseWriter) {
 // serveResource takes parts of a path: resource, resource/name, or either below
 // namespaces/ns.
 func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, group, ver string, parts []string) {
-	var sel selection
+	o := &options{}
 	if parts[0] == "namespaces" && len(parts) > 2 {
-		sel.namespace, parts = parts[1], parts[2:]
+		o.namespace, parts = parts[1], parts[2:]
 	}
 	if len(parts) == 2 {
-		sel.name = parts[1]
+		o.name = parts[1]
 	}
 	s.mu.Lock()
 	k := s.kinds[Resource{Group: group, Name: parts[0]}.Key()]
@@ -61,7 +61,7 @@ func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, group, ve
 	}
 	s.mu.Unlock()
 	if k == nil || len(parts) > 2 || slices.Contains(parts, "") || !slices.Contains(res.Versions, ver) ||
-		sel.namespace != "" && !res.Namespaced {
+		o.namespace != "" && !res.Namespaced {
 		if s.knows(group) {
 			apistatus.Write(w, noResource())
 			return
@@ -78,17 +78,15 @@ func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, group, ve
 		apistatus.Write(w, notAcceptable())
 		return
 	}
-	q := r.URL.Query()
-	if sel.name != "" { // whatever else the query says
-		s.get(w, k, ver, sel)
+	if o.name != "" { // whatever else the query says
+		s.get(w, k, ver, o)
 		return
 	}
-	o, err := parseOptions(q, sel, !s.config.NoStreaming)
-	if err != nil {
+	if err := o.parse(r.URL.Query(), !s.config.NoStreaming); err != nil {
 		apistatus.Write(w, err)
 		return
 	}
-	if o.watch {
+	if o.Watch {
 		s.watch(w, r, k, ver, o)
 		return
 	}
@@ -122,13 +120,13 @@ func notAcceptable() error {
 	}}
 }
 
-func (s *Server) get(w http.ResponseWriter, k *kind, ver string, sel selection) {
+func (s *Server) get(w http.ResponseWriter, k *kind, ver string, o *options) {
 	s.mu.Lock()
-	v := k.objects[key{sel.namespace, sel.name}]
+	v := k.objects[key{o.namespace, o.name}]
 	res := k.Resource
 	s.mu.Unlock()
 	if v == nil {
-		apistatus.Write(w, apierrors.NewNotFound(schema.GroupResource{Group: res.Group, Resource: res.Name}, sel.name))
+		apistatus.Write(w, apierrors.NewNotFound(schema.GroupResource{Group: res.Group, Resource: res.Name}, o.name))
 		return
 	}
 	w.Header().Set("Content-Type", apistatus.ContentType)

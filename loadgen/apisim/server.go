@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"slices"
 	"sync"
@@ -23,7 +22,6 @@ var ErrNotFound = errors.New("no such object")
 // from any goroutine.
 type Server struct {
 	config Config
-	logger *slog.Logger
 	faults *watchfault.Injector
 	entry  http.Handler // the faults before serve
 
@@ -39,16 +37,13 @@ type Server struct {
 var _ http.Handler = (*Server)(nil)
 
 // New makes a server without objects.
-func New(c Config, s Settings) (*Server, error) {
+func New(c Config) (*Server, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("apisim: %w", err)
 	}
-	if s.Logger == nil {
-		s.Logger = slog.New(slog.DiscardHandler)
-	}
 	c = c.withDefaults()
 	srv := &Server{
-		config: c, logger: s.Logger, faults: watchfault.NewInjector(c.Seed),
+		config: c, faults: watchfault.NewInjector(c.Seed),
 		rv: firstVersion, kinds: map[string]*kind{}, changed: make(chan struct{}), counts: map[string]int{},
 	}
 	srv.entry = srv.faults.Wrap(http.HandlerFunc(srv.serve))
@@ -58,10 +53,10 @@ func New(c Config, s Settings) (*Server, error) {
 	return srv, nil
 }
 
-// Faults is what goes wrong before the server.
+// Faults is the injector in front of the server.
 func (s *Server) Faults() *watchfault.Injector { return s.faults }
 
-// ServeHTTP answers a request, or lets it go wrong.
+// ServeHTTP answers a request, unless a fault does.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.entry.ServeHTTP(w, r) }
 
 // Refusing reports whether connections would be refused now; see Direct.
@@ -90,7 +85,7 @@ func (s *Server) object(k *kind, v *version) Object {
 // of the object that is there, or new. Another uid than the stored one's means that
 // the object was deleted and made again, in two changes.
 func (s *Server) Apply(resource string, object []byte) (Object, error) {
-	d, err := parseObject(object)
+	v, err := parseObject(object)
 	if err != nil {
 		return Object{}, fmt.Errorf("apply to %s: %w", resource, err)
 	}
@@ -100,31 +95,31 @@ func (s *Server) Apply(resource string, object []byte) (Object, error) {
 	if err != nil {
 		return Object{}, fmt.Errorf("apply: %w", err)
 	}
-	if k.Namespaced != (d.namespace != "") {
-		return Object{}, fmt.Errorf("apply to %s: %w: metadata.namespace %q: the kind is namespaced: %t", resource, errObject, d.namespace, k.Namespaced)
+	if k.Namespaced != (v.namespace != "") {
+		return Object{}, fmt.Errorf("apply to %s: %w: metadata.namespace %q: the kind is namespaced: %t", resource, errObject, v.namespace, k.Namespaced)
 	}
-	prev := k.objects[d.key]
-	if prev != nil && d.uid != "" && d.uid != prev.uid {
+	prev := k.objects[v.key]
+	if prev != nil && v.uid != "" && v.uid != prev.uid {
 		s.rv++
 		k.record(event{rv: s.rv, prev: prev})
 		prev = nil
 	}
-	if d.uid == "" {
+	if v.uid == "" {
 		if prev != nil {
-			d.uid = prev.uid
+			v.uid = prev.uid
 		} else {
-			d.uid = s.newUID()
+			v.uid = s.newUID()
 		}
 	}
-	if d.created == "" || d.created == "null" {
+	if v.created == "" || v.created == "null" {
 		if prev != nil {
-			d.created = prev.created
+			v.created = prev.created
 		} else {
-			d.created = string(quote(time.Now().UTC().Format(time.RFC3339)))
+			v.created = string(marshal(time.Now().UTC().Format(time.RFC3339)))
 		}
 	}
 	s.rv++
-	v := d.build(s.rv)
+	v.render(s.rv)
 	k.record(event{rv: s.rv, prev: prev, cur: v})
 	s.notify()
 	return s.object(k, v), nil
@@ -271,7 +266,7 @@ func (s *Server) RemoveResource(resource string) error {
 	return nil
 }
 
-// Stats tells what was asked of the server, faults before it aside.
+// Stats counts the requests that reached the server past the faults.
 type Stats struct {
 	Lists   int // first pages and whole lists
 	Pages   int // lists with a continue token

@@ -108,7 +108,7 @@ func TestBadCalls(t *testing.T) {
 		"version":  {Resources: []apisim.Resource{{Name: "xs", Kind: "X"}}},
 		"versions": {Resources: []apisim.Resource{{Name: "xs", Kind: "X", Versions: []string{""}}}},
 	} {
-		if _, err := apisim.New(c, apisim.Settings{}); err == nil {
+		if _, err := apisim.New(c); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

@@ -30,7 +30,7 @@ func tooLarge(wanted, current uint64) *apierrors.StatusError {
 	return err
 }
 
-// expiredToken tells how to go on with a list whose version is past.
+// expiredToken carries a token that continues a list whose version has expired.
 func expiredToken(start string) *apierrors.StatusError {
 	err := apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result. " +
 		"The continue token of this answer goes on with the latest version instead.")

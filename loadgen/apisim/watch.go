@@ -31,12 +31,12 @@ type watcher struct {
 	buf       []byte
 	next      uint64 // sequence number of the next change
 	above     uint64 // only changes of a later version are sent
-	seen      uint64 // everything up to this version was sent or is of no concern
+	seen      uint64 // everything up to this version was sent or is irrelevant
 	cut       int    // of the kind, at the start
 }
 
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, k *kind, ver string, o *options) {
-	initial := o.initial != nil && *o.initial
+	initial := o.SendInitialEvents != nil && *o.SendInitialEvents
 	verb := "watch"
 	if initial {
 		verb = "stream"
@@ -82,14 +82,13 @@ func (x *watcher) begin(initial bool) ([]*version, error) {
 	x.typed = typed(x.gv, k.Kind)
 	x.cut = k.cut
 	x.next, x.above, x.seen = k.next(), s.rv, s.rv
-	fresh := o.version == "" || o.version == "0"
 	switch {
-	case initial || fresh && o.initial == nil:
+	case initial || o.fresh() && o.SendInitialEvents == nil:
 		s.open++
 		return k.current(), nil
-	case fresh:
+	case o.fresh():
 	case o.rv < k.floor:
-		return nil, apierrors.NewResourceExpired("too old resource version: " + o.version + " (" + strconv.FormatUint(k.floor, 10) + ")")
+		return nil, apierrors.NewResourceExpired("too old resource version: " + o.ResourceVersion + " (" + strconv.FormatUint(k.floor, 10) + ")")
 	default:
 		x.next, x.above, x.seen = k.after(o.rv), o.rv, o.rv
 	}
@@ -109,7 +108,7 @@ func (x *watcher) sendInitial(objects []*version, closing bool) bool {
 			return false
 		}
 	}
-	if closing && x.o.bookmarks {
+	if closing && x.o.AllowWatchBookmarks {
 		x.bookmark(`,"annotations":{"k8s.io/initial-events-end":"true"}`)
 	}
 	return x.flush() == nil
@@ -126,7 +125,7 @@ func (x *watcher) run(r *http.Request) {
 	deadline := time.Now().Add(timeout)
 	var tick <-chan time.Time
 	var mark *time.Timer
-	if x.o.bookmarks && x.s.config.BookmarkPeriod > 0 {
+	if x.o.AllowWatchBookmarks && x.s.config.BookmarkPeriod > 0 {
 		mark = time.NewTimer(x.untilBookmark(deadline))
 		defer mark.Stop()
 		tick = mark.C
@@ -214,7 +213,7 @@ func (x *watcher) object(kind string, v *version, rv uint64) {
 	x.buf = append(x.buf, "}\n"...)
 }
 
-// bookmark tells the version that the watch has come to. more is further members of
+// bookmark reports the version that the watch has reached. more is further members of
 // the metadata.
 func (x *watcher) bookmark(more string) {
 	x.buf = apistatus.AppendEvent(x.buf, "BOOKMARK", []byte(`{`+x.typed+`"metadata":{"resourceVersion":"`+strconv.FormatUint(x.seen, 10)+`","creationTimestamp":null`+more+`}}`))

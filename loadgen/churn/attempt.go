@@ -50,7 +50,7 @@ func (e *Engine) perform(ctx context.Context, op plan.Op, st *pod, intended int6
 			}
 		}
 		cancel()
-		e.record(op, st, a, attempt, times{intended: intended, started: started, finished: finished})
+		e.recordPod(op, st, a, attempt, times{intended: intended, started: started, finished: finished})
 		if a.err == nil {
 			e.settle(op, st, a)
 			e.stats.acknowledge(op, intended, first, finished)
@@ -86,7 +86,8 @@ func (e *Engine) settle(op plan.Op, st *pod, a answer) {
 
 type times struct{ intended, started, finished int64 }
 
-func (e *Engine) record(op plan.Op, st *pod, a answer, attempt int, t times) {
+// recordPod logs one attempt of an operation on a pod.
+func (e *Engine) recordPod(op plan.Op, st *pod, a answer, attempt int, t times) {
 	r := oplog.Record{
 		ID: op.ID, Attempt: attempt, Phase: op.Phase, Type: op.Type, Thread: op.Thread,
 		Kind: "Pod", Namespace: st.namespace, Name: st.name, UID: string(st.uid),
@@ -106,6 +107,24 @@ func (e *Engine) record(op plan.Op, st *pod, a answer, attempt int, t times) {
 		r.ResourceVersion = a.version
 	}
 	e.log.Append(r)
+}
+
+// record logs what is neither retried nor about a pod, and finishes now.
+func (e *Engine) record(r oplog.Record, a answer) {
+	r.Finished, r.Status, r.UID, r.ResourceVersion = e.clock.now(), a.status, string(a.uid), a.version
+	if a.err != nil {
+		r.Error = errorText(a.err)
+	}
+	e.log.Append(r)
+}
+
+// free is the record of a request that the plan does not foresee, begun now.
+func (e *Engine) free(kind, namespace, name, what string) oplog.Record {
+	now := e.clock.now()
+	return oplog.Record{
+		ID: e.freeID(), Phase: *e.phase.Load(), Type: what, Thread: plan.ThreadNone,
+		Kind: kind, Namespace: namespace, Name: name, Intended: now, Started: now,
+	}
 }
 
 // resolve looks at a retry that was refused because the attempt before it had
@@ -136,7 +155,7 @@ func (e *Engine) adopt(ctx context.Context, op plan.Op, st *pod, a answer, ours 
 	return answer{status: http.StatusOK, uid: p.UID, version: version, err: err}
 }
 
-// retryAfter tells whether a failed attempt is worth another one, and when.
+// retryAfter reports whether a failed attempt is worth another one, and when.
 func retryAfter(a answer, attempt int) (time.Duration, bool) {
 	if attempt+1 >= maxAttempts || errors.Is(a.err, context.Canceled) {
 		return 0, false

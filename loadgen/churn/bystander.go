@@ -20,7 +20,7 @@ func (e *Engine) createBystanders(ctx context.Context) error {
 	if e.cfg.Bystander == nil {
 		return nil
 	}
-	return each(ctx, e.cfg.Bystander.Count(), func(ctx context.Context, i int) error {
+	return each(ctx, upTo(e.cfg.Bystander.Count()), func(ctx context.Context, i int) error {
 		return e.createOnce(ctx, creation{kind: "ConfigMap", resource: "configmaps", bystander: true}, func(id, intended int64) object {
 			return e.pods.bystander(i, id, intended)
 		})
@@ -42,15 +42,10 @@ func (e *Engine) updateBystander(ctx context.Context, op plan.Op, intended int64
 		Namespace(namespace).Resource("configmaps").Name(name).
 		VersionedParams(&metav1.PatchOptions{FieldManager: fieldManager}, scheme.ParameterCodec).
 		Body(bystanderPatch(op, intended)), true)
-	r := oplog.Record{
+	e.record(oplog.Record{
 		ID: op.ID, Phase: op.Phase, Type: op.Type, Thread: op.Thread, Bystander: true,
-		Kind: "ConfigMap", Namespace: namespace, Name: name, UID: string(a.uid), ResourceVersion: a.version,
-		Intended: intended, Started: started, Finished: e.clock.now(), Status: a.status,
-	}
-	if a.err != nil {
-		r.Error = errorText(a.err)
-	}
-	e.log.Append(r)
+		Kind: "ConfigMap", Namespace: namespace, Name: name, Intended: intended, Started: started,
+	}, a)
 	if op.Phase == oplog.PhaseLoad {
 		e.stats.bystanderDone(false, a.err)
 	}

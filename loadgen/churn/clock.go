@@ -3,6 +3,8 @@ package churn
 import (
 	"context"
 	"time"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
 // clock gives Unix nanoseconds that never step: the wall clock as it was at the
@@ -21,16 +23,5 @@ func (c clock) now() int64 { return c.base + int64(time.Since(c.start)) }
 
 // sleepUntil returns at the given time, or false when ctx ended first.
 func (c clock) sleepUntil(ctx context.Context, at int64) bool {
-	wait := time.Duration(at - c.now())
-	if wait <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return lifecycle.Pause(ctx, time.Duration(at-c.now())) == nil
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/churn"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
@@ -50,34 +51,43 @@ type seen struct {
 }
 
 // watchPods collects the pod events of a run until stop is called, which waits for
-// the watch to have caught up.
+// all that happened before.
 func watchPods(t *testing.T, client kubernetes.Interface, run string) (stop func() []seen) {
 	t.Helper()
 	w, err := client.CoreV1().Pods("").Watch(t.Context(), metav1.ListOptions{LabelSelector: churn.RunLabel + "=" + run})
 	if err != nil {
 		t.Fatal(err)
 	}
+	last := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "last-", Namespace: metav1.NamespaceDefault, Labels: map[string]string{churn.RunLabel: run}},
+		Spec:       corev1.PodSpec{SchedulerName: "nobody", Containers: []corev1.Container{{Name: "c", Image: "registry.example/c:1"}}},
+	}
 	var events []seen
-	var wg sync.WaitGroup
-	quiet := make(chan struct{})
-	wg.Go(func() {
-		for {
-			select {
-			case e := <-w.ResultChan():
-				p := e.Object.(*corev1.Pod)
-				version, _ := strconv.ParseUint(p.ResourceVersion, 10, 64)
-				events = append(events, seen{kind: e.Type, name: p.Namespace + "/" + p.Name, uid: string(p.UID), version: version,
-					op: p.Annotations[churn.OpAnnotation]})
-			case <-quiet:
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for e := range w.ResultChan() {
+			p := e.Object.(*corev1.Pod)
+			if p.GenerateName == last.GenerateName {
 				return
 			}
+			version, _ := strconv.ParseUint(p.ResourceVersion, 10, 64)
+			events = append(events, seen{kind: e.Type, name: p.Namespace + "/" + p.Name, uid: string(p.UID), version: version,
+				op: p.Annotations[churn.OpAnnotation]})
 		}
-	})
+	}()
 	return func() []seen {
-		time.Sleep(500 * time.Millisecond) // a watch event takes a few milliseconds
-		close(quiet)
-		wg.Wait()
+		pods := client.CoreV1().Pods(last.Namespace)
+		made, err := pods.Create(t.Context(), last, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-done
 		w.Stop()
+		zero := int64(0)
+		if err := pods.Delete(t.Context(), made.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero}); err != nil {
+			t.Error(err)
+		}
 		return events
 	}
 }
@@ -119,7 +129,7 @@ func TestOpLogAgreesWithAWatch(t *testing.T) {
 			cfg := config(t)
 			if model == plan.ModelOpen {
 				cfg.Model, cfg.Threads, cfg.Operations = model, 0, 0
-				cfg.Rate, cfg.Duration = 100, plan.Duration(2*time.Second)
+				cfg.Rate, cfg.Duration = 100, units.Duration(2*time.Second)
 			}
 			cfg.Bystander = &plan.Bystander{Kind: plan.KindConfigMap, Rate: 20}
 			cfg.Warmup.Operations, cfg.Prefill = 20, 10
@@ -211,7 +221,7 @@ func compare(t *testing.T, records []oplog.Record, events []seen) {
 }
 
 func TestObjectBytes(t *testing.T) {
-	for _, size := range []plan.Size{2100, 3 << 10, 16 << 10, 200 << 10} {
+	for _, size := range []units.Size{2100, 3 << 10, 16 << 10, 200 << 10} {
 		t.Run(size.String(), func(t *testing.T) {
 			cfg := config(t)
 			cfg.Operations, cfg.Threads, cfg.Prefill, cfg.ObjectBytes = 5, 1, 1, size

@@ -63,7 +63,7 @@ func New(p *plan.Plan, s Settings) (*Engine, error) {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	e := &Engine{plan: p, cfg: cfg, rest: client.control, log: s.Log, logger: logger,
-		clock: newClock(), client: client, planned: p.Planned()}
+		clock: newClock(), client: client, planned: p.Planned(), created: newCreated()}
 	e.pods = newObjectMaker(&e.cfg)
 	e.nextID.Store(plan.FirstFreeID)
 	e.enter(oplog.PhasePrepare)
@@ -72,9 +72,6 @@ func New(p *plan.Plan, s Settings) (*Engine, error) {
 
 // Close frees the connections. The Engine cannot be used after it.
 func (e *Engine) Close() { e.client.close() }
-
-// RunID is the id of the run, as in the plan.
-func (e *Engine) RunID() string { return e.cfg.RunID }
 
 // concurrency is how many requests may be under way at once.
 func concurrency(cfg *plan.Config) int {
@@ -106,12 +103,24 @@ type created struct {
 	pods       map[string]*pod // by namespace/name; live as far as is known
 }
 
+func newCreated() created {
+	return created{nodes: map[string]types.UID{}, leases: map[string]types.UID{}, pods: map[string]*pod{}}
+}
+
+// keep notes an object for the teardown after its creation, unless err says that it
+// was there before. After any other error it may exist all the same.
+func (c *created) keep(err error, note func(*created)) {
+	if errors.Is(err, ErrInUse) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	note(c)
+}
+
 func (c *created) addPod(p *pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.pods == nil {
-		c.pods = map[string]*pod{}
-	}
 	c.pods[p.namespace+"/"+p.name] = p
 }
 

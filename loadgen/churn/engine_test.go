@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
@@ -131,7 +132,7 @@ func TestDeadApiserverEndsTheLoad(t *testing.T) {
 		virtual(t, model, func(t *testing.T) {
 			api := &fakeAPI{fault: func(string, string, int) (*http.Response, error, bool) { return nil, errLost, false }}
 			e, _ := fakeEngine(t, api, func(c *plan.Config) {
-				c.Threads, c.Operations, c.Duration = 10, 0, plan.Duration(time.Hour)
+				c.Threads, c.Operations, c.Duration = 10, 0, units.Duration(time.Hour)
 				if model == plan.ModelOpen {
 					c.Model, c.Threads, c.Rate = model, 0, 100
 				}
@@ -164,8 +165,8 @@ func TestClosedLoopIntendsWhenTheThreadIsFree(t *testing.T) {
 		const latency, think, gap = 10 * time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond
 		api := &fakeAPI{latency: latency}
 		e, log := fakeEngine(t, api, func(c *plan.Config) {
-			c.ThinkTime = plan.Duration(think)
-			c.Stages = []plan.Stage{{Stage: "create"}, {Stage: "running"}, {Stage: "ready", Gap: plan.Duration(gap)}, {Stage: "delete"}}
+			c.ThinkTime = units.Duration(think)
+			c.Stages = []plan.Stage{{Stage: "create"}, {Stage: "running"}, {Stage: "ready", Gap: units.Duration(gap)}, {Stage: "delete"}}
 			c.Operations = 4
 		})
 		stats, err := e.Load(t.Context(), nil)
@@ -193,7 +194,7 @@ func TestClosedLoopEndsInTime(t *testing.T) {
 	virtual(t, "", func(t *testing.T) {
 		api := &fakeAPI{latency: 30 * time.Millisecond}
 		e, log := fakeEngine(t, api, func(c *plan.Config) {
-			c.Threads, c.Operations, c.Duration = 3, 0, plan.Duration(time.Second)
+			c.Threads, c.Operations, c.Duration = 3, 0, units.Duration(time.Second)
 		})
 		start := time.Now()
 		stats, err := e.Load(t.Context(), nil)
@@ -220,7 +221,7 @@ func TestOpenLoopShowsItsLag(t *testing.T) {
 	virtual(t, "", func(t *testing.T) {
 		api := &fakeAPI{latency: 100 * time.Millisecond}
 		e, log := fakeEngine(t, api, func(c *plan.Config) {
-			c.Model, c.Threads, c.Operations, c.Rate, c.Duration, c.MaxInFlight = plan.ModelOpen, 0, 0, 20, plan.Duration(5*time.Second), 1
+			c.Model, c.Threads, c.Operations, c.Rate, c.Duration, c.MaxInFlight = plan.ModelOpen, 0, 0, 20, units.Duration(5*time.Second), 1
 			c.Stages = []plan.Stage{{Stage: "create"}}
 		})
 		stats, err := e.Load(t.Context(), nil)
@@ -249,7 +250,7 @@ func TestOpenLoopKeepsThePodsOrder(t *testing.T) {
 	virtual(t, "", func(t *testing.T) {
 		api := &fakeAPI{latency: 350 * time.Millisecond}
 		e, log := fakeEngine(t, api, func(c *plan.Config) {
-			c.Model, c.Threads, c.Operations, c.Rate, c.Duration, c.Recreate = plan.ModelOpen, 0, 0, 50, plan.Duration(5*time.Second), 1
+			c.Model, c.Threads, c.Operations, c.Rate, c.Duration, c.Recreate = plan.ModelOpen, 0, 0, 50, units.Duration(5*time.Second), 1
 		})
 		stats, err := e.Load(t.Context(), nil)
 		if err != nil {
@@ -271,7 +272,7 @@ func TestOpenLoopKeepsThePodsOrder(t *testing.T) {
 func TestInterruptedLoadKeepsItsAccount(t *testing.T) {
 	virtual(t, "", func(t *testing.T) {
 		api := &fakeAPI{latency: 10 * time.Millisecond}
-		e, log := fakeEngine(t, api, func(c *plan.Config) { c.Threads, c.Operations, c.Duration = 5, 0, plan.Duration(time.Hour) })
+		e, log := fakeEngine(t, api, func(c *plan.Config) { c.Threads, c.Operations, c.Duration = 5, 0, units.Duration(time.Hour) })
 		why := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(why) })

@@ -29,9 +29,9 @@ func (e *Engine) Warmup(ctx context.Context) error {
 	return nil
 }
 
-// Load sends the plan's load and reports it. begun, unless nil, is told the moment
-// it begins, in Unix nanoseconds. When ctx ends first the Stats tell how far it
-// came.
+// Load sends the plan's load and reports on it. begun, unless nil, is called with the
+// time at which it begins, in Unix nanoseconds. When ctx ends first, the Stats cover
+// what was sent.
 func (e *Engine) Load(ctx context.Context, begun func(started int64)) (Stats, error) {
 	e.enter(oplog.PhaseLoad)
 	e.stats.reset()

@@ -3,7 +3,6 @@ package churn
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
-	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
 const (
@@ -26,20 +24,13 @@ const (
 )
 
 func (e *Engine) createNodes(ctx context.Context) error {
-	e.created.mu.Lock()
-	e.created.nodes, e.created.leases = map[string]types.UID{}, map[string]types.UID{}
-	e.created.mu.Unlock()
-	return each(ctx, e.cfg.Nodes, func(ctx context.Context, i int) error {
+	return each(ctx, upTo(e.cfg.Nodes), func(ctx context.Context, i int) error {
 		node := e.pods.node(i)
 		err := e.createOnce(ctx, creation{kind: "Node", resource: "nodes"}, func(id, intended int64) object {
 			node.Annotations = marks(id, intended)
 			return node
 		})
-		if !errors.Is(err, ErrInUse) { // after any other error it may exist all the same
-			e.created.mu.Lock()
-			e.created.nodes[node.Name] = node.UID
-			e.created.mu.Unlock()
-		}
+		e.created.keep(err, func(c *created) { c.nodes[node.Name] = node.UID })
 		if err != nil {
 			return err
 		}
@@ -64,15 +55,11 @@ func (e *Engine) createLease(ctx context.Context, node *corev1.Node) error {
 		lease.Annotations = marks(id, intended)
 		return lease
 	})
-	switch {
-	case apierrors.IsNotFound(err) || apierrors.IsForbidden(err):
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		e.logger.Warn("node gets no lease", "node", node.Name, "err", err)
 		return nil
-	case !errors.Is(err, ErrInUse): // after any other error it may exist all the same
-		e.created.mu.Lock()
-		e.created.leases[lease.Name] = lease.UID
-		e.created.mu.Unlock()
 	}
+	e.created.keep(err, func(c *created) { c.leases[lease.Name] = lease.UID })
 	return err
 }
 
@@ -131,16 +118,9 @@ func (e *Engine) patchHeartbeat(ctx context.Context, h heartbeat) {
 	if h.kind == "Node" {
 		request = request.SubResource("status")
 	}
-	now := e.clock.now()
+	r := e.free(h.kind, namespace, h.node, oplog.TypeHeartbeat)
 	a := do(ctx, request.VersionedParams(&metav1.PatchOptions{FieldManager: fieldManager}, scheme.ParameterCodec).Body(h.patch), true)
-	r := oplog.Record{
-		ID: e.freeID(), Phase: *e.phase.Load(), Type: oplog.TypeHeartbeat, Thread: plan.ThreadNone,
-		Kind: h.kind, Namespace: namespace, Name: h.node, UID: string(a.uid), ResourceVersion: a.version,
-		Intended: now, Started: now, Finished: e.clock.now(), Status: a.status,
-	}
-	if a.err != nil {
-		r.Error = errorText(a.err)
+	if e.record(r, a); a.err != nil {
 		e.logger.Warn("heartbeat failed", "kind", h.kind, "node", h.node, "err", a.err)
 	}
-	e.log.Append(r)
 }

@@ -62,8 +62,7 @@ func (m *objectMaker) pad(n int, lane int64) string {
 	return m.padding[start : start+n]
 }
 
-// marks are the annotations that tell a watcher's checks which operation wrote an
-// object.
+// marks are the annotations by which checks know the operation that wrote an object.
 func marks(id, intended int64) map[string]string {
 	return map[string]string{
 		OpAnnotation:       strconv.FormatInt(id, 10),

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"iter"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -58,17 +59,13 @@ func (e *Engine) reachable(ctx context.Context) error {
 }
 
 func (e *Engine) createNamespaces(ctx context.Context) error {
-	return each(ctx, e.cfg.Namespaces, func(ctx context.Context, i int) error {
+	return each(ctx, upTo(e.cfg.Namespaces), func(ctx context.Context, i int) error {
 		ns := e.pods.namespace(i)
 		err := e.createOnce(ctx, creation{kind: "Namespace", resource: "namespaces"}, func(id, intended int64) object {
 			ns.Annotations = marks(id, intended)
 			return ns
 		})
-		if !errors.Is(err, ErrInUse) { // after any other error it may exist all the same
-			e.created.mu.Lock()
-			e.created.namespaces = append(e.created.namespaces, ns.Name)
-			e.created.mu.Unlock()
-		}
+		e.created.keep(err, func(c *created) { c.namespaces = append(c.namespaces, ns.Name) })
 		if err != nil {
 			return err
 		}
@@ -85,13 +82,7 @@ func (e *Engine) createNamespaces(ctx context.Context) error {
 func (e *Engine) prefill(ctx context.Context) error {
 	ctx, stop := e.health.watch(ctx)
 	defer stop()
-	next, cancel := pull(e.plan.Prefill())
-	defer cancel()
-	err := each(ctx, e.cfg.Prefill, func(ctx context.Context, _ int) error {
-		op, ok := next()
-		if !ok {
-			return nil
-		}
+	err := each(ctx, e.plan.Prefill(), func(ctx context.Context, op plan.Op) error {
 		return e.perform(ctx, op, e.newPod(op), e.clock.now())
 	})
 	if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -123,8 +114,8 @@ type creation struct {
 // createOnce creates one object of the prepare phase and records it. The object
 // gets its uid.
 func (e *Engine) createOnce(ctx context.Context, c creation, build func(id, intended int64) object) error {
-	id, now := e.freeID(), e.clock.now()
-	obj := build(id, now)
+	r := e.free(c.kind, "", "", oplog.TypeCreate)
+	obj := build(r.ID, r.Intended)
 	client := c.client
 	if client == nil {
 		client = e.client.controlSet.CoreV1().RESTClient()
@@ -133,15 +124,8 @@ func (e *Engine) createOnce(ctx context.Context, c creation, build func(id, inte
 	defer cancel()
 	a := do(ctx, client.Post().NamespaceIfScoped(obj.GetNamespace(), obj.GetNamespace() != "").Resource(c.resource).
 		VersionedParams(&metav1.CreateOptions{FieldManager: fieldManager}, scheme.ParameterCodec).Body(obj), true)
-	r := oplog.Record{
-		ID: id, Phase: oplog.PhasePrepare, Type: oplog.TypeCreate, Thread: plan.ThreadNone, Bystander: c.bystander,
-		Kind: c.kind, Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: string(a.uid), ResourceVersion: a.version,
-		Intended: now, Started: now, Finished: e.clock.now(), Status: a.status,
-	}
-	if a.err != nil {
-		r.Error = errorText(a.err)
-	}
-	e.log.Append(r)
+	r.Namespace, r.Name, r.Bystander = obj.GetNamespace(), obj.GetName(), c.bystander
+	e.record(r, a)
 	switch {
 	case a.err == nil:
 		obj.SetUID(a.uid)
@@ -156,34 +140,28 @@ func (e *Engine) createOnce(ctx context.Context, c creation, build func(id, inte
 	}
 }
 
-// each calls f for 0 … n-1, prepareWorkers at a time, until one fails.
-func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var (
-		wg   sync.WaitGroup
-		mu   sync.Mutex // guards next
-		next int
-	)
-	for range min(n, prepareWorkers) {
-		wg.Go(func() {
-			for {
-				mu.Lock()
-				i := next
-				next++
-				mu.Unlock()
-				if i >= n || ctx.Err() != nil {
-					return
-				}
-				if err := f(ctx, i); err != nil {
-					cancel(err)
-					return
-				}
-			}
-		})
+// each calls f for every item, prepareWorkers at a time, until one fails.
+func each[T any](ctx context.Context, items iter.Seq[T], f func(context.Context, T) error) error {
+	g, within := errgroup.WithContext(ctx)
+	g.SetLimit(prepareWorkers)
+	for item := range items {
+		if within.Err() != nil {
+			break
+		}
+		g.Go(func() error { return f(within, item) })
 	}
-	wg.Wait()
+	if err := g.Wait(); err != nil {
+		return err
+	}
 	return context.Cause(ctx)
+}
+
+// upTo yields 0 … n-1.
+func upTo(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := 0; i < n && yield(i); i++ {
+		}
+	}
 }
 
 // nodeSince is a node's last transition: long ago, as that of a node at rest.

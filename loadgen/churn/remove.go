@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"github.com/watchbench/watchbench/internal/cluster/owned"
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
 // Remove deletes what a run left behind that was killed before its teardown:
@@ -23,38 +22,30 @@ func Remove(ctx context.Context, cfg *rest.Config, runID string) (int, error) {
 	}
 	defer client.close()
 	opts := metav1.ListOptions{LabelSelector: RunLabel + "=" + runID}
-	var errs []error
-	removed := 0
 	namespaces, err := client.controlSet.CoreV1().Namespaces().List(ctx, opts)
 	if err != nil {
 		return 0, fmt.Errorf("listing the namespaces of run %s: %w", runID, err)
 	}
-	early, cancel := beforeEnd(ctx)
-	defer cancel()
+	leases, leaseErr := client.controlSet.CoordinationV1().Leases(leaseNamespace).List(ctx, opts)
+	nodes, nodeErr := client.controlSet.CoreV1().Nodes().List(ctx, opts)
+	if err := errors.Join(leaseErr, nodeErr); err != nil {
+		return 0, fmt.Errorf("listing the leases and nodes of run %s: %w", runID, err)
+	}
+	e := &Engine{cfg: plan.Config{RunID: runID}, rest: client.control, client: client, log: unrecorded{}, clock: newClock(), created: newCreated()}
 	for _, ns := range namespaces.Items {
-		errs = append(errs, owned.DeleteNamespace(early, client.control, ns.Name, runID))
-		removed++
+		e.created.namespaces = append(e.created.namespaces, ns.Name)
 	}
-	remove := func(kind, name string, uid types.UID, del func(context.Context, string, metav1.DeleteOptions) error) {
-		removed++
-		if err := del(ctx, name, *deleteNow(uid)); err != nil && !apierrors.IsNotFound(err) {
-			errs = append(errs, fmt.Errorf("deleting %s %s: %w", kind, name, err))
-		}
-	}
-	leaseClient := client.controlSet.CoordinationV1().Leases(leaseNamespace)
-	leases, err := leaseClient.List(ctx, opts)
-	errs = append(errs, err)
 	for _, l := range leases.Items {
-		remove("lease", l.Name, l.UID, leaseClient.Delete)
+		e.created.leases[l.Name] = l.UID
 	}
-	nodeClient := client.controlSet.CoreV1().Nodes()
-	nodes, err := nodeClient.List(ctx, opts)
-	errs = append(errs, err)
 	for _, n := range nodes.Items {
-		remove("node", n.Name, n.UID, nodeClient.Delete)
+		e.created.nodes[n.Name] = n.UID
 	}
-	if err := errors.Join(errs...); err != nil {
-		return removed, fmt.Errorf("removing what run %s left behind: %w", runID, err)
-	}
-	return removed, nil
+	found := len(namespaces.Items) + len(leases.Items) + len(nodes.Items)
+	return found, e.Teardown(ctx)
 }
+
+// unrecorded is the op log of a removal, which has none.
+type unrecorded struct{}
+
+func (unrecorded) Append(oplog.Record) {}

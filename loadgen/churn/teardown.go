@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"time"
 
@@ -52,14 +53,14 @@ func (e *Engine) deletePods(ctx context.Context) error {
 	e.created.mu.Lock()
 	pods := slices.Collect(maps.Values(e.created.pods))
 	e.created.mu.Unlock()
-	return each(ctx, len(pods), func(ctx context.Context, i int) error {
+	return each(ctx, upTo(len(pods)), func(ctx context.Context, i int) error {
 		st, now := pods[i], e.clock.now()
 		op := plan.Op{ID: e.freeID(), Phase: oplog.PhaseTeardown, Type: oplog.TypeDelete, Thread: plan.ThreadNone, Pod: plan.Pod{Lane: int64(i)}}
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		a := e.sendPod(ctx, op, st, now)
 		gone := apierrors.IsNotFound(a.err) || apierrors.IsConflict(a.err) // or another pod by now
-		e.record(op, st, a, 0, times{intended: now, started: now, finished: e.clock.now()})
+		e.recordPod(op, st, a, 0, times{intended: now, started: now, finished: e.clock.now()})
 		if a.err != nil && !gone && ctx.Err() != nil {
 			return fmt.Errorf("deleting pod %s/%s: %w", st.namespace, st.name, a.err)
 		}
@@ -75,17 +76,10 @@ func (e *Engine) deleteNamespaces(ctx context.Context) error {
 	names := slices.Clone(e.created.namespaces)
 	e.created.mu.Unlock()
 	errs := make([]error, len(names))
-	err := each(ctx, len(names), func(ctx context.Context, i int) error {
-		now := e.clock.now()
+	err := each(ctx, upTo(len(names)), func(ctx context.Context, i int) error {
+		r := e.free("Namespace", "", names[i], oplog.TypeDelete)
 		errs[i] = owned.DeleteNamespace(ctx, e.rest, names[i], e.cfg.RunID)
-		r := oplog.Record{
-			ID: e.freeID(), Phase: oplog.PhaseTeardown, Type: oplog.TypeDelete, Thread: plan.ThreadNone,
-			Kind: "Namespace", Name: names[i], Intended: now, Started: now, Finished: e.clock.now(), Status: 200,
-		}
-		if errs[i] != nil {
-			r.Status, r.Error = 0, errorText(errs[i])
-		}
-		e.log.Append(r)
+		e.record(r, outcome(errs[i]))
 		return nil
 	})
 	e.created.mu.Lock()
@@ -98,40 +92,37 @@ func (e *Engine) deleteNamespaces(ctx context.Context) error {
 }
 
 func (e *Engine) deleteLeases(ctx context.Context) error {
-	client := e.client.controlSet.CoordinationV1().Leases(leaseNamespace)
-	return e.deleteNamed(ctx, "Lease", e.created.leases, deletion{
-		read: func(ctx context.Context, name string) (metav1.Object, error) {
-			return client.Get(ctx, name, metav1.GetOptions{})
-		},
-		remove: client.Delete,
-	})
+	return deleteNamed(ctx, e, "Lease", e.created.leases, e.client.controlSet.CoordinationV1().Leases(leaseNamespace))
 }
 
 func (e *Engine) deleteNodes(ctx context.Context) error {
-	client := e.client.controlSet.CoreV1().Nodes()
-	return e.deleteNamed(ctx, "Node", e.created.nodes, deletion{
-		read: func(ctx context.Context, name string) (metav1.Object, error) {
-			return client.Get(ctx, name, metav1.GetOptions{})
-		},
-		remove: client.Delete,
-	})
+	return deleteNamed(ctx, e, "Node", e.created.nodes, e.client.controlSet.CoreV1().Nodes())
 }
 
-type deletion struct {
-	read   func(context.Context, string) (metav1.Object, error)
-	remove func(context.Context, string, metav1.DeleteOptions) error
+// namedClient is the part of a typed client that deleteNamed uses.
+type namedClient[T metav1.Object] interface {
+	Get(ctx context.Context, name string, opts metav1.GetOptions) (T, error)
+	Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
+}
+
+// outcome is the answer in the record of a deletion that took more than one request.
+func outcome(err error) answer {
+	if err != nil {
+		return answer{err: err}
+	}
+	return answer{status: http.StatusOK}
 }
 
 // deleteNamed deletes objects that live outside the run's namespaces, each only if
 // it is the one that was created and carries the run's label.
-func (e *Engine) deleteNamed(ctx context.Context, kind string, of map[string]types.UID, d deletion) error {
+func deleteNamed[T metav1.Object](ctx context.Context, e *Engine, kind string, of map[string]types.UID, client namedClient[T]) error {
 	e.created.mu.Lock()
 	names := slices.Sorted(maps.Keys(of))
 	e.created.mu.Unlock()
 	var errs []error
 	for _, name := range names {
-		now := e.clock.now()
-		obj, err := d.read(ctx, name)
+		r := e.free(kind, "", name, oplog.TypeDelete)
+		obj, err := client.Get(ctx, name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
 			err = nil
@@ -140,19 +131,14 @@ func (e *Engine) deleteNamed(ctx context.Context, kind string, of map[string]typ
 			err = fmt.Errorf("it does not carry the label %s=%s any more: not deleted", RunLabel, e.cfg.RunID)
 		default:
 			uid := of[name]
-			if err = d.remove(ctx, name, *deleteNow(uid)); apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+			if err = client.Delete(ctx, name, *deleteNow(uid)); apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 				err = nil // gone, or somebody else's under the same name
 			}
-			r := oplog.Record{
-				ID: e.freeID(), Phase: oplog.PhaseTeardown, Type: oplog.TypeDelete, Thread: plan.ThreadNone,
-				Kind: kind, Namespace: obj.GetNamespace(), Name: name, UID: string(uid),
-				Intended: now, Started: now, Finished: e.clock.now(), Status: 200,
-			}
-			r.ResourceVersion, _ = parseVersion(obj.GetResourceVersion())
-			if err != nil {
-				r.Status, r.Error = 0, errorText(err)
-			}
-			e.log.Append(r)
+			a := outcome(err)
+			a.uid = uid
+			a.version, _ = parseVersion(obj.GetResourceVersion())
+			r.Namespace = obj.GetNamespace()
+			e.record(r, a)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s %s: %w", kind, name, err))

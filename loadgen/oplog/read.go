@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
-	"strings"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/internal/ndjson"
@@ -28,21 +26,16 @@ func (e *LineError) Unwrap() error { return e.Err }
 
 var _ error = (*LineError)(nil)
 
-// ReadFile yields the records of the log at path; see Read. A file whose name does not
-// end in .zst is read as plain text.
+// ReadFile yields the records of the log at path, which may also be uncompressed; see
+// Read.
 func ReadFile(path string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		f, err := os.Open(path)
+		lines, err := ndjson.Open(path)
 		if err != nil {
 			yield(Record{}, fmt.Errorf("opening the op log: %w", err))
 			return
 		}
-		defer func() { _ = f.Close() }() // only read from
-		read := Read
-		if !strings.HasSuffix(path, ".zst") {
-			read = ReadPlain
-		}
-		for r, err := range read(f) {
+		for r, err := range recordsOf(lines) {
 			if err != nil {
 				err = fmt.Errorf("%s: %w", path, err)
 			}
@@ -53,9 +46,9 @@ func ReadFile(path string) iter.Seq2[Record, error] {
 	}
 }
 
-// Read yields the records of a log in the order in which they were appended, that
-// is the order in which requests were answered. An error is the last thing
-// yielded; errors.Is(err, ErrTruncated) tells a cut log, whose records so far are
+// Read yields the records of a compressed log in the order in which they were
+// appended, that is the order in which requests were answered. An error is the last
+// thing yielded; errors.Is(err, ErrTruncated) tells a cut log, whose records so far are
 // good, from a corrupt one. Unknown fields are refused.
 func Read(in io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
@@ -64,30 +57,27 @@ func Read(in io.Reader) iter.Seq2[Record, error] {
 			yield(Record{}, err)
 			return
 		}
-		readAll(lines, yield)
+		recordsOf(lines)(yield)
 	}
 }
 
-// ReadPlain is Read of a log that is not compressed.
-func ReadPlain(in io.Reader) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) { readAll(ndjson.New(in), yield) }
-}
-
-func readAll(lines *ndjson.Reader, yield func(Record, error) bool) {
-	defer lines.Close()
-	p := parser{lines: lines, strings: jsonscan.NewInterner()}
-	field := p.field
-	for {
-		err := p.next(field)
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			yield(Record{}, &LineError{Line: lines.Line(), Err: err})
-			return
-		}
-		if !yield(p.record, nil) {
-			return
+func recordsOf(lines *ndjson.Reader) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		defer func() { _ = lines.Close() }() // only read from
+		p := parser{lines: lines, strings: jsonscan.NewInterner()}
+		field := p.field
+		for {
+			err := p.next(field)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				err = &LineError{Line: lines.Line(), Err: err}
+				p.record = Record{}
+			}
+			if !yield(p.record, err) || err != nil {
+				return
+			}
 		}
 	}
 }
@@ -98,82 +88,81 @@ type parser struct {
 	record     Record // of the line under way
 	sealed     bool   // it is a checkpoint
 	checkpoint int64  // the number in it
-	records    int64
+	count      int64  // of records
 }
 
 // next reads the next record, or io.EOF at a proper end.
-func (p *parser) next(field func([]byte, jsonscan.Value) error) error {
+func (p *parser) next(field func([]byte) any) error {
 	for {
 		line, err := p.lines.Next()
 		switch {
 		case errors.Is(err, io.EOF) && p.sealed:
 			return io.EOF
 		case errors.Is(err, io.EOF) || errors.Is(err, ndjson.ErrCut):
-			return fmt.Errorf("%w after %d records: no checkpoint follows", ErrTruncated, p.records)
+			return fmt.Errorf("%w after %d records: no checkpoint follows", ErrTruncated, p.count)
 		case err != nil:
 			return fmt.Errorf("decompressing: %w", err)
 		}
 		p.record, p.sealed = Record{}, false
-		if err := jsonscan.Fields(line, field); err != nil {
+		if err := jsonscan.Decode(line, p.strings, field); err != nil {
 			if bytes.HasPrefix(line, checkpointPrefix) {
 				return fmt.Errorf("not a checkpoint: %w", err)
 			}
 			return fmt.Errorf("not a record: %w", err)
 		}
 		if !p.sealed {
-			p.records++
+			p.count++
 			return nil
 		}
-		if p.checkpoint != p.records || p.record != (Record{}) {
-			return fmt.Errorf("checkpoint counts %d records, %d were read: lines are missing or doubled", p.checkpoint, p.records)
+		if p.checkpoint != p.count || p.record != (Record{}) {
+			return fmt.Errorf("checkpoint counts %d records, %d were read: lines are missing or doubled", p.checkpoint, p.count)
 		}
 	}
 }
 
 var checkpointPrefix = []byte(`{"checkpoint":`)
 
-func (p *parser) field(key []byte, v jsonscan.Value) (err error) {
+// field is where a member's value belongs, nil for an unknown one.
+func (p *parser) field(key []byte) any {
 	r := &p.record
 	switch string(key) {
 	case "checkpoint":
 		p.sealed = true
-		p.checkpoint, err = v.Int()
+		return &p.checkpoint
 	case "id":
-		r.ID, err = v.Int()
+		return &r.ID
 	case "attempt":
-		err = v.IntTo(&r.Attempt)
+		return &r.Attempt
 	case "phase":
-		r.Phase, err = v.Text(p.strings)
+		return &r.Phase
 	case "type":
-		r.Type, err = v.Text(p.strings)
+		return &r.Type
 	case "thread":
-		err = v.IntTo(&r.Thread)
+		return &r.Thread
 	case "bystander":
-		r.Bystander, err = v.Bool()
+		return &r.Bystander
 	case "kind":
-		r.Kind, err = v.Text(p.strings)
+		return &r.Kind
 	case "namespace":
-		r.Namespace, err = v.Text(p.strings)
+		return &r.Namespace
 	case "name":
-		r.Name, err = v.Text(p.strings)
+		return &r.Name
 	case "uid":
-		r.UID, err = v.Text(p.strings)
+		return &r.UID
 	case "resourceVersion":
-		r.ResourceVersion, err = v.Uint()
+		return &r.ResourceVersion
 	case "deletedVersion":
-		r.DeletedVersion, err = v.Uint()
+		return &r.DeletedVersion
 	case "intended":
-		r.Intended, err = v.Int()
+		return &r.Intended
 	case "started":
-		r.Started, err = v.Int()
+		return &r.Started
 	case "finished":
-		r.Finished, err = v.Int()
+		return &r.Finished
 	case "status":
-		err = v.IntTo(&r.Status)
+		return &r.Status
 	case "error":
-		r.Error, err = v.Text(p.strings)
-	default:
-		err = errors.New("unknown field")
+		return &r.Error
 	}
-	return err
+	return nil
 }

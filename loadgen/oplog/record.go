@@ -18,7 +18,7 @@ type Record struct {
 	UID       string `json:"uid,omitempty"`
 	// ResourceVersion of the state this write produced, from the apiserver's
 	// answer. For a delete it is the version of the last state before the
-	// deletion: the apiserver does not tell the deletion's own version.
+	// deletion: the apiserver does not report the version of the deletion.
 	ResourceVersion uint64 `json:"resourceVersion,omitempty"`
 	// DeletedVersion is the version of the deletion itself, where the answer to a
 	// delete carries it.

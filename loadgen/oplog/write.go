@@ -2,11 +2,11 @@ package oplog
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"sync"
 	"time"
 
@@ -104,6 +104,12 @@ func (w *Writer) Run(ctx context.Context) error {
 	}
 }
 
+// appendRecord appends r as one line of JSON.
+func appendRecord(b []byte, r *Record) []byte {
+	line, _ := json.Marshal(r) // numbers, booleans and strings always encode
+	return append(append(b, line...), '\n')
+}
+
 // Checkpoint makes what was appended so far readable as a complete log, while the
 // Writer stays open: it ends the zstd frame with a line that holds the number of
 // records.
@@ -132,24 +138,20 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// flush moves the buffer through the compressor. The caller holds out.
-func (w *Writer) flush() {
+// flush moves the buffer through the compressor and returns how many records have gone
+// there so far. The caller holds out.
+func (w *Writer) flush() (count int64) {
 	w.mu.Lock()
 	w.buf, w.spare = w.spare[:0], w.buf
+	count = w.count
 	w.mu.Unlock()
 	w.write(w.spare)
+	return count
 }
 
 // checkpoint is called with out held.
 func (w *Writer) checkpoint() error {
-	w.mu.Lock()
-	w.buf, w.spare = w.spare[:0], w.buf
-	count := w.count
-	w.mu.Unlock()
-	w.spare = append(w.spare, `{"checkpoint":`...)
-	w.spare = strconv.AppendInt(w.spare, count, 10)
-	w.spare = append(w.spare, "}\n"...)
-	w.write(w.spare)
+	w.write(fmt.Appendf(nil, "{\"checkpoint\":%d}\n", w.flush()))
 	if w.err == nil && w.open {
 		w.fail(w.enc.Close())
 		w.open = false

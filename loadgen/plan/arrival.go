@@ -9,7 +9,7 @@ import (
 
 // arrivals yields the intended times of the open loop's operations, from 0 up to
 // but not including Duration, never going down.
-func (c *Config) arrivals(rng *rand.Rand) iter.Seq[time.Duration] {
+func (c *Load) arrivals(rng *rand.Rand) iter.Seq[time.Duration] {
 	end := c.Duration.Std()
 	at := c.arrivalFunc(rng)
 	return func(yield func(time.Duration) bool) {
@@ -28,7 +28,7 @@ func (c *Config) arrivals(rng *rand.Rand) iter.Seq[time.Duration] {
 
 // arrivalFunc gives the time of operation i in seconds. It is called with i = 0,
 // 1, 2, … in this order.
-func (c *Config) arrivalFunc(rng *rand.Rand) func(i int64) float64 {
+func (c *Load) arrivalFunc(rng *rand.Rand) func(i int64) float64 {
 	rate := c.Rate
 	switch c.arrival() {
 	case ArrivalPoisson:

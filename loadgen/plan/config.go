@@ -1,64 +1,71 @@
 package plan
 
+import "github.com/watchbench/watchbench/internal/units"
+
 // Config is the plan file. Lengths of time and sizes carry a unit.
 type Config struct {
 	// Seed decides everything that is random in the plan.
-	Seed uint64 `yaml:"seed" json:"seed"`
+	Seed uint64 `json:"seed"`
 	// RunID names the run: namespaces are watchbench-<runID>-<n>, nodes
 	// watchbench-<runID>-node-<n>, and every object is labelled
 	// watchbench.dev/run=<runID>.
-	RunID string `yaml:"runID" json:"runID"`
+	RunID string `json:"runID"`
+	Load
+}
 
+// Load describes the traffic. It is part of a plan file and of a scenario alike; the
+// jsonschema tags are for the scenario's schema.
+type Load struct {
 	// Model is ModelClosed or ModelOpen.
-	Model string `yaml:"model" json:"model"`
+	Model string `json:"model" jsonschema:"enum=closed,enum=open" jsonschema_description:"closed: threads that wait for each answer; open: a rate that does not."`
 
 	// Threads, Operations, Duration and ThinkTime describe the closed loop. It ends
 	// after Operations write requests in all, or after Duration, whichever comes
 	// first; at least one is needed. ThinkTime passes between an answer and the
 	// thread's next request.
-	Threads    int      `yaml:"threads,omitempty" json:"threads,omitempty"`
-	Operations int64    `yaml:"operations,omitempty" json:"operations,omitempty"`
-	Duration   Duration `yaml:"duration,omitempty" json:"duration,omitempty"`
-	ThinkTime  Duration `yaml:"thinkTime,omitempty" json:"thinkTime,omitempty"`
+	Threads    int            `json:"threads,omitempty" jsonschema:"minimum=1" jsonschema_description:"Closed loop."`
+	Operations int64          `json:"operations,omitempty" jsonschema:"minimum=1" jsonschema_description:"Closed loop: it ends after so many writes, or after duration."`
+	Duration   units.Duration `json:"duration,omitzero"`
+	ThinkTime  units.Duration `json:"thinkTime,omitzero" jsonschema_description:"Closed loop: pause of a thread between an answer and its next write."`
 
 	// Rate, in write requests per second, Duration and Arrival describe the open
 	// loop. MaxInFlight bounds the requests under way; beyond it operations are late
 	// and their lag shows it.
-	Rate        float64 `yaml:"rate,omitempty" json:"rate,omitempty"`
-	Arrival     string  `yaml:"arrival,omitempty" json:"arrival,omitempty"`
-	Ramp        *Ramp   `yaml:"ramp,omitempty" json:"ramp,omitempty"`
-	Burst       *Burst  `yaml:"burst,omitempty" json:"burst,omitempty"`
-	MaxInFlight int     `yaml:"maxInFlight,omitempty" json:"maxInFlight,omitempty"`
+	Rate        float64 `json:"rate,omitempty" jsonschema:"minimum=0" jsonschema_description:"Open loop: writes per second."`
+	Arrival     string  `json:"arrival,omitempty" jsonschema:"enum=constant,enum=poisson,enum=ramp,enum=burst" jsonschema_description:"Open loop: spacing of the writes."`
+	Ramp        *Ramp   `json:"ramp,omitempty"`
+	Burst       *Burst  `json:"burst,omitempty"`
+	MaxInFlight int     `json:"maxInFlight,omitempty" jsonschema:"minimum=0" jsonschema_description:"Open loop: requests under way at most; beyond it writes are late."`
 
 	// Lifecycle names a built-in sequence of stages; Stages spells one out. Neither
 	// means LifecycleFast, both is an error.
-	Lifecycle string  `yaml:"lifecycle,omitempty" json:"lifecycle,omitempty"`
-	Stages    []Stage `yaml:"stages,omitempty" json:"stages,omitempty"`
+	Lifecycle string  `json:"lifecycle,omitempty" jsonschema_description:"Built-in stages of one pod's life, by name; or spell out stages."`
+	Stages    []Stage `json:"stages,omitempty"`
 	// StageGap is the least time between two stages of one pod where the stage
 	// itself asks for no more. 0 means none in a closed loop and DefaultOpenGap in an
 	// open one, where a stage that is due before the former was answered would only
 	// be late.
-	StageGap Duration `yaml:"stageGap,omitempty" json:"stageGap,omitempty"`
+	StageGap units.Duration `json:"stageGap,omitzero" jsonschema_description:"Least time between two stages of a pod."`
 	// Survivors is the share of pods that are never deleted, so that the final state
 	// has something to compare.
-	Survivors float64 `yaml:"survivors" json:"survivors"`
+	Survivors float64 `json:"survivors" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of pods that are never deleted."`
 	// Recreate is the share of deleted pods whose name is taken again at once by a
 	// new pod, as a StatefulSet does.
-	Recreate float64 `yaml:"recreate" json:"recreate"`
+	Recreate float64 `json:"recreate" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of deleted pods whose name is taken again."`
 
 	// ObjectBytes is the size of a ready pod as JSON without managedFields, within
 	// 5 %: what a watcher that strips them stores. The apiserver serves about 1.4 KiB
 	// more.
-	ObjectBytes Size `yaml:"objectBytes" json:"objectBytes"`
-	Namespaces  int  `yaml:"namespaces" json:"namespaces"`
-	Nodes       int  `yaml:"nodes" json:"nodes"`
+	ObjectBytes units.Size `json:"objectBytes" jsonschema_description:"JSON size of one pod."`
+	Namespaces  int        `json:"namespaces" jsonschema:"minimum=1"`
+	Nodes       int        `json:"nodes" jsonschema:"minimum=1"`
 
-	// Bystander is a slow trickle of updates to another kind; nil means none.
-	Bystander *Bystander `yaml:"bystander,omitempty" json:"bystander,omitempty"`
 	// Prefill is the number of bound pods that exist before warm-up and load and
 	// stay untouched.
-	Prefill int    `yaml:"prefill,omitempty" json:"prefill,omitempty"`
-	Warmup  Warmup `yaml:"warmup,omitempty" json:"warmup,omitzero"`
+	Prefill int    `json:"prefill,omitempty" jsonschema:"minimum=0" jsonschema_description:"Pods that exist before the load and stay untouched."`
+	Warmup  Warmup `json:"warmup,omitzero"`
+	// Bystander is a slow trickle of updates to another kind; nil means none.
+	Bystander *Bystander `json:"bystander,omitempty"`
 }
 
 // Load models.
@@ -75,46 +82,46 @@ const (
 	ArrivalBurst    = "burst"    // Rate during bursts, Burst.Base between them
 )
 
-// Ramp is where a rising (or falling) rate starts; it ends at Config.Rate.
+// Ramp is where a rising (or falling) rate starts; it ends at Load.Rate.
 type Ramp struct {
-	From float64 `yaml:"from" json:"from"`
+	From float64 `json:"from"`
 }
 
-// Burst is a square wave: each Period begins with Length at Config.Rate, the rest
-// of it runs at Base.
+// Burst is a square wave: each Period begins with Length at Load.Rate, the rest of
+// it runs at Base.
 type Burst struct {
-	Period Duration `yaml:"period" json:"period"`
-	Length Duration `yaml:"length" json:"length"`
-	Base   float64  `yaml:"base,omitempty" json:"base,omitempty"`
+	Period units.Duration `json:"period"`
+	Length units.Duration `json:"length"`
+	Base   float64        `json:"base,omitempty"`
 }
 
 // Bystander updates its Objects in turn at Rate per second, beside the load and
 // the warm-up, never before or after. The objects are kept until the end.
 type Bystander struct {
-	Kind        string  `yaml:"kind" json:"kind"`
-	Rate        float64 `yaml:"rate" json:"rate"`
-	Objects     int     `yaml:"objects,omitempty" json:"objects,omitempty"`         // 0 means DefaultBystanderObjects
-	ObjectBytes Size    `yaml:"objectBytes,omitempty" json:"objectBytes,omitempty"` // 0 means DefaultBystanderBytes
+	Kind        string     `json:"kind" jsonschema:"enum=ConfigMap"`
+	Rate        float64    `json:"rate" jsonschema:"minimum=0" jsonschema_description:"Updates per second."`
+	Objects     int        `json:"objects,omitempty" jsonschema:"minimum=0"` // 0 means DefaultBystanderObjects
+	ObjectBytes units.Size `json:"objectBytes,omitzero"`                     // 0 means DefaultBystanderBytes
 }
 
 // Warmup is load that is sent first and not counted.
 type Warmup struct {
-	Operations int64 `yaml:"operations,omitempty" json:"operations,omitempty"`
+	Operations int64 `json:"operations,omitempty" jsonschema:"minimum=0"`
 }
 
 // Defaults and bounds of the plan file.
 const (
 	DefaultSurvivors        = 0.2
 	DefaultRecreate         = 0.1
-	DefaultObjectBytes      = Size(3 << 10)
+	DefaultObjectBytes      = units.Size(3 << 10)
 	DefaultNamespaces       = 1
 	DefaultNodes            = 5
 	DefaultMaxInFlight      = 400
 	DefaultBystanderObjects = 5
-	DefaultBystanderBytes   = Size(1 << 10)
+	DefaultBystanderBytes   = units.Size(1 << 10)
 
 	MaxThreads     = 10_000
-	MaxOperations  = 10_000_000 // what the five letters of a pod's name can tell apart
+	MaxOperations  = 10_000_000 // what the five letters of a pod's name can distinguish
 	MaxRate        = 100_000
 	MaxPrefill     = 1_000_000
 	MaxNamespaces  = 1000
@@ -123,22 +130,25 @@ const (
 	MaxRunIDLength = 32 // leaves room for the affixes of names within 63 characters
 	// MinObjectBytes is what a ready pod takes without any padding; see
 	// loadgen/churn.
-	MinObjectBytes = Size(2100)
+	MinObjectBytes = units.Size(2100)
 	// MaxObjectBytes keeps the padding below Kubernetes' limit of 256 KiB for all
 	// annotations of an object.
-	MaxObjectBytes   = Size(200 << 10)
-	MaxDuration      = Duration(24 * 3600e9)
+	MaxObjectBytes   = units.Size(200 << 10)
+	MaxDuration      = units.Duration(24 * 3600e9)
 	MaxBystanderRate = 1000
-	MinBystanderSize = Size(600)
+	MinBystanderSize = units.Size(600)
 )
 
 // KindConfigMap is the kind a bystander may have.
 const KindConfigMap = "ConfigMap"
 
-// Default is the Config that a plan file is decoded over. Model, run id and the
-// model's own fields have no default.
-func Default() Config {
-	return Config{
+// Default is the Config that a plan file is decoded over. The run ID has no default.
+func Default() Config { return Config{Load: DefaultLoad()} }
+
+// DefaultLoad is the Load that a file is decoded over. Model and the model's own
+// fields have no default.
+func DefaultLoad() Load {
+	return Load{
 		Survivors:   DefaultSurvivors,
 		Recreate:    DefaultRecreate,
 		ObjectBytes: DefaultObjectBytes,
@@ -148,7 +158,7 @@ func Default() Config {
 }
 
 // arrival is the process in force.
-func (c *Config) arrival() string {
+func (c *Load) arrival() string {
 	if c.Arrival == "" {
 		return ArrivalConstant
 	}
@@ -156,7 +166,7 @@ func (c *Config) arrival() string {
 }
 
 // InFlightLimit is MaxInFlight or its default.
-func (c *Config) InFlightLimit() int {
+func (c *Load) InFlightLimit() int {
 	if c.MaxInFlight == 0 {
 		return DefaultMaxInFlight
 	}
@@ -172,7 +182,7 @@ func (b *Bystander) Count() int {
 }
 
 // Bytes is the size of a bystander object.
-func (b *Bystander) Bytes() Size {
+func (b *Bystander) Bytes() units.Size {
 	if b.ObjectBytes == 0 {
 		return DefaultBystanderBytes
 	}

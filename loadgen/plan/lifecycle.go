@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
@@ -13,9 +14,9 @@ import (
 // between the answer to the former step and this one (in an open loop: between
 // their intended times).
 type Stage struct {
-	Stage string   `yaml:"stage" json:"stage"`
-	Times int      `yaml:"times,omitempty" json:"times,omitempty"`
-	Gap   Duration `yaml:"gap,omitempty" json:"gap,omitempty"`
+	Stage string         `json:"stage" jsonschema:"enum=create,enum=bind,enum=running,enum=ready,enum=patch,enum=delete"`
+	Times int            `json:"times,omitempty" jsonschema:"minimum=0"`
+	Gap   units.Duration `json:"gap,omitzero"`
 }
 
 // Built-in lifecycles.
@@ -45,11 +46,11 @@ var lifecycles = map[string][]Stage{
 	},
 	LifecycleGeneral: {
 		{Stage: oplog.TypeCreate},
-		{Stage: oplog.TypeBind, Gap: Duration(50 * time.Millisecond)},
-		{Stage: oplog.TypeRunning, Gap: Duration(time.Second)},
-		{Stage: oplog.TypeReady, Gap: Duration(time.Second)},
-		{Stage: oplog.TypePatch, Times: 3, Gap: Duration(time.Second)},
-		{Stage: oplog.TypeDelete, Gap: Duration(2 * time.Second)},
+		{Stage: oplog.TypeBind, Gap: units.Duration(50 * time.Millisecond)},
+		{Stage: oplog.TypeRunning, Gap: units.Duration(time.Second)},
+		{Stage: oplog.TypeReady, Gap: units.Duration(time.Second)},
+		{Stage: oplog.TypePatch, Times: 3, Gap: units.Duration(time.Second)},
+		{Stage: oplog.TypeDelete, Gap: units.Duration(2 * time.Second)},
 	},
 }
 
@@ -64,7 +65,7 @@ var stageOrder = map[string]int{
 
 // ResolvedStages are the stages in force: the spelt-out ones or those of the named
 // lifecycle.
-func (c *Config) ResolvedStages() []Stage {
+func (c *Load) ResolvedStages() []Stage {
 	if len(c.Stages) > 0 {
 		return slices.Clone(c.Stages)
 	}
@@ -82,7 +83,7 @@ type step struct {
 	gap  time.Duration
 }
 
-func (c *Config) steps() []step {
+func (c *Load) steps() []step {
 	least := c.StageGap.Std()
 	if least == 0 && c.Model == ModelOpen {
 		least = DefaultOpenGap
@@ -103,12 +104,12 @@ func (c *Config) steps() []step {
 }
 
 // validateStages checks the lifecycle in force.
-func (c *Config) validateStages() error {
+func (c *Load) validateStages() error {
 	if c.Lifecycle != "" && len(c.Stages) > 0 {
-		return fieldError("stages", "lifecycle and stages exclude each other: drop one")
+		return fieldError("stages", "lifecycle and stages exclude each other; drop one")
 	}
 	if _, ok := lifecycles[c.Lifecycle]; !ok && c.Lifecycle != "" {
-		return fieldError("lifecycle", "%q is not known: use %s, or spell out stages", c.Lifecycle, strings.Join(LifecycleNames(), " or "))
+		return fieldError("lifecycle", "%q is not known; use %s, or spell out stages", c.Lifecycle, strings.Join(LifecycleNames(), " or "))
 	}
 	rank := -1
 	for i, s := range c.Stages {
@@ -116,15 +117,15 @@ func (c *Config) validateStages() error {
 		r, ok := stageOrder[s.Stage]
 		switch {
 		case !ok:
-			return fieldError(at+".stage", "%q is not a stage: use create, bind, running, ready, patch or delete", s.Stage)
+			return fieldError(at+".stage", "%q is not a stage; use create, bind, running, ready, patch or delete", s.Stage)
 		case i == 0 && s.Stage != oplog.TypeCreate:
 			return fieldError(at+".stage", "a life begins with create, not with %s", s.Stage)
 		case r < rank || (r == rank && s.Stage != oplog.TypePatch):
-			return fieldError(at+".stage", "%s cannot follow %s: the order is create, bind, running, ready, patch, delete", s.Stage, c.Stages[i-1].Stage)
+			return fieldError(at+".stage", "%s cannot follow %s; the order is create, bind, running, ready, patch, delete", s.Stage, c.Stages[i-1].Stage)
 		case s.Times != 0 && s.Stage != oplog.TypePatch:
 			return fieldError(at+".times", "only a patch can be repeated, not %s", s.Stage)
 		case s.Times < 0 || s.Times > MaxPatches:
-			return fieldError(at+".times", "%d is out of range: use 1 to %d", s.Times, MaxPatches)
+			return fieldError(at+".times", "%d is out of range; use 1 to %d", s.Times, MaxPatches)
 		case s.Gap > MaxDuration:
 			return fieldError(at+".gap", "%s is longer than the limit of %s", s.Gap, MaxDuration)
 		}

@@ -9,7 +9,7 @@ import (
 // no words come out.
 const letters = "bcdfghjklmnpqrstvwxz2456789"
 
-// suffixLength letters tell the pods of one application apart, as in the names a
+// suffixLength letters distinguish the pods of one application, as in the names a
 // ReplicaSet gives.
 const suffixLength = 5
 

@@ -16,7 +16,7 @@ type Op struct {
 	// Gap is the least time since the answer to the pod's former operation; closed
 	// loop only, in an open loop At has it already.
 	Gap time.Duration
-	// N tells the patches of a pod, or the updates of a bystander, apart; from 1.
+	// N numbers the patches of a pod, or the updates of a bystander, from 1.
 	N    int
 	Pod  Pod  // empty for a bystander
 	Last bool // no operation of this pod (this uid) follows

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
@@ -51,7 +52,7 @@ func mustPlan(t *testing.T, change func(*Config)) *Plan {
 
 func openPlan(t *testing.T, change func(*Config)) *Plan {
 	return mustPlan(t, func(c *Config) {
-		c.Model, c.Threads, c.Operations, c.Rate, c.Duration = ModelOpen, 0, 0, 40, Duration(time.Second)
+		c.Model, c.Threads, c.Operations, c.Rate, c.Duration = ModelOpen, 0, 0, 40, units.Duration(time.Second)
 		if change != nil {
 			change(c)
 		}
@@ -109,11 +110,13 @@ func TestSeedsDiffer(t *testing.T) {
 func TestPromises(t *testing.T) {
 	for name, p := range map[string]*Plan{
 		"closed":          mustPlan(t, func(c *Config) { c.Threads, c.Operations, c.Recreate = 7, 20_000, 0.5 }),
-		"closed, by time": mustPlan(t, func(c *Config) { c.Threads, c.Operations, c.Duration = 3, 0, Duration(time.Second) }),
-		"open":            openPlan(t, func(c *Config) { c.Rate, c.Duration = 500, Duration(30*time.Second); c.Recreate = 0.5 }),
-		"open, poisson":   openPlan(t, func(c *Config) { c.Rate, c.Duration, c.Arrival = 500, Duration(30*time.Second), ArrivalPoisson }),
-		"open, general":   openPlan(t, func(c *Config) { c.Rate, c.Duration, c.Lifecycle = 500, Duration(30*time.Second), LifecycleGeneral }),
-		"create only":     mustPlan(t, func(c *Config) { c.Operations, c.Stages = 1000, []Stage{{Stage: "create"}} }),
+		"closed, by time": mustPlan(t, func(c *Config) { c.Threads, c.Operations, c.Duration = 3, 0, units.Duration(time.Second) }),
+		"open":            openPlan(t, func(c *Config) { c.Rate, c.Duration = 500, units.Duration(30*time.Second); c.Recreate = 0.5 }),
+		"open, poisson":   openPlan(t, func(c *Config) { c.Rate, c.Duration, c.Arrival = 500, units.Duration(30*time.Second), ArrivalPoisson }),
+		"open, general": openPlan(t, func(c *Config) {
+			c.Rate, c.Duration, c.Lifecycle = 500, units.Duration(30*time.Second), LifecycleGeneral
+		}),
+		"create only": mustPlan(t, func(c *Config) { c.Operations, c.Stages = 1000, []Stage{{Stage: "create"}} }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newChecker(p)
@@ -238,15 +241,15 @@ func TestArrivals(t *testing.T) {
 		{"ramp down", func(c *Config) { c.Arrival, c.Ramp = ArrivalRamp, &Ramp{From: 600} }, 4000, 0.625, 0.01},
 		{"flat ramp", func(c *Config) { c.Arrival, c.Ramp = ArrivalRamp, &Ramp{From: 200} }, 2000, 0.5, 0.001},
 		{"burst", func(c *Config) {
-			c.Arrival, c.Burst = ArrivalBurst, &Burst{Period: Duration(4 * time.Second), Length: Duration(time.Second), Base: 20}
+			c.Arrival, c.Burst = ArrivalBurst, &Burst{Period: units.Duration(4 * time.Second), Length: units.Duration(time.Second), Base: 20}
 		}, 740, 460.0 / 740, 0.02}, // bursts at 0, 4 and 8 s, 7 s at the base rate
 		{"silent between bursts", func(c *Config) {
-			c.Arrival, c.Burst = ArrivalBurst, &Burst{Period: Duration(5 * time.Second), Length: Duration(time.Second)}
+			c.Arrival, c.Burst = ArrivalBurst, &Burst{Period: units.Duration(5 * time.Second), Length: units.Duration(time.Second)}
 		}, 400, 0.5, 0.01},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := openPlan(t, func(c *Config) {
-				c.Rate, c.Duration = 200, Duration(10*time.Second)
+				c.Rate, c.Duration = 200, units.Duration(10*time.Second)
 				if tc.change != nil {
 					tc.change(c)
 				}

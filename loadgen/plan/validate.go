@@ -4,28 +4,31 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strings"
+
+	"github.com/watchbench/watchbench/internal/strictyaml"
 )
 
-// FieldError is one wrong field of a Config. Field is its path as written in the
-// file, such as stages[1].gap.
-type FieldError struct {
-	Field   string
-	Problem string // what is wrong and what would be right
-}
-
-func (e *FieldError) Error() string { return e.Field + ": " + e.Problem }
-
-var _ error = (*FieldError)(nil)
-
+// fieldError is a *strictyaml.FieldError; the format holds what is wrong and, behind
+// a semicolon, what would be right.
 func fieldError(field, format string, args ...any) error {
-	return &FieldError{Field: field, Problem: fmt.Sprintf(format, args...)}
+	problem, remedy, _ := strings.Cut(fmt.Sprintf(format, args...), "; ")
+	return &strictyaml.FieldError{Path: field, Problem: problem, Remedy: remedy}
 }
 
 var runIDPattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 
-// Validate reports the first wrong field as a FieldError.
+// Validate reports the first wrong field as a *strictyaml.FieldError.
 func (c *Config) Validate() error {
-	for _, check := range []func() error{c.validateRun, c.validateModel, c.validateStages, c.validateObjects, c.validateBystander} {
+	if err := c.validateRun(); err != nil {
+		return err
+	}
+	return c.Load.Validate()
+}
+
+// Validate reports the first wrong field as a *strictyaml.FieldError.
+func (c *Load) Validate() error {
+	for _, check := range []func() error{c.validateModel, c.validateStages, c.validateObjects, c.validateBystander} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -36,16 +39,16 @@ func (c *Config) Validate() error {
 func (c *Config) validateRun() error {
 	switch {
 	case c.RunID == "":
-		return fieldError("runID", "is missing: give the run a name of lower-case letters, digits and dashes")
+		return fieldError("runID", "is missing; give the run a name of lower-case letters, digits and dashes")
 	case len(c.RunID) > MaxRunIDLength:
-		return fieldError("runID", "%q has %d characters: at most %d fit into object names", c.RunID, len(c.RunID), MaxRunIDLength)
+		return fieldError("runID", "%q has %d characters; at most %d fit into object names", c.RunID, len(c.RunID), MaxRunIDLength)
 	case !runIDPattern.MatchString(c.RunID):
-		return fieldError("runID", "%q cannot be part of an object's name: use lower-case letters, digits and inner dashes", c.RunID)
+		return fieldError("runID", "%q cannot be part of an object's name; use lower-case letters, digits and inner dashes", c.RunID)
 	}
 	return nil
 }
 
-func (c *Config) validateModel() error {
+func (c *Load) validateModel() error {
 	if c.Duration > MaxDuration {
 		return fieldError("duration", "%s is longer than the limit of %s", c.Duration, MaxDuration)
 	}
@@ -55,124 +58,124 @@ func (c *Config) validateModel() error {
 	case ModelOpen:
 		return c.validateOpen()
 	case "":
-		return fieldError("model", "is missing: use closed (threads) or open (rate)")
+		return fieldError("model", "is missing; use closed (threads) or open (rate)")
 	default:
-		return fieldError("model", "%q is not known: use closed (threads) or open (rate)", c.Model)
+		return fieldError("model", "%q is not known; use closed (threads) or open (rate)", c.Model)
 	}
 }
 
-func (c *Config) validateClosed() error {
+func (c *Load) validateClosed() error {
 	switch {
 	case c.Threads < 1 || c.Threads > MaxThreads:
-		return fieldError("threads", "%d is out of range: a closed loop needs 1 to %d threads", c.Threads, MaxThreads)
+		return fieldError("threads", "%d is out of range; a closed loop needs 1 to %d threads", c.Threads, MaxThreads)
 	case c.Operations < 0 || c.Operations > MaxOperations:
-		return fieldError("operations", "%d is out of range: use 1 to %d, or leave it out", c.Operations, MaxOperations)
+		return fieldError("operations", "%d is out of range; use 1 to %d, or leave it out", c.Operations, MaxOperations)
 	case c.Operations == 0 && c.Duration == 0:
-		return fieldError("operations", "is missing: a closed loop ends after a number of operations, a duration, or the first of both")
+		return fieldError("operations", "is missing; a closed loop ends after a number of operations, a duration, or the first of both")
 	case c.ThinkTime > MaxDuration:
 		return fieldError("thinkTime", "%s is longer than the limit of %s", c.ThinkTime, MaxDuration)
 	case c.Rate != 0:
-		return fieldError("rate", "belongs to the open model: drop it, or set model: open and drop threads")
+		return fieldError("rate", "belongs to the open model; drop it, or set model: open and drop threads")
 	case c.Arrival != "":
-		return fieldError("arrival", "belongs to the open model: a closed loop sends when a thread is free")
+		return fieldError("arrival", "belongs to the open model; a closed loop sends when a thread is free")
 	case c.Ramp != nil:
 		return fieldError("ramp", "belongs to the open model")
 	case c.Burst != nil:
 		return fieldError("burst", "belongs to the open model")
 	case c.MaxInFlight != 0:
-		return fieldError("maxInFlight", "belongs to the open model: a closed loop has one request under way per thread")
+		return fieldError("maxInFlight", "belongs to the open model; a closed loop has one request under way per thread")
 	}
 	return nil
 }
 
-func (c *Config) validateOpen() error {
+func (c *Load) validateOpen() error {
 	switch {
 	case !(c.Rate > 0 && c.Rate <= MaxRate):
-		return fieldError("rate", "%v is out of range: an open loop needs more than 0 and at most %d requests per second", c.Rate, MaxRate)
+		return fieldError("rate", "%v is out of range; an open loop needs more than 0 and at most %d requests per second", c.Rate, MaxRate)
 	case c.Duration == 0:
-		return fieldError("duration", "is missing: an open loop needs the time it lasts, such as 30s")
+		return fieldError("duration", "is missing; an open loop needs the time it lasts, such as 30s")
 	case c.Threads != 0:
-		return fieldError("threads", "belongs to the closed model: drop it, or set model: closed and drop rate")
+		return fieldError("threads", "belongs to the closed model; drop it, or set model: closed and drop rate")
 	case c.Operations != 0:
-		return fieldError("operations", "belongs to the closed model: an open loop sends rate × duration operations")
+		return fieldError("operations", "belongs to the closed model; an open loop sends rate × duration operations")
 	case c.ThinkTime != 0:
-		return fieldError("thinkTime", "belongs to the closed model: an open loop sends at given times")
+		return fieldError("thinkTime", "belongs to the closed model; an open loop sends at given times")
 	case c.MaxInFlight < 0 || c.MaxInFlight > MaxInFlight:
-		return fieldError("maxInFlight", "%d is out of range: use 1 to %d", c.MaxInFlight, MaxInFlight)
+		return fieldError("maxInFlight", "%d is out of range; use 1 to %d", c.MaxInFlight, MaxInFlight)
 	case c.Rate*c.Duration.Std().Seconds() > MaxOperations:
-		return fieldError("rate", "%v/s for %s are more than %d operations: lower one of them", c.Rate, c.Duration, MaxOperations)
+		return fieldError("rate", "%v/s for %s are more than %d operations; lower one of them", c.Rate, c.Duration, MaxOperations)
 	}
 	arrival := c.arrival()
 	switch arrival {
 	case ArrivalConstant, ArrivalPoisson:
 	case ArrivalRamp:
 		if c.Ramp == nil || !(c.Ramp.From >= 0 && c.Ramp.From <= MaxRate) {
-			return fieldError("ramp", "arrival: ramp needs ramp: {from: N}, a rate from 0 to %d", MaxRate)
+			return fieldError("ramp", "arrival: ramp needs ramp: {from: N}; N is a rate from 0 to %d", MaxRate)
 		}
 	case ArrivalBurst:
 		if err := c.validateBurst(); err != nil {
 			return err
 		}
 	default:
-		return fieldError("arrival", "%q is not known: use constant, poisson, ramp or burst", arrival)
+		return fieldError("arrival", "%q is not known; use constant, poisson, ramp or burst", arrival)
 	}
 	if c.Ramp != nil && arrival != ArrivalRamp {
-		return fieldError("ramp", "has no effect with arrival: %s: drop it or set arrival: ramp", arrival)
+		return fieldError("ramp", "has no effect with arrival: %s; drop it or set arrival: ramp", arrival)
 	}
 	if c.Burst != nil && arrival != ArrivalBurst {
-		return fieldError("burst", "has no effect with arrival: %s: drop it or set arrival: burst", arrival)
+		return fieldError("burst", "has no effect with arrival: %s; drop it or set arrival: burst", arrival)
 	}
 	return nil
 }
 
-func (c *Config) validateBurst() error {
+func (c *Load) validateBurst() error {
 	b := c.Burst
 	switch {
 	case b == nil:
-		return fieldError("burst", "is missing: arrival: burst needs burst: {period: 5s, length: 1s}")
+		return fieldError("burst", "is missing; arrival: burst needs burst: {period: 5s, length: 1s}")
 	case b.Period <= 0 || b.Period > MaxDuration:
-		return fieldError("burst.period", "%s is out of range: use more than 0s and at most %s", b.Period, MaxDuration)
+		return fieldError("burst.period", "%s is out of range; use more than 0s and at most %s", b.Period, MaxDuration)
 	case b.Length <= 0 || b.Length > b.Period:
-		return fieldError("burst.length", "%s is out of range: use more than 0s and at most the period, %s", b.Length, b.Period)
+		return fieldError("burst.length", "%s is out of range; use more than 0s and at most the period, %s", b.Length, b.Period)
 	case !(b.Base >= 0 && b.Base <= c.Rate):
-		return fieldError("burst.base", "%v is out of range: use 0 up to the rate, %v", b.Base, c.Rate)
+		return fieldError("burst.base", "%v is out of range; use 0 up to the rate, %v", b.Base, c.Rate)
 	}
 	return nil
 }
 
-func (c *Config) validateObjects() error {
+func (c *Load) validateObjects() error {
 	switch {
 	case !share(c.Survivors):
-		return fieldError("survivors", "%v is not a share: use 0 to 1", c.Survivors)
+		return fieldError("survivors", "%v is not a share; use 0 to 1", c.Survivors)
 	case !share(c.Recreate):
-		return fieldError("recreate", "%v is not a share: use 0 to 1", c.Recreate)
+		return fieldError("recreate", "%v is not a share; use 0 to 1", c.Recreate)
 	case c.ObjectBytes < MinObjectBytes || c.ObjectBytes > MaxObjectBytes:
-		return fieldError("objectBytes", "%s is out of range: a ready pod takes %s to %s", c.ObjectBytes, MinObjectBytes, MaxObjectBytes)
+		return fieldError("objectBytes", "%s is out of range; a ready pod takes %s to %s", c.ObjectBytes, MinObjectBytes, MaxObjectBytes)
 	case c.Namespaces < 1 || c.Namespaces > MaxNamespaces:
-		return fieldError("namespaces", "%d is out of range: use 1 to %d", c.Namespaces, MaxNamespaces)
+		return fieldError("namespaces", "%d is out of range; use 1 to %d", c.Namespaces, MaxNamespaces)
 	case c.Nodes < 1 || c.Nodes > MaxNodes:
-		return fieldError("nodes", "%d is out of range: use 1 to %d", c.Nodes, MaxNodes)
+		return fieldError("nodes", "%d is out of range; use 1 to %d", c.Nodes, MaxNodes)
 	case c.Prefill < 0 || c.Prefill > MaxPrefill:
-		return fieldError("prefill", "%d is out of range: use 0 to %d", c.Prefill, MaxPrefill)
+		return fieldError("prefill", "%d is out of range; use 0 to %d", c.Prefill, MaxPrefill)
 	case c.Warmup.Operations < 0 || c.Warmup.Operations > MaxOperations:
-		return fieldError("warmup.operations", "%d is out of range: use 0 to %d", c.Warmup.Operations, MaxOperations)
+		return fieldError("warmup.operations", "%d is out of range; use 0 to %d", c.Warmup.Operations, MaxOperations)
 	}
 	return nil
 }
 
-func (c *Config) validateBystander() error {
+func (c *Load) validateBystander() error {
 	b := c.Bystander
 	switch {
 	case b == nil:
 		return nil
 	case b.Kind != KindConfigMap:
-		return fieldError("bystander.kind", "%q is not supported: use %s", b.Kind, KindConfigMap)
+		return fieldError("bystander.kind", "%q is not supported; use %s", b.Kind, KindConfigMap)
 	case !(b.Rate > 0 && b.Rate <= MaxBystanderRate):
-		return fieldError("bystander.rate", "%v is out of range: use more than 0 and at most %d updates per second", b.Rate, MaxBystanderRate)
+		return fieldError("bystander.rate", "%v is out of range; use more than 0 and at most %d updates per second", b.Rate, MaxBystanderRate)
 	case b.Objects < 0 || b.Objects > MaxPrefill:
-		return fieldError("bystander.objects", "%d is out of range: use 1 to %d", b.Objects, MaxPrefill)
+		return fieldError("bystander.objects", "%d is out of range; use 1 to %d", b.Objects, MaxPrefill)
 	case b.ObjectBytes != 0 && (b.ObjectBytes < MinBystanderSize || b.ObjectBytes > MaxObjectBytes):
-		return fieldError("bystander.objectBytes", "%s is out of range: use %s to %s", b.ObjectBytes, MinBystanderSize, MaxObjectBytes)
+		return fieldError("bystander.objectBytes", "%s is out of range; use %s to %s", b.ObjectBytes, MinBystanderSize, MaxObjectBytes)
 	}
 	return nil
 }

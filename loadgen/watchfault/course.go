@@ -31,7 +31,7 @@ func (x *exchange) supervise() {
 }
 
 // step draws the faults whose time has come, and does what is due. It returns when
-// there is more to do by time, zero for never, and what tells of changes by hand.
+// there is more to do by time, zero for never, and a channel that is closed when the faults change.
 func (x *exchange) step(now time.Time) (next time.Time, changed <-chan struct{}) {
 	faults, changed := x.in.snapshot(perWatch, x.req)
 	refuse, edge, _ := x.in.Refusal()
@@ -48,7 +48,7 @@ func (x *exchange) step(now time.Time) (next time.Time, changed <-chan struct{})
 	}
 	soon(edge)
 	for _, a := range faults {
-		p := x.in.phase(a, now)
+		p := x.in.Phase(a, now)
 		soon(p.Edge)
 		if p.Open {
 			x.consider(a, p.Began, p.Edge)
@@ -60,10 +60,10 @@ func (x *exchange) step(now time.Time) (next time.Time, changed <-chan struct{})
 
 // consider draws a fault once per window. The caller holds mu.
 func (x *exchange) consider(a *active, began, end time.Time) {
-	if a.Effect == Silent && x.req.verb == Stream && x.listed.IsZero() {
+	if a.Spec.Effect == Silent && x.req.verb == Stream && x.listed.IsZero() {
 		return // its time comes with the closing bookmark
 	}
-	d := draw{a.id, began.UnixNano()}
+	d := draw{a.ID, began.UnixNano()}
 	if x.drawn[d] {
 		return
 	}
@@ -73,14 +73,14 @@ func (x *exchange) consider(a *active, began, end time.Time) {
 	}
 	from := latest(x.opened, began)
 	p := course{fault: a, from: from, to: end}
-	switch a.Effect {
+	switch a.Spec.Effect {
 	case Close, Reset:
 		spread := x.in.draw(a, "until"+x.req.verb+x.req.path, x.n, uint64(d.began))
-		p.from = from.Add(a.After + time.Duration(spread*float64(a.Until-a.After)))
+		p.from = from.Add(a.Spec.After + time.Duration(spread*float64(a.Spec.Until-a.Spec.After)))
 	case Silent:
-		p.from = latest(from, x.listed).Add(a.After)
-		if a.Hold > 0 && (end.IsZero() || p.from.Add(a.Hold).Before(end)) {
-			p.to = p.from.Add(a.Hold)
+		p.from = latest(from, x.listed).Add(a.Spec.After)
+		if a.Spec.Hold > 0 && (end.IsZero() || p.from.Add(a.Spec.Hold).Before(end)) {
+			p.to = p.from.Add(a.Spec.Hold)
 		}
 	}
 	x.plans = append(x.plans, p)
@@ -111,7 +111,7 @@ func (x *exchange) perform(now time.Time, faults []*active) (next time.Time) {
 		if !p.to.IsZero() && (next.IsZero() || p.to.Before(next)) {
 			next = p.to
 		}
-		if p.fault.Effect == NoBookmark {
+		if p.fault.Spec.Effect == NoBookmark {
 			noBookmark = p.fault // fires when the bookmark comes
 			continue
 		}
@@ -120,7 +120,7 @@ func (x *exchange) perform(now time.Time, faults []*active) (next time.Time) {
 			continue
 		}
 		p.fired = true
-		switch p.fault.Effect {
+		switch p.fault.Spec.Effect {
 		case Close:
 			x.endLocked(endClose)
 		case Reset:
@@ -128,7 +128,7 @@ func (x *exchange) perform(now time.Time, faults []*active) (next time.Time) {
 		case Silent:
 			silent = true
 		case Pace:
-			rate = p.fault.Rate
+			rate = p.fault.Spec.Rate
 		}
 	}
 	if silent != x.silent || rate != x.rate || noBookmark != x.noBookmark {

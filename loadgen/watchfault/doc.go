@@ -1,4 +1,4 @@
-// Package watchfault makes the watch side go wrong: it stands before an apiserver,
+// Package watchfault injects faults into the watch side: it stands before an apiserver,
 // real or simulated, as an http.Handler, and answers, delays, cuts and garbles lists
 // and watches.
 //
@@ -32,7 +32,7 @@
 //	close(a), close(a,b)   the watch ends normally a after it opened, or at random
 //	                       between a and b
 //	reset, reset(a,b)      the same, but the connection is reset; at once without a
-//	silent, silent(d)      nothing comes, for d or for good; what was due comes later.
+//	silent, silent(d)      nothing comes, for d or until the end; what was due comes later.
 //	                       A streaming list is silent after its closing bookmark;
 //	                       after=d begins that much later
 //	pace(n)                at most n bytes per second come, such as 64KiB

@@ -67,7 +67,7 @@ type draw struct {
 // course is a fault that was drawn for this exchange.
 type course struct {
 	fault    *active
-	from, to time.Time // to is zero for good
+	from, to time.Time // to is zero without an end
 	fired    bool
 }
 
@@ -167,7 +167,7 @@ func (x *exchange) Flush() { _ = x.FlushError() }
 // SetWriteDeadline is for those behind that set one.
 func (x *exchange) SetWriteDeadline(t time.Time) error { return x.ctrl.SetWriteDeadline(t) }
 
-// finish writes what is left of an answer that ended of its own, not before a
+// finish writes what is left of an answer that ended by itself, not before a
 // silence is over.
 func (x *exchange) finish() {
 	if len(x.buf) > 0 {
@@ -320,10 +320,10 @@ func (x *exchange) pickEvent(line []byte) *active {
 	initial := x.req.verb == Stream && x.listed.IsZero()
 	x.mu.Unlock()
 	for _, a := range all {
-		if initial && !a.Initial {
+		if initial && !a.Spec.Initial {
 			continue
 		}
-		if !x.in.phase(a, time.Now()).Open || !x.in.hits(a, x.req.verb+x.req.path, x.n, x.events) {
+		if !x.in.Phase(a, time.Now()).Open || !x.in.hits(a, x.req.verb+x.req.path, x.n, x.events) {
 			continue
 		}
 		if x.in.fire(a, x.req.path+" "+objectOf(line)) {
@@ -333,10 +333,10 @@ func (x *exchange) pickEvent(line []byte) *active {
 	return nil
 }
 
-// spoil lets an event go wrong. over says that the watch ends with it.
+// spoil replaces an event. over reports that the watch ends with it.
 func (x *exchange) spoil(a *active, line []byte) (over bool, err error) {
 	var instead []byte
-	switch a.Effect {
+	switch a.Spec.Effect {
 	case MidGone:
 		text, _ := apistatus.JSON(tooOld(""))
 		instead, over = apistatus.AppendEvent(nil, "ERROR", text), true

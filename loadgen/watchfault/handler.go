@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/watchbench/watchbench/internal/gate"
 	"github.com/watchbench/watchbench/loadgen/apistatus"
 )
 
@@ -28,7 +28,7 @@ type handler struct {
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req := classify(r)
 	watching := req.verb == Watch || req.verb == Stream
-	if !watching && !h.some.Load() {
+	if !watching && !h.Any() {
 		h.next.ServeHTTP(w, r)
 		return
 	}
@@ -59,7 +59,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (in *Injector) pick(req request, n uint64) *active {
 	all, _ := in.snapshot(perRequest, req)
 	for _, a := range all {
-		if in.phase(a, time.Now()).Open && in.hits(a, req.verb+req.path, n) && (a.Effect == Older || in.fire(a, req.path)) {
+		if in.Phase(a, time.Now()).Open && in.hits(a, req.verb+req.path, n) && (a.Spec.Effect == Older || in.fire(a, req.path)) {
 			return a
 		}
 	}
@@ -71,12 +71,12 @@ type older struct{ fault *active }
 
 type olderKey struct{}
 
-// answer lets a request go wrong. over says that it has been answered; otherwise
+// answer applies a fault to a request. over reports that it has been answered; otherwise
 // the request that is returned is passed on.
 func (h *handler) answer(w http.ResponseWriter, r *http.Request, req request, a *active) (_ *http.Request, over bool) {
-	switch a.Effect {
+	switch a.Spec.Effect {
 	case Stall:
-		return r, !h.wait(r.Context(), a, a.Delay)
+		return r, !h.wait(r.Context(), a, a.Spec.Delay)
 	case BlackHole:
 		h.wait(r.Context(), a, 0)
 		abort(w)
@@ -84,8 +84,8 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, req request, a 
 		return r.WithContext(context.WithValue(r.Context(), olderKey{}, older{a})), false
 	case HTML:
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.WriteHeader(a.Status)
-		_, _ = fmt.Fprintf(w, "<html><head><title>%d</title></head><body><h1>%d %s</h1></body></html>\n", a.Status, a.Status, http.StatusText(a.Status))
+		w.WriteHeader(a.Spec.Status)
+		_, _ = fmt.Fprintf(w, "<html><head><title>%d</title></head><body><h1>%d %s</h1></body></html>\n", a.Spec.Status, a.Spec.Status, http.StatusText(a.Spec.Status))
 	case NoStream:
 		apistatus.Write(w, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", field.ErrorList{
 			field.Forbidden(field.NewPath("sendInitialEvents"), "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"),
@@ -107,19 +107,19 @@ func tooOld(version string) error {
 }
 
 func statusError(a *active, req request) error {
-	seconds := int(a.RetryAfter / time.Second)
-	if a.Status == http.StatusGone {
+	seconds := int(a.Spec.RetryAfter / time.Second)
+	if a.Spec.Status == http.StatusGone {
 		return apierrors.NewResourceExpired("too old resource version")
 	}
-	err := apierrors.NewGenericServerResponse(a.Status, req.verb, schema.GroupResource{Resource: req.resource}, "", "", seconds, false)
-	if a.Status == http.StatusTooManyRequests {
+	err := apierrors.NewGenericServerResponse(a.Spec.Status, req.verb, schema.GroupResource{Resource: req.resource}, "", "", seconds, false)
+	if a.Spec.Status == http.StatusTooManyRequests {
 		err = apierrors.NewTooManyRequests("too many requests, please try again later", seconds)
 	}
 	err.ErrStatus.Details.RetryAfterSeconds = int32(seconds)
 	return err
 }
 
-// wait blocks for d, for good if d is 0, or until the fault is removed. It reports
+// wait blocks for d, without a limit if d is 0, or until the fault is removed. It reports
 // whether the client is still there.
 func (in *Injector) wait(ctx context.Context, a *active, d time.Duration) bool {
 	var timeout <-chan time.Time
@@ -129,9 +129,7 @@ func (in *Injector) wait(ctx context.Context, a *active, d time.Duration) bool {
 		timeout = t.C
 	}
 	for {
-		in.mu.Lock()
-		removed, changed := a.removed, in.changed
-		in.mu.Unlock()
+		removed, changed := in.Removed(a)
 		if removed {
 			return true
 		}
@@ -191,19 +189,7 @@ func abort(w http.ResponseWriter) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	ResetConn(conn)
-}
-
-// ResetConn closes a connection so that the peer sees a reset.
-func ResetConn(conn net.Conn) {
-	raw := conn
-	if t, ok := raw.(interface{ NetConn() net.Conn }); ok { // TLS
-		raw = t.NetConn()
-	}
-	if t, ok := raw.(interface{ SetLinger(int) error }); ok {
-		_ = t.SetLinger(0)
-	}
-	_ = raw.Close()
+	gate.Reset(conn)
 }
 
 // itoa is short for what queries need.

@@ -27,7 +27,7 @@ type world struct {
 
 func newWorld(t *testing.T, faults string) *world {
 	t.Helper()
-	s, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods, apisim.Nodes}, Seed: 1}, apisim.Settings{})
+	s, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods, apisim.Nodes}, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

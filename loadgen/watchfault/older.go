@@ -61,14 +61,14 @@ func (x *exchange) goBack(next http.Handler, r *http.Request, a *active) *http.R
 	q := r.URL.Query()
 	var to uint64
 	if rv, err := strconv.ParseUint(q.Get("resourceVersion"), 10, 64); x.req.verb == Watch && err == nil && rv > 0 {
-		to = back(rv, a.Versions)
+		to = back(rv, a.Spec.Versions)
 	} else {
 		now, ok := ask(next, r, map[string]string{"limit": "1"})
 		rv, err := strconv.ParseUint(now.Metadata.ResourceVersion, 10, 64)
 		if !ok || err != nil {
 			return r
 		}
-		to = back(rv, a.Versions)
+		to = back(rv, a.Spec.Versions)
 	}
 	if x.req.verb != Watch {
 		params := map[string]string{"resourceVersion": itoa(to), "resourceVersionMatch": "Exact"}

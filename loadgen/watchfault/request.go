@@ -14,7 +14,7 @@ type request struct {
 	path     string
 }
 
-// classify tells lists and watches from all else by the form of the URL.
+// classify recognises lists and watches by the form of the URL.
 func classify(r *http.Request) request {
 	req := request{verb: Other, path: r.URL.Path}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")

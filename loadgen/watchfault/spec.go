@@ -1,15 +1,13 @@
 package watchfault
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/expr"
 	"github.com/watchbench/watchbench/internal/faultlist"
-	"github.com/watchbench/watchbench/loadgen/plan"
+	"github.com/watchbench/watchbench/internal/units"
 )
 
 // Effect is what a fault does.
@@ -87,9 +85,6 @@ var effects = map[Effect]struct {
 	Refuse:     {perServer, nil, 0},
 }
 
-// maxDelay bounds the durations of a fault.
-const maxDelay = time.Hour
-
 // Spec is one fault as it was written. It is immutable.
 type Spec struct {
 	Text        string // as written
@@ -102,7 +97,7 @@ type Spec struct {
 	Delay      time.Duration // Stall
 	After      time.Duration // Close, Reset: earliest end; Silent: begin
 	Until      time.Duration // Close, Reset: latest end
-	Hold       time.Duration // Silent: 0 is for good
+	Hold       time.Duration // Silent: 0 is until the end
 	Versions   uint64        // Older
 	Rate       int64         // Pace, bytes per second
 	Initial    bool          // events before a streaming list's closing bookmark too
@@ -127,23 +122,22 @@ func Parse(text string) ([]Spec, error) {
 }
 
 func read(t *faultlist.Term) (Spec, error) {
-	s := Spec{Text: t.Text, Probability: t.Probability}
-	r := t.Args
-	own := s.effect(t.Call.Name, r)
-	s.filters(r)
-	s.Name = r.Text("name", t.Name())
-	if err := r.Err(slices.Concat(own, faultlist.WindowArgs, []string{"kind", "verb", "max", "name"})...); err != nil {
+	f := t.Common()
+	s := Spec{Text: f.Text, Name: f.Name, Window: f.Window, Max: f.Max, Probability: t.Probability}
+	own := s.effect(t)
+	s.filters(t.Args)
+	if err := t.Args.Err(slices.Concat(own, []string{"kind", "verb"}, faultlist.CommonArgs)...); err != nil {
 		return s, err
 	}
 	if s.Effect == Refuse {
-		switch {
-		case t.Likely || len(s.Kinds)+len(s.Verbs) > 0:
-			return s, fmt.Errorf("%q: it concerns all connections during its time; it takes from, for, every and max only", t.Text)
-		case s.For == 0:
-			return s, fmt.Errorf("%q: for, the time it lasts, is missing; write gone(60s)", t.Text)
-		}
+		return s, t.CheckRefusal(f, len(s.Kinds)+len(s.Verbs) > 0)
 	}
 	return s, nil
+}
+
+// common is what a set has to know of a fault.
+func (s Spec) common() faultlist.Fault {
+	return faultlist.Fault{Text: s.Text, Name: s.Name, Window: s.Window, Max: s.Max, Refuses: s.Effect == Refuse}
 }
 
 // positional are the arguments an effect takes without a key.
@@ -154,111 +148,80 @@ var positional = map[string][]string{
 
 // effect reads the effect and its own arguments, whose names it returns for error
 // messages.
-func (s *Spec) effect(name string, r *expr.Reader) (own []string) {
-	s.Effect = Effect(name)
+func (s *Spec) effect(t *faultlist.Term) (own []string) {
+	r := t.Args
+	s.Effect = Effect(t.Call.Name)
 	switch s.Effect {
 	case Stall:
-		s.Delay = duration(r, "delay", true)
+		s.Delay = t.Delay("delay", true, "stall(5s)")
 	case Older:
 		if !r.Has("versions") {
 			r.Fail("", "how many versions is missing; write older(200)")
 		}
 		s.Versions = uint64(r.Int("versions", 1, 1))
 	case Close, Reset:
-		s.After = duration(r, "after", s.Effect == Close)
+		s.After = t.Delay("after", s.Effect == Close, "close(5s)")
 		s.Until = r.Duration("until", s.After)
-		if s.Until < s.After || s.Until > maxDelay {
-			r.Fail("until", "until=%s: want from %s to %s", s.Until, s.After, maxDelay)
+		if s.Until < s.After || s.Until > faultlist.MaxDelay {
+			r.Fail("until", "until=%s: want from %s to %s", s.Until, s.After, faultlist.MaxDelay)
 		}
 	case Silent:
-		s.Hold = duration(r, "hold", r.Has("hold"))
-		s.After = duration(r, "after", false)
+		s.Hold = t.Delay("hold", r.Has("hold"), "silent(30s)")
+		s.After = t.Delay("after", false, "")
 		own = []string{"after"}
 	case Pace:
 		s.rate(r)
 	case HTML:
-		s.Status = r.Int("status", 200, 502)
+		s.Status = t.Answer(200, 502)
 		own = []string{"status"}
 	case ErrorEvent:
-		s.Status = r.Int("status", 400, 500)
-		s.initial(r)
+		s.Status = t.Answer(400, 500)
+		s.Initial = r.Bool("initial", false)
 		own = []string{"status", "initial"}
 	case Truncate, Unknown, Junk:
-		s.initial(r)
+		s.Initial = r.Bool("initial", false)
 		own = []string{"initial"}
 	case BlackHole, NoStream, NoBookmark:
 	case Refuse, "gone":
 		s.Effect = Refuse
 	default:
-		own = s.status(name, r)
-	}
-	if s.Status > 599 {
-		r.Fail("status", "status=%d: want 200 to 599", s.Status)
+		own = s.status(t)
 	}
 	return own
 }
 
-func (s *Spec) status(name string, r *expr.Reader) (own []string) {
-	n, err := strconv.Atoi(name)
-	if err != nil || n < 400 || n > 599 || len(name) != 3 {
-		r.Fail("", "%s is no fault; want %s", name, knownEffects)
-		return nil
-	}
-	s.Effect, s.Status = Status, n
+func (s *Spec) status(t *faultlist.Term) (own []string) {
+	r := t.Args
+	s.Effect = Status
+	s.Status, s.RetryAfter = t.Status(knownEffects)
 	switch at := r.Text("at", ""); {
-	case at == "" || n != 410:
+	case at == "" || s.Status != 410:
 	case at == "start":
 		s.Effect = StartGone
 	case at == "page":
 		s.Effect = PageGone
 	case at == "mid":
 		s.Effect = MidGone
-		s.initial(r)
+		s.Initial = r.Bool("initial", false)
 		own = []string{"initial"}
 	default:
 		r.Fail("at", "at=%s: want start, page or mid, or none for any request", at)
 	}
 	if s.Effect == Status {
-		s.RetryAfter = r.Duration("retry-after", 0)
-		if s.RetryAfter%time.Second != 0 {
-			r.Fail("retry-after", "retry-after=%s: the header counts whole seconds", s.RetryAfter)
-		}
 		own = []string{"retry-after"}
 	}
 	return own
-}
-
-func (s *Spec) initial(r *expr.Reader) {
-	switch v := r.Text("initial", "false"); v {
-	case "true":
-		s.Initial = true
-	case "false":
-	default:
-		r.Fail("initial", "initial=%s: want true or false", v)
-	}
 }
 
 func (s *Spec) rate(r *expr.Reader) {
 	if !r.Has("rate") {
 		r.Fail("", "the bytes per second are missing; write pace(64KiB)")
 	}
-	size, err := plan.ParseSize(r.Text("rate", "1B"))
+	size, err := units.ParseSize(r.Text("rate", "1B"))
 	if err != nil || size < 1 {
 		r.Fail("rate", "want bytes per second of at least 1, like 64KiB")
 	}
 	s.Rate = int64(size)
-}
-
-// duration reads a delay of at most an hour; one that is required is not 0.
-func duration(r *expr.Reader, key string, required bool) time.Duration {
-	if required && !r.Has(key) {
-		r.Fail("", "%s is missing; write the duration first, like close(5s)", key)
-	}
-	d := r.Duration(key, 0)
-	if d > maxDelay || required && d == 0 {
-		r.Fail(key, "%s=%s: want more than 0 and at most %s", key, d, maxDelay)
-	}
-	return d
 }
 
 func (s *Spec) filters(r *expr.Reader) {
@@ -284,11 +247,9 @@ func (s *Spec) filters(r *expr.Reader) {
 			s.Kinds = append(s.Kinds, plural(kind))
 		}
 	}
-	s.Window = faultlist.ReadWindow(r)
-	s.Max = r.Int("max", 0, 0)
 }
 
-// plural guesses the name in URLs of a Kind, which is told by its first letter.
+// plural guesses the name in URLs of a Kind, which starts with a capital.
 func plural(kind string) string {
 	if kind[0] < 'A' || kind[0] > 'Z' {
 		return kind

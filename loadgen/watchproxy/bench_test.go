@@ -21,7 +21,7 @@ import (
 func BenchmarkEvent(b *testing.B) {
 	for _, how := range []string{"direct", "proxied", "proxied with faults"} {
 		b.Run(how, func(b *testing.B) {
-			s, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods}, Window: 1_000_000}, apisim.Settings{})
+			s, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods}, Window: 1_000_000})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -31,7 +31,7 @@ type Config struct {
 // DefaultConfig listens on any free port of the loopback interface.
 func DefaultConfig() Config { return Config{Listen: "127.0.0.1:0", Seed: 1} }
 
-// Validate refuses what could not work or would lend rights to strangers.
+// Validate refuses what could not work or would give strangers its rights.
 func (c Config) Validate() error {
 	var errs []error
 	if err := address("listen", c.Listen, c.AllowRemote); err != nil {
@@ -42,7 +42,7 @@ func (c Config) Validate() error {
 			errs = append(errs, err)
 		}
 	} else if c.Hold {
-		errs = append(errs, errors.New("hold: faults would wait for the admin API's start for ever; give an admin address as well"))
+		errs = append(errs, errors.New("hold: faults would wait for the admin API's start forever; give an admin address as well"))
 	}
 	if c.AllowRemote && !c.TLS {
 		errs = append(errs, errors.New("allow-remote: the token would cross the network in the clear; it needs TLS"))

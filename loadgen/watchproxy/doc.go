@@ -1,5 +1,5 @@
 // Package watchproxy stands between a watcher and a real apiserver and lets the
-// watch side go wrong; see package watchfault for what it can do.
+// watch side fail; see package watchfault for what it can do.
 //
 // It promises:
 //
@@ -11,7 +11,7 @@
 //  3. While connections are refused nobody listens: they fail as they would if the
 //     apiserver's process were gone, and open ones are reset.
 //  4. Only who knows the token in the path of the written kubeconfig's server is
-//     served: the proxy lends the rights of its own kubeconfig, unless it is told to
+//     served: the proxy uses the rights of its own kubeconfig, unless it is set to
 //     pass on what requests say of their sender. Addresses other than loopback need TLS.
 //  5. Run returns after all its goroutines have ended.
 //

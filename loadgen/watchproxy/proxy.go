@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -22,9 +21,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/watchbench/watchbench/internal/gate"
+	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/loadgen/apistatus"
 	"github.com/watchbench/watchbench/loadgen/watchfault"
 )
@@ -48,7 +48,7 @@ type Proxy struct {
 	transport http.RoundTripper
 	pass      bool // requests say who sends them
 	token     string
-	door      *door
+	gate      *gate.Gate
 	tls       *tls.Config // nil: plain HTTP
 	ca        []byte      // PEM; nil without TLS
 	admin     net.Listener
@@ -124,7 +124,7 @@ func (p *Proxy) listen(c Config) error {
 		p.ca = ca
 		p.tls = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	}
-	if p.door, err = openDoor(c.Listen, p.faults, p.logger); err != nil {
+	if p.gate, err = gate.New(c.Listen, gate.Settings{Reset: true, Listen: gate.TCP}); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	if c.Admin == "" {
@@ -139,8 +139,8 @@ func (p *Proxy) listen(c Config) error {
 // Close gives up the addresses of a proxy that is not run.
 func (p *Proxy) Close() error {
 	var errs []error
-	if p.door != nil {
-		errs = append(errs, p.door.Close())
+	if p.gate != nil {
+		errs = append(errs, p.gate.Close())
 	}
 	if p.admin != nil {
 		errs = append(errs, p.admin.Close())
@@ -149,7 +149,7 @@ func (p *Proxy) Close() error {
 }
 
 // Addr is where the watcher connects to.
-func (p *Proxy) Addr() string { return p.door.Addr().String() }
+func (p *Proxy) Addr() string { return p.gate.Addr().String() }
 
 // AdminAddr is where the admin API listens, empty without one.
 func (p *Proxy) AdminAddr() string {
@@ -173,7 +173,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 	p.mu.Unlock()
 
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return p.door.run(ctx) })
+	group.Go(func() error { return p.refuseOnTime(ctx) })
 	group.Go(func() error { return p.serve(ctx) })
 	if p.admin != nil {
 		group.Go(func() error { return p.serveAdmin(ctx) })
@@ -200,28 +200,19 @@ func (p *Proxy) serve(ctx context.Context) error {
 		}),
 		ReadHeaderTimeout: headerTimeout, ErrorLog: logs,
 	}
-	stopped := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(stopped)
-		_ = srv.Close()
-	})
-	var l net.Listener = p.door
+	var l net.Listener = p.gate
 	if p.tls != nil {
 		l = tls.NewListener(l, p.tls)
 	}
-	err := srv.Serve(l)
-	if !stop() {
-		<-stopped
-	}
-	_ = srv.Close()
+	err := lifecycle.Serve(ctx, srv, l, 0)
 	p.mu.Lock()
 	p.shut = true
 	p.mu.Unlock()
 	p.handlers.Wait()
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
+	if err != nil {
+		return fmt.Errorf("serve: %w", err)
 	}
-	return fmt.Errorf("serve: %w", err)
+	return nil
 }
 
 func (p *Proxy) enter() bool {
@@ -275,23 +266,10 @@ func (p *Proxy) serveAdmin(ctx context.Context) error {
 	mux.Handle("/", p.faults.AdminHandler())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout, ErrorLog: slog.NewLogLogger(p.logger.Handler(), slog.LevelWarn)}
-	stopped := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(stopped)
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminGrace)
-		defer cancel()
-		if srv.Shutdown(grace) != nil {
-			_ = srv.Close()
-		}
-	})
-	err := srv.Serve(p.admin)
-	if !stop() {
-		<-stopped
+	if err := lifecycle.Serve(ctx, srv, p.admin, adminGrace); err != nil {
+		return fmt.Errorf("admin API: %w", err)
 	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return fmt.Errorf("admin API: %w", err)
+	return nil
 }
 
 // Config is how a client in this process reaches the proxy.
@@ -315,18 +293,5 @@ func (p *Proxy) url() string {
 // WriteKubeconfig writes a kubeconfig that leads to the proxy, readable by its owner
 // only.
 func (p *Proxy) WriteKubeconfig(path string) error {
-	const name = "watchproxy"
-	cfg := clientcmdapi.NewConfig()
-	cfg.Clusters[name] = &clientcmdapi.Cluster{Server: p.url(), CertificateAuthorityData: p.ca}
-	cfg.AuthInfos[name] = &clientcmdapi.AuthInfo{}
-	cfg.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
-	cfg.CurrentContext = name
-	err := clientcmd.WriteToFile(*cfg, path)
-	if err == nil {
-		err = os.Chmod(path, 0o600) // a file that was there keeps its mode otherwise
-	}
-	if err != nil {
-		return fmt.Errorf("write the kubeconfig: %w", err)
-	}
-	return nil
+	return kubefile.Write(path, kubefile.For("watchproxy", p.Config()))
 }

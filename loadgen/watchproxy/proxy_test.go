@@ -38,7 +38,7 @@ type world struct {
 
 func newWorld(t *testing.T, c watchproxy.Config) *world {
 	t.Helper()
-	sim, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods}}, apisim.Settings{})
+	sim, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,6 +197,29 @@ func TestResetsAreResets(t *testing.T) {
 	})
 }
 
+// idleConn is a connection that the proxy has accepted: one answer came over it.
+func idleConn(t *testing.T, addr string, useTLS bool) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if useTLS {
+		conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true})
+	}
+	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: proxy\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
 func TestGoneIsRefused(t *testing.T) {
 	configs(t, func(t *testing.T, c watchproxy.Config) {
 		w := newWorld(t, c)
@@ -205,12 +228,8 @@ func TestGoneIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		idle, err := net.Dial("tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		idle := idleConn(t, addr, c.TLS)
 		defer func() { _ = idle.Close() }()
-		time.Sleep(50 * time.Millisecond) // until it was accepted
 		start := time.Now()
 		w.add("gone(500ms)")
 		if _, err := io.ReadAll(resp.Body); !errors.Is(err, syscall.ECONNRESET) {

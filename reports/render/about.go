@@ -14,129 +14,126 @@ import (
 // fact is one line of a description: a name and its value, as plain text.
 type fact struct{ Name, Value string }
 
-// environment lists what a reader needs to judge absolute figures.
-func environment(res *result.Results) []fact {
-	e := &res.Environment
-	var facts []fact
-	add := func(name, value string) {
-		facts = append(facts, fact{name, clean(orUnknown(value))})
-	}
+// Title is the scenario's name.
+func (t *table) Title() string { return clean(orUnknown(t.Run.Scenario)) }
+
+// Description is the scenario's.
+func (t *table) Description() string { return clean(t.Run.Description) }
+
+// Environment lists what a reader needs to judge absolute figures.
+func (t *table) Environment() []fact {
+	e := &t.res.Environment
 	commit := e.Commit
 	if commit != "" && e.Dirty {
 		commit += " (with uncommitted changes)"
 	}
-	add("Commit", commit)
-	add("Cluster", strings.TrimSpace(e.Provider))
-	add("Kubernetes", e.Kubernetes)
-	add("etcd", e.Etcd)
-	add("Go", e.GoVersion)
 	cpu := e.CPUModel
 	if e.CPUs > 0 {
 		cpu = strings.TrimSuffix(plural(e.CPUs, "CPU")+" ("+cpu+")", " ()")
 	}
-	add("Processor", cpu)
 	memory := ""
 	if e.MemoryMiB > 0 {
 		memory = strconv.FormatInt(e.MemoryMiB, 10) + " MiB"
 	}
-	add("Memory", memory)
-	add("Limits (cgroup)", pairs(e.Cgroup))
-	add("Kernel", e.Kernel)
-	add("Load average before", loadAverage(e.LoadBefore))
-	add("Load average after", loadAverage(e.LoadAfter))
-	add("Steal", fmt.Sprintf("%s of CPU time", percent(e.StealPct/100)))
+	facts := []fact{
+		{"Commit", commit},
+		{"Cluster", e.Provider},
+		{"Kubernetes", e.Kubernetes},
+		{"etcd", e.Etcd},
+		{"Go", e.GoVersion},
+		{"Processor", cpu},
+		{"Memory", memory},
+		{"Limits (cgroup)", pairs(e.Cgroup)},
+		{"Kernel", e.Kernel},
+		{"Load average before", loadAverage(e.LoadBefore)},
+		{"Load average after", loadAverage(e.LoadAfter)},
+		{"Steal", percent(e.StealPct/100) + " of CPU time"},
+	}
 	if len(e.Flags) > 0 {
-		add("kube-apiserver flags", strings.Join(e.Flags, " "))
+		facts = append(facts, fact{"kube-apiserver flags", strings.Join(e.Flags, " ")})
 	}
 	if len(e.Modules) > 0 {
-		add("Modules", pairs(e.Modules))
+		facts = append(facts, fact{"Modules", pairs(e.Modules)})
 	}
-	return facts
+	return cleaned(facts)
 }
 
-// provenance lists what was run, when and how to repeat it.
-func provenance(res *result.Results) []fact {
-	r := &res.Run
+// Provenance lists what was run, when and how to repeat it.
+func (t *table) Provenance() []fact {
+	r := t.Run
 	facts := []fact{
-		{"Scenario", clean(orUnknown(r.Scenario))},
-		{"Run", clean(r.ID)},
+		{"Scenario", r.Scenario},
+		{"Run", r.ID},
 		{"Started", when(r.Started)},
-		{"Took", took(r.Started, r.Finished)},
+		{"Took", took(r)},
 		{"Seed", strconv.FormatUint(r.Seed, 10)},
-		{"Order of cells", clean(orUnknown(strings.Join(r.Order, ", ")))},
+		{"Order of cells", strings.Join(r.Order, ", ")},
 	}
 	if len(r.Command) > 0 {
-		facts = append(facts, fact{"Command", clean(strings.Join(r.Command, " "))})
+		facts = append(facts, fact{"Command", strings.Join(r.Command, " ")})
 	}
 	if r.Interrupted {
 		facts = append(facts, fact{"Interrupted", "yes: the run was stopped early; these are the cells it finished"})
 	}
+	return cleaned(facts)
+}
+
+// cleaned makes the values safe to show; an empty one is not known.
+func cleaned(facts []fact) []fact {
+	for i := range facts {
+		facts[i].Value = clean(orUnknown(facts[i].Value))
+	}
 	return facts
 }
 
-// method says how the numbers came about and how far they may be believed.
-func method(t *table) []string {
-	res := t.res
+// Method says how the numbers came about and how far they may be believed.
+func (t *table) Method() []string {
+	machine := "its CPUs"
+	if cpus := t.res.Environment.CPUs; cpus > 0 {
+		machine = plural(cpus, "CPU")
+	}
 	notes := []string{
 		"One clock: all processes ran on one host and were timed by its wall clock in nanoseconds; Kubernetes' own one-second timestamps are not used.",
 		"One plan: every strategy got the same operations at the same intended times, derived from the seed. Latency and freshness count from the intended time, so a generator that falls behind cannot hide waiting.",
-		"One machine: apiserver, etcd, generator, watcher and storage mock shared " + machine(res) + ". Absolute figures move with it; compare cells of one run, and read ratios before figures.",
+		"One machine: apiserver, etcd, generator, watcher and storage mock shared " + machine + ". Absolute figures move with it; compare cells of one run, and read ratios before figures.",
 		"Phases: prepare, warm-up (not counted), load, drain, check. Objects of a cell live in namespaces of their own; cells ran in a shuffled order, from the seed.",
 		"Correctness before speed: a cell that fails a check is marked and left out of comparisons. A check that looked at nothing is not a pass. “" + unknown + "” means not known, never zero.",
 	}
-	if models := loadModels(res); len(models) > 0 {
+	if models := t.distinct(func(c *result.Cell) string { return loadModels[c.Load.Model] }); len(models) > 0 {
 		notes = append(notes, "Load model: "+join(models)+".")
 	}
-	if n := repetitions(t); n > 1 {
-		notes = append(notes, fmt.Sprintf("Up to %d repetitions: figures are medians over the valid ones; percentiles come from their merged histograms, never from averages; lost and reordered are totals; of each check the worst verdict counts.", n))
+	repetitions := 0
+	for _, r := range t.rows {
+		repetitions = max(repetitions, len(r.cells))
+	}
+	if repetitions > 1 {
+		notes = append(notes, fmt.Sprintf("Up to %d repetitions: figures are medians over the valid ones; percentiles come from their merged histograms, never from averages; lost and reordered are totals; of each check the worst verdict counts.", repetitions))
 	} else {
 		notes = append(notes, "One repetition: a figure is one measurement, without a spread. Repeat the run before calling a small difference real.")
 	}
-	if latency := specs(res); len(latency) > 0 {
+	if latency := t.distinct(func(c *result.Cell) string { return clean(c.Storage.LatencySpec) }); len(latency) > 0 {
 		notes = append(notes, "Storage is a mock with latency "+join(latency)+"; its own record of every applied write is what the checks judge.")
 	}
 	return notes
 }
 
-func machine(res *result.Results) string {
-	if res.Environment.CPUs > 0 {
-		return plural(res.Environment.CPUs, "CPU")
-	}
-	return "its CPUs"
-}
-
-func loadModels(res *result.Results) []string {
-	texts := map[string]string{
-		result.ModelClosed: "closed loop (each thread waits for its answer before the next write; a slow apiserver lowers the load)",
-		result.ModelOpen:   "open loop (writes come at a fixed rate, whatever the answers do)",
-	}
-	return distinct(res, func(c *result.Cell) string { return texts[c.Load.Model] })
-}
-
-func specs(res *result.Results) []string {
-	return distinct(res, func(c *result.Cell) string { return clean(c.Storage.LatencySpec) })
+var loadModels = map[string]string{
+	result.ModelClosed: "closed loop (each thread waits for its answer before the next write; a slow apiserver lowers the load)",
+	result.ModelOpen:   "open loop (writes come at a fixed rate, whatever the answers do)",
 }
 
 // distinct sorts the different texts that cells have; an empty one is none.
-func distinct(res *result.Results, text func(*result.Cell) string) []string {
+func (t *table) distinct(text func(*result.Cell) string) []string {
 	seen := map[string]bool{}
-	for i := range res.Cells {
-		seen[text(&res.Cells[i])] = true
+	for i := range t.res.Cells {
+		seen[text(&t.res.Cells[i])] = true
 	}
 	delete(seen, "")
 	return slices.Sorted(maps.Keys(seen))
 }
 
-func repetitions(t *table) int {
-	n := 0
-	for _, r := range t.rows {
-		n = max(n, len(r.cells))
-	}
-	return n
-}
-
-// summary is the run's outcome in one sentence.
-func summary(t *table) string {
+// Summary is the run's outcome in one sentence.
+func (t *table) Summary() string {
 	if len(t.rows) == 0 {
 		return "The record holds no cells."
 	}
@@ -145,17 +142,11 @@ func summary(t *table) string {
 		count[r.state()]++
 	}
 	var parts []string
-	say := func(n int, text string) {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, text))
+	for _, s := range slices.Backward(states) {
+		if n := count[s.state]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s.text))
 		}
 	}
-	say(count[statePassed], "passed every check")
-	say(count[stateOpen], "passed what could be judged")
-	say(count[stateCut], "cut at the drain limit, passed what could be judged")
-	say(count[stateAllowed], "failed as the scenario allows")
-	say(count[stateFailed], "failed")
-	say(count[stateInvalid], "invalid")
 	return "Of " + plural(len(t.rows), "cell") + ": " + strings.Join(parts, "; ") + "."
 }
 
@@ -170,18 +161,15 @@ type headline struct {
 	Estimate bool   // the baseline's drain is projected
 }
 
-// Found reports whether there is one.
-func (h headline) Found() bool { return h.best != nil }
-
-// headlines compares drain times, among correct cells whose drain was waited for.
-func headlines(t *table) []headline {
+// Headlines compares drain times, among correct cells whose drain was waited for.
+func (t *table) Headlines() []headline {
 	var lines []headline
 	for _, load := range t.loads() {
 		h := headline{Load: clean(load)}
 		var baseline *row
 		fastest := 0.0
 		for _, r := range t.under(load) {
-			v := drain.value(r)
+			v := drain.measure(r)
 			if v.number == nil || !r.correct() {
 				continue
 			}
@@ -196,7 +184,7 @@ func headlines(t *table) []headline {
 			h.Best, h.Drain = h.best.label(), short(fastest)
 		}
 		if h.best != nil && baseline != nil && h.best != baseline && fastest > 0 {
-			v := drain.value(baseline)
+			v := drain.measure(baseline)
 			h.Baseline, h.Ratio, h.Estimate = baseline.label(), short(*v.number/fastest), v.projected
 		}
 		lines = append(lines, h)
@@ -204,8 +192,8 @@ func headlines(t *table) []headline {
 	return lines
 }
 
-// text is the headline as a sentence.
-func (h headline) text() string {
+// Sentence is the headline in words.
+func (h headline) Sentence() string {
 	if h.best == nil {
 		return h.Load + ": no cell that may be compared."
 	}
@@ -243,9 +231,9 @@ func pairs(m map[string]string) string {
 	return strings.Join(parts, ", ")
 }
 
-func took(from, to time.Time) string {
-	if from.IsZero() || to.Before(from) {
+func took(r *result.Run) string {
+	if r.Started.IsZero() || r.Finished.Before(r.Started) {
 		return unknown
 	}
-	return to.Sub(from).Round(time.Second).String()
+	return r.Finished.Sub(r.Started).Round(time.Second).String()
 }

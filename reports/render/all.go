@@ -55,7 +55,11 @@ func All(dir string, res *result.Results) error {
 
 // WriteFile renders one format into dir. The file is replaced only by a whole one.
 func WriteFile(dir string, f Format, res *result.Results) error {
-	if err := result.Replace(filepath.Join(dir, f.File), func(w io.Writer) error { return f.Write(w, res) }); err != nil {
+	err := res.Validate()
+	if err == nil {
+		err = result.Replace(filepath.Join(dir, f.File), func(w io.Writer) error { return f.Write(w, res) })
+	}
+	if err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
 	return nil

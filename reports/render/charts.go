@@ -70,20 +70,12 @@ var darkPalette = map[string]string{
 	"#c7d7f5": "#27406f", "#8fb0ea": "#3f66ad", "#4f7fd6": "#6b97e8", "#1e4fa8": "#a9c5fb",
 }
 
-// lineColor is the colour of row i of its load.
-func (r *row) color(i int) string {
+// color is the row's in all charts.
+func (r *row) color() string {
 	if c, ok := palette[r.strategy]; ok && len(r.extra) == 0 {
 		return c
 	}
-	return spare[i%len(spare)]
-}
-
-// dash marks what must not be compared: a failed row's line is broken.
-func (r *row) dash() string {
-	if r.correct() {
-		return "solid"
-	}
-	return "dashed"
+	return spare[r.place%len(spare)]
 }
 
 // legend is the row's name in a chart, with its flaw.
@@ -91,7 +83,7 @@ func (r *row) legend() string {
 	name := chartText(r.label())
 	switch r.state() {
 	case stateFailed, stateAllowed:
-		return name + " (fails " + chartText(strings.Join(append(r.with(result.Fail), r.with(result.Allowed)...), " ")) + ")"
+		return name + " (fails " + chartText(strings.Join(r.failing(), " ")) + ")"
 	case stateCut:
 		return name + " (cut)"
 	}
@@ -137,22 +129,23 @@ func drawn(all []*chart) []*chart {
 	return slices.DeleteFunc(all, func(c *chart) bool { return c == nil })
 }
 
+// believed are the rows that a chart may show.
+func believed(rows []*row) []*row {
+	return slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return r.state() == stateInvalid })
+}
+
 func curveChart(id string, rows []*row, k curveKind) *chart {
 	line := charts.NewLine()
-	line.SetGlobalOptions(frame(id, opts.XAxis{Type: "value", Name: "seconds from the start of the load", NameLocation: "middle", NameGap: 26, Min: "dataMin", Max: "dataMax"}, opts.YAxis{Type: "value", Min: 0})...)
+	x := named("value", "seconds from the start of the load")
+	x.Min, x.Max = "dataMin", "dataMax"
+	line.SetGlobalOptions(frame(id, x, opts.YAxis{Type: "value", Min: 0})...)
 	data := dataTable{Head: []string{"s"}}
 	var shown []result.Series
 	from, to := 0.0, 0.0
-	window := []float64{}
-	for i, r := range rows {
-		if r.state() == stateInvalid {
-			continue
-		}
+	var window []float64
+	for _, r := range believed(rows) {
 		cell := r.representative()
-		s, ok := cell.Series[k.series]
-		if !ok {
-			continue
-		}
+		s := cell.Series[k.series]
 		pieces := curve(s, maxPoints)
 		var points []opts.LineData
 		for j, piece := range pieces {
@@ -169,7 +162,7 @@ func curveChart(id string, rows []*row, k curveKind) *chart {
 		if cell.Load.DurationS > 0 {
 			window = append(window, cell.Load.DurationS)
 		}
-		line.AddSeries(r.legend(), points, r.stroke(i)...)
+		line.AddSeries(r.legend(), points, r.stroke()...)
 		shown = append(shown, s)
 		data.Head = append(data.Head, r.legend())
 		first, last := pieces[0][0], pieces[len(pieces)-1]
@@ -188,7 +181,7 @@ func curveChart(id string, rows []*row, k curveKind) *chart {
 		x := from + (to-from)*float64(i)/lines
 		cells := []string{fixed(&x, 1)}
 		for _, s := range shown {
-			cells = append(cells, shortOrUnknown(at(s, x)))
+			cells = append(cells, shortOf(at(s, x)))
 		}
 		data.Rows = append(data.Rows, cells)
 	}
@@ -196,20 +189,16 @@ func curveChart(id string, rows []*row, k curveKind) *chart {
 }
 
 // otherCurves lists the curves of the record that have no place of their own.
-func otherCurves(rows []*row) []curveKind {
-	known := map[string]bool{}
-	for _, k := range append(slices.Clone(mainCurves), moreCurves...) {
-		known[k.series] = true
-	}
+func otherCurves(rows []*row) (kinds []curveKind) {
 	units := map[string]string{}
 	for _, r := range rows {
 		for name, s := range r.representative().Series {
-			if !known[name] {
-				units[name] = s.Unit
-			}
+			units[name] = s.Unit
 		}
 	}
-	var kinds []curveKind
+	for _, k := range slices.Concat(mainCurves, moreCurves) {
+		delete(units, k.series)
+	}
 	for _, name := range slices.Sorted(maps.Keys(units)) {
 		kinds = append(kinds, curveKind{series: name, title: clean(name), unit: clean(units[name])})
 	}
@@ -231,13 +220,32 @@ func frame(id string, x opts.XAxis, y opts.YAxis) []charts.GlobalOpts {
 	}
 }
 
-// stroke is the line of row i of its load.
-func (r *row) stroke(i int) []charts.SeriesOpts {
+// named is an x axis with its name below.
+func named(kind, name string) opts.XAxis {
+	return opts.XAxis{Type: kind, Name: name, NameLocation: "middle", NameGap: 26}
+}
+
+// stroke is the row's line; one that must not be compared is broken.
+func (r *row) stroke() []charts.SeriesOpts {
+	dash := "solid"
+	if !r.correct() {
+		dash = "dashed"
+	}
 	return []charts.SeriesOpts{
 		charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(false)}),
-		charts.WithLineStyleOpts(opts.LineStyle{Width: 2, Type: r.dash(), Color: r.color(i)}),
-		charts.WithItemStyleOpts(opts.ItemStyle{Color: r.color(i)}),
+		charts.WithLineStyleOpts(opts.LineStyle{Width: 2, Type: dash, Color: r.color()}),
+		filled(r.color()),
 	}
+}
+
+func filled(color string) charts.SeriesOpts {
+	return charts.WithItemStyleOpts(opts.ItemStyle{Color: color})
+}
+
+// level is a dotted line across bars.
+func level(name string, y float64) []charts.SeriesOpts {
+	item := opts.MarkLineNameYAxisItem{Name: name, YAxis: y}
+	return []charts.SeriesOpts{charts.WithMarkLineNameYAxisItemOpts(item), dotted(name, "insideEndTop")}
 }
 
 // dotted is a marked line with its name at the given place.
@@ -246,11 +254,4 @@ func dotted(name, position string) charts.SeriesOpts {
 		Symbol: []string{"none", "none"}, Label: &opts.Label{Show: opts.Bool(true), Formatter: name, Position: position},
 		LineStyle: &opts.LineStyle{Type: "dotted", Width: 1},
 	})
-}
-
-func shortOrUnknown(v *float64) string {
-	if v == nil {
-		return unknown
-	}
-	return short(*v)
 }

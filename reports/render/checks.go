@@ -16,15 +16,14 @@ func Checks(w io.Writer, cells []result.Cell, opts TerminalOptions) error {
 	for _, c := range cells {
 		maps.Copy(names, c.Checks)
 	}
-	guarantees := slices.SortedFunc(maps.Keys(names), compareNatural)
-	s := sheet{Keys: []heading{{Title: "cell"}}}
-	for _, g := range guarantees {
-		s.Heads = append(s.Heads, heading{Title: clean(g), left: true})
+	asked := slices.SortedFunc(maps.Keys(names), compareNatural)
+	s := sheet{Keys: 1, Heads: words("cell")}
+	for _, g := range asked {
+		s.Heads = append(s.Heads, words(clean(g))...)
 	}
-	p := &printer{w: bufio.NewWriter(w), opts: opts}
 	for _, c := range cells {
-		l := sheetRow{Keys: []string{clean(c.ID)}}
-		for _, g := range guarantees {
+		l := sheetRow{Cells: []cell{{Text: clean(c.ID)}}}
+		for _, g := range asked {
 			v := shortVerdict(c.Checks[g].Verdict)
 			if c.Checks[g].Verdict == result.NotJudged {
 				v = cell{Text: unknown, tone: faint} // most scenarios leave some open
@@ -33,9 +32,10 @@ func Checks(w io.Writer, cells []result.Cell, opts TerminalOptions) error {
 		}
 		s.Rows = append(s.Rows, l)
 	}
-	p.block(layout(s))
+	p := &printer{w: bufio.NewWriter(w), opts: opts}
+	p.sheet(s)
 	for _, c := range cells {
-		for _, g := range guarantees {
+		for _, g := range asked {
 			if x := c.Checks[g]; x.Verdict == result.Fail || x.Verdict == result.Allowed {
 				p.line("", "%s %s (%d of %d): %s", clean(c.ID), clean(g), x.Violations, x.Judged, cleanLines(x.Counterexample))
 			}

@@ -8,27 +8,23 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// group says where a column comes from.
-type group string
-
-const (
-	published group = "published" // a column of the published measurements
-	ours      group = "ours"
-)
-
-// column is one measure of the throughput table.
+// column is one measure: of the throughput table, of throughput.csv and of bench.txt.
 type column struct {
-	group    group
-	title    string // first heading line
-	unit     string // second heading line
-	csv      string // name in throughput.csv, unit included
-	bench    string // unit in bench.txt; "" leaves it out
+	Title    string // first heading line
+	Unit     string // second heading line
+	Meaning  string
+	words    bool   // not figures
+	csv      string // name in throughput.csv, unit included; "" leaves it out
+	bench    string // unit in bench.txt, a base unit; "" leaves it out
 	scale    float64
 	better   string // higher, lower, or "" where neither is better
 	decimals int
 	speed    bool // a speed, compared only between correct cells
-	define   string
 	measure  func(*row) reading
+}
+
+func (c *column) heading(divide bool) heading {
+	return heading{Title: c.Title, Unit: c.Unit, Meaning: c.Meaning, Divide: divide, Left: c.words, marked: c.words}
 }
 
 // reading is a summarised value of a row.
@@ -38,9 +34,6 @@ type reading struct {
 	atLeast   bool     // a lower bound
 	word      string   // shown when there is no number to show
 }
-
-// value reads the column in one row.
-func (c *column) value(r *row) reading { return c.measure(r) }
 
 // text is how the table shows the value.
 func (c *column) text(v reading) string {
@@ -57,114 +50,139 @@ func (c *column) text(v reading) string {
 	return fixed(v.number, c.decimals)
 }
 
-// Columns that notes and headlines refer to.
+// Columns that notes, headlines and charts refer to.
 var (
 	drain = &column{
-		group: published, title: "Pod handler drain", unit: "s", csv: "pod_handler_drain_s", bench: "drain-sec", scale: 1, better: "lower", decimals: 1, speed: true,
-		define:  "From the first event of the load until storage has acknowledged the last one. “~ proj.” means: the drain limit came first; what was left, divided by the rate so far, was added.",
+		Title: "Pod handler drain", Unit: "s", csv: "pod_handler_drain_s", bench: "drain-sec", scale: 1, better: "lower", decimals: 1, speed: true,
+		Meaning: "From the first event of the load until storage has acknowledged the last one. “~ proj.” means: the drain limit came first; what was left, divided by the rate so far, was added.",
 		measure: measureDrain,
 	}
-	storageQPS = &column{
-		group: published, title: "storage", unit: "qps", csv: "storage_qps", bench: "storage-requests/sec", scale: 1, better: "higher", decimals: 1, speed: true,
-		define:  "Acknowledged storage requests per second, from the first acknowledgement to the last.",
-		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.QPS }),
-	}
 	efficiency = &column{
-		group: ours, title: "efficiency", unit: "%", csv: "efficiency_percent", bench: "efficiency-percent", scale: 1, better: "higher", decimals: 1, speed: true,
-		define:  "Storage rate divided by what that concurrency allows at that latency (requests in flight ÷ mean latency, Little's law).",
+		Title: "efficiency", Unit: "%", csv: "efficiency_percent", bench: "efficiency-percent", scale: 1, better: "higher", decimals: 1, speed: true,
+		Meaning: "Storage rate divided by what that concurrency allows at that latency (requests in flight ÷ mean latency, Little's law).",
 		measure: medianOf(func(c *result.Cell) *float64 { return times(c.Storage.Efficiency, 100) }),
 	}
 	freshnessP99 = &column{
-		group: ours, title: "freshness p99", unit: "s", csv: "freshness_p99_s", bench: "freshness-p99-sec", scale: 1, better: "lower", decimals: 2, speed: true,
-		define:  "Per operation: from the time the plan intended it until storage acknowledged a state at least that new; the 99th percentile, deletions included.",
-		measure: measureFreshness(99, func(q *result.Quantiles) float64 { return q.P99 }),
+		Title: "freshness p99", Unit: "s", csv: "freshness_p99_s", bench: "freshness-p99-sec", scale: 1, better: "lower", decimals: 2, speed: true,
+		Meaning: "Per operation: from the time the plan intended it until storage acknowledged a state at least that new; the 99th percentile, deletions included.",
+		measure: freshnessQuantiles[2].measure,
+	}
+	verdict = &column{
+		Title: "checks", words: true,
+		Meaning: "Guarantees judged over the recorded history; a cell that fails one is marked, and its speed is not compared.",
+		measure: func(r *row) reading { return reading{word: r.verdict()} },
 	}
 	lost = &column{
-		group: ours, title: "lost", unit: "objects", csv: "lost_objects", bench: "lost-objects", scale: 1, better: "lower",
-		define:  "Objects whose final state storage does not hold, found by comparing the apiserver with the ledger; over all repetitions.",
+		Title: "lost", Unit: "objects", csv: "lost_objects", bench: "lost-objects", scale: 1, better: "lower",
+		Meaning: "Objects whose final state storage does not hold, found by comparing the apiserver with the ledger; over all repetitions.",
 		measure: sumOf(func(e *result.Events) *int64 { return e.Lost }),
-	}
-	reordered = &column{
-		group: ours, title: "reordered", unit: "writes", csv: "reordered_writes", bench: "reordered-writes", scale: 1, better: "lower",
-		define:  "Writes that put an older state over a newer one, found in the ledger; over all repetitions.",
-		measure: sumOf(func(e *result.Events) *int64 { return e.Reordered }),
 	}
 )
 
-// columns is the table from left to right: the published order, then ours.
-var columns = []*column{
+// published are the columns of the published measurements, in their order.
+var published = []*column{
 	{
-		group: published, title: "apiserver", unit: "qps", csv: "apiserver_qps", bench: "apiserver-writes/sec", scale: 1, better: "higher", decimals: 1,
-		define:  "Successful writes per second that the generator reached against the apiserver, over the load window.",
+		Title: "apiserver", Unit: "qps", csv: "apiserver_qps", bench: "apiserver-writes/sec", scale: 1, better: "higher", decimals: 1,
+		Meaning: "Successful writes per second that the generator reached against the apiserver, over the load window.",
 		measure: medianOf(func(c *result.Cell) *float64 { return ifSome(c.Load.QPS, c.Load.DurationS > 0) }),
 	},
 	{
-		group: published, title: "duration", unit: "s", csv: "duration_s", decimals: 1,
-		define:  "Length of the load window.",
+		Title: "duration", Unit: "s", csv: "duration_s", decimals: 1,
+		Meaning: "Length of the load window.",
 		measure: medianOf(func(c *result.Cell) *float64 { return ifSome(c.Load.DurationS, c.Load.DurationS > 0) }),
 	},
 	{
-		group: published, title: "threads", csv: "threads",
-		define:  "Concurrent load threads of a closed loop; an open loop has a rate and no threads.",
+		Title: "threads", csv: "threads",
+		Meaning: "Concurrent load threads of a closed loop; an open loop has a rate and no threads.",
 		measure: measureThreads,
 	},
 	{
-		group: published, title: "writer full", unit: "s", csv: "writer_full_s", bench: "writer-full-sec", scale: 1, better: "lower", decimals: 1, speed: true,
-		define:  "Time during which the Writer queue was at capacity.",
+		Title: "writer full", Unit: "s", csv: "writer_full_s", bench: "writer-full-sec", scale: 1, better: "lower", decimals: 1, speed: true,
+		Meaning: "Time during which the Writer queue was at capacity.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Writer.FullSeconds }),
 	},
 	drain,
 	{
-		group: published, title: "storage latency", unit: "ms", csv: "storage_latency_ms", bench: "storage-latency-sec", scale: 1e-3, decimals: 1,
-		define:  "Mean latency of the storage requests in the cell.",
+		Title: "storage latency", Unit: "ms", csv: "storage_latency_ms", bench: "storage-latency-sec", scale: 1e-3, decimals: 1,
+		Meaning: "Mean latency of the storage requests in the cell.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.SeenMeanMs }),
 	},
-	storageQPS,
 	{
-		group: published, title: "watcher cpu", unit: "cores", csv: "watcher_cpu_cores", bench: "watcher-cores", scale: 1, decimals: 3,
-		define:  "User and system time of the watcher process per second, over load and drain.",
+		Title: "storage", Unit: "qps", csv: "storage_qps", bench: "storage-requests/sec", scale: 1, better: "higher", decimals: 1, speed: true,
+		Meaning: "Acknowledged storage requests per second, from the first acknowledgement to the last.",
+		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.QPS }),
+	},
+	{
+		Title: "watcher cpu", Unit: "cores", csv: "watcher_cpu_cores", bench: "watcher-cores", scale: 1, decimals: 3,
+		Meaning: "User and system time of the watcher process per second, over load and drain.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.CPUCores }),
 	},
 	{
-		group: published, title: "mem", unit: "MiB", csv: "watcher_mem_mib", bench: "watcher-rss-B", scale: 1 << 20, better: "lower", decimals: 1,
-		define:  "Highest resident memory of the watcher process.",
+		Title: "mem", Unit: "MiB", csv: "watcher_mem_mib", bench: "watcher-rss-B", scale: 1 << 20, better: "lower", decimals: 1,
+		Meaning: "Highest resident memory of the watcher process.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.RSSPeakMiB }),
 	},
 	{
-		group: published, title: "network I/O", unit: "KiB/s", csv: "watcher_net_kib_per_s", bench: "watcher-net-B/sec", scale: 1 << 10, decimals: 1,
-		define:  "Bytes on the watcher's own sockets per second, both directions, all peers.",
+		Title: "network I/O", Unit: "KiB/s", csv: "watcher_net_kib_per_s", bench: "watcher-net-B/sec", scale: 1 << 10, decimals: 1,
+		Meaning: "Bytes on the watcher's own sockets per second, both directions, all peers.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.NetKiBps }),
 	},
+}
+
+// ours follow them in the table; the verdict comes last.
+var ours = []*column{
 	efficiency,
 	freshnessP99,
 	lost,
-	reordered,
+	{
+		Title: "reordered", Unit: "writes", csv: "reordered_writes", bench: "reordered-writes", scale: 1, better: "lower",
+		Meaning: "Writes that put an older state over a newer one, found in the ledger; over all repetitions.",
+		measure: sumOf(func(e *result.Events) *int64 { return e.Reordered }),
+	},
+	verdict,
 }
 
-// heading is the column's in every format.
-func (c *column) heading() heading {
-	return heading{Title: c.title, Unit: c.unit, Meaning: c.define, group: c.group}
+// measures are what the formats for programs hold.
+var measures = slices.Concat(published, ours, further)
+
+// further are measures that the table has no room for.
+var further = []*column{
+	{csv: "drain_after_load_s", measure: medianOf(func(c *result.Cell) *float64 { return c.Handler.DrainAfterLoad })},
+	{csv: "imbalance_ratio", measure: medianOf(func(c *result.Cell) *float64 { return c.Handler.Imbalance })},
+	{bench: "freshness-p50-sec", scale: 1, better: "lower", speed: true, measure: freshnessQuantiles[0].measure},
+	{
+		csv: "cpu_us_per_request", bench: "cpu-sec/request", scale: 1e-6, better: "lower", speed: true,
+		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.CPUMicrosPerReq }),
+	},
+	{
+		bench: "cpu-sec/event", scale: 1e-6, better: "lower", speed: true,
+		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.CPUMicrosPerEvent }),
+	},
+	{bench: "failed-checks", scale: 1, better: "lower", measure: measureFailing},
 }
 
-// checksHeading is that of the table's last column.
-var checksHeading = heading{Title: "checks", Meaning: checksMeaning, group: ours, left: true, marked: true}
-
-// definitions are all columns with what they mean.
-func definitions() (all []heading) {
-	for _, c := range columns {
-		all = append(all, c.heading())
-	}
-	return append(all, checksHeading)
+// freshnessQuantiles are the percentiles that a record holds of it.
+var freshnessQuantiles = []struct {
+	name    string
+	measure func(*row) reading
+}{
+	{"p50", measureFreshness(50, func(q *result.Quantiles) float64 { return q.P50 })},
+	{"p90", measureFreshness(90, func(q *result.Quantiles) float64 { return q.P90 })},
+	{"p99", measureFreshness(99, func(q *result.Quantiles) float64 { return q.P99 })},
+	{"max", measureFreshness(100, func(q *result.Quantiles) float64 { return q.Max })},
 }
 
-const checksMeaning = "Guarantees judged over the recorded history; a cell that fails one is marked, and its speed is not compared."
+// Definitions are all columns of the table with what they mean.
+func (t *table) Definitions() []*column { return slices.Concat(published, ours) }
+
+// measureFailing counts the checks that failed, allowed or not.
+func measureFailing(r *row) reading {
+	return reading{number: ifSome(float64(len(r.failing())), len(r.checks) > 0)}
+}
 
 func measureDrain(r *row) reading {
 	v := medianOf(func(c *result.Cell) *float64 { return c.Handler.DrainSeconds })(r)
-	if v.number == nil {
-		return v
-	}
-	v.projected = slices.ContainsFunc(r.valid, func(c *result.Cell) bool { return c.Cut || c.Handler.DrainProjected })
+	v.projected = v.number != nil && slices.ContainsFunc(r.valid, func(c *result.Cell) bool { return c.Cut || c.Handler.DrainProjected })
 	return v
 }
 
@@ -188,11 +206,11 @@ func measureFreshness(percentile float64, field func(*result.Quantiles) float64)
 			return v
 		case 1:
 			if q := r.valid[0].Freshness; q != nil && q.Count > 0 {
-				v.number = ptr(field(q))
+				v.number = new(field(q))
 			}
 		default:
-			if h := r.freshness(); h != nil {
-				v.number = ptr(float64(h.ValueAtPercentile(percentile)) / microsPerSecond)
+			if h := r.histogram(); h != nil {
+				v.number = new(float64(h.ValueAtPercentile(percentile)) / microsPerSecond)
 			}
 		}
 		v.atLeast = v.number != nil && r.cut()
@@ -203,8 +221,9 @@ func measureFreshness(percentile float64, field func(*result.Quantiles) float64)
 // microsPerSecond: histograms count in microseconds.
 const microsPerSecond = 1e6
 
-// freshness merges the histograms of the valid repetitions; nil if one is missing.
-func (r *row) freshness() *hdrhistogram.Histogram {
+// histogram merges those of the freshness of the valid repetitions; nil if one is
+// missing.
+func (r *row) histogram() *hdrhistogram.Histogram {
 	var merged *hdrhistogram.Histogram
 	for _, c := range r.valid {
 		if c.Freshness == nil || c.Freshness.HDR == "" {
@@ -270,16 +289,14 @@ func median(values []float64) *float64 {
 	if n%2 == 1 {
 		return &s[n/2]
 	}
-	return ptr((s[n/2-1] + s[n/2]) / 2)
+	return new((s[n/2-1] + s[n/2]) / 2)
 }
-
-func ptr[T any](v T) *T { return &v }
 
 func times(v *float64, k float64) *float64 {
 	if v == nil {
 		return nil
 	}
-	return ptr(*v * k)
+	return new(*v * k)
 }
 
 func ifSome(v float64, known bool) *float64 {

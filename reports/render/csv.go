@@ -14,86 +14,95 @@ import (
 // known. Figures of invalid cells are there, marked by valid=false; a drain time
 // that was not waited for is marked by drain_projected=true.
 func CSV(w io.Writer, res *result.Results) error {
-	if err := res.Validate(); err != nil {
-		return err
-	}
 	t := arrange(res)
-	head := []string{"strategy", "load"}
-	for _, k := range t.extra {
-		head = append(head, csvText(k))
+	fields := t.csvFields()
+	var head []string
+	for _, f := range fields {
+		head = append(head, csvText(f.name))
 	}
-	head = append(head, "repetition", "valid")
-	for _, c := range columns {
-		head = append(head, c.csv)
-		switch c {
-		case drain:
-			head = append(head, "drain_projected", "done_fraction")
-		case freshnessP99:
-			head = append(head, "freshness_p50_s", "freshness_p90_s", "freshness_max_s", "freshness_at_least")
-		}
-	}
-	head = append(head, "drain_after_load_s", "imbalance_ratio", "cpu_us_per_request", "bottleneck")
-	for _, g := range t.checks {
-		head = append(head, csvText(g))
-	}
-	head = append(head, "invalid_reasons", "cell")
-
-	out := csv.NewWriter(w)
-	if err := out.Write(head); err != nil {
-		return err
-	}
+	lines := [][]string{head}
 	for _, r := range t.rows {
 		for _, c := range r.cells {
-			if err := out.Write(t.csvLine(r, c)); err != nil {
-				return err
+			var line []string
+			for _, f := range fields {
+				line = append(line, f.value(r.alone(c)))
 			}
+			lines = append(lines, line)
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(lines)
 }
 
-func (t *table) csvLine(r *row, c *result.Cell) []string {
-	// The columns read a row; one that consists of this cell alone gives its figures.
-	one := &row{cells: []*result.Cell{c}, valid: []*result.Cell{c}}
-	line := []string{csvText(r.strategy), csvText(r.load)}
-	for _, v := range r.extra {
-		line = append(line, csvText(v))
+// csvField is one column of the file. Its value is read from a row of one cell.
+type csvField struct {
+	name  string
+	value func(*row) string
+}
+
+func csvNumber(name string, measure func(*row) reading) csvField {
+	return csvField{name, func(r *row) string {
+		v := measure(r)
+		if v.number == nil {
+			return ""
+		}
+		return exact(*v.number)
+	}}
+}
+
+func (t *table) csvFields() []csvField {
+	fields := []csvField{
+		{"strategy", func(r *row) string { return csvText(r.strategy) }},
+		{"load", func(r *row) string { return csvText(r.load) }},
 	}
-	line = append(line, strconv.Itoa(c.Repetition), strconv.FormatBool(c.Valid))
-	for _, col := range columns {
-		v := col.value(one)
-		line = append(line, csvNumber(v.number))
+	for i, k := range t.extra {
+		fields = append(fields, csvField{k, func(r *row) string { return csvText(r.extra[i]) }})
+	}
+	fields = append(fields,
+		csvField{"repetition", func(r *row) string { return strconv.Itoa(r.cells[0].Repetition) }},
+		csvField{"valid", func(r *row) string { return strconv.FormatBool(r.cells[0].Valid) }},
+	)
+	for _, col := range measures {
+		if col.csv != "" {
+			fields = append(fields, csvNumber(col.csv, col.measure))
+		}
 		switch col {
 		case drain:
-			done := ""
-			if c.Cut {
-				done = exact(c.CutFraction)
-			} else if v.number != nil {
-				done = "1"
-			}
-			line = append(line, strconv.FormatBool(v.projected), done)
+			fields = append(fields,
+				csvField{"drain_projected", func(r *row) string { return strconv.FormatBool(drain.measure(r).projected) }},
+				csvNumber("done_fraction", measureDone),
+			)
 		case freshnessP99:
-			q := c.Freshness
-			if q == nil || q.Count == 0 {
-				line = append(line, "", "", "", "")
-				break
+			for _, i := range []int{0, 1, 3} {
+				q := freshnessQuantiles[i]
+				fields = append(fields, csvNumber("freshness_"+q.name+"_s", q.measure))
 			}
-			line = append(line, exact(q.P50), exact(q.P90), exact(q.Max), strconv.FormatBool(v.atLeast))
+			fields = append(fields, csvField{"freshness_at_least", freshnessAtLeast})
 		}
 	}
-	line = append(line, csvNumber(c.Handler.DrainAfterLoad), csvNumber(c.Handler.Imbalance), csvNumber(c.Watcher.CPUMicrosPerReq), csvText(c.Bottleneck.Stage))
+	fields = append(fields, csvField{"bottleneck", func(r *row) string { return csvText(r.cells[0].Bottleneck.Stage) }})
 	for _, g := range t.checks {
-		line = append(line, csvText(c.Checks[g].Verdict))
+		fields = append(fields, csvField{g, func(r *row) string { return csvText(r.checks[g].Verdict) }})
 	}
-	return append(line, csvText(strings.Join(c.InvalidReasons, "; ")), csvText(c.ID))
+	return append(fields,
+		csvField{"invalid_reasons", func(r *row) string { return csvText(strings.Join(r.cells[0].InvalidReasons, "; ")) }},
+		csvField{"cell", func(r *row) string { return csvText(r.cells[0].ID) }},
+	)
 }
 
-func csvNumber(v *float64) string {
-	if v == nil {
+// measureDone is the part of the work done when the cell ended.
+func measureDone(r *row) reading {
+	if f := r.cutFraction(); f != nil {
+		return reading{number: f}
+	}
+	return reading{number: ifSome(1, drain.measure(r).number != nil)}
+}
+
+func freshnessAtLeast(r *row) string {
+	v := freshnessP99.measure(r)
+	if v.number == nil {
 		return ""
 	}
-	return exact(*v)
+	return strconv.FormatBool(v.atLeast)
 }
 
 // csvText keeps a spreadsheet from taking text for a formula.

@@ -112,32 +112,32 @@ func makeCell(l madeLoad, s madeStrategy) result.Cell {
 		Params: map[string]string{result.ParamLoad: l.name, result.ParamStrategy: s.name}, Repetition: 1, Valid: true,
 		Load: result.Load{Model: result.ModelClosed, Threads: l.threads, DurationS: l.duration, Planned: int64(l.ops), Done: int64(l.ops), QPS: l.ops / l.duration,
 			FromActual: &result.Quantiles{Count: int64(l.ops), P50: 11.2, P90: 24.5, P99: 61.9, Max: 140.3}},
-		Writer: result.Writer{Capacity: 102400, FullSeconds: ptr(0.0)},
+		Writer: result.Writer{Capacity: 102400, FullSeconds: new(0.0)},
 		Storage: result.Storage{LatencySpec: "lognormal(mean=87ms,p99=110ms)", LatencyMeanMs: 87,
-			SeenMeanMs: ptr(87.4)},
-		Handler: result.Handler{Strategy: s.name, Queues: s.queues, Workers: s.workers, Capacity: 1024, Imbalance: ptr(s.skew)},
+			SeenMeanMs: new(87.4)},
+		Handler: result.Handler{Strategy: s.name, Queues: s.queues, Workers: s.workers, Capacity: 1024, Imbalance: new(s.skew)},
 		Parties: map[string]result.Party{},
 	}
 	m := drainModel(l, s)
 	served := m.served
-	c.Handler.DrainSeconds = ptr(round(m.drain, 3))
-	c.Handler.DrainAfterLoad = ptr(round(m.drain-l.duration, 3))
+	c.Handler.DrainSeconds = new(round(m.drain, 3))
+	c.Handler.DrainAfterLoad = new(round(m.drain-l.duration, 3))
 	if m.drain > madeDrainLimit {
 		c.Cut, c.CutFraction = true, round(served/m.events, 4)
 		c.Handler.DrainProjected = true
 	}
 	limit := float64(s.workers) / madeLatency
-	c.Storage.QPS = ptr(round(served/math.Min(m.drain, madeDrainLimit), 2))
+	c.Storage.QPS = new(round(served/math.Min(m.drain, madeDrainLimit), 2))
 	c.Storage.Requests = int64(served)
-	c.Storage.LimitQPS = ptr(round(limit, 2))
-	c.Storage.Efficiency = ptr(round(*c.Storage.QPS/limit, 4))
+	c.Storage.LimitQPS = new(round(limit, 2))
+	c.Storage.Efficiency = new(round(*c.Storage.QPS/limit, 4))
 	c.Freshness = freshness(math.Min(m.drain, madeDrainLimit), int64(served))
 	c.Bystander = result.Bystander{Kind: "ConfigMap", Freshness: freshness(0.2, 20)}
 	busy := math.Min(m.drain, madeDrainLimit)
 	c.Watcher = result.Watcher{
-		CPUCores: ptr(round(0.0005**c.Storage.QPS+0.03, 4)), CPUMicrosPerReq: ptr(212.5), CPUMicrosPerEvent: ptr(198.1),
-		RSSStartMiB: ptr(31.2), RSSPeakMiB: ptr(round(36+m.peak/200, 1)), RSSEndMiB: ptr(35.9), NetKiBps: ptr(round(3.9**c.Storage.QPS+12, 1)),
-		Goroutines: ptr(64.0),
+		CPUCores: new(round(0.0005**c.Storage.QPS+0.03, 4)), CPUMicrosPerReq: new(212.5), CPUMicrosPerEvent: new(198.1),
+		RSSStartMiB: new(31.2), RSSPeakMiB: new(round(36+m.peak/200, 1)), RSSEndMiB: new(35.9), NetKiBps: new(round(3.9**c.Storage.QPS+12, 1)),
+		Goroutines: new(64.0),
 	}
 	c.Series = m.series()
 	c.Parties["generator"] = result.Party{CPUSeconds: round(l.ops*0.0004, 2), RSSPeakMiB: 41}
@@ -146,7 +146,7 @@ func makeCell(l madeLoad, s madeStrategy) result.Cell {
 	c.Parties["watcher"] = result.Party{CPUSeconds: round(*c.Watcher.CPUCores*busy, 2), RSSPeakMiB: *c.Watcher.RSSPeakMiB}
 	c.Parties["storagemock"] = result.Party{CPUSeconds: round(served*0.00011, 2), RSSPeakMiB: 52}
 	merged := int64(l.ops) - int64(m.events)
-	c.Events = &result.Events{Received: int64(l.ops), Sent: int64(served), Coalesced: merged, Queued: int64(l.ops) - merged - int64(served), Lost: ptr(int64(0)), Reordered: ptr(int64(0))}
+	c.Events = &result.Events{Received: int64(l.ops), Sent: int64(served), Coalesced: merged, Queued: int64(l.ops) - merged - int64(served), Lost: new(int64(0)), Reordered: new(int64(0))}
 	c.Bottleneck = result.Bottleneck{Stage: "storage", Why: "all " + strconv.Itoa(s.workers) + " senders were waiting for storage 99 % of the time"}
 	c.Checks = map[string]result.Check{}
 	for _, g := range coreChecks {
@@ -166,10 +166,10 @@ func makeCell(l madeLoad, s madeStrategy) result.Cell {
 	case s.name == "unordered" && l.name == "heavy":
 		c.Checks["G2"] = result.Check{Verdict: result.Fail, Violations: 212, Judged: int64(served), Counterexample: madeExample}
 		c.Checks["G3"] = result.Check{Verdict: result.Fail, Violations: 198, Judged: int64(served), Counterexample: madeExample}
-		c.Events.Reordered = ptr(int64(212))
+		c.Events.Reordered = new(int64(212))
 	case s.name == "unordered":
 		c.Checks["G2"] = result.Check{Verdict: result.Allowed, Violations: 9, Judged: int64(served), Counterexample: madeExample}
-		c.Events.Reordered = ptr(int64(9))
+		c.Events.Reordered = new(int64(9))
 	case s.name == "dedup" && l.name == "light":
 		c.Valid, c.InvalidReasons = false, []string{"256 of 360 planned operations succeeded (71 %, at least 80 % are needed)"}
 	}

@@ -69,9 +69,6 @@ type junitOutcome struct {
 // fails as the scenario allows, or that was not judged, is skipped with its
 // reason; a cell that is invalid is an error and its checks are not believed.
 func JUnit(w io.Writer, res *result.Results) error {
-	if err := res.Validate(); err != nil {
-		return err
-	}
 	t := arrange(res)
 	all := junitSuites{Name: "watchbench " + clean(res.Run.Scenario)}
 	for _, r := range t.rows {
@@ -84,15 +81,11 @@ func JUnit(w io.Writer, res *result.Results) error {
 			all.Suites = append(all.Suites, s)
 		}
 	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
+	data, err := xml.MarshalIndent(all, "", "  ")
+	if err != nil {
 		return err
 	}
-	enc := xml.NewEncoder(w)
-	enc.Indent("", "  ")
-	if err := enc.Encode(all); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, data)
 	return err
 }
 
@@ -113,11 +106,9 @@ func cellSuite(t *table, r *row, c *result.Cell) junitSuite {
 	}
 	s.Cases = append(s.Cases, valid)
 	for _, g := range t.checks {
-		check, ok := c.Checks[g]
-		if !ok {
-			continue
+		if check, ok := c.Checks[g]; ok {
+			s.Cases = append(s.Cases, checkCase(g, class, c, check))
 		}
-		s.Cases = append(s.Cases, checkCase(g, class, c, check))
 	}
 	return s
 }
@@ -129,27 +120,15 @@ func checkCase(g, class string, c *result.Cell, check result.Check) junitCase {
 	case !c.Valid:
 		tc.Skipped = &junitOutcome{Message: "the cell is invalid"}
 	case check.Verdict == result.Fail:
-		tc.Failure = &junitOutcome{Message: violations(check), Text: text}
+		tc.Failure = &junitOutcome{Message: clean(violations(check)), Text: text}
 	case check.Verdict == result.Allowed:
-		tc.Skipped = &junitOutcome{Message: "fails, as the scenario allows: " + violations(check)}
+		tc.Skipped = &junitOutcome{Message: "fails, as the scenario allows: " + clean(violations(check))}
 		tc.SystemOut = text
-	case check.Verdict == result.NotJudged:
-		tc.Skipped = &junitOutcome{Message: strings.TrimSuffix("not judged: "+clean(check.Note), ": ")}
-	case check.Verdict == result.NotApply:
-		tc.Skipped = &junitOutcome{Message: strings.TrimSuffix("not applicable: "+clean(check.Note), ": ")}
+	case check.Verdict != result.Pass:
+		words := strings.ReplaceAll(check.Verdict, "-", " ") // not judged, not applicable
+		tc.Skipped = &junitOutcome{Message: strings.TrimSuffix(words+": "+clean(check.Note), ": ")}
 	default:
 		tc.SystemOut = fmt.Sprintf("judged %d", check.Judged)
 	}
 	return tc
-}
-
-func violations(c result.Check) string {
-	s := plural(int(max(c.Violations, 1)), "violation")
-	if c.Judged > 0 {
-		s += fmt.Sprintf(" in %d judged", c.Judged)
-	}
-	if c.Note != "" {
-		s += " (" + clean(c.Note) + ")"
-	}
-	return s
 }

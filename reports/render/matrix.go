@@ -18,7 +18,7 @@ const matrixLegend = "pass and FAIL are asserted, (…) is only measured, n/a wa
 // failed and what proves nothing.
 func MatrixTerminal(w io.Writer, m *result.Matrix, opts TerminalOptions) error {
 	p := &printer{w: bufio.NewWriter(w), opts: opts}
-	p.block(layout(matrixSheet(m)))
+	p.sheet(matrixSheet(m))
 	for _, r := range matrixRemarks(m) {
 		p.line("", "%s", r)
 	}
@@ -29,33 +29,28 @@ func MatrixTerminal(w io.Writer, m *result.Matrix, opts TerminalOptions) error {
 
 // MatrixMarkdown writes the same.
 func MatrixMarkdown(w io.Writer, m *result.Matrix) error {
-	d := &markdown{w: bufio.NewWriter(w)}
-	d.printf("# Fault matrix, profile %s\n\n", md(m.Profile))
-	d.sheet(matrixSheet(m))
-	d.printf("\n%s\n", md(matrixLegend))
-	if remarks := matrixRemarks(m); len(remarks) > 0 {
-		d.printf("\n")
-		for _, r := range remarks {
-			d.printf("- %s\n", md(r))
-		}
-	}
-	return d.w.Flush()
+	return fill(w, markdownTemplates.Lookup("matrix.md"), map[string]any{
+		"Profile": m.Profile, "Sheet": matrixSheet(m), "Legend": matrixLegend, "Remarks": matrixRemarks(m),
+	})
 }
 
 func matrixSheet(m *result.Matrix) sheet {
-	s := sheet{Keys: []heading{{}, {Title: "fault"}, {Title: "scenario"}}}
+	s := sheet{Keys: 3, Heads: words("", "fault", "scenario")}
 	for _, c := range result.MatrixColumns {
-		s.Heads = append(s.Heads, heading{Title: c.ID, Unit: c.Title, left: true})
+		s.Heads = append(s.Heads, heading{Title: c.ID, Unit: c.Title, Left: true})
 	}
-	s.Heads = append(s.Heads, heading{Title: "took", Unit: "s"}, heading{left: true})
+	s.Heads = append(s.Heads, heading{Title: "took", Unit: "s"}, heading{Left: true})
 	last := ""
 	for i := range m.Entries {
 		e := &m.Entries[i]
-		r := sheetRow{Keys: []string{"", "", clean(scenarioName(e))}}
+		var r sheetRow
 		if e.Row != last {
-			r.Keys[0], r.Keys[1] = clean(e.Row), rowTitle(e.Row)
+			r.add(clean(e.Row), rowTitle(e.Row))
+		} else {
+			r.add("", "")
 		}
 		last = e.Row
+		r.add(clean(scenarioName(e)))
 		for _, c := range result.MatrixColumns {
 			r.Cells = append(r.Cells, matrixCell(e, c.ID))
 		}
@@ -63,7 +58,8 @@ func matrixSheet(m *result.Matrix) sheet {
 		if e.Seconds > 0 {
 			took = fixed(&e.Seconds, 0)
 		}
-		r.Cells = append(r.Cells, cell{Text: took}, matrixState(e))
+		r.add(took)
+		r.Cells = append(r.Cells, matrixState(e))
 		s.Rows = append(s.Rows, r)
 	}
 	return s

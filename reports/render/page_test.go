@@ -18,7 +18,7 @@ func pageFile(t *testing.T, res *result.Results) string {
 	t.Helper()
 	script, ok := assets.ECharts()
 	if !ok {
-		t.Skip("built without the chart script (go run ./internal/assets/fetch)")
+		t.Skip("built without the chart script (internal/assets/fetch.sh)")
 	}
 	path := filepath.Join(t.TempDir(), "index.html")
 	var buf bytes.Buffer

@@ -19,11 +19,13 @@ type row struct {
 	valid    []*result.Cell // those that may be believed
 	checks   map[string]result.Check
 	planned  int64 // operations, the measure of a load's weight
+	place    int   // among the rows of its load
 }
 
 // table is the record arranged for reading.
 type table struct {
 	res    *result.Results
+	Run    *result.Run
 	extra  []string // parameters besides strategy and load that differ between cells
 	rows   []*row   // by load, then strategy in the scenario's order
 	checks []string // names of the guarantees that were judged, and of the core ones, G2 before G10
@@ -34,7 +36,7 @@ type table struct {
 
 // arrange groups the cells by matrix point and sorts the rows.
 func arrange(res *result.Results) *table {
-	t := &table{res: res}
+	t := &table{res: res, Run: &res.Run}
 	values := map[string]map[string]bool{}
 	checks := map[string]bool{}
 	for i := range res.Cells {
@@ -46,7 +48,7 @@ func arrange(res *result.Results) *table {
 		}
 		for g, c := range res.Cells[i].Checks {
 			judged := c.Verdict != result.NotJudged && c.Verdict != result.NotApply
-			checks[g] = checks[g] || judged || slices.Contains(coreChecks, g)
+			checks[g] = checks[g] || judged || core(g)
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(values)) {
@@ -67,13 +69,11 @@ func arrange(res *result.Results) *table {
 		c := &res.Cells[i]
 		r := newRow(c, t.extra)
 		key := strings.Join(append([]string{r.load, r.strategy}, r.extra...), "\x00")
-		if have := byPoint[key]; have != nil {
-			r = have
-		} else {
+		if byPoint[key] == nil {
 			byPoint[key] = r
 			t.rows = append(t.rows, r)
 		}
-		r.add(c)
+		byPoint[key].add(c)
 	}
 	t.sort()
 	return t
@@ -108,15 +108,21 @@ func (r *row) add(c *result.Cell) {
 				r.checks[g] = check
 				continue
 			}
-			worst, other := have, check
+			worst := have
 			if severity(check.Verdict) > severity(have.Verdict) {
-				worst, other = check, have
+				worst = check
 			}
-			worst.Judged += other.Judged
-			worst.Violations += other.Violations
+			worst.Judged = have.Judged + check.Judged
+			worst.Violations = have.Violations + check.Violations
 			r.checks[g] = worst
 		}
 	}
+}
+
+// alone is a row of one repetition, taken as valid.
+func (r *row) alone(c *result.Cell) *row {
+	one := []*result.Cell{c}
+	return &row{strategy: r.strategy, load: r.load, extra: r.extra, cells: one, valid: one, checks: c.Checks}
 }
 
 // judged is the repetitions whose verdicts count.
@@ -134,36 +140,32 @@ func severity(verdict string) int {
 }
 
 func (t *table) sort() {
-	strategies := ranks(scenarioOrder(t.res.Scenario, result.ParamStrategy))
-	for i, s := range []string{"single", "unordered", "dedup", "partitioned", "keyed", "adaptive"} {
-		if _, named := strategies[s]; !named {
-			strategies[s] = len(strategies) + i
-		}
-	}
-	loads := ranks(scenarioOrder(t.res.Scenario, result.ParamLoad))
+	order := func(axis string) []string { return scenarioOrder(t.res.Scenario, axis) }
+	strategies := append(order(result.ParamStrategy), "single", "unordered", "dedup", "partitioned", "keyed", "adaptive")
+	loads := order(result.ParamLoad)
 	// A matrix written as a map has lost its order; a load weighs what it plans.
 	weight := map[string]int64{}
 	for _, r := range t.rows {
 		weight[r.load] = max(weight[r.load], r.planned)
 	}
-	extra := make([]map[string]int, len(t.extra))
-	for i, k := range t.extra {
-		extra[i] = ranks(scenarioOrder(t.res.Scenario, k))
-	}
 	slices.SortStableFunc(t.rows, func(a, b *row) int {
 		c := cmp.Or(
-			compareRank(loads, a.load, b.load),
+			cmp.Compare(rank(loads, a.load), rank(loads, b.load)),
 			cmp.Compare(weight[a.load], weight[b.load]),
 			compareNatural(a.load, b.load),
-			compareRank(strategies, a.strategy, b.strategy),
+			cmp.Compare(rank(strategies, a.strategy), rank(strategies, b.strategy)),
 			compareNatural(a.strategy, b.strategy),
 		)
-		for i := range extra {
-			c = cmp.Or(c, compareRank(extra[i], a.extra[i], b.extra[i]), compareNatural(a.extra[i], b.extra[i]))
+		for i, axis := range t.extra {
+			values := order(axis)
+			c = cmp.Or(c, cmp.Compare(rank(values, a.extra[i]), rank(values, b.extra[i])), compareNatural(a.extra[i], b.extra[i]))
 		}
 		return c
 	})
+	places := map[string]int{}
 	for _, r := range t.rows {
+		r.place = places[r.load]
+		places[r.load]++
 		slices.SortStableFunc(r.cells, func(a, b *result.Cell) int { return cmp.Compare(a.Repetition, b.Repetition) })
 		slices.SortStableFunc(r.valid, func(a, b *result.Cell) int { return cmp.Compare(a.Repetition, b.Repetition) })
 	}
@@ -190,27 +192,12 @@ func scenarioOrder(scenario map[string]any, axis string) []string {
 	return order
 }
 
-func ranks(order []string) map[string]int {
-	m := map[string]int{}
-	for i, v := range order {
-		m[v] = i
+// rank is a value's place in the scenario's order; what that does not name comes last.
+func rank(order []string, value string) int {
+	if i := slices.Index(order, value); i >= 0 {
+		return i
 	}
-	return m
-}
-
-// compareRank orders what the scenario orders; the rest comes after it.
-func compareRank(rank map[string]int, a, b string) int {
-	ra, oka := rank[a]
-	rb, okb := rank[b]
-	switch {
-	case oka && okb:
-		return cmp.Compare(ra, rb)
-	case oka:
-		return -1
-	case okb:
-		return 1
-	}
-	return 0
+	return len(order)
 }
 
 // compareNatural orders texts that end in numbers by those numbers.
@@ -242,13 +229,7 @@ func (t *table) loads() []string {
 
 // under lists the rows of one load.
 func (t *table) under(load string) []*row {
-	var rows []*row
-	for _, r := range t.rows {
-		if r.load == load {
-			rows = append(rows, r)
-		}
-	}
-	return rows
+	return slices.DeleteFunc(slices.Clone(t.rows), func(r *row) bool { return r.load != load })
 }
 
 // label names a row among the rows of its load.

@@ -65,7 +65,7 @@ func TestRepetitionsAreSummarisedByTheMedian(t *testing.T) {
 		{"a projected one marks all", []result.Cell{drained(1), cut, drained(3)}, "~3.00 proj."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := drain.text(drain.value(repeated(tt.cells...))); got != tt.want {
+			if got := drain.text(drain.measure(repeated(tt.cells...))); got != tt.want {
 				t.Errorf("drain = %q, want %q", got, tt.want)
 			}
 		})
@@ -76,27 +76,27 @@ func TestRepetitionsAreSummarisedByTheMedian(t *testing.T) {
 // operations waited 3 s, so the merged p99 is 3 s.
 func TestPercentilesAreMergedNotAveraged(t *testing.T) {
 	a, b := withFreshness(drained(1), 1e6, 1e6), withFreshness(drained(1), 3e6, 3e6)
-	v := freshnessP99.value(repeated(a, b))
+	v := freshnessP99.measure(repeated(a, b))
 	if v.number == nil || math.Abs(*v.number-3) > 0.01 {
 		t.Errorf("merged p99 = %v, want 3", v.number)
 	}
 	b.Freshness.HDR = ""
-	if v := freshnessP99.value(repeated(a, b)); v.number != nil {
+	if v := freshnessP99.measure(repeated(a, b)); v.number != nil {
 		t.Errorf("p99 without one histogram = %v, want unknown", *v.number)
 	}
 	b.Freshness.HDR = "broken"
-	if v := freshnessP99.value(repeated(a, b)); v.number != nil {
+	if v := freshnessP99.measure(repeated(a, b)); v.number != nil {
 		t.Errorf("p99 with a broken histogram = %v, want unknown", *v.number)
 	}
-	if v := freshnessP99.value(repeated(a)); v.number == nil || *v.number != a.Freshness.P99 {
+	if v := freshnessP99.measure(repeated(a)); v.number == nil || *v.number != a.Freshness.P99 {
 		t.Errorf("p99 of one repetition = %v, want the record's own", v.number)
 	}
 }
 
 func TestLossesAddUp(t *testing.T) {
 	two, none, silent := drained(1), drained(1), drained(1)
-	two.Events = &result.Events{Lost: ptr(int64(2))}
-	none.Events = &result.Events{Lost: ptr(int64(0))}
+	two.Events = &result.Events{Lost: new(int64(2))}
+	none.Events = &result.Events{Lost: new(int64(0))}
 	silent.Events = &result.Events{}
 	for _, tt := range []struct {
 		cells []result.Cell
@@ -108,7 +108,7 @@ func TestLossesAddUp(t *testing.T) {
 		{[]result.Cell{silent}, unknown},
 		{[]result.Cell{drained(1)}, unknown},
 	} {
-		if got := lost.text(lost.value(repeated(tt.cells...))); got != tt.want {
+		if got := lost.text(lost.measure(repeated(tt.cells...))); got != tt.want {
 			t.Errorf("lost = %q, want %q", got, tt.want)
 		}
 	}
@@ -208,7 +208,7 @@ func TestFurtherParametersBecomeColumns(t *testing.T) {
 }
 
 func TestHeadlineComparesOnlyCorrectMeasuredCells(t *testing.T) {
-	h := headlines(arrange(fixture(t)))
+	h := arrange(fixture(t)).Headlines()
 	if len(h) != 2 || h[1].Load != "heavy" || h[1].best.strategy != "dedup" || !h[1].Estimate {
 		t.Fatalf("headlines %+v", h)
 	}
@@ -221,7 +221,7 @@ func TestHeadlineComparesOnlyCorrectMeasuredCells(t *testing.T) {
 			}
 		}
 	}
-	for _, h := range headlines(arrange(res)) {
+	for _, h := range arrange(res).Headlines() {
 		if h.best != nil {
 			t.Errorf("%s: %s won though it failed", h.Load, h.best.strategy)
 		}
@@ -231,9 +231,9 @@ func TestHeadlineComparesOnlyCorrectMeasuredCells(t *testing.T) {
 func TestOpenLoopHasNoThreads(t *testing.T) {
 	c := drained(1)
 	c.Load.Model = result.ModelOpen
-	for _, col := range columns {
-		if col.title == "threads" {
-			if got := col.text(col.value(repeated(c))); got != "open loop" {
+	for _, col := range published {
+		if col.Title == "threads" {
+			if got := col.text(col.measure(repeated(c))); got != "open loop" {
 				t.Errorf("threads = %q", got)
 			}
 		}

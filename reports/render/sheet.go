@@ -8,29 +8,43 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// sheet is a table as terminal, Markdown and page draw it: key columns, then cells.
-// Its texts are clean; each format escapes them in its own way.
+// sheet is a table as terminal, Markdown and page draw it. Its texts are clean; each
+// format escapes them in its own way.
 type sheet struct {
-	Keys  []heading
+	Keys  int // columns at the left that name the line
 	Heads []heading
 	Rows  []sheetRow
 }
 
 type heading struct {
 	Title, Unit string
-	group       group
-	Divide      bool // a bar stands before the column
-	left        bool // words, not figures
 	Meaning     string
+	Left        bool // words, not figures
+	Divide      bool // a bar stands before the column
 	marked      bool // Markdown shows a cell's tone by a sign
 }
 
+// words are headings of columns of words.
+func words(titles ...string) (heads []heading) {
+	for _, t := range titles {
+		heads = append(heads, heading{Title: t, Left: true})
+	}
+	return heads
+}
+
 type sheetRow struct {
-	row   *row // that it shows; nil in the fault matrix
-	Keys  []string
 	Cells []cell
 	First bool   // begins another load: a gap or a line stands before it
 	Void  string // why the cells have no figures
+	State state  // of the row that it shows
+	Color string // that row's in the charts
+}
+
+// add appends cells without a tone.
+func (l *sheetRow) add(texts ...string) {
+	for _, t := range texts {
+		l.Cells = append(l.Cells, cell{Text: t})
+	}
 }
 
 // cell is one value. Its tone never carries meaning alone.
@@ -53,7 +67,7 @@ const (
 	void // stands for a row of missing figures
 )
 
-// Best and Estimated are asked by the page.
+// Best reports whether a figure is the best of its load.
 func (c cell) Best() bool { return c.tone == best }
 
 // Estimated reports whether a figure was not waited for, or is a bound.
@@ -61,63 +75,68 @@ func (c cell) Estimated() bool {
 	return strings.HasPrefix(c.Text, "~") || strings.HasPrefix(c.Text, "≥")
 }
 
-// Published and Own count the columns of each group; Figures are the headings but for
-// that of the verdict.
-func (s sheet) Published() int     { return len(ofGroup(published)) }
-func (s sheet) Own() int           { return len(ofGroup(ours)) }
-func (s sheet) Figures() []heading { return s.Heads[:len(s.Heads)-1] }
-
-// throughput is the table of all measures of the given groups. The last column, the
-// verdict, comes with our own.
-func (t *table) throughput(groups ...group) sheet {
-	s := sheet{Keys: []heading{{Title: "strategy"}, {Title: "load"}}}
-	for _, k := range t.extra {
-		s.Keys = append(s.Keys, heading{Title: clean(k)})
-	}
-	var shown []*column
-	for _, g := range groups {
-		for i, c := range ofGroup(g) {
-			shown = append(shown, c)
-			h := c.heading()
-			h.Divide = i == 0
-			s.Heads = append(s.Heads, h)
-		}
-	}
-	withVerdict := slices.Contains(groups, ours)
-	if withVerdict {
-		s.Heads = append(s.Heads, checksHeading)
-	}
-	fastest := map[*row]bool{}
-	for _, h := range headlines(t) {
-		fastest[h.best] = true
-	}
+// sheet has a line per row, which begins with the row's names.
+func (t *table) sheet(keys []heading, names func(*row) []string) sheet {
+	s := sheet{Keys: len(keys), Heads: keys}
 	for i, r := range t.rows {
-		l := sheetRow{row: r, Keys: []string{clean(r.strategy), clean(r.load)}, First: i > 0 && r.load != t.rows[i-1].load}
-		for _, v := range r.extra {
-			l.Keys = append(l.Keys, clean(v))
-		}
-		for _, c := range shown {
-			v := cell{Text: c.text(c.value(r))}
-			if c == drain && fastest[r] {
-				v.tone = best
-			}
-			l.Cells = append(l.Cells, v)
-		}
-		if r.state() == stateInvalid {
-			l.Void = clean(strings.Join(r.cells[0].InvalidReasons, "; "))
-			l.Cells = make([]cell, len(shown))
-			l.Cells[0] = cell{Text: "invalid", tone: void}
-		}
-		if withVerdict {
-			l.Cells = append(l.Cells, cell{Text: r.verdict(), tone: stateTone(r.state())})
-		}
+		l := sheetRow{First: i > 0 && r.load != t.rows[i-1].load, State: r.state(), Color: r.color()}
+		l.add(names(r)...)
 		s.Rows = append(s.Rows, l)
 	}
 	return s
 }
 
-func ofGroup(g group) []*column {
-	return slices.DeleteFunc(slices.Clone(columns), func(c *column) bool { return c.group != g })
+// labelled has two columns of names.
+func (t *table) labelled() sheet {
+	return t.sheet(words("strategy", "load"), func(r *row) []string { return []string{r.label(), clean(r.load)} })
+}
+
+// Grid is the whole throughput table.
+func (t *table) Grid() sheet { return t.throughput(published, ours) }
+
+// throughput is the table of the measures of the given groups.
+func (t *table) throughput(groups ...[]*column) sheet {
+	keys := words("strategy", "load")
+	for _, k := range t.extra {
+		keys = append(keys, words(clean(k))...)
+	}
+	s := t.sheet(keys, func(r *row) []string {
+		names := []string{clean(r.strategy), clean(r.load)}
+		for _, v := range r.extra {
+			names = append(names, clean(v))
+		}
+		return names
+	})
+	for _, g := range groups {
+		for i, c := range g {
+			s.Heads = append(s.Heads, c.heading(i == 0))
+		}
+	}
+	fastest := map[*row]bool{}
+	for _, h := range t.Headlines() {
+		fastest[h.best] = true
+	}
+	for i, r := range t.rows {
+		l := &s.Rows[i]
+		if l.State == stateInvalid {
+			l.Void = clean(strings.Join(r.cells[0].InvalidReasons, "; "))
+		}
+		for j, c := range slices.Concat(groups...) {
+			v := cell{Text: c.text(c.measure(r))}
+			switch {
+			case c == verdict:
+				v.tone = stateTone(l.State)
+			case l.State == stateInvalid && j == 0:
+				v = cell{Text: "invalid", tone: void}
+			case l.State == stateInvalid:
+				v = cell{}
+			case c == drain && fastest[r]:
+				v.tone = best
+			}
+			l.Cells = append(l.Cells, v)
+		}
+	}
+	return s
 }
 
 func stateTone(s state) tone {
@@ -130,22 +149,18 @@ func stateTone(s state) tone {
 	return warn
 }
 
-// verdicts is the table of the guarantees, one column each.
-func (t *table) verdicts() sheet {
-	s := sheet{Keys: []heading{{Title: "strategy"}, {Title: "load"}}}
+// Verdicts is the table of the guarantees, one column each.
+func (t *table) Verdicts() sheet {
+	s := t.labelled()
 	for _, g := range t.checks {
-		s.Heads = append(s.Heads, heading{Title: clean(g), Unit: checkNames[g], Meaning: checkMeanings[g], left: true})
-	}
-	for i, r := range t.rows {
-		l := sheetRow{row: r, Keys: []string{r.label(), clean(r.load)}, First: i > 0 && r.load != t.rows[i-1].load}
-		for _, g := range t.checks {
+		s.Heads = append(s.Heads, heading{Title: clean(g), Unit: guarantees[g].name, Meaning: guarantees[g].meaning, Left: true})
+		for i, r := range t.rows {
 			v := cell{Text: unknown, Class: "none", Word: unknown}
 			if c, ok := r.checks[g]; ok && r.state() != stateInvalid {
 				v = verdictCell(c)
 			}
-			l.Cells = append(l.Cells, v)
+			s.Rows[i].Cells = append(s.Rows[i].Cells, v)
 		}
-		s.Rows = append(s.Rows, l)
 	}
 	return s
 }
@@ -171,5 +186,27 @@ func verdictCell(c result.Check) cell {
 	return v
 }
 
-// name is how notes refer to a row.
-func (r *row) name() string { return r.label() + " / " + clean(r.load) }
+// flowHeads are the columns of the conservation table (G6).
+var flowHeads = []string{"received", "sent", "coalesced", "filtered", "parked", "queued", "dropped", "retried"}
+
+// Flows is the table of the events' whereabouts and of what limited each valid row.
+func (t *table) Flows() sheet {
+	s := t.labelled()
+	for _, title := range flowHeads {
+		s.Heads = append(s.Heads, heading{Title: title})
+	}
+	s.Heads = append(s.Heads, words("bottleneck", "because")...)
+	for i, r := range t.rows {
+		c, l := r.representative(), &s.Rows[i]
+		if e := c.Events; e != nil {
+			for _, n := range []int64{e.Received, e.Sent, e.Coalesced, e.Filtered, e.Parked, e.Queued, e.Dropped, e.Retried} {
+				l.add(fmt.Sprint(n))
+			}
+		} else {
+			l.add(slices.Repeat([]string{unknown}, len(flowHeads))...)
+		}
+		l.add(clean(orUnknown(c.Bottleneck.Stage)), clean(c.Bottleneck.Why))
+	}
+	s.Rows = slices.DeleteFunc(s.Rows, func(l sheetRow) bool { return l.State == stateInvalid })
+	return s
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/watchbench/watchbench/reports/result"
@@ -22,8 +21,23 @@ const (
 	statePassed  state = "passed"
 )
 
+// states are all of them, the worst first, in words.
+var states = []struct {
+	state state
+	text  string
+}{
+	{stateInvalid, "invalid"},
+	{stateFailed, "failed"},
+	{stateAllowed, "failed as the scenario allows"},
+	{stateCut, "cut at the drain limit, passed what could be judged"},
+	{stateOpen, "passed what could be judged"},
+	{statePassed, "passed every check"},
+}
+
 // coreChecks are those a cell must pass before its speed is compared.
 var coreChecks = []string{"G1", "G2", "G3", "G4", "G5", "G6"}
+
+func core(g string) bool { return slices.Contains(coreChecks, g) }
 
 func (r *row) state() state {
 	switch {
@@ -56,11 +70,14 @@ func (r *row) with(verdict string) []string {
 // open lists the core checks that could not be judged. The others are judged only
 // where a scenario makes what they ask about happen.
 func (r *row) open() []string {
-	return slices.DeleteFunc(r.with(result.NotJudged), func(g string) bool { return !slices.Contains(coreChecks, g) })
+	return slices.DeleteFunc(r.with(result.NotJudged), func(g string) bool { return !core(g) })
 }
 
-// unaskedNote names the checks that this scenario leaves open.
-func (t *table) unaskedNote() string {
+// failing lists the checks that failed, those last that the scenario allows to.
+func (r *row) failing() []string { return append(r.with(result.Fail), r.with(result.Allowed)...) }
+
+// Unasked names the checks that this scenario leaves open.
+func (t *table) Unasked() string {
 	if len(t.unasked) == 0 {
 		return ""
 	}
@@ -69,28 +86,23 @@ func (t *table) unaskedNote() string {
 
 // ranges writes G1 G2 G3 G6 as "G1–G3 G6".
 func ranges(checks []string) string {
-	number := func(g string) int {
-		n, err := strconv.Atoi(strings.TrimPrefix(g, "G"))
-		if err != nil {
-			return -1
-		}
-		return n
+	follows := func(g, last string) bool {
+		prefix, n, ok := splitNumber(g)
+		lastPrefix, m, lastOK := splitNumber(last)
+		return ok && lastOK && prefix == lastPrefix && n == m+1
 	}
 	var words []string
 	for i := 0; i < len(checks); {
-		j := i
-		for j+1 < len(checks) && number(checks[j]) >= 0 && number(checks[j+1]) == number(checks[j])+1 {
+		j := i + 1
+		for j < len(checks) && follows(checks[j], checks[j-1]) {
 			j++
 		}
-		switch j - i {
-		case 0:
-			words = append(words, checks[i])
-		case 1:
-			words = append(words, checks[i], checks[j])
-		default:
-			words = append(words, checks[i]+"–"+checks[j])
+		if j-i > 2 {
+			words = append(words, checks[i]+"–"+checks[j-1])
+		} else {
+			words = append(words, checks[i:j]...)
 		}
-		i = j + 1
+		i = j
 	}
 	return strings.Join(words, " ")
 }
@@ -114,15 +126,7 @@ func (r *row) cutFraction() *float64 {
 // correct reports whether the row's speed may be compared: believed, and none of
 // the core checks failed, allowed or not.
 func (r *row) correct() bool {
-	if len(r.valid) == 0 || len(r.checks) == 0 {
-		return false
-	}
-	for _, g := range coreChecks {
-		if v := r.checks[g].Verdict; v == result.Fail || v == result.Allowed {
-			return false
-		}
-	}
-	return true
+	return len(r.valid) > 0 && len(r.checks) > 0 && !slices.ContainsFunc(r.failing(), core)
 }
 
 // verdict is the row's checks in a few words.
@@ -134,14 +138,14 @@ func (r *row) verdict() string {
 	if f := r.cutFraction(); f != nil {
 		words = append(words, "cut at "+percent(*f))
 	}
-	if failed := r.with(result.Fail); len(failed) > 0 {
+	failed, allowed, passed, open := r.with(result.Fail), r.with(result.Allowed), r.with(result.Pass), r.open()
+	if len(failed) > 0 {
 		words = append(words, "FAIL "+strings.Join(failed, " "))
 	}
-	if allowed := r.with(result.Allowed); len(allowed) > 0 {
+	if len(allowed) > 0 {
 		words = append(words, "fails "+strings.Join(allowed, " ")+" (allowed)")
 	}
-	passed, open := r.with(result.Pass), r.open()
-	if len(r.with(result.Fail))+len(r.with(result.Allowed)) == 0 && len(passed) > 0 {
+	if len(failed)+len(allowed) == 0 && len(passed) > 0 {
 		words = append(words, "pass "+ranges(passed))
 	}
 	if len(open) > 0 {
@@ -150,14 +154,11 @@ func (r *row) verdict() string {
 	return orUnknown(clean(strings.Join(words, ", ")))
 }
 
-// note is a remark on a row.
-type note struct{ Name, Text string }
-
-// notes are those of all rows.
-func (t *table) notes() (all []note) {
+// Notes are the remarks on all rows, under their names.
+func (t *table) Notes() (all []fact) {
 	for _, r := range t.rows {
 		for _, n := range r.notes() {
-			all = append(all, note{r.name(), clean(n)})
+			all = append(all, fact{r.name(), clean(n)})
 		}
 	}
 	return all
@@ -167,28 +168,29 @@ func (t *table) notes() (all []note) {
 // or incomplete. The first words are a full sentence's; names are not escaped.
 func (r *row) notes() []string {
 	var notes []string
+	invalid := "left out as invalid"
 	if len(r.valid) == 0 {
-		for _, c := range r.cells {
-			notes = append(notes, "invalid"+r.repetition(c)+": "+strings.Join(c.InvalidReasons, "; "))
-		}
-		return notes
+		invalid = "invalid"
 	}
 	for _, c := range r.cells {
 		if !c.Valid {
-			notes = append(notes, "left out as invalid"+r.repetition(c)+": "+strings.Join(c.InvalidReasons, "; "))
+			notes = append(notes, invalid+r.repetition(c)+": "+strings.Join(c.InvalidReasons, "; "))
 		}
+	}
+	if len(r.valid) == 0 {
+		return notes
 	}
 	if f := r.cutFraction(); f != nil {
 		note := fmt.Sprintf("cut at the drain limit with %s of the events acknowledged", percent(*f))
-		if v := drain.value(r); v.number != nil {
+		if v := drain.measure(r); v.number != nil {
 			note += fmt.Sprintf("; a full drain is projected to take about %s s", short(*v.number))
 		}
-		if freshnessP99.value(r).number != nil {
+		if freshnessP99.measure(r).number != nil {
 			note += "; freshness covers only what was acknowledged, so it is at least that"
 		}
 		notes = append(notes, note)
 	}
-	for _, g := range append(r.with(result.Fail), r.with(result.Allowed)...) {
+	for _, g := range r.failing() {
 		notes = append(notes, r.failure(g))
 	}
 	return notes
@@ -201,11 +203,14 @@ func (r *row) failure(g string) string {
 	if c.Verdict == result.Allowed {
 		s += ", which the scenario allows"
 	}
-	if c.Violations > 0 {
-		s += fmt.Sprintf(": %s", plural(int(c.Violations), "violation"))
-		if c.Judged > 0 {
-			s += fmt.Sprintf(" in %d judged", c.Judged)
-		}
+	return s + ": " + violations(c)
+}
+
+// violations is how often a check failed.
+func violations(c result.Check) string {
+	s := plural(int(max(c.Violations, 1)), "violation")
+	if c.Judged > 0 {
+		s += fmt.Sprintf(" in %d judged", c.Judged)
 	}
 	if c.Note != "" {
 		s += " (" + c.Note + ")"
@@ -221,12 +226,13 @@ type example struct {
 	Allowed bool
 }
 
-func examples(t *table) (all []example) {
+// Examples are those of all valid rows.
+func (t *table) Examples() (all []example) {
 	for _, r := range t.rows {
 		if r.state() == stateInvalid {
 			continue
 		}
-		for _, g := range append(r.with(result.Fail), r.with(result.Allowed)...) {
+		for _, g := range r.failing() {
 			c := r.checks[g]
 			text := strings.TrimSpace(cleanLines(c.Counterexample))
 			all = append(all, example{r.name(), clean(r.failure(g)), cmp.Or(text, "The record holds no counterexample."), c.Verdict == result.Allowed})
@@ -242,36 +248,31 @@ func (r *row) repetition(c *result.Cell) string {
 	return fmt.Sprintf(" (repetition %d)", c.Repetition)
 }
 
-// checkNames are the guarantees in a word or two.
-var checkNames = map[string]string{
-	"G1": "converge", "G2": "ordered", "G3": "no stale write", "G4": "no resurrection",
-	"G5": "exact recreate", "G6": "conservation", "G7": "bounded", "G8": "isolation",
-	"G9": "restart-safe", "G10": "unknown outcomes fenced", "G11": "replay idempotent",
-	"G12": "self-healing", "G13": "secrecy", "G14": "honest telemetry",
-}
-
-// checkMeanings say what each of them asks.
-var checkMeanings = map[string]string{
-	"G1":  "Once the load stops, storage holds exactly what the apiserver holds.",
-	"G2":  "The resource version applied to one object never goes down.",
-	"G3":  "No write is older than what storage already holds.",
-	"G4":  "An object that was deleted is not written again.",
-	"G5":  "Deleting and recreating a name ends with the new object.",
-	"G6":  "Every event received is sent, merged, filtered, parked or still queued; none is dropped unasked.",
-	"G7":  "Memory, goroutines and sockets stay under their ceilings and come back down.",
-	"G8":  "A poison object, slow kind or slow webhook does not delay the others.",
-	"G9":  "After a kill at any moment and a restart, storage converges again.",
-	"G10": "After a timeout, the old write cannot overwrite the object's next one.",
-	"G11": "Sending any tail of the requests again changes nothing.",
-	"G12": "A row removed or edited in storage is repaired within one synchronizer period.",
-	"G13": "Masked data leaves the process nowhere.",
-	"G14": "Counters and lag metrics agree with the recorded history.",
+// guarantees are the checks in a word or two, and what each of them asks.
+var guarantees = map[string]struct{ name, meaning string }{
+	"G1":  {"converge", "Once the load stops, storage holds exactly what the apiserver holds."},
+	"G2":  {"ordered", "The resource version applied to one object never goes down."},
+	"G3":  {"no stale write", "No write is older than what storage already holds."},
+	"G4":  {"no resurrection", "An object that was deleted is not written again."},
+	"G5":  {"exact recreate", "Deleting and recreating a name ends with the new object."},
+	"G6":  {"conservation", "Every event received is sent, merged, filtered, parked or still queued; none is dropped unasked."},
+	"G7":  {"bounded", "Memory, goroutines and sockets stay under their ceilings and come back down."},
+	"G8":  {"isolation", "A poison object, slow kind or slow webhook does not delay the others."},
+	"G9":  {"restart-safe", "After a kill at any moment and a restart, storage converges again."},
+	"G10": {"unknown outcomes fenced", "After a timeout, the old write cannot overwrite the object's next one."},
+	"G11": {"replay idempotent", "Sending any tail of the requests again changes nothing."},
+	"G12": {"self-healing", "A row removed or edited in storage is repaired within one synchronizer period."},
+	"G13": {"secrecy", "Masked data leaves the process nowhere."},
+	"G14": {"honest telemetry", "Counters and lag metrics agree with the recorded history."},
 }
 
 // checkTitle is "G2 (ordered)".
 func checkTitle(g string) string {
-	if name := checkNames[g]; name != "" {
+	if name := guarantees[g].name; name != "" {
 		return g + " (" + name + ")"
 	}
 	return clean(g)
 }
+
+// name is how notes refer to a row.
+func (r *row) name() string { return r.label() + " / " + clean(r.load) }

@@ -42,14 +42,25 @@ func Terminal(w io.Writer, res *result.Results, opts TerminalOptions) error {
 	}
 	p.line("", "")
 	p.throughput(t)
-	p.notes(t)
-	p.verdicts(t)
-	p.counterexamples(t)
-	p.line("", "")
-	for _, h := range headlines(t) {
-		p.line("", "%s", h.text())
+	for i, n := range t.Notes() {
+		if i == 0 {
+			p.line("", "")
+		}
+		p.line("", "  %s: %s", n.Name, n.Value)
 	}
-	p.line(ansiBold, "%s", summary(t))
+	p.verdicts(t)
+	for _, e := range t.Examples() {
+		p.line("", "")
+		p.line(ansiRed, "%s: %s", e.Name, e.Failure)
+		for l := range strings.SplitSeq(e.Text, "\n") {
+			p.line("", "    %s", l)
+		}
+	}
+	p.line("", "")
+	for _, h := range t.Headlines() {
+		p.line("", "%s", h.Sentence())
+	}
+	p.line(ansiBold, "%s", t.Summary())
 	p.line("", "")
 	p.context(t)
 	return p.w.Flush()
@@ -74,158 +85,115 @@ func (p *printer) paint(style, s string) string {
 
 // throughput prints the table, in two parts when the terminal is narrower.
 func (p *printer) throughput(t *table) {
-	all := layout(t.throughput(published, ours))
+	all := t.Grid()
 	if p.opts.Width <= 0 || all.width() <= p.opts.Width {
-		p.block(all)
+		p.sheet(all)
 		return
 	}
-	p.block(layout(t.throughput(published)))
+	p.sheet(t.throughput(published))
 	p.line("", "")
-	p.block(layout(t.throughput(ours)))
-}
-
-// block is a sheet with the widths of its columns, keys first.
-type block struct {
-	heads  []heading
-	rows   []sheetRow
-	widths []int
-}
-
-func layout(s sheet) block {
-	b := block{rows: s.Rows}
-	for _, k := range s.Keys {
-		k.left = true
-		b.heads = append(b.heads, k)
-	}
-	b.heads = append(b.heads, s.Heads...)
-	b.measure()
-	return b
+	p.sheet(t.throughput(ours))
 }
 
 // styles show the tones on a terminal.
 var styles = map[tone]string{good: ansiGreen, best: ansiGreen + ansiBold, bad: ansiRed + ansiBold, warn: ansiYellow, faint: ansiDim}
 
-// cells are a row's texts, keys first.
-func (r *sheetRow) cells() []cell {
-	var all []cell
-	for _, k := range r.Keys {
-		all = append(all, cell{Text: k})
-	}
-	if r.Void != "" {
-		return all
-	}
-	return append(all, r.Cells...)
-}
-
-func (b *block) measure() {
-	b.widths = make([]int, len(b.heads))
-	for i, h := range b.heads {
-		width := max(utf8.RuneCountInString(h.Title), utf8.RuneCountInString(h.Unit))
+// widths are those of the columns, in runes.
+func (s sheet) widths() []int {
+	widths := make([]int, len(s.Heads))
+	for i, h := range s.Heads {
+		lines := []string{h.Title, h.Unit}
 		// Two words stand above each other rather than side by side.
-		if head, tail, two := strings.Cut(h.Title, " "); two && h.Unit != "" {
-			width = max(utf8.RuneCountInString(head), utf8.RuneCountInString(tail), utf8.RuneCountInString(h.Unit))
+		if above, below, two := strings.Cut(h.Title, " "); two && h.Unit != "" {
+			lines = []string{above, below, h.Unit}
 		}
-		b.widths[i] = width
-	}
-	for _, r := range b.rows {
-		for i, c := range r.cells() {
-			b.widths[i] = max(b.widths[i], utf8.RuneCountInString(c.Text))
+		for _, l := range lines {
+			widths[i] = max(widths[i], utf8.RuneCountInString(l))
+		}
+		for _, r := range s.Rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(r.Cells[i].Text))
 		}
 	}
+	return widths
 }
 
-func (b *block) width() int {
+func (s sheet) width() int {
 	n := 0
-	for i, w := range b.widths {
+	for i, w := range s.widths() {
 		n += w + 2
-		if b.heads[i].Divide {
+		if s.Heads[i].Divide {
 			n += 2
 		}
 	}
 	return n
 }
 
-func (p *printer) block(b block) {
-	upper, titles, units, rule := p.headLines(b)
-	if upper != nil {
-		p.cells(b, upper, ansiBold)
+// sheet prints a table under its titles, in two lines where one is wider than its
+// column, and units.
+func (p *printer) sheet(s sheet) {
+	widths := s.widths()
+	var above, titles, units, rule sheetRow
+	for i, h := range s.Heads {
+		upper, title := "", h.Title
+		if utf8.RuneCountInString(title) > widths[i] {
+			upper, title, _ = strings.Cut(title, " ")
+		}
+		above.add(upper)
+		titles.add(title)
+		units.add(h.Unit)
+		rule.add(strings.Repeat("─", widths[i]))
 	}
-	p.cells(b, titles, ansiBold)
-	if slices.ContainsFunc(b.heads, func(h heading) bool { return h.Unit != "" }) {
-		p.cells(b, units, ansiDim)
-	}
-	p.cells(b, rule, ansiDim)
-	for _, r := range b.rows {
+	p.heads(s, widths, above, ansiBold)
+	p.heads(s, widths, titles, ansiBold)
+	p.heads(s, widths, units, ansiDim)
+	p.heads(s, widths, rule, ansiDim)
+	for _, r := range s.Rows {
 		if r.First {
 			p.line("", "")
 		}
 		if r.Void == "" {
-			p.cells(b, r.cells(), "")
+			p.cells(s, widths, r.Cells, "")
 			continue
 		}
-		var s strings.Builder
-		for i, c := range r.cells() {
-			s.WriteString(pad(c.Text, b.widths[i], true) + "  ")
+		for i, k := range r.Cells[:s.Keys] {
+			fmt.Fprint(p.w, pad(k.Text, widths[i], true)+"  ")
 		}
-		fmt.Fprintln(p.w, s.String()+p.paint(ansiRed, "│ INVALID: "+r.Void))
+		p.line(ansiRed, "│ INVALID: %s", r.Void)
 	}
 }
 
-// headLines are the titles, in two lines where one is wider than its column, the units
-// and the rule below.
-func (p *printer) headLines(b block) (upper, titles, units, rule []cell) {
-	upper = make([]cell, len(b.heads))
-	split := false
-	for i, h := range b.heads {
-		title := h.Title
-		if utf8.RuneCountInString(title) > b.widths[i] {
-			upper[i].Text, title, _ = strings.Cut(title, " ")
-			split = true
-		}
-		titles = append(titles, cell{Text: title})
-		units = append(units, cell{Text: h.Unit})
-		rule = append(rule, cell{Text: strings.Repeat("─", b.widths[i])})
+// heads prints a line above a table unless it is empty.
+func (p *printer) heads(s sheet, widths []int, l sheetRow, style string) {
+	if slices.ContainsFunc(l.Cells, func(c cell) bool { return c.Text != "" }) {
+		p.cells(s, widths, l.Cells, style)
 	}
-	if !split {
-		upper = nil
-	}
-	return upper, titles, units, rule
 }
 
 // cells prints one line of a table; style is that of cells without a tone.
-func (p *printer) cells(b block, cells []cell, style string) {
-	var s strings.Builder
+func (p *printer) cells(s sheet, widths []int, cells []cell, style string) {
+	var b strings.Builder
 	for i, c := range cells {
-		if b.heads[i].Divide {
-			s.WriteString(p.paint(ansiDim, "│ "))
+		if s.Heads[i].Divide {
+			b.WriteString(p.paint(ansiDim, "│ "))
 		}
-		text := pad(c.Text, b.widths[i], b.heads[i].left)
+		text := pad(c.Text, widths[i], s.Heads[i].Left)
 		if i == len(cells)-1 {
 			text = strings.TrimRight(text, " ")
 		}
-		s.WriteString(p.paint(cmp.Or(styles[c.tone], style), text))
+		b.WriteString(p.paint(cmp.Or(styles[c.tone], style), text))
 		if i < len(cells)-1 {
-			s.WriteString("  ")
+			b.WriteString("  ")
 		}
 	}
-	fmt.Fprintln(p.w, strings.TrimRight(s.String(), " "))
+	fmt.Fprintln(p.w, strings.TrimRight(b.String(), " "))
 }
 
 func pad(s string, width int, left bool) string {
-	fill := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+	fill := strings.Repeat(" ", width-utf8.RuneCountInString(s))
 	if left {
 		return s + fill
 	}
 	return fill + s
-}
-
-func (p *printer) notes(t *table) {
-	for i, n := range t.notes() {
-		if i == 0 {
-			p.line("", "")
-		}
-		p.line("", "  %s: %s", n.Name, n.Text)
-	}
 }
 
 // verdicts prints one line per cell and one column per guarantee.
@@ -233,35 +201,24 @@ func (p *printer) verdicts(t *table) {
 	if len(t.checks) == 0 {
 		return
 	}
-	s := t.verdicts()
-	s.Keys = []heading{{Title: "verdict per check"}, {}}
+	s := t.Verdicts()
+	s.Heads[0].Title, s.Heads[1].Title = "verdict per check", ""
 	p.line("", "")
-	p.block(layout(s))
-	if note := t.unaskedNote(); note != "" {
+	p.sheet(s)
+	if note := t.Unasked(); note != "" {
 		p.line(ansiDim, "  %s", note)
 	}
 }
 
-// counterexamples prints the first of every failed check in full.
-func (p *printer) counterexamples(t *table) {
-	for _, e := range examples(t) {
-		p.line("", "")
-		p.line(ansiRed, "%s: %s", e.Name, e.Failure)
-		for l := range strings.SplitSeq(e.Text, "\n") {
-			p.line("", "    %s", l)
-		}
-	}
-}
-
 func (p *printer) context(t *table) {
-	for _, f := range append(provenance(t.res), environment(t.res)...) {
+	for _, f := range append(t.Provenance(), t.Environment()...) {
 		if f.Value == unknown || f.Name == "Modules" || f.Name == "kube-apiserver flags" {
 			continue // in the other formats, where there is room
 		}
 		p.line(ansiDim, "%-20s %s", f.Name, f.Value)
 	}
 	p.line("", "")
-	for _, n := range method(t) {
+	for _, n := range t.Method() {
 		p.line(ansiDim, "• %s", n)
 	}
 }

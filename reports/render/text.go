@@ -59,6 +59,14 @@ func short(v float64) string {
 	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
+// shortOf is short for a value that may be unknown.
+func shortOf(v *float64) string {
+	if v == nil {
+		return unknown
+	}
+	return short(*v)
+}
+
 // percent formats a fraction.
 func percent(f float64) string { return short(100*f) + " %" }
 

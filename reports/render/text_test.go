@@ -9,7 +9,7 @@ import (
 
 func TestNumbers(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
-		{fixed(nil, 1), unknown}, {fixed(ptr(0.0), 1), "0.0"}, {fixed(ptr(-0.04), 1), "0.0"}, {fixed(ptr(12.345), 1), "12.3"}, {fixed(ptr(-2.0), 0), "-2"},
+		{fixed(nil, 1), unknown}, {fixed(new(0.0), 1), "0.0"}, {fixed(new(-0.04), 1), "0.0"}, {fixed(new(12.345), 1), "12.3"}, {fixed(new(-2.0), 0), "-2"},
 		{short(0), "0.00"}, {short(0.0123), "0.012"}, {short(0.5), "0.50"}, {short(12.34), "12.3"}, {short(348.4), "348"}, {short(-0.5), "-0.50"},
 		{percent(0.1289), "12.9 %"}, {plural(1, "cell"), "1 cell"}, {plural(2, "cell"), "2 cells"},
 		{join([]string{"a"}), "a"}, {join([]string{"a", "b", "c"}), "a, b and c"},

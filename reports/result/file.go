@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 )
 
@@ -49,27 +50,23 @@ func Decode(r io.Reader, name string) (*Results, error) {
 	if len(data) > maxFileBytes {
 		return nil, fmt.Errorf("%s: larger than %d MiB", name, maxFileBytes>>20)
 	}
-	// The schema is looked at first and alone, so that a file of another version
-	// says so and does not complain about some field.
-	var head struct {
-		Schema *string `json:"schema"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
+	var doc map[string]any
+	if err := json.Unmarshal(data, &doc); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, place(data, err))
 	}
-	switch {
-	case head.Schema == nil:
+	// The schema is looked at before the fields, so that a file of another version
+	// says so and does not complain about some field.
+	switch schema, ok := doc["schema"]; {
+	case !ok:
 		return nil, fmt.Errorf("%s: field %q is missing: %w", name, "schema", ErrSchema)
-	case *head.Schema != Schema:
-		return nil, fmt.Errorf("%s: schema is %q: %w", name, *head.Schema, ErrSchema)
+	case schema != Schema:
+		return nil, fmt.Errorf("%s: schema is %q: %w", name, schema, ErrSchema)
 	}
-	if err := unknownField(data); err != nil {
+	if err := unknownField(doc, reflect.TypeFor[Results](), ""); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	var res Results
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&res); err != nil {
+	if err := json.Unmarshal(data, &res); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, place(data, err))
 	}
 	if err := res.Validate(); err != nil {
@@ -85,29 +82,27 @@ func Save(path string, res *Results) error {
 
 // Replace writes a file in one step: a reader sees the old file or the whole new one.
 func Replace(path string, write func(io.Writer) error) error {
-	var buf bytes.Buffer
-	if err := write(&buf); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer os.Remove(tmp.Name()) // no effect once renamed
-	_, err = tmp.Write(buf.Bytes())
-	if err == nil {
-		err = tmp.Chmod(0o644)
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
+	if err := replace(path, write); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
+}
+
+func replace(path string, write func(io.Writer) error) error {
+	var buf bytes.Buffer
+	if err := write(&buf); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // no effect once renamed
+	_, err = tmp.Write(buf.Bytes())
+	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
 }
 
 // Encode writes the record as indented JSON with one line per list of numbers. It

@@ -2,6 +2,7 @@ package result
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -56,7 +57,7 @@ func (c *Cell) validate(path string) error {
 	case c.Cut && c.Handler.DrainSeconds != nil && !c.Handler.DrainProjected:
 		return fmt.Errorf("%s was cut, so handler.drainSeconds must be marked drainProjected", path)
 	}
-	for _, name := range sortedKeys(c.Checks) {
+	for _, name := range slices.Sorted(maps.Keys(c.Checks)) {
 		check := c.Checks[name]
 		if !slices.Contains(Verdicts(), check.Verdict) {
 			return fmt.Errorf("%s.checks.%s.verdict is %q; it is one of %s", path, name, check.Verdict, strings.Join(Verdicts(), ", "))
@@ -65,7 +66,7 @@ func (c *Cell) validate(path string) error {
 			return fmt.Errorf("%s.checks.%s passes with judged 0; a check that looked at nothing is %s", path, name, NotJudged)
 		}
 	}
-	for _, name := range sortedKeys(c.Series) {
+	for _, name := range slices.Sorted(maps.Keys(c.Series)) {
 		s := c.Series[name]
 		if len(s.T) != len(s.V) {
 			return fmt.Errorf("%s.series[%q] has %d times and %d values; they pair up", path, name, len(s.T), len(s.V))
@@ -95,8 +96,8 @@ func finite(v reflect.Value, path string) error {
 			return nil
 		}
 		for i := range v.NumField() {
-			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-			if err := finite(v.Field(i), strings.TrimPrefix(path+"."+name, ".")); err != nil {
+			inside := path + "." + jsonName(v.Type().Field(i))
+			if err := finite(v.Field(i), strings.TrimPrefix(inside, ".")); err != nil {
 				return err
 			}
 		}

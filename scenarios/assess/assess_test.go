@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -106,7 +107,7 @@ func campaign(t *testing.T) string {
 	run := func(row, dir, errText string, try int) history.CampaignRun {
 		return history.CampaignRun{Scenario: strings.ToLower(row), Row: row, Title: "of " + row, Cells: 1, Dir: dir, Seconds: 2, Error: errText, Try: try}
 	}
-	must(t, history.SaveCampaign(dir, &history.Campaign{
+	must(t, history.SaveJSON(dir, history.FileCampaign, &history.Campaign{
 		Schema: history.CampaignSchema, Profile: "default", Asked: []string{"F0", "F1", "F2"}, Seconds: 9,
 		Runs: []history.CampaignRun{run("F0", "a", "", 1), run("F0", "b", "", 2), run("F1", "c", "", 1), run("F2", "gone", "no cluster", 1)},
 	}))
@@ -164,6 +165,8 @@ func TestMissingRecords(t *testing.T) {
 		{"no op log", cell + "/" + history.FileOps, history.FileOps + " is missing"},
 		{"no metrics", cell + "/" + history.FileAfter, history.FileAfter + " is missing"},
 		{"no samples", cell + "/" + history.FileSamples, history.FileSamples + " is missing"},
+		{"no marks", cell + "/" + history.FileMarks, history.FileMarks + " is missing"},
+		{"no deeds", cell + "/" + history.FileDeeds, history.FileDeeds + " is missing"},
 		{"a damaged one", cell + "/" + history.FileMarks, "must be complete and as it was written"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -176,17 +179,73 @@ func TestMissingRecords(t *testing.T) {
 				must(t, os.WriteFile(filepath.Join(dir, tc.remove), []byte("{\n"), 0o600))
 			}
 			_, err := Check(t.Context(), dir)
-			var input *InputError
+			var input *badinput.Error
 			if !errors.As(err, &input) || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v, want %q", err, tc.want)
 			}
 		})
 	}
 	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "none")} {
-		var input *InputError
+		var input *badinput.Error
 		if _, err := Check(t.Context(), dir); !errors.As(err, &input) || !strings.Contains(err.Error(), "name the folder of a run") {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+// TestIncompleteRecords: what is not whole, or is of another cell, is refused instead of
+// being judged by what is left of it.
+func TestIncompleteRecords(t *testing.T) {
+	rewrite := func(name string, edit func(string) string) func(string) error {
+		return func(cell string) error {
+			data, err := os.ReadFile(filepath.Join(cell, name))
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(cell, name), []byte(edit(string(data))), 0o600)
+		}
+	}
+	edited := func(edit func(*history.Cell)) func(string) error {
+		return func(cell string) error {
+			c, err := history.LoadCell(cell)
+			if err != nil {
+				return err
+			}
+			edit(c)
+			return history.SaveJSON(cell, history.FileCell, c)
+		}
+	}
+	firstLine := func(s string) string { return s[:strings.Index(s, "\n")+1] }
+	for _, tc := range []struct {
+		name   string
+		damage func(cell string) error
+		want   string
+	}{
+		{"history of another cell", rewrite(history.FileMeta, func(s string) string { return strings.Replace(s, `"cell": "only"`, `"cell": "other"`, 1) }), `it is of the cell "other"`},
+		{"a cell under another name", edited(func(c *history.Cell) { c.ID = "other" }), "other"},
+		{"a restart without marks", edited(func(c *history.Cell) { c.Watcher.Restarts = 1 }), "1 starts of a watcher, want 2"},
+		{"no starts", rewrite(history.FileMarks, func(string) string { return "" }), "0 starts of a watcher, want 1"},
+		{"a ledger of another length", edited(func(c *history.Cell) { c.LedgerBytes++ }), "were written"},
+		{"samples cut short", rewrite(history.FileSamples, firstLine), "the samples end before the drain"},
+		{"no samples in the file", rewrite(history.FileSamples, func(string) string { return "" }), "the samples end before the drain"},
+		{"an empty scrape", rewrite(history.FileAfter, func(string) string { return "" }), "no metrics"},
+		{"an event that nobody carried out", edited(func(c *history.Cell) { c.Scenario.Events = []spec.Event{{What: "kill-restart", Times: 3}} }), "-3 of the event kill-restart"},
+		{"a deed that was not asked for", rewrite(history.FileDeeds, func(string) string { return `{"what":"sigkill","began":1,"ended":2}` + "\n" }), "+1 of the event sigkill"},
+		{"nothing captured for the canaries", rewrite(history.FileMeta, func(s string) string { return strings.Replace(s, "{", `{"canaries": ["secret"],`, 1) }), history.DirCaptured + " is missing"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "out[1]") // a folder may have any name
+			recordRun(t, dir, scenario(t, "plain", ""), 30, nil)
+			if _, err := Run(t.Context(), dir); err != nil {
+				t.Fatal(err)
+			}
+			must(t, tc.damage(history.CellDir(dir, "only")))
+			_, err := Run(t.Context(), dir)
+			var input *badinput.Error
+			if !errors.As(err, &input) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v, want %q", err, tc.want)
+			}
+		})
 	}
 }
 

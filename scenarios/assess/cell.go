@@ -7,6 +7,7 @@ import (
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -55,7 +56,7 @@ func load(dir string) (*recorded, error) {
 		return nil, err
 	}
 	if c.Cell.Refusal == nil {
-		if err := require(dir, history.FileMeta, history.FileOps, history.FileLedger, history.FileState, history.FileSamples); err != nil {
+		if err := require(dir, history.FileMeta, history.FileOps, history.FileLedger, history.FileState, history.FileSamples, history.FileMarks, history.FileDeeds); err != nil {
 			return nil, err
 		}
 		if c.Cell.Watcher.Own {
@@ -68,7 +69,7 @@ func load(dir string) (*recorded, error) {
 		return nil, err
 	}
 	c.Marks, c.Samples = c.history.Marks, c.history.Samples
-	if c.Deeds, err = history.LoadDeeds(dir); err != nil {
+	if c.Deeds, err = history.LoadLines[history.Deed](dir, history.FileDeeds); err != nil {
 		return nil, err
 	}
 	if c.Before, err = history.LoadScrape(dir, history.FileBefore); err != nil {
@@ -77,8 +78,14 @@ func load(dir string) (*recorded, error) {
 	if c.After, err = history.LoadScrape(dir, history.FileAfter); err != nil {
 		return nil, err
 	}
+	if err := c.whole(dir); err != nil {
+		return nil, err
+	}
 	c.CustomKinds = slices.DeleteFunc(slices.Clone(c.history.Rules.Kinds), func(kind string) bool { return slices.Contains(c.Cell.Kinds, kind) })
-	injected, err := injectedRules(&c.Case)
+	if c.Cell.Scenario.Fault == nil {
+		return &c, nil
+	}
+	injected, err := faults.Rules(&c.Case)
 	c.rules = append(matrix.General(&c.Case), injected...)
 	return &c, err
 }

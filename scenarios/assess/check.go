@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -34,7 +35,7 @@ func Check(ctx context.Context, dir string) (*Checked, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case err != nil || !info.IsDir():
-		return nil, &InputError{What: dir + " is no folder", Remedy: "name the folder of a run, such as out/strategies-20260102-150405, of a matrix, or of a cell"}
+		return nil, &badinput.Error{What: dir + " is no folder", Remedy: "name the folder of a run, such as out/strategies-20260102-150405, of a matrix, or of a cell"}
 	case has(history.FileMeta), has(history.FileCell):
 		return checkCell(ctx, dir)
 	case has(history.FileRun), has(result.FileName):
@@ -42,7 +43,7 @@ func Check(ctx context.Context, dir string) (*Checked, error) {
 	case has(history.FileCampaign), has(result.MatrixFile):
 		return checkMatrix(ctx, dir)
 	}
-	return nil, &InputError{
+	return nil, &badinput.Error{
 		What:   fmt.Sprintf("%s has none of %s, %s and %s", dir, history.FileRun, history.FileCampaign, history.FileCell),
 		Remedy: "name the folder of a run or of a cell, or that of a matrix",
 	}
@@ -99,7 +100,7 @@ func (c *Checked) compared(file string, recorded any, err error, now any) (*Chec
 		c.Missing = true
 		return c, nil
 	case err != nil:
-		return nil, &InputError{What: err.Error(), Remedy: fmt.Sprintf("remove %s to have it written anew", file)}
+		return nil, &badinput.Error{What: err.Error(), Remedy: fmt.Sprintf("remove %s to have it written anew", file)}
 	}
 	c.Differences, err = differences(file, recorded, now)
 	return c, err

@@ -6,6 +6,6 @@
 //
 //  1. The result depends on the folder alone: the same records give the same bytes.
 //  2. Nothing is written.
-//  3. A folder without the records that this version needs is an InputError that names
+//  3. A folder without the records that this version needs is an badinput.Error that names
 //     the first that is missing and what to do.
 package assess

@@ -4,28 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// InputError is a folder that cannot be assessed.
-type InputError struct {
-	What   string // what is wrong, and where
-	Remedy string // what would be right
-}
-
-func (e *InputError) Error() string { return e.What + "; " + e.Remedy }
-
 // missing is a record that is not there.
 func missing(path string) error {
-	return &InputError{
+	return &badinput.Error{
 		What:   fmt.Sprintf("%s is missing: an older version recorded this folder, or the run did not get that far", path),
 		Remedy: "check it with the version that recorded it, or run the scenario again",
 	}
 }
 
-// unusable turns defects of a record into an InputError; other errors stay.
+// unusable turns defects of a record into a badinput.Error; other errors stay.
 func unusable(err error) error {
 	var format *history.FormatError
 	switch {
@@ -34,19 +29,20 @@ func unusable(err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return missing(format.File)
 	}
-	return &InputError{What: err.Error(), Remedy: "the folder must be complete and as it was written"}
+	return &badinput.Error{What: err.Error(), Remedy: "the folder must be complete and as it was written"}
 }
 
 // require reports the first of the files that a folder lacks. A compressed one may be
 // there without its ending.
 func require(dir string, files ...string) error {
 	for _, name := range files {
-		found, err := filepath.Glob(filepath.Join(dir, name))
-		if len(found) == 0 && err == nil {
-			found, err = filepath.Glob(filepath.Join(dir, name[:len(name)-len(filepath.Ext(name))]))
+		path := filepath.Join(dir, name)
+		_, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			_, err = os.Stat(strings.TrimSuffix(path, ".zst"))
 		}
-		if err != nil || len(found) == 0 {
-			return missing(filepath.Join(dir, name))
+		if err != nil {
+			return missing(path)
 		}
 	}
 	return nil

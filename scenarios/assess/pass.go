@@ -15,9 +15,6 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// injectedRules are those of the faults that were carried out.
-func injectedRules(*matrix.Case) ([]matrix.Rule, error) { return nil, nil }
-
 // judge reads the logs once, for figures, facts and checks.
 func (c *recorded) judge(ctx context.Context) (cell result.Cell, err error) {
 	figures := measure.New(c.Cell, c.Before, c.After, c.Samples)

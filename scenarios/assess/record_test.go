@@ -42,7 +42,7 @@ load: {model: open, rate: 90, duration: 1s, bystander: {kind: ConfigMap, rate: 1
 	if row != "" {
 		text += fmt.Sprintf("fault: {row: %s, title: of %s, assert: [C, I], measure: [T]}\n", row, row)
 	}
-	f, err := spec.Parse(name+".yaml", []byte(text))
+	f, err := spec.Format{}.Parse(name+".yaml", []byte(text))
 	must(t, err)
 	return f
 }
@@ -60,15 +60,21 @@ func recordCell(t *testing.T, dir, id string, s spec.Scenario, delay int64) {
 		Planned: writes, LoadStarted: epoch, LoadFinished: epoch + 10*writes*ms, FaultsSet: epoch,
 		DrainEnd: epoch + 20*writes*ms + delay*ms, ScrapeStarted: epoch + 20*writes*ms + delay*ms, ScrapeFinished: epoch + 20*writes*ms + (delay+1)*ms,
 	}
-	must(t, history.SaveCell(dir, &c))
-	must(t, check.SaveMeta(dir, check.Meta{
+	defer func() {
+		info, err := os.Stat(filepath.Join(dir, history.FileLedger))
+		must(t, err)
+		c.LedgerBytes = info.Size()
+		must(t, history.SaveJSON(dir, history.FileCell, &c))
+	}()
+	must(t, history.SaveLines(dir, history.FileMarks, []history.Mark{{Time: c.Watcher.Started, What: history.MarkStarted}, {Time: c.Watcher.Ready, What: history.MarkReady}}))
+	must(t, history.SaveLines[history.Deed](dir, history.FileDeeds, nil))
+	must(t, history.SaveJSON(dir, history.FileMeta, check.Meta{
 		Cell: id, Strategy: s.Watcher.Strategy, Mode: s.Storage.Mode, QueueFull: s.Watcher.QueueFull, Rules: check.Rules{Kinds: c.Kinds},
 		WatcherReady: c.Watcher.Ready, LoadStarted: c.LoadStarted, LoadFinished: c.LoadFinished, Until: c.ScrapeFinished,
 	}))
 	ops, err := oplog.Create(filepath.Join(dir, history.FileOps))
 	must(t, err)
-	states, err := history.CreateState(dir)
-	must(t, err)
+	var states []history.StateRecord
 	var entries []ledger.Entry
 	for i := range int64(writes) {
 		kind, typ, n, at := "Pod", oplog.TypeCreate, i, epoch+10*i*ms
@@ -87,23 +93,23 @@ func recordCell(t *testing.T, dir, id string, s spec.Scenario, delay int64) {
 			if i < 10 {
 				continue // patched later
 			}
-			must(t, states.Write(history.StateRecord{Side: side, Kind: kind, Namespace: "n", Name: name, UID: uid, ResourceVersion: uint64(i + 1), Digest: uid, Bytes: 100}))
+			states = append(states, history.StateRecord{Side: side, Kind: kind, Namespace: "n", Name: name, UID: uid, ResourceVersion: uint64(i + 1), Digest: uid, Bytes: 100})
 		}
 	}
 	must(t, ops.Close())
-	must(t, states.Close())
+	must(t, history.SaveState(dir, slices.Values(states)))
 	f, err := os.Create(filepath.Join(dir, history.FileLedger))
 	must(t, err)
 	_, err = ledger.WriteZstd(f, slices.Values(entries))
 	must(t, err)
 	must(t, f.Close())
 	var samples []history.Sample
-	for i := int64(-2); i < 10; i++ {
+	for i := int64(-2); epoch+(i-1)*100*ms < c.DrainEnd; i++ {
 		samples = append(samples, history.Sample{Time: epoch + i*100*ms, Goroutines: new(50.0), Parties: map[string]history.Use{history.PartyWatcher: {CPUSeconds: float64(i+3) / 10, RSSBytes: 5e7, Read: -1}}})
 	}
-	must(t, history.SaveSamples(dir, samples))
+	must(t, history.SaveLines(dir, history.FileSamples, samples))
 	for _, name := range []string{history.FileBefore, history.FileAfter} {
-		must(t, history.SaveScrape(dir, name, []byte("# TYPE go_goroutines gauge\ngo_goroutines 50\n")))
+		must(t, history.Save(dir, name, []byte("# TYPE go_goroutines gauge\ngo_goroutines 50\n")))
 	}
 }
 
@@ -114,7 +120,7 @@ func recordRun(t *testing.T, dir string, f *spec.File, delay int64, baseline *re
 	must(t, err)
 	started := time.Date(2026, 1, 2, 10, 0, 0, 123, time.FixedZone("", 3600))
 	recordCell(t, history.CellDir(dir, "only"), "only", f.Base(), delay)
-	must(t, history.SaveRun(dir, &history.Run{
+	must(t, history.SaveJSON(dir, history.FileRun, &history.Run{
 		Schema: history.RunSchema, Scenario: record, Cells: []string{"only"}, Baseline: history.BaselineOf(baseline),
 		Run:         result.Run{ID: filepath.Base(dir), Scenario: f.Base().Metadata.Name, Started: started, Finished: started.Add(time.Minute), Seed: 1<<63 + 1, Order: []string{"only"}},
 		Environment: result.Environment{GoVersion: "go1.26", Provider: "embedded", CPUs: 2, LoadAfter: []float64{0.1}},

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/matrix"
@@ -29,6 +30,9 @@ func run(ctx context.Context, dir string, r *history.Run, baseline *result.Cell)
 	res := &result.Results{Schema: result.Schema, Run: r.Run, Environment: r.Environment, Scenario: r.Scenario}
 	for _, id := range r.Cells {
 		cell, err := Cell(ctx, history.CellDir(dir, id), Options{Baseline: baseline})
+		if err == nil && cell.ID != id {
+			err = &badinput.Error{What: fmt.Sprintf("%s holds the cell %s", history.CellDir(dir, id), cell.ID), Remedy: "the folder must be as it was written"}
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -14,6 +14,7 @@ package campaign
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -43,7 +44,7 @@ type Options struct {
 	// Fatal reports whether an error would meet every further scenario too.
 	Fatal func(error) bool
 	// Report takes progress, a line at a time.
-	Report func(format string, args ...any)
+	Report func(line string)
 }
 
 // Run runs the scenarios and returns the matrix, complete also after an error. An error
@@ -69,7 +70,7 @@ func (c *campaign) all(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		c.o.Report("[%d/%d] %s", i+1, len(c.o.Scenarios), s.Name)
+		c.o.Report(fmt.Sprintf("[%d/%d] %s", i+1, len(c.o.Scenarios), s.Name))
 		if err := c.scenario(ctx, s); err != nil {
 			return err
 		}
@@ -121,7 +122,7 @@ func (c *campaign) matrix() *result.Matrix {
 
 func (c *campaign) save() error {
 	c.record.Seconds = time.Since(c.began).Seconds()
-	if err := history.SaveCampaign(c.o.Dir, &c.record); err != nil {
+	if err := history.SaveJSON(c.o.Dir, history.FileCampaign, &c.record); err != nil {
 		return err
 	}
 	return render.WriteMatrix(c.o.Dir, c.matrix())

@@ -18,7 +18,7 @@ import (
 // scenario is one of a row, with one cell.
 func scenario(t *testing.T, name, row string) Scenario {
 	t.Helper()
-	f, err := spec.Parse(name+".yaml", []byte(fmt.Sprintf(`apiVersion: watchbench/v1
+	f, err := spec.Format{}.Parse(name+".yaml", []byte(fmt.Sprintf(`apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: %s}
 load: {model: closed, threads: 2, operations: 10}
@@ -69,7 +69,7 @@ func (p *play) campaign(t *testing.T, todo ...Scenario) (string, *result.Matrix,
 	m, err := Run(t.Context(), Options{
 		Scenarios: todo, Rows: []string{"F0", "F1", "F2"}, Profile: "default", Dir: dir, Run: p.run,
 		Fatal:  func(err error) bool { return errors.Is(err, errFatal) },
-		Report: func(format string, args ...any) { p.lines = append(p.lines, fmt.Sprintf(format, args...)) },
+		Report: func(line string) { p.lines = append(p.lines, line) },
 	})
 	return dir, m, err
 }

@@ -16,20 +16,12 @@ import (
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/assess"
+	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 func TestMain(m *testing.M) { os.Exit(clustertest.Shared(m).Run()) }
-
-// borrowed is a cluster that outlives the run.
-type borrowed struct{ c *cluster.Cluster }
-
-func (b borrowed) Up(context.Context, func(string)) (*cluster.Cluster, error) {
-	return &cluster.Cluster{
-		Provider: b.c.Provider, Kubeconfig: b.c.Kubeconfig, Version: b.c.Version, EtcdVersion: b.c.EtcdVersion, Flags: b.c.Flags, PIDs: b.c.PIDs,
-	}, nil
-}
 
 // live runs scenarios below a folder, with real programs on the tests' control plane.
 func live(t *testing.T, dir string) func(context.Context, Scenario, *result.Cell) (string, *result.Results, error) {
@@ -40,22 +32,21 @@ func live(t *testing.T, dir string) func(context.Context, Scenario, *result.Cell
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	bins, err := runner.BinariesIn(programs)
+	bins, err := party.BinariesIn(programs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return func(ctx context.Context, s Scenario, baseline *result.Cell) (string, *result.Results, error) {
 		out, err := runner.Run(ctx, runner.Options{
-			Scenario: s.File, Name: s.Name, Binaries: bins, ProviderName: cluster.Embedded, OutDir: dir, Baseline: baseline,
-			NewProvider: func(string) (cluster.Provider, error) { return borrowed{env.Cluster}, nil },
-		})
+			Scenario: s.File, Binaries: bins, Provider: cluster.Embedded, OutDir: dir, Baseline: baseline,
+		}, env.Cluster)
 		return out.Dir, out.Results, err
 	}
 }
 
 func shipped(t *testing.T, name, text string) Scenario {
 	t.Helper()
-	f, err := spec.Parse(name+".yaml", []byte(text))
+	f, err := spec.Format{}.Parse(name+".yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +83,7 @@ func TestFolderGivesTheSameBytes(t *testing.T) {
 	dir := t.TempDir()
 	run := live(t, dir)
 	m, err := Run(t.Context(), Options{
-		Profile: "default", Dir: dir, Run: run, Fatal: func(error) bool { return false }, Report: t.Logf, Rows: []string{"F0", "F4"},
+		Profile: "default", Dir: dir, Run: run, Fatal: func(error) bool { return false }, Report: func(line string) { t.Log(line) }, Rows: []string{"F0", "F4"},
 		Scenarios: []Scenario{
 			shipped(t, "f00-none", smallScenario("f00-none", "storage: {latency: 5ms}\nfault: {row: F0, title: none, assert: [C, O], measure: [T]}")),
 			// Nothing is stored within a millisecond: T fails, and gets a second try.

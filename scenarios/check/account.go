@@ -38,35 +38,20 @@ func (m *Meta) afterScrape(t int64) bool {
 type account struct {
 	meta  *Meta
 	since int64 // start of the process whose counters were read
-	kinds map[string]*kindAccount
-	last  *kindAccount
+	kinds map[string]requests
+	total requests
 }
 
-type kindAccount struct {
-	kind     string
-	requests int64 // of all outcomes
-	failed   int64 // not acknowledged
-	sure     int64 // acknowledged, and the client knew
-	near     int64 // acknowledged while counters were read
-	maybe    int64 // the client may have taken it for a success, or for a failure
+// requests are those of one kind, or of all.
+type requests struct {
+	failed int64 // not acknowledged
+	sure   int64 // acknowledged, and the client knew
+	near   int64 // acknowledged while counters were read
+	maybe  int64 // the client may have taken it for a success, or for a failure
 }
 
-func newAccount(m *Meta, since int64) account {
-	return account{meta: m, since: since, kinds: make(map[string]*kindAccount)}
-}
-
-func (a *account) of(kind string) *kindAccount {
-	if a.last != nil && a.last.kind == kind {
-		return a.last
-	}
-	k := a.kinds[kind]
-	if k == nil {
-		k = &kindAccount{kind: kind}
-		a.kinds[kind] = k
-	}
-	a.last = k
-	return k
-}
+// acked is between how many of them the client may know to be acknowledged.
+func (r requests) acked() (low, high int64) { return r.sure, r.sure + r.near + r.maybe }
 
 // request counts one request. confirmed says that storage was as the request wanted
 // it although the client was not told so: a watcher that looks, after an outcome it
@@ -75,31 +60,21 @@ func (a *account) request(e *ledger.Entry, unknown, confirmed bool) {
 	if e.Received < a.since || a.meta.afterScrape(e.Received) {
 		return
 	}
-	k := a.of(e.Kind)
-	k.requests++
-	switch {
-	case !e.Acked():
-		k.failed++
-		if confirmed || e.Responded != 0 && e.Code == 0 && e.Status != 0 {
-			k.maybe++ // or: success in the envelope, failure in the status
+	kind := a.kinds[e.Kind]
+	for _, r := range []*requests{&kind, &a.total} {
+		switch {
+		case !e.Acked():
+			r.failed++
+			if confirmed || e.Responded != 0 && e.Code == 0 && e.Status != 0 {
+				r.maybe++ // or: success in the envelope, failure in the status
+			}
+		case unknown:
+			r.maybe++
+		case a.meta.inMotion(e.Responded):
+			r.near++
+		default:
+			r.sure++
 		}
-	case unknown:
-		k.maybe++
-	case a.meta.inMotion(e.Responded):
-		k.near++
-	default:
-		k.sure++
 	}
-}
-
-func (a *account) total() kindAccount {
-	var t kindAccount
-	for _, k := range a.kinds {
-		t.requests += k.requests
-		t.failed += k.failed
-		t.sure += k.sure
-		t.near += k.near
-		t.maybe += k.maybe
-	}
-	return t
+	a.kinds[e.Kind] = kind
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/measure"
+	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -40,8 +42,7 @@ func writeRun(tb testing.TB, dir string, n int) {
 	out := bufio.NewWriterSize(z, 1<<20)
 	ops, err := oplog.Create(filepath.Join(dir, history.FileOps))
 	must(err)
-	state, err := history.CreateState(dir)
-	must(err)
+	last := make([]uint64, objects) // versions; 0 where the object was deleted
 	var line []byte
 	seq, rv := uint64(0), uint64(1000)
 	const lanes = 64 // objects in the works at a time
@@ -75,9 +76,7 @@ func writeRun(tb testing.TB, dir string, n int) {
 				must(err)
 				ops.Append(r)
 				if step == perObject-1 && !deleted {
-					for _, side := range []history.Side{history.SideApiserver, history.SideStorage} {
-						must(state.Write(history.StateRecord{Side: side, Kind: "Pod", Namespace: e.Namespace, Name: name, UID: uid, ResourceVersion: rv, Digest: uid[4:], Bytes: 3000}))
-					}
+					last[o] = rv
 				}
 			}
 		}
@@ -86,32 +85,62 @@ func writeRun(tb testing.TB, dir string, n int) {
 	must(z.Close())
 	must(f.Close())
 	must(ops.Close())
-	must(state.Close())
-	must(SaveMeta(dir, Meta{
+	must(history.SaveState(dir, func(yield func(history.StateRecord) bool) {
+		for o, rv := range last {
+			name, uid := fmt.Sprintf("pod-%07d", o), fmt.Sprintf("00000000-0000-4000-8000-%012d", o)
+			for _, side := range []history.Side{history.SideApiserver, history.SideStorage} {
+				if rv != 0 && !yield(history.StateRecord{Side: side, Kind: "Pod", Namespace: fmt.Sprintf("bench-%02d", o%10), Name: name, UID: uid, ResourceVersion: rv, Digest: uid[4:], Bytes: 3000}) {
+					return
+				}
+			}
+		}
+	}))
+	must(history.SaveJSON(dir, history.FileMeta, Meta{
 		Cluster: "BCS-K8S-90001", Rules: Rules{Kinds: []string{"Pod"}},
 		Counters: pods(result.Events{Received: int64(seq), Sent: int64(seq)}),
 	}))
 }
 
-// BenchmarkJudge judges a saved run with op log and states, decompression included.
+// BenchmarkJudge judges a saved run with op log and states, and computes its figures in
+// the same pass, decompression included. MiB-from-OS is the most memory that the
+// process ever had, from writing the run on.
 //
-//	go test -run '^$' -bench Judge -benchtime 1x -entries 5000000 ./scenarios/check
+//	go test ./scenarios/check -run '^$' -bench Judge -benchtime 1x -entries 5000000
 func BenchmarkJudge(b *testing.B) {
 	dir := b.TempDir()
 	writeRun(b, dir, *benchEntries)
+	runtime.GC()
 	b.ReportAllocs()
 	for b.Loop() {
 		h, err := Load(dir)
 		if err != nil {
 			b.Fatal(err)
 		}
-		v := mustJudge(b, h)
-		if v.Err() != nil || v.Entries != int64(*benchEntries)/perObject*perObject {
-			b.Fatalf("%d entries: %v", v.Entries, v.Err())
+		figures := measure.New(benchCell(), nil, nil, nil)
+		h.Bounds = func(m Measured) (*Ceilings, *Isolation) {
+			c, err := figures.Cell(m.Changes)
+			if err != nil || c.Freshness.Count != m.Operations {
+				b.Errorf("%+v: %v", c.Freshness, err)
+			}
+			return nil, nil
+		}
+		v, err := Judge(b.Context(), h, figures)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if failed := failing(v); len(failed) > 0 || v.Entries != int64(*benchEntries)/perObject*perObject {
+			b.Fatalf("%d entries: %v", v.Entries, failed)
 		}
 	}
 	b.ReportMetric(float64(*benchEntries)*float64(b.N)/b.Elapsed().Seconds(), "requests/s")
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	b.ReportMetric(float64(m.Sys)/(1<<20), "MiB-from-OS")
+}
+
+// benchCell is the cell of the benchmark's run.
+func benchCell() *history.Cell {
+	s := spec.Default()
+	s.Load.Model, s.Load.Threads = "closed", 5
+	return &history.Cell{Scenario: s, DrainEnd: endOfTime, CPUs: 2, Watcher: history.WatcherRun{Own: true}}
 }

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -15,12 +14,11 @@ import (
 type book struct {
 	meta   *Meta
 	scopes map[scopeID]*scope
-	last   *scope // of the last look-up
 	uids   uids
-	keys   chunks[keyState]
-	ready  int64 // versions acknowledged before are exempt from counting; see Meta.WatcherReady
-	// opsNear counts, per kind, acknowledged operations that finished about when
-	// the counters were read.
+	keys   []*keyState // in order of first appearance
+	ready  int64       // versions acknowledged before are exempt from counting; see Meta.WatcherReady
+	// opsNear counts, per kind and for allKinds, acknowledged operations that finished
+	// about when the counters were read, and may have moved them.
 	opsNear   map[string]int64
 	ops       int64 // acknowledged operations on keys that are wanted
 	haveOps   bool
@@ -29,21 +27,16 @@ type book struct {
 	records   int64 // of the op log
 	exist     int   // wanted objects, by the op log so far
 	peak      int   // the most of them at once
-	deletions chunks[deletion]
+	deletions []deletion
 	far       []times // those that a version has no room for
-	other     map[*keyState]finalState
 }
-
-type keyName struct{ kind, namespace, name string }
-
-func (k keyName) String() string { return history.KeyText(k.kind, k.namespace, k.name) }
 
 type scopeID struct{ kind, namespace string }
 
 // scope is a kind in a namespace.
 type scope struct {
 	scopeID
-	names map[string]uint32
+	names map[string]*keyState
 	uids  *uids
 }
 
@@ -54,8 +47,9 @@ type keyState struct {
 	lives    []life    // in order of first appearance
 	versions []version // acknowledged by the apiserver; ascending once sorted
 
-	final finalState // of both sides if they agree, else of the side that is there or was read first
-	sides sides
+	// live is what the apiserver held in the end, stored what storage did; nil for none,
+	// and one pointer where they agree.
+	live, stored *finalState
 
 	held     touch // the PUT whose state storage holds, by the ledger
 	heldLife int32 // its index in lives; -1 when storage holds none
@@ -66,7 +60,6 @@ type keyState struct {
 	deletes       int32  // DELETEs of the watcher that took effect, whatever they hit
 
 	wanted   bool
-	tampered bool
 	differs  bool // by G1
 	replaced bool // a request for this key took effect at least once
 	exists   bool // by the op log so far
@@ -77,7 +70,9 @@ type keyState struct {
 // String is the key as texts name it.
 func (k *keyState) String() string { return k.key().String() }
 
-func (k *keyState) key() keyName { return keyName{k.kind, k.namespace, k.name} }
+func (k *keyState) key() history.Key {
+	return history.Key{Kind: k.kind, Namespace: k.namespace, Name: k.name}
+}
 
 // touch is one applied request. The zero touch is none.
 type touch struct {
@@ -86,53 +81,36 @@ type touch struct {
 }
 
 func newBook(m *Meta, ready int64) *book {
-	return &book{
-		meta: m, ready: ready, scopes: make(map[scopeID]*scope), opsNear: make(map[string]int64),
-		other: make(map[*keyState]finalState),
-	}
-}
-
-// scope is the kind in the namespace, made when missing.
-func (b *book) scope(kind, namespace string) *scope {
-	if b.last != nil && b.last.kind == kind && b.last.namespace == namespace {
-		return b.last
-	}
-	id := scopeID{kind, namespace}
-	s := b.scopes[id]
-	if s == nil {
-		s = &scope{scopeID: id, names: make(map[string]uint32), uids: &b.uids}
-		b.scopes[id] = s
-	}
-	b.last = s
-	return s
+	return &book{meta: m, ready: ready, scopes: make(map[scopeID]*scope), opsNear: make(map[string]int64)}
 }
 
 // key is the entry of a name, made when missing.
 func (b *book) key(kind, namespace, name string) *keyState {
-	s := b.scope(kind, namespace)
-	id, known := s.names[name]
-	if known {
-		return b.keys.at(int(id))
+	id := scopeID{kind, namespace}
+	s := b.scopes[id]
+	if s == nil {
+		s = &scope{scopeID: id, names: make(map[string]*keyState), uids: &b.uids}
+		b.scopes[id] = s
 	}
-	s.names[name] = uint32(b.keys.n)
-	return b.keys.add(keyState{
-		scope: s, name: name, wanted: b.meta.Rules.Wants(kind, namespace, name),
-		heldLife: -1, newestRemoved: -1,
-	})
+	k := s.names[name]
+	if k == nil {
+		k = &keyState{
+			scope: s, name: name, wanted: b.meta.Rules.Wants(kind, namespace, name),
+			heldLife: -1, newestRemoved: -1,
+		}
+		s.names[name] = k
+		b.keys = append(b.keys, k)
+	}
+	return k
 }
 
 // lookup is the entry of a name, nil when there is none.
 func (b *book) lookup(kind, namespace, name string) *keyState {
 	if s := b.scopes[scopeID{kind, namespace}]; s != nil {
-		if id, ok := s.names[name]; ok {
-			return b.keys.at(int(id))
-		}
+		return s.names[name]
 	}
 	return nil
 }
-
-// all yields every key in the order of first appearance.
-func (b *book) all() iter.Seq[*keyState] { return b.keys.each() }
 
 func (b *book) addOp(r *oplog.Record) {
 	b.records++
@@ -142,6 +120,7 @@ func (b *book) addOp(r *oplog.Record) {
 	b.ops++
 	if b.meta.nearScrape(r.Finished) {
 		b.opsNear[r.Kind]++
+		b.opsNear[allKinds]++
 	}
 	k := b.key(r.Kind, r.Namespace, r.Name)
 	b.count(k, r)
@@ -168,7 +147,7 @@ func (b *book) addOp(r *oplog.Record) {
 		if v.flags&versionChange == 0 {
 			return
 		}
-		if last := k.lastVersion(i); last != nil {
+		if last := k.lastVersion(i, 0); last != nil {
 			v.rv = last.rv // at least what was there before
 		}
 		v.flags |= versionUncounted
@@ -181,8 +160,15 @@ func (b *book) addOp(r *oplog.Record) {
 	if r.Type == oplog.TypeHeartbeat && !b.meta.Rules.KeepHeartbeats {
 		v.flags |= versionHeartbeat
 	}
+	if k.versions == nil {
+		k.versions = make([]version, 0, usualVersions)
+	}
 	k.versions = append(k.versions, v)
 }
+
+// usualVersions is about how many versions a pod has: it is created, bound, started and
+// changed a little.
+const usualVersions = 4
 
 // count keeps how many objects there are at once, by the op log.
 func (b *book) count(k *keyState, r *oplog.Record) {
@@ -200,19 +186,6 @@ func (b *book) count(k *keyState, r *oplog.Record) {
 
 // selected reports whether a label selector decides if the kind's objects are seen.
 func (b *book) selected(kind string) bool { return slices.Contains(b.meta.Rules.SelectedKinds, kind) }
-
-// moving is how many operations of a kind may have moved the counters while they
-// were read.
-func (b *book) moving(kind string) int64 {
-	if kind != allKinds {
-		return b.opsNear[kind]
-	}
-	var n int64
-	for _, k := range b.opsNear {
-		n += k
-	}
-	return n
-}
 
 // canonicalKind undoes the lower case of ExportService's endpoint (contract E15).
 func canonicalKind(kind string) string {

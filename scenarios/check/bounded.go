@@ -18,6 +18,23 @@ type reading struct {
 	after *float64 // how far above the baseline the last sample may be
 }
 
+// point is what a sample says of one figure.
+type point struct {
+	time  int64
+	value float64
+}
+
+// points are the samples that have the figure.
+func (j *judge) points(of func(*history.Sample) *float64) (all []point) {
+	for i := range j.h.Samples {
+		s := &j.h.Samples[i]
+		if v := of(s); v != nil {
+			all = append(all, point{s.Time, *v})
+		}
+	}
+	return all
+}
+
 // bounded judges G7.
 func (j *judge) bounded() {
 	t := j.tally["G7"]
@@ -35,68 +52,54 @@ func (j *judge) bounded() {
 		{name: "goroutines", of: func(s *history.Sample) *float64 { return s.Goroutines }, max: c.Goroutines, after: c.GoroutinesReturn},
 		{name: "sockets", of: func(s *history.Sample) *float64 { return s.Sockets }, max: c.Sockets, after: c.SocketsReturn},
 	} {
-		j.ceiling(t, &r)
-		j.returned(t, &r)
+		points := j.points(r.of)
+		if r.max != nil {
+			t.ceiling(&r, points)
+		}
+		if r.after != nil {
+			j.returned(t, &r, points)
+		}
 	}
 	if c.SlopePercentPerMinute != nil {
 		j.slope(t, c)
 	}
 }
 
-func (j *judge) ceiling(t *tally, r *reading) {
-	if r.max == nil {
-		return
-	}
-	seen := false
-	for i := range j.h.Samples {
-		s := &j.h.Samples[i]
-		v := r.of(s)
-		if v == nil {
-			continue
-		}
-		seen = true
+func (t *tally) ceiling(r *reading, points []point) {
+	for _, p := range points {
 		t.judged++
-		if *v > *r.max {
+		if p.value > *r.max {
 			t.fail(func() string {
-				return fmt.Sprintf("%s of %.0f%s at %s, the ceiling is %.0f", r.name, *v, r.unit, clock(s.Time), *r.max)
+				return fmt.Sprintf("%s of %.0f%s at %s, the ceiling is %.0f", r.name, p.value, r.unit, clock(p.time), *r.max)
 			})
 		}
 	}
-	if !seen {
+	if len(points) == 0 {
 		t.note("%s: never read", r.name)
 	}
 }
 
 // returned compares the last sample to the baseline, the last one before the load.
-func (j *judge) returned(t *tally, r *reading) {
-	if r.after == nil {
-		return
-	}
-	var before, last *float64
-	var at int64
-	for i := range j.h.Samples {
-		s := &j.h.Samples[i]
-		v := r.of(s)
-		if v == nil {
-			continue
+func (j *judge) returned(t *tally, r *reading, points []point) {
+	var before, last point
+	for _, p := range points {
+		if p.time < j.h.LoadStarted {
+			before = p
 		}
-		if s.Time < j.h.LoadStarted {
-			before = v
-		}
-		if s.Time > j.h.LoadFinished {
-			last, at = v, s.Time
+		if p.time > j.h.LoadFinished {
+			last = p
 		}
 	}
 	switch {
 	case j.h.Cut:
 		t.note("%s: cut before the end, the return to the baseline is not judged", r.name)
-	case before == nil || last == nil:
+	case before.time == 0 || last.time == 0:
 		t.note("%s: no sample before or after the load", r.name)
 	default:
 		t.judged++
-		if *last > *before+*r.after {
+		if last.value > before.value+*r.after {
 			t.fail(func() string {
-				return fmt.Sprintf("%s did not return: %.0f before the load, %.0f at %s, allowed are %.0f more", r.name, *before, *last, clock(at), *r.after)
+				return fmt.Sprintf("%s did not return: %.0f before the load, %.0f at %s, allowed are %.0f more", r.name, before.value, last.value, clock(last.time), *r.after)
 			})
 		}
 	}
@@ -110,13 +113,11 @@ func (j *judge) slope(t *tally, c *Ceilings) {
 	end := j.h.LoadFinished
 	start := max(j.h.LoadStarted, end-c.SlopeWindow)
 	var n, sx, sy, sxx, sxy float64
-	for i := range j.h.Samples {
-		s := &j.h.Samples[i]
-		rss := s.Memory()
-		if rss == nil || s.Time < start || s.Time > end {
+	for _, p := range j.points((*history.Sample).Memory) {
+		if p.time < start || p.time > end {
 			continue
 		}
-		x, y := float64(s.Time-start)/float64(time.Minute), *rss
+		x, y := float64(p.time-start)/float64(time.Minute), p.value
 		n, sx, sy, sxx, sxy = n+1, sx+x, sy+y, sxx+x*x, sxy+x*y
 	}
 	d := n*sxx - sx*sx

@@ -85,7 +85,7 @@ func (b *book) newVersion(r *oplog.Record) version {
 
 func (b *book) addDeletion(k *keyState, life int32, r *oplog.Record) {
 	if isChange(r) {
-		b.deletions.add(deletion{k, r.Intended, r.Started, r.Finished, operation(r), uint16(life), r.Bystander})
+		b.deletions = append(b.deletions, deletion{k, r.Intended, r.Started, r.Finished, operation(r), uint16(life), r.Bystander})
 	}
 }
 
@@ -202,7 +202,7 @@ func (b *book) deliverDelete(k *keyState, id uid, e *ledger.Entry, n int) {
 			k.lives[i].ending.gone.add(c)
 			newer = k.lives[i].ending.last
 		default:
-			v := k.lastVersion(i)
+			v := k.lastVersion(i, 0)
 			if v == nil {
 				return
 			}
@@ -246,7 +246,7 @@ func (k *keyState) reconsider(id uid, rv uint64) {
 
 // sort prepares the book for the ledger, after the op log was read.
 func (b *book) sort() {
-	for k := range b.all() {
+	for _, k := range b.keys {
 		k.sortVersions()
 	}
 }
@@ -254,7 +254,7 @@ func (b *book) sort() {
 // settle completes what deliver noted: what storage had of a version, it had of every
 // older one.
 func (b *book) settle() {
-	for k := range b.all() {
+	for _, k := range b.keys {
 		var have cover
 		current := -1
 		for i := len(k.versions) - 1; i >= 0; i-- {
@@ -267,7 +267,7 @@ func (b *book) settle() {
 			have.add(cover{b.times(v).stored, v.arrived})
 		}
 		for i := range k.lives {
-			if l := &k.lives[i]; l.deleted() != 0 && k.lastVersion(int32(i)) == nil {
+			if l := &k.lives[i]; l.deleted() != 0 && k.lastVersion(int32(i), 0) == nil {
 				var newer cover
 				if n := k.upTo(l.ending.last); n < len(k.versions) {
 					newer = cover{b.times(&k.versions[n]).stored, k.versions[n].arrived}
@@ -292,7 +292,7 @@ func (l *life) settle(newer cover) cover {
 // changes yields every change of the load.
 func (b *book) changes() iter.Seq[history.Change] {
 	return func(yield func(history.Change) bool) {
-		for k := range b.all() {
+		for _, k := range b.keys {
 			for i := range k.versions {
 				v := &k.versions[i]
 				if v.flags&versionChange == 0 {
@@ -308,7 +308,7 @@ func (b *book) changes() iter.Seq[history.Change] {
 				}
 			}
 		}
-		for d := range b.deletions.each() {
+		for _, d := range b.deletions {
 			gone := d.key.lives[d.life].ending.gone
 			if !yield(history.Change{
 				Operation: int64(d.op), Kind: d.key.kind, Bystander: d.bystander, Deletion: true,

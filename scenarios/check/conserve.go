@@ -16,10 +16,9 @@ func (j *judge) conserve() {
 		return
 	}
 	j.owed = j.compare()
-	owed := j.owed
 	if j.book.haveOps {
 		var lost int64
-		for kind, o := range owed {
+		for kind, o := range j.owed {
 			lost += o.lost
 			j.missing[kind] = o.missing
 		}
@@ -30,10 +29,10 @@ func (j *judge) conserve() {
 		t.note("the op log was not recorded")
 	}
 	if j.h.Counters == nil {
-		j.conserveBlind(t, owed)
+		j.conserveBlind(t)
 		return
 	}
-	for _, g := range j.groups(owed) {
+	for _, g := range j.groups() {
 		j.equation(t, &g)
 		j.sentIsLedger(t, &g)
 		j.dropsAsked(t, &g)
@@ -45,14 +44,14 @@ func (j *judge) conserve() {
 
 // conserveBlind judges a watcher without counters: whatever it merged on the
 // way, every key's final state must have arrived.
-func (j *judge) conserveBlind(t *tally, owed map[string]*owed) {
+func (j *judge) conserveBlind(t *tally) {
 	t.note("the watcher gives no counters: the equation is unknown")
 	if j.h.Cut {
 		t.note("cut: what was not sent may still be queued")
 		return
 	}
-	for _, kind := range slices.Sorted(maps.Keys(owed)) {
-		o := owed[kind]
+	for _, kind := range slices.Sorted(maps.Keys(j.owed)) {
+		o := j.owed[kind]
 		t.judged += o.keys
 		if o.unsent > 0 {
 			t.failN(o.unsent, func() string {
@@ -66,20 +65,20 @@ func (j *judge) conserveBlind(t *tally, owed map[string]*owed) {
 type group struct {
 	name     string // the kind, or "all kinds"
 	counters result.Events
-	requests kindAccount
+	requests requests
 	owed     *owed // nil when versions are accounted kind by kind
 	relisted bool
 }
 
 const allKinds = "all kinds"
 
-func (j *judge) groups(kinds map[string]*owed) []group {
+func (j *judge) groups() []group {
 	c := j.h.Counters
-	total := group{name: allKinds, counters: c.Total, requests: j.acc.total()}
+	total := group{name: allKinds, counters: c.Total, requests: j.acc.total}
 	if len(c.Kinds) == 0 {
 		sum := &owed{}
-		for _, k := range slices.Sorted(maps.Keys(kinds)) {
-			sum.add(kinds[k])
+		for _, k := range slices.Sorted(maps.Keys(j.owed)) {
+			sum.add(j.owed[k])
 		}
 		for _, n := range c.Relists {
 			total.relisted = total.relisted || n > 0
@@ -89,23 +88,13 @@ func (j *judge) groups(kinds map[string]*owed) []group {
 		}
 		return []group{total}
 	}
-	names := make(map[string]bool)
-	for k := range c.Kinds {
-		names[k] = true
-	}
-	for k := range kinds {
-		names[k] = true
-	}
-	for k := range j.acc.kinds {
-		names[k] = true
-	}
+	names := slices.Concat(slices.Collect(maps.Keys(c.Kinds)), slices.Collect(maps.Keys(j.owed)), slices.Collect(maps.Keys(j.acc.kinds)))
+	slices.Sort(names)
 	groups := []group{total}
-	for _, k := range slices.Sorted(maps.Keys(names)) {
-		g := group{name: k, counters: c.Kinds[k], owed: kinds[k], relisted: c.Relists[k] > 0}
-		if a := j.acc.kinds[k]; a != nil {
-			g.requests = *a
-		}
-		groups = append(groups, g)
+	for _, k := range slices.Compact(names) {
+		groups = append(groups, group{
+			name: k, counters: c.Kinds[k], requests: j.acc.kinds[k], owed: j.owed[k], relisted: c.Relists[k] > 0,
+		})
 	}
 	return groups
 }
@@ -119,7 +108,7 @@ func (j *judge) equation(t *tally, g *group) {
 	t.judged++
 	e := &g.counters
 	diff := e.Received - settledEvents(e)
-	if torn := g.requests.near + j.book.moving(g.name); torn > 0 && diff != 0 && abs(diff) <= torn {
+	if torn := g.requests.near + j.book.opsNear[g.name]; torn > 0 && diff != 0 && abs(diff) <= torn {
 		t.noteAll(g, "%d events were in motion while the counters were read", abs(diff))
 		return
 	}
@@ -133,16 +122,15 @@ func (j *judge) equation(t *tally, g *group) {
 
 func (j *judge) sentIsLedger(t *tally, g *group) {
 	t.judged++
-	r := &g.requests
-	low, high := r.sure, r.sure+r.near+r.maybe
+	low, high := g.requests.acked()
 	if s := g.counters.Sent; s < low || s > high {
 		t.failN(max(low-s, s-high), func() string {
 			return fmt.Sprintf("%s: the watcher counted %d sent events, the ledger has %s acknowledged requests", g.name, s, span(low, high))
 		})
 		return
 	}
-	if r.maybe > 0 {
-		t.noteAll(g, "%d requests of unknown outcome may or may not count as sent", r.maybe)
+	if n := g.requests.maybe; n > 0 {
+		t.noteAll(g, "%d requests of unknown outcome may or may not count as sent", n)
 	}
 }
 

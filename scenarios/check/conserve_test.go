@@ -190,12 +190,3 @@ func TestCutJudgesOrderButNotTheEnd(t *testing.T) {
 		}
 	}
 }
-
-func TestAllow(t *testing.T) {
-	s := story{ops: onePod, requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=41", "45 PUT web u1 110"}}
-	v := mustJudge(t, s.history(t))
-	v.Allow("G2", "G3", "G4")
-	if v.Err() != nil || v.Checks["G2"].Verdict != result.Allowed || v.Checks["G4"].Verdict != result.NotJudged {
-		t.Errorf("%v %+v", v.Err(), v.Checks)
-	}
-}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -15,61 +16,26 @@ type finalState struct {
 	life   int32
 }
 
-// sides says which sides held a key in the end, and where the book keeps what they held.
-type sides uint8
-
-const (
-	sideLive    sides = 1 << iota // the apiserver
-	sideStored                    // storage
-	sideSecond                    // what the second one held differs: it is in book.other
-	storedFirst                   // key.final is storage's
-)
-
-func (s sides) of(side history.Side) sides {
-	if side == history.SideApiserver {
-		return sideLive
-	}
-	return sideStored
-}
-
 // addState fills in what one side held of a key.
 func (b *book) addState(r *history.StateRecord) error {
 	k := b.key(canonicalKind(r.Kind), r.Namespace, r.Name)
-	side := k.sides.of(r.Side)
-	if k.sides&side != 0 {
+	side, other := &k.live, k.stored
+	if r.Side == history.SideStorage {
+		side, other = &k.stored, k.live
+	}
+	if *side != nil {
 		return fmt.Errorf("%s stands twice on the %s side", k, r.Side)
 	}
 	f := finalState{life: k.life(r.UID), rv: r.ResourceVersion, digest: digestValue(r.Digest)}
-	switch {
-	case k.sides == 0:
-		k.final = f
-		if side == sideStored {
-			k.sides |= storedFirst
-		}
-	case k.final != f:
-		b.other[k] = f
-		k.sides |= sideSecond
+	if other == nil || *other != f {
+		other = new(finalState)
+		*other = f
 	}
-	k.sides |= side
-	if side == sideLive && r.UID != "" {
+	*side = other
+	if r.Side == history.SideApiserver && r.UID != "" {
 		k.lives[f.life].alive = endOfTime
 	}
 	return nil
-}
-
-// state is what one side held of a key.
-func (b *book) state(k *keyState, side sides) (f finalState, there bool) {
-	if k.sides&side == 0 {
-		return finalState{}, false
-	}
-	first := sideLive
-	if k.sides&storedFirst != 0 {
-		first = sideStored
-	}
-	if side != first && k.sides&sideSecond != 0 {
-		return b.other[k], true
-	}
-	return k.final, true
 }
 
 // digestValue keeps digests small; what Digest did not make is hashed.
@@ -95,7 +61,7 @@ func (j *judge) converge() {
 	}
 	var first *keyState
 	n := int64(0)
-	for k := range j.book.all() {
+	for _, k := range j.book.keys {
 		judged, differs := j.compareSides(k)
 		if judged {
 			t.judged++
@@ -105,7 +71,7 @@ func (j *judge) converge() {
 		}
 		k.differs = true
 		n++
-		if first == nil || less(k.key(), first.key()) {
+		if first == nil || k.before(first) {
 			first = k
 		}
 	}
@@ -114,16 +80,19 @@ func (j *judge) converge() {
 	}
 }
 
+// before is the order in which keys are reported.
+func (k *keyState) before(l *keyState) bool {
+	return cmp.Or(cmp.Compare(k.kind, l.kind), cmp.Compare(k.namespace, l.namespace), cmp.Compare(k.name, l.name)) < 0
+}
+
 func (j *judge) compareSides(k *keyState) (judged, differs bool) {
 	if k.kind == kindExportService || !j.h.Rules.Watches(k.kind) {
 		return false, false // ExportService is stored elsewhere (contract E15)
 	}
-	a, live := j.book.state(k, sideLive)
-	s, stored := j.book.state(k, sideStored)
-	switch {
-	case k.wanted && live:
-		return true, !stored || a.life != s.life || a.digest != s.digest
-	case !stored:
+	switch a, s := k.live, k.stored; {
+	case k.wanted && a != nil:
+		return true, s == nil || a.life != s.life || a.digest != s.digest
+	case s == nil:
 		return false, false
 	case k.wanted && k.kind == kindEvent:
 		return false, false // an Event's deletion is never sent (contract §2.3 rule 1)
@@ -132,18 +101,16 @@ func (j *judge) compareSides(k *keyState) (judged, differs bool) {
 }
 
 func (j *judge) difference(k *keyState) string {
-	a, live := j.book.state(k, sideLive)
-	s, stored := j.book.state(k, sideStored)
-	holds := func(f finalState) string {
+	holds := func(f *finalState) string {
 		return fmt.Sprintf("uid %s version %d", k.uid(f.life), f.rv)
 	}
 	var what string
-	switch {
+	switch a, s := k.live, k.stored; {
 	case !k.wanted:
 		what = fmt.Sprintf("storage holds %s, which the filter excludes", holds(s))
-	case !stored:
+	case s == nil:
 		what = fmt.Sprintf("the apiserver holds %s, storage nothing", holds(a))
-	case !live:
+	case a == nil:
 		what = fmt.Sprintf("storage holds %s, the apiserver nothing", holds(s))
 	case a.life != s.life:
 		what = fmt.Sprintf("the apiserver holds %s, storage %s", holds(a), holds(s))
@@ -170,16 +137,6 @@ func (k *keyState) lastRequest() string {
 		}
 	}
 	return "the last one that took effect was " + deleteText(last)
-}
-
-func less(a, b keyName) bool {
-	if a.kind != b.kind {
-		return a.kind < b.kind
-	}
-	if a.namespace != b.namespace {
-		return a.namespace < b.namespace
-	}
-	return a.name < b.name
 }
 
 // holdsFinal reports whether storage, by the ledger, ends with the key's last
@@ -242,7 +199,7 @@ func (j *judge) lostKey(k *keyState) bool {
 func (j *judge) recreate() {
 	t := j.tally["G5"]
 	names := 0
-	for k := range j.book.all() {
+	for _, k := range j.book.keys {
 		if !k.wanted || k.kind == kindEvent || k.kind == kindExportService {
 			continue
 		}
@@ -264,7 +221,7 @@ func (j *judge) recreate() {
 			have = k.uid(k.heldLife)
 		}
 		if j.book.haveState {
-			want, have = j.book.finalUID(k, sideLive), j.book.finalUID(k, sideStored)
+			want, have = k.finalUID(k.live), k.finalUID(k.stored)
 		}
 		if want == have || want == "" && !j.olderUID(k, have, newest) {
 			continue
@@ -282,9 +239,8 @@ func (j *judge) recreate() {
 	}
 }
 
-func (b *book) finalUID(k *keyState, side sides) string {
-	f, there := b.state(k, side)
-	if !there {
+func (k *keyState) finalUID(f *finalState) string {
+	if f == nil {
 		return ""
 	}
 	return k.uid(f.life)

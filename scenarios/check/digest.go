@@ -45,7 +45,7 @@ func Digest(o Raw, r Rules) (history.StateRecord, error) {
 	rec := history.StateRecord{Side: o.Side, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Bytes: len(o.JSON)}
 	obj, err := decodeObject(o.JSON)
 	if err != nil {
-		return rec, fmt.Errorf("object %s: %w", history.KeyText(o.Kind, o.Namespace, o.Name), err)
+		return rec, fmt.Errorf("object %s: %w", rec.Key(), err)
 	}
 	if o.Side == history.SideApiserver {
 		addMissing(obj, "apiVersion", o.APIVersion)
@@ -66,7 +66,11 @@ func Digest(o Raw, r Rules) (history.StateRecord, error) {
 		rec.ResourceVersion, _ = strconv.ParseUint(rv, 10, 64)
 	}
 	r.prepare(obj, rec.Kind, rec.Namespace, o.Side)
-	sum := sha256.Sum256(appendCanonical(nil, obj))
+	canonical, err := json.Marshal(obj) // keys sorted, numbers as they were
+	if err != nil {
+		return rec, fmt.Errorf("object %s: %w", rec.Key(), err)
+	}
+	sum := sha256.Sum256(canonical)
 	rec.Digest = hex.EncodeToString(sum[:digestBytes])
 	return rec, rec.Validate()
 }
@@ -144,9 +148,10 @@ func (r *Rules) mask(obj map[string]any, kind, namespace string) {
 			r.removePath(obj, m.Path)
 		}
 	}
+	dropMasked(obj)
 }
 
-// maskedElement stands for a list element until the list is written.
+// maskedElement stands for a list element until dropMasked.
 type maskedElement struct{}
 
 // removePath removes what is at path: a map's field by key, a list's element by
@@ -179,40 +184,19 @@ func (r *Rules) removePath(v any, path []string) {
 	}
 }
 
-// appendCanonical writes v with sorted keys and without space. Strings are
-// length-prefixed instead of quoted, which is unambiguous and cheaper.
-func appendCanonical(b []byte, v any) []byte {
+// dropMasked removes the marked list elements.
+func dropMasked(v any) any {
 	switch t := v.(type) {
-	case nil:
-		return append(b, 'z')
-	case bool:
-		return strconv.AppendBool(b, t)
-	case json.Number:
-		return append(append(append(b, '#'), t...), ';')
-	case string:
-		b = strconv.AppendInt(append(b, '"'), int64(len(t)), 10)
-		return append(append(b, ':'), t...)
-	case []any:
-		b = append(b, '[')
-		for _, e := range t {
-			if _, masked := e.(maskedElement); masked {
-				continue
-			}
-			b = append(appendCanonical(b, e), ',')
-		}
-		return append(b, ']')
 	case map[string]any:
-		keys := make([]string, 0, len(t))
-		for k := range t {
-			keys = append(keys, k)
+		for k, e := range t {
+			t[k] = dropMasked(e)
 		}
-		slices.Sort(keys)
-		b = append(b, '{')
-		for _, k := range keys {
-			b = appendCanonical(b, k)
-			b = append(appendCanonical(b, t[k]), ',')
+	case []any:
+		t = slices.DeleteFunc(t, func(e any) bool { return e == maskedElement{} })
+		for i, e := range t {
+			t[i] = dropMasked(e)
 		}
-		return append(b, '}')
+		return t
 	}
-	panic(fmt.Sprintf("check: %T in decoded JSON", v))
+	return v
 }

@@ -2,7 +2,6 @@ package check_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 
@@ -25,10 +24,10 @@ func ExampleJudge() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(errors.Is(v.Err(), check.ErrReordered), v.Checks["G1"].Verdict)
+	fmt.Println(v.Checks["G2"].Verdict, v.Checks["G1"].Verdict)
 	fmt.Println(v.Checks["G2"].Counterexample)
 	// Output:
-	// true not-judged
+	// fail not-judged
 	// Pod/shop/cart uid 6fffe7e7: version went down from 107 to 104: PUT seq 2 (received 00:00:00.010000, applied 00:00:00.097000) was applied after PUT seq 1 (received 00:00:00.020000, applied 00:00:00.090000)
 }
 

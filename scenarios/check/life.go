@@ -183,19 +183,16 @@ func (k *keyState) see(life int32, rv uint64, n int) (again bool) {
 // finalVersion is the last version of a uid that storage must end with, 0 when
 // the op log has none.
 func (k *keyState) finalVersion(life int32) uint64 {
-	for i := len(k.versions) - 1; i >= 0; i-- {
-		v := &k.versions[i]
-		if int32(v.life) == life && v.flags&versionHeartbeat == 0 {
-			return v.rv
-		}
+	if v := k.lastVersion(life, versionHeartbeat); v != nil {
+		return v.rv
 	}
 	return 0
 }
 
-// lastVersion is the last version of a uid that was added, nil when there is none.
-func (k *keyState) lastVersion(life int32) *version {
+// lastVersion is the last version of a uid without that flag, nil when there is none.
+func (k *keyState) lastVersion(life int32, without uint8) *version {
 	for i := len(k.versions) - 1; i >= 0; i-- {
-		if v := &k.versions[i]; int32(v.life) == life {
+		if v := &k.versions[i]; int32(v.life) == life && v.flags&without == 0 {
 			return v
 		}
 	}

@@ -32,17 +32,14 @@ func Load(dir string) (*History, error) {
 	if h.State, err = history.State(dir); err != nil {
 		return nil, err
 	}
-	if h.Marks, err = history.LoadMarks(dir); err != nil {
+	if h.Marks, err = history.LoadLines[history.Mark](dir, history.FileMarks); err != nil {
 		return nil, err
 	}
-	if h.Samples, err = history.LoadSamples(dir); err != nil {
+	if h.Samples, err = history.LoadLines[history.Sample](dir, history.FileSamples); err != nil {
 		return nil, err
 	}
 	return h, nil
 }
-
-// SaveMeta writes history.json.
-func SaveMeta(dir string, m Meta) error { return history.SaveJSON(dir, history.FileMeta, m) }
 
 // Validate reports what the judge could not work with.
 func (m *Meta) Validate() error {

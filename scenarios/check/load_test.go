@@ -28,12 +28,12 @@ func save(t testing.TB, dir string, h *History, ops []oplog.Record, entries []le
 			t.Fatal(err)
 		}
 	}
-	must(SaveMeta(dir, h.Meta))
+	must(history.SaveJSON(dir, history.FileMeta, h.Meta))
 	if h.Marks != nil {
-		must(history.SaveMarks(dir, h.Marks))
+		must(history.SaveLines(dir, history.FileMarks, h.Marks))
 	}
 	if h.Samples != nil {
-		must(history.SaveSamples(dir, h.Samples))
+		must(history.SaveLines(dir, history.FileSamples, h.Samples))
 	}
 	w, err := oplog.Create(filepath.Join(dir, history.FileOps))
 	must(err)
@@ -46,13 +46,14 @@ func save(t testing.TB, dir string, h *History, ops []oplog.Record, entries []le
 		b = entries[i].AppendJSON(b)
 	}
 	must(os.WriteFile(filepath.Join(dir, strings.TrimSuffix(history.FileLedger, ".zst")), b, 0o644))
-	s, err := history.CreateState(dir)
-	must(err)
-	for r, err := range h.State {
-		must(err)
-		must(s.Write(r))
-	}
-	must(s.Close())
+	must(history.SaveState(dir, func(yield func(history.StateRecord) bool) {
+		for r, err := range h.State {
+			must(err)
+			if !yield(r) {
+				return
+			}
+		}
+	}))
 }
 
 func TestSavedRunIsJudgedAlike(t *testing.T) {
@@ -81,6 +82,27 @@ func TestSavedRunIsJudgedAlike(t *testing.T) {
 		if again := mustJudge(t, saved); !reflect.DeepEqual(b, again) {
 			t.Errorf("seed %d: a second judgement differs", seed)
 		}
+	}
+}
+
+// TestFormerMeta: history.json of former versions carries what G7 and G8 are judged by.
+func TestFormerMeta(t *testing.T) {
+	w := simulate(3, 4, 10)
+	dir := t.TempDir()
+	h := w.history()
+	h.Samples = samples([]float64{5, 50}, []float64{1, 1})
+	save(t, dir, h, w.ops, w.entries)
+	meta := `{"rules":{},"ceilings":{"rssBytes":40},"isolation":{"bystander":{"count":9,"p50":1,"p90":1,"p99":3,"max":3},"bystanderBaseline":{"count":9,"p50":1,"p90":1,"p99":1,"max":1}}}`
+	if err := os.WriteFile(filepath.Join(dir, history.FileMeta), []byte(meta), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := mustJudge(t, h)
+	if v.Checks["G7"].Violations != 1 || v.Checks["G8"].Violations != 1 {
+		t.Errorf("G7 %+v, G8 %+v", v.Checks["G7"], v.Checks["G8"])
 	}
 }
 

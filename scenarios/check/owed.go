@@ -19,7 +19,7 @@ type owed struct {
 // compare walks the book after the ledger walk.
 func (j *judge) compare() map[string]*owed {
 	kinds := make(map[string]*owed)
-	for k := range j.book.all() {
+	for _, k := range j.book.keys {
 		if !k.wanted || j.book.selected(k.kind) || len(k.lives) == 0 {
 			continue
 		}

@@ -30,9 +30,9 @@ func (j *judge) readMarks() (ready int64) {
 			marked = max(marked, m.Time)
 		case history.MarkTamperAdd, history.MarkTamperEdit, history.MarkTamperRemove:
 			if j.tamper == nil {
-				j.tamper = make(map[keyName][]*tampering)
+				j.tamper = make(map[history.Key][]*tampering)
 			}
-			k := keyName{canonicalKind(m.Kind), m.Namespace, m.Name}
+			k := canonicalKey(m)
 			j.tamper[k] = append(j.tamper[k], &tampering{mark: m})
 		case history.MarkUnserved, history.MarkServed:
 			j.markServed(m)
@@ -44,6 +44,11 @@ func (j *judge) readMarks() (ready int64) {
 		return endOfTime // restarted, and nobody saw it become ready
 	}
 	return ready
+}
+
+// canonicalKey is the key that was tampered with, as the book has it.
+func canonicalKey(m history.Mark) history.Key {
+	return history.Key{Kind: canonicalKind(m.Kind), Namespace: m.Namespace, Name: m.Name}
 }
 
 // restarts judges G9: storage converged although the watcher was restarted.
@@ -114,7 +119,7 @@ func (j *judge) healed() {
 		return
 	}
 	for _, m := range j.h.Marks {
-		for _, d := range j.tamper[keyName{canonicalKind(m.Kind), m.Namespace, m.Name}] {
+		for _, d := range j.tamper[canonicalKey(m)] {
 			if d.mark != m || !j.repairOwed(d) {
 				continue
 			}
@@ -129,7 +134,7 @@ func (j *judge) healed() {
 					how = fmt.Sprintf("and seq %d repaired it after %s", d.seq, seconds(took))
 				}
 				return fmt.Sprintf("%s: %s at %s %s; the synchronizer's period is %s",
-					history.KeyText(m.Kind, m.Namespace, m.Name), m.What, clock(m.Time), how, seconds(j.h.SyncPeriod))
+					history.Key{Kind: m.Kind, Namespace: m.Namespace, Name: m.Name}, m.What, clock(m.Time), how, seconds(j.h.SyncPeriod))
 			})
 		}
 	}

@@ -180,30 +180,20 @@ func searchFile(path string, f io.Reader, needles []needle) (*Leak, int64, error
 	buf := make([]byte, 0, searchChunk+longest)
 	var offset int64 // of buf[0]
 	for {
-		n, err := io.ReadFull(r, buf[len(buf):cap(buf)])
+		n, err := r.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
 		for _, nd := range needles {
 			if i := bytes.Index(buf, nd.text); i >= 0 {
 				return &Leak{File: path, Offset: offset + int64(i), Canary: nd.canary, Form: nd.form}, offset + int64(len(buf)), nil
 			}
 		}
-		if err != nil {
-			end := offset + int64(len(buf))
-			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && streamEnded(r) {
-				return nil, end, nil
-			}
-			return nil, end, err
+		if errors.Is(err, io.EOF) {
+			return nil, offset + int64(len(buf)), nil
+		} else if err != nil {
+			return nil, offset + int64(len(buf)), err
 		}
 		keep := min(longest-1, len(buf))
 		offset += int64(len(buf) - keep)
 		buf = append(buf[:0], buf[len(buf)-keep:]...)
 	}
-}
-
-// streamEnded tells a clean end from a truncated compressed stream: ReadFull
-// reports both as an unexpected end.
-func streamEnded(r io.Reader) bool {
-	var b [1]byte
-	_, err := r.Read(b[:])
-	return errors.Is(err, io.EOF)
 }

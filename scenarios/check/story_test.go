@@ -89,14 +89,14 @@ func items[T any](all []T) iter.Seq2[T, error] {
 }
 
 // subject splits "Node:n1" or "web" (a Pod in namespace a).
-func subject(word string) keyName {
+func subject(word string) history.Key {
 	if kind, name, ok := strings.Cut(word, ":"); ok {
 		if kind == "Node" {
-			return keyName{kind, "", name}
+			return history.Key{Kind: kind, Name: name}
 		}
-		return keyName{kind, "a", name}
+		return history.Key{Kind: kind, Namespace: "a", Name: name}
 	}
-	return keyName{"Pod", "a", word}
+	return history.Key{Kind: "Pod", Namespace: "a", Name: word}
 }
 
 func parseOp(t testing.TB, id int64, line string) oplog.Record {
@@ -104,7 +104,7 @@ func parseOp(t testing.TB, id int64, line string) oplog.Record {
 	w := strings.Fields(line)
 	k := subject(w[2])
 	r := oplog.Record{
-		ID: id, Phase: oplog.PhaseLoad, Type: w[1], Kind: k.kind, Namespace: k.namespace, Name: k.name,
+		ID: id, Phase: oplog.PhaseLoad, Type: w[1], Kind: k.Kind, Namespace: k.Namespace, Name: k.Name,
 		UID: w[3], Started: at(number(t, w[0])), Status: 200,
 	}
 	r.Intended, r.Finished = r.Started, r.Started+1e6
@@ -128,7 +128,7 @@ func parseRequest(t testing.TB, line string) ledger.Entry {
 	t.Helper()
 	w := strings.Fields(line)
 	k := subject(w[2])
-	e := ledger.Entry{Method: w[1], Kind: k.kind, Namespace: k.namespace, Name: k.name, Received: at(number(t, w[0])), Status: 200}
+	e := ledger.Entry{Method: w[1], Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Received: at(number(t, w[0])), Status: 200}
 	e.Applied, e.Responded = e.Received+5e6, e.Received+6e6
 	for i, opt := range w[3:] {
 		key, val, _ := strings.Cut(opt, "=")
@@ -159,9 +159,9 @@ func parseRequest(t testing.TB, line string) ledger.Entry {
 	return e
 }
 
-func parseState(t testing.TB, lines []string) map[keyName]storyState {
+func parseState(t testing.TB, lines []string) map[history.Key]storyState {
 	t.Helper()
-	all := make(map[keyName]storyState)
+	all := make(map[history.Key]storyState)
 	for _, l := range lines {
 		w := strings.Fields(l)
 		s := storyState{uid: w[1], rv: uint64(number(t, w[2]))}
@@ -185,15 +185,15 @@ func number(t testing.TB, s string) int64 {
 
 // applyAll numbers the entries and lets them act on an empty, faithful storage: it
 // fills in the effects and returns the state at the end.
-func applyAll(entries []ledger.Entry) map[keyName]storyState {
-	state := make(map[keyName]storyState)
+func applyAll(entries []ledger.Entry) map[history.Key]storyState {
+	state := make(map[history.Key]storyState)
 	for i := range entries {
 		e := &entries[i]
 		e.Seq = uint64(i + 1)
 		if e.Effect == ledger.EffectRejected {
 			continue
 		}
-		k := keyName{e.Kind, e.Namespace, e.Name}
+		k := history.Key{Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}
 		old, live := state[k]
 		if e.Method == "DELETE" {
 			e.Effect, e.UID, e.ResourceVersion = ledger.EffectNone, "", 0
@@ -212,10 +212,10 @@ func applyAll(entries []ledger.Entry) map[keyName]storyState {
 	return state
 }
 
-func apiserverState(ops []oplog.Record) map[keyName]storyState {
-	state := make(map[keyName]storyState)
+func apiserverState(ops []oplog.Record) map[history.Key]storyState {
+	state := make(map[history.Key]storyState)
 	for _, r := range ops {
-		k := keyName{r.Kind, r.Namespace, r.Name}
+		k := history.Key{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 		switch {
 		case !r.OK():
 		case r.Type == oplog.TypeDelete:
@@ -227,11 +227,11 @@ func apiserverState(ops []oplog.Record) map[keyName]storyState {
 	return state
 }
 
-func stateRecords(side history.Side, state map[keyName]storyState) []history.StateRecord {
+func stateRecords(side history.Side, state map[history.Key]storyState) []history.StateRecord {
 	var all []history.StateRecord
 	for k, s := range state {
 		all = append(all, history.StateRecord{
-			Side: side, Kind: k.kind, Namespace: k.namespace, Name: k.name,
+			Side: side, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name,
 			UID: s.uid, ResourceVersion: s.rv, Digest: s.digest, Bytes: 1,
 		})
 	}

@@ -21,7 +21,7 @@ func (j *judge) telemetry() {
 		return
 	}
 	j.sumsAgree(t, c)
-	for _, g := range j.groups(j.owed) {
+	for _, g := range j.groups() {
 		j.sentIsLedger(t, &g)
 		j.attemptsAgree(t, &g)
 		if g.owed != nil && !g.relisted && j.h.QueueFull == QueueFullDrop {
@@ -40,32 +40,33 @@ func (j *judge) sumsAgree(t *tally, c *Counters) {
 	if len(c.Kinds) == 0 {
 		return
 	}
-	var s result.Events
+	totals := eventCounts(&c.Total)
+	sums := make([]int64, len(totals))
 	for _, e := range c.Kinds {
-		s.Received += e.Received
-		s.Sent += e.Sent
-		s.Coalesced += e.Coalesced
-		s.Filtered += e.Filtered
-		s.Parked += e.Parked
-		s.Queued += e.Queued
-		s.Dropped += e.Dropped
-		s.Retried += e.Retried
+		for i, f := range eventCounts(&e) {
+			sums[i] += f.count
+		}
 	}
-	for _, f := range []struct {
-		name       string
-		total, sum int64
-	}{
-		{"received", c.Total.Received, s.Received}, {"sent", c.Total.Sent, s.Sent},
-		{"coalesced", c.Total.Coalesced, s.Coalesced}, {"filtered", c.Total.Filtered, s.Filtered},
-		{"parked", c.Total.Parked, s.Parked}, {"queued", c.Total.Queued, s.Queued},
-		{"dropped", c.Total.Dropped, s.Dropped}, {"retried", c.Total.Retried, s.Retried},
-	} {
+	for i, f := range totals {
 		t.judged++
-		if f.total != f.sum {
+		if f.count != sums[i] {
 			t.fail(func() string {
-				return fmt.Sprintf("%s events: the total is %d, the kinds add up to %d", f.name, f.total, f.sum)
+				return fmt.Sprintf("%s events: the total is %d, the kinds add up to %d", f.name, f.count, sums[i])
 			})
 		}
+	}
+}
+
+// eventCount is one counter of an account.
+type eventCount struct {
+	name  string
+	count int64
+}
+
+func eventCounts(e *result.Events) []eventCount {
+	return []eventCount{
+		{"received", e.Received}, {"sent", e.Sent}, {"coalesced", e.Coalesced}, {"filtered", e.Filtered},
+		{"parked", e.Parked}, {"queued", e.Queued}, {"dropped", e.Dropped}, {"retried", e.Retried},
 	}
 }
 
@@ -86,7 +87,7 @@ func (j *judge) attemptsAgree(t *tally, g *group) {
 func (j *judge) callsAgree(t *tally, c *Counters, g *group) {
 	if c.StorageSucceeded != nil {
 		t.judged++
-		low, high := g.requests.sure, g.requests.sure+g.requests.near+g.requests.maybe
+		low, high := g.requests.acked()
 		if n := c.StorageSucceeded[g.name]; n < low || n > high {
 			t.fail(func() string {
 				return fmt.Sprintf("%s: the watcher counted %d successful storage calls, the ledger has %s acknowledged requests", g.name, n, span(low, high))
@@ -106,7 +107,7 @@ func (j *judge) callsAgree(t *tally, c *Counters, g *group) {
 // lagAgrees: a watcher that has caught up says so, and only then.
 func (j *judge) lagAgrees(t *tally, c *Counters) {
 	g1 := j.tally["G1"]
-	if g1.judged > 0 && g1.violations == 0 && j.acc.total().near == 0 && j.book.moving(allKinds) == 0 {
+	if g1.judged > 0 && g1.violations == 0 && j.acc.total.near == 0 && j.book.opsNear[allKinds] == 0 {
 		t.judged++
 		if c.Total.Queued != 0 {
 			t.fail(func() string {
@@ -120,11 +121,11 @@ func (j *judge) lagAgrees(t *tally, c *Counters) {
 	}
 	t.judged++
 	switch waiting := c.Total.Queued + c.Total.Parked; {
-	case waiting == 0 && *c.OldestUnsent > 0 && j.acc.total().near == 0:
+	case waiting == 0 && *c.OldestUnsent > 0 && j.acc.total.near == 0:
 		t.fail(func() string {
 			return fmt.Sprintf("the oldest unsent event is said to be %.3f s old, but none is queued or parked", *c.OldestUnsent)
 		})
-	case c.Total.Queued > 0 && *c.OldestUnsent == 0 && j.acc.total().near == 0:
+	case c.Total.Queued > 0 && *c.OldestUnsent == 0 && j.acc.total.near == 0:
 		t.fail(func() string {
 			return fmt.Sprintf("%d events are queued, but the oldest unsent one is said to be 0 s old", c.Total.Queued)
 		})

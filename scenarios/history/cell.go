@@ -39,8 +39,11 @@ type Cell struct {
 	// StorageFaults is how often each fault of storage fired, by the mock's counters at
 	// the end of the drain.
 	StorageFaults map[string]int64 `json:"storageFaults,omitempty"`
-	// Fired lists the faults of storage and watch as they were healed.
-	Fired []Firing `json:"fired,omitempty"`
+	// Fired lists the faults of storage as they were healed, WatchFired those of the watch.
+	Fired      []Firing `json:"fired,omitempty"`
+	WatchFired []Firing `json:"watchFired,omitempty"`
+	// LedgerBytes is the size of the ledger's file, which has no end mark.
+	LedgerBytes int64 `json:"ledgerBytes,omitempty"`
 	// Refusal is how a watcher ended that must not talk to storage; nil in other cells.
 	Refusal *Refusal `json:"refusal,omitempty"`
 }
@@ -61,7 +64,7 @@ type WatcherRun struct {
 	// until it was ready.
 	FirstSync    *float64 `json:"firstSync,omitempty"`
 	FirstSyncCPU *float64 `json:"firstSyncCPU,omitempty"`
-	ExitCode     *int     `json:"exitCode,omitempty"` // nil: the runner ended it
+	ExitCode     *int     `json:"exitCode,omitempty"` // nil in a cut cell, whose watcher is killed
 }
 
 // Firing is a fault that was in force, as mock and proxy count it.

@@ -22,12 +22,15 @@ func Deeds[T any](deeds []Deed, what ...string) ([]T, error) {
 	var out []T
 	for i, d := range deeds {
 		for _, w := range what {
-			if d.What != w || len(d.Seen) == 0 {
+			if d.What != w {
 				continue
+			}
+			if len(d.Seen) == 0 {
+				return nil, &FormatError{File: FileDeeds, Line: i + 1, Err: fmt.Errorf("%s without what was seen of it", w)}
 			}
 			var v T
 			if err := json.Unmarshal(d.Seen, &v); err != nil {
-				return nil, fmt.Errorf("deed %d (%s): %w", i+1, d.What, err)
+				return nil, &FormatError{File: FileDeeds, Line: i + 1, Err: err}
 			}
 			out = append(out, v)
 		}

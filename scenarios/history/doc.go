@@ -1,7 +1,7 @@
-// Package history is the record of one cell: its files, the types in them, and one
-// pass over the two logs. A figure, a verdict, a fact and a column of the fault matrix
-// are functions of what is here and of nothing else, so that `watchbench check` computes
-// all of them again from the folder alone.
+// Package history is the record of one cell: its files, the types in them, and what may
+// watch while the two logs are read. A figure, a verdict, a fact and a column of the
+// fault matrix are functions of what is here and of nothing else, so that `watchbench
+// check` computes all of them again from the folder alone. check.Judge reads the logs.
 //
 // # A cell's folder
 //
@@ -10,9 +10,9 @@
 //	ledger.ndjson.zst   ledger.Entry in the order of application, Seq without gaps
 //	state.ndjson.zst    the final states of both sides
 //	history.json        what the judge needs beside the logs
-//	samples.ndjson      every reading of the parties' resources and queues
+//	samples.ndjson      Sample: every reading of the parties' resources and queues
 //	before.prom         the watcher's metrics as the load began
 //	after.prom          the same after the drain
-//	marks.ndjson        when processes started and ended, and which rows were tampered with
+//	marks.ndjson        Mark: when processes started and ended, and which rows were tampered with
 //	deeds.ndjson        Deed: what each fault injector did
 package history

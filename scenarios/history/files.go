@@ -23,24 +23,11 @@ const (
 	FileAfter   = "after.prom"
 	FileMarks   = "marks.ndjson"
 	FileDeeds   = "deeds.ndjson"
+	// DirCaptured has what is searched for secrets, in cells that have any.
+	DirCaptured = "captured"
 )
 
 const zstdSuffix = ".zst"
-
-// SaveCell writes cell.json.
-func SaveCell(dir string, c *Cell) error { return SaveJSON(dir, FileCell, c) }
-
-// SaveMarks writes marks.ndjson.
-func SaveMarks(dir string, marks []Mark) error { return saveLines(dir, FileMarks, marks) }
-
-// SaveDeeds writes deeds.ndjson.
-func SaveDeeds(dir string, deeds []Deed) error { return saveLines(dir, FileDeeds, deeds) }
-
-// SaveSamples writes samples.ndjson.
-func SaveSamples(dir string, samples []Sample) error { return saveLines(dir, FileSamples, samples) }
-
-// SaveScrape writes the text of a /metrics endpoint; name is FileBefore or FileAfter.
-func SaveScrape(dir, name string, text []byte) error { return save(dir, name, text) }
 
 // SaveJSON writes v, indented, to the named file of a cell's folder.
 func SaveJSON(dir, name string, v any) error {
@@ -48,10 +35,11 @@ func SaveJSON(dir, name string, v any) error {
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
-	return save(dir, name, append(b, '\n'))
+	return Save(dir, name, append(b, '\n'))
 }
 
-func saveLines[T any](dir, name string, items []T) error {
+// SaveLines writes items to the named file of a cell's folder, one JSON object a line.
+func SaveLines[T any](dir, name string, items []T) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	for i := range items {
@@ -59,10 +47,11 @@ func saveLines[T any](dir, name string, items []T) error {
 			return fmt.Errorf("writing %s: %w", name, err)
 		}
 	}
-	return save(dir, name, b.Bytes())
+	return Save(dir, name, b.Bytes())
 }
 
-func save(dir, name string, data []byte) error {
+// Save writes the named file of a cell's folder.
+func Save(dir, name string, data []byte) error {
 	if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
@@ -75,15 +64,6 @@ func LoadCell(dir string) (*Cell, error) {
 	var c Cell
 	return &c, loadSchema(dir, FileCell, CellSchema, &c, &c.Schema)
 }
-
-// LoadMarks reads marks.ndjson; nil when there is none.
-func LoadMarks(dir string) ([]Mark, error) { return loadLines[Mark](dir, FileMarks) }
-
-// LoadDeeds reads deeds.ndjson; nil when there is none.
-func LoadDeeds(dir string) ([]Deed, error) { return loadLines[Deed](dir, FileDeeds) }
-
-// LoadSamples reads samples.ndjson; nil when there is none.
-func LoadSamples(dir string) ([]Sample, error) { return loadLines[Sample](dir, FileSamples) }
 
 // LoadScrape reads FileBefore or FileAfter; nil when there is none, as for a watcher
 // without metrics of ours.

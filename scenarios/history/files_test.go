@@ -26,23 +26,23 @@ func TestRecordRoundTrip(t *testing.T) {
 	}
 	cell := &Cell{Schema: CellSchema, ID: "a=1", Repetition: 2, Scenario: spec.Default(), Seed: 7, CPUs: 2, MachineBusy: new(0.25), Watcher: WatcherRun{Own: true, ExitCode: new(0)}}
 	cell.Scenario.Load.Duration, cell.Scenario.Limits.MinEvents = spec.Duration(90e9), 0.8
-	cell.Scenario.Events = []spec.Event{{What: spec.EventKill, At: spec.Moment{From: 1e9, To: 2e9}}}
+	cell.Scenario.Events = []spec.Event{{What: "sigkill", At: spec.Moment{From: 1e9, To: 2e9}}}
 	deeds := []Deed{{What: "sigkill", Began: 1, Ended: 2, Seen: json.RawMessage(`{"n":3}`)}}
 	samples := []Sample{{Time: 1, Parties: map[string]Use{PartyWatcher: {CPUSeconds: 0.5, RSSBytes: 7, Read: -1}}, Goroutines: new(9.0)}, {Time: 2}}
 	marks := []Mark{{Time: 3, What: MarkStarted, Note: "first"}}
-	must(SaveCell(dir, cell))
-	must(SaveDeeds(dir, deeds))
-	must(SaveSamples(dir, samples))
-	must(SaveMarks(dir, marks))
-	must(SaveScrape(dir, FileAfter, []byte("a_total{kind=\"Pod\"} 4\n")))
+	must(SaveJSON(dir, FileCell, cell))
+	must(SaveLines(dir, FileDeeds, deeds))
+	must(SaveLines(dir, FileSamples, samples))
+	must(SaveLines(dir, FileMarks, marks))
+	must(Save(dir, FileAfter, []byte("a_total{kind=\"Pod\"} 4\n")))
 
 	gotCell, err := LoadCell(dir)
 	must(err)
-	gotDeeds, err := LoadDeeds(dir)
+	gotDeeds, err := LoadLines[Deed](dir, FileDeeds)
 	must(err)
-	gotSamples, err := LoadSamples(dir)
+	gotSamples, err := LoadLines[Sample](dir, FileSamples)
 	must(err)
-	gotMarks, err := LoadMarks(dir)
+	gotMarks, err := LoadLines[Mark](dir, FileMarks)
 	must(err)
 	after, err := LoadScrape(dir, FileAfter)
 	must(err)
@@ -67,9 +67,9 @@ func TestRecordRoundTrip(t *testing.T) {
 // cell.json must be there.
 func TestMissingFiles(t *testing.T) {
 	dir := t.TempDir()
-	deeds, err1 := LoadDeeds(dir)
-	samples, err2 := LoadSamples(dir)
-	marks, err3 := LoadMarks(dir)
+	deeds, err1 := LoadLines[Deed](dir, FileDeeds)
+	samples, err2 := LoadLines[Sample](dir, FileSamples)
+	marks, err3 := LoadLines[Mark](dir, FileMarks)
 	before, err4 := LoadScrape(dir, FileBefore)
 	if err := errors.Join(err1, err2, err3, err4); err != nil || deeds != nil || samples != nil || marks != nil || before != nil {
 		t.Errorf("%v %v %v %v, %v", deeds, samples, marks, before, err)
@@ -105,7 +105,7 @@ func TestFormerSamples(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, FileSamples), []byte(`{"time":5,"rssBytes":100,"goroutines":3,"sockets":2}`+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := LoadSamples(dir)
+	got, err := LoadLines[Sample](dir, FileSamples)
 	if want := []Sample{{Time: 5, RSSBytes: new(100.0), Goroutines: new(3.0), Sockets: new(2.0)}}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}

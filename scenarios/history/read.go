@@ -34,12 +34,9 @@ func judgeable(path string, ops iter.Seq2[oplog.Record, error]) iter.Seq2[oplog.
 		n := int64(0)
 		for r, err := range ops {
 			n++
-			var line *oplog.LineError
 			switch {
-			case errors.As(err, &line):
-				err = &FormatError{File: path, Line: line.Line, Err: line.Err}
 			case err != nil:
-				err = &FormatError{File: path, Err: err}
+				err = located(path, err)
 			case r.Kind == "" || r.Name == "" || r.Type == "":
 				err = &FormatError{File: path, Err: fmt.Errorf("record %d has no kind, no name or no type", n)}
 			}
@@ -48,6 +45,14 @@ func judgeable(path string, ops iter.Seq2[oplog.Record, error]) iter.Seq2[oplog.
 			}
 		}
 	}
+}
+
+func located(path string, err error) error {
+	var line *oplog.LineError
+	if errors.As(err, &line) {
+		return &FormatError{File: path, Line: line.Line, Err: line.Err}
+	}
+	return &FormatError{File: path, Err: err}
 }
 
 // Ledger is the ledger of a cell's folder, nil when there is none; see Ops.
@@ -81,30 +86,23 @@ func State(dir string) (iter.Seq2[StateRecord, error], error) {
 		return nil, err
 	}
 	return func(yield func(StateRecord, error) bool) {
-		f, err := os.Open(path)
+		lines, err := ndjson.Open(path)
 		if err != nil {
 			yield(StateRecord{}, &FormatError{File: path, Err: err})
 			return
 		}
-		defer func() { _ = f.Close() }() // only read from
-		for s, err := range readState(path, f) {
-			if !yield(s, err) {
-				return
-			}
-		}
+		readState(path, lines)(yield)
 	}, nil
 }
 
-// readState reads final states, compressed where the name says so.
-func readState(path string, in io.Reader) iter.Seq2[StateRecord, error] {
+func readState(path string, lines *ndjson.Reader) iter.Seq2[StateRecord, error] {
 	return func(yield func(StateRecord, error) bool) {
 		var s StateRecord
-		texts := jsonscan.NewInterner()
-		field := func(key []byte, v jsonscan.Value) error { return s.field(texts, key, v) }
+		texts, field := jsonscan.NewInterner(), s.field
 		stopped := false
-		err := eachLine(path, in, func(b []byte) error {
+		err := eachLine(path, lines, func(b []byte) error {
 			s = StateRecord{}
-			err := jsonscan.Fields(b, field)
+			err := jsonscan.Decode(b, texts, field)
 			if err == nil {
 				err = s.Validate()
 			}
@@ -122,43 +120,41 @@ func readState(path string, in io.Reader) iter.Seq2[StateRecord, error] {
 	}
 }
 
-func (s *StateRecord) field(texts *jsonscan.Interner, key []byte, v jsonscan.Value) (err error) {
+// field is where a member's value belongs, nil for an unknown one.
+func (s *StateRecord) field(key []byte) any {
 	switch string(key) {
 	case "side":
-		var side string
-		side, err = v.Text(texts)
-		s.Side = Side(side)
+		return (*string)(&s.Side)
 	case "kind":
-		s.Kind, err = v.Text(texts)
+		return &s.Kind
 	case "namespace":
-		s.Namespace, err = v.Text(texts)
+		return &s.Namespace
 	case "name":
-		s.Name, err = v.Text(texts)
+		return &s.Name
 	case "uid":
-		s.UID, err = v.Text(texts)
+		return &s.UID
 	case "resourceVersion":
-		s.ResourceVersion, err = v.Uint()
+		return &s.ResourceVersion
 	case "digest":
-		s.Digest, err = v.Text(texts)
+		return &s.Digest
 	case "bytes":
-		err = v.IntTo(&s.Bytes)
+		return &s.Bytes
 	}
-	return err
+	return nil
 }
 
-// loadLines reads a small NDJSON file whole; a missing one is empty.
-func loadLines[T any](dir, name string) ([]T, error) {
+// LoadLines reads a small NDJSON file of a cell's folder whole; a missing one is empty.
+func LoadLines[T any](dir, name string) ([]T, error) {
 	path := filepath.Join(dir, name)
-	f, err := os.Open(path)
+	lines, err := ndjson.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, &FormatError{File: path, Err: err}
 	}
-	defer func() { _ = f.Close() }() // only read from
 	var all []T
-	err = eachLine(path, f, func(b []byte) error {
+	err = eachLine(path, lines, func(b []byte) error {
 		d := json.NewDecoder(bytes.NewReader(b))
 		d.DisallowUnknownFields()
 		var v T
@@ -172,16 +168,9 @@ func loadLines[T any](dir, name string) ([]T, error) {
 }
 
 // eachLine calls line for every line that is not empty; the last one may lack its end.
-// An error of the file or of line becomes a FormatError.
-func eachLine(path string, in io.Reader, line func([]byte) error) error {
-	lines := ndjson.New(in)
-	if strings.HasSuffix(path, zstdSuffix) {
-		var err error
-		if lines, err = ndjson.NewZstd(in); err != nil {
-			return &FormatError{File: path, Err: err}
-		}
-	}
-	defer lines.Close()
+// An error of the file or of line becomes a FormatError. The reader is closed.
+func eachLine(path string, lines *ndjson.Reader, line func([]byte) error) error {
+	defer func() { _ = lines.Close() }() // only read from
 	for {
 		b, err := lines.Next()
 		if errors.Is(err, io.EOF) {

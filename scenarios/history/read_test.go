@@ -4,38 +4,46 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"slices"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/watchbench/watchbench/internal/ndjson"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-func TestStateWriterRefuses(t *testing.T) {
-	w, err := NewStateWriter(&bytes.Buffer{})
+func linesOf(t *testing.T, b []byte) *ndjson.Reader {
+	t.Helper()
+	lines, err := ndjson.Sniff(bytes.NewReader(b))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return lines
+}
+
+func TestSaveStateRefuses(t *testing.T) {
 	for _, r := range []StateRecord{
 		{Side: "both", Kind: "Pod", Name: "web", Digest: "d"},
 		{Side: SideStorage, Name: "web", Digest: "d"},
 		{Side: SideStorage, Kind: "Pod", Name: "web"},
 	} {
-		if err := w.Write(r); err == nil {
+		if err := SaveState(t.TempDir(), slices.Values([]StateRecord{r})); err == nil {
 			t.Errorf("%+v was written", r)
 		}
-	}
-	if err := w.Close(); err != nil {
-		t.Error(err)
 	}
 }
 
 func FuzzOps(f *testing.F) {
 	f.Add([]byte(`{"id":1,"phase":"load","type":"create","thread":0,"kind":"Pod","name":"a","uid":"u","resourceVersion":7,"intended":1,"started":2,"finished":3,"status":201}` + "\n" + `{"checkpoint":1}` + "\n"))
 	f.Add([]byte(`{"id":-1,"error":"a \"quoted\" \u00e9","extra":{"a":[1,"]"]},"kind":"Pod","name":"a","type":"x"}`))
+	enc, err := zstd.NewWriter(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for r, err := range judgeable("ops", oplog.ReadPlain(bytes.NewReader(b))) {
+		for r, err := range judgeable("ops", oplog.Read(bytes.NewReader(enc.EncodeAll(b, nil)))) {
 			if err != nil {
 				var fe *FormatError
 				if !errors.As(err, &fe) {
@@ -56,7 +64,7 @@ func FuzzState(f *testing.F) {
 	f.Add([]byte(`{"side":"storage","kind":"Pod","namespace":"a","name":"b","uid":"u","resourceVersion":18446744073709551615,"digest":"d","bytes":3}`))
 	f.Add([]byte(`{"side":"apiserver","kind":"Pöd","name":"\ud83d\ude00","digest":"d","bytes":-1}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for r, err := range readState("state", bytes.NewReader(b)) {
+		for r, err := range readState("state", linesOf(t, b)) {
 			if err != nil {
 				return
 			}
@@ -120,7 +128,7 @@ func TestScannerPlaces(t *testing.T) {
 		"{\"a\":\"x\x01\"}":         `state:1: column 8: '\x01' where the rest of a string should stand`,
 		`{"resourceVersion":"100"}`: `state:1: field "resourceVersion": want a whole number in range`,
 	} {
-		for _, err := range readState("state", io.Reader(bytes.NewReader([]byte(line)))) {
+		for _, err := range readState("state", linesOf(t, []byte(line))) {
 			if err == nil || err.Error() != want {
 				t.Errorf("%s\n got %v\nwant %s", line, err, want)
 			}

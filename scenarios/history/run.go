@@ -77,18 +77,12 @@ func LoadRun(dir string) (*Run, error) {
 	return &r, loadSchema(dir, FileRun, RunSchema, &r, &r.Schema)
 }
 
-// SaveRun writes run.json.
-func SaveRun(dir string, r *Run) error { return SaveJSON(dir, FileRun, r) }
-
 // LoadCampaign reads matrix-run.json from a matrix's folder; its errors are those of
 // LoadRun.
 func LoadCampaign(dir string) (*Campaign, error) {
 	var c Campaign
 	return &c, loadSchema(dir, FileCampaign, CampaignSchema, &c, &c.Schema)
 }
-
-// SaveCampaign writes matrix-run.json.
-func SaveCampaign(dir string, c *Campaign) error { return SaveJSON(dir, FileCampaign, c) }
 
 // loadSchema reads a file that names its format.
 func loadSchema(dir, name, want string, into any, have *string) error {

@@ -69,26 +69,18 @@ func (s Scrape) Has(name string) bool { return len(s[name]) > 0 }
 // Sum adds up the series of a metric that carry the given labels, written as
 // alternating names and values. It is nil when the metric is not exposed.
 func (s Scrape) Sum(name string, labels ...string) *float64 {
-	return s.SumFunc(name, func(p Point) bool {
-		for i := 0; i+1 < len(labels); i += 2 {
-			if p.Labels[labels[i]] != labels[i+1] {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-// SumFunc adds up the series that a function keeps.
-func (s Scrape) SumFunc(name string, keep func(Point) bool) *float64 {
 	if !s.Has(name) {
 		return nil
 	}
 	total := 0.0
+points:
 	for _, p := range s[name] {
-		if keep(p) {
-			total += p.Value
+		for i := 0; i+1 < len(labels); i += 2 {
+			if p.Labels[labels[i]] != labels[i+1] {
+				continue points
+			}
 		}
+		total += p.Value
 	}
 	return &total
 }
@@ -117,19 +109,15 @@ func QueueNames(by map[string]float64, kind string) []string {
 	return names
 }
 
-func sumOf(by map[string]float64, names []string) *float64 {
+// HandlerDepth is the number of events in the handler queues of a kind.
+func (s Scrape) HandlerDepth(name, kind string) *float64 {
+	by := s.By(name, "queue")
 	if by == nil {
 		return nil
 	}
 	total := 0.0
-	for _, n := range names {
+	for _, n := range QueueNames(by, kind) {
 		total += by[n]
 	}
 	return &total
-}
-
-// HandlerDepth is the number of events in the handler queues of a kind.
-func (s Scrape) HandlerDepth(name, kind string) *float64 {
-	by := s.By(name, "queue")
-	return sumOf(by, QueueNames(by, kind))
 }

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -54,11 +55,15 @@ h_count 3
 func FuzzParseScrape(f *testing.F) {
 	f.Add("# TYPE a counter\na{k=\"x\"} 1\n")
 	f.Add("a 1\n<html>")
-	f.Fuzz(func(_ *testing.T, text string) {
-		if s, err := ParseScrape(strings.NewReader(text)); err == nil {
-			for name := range s {
-				s.Sum(name)
-				s.By(name, "k")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ParseScrape(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		for name, points := range s {
+			by := s.By(name, "k")
+			if sum := s.Sum(name); sum == nil || len(by) == 0 || len(by) > len(points) || len(by) == 1 && !math.IsNaN(*sum) && *sum != by[points[0].Labels["k"]] {
+				t.Errorf("%s: %v of %v, sum %v", name, by, points, value(sum))
 			}
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 
@@ -33,6 +34,20 @@ type StateRecord struct {
 	Bytes           int    `json:"bytes"`  // of the object as read
 }
 
+// Key names an object.
+type Key struct{ Kind, Namespace, Name string }
+
+// String is the key as people read it: kind, namespace if it has one, name.
+func (k Key) String() string {
+	if k.Namespace == "" {
+		return k.Kind + "/" + k.Name
+	}
+	return k.Kind + "/" + k.Namespace + "/" + k.Name
+}
+
+// Key is the record's name.
+func (s *StateRecord) Key() Key { return Key{s.Kind, s.Namespace, s.Name} }
+
 // Validate reports what is missing in a record.
 func (s *StateRecord) Validate() error {
 	switch {
@@ -46,63 +61,33 @@ func (s *StateRecord) Validate() error {
 	return nil
 }
 
-// StateWriter writes state records as zstd-compressed NDJSON.
-type StateWriter struct {
-	z   *zstd.Encoder
-	buf *bufio.Writer
-	enc *json.Encoder
-	f   io.Closer // nil when the caller owns the destination
-}
-
-// NewStateWriter writes to w, which the caller closes after Close.
-func NewStateWriter(w io.Writer) (*StateWriter, error) {
-	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		return nil, fmt.Errorf("compressing state: %w", err)
-	}
-	buf := bufio.NewWriter(z)
-	return &StateWriter{z: z, buf: buf, enc: json.NewEncoder(buf)}, nil
-}
-
-// CreateState creates the state file of a cell's folder.
-func CreateState(dir string) (*StateWriter, error) {
+// SaveState writes the final states of a cell's folder, compressed.
+func SaveState(dir string, records iter.Seq[StateRecord]) error {
 	f, err := os.Create(filepath.Join(dir, FileState))
 	if err != nil {
-		return nil, fmt.Errorf("creating the state file: %w", err)
+		return fmt.Errorf("creating the state file: %w", err)
 	}
-	w, err := NewStateWriter(f)
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	w.f = f
-	return w, nil
-}
-
-// Write appends one record.
-func (w *StateWriter) Write(r StateRecord) error {
-	if err := r.Validate(); err != nil {
-		return fmt.Errorf("state record of %s: %w", KeyText(r.Kind, r.Namespace, r.Name), err)
-	}
-	return w.enc.Encode(r)
-}
-
-// Close completes the file.
-func (w *StateWriter) Close() error {
-	err := errors.Join(w.buf.Flush(), w.z.Close())
-	if w.f != nil {
-		err = errors.Join(err, w.f.Close())
-	}
-	if err != nil {
+	if err := errors.Join(writeState(f, records), f.Close()); err != nil {
 		return fmt.Errorf("writing state: %w", err)
 	}
 	return nil
 }
 
-// KeyText is how an object's key is written for people: kind, namespace if it has
-// one, name.
-func KeyText(kind, namespace, name string) string {
-	if namespace == "" {
-		return kind + "/" + name
+func writeState(w io.Writer, records iter.Seq[StateRecord]) error {
+	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return fmt.Errorf("compressing: %w", err)
 	}
-	return kind + "/" + namespace + "/" + name
+	buf := bufio.NewWriter(z)
+	enc := json.NewEncoder(buf)
+	for r := range records {
+		if err = r.Validate(); err == nil {
+			err = enc.Encode(r)
+		}
+		if err != nil {
+			err = fmt.Errorf("record of %s: %w", r.Key(), err)
+			break
+		}
+	}
+	return errors.Join(err, buf.Flush(), z.Close())
 }

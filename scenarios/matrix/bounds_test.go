@@ -45,7 +45,7 @@ func TestCeilings(t *testing.T) {
 		{"the scenario's", func(s *spec.Scenario) {
 			s.Ceilings = spec.Ceilings{RSS: 7, Goroutines: 8, Sockets: 9, GoroutinesReturn: 10, SlopePerMinute: 0.02, SlopeWindow: 60e9}
 		}, check.Ceilings{RSSBytes: ptr(7.0), Goroutines: ptr(8.0), Sockets: ptr(9.0), GoroutinesReturn: ptr(10.0), SlopePercentPerMinute: ptr(2.0), SlopeWindow: 60e9}},
-		{"the most queues of a change", func(s *spec.Scenario) { s.Events = []spec.Event{{What: spec.EventResize, PodQueueNum: 10}} },
+		{"the most queues of a change", func(s *spec.Scenario) { s.Events = []spec.Event{{What: "resize", PodQueueNum: 10}} },
 			check.Ceilings{RSSBytes: ptr(100e6 + 1.25*8*object + 4*object), Goroutines: ptr(40.0 + 120 + 20), Sockets: ptr(9.0 + 40), GoroutinesReturn: ptr(5.0)}},
 	} {
 		if d := cmp.Diff(&tc.want, Ceilings(bounded(tc.edit), []Rule{{Cached: 2}, {}}, seen)); d != "" {

@@ -67,7 +67,7 @@ func fillRow(c *Case, cell *result.Cell, facts []result.Fact) {
 	if s.Watcher.Profile == profileLegacy {
 		row.Expected = f.Legacy
 	}
-	for _, x := range c.Cell.Fired {
+	for _, x := range slices.Concat(c.Cell.Fired, c.Cell.WatchFired) {
 		row.Fired[x.Name] += x.Fired
 		row.Keys[x.Name] += x.Keys
 	}
@@ -161,7 +161,7 @@ func limitText(f result.Fact) string {
 // columns could not be judged.
 func vacuous(c *Case, row *result.Robustness) (why []string) {
 	no := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
-	for _, x := range c.Cell.Fired {
+	for _, x := range slices.Concat(c.Cell.Fired, c.Cell.WatchFired) {
 		if x.Fired == 0 {
 			no("the fault %s never fired", x.Name)
 		}

@@ -79,12 +79,12 @@ func TestBystanderFromAnswer(t *testing.T) {
 func TestAttempts(t *testing.T) {
 	refused := acked("PUT", "a", "u", 1, 5)
 	refused.Applied, refused.Status, refused.Effect = 0, 503, ledger.EffectRejected
-	a := NewAttempts(0, 50)
+	a := attempts{to: 50, states: map[uint64]struct{}{}}
 	for _, e := range []ledger.Entry{refused, acked("PUT", "a", "u", 1, 6), acked("PUT", "a", "u", 1, 7), acked("DELETE", "a", "u", 1, 8), acked("PUT", "late", "w", 9, 99)} {
-		a.Request(&e)
+		a.request(&e)
 	}
-	if a.Tried != 4 || a.States() != 2 {
-		t.Errorf("%d attempts of %d states", a.Tried, a.States())
+	if a.tried != 4 || a.reached() != 2 {
+		t.Errorf("%d attempts of %d states", a.tried, a.reached())
 	}
 }
 
@@ -99,12 +99,12 @@ func TestThrottle(t *testing.T) {
 		return 0
 	}
 	for at, want := range map[int64]int64{2 * s: 1, 3 * s: 0, 3*s - 1e6: 0} {
-		x := NewThrottle(asked)
+		x := throttle{asked: asked, until: map[uint64]int64{}}
 		for _, e := range []ledger.Entry{told, acked("PUT", "a", "u", 1, at), acked("PUT", "a", "u", 2, at)} {
-			x.Request(&e)
+			x.request(&e)
 		}
-		if x.Disobeyed != want || x.Obeyed != 1-want || (x.First == "") != (want == 0) {
-			t.Errorf("again after %d ns: obeyed %d, disobeyed %d, %q", at-s, x.Obeyed, x.Disobeyed, x.First)
+		if x.disobeyed != want || x.obeyed != 1-want || (x.first == "") != (want == 0) {
+			t.Errorf("again after %d ns: obeyed %d, disobeyed %d, %q", at-s, x.obeyed, x.disobeyed, x.first)
 		}
 	}
 }

@@ -82,12 +82,12 @@ func FaultEnd(c *Case) (end int64, windowed bool) {
 // attemptsRule: a retry of a state, or a write of what storage had already, is an
 // attempt more.
 func attemptsRule(c *Case) Rule {
-	a := NewAttempts(c.Cell.LoadStarted, c.Cell.ScrapeFinished)
-	return Rule{Request: a.Request, Facts: func(Seen) []result.Fact {
-		if a.States() == 0 {
+	a := attempts{from: c.Cell.LoadStarted, to: c.Cell.ScrapeFinished, states: map[uint64]struct{}{}}
+	return Rule{Request: a.request, Facts: func(Seen) []result.Fact {
+		if a.reached() == 0 {
 			return nil
 		}
-		return []result.Fact{Within("A", "write attempts per state", "", float64(a.Tried)/float64(a.States()), c.Cell.Scenario.Fault.Amplification)}
+		return []result.Fact{Within("A", "write attempts per state", "", float64(a.tried)/float64(a.reached()), c.Cell.Scenario.Fault.Amplification)}
 	}}
 }
 
@@ -139,7 +139,7 @@ func listsRule(c *Case) Rule {
 	}
 	return stating(func(Seen) []result.Fact {
 		name := "lists of a kind after its first"
-		if s.HasCustoms() {
+		if len(c.CustomKinds) > 0 {
 			name = "lists of another kind after its first"
 		}
 		lists := c.After.By(metric.Relists, "kind")
@@ -164,10 +164,10 @@ func throttleRule(c *Case) Rule {
 	if len(pauses) == 0 {
 		return Rule{}
 	}
-	t := NewThrottle(func(e *ledger.Entry) time.Duration { return pauses[e.Fault] })
-	return Rule{Request: t.Request, Facts: func(Seen) []result.Fact {
-		f := None("A", "Retry-After disobeyed", t.Disobeyed, strings.TrimPrefix(fmt.Sprintf("%s, obeyed %d times", t.First, t.Obeyed), ", "))
-		f.OK = f.OK && t.Obeyed > 0
+	t := throttle{asked: func(e *ledger.Entry) time.Duration { return pauses[e.Fault] }, until: map[uint64]int64{}}
+	return Rule{Request: t.request, Facts: func(Seen) []result.Fact {
+		f := None("A", "Retry-After disobeyed", t.disobeyed, strings.TrimPrefix(fmt.Sprintf("%s, obeyed %d times", t.first, t.obeyed), ", "))
+		f.OK = f.OK && t.obeyed > 0
 		return []result.Fact{f}
 	}}
 }

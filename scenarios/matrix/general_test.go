@@ -72,7 +72,7 @@ func TestGeneral(t *testing.T) {
 		{Column: "T", Name: "recovery after the fault", Unit: "s", Value: 1, Limit: ptr(10.0), OK: true},
 		{Column: "A", Name: "write attempts per state", Value: 2, Limit: ptr(3.0), OK: true},
 		{Column: "A", Name: "attempts while storage was down", Value: 4, Limit: ptr(12.0), OK: true, Detail: "2 workers, 6 steps in 3s"},
-		{Column: "A", Name: "lists of a kind after its first", Value: 1, Limit: ptr(0.0)},
+		{Column: "A", Name: "lists of another kind after its first", Value: 1, Limit: ptr(0.0)},
 		{Column: "A", Name: "Retry-After disobeyed", Value: 1, Limit: ptr(0.0), Detail: "Pod/n/a came 1.000 s too early, obeyed 0 times"},
 		{Column: "B", Name: "events queued", Unit: "events", Value: 3, Limit: ptr(2.0)},
 		{Column: "I", Name: "bystander freshness p99 from the apiserver's answer", Unit: "s", Value: 2, OK: true},

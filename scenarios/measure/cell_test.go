@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -43,7 +44,7 @@ func (e *evidence) figures(t *testing.T) result.Cell {
 // requests/s, so that 20 s are needed.
 func backlog(cutAt float64) *evidence {
 	e := &evidence{cell: history.Cell{Planned: 100, DrainEnd: at(25_000), CPUs: 2, Watcher: history.WatcherRun{Own: true}, Scenario: spec.Scenario{
-		Load:    spec.Load{Model: result.ModelClosed, Threads: 1},
+		Load:    spec.Load{Load: plan.Load{Model: result.ModelClosed, Threads: 1}},
 		Storage: spec.Storage{Latency: "200ms"},
 		Watcher: spec.Watcher{Strategy: "single"},
 		Limits:  testLimits,
@@ -110,6 +111,39 @@ func TestCell(t *testing.T) {
 	}
 	if total != 100 {
 		t.Errorf("the curve of storage's rate holds %v requests, want 100", total)
+	}
+}
+
+// TestDescribed: what is known of a cell's queues depends on whose watcher it is.
+func TestDescribed(t *testing.T) {
+	queues := spec.Watcher{PodQueueNum: 30, HandlerQueueLen: 7, WriterQueueLen: 9}
+	for _, tc := range []struct {
+		name              string
+		strategy, profile string
+		own               bool
+		want              result.Handler
+		writer            int
+	}{
+		{"one queue", "single", "default", true, result.Handler{Strategy: "single", Queues: 1, Workers: 1, Capacity: 7}, 9},
+		{"many senders on one queue", "keyed", "default", true, result.Handler{Strategy: "keyed", Queues: 1, Workers: 30, Capacity: 7}, 9},
+		{"a queue per sender", "partitioned", "default", true, result.Handler{Strategy: "partitioned", Queues: 30, Workers: 30, Capacity: 7}, 9},
+		{"the original's rules", "partitioned", "legacy", true, result.Handler{Strategy: "legacy", Queues: 30, Workers: 30, Capacity: 7}, 9},
+		{"another watcher's queues are its own", "keyed", "default", false, result.Handler{Strategy: "external"}, 0},
+	} {
+		e := backlog(0)
+		e.cell.ID, e.cell.Repetition, e.cell.Params = "a=1", 2, map[string]string{"a": "1"}
+		e.cell.Scenario.Watcher = queues
+		e.cell.Scenario.Watcher.Strategy, e.cell.Scenario.Watcher.Profile = tc.strategy, tc.profile
+		e.cell.Scenario.Load.Bystander = &plan.Bystander{Kind: "ConfigMap"}
+		e.cell.Watcher = history.WatcherRun{Own: tc.own, Command: []string{"w"}, Version: "v1", Restarts: 3, ExitCode: new(1), FirstSync: new(0.5)}
+		c := e.figures(t)
+		got := result.Handler{Strategy: c.Handler.Strategy, Queues: c.Handler.Queues, Workers: c.Handler.Workers, Capacity: c.Handler.Capacity}
+		if got != tc.want || c.Writer.Capacity != tc.writer || (c.Storage.LimitQPS != nil) != tc.own || (c.Watcher.FirstSync != nil) != tc.own {
+			t.Errorf("%s: %+v, writer %d, limit %v", tc.name, got, c.Writer.Capacity, value(c.Storage.LimitQPS))
+		}
+		if c.ID != "a=1" || c.Repetition != 2 || c.Params["a"] != "1" || c.Bystander.Kind != "ConfigMap" || c.Watcher.Restarts != 3 || *c.Watcher.ExitCode != 1 || c.Watcher.Command[0] != "w" {
+			t.Errorf("%s: %+v", tc.name, c)
+		}
 	}
 }
 

@@ -1,10 +1,15 @@
-// Package measure turns the evidence of one cell (op log, ledger, samples of the
-// processes) into the figures of results.json. Everything here is a function of
-// recorded data: it can be run again on a saved cell and gives the same numbers.
+// Package measure turns the record of one cell into the figures of results.json:
+//
+//	f := measure.New(cell, before, after, samples)
+//	check.Judge(ctx, h, f)       // f sees op log and ledger as they are judged
+//	entry, err := f.Cell(changes)
+//
+// Everything here is a function of recorded data: computed again from a saved cell, it
+// gives the same numbers.
 //
 // Promises:
 //
-//  1. What the evidence does not tell is nil, never 0.
+//  1. What the record does not show is nil, never 0.
 //  2. Times come from the op log and the ledger, written by the generator and the
 //     mock; a watcher's own metrics are used only for what no one else can know
 //     (its queues) and never for latency.

@@ -51,21 +51,6 @@ func (h *Histogram) Quantiles(micros float64) (*result.Quantiles, error) {
 	}, nil
 }
 
-// Merge adds the histogram behind exported quantiles.
-func (h *Histogram) Merge(q *result.Quantiles) error {
-	if q == nil || q.HDR == "" {
-		return nil
-	}
-	other, err := hdrhistogram.Decode([]byte(q.HDR))
-	if err != nil {
-		return fmt.Errorf("decode a histogram: %w", err)
-	}
-	if dropped := h.h.Merge(other); dropped > 0 {
-		return fmt.Errorf("merge histograms: %d values are out of range", dropped)
-	}
-	return nil
-}
-
 // Units for Histogram.Quantiles, in microseconds.
 const (
 	Seconds = 1e6

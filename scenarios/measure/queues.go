@@ -58,9 +58,7 @@ func QueuesOf(before, after history.Scrape, kind string, drained bool) Queues {
 			q.Little, q.LittleQueue = &d, n
 		}
 	}
-	if q.Little != nil {
-		q.Little = ptr(*q.Little)
-	}
+	q.Little = rounded(q.Little)
 	return q
 }
 
@@ -91,29 +89,14 @@ func growth(before, after history.Scrape, name string, labels ...string) *float6
 	return &v
 }
 
-// EventsOf is the watcher's own account of its events, all kinds together and since
-// its start; nil when it gives none.
-func EventsOf(s history.Scrape) *result.Events {
-	return eventsWhere(s, func(history.Point) bool { return true })
-}
-
-// EventsByKind is the same per kind.
-func EventsByKind(s history.Scrape) map[string]result.Events {
-	out := map[string]result.Events{}
-	for kind := range s.By(metric.EventsReceived, "kind") {
-		if e := eventsWhere(s, func(p history.Point) bool { return p.Labels["kind"] == kind }); e != nil {
-			out[kind] = *e
-		}
-	}
-	return out
-}
-
-func eventsWhere(s history.Scrape, keep func(history.Point) bool) *result.Events {
+// EventsOf is the watcher's own account of its events since its start, of the series
+// with these labels; nil when it gives none.
+func EventsOf(s history.Scrape, labels ...string) *result.Events {
 	if !s.Has(metric.EventsReceived) {
 		return nil
 	}
 	n := func(name string) int64 {
-		if v := s.SumFunc(name, keep); v != nil {
+		if v := s.Sum(name, labels...); v != nil {
 			return int64(*v)
 		}
 		return 0
@@ -123,4 +106,13 @@ func eventsWhere(s history.Scrape, keep func(history.Point) bool) *result.Events
 		Filtered: n(metric.EventsFiltered), Parked: n(metric.EventsParked), Queued: n(metric.EventsQueued),
 		Dropped: n(metric.EventsDropped), Retried: n(metric.EventsRetried),
 	}
+}
+
+// EventsByKind is the same per kind.
+func EventsByKind(s history.Scrape) map[string]result.Events {
+	out := map[string]result.Events{}
+	for kind := range s.By(metric.EventsReceived, "kind") {
+		out[kind] = *EventsOf(s, "kind", kind)
+	}
+	return out
 }

@@ -99,24 +99,23 @@ func (b curveBuilder) sampled(samples []history.Sample) {
 			}
 			b.add(name+".cpuCores", "cores", s.Time, ptr((u.CPUSeconds-p.CPUSeconds)/dt))
 			if name == history.PartyWatcher {
-				b.add(result.SeriesWatcherNet, "KiB/s", s.Time, netRate(prev, s, dt))
+				if in, out, known := traffic(prev, s); known {
+					b.add(result.SeriesWatcherNet, "KiB/s", s.Time, ptr((in+out)/1024/dt))
+				}
 			}
 		}
 		prev = s
 	}
 }
 
-// netRate is the watcher's traffic between two samples, by its own account or, for
-// a watcher that gives none, by its read and write calls.
-func netRate(prev, s *history.Sample, dt float64) *float64 {
-	if prev.NetIn != nil && s.NetIn != nil && prev.NetOut != nil && s.NetOut != nil {
-		return ptr((*s.NetIn - *prev.NetIn + *s.NetOut - *prev.NetOut) / 1024 / dt)
+// traffic is how many bytes the watcher received and sent between two samples, by its
+// own account or, for a watcher that gives none, by its read and write calls.
+func traffic(a, b *history.Sample) (in, out float64, known bool) {
+	if a.NetIn != nil && b.NetIn != nil && a.NetOut != nil && b.NetOut != nil {
+		return *b.NetIn - *a.NetIn, *b.NetOut - *a.NetOut, true
 	}
-	a, b := prev.Parties[history.PartyWatcher], s.Parties[history.PartyWatcher]
-	if a.Read < 0 || b.Read < 0 {
-		return nil
-	}
-	return ptr((b.Read - a.Read + b.Written - a.Written) / 1024 / dt)
+	ua, ub := a.Parties[history.PartyWatcher], b.Parties[history.PartyWatcher]
+	return ub.Read - ua.Read, ub.Written - ua.Written, ua.Read >= 0 && ub.Read >= 0
 }
 
 type curveBuilder struct {
@@ -209,16 +208,8 @@ func (f *Figures) watcherFigures(c *result.Cell, from, to int64) {
 	}
 	c.Watcher.Goroutines = maxOf(f.samples, from, to, func(s *history.Sample) *float64 { return s.Goroutines })
 	dt := float64(b.Time-a.Time) / 1e9
-	if dt <= 0 {
-		return
-	}
-	c.Watcher.NetKiBps = netRate(&a, &b, dt)
-	switch {
-	case a.NetIn != nil && b.NetIn != nil && a.NetOut != nil && b.NetOut != nil:
-		c.Watcher.NetInKiBps = ptr((*b.NetIn - *a.NetIn) / 1024 / dt)
-		c.Watcher.NetOutKiBps = ptr((*b.NetOut - *a.NetOut) / 1024 / dt)
-	case ua.Read >= 0 && ub.Read >= 0:
-		c.Watcher.NetInKiBps = ptr((ub.Read - ua.Read) / 1024 / dt)
-		c.Watcher.NetOutKiBps = ptr((ub.Written - ua.Written) / 1024 / dt)
+	if in, out, known := traffic(&a, &b); known && dt > 0 {
+		c.Watcher.NetKiBps = ptr((in + out) / 1024 / dt)
+		c.Watcher.NetInKiBps, c.Watcher.NetOutKiBps = ptr(in/1024/dt), ptr(out/1024/dt)
 	}
 }

@@ -1,10 +1,10 @@
 package measure
 
 import (
-	"github.com/watchbench/watchbench/reports/result"
 	"slices"
 	"testing"
 
+	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/scenarios/party"
 )
 
 const definitional = `apiVersion: watchbench/v1
@@ -48,24 +50,25 @@ func TestCustoms(t *testing.T) {
 // TestInterruptedCustoms: definitions that are just being made go, too.
 func TestInterruptedCustoms(t *testing.T) {
 	opts, _ := stage(t, definitional, "events=[{at: 0s, what: crd-add, count: 20}]")
-	api, err := newAPIServer(clustertest.Start(t).Kubeconfig)
+	env := clustertest.Start(t)
+	api, err := party.NewAPIServer(env.Kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer api.http.CloseIdleConnections()
+	defer api.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	why := errors.New("Ctrl-C")
 	ended := make(chan error, 1)
 	go func() {
-		_, err := Run(ctx, opts)
+		_, err := Run(ctx, opts, env.Cluster)
 		ended <- err
 	}()
-	for deadline := time.Now().Add(time.Minute); len(definitionsLeft(t, api)) < 2; {
+	for deadline := time.Now().Add(time.Minute); len(namesAt(t, api, definitionsPath)) < 2; {
 		if time.Now().After(deadline) {
 			t.Fatal("no definition was made")
 		}
-		if err := pause(t.Context(), 20*time.Millisecond); err != nil {
+		if err := lifecycle.Pause(t.Context(), 20*time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,6 +1,6 @@
-// Package runner executes a scenario: for every cell of its matrix it starts the
-// storage mock, the watcher and the load generator as processes, samples them,
-// waits until storage has everything, judges the record and keeps it.
+// Package runner executes a scenario on a cluster: for every cell of its matrix it
+// starts the parties as processes, samples them while the load runs and faults act on
+// them, waits until storage has everything, and keeps the record.
 //
 // Promises:
 //
@@ -8,11 +8,12 @@
 //     failure, a cancelled context, a child that hangs (which is killed). If this
 //     process is killed itself, the kernel ends the mock and the watcher, and the
 //     generator tears down when its standard input closes.
-//  2. What was measured is kept: results.json is written after every cell, and
-//     the evidence of a cell before it is judged, so that `watchbench check` gives
-//     the same verdicts from the folder alone.
+//  2. The record of a cell is complete before it is assessed, and results.json is
+//     written after every cell, so that `watchbench check` computes the same from the
+//     folder alone.
 //  3. The runner is never on the data path. It reads /proc, /metrics and, when the
 //     load is over, the state of both sides.
-//  4. Errors that another argument would mend are *InputError, *spec.Error or
-//     *cluster.InputError; all others are failures of the run.
+//  4. It knows no fault by name: what is done to the parties is up to package faults.
+//  5. Errors that another argument would mend pass IsInput; all others are failures of
+//     the run.
 package runner

@@ -7,7 +7,7 @@ import (
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/scenarios/measure"
+	"github.com/watchbench/watchbench/scenarios/party"
 )
 
 // Timing of the wait for the end of the drain.
@@ -33,7 +33,6 @@ const (
 type drained struct {
 	at    int64 // when it was seen to be over, or cut
 	cut   bool
-	equal bool // storage held what the apiserver holds
 	state []history.StateRecord
 }
 
@@ -47,8 +46,8 @@ type activity struct {
 
 // drainWait watches the end of the backlog.
 type drainWait struct {
-	watcher *watcher
-	mock    *mock
+	watcher *party.Watcher
+	storage *party.Storage
 	want    []history.StateRecord // the apiserver's side, final
 	rules   check.Rules
 	quiet   time.Duration         // at least so long must nothing happen; 0 is quiet
@@ -59,6 +58,7 @@ type drainWait struct {
 // the deadline.
 func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error) {
 	var last activity
+	want := wanted(d.want, d.rules)
 	still := time.Now()
 	var compared time.Time
 	timer := time.NewTimer(0)
@@ -75,7 +75,7 @@ func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error
 		last = a
 		if a.settled && now.Sub(compared) >= compareEvery {
 			compared = now
-			state, err := d.mock.state(ctx, d.rules)
+			state, err := d.storage.State(ctx, d.rules)
 			if err != nil {
 				return drained{}, err
 			}
@@ -83,9 +83,8 @@ func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error
 			if !a.known {
 				need = quietUnknown
 			}
-			equal := same(d.want, state, d.rules)
-			if equal || now.Sub(still) >= need {
-				return drained{at: now.UnixNano(), equal: equal, state: state}, nil
+			if history.Difference(want, state) == "" || now.Sub(still) >= need {
+				return drained{at: now.UnixNano(), state: state}, nil
 			}
 		}
 		if now.After(deadline) {
@@ -97,10 +96,10 @@ func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error
 		select {
 		case <-ctx.Done():
 			return drained{}, context.Cause(ctx)
-		case <-d.watcher.done:
-			return drained{}, d.watcher.failure()
-		case <-d.mock.done:
-			return drained{}, d.mock.failure()
+		case <-d.watcher.Done():
+			return drained{}, d.watcher.Failure()
+		case <-d.storage.Done():
+			return drained{}, d.storage.Failure()
 		case <-timer.C:
 		}
 	}
@@ -109,13 +108,13 @@ func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error
 // look reads both sides' counters.
 func (d drainWait) look(ctx context.Context) (activity, error) {
 	var a activity
-	m, err := d.mock.scrape(ctx)
+	m, err := d.storage.Scrape(ctx)
 	if err != nil {
-		return a, lost(ctx, d.mock.process, err)
+		return a, d.storage.Lost(ctx, err)
 	}
-	w, err := d.watcher.scrape(ctx)
-	if err != nil && d.watcher.own {
-		return a, lost(ctx, d.watcher.process, err)
+	w, err := d.watcher.Scrape(ctx)
+	if err != nil && d.watcher.Own {
+		return a, d.watcher.Lost(ctx, err)
 	}
 	busy := value(m.Sum(metric.MockInFlight)) + value(m.Sum(metric.MockQueued))
 	// Comparisons read all the time; what counts is what changes storage.
@@ -139,66 +138,9 @@ func (a activity) pause() time.Duration {
 	return endPoll
 }
 
-// lost prefers the end of the process over the failed request it caused.
-func lost(ctx context.Context, p *process, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if p.awaitEnd(200 * time.Millisecond) {
-		return p.failure()
-	}
-	return err
-}
-
 func value(v *float64) float64 {
 	if v == nil {
 		return 0
 	}
 	return *v
-}
-
-// counters is the watcher's account in the judge's form.
-func counters(s history.Scrape, started, finished time.Time) *check.Counters {
-	total := measure.EventsOf(s)
-	if total == nil {
-		return nil
-	}
-	c := &check.Counters{
-		ScrapeStarted: started.UnixNano(), ScrapeFinished: finished.UnixNano(),
-		Total: *total, Kinds: measure.EventsByKind(s),
-		Relists:        whole(s.By(metric.Relists, "kind")),
-		FreshnessCount: whole(s.By(metric.Freshness+"_count", "kind")),
-	}
-	if s.Has(metric.StorageRequests) {
-		c.StorageSucceeded, c.StorageFailed = map[string]int64{}, map[string]int64{}
-		for _, p := range s[metric.StorageRequests] {
-			if m := p.Labels["method"]; m != "PUT" && m != "DELETE" {
-				continue
-			}
-			to := c.StorageFailed
-			if p.Labels["status"] == "success" {
-				to = c.StorageSucceeded
-			}
-			to[p.Labels["resource_type"]] += int64(p.Value)
-		}
-	}
-	if s.Has(metric.OldestUnsent) {
-		oldest := 0.0
-		for _, p := range s[metric.OldestUnsent] {
-			oldest = max(oldest, p.Value)
-		}
-		c.OldestUnsent = &oldest
-	}
-	return c
-}
-
-func whole(m map[string]float64) map[string]int64 {
-	if m == nil {
-		return nil
-	}
-	out := make(map[string]int64, len(m))
-	for k, v := range m {
-		out[k] = int64(v)
-	}
-	return out
 }

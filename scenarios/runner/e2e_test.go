@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,12 +17,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/assess"
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/scenarios/spec"
+	"github.com/watchbench/watchbench/scenarios/party"
 )
 
 const small = `apiVersion: watchbench/v1
@@ -41,51 +41,40 @@ drainTimeout: 30s
 var programDir string
 
 // programs builds the programs of a run, once for all tests.
-var programs = sync.OnceValues(func() (Binaries, error) {
+var programs = sync.OnceValues(func() (party.Binaries, error) {
 	dir, err := os.MkdirTemp("", "watchbench-test-bin-")
 	if err != nil {
-		return Binaries{}, err
+		return party.Binaries{}, err
 	}
 	programDir = dir
 	cmd := exec.Command("go", "build", "-o", dir+"/", "../../cmd/k8s-watch", "../../cmd/storagemock", "../../cmd/churn", "../../cmd/watchproxy")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return Binaries{}, errors.New(string(out))
+		return party.Binaries{}, errors.New(string(out))
 	}
-	return BinariesIn(dir)
+	return party.BinariesIn(dir)
 })
-
-// borrowed is a cluster that outlives the run.
-type borrowed struct{ c *cluster.Cluster }
-
-func (b borrowed) Up(context.Context, func(string)) (*cluster.Cluster, error) {
-	return &cluster.Cluster{
-		Provider: b.c.Provider, Kubeconfig: b.c.Kubeconfig, Version: b.c.Version, EtcdVersion: b.c.EtcdVersion, Flags: b.c.Flags, PIDs: b.c.PIDs,
-	}, nil
-}
 
 // stage prepares a run of a scenario on the tests' control plane.
 func stage(t *testing.T, scenario string, sets ...string) (Options, *bytes.Buffer) {
 	t.Helper()
-	env := clustertest.Start(t)
 	bins, err := programs()
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := spec.Parse("e2e.yaml", []byte(scenario), sets...)
+	f, err := faults.Format.Parse("e2e.yaml", []byte(scenario), sets...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	said := &bytes.Buffer{}
 	return Options{
-		Scenario: f, Binaries: bins, ProviderName: "embedded", OutDir: t.TempDir(), Progress: NewProgress(said, false),
-		NewProvider: func(string) (cluster.Provider, error) { return borrowed{env.Cluster}, nil },
+		Scenario: f, Binaries: bins, Provider: "embedded", OutDir: t.TempDir(), Progress: NewProgress(said, false),
 	}, said
 }
 
 // finish runs what stage has set up, to its end.
 func finish(t *testing.T, opts Options, said *bytes.Buffer) Outcome {
 	t.Helper()
-	out, err := Run(t.Context(), opts)
+	out, err := Run(t.Context(), opts, clustertest.Start(t).Cluster)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
@@ -106,15 +95,30 @@ func holds(t *testing.T, c result.Cell, columns ...string) {
 	}
 }
 
-// judgedAlike fails if the record of a run's only cell gives other verdicts.
+// judgedAlike fails if the folder of a run gives another results.json than the run wrote.
 func judgedAlike(t *testing.T, dir string) {
 	t.Helper()
-	again, err := Recheck(t.Context(), dir)
+	path := filepath.Join(dir, result.FileName)
+	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if changed := again[0].Changed(); len(changed) > 0 {
-		t.Errorf("the record gives other verdicts: %v", changed)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	again, err := assess.Run(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := result.Save(path, again); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); d != "" {
+		t.Errorf("the record gives another %s (-run +record):\n%s", result.FileName, d)
 	}
 }
 
@@ -146,32 +150,31 @@ func nothingLeft(t *testing.T) {
 			t.Errorf("%s still runs", head)
 		}
 	}
-	api, err := newAPIServer(clustertest.Start(t).Kubeconfig)
+	api, err := party.NewAPIServer(clustertest.Start(t).Kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer api.http.CloseIdleConnections()
-	names, err := api.namespaces(t.Context(), runLabel)
+	defer api.Close()
+	names, err := api.Namespaces(t.Context(), party.RunLabel)
 	if err != nil || len(names) > 0 {
 		t.Errorf("namespaces left: %v, %v", names, err)
 	}
-	for _, path := range []string{rolePath, bindingPath} {
-		if err := api.each(t.Context(), path, runLabel, func(o json.RawMessage) error { return fmt.Errorf("left: %s", o) }); err != nil {
-			t.Error(err)
+	for _, path := range []string{"/apis/rbac.authorization.k8s.io/v1/clusterroles", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", definitionsPath} {
+		if left := namesAt(t, api, path); len(left) > 0 {
+			t.Errorf("left in %s: %v", path, left)
 		}
-	}
-	if names := definitionsLeft(t, api); len(names) > 0 {
-		t.Errorf("definitions left: %v", names)
 	}
 }
 
-// definitionsLeft names the CustomResourceDefinitions that a run made.
-func definitionsLeft(t *testing.T, api *apiserver) (names []string) {
+const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+// namesAt names the objects of a collection that a run made.
+func namesAt(t *testing.T, api *party.APIServer, path string) (names []string) {
 	t.Helper()
-	err := api.each(t.Context(), definitionsPath, runLabel, func(raw json.RawMessage) error {
-		var n named
-		err := json.Unmarshal(raw, &n)
-		names = append(names, n.Metadata.Name)
+	err := api.Each(t.Context(), path, party.RunLabel, func(raw json.RawMessage) error {
+		var o struct{ Metadata struct{ Name string } }
+		err := json.Unmarshal(raw, &o)
+		names = append(names, o.Metadata.Name)
 		return err
 	})
 	if err != nil {
@@ -217,15 +220,7 @@ func TestRunEndToEnd(t *testing.T) {
 			t.Errorf("%s: the watcher's exit code is %v", c.ID, code)
 		}
 	}
-	again, err := Recheck(t.Context(), out.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, r := range again {
-		if d := cmp.Diff(res.Cells[i].Checks, r.Checks); d != "" {
-			t.Errorf("%s is judged differently from its record (-live +saved):\n%s", r.ID, d)
-		}
-	}
+	judgedAlike(t, out.Dir)
 	for _, want := range []string{": load", ": drain", "checks pass"} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("the progress %q lacks %q", said, want)
@@ -235,7 +230,7 @@ func TestRunEndToEnd(t *testing.T) {
 
 func TestTamperedEvidenceFailsOffline(t *testing.T) {
 	opts, said := stage(t, small, "watcher.strategy=keyed")
-	out, err := Run(t.Context(), opts)
+	out, err := Run(t.Context(), opts, clustertest.Start(t).Cluster)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
@@ -254,17 +249,17 @@ func TestTamperedEvidenceFailsOffline(t *testing.T) {
 			states = append(states, s)
 		}
 	}
-	if err := writeState(dir, states); err != nil {
+	if err := history.SaveState(dir, slices.Values(states)); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Recheck(t.Context(), out.Dir)
-	if err != nil || len(again) != 1 || again[0].Checks["G1"].Verdict != result.Fail || !slices.Contains(again[0].Changed(), "G1") {
+	again, err := assess.Run(t.Context(), out.Dir)
+	if err != nil || len(again.Cells) != 1 || again.Cells[0].Checks["G1"].Verdict != result.Fail || out.Results.Cells[0].Checks["G1"].Verdict != result.Pass {
 		t.Errorf("%+v, %v", again, err)
 	}
 	if err := os.Remove(filepath.Join(dir, history.FileLedger)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Recheck(t.Context(), out.Dir); err == nil || !IsInput(err) {
+	if _, err := assess.Run(t.Context(), out.Dir); err == nil || !IsInput(err) {
 		t.Errorf("without a ledger: %v", err)
 	}
 }
@@ -284,7 +279,7 @@ func TestInterruptedRunLeavesNothing(t *testing.T) {
 				return len(b), nil
 			}), true)
 			before := time.Now()
-			out, err := Run(ctx, opts)
+			out, err := Run(ctx, opts, clustertest.Start(t).Cluster)
 			if !errors.Is(err, why) || !out.Results.Run.Interrupted || len(out.Results.Cells) != 0 {
 				t.Errorf("%v, interrupted %v, %d cells", err, out.Results.Run.Interrupted, len(out.Results.Cells))
 			}
@@ -307,7 +302,7 @@ func TestFailingWatcherIsReported(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			opts, _ := stage(t, small, "watcher.strategy=keyed", `watcher.command="`+tc.command+`"`)
-			_, err := Run(t.Context(), opts)
+			_, err := Run(t.Context(), opts, clustertest.Start(t).Cluster)
 			if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
 				t.Errorf("got %v, want %s…", err, tc.want)
 			}
@@ -336,7 +331,7 @@ func TestCutCellIsNotPassedOff(t *testing.T) {
 func TestDroppedEventsAreCounted(t *testing.T) {
 	opts, said := stage(t, small, "watcher.strategy=keyed", "storage.latency=50ms", "watcher.podQueueNum=2", "watcher.writerQueueLen=4",
 		"watcher.handlerQueueLen=4", "watcher.queueFull=drop", "watcher.queueFullTimeout=10ms", "watcher.synchronizer.disabled=true", "expect={G1: fail-expected, G5: fail-allowed}")
-	out, err := Run(t.Context(), opts)
+	out, err := Run(t.Context(), opts, clustertest.Start(t).Cluster)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}

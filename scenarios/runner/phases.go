@@ -2,154 +2,266 @@ package runner
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/internal/procstat"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/matrix"
+	"github.com/watchbench/watchbench/scenarios/party"
 )
 
+// prepare starts everything: the mock, the generator up to its ready line, and the
+// watcher up to its first complete lists. The last two need not wait for each other.
+func (c *cell) prepare(ctx context.Context) (err error) {
+	if err := c.prepareSides(ctx); err != nil {
+		return err
+	}
+	plan := c.s.Load.Plan(c.Run(), c.record.Seed)
+	c.generator, err = party.StartGenerator(c.r.opts.Binaries.Churn, c.logs, c.dir, c.r.cluster.Kubeconfig, plan)
+	if err != nil {
+		return err
+	}
+	generatorReady := func() error { return c.generator.Reached(ctx, party.PhaseReady, party.PrepareLimit, nil) }
+	// With objects to begin with, the watcher's first lists are to have them all.
+	if c.s.Load.Prefill > 0 {
+		if err := generatorReady(); err != nil {
+			return err
+		}
+	}
+	if err := c.faults.Prepare(ctx, c); err != nil {
+		return err
+	}
+	if err := c.Begin(ctx, 0); err != nil {
+		return err
+	}
+	c.firstSync()
+	if err := c.startReplicas(ctx); err != nil {
+		return err
+	}
+	if err := generatorReady(); err != nil {
+		return err
+	}
+	// What the preparation made is to be in storage before the load begins.
+	want, err := c.apiState(ctx)
+	if err != nil {
+		return err
+	}
+	d := drainWait{watcher: c.watcher, storage: c.storage, want: want, rules: c.rules}
+	_, err = d.wait(ctx, time.Now().Add(party.SyncLimit))
+	return err
+}
+
+// prepareSides starts storage and what stands before the apiserver, and finds out what
+// is to be copied.
+func (c *cell) prepareSides(ctx context.Context) (err error) {
+	if err := c.faults.Arrange(c); err != nil {
+		return err
+	}
+	c.storage, err = party.StartStorage(ctx, party.StorageSetup{
+		Bin: c.r.opts.Binaries.Storage, Logs: c.logs, Cell: c.dir, Spec: c.s.Storage, Seed: c.record.Seed, TLS: c.setup.TLS,
+	})
+	if err != nil {
+		return err
+	}
+	if len(c.s.Watch.Faults) > 0 {
+		c.proxy, err = party.StartProxy(ctx, party.ProxySetup{
+			Bin: c.r.opts.Binaries.Proxy, Logs: c.logs, Cell: c.dir, Kubeconfig: c.r.cluster.Kubeconfig, Spec: c.s.Watch, Seed: c.record.Seed,
+			OwnRights: c.setup.OwnRights,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if c.api, err = party.NewAPIServer(c.r.cluster.Kubeconfig); err != nil {
+		return err
+	}
+	// What is there already belongs to others: the watcher leaves it alone.
+	if c.ignore, err = c.api.Namespaces(ctx, ""); err != nil {
+		return err
+	}
+	kinds := c.s.Kinds()
+	if !slices.Contains(kinds, "Namespace") {
+		kinds = append(slices.Clone(kinds), "Namespace") // no list keeps it out (contract §2.6)
+	}
+	c.record.Kinds = kinds
+	c.rules = check.Rules{Kinds: append(slices.Clone(kinds), c.setup.CustomKinds...), IgnoreNamespaces: c.ignore}
+	if c.s.Extra.Canaries {
+		c.rules.Masks = faults.CanaryMasks
+	}
+	return nil
+}
+
+// firstSync notes what the watcher has used up to its first complete lists.
+func (c *cell) firstSync() {
+	if !c.watcher.Own {
+		return
+	}
+	p, err := procstat.Open(c.watcher.PID())
+	if err != nil {
+		return
+	}
+	if u, err := p.Usage(); err == nil {
+		w := &c.record.Watcher
+		took, cpu := float64(w.Ready-w.Started)/1e9, u.CPU.Seconds()
+		w.FirstSync, w.FirstSyncCPU = &took, &cpu
+	}
+}
+
+// startReplicas starts the other replicas beside the first.
+func (c *cell) startReplicas(ctx context.Context) error {
+	for range c.s.Watcher.Replicas - 1 {
+		w, err := c.Launch(ctx, 0)
+		if err != nil {
+			return err
+		}
+		c.SetWatchers(c.watcher, append(c.others, w))
+		if err := w.AwaitReady(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // load sends the load and follows it.
-func (c *cellRun) load(ctx context.Context) error {
-	c.r.progress.phase(PhaseLoad)
-	var err error
-	if c.before, err = c.scrapeWatcher(ctx); err != nil {
+func (c *cell) load(ctx context.Context) error {
+	if err := c.readMetrics(ctx, &c.before); err != nil {
 		return err
 	}
 	c.cpuBefore, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux
-	c.loadStarted = time.Now().UnixNano()
-	c.faultsSet = c.loadStarted
-	if err := c.misbehave(ctx); err != nil {
+	c.record.LoadStarted = time.Now().UnixNano()
+	c.record.FaultsSet = c.record.LoadStarted
+	if err := c.setFaults(ctx); err != nil {
 		return err
 	}
-	if err := c.generator.tell("go"); err != nil {
+	if err := c.generator.Tell("go"); err != nil {
 		return err
 	}
-	c.timeline = c.newTimeline()
 	if err := c.follow(ctx); err != nil {
 		return err
 	}
-	if c.loadFinished = c.generator.said(phaseLoaded).Finished; c.loadFinished == 0 {
-		c.loadFinished = time.Now().UnixNano()
+	c.record.Planned = c.planned()
+	if c.record.LoadFinished = c.generator.Said(party.PhaseLoaded).Finished; c.record.LoadFinished == 0 {
+		c.record.LoadFinished = time.Now().UnixNano()
 	}
 	return c.heal(ctx)
 }
 
+// planned is the number of writes of the plan, 0 where time alone ends it.
+func (c *cell) planned() int64 {
+	if l := c.s.Load; l.Model == result.ModelClosed {
+		if l.Duration > 0 {
+			return 0 // whichever comes first; the generator knows
+		}
+		return l.Operations
+	}
+	return c.generator.Said(party.PhaseLoad).Planned
+}
+
+// loadSlack is added to the time a load should take before it is given up.
+const loadSlack = time.Minute
+
 // follow waits for the end of the load and of the timeline, whichever is later. The
 // failure of one ends the wait for the other.
-func (c *cellRun) follow(ctx context.Context) error {
+func (c *cell) follow(ctx context.Context) error {
 	limit := c.s.Load.Duration.Std()
 	if n := c.s.Load.Operations + c.s.Load.Warmup.Operations; n > 0 {
 		limit += time.Duration(n) * time.Second / 10 // ten writes a second: the cluster is as good as down
 	}
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error {
-		return c.generator.reached(ctx, phaseLoaded, limit+loadSlack, func(l churnLine) {
-			if l.Phase == phaseLoad {
+		return c.generator.Reached(ctx, party.PhaseLoaded, limit+loadSlack, func(l party.Line) {
+			if l.Phase == party.PhaseLoad {
 				c.r.progress.share(l.Fraction)
 			}
 		})
 	})
-	both.Go(func() error { return c.timeline.run(ctx, time.Unix(0, c.loadStarted)) })
+	both.Go(func() error { return c.faults.Run(ctx, c, time.Unix(0, c.record.LoadStarted)) })
 	return both.Wait()
 }
 
-// misbehave puts the faults in force.
-func (c *cellRun) misbehave(ctx context.Context) error {
-	if faults := c.s.Storage.FaultText(); faults != "" {
-		if err := c.mock.setFaults(ctx, faults); err != nil {
+// setFaults puts the faults of storage and watch in force.
+func (c *cell) setFaults(ctx context.Context) error {
+	if text := c.s.Storage.FaultText(); text != "" {
+		if err := c.storage.SetFaults(ctx, text); err != nil {
 			return err
 		}
 	}
 	if c.proxy == nil || c.s.Watch.AtStart {
 		return nil
 	}
-	return c.proxy.begin(ctx)
+	return c.proxy.Begin(ctx)
 }
 
 // heal ends the faults and notes how often each fired.
-func (c *cellRun) heal(ctx context.Context) error {
+func (c *cell) heal(ctx context.Context) error {
+	var err error
 	if len(c.s.Storage.Faults) > 0 {
-		fired, err := faultsOf(ctx, c.mock.http, c.mock.admin)
-		if err != nil {
-			return err
-		}
-		c.fired = append(c.fired, fired...)
-		if err := c.mock.setFaults(ctx, ""); err != nil {
+		if c.record.Fired, err = c.storage.Heal(ctx); err != nil {
 			return err
 		}
 	}
 	if c.proxy != nil {
-		fired, err := c.proxy.heal(ctx)
-		if err != nil {
-			return err
-		}
-		c.fired = append(c.fired, fired...)
-		if c.account != nil {
-			c.account.endedAfter = c.watchesEnded(fired) - c.account.ended
-		}
+		c.record.WatchFired, err = c.proxy.Heal(ctx)
 	}
-	return nil
+	return err
 }
-
-// watchesEnded is how many watches the proxy has ended.
-func (c *cellRun) watchesEnded(fired []firing) (n int64) {
-	for _, s := range c.s.Watch.FaultSpecs() {
-		for _, f := range fired {
-			if f.Name == s.Name && s.EndsWatches() {
-				n += f.Fired
-			}
-		}
-	}
-	return n
-}
-
-// loadSlack is added to the time a load should take before it is given up.
-const loadSlack = time.Minute
 
 // drain waits until storage has what the apiserver holds, at most to the limit.
-func (c *cellRun) drain(ctx context.Context) error {
-	c.r.progress.phase(PhaseDrain)
+func (c *cell) drain(ctx context.Context) error {
 	want, err := c.apiState(ctx)
 	if err != nil {
 		return err
 	}
 	most := 0.0
-	d := drainWait{watcher: c.watcher, mock: c.mock, want: want, rules: c.rules, quiet: c.mending(), step: func(queued *float64) {
+	d := drainWait{watcher: c.watcher, storage: c.storage, want: want, rules: c.rules, quiet: c.mending(), step: func(queued *float64) {
 		if most = max(most, *queued); most > 0 {
 			c.r.progress.share(1 - *queued/most)
 		}
 	}}
-	deadline := time.Unix(0, c.loadFinished).Add(c.s.DrainTimeout.Std())
+	deadline := time.Unix(0, c.record.LoadFinished).Add(c.s.DrainTimeout.Std())
 	if c.drained, err = d.wait(ctx, deadline); err != nil {
 		return err
 	}
-	c.cpuAfter, _ = procstat.ReadCPUTime()
-	if c.after, err = c.scrapeWatcher(ctx); err != nil {
+	c.record.DrainEnd, c.record.Cut = c.drained.at, c.drained.cut
+	if cpu, err := procstat.ReadCPUTime(); err == nil {
+		if d := cpu.Since(c.cpuBefore); d.Total > 0 {
+			busy := d.Busy / d.Total
+			c.record.MachineBusy = &busy
+		}
+	}
+	c.record.ScrapeStarted = time.Now().UnixNano()
+	if err := c.readMetrics(ctx, &c.after); err != nil {
 		return err
 	}
+	c.record.ScrapeFinished = time.Now().UnixNano()
 	if err := c.awaitReturn(ctx); err != nil {
 		return err
 	}
 	if len(c.s.Storage.Faults) > 0 {
-		m, err := c.mock.scrape(ctx)
+		m, err := c.storage.Scrape(ctx)
 		if err != nil {
-			return lost(ctx, c.mock.process, err)
+			return c.storage.Lost(ctx, err)
 		}
-		c.faults = whole(m.By(metric.MockFaults, "fault"))
+		c.record.StorageFaults = whole(m.By(metric.MockFaults, "fault"))
 	}
 	if c.drained.cut {
 		// What waits in the queues is of no more use; nothing may arrive while the
 		// record is read.
-		c.watcher.kill()
-		c.mark(history.MarkKilled)
-		if c.drained.state, err = c.mock.state(ctx, c.rules); err != nil {
+		c.watcher.Kill()
+		c.Mark(history.Mark{What: history.MarkKilled})
+		if c.drained.state, err = c.storage.State(ctx, c.rules); err != nil {
 			return err
 		}
 	}
-	return writeState(c.dir, want, c.drained.state)
+	return history.SaveState(c.dir, slices.Values(slices.Concat(want, c.drained.state)))
 }
 
 // returnWait is how long after the drain the goroutines may take to return to the
@@ -157,15 +269,16 @@ func (c *cellRun) drain(ctx context.Context) error {
 const returnWait = 2 * time.Second
 
 // awaitReturn takes the last samples. G7 judges the very last one.
-func (c *cellRun) awaitReturn(ctx context.Context) error {
+func (c *cell) awaitReturn(ctx context.Context) error {
+	most := matrix.BeforeLoad(c.sampler.taken(), c.record.LoadStarted).Goroutines + matrix.GoroutinesLeft(c.s.Ceilings)
 	deadline := time.Now().Add(returnWait)
 	for {
 		c.sampler.sample(ctx)
-		before, last := c.baseline().goroutines, c.sampler.latest()
-		if last == nil || *last <= before+c.goroutinesLeft() || time.Now().After(deadline) {
+		last := c.sampler.latest()
+		if last == nil || *last <= most || time.Now().After(deadline) {
 			return nil
 		}
-		if err := pause(ctx, samplePeriod); err != nil {
+		if err := lifecycle.Pause(ctx, samplePeriod); err != nil {
 			return err
 		}
 	}
@@ -173,7 +286,7 @@ func (c *cellRun) awaitReturn(ctx context.Context) error {
 
 // mending is how long a difference may last although nothing happens: until the
 // synchronizer's next round, where a scenario asks for it, or the next try of a watch.
-func (c *cellRun) mending() time.Duration {
+func (c *cell) mending() time.Duration {
 	if c.s.Fault == nil {
 		return 0
 	}

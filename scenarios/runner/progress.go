@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -79,8 +80,8 @@ func (p *Progress) begin(jobs []job) {
 	}
 }
 
-// line shows what a part of the run says of itself.
-func (p *Progress) line(text string) {
+// Line shows a line of text above the progress.
+func (p *Progress) Line(text string) {
 	if p == nil {
 		return
 	}
@@ -171,7 +172,7 @@ func summary(c result.Cell) string {
 		w = append(w, fmt.Sprintf("%s %.1f s", how, *d))
 	}
 	var bad []string
-	for _, g := range sortedChecks(c.Checks) {
+	for _, g := range check.Guarantees {
 		switch v := c.Checks[g].Verdict; v {
 		case result.Fail:
 			bad = append(bad, g+" failed")

@@ -10,30 +10,26 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // Options are what a run is given.
 type Options struct {
 	Scenario *spec.File
-	Name     string // the scenario's, as found
-	Binaries Binaries
-	// NewProvider makes the provider of the cluster, which may write its parties' logs
-	// to a folder.
-	NewProvider func(logs string) (cluster.Provider, error)
-	// ProviderName is for the record.
-	ProviderName string
-	OutDir       string // runs are made below it
-	Progress     *Progress
-	Command      []string // for the record
+	Binaries party.Binaries
+	Provider string // of the cluster, for the record
+	OutDir   string // runs are made below it
+	Progress *Progress
+	Command  []string // for the record
 	// Baseline is an undisturbed cell, with which G8 compares; nil if there is none.
 	Baseline *result.Cell
-	// Started is called when the run's folder is there; may be nil.
-	Started func(dir string)
 }
 
 // Outcome is a finished run.
@@ -42,12 +38,13 @@ type Outcome struct {
 	Results *result.Results
 }
 
-// run is a run under way.
-type run struct {
+// Runner is one run of a scenario.
+type Runner struct {
 	opts     Options
 	id       string
 	short    string // part of the names of objects in the cluster
 	dir      string
+	jobs     []job
 	cluster  *cluster.Cluster
 	progress *Progress
 	version  string
@@ -62,44 +59,72 @@ type job struct {
 	rep  int
 }
 
-// Run executes a scenario. After an error or an interruption the Outcome holds the
-// cells that were finished; Dir is empty if not even the folder could be made.
-func Run(ctx context.Context, opts Options) (Outcome, error) {
+// Run makes a run's folder and executes the scenario on a cluster, which it leaves up.
+func Run(ctx context.Context, opts Options, c *cluster.Cluster) (Outcome, error) {
+	r, err := New(opts)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return r.Run(ctx, c)
+}
+
+// New makes the run's folder.
+func New(opts Options) (*Runner, error) {
 	started := time.Now()
 	base := opts.Scenario.Base()
-	r := &run{
+	r := &Runner{
 		opts: opts, progress: opts.Progress, version: version.Version,
 		id:    base.Metadata.Name + "-" + started.Format("20060102-150405"),
 		short: strconv.FormatInt(started.Unix()%(36*36*36*36*36), 36),
+		jobs:  order(opts.Scenario.Cells(), base.Repeat, base.Seed),
 	}
 	r.cpu, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux
 	var err error
 	if r.dir, r.id, err = makeDir(opts.OutDir, r.id); err != nil {
-		return Outcome{}, err
+		return nil, err
 	}
-	jobs := order(opts.Scenario.Cells(), base.Repeat, base.Seed)
-	if r.results, err = r.open(base, jobs, started); err != nil {
-		return Outcome{}, err
-	}
-	if opts.Started != nil {
-		opts.Started(r.dir)
-	}
-	out := Outcome{Dir: r.dir, Results: r.results}
-	err = r.all(ctx, jobs)
+	r.results, err = r.header(base, started)
+	return r, err
+}
+
+// Dir is the run's folder, Logs the one below it for the logs of its processes.
+func (r *Runner) Dir() string { return r.dir }
+
+// Logs is the folder for the logs of the run's processes; it is made when needed.
+func (r *Runner) Logs() string { return filepath.Join(r.dir, "logs") }
+
+func (r *Runner) cellLogs(id string) string { return filepath.Join(r.Logs(), id) }
+
+// Run executes the scenario on a cluster, which it leaves up. After an error or an
+// interruption the Outcome holds the cells that were finished.
+func (r *Runner) Run(ctx context.Context, c *cluster.Cluster) (Outcome, error) {
+	r.cluster = c
+	env := &r.results.Environment
+	env.Kubernetes, env.Etcd, env.Flags = c.Version, c.EtcdVersion, c.Flags["kube-apiserver"]
+	err := r.all(ctx)
+	return Outcome{Dir: r.dir, Results: r.results}, errors.Join(err, r.close(ctx))
+}
+
+// Discard ends a run that never got a cluster. The folder goes if nothing was logged
+// there.
+func (r *Runner) Discard() { _ = os.Remove(r.dir) }
+
+// close completes the record of the run.
+func (r *Runner) close(ctx context.Context) error {
 	r.results.Run.Finished = time.Now()
 	r.results.Run.Interrupted = ctx.Err() != nil
 	r.closeEnvironment()
 	if len(r.results.Cells) == 0 {
-		_ = os.Remove(r.dir) // goes only if nothing was started that left a log
-		return out, err
+		r.Discard()
+		return nil
 	}
-	return out, errors.Join(err, r.save())
+	return r.save()
 }
 
 // makeDir makes the run's folder. Two runs of one second get different ones.
 func makeDir(out, id string) (dir, unique string, err error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
-		return "", "", &InputError{What: fmt.Sprintf("--out %s: %v", out, err), Remedy: "name a folder that can be written"}
+		return "", "", &badinput.Error{What: fmt.Sprintf("--out %s: %v", out, err), Remedy: "name a folder that can be written"}
 	}
 	for n := 1; ; n++ {
 		unique = id
@@ -114,7 +139,7 @@ func makeDir(out, id string) (dir, unique string, err error) {
 		case err == nil:
 			return dir, unique, nil
 		case !errors.Is(err, os.ErrExist) || n > 100:
-			return "", "", &InputError{What: fmt.Sprintf("--out %s: %v", out, err), Remedy: "name a folder that can be written"}
+			return "", "", &badinput.Error{What: fmt.Sprintf("--out %s: %v", out, err), Remedy: "name a folder that can be written"}
 		}
 	}
 }
@@ -136,7 +161,8 @@ func order(cells []spec.Cell, repeat int, seed uint64) []job {
 	return jobs
 }
 
-func (r *run) open(base spec.Scenario, jobs []job, started time.Time) (*result.Results, error) {
+// header is everything of results.json that is known before the first cell.
+func (r *Runner) header(base spec.Scenario, started time.Time) (*result.Results, error) {
 	record, err := r.opts.Scenario.Record()
 	if err != nil {
 		return nil, err
@@ -150,45 +176,23 @@ func (r *run) open(base spec.Scenario, jobs []job, started time.Time) (*result.R
 		Environment: environment(),
 		Scenario:    record,
 	}
-	for _, j := range jobs {
+	for _, j := range r.jobs {
 		res.Run.Order = append(res.Run.Order, j.id)
 	}
-	res.Environment.Provider = r.opts.ProviderName
+	res.Environment.Provider = r.opts.Provider
 	return res, nil
 }
 
-// all brings the cluster up and runs the cells in order.
-func (r *run) all(ctx context.Context, jobs []job) (err error) {
-	r.progress.begin(jobs)
+// all runs the cells in order.
+func (r *Runner) all(ctx context.Context) error {
+	r.progress.begin(r.jobs)
 	defer r.progress.end()
-	provider, err := r.opts.NewProvider(filepath.Join(r.dir, "logs"))
-	if err != nil {
-		return err
-	}
-	r.cluster, err = provider.Up(ctx, r.progress.line)
-	if err != nil {
-		return fmt.Errorf("bring the cluster up: %w", err)
-	}
-	defer func() {
-		down, cancel := context.WithTimeout(context.WithoutCancel(ctx), clusterDownLimit)
-		defer cancel()
-		if derr := r.cluster.Down(down); derr != nil {
-			err = errors.Join(err, fmt.Errorf("end the cluster: %w", derr))
-		}
-	}()
-	env := &r.results.Environment
-	env.Kubernetes, env.Etcd = r.cluster.Version, r.cluster.EtcdVersion
-	env.Flags = r.cluster.Flags["kube-apiserver"]
-	for i, j := range jobs {
+	for i, j := range r.jobs {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		r.progress.cell(i)
-		c := &cellRun{
-			r: r, cell: j.cell, id: j.id, rep: j.rep, s: j.cell.Scenario,
-			dir: filepath.Join(r.dir, "cells", j.id), logs: filepath.Join(r.dir, "logs", j.id),
-		}
-		cell, err := c.run(ctx)
+		cell, err := r.newCell(j).run(ctx)
 		if err != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -204,18 +208,23 @@ func (r *run) all(ctx context.Context, jobs []job) (err error) {
 	return nil
 }
 
-// clusterDownLimit bounds the end of the cluster, after an interruption too.
-const clusterDownLimit = 3 * time.Minute
-
-// save writes what there is.
-func (r *run) save() error {
-	return result.Save(filepath.Join(r.dir, result.FileName), r.results)
+// save writes results.json, and run.json with all of it that is not computed from the
+// cells.
+func (r *Runner) save() error {
+	record := &history.Run{
+		Schema: history.RunSchema, Run: r.results.Run, Environment: r.results.Environment, Scenario: r.results.Scenario,
+		Baseline: history.BaselineOf(r.opts.Baseline),
+	}
+	for _, c := range r.results.Cells {
+		record.Cells = append(record.Cells, c.ID)
+	}
+	return errors.Join(history.SaveJSON(r.dir, history.FileRun, record), result.Save(filepath.Join(r.dir, result.FileName), r.results))
 }
 
 // cellRunID names a cell within the cluster, in at most 32 characters.
-func (r *run) cellRunID(cell string) string {
-	for i, id := range r.results.Run.Order {
-		if id == cell {
+func (r *Runner) cellRunID(cell string) string {
+	for i, j := range r.jobs {
+		if j.id == cell {
 			return r.short + "-" + strconv.Itoa(i+1)
 		}
 	}

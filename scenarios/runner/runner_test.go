@@ -2,17 +2,17 @@ package runner
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
+	"context"
+	"errors"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios"
 	"github.com/watchbench/watchbench/scenarios/check"
@@ -26,7 +26,7 @@ func strategies(t *testing.T, sets ...string) *spec.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := spec.Parse(name, data, sets...)
+	f, err := spec.Format{}.Parse(name, data, sets...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,155 +58,6 @@ func TestOrderIsSeeded(t *testing.T) {
 	}
 }
 
-func TestExpectations(t *testing.T) {
-	for _, tc := range []struct {
-		expect, verdict string
-		cut             bool
-		want            string
-		valid           bool
-	}{
-		{spec.ExpectPass, result.Fail, false, result.Fail, true},
-		{spec.ExpectPass, result.Pass, false, result.Pass, true},
-		{spec.ExpectFailAllowed, result.Fail, false, result.Allowed, true},
-		{spec.ExpectFailAllowed, result.Pass, false, result.Pass, true},
-		{spec.ExpectFail, result.Fail, false, result.Allowed, true},
-		{spec.ExpectFail, result.Pass, false, result.Fail, true},
-		{spec.ExpectFail, result.NotJudged, false, result.NotJudged, false},
-		{spec.ExpectFail, result.NotJudged, true, result.NotJudged, true},
-	} {
-		cell := result.Cell{Valid: true, Cut: tc.cut, Checks: map[string]result.Check{"G2": {Verdict: tc.verdict, Judged: 5}}}
-		applyExpect(spec.Expect{"G2": {"default": tc.expect}}, "keyed", &cell)
-		if got := cell.Checks["G2"].Verdict; got != tc.want || cell.Valid != tc.valid {
-			t.Errorf("%s expected, %s found: %s, valid %v; want %s, %v", tc.expect, tc.verdict, got, cell.Valid, tc.want, tc.valid)
-		}
-	}
-}
-
-func TestSplitCommand(t *testing.T) {
-	for in, want := range map[string][]string{
-		"a -f {config}":           {"a", "-f", "{config}"},
-		`  "a b"  'c "d"' e"f g"`: {"a b", `c "d"`, "ef g"},
-		`a ""`:                    {"a", ""},
-		"":                        nil,
-	} {
-		if d := cmp.Diff(want, splitCommand(in)); d != "" {
-			t.Errorf("%q:\n%s", in, d)
-		}
-	}
-}
-
-func TestRenderedConfig(t *testing.T) {
-	dir := t.TempDir()
-	w := spec.Default().Watcher
-	w.Strategy = "unordered"
-	path, err := watcherSetup{
-		cell: dir, logs: dir, kubeconfig: "/k", endpoints: []string{"http://a:1", "http://b:2"}, ignore: []string{"kube-system"},
-		spec: w, kinds: []string{"Pod", "ConfigMap", "Deployment"},
-	}.renderConfig(1, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var config struct {
-		BCS    map[string]any `json:"bcs"`
-		K8s    map[string]any `json:"k8s"`
-		Filter string         `json:"filterConfigPath"`
-		Port   int            `json:"port"`
-	}
-	read(t, path, &config)
-	if config.BCS["custom-storage-endpoints"] != "http://a:1,http://b:2" || config.BCS["allowUnordered"] != true ||
-		config.BCS["podQueueNum"] != 30.0 || config.K8s["kubeconfig"] != "/k" || config.Port != 1 {
-		t.Errorf("%+v", config)
-	}
-	var filter map[string]any
-	read(t, config.Filter, &filter)
-	want := map[string]any{
-		"k8sResourceWhiteList": []any{"v1", "apps/v1"},
-		"apiResourceSpecification": []any{
-			map[string]any{"groupVersion": "v1", "resourceKinds": []any{"Pod", "ConfigMap"}},
-			map[string]any{"groupVersion": "apps/v1", "resourceKinds": []any{"Deployment"}},
-		},
-		"resourceNamespaceFilters": []any{"kube-system"},
-		"isFilterManagedFields":    false,
-	}
-	if d := cmp.Diff(want, filter); d != "" {
-		t.Error(d)
-	}
-	if path, err = (watcherSetup{cell: dir, spec: w, kinds: []string{"Pod"}, customs: []string{"g/v1", "g/v2"}}).renderConfig(1, 2); err != nil {
-		t.Fatal(err)
-	}
-	var follows struct {
-		Watch struct {
-			NoCRDs bool `json:"disable_crd"`
-		} `json:"watch_resource"`
-		Filter string `json:"filterConfigPath"`
-	}
-	read(t, path, &follows)
-	filter = nil
-	read(t, follows.Filter, &filter)
-	if d := cmp.Diff([]any{"g/v1", "g/v2"}, filter["crdResourceWhiteList"]); d != "" || follows.Watch.NoCRDs {
-		t.Errorf("custom resources are not followed: disable_crd %v\n%s", follows.Watch.NoCRDs, d)
-	}
-	_, err = watcherSetup{cell: dir, spec: w, kinds: []string{"Gizmo"}}.renderConfig(1, 2)
-	if err == nil || !IsInput(err) {
-		t.Errorf("a kind of an unknown group: %v", err)
-	}
-}
-
-func read(t *testing.T, path string, into any) {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, into); err != nil {
-		t.Fatal(err)
-	}
-}
-
-const podJSON = `{"metadata":{"name":"%s","namespace":"ns1","uid":"u-%s","resourceVersion":"%d"},"spec":{}}`
-
-// pages is an apiserver that serves its pods two at a time.
-func pages(t *testing.T) *apiserver {
-	t.Helper()
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.URL.Path == "/api/v1/namespaces/broken/pods":
-			http.Error(w, `<html>no</html>`, http.StatusBadGateway)
-		case r.URL.Path == "/api/v1/namespaces/html/pods":
-			fmt.Fprint(w, "<html>hello</html>")
-		case r.URL.Query().Get("continue") == "":
-			fmt.Fprintf(w, `{"metadata":{"continue":"2"},"items":[`+podJSON+","+podJSON+`]}`, "a", "a", 1, "b", "b", 2)
-		default:
-			fmt.Fprintf(w, `{"items":[`+podJSON+`]}`, "c", "c", 3)
-		}
-	}))
-	t.Cleanup(srv.Close)
-	client := srv.Client()
-	t.Cleanup(client.CloseIdleConnections)
-	return &apiserver{base: srv.URL, http: client}
-}
-
-func TestAPIServerState(t *testing.T) {
-	a := pages(t)
-	rules := check.Rules{Kinds: []string{"Pod"}}
-	got, err := a.state(t.Context(), []string{"Pod"}, []string{"ns1"}, rules)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, r := range got {
-		names = append(names, fmt.Sprint(r.Kind, " ", r.Namespace, "/", r.Name, " ", r.UID, " ", r.ResourceVersion))
-	}
-	if d := cmp.Diff([]string{"Pod ns1/a u-a 1", "Pod ns1/b u-b 2", "Pod ns1/c u-c 3"}, names); d != "" {
-		t.Error(d)
-	}
-	for ns, want := range map[string]string{"broken": "the apiserver answers 502 Bad Gateway: <html>no</html>", "html": "read the answer: invalid character '<'"} {
-		if _, err := a.state(t.Context(), []string{"Pod"}, []string{ns}, rules); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", ns, err, want)
-		}
-	}
-}
-
 func TestSame(t *testing.T) {
 	rec := func(name, uid, digest string) history.StateRecord {
 		return history.StateRecord{Kind: "Pod", Namespace: "n", Name: name, UID: uid, Digest: digest}
@@ -226,8 +77,37 @@ func TestSame(t *testing.T) {
 		{"old uid", []history.StateRecord{rec("a", "1", "d")}, []history.StateRecord{rec("a", "2", "d")}, false},
 		{"what is ignored need not be there", []history.StateRecord{foreign}, nil, true},
 	} {
-		if got := same(tc.api, tc.stor, rules); got != tc.want {
+		if got := history.Difference(wanted(tc.api, rules), tc.stor) == ""; got != tc.want {
 			t.Errorf("%s: %v", tc.name, got)
+		}
+	}
+}
+
+func TestBehindOf(t *testing.T) {
+	rec := func(name, uid string, rv uint64) history.StateRecord {
+		return history.StateRecord{Kind: "Pod", Namespace: "n", Name: name, UID: uid, ResourceVersion: rv, Digest: uid + string(rune(rv))}
+	}
+	all := func(r ...history.StateRecord) []history.StateRecord { return r }
+	rules := check.Rules{Kinds: []string{"Pod"}}
+	for _, tc := range []struct {
+		name               string
+		want, have, latest []history.StateRecord
+		behind             string
+	}{
+		{"equal", all(rec("a", "u", 5)), all(rec("a", "u", 5)), nil, ""},
+		{"storage is ahead", all(rec("a", "u", 5)), all(rec("a", "u", 7), rec("b", "v", 8)), nil, ""},
+		{"a later object of the name", all(rec("a", "u", 5)), all(rec("a", "v", 9)), nil, ""},
+		{"missing", all(rec("a", "u", 5)), nil, nil, "Pod/n/a version 5 is not in storage"},
+		{"missing, and still there", all(rec("a", "u", 5)), nil, all(rec("a", "u", 5)), "is not in storage"},
+		{"missing, and gone meanwhile", all(rec("a", "u", 5)), nil, all(rec("b", "v", 9)), ""},
+		{"old", all(rec("a", "u", 5)), all(rec("a", "u", 4)), nil, "storage holds uid u version 4"},
+		{"old, although gone meanwhile", all(rec("a", "u", 5)), all(rec("a", "u", 4)), all(rec("b", "v", 9)), "storage holds uid u version 4"},
+		{"an older uid", all(rec("a", "u", 5)), all(rec("a", "t", 2)), nil, "storage holds uid t"},
+		{"an orphan", all(rec("a", "u", 5)), all(rec("a", "u", 5), rec("z", "o", 3)), nil, "Pod/n/z version 3 is in storage, the apiserver has no such object"},
+	} {
+		got := behindOf(tc.want, tc.have, tc.latest, rules)
+		if (tc.behind == "") != (got == "") || !strings.Contains(got, tc.behind) {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.behind)
 		}
 	}
 }
@@ -240,7 +120,7 @@ func TestProgressLines(t *testing.T) {
 		p.now = func() time.Time { return now }
 		jobs := order(strategies(t, "matrix.watcher.strategy=keyed").Cells(), 1, 1)
 		p.begin(jobs)
-		p.line("cluster up")
+		p.Line("cluster up")
 		for i := range jobs {
 			p.cell(i)
 			for _, phase := range []string{PhasePrepare, PhaseLoad, PhaseDrain} {
@@ -304,14 +184,43 @@ func TestMakeDir(t *testing.T) {
 	}
 }
 
-func TestRecheckInput(t *testing.T) {
-	empty := t.TempDir()
-	for dir, want := range map[string]string{
-		empty + "/nowhere": "is no folder",
-		empty:              "has neither results.json nor history.json",
-	} {
-		if _, err := Recheck(t.Context(), dir); err == nil || !IsInput(err) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", dir, err, want)
+// silent is a process that answers no scrape.
+type silent struct{ cmd *exec.Cmd }
+
+func (s silent) PID() int { return s.cmd.Process.Pid }
+
+func (silent) Scrape(context.Context) (history.Scrape, error) { return nil, errors.New("no metrics") }
+
+func sleeping(t *testing.T) silent {
+	t.Helper()
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	// Right after its start a process has no memory of its own to show.
+	p, err := procstat.Open(cmd.Process.Pid)
+	for deadline := time.Now().Add(10 * time.Second); err == nil && time.Now().Before(deadline); {
+		var u procstat.Usage
+		if u, err = p.Usage(); u.RSS > 0 {
+			return silent{cmd}
 		}
+	}
+	t.Fatalf("it uses no memory: %v", err)
+	return silent{}
+}
+
+// TestSamplerAddsUpLives: a new process begins at 0, the figures of the cell do not.
+func TestSamplerAddsUpLives(t *testing.T) {
+	a, b := sleeping(t), sleeping(t)
+	now := a
+	s := newSampler(map[string]int{history.PartyWatcher: a.PID()}, func() metered { return now }, silent{})
+	s.sample(t.Context())
+	s.last = history.Use{CPUSeconds: 100, Read: 10, Written: 20}
+	now = b
+	s.sample(t.Context())
+	x := s.taken()
+	if u := x[1].Parties[history.PartyWatcher]; len(x) != 2 || u.CPUSeconds < 100 || u.Written < 20 || u.RSSBytes == 0 {
+		t.Errorf("after a restart: %+v", u)
 	}
 }

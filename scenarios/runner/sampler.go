@@ -9,6 +9,7 @@ import (
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/party"
 )
 
 // samplePeriod is the distance of two samples: fine enough to show a drain of a
@@ -18,13 +19,19 @@ const samplePeriod = 250 * time.Millisecond
 // podKind is the kind that the load writes.
 const podKind = "Pod"
 
+// metered is a process with metrics.
+type metered interface {
+	PID() int
+	Scrape(context.Context) (history.Scrape, error)
+}
+
 // sampler reads all parties of a cell periodically.
 type sampler struct {
 	parties map[string]*procstat.Process
-	watcher func() *watcher // the one whose counters are read now
-	mock    *mock
+	watcher func() metered // the one whose counters are read now
+	storage metered
 	// What former watchers used, so that figures of restarts are those of all.
-	known *watcher
+	known metered
 	past  history.Use
 	last  history.Use
 
@@ -35,8 +42,8 @@ type sampler struct {
 
 // newSampler opens the parties; one that cannot be read is left out, so that its
 // figures are unknown rather than 0.
-func newSampler(pids map[string]int, w func() *watcher, m *mock) *sampler {
-	s := &sampler{parties: map[string]*procstat.Process{}, watcher: w, mock: m, known: w()}
+func newSampler(pids map[string]int, w func() metered, m metered) *sampler {
+	s := &sampler{parties: map[string]*procstat.Process{}, watcher: w, storage: m, known: w()}
 	for name, pid := range pids {
 		if p, err := procstat.Open(pid); err == nil {
 			s.parties[name] = p
@@ -80,7 +87,7 @@ func (s *sampler) sample(ctx context.Context) {
 			x.Parties[name] = use
 		}
 	}
-	if w, err := watcher.scrape(ctx); err == nil {
+	if w, err := watcher.Scrape(ctx); err == nil {
 		x.QueueDepth = w.Sum(metric.EventsQueued, "kind", podKind)
 		x.WriterDepth = w.Sum(metric.QueueDepth, "queue", metric.WriterQueueHandler)
 		x.HandlerDepth = w.HandlerDepth(metric.QueueDepth, podKind)
@@ -90,7 +97,7 @@ func (s *sampler) sample(ctx context.Context) {
 		x.NetIn = w.Sum(metric.NetBytes, "direction", "in")
 		x.NetOut = w.Sum(metric.NetBytes, "direction", "out")
 	}
-	if m, err := s.mock.scrape(ctx); err == nil {
+	if m, err := s.storage.Scrape(ctx); err == nil {
 		x.StorageInFlight = m.Sum(metric.MockInFlight)
 	}
 	if ctx.Err() != nil {
@@ -103,7 +110,7 @@ func (s *sampler) sample(ctx context.Context) {
 
 // follow turns to a new watcher process. What the former one used after its last
 // reading is lost.
-func (s *sampler) follow(w *watcher) {
+func (s *sampler) follow(w metered) {
 	if w == s.known {
 		return
 	}
@@ -112,7 +119,7 @@ func (s *sampler) follow(w *watcher) {
 	s.past.Written += s.last.Written
 	s.last, s.known = history.Use{}, w
 	delete(s.parties, history.PartyWatcher)
-	if p, err := procstat.Open(w.pid()); err == nil {
+	if p, err := procstat.Open(w.PID()); err == nil {
 		s.parties[history.PartyWatcher] = p
 	}
 }
@@ -135,9 +142,9 @@ func (s *sampler) taken() []history.Sample {
 }
 
 // pidsOf names the processes of a cell by party.
-func pidsOf(clusterPIDs map[string]int, w *watcher, m *mock, g *generator) map[string]int {
+func pidsOf(clusterPIDs map[string]int, w *party.Watcher, m *party.Storage, g *party.Generator) map[string]int {
 	pids := map[string]int{
-		history.PartyWatcher: w.pid(), history.PartyStorage: m.pid(), history.PartyGenerator: g.pid(), history.PartyRunner: os.Getpid(),
+		history.PartyWatcher: w.PID(), history.PartyStorage: m.PID(), history.PartyGenerator: g.PID(), history.PartyRunner: os.Getpid(),
 	}
 	for from, to := range map[string]string{"kube-apiserver": history.PartyAPIServer, "etcd": history.PartyEtcd} {
 		if pid, ok := clusterPIDs[from]; ok && pid > 0 {

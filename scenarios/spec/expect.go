@@ -2,11 +2,14 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/invopop/jsonschema"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/watchbench/watchbench/internal/strictyaml"
 )
 
 // Verdicts a scenario may expect of a check.
@@ -37,7 +40,8 @@ func (e Expect) Of(check, strategy string) string {
 	return ExpectPass
 }
 
-func (x *Expectation) decodeNode(d *decoder, n *yaml.Node, path string) error {
+// DecodeYAML reads both forms.
+func (x *Expectation) DecodeYAML(d *strictyaml.Decoder, n *yaml.Node, path string) error {
 	switch n.Kind {
 	case yaml.ScalarNode:
 		*x = Expectation{"default": n.Value}
@@ -46,27 +50,27 @@ func (x *Expectation) decodeNode(d *decoder, n *yaml.Node, path string) error {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key, val := n.Content[i], n.Content[i+1]
 			if key.Value != "default" && !slices.Contains(Strategies, key.Value) {
-				return d.fail(key, path+"."+key.Value, "unknown strategy", "use default or one of "+strings.Join(Strategies, ", "))
+				return d.Fail(key, path+"."+key.Value, "unknown strategy", "use default or one of "+strings.Join(Strategies, ", "))
 			}
 			if val.Kind != yaml.ScalarNode {
-				return d.fail(val, path+"."+key.Value, "not one word", oneOf(expectations))
+				return d.Fail(val, path+"."+key.Value, "not one word", oneOf(expectations))
 			}
 			(*x)[key.Value] = val.Value
-			d.places[path+"."+key.Value] = val
+			d.Mark(path+"."+key.Value, val)
 		}
 	default:
-		return d.fail(n, path, "neither a verdict nor a mapping", oneOf(expectations)+", or a mapping from strategy to one")
+		return d.Fail(n, path, "neither a verdict nor a mapping", oneOf(expectations)+", or a mapping from strategy to one")
 	}
 	return nil
 }
 
 func (e Expect) validate() error {
-	for _, check := range sortedKeys(e) {
+	for _, check := range slices.Sorted(maps.Keys(e)) {
 		var num int
 		if _, err := fmt.Sscanf(check, "G%d", &num); err != nil || num < 1 || num > 14 || check != fmt.Sprintf("G%d", num) {
 			return bad("expect."+check, "checks are G1 to G14", "unknown check")
 		}
-		for _, strategy := range sortedKeys(e[check]) {
+		for _, strategy := range slices.Sorted(maps.Keys(e[check])) {
 			if v := e[check][strategy]; !slices.Contains(expectations, v) {
 				path := "expect." + check
 				if strategy != "default" || len(e[check]) > 1 {

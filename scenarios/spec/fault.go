@@ -34,8 +34,7 @@ type Fault struct {
 	// and go in the scenario, those of the others.
 	Lists *int `json:"lists,omitempty" jsonschema:"minimum=0" jsonschema_description:"A: lists of a kind after its first, at most."`
 	// Refused says that storage must never be written to: the watcher has to refuse it.
-	Refused bool `json:"refused,omitempty" jsonschema_description:"S: the watcher must end with an error and send nothing."`
-	// NoLoad is for rows without a use for churn.
+	Refused   bool    `json:"refused,omitempty" jsonschema_description:"S: the watcher must end with an error and send nothing."`
 	Isolation float64 `json:"isolation,omitempty" jsonschema:"minimum=1" jsonschema_description:"I: freshness p99 of others against the row F0, at most; 2 where nothing is said."`
 	// FromAnswer takes the apiserver's own slowness out of I: rebuilding what it serves
 	// costs it more than any watcher.
@@ -112,11 +111,6 @@ func (s *Scenario) validateFault() error {
 			return bad(fmt.Sprintf("fault.legacy[%d]", i), "name columns of fault.assert", "%q is not asserted", c)
 		}
 	}
-	for i, c := range f.Assert {
-		if s.HasEvent(EventKillStorage) && c != "C" && c != "T" {
-			return bad(fmt.Sprintf("fault.assert[%d]", i), "assert C and T, and measure what else is to be shown", "the column %s is judged by a ledger of a storage that forgets nothing, and kill-storage makes it forget", c)
-		}
-	}
 	asserts := func(c string) bool { return slices.Contains(f.Assert, c) }
 	switch {
 	case len(f.Assert) == 0:
@@ -129,21 +123,22 @@ func (s *Scenario) validateFault() error {
 		return bad("fault.refused", "set storage.tls to what is wrong with storage, for example wrong-ca", "there is nothing to refuse")
 	case f.FromAnswer && !seen["I"]:
 		return bad("fault.fromAnswer", "assert or measure I", "column I is not asked for")
-	case asserts("S") && !s.Extra.Canaries && !f.Refused && s.Storage.TLS == "" && !s.HasEvent(EventRotateToken):
-		return bad("fault.assert", "set extra.canaries: true", "column S is asserted with nothing to look for")
 	}
 	return nil
 }
 
+// validateSecrecy needs something to look for where secrecy is asserted.
+func (s *Scenario) validateSecrecy(secrets bool) error {
+	f := s.Fault
+	if f == nil || !slices.Contains(f.Assert, "S") || s.Extra.Canaries || f.Refused || s.Storage.TLS != "" || secrets {
+		return nil
+	}
+	return bad("fault.assert", "set extra.canaries: true", "column S is asserted with nothing to look for")
+}
+
 func (w Watch) validate() error {
-	for i, text := range w.Faults {
-		specs, err := watchfault.Parse(text)
-		if err == nil && len(specs) != 1 {
-			err = fmt.Errorf("%d faults in one entry", len(specs))
-		}
-		if err != nil {
-			return bad(fmt.Sprintf("watch.faults[%d]", i), "write one fault per entry, for example close(1s,5s)", "%v", err)
-		}
+	if err := oneEach("watch.faults", w.Faults, watchfault.Parse, "close(1s,5s)"); err != nil {
+		return err
 	}
 	if w.AtStart && len(w.Faults) == 0 {
 		return bad("watch.atStart", "give watch.faults", "there are no faults")
@@ -151,9 +146,9 @@ func (w Watch) validate() error {
 	return nil
 }
 
-// endsWatches reports whether watches of all kinds end again and again, up to the end
-// of the load.
-func (w Watch) endsWatches() bool {
+// EndsWatches reports whether watches of all kinds end again and again, up to the end of
+// the load.
+func (w Watch) EndsWatches() bool {
 	return slices.ContainsFunc(w.FaultSpecs(), func(s watchfault.Spec) bool {
 		return s.EndsWatches() && s.Probability == 1 && len(s.Kinds) == 0 && s.For == 0 && s.Max == 0
 	})

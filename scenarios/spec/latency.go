@@ -41,17 +41,25 @@ func (s Storage) MeanLatency(kind string) time.Duration {
 
 // validFaults reads the faults in the mock's grammar.
 func validFaults(faults []string) error {
-	for i, text := range faults {
-		specs, err := fault.Parse(text)
+	if err := oneEach("storage.faults", faults, fault.Parse, "503:1%"); err != nil {
+		return err
+	}
+	if _, err := fault.Parse(strings.Join(faults, ",")); err != nil {
+		return bad("storage.faults", "give equal faults different names with name=x", "%v", err)
+	}
+	return nil
+}
+
+// oneEach reads a list of faults, of which each entry must be one.
+func oneEach[T any](path string, entries []string, parse func(string) ([]T, error), example string) error {
+	for i, text := range entries {
+		specs, err := parse(text)
 		if err == nil && len(specs) != 1 {
 			err = fmt.Errorf("%d faults in one entry", len(specs))
 		}
 		if err != nil {
-			return bad(fmt.Sprintf("storage.faults[%d]", i), "write one fault per entry, for example 503:1%", "%v", err)
+			return bad(fmt.Sprintf("%s[%d]", path, i), "write one fault per entry, for example "+example, "%v", err)
 		}
-	}
-	if _, err := fault.Parse(strings.Join(faults, ",")); err != nil {
-		return bad("storage.faults", "give equal faults different names with name=x", "%v", err)
 	}
 	return nil
 }
@@ -60,14 +68,9 @@ func validFaults(faults []string) error {
 func (s Storage) FaultText() string { return strings.Join(s.Faults, ",") }
 
 // FaultNames lists the faults as the mock's counters and ledger name them.
-func (s Storage) FaultNames() []string {
-	specs, err := fault.Parse(s.FaultText())
-	if err != nil {
-		return nil // Validate reports it
-	}
-	var names []string
-	for _, sp := range specs {
-		names = append(names, sp.Name)
+func (s Storage) FaultNames() (names []string) {
+	for _, f := range s.FaultSpecs() {
+		names = append(names, f.Name)
 	}
 	return names
 }

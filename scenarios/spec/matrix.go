@@ -2,13 +2,15 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/watchbench/watchbench/internal/spelling"
+	"github.com/watchbench/watchbench/internal/expr"
+	"github.com/watchbench/watchbench/internal/strictyaml"
 )
 
 // MaxCells bounds the matrix; at some ten seconds a cell this is an hour.
@@ -35,16 +37,16 @@ type assignment struct {
 // notSwept are sections that hold for the run as a whole.
 var notSwept = []string{"apiVersion", "kind", "metadata", "cluster", "repeat", "matrix", "expect", "seed", "events", "extra"}
 
-func (t *tree) parseMatrix(n *yaml.Node) ([]axis, error) {
-	if n == nil || isNull(n) {
+func (f *File) parseMatrix(n *yaml.Node) ([]axis, error) {
+	if n == nil || strictyaml.IsNull(n) {
 		return nil, nil
 	}
 	if n.Kind != yaml.MappingNode {
-		return nil, t.fail(n, "matrix", "not a mapping", "write a field's path and its values, for example watcher.strategy: [single, keyed]")
+		return nil, f.tree.Fail(n, "matrix", "not a mapping", "write a field's path and its values, for example watcher.strategy: [single, keyed]")
 	}
 	var axes []axis
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		a, err := t.parseAxis(n.Content[i], n.Content[i+1])
+		a, err := f.parseAxis(n.Content[i], n.Content[i+1])
 		if err != nil {
 			return nil, err
 		}
@@ -53,18 +55,18 @@ func (t *tree) parseMatrix(n *yaml.Node) ([]axis, error) {
 	return axes, nil
 }
 
-func (t *tree) parseAxis(key, val *yaml.Node) (axis, error) {
+func (f *File) parseAxis(key, val *yaml.Node) (axis, error) {
 	field := "matrix." + key.Value
 	a := axis{path: key.Value, node: key}
-	leaf, err := t.checkPath(key, key.Value, field)
+	leaf, err := f.checkPath(key, key.Value, field)
 	if err != nil {
 		return axis{}, err
 	}
 	switch {
 	case leaf && val.Kind == yaml.SequenceNode:
 		for _, p := range val.Content {
-			if p.Kind != yaml.ScalarNode || isNull(p) {
-				return axis{}, t.fail(p, field, "a point that is not one value", "write a list of values, for example [1, 2]")
+			if p.Kind != yaml.ScalarNode || strictyaml.IsNull(p) {
+				return axis{}, f.tree.Fail(p, field, "a point that is not one value", "write a list of values, for example [1, 2]")
 			}
 			a.points = append(a.points, point{label: p.Value, value: p})
 		}
@@ -73,39 +75,39 @@ func (t *tree) parseAxis(key, val *yaml.Node) (axis, error) {
 		for j := 0; j+1 < len(val.Content); j += 2 {
 			name, fields := val.Content[j], val.Content[j+1]
 			if fields.Kind != yaml.MappingNode || len(fields.Content) == 0 {
-				return axis{}, t.fail(fields, field+"."+name.Value, "a point without fields",
+				return axis{}, f.tree.Fail(fields, field+"."+name.Value, "a point without fields",
 					"write the fields of "+key.Value+" it sets, for example "+name.Value+": {threads: 10}")
 			}
 			a.points = append(a.points, point{label: name.Value, value: fields})
 		}
 	case leaf:
-		return axis{}, t.fail(val, field, "not a list", "write the values of "+key.Value+" in brackets, for example ["+val.Value+"]")
+		return axis{}, f.tree.Fail(val, field, "not a list", "write the values of "+key.Value+" in brackets, for example ["+val.Value+"]")
 	default:
-		return axis{}, t.fail(val, field, key.Value+" is a section, so its points need names", "write "+key.Value+": {a: {…}, b: {…}}")
+		return axis{}, f.tree.Fail(val, field, key.Value+" is a section, so its points need names", "write "+key.Value+": {a: {…}, b: {…}}")
 	}
-	return a, t.checkPoints(a)
+	return a, f.checkPoints(a)
 }
 
-func (t *tree) checkPoints(a axis) error {
+func (f *File) checkPoints(a axis) error {
 	field := "matrix." + a.path
 	if len(a.points) == 0 {
-		return t.fail(a.node, field, "no points, so there is nothing to run", "give it at least one, or take the axis away")
+		return f.tree.Fail(a.node, field, "no points, so there is nothing to run", "give it at least one, or take the axis away")
 	}
 	seen := map[string]bool{}
 	for _, p := range a.points {
 		if seen[p.label] {
-			return t.fail(p.value, field, fmt.Sprintf("the point %q is there twice", p.label), "keep one; use repeat to measure again")
+			return f.tree.Fail(p.value, field, fmt.Sprintf("the point %q is there twice", p.label), "keep one; use repeat to measure again")
 		}
 		seen[p.label] = true
 		if slug(p.label) == "" {
-			return t.fail(p.value, field, fmt.Sprintf("the point %q has neither letters nor digits", p.label), "rename it")
+			return f.tree.Fail(p.value, field, fmt.Sprintf("the point %q has neither letters nor digits", p.label), "rename it")
 		}
 	}
 	return nil
 }
 
 // checkPath says whether a dotted path names a single value (true) or a section.
-func (t *tree) checkPath(n *yaml.Node, path, field string) (bool, error) {
+func (f *File) checkPath(n *yaml.Node, path, field string) (bool, error) {
 	typ := reflect.TypeFor[Scenario]()
 	done := ""
 	for _, part := range strings.Split(path, ".") {
@@ -113,21 +115,17 @@ func (t *tree) checkPath(n *yaml.Node, path, field string) (bool, error) {
 			typ = typ.Elem()
 		}
 		if typ.Kind() != reflect.Struct {
-			return false, t.fail(n, field, done+" has no fields", "give the path of a field of the scenario")
+			return false, f.tree.Fail(n, field, done+" has no fields", "give the path of a field of the scenario")
 		}
-		idx, ok := fieldIndex(typ, part)
+		at, ok := strictyaml.FieldByName(typ, part)
 		if !ok {
-			remedy := "the fields there are " + strings.Join(fieldNames(typ), ", ")
-			if near := spelling.Nearest(part, fieldNames(typ)); near != "" {
-				remedy = "did you mean " + join(done, near) + "?"
-			}
-			return false, t.fail(n, field, "unknown field", remedy)
+			return false, f.tree.Fail(n, field, "unknown field", strictyaml.UnknownField(typ, done, part))
 		}
-		done = join(done, part)
+		done = strings.TrimPrefix(done+"."+part, ".")
 		if slices.Contains(notSwept, done) {
-			return false, t.fail(n, field, done+" holds for the whole run", "it cannot be swept; set it outside of matrix")
+			return false, f.tree.Fail(n, field, done+" holds for the whole run", "it cannot be swept; set it outside of matrix")
 		}
-		typ = typ.Field(idx).Type
+		typ = at.Type
 	}
 	if typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
@@ -143,11 +141,11 @@ func (f *File) checkOverlap() error {
 		for _, p := range a.points {
 			leaves(a.path, p.value, paths)
 		}
-		for _, path := range sortedKeys(paths) {
-			for _, other := range sortedKeys(owner) {
+		for _, path := range slices.Sorted(maps.Keys(paths)) {
+			for _, other := range slices.Sorted(maps.Keys(owner)) {
 				by := owner[other]
 				if path == other || strings.HasPrefix(path, other+".") || strings.HasPrefix(other, path+".") {
-					return f.tree.fail(paths[path], "matrix."+a.path, fmt.Sprintf("%s is set by the axis %s as well", path, by),
+					return f.tree.Fail(paths[path], "matrix."+a.path, fmt.Sprintf("%s is set by the axis %s as well", path, by),
 						"let one axis set it")
 				}
 			}
@@ -176,7 +174,7 @@ func leaves(path string, n *yaml.Node, into map[string]*yaml.Node) {
 func (f *File) choose(at *yaml.Node, name, text string) error {
 	field := "matrix." + name
 	var values []string
-	for _, v := range splitTop(strings.Trim(text, "[]")) {
+	for _, v := range expr.Split(strings.Trim(text, "[]"), ',') {
 		if v = strings.TrimSpace(v); v != "" {
 			values = append(values, v)
 		}
@@ -191,25 +189,25 @@ func (f *File) choose(at *yaml.Node, name, text string) error {
 		for _, v := range values {
 			j := slices.Index(names, v)
 			if j < 0 {
-				return f.tree.fail(at, field, fmt.Sprintf("no point is called %q", v), oneOf(names))
+				return f.tree.Fail(at, field, fmt.Sprintf("no point is called %q", v), oneOf(names))
 			}
 			keep = append(keep, f.axes[i].points[j])
 		}
 		f.axes[i].points = keep
-		return f.tree.checkPoints(axis{path: name, points: keep, node: at})
+		return f.checkPoints(axis{path: name, points: keep, node: at})
 	}
-	leaf, err := f.tree.checkPath(at, name, field)
+	leaf, err := f.checkPath(at, name, field)
 	if err != nil {
 		return err
 	}
 	if !leaf {
-		return f.tree.fail(at, field, "the file has no named points for it", "add them to the file's matrix")
+		return f.tree.Fail(at, field, "the file has no named points for it", "add them to the file's matrix")
 	}
 	a := axis{path: name, node: at}
 	for _, v := range values {
 		a.points = append(a.points, point{label: v, value: &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: v, Line: at.Line}})
 	}
-	if err := f.tree.checkPoints(a); err != nil {
+	if err := f.checkPoints(a); err != nil {
 		return err
 	}
 	if i >= 0 {
@@ -218,27 +216,6 @@ func (f *File) choose(at *yaml.Node, name, text string) error {
 		f.axes = append(f.axes, a)
 	}
 	return nil
-}
-
-// splitTop splits at commas outside of parentheses, so that a distribution stays
-// in one piece.
-func splitTop(s string) []string {
-	var out []string
-	depth, start := 0, 0
-	for i, r := range s {
-		switch r {
-		case '(':
-			depth++
-		case ')':
-			depth--
-		case ',':
-			if depth == 0 {
-				out = append(out, s[start:i])
-				start = i + 1
-			}
-		}
-	}
-	return append(out, s[start:])
 }
 
 // slug makes a label safe as part of a folder's name.

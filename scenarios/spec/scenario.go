@@ -83,63 +83,15 @@ func (c Capacity) Text() string {
 	return text
 }
 
-// Load is what the generator does to the apiserver. Package loadgen/plan says what
-// each field means; a plan is made of it per cell.
+// Load is what the generator does to the apiserver.
 type Load struct {
-	Driver      string     `json:"driver" jsonschema:"enum=engine"`
-	Model       string     `json:"model" jsonschema:"enum=closed,enum=open" jsonschema_description:"closed: threads that wait for each answer; open: a rate that does not."`
-	Threads     int        `json:"threads,omitempty" jsonschema:"minimum=1" jsonschema_description:"Closed loop."`
-	Operations  int64      `json:"operations,omitempty" jsonschema:"minimum=1" jsonschema_description:"Closed loop: it ends after so many writes, or after duration."`
-	Duration    Duration   `json:"duration,omitzero"`
-	ThinkTime   Duration   `json:"thinkTime,omitzero" jsonschema_description:"Closed loop: pause of a thread between an answer and its next write."`
-	Rate        float64    `json:"rate,omitempty" jsonschema:"minimum=0" jsonschema_description:"Open loop: writes per second."`
-	Arrival     string     `json:"arrival,omitempty" jsonschema:"enum=constant,enum=poisson,enum=ramp,enum=burst" jsonschema_description:"Open loop: spacing of the writes."`
-	Ramp        *Ramp      `json:"ramp,omitempty"`
-	Burst       *Burst     `json:"burst,omitempty"`
-	MaxInFlight int        `json:"maxInFlight,omitempty" jsonschema:"minimum=0" jsonschema_description:"Open loop: requests under way at most; beyond it writes are late."`
-	Lifecycle   string     `json:"lifecycle,omitempty" jsonschema_description:"Built-in stages of one pod's life, by name; or spell out stages."`
-	Stages      []Stage    `json:"stages,omitempty"`
-	StageGap    Duration   `json:"stageGap,omitzero" jsonschema_description:"Least time between two stages of a pod."`
-	Survivors   float64    `json:"survivors" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of pods that are never deleted."`
-	Recreate    float64    `json:"recreate" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of deleted pods whose name is taken again."`
-	ObjectBytes Size       `json:"objectBytes" jsonschema_description:"JSON size of one pod."`
-	Namespaces  int        `json:"namespaces" jsonschema:"minimum=1"`
-	Nodes       int        `json:"nodes" jsonschema:"minimum=1"`
-	Prefill     int        `json:"prefill,omitempty" jsonschema:"minimum=0" jsonschema_description:"Pods that exist before the load and stay untouched."`
-	Warmup      Warmup     `json:"warmup,omitzero"`
-	Bystander   *Bystander `json:"bystander,omitempty"`
+	Driver string `json:"driver" jsonschema:"enum=engine"`
+	plan.Load
 }
 
-// Ramp is where a rising rate starts; it ends at Load.Rate.
-type Ramp struct {
-	From float64 `json:"from"`
-}
-
-// Burst is a square wave between Base and Load.Rate.
-type Burst struct {
-	Period Duration `json:"period"`
-	Length Duration `json:"length"`
-	Base   float64  `json:"base,omitempty"`
-}
-
-// Stage is one step of a pod's life.
-type Stage struct {
-	Stage string   `json:"stage" jsonschema:"enum=create,enum=bind,enum=running,enum=ready,enum=patch,enum=delete"`
-	Times int      `json:"times,omitempty" jsonschema:"minimum=0"`
-	Gap   Duration `json:"gap,omitzero"`
-}
-
-// Warmup is load that is sent first and not counted.
-type Warmup struct {
-	Operations int64 `json:"operations,omitempty" jsonschema:"minimum=0"`
-}
-
-// Bystander is a slow trickle of updates to another kind during the load.
-type Bystander struct {
-	Kind        string  `json:"kind" jsonschema:"enum=ConfigMap"`
-	Rate        float64 `json:"rate" jsonschema:"minimum=0" jsonschema_description:"Updates per second."`
-	Objects     int     `json:"objects,omitempty" jsonschema:"minimum=0"`
-	ObjectBytes Size    `json:"objectBytes,omitzero"`
+// Plan is the load as the generator's plan, for the run of that ID.
+func (l Load) Plan(runID string, seed uint64) plan.Config {
+	return plan.Config{Seed: seed, RunID: runID, Load: l.Load}
 }
 
 // Watcher is the process under test.
@@ -184,10 +136,7 @@ func Default() Scenario {
 	return Scenario{
 		Cluster: Cluster{Provider: "embedded"},
 		Storage: Storage{Latency: "lognormal(mean=87ms,p99=110ms)", Capacity: Capacity{Inflight: 300}, Mode: "faithful", Instances: 1},
-		Load: Load{
-			Driver: "engine", Survivors: plan.DefaultSurvivors, Recreate: plan.DefaultRecreate,
-			ObjectBytes: Size(plan.DefaultObjectBytes), Namespaces: plan.DefaultNamespaces, Nodes: plan.DefaultNodes,
-		},
+		Load:    Load{Driver: "engine", Load: plan.DefaultLoad()},
 		Watcher: Watcher{
 			Profile: "default", Strategy: "keyed", PodQueueNum: 30, WriterQueueLen: 102_400, HandlerQueueLen: 102_400,
 			QueueFull: "coalesce", QueueFullTimeout: Duration(1e9),

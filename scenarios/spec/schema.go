@@ -10,11 +10,16 @@ import (
 // SchemaID is the identity of the scenario format's JSON schema.
 const SchemaID = "https://watchbench.dev/schemas/scenario-v1.json"
 
-// Schema generates the JSON schema of a scenario file from the types. It is
-// published beside the shipped scenarios and a test holds it to them.
-func Schema() ([]byte, error) {
+// Schema generates the JSON schema of a scenario file from the types, for editors. A
+// test holds it to the shipped scenarios.
+func (format Format) Schema() ([]byte, error) {
 	r := &jsonschema.Reflector{ExpandedStruct: true, RequiredFromJSONSchemaTags: true}
 	s := r.Reflect(&Scenario{})
+	if what, ok := s.Definitions["Event"].Properties.Get("what"); ok {
+		for _, name := range namesOf(format.kinds()) {
+			what.Enum = append(what.Enum, name)
+		}
+	}
 	s.ID = SchemaID
 	s.Title = "watchbench scenario"
 	value := &jsonschema.Schema{Type: "array", MinItems: ptr(uint64(1)), UniqueItems: true,

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -32,7 +33,7 @@ expect:
 `
 
 func TestDefaultsHold(t *testing.T) {
-	f, err := Parse("tiny.yaml", []byte(minimal))
+	f, err := Format{}.Parse("tiny.yaml", []byte(minimal))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func TestDefaultsHold(t *testing.T) {
 }
 
 func TestMatrixExpandsInWrittenOrder(t *testing.T) {
-	f, err := Parse("swept.yaml", []byte(swept))
+	f, err := Format{}.Parse("swept.yaml", []byte(swept))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func TestSets(t *testing.T) {
 		{"a section is taken away", []string{"load.bystander=null", "matrix.load=light"}, "true", func(f *File) string { return fmt.Sprint(f.Base().Load.Bystander == nil) }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			f, err := Parse("swept.yaml", []byte(swept), tc.sets...)
+			f, err := Format{}.Parse("swept.yaml", []byte(swept), tc.sets...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +129,7 @@ func each(f *File, of func(Cell) any) string {
 }
 
 func TestRecord(t *testing.T) {
-	f, err := Parse("swept.yaml", []byte(swept), "matrix.load=heavy", "watcher.podQueueNum=9", "seed=18446744073709551615")
+	f, err := Format{}.Parse("swept.yaml", []byte(swept), "matrix.load=heavy", "watcher.podQueueNum=9", "seed=18446744073709551615")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +153,7 @@ func TestRecord(t *testing.T) {
 }
 
 func TestExpect(t *testing.T) {
-	f, err := Parse("swept.yaml", []byte(swept))
+	f, err := Format{}.Parse("swept.yaml", []byte(swept))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +258,7 @@ func TestBadInput(t *testing.T) {
 		{"set of an invalid value", swept, []string{"watcher.podQueueNum=0"}, "--set watcher.podQueueNum=0: watcher.podQueueNum: 0 is out of range; use 1 to 4096"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := Parse("s.yaml", []byte(tc.src), tc.sets...)
+			_, err := Format{}.Parse("s.yaml", []byte(tc.src), tc.sets...)
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -286,7 +287,7 @@ func TestBounds(t *testing.T) {
 		{"wide", wide, "too many values"},
 		{"many cells", axes.String(), "more than 400 cells"},
 	} {
-		if _, err := Parse("s.yaml", []byte(tc.src)); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := (Format{}).Parse("s.yaml", []byte(tc.src)); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
 		}
 	}
@@ -313,8 +314,23 @@ func TestValuesRoundTrip(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that no input panics, and that what is accepted can be run:
-// every cell is valid and has a name that is safe as a folder's.
+// roundTrip compares a scenario with what reads back from its JSON: the run's folder
+// keeps it so.
+func roundTrip(s Scenario) string {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return err.Error()
+	}
+	var back Scenario
+	if err := json.Unmarshal(data, &back); err != nil {
+		return err.Error()
+	}
+	return cmp.Diff(s, back)
+}
+
+// FuzzParse checks that no input panics, and that what is accepted can be run and
+// recorded: every cell is valid, survives as JSON and has a name that is safe as a
+// folder's.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(minimal), "load.threads=3")
 	f.Add([]byte(swept), "matrix.load=heavy")
@@ -323,7 +339,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("matrix: {load: {a: {load: {}}}}"), "matrix.=")
 	f.Fuzz(func(t *testing.T, src []byte, set string) {
 		for _, sets := range [][]string{nil, {set}} {
-			file, err := Parse("f.yaml", src, sets...)
+			file, err := Format{}.Parse("f.yaml", src, sets...)
 			if err != nil {
 				if strings.TrimSpace(err.Error()) == "" {
 					t.Error("an error without words")
@@ -331,8 +347,11 @@ func FuzzParse(f *testing.F) {
 				continue
 			}
 			for _, c := range file.Cells() {
-				if err := c.Scenario.Validate(); err != nil {
+				if err := c.Scenario.Validate(nil); err != nil {
 					t.Errorf("accepted, yet invalid: %v", err)
+				}
+				if d := roundTrip(c.Scenario); d != "" {
+					t.Errorf("as JSON (-written +read):\n%s", d)
 				}
 				if c.ID == "" || strings.ContainsAny(c.ID, "/\\ ") || strings.HasPrefix(c.ID, ".") {
 					t.Errorf("unsafe id %q", c.ID)

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/watchbench/watchbench/loadgen/plan"
+	"github.com/watchbench/watchbench/internal/strictyaml"
 )
 
 var (
@@ -16,11 +16,12 @@ var (
 	kindForm = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}$`)
 )
 
-// Validate reports the first value that cannot be run.
-func (s *Scenario) Validate() error {
+// Validate reports the first value that cannot be run, given the kinds of events that
+// can be carried out.
+func (s *Scenario) Validate(kinds []EventKind) error {
 	checks := []func() error{
 		s.validateHead, s.validateStorage, s.validateLoad, s.validateWatcher, s.validateLimits, s.Expect.validate,
-		s.validateFault, s.validateEvents,
+		s.validateFault, func() error { return s.validateEvents(kinds) },
 	}
 	for _, check := range checks {
 		if err := check(); err != nil {
@@ -68,16 +69,9 @@ func (s *Scenario) validateLoad() error {
 	if err := word("load.driver", s.Load.Driver, "engine"); err != nil {
 		return err
 	}
-	cfg := s.Load.Plan("check", s.Seed)
-	var fe *plan.FieldError
-	if err := cfg.Validate(); errors.As(err, &fe) {
-		problem, remedy, ok := strings.Cut(fe.Problem, ": ")
-		if !ok {
-			remedy = "take it away"
-		}
-		return bad("load."+fe.Field, remedy, "%s", problem)
-	} else if err != nil {
-		return fmt.Errorf("check the load: %w", err)
+	var fe *strictyaml.FieldError
+	if err := s.Load.Validate(); errors.As(err, &fe) {
+		return bad("load."+fe.Path, cmp.Or(fe.Remedy, "take it away"), "%s", fe.Problem)
 	}
 	return nil
 }

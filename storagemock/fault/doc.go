@@ -1,4 +1,4 @@
-// Package fault decides which requests go wrong, and how.
+// Package fault decides which requests fail, and how.
 //
 // # Grammar
 //

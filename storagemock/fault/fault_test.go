@@ -3,6 +3,7 @@ package fault_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +37,7 @@ func TestParse(t *testing.T) {
 	if len(specs) != 16 {
 		t.Fatalf("%d faults", len(specs))
 	}
-	if s := specs[3]; s.Status != 429 || s.RetryAfter != 2*time.Second || s.Probability != 0.1 || s.Max != 3 || s.Name != "throttle" || s.Match.String() != "method=PUT|DELETE,kind=Pod" {
+	if s := specs[3]; s.Status != 429 || s.RetryAfter != 2*time.Second || s.Probability != 0.1 || s.Max != 3 || s.Name != "throttle" || !slices.Equal(s.Match.Methods, []string{"PUT", "DELETE"}) || !slices.Equal(s.Match.Kinds, []string{"Pod"}) {
 		t.Errorf("429: %+v", s)
 	}
 	if s := specs[2]; s.Effect != fault.Stall || s.Delay != 5*time.Second || s.Name != "stall(5s)" || s.Probability != 0.001 {
@@ -175,7 +176,7 @@ func TestRefusing(t *testing.T) {
 	s := set(t, "refuse(from=2s,for=3s,every=10s,max=2)")
 	var edges []string
 	for now, i := start, 0; i < 8; i++ {
-		on, _, again := s.Refusing(now)
+		on, _, again, _ := s.Refusal(now)
 		edges = append(edges, fmt.Sprintf("%.0f:%v", now.Sub(start).Seconds(), on))
 		if again.IsZero() {
 			break
@@ -225,7 +226,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatal(err)
 		}
 		s.Pick(pod("x"), start.Add(time.Second))
-		s.Refusing(start)
+		s.Refusal(start)
 		for _, sp := range specs {
 			again, err := fault.Parse(sp.Text)
 			if err != nil || len(again) != 1 {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/watchbench/watchbench/internal/expr"
 	"github.com/watchbench/watchbench/internal/faultlist"
@@ -36,9 +35,6 @@ const (
 
 // maxHuge bounds the answers a fault blows up.
 const maxHuge = 1 << 30
-
-// maxDelay bounds the durations of a fault.
-const maxDelay = time.Hour
 
 // Spec is one fault as it was written. It is immutable.
 type Spec struct {
@@ -72,26 +68,22 @@ func Parse(text string) ([]Spec, error) {
 }
 
 func read(t *faultlist.Term) (Spec, error) {
-	s := Spec{Text: t.Text, Name: t.Name(), Probability: t.Probability, Keys: 1, Bytes: -1}
-	r := t.Args
-	s.effect(t.Call.Name, r)
-	s.filters(r)
-	s.Name = r.Text("name", s.Name)
-	if !utf8.ValidString(s.Name) || len(s.Name) > 100 {
-		r.Fail("name", "name=%q: want at most 100 bytes of text", s.Name)
-	}
-	if err := r.Err(s.known()...); err != nil {
+	f := t.Common()
+	s := Spec{Text: f.Text, Name: f.Name, Window: f.Window, Max: f.Max, Probability: t.Probability, Keys: 1, Bytes: -1}
+	s.effect(t)
+	s.filters(t.Args)
+	if err := t.Args.Err(s.known()...); err != nil {
 		return s, err
 	}
 	if s.Effect == Refuse {
-		if t.Likely || s.filtered() {
-			return s, fmt.Errorf("%q: refuse concerns all connections during its time; it takes from, for, every and max only", t.Text)
-		}
-		if s.For == 0 {
-			return s, fmt.Errorf("%q: refuse needs for, the time it lasts", t.Text)
-		}
+		return s, t.CheckRefusal(f, s.filtered())
 	}
 	return s, nil
+}
+
+// common is what a Set has to know of a fault.
+func (s Spec) common() faultlist.Fault {
+	return faultlist.Fault{Text: s.Text, Name: s.Name, Window: s.Window, Max: s.Max, Refuses: s.Effect == Refuse}
 }
 
 // positional are the arguments an effect takes without a key.
@@ -100,23 +92,24 @@ var positional = map[string][]string{
 }
 
 // effect reads the effect and the arguments of its own.
-func (s *Spec) effect(name string, r *expr.Reader) {
-	s.Effect = Effect(name)
+func (s *Spec) effect(t *faultlist.Term) {
+	r := t.Args
+	s.Effect = Effect(t.Call.Name)
 	switch s.Effect {
 	case Reset, Close, BlackHole:
-		s.Apply = boolean(r, "apply", false)
+		s.Apply = r.Bool("apply", false)
 	case "reset-after":
 		s.Effect, s.Apply = Reset, true
 	case Stall, SlowBody:
-		s.Delay = delay(r, true)
+		s.Delay = t.Delay("delay", true, "stall(5s)")
 		if s.Effect == SlowBody {
 			s.Pieces = r.Int("pieces", 1, 10)
 		}
 	case Late:
-		s.Delay = delay(r, true)
+		s.Delay = t.Delay("delay", true, "stall(5s)")
 		s.answer(r)
 	case Double:
-		s.Delay = delay(r, false)
+		s.Delay = t.Delay("delay", false, "")
 	case Truncate:
 		s.Bytes = r.Int("bytes", 0, -1)
 	case Huge:
@@ -124,26 +117,15 @@ func (s *Spec) effect(name string, r *expr.Reader) {
 			r.Fail("bytes", "bytes=%d: want at most %d", s.Bytes, maxHuge)
 		}
 	case HTML:
-		s.Status = r.Int("status", 200, 502)
-		s.Apply = boolean(r, "apply", false)
+		s.Status = t.Answer(200, 502)
+		s.Apply = r.Bool("apply", false)
 	case WrongResult:
-		s.SaysTrue = boolean(r, "says", false)
+		s.SaysTrue = r.Bool("says", false)
 	case Refuse:
 	default:
-		n, err := strconv.Atoi(name)
-		if err != nil || n < 400 || n > 599 {
-			r.Fail("", "%s is no fault; want %s", name, knownEffects)
-			return
-		}
-		s.Effect, s.Status = Status, n
-		s.RetryAfter = r.Duration("retry-after", 0)
-		if s.RetryAfter%time.Second != 0 {
-			r.Fail("retry-after", "retry-after=%s: the header counts whole seconds", s.RetryAfter)
-		}
-		s.Apply = boolean(r, "apply", false)
-	}
-	if s.Status > 599 {
-		r.Fail("status", "status=%d: want 200 to 599", s.Status)
+		s.Effect = Status
+		s.Status, s.RetryAfter = t.Status(knownEffects)
+		s.Apply = r.Bool("apply", false)
 	}
 }
 
@@ -153,30 +135,7 @@ func (s *Spec) known() []string {
 		Status: {"retry-after", "apply"}, Reset: {"apply"}, Close: {"apply"}, BlackHole: {"apply"}, Late: {"answer"},
 		SlowBody: {"pieces"}, Truncate: {"bytes"}, Huge: {"bytes"}, HTML: {"status", "apply"}, WrongResult: {"says"},
 	}[s.Effect]
-	return slices.Concat(own, faultlist.WindowArgs, []string{"method", "kind", "key", "keys", "max", "name"})
-}
-
-func boolean(r *expr.Reader, key string, def bool) bool {
-	switch v := r.Text(key, strconv.FormatBool(def)); v {
-	case "true":
-		return true
-	case "false":
-		return false
-	default:
-		r.Fail(key, "%s=%s: want true or false", key, v)
-		return def
-	}
-}
-
-func delay(r *expr.Reader, required bool) time.Duration {
-	if required && !r.Has("delay") {
-		r.Fail("", "the delay is missing; write it first, like stall(5s)")
-	}
-	d := r.Duration("delay", 0)
-	if d > maxDelay || required && d == 0 {
-		r.Fail("delay", "%s: want more than 0 and at most %s", d, maxDelay)
-	}
-	return d
+	return slices.Concat(own, []string{"method", "kind", "key", "keys"}, faultlist.CommonArgs)
 }
 
 func (s *Spec) answer(r *expr.Reader) {
@@ -211,8 +170,6 @@ func (s *Spec) filters(r *expr.Reader) {
 		r.Fail("key", "key=%s: not a glob like team-a/web-*: %v", s.Key, err)
 	}
 	s.Keys = r.Probability("keys", 1)
-	s.Window = faultlist.ReadWindow(r)
-	s.Max = r.Int("max", 0, 0)
 }
 
 func (s *Spec) filtered() bool {

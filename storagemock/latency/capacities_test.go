@@ -7,25 +7,28 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/watchbench/watchbench/storagemock/latency"
 )
 
 func TestParseCapacities(t *testing.T) {
-	for in, want := range map[string]string{
-		"":                                   "unlimited",
-		"unlimited":                          "unlimited",
-		"inflight=300":                       "inflight=300",
-		"kind=Pod: rate=50/s":                "kind=Pod: rate=50/s",
-		"kind=Pod|Node,method=put: rate=3/m": "method=PUT,kind=Pod|Node: rate=0.05/s",
-		"kind=Pod: rate=50/s ; inflight=300": "kind=Pod: rate=50/s; inflight=300",
-		"kind=Pod: unlimited; inflight=1":    "kind=Pod: unlimited; inflight=1",
+	limit := func(m latency.Match, inFlight int, perSecond float64) latency.Rule[latency.Capacity] {
+		return latency.Rule[latency.Capacity]{Match: m, Value: latency.Capacity{InFlight: inFlight, Rate: perSecond, Burst: 1, Queue: latency.DefaultQueue}}
+	}
+	all, pods := latency.Match{}, latency.Match{Kinds: []string{"Pod"}}
+	for in, want := range map[string][]latency.Rule[latency.Capacity]{
+		"":                                   nil,
+		"unlimited":                          {limit(all, 0, 0)},
+		"inflight=300":                       {limit(all, 300, 0)},
+		"kind=Pod: rate=50/s":                {limit(pods, 0, 50)},
+		"kind=Pod|Node,method=put: rate=3/m": {limit(latency.Match{Methods: []string{"PUT"}, Kinds: []string{"Pod", "Node"}}, 0, 0.05)},
+		"kind=Pod: rate=50/s ; inflight=300": {limit(pods, 0, 50), limit(all, 300, 0)},
+		"kind=Pod: unlimited; inflight=1":    {limit(pods, 0, 0), limit(all, 1, 0)},
 	} {
 		got, err := latency.ParseCapacities(in)
-		if err != nil || got.String() != want {
-			t.Errorf("%q = %q, %v, want %q", in, got, err, want)
-		}
-		if again, err := latency.ParseCapacities(got.String()); err != nil || again.String() != want {
-			t.Errorf("%q prints as %q, which parses to %q, %v", in, got, again, err)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%q: %v, -want +got:\n%s", in, err, diff)
 		}
 	}
 	for in, want := range map[string]string{
@@ -48,7 +51,7 @@ func TestStationsAreSeparate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := latency.NewStations(c, latency.SystemClock{})
+		s := latency.NewStations(c)
 		enter := func(method, kind string) time.Duration {
 			t.Helper()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -84,19 +87,24 @@ func TestStationsAreSeparate(t *testing.T) {
 	})
 }
 
-// FuzzParseCapacities: what is accepted prints as text that means the same.
+// FuzzParseCapacities: limits that are accepted are within the bounds of the grammar, and
+// stations can be made of them.
 func FuzzParseCapacities(f *testing.F) {
 	for _, s := range []string{"unlimited", "kind=Pod|Node,method=PUT: rate=3/m,burst=2; inflight=300,queue=7"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		c, err := latency.ParseCapacities(s)
+		rules, err := latency.ParseCapacities(s)
 		if err != nil {
 			return
 		}
-		again, err := latency.ParseCapacities(c.String())
-		if err != nil || again.String() != c.String() {
-			t.Errorf("%q prints as %q, which parses to %q, %v", s, c, again, err)
+		for _, r := range rules {
+			if c := r.Value; c.InFlight < 0 || c.Burst < 1 || c.Queue < 0 || c.Rate != 0 && !(c.Rate >= 0.001 && c.Rate <= 1e6) {
+				t.Errorf("%q: %+v", s, c)
+			}
+		}
+		if latency.NewStations(rules).For("PUT", "Pod") == nil {
+			t.Errorf("%q: no queue for a PUT of a Pod", s)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package latency
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/watchbench/watchbench/internal/expr"
@@ -61,10 +62,10 @@ func ParseCapacity(text string) (Capacity, error) {
 }
 
 func parseRate(s string) (float64, error) {
-	num, unit, ok := strings.Cut(s, "/")
+	count, unit, _ := strings.Cut(s, "/")
 	per := map[string]float64{"s": 1, "m": 60, "min": 60}[strings.TrimSpace(unit)]
-	var f float64
-	if _, err := fmt.Sscanf(strings.TrimSpace(num)+" ", "%g ", &f); err != nil || !ok || per == 0 {
+	f, err := strconv.ParseFloat(strings.TrimSpace(count), 64)
+	if err != nil || per == 0 {
 		return 0, fmt.Errorf("not a rate; write 50/s or 3000/min")
 	}
 	if f /= per; !(f >= 0.001 && f <= 1e6) {
@@ -73,23 +74,14 @@ func parseRate(s string) (float64, error) {
 	return f, nil
 }
 
-// String is the capacity in its grammar.
-func (c Capacity) String() string {
-	var parts []string
-	if c.InFlight > 0 {
-		parts = append(parts, fmt.Sprintf("inflight=%d", c.InFlight))
+var capacityGrammar = grammar{"capacity", "limits", "limits like inflight=300,rate=50/s"}
+
+// ParseCapacities reads rules such as kind=Pod: rate=50/s; inflight=300. Each rule has a
+// queue of its own; what none matches is not limited. Empty text, or unlimited, is no
+// limit.
+func ParseCapacities(text string) ([]Rule[Capacity], error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
 	}
-	if c.Rate > 0 {
-		parts = append(parts, "rate="+num(c.Rate)+"/s")
-	}
-	if c.Burst > 1 {
-		parts = append(parts, fmt.Sprintf("burst=%d", c.Burst))
-	}
-	if len(parts) == 0 {
-		return "unlimited"
-	}
-	if c.Queue != DefaultQueue {
-		parts = append(parts, fmt.Sprintf("queue=%d", c.Queue))
-	}
-	return strings.Join(parts, ",")
+	return parseRules(capacityGrammar, text, ParseCapacity)
 }

@@ -1,6 +1,5 @@
-// Package latency says how long the mock takes for a request, and makes it take
-// that long: distributions with a text grammar, a capacity with queueing, and a
-// clock that wakes on time.
+// Package latency determines how long the mock takes for a request: distributions with
+// a text grammar, and a capacity with queueing.
 //
 // # Grammar
 //

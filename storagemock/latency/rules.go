@@ -19,19 +19,6 @@ func (m Match) Matches(method, kind string) bool {
 		(len(m.Kinds) == 0 || slices.Contains(m.Kinds, kind))
 }
 
-func (m Match) everything() bool { return len(m.Kinds)+len(m.Methods) == 0 }
-
-func (m Match) String() string {
-	var parts []string
-	if len(m.Methods) > 0 {
-		parts = append(parts, "method="+strings.Join(m.Methods, "|"))
-	}
-	if len(m.Kinds) > 0 {
-		parts = append(parts, "kind="+strings.Join(m.Kinds, "|"))
-	}
-	return strings.Join(parts, ",")
-}
-
 // ParseMatch reads a selector such as method=PUT|DELETE,kind=Pod.
 func ParseMatch(text string) (Match, error) {
 	var m Match
@@ -63,16 +50,16 @@ func ParseMatch(text string) (Match, error) {
 // grammar names what the rules of a text choose, for its errors.
 type grammar struct{ subject, thing, want string }
 
-// choice is one rule: what is chosen for whom.
-type choice struct {
-	match Match
-	text  string
+// Rule is what was chosen for the requests that match.
+type Rule[T any] struct {
+	Match
+	Value T
 }
 
-// rules reads selector: thing; selector: thing; thing. A rule that an unconditional
-// one before it hides is an error.
-func (g grammar) rules(text string) ([]choice, error) {
-	var all []choice
+// parseRules reads selector: thing; selector: thing; thing, and each thing with parse. A
+// rule that an unconditional one before it hides is an error.
+func parseRules[T any](g grammar, text string, parse func(string) (T, error)) ([]Rule[T], error) {
+	var rules []Rule[T]
 	unconditional := ""
 	for _, part := range expr.Split(text, ';') {
 		part = strings.TrimSpace(part)
@@ -82,22 +69,33 @@ func (g grammar) rules(text string) ([]choice, error) {
 		if unconditional != "" {
 			return nil, fmt.Errorf("%s %q: the rule %q is never reached, because %q before it matches everything", g.subject, text, part, unconditional)
 		}
-		c := choice{text: part}
-		switch pieces := expr.Split(part, ':'); len(pieces) {
+		pieces := expr.Split(part, ':')
+		var r Rule[T]
+		var err error
+		switch len(pieces) {
 		case 1:
+			unconditional = part
 		case 2:
-			m, err := ParseMatch(pieces[0])
-			if err != nil {
+			if r.Match, err = ParseMatch(pieces[0]); err != nil {
 				return nil, fmt.Errorf("%s %q: %w", g.subject, part, err)
 			}
-			c = choice{m, strings.TrimSpace(pieces[1])}
 		default:
 			return nil, fmt.Errorf("%s %q: more than one colon; want selector: %s", g.subject, part, g.thing)
 		}
-		if c.match.everything() {
-			unconditional = part
+		if r.Value, err = parse(strings.TrimSpace(pieces[len(pieces)-1])); err != nil {
+			return nil, err
 		}
-		all = append(all, c)
+		rules = append(rules, r)
 	}
-	return all, nil
+	return rules, nil
+}
+
+// first returns the value of the first rule that matches the request, nil if none does.
+func first[T any](rules []Rule[*T], method, kind string) *T {
+	for i := range rules {
+		if rules[i].Matches(method, kind) {
+			return rules[i].Value
+		}
+	}
+	return nil
 }

@@ -1,116 +1,132 @@
 package latency
 
 import (
-	"container/list"
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
-// Station admits requests within a Capacity.
+// Station admits requests within a Capacity, in the order of their arrival.
 type Station struct {
-	cap   Capacity
-	clock Clock
+	queue   int64
+	places  *semaphore.Weighted // nil without a bound on requests in service
+	limiter *rate.Limiter       // nil without a rate
+	// mu is held from a reservation until it is kept or cancelled: only the latest one
+	// can be cancelled without a loss.
+	mu sync.Mutex
 
-	mu       sync.Mutex // guards the rest
-	inFlight int
-	waiting  int       // in the rate's queue and in line together
-	line     list.List // of chan struct{}: waiting for a place in flight, oldest first
-	next     time.Time // when the next request may enter by rate
+	inFlight atomic.Int64
+	waiting  atomic.Int64 // for the rate or for a place
 }
 
-// NewStation returns a station on that clock.
-func NewStation(c Capacity, clock Clock) *Station {
-	return &Station{cap: c, clock: clock}
+// NewStation returns an empty station.
+func NewStation(c Capacity) *Station {
+	s := &Station{queue: int64(c.Queue)}
+	if c.Rate > 0 {
+		s.limiter = rate.NewLimiter(rate.Limit(c.Rate), c.Burst)
+	}
+	if c.InFlight > 0 {
+		s.places = semaphore.NewWeighted(int64(c.InFlight))
+	}
+	return s
 }
 
 // Enter waits for the request's turn. On success the caller must call Leave once.
 // It returns ErrQueueFull at once, or ctx's error while waiting.
 func (s *Station) Enter(ctx context.Context) error {
-	if s.cap.Rate > 0 {
+	if s.limiter != nil {
 		if err := s.waitForRate(ctx); err != nil {
 			return err
 		}
 	}
-	return s.waitForPlace(ctx)
+	if s.places != nil && !s.places.TryAcquire(1) {
+		if err := s.join(); err != nil {
+			return err
+		}
+		defer s.waiting.Add(-1)
+		if err := s.places.Acquire(ctx, 1); err != nil {
+			return err
+		}
+	}
+	s.inFlight.Add(1)
+	return nil
 }
 
 func (s *Station) waitForRate(ctx context.Context) error {
-	now := s.clock.Now()
-	interval := time.Duration(float64(time.Second) / s.cap.Rate)
-	s.mu.Lock()
-	// After a pause up to Burst requests may enter together.
-	if earliest := now.Add(-time.Duration(s.cap.Burst-1) * interval); s.next.Before(earliest) {
-		s.next = earliest
+	delay, err := s.reserve()
+	if delay == 0 || err != nil {
+		return err
 	}
-	at := s.next
-	if at.After(now) {
-		if s.waiting >= s.cap.Queue {
-			s.mu.Unlock()
-			return ErrQueueFull
-		}
-		s.waiting++
-	}
-	s.next = at.Add(interval)
-	s.mu.Unlock()
-	if !at.After(now) {
-		return nil
-	}
-	err := s.clock.SleepUntil(ctx, at)
-	s.mu.Lock()
-	s.waiting--
-	s.mu.Unlock()
-	return err
+	defer s.waiting.Add(-1)
+	return lifecycle.Pause(ctx, delay)
 }
 
-func (s *Station) waitForPlace(ctx context.Context) error {
+// reserve returns how long the next request has to wait for the rate. If that is not 0,
+// the request has joined the queue.
+func (s *Station) reserve() (time.Duration, error) {
 	s.mu.Lock()
-	if s.cap.InFlight == 0 || s.inFlight < s.cap.InFlight {
-		s.inFlight++
-		s.mu.Unlock()
-		return nil
+	defer s.mu.Unlock()
+	turn := s.limiter.Reserve()
+	delay := turn.Delay()
+	if delay == 0 {
+		return 0, nil
 	}
-	if s.waiting >= s.cap.Queue {
-		s.mu.Unlock()
+	err := s.join()
+	if err != nil {
+		turn.Cancel()
+	}
+	return delay, err
+}
+
+// join counts a request as waiting, unless the queue is full.
+func (s *Station) join() error {
+	if s.waiting.Add(1) > s.queue {
+		s.waiting.Add(-1)
 		return ErrQueueFull
 	}
-	turn := make(chan struct{})
-	el := s.line.PushBack(turn)
-	s.waiting++
-	s.mu.Unlock()
-	select {
-	case <-turn:
-		return nil
-	case <-ctx.Done():
-	}
-	s.mu.Lock()
-	select {
-	case <-turn: // the place came at the same moment: pass it on
-		s.mu.Unlock()
-		s.Leave()
-	default:
-		s.line.Remove(el)
-		s.waiting--
-		s.mu.Unlock()
-	}
-	return ctx.Err()
+	return nil
 }
 
 // Leave gives the place to the one that waited longest.
 func (s *Station) Leave() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if first := s.line.Front(); first != nil {
-		s.waiting--
-		close(s.line.Remove(first).(chan struct{}))
-		return
+	s.inFlight.Add(-1)
+	if s.places != nil {
+		s.places.Release(1)
 	}
-	s.inFlight--
 }
 
 // Load is the number of requests in service and waiting.
 func (s *Station) Load() (inFlight, waiting int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.inFlight, s.waiting
+	return int(s.inFlight.Load()), int(s.waiting.Load())
+}
+
+// Stations are the queues of one storage instance: one for each rule, and one without
+// limit for what no rule matches.
+type Stations []Rule[*Station]
+
+// NewStations returns the queues of those rules, all empty.
+func NewStations(capacities []Rule[Capacity]) Stations {
+	var s Stations
+	for _, c := range capacities {
+		s = append(s, Rule[*Station]{c.Match, NewStation(c.Value)})
+	}
+	return append(s, Rule[*Station]{Value: NewStation(Capacity{})})
+}
+
+// For is the queue of a request.
+func (s Stations) For(method, kind string) *Station { return first(s, method, kind) }
+
+// Load is the number of requests in service and waiting, in all queues.
+func (s Stations) Load() (inFlight, waiting int) {
+	for _, st := range s {
+		a, b := st.Value.Load()
+		inFlight, waiting = inFlight+a, waiting+b
+	}
+	return inFlight, waiting
 }

@@ -1,12 +1,12 @@
-// Package ledger is the storage mock's record of every request it was sent:
-// append-only, in the order in which effects were applied, exported as
-// zstd-compressed NDJSON. It is the evidence the checks judge a watcher by.
+// Package ledger is the storage mock's record of every write it received: append-only,
+// in the order in which effects were applied, exported as zstd-compressed NDJSON. The
+// checks judge a watcher by it.
 package ledger
 
 // Entry is one request. Times are Unix nanoseconds; 0 means "did not happen".
 type Entry struct {
 	Seq      uint64 `json:"seq"`                // from 1, gapless, in order of application
-	Instance int    `json:"instance,omitempty"` // which mock instance took it
+	Instance int    `json:"instance,omitempty"` // the mock instance that received it
 
 	Method    string `json:"method"` // PUT or DELETE; reads are counted, not recorded
 	Cluster   string `json:"cluster,omitempty"`
@@ -14,16 +14,16 @@ type Entry struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	// UID and ResourceVersion of the object in a PUT's body; for a DELETE those
-	// of the record it removed (empty when there was none).
+	// of the record it removed (empty if there was none).
 	UID             string `json:"uid,omitempty"`
 	ResourceVersion uint64 `json:"resourceVersion,omitempty"`
 	Bytes           int    `json:"bytes"` // request body
 
-	Received  int64 `json:"received"`  // request read completely
-	Applied   int64 `json:"applied"`   // effect took place; 0 when it never did
-	Responded int64 `json:"responded"` // answer handed to the socket; 0 when none was
+	Received  int64 `json:"received"`  // last byte of the request read
+	Applied   int64 `json:"applied"`   // effect took place; 0 if it never did
+	Responded int64 `json:"responded"` // answer handed to the socket; 0 if none was
 
-	Status int    `json:"status"`          // HTTP status; 0 when no answer was sent
+	Status int    `json:"status"`          // HTTP status; 0 if no answer was sent
 	Code   int    `json:"code"`            // envelope code; 0 is success
 	Effect string `json:"effect"`          // one of the Effect constants
 	Fault  string `json:"fault,omitempty"` // name of the fault that hit it
@@ -41,5 +41,5 @@ const (
 // Took reports whether the request changed, or confirmed, the stored state.
 func (e Entry) Took() bool { return e.Effect != EffectRejected && e.Applied != 0 }
 
-// Acked reports whether the client was told that it succeeded.
+// Acked reports whether the answer reported success to the client.
 func (e Entry) Acked() bool { return e.Responded != 0 && e.Status == 200 && e.Code == 0 }

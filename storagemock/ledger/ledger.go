@@ -7,7 +7,7 @@ import (
 )
 
 // Ledger keeps entries in memory: 56 bytes per request, 16 per object identity
-// and about 60 per key, so that millions of requests fit. It is safe for
+// and about 110 per key, so that millions of requests fit. It is safe for
 // concurrent use.
 type Ledger struct {
 	mu      sync.RWMutex // guards everything; held only for copies, never for I/O
@@ -23,14 +23,11 @@ type Ledger struct {
 // chunkLen is the number of records allocated at once: 448 KiB.
 const chunkLen = 8192
 
-// record is an Entry with its strings interned. Key 0 does not occur; identity 0
-// is "none".
+// record is an Entry with its strings interned. Identity 0 is "none".
 type record struct {
 	received, applied, responded int64
 	version                      uint64
-	key, uid                     uint32
-	prev                         uint32 // Seq of the key's entry before this one; 0 is none
-	bytes                        uint32
+	key, uid, bytes              uint32
 	code                         int32
 	status, fault                uint16
 	instance                     uint8
@@ -57,8 +54,8 @@ func effectIndex(effect string) uint8 {
 	return 0
 }
 
-// Append stores e and returns the Seq it got; the Seq in e does not matter. The
-// caller's order of calls is the order of application.
+// Append stores e and returns its Seq; the Seq in e is ignored. The order of calls is
+// the order of application. It returns ErrFull beyond MaxEntries.
 func (l *Ledger) Append(e Entry) (uint64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,26 +66,25 @@ func (l *Ledger) Append(e Entry) (uint64, error) {
 		l.chunks = append(l.chunks, make([]record, 0, chunkLen))
 	}
 	l.n++
-	k := l.keys.find(l.scopes.id(scope{e.Cluster, e.Kind, e.Namespace}), e.Name)
+	id := l.keys.find(key{l.scopes.id(scope{e.Cluster, e.Kind, e.Namespace}), e.Name})
+	k := l.keys.at(id)
 	r := record{
 		received: e.Received, applied: e.Applied, responded: e.Responded,
 		version: e.ResourceVersion,
-		key:     k.id, uid: l.ids.id(e.UID, k.key.uid), prev: k.key.last,
-		bytes: uint32(e.Bytes), code: int32(e.Code),
+		key:     id, uid: l.ids.id(e.UID, k.identity), bytes: uint32(e.Bytes), code: int32(e.Code),
 		status: uint16(e.Status), fault: uint16(l.faults.id(e.Fault)),
 		instance: uint8(e.Instance), method: uint8(l.methods.id(e.Method)), effect: effectIndex(e.Effect),
 	}
-	k.key.last = uint32(l.n)
 	if r.uid != 0 {
-		k.key.uid = r.uid
+		k.identity = r.uid
 	}
 	last := len(l.chunks) - 1
 	l.chunks[last] = append(l.chunks[last], r)
 	return l.n, nil
 }
 
-// Answered completes the entry seq: when the answer was handed to the socket,
-// with which status and code.
+// Answered records when the answer to entry seq was handed to the socket, in Unix
+// nanoseconds, and its status and code. An unknown seq is ignored.
 func (l *Ledger) Answered(seq uint64, at int64, status, code int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,18 +108,11 @@ func (l *Ledger) Len() uint64 {
 	return l.n
 }
 
-// Keys is the number of distinct (cluster, kind, namespace, name).
-func (l *Ledger) Keys() int {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	return l.keys.n
-}
-
 // batchLen is how many entries are copied under one lock: about 10 µs.
 const batchLen = 256
 
-// From yields the entries from seq on, in order, up to the last one there was
-// when the walk began. Appending meanwhile is fine.
+// From yields the entries from seq on, in order, up to the last one that existed when
+// the iteration began. Entries may be appended meanwhile.
 func (l *Ledger) From(seq uint64) iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		batch := make([]Entry, 0, batchLen)
@@ -131,7 +120,6 @@ func (l *Ledger) From(seq uint64) iter.Seq[Entry] {
 		for seq = max(seq, 1); seq <= end; {
 			batch = batch[:0]
 			l.mu.RLock()
-			end = min(end, l.n) // Reset may have come between
 			for ; seq <= end && len(batch) < batchLen; seq++ {
 				batch = append(batch, l.entry(seq))
 			}
@@ -145,47 +133,16 @@ func (l *Ledger) From(seq uint64) iter.Seq[Entry] {
 	}
 }
 
-// OfKey returns the entries of one key in order.
-func (l *Ledger) OfKey(cluster, kind, namespace, name string) []Entry {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	sc, ok := l.scopes.lookup(scope{cluster, kind, namespace})
-	if !ok {
-		return nil
-	}
-	k := l.keys.lookup(sc, name)
-	if k == nil {
-		return nil
-	}
-	var out []Entry
-	for seq := uint64(k.last); seq != 0; seq = uint64(l.at(seq).prev) {
-		out = append(out, l.entry(seq))
-	}
-	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
-		out[i], out[j] = out[j], out[i]
-	}
-	return out
-}
-
 // entry expands the record of seq; l.mu is held.
 func (l *Ledger) entry(seq uint64) Entry {
 	r := l.at(seq)
-	sc, name := l.keys.name(r.key)
-	s := l.scopes.get(sc)
+	k := l.keys.at(r.key)
+	s := l.scopes.get(k.scope)
 	return Entry{
 		Seq: seq, Instance: int(r.instance),
-		Method: l.methods.get(uint32(r.method)), Cluster: s.cluster, Kind: s.kind, Namespace: s.namespace, Name: name,
+		Method: l.methods.get(uint32(r.method)), Cluster: s.cluster, Kind: s.kind, Namespace: s.namespace, Name: k.name,
 		UID: l.ids.get(r.uid), ResourceVersion: r.version, Bytes: int(r.bytes),
 		Received: r.received, Applied: r.applied, Responded: r.responded,
 		Status: int(r.status), Code: int(r.code), Effect: effects[r.effect], Fault: l.faults.get(uint32(r.fault)),
 	}
-}
-
-// Reset forgets everything; Seq starts at 1 again.
-func (l *Ledger) Reset() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.chunks, l.n = nil, 0
-	l.keys, l.ids = keyTable{}, identities{}
-	l.scopes, l.faults, l.methods = interner[scope]{}, interner[string]{}, interner[string]{}
 }

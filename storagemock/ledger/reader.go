@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/internal/ndjson"
@@ -15,56 +14,29 @@ import (
 // share one string. Use it from one goroutine and Close it.
 type Reader struct {
 	lines   *ndjson.Reader
-	file    io.Closer // nil when the caller owns the source
 	strings *jsonscan.Interner
-	field   func(key []byte, v jsonscan.Value) error // parse, bound once
-	entry   Entry                                    // of the line under way
+	field   func(key []byte) any // member, bound once
+	entry   Entry                // of the line under way
 	lastSeq uint64
-	gaps    bool
 }
 
 // NewReader reads from in, which it does not close.
-func NewReader(in io.Reader) (*Reader, error) {
-	lines, err := ndjson.Sniff(in)
-	if err != nil {
-		return nil, fmt.Errorf("reading the ledger's beginning: %w", err)
-	}
-	r := &Reader{lines: lines, strings: jsonscan.NewInterner()}
-	r.field = r.parse
-	return r, nil
-}
+func NewReader(in io.Reader) (*Reader, error) { return newReader(ndjson.Sniff(in)) }
 
 // Open reads the ledger of a file.
-func Open(path string) (*Reader, error) {
-	f, err := os.Open(path)
+func Open(path string) (*Reader, error) { return newReader(ndjson.Open(path)) }
+
+func newReader(lines *ndjson.Reader, err error) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the ledger: %w", err)
 	}
-	r, err := NewReader(f)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
-	}
-	r.file = f
+	r := &Reader{lines: lines, strings: jsonscan.NewInterner()}
+	r.field = r.member
 	return r, nil
 }
 
-// AllowGaps lets Seq skip numbers, as in an export of one key. Without it the
-// entries must be gapless from the first one on.
-func (r *Reader) AllowGaps() *Reader { r.gaps = true; return r }
-
 // Close frees what the reader holds.
-func (r *Reader) Close() error {
-	r.lines.Close()
-	if r.file == nil {
-		return nil
-	}
-	err := r.file.Close()
-	r.file = nil
-	return err
-}
-
-// Line is the number of the line read last, from 1.
-func (r *Reader) Line() int { return r.lines.Line() }
+func (r *Reader) Close() error { return r.lines.Close() }
 
 // Next returns the next entry, or io.EOF after the last one. Any other error
 // names the line, and is final. Unknown fields are refused.
@@ -77,7 +49,7 @@ func (r *Reader) Next() (Entry, error) {
 		return Entry{}, r.fail("%w", err)
 	}
 	r.entry = Entry{}
-	if err := jsonscan.Fields(line, r.field); err != nil {
+	if err := jsonscan.Decode(line, r.strings, r.field); err != nil {
 		return Entry{}, r.fail("want one entry as JSON: %w", err)
 	}
 	if err := r.check(&r.entry); err != nil {
@@ -93,7 +65,7 @@ func (r *Reader) check(e *Entry) error {
 		return r.fail("seq is missing or 0; it counts from 1")
 	case e.Seq <= r.lastSeq:
 		return r.fail("seq %d follows %d; it must grow", e.Seq, r.lastSeq)
-	case !r.gaps && r.lastSeq != 0 && e.Seq != r.lastSeq+1:
+	case r.lastSeq != 0 && e.Seq != r.lastSeq+1:
 		return r.fail("seq %d follows %d; entries are missing between them", e.Seq, r.lastSeq)
 	case e.Method == "" || e.Kind == "":
 		return r.fail("method or kind is missing")
@@ -104,7 +76,7 @@ func (r *Reader) check(e *Entry) error {
 }
 
 func (r *Reader) fail(format string, args ...any) error {
-	return fmt.Errorf("ledger line %d: %w", r.Line(), fmt.Errorf(format, args...))
+	return fmt.Errorf("ledger line %d: %w", r.lines.Line(), fmt.Errorf(format, args...))
 }
 
 // All yields every entry; an error ends the walk.
@@ -122,45 +94,44 @@ func (r *Reader) All() iter.Seq2[Entry, error] {
 	}
 }
 
-func (r *Reader) parse(key []byte, v jsonscan.Value) (err error) {
+// member is where a member's value belongs, nil for an unknown one.
+func (r *Reader) member(key []byte) any {
 	e := &r.entry
 	switch string(key) {
 	case "seq":
-		e.Seq, err = v.Uint()
+		return &e.Seq
 	case "instance":
-		err = v.IntTo(&e.Instance)
+		return &e.Instance
 	case "method":
-		e.Method, err = v.Text(r.strings)
+		return &e.Method
 	case "cluster":
-		e.Cluster, err = v.Text(r.strings)
+		return &e.Cluster
 	case "kind":
-		e.Kind, err = v.Text(r.strings)
+		return &e.Kind
 	case "namespace":
-		e.Namespace, err = v.Text(r.strings)
+		return &e.Namespace
 	case "name":
-		e.Name, err = v.Text(r.strings)
+		return &e.Name
 	case "uid":
-		e.UID, err = v.Text(r.strings)
+		return &e.UID
 	case "resourceVersion":
-		e.ResourceVersion, err = v.Uint()
+		return &e.ResourceVersion
 	case "bytes":
-		err = v.IntTo(&e.Bytes)
+		return &e.Bytes
 	case "received":
-		e.Received, err = v.Int()
+		return &e.Received
 	case "applied":
-		e.Applied, err = v.Int()
+		return &e.Applied
 	case "responded":
-		e.Responded, err = v.Int()
+		return &e.Responded
 	case "status":
-		err = v.IntTo(&e.Status)
+		return &e.Status
 	case "code":
-		err = v.IntTo(&e.Code)
+		return &e.Code
 	case "effect":
-		e.Effect, err = v.Text(r.strings)
+		return &e.Effect
 	case "fault":
-		e.Fault, err = v.Text(r.strings)
-	default:
-		err = errors.New("unknown field")
+		return &e.Fault
 	}
-	return err
+	return nil
 }

@@ -1,88 +1,60 @@
-// Package query decides which stored documents a request means and which of
-// their fields it gets, as the real server's database does: dotted paths that
-// also look into arrays, equality by value and type, soft existence.
+// Package query selects stored documents and fields of them, as far as the lists and
+// deletes of bcs-k8s-watch and k8s-watch ask for it: strings at dotted paths that
+// equal one of several values, and projections on dotted paths.
 //
-// Keys of stored objects that contain a dot or a dollar sign are kept under
-// U+FF0E and U+FF04 by the real server; keys in queries are not converted. So a
-// path that was split at such a dot matches nothing, and a query that spells
-// U+FF0E does match. Both hold here.
+// As on the real server, a key that contains a dot is out of reach: its path is split
+// at the dot. Paths lead through objects only, not into arrays.
 package query
 
 import (
-	"bytes"
 	"iter"
-	"strconv"
+	"slices"
 	"strings"
+	"time"
 
-	"github.com/watchbench/watchbench/storagemock/rawjson"
+	"github.com/watchbench/watchbench/internal/jsonscan"
 )
 
 // Document is one stored document.
 type Document interface {
-	// Fields yields the top-level fields in their order, values as JSON.
+	// Fields yields the top-level fields in order, values as JSON.
 	Fields() iter.Seq2[string, []byte]
 }
 
-// Path is a dotted path, split.
-type Path []string
-
-// ParsePath splits a dotted path.
-func ParsePath(s string) Path { return strings.Split(s, ".") }
-
-func (p Path) String() string { return strings.Join(p, ".") }
-
-// Values yields every value the path leads to.
-func (p Path) Values(doc Document) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		for name, v := range doc.Fields() {
-			if name == p[0] {
-				walk(v, p[1:], yield)
-				return
-			}
+// Value returns the JSON value at a dotted path, nil if there is none.
+func Value(doc Document, path string) []byte {
+	keys := strings.Split(path, ".")
+	for name, v := range doc.Fields() {
+		if name == keys[0] {
+			return jsonscan.Lookup(v, keys[1:]...)
 		}
 	}
+	return nil
 }
 
-// walk goes down the path; into an array by index and, for what are objects, by
-// each element. It returns false when yield wants no more.
-func walk(v []byte, p Path, yield func([]byte) bool) bool {
-	if len(p) == 0 {
-		return yield(v)
-	}
-	switch rawjson.KindOf(v) {
-	case rawjson.Object:
-		var found []byte
-		for key, member := range rawjson.RawMembers(v) {
-			if keyMatches(key, p[0]) {
-				found = member
-			}
-		}
-		return found == nil || walk(found, p[1:], yield)
-	case rawjson.Array:
-		index, err := strconv.Atoi(p[0])
-		isIndex := err == nil && index >= 0
-		i := 0
-		for e := range rawjson.Elements(v) {
-			if isIndex && i == index && !walk(e, p[1:], yield) {
-				return false
-			}
-			if rawjson.KindOf(e) == rawjson.Object && !walk(e, p, yield) {
-				return false
-			}
-			i++
+// In selects documents with a string at Path that is one of Values.
+type In struct {
+	Path   string
+	Values []string
+}
+
+// Filter selects documents that match all of its conditions; all documents if empty.
+type Filter []In
+
+// Match reports whether the filter selects d.
+func (f Filter) Match(d Document) bool {
+	for _, in := range f {
+		v := Value(d, in.Path)
+		if !jsonscan.IsString(v) || !slices.Contains(in.Values, jsonscan.Unquote(v)) {
+			return false
 		}
 	}
 	return true
 }
 
-// storedKey is how the server's database spells a key.
-var storedKey = strings.NewReplacer(".", "．", "$", "＄")
-
-// keyMatches compares a quoted key of an object with a segment of a query.
-func keyMatches(quoted []byte, segment string) bool {
-	inner := quoted[1 : len(quoted)-1]
-	if bytes.ContainsAny(inner, `.$\`) {
-		return storedKey.Replace(rawjson.Unquote(quoted)) == segment
-	}
-	return string(inner) == segment
+// AppendTime appends t as documents hold it: RFC 3339 with up to milliseconds, in
+// quotes.
+func AppendTime(dst []byte, t time.Time) []byte {
+	dst = t.UTC().Truncate(time.Millisecond).AppendFormat(append(dst, '"'), time.RFC3339Nano)
+	return append(dst, '"')
 }

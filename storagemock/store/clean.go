@@ -13,7 +13,7 @@ import (
 func (s *Store) Clean(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c := s.colls[Dynamic][mirrorKind]; c != nil {
+	if c := s.colls[mirrorKind]; c != nil {
 		for _, sl := range c.order {
 			if sl.rec != nil && sl.rec.Event != nil && now.Sub(sl.rec.Event.Time) > MirrorRetention {
 				sl.rec, sl.deleted = nil, now.Add(-2*PurgeAfter)
@@ -34,12 +34,10 @@ func (s *Store) limitDeleted(now time.Time) {
 		return
 	}
 	var times []time.Time
-	for _, db := range s.colls {
-		for _, c := range db {
-			for _, sl := range c.order {
-				if sl.rec == nil {
-					times = append(times, sl.deleted)
-				}
+	for _, c := range s.colls {
+		for _, sl := range c.order {
+			if sl.rec == nil {
+				times = append(times, sl.deleted)
 			}
 		}
 	}
@@ -53,26 +51,24 @@ func (s *Store) limitDeleted(now time.Time) {
 // purge forgets documents flagged at or before that time.
 func (s *Store) purge(before time.Time) {
 	gone := func(sl *slot) bool { return sl.rec == nil && !sl.deleted.After(before) }
-	for _, db := range s.colls {
-		for _, c := range db {
-			n := len(c.order)
-			for _, sl := range c.order {
-				if gone(sl) {
-					delete(c.byKey, sl.key)
-					if sl.key.namespace != "" {
-						c.namespaced--
-					}
+	for _, c := range s.colls {
+		n := len(c.order)
+		for _, sl := range c.order {
+			if gone(sl) {
+				delete(c.byKey, sl.key)
+				if sl.key.namespace != "" {
+					c.namespaced--
 				}
 			}
-			c.order = slices.DeleteFunc(c.order, gone)
-			s.dead -= n - len(c.order)
-			if n == len(c.order) {
-				continue
-			}
-			for k, sc := range c.scopes {
-				if sc.order = slices.DeleteFunc(sc.order, gone); len(sc.order) == 0 {
-					delete(c.scopes, k)
-				}
+		}
+		c.order = slices.DeleteFunc(c.order, gone)
+		s.dead -= n - len(c.order)
+		if n == len(c.order) {
+			continue
+		}
+		for k, order := range c.scopes {
+			if c.scopes[k] = slices.DeleteFunc(order, gone); len(c.scopes[k]) == 0 {
+				delete(c.scopes, k)
 			}
 		}
 	}

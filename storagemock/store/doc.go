@@ -2,7 +2,7 @@
 // with soft deletion, natural order, server-added fields and retention, and the
 // events' own tables.
 //
-// Promises:
+// Guarantees:
 //
 //  1. Put and Delete are atomic, and their commit callback runs before any other
 //     change can; so the order of commits is the order of application.
@@ -15,5 +15,5 @@
 //  5. Memory is bounded by live documents plus MaxDeleted flagged ones and
 //     MaxEvents events per cluster.
 //
-// Not promised: durability (see Save), transactions over several documents.
+// Not guaranteed: durability (see Save), transactions over several documents.
 package store

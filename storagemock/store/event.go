@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
+	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 	"github.com/watchbench/watchbench/storagemock/query"
-	"github.com/watchbench/watchbench/storagemock/rawjson"
 )
 
 // mirrorKind is the dynamic collection that events are mirrored into.
@@ -18,12 +18,11 @@ const mirrorKind = bcsapi.KindEvent
 
 // Event is one record of an events table. It is immutable.
 type Event struct {
-	ID       ObjectID
-	Record   bcsapi.EventRecord
-	Meta     rawjson.Meta // of Record.Data
-	IsObject bool         // Record.Data is an object
-	Time     time.Time    // Record.EventTime
-	Created  time.Time
+	ID      ObjectID
+	Record  bcsapi.EventRecord
+	Meta    Meta      // of Record.Data
+	Time    time.Time // Record.EventTime
+	Created time.Time
 }
 
 var _ query.Document = (*Event)(nil)
@@ -38,7 +37,7 @@ func (e *Event) Fields() iter.Seq2[string, []byte] {
 		if yield("_id", quote(e.ID.String())) &&
 			yield("clusterId", quote(e.Record.ClusterID)) &&
 			yield("data", data) &&
-			yield("createTime", query.TimeValue(e.Created)) {
+			yield("createTime", query.AppendTime(nil, e.Created)) {
 			e.ownFields(yield)
 		}
 	}
@@ -48,13 +47,13 @@ func (e *Event) Fields() iter.Seq2[string, []byte] {
 func (e *Event) ownFields(yield func(string, []byte) bool) bool {
 	r := &e.Record
 	extra := []byte(`{"namespace":`)
-	extra = rawjson.AppendString(extra, r.ExtraInfo.Namespace)
-	extra = rawjson.AppendString(append(extra, `,"name":`...), r.ExtraInfo.Name)
-	extra = rawjson.AppendString(append(extra, `,"kind":`...), r.ExtraInfo.Kind)
+	extra = jsonscan.AppendString(extra, r.ExtraInfo.Namespace)
+	extra = jsonscan.AppendString(append(extra, `,"name":`...), r.ExtraInfo.Name)
+	extra = jsonscan.AppendString(append(extra, `,"kind":`...), r.ExtraInfo.Kind)
 	extra = append(extra, '}')
 	return yield("id", quote(r.ID)) && yield("env", quote(r.Env)) && yield("kind", quote(r.Kind)) &&
 		yield("level", quote(r.Level)) && yield("component", quote(r.Component)) && yield("type", quote(r.Type)) &&
-		yield("describe", quote(r.Describe)) && yield("extraInfo", extra) && yield("eventTime", query.TimeValue(e.Time))
+		yield("describe", quote(r.Describe)) && yield("extraInfo", extra) && yield("eventTime", query.AppendTime(nil, e.Time))
 }
 
 // eventTable is the events of one cluster.
@@ -70,33 +69,24 @@ type eventID struct {
 
 func idOf(e *Event) eventID {
 	return eventID{
-		rawjson.Text(rawjson.GetPath(e.Record.Data, "metadata", "name")),
-		string(rawjson.GetPath(e.Record.Data, "metadata", "resourceVersion")),
+		jsonscan.Unquote(jsonscan.Lookup(e.Record.Data, "metadata", "name")),
+		string(jsonscan.Lookup(e.Record.Data, "metadata", "resourceVersion")),
 	}
 }
 
 // expire drops events created before that time.
 func (t *eventTable) expire(before time.Time) {
-	t.drop(func(e *Event) bool { return e.Created.Before(before) })
-}
-
-func (t *eventTable) drop(gone func(*Event) bool) {
 	t.order = slices.DeleteFunc(t.order, func(e *Event) bool {
-		if gone(e) {
+		gone := e.Created.Before(before)
+		if gone {
 			delete(t.known, idOf(e))
-			return true
 		}
-		return false
+		return gone
 	})
 }
 
 func newEvent(rec bcsapi.EventRecord, created time.Time) *Event {
-	e := &Event{Record: rec, Time: time.Unix(rec.EventTime, 0), Created: created}
-	e.IsObject = rawjson.KindOf(rec.Data) == rawjson.Object
-	if e.IsObject {
-		e.Meta = rawjson.ParseMeta(rec.Data)
-	}
-	return e
+	return &Event{Record: rec, Meta: ParseMeta(rec.Data), Time: time.Unix(rec.EventTime, 0), Created: created}
 }
 
 func (s *Store) eventTable(cluster string) *eventTable {
@@ -125,8 +115,8 @@ func (s *Store) PutEvent(rec bcsapi.EventRecord, now time.Time, commit func(Chan
 		commit(ch)
 		return ch
 	}
-	if e.IsObject {
-		mirrored := s.put(Dynamic, ch.Key, Object{rec.Data, e.Meta}, e, now)
+	if jsonscan.IsObject(rec.Data) {
+		mirrored := s.put(ch.Key, Object{rec.Data, e.Meta}, e, now)
 		if mirrored.Refusal != "" {
 			commit(mirrored)
 			return mirrored
@@ -144,7 +134,6 @@ func (s *Store) PutEvent(rec bcsapi.EventRecord, now time.Time, commit func(Chan
 		}
 		t.order = slices.Delete(t.order, 0, MaxEvents/10)
 	}
-	s.publish(e)
 	commit(ch)
 	return ch
 }
@@ -160,56 +149,4 @@ func (s *Store) Events(cluster string) []*Event {
 	out := slices.Clone(t.order)
 	slices.Reverse(out)
 	return out
-}
-
-// Subscription gets the events stored from Subscribe on.
-type Subscription struct {
-	// C delivers events. It is closed when the subscriber was too slow and when
-	// Close was called.
-	C       <-chan *Event
-	c       chan *Event
-	cluster string
-	s       *Store
-}
-
-// subscriptionLen is how far a subscriber may fall behind; the real server's
-// channel has as many places.
-const subscriptionLen = 100
-
-// Subscribe follows a cluster's events.
-func (s *Store) Subscribe(cluster string) *Subscription {
-	c := make(chan *Event, subscriptionLen)
-	sub := &Subscription{C: c, c: c, cluster: cluster, s: s}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.subs[sub] = struct{}{}
-	return sub
-}
-
-// Close ends the subscription. It may be called more than once.
-func (sub *Subscription) Close() {
-	sub.s.mu.Lock()
-	defer sub.s.mu.Unlock()
-	sub.s.unsubscribe(sub)
-}
-
-func (s *Store) unsubscribe(sub *Subscription) {
-	if _, ok := s.subs[sub]; ok {
-		delete(s.subs, sub)
-		close(sub.c)
-	}
-}
-
-// publish hands e to the subscribers of its cluster; s.mu is held, nothing blocks.
-func (s *Store) publish(e *Event) {
-	for sub := range s.subs {
-		if sub.cluster != e.Record.ClusterID {
-			continue
-		}
-		select {
-		case sub.c <- e:
-		default:
-			s.unsubscribe(sub)
-		}
-	}
 }

@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/storagemock/query"
-	"github.com/watchbench/watchbench/storagemock/rawjson"
 )
 
 // Key names a document. Namespace is empty in the cluster scope.
@@ -72,15 +72,15 @@ func (r *Record) Fields() iter.Seq2[string, []byte] {
 			yield("resourceType", quote(r.Kind)) &&
 			yield("resourceName", quote(r.Name)) &&
 			yield("data", data) &&
-			yield("createTime", query.TimeValue(r.Created)) &&
-			yield("updateTime", query.TimeValue(r.Updated))
+			yield("createTime", query.AppendTime(nil, r.Created)) &&
+			yield("updateTime", query.AppendTime(nil, r.Updated))
 		if ok && r.Event != nil {
 			r.Event.ownFields(yield)
 		}
 	}
 }
 
-func quote(s string) []byte { return rawjson.AppendString(make([]byte, 0, len(s)+2), s) }
+func quote(s string) []byte { return jsonscan.AppendString(make([]byte, 0, len(s)+2), s) }
 
 // Change is what a Put or a Delete did to one document.
 type Change struct {

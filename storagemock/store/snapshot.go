@@ -13,7 +13,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
-	"github.com/watchbench/watchbench/storagemock/rawjson"
 )
 
 // A snapshot is NDJSON through zstd: one header, then documents in natural order,
@@ -27,7 +26,6 @@ type snapshotLine struct {
 	Schema    string          `json:"schema,omitempty"` // header only
 	Documents int             `json:"documents,omitempty"`
 	Events    int             `json:"events,omitempty"`
-	Database  Database        `json:"database,omitempty"`
 	Cluster   string          `json:"cluster,omitempty"`
 	Kind      string          `json:"kind,omitempty"`
 	Namespace string          `json:"namespace,omitempty"`
@@ -43,7 +41,8 @@ type snapshotLine struct {
 	Event *bcsapi.EventRecord `json:"event,omitempty"`
 }
 
-// Save writes everything to w. Changes wait until the copy in memory is made.
+// Save writes the whole state to w. Writes to the store wait only while it is copied in
+// memory.
 func (s *Store) Save(w io.Writer) error {
 	lines := s.lines()
 	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
@@ -69,25 +68,23 @@ func (s *Store) lines() []snapshotLine {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	lines := []snapshotLine{{Schema: snapshotSchema}}
-	for d, db := range s.colls {
-		for _, kind := range sortedKeys(db) {
-			for _, sl := range db[kind].order {
-				l := snapshotLine{
-					Database: Database(d), Cluster: sl.key.cluster, Kind: kind, Namespace: sl.key.namespace, Name: sl.key.name,
-					ID: sl.id.String(), Highest: sl.highest, Past: sl.past,
-				}
-				if sl.rec == nil {
-					l.Deleted = sl.deleted.UnixNano()
-				} else {
-					l.Data, l.Created, l.Updated = sl.rec.Data, sl.rec.Created.UnixNano(), sl.rec.Updated.UnixNano()
-					if sl.rec.Event != nil {
-						ev := sl.rec.Event.Record
-						ev.Data = nil // it is the document's data
-						l.Event = &ev
-					}
-				}
-				lines = append(lines, l)
+	for _, kind := range sortedKeys(s.colls) {
+		for _, sl := range s.colls[kind].order {
+			l := snapshotLine{
+				Cluster: sl.key.cluster, Kind: kind, Namespace: sl.key.namespace, Name: sl.key.name,
+				ID: sl.id.String(), Highest: sl.highest, Past: sl.past,
 			}
+			if sl.rec == nil {
+				l.Deleted = sl.deleted.UnixNano()
+			} else {
+				l.Data, l.Created, l.Updated = sl.rec.Data, sl.rec.Created.UnixNano(), sl.rec.Updated.UnixNano()
+				if sl.rec.Event != nil {
+					ev := sl.rec.Event.Record
+					ev.Data = nil // it is the document's data
+					l.Event = &ev
+				}
+			}
+			lines = append(lines, l)
 		}
 	}
 	lines[0].Documents = len(lines) - 1
@@ -100,7 +97,7 @@ func (s *Store) lines() []snapshotLine {
 	return lines
 }
 
-// Load replaces everything by a snapshot. On an error nothing has changed.
+// Load replaces the whole state with a snapshot. If it fails, nothing has changed.
 func (s *Store) Load(r io.Reader) error {
 	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(512<<20))
 	if err != nil {
@@ -160,10 +157,10 @@ func (s *Store) restore(l snapshotLine, isEvent bool) error {
 		t.order = append(t.order, e)
 		return nil
 	}
-	if l.Kind == "" || l.Database >= databases {
-		return errors.New("a document's kind is missing, or its database unknown")
+	if l.Kind == "" {
+		return errors.New("a document's kind is missing")
 	}
-	sl := s.addSlot(s.collection(l.Database, l.Kind), Key{l.Cluster, l.Kind, l.Namespace, l.Name}, id)
+	sl := s.addSlot(s.collection(l.Kind), Key{l.Cluster, l.Kind, l.Namespace, l.Name}, id)
 	sl.highest, sl.past = l.Highest, l.Past
 	if l.Deleted != 0 {
 		sl.deleted = time.Unix(0, l.Deleted)
@@ -171,7 +168,7 @@ func (s *Store) restore(l snapshotLine, isEvent bool) error {
 		return nil
 	}
 	s.live++
-	meta := rawjson.ParseMeta(l.Data)
+	meta := ParseMeta(l.Data)
 	sl.rec = &Record{
 		Key: Key{sl.key.cluster, s.intern(l.Kind), sl.key.namespace, sl.key.name}, ID: id, Data: l.Data,
 		UID: meta.UID, ResourceVersion: meta.ResourceVersion, Created: created, Updated: time.Unix(0, l.Updated),

@@ -8,10 +8,9 @@ import (
 
 	"github.com/watchbench/watchbench/storagemock/ledger"
 	"github.com/watchbench/watchbench/storagemock/query"
-	"github.com/watchbench/watchbench/storagemock/rawjson"
 )
 
-// Mode says whether writes have preconditions.
+// Mode determines whether writes have preconditions.
 type Mode string
 
 // The modes.
@@ -20,7 +19,7 @@ const (
 	Conditional Mode = "conditional"
 )
 
-// ParseMode reads a mode.
+// ParseMode parses a mode. Its error lists the valid ones.
 func ParseMode(s string) (Mode, error) {
 	switch m := Mode(s); m {
 	case Faithful, Conditional:
@@ -33,10 +32,11 @@ func ParseMode(s string) (Mode, error) {
 const (
 	// DefaultLimit is the page size of a list without a limit.
 	DefaultLimit = 3000
-	// MaxDeleted bounds the flagged documents; beyond it the oldest half is purged
-	// at once instead of by the hourly cleaner.
+	// MaxDeleted is the maximum number of flagged documents; beyond it the oldest half
+	// is purged at once instead of by the hourly cleaner.
 	MaxDeleted = 200_000
-	// MaxEvents bounds the events of one cluster; beyond it the oldest are dropped.
+	// MaxEvents is the maximum number of events of one cluster; beyond it the oldest are
+	// dropped.
 	MaxEvents = 200_000
 	// PurgeAfter is how long a flagged document stays.
 	PurgeAfter = time.Hour
@@ -48,60 +48,28 @@ const (
 	maxPastUIDs = 64
 )
 
-// Database names where a collection lives.
-type Database uint8
-
-// The databases with collections: what dynamic resources are in, and ZooKeeper's
-// stand-in for the watch endpoints.
-const (
-	Dynamic Database = iota
-	Watch
-	databases
-)
-
 // Store holds everything. It is safe for concurrent use.
 type Store struct {
 	mode Mode
 
 	mu     sync.RWMutex // guards the rest; held for memory work only
 	ids    idSource
-	colls  [databases]map[string]*collection // by kind
-	names  map[string]string                 // interned clusters, namespaces and kinds
-	events map[string]*eventTable            // by cluster
-	live   int                               // documents, both databases
-	dead   int                               // flagged documents
-	subs   map[*Subscription]struct{}
+	colls  map[string]*collection // by kind
+	names  map[string]string      // interned clusters, namespaces and kinds
+	events map[string]*eventTable // by cluster
+	live   int                    // documents
+	dead   int                    // flagged documents
 }
 
 // New returns an empty store; seed determines the identifiers.
 func New(mode Mode, seed uint64) *Store {
-	s := &Store{mode: mode, ids: newIDSource(seed)}
-	s.clear()
-	return s
-}
-
-func (s *Store) clear() {
-	for d := range s.colls {
-		s.colls[d] = map[string]*collection{}
-	}
-	s.names, s.events = map[string]string{}, map[string]*eventTable{}
-	s.live, s.dead = 0, 0
-	if s.subs == nil {
-		s.subs = map[*Subscription]struct{}{}
+	return &Store{
+		mode: mode, ids: newIDSource(seed),
+		colls: map[string]*collection{}, names: map[string]string{}, events: map[string]*eventTable{},
 	}
 }
 
-// Mode is the mode it was made with.
-func (s *Store) Mode() Mode { return s.mode }
-
-// Reset forgets every document and event.
-func (s *Store) Reset() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.clear()
-}
-
-// Live is the number of live documents.
+// Live returns the number of live documents.
 func (s *Store) Live() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -111,8 +79,8 @@ func (s *Store) Live() int {
 // collection is the documents of one kind.
 type collection struct {
 	byKey  map[slotKey]*slot
-	order  []*slot             // natural order
-	scopes map[scopeKey]*scope // for lists of one namespace
+	order  []*slot              // natural order
+	scopes map[scopeKey][]*slot // the order within one namespace
 	// namespaced counts slots with a namespace: while it is 0, a request of the
 	// cluster scope needs no search.
 	namespaced int
@@ -124,7 +92,6 @@ type (
 		scopeKey
 		name string
 	}
-	scope struct{ order []*slot }
 )
 
 // slot is a document's place, which survives soft deletion.
@@ -147,11 +114,11 @@ func (s *Store) intern(text string) string {
 	return text
 }
 
-func (s *Store) collection(db Database, kind string) *collection {
-	c := s.colls[db][kind]
+func (s *Store) collection(kind string) *collection {
+	c := s.colls[kind]
 	if c == nil {
-		c = &collection{byKey: map[slotKey]*slot{}, scopes: map[scopeKey]*scope{}}
-		s.colls[db][s.intern(kind)] = c
+		c = &collection{byKey: map[slotKey]*slot{}, scopes: map[scopeKey][]*slot{}}
+		s.colls[s.intern(kind)] = c
 	}
 	return c
 }
@@ -161,22 +128,17 @@ func (s *Store) addSlot(c *collection, k Key, id ObjectID) *slot {
 	sl := &slot{key: slotKey{sk, strings.Clone(k.Name)}, id: id}
 	c.byKey[sl.key] = sl
 	c.order = append(c.order, sl)
-	sc := c.scopes[sk]
-	if sc == nil {
-		sc = &scope{}
-		c.scopes[sk] = sc
-	}
-	sc.order = append(sc.order, sl)
+	c.scopes[sk] = append(c.scopes[sk], sl)
 	if sk.namespace != "" {
 		c.namespaced++
 	}
 	return sl
 }
 
-// target is the slot a Put of that key writes to, nil when there is none. In the
-// cluster scope the real server's condition has no namespace, so that it also
-// finds a namespaced document of that name; live ones are preferred, because only
-// they can be told apart from outside.
+// target returns the slot that a Put of k writes to, nil if there is none. In the cluster
+// scope the real server's condition has no namespace, so that it also finds a namespaced
+// document of that name; live ones are preferred, because only they are visible to
+// clients.
 func (c *collection) target(k Key) *slot {
 	sl := c.byKey[slotKey{scopeKey{k.Cluster, k.Namespace}, k.Name}]
 	if k.Namespace != "" || c.namespaced == 0 || sl != nil && sl.rec != nil {
@@ -193,21 +155,22 @@ func (c *collection) target(k Key) *slot {
 // Object is the content of a Put.
 type Object struct {
 	Data []byte // kept, not copied
-	Meta rawjson.Meta
+	Meta Meta
 }
 
-// Put stores obj under k. commit gets the change while nothing else can happen.
-func (s *Store) Put(db Database, k Key, obj Object, now time.Time, commit func(Change)) Change {
+// Put stores obj under k. It calls commit with the change before any other change can
+// happen.
+func (s *Store) Put(k Key, obj Object, now time.Time, commit func(Change)) Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ch := s.put(db, k, obj, nil, now)
+	ch := s.put(k, obj, nil, now)
 	commit(ch)
 	return ch
 }
 
-func (s *Store) put(db Database, k Key, obj Object, ev *Event, now time.Time) Change {
+func (s *Store) put(k Key, obj Object, ev *Event, now time.Time) Change {
 	ch := Change{Key: k, UID: obj.Meta.UID, ResourceVersion: obj.Meta.ResourceVersion, Effect: ledger.EffectReplaced}
-	c := s.collection(db, k.Kind)
+	c := s.collection(k.Kind)
 	sl := c.target(k)
 	if s.mode == Conditional && sl != nil {
 		if why := sl.refuses(obj.Meta); why != "" {
@@ -239,29 +202,29 @@ func (s *Store) put(db Database, k Key, obj Object, ev *Event, now time.Time) Ch
 	return ch
 }
 
-// Delete flags every live document that k and cond select: exactly k when it has
-// a namespace, otherwise every document of that cluster, kind and name. commit
-// gets one change for each, or one with EffectNone when there was none. A nil
-// cond selects all. In Conditional mode uid, if not empty, is remembered as
-// deleted even when no such document is live, so that a late Put of it is refused.
-func (s *Store) Delete(db Database, k Key, cond query.Condition, uid string, now time.Time, commit func(Change)) []Change {
+// Delete flags every live document that k and filter select: exactly k if it has a
+// namespace, otherwise every document of that cluster, kind and name. commit gets one
+// change for each, or one with EffectNone if there was none. In Conditional mode uid,
+// if not empty, is remembered as deleted even if no such document is live, so that a
+// late Put of it is refused.
+func (s *Store) Delete(k Key, filter query.Filter, uid string, now time.Time, commit func(Change)) []Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.collection(db, k.Kind)
-	var hit []*slot
+	c := s.collection(k.Kind)
 	direct := c.byKey[slotKey{scopeKey{k.Cluster, k.Namespace}, k.Name}]
-	if k.Namespace != "" || c.namespaced == 0 {
-		if direct != nil {
-			hit = append(hit, direct)
+	var changes []Change
+	for _, sl := range c.named(k, direct) {
+		if sl.rec == nil || !filter.Match(sl.rec) {
+			continue
 		}
-	} else {
-		for _, sl := range c.order {
-			if sl.key.cluster == k.Cluster && sl.key.name == k.Name {
-				hit = append(hit, sl)
-			}
+		changes = append(changes, Change{Key: sl.rec.Key, Effect: ledger.EffectDeleted, UID: sl.rec.UID, ResourceVersion: sl.rec.ResourceVersion})
+		if s.mode == Conditional {
+			sl.remember(sl.rec.UID)
 		}
+		sl.rec, sl.deleted = nil, now
+		s.live--
+		s.dead++
 	}
-	changes := s.flag(hit, k.Kind, cond, now)
 	if s.mode == Conditional && uid != "" {
 		if direct == nil {
 			direct = s.addSlot(c, k, s.ids.next(now))
@@ -280,115 +243,72 @@ func (s *Store) Delete(db Database, k Key, cond query.Condition, uid string, now
 	return changes
 }
 
-// DeleteMany is the batch delete: every live document of the kind in that cluster
-// and, if it is not empty, namespace, that cond selects.
-func (s *Store) DeleteMany(db Database, cluster, kind, namespace string, cond query.Condition, now time.Time, commit func(Change)) []Change {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	changes := s.flag(s.collection(db, kind).list(cluster, namespace), kind, cond, now)
-	if len(changes) == 0 {
-		changes = append(changes, Change{Key: Key{Cluster: cluster, Kind: kind, Namespace: namespace}, Effect: ledger.EffectNone})
-	}
-	for _, ch := range changes {
-		commit(ch)
-	}
-	s.limitDeleted(now)
-	return changes
-}
-
-func (s *Store) flag(slots []*slot, kind string, cond query.Condition, now time.Time) []Change {
-	var changes []Change
-	for _, sl := range slots {
-		rec := sl.rec
-		if rec == nil || cond != nil && !cond.Match(rec) {
-			continue
+// named returns the slots that a request for k means, direct being that of exactly k:
+// without a namespace those of every namespace.
+func (c *collection) named(k Key, direct *slot) []*slot {
+	if k.Namespace == "" && c.namespaced > 0 {
+		var all []*slot
+		for _, sl := range c.order {
+			if sl.key.cluster == k.Cluster && sl.key.name == k.Name {
+				all = append(all, sl)
+			}
 		}
-		changes = append(changes, Change{Key: rec.Key, Effect: ledger.EffectDeleted, UID: rec.UID, ResourceVersion: rec.ResourceVersion})
-		if s.mode == Conditional {
-			sl.remember(rec.UID)
-		}
-		sl.rec, sl.deleted = nil, now
-		s.live--
-		s.dead++
+		return all
 	}
-	return changes
-}
-
-// list is the slots of a cluster and, if it is not empty, namespace, in natural
-// order.
-func (c *collection) list(cluster, namespace string) []*slot {
-	if namespace != "" {
-		if sc := c.scopes[scopeKey{cluster, namespace}]; sc != nil {
-			return sc.order
-		}
+	if direct == nil {
 		return nil
 	}
-	var out []*slot
-	for _, sl := range c.order {
-		if sl.key.cluster == cluster {
-			out = append(out, sl)
-		}
-	}
-	return out
+	return []*slot{direct}
 }
 
-// Get returns the live document of k: exactly k when it has a namespace,
-// otherwise the first of that cluster, kind and name. A nil cond selects all.
-func (s *Store) Get(db Database, k Key, cond query.Condition) *Record {
+// Get returns the live document of k that filter selects, nil if there is none:
+// exactly k if it has a namespace, otherwise the first of that cluster, kind and name.
+func (s *Store) Get(k Key, filter query.Filter) *Record {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	c := s.colls[db][k.Kind]
+	c := s.colls[k.Kind]
 	if c == nil {
 		return nil
 	}
-	if k.Namespace == "" && c.namespaced > 0 && cond != nil {
-		for _, sl := range c.order {
-			if sl.rec != nil && sl.key.cluster == k.Cluster && sl.key.name == k.Name && cond.Match(sl.rec) {
-				return sl.rec
-			}
+	for _, sl := range c.named(k, c.byKey[slotKey{scopeKey{k.Cluster, k.Namespace}, k.Name}]) {
+		if sl.rec != nil && filter.Match(sl.rec) {
+			return sl.rec
 		}
-		return nil
 	}
-	sl := c.target(k)
-	if sl == nil || sl.rec == nil || cond != nil && !cond.Match(sl.rec) {
-		return nil
-	}
-	return sl.rec
+	return nil
 }
 
-// List returns the live documents of a kind in natural order: of one cluster and
-// namespace, of one cluster, or of all clusters when cluster is empty.
-func (s *Store) List(db Database, cluster, kind, namespace string) []*Record {
+// List returns the live documents of a cluster, a kind and, if it is not empty, a
+// namespace in natural order.
+func (s *Store) List(cluster, kind, namespace string) []*Record {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	c := s.colls[db][kind]
+	c := s.colls[kind]
 	if c == nil {
 		return nil
 	}
 	slots := c.order
 	if namespace != "" {
-		slots = c.list(cluster, namespace)
+		slots = c.scopes[scopeKey{cluster, namespace}]
 	}
 	out := make([]*Record, 0, min(len(slots), 4096))
 	for _, sl := range slots {
-		if sl.rec != nil && (cluster == "" || sl.key.cluster == cluster) {
+		if sl.rec != nil && sl.key.cluster == cluster {
 			out = append(out, sl.rec)
 		}
 	}
 	return out
 }
 
-// All returns every live document, by database, kind and natural order.
+// All returns every live document, by kind and natural order.
 func (s *Store) All() []*Record {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	out := make([]*Record, 0, s.live)
-	for _, db := range s.colls {
-		for _, kind := range sortedKeys(db) {
-			for _, sl := range db[kind].order {
-				if sl.rec != nil {
-					out = append(out, sl.rec)
-				}
+	for _, kind := range sortedKeys(s.colls) {
+		for _, sl := range s.colls[kind].order {
+			if sl.rec != nil {
+				out = append(out, sl.rec)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package alert
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -31,28 +30,12 @@ type Pods interface {
 	Get(object.Key) (*object.Object, bool)
 }
 
-type event struct {
-	Metadata struct {
-		CreationTimestamp time.Time `json:"creationTimestamp"`
-	} `json:"metadata"`
-	InvolvedObject struct {
-		Kind      string `json:"kind"`
-		Namespace string `json:"namespace"`
-		Name      string `json:"name"`
-	} `json:"involvedObject"`
-	Type          string     `json:"type"`
-	Reason        string     `json:"reason"`
-	Message       string     `json:"message"`
-	LastTimestamp *time.Time `json:"lastTimestamp"`
-	EventTime     *time.Time `json:"eventTime"`
-}
-
 // fromEvent makes the alert of a Kubernetes Event; ok is false for one that is
 // none: not a Warning, not about a Pod, a Pod not cached or without an owner.
 func fromEvent(o *object.Object, pods Pods) (a Alert, ok bool, err error) {
-	var ev event
-	if err := json.Unmarshal(o.JSON(), &ev); err != nil {
-		return a, false, fmt.Errorf("read %s: %w", o.Key, err)
+	ev, err := object.ParseEvent(o.JSON())
+	if err != nil {
+		return a, false, err
 	}
 	if ev.Type != "Warning" || ev.InvolvedObject.Kind != "Pod" {
 		return a, false, nil
@@ -65,15 +48,8 @@ func fromEvent(o *object.Object, pods Pods) (a Alert, ok bool, err error) {
 	if err != nil || len(owners) == 0 {
 		return a, false, err
 	}
-	a = Alert{
+	return Alert{
 		OwnerUID: owners[0].UID, Namespace: ev.InvolvedObject.Namespace, Pod: ev.InvolvedObject.Name,
-		Reason: ev.Reason, Message: ev.Message, At: ev.Metadata.CreationTimestamp,
-	}
-	for _, t := range []*time.Time{ev.LastTimestamp, ev.EventTime} {
-		if t != nil && !t.IsZero() {
-			a.At = *t
-			break
-		}
-	}
-	return a, true, nil
+		Reason: ev.Reason, Message: ev.Message, At: ev.When(ev.LastTimestamp, ev.EventTime),
+	}, true, nil
 }

@@ -44,7 +44,7 @@ func (m *Alertmanager) Post(ctx context.Context, a Alert) error {
 	}
 	var failures []error
 	for _, e := range m.Endpoints {
-		reply, status, err := post(ctx, m.Client, e+"/api/v2/alerts", body)
+		status, reply, err := post(ctx, m.Client, e+"/api/v2/alerts", body)
 		switch {
 		case err != nil:
 			failures = append(failures, err)

@@ -12,11 +12,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
-// Target tells people. An error means that it may be tried again.
+// Target delivers alerts. An error means that the delivery may be retried.
 type Target interface {
 	Name() string
 	Post(ctx context.Context, a Alert) error
@@ -24,7 +26,7 @@ type Target interface {
 
 // Config of the Alertor.
 type Config struct {
-	Convergence time.Duration // how long the same warning is told once
+	Convergence time.Duration // how long a repeated warning is suppressed
 	QueueLen    int           // alerts per target
 	Tries       int           // per alert and target
 	RetryMin    time.Duration // pause after the first failure, doubled at each
@@ -40,9 +42,9 @@ func Default() Config {
 	}
 }
 
-// maxTold bounds the memory of the convergence window; beyond it the window is
-// cut short, which tells a warning twice rather than never.
-const maxTold = 1 << 16
+// maxRemembered bounds the memory of the convergence window; beyond it the window is
+// cut short, which delivers a warning twice rather than never.
+const maxRemembered = 1 << 16
 
 // Settings are passed by code.
 type Settings struct {
@@ -61,9 +63,9 @@ type Alertor struct {
 	results *prometheus.CounterVec
 	running atomic.Bool
 
-	// mu guards told: when each warning was last told.
+	// mu guards sent: when each warning was last queued for delivery.
 	mu   sync.Mutex
-	told map[sameAs]time.Time
+	sent map[sameAs]time.Time
 }
 
 // New starts nothing.
@@ -72,7 +74,7 @@ func New(cfg Config, set Settings) (*Alertor, error) {
 		return nil, errors.New("alertor: no target")
 	}
 	a := &Alertor{
-		cfg: cfg, set: set, since: time.Now(), told: map[sameAs]time.Time{},
+		cfg: cfg, set: set, since: time.Now(), sent: map[sameAs]time.Time{},
 		results: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: metric.Alerts, Help: "Alerts by target and result.",
 		}, []string{"target", "result"}),
@@ -85,10 +87,8 @@ func New(cfg Config, set Settings) (*Alertor, error) {
 		}
 	}
 	a.results.WithLabelValues("all", "converged")
-	if set.Registry != nil {
-		if err := set.Registry.Register(a.results); err != nil {
-			return nil, fmt.Errorf("register alert metrics: %w", err)
-		}
+	if err := meter.Register(set.Registry, a.results); err != nil {
+		return nil, fmt.Errorf("register alert metrics: %w", err)
 	}
 	return a, nil
 }
@@ -97,7 +97,7 @@ func New(cfg Config, set Settings) (*Alertor, error) {
 func (a *Alertor) Observe(o *object.Object) {
 	al, ok, err := fromEvent(o, a.set.Pods)
 	if err != nil {
-		a.set.Logger.Warn("an Event cannot be read", "event", o.Key, "error", err)
+		a.set.Logger.Warn("Event not readable", "event", o.Key, "error", err)
 		return
 	}
 	// Kubernetes times have whole seconds.
@@ -117,29 +117,29 @@ func (a *Alertor) Observe(o *object.Object) {
 	}
 }
 
-// first reports whether the warning was not told within the window.
+// first reports whether the warning is new within the window.
 func (a *Alertor) first(al Alert) bool {
 	now := time.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if t, ok := a.told[al.key()]; ok && now.Sub(t) < a.cfg.Convergence {
+	if t, ok := a.sent[al.key()]; ok && now.Sub(t) < a.cfg.Convergence {
 		return false
 	}
-	if len(a.told) >= maxTold {
-		for k, t := range a.told {
+	if len(a.sent) >= maxRemembered {
+		for k, t := range a.sent {
 			if now.Sub(t) >= a.cfg.Convergence {
-				delete(a.told, k)
+				delete(a.sent, k)
 			}
 		}
-		if len(a.told) >= maxTold {
-			clear(a.told)
+		if len(a.sent) >= maxRemembered {
+			clear(a.sent)
 		}
 	}
-	a.told[al.key()] = now
+	a.sent[al.key()] = now
 	return true
 }
 
-// Run tells the targets until ctx ends. What is queued then is not told: an alert
+// Run delivers until ctx ends. What is queued then is dropped: an alert
 // that outlives its watcher would come at the wrong time.
 func (a *Alertor) Run(ctx context.Context) error {
 	if !a.running.CompareAndSwap(false, true) {
@@ -160,16 +160,16 @@ func (a *Alertor) serve(ctx context.Context, t Target, q <-chan Alert) {
 			return
 		case al := <-q:
 			result := "sent"
-			if err := a.tell(ctx, t, al); err != nil {
+			if err := a.deliver(ctx, t, al); err != nil {
 				result = "failed"
-				a.set.Logger.Warn("an alert was not told", "target", t.Name(), "pod", al.Namespace+"/"+al.Pod, "reason", al.Reason, "error", err)
+				a.set.Logger.Warn("alert not delivered", "target", t.Name(), "pod", al.Namespace+"/"+al.Pod, "reason", al.Reason, "error", err)
 			}
 			a.results.WithLabelValues(t.Name(), result).Inc()
 		}
 	}
 }
 
-func (a *Alertor) tell(ctx context.Context, t Target, al Alert) error {
+func (a *Alertor) deliver(ctx context.Context, t Target, al Alert) error {
 	pause := a.cfg.RetryMin
 	for try := 1; ; try++ {
 		tctx, cancel := context.WithTimeout(ctx, a.cfg.Timeout)
@@ -178,10 +178,8 @@ func (a *Alertor) tell(ctx context.Context, t Target, al Alert) error {
 		if err == nil || try >= a.cfg.Tries || ctx.Err() != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if lifecycle.Pause(ctx, pause/2+rand.N(pause/2+1)) != nil {
 			return err
-		case <-time.After(pause/2 + rand.N(pause/2+1)):
 		}
 		pause = min(2*pause, a.cfg.RetryMax)
 	}

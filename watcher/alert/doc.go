@@ -1,13 +1,13 @@
-// Package alert is the Alertor: it tells people about Warning Events of Pods that
+// Package alert is the Alertor: it delivers Warning Events of Pods that
 // somebody owns, through bcs-health (contract §6) and Prometheus Alertmanager.
 //
 // It promises:
 //
 //  1. Observe never blocks: each target has a queue of QueueLen alerts, and what
 //     finds it full is dropped and counted.
-//  2. The same warning about the same Pod is told once per convergence window.
+//  2. The same warning about the same Pod is delivered once per convergence window.
 //  3. A target that fails is tried again with growing pauses, at most Tries times;
 //     a target that hangs delays no other.
-//  4. Only Events that happened after the Alertor was made are told, so that a
+//  4. Only Events that happened after the Alertor was made are delivered, so that a
 //     restart does not repeat the past hour.
 package alert

@@ -1,17 +1,16 @@
 package alert
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"sync/atomic"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/internal/version"
+	"github.com/watchbench/watchbench/watcher/call"
 )
 
 // Values of a bcs-health alarm (contract §6); the misspelling is the platform's.
@@ -70,7 +69,7 @@ func (h *Health) Post(ctx context.Context, a Alert) error {
 	if err != nil {
 		return err
 	}
-	reply, status, err := post(ctx, h.Client, *server+healthPath, body)
+	status, reply, err := post(ctx, h.Client, *server+healthPath, body)
 	if err != nil {
 		return err
 	}
@@ -99,19 +98,8 @@ func (h *Health) alarm(a Alert) alarm {
 	}
 }
 
-func post(ctx context.Context, c *http.Client, url string, body []byte) (reply []byte, status int, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
-	if err != nil {
-		return nil, 0, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := c.Do(req)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	reply, err = io.ReadAll(io.LimitReader(resp.Body, maxReply))
-	return reply, resp.StatusCode, err
+func post(ctx context.Context, c *http.Client, url string, body []byte) (status int, reply []byte, err error) {
+	return call.Do(ctx, c, call.Request{Method: http.MethodPost, URL: url, Body: body, Limit: maxReply})
 }
 
 var _ Target = (*Health)(nil)

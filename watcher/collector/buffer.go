@@ -15,7 +15,7 @@ const (
 	// keepBuffer is the largest buffer that outlives a burst or a large object.
 	keepBuffer = 128 << 10
 	// maxValue bounds what is read for one object or frame. etcd takes 1.5 MiB by
-	// default; this leaves room for servers that were told otherwise.
+	// default; this leaves room for servers that are configured otherwise.
 	maxValue = 64 << 20
 )
 

@@ -197,9 +197,6 @@ func (c *Collector) KindSynced(kind string) bool {
 	return k != nil && k.synced()
 }
 
-// Synced reports whether the first complete list of every kind is in the store.
-func (c *Collector) Synced() bool { return len(c.Unsynced()) == 0 }
-
 // Unsynced returns the kinds whose first list is not complete.
 func (c *Collector) Unsynced() []Resource {
 	c.mu.Lock()

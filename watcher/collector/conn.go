@@ -3,9 +3,8 @@ package collector
 import (
 	"context"
 	"net"
+	"sync/atomic"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 const (
@@ -22,9 +21,9 @@ const (
 
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// meter makes connections that count their bytes on the wire, TLS and headers
+// metered makes connections that count their bytes on the wire, TLS and headers
 // included, and read in large pieces.
-func meter(dial dialFunc, in, out prometheus.Counter) dialFunc {
+func metered(dial dialFunc, in, out *atomic.Int64) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)
 		if err != nil {
@@ -37,7 +36,7 @@ func meter(dial dialFunc, in, out prometheus.Counter) dialFunc {
 // conn has one reader at a time, as a net/http connection does.
 type conn struct {
 	net.Conn
-	in, out prometheus.Counter
+	in, out *atomic.Int64
 
 	buf     []byte    // connBuffer, from the first read on
 	r, w    int       // buf[r:w] is read and not taken
@@ -70,7 +69,7 @@ func (c *conn) fill() error {
 	c.r, c.w = 0, n
 	c.batch += n
 	c.drained, c.last = n < len(c.buf), time.Now()
-	c.in.Add(float64(n))
+	c.in.Add(int64(n))
 	if n > 0 {
 		return nil // an error comes again
 	}
@@ -93,6 +92,6 @@ func (c *conn) pause() {
 
 func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
-	c.out.Add(float64(n))
+	c.out.Add(int64(n))
 	return n, err
 }

@@ -6,30 +6,19 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 )
-
-func value(t *testing.T, c prometheus.Counter) float64 {
-	t.Helper()
-	var m dto.Metric
-	if err := c.Write(&m); err != nil {
-		t.Fatal(err)
-	}
-	return m.GetCounter().GetValue()
-}
 
 // TestConnCountsAndPaces: bytes are counted; one that comes alone is read at once,
 // the next within the pace waits for it.
 func TestConnCountsAndPaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
-		in, out := prometheus.NewCounter(prometheus.CounterOpts{Name: "in"}), prometheus.NewCounter(prometheus.CounterOpts{Name: "out"})
-		dial := meter(func(context.Context, string, string) (net.Conn, error) { return near, nil }, in, out)
+		var in, out atomic.Int64
+		dial := metered(func(context.Context, string, string) (net.Conn, error) { return near, nil }, &in, &out)
 		c, err := dial(t.Context(), "tcp", "x")
 		if err != nil {
 			t.Fatal(err)
@@ -60,11 +49,32 @@ func TestConnCountsAndPaces(t *testing.T) {
 		if took := time.Since(began); took > time.Minute+3*readPace {
 			t.Errorf("full reads were paced: %s", took)
 		}
-		if got := value(t, in); got != float64(30+3*connBuffer) {
-			t.Errorf("in = %v", got)
+		if got := in.Load(); got != 30+3*connBuffer {
+			t.Errorf("in = %d", got)
 		}
-		go func() { _, _ = io.Copy(io.Discard, far) }()
-		_, _ = c.Write([]byte("abc"))
+		_ = c.Close()
+	})
+}
+
+// TestConnCountsWhatIsWritten, and nothing of what the peer did not take.
+func TestConnCountsWhatIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		var in, out atomic.Int64
+		c := &conn{Conn: near, in: &in, out: &out}
+		go func() {
+			_, _ = io.ReadFull(far, make([]byte, 5))
+			_ = far.Close()
+		}()
+		if _, err := c.Write([]byte("abc")); err != nil {
+			t.Error(err)
+		}
+		if n, err := c.Write([]byte("defg")); err == nil || n != 2 {
+			t.Errorf("wrote %d bytes, %v; the peer took 2 of 4", n, err)
+		}
+		if in.Load() != 0 || out.Load() != 5 {
+			t.Errorf("in %d, out %d; want 0 and 5", in.Load(), out.Load())
+		}
 		_ = c.Close()
 	})
 }
@@ -115,8 +125,8 @@ func TestPaceDoesNotSlowABulkTransfer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &window{}
 		w.cond = sync.NewCond(&w.mu)
-		count := prometheus.NewCounter(prometheus.CounterOpts{Name: "c"})
-		c := &conn{Conn: w, in: count, out: count}
+		var in, out atomic.Int64
+		c := &conn{Conn: w, in: &in, out: &out}
 		const total, piece = 100 << 20, 16 << 10
 		go func() {
 			for range total / piece {

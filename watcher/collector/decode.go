@@ -69,44 +69,30 @@ func (d *decoder) frame(s *jsonscan.Scanner, b []byte) (watch.Event, error) {
 		meta   object.Meta
 		parsed bool
 	)
-	more, err := s.EnterObject()
-	for ; more && err == nil; more, err = s.NextMember() {
-		key, err := s.Key()
-		if err != nil {
-			return watch.Event{}, err
-		}
+	err := s.Object(func(key jsonscan.Str) (err error) {
 		switch {
 		case key.Is(b, "type"):
-			str, err := s.String()
-			if err != nil {
-				return watch.Event{}, err
-			}
+			var str jsonscan.Str
+			str, err = s.String()
 			kind = str.Text(b)
-		case key.Is(b, "object") && isObject(kind):
-			if meta, err = object.ScanAt(s, b); err != nil {
-				return watch.Event{}, err
-			}
+		case key.Is(b, "object") && objectType(kind) != "":
+			meta, err = object.ScanAt(s, b)
 			at, parsed = meta.Whole, true
 		case key.Is(b, "object"):
-			if at, err = s.Value(); err != nil {
-				return watch.Event{}, err
-			}
+			at, err = s.Value()
 		default:
-			if _, err = s.Value(); err != nil {
-				return watch.Event{}, err
-			}
+			_, err = s.Value()
 		}
-	}
-	if err != nil {
+		return err
+	})
+	switch {
+	case err != nil:
 		return watch.Event{}, err
-	}
-	if at.Empty() {
+	case at.Empty():
 		return watch.Event{}, errors.New("watch frame without an object")
-	}
-	if watch.EventType(kind) == watch.Error {
+	case watch.EventType(kind) == watch.Error:
 		return watch.Event{Type: watch.Error, Object: status(at.Of(b))}, nil
-	}
-	if !isObject(kind) {
+	case objectType(kind) == "":
 		return watch.Event{}, fmt.Errorf("watch frame of unknown type %.20q", kind)
 	}
 	if !parsed { // the type came behind the object
@@ -115,45 +101,37 @@ func (d *decoder) frame(s *jsonscan.Scanner, b []byte) (watch.Event, error) {
 			return watch.Event{}, err
 		}
 	}
-	return d.event(watch.EventType(kind), b, &meta)
+	return d.event(objectType(kind), b, &meta)
 }
 
-func isObject(kind string) bool {
-	switch watch.EventType(kind) {
-	case watch.Added, watch.Modified, watch.Deleted, watch.Bookmark:
-		return true
+// objectType is the type of a frame that carries an object of the kind, "" for any
+// other. It does not point into the frame, which the event outlives.
+func objectType(text string) watch.EventType {
+	for _, t := range []watch.EventType{watch.Added, watch.Modified, watch.Deleted, watch.Bookmark} {
+		if text == string(t) {
+			return t
+		}
 	}
-	return false
+	return ""
 }
 
 func (d *decoder) event(kind watch.EventType, b []byte, m *object.Meta) (watch.Event, error) {
 	var it *item
 	var err error
 	switch kind {
-	case watch.Added:
-		kind = watch.Added // the string in b does not outlive it
-		it, err = d.item(b, m)
-	case watch.Modified:
-		kind = watch.Modified
-		it, err = d.item(b, m)
+	case watch.Bookmark:
+		it = bookmark(b, m)
 	case watch.Deleted:
-		kind = watch.Deleted
 		it, err = d.deleted(m)
 	default:
-		kind = watch.Bookmark
-		it = bookmark(b, m)
+		it, err = d.item(b, m)
 	}
 	return watch.Event{Type: kind, Object: it}, err
 }
 
 func bookmark(b []byte, m *object.Meta) *item {
-	it := &item{obj: &object.Object{}, version: strings.Clone(m.ResourceVersion)}
-	if m.Annotations.Empty() {
-		return it
-	}
-	end, found, err := object.FindText(m.Annotations.Of(b), metav1.InitialEventsAnnotationKey)
-	it.initialEnd = err == nil && found && end == "true"
-	return it
+	end := jsonscan.Lookup(m.Annotations.Of(b), metav1.InitialEventsAnnotationKey)
+	return &item{obj: &object.Object{}, version: strings.Clone(m.ResourceVersion), initialEnd: string(end) == `"true"`}
 }
 
 // status decodes a Status, the object of an ERROR frame and of a failed request.
@@ -224,7 +202,7 @@ func (d *decoder) listMember(s *jsonscan.Scanner, b []byte, list *itemList) (inI
 		}
 	}
 	if key.Is(b, "kind") {
-		_ = json.Unmarshal(v.Of(b), &list.Kind) // only tells a Table from a list
+		_ = json.Unmarshal(v.Of(b), &list.Kind) // only to distinguish a Table from a list
 	}
 	return false, more, nil
 }

@@ -11,7 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 )
 
@@ -50,7 +51,7 @@ type Discovery struct{ conn *connection }
 
 // NewDiscovery makes a client. Nothing is requested yet.
 func NewDiscovery(cfg *rest.Config) (*Discovery, error) {
-	m, err := newMetrics(prometheus.NewRegistry()) // its bytes are not counted
+	m, err := newMetrics(nil) // its bytes are not counted
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func (d *Discovery) Resources(ctx context.Context, f DiscoveryFilter) ([]Resourc
 		taken := map[string]bool{}
 		for _, v := range g.versions {
 			if v.err != nil {
-				broken[groupVersion(g.name, v.name)] = v.err
+				broken[schema.GroupVersion{Group: g.name, Version: v.name}.String()] = v.err
 				// Which version is preferred for a resource is not known below this one.
 				break
 			}
@@ -123,13 +124,6 @@ func (d *Discovery) Resources(ctx context.Context, f DiscoveryFilter) ([]Resourc
 	return all, nil
 }
 
-func groupVersion(group, version string) string {
-	if group == "" {
-		return version
-	}
-	return group + "/" + version
-}
-
 // groups reads one of the two roots, in the aggregated form if the server has it.
 func (d *Discovery) groups(ctx context.Context, root string, f DiscoveryFilter) ([]apiGroup, error) {
 	var answer struct {
@@ -137,11 +131,7 @@ func (d *Discovery) groups(ctx context.Context, root string, f DiscoveryFilter) 
 		Items []aggregatedGroup // aggregated
 		// The older forms of /api and of /apis.
 		Versions []string
-		Groups   []struct {
-			Name             string
-			Versions         []struct{ Version string }
-			PreferredVersion struct{ Version string }
-		}
+		Groups   []metav1.APIGroup
 	}
 	if err := d.get(ctx, root, acceptDiscovery, &answer); err != nil {
 		return nil, err
@@ -218,17 +208,11 @@ func (in aggregatedGroup) group() apiGroup {
 // version reads one group-version in the older form.
 func (d *Discovery) version(ctx context.Context, path, name string) apiVersion {
 	v := apiVersion{name: name}
-	var answer struct {
-		Resources []struct {
-			Name, Kind string
-			Namespaced bool
-			Verbs      []string
-		}
-	}
+	var answer metav1.APIResourceList
 	if v.err = d.get(ctx, path, acceptJSON, &answer); v.err != nil {
 		return v
 	}
-	for _, r := range answer.Resources {
+	for _, r := range answer.APIResources {
 		if !strings.Contains(r.Name, "/") {
 			v.resources = append(v.resources, apiResource{r.Name, r.Kind, r.Namespaced, r.Verbs})
 		}

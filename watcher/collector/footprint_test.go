@@ -12,7 +12,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
-	"strings"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -193,35 +193,6 @@ func (a *bulkAPI) order(t testing.TB) childOrder {
 	return childOrder{Host: srv.URL, CA: string(ca), Want: a.n + a.updates, GCPercent: 50, Config: collector.Config{Resources: []collector.Resource{pods}, Pack: true}}
 }
 
-// TestMeasure prints footprints of variants, for people:
-// FOOTPRINT=1 go test -run TestMeasure -v
-func TestMeasure(t *testing.T) {
-	if os.Getenv("FOOTPRINT") == "" {
-		t.Skip("prints figures for people; set FOOTPRINT=1")
-	}
-	n := 10_000
-	_, _ = fmt.Sscan(os.Getenv("FOOTPRINT_PODS"), &n)
-	order := bulkOrder(t, n)
-	if k := os.Getenv("FOOTPRINT_KUBECONFIG"); k != "" {
-		order.Kubeconfig = k
-	}
-	for _, v := range []struct {
-		name               string
-		http2, plain, pack bool
-	}{
-		{"h1 stream", false, false, false}, {"h2 stream", true, false, false}, {"h1 list", false, true, false}, {"h2 list", true, true, false},
-		{"h1 stream packed", false, false, true}, {"h1 list packed", false, true, true},
-	} {
-		for range 3 {
-			order.Config.HTTP2, order.Config.PlainList, order.Config.Pack = v.http2, v.plain, v.pack
-			if dir := os.Getenv("FOOTPRINT_PROFILE"); dir != "" {
-				order.Profile = filepath.Join(dir, strings.ReplaceAll(v.name, " ", "-")+".pprof")
-			}
-			t.Logf("%s: %s", v.name, measure(t, order))
-		}
-	}
-}
-
 // Bounds of TestFootprint, about twice what an idle two-core machine needs. The
 // figures meant are those of the whole watcher: 60 MiB and 0.6 s.
 const (
@@ -270,19 +241,45 @@ func BenchmarkWatch(b *testing.B) {
 	b.ReportMetric(cpu/float64(runs)/updates*1e6, "cpu-µs/event")
 }
 
-// BenchmarkFirstSync is the first sync of 10,000 pods in this process, server
-// included; the child's own figures are beside it.
+// BenchmarkFirstSync is the first sync of 10,000 pods in a process of its own, by ways
+// to fetch and to keep them. These variables change what is measured:
+//
+//	FOOTPRINT_PODS        how many pods
+//	FOOTPRINT_KUBECONFIG  the apiserver to use instead of the built-in server
+//	FOOTPRINT_PROFILE     folder for CPU and heap profiles
 func BenchmarkFirstSync(b *testing.B) {
-	const n = 10_000
-	order := bulkOrder(b, n)
-	var cpu, rss float64
-	runs := 0
-	for b.Loop() {
-		fp := measure(b, order)
-		cpu += fp.CPU
-		rss += float64(fp.RSS)
-		runs++
+	n := 10_000
+	if text := os.Getenv("FOOTPRINT_PODS"); text != "" {
+		var err error
+		if n, err = strconv.Atoi(text); err != nil {
+			b.Fatalf("FOOTPRINT_PODS: %v", err)
+		}
 	}
-	b.ReportMetric(cpu/float64(runs)/n*1e6, "cpu-µs/object")
-	b.ReportMetric(rss/float64(runs)/(1<<20), "rss-MiB")
+	order := bulkOrder(b, n)
+	order.Kubeconfig = os.Getenv("FOOTPRINT_KUBECONFIG")
+	for _, v := range []struct {
+		name               string
+		http2, plain, pack bool
+	}{
+		{"h1-stream-packed", false, false, true}, {"h1-list-packed", false, true, true},
+		{"h1-stream", false, false, false}, {"h2-stream", true, false, false}, {"h1-list", false, true, false}, {"h2-list", true, true, false},
+	} {
+		b.Run(v.name, func(b *testing.B) {
+			order := order
+			order.Config.HTTP2, order.Config.PlainList, order.Config.Pack = v.http2, v.plain, v.pack
+			if dir := os.Getenv("FOOTPRINT_PROFILE"); dir != "" {
+				order.Profile = filepath.Join(dir, v.name+".pprof")
+			}
+			var cpu, rss float64
+			runs := 0
+			for b.Loop() {
+				fp := measure(b, order)
+				cpu += fp.CPU
+				rss += float64(fp.RSS)
+				runs++
+			}
+			b.ReportMetric(cpu/float64(runs)/float64(n)*1e6, "cpu-µs/object")
+			b.ReportMetric(rss/float64(runs)/(1<<20), "rss-MiB")
+		})
+	}
 }

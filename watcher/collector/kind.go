@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
@@ -81,7 +82,7 @@ func (k *kind) reflect(ctx context.Context, r *cache.Reflector) {
 		if err := r.ListAndWatchWithContext(ctx); err != nil {
 			cache.DefaultWatchErrorHandler(ctx, r, err)
 		}
-		if !sleep(ctx, pause.after(k.store.attempt(start))) {
+		if lifecycle.Pause(ctx, pause.after(k.store.attempt(start))) != nil {
 			return
 		}
 	}

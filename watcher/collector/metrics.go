@@ -2,21 +2,20 @@ package collector
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/watcher/meter"
 )
-
-// peerAPIServer is the value of the label peer.
-const peerAPIServer = "apiserver"
 
 // metrics are the collector's series.
 type metrics struct {
 	received, filtered      *prometheus.CounterVec
 	lists, relists, watches *prometheus.CounterVec
 	cacheKeys, synced       *prometheus.GaugeVec
-	bytesIn, bytesOut       prometheus.Counter
+	bytesIn, bytesOut       atomic.Int64
 }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
@@ -35,28 +34,10 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		cacheKeys: gauge(metric.CacheKeys, "Cached objects.", "watcher"),
 		synced:    gauge(metric.Synced, "1 after the first complete list.", "kind"),
 	}
-	if reg == nil {
-		reg = prometheus.NewRegistry()
-	}
-	// The storage client owns the other peer of the same metric.
-	bytes := func(direction string) (prometheus.Counter, error) {
-		c := prometheus.NewCounter(prometheus.CounterOpts{
-			Name: metric.NetBytes, Help: "Bytes on the sockets, by peer and direction.", // the storage client registers the same name with this text
-			ConstLabels: prometheus.Labels{"peer": peerAPIServer, "direction": direction},
-		})
-		return c, reg.Register(c)
-	}
-	var err error
-	if m.bytesIn, err = bytes("in"); err != nil {
+	err := meter.Register(reg, m.received, m.filtered, m.lists, m.relists, m.watches, m.cacheKeys, m.synced,
+		meter.NetBytes("apiserver", "in", m.bytesIn.Load), meter.NetBytes("apiserver", "out", m.bytesOut.Load))
+	if err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
-	}
-	if m.bytesOut, err = bytes("out"); err != nil {
-		return nil, fmt.Errorf("register metrics: %w", err)
-	}
-	for _, c := range []prometheus.Collector{m.received, m.filtered, m.lists, m.relists, m.watches, m.cacheKeys, m.synced} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
 	}
 	return m, nil
 }

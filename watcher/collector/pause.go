@@ -1,7 +1,6 @@
 package collector
 
 import (
-	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -19,7 +18,7 @@ const calm = 2 * time.Minute
 type attempt struct {
 	lasted time.Duration // the whole of it
 	list   time.Duration // until the list was complete, if it ever was
-	events bool          // whether the list was complete and the watch told a change after it
+	events bool          // whether the list was complete and the watch delivered a change after it
 }
 
 // pause is how long a kind waits before it lists again. The wait doubles for as long
@@ -44,16 +43,4 @@ func (p *pause) after(a attempt) time.Duration {
 		next = p.current.Step()
 	}
 	return max(next, min(a.list, p.initial.Cap))
-}
-
-// sleep waits for d and reports whether ctx still lives.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

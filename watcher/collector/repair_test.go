@@ -14,7 +14,7 @@ import (
 func TestRepair(t *testing.T) {
 	api := newFakeAPI(t)
 	h := start(t, api, collector.Config{Resources: []collector.Resource{pods}, IgnoreNamespaces: []string{"kube-system"}})
-	h.eventually("sync", h.Synced)
+	h.eventually("sync", func() bool { return len(h.Unsynced()) == 0 })
 	api.put("pods", "a/kept", "u1", "")
 	h.expect("put Pod/a/kept u1")
 	api.put("pods", "kube-system/filtered", "u2", "")

@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
 const (
@@ -162,8 +164,8 @@ func (s *source) open(ctx context.Context, guard *idleGuard, o metav1.ListOption
 			return nil, err
 		}
 		guard.stop()
-		if !sleep(ctx, wait.Jitter(pause, 0.5)) {
-			return nil, context.Cause(ctx)
+		if err := lifecycle.Pause(ctx, wait.Jitter(pause, 0.5)); err != nil {
+			return nil, err
 		}
 		guard.start()
 	}

@@ -52,10 +52,10 @@ type store struct {
 	latest uint64    // guarded by order
 	behind time.Time // guarded by order
 
-	// listed is when the current attempt's list was complete, the zero time before; told
+	// listed is when the current attempt's list was complete, the zero time before; changed
 	// is whether its watch brought a change afterwards.
-	listed time.Time // guarded by order
-	told   bool      // guarded by order
+	listed  time.Time // guarded by order
+	changed bool      // guarded by order
 
 	mu      sync.RWMutex
 	objects map[name]*object.Object // guarded by mu
@@ -72,7 +72,7 @@ const maxBehind = time.Minute
 func (s *store) begin() {
 	s.order.Lock()
 	defer s.order.Unlock()
-	s.listed, s.told = time.Time{}, false
+	s.listed, s.changed = time.Time{}, false
 }
 
 // attempt says what became of the list and watch that began at start.
@@ -81,14 +81,14 @@ func (s *store) attempt(start time.Time) attempt {
 	defer s.order.Unlock()
 	a := attempt{lasted: time.Since(start)}
 	if !s.listed.IsZero() {
-		a.list, a.events = s.listed.Sub(start), s.told
+		a.list, a.events = s.listed.Sub(start), s.changed
 	}
 	return a
 }
 
 // replayed reports whether a watch event about an object that is not in the store, or
-// there under another uid, was seen before. A watch tells the changes of its kind in
-// the order of their versions; one that an apiserver with an older cache resumes tells
+// there under another uid, was seen before. A watch delivers the changes of its kind in
+// the order of their versions; one that an apiserver with an older cache resumes delivers
 // some of them again, among them those of objects that are gone since.
 func (s *store) replayed(old, fresh *object.Object) bool {
 	seen := s.latest
@@ -110,7 +110,7 @@ func (s *store) admit(version string) error {
 		if waited := time.Since(s.behind); waited < maxBehind {
 			return fmt.Errorf("list of %s at version %d, seen %d: %w", s.kind, v, s.latest, errOlderList)
 		}
-		s.logger.Warn("an older list is believed, as no other comes", "version", v, "seen", s.latest, "for", maxBehind)
+		s.logger.Warn("accepting an older list: no newer one came", "version", v, "seen", s.latest, "for", maxBehind)
 	}
 	s.latest, s.behind = v, time.Time{}
 	return nil
@@ -163,7 +163,7 @@ func (s *store) put(obj any) error {
 		return fmt.Errorf("store %s: put of a %T", s.kind, obj)
 	}
 	s.metrics.received.Inc()
-	s.told = true
+	s.changed = true
 	n := nameOf(it.obj.Key)
 	old := s.peek(n)
 	reason := outdated(old, it.obj)
@@ -174,11 +174,7 @@ func (s *store) put(obj any) error {
 		s.drop(reason)
 		return nil
 	}
-	s.mu.Lock()
-	s.objects[n] = it.obj
-	count := len(s.objects)
-	s.mu.Unlock()
-	s.metrics.cacheKeys.Set(float64(count))
+	s.set(n, it.obj)
 	s.emitPut(old, it)
 	return nil
 }
@@ -206,30 +202,16 @@ func unchanged(old, fresh *object.Object) bool {
 	return fresh.ResourceVersion != 0 || bytes.Equal(old.JSON(), fresh.JSON())
 }
 
-// Delete takes a DELETED event, or a tombstone of the cache package.
+// Delete takes a DELETED event.
 func (s *store) Delete(obj any) error {
 	s.order.Lock()
 	defer s.order.Unlock()
-	return s.deleted(obj)
-}
-
-func (s *store) deleted(obj any) error {
-	var it *item
-	switch d := obj.(type) {
-	case *item:
-		it = d
-	case cache.DeletedFinalStateUnknown:
-		return s.deleteUnknown(d)
-	case *cache.DeletedFinalStateUnknown:
-		if d == nil {
-			return fmt.Errorf("store %s: delete of a nil tombstone", s.kind)
-		}
-		return s.deleteUnknown(*d)
-	default:
+	it, ok := obj.(*item)
+	if !ok {
 		return fmt.Errorf("store %s: delete of a %T", s.kind, obj)
 	}
 	s.metrics.received.Inc()
-	s.told = true
+	s.changed = true
 	gone := it.obj
 	n := nameOf(gone.Key)
 	old := s.peek(n)
@@ -238,7 +220,7 @@ func (s *store) deleted(obj any) error {
 		s.drop(ReasonStale)
 		return nil
 	}
-	s.remove(n)
+	s.set(n, nil)
 	uid, version := gone.UID, gone.ResourceVersion
 	if old != nil {
 		if uid == "" {
@@ -250,27 +232,14 @@ func (s *store) deleted(obj any) error {
 	return nil
 }
 
-// deleteUnknown takes a deletion of which only the key, and perhaps the last known
-// state, was seen.
-func (s *store) deleteUnknown(d cache.DeletedFinalStateUnknown) error {
-	if it, ok := d.Obj.(*item); ok && it != nil && it.obj != nil {
-		return s.deleted(it)
-	}
-	namespace, objectName, err := cache.SplitMetaNamespaceKey(d.Key)
-	if err != nil || objectName == "" {
-		return fmt.Errorf("store %s: delete by key %q: %w", s.kind, d.Key, errors.Join(err, object.ErrNoName))
-	}
-	key := object.Key{Kind: s.kind, Namespace: namespace, Name: objectName}
-	gone := &object.Object{Key: key}
-	if old := s.peek(nameOf(key)); old != nil {
-		gone = old
-	}
-	return s.deleted(&item{obj: gone, received: time.Now()})
-}
-
-func (s *store) remove(n name) {
+// set caches an object, or none where o is nil.
+func (s *store) set(n name, o *object.Object) {
 	s.mu.Lock()
-	delete(s.objects, n)
+	if o != nil {
+		s.objects[n] = o
+	} else {
+		delete(s.objects, n)
+	}
 	count := len(s.objects)
 	s.mu.Unlock()
 	s.metrics.cacheKeys.Set(float64(count))
@@ -291,7 +260,7 @@ func (s *store) Replace(list []any, version string) error {
 		return err
 	}
 	now := time.Now()
-	s.listed, s.told = now, false
+	s.listed, s.changed = now, false
 	items := make([]*item, 0, len(list))
 	for _, obj := range list {
 		it, ok := obj.(*item)
@@ -360,7 +329,7 @@ func (s *store) drop(reason string) { s.metrics.filtered[reason].Inc() }
 func (s *store) emitPut(old *object.Object, it *item) {
 	if it.problem != nil {
 		s.drop(ReasonUnmaskable)
-		s.logger.Error("object is held back: a mask cannot be applied", "object", it.obj.Key.String(), "error", it.problem)
+		s.logger.Error("object not sent: a mask cannot be applied", "object", it.obj.Key.String(), "error", it.problem)
 		return
 	}
 	if reason := s.filter.reason(pipeline.Put, s.resource.Kind, it.obj.Key); reason != reasonNone {
@@ -397,6 +366,6 @@ func (s *store) emitDelete(key object.Key, uid string, version uint64, received 
 // enqueue is called without the lock: the Sink may block, and it may read the store.
 func (s *store) enqueue(e pipeline.Event) {
 	if err := s.sink.Enqueue(s.ctx, e); err != nil && s.ctx.Err() == nil {
-		s.logger.Error("event was refused", "object", e.Key.String(), "resourceVersion", e.ResourceVersion, "error", err)
+		s.logger.Error("event rejected", "object", e.Key.String(), "resourceVersion", e.ResourceVersion, "error", err)
 	}
 }

@@ -30,6 +30,7 @@ type stream struct {
 	initial bool // until the bookmark behind the initial events
 	list    bool // it began as a streaming list
 	result  chan watch.Event
+	overdue *time.Timer // of a list that should be complete; nil: it need not be yet
 }
 
 var _ watch.Interface = (*stream)(nil)
@@ -52,14 +53,13 @@ func (w *stream) run() {
 		event, err = w.source.decoder.frame(s, b)
 		return err
 	}
-	var overdue deadline
-	defer overdue.Stop()
+	defer w.listed()
 	for {
 		if err := f.parse(step); err != nil {
 			w.end(err)
 			return
 		}
-		if w.initial && !w.initially(event, &overdue) {
+		if w.initial && !w.initially(event) {
 			return
 		}
 		if !w.send(event) {
@@ -67,7 +67,7 @@ func (w *stream) run() {
 		}
 		if it, ok := event.Object.(*item); ok && it.initialEnd && w.initial {
 			w.initial = false
-			overdue.Stop()
+			w.listed()
 			w.guard.limit = w.source.idle.WatchIdle
 		}
 	}
@@ -80,10 +80,12 @@ func (w *stream) run() {
 // complete; live changes must not keep a list open whose bookmark never comes. And
 // an error event ends the list for good: the reflector would ask for another one
 // without a pause.
-func (w *stream) initially(e watch.Event, overdue *deadline) bool {
+func (w *stream) initially(e watch.Event) bool {
 	switch e.Type {
 	case watch.Modified, watch.Deleted:
-		overdue.start(w.source.idle.InitialIdle, func() { w.guard.cancel(errIdle) })
+		if limit := w.source.idle.InitialIdle; w.overdue == nil && limit > 0 {
+			w.overdue = time.AfterFunc(limit, func() { w.guard.cancel(errIdle) })
+		}
 	case watch.Error:
 		w.source.logger.Info("streaming list refused", "status", e.Object)
 		w.fail(http.StatusGatewayTimeout, metav1.StatusReasonTimeout, "the streaming list ended with an error")
@@ -92,19 +94,10 @@ func (w *stream) initially(e watch.Event, overdue *deadline) bool {
 	return true
 }
 
-// deadline calls once, when it was started and not stopped in time.
-type deadline struct{ timer *time.Timer }
-
-func (d *deadline) start(after time.Duration, call func()) {
-	if d.timer == nil && after > 0 {
-		d.timer = time.AfterFunc(after, call)
-	}
-}
-
-// Stop is for good; a deadline that was never started may be stopped.
-func (d *deadline) Stop() {
-	if d.timer != nil {
-		d.timer.Stop()
+// listed ends the wait for the closing bookmark.
+func (w *stream) listed() {
+	if w.overdue != nil {
+		w.overdue.Stop()
 	}
 }
 
@@ -117,7 +110,7 @@ func (w *stream) send(e watch.Event) bool {
 	}
 }
 
-// end tells the reflector why the watch is over. For a connection that merely ended
+// end reports to the reflector why the watch is over. For a connection that merely ended
 // it is enough to close the channel: the next watch goes on from the last version.
 // Bytes that make no sense are an error, after which the reflector lists again; so
 // is a streaming list that did not come to its end, after which it lists in pages.

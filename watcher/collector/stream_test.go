@@ -34,7 +34,7 @@ func TestListAndWatch(t *testing.T) {
 			mode.config.Resources = []collector.Resource{pods}
 			h := start(t, api, mode.config)
 			h.expect("put Pod/team-a/p0 u0", "put Pod/team-a/p1 u1", "put Pod/team-a/p2 u2", "put Pod/team-a/p3 u3", "put Pod/team-a/p4 u4")
-			if err := h.WaitForSync(t.Context()); err != nil || !h.Synced() {
+			if err := h.WaitForSync(t.Context()); err != nil || len(h.Unsynced()) > 0 {
 				t.Fatalf("not synced: %v", err)
 			}
 			o, ok := h.Get(object.Key{Kind: "Pod", Namespace: "team-a", Name: "p3"})
@@ -166,7 +166,7 @@ func TestBadFrames(t *testing.T) {
 func TestFramesInOtherShapes(t *testing.T) {
 	api := newFakeAPI(t)
 	h := start(t, api, collector.Config{Resources: []collector.Resource{pods}})
-	h.eventually("a watch", func() bool { return h.Synced() })
+	h.eventually("a watch", func() bool { return len(h.Unsynced()) == 0 })
 	api.send("pods", `{"object":{"metadata":{"name":"late","uid":"u","resourceVersion":"200"}},"type":"ADDED"}`+"\n")
 	h.expect("put Pod/late u")
 	api.send("pods", "{ \"type\" : \"ADDED\",\n \"object\" : { \"metadata\" : { \"n\\u0061me\" : \"sp\\u0061ced \\u00e9\", \"uid\":\"u\", \"resourceVersion\":\"201\",\n\"labels\":{\"k\":\"\\\"\\u2028\"} } } }\n")

@@ -38,7 +38,7 @@ type Synchronizer struct {
 	Period   Duration `json:"period"`
 }
 
-// Alertor says who is told of warnings on owned Pods. It is this watcher's own
+// Alertor configures where warnings about owned Pods are delivered. It is this watcher's own
 // section.
 type Alertor struct {
 	BCSHealth    bool     `json:"bcsHealth"`    // found in ZooKeeper, key bcs.zk

@@ -136,9 +136,11 @@ func FuzzParse(f *testing.F) {
 }
 
 func FuzzParseFilter(f *testing.F) {
-	if b, err := os.ReadFile(filepath.Join("testdata", "filter.json")); err == nil {
-		f.Add(b)
+	shipped, err := os.ReadFile("../../deploy/k8s-watch/filter.json")
+	if err != nil {
+		f.Fatal(err)
 	}
+	f.Add(shipped)
 	f.Add([]byte(`{"resourceMaskers":[{"kind":"Pod","path":["a"]}]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		flt, _, err := ParseFilter("f", b)

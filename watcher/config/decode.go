@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/internal/spelling"
 )
 
@@ -36,97 +39,147 @@ func (e *Error) Error() string {
 
 // decoder reads one file into a struct, key by key, so that each error has a place.
 type decoder struct {
-	file     string
-	lines    map[string]int // by path
-	unused   map[string]bool
-	warnings []string
+	file    string
+	data    []byte
+	lines   map[string]int // by path
+	unused  []string
+	ignored map[string]string // why keys have no effect, by path
 }
 
 // decode fills into, a pointer to a struct. unused are lower-case keys that the
 // original knows and nothing here needs.
 func decode(file string, data []byte, into any, unused ...string) (*decoder, error) {
-	d := &decoder{file: file, unused: map[string]bool{}}
-	for _, k := range unused {
-		d.unused[k] = true
+	d := &decoder{file: file, data: data, lines: map[string]int{}, unused: unused, ignored: map[string]string{}}
+	all, err := d.whole()
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	if d.lines, err = lineIndex(data); err != nil {
-		var syn *json.SyntaxError
-		line := 1 + bytes.Count(data, []byte("\n"))
-		if errors.As(err, &syn) {
-			line = lineAt(data, syn.Offset)
-		}
-		return nil, &Error{File: file, Line: line, Msg: "not valid JSON: " + err.Error()}
+	return d, d.value("", all, reflect.ValueOf(into).Elem())
+}
+
+// whole is the one JSON value that the file must be.
+func (d *decoder) whole() (jsonscan.Range, error) {
+	dec := json.NewDecoder(bytes.NewReader(d.data))
+	var value json.RawMessage
+	err := dec.Decode(&value)
+	end, line := int(dec.InputOffset()), lineAt(d.data, len(d.data))
+	var syntax *json.SyntaxError
+	switch {
+	case errors.Is(err, io.EOF):
+		err = errors.New("the file is empty, want a JSON object")
+	case errors.As(err, &syntax):
+		line = lineAt(d.data, int(syntax.Offset))
+	case err == nil && len(bytes.TrimSpace(d.data[end:])) > 0:
+		err = errors.New("something follows the JSON object")
 	}
-	return d, d.value("", data, reflect.ValueOf(into).Elem())
+	if err != nil {
+		return jsonscan.Range{}, &Error{File: d.file, Line: line, Msg: "not valid JSON: " + err.Error()}
+	}
+	return jsonscan.Range{Start: end - len(value), End: end}, nil
+}
+
+func lineAt(data []byte, offset int) int { return 1 + bytes.Count(data[:offset], []byte("\n")) }
+
+// warnings are the keys that have no effect, in the order of their paths.
+func (d *decoder) warnings() []string {
+	var all []string
+	for _, path := range slices.Sorted(maps.Keys(d.ignored)) {
+		all = append(all, fmt.Sprintf("%s:%d: %s: %s", d.file, d.lines[path], path, d.ignored[path]))
+	}
+	return all
 }
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-func (d *decoder) value(path string, raw json.RawMessage, v reflect.Value) error {
-	if string(bytes.TrimSpace(raw)) == "null" {
-		return nil
+// value decodes the value at r into v.
+func (d *decoder) value(path string, r jsonscan.Range, v reflect.Value) error {
+	if _, known := d.lines[path]; !known {
+		d.lines[path] = lineAt(d.data, r.Start)
 	}
-	if v.Addr().Type().Implements(unmarshaler) {
+	raw := r.Of(d.data)
+	switch {
+	case string(raw) == "null":
+		return nil
+	case v.Addr().Type().Implements(unmarshaler):
 		if err := json.Unmarshal(raw, v.Addr().Interface()); err != nil {
 			return d.fail(path, err.Error())
 		}
 		return nil
-	}
-	switch v.Kind() {
-	case reflect.Struct:
-		return d.object(path, raw, v)
-	case reflect.Slice:
-		var items []json.RawMessage
-		if json.Unmarshal(raw, &items) != nil {
-			return d.fail(path, "want a list, got "+shorten(raw))
-		}
-		s := reflect.MakeSlice(v.Type(), len(items), len(items))
-		for i, it := range items {
-			if err := d.value(fmt.Sprintf("%s[%d]", path, i), it, s.Index(i)); err != nil {
-				return err
+	case v.Kind() == reflect.Struct:
+		return d.object(path, r, "an object", func(at, key string, value jsonscan.Range) error {
+			f, ok := fieldByKey(v, key)
+			if !ok {
+				return d.unknown(at, key, v.Type())
 			}
-		}
-		v.Set(s)
-		return nil
-	default:
-		if json.Unmarshal(raw, v.Addr().Interface()) != nil {
-			return d.fail(path, fmt.Sprintf("want %s, got %s", wanted(v.Type()), shorten(raw)))
-		}
-		return nil
-	}
-}
-
-func (d *decoder) object(path string, raw json.RawMessage, v reflect.Value) error {
-	var keys map[string]json.RawMessage
-	if json.Unmarshal(raw, &keys) != nil {
-		return d.fail(path, "want an object, got "+shorten(raw))
-	}
-	names := make([]string, 0, len(keys))
-	for k := range keys {
-		names = append(names, k)
-	}
-	slices.Sort(names)
-	for _, k := range names {
-		at := join(path, k)
-		f, ok := fieldByKey(v, k)
-		if !ok {
-			if err := d.unknown(at, k, v.Type()); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := d.value(at, keys[k], f); err != nil {
+			return d.value(at, value, f)
+		})
+	case v.Kind() == reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		return d.object(path, r, "an object of strings", func(at, key string, value jsonscan.Range) error {
+			elem := reflect.New(v.Type().Elem()).Elem()
+			err := d.value(at, value, elem)
+			v.SetMapIndex(reflect.ValueOf(key), elem)
 			return err
-		}
+		})
+	case v.Kind() == reflect.Slice:
+		return d.list(path, r, v)
+	}
+	if json.Unmarshal(raw, v.Addr().Interface()) != nil {
+		return d.wrong(path, wanted(v.Type()), r)
 	}
 	return nil
 }
 
+// object calls member for each member of the object at r; want is what belongs there.
+func (d *decoder) object(path string, r jsonscan.Range, want string, member func(at, key string, value jsonscan.Range) error) error {
+	if d.data[r.Start] != '{' {
+		return d.wrong(path, want, r)
+	}
+	s := jsonscan.At(d.data, r.Start)
+	return s.Object(func(k jsonscan.Str) error {
+		key := k.Text(d.data)
+		at := join(path, key)
+		line := lineAt(d.data, k.Start)
+		if _, twice := d.lines[at]; twice {
+			return &Error{File: d.file, Line: line, Msg: fmt.Sprintf("not valid JSON: key %q stands twice", at)}
+		}
+		d.lines[at] = line
+		value, err := s.Value()
+		if err != nil {
+			return err
+		}
+		return member(at, key, value)
+	})
+}
+
+func (d *decoder) list(path string, r jsonscan.Range, v reflect.Value) error {
+	if d.data[r.Start] != '[' {
+		return d.wrong(path, "a list", r)
+	}
+	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+	s := jsonscan.At(d.data, r.Start)
+	more, err := s.EnterArray()
+	for i := 0; more && err == nil; i++ {
+		item, err := s.Value()
+		if err != nil {
+			return err
+		}
+		elem := reflect.New(v.Type().Elem()).Elem()
+		if err := d.value(fmt.Sprintf("%s[%d]", path, i), item, elem); err != nil {
+			return err
+		}
+		v.Set(reflect.Append(v, elem))
+		if more, err = s.NextElement(); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
 // unknown decides between a warning and an error for a key that has no field.
 func (d *decoder) unknown(path, key string, t reflect.Type) error {
-	if d.unused[strings.ToLower(key)] {
-		d.warnings = append(d.warnings, fmt.Sprintf("%s:%d: %s: has no effect", d.file, d.lines[path], path))
+	if slices.Contains(d.unused, strings.ToLower(key)) {
+		d.ignored[path] = "has no effect"
 		return nil
 	}
 	var known []string
@@ -136,12 +189,16 @@ func (d *decoder) unknown(path, key string, t reflect.Type) error {
 	if meant := spelling.Nearest(key, known); meant != "" {
 		return d.fail(path, fmt.Sprintf("unknown key, did you mean %q?", meant))
 	}
-	d.warnings = append(d.warnings, fmt.Sprintf("%s:%d: %s: unknown key, ignored", d.file, d.lines[path], path))
+	d.ignored[path] = "unknown key, ignored"
 	return nil
 }
 
 func (d *decoder) fail(path, msg string) error {
 	return &Error{File: d.file, Line: d.lines[path], Key: path, Msg: msg}
+}
+
+func (d *decoder) wrong(path, want string, r jsonscan.Range) error {
+	return d.fail(path, fmt.Sprintf("want %s, got %s", want, shorten(r.Of(d.data))))
 }
 
 // fieldByKey matches as the original does: without regard to case.
@@ -171,8 +228,6 @@ func wanted(t reflect.Type) string {
 		return "a number from 0"
 	case reflect.Int:
 		return "a whole number"
-	case reflect.Map:
-		return "an object of strings"
 	default:
 		return t.String()
 	}
@@ -180,7 +235,7 @@ func wanted(t reflect.Type) string {
 
 func shorten(raw []byte) string {
 	const most = 60
-	if raw = bytes.TrimSpace(raw); len(raw) > most {
+	if len(raw) > most {
 		return string(raw[:most]) + "…"
 	}
 	return string(raw)

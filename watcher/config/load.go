@@ -47,7 +47,7 @@ func Parse(name string, data []byte) (cfg Config, warnings []string, err error) 
 	if key, msg := cfg.check(); msg != "" {
 		return cfg, nil, d.fail(key, msg)
 	}
-	return cfg, d.warnings, nil
+	return cfg, d.warnings(), nil
 }
 
 func (c *Config) normalise() {
@@ -80,11 +80,11 @@ func (c *Config) check() (key, msg string) {
 	case b.WriterQueueLen > pipeline.MaxQueueLen:
 		return "bcs.writerQueueLen", fmt.Sprintf("%d: want at most %d", b.WriterQueueLen, pipeline.MaxQueueLen)
 	case !slices.Contains(pipeline.Strategies(), b.Strategy):
-		return "bcs.strategy", fmt.Sprintf("unknown strategy %q, want one of %s", b.Strategy, names(pipeline.Strategies()))
+		return "bcs.strategy", fmt.Sprintf("unknown strategy %q, want one of %s", b.Strategy, pipeline.Names(pipeline.Strategies()))
 	case b.Strategy == pipeline.Unordered && !b.AllowUnordered:
 		return "bcs.strategy", "\"unordered\" breaks the order per object; set bcs.allowUnordered to true to have it all the same"
 	case !slices.Contains(pipeline.QueueFulls(), b.QueueFull):
-		return "bcs.queueFull", fmt.Sprintf("unknown policy %q, want one of %s", b.QueueFull, names(pipeline.QueueFulls()))
+		return "bcs.queueFull", fmt.Sprintf("unknown policy %q, want one of %s", b.QueueFull, pipeline.Names(pipeline.QueueFulls()))
 	case b.QueueFullTimeout <= 0:
 		return "bcs.queueFullTimeout", "want a positive duration such as \"1s\""
 	case b.StorageTimeout <= 0:
@@ -157,19 +157,7 @@ func ParseFilter(name string, data []byte) (f Filter, warnings []string, err err
 	if s := f.CRDVersionSupport; s != "" && s != "v1" && s != "v1beta1" {
 		return f, nil, d.fail("crdVersionSupport", fmt.Sprintf("%q, want v1 or v1beta1", s))
 	}
-	return f, d.warnings, nil
-}
-
-// names lists values for a message.
-func names[S ~string](values []S) string {
-	var b strings.Builder
-	for i, v := range values {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(string(v))
-	}
-	return b.String()
+	return f, d.warnings(), nil
 }
 
 func readFile(path string) ([]byte, error) {

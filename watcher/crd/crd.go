@@ -36,8 +36,8 @@ type Config struct {
 	WhiteList      []string          // group/version
 	Namespaced     bool              // leave cluster-scoped kinds out
 	LabelSelectors map[string]string // by kind
-	// Added is told the key of a kind that is collected from now on, Removed of one
-	// that no longer is; nil for nobody. A change of the version tells Added only.
+	// Added is called with the key of a kind that is collected from now on, Removed
+	// with one that no longer is; nil calls nobody. A change of the version calls Added only.
 	Added, Removed func(key string)
 	Logger         *slog.Logger
 }
@@ -66,7 +66,7 @@ func (w *Watcher) Enqueue(_ context.Context, e pipeline.Event) error {
 	if e.Action == pipeline.Put {
 		var err error
 		if want, err = w.wanted(e.Object.JSON()); err != nil {
-			w.cfg.Logger.Warn("a CustomResourceDefinition is left out", "name", e.Key.Name, "error", err)
+			w.cfg.Logger.Warn("CustomResourceDefinition ignored", "name", e.Key.Name, "error", err)
 		}
 	}
 	if err := w.follow(e.Key.Name, want); err != nil {
@@ -89,7 +89,7 @@ func (w *Watcher) follow(definition string, want *collector.Resource) error {
 		if err := w.to.RemoveResource(have.Key()); err != nil {
 			return err
 		}
-		w.cfg.Logger.Info("custom resource is no longer watched", "resource", have)
+		w.cfg.Logger.Info("custom resource no longer watched", "resource", have)
 		if want == nil && w.cfg.Removed != nil {
 			w.cfg.Removed(have.Key())
 		}
@@ -107,7 +107,7 @@ func (w *Watcher) follow(definition string, want *collector.Resource) error {
 	if w.cfg.Added != nil {
 		w.cfg.Added(want.Key())
 	}
-	w.cfg.Logger.Info("custom resource is watched", "resource", *want)
+	w.cfg.Logger.Info("custom resource watched", "resource", *want)
 	return nil
 }
 

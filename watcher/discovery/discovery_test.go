@@ -127,7 +127,7 @@ func TestFollowsZooKeeper(t *testing.T) {
 	}
 }
 
-// No ZooKeeper at the address: Run waits, says so in the log, and ends when asked.
+// No ZooKeeper at the address: Run waits, reports no servers, and ends when asked.
 func TestRunEndsWithoutZooKeeper(t *testing.T) {
 	w, err := New(Config{Hosts: "127.0.0.1:1", Path: PathStorage, OnChange: func([]ServerInfo) { t.Error("servers out of nowhere") }})
 	if err != nil {

@@ -54,26 +54,14 @@ const sequenceDigits = 10
 // ordered gives the children that are sequential nodes, by their number; of equal
 // numbers one is kept.
 func ordered(children []string) []string {
-	type child struct {
-		name string
-		seq  uint64
-	}
-	var cs []child
-	for _, name := range children {
+	number := func(name string) string { return name[len(name)-sequenceDigits:] }
+	nodes := slices.DeleteFunc(slices.Clone(children), func(name string) bool {
 		if len(name) <= sequenceDigits {
-			continue
+			return true
 		}
-		seq, err := strconv.ParseUint(name[len(name)-sequenceDigits:], 10, 64)
-		if err != nil {
-			continue
-		}
-		cs = append(cs, child{name, seq})
-	}
-	slices.SortFunc(cs, func(a, b child) int { return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.name, b.name)) })
-	cs = slices.CompactFunc(cs, func(a, b child) bool { return a.seq == b.seq })
-	names := make([]string, len(cs))
-	for i, c := range cs {
-		names[i] = c.name
-	}
-	return names
+		_, err := strconv.ParseUint(number(name), 10, 64)
+		return err != nil
+	})
+	slices.SortFunc(nodes, func(a, b string) int { return cmp.Or(cmp.Compare(number(a), number(b)), cmp.Compare(a, b)) })
+	return slices.CompactFunc(nodes, func(a, b string) bool { return number(a) == number(b) })
 }

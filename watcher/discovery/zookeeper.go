@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
 const (
@@ -77,26 +79,19 @@ func (w *Watch) Run(ctx context.Context) error {
 			break
 		}
 		if err != nil {
-			w.log.Warn("looking for servers in ZooKeeper", "error", err, "again_in", w.recheck)
+			w.log.Warn("ZooKeeper lookup failed", "error", err, "again_in", w.recheck)
 			changed = nil
 		}
-		timer := time.NewTimer(w.recheck)
+		if changed == nil {
+			_ = lifecycle.Pause(ctx, w.recheck) // the loop sees an end
+			continue
+		}
 		select {
 		case <-ctx.Done():
 		case <-changed:
-		case <-never(changed, timer):
 		}
-		timer.Stop()
 	}
 	return nil
-}
-
-// never gives the timer only where no event is awaited.
-func never(changed <-chan zk.Event, t *time.Timer) <-chan time.Time {
-	if changed != nil {
-		return nil
-	}
-	return t.C
 }
 
 // look reads the children and reports them; the channel fires at the next change.
@@ -123,7 +118,7 @@ func (w *Watch) look(conn *zk.Conn) (<-chan zk.Event, error) {
 		}
 		s, err := parse(data)
 		if err != nil {
-			w.log.Warn("a server is left out", "node", name, "error", err)
+			w.log.Warn("server ignored", "node", name, "error", err)
 			continue
 		}
 		servers = append(servers, s)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
 // ErrLost ends Run when the Lease could not be renewed in time.
@@ -93,7 +95,7 @@ func (e *Elector) Run(ctx context.Context, lead func(context.Context) error) err
 	}
 	defer e.api.client.CloseIdleConnections()
 	for !e.try(ctx) {
-		if !sleep(ctx, e.cfg.RetryPeriod/2+rand.N(e.cfg.RetryPeriod)) {
+		if lifecycle.Pause(ctx, e.cfg.RetryPeriod/2+rand.N(e.cfg.RetryPeriod)) != nil {
 			return nil
 		}
 	}
@@ -138,7 +140,7 @@ func (e *Elector) renew(ctx context.Context, done chan error) (lost bool) {
 		}
 		cancel()
 		if ctx.Err() == nil && !time.Now().Before(deadline) && renewed != started {
-			e.log.Error("the lease could not be renewed, stopping", "since", renewed)
+			e.log.Error("lease not renewed in time, stopping", "since", renewed)
 			return true
 		}
 	}
@@ -150,7 +152,7 @@ func (e *Elector) try(ctx context.Context) bool {
 	defer cancel()
 	le, err := e.attempt(ctx)
 	if err != nil {
-		if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		if !errors.Is(ctx.Err(), context.Canceled) {
 			e.log.Warn("leader election", "error", err)
 		}
 		return false
@@ -167,8 +169,7 @@ func (e *Elector) attempt(ctx context.Context) (*lease, error) {
 	}
 	le, err := e.api.get(ctx)
 	if errors.Is(err, errNotFound) {
-		le, err = e.api.create(ctx, mine)
-		return ifWon(le, err)
+		return ifWon(e.api.create(ctx, mine))
 	}
 	if err != nil {
 		return nil, err
@@ -185,8 +186,7 @@ func (e *Elector) attempt(ctx context.Context) (*lease, error) {
 		mine.LeaseTransitions = s.LeaseTransitions + 1
 	}
 	le.Spec = mine
-	le, err = e.api.update(ctx, le)
-	return ifWon(le, err)
+	return ifWon(e.api.update(ctx, le))
 }
 
 func ifWon(le *lease, err error) (*lease, error) {
@@ -209,17 +209,6 @@ func (e *Elector) release() {
 		_, err = e.api.update(ctx, le)
 	}
 	if err != nil {
-		e.log.Warn("the lease was not given back", "error", err)
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
+		e.log.Warn("lease not released", "error", err)
 	}
 }

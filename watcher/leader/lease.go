@@ -1,14 +1,14 @@
 package leader
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
+
+	"github.com/watchbench/watchbench/watcher/call"
 )
 
 // lease is the part of coordination.k8s.io/v1 Lease that matters; what else an
@@ -38,7 +38,7 @@ var (
 
 const maxAnswer = 1 << 20
 
-// leases speaks to the apiserver.
+// leases calls the apiserver.
 type leases struct {
 	client    *http.Client
 	base      string // apiserver URL
@@ -67,36 +67,24 @@ func (l leases) update(ctx context.Context, le *lease) (*lease, error) {
 }
 
 func (l leases) do(ctx context.Context, method, url string, body *lease) (*lease, error) {
-	var r io.Reader
+	r := call.Request{Method: method, URL: url, Limit: maxAnswer}
 	if body != nil {
-		b, err := json.Marshal(body)
-		if err != nil {
+		var err error
+		if r.Body, err = json.Marshal(body); err != nil {
 			return nil, err
 		}
-		r = bytes.NewReader(b)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, url, r)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json")
-	resp, err := l.client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	status, b, err := call.Do(ctx, l.client, r)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case resp.StatusCode == http.StatusNotFound && method == http.MethodGet:
+	case status == http.StatusNotFound && method == http.MethodGet:
 		return nil, errNotFound
-	case resp.StatusCode == http.StatusConflict:
+	case status == http.StatusConflict:
 		return nil, errConflict
-	case resp.StatusCode/100 != 2:
-		return nil, fmt.Errorf("%s %s: HTTP %d: %.200s", method, l.name, resp.StatusCode, b)
+	case status/100 != 2:
+		return nil, fmt.Errorf("%s %s: HTTP %d: %.200s", method, l.name, status, b)
 	}
 	out := &lease{}
 	if err := json.Unmarshal(b, out); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/storage"
 )
@@ -39,13 +40,13 @@ type ClientSettings struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Client sends requests the way the original does (contract §1.2, §1.4). It is safe for
+// Client sends requests as the original does (contract §1.2, §1.4). It is safe for
 // concurrent use, and keeps nothing between two requests.
 type Client struct {
 	config  ClientConfig
 	tls     func() (*tls.Config, error)
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	metrics *clientMetrics
+	metrics *storage.Metrics
 	in, out atomic.Int64 // bytes
 }
 
@@ -81,10 +82,8 @@ func NewClient(c ClientConfig, s ClientSettings) (*Client, error) {
 		cl.dial = (&net.Dialer{}).DialContext
 	}
 	var err error
-	if cl.metrics, err = newClientMetrics(cl, s.Registry); err != nil {
-		return nil, fmt.Errorf("register storage metrics: %w", err)
-	}
-	return cl, nil
+	cl.metrics, err = storage.NewMetrics(s.Registry, c.ClusterID, cl.in.Load, cl.out.Load)
+	return cl, err
 }
 
 // Put implements Storage.
@@ -100,8 +99,7 @@ func (c *Client) Put(ctx context.Context, o *object.Object) (tries int, err erro
 		}
 		return c.call(ctx, http.MethodPut, o.Key, bcsapi.EventsPath(), body)
 	}
-	body := append(append([]byte(`{"data":`), raw...), '}')
-	return c.call(ctx, http.MethodPut, o.Key, c.path(o.Key), body)
+	return c.call(ctx, http.MethodPut, o.Key, c.path(o.Key), fmt.Appendf(nil, `{"data":%s}`, raw))
 }
 
 // Delete implements Storage.
@@ -128,7 +126,7 @@ func sorted(raw []byte) ([]byte, error) {
 // that is JSON, whatever it says.
 func (c *Client) call(ctx context.Context, method string, k object.Key, path string, body []byte) (tries int, err error) {
 	start := time.Now()
-	defer func() { c.metrics.observe(k, method, err == nil, time.Since(start)) }()
+	defer func() { c.metrics.Observe(storage.HandlerLabel(k), k.Kind, method, err == nil, time.Since(start)) }()
 	for _, i := range rand.Perm(len(c.config.Endpoints)) {
 		var n int
 		var env bcsapi.Envelope
@@ -160,12 +158,8 @@ func (c *Client) ask(ctx context.Context, method, target string, body []byte) (t
 			}
 			return tries, env, nil
 		}
-		pause := time.NewTimer(attemptPause)
-		select {
-		case <-ctx.Done():
-			pause.Stop()
-			return tries, env, context.Cause(ctx)
-		case <-pause.C:
+		if err := lifecycle.Pause(ctx, attemptPause); err != nil {
+			return tries, env, err
 		}
 	}
 }
@@ -203,7 +197,7 @@ func (c *Client) connect(ctx context.Context, network, address string) (net.Conn
 	if err != nil {
 		return nil, err
 	}
-	c.metrics.opened.Inc()
+	c.metrics.Opened.Inc()
 	if err := conn.SetDeadline(time.Now().Add(c.config.Timeout)); err != nil {
 		_ = conn.Close()
 		return nil, err

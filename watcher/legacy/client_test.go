@@ -118,8 +118,17 @@ func answers(t *testing.T, endpoints []string, answer func(w http.ResponseWriter
 	})
 }
 
+// parse makes the object of raw, as the collector would.
+func parse(raw []byte) (*object.Object, error) {
+	m, err := object.Scan(raw)
+	if err != nil {
+		return nil, err
+	}
+	return (&object.Recipe{}).Build(raw, &m, m.Kind, nil)
+}
+
 func webPod() *object.Object {
-	o, err := object.Parse([]byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"n","uid":"u","annotations":{"z":"<1>","b":"&"}},"big":12345678901234567890}`), "")
+	o, err := parse([]byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"n","uid":"u","annotations":{"z":"<1>","b":"&"}},"big":12345678901234567890}`))
 	if err != nil {
 		panic(err)
 	}
@@ -142,12 +151,12 @@ func TestRequest(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, yes)
 	}, func(t *testing.T, c *Client, _ *prometheus.Registry) []request {
-		node, err := object.Parse([]byte(`{"apiVersion":"v1","kind":"Node","metadata":{"name":"node1"}}`), "")
+		node, err := parse([]byte(`{"apiVersion":"v1","kind":"Node","metadata":{"name":"node1"}}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		event, err := object.Parse([]byte(`{"apiVersion":"v1","kind":"Event","metadata":{"name":"e","namespace":"n"},"type":"Warning","reason":"BackOff","message":"m",`+
-			`"involvedObject":{"kind":"Pod","namespace":"n","name":"a"},"source":{"component":"kubelet"},"lastTimestamp":"2024-05-01T08:05:00Z"}`), "")
+		event, err := parse([]byte(`{"apiVersion":"v1","kind":"Event","metadata":{"name":"e","namespace":"n"},"type":"Warning","reason":"BackOff","message":"m",` +
+			`"involvedObject":{"kind":"Pod","namespace":"n","name":"a"},"source":{"component":"kubelet"},"lastTimestamp":"2024-05-01T08:05:00Z"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +212,7 @@ func TestJudge(t *testing.T) {
 				if n, err := testutil.GatherAndCount(reg, metric.StorageRequests); n != 1 || err != nil {
 					t.Errorf("%d series of calls, %v", n, err)
 				}
-				if n := testutil.ToFloat64(c.metrics.opened); n != float64(len(tc.at)) {
+				if n := testutil.ToFloat64(c.metrics.Opened); n != float64(len(tc.at)) {
 					t.Errorf("%g connections, want one per request", n)
 				}
 				var want []request

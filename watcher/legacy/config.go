@@ -1,8 +1,10 @@
 package legacy
 
 import (
-	"fmt"
+	"strconv"
 	"time"
+
+	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
 // The original's numbers (contract §1.4, §2.1, §2.5, §3).
@@ -26,12 +28,6 @@ const (
 	kindEvent = "Event"
 )
 
-// Limits that keep a typing error from taking the machine.
-const (
-	maxPodQueueNum = 4096
-	maxQueueLen    = 1 << 24
-)
-
 // Config is what the main file of the original decides, and the length of the handler
 // queues, which it does not.
 type Config struct {
@@ -48,17 +44,26 @@ func Default() Config {
 
 // Validate names the first wrong field and what would be right.
 func (c Config) Validate() error {
-	for _, f := range []struct {
-		name     string
-		got      int
-		min, max int
-	}{
-		{"podQueueNum", c.PodQueueNum, 0, maxPodQueueNum},
-		{"handlerQueueLen", c.HandlerQueueLen, 1, maxQueueLen},
-	} {
-		if f.got < f.min || f.got > f.max {
-			return fmt.Errorf("%s is %d: want %d to %d", f.name, f.got, f.min, f.max)
-		}
+	p := pipeline.Default()
+	p.PodQueueNum, p.HandlerQueueLen = c.PodQueueNum, c.HandlerQueueLen
+	return p.Validate()
+}
+
+// queueNames are the handlers of a kind.
+func (c Config) queueNames(kind string) []string {
+	n := 0
+	switch kind {
+	case kindPod:
+		n = c.PodQueueNum
+	case kindEvent:
+		n = eventFactor * c.PodQueueNum
 	}
-	return nil
+	if n == 0 {
+		return []string{kind}
+	}
+	names := make([]string, n)
+	for i := range names {
+		names[i] = kind + "_" + strconv.Itoa(i)
+	}
+	return names
 }

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
@@ -14,7 +16,6 @@ type item struct {
 	unit    *unit
 	object  *object.Object // nil: DELETE
 	entered int64
-	next    *item
 }
 
 func (it *item) send(ctx context.Context, s Storage) (tries int, err error) {
@@ -34,10 +35,10 @@ type handler struct {
 	room     chan struct{} // size capacity: one token per item that waits
 	ready    chan struct{} // size capacity: one token per item that can be taken
 
-	mu         sync.Mutex // guards all below
-	head, tail *item
-	meter      meter
-	discards   uint64
+	mu       sync.Mutex // guards all below
+	items    []*item    // those that wait, the oldest first
+	meter    meter.Queue
+	discards uint64
 }
 
 func newHandler(k *kind, name string, capacity int) *handler {
@@ -67,15 +68,9 @@ func (h *handler) put(ctx context.Context, it *item) bool {
 		}
 	}
 	h.mu.Lock()
-	now := h.kind.p.now()
-	h.meter.enter(now)
-	it.entered = now
-	if h.tail == nil {
-		h.head = it
-	} else {
-		h.tail.next = it
-	}
-	h.tail = it
+	it.entered = h.kind.p.now()
+	h.meter.Account(len(h.items), it.entered)
+	h.items = append(h.items, it)
 	h.mu.Unlock()
 	h.ready <- struct{}{}
 	return true
@@ -84,13 +79,12 @@ func (h *handler) put(ctx context.Context, it *item) bool {
 // take removes the first item. A token of ready has been taken for it.
 func (h *handler) take() *item {
 	h.mu.Lock()
-	it := h.head
-	h.head, it.next = it.next, nil
-	if h.head == nil {
-		h.tail = nil
-	}
 	now := h.kind.p.now()
-	h.meter.leave(now, now-it.entered)
+	h.meter.Account(len(h.items), now)
+	it := h.items[0]
+	h.items[0], h.items = nil, h.items[1:]
+	h.meter.Left(now - it.entered)
+	h.meter.Handled++
 	h.mu.Unlock()
 	<-h.room
 	return it
@@ -101,15 +95,8 @@ func (h *handler) loop(ctx context.Context) {
 	for ctx.Err() == nil {
 		next := time.Now().Add(handlerTick)
 		h.run(ctx)
-		pause := time.Until(next)
-		if pause <= 0 {
-			continue
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-		case <-timer.C:
+		if pause := time.Until(next); pause > 0 {
+			_ = lifecycle.Pause(ctx, pause) // the loop sees an end
 		}
 	}
 }
@@ -131,30 +118,4 @@ func (h *handler) run(ctx context.Context) {
 			empty.Reset(emptyFor)
 		}
 	}
-}
-
-// meter measures a queue so that Little's law can be checked on it.
-type meter struct {
-	depth   int
-	changed int64   // when depth last changed
-	area    float64 // depth × nanoseconds
-	wait    float64 // nanoseconds spent in the queue by those that left
-	handled uint64
-}
-
-func (m *meter) account(now int64) {
-	m.area += float64(m.depth) * float64(now-m.changed)
-	m.changed = now
-}
-
-func (m *meter) enter(now int64) {
-	m.account(now)
-	m.depth++
-}
-
-func (m *meter) leave(now, waited int64) {
-	m.account(now)
-	m.depth--
-	m.wait += float64(waited)
-	m.handled++
 }

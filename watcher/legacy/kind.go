@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/client-go/util/workqueue"
 
+	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
@@ -25,7 +26,7 @@ type unit struct {
 	at    *list.Element
 }
 
-// kind is the way of one kind: its eventQueue, its workers and its handlers.
+// kind is the path of the events of one kind: eventQueue, its workers and its handlers.
 type kind struct {
 	p        *Pipeline
 	name     string
@@ -36,26 +37,25 @@ type kind struct {
 
 	mu      sync.Mutex // guards all below
 	waiting map[object.Key]*unit
-	delayed map[*unit]*time.Timer
 	units   list.List // all that are not settled, in order of receipt
 	closed  bool
 	orders  uint64
 
 	received, sent, coalesced, dropped, retried uint64
 	inFlight                                    int
-	freshness                                   counts
+	freshness                                   meter.Histogram
 }
 
 func newKind(p *Pipeline, name string) *kind {
 	name = strings.Clone(name)
 	k := &kind{
 		p: p, name: name,
-		// The original tells its Events by the start of the name (contract §10.3).
-		lossy:   strings.HasPrefix(name, kindEvent),
-		queue:   workqueue.NewTyped[object.Key](),
-		limiter: workqueue.NewTypedItemExponentialFailureRateLimiter[object.Key](notReadyMin, notReadyMax),
-		waiting: map[object.Key]*unit{}, delayed: map[*unit]*time.Timer{},
-		freshness: newCounts(freshnessBounds),
+		// The original recognises its Events by the start of the name (contract §10.3).
+		lossy:     strings.HasPrefix(name, kindEvent),
+		queue:     workqueue.NewTyped[object.Key](),
+		limiter:   workqueue.NewTypedItemExponentialFailureRateLimiter[object.Key](notReadyMin, notReadyMax),
+		waiting:   map[object.Key]*unit{},
+		freshness: meter.NewFreshness(),
 	}
 	for _, n := range p.config.queueNames(name) {
 		k.handlers = append(k.handlers, newHandler(k, n, p.config.HandlerQueueLen))
@@ -79,9 +79,6 @@ func (k *kind) close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.closed = true
-	for _, t := range k.delayed {
-		t.Stop()
-	}
 }
 
 // abandon drops all that is not settled. The kind's goroutines have ended.
@@ -91,7 +88,7 @@ func (k *kind) abandon() int {
 	n := k.units.Len()
 	k.dropped += uint64(n)
 	k.units.Init()
-	k.waiting, k.delayed = nil, nil
+	k.waiting = nil
 	return n
 }
 
@@ -130,26 +127,20 @@ func (k *kind) queueUp(u *unit) {
 	k.coalesced++
 }
 
-// later puts the key back into the eventQueue after a while.
+// later puts the key back into the eventQueue after a while, unless the end comes
+// first: abandon counts it then.
 func (k *kind) later(u *unit, d time.Duration) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.closed {
-		return // abandon counts it
-	}
-	k.delayed[u] = time.AfterFunc(d, func() { k.again(u) })
-}
-
-func (k *kind) again(u *unit) {
-	k.mu.Lock()
-	if k.closed {
+	time.AfterFunc(d, func() {
+		k.mu.Lock()
+		ended := k.closed
+		if !ended {
+			k.queueUp(u)
+		}
 		k.mu.Unlock()
-		return
-	}
-	delete(k.delayed, u)
-	k.queueUp(u)
-	k.mu.Unlock()
-	k.queue.Add(u.key)
+		if !ended {
+			k.queue.Add(u.key)
+		}
+	})
 }
 
 // work is one of the workers on the eventQueue.
@@ -182,7 +173,7 @@ func (k *kind) dispatch(ctx context.Context, key object.Key) {
 		out, ready, err := k.p.set.Prepare(cached)
 		if err != nil {
 			k.p.logger.Error("event dropped", "reason", "the object cannot be prepared", "object", key.String(), "error", err)
-			k.drop(u)
+			k.settle(u, &k.dropped)
 			return
 		}
 		if !ready {
@@ -191,26 +182,14 @@ func (k *kind) dispatch(ctx context.Context, key object.Key) {
 		}
 		it.object = snapshot(out)
 	case k.name == kindEvent || strings.HasPrefix(k.name, kindEvent+"."):
-		// Its deletion, which is never sent, has overtaken it (contract §2.3).
-		k.mu.Lock()
-		k.coalesced++
-		k.units.Remove(u.at)
-		k.mu.Unlock()
+		k.settle(u, &k.coalesced) // its deletion, which is never sent, has overtaken it (contract §2.3)
 		return
 	}
 	k.limiter.Forget(key)
-	k.put(ctx, it)
-}
-
-// put hands an item to its handler, or drops it.
-func (k *kind) put(ctx context.Context, it *item) {
-	h := k.handlers[0]
-	if n := len(k.handlers); n > 1 {
-		h = k.handlers[queueOf(it.unit.key, n)]
-	}
+	h := k.handlers[pipeline.PartitionOf(key.Namespace, key.Name, len(k.handlers))]
 	if !h.put(ctx, it) && ctx.Err() == nil {
-		k.p.logger.Warn("event dropped", "reason", "handler queue full", "handler", h.name, "object", it.unit.key.String())
-		k.drop(it.unit)
+		k.p.logger.Warn("event dropped", "reason", "handler queue full", "handler", h.name, "object", key.String())
+		k.settle(it.unit, &k.dropped)
 	}
 }
 
@@ -235,7 +214,7 @@ func (k *kind) send(ctx context.Context, it *item) bool {
 	if err == nil {
 		k.sent++
 		k.units.Remove(it.unit.at)
-		k.freshness.observe(freshnessBounds, k.p.now()-it.unit.since)
+		k.freshness.Observe(k.p.now() - it.unit.since)
 	}
 	it.unit.tried = true
 	k.mu.Unlock()
@@ -246,7 +225,7 @@ func (k *kind) send(ctx context.Context, it *item) bool {
 		return false // abandon counts it
 	case k.lossy:
 		k.p.logger.Debug("event dropped", "reason", "the request failed", "object", it.unit.key.String(), "error", err)
-		k.drop(it.unit)
+		k.settle(it.unit, &k.dropped)
 		return false
 	}
 	d := time.Duration(rand.IntN(retryWithin)) * time.Millisecond
@@ -255,22 +234,17 @@ func (k *kind) send(ctx context.Context, it *item) bool {
 	return true
 }
 
-func (k *kind) drop(u *unit) {
+// settle ends a unit; as is the count of what became of it.
+func (k *kind) settle(u *unit, as *uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.dropped++
+	*as++
 	k.units.Remove(u.at)
 }
 
-func (k *kind) stats() pipeline.Stats {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.counts()
-}
-
-// counts is stats with the mutex held.
-func (k *kind) counts() pipeline.Stats {
-	return pipeline.Stats{
+// counts are the event counts. The mutex is held.
+func (k *kind) counts() meter.Stats {
+	return meter.Stats{
 		Received: k.received, Sent: k.sent, Coalesced: k.coalesced, Dropped: k.dropped, Retried: k.retried,
 		Queued: k.units.Len(), InFlight: k.inFlight,
 	}

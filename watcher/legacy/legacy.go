@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
@@ -59,7 +60,7 @@ type Pipeline struct {
 	ran     atomic.Bool
 	workers sync.WaitGroup
 
-	mu     sync.RWMutex     // guards all below
+	mu     sync.Mutex       // guards all below
 	kinds  map[string]*kind // entries are never removed
 	ctx    context.Context  // of Run, nil before
 	closed bool
@@ -82,10 +83,8 @@ func New(c Config, s Settings) (*Pipeline, error) {
 		s.Prepare = func(o *object.Object) (*object.Object, bool, error) { return o, true, nil }
 	}
 	p := &Pipeline{config: c, set: s, logger: s.Logger, start: time.Now(), kinds: map[string]*kind{}}
-	if s.Registry != nil {
-		if err := s.Registry.Register(newMetrics(p)); err != nil {
-			return nil, fmt.Errorf("legacy pipeline: register metrics: %w", err)
-		}
+	if err := meter.Register(s.Registry, newMetrics(p)); err != nil {
+		return nil, fmt.Errorf("legacy pipeline: register metrics: %w", err)
 	}
 	return p, nil
 }
@@ -100,19 +99,14 @@ func (p *Pipeline) AddKind(name string) { p.kind(name) }
 func (p *Pipeline) RetireKind(string) {}
 
 func (p *Pipeline) kind(name string) *kind {
-	p.mu.RLock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	k := p.kinds[name]
-	p.mu.RUnlock()
 	if k != nil {
 		return k
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if k = p.kinds[name]; k != nil {
-		return k
-	}
 	k = newKind(p, name)
-	p.kinds[name] = k
+	p.kinds[k.name] = k
 	switch {
 	case p.closed:
 		k.close()
@@ -124,8 +118,8 @@ func (p *Pipeline) kind(name string) *kind {
 
 // sorted are the kinds in the order of their names.
 func (p *Pipeline) sorted() []*kind {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	return slices.SortedFunc(maps.Values(p.kinds), func(a, b *kind) int { return cmp.Compare(a.name, b.name) })
 }
 
@@ -165,37 +159,21 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	}
 	p.mu.Unlock()
 	p.workers.Wait()
-	p.abandon()
+	var left meter.Abandoned
+	for _, k := range p.sorted() {
+		left.Add(k.name, k.abandon())
+	}
+	left.Log(p.logger, "the original does not drain")
 	return nil
 }
 
-// abandon counts what the end of Run left behind.
-func (p *Pipeline) abandon() {
-	total := 0
-	var kinds []any
+// Stats are the event counts of all kinds together. Parked is always 0.
+func (p *Pipeline) Stats() meter.Stats {
+	var sum meter.Stats
 	for _, k := range p.sorted() {
-		if n := k.abandon(); n > 0 {
-			total += n
-			kinds = append(kinds, slog.Int(k.name, n))
-		}
-	}
-	if total > 0 {
-		p.logger.Warn("events dropped", "reason", "the original does not drain", "events", total, slog.Group("kinds", kinds...))
-	}
-}
-
-// Stats are the event counts of one kind, or of all. Parked is always 0.
-func (p *Pipeline) Stats() pipeline.Stats {
-	var sum pipeline.Stats
-	for _, k := range p.sorted() {
-		s := k.stats()
-		sum.Received += s.Received
-		sum.Sent += s.Sent
-		sum.Coalesced += s.Coalesced
-		sum.Dropped += s.Dropped
-		sum.Retried += s.Retried
-		sum.Queued += s.Queued
-		sum.InFlight += s.InFlight
+		k.mu.Lock()
+		sum = sum.Plus(k.counts())
+		k.mu.Unlock()
 	}
 	return sum
 }

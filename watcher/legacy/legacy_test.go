@@ -23,7 +23,7 @@ func TestQueueOf(t *testing.T) {
 		{object.Key{Namespace: "default", Name: "nginx-0"}, map[int]int{3: 0, 10: 9, 30: 9, 120: 99}},
 	} {
 		for n, want := range tc.want {
-			if got := queueOf(tc.key, n); got != want {
+			if got := pipeline.PartitionOf(tc.key.Namespace, tc.key.Name, n); got != want {
 				t.Errorf("%s of %d: queue %d, want %d", tc.key, n, got, want)
 			}
 		}

@@ -95,10 +95,10 @@ func TestLittle(t *testing.T) {
 		var discards, handled uint64
 		for _, h := range c.p.kind("Pod").handlers {
 			h.mu.Lock()
-			if h.meter.wait == 0 || h.meter.area != h.meter.wait || h.meter.depth != 0 {
+			if h.meter.Wait == 0 || h.meter.Area != h.meter.Wait || len(h.items) != 0 {
 				t.Errorf("%s: %+v, want the same, positive area and wait", h.name, h.meter)
 			}
-			discards, handled = discards+h.discards, handled+h.meter.handled
+			discards, handled = discards+h.discards, handled+h.meter.Handled
 			h.mu.Unlock()
 		}
 		if discards != s.Dropped || handled != s.Sent {

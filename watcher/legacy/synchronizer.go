@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/storage"
@@ -55,17 +56,11 @@ func NewSynchronizer(namespace string, l Lister, c SyncCache, logger *slog.Logge
 // ends.
 func (s *Synchronizer) Run(ctx context.Context) error {
 	done := map[string]bool{}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(syncPause):
-		}
+	for lifecycle.Pause(ctx, syncPause) == nil {
 		if s.round(ctx, done) {
-			break
+			<-ctx.Done()
 		}
 	}
-	<-ctx.Done()
 	return nil
 }
 
@@ -113,15 +108,22 @@ func (s *Synchronizer) namespaces() (names []string, known bool) {
 func (s *Synchronizer) kind(ctx context.Context, r collector.Resource, namespaces []string) {
 	kind := r.Key()
 	stored := map[object.Key]bool{}
-	if r.Namespaced {
-		for _, ns := range namespaces {
-			if err := s.list(ctx, kind, ns, syncPageSize, stored); err != nil {
-				s.logger.Warn("namespace not listed, its objects seem to be missing", "kind", kind, "namespace", ns, "error", err)
+	if !r.Namespaced {
+		namespaces = []string{""}
+	}
+	for _, ns := range namespaces {
+		keys, err := s.list(ctx, kind, ns)
+		switch {
+		case err == nil:
+			for _, k := range keys {
+				stored[k] = true
 			}
+		case r.Namespaced:
+			s.logger.Warn("namespace not listed, its objects seem to be missing", "kind", kind, "namespace", ns, "error", err)
+		default:
+			s.logger.Warn("kind not compared with storage", "kind", kind, "error", err)
+			return
 		}
-	} else if err := s.list(ctx, kind, "", serverCap, stored); err != nil {
-		s.logger.Warn("kind not compared with storage", "kind", kind, "error", err)
-		return
 	}
 	missing, left := 0, 0
 	for _, k := range s.cache.ExpectedKeys(kind) {
@@ -141,25 +143,24 @@ func (s *Synchronizer) kind(ctx context.Context, r collector.Resource, namespace
 	s.logger.Info("compared the names with storage", "kind", kind, "missing", missing, "left over", left)
 }
 
-// list adds the keys of one namespace; with an error, none.
-func (s *Synchronizer) list(ctx context.Context, kind, namespace string, page int, to map[object.Key]bool) error {
-	var keys []object.Key
+// list returns the keys of one namespace or of the cluster scope, which has one page.
+func (s *Synchronizer) list(ctx context.Context, kind, namespace string) (keys []object.Key, err error) {
+	page := syncPageSize
+	if namespace == "" {
+		page = serverCap
+	}
 	for offset := 0; ; offset += page {
 		records, err := s.storage.List(ctx, kind, namespace, syncField, page, offset)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, r := range records {
 			keys = append(keys, object.Key{Kind: kind, Namespace: namespace, Name: r.Name})
 		}
 		if len(records) < page || namespace == "" {
-			break
+			return keys, nil
 		}
 	}
-	for _, k := range keys {
-		to[k] = true
-	}
-	return nil
 }
 
 func (s *Synchronizer) repair(ctx context.Context, k object.Key) {

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -16,6 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/watcher/call"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
@@ -105,12 +106,10 @@ func (w *Watcher) loop(ctx context.Context, p poll) {
 		next := Period
 		if err := w.poll(ctx, p); err != nil && ctx.Err() == nil {
 			next = again
-			w.set.Logger.Warn("the IP pool was not stored", "kind", p.kind, "error", err, "again_in", next)
+			w.set.Logger.Warn("IP pool not stored", "kind", p.kind, "error", err, "again_in", next)
 		}
-		select {
-		case <-ctx.Done():
+		if lifecycle.Pause(ctx, next) != nil {
 			return
-		case <-time.After(next):
 		}
 	}
 }
@@ -138,7 +137,11 @@ func (w *Watcher) fetch(ctx context.Context, p poll) (json.RawMessage, error) {
 	servers := w.servers.Load()
 	for try := 0; ; try++ {
 		url := (*servers)[rand.IntN(len(*servers))] + "/v1/pool/" + w.set.ClusterID + p.query
-		body, status, err := w.get(ctx, url)
+		tctx, cancel := context.WithTimeout(ctx, Timeout)
+		status, body, err := call.Do(tctx, w.set.Client, call.Request{
+			Method: http.MethodGet, URL: url, Header: map[string]string{"BCS-ClusterID": w.set.ClusterID}, Limit: maxAnswer,
+		})
+		cancel()
 		if err != nil {
 			return nil, err
 		}
@@ -146,33 +149,10 @@ func (w *Watcher) fetch(ctx context.Context, p poll) (json.RawMessage, error) {
 		if !again || try == retries {
 			return accept(body, status, p.want)
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(pause):
+		if err := lifecycle.Pause(ctx, pause); err != nil {
+			return nil, err
 		}
 	}
-}
-
-func (w *Watcher) get(ctx context.Context, url string) ([]byte, int, error) {
-	ctx, cancel := context.WithTimeout(ctx, Timeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, 0, err
-	}
-	req.Header.Set("Accept", "application/json")
-	req.Header.Set("BCS-ClusterID", w.set.ClusterID)
-	resp, err := w.set.Client.Do(req)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-	if err == nil && len(b) > maxAnswer {
-		err = fmt.Errorf("answer longer than %d bytes", maxAnswer)
-	}
-	return b, resp.StatusCode, err
 }
 
 // accept takes only an answer of the wanted type that reports success and has data.

@@ -50,26 +50,14 @@ func BenchmarkMask(b *testing.B) {
 }
 
 func BenchmarkAnnotate(b *testing.B) {
-	buf := make([]byte, 0, 16<<10)
 	bench(b, func(raw []byte) error {
-		_, err := object.AppendAnnotated(buf, raw, object.Pair{Key: "workload/kind", Value: "Deployment"}, object.Pair{Key: "workload/name", Value: "web"})
-		return err
-	})
-}
-
-func BenchmarkLabel(b *testing.B) {
-	bench(b, func(raw []byte) error {
-		_, err := object.SetLabels(raw, object.Pair{Key: "app", Value: "web"})
+		_, err := object.SetAnnotations(raw, object.Pair{Key: "workload/kind", Value: "Deployment"}, object.Pair{Key: "workload/name", Value: "web"})
 		return err
 	})
 }
 
 func BenchmarkEqualIgnoring(b *testing.B) {
 	bench(b, func(raw []byte) error { object.EqualIgnoring(raw, raw, object.HeartbeatPaths); return nil })
-}
-
-func BenchmarkDigest(b *testing.B) {
-	bench(b, func(raw []byte) error { _, err := object.Digest(raw, object.HeartbeatPaths); return err })
 }
 
 // TestScanAndStripAllocateOnce is the bound that the cost of a cached object rests

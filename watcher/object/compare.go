@@ -1,12 +1,6 @@
 package object
 
-import (
-	"bytes"
-
-	"github.com/cespare/xxhash/v2"
-
-	"github.com/watchbench/watchbench/internal/jsonscan"
-)
+import "bytes"
 
 // HeartbeatPaths are what changes in a Node that only says it is alive. "*" is any
 // index.
@@ -29,57 +23,5 @@ func EqualIgnoring(a, b []byte, paths [][]string) bool {
 	if err != nil {
 		return false
 	}
-	ra, rb := rest{a, cutA, 0}, rest{b, cutB, 0}
-	pa, pb := ra.next(), rb.next()
-	for len(pa) > 0 && len(pb) > 0 {
-		n := min(len(pa), len(pb))
-		if !bytes.Equal(pa[:n], pb[:n]) {
-			return false
-		}
-		if pa = pa[n:]; len(pa) == 0 {
-			pa = ra.next()
-		}
-		if pb = pb[n:]; len(pb) == 0 {
-			pb = rb.next()
-		}
-	}
-	return len(pa) == 0 && len(pb) == 0
-}
-
-// Digest is a hash of raw without the fields that the paths name; "*" is any key
-// or index. Equal content in the apiserver's key order has equal digests, across
-// processes.
-func Digest(raw []byte, paths [][]string) (uint64, error) {
-	cuts, err := findCuts(raw, paths, wild)
-	if err != nil {
-		return 0, err
-	}
-	h := xxhash.New()
-	r := rest{raw, cuts, 0}
-	for part := r.next(); len(part) > 0; part = r.next() {
-		_, _ = h.Write(part) // never fails
-	}
-	return h.Sum64(), nil
-}
-
-// rest yields what lies between cuts.
-type rest struct {
-	b    []byte
-	cuts []jsonscan.Range
-	from int
-}
-
-// next is the next part that is not empty, or nil at the end.
-func (r *rest) next() []byte {
-	for len(r.cuts) > 0 {
-		part := r.b[r.from:r.cuts[0].Start]
-		r.from = r.cuts[0].End
-		r.cuts = r.cuts[1:]
-		if len(part) > 0 {
-			return part
-		}
-	}
-	part := r.b[r.from:]
-	r.from = len(r.b)
-	return part
+	return len(a)-total(cutA) == len(b)-total(cutB) && bytes.Equal(without(a, cutA), without(b, cutB))
 }

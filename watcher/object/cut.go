@@ -182,25 +182,3 @@ func isIndex(segment string) bool {
 	}
 	return !slices.ContainsFunc([]byte(segment), func(c byte) bool { return c < '0' || c > '9' })
 }
-
-// Remove returns raw, compact, without the fields that the paths name: keys of
-// objects, decimal indexes of arrays (also as the last segment, which removes the
-// element). All paths refer to raw as it is given. It fails closed: a path that
-// meets a value of another shape is a *PathError and nothing is returned. An
-// absent field, a null on the way and an index past the end are no errors.
-func Remove(raw []byte, paths ...[]string) ([]byte, error) {
-	for _, p := range paths {
-		if len(p) == 0 {
-			return nil, fmt.Errorf("remove a field: empty path")
-		}
-	}
-	compact, err := jsonscan.Compact(raw)
-	if err != nil {
-		return nil, err
-	}
-	cuts, err := findCuts(compact, paths, exact)
-	if err != nil {
-		return nil, err
-	}
-	return appendOut(make([]byte, 0, len(compact)-total(cuts)), compact, "", cuts), nil
-}

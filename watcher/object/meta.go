@@ -19,11 +19,8 @@ type Meta struct {
 	APIVersion, Kind       string
 	Namespace, Name, UID   string
 	ResourceVersion        string
-	CreationTimestamp      string
-	DeletionTimestamp      string
-	Labels, Annotations    jsonscan.Range
+	Annotations            jsonscan.Range
 	OwnerReferences        jsonscan.Range
-	ManagedFields          jsonscan.Range
 	Metadata               jsonscan.Range
 	Whole                  jsonscan.Range // the object itself, without white space around
 	managedCut             jsonscan.Range // the member managedFields with one comma
@@ -142,18 +139,10 @@ func (m *Meta) scanField(s *jsonscan.Scanner, b []byte, key jsonscan.Str) (err e
 		m.UID, err = text(s, b)
 	case key.Is(b, "resourceVersion"):
 		m.ResourceVersion, err = text(s, b)
-	case key.Is(b, "creationTimestamp"):
-		m.CreationTimestamp, err = text(s, b)
-	case key.Is(b, "deletionTimestamp"):
-		m.DeletionTimestamp, err = text(s, b)
-	case key.Is(b, "labels"):
-		m.Labels, err = notNull(s, b)
 	case key.Is(b, "annotations"):
 		m.Annotations, err = notNull(s, b)
 	case key.Is(b, "ownerReferences"):
 		m.OwnerReferences, err = notNull(s, b)
-	case key.Is(b, "managedFields"):
-		m.ManagedFields, err = notNull(s, b)
 	default:
 		_, err = s.Value()
 	}

@@ -46,17 +46,3 @@ func (o *Object) String() string {
 func (o *Object) LogValue() slog.Value { return slog.StringValue(o.String()) }
 
 var _ slog.LogValuer = (*Object)(nil)
-
-// Parse makes an Object of raw, which it keeps: the caller must not write to it
-// again. kind is the kind of the key; empty takes the object's own.
-func Parse(raw []byte, kind string) (*Object, error) {
-	m, err := Scan(raw)
-	if err != nil {
-		return nil, err
-	}
-	if kind == "" {
-		kind = m.Kind
-	}
-	r := Recipe{KeepManagedFields: true}
-	return r.Build(raw, &m, kind, nil)
-}

@@ -2,7 +2,6 @@ package object
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/s2"
@@ -106,34 +105,16 @@ func (o *Object) JSON() []byte {
 	if o.packed == nil {
 		return o.Raw
 	}
-	return o.unpack(nil)
-}
-
-// AppendJSON appends the object's JSON to dst.
-func (o *Object) AppendJSON(dst []byte) []byte {
-	if o.packed == nil {
-		return append(dst, o.Raw...)
-	}
-	return o.unpack(dst)
-}
-
-// Size is the number of bytes that the object's content takes in memory.
-func (o *Object) Size() int { return len(o.Raw) + len(o.packed) }
-
-func (o *Object) unpack(dst []byte) []byte {
-	size, err := s2.DecodedLen(o.packed)
-	if err == nil {
-		from := len(dst)
-		dst = slices.Grow(dst, size)[:from+size]
-		if o.dict != nil {
-			_, err = o.dict.Decode(dst[from:], o.packed)
-		} else {
-			_, err = s2.Decode(dst[from:], o.packed)
-		}
+	var raw []byte
+	var err error
+	if o.dict != nil {
+		raw, err = o.dict.Decode(nil, o.packed)
+	} else {
+		raw, err = s2.Decode(nil, o.packed)
 	}
 	if err != nil {
 		// Only this package writes packed, and nobody writes to it later.
 		panic(fmt.Sprintf("object %s: packed content is damaged: %v", o.Key, err))
 	}
-	return dst
+	return raw
 }

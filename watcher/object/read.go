@@ -1,11 +1,6 @@
 package object
 
-import (
-	"iter"
-	"strconv"
-
-	"github.com/watchbench/watchbench/internal/jsonscan"
-)
+import "github.com/watchbench/watchbench/internal/jsonscan"
 
 // Owner is one entry of metadata.ownerReferences.
 type Owner struct {
@@ -34,12 +29,7 @@ func Owners(raw []byte) ([]Owner, error) {
 }
 
 func (o *Owner) scan(s *jsonscan.Scanner, b []byte) error {
-	more, err := s.EnterObject()
-	for ; more && err == nil; more, err = s.NextMember() {
-		key, err := s.Key()
-		if err != nil {
-			return err
-		}
+	return s.Object(func(key jsonscan.Str) (err error) {
 		switch {
 		case key.Is(b, "apiVersion"):
 			o.APIVersion, err = text(s, b)
@@ -56,11 +46,8 @@ func (o *Owner) scan(s *jsonscan.Scanner, b []byte) error {
 		default:
 			_, err = s.Value()
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return err
+		return err
+	})
 }
 
 // ControllerOf is the owner that manages the object: the one marked controller,
@@ -76,93 +63,4 @@ func ControllerOf(raw []byte) (owner Owner, ok bool, err error) {
 		}
 	}
 	return owners[0], true, nil
-}
-
-// Find returns the value at path, keys of objects and decimal indexes of arrays,
-// as it stands in raw. It shares memory with raw.
-func Find(raw []byte, path ...string) (value []byte, found bool, err error) {
-	s := jsonscan.New(raw)
-	if _, err := s.Peek(); err != nil {
-		return nil, false, err
-	}
-	at := jsonscan.Range{Start: s.Pos(), End: len(raw)}
-	if len(path) == 0 {
-		at, err = s.Value()
-		return at.Of(raw), err == nil, err
-	}
-	for _, segment := range path {
-		switch raw[at.Start] {
-		case '{':
-			at, found, err = lastMember(raw, at, segment)
-		case '[':
-			at, found, err = element(raw, at, segment)
-		default:
-			return nil, false, nil
-		}
-		if err != nil || !found {
-			return nil, false, err
-		}
-	}
-	return at.Of(raw), true, nil
-}
-
-func element(b []byte, r jsonscan.Range, segment string) (value jsonscan.Range, found bool, err error) {
-	want, err := strconv.Atoi(segment)
-	if err != nil || !isIndex(segment) {
-		return value, false, nil
-	}
-	s := jsonscan.At(b, r.Start)
-	more, err := s.EnterArray()
-	for i := 0; more && err == nil; i++ {
-		v, err := s.Value()
-		if err != nil {
-			return value, false, err
-		}
-		if i == want {
-			return v, true, nil
-		}
-		if more, err = s.NextElement(); err != nil {
-			return value, false, err
-		}
-	}
-	return value, false, err
-}
-
-// FindText is Find for a string, decoded. Anything but a string is not found.
-func FindText(raw []byte, path ...string) (text string, found bool, err error) {
-	v, found, err := Find(raw, path...)
-	if err != nil || !found || v[0] != '"' {
-		return "", false, err
-	}
-	s := jsonscan.New(v)
-	str, err := s.String()
-	return str.Text(v), err == nil, err
-}
-
-// Labels yields the labels of raw. The strings share memory with raw. Text that is
-// no object yields nothing.
-func Labels(raw []byte) iter.Seq2[string, string] { return metaMap(raw, "labels") }
-
-// Annotations yields the annotations of raw, as Labels does.
-func Annotations(raw []byte) iter.Seq2[string, string] { return metaMap(raw, "annotations") }
-
-func metaMap(raw []byte, field string) iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		v, found, err := Find(raw, "metadata", field)
-		if err != nil || !found || v[0] != '{' {
-			return
-		}
-		s := jsonscan.New(v)
-		more, err := s.EnterObject()
-		for ; more && err == nil; more, err = s.NextMember() {
-			key, err := s.Key()
-			if err != nil {
-				return
-			}
-			value, err := text(&s, v)
-			if err != nil || !yield(key.Text(v), value) {
-				return
-			}
-		}
-	}
 }

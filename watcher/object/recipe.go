@@ -92,6 +92,11 @@ func appendOut(dst, b []byte, head string, cuts []jsonscan.Range) []byte {
 	return append(dst, b[from:]...)
 }
 
+// without is a copy of the object b, the cuts left out.
+func without(b []byte, cuts []jsonscan.Range) []byte {
+	return appendOut(make([]byte, 0, len(b)-total(cuts)), b, "", cuts)
+}
+
 // head is what a LIST item lacks, in the order in which the apiserver writes it,
 // so that the same object has the same bytes from LIST and from WATCH.
 func (r *Recipe) head(m *Meta, members bool) string {
@@ -150,18 +155,3 @@ func total(cuts []jsonscan.Range) int {
 }
 
 var managedFieldsPath = []string{"metadata", "managedFields"}
-
-// StripManagedFields returns raw without metadata.managedFields, compact. raw is
-// left as it is; without anything to do it is returned itself.
-func StripManagedFields(raw []byte) ([]byte, error) {
-	m, err := Scan(raw)
-	if err != nil {
-		return nil, err
-	}
-	var r Recipe
-	b, cuts, err := r.cuts(raw, &m)
-	if err != nil || len(cuts) == 0 {
-		return b, err
-	}
-	return appendOut(make([]byte, 0, len(b)-total(cuts)), b, "", cuts), nil
-}

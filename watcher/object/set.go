@@ -2,34 +2,46 @@ package object
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
 )
 
-// Pair is a label or an annotation.
+// Pair is an annotation.
 type Pair struct{ Key, Value string }
 
-// ErrNoMetadata is the refusal to label or annotate something without a metadata
-// object.
+// ErrNoMetadata is the refusal to annotate something without a metadata object.
 var ErrNoMetadata = errors.New("object has no metadata")
 
-// SetAnnotations returns a copy of raw with the annotations set. Values that exist
-// are replaced where they stand, new ones come last.
+// SetAnnotations returns a copy of raw, compact, with the annotations set, whose keys
+// must differ. Values that exist are replaced where they stand, new ones come last.
 func SetAnnotations(raw []byte, pairs ...Pair) ([]byte, error) {
-	return AppendAnnotated(make([]byte, 0, len(raw)+room(pairs)), raw, pairs...)
-}
-
-// SetLabels is SetAnnotations for labels.
-func SetLabels(raw []byte, pairs ...Pair) ([]byte, error) {
-	return appendSet(make([]byte, 0, len(raw)+room(pairs)), raw, "labels", pairs)
-}
-
-// AppendAnnotated appends raw with the annotations set to dst: the way into a
-// request body without a copy of its own. On error dst is returned as it was.
-func AppendAnnotated(dst, raw []byte, pairs ...Pair) ([]byte, error) {
-	return appendSet(dst, raw, "annotations", pairs)
+	m, err := Scan(raw)
+	if err != nil {
+		return nil, err
+	}
+	if m.spaced {
+		compact, err := jsonscan.Compact(raw)
+		if err != nil {
+			return nil, err
+		}
+		return SetAnnotations(compact, pairs...)
+	}
+	if m.Metadata.Empty() || raw[m.Metadata.Start] != '{' {
+		return nil, ErrNoMetadata
+	}
+	splices, err := annotate(raw, m.Metadata, pairs)
+	if err != nil {
+		return nil, err
+	}
+	dst := make([]byte, 0, len(raw)+room(pairs))
+	from := 0
+	for _, sp := range splices {
+		dst = append(dst, raw[from:sp.at.Start]...)
+		dst = append(dst, sp.text...)
+		from = sp.at.End
+	}
+	return append(dst, raw[from:]...), nil
 }
 
 // room is what pairs add at most as long as nothing needs an escape.
@@ -47,60 +59,22 @@ type splice struct {
 	text []byte
 }
 
-func appendSet(dst, raw []byte, field string, pairs []Pair) ([]byte, error) {
-	m, err := Scan(raw)
-	if err != nil {
-		return dst, err
-	}
-	if m.spaced {
-		if raw, err = jsonscan.Compact(raw); err != nil {
-			return dst, err
-		}
-		if m, err = Scan(raw); err != nil {
-			return dst, err
-		}
-	}
-	if len(pairs) == 0 {
-		return append(dst, raw...), nil
-	}
-	if m.Metadata.Empty() || raw[m.Metadata.Start] != '{' {
-		return dst, ErrNoMetadata
-	}
-	splices, err := setSplices(raw, m.Metadata, field, pairs)
-	if err != nil {
-		return dst, err
-	}
-	from := 0
-	for _, sp := range splices {
-		dst = append(dst, raw[from:sp.at.Start]...)
-		dst = append(dst, sp.text...)
-		from = sp.at.End
-	}
-	return append(dst, raw[from:]...), nil
-}
-
-// setSplices finds what to replace within metadata, in ascending order.
-func setSplices(raw []byte, metadata jsonscan.Range, field string, pairs []Pair) ([]splice, error) {
-	all := asObject(pairs)
-	target, found, err := lastMember(raw, metadata, field)
-	if err != nil {
-		return nil, err
-	}
-	if !found {
-		return []splice{insertLast(metadata, slices.Concat([]byte(`"`+field+`":{`), all, []byte{'}'}))}, nil
-	}
+// annotate finds what to replace within metadata, in ascending order.
+func annotate(raw []byte, metadata jsonscan.Range, pairs []Pair) ([]splice, error) {
+	target, found, err := lastMember(raw, metadata, "annotations")
 	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return []splice{insertLast(metadata, slices.Concat([]byte(`"annotations":{`), members(pairs), []byte{'}'}))}, nil
 	case string(target.Of(raw)) == "null":
-		return []splice{{target, slices.Concat([]byte{'{'}, all, []byte{'}'})}}, nil
+		return []splice{{target, slices.Concat([]byte{'{'}, members(pairs), []byte{'}'})}}, nil
 	case raw[target.Start] != '{':
-		return nil, fmt.Errorf("metadata.%s is no object", field)
+		return nil, errors.New("metadata.annotations is no object")
 	}
 	var splices []splice
 	var added []Pair
-	for i, p := range pairs {
-		if overwritten(pairs, i) {
-			continue
-		}
+	for _, p := range pairs {
 		at, exists, err := lastMember(raw, target, p.Key)
 		if err != nil {
 			return nil, err
@@ -113,28 +87,25 @@ func setSplices(raw []byte, metadata jsonscan.Range, field string, pairs []Pair)
 	}
 	slices.SortFunc(splices, func(a, b splice) int { return a.at.Start - b.at.Start })
 	if len(added) > 0 {
-		splices = append(splices, insertLast(target, asObject(added)))
+		splices = append(splices, insertLast(target, members(added)))
 	}
 	return splices, nil
 }
 
-// insertLast puts members before the closing brace of the object at r, which must
+// insertLast puts text, members, before the closing brace of the object at r, which must
 // be compact.
-func insertLast(r jsonscan.Range, members []byte) splice {
+func insertLast(r jsonscan.Range, text []byte) splice {
 	if r.End-r.Start > len("{}") {
-		members = append([]byte{','}, members...)
+		text = append([]byte{','}, text...)
 	}
-	return splice{jsonscan.Range{Start: r.End - 1, End: r.End - 1}, members}
+	return splice{jsonscan.Range{Start: r.End - 1, End: r.End - 1}, text}
 }
 
-// asObject is the inside of an object that holds pairs.
-func asObject(pairs []Pair) []byte {
+// members is the inside of an object that holds pairs.
+func members(pairs []Pair) []byte {
 	dst := make([]byte, 0, room(pairs))
 	for i, p := range pairs {
-		if overwritten(pairs, i) {
-			continue
-		}
-		if len(dst) > 0 {
+		if i > 0 {
 			dst = append(dst, ',')
 		}
 		dst = jsonscan.AppendString(dst, p.Key)
@@ -144,27 +115,15 @@ func asObject(pairs []Pair) []byte {
 	return dst
 }
 
-// overwritten reports whether a later pair has the key of pair i.
-func overwritten(pairs []Pair, i int) bool {
-	return slices.ContainsFunc(pairs[i+1:], func(p Pair) bool { return p.Key == pairs[i].Key })
-}
-
 // lastMember finds the value of key in the object at r.
 func lastMember(b []byte, r jsonscan.Range, key string) (value jsonscan.Range, found bool, err error) {
 	s := jsonscan.At(b, r.Start)
-	more, err := s.EnterObject()
-	for ; more && err == nil; more, err = s.NextMember() {
-		k, err := s.Key()
-		if err != nil {
-			return value, false, err
-		}
+	err = s.Object(func(k jsonscan.Str) error {
 		v, err := s.Value()
-		if err != nil {
-			return value, false, err
-		}
 		if k.Is(b, key) {
 			value, found = v, true
 		}
-	}
+		return err
+	})
 	return value, found, err
 }

@@ -73,7 +73,7 @@ func BenchmarkQueue(b *testing.B) {
 				for i := range b.N {
 					e := events[(backlog+i)%len(events)]
 					_ = p.Enqueue(b.Context(), e)
-					q := l.parts[partitionOf(e.Key.Namespace, e.Key.Name, len(l.parts))]
+					q := l.parts[PartitionOf(e.Key.Namespace, e.Key.Name, len(l.parts))]
 					s, probe := l.take(q, p.now())
 					l.finish(s, probe, nil, p.now())
 				}

@@ -38,7 +38,7 @@ const (
 
 const (
 	firstLimit   = 8   // requests in flight before anything is known
-	leastLimit   = 2   // less could not be told from a storage that is slow
+	leastLimit   = 2   // with less, a slow storage looks the same
 	minRequests  = 64  // in one measurement
 	startRounds  = 4   // requests per measurement and unit of limit, while doubling
 	steadyRounds = 8   // the same afterwards, when steps are small

@@ -111,14 +111,14 @@ const (
 // Validate names the first wrong field and what would be right.
 func (c Config) Validate() error {
 	if !slices.Contains(Strategies(), c.Strategy) {
-		return fmt.Errorf("strategy is %q: want one of %s", c.Strategy, list(Strategies()))
+		return fmt.Errorf("strategy is %q: want one of %s", c.Strategy, Names(Strategies()))
 	}
 	if c.Strategy == Unordered && !c.AllowUnordered {
 		return errors.New("strategy is \"unordered\", which sends the changes of one object in any order: " +
-			"want another strategy, or allowUnordered: true to see what goes wrong")
+			"want another strategy, or allowUnordered: true to see what breaks")
 	}
 	if !slices.Contains(QueueFulls(), c.QueueFull) {
-		return fmt.Errorf("queueFull is %q: want one of %s", c.QueueFull, list(QueueFulls()))
+		return fmt.Errorf("queueFull is %q: want one of %s", c.QueueFull, Names(QueueFulls()))
 	}
 	for _, f := range []struct {
 		name     string
@@ -156,7 +156,8 @@ func (c Config) Validate() error {
 	return nil
 }
 
-func list[S ~string](values []S) string {
+// Names joins values for a message.
+func Names[S ~string](values []S) string {
 	words := make([]string, len(values))
 	for i, v := range values {
 		words[i] = string(v)

@@ -1,6 +1,10 @@
 package pipeline
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/watchbench/watchbench/watcher/meter"
+)
 
 // lane is everything about one kind: its handler queues, its share of the Writer, its
 // counters. Lanes share no lock, so kinds do not wait for one another.
@@ -24,12 +28,12 @@ type lane struct {
 	stopped bool // workers end
 	retired bool // the kind is not collected: goroutines end when they have nothing to do
 
-	quiet   int64         // no log line about parked objects before
-	spoken  int64         // no log line about discards before
-	told    uint64        // discards the log knows of
-	keeping bool          // the timekeeper's goroutine runs
-	alarmAt int64         // when the timekeeper looks next; 0: when poked
-	poke    chan struct{} // size 1: one token says "alarmAt changed"
+	quiet          int64         // no log line about parked objects before
+	nextDiscardLog int64         // no log line about discards before
+	discardsLogged uint64        // discards reported in the log
+	keeping        bool          // the timekeeper's goroutine runs
+	alarmAt        int64         // when the timekeeper looks next; 0: when poked
+	poke           chan struct{} // size 1: one token says "alarmAt changed"
 
 	sends []*slot // in flight, in no order
 
@@ -39,7 +43,7 @@ type lane struct {
 	parked, queued, inFlight                    int
 	waiting                                     int    // Enqueue calls that wait for room
 	answered, failed                            uint64 // requests, for the judgement of poison keys
-	freshness                                   counts
+	freshness                                   meter.Histogram
 
 	freeSlots   *slot
 	freeEntries *entry
@@ -54,7 +58,7 @@ func newLane(p *Pipeline, kind string) *lane {
 		p: p, kind: kind, shape: shapeOf(p.config, kind),
 		keys:      make(map[name]*entry),
 		poke:      make(chan struct{}, 1),
-		freshness: newCounts(freshnessBounds),
+		freshness: meter.NewFreshness(),
 	}
 	l.parts = make([]*partition, l.shape.partitions)
 	now := p.now()
@@ -72,10 +76,10 @@ func newLane(p *Pipeline, kind string) *lane {
 func (l *lane) newPartition(name string, now int64) *partition {
 	q := &partition{
 		name: name, capacity: l.p.config.HandlerQueueLen, workers: l.shape.workers,
-		latency: newCounts(latencyBounds), refused: newCounts(latencyBounds),
+		latency: meter.NewLatency(), refused: meter.NewLatency(),
 	}
 	q.wake.L = &l.mu
-	q.meter.changed = now
+	q.meter.Changed = now
 	return q
 }
 
@@ -92,10 +96,10 @@ func (l *lane) place(e *Event, now int64, on *waiter) bool {
 		}
 		q = ent.part
 	} else {
-		q = l.parts[partitionOf(key.namespace, key.name, len(l.parts))]
+		q = l.parts[PartitionOf(key.namespace, key.name, len(l.parts))]
 	}
 
-	room := q.overHead == nil && q.room()
+	room := q.over.head == nil && q.room()
 	if ent != nil {
 		if into := l.mergeTarget(ent, room); into != nil {
 			into.become(*e)
@@ -117,8 +121,8 @@ func (l *lane) place(e *Event, now int64, on *waiter) bool {
 		return true
 	}
 	ent.over = s
-	q.pushOverflow(s)
-	if q.overHead == s && l.p.config.QueueFull == Drop {
+	q.over.push(s)
+	if q.over.head == s && l.p.config.QueueFull == Drop {
 		l.alarm(after(now, l.p.config.QueueFullTimeout))
 	}
 	return true
@@ -151,11 +155,11 @@ func stale(e, known *Event) bool {
 
 // enter puts a slot at the end of its key's chain in the handler queue.
 func (l *lane) enter(q *partition, s *slot, now int64) {
-	q.meter.account(q.depth, now)
+	q.meter.Account(q.depth, now)
 	q.depth++
 	s.entered = now
 	ent := s.ent
-	ent.append(s)
+	ent.push(s)
 	if ent.parked != nil {
 		s.replaces(ent.parked)
 		l.unpark(ent)
@@ -180,17 +184,29 @@ func (l *lane) resume(ent *entry, now int64) {
 func (l *lane) makeReady(ent *entry) {
 	q := ent.part
 	q.push(ent)
-	switch {
-	case !l.gate.shut:
-		l.rouse(q)
-	case !l.gate.probing:
+	l.offer(q)
+}
+
+// offer gets a queue that has something to send a worker or, while the gate is shut,
+// the timekeeper.
+func (l *lane) offer(q *partition) {
+	if l.gate.shut {
+		l.awaitProbe()
+	} else {
+		l.wakeWorker(q)
+	}
+}
+
+// awaitProbe has the timekeeper look when a shut gate lets the next probe through.
+func (l *lane) awaitProbe() {
+	if l.gate.shut && !l.gate.probing {
 		l.alarm(l.gate.until)
 	}
 }
 
-// rouse gets one more worker of the queue to look, starting it if there is none idle.
-// Workers that take an event rouse the next, so one call is enough.
-func (l *lane) rouse(q *partition) {
+// wakeWorker gets one more worker of the queue to look, starting it if there is none idle.
+// Workers that take an event wake the next, so one call is enough.
+func (l *lane) wakeWorker(q *partition) {
 	switch {
 	case q.idle > 0:
 		q.wake.Signal()
@@ -202,8 +218,8 @@ func (l *lane) rouse(q *partition) {
 
 // refill moves events from the Writer into a handler queue that has got room.
 func (l *lane) refill(q *partition, now int64) {
-	for q.overHead != nil && q.room() {
-		s := q.popOverflow()
+	for q.over.head != nil && q.room() {
+		s := q.over.pop()
 		l.p.writer.release(now, s.entered, true)
 		ent := s.ent
 		if ent.over == s {
@@ -220,8 +236,8 @@ func (l *lane) refill(q *partition, now int64) {
 	if l.waiting > 0 && q.room() {
 		l.p.writer.wake(l)
 	}
-	if q.overHead != nil && l.p.config.QueueFull == Drop {
-		l.alarm(after(q.overHead.entered, l.p.config.QueueFullTimeout))
+	if q.over.head != nil && l.p.config.QueueFull == Drop {
+		l.alarm(after(q.over.head.entered, l.p.config.QueueFullTimeout))
 	}
 }
 
@@ -235,9 +251,7 @@ func (l *lane) take(q *partition, now int64) (s *slot, probe bool) {
 	}
 	ok, probe := l.gate.pass(l.inFlight, now)
 	if !ok {
-		if l.gate.shut && !l.gate.probing {
-			l.alarm(l.gate.until)
-		}
+		l.awaitProbe()
 		return nil, false
 	}
 	ent := q.popReady()
@@ -248,11 +262,11 @@ func (l *lane) take(q *partition, now int64) (s *slot, probe bool) {
 	ent.inFlight++
 	l.inFlight++
 	q.inFlight++
-	q.meter.account(q.depth, now)
+	q.meter.Account(q.depth, now)
 	q.depth--
-	q.meter.left(now - s.entered)
-	q.meter.handled++
-	q.latency.observe(latencyBounds, now-s.since)
+	q.meter.Left(now - s.entered)
+	q.meter.Handled++
+	q.latency.Observe(now - s.since)
 	if ent.trouble != nil && ent.trouble.tries > 0 {
 		l.retried++
 	}
@@ -261,7 +275,7 @@ func (l *lane) take(q *partition, now int64) (s *slot, probe bool) {
 	}
 	l.refill(q, now)
 	if q.hasReady() && !l.gate.shut && (l.climb == nil || l.inFlight < l.climb.limit) {
-		l.rouse(q)
+		l.wakeWorker(q)
 	}
 	return s, probe
 }
@@ -276,15 +290,15 @@ func (l *lane) settleCoalesced(n int) {
 func (l *lane) settle(n int) {
 	l.queued -= n
 	if l.queued == 0 && l.closed {
-		l.p.signalIdle()
+		signal(l.p.idle)
 	}
 }
 
 // discardOverdue drops the events that waited in the Writer for too long.
 func (l *lane) discardOverdue(q *partition, now int64) {
 	timeout := int64(l.p.config.QueueFullTimeout)
-	for q.overHead != nil && q.overHead.entered+timeout <= now {
-		s := q.popOverflow()
+	for q.over.head != nil && q.over.head.entered+timeout <= now {
+		s := q.over.pop()
 		l.p.writer.release(now, s.entered, false)
 		if s.ent.over == s {
 			s.ent.over = nil
@@ -292,7 +306,7 @@ func (l *lane) discardOverdue(q *partition, now int64) {
 		l.dropped++
 		l.discarded++
 		q.discards++
-		q.refused.observe(latencyBounds, now-s.since)
+		q.refused.Observe(now - s.since)
 		l.settle(1)
 		l.forget(s.ent)
 		l.freeSlot(s)
@@ -367,8 +381,5 @@ func (l *lane) alarm(at int64) {
 		}
 		return
 	}
-	select {
-	case l.poke <- struct{}{}:
-	default:
-	}
+	signal(l.poke)
 }

@@ -162,7 +162,7 @@ type flight struct {
 
 // modelOf is where a key belongs.
 func modelOf(models []*model, key string) *model {
-	return models[partitionOf("", key, len(models))]
+	return models[PartitionOf("", key, len(models))]
 }
 
 // remade is the models for other settings: each event goes to where its key belongs now.
@@ -305,7 +305,7 @@ func checkModel(t *testing.T, c Config, step func() byte) {
 		for i, m := range models {
 			q := l.parts[i]
 			over := 0
-			for s := q.overHead; s != nil; s = s.next {
+			for s := q.over.head; s != nil; s = s.next {
 				over++
 			}
 			if q.depth != len(m.waiting) || over != len(m.overflow) || q.inFlight != m.inFlight {

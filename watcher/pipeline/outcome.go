@@ -26,13 +26,13 @@ func judge(err error) (outcome, time.Duration) {
 	if err == nil {
 		return delivered, 0
 	}
-	if e, ok := errors.AsType[*storage.PermanentError](err); ok && e != nil {
+	if _, ok := errors.AsType[*storage.PermanentError](err); ok {
 		return permanent, 0
 	}
-	if e, ok := errors.AsType[*storage.ThrottledError](err); ok && e != nil {
+	if e, ok := errors.AsType[*storage.ThrottledError](err); ok {
 		return throttled, e.RetryAfter
 	}
-	if e, ok := errors.AsType[*storage.TransientError](err); ok && e != nil {
+	if _, ok := errors.AsType[*storage.TransientError](err); ok {
 		return transient, 0
 	}
 	return unknown, 0
@@ -105,7 +105,7 @@ func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
 		r = l.succeed(s, now)
 	case permanent:
 		r = l.answer(now)
-		l.suffer(ent)
+		l.recordFailure(ent)
 		if parked := l.giveUp(s, err, now); r == nil {
 			r = parked
 		}
@@ -113,7 +113,7 @@ func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
 		r = l.fail(s, probe, result, retryAfter, err, now)
 	}
 	l.resume(ent, now)
-	if q.overHead != nil || l.waiting > 0 {
+	if q.over.head != nil || l.waiting > 0 {
 		l.refill(q, now)
 	}
 	return r
@@ -126,7 +126,7 @@ func (l *lane) succeed(s *slot, now int64) *report {
 		ent.trouble = nil
 	}
 	l.sent++
-	l.freshness.observe(freshnessBounds, now-s.since)
+	l.freshness.Observe(now - s.since)
 	l.freeSlot(s)
 	l.settle(1)
 	return r
@@ -137,7 +137,7 @@ func (l *lane) answer(now int64) *report {
 	l.answered++
 	down := l.gate.down
 	if l.gate.answered() {
-		l.rouseAll()
+		l.wakeWorkers()
 	}
 	if down == 0 {
 		return nil
@@ -145,8 +145,8 @@ func (l *lane) answer(now int64) *report {
 	return &report{slog.LevelInfo, "storage answers again", []any{"kind", l.kind, "after", time.Duration(now - down)}}
 }
 
-// suffer counts a try that brought nothing.
-func (l *lane) suffer(ent *entry) *trouble {
+// recordFailure counts a try of a key that failed.
+func (l *lane) recordFailure(ent *entry) *trouble {
 	if ent.trouble == nil {
 		ent.trouble = &trouble{answeredBefore: l.answered, failedBefore: l.failed}
 	}
@@ -158,7 +158,7 @@ func (l *lane) suffer(ent *entry) *trouble {
 // tried again.
 func (l *lane) fail(s *slot, probe bool, result outcome, retryAfter time.Duration, err error, now int64) *report {
 	c := &l.p.config
-	t := l.suffer(s.ent)
+	t := l.recordFailure(s.ent)
 	l.failed++
 	t.until = now + c.Backoff.delay(t.tries)
 	switch result {
@@ -184,9 +184,7 @@ func (l *lane) fail(s *slot, probe bool, result outcome, retryAfter time.Duratio
 	if l.gate.shut {
 		// Let another key be the next probe: this one may be why the last failed.
 		t.until = max(t.until, l.gate.until+c.Backoff.delay(1))
-		if !l.gate.probing {
-			l.alarm(l.gate.until)
-		}
+		l.awaitProbe()
 	}
 	if l.poisoned(t) {
 		return l.giveUp(s, err, now)
@@ -240,10 +238,10 @@ func (l *lane) unpark(ent *entry) {
 func (l *lane) putBack(s *slot, now int64) {
 	ent := s.ent
 	q := ent.part
-	q.meter.account(q.depth, now)
+	q.meter.Account(q.depth, now)
 	if ent.head == nil {
 		s.entered = now
-		ent.append(s)
+		ent.push(s)
 		q.depth++
 		return
 	}
@@ -264,7 +262,7 @@ func (l *lane) putBack(s *slot, now int64) {
 	for rest := keep.next; rest != nil; merged++ {
 		next := rest.next
 		q.depth--
-		q.meter.left(now - rest.entered)
+		q.meter.Left(now - rest.entered)
 		l.freeSlot(rest)
 		rest = next
 	}
@@ -290,11 +288,11 @@ func (l *lane) block(ent *entry) {
 	l.alarm(ent.trouble.until)
 }
 
-// rouseAll gets the workers of all queues with something to send to look.
-func (l *lane) rouseAll() {
+// wakeWorkers wakes a worker of each queue that has something to send.
+func (l *lane) wakeWorkers() {
 	for _, q := range l.parts {
 		if q.hasReady() {
-			l.rouse(q)
+			l.wakeWorker(q)
 		}
 	}
 }

@@ -9,7 +9,7 @@ func (l *lane) begin() {
 		l.keeping = true
 		l.p.workers.Go(l.keepTime)
 	}
-	l.rouseAll()
+	l.wakeWorkers()
 }
 
 // close refuses further events; what waits is still sent.
@@ -35,10 +35,7 @@ func (l *lane) wakeAll() {
 	for _, q := range l.parts {
 		q.wake.Broadcast()
 	}
-	select {
-	case l.poke <- struct{}{}:
-	default:
-	}
+	signal(l.poke)
 }
 
 // stop ends the lane's goroutines as soon as their requests have returned. The mutex
@@ -58,18 +55,18 @@ func (l *lane) abandon() int {
 	l.dropped += uint64(n)
 	l.queued -= n
 	for _, q := range l.parts {
-		for s := q.overHead; s != nil; s = s.next {
+		for s := q.over.head; s != nil; s = s.next {
 			l.p.writer.release(now, s.entered, false)
 		}
-		q.overHead, q.overTail = nil, nil
+		q.over = slots{}
 		q.first, q.last, q.late = nil, nil, nil
-		q.meter.account(q.depth, now)
+		q.meter.Account(q.depth, now)
 		q.depth = 0
 	}
 	l.blocked = nil
 	for key, ent := range l.keys {
 		for s := ent.head; s != nil; s = s.next {
-			ent.part.meter.left(now - s.entered)
+			ent.part.meter.Left(now - s.entered)
 		}
 		if ent.parked == nil {
 			delete(l.keys, key)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/watchbench/watchbench/watcher/meter"
 )
 
 // ErrClosed is returned by Enqueue once Run's context has ended.
@@ -50,8 +52,9 @@ type Pipeline struct {
 	pause  atomic.Int64 // until when storage asked to be left alone
 
 	ran     atomic.Bool
-	running bool // guarded by adding
-	closing chan struct{}
+	running bool            // guarded by adding
+	closing context.Context // ends when Run's has ended
+	close   context.CancelFunc
 	idle    chan struct{} // size 1: one token says "a lane has emptied, look"
 	workers sync.WaitGroup
 	sending context.Context // of all requests; ends with the drain
@@ -68,9 +71,8 @@ func New(c Config, s Settings) (*Pipeline, error) {
 	}
 	p := &Pipeline{
 		config: c, sender: s.Sender, logger: s.Logger, clusterID: s.ClusterID,
-		start:   time.Now(),
-		closing: make(chan struct{}),
-		idle:    make(chan struct{}, 1),
+		start: time.Now(),
+		idle:  make(chan struct{}, 1),
 	}
 	p.verifier, _ = s.Sender.(Verifier)
 	if p.logger == nil {
@@ -78,11 +80,10 @@ func New(c Config, s Settings) (*Pipeline, error) {
 	}
 	p.writer.capacity = c.WriterQueueLen
 	p.lanes.Store(&map[string]*lane{})
+	p.closing, p.close = context.WithCancel(context.Background())
 	p.sending, p.cut = context.WithCancel(context.Background())
-	if s.Registry != nil {
-		if err := s.Registry.Register(newCollector(p)); err != nil {
-			return nil, fmt.Errorf("pipeline: registering metrics: %w", err)
-		}
+	if err := meter.Register(s.Registry, newCollector(p)); err != nil {
+		return nil, fmt.Errorf("pipeline: registering metrics: %w", err)
 	}
 	return p, nil
 }
@@ -105,7 +106,7 @@ func (p *Pipeline) lane(kind string) *lane {
 	}
 	l := newLane(p, kind)
 	l.running = p.running
-	l.closed = p.isClosing()
+	l.closed = p.closing.Err() != nil
 	l.stopped = p.sending.Err() != nil
 	more := maps.Clone(known)
 	more[strings.Clone(kind)] = l
@@ -127,15 +128,6 @@ func (p *Pipeline) sorted() []*lane {
 	lanes := slices.Collect(maps.Values(*p.lanes.Load()))
 	slices.SortFunc(lanes, func(a, b *lane) int { return strings.Compare(a.kind, b.kind) })
 	return lanes
-}
-
-func (p *Pipeline) isClosing() bool {
-	select {
-	case <-p.closing:
-		return true
-	default:
-		return false
-	}
 }
 
 // Enqueue accepts one event. The order of one object's events is the order of the
@@ -183,12 +175,15 @@ func (p *Pipeline) Run(ctx context.Context) error {
 
 	<-ctx.Done()
 	p.adding.Lock()
-	close(p.closing)
+	p.close()
 	for _, l := range *p.lanes.Load() {
 		l.close()
 	}
 	p.adding.Unlock()
 
+	if n := p.Stats().Queued; n > 0 {
+		p.logger.Debug("draining", "events", n, "drainTimeout", p.config.DrainTimeout)
+	}
 	drain := time.NewTimer(p.config.DrainTimeout)
 	defer drain.Stop()
 	for late := false; !late && !p.Idle(); {
@@ -208,31 +203,12 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	}
 	p.adding.Unlock()
 	p.workers.Wait()
-	p.abandon()
-	return nil
-}
-
-// abandon counts what the drain did not get through.
-func (p *Pipeline) abandon() {
-	total := 0
-	var kinds []any
+	var left meter.Abandoned // what the drain did not get through
 	for _, l := range p.sorted() {
-		if n := l.abandon(); n > 0 {
-			total += n
-			kinds = append(kinds, slog.Int(l.kind, n))
-		}
+		left.Add(l.kind, l.abandon())
 	}
-	if total > 0 {
-		p.logger.Warn("events dropped", "reason", "not sent before the drain deadline",
-			"drainTimeout", p.config.DrainTimeout, "events", total, slog.Group("kinds", kinds...))
-	}
-}
-
-func (p *Pipeline) signalIdle() {
-	select {
-	case p.idle <- struct{}{}:
-	default:
-	}
+	left.Log(p.logger, "not sent before the drain deadline", "drainTimeout", p.config.DrainTimeout)
+	return nil
 }
 
 // pauseUntil keeps all kinds from sending; the latest time wins.

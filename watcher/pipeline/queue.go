@@ -1,6 +1,10 @@
 package pipeline
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/watchbench/watchbench/watcher/meter"
+)
 
 // slot is one waiting event.
 type slot struct {
@@ -30,6 +34,29 @@ func (s *slot) become(e Event) {
 	s.replaces(&older)
 }
 
+// slots is a list of waiting events, oldest first. A slot is in one list at a time.
+type slots struct{ head, tail *slot }
+
+func (l *slots) push(s *slot) {
+	s.next = nil
+	if l.tail == nil {
+		l.head = s
+	} else {
+		l.tail.next = s
+	}
+	l.tail = s
+}
+
+func (l *slots) pop() *slot {
+	s := l.head
+	l.head = s.next
+	if l.head == nil {
+		l.tail = nil
+	}
+	s.next = nil
+	return s
+}
+
 // name is a key within one kind.
 type name struct{ namespace, name string }
 
@@ -45,16 +72,16 @@ const (
 // entry is one key that has an event waiting, in flight or parked. Keys without any
 // have no entry, so an idle kind costs nothing.
 type entry struct {
-	key        name
-	part       *partition
-	head, tail *slot // waiting in the handler queue, oldest first
-	over       *slot // newest event of the key in the Writer, if any
-	busy       *slot // in flight (the latest taken, if not exclusive)
-	parked     *slot // given up until the next change
-	trouble    *trouble
-	next       *entry // ready queue or free list
-	inFlight   int32
-	state      state
+	key      name
+	part     *partition
+	slots          // waiting in the handler queue
+	over     *slot // newest event of the key in the Writer, if any
+	busy     *slot // in flight (the latest taken, if not exclusive)
+	parked   *slot // given up until the next change
+	trouble  *trouble
+	next     *entry // ready queue or free list
+	inFlight int32
+	state    state
 }
 
 // vacant reports that nothing refers to the entry any more.
@@ -77,26 +104,6 @@ func (e *entry) newest() *Event {
 	return nil
 }
 
-func (e *entry) append(s *slot) {
-	s.next = nil
-	if e.tail == nil {
-		e.head = s
-	} else {
-		e.tail.next = s
-	}
-	e.tail = s
-}
-
-func (e *entry) pop() *slot {
-	s := e.head
-	e.head = s.next
-	if e.head == nil {
-		e.tail = nil
-	}
-	s.next = nil
-	return s
-}
-
 // partition is one handler queue: the free keys in the order of their oldest waiting
 // event. Its lane's mutex guards it.
 type partition struct {
@@ -110,13 +117,13 @@ type partition struct {
 	first, last *entry // ready keys whose oldest events arrived in this order
 	late        heap   // ready keys that were set aside and are older than last
 
-	overHead, overTail *slot // events in the Writer that wait for room here
+	over slots // events in the Writer that wait for room here
 
 	depth    int // events in the queue, set-aside and blocked ones included
 	inFlight int
-	meter    meter
-	latency  counts // receipt to hand-over
-	refused  counts // receipt to discard
+	meter    meter.Queue
+	latency  meter.Histogram // receipt to hand-over
+	refused  meter.Histogram // receipt to discard
 	discards uint64
 }
 
@@ -144,7 +151,7 @@ func (q *partition) push(e *entry) {
 	}
 }
 
-// popReady removes the free key with the oldest waiting event.
+// popReady removes the free key with the oldest waiting event; there must be one.
 func (q *partition) popReady() *entry {
 	if len(q.late) > 0 && (q.first == nil || q.late[0].at < q.first.head.seq) {
 		e := q.late.pop()
@@ -152,9 +159,6 @@ func (q *partition) popReady() *entry {
 		return e
 	}
 	e := q.first
-	if e == nil {
-		return nil
-	}
 	q.first = e.next
 	if q.first == nil {
 		q.last = nil
@@ -162,26 +166,6 @@ func (q *partition) popReady() *entry {
 	e.next = nil
 	e.state = resting
 	return e
-}
-
-func (q *partition) pushOverflow(s *slot) {
-	s.next = nil
-	if q.overTail == nil {
-		q.overHead = s
-	} else {
-		q.overTail.next = s
-	}
-	q.overTail = s
-}
-
-func (q *partition) popOverflow() *slot {
-	s := q.overHead
-	q.overHead = s.next
-	if q.overHead == nil {
-		q.overTail = nil
-	}
-	s.next = nil
-	return s
 }
 
 // heap is a binary min-heap of entries by a number: a sequence or a time.

@@ -58,13 +58,8 @@ func (l *lane) resize() {
 	}
 	for _, q := range l.parts {
 		l.refill(q, now)
-		if !q.hasReady() {
-			continue
-		}
-		if !l.gate.shut {
-			l.rouse(q)
-		} else if !l.gate.probing {
-			l.alarm(l.gate.until)
+		if q.hasReady() {
+			l.offer(q)
 		}
 	}
 }
@@ -91,11 +86,11 @@ func (l *lane) deal(now int64) {
 			ready = append(ready, heapItem{e.head.seq, e})
 		}
 		ready = append(ready, q.late...)
-		for s := q.overHead; s != nil; s = s.next {
+		for s := q.over.head; s != nil; s = s.next {
 			over = append(over, s)
 		}
-		q.first, q.last, q.late, q.overHead, q.overTail = nil, nil, nil, nil, nil
-		q.meter.account(q.depth, now)
+		q.first, q.last, q.late, q.over = nil, nil, nil, slots{}
+		q.meter.Account(q.depth, now)
 	}
 
 	l.parts = make([]*partition, l.shape.partitions)
@@ -108,7 +103,7 @@ func (l *lane) deal(now int64) {
 		}
 	}
 	for key, e := range l.keys {
-		e.moveTo(l.parts[partitionOf(key.namespace, key.name, len(l.parts))], now)
+		e.moveTo(l.parts[PartitionOf(key.namespace, key.name, len(l.parts))], now)
 	}
 	for _, q := range old {
 		if q != nil {
@@ -122,7 +117,7 @@ func (l *lane) deal(now int64) {
 	}
 	slices.SortFunc(over, func(a, b *slot) int { return cmp.Compare(a.seq, b.seq) })
 	for _, s := range over {
-		s.ent.part.pushOverflow(s)
+		s.ent.part.over.push(s)
 	}
 }
 
@@ -136,7 +131,7 @@ func (e *entry) moveTo(q *partition, now int64) {
 	e.part = q
 	for s := e.head; s != nil; s = s.next {
 		from.depth--
-		from.meter.left(now - s.entered)
+		from.meter.Left(now - s.entered)
 		s.entered = now
 		q.depth++
 	}

@@ -1,32 +1,12 @@
 package pipeline
 
-import "github.com/watchbench/watchbench/watcher/object"
+import (
+	"github.com/watchbench/watchbench/watcher/meter"
+	"github.com/watchbench/watchbench/watcher/object"
+)
 
-// Stats are the event counts of one kind, or of all. At any moment
-// Received = Sent + Coalesced + Parked + Queued + Dropped.
-type Stats struct {
-	Received  uint64 // accepted or refused by Enqueue
-	Sent      uint64 // acknowledged by storage
-	Coalesced uint64 // superseded by a later event of the same key
-	Dropped   uint64 // discarded by a full queue, refused or abandoned at shutdown
-	Retried   uint64 // requests after the first for the same event
-	Parked    int    // given up until the next change of the key
-	Queued    int    // not settled: waiting, in flight, or held by a blocked Enqueue
-	InFlight  int    // of the queued ones, being sent
-}
-
-func (s Stats) plus(o Stats) Stats {
-	return Stats{
-		Received: s.Received + o.Received, Sent: s.Sent + o.Sent, Coalesced: s.Coalesced + o.Coalesced,
-		Dropped: s.Dropped + o.Dropped, Retried: s.Retried + o.Retried,
-		Parked: s.Parked + o.Parked, Queued: s.Queued + o.Queued, InFlight: s.InFlight + o.InFlight,
-	}
-}
-
-// Balanced reports that no event is unaccounted for (G6).
-func (s Stats) Balanced() bool {
-	return s.Received == s.Sent+s.Coalesced+s.Dropped+uint64(s.Parked)+uint64(s.Queued)
-}
+// Stats are the event counts of one kind, or of all.
+type Stats = meter.Stats
 
 func (l *lane) stats() Stats {
 	return Stats{
@@ -40,21 +20,10 @@ func (p *Pipeline) Stats() Stats {
 	var sum Stats
 	for _, l := range *p.lanes.Load() {
 		l.mu.Lock()
-		sum = sum.plus(l.stats())
+		sum = sum.Plus(l.stats())
 		l.mu.Unlock()
 	}
 	return sum
-}
-
-// KindStats returns the counts of one kind; all zero for one never seen.
-func (p *Pipeline) KindStats(kind string) Stats {
-	l := (*p.lanes.Load())[kind]
-	if l == nil {
-		return Stats{}
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.stats()
 }
 
 // Idle reports that every event is settled; parked ones are.
@@ -85,7 +54,7 @@ func (l *lane) oldest() (at int64, ok bool) {
 		if len(q.late) > 0 {
 			note(q.late[0].ent.head)
 		}
-		note(q.overHead)
+		note(q.over.head)
 	}
 	for _, item := range l.blocked {
 		note(item.ent.head)

@@ -213,12 +213,12 @@ func (l *line) checkQueues() {
 	for kind, lane := range *l.lanes.Load() {
 		lane.mu.Lock()
 		for _, q := range lane.parts {
-			q.meter.account(q.depth, l.Pipeline.now())
-			if q.depth != 0 || q.inFlight != 0 || q.hasReady() || q.overHead != nil {
+			q.meter.Account(q.depth, l.Pipeline.now())
+			if q.depth != 0 || q.inFlight != 0 || q.hasReady() || q.over.head != nil {
 				l.t.Errorf("%s: queue %s at rest: depth %d, in flight %d", kind, q.name, q.depth, q.inFlight)
 			}
-			if diff := q.meter.area - q.meter.wait; diff > 1 || diff < -1 {
-				l.t.Errorf("%s: queue %s: depth integral %.0f ns, summed waits %.0f ns (Little's law)", kind, q.name, q.meter.area, q.meter.wait)
+			if diff := q.meter.Area - q.meter.Wait; diff > 1 || diff < -1 {
+				l.t.Errorf("%s: queue %s: depth integral %.0f ns, summed waits %.0f ns (Little's law)", kind, q.name, q.meter.Area, q.meter.Wait)
 			}
 		}
 		if len(lane.keys) != lane.parked || len(lane.sends) != 0 || lane.waiting != 0 {

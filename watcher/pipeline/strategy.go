@@ -55,9 +55,9 @@ func (s shape) queueName(kind string, i int) string {
 // multiple of it spreads badly; ours keeps the hash so that the skew can be seen.
 const hashBase = 131
 
-// partitionOf is the original's choice of a queue (contract §2.5): a polynomial hash
+// PartitionOf is the original's choice of a queue (contract §2.5): a polynomial hash
 // of "namespace/name", or of the name alone in the cluster scope, modulo n.
-func partitionOf(namespace, name string, n int) int {
+func PartitionOf(namespace, name string, n int) int {
 	if n == 1 {
 		return 0
 	}

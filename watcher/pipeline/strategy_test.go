@@ -18,10 +18,10 @@ func TestPartitionOf(t *testing.T) {
 		{"default", "nginx-0", map[int]int{1: 0, 3: 0, 10: 9, 30: 9, 120: 99}},
 	} {
 		for n, want := range v.want {
-			if got := partitionOf(v.namespace, v.name, n); got != want {
+			if got := PartitionOf(v.namespace, v.name, n); got != want {
 				t.Errorf("%s/%s of %d queues: %d, want %d", v.namespace, v.name, n, got, want)
 			}
-			if got := partitionOf("", v.namespace+"/"+v.name, n); got != want {
+			if got := PartitionOf("", v.namespace+"/"+v.name, n); got != want {
 				t.Errorf("name %s/%s of %d queues: %d, want %d", v.namespace, v.name, n, got, want)
 			}
 		}

@@ -81,8 +81,8 @@ func (l *lane) keepTime() {
 		}
 		r := l.reportDiscards(now)
 		next := l.alarmAt
-		if l.discarded > l.told && (next == 0 || l.spoken < next) {
-			next = l.spoken
+		if l.discarded > l.discardsLogged && (next == 0 || l.nextDiscardLog < next) {
+			next = l.nextDiscardLog
 		}
 		if next == 0 && r == nil {
 			l.keeping = false
@@ -102,16 +102,16 @@ func (l *lane) keepTime() {
 	}
 }
 
-// discardsEvery is how often the log tells of discards while they go on.
+// discardsEvery is the pause between two log lines about discards.
 const discardsEvery = 10 * time.Second
 
-// reportDiscards says how many events a full queue has cost since it last did.
+// reportDiscards reports the events that a full queue dropped since the last report.
 func (l *lane) reportDiscards(now int64) *report {
-	if l.discarded == l.told || now < l.spoken {
+	if l.discarded == l.discardsLogged || now < l.nextDiscardLog {
 		return nil
 	}
-	n := l.discarded - l.told
-	l.told, l.spoken = l.discarded, after(now, discardsEvery)
+	n := l.discarded - l.discardsLogged
+	l.discardsLogged, l.nextDiscardLog = l.discarded, after(now, discardsEvery)
 	return &report{slog.LevelWarn, "events dropped", []any{"reason", "queue full", "kind", l.kind, "events", n, "queueFullTimeout", l.p.config.QueueFullTimeout}}
 }
 
@@ -129,8 +129,8 @@ func (l *lane) tick(now int64) {
 	if l.p.config.QueueFull == Drop {
 		for _, q := range l.parts {
 			l.discardOverdue(q, now)
-			if q.overHead != nil {
-				l.alarm(after(q.overHead.entered, l.p.config.QueueFullTimeout))
+			if q.over.head != nil {
+				l.alarm(after(q.over.head.entered, l.p.config.QueueFullTimeout))
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func (l *lane) offerProbe(now int64) {
 		if l.gate.until > now {
 			l.alarm(l.gate.until)
 		} else {
-			l.rouse(q)
+			l.wakeWorker(q)
 		}
 		return
 	}
@@ -184,7 +184,7 @@ func (l *lane) wait(ctx context.Context, e *Event) error {
 		case <-timeout:
 		case <-ctx.Done():
 			err = context.Cause(ctx)
-		case <-l.p.closing:
+		case <-l.p.closing.Done():
 			err = ErrClosed
 		}
 		l.mu.Lock()

@@ -1,6 +1,11 @@
 package pipeline
 
-import "sync"
+import (
+	"slices"
+	"sync"
+
+	"github.com/watchbench/watchbench/watcher/meter"
+)
 
 // writer is the Writer queue seen as a whole. The waiting events themselves are kept
 // per handler queue, in the lanes: a full handler queue thus stops nobody but its
@@ -9,7 +14,7 @@ type writer struct {
 	mu       sync.Mutex // guards everything below; taken with a lane's mutex held
 	capacity int
 	depth    int
-	meter    meter
+	meter    meter.Queue
 	full     int64 // nanoseconds at capacity
 	discards uint64
 	waiters  []*waiter
@@ -22,9 +27,12 @@ type waiter struct {
 	room   chan struct{} // size 1: one token says "look again"; more would say the same
 }
 
-func (w *waiter) signal() {
+func (w *waiter) signal() { signal(w.room) }
+
+// signal puts the one token into a channel of size 1, unless it is there already.
+func signal(to chan<- struct{}) {
 	select {
-	case w.room <- struct{}{}:
+	case to <- struct{}{}:
 	default:
 	}
 }
@@ -32,9 +40,9 @@ func (w *waiter) signal() {
 // account must run before depth changes, and before a reading.
 func (w *writer) account(now int64) {
 	if w.depth >= w.capacity {
-		w.full += now - w.meter.changed
+		w.full += now - w.meter.Changed
 	}
-	w.meter.account(w.depth, now)
+	w.meter.Account(w.depth, now)
 }
 
 // acquire takes a place. At capacity it does so only if forced; else it remembers the
@@ -61,9 +69,9 @@ func (w *writer) release(now, entered int64, handled bool) {
 	defer w.mu.Unlock()
 	w.account(now)
 	w.depth--
-	w.meter.left(now - entered)
+	w.meter.Left(now - entered)
 	if handled {
-		w.meter.handled++
+		w.meter.Handled++
 	}
 	for _, o := range w.waiters {
 		o.signal()
@@ -85,14 +93,7 @@ func (w *writer) wake(l *lane) {
 func (w *writer) forget(o *waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	kept := w.waiters[:0]
-	for _, other := range w.waiters {
-		if other != o {
-			kept = append(kept, other)
-		}
-	}
-	clear(w.waiters[len(kept):])
-	w.waiters = kept
+	w.waiters = slices.DeleteFunc(w.waiters, func(other *waiter) bool { return other == o })
 }
 
 func (w *writer) discard() {

@@ -26,7 +26,7 @@ var (
 	errBodyLimit = "answer longer than %d bytes"
 )
 
-// read takes one response from the connection. reuse tells whether the
+// read takes one response from the connection. reuse reports whether the
 // connection may serve another request.
 func (c *conn) read(limit int64) (a answer, reuse bool, err error) {
 	resp, err := http.ReadResponse(c.br, getRequest)
@@ -56,22 +56,17 @@ func (a answer) judge(now time.Time) error {
 		return a.judgeEnvelope()
 	}
 	err := fmt.Errorf("HTTP %d: %s", a.status, excerpt(a.body))
-	switch a.status {
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		if d, ok := retryAfter(a.header.Get("Retry-After"), now); ok {
+	switch s := a.status; {
+	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable:
+		d, ok := retryAfter(a.header.Get("Retry-After"), now)
+		if ok || s == http.StatusTooManyRequests {
 			return &ThrottledError{RetryAfter: d, Err: err}
 		}
-		if a.status == http.StatusTooManyRequests {
-			return &ThrottledError{Err: err}
-		}
-		return &TransientError{Err: err}
-	case http.StatusBadGateway, http.StatusGatewayTimeout:
+	case s == http.StatusBadGateway, s == http.StatusGatewayTimeout:
 		// A proxy gave up on a storage server that may still be at work.
 		return &UnknownOutcomeError{Err: err}
-	case http.StatusRequestTimeout, http.StatusTooEarly:
-		return &TransientError{Err: err}
-	}
-	if a.status >= 400 && a.status < 500 || a.status >= 300 && a.status < 400 {
+	case s == http.StatusRequestTimeout, s == http.StatusTooEarly:
+	case s >= 300 && s < 500:
 		return &PermanentError{Err: err}
 	}
 	return &TransientError{Err: err}

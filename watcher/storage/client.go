@@ -11,6 +11,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
@@ -20,7 +22,8 @@ type Client struct {
 	set       Settings
 	endpoints atomic.Pointer[[]*endpoint]
 	next      atomic.Uint32 // round robin over the endpoints
-	metrics   *metrics
+	metrics   *Metrics
+	up        *prometheus.GaugeVec
 	traffic   traffic
 	running   atomic.Bool
 	change    sync.Mutex // held by SetEndpoints
@@ -31,22 +34,25 @@ func New(cfg Config, set Settings) (*Client, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Client{cfg: cfg, set: set}
-	c.metrics = newMetrics(cfg.ClusterID, &c.traffic)
-	c.endpoints.Store(&[]*endpoint{})
-	if err := c.SetEndpoints(cfg.Endpoints); err != nil {
+	if set.Dial == nil {
+		set.Dial = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
+	}
+	c := &Client{cfg: cfg, set: set, up: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: metric.StorageUp, Help: "1 while the storage endpoint can be reached.",
+	}, []string{"endpoint"})}
+	var err error
+	if c.metrics, err = NewMetrics(set.Registry, cfg.ClusterID, c.traffic.in.Load, c.traffic.out.Load); err != nil {
 		return nil, err
 	}
-	if set.Registry != nil {
-		if err := set.Registry.Register(c.metrics); err != nil {
-			return nil, fmt.Errorf("register storage metrics: %w", err)
-		}
+	if err := meter.Register(set.Registry, c.up); err != nil {
+		return nil, fmt.Errorf("register storage metrics: %w", err)
 	}
-	return c, nil
+	c.endpoints.Store(&[]*endpoint{})
+	return c, c.SetEndpoints(cfg.Endpoints)
 }
 
 // SetEndpoints replaces the endpoints; those that stay keep their connections. An
-// empty list is ignored: what was known stays (contract §8).
+// empty list is ignored: the known ones stay (contract §8).
 func (c *Client) SetEndpoints(addrs []string) error {
 	if len(addrs) == 0 {
 		return nil
@@ -72,7 +78,7 @@ func (c *Client) SetEndpoints(addrs []string) error {
 	c.endpoints.Store(&eps)
 	for name, ep := range old {
 		ep.reap(time.Now(), true)
-		c.metrics.endpointUp.DeleteLabelValues(name)
+		c.up.DeleteLabelValues(name)
 	}
 	return nil
 }
@@ -86,16 +92,9 @@ func (c *Client) newEndpoint(addr string) (*endpoint, error) {
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
-	connect := c.set.Dial
-	if connect == nil {
-		connect = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
-	}
 	return &endpoint{
-		name: addr, url: u, hostLine: []byte("Host: " + u.Host + "\r\n"), addr: net.JoinHostPort(u.Hostname(), port),
-		dialTimeout: c.cfg.DialTimeout, maxIdle: c.cfg.MaxIdle, idleTimeout: c.cfg.IdleTimeout,
-		connect: connect,
-		tls:     c.set.TLS, bytes: &c.traffic,
-		opened: c.metrics.opened, up: c.metrics.endpointUp.WithLabelValues(addr),
+		client: c, name: addr, url: u, hostLine: []byte("Host: " + u.Host + "\r\n"),
+		addr: net.JoinHostPort(u.Hostname(), port), up: c.up.WithLabelValues(addr),
 	}, nil
 }
 
@@ -167,7 +166,7 @@ func (c *Client) write(ctx context.Context, r *request) error {
 	if err == nil {
 		err = a.judge(time.Now())
 	}
-	c.metrics.observe(r, err == nil, time.Since(start))
+	c.metrics.Observe(r.handler, r.kind, r.method, err == nil, time.Since(start))
 	return err
 }
 
@@ -244,5 +243,3 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 	}
 	return a, nil
 }
-
-var _ prometheus.Collector = (*metrics)(nil)

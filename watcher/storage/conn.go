@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -19,7 +18,6 @@ type conn struct {
 	raw    net.Conn // what the kernel knows
 	rw     net.Conn // raw, or TLS over it
 	br     *bufio.Reader
-	used   bool
 	idleAt time.Time
 	bytes  *traffic
 }
@@ -31,17 +29,17 @@ type traffic struct{ in, out atomic.Int64 }
 const readBufferSize = 1 << 10
 
 func (e *endpoint) dial(ctx context.Context) (*conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.dialTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.client.cfg.DialTimeout)
 	defer cancel()
-	raw, err := e.connect(ctx, "tcp", e.addr)
+	raw, err := e.client.set.Dial(ctx, "tcp", e.addr)
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{raw: raw, rw: raw, bytes: e.bytes}
+	c := &conn{raw: raw, rw: raw, bytes: &e.client.traffic}
 	if e.url.Scheme == "https" {
 		cfg := &tls.Config{MinVersion: minTLS}
-		if e.tls != nil {
-			if cfg, err = e.tls(); err != nil {
+		if e.client.set.TLS != nil {
+			if cfg, err = e.client.set.TLS(); err != nil {
 				_ = raw.Close()
 				return nil, fmt.Errorf("TLS configuration: %w", err)
 			}
@@ -59,11 +57,11 @@ func (e *endpoint) dial(ctx context.Context) (*conn, error) {
 		c.rw = t
 	}
 	c.br = bufio.NewReaderSize(countReader{c}, readBufferSize)
-	e.opened.Inc()
+	e.client.metrics.Opened.Inc()
 	return c, nil
 }
 
-// minTLS is what storage must speak at least: RFC 8996 forbids what is older.
+// minTLS is the least version that storage must support: RFC 8996 forbids what is older.
 const minTLS = tls.VersionTLS12
 
 // explain says what would be right where versions do not match. crypto/tls has no
@@ -76,6 +74,7 @@ func explain(err error) error {
 	return err
 }
 
+// countReader counts what is read.
 type countReader struct{ c *conn }
 
 func (r countReader) Read(p []byte) (int, error) {
@@ -84,7 +83,7 @@ func (r countReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// write sends one request in one system call. complete tells whether everything
+// write sends one request in one system call. complete reports whether everything
 // was handed to the kernel: if not, the server cannot have seen a whole request.
 func (c *conn) write(r *request, hostLine []byte) (complete bool, err error) {
 	var parts [6][]byte
@@ -131,16 +130,9 @@ func (c *conn) stale() bool {
 		n, _, rerr = syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		return true
 	})
-	switch {
-	case err != nil, n > 0:
-		return true
-	case rerr == nil: // n == 0: orderly shutdown
-		return true
-	default:
-		return !errors.Is(rerr, syscall.EAGAIN) && !errors.Is(rerr, syscall.EWOULDBLOCK)
-	}
+	// Only "nothing there yet" is a connection that lives and is silent; n is 0 and rerr
+	// nil after an orderly shutdown.
+	return err != nil || n > 0 || !errors.Is(rerr, syscall.EAGAIN) && !errors.Is(rerr, syscall.EWOULDBLOCK)
 }
 
 func (c *conn) close() { _ = c.raw.Close() }
-
-var _ io.Reader = countReader{}

@@ -2,8 +2,6 @@ package storage
 
 import (
 	"context"
-	"crypto/tls"
-	"net"
 	"net/url"
 	"sync"
 	"time"
@@ -23,18 +21,12 @@ const trusted = 200 * time.Millisecond
 
 // endpoint is one storage server with its idle connections.
 type endpoint struct {
-	name        string // as configured
-	url         *url.URL
-	addr        string
-	hostLine    []byte // "Host: …\r\n"
-	dialTimeout time.Duration
-	maxIdle     int
-	idleTimeout time.Duration
-	connect     func(ctx context.Context, network, address string) (net.Conn, error)
-	tls         func() (*tls.Config, error)
-	bytes       *traffic
-	opened      prometheus.Counter
-	up          prometheus.Gauge
+	client   *Client
+	name     string // as configured
+	url      *url.URL
+	addr     string
+	hostLine []byte // "Host: …\r\n"
+	up       prometheus.Gauge
 
 	// mu guards what follows.
 	mu        sync.Mutex
@@ -44,8 +36,7 @@ type endpoint struct {
 	closed    bool
 }
 
-// get gives an idle connection that is still open, or dials. The second result
-// tells a fresh connection from a reused one.
+// get returns an idle connection that is still open, or dials.
 func (e *endpoint) get(ctx context.Context) (*conn, error) {
 	for {
 		e.mu.Lock()
@@ -67,9 +58,9 @@ func (e *endpoint) get(ctx context.Context) (*conn, error) {
 }
 
 func (e *endpoint) put(c *conn) {
-	c.used, c.idleAt = true, time.Now()
+	c.idleAt = time.Now()
 	e.mu.Lock()
-	if e.closed || len(e.idle) >= e.maxIdle {
+	if e.closed || len(e.idle) >= e.client.cfg.MaxIdle {
 		e.mu.Unlock()
 		c.close()
 		return
@@ -83,7 +74,7 @@ func (e *endpoint) reap(now time.Time, final bool) {
 	e.mu.Lock()
 	e.closed = e.closed || final
 	keep := 0
-	for keep < len(e.idle) && (final || now.Sub(e.idle[keep].idleAt) > e.idleTimeout) {
+	for keep < len(e.idle) && (final || now.Sub(e.idle[keep].idleAt) > e.client.cfg.IdleTimeout) {
 		keep++
 	}
 	old := append([]*conn(nil), e.idle[:keep]...)
@@ -123,8 +114,6 @@ func (e *endpoint) isDown() bool {
 func (e *endpoint) markUp() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.downFor != 0 {
-		e.downFor, e.downUntil = 0, time.Time{}
-	}
+	e.downFor, e.downUntil = 0, time.Time{}
 	e.up.Set(1)
 }

@@ -41,10 +41,3 @@ type PermanentError struct{ Err error }
 
 func (e *PermanentError) Error() string { return "storage refused: " + e.Err.Error() }
 func (e *PermanentError) Unwrap() error { return e.Err }
-
-var (
-	_ error = (*TransientError)(nil)
-	_ error = (*ThrottledError)(nil)
-	_ error = (*UnknownOutcomeError)(nil)
-	_ error = (*PermanentError)(nil)
-)

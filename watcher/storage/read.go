@@ -21,20 +21,26 @@ type Record struct {
 
 // Get reads one record; found is false where there is none.
 func (c *Client) Get(ctx context.Context, k object.Key) (rec Record, found bool, err error) {
-	env, err := c.read(ctx, handlerOf(k), k.Kind, objectPath(c.cfg.ClusterID, k))
+	env, err := c.read(ctx, HandlerLabel(k), k.Kind, objectPath(c.cfg.ClusterID, k))
 	if err != nil {
 		return rec, false, fmt.Errorf("read %s: %w", k, err)
 	}
 	if env.Code == bcsapi.CodeNotExist {
 		return rec, false, nil
 	}
+	err = data(env, "read "+k.String(), &rec)
+	return rec, err == nil, err
+}
+
+// data decodes what a successful answer carries; what names the call in errors.
+func data(env bcsapi.Envelope, what string, into any) error {
 	if !env.Result {
-		return rec, false, &TransientError{Err: fmt.Errorf("read %s: code %d: %s", k, env.Code, env.Message)}
+		return &TransientError{Err: fmt.Errorf("%s: code %d: %s", what, env.Code, env.Message)}
 	}
-	if err := json.Unmarshal(env.Data, &rec); err != nil {
-		return rec, false, &TransientError{Err: fmt.Errorf("read %s: %w", k, err)}
+	if err := json.Unmarshal(env.Data, into); err != nil {
+		return &TransientError{Err: fmt.Errorf("%s: %w", what, err)}
 	}
-	return rec, true, nil
+	return nil
 }
 
 // List reads one page of a kind in a namespace, or in the cluster scope with an
@@ -54,14 +60,9 @@ func (c *Client) List(ctx context.Context, kind, namespace string, fields string
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", kind, err)
 	}
-	if !env.Result {
-		return nil, &TransientError{Err: fmt.Errorf("list %s: code %d: %s", kind, env.Code, env.Message)}
-	}
 	var recs []Record
-	if err := json.Unmarshal(env.Data, &recs); err != nil {
-		return nil, &TransientError{Err: fmt.Errorf("list %s: %w", kind, err)}
-	}
-	return recs, nil
+	err = data(env, "list "+kind, &recs)
+	return recs, err
 }
 
 // Check asks for one record, to tell a bcs-storage from anything else that

@@ -36,10 +36,10 @@ const (
 
 // buildPut makes the request that stores an object.
 func buildPut(cluster string, o *object.Object) (*request, error) {
-	r := &request{method: "PUT", kind: o.Key.Kind, handler: handlerOf(o.Key)}
+	r := &request{method: "PUT", kind: o.Key.Kind, handler: HandlerLabel(o.Key)}
 	path := bcsapi.EventsPath()
 	if o.Key.Kind == bcsapi.KindEvent {
-		rec, err := eventRecord(cluster, o.JSON())
+		rec, err := EventRecord(cluster, o.JSON())
 		if err != nil {
 			return nil, &PermanentError{Err: err}
 		}
@@ -57,7 +57,7 @@ func buildPut(cluster string, o *object.Object) (*request, error) {
 // With a uid it removes only that object: storage compares the path of a query
 // parameter with the stored data (contract §1.5).
 func buildDelete(cluster string, k object.Key, uid string) *request {
-	r := &request{method: "DELETE", kind: k.Kind, handler: handlerOf(k)}
+	r := &request{method: "DELETE", kind: k.Kind, handler: HandlerLabel(k)}
 	target := objectPath(cluster, k)
 	if uid != "" {
 		target += "?data.metadata.uid=" + url.QueryEscape(uid)
@@ -73,7 +73,8 @@ func buildGet(handler, kind, target string) *request {
 	return r
 }
 
-func handlerOf(k object.Key) string {
+// HandlerLabel is the value of the metric label "handler" of a call about that key.
+func HandlerLabel(k object.Key) string {
 	switch {
 	case k.Kind == bcsapi.KindEvent:
 		return handlerEvents
@@ -111,39 +112,4 @@ func objectPath(cluster string, k object.Key) string {
 	return escapePath(bcsapi.ObjectPath(cluster, k.Namespace, k.Kind, k.Name))
 }
 
-func escapePath(p string) string {
-	clean := true
-	for i := range len(p) {
-		if !pathByte(p[i]) {
-			clean = false
-			break
-		}
-	}
-	if clean {
-		return p
-	}
-	const hex = "0123456789ABCDEF"
-	b := make([]byte, 0, len(p)+16)
-	for i := range len(p) {
-		if pathByte(p[i]) {
-			b = append(b, p[i])
-		} else {
-			b = append(b, '%', hex[p[i]>>4], hex[p[i]&15])
-		}
-	}
-	return string(b)
-}
-
-// pathByte reports whether a byte may stand in a path as it is (RFC 3986 pchar
-// and "/", without "%": a literal one must be escaped).
-func pathByte(c byte) bool {
-	switch {
-	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-		return true
-	}
-	switch c {
-	case '/', '-', '.', '_', '~', '!', '$', '&', '\'', '(', ')', '*', '+', ',', ';', '=', ':', '@':
-		return true
-	}
-	return false
-}
+func escapePath(p string) string { return (&url.URL{Path: p}).EscapedPath() }

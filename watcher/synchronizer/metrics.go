@@ -1,9 +1,12 @@
 package synchronizer
 
 import (
+	"fmt"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/watcher/meter"
 )
 
 type metrics struct {
@@ -11,7 +14,7 @@ type metrics struct {
 	last          prometheus.Gauge
 }
 
-func newMetrics() *metrics {
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: metric.SyncRepairs, Help: "Objects whose record in storage differed and was repaired.",
@@ -25,19 +28,8 @@ func newMetrics() *metrics {
 	}
 	m.runs.WithLabelValues("success")
 	m.runs.WithLabelValues("failure")
-	return m
-}
-
-// Describe implements prometheus.Collector.
-func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	m.repairs.Describe(ch)
-	m.runs.Describe(ch)
-	m.last.Describe(ch)
-}
-
-// Collect implements prometheus.Collector.
-func (m *metrics) Collect(ch chan<- prometheus.Metric) {
-	m.repairs.Collect(ch)
-	m.runs.Collect(ch)
-	m.last.Collect(ch)
+	if err := meter.Register(reg, m.repairs, m.runs, m.last); err != nil {
+		return nil, fmt.Errorf("register synchronizer metrics: %w", err)
+	}
+	return m, nil
 }

@@ -38,7 +38,7 @@ type Cache interface {
 	Repair(ctx context.Context, k object.Key) error
 }
 
-// Pipeline tells whether something is on its way to storage for an object.
+// Pipeline reports whether something is on its way to storage for an object.
 type Pipeline interface {
 	Pending(object.Key) bool
 	// Idle reports that nothing is on its way for any object.
@@ -47,7 +47,7 @@ type Pipeline interface {
 
 // Config of the Synchronizer.
 type Config struct {
-	Period      time.Duration // from the end of one comparison to the next; 0 compares once
+	Period      time.Duration // from the end of one comparison to the next
 	Namespace   string        // the one namespace that is watched; "" is all
 	PageSize    int
 	Concurrency int     // kinds compared, and records confirmed, at a time
@@ -88,18 +88,18 @@ type Synchronizer struct {
 
 // New starts nothing.
 func New(cfg Config, set Settings) (*Synchronizer, error) {
-	if cfg.PageSize < 1 || cfg.Concurrency < 1 || cfg.QPS <= 0 || cfg.Period < 0 {
-		return nil, fmt.Errorf("synchronizer: page size %d, concurrency %d and rate %g must be positive, period %s not negative",
+	if cfg.PageSize < 1 || cfg.Concurrency < 1 || cfg.QPS <= 0 || cfg.Period <= 0 {
+		return nil, fmt.Errorf("synchronizer: page size %d, concurrency %d, rate %g and period %s must be positive",
 			cfg.PageSize, cfg.Concurrency, cfg.QPS, cfg.Period)
 	}
-	s := &Synchronizer{cfg: cfg, set: set, limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency), metrics: newMetrics(),
-		retired: map[string]bool{}, soon: map[string]int{}, wake: make(chan struct{}, 1)}
-	if set.Registry != nil {
-		if err := set.Registry.Register(s.metrics); err != nil {
-			return nil, fmt.Errorf("register synchronizer metrics: %w", err)
-		}
+	m, err := newMetrics(set.Registry)
+	if err != nil {
+		return nil, err
 	}
-	return s, nil
+	return &Synchronizer{
+		cfg: cfg, set: set, limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency), metrics: m,
+		retired: map[string]bool{}, soon: map[string]int{}, wake: make(chan struct{}, 1),
+	}, nil
 }
 
 // Retire has whatever storage holds of a kind removed, as long as the kind is not
@@ -108,7 +108,7 @@ func (s *Synchronizer) Retire(kind string) {
 	s.mu.Lock()
 	s.retired[kind] = true
 	s.mu.Unlock()
-	s.Hasten(kind)
+	s.CompareSoon(kind)
 }
 
 // kinds are those to compare: the synced ones and the retired ones that did not
@@ -134,7 +134,7 @@ const (
 	// patience is how long before the period's end, at most half of it, a comparison
 	// looks for a quiet moment: what is on its way would only look like a difference.
 	patience = 30 * time.Second
-	glance   = 100 * time.Millisecond
+	idlePoll = 100 * time.Millisecond
 )
 
 // Run compares until ctx ends. From the begin of one comparison to that of the next it
@@ -148,22 +148,26 @@ func (s *Synchronizer) Run(ctx context.Context) error {
 	defer due.Stop()
 	latest := time.Now().Add(settle + patience) // then it is compared, quiet or not
 	evading := true                             // the first quiet moment before that will do
-	hasty := haste{s: s}
-	defer hasty.stop()
+	var soon <-chan time.Time                   // of the next comparison out of turn; nil: none is due
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-s.wake:
-			hasty.begin()
-		case <-hasty.next():
-			hasty.round(ctx)
+			if soon == nil { // kinds that come before it fires share it
+				soon = time.After(settle)
+			}
+		case <-soon:
+			soon = nil
+			if s.compareDue(ctx) {
+				soon = time.After(settle)
+			}
 		case <-due.C:
 			if left := time.Until(latest); left > 0 {
 				switch idle := s.set.Pipeline.Idle(); {
 				case !idle:
 					evading = true
-					due.Reset(min(left, glance))
+					due.Reset(min(left, idlePoll))
 					continue
 				case !evading: // nothing to evade: at the full period
 					due.Reset(left)
@@ -171,17 +175,14 @@ func (s *Synchronizer) Run(ctx context.Context) error {
 				}
 			}
 			latest, evading = time.Now().Add(s.cfg.Period), false
-			complete := s.compare(ctx)
-			if s.cfg.Period == 0 && complete {
-				continue // due has fired for the last time
-			}
+			s.compare(ctx)
 			due.Reset(max(settle, time.Until(latest)-min(patience, s.cfg.Period/2)))
 		}
 	}
 }
 
-// compare does one comparison and reports whether it was complete.
-func (s *Synchronizer) compare(ctx context.Context) bool {
+// compare does one comparison, and logs and counts what became of it.
+func (s *Synchronizer) compare(ctx context.Context) {
 	repaired, err := s.Once(ctx)
 	switch {
 	case ctx.Err() != nil:
@@ -192,9 +193,7 @@ func (s *Synchronizer) compare(ctx context.Context) bool {
 		s.metrics.runs.WithLabelValues("success").Inc()
 		s.metrics.last.SetToCurrentTime()
 		s.set.Logger.Info("compared with storage", "repairs", repaired)
-		return true
 	}
-	return false
 }
 
 // Once compares every synced kind, and the retired ones, and gives the number of

@@ -191,9 +191,9 @@ func TestRetiredKindsAreRemoved(t *testing.T) {
 	}
 }
 
-// TestHastenDoesNotWaitForThePeriod: kinds that came or went are compared a second later,
+// TestCompareSoonDoesNotWaitForThePeriod: kinds that came or went are compared a second later,
 // again while something is on its way for one of their objects, and then no more.
-func TestHastenDoesNotWaitForThePeriod(t *testing.T) {
+func TestCompareSoonDoesNotWaitForThePeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		gone := func(name string) object.Key { return object.Key{Kind: "TFJob", Namespace: "n", Name: name} }
@@ -212,8 +212,8 @@ func TestHastenDoesNotWaitForThePeriod(t *testing.T) {
 			w.pending[gone("b")] = true
 		})
 		s.Retire("TFJob")
-		s.Hasten("Pod")
-		s.Hasten("Event") // never compared
+		s.CompareSoon("Pod")
+		s.CompareSoon("Event") // never compared
 		time.Sleep(1500 * time.Millisecond)
 		set(func() {
 			if _, still := w.records[gone("b")]; !still || len(w.records) != 1 {
@@ -230,15 +230,15 @@ func TestHastenDoesNotWaitForThePeriod(t *testing.T) {
 			w.pending[gone("c")] = true // for ever
 			w.lists = 0
 		})
-		s.Hasten("TFJob")
+		s.CompareSoon("TFJob")
 		time.Sleep(10 * time.Minute)
 		set(func() {
-			if w.lists != hastyTries {
-				t.Errorf("%d lists of a kind that never settles, want %d", w.lists, hastyTries)
+			if w.lists != soonTries {
+				t.Errorf("%d lists of a kind that never settles, want %d", w.lists, soonTries)
 			}
 			w.fail, w.lists = errors.New("down"), 0
 		})
-		s.Hasten("TFJob")
+		s.CompareSoon("TFJob")
 		time.Sleep(10 * time.Minute)
 		set(func() {
 			if w.lists != 1 {
@@ -252,14 +252,14 @@ func TestHastenDoesNotWaitForThePeriod(t *testing.T) {
 	})
 }
 
-// TestHastenWaitsForTheFirstList: a kind that is collected and not synced is not compared.
-func TestHastenWaitsForTheFirstList(t *testing.T) {
+// TestCompareSoonWaitsForTheFirstList: a kind that is collected and not synced is not compared.
+func TestCompareSoonWaitsForTheFirstList(t *testing.T) {
 	w := newWorld()
 	w.records[object.Key{Kind: "TFJob", Namespace: "n", Name: "j"}] = raw(1, "")
 	s := w.synchronizer(t, nil)
 	s.set.Cache = unsynced{w}
-	s.Hasten("TFJob")
-	if again := s.hasten(t.Context()); !again || w.lists != 0 || len(w.records) != 1 {
+	s.CompareSoon("TFJob")
+	if again := s.compareDue(t.Context()); !again || w.lists != 0 || len(w.records) != 1 {
 		t.Errorf("again %v, %d lists, records %v", again, w.lists, w.records)
 	}
 }
@@ -336,7 +336,7 @@ func TestBusyPipelineKeepsThePeriod(t *testing.T) {
 		r := newWorld().run(t, 5*time.Minute)
 		r.pass(t, false, settle+time.Millisecond, 1)
 		r.pass(t, true, time.Minute, 0)
-		r.s.Hasten("Pod")
+		r.s.CompareSoon("Pod")
 		r.pass(t, true, settle+time.Millisecond, 1)
 		r.pass(t, true, 5*time.Minute-patience, 1) // the rest of the period, and a bit of the next
 	})
@@ -352,7 +352,7 @@ func TestQuietMoment(t *testing.T) {
 		r.pass(t, false, period-2*time.Millisecond, 0)
 		r.pass(t, false, 2*time.Millisecond, 1)
 		r.pass(t, true, period-patience/2, 0)
-		r.pass(t, false, glance, 1)
+		r.pass(t, false, idlePoll, 1)
 	})
 }
 

@@ -1,17 +1,14 @@
 package controlplane
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -71,37 +68,50 @@ func build(ctx context.Context, opts Options, t tool, dir string) error {
 // compile runs the go command. Its process group is ended with ctx, so that no
 // compiler outlives an interrupted build.
 func compile(ctx context.Context, opts Options, t tool, goTool, work, out string) error {
-	args := []string{"build", "-v", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", t.ldflags()}
-	if opts.Parallel > 0 {
-		args = append(args, "-p", strconv.Itoa(opts.Parallel))
-	}
-	cmd := exec.CommandContext(ctx, goTool, append(args, "-o", out, t.pkg)...)
+	cmd := exec.CommandContext(ctx, goTool,
+		"build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", t.ldflags(), "-o", out, t.pkg)
 	cmd.Dir = work
 	cmd.Env = buildEnv(os.Environ())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = killAfter
-	reader, writer := io.Pipe()
-	cmd.Stdout, cmd.Stderr = writer, writer
-
-	meter := &meter{tool: t, started: time.Now()}
-	var wg sync.WaitGroup
-	stop := make(chan struct{})
-	wg.Go(func() { meter.read(reader) })
-	wg.Go(func() { meter.report(opts, stop) })
-	err := cmd.Run()
-	_ = writer.Close()
-	close(stop)
-	wg.Wait()
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	err := runWithProgress(cmd, func(elapsed time.Duration) {
+		opts.say("building %s: %s of about %s", t.name, elapsed.Round(time.Second), t.about)
+	})
 	if ctx.Err() != nil {
 		return fmt.Errorf("build %s: %w", t.name, context.Cause(ctx))
 	}
 	if err != nil {
 		return fmt.Errorf("build %s %s: %w\n%s\nThe sources come through the Go module proxy (GOPROXY); "+
 			"KUBEBUILDER_ASSETS may point at a directory with ready-made binaries instead",
-			t.name, t.version(), err, meter.tail())
+			t.name, t.version(), err, tail(output.String()))
 	}
 	return nil
+}
+
+// runWithProgress runs cmd and calls progress now and then until it has ended.
+func runWithProgress(cmd *exec.Cmd, progress func(elapsed time.Duration)) error {
+	started := time.Now()
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	done := make(chan error, 1) // one result
+	go func() { done <- cmd.Run() }()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-tick.C:
+			progress(time.Since(started))
+		}
+	}
+}
+
+// tail returns the last lines of the compiler's output.
+func tail(output string) string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	return strings.Join(lines[max(0, len(lines)-tailLines):], "\n")
 }
 
 // buildEnv is the caller's environment without what would change the result:
@@ -116,72 +126,4 @@ func buildEnv(env []string) []string {
 		}
 	}
 	return append(out, "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0")
-}
-
-// meter follows the output of `go build -v`: one line for each package that is
-// compiled, "go: downloading …" for each module that is fetched, messages.
-type meter struct {
-	tool    tool
-	started time.Time
-
-	mu         sync.Mutex // guards the fields below
-	downloaded int
-	compiled   int
-	last       []string
-}
-
-func (m *meter) read(r io.Reader) {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		m.add(lines.Text())
-	}
-	// A line over the limit ends the scan; the writer must not block on us.
-	_, _ = io.Copy(io.Discard, r)
-}
-
-func (m *meter) add(line string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch {
-	case strings.HasPrefix(line, "go: downloading "):
-		m.downloaded++
-		return
-	case line != "" && !strings.ContainsAny(line, " \t:"):
-		m.compiled++ // an import path alone on its line
-		return
-	}
-	m.last = append(m.last, line)
-	if len(m.last) > tailLines {
-		m.last = m.last[1:]
-	}
-}
-
-func (m *meter) tail() string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return strings.Join(m.last, "\n")
-}
-
-func (m *meter) line(now time.Time) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	elapsed := now.Sub(m.started).Round(time.Second)
-	if m.compiled == 0 {
-		return fmt.Sprintf("building %s: %d modules downloaded, %s", m.tool.name, m.downloaded, elapsed)
-	}
-	return fmt.Sprintf("building %s: %d of at most %d packages, %s", m.tool.name, m.compiled, m.tool.packages, elapsed)
-}
-
-func (m *meter) report(opts Options, stop <-chan struct{}) {
-	tick := time.NewTicker(progressEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-stop:
-			return
-		case now := <-tick.C:
-			opts.say("%s", m.line(now))
-		}
-	}
 }

@@ -22,9 +22,6 @@ type Options struct {
 	Cache string
 	// Progress receives one line at a time, without a newline. May be nil.
 	Progress func(line string)
-	// Parallel is the number of compilers at a time. 0: as many as the go command
-	// chooses, which is the number of usable CPUs.
-	Parallel int
 }
 
 func (o Options) say(format string, args ...any) {
@@ -107,7 +104,7 @@ func missing(dir string, wanted []tool) []tool {
 	var out []tool
 	for _, t := range wanted {
 		stamp, err := os.ReadFile(stampPath(dir, t))
-		if err != nil || string(stamp) != t.stamp() || !executable(filepath.Join(dir, t.name)) {
+		if err != nil || string(stamp) != t.stamp() || !Executable(filepath.Join(dir, t.name)) {
 			out = append(out, t)
 		}
 	}
@@ -116,7 +113,8 @@ func missing(dir string, wanted []tool) []tool {
 
 func stampPath(dir string, t tool) string { return filepath.Join(dir, "."+t.name+".stamp") }
 
-func executable(path string) bool {
+// Executable reports whether path is a file that can be run.
+func Executable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }

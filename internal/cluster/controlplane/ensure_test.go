@@ -76,7 +76,7 @@ func TestEnsureBuildsOnce(t *testing.T) {
 				return
 			}
 			for _, name := range []string{Etcd, APIServer} {
-				if !executable(filepath.Join(dir, name)) {
+				if !Executable(filepath.Join(dir, name)) {
 					t.Errorf("no %s in %s", name, dir)
 				}
 			}
@@ -186,7 +186,7 @@ func TestEnsureFails(t *testing.T) {
 		}
 		assertNoWork(t, opts)
 		dir, _ := opts.Dir()
-		if executable(filepath.Join(dir, Etcd)) {
+		if Executable(filepath.Join(dir, Etcd)) {
 			t.Error("a failed build left a binary")
 		}
 	})
@@ -241,29 +241,13 @@ func TestEnsureCancelled(t *testing.T) {
 	}
 }
 
-func TestMeter(t *testing.T) {
-	start := time.Now()
-	m := &meter{tool: mustFind(APIServer), started: start}
-	steps := []struct{ line, want string }{
-		{"", "building kube-apiserver: 0 modules downloaded, 1m30s"},
-		{"go: downloading k8s.io/api v0.36.3", "building kube-apiserver: 1 modules downloaded, 1m30s"},
-		{"k8s.io/api/core/v1", fmt.Sprintf("building kube-apiserver: 1 of at most %d packages, 1m30s", m.tool.packages)},
-		{"# k8s.io/api/core/v1", fmt.Sprintf("building kube-apiserver: 1 of at most %d packages, 1m30s", m.tool.packages)},
-		{"x.go:1:2: wrong", fmt.Sprintf("building kube-apiserver: 1 of at most %d packages, 1m30s", m.tool.packages)},
+func TestTailKeepsTheEnd(t *testing.T) {
+	long := strings.Repeat("some message\n", 3*tailLines) + "# k8s.io/api/core/v1\nx.go:1:2: wrong\n"
+	got := tail(long)
+	if !strings.HasSuffix(got, "# k8s.io/api/core/v1\nx.go:1:2: wrong") {
+		t.Errorf("tail %q", got)
 	}
-	for _, s := range steps {
-		m.add(s.line)
-		if got := m.line(start.Add(90 * time.Second)); got != s.want {
-			t.Errorf("after %q: got %q, want %q", s.line, got, s.want)
-		}
-	}
-	if tail := m.tail(); !strings.HasSuffix(tail, "# k8s.io/api/core/v1\nx.go:1:2: wrong") {
-		t.Errorf("tail %q", tail)
-	}
-	for range 3 * tailLines {
-		m.add("some message")
-	}
-	if n := len(strings.Split(m.tail(), "\n")); n != tailLines {
+	if n := len(strings.Split(got, "\n")); n != tailLines {
 		t.Errorf("tail has %d lines, want %d", n, tailLines)
 	}
 }

@@ -15,36 +15,22 @@ var pinFiles embed.FS
 
 // Names of the binaries that Ensure can provide.
 const (
-	Etcd              = "etcd"
-	APIServer         = "kube-apiserver"
-	ControllerManager = "kube-controller-manager"
-	Scheduler         = "kube-scheduler"
+	Etcd      = "etcd"
+	APIServer = "kube-apiserver"
 )
 
 // tool is one binary: where its source is and what a build of it is like.
 type tool struct {
-	name     string
-	pin      string // pin/<pin>.mod
-	module   string // whose version is the binary's version
-	pkg      string
-	packages int    // how many packages a build from nothing compiles, for the progress line
-	about    string // duration of that build on two cores, as measured
+	name   string
+	pin    string // pin/<pin>.mod
+	module string // whose version is the binary's version
+	pkg    string
+	about  string // duration of a build from nothing on two cores, as measured
 }
 
 var tools = []tool{
-	{name: Etcd, pin: "etcd", module: "go.etcd.io/etcd/server/v3", pkg: "go.etcd.io/etcd/server/v3", packages: 566, about: "half a minute"},
-	{name: APIServer, pin: "kubernetes", module: "k8s.io/kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-apiserver", packages: 2029, about: "4 minutes"},
-	{name: ControllerManager, pin: "kubernetes", module: "k8s.io/kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", packages: 2410, about: "a minute after kube-apiserver"},
-	{name: Scheduler, pin: "kubernetes", module: "k8s.io/kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-scheduler", packages: 1418, about: "half a minute after kube-apiserver"},
-}
-
-// Names lists the binaries that Ensure can provide.
-func Names() []string {
-	names := make([]string, 0, len(tools))
-	for _, t := range tools {
-		names = append(names, t.name)
-	}
-	return names
+	{name: Etcd, pin: "etcd", module: "go.etcd.io/etcd/server/v3", pkg: "go.etcd.io/etcd/server/v3", about: "half a minute"},
+	{name: APIServer, pin: "kubernetes", module: "k8s.io/kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-apiserver", about: "4 minutes"},
 }
 
 // KubernetesVersion is the pinned version, such as "v1.36.3".
@@ -56,7 +42,7 @@ func EtcdVersion() string { return mustFind(Etcd).version() }
 func find(name string) (tool, error) {
 	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == name })
 	if i < 0 {
-		return tool{}, fmt.Errorf("control plane binary %q is not known; known are %s", name, strings.Join(Names(), ", "))
+		return tool{}, fmt.Errorf("control plane binary %q is not known; known are %s and %s", name, Etcd, APIServer)
 	}
 	return tools[i], nil
 }
@@ -102,7 +88,7 @@ func (t tool) stamp() string {
 }
 
 // ldflags strips the symbol tables (a third of the size, and of the time to
-// link) and tells Kubernetes its version, which its own build would take from git.
+// link) and sets the version of Kubernetes, which its own build would take from git.
 func (t tool) ldflags() string {
 	flags := "-s -w"
 	if t.pin != "kubernetes" {

@@ -33,11 +33,13 @@ func TestMain(m *testing.M) {
 
 func TestOneAtATime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "made", "on", "demand", "lock")
-	var inside, waited atomic.Int32
+	var inside atomic.Int32
+	var once sync.Once
+	waited := make(chan struct{}) // closed when somebody waits
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			release, err := Acquire(context.Background(), path, func() { waited.Add(1) })
+			release, err := Acquire(context.Background(), path, func() { once.Do(func() { close(waited) }) })
 			if err != nil {
 				t.Error(err)
 				return
@@ -45,15 +47,16 @@ func TestOneAtATime(t *testing.T) {
 			if n := inside.Add(1); n != 1 {
 				t.Errorf("%d hold the lock", n)
 			}
-			time.Sleep(20 * time.Millisecond)
+			select {
+			case <-waited:
+			case <-time.After(10 * time.Second):
+				t.Error("nobody was told to wait")
+			}
 			inside.Add(-1)
 			release()
 		})
 	}
 	wg.Wait()
-	if waited.Load() == 0 {
-		t.Error("nobody was told to wait")
-	}
 }
 
 func TestCancelledWhileWaiting(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -88,7 +89,7 @@ func DeleteNamespace(ctx context.Context, cfg *rest.Config, name, run string) er
 	return gone(ctx, client, ns)
 }
 
-// HasControllers tells whether a controller manager looks after the cluster: it
+// HasControllers reports whether a controller manager runs in the cluster: it
 // gives every namespace a default service account within a second.
 func HasControllers(ctx context.Context, client kubernetes.Interface) (bool, error) {
 	_, err := client.CoreV1().ServiceAccounts(metav1.NamespaceSystem).Get(ctx, "default", metav1.GetOptions{})
@@ -156,20 +157,18 @@ func finalize(ctx context.Context, client kubernetes.Interface, ns *corev1.Names
 
 // gone waits until the namespace does not exist any more.
 func gone(ctx context.Context, client kubernetes.Interface, ns *corev1.Namespace) error {
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	for {
+	err := wait.PollUntilContextCancel(ctx, poll, true, func(context.Context) (bool, error) {
 		current, err := client.CoreV1().Namespaces().Get(ctx, ns.Name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) || err == nil && current.UID != ns.UID {
-			return nil
+			return true, nil
 		}
 		if err != nil && ctx.Err() == nil {
-			return fmt.Errorf("wait for the end of namespace %q: %w", ns.Name, err)
+			return false, fmt.Errorf("wait for the end of namespace %q: %w", ns.Name, err)
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("namespace %q is still terminating: %w", ns.Name, context.Cause(ctx))
-		case <-tick.C:
-		}
+		return false, nil
+	})
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("namespace %q is still terminating: %w", ns.Name, context.Cause(ctx))
 	}
+	return err
 }

@@ -1,5 +1,5 @@
 // Package session drives an Engine through a run in step with another process: it
-// tells its phases as lines of JSON and waits, if asked, for a line before the load
+// reports its phases as lines of JSON and waits, if asked, for a line before the load
 // and another before the teardown.
 //
 // The lines, in order:
@@ -43,7 +43,7 @@ const (
 	PhaseDone     = "done"
 )
 
-// Line is a line that tells a phase. Which fields it has depends on the phase.
+// Line reports a phase. Which fields it has depends on the phase.
 type Line struct {
 	Phase      string   `json:"phase"`
 	RunID      string   `json:"runID,omitempty"`
@@ -73,7 +73,7 @@ type LoadedLine struct {
 	Phase    string `json:"phase"`
 	Started  int64  `json:"started"`  // Unix ns
 	Finished int64  `json:"finished"` // Unix ns
-	// Incomplete says that the load ended early; a line that tells the error follows.
+	// Incomplete says that the load ended early; a line with the error follows.
 	Incomplete bool `json:"incomplete,omitempty"`
 	churn.Stats
 }
@@ -205,7 +205,7 @@ func (s *Session) load(ctx context.Context) error {
 	return err
 }
 
-// report says how far the load is until done.
+// report writes progress until done.
 func (s *Session) report(done <-chan struct{}) {
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
@@ -225,6 +225,6 @@ func (s *Session) say(line any) {
 	s.out.Lock()
 	defer s.out.Unlock()
 	if err := s.enc.Encode(line); err != nil && s.s.Logger != nil {
-		s.s.Logger.Warn("cannot tell the phase", "err", err)
+		s.s.Logger.Warn("cannot report the phase", "err", err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/churn"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
@@ -132,6 +133,23 @@ func (r *rig) left() int {
 	return len(namespaces.Items) + len(nodes.Items)
 }
 
+// untilPods waits until the run has made a pod.
+func (r *rig) untilPods() {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
+	defer cancel()
+	opts := metav1.ListOptions{LabelSelector: churn.RunLabel + "=" + r.cfg.RunID, Limit: 1}
+	for {
+		pods, err := r.client.CoreV1().Pods("").List(ctx, opts)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if len(pods.Items) > 0 {
+			return
+		}
+	}
+}
+
 func (r *rig) records() (n int) {
 	r.t.Helper()
 	for _, err := range oplog.ReadFile(r.log) {
@@ -187,7 +205,7 @@ func TestSessionWaitsTwice(t *testing.T) {
 }
 
 func TestSessionCleansUpAfter(t *testing.T) {
-	forever := func(c *plan.Config) { c.Operations, c.Duration = 0, plan.Duration(time.Hour) }
+	forever := func(c *plan.Config) { c.Operations, c.Duration = 0, units.Duration(time.Hour) }
 	interrupt := errors.New("interrupt")
 	for _, tc := range []struct {
 		name   string
@@ -200,7 +218,7 @@ func TestSessionCleansUpAfter(t *testing.T) {
 		{"input ends after the load", nil, func(r *rig) { r.until(PhaseReady); r.tell(); r.until(PhaseLoaded); r.hangUp() }, nil},
 		{"all lines at once", nil, func(r *rig) { r.tell(); r.tell(); r.hangUp() }, nil},
 		{"signal before the load", nil, func(r *rig) { r.until(PhaseReady); r.cancel(interrupt) }, interrupt},
-		{"signal during the prefill", func(c *plan.Config) { c.Prefill = 100_000 }, func(r *rig) { r.until(PhasePrepare); time.Sleep(300 * time.Millisecond); r.cancel(interrupt) }, interrupt},
+		{"signal during the prefill", func(c *plan.Config) { c.Prefill = 100_000 }, func(r *rig) { r.until(PhasePrepare); r.untilPods(); r.cancel(interrupt) }, interrupt},
 		{"signal during the warm-up", func(c *plan.Config) { c.Warmup.Operations = 1_000_000 }, func(r *rig) { r.until(PhaseReady); r.tell(); r.until(PhaseWarmup); r.cancel(interrupt) }, interrupt},
 		{"signal during the load", forever, func(r *rig) {
 			r.until(PhaseReady)

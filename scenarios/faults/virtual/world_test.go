@@ -23,7 +23,6 @@ import (
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock"
-	"github.com/watchbench/watchbench/storagemock/latency"
 	"github.com/watchbench/watchbench/watcher"
 	"github.com/watchbench/watchbench/watcher/config"
 )
@@ -133,7 +132,7 @@ func newWorld(t *testing.T, s setup) *world {
 	t.Helper()
 	w := &world{t: t, setup: s, net: newNetwork(canary)}
 	var err error
-	w.api, err = apisim.New(apisim.Config{Resources: served(), Seed: s.seed, NoWatchCache: s.noCache, Window: s.window, BookmarkPeriod: s.bookmarks}, apisim.Settings{})
+	w.api, err = apisim.New(apisim.Config{Resources: served(), Seed: s.seed, NoWatchCache: s.noCache, Window: s.window, BookmarkPeriod: s.bookmarks})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +145,7 @@ func newWorld(t *testing.T, s setup) *world {
 		mc.Mode = s.mode
 	}
 	registry := prometheus.NewRegistry()
-	w.mock, err = storagemock.New(mc, storagemock.Settings{Clock: latency.SystemClock{}, Listen: w.net.listen, Registry: registry})
+	w.mock, err = storagemock.New(mc, storagemock.Settings{Listen: w.net.listen, Registry: registry})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,40 @@
+// Package badinput is the error of all that another argument, file or setting would
+// mend. Commands map it to the exit code for bad input.
+package badinput
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Error says that what the user asked for cannot be done as asked, and what would be
+// right.
+type Error struct {
+	What   string // what is wrong, and where
+	Remedy string // what would be right; may be empty
+	Err    error  // the cause; may be nil
+}
+
+func (e *Error) Error() string {
+	s := e.What
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	if e.Remedy != "" {
+		s += "; " + e.Remedy
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// New returns an Error without a cause.
+func New(remedy, format string, args ...any) error {
+	return &Error{What: fmt.Sprintf(format, args...), Remedy: remedy}
+}
+
+// Is reports whether an error is one of bad input.
+func Is(err error) bool {
+	var e *Error
+	return errors.As(err, &e)
+}

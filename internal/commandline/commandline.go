@@ -1,0 +1,89 @@
+// Package commandline runs the mains that take flags only: one line for an error, one
+// table of exit codes.
+package commandline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchbench/watchbench/internal/version"
+)
+
+// Exit codes, the same for all commands.
+const (
+	ExitOK          = 0
+	ExitError       = 1
+	ExitUsage       = 2
+	ExitInterrupted = 130
+)
+
+// UsageError is bad input: a flag, or a file that a flag names.
+type UsageError struct{ Err error }
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// Usagef returns a *UsageError; the format is that of fmt.Errorf.
+func Usagef(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
+
+// Setup gives cmd its streams, its version, and the errors of a command that takes
+// flags only.
+func Setup(cmd *cobra.Command, stdout, stderr io.Writer) {
+	cmd.Version = version.Version
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return Usagef("unexpected argument %q: everything is given by flags, see --help", args[0])
+		}
+		return nil
+	}
+	cmd.SetOut(stdout)
+	cmd.SetErr(stderr)
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usagef("%w, see --help", err) })
+}
+
+// Interrupted is what a command returns that a signal kept from its end.
+type Interrupted struct{ Err error }
+
+func (e *Interrupted) Error() string { return "interrupted: " + e.Err.Error() }
+func (e *Interrupted) Unwrap() error { return e.Err }
+
+// Flag is one that must not be empty.
+type Flag struct{ Name, Value string }
+
+// Require returns a *UsageError about the first flag that is empty.
+func Require(flags ...Flag) error {
+	for _, f := range flags {
+		if f.Value == "" {
+			return Usagef("--%s is missing, see --help", f.Name)
+		}
+	}
+	return nil
+}
+
+// Run executes cmd and returns its exit code. An error is written as one line to the
+// command's standard error.
+func Run(ctx context.Context, cmd *cobra.Command, args []string) int {
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(ctx)
+	if err == nil {
+		return ExitOK
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", cmd.Name(), strings.ReplaceAll(err.Error(), "\n", "; "))
+	var (
+		interrupted *Interrupted
+		usage       *UsageError
+	)
+	switch {
+	case errors.As(err, &interrupted):
+		return ExitInterrupted
+	case errors.As(err, &usage):
+		return ExitUsage
+	}
+	return ExitError
+}

@@ -1,0 +1,31 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Serve serves HTTP on l until ctx ends, then gives the requests under way at most
+// grace before it cuts them off. It returns nil after ctx has ended, and otherwise why
+// the listener failed. l is closed in any case.
+func Serve(ctx context.Context, s *http.Server, l net.Listener, grace time.Duration) error {
+	failed := make(chan error, 1) // one send, by Serve
+	go func() { failed <- s.Serve(l) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	sctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if err := s.Shutdown(sctx); err != nil {
+		_ = s.Close()
+	}
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

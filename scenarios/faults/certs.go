@@ -1,0 +1,122 @@
+package faults
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/certs"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/matrix"
+	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// rotateCA gives storage a certificate of another CA; the watcher's ca-file follows.
+const rotateCA = "rotate-ca"
+
+// What can be wrong with storage over TLS (storage.tls).
+const (
+	wrongCA   = "wrong-ca"
+	expired   = "expired"
+	wrongHost = "wrong-host"
+	oldTLS    = "tls-1.1" // a good certificate, but no later version
+)
+
+const certLife = 24 * time.Hour
+
+// certFiles are the files for storage over TLS.
+type certFiles struct {
+	kind                      string // of storage.tls
+	caFile, certFile, keyFile string
+}
+
+func certificates() family {
+	f := &certFiles{}
+	return family{shared: f, injectors: []Injector{
+		kind{name: rotateCA, inject: f.rotate, validate: func(t *spec.Timeline, e spec.Event) error {
+			if err := needsWatcher(t, e); err != nil {
+				return err
+			}
+			return t.Need(t.Storage.TLS != "", "rotate-ca without TLS", "set storage.tls: valid")
+		}},
+	}}
+}
+
+var (
+	_ Arranger = (*certFiles)(nil)
+	_ Ruler    = (*certFiles)(nil)
+)
+
+// Arrange writes the files where the scenario asks for TLS.
+func (f *certFiles) Arrange(c Cell) error {
+	if f.kind = c.Scenario().Storage.TLS; f.kind == "" {
+		return nil
+	}
+	in := func(name string) string { return filepath.Join(c.Dir(), name) }
+	f.caFile, f.certFile, f.keyFile = in("ca.pem"), in("storage.pem"), in("storage-key.pem")
+	c.Setup().CAFile = f.caFile
+	c.Setup().TLS = &party.TLS{CertFile: f.certFile, KeyFile: f.keyFile, Old: f.kind == oldTLS}
+	return f.write()
+}
+
+// rotate gives storage a certificate of a new CA and the watcher the new ca-file.
+// Storage is ended in order and goes on at the same address with the same documents;
+// the ledger of its first life is kept.
+func (f *certFiles) rotate(ctx context.Context, c Cell, _ spec.Event) (Done, error) {
+	if err := f.write(); err != nil {
+		return Done{}, err
+	}
+	return Done{}, c.Storage().Restart(ctx)
+}
+
+// Rules state how long storage took to have everything after the last rotation.
+func (f *certFiles) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+	end := int64(0)
+	for _, d := range c.Deeds {
+		if d.What == rotateCA {
+			end = d.Ended
+		}
+	}
+	if end == 0 {
+		return nil, nil
+	}
+	return []matrix.Rule{{Facts: func(seen matrix.Seen) []result.Fact {
+		s, ok := matrix.Recovery(seen.Changes, end)
+		if !ok {
+			return nil
+		}
+		return []result.Fact{matrix.Within("T", "recovery after the new CA", "s", s, recovery(c))}
+	}}}, nil
+}
+
+// write makes a CA for the watcher and a certificate for storage that is as it should
+// be, or not.
+func (f *certFiles) write() error {
+	ca, err := certs.NewAuthority("watchbench CA", certLife)
+	if err != nil {
+		return err
+	}
+	trusted := ca
+	if f.kind == wrongCA {
+		if trusted, err = certs.NewAuthority("another CA", certLife); err != nil {
+			return err
+		}
+	}
+	server := certs.Server{Name: "storage", IPs: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	switch now := time.Now(); f.kind {
+	case expired:
+		server.From, server.To = now.Add(-2*certLife), now.Add(-certLife)
+	case wrongHost:
+		server.IPs, server.DNSNames = nil, []string{"elsewhere.example"}
+	}
+	cert, err := ca.Issue(server)
+	if err != nil {
+		return err
+	}
+	if err := certs.WriteFiles(cert, f.certFile, f.keyFile); err != nil {
+		return err
+	}
+	return certs.WriteFile(f.caFile, trusted.PEM())
+}

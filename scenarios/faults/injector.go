@@ -1,0 +1,168 @@
+package faults
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/matrix"
+	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// Injector carries out one kind of event.
+type Injector interface {
+	spec.EventKind
+	// Inject does it to a running cell. An error ends the cell.
+	Inject(context.Context, Cell, spec.Event) (Done, error)
+}
+
+// Done is what an injector did.
+type Done struct {
+	Keys int64 // objects, rows or definitions that it concerned
+	// Seen is kept in deeds.ndjson as JSON, when the cell has ended, for the rules of the
+	// same family; may be nil.
+	Seen any
+}
+
+// Cell is the view that injectors have of a running cell.
+type Cell interface {
+	Scenario() *spec.Scenario
+	// Run is the value of the label on everything that the cell makes in the cluster, at
+	// most 32 characters that fit a name.
+	Run() string
+	Seed() uint64
+	Dir() string // of the record
+	Setup() *Setup
+
+	API() *party.APIServer
+	Storage() *party.Storage
+	Proxy() *party.Proxy     // nil without watch faults
+	Watcher() *party.Watcher // the one whose counters are read
+	// Others are the watchers beside that one: replicas, or a second one.
+	Others() []*party.Watcher
+	SetWatchers(main *party.Watcher, others []*party.Watcher)
+	// Launch starts a watcher without waiting for its first lists; queues replaces
+	// podQueueNum if it is not 0.
+	Launch(ctx context.Context, queues int) (*party.Watcher, error)
+	// Begin starts the watcher that is judged and waits for its first lists.
+	Begin(ctx context.Context, queues int) error
+	// Resumed counts a watcher that took another's place; figures of its counters begin
+	// now.
+	Resumed(ctx context.Context) error
+
+	Rules() check.Rules
+	// CatchUp waits until storage is nowhere behind the state that the apiserver had when
+	// it was called, while the load goes on.
+	CatchUp(ctx context.Context, since time.Time) (CatchUp, error)
+
+	Mark(history.Mark) // its time is now unless it is set
+	Note(text string)  // on the line of progress
+	AddCanary(secret string)
+}
+
+// CatchUp is how storage came to hold what the apiserver had.
+type CatchUp struct {
+	Seconds float64 `json:"seconds"`
+	// Behind is an object that storage still lacked at the limit; empty if it caught up.
+	Behind string `json:"behind,omitempty"`
+}
+
+// CatchUpLimit bounds the wait for storage to catch up.
+const CatchUpLimit = 30 * time.Second
+
+// Setup is what families change of how the parties are started.
+type Setup struct {
+	TLS        *party.TLS // of storage
+	CAFile     string     // with which the watcher verifies storage
+	OwnRights  bool       // the watcher has credentials of its own, which the proxy passes on
+	Kubeconfig string     // of the watcher; empty is the proxy's or the cluster's
+	Customs    []string   // group/versions of custom resources to follow
+	// CustomKinds are kinds to be judged beside those that the scenario names.
+	CustomKinds []string
+}
+
+// family is the injectors of one cell that share what they know of it.
+type family struct {
+	injectors []Injector
+	// shared may be an Arranger, Preparer, Stater, Finisher, Remover or Ruler.
+	shared any
+}
+
+// Arranger is a family that changes how the parties are started, before any is.
+type Arranger interface {
+	Arrange(Cell) error
+}
+
+// Preparer is a family that needs objects in the cluster before the watcher starts.
+type Preparer interface {
+	Prepare(context.Context, Cell) error
+}
+
+// Stater is a family with objects that the apiserver holds beside those of the load.
+type Stater interface {
+	State(context.Context, Cell) ([]history.StateRecord, error)
+}
+
+// Finisher is a family that looks at the parties once more after the drain.
+type Finisher interface {
+	Finish(context.Context, Cell) error
+}
+
+// Remover is a family that leaves something behind in the cluster or on disk. Remove is
+// called at the end of every cell, also after a failure at any point.
+type Remover interface {
+	Remove(context.Context, Cell) error
+}
+
+// Ruler is a family whose record says more than that something was done.
+type Ruler interface {
+	Rules(*matrix.Case) ([]matrix.Rule, error)
+}
+
+// kind declares one kind of event.
+type kind struct {
+	name     string
+	takes    []string // fields of an event, beside at and what
+	validate func(*spec.Timeline, spec.Event) error
+	inject   func(context.Context, Cell, spec.Event) (Done, error)
+}
+
+var _ Injector = kind{}
+
+func (k kind) Name() string    { return k.name }
+func (k kind) Takes() []string { return k.takes }
+
+func (k kind) Validate(t *spec.Timeline, e spec.Event) error {
+	if k.validate == nil {
+		return nil
+	}
+	return k.validate(t, e)
+}
+
+func (k kind) Inject(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+	return k.inject(ctx, c, e)
+}
+
+// needsWatcher refuses an event at a time when no watcher runs.
+func needsWatcher(t *spec.Timeline, e spec.Event) error {
+	return t.Need(t.Runs, e.What+" when no watcher runs", "start one first")
+}
+
+// needsPods refuses an event on the cell's own pods where it has none.
+func needsPods(t *spec.Timeline, e spec.Event) error {
+	return t.Need(t.Extra.Pods > 0, e.What+" without objects of its own", "set extra.pods")
+}
+
+// fact is one that holds if ok.
+func fact(col, name, unit string, v float64, ok bool) result.Fact {
+	return result.Fact{Column: col, Name: name, Unit: unit, Value: v, OK: ok}
+}
+
+// hasEvent reports whether a scenario asks for an event.
+func hasEvent(s *spec.Scenario, what ...string) bool {
+	return slices.ContainsFunc(s.Events, func(e spec.Event) bool { return slices.Contains(what, e.What) })
+}

@@ -1,0 +1,278 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/matrix"
+	"github.com/watchbench/watchbench/scenarios/measure"
+	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/scenarios/spec"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+// The ends and beginnings of the watcher.
+const (
+	sigterm     = "sigterm"      // SIGTERM to the watcher, until it ended
+	sigkill     = "sigkill"      // SIGKILL to the watcher
+	startAgain  = "start"        // a new watcher, until storage has caught up
+	killRestart = "kill-restart" // both, as often as the event asks for
+	termRestart = "term-restart"
+	sigstop     = "sigstop" // SIGSTOP, and SIGCONT after a time
+)
+
+// exitSlack is how long beyond its drain limit a watcher may take to end after SIGTERM
+// before it is killed and the run goes on.
+const exitSlack = 10 * time.Second
+
+// exitTolerance is how far the end may be from the drain limit.
+const exitTolerance = 500 * time.Millisecond
+
+func lives() family {
+	ends := func(t *spec.Timeline, e spec.Event) error {
+		err := needsWatcher(t, e)
+		t.Runs = false
+		return err
+	}
+	return family{shared: livesRules{}, injectors: []Injector{
+		kind{name: sigterm, validate: ends, inject: func(ctx context.Context, c Cell, _ spec.Event) (Done, error) {
+			end, err := terminate(ctx, c)
+			return Done{Seen: life{End: end}}, err
+		}},
+		kind{name: sigkill, validate: ends, inject: func(_ context.Context, c Cell, _ spec.Event) (Done, error) {
+			kill(c)
+			return Done{}, nil
+		}},
+		kind{name: startAgain, takes: []string{"podQueueNum"}, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+			caught, err := restart(ctx, c, e.PodQueueNum)
+			return Done{Seen: life{Return: caught}}, err
+		}, validate: func(t *spec.Timeline, _ spec.Event) error {
+			err := t.Need(!t.Runs, "start when a watcher runs", "end it first, or use join for a second one")
+			t.Runs = true
+			return err
+		}},
+		kind{name: killRestart, takes: []string{"times", "every", "podQueueNum"}, validate: needsWatcher, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+			kill(c)
+			caught, err := restart(ctx, c, e.PodQueueNum)
+			return Done{Seen: life{Return: caught}}, err
+		}},
+		kind{name: termRestart, takes: []string{"times", "every", "podQueueNum"}, validate: needsWatcher, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+			end, err := terminate(ctx, c)
+			if err != nil {
+				return Done{}, err
+			}
+			caught, err := restart(ctx, c, e.PodQueueNum)
+			return Done{Seen: life{End: end, Return: caught}}, err
+		}},
+		kind{name: sigstop, takes: []string{"for"}, inject: stop, validate: func(t *spec.Timeline, e spec.Event) error {
+			if e.For == 0 {
+				return t.Bad("for", "write for example for: 3s", "missing: a watcher that is stopped for ever proves nothing")
+			}
+			return needsWatcher(t, e)
+		}},
+	}}
+}
+
+// life is what was seen of the end of one watcher and the start of the next.
+type life struct {
+	End    *termination `json:"end,omitempty"`
+	Return *CatchUp     `json:"return,omitempty"`
+}
+
+// termination is how a watcher ended after SIGTERM.
+type termination struct {
+	Seconds   float64 `json:"seconds"`
+	Limit     float64 `json:"limit"` // its drain limit, in seconds
+	Killed    bool    `json:"killed,omitempty"`
+	ExitCode  int     `json:"exitCode"`
+	Abandoned int64   `json:"abandoned"` // events, by its log
+	// Known says that its metrics could be read; Queued and Balanced (received =
+	// settled) are of the last reading, which began at Read.
+	Known    bool  `json:"known,omitempty"`
+	Read     int64 `json:"read,omitempty"`
+	Queued   int64 `json:"queued,omitempty"`
+	Balanced bool  `json:"balanced,omitempty"`
+}
+
+// kill ends the watcher as the kernel would for want of memory.
+func kill(c Cell) {
+	c.Mark(history.Mark{What: history.MarkKilled})
+	c.Watcher().Kill()
+	c.Mark(history.Mark{What: history.MarkExited})
+}
+
+// restart starts a watcher after the end of another and waits until storage has caught
+// up with the cluster.
+func restart(ctx context.Context, c Cell, queues int) (*CatchUp, error) {
+	began := time.Now()
+	if err := c.Begin(ctx, queues); err != nil {
+		return nil, err
+	}
+	return resume(ctx, c, began)
+}
+
+// resume waits until storage has caught up under a watcher that took another's place.
+func resume(ctx context.Context, c Cell, began time.Time) (*CatchUp, error) {
+	caught, err := c.CatchUp(ctx, began)
+	if err != nil {
+		return nil, err
+	}
+	if caught.Behind != "" {
+		c.Mark(history.Mark{What: history.MarkDiverged, Note: caught.Behind})
+	} else {
+		c.Mark(history.Mark{What: history.MarkConverged, Note: seconds(caught.Seconds).Round(time.Millisecond).String()})
+	}
+	return &caught, c.Resumed(ctx)
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+func stop(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+	c.Mark(history.Mark{What: history.MarkStopped})
+	c.Watcher().Signal(syscall.SIGSTOP)
+	err := lifecycle.Pause(ctx, e.For.Std())
+	c.Watcher().Signal(syscall.SIGCONT)
+	c.Mark(history.Mark{What: history.MarkContinued})
+	return Done{}, err
+}
+
+// terminate sends SIGTERM and follows the drain to its end.
+func terminate(ctx context.Context, c Cell) (*termination, error) {
+	w, drain := c.Watcher(), c.Scenario().Watcher.DrainTimeout.Std()
+	t := &termination{Limit: drain.Seconds()}
+	c.Mark(history.Mark{What: history.MarkTerminated})
+	began := time.Now()
+	w.Signal(syscall.SIGTERM)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	limit := time.NewTimer(drain + exitSlack)
+	defer limit.Stop()
+	for ended := false; !ended; {
+		select {
+		case <-ctx.Done():
+			return t, context.Cause(ctx)
+		case <-w.Done():
+			ended = true
+		case <-limit.C:
+			t.Killed = true
+			w.Kill()
+		case <-tick.C:
+			t.look(ctx, w)
+		}
+	}
+	t.Seconds = time.Since(began).Seconds()
+	t.ExitCode = w.ExitCode()
+	c.Mark(history.Mark{What: history.MarkExited})
+	var err error
+	t.Abandoned, err = abandonedIn(w.Log)
+	return t, err
+}
+
+// look reads the counters while the watcher still answers.
+func (t *termination) look(ctx context.Context, w *party.Watcher) {
+	at := time.Now().UnixNano()
+	s, err := w.Scrape(ctx)
+	if err != nil {
+		return
+	}
+	if e := measure.EventsOf(s); e != nil {
+		t.Known, t.Read, t.Queued = true, at, e.Queued
+		t.Balanced = e.Received == e.Sent+e.Coalesced+e.Filtered+e.Parked+e.Queued+e.Dropped
+	}
+}
+
+// abandonedLine is how the watcher logs events that it did not send.
+var abandonedLine = regexp.MustCompile(`msg="events dropped" .*\bevents=(\d+)`)
+
+// abandonedIn reads from a watcher's log how many events it gave up at its end.
+func abandonedIn(log string) (n int64, err error) {
+	data, err := os.ReadFile(log)
+	if err != nil {
+		return 0, fmt.Errorf("read the watcher's log: %w", err)
+	}
+	for _, m := range abandonedLine.FindAllSubmatch(data, -1) {
+		if v, err := strconv.ParseInt(string(m[1]), 10, 64); err == nil {
+			n += v
+		}
+	}
+	return n, nil
+}
+
+type livesRules struct{}
+
+var _ Ruler = livesRules{}
+
+// Rules state how long storage took to catch up after a restart and how SIGTERM ended.
+func (livesRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+	all, err := history.Deeds[life](c.Deeds, sigterm, startAgain, killRestart, termRestart)
+	if err != nil {
+		return nil, err
+	}
+	limit := recovery(c)
+	var rules []matrix.Rule
+	if longest := longestReturn(all); longest >= 0 {
+		rules = append(rules, states(matrix.Within("T", "longest catch-up after a restart", "s", longest, limit)))
+	}
+	for _, l := range all {
+		if l.End != nil {
+			rules = append(rules, l.End.rule())
+		}
+	}
+	return rules, nil
+}
+
+// longestReturn is the longest time that storage took to catch up, in seconds; -1 if
+// there was no such time.
+func longestReturn(all []life) float64 {
+	longest := -1.0
+	for _, l := range all {
+		if l.Return != nil && l.Return.Behind == "" {
+			longest = max(longest, l.Return.Seconds)
+		}
+	}
+	return longest
+}
+
+// recovery is the row's bound on times, in seconds.
+func recovery(c *matrix.Case) float64 { return c.Cell.Scenario.Fault.Recovery.Std().Seconds() }
+
+// states is a rule whose facts need no look at the record.
+func states(facts ...result.Fact) matrix.Rule {
+	return matrix.Rule{Facts: func(matrix.Seen) []result.Fact { return facts }}
+}
+
+// rule: what a watcher gave up when it was told to end is what its counters still had
+// queued.
+func (t *termination) rule() matrix.Rule {
+	end := matrix.Within("T", "end after SIGTERM", "s", t.Seconds, t.Limit+exitTolerance.Seconds())
+	end.Detail = fmt.Sprintf("drain limit %s, exit code %d", seconds(t.Limit), t.ExitCode)
+	end.OK = end.OK && !t.Killed && t.ExitCode == 0
+	if t.Abandoned > 0 && t.Seconds < t.Limit-exitTolerance.Seconds() {
+		end.OK, end.Detail = false, fmt.Sprintf("it gave up %d events before its drain limit of %s", t.Abandoned, seconds(t.Limit))
+	}
+	if !t.Known {
+		return states(end)
+	}
+	// What was acknowledged after the last reading is no longer queued.
+	var since int64
+	return matrix.Rule{
+		Request: func(e *ledger.Entry) {
+			if e.Acked() && e.Responded >= t.Read {
+				since++
+			}
+		},
+		Facts: func(matrix.Seen) []result.Fact {
+			f := fact("L", "events given up at the end", "events", float64(t.Abandoned), t.Balanced && t.Abandoned <= t.Queued && t.Abandoned >= t.Queued-since)
+			f.Detail = fmt.Sprintf("%d were queued at the last reading", t.Queued)
+			return []result.Fact{end, f}
+		},
+	}
+}

@@ -1,0 +1,165 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/matrix"
+	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/scenarios/spec"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+// Several watchers at once.
+const (
+	join       = "join"        // a second watcher beside the first
+	leave      = "leave"       // SIGTERM to it
+	killLeader = "kill-leader" // SIGKILL to the replica that leads, until another has taken over
+)
+
+const (
+	// takeOverLimit bounds the wait for another replica to lead.
+	takeOverLimit = 40 * time.Second
+	// lastRequests is how long what the former leader had on its way may take to arrive;
+	// a successor takes longer to begin.
+	lastRequests = 100 * time.Millisecond
+)
+
+func replicas() family {
+	return family{shared: replicaRules{}, injectors: []Injector{
+		kind{name: join, inject: joinSecond, validate: func(t *spec.Timeline, _ spec.Event) error {
+			err := t.Need(!t.Second, "join when a second watcher runs", "let it leave first")
+			t.Second = true
+			return err
+		}},
+		kind{name: leave, inject: endSecond, validate: func(t *spec.Timeline, _ spec.Event) error {
+			err := t.Need(t.Second, "leave without a second watcher", "let one join first")
+			t.Second = false
+			return err
+		}},
+		kind{name: killLeader, inject: replaceLeader, validate: func(t *spec.Timeline, _ spec.Event) error {
+			return t.Need(t.Watcher.Replicas > 1, "kill-leader without replicas", "set watcher.replicas: 2")
+		}},
+	}}
+}
+
+func joinSecond(ctx context.Context, c Cell, _ spec.Event) (Done, error) {
+	w, err := c.Launch(ctx, 0)
+	if err != nil {
+		return Done{}, err
+	}
+	c.SetWatchers(c.Watcher(), append(c.Others(), w))
+	return Done{}, w.AwaitReady(ctx)
+}
+
+func endSecond(_ context.Context, c Cell, _ spec.Event) (Done, error) {
+	others := c.Others()
+	last := len(others) - 1
+	c.SetWatchers(c.Watcher(), others[:last])
+	others[last].Stop(c.Scenario().Watcher.DrainTimeout.Std() + exitSlack)
+	return Done{}, nil
+}
+
+// takeOver is a leader's end and its successor's beginning.
+type takeOver struct {
+	Killed  int64   `json:"killed"`
+	Before  int     `json:"before"` // instance of storage that the former leader wrote to
+	Seconds float64 `json:"seconds"`
+	Return  CatchUp `json:"return"`
+}
+
+// replaceLeader kills the replica that leads and waits for another.
+func replaceLeader(ctx context.Context, c Cell, _ spec.Event) (Done, error) {
+	all := append([]*party.Watcher{c.Watcher()}, c.Others()...)
+	i := slices.IndexFunc(all, func(w *party.Watcher) bool { return w.Leads(ctx) })
+	if i < 0 {
+		return Done{}, fmt.Errorf("kill the leader: none of the %d replicas has received anything (first log: %s)", len(all), all[0].Log)
+	}
+	began := time.Now()
+	t := takeOver{Before: all[i].Instance, Killed: began.UnixNano()}
+	c.Mark(history.Mark{What: history.MarkKilled})
+	all[i].Kill()
+	left := slices.Delete(all, i, i+1)
+	successor := -1
+	for time.Since(began) < takeOverLimit {
+		if successor = slices.IndexFunc(left, func(w *party.Watcher) bool { return w.Leads(ctx) }); successor >= 0 {
+			break
+		}
+		if err := lifecycle.Pause(ctx, 50*time.Millisecond); err != nil {
+			return Done{}, err
+		}
+	}
+	if successor < 0 {
+		c.Mark(history.Mark{What: history.MarkDiverged, Note: fmt.Sprintf("no replica took over within %s", takeOverLimit)})
+		return Done{}, &party.TimeoutError{What: "the take-over by another replica", After: takeOverLimit, Log: left[0].Log}
+	}
+	t.Seconds = time.Since(began).Seconds()
+	w := left[successor]
+	c.SetWatchers(w, slices.Delete(left, successor, successor+1))
+	c.Mark(history.Mark{Time: t.Killed + int64(lastRequests), What: history.MarkStarted}) // its account begins there
+	if err := w.AwaitReady(ctx); err != nil {
+		return Done{}, err
+	}
+	c.Mark(history.Mark{What: history.MarkReady})
+	caught, err := resume(ctx, c, began)
+	if caught != nil {
+		t.Return = *caught
+	}
+	return Done{Seen: t}, err
+}
+
+// replicaRules also removes the Lease that the replicas leave behind.
+type replicaRules struct{}
+
+var (
+	_ Ruler   = replicaRules{}
+	_ Remover = replicaRules{}
+)
+
+// Rules: only one replica writes at a time.
+func (replicaRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+	all, err := history.Deeds[takeOver](c.Deeds, killLeader)
+	if err != nil {
+		return nil, err
+	}
+	var rules []matrix.Rule
+	for _, t := range all {
+		double := int64(0)
+		rules = append(rules, matrix.Rule{
+			Request: func(e *ledger.Entry) {
+				former := e.Instance == t.Before
+				if former && e.Received > t.Killed+int64(lastRequests) || !former && e.Received < t.Killed {
+					double++
+				}
+			},
+			Facts: func(matrix.Seen) []result.Fact {
+				return []result.Fact{
+					matrix.Within("T", "take-over by another replica", "s", t.Seconds, recovery(c)),
+					matrix.None("O", "requests of a replica that did not lead", double, ""),
+				}
+			},
+		})
+	}
+	return rules, nil
+}
+
+// Lease is the name of a cell's Lease.
+func Lease(run string) string { return "watchbench-" + run }
+
+// Remove deletes the Lease.
+func (replicaRules) Remove(ctx context.Context, c Cell) error {
+	if !c.Scenario().Watcher.LeaderElection || c.API() == nil {
+		return nil
+	}
+	_, err := c.API().Send(ctx, http.MethodDelete, "/apis/coordination.k8s.io/v1/namespaces/"+party.LeaseNamespace+"/leases/"+Lease(c.Run()), nil)
+	if party.NotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,176 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/matrix"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// families are all there are, each made anew for every cell.
+var families = []func() family{
+	lives, beside, replicas, certificates, account, killedStorage, customResources, queues,
+	reload,
+}
+
+// Format is the scenario format with the events of this package.
+var Format = spec.Format{Events: func() []spec.EventKind {
+	var kinds []spec.EventKind
+	for _, f := range New().families {
+		for _, i := range f.injectors {
+			kinds = append(kinds, i)
+		}
+	}
+	return kinds
+}}
+
+// Set is the families of one cell. Its methods are called in the order in which they
+// stand here, from one goroutine at a time.
+type Set struct {
+	families []family
+	done     []deed
+}
+
+// deed is one that may still see more; see Done.Seen.
+type deed struct {
+	history.Deed
+	seen any
+}
+
+// New makes the families of one cell.
+func New() *Set {
+	s := &Set{}
+	for _, f := range families {
+		s.families = append(s.families, f())
+	}
+	return s
+}
+
+// each calls every family that has an ability, in order, up to the first error.
+func each[A any](s *Set, call func(A) error) error {
+	for _, f := range s.families {
+		if able, ok := f.shared.(A); ok {
+			if err := call(able); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Arrange changes how the parties are started.
+func (s *Set) Arrange(c Cell) error {
+	return each(s, func(a Arranger) error { return a.Arrange(c) })
+}
+
+// Prepare makes what must be there before the watcher starts.
+func (s *Set) Prepare(ctx context.Context, c Cell) error {
+	return each(s, func(p Preparer) error { return p.Prepare(ctx, c) })
+}
+
+// Run carries out the scenario's events, one after the other, from the start of the load
+// on.
+func (s *Set) Run(ctx context.Context, c Cell, start time.Time) error {
+	rng := rand.New(rand.NewPCG(c.Seed(), 0x6576656e7473))
+	for i, e := range c.Scenario().Events {
+		if err := lifecycle.Pause(ctx, max(0, time.Until(start.Add(e.At.Draw(rng))))); err != nil {
+			return err
+		}
+		if err := s.inject(ctx, c, e, rng); err != nil {
+			return fmt.Errorf("event %d (%s): %w", i+1, e.What, err)
+		}
+	}
+	return nil
+}
+
+// inject carries out one event as often as it asks for.
+func (s *Set) inject(ctx context.Context, c Cell, e spec.Event, rng *rand.Rand) error {
+	injector := s.find(e.What)
+	if injector == nil {
+		return errors.New("no injector of this program carries it out")
+	}
+	times := max(1, e.Times)
+	for n := range times {
+		if err := lifecycle.Pause(ctx, e.Every.Draw(rng)); err != nil {
+			return err
+		}
+		if times > 1 {
+			c.Note(fmt.Sprintf("%s %d/%d", e.What, n+1, times))
+		}
+		began := time.Now()
+		done, err := injector.Inject(ctx, c, e)
+		if err != nil {
+			return err
+		}
+		s.done = append(s.done, deed{
+			history.Deed{What: e.What, Began: began.UnixNano(), Ended: time.Now().UnixNano(), Keys: done.Keys}, done.Seen,
+		})
+	}
+	c.Note("")
+	return nil
+}
+
+func (s *Set) find(what string) Injector {
+	for _, f := range s.families {
+		if i := slices.IndexFunc(f.injectors, func(i Injector) bool { return i.Name() == what }); i >= 0 {
+			return f.injectors[i]
+		}
+	}
+	return nil
+}
+
+// State reads what the apiserver holds beside the objects of the load.
+func (s *Set) State(ctx context.Context, c Cell) (all []history.StateRecord, err error) {
+	err = each(s, func(k Stater) error {
+		state, err := k.State(ctx, c)
+		all = append(all, state...)
+		return err
+	})
+	return all, err
+}
+
+// Finish looks at the parties once more after the drain.
+func (s *Set) Finish(ctx context.Context, c Cell) error {
+	return each(s, func(f Finisher) error { return f.Finish(ctx, c) })
+}
+
+// Deeds are what was done so far, with all that was seen of it.
+func (s *Set) Deeds() ([]history.Deed, error) {
+	deeds := make([]history.Deed, len(s.done))
+	for i, d := range s.done {
+		deeds[i] = d.Deed
+		if d.seen == nil {
+			continue
+		}
+		var err error
+		if deeds[i].Seen, err = json.Marshal(d.seen); err != nil {
+			return nil, fmt.Errorf("keep what %s saw: %w", d.What, err)
+		}
+	}
+	return deeds, nil
+}
+
+// Remove deletes what the families left behind, each whatever becomes of the others.
+func (s *Set) Remove(ctx context.Context, c Cell) error {
+	var errs []error
+	_ = each(s, func(r Remover) error { errs = append(errs, r.Remove(ctx, c)); return nil })
+	return errors.Join(errs...)
+}
+
+// Rules are those of all families for a recorded cell.
+func Rules(c *matrix.Case) (rules []matrix.Rule, err error) {
+	err = each(New(), func(r Ruler) error {
+		more, err := r.Rules(c)
+		rules = append(rules, more...)
+		return err
+	})
+	return rules, err
+}

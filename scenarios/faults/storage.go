@@ -1,0 +1,167 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/matrix"
+	"github.com/watchbench/watchbench/scenarios/spec"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+// killStorage sends SIGKILL to storage, which comes back at once with what it held some
+// time before, and waits until it has caught up.
+const killStorage = "kill-storage"
+
+// minKeys is how many objects an event must have concerned to prove anything.
+const minKeys = matrix.MinKeys
+
+func killedStorage() family {
+	return family{shared: storageRules{}, injectors: []Injector{
+		kind{name: killStorage, takes: []string{"for"}, validate: validateKill, inject: injectKill},
+	}}
+}
+
+func validateKill(t *spec.Timeline, e spec.Event) error {
+	if e.For < spec.Duration(time.Second) {
+		return t.Bad("for", "write for example for: 2s: what storage took in this time is what it loses", "%s is too short", e.For)
+	}
+	if t.Fault != nil {
+		for i, col := range t.Fault.Assert {
+			if col != "C" && col != "T" {
+				return spec.BadFault(fmt.Sprintf("assert[%d]", i), "assert C and T, and measure what else is to be shown",
+					"the column %s is judged by a ledger of a storage that forgets nothing, and kill-storage makes it forget", col)
+			}
+		}
+	}
+	sync := t.Watcher.Synchronizer
+	for _, err := range []error{
+		needsWatcher(t, e),
+		t.Need(!sync.Disabled && sync.Period > 0, "kill-storage without a synchronizer whose round is known: nobody else finds what storage forgot", "set watcher.synchronizer.period: 3s"),
+		t.Need(len(t.Storage.Faults) == 0, "kill-storage with storage.faults, which would not outlive it", "leave storage.faults out"),
+		t.Need(t.Storage.Instances == 1, "kill-storage with several instances", "set storage.instances: 1"),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setback is a storage that was killed and came back with what it held some time before:
+// what it had acknowledged since then is gone, and nobody informs the watcher.
+type setback struct {
+	Snapshot int64   `json:"snapshot"` // when the snapshot was complete
+	Cut      int64   `json:"cut"`      // when storage took no more requests
+	Back     int64   `json:"back"`     // when it took them again
+	Return   CatchUp `json:"return"`
+}
+
+// injectKill takes a snapshot, lets time pass, kills storage and starts it again at the
+// same addresses with the snapshot. Connections are cut before the kill, so that the
+// ledger, which dies with the process, can be fetched complete: what was under way at
+// that moment was never acknowledged and is not in the snapshot.
+func injectKill(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+	m := c.Storage()
+	if err := m.Snapshot(ctx); err != nil {
+		return Done{}, err
+	}
+	b := setback{Snapshot: time.Now().UnixNano()}
+	if err := lifecycle.Pause(ctx, e.For.Std()); err != nil {
+		return Done{}, err
+	}
+	b.Cut = time.Now().UnixNano()
+	if err := m.Cut(ctx); err != nil {
+		return Done{}, err
+	}
+	c.Mark(history.Mark{What: history.MarkStorageKilled})
+	m.Kill()
+	if err := m.Revive(ctx); err != nil {
+		return Done{}, err
+	}
+	began := time.Now()
+	b.Back = began.UnixNano()
+	c.Mark(history.Mark{What: history.MarkStorageBack})
+	var err error
+	if b.Return, err = c.CatchUp(ctx, began); err != nil {
+		return Done{}, err
+	}
+	if b.Return.Behind != "" {
+		c.Mark(history.Mark{What: history.MarkDiverged, Note: b.Return.Behind})
+	}
+	return Done{Seen: b}, nil
+}
+
+type storageRules struct{}
+
+var _ Ruler = storageRules{}
+
+// Rules: storage has everything again within one round of the synchronizer.
+func (storageRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+	all, err := history.Deeds[setback](c.Deeds, killStorage)
+	if err != nil {
+		return nil, err
+	}
+	var rules []matrix.Rule
+	for _, b := range all {
+		lost := newLosses(b)
+		rules = append(rules, matrix.Rule{
+			First:   true,
+			Request: lost.see,
+			Facts: func(matrix.Seen) []result.Fact {
+				f := matrix.Within("T", "catch-up after storage came back", "s", b.Return.Seconds, recovery(c))
+				if b.Return.Behind != "" {
+					f.OK, f.Detail = false, fmt.Sprintf("it had not within %s", CatchUpLimit)
+				}
+				n := len(lost.again)
+				return []result.Fact{f, fact("C", "acknowledged rows that were written again", "rows", float64(n), n >= minKeys)}
+			},
+			Vacuous: func(matrix.Seen) []string {
+				if n := len(lost.again); n < minKeys {
+					return []string{fmt.Sprintf("%d rows that storage had acknowledged and lost were written again; at least %d are needed", n, minKeys)}
+				}
+				return nil
+			},
+		})
+	}
+	return rules, nil
+}
+
+// sentLater is how long before the cut a write must have been acknowledged to count as
+// settled for the watcher.
+const sentLater = int64(500 * time.Millisecond)
+
+// losses are the rows whose acknowledged write storage forgot, and those that were
+// written again as they had been: only a comparison of storage with the cluster does
+// that.
+type losses struct {
+	setback
+	lost  map[write]uint64 // version
+	again map[write]bool
+}
+
+type write struct{ method, kind, namespace, name, uid string }
+
+func newLosses(b setback) *losses {
+	return &losses{setback: b, lost: map[write]uint64{}, again: map[write]bool{}}
+}
+
+func (l *losses) see(e *ledger.Entry) {
+	w := write{e.Method, e.Kind, e.Namespace, e.Name, e.UID}
+	switch {
+	case !e.Took() || e.Applied <= l.Snapshot:
+	case e.Responded != 0 && e.Responded < l.Cut-sentLater && e.Acked():
+		l.lost[w] = e.ResourceVersion
+	case e.Applied < l.Cut:
+		delete(l.lost, w) // a later write of the row may be tried again by itself
+	case e.Applied >= l.Back:
+		if rv, ok := l.lost[w]; ok && (rv == e.ResourceVersion || e.Method == http.MethodDelete) {
+			l.again[w] = true
+		}
+	}
+}

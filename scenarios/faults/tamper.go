@@ -1,0 +1,127 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/matrix"
+	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/scenarios/spec"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+// Changes to rows of storage behind the watcher's back. Their names are those of the
+// marks that the judge looks for.
+const (
+	tamperRemove = history.MarkTamperRemove
+	tamperEdit   = history.MarkTamperEdit
+	tamperAdd    = history.MarkTamperAdd // a row of no object
+)
+
+// podKind is the kind of the rows.
+const podKind = "Pod"
+
+func (b *besideLoad) tampering() []Injector {
+	count := []string{"count"}
+	return []Injector{
+		kind{name: tamperRemove, takes: count, validate: needsPods, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+			return repeat(e, func() error {
+				name := b.take(c)
+				markRow(c, e, name)
+				return c.Storage().RemoveRow(ctx, party.ClusterID, podKind, namespace(c, 0), name)
+			})
+		}},
+		kind{name: tamperEdit, takes: count, validate: needsPods, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+			return repeat(e, func() error {
+				name := b.take(c)
+				data, err := c.API().Pod(ctx, namespace(c, 0), name)
+				if err != nil {
+					return err
+				}
+				body, err := edited(data)
+				if err != nil {
+					return err
+				}
+				return putRow(ctx, c, e, name, body)
+			})
+		}},
+		kind{name: tamperAdd, takes: count, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+			return repeat(e, func() error {
+				b.added++
+				name := fmt.Sprintf("nobody-%d", b.added)
+				body := fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"namespace":%q,"uid":"00000000-0000-4000-8000-%012d","resourceVersion":"1"}}`,
+					name, namespace(c, 0), b.added)
+				return putRow(ctx, c, e, name, body)
+			})
+		}},
+	}
+}
+
+func markRow(c Cell, e spec.Event, name string) {
+	c.Mark(history.Mark{What: e.What, Kind: podKind, Namespace: namespace(c, 0), Name: name})
+}
+
+func putRow(ctx context.Context, c Cell, e spec.Event, name, body string) error {
+	markRow(c, e, name)
+	return c.Storage().PutRow(ctx, party.ClusterID, podKind, namespace(c, 0), name, body)
+}
+
+// edited is an object with other content and the same version: only a comparison of
+// content finds it.
+func edited(data []byte) (string, error) {
+	var o map[string]any
+	if err := json.Unmarshal(data, &o); err != nil {
+		return "", fmt.Errorf("read a pod: %w", err)
+	}
+	spec, _ := o["spec"].(map[string]any)
+	if spec == nil {
+		return "", errors.New("edit a pod: it has no spec")
+	}
+	spec["nodeName"] = "tampered"
+	out, err := json.Marshal(o)
+	return string(out), err
+}
+
+// repairRules state the longest time that a row which was tampered with stayed so.
+func repairRules(c *matrix.Case) []matrix.Rule {
+	type row struct {
+		history.Mark
+		repaired int64
+	}
+	var rows []row
+	for _, m := range c.Marks {
+		if m.What == tamperRemove || m.What == tamperEdit || m.What == tamperAdd {
+			rows = append(rows, row{Mark: m})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return []matrix.Rule{{
+		Request: func(e *ledger.Entry) {
+			for i := range rows {
+				r := &rows[i]
+				if r.repaired == 0 && e.Kind == r.Kind && e.Namespace == r.Namespace && e.Name == r.Name && e.Took() && e.Applied >= r.Time &&
+					(e.Method == "DELETE") == (r.What == tamperAdd) {
+					r.repaired = e.Applied
+				}
+			}
+		},
+		Facts: func(matrix.Seen) []result.Fact {
+			longest := 0.0
+			for _, r := range rows {
+				if r.repaired == 0 {
+					r.repaired = c.Cell.ScrapeFinished // G12 says that it was never repaired
+				}
+				longest = max(longest, float64(r.repaired-r.Time)/1e9)
+			}
+			f := matrix.Within("T", "longest repair of a row", "s", longest, recovery(c))
+			f.Detail = fmt.Sprintf("%d rows", len(rows))
+			return []result.Fact{f}
+		},
+	}}
+}

@@ -1,0 +1,179 @@
+package party
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sort"
+	"strconv"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
+)
+
+// RunLabel marks what belongs to a run.
+const RunLabel = "watchbench.dev/run"
+
+// pageSize is the apiserver's page of a list: some MiB at usual object sizes.
+const pageSize = 500
+
+// APIServer reads the cluster's side of the truth with plain HTTP and JSON; it
+// shares no code with the watcher.
+type APIServer struct {
+	Base string // URL
+	REST *rest.Config
+	http *http.Client
+}
+
+// NewAPIServer reads a kubeconfig; nothing is asked yet.
+func NewAPIServer(kubeconfig string) (*APIServer, error) {
+	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("load the cluster's kubeconfig: %w", err)
+	}
+	cfg.QPS = -1
+	hc, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("build a client from the cluster's kubeconfig: %w", err)
+	}
+	base := cfg.Host
+	if !strings.Contains(base, "://") {
+		base = "https://" + base
+	}
+	return &APIServer{Base: strings.TrimSuffix(base, "/"), REST: cfg, http: hc}, nil
+}
+
+// Close drops the connections that are kept.
+func (a *APIServer) Close() { a.http.CloseIdleConnections() }
+
+// list is one page of a list.
+type list struct {
+	Metadata struct {
+		Continue string `json:"continue"`
+	} `json:"metadata"`
+	Items []json.RawMessage `json:"items"`
+}
+
+// Each lists a collection and passes on every item as the apiserver sent it.
+func (a *APIServer) Each(ctx context.Context, path, selector string, item func(json.RawMessage) error) error {
+	ctx, cancel := context.WithTimeout(ctx, fetchLimit)
+	defer cancel()
+	next := ""
+	for {
+		q := url.Values{"limit": {strconv.Itoa(pageSize)}}
+		if selector != "" {
+			q.Set("labelSelector", selector)
+		}
+		if next != "" {
+			q.Set("continue", next)
+		}
+		page, err := a.page(ctx, path+"?"+q.Encode())
+		if err != nil {
+			return fmt.Errorf("list %s: %w", path, err)
+		}
+		for _, raw := range page.Items {
+			if err := item(raw); err != nil {
+				return err
+			}
+		}
+		if next = page.Metadata.Continue; next == "" {
+			return nil
+		}
+	}
+}
+
+func (a *APIServer) page(ctx context.Context, pathAndQuery string) (l list, err error) {
+	data, err := a.Send(ctx, http.MethodGet, pathAndQuery, nil)
+	if err != nil {
+		return l, err
+	}
+	if err := json.Unmarshal(data, &l); err != nil {
+		return l, fmt.Errorf("read the answer: %w", err)
+	}
+	return l, nil
+}
+
+type named struct {
+	Metadata struct {
+		Namespace string `json:"namespace"`
+		Name      string `json:"name"`
+	} `json:"metadata"`
+}
+
+// Namespaces lists the names of namespaces, all or those a selector picks.
+func (a *APIServer) Namespaces(ctx context.Context, selector string) ([]string, error) {
+	var names []string
+	err := a.Each(ctx, "/api/v1/namespaces", selector, func(raw json.RawMessage) error {
+		var n named
+		if err := json.Unmarshal(raw, &n); err != nil {
+			return fmt.Errorf("read a namespace: %w", err)
+		}
+		names = append(names, n.Metadata.Name)
+		return nil
+	})
+	sort.Strings(names)
+	return names, err
+}
+
+// resources names the collection of a kind.
+var resources = map[string]string{
+	"Pod": "pods", "ConfigMap": "configmaps", "Service": "services", "Event": "events", "Secret": "secrets", "Endpoints": "endpoints",
+	"ServiceAccount": "serviceaccounts", "PersistentVolumeClaim": "persistentvolumeclaims", "Deployment": "deployments",
+	"ReplicaSet": "replicasets", "StatefulSet": "statefulsets", "DaemonSet": "daemonsets", "Job": "jobs", "CronJob": "cronjobs",
+	"Node": "nodes", "Namespace": "namespaces", "PersistentVolume": "persistentvolumes",
+}
+
+// clusterScoped kinds live in no namespace.
+var clusterScoped = map[string]bool{"Node": true, "Namespace": true, "PersistentVolume": true}
+
+// State reads what the apiserver holds of the kinds in the namespaces; of kinds
+// without a namespace it reads everything, as the watcher does.
+func (a *APIServer) State(ctx context.Context, kinds, namespaces []string, rules check.Rules) ([]history.StateRecord, error) {
+	var out []history.StateRecord
+	for _, kind := range kinds {
+		version := kindGroups[kind]
+		prefix := "/apis/" + version
+		if version == "v1" {
+			prefix = "/api/v1"
+		}
+		take := func(raw json.RawMessage) error {
+			rec, err := DigestItem(raw, version, kind, rules)
+			out = append(out, rec)
+			return err
+		}
+		if clusterScoped[kind] {
+			if err := a.Each(ctx, prefix+"/"+resources[kind], "", take); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		for _, ns := range namespaces {
+			if err := a.Each(ctx, prefix+"/namespaces/"+url.PathEscape(ns)+"/"+resources[kind], "", take); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// DigestItem is one item of a list in the apiserver's form.
+func DigestItem(raw json.RawMessage, version, kind string, rules check.Rules) (history.StateRecord, error) {
+	var n named
+	if err := json.Unmarshal(raw, &n); err != nil {
+		return history.StateRecord{}, fmt.Errorf("read a %s: %w", kind, err)
+	}
+	rec, err := check.Digest(check.Raw{
+		Side: history.SideApiserver, APIVersion: version, Kind: kind,
+		Namespace: n.Metadata.Namespace, Name: n.Metadata.Name, JSON: raw,
+	}, rules)
+	if err != nil {
+		return rec, fmt.Errorf("digest %s/%s/%s of the apiserver: %w", kind, n.Metadata.Namespace, n.Metadata.Name, err)
+	}
+	return rec, nil
+}

@@ -1,0 +1,126 @@
+package party
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/watchbench/watchbench/internal/badinput"
+)
+
+// ClusterID is the id that the watcher writes under.
+const ClusterID = "BCS-K8S-90001"
+
+// LeaseNamespace is there in every cluster.
+const LeaseNamespace = "default"
+
+// kindGroups tells the group-version that the filter file needs for a kind.
+var kindGroups = map[string]string{
+	"Pod": "v1", "ConfigMap": "v1", "Node": "v1", "Namespace": "v1", "Service": "v1", "Event": "v1", "Secret": "v1",
+	"Endpoints": "v1", "ServiceAccount": "v1", "PersistentVolume": "v1", "PersistentVolumeClaim": "v1",
+	"Deployment": "apps/v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1",
+	"Job": "batch/v1", "CronJob": "batch/v1",
+}
+
+// renderConfig writes the config and filter file in the original's format and
+// returns the config's path.
+func (s WatcherSetup) renderConfig(port, metricPort int) (string, error) {
+	groups := map[string][]string{}
+	for _, k := range s.Kinds {
+		g, ok := kindGroups[k]
+		if !ok {
+			return "", &badinput.Error{What: fmt.Sprintf("watcher.resources: the group of the kind %s is not known", k), Remedy: "use a built-in kind such as Pod, Node or Deployment"}
+		}
+		groups[g] = append(groups[g], k)
+	}
+	var white []string
+	var only []map[string]any
+	for _, g := range []string{"v1", "apps/v1", "batch/v1"} {
+		if kinds := groups[g]; len(kinds) > 0 {
+			white = append(white, g)
+			only = append(only, map[string]any{"groupVersion": g, "resourceKinds": kinds})
+		}
+	}
+	filterPath := filepath.Join(s.Cell, s.file("filter"))
+	filter := map[string]any{
+		"k8sResourceWhiteList":     white,
+		"apiResourceSpecification": only,
+		"resourceNamespaceFilters": s.Ignore,
+		"isFilterManagedFields":    false,
+	}
+	if len(s.Customs) > 0 {
+		filter["crdResourceWhiteList"] = s.Customs
+	}
+	if len(s.Masks) > 0 {
+		filter["resourceMaskers"] = s.Masks
+	}
+	w := s.Spec
+	bcs := map[string]any{
+		"custom-storage-endpoints": strings.Join(s.Endpoints, ","),
+		"writerQueueLen":           w.WriterQueueLen,
+		"podQueueNum":              w.PodQueueNum,
+		"strategy":                 w.Strategy,
+		"allowUnordered":           w.Strategy == "unordered",
+		"handlerQueueLen":          w.HandlerQueueLen,
+		"queueFull":                w.QueueFull,
+		"queueFullTimeout":         w.QueueFullTimeout.String(),
+		"storageTimeout":           w.StorageTimeout.String(),
+		"drainTimeout":             w.DrainTimeout.String(),
+	}
+	if s.Conditional && w.Profile != ProfileLegacy {
+		bcs["conditional"] = true
+	}
+	if s.CAFile != "" {
+		bcs["tls"] = map[string]any{"ca-file": s.CAFile}
+	}
+	config := map[string]any{
+		"default":          map[string]any{"clusterID": ClusterID},
+		"watch_resource":   map[string]any{"disable_netservice": true, "disable_crd": len(s.Customs) == 0},
+		"bcs":              bcs,
+		"k8s":              map[string]any{"kubeconfig": s.Kubeconfig},
+		"filterConfigPath": filterPath,
+		"address":          "127.0.0.1", "port": port, "metric_port": metricPort, "v": 1,
+	}
+	if sync := w.Synchronizer; sync.Disabled {
+		config["synchronizer"] = map[string]any{"disabled": true}
+	} else if sync.Period > 0 {
+		config["synchronizer"] = map[string]any{"period": sync.Period.String()}
+	}
+	if w.Profile != "default" && w.Profile != "" {
+		config["profile"] = w.Profile
+	}
+	if s.Lease != "" {
+		config["leaderElection"] = map[string]any{"enabled": true, "namespace": LeaseNamespace, "name": s.Lease}
+	}
+	if w.Command != "" {
+		// The original's log files; ours logs to standard error and says so.
+		config["logtostderr"], config["log_dir"], config["pid_dir"] = true, s.Logs, filepath.Join(s.Cell, "pid")
+	}
+	if err := writeJSON(filterPath, filter); err != nil {
+		return "", err
+	}
+	path := filepath.Join(s.Cell, s.file("watcher"))
+	return path, writeJSON(path, config)
+}
+
+// file names a rendered file: the first watcher's by what it is, later ones' with
+// their own name.
+func (s WatcherSetup) file(what string) string {
+	if s.Name == "" || s.Name == "k8s-watch" {
+		return what + ".json"
+	}
+	return what + strings.TrimPrefix(s.Name, "k8s-watch") + ".json"
+}
+
+func writeJSON(path string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err == nil {
+		err = os.WriteFile(path, append(data, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package party
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/watchbench/watchbench/loadgen/plan"
+	"github.com/watchbench/watchbench/scenarios/history"
+)
+
+// Bounds on the generator's phases besides the load itself.
+const (
+	PrepareLimit  = 2 * time.Minute
+	TeardownLimit = 2 * time.Minute
+)
+
+// Phases in the generator's protocol.
+const (
+	PhaseReady  = "ready"
+	PhaseLoad   = "load"
+	PhaseLoaded = "loaded"
+	PhaseError  = "error"
+)
+
+// Line is one line of the generator's progress.
+type Line struct {
+	Phase    string  `json:"phase"`
+	Started  int64   `json:"started"`
+	Finished int64   `json:"finished"`
+	Planned  int64   `json:"planned"`
+	Fraction float64 `json:"fraction"`
+	Error    string  `json:"error"`
+}
+
+// Generator is the load generator of one cell.
+type Generator struct {
+	*Process
+	mu   sync.Mutex // guards what follows
+	last Line
+	seen map[string]Line // the last line of each phase
+}
+
+// StartGenerator starts the load generator with a plan; it waits for Go.
+func StartGenerator(bin, logs, cell, kubeconfig string, cfg plan.Config) (*Generator, error) {
+	planPath := filepath.Join(cell, "plan.yaml")
+	// JSON is YAML; the plan's types write their units.
+	if err := writeJSON(planPath, cfg); err != nil {
+		return nil, err
+	}
+	g := &Generator{seen: map[string]Line{}}
+	p, err := start(child{
+		name: "churn", logs: logs, stdin: true, lines: g.take,
+		argv: []string{bin, "--plan", planPath, "--kubeconfig", kubeconfig, "--oplog", filepath.Join(cell, history.FileOps), "--wait"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	g.Process = p
+	return g, nil
+}
+
+// take reads one line of progress.
+func (g *Generator) take(line []byte) {
+	var l Line
+	if json.Unmarshal(line, &l) != nil || l.Phase == "" {
+		return // not part of the protocol
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if old := g.seen[l.Phase]; l.Planned == 0 {
+		l.Planned = old.Planned
+	}
+	g.last = l
+	g.seen[l.Phase] = l
+}
+
+// Reached waits for a phase, looking at every line of progress on the way.
+func (g *Generator) Reached(ctx context.Context, phase string, limit time.Duration, each func(Line)) error {
+	err := g.Await(ctx, "the generator's phase "+phase, 10*time.Millisecond, limit, func(context.Context) bool {
+		g.mu.Lock()
+		last := g.last
+		_, ok := g.seen[phase]
+		_, broken := g.seen[PhaseError]
+		g.mu.Unlock()
+		if each != nil {
+			each(last)
+		}
+		return ok || broken
+	})
+	if said := g.Said(PhaseError); said.Error != "" {
+		return fmt.Errorf("the generator failed: %s (log: %s)", said.Error, g.Log)
+	}
+	return err
+}
+
+// Said is the last line of a phase.
+func (g *Generator) Said(phase string) Line {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.seen[phase]
+}
+
+// End lets the generator tear down and waits for it. After a failure or an
+// interruption closing its input has the same effect.
+func (g *Generator) End(ctx context.Context) error {
+	if g.Ended() {
+		return nil
+	}
+	if err := g.Tell("done"); err != nil {
+		return err
+	}
+	_ = g.stdin.Close()
+	ctx, cancel := context.WithTimeout(ctx, TeardownLimit)
+	defer cancel()
+	select {
+	case <-g.done:
+	case <-ctx.Done():
+		g.Stop(TeardownLimit)
+	}
+	if code := g.ExitCode(); code != 0 {
+		return fmt.Errorf("clean up after the load: %w", g.Failure())
+	}
+	return nil
+}

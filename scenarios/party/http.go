@@ -1,0 +1,119 @@
+package party
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/watchbench/watchbench/scenarios/history"
+)
+
+// Bounds on the requests to our own processes over loopback.
+const (
+	startLimit = 10 * time.Second // of the mock and the watcher's sockets
+	askTimeout = 5 * time.Second  // one scrape
+	fetchLimit = 2 * time.Minute  // a whole ledger or state
+)
+
+// newClient keeps a few connections to one process and follows no redirect.
+func newClient() *http.Client {
+	return &http.Client{
+		Transport:     &http.Transport{MaxIdleConnsPerHost: 4, DisableCompression: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// get asks one of our processes; the caller closes the body.
+func get(ctx context.Context, c *http.Client, url string, header ...string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s: %w", url, err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s: %w", url, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		resp.Body.Close()
+		return nil, fmt.Errorf("ask %s: it answers %s", url, resp.Status)
+	}
+	return resp, nil
+}
+
+// save writes the answer of one of our processes to a file.
+func save(ctx context.Context, c *http.Client, url, path string, header ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, fetchLimit)
+	defer cancel()
+	resp, err := get(ctx, c, url, header...)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("save %s: %w", url, err)
+	}
+	_, err = io.Copy(f, resp.Body)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("save %s: %w", url, err)
+	}
+	return nil
+}
+
+// scrape reads a /metrics endpoint: as text, and parsed.
+func scrape(ctx context.Context, c *http.Client, url string) ([]byte, history.Scrape, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	resp, err := get(ctx, c, url)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxMetrics))
+	if err != nil {
+		return nil, nil, fmt.Errorf("read %s: %w", url, err)
+	}
+	s, err := history.ParseScrape(strings.NewReader(string(text)))
+	return text, s, err
+}
+
+// maxMetrics bounds one answer of a /metrics endpoint; ours have some 50 KiB.
+const maxMetrics = 16 << 20
+
+// admin is the admin API of the mock or the proxy.
+type admin struct {
+	http *http.Client
+	base string // URL
+}
+
+// call sends a request and returns the answer's body.
+func (a admin) call(ctx context.Context, method, path, body string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	url := a.base + path
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, url, err)
+	}
+	resp, err := a.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, url, err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err == nil && resp.StatusCode/100 != 2 {
+		err = fmt.Errorf("it answers %s: %s", resp.Status, strings.TrimSpace(string(data)))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, url, err)
+	}
+	return data, nil
+}

@@ -1,0 +1,232 @@
+package party
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Process is one child: its output goes to a log file, and it is reaped when it ends.
+type Process struct {
+	Name  string
+	cmd   *exec.Cmd
+	Log   string // path of its log
+	stdin io.WriteCloser
+
+	done chan struct{} // closed after the child ended and was awaited
+
+	mu    sync.Mutex // guards state
+	state *os.ProcessState
+}
+
+// child describes a process to start.
+type child struct {
+	name  string // of the log file too
+	argv  []string
+	dir   string
+	logs  string // directory of the log file
+	stdin bool   // keep a pipe to it
+	// lines receives standard output line by line, in one goroutine that ends with
+	// the child's output; without it standard output goes to the log as well.
+	lines func(line []byte)
+}
+
+// maxLine bounds one line of a child's protocol.
+const maxLine = 1 << 20
+
+// start runs a child in a process group of its own, so that Ctrl-C on the terminal
+// reaches only us and we end the children in order.
+func start(c child) (*Process, error) {
+	logPath := filepath.Join(c.logs, c.name+".log")
+	logFile, err := os.Create(logPath)
+	if err != nil {
+		return nil, fmt.Errorf("create the log of %s: %w", c.name, err)
+	}
+	defer logFile.Close() // the child has its own descriptor
+	cmd := exec.Command(c.argv[0], c.argv[1:]...)
+	cmd.Dir = c.dir
+	cmd.Stderr = logFile
+	cmd.Stdout = logFile
+	detach(cmd)
+	p := &Process{Name: c.name, cmd: cmd, Log: logPath, done: make(chan struct{})}
+	if c.stdin {
+		if p.stdin, err = cmd.StdinPipe(); err != nil {
+			return nil, fmt.Errorf("open a pipe to %s: %w", c.name, err)
+		}
+	}
+	var out io.ReadCloser
+	if c.lines != nil {
+		cmd.Stdout = nil
+		if out, err = cmd.StdoutPipe(); err != nil {
+			return nil, fmt.Errorf("open a pipe from %s: %w", c.name, err)
+		}
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", c.name, err)
+	}
+	go p.wait(out, c.lines) // ends with the child; Stop and Kill wait for it
+	return p, nil
+}
+
+// wait reads the child's output to its end and then reaps it.
+func (p *Process) wait(out io.ReadCloser, lines func([]byte)) {
+	defer close(p.done)
+	if out != nil {
+		sc := bufio.NewScanner(out)
+		sc.Buffer(make([]byte, 4096), maxLine)
+		for sc.Scan() {
+			lines(sc.Bytes())
+		}
+		_, _ = io.Copy(io.Discard, out) // after an overlong line: let the child go on
+	}
+	_ = p.cmd.Wait() // the state tells more than the error
+	p.mu.Lock()
+	p.state = p.cmd.ProcessState
+	p.mu.Unlock()
+}
+
+// PID is the child's process id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Ended reports whether the child is gone.
+func (p *Process) Ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// ExitCode is the child's, -1 after a signal or while it runs.
+func (p *Process) ExitCode() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state == nil {
+		return -1
+	}
+	return p.state.ExitCode()
+}
+
+// Failure describes a child that ended by itself.
+func (p *Process) Failure() error {
+	p.mu.Lock()
+	how := "still running"
+	if p.state != nil {
+		how = p.state.String()
+	}
+	p.mu.Unlock()
+	return &ExitError{name: p.Name, how: how, Last: LastLine(p.Log), log: p.Log}
+}
+
+// Signal sends a signal; a child that is gone needs none.
+func (p *Process) Signal(s syscall.Signal) {
+	_ = p.cmd.Process.Signal(s)
+}
+
+// Stop asks the child to end and kills its group after the grace.
+func (p *Process) Stop(grace time.Duration) {
+	if p.stdin != nil {
+		_ = p.stdin.Close()
+	}
+	p.Signal(syscall.SIGTERM)
+	if !p.awaitEnd(grace) {
+		p.Kill()
+	}
+}
+
+func (p *Process) awaitEnd(limit time.Duration) bool {
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-p.done:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// Kill ends the child and whatever it started, and waits for it.
+func (p *Process) Kill() {
+	killGroup(p.cmd)
+	<-p.done
+}
+
+// Tell writes one line to the child's standard input.
+func (p *Process) Tell(line string) error {
+	if _, err := io.WriteString(p.stdin, line+"\n"); err != nil {
+		if errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE) {
+			<-p.done
+			return p.Failure()
+		}
+		return fmt.Errorf("write to %s: %w", p.Name, err)
+	}
+	return nil
+}
+
+// Await waits for a condition, the end of the child, the context or a limit,
+// asking every so often.
+func (p *Process) Await(ctx context.Context, what string, every, limit time.Duration, holds func(context.Context) bool) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, &TimeoutError{What: what, After: limit, Log: p.Log})
+	defer cancel()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		if p.Ended() {
+			return p.Failure()
+		}
+		if holds(ctx) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-p.done:
+		case <-tick.C:
+		}
+	}
+}
+
+// LastLine finds the last line of a log that is not empty, within its last 8 KiB.
+func LastLine(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	const tail = 8 << 10
+	if info, err := f.Stat(); err == nil && info.Size() > tail {
+		if _, err := f.Seek(-tail, io.SeekEnd); err != nil {
+			return ""
+		}
+	}
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return ""
+	}
+	lines := bytes.Split(bytes.TrimSpace(data), []byte("\n"))
+	return string(bytes.TrimSpace(lines[len(lines)-1]))
+}
+
+// Done is closed after the child ended and was reaped.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Lost prefers the end of the process over the failed request that it caused.
+func (p *Process) Lost(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if p.awaitEnd(200 * time.Millisecond) {
+		return p.Failure()
+	}
+	return err
+}

@@ -1,0 +1,260 @@
+package party
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/spec"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+// Storage is the storage mock of one cell. It may be ended and started again: its
+// addresses stay, and so do the documents that its former life saved.
+type Storage struct {
+	*Process
+	admin
+	Endpoints []string // base URLs, one per instance
+	setup     StorageSetup
+	life      int // from 1
+}
+
+// StorageSetup is what a mock is started with.
+type StorageSetup struct {
+	Bin, Logs, Cell string // program, folder of logs, folder of the cell
+	Spec            spec.Storage
+	Seed            uint64
+	TLS             *TLS // nil: plain HTTP
+
+	listen, admin string
+}
+
+// TLS is how storage is served over TLS.
+type TLS struct {
+	CertFile, KeyFile string
+	Old               bool // no later version than TLS 1.1
+}
+
+// StartStorage returns once the mock listens.
+func StartStorage(ctx context.Context, s StorageSetup) (*Storage, error) {
+	s.listen, s.admin = "127.0.0.1:0", "127.0.0.1:0"
+	m := &Storage{setup: s, life: 1}
+	said, err := m.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	scheme := "http://"
+	if s.TLS != nil {
+		scheme = "https://"
+	}
+	for _, a := range said.Listen {
+		m.Endpoints = append(m.Endpoints, scheme+a)
+	}
+	m.setup.listen, m.setup.admin = said.Listen[0], said.Admin
+	m.admin = admin{newClient(), "http://" + said.Admin}
+	return m, nil
+}
+
+func (m *Storage) start(ctx context.Context) (said announcement, err error) {
+	s := m.setup
+	argv := []string{
+		s.Bin, "--listen", s.listen, "--admin", s.admin, "--latency", s.Spec.Latency,
+		"--seed", strconv.FormatUint(s.Seed, 10), "--mode", s.Spec.Mode, "--instances", strconv.Itoa(s.Spec.Instances),
+	}
+	if text := s.Spec.Capacity.Text(); text != "" {
+		argv = append(argv, "--capacity", text)
+	}
+	if s.TLS != nil {
+		// What is needed to go on after a restart.
+		argv = append(argv, "--tls-cert", s.TLS.CertFile, "--tls-key", s.TLS.KeyFile,
+			"--save-ledger", m.file(m.life, ledgerOfLife), "--save-snapshot", m.file(m.life, documents))
+		if s.TLS.Old {
+			argv = append(argv, "--tls-max-version", "1.1")
+		}
+	}
+	name := "storagemock"
+	if m.life > 1 {
+		argv = append(argv, "--load-snapshot", m.file(m.life-1, documents))
+		name += "-" + strconv.Itoa(m.life)
+	}
+	p, err := announce(ctx, child{name: name, argv: argv, logs: s.Logs}, &said)
+	if err == nil {
+		m.Process = p // after a failure it stays the one that has ended
+	}
+	return said, err
+}
+
+// What is kept of one life for the next.
+const (
+	ledgerOfLife = "ledger.ndjson.zst"
+	documents    = "documents"
+)
+
+func (m *Storage) file(life int, name string) string {
+	return filepath.Join(m.setup.Cell, fmt.Sprintf("storage-%d-%s", life, name))
+}
+
+// Restart ends storage in order and starts it again with what it held. Only a storage
+// over TLS saves it.
+func (m *Storage) Restart(ctx context.Context) error {
+	m.Stop(StorageGrace)
+	if code := m.ExitCode(); code != 0 {
+		return m.Failure()
+	}
+	return m.Revive(ctx)
+}
+
+// Snapshot keeps what storage holds now for its next life.
+func (m *Storage) Snapshot(ctx context.Context) error {
+	return save(ctx, m.http, m.base+"/snapshot", m.file(m.life, documents))
+}
+
+// Cut makes storage refuse every connection and keeps its ledger, which dies with the
+// process.
+func (m *Storage) Cut(ctx context.Context) error {
+	if err := m.SetFaults(ctx, "refuse(for=1h)"); err != nil {
+		return err
+	}
+	return m.fetchLedger(ctx, m.file(m.life, ledgerOfLife))
+}
+
+// Revive starts storage again, after its end, with the documents that were kept.
+func (m *Storage) Revive(ctx context.Context) error {
+	m.life++
+	if _, err := m.start(ctx); err != nil {
+		return fmt.Errorf("start storage again: %w", err)
+	}
+	return nil
+}
+
+// Scrape reads the mock's metrics.
+func (m *Storage) Scrape(ctx context.Context) (history.Scrape, error) {
+	_, s, err := scrape(ctx, m.http, m.base+"/metrics")
+	return s, err
+}
+
+// SetFaults puts faults in force.
+func (m *Storage) SetFaults(ctx context.Context, text string) error {
+	if _, err := m.call(ctx, http.MethodPost, "/faults", text); err != nil {
+		return fmt.Errorf("set the faults: %w", err)
+	}
+	return nil
+}
+
+// PutRow writes a row behind the watcher's back, without an entry in the ledger.
+func (m *Storage) PutRow(ctx context.Context, cluster, kind, namespace, name, body string) error {
+	return m.tamper(ctx, http.MethodPut, url.Values{"cluster": {cluster}, "kind": {kind}, "namespace": {namespace}, "name": {name}}, body)
+}
+
+// RemoveRow takes a row out behind the watcher's back; see PutRow.
+func (m *Storage) RemoveRow(ctx context.Context, cluster, kind, namespace, name string) error {
+	return m.tamper(ctx, http.MethodDelete, url.Values{"cluster": {cluster}, "kind": {kind}, "namespace": {namespace}, "name": {name}}, "")
+}
+
+func (m *Storage) tamper(ctx context.Context, method string, q url.Values, body string) error {
+	_, err := m.call(ctx, method, "/state?"+q.Encode(), body)
+	return err
+}
+
+// SaveState writes every row as the mock exports it.
+func (m *Storage) SaveState(ctx context.Context, path string) error {
+	return save(ctx, m.http, m.base+"/state", path)
+}
+
+// SaveLedger writes the ledger as the mock exports it, compressed; that of several lives
+// in one sequence.
+func (m *Storage) SaveLedger(ctx context.Context, path string) error {
+	if m.life == 1 {
+		return m.fetchLedger(ctx, path)
+	}
+	if err := m.fetchLedger(ctx, m.file(m.life, ledgerOfLife)); err != nil {
+		return err
+	}
+	var failed error
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("save the ledger: %w", err)
+	}
+	_, err = ledger.WriteZstd(f, m.allLives(&failed))
+	if err = errors.Join(err, failed, f.Close()); err != nil {
+		return fmt.Errorf("save the ledger: %w", err)
+	}
+	return nil
+}
+
+// allLives yields the ledgers of all lives, numbered anew.
+func (m *Storage) allLives(failed *error) func(yield func(ledger.Entry) bool) {
+	return func(yield func(ledger.Entry) bool) {
+		seq := uint64(0)
+		for life := 1; life <= m.life; life++ {
+			r, err := ledger.Open(m.file(life, ledgerOfLife))
+			if err != nil {
+				*failed = err
+				return
+			}
+			for e, err := range r.All() {
+				if err != nil {
+					*failed = err
+					break
+				}
+				seq++
+				e.Seq = seq
+				if !yield(e) {
+					break
+				}
+			}
+			_ = r.Close() // only read from
+		}
+	}
+}
+
+func (m *Storage) fetchLedger(ctx context.Context, path string) error {
+	return save(ctx, m.http, m.base+"/ledger", path, "Accept-Encoding", "zstd")
+}
+
+// row is one live record as the mock exports it.
+type row struct {
+	Kind      string          `json:"kind"`
+	Namespace string          `json:"namespace"`
+	Name      string          `json:"name"`
+	Data      json.RawMessage `json:"data"`
+}
+
+// State reads what storage holds and digests it by the rules.
+func (m *Storage) State(ctx context.Context, rules check.Rules) ([]history.StateRecord, error) {
+	return m.StateIn(ctx, "", rules)
+}
+
+// StateIn is State of one namespace; of all with an empty one.
+func (m *Storage) StateIn(ctx context.Context, namespace string, rules check.Rules) ([]history.StateRecord, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchLimit)
+	defer cancel()
+	resp, err := get(ctx, m.http, m.base+"/state?"+url.Values{"namespace": {namespace}}.Encode())
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	var out []history.StateRecord
+	for dec := json.NewDecoder(resp.Body); ; {
+		var r row
+		if err := dec.Decode(&r); errors.Is(err, io.EOF) {
+			return out, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("read storage's state: %w", err)
+		}
+		rec, err := check.Digest(check.Raw{Side: history.SideStorage, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, JSON: r.Data}, rules)
+		if err != nil {
+			return nil, fmt.Errorf("digest %s/%s/%s of storage: %w", r.Kind, r.Namespace, r.Name, err)
+		}
+		out = append(out, rec)
+	}
+}

@@ -1,0 +1,209 @@
+package party
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// ProfileLegacy is the profile by the original's rules.
+const ProfileLegacy = "legacy"
+
+// Watcher is a process under test.
+type Watcher struct {
+	*Process
+	Argv []string
+	Own  bool // our k8s-watch, which has /readyz and metrics of its own
+	// Instance of storage that it writes to, where replicas have one each.
+	Instance int
+
+	setup   WatcherSetup
+	ports   []int
+	health  string // base URL
+	metrics string // URL
+	http    *http.Client
+}
+
+// WatcherSetup is what a watcher is started with.
+type WatcherSetup struct {
+	Bin         string
+	Name        string // of the process, its log and its files
+	Cell        string // folder of the cell, for the rendered files
+	Logs        string
+	Kubeconfig  string
+	Endpoints   []string
+	Ignore      []string // namespaces
+	Spec        spec.Watcher
+	Kinds       []string
+	Customs     []string // group/versions of custom resources to follow; none: no CRD watcher
+	Masks       []check.Mask
+	Conditional bool
+	CAFile      string // of storage
+	Lease       string // name of the Lease; empty is no leader election
+	Instance    int
+}
+
+// freePorts asks the kernel for ports. They are given back before the watcher
+// takes them, so another process may be faster; startWatcher then tries again.
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	var open []net.Listener
+	defer func() {
+		for _, l := range open {
+			_ = l.Close()
+		}
+	}()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		open = append(open, l)
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}
+
+// portTries bounds the restarts after a port was taken in between.
+const portTries = 3
+
+// StartWatcher starts the watcher and returns once its sockets answer.
+func StartWatcher(ctx context.Context, s WatcherSetup) (*Watcher, error) {
+	for try := 1; ; try++ {
+		w, err := s.startOnce(ctx)
+		if err == nil || try == portTries || !strings.Contains(err.Error(), "address already in use") {
+			return w, err
+		}
+	}
+}
+
+func (s WatcherSetup) startOnce(ctx context.Context) (*Watcher, error) {
+	ports, err := freePorts(2)
+	if err != nil {
+		return nil, err
+	}
+	config, err := s.renderConfig(ports[0], ports[1])
+	if err != nil {
+		return nil, err
+	}
+	argv := []string{s.Bin, "-f", config}
+	if s.Spec.Command != "" {
+		argv = nil
+		for _, word := range splitCommand(s.Spec.Command) {
+			argv = append(argv, strings.ReplaceAll(word, "{config}", config))
+		}
+	}
+	p, err := start(child{name: s.Name, argv: argv, logs: s.Logs, dir: s.Cell})
+	if err != nil {
+		return nil, err
+	}
+	w := &Watcher{
+		Process: p, Argv: argv, Own: s.Spec.Command == "", Instance: s.Instance, setup: s, ports: ports, http: newClient(),
+		health:  "http://127.0.0.1:" + strconv.Itoa(ports[0]),
+		metrics: "http://127.0.0.1:" + strconv.Itoa(ports[1]) + "/metrics",
+	}
+	err = p.Await(ctx, "the watcher's metrics endpoint", 10*time.Millisecond, startLimit, func(ctx context.Context) bool {
+		_, err := w.Scrape(ctx)
+		return err == nil
+	})
+	if err != nil {
+		p.Kill()
+		return nil, err
+	}
+	return w, nil
+}
+
+// Scrape reads the watcher's metrics.
+func (w *Watcher) Scrape(ctx context.Context) (history.Scrape, error) {
+	_, s, err := w.Metrics(ctx)
+	return s, err
+}
+
+// Metrics reads the watcher's metrics, as text and parsed.
+func (w *Watcher) Metrics(ctx context.Context) ([]byte, history.Scrape, error) {
+	return scrape(ctx, w.http, w.metrics)
+}
+
+// SaveMetrics writes the watcher's metrics and its health page to files.
+func (w *Watcher) SaveMetrics(ctx context.Context, metrics, health string) error {
+	if err := save(ctx, w.http, w.metrics, metrics); err != nil {
+		return err
+	}
+	return save(ctx, w.http, w.health+"/healthz", health)
+}
+
+// Leads reports whether a replica is at work, by what it has received.
+func (w *Watcher) Leads(ctx context.Context) bool {
+	s, err := w.Scrape(ctx)
+	if err != nil {
+		return false
+	}
+	n := s.Sum(metric.EventsReceived)
+	return n != nil && *n > 0
+}
+
+// AwaitReady waits until the watcher has completed its first lists. A watcher that is
+// not ours has no way to say so.
+func (w *Watcher) AwaitReady(ctx context.Context) error {
+	if !w.Own {
+		return nil
+	}
+	return w.Await(ctx, "the watcher's readiness", 20*time.Millisecond, SyncLimit, w.ready)
+}
+
+// ready asks /readyz.
+func (w *Watcher) ready(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	resp, err := get(ctx, w.http, w.health+"/readyz")
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close()
+	return true
+}
+
+// reloadLimit bounds the wait for a watcher to have read its configuration again.
+const reloadLimit = 5 * time.Second
+
+// Reconfigure has the running watcher read a changed configuration and returns once it
+// reports that it did, with the time at which it was asked to.
+func (w *Watcher) Reconfigure(ctx context.Context, change func(*spec.Watcher)) (asked time.Time, err error) {
+	change(&w.setup.Spec)
+	if _, err := w.setup.renderConfig(w.ports[0], w.ports[1]); err != nil {
+		return asked, err
+	}
+	before, err := w.Scrape(ctx)
+	if err != nil {
+		return asked, w.Lost(ctx, err)
+	}
+	asked = time.Now()
+	w.Signal(syscall.SIGHUP)
+	var after history.Scrape
+	grown := func(result string) bool {
+		a, b := after.Sum(metric.ConfigReloads, "result", result), before.Sum(metric.ConfigReloads, "result", result)
+		return a != nil && (b == nil || *a > *b)
+	}
+	err = w.Await(ctx, "the watcher's reload of its configuration", 10*time.Millisecond, reloadLimit, func(ctx context.Context) bool {
+		s, err := w.Scrape(ctx)
+		after = s
+		return err == nil && (grown(metric.ReloadOK) || grown(metric.ReloadFailed))
+	})
+	if err == nil && grown(metric.ReloadFailed) {
+		err = fmt.Errorf("the watcher refused its new configuration (log: %s)", w.Log)
+	}
+	return asked, err
+}
+
+// Spec is the configuration that the watcher runs with now.
+func (w *Watcher) Spec() spec.Watcher { return w.setup.Spec }

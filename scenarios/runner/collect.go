@@ -1,0 +1,172 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/measure"
+)
+
+// defaultSyncPeriod is the watcher's own, where a scenario names none.
+const defaultSyncPeriod = 5 * time.Minute
+
+// collect saves the rest of the record while the parties still run; cell.json follows
+// when they have ended.
+func (c *cell) collect(ctx context.Context) error {
+	if err := c.faults.Finish(ctx, c); err != nil {
+		return err
+	}
+	if err := c.saveLedger(ctx); err != nil {
+		return err
+	}
+	for name, text := range map[string][]byte{history.FileBefore: c.before, history.FileAfter: c.after} {
+		if text == nil {
+			continue // a watcher without metrics
+		}
+		if err := history.Save(c.dir, name, text); err != nil {
+			return err
+		}
+	}
+	meta, err := c.meta()
+	if err != nil {
+		return err
+	}
+	if err := history.SaveJSON(c.dir, history.FileMeta, meta); err != nil {
+		return err
+	}
+	if err := c.capture(ctx); err != nil {
+		return err
+	}
+	deeds, err := c.faults.Deeds()
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		history.SaveLines(c.dir, history.FileDeeds, deeds),
+		history.SaveLines(c.dir, history.FileMarks, c.marks),
+		history.SaveLines(c.dir, history.FileSamples, c.sampler.taken()))
+}
+
+func (c *cell) saveLedger(ctx context.Context) error {
+	path := filepath.Join(c.dir, history.FileLedger)
+	if err := c.storage.SaveLedger(ctx, path); err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("save the ledger: %w", err)
+	}
+	c.record.LedgerBytes = info.Size()
+	return nil
+}
+
+// meta is what the judge needs beside the logs.
+func (c *cell) meta() (check.Meta, error) {
+	meta := check.Meta{
+		Cell: c.record.ID, Strategy: c.s.Watcher.Strategy, Mode: c.s.Storage.Mode, QueueFull: c.s.Watcher.QueueFull,
+		Cut: c.record.Cut, Rules: c.rules, WatcherReady: c.record.Watcher.Ready,
+		LoadStarted: c.record.LoadStarted, LoadFinished: c.record.LoadFinished, Until: c.record.ScrapeFinished,
+		StorageTimeout: int64(c.s.Watcher.StorageTimeout), Canaries: c.canaries,
+	}
+	if sync := c.s.Watcher.Synchronizer; !sync.Disabled {
+		meta.SyncPeriod = int64(cmp.Or(sync.Period.Std(), defaultSyncPeriod))
+	}
+	if !c.watcher.Own {
+		meta.QueueFull = ""
+	}
+	if c.record.Watcher.Joined {
+		meta.QueueFull = ""
+		return meta, nil
+	}
+	after, err := history.LoadScrape(c.dir, history.FileAfter)
+	meta.Counters = counters(after, c.record.ScrapeStarted, c.record.ScrapeFinished)
+	return meta, err
+}
+
+// counters is the watcher's account in the judge's form, nil if it gives none.
+func counters(s history.Scrape, started, finished int64) *check.Counters {
+	total := measure.EventsOf(s)
+	if total == nil {
+		return nil
+	}
+	c := &check.Counters{
+		ScrapeStarted: started, ScrapeFinished: finished,
+		Total: *total, Kinds: measure.EventsByKind(s),
+		Relists:        whole(s.By(metric.Relists, "kind")),
+		FreshnessCount: whole(s.By(metric.Freshness+"_count", "kind")),
+	}
+	if s.Has(metric.StorageRequests) {
+		c.StorageSucceeded, c.StorageFailed = map[string]int64{}, map[string]int64{}
+		for _, p := range s[metric.StorageRequests] {
+			if m := p.Labels["method"]; m != "PUT" && m != "DELETE" {
+				continue
+			}
+			to := c.StorageFailed
+			if p.Labels["status"] == "success" {
+				to = c.StorageSucceeded
+			}
+			to[p.Labels["resource_type"]] += int64(p.Value)
+		}
+	}
+	if s.Has(metric.OldestUnsent) {
+		oldest := 0.0
+		for _, p := range s[metric.OldestUnsent] {
+			oldest = max(oldest, p.Value)
+		}
+		c.OldestUnsent = &oldest
+	}
+	return c
+}
+
+func whole(m map[string]float64) map[string]int64 {
+	if m == nil {
+		return nil
+	}
+	out := make(map[string]int64, len(m))
+	for k, v := range m {
+		out[k] = int64(v)
+	}
+	return out
+}
+
+// capture keeps what the watcher logged and sent where canaries are searched: its log
+// and that of storage, its metrics, and everything storage holds.
+func (c *cell) capture(ctx context.Context) error {
+	if len(c.canaries) == 0 {
+		return nil
+	}
+	in := func(name string) string { return filepath.Join(c.dir, history.DirCaptured, name) }
+	if err := os.MkdirAll(in(""), 0o755); err != nil {
+		return fmt.Errorf("keep what was captured: %w", err)
+	}
+	if !c.watcher.Ended() { // a cut cell's watcher has no more to say
+		if err := c.watcher.SaveMetrics(ctx, in("metrics.txt"), in("readyz.txt")); err != nil {
+			return err
+		}
+	}
+	if err := c.storage.SaveState(ctx, in("state.ndjson")); err != nil {
+		return err
+	}
+	logs, err := os.ReadDir(c.logs)
+	if err != nil {
+		return fmt.Errorf("keep what was captured: %w", err)
+	}
+	for _, log := range logs {
+		data, err := os.ReadFile(filepath.Join(c.logs, log.Name()))
+		if err == nil {
+			err = os.WriteFile(in(log.Name()), data, 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("keep what was captured: %w", err)
+		}
+	}
+	return nil
+}

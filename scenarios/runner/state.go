@@ -1,0 +1,120 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/faults"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/party"
+)
+
+// apiState reads the apiserver's side in the namespaces of the run.
+func (c *cell) apiState(ctx context.Context) ([]history.StateRecord, error) {
+	namespaces, err := c.api.Namespaces(ctx, party.RunLabel+"="+c.Run())
+	if err != nil {
+		return nil, err
+	}
+	state, err := c.api.State(ctx, c.record.Kinds, namespaces, c.rules)
+	if err != nil {
+		return nil, err
+	}
+	more, err := c.faults.State(ctx, c)
+	return append(state, more...), err
+}
+
+// catchUpPoll spaces the comparisons while storage catches up.
+const catchUpPoll = 100 * time.Millisecond
+
+// CatchUp waits until storage is nowhere behind the state the apiserver had when this
+// was called, while the load goes on, and at most to a limit.
+func (c *cell) CatchUp(ctx context.Context, since time.Time) (faults.CatchUp, error) {
+	var caught faults.CatchUp
+	want, err := c.apiState(ctx)
+	if err != nil {
+		return caught, err
+	}
+	for deadline := time.Now().Add(faults.CatchUpLimit); ; {
+		have, err := c.storage.State(ctx, c.rules)
+		if err != nil {
+			return caught, c.storage.Lost(ctx, err)
+		}
+		now := time.Now()
+		caught.Seconds = now.Sub(since).Seconds()
+		if caught.Behind = behindOf(want, have, nil, c.rules); caught.Behind != "" {
+			// What the apiserver has deleted or replaced meanwhile need not be there.
+			latest, err := c.apiState(ctx)
+			if err != nil {
+				return caught, err
+			}
+			caught.Behind = behindOf(want, have, latest, c.rules)
+		}
+		if caught.Behind == "" || now.After(deadline) {
+			return caught, nil
+		}
+		if c.watcher.Ended() {
+			return caught, c.watcher.Failure()
+		}
+		if err := lifecycle.Pause(ctx, catchUpPoll); err != nil {
+			return caught, err
+		}
+	}
+}
+
+// wanted are the objects that storage is to hold.
+func wanted(apiserver []history.StateRecord, rules check.Rules) []history.StateRecord {
+	return slices.DeleteFunc(slices.Clone(apiserver), func(r history.StateRecord) bool { return !rules.Wants(r.Kind, r.Namespace, r.Name) })
+}
+
+// behindOf names an object of which storage has less than want had. latest, if not
+// nil, is a state of the apiserver younger than have: what is no longer in it may
+// lack. Records of objects that want does not know are orphans if they are older
+// than it.
+func behindOf(want, have, latest []history.StateRecord, rules check.Rules) string {
+	stored := make(map[history.Key]history.StateRecord, len(have))
+	for _, r := range have {
+		stored[r.Key()] = r
+	}
+	var now map[history.Key]history.StateRecord
+	if latest != nil {
+		now = make(map[history.Key]history.StateRecord, len(latest))
+		for _, r := range latest {
+			now[r.Key()] = r
+		}
+	}
+	newest := map[string]uint64{}
+	for _, w := range want {
+		newest[w.Kind] = max(newest[w.Kind], w.ResourceVersion)
+		if !rules.Wants(w.Kind, w.Namespace, w.Name) {
+			continue
+		}
+		id := w.Key()
+		s, there := stored[id]
+		delete(stored, id)
+		switch {
+		case there && s.UID == w.UID && (s.ResourceVersion >= w.ResourceVersion || s.Digest == w.Digest):
+			continue
+		case there && s.UID != w.UID && s.ResourceVersion > w.ResourceVersion:
+			continue
+		}
+		if l, still := now[id]; now != nil && (!still || l.UID != w.UID) && (!there || s.ResourceVersion > w.ResourceVersion) {
+			continue
+		}
+		if !there {
+			return fmt.Sprintf("%s/%s/%s version %d is not in storage", w.Kind, w.Namespace, w.Name, w.ResourceVersion)
+		}
+		return fmt.Sprintf("%s/%s/%s: storage holds uid %s version %d, the apiserver had uid %s version %d",
+			w.Kind, w.Namespace, w.Name, s.UID, s.ResourceVersion, w.UID, w.ResourceVersion)
+	}
+	for id, s := range stored {
+		if _, exists := now[id]; exists || s.ResourceVersion > newest[s.Kind] || !rules.Watches(s.Kind) {
+			continue
+		}
+		return fmt.Sprintf("%s/%s/%s version %d is in storage, the apiserver has no such object", s.Kind, s.Namespace, s.Name, s.ResourceVersion)
+	}
+	return ""
+}

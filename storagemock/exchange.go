@@ -1,0 +1,173 @@
+package storagemock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/bcsapi"
+	"github.com/watchbench/watchbench/internal/gate"
+)
+
+// exchange is one request, read completely, with the means to answer it or to misbehave
+// below HTTP. If it has not been answered when the handler returns, the connection is
+// closed without an answer.
+type exchange struct {
+	method      string
+	path, query string // as sent, still escaped
+	body        []byte
+	received    time.Time // when the last byte had been read
+
+	w        http.ResponseWriter
+	r        *http.Request
+	conn     *http.ResponseController
+	complete bool // the answer has been sent, all of it
+	hijacked bool
+}
+
+// Limits on what a client can make the server hold.
+const (
+	maxHead = 64 << 10
+	// readTimeout is for one request, once it has begun; for the first one of a
+	// connection it counts from the start of the connection.
+	readTimeout  = 30 * time.Second
+	writeTimeout = 30 * time.Second // for each write of a large answer
+	// bigAnswer is the size in bytes from which a write gets a deadline: what is
+	// smaller fits into the socket's buffer even if the client does not read.
+	bigAnswer = 64 << 10
+	// trusted is the body size up to which the announced length is allocated at once.
+	trusted = 1 << 20
+)
+
+// readExchange reads the whole request. If that fails, it returns the reply to refuse it
+// with; the connection is then closed.
+func readExchange(w http.ResponseWriter, r *http.Request, maxBody int64) (*exchange, *reply) {
+	x := &exchange{method: r.Method, path: r.URL.EscapedPath(), query: r.URL.RawQuery, w: w, r: r, conn: http.NewResponseController(w)}
+	status, err := x.readBody(maxBody)
+	if err != nil {
+		w.Header().Set("Connection", "close")
+		refusal := failure(status, bcsapi.CodePut, err.Error(), false)
+		return x, &refusal
+	}
+	// While the request is served, the server watches for the client's end: that has
+	// no deadline. A failure shows when the answer is written.
+	_ = x.conn.SetReadDeadline(time.Time{})
+	x.received = time.Now()
+	return x, nil
+}
+
+// readBody reads the body, or returns the status to refuse it with.
+func (x *exchange) readBody(limit int64) (status int, err error) {
+	n := x.r.ContentLength
+	switch {
+	case n > limit:
+		return http.StatusRequestEntityTooLarge, fmt.Errorf("the body has %d bytes, the limit is %d", n, limit)
+	case n == 0:
+		return 0, nil
+	case n > 0 && n <= trusted:
+		x.body = make([]byte, n)
+		_, err = io.ReadFull(x.r.Body, x.body)
+	default:
+		x.body, err = io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, limit))
+	}
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return http.StatusRequestEntityTooLarge, fmt.Errorf("the body has more than %d bytes, which is the limit", limit)
+	}
+	if err != nil {
+		return http.StatusBadRequest, fmt.Errorf("reading the request's body: %w", err)
+	}
+	return 0, nil
+}
+
+// head announces r's body in full; further headers are pairs of name and value.
+func (x *exchange) head(r reply, header []string) {
+	h := x.w.Header()
+	h["Content-Type"] = []string{r.contentType()}
+	h["Content-Length"] = []string{strconv.Itoa(len(r.body))}
+	for i := 0; i+1 < len(header); i += 2 {
+		h.Set(header[i], header[i+1])
+	}
+	if len(r.body) >= bigAnswer {
+		// Without one a client that stops reading would hold its connection for ever.
+		_ = x.conn.SetWriteDeadline(time.Now().Add(writeTimeout))
+	}
+	x.w.WriteHeader(r.status)
+}
+
+// send hands bytes of the body, and whatever precedes them, to the socket.
+func (x *exchange) send(b []byte) error {
+	_, err := x.w.Write(b)
+	if errors.Is(err, http.ErrBodyNotAllowed) {
+		err = nil // a HEAD
+	}
+	if err = errors.Join(err, x.conn.Flush()); err != nil {
+		return fmt.Errorf("writing the answer: %w", err)
+	}
+	return nil
+}
+
+// answer sends r.
+func (x *exchange) answer(r reply, header ...string) error {
+	x.head(r, header)
+	err := x.send(r.body)
+	x.complete = err == nil
+	return err
+}
+
+// answerPart announces all of r but sends only the first n bytes of its body.
+func (x *exchange) answerPart(r reply, n int) error {
+	x.head(r, nil)
+	return x.send(r.body[:min(max(n, 0), len(r.body))])
+}
+
+// answerSlowly sends the head at once and the body in pieces; it calls wait before
+// each.
+func (x *exchange) answerSlowly(r reply, pieces int, wait func() error) error {
+	x.head(r, nil)
+	if err := x.send(nil); err != nil {
+		return err
+	}
+	rest := r.body
+	for i := min(pieces, len(rest)); i > 0; i-- {
+		if err := wait(); err != nil {
+			return err
+		}
+		n := len(rest) / i
+		if err := x.send(rest[:n]); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	x.complete = true
+	return nil
+}
+
+// reset closes the connection so that the client sees it reset by its peer.
+func (x *exchange) reset() {
+	c, _, err := x.conn.Hijack()
+	if err != nil {
+		return // the connection is then closed, if not reset
+	}
+	x.hijacked = true
+	gate.Reset(c)
+}
+
+// hang sends nothing until the client gives up or stop ends.
+func (x *exchange) hang(stop context.Context) {
+	select {
+	case <-x.r.Context().Done():
+	case <-stop.Done():
+	}
+}
+
+// finish ends the connection unless the answer is complete.
+func (x *exchange) finish() {
+	if !x.complete && !x.hijacked {
+		panic(http.ErrAbortHandler) // net/http closes the connection and logs nothing
+	}
+}

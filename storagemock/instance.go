@@ -1,0 +1,96 @@
+package storagemock
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/gate"
+	"github.com/watchbench/watchbench/storagemock/latency"
+)
+
+// instance is one address with a capacity of its own.
+type instance struct {
+	srv      *Server
+	number   int
+	stations latency.Stations
+	gate     *gate.Gate
+	listener net.Listener // the gate, or TLS over it
+
+	// hard ends when no request may wait any longer, soft when those that would never
+	// be answered may not. Both are set by run.
+	hard, soft context.Context
+	// serving is held for reading by each request; run locks it for good at its end,
+	// so that nothing is applied afterwards.
+	serving sync.RWMutex
+	// fresh holds connections on which no request has begun: net/http would let them
+	// delay its shutdown by 5 s.
+	fresh sync.Map // net.Conn → struct{}
+}
+
+// newInstance binds addr.
+func newInstance(s *Server, number int, addr string, certs *tls.Config, listen func(string) (net.Listener, error)) (*instance, error) {
+	g, err := gate.New(addr, gate.Settings{Max: s.maxConns, Listen: listen})
+	if err != nil {
+		return nil, fmt.Errorf("listening on %s: %w", addr, err)
+	}
+	in := &instance{srv: s, number: number, gate: g, listener: g}
+	if certs != nil {
+		in.listener = tls.NewListener(g, certs)
+	}
+	return in, nil
+}
+
+// grace is how long requests in progress may take to finish once Run's context has ended.
+const grace = 10 * time.Second
+
+// run serves until ctx ends, then lets requests in progress finish within the grace.
+func (in *instance) run(ctx context.Context) error {
+	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	in.hard, in.soft = hard, ctx
+	h := &http.Server{
+		Handler: in, ReadTimeout: readTimeout, IdleTimeout: -1, MaxHeaderBytes: maxHead, ConnState: in.connState,
+		ErrorLog: slog.NewLogLogger(in.srv.log.Handler(), slog.LevelDebug),
+	}
+	stopped := make(chan error, 1) // one result of stop
+	unwatch := context.AfterFunc(ctx, func() { stopped <- in.stop(ctx, h) })
+	err := h.Serve(in.listener)
+	if unwatch() {
+		return fmt.Errorf("accepting connections on %s: %w", in.gate.Addr(), errors.Join(err, h.Close()))
+	}
+	if <-stopped != nil { // the grace is over
+		cut()
+		_ = h.Close()
+	}
+	in.serving.Lock()
+	return nil
+}
+
+// stop shuts h down once its requests have finished; it returns an error if the grace was
+// too short for them.
+func (in *instance) stop(ctx context.Context, h *http.Server) error {
+	_ = in.gate.Close()
+	in.fresh.Range(func(c, _ any) bool {
+		_ = c.(net.Conn).Close()
+		return true
+	})
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	return h.Shutdown(ctx)
+}
+
+func (in *instance) connState(c net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		in.fresh.Store(c, struct{}{})
+	case http.StateActive, http.StateClosed:
+		in.fresh.Delete(c)
+	}
+}

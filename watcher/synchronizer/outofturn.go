@@ -1,0 +1,61 @@
+package synchronizer
+
+import (
+	"context"
+	"maps"
+	"slices"
+)
+
+// soonTries bounds the comparisons of a kind that is not left to the next period. They
+// are settle apart; what is still open then is left to it after all.
+const soonTries = 10
+
+// CompareSoon has a kind compared soon, whatever the period: one that has begun, ended or
+// changed its version. What its watch did not see meanwhile shows in no event.
+func (s *Synchronizer) CompareSoon(kind string) {
+	s.mu.Lock()
+	s.soon[kind] = soonTries
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// compareDue compares the kinds that are waiting, and reports whether there is more to do. A storage that fails is left to the
+// period.
+func (s *Synchronizer) compareDue(ctx context.Context) (again bool) {
+	s.mu.Lock()
+	tries := s.soon
+	s.soon = map[string]int{} // for those that come meanwhile
+	s.mu.Unlock()
+	for _, kind := range slices.Sorted(maps.Keys(tries)) {
+		if ctx.Err() != nil {
+			return false
+		}
+		if s.settled(ctx, kind) || tries[kind] <= 1 {
+			continue
+		}
+		again = true
+		s.mu.Lock()
+		s.soon[kind] = max(s.soon[kind], tries[kind]-1)
+		s.mu.Unlock()
+	}
+	return again
+}
+
+// settled compares one kind and reports whether everything could be said of it, or
+// nothing can be now.
+func (s *Synchronizer) settled(ctx context.Context, kind string) bool {
+	if kind == kindEvent {
+		return true
+	}
+	if s.set.Cache.Collected(kind) && !slices.Contains(s.set.Cache.SyncedKinds(), kind) {
+		return false
+	}
+	_, open, err := s.kind(ctx, kind)
+	if err != nil && ctx.Err() == nil {
+		s.set.Logger.Warn("comparison of a kind that came or went was not complete", "kind", kind, "error", err)
+	}
+	return err != nil || open == 0
+}
