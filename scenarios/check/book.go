@@ -2,7 +2,6 @@ package check
 
 import (
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
@@ -157,7 +156,7 @@ func (b *book) addOp(r *oplog.Record) {
 	if exempt {
 		v.flags |= versionExempt
 	}
-	if r.Type == oplog.TypeHeartbeat && !b.meta.Rules.KeepHeartbeats {
+	if r.Type == oplog.TypeHeartbeat {
 		v.flags |= versionHeartbeat
 	}
 	if k.versions == nil {
@@ -183,9 +182,6 @@ func (b *book) count(k *keyState, r *oplog.Record) {
 		b.peak = max(b.peak, b.exist)
 	}
 }
-
-// selected reports whether a label selector decides if the kind's objects are seen.
-func (b *book) selected(kind string) bool { return slices.Contains(b.meta.Rules.SelectedKinds, kind) }
 
 // canonicalKind undoes the lower case of ExportService's endpoint (contract E15).
 func canonicalKind(kind string) string {

@@ -189,7 +189,7 @@ func (k *keyState) deletions() (n int32) {
 
 // lostKey reports whether the key's final state did not reach storage.
 func (j *judge) lostKey(k *keyState) bool {
-	if !k.wanted || j.book.selected(k.kind) || j.holdsFinal(k) {
+	if !k.wanted || j.holdsFinal(k) {
 		return false
 	}
 	return !j.book.haveState || j.h.Cut || k.differs

@@ -37,8 +37,8 @@ var workloadAnnotations = []string{"workload.bkbcs.tencent.com/kind", "workload.
 // differ. On both sides
 //   - the workload annotations of a Pod are ignored: their value depends on what the
 //     watcher's ReplicaSet cache held when it sent the Pod (contract §2.4, §10.11);
-//   - a Node's heartbeat times and its resourceVersion are ignored unless
-//     KeepHeartbeats is set (contract §2.2).
+//   - a Node's heartbeat times and its resourceVersion are ignored: the original
+//     skips changes that touch nothing else (contract §2.2).
 //
 // Key order and string escapes do not matter; numbers are compared as written.
 func Digest(o Raw, r Rules) (history.StateRecord, error) {
@@ -111,7 +111,7 @@ func (r *Rules) prepare(obj map[string]any, kind, namespace string, side history
 	if kind == kindPod {
 		removeAnnotations(meta, workloadAnnotations)
 	}
-	if kind == kindNode && !r.KeepHeartbeats {
+	if kind == kindNode {
 		delete(meta, "resourceVersion")
 		status, _ := obj["status"].(map[string]any)
 		conditions, _ := status["conditions"].([]any)
@@ -145,7 +145,7 @@ func (r *Rules) mask(obj map[string]any, kind, namespace string) {
 	}
 	for _, m := range r.Masks {
 		if m.Kind == kind && (m.Namespace == "" || m.Namespace == namespace) {
-			r.removePath(obj, m.Path)
+			removePath(obj, m.Path)
 		}
 	}
 	dropMasked(obj)
@@ -156,7 +156,7 @@ type maskedElement struct{}
 
 // removePath removes what is at path: a map's field by key, a list's element by
 // decimal index. What is not there is nothing to remove.
-func (r *Rules) removePath(v any, path []string) {
+func removePath(v any, path []string) {
 	for i, seg := range path {
 		last := i == len(path)-1
 		switch t := v.(type) {
@@ -172,9 +172,7 @@ func (r *Rules) removePath(v any, path []string) {
 				return
 			}
 			if last {
-				if !r.KeepMaskedElements {
-					t[n] = maskedElement{}
-				}
+				t[n] = maskedElement{}
 				return
 			}
 			v = t[n]

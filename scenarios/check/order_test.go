@@ -57,8 +57,6 @@ var stories = []storyCase{
 		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 slow", "50 PUT web u1 110"}}},
 	{name: "a DELETE applied late removes the new uid, repaired", story: story{ops: recreated,
 		requests: []string{"15 PUT web u1 110", "55 PUT web u2 120", "45 DELETE web applied=58 late", "65 PUT web u2 125"}}},
-	{name: "left and entered a selection", story: story{ops: onePod, meta: Meta{Rules: Rules{SelectedKinds: []string{"Pod"}}},
-		requests: []string{"15 PUT web u1 100", "22 DELETE web", "35 PUT web u1 110"}}},
 	{name: "an Event's deletion is not sent", story: story{ops: []string{"10 create Event:e u1 100", "40 delete Event:e u1"},
 		requests: []string{"15 PUT Event:e u1 100"}}},
 	{name: "filtered by name", story: story{ops: []string{"10 create kubernetes u1 100", "11 create web u2 101"},

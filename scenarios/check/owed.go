@@ -20,7 +20,7 @@ type owed struct {
 func (j *judge) compare() map[string]*owed {
 	kinds := make(map[string]*owed)
 	for _, k := range j.book.keys {
-		if !k.wanted || j.book.selected(k.kind) || len(k.lives) == 0 {
+		if !k.wanted || len(k.lives) == 0 {
 			continue
 		}
 		if _, known := k.newest(); known == 0 {

@@ -15,20 +15,9 @@ type Rules struct {
 	// CustomKinds are kinds of custom resources: name and namespace filters and
 	// masks do not apply to them.
 	CustomKinds []string `json:"customKinds,omitempty"`
-	// SelectedKinds have a label selector. An object can leave and enter a
-	// selection without being deleted, so their versions are not counted one by
-	// one; the apiserver's side of the state must be listed with the selector.
-	SelectedKinds []string `json:"selectedKinds,omitempty"`
 
 	KeepManagedFields bool   `json:"keepManagedFields,omitempty"`
 	Masks             []Mask `json:"masks,omitempty"`
-	// KeepMaskedElements: a mask whose last segment is a list index removes
-	// nothing, as in the original.
-	KeepMaskedElements bool `json:"keepMaskedElements,omitempty"`
-	// KeepHeartbeats demands that storage follows changes of a Node that only
-	// touch heartbeat times. The original skips them, so the default ignores
-	// them in the digest.
-	KeepHeartbeats bool `json:"keepHeartbeats,omitempty"`
 }
 
 // Mask is a field that must not leave the watcher.

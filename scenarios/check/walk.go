@@ -181,9 +181,8 @@ func (j *judge) judgePut(k *keyState, i int32, r *request) {
 func (j *judge) resurrects(k *keyState, i int32, r *request) (touch, func() string) {
 	l := &k.lives[i]
 	if removed := l.removed(); removed.seq != 0 {
-		reentered := j.book.selected(k.kind) && r.rv > removed.rv
 		returned := l.withdrawn && !j.isUnserved(k.kind, r.received)
-		if l.wrong || l.byHarness || reentered || returned {
+		if l.wrong || l.byHarness || returned {
 			return touch{}, nil
 		}
 		return removed, func() string {
@@ -247,7 +246,7 @@ func (j *judge) judgeDelete(k *keyState, i int32, r *request) {
 			j.tally["G3"].judged++
 		}
 	}
-	l.wrong = l.alive > r.received && !j.book.selected(k.kind) && !l.withdrawn
+	l.wrong = l.alive > r.received && !l.withdrawn
 	if !l.wrong {
 		j.tally["G4"].judged++
 		return
