@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -36,13 +34,8 @@ func unusable(err error) error {
 // there without its ending.
 func require(dir string, files ...string) error {
 	for _, name := range files {
-		path := filepath.Join(dir, name)
-		_, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			_, err = os.Stat(strings.TrimSuffix(path, ".zst"))
-		}
-		if err != nil {
-			return missing(path)
+		if path, err := history.Find(dir, name); path == "" || err != nil {
+			return missing(filepath.Join(dir, name))
 		}
 	}
 	return nil

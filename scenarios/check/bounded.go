@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -142,10 +143,7 @@ func (j *judge) isolated() {
 		t.note("no undisturbed cell to compare with")
 		return
 	}
-	factor := s.Factor
-	if factor == 0 {
-		factor = DefaultIsolationFactor
-	}
+	factor := cmp.Or(s.Factor, DefaultIsolationFactor)
 	pair := func(name string, have, base *float64, count int64) {
 		if have == nil || base == nil || count == 0 || *base <= 0 {
 			t.note("%s: no freshness on both sides", name)

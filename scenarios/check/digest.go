@@ -157,27 +157,22 @@ type maskedElement struct{}
 // removePath removes what is at path: a map's field by key, a list's element by
 // decimal index. What is not there is nothing to remove.
 func removePath(v any, path []string) {
-	for i, seg := range path {
-		last := i == len(path)-1
-		switch t := v.(type) {
-		case map[string]any:
-			if last {
-				delete(t, seg)
-				return
-			}
-			v = t[seg]
-		case []any:
-			n, err := strconv.Atoi(seg)
-			if err != nil || n < 0 || n >= len(t) {
-				return
-			}
-			if last {
-				t[n] = maskedElement{}
-				return
-			}
-			v = t[n]
-		default:
+	last := len(path) == 1
+	switch t := v.(type) {
+	case map[string]any:
+		if last {
+			delete(t, path[0])
 			return
+		}
+		removePath(t[path[0]], path[1:])
+	case []any:
+		n, err := strconv.Atoi(path[0])
+		switch {
+		case err != nil || n < 0 || n >= len(t):
+		case last:
+			t[n] = maskedElement{}
+		default:
+			removePath(t[n], path[1:])
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 // Ops is the op log of a cell's folder, nil when there is none. Every walk opens the
 // file anew; an error is a FormatError and ends the walk.
 func Ops(dir string) (iter.Seq2[oplog.Record, error], error) {
-	path, err := find(dir, FileOps)
+	path, err := Find(dir, FileOps)
 	if path == "" || err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func located(path string, err error) error {
 
 // Ledger is the ledger of a cell's folder, nil when there is none; see Ops.
 func Ledger(dir string) (iter.Seq2[ledger.Entry, error], error) {
-	path, err := find(dir, FileLedger)
+	path, err := Find(dir, FileLedger)
 	if path == "" || err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func Ledger(dir string) (iter.Seq2[ledger.Entry, error], error) {
 
 // State is the final states of a cell's folder, nil when there are none; see Ops.
 func State(dir string) (iter.Seq2[StateRecord, error], error) {
-	path, err := find(dir, FileState)
+	path, err := Find(dir, FileState)
 	if path == "" || err != nil {
 		return nil, err
 	}
@@ -190,8 +190,8 @@ func eachLine(path string, lines *ndjson.Reader, line func([]byte) error) error 
 
 var errStop = errors.New("the consumer has enough")
 
-// find is the path of the file or of its uncompressed twin, empty when neither is there.
-func find(dir, name string) (string, error) {
+// Find is the path of the file or of its uncompressed twin, empty when neither is there.
+func Find(dir, name string) (string, error) {
 	for _, path := range []string{filepath.Join(dir, name), filepath.Join(dir, strings.TrimSuffix(name, zstdSuffix))} {
 		switch _, err := os.Stat(path); {
 		case err == nil:
