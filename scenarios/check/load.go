@@ -22,7 +22,8 @@ func Load(dir string) (*History, error) {
 	var err error
 	if h.Ledger, err = history.Ledger(dir); err != nil {
 		return nil, err
-	} else if h.Ledger == nil {
+	}
+	if h.Ledger == nil {
 		return nil, &history.FormatError{File: filepath.Join(dir, history.FileLedger), Err: errors.New("no ledger in this folder: is it the folder of one cell?")}
 	}
 	if h.Ops, err = history.Ops(dir); err != nil {
