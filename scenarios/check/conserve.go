@@ -108,12 +108,13 @@ func (j *judge) equation(t *tally, g *group) {
 	t.judged++
 	e := &g.counters
 	diff := e.Received - settledEvents(e)
-	if torn := g.requests.near + j.book.opsNear[g.name]; torn > 0 && diff != 0 && abs(diff) <= torn {
-		t.noteAll(g, "%d events were in motion while the counters were read", abs(diff))
-		return
-	}
-	if diff != 0 {
-		t.failN(abs(diff), func() string {
+	diff = max(diff, -diff)
+	switch torn := g.requests.near + j.book.opsNear[g.name]; {
+	case diff == 0:
+	case diff <= torn:
+		t.noteAll(g, "%d events were in motion while the counters were read", diff)
+	default:
+		t.failN(diff, func() string {
 			return fmt.Sprintf("%s: received %d ≠ sent %d + coalesced %d + filtered %d + parked %d + queued %d + dropped %d = %d",
 				g.name, e.Received, e.Sent, e.Coalesced, e.Filtered, e.Parked, e.Queued, e.Dropped, settledEvents(e))
 		})
@@ -218,13 +219,6 @@ func (j *judge) dropsFound(t *tally, g *group) {
 		detail = fmt.Sprintf(" (%d acknowledged ones and %d terminating states of deleted Pods)", o.missing+o.skipped, ending)
 	}
 	t.note("%s: %d events dropped, %d versions found missing in the ledger%s", g.name, e.Dropped, found, detail)
-}
-
-func abs(n int64) int64 {
-	if n < 0 {
-		return -n
-	}
-	return n
 }
 
 func span(low, high int64) string {

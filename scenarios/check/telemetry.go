@@ -96,7 +96,7 @@ func (j *judge) callsAgree(t *tally, c *Counters, g *group) {
 	}
 	if c.FreshnessCount != nil {
 		t.judged++
-		if n, sent := c.FreshnessCount[g.name], g.counters.Sent; abs(n-sent) > g.requests.near {
+		if n, sent := c.FreshnessCount[g.name], g.counters.Sent; max(n-sent, sent-n) > g.requests.near {
 			t.fail(func() string {
 				return fmt.Sprintf("%s: the freshness histogram has %d observations for %d sent events", g.name, n, sent)
 			})

@@ -28,23 +28,17 @@ func cpuUse(samples []history.Sample, party string, from, to int64) *float64 {
 // useAt finds the sample nearest to a time that has the party.
 func useAt(samples []history.Sample, party string, at int64) (history.Sample, bool) {
 	var best history.Sample
+	var nearest int64
 	found := false
 	for _, s := range samples {
 		if _, ok := s.Parties[party]; !ok {
 			continue
 		}
-		if !found || abs(s.Time-at) < abs(best.Time-at) {
-			best, found = s, true
+		if d := max(s.Time-at, at-s.Time); !found || d < nearest {
+			best, nearest, found = s, d, true
 		}
 	}
 	return best, found
-}
-
-func abs(v int64) int64 {
-	if v < 0 {
-		return -v
-	}
-	return v
 }
 
 // parties sums up who used the machine.
