@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -16,12 +17,12 @@ func checkCommand() *cobra.Command {
 		Use:   "check DIR",
 		Short: "Recompute results and checks from a saved record",
 		Long: `Recompute figures, checks and the fault matrix from a saved folder, without a cluster:
-results.json of a run's folder, matrix.json of a matrix's. A missing file is written; an
-existing one is compared, and what differs is listed. For the folder of a single cell,
-only its checks are shown.
+results.json of a run's folder; matrix.json, and results.json of each run, of a
+matrix's. A missing file is written; an existing one is compared, and what differs is
+listed. For the folder of a single cell, only its checks are shown.
 
-Exit code 3 if a check fails that the scenario expects to pass, or an asserted cell of
-the matrix; 5 if a scenario of the matrix proves nothing.`,
+Exit code 3 if a check fails that the scenario expects to pass, an asserted cell of the
+matrix, or if a file differs from what the record gives; 5 if a cell is invalid.`,
 		Args: needArgs(1, 1, "the folder of a run, of a matrix or of a cell"),
 		RunE: func(cmd *cobra.Command, args []string) error { return recheck(cmd, args[0]) },
 	}
@@ -34,26 +35,47 @@ func recheck(cmd *cobra.Command, dir string) error {
 	}
 	out := cmd.OutOrStdout()
 	if c.Matrix != nil {
-		if c.Missing {
-			err = render.WriteMatrix(dir, c.Matrix)
-		}
-		if err == nil {
-			err = render.MatrixTerminal(out, c.Matrix, terminalOptions(out))
-		}
+		err = render.MatrixTerminal(out, c.Matrix, terminalOptions(out))
 	} else {
-		if c.Missing {
-			err = result.Save(filepath.Join(dir, result.FileName), c.Results)
-		}
-		if err == nil {
-			err = render.Checks(out, c.Results.Cells, terminalOptions(out))
-		}
+		err = render.Checks(out, c.Results.Cells, terminalOptions(out))
 	}
 	if err != nil {
 		return err
 	}
-	for _, d := range c.Differences {
-		fmt.Fprintln(out, d)
+	differ := 0
+	for _, one := range append([]*assess.Checked{c}, c.Runs...) {
+		if err := settle(out, one); err != nil {
+			return err
+		}
+		differ += len(one.Differences)
 	}
+	err = checkedVerdict(out, c)
+	if err == nil && differ > 0 {
+		err = &verdict{exitCheck, fmt.Sprintf("%d differences between what was recorded and what the record gives", differ)}
+	}
+	return err
+}
+
+// settle writes the file of a folder that lacks it, or lists what it says otherwise.
+func settle(out io.Writer, c *assess.Checked) error {
+	path := filepath.Join(c.Dir, result.FileName)
+	if c.Matrix != nil {
+		path = filepath.Join(c.Dir, result.MatrixFile)
+	}
+	if c.Missing {
+		fmt.Fprintln(out, path+" is written")
+		if c.Matrix != nil {
+			return render.WriteMatrix(c.Dir, c.Matrix)
+		}
+		return result.Save(path, c.Results)
+	}
+	for _, d := range c.Differences {
+		fmt.Fprintf(out, "%s: %s\n", c.Dir, d)
+	}
+	return nil
+}
+
+func checkedVerdict(out io.Writer, c *assess.Checked) error {
 	if c.Matrix != nil {
 		return matrixVerdict(c.Matrix)
 	}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/reports/result"
@@ -16,6 +18,7 @@ import (
 
 // Checked is a folder that was assessed again. Of Results and Matrix one is set.
 type Checked struct {
+	Dir string
 	// Results are those of a run or, with nothing but its cell, of a lone cell.
 	Results *result.Results
 	Matrix  *result.Matrix
@@ -23,6 +26,8 @@ type Checked struct {
 	Differences []string
 	// Missing says that the folder has no such file.
 	Missing bool
+	// Runs are those of a matrix that have results, sorted by their folders.
+	Runs []*Checked
 }
 
 // Check assesses the folder of a run, of a campaign or of one cell, where every failure
@@ -60,7 +65,7 @@ func checkCell(ctx context.Context, dir string) (*Checked, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Checked{Results: &result.Results{Cells: []result.Cell{cell}}}, nil
+	return &Checked{Dir: dir, Results: &result.Results{Cells: []result.Cell{cell}}}, nil
 }
 
 func checksOnly(ctx context.Context, dir string) (cell result.Cell, err error) {
@@ -81,16 +86,31 @@ func checkRun(ctx context.Context, dir string) (*Checked, error) {
 		return nil, err
 	}
 	recorded, err := result.LoadFile(dir)
-	return (&Checked{Results: now}).compared(result.FileName, recorded, err, now)
+	return (&Checked{Dir: dir, Results: now}).compared(result.FileName, recorded, err, now)
 }
 
 func checkMatrix(ctx context.Context, dir string) (*Checked, error) {
-	now, err := Matrix(ctx, dir)
+	now, runs, err := assessMatrix(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	recorded, err := result.LoadMatrix(dir)
-	return (&Checked{Matrix: now}).compared(result.MatrixFile, recorded, err, now)
+	c, err := (&Checked{Dir: dir, Matrix: now}).compared(result.MatrixFile, recorded, err, now)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(runs)) {
+		if runs[name] == nil || len(runs[name].Cells) == 0 {
+			continue // aborted before its first cell
+		}
+		run := &Checked{Dir: filepath.Join(dir, name), Results: runs[name]}
+		recorded, err := result.LoadFile(run.Dir)
+		if run, err = run.compared(result.FileName, recorded, err, run.Results); err != nil {
+			return nil, err
+		}
+		c.Runs = append(c.Runs, run)
+	}
+	return c, nil
 }
 
 // compared completes c with what the folder's file says otherwise; err is from reading it.

@@ -44,9 +44,15 @@ func run(ctx context.Context, dir string, r *history.Run, baseline *result.Cell)
 // Matrix computes matrix.json from the folder of a campaign. Column I compares with the
 // undisturbed row as it is assessed now.
 func Matrix(ctx context.Context, dir string) (*result.Matrix, error) {
+	m, _, err := assessMatrix(ctx, dir)
+	return m, err
+}
+
+// assessMatrix also returns the results of the runs, by their folders.
+func assessMatrix(ctx context.Context, dir string) (*result.Matrix, map[string]*result.Results, error) {
 	c, err := history.LoadCampaign(dir)
 	if err != nil {
-		return nil, unusable(err)
+		return nil, nil, unusable(err)
 	}
 	results := map[string]*result.Results{}
 	var base, next *result.Cell
@@ -56,7 +62,7 @@ func Matrix(ctx context.Context, dir string) (*result.Matrix, error) {
 		}
 		res, err := campaignRun(ctx, filepath.Join(dir, filepath.Base(r.Dir)), r, base)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Scenario, err)
+			return nil, nil, fmt.Errorf("%s: %w", r.Scenario, err)
 		}
 		results[r.Dir] = res
 		if r.Row == matrix.BaseRow && base == nil {
@@ -66,7 +72,7 @@ func Matrix(ctx context.Context, dir string) (*result.Matrix, error) {
 			}
 		}
 	}
-	return matrix.Compose(c, func(r history.CampaignRun) *result.Results { return results[r.Dir] }), nil
+	return matrix.Compose(c, func(r history.CampaignRun) *result.Results { return results[r.Dir] }), results, nil
 }
 
 // campaignRun is nil for a run that was aborted before it had a record.
