@@ -41,7 +41,7 @@ type activity struct {
 	requests, received float64
 	waiting            float64 // events queued, requests in flight
 	settled            bool    // nothing queued, nothing in flight
-	known              bool    // the watcher tells its queues
+	known              bool    // the watcher reports its queues
 }
 
 // drainWait watches the end of the backlog.

@@ -12,7 +12,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// Progress tells how far a run is: one line that is redrawn on a terminal, plain
+// Progress shows how far a run is: one line that is redrawn on a terminal, plain
 // lines elsewhere. A nil Progress is silent.
 type Progress struct {
 	w        io.Writer

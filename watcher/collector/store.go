@@ -101,7 +101,7 @@ func (s *store) replayed(old, fresh *object.Object) bool {
 func (s *store) admit(version string) error {
 	v, err := strconv.ParseUint(version, 10, 64)
 	if err != nil {
-		return nil // no number: there is no telling
+		return nil // no number: it cannot be known
 	}
 	if v < s.latest {
 		if s.behind.IsZero() {

@@ -14,7 +14,7 @@ type nothing struct{ n atomic.Int64 }
 
 func (s *nothing) Send(context.Context, Event) error { s.n.Add(1); return nil }
 
-// BenchmarkThrough measures the whole way of one event through the pipeline, Enqueue
+// BenchmarkThrough measures the whole path of an event through the pipeline, Enqueue
 // to settlement, with a storage that costs nothing. Keys are many, as in a sync.
 func BenchmarkThrough(b *testing.B) {
 	for _, strategy := range Strategies() {
