@@ -2,6 +2,7 @@ package synchronizer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"reflect"
@@ -20,15 +21,21 @@ func (s *Synchronizer) kind(ctx context.Context, kind string) (repaired, open in
 	if err != nil {
 		return 0, 0, err
 	}
+	failed := 0 // reads in a row
 	for _, k := range suspects {
 		if s.set.Pipeline.Pending(k) {
 			open++
 			continue
 		}
-		differs, err := s.confirm(ctx, k)
-		if err != nil {
-			return repaired, open, err
+		differs, rerr := s.confirm(ctx, k)
+		if rerr != nil {
+			err = cmp.Or(err, rerr)
+			if failed++; failed == mostFailures || ctx.Err() != nil {
+				return repaired, open, err
+			}
+			continue // the others are not held up
 		}
+		failed = 0
 		switch {
 		case !differs:
 			continue
@@ -36,15 +43,19 @@ func (s *Synchronizer) kind(ctx context.Context, kind string) (repaired, open in
 			open++
 			continue
 		}
-		if err := s.set.Cache.Repair(ctx, k); err != nil {
-			return repaired, open, err
+		if rerr := s.set.Cache.Repair(ctx, k); rerr != nil {
+			return repaired, open, cmp.Or(err, rerr)
 		}
 		repaired++
 		s.metrics.repairs.WithLabelValues(kind).Inc()
 		s.set.Logger.Info("storage differs, repaired", "object", k)
 	}
-	return repaired, open, nil
+	return repaired, open, err
 }
+
+// mostFailures is how many reads in a row may fail before storage is taken for down and
+// the kind is left to the next round.
+const mostFailures = 3
 
 // suspects pages through what storage holds of a kind and names what seems to
 // differ: changed records and leftovers as they come, then what is missing. The

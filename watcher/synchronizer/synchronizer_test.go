@@ -31,7 +31,9 @@ type world struct {
 	skip    object.Key // a record that lists leave out
 	busy    bool       // the pipeline is never idle
 	fail    error
+	failGet func(n int) error // the n-th Get, from 1
 	lists   int
+	gets    int
 }
 
 func key(name string) object.Key { return object.Key{Kind: "Pod", Namespace: "team-a", Name: name} }
@@ -57,6 +59,12 @@ func (w *world) List(_ context.Context, kind, namespace, fields string, limit, o
 func (w *world) Get(_ context.Context, k object.Key) (storage.Record, bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.gets++
+	if w.failGet != nil {
+		if err := w.failGet(w.gets); err != nil {
+			return storage.Record{}, false, err
+		}
+	}
 	raw, ok := w.records[k]
 	return storage.Record{Namespace: k.Namespace, Name: k.Name, Data: json.RawMessage(raw)}, ok, nil
 }
@@ -391,4 +399,40 @@ func TestRunHealsWithinOnePeriod(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A storage that fails one read in ten let a round end at the first one, so that
+// the leftovers behind it waited for a round without a failure.
+func TestAFailedReadHoldsUpNoOtherRepair(t *testing.T) {
+	failed := errors.New("read failed")
+	for _, tc := range []struct {
+		name                 string
+		fail                 func(n int) bool
+		repaired, gets, left int
+	}{
+		{"every third", func(n int) bool { return n%3 == 0 }, 6, 9, 3},
+		{"two in a row", func(n int) bool { return n == 1 || n == 2 }, 7, 9, 2},
+		{"all", func(int) bool { return true }, 0, mostFailures, 9},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld()
+			for i := range 9 {
+				w.records[key(fmt.Sprint("leftover-", i))] = raw(5, "")
+			}
+			w.failGet = func(n int) error {
+				if tc.fail(n) {
+					return failed
+				}
+				return nil
+			}
+			repaired, _, err := w.synchronizer(t, func(c *Config) { c.PageSize = 100 }).kind(t.Context(), "Pod")
+			if !errors.Is(err, failed) {
+				t.Errorf("error is %v, want the failed read", err)
+			}
+			if repaired != tc.repaired || w.gets != tc.gets || len(w.records) != tc.left {
+				t.Errorf("%d repaired after %d reads, %d left; want %d after %d, %d left",
+					repaired, w.gets, len(w.records), tc.repaired, tc.gets, tc.left)
+			}
+		})
+	}
 }
