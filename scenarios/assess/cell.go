@@ -44,7 +44,7 @@ func Cell(ctx context.Context, dir string, o Options) (result.Cell, error) {
 type recorded struct {
 	matrix.Case
 	history *check.History
-	rules   []matrix.Rule
+	rules   matrix.Rules
 	seen    matrix.Seen
 }
 

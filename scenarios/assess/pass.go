@@ -6,13 +6,11 @@ import (
 	"iter"
 	"maps"
 
-	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/measure"
-	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
 // judge reads the logs once, for figures, facts and checks.
@@ -30,7 +28,7 @@ func (c *recorded) judge(ctx context.Context) (cell result.Cell, err error) {
 		}
 		return matrix.Ceilings(&c.Case, c.rules, c.seen), matrix.Isolation(&c.Case, c.seen)
 	}
-	v, jerr := check.Judge(ctx, c.history, figures, observers(c.rules))
+	v, jerr := check.Judge(ctx, c.history, figures, c.rules)
 	if err = errors.Join(jerr, err); err != nil {
 		return cell, err
 	}
@@ -55,25 +53,6 @@ func refusedCell(c *history.Cell) result.Cell {
 	return cell
 }
 
-// observers are the rules of a cell, as one observer.
-type observers []matrix.Rule
-
-func (all observers) Operation(op *oplog.Record) {
-	for _, r := range all {
-		if r.Operation != nil {
-			r.Operation(op)
-		}
-	}
-}
-
-func (all observers) Request(e *ledger.Entry) {
-	for _, r := range all {
-		if r.Request != nil {
-			r.Request(e)
-		}
-	}
-}
-
 // states shows the final states to the rules on their way to the judge.
 func (c *recorded) states(all iter.Seq2[history.StateRecord, error]) iter.Seq2[history.StateRecord, error] {
 	if all == nil {
@@ -81,10 +60,8 @@ func (c *recorded) states(all iter.Seq2[history.StateRecord, error]) iter.Seq2[h
 	}
 	return func(yield func(history.StateRecord, error) bool) {
 		for s, err := range all {
-			for _, r := range c.rules {
-				if r.State != nil && err == nil {
-					r.State(&s)
-				}
+			if err == nil {
+				c.rules.State(&s)
 			}
 			if !yield(s, err) {
 				return

@@ -49,23 +49,18 @@ func deedOf(t *testing.T, what string, keys int64, seen any) history.Deed {
 }
 
 // witness feeds a record to a family's rules.
-func witness(t *testing.T, c *matrix.Case, r Ruler, ops []oplog.Record, entries []ledger.Entry) []matrix.Rule {
+func witness(t *testing.T, c *matrix.Case, r Ruler, ops []oplog.Record, entries []ledger.Entry) matrix.Rules {
 	t.Helper()
-	rules, err := r.Rules(c)
+	injected, err := r.Rules(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range rules {
-		for i := range ops {
-			if r.Operation != nil {
-				r.Operation(&ops[i])
-			}
-		}
-		for i := range entries {
-			if r.Request != nil {
-				r.Request(&entries[i])
-			}
-		}
+	rules := matrix.Rules(injected)
+	for i := range ops {
+		rules.Operation(&ops[i])
+	}
+	for i := range entries {
+		rules.Request(&entries[i])
 	}
 	return rules
 }

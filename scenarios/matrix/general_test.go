@@ -16,18 +16,12 @@ import (
 )
 
 // state feeds a record to rules and returns what they state.
-func state(rules []Rule, ops []oplog.Record, entries []ledger.Entry, figures *result.Cell) []result.Fact {
-	for _, r := range rules {
-		for i := range ops {
-			if r.Operation != nil {
-				r.Operation(&ops[i])
-			}
-		}
-		for i := range entries {
-			if r.Request != nil {
-				r.Request(&entries[i])
-			}
-		}
+func state(rules Rules, ops []oplog.Record, entries []ledger.Entry, figures *result.Cell) []result.Fact {
+	for i := range ops {
+		rules.Operation(&ops[i])
+	}
+	for i := range entries {
+		rules.Request(&entries[i])
 	}
 	return facts(rules, seen(ops, entries, figures))
 }

@@ -30,6 +30,33 @@ type Rule struct {
 	Cached int
 }
 
+// Rules are the rules of a cell; they see its record as one.
+type Rules []Rule
+
+func (all Rules) Operation(op *oplog.Record) {
+	for _, r := range all {
+		if r.Operation != nil {
+			r.Operation(op)
+		}
+	}
+}
+
+func (all Rules) Request(e *ledger.Entry) {
+	for _, r := range all {
+		if r.Request != nil {
+			r.Request(e)
+		}
+	}
+}
+
+func (all Rules) State(s *history.StateRecord) {
+	for _, r := range all {
+		if r.State != nil {
+			r.State(s)
+		}
+	}
+}
+
 // Seen is what a rule may use once the record has been read.
 type Seen struct {
 	check.Measured
