@@ -95,15 +95,6 @@ func (f *File) Base() Scenario { return f.base }
 // Cells are the points of the matrix, in its written order, one repetition.
 func (f *File) Cells() []Cell { return f.cells }
 
-// Axes lists the names of the matrix' axes in order, for table headings.
-func (f *File) Axes() []string {
-	names := make([]string, len(f.axes))
-	for i, a := range f.axes {
-		names[i] = a.path
-	}
-	return names
-}
-
 // Record is the scenario as it was run, for the results: what all cells share, and
 // the matrix with the points that were chosen.
 func (f *File) Record() (map[string]any, error) {

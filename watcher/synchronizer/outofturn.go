@@ -22,8 +22,8 @@ func (s *Synchronizer) CompareSoon(kind string) {
 	}
 }
 
-// compareDue compares the kinds that are waiting, and reports whether there is more to do. A storage that fails is left to the
-// period.
+// compareDue compares the kinds that are waiting, and reports whether there is more to
+// do. A storage that fails is left to the period.
 func (s *Synchronizer) compareDue(ctx context.Context) (again bool) {
 	s.mu.Lock()
 	tries := s.soon
