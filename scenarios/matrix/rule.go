@@ -33,6 +33,7 @@ type Rule struct {
 // Rules are the rules of a cell; they see its record as one.
 type Rules []Rule
 
+// Operation shows a record of the op log to the rules that look at them.
 func (all Rules) Operation(op *oplog.Record) {
 	for _, r := range all {
 		if r.Operation != nil {
@@ -41,6 +42,7 @@ func (all Rules) Operation(op *oplog.Record) {
 	}
 }
 
+// Request shows an entry of the ledger to the rules that look at them.
 func (all Rules) Request(e *ledger.Entry) {
 	for _, r := range all {
 		if r.Request != nil {
@@ -49,6 +51,7 @@ func (all Rules) Request(e *ledger.Entry) {
 	}
 }
 
+// State shows an object's final state to the rules that look at it.
 func (all Rules) State(s *history.StateRecord) {
 	for _, r := range all {
 		if r.State != nil {
