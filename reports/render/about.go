@@ -102,15 +102,6 @@ func (t *table) Method() []string {
 	if models := t.distinct(func(c *result.Cell) string { return loadModels[c.Load.Model] }); len(models) > 0 {
 		notes = append(notes, "Load model: "+join(models)+".")
 	}
-	repetitions := 0
-	for _, r := range t.rows {
-		repetitions = max(repetitions, len(r.cells))
-	}
-	if repetitions > 1 {
-		notes = append(notes, fmt.Sprintf("Up to %d repetitions: figures are medians over the valid ones; percentiles come from their merged histograms, never from averages; lost and reordered are totals; of each check the worst verdict counts.", repetitions))
-	} else {
-		notes = append(notes, "One repetition: a figure is one measurement, without a spread. Repeat the run before calling a small difference real.")
-	}
 	if latency := t.distinct(func(c *result.Cell) string { return clean(c.Storage.LatencySpec) }); len(latency) > 0 {
 		notes = append(notes, "Storage is a mock with latency "+join(latency)+"; its own record of every applied write is what the checks judge.")
 	}
@@ -148,64 +139,6 @@ func (t *table) Summary() string {
 		}
 	}
 	return "Of " + plural(len(t.rows), "cell") + ": " + strings.Join(parts, "; ") + "."
-}
-
-// headline is the fastest correct strategy under one load, as text.
-type headline struct {
-	best     *row // nil when none may be compared
-	Load     string
-	Best     string
-	Drain    string // of the best, seconds
-	Baseline string // the serial strategy, to compare with
-	Ratio    string // its drain divided by the best's; empty without one
-	Estimate bool   // the baseline's drain is projected
-}
-
-// Headlines compares drain times, among correct cells whose drain was waited for.
-func (t *table) Headlines() []headline {
-	var lines []headline
-	for _, load := range t.loads() {
-		h := headline{Load: clean(load)}
-		var baseline *row
-		fastest := 0.0
-		for _, r := range t.under(load) {
-			v := drain.measure(r)
-			if v.number == nil || !r.correct() {
-				continue
-			}
-			if r.strategy == "single" && baseline == nil {
-				baseline = r
-			}
-			if !v.projected && (h.best == nil || *v.number < fastest) {
-				h.best, fastest = r, *v.number
-			}
-		}
-		if h.best != nil {
-			h.Best, h.Drain = h.best.label(), short(fastest)
-		}
-		if h.best != nil && baseline != nil && h.best != baseline && fastest > 0 {
-			v := drain.measure(baseline)
-			h.Baseline, h.Ratio, h.Estimate = baseline.label(), short(*v.number/fastest), v.projected
-		}
-		lines = append(lines, h)
-	}
-	return lines
-}
-
-// Sentence is the headline in words.
-func (h headline) Sentence() string {
-	if h.best == nil {
-		return h.Load + ": no cell that may be compared."
-	}
-	s := fmt.Sprintf("%s: %s drained fastest of the correct cells, in %s s", h.Load, h.Best, h.Drain)
-	if h.Ratio != "" {
-		about := ""
-		if h.Estimate {
-			about = "about "
-		}
-		s += fmt.Sprintf(" (%s%s × faster than %s)", about, h.Ratio, h.Baseline)
-	}
-	return s + "."
 }
 
 func orUnknown(s string) string {

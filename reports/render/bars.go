@@ -134,7 +134,9 @@ func efficiencyBars(id string, t *table) *chart {
 	for i, load := range t.loads() {
 		s := barSeries{name: chartText(load), values: make([]*float64, len(names))}
 		for _, r := range t.under(load) {
-			s.values[slices.Index(names, chartText(r.label()))] = efficiency.measure(r).number
+			if r.correct() {
+				s.values[slices.Index(names, chartText(r.label()))] = efficiency.measure(r).number
+			}
 		}
 		s.style = append(s.style, filled(colors[i%len(colors)]))
 		if i == 0 {
@@ -144,7 +146,7 @@ func efficiencyBars(id string, t *table) *chart {
 	}
 	return bars(chart{
 		ID: id, Title: "Efficiency", Unit: "%",
-		Caption: "Storage rate over the whole busy window, as a part of what the senders allow at that latency (senders ÷ mean latency).",
+		Caption: "Storage rate over the whole busy window, as a part of what the senders allow at that latency (senders ÷ mean latency). Cells that fail a core check are left out.",
 	}, "load", names, all, func(v *float64) string { return fixed(v, 1) })
 }
 

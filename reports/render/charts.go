@@ -131,7 +131,7 @@ func drawn(all []*chart) []*chart {
 
 // believed are the rows that a chart may show.
 func believed(rows []*row) []*row {
-	return slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return r.state() == stateInvalid })
+	return slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return r.void() })
 }
 
 func curveChart(id string, rows []*row, k curveKind) *chart {

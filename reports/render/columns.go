@@ -6,6 +6,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/reports/stats"
 )
 
 // column is one measure: of the throughput table, of throughput.csv and of bench.txt.
@@ -29,10 +30,11 @@ func (c *column) heading(divide bool) heading {
 
 // reading is a summarised value of a row.
 type reading struct {
-	number    *float64 // nil: not known
-	projected bool     // computed, not waited for
-	atLeast   bool     // a lower bound
-	word      string   // shown when there is no number to show
+	number    *float64  // nil: not known
+	values    []float64 // what it sums up, one per valid repetition that knows it; nil for totals
+	projected bool      // computed, not waited for
+	atLeast   bool      // a lower bound
+	word      string    // shown when there is no number to show
 }
 
 // text is how the table shows the value.
@@ -196,18 +198,23 @@ func measureThreads(r *row) reading {
 	return v
 }
 
-// measureFreshness reads one percentile. Over several repetitions it merges the
+// measureFreshness reads one percentile. Its interval is that of the repetitions' own
+// percentiles. Over several repetitions it merges the
 // histograms; without them it is unknown, because percentiles cannot be averaged.
 func measureFreshness(percentile float64, field func(*result.Quantiles) float64) func(*row) reading {
+	single := func(c *result.Cell) *float64 {
+		if q := c.Freshness; q != nil && q.Count > 0 {
+			return new(field(q))
+		}
+		return nil
+	}
 	return func(r *row) reading {
-		var v reading
+		v := reading{values: valuesOf(r.valid, single)}
 		switch len(r.valid) {
 		case 0:
 			return v
 		case 1:
-			if q := r.valid[0].Freshness; q != nil && q.Count > 0 {
-				v.number = new(field(q))
-			}
+			v.number = single(r.valid[0])
 		default:
 			if h := r.histogram(); h != nil {
 				v.number = new(float64(h.ValueAtPercentile(percentile)) / microsPerSecond)
@@ -248,30 +255,40 @@ func (r *row) histogram() *hdrhistogram.Histogram {
 // medianOf summarises a number over the valid repetitions that know it.
 func medianOf(field func(*result.Cell) *float64) func(*row) reading {
 	return func(r *row) reading {
-		var values []float64
-		for _, c := range r.valid {
-			if v := field(c); v != nil {
-				values = append(values, *v)
-			}
-		}
-		return reading{number: median(values)}
+		values := valuesOf(r.valid, field)
+		return reading{number: median(values), values: values}
 	}
 }
 
-// sumOf adds a count over the valid repetitions. If only some know it, the sum is
-// a lower bound.
+// valuesOf are those of a number that are known.
+func valuesOf(cells []*result.Cell, field func(*result.Cell) *float64) (values []float64) {
+	for _, c := range cells {
+		if v := field(c); v != nil {
+			values = append(values, *v)
+		}
+	}
+	return values
+}
+
+// sumOf adds a count over the valid repetitions, and over the others what they found:
+// a loss is one however late the machine was. If only some know it, the sum is a lower
+// bound.
 func sumOf(field func(*result.Events) *int64) func(*row) reading {
 	return func(r *row) reading {
 		var v reading
 		var sum float64
 		known := 0
-		for _, c := range r.valid {
-			if c.Events != nil && field(c.Events) != nil {
-				sum += float64(*field(c.Events))
+		for _, c := range r.cells {
+			switch n := eventCount(c, field); {
+			case n == nil:
+			case slices.Contains(r.valid, c):
+				sum += float64(*n)
 				known++
+			default:
+				sum += float64(*n)
 			}
 		}
-		if known > 0 {
+		if known > 0 || sum > 0 {
 			v.number = &sum
 			v.atLeast = known < len(r.valid)
 		}
@@ -279,17 +296,17 @@ func sumOf(field func(*result.Events) *int64) func(*row) reading {
 	}
 }
 
-// median of values; nil for none. Of an even number it is the mean of the middle two.
-func median(values []float64) *float64 {
-	n := len(values)
-	if n == 0 {
+func eventCount(c *result.Cell, field func(*result.Events) *int64) *int64 {
+	if c.Events == nil {
 		return nil
 	}
-	s := slices.Sorted(slices.Values(values))
-	if n%2 == 1 {
-		return &s[n/2]
-	}
-	return new((s[n/2-1] + s[n/2]) / 2)
+	return field(c.Events)
+}
+
+// median of values; nil for none.
+func median(values []float64) *float64 {
+	m, ok := stats.Median(values)
+	return ifSome(m, ok)
 }
 
 func times(v *float64, k float64) *float64 {

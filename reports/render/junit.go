@@ -67,7 +67,7 @@ type junitOutcome struct {
 
 // JUnit writes one test suite per cell and one test case per check. A check that
 // fails as the scenario allows, or that was not judged, is skipped with its
-// reason; a cell that is invalid is an error and its checks are not believed.
+// reason; a cell that is invalid is an error, and of its checks only violations are believed.
 func JUnit(w io.Writer, res *result.Results) error {
 	t := arrange(res)
 	all := junitSuites{Name: "watchbench " + clean(res.Run.Scenario)}
@@ -117,7 +117,7 @@ func checkCase(g, class string, c *result.Cell, check result.Check) junitCase {
 	tc := junitCase{Name: checkTitle(g), Class: class}
 	text := cleanLines(check.Counterexample)
 	switch {
-	case !c.Valid:
+	case !c.Counts(g):
 		tc.Skipped = &junitOutcome{Message: "the cell is invalid"}
 	case check.Verdict == result.Fail:
 		tc.Failure = &junitOutcome{Message: clean(violations(check)), Text: text}

@@ -33,9 +33,12 @@ func (c cell) markdown(h heading) string {
 	case h.marked:
 		return "⚠️ " + text
 	case c.tone == best, c.tone == bad:
-		return "**" + text + "**"
+		text = "**" + text + "**"
 	case c.tone == void:
-		return "*" + text + "*"
+		text = "*" + text + "*"
+	}
+	if c.Spread != "" {
+		text += "<br>" + c.Spread
 	}
 	return text
 }

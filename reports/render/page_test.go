@@ -142,6 +142,9 @@ func hostileRecord(t *testing.T) *result.Results {
 		if !c.Valid {
 			c.InvalidReasons = []string{hostile}
 		}
+		if c.Series == nil {
+			c.Series = map[string]result.Series{}
+		}
 		c.Series[hostile] = result.Series{Unit: hostile, T: []float64{0, 1}, V: []float64{1, 2}}
 		c.Parties[hostile] = result.Party{CPUSeconds: 1}
 		if c.Queues != nil {

@@ -92,45 +92,39 @@ func newRow(c *result.Cell, extra []string) *row {
 }
 
 // add takes one repetition in. Of a check, the worst verdict counts, with its
-// counterexample; an invalid repetition proves nothing and so judges nothing,
-// unless no repetition is valid.
+// counterexample; of an invalid repetition, only violations.
 func (r *row) add(c *result.Cell) {
 	r.cells = append(r.cells, c)
 	r.planned = max(r.planned, c.Load.Planned)
 	if c.Valid {
 		r.valid = append(r.valid, c)
 	}
-	r.checks = map[string]result.Check{}
-	for _, c := range r.judged() {
-		for g, check := range c.Checks {
-			have, ok := r.checks[g]
-			if !ok {
-				r.checks[g] = check
-				continue
-			}
-			worst := have
-			if severity(check.Verdict) > severity(have.Verdict) {
-				worst = check
-			}
-			worst.Judged = have.Judged + check.Judged
-			worst.Violations = have.Violations + check.Violations
-			r.checks[g] = worst
+	for g, check := range c.Checks {
+		if !c.Counts(g) {
+			continue
 		}
+		have, ok := r.checks[g]
+		if !ok {
+			r.checks[g] = check
+			continue
+		}
+		worst := have
+		if severity(check.Verdict) > severity(have.Verdict) {
+			worst = check
+		}
+		worst.Judged = have.Judged + check.Judged
+		worst.Violations = have.Violations + check.Violations
+		r.checks[g] = worst
 	}
 }
+
+// void reports whether the row has no figures.
+func (r *row) void() bool { return len(r.valid) == 0 }
 
 // alone is a row of one repetition, taken as valid.
 func (r *row) alone(c *result.Cell) *row {
 	one := []*result.Cell{c}
 	return &row{strategy: r.strategy, load: r.load, extra: r.extra, cells: one, valid: one, checks: c.Checks}
-}
-
-// judged is the repetitions whose verdicts count.
-func (r *row) judged() []*result.Cell {
-	if len(r.valid) > 0 {
-		return r.valid
-	}
-	return r.cells
 }
 
 // severity orders verdicts: what is worse hides what is better. A check that one
@@ -238,4 +232,9 @@ func (r *row) label() string {
 }
 
 // representative is the repetition whose curves are drawn: the first valid one.
-func (r *row) representative() *result.Cell { return r.judged()[0] }
+func (r *row) representative() *result.Cell {
+	if r.void() {
+		return r.cells[0]
+	}
+	return r.valid[0]
+}

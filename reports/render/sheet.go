@@ -35,7 +35,7 @@ func words(titles ...string) (heads []heading) {
 type sheetRow struct {
 	Cells []cell
 	First bool   // begins another load: a gap or a line stands before it
-	Void  string // why the cells have no figures
+	Void  string // why the cells have no figures; with what was found in spite of it
 	State state  // of the row that it shows
 	Color string // that row's in the charts
 }
@@ -49,8 +49,9 @@ func (l *sheetRow) add(texts ...string) {
 
 // cell is one value. Its tone never carries meaning alone.
 type cell struct {
-	Text string
-	tone tone
+	Text   string
+	Spread string // how far its interval reaches, "" without one
+	tone   tone
 	// Class, Word and Detail are a verdict as the page shows it.
 	Class, Word, Detail string
 }
@@ -100,12 +101,13 @@ func (t *table) throughput(groups ...[]*column) sheet {
 	for _, k := range t.extra {
 		keys = append(keys, words(clean(k))...)
 	}
+	keys = append(keys, heading{Title: "n"})
 	s := t.sheet(keys, func(r *row) []string {
 		names := []string{clean(r.strategy), clean(r.load)}
 		for _, v := range r.extra {
 			names = append(names, clean(v))
 		}
-		return names
+		return append(names, r.count())
 	})
 	for _, g := range groups {
 		for i, c := range g {
@@ -118,17 +120,21 @@ func (t *table) throughput(groups ...[]*column) sheet {
 	}
 	for i, r := range t.rows {
 		l := &s.Rows[i]
-		if l.State == stateInvalid {
+		if r.void() {
 			l.Void = clean(strings.Join(r.cells[0].InvalidReasons, "; "))
+			if f := r.with(result.Fail); len(f) > 0 {
+				l.Void += "; FAIL " + clean(strings.Join(f, " "))
+			}
 		}
 		for j, c := range slices.Concat(groups...) {
-			v := cell{Text: c.text(c.measure(r))}
+			reading := c.measure(r)
+			v := cell{Text: c.text(reading), Spread: reading.spread()}
 			switch {
 			case c == verdict:
 				v.tone = stateTone(l.State)
-			case l.State == stateInvalid && j == 0:
+			case r.void() && j == 0:
 				v = cell{Text: "invalid", tone: void}
-			case l.State == stateInvalid:
+			case r.void():
 				v = cell{}
 			case c == drain && fastest[r]:
 				v.tone = best
@@ -156,7 +162,7 @@ func (t *table) Verdicts() sheet {
 		s.Heads = append(s.Heads, heading{Title: clean(g), Unit: guarantees[g].name, Meaning: guarantees[g].meaning, Left: true})
 		for i, r := range t.rows {
 			v := cell{Text: unknown, Class: "none", Word: unknown}
-			if c, ok := r.checks[g]; ok && r.state() != stateInvalid {
+			if c, ok := r.checks[g]; ok {
 				v = verdictCell(c)
 			}
 			s.Rows[i].Cells = append(s.Rows[i].Cells, v)
@@ -196,8 +202,13 @@ func (t *table) Flows() sheet {
 		s.Heads = append(s.Heads, heading{Title: title})
 	}
 	s.Heads = append(s.Heads, words("bottleneck", "because")...)
+	all := s.Rows
+	s.Rows = nil
 	for i, r := range t.rows {
-		c, l := r.representative(), &s.Rows[i]
+		if r.void() {
+			continue
+		}
+		c, l := r.representative(), &all[i]
 		if e := c.Events; e != nil {
 			for _, n := range []int64{e.Received, e.Sent, e.Coalesced, e.Filtered, e.Parked, e.Queued, e.Dropped, e.Retried} {
 				l.add(fmt.Sprint(n))
@@ -206,7 +217,16 @@ func (t *table) Flows() sheet {
 			l.add(slices.Repeat([]string{unknown}, len(flowHeads))...)
 		}
 		l.add(clean(orUnknown(c.Bottleneck.Stage)), clean(c.Bottleneck.Why))
+		s.Rows = append(s.Rows, *l)
 	}
-	s.Rows = slices.DeleteFunc(s.Rows, func(l sheetRow) bool { return l.State == stateInvalid })
+	return s
+}
+
+// spreads is the line below a row with how far the intervals reach.
+func (l *sheetRow) spreads() sheetRow {
+	var s sheetRow
+	for _, c := range l.Cells {
+		s.add(c.Spread)
+	}
 	return s
 }

@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,8 +14,8 @@ import (
 type state string
 
 const (
+	stateFailed  state = "failed"  // a check failed, be it in an invalid repetition
 	stateInvalid state = "invalid" // no repetition may be believed
-	stateFailed  state = "failed"  // a check failed
 	stateAllowed state = "allowed" // a check failed that the scenario allows to fail
 	stateCut     state = "cut"     // the drain limit ended it
 	stateOpen    state = "open"    // nothing failed, but not everything was judged
@@ -26,8 +27,8 @@ var states = []struct {
 	state state
 	text  string
 }{
-	{stateInvalid, "invalid"},
 	{stateFailed, "failed"},
+	{stateInvalid, "invalid"},
 	{stateAllowed, "failed as the scenario allows"},
 	{stateCut, "cut at the drain limit, passed what could be judged"},
 	{stateOpen, "passed what could be judged"},
@@ -41,10 +42,10 @@ func core(g string) bool { return slices.Contains(coreChecks, g) }
 
 func (r *row) state() state {
 	switch {
-	case len(r.valid) == 0:
-		return stateInvalid
 	case len(r.with(result.Fail)) > 0:
 		return stateFailed
+	case r.void():
+		return stateInvalid
 	case len(r.with(result.Allowed)) > 0:
 		return stateAllowed
 	case r.cut():
@@ -131,10 +132,10 @@ func (r *row) correct() bool {
 
 // verdict is the row's checks in a few words.
 func (r *row) verdict() string {
-	if len(r.valid) == 0 {
-		return "INVALID"
-	}
 	var words []string
+	if r.void() {
+		words = append(words, "INVALID")
+	}
 	if f := r.cutFraction(); f != nil {
 		words = append(words, "cut at "+percent(*f))
 	}
@@ -169,16 +170,17 @@ func (t *table) Notes() (all []fact) {
 func (r *row) notes() []string {
 	var notes []string
 	invalid := "left out as invalid"
-	if len(r.valid) == 0 {
+	if r.void() {
 		invalid = "invalid"
 	}
 	for _, c := range r.cells {
 		if !c.Valid {
-			notes = append(notes, invalid+r.repetition(c)+": "+strings.Join(c.InvalidReasons, "; "))
+			note := invalid + r.repetition(c) + ": " + strings.Join(c.InvalidReasons, "; ")
+			if found := violated(c); len(found) > 0 {
+				note += "; what it violates counts all the same: " + strings.Join(found, " ")
+			}
+			notes = append(notes, note)
 		}
-	}
-	if len(r.valid) == 0 {
-		return notes
 	}
 	if f := r.cutFraction(); f != nil {
 		note := fmt.Sprintf("cut at the drain limit with %s of the events acknowledged", percent(*f))
@@ -194,6 +196,11 @@ func (r *row) notes() []string {
 		notes = append(notes, r.failure(g))
 	}
 	return notes
+}
+
+// violated lists what an invalid repetition is found guilty of.
+func violated(c *result.Cell) []string {
+	return slices.DeleteFunc(slices.SortedFunc(maps.Keys(c.Checks), compareNatural), func(g string) bool { return !c.Counts(g) })
 }
 
 // failure says in one line what is wrong with check g.
@@ -226,12 +233,9 @@ type example struct {
 	Allowed bool
 }
 
-// Examples are those of all valid rows.
+// Examples are those of all rows.
 func (t *table) Examples() (all []example) {
 	for _, r := range t.rows {
-		if r.state() == stateInvalid {
-			continue
-		}
 		for _, g := range r.failing() {
 			c := r.checks[g]
 			text := strings.TrimSpace(cleanLines(c.Counterexample))

@@ -42,10 +42,9 @@ func Terminal(w io.Writer, res *result.Results, opts TerminalOptions) error {
 	}
 	p.line("", "")
 	p.throughput(t)
-	for i, n := range t.Notes() {
-		if i == 0 {
-			p.line("", "")
-		}
+	p.line("", "")
+	p.line(ansiDim, "  %s", t.Precision())
+	for _, n := range t.Notes() {
 		p.line("", "  %s: %s", n.Name, n.Value)
 	}
 	p.verdicts(t)
@@ -111,7 +110,7 @@ func (s sheet) widths() []int {
 			widths[i] = max(widths[i], utf8.RuneCountInString(l))
 		}
 		for _, r := range s.Rows {
-			widths[i] = max(widths[i], utf8.RuneCountInString(r.Cells[i].Text))
+			widths[i] = max(widths[i], utf8.RuneCountInString(r.Cells[i].Text), utf8.RuneCountInString(r.Cells[i].Spread))
 		}
 	}
 	return widths
@@ -153,10 +152,11 @@ func (p *printer) sheet(s sheet) {
 		}
 		if r.Void == "" {
 			p.cells(s, widths, r.Cells, "")
+			p.heads(s, widths, r.spreads(), ansiDim)
 			continue
 		}
 		for i, k := range r.Cells[:s.Keys] {
-			fmt.Fprint(p.w, pad(k.Text, widths[i], true)+"  ")
+			fmt.Fprint(p.w, pad(k.Text, widths[i], s.Heads[i].Left)+"  ")
 		}
 		p.line(ansiRed, "│ INVALID: %s", r.Void)
 	}

@@ -1,0 +1,70 @@
+package render
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/watchbench/watchbench/reports/stats"
+)
+
+// spread is how far the figure's interval reaches, in per cent of it or, beyond 100 %, as
+// a factor; "" where there is none, or nothing to be uncertain of.
+func (v reading) spread() string {
+	if v.number == nil || v.projected || v.atLeast {
+		return ""
+	}
+	i, ok := stats.Of(v.values)
+	if !ok || i.Low == i.High {
+		return ""
+	}
+	part, ok := i.Spread(*v.number)
+	switch {
+	case !ok:
+		return ""
+	case part < 0.0995:
+		return "±" + strconv.FormatFloat(100*part, 'f', 1, 64) + " %"
+	case part < 1:
+		return "±" + strconv.FormatFloat(100*part, 'f', 0, 64) + " %"
+	}
+	return "×÷ " + short(1+part)
+}
+
+// count is how many repetitions the figures are from, and of how many.
+func (r *row) count() string {
+	if len(r.valid) == len(r.cells) {
+		return strconv.Itoa(len(r.valid))
+	}
+	return fmt.Sprintf("%d of %d", len(r.valid), len(r.cells))
+}
+
+// Precision says what n and ± are in this table.
+func (t *table) Precision() string {
+	least, most := 0, 0
+	for i, r := range t.rows {
+		n := len(r.valid)
+		if i == 0 {
+			least = n
+		}
+		least, most = min(least, n), max(most, n)
+	}
+	few := fmt.Sprintf("Figures of fewer than %d repetitions have no interval, and nothing closer than %v × is ranked by them.", stats.Least, stats.Factor)
+	switch {
+	case most <= 1:
+		return fmt.Sprintf("One repetition: a figure is one measurement, without an interval, and nothing closer than %v × is ranked. Repeat the run (--repeat 3) to learn more.", stats.Factor)
+	case most < stats.Least:
+		return "n: valid repetitions; a figure is their median. " + few
+	}
+	s := fmt.Sprintf("n: valid repetitions. A figure is their median, ± its %g %% interval: %s. Percentiles are of all operations together, lost and reordered are totals, of a check the worst verdict counts. A winner is named only where intervals are apart.",
+		100*stats.Level, intervalMethod(most))
+	if least < stats.Least {
+		s += " " + few
+	}
+	return s
+}
+
+func intervalMethod(n int) string {
+	if n >= stats.BootstrapFrom {
+		return "bootstrap of the median, which at ten repetitions reaches 97 %"
+	}
+	return "Student's t on logarithms, because so few values cannot be resampled"
+}

@@ -1,0 +1,97 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestMedian(t *testing.T) {
+	for _, tt := range []struct {
+		values []float64
+		want   float64
+	}{{[]float64{3}, 3}, {[]float64{9, 1, 2}, 2}, {[]float64{4, 1}, 2.5}} {
+		if m, ok := Median(tt.values); !ok || m != tt.want {
+			t.Errorf("%v: %v, want %v", tt.values, m, tt.want)
+		}
+	}
+	if _, ok := Median(nil); ok {
+		t.Error("nothing has a median")
+	}
+}
+
+func TestOf(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		values []float64
+		want   string
+	}{
+		{"too few", []float64{1, 2}, "none"},
+		{"all the same", []float64{0, 0, 0}, "0.000 to 0.000"},
+		{"zeros among them", []float64{0, 1, 2}, "none"},
+		// log 1, 2, 4: mean log 2, standard deviation log 2; 9.925/√3 of those to either side.
+		{"three", []float64{1, 2, 4}, fmt.Sprintf("%.3f to %.3f", 2*math.Pow(2, -9.924843/math.Sqrt(3)), 2*math.Pow(2, 9.924843/math.Sqrt(3)))},
+		{"ten", []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, "2.000 to 9.000"},
+		{"ten, zeros among them", []float64{0, 0, 0, 4, 5, 6, 7, 8, 9, 10}, "0.000 to 9.000"},
+	} {
+		got := "none"
+		if i, ok := Of(tt.values); ok {
+			got = fmt.Sprintf("%.3f to %.3f", i.Low, i.High)
+		}
+		if got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestApart(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		a, b []float64
+		want int
+	}{
+		{"nothing", nil, []float64{1}, 0},
+		{"one each, within 2×", []float64{10}, []float64{19}, 0},
+		{"one each, beyond", []float64{10}, []float64{21}, -1},
+		{"two each count by the nearest", []float64{10, 15}, []float64{29, 50}, 0},
+		{"one side has an interval", []float64{10, 10.1, 10.2}, []float64{15}, 0},
+		{"three, close together", []float64{10, 10.1, 10.2}, []float64{12, 12.1, 12.2}, -1},
+		{"three, the other way", []float64{12, 12.1, 12.2}, []float64{10, 10.1, 10.2}, 1},
+		{"an outlier widens", []float64{10, 10.1, 15}, []float64{12, 12.1, 12.2}, 0},
+		{"the same", []float64{1, 2, 3}, []float64{1, 2, 3}, 0},
+	} {
+		if got := Apart(tt.a, tt.b); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Of 20,000 intervals from lognormal noise, how many hold the median. The bootstrap falls
+// short of Level with few values, which docs/measures.md states.
+func TestCoverage(t *testing.T) {
+	for n, least := range map[int]float64{3: 0.985, 5: 0.985, 9: 0.985, 10: 0.96, 20: 0.97} {
+		runs := 20000
+		if n >= BootstrapFrom {
+			runs = 500
+		}
+		for _, sigma := range []float64{0.02, 0.5} {
+			rng := rand.New(rand.NewPCG(uint64(n), 7))
+			held := 0
+			for range runs {
+				values := make([]float64, n)
+				for i := range values {
+					values[i] = 10 * math.Exp(sigma*rng.NormFloat64())
+				}
+				if i, ok := Of(values); ok && i.Low <= 10 && 10 <= i.High {
+					held++
+				}
+			}
+			share := float64(held) / float64(runs)
+			t.Logf("n = %d, σ = %v: %.2f %%", n, sigma, 100*share)
+			if share < least {
+				t.Errorf("n = %d, σ = %v: %.2f %% of the intervals hold the median, want %.1f %%", n, sigma, 100*share, 100*least)
+			}
+		}
+	}
+}
