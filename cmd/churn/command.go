@@ -54,7 +54,7 @@ after an error or a signal.`,
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
 	f.StringVar(&o.context, "context", "", "context of the kubeconfig; default: the current one")
 	f.StringVar(&o.oplog, "oplog", "", "where to write the op log (zstd-compressed NDJSON)")
-	f.BoolVar(&o.wait, "wait", false, "wait for a line on standard input before the load, and for another before the teardown")
+	f.BoolVar(&o.wait, "wait", false, "wait for a line on standard input before the load, one more after a warm-up, and another before the teardown")
 	f.BoolVar(&o.quiet, "quiet", false, "report phases only, no progress")
 	f.BoolVar(&o.check, "check", false, "check the plan file and exit")
 	f.StringVar(&o.remove, "remove", "", "remove what the run with this ID left behind and exit; needs --kubeconfig")

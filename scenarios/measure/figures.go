@@ -97,7 +97,7 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	c.Writer.FullSeconds = rounded(growth(f.before, f.after, metric.WriterFull))
 	c.Writer.MaxDepth = maxOf(f.samples, from, to, func(s *history.Sample) *float64 { return s.WriterDepth })
 	c.Handler.MaxDepth = maxOf(f.samples, from, to, func(s *history.Sample) *float64 { return s.HandlerDepth })
-	c.Events = EventsOf(f.after)
+	c.Events = eventsBetween(f.before, f.after)
 	c.Parties = parties(f.samples, from, to)
 	c.Series = f.curves(from, &fresh.writes)
 	end := to

@@ -108,7 +108,26 @@ func EventsOf(s history.Scrape, labels ...string) *result.Events {
 	}
 }
 
-// EventsByKind is the same per kind.
+// eventsBetween is the account of what came between two scrapes of one process: neither
+// what was there before the load nor a warm-up.
+func eventsBetween(before, after history.Scrape) *result.Events {
+	e, b := EventsOf(after), EventsOf(before)
+	if e == nil || b == nil || e.Received < b.Received { // none, or another replica's
+		return e
+	}
+	for _, n := range []struct {
+		of     *int64
+		before int64
+	}{
+		{&e.Received, b.Received}, {&e.Sent, b.Sent}, {&e.Coalesced, b.Coalesced}, {&e.Filtered, b.Filtered},
+		{&e.Parked, b.Parked}, {&e.Queued, b.Queued}, {&e.Dropped, b.Dropped}, {&e.Retried, b.Retried},
+	} {
+		*n.of -= n.before
+	}
+	return e
+}
+
+// EventsByKind is the same as EventsOf, per kind.
 func EventsByKind(s history.Scrape) map[string]result.Events {
 	out := map[string]result.Events{}
 	for kind := range s.By(metric.EventsReceived, "kind") {

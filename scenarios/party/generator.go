@@ -21,6 +21,7 @@ const (
 // Phases in the generator's protocol.
 const (
 	PhaseReady  = "ready"
+	PhaseWarmed = "warmed"
 	PhaseLoad   = "load"
 	PhaseLoaded = "loaded"
 	PhaseError  = "error"

@@ -25,6 +25,7 @@ import (
 // Phases of a cell, as progress shows them.
 const (
 	PhasePrepare  = "prepare"
+	PhaseWarmup   = "warm-up"
 	PhaseLoad     = "load"
 	PhaseDrain    = "drain"
 	PhaseCheck    = "check"
@@ -99,6 +100,7 @@ func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
 	}
 	phases := []phase{
 		{PhasePrepare, c.prepare},
+		{PhaseWarmup, c.warmUp},
 		{PhaseLoad, func(ctx context.Context) error { stopSampling = c.startSampling(ctx); return c.load(ctx) }},
 		{PhaseDrain, c.drain},
 		{"collect", func(ctx context.Context) error { stopSampling(); return c.collect(ctx) }},
@@ -107,6 +109,9 @@ func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
 		phases = []phase{{PhasePrepare, c.prepareRefusal}, {PhaseLoad, c.awaitRefusal}, {"collect", c.collectRefusal}}
 	}
 	for _, p := range phases {
+		if p.name == PhaseWarmup && c.s.Load.Warmup.Operations == 0 {
+			continue
+		}
 		if p.name != "collect" {
 			c.r.progress.phase(p.name)
 		}

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -49,15 +50,42 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	if err := generatorReady(); err != nil {
 		return err
 	}
-	// What the preparation made is to be in storage before the load begins.
-	want, err := c.apiState(ctx)
-	if err != nil {
-		return err
-	}
-	d := drainWait{watcher: c.watcher, storage: c.storage, want: want, rules: c.rules}
-	_, err = d.wait(ctx, time.Now().Add(party.SyncLimit))
+	_, err = c.settle(ctx, party.SyncLimit)
 	return err
 }
+
+// settle waits until storage has what the apiserver holds: nothing of what was before
+// is to be under way when the load begins.
+func (c *cell) settle(ctx context.Context, limit time.Duration) (drained, error) {
+	want, err := c.apiState(ctx)
+	if err != nil {
+		return drained{}, err
+	}
+	d := drainWait{watcher: c.watcher, storage: c.storage, want: want, rules: c.rules}
+	return d.wait(ctx, time.Now().Add(limit))
+}
+
+// warmUp sends the warm-up and waits for its end in storage, so that connections, code
+// and caches are warm and no figure begins before it is over.
+func (c *cell) warmUp(ctx context.Context) error {
+	if err := c.generator.Tell("go"); err != nil {
+		return err
+	}
+	n := c.s.Load.Warmup.Operations
+	if err := c.generator.Reached(ctx, party.PhaseWarmed, allowance(n)+loadSlack, nil); err != nil {
+		return err
+	}
+	limit := allowance(n) + party.SyncLimit
+	end, err := c.settle(ctx, limit)
+	if err == nil && end.cut {
+		err = fmt.Errorf("after %s the watcher still sends what the warm-up changed", limit)
+	}
+	return err
+}
+
+// allowance is how long so many writes may take: at ten a second the cluster, or the one
+// sender of a watcher, is as good as down.
+func allowance(n int64) time.Duration { return time.Duration(n) * time.Second / 10 }
 
 // prepareSides starts storage and what stands before the apiserver, and finds out what
 // is to be copied.
@@ -172,9 +200,7 @@ const loadSlack = time.Minute
 // failure of one ends the wait for the other.
 func (c *cell) follow(ctx context.Context) error {
 	limit := c.s.Load.Duration.Std()
-	if n := c.s.Load.Operations + c.s.Load.Warmup.Operations; n > 0 {
-		limit += time.Duration(n) * time.Second / 10 // ten writes a second: the cluster is as good as down
-	}
+	limit += allowance(c.s.Load.Operations)
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error {
 		return c.generator.Reached(ctx, party.PhaseLoaded, limit+loadSlack, func(l party.Line) {

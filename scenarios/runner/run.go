@@ -145,12 +145,16 @@ func makeDir(out, id string) (dir, unique string, err error) {
 }
 
 // order lists the cells of all repetitions, shuffled within each by the seed, so
-// that a drift of the machine does not always hit the same strategy.
+// that a drift of the machine does not always hit the same strategy. What is not to be
+// repeated is in the first.
 func order(cells []spec.Cell, repeat int, seed uint64) []job {
 	var jobs []job
 	for rep := 1; rep <= repeat; rep++ {
 		rng := rand.New(rand.NewPCG(seed, uint64(rep)))
 		for _, i := range rng.Perm(len(cells)) {
+			if rep > 1 && cells[i].Once {
+				continue
+			}
 			j := job{cell: cells[i], id: cells[i].ID, rep: rep}
 			if repeat > 1 {
 				j.id += "-r" + strconv.Itoa(rep)

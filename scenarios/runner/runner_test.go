@@ -53,8 +53,26 @@ func TestOrderIsSeeded(t *testing.T) {
 	for _, id := range a {
 		seen[id] = true
 	}
-	if len(a) != 20 || len(seen) != 20 || !seen["keyed-heavy-r2"] {
+	if len(a) != 19 || len(seen) != 19 || !seen["keyed-heavy-r2"] {
 		t.Errorf("%d cells, %d different: %v", len(a), len(seen), a)
+	}
+}
+
+// All points once, then again; what is to run once is in the first round.
+func TestRepetitionsAreInterleaved(t *testing.T) {
+	f := strategies(t)
+	jobs := order(f.Cells(), f.Base().Repeat, 1)
+	once := 0
+	for i, j := range jobs {
+		if i > 0 && j.rep < jobs[i-1].rep {
+			t.Errorf("%s after %s", j.id, jobs[i-1].id)
+		}
+		if j.cell.ID == "single-heavy" {
+			once++
+		}
+	}
+	if want := 10 + 2*9; len(jobs) != want || once != 1 {
+		t.Errorf("%d cells, %d of them single-heavy; want %d and 1", len(jobs), once, want)
 	}
 }
 

@@ -59,6 +59,7 @@ type Param struct{ Name, Value string }
 type Cell struct {
 	ID       string // safe as a folder's name, unique within the scenario
 	Params   []Param
+	Once     bool // not repeated
 	Scenario Scenario
 }
 
@@ -79,7 +80,11 @@ func (format Format) Parse(name string, data []byte, sets ...string) (*File, err
 	if _, _, err := f.decode(t.Root); err != nil {
 		return nil, err
 	}
+	written := slices.Clone(f.axes)
 	if f.over, err = f.parseSets(); err != nil {
+		return nil, err
+	}
+	if err := f.checkOnce(slices.Concat(written, f.axes)); err != nil {
 		return nil, err
 	}
 	if err := f.expand(); err != nil {
@@ -233,7 +238,7 @@ func (f *File) expand() error {
 		if err != nil {
 			return err
 		}
-		cell.Scenario = s
+		cell.Scenario, cell.Once = s, cell.among(s.RepeatOnce)
 		cell.ID = strings.Join(words, "-")
 		if cell.ID == "" {
 			cell.ID = "only"

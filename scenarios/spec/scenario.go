@@ -30,11 +30,15 @@ type Scenario struct {
 	Ceilings Ceilings `json:"ceilings,omitzero"`
 	Fault    *Fault   `json:"fault,omitempty"`
 
-	Repeat       int      `json:"repeat" jsonschema:"minimum=1,maximum=100" jsonschema_description:"How often every point of the matrix is run."`
-	Seed         uint64   `json:"seed" jsonschema_description:"Of the plan, the storage latency and the order of cells."`
-	DrainTimeout Duration `json:"drainTimeout" jsonschema_description:"Time after the load until a cell is cut and its drain time projected."`
-	Limits       Limits   `json:"limits"`
-	Expect       Expect   `json:"expect,omitempty" jsonschema_description:"Per check G1 to G14: pass, fail-allowed or fail-expected, or a mapping from strategy (or default) to one of these."`
+	Repeat int `json:"repeat" jsonschema:"minimum=1,maximum=100" jsonschema_description:"How often every point of the matrix is run."`
+	// RepeatOnce are points that are run once, whatever Repeat says: those that teach no
+	// more the second time, such as one that is certain to be cut. By axis of the matrix,
+	// the point's value or name.
+	RepeatOnce   []map[string]string `json:"repeatOnce,omitempty" jsonschema_description:"Points of the matrix that are run once, whatever repeat says: by axis, the point, for example {watcher.strategy: single, load: heavy}."`
+	Seed         uint64              `json:"seed" jsonschema_description:"Of the plan, the storage latency and the order of cells."`
+	DrainTimeout Duration            `json:"drainTimeout" jsonschema_description:"Time after the load until a cell is cut and its drain time projected."`
+	Limits       Limits              `json:"limits"`
+	Expect       Expect              `json:"expect,omitempty" jsonschema_description:"Per check G1 to G14: pass, fail-allowed or fail-expected, or a mapping from strategy (or default) to one of these."`
 }
 
 // Metadata names a scenario.

@@ -83,6 +83,45 @@ func TestMatrixExpandsInWrittenOrder(t *testing.T) {
 	}
 }
 
+func TestRepeatOnce(t *testing.T) {
+	once := func(f *File) string {
+		var out []string
+		for _, c := range f.Cells() {
+			if c.Once {
+				out = append(out, c.ID)
+			}
+		}
+		return strings.Join(out, " ")
+	}
+	for _, tc := range []struct {
+		point string
+		sets  []string
+		want  string
+	}{
+		{"", nil, ""},
+		{"{watcher.strategy: single, load: heavy}", nil, "single-heavy"},
+		{"{load: heavy}", nil, "single-heavy keyed-heavy"},
+		{"{watcher.strategy: single}, {load: light}", nil, "single-light single-heavy keyed-light"},
+		{"{watcher.strategy: single, load: heavy}", []string{"matrix.watcher.strategy=keyed,dedup"}, ""},
+		{"{watcher.strategy: single, load: heavy}", []string{"repeatOnce=[]"}, ""},
+		{"", []string{"matrix.watcher.podQueueNum=1,30", "repeatOnce=[{watcher.podQueueNum: 30, load: light}]"}, "single-light-30 keyed-light-30"},
+		{"{load: huge}", nil, `swept.yaml:16: repeatOnce[0]: load has no point "huge"; use one of light, heavy`},
+		{"{load: heavy}, {storage.mode: faithful}", nil, "swept.yaml:16: repeatOnce[1]: storage.mode is no axis of the matrix; name axes of the matrix"},
+		{"{}", nil, "swept.yaml:16: repeatOnce[0]: a point without an axis; write for example {watcher.strategy: single}"},
+	} {
+		f, err := Format{}.Parse("swept.yaml", []byte(swept+"repeatOnce: ["+tc.point+"]\n"), tc.sets...)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else {
+			got = once(f)
+		}
+		if got != tc.want {
+			t.Errorf("[%s] %v: %s, want %s", tc.point, tc.sets, got, tc.want)
+		}
+	}
+}
+
 func TestSets(t *testing.T) {
 	for _, tc := range []struct {
 		name string

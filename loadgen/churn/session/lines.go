@@ -14,7 +14,7 @@ type lines struct {
 }
 
 // maxUnused is how many lines a session can ask for; more are not kept.
-const maxUnused = 2
+const maxUnused = 3
 
 func newLines(r io.Reader) *lines {
 	open, end := context.WithCancel(context.Background())

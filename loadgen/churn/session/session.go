@@ -1,12 +1,13 @@
 // Package session drives an Engine through a run in step with another process: it
-// reports its phases as lines of JSON and waits, if asked, for a line before the load
-// and another before the teardown.
+// reports its phases as lines of JSON and waits, if asked, for a line before the load,
+// one more after a warm-up, and another before the teardown.
 //
 // The lines, in order:
 //
 //	{"phase":"prepare","runID":"r1"}
 //	{"phase":"ready", …}       namespaces, nodes, bystanders and prefill exist; with Wait, blocks for a line
-//	{"phase":"warmup"}         only if the plan has one
+//	{"phase":"warmup"}         only if the plan has one, as is the next
+//	{"phase":"warmed"}         all of it was answered; with Wait, blocks for a line
 //	{"phase":"load","started":ns,"planned":n}
 //	{"phase":"load","done":n,"planned":m,"errors":e,"fraction":0.4}   every second
 //	{"phase":"loaded","started":ns,"finished":ns, … the fields of churn.Stats}
@@ -36,6 +37,7 @@ const (
 	PhasePrepare  = "prepare"
 	PhaseReady    = "ready"
 	PhaseWarmup   = "warmup"
+	PhaseWarmed   = "warmed"
 	PhaseLoad     = "load"
 	PhaseLoaded   = "loaded"
 	PhaseError    = "error"
@@ -91,7 +93,7 @@ var ErrAborted = errors.New("the controlling process closed standard input befor
 // Settings are what the program gives a Session.
 type Settings struct {
 	Out io.Writer // lines of JSON
-	// Wait makes the session wait for a line from In after "ready" and after
+	// Wait makes the session wait for a line from In after "ready", "warmed" and
 	// "loaded". Without it In is not read.
 	Wait bool
 	In   io.Reader
@@ -159,14 +161,14 @@ func (s *Session) upToLoaded(ctx, beatCtx context.Context, background *sync.Wait
 	}
 	s.say(ready)
 	if !s.s.Wait {
-		return s.load(ctx)
+		return s.load(ctx, nil)
 	}
 	in := newLines(s.s.In)
 	if err := in.next(ctx); err != nil {
 		return err
 	}
 	loadCtx, release := in.whileOpen(ctx)
-	err := s.load(loadCtx)
+	err := s.load(loadCtx, in)
 	if cause := context.Cause(loadCtx); err != nil && cause != nil {
 		err = cause
 	}
@@ -181,10 +183,10 @@ func (s *Session) upToLoaded(ctx, beatCtx context.Context, background *sync.Wait
 	return nil
 }
 
-func (s *Session) load(ctx context.Context) error {
+// load sends warm-up and load; in is nil unless it is to wait between them.
+func (s *Session) load(ctx context.Context, in *lines) error {
 	if s.cfg.Warmup.Operations > 0 {
-		s.say(Line{Phase: PhaseWarmup})
-		if err := s.engine.Warmup(ctx); err != nil {
+		if err := s.warmUp(ctx, in); err != nil {
 			return err
 		}
 	}
@@ -203,6 +205,22 @@ func (s *Session) load(ctx context.Context) error {
 	}
 	s.say(LoadedLine{Phase: PhaseLoaded, Started: s.engine.LoadStarted(), Finished: s.engine.LoadFinished(), Incomplete: err != nil, Stats: stats})
 	return err
+}
+
+// warmUp sends the warm-up, whose effects others may want to see the end of.
+func (s *Session) warmUp(ctx context.Context, in *lines) error {
+	s.say(Line{Phase: PhaseWarmup})
+	if err := s.engine.Warmup(ctx); err != nil {
+		return err
+	}
+	if err := s.s.Log.Checkpoint(); err != nil {
+		return err
+	}
+	s.say(Line{Phase: PhaseWarmed})
+	if in == nil {
+		return nil
+	}
+	return in.next(ctx)
 }
 
 // report writes progress until done.

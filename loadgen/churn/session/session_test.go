@@ -161,7 +161,7 @@ func (r *rig) records() (n int) {
 	return n
 }
 
-func TestSessionWaitsTwice(t *testing.T) {
+func TestSessionWaits(t *testing.T) {
 	r := start(t, true, nil)
 	r.until(PhasePrepare)
 	ready := r.until(PhaseReady)
@@ -179,6 +179,16 @@ func TestSessionWaitsTwice(t *testing.T) {
 	}
 	r.tell()
 	r.until(PhaseWarmup)
+	r.until(PhaseWarmed)
+	if n := r.records(); n < before+10 {
+		t.Errorf("%d records at warmed, %d at ready: want 10 more", n, before)
+	}
+	select {
+	case line := <-r.lines:
+		t.Errorf("%v without a go-ahead after the warm-up", line)
+	case <-time.After(200 * time.Millisecond):
+	}
+	r.tell()
 	began := r.until(PhaseLoad)
 	loaded := r.until(PhaseLoaded)
 	if loaded["planned"] != 60.0 || loaded["done"] != 60.0 || loaded["started"] != began["started"] || loaded["incomplete"] != nil ||
@@ -214,14 +224,17 @@ func TestSessionCleansUpAfter(t *testing.T) {
 		want   error
 	}{
 		{"input ends before the load", nil, func(r *rig) { r.until(PhaseReady); r.hangUp() }, ErrAborted},
-		{"input ends during the load", forever, func(r *rig) { r.until(PhaseReady); r.tell(); r.until(PhaseLoad); r.hangUp() }, ErrAborted},
-		{"input ends after the load", nil, func(r *rig) { r.until(PhaseReady); r.tell(); r.until(PhaseLoaded); r.hangUp() }, nil},
-		{"all lines at once", nil, func(r *rig) { r.tell(); r.tell(); r.hangUp() }, nil},
+		{"input ends during the load", forever, func(r *rig) { r.until(PhaseReady); r.tell(); r.tell(); r.until(PhaseLoad); r.hangUp() }, ErrAborted},
+		{"input ends after the load", nil, func(r *rig) { r.until(PhaseReady); r.tell(); r.tell(); r.until(PhaseLoaded); r.hangUp() }, nil},
+		{"all lines at once", nil, func(r *rig) { r.tell(); r.tell(); r.tell(); r.hangUp() }, nil},
 		{"signal before the load", nil, func(r *rig) { r.until(PhaseReady); r.cancel(interrupt) }, interrupt},
 		{"signal during the prefill", func(c *plan.Config) { c.Prefill = 100_000 }, func(r *rig) { r.until(PhasePrepare); r.untilPods(); r.cancel(interrupt) }, interrupt},
+		{"input ends after the warm-up", nil, func(r *rig) { r.until(PhaseReady); r.tell(); r.until(PhaseWarmed); r.hangUp() }, ErrAborted},
+		{"signal after the warm-up", nil, func(r *rig) { r.until(PhaseReady); r.tell(); r.until(PhaseWarmed); r.cancel(interrupt) }, interrupt},
 		{"signal during the warm-up", func(c *plan.Config) { c.Warmup.Operations = 1_000_000 }, func(r *rig) { r.until(PhaseReady); r.tell(); r.until(PhaseWarmup); r.cancel(interrupt) }, interrupt},
 		{"signal during the load", forever, func(r *rig) {
 			r.until(PhaseReady)
+			r.tell()
 			r.tell()
 			r.until(PhaseLoad)
 			r.cancel(interrupt)
@@ -232,7 +245,7 @@ func TestSessionCleansUpAfter(t *testing.T) {
 				r.t.Errorf("error %q", e)
 			}
 		}, interrupt},
-		{"signal after the load", nil, func(r *rig) { r.until(PhaseReady); r.tell(); r.until(PhaseLoaded); r.cancel(interrupt) }, interrupt},
+		{"signal after the load", nil, func(r *rig) { r.until(PhaseReady); r.tell(); r.tell(); r.until(PhaseLoaded); r.cancel(interrupt) }, interrupt},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := start(t, true, tc.change)

@@ -1,0 +1,51 @@
+package spec
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// checkOnce refuses a point of repeatOnce that is not among the axes, as written or as
+// chosen: it would be repeated without a word.
+func (f *File) checkOnce(axes []axis) error {
+	s, d, err := f.decode(f.merged(nil))
+	if err != nil {
+		return err
+	}
+	for i, point := range s.RepeatOnce {
+		path := fmt.Sprintf("repeatOnce[%d]", i)
+		if len(point) == 0 {
+			return d.Locate(bad(path, "write for example {watcher.strategy: single}", "a point without an axis"))
+		}
+		for _, name := range slices.Sorted(maps.Keys(point)) {
+			var labels []string
+			for _, a := range axes {
+				for _, p := range a.points {
+					if a.path == name && !slices.Contains(labels, p.label) {
+						labels = append(labels, p.label)
+					}
+				}
+			}
+			if len(labels) == 0 {
+				return d.Locate(bad(path, "name axes of the matrix", "%s is no axis of the matrix", name))
+			}
+			if !slices.Contains(labels, point[name]) {
+				return d.Locate(bad(path, oneOf(labels), "%s has no point %q", name, point[name]))
+			}
+		}
+	}
+	return nil
+}
+
+// among reports whether the cell is at one of the points.
+func (c *Cell) among(points []map[string]string) bool {
+	return slices.ContainsFunc(points, func(point map[string]string) bool {
+		for name, value := range point {
+			if !slices.Contains(c.Params, Param{name, value}) {
+				return false
+			}
+		}
+		return len(point) > 0
+	})
+}
