@@ -42,6 +42,15 @@ bench: build ## run a scenario and write its report (default: strategies, on the
 robustness: controlplane ## run the fault matrix on real processes and print it (about 15 minutes)
 	$(BIN)/watchbench matrix --cluster $(CLUSTER) --out $(OUT) $(ARGS)
 
+# Each run has a seed of its own; one with an invalid cell (exit code 5) counts as well.
+.PHONY: aa
+aa: build ## run one watcher against itself twenty times; no run may name a winner (about 20 minutes)
+	@dir=$(OUT)/aa-$$(date +%Y%m%d-%H%M%S) && mkdir -p $$dir && for seed in $$(seq 20); do \
+		$(BIN)/watchbench run aa --cluster $(CLUSTER) --out $$dir --seed $$seed --quiet $(ARGS) > $$dir/$$seed.txt || test $$? = 5 || exit 1; \
+		grep -E 'no winner|drained fastest' $$dir/$$seed.txt || exit 1; \
+	done && \
+	none=$$(grep -l 'too close to rank' $$dir/*.txt | wc -l) && echo "$$none of 20 runs name no winner" && test $$none = 20
+
 .PHONY: test
 test: controlplane ## unit, conformance and integration tests
 	$(GO) test -timeout 20m ./...

@@ -141,7 +141,8 @@ func TestExitCodes(t *testing.T) {
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
 	pass := map[string]result.Check{"G1": {Verdict: result.Pass, Judged: 1}, "G2": {Verdict: result.Allowed}}
-	failed := map[string]result.Check{"G1": {Verdict: result.Pass, Judged: 1}, "G2": {Verdict: result.Fail}}
+	failed := map[string]result.Check{"G1": {Verdict: result.Pass, Judged: 1}, "G2": {Verdict: result.Fail, Judged: 1, Violations: 1}}
+	absent := map[string]result.Check{"G2": {Verdict: result.Fail, Judged: 1}} // a violation that was expected
 	for _, tc := range []struct {
 		name string
 		ctx  context.Context
@@ -152,6 +153,7 @@ func TestExitCodes(t *testing.T) {
 		{"a failed check", t.Context(), judgement(&result.Results{Cells: []result.Cell{{ID: "a", Valid: true, Checks: failed}}}), exitCheck},
 		{"an invalid cell", t.Context(), judgement(&result.Results{Cells: []result.Cell{{ID: "a", Checks: pass}}}), exitInvalid},
 		{"both", t.Context(), judgement(&result.Results{Cells: []result.Cell{{ID: "a", Checks: failed}}}), exitCheck},
+		{"an expected violation that an invalid cell lacks", t.Context(), judgement(&result.Results{Cells: []result.Cell{{ID: "a", Checks: absent}}}), exitInvalid},
 		{"the graver of two runs", t.Context(), worse(&verdict{code: exitInvalid}, &verdict{code: exitCheck}), exitCheck},
 		{"one good run of two", t.Context(), worse(nil, &verdict{code: exitInvalid}), exitInvalid},
 		{"a failure", t.Context(), errors.New("boom"), exitError},

@@ -56,6 +56,6 @@ beside results.json.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&formats, "format", "terminal", "comma-separated: terminal, md, csv, html, bench, junit")
+	cmd.Flags().StringVar(&formats, "format", "terminal", "comma-separated: terminal, md, csv, summary, html, bench, junit")
 	return cmd
 }

@@ -38,11 +38,12 @@ func worse(a, b error) error {
 // expected holds.
 func judgement(res *result.Results) error { return firstVerdict(failures(res.Cells)) }
 
-// failures names the checks that failed and the cells that are invalid.
+// failures names the checks that failed and the cells that are invalid, where only
+// violations count.
 func failures(cells []result.Cell) (failed, invalid []string) {
 	for _, c := range cells {
 		for g, check := range c.Checks {
-			if check.Verdict == result.Fail {
+			if check.Verdict == result.Fail && c.Counts(g) {
 				failed = append(failed, c.ID+" "+g)
 			}
 		}

@@ -24,6 +24,7 @@ func Formats() []Format {
 		{"html", "index.html", HTML},
 		{"md", "report.md", Markdown},
 		{"csv", "throughput.csv", CSV},
+		{"summary", "summary.csv", Summary},
 		{"bench", "bench.txt", Bench},
 		{"junit", "junit.xml", JUnit},
 	}

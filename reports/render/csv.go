@@ -3,6 +3,7 @@ package render
 import (
 	"encoding/csv"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,6 +29,46 @@ func CSV(w io.Writer, res *result.Results) error {
 				line = append(line, f.value(r.alone(c)))
 			}
 			lines = append(lines, line)
+		}
+	}
+	return csv.NewWriter(w).WriteAll(lines)
+}
+
+// Summary writes one line per row and measure: the number of valid repetitions, the figure
+// over them, and its interval where there is one. The measures are those of throughput.csv
+// and have their names. A figure that is marked in the table, as projected or a lower
+// bound, is marked here.
+func Summary(w io.Writer, res *result.Results) error {
+	t := arrange(res)
+	head := []string{"strategy", "load"}
+	for _, k := range t.extra {
+		head = append(head, csvText(k))
+	}
+	lines := [][]string{append(head, "measure", "n", "figure", "low", "high", "mark")}
+	winners := t.winners()
+	for _, r := range t.rows {
+		names := []string{csvText(r.strategy), csvText(r.load)}
+		for _, v := range r.extra {
+			names = append(names, csvText(v))
+		}
+		for _, c := range measures {
+			v := c.measure(r)
+			if c.csv == "" || v.number == nil {
+				continue
+			}
+			low, high, mark := "", "", ""
+			if i, ok := v.interval(); ok {
+				low, high = exact(i.Low), exact(i.High)
+			}
+			switch {
+			case v.projected:
+				mark = "projected"
+			case v.atLeast:
+				mark = "at least"
+			case c == drain && winners[r]:
+				mark = "winner"
+			}
+			lines = append(lines, slices.Concat(names, []string{c.csv, strconv.Itoa(len(r.valid)), exact(*v.number), low, high, mark}))
 		}
 	}
 	return csv.NewWriter(w).WriteAll(lines)

@@ -32,6 +32,17 @@ func (t *table) Headlines() (lines []headline) {
 	return lines
 }
 
+// winners are the rows that a headline names.
+func (t *table) winners() map[*row]bool {
+	rows := map[*row]bool{}
+	for _, h := range t.Headlines() {
+		if h.best != nil {
+			rows[h.best] = true
+		}
+	}
+	return rows
+}
+
 // timed is a row that may be compared, with its drain time.
 type timed struct {
 	*row

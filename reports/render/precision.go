@@ -10,23 +10,29 @@ import (
 // spread is how far the figure's interval reaches, in per cent of it or, beyond 100 %, as
 // a factor; "" where there is none, or nothing to be uncertain of.
 func (v reading) spread() string {
-	if v.number == nil || v.projected || v.atLeast {
-		return ""
-	}
-	i, ok := stats.Of(v.values)
+	i, ok := v.interval()
 	if !ok || i.Low == i.High {
 		return ""
 	}
-	part, ok := i.Spread(*v.number)
-	switch {
+	switch part, ok := i.Spread(*v.number); {
 	case !ok:
 		return ""
 	case part < 0.0995:
 		return "±" + strconv.FormatFloat(100*part, 'f', 1, 64) + " %"
 	case part < 1:
 		return "±" + strconv.FormatFloat(100*part, 'f', 0, 64) + " %"
+	default:
+		return "×÷ " + short(1+part)
 	}
-	return "×÷ " + short(1+part)
+}
+
+// interval is where the figure may lie, from its repetitions; ok is false if they are too
+// few, or if it was not waited for.
+func (v reading) interval() (i stats.Interval, ok bool) {
+	if v.number == nil || v.projected || v.atLeast {
+		return stats.Interval{}, false
+	}
+	return stats.Of(v.values)
 }
 
 // count is how many repetitions the figures are from, and of how many.

@@ -61,7 +61,7 @@ type tone int
 const (
 	plain tone = iota
 	good
-	best // of its load
+	best // of its load, and apart from all others
 	bad
 	warn
 	faint
@@ -114,10 +114,7 @@ func (t *table) throughput(groups ...[]*column) sheet {
 			s.Heads = append(s.Heads, c.heading(i == 0))
 		}
 	}
-	fastest := map[*row]bool{}
-	for _, h := range t.Headlines() {
-		fastest[h.best] = true
-	}
+	winners := t.winners()
 	for i, r := range t.rows {
 		l := &s.Rows[i]
 		if r.void() {
@@ -136,7 +133,7 @@ func (t *table) throughput(groups ...[]*column) sheet {
 				v = cell{Text: "invalid", tone: void}
 			case r.void():
 				v = cell{}
-			case c == drain && fastest[r]:
+			case c == drain && winners[r]:
 				v.tone = best
 			}
 			l.Cells = append(l.Cells, v)

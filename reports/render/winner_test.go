@@ -89,12 +89,12 @@ func TestWinner(t *testing.T) {
 
 // noises are what repetitions of one cell look like: factors around 1.
 var noises = map[string]func(*rand.Rand) float64{
-	"a quiet machine":     func(rng *rand.Rand) float64 { return math.Exp(0.01 * rng.NormFloat64()) },
-	"a noisy machine":     func(rng *rand.Rand) float64 { return math.Exp(0.15 * rng.NormFloat64()) },
-	"uniform":             func(rng *rand.Rand) float64 { return 1 + 0.1*rng.Float64() },
-	"a fixed part":        func(rng *rand.Rand) float64 { return 1 + 0.05*rng.ExpFloat64() },
-	"heavy tails":         func(rng *rand.Rand) float64 { return math.Exp(0.02 * rng.NormFloat64() / max(0.05, rng.Float64())) },
-	"stalls, one in ten":  func(rng *rand.Rand) float64 { return stall(rng, 0.1) },
+	"a quiet machine":    func(rng *rand.Rand) float64 { return math.Exp(0.01 * rng.NormFloat64()) },
+	"a noisy machine":    func(rng *rand.Rand) float64 { return math.Exp(0.15 * rng.NormFloat64()) },
+	"uniform":            func(rng *rand.Rand) float64 { return 1 + 0.1*rng.Float64() },
+	"a fixed part":       func(rng *rand.Rand) float64 { return 1 + 0.05*rng.ExpFloat64() },
+	"heavy tails":        func(rng *rand.Rand) float64 { return math.Exp(0.02 * rng.NormFloat64() / max(0.05, rng.Float64())) },
+	"stalls, one in ten": func(rng *rand.Rand) float64 { return stall(rng, 0.1) },
 	"stalls, one in six": func(rng *rand.Rand) float64 { return stall(rng, 1.0/6) },
 }
 
