@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -144,14 +145,20 @@ func makeDir(out, id string) (dir, unique string, err error) {
 	}
 }
 
-// order lists the cells of all repetitions, shuffled within each by the seed, so
-// that a drift of the machine does not always hit the same strategy. What is not to be
-// repeated is in the first.
+// order lists the cells of all repetitions. The first is shuffled by the seed, the second
+// is the first in reverse, the third is shuffled anew, and so on: a drift of the machine
+// does not always hit the same strategy, and none is always before another. What is not to
+// be repeated is in the first.
 func order(cells []spec.Cell, repeat int, seed uint64) []job {
 	var jobs []job
+	var round []int
 	for rep := 1; rep <= repeat; rep++ {
-		rng := rand.New(rand.NewPCG(seed, uint64(rep)))
-		for _, i := range rng.Perm(len(cells)) {
+		if rep%2 == 0 {
+			slices.Reverse(round)
+		} else {
+			round = rand.New(rand.NewPCG(seed, uint64(rep))).Perm(len(cells))
+		}
+		for _, i := range round {
 			if rep > 1 && cells[i].Once {
 				continue
 			}

@@ -71,6 +71,15 @@ func TestRepetitionsAreInterleaved(t *testing.T) {
 			once++
 		}
 	}
+	for seed := range uint64(50) {
+		at := map[string]int{}
+		for i, j := range order(f.Cells(), 2, seed) {
+			at[j.id] = i
+		}
+		if a, b := at["keyed-light-r1"] < at["dedup-light-r1"], at["keyed-light-r2"] < at["dedup-light-r2"]; a == b {
+			t.Errorf("seed %d: one of two cells is first in both repetitions", seed)
+		}
+	}
 	if want := 10 + 2*9; len(jobs) != want || once != 1 {
 		t.Errorf("%d cells, %d of them single-heavy; want %d and 1", len(jobs), once, want)
 	}
