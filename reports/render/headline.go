@@ -67,18 +67,18 @@ func headlineOf(load string, rows []*row) headline {
 		return h
 	}
 	first, others := all[0], all[1:]
-	close := []string{first.timing()}
+	near := []string{first.timing()}
 	few := len(first.drain.values) < stats.Least
 	for _, o := range others {
 		if stats.Apart(first.drain.values, o.drain.values) >= 0 {
-			close = append(close, o.timing())
+			near = append(near, o.timing())
 			few = few || len(o.drain.values) < stats.Least
 		}
 	}
-	if len(close) > 1 {
-		h.Why = join(close) + " are too close to rank: their intervals overlap"
+	if len(near) > 1 {
+		h.Why = join(near) + " are too close to rank: their intervals overlap"
 		if few {
-			h.Why = fmt.Sprintf("%s are too close to rank: with fewer than %d repetitions nothing closer than %v × is ranked", join(close), stats.Least, stats.Factor)
+			h.Why = fmt.Sprintf("%s are too close to rank: with fewer than %d repetitions nothing closer than %v × is ranked", join(near), stats.Least, stats.Factor)
 		}
 		return h
 	}

@@ -110,7 +110,7 @@ func TestRepeatOnce(t *testing.T) {
 		{"{}", nil, "swept.yaml:16: repeatOnce[0]: a point without an axis; write for example {watcher.strategy: single}"},
 	} {
 		f, err := Format{}.Parse("swept.yaml", []byte(swept+"repeatOnce: ["+tc.point+"]\n"), tc.sets...)
-		got := ""
+		var got string
 		if err != nil {
 			got = err.Error()
 		} else {
