@@ -73,14 +73,13 @@ func (e *Engine) perform(ctx context.Context, op plan.Op, st *pod, intended int6
 func (e *Engine) settle(op plan.Op, st *pod, a answer) {
 	switch op.Type {
 	case oplog.TypeCreate:
-		st.uid, st.version = a.uid, a.version
+		st.uid = a.uid
+		st.reached(a.version)
 		e.created.addPod(st)
 	case oplog.TypeDelete:
 		e.created.dropPod(st)
 	default:
-		if a.version > 0 {
-			st.version = a.version
-		}
+		st.reached(a.version)
 	}
 }
 
@@ -99,8 +98,8 @@ func (e *Engine) recordPod(op plan.Op, st *pod, a answer, attempt int, t times) 
 	case op.Type == oplog.TypeCreate:
 		r.UID, r.ResourceVersion = string(a.uid), a.version
 	case op.Type == oplog.TypeDelete:
-		r.ResourceVersion = st.version
-		if a.version > st.version {
+		r.ResourceVersion = st.version.Load()
+		if a.version > r.ResourceVersion {
 			r.DeletedVersion = a.version
 		}
 	default:

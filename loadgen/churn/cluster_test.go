@@ -133,6 +133,7 @@ func TestOpLogAgreesWithAWatch(t *testing.T) {
 			}
 			cfg.Bystander = &plan.Bystander{Kind: plan.KindConfigMap, Rate: 20}
 			cfg.Warmup.Operations, cfg.Prefill = 20, 10
+			cfg.Hotkeys = &plan.Hotkeys{Objects: 3, Zipf: 1, Burst: 8, Share: 0.2}
 			engine, log, restConfig := newEngine(t, cfg)
 			client := kubernetes.NewForConfigOrDie(restConfig)
 			stop := watchPods(t, client, cfg.RunID)
@@ -225,6 +226,7 @@ func TestObjectBytes(t *testing.T) {
 		t.Run(size.String(), func(t *testing.T) {
 			cfg := config(t)
 			cfg.Operations, cfg.Threads, cfg.Prefill, cfg.ObjectBytes = 5, 1, 1, size
+			cfg.Hotkeys = &plan.Hotkeys{Objects: 1, Burst: 2, Share: 0.4}
 			cfg.Bystander = &plan.Bystander{Kind: plan.KindConfigMap, Rate: 1, Objects: 1, ObjectBytes: size}
 			engine, _, restConfig := newEngine(t, cfg)
 			if err := engine.Prepare(t.Context()); err != nil {

@@ -6,7 +6,8 @@
 //     with its intended, actual and answered time and the resourceVersion it made.
 //  2. The operations of one pod are sent one after the other, each only after the
 //     former was acknowledged. If one is given up, the rest of that pod's life is
-//     skipped and counted.
+//     skipped and counted. The patches of a burst on a hot pod are sent at once, and
+//     whatever becomes of them, nothing is skipped.
 //  3. An operation that is sent late shows its lag; nothing is sent twice or left
 //     out to catch up.
 //  4. Everything that is created carries the label watchbench.dev/run with the run's

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -40,6 +41,7 @@ type Engine struct {
 	clock  clock
 	client *clients
 	pods   objectMaker
+	hot    []*pod // by rank; made by Prepare
 	nextID atomic.Int64
 	phase  atomic.Pointer[string]
 
@@ -73,10 +75,14 @@ func New(p *plan.Plan, s Settings) (*Engine, error) {
 // Close frees the connections. The Engine cannot be used after it.
 func (e *Engine) Close() { e.client.close() }
 
-// concurrency is how many requests may be under way at once.
+// concurrency is about how many requests are under way at once, at most.
 func concurrency(cfg *plan.Config) int {
 	if cfg.Model == plan.ModelOpen {
 		return cfg.InFlightLimit()
+	}
+	if h := cfg.Hotkeys; h != nil {
+		// The part of the threads that are in a burst, rounded up.
+		return cfg.Threads + h.Burst*int(math.Ceil(h.Share*float64(cfg.Threads)))
 	}
 	return cfg.Threads
 }
@@ -86,12 +92,22 @@ func (e *Engine) enter(phase string) { e.phase.Store(&phase) }
 // freeID numbers a request that the plan does not foresee.
 func (e *Engine) freeID() int64 { return e.nextID.Add(1) - 1 }
 
-// pod is what is known of a pod of the plan while it lives. Only the lane that
-// owns it writes to it.
+// pod is what is known of a pod of the plan while it lives. What creates it writes to
+// it, before anything else is sent; the patches of a hot pod are sent beside each other.
 type pod struct {
 	namespace, name string
 	uid             types.UID
-	version         uint64
+	version         atomic.Uint64 // the highest that was answered
+}
+
+// reached notes a version that an answer had.
+func (p *pod) reached(version uint64) {
+	for {
+		have := p.version.Load()
+		if version <= have || p.version.CompareAndSwap(have, version) {
+			return
+		}
+	}
 }
 
 // created is what the run made and teardown has to remove.

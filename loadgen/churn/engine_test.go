@@ -215,6 +215,69 @@ func TestClosedLoopEndsInTime(t *testing.T) {
 	})
 }
 
+// TestBurstsDoNotWait: the patches of a burst are under way at once in both models, each
+// with a record of its own, and a thread goes on when all are answered.
+func TestBurstsDoNotWait(t *testing.T) {
+	for _, model := range []string{plan.ModelClosed, plan.ModelOpen} {
+		virtual(t, model, func(t *testing.T) {
+			api := &fakeAPI{latency: 10 * time.Millisecond}
+			e, log := fakeEngine(t, api, func(c *plan.Config) {
+				c.Operations, c.Hotkeys = 40, &plan.Hotkeys{Objects: 1, Burst: 5, Share: 0.25}
+				if model == plan.ModelOpen {
+					c.Model, c.Threads, c.Operations, c.Rate, c.Duration = model, 0, 0, 40, units.Duration(time.Second)
+				}
+			})
+			if err := e.createHotPods(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			uid := log.records[0].UID
+			made := len(log.records)
+			api.maxAtOne = 0
+			stats, err := e.Load(t.Context(), nil)
+			if err != nil || stats.Done != 40 || stats.Planned != 40 {
+				t.Fatalf("%+v, %v", stats, err)
+			}
+			if api.maxAtOne != 5 {
+				t.Errorf("%d requests at once, want the 5 of a burst", api.maxAtOne)
+			}
+			ids, starts, versions := map[int64]bool{}, map[int64]int{}, map[uint64]bool{}
+			var ended int64
+			for _, r := range log.records[made:] {
+				if model == plan.ModelClosed && r.UID != uid && r.Started < ended {
+					t.Errorf("operation %d began before the burst was answered", r.ID)
+				}
+				if r.UID != uid {
+					continue
+				}
+				ids[r.ID], versions[r.ResourceVersion], ended = true, true, r.Finished
+				starts[r.Started]++
+			}
+			if len(ids) != 10 || len(versions) != 10 || len(starts) != 2 {
+				t.Errorf("%d patches with %d versions began at %d times, want 10, 10, 2", len(ids), len(versions), len(starts))
+			}
+		})
+	}
+}
+
+// TestHotPatchGivenUp: it is counted and stops nothing else.
+func TestHotPatchGivenUp(t *testing.T) {
+	virtual(t, "", func(t *testing.T) {
+		forbidden := func() *http.Response { return status(http.StatusForbidden, metav1.StatusReasonForbidden) }
+		api := &fakeAPI{}
+		e, _ := fakeEngine(t, api, func(c *plan.Config) {
+			c.Operations, c.Hotkeys = 40, &plan.Hotkeys{Objects: 1, Burst: 5, Share: 0.25}
+		})
+		if err := e.createHotPods(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		api.fault = faultOnce("PATCH", "/hot-", forbidden, nil, false)
+		stats, err := e.Load(t.Context(), nil)
+		if err != nil || stats.Done != 39 || stats.Abandoned != 1 || stats.Skipped != 0 {
+			t.Errorf("%+v, %v", stats, err)
+		}
+	})
+}
+
 func TestOpenLoopShowsItsLag(t *testing.T) {
 	// 20 requests per second of 100 ms each are two at a time; one slot makes half of
 	// them late, and later all the time.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -93,14 +94,30 @@ func (e *Engine) closedLoop(ctx context.Context, threads int, ops func(int) iter
 	return g.Wait()
 }
 
-// thread sends one operation after the other. An operation is intended for the
-// moment the thread is free, plus think time and the stage's gap.
+// thread sends one operation after the other, and the patches of a burst all at once.
+// An operation is intended for the moment the thread is free, plus think time and the
+// stage's gap.
 func (e *Engine) thread(ctx, waitCtx context.Context, ops iter.Seq[plan.Op]) {
 	var st *pod
 	broken := false // the pod's remaining operations are skipped
 	free := e.clock.now()
 	think := int64(e.cfg.ThinkTime)
+	var burst sync.WaitGroup
+	defer burst.Wait()
 	for op := range ops {
+		if op.Hot {
+			intended := free + think
+			if !e.clock.sleepUntil(waitCtx, intended) {
+				return
+			}
+			e.stats.begin(op)
+			burst.Go(func() { e.patchHot(ctx, op, intended) })
+			if op.Burst == 0 {
+				burst.Wait()
+				free = e.clock.now()
+			}
+			continue
+		}
 		if op.Type == oplog.TypeCreate {
 			st, broken = e.newPod(op), false
 		}
@@ -122,6 +139,12 @@ func (e *Engine) thread(ctx, waitCtx context.Context, ops iter.Seq[plan.Op]) {
 	}
 }
 
+// patchHot sends one patch of a burst. One that is given up is counted as such and
+// stops nothing else.
+func (e *Engine) patchHot(ctx context.Context, op plan.Op, intended int64) {
+	_ = e.perform(ctx, op, e.hot[op.Object], intended)
+}
+
 func (e *Engine) newPod(op plan.Op) *pod {
 	return &pod{namespace: e.cfg.NamespaceName(op.Pod.Namespace), name: op.Pod.Name}
 }
@@ -136,6 +159,15 @@ func (e *Engine) openLoop(ctx context.Context) error {
 		intended := start + int64(op.At)
 		if !e.clock.sleepUntil(ctx, intended) {
 			break
+		}
+		if op.Hot {
+			l.submit(hotLane(op), func() {
+				if l.acquire(ctx) {
+					defer l.release()
+					e.patchHot(ctx, op, intended)
+				}
+			})
+			continue
 		}
 		if op.Type == oplog.TypeCreate {
 			pods[op.Pod.Lane] = &openPod{pod: e.newPod(op)}
@@ -159,6 +191,10 @@ func (e *Engine) openLoop(ctx context.Context) error {
 	l.wait()
 	return ctx.Err()
 }
+
+// hotLane is a lane of the operation's own: it waits for no other. Those of pods are not
+// negative.
+func hotLane(op plan.Op) int64 { return -op.ID }
 
 // openPod is a pod of the open loop; only its lane touches broken.
 type openPod struct {

@@ -32,6 +32,7 @@ const (
 const (
 	readyPodBytes     = 1862
 	createdPodBytes   = 1096
+	scheduledBytes    = 104 // the condition that a binding adds
 	configMapBytes    = 382
 	paddingFieldBytes = len(paddingAnnotation) + len(`,"":""`)
 )
@@ -73,13 +74,16 @@ func marks(id, intended int64) map[string]string {
 // runLabels is a fresh map each time: objects must not share one.
 func (m *objectMaker) runLabels() map[string]string { return map[string]string{RunLabel: m.cfg.RunID} }
 
-// pod is the pod that op creates. A prefilled one is bound from the start, since
+// pod is the pod that op creates. A prefilled or hot one is bound from the start, since
 // it gets no binding of its own.
 func (m *objectMaker) pod(op plan.Op, intended int64) *corev1.Pod {
 	ns, node := m.cfg.NamespaceName(op.Pod.Namespace), m.cfg.NodeName(op.Pod.Node)
 	size, nodeName := readyPodBytes, ""
 	if op.Thread == plan.ThreadNone {
-		size, nodeName = createdPodBytes, node
+		nodeName, size = node, createdPodBytes
+		if op.Hot {
+			size = readyPodBytes - scheduledBytes
+		}
 	}
 	size += len(op.Pod.Name) + len(ns) + len(node) + len(m.cfg.RunID)
 	zero, no := int64(0), false

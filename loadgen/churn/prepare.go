@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -26,7 +27,7 @@ const prepareWorkers = 32
 // ErrInUse means that objects with the names of this run exist already.
 var ErrInUse = errors.New("the run id is in use")
 
-// Prepare makes the namespaces, nodes, bystander objects and prefilled pods.
+// Prepare makes the namespaces, nodes, bystander objects, prefilled and hot pods.
 // Whatever it made before an error is removed by Teardown.
 func (e *Engine) Prepare(ctx context.Context) error {
 	if err := e.reachable(ctx); err != nil {
@@ -40,6 +41,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 		{"nodes", e.createNodes},
 		{"bystander objects", e.createBystanders},
 		{"prefilled pods", e.prefill},
+		{"hot pods", e.createHotPods},
 	} {
 		if err := step.do(ctx); err != nil {
 			return fmt.Errorf("creating %s: %w", step.what, err)
@@ -89,6 +91,22 @@ func (e *Engine) prefill(ctx context.Context) error {
 		return cause
 	}
 	return err
+}
+
+// createHotPods makes the pods that the load's bursts patch.
+func (e *Engine) createHotPods(ctx context.Context) error {
+	made := e.plan.HotPods()
+	e.hot = make([]*pod, len(made))
+	return each(ctx, slices.Values(made), func(ctx context.Context, ops []plan.Op) error {
+		st := e.newPod(ops[0])
+		e.hot[ops[0].Object] = st
+		for _, op := range ops {
+			if err := e.perform(ctx, op, st, e.clock.now()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // object is what the engine creates beside pods.

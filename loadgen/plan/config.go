@@ -64,6 +64,8 @@ type Load struct {
 	// stay untouched.
 	Prefill int    `json:"prefill,omitempty" jsonschema:"minimum=0" jsonschema_description:"Pods that exist before the load and stay untouched."`
 	Warmup  Warmup `json:"warmup,omitzero"`
+	// Hotkeys is the part of the load that hits a few pods; nil means none.
+	Hotkeys *Hotkeys `json:"hotkeys,omitempty" jsonschema_description:"A part of the load hits a few pods in bursts, without waiting for answers."`
 	// Bystander is a slow trickle of updates to another kind; nil means none.
 	Bystander *Bystander `json:"bystander,omitempty"`
 }

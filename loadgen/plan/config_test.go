@@ -92,6 +92,14 @@ func TestParseRefuses(t *testing.T) {
 		{"doubled stage", closed + "stages:\n- stage: create\n- stage: bind\n- stage: bind\n", "p.yaml:8: stages[2].stage: bind cannot follow bind"},
 		{"repeated stage that is no patch", closed + "stages:\n- stage: create\n  times: 2\n", "p.yaml:7: stages[0].times: only a patch"},
 
+		{"hot keys without pods", closed + "hotkeys: {burst: 2, share: 0.1}\n", "p.yaml:5: hotkeys.objects: 0 is out of range; use 1 to 1000"},
+		{"hot keys with a negative exponent", closed + "hotkeys: {objects: 2, burst: 2, share: 0.1, zipf: -1}\n", "p.yaml:5: hotkeys.zipf: -1 is out of range"},
+		{"hot keys without bursts", closed + "hotkeys: {objects: 2, share: 0.1}\n", "p.yaml:5: hotkeys.burst: 0 is out of range; use 2 to 100"},
+		{"hot keys one by one", open + "hotkeys: {objects: 2, burst: 1, share: 0.1}\n", "p.yaml:5: hotkeys.burst: 1 is out of range"},
+		{"hot keys without a share", closed + "hotkeys: {objects: 2, burst: 2}\n", "p.yaml:5: hotkeys.share: 0 is out of range; use more than 0"},
+		{"nothing but hot keys", closed + "hotkeys: {objects: 2, burst: 2, share: 1}\n", "p.yaml:5: hotkeys.share: 1 is out of range"},
+		{"hot keys spelt wrong", closed + "hotkeys: {object: 2}\n", "p.yaml:5: hotkeys.object: unknown field"},
+
 		{"survivors beyond all", closed + "survivors: 1.5\n", "p.yaml:5: survivors: 1.5 is not a share"},
 		{"survivors in percent", closed + "survivors: 20%\n", `p.yaml:5: survivors: "20%" is not a number`},
 		{"recreate below none", closed + "recreate: -0.1\n", "p.yaml:5: recreate: -0.1"},

@@ -10,7 +10,10 @@
 //  2. The steps of one pod are ordered: a step comes after its predecessor in the
 //     sequence that carries both (a thread of the closed loop, the one timed
 //     sequence of the open loop). Whoever executes the plan sends it only after the
-//     predecessor was acknowledged.
+//     predecessor was acknowledged. The patches of hot pods are the exception: they
+//     have no order, neither within a burst nor between bursts, and wait for nothing
+//     but, in a closed loop, for the answers to the thread's operations before the
+//     burst.
 //  3. Operation ids are unique within a run and do not depend on speed.
 //  4. A name is used again only after the plan deleted its former bearer.
 //

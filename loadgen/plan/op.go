@@ -20,8 +20,13 @@ type Op struct {
 	N    int
 	Pod  Pod  // empty for a bystander
 	Last bool // no operation of this pod (this uid) follows
-	// Object is the index of the bystander object.
+	// Object is the index of the bystander object or of the hot pod.
 	Object int
+	// Hot is set for what makes a hot pod and for its patches. Patches wait for no other
+	// operation; Burst is how many are still to be sent at once with this one. N counts
+	// those of the sequence: a thread, or the timed one.
+	Hot   bool
+	Burst int
 }
 
 // ThreadNone is the thread of an operation that belongs to none.
@@ -41,6 +46,7 @@ type Pod struct {
 const (
 	idLoad      = 1
 	idPrepare   = 1_000_000_000
+	idHot       = 1_500_000_000
 	idWarmup    = 2_000_000_000
 	idBystander = 3_000_000_000
 	// idWarmupBystander is apart, so that the warm-up's length does not shift ids.

@@ -14,6 +14,7 @@ import (
 type Plan struct {
 	cfg   Config
 	steps []step
+	hot   []Pod // by rank
 }
 
 // New checks cfg and makes it a Plan.
@@ -21,14 +22,16 @@ func New(cfg Config) (*Plan, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Plan{cfg: cfg, steps: cfg.steps()}, nil
+	p := &Plan{cfg: cfg, steps: cfg.steps()}
+	p.hot = p.hotPods()
+	return p, nil
 }
 
 // Config is what the plan was made from.
 func (p *Plan) Config() Config { return p.cfg }
 
 // Random streams; each part of the plan has its own, so that changing one does not
-// shift the others. Threads add their number to streamThread.
+// shift the others. Threads add their number to streamThread, streamWarmup or streamHot.
 const (
 	streamNames = iota
 	streamArrival
@@ -36,8 +39,12 @@ const (
 	streamOpen
 	streamWarmupNames
 	streamPrefillNames
+	streamHotNames
+	streamHotPods
+	streamHotStart
 	streamThread = 1 << 20
 	streamWarmup = 1 << 40
+	streamHot    = 1 << 41
 )
 
 func (p *Plan) rng(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(p.cfg.Seed, stream)) }
@@ -60,7 +67,7 @@ func (p *Plan) Planned() int64 {
 func (p *Plan) Thread(k int) iter.Seq[Op] {
 	return p.loop(loopSpec{
 		phase: oplog.PhaseLoad, firstID: idLoad, thread: k, threads: p.cfg.Threads,
-		total: p.cfg.Operations, stream: streamThread, names: newNamer(p.rng(streamNames), ""),
+		total: p.cfg.Operations, stream: streamThread, names: newNamer(p.rng(streamNames), ""), hot: true,
 	})
 }
 
@@ -91,6 +98,7 @@ type loopSpec struct {
 	total           int64 // over all threads; 0: no limit
 	stream          uint64
 	names           namer
+	hot             bool // with bursts on hot pods, if the plan has any
 }
 
 func (p *Plan) loop(s loopSpec) iter.Seq[Op] {
@@ -104,11 +112,18 @@ func (p *Plan) loop(s loopSpec) iter.Seq[Op] {
 		}
 		lives := p.newLives(p.rng(s.stream+uint64(s.thread)), s.names, int64(s.thread), int64(s.threads))
 		var l life
+		var hot *bursts
+		if s.hot {
+			hot = p.newBursts(s.thread, s.threads)
+		}
 		for i := range limit {
-			if l.done() {
-				l = lives.next(l)
+			op, _, isHot := hot.next()
+			if !isHot {
+				if l.done() {
+					l = lives.next(l)
+				}
+				op = l.advance()
 			}
-			op := l.advance()
 			op.ID = s.firstID + i*int64(s.threads) + int64(s.thread)
 			op.Phase, op.Thread = s.phase, s.thread
 			if !yield(op) {
@@ -120,13 +135,26 @@ func (p *Plan) loop(s loopSpec) iter.Seq[Op] {
 
 // Timed yields the operations of the open loop in the order of their intended
 // times. At each time the pod that has waited longest for its next stage gets it; a
-// new pod is begun when none is due.
+// new pod is begun when none is due. The patches of a burst are all due at the time of
+// the first of them, and take the places of as many operations.
 func (p *Plan) Timed() iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		lives := p.newLives(p.rng(streamOpen), newNamer(p.rng(streamNames), ""), 0, 1)
 		var waiting dueHeap
 		id := int64(idLoad)
+		hot, burstAt := p.newBursts(0, 1), time.Duration(0)
 		for t := range p.cfg.arrivals(p.rng(streamArrival)) {
+			if op, first, ok := hot.next(); ok {
+				if first {
+					burstAt = t
+				}
+				op.ID, op.Phase, op.At = id, oplog.PhaseLoad, burstAt
+				id++
+				if !yield(op) {
+					return
+				}
+				continue
+			}
 			var l life
 			if len(waiting) > 0 && waiting[0].at <= t {
 				l = heap.Pop(&waiting).(due).life

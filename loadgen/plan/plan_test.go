@@ -61,6 +61,11 @@ func openPlan(t *testing.T, change func(*Config)) *Plan {
 
 func write(b *strings.Builder, ops iter.Seq[Op]) {
 	for op := range ops {
+		if op.Hot {
+			fmt.Fprintf(b, "%11d %-7s thread %2d at %-12s hot %d, %d more n=%d ns=%d node=%d %s\n",
+				op.ID, op.Phase, op.Thread, op.At, op.Object, op.Burst, op.N, op.Pod.Namespace, op.Pod.Node, op.Pod.Name)
+			continue
+		}
 		fmt.Fprintf(b, "%11d %-7s thread %2d at %-12s gap %-6s %-7s n=%d ns=%d node=%d %s#%d last=%t\n",
 			op.ID, op.Phase, op.Thread, op.At, op.Gap, op.Type, op.N, op.Pod.Namespace, op.Pod.Node, op.Pod.Name, op.Pod.Incarnation, op.Last)
 	}
@@ -83,6 +88,17 @@ func TestPlanIsGolden(t *testing.T) {
 		b.WriteString("open loop, " + arrival + "\n")
 		write(&b, openPlan(t, func(c *Config) { c.Arrival, c.Recreate = arrival, 0.5 }).Timed())
 	}
+	hot := &Hotkeys{Objects: 3, Zipf: 1.2, Burst: 4, Share: 0.3}
+	b.WriteString("hot keys, closed loop\n")
+	p = mustPlan(t, func(c *Config) { c.Hotkeys = hot })
+	for _, ops := range p.HotPods() {
+		write(&b, slices.Values(ops))
+	}
+	for k := range 2 {
+		write(&b, p.Thread(k))
+	}
+	b.WriteString("hot keys, open loop\n")
+	write(&b, openPlan(t, func(c *Config) { c.Hotkeys = hot }).Timed())
 	golden(t, "plan.txt", b.String())
 }
 
@@ -115,6 +131,12 @@ func TestPromises(t *testing.T) {
 		"open, poisson":   openPlan(t, func(c *Config) { c.Rate, c.Duration, c.Arrival = 500, units.Duration(30*time.Second), ArrivalPoisson }),
 		"open, general": openPlan(t, func(c *Config) {
 			c.Rate, c.Duration, c.Lifecycle = 500, units.Duration(30*time.Second), LifecycleGeneral
+		}),
+		"closed, hot": mustPlan(t, func(c *Config) {
+			c.Threads, c.Operations, c.Recreate, c.Hotkeys = 7, 20_000, 0.5, &Hotkeys{Objects: 3, Zipf: 1, Burst: 6, Share: 0.1}
+		}),
+		"open, hot": openPlan(t, func(c *Config) {
+			c.Rate, c.Duration, c.Hotkeys = 500, units.Duration(30*time.Second), &Hotkeys{Objects: 3, Zipf: 1, Burst: 6, Share: 0.1}
 		}),
 		"create only": mustPlan(t, func(c *Config) { c.Operations, c.Stages = 1000, []Stage{{Stage: "create"}} }),
 	} {
@@ -167,13 +189,17 @@ func (c *checker) walk(t *testing.T, ops iter.Seq[Op]) {
 			t.Fatalf("id %d twice", op.ID)
 		}
 		c.ids[op.ID] = true
+		if c.plan.cfg.Model == ModelOpen && op.At < c.at {
+			t.Fatalf("operation %d is due at %s, after one at %s", op.ID, op.At, c.at)
+		}
+		if op.Hot {
+			c.at = op.At
+			continue
+		}
 		if name, ok := c.lanes[op.Pod.Lane]; ok && name != op.Pod.Name {
 			t.Fatalf("lane %d has the names %s and %s", op.Pod.Lane, name, op.Pod.Name)
 		}
 		c.lanes[op.Pod.Lane] = op.Pod.Name
-		if op.At < c.at {
-			t.Fatalf("operation %d is due at %s, after one at %s", op.ID, op.At, c.at)
-		}
 		if c.plan.cfg.Model == ModelOpen {
 			c.at = op.At
 		}

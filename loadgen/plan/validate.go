@@ -28,7 +28,7 @@ func (c *Config) Validate() error {
 
 // Validate reports the first wrong field as a *strictyaml.FieldError.
 func (c *Load) Validate() error {
-	for _, check := range []func() error{c.validateModel, c.validateStages, c.validateObjects, c.validateBystander} {
+	for _, check := range []func() error{c.validateModel, c.validateStages, c.validateObjects, c.validateHotkeys, c.validateBystander} {
 		if err := check(); err != nil {
 			return err
 		}

@@ -1,0 +1,125 @@
+package plan
+
+import (
+	"math"
+	"math/rand/v2"
+	"sort"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+)
+
+// Hotkeys sends a share of the load's writes to a few pods, several at a time without
+// waiting for answers, so that states of one object wait beside each other on their way
+// to storage. The pods are made before the load and live to its end.
+type Hotkeys struct {
+	Objects int `json:"objects" jsonschema:"required,minimum=1,maximum=1000" jsonschema_description:"Number of hot pods."`
+	// Zipf is the exponent s by which the pod of rank r, from 1, gets a part of all
+	// bursts that is proportional to 1/r^s. With 0 all pods get the same part.
+	Zipf float64 `json:"zipf,omitempty" jsonschema:"minimum=0,maximum=10" jsonschema_description:"Exponent of the Zipf distribution that a burst's pod is drawn from; 0: all alike."`
+	// Burst is the number of patches that are sent to one pod at once.
+	Burst int `json:"burst" jsonschema:"required,minimum=2,maximum=100" jsonschema_description:"Patches that are sent to one pod without waiting for each other."`
+	// Share is the part of the load's writes that belongs to bursts.
+	Share float64 `json:"share" jsonschema:"required,exclusiveMinimum=0,maximum=0.9" jsonschema_description:"Part of the load's writes that are such patches."`
+}
+
+// Bounds of Hotkeys.
+const (
+	MaxHotObjects = 1000
+	MaxHotBurst   = 100
+	MaxHotShare   = 0.9
+	MaxZipf       = 10
+)
+
+func (c *Load) validateHotkeys() error {
+	h := c.Hotkeys
+	switch {
+	case h == nil:
+		return nil
+	case h.Objects < 1 || h.Objects > MaxHotObjects:
+		return fieldError("hotkeys.objects", "%d is out of range; use 1 to %d", h.Objects, MaxHotObjects)
+	case !(h.Zipf >= 0 && h.Zipf <= MaxZipf):
+		return fieldError("hotkeys.zipf", "%v is out of range; use 0 (all pods alike) to %d", h.Zipf, MaxZipf)
+	case h.Burst < 2 || h.Burst > MaxHotBurst:
+		return fieldError("hotkeys.burst", "%d is out of range; use 2 to %d patches at once", h.Burst, MaxHotBurst)
+	case !(h.Share > 0 && h.Share <= MaxHotShare):
+		return fieldError("hotkeys.share", "%v is out of range; use more than 0 and at most %v", h.Share, MaxHotShare)
+	}
+	return nil
+}
+
+// HotPods are the operations that make the hot pods before the load, one list per pod
+// in the order of their rank: each is created with a node, runs, and is ready.
+func (p *Plan) HotPods() [][]Op {
+	made := make([][]Op, len(p.hot))
+	for i, pod := range p.hot {
+		for j, kind := range []string{oplog.TypeCreate, oplog.TypeRunning, oplog.TypeReady} {
+			made[i] = append(made[i], Op{
+				ID: idHot + int64(3*i+j), Phase: oplog.PhasePrepare, Type: kind, Thread: ThreadNone, Pod: pod, Hot: true, Object: i,
+			})
+		}
+	}
+	return made
+}
+
+func (p *Plan) hotPods() []Pod {
+	if p.cfg.Hotkeys == nil {
+		return nil
+	}
+	rng, names := p.rng(streamHotPods), newNamer(p.rng(streamHotNames), "hot-")
+	pods := make([]Pod, p.cfg.Hotkeys.Objects)
+	for i := range pods {
+		pods[i] = Pod{Lane: int64(i), Name: names.name(int64(i)), Namespace: rng.IntN(p.cfg.Namespaces), Node: rng.IntN(p.cfg.Nodes)}
+	}
+	return pods
+}
+
+// bursts decides which operations of a sequence are patches of hot pods. Each operation
+// saves Share up; what is saved is spent on a whole burst as soon as it pays for one.
+type bursts struct {
+	*Hotkeys
+	rng   *rand.Rand
+	pods  []Pod
+	ranks []float64 // weights of the pods, summed up
+	sent  []int     // patches of each pod, of this sequence
+	saved float64
+	left  int // patches of the burst under way
+	pod   int // its pod
+}
+
+// newBursts is the state of sequence k of n beside each other; nil without hot keys. The
+// sequences begin with different savings, so that their bursts are spread over time.
+func (p *Plan) newBursts(k, n int) *bursts {
+	h := p.cfg.Hotkeys
+	if h == nil {
+		return nil
+	}
+	b := &bursts{Hotkeys: h, rng: p.rng(streamHot + uint64(k)), pods: p.hot, sent: make([]int, h.Objects)}
+	b.saved = float64(h.Burst) * (float64(k) + p.rng(streamHotStart).Float64()) / float64(n)
+	sum := 0.0
+	for rank := 1; rank <= h.Objects; rank++ {
+		sum += math.Pow(float64(rank), -h.Zipf)
+		b.ranks = append(b.ranks, sum)
+	}
+	return b
+}
+
+// next is the sequence's next operation, without id, phase, thread and time, if it
+// belongs to a burst; first says that the burst begins with it.
+func (b *bursts) next() (op Op, first, ok bool) {
+	if b == nil {
+		return Op{}, false, false
+	}
+	b.saved += b.Share
+	if b.left == 0 && b.saved >= float64(b.Burst) {
+		b.saved -= float64(b.Burst)
+		b.left, first = b.Burst, true
+		at := b.rng.Float64() * b.ranks[len(b.ranks)-1]
+		b.pod = min(sort.SearchFloat64s(b.ranks, at), len(b.ranks)-1)
+	}
+	if b.left == 0 {
+		return Op{}, false, false
+	}
+	b.left--
+	b.sent[b.pod]++
+	return Op{Type: oplog.TypePatch, N: b.sent[b.pod], Pod: b.pods[b.pod], Hot: true, Object: b.pod, Burst: b.left}, first, true
+}

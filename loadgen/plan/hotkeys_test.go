@@ -1,0 +1,193 @@
+package plan
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/loadgen/oplog"
+)
+
+// hotPlans are plans of both models with hot keys, and their operations.
+func hotPlans(t *testing.T, h Hotkeys, operations int64) map[string]func() []Op {
+	t.Helper()
+	closed := mustPlan(t, func(c *Config) { c.Threads, c.Operations, c.Hotkeys = 7, operations, &h })
+	open := openPlan(t, func(c *Config) {
+		c.Rate, c.Duration, c.Hotkeys = float64(operations)/10, units.Duration(10*time.Second), &h
+	})
+	return map[string]func() []Op{
+		"closed": func() (ops []Op) {
+			for k := range 7 {
+				ops = slices.AppendSeq(ops, closed.Thread(k))
+			}
+			return ops
+		},
+		"open": func() []Op { return slices.Collect(open.Timed()) },
+	}
+}
+
+// TestHotShare: the share is met to within one burst, but for bursts that the end of a
+// thread's operations cuts.
+func TestHotShare(t *testing.T) {
+	for _, h := range []Hotkeys{
+		{Objects: 1, Burst: 2, Share: 0.5},
+		{Objects: 4, Zipf: 1.2, Burst: 8, Share: 0.1},
+		{Objects: 20, Burst: 25, Share: 0.9},
+		{Objects: 3, Zipf: 1, Burst: 10, Share: 0.01},
+	} {
+		for model, ops := range hotPlans(t, h, 10_000) {
+			t.Run(fmt.Sprintf("%s, %+v", model, h), func(t *testing.T) {
+				hot, total := 0, 0
+				last := map[int]Op{} // by thread
+				for _, op := range ops() {
+					total++
+					last[op.Thread] = op
+					if op.Hot {
+						hot++
+					}
+				}
+				for _, op := range last {
+					hot += op.Burst
+				}
+				want := h.Share * float64(total)
+				if math.Abs(float64(hot)-want) > float64(h.Burst)+1 {
+					t.Errorf("%d of %d operations are hot, want %.0f", hot, total, want)
+				}
+			})
+		}
+	}
+}
+
+// TestHotShareOfASmallLoad: with fewer operations in a thread than a burst costs, the
+// threads together still send their share.
+func TestHotShareOfASmallLoad(t *testing.T) {
+	p := mustPlan(t, func(c *Config) {
+		c.Threads, c.Operations, c.Hotkeys = 10, 360, &Hotkeys{Objects: 2, Burst: 8, Share: 0.1}
+	})
+	bursts := 0
+	for k := range 10 {
+		for op := range p.Thread(k) {
+			if op.Hot && op.Burst == 7 {
+				bursts++
+			}
+		}
+	}
+	if bursts < 4 || bursts > 5 {
+		t.Errorf("%d bursts of 8 in 360 operations, want 4 or 5", bursts)
+	}
+}
+
+// TestHotBursts: a burst is Burst patches of one pod in a row, due at one time, and the
+// ids of all operations differ.
+func TestHotBursts(t *testing.T) {
+	h := Hotkeys{Objects: 4, Zipf: 1.2, Burst: 8, Share: 0.2}
+	for model, ops := range hotPlans(t, h, 5000) {
+		t.Run(model, func(t *testing.T) {
+			var last Op
+			ids := map[int64]bool{}
+			for _, op := range ops() {
+				if ids[op.ID] {
+					t.Fatalf("id %d twice", op.ID)
+				}
+				ids[op.ID] = true
+				follows := op.Hot && last.Burst > 0 && op.Thread == last.Thread
+				switch {
+				case follows && (op.Pod != last.Pod || op.At != last.At || op.Burst != last.Burst-1 || op.N != last.N+1):
+					t.Fatalf("%+v follows %+v in one burst", op, last)
+				case op.Hot && !follows && op.Burst != h.Burst-1:
+					t.Fatalf("%+v begins a burst after %+v", op, last)
+				case !op.Hot && last.Burst > 0 && op.Thread == last.Thread:
+					t.Fatalf("%+v interrupts the burst of %+v", op, last)
+				case op.Hot && (op.Type != oplog.TypePatch || op.Last || op.Gap != 0 || op.Object >= h.Objects):
+					t.Fatalf("a patch of a hot pod is %+v", op)
+				}
+				last = op
+			}
+		})
+	}
+}
+
+// TestHotRanks: the pods' parts of all bursts are as Zipf's law has them.
+func TestHotRanks(t *testing.T) {
+	for _, s := range []float64{0, 1, 2} {
+		for model, ops := range hotPlans(t, Hotkeys{Objects: 5, Zipf: s, Burst: 2, Share: 0.9}, 100_000) {
+			t.Run(fmt.Sprintf("%s, %v", model, s), func(t *testing.T) {
+				got, all := make([]float64, 5), 0.0
+				for _, op := range ops() {
+					if op.Hot {
+						got[op.Object]++
+						all++
+					}
+				}
+				sum := 0.0
+				for rank := range 5 {
+					sum += math.Pow(float64(rank+1), -s)
+				}
+				for rank := range 5 {
+					near(t, fmt.Sprintf("part of rank %d", rank+1), got[rank]/all, math.Pow(float64(rank+1), -s)/sum, 0.01)
+				}
+			})
+		}
+	}
+}
+
+// TestHotPlanIsDetermined: one seed gives one plan, another seed another one.
+func TestHotPlanIsDetermined(t *testing.T) {
+	h := Hotkeys{Objects: 4, Zipf: 1.2, Burst: 8, Share: 0.2}
+	for model, ops := range hotPlans(t, h, 2000) {
+		again := hotPlans(t, h, 2000)[model]
+		if !slices.Equal(ops(), ops()) || !slices.Equal(ops(), again()) {
+			t.Errorf("%s: one seed gives two plans", model)
+		}
+	}
+	ranks := func(seed uint64) (all []int) {
+		for op := range mustPlan(t, func(c *Config) { c.Seed, c.Operations, c.Hotkeys = seed, 2000, &h }).Thread(0) {
+			if op.Hot {
+				all = append(all, op.Object)
+			}
+		}
+		return all
+	}
+	if slices.Equal(ranks(1), ranks(2)) {
+		t.Error("two seeds choose the same pods")
+	}
+}
+
+// TestHotPodsAreMadeFirst: what is patched was created, and no other life bears its name.
+func TestHotPodsAreMadeFirst(t *testing.T) {
+	p := mustPlan(t, func(c *Config) {
+		c.Operations, c.Prefill, c.Hotkeys = 2000, 50, &Hotkeys{Objects: 4, Zipf: 1, Burst: 4, Share: 0.3}
+		c.Warmup.Operations = 500
+	})
+	names, ids := map[string]int{}, map[int64]bool{}
+	for i, ops := range p.HotPods() {
+		if len(ops) != 3 || ops[0].Type != oplog.TypeCreate || ops[0].Pod.Name == "" {
+			t.Fatalf("pod %d is made by %+v", i, ops)
+		}
+		names[ops[0].Pod.Name] = i
+		for _, op := range ops {
+			if op.Object != i || op.Pod != ops[0].Pod || op.Phase != oplog.PhasePrepare || ids[op.ID] {
+				t.Errorf("pod %d: %+v", i, op)
+			}
+			ids[op.ID] = true
+		}
+	}
+	if len(names) != 4 {
+		t.Fatalf("%d names, want 4", len(names))
+	}
+	for _, seq := range []iter.Seq[Op]{p.Thread(0), p.Thread(1), p.WarmupThread(0), p.Prefill()} {
+		for op := range seq {
+			i, hot := names[op.Pod.Name]
+			if hot != op.Hot || hot && (op.Object != i || op.Pod.Namespace != p.hot[i].Namespace) || ids[op.ID] {
+				t.Fatalf("%+v", op)
+			}
+			if op.Hot && op.Phase != oplog.PhaseLoad {
+				t.Fatalf("a burst in the phase %s", op.Phase)
+			}
+		}
+	}
+}
