@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,6 +49,9 @@ type seen struct {
 	uid     string
 	version uint64
 	op      string
+	// terminating: it has a deletion time; grace is how long it may take.
+	terminating bool
+	grace       int64
 }
 
 // watchPods collects the pod events of a run until stop is called, which waits for
@@ -72,8 +76,12 @@ func watchPods(t *testing.T, client kubernetes.Interface, run string) (stop func
 				return
 			}
 			version, _ := strconv.ParseUint(p.ResourceVersion, 10, 64)
-			events = append(events, seen{kind: e.Type, name: p.Namespace + "/" + p.Name, uid: string(p.UID), version: version,
-				op: p.Annotations[churn.OpAnnotation]})
+			s := seen{kind: e.Type, name: p.Namespace + "/" + p.Name, uid: string(p.UID), version: version,
+				op: p.Annotations[churn.OpAnnotation], terminating: p.DeletionTimestamp != nil}
+			if p.DeletionGracePeriodSeconds != nil {
+				s.grace = *p.DeletionGracePeriodSeconds
+			}
+			events = append(events, s)
 		}
 	}()
 	return func() []seen {
@@ -210,14 +218,57 @@ func compare(t *testing.T, records []oplog.Record, events []seen) {
 			continue
 		}
 		e, ok := states[key{r.UID, r.ResourceVersion}]
-		if !ok || e.name != name || e.op != strconv.FormatInt(r.ID, 10) {
+		// A deletion cannot leave a mark on what it deletes.
+		marked := r.Type == oplog.TypeTerminate || e.op == strconv.FormatInt(r.ID, 10)
+		if !ok || e.name != name || !marked || e.terminating != slices.Contains([]string{oplog.TypeTerminate, oplog.TypeTerminated}, r.Type) {
 			t.Errorf("%s %d of %s (%s, version %d): the watch has %+v", r.Type, r.ID, name, r.UID, r.ResourceVersion, e)
 		}
 	}
-	// A pod is marked with its deletion time before it goes, which is an event of its
-	// own.
+	// A deletion without grace sets the grace period to 0 before the pod goes, also of one
+	// that is terminating: an event of its own, as with a kubelet.
 	if want := pods + len(deletions); want != len(events) {
 		t.Errorf("%d writes and %d deletions of pods made %d events, want %d", pods, len(deletions), len(events), want)
+	}
+}
+
+// TestDeletionTakesTime: one life makes these events and no others, the deletion with
+// grace an event of its own; asked for again, it changes nothing.
+func TestDeletionTakesTime(t *testing.T) {
+	cfg := config(t)
+	cfg.Threads, cfg.Operations, cfg.Survivors, cfg.Recreate = 1, 8, 0, 0 // all but the last
+	engine, log, restConfig := newEngine(t, cfg)
+	client := kubernetes.NewForConfigOrDie(restConfig)
+	stop := watchPods(t, client, cfg.RunID)
+	if err := engine.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.Load(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	last := log.records[len(log.records)-1]
+	grace, uid := int64(30), types.UID(last.UID)
+	pods := client.CoreV1().Pods(last.Namespace)
+	if err := pods.Delete(t.Context(), last.Name, metav1.DeleteOptions{GracePeriodSeconds: &grace, Preconditions: &metav1.Preconditions{UID: &uid}}); err != nil {
+		t.Error(err)
+	}
+	p, err := pods.Get(t.Context(), last.Name, metav1.GetOptions{})
+	if err != nil || p.ResourceVersion != strconv.FormatUint(last.ResourceVersion, 10) || p.Status.Phase != corev1.PodSucceeded {
+		t.Errorf("after a second deletion with grace: version %s, phase %s, %v; want version %d", p.ResourceVersion, p.Status.Phase, err, last.ResourceVersion)
+	}
+	if err := engine.Teardown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range stop() {
+		got = append(got, fmt.Sprintf("%s %t %d", e.kind, e.terminating, e.grace))
+	}
+	want := []string{"ADDED false 0"}
+	for range 5 { // bind, running, ready, patch, patch
+		want = append(want, "MODIFIED false 0")
+	}
+	want = append(want, "MODIFIED true 30", "MODIFIED true 30", "MODIFIED true 0", "DELETED true 0")
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
 

@@ -36,6 +36,16 @@ func faultOnce(method, part string, resp func() *http.Response, err error, after
 	}
 }
 
+// nth lets the first n requests pass.
+func nth(n int, fault func(string, string, int) (*http.Response, error, bool)) func(string, string, int) (*http.Response, error, bool) {
+	return func(method, path string, i int) (*http.Response, error, bool) {
+		if i <= n {
+			return nil, nil, false
+		}
+		return fault(method, path, i)
+	}
+}
+
 func TestFailedAttempts(t *testing.T) {
 	busy := func() *http.Response { return tooMany("3") }
 	broken := func() *http.Response {
@@ -52,16 +62,19 @@ func TestFailedAttempts(t *testing.T) {
 		failed       string // type of the operation with a failed attempt
 		wait         time.Duration
 	}{
-		{"none", nil, 7, 0, 0, 0, "", 0},
-		{"throttled", faultOnce("POST", "/pods", busy, nil, false), 7, 1, 0, 0, oplog.TypeCreate, 3 * time.Second},
-		{"unavailable", faultOnce("PATCH", "/status", broken, nil, false), 7, 1, 0, 0, oplog.TypeRunning, firstBackoff},
-		{"conflict", faultOnce("PATCH", "/status", conflict, nil, false), 7, 1, 0, 0, oplog.TypeRunning, firstBackoff},
-		{"connection lost before the create", faultOnce("POST", "/pods", nil, errLost, false), 7, 1, 0, 0, oplog.TypeCreate, firstBackoff},
-		{"connection lost after the create", faultOnce("POST", "/pods", nil, errLost, true), 7, 1, 0, 0, oplog.TypeCreate, firstBackoff},
-		{"connection lost after the binding", faultOnce("POST", "/binding", nil, errLost, true), 7, 1, 0, 0, oplog.TypeBind, firstBackoff},
-		{"connection lost after the patch", faultOnce("PATCH", "/status", nil, errLost, true), 7, 1, 0, 0, oplog.TypeRunning, firstBackoff},
-		{"connection lost after the delete", faultOnce("DELETE", "/pods", nil, errLost, true), 7, 1, 0, 0, oplog.TypeDelete, firstBackoff},
-		{"forbidden", faultOnce("POST", "/binding", forbidden, nil, false), 1, 1, 1, 5, oplog.TypeBind, 0},
+		{"none", nil, 9, 0, 0, 0, "", 0},
+		{"throttled", faultOnce("POST", "/pods", busy, nil, false), 9, 1, 0, 0, oplog.TypeCreate, 3 * time.Second},
+		{"unavailable", faultOnce("PATCH", "/status", broken, nil, false), 9, 1, 0, 0, oplog.TypeRunning, firstBackoff},
+		{"conflict", faultOnce("PATCH", "/status", conflict, nil, false), 9, 1, 0, 0, oplog.TypeRunning, firstBackoff},
+		{"connection lost before the create", faultOnce("POST", "/pods", nil, errLost, false), 9, 1, 0, 0, oplog.TypeCreate, firstBackoff},
+		{"connection lost after the create", faultOnce("POST", "/pods", nil, errLost, true), 9, 1, 0, 0, oplog.TypeCreate, firstBackoff},
+		{"connection lost after the binding", faultOnce("POST", "/binding", nil, errLost, true), 9, 1, 0, 0, oplog.TypeBind, firstBackoff},
+		{"connection lost after the patch", faultOnce("PATCH", "/status", nil, errLost, true), 9, 1, 0, 0, oplog.TypeRunning, firstBackoff},
+		{"connection lost before the end of its grace is asked for", faultOnce("DELETE", "/pods", nil, errLost, false), 9, 1, 0, 0, oplog.TypeTerminate, firstBackoff},
+		{"connection lost after that", faultOnce("DELETE", "/pods", nil, errLost, true), 9, 1, 0, 0, oplog.TypeTerminate, firstBackoff},
+		{"connection lost after the containers ended", nth(7, faultOnce("PATCH", "/status", nil, errLost, true)), 9, 1, 0, 0, oplog.TypeTerminated, firstBackoff},
+		{"connection lost after the delete", nth(8, faultOnce("DELETE", "/pods", nil, errLost, true)), 9, 1, 0, 0, oplog.TypeDelete, firstBackoff},
+		{"forbidden", faultOnce("POST", "/binding", forbidden, nil, false), 1, 1, 1, 7, oplog.TypeBind, 0},
 	} {
 		virtual(t, tc.name, func(t *testing.T) {
 			api := &fakeAPI{fault: tc.fault}
@@ -74,7 +87,7 @@ func TestFailedAttempts(t *testing.T) {
 			if passed := time.Since(start); passed != tc.wait {
 				t.Errorf("the load took %s, want %s", passed, tc.wait)
 			}
-			if stats.Done != tc.done || stats.Errors != tc.errors || stats.Abandoned != tc.abandoned || stats.Skipped != tc.skipped || stats.Planned != 7 {
+			if stats.Done != tc.done || stats.Errors != tc.errors || stats.Abandoned != tc.abandoned || stats.Skipped != tc.skipped || stats.Planned != 9 {
 				t.Errorf("got %+v", stats)
 			}
 			acked := map[int64]bool{}

@@ -99,6 +99,11 @@ func (f *fakeAPI) serve(r *http.Request) *http.Response {
 		return status(http.StatusNotFound, metav1.StatusReasonNotFound)
 	case r.Method == http.MethodGet:
 		return answerJSON(http.StatusOK, p)
+	case r.Method == http.MethodDelete && graceOf(body) > 0 && p.DeletionTimestamp != nil:
+		return answerJSON(http.StatusOK, p)
+	case r.Method == http.MethodDelete && graceOf(body) > 0 && p.Spec.NodeName != "":
+		p.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+		return f.put(http.StatusOK, key, p)
 	case r.Method == http.MethodDelete:
 		delete(f.pods, key)
 		f.version++
@@ -119,6 +124,15 @@ func (f *fakeAPI) serve(r *http.Request) *http.Response {
 	default: // patch
 		return f.put(http.StatusOK, key, p)
 	}
+}
+
+// graceOf is the grace period that a deletion asks for.
+func graceOf(body []byte) int64 {
+	obj, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, &metav1.DeleteOptions{})
+	if opts, ok := obj.(*metav1.DeleteOptions); err == nil && ok && opts.GracePeriodSeconds != nil {
+		return *opts.GracePeriodSeconds
+	}
+	return 0
 }
 
 func (f *fakeAPI) put(code int, key string, p *corev1.Pod) *http.Response {
@@ -171,7 +185,7 @@ func (r *recorder) Append(rec oplog.Record) {
 func fakeEngine(t *testing.T, api *fakeAPI, change func(*plan.Config)) (*Engine, *recorder) {
 	t.Helper()
 	cfg := plan.Default()
-	cfg.RunID, cfg.Model, cfg.Threads, cfg.Operations, cfg.Survivors = "fake", plan.ModelClosed, 1, 7, 0
+	cfg.RunID, cfg.Model, cfg.Threads, cfg.Operations, cfg.Survivors = "fake", plan.ModelClosed, 1, 9, 0
 	if change != nil {
 		change(&cfg)
 	}

@@ -37,9 +37,15 @@ func (e *Engine) sendPod(ctx context.Context, op plan.Op, st *pod, intended int6
 		return do(ctx, client.Post().Namespace(st.namespace).Resource("pods").Name(st.name).SubResource("binding").
 			VersionedParams(&metav1.CreateOptions{FieldManager: fieldManager}, scheme.ParameterCodec).
 			Body(e.pods.binding(op, st, intended)), false)
-	case oplog.TypeDelete:
+	case oplog.TypeTerminate, oplog.TypeDelete:
+		// A second request for grace changes nothing and is answered with the pod as it is:
+		// a retry reads what the attempt before it may have made.
+		grace := int64(0)
+		if op.Type == oplog.TypeTerminate {
+			grace = gracePeriodSeconds
+		}
 		return do(ctx, client.Delete().Namespace(st.namespace).Resource("pods").Name(st.name).
-			Body(deleteNow(st.uid)), true)
+			Body(deleteWithin(grace, st.uid)), true)
 	default:
 		return do(ctx, client.Patch(types.StrategicMergePatchType).Namespace(st.namespace).Resource("pods").Name(st.name).SubResource("status").
 			VersionedParams(&metav1.PatchOptions{FieldManager: fieldManager}, scheme.ParameterCodec).
@@ -47,10 +53,14 @@ func (e *Engine) sendPod(ctx context.Context, op plan.Op, st *pod, intended int6
 	}
 }
 
-// deleteNow asks for a deletion without grace, of this uid and no other.
-func deleteNow(uid types.UID) *metav1.DeleteOptions {
-	zero := int64(0)
-	opts := &metav1.DeleteOptions{GracePeriodSeconds: &zero}
+// gracePeriodSeconds is Kubernetes' default. Containers may end earlier, and those of the
+// generator's pods do: the plan's gaps say when.
+const gracePeriodSeconds = 30
+
+// deleteWithin asks for a deletion of this uid and no other, after so many seconds of
+// grace at the latest.
+func deleteWithin(grace int64, uid types.UID) *metav1.DeleteOptions {
+	opts := &metav1.DeleteOptions{GracePeriodSeconds: &grace}
 	if uid != "" {
 		opts.Preconditions = &metav1.Preconditions{UID: &uid}
 	}

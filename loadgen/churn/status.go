@@ -23,6 +23,9 @@ func statusPatch(op plan.Op, intended int64) []byte {
 	case oplog.TypeReady:
 		status = fmt.Sprintf(`"conditions":[%s,%s],"containerStatuses":[%s]`,
 			condition("ContainersReady", "True", now), condition("Ready", "True", now), container(now, true, 0))
+	case oplog.TypeTerminated:
+		status = fmt.Sprintf(`"phase":"Succeeded","conditions":[%s,%s],"containerStatuses":[%s]`,
+			condition("ContainersReady", "False", now), condition("Ready", "False", now), ended(now))
 	default:
 		// What a kubelet reports of a pod that just lives: a restart of its container.
 		status = fmt.Sprintf(`"conditions":[%s],"containerStatuses":[%s]`,
@@ -39,6 +42,12 @@ func condition(kind, status, since string) string {
 func container(started string, ready bool, restarts int) string {
 	return fmt.Sprintf(`{"name":"app","image":"registry.example/app:1","imageID":"","containerID":"containerd://watchbench",`+
 		`"ready":%t,"started":true,"restartCount":%d,"state":{"running":{"startedAt":%q}}}`, ready, restarts, started)
+}
+
+// ended is the status of a container that a kubelet has stopped.
+func ended(at string) string {
+	return fmt.Sprintf(`{"name":"app","image":"registry.example/app:1","imageID":"","containerID":"containerd://watchbench",`+
+		`"ready":false,"started":false,"restartCount":0,"state":{"terminated":{"exitCode":0,"reason":"Completed","startedAt":%[1]q,"finishedAt":%[1]q}}}`, at)
 }
 
 // podIP is an address in 10.64.0.0/10 that follows from the lane.

@@ -131,7 +131,7 @@ func deleteNamed[T metav1.Object](ctx context.Context, e *Engine, kind string, o
 			err = fmt.Errorf("it does not carry the label %s=%s any more: not deleted", RunLabel, e.cfg.RunID)
 		default:
 			uid := of[name]
-			if err = client.Delete(ctx, name, *deleteNow(uid)); apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+			if err = client.Delete(ctx, name, *deleteWithin(0, uid)); apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 				err = nil // gone, or somebody else's under the same name
 			}
 			a := outcome(err)

@@ -8,7 +8,7 @@ type Record struct {
 	ID        int64  `json:"id"`                // unique within the run, also stamped on the object
 	Attempt   int    `json:"attempt,omitempty"` // from 0; a retry is a record of its own with the same ID
 	Phase     string `json:"phase"`             // PhasePrepare, PhaseWarmup, PhaseLoad, PhaseTeardown
-	Type      string `json:"type"`              // create, bind, running, ready, patch, delete, heartbeat
+	Type      string `json:"type"`              // one of the operation types below
 	Thread    int    `json:"thread"`
 	Bystander bool   `json:"bystander,omitempty"` // belongs to the slow trickle of another kind
 
@@ -43,13 +43,18 @@ const (
 
 // Operation types.
 const (
-	TypeCreate    = "create"
-	TypeBind      = "bind"
-	TypeRunning   = "running"
-	TypeReady     = "ready"
-	TypePatch     = "patch"
-	TypeDelete    = "delete"
-	TypeHeartbeat = "heartbeat"
+	TypeCreate  = "create"
+	TypeBind    = "bind"
+	TypeRunning = "running"
+	TypeReady   = "ready"
+	TypePatch   = "patch"
+	// TypeTerminate asks for a deletion with a grace period: a write of a state, that
+	// which has the deletion time. TypeTerminated is the status of its ended containers,
+	// TypeDelete the deletion itself, without grace.
+	TypeTerminate  = "terminate"
+	TypeTerminated = "terminated"
+	TypeDelete     = "delete"
+	TypeHeartbeat  = "heartbeat"
 )
 
 // OK reports whether the apiserver acknowledged the write.

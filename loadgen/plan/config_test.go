@@ -90,6 +90,9 @@ func TestParseRefuses(t *testing.T) {
 		{"life without a beginning", closed + "stages: [{stage: bind}]\n", "p.yaml:5: stages[0].stage: a life begins with create"},
 		{"life in the wrong order", closed + "stages:\n- stage: create\n- stage: delete\n- stage: ready\n", "p.yaml:8: stages[2].stage: ready cannot follow delete"},
 		{"doubled stage", closed + "stages:\n- stage: create\n- stage: bind\n- stage: bind\n", "p.yaml:8: stages[2].stage: bind cannot follow bind"},
+		{"unknown stage, with those there are", closed + "stages: [{stage: create}, {stage: kill}]\n", `p.yaml:5: stages[1].stage: "kill" is not a stage; use create, bind, running, ready, patch, terminate, terminated or delete`},
+		{"grace without a node", closed + "stages: [{stage: create}, {stage: terminate}, {stage: delete}]\n", "p.yaml:5: stages[1].stage: terminate has no effect on a pod without a node, which goes at once; put bind before it"},
+		{"life that stays terminating", closed + "stages: [{stage: create}, {stage: bind}, {stage: terminate}]\n", "p.yaml:5: stages[2].stage: a life cannot end with terminate; put delete behind it"},
 		{"repeated stage that is no patch", closed + "stages:\n- stage: create\n  times: 2\n", "p.yaml:7: stages[0].times: only a patch"},
 
 		{"hot keys without pods", closed + "hotkeys: {burst: 2, share: 0.1}\n", "p.yaml:5: hotkeys.objects: 0 is out of range; use 1 to 1000"},

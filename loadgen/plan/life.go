@@ -2,9 +2,8 @@ package plan
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
-
-	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
 // life is a pod on its way through its steps.
@@ -42,13 +41,13 @@ type lives struct {
 	index  int64
 	stride int64
 	whole  []step // with delete, if the lifecycle has one
-	kept   []step // without
+	kept   []step // without, and without what leads to it
 }
 
 func (p *Plan) newLives(rng *rand.Rand, names namer, first, stride int64) *lives {
 	ls := &lives{rng: rng, cfg: &p.cfg, names: names, index: first, stride: stride, whole: p.steps, kept: p.steps}
-	if last := len(p.steps) - 1; p.steps[last].kind == oplog.TypeDelete {
-		ls.kept = p.steps[:last]
+	if i := slices.IndexFunc(p.steps, func(s step) bool { return slices.Contains(ending, s.kind) }); i >= 0 {
+		ls.kept = p.steps[:i]
 	}
 	return ls
 }

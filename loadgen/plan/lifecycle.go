@@ -14,15 +14,18 @@ import (
 // between the answer to the former step and this one (in an open loop: between
 // their intended times).
 type Stage struct {
-	Stage string         `json:"stage" jsonschema:"enum=create,enum=bind,enum=running,enum=ready,enum=patch,enum=delete"`
+	Stage string         `json:"stage" jsonschema:"enum=create,enum=bind,enum=running,enum=ready,enum=patch,enum=terminate,enum=terminated,enum=delete"`
 	Times int            `json:"times,omitempty" jsonschema:"minimum=0"`
 	Gap   units.Duration `json:"gap,omitzero"`
 }
 
-// Built-in lifecycles.
+// Built-in lifecycles. Both end as with a kubelet: a deletion with a grace period gives
+// the pod its deletion time, its containers are reported as ended, and a deletion
+// without grace removes it. The gaps between the three stand for the time that the
+// containers take.
 const (
 	// LifecycleFast runs through a whole life without pause: create, bind, running,
-	// ready, two status patches, delete.
+	// ready, two status patches, terminate, terminated, delete.
 	LifecycleFast = "pod/fast"
 	// LifecycleGeneral pauses as a pod with an image to start does.
 	LifecycleGeneral = "pod/general"
@@ -42,6 +45,8 @@ var lifecycles = map[string][]Stage{
 		{Stage: oplog.TypeRunning},
 		{Stage: oplog.TypeReady},
 		{Stage: oplog.TypePatch, Times: 2},
+		{Stage: oplog.TypeTerminate},
+		{Stage: oplog.TypeTerminated},
 		{Stage: oplog.TypeDelete},
 	},
 	LifecycleGeneral: {
@@ -50,18 +55,23 @@ var lifecycles = map[string][]Stage{
 		{Stage: oplog.TypeRunning, Gap: units.Duration(time.Second)},
 		{Stage: oplog.TypeReady, Gap: units.Duration(time.Second)},
 		{Stage: oplog.TypePatch, Times: 3, Gap: units.Duration(time.Second)},
-		{Stage: oplog.TypeDelete, Gap: units.Duration(2 * time.Second)},
+		{Stage: oplog.TypeTerminate, Gap: units.Duration(2 * time.Second)},
+		{Stage: oplog.TypeTerminated, Gap: units.Duration(time.Second)},
+		{Stage: oplog.TypeDelete, Gap: units.Duration(50 * time.Millisecond)},
 	},
 }
 
 // LifecycleNames lists the built-in lifecycles, sorted.
 func LifecycleNames() []string { return []string{LifecycleFast, LifecycleGeneral} }
 
-// stageOrder is the rank of a stage in a life; a later stage has a higher one.
-var stageOrder = map[string]int{
-	oplog.TypeCreate: 0, oplog.TypeBind: 1, oplog.TypeRunning: 2,
-	oplog.TypeReady: 3, oplog.TypePatch: 4, oplog.TypeDelete: 5,
+// stages are all stages in the order of a life.
+var stages = []string{
+	oplog.TypeCreate, oplog.TypeBind, oplog.TypeRunning, oplog.TypeReady, oplog.TypePatch,
+	oplog.TypeTerminate, oplog.TypeTerminated, oplog.TypeDelete,
 }
+
+// ending are those that a pod which survives does not go through.
+var ending = []string{oplog.TypeTerminate, oplog.TypeTerminated, oplog.TypeDelete}
 
 // ResolvedStages are the stages in force: the spelt-out ones or those of the named
 // lifecycle.
@@ -111,17 +121,21 @@ func (c *Load) validateStages() error {
 	if _, ok := lifecycles[c.Lifecycle]; !ok && c.Lifecycle != "" {
 		return fieldError("lifecycle", "%q is not known; use %s, or spell out stages", c.Lifecycle, strings.Join(LifecycleNames(), " or "))
 	}
-	rank := -1
+	rank, last := -1, len(c.Stages)-1
 	for i, s := range c.Stages {
 		at := fmt.Sprintf("stages[%d]", i)
-		r, ok := stageOrder[s.Stage]
+		r := slices.Index(stages, s.Stage)
 		switch {
-		case !ok:
-			return fieldError(at+".stage", "%q is not a stage; use create, bind, running, ready, patch or delete", s.Stage)
+		case r < 0:
+			return fieldError(at+".stage", "%q is not a stage; use %s or delete", s.Stage, strings.Join(stages[:len(stages)-1], ", "))
 		case i == 0 && s.Stage != oplog.TypeCreate:
 			return fieldError(at+".stage", "a life begins with create, not with %s", s.Stage)
 		case r < rank || (r == rank && s.Stage != oplog.TypePatch):
-			return fieldError(at+".stage", "%s cannot follow %s; the order is create, bind, running, ready, patch, delete", s.Stage, c.Stages[i-1].Stage)
+			return fieldError(at+".stage", "%s cannot follow %s; the order is %s", s.Stage, c.Stages[i-1].Stage, strings.Join(stages, ", "))
+		case s.Stage == oplog.TypeTerminate && !slices.ContainsFunc(c.Stages[:i], func(s Stage) bool { return s.Stage == oplog.TypeBind }):
+			return fieldError(at+".stage", "terminate has no effect on a pod without a node, which goes at once; put bind before it")
+		case i == last && s.Stage != oplog.TypeDelete && slices.Contains(ending, s.Stage):
+			return fieldError(at+".stage", "a life cannot end with %s; put delete behind it", s.Stage)
 		case s.Times != 0 && s.Stage != oplog.TypePatch:
 			return fieldError(at+".times", "only a patch can be repeated, not %s", s.Stage)
 		case s.Times < 0 || s.Times > MaxPatches:

@@ -216,7 +216,7 @@ func (c *checker) walk(t *testing.T, ops iter.Seq[Op]) {
 				t.Fatalf("%s: incarnation %d, though it existed before: %t", op.Pod.Name, op.Pod.Incarnation, lives)
 			}
 			c.started++
-		case !lives || former.Last || former.Pod != op.Pod || stageOrder[op.Type] < stageOrder[former.Type] ||
+		case !lives || former.Last || former.Pod != op.Pod || slices.Index(stages, op.Type) < slices.Index(stages, former.Type) ||
 			op.Type == oplog.TypePatch && op.N > 1 && (former.Type != oplog.TypePatch || former.N != op.N-1):
 			t.Fatalf("%+v follows %+v", op, former)
 		}
@@ -226,6 +226,9 @@ func (c *checker) walk(t *testing.T, ops iter.Seq[Op]) {
 		if op.Type == oplog.TypeDelete {
 			c.deleted++
 		} else if op.Last {
+			if slices.Contains(ending, op.Type) {
+				t.Fatalf("%+v is the last of its pod", op)
+			}
 			c.kept++
 		}
 		c.alive[op.Pod.Name] = op
