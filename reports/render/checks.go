@@ -2,6 +2,7 @@ package render
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -25,8 +26,11 @@ func Checks(w io.Writer, cells []result.Cell, opts TerminalOptions) error {
 		l := sheetRow{Cells: []cell{{Text: clean(c.ID)}}}
 		for _, g := range asked {
 			v := shortVerdict(c.Checks[g].Verdict)
-			if c.Checks[g].Verdict == result.NotJudged {
+			switch c.Checks[g].Verdict {
+			case result.NotJudged:
 				v = cell{Text: unknown, tone: faint} // most scenarios leave some open
+			case result.NoPower:
+				v.Text = noPower(c.Checks[g].Power, c.Checks[g].MinPower)
 			}
 			l.Cells = append(l.Cells, v)
 		}
@@ -53,8 +57,19 @@ func shortVerdict(verdict string) cell {
 		return cell{Text: "FAIL", tone: bad}
 	case result.Allowed:
 		return cell{Text: "fail*", tone: warn}
+	case result.NoPower:
+		return cell{Text: "no power", tone: warn}
 	case result.NotJudged:
 		return cell{Text: "?", tone: warn}
 	}
 	return cell{Text: "n/a", tone: faint}
+}
+
+// noPower is that verdict with its figure: how many pairs could have gone wrong, of how
+// many at least.
+func noPower(power *int64, least int64) string {
+	if power == nil {
+		return "no power"
+	}
+	return fmt.Sprintf("no power (%d of %d)", *power, least)
 }

@@ -124,6 +124,8 @@ func checkCase(g, class string, c *result.Cell, check result.Check) junitCase {
 	case check.Verdict == result.Allowed:
 		tc.Skipped = &junitOutcome{Message: "fails, as the scenario allows: " + clean(violations(check))}
 		tc.SystemOut = text
+	case check.Verdict == result.NoPower:
+		tc.Skipped = &junitOutcome{Message: noPower(check.Power, check.MinPower)}
 	case check.Verdict != result.Pass:
 		words := strings.ReplaceAll(check.Verdict, "-", " ") // not judged, not applicable
 		tc.Skipped = &junitOutcome{Message: strings.TrimSuffix(words+": "+clean(check.Note), ": ")}

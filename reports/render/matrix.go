@@ -12,7 +12,7 @@ import (
 )
 
 // matrixLegend explains the cells of the fault matrix.
-const matrixLegend = "pass and FAIL are asserted, (…) is only measured, n/a was not asked, ? could not be judged, fail* was expected of this profile."
+const matrixLegend = "pass and FAIL are asserted, (…) is only measured, n/a was not asked, ? could not be judged, fail* was expected of this profile; O: how many pairs of writes could have been swapped, no power if too few."
 
 // MatrixTerminal prints the fault matrix: faults down, guarantees across, then what
 // failed and what proves nothing.
@@ -92,6 +92,11 @@ func matrixCell(e *result.MatrixEntry, col string) cell {
 		if (col == "A" || col == "T") && x.Value != "" {
 			v.Text += " " + clean(x.Value)
 		}
+		if x.Power != nil {
+			v.Text += fmt.Sprintf(" (%d)", *x.Power)
+		}
+	case result.NoPower:
+		v.Text = noPower(x.Power, x.MinPower)
 	case result.Fail, result.Allowed:
 		v = shortVerdict(result.Fail)
 		if slices.Contains(e.Expected, col) {
@@ -132,6 +137,9 @@ func matrixRemarks(m *result.Matrix) (remarks []string) {
 		for _, c := range result.MatrixColumns {
 			if x, ok := e.Columns[c.ID]; ok && x.Verdict == result.Fail {
 				say(" %s: %s", c.ID, x.Detail)
+			}
+			if x := e.Columns[c.ID]; x.Verdict == result.NoPower && e.NoPower != "" {
+				say(" %s has %s: %s", c.ID, noPower(x.Power, x.MinPower), e.NoPower)
 			}
 		}
 		if e.First != "" {

@@ -17,6 +17,9 @@ func matrixOfAll() *result.Matrix {
 		"F2": {Scenario: "f02-refuse", Cell: "only", Columns: map[string]result.Column{
 			"C": col(result.Pass, ""), "A": col(result.Pass, "1.01"), "T": {Verdict: result.Fail, Value: "9 s", Detail: "recovery: 9 s, at most 2"}}},
 		"F7": {Scenario: "f07-poison", Cell: "422", Invalid: []string{"the fault 422 never fired"}, Columns: map[string]result.Column{"C": col(result.NotJudged, "")}},
+		"F8": {Scenario: "f08-close", Cell: "reset", Columns: map[string]result.Column{"O": {Verdict: result.Pass, Power: new(int64(412)), MinPower: 30}}},
+		"F19": {Scenario: "f19-burst", Cell: "only", NoPower: "pods are only created", Columns: map[string]result.Column{
+			"O": {Verdict: result.NoPower, Power: new(int64(12)), MinPower: 30, Detail: "in G2 12 pairs"}}},
 		"F9": {Scenario: "f09-silent", Error: "the watcher ended"},
 	}
 	m := &result.Matrix{Schema: result.MatrixSchema, Profile: "default"}
@@ -44,6 +47,7 @@ func TestMatrix(t *testing.T) {
 	for _, want := range []string{
 		"F0   none ", "(0.1 s)", "(ok)", "pass 1.01", "FAIL", "FAILED", "INVALID", "aborted",
 		"F2 f02-refuse only T: recovery: 9 s, at most 2", "F7 f07-poison 422 is invalid: the fault 422 never fired", "F9 f09-silent was aborted: the watcher ended",
+		"pass (412)", "no power (12 of 30)", "F19 f19-burst only O has no power (12 of 30): pods are only created",
 		"not built: notifications are not built yet",
 	} {
 		if !strings.Contains(text, want) {

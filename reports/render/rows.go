@@ -130,7 +130,7 @@ func (r *row) alone(c *result.Cell) *row {
 // severity orders verdicts: what is worse hides what is better. A check that one
 // repetition could not judge was not passed by all.
 func severity(verdict string) int {
-	return slices.Index([]string{result.NotApply, result.Pass, result.NotJudged, result.Allowed, result.Fail}, verdict)
+	return slices.Index([]string{result.NotApply, result.Pass, result.NoPower, result.NotJudged, result.Allowed, result.Fail}, verdict)
 }
 
 func (t *table) sort() {

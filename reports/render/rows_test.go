@@ -142,6 +142,8 @@ func TestWorstVerdictCounts(t *testing.T) {
 		{[]string{result.Pass, result.Allowed}, result.Allowed, stateAllowed},
 		{[]string{result.Pass, result.NotJudged}, result.NotJudged, stateOpen},
 		{[]string{result.NotApply, result.Pass}, result.Pass, statePassed},
+		{[]string{result.Pass, result.NoPower}, result.NoPower, stateOpen},
+		{[]string{result.NoPower, result.Fail}, result.Fail, stateFailed},
 	} {
 		r := verdicts(tt.verdicts...)
 		c := r.checks["G2"]
@@ -156,6 +158,26 @@ func TestWorstVerdictCounts(t *testing.T) {
 		if severity(verdict) < 0 {
 			t.Errorf("verdict %q has no severity", verdict)
 		}
+	}
+}
+
+// What could hardly have failed is neither passed nor failed, wherever it is shown.
+func TestNoPower(t *testing.T) {
+	c := drained(1)
+	weak := result.Check{Verdict: result.NoPower, Judged: 90, Power: new(int64(12)), MinPower: 30}
+	c.Checks = map[string]result.Check{"G1": {Verdict: result.Pass, Judged: 9}, "G2": weak, "G3": weak}
+	r := repeated(c)
+	if got, want := r.verdict(), "pass G1, G2 G3 no power"; got != want {
+		t.Errorf("the row says %q, want %q", got, want)
+	}
+	if n := strings.Join(r.notes(), "\n"); !strings.Contains(n, "G2 (ordered) found nothing, and has no power (12 of 30)") {
+		t.Errorf("notes: %q", n)
+	}
+	if v := verdictCell(weak); v.Text != "no power (12 of 30)" || v.Word != v.Text || v.Detail != "90 judged" || v.Class != result.NoPower {
+		t.Errorf("cell: %+v", v)
+	}
+	if tc := checkCase("G2", "x", &c, weak); tc.Failure != nil || tc.Skipped == nil || tc.Skipped.Message != "no power (12 of 30)" {
+		t.Errorf("JUnit: %+v", tc)
 	}
 }
 

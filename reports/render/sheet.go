@@ -183,6 +183,9 @@ func verdictCell(c result.Check) cell {
 	case result.Allowed:
 		v.Text, v.tone = fmt.Sprintf("fails %d (allowed)", violations), warn
 		v.Word, v.Detail = "✗ fails", many+", allowed"
+	case result.NoPower:
+		v.Text, v.tone = noPower(c.Power, c.MinPower), warn
+		v.Word, v.Detail = v.Text, fmt.Sprintf("%d judged", c.Judged)
 	case result.NotJudged:
 		v.Text, v.Word = "not judged", "not judged"
 	}

@@ -50,7 +50,7 @@ func (r *row) state() state {
 		return stateAllowed
 	case r.cut():
 		return stateCut
-	case len(r.with(result.Pass)) == 0, len(r.open()) > 0:
+	case len(r.with(result.Pass)) == 0, len(r.open()) > 0, len(r.with(result.NoPower)) > 0:
 		return stateOpen
 	}
 	return statePassed
@@ -152,6 +152,9 @@ func (r *row) verdict() string {
 	if len(open) > 0 {
 		words = append(words, ranges(open)+" not judged")
 	}
+	if weak := r.with(result.NoPower); len(weak) > 0 {
+		words = append(words, ranges(weak)+" no power")
+	}
 	return orUnknown(clean(strings.Join(words, ", ")))
 }
 
@@ -194,6 +197,10 @@ func (r *row) notes() []string {
 	}
 	for _, g := range r.failing() {
 		notes = append(notes, r.failure(g))
+	}
+	for _, g := range r.with(result.NoPower) {
+		c := r.checks[g]
+		notes = append(notes, fmt.Sprintf("%s found nothing, and has %s: too few states of one object waited or were in flight together", checkTitle(g), noPower(c.Power, c.MinPower)))
 	}
 	return notes
 }

@@ -104,6 +104,10 @@ func TestValidateNamesThePlace(t *testing.T) {
 		{"projected without a cut", func(r *Results) { r.Cells[1].Cut = false }, "drainProjected is set on a cell that was not cut"},
 		{"cut, not projected", func(r *Results) { r.Cells[1].Handler.DrainProjected = false }, "must be marked drainProjected"},
 		{"verdict", func(r *Results) { r.Cells[0].Checks["G1"] = Check{Verdict: "ok"} }, `cells[0].checks.G1.verdict is "ok"`},
+		{"pass without power", func(r *Results) {
+			r.Cells[0].Checks["G2"] = Check{Verdict: Pass, Judged: 9, Power: new(int64(12)), MinPower: 30}
+		}, "checks.G2 passes with power 12 of at least 30"},
+		{"no power without a figure", func(r *Results) { r.Cells[0].Checks["G2"] = Check{Verdict: NoPower, Judged: 9} }, "checks.G2 is no-power without a power below its minPower"},
 		{"vacuous pass", func(r *Results) { r.Cells[0].Checks["G1"] = Check{Verdict: Pass} }, "passes with judged 0"},
 		{"unpaired curve", func(r *Results) { r.Cells[0].Series["x"] = Series{T: []float64{1}} }, "has 1 times and 0 values"},
 		{"time goes back", func(r *Results) {

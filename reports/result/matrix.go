@@ -36,7 +36,8 @@ type MatrixEntry struct {
 	Keys     map[string]int64  `json:"keys,omitempty"`
 	Expected []string          `json:"expectedToFail,omitempty"`
 	Invalid  []string          `json:"invalid,omitempty"`
-	Error    string            `json:"error,omitempty"` // the run was aborted
+	NoPower  string            `json:"noPower,omitempty"` // why the row cannot give column O power
+	Error    string            `json:"error,omitempty"`   // the run was aborted
 	NotBuilt string            `json:"notBuilt,omitempty"`
 	Seconds  float64           `json:"seconds,omitempty"`
 	// First is what a first try came to that was repeated.

@@ -190,15 +190,20 @@ const (
 	Pass      = "pass"
 	Fail      = "fail"
 	Allowed   = "fail-allowed" // failed, and the scenario expects that it may
+	NoPower   = "no-power"     // nothing failed, and too little could have
 	NotJudged = "not-judged"
 	NotApply  = "not-applicable"
 )
 
 // Check is the verdict on one guarantee.
 type Check struct {
-	Verdict        string `json:"verdict" jsonschema:"enum=pass,enum=fail,enum=fail-allowed,enum=not-judged,enum=not-applicable"`
-	Violations     int64  `json:"violations,omitempty"`
-	Judged         int64  `json:"judged"`                   // how many facts it looked at; 0 is never a pass
+	Verdict    string `json:"verdict" jsonschema:"enum=pass,enum=fail,enum=fail-allowed,enum=no-power,enum=not-judged,enum=not-applicable"`
+	Violations int64  `json:"violations,omitempty"`
+	Judged     int64  `json:"judged"` // how many facts it looked at; 0 is never a pass
+	// Power is how many pairs of states could have gone wrong; nil where a check has no
+	// such figure. Without a violation, less than MinPower is no-power instead of pass.
+	Power          *int64 `json:"power,omitempty"`
+	MinPower       int64  `json:"minPower,omitempty"`
 	Counterexample string `json:"counterexample,omitempty"` // the first one: which key, versions, requests
 	Note           string `json:"note,omitempty"`
 }

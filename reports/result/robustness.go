@@ -13,6 +13,8 @@ type Robustness struct {
 	Keys  map[string]int64 `json:"keys,omitempty"`
 	// Expected are the columns in which this profile is expected to fail.
 	Expected []string `json:"expected,omitempty"`
+	// NoPower is why the row cannot give column O power.
+	NoPower string `json:"noPower,omitempty"`
 }
 
 // Measured is the verdict of a column that is shown and not judged.
@@ -20,9 +22,12 @@ const Measured = "measured"
 
 // Column is one cell of the fault matrix.
 type Column struct {
-	Verdict string `json:"verdict" jsonschema:"enum=pass,enum=fail,enum=fail-allowed,enum=measured,enum=not-judged,enum=not-applicable"`
+	Verdict string `json:"verdict" jsonschema:"enum=pass,enum=fail,enum=fail-allowed,enum=measured,enum=no-power,enum=not-judged,enum=not-applicable"`
 	Value   string `json:"value,omitempty"`  // the figure, with its unit
 	Detail  string `json:"detail,omitempty"` // what failed, or could not be judged
+	// Power and MinPower are the least of the checks that the column is about; see Check.
+	Power    *int64 `json:"power,omitempty"`
+	MinPower int64  `json:"minPower,omitempty"`
 }
 
 // Fact is a figure that a column is judged by, beside the guarantees.

@@ -11,7 +11,7 @@ import (
 )
 
 // Verdicts lists every value of Check.Verdict.
-func Verdicts() []string { return []string{Pass, Fail, Allowed, NotJudged, NotApply} }
+func Verdicts() []string { return []string{Pass, Fail, Allowed, NoPower, NotJudged, NotApply} }
 
 // Validate reports the first place where the record contradicts itself: a number
 // that is not finite, two cells of one id, a pass that judged nothing, a curve
@@ -64,6 +64,13 @@ func (c *Cell) validate(path string) error {
 		}
 		if check.Verdict == Pass && check.Judged == 0 {
 			return fmt.Errorf("%s.checks.%s passes with judged 0; a check that looked at nothing is %s", path, name, NotJudged)
+		}
+		weak := check.Power != nil && *check.Power < check.MinPower
+		if check.Verdict == Pass && weak {
+			return fmt.Errorf("%s.checks.%s passes with power %d of at least %d; that is %s", path, name, *check.Power, check.MinPower, NoPower)
+		}
+		if check.Verdict == NoPower && !weak {
+			return fmt.Errorf("%s.checks.%s is %s without a power below its minPower", path, name, NoPower)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Series)) {

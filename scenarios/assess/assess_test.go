@@ -273,6 +273,37 @@ func TestExpect(t *testing.T) {
 	}
 }
 
+// TestWeigh: what could hardly have failed did not pass; what failed, failed.
+func TestWeigh(t *testing.T) {
+	for _, tc := range []struct {
+		verdict string
+		power   int64 // -1: the check has none
+		least   int
+		want    string
+	}{
+		{result.Pass, 30, 30, result.Pass},
+		{result.Pass, 29, 30, result.NoPower},
+		{result.Pass, 0, 30, result.NoPower},
+		{result.Pass, 0, 0, result.Pass},
+		{result.Pass, -1, 30, result.Pass},
+		{result.Fail, 1, 30, result.Fail},
+		{result.NotJudged, 0, 30, result.NotJudged},
+	} {
+		s := spec.Default()
+		s.Limits.MinPower = tc.least
+		c := result.Check{Verdict: tc.verdict, Judged: 5}
+		if tc.power >= 0 {
+			c.Power = &tc.power
+		}
+		cell := result.Cell{Checks: map[string]result.Check{"G2": c}}
+		weigh(&s, &cell)
+		got := cell.Checks["G2"]
+		if got.Verdict != tc.want || tc.power >= 0 && got.MinPower != int64(tc.least) || tc.power < 0 && got.MinPower != 0 {
+			t.Errorf("%s with power %d of %d: %+v, want %s", tc.verdict, tc.power, tc.least, got, tc.want)
+		}
+	}
+}
+
 func TestExpectations(t *testing.T) {
 	for _, tc := range []struct {
 		expect, verdict string
@@ -287,6 +318,8 @@ func TestExpectations(t *testing.T) {
 		{spec.ExpectFail, result.Fail, false, result.Allowed, true},
 		{spec.ExpectFail, result.Pass, false, result.Fail, true},
 		{spec.ExpectFail, result.NotJudged, false, result.NotJudged, false},
+		{spec.ExpectFail, result.NoPower, false, result.NoPower, false},
+		{spec.ExpectFailAllowed, result.NoPower, false, result.NoPower, true},
 		{spec.ExpectFail, result.NotJudged, true, result.NotJudged, true},
 	} {
 		s := spec.Default()

@@ -38,6 +38,7 @@ kind: Scenario
 metadata: {name: %s}
 storage: {latency: 5ms}
 load: {model: open, rate: 90, duration: 1s, bystander: {kind: ConfigMap, rate: 10}}
+limits: {minPower: 0}
 `, name)
 	if row != "" {
 		text += fmt.Sprintf("fault: {row: %s, title: of %s, assert: [C, I], measure: [T]}\n", row, row)

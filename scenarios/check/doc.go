@@ -34,12 +34,14 @@
 //  1. A check that looked at nothing is not-judged, never passed.
 //  2. A failed check names its first counterexample: the key, the versions and
 //     the requests with their sequence numbers and times (UTC).
-//  3. In a cut cell G1 and the final uid of G5 are not judged; the others are
+//  3. The order checks G2 to G5 say how many pairs of states could have been swapped
+//     (Power); whoever reads the verdict asks for a least number of them.
+//  4. In a cut cell G1 and the final uid of G5 are not judged; the others are
 //     judged over what was sent.
-//  4. A violation is only reported when the record leaves no lawful explanation.
+//  5. A violation is only reported when the record leaves no lawful explanation.
 //     Where the record is ambiguous (a request in flight while counters were
 //     read) the check allows exactly the ambiguous amount and says so in Note.
-//  5. Storage in faithful mode has no preconditions, so a request whose outcome
+//  6. Storage in faithful mode has no preconditions, so a request whose outcome
 //     the client could not know may be applied over newer state. Such a request
 //     violates G2–G4 and G10 only if the state was not repaired afterwards; in
 //     conditional mode it violates them at once.

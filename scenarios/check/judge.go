@@ -49,6 +49,7 @@ func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Ver
 	j.converge()
 	j.settle()
 	j.recreate()
+	j.power()
 	j.replayed()
 	j.conserve()
 	j.bounded()
@@ -117,6 +118,7 @@ func (j *judge) verdict() *Verdict {
 // tally gathers one guarantee's verdict.
 type tally struct {
 	judged, violations int64
+	power              *int64
 	example            string
 	notes              []string
 }
@@ -139,7 +141,7 @@ func (t *tally) note(format string, args ...any) {
 }
 
 func (t *tally) check() result.Check {
-	c := result.Check{Judged: t.judged, Violations: t.violations, Counterexample: t.example}
+	c := result.Check{Judged: t.judged, Violations: t.violations, Power: t.power, Counterexample: t.example}
 	for i, n := range t.notes {
 		if i > 0 {
 			c.Note += "; "

@@ -61,7 +61,7 @@ func fillRow(c *Case, cell *result.Cell, facts []result.Fact) {
 	s := &c.Cell.Scenario
 	f := s.Fault
 	row := &result.Robustness{
-		Row: f.Row, Title: f.Title, Profile: s.Watcher.Profile, Columns: map[string]result.Column{},
+		Row: f.Row, Title: f.Title, NoPower: f.NoPower, Profile: s.Watcher.Profile, Columns: map[string]result.Column{},
 		Facts: facts, Fired: map[string]int64{}, Keys: map[string]int64{},
 	}
 	if s.Watcher.Profile == profileLegacy {
@@ -86,6 +86,9 @@ func fillRow(c *Case, cell *result.Cell, facts []result.Fact) {
 			if m.Verdict == result.Fail && m.Value == "" {
 				m.Value = "violated"
 			}
+			if m.Verdict == result.NoPower && m.Value == "" {
+				m.Value = "no power"
+			}
 			m.Verdict = result.Measured
 		}
 		row.Columns[col] = m
@@ -102,7 +105,7 @@ func Column(col string, checks map[string]result.Check, facts []result.Fact) res
 		switch x := checks[g]; x.Verdict {
 		case result.Fail, result.Allowed:
 			failed = append(failed, fmt.Sprintf("%s: %s", g, x.Counterexample))
-		case result.Pass:
+		case result.Pass, result.NoPower:
 			judged++
 		default:
 			refused := col == "S" && hasFact(facts, col)
@@ -133,6 +136,7 @@ func Column(col string, checks map[string]result.Check, facts []result.Fact) res
 	default:
 		out.Detail = "nothing to judge"
 	}
+	weigh(col, checks, &out)
 	return out
 }
 
@@ -176,6 +180,8 @@ func vacuous(c *Case, row *result.Robustness) (why []string) {
 	for _, col := range c.Cell.Scenario.Fault.Assert {
 		if x := row.Columns[col]; x.Verdict == result.NotJudged {
 			no("column %s could not be judged: %s", col, x.Detail)
+		} else if x.Verdict == result.NoPower && row.NoPower == "" {
+			no("column %s has no power: %s", col, x.Detail)
 		}
 	}
 	return why

@@ -46,6 +46,69 @@ func TestColumn(t *testing.T) {
 	}
 }
 
+// weighed are G2 and G3 with a power of at least 30.
+func weighed(g2, g3 int64) map[string]result.Check {
+	checks := map[string]result.Check{}
+	for g, n := range map[string]int64{"G2": g2, "G3": g3} {
+		c := result.Check{Verdict: result.Pass, Judged: 100, Power: &n, MinPower: 30}
+		if n < c.MinPower {
+			c.Verdict = result.NoPower
+		}
+		checks[g] = c
+	}
+	return checks
+}
+
+func TestColumnPower(t *testing.T) {
+	broken := weighed(12, 14)
+	broken["G4"] = result.Check{Verdict: result.Fail, Violations: 1, Judged: 3, Counterexample: "web"}
+	rare := weighed(40, 50)
+	rare["G5"] = result.Check{Verdict: result.NoPower, Judged: 3, Power: new(int64(2)), MinPower: 30}
+	for _, tc := range []struct {
+		name   string
+		checks map[string]result.Check
+		want   result.Column
+	}{
+		{"enough", weighed(40, 50), result.Column{Verdict: result.Pass, Power: new(int64(40)), MinPower: 30}},
+		{"too little", weighed(12, 40), result.Column{Verdict: result.NoPower, Power: new(int64(12)), MinPower: 30,
+			Detail: "in G2 12 pairs of states could have been swapped, at least 30 are needed"}},
+		{"a failure stays one", broken, result.Column{Verdict: result.Fail, Power: new(int64(12)), MinPower: 30, Detail: "G4: web"}},
+		{"names are seldom created again", rare, result.Column{Verdict: result.Pass, Power: new(int64(40)), MinPower: 30}},
+		{"an older record", verdicts("G2", result.Pass, "G3", result.Pass), result.Column{Verdict: result.Pass}},
+	} {
+		if d := cmp.Diff(tc.want, Column("O", tc.checks, nil)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, d)
+		}
+	}
+}
+
+// TestNoPowerIsInvalid unless the scenario says why the row has none.
+func TestNoPowerIsInvalid(t *testing.T) {
+	for _, tc := range []struct {
+		name, reason    string
+		assert, measure []string
+		want            []string
+		column          string
+	}{
+		{"asserted", "", []string{"O"}, nil, []string{"column O has no power: in G2 3 pairs of states could have been swapped, at least 30 are needed"}, result.NoPower},
+		{"declared", "pods are only created", []string{"O"}, nil, nil, result.NoPower},
+		{"measured", "", []string{"T"}, []string{"O"}, nil, result.Measured},
+	} {
+		s := spec.Default()
+		s.Fault = &spec.Fault{Row: "F19", Title: "x", Assert: tc.assert, Measure: tc.measure, NoPower: tc.reason}
+		cell := result.Cell{Valid: true, Checks: weighed(3, 3)}
+		fact := Rule{Facts: func(Seen) []result.Fact { return []result.Fact{Within("T", "recovery", "s", 1, 2)} }}
+		Fill(&Case{Cell: &history.Cell{Scenario: s}}, []Rule{fact}, &cell, Seen{Figures: &cell})
+		col := cell.Robustness.Columns["O"]
+		if d := cmp.Diff(tc.want, cell.InvalidReasons); d != "" || cell.Valid != (tc.want == nil) || col.Verdict != tc.column || cell.Robustness.NoPower != tc.reason {
+			t.Errorf("%s: valid %v, %+v (-want +got):\n%s", tc.name, cell.Valid, col, d)
+		}
+		if tc.measure != nil && col.Value != "no power" {
+			t.Errorf("%s: shown as %q", tc.name, col.Value)
+		}
+	}
+}
+
 func TestVacuousIsInvalid(t *testing.T) {
 	s := spec.Default()
 	s.Storage.Faults = []string{"503:10%", "reset(max=2)"}

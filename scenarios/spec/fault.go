@@ -34,7 +34,10 @@ type Fault struct {
 	// and go in the scenario, those of the others.
 	Lists *int `json:"lists,omitempty" jsonschema:"minimum=0" jsonschema_description:"A: lists of a kind after its first, at most."`
 	// Refused says that storage must never be written to: the watcher has to refuse it.
-	Refused   bool    `json:"refused,omitempty" jsonschema_description:"S: the watcher must end with an error and send nothing."`
+	Refused bool `json:"refused,omitempty" jsonschema_description:"S: the watcher must end with an error and send nothing."`
+	// NoPower says why column O, though asserted, cannot have the power that
+	// limits.minPower asks for.
+	NoPower   string  `json:"noPower,omitempty" jsonschema_description:"O: why too few pairs of states can be swapped in this row; it is then listed instead of invalid."`
 	Isolation float64 `json:"isolation,omitempty" jsonschema:"minimum=1" jsonschema_description:"I: freshness p99 of others against the row F0, at most; 2 where nothing is said."`
 	// FromAnswer takes the apiserver's own slowness out of I: rebuilding what it serves
 	// costs it more than any watcher.
@@ -121,6 +124,8 @@ func (s *Scenario) validateFault() error {
 		return bad("fault.recovery", "write for example recovery: 10s", "column T is asserted without a bound")
 	case f.Refused && (s.Storage.TLS == "" || s.Storage.TLS == "valid"):
 		return bad("fault.refused", "set storage.tls to what is wrong with storage, for example wrong-ca", "there is nothing to refuse")
+	case f.NoPower != "" && !asserts("O"):
+		return bad("fault.noPower", "assert O", "column O is not asserted")
 	case f.FromAnswer && !seen["I"]:
 		return bad("fault.fromAnswer", "assert or measure I", "column I is not asked for")
 	}

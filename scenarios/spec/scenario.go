@@ -130,7 +130,11 @@ type Limits struct {
 	Lag        Duration `json:"lag" jsonschema_description:"Open loop: 99th percentile of actual minus intended dispatch."`
 	MinEvents  Share    `json:"minEvents" jsonschema_description:"Least part of the planned writes that must have happened."`
 	MinOffered Share    `json:"minOffered" jsonschema_description:"Open loop: least part of the offered rate that must have been achieved."`
+	MinPower   int      `json:"minPower" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Order checks: least number of pairs of states that could have been swapped; with fewer, a check that found nothing has no power."`
 }
+
+// DefaultMinPower is Limits.MinPower where nothing is said.
+const DefaultMinPower = 30
 
 // Strategies in the order in which they are presented.
 var Strategies = []string{"single", "unordered", "dedup", "partitioned", "keyed", "adaptive"}
@@ -147,7 +151,7 @@ func Default() Scenario {
 			StorageTimeout: Duration(5e9), DrainTimeout: Duration(1e9), Replicas: 1,
 		},
 		Repeat: 1, Seed: 1, DrainTimeout: Duration(45e9),
-		Limits: Limits{Lag: Duration(250e6), MinEvents: 0.8, MinOffered: 0.99},
+		Limits: Limits{Lag: Duration(250e6), MinEvents: 0.8, MinOffered: 0.99, MinPower: DefaultMinPower},
 	}
 }
 

@@ -129,7 +129,10 @@ func (s *Scenario) validateReplicas() error {
 }
 
 func (s *Scenario) validateLimits() error {
-	return atLeast("limits.lag", s.Limits.Lag, Duration(1e6))
+	return firstError(
+		atLeast("limits.lag", s.Limits.Lag, Duration(1e6)),
+		within("limits.minPower", s.Limits.MinPower, 0, 1_000_000),
+	)
 }
 
 func word(path, value string, known ...string) error {
