@@ -59,6 +59,7 @@ kind: Scenario
 metadata: {name: %s}
 load: {model: closed, threads: 8, operations: 240, bystander: {kind: ConfigMap, rate: 20}}
 watcher: {podQueueNum: 6}
+limits: {minPower: 0}
 drainTimeout: 30s
 %s
 `, name, fault)

@@ -25,7 +25,7 @@ events:
   - {at: 100ms, what: crd-unserve, for: 100ms}
   - {at: 100ms, what: crd-remove, count: 2}
 fault: {row: F22, title: a bit of everything, assert: [C, O, L, A], measure: [T], lists: 0}
-limits: {lag: 10s, minOffered: 20%}
+limits: {lag: 10s, minOffered: 20%, minPower: 0}
 drainTimeout: 30s
 `
 

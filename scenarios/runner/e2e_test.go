@@ -30,10 +30,11 @@ const small = `apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: e2e}
 storage: {latency: 5ms}
-load: {model: closed, threads: 8, operations: 240, bystander: {kind: ConfigMap, rate: 20}}
+load: {model: closed, threads: 8, operations: 240, recreate: 0.5, bystander: {kind: ConfigMap, rate: 20}}
 watcher: {podQueueNum: 6}
 matrix:
   watcher.strategy: [partitioned, keyed]
+limits: {minPower: 0}
 drainTimeout: 30s
 `
 

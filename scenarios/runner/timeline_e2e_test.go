@@ -29,7 +29,7 @@ events:
   - {at: 4s, what: delete-namespace}
   - {at: 4s, what: start}
 fault: {row: F16, title: a bit of everything, assert: [C, O, T], measure: [A], recovery: 20s}
-limits: {lag: 10s, minOffered: 50%}
+limits: {lag: 10s, minOffered: 50%, minPower: 0}
 drainTimeout: 30s
 `
 
