@@ -59,13 +59,14 @@ func TestDuration(t *testing.T) {
 }
 
 func FuzzText(f *testing.F) {
-	for _, text := range []string{"45s", "1h0m5s", "1.5µs", "3KiB", "0.3GiB", "80%", "33.33333333333%", "0%"} {
+	for _, text := range []string{"45s", "1h0m5s", "1.5µs", "3KiB", "0.3GiB", "80%", "33.33333333333%", "0%", "120%"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		roundTrip(t, text, new(Duration), new(Duration))
 		roundTrip(t, text, new(Size), new(Size))
 		roundTrip(t, text, new(Share), new(Share))
+		roundTrip(t, text, new(Multiple), new(Multiple))
 	})
 }
 

@@ -31,9 +31,11 @@ type File struct {
 	format Format
 	tree   *strictyaml.Tree
 	axes   []axis
-	over   []assignment // by --set, of all but the matrix
-	cells  []Cell
-	base   Scenario
+	// calibrate is the section of that name, nil without one; see calibrations.
+	calibrate *yaml.Node
+	over      []assignment // by --set, of all but the matrix
+	cells     []Cell
+	base      Scenario
 }
 
 // Format is the format of scenario files with the kinds of events that a program can
@@ -61,6 +63,10 @@ type Cell struct {
 	Params   []Param
 	Once     bool // not repeated
 	Scenario Scenario
+	// Calibrates says that the cell measures the capacity of which others take a part,
+	// Calibration is the ID of the cell that does so for this one.
+	Calibrates  bool
+	Calibration string
 }
 
 // Parse reads a scenario, applies the overrides (path=value each, in order) and
@@ -73,6 +79,9 @@ func (format Format) Parse(name string, data []byte, sets ...string) (*File, err
 	t.Overrides = sets
 	f := &File{tree: t, format: format}
 	if f.axes, err = f.parseMatrix(strictyaml.Remove(t.Root, "matrix")); err != nil {
+		return nil, err
+	}
+	if f.calibrate, err = f.parseCalibrate(strictyaml.Remove(t.Root, "calibrate")); err != nil {
 		return nil, err
 	}
 	// The file alone must have the right shape: a point or an override would hide a
@@ -97,7 +106,8 @@ func (format Format) Parse(name string, data []byte, sets ...string) (*File, err
 // fields that a matrix cannot vary stand.
 func (f *File) Base() Scenario { return f.base }
 
-// Cells are the points of the matrix, in its written order, one repetition.
+// Cells are the points of the matrix, in its written order, one repetition; before them
+// the calibrations that they need.
 func (f *File) Cells() []Cell { return f.cells }
 
 // Record is the scenario as it was run, for the results: what all cells share, and
@@ -135,6 +145,13 @@ func (f *File) Record() (map[string]any, error) {
 	if len(matrix) > 0 {
 		out["matrix"] = matrix
 	}
+	if f.calibrate != nil {
+		var v any
+		if err := f.calibrate.Decode(&v); err != nil {
+			return nil, fmt.Errorf("encode the calibration: %w", err)
+		}
+		out["calibrate"] = v
+	}
 	return out, nil
 }
 
@@ -171,6 +188,10 @@ func (f *File) parseSets() ([]assignment, error) {
 			}
 			continue
 		}
+		if below, ok := strings.CutPrefix(path, "calibrate."); ok && f.calibrate != nil {
+			strictyaml.Put(f.calibrate, below, value)
+			continue
+		}
 		over = append(over, assignment{path: path, value: value})
 	}
 	return over, nil
@@ -186,13 +207,19 @@ func (f *File) merged(point []assignment) *yaml.Node {
 }
 
 // resolve decodes the tree with one matrix point and the overrides merged in.
-func (f *File) resolve(point []assignment) (Scenario, error) {
-	s, d, err := f.decode(f.merged(point))
+func (f *File) resolve(point []assignment) (Scenario, error) { return f.resolveTree(f.merged(point)) }
+
+// resolveTree decodes a tree and validates what it says.
+func (f *File) resolveTree(root *yaml.Node) (Scenario, error) {
+	s, d, err := f.decode(root)
 	if err != nil {
 		return Scenario{}, err
 	}
 	if err := s.Validate(f.format.kinds()); err != nil {
 		return Scenario{}, d.Locate(err)
+	}
+	if s.Load.OfCapacity > 0 && f.calibrate == nil {
+		return Scenario{}, d.Locate(bad("load.ofCapacity", "add for example calibrate: {load: {model: closed, threads: 60, duration: 8s}}", "nothing measures the capacity"))
 	}
 	return s, nil
 }
@@ -251,5 +278,5 @@ func (f *File) expand() error {
 		f.cells = append(f.cells, cell)
 	}
 	f.base = f.cells[0].Scenario
-	return nil
+	return f.addCalibrations(ids)
 }

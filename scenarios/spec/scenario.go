@@ -91,6 +91,8 @@ func (c Capacity) Text() string {
 type Load struct {
 	Driver string `json:"driver" jsonschema:"enum=engine"`
 	plan.Load
+	// OfCapacity takes the place of Rate, which the runner then sets; see At.
+	OfCapacity Multiple `json:"ofCapacity,omitzero" jsonschema_description:"Open loop: mean rate as a part of the capacity that calibrate measures for the same watcher and storage, such as 80%."`
 }
 
 // Plan is the load as the generator's plan, for the run of that ID.

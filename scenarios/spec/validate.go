@@ -69,8 +69,15 @@ func (s *Scenario) validateLoad() error {
 	if err := word("load.driver", s.Load.Driver, "engine"); err != nil {
 		return err
 	}
+	if err := s.Load.validateShare(); err != nil {
+		return err
+	}
+	load := s.Load
+	if load.OfCapacity > 0 {
+		load = load.At(1) // the capacity is not known yet
+	}
 	var fe *strictyaml.FieldError
-	if err := s.Load.Validate(); errors.As(err, &fe) {
+	if err := load.Validate(); errors.As(err, &fe) {
 		return bad("load."+fe.Path, cmp.Or(fe.Remedy, "take it away"), "%s", fe.Problem)
 	}
 	return nil

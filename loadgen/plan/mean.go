@@ -1,0 +1,24 @@
+package plan
+
+// MeanRate is the writes per second that an open loop's arrivals amount to: over its
+// whole duration, for bursts over whole periods.
+func (c *Load) MeanRate() float64 {
+	switch c.arrival() {
+	case ArrivalRamp:
+		return (c.Ramp.From + c.Rate) / 2
+	case ArrivalBurst:
+		length, period := c.Burst.Length.Std().Seconds(), c.Burst.Period.Std().Seconds()
+		return (c.Rate*length + c.Burst.Base*(period-length)) / period
+	}
+	return c.Rate
+}
+
+// WithMeanRate is the load with the Rate that gives it a mean rate. Its arrivals must not
+// be a ramp, and bursts have nothing between them.
+func (c Load) WithMeanRate(mean float64) Load {
+	c.Rate = mean
+	if b := c.Burst; c.arrival() == ArrivalBurst && b != nil && b.Length > 0 {
+		c.Rate = mean * b.Period.Std().Seconds() / b.Length.Std().Seconds()
+	}
+	return c
+}
