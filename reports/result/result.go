@@ -75,6 +75,22 @@ type Cell struct {
 	Queues         map[string]float64 `json:"queues,omitempty"` // events handled per Pod queue
 	Faults         map[string]int64   `json:"faults,omitempty"` // how often each fault fired
 	Robustness     *Robustness        `json:"robustness,omitempty"`
+	// Capacity is what the cell measured as a calibration, or that of which its load is
+	// a part.
+	Capacity *Capacity `json:"capacity,omitempty"`
+}
+
+// Capacity is what a strategy carries: the rate at which writes of the load were made
+// good in storage while there was a backlog. It counts writes, not requests: one request
+// may make good several.
+type Capacity struct {
+	Cell string  `json:"cell"` // the calibration that measured it
+	QPS  float64 `json:"qps"`
+	// AtLeast marks a lower bound: storage kept up with all that was written.
+	AtLeast    bool    `json:"atLeast,omitempty"`
+	WrittenQPS float64 `json:"writtenQPS"` // what the apiserver took meanwhile
+	Seconds    float64 `json:"seconds"`    // for how long it was measured
+	Writes     int64   `json:"writes"`     // made good in that time
 }
 
 // Quantiles of a distribution. The unit is given by the field that holds it:
@@ -98,7 +114,9 @@ type Load struct {
 	Planned    int64      `json:"planned"`
 	Done       int64      `json:"done"`
 	Errors     int64      `json:"errors"`
-	OfferedQPS *float64   `json:"offeredQPS,omitempty"` // open loop only
+	OfferedQPS *float64   `json:"offeredQPS,omitempty"` // open loop only: the mean rate asked for
+	PlannedQPS *float64   `json:"plannedQPS,omitempty"` // what the plan has, by chance (poisson) another rate
+	OfCapacity *float64   `json:"ofCapacity,omitempty"` // that rate as a part of the capacity
 	QPS        float64    `json:"qps"`
 	LagMs      *Quantiles `json:"lagMs,omitempty"`             // actual minus intended dispatch
 	FromIntent *Quantiles `json:"latencyIntendedMs,omitempty"` // apiserver latency from the intended start
@@ -132,6 +150,7 @@ type Storage struct {
 	LatencyMeanMs  float64    `json:"latencyMeanMs"` // configured
 	SeenMs         *Quantiles `json:"latencyMs,omitempty"`
 	SeenMeanMs     *float64   `json:"latencyMeanSeenMs,omitempty"`
+	SeenMeanErrMs  *float64   `json:"latencyMeanSeenErrorMs,omitempty"` // its standard error
 	Requests       int64      `json:"requests"`
 	QPS            *float64   `json:"qps,omitempty"`        // over the busy window
 	BacklogQPS     *float64   `json:"backlogQPS,omitempty"` // while all senders were busy

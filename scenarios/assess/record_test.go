@@ -58,7 +58,7 @@ func recordCell(t *testing.T, dir, id string, s spec.Scenario, delay int64) {
 	c := history.Cell{
 		Schema: history.CellSchema, ID: id, Repetition: 1, Params: map[string]string{"load": "light"}, Scenario: s, Seed: 1, CPUs: 2,
 		Watcher: history.WatcherRun{Version: "v1", Own: true, Started: epoch - 2000*ms, Ready: epoch - 1000*ms}, Kinds: []string{"Pod", "ConfigMap", "Namespace"},
-		Planned: writes, LoadStarted: epoch, LoadFinished: epoch + 10*writes*ms, FaultsSet: epoch,
+		Planned: writes * 9 / 10, LoadStarted: epoch, LoadFinished: epoch + 10*writes*ms, FaultsSet: epoch,
 		DrainEnd: epoch + 20*writes*ms + delay*ms, ScrapeStarted: epoch + 20*writes*ms + delay*ms, ScrapeFinished: epoch + 20*writes*ms + (delay+1)*ms,
 	}
 	defer func() {

@@ -38,6 +38,7 @@ func run(ctx context.Context, dir string, r *history.Run, baseline *result.Cell)
 		}
 		res.Cells = append(res.Cells, cell)
 	}
+	capacities(res.Cells)
 	return res, nil
 }
 

@@ -59,7 +59,7 @@ func bottleneck(l limits) result.Bottleneck {
 		v := *c.Storage.BacklogQPS / *c.Storage.LimitQPS
 		eff = &v
 	}
-	if c.Storage.SeenMeanMs != nil && c.Storage.LatencyMeanMs > 0 && *c.Storage.SeenMeanMs > slowStorage*c.Storage.LatencyMeanMs {
+	if c.Storage.SeenMeanMs != nil && c.Storage.LatencyMeanMs > 0 && *c.Storage.SeenMeanMs-byChance(c) > slowStorage*c.Storage.LatencyMeanMs {
 		return is(StageStorage, "requests took %.0f ms where %.0f ms are configured: they queued for its capacity",
 			*c.Storage.SeenMeanMs, c.Storage.LatencyMeanMs)
 	}

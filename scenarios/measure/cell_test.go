@@ -166,7 +166,7 @@ func TestCutCellIsProjected(t *testing.T) {
 func TestInvalid(t *testing.T) {
 	fine := func() *result.Cell {
 		return &result.Cell{
-			Load:    result.Load{Model: result.ModelOpen, Planned: 100, Done: 100, QPS: 10, OfferedQPS: ptr(10), LagMs: &result.Quantiles{P99: 3}},
+			Load:    result.Load{Model: result.ModelOpen, Planned: 100, Done: 100, QPS: 10, OfferedQPS: ptr(12), PlannedQPS: ptr(10), LagMs: &result.Quantiles{P99: 3}},
 			Storage: result.Storage{Requests: 100}, Handler: result.Handler{LittleDiscrepancy: ptr(0.02)},
 		}
 	}
@@ -185,6 +185,9 @@ func TestInvalid(t *testing.T) {
 		{"nothing stored", func(c *result.Cell) { c.Storage.Requests = 0 }, nil, "storage acknowledged no request"},
 		{"broken queue metrics", func(c *result.Cell) { c.Handler.LittleDiscrepancy = ptr(0.2) }, nil, "mean depth and rate × mean wait of Pod_3 differ by 20%"},
 		{"stalled machine", func(c *result.Cell) { c.Storage.LatencyMeanMs, c.Storage.SeenMeanMs = 87, ptr(146) }, nil, "storage answered after 146 ms on average instead of 87 ms"},
+		{"the slow draws of a heavy tail are no stall", func(c *result.Cell) {
+			c.Storage.LatencyMeanMs, c.Storage.SeenMeanMs, c.Storage.SeenMeanErrMs = 87, ptr(146), ptr(20)
+		}, nil, ""},
 		{"queueing for capacity is no stall", func(c *result.Cell) {
 			c.Handler.Workers, c.Storage.LatencyMeanMs, c.Storage.SeenMeanMs = 400, 87, ptr(146)
 		}, nil, ""},

@@ -83,6 +83,10 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	if err := f.storageFigures(&c, busy); err != nil {
 		return c, err
 	}
+	var pace pace
+	if f.cell.Calibrates {
+		changes = pace.watch(changes, to)
+	}
 	fresh := freshnessOf(changes, from, to)
 	if c.Freshness, err = fresh.load.Quantiles(Seconds); err != nil {
 		return c, err
@@ -115,6 +119,12 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	s := &f.cell.Scenario
 	c.Bottleneck = bottleneck(limits{cell: &c, machineBusy: f.cell.MachineBusy, cpus: f.cell.CPUs, cpuCores: cores, lagLimitMs: millis(s.Limits.Lag)})
 	c.InvalidReasons = invalid(&c, s.Limits, queues.LittleQueue, s.Storage.Capacity, s.Storage.FaultNames())
+	c.Capacity = f.cell.Capacity
+	if f.cell.Calibrates {
+		if c.Capacity = pace.capacity(c.ID, f.load.window, f.senders()); c.Capacity == nil {
+			c.InvalidReasons = append(c.InvalidReasons, tooFew)
+		}
+	}
 	c.Valid = len(c.InvalidReasons) == 0
 	return c, nil
 }
@@ -183,6 +193,7 @@ func (f *Figures) storageFigures(c *result.Cell, busy served) (err error) {
 	}
 	if busy.Requests > 0 {
 		c.Storage.SeenMeanMs = ptr(f.tookSum / float64(busy.Requests) / 1e6)
+		c.Storage.SeenMeanErrMs = ptr(f.took.standardError() / Millis)
 	}
 	c.Storage.Requests = f.acked
 	c.Storage.QPS, c.Storage.BacklogQPS = busy.QPS, busy.BacklogQPS

@@ -57,7 +57,13 @@ func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
 		out.DurationS, out.QPS = round(seconds), round(float64(l.done)/seconds)
 	}
 	if s.Model == result.ModelOpen {
-		out.OfferedQPS = ptr(s.Rate)
+		out.OfferedQPS = ptr(s.MeanRate())
+		if d := s.Duration.Std().Seconds(); d > 0 {
+			out.PlannedQPS = ptr(float64(out.Planned) / d)
+		}
+		if s.OfCapacity > 0 {
+			out.OfCapacity = ptr(float64(s.OfCapacity))
+		}
 	}
 	var err error
 	for _, q := range []struct {

@@ -18,6 +18,15 @@ const (
 	minLatencyMs = 10
 )
 
+// byChance is how much slower than its configured mean storage may have been, in
+// milliseconds, without a cause: three standard errors, as few draws of a heavy tail vary.
+func byChance(c *result.Cell) float64 {
+	if c.Storage.SeenMeanErrMs == nil {
+		return 0
+	}
+	return 3 * *c.Storage.SeenMeanErrMs
+}
+
 // invalid lists why a cell is not to be believed.
 func invalid(c *result.Cell, limits spec.Limits, littleQueue string, capacity spec.Capacity, faults []string) []string {
 	var why []string
@@ -31,7 +40,7 @@ func invalid(c *result.Cell, limits spec.Limits, littleQueue string, capacity sp
 		if q := c.Load.LagMs; q != nil && q.P99 > millis(limits.Lag) {
 			no("the generator was %.0f ms late (p99); the limit is %.0f ms", q.P99, millis(limits.Lag))
 		}
-		if o := c.Load.OfferedQPS; o != nil && *o > 0 && c.Load.QPS/(*o) < float64(limits.MinOffered) {
+		if o := c.Load.PlannedQPS; o != nil && *o > 0 && c.Load.QPS/(*o) < float64(limits.MinOffered) {
 			no("%.1f writes/s were achieved of %.1f offered (%.1f%%); at least %.1f%% are needed", c.Load.QPS, *o, 100*c.Load.QPS/(*o), 100*float64(limits.MinOffered))
 		}
 	}
@@ -41,7 +50,7 @@ func invalid(c *result.Cell, limits spec.Limits, littleQueue string, capacity sp
 	// Without faults and below its capacity the mock answers after the latency it was
 	// told; if not, the machine stood still, and the cell shows that.
 	busy := capacity.Rate > 0 || capacity.Inflight > 0 && c.Handler.Workers >= capacity.Inflight
-	if m := c.Storage.SeenMeanMs; m != nil && len(faults) == 0 && !busy && c.Storage.LatencyMeanMs >= minLatencyMs && *m > maxLatency*c.Storage.LatencyMeanMs {
+	if m := c.Storage.SeenMeanMs; m != nil && len(faults) == 0 && !busy && c.Storage.LatencyMeanMs >= minLatencyMs && *m-byChance(c) > maxLatency*c.Storage.LatencyMeanMs {
 		no("storage answered after %.0f ms on average instead of %.0f ms: the machine stalled or was overloaded", *m, c.Storage.LatencyMeanMs)
 	}
 	if d := c.Handler.LittleDiscrepancy; d != nil && *d > maxLittle {

@@ -58,6 +58,8 @@ type job struct {
 	cell spec.Cell
 	id   string
 	rep  int
+	// calibration is the id of the cell that measures the capacity for this one.
+	calibration string
 }
 
 // Run makes a run's folder and executes the scenario on a cluster, which it leaves up.
@@ -77,7 +79,7 @@ func New(opts Options) (*Runner, error) {
 		opts: opts, progress: opts.Progress, version: version.Version,
 		id:    base.Metadata.Name + "-" + started.Format("20060102-150405"),
 		short: strconv.FormatInt(started.Unix()%(36*36*36*36*36), 36),
-		jobs:  order(opts.Scenario.Cells(), base.Repeat, base.Seed),
+		jobs:  calibrationsFirst(order(opts.Scenario.Cells(), base.Repeat, base.Seed)),
 	}
 	r.cpu, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux
 	var err error

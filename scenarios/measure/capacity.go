@@ -1,0 +1,83 @@
+package measure
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
+)
+
+// pace is when the writes of a calibration were taken by the apiserver, and when they
+// were made good: storage had acknowledged a state at least as new. 16 bytes per write,
+// in calibrations only.
+type pace struct{ written, good []int64 }
+
+// leastWrites is how many writes must have been made good for a rate to be told.
+const leastWrites = 10
+
+// keptUp is the part of the writes made good beyond which the writes, not the strategy,
+// set the rate.
+const keptUp = 0.95
+
+// tooFew is why a calibration without a capacity is invalid.
+var tooFew = fmt.Sprintf("fewer than %d writes were made good in the second half of the load: too few to tell a capacity", leastWrites)
+
+// watch notes the changes of the load on their way to the figures. What arrived after the
+// drain did not arrive.
+func (p *pace) watch(changes iter.Seq[history.Change], to int64) iter.Seq[history.Change] {
+	return func(yield func(history.Change) bool) {
+		for c := range changes {
+			if !c.Bystander {
+				p.written = append(p.written, c.Finished)
+				if c.Stored != 0 && c.Arrived <= to {
+					p.good = append(p.good, c.Stored)
+				}
+			}
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// capacity is the rate in the second half of the load's window: by then a backlog is
+// there if there ever is one, and what coalesces has it to coalesce in. Without a backlog
+// of at least the requests in flight throughout, or if nearly all that was written was
+// made good meanwhile, it is a lower bound. nil if there is too little to tell.
+func (p *pace) capacity(cell string, w LoadWindow, senders int) *result.Capacity {
+	slices.Sort(p.written)
+	slices.Sort(p.good)
+	from, to := w.First+(w.Last-w.First)/2, w.Last
+	good, qps := rateWithin(p.good, from, to)
+	_, written := rateWithin(p.written, from, to)
+	if good < leastWrites || qps == 0 || written == 0 {
+		return nil
+	}
+	return &result.Capacity{
+		Cell: cell, QPS: round(qps), WrittenQPS: round(written), Seconds: round(float64(to-from) / 1e9), Writes: int64(good),
+		AtLeast: qps >= keptUp*written || p.leastOwed(from, to) < max(senders, 1),
+	}
+}
+
+// leastOwed is the smallest number of writes that storage owed, looked at in steps of
+// binNanos.
+func (p *pace) leastOwed(from, to int64) int {
+	least := len(p.written)
+	for t := from; t <= to; t += binNanos {
+		least = min(least, countBetween(p.written, 0, t)-countBetween(p.good, 0, t))
+	}
+	return least
+}
+
+// rateWithin counts sorted times in [from, to) and gives their rate per second, between
+// the first and the last; 0 where they do not tell one.
+func rateWithin(times []int64, from, to int64) (n int, perSecond float64) {
+	i, _ := slices.BinarySearch(times, from)
+	n = countBetween(times, from, to)
+	if n < 2 || times[i+n-1] == times[i] {
+		return n, 0
+	}
+	return n, float64(n-1) / (float64(times[i+n-1]-times[i]) / 1e9)
+}
