@@ -99,6 +99,9 @@ func (t *table) Method() []string {
 		"Phases: prepare, warm-up (not counted), load, drain, check. Objects of a cell live in namespaces of their own; cells ran in a shuffled order, from the seed.",
 		"Correctness before speed: a cell that fails a check is marked and left out of comparisons. A check that looked at nothing is not a pass. “" + unknown + "” means not known, never zero.",
 	}
+	if len(t.knees()) > 0 {
+		notes[1] = "One plan per rate: a strategy gets parts of its own capacity, measured first in the same run, so the rates differ between strategies; the operations and their order come from the seed. Latency and freshness count from the intended time, so a generator that falls behind cannot hide waiting."
+	}
 	if models := t.distinct(func(c *result.Cell) string { return loadModels[c.Load.Model] }); len(models) > 0 {
 		notes = append(notes, "Load model: "+join(models)+".")
 	}

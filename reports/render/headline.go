@@ -27,6 +27,9 @@ type headline struct {
 // Headlines compares drain times, among correct cells whose drain was waited for.
 func (t *table) Headlines() (lines []headline) {
 	for _, load := range t.loads() {
+		if t.shared(load) {
+			continue
+		}
 		lines = append(lines, headlineOf(load, t.under(load)))
 	}
 	return lines

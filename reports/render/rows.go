@@ -194,10 +194,10 @@ func rank(order []string, value string) int {
 	return len(order)
 }
 
-// compareNatural orders texts that end in numbers by those numbers.
+// compareNatural orders texts that end in numbers by those numbers, percent or not.
 func compareNatural(a, b string) int {
-	pa, na, oka := splitNumber(a)
-	pb, nb, okb := splitNumber(b)
+	pa, na, oka := splitNumber(strings.TrimSuffix(a, "%"))
+	pb, nb, okb := splitNumber(strings.TrimSuffix(b, "%"))
 	if oka && okb && pa == pb {
 		return cmp.Compare(na, nb)
 	}

@@ -44,7 +44,11 @@ func Terminal(w io.Writer, res *result.Results, opts TerminalOptions) error {
 	p.throughput(t)
 	p.line("", "")
 	p.line(ansiDim, "  %s", t.Precision())
-	for _, n := range t.Notes() {
+	p.knees(t)
+	for i, n := range t.Notes() {
+		if i == 0 && len(t.knees()) > 0 {
+			p.line("", "")
+		}
 		p.line("", "  %s: %s", n.Name, n.Value)
 	}
 	p.verdicts(t)
@@ -194,6 +198,20 @@ func pad(s string, width int, left bool) string {
 		return s + fill
 	}
 	return fill + s
+}
+
+// knees prints what the strategies carry and their freshness at parts of it.
+func (p *printer) knees(t *table) {
+	for _, part := range []struct {
+		title string
+		sheet sheet
+	}{{"capacity", t.Capacities()}, {"freshness against load", t.Knees()}} {
+		if len(part.sheet.Rows) > 0 {
+			p.line("", "")
+			p.line(ansiBold, "%s", part.title)
+			p.sheet(part.sheet)
+		}
+	}
 }
 
 // verdicts prints one line per cell and one column per guarantee.
