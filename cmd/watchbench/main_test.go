@@ -71,7 +71,7 @@ func TestBadInput(t *testing.T) {
 		{"unknown command", []string{"rnu"}, []string{`unknown command "rnu"`, "see watchbench help"}, exitInput},
 		{"unknown flag", []string{"run", "--fast"}, []string{"unknown flag: --fast", "see watchbench run --help"}, exitInput},
 		{"no scenario", []string{"run"}, []string{"at least one scenario"}, exitInput},
-		{"unknown scenario", []string{"run", "nosuch"}, []string{"scenario nosuch", "use one of cache, "}, exitInput},
+		{"unknown scenario", []string{"run", "nosuch"}, []string{"scenario nosuch", "use one of aa, "}, exitInput},
 		{"missing file", []string{"run", "./nosuch.yaml"}, []string{"./nosuch.yaml: no such file"}, exitInput},
 		{"unknown field", []string{"run", file(t, "a.yaml", tiny+"watchers: {}\n")}, []string{"a.yaml:5: watchers: unknown field; did you mean watcher?"}, exitInput},
 		{"wrong unit", []string{"run", file(t, "b.yaml", tiny+"drainTimeout: 45\n")}, []string{`b.yaml:5: drainTimeout: "45" is not a duration; write a number with`}, exitInput},
