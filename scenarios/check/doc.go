@@ -41,10 +41,14 @@
 //  5. A violation is only reported when the record leaves no lawful explanation.
 //     Where the record is ambiguous (a request in flight while counters were
 //     read) the check allows exactly the ambiguous amount and says so in Note.
-//  6. Storage in faithful mode has no preconditions, so a request whose outcome
-//     the client could not know may be applied over newer state. Such a request
-//     violates G2–G4 and G10 only if the state was not repaired afterwards; in
-//     conditional mode it violates them at once.
+//  6. Storage in faithful mode has no preconditions, so it may apply a request over
+//     newer state when the client no longer knows of it. That is the watcher's fault
+//     if the newer state was sent earlier, or within the fence: 5 s, or the storage
+//     timeout if that is longer, after the request. It is storage's if it is applied
+//     later than that, if it had been answered before, or if the process that sent it
+//     was replaced; it then violates G2–G4 and G10 only if the state was not repaired
+//     within one synchronizer period and 2 s. A cut cell does not show that, so it is
+//     not judged there. In conditional mode all of these violate at once.
 //
 // # The guarantees
 //

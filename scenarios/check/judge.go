@@ -21,8 +21,8 @@ type Verdict struct {
 	// Missing is the number of acknowledged versions and deletions that no
 	// applied request carried, whatever became of them, per kind.
 	Missing map[string]int64
-	// Repaired is the number of requests of unknown outcome that went over newer
-	// state and were made good (faithful mode).
+	// Repaired is the number of requests that went over newer state by storage's own
+	// doing and were made good (faithful mode).
 	Repaired int64
 	// Entries and Operations are how much of the record was judged.
 	Entries, Operations int64
@@ -65,13 +65,15 @@ func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Ver
 
 // judge is one judgement under way.
 type judge struct {
-	h       *History
-	book    *book
-	acc     account
-	tamper  map[history.Key][]*tampering
-	unseen  map[string][]window // by kind, while the apiserver did not serve it
-	late    []lateWrite
-	request request // under judgement
+	h      *History
+	book   *book
+	acc    account
+	tamper map[history.Key][]*tampering
+	unseen map[string][]window // by kind, while the apiserver did not serve it
+	late   []lateWrite
+	// unrepaired are those of late whose key was not written since.
+	unrepaired map[*keyState][]int
+	request    request // under judgement
 	// arrived are the answered requests that a fault hit: one that storage applies
 	// again has the same time of arrival.
 	arrived map[arrival]struct{}
@@ -87,6 +89,7 @@ type judge struct {
 	missing   map[string]int64
 	owed      map[string]*owed // by kind
 	lastStart int64            // start of the last watcher process, by the marks
+	starts    []int64          // of all watcher processes after the first
 	restarted int64            // processes started after the first
 }
 

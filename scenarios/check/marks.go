@@ -25,6 +25,7 @@ func (j *judge) readMarks() (ready int64) {
 		case history.MarkStarted:
 			if starts++; starts > 1 {
 				j.lastStart = max(j.lastStart, m.Time)
+				j.starts = append(j.starts, m.Time)
 			}
 		case history.MarkReady:
 			marked = max(marked, m.Time)

@@ -27,6 +27,14 @@ func unservedPods(from, to int64) []history.Mark {
 	return []history.Mark{{Time: at(from), What: history.MarkUnserved, Kind: "Pod"}, {Time: at(to), What: history.MarkServed, Kind: "Pod"}}
 }
 
+// startedAt are the marks of watcher processes, each of which was ready at once.
+func startedAt(times ...int64) (marks []history.Mark) {
+	for _, ms := range times {
+		marks = append(marks, history.Mark{Time: at(ms), What: history.MarkStarted}, history.Mark{Time: at(ms), What: history.MarkReady})
+	}
+	return marks
+}
+
 type storyCase struct {
 	name  string
 	story story
@@ -51,12 +59,20 @@ var stories = []storyCase{
 		requests: []string{"15 PUT web u1 110", "75 DELETE web late", "80 DELETE web", "85 PUT web u2 120", "90 DELETE web"}}},
 	{name: "a failed operation leaves no version", story: story{ops: append(slices.Clone(onePod), "40 patch web u1 115 failed"),
 		requests: []string{"35 PUT web u1 110"}}},
-	{name: "late apply over newer state, repaired", story: story{ops: onePod, meta: Meta{Mode: ModeFaithful},
+	{name: "late apply past the fence, repaired", story: story{ops: onePod, meta: Meta{Mode: ModeFaithful, SyncPeriod: 2e9},
+		requests: []string{"5100 PUT web u1 110", "25 PUT web u1 105 applied=6000 late", "9900 PUT web u1 110"}}},
+	{name: "answered after the client gave up, past the fence, repaired", story: story{ops: onePod, meta: Meta{StorageTimeout: 5e9},
+		requests: []string{"5100 PUT web u1 110", "25 PUT web u1 105 applied=6020 slow", "6500 PUT web u1 110"}}},
+	{name: "a DELETE applied past the fence removes the new uid, repaired", story: story{ops: recreated,
+		requests: []string{"15 PUT web u1 110", "5100 PUT web u2 120", "45 DELETE web applied=5800 late", "6500 PUT web u2 125"}}},
+	{name: "late apply of a watcher that was killed, repaired", story: story{ops: onePod, marks: startedAt(5, 30),
 		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=40 late", "50 PUT web u1 110"}}},
-	{name: "answered after the client gave up, repaired", story: story{ops: onePod, meta: Meta{StorageTimeout: 5e9},
-		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 slow", "50 PUT web u1 110"}}},
-	{name: "a DELETE applied late removes the new uid, repaired", story: story{ops: recreated,
-		requests: []string{"15 PUT web u1 110", "55 PUT web u2 120", "45 DELETE web applied=58 late", "65 PUT web u2 125"}}},
+	{name: "answered before it was applied, repaired", story: story{ops: onePod,
+		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=40 responded=26", "50 PUT web u1 110"}}},
+	{name: "applied twice, the second time over newer state, repaired", story: story{ops: onePod,
+		requests: []string{"25 PUT web u1 105 twice", "35 PUT web u1 110", "25 PUT web u1 105 applied=60 late twice", "70 PUT web u1 110"}}},
+	{name: "late apply past the fence, cut before a repair", story: story{ops: onePod, meta: Meta{Cut: true},
+		requests: []string{"5100 PUT web u1 110", "25 PUT web u1 105 applied=6000 late"}}},
 	{name: "an Event's deletion is not sent", story: story{ops: []string{"10 create Event:e u1 100", "40 delete Event:e u1"},
 		requests: []string{"15 PUT Event:e u1 100"}}},
 	{name: "filtered by name", story: story{ops: []string{"10 create kubernetes u1 100", "11 create web u2 101"},
@@ -84,8 +100,24 @@ var stories = []storyCase{
 		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=41", "45 PUT web u1 110"}}},
 	{name: "two versions swapped at the end", fails: "G1 G2 G3", story: story{ops: onePod,
 		requests: []string{"15 PUT web u1 100", "35 PUT web u1 110", "25 PUT web u1 105 applied=41"}}},
-	{name: "late apply, not repaired", fails: "G1 G2 G3 G10", story: story{ops: onePod,
-		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=3025 late"}}},
+	{name: "late apply within the fence, repaired", fails: "G2 G3 G10", story: story{ops: onePod, meta: Meta{Mode: ModeFaithful},
+		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=40 late", "50 PUT web u1 110"}}},
+	{name: "late apply within the fence of a longer storage timeout, repaired", fails: "G2 G3 G10", story: story{ops: onePod, meta: Meta{StorageTimeout: 10e9},
+		requests: []string{"9000 PUT web u1 110", "25 PUT web u1 105 applied=9500 late", "9900 PUT web u1 110"}}},
+	{name: "late apply within the fence, cut", fails: "G2 G3 G10", story: story{ops: onePod, meta: Meta{Cut: true},
+		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=40 late"}}},
+	{name: "answered after the client gave up, within the fence, repaired", fails: "G2 G3 G10", story: story{ops: onePod, meta: Meta{StorageTimeout: 5e9},
+		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 slow", "50 PUT web u1 110"}}},
+	{name: "a DELETE applied within the fence removes the new uid, repaired", fails: "G5 G10", story: story{ops: recreated,
+		requests: []string{"15 PUT web u1 110", "55 PUT web u2 120", "45 DELETE web applied=58 late", "65 PUT web u2 125"}}},
+	{name: "an older version sent later, unanswered, repaired", fails: "G2 G3", story: story{ops: onePod,
+		requests: []string{"35 PUT web u1 110", "45 PUT web u1 105 late", "60 PUT web u1 110"}}},
+	{name: "late apply past the fence, repaired too late", fails: "G2 G3 G10", story: story{ops: onePod, meta: Meta{SyncPeriod: 2e9},
+		requests: []string{"5100 PUT web u1 110", "25 PUT web u1 105 applied=6000 late", "10100 PUT web u1 110"}}},
+	{name: "late apply past the fence, not repaired", fails: "G1 G2 G3 G10", story: story{ops: onePod,
+		requests: []string{"5100 PUT web u1 110", "25 PUT web u1 105 applied=6025 late"}}},
+	{name: "late apply of a watcher that was killed later", fails: "G2 G3 G10", story: story{ops: onePod, marks: startedAt(5, 45),
+		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=40 late", "50 PUT web u1 110"}}},
 	{name: "late apply under preconditions", fails: "G2 G3 G10", story: story{ops: onePod, meta: Meta{Mode: ModeConditional},
 		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=40 late", "50 PUT web u1 110"}}},
 	{name: "an old request replayed over newer state", fails: "G2 G3 G11", story: story{ops: onePod,

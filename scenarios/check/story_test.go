@@ -24,8 +24,9 @@ func at(ms int64) int64 { return t0 + ms*1e6 }
 //	ops:      "10 create web u1 100"    time, type, name, uid, version; @kind overrides Pod
 //	requests: "20 PUT web u1 100"       time received, method, name, uid, version
 //
-// Further words of a request: applied=MS (default 5 ms after it was received), late (no
-// answer reached the client), rejected (status 503), slow (answered after 6 s),
+// Further words of a request: applied=MS (default 5 ms after it was received),
+// responded=MS (default 1 ms after that), twice (hit by a fault that applies it twice), late
+// (no answer reached the client), rejected (status 503), slow (answered after 6 s),
 // tamper (made by the harness), effect=E. Requests are applied in the order of the lines;
 // storage's state and effects follow from them.
 type story struct {
@@ -144,6 +145,8 @@ func parseRequest(t testing.TB, line string) ledger.Entry {
 			e.Effect = val
 		case key == "late":
 			e.Responded, e.Status, e.Fault = 0, 0, "late"
+		case key == "responded":
+			e.Responded = at(number(t, val))
 		case key == "slow":
 			e.Responded = e.Received + 6e9
 		case key == "rejected":

@@ -19,7 +19,8 @@ func (j *judge) entry(e *ledger.Entry) {
 	k := j.book.lookup(e.Kind, e.Namespace, e.Name)
 	harness := e.Fault == history.FaultTamper
 	unknown := !harness && j.unknownOutcome(e)
-	if !harness && !j.secondEffect(e) {
+	twice := !harness && j.secondEffect(e)
+	if !harness && !twice {
 		j.acc.request(e, unknown, e.Took() || alreadySo(k, e)) // of any kind: the watcher counts them too
 	}
 	if !j.h.Rules.Watches(e.Kind) {
@@ -42,10 +43,11 @@ func (j *judge) entry(e *ledger.Entry) {
 	r := &j.request // one at a time: a million allocations less
 	*r = request{
 		e: e, touch: touch{seq: e.Seq, rv: e.ResourceVersion, received: e.Received, applied: e.Applied}, upTo: n,
-		unknown: unknown, harness: harness,
+		unknown: unknown, harness: harness, twice: twice,
 	}
 	if !harness {
 		j.healedBy(k, e)
+		j.followUp(k, e)
 	}
 	if e.Method == http.MethodPut {
 		j.put(k, r)
@@ -100,6 +102,8 @@ type request struct {
 	harness bool
 	again   bool // the same state had been applied before
 	fenced  bool // already counted against G10
+	twice   bool // the second effect of a request that was answered
+	blamed  bool // a violation of it has no lawful explanation
 }
 
 // unknownOutcome reports whether the client could not know that the request was
@@ -172,7 +176,7 @@ func (j *judge) judgePut(k *keyState, i int32, r *request) {
 			})
 		}
 	}
-	if broken && !j.tolerable(r) {
+	if broken && r.blamed {
 		j.reordered++
 	}
 }
@@ -262,76 +266,6 @@ func (j *judge) judgeDelete(k *keyState, i int32, r *request) {
 	j.violate(g, k, r, k.held, func() string {
 		return fmt.Sprintf("%s: %s removed uid %s version %d, %s: %s", k, r.text(), k.uid(i), r.rv, what, alive)
 	})
-}
-
-// lateWrite is a violation by a request of unknown outcome, held back until it
-// is known whether the state was repaired.
-type lateWrite struct {
-	guarantee string
-	key       *keyState
-	seq       uint64
-	text      string
-}
-
-// tolerable: against storage without preconditions the client cannot prevent a
-// request of unknown outcome from being applied late, only repair it.
-func (j *judge) tolerable(r *request) bool {
-	return r.unknown && j.h.Mode != ModeConditional
-}
-
-func (j *judge) violate(guarantee string, k *keyState, r *request, prev touch, text func() string) {
-	overtaken := r.unknown && !r.fenced && prev.seq != 0 && prev.received > r.received
-	r.fenced = r.fenced || overtaken
-	if !j.tolerable(r) {
-		j.tally[guarantee].fail(text)
-		if overtaken {
-			j.tally["G10"].fail(text)
-		}
-		return
-	}
-	j.late = append(j.late, lateWrite{guarantee, k, r.seq, text()})
-	if overtaken {
-		j.late = append(j.late, lateWrite{"G10", k, r.seq, text()})
-	}
-}
-
-// settle decides the violations that were held back.
-func (j *judge) settle() {
-	repaired, broken := make(map[uint64]bool), make(map[uint64]bool)
-	notes := make(map[string]int)
-	for _, w := range j.late {
-		if j.settled(w.key) {
-			repaired[w.seq] = true
-			notes[w.guarantee]++
-			continue
-		}
-		if w.guarantee == "G2" || w.guarantee == "G3" || w.guarantee == "G4" {
-			broken[w.seq] = true
-		}
-		text := w.text
-		j.tally[w.guarantee].fail(func() string { return text + "; nothing repaired it" })
-	}
-	j.repaired = int64(len(repaired))
-	j.reordered += int64(len(broken))
-	for g, n := range notes {
-		j.tally[g].note("%d requests of unknown outcome were applied over newer state and repaired", n)
-	}
-	j.settleNone()
-}
-
-// settled reports whether storage ends with what it should for the key.
-func (j *judge) settled(k *keyState) bool {
-	switch {
-	case j.h.Cut:
-		return true // the repair may still be queued
-	case j.book.haveState:
-		return !k.differs
-	case j.book.haveOps:
-		return j.holdsFinal(k)
-	default:
-		// Only the ledger: right is the youngest state it ever saw.
-		return k.heldLife < 0 || k.held.rv >= k.lives[k.heldLife].top.rv
-	}
 }
 
 // settleNone convicts a PUT that came after the DELETE of its uid where that
