@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"reflect"
 
 	"github.com/watchbench/watchbench/watcher/object"
@@ -28,6 +29,10 @@ func (s *Synchronizer) kind(ctx context.Context, kind string) (repaired, open in
 			continue
 		}
 		differs, rerr := s.confirm(ctx, k)
+		if errors.Is(rerr, errChanged) {
+			open++
+			continue
+		}
 		if rerr != nil {
 			err = cmp.Or(err, rerr)
 			if failed++; failed == mostFailures || ctx.Err() != nil {
@@ -97,16 +102,24 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string) ([]object.Key,
 	return out, nil
 }
 
+// errChanged says that an object changed while its record was read. The change may have
+// reached storage since, and nobody waits for it any more: the record only looks old.
+var errChanged = errors.New("the object changed while its record was read")
+
 // confirm reads the one record and compares it with the cache as it is now.
 func (s *Synchronizer) confirm(ctx context.Context, k object.Key) (differs bool, err error) {
 	if err := s.limit.Wait(ctx); err != nil {
 		return false, err
 	}
+	before, was := s.set.Cache.Expected(k)
 	rec, found, err := s.set.Storage.Get(ctx, k)
 	if err != nil {
 		return false, err
 	}
 	o, expected := s.set.Cache.Expected(k)
+	if was != expected || expected && (before.UID != o.UID || before.ResourceVersion != o.ResourceVersion) {
+		return false, errChanged
+	}
 	if !expected || !found {
 		return expected != found, nil
 	}

@@ -32,6 +32,7 @@ type world struct {
 	busy    bool       // the pipeline is never idle
 	fail    error
 	failGet func(n int) error // the n-th Get, from 1
+	reading func()            // between the reading of a record and the answer
 	lists   int
 	gets    int
 }
@@ -66,6 +67,9 @@ func (w *world) Get(_ context.Context, k object.Key) (storage.Record, bool, erro
 		}
 	}
 	raw, ok := w.records[k]
+	if w.reading != nil {
+		w.reading()
+	}
 	return storage.Record{Namespace: k.Namespace, Name: k.Name, Data: json.RawMessage(raw)}, ok, nil
 }
 
@@ -77,7 +81,13 @@ func (w *world) Expected(k object.Key) (*object.Object, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	raw, ok := w.cache[k]
-	return &object.Object{Key: k, Raw: []byte(raw)}, ok
+	var meta struct {
+		Metadata struct {
+			ResourceVersion uint64 `json:"resourceVersion,string"`
+		}
+	}
+	_ = json.Unmarshal([]byte(raw), &meta)
+	return &object.Object{Key: k, Raw: []byte(raw), ResourceVersion: meta.Metadata.ResourceVersion}, ok
 }
 
 func (w *world) ExpectedKeys(kind string) []object.Key {
@@ -434,5 +444,26 @@ func TestAFailedReadHoldsUpNoOtherRepair(t *testing.T) {
 					repaired, w.gets, len(w.records), tc.repaired, tc.gets, tc.left)
 			}
 		})
+	}
+}
+
+// TestChangedWhileItWasRead: a change that comes and is stored between the reading of a
+// record and its answer is no difference, and its object no repair; nor is a deletion.
+func TestChangedWhileItWasRead(t *testing.T) {
+	for _, deleted := range []bool{false, true} {
+		w := newWorld()
+		w.records[key("web")], w.cache[key("web")] = raw(1, ""), raw(1, `,"spec":{}`)
+		w.reading = func() {
+			if deleted {
+				delete(w.records, key("web"))
+				delete(w.cache, key("web"))
+				return
+			}
+			w.records[key("web")], w.cache[key("web")] = raw(2, ""), raw(2, "")
+		}
+		n, err := w.synchronizer(t, nil).Once(t.Context())
+		if n != 0 || err != nil || len(w.repairs) != 0 {
+			t.Errorf("deleted %v: %d repairs %v, %v", deleted, n, w.repairs, err)
+		}
 	}
 }
