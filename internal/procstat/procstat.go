@@ -19,6 +19,9 @@ type Usage struct {
 	// user's process).
 	Read, Written int64
 	Threads       int
+	// RunDelay is how long threads that are there now were ready to run and had no CPU; -1
+	// where the kernel does not tell.
+	RunDelay time.Duration
 }
 
 // Process reads one process over and over. It notices when the process is gone
@@ -42,6 +45,26 @@ func Open(pid int) (*Process, error) {
 	return &Process{pid: pid, start: st.Starttime, proc: proc}, nil
 }
 
+// runDelay adds up the threads': /proc/PID/schedstat is that of the first thread only.
+func (p *Process) runDelay() time.Duration {
+	threads, err := procfs.AllThreads(p.pid)
+	if err != nil {
+		return -1
+	}
+	total := time.Duration(0)
+	read := false
+	for _, t := range threads {
+		if s, err := t.Schedstat(); err == nil { // a thread may have ended
+			total += time.Duration(s.WaitingNanoseconds)
+			read = true
+		}
+	}
+	if !read {
+		return -1
+	}
+	return total
+}
+
 // Usage reads the counters.
 func (p *Process) Usage() (Usage, error) {
 	st, err := p.proc.Stat()
@@ -56,7 +79,7 @@ func (p *Process) Usage() (Usage, error) {
 		RSS:     int64(st.ResidentMemory()),
 		Read:    -1,
 		Written: -1,
-		Threads: st.NumThreads,
+		Threads: st.NumThreads, RunDelay: p.runDelay(),
 	}
 	if io, err := p.proc.IO(); err == nil {
 		u.Read, u.Written = int64(io.RChar), int64(io.WChar)

@@ -74,6 +74,20 @@ type WatcherRun struct {
 	FirstSync    *float64 `json:"firstSync,omitempty"`
 	FirstSyncCPU *float64 `json:"firstSyncCPU,omitempty"`
 	ExitCode     *int     `json:"exitCode,omitempty"` // nil in a cut cell, whose watcher is killed
+	// Exits are the ends of all processes, in the order of their starts.
+	Exits []Exit `json:"exits,omitempty"`
+}
+
+// Exit is how a watcher process ended. One that was neither terminated nor killed ended by
+// itself; one that was both did not end after SIGTERM.
+type Exit struct {
+	Process    string `json:"process"`
+	Terminated bool   `json:"terminated,omitempty"` // by SIGTERM
+	Killed     bool   `json:"killed,omitempty"`     // by SIGKILL
+	ExitCode   int    `json:"exitCode"`             // -1 after a signal
+	// Panics is how many its log has, FirstPanic the first one's line.
+	Panics     int    `json:"panics,omitempty"`
+	FirstPanic string `json:"firstPanic,omitempty"`
 }
 
 // Firing is a fault that was in force, as mock and proxy count it.

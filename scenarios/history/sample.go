@@ -16,12 +16,25 @@ type Use struct {
 	RSSBytes   float64 `json:"rssBytes"`
 	Read       float64 `json:"read"` // bytes; -1 unknown
 	Written    float64 `json:"written"`
+	// RunDelay is how long its threads were ready to run and had no CPU, in seconds; nil
+	// where the kernel does not tell.
+	RunDelay *float64 `json:"runDelay,omitempty"`
+}
+
+// CPU is the machine's CPU time since boot, all CPUs together, in seconds. Busy has no
+// stolen time in it.
+type CPU struct {
+	Busy  float64 `json:"busy"`
+	Steal float64 `json:"steal"` // the hypervisor gave it to others
+	Total float64 `json:"total"`
 }
 
 // Sample is one reading of everything that can be read while a cell runs, one line of
 // samples.ndjson. A nil figure could not be read.
 type Sample struct {
-	Time    int64          `json:"time"` // Unix nanoseconds
+	Time    int64          `json:"time"`            // Unix nanoseconds
+	Until   int64          `json:"until,omitempty"` // when the reading was complete
+	CPU     *CPU           `json:"cpu,omitempty"`
 	Parties map[string]Use `json:"parties,omitempty"`
 
 	QueueDepth      *float64 `json:"queueDepth,omitempty"` // Pod events accepted and not settled

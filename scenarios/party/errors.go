@@ -1,9 +1,20 @@
 package party
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
+
+// WatcherName begins the name of every watcher process.
+const WatcherName = "k8s-watch"
+
+// WatcherEnded reports whether an error is a watcher that ended by itself.
+func WatcherEnded(err error) bool {
+	e, ok := errors.AsType[*ExitError](err)
+	return ok && strings.HasPrefix(e.name, WatcherName)
+}
 
 // ExitError is a process that ended when it should not have.
 type ExitError struct {

@@ -10,9 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // Process is one child: its output goes to a log file, and it is reaped when it ends.
@@ -23,6 +27,8 @@ type Process struct {
 	stdin io.WriteCloser
 
 	done chan struct{} // closed after the child ended and was awaited
+
+	terminated, killed atomic.Bool // while it ran
 
 	mu    sync.Mutex // guards state
 	state *os.ProcessState
@@ -117,6 +123,24 @@ func (p *Process) ExitCode() int {
 	return p.state.ExitCode()
 }
 
+// Exit is how the child ended, with the panics in its log.
+func (p *Process) Exit() (history.Exit, error) {
+	e := history.Exit{Process: p.Name, Terminated: p.terminated.Load(), Killed: p.killed.Load(), ExitCode: p.ExitCode()}
+	log, err := os.ReadFile(p.Log)
+	if err != nil {
+		return e, fmt.Errorf("read the log of %s: %w", p.Name, err)
+	}
+	found := panicLine.FindAll(log, -1)
+	if e.Panics = len(found); e.Panics > 0 {
+		e.FirstPanic = string(found[0])
+	}
+	return e, nil
+}
+
+// panicLine is how a Go program's log shows that it panicked, whether it ended of it or a
+// library went on.
+var panicLine = regexp.MustCompile(`(?m)^(?:panic|fatal error): .{0,200}|^.{0,200}(?:Observed a panic|http: panic serving).{0,200}`)
+
 // Failure describes a child that ended by itself.
 func (p *Process) Failure() error {
 	p.mu.Lock()
@@ -130,6 +154,9 @@ func (p *Process) Failure() error {
 
 // Signal sends a signal; a child that is gone needs none.
 func (p *Process) Signal(s syscall.Signal) {
+	if s == syscall.SIGTERM && !p.Ended() {
+		p.terminated.Store(true)
+	}
 	_ = p.cmd.Process.Signal(s)
 }
 
@@ -157,6 +184,9 @@ func (p *Process) awaitEnd(limit time.Duration) bool {
 
 // Kill ends the child and whatever it started, and waits for it.
 func (p *Process) Kill() {
+	if !p.Ended() {
+		p.killed.Store(true)
+	}
 	killGroup(p.cmd)
 	<-p.done
 }

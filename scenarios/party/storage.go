@@ -155,14 +155,27 @@ func (m *Storage) PutRow(ctx context.Context, cluster, kind, namespace, name, bo
 	return m.tamper(ctx, http.MethodPut, url.Values{"cluster": {cluster}, "kind": {kind}, "namespace": {namespace}, "name": {name}}, body)
 }
 
-// RemoveRow takes a row out behind the watcher's back; see PutRow.
+// RemoveRow takes a row out behind the watcher's back; see PutRow. One that is not there is
+// an error.
 func (m *Storage) RemoveRow(ctx context.Context, cluster, kind, namespace, name string) error {
 	return m.tamper(ctx, http.MethodDelete, url.Values{"cluster": {cluster}, "kind": {kind}, "namespace": {namespace}, "name": {name}}, "")
 }
 
 func (m *Storage) tamper(ctx context.Context, method string, q url.Values, body string) error {
-	_, err := m.call(ctx, method, "/state?"+q.Encode(), body)
-	return err
+	data, err := m.call(ctx, method, "/state?"+q.Encode(), body)
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Effect string `json:"effect"`
+	}
+	if err := json.Unmarshal(data, &answer); err != nil {
+		return fmt.Errorf("read the answer of storage: %w", err)
+	}
+	if answer.Effect == ledger.EffectNone {
+		return fmt.Errorf("storage has no row %s/%s/%s to tamper with", q.Get("kind"), q.Get("namespace"), q.Get("name"))
+	}
+	return nil
 }
 
 // SaveState writes every row as the mock exports it.

@@ -50,6 +50,7 @@ type cell struct {
 	generator *party.Generator
 	watcher   *party.Watcher
 	others    []*party.Watcher              // replicas, or a second watcher
+	all       []*party.Watcher              // that were started
 	live      atomic.Pointer[party.Watcher] // watcher, for the sampler
 	launched  int
 
@@ -131,6 +132,13 @@ func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
 	if c.watcher != nil && c.watcher.Ended() && !c.record.Cut {
 		code := c.watcher.ExitCode()
 		c.record.Watcher.ExitCode = &code
+	}
+	for _, w := range c.all {
+		end, err := w.Exit()
+		if err != nil {
+			return out, err
+		}
+		c.record.Watcher.Exits = append(c.record.Watcher.Exits, end)
 	}
 	if err := history.SaveJSON(c.dir, history.FileCell, &c.record); err != nil {
 		return out, err
@@ -239,7 +247,7 @@ func (c *cell) Launch(ctx context.Context, queues int) (*party.Watcher, error) {
 		w.PodQueueNum = queues
 	}
 	c.launched++
-	name := "k8s-watch"
+	name := party.WatcherName
 	if c.launched > 1 {
 		name += "-" + strconv.Itoa(c.launched)
 	}
@@ -255,7 +263,11 @@ func (c *cell) Launch(ctx context.Context, queues int) (*party.Watcher, error) {
 		i := (c.launched - 1) % len(c.storage.Endpoints)
 		setup.Endpoints, setup.Instance = c.storage.Endpoints[i:i+1], i
 	}
-	return party.StartWatcher(ctx, setup)
+	started, err := party.StartWatcher(ctx, setup)
+	if err == nil {
+		c.all = append(c.all, started)
+	}
+	return started, err
 }
 
 // kubeconfig is the watcher's way to the apiserver.

@@ -71,12 +71,19 @@ func (s *sampler) sample(ctx context.Context) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	x := history.Sample{Time: time.Now().UnixNano(), Parties: map[string]history.Use{}}
+	if c, err := procstat.ReadCPUTime(); err == nil {
+		x.CPU = &history.CPU{Busy: c.Busy - c.Steal, Steal: c.Steal, Total: c.Total}
+	}
 	watcher := s.watcher()
 	s.follow(watcher)
 	for name, p := range s.parties {
 		if u, err := p.Usage(); err == nil {
 			use := history.Use{
 				CPUSeconds: u.CPU.Seconds(), RSSBytes: float64(u.RSS), Read: float64(u.Read), Written: float64(u.Written),
+			}
+			if u.RunDelay >= 0 {
+				delay := u.RunDelay.Seconds()
+				use.RunDelay = &delay
 			}
 			if name == history.PartyWatcher {
 				s.last = use
@@ -100,6 +107,7 @@ func (s *sampler) sample(ctx context.Context) {
 	if m, err := s.storage.Scrape(ctx); err == nil {
 		x.StorageInFlight = m.Sum(metric.MockInFlight)
 	}
+	x.Until = time.Now().UnixNano()
 	if ctx.Err() != nil {
 		return // a reading cut short by the end of the cell
 	}
