@@ -64,6 +64,7 @@ func (j *judge) bounded() {
 	if c.SlopePercentPerMinute != nil {
 		j.slope(t, c)
 	}
+	t.needAll()
 }
 
 func (t *tally) ceiling(r *reading, points []point) {
@@ -76,7 +77,7 @@ func (t *tally) ceiling(r *reading, points []point) {
 		}
 	}
 	if len(points) == 0 {
-		t.note("%s: never read", r.name)
+		t.lack("%s: never read", r.name)
 	}
 }
 
@@ -95,7 +96,7 @@ func (j *judge) returned(t *tally, r *reading, points []point) {
 	case j.h.Cut:
 		t.note("%s: cut before the end, the return to the baseline is not judged", r.name)
 	case before.time == 0 || last.time == 0:
-		t.note("%s: no sample before or after the load", r.name)
+		t.lack("%s: no sample before or after the load", r.name)
 	default:
 		t.judged++
 		if last.value > before.value+*r.after {
@@ -123,7 +124,7 @@ func (j *judge) slope(t *tally, c *Ceilings) {
 	}
 	d := n*sxx - sx*sx
 	if n < minSlopeSamples || d <= 0 || sy <= 0 {
-		t.note("too few samples of resident memory for its slope")
+		t.lack("too few samples of resident memory for its slope")
 		return
 	}
 	t.judged++
@@ -146,7 +147,7 @@ func (j *judge) isolated() {
 	factor := cmp.Or(s.Factor, DefaultIsolationFactor)
 	pair := func(name string, have, base *float64, count int64) {
 		if have == nil || base == nil || count == 0 || *base <= 0 {
-			t.note("%s: no freshness on both sides", name)
+			t.lack("%s: no freshness on both sides", name)
 			return
 		}
 		t.judged += count
@@ -163,4 +164,5 @@ func (j *judge) isolated() {
 	if s.Others != nil && s.OthersBaseline != nil {
 		pair("the other keys", &s.Others.P99, &s.OthersBaseline.P99, s.Others.Count)
 	}
+	t.needAll()
 }

@@ -165,6 +165,9 @@ func (b *book) deliver(k *keyState, e *ledger.Entry, n int) {
 		k.reconsider(id, e.ResourceVersion)
 	}
 	if !e.Acked() {
+		if e.Method != http.MethodDelete && n > 0 {
+			k.versions[n-1].flags |= versionApplied
+		}
 		return
 	}
 	c := cover{e.Responded, e.Received}
@@ -293,6 +296,10 @@ func (l *life) settle(newer cover) cover {
 func (b *book) changes() iter.Seq[history.Change] {
 	return func(yield func(history.Change) bool) {
 		for _, k := range b.keys {
+			applied := len(k.versions) - 1
+			for applied >= 0 && k.versions[applied].flags&versionApplied == 0 {
+				applied--
+			}
 			for i := range k.versions {
 				v := &k.versions[i]
 				if v.flags&versionChange == 0 {
@@ -300,7 +307,8 @@ func (b *book) changes() iter.Seq[history.Change] {
 				}
 				t := b.times(v)
 				if !yield(history.Change{
-					Operation: int64(v.op), Kind: k.kind, Bystander: v.flags&versionBystander != 0,
+					Unconfirmed: t.stored == 0 && i <= applied,
+					Operation:   int64(v.op), Kind: k.kind, Bystander: v.flags&versionBystander != 0,
 					Intended: v.intended, Started: t.started, Finished: t.finished, Stored: t.stored, Arrived: v.arrived,
 					Gone: k.lives[v.life].deleted() != 0, Hit: k.hit,
 				}) {

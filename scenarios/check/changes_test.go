@@ -3,6 +3,8 @@ package check
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock/ledger"
@@ -206,5 +208,35 @@ func TestPeakLive(t *testing.T) {
 	}
 	if b.peak != 2 {
 		t.Errorf("%d objects at once, want 2", b.peak)
+	}
+}
+
+// TestUnconfirmed: what took effect and was never acknowledged did arrive, and everything
+// older with it.
+func TestUnconfirmed(t *testing.T) {
+	patch3 := opOf(7, oplog.TypePatch, "u1", 30, 30)
+	lost := putOf("u1", 20, 15, 0)
+	lost.Status = 0
+	rejected := putOf("u1", 20, 15, 16)
+	rejected.Applied, rejected.Status, rejected.Effect = 0, 503, ledger.EffectRejected
+	for _, tc := range []struct {
+		name    string
+		entries []ledger.Entry
+		want    []int64 // operations
+	}{
+		{"nothing", nil, nil},
+		{"no answer", []ledger.Entry{lost}, []int64{1, 2}},
+		{"refused", []ledger.Entry{rejected}, nil},
+		{"acknowledged later", []ledger.Entry{lost, putOf("u1", 20, 25, 26)}, nil},
+	} {
+		var got []int64
+		for c := range Changes([]oplog.Record{create1, patch1, patch3}, tc.entries) {
+			if c.Unconfirmed {
+				got = append(got, c.Operation)
+			}
+		}
+		if d := cmp.Diff(tc.want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, d)
+		}
 	}
 }

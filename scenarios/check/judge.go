@@ -124,6 +124,7 @@ type tally struct {
 	power              *int64
 	example            string
 	notes              []string
+	lacks              bool // a figure that it needs is not there
 }
 
 // fail counts a violation; the first one's text is the counterexample.
@@ -140,6 +141,20 @@ func (t *tally) note(format string, args ...any) {
 	n := fmt.Sprintf(format, args...)
 	if !slices.Contains(t.notes, n) {
 		t.notes = append(t.notes, n)
+	}
+}
+
+// lack notes a figure that is missing.
+func (t *tally) lack(format string, args ...any) {
+	t.lacks = true
+	t.note(format, args...)
+}
+
+// needAll makes nothing of a check that lacks a figure: what is not there may be what is
+// bad. A violation stands.
+func (t *tally) needAll() {
+	if t.lacks && t.violations == 0 {
+		t.judged = 0
 	}
 }
 

@@ -133,7 +133,8 @@ const (
 	versionUncounted             // the operation changed nothing, or its answer had no version
 	versionChange                // made by an operation of the load
 	versionBystander
-	versionFar // the times are in book.far
+	versionFar     // the times are in book.far
+	versionApplied // a request that took effect and was not acknowledged brought it
 )
 
 // sortVersions orders by version. Of writes that were answered with one version all

@@ -69,6 +69,10 @@ var others = []struct {
 		meta: bounds(Ceilings{RSSBytes: new(1e8), Goroutines: new(60.0), GoroutinesReturn: new(5.0), SlopePercentPerMinute: new(1.0), SlopeWindow: 20 * 60e9})}, result.Pass},
 	{"memory over the ceiling", "G7", story{samples: samples(slices.Concat(flatLine(10, 9e7), []float64{1.1e8}, flatLine(9, 9e7)), flatLine(20, 50)),
 		meta: bounds(Ceilings{RSSBytes: new(1e8)})}, result.Fail},
+	{"one figure was never read", "G7", story{samples: samples(flatLine(20, 9e7), flatLine(20, 50)),
+		meta: bounds(Ceilings{RSSBytes: new(1e8), Sockets: new(60.0)})}, result.NotJudged},
+	{"one figure was never read, another is over its ceiling", "G7", story{samples: samples(flatLine(20, 9e7), flatLine(20, 50)),
+		meta: bounds(Ceilings{RSSBytes: new(1e7), Sockets: new(60.0)})}, result.Fail},
 	{"goroutines do not return", "G7", story{samples: samples(flatLine(20, 9e7), slices.Concat(flatLine(10, 50), flatLine(10, 56))),
 		meta: bounds(Ceilings{GoroutinesReturn: new(5.0)})}, result.Fail},
 	{"goroutines return", "G7", story{samples: samples(flatLine(20, 9e7), slices.Concat([]float64{50}, flatLine(17, 500), flatLine(2, 55))),
@@ -86,6 +90,9 @@ var others = []struct {
 		Bystander: &result.Quantiles{Count: 9, P99: 0.21}, BystanderBaseline: &result.Quantiles{Count: 9, P99: 0.1}}}}, result.Fail},
 	{"other keys delayed beyond their own factor", "G8", story{meta: Meta{Isolation: &Isolation{Factor: 1.2,
 		Others: &result.Quantiles{Count: 9, P99: 0.13}, OthersBaseline: &result.Quantiles{Count: 9, P99: 0.1}}}}, result.Fail},
+	{"no other key was fresh", "G8", story{meta: Meta{Isolation: &Isolation{
+		Bystander: &result.Quantiles{Count: 9, P99: 0.1}, BystanderBaseline: &result.Quantiles{Count: 9, P99: 0.1},
+		Others: &result.Quantiles{}, OthersBaseline: &result.Quantiles{Count: 9, P99: 0.1}}}}, result.NotJudged},
 	{"no baseline", "G8", story{meta: Meta{Isolation: &Isolation{Bystander: &result.Quantiles{Count: 9, P99: 0.21}}}}, result.NotJudged},
 	{"a baseline without samples", "G8", story{meta: Meta{Isolation: &Isolation{
 		Bystander: &result.Quantiles{}, BystanderBaseline: &result.Quantiles{}}}}, result.NotJudged},

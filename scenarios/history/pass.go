@@ -27,6 +27,9 @@ type Change struct {
 	// a later one of the same uid, its deletion or, once it was deleted, a write of a
 	// uid created after that deletion under the same name. 0: never.
 	Stored int64
+	// Unconfirmed says that a request with such a state took effect, and that storage
+	// acknowledged none: a client that looked afterwards had no need to send it again.
+	Unconfirmed bool
 	// Arrived is when storage received the first request that brought such a state,
 	// among those that it acknowledged. 0: never.
 	Arrived int64
