@@ -237,10 +237,17 @@ func TestMatrixVerdict(t *testing.T) {
 		{[]result.MatrixEntry{holds, {NotBuilt: "later"}}, exitOK},
 		{[]result.MatrixEntry{holds, {Invalid: []string{"never fired"}}}, exitInvalid},
 		{[]result.MatrixEntry{{Invalid: []string{"never fired"}}, fails}, exitCheck},
-		{[]result.MatrixEntry{holds, {Error: "the watcher ended"}}, exitInvalid},
+		{[]result.MatrixEntry{holds, {Error: "the apiserver ended"}}, exitInvalid},
+		{[]result.MatrixEntry{holds, {Error: "the watcher ended", Columns: map[string]result.Column{"X": {Verdict: result.Fail}}}}, exitCheck},
 	} {
 		if got := exitCode(t.Context(), matrixVerdict(&result.Matrix{Entries: tc.entries})); got != tc.want {
 			t.Errorf("%+v: %d, want %d", tc.entries, got, tc.want)
+		}
+	}
+	for tries, want := range map[int]int{result.MostRetries: exitOK, result.MostRetries + 1: exitInvalid} {
+		m := &result.Matrix{Entries: []result.MatrixEntry{holds}, Retries: make([]result.Retry, tries)}
+		if got := exitCode(t.Context(), matrixVerdict(m)); got != want {
+			t.Errorf("%d second tries: %d, want %d", tries, got, want)
 		}
 	}
 }

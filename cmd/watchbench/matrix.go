@@ -37,11 +37,13 @@ named rows (F2) or names (faults/f02-refuse), on one control plane. The row F0 i
 first where another row is compared with it. The table is printed and written as
 matrix.md and matrix.json beside the runs' folders.
 
-A scenario of which only timing checks fail gets one retry.
+A scenario that is late, and nothing else, gets one retry if the machine stood still
+meanwhile. Each retry is counted below the table.
 
 Exit code 3 if an asserted cell fails, 5 if a scenario proves nothing: a fault did not
-fire, the load fell short, or fewer than 3 objects were hit. With --profile legacy only
-the rows that are expected to fail are run, and it is an error if they pass.`,
+fire or hit fewer than 3 objects, the load fell short, an asserted column could not be
+judged; or if more than 2 scenarios were retried. With --profile legacy only the rows
+that are expected to fail are run, and it is an error if they pass.`,
 		Example: `  watchbench matrix
   watchbench matrix F2 F5 --profile legacy`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.matrix(cmd, args) },
@@ -80,7 +82,7 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	m, err := campaign.Run(ctx, campaign.Options{
-		Scenarios: todo, Rows: rows, Profile: f.profile, Dir: dir, Report: progress.Line, Fatal: runner.IsInput,
+		Scenarios: todo, Rows: rows, Profile: f.profile, Dir: dir, Report: progress.Line, Fatal: runner.IsInput, Crashed: party.WatcherEnded,
 		Run: func(ctx context.Context, s campaign.Scenario, baseline *result.Cell) (string, *result.Results, error) {
 			out, err := runner.Run(ctx, runner.Options{
 				Scenario: s.File, Binaries: bins, Provider: f.provider, OutDir: dir, Progress: f.progress(cmd), Command: os.Args,

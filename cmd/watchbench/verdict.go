@@ -67,5 +67,9 @@ func matrixVerdict(m *result.Matrix) error {
 			invalid = append(invalid, strings.TrimSpace(e.Scenario+" "+e.Cell))
 		}
 	}
-	return firstVerdict(failed, invalid)
+	err := firstVerdict(failed, invalid)
+	if n := len(m.Retries); err == nil && n > result.MostRetries {
+		return &verdict{exitInvalid, fmt.Sprintf("%d scenarios needed a second try, at most %d may: the machine is too busy", n, result.MostRetries)}
+	}
+	return err
 }

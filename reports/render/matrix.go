@@ -82,10 +82,10 @@ func rowTitle(id string) string {
 }
 
 func matrixCell(e *result.MatrixEntry, col string) cell {
-	if e.NotBuilt != "" || e.Error != "" {
+	x, known := e.Columns[col]
+	if e.NotBuilt != "" || e.Error != "" && !known {
 		return cell{Text: unknown}
 	}
-	x := e.Columns[col]
 	v := shortVerdict(x.Verdict)
 	switch x.Verdict {
 	case result.Pass:
@@ -114,8 +114,12 @@ func matrixState(e *result.MatrixEntry) cell {
 	switch {
 	case e.NotBuilt != "":
 		return cell{Text: "not built: " + clean(e.NotBuilt), tone: faint}
+	case e.Error != "" && len(failed) > 0:
+		return cell{Text: "FAILED, aborted", tone: bad}
 	case e.Error != "":
 		return cell{Text: "aborted", tone: bad}
+	case invalid != "" && len(failed) > 0:
+		return cell{Text: "FAILED, INVALID", tone: bad}
 	case invalid != "":
 		return cell{Text: "INVALID", tone: bad}
 	case len(failed) > 0:
@@ -126,8 +130,14 @@ func matrixState(e *result.MatrixEntry) cell {
 	return cell{Text: "ok", tone: good}
 }
 
-// matrixRemarks are what failed, what was retried and what proves nothing.
+// matrixRemarks are how many scenarios were retried, what failed and what proves nothing.
 func matrixRemarks(m *result.Matrix) (remarks []string) {
+	if n := len(m.Retries); n > 0 {
+		remarks = append(remarks, fmt.Sprintf("%d scenarios needed a second try; at most %d may", n, result.MostRetries))
+	}
+	for _, r := range m.Retries {
+		remarks = append(remarks, clean(fmt.Sprintf("%s: %s; the first try: %s", r.Scenario, strings.Join(r.Stalled, ", "), r.Why)))
+	}
 	for i := range m.Entries {
 		e := &m.Entries[i]
 		say := func(format string, args ...any) {
@@ -141,9 +151,6 @@ func matrixRemarks(m *result.Matrix) (remarks []string) {
 			if x := e.Columns[c.ID]; x.Verdict == result.NoPower && e.NoPower != "" {
 				say(" %s has %s: %s", c.ID, noPower(x.Power, x.MinPower), e.NoPower)
 			}
-		}
-		if e.First != "" {
-			say(" was retried; the first try: %s", e.First)
 		}
 		for _, why := range e.Invalid {
 			say(" is invalid: %s", why)

@@ -22,7 +22,9 @@ func matrixOfAll() *result.Matrix {
 			"O": {Verdict: result.NoPower, Power: new(int64(12)), MinPower: 30, Detail: "in G2 12 pairs"}}},
 		"F9": {Scenario: "f09-silent", Error: "the watcher ended"},
 	}
-	m := &result.Matrix{Schema: result.MatrixSchema, Profile: "default"}
+	some["F1"] = result.MatrixEntry{Scenario: "f01-slow", Invalid: []string{"the generator was 900 ms late"}, Columns: map[string]result.Column{"O": {Verdict: result.Fail, Detail: "G2: web"}}}
+	some["F3"] = result.MatrixEntry{Scenario: "f03-blackhole", Error: "k8s-watch ended: exit status 2", Columns: map[string]result.Column{"X": {Verdict: result.Fail, Detail: "k8s-watch ended: exit status 2"}}}
+	m := &result.Matrix{Schema: result.MatrixSchema, Profile: "default", Retries: []result.Retry{{Scenario: "f04-errors", Why: "T: 9 s", Stalled: []string{"the runner stood still for 2s"}}}}
 	for _, r := range result.MatrixRows {
 		e, ok := some[r.ID]
 		if !ok {
@@ -48,6 +50,8 @@ func TestMatrix(t *testing.T) {
 		"F0   none ", "(0.1 s)", "(ok)", "pass 1.01", "FAIL", "FAILED", "INVALID", "aborted",
 		"F2 f02-refuse only T: recovery: 9 s, at most 2", "F7 f07-poison 422 is invalid: the fault 422 never fired", "F9 f09-silent was aborted: the watcher ended",
 		"pass (412)", "no power (12 of 30)", "F19 f19-burst only O has no power (12 of 30): pods are only created",
+		"FAILED, INVALID", "F1 f01-slow O: G2: web", "FAILED, aborted", "F3 f03-blackhole X: k8s-watch ended: exit status 2",
+		"1 scenarios needed a second try; at most 2 may", "f04-errors: the runner stood still for 2s; the first try: T: 9 s",
 		"not built: notifications are not built yet",
 	} {
 		if !strings.Contains(text, want) {
@@ -91,6 +95,8 @@ func TestMatrixState(t *testing.T) {
 		{"fails as expected", result.MatrixEntry{Expected: []string{"L"}, Columns: map[string]result.Column{"L": col(result.Fail, ""), "C": col(result.Fail, "")}}, "fails as expected"},
 		{"was to fail", result.MatrixEntry{Expected: []string{"L"}, Columns: map[string]result.Column{"L": col(result.Pass, "")}}, "FAILED"},
 		{"invalid", result.MatrixEntry{Invalid: []string{"a", "b"}}, "INVALID"},
+		{"fails, and is invalid", result.MatrixEntry{Invalid: []string{"a"}, Columns: map[string]result.Column{"C": col(result.Fail, "")}}, "FAILED, INVALID"},
+		{"ended by itself", result.MatrixEntry{Error: "boom", Columns: map[string]result.Column{"X": col(result.Fail, "")}}, "FAILED, aborted"},
 		{"not built", result.MatrixEntry{NotBuilt: "later"}, "not built: later"},
 		{"aborted", result.MatrixEntry{Error: "boom"}, "aborted"},
 	} {

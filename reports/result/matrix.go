@@ -22,7 +22,21 @@ type Matrix struct {
 	Profile string        `json:"profile"`
 	Seconds float64       `json:"seconds"`
 	Entries []MatrixEntry `json:"entries"`
+	// Retries are the scenarios that were run twice.
+	Retries []Retry `json:"secondTries,omitempty"`
 }
+
+// Retry is a second try of a scenario: what the first one came to, and the evidence that
+// the machine stood still meanwhile.
+type Retry struct {
+	Scenario string   `json:"scenario"`
+	Why      string   `json:"why"`
+	Stalled  []string `json:"stalled"`
+}
+
+// MostRetries is how many scenarios of a matrix may get a second try before it proves
+// nothing.
+const MostRetries = 2
 
 // MatrixEntry is what one cell of one scenario came to, or why a row has none.
 type MatrixEntry struct {
@@ -37,9 +51,13 @@ type MatrixEntry struct {
 	Expected []string          `json:"expectedToFail,omitempty"`
 	Invalid  []string          `json:"invalid,omitempty"`
 	NoPower  string            `json:"noPower,omitempty"` // why the row cannot give column O power
-	Error    string            `json:"error,omitempty"`   // the run was aborted
-	NotBuilt string            `json:"notBuilt,omitempty"`
-	Seconds  float64           `json:"seconds,omitempty"`
+	// Late are those of Invalid that are about time: a generator or a storage behind its
+	// plan. Stalled is the evidence that the machine stood still.
+	Late     []string `json:"lateReasons,omitempty"`
+	Stalled  []string `json:"stalled,omitempty"`
+	Error    string   `json:"error,omitempty"` // the run was aborted
+	NotBuilt string   `json:"notBuilt,omitempty"`
+	Seconds  float64  `json:"seconds,omitempty"`
 	// First is what a first try came to that was repeated.
 	First string `json:"firstTry,omitempty"`
 	Dir   string `json:"dir,omitempty"` // of the run, in the matrix's folder
@@ -89,16 +107,15 @@ var MatrixRows = []MatrixRow{
 // MatrixColumns are the matrix's columns with what they stand for.
 var MatrixColumns = []struct{ ID, Title string }{
 	{"C", "converge"}, {"O", "order"}, {"L", "loss"}, {"B", "bounded"}, {"I", "isolation"}, {"A", "amplification"}, {"T", "time"}, {"S", "secrecy"},
+	{"X", "exit"},
 }
 
 // Verdict sums up an entry: failed are asserted columns that failed (with an expected
-// failure, those that did not), invalid is why it proves nothing.
+// failure, those that did not), invalid is why it proves nothing. What failed in an
+// invalid entry failed nevertheless.
 func (e *MatrixEntry) Verdict() (failed []string, invalid string) {
-	switch {
-	case e.NotBuilt != "":
+	if e.NotBuilt != "" {
 		return nil, ""
-	case e.Error != "":
-		return nil, e.Error
 	}
 	for _, c := range MatrixColumns {
 		x, ok := e.Columns[c.ID]
@@ -110,6 +127,9 @@ func (e *MatrixEntry) Verdict() (failed []string, invalid string) {
 		case x.Verdict != Fail && expected:
 			failed = append(failed, c.ID+" was to fail")
 		}
+	}
+	if e.Error != "" {
+		return failed, e.Error
 	}
 	return failed, strings.Join(e.Invalid, "; ")
 }

@@ -53,28 +53,31 @@ type Environment struct {
 
 // Cell is one scenario at one point of its matrix, one repetition.
 type Cell struct {
-	ID             string             `json:"id"`
-	Params         map[string]string  `json:"params"` // matrix point, e.g. watcher.strategy=keyed, load=heavy
-	Repetition     int                `json:"repetition"`
-	Valid          bool               `json:"valid"`
-	InvalidReasons []string           `json:"invalidReasons,omitempty"`
-	Cut            bool               `json:"cut,omitempty"` // drain limit reached; drain figures are projected
-	CutFraction    float64            `json:"cutFraction,omitempty" jsonschema:"minimum=0,maximum=1"`
-	Load           Load               `json:"load"`
-	Writer         Writer             `json:"writer"`
-	Handler        Handler            `json:"handler"`
-	Storage        Storage            `json:"storage"`
-	Freshness      *Quantiles         `json:"freshness,omitempty"`
-	Bystander      Bystander          `json:"bystander"`
-	Watcher        Watcher            `json:"watcher"`
-	Events         *Events            `json:"events,omitempty"`
-	Checks         map[string]Check   `json:"checks"` // G1…G14
-	Parties        map[string]Party   `json:"parties"`
-	Bottleneck     Bottleneck         `json:"bottleneck"`
-	Series         map[string]Series  `json:"series,omitempty"`
-	Queues         map[string]float64 `json:"queues,omitempty"` // events handled per Pod queue
-	Faults         map[string]int64   `json:"faults,omitempty"` // how often each fault fired
-	Robustness     *Robustness        `json:"robustness,omitempty"`
+	ID             string            `json:"id"`
+	Params         map[string]string `json:"params"` // matrix point, e.g. watcher.strategy=keyed, load=heavy
+	Repetition     int               `json:"repetition"`
+	Valid          bool              `json:"valid"`
+	InvalidReasons []string          `json:"invalidReasons,omitempty"`
+	// LateReasons are those of InvalidReasons that are about time: a generator or a
+	// storage behind its plan.
+	LateReasons []string           `json:"lateReasons,omitempty"`
+	Cut         bool               `json:"cut,omitempty"` // drain limit reached; drain figures are projected
+	CutFraction float64            `json:"cutFraction,omitempty" jsonschema:"minimum=0,maximum=1"`
+	Load        Load               `json:"load"`
+	Writer      Writer             `json:"writer"`
+	Handler     Handler            `json:"handler"`
+	Storage     Storage            `json:"storage"`
+	Freshness   *Quantiles         `json:"freshness,omitempty"`
+	Bystander   Bystander          `json:"bystander"`
+	Watcher     Watcher            `json:"watcher"`
+	Events      *Events            `json:"events,omitempty"`
+	Checks      map[string]Check   `json:"checks"` // G1…G14
+	Parties     map[string]Party   `json:"parties"`
+	Bottleneck  Bottleneck         `json:"bottleneck"`
+	Series      map[string]Series  `json:"series,omitempty"`
+	Queues      map[string]float64 `json:"queues,omitempty"` // events handled per Pod queue
+	Faults      map[string]int64   `json:"faults,omitempty"` // how often each fault fired
+	Robustness  *Robustness        `json:"robustness,omitempty"`
 	// Capacity is what the cell measured as a calibration, or that of which its load is
 	// a part.
 	Capacity *Capacity `json:"capacity,omitempty"`

@@ -5,12 +5,14 @@ type Robustness struct {
 	Row     string            `json:"row"` // F0 to F28
 	Title   string            `json:"title,omitempty"`
 	Profile string            `json:"profile,omitempty"` // of the watcher
-	Columns map[string]Column `json:"columns"`           // C, O, L, B, I, A, T, S
+	Columns map[string]Column `json:"columns"`           // C, O, L, B, I, A, T, S, X
 	Facts   []Fact            `json:"facts,omitempty"`   // what was measured beside the checks
 	// Fired is how often each fault or event happened, Keys how many objects it hit
 	// where that is known.
 	Fired map[string]int64 `json:"fired,omitempty"`
 	Keys  map[string]int64 `json:"keys,omitempty"`
+	// Stalled is the evidence that the machine stood still; see docs/faults.md.
+	Stalled []string `json:"stalled,omitempty"`
 	// Expected are the columns in which this profile is expected to fail.
 	Expected []string `json:"expected,omitempty"`
 	// NoPower is why the row cannot give column O power.
@@ -28,6 +30,8 @@ type Column struct {
 	// Power and MinPower are the least of the checks that the column is about; see Check.
 	Power    *int64 `json:"power,omitempty"`
 	MinPower int64  `json:"minPower,omitempty"`
+	// Late says that nothing failed but figures of time, which exceed their limits.
+	Late bool `json:"late,omitempty"`
 }
 
 // Fact is a figure that a column is judged by, beside the guarantees.
@@ -38,5 +42,7 @@ type Fact struct {
 	Value  float64  `json:"value"`
 	Limit  *float64 `json:"limit,omitempty"` // at most; nil is only measured
 	OK     bool     `json:"ok"`
-	Detail string   `json:"detail,omitempty"`
+	// Missing says that the figure could not be established, for the reason in Detail.
+	Missing bool   `json:"missing,omitempty"`
+	Detail  string `json:"detail,omitempty"`
 }

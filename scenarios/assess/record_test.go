@@ -110,7 +110,7 @@ func recordCell(t *testing.T, dir, id string, s spec.Scenario, delay int64) {
 	}
 	must(t, history.SaveLines(dir, history.FileSamples, samples))
 	for _, name := range []string{history.FileBefore, history.FileAfter} {
-		must(t, history.Save(dir, name, []byte("# TYPE go_goroutines gauge\ngo_goroutines 50\n")))
+		must(t, history.Save(dir, name, []byte("# TYPE go_goroutines gauge\ngo_goroutines 50\n# TYPE k8swatch_sync_runs_total counter\nk8swatch_sync_runs_total{result=\"success\"} 1\n")))
 	}
 }
 

@@ -5,8 +5,9 @@
 //
 //  1. The undisturbed row F0 comes first where it was chosen, and the others are
 //     compared with its last try.
-//  2. A scenario of which only timing columns failed, or whose load fell short, gets one
-//     second try; a violation of any other kind never does.
+//  2. A scenario that was late in nothing but figures of time, on a machine that stood
+//     still, gets one second try, which is counted; a violation of any other kind never
+//     does.
 //  3. What was run so far is in the files when a later scenario fails or the context
 //     ends.
 package campaign
@@ -43,6 +44,8 @@ type Options struct {
 	Run func(ctx context.Context, s Scenario, baseline *result.Cell) (dir string, res *result.Results, err error)
 	// Fatal reports whether an error would meet every further scenario too.
 	Fatal func(error) bool
+	// Crashed reports whether an error is a watcher that ended by itself.
+	Crashed func(error) bool
 	// Report takes progress, a line at a time.
 	Report func(line string)
 }
@@ -82,7 +85,7 @@ func (c *campaign) all(ctx context.Context) error {
 func (c *campaign) scenario(ctx context.Context, s Scenario) error {
 	r, err := c.try(ctx, s, 1)
 	if why := matrix.WorthRepeating(matrix.Entries(r, c.results[r.Dir])); len(why) > 0 && ctx.Err() == nil {
-		c.o.Report("retrying: only timing checks failed")
+		c.o.Report("retrying: late, on a machine that stood still")
 		r, err = c.try(ctx, s, 2)
 	}
 	if res := c.results[r.Dir]; res != nil && len(res.Cells) > 0 && r.Row == matrix.BaseRow && c.base == nil {
@@ -111,6 +114,7 @@ func (c *campaign) try(ctx context.Context, s Scenario, n int) (history.Campaign
 	}
 	if err != nil {
 		r.Error = strings.ReplaceAll(err.Error(), "\n", "; ")
+		r.Crashed = c.o.Crashed(err)
 	}
 	c.record.Runs = append(c.record.Runs, r)
 	return r, err

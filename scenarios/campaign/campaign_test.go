@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +62,16 @@ func cell(column, verdict string) result.Cell {
 	return result.Cell{Valid: true, Robustness: &result.Robustness{Columns: map[string]result.Column{column: {Verdict: verdict, Detail: "0.3 s"}}}}
 }
 
+// lateCell was late in T, on a machine that stood still.
+func lateCell() result.Cell {
+	c := cell("T", result.Fail)
+	c.Robustness.Columns["T"] = result.Column{Verdict: result.Fail, Detail: "0.3 s", Late: true}
+	c.Robustness.Stalled = []string{"the runner stood still for 2s"}
+	return c
+}
+
+var errCrash = errors.New("k8s-watch ended")
+
 var errFatal = errors.New("no control plane\nat all")
 
 func (p *play) campaign(t *testing.T, todo ...Scenario) (string, *result.Matrix, error) {
@@ -68,8 +79,9 @@ func (p *play) campaign(t *testing.T, todo ...Scenario) (string, *result.Matrix,
 	dir := t.TempDir()
 	m, err := Run(t.Context(), Options{
 		Scenarios: todo, Rows: []string{"F0", "F1", "F2"}, Profile: "default", Dir: dir, Run: p.run,
-		Fatal:  func(err error) bool { return errors.Is(err, errFatal) },
-		Report: func(line string) { p.lines = append(p.lines, line) },
+		Fatal:   func(err error) bool { return errors.Is(err, errFatal) },
+		Crashed: func(err error) bool { return errors.Is(err, errCrash) },
+		Report:  func(line string) { p.lines = append(p.lines, line) },
 	})
 	return dir, m, err
 }
@@ -77,7 +89,7 @@ func (p *play) campaign(t *testing.T, todo ...Scenario) (string, *result.Matrix,
 // TestRun: the row F0 is the baseline of all later runs, with its second try; only
 // timing gets one.
 func TestRun(t *testing.T) {
-	p := &play{outcomes: []any{cell("T", result.Fail), cell("T", result.Pass), cell("C", result.Fail), errors.New("boom\nand more")}}
+	p := &play{outcomes: []any{lateCell(), cell("T", result.Pass), cell("C", result.Fail), errors.New("boom\nand more")}}
 	dir, m, err := p.campaign(t, scenario(t, "f00-none", "F0"), scenario(t, "f01-slow", "F1"), scenario(t, "f02-refuse", "F2"))
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +97,7 @@ func TestRun(t *testing.T) {
 	if d := cmp.Diff([]string{"none", "none", "2", "2"}, p.baselines); d != "" {
 		t.Errorf("baselines (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff([]string{"[1/3] faults/f00-none", "retrying: only timing checks failed", "[2/3] faults/f01-slow", "[3/3] faults/f02-refuse"}, p.lines); d != "" {
+	if d := cmp.Diff([]string{"[1/3] faults/f00-none", "retrying: late, on a machine that stood still", "[2/3] faults/f01-slow", "[3/3] faults/f02-refuse"}, p.lines); d != "" {
 		t.Errorf("progress (-want +got):\n%s", d)
 	}
 	var got []string
@@ -95,6 +107,9 @@ func TestRun(t *testing.T) {
 	want := []string{"F0|f00-none|only|run-2|T: 0.3 s|", "F1|f01-slow|only|run-3||", "F2|f02-refuse||run-4||boom; and more"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("entries (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]result.Retry{{Scenario: "f00-none", Why: "T: 0.3 s", Stalled: []string{"the runner stood still for 2s"}}}, m.Retries); d != "" {
+		t.Errorf("second tries (-want +got):\n%s", d)
 	}
 	record, err := history.LoadCampaign(dir)
 	if err != nil {
@@ -116,6 +131,31 @@ func TestRun(t *testing.T) {
 	}
 	if all, err := filepath.Glob(dir + "/*"); err != nil || len(all) != 3 {
 		t.Errorf("files %v, %v", all, err)
+	}
+}
+
+// TestNoSecondTry: a watcher that ends by itself, one that exits with an error, and one
+// that is late on a machine that ran get none.
+func TestNoSecondTry(t *testing.T) {
+	unproven, exit := lateCell(), lateCell()
+	unproven.Robustness.Stalled = nil
+	exit.Robustness.Columns["X"] = result.Column{Verdict: result.Fail, Detail: "exit code 1"}
+	for name, tc := range map[string]struct {
+		outcome any
+		want    string
+	}{
+		"crashed": {fmt.Errorf("cell only: %w", errCrash), "X"}, "exit code": {exit, "T X"}, "late on a machine that ran": {unproven, "T"},
+	} {
+		p := &play{outcomes: []any{tc.outcome, cell("T", result.Pass)}}
+		_, m, err := p.campaign(t, scenario(t, "f01-slow", "F1"))
+		if err != nil || len(p.baselines) != 1 || len(m.Retries) != 0 {
+			t.Errorf("%s: %d runs, second tries %+v, %v", name, len(p.baselines), m.Retries, err)
+			continue
+		}
+		i := slices.IndexFunc(m.Entries, func(e result.MatrixEntry) bool { return e.Row == "F1" })
+		if failed, _ := m.Entries[i].Verdict(); strings.Join(failed, " ") != tc.want {
+			t.Errorf("%s: failed %v, want %s", name, failed, tc.want)
+		}
 	}
 }
 

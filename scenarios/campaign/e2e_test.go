@@ -3,16 +3,23 @@ package campaign
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/procfs"
 
 	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/assess"
@@ -23,8 +30,18 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(clustertest.Shared(m).Run()) }
 
-// live runs scenarios below a folder, with real programs on the tests' control plane.
-func live(t *testing.T, dir string) func(context.Context, Scenario, *result.Cell) (string, *result.Results, error) {
+// living are real programs on the tests' control plane.
+type living struct {
+	dir, programs string
+	cluster       *cluster.Cluster
+	// stalls says in which run, from 1, all parties are stopped for a while.
+	stalls int
+	runs   int
+	bins   party.Binaries
+}
+
+// live builds them; runs go below a folder.
+func live(t *testing.T, dir string) *living {
 	t.Helper()
 	env := clustertest.Start(t)
 	programs := t.TempDir()
@@ -36,11 +53,60 @@ func live(t *testing.T, dir string) func(context.Context, Scenario, *result.Cell
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(ctx context.Context, s Scenario, baseline *result.Cell) (string, *result.Results, error) {
-		out, err := runner.Run(ctx, runner.Options{
-			Scenario: s.File, Binaries: bins, Provider: cluster.Embedded, OutDir: dir, Baseline: baseline,
-		}, env.Cluster)
-		return out.Dir, out.Results, err
+	return &living{dir: dir, programs: programs, cluster: env.Cluster, bins: bins}
+}
+
+// run runs a scenario.
+func (l *living) run(ctx context.Context, s Scenario, baseline *result.Cell) (string, *result.Results, error) {
+	o := runner.Options{Scenario: s.File, Binaries: l.bins, Provider: cluster.Embedded, OutDir: l.dir, Baseline: baseline}
+	if l.runs++; l.runs == l.stalls {
+		loading := make(chan struct{})
+		o.Progress = runner.NewProgress(phaseWriter{sync.OnceFunc(func() { close(loading) })}, false)
+		var stall sync.WaitGroup
+		defer stall.Wait()
+		var cancel func()
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		stall.Go(func() {
+			select {
+			case <-loading:
+				l.stall(ctx)
+			case <-ctx.Done():
+			}
+		})
+	}
+	out, err := runner.Run(ctx, o, l.cluster)
+	return out.Dir, out.Results, err
+}
+
+// phaseWriter takes lines of progress and calls a function when the load begins.
+type phaseWriter struct{ loading func() }
+
+func (w phaseWriter) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), ": "+runner.PhaseLoad) {
+		w.loading()
+	}
+	return len(p), nil
+}
+
+// stall stops all processes of a cell in the middle of its load, as a machine that stands
+// still would, but for the runner, which is this process.
+func (l *living) stall(ctx context.Context) {
+	_ = lifecycle.Pause(ctx, 1500*time.Millisecond)
+	pids := slices.Collect(maps.Values(l.cluster.PIDs))
+	all, _ := procfs.AllProcs()
+	for _, p := range all {
+		if st, err := p.Stat(); err == nil && st.PPID == os.Getpid() && !slices.Contains(pids, st.PID) {
+			pids = append(pids, -st.PID) // with whatever it started
+		}
+	}
+	for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT} {
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, signal)
+		}
+		if signal == syscall.SIGSTOP {
+			_ = lifecycle.Pause(ctx, 2500*time.Millisecond)
+		}
 	}
 }
 
@@ -65,6 +131,66 @@ drainTimeout: 30s
 `, name, fault)
 }
 
+// openScenario has an open load, whose changes must not take longer than a second and a
+// half.
+func openScenario(name string) string {
+	return fmt.Sprintf(`apiVersion: watchbench/v1
+kind: Scenario
+metadata: {name: %s}
+storage: {latency: 5ms, faults: ['503:10%%']}
+load: {model: open, rate: 60, duration: 6s, bystander: {kind: ConfigMap, rate: 5}}
+watcher: {podQueueNum: 6}
+fault: {row: F4, title: errors, assert: [C, O, T, X], measure: [L, B, A], recovery: 1500ms}
+drainTimeout: 30s
+limits: {lag: 10s, minOffered: 20%%}
+`, name)
+}
+
+// exitsBadly passes everything on to a watcher, and exits with 1 every second time,
+// beginning with the first.
+const exitsBadly = `#!/bin/sh
+here=$(dirname "$0")
+"$here/k8s-watch-itself" "$@" & child=$!
+trap 'kill -TERM $child' TERM
+wait $child; code=$?
+while kill -0 $child 2>/dev/null; do wait $child; code=$?; done
+if [ -e "$here/exited" ]; then rm "$here/exited"; exit $code; fi
+touch "$here/exited"
+exit 1
+`
+
+// TestBadExitGetsNoSecondTry: a watcher that exits with 1 once in two runs fails column X,
+// although the machine stood still and T failed with it.
+func TestBadExitGetsNoSecondTry(t *testing.T) {
+	dir := t.TempDir()
+	l := live(t, dir)
+	l.stalls = 1
+	watcher := filepath.Join(l.programs, "k8s-watch")
+	if err := os.Rename(watcher, watcher+"-itself"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(watcher, []byte(exitsBadly), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m, err := Run(t.Context(), Options{
+		Profile: "default", Dir: dir, Run: l.run, Fatal: func(error) bool { return false }, Crashed: party.WatcherEnded, Report: func(line string) { t.Log(line) }, Rows: []string{"F4"},
+		Scenarios: []Scenario{shipped(t, "f04-errors", openScenario("f04-errors")), shipped(t, "f04-again", openScenario("f04-again"))},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Entries) != 2 || l.runs != 2 || len(m.Retries) != 0 {
+		t.Fatalf("%d runs, second tries %+v, %+v", l.runs, m.Retries, m.Entries)
+	}
+	first, second := m.Entries[0], m.Entries[1]
+	if x := first.Columns["X"]; x.Verdict != result.Fail || !strings.Contains(x.Detail, "exit code 1 after SIGTERM") || len(first.Stalled) == 0 || first.Columns["T"].Verdict != result.Fail {
+		t.Errorf("the first run: %+v", first)
+	}
+	if x := second.Columns["X"]; x.Verdict != result.Pass {
+		t.Errorf("the second run: %+v", second)
+	}
+}
+
 // removed reads a file and removes it.
 func removed(t *testing.T, path string) string {
 	t.Helper()
@@ -82,13 +208,14 @@ func removed(t *testing.T, path string) string {
 // computed again from their folders alone, to the byte.
 func TestFolderGivesTheSameBytes(t *testing.T) {
 	dir := t.TempDir()
-	run := live(t, dir)
+	l := live(t, dir)
+	l.stalls = 2
 	m, err := Run(t.Context(), Options{
-		Profile: "default", Dir: dir, Run: run, Fatal: func(error) bool { return false }, Report: func(line string) { t.Log(line) }, Rows: []string{"F0", "F4"},
+		Profile: "default", Dir: dir, Run: l.run, Fatal: func(error) bool { return false }, Crashed: party.WatcherEnded, Report: func(line string) { t.Log(line) }, Rows: []string{"F0", "F4"},
 		Scenarios: []Scenario{
 			shipped(t, "f00-none", smallScenario("f00-none", "storage: {latency: 5ms}\nfault: {row: F0, title: none, assert: [C, O], measure: [T]}")),
-			// Nothing is stored within a millisecond: T fails, and gets a second try.
-			shipped(t, "f04-errors", smallScenario("f04-errors", "storage: {latency: 5ms, faults: ['503:10%']}\nfault: {row: F4, title: errors, assert: [C, O, I, T], measure: [L, B, A], recovery: 1ms}")),
+			// All parties are stopped for a while, so T fails, and gets a second try.
+			shipped(t, "f04-errors", openScenario("f04-errors")),
 		},
 	})
 	if err != nil {
@@ -96,6 +223,9 @@ func TestFolderGivesTheSameBytes(t *testing.T) {
 	}
 	if len(m.Entries) != 2 || m.Entries[1].First == "" || m.Entries[1].Columns["C"].Verdict != result.Pass {
 		t.Fatalf("%+v", m.Entries)
+	}
+	if len(m.Retries) != 1 || m.Retries[0].Scenario != "f04-errors" || !strings.Contains(strings.Join(m.Retries[0].Stalled, "; "), "etcd stood still for 2.") {
+		t.Errorf("second tries %+v", m.Retries)
 	}
 	for _, name := range []string{m.Entries[0].Dir, m.Entries[1].Dir} {
 		folder := filepath.Join(dir, name)

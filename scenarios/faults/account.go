@@ -344,21 +344,12 @@ func (a *serviceAccount) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 	r, limit, kinds := all[len(all)-1], recovery(c), int64(len(c.Cell.Kinds))
 	ended := watchesEnded(c.Cell.Scenario.Watch, c.Cell.WatchFired) - r.Ended
 	facts := func(seen matrix.Seen) []result.Fact {
-		later := matrix.Delays(seen.Changes, r.Refused)
-		delay := later.Fact("longest delay of a change after the former token was refused", limit)
-		if later.Changes == 0 {
-			delay.OK, delay.Detail = false, "there was no change"
-		}
-		s, ok := matrix.Recovery(seen.Changes, r.Refused)
-		caught := matrix.Within("T", "recovery of what had happened until then", "s", s, limit)
-		if !ok {
-			caught.OK, caught.Detail = false, "storage never had it"
-		}
 		return []result.Fact{
-			delay, caught,
-			fact("T", "the apiserver's answer to the former token", "", float64(r.OldAnswer), r.OldAnswer == http.StatusUnauthorized),
-			fact("T", "the apiserver's answer to the new token", "", float64(r.NewAnswer), r.NewAnswer == http.StatusOK),
-			fact("T", "watches ended after that", "", float64(ended), ended >= kinds),
+			matrix.Delays(seen.Changes, r.Refused).Fact("longest delay of a change after the former token was refused", limit),
+			matrix.RecoveryFact("recovery of what had happened until then", seen.Changes, r.Refused, limit),
+			fact("C", "the apiserver's answer to the former token", "", float64(r.OldAnswer), r.OldAnswer == http.StatusUnauthorized),
+			fact("C", "the apiserver's answer to the new token", "", float64(r.NewAnswer), r.NewAnswer == http.StatusOK),
+			fact("C", "watches ended after that", "", float64(ended), ended >= kinds),
 		}
 	}
 	vacuous := func(matrix.Seen) (why []string) {

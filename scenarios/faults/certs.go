@@ -83,11 +83,7 @@ func (f *certFiles) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 		return nil, nil
 	}
 	return []matrix.Rule{{Facts: func(seen matrix.Seen) []result.Fact {
-		s, ok := matrix.Recovery(seen.Changes, end)
-		if !ok {
-			return nil
-		}
-		return []result.Fact{matrix.Within("T", "recovery after the new CA", "s", s, recovery(c))}
+		return []result.Fact{matrix.RecoveryFact("recovery after the new CA", seen.Changes, end, recovery(c))}
 	}}}, nil
 }
 

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -38,11 +39,15 @@ func (*customs) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 				if err != nil || len(some) == 0 {
 					continue // read above
 				}
-				longest := 0.0
+				longest, behind := 0.0, ""
 				for _, f := range some {
-					longest = max(longest, f.Seconds)
+					longest, behind = max(longest, f.Seconds), cmp.Or(behind, f.Behind)
 				}
-				facts = append(facts, matrix.Within("T", "until storage followed "+what, "s", longest, limit))
+				if name := "until storage followed " + what; behind != "" {
+					facts = append(facts, matrix.Missing("T", name, "s", "it never did: "+behind))
+				} else {
+					facts = append(facts, matrix.Within("T", name, "s", longest, limit))
+				}
 			}
 			return facts
 		},
@@ -100,27 +105,33 @@ func (t *customTimes) see(e *ledger.Entry) {
 
 // facts are in seconds; 0 where storage was faster than the apiserver's answer.
 func (t *customTimes) facts(limit float64) []result.Fact {
-	var established, made, left []float64
-	since := func(to *[]float64, from, at int64) {
-		if from != 0 && at != 0 {
-			*to = append(*to, max(0, float64(at-from)/1e9))
+	type times struct {
+		name  string
+		all   []float64
+		never string // a kind of which it did not happen
+	}
+	established := &times{name: "definition established until its first object is in storage"}
+	made := &times{name: "first object of a definition made until it is in storage"}
+	left := &times{name: "definition removed until its last row is gone"}
+	since := func(to *times, kind string, from, at int64) {
+		switch {
+		case from == 0: // the event was another
+		case at == 0:
+			to.never = kind
+		default:
+			to.all = append(to.all, max(0, float64(at-from)/1e9))
 		}
 	}
 	for _, d := range t.definitions {
-		since(&established, d.Established, t.written[d.Kind])
-		since(&made, d.First, t.written[d.Kind])
-		since(&left, d.Gone, t.deleted[d.Kind])
+		since(established, d.Kind, d.Established, t.written[d.Kind])
+		since(made, d.Kind, d.First, t.written[d.Kind])
+		since(left, d.Kind, d.Gone, t.deleted[d.Kind])
 	}
 	var facts []result.Fact
-	for _, x := range []struct {
-		name string
-		all  []float64
-	}{
-		{"definition established until its first object is in storage", established},
-		{"first object of a definition made until it is in storage", made},
-		{"definition removed until its last row is gone", left},
-	} {
-		if len(x.all) > 0 {
+	for _, x := range []*times{established, made, left} {
+		if x.never != "" {
+			facts = append(facts, matrix.Missing("T", x.name, "s", "it never happened for "+x.never))
+		} else if len(x.all) > 0 {
 			f := matrix.Within("T", x.name, "s", slices.Max(x.all), limit)
 			f.Detail = fmt.Sprintf("the longest of %d definitions", len(x.all))
 			facts = append(facts, f)

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -69,6 +70,14 @@ type CatchUp struct {
 	Seconds float64 `json:"seconds"`
 	// Behind is an object that storage still lacked at the limit; empty if it caught up.
 	Behind string `json:"behind,omitempty"`
+}
+
+// fact states how long it took, at most limit seconds.
+func (c *CatchUp) fact(name string, limit float64) result.Fact {
+	if c.Behind != "" {
+		return matrix.Missing("T", name, "s", fmt.Sprintf("storage had not caught up within %s: %s", CatchUpLimit, c.Behind))
+	}
+	return matrix.Within("T", name, "s", c.Seconds, limit)
 }
 
 // CatchUpLimit bounds the wait for storage to catch up.

@@ -38,7 +38,7 @@ const exitTolerance = 500 * time.Millisecond
 
 func lives() family {
 	ends := func(t *spec.Timeline, e spec.Event) error {
-		err := needsWatcher(t, e)
+		err := restarts(t, e)
 		t.Runs = false
 		return err
 	}
@@ -59,12 +59,12 @@ func lives() family {
 			t.Runs = true
 			return err
 		}},
-		kind{name: killRestart, takes: []string{"times", "every", "podQueueNum"}, validate: needsWatcher, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+		kind{name: killRestart, takes: []string{"times", "every", "podQueueNum"}, validate: restarts, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 			kill(c)
 			caught, err := restart(ctx, c, e.PodQueueNum)
 			return Done{Seen: life{Return: caught}}, err
 		}},
-		kind{name: termRestart, takes: []string{"times", "every", "podQueueNum"}, validate: needsWatcher, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+		kind{name: termRestart, takes: []string{"times", "every", "podQueueNum"}, validate: restarts, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 			end, err := terminate(ctx, c)
 			if err != nil {
 				return Done{}, err
@@ -79,6 +79,13 @@ func lives() family {
 			return needsWatcher(t, e)
 		}},
 	}}
+}
+
+// restarts refuses the end of a watcher when none runs. What is deleted until the next
+// one has its lists, only a comparison finds.
+func restarts(t *spec.Timeline, e spec.Event) error {
+	t.Repairs = true
+	return needsWatcher(t, e)
 }
 
 // life is what was seen of the end of one watcher and the start of the next.
@@ -149,6 +156,7 @@ func terminate(ctx context.Context, c Cell) (*termination, error) {
 	w, drain := c.Watcher(), c.Scenario().Watcher.DrainTimeout.Std()
 	t := &termination{Limit: drain.Seconds()}
 	c.Mark(history.Mark{What: history.MarkTerminated})
+	t.look(ctx, w) // it may end before the first tick
 	began := time.Now()
 	w.Signal(syscall.SIGTERM)
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -218,27 +226,27 @@ func (livesRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 	}
 	limit := recovery(c)
 	var rules []matrix.Rule
-	if longest := longestReturn(all); longest >= 0 {
-		rules = append(rules, states(matrix.Within("T", "longest catch-up after a restart", "s", longest, limit)))
+	if worst := worstReturn(all); worst != nil {
+		rules = append(rules, states(worst.fact("longest catch-up after a restart", limit)))
 	}
 	for _, l := range all {
 		if l.End != nil {
-			rules = append(rules, l.End.rule())
+			rules = append(rules, l.End.rule(c.Cell.Watcher.Own))
 		}
 	}
 	return rules, nil
 }
 
-// longestReturn is the longest time that storage took to catch up, in seconds; -1 if
-// there was no such time.
-func longestReturn(all []life) float64 {
-	longest := -1.0
+// worstReturn is the restart after which storage took longest to catch up, or never did;
+// nil if there was none.
+func worstReturn(all []life) (worst *CatchUp) {
 	for _, l := range all {
-		if l.Return != nil && l.Return.Behind == "" {
-			longest = max(longest, l.Return.Seconds)
+		r := l.Return
+		if r != nil && (worst == nil || worst.Behind == "" && (r.Behind != "" || r.Seconds > worst.Seconds)) {
+			worst = r
 		}
 	}
-	return longest
+	return worst
 }
 
 // recovery is the row's bound on times, in seconds.
@@ -250,16 +258,24 @@ func states(facts ...result.Fact) matrix.Rule {
 }
 
 // rule: what a watcher gave up when it was told to end is what its counters still had
-// queued.
-func (t *termination) rule() matrix.Rule {
+// queued, and it gives up nothing before its drain limit. How it exits is judged with all
+// other exits. One that is not ours says nothing of its events.
+func (t *termination) rule(own bool) matrix.Rule {
 	end := matrix.Within("T", "end after SIGTERM", "s", t.Seconds, t.Limit+exitTolerance.Seconds())
-	end.Detail = fmt.Sprintf("drain limit %s, exit code %d", seconds(t.Limit), t.ExitCode)
-	end.OK = end.OK && !t.Killed && t.ExitCode == 0
-	if t.Abandoned > 0 && t.Seconds < t.Limit-exitTolerance.Seconds() {
-		end.OK, end.Detail = false, fmt.Sprintf("it gave up %d events before its drain limit of %s", t.Abandoned, seconds(t.Limit))
+	end.Detail = fmt.Sprintf("drain limit %s", seconds(t.Limit))
+	if t.Killed {
+		end = matrix.Missing("T", "end after SIGTERM", "s", fmt.Sprintf("it had not ended after %s", seconds(t.Seconds).Round(time.Millisecond)))
+	}
+	early := int64(0)
+	if t.Seconds < t.Limit-exitTolerance.Seconds() {
+		early = t.Abandoned
+	}
+	facts := []result.Fact{end, matrix.None("L", "events given up before the drain limit", early, "")}
+	if !own {
+		return states(end)
 	}
 	if !t.Known {
-		return states(end)
+		return states(append(facts, matrix.Missing("L", "events given up at the end", "events", "the watcher's counters could not be read"))...)
 	}
 	// What was acknowledged after the last reading is no longer queued.
 	var since int64
@@ -272,7 +288,7 @@ func (t *termination) rule() matrix.Rule {
 		Facts: func(matrix.Seen) []result.Fact {
 			f := fact("L", "events given up at the end", "events", float64(t.Abandoned), t.Balanced && t.Abandoned <= t.Queued && t.Abandoned >= t.Queued-since)
 			f.Detail = fmt.Sprintf("%d were queued at the last reading", t.Queued)
-			return []result.Fact{end, f}
+			return append(facts, f)
 		},
 	}
 }

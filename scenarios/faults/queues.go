@@ -92,14 +92,17 @@ var _ Ruler = queueRules{}
 // after it there is nothing to tell from it.
 func (queueRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 	var times []int64
+	resized := false
 	for _, m := range c.Marks {
+		resized = resized || m.What == history.MarkResized
 		if m.What == history.MarkResized && !storageFaulty(c, m.Time, m.Time+int64(pauseWindow)) {
 			times = append(times, m.Time)
 		}
 	}
-	if len(times) == 0 {
+	if !resized {
 		return nil, nil
 	}
+	const name = "longest pause around a change of queues"
 	p := matrix.NewPauses(podKind)
 	return []matrix.Rule{{First: true, Operation: p.Operation, Request: p.Request, Facts: func(seen matrix.Seen) []result.Fact {
 		longest, limit, slowest, n := int64(0), int64(0), int64(0), 0
@@ -115,9 +118,9 @@ func (queueRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 			}
 		}
 		if n == 0 {
-			return nil
+			return []result.Fact{matrix.Missing("T", name, "s", "no request was acknowledged around one, or storage was down")}
 		}
-		f := matrix.Within("T", "longest pause around a change of queues", "s", float64(longest)/1e9, float64(limit)/1e9)
+		f := matrix.Within("T", name, "s", float64(longest)/1e9, float64(limit)/1e9)
 		// A machine that stands still shows in the slowest request too.
 		f.Detail = fmt.Sprintf("%d changes, a request takes %s, the slowest %s", n,
 			time.Duration(limit/2).Round(time.Millisecond), time.Duration(slowest).Round(time.Millisecond))

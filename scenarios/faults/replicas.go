@@ -44,6 +44,7 @@ func replicas() family {
 			return err
 		}},
 		kind{name: killLeader, inject: replaceLeader, validate: func(t *spec.Timeline, _ spec.Event) error {
+			t.Repairs = true // of what was deleted until the other one had its lists
 			return t.Need(t.Watcher.Replicas > 1, "kill-leader without replicas", "set watcher.replicas: 2")
 		}},
 	}}
@@ -141,6 +142,7 @@ func (replicaRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 			Facts: func(matrix.Seen) []result.Fact {
 				return []result.Fact{
 					matrix.Within("T", "take-over by another replica", "s", t.Seconds, recovery(c)),
+					t.Return.fact("catch-up after the take-over", recovery(c)),
 					matrix.None("O", "requests of a replica that did not lead", double, ""),
 				}
 			},

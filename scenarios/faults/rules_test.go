@@ -107,36 +107,40 @@ time=x level=WARN msg="events dropped" reason="not sent before the drain deadlin
 // what was acknowledged since.
 func TestTermination(t *testing.T) {
 	c := caseOf(&spec.Fault{})
+	c.Cell.Watcher.Own = true
 	acked := func(at int64) ledger.Entry { return ledger.Entry{Method: "PUT", Responded: at, Status: 200} }
 	for _, tc := range []struct {
 		name    string
 		end     termination
 		entries []ledger.Entry
-		ends    bool // the fact of column T
-		loses   string
+		ends    bool   // the fact of column T
+		loses   string // failed facts of column L
 	}{
-		{"drained", termination{Seconds: 0.2, Limit: 1, Known: true, Read: 5, Balanced: true}, nil, true, "true"},
-		{"gave up what was queued", termination{Seconds: 1.1, Limit: 1, Abandoned: 3, Known: true, Read: 5, Queued: 5, Balanced: true}, []ledger.Entry{acked(4), acked(5), acked(6)}, true, "true"},
-		{"gave up more than that", termination{Seconds: 1.1, Limit: 1, Abandoned: 6, Known: true, Read: 5, Queued: 5, Balanced: true}, nil, true, "false"},
-		{"gave up less: something vanished", termination{Seconds: 1.1, Limit: 1, Abandoned: 3, Known: true, Read: 5, Queued: 5, Balanced: true}, []ledger.Entry{acked(6)}, true, "false"},
-		{"counters that do not balance", termination{Seconds: 0.2, Limit: 1, Known: true, Read: 5}, nil, true, "false"},
-		{"no reading", termination{Seconds: 0.2, Limit: 1}, nil, true, ""},
-		{"gave up too early", termination{Seconds: 0.2, Limit: 1, Abandoned: 1}, nil, false, ""},
-		{"too late", termination{Seconds: 1.6, Limit: 1}, nil, false, ""},
-		{"killed", termination{Seconds: 1, Limit: 1, Killed: true}, nil, false, ""},
-		{"exit code", termination{Seconds: 1, Limit: 1, ExitCode: 1}, nil, false, ""},
+		{"drained", termination{Seconds: 0.2, Limit: 1, Known: true, Read: 5, Balanced: true}, nil, true, ""},
+		{"gave up what was queued", termination{Seconds: 1.1, Limit: 1, Abandoned: 3, Known: true, Read: 5, Queued: 5, Balanced: true}, []ledger.Entry{acked(4), acked(5), acked(6)}, true, ""},
+		{"gave up more than that", termination{Seconds: 1.1, Limit: 1, Abandoned: 6, Known: true, Read: 5, Queued: 5, Balanced: true}, nil, true, "events given up at the end"},
+		{"gave up less: something vanished", termination{Seconds: 1.1, Limit: 1, Abandoned: 3, Known: true, Read: 5, Queued: 5, Balanced: true}, []ledger.Entry{acked(6)}, true, "events given up at the end"},
+		{"counters that do not balance", termination{Seconds: 0.2, Limit: 1, Known: true, Read: 5}, nil, true, "events given up at the end"},
+		{"no reading", termination{Seconds: 0.2, Limit: 1}, nil, true, "events given up at the end"},
+		{"gave up too early", termination{Seconds: 0.2, Limit: 1, Abandoned: 1, Known: true, Queued: 1, Balanced: true}, nil, true, "events given up before the drain limit"},
+		{"too late", termination{Seconds: 1.6, Limit: 1, Known: true, Balanced: true}, nil, false, ""},
+		{"killed", termination{Seconds: 11, Limit: 1, Killed: true, Known: true, Balanced: true}, nil, false, ""},
 	} {
 		c.Deeds = []history.Deed{deedOf(t, sigterm, 0, life{End: &tc.end})}
-		var ends, loses string
+		ends, loses := false, ""
 		for _, f := range factsOf(t, c, livesRules{}, nil, tc.entries) {
-			if verdict := map[bool]string{true: "true", false: "false"}[f.OK]; f.Column == "T" {
-				ends = verdict
-			} else {
-				loses = verdict
+			switch {
+			case f.Column == "T":
+				ends = f.OK
+				if f.Missing != tc.end.Killed {
+					t.Errorf("%s: %+v", tc.name, f)
+				}
+			case !f.OK:
+				loses += f.Name
 			}
 		}
-		if (ends == "true") != tc.ends || loses != tc.loses {
-			t.Errorf("%s: end %s, loss %q; want %v, %q", tc.name, ends, loses, tc.ends, tc.loses)
+		if ends != tc.ends || loses != tc.loses {
+			t.Errorf("%s: end %v, loss %q; want %v, %q", tc.name, ends, loses, tc.ends, tc.loses)
 		}
 	}
 }
@@ -156,7 +160,7 @@ func TestTakeOver(t *testing.T) {
 		{"the next began before", []ledger.Entry{from(1, 5e8), from(1, 6e8)}, 2},
 	} {
 		facts := factsOf(t, c, replicaRules{}, nil, tc.entries)
-		if len(facts) != 2 || facts[1].Value != tc.double || facts[1].OK != (tc.double == 0) {
+		if len(facts) != 3 || facts[2].Value != tc.double || facts[2].OK != (tc.double == 0) {
 			t.Errorf("%s: %+v", tc.name, facts)
 		}
 	}
@@ -277,7 +281,7 @@ func TestPauseAroundResize(t *testing.T) {
 	}{
 		{"within two requests", []int64{9000}, 4, []result.Fact{{Value: 0.08, OK: true, Detail: "1 changes, a request takes 50ms, the slowest 50ms"}}},
 		{"longer", []int64{9000, 9900}, 6, []result.Fact{{Value: 0.94, Detail: "2 changes, a request takes 50ms, the slowest 50ms"}}},
-		{"in the outage, and in the backoff after it", []int64{1500, 7500}, 6, nil},
+		{"in the outage, and in the backoff after it", []int64{1500, 7500}, 6, []result.Fact{{Missing: true, Detail: "no request was acknowledged around one, or storage was down"}}},
 	} {
 		c := caseOf(&spec.Fault{}, spec.Event{What: resize, PodQueueNum: 16})
 		c.Cell.Scenario.Storage.Faults = []string{"refuse(from=1s,for=2s)"}
@@ -296,9 +300,62 @@ func TestPauseAroundResize(t *testing.T) {
 		}
 		for i := range tc.want {
 			tc.want[i].Column, tc.want[i].Name, tc.want[i].Unit, tc.want[i].Limit = "T", "longest pause around a change of queues", "s", &limit
+			if tc.want[i].Missing {
+				tc.want[i].Limit = nil
+			}
 		}
 		if d := cmp.Diff(tc.want, factsOf(t, c, queueRules{}, ops, entries, changes...)); d != "" {
 			t.Errorf("%s:\n%s", tc.name, d)
+		}
+	}
+}
+
+// TestNeverHappened: what storage never caught up with, followed or repaired is no figure
+// of time, whatever it took to give up waiting.
+func TestNeverHappened(t *testing.T) {
+	fault := &spec.Fault{Row: "F2", Title: "x", Assert: []string{"T"}, Recovery: spec.Duration(7 * time.Second)}
+	behind := CatchUp{Seconds: 30, Behind: "Pod n/a"}
+	at := func(what string, seen any) func(*matrix.Case) {
+		return func(c *matrix.Case) { c.Deeds = []history.Deed{deedOf(t, what, 3, seen)} }
+	}
+	for _, tc := range []struct {
+		name   string
+		ruler  Ruler
+		record func(*matrix.Case)
+		want   []string // facts that are missing
+	}{
+		{"catch-up after a restart", livesRules{}, func(c *matrix.Case) {
+			c.Deeds = []history.Deed{
+				deedOf(t, killRestart, 0, life{Return: &CatchUp{Seconds: 1}}), deedOf(t, killRestart, 0, life{Return: &behind}),
+				deedOf(t, killRestart, 0, life{Return: &CatchUp{Seconds: 2}}),
+			}
+		}, []string{"longest catch-up after a restart"}},
+		{"catch-up after a take-over", replicaRules{}, at(killLeader, takeOver{Seconds: 2, Return: behind}), []string{"catch-up after the take-over"}},
+		{"catch-up after storage came back", storageRules{}, at(killStorage, setback{Return: behind}), []string{"catch-up after storage came back"}},
+		{"a new CA", &certFiles{}, func(c *matrix.Case) { c.Deeds = []history.Deed{{What: rotateCA, Ended: 5}} }, []string{"recovery after the new CA"}},
+		{"a new token", &serviceAccount{}, at(rotateToken, rotation{OldAnswer: 401, NewAnswer: 200}), []string{
+			"longest delay of a change after the former token was refused", "recovery of what had happened until then"}},
+		{"custom resources", &customs{}, at(crdSwitch, follow{Seconds: 30, Behind: "x"}), []string{"until storage followed crd-switch"}},
+		{"an object of a definition", &customs{}, at(crdAdd, follow{Defined: []defined{{Kind: "Custom0", Established: 1, First: 2}}}), []string{
+			"definition established until its first object is in storage", "first object of a definition made until it is in storage"}},
+		{"a repair", &besideLoad{}, func(c *matrix.Case) {
+			c.Marks = []history.Mark{{Time: 5, What: tamperRemove, Kind: podKind, Namespace: "n", Name: "a"}}
+			c.Cell.ScrapeFinished = 100e9
+		}, []string{"longest repair of a row"}},
+	} {
+		c := caseOf(fault, spec.Event{What: crdAdd})
+		tc.record(c)
+		var missing []string
+		for _, f := range factsOf(t, c, tc.ruler, nil, nil) {
+			if f.Missing {
+				missing = append(missing, f.Name)
+			}
+			if f.Column == "T" && f.Missing == f.OK {
+				t.Errorf("%s: %+v", tc.name, f)
+			}
+		}
+		if d := cmp.Diff(tc.want, missing); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, d)
 		}
 	}
 }

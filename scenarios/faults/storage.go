@@ -28,13 +28,14 @@ func killedStorage() family {
 }
 
 func validateKill(t *spec.Timeline, e spec.Event) error {
+	t.Repairs = true
 	if e.For < spec.Duration(time.Second) {
 		return t.Bad("for", "write for example for: 2s: what storage took in this time is what it loses", "%s is too short", e.For)
 	}
 	if t.Fault != nil {
 		for i, col := range t.Fault.Assert {
-			if col != "C" && col != "T" {
-				return spec.BadFault(fmt.Sprintf("assert[%d]", i), "assert C and T, and measure what else is to be shown",
+			if col != "C" && col != "T" && col != "X" {
+				return spec.BadFault(fmt.Sprintf("assert[%d]", i), "assert C, T and X, and measure what else is to be shown",
 					"the column %s is judged by a ledger of a storage that forgets nothing, and kill-storage makes it forget", col)
 			}
 		}
@@ -114,12 +115,8 @@ func (storageRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 			First:   true,
 			Request: lost.see,
 			Facts: func(matrix.Seen) []result.Fact {
-				f := matrix.Within("T", "catch-up after storage came back", "s", b.Return.Seconds, recovery(c))
-				if b.Return.Behind != "" {
-					f.OK, f.Detail = false, fmt.Sprintf("it had not within %s", CatchUpLimit)
-				}
 				n := len(lost.again)
-				return []result.Fact{f, fact("C", "acknowledged rows that were written again", "rows", float64(n), n >= minKeys)}
+				return []result.Fact{b.Return.fact("catch-up after storage came back", recovery(c)), fact("C", "acknowledged rows that were written again", "rows", float64(n), n >= minKeys)}
 			},
 			Vacuous: func(matrix.Seen) []string {
 				if n := len(lost.again); n < minKeys {

@@ -28,14 +28,14 @@ const podKind = "Pod"
 func (b *besideLoad) tampering() []Injector {
 	count := []string{"count"}
 	return []Injector{
-		kind{name: tamperRemove, takes: count, validate: needsPods, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+		kind{name: tamperRemove, takes: count, validate: tampersWithPods, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 			return repeat(e, func() error {
 				name := b.take(c)
 				markRow(c, e, name)
 				return c.Storage().RemoveRow(ctx, party.ClusterID, podKind, namespace(c, 0), name)
 			})
 		}},
-		kind{name: tamperEdit, takes: count, validate: needsPods, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+		kind{name: tamperEdit, takes: count, validate: tampersWithPods, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 			return repeat(e, func() error {
 				name := b.take(c)
 				data, err := c.API().Pod(ctx, namespace(c, 0), name)
@@ -49,7 +49,7 @@ func (b *besideLoad) tampering() []Injector {
 				return putRow(ctx, c, e, name, body)
 			})
 		}},
-		kind{name: tamperAdd, takes: count, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+		kind{name: tamperAdd, takes: count, validate: tampers, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 			return repeat(e, func() error {
 				b.added++
 				name := fmt.Sprintf("nobody-%d", b.added)
@@ -59,6 +59,17 @@ func (b *besideLoad) tampering() []Injector {
 			})
 		}},
 	}
+}
+
+// tampers leaves rows behind that only a comparison finds.
+func tampers(t *spec.Timeline, _ spec.Event) error {
+	t.Repairs = true
+	return nil
+}
+
+func tampersWithPods(t *spec.Timeline, e spec.Event) error {
+	t.Repairs = true
+	return needsPods(t, e)
 }
 
 func markRow(c Cell, e spec.Event, name string) {
@@ -112,12 +123,19 @@ func repairRules(c *matrix.Case) []matrix.Rule {
 			}
 		},
 		Facts: func(matrix.Seen) []result.Fact {
-			longest := 0.0
+			longest, never, first := 0.0, int64(0), ""
 			for _, r := range rows {
-				if r.repaired == 0 {
-					r.repaired = c.Cell.ScrapeFinished // G12 says that it was never repaired
+				if r.repaired != 0 {
+					longest = max(longest, float64(r.repaired-r.Time)/1e9)
+				} else if never++; never == 1 {
+					first = r.Namespace + "/" + r.Name
 				}
-				longest = max(longest, float64(r.repaired-r.Time)/1e9)
+			}
+			if never > 0 {
+				return []result.Fact{
+					matrix.Missing("T", "longest repair of a row", "s", fmt.Sprintf("%d of %d rows were never repaired", never, len(rows))),
+					matrix.None("C", "rows that were never repaired", never, first),
+				}
 			}
 			f := matrix.Within("T", "longest repair of a row", "s", longest, recovery(c))
 			f.Detail = fmt.Sprintf("%d rows", len(rows))

@@ -67,7 +67,9 @@ type CampaignRun struct {
 	Dir      string  `json:"dir,omitempty"` // in the matrix's folder; empty if none was made
 	Seconds  float64 `json:"seconds"`
 	Error    string  `json:"error,omitempty"` // why it was aborted
-	Try      int     `json:"try"`             // 2: the run before it is the first try
+	// Crashed says that the error is a watcher that ended by itself.
+	Crashed bool `json:"crashed,omitempty"`
+	Try     int  `json:"try"` // 2: the run before it is the first try
 }
 
 // LoadRun reads run.json from a run's folder. Runs of former versions have none; the

@@ -55,7 +55,7 @@ func TestCeilings(t *testing.T) {
 }
 
 // TestIsolation: the keys that no fault hit are compared only where the faults choose
-// keys, and a baseline below 125 ms counts as that.
+// keys, and a baseline below 50 ms counts as that.
 func TestIsolation(t *testing.T) {
 	const s = int64(1e9)
 	poisoned := acked("PUT", "a", "u", 1, 90*s)
@@ -84,7 +84,7 @@ func TestIsolation(t *testing.T) {
 			}
 			continue
 		}
-		want := &check.Isolation{Bystander: &result.Quantiles{Count: 5, P99: 0.3}, BystanderBaseline: &result.Quantiles{Count: 9, P99: 0.125}}
+		want := &check.Isolation{Bystander: &result.Quantiles{Count: 5, P99: 0.3}, BystanderBaseline: &result.Quantiles{Count: 9, P99: 0.05}}
 		if tc.others > 0 {
 			if got.Others == nil || got.Others.Count != 1 || got.Others.P99 < tc.others*0.99 || got.Others.P99 > tc.others*1.01 {
 				t.Errorf("%s: the others are %+v, want one of %v s", tc.name, got.Others, tc.others)

@@ -26,6 +26,7 @@ func Fill(c *Case, rules []Rule, cell *result.Cell, seen Seen) {
 		return
 	}
 	fillRow(c, cell, facts(rules, seen))
+	cell.Robustness.Stalled = Stalled(c)
 	if c.Cell.Refusal != nil {
 		return
 	}
@@ -78,10 +79,10 @@ func fillRow(c *Case, cell *result.Cell, facts []result.Fact) {
 		}
 	}
 	for _, col := range f.Assert {
-		row.Columns[col] = Column(col, cell.Checks, facts)
+		row.Columns[col] = column(c, col, cell.Checks, facts)
 	}
 	for _, col := range f.Measure {
-		m := Column(col, cell.Checks, facts)
+		m := column(c, col, cell.Checks, facts)
 		if m.Verdict != result.NotJudged || m.Value != "" {
 			if m.Verdict == result.Fail && m.Value == "" {
 				m.Value = "violated"
@@ -89,11 +90,21 @@ func fillRow(c *Case, cell *result.Cell, facts []result.Fact) {
 			if m.Verdict == result.NoPower && m.Value == "" {
 				m.Value = "no power"
 			}
-			m.Verdict = result.Measured
+			m.Verdict, m.Late = result.Measured, false
 		}
 		row.Columns[col] = m
 	}
 	cell.Robustness = row
+}
+
+// column is Column; a watcher that refused storage sent nothing in which to search for
+// secrets.
+func column(c *Case, col string, checks map[string]result.Check, facts []result.Fact) result.Column {
+	out := Column(col, checks, facts)
+	if c.Cell.Refusal != nil && out.Verdict == result.NotJudged && slices.ContainsFunc(facts, func(f result.Fact) bool { return f.Column == col }) {
+		out.Verdict, out.Detail = result.Pass, ""
+	}
+	return out
 }
 
 // Column sums up one column: a failure decides; to pass, what the column is about must
@@ -108,20 +119,21 @@ func Column(col string, checks map[string]result.Check, facts []result.Fact) res
 		case result.Pass, result.NoPower:
 			judged++
 		default:
-			refused := col == "S" && hasFact(facts, col)
-			if slices.Contains(required[col], g) && !refused {
+			if slices.Contains(required[col], g) {
 				out.Detail = fmt.Sprintf("%s was not judged: %s", g, x.Note)
 			}
 		}
 	}
+	onlyLate := col == "I" || len(failed) == 0 // G8 compares times
 	for _, f := range facts {
 		if f.Column != col {
 			continue
 		}
-		if out.Value == "" {
+		if out.Value == "" && !f.Missing {
 			out.Value = factText(f)
 		}
 		if !f.OK {
+			onlyLate = onlyLate && late(f)
 			failed = append(failed, fmt.Sprintf("%s: %s%s", f.Name, factText(f), limitText(f)))
 			continue
 		}
@@ -129,7 +141,7 @@ func Column(col string, checks map[string]result.Check, facts []result.Fact) res
 	}
 	switch {
 	case len(failed) > 0:
-		out.Verdict, out.Detail = result.Fail, strings.Join(failed, "; ")
+		out.Verdict, out.Detail, out.Late = result.Fail, strings.Join(failed, "; "), onlyLate
 	case out.Detail != "":
 	case judged > 0:
 		out.Verdict = result.Pass
@@ -140,13 +152,10 @@ func Column(col string, checks map[string]result.Check, facts []result.Fact) res
 	return out
 }
 
-// hasFact reports whether a column has figures of its own: a watcher that refused
-// storage sent nothing in which to search.
-func hasFact(facts []result.Fact, col string) bool {
-	return slices.ContainsFunc(facts, func(f result.Fact) bool { return f.Column == col })
-}
-
 func factText(f result.Fact) string {
+	if f.Missing {
+		return "unknown"
+	}
 	return strings.TrimSuffix(fmt.Sprintf("%.4g %s", f.Value, f.Unit), " ")
 }
 
@@ -170,13 +179,7 @@ func vacuous(c *Case, row *result.Robustness) (why []string) {
 			no("the fault %s never fired", x.Name)
 		}
 	}
-	for _, s := range c.Cell.Scenario.Storage.FaultSpecs() {
-		for _, x := range c.Cell.Fired {
-			if x.Name == s.Name && s.Effect != "refuse" && (s.Max == 0 || s.Max >= MinKeys) && x.Fired > 0 && x.Keys < MinKeys {
-				no("the fault %s hit %d objects; at least %d are needed", x.Name, x.Keys, MinKeys)
-			}
-		}
-	}
+	why = append(why, tooFew(c)...)
 	for _, col := range c.Cell.Scenario.Fault.Assert {
 		if x := row.Columns[col]; x.Verdict == result.NotJudged {
 			no("column %s could not be judged: %s", col, x.Detail)

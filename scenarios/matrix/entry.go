@@ -12,9 +12,9 @@ import (
 
 // FromCell is the entry of a finished cell.
 func FromCell(scenario string, c result.Cell) result.MatrixEntry {
-	e := result.MatrixEntry{Scenario: scenario, Cell: c.ID, Invalid: c.InvalidReasons}
+	e := result.MatrixEntry{Scenario: scenario, Cell: c.ID, Invalid: c.InvalidReasons, Late: c.LateReasons}
 	if r := c.Robustness; r != nil {
-		e.Row, e.Title, e.Columns, e.Facts, e.Fired, e.Keys, e.Expected = r.Row, r.Title, r.Columns, r.Facts, r.Fired, r.Keys, r.Expected
+		e.Row, e.Title, e.Columns, e.Facts, e.Fired, e.Keys, e.Expected, e.Stalled = r.Row, r.Title, r.Columns, r.Facts, r.Fired, r.Keys, r.Expected, r.Stalled
 		e.NoPower = r.NoPower
 	}
 	return e
@@ -52,15 +52,21 @@ func Known(id string) bool {
 }
 
 // Compose draws up the matrix from a campaign and the results of its runs, which are nil
-// where a run has none. Of two tries of a scenario it takes what Settle says.
+// where a run has none. Of two tries of a scenario it takes what Settle says, or the first
+// where nothing was worth a second.
 func Compose(c *history.Campaign, results func(history.CampaignRun) *result.Results) *result.Matrix {
 	m := &result.Matrix{Schema: result.MatrixSchema, Profile: c.Profile, Seconds: c.Seconds}
 	var last []result.MatrixEntry
 	for _, r := range c.Runs {
 		entries := Entries(r, results(r))
 		if r.Try > 1 {
+			why := WorthRepeating(last)
+			if len(why) == 0 {
+				continue // by former rules
+			}
 			m.Entries = m.Entries[:len(m.Entries)-len(last)]
-			entries = Settle(last, entries, WorthRepeating(last))
+			m.Retries = append(m.Retries, retry(last, why))
+			entries = Settle(last, entries, why)
 		}
 		m.Entries = append(m.Entries, entries...)
 		last = entries
@@ -80,9 +86,11 @@ func Entries(r history.CampaignRun, res *result.Results) (entries []result.Matri
 		}
 	}
 	if r.Error != "" && len(entries) < r.Cells {
-		entries = append(entries, result.MatrixEntry{
-			Row: r.Row, Title: r.Title, Scenario: r.Scenario, Error: r.Error, Seconds: r.Seconds, Dir: r.Dir,
-		})
+		e := result.MatrixEntry{Row: r.Row, Title: r.Title, Scenario: r.Scenario, Error: r.Error, Seconds: r.Seconds, Dir: r.Dir}
+		if r.Crashed { // no record of the cell is needed to say so
+			e.Columns = map[string]result.Column{"X": {Verdict: result.Fail, Detail: r.Error}}
+		}
+		entries = append(entries, e)
 	}
 	return entries
 }

@@ -79,6 +79,8 @@ func TestVerdict(t *testing.T) {
 		{"invalid", result.MatrixEntry{Invalid: []string{"a", "b"}}, nil, "a; b"},
 		{"not built", result.MatrixEntry{NotBuilt: "later"}, nil, ""},
 		{"aborted", result.MatrixEntry{Error: "boom"}, nil, "boom"},
+		{"ended by itself", result.MatrixEntry{Error: "boom", Columns: map[string]result.Column{"X": col(result.Fail, "")}}, []string{"X"}, "boom"},
+		{"fails, and is invalid", result.MatrixEntry{Invalid: []string{"a"}, Columns: map[string]result.Column{"C": col(result.Fail, "")}}, []string{"C"}, "a"},
 	} {
 		if failed, invalid := tc.e.Verdict(); !cmp.Equal(failed, tc.failed) || invalid != tc.invalid {
 			t.Errorf("%s: %v, %q", tc.name, failed, invalid)

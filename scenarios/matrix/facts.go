@@ -23,13 +23,23 @@ func None(col, name string, count int64, example string) result.Fact {
 	return result.Fact{Column: col, Name: name, Value: float64(count), Limit: &zero, OK: count == 0, Detail: example}
 }
 
+// Missing states that a figure could not be established, and why. It fails.
+func Missing(col, name, unit, why string) result.Fact {
+	return result.Fact{Column: col, Name: name, Unit: unit, Missing: true, Detail: why}
+}
+
+// late reports whether a fact failed in nothing but a limit on time.
+func late(f result.Fact) bool {
+	return (f.Column == "I" || f.Column == "T") && !f.OK && !f.Missing && f.Limit != nil && f.Value > *f.Limit
+}
+
 // Recovery is how long after the end of a fault (Unix nanoseconds) storage first had
 // everything that had happened until then, in seconds. ok is false if it never had, or
 // if nothing happened before.
 func Recovery(changes iter.Seq[history.Change], end int64) (seconds float64, ok bool) {
 	last := end
 	for c := range changes {
-		if c.Finished > end || c.Stored == 0 && c.Gone {
+		if c.Finished > end || c.Stored == 0 && (c.Gone || c.Unconfirmed) {
 			continue
 		}
 		if c.Stored == 0 {
@@ -49,8 +59,8 @@ type Delay struct {
 // Delays looks at the changes that were dispatched since a time (Unix nanoseconds).
 func Delays(changes iter.Seq[history.Change], since int64) (d Delay) {
 	for c := range changes {
-		if c.Started < since {
-			continue
+		if c.Started < since || c.Unconfirmed {
+			continue // of what nobody acknowledged, nobody knows when
 		}
 		d.Changes++
 		if c.Stored != 0 {
@@ -62,12 +72,23 @@ func Delays(changes iter.Seq[history.Change], since int64) (d Delay) {
 	return d
 }
 
-// Fact states the longest delay, at most limit seconds. Changes that never arrived fail
-// it where there is a limit.
+// Fact states the longest delay, at most limit seconds. Without a change, or where one
+// never arrived, there is none.
 func (d Delay) Fact(name string, limit float64) result.Fact {
-	f := Within("T", name, "s", d.Longest, limit)
-	if d.Missing > 0 {
-		f.OK, f.Detail = limit == 0, fmt.Sprintf("%d changes never arrived", d.Missing)
+	switch {
+	case d.Changes == 0:
+		return Missing("T", name, "s", "there was no change")
+	case d.Missing > 0:
+		return Missing("T", name, "s", fmt.Sprintf("%d changes never arrived", d.Missing))
 	}
-	return f
+	return Within("T", name, "s", d.Longest, limit)
+}
+
+// RecoveryFact states the recovery after an end, at most limit seconds.
+func RecoveryFact(name string, changes iter.Seq[history.Change], end int64, limit float64) result.Fact {
+	s, ok := Recovery(changes, end)
+	if !ok {
+		return Missing("T", name, "s", "storage never had what had happened until then, or nothing had")
+	}
+	return Within("T", name, "s", s, limit)
 }

@@ -48,8 +48,9 @@ func TestDelays(t *testing.T) {
 	for _, tc := range []struct {
 		d    Delay
 		want bool
-	}{{Delay{3, 0, 1}, true}, {Delay{3, 0, 61}, false}, {Delay{3, 1, 1}, false}} {
-		if f := tc.d.Fact("x", 60); f.OK != tc.want {
+		late bool
+	}{{Delay{3, 0, 1}, true, false}, {Delay{3, 0, 61}, false, true}, {Delay{3, 1, 61}, false, false}, {Delay{}, false, false}} {
+		if f := tc.d.Fact("x", 60); f.OK != tc.want || late(f) != tc.late || f.Missing != (!tc.want && !tc.late) {
 			t.Errorf("%+v: %+v", tc.d, f)
 		}
 	}

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,9 +14,6 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
-
-// MinKeys is how many objects a fault must have hit to prove anything.
-const MinKeys = 3
 
 // podKind is the kind that the load writes.
 const podKind = "Pod"
@@ -32,8 +30,11 @@ func General(c *Case) []Rule {
 	case c.Cell.Refusal != nil:
 		return []Rule{refusedRule(c)}
 	}
-	rules := []Rule{timeRule(c), attemptsRule(c), stepRule(c), listsRule(c), throttleRule(c), queuedRule(c), bystanderRule(c)}
-	return slices.DeleteFunc(rules, func(r Rule) bool { return r.Facts == nil })
+	rules := []Rule{
+		timeRule(c), arrivalRule(c), repairsRule(c), attemptsRule(c), stepRule(c), listsRule(c), throttleRule(c), queuedRule(c), bystanderRule(c),
+		exitRule(c), waitedRule(c),
+	}
+	return slices.DeleteFunc(rules, func(r Rule) bool { return r.Facts == nil && r.Vacuous == nil })
 }
 
 // stating is a rule that needs nothing but figures.
@@ -48,14 +49,92 @@ func timeRule(c *Case) Rule {
 			facts = append(facts, Within("T", "until the first lists were complete", "s", float64(w.Ready-w.Started)/1e9, limit))
 		}
 		if end, windowed := FaultEnd(c); windowed {
-			if s, ok := Recovery(seen.Changes, end); ok {
-				facts = append(facts, Within("T", "recovery after the fault", "s", s, limit))
-			}
+			facts = append(facts, RecoveryFact("recovery after the fault", seen.Changes, end, limit))
 		} else if end > 0 || len(c.Cell.Scenario.Events) == 0 {
 			facts = append(facts, Delays(seen.Changes, 0).Fact("longest delay of a change", limit))
 		}
 		return facts
 	})
+}
+
+// arrivalRule: whatever was changed is in storage, or was deleted before anybody saw it.
+func arrivalRule(*Case) Rule {
+	return stating(func(seen Seen) []result.Fact {
+		never, first := int64(0), ""
+		for ch := range seen.Changes {
+			if ch.Stored == 0 && !ch.Gone && !ch.Unconfirmed {
+				if never++; never == 1 {
+					first = fmt.Sprintf("operation %d, on a %s", ch.Operation, ch.Kind)
+				}
+			}
+		}
+		return []result.Fact{None("C", "changes that never arrived", never, first)}
+	})
+}
+
+// repairsRule: unless something happened to storage that only a comparison can find, the
+// synchronizer has nothing to repair. What it repairs then was lost on the way. Kinds that
+// came and went are left out: their rows are the synchronizer's to remove.
+func repairsRule(c *Case) Rule {
+	s := &c.Cell.Scenario
+	if !c.Cell.Watcher.Own || s.Watcher.Profile == profileLegacy || s.Watcher.Synchronizer.Disabled {
+		return Rule{}
+	}
+	return stating(func(Seen) []result.Fact {
+		const name = "repairs of the synchronizer"
+		if !c.After.Has(metric.SyncRuns) {
+			return []result.Fact{Missing("C", name, "", "the watcher's metrics do not tell")}
+		}
+		repairs := 0.0
+		for kind, n := range c.After.By(metric.SyncRepairs, "kind") {
+			if !slices.Contains(c.CustomKinds, kind) {
+				repairs += n
+			}
+		}
+		if s.Fault.Repairs {
+			return []result.Fact{Within("C", name, "", repairs, 0)}
+		}
+		return []result.Fact{None("C", name, int64(repairs), "")}
+	})
+}
+
+// exitRule: every watcher ended as it was asked to, and none panicked. In a cut cell the
+// last one is killed, so its exit is not judged.
+func exitRule(c *Case) Rule {
+	return stating(func(Seen) []result.Fact {
+		exits := c.Cell.Watcher.Exits
+		if len(exits) == 0 {
+			return []result.Fact{Missing("X", "watchers that did not exit cleanly", "", "no exit was recorded")}
+		}
+		unclean, panics, firstExit, firstPanic := int64(0), int64(0), "", ""
+		for _, e := range exits {
+			if e.Panics > 0 {
+				panics += int64(e.Panics)
+				firstPanic = cmp.Or(firstPanic, e.Process+": "+e.FirstPanic)
+			}
+			if how := notClean(e); how != "" {
+				unclean++
+				firstExit = cmp.Or(firstExit, e.Process+": "+how)
+			}
+		}
+		facts := []result.Fact{None("X", "watchers that did not exit cleanly", unclean, firstExit), None("X", "panics logged", panics, firstPanic)}
+		return slices.DeleteFunc(facts, func(f result.Fact) bool { return c.Cell.Cut && f.OK })
+	})
+}
+
+// notClean says how a watcher ended otherwise than it was asked to; empty if it did not.
+func notClean(e history.Exit) string {
+	switch {
+	case e.Terminated && e.Killed:
+		return "it did not end after SIGTERM, SIGKILL was needed"
+	case e.Killed:
+		return ""
+	case !e.Terminated:
+		return fmt.Sprintf("it ended by itself, exit code %d", e.ExitCode)
+	case e.ExitCode != 0:
+		return fmt.Sprintf("exit code %d after SIGTERM", e.ExitCode)
+	}
+	return ""
 }
 
 // FaultEnd is when the last fault of storage or watch ended (Unix nanoseconds; 0 if
@@ -85,7 +164,7 @@ func attemptsRule(c *Case) Rule {
 	a := attempts{from: c.Cell.LoadStarted, to: c.Cell.ScrapeFinished, states: map[uint64]struct{}{}}
 	return Rule{Request: a.request, Facts: func(Seen) []result.Fact {
 		if a.reached() == 0 {
-			return nil
+			return []result.Fact{Missing("A", "write attempts per state", "", "no state reached storage")}
 		}
 		return []result.Fact{Within("A", "write attempts per state", "", float64(a.tried)/float64(a.reached()), c.Cell.Scenario.Fault.Amplification)}
 	}}
@@ -108,6 +187,9 @@ func stepRule(c *Case) Rule {
 		return 0
 	}
 	return stating(func(Seen) []result.Fact {
+		if !c.Before.Has(metric.StorageRequests) || !c.After.Has(metric.StorageRequests) {
+			return []result.Fact{Missing("A", "attempts while storage was down", "", "the watcher's metrics do not tell")}
+		}
 		tried := failed(c.After) - failed(c.Before)
 		steps, workers := BackoffSteps(down), c.Cell.Scenario.Largest().Concurrency()
 		f := Within("A", "attempts while storage was down", "", tried, float64(steps*workers))
@@ -185,14 +267,14 @@ func queuedRule(c *Case) Rule {
 		if perKey {
 			limit = seen.PeakLive + s.Extra.Namespaces*s.Extra.Pods
 		}
-		if limit == 0 {
-			return nil
-		}
-		most := 0.0
+		most, known := 0.0, false
 		for _, x := range c.Samples {
 			if x.QueueDepth != nil {
-				most = max(most, *x.QueueDepth)
+				most, known = max(most, *x.QueueDepth), true
 			}
+		}
+		if limit == 0 || !known {
+			return []result.Fact{Missing("B", "events queued", "events", "no object existed, or the queues could not be read")}
 		}
 		return []result.Fact{Within("B", "events queued", "events", most, float64(limit))}
 	})

@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"strings"
+	"time"
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/storagemock/ledger"
@@ -24,7 +25,7 @@ func refusedRule(c *Case) Rule {
 	return Rule{Request: func(*ledger.Entry) { requests++ }, Facts: func(Seen) []result.Fact {
 		facts := []result.Fact{
 			None("S", "requests that reached storage", requests, ""),
-			{Column: "S", Name: "exit code of the watcher", Value: float64(r.ExitCode), OK: r.Ended && r.ExitCode != 0, Detail: r.LastLine},
+			{Column: "X", Name: "exit code of the watcher", Value: float64(r.ExitCode), OK: r.Ended && r.ExitCode != 0, Detail: r.LastLine},
 		}
 		if s.Watcher.Command == "" {
 			why := refusals[s.Storage.TLS]
@@ -34,7 +35,10 @@ func refusedRule(c *Case) Rule {
 			}
 			facts = append(facts, f)
 		}
-		limit := s.Fault.Recovery.Std().Seconds()
-		return append(facts, result.Fact{Column: "T", Name: "until it refused", Unit: "s", Value: r.Seconds, Limit: &limit, OK: r.Ended && r.Seconds <= limit})
+		const name = "until it refused"
+		if !r.Ended {
+			return append(facts, Missing("T", name, "s", "it had not ended after "+time.Duration(r.Seconds*1e9).Round(time.Second).String()))
+		}
+		return append(facts, Within("T", name, "s", r.Seconds, s.Fault.Recovery.Std().Seconds()))
 	}}
 }

@@ -7,27 +7,36 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// timing are the columns that a machine which stands still for a moment can fail.
-var timing = []string{"I", "T"}
-
-// Repeat returns why an entry is worth a second try: only timing columns failed, or the
-// load fell short. It is empty otherwise: a violation of any other kind is a fact,
-// whatever the machine did.
+// Repeat returns why an entry is worth a second try: it was late in nothing but figures of
+// time, and there is evidence that the machine stood still. It is empty otherwise: what a
+// watcher lost, how it ended, and what could not be judged is a fact, whatever the machine
+// did.
 func Repeat(e *result.MatrixEntry) string {
-	failed, invalid := e.Verdict()
+	failed, _ := e.Verdict()
+	if e.Error != "" || e.First != "" || len(e.Stalled) == 0 {
+		return ""
+	}
 	for _, c := range failed {
-		if !slices.Contains(timing, c) {
+		if !e.Columns[c].Late {
 			return ""
 		}
 	}
-	if e.Error != "" || e.First != "" || len(failed) == 0 && invalid == "" {
-		return ""
+	for _, reason := range e.Invalid {
+		if !slices.Contains(e.Late, reason) {
+			return ""
+		}
 	}
-	why := invalid
+	why := slices.Clone(e.Invalid)
 	for _, c := range failed {
-		why = strings.TrimPrefix(why+"; "+c+": "+e.Columns[c].Detail, "; ")
+		why = append(why, c+": "+e.Columns[c].Detail)
 	}
-	return why
+	return strings.Join(why, "; ")
+}
+
+// good reports whether an entry has nothing that a second try could be for.
+func good(e *result.MatrixEntry) bool {
+	failed, invalid := e.Verdict()
+	return len(failed) == 0 && invalid == ""
 }
 
 // WorthRepeating returns why a scenario is run again, by cell: where anything failed
@@ -36,15 +45,35 @@ func WorthRepeating(entries []result.MatrixEntry) map[string]string {
 	why := map[string]string{}
 	for i := range entries {
 		e := &entries[i]
-		failed, invalid := e.Verdict()
-		switch w := Repeat(e); {
-		case w != "":
-			why[e.Cell] = w
-		case len(failed) > 0 || invalid != "":
+		if good(e) {
+			continue
+		}
+		w := Repeat(e)
+		if w == "" {
 			return nil
 		}
+		why[e.Cell] = w
 	}
 	return why
+}
+
+// retry is the second try of a scenario, for the table.
+func retry(first []result.MatrixEntry, why map[string]string) result.Retry {
+	r := result.Retry{Scenario: first[0].Scenario}
+	var all []string
+	for _, e := range first {
+		w, repeated := why[e.Cell]
+		if !repeated {
+			continue
+		}
+		if len(first) > 1 {
+			w = e.Cell + ": " + w
+		}
+		all = append(all, w)
+		r.Stalled = append(r.Stalled, e.Stalled...)
+	}
+	r.Why = strings.Join(all, "; ")
+	return r
 }
 
 // Settle is what two runs of a scenario came to; why is from WorthRepeating. The second
@@ -52,19 +81,19 @@ func WorthRepeating(entries []result.MatrixEntry) map[string]string {
 // at once, and was run again only beside others, keeps its first result where the second
 // failed in nothing but what a further try would excuse.
 func Settle(first, second []result.MatrixEntry, why map[string]string) []result.MatrixEntry {
-	good := map[string]result.MatrixEntry{}
+	was := map[string]result.MatrixEntry{}
 	for _, e := range first {
 		if _, repeated := why[e.Cell]; !repeated {
-			good[e.Cell] = e
+			was[e.Cell] = e
 		}
 	}
 	settled := slices.Clone(second)
 	for i := range settled {
 		e := &settled[i]
-		if was, ok := good[e.Cell]; !ok {
+		if before, ok := was[e.Cell]; !ok {
 			e.First = why[e.Cell]
 		} else if Repeat(e) != "" {
-			*e = was
+			*e = before
 		}
 	}
 	return settled

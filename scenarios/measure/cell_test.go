@@ -196,12 +196,15 @@ func TestInvalid(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := fine()
 			tc.change(c)
-			got := invalid(c, testLimits, "Pod_3", spec.Capacity{Inflight: 300}, tc.faults)
+			got, late := invalid(c, testLimits, "Pod_3", spec.Capacity{Inflight: 300}, tc.faults)
 			switch {
 			case tc.want == "" && len(got) > 0:
 				t.Errorf("refused: %v", got)
 			case tc.want != "" && (len(got) != 1 || !strings.Contains(got[0], tc.want)):
 				t.Errorf("got %q, want %q", got, tc.want)
+			}
+			if about := tc.name == "late generator" || tc.name == "slow generator" || tc.name == "stalled machine"; about != (len(late) == 1) || about && late[0] != got[0] {
+				t.Errorf("about time: %q", late)
 			}
 		})
 	}

@@ -118,7 +118,7 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	}
 	s := &f.cell.Scenario
 	c.Bottleneck = bottleneck(limits{cell: &c, machineBusy: f.cell.MachineBusy, cpus: f.cell.CPUs, cpuCores: cores, lagLimitMs: millis(s.Limits.Lag)})
-	c.InvalidReasons = invalid(&c, s.Limits, queues.LittleQueue, s.Storage.Capacity, s.Storage.FaultNames())
+	c.InvalidReasons, c.LateReasons = invalid(&c, s.Limits, queues.LittleQueue, s.Storage.Capacity, s.Storage.FaultNames())
 	c.Capacity = f.cell.Capacity
 	if f.cell.Calibrates {
 		if c.Capacity = pace.capacity(c.ID, f.load.window, f.senders()); c.Capacity == nil {

@@ -27,10 +27,14 @@ func byChance(c *result.Cell) float64 {
 	return 3 * *c.Storage.SeenMeanErrMs
 }
 
-// invalid lists why a cell is not to be believed.
-func invalid(c *result.Cell, limits spec.Limits, littleQueue string, capacity spec.Capacity, faults []string) []string {
-	var why []string
+// invalid lists why a cell is not to be believed; late are those reasons that are about
+// time.
+func invalid(c *result.Cell, limits spec.Limits, littleQueue string, capacity spec.Capacity, faults []string) (why, late []string) {
 	no := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
+	behind := func(format string, args ...any) {
+		no(format, args...)
+		late = append(late, why[len(why)-1])
+	}
 	if c.Load.Done == 0 {
 		no("no write of the load succeeded")
 	} else if share := float64(c.Load.Done) / float64(c.Load.Planned); share < float64(limits.MinEvents) {
@@ -38,10 +42,10 @@ func invalid(c *result.Cell, limits spec.Limits, littleQueue string, capacity sp
 	}
 	if c.Load.Model == result.ModelOpen {
 		if q := c.Load.LagMs; q != nil && q.P99 > millis(limits.Lag) {
-			no("the generator was %.0f ms late (p99); the limit is %.0f ms", q.P99, millis(limits.Lag))
+			behind("the generator was %.0f ms late (p99); the limit is %.0f ms", q.P99, millis(limits.Lag))
 		}
 		if o := c.Load.PlannedQPS; o != nil && *o > 0 && c.Load.QPS/(*o) < float64(limits.MinOffered) {
-			no("%.1f writes/s were achieved of %.1f offered (%.1f%%); at least %.1f%% are needed", c.Load.QPS, *o, 100*c.Load.QPS/(*o), 100*float64(limits.MinOffered))
+			behind("%.1f writes/s were achieved of %.1f offered (%.1f%%); at least %.1f%% are needed", c.Load.QPS, *o, 100*c.Load.QPS/(*o), 100*float64(limits.MinOffered))
 		}
 	}
 	if c.Storage.Requests == 0 {
@@ -51,7 +55,7 @@ func invalid(c *result.Cell, limits spec.Limits, littleQueue string, capacity sp
 	// told; if not, the machine stood still, and the cell shows that.
 	busy := capacity.Rate > 0 || capacity.Inflight > 0 && c.Handler.Workers >= capacity.Inflight
 	if m := c.Storage.SeenMeanMs; m != nil && len(faults) == 0 && !busy && c.Storage.LatencyMeanMs >= minLatencyMs && *m-byChance(c) > maxLatency*c.Storage.LatencyMeanMs {
-		no("storage answered after %.0f ms on average instead of %.0f ms: the machine stalled or was overloaded", *m, c.Storage.LatencyMeanMs)
+		behind("storage answered after %.0f ms on average instead of %.0f ms: the machine stalled or was overloaded", *m, c.Storage.LatencyMeanMs)
 	}
 	if d := c.Handler.LittleDiscrepancy; d != nil && *d > maxLittle {
 		no("the queue metrics contradict themselves: mean depth and rate × mean wait of %s differ by %.0f%%", littleQueue, 100**d)
@@ -61,5 +65,5 @@ func invalid(c *result.Cell, limits spec.Limits, littleQueue string, capacity sp
 			no("the fault %s never fired", f)
 		}
 	}
-	return why
+	return why, late
 }

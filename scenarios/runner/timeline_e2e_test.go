@@ -28,7 +28,7 @@ events:
   - {at: 4s, what: recreate}
   - {at: 4s, what: delete-namespace}
   - {at: 4s, what: start}
-fault: {row: F16, title: a bit of everything, assert: [C, O, T], measure: [A], recovery: 20s}
+fault: {row: F16, title: a bit of everything, assert: [C, O, T, X], measure: [A], recovery: 20s, repairs: true}
 limits: {lag: 10s, minOffered: 50%, minPower: 0}
 drainTimeout: 30s
 `
@@ -38,7 +38,7 @@ func TestTimeline(t *testing.T) {
 	opts, said := stage(t, eventful)
 	out := finish(t, opts, said)
 	c := out.Results.Cells[0]
-	holds(t, c, "C", "O", "T")
+	holds(t, c, "C", "O", "T", "X")
 	for _, g := range []string{"G1", "G9", "G12"} {
 		if x := c.Checks[g]; x.Verdict != result.Pass {
 			t.Errorf("%s: %s %s %s", g, x.Verdict, x.Counterexample, x.Note)
@@ -67,10 +67,10 @@ func TestRefusedStorage(t *testing.T) {
 	for kind, want := range map[string]string{"wrong-ca": "unknown authority", "tls-1.1": "protocol version"} {
 		t.Run(kind, func(t *testing.T) {
 			opts, said := stage(t, small, "matrix.watcher.strategy=keyed", "storage.tls="+kind, "extra={pods: 2, namespaces: 1}",
-				"fault={row: F27, title: x, assert: [S, T], refused: true, recovery: 20s}")
+				"fault={row: F27, title: x, assert: [S, T, X], refused: true, recovery: 20s}")
 			out := finish(t, opts, said)
 			row := out.Results.Cells[0].Robustness
-			if row == nil || row.Columns["S"].Verdict != result.Pass || row.Columns["T"].Verdict != result.Pass || !strings.Contains(row.Facts[1].Detail, want) {
+			if row == nil || row.Columns["S"].Verdict != result.Pass || row.Columns["T"].Verdict != result.Pass || row.Columns["X"].Verdict != result.Pass || !strings.Contains(row.Facts[1].Detail, want) {
 				t.Errorf("%+v", row)
 			}
 		})
@@ -79,9 +79,9 @@ func TestRefusedStorage(t *testing.T) {
 
 // TestRotatedCA: the ledger of both lives of storage is one.
 func TestRotatedCA(t *testing.T) {
-	opts, said := stage(t, eventful, "events=[{at: 2s, what: rotate-ca}]", "storage.tls=valid", "fault.assert=[C, O, L, T]")
+	opts, said := stage(t, eventful, "events=[{at: 2s, what: rotate-ca}]", "storage.tls=valid", "fault.assert=[C, O, L, T, X]", "fault.repairs=false")
 	out := finish(t, opts, said)
-	holds(t, out.Results.Cells[0], "C", "O", "L", "T")
+	holds(t, out.Results.Cells[0], "C", "O", "L", "T", "X")
 }
 
 // TestRotatedToken: watches go on with the second token, the first is refused, neither is

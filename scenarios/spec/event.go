@@ -65,6 +65,7 @@ type Timeline struct {
 	Runs    bool // a watcher runs
 	Second  bool // another one runs beside it
 	Secrets bool // an event plants secrets, which must turn up nowhere
+	Repairs bool // after an event the synchronizer may have something to repair
 	at      string
 }
 
@@ -117,6 +118,9 @@ func (s *Scenario) validateEvents(kinds []EventKind) error {
 	}
 	if !t.Runs {
 		return bad("events", "end with start: what is judged is where storage ends", "no watcher runs after the last event")
+	}
+	if err := s.validateRepairs(t.Repairs); err != nil {
+		return err
 	}
 	return s.validateSecrecy(t.Secrets)
 }

@@ -13,15 +13,15 @@ import (
 )
 
 // Columns of the fault matrix: converge, order, loss, bounded, isolation,
-// amplification, time to recover, secrecy.
-var Columns = []string{"C", "O", "L", "B", "I", "A", "T", "S"}
+// amplification, time to recover, secrecy, exit.
+var Columns = []string{"C", "O", "L", "B", "I", "A", "T", "S", "X"}
 
 // Fault makes a scenario a row of the fault matrix.
 type Fault struct {
 	Row   string `json:"row" jsonschema:"required,pattern=^F[0-9]+$" jsonschema_description:"F0 to F28."`
 	Title string `json:"title" jsonschema:"required"`
 	// Assert are the columns that must hold, Measure those that are only shown.
-	Assert  []string `json:"assert,omitempty" jsonschema_description:"Columns that must hold: C, O, L, B, I, A, T, S."`
+	Assert  []string `json:"assert,omitempty" jsonschema_description:"Columns that must hold: C, O, L, B, I, A, T, S, X."`
 	Measure []string `json:"measure,omitempty" jsonschema_description:"Columns that are shown without a verdict."`
 	// Legacy are the columns in which the profile legacy is expected to fail.
 	Legacy []string `json:"legacy,omitempty" jsonschema_description:"Columns in which the profile legacy is expected to fail."`
@@ -39,6 +39,8 @@ type Fault struct {
 	// limits.minPower asks for.
 	NoPower   string  `json:"noPower,omitempty" jsonschema_description:"O: why too few pairs of states can be swapped in this row; it is then listed instead of invalid."`
 	Isolation float64 `json:"isolation,omitempty" jsonschema:"minimum=1" jsonschema_description:"I: freshness p99 of others against the row F0, at most; 2 where nothing is said."`
+	// Repairs says that something happens to storage that only the synchronizer can mend.
+	Repairs bool `json:"repairs,omitempty" jsonschema_description:"C: the synchronizer has to mend something, because rows were refused for good or tampered with, because storage forgot, or because objects were deleted while no watcher ran. Otherwise a repair is a failure."`
 	// FromAnswer takes the apiserver's own slowness out of I: rebuilding what it serves
 	// costs it more than any watcher.
 	FromAnswer bool `json:"fromAnswer,omitempty" jsonschema_description:"I: freshness of the bystander counts from the apiserver's answer instead of the intended time, for faults that keep the apiserver itself busy."`
@@ -128,6 +130,24 @@ func (s *Scenario) validateFault() error {
 		return bad("fault.noPower", "assert O", "column O is not asserted")
 	case f.FromAnswer && !seen["I"]:
 		return bad("fault.fromAnswer", "assert or measure I", "column I is not asked for")
+	}
+	return nil
+}
+
+// validateRepairs needs something that only the synchronizer can mend where it is said to
+// have to: an event that leaves such a thing behind, or rows that storage refuses, which
+// wait for their next change.
+func (s *Scenario) validateRepairs(left bool) error {
+	f := s.Fault
+	if f == nil || !f.Repairs {
+		return nil
+	}
+	if s.Watcher.Synchronizer.Disabled {
+		return bad("fault.repairs", "take watcher.synchronizer.disabled away", "there is no synchronizer")
+	}
+	refused := slices.ContainsFunc(s.Storage.FaultSpecs(), func(x fault.Spec) bool { return x.Effect == fault.Status })
+	if !left && !refused {
+		return bad("fault.repairs", "leave it out", "nothing in this scenario leaves work for the synchronizer")
 	}
 	return nil
 }
