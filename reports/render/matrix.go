@@ -152,6 +152,20 @@ func matrixRemarks(m *result.Matrix) (remarks []string) {
 				say(" %s has %s: %s", c.ID, noPower(x.Power, x.MinPower), e.NoPower)
 			}
 		}
+		var counts []string
+		for _, f := range e.Facts {
+			if f.Least == nil {
+				continue
+			}
+			text := fmt.Sprintf("%s: %.0f (at least %.0f)", f.Name, f.Value, *f.Least)
+			if f.Detail != "" {
+				text += ", " + f.Detail
+			}
+			counts = append(counts, text)
+		}
+		if len(counts) > 0 {
+			say(": %s", strings.Join(counts, "; "))
+		}
 		for _, why := range e.Invalid {
 			say(" is invalid: %s", why)
 		}

@@ -189,7 +189,7 @@ type Watcher struct {
 	FirstSyncCPU      *float64 `json:"firstSyncCPUSeconds,omitempty"` // CPU time of the process in it
 	ExitCode          *int     `json:"exitCode,omitempty"`
 	// Restarts is how many processes were started after the first. The counters are
-	// those of the last one; CPU and memory are those of all.
+	// those of the last one; CPU and memory are those of all, traffic is not known.
 	Restarts int `json:"restarts,omitempty"`
 }
 

@@ -102,19 +102,30 @@ func (j *judge) restarts() {
 // eachRestart counts the restarts after which storage did not catch up while the
 // load went on.
 func (j *judge) eachRestart(t *tally) {
-	converged := 0
+	converged, started, since := int64(0), int64(0), int64(0)
 	for _, m := range j.h.Marks {
 		switch m.What {
+		case history.MarkStarted:
+			if started++; started > 1 {
+				since++
+			}
 		case history.MarkConverged:
-			converged++
+			converged, since = converged+1, 0
 		case history.MarkDiverged:
 			t.fail(func() string {
 				return fmt.Sprintf("at %s storage had not caught up after a restart: %s", clock(m.Time), m.Note)
 			})
 		}
 	}
-	if converged > 0 {
-		t.note("storage caught up after %d of %d restarts while the load went on", converged, j.restarted)
+	if converged == 0 {
+		return
+	}
+	t.note("storage caught up after %d of %d restarts while the load went on", converged, j.restarted)
+	if sharing := j.restarted - converged - since; sharing > 0 {
+		t.note("%d watchers ended before that and are judged with the next", sharing)
+	}
+	if since > 0 {
+		t.note("the last %d restarts are judged by the final states alone", since)
 	}
 }
 

@@ -251,3 +251,26 @@ func TestSecrecyVerdict(t *testing.T) {
 		t.Errorf("leaked: %+v", c)
 	}
 }
+
+// TestRestartsThatShareACatchUp: a watcher that ended before storage caught up is not
+// passed off as one under which it did.
+func TestRestartsThatShareACatchUp(t *testing.T) {
+	again := func(ms int64) []history.Mark {
+		return []history.Mark{{Time: at(ms), What: history.MarkKilled}, {Time: at(ms + 1), What: history.MarkStarted}, {Time: at(ms + 2), What: history.MarkReady}}
+	}
+	converged := []history.Mark{{Time: at(59), What: history.MarkConverged}}
+	for _, tc := range []struct {
+		name string
+		more []history.Mark
+		want string
+	}{
+		{"each", converged, "storage caught up after 1 of 1 restarts while the load went on"},
+		{"one ended before", slices.Concat(again(40), converged), "storage caught up after 1 of 2 restarts while the load went on; 1 watchers ended before that and are judged with the next"},
+		{"the last is not", slices.Concat(converged, again(60), again(70)), "storage caught up after 1 of 3 restarts while the load went on; the last 2 restarts are judged by the final states alone"},
+	} {
+		v := mustJudge(t, story{ops: onePod, requests: sent, marks: restarted(tc.more...)}.history(t))
+		if c := v.Checks["G9"]; c.Verdict != result.Pass || c.Note != tc.want {
+			t.Errorf("%s: %s %q, want %q", tc.name, c.Verdict, c.Note, tc.want)
+		}
+	}
+}

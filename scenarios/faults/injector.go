@@ -51,14 +51,20 @@ type Cell interface {
 	Launch(ctx context.Context, queues int) (*party.Watcher, error)
 	// Begin starts the watcher that is judged and waits for its first lists.
 	Begin(ctx context.Context, queues int) error
-	// Resumed counts a watcher that took another's place; figures of its counters begin
-	// now.
+	// Spawn starts the watcher that is judged and waits for nothing.
+	Spawn(ctx context.Context) error
+	// Resumed has the figures of the watcher's counters begin now, after it took another's
+	// place.
 	Resumed(ctx context.Context) error
 
 	Rules() check.Rules
 	// CatchUp waits until storage is nowhere behind the state that the apiserver had when
 	// it was called, while the load goes on.
 	CatchUp(ctx context.Context, since time.Time) (CatchUp, error)
+	// APIState is what the apiserver holds now, and Behind names an object of which storage
+	// has less than the apiserver had then; empty if there is none.
+	APIState(context.Context) ([]history.StateRecord, error)
+	Behind(ctx context.Context, want []history.StateRecord) (string, error)
 
 	Mark(history.Mark) // its time is now unless it is set
 	Note(text string)  // on the line of progress

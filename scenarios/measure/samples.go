@@ -93,7 +93,7 @@ func (b curveBuilder) sampled(samples []history.Sample) {
 			}
 			b.add(name+".cpuCores", "cores", s.Time, ptr((u.CPUSeconds-p.CPUSeconds)/dt))
 			if name == history.PartyWatcher {
-				if in, out, known := traffic(prev, s); known {
+				if in, out, known := traffic(prev, s); known && in >= 0 && out >= 0 { // not across a restart
 					b.add(result.SeriesWatcherNet, "KiB/s", s.Time, ptr((in+out)/1024/dt))
 				}
 			}
@@ -179,7 +179,8 @@ func (f *Figures) watcherFigures(c *result.Cell, from, to int64) {
 		if f.requests > 0 {
 			c.Watcher.CPUMicrosPerReq = ptr(*cpu * 1e6 / float64(f.requests))
 		}
-		if n := growth(f.before, f.after, metric.EventsReceived); n != nil && *n > 0 {
+		// Events are counted by the last process alone.
+		if n := growth(f.before, f.after, metric.EventsReceived); n != nil && *n > 0 && f.cell.Watcher.Restarts == 0 {
 			c.Watcher.CPUMicrosPerEvent = ptr(*cpu * 1e6 / *n)
 		}
 	}
@@ -202,7 +203,7 @@ func (f *Figures) watcherFigures(c *result.Cell, from, to int64) {
 	}
 	c.Watcher.Goroutines = maxOf(f.samples, from, to, func(s *history.Sample) *float64 { return s.Goroutines })
 	dt := float64(b.Time-a.Time) / 1e9
-	if in, out, known := traffic(&a, &b); known && dt > 0 {
+	if in, out, known := traffic(&a, &b); known && dt > 0 && f.cell.Watcher.Restarts == 0 {
 		c.Watcher.NetKiBps = ptr((in + out) / 1024 / dt)
 		c.Watcher.NetInKiBps, c.Watcher.NetOutKiBps = ptr(in/1024/dt), ptr(out/1024/dt)
 	}

@@ -23,3 +23,26 @@ func TestCurvesAreInOrder(t *testing.T) {
 		t.Errorf("cores %v, want 1 all the time", s.V)
 	}
 }
+
+// TestRestartedCountersAreNoTraffic: a new process counts from 0, so what its counters
+// have grown since a former one's is not known, and no curve goes below 0.
+func TestRestartedCountersAreNoTraffic(t *testing.T) {
+	e := backlog(0)
+	e.cell.Watcher.Restarts = 1
+	for i := range e.samples {
+		in := float64(i) * 1024
+		if i > len(e.samples)/2 {
+			in -= float64(len(e.samples)/2) * 1024
+		}
+		e.samples[i].NetIn, e.samples[i].NetOut = &in, new(0.0)
+	}
+	c := e.figures(t)
+	if w := c.Watcher; w.NetKiBps != nil || w.NetInKiBps != nil || w.NetOutKiBps != nil {
+		t.Errorf("traffic over a restart: %v KiB/s", *w.NetKiBps)
+	}
+	approx(t, "cpuCores", c.Watcher.CPUCores, 0.1, 0.005)
+	curve := c.Series[result.SeriesWatcherNet].V
+	if len(curve) < 50 || slices.Min(curve) < 0 {
+		t.Errorf("the curve goes below 0, or has too few points: %v", curve)
+	}
+}

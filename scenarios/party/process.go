@@ -141,6 +141,16 @@ func (p *Process) Exit() (history.Exit, error) {
 // library went on.
 var panicLine = regexp.MustCompile(`(?m)^(?:panic|fatal error): .{0,200}|^.{0,200}(?:Observed a panic|http: panic serving).{0,200}`)
 
+// CPU is what the child has used from its start to its end, known once it has ended.
+func (p *Process) CPU() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state == nil {
+		return 0
+	}
+	return p.state.UserTime() + p.state.SystemTime()
+}
+
 // Failure describes a child that ended by itself.
 func (p *Process) Failure() error {
 	p.mu.Lock()

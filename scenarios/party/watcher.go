@@ -81,13 +81,31 @@ const portTries = 3
 func StartWatcher(ctx context.Context, s WatcherSetup) (*Watcher, error) {
 	for try := 1; ; try++ {
 		w, err := s.startOnce(ctx)
-		if err == nil || try == portTries || !strings.Contains(err.Error(), "address already in use") {
+		if err == nil || try == portTries || !strings.Contains(err.Error(), portTaken) {
 			return w, err
 		}
 	}
 }
 
 func (s WatcherSetup) startOnce(ctx context.Context) (*Watcher, error) {
+	w, err := SpawnWatcher(s)
+	if err != nil {
+		return nil, err
+	}
+	err = w.Await(ctx, "the watcher's metrics endpoint", 10*time.Millisecond, startLimit, func(ctx context.Context) bool {
+		_, err := w.Scrape(ctx)
+		return err == nil
+	})
+	if err != nil {
+		w.Kill()
+		return nil, err
+	}
+	return w, nil
+}
+
+// SpawnWatcher starts the watcher and waits for nothing: it may not listen yet, and may
+// end because a port was taken in between.
+func SpawnWatcher(s WatcherSetup) (*Watcher, error) {
 	ports, err := freePorts(2)
 	if err != nil {
 		return nil, err
@@ -107,21 +125,18 @@ func (s WatcherSetup) startOnce(ctx context.Context) (*Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Watcher{
+	return &Watcher{
 		Process: p, Argv: argv, Own: s.Spec.Command == "", Instance: s.Instance, setup: s, ports: ports, http: newClient(),
 		health:  "http://127.0.0.1:" + strconv.Itoa(ports[0]),
 		metrics: "http://127.0.0.1:" + strconv.Itoa(ports[1]) + "/metrics",
-	}
-	err = p.Await(ctx, "the watcher's metrics endpoint", 10*time.Millisecond, startLimit, func(ctx context.Context) bool {
-		_, err := w.Scrape(ctx)
-		return err == nil
-	})
-	if err != nil {
-		p.Kill()
-		return nil, err
-	}
-	return w, nil
+	}, nil
 }
+
+// portTaken is how a watcher's log and its failure say that it could not listen.
+const portTaken = "address already in use"
+
+// PortTaken reports whether a watcher ended because it could not listen.
+func (w *Watcher) PortTaken() bool { return strings.Contains(LastLine(w.Log), portTaken) }
 
 // Scrape reads the watcher's metrics.
 func (w *Watcher) Scrape(ctx context.Context) (history.Scrape, error) {

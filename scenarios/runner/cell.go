@@ -219,6 +219,9 @@ func (c *cell) Others() []*party.Watcher { return slices.Clone(c.others) }
 
 // SetWatchers makes main the watcher whose counters are read.
 func (c *cell) SetWatchers(main *party.Watcher, others []*party.Watcher) {
+	if former := c.watcher; former != nil && former != main && former.Ended() && c.sampler != nil {
+		c.sampler.ended(former, former.CPU())
+	}
 	c.watcher, c.others = main, others
 	c.live.Store(main)
 	c.record.Watcher.Command = main.Argv
@@ -226,13 +229,17 @@ func (c *cell) SetWatchers(main *party.Watcher, others []*party.Watcher) {
 	c.record.Watcher.Joined = c.record.Watcher.Joined || len(others) > 0 && !c.s.Watcher.LeaderElection
 }
 
-// Mark notes when something was done; the start and readiness of a watcher are its own.
+// Mark notes when something was done; the start and readiness of a watcher are its own,
+// and every start after the first is a restart.
 func (c *cell) Mark(m history.Mark) {
 	if m.Time == 0 {
 		m.Time = time.Now().UnixNano()
 	}
 	switch m.What {
 	case history.MarkStarted:
+		if c.record.Watcher.Started != 0 {
+			c.record.Watcher.Restarts++
+		}
 		c.record.Watcher.Started = m.Time
 	case history.MarkReady:
 		c.record.Watcher.Ready = m.Time
@@ -242,6 +249,15 @@ func (c *cell) Mark(m history.Mark) {
 
 // Launch starts a watcher without waiting for its first lists.
 func (c *cell) Launch(ctx context.Context, queues int) (*party.Watcher, error) {
+	w, err := party.StartWatcher(ctx, c.watcherSetup(queues))
+	if err == nil {
+		c.all = append(c.all, w)
+	}
+	return w, err
+}
+
+// watcherSetup is what the next watcher is started with.
+func (c *cell) watcherSetup(queues int) party.WatcherSetup {
 	w := c.s.Watcher
 	if queues > 0 {
 		w.PodQueueNum = queues
@@ -263,11 +279,7 @@ func (c *cell) Launch(ctx context.Context, queues int) (*party.Watcher, error) {
 		i := (c.launched - 1) % len(c.storage.Endpoints)
 		setup.Endpoints, setup.Instance = c.storage.Endpoints[i:i+1], i
 	}
-	started, err := party.StartWatcher(ctx, setup)
-	if err == nil {
-		c.all = append(c.all, started)
-	}
-	return started, err
+	return setup
 }
 
 // kubeconfig is the watcher's way to the apiserver.
@@ -296,10 +308,22 @@ func (c *cell) Begin(ctx context.Context, queues int) error {
 	return nil
 }
 
-// Resumed counts a watcher that took the place of the first, and reads its counters as
-// those from which the figures begin.
+// Spawn starts the watcher that is judged, in the place of one that has ended, and waits
+// for nothing.
+func (c *cell) Spawn(_ context.Context) error {
+	c.Mark(history.Mark{What: history.MarkStarted})
+	w, err := party.SpawnWatcher(c.watcherSetup(0))
+	if err != nil {
+		return err
+	}
+	c.all = append(c.all, w)
+	c.SetWatchers(w, c.others)
+	return nil
+}
+
+// Resumed reads the counters of a watcher that took the place of the first as those from
+// which the figures begin.
 func (c *cell) Resumed(ctx context.Context) error {
-	c.record.Watcher.Restarts++
 	return c.readMetrics(ctx, &c.before)
 }
 

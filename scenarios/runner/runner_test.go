@@ -251,3 +251,22 @@ func TestSamplerAddsUpLives(t *testing.T) {
 		t.Errorf("after a restart: %+v", u)
 	}
 }
+
+// TestSamplerCountsShortLives: a watcher that came and went between two samples has used
+// what the kernel says, and one that was sampled is not counted twice.
+func TestSamplerCountsShortLives(t *testing.T) {
+	a, b, c := sleeping(t), sleeping(t), sleeping(t)
+	now := a
+	s := newSampler(map[string]int{history.PartyWatcher: a.PID()}, func() metered { return now }, silent{})
+	s.sample(t.Context())
+	s.last = history.Use{CPUSeconds: 1.5, Read: 10}
+	s.ended(a, 2*time.Second)
+	s.sample(t.Context()) // it is gone, and the next one is not there yet
+	s.ended(b, 3*time.Second)
+	now = c
+	s.sample(t.Context())
+	u := s.taken()[2].Parties[history.PartyWatcher]
+	if u.CPUSeconds < 5 || u.CPUSeconds > 6 || u.Read < 10 || u.RSSBytes == 0 {
+		t.Errorf("after lives of 2 s and 3 s of CPU: %+v", u)
+	}
+}

@@ -116,8 +116,23 @@ func (s *sampler) sample(ctx context.Context) {
 	s.mu.Unlock()
 }
 
-// follow turns to a new watcher process. What the former one used after its last
-// reading is lost.
+// ended closes the account of a watcher process by what the kernel says it used, which
+// includes what came after its last reading, and lives too short for any.
+func (s *sampler) ended(w metered, cpu time.Duration) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	s.past.CPUSeconds += cpu.Seconds()
+	if w != s.known {
+		return
+	}
+	s.past.Read += s.last.Read
+	s.past.Written += s.last.Written
+	s.last, s.known = history.Use{}, nil
+	delete(s.parties, history.PartyWatcher)
+}
+
+// follow turns to a new watcher process. Of one whose account was not closed, what it
+// used after its last reading is lost.
 func (s *sampler) follow(w metered) {
 	if w == s.known {
 		return

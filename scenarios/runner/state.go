@@ -39,20 +39,11 @@ func (c *cell) CatchUp(ctx context.Context, since time.Time) (faults.CatchUp, er
 		return caught, err
 	}
 	for deadline := time.Now().Add(faults.CatchUpLimit); ; {
-		have, err := c.storage.State(ctx, c.rules)
+		behind, now, err := c.compare(ctx, want)
 		if err != nil {
-			return caught, c.storage.Lost(ctx, err)
+			return caught, err
 		}
-		now := time.Now()
-		caught.Seconds = now.Sub(since).Seconds()
-		if caught.Behind = behindOf(want, have, nil, c.rules); caught.Behind != "" {
-			// What the apiserver has deleted or replaced meanwhile need not be there.
-			latest, err := c.apiState(ctx)
-			if err != nil {
-				return caught, err
-			}
-			caught.Behind = behindOf(want, have, latest, c.rules)
-		}
+		caught.Seconds, caught.Behind = now.Sub(since).Seconds(), behind
 		if caught.Behind == "" || now.After(deadline) {
 			return caught, nil
 		}
@@ -63,6 +54,30 @@ func (c *cell) CatchUp(ctx context.Context, since time.Time) (faults.CatchUp, er
 			return caught, err
 		}
 	}
+}
+
+// compare names an object of which storage has less now than the apiserver had, empty if
+// there is none, with the time at which storage was read.
+func (c *cell) compare(ctx context.Context, want []history.StateRecord) (behind string, at time.Time, err error) {
+	have, err := c.storage.State(ctx, c.rules)
+	if err != nil {
+		return "", at, c.storage.Lost(ctx, err)
+	}
+	at = time.Now()
+	if behind = behindOf(want, have, nil, c.rules); behind == "" {
+		return "", at, nil
+	}
+	// What the apiserver has deleted or replaced meanwhile need not be there.
+	latest, err := c.apiState(ctx)
+	return behindOf(want, have, latest, c.rules), at, err
+}
+
+// APIState and Behind are the two halves of CatchUp.
+func (c *cell) APIState(ctx context.Context) ([]history.StateRecord, error) { return c.apiState(ctx) }
+
+func (c *cell) Behind(ctx context.Context, want []history.StateRecord) (string, error) {
+	behind, _, err := c.compare(ctx, want)
+	return behind, err
 }
 
 // wanted are the objects that storage is to hold.

@@ -61,6 +61,46 @@ func TestTimeline(t *testing.T) {
 	judgedAlike(t, out.Dir)
 }
 
+// TestKillsAtAnyMoment: a watcher is killed whatever it is doing, even before it listens;
+// each is started, few get ready, and the last catches up.
+func TestKillsAtAnyMoment(t *testing.T) {
+	opts, said := stage(t, eventful, "events=[{at: 1s, what: kill-anytime, times: 10, for: 600ms}]", "fault={row: F15, title: x, assert: [C, O], measure: [T]}")
+	out := finish(t, opts, said)
+	c := out.Results.Cells[0]
+	if n := c.Checks["G9"].Judged; n != 10 || c.Watcher.Restarts != 10 {
+		t.Errorf("%d restarts judged, %d counted, want 10", n, c.Watcher.Restarts)
+	}
+	for _, col := range []string{"C", "O"} {
+		if x := c.Robustness.Columns[col]; x.Verdict != result.Pass {
+			t.Errorf("%s: %+v", col, x)
+		}
+	}
+	facts := map[string]float64{}
+	for _, f := range c.Robustness.Facts {
+		facts[f.Name] = f.Value
+	}
+	phases := facts["kills during the first lists"] + facts["kills while storage was catching up"] + facts["kills in steady state"]
+	if phases != 10 || facts["kills during the first lists"] < 2 || facts["catch-ups compared in full"] < 1 {
+		t.Errorf("%v", facts)
+	}
+	// There is no deep queue here, and the row says so.
+	if c.Valid || !strings.Contains(strings.Join(c.InvalidReasons, "; "), "events queued or more: 0; at least 1 are needed") {
+		t.Errorf("valid %v: %v", c.Valid, c.InvalidReasons)
+	}
+	if c.Watcher.NetKiBps != nil || c.Watcher.CPUCores == nil || *c.Watcher.CPUCores <= 0 {
+		t.Errorf("%+v", c.Watcher)
+	}
+	h, err := check.Load(out.Dir + "/cells/only")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := marks(h)
+	if n := strings.Count(got, "sigkill exited"); n != 10 || strings.Count(got, "started") != 11 || strings.Count(got, "ready") > 10 || !strings.HasSuffix(got, "started ready converged") {
+		t.Errorf("marks: %s", got)
+	}
+	judgedAlike(t, out.Dir)
+}
+
 // TestRefusedStorage: a storage that cannot be trusted gets nothing, and the reason
 // given is the right one.
 func TestRefusedStorage(t *testing.T) {
