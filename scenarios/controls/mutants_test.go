@@ -1,0 +1,234 @@
+package controls
+
+// mutant is a watcher with a bug.
+type mutant struct {
+	Name   string
+	Bug    string // what it does wrong, one sentence
+	Edits  []edit
+	Caught []row // where, each of them
+}
+
+// edit replaces a text that occurs exactly once in a file of the repository.
+type edit struct{ File, Old, New string }
+
+// row is a scenario of the fault matrix that must catch a mutant.
+type row struct {
+	Scenario string
+	Cells    []string // overrides that choose cells of the scenario, or make it shorter
+	Columns  string   // each cell must fail in at least one of them
+}
+
+var mutants = []mutant{
+	{
+		Name: "two-in-flight",
+		Bug:  "keyed lets two requests for one object be in flight at once",
+		Edits: []edit{{
+			"watcher/pipeline/strategy.go",
+			"case Keyed:\n\t\treturn shape{partitions: 1, workers: n, exclusive: true}",
+			"case Keyed:\n\t\treturn shape{partitions: 1, workers: n}",
+		}},
+		Caught: []row{
+			{"faults/f00-none", nil, "O"},
+			{"faults/f04-errors", []string{"matrix.storage=half"}, "O"},
+			{"faults/f20-queues", []string{"matrix.watcher.strategy=keyed"}, "O"},
+		},
+	},
+	{
+		Name: "relist-forgets-deletions",
+		Bug:  "an object that a later list no longer has is forgotten, its deletion never sent",
+		Edits: []edit{
+			{"watcher/collector/store.go", "changes, gone := s.merge(items)", "changes, _ := s.merge(items)"},
+			{
+				"watcher/collector/store.go",
+				"\tfor _, o := range gone {\n\t\ts.metrics.received.Inc()\n\t\ts.emitDelete(o.Key, o.UID, o.ResourceVersion, now)\n\t}\n",
+				"",
+			},
+			{"watcher/collector/store.go", "s.listed, s.changed = now, false", "s.listed, s.changed = time.Now(), false"},
+			{"watcher/collector/store.go", "\tnow := time.Now()\n", ""},
+		},
+		Caught: []row{
+			{"faults/f10-gone", nil, "C"},
+			{"faults/f11-relist", nil, "C"},
+		},
+	},
+	{
+		Name: "leftovers-stay",
+		Bug:  "a comparison does not see rows of storage that have no object",
+		Edits: []edit{{
+			"watcher/synchronizer/compare.go",
+			"!expected || !same(r.Data, o.JSON())",
+			"expected && !same(r.Data, o.JSON())",
+		}},
+		Caught: []row{
+			{"faults/f16-while-down", nil, "C"},
+			{"faults/f17-tamper", nil, "C"},
+		},
+	},
+	{
+		Name: "no-backoff",
+		Bug:  "a failed request is repeated at once",
+		Edits: []edit{{
+			"watcher/pipeline/gate.go",
+			"\td := b.Max\n",
+			"\treturn 0\n\td := b.Max\n",
+		}},
+		Caught: []row{
+			{"faults/f02-refuse", nil, "A"},
+			{"faults/f04-errors", []string{"matrix.storage=half"}, "A"},
+		},
+	},
+	{
+		Name: "no-drain",
+		Bug:  "SIGTERM ends the pipeline without sending what is queued",
+		Edits: []edit{{
+			"watcher/pipeline/pipeline.go",
+			"drain := time.NewTimer(p.config.DrainTimeout)",
+			"drain := time.NewTimer(0)",
+		}},
+		Caught: []row{
+			{"faults/f14-term-up", nil, "T"},
+		},
+	},
+	{
+		Name: "no-fence",
+		Bug:  "after a request of unknown outcome the object is written again at once, like after any error",
+		Edits: []edit{{
+			"watcher/pipeline/outcome.go",
+			"\t\tt.until = max(t.until, after(now, c.FenceDelay))\n",
+			"",
+		}},
+		Caught: []row{
+			{"faults/f03-blackhole", nil, "O"},
+			{"faults/f05-unknown-faithful", nil, "O"},
+			{"faults/f05-unknown-conditional", nil, "O"},
+		},
+	},
+	{
+		Name: "merged-deletion-forgotten",
+		Bug:  "a deletion that is merged into a waiting event is forgotten",
+		Edits: []edit{{
+			"watcher/pipeline/queue.go",
+			"\tolder := *s\n\ts.ev = e\n",
+			"\tif e.Action == Delete && s.ev.Action == Put {\n\t\treturn\n\t}\n\tolder := *s\n\ts.ev = e\n",
+		}},
+		Caught: []row{
+			{"faults/f01-slow", []string{"matrix.storage=50ms,200ms"}, "CL"},
+			{"faults/f07-poison-retried", nil, "CL"},
+		},
+	},
+	{
+		Name: "put-after-delete",
+		Bug:  "a PUT that failed is queued again behind the deletion that came meanwhile",
+		Edits: []edit{{
+			"watcher/pipeline/outcome.go",
+			"\tif ent.head == nil {\n\t\ts.entered = now",
+			"\tif ent.head == nil || ent.tail.ev.Action == Delete {\n\t\ts.entered = now",
+		}},
+		Caught: []row{
+			{"faults/f03-blackhole", nil, "O"},
+			{"faults/f04-errors", []string{"matrix.storage=half"}, "O"},
+		},
+	},
+	{
+		Name: "drop-at-resize",
+		Bug:  "what a handler queue that was made shorter no longer has room for is thrown away, and counted as coalesced",
+		Edits: []edit{{
+			"watcher/pipeline/resize.go",
+			"\t\tq.capacity = c.HandlerQueueLen\n",
+			`		q.capacity = c.HandlerQueueLen
+		for q.depth > q.capacity && q.hasReady() {
+			ent := q.popReady()
+			l.freeSlot(ent.pop())
+			q.depth--
+			l.settleCoalesced(1)
+			l.resume(ent, now)
+		}
+`,
+		}},
+		Caught: []row{
+			{"faults/f20-queues", nil, "CL"},
+		},
+	},
+	{
+		Name: "older-list-believed",
+		Bug:  "a list from a cache that is behind replaces what is known",
+		Edits: []edit{{
+			"watcher/collector/store.go",
+			"\tif v < s.latest {\n",
+			"\tif v < s.latest && false {\n",
+		}},
+		Caught: []row{
+			{"faults/f08-older", nil, "CO"},
+		},
+	},
+	{
+		Name: "counter-off-by-one",
+		Bug:  "the counters of a kind begin at 1",
+		Edits: []edit{{
+			"watcher/pipeline/lane.go",
+			"\t\tfreshness: meter.NewFreshness(),\n",
+			"\t\tfreshness: meter.NewFreshness(),\n\t\treceived:  1, sent: 1,\n",
+		}},
+		Caught: []row{
+			{"faults/f00-none", nil, "L"},
+		},
+	},
+	{
+		Name: "repair-overtakes",
+		Bug:  "a repair is written to storage at once, past what waits in the pipeline",
+		Edits: []edit{
+			{
+				"watcher/parts.go",
+				"// Expected implements synchronizer.Cache.\n",
+				`// Repair implements synchronizer.Cache.
+func (e expectation) Repair(ctx context.Context, k object.Key) error {
+	to := e.workload.cache.(*Watcher).storage
+	if o, ok := e.Expected(k); ok {
+		return to.Put(ctx, o)
+	}
+	return to.Delete(ctx, k, "")
+}
+
+// Expected implements synchronizer.Cache.
+`,
+			},
+			{
+				"watcher/synchronizer/compare.go",
+				"\t\tif s.set.Pipeline.Pending(k) {\n\t\t\topen++\n\t\t\tcontinue\n\t\t}\n",
+				"",
+			},
+			{
+				"watcher/synchronizer/compare.go",
+				"\t\tcase s.set.Pipeline.Pending(k):\n\t\t\topen++\n\t\t\tcontinue\n",
+				"",
+			},
+		},
+		Caught: []row{
+			{"faults/f17-sync-churn", nil, "O"},
+		},
+	},
+	{
+		Name: "one-mask-off",
+		Bug:  "a kind with a single mask is sent unmasked",
+		Edits: []edit{{
+			"watcher/object/recipe.go",
+			"if len(masks) == 0 && !m.spaced",
+			"if len(masks) <= 1 && !m.spaced",
+		}},
+		Caught: []row{
+			{"faults/f26-canaries", nil, "S"},
+		},
+	},
+	{
+		Name: "lost-lease-kept",
+		Bug:  "a leader that could not renew its lease goes on writing",
+		Edits: []edit{{
+			"watcher/leader/elector.go",
+			"\t\t\te.log.Error(\"lease not renewed in time, stopping\", \"since\", renewed)\n\t\t\treturn true\n",
+			"\t\t\te.log.Error(\"lease not renewed in time\", \"since\", renewed)\n",
+		}},
+		Caught: []row{
+			{"faults/f23-leader", nil, "O"},
+		},
+	},
+}
