@@ -124,7 +124,7 @@ func (g *ground) run(ctx context.Context, who, watcher string, r row) ([]result.
 	// What is not looked at is not asserted: no machine that stands still for a moment
 	// makes a difference to what is left.
 	assert := "fault.assert=[" + strings.Join(strings.Split(r.Columns, ""), ", ") + "]"
-	file, err := faults.Format.Parse(name, data, append(slices.Clone(r.Cells), assert)...)
+	file, err := faults.Format.Parse(name, data, append(slices.Clone(r.Cells), assert, "fault.legacy=[]")...)
 	if err != nil {
 		return nil, err
 	}
