@@ -159,7 +159,7 @@ func (g *ground) sound(t *testing.T, r row) {
 			t.Errorf("%s %s: the watcher as it is fails %v %s\n%s\n%s", e.Scenario, e.Cell, failed, invalid, details(e), e.Dir)
 		}
 		if !known {
-			g.line(asIs, e, verdict, strings.TrimSpace(details(e)+" "+invalid))
+			g.line(t, asIs, e, verdict, strings.TrimSpace(details(e)+" "+invalid))
 		}
 	}
 }
@@ -180,10 +180,10 @@ func (g *ground) caught(t *testing.T, m mutant, watcher string, r row) {
 		e := &entries[i]
 		failed, invalid := e.Verdict()
 		if slices.ContainsFunc(failed, func(c string) bool { return strings.Contains(named, c) }) {
-			g.line(m.Name, e, "caught", details(e))
+			g.line(t, m.Name, e, "caught", details(e))
 			continue
 		}
-		g.line(m.Name, e, "MISSED", strings.TrimSpace(details(e)+" "+invalid))
+		g.line(t, m.Name, e, "MISSED", strings.TrimSpace(details(e)+" "+invalid))
 		t.Errorf("MISSED in %s %s, which is to fail in %s: %s %s\n%s", e.Scenario, e.Cell, named, details(e), invalid, e.Dir)
 	}
 }
@@ -199,18 +199,20 @@ func (r row) of(m mutant) string {
 }
 
 // line notes an outcome for the table: the mutant, the row, each column's verdict.
-func (g *ground) line(who string, e *result.MatrixEntry, verdict, by string) {
+func (g *ground) line(t *testing.T, who string, e *result.MatrixEntry, verdict, by string) {
 	var columns []string
 	for _, c := range result.MatrixColumns {
 		if x, ok := e.Columns[c.ID]; ok && x.Verdict != result.Measured {
-			columns = append(columns, c.ID+" "+string(x.Verdict))
+			columns = append(columns, c.ID+" "+x.Verdict)
 		}
 	}
 	scenario := e.Scenario
 	if e.Cell != "only" {
 		scenario += " " + e.Cell
 	}
-	g.lines = append(g.lines, strings.Join([]string{who, e.Row, scenario, strings.Join(columns, ", "), verdict, by}, "\t"))
+	words := []string{who, e.Row, scenario, strings.Join(columns, ", "), verdict, by}
+	t.Log(strings.Join(words, " | "))
+	g.lines = append(g.lines, strings.Join(words, "\t"))
 }
 
 // details are why the columns failed, shortened.

@@ -49,6 +49,7 @@ var mutants = []mutant{
 		Caught: []row{
 			{"faults/f10-gone", nil, "C"},
 			{"faults/f11-relist", nil, "C"},
+			{"faults/f16-cut-off", nil, "C"},
 		},
 	},
 	{
@@ -228,7 +229,7 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 			"\t\t\te.log.Error(\"lease not renewed in time\", \"since\", renewed)\n",
 		}},
 		Caught: []row{
-			{"faults/f23-leader", nil, "O"},
+			{"faults/f23-lease", nil, "O"},
 		},
 	},
 }

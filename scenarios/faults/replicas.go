@@ -21,6 +21,7 @@ const (
 	join       = "join"        // a second watcher beside the first
 	leave      = "leave"       // SIGTERM to it
 	killLeader = "kill-leader" // SIGKILL to the replica that leads, until another has taken over
+	takeLease  = "take-lease"  // the Lease is written to a stranger, until a replica has it again
 )
 
 const (
@@ -47,6 +48,9 @@ func replicas() family {
 			t.Repairs = true // of what was deleted until the other one had its lists
 			return t.Need(t.Watcher.Replicas > 1, "kill-leader without replicas", "set watcher.replicas: 2")
 		}},
+		kind{name: takeLease, inject: loseLease, validate: func(t *spec.Timeline, _ spec.Event) error {
+			return t.Need(t.Watcher.Replicas > 1, "take-lease without replicas", "set watcher.replicas: 2")
+		}},
 	}}
 }
 
@@ -69,50 +73,69 @@ func endSecond(_ context.Context, c Cell, _ spec.Event) (Done, error) {
 
 // takeOver is a leader's end and its successor's beginning.
 type takeOver struct {
-	Killed  int64   `json:"killed"`
+	Killed  int64   `json:"killed"` // or when its Lease was taken
 	Before  int     `json:"before"` // instance of storage that the former leader wrote to
 	Seconds float64 `json:"seconds"`
 	Return  CatchUp `json:"return"`
+	Lease   *loss   `json:"lease,omitempty"` // nil for a leader that was killed
 }
 
 // replaceLeader kills the replica that leads and waits for another.
 func replaceLeader(ctx context.Context, c Cell, _ spec.Event) (Done, error) {
 	all := append([]*party.Watcher{c.Watcher()}, c.Others()...)
-	i := slices.IndexFunc(all, func(w *party.Watcher) bool { return w.Leads(ctx) })
-	if i < 0 {
-		return Done{}, fmt.Errorf("kill the leader: none of the %d replicas has received anything (first log: %s)", len(all), all[0].Log)
+	i, err := leader(ctx, all)
+	if err != nil {
+		return Done{}, fmt.Errorf("kill the leader: %w", err)
 	}
 	began := time.Now()
 	t := takeOver{Before: all[i].Instance, Killed: began.UnixNano()}
 	c.Mark(history.Mark{What: history.MarkKilled})
 	all[i].Kill()
-	left := slices.Delete(all, i, i+1)
+	if err := t.succeed(ctx, c, slices.Delete(all, i, i+1), t.Killed+int64(lastRequests)); err != nil {
+		return Done{}, err
+	}
+	return Done{Seen: t}, nil
+}
+
+// leader is the index of the replica that leads.
+func leader(ctx context.Context, all []*party.Watcher) (int, error) {
+	i := slices.IndexFunc(all, func(w *party.Watcher) bool { return w.Leads(ctx) })
+	if i < 0 {
+		return i, fmt.Errorf("none of the %d replicas has received anything (first log: %s)", len(all), all[0].Log)
+	}
+	return i, nil
+}
+
+// succeed waits until one of the replicas that are left leads and storage has caught up.
+// The successor's account begins at a time (Unix nanoseconds).
+func (t *takeOver) succeed(ctx context.Context, c Cell, left []*party.Watcher, account int64) error {
+	began := time.Unix(0, t.Killed)
 	successor := -1
 	for time.Since(began) < takeOverLimit {
 		if successor = slices.IndexFunc(left, func(w *party.Watcher) bool { return w.Leads(ctx) }); successor >= 0 {
 			break
 		}
 		if err := lifecycle.Pause(ctx, 50*time.Millisecond); err != nil {
-			return Done{}, err
+			return err
 		}
 	}
 	if successor < 0 {
 		c.Mark(history.Mark{What: history.MarkDiverged, Note: fmt.Sprintf("no replica took over within %s", takeOverLimit)})
-		return Done{}, &party.TimeoutError{What: "the take-over by another replica", After: takeOverLimit, Log: left[0].Log}
+		return &party.TimeoutError{What: "the take-over by another replica", After: takeOverLimit, Log: left[0].Log}
 	}
 	t.Seconds = time.Since(began).Seconds()
 	w := left[successor]
 	c.SetWatchers(w, slices.Delete(left, successor, successor+1))
-	c.Mark(history.Mark{Time: t.Killed + int64(lastRequests), What: history.MarkStarted}) // its account begins there
+	c.Mark(history.Mark{Time: account, What: history.MarkStarted})
 	if err := w.AwaitReady(ctx); err != nil {
-		return Done{}, err
+		return err
 	}
 	c.Mark(history.Mark{What: history.MarkReady})
 	caught, err := resume(ctx, c, began)
 	if caught != nil {
 		t.Return = *caught
 	}
-	return Done{Seen: t}, err
+	return err
 }
 
 // replicaRules also removes the Lease that the replicas leave behind.
@@ -125,17 +148,22 @@ var (
 
 // Rules: only one replica writes at a time.
 func (replicaRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
-	all, err := history.Deeds[takeOver](c.Deeds, killLeader)
+	all, err := history.Deeds[takeOver](c.Deeds, killLeader, takeLease)
 	if err != nil {
 		return nil, err
 	}
 	var rules []matrix.Rule
 	for _, t := range all {
+		ended := t.Killed + int64(lastRequests)
+		if t.Lease != nil {
+			ended = t.Lease.Expires
+			rules = append(rules, t.Lease.rule(t.Killed))
+		}
 		double := int64(0)
 		rules = append(rules, matrix.Rule{
 			Request: func(e *ledger.Entry) {
 				former := e.Instance == t.Before
-				if former && e.Received > t.Killed+int64(lastRequests) || !former && e.Received < t.Killed {
+				if former && e.Received > ended || !former && e.Received < t.Killed {
 					double++
 				}
 			},
@@ -159,7 +187,7 @@ func (replicaRules) Remove(ctx context.Context, c Cell) error {
 	if !c.Scenario().Watcher.LeaderElection || c.API() == nil {
 		return nil
 	}
-	_, err := c.API().Send(ctx, http.MethodDelete, "/apis/coordination.k8s.io/v1/namespaces/"+party.LeaseNamespace+"/leases/"+Lease(c.Run()), nil)
+	_, err := c.API().Send(ctx, http.MethodDelete, leasePath(c), nil)
 	if party.NotFound(err) {
 		return nil
 	}

@@ -166,6 +166,29 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
+// TestLostLease: a leader whose lease was taken may write until that has expired, and must
+// end by then.
+func TestLostLease(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		exited int64
+		last   int64 // request of the former leader
+		double float64
+		ends   bool
+	}{
+		{"in time", 5e9, 4e9, 0, true},
+		{"writes too long", 15e9, 14e9, 1, false},
+		{"never ends", 0, 4e9, 0, false},
+	} {
+		c := caseOf(&spec.Fault{})
+		c.Deeds = []history.Deed{deedOf(t, takeLease, 0, takeOver{Killed: 1e9, Lease: &loss{Expires: 11e9, Exited: tc.exited}})}
+		facts := factsOf(t, c, replicaRules{}, nil, []ledger.Entry{{Received: tc.last}})
+		if len(facts) != 3 || facts[0].OK != tc.ends || facts[2].Value != tc.double || facts[2].OK != (tc.double == 0) {
+			t.Errorf("%s: %+v", tc.name, facts)
+		}
+	}
+}
+
 // TestRecreated: a name must end with the uid of its last object.
 func TestRecreated(t *testing.T) {
 	c := caseOf(&spec.Fault{})

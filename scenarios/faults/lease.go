@@ -1,0 +1,106 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/matrix"
+	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// stranger is who holds a Lease that was taken from the replicas.
+const stranger = "watchbench"
+
+// loss is how a leader lost its Lease to a stranger.
+type loss struct {
+	// Expires is when the leader's last renewal does (Unix nanoseconds): it must have
+	// stopped by then, since another may lead from then on.
+	Expires int64 `json:"expires"`
+	Exited  int64 `json:"exited,omitempty"` // when its process ended; 0 if it did not
+}
+
+// rule: a leader that lost its Lease ends in time.
+func (l *loss) rule(taken int64) matrix.Rule {
+	limit := float64(l.Expires-taken) / 1e9
+	if l.Exited == 0 {
+		return states(result.Fact{Column: "T", Name: "end of the former leader", Limit: &limit, Detail: "it did not end"})
+	}
+	return states(matrix.Within("T", "end of the former leader", "s", float64(l.Exited-taken)/1e9, limit))
+}
+
+// loseLease writes the Lease to a stranger, who holds it for as long as a leader that
+// renews it no more, and waits for the leader's end and for another replica.
+func loseLease(ctx context.Context, c Cell, _ spec.Event) (Done, error) {
+	all := append([]*party.Watcher{c.Watcher()}, c.Others()...)
+	i, err := leader(ctx, all)
+	if err != nil {
+		return Done{}, fmt.Errorf("take the lease: %w", err)
+	}
+	t := takeOver{Before: all[i].Instance, Lease: &loss{}}
+	if t.Lease.Expires, err = take(ctx, c); err != nil {
+		return Done{}, fmt.Errorf("take the lease: %w", err)
+	}
+	t.Killed = time.Now().UnixNano()
+	left := slices.Clone(all)
+	if t.Lease.Exited, err = awaitExit(ctx, all[i], t.Lease.Expires); err != nil {
+		return Done{}, err
+	}
+	if t.Lease.Exited != 0 {
+		c.Mark(history.Mark{Time: t.Lease.Exited, What: history.MarkExited})
+	}
+	left = slices.Delete(left, i, i+1)
+	err = t.succeed(ctx, c, left, max(t.Lease.Expires, t.Lease.Exited))
+	if t.Lease.Exited == 0 { // it is ended with the cell
+		c.SetWatchers(c.Watcher(), append(c.Others(), all[i]))
+	}
+	return Done{Seen: t}, err
+}
+
+// awaitExit returns when the process ended, 0 if it had not by a time (Unix nanoseconds).
+func awaitExit(ctx context.Context, w *party.Watcher, until int64) (int64, error) {
+	for time.Now().UnixNano() < until {
+		if w.Ended() {
+			return time.Now().UnixNano(), nil
+		}
+		if err := lifecycle.Pause(ctx, 10*time.Millisecond); err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+// microTime is Kubernetes' format for times with microseconds.
+const microTime = "2006-01-02T15:04:05.000000Z07:00"
+
+// take writes the Lease to the stranger and returns when the former holder's last renewal
+// has expired for certain.
+func take(ctx context.Context, c Cell) (expires int64, err error) {
+	now := time.Now().UTC().Format(microTime)
+	data, err := c.API().Send(ctx, http.MethodPatch, leasePath(c), map[string]any{
+		"spec": map[string]any{"holderIdentity": stranger, "acquireTime": now, "renewTime": now},
+	})
+	if err != nil {
+		return 0, err
+	}
+	var lease struct {
+		Spec struct {
+			LeaseDurationSeconds int `json:"leaseDurationSeconds"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(data, &lease); err != nil {
+		return 0, fmt.Errorf("read the lease: %w", err)
+	}
+	return time.Now().UnixNano() + int64(lease.Spec.LeaseDurationSeconds)*int64(time.Second), nil
+}
+
+func leasePath(c Cell) string {
+	return "/apis/coordination.k8s.io/v1/namespaces/" + party.LeaseNamespace + "/leases/" + Lease(c.Run())
+}
