@@ -51,6 +51,10 @@ aa: build ## run one watcher against itself twenty times; no run may name a winn
 	done && \
 	none=$$(grep -l 'too close to rank' $$dir/*.txt | wc -l) && echo "$$none of 20 runs name no winner" && test $$none = 20
 
+.PHONY: controls
+controls: controlplane ## put bugs into the watcher and show that the fault matrix catches each
+	$(GO) test ./scenarios/controls -run TestControls -controls $(abspath $(OUT))/controls -timeout 90m -v $(ARGS)
+
 .PHONY: test
 test: controlplane ## unit, conformance and integration tests
 	$(GO) test -timeout 20m ./...

@@ -39,11 +39,14 @@ func TestControls(t *testing.T) {
 	g := newGround(t)
 	for _, m := range mutants {
 		t.Run(m.Name, func(t *testing.T) {
-			watcher := g.build(t, m)
+			watcher := ""
 			for _, r := range m.Caught {
 				t.Run(filepath.Base(r.Scenario), func(t *testing.T) {
 					r.Columns = columnsOf(r)
 					g.sound(t, r)
+					if watcher == "" {
+						watcher = g.build(t, m)
+					}
 					g.caught(t, m, watcher, r)
 				})
 			}

@@ -101,6 +101,7 @@ type termination struct {
 	Killed    bool    `json:"killed,omitempty"`
 	ExitCode  int     `json:"exitCode"`
 	Abandoned int64   `json:"abandoned"` // events, by its log
+	Waiting   int64   `json:"waiting"`   // events queued or in flight at the first reading after SIGTERM
 	// Known says that its metrics could be read; Queued and Balanced (received =
 	// settled) are of the last reading, which began at Read.
 	Known    bool  `json:"known,omitempty"`
@@ -192,6 +193,9 @@ func (t *termination) look(ctx context.Context, w *party.Watcher) {
 		return
 	}
 	if e := measure.EventsOf(s); e != nil {
+		if !t.Known {
+			t.Waiting = e.Queued
+		}
 		t.Known, t.Read, t.Queued = true, at, e.Queued
 		t.Balanced = e.Received == e.Sent+e.Coalesced+e.Filtered+e.Parked+e.Queued+e.Dropped
 	}
@@ -274,12 +278,20 @@ func (t *termination) rule(own bool) matrix.Rule {
 	if !own {
 		return states(end)
 	}
+	// A watcher that has nothing to send when it is told to end shows nothing.
+	idle := func(matrix.Seen) []string {
+		if n := t.Waiting + t.Abandoned; n < matrix.MinKeys {
+			return []string{fmt.Sprintf("SIGTERM found %d events to drain; at least %d are needed", n, matrix.MinKeys)}
+		}
+		return nil
+	}
 	if !t.Known {
 		return states(append(facts, matrix.Missing("L", "events given up at the end", "events", "the watcher's counters could not be read"))...)
 	}
 	// What was acknowledged after the last reading is no longer queued.
 	var since int64
 	return matrix.Rule{
+		Vacuous: idle,
 		Request: func(e *ledger.Entry) {
 			if e.Acked() && e.Responded >= t.Read {
 				since++

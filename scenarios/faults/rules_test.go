@@ -145,6 +145,25 @@ func TestTermination(t *testing.T) {
 	}
 }
 
+// TestNothingToDrain: SIGTERM to a watcher that has sent everything proves nothing.
+func TestNothingToDrain(t *testing.T) {
+	c := caseOf(&spec.Fault{})
+	for _, tc := range []struct {
+		end  termination
+		want string
+	}{
+		{termination{Known: true, Waiting: 2, Balanced: true}, "SIGTERM found 2 events to drain; at least 3 are needed"},
+		{termination{Known: true, Waiting: 3, Balanced: true}, ""},
+		{termination{Known: true, Waiting: 2, Abandoned: 2, Queued: 2, Balanced: true}, ""},
+		{termination{}, "SIGTERM found 0 events to drain; at least 3 are needed"},
+	} {
+		c.Deeds = []history.Deed{deedOf(t, sigterm, 0, life{End: &tc.end})}
+		if got := vacuous(witness(t, c, livesRules{}, nil, nil)); got != tc.want {
+			t.Errorf("%+v: %q, want %q", tc.end, got, tc.want)
+		}
+	}
+}
+
 // TestTakeOver: a replica that writes while another leads is found.
 func TestTakeOver(t *testing.T) {
 	c := caseOf(&spec.Fault{})
