@@ -31,7 +31,7 @@ func General(c *Case) []Rule {
 		return []Rule{refusedRule(c)}
 	}
 	rules := []Rule{
-		timeRule(c), arrivalRule(c), repairsRule(c), attemptsRule(c), stepRule(c), listsRule(c), throttleRule(c), queuedRule(c), bystanderRule(c),
+		timeRule(c), arrivalRule(c), repairsRule(c), attemptsRule(c), stepRule(c), listsRule(c), throttleRule(c), patienceRule(c), queuedRule(c), bystanderRule(c),
 		exitRule(c), waitedRule(c),
 	}
 	return slices.DeleteFunc(rules, func(r Rule) bool { return r.Facts == nil && r.Vacuous == nil })
@@ -202,12 +202,11 @@ func stepRule(c *Case) Rule {
 // BackoffSteps is how many steps of the watcher's backoff fit into a time at most:
 // delays double from 100 ms to 5 s, and jitter may halve each.
 func BackoffSteps(in time.Duration) int {
-	const first, longest = 100 * time.Millisecond, 5 * time.Second
-	steps, at, d := 1, time.Duration(0), first
+	steps, at, d := 1, time.Duration(0), firstBackoff
 	for at+d/2 <= in {
 		at += d / 2
 		steps++
-		d = min(2*d, longest)
+		d = min(2*d, longestBackoff)
 	}
 	return steps
 }
