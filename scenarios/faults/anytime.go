@@ -45,6 +45,7 @@ func anytime() family {
 }
 
 func validateKills(t *spec.Timeline, e spec.Event) error {
+	t.Repairs = true // of what is deleted until the next one has its lists
 	if err := needsWatcher(t, e); err != nil {
 		return err
 	}

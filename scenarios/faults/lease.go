@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/party"
@@ -31,7 +30,7 @@ type loss struct {
 func (l *loss) rule(taken int64) matrix.Rule {
 	limit := float64(l.Expires-taken) / 1e9
 	if l.Exited == 0 {
-		return states(result.Fact{Column: "T", Name: "end of the former leader", Limit: &limit, Detail: "it did not end"})
+		return states(matrix.Missing("T", "end of the former leader", "s", "it did not end"))
 	}
 	return states(matrix.Within("T", "end of the former leader", "s", float64(l.Exited-taken)/1e9, limit))
 }

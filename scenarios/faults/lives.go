@@ -286,7 +286,9 @@ func (t *termination) rule(own bool) matrix.Rule {
 		return nil
 	}
 	if !t.Known {
-		return states(append(facts, matrix.Missing("L", "events given up at the end", "events", "the watcher's counters could not be read"))...)
+		r := states(append(facts, matrix.Missing("L", "events given up at the end", "events", "the watcher's counters could not be read"))...)
+		r.Vacuous = idle
+		return r
 	}
 	// What was acknowledged after the last reading is no longer queued.
 	var since int64

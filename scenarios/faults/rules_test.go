@@ -148,6 +148,7 @@ func TestTermination(t *testing.T) {
 // TestNothingToDrain: SIGTERM to a watcher that has sent everything proves nothing.
 func TestNothingToDrain(t *testing.T) {
 	c := caseOf(&spec.Fault{})
+	c.Cell.Watcher.Own = true
 	for _, tc := range []struct {
 		end  termination
 		want string
@@ -202,7 +203,7 @@ func TestLostLease(t *testing.T) {
 		c := caseOf(&spec.Fault{})
 		c.Deeds = []history.Deed{deedOf(t, takeLease, 0, takeOver{Killed: 1e9, Lease: &loss{Expires: 11e9, Exited: tc.exited}})}
 		facts := factsOf(t, c, replicaRules{}, nil, []ledger.Entry{{Received: tc.last}})
-		if len(facts) != 3 || facts[0].OK != tc.ends || facts[2].Value != tc.double || facts[2].OK != (tc.double == 0) {
+		if len(facts) != 4 || facts[0].OK != tc.ends || facts[3].Value != tc.double || facts[3].OK != (tc.double == 0) {
 			t.Errorf("%s: %+v", tc.name, facts)
 		}
 	}
