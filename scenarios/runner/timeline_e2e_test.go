@@ -128,7 +128,7 @@ func TestRotatedCA(t *testing.T) {
 // found in the cell, and nothing of the account is left.
 func TestRotatedToken(t *testing.T) {
 	opts, said := stage(t, eventful, "events=[{at: 1s, what: rotate-token}]", "watch.faults=['close(500ms,1s)']",
-		"load.duration=16s", "fault={row: F27, title: x, assert: [C, T, S], recovery: 60s}")
+		"load.duration=16s", "fault={row: F27, title: x, assert: [C, T, S, X], recovery: 60s, repairs: false}")
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	out := finish(t, opts, said)
@@ -136,7 +136,7 @@ func TestRotatedToken(t *testing.T) {
 		t.Errorf("left: %v, %v", left, err)
 	}
 	c := out.Results.Cells[0]
-	holds(t, c, "C", "T", "S")
+	holds(t, c, "C", "T", "S", "X")
 	facts := map[string]float64{}
 	for _, f := range c.Robustness.Facts {
 		facts[f.Name] = f.Value
