@@ -170,7 +170,7 @@ func (k *killed) follow(ctx context.Context, c Cell, until time.Time) (want []hi
 		return err
 	})
 	err = both.Wait()
-	if context.Cause(ctx) != errTimeUp {
+	if !errors.Is(context.Cause(ctx), errTimeUp) {
 		return nil, err
 	}
 	if w := c.Watcher(); w.Ended() && !w.PortTaken() {
