@@ -6,9 +6,11 @@
 //
 //  1. A write is applied when its latency has passed, immediately before its answer is
 //     written; the ledger's order is the order of application.
-//  2. The mean time from the last byte of a request to its answer is that of the
-//     configured distribution, plus waiting for capacity. Lateness of the machine is
-//     measured and subtracted from later sleeps, by at most 10 ms and a quarter.
+//  2. A request takes at least the time drawn for it from the configured distribution,
+//     counted from its last byte, plus waiting for capacity. Timers are late, by 0.3 to
+//     0.7 ms on an idle machine (BenchmarkLatency) and by more on a busy one; nothing
+//     makes up for that, so that no answer comes before its time, and the ledger says
+//     how long each request took.
 //  3. Every PUT and DELETE that reached a route is in the ledger, even if it was
 //     refused or hit by a fault. Reads are counted, not recorded.
 //  4. A client that disconnects does not undo its request: it is applied on time.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
@@ -58,10 +57,11 @@ func (in *instance) serve(ctx context.Context, x *exchange) {
 	if f != nil && f.Effect == fault.Stall {
 		takes += f.Delay
 	}
-	due, err := s.tempo.sleep(ctx, start, takes)
-	if err != nil { // the server is stopping and cannot wait: the request is lost
-		station.Leave()
-		return
+	if takes > 0 {
+		if err := lifecycle.Pause(ctx, time.Until(start.Add(takes))); err != nil { // stopping, it cannot wait: the request is lost
+			station.Leave()
+			return
+		}
 	}
 	if f != nil {
 		station.Leave()
@@ -71,7 +71,6 @@ func (in *instance) serve(ctx context.Context, x *exchange) {
 	r = s.apply(&c, time.Now())
 	station.Leave()
 	s.answer(&c, r)
-	s.tempo.learn(due, time.Now())
 }
 
 // waitNoise is the delay above which a request must have waited for capacity rather than
@@ -128,49 +127,4 @@ func (r reply) outcome(c *call) string {
 		return "error"
 	}
 	return "read"
-}
-
-// tempo keeps the mean latency at the configured one: it measures by how much answers are
-// late and shortens later sleeps accordingly. The runtime's timers alone are late by 0.2
-// to 2.5 ms on a busy machine, 3 to 13 % of 5 ms; so shortened they keep the mean of 5 ms
-// and of 87 ms as well as a kernel timer of finer resolution did (BenchmarkLatency).
-type tempo struct {
-	offset atomic.Int64 // ns taken off each sleep
-}
-
-const (
-	maxOffset = 10 * time.Millisecond
-	// offsetShare bounds the offset to a quarter of the latency.
-	offsetShare = 4
-	// learnShift is the weight of one measurement: 1/64.
-	learnShift = 6
-)
-
-// sleep waits for the latency d that began at start. It returns the time at which the
-// answer is due, zero if nothing can be learned from this request.
-func (t *tempo) sleep(ctx context.Context, start time.Time, d time.Duration) (due time.Time, err error) {
-	if d <= 0 {
-		return time.Time{}, nil
-	}
-	due = start.Add(d)
-	offset := min(time.Duration(t.offset.Load()), d/offsetShare)
-	return due, lifecycle.Pause(ctx, time.Until(due.Add(-offset)))
-}
-
-// learn compares the time at which an answer was due with that at which it was sent.
-func (t *tempo) learn(due, given time.Time) {
-	if due.IsZero() {
-		return
-	}
-	late := given.Sub(due)
-	if late > 4*maxOffset || late < -4*maxOffset {
-		late = 0 // the machine paused: that predicts nothing
-	}
-	for {
-		old := t.offset.Load()
-		next := min(max(old+int64(late)>>learnShift, 0), int64(maxOffset))
-		if t.offset.CompareAndSwap(old, next) {
-			return
-		}
-	}
 }

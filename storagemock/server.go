@@ -29,7 +29,6 @@ type Server struct {
 	ledger *ledger.Ledger
 	model  *latency.Model
 	faults *fault.Set
-	tempo  tempo
 
 	maxBody  int64
 	maxConns int // of each instance
