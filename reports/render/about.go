@@ -47,15 +47,29 @@ func (t *table) Environment() []fact {
 		{"Kernel", e.Kernel},
 		{"Load average before", loadAverage(e.LoadBefore)},
 		{"Load average after", loadAverage(e.LoadAfter)},
-		{"Steal", percent(e.StealPct/100) + " of CPU time"},
+		{"Steal", steal(e)},
+	}
+	for _, party := range slices.Sorted(maps.Keys(e.Pinned)) {
+		facts = append(facts, fact{"CPUs of " + party, e.Pinned[party]})
 	}
 	if len(e.Flags) > 0 {
 		facts = append(facts, fact{"kube-apiserver flags", strings.Join(e.Flags, " ")})
+	}
+	if len(e.EtcdFlags) > 0 {
+		facts = append(facts, fact{"etcd flags", strings.Join(e.EtcdFlags, " ")})
 	}
 	if len(e.Modules) > 0 {
 		facts = append(facts, fact{"Modules", pairs(e.Modules)})
 	}
 	return cleaned(facts)
+}
+
+// steal is not known where the machine does not even tell its load.
+func steal(e *result.Environment) string {
+	if len(e.LoadBefore) == 0 && e.StealPct == 0 {
+		return ""
+	}
+	return percent(e.StealPct/100) + " of CPU time"
 }
 
 // Provenance lists what was run, when and how to repeat it.
@@ -84,36 +98,6 @@ func cleaned(facts []fact) []fact {
 		facts[i].Value = clean(orUnknown(facts[i].Value))
 	}
 	return facts
-}
-
-// Method says how the numbers came about and how far they may be believed.
-func (t *table) Method() []string {
-	machine := "its CPUs"
-	if cpus := t.res.Environment.CPUs; cpus > 0 {
-		machine = plural(cpus, "CPU")
-	}
-	notes := []string{
-		"One clock: all processes ran on one host and were timed by its wall clock in nanoseconds; Kubernetes' own one-second timestamps are not used.",
-		"One plan: every strategy got the same operations at the same intended times, derived from the seed. Latency and freshness count from the intended time, so a generator that falls behind cannot hide waiting.",
-		"One machine: apiserver, etcd, generator, watcher and storage mock shared " + machine + ". Absolute figures move with it; compare cells of one run, and read ratios before figures.",
-		"Phases: prepare, warm-up (not counted), load, drain, check. Objects of a cell live in namespaces of their own; cells ran in a shuffled order, from the seed.",
-		"Correctness before speed: a cell that fails a check is marked and left out of comparisons. A check that looked at nothing is not a pass. “" + unknown + "” means not known, never zero.",
-	}
-	if len(t.knees()) > 0 {
-		notes[1] = "One plan per rate: a strategy gets parts of its own capacity, measured first in the same run, so the rates differ between strategies; the operations and their order come from the seed. Latency and freshness count from the intended time, so a generator that falls behind cannot hide waiting."
-	}
-	if models := t.distinct(func(c *result.Cell) string { return loadModels[c.Load.Model] }); len(models) > 0 {
-		notes = append(notes, "Load model: "+join(models)+".")
-	}
-	if latency := t.distinct(func(c *result.Cell) string { return clean(c.Storage.LatencySpec) }); len(latency) > 0 {
-		notes = append(notes, "Storage is a mock with latency "+join(latency)+"; its own record of every applied write is what the checks judge.")
-	}
-	return notes
-}
-
-var loadModels = map[string]string{
-	result.ModelClosed: "closed loop (each thread waits for its answer before the next write; a slow apiserver lowers the load)",
-	result.ModelOpen:   "open loop (writes come at a fixed rate, whatever the answers do)",
 }
 
 // distinct sorts the different texts that cells have; an empty one is none.

@@ -41,7 +41,7 @@ func freshnessDots(id string, rows []*row) *chart {
 	}
 	return &chart{
 		ID: id, Title: "Freshness percentiles", Unit: "s", Axis: "dots", Option: dots, Data: data,
-		Caption: "From the intended time of an operation until storage held a state at least that new; further left is better. In a cut cell, only what was acknowledged.",
+		Caption: "From the intended time of an operation until storage acknowledged a state at least that new; further left is better. In a cut cell, only what was acknowledged.",
 	}
 }
 
@@ -80,7 +80,7 @@ func freshnessCurve(id string, rows []*row) *chart {
 	}
 	return &chart{
 		ID: id, Title: "Freshness distribution", Unit: "s", Axis: "percentile", Option: line, Data: data,
-		Caption: "The same in full: how many per cent of the operations were visible in storage within how many seconds.",
+		Caption: "The same in full: how many per cent of the operations had been acknowledged by storage within how many seconds.",
 	}
 }
 
@@ -146,7 +146,7 @@ func efficiencyBars(id string, t *table) *chart {
 	}
 	return bars(chart{
 		ID: id, Title: "Efficiency", Unit: "%",
-		Caption: "Storage rate over the whole busy window, as a part of what the senders allow at that latency (senders ÷ mean latency). Cells that fail a core check are left out.",
+		Caption: "Storage rate over the whole busy window, as a part of what the senders allow at that latency (senders ÷ configured mean latency). Cells that fail a core check are left out.",
 	}, "load", names, all, func(v *float64) string { return fixed(v, 1) })
 }
 
@@ -177,7 +177,7 @@ func partyBars(id string, rows []*row) *chart {
 	}
 	return bars(chart{
 		ID: id, Title: "Who used the machine", Unit: "CPU s",
-		Caption: "CPU seconds of each process over the cell. Processes share the machine, so one's work is another's wait.",
+		Caption: "CPU seconds of each process over load and drain.",
 	}, "process", names, all, shortOf)
 }
 

@@ -112,7 +112,7 @@ var moreCurves = []curveKind{
 	{result.SeriesWriterDepth, "Writer queue", "Events of all kinds in the Writer queue.", "events"},
 	{result.SeriesHandlerDepth, "Pod handler queues", "Events in the Pod handler queues together.", "events"},
 	{result.SeriesStorageInFlight, "Requests in flight", "Requests that storage was answering.", "requests"},
-	{result.SeriesWatcherNet, "Watcher network", "Bytes on the watcher's own sockets, both directions.", "KiB/s"},
+	{result.SeriesWatcherNet, "Watcher network", "Bytes that the watcher received and sent.", "KiB/s"},
 }
 
 // curveCharts draws the given measures of one load, all strategies in one chart so

@@ -56,27 +56,27 @@ func (c *column) text(v reading) string {
 var (
 	drain = &column{
 		Title: "Pod handler drain", Unit: "s", csv: "pod_handler_drain_s", bench: "drain-sec", scale: 1, better: "lower", decimals: 1, speed: true,
-		Meaning: "From the first event of the load until storage has acknowledged the last one. “~ proj.” means: the drain limit came first; what was left, divided by the rate so far, was added.",
+		Meaning: "From the first write of the load until storage acknowledged the last request for a Pod. “~ proj.” means: the drain limit came first; what was left, divided by the rate so far, was added.",
 		measure: measureDrain,
 	}
 	efficiency = &column{
 		Title: "efficiency", Unit: "%", csv: "efficiency_percent", bench: "efficiency-percent", scale: 1, better: "higher", decimals: 1, speed: true,
-		Meaning: "Storage rate divided by what that concurrency allows at that latency (requests in flight ÷ mean latency, Little's law).",
+		Meaning: "Storage rate divided by what that concurrency allows at the configured mean latency (requests in flight ÷ mean latency, Little's law).",
 		measure: medianOf(func(c *result.Cell) *float64 { return times(c.Storage.Efficiency, 100) }),
 	}
 	freshnessP99 = &column{
 		Title: "freshness p99", Unit: "s", csv: "freshness_p99_s", bench: "freshness-p99-sec", scale: 1, better: "lower", decimals: 2, speed: true,
-		Meaning: "Per operation: from the time the plan intended it until storage acknowledged a state at least that new; the 99th percentile, deletions included.",
+		Meaning: "Per operation: from its intended time (open loop: the plan's; closed loop: when its thread was free to write) until storage acknowledged a state at least that new; the 99th percentile, deletions included.",
 		measure: freshnessQuantiles[2].measure,
 	}
 	verdict = &column{
 		Title: "checks", words: true,
-		Meaning: "Guarantees judged over the recorded history; a cell that fails one is marked, and its speed is not compared.",
+		Meaning: "Guarantees judged over the recorded history; a cell that fails one is marked, and if it is one of G1–G6, its speed is not compared.",
 		measure: func(r *row) reading { return reading{word: r.verdict()} },
 	}
 	lost = &column{
 		Title: "lost", Unit: "objects", csv: "lost_objects", bench: "lost-objects", scale: 1, better: "lower",
-		Meaning: "Objects whose final state storage does not hold, found by comparing the apiserver with the ledger; over all repetitions.",
+		Meaning: "Objects whose final state storage does not hold, found by holding the writes that the apiserver acknowledged against what storage holds and its ledger; over all repetitions.",
 		measure: sumOf(func(e *result.Events) *int64 { return e.Lost }),
 	}
 )
@@ -100,18 +100,18 @@ var published = []*column{
 	},
 	{
 		Title: "writer full", Unit: "s", csv: "writer_full_s", bench: "writer-full-sec", scale: 1, better: "lower", decimals: 1, speed: true,
-		Meaning: "Time during which the Writer queue was at capacity.",
+		Meaning: "Time during which the Writer queue was at capacity, by the watcher's own counter.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Writer.FullSeconds }),
 	},
 	drain,
 	{
 		Title: "storage latency", Unit: "ms", csv: "storage_latency_ms", bench: "storage-latency-sec", scale: 1e-3, decimals: 1,
-		Meaning: "Mean latency of the storage requests in the cell.",
+		Meaning: "Mean time that an acknowledged request for a Pod spent in storage, by the mock's clock: from its last byte to its answer, waiting for capacity included. The watcher waits longer, by the network and its own scheduling.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.SeenMeanMs }),
 	},
 	{
 		Title: "storage", Unit: "qps", csv: "storage_qps", bench: "storage-requests/sec", scale: 1, better: "higher", decimals: 1, speed: true,
-		Meaning: "Acknowledged storage requests per second, from the first acknowledgement to the last.",
+		Meaning: "Acknowledged requests for Pods per second, from the first acknowledgement to the last.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.QPS }),
 	},
 	{
@@ -121,12 +121,12 @@ var published = []*column{
 	},
 	{
 		Title: "mem", Unit: "MiB", csv: "watcher_mem_mib", bench: "watcher-rss-B", scale: 1 << 20, better: "lower", decimals: 1,
-		Meaning: "Highest resident memory of the watcher process.",
+		Meaning: "Highest resident memory of the watcher process in load and drain, of the samples taken.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.RSSPeakMiB }),
 	},
 	{
 		Title: "network I/O", Unit: "KiB/s", csv: "watcher_net_kib_per_s", bench: "watcher-net-B/sec", scale: 1 << 10, decimals: 1,
-		Meaning: "Bytes on the watcher's own sockets per second, both directions, all peers.",
+		Meaning: "Bytes on the watcher's own sockets per second, both directions, all peers; of a watcher without our metrics, those of its read and write calls.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.NetKiBps }),
 	},
 }

@@ -261,19 +261,19 @@ func (r *row) repetition(c *result.Cell) string {
 
 // guarantees are the checks in a word or two, and what each of them asks.
 var guarantees = map[string]struct{ name, meaning string }{
-	"G1":  {"converge", "Once the load stops, storage holds exactly what the apiserver holds."},
+	"G1":  {"converge", "Once the load has drained, storage holds exactly what the apiserver holds."},
 	"G2":  {"ordered", "The resource version applied to one object never goes down."},
 	"G3":  {"no stale write", "No write is older than what storage already holds."},
 	"G4":  {"no resurrection", "An object that was deleted is not written again."},
 	"G5":  {"exact recreate", "Deleting and recreating a name ends with the new object."},
-	"G6":  {"conservation", "Every event received is sent, merged, filtered, parked or still queued; none is dropped unasked."},
+	"G6":  {"conservation", "Every event received is counted as sent, merged, filtered, parked, still queued or dropped, and dropped only where the configuration asks for it."},
 	"G7":  {"bounded", "Memory, goroutines and sockets stay under their ceilings and come back down."},
-	"G8":  {"isolation", "A poison object, slow kind or slow webhook does not delay the others."},
-	"G9":  {"restart-safe", "After a kill at any moment and a restart, storage converges again."},
+	"G8":  {"isolation", "What a fault hits does not delay the others: their freshness stays close to that of an undisturbed run."},
+	"G9":  {"restart-safe", "After a restart, storage catches up with what the API server held then, and holds nothing that it had not."},
 	"G10": {"unknown outcomes fenced", "After a timeout, the old write cannot overwrite the object's next one."},
-	"G11": {"replay idempotent", "Sending any tail of the requests again changes nothing."},
-	"G12": {"self-healing", "A row removed or edited in storage is repaired within one synchronizer period."},
-	"G13": {"secrecy", "Masked data leaves the process nowhere."},
+	"G11": {"replay idempotent", "A request that is applied again takes nothing back."},
+	"G12": {"self-healing", "A row removed, edited or added in storage is repaired within one synchronizer period and 2 s."},
+	"G13": {"secrecy", "Masked data turns up in no file of the cell, log, metric or stored byte."},
 	"G14": {"honest telemetry", "Counters and lag metrics agree with the recorded history."},
 }
 

@@ -230,7 +230,7 @@ func (p *printer) verdicts(t *table) {
 
 func (p *printer) context(t *table) {
 	for _, f := range append(t.Provenance(), t.Environment()...) {
-		if f.Value == unknown || f.Name == "Modules" || f.Name == "kube-apiserver flags" {
+		if f.Value == unknown || f.Name == "Modules" || strings.HasSuffix(f.Name, " flags") {
 			continue // in the other formats, where there is room
 		}
 		p.line(ansiDim, "%-20s %s", f.Name, f.Value)

@@ -40,7 +40,9 @@ type Environment struct {
 	Provider   string            `json:"provider"` // embedded, kind, kubeconfig
 	Kubernetes string            `json:"kubernetes,omitempty"`
 	Etcd       string            `json:"etcd,omitempty"`
-	Flags      []string          `json:"flags,omitempty"` // of kube-apiserver, where known
+	Flags      []string          `json:"flags,omitempty"`     // of kube-apiserver, where known
+	EtcdFlags  []string          `json:"etcdFlags,omitempty"` // where known
+	Pinned     map[string]string `json:"pinned,omitempty"`    // party to the CPUs that it alone may use, such as 2-3; empty where none is pinned
 	CPUModel   string            `json:"cpuModel,omitempty"`
 	CPUs       int               `json:"cpus"`
 	MemoryMiB  int64             `json:"memoryMiB,omitempty"`
@@ -112,7 +114,11 @@ type Quantiles struct {
 // Load is what the generator asked and got.
 type Load struct {
 	Model      string     `json:"model"` // closed, open
+	Arrival    string     `json:"arrival,omitempty"` // open loop: spacing of the writes
 	Threads    int        `json:"threads,omitempty"`
+	ThinkS     float64    `json:"thinkSeconds,omitempty"`     // closed loop: pause of a thread before each write
+	Timed      bool       `json:"timed,omitempty"`            // closed loop that a duration may end, so that the number of writes follows the answers
+	Warmup     int64      `json:"warmupOperations,omitempty"` // sent before the load, and not counted
 	DurationS  float64    `json:"durationSeconds"`
 	Planned    int64      `json:"planned"`
 	Done       int64      `json:"done"`

@@ -1,7 +1,10 @@
 package measure
 
 import (
+	"cmp"
+
 	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
@@ -48,7 +51,7 @@ func (l *load) add(r *oplog.Record) {
 // figures are those of the load phase; planned is 0 where only the generator knows how
 // many writes there were to be.
 func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
-	out := result.Load{Model: s.Model, Threads: s.Threads, Planned: planned, Done: l.done, Errors: l.errors}
+	out := result.Load{Model: s.Model, Threads: s.Threads, Planned: planned, Done: l.done, Errors: l.errors, Warmup: s.Warmup.Operations}
 	if out.Planned == 0 {
 		out.Planned = l.dispatched
 	}
@@ -64,6 +67,9 @@ func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
 		if s.OfCapacity > 0 {
 			out.OfCapacity = ptr(float64(s.OfCapacity))
 		}
+		out.Arrival = cmp.Or(s.Arrival, plan.ArrivalConstant)
+	} else {
+		out.ThinkS, out.Timed = s.ThinkTime.Std().Seconds(), s.Duration > 0
 	}
 	var err error
 	for _, q := range []struct {

@@ -260,3 +260,25 @@ func TestQueues(t *testing.T) {
 		t.Errorf("a watcher without metrics has %+v", q)
 	}
 }
+
+// What the report says of the method comes from here.
+func TestLoadIsDescribed(t *testing.T) {
+	closed := plan.Load{Model: plan.ModelClosed, Threads: 2, Arrival: plan.ArrivalPoisson}
+	timed := closed
+	timed.Duration, timed.ThinkTime, timed.Warmup.Operations = spec.Duration(5e9), spec.Duration(500e6), 60
+	for _, tt := range []struct {
+		load plan.Load
+		want result.Load
+	}{
+		{closed, result.Load{Model: "closed", Threads: 2}},
+		{timed, result.Load{Model: "closed", Threads: 2, Timed: true, ThinkS: 0.5, Warmup: 60}},
+		{plan.Load{Model: plan.ModelOpen, Rate: 7, Duration: spec.Duration(5e9)}, result.Load{Model: "open", Arrival: "constant", OfferedQPS: ptr(7.0)}},
+		{plan.Load{Model: plan.ModelOpen, Rate: 7, Arrival: plan.ArrivalBurst}, result.Load{Model: "open", Arrival: "burst", OfferedQPS: ptr(7.0)}},
+	} {
+		l := newLoad()
+		got, err := l.figures(&spec.Load{Load: tt.load}, 0)
+		if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
+			t.Errorf("%+v: %v (-want +got)\n%s", tt.load, err, diff)
+		}
+	}
+}

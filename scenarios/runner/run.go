@@ -103,7 +103,7 @@ func (r *Runner) cellLogs(id string) string { return filepath.Join(r.Logs(), id)
 func (r *Runner) Run(ctx context.Context, c *cluster.Cluster) (Outcome, error) {
 	r.cluster = c
 	env := &r.results.Environment
-	env.Kubernetes, env.Etcd, env.Flags = c.Version, c.EtcdVersion, c.Flags["kube-apiserver"]
+	env.Kubernetes, env.Etcd, env.Flags, env.EtcdFlags = c.Version, c.EtcdVersion, c.Flags["kube-apiserver"], c.Flags["etcd"]
 	err := r.all(ctx)
 	return Outcome{Dir: r.dir, Results: r.results}, errors.Join(err, r.close(ctx))
 }
