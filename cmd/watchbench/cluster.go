@@ -16,10 +16,11 @@ import (
 type clusterFlags struct {
 	provider, cache string
 	kind            cluster.KindOptions
+	fsync           bool
 }
 
 func (f *clusterFlags) options() cluster.Options {
-	o := cluster.Options{Embedded: cluster.EmbeddedOptions{Cache: f.cache, Detach: true}, Kind: f.kind}
+	o := cluster.Options{FSync: f.fsync, Embedded: cluster.EmbeddedOptions{Cache: f.cache, Detach: true}, Kind: f.kind}
 	o.Kind.Cache, o.Kind.Keep = f.cache, true
 	return o
 }
@@ -36,6 +37,9 @@ func clusterCommand() *cobra.Command {
 		if use != "build" {
 			sub.Flags().StringVar(&f.provider, "provider", cluster.Embedded, "embedded or kind")
 			kindFlags(sub.Flags(), &f.kind)
+		}
+		if use == "up" {
+			sub.Flags().BoolVar(&f.fsync, "fsync", false, "embedded: let etcd wait for the disk, as in production")
 		}
 		cmd.AddCommand(sub)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/watchbench/watchbench/internal/affinity"
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/reports/result"
 )
@@ -81,6 +82,9 @@ func TestBadInput(t *testing.T) {
 		{"bad override", []string{"run", good, "--set", "load.threads=x"}, []string{`--set load.threads=x: load.threads: "x" is not a whole number`}, exitInput},
 		{"bad repeat", []string{"run", good, "--repeat", "0"}, []string{"repeat: 0 is out of range; use 1 to 100"}, exitInput},
 		{"unknown provider", []string{"run", good, "--cluster", "cloud"}, []string{`cluster.provider: "cloud" is not known; use one of embedded, kind, kubeconfig`}, exitInput},
+		{"fsync of kind", []string{"run", good, "--cluster", "kind", "--fsync"}, []string{"cluster.fsync: it can be chosen for the embedded control plane only, not for kind; use the provider embedded"}, exitInput},
+		{"fsync of a cluster that stays up", []string{"cluster", "up", "--provider", "kind", "--fsync"}, []string{"fsync can be chosen for the embedded control plane only"}, exitInput},
+		{"pinning elsewhere", []string{"run", good, "--cluster", "kubeconfig", "--pin"}, []string{"cluster.pin: only the embedded control plane can be pinned"}, exitInput},
 		{"unknown format", []string{"run", good, "--format", "xml"}, []string{"--format xml is not known; use table or json"}, exitInput},
 		{"missing kubeconfig", []string{"run", good, "--cluster", "kubeconfig", "--kubeconfig", dir + "/none", "--context", "x"}, []string{dir + "/none"}, exitInput},
 		{"context not named", []string{"run", good, "--cluster", "kubeconfig", "--kubeconfig", kubeconfig(t, gone.URL)}, []string{"context"}, exitInput},
@@ -117,6 +121,24 @@ func TestBadInput(t *testing.T) {
 				t.Errorf("more than one line: %q", err)
 			}
 		})
+	}
+}
+
+// Where the parties cannot be pinned, a run that asks for it does not start.
+func TestTooFewCPUsToPin(t *testing.T) {
+	if _, err := affinity.Plan(); err == nil {
+		t.Skip("this machine has the CPUs")
+	}
+	withBinaries(t)
+	out := t.TempDir()
+	for _, args := range [][]string{{"run", file(t, "tiny.yaml", tiny), "--pin", "--out", out}, {"matrix", "F2", "--pin", "--out", out + "/matrix"}} {
+		_, _, code, err := invoke(t, args...)
+		if err == nil || code != exitInput || !strings.Contains(err.Error(), "; run without pinning") {
+			t.Errorf("%v: %v with exit code %d, want a refusal", args, err, code)
+		}
+	}
+	if left, err := os.ReadDir(out); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 

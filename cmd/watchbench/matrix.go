@@ -19,6 +19,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 type matrixFlags struct {
@@ -55,7 +56,7 @@ that are expected to fail are run, and it is an error if they pass.`,
 	return cmd
 }
 
-func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) error {
+func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) (err error) {
 	if f.profile != "default" && f.profile != "legacy" {
 		return badinput.New("use default or legacy", "--profile %s is not known", f.profile)
 	}
@@ -68,6 +69,11 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
+	groups, release, err := pinned(f.pin)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	ctx := cmd.Context()
 	dir := filepath.Join(f.out, "matrix-"+time.Now().Format("20060102-150405"))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -77,7 +83,7 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) error {
 		f.provider = cluster.Embedded
 	}
 	progress := f.progress(cmd)
-	up, err := f.up(ctx, f.provider, filepath.Join(dir, "logs"), progress)
+	up, err := f.up(ctx, spec.Cluster{Provider: f.provider, FSync: f.cluster.FSync}, filepath.Join(dir, "logs"), groups, progress)
 	if err != nil {
 		return err
 	}
@@ -86,7 +92,7 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) error {
 		Run: func(ctx context.Context, s campaign.Scenario, baseline *result.Cell) (string, *result.Results, error) {
 			out, err := runner.Run(ctx, runner.Options{
 				Scenario: s.File, Binaries: bins, Provider: f.provider, OutDir: dir, Progress: f.progress(cmd), Command: os.Args,
-				Baseline: baseline,
+				Baseline: baseline, Pinned: groups,
 			}, up)
 			return out.Dir, out.Results, err
 		},

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/watchbench/watchbench/internal/affinity"
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/reports/render"
@@ -26,6 +27,7 @@ import (
 type runFlags struct {
 	provider       string
 	cluster        cluster.Options
+	pin            bool
 	out            string
 	sets           []string
 	repeat         int
@@ -70,22 +72,38 @@ func (f *runFlags) common(cmd *cobra.Command) {
 	fl.StringVar(&f.out, "out", "out", "folder in which each run gets its own")
 	fl.StringArrayVar(&f.sets, "set", nil, setUsage)
 	fl.StringVar(&f.watcherCommand, "watcher-command", "", "command of another watcher; {config} stands for the path of its config file")
+	fl.BoolVar(&f.cluster.FSync, "fsync", false, "embedded: let etcd wait for the disk, as in production")
+	fl.BoolVar(&f.pin, "pin", false, "embedded: keep watcher, tools and control plane to CPUs of their own (4 CPUs or more)")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 }
 
-// up brings a cluster up, whose parties log to a folder.
-func (f *runFlags) up(ctx context.Context, name, logs string, p *runner.Progress) (*cluster.Cluster, error) {
+// up brings the cluster of a scenario up, whose parties log to a folder.
+func (f *runFlags) up(ctx context.Context, c spec.Cluster, logs string, pinned affinity.Groups, p *runner.Progress) (*cluster.Cluster, error) {
 	opts := f.cluster
-	opts.Embedded.Logs = logs
-	provider, err := cluster.New(name, opts)
+	opts.FSync, opts.Embedded.Logs, opts.Embedded.CPUs = c.FSync, logs, pinned.ControlPlane
+	provider, err := cluster.New(c.Provider, opts)
 	if err != nil {
 		return nil, err
 	}
-	c, err := provider.Up(ctx, p.Line)
+	up, err := provider.Up(ctx, p.Line)
 	if err != nil {
 		return nil, fmt.Errorf("bring the cluster up: %w", err)
 	}
-	return c, nil
+	return up, nil
+}
+
+// pinned divides the CPUs among the parties if that is asked for, and keeps watchbench
+// to those of the tools until release is called.
+func pinned(on bool) (g affinity.Groups, release func() error, err error) {
+	if !on {
+		return g, func() error { return nil }, nil
+	}
+	if g, err = affinity.Plan(); err != nil {
+		return g, nil, err
+	}
+	all := slices.Concat(g.ControlPlane, g.Tools, g.Watcher)
+	release = func() error { return affinity.Process(os.Getpid(), all) }
+	return g, release, affinity.Process(os.Getpid(), g.Tools)
 }
 
 // progress shows a run on standard error; nil shows nothing.
@@ -126,6 +144,7 @@ func (f *runFlags) read(cmd *cobra.Command, refs []string) (todo []campaign.Scen
 	for _, short := range []struct{ flag, set string }{
 		{"cluster", "cluster.provider=" + f.provider}, {"repeat", fmt.Sprintf("repeat=%d", f.repeat)},
 		{"seed", fmt.Sprintf("seed=%d", f.seed)}, {"watcher-command", "watcher.command=" + quote(f.watcherCommand)},
+		{"fsync", fmt.Sprintf("cluster.fsync=%t", f.cluster.FSync)}, {"pin", fmt.Sprintf("cluster.pin=%t", f.pin)},
 	} {
 		if cmd.Flags().Changed(short.flag) {
 			sets = append(sets, short.set)
@@ -156,14 +175,19 @@ func (f *runFlags) one(cmd *cobra.Command, file *spec.File, bins party.Binaries)
 
 // execute brings a cluster up for one run.
 func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binaries) (out runner.Outcome, err error) {
-	ctx, name, progress := cmd.Context(), file.Base().Cluster.Provider, f.progress(cmd)
+	ctx, on, progress := cmd.Context(), file.Base().Cluster, f.progress(cmd)
+	groups, release, err := pinned(on.Pin)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	r, err := runner.New(runner.Options{
-		Scenario: file, Binaries: bins, Provider: name, OutDir: f.out, Progress: progress, Command: os.Args,
+		Scenario: file, Binaries: bins, Provider: on.Provider, OutDir: f.out, Progress: progress, Command: os.Args, Pinned: groups,
 	})
 	if err != nil {
 		return out, err
 	}
-	up, err := f.up(ctx, name, r.Logs(), progress)
+	up, err := f.up(ctx, on, r.Logs(), groups, progress)
 	if err != nil {
 		r.Discard()
 		return out, err

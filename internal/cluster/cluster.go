@@ -31,6 +31,8 @@ type Provider interface {
 
 // Options configures all providers; each reads its own part.
 type Options struct {
+	// FSync has etcd wait for the disk, as it does in production; embedded only.
+	FSync      bool
 	Embedded   EmbeddedOptions
 	Kind       KindOptions
 	Kubeconfig KubeconfigOptions
@@ -39,8 +41,13 @@ type Options struct {
 // New returns the provider of that name. Its options are checked here as far as
 // that takes no time: files are read, no process is started, nobody is called.
 func New(name string, opts Options) (Provider, error) {
+	if name != Embedded && opts.FSync {
+		return nil, badinput.New("use the provider embedded, or leave fsync out",
+			"fsync can be chosen for the embedded control plane only, not for %q", name)
+	}
 	switch name {
 	case Embedded:
+		opts.Embedded.fsync = opts.FSync
 		return newEmbedded(opts.Embedded), nil
 	case Kind:
 		return newKind(opts.Kind)

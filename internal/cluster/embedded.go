@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/watchbench/watchbench/internal/affinity"
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/kubefile"
 )
 
@@ -37,6 +39,10 @@ type EmbeddedOptions struct {
 	// Detach leaves the cluster running when the process ends, in a directory of
 	// its own in the cache; Existing finds it again. There is one at a time.
 	Detach bool
+	// CPUs are those that etcd and kube-apiserver may use; empty are all.
+	CPUs []int
+
+	fsync bool // Options.FSync
 }
 
 // contextName is the only context of the embedded cluster's kubeconfig.
@@ -63,8 +69,9 @@ var apiserverFlags = map[string]string{
 	"delete-collection-workers": "4",
 }
 
-// etcdFlags: the data is thrown away, so it need not survive a power cut; and a
-// long churn writes more than the default quota of 2 GiB between compactions.
+// etcdFlags: the data is thrown away, so it need not survive a power cut, unless a
+// user wants the speed of a disk (Options.FSync); and a long churn writes more than the
+// default quota of 2 GiB between compactions.
 var etcdFlags = map[string]string{
 	"unsafe-no-fsync":     "true",
 	"quota-backend-bytes": "8589934592",
@@ -115,6 +122,7 @@ type run struct {
 	files map[string]*os.File // logs
 	plane *envtest.ControlPlane
 	dog   *watchdog
+	cpus  []int
 }
 
 func (e *embedded) start(ctx context.Context, binaries string, say func(string, ...any)) (*Cluster, error) {
@@ -146,7 +154,11 @@ func (e *embedded) prepare(ctx context.Context, binaries string) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{dir: dir, logs: map[string]string{}, files: map[string]*os.File{}}
+	if e.opts.fsync && inMemory(dir) {
+		return nil, errors.Join(badinput.New("set TMPDIR to a folder on a disk, or leave fsync out",
+			"etcd would write to %s, which is in memory, so fsync would cost nothing", dir), os.RemoveAll(dir))
+	}
+	r := &run{dir: dir, logs: map[string]string{}, files: map[string]*os.File{}, cpus: e.opts.CPUs}
 	if err := e.configure(r, binaries); err != nil {
 		return nil, errors.Join(err, r.down(ctx))
 	}
@@ -177,12 +189,20 @@ func (e *embedded) configure(r *run, binaries string) (err error) {
 			StartTimeout: e.opts.StartTimeout, StopTimeout: stopTimeout,
 		},
 	}
-	setFlags(r.plane.Etcd.Configure(), etcdFlags, e.opts.EtcdFlags)
+	setFlags(r.plane.Etcd.Configure(), etcdFlags, e.durability(), e.opts.EtcdFlags)
 	setFlags(r.plane.APIServer.Configure(), apiserverFlags, e.opts.APIServerFlags)
 	if r.dog, err = startWatchdog(embeddedWatchdogScript, r.dir); err != nil {
 		return err
 	}
 	return nil
+}
+
+// durability are the flags of etcd by Options.FSync.
+func (e *embedded) durability() map[string]string {
+	if !e.opts.fsync {
+		return nil
+	}
+	return map[string]string{"unsafe-no-fsync": ""}
 }
 
 // makeDir makes the run's directory. Its path must be absolute: the parties and the
@@ -280,7 +300,7 @@ func (r *run) up(ctx context.Context) (*Cluster, error) {
 // parties are killed under it, whereupon it returns.
 func (r *run) startPlane(ctx context.Context) error {
 	done := make(chan error, 1) // one result, so that the goroutine never waits for us
-	go func() { done <- r.plane.Start() }()
+	go func() { done <- affinity.With(r.cpus, r.plane.Start) }()
 	select {
 	case err := <-done:
 		return err

@@ -62,6 +62,8 @@ func TestNewRefuses(t *testing.T) {
 		{"directory", Kubeconfig, Options{Kubeconfig: KubeconfigOptions{Path: dir, Context: "a"}}, []string{dir, "directory"}},
 		{"not YAML", Kubeconfig, Options{Kubeconfig: KubeconfigOptions{Path: write("bad", "<html>"), Context: "a"}}, []string{filepath.Join(dir, "bad")}},
 		{"empty", Kubeconfig, Options{Kubeconfig: KubeconfigOptions{Path: write("empty", ""), Context: "a"}}, []string{filepath.Join(dir, "empty"), "no contexts"}},
+		{"fsync of kind", Kind, Options{FSync: true}, []string{`not for "kind"`, "use the provider embedded"}},
+		{"fsync of a cluster elsewhere", Kubeconfig, Options{FSync: true, Kubeconfig: KubeconfigOptions{Path: good, Context: "a"}}, []string{`not for "kubeconfig"`}},
 		{"no context", Kubeconfig, Options{Kubeconfig: KubeconfigOptions{Path: good}}, []string{good, "--context", "the file has a, b"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

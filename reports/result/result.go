@@ -113,7 +113,7 @@ type Quantiles struct {
 
 // Load is what the generator asked and got.
 type Load struct {
-	Model      string     `json:"model"` // closed, open
+	Model      string     `json:"model"`             // closed, open
 	Arrival    string     `json:"arrival,omitempty"` // open loop: spacing of the writes
 	Threads    int        `json:"threads,omitempty"`
 	ThinkS     float64    `json:"thinkSeconds,omitempty"`     // closed loop: pause of a thread before each write

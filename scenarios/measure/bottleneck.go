@@ -33,6 +33,7 @@ type limits struct {
 	cell        *result.Cell
 	machineBusy *float64 // busy share of all CPUs while storage was busy
 	cpus        int
+	watcherCPUs int      // that it may use
 	cpuCores    *float64 // watcher, while the backlog was worked off
 	lagLimitMs  float64
 }
@@ -74,8 +75,8 @@ func bottleneck(l limits) result.Bottleneck {
 	if l.machineBusy != nil && *l.machineBusy >= cpuBusy {
 		return is(StageMachine, "all processes together used %.0f%% of %d CPUs", 100**l.machineBusy, l.cpus)
 	}
-	if l.cpuCores != nil && *l.cpuCores >= cpuBusy*float64(l.cpus) {
-		return is(StageWatcher, "the watcher used %.2f of %d CPUs", *l.cpuCores, l.cpus)
+	if l.cpuCores != nil && *l.cpuCores >= cpuBusy*float64(l.watcherCPUs) {
+		return is(StageWatcher, "the watcher used %.2f of %d CPUs", *l.cpuCores, l.watcherCPUs)
 	}
 	if f := c.Writer.FullSeconds; f != nil && *f > 0.1*c.Load.DurationS {
 		return is(StageWriter, "the Writer queue was full for %.1f s", *f)

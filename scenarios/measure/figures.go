@@ -117,7 +117,7 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 		}
 	}
 	s := &f.cell.Scenario
-	c.Bottleneck = bottleneck(limits{cell: &c, machineBusy: f.cell.MachineBusy, cpus: f.cell.CPUs, cpuCores: cores, lagLimitMs: millis(s.Limits.Lag)})
+	c.Bottleneck = bottleneck(limits{cell: &c, machineBusy: f.cell.MachineBusy, cpus: f.cell.CPUs, watcherCPUs: f.cell.WatcherCPUs, cpuCores: cores, lagLimitMs: millis(s.Limits.Lag)})
 	c.InvalidReasons, c.LateReasons = invalid(&c, s.Limits, queues.LittleQueue, s.Storage.Capacity, s.Storage.FaultNames())
 	c.Capacity = f.cell.Capacity
 	if f.cell.Calibrates {

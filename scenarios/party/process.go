@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/affinity"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
@@ -41,6 +42,7 @@ type child struct {
 	dir   string
 	logs  string // directory of the log file
 	stdin bool   // keep a pipe to it
+	cpus  []int  // that it may use; empty are those of watchbench
 	// lines receives standard output line by line, in one goroutine that ends with
 	// the child's output; without it standard output goes to the log as well.
 	lines func(line []byte)
@@ -76,7 +78,7 @@ func start(c child) (*Process, error) {
 			return nil, fmt.Errorf("open a pipe from %s: %w", c.name, err)
 		}
 	}
-	if err := cmd.Start(); err != nil {
+	if err := affinity.With(c.cpus, cmd.Start); err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.name, err)
 	}
 	go p.wait(out, c.lines) // ends with the child; Stop and Kill wait for it

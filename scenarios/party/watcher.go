@@ -51,6 +51,7 @@ type WatcherSetup struct {
 	CAFile      string // of storage
 	Lease       string // name of the Lease; empty is no leader election
 	Instance    int
+	CPUs        []int // that it may use; empty are those of watchbench
 }
 
 // freePorts asks the kernel for ports. They are given back before the watcher
@@ -121,7 +122,7 @@ func SpawnWatcher(s WatcherSetup) (*Watcher, error) {
 			argv = append(argv, strings.ReplaceAll(word, "{config}", config))
 		}
 	}
-	p, err := start(child{name: s.Name, argv: argv, logs: s.Logs, dir: s.Cell})
+	p, err := start(child{name: s.Name, argv: argv, logs: s.Logs, dir: s.Cell, cpus: s.CPUs})
 	if err != nil {
 		return nil, err
 	}

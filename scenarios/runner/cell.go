@@ -73,7 +73,7 @@ func (r *Runner) newCell(j job) *cell {
 		record: history.Cell{
 			Schema: history.CellSchema, ID: j.id, Repetition: j.rep, Params: map[string]string{}, Scenario: j.cell.Scenario,
 			// The same for all cells of one repetition, so that they get the same plan.
-			Seed: j.cell.Scenario.Seed + uint64(j.rep-1), CPUs: runtime.NumCPU(),
+			Seed: j.cell.Scenario.Seed + uint64(j.rep-1), CPUs: runtime.NumCPU(), WatcherCPUs: len(r.opts.Pinned.Watcher),
 			Watcher:    history.WatcherRun{Version: r.version, Own: j.cell.Scenario.Watcher.Command == ""},
 			Calibrates: j.cell.Calibrates, Capacity: capacity, NotRun: notRun,
 		},
@@ -270,7 +270,7 @@ func (c *cell) watcherSetup(queues int) party.WatcherSetup {
 	setup := party.WatcherSetup{
 		Bin: c.r.opts.Binaries.Watcher, Name: name, Cell: c.dir, Logs: c.logs, Kubeconfig: c.kubeconfig(),
 		Endpoints: c.storage.Endpoints, Ignore: c.ignore, Spec: w, Kinds: c.s.Kinds(), Customs: c.setup.Customs, Masks: c.rules.Masks,
-		Conditional: c.s.Storage.Mode == check.ModeConditional, CAFile: c.setup.CAFile,
+		Conditional: c.s.Storage.Mode == check.ModeConditional, CAFile: c.setup.CAFile, CPUs: c.r.opts.Pinned.Watcher,
 	}
 	if w.LeaderElection {
 		setup.Lease = faults.Lease(c.Run())

@@ -7,9 +7,11 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/watchbench/watchbench/internal/affinity"
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // keptModules are the dependencies whose version a reader of figures asks for.
@@ -49,6 +51,18 @@ func environment() result.Environment {
 	}
 	e.LoadBefore, _ = procstat.LoadAverage() // unknown elsewhere than on Linux
 	return e
+}
+
+// pinned says who may use which CPUs.
+func pinned(g affinity.Groups) map[string]string {
+	if !g.Any() {
+		return nil
+	}
+	plane, tools := affinity.Text(g.ControlPlane), affinity.Text(g.Tools)
+	return map[string]string{
+		"etcd": plane, "kube-apiserver": plane, history.PartyWatcher: affinity.Text(g.Watcher),
+		history.PartyStorage: tools, history.PartyGenerator: tools, "watchbench": tools,
+	}
 }
 
 // checkout asks git about the current directory; a binary built without version

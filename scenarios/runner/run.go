@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/affinity"
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/internal/procstat"
@@ -29,6 +30,9 @@ type Options struct {
 	OutDir   string // runs are made below it
 	Progress *Progress
 	Command  []string // for the record
+	// Pinned are the CPUs of the parties; watchbench itself is on those of the tools,
+	// and what it starts inherits them.
+	Pinned affinity.Groups
 	// Baseline is an undisturbed cell, with which G8 compares; nil if there is none.
 	Baseline *result.Cell
 }
@@ -193,6 +197,7 @@ func (r *Runner) header(base spec.Scenario, started time.Time) (*result.Results,
 		res.Run.Order = append(res.Run.Order, j.id)
 	}
 	res.Environment.Provider = r.opts.Provider
+	res.Environment.Pinned = pinned(r.opts.Pinned)
 	return res, nil
 }
 

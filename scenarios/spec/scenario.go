@@ -50,6 +50,8 @@ type Metadata struct {
 // Cluster says what the watcher watches.
 type Cluster struct {
 	Provider string `json:"provider" jsonschema:"enum=embedded,enum=kind,enum=kubeconfig"`
+	FSync    bool   `json:"fsync,omitempty" jsonschema_description:"Embedded: etcd waits for the disk before it answers a write. Without it writes are faster than in production."`
+	Pin      bool   `json:"pin,omitempty" jsonschema_description:"Embedded, on Linux: watcher, tools and control plane get CPUs of their own. An error where there are fewer than 4 CPUs on 3 cores."`
 }
 
 // Storage is the mock's behaviour.

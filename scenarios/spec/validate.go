@@ -44,6 +44,13 @@ func (s *Scenario) validateHead() error {
 	case !nameForm.MatchString(s.Metadata.Name):
 		return bad("metadata.name", "use at most 63 lower-case letters, digits and dashes", "%q is not a name", s.Metadata.Name)
 	}
+	const ours = "use the provider embedded, or leave it out"
+	switch c := s.Cluster; {
+	case c.FSync && c.Provider == "kind", c.FSync && c.Provider == "kubeconfig":
+		return bad("cluster.fsync", ours, "it can be chosen for the embedded control plane only, not for %s", c.Provider)
+	case c.Pin && c.Provider == "kind", c.Pin && c.Provider == "kubeconfig":
+		return bad("cluster.pin", ours, "only the embedded control plane can be pinned, not that of %s", c.Provider)
+	}
 	return firstError(
 		word("cluster.provider", s.Cluster.Provider, "embedded", "kind", "kubeconfig"),
 		within("repeat", s.Repeat, 1, 100),

@@ -1,0 +1,111 @@
+package affinity
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Plan divides the CPUs that this process may use, by its own affinity and its control
+// group, which the kernel has applied to it.
+func Plan() (Groups, error) {
+	cpus, err := Of(0)
+	if err != nil {
+		return Groups{}, err
+	}
+	return Divide(cores("/sys/devices/system/cpu", cpus))
+}
+
+// cores groups CPUs that are threads of one core. Where the kernel does not tell, each
+// is a core.
+func cores(sys string, cpus []int) (all [][]int) {
+	at := map[string]int{}
+	for _, cpu := range cpus {
+		data, err := os.ReadFile(filepath.Join(sys, "cpu"+strconv.Itoa(cpu), "topology", "thread_siblings_list"))
+		siblings := strings.TrimSpace(string(data))
+		if i, ok := at[siblings]; ok && err == nil {
+			all[i] = append(all[i], cpu)
+			continue
+		}
+		at[siblings] = len(all)
+		all = append(all, []int{cpu})
+	}
+	return all
+}
+
+// Of returns the CPUs that a thread may use; 0 is the calling one.
+func Of(tid int) ([]int, error) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(tid, &set); err != nil {
+		return nil, fmt.Errorf("read the CPU affinity: %w", err)
+	}
+	var cpus []int
+	for cpu := range len(set) * 64 {
+		if set.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	return cpus, nil
+}
+
+func setOf(tid int, cpus []int) error {
+	var set unix.CPUSet
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	return unix.SchedSetaffinity(tid, &set)
+}
+
+// With calls start so that processes it starts, in its own goroutine, get these CPUs,
+// and know it from their first moment: a Go program sizes itself by them. Without CPUs it
+// only calls start.
+func With(cpus []int, start func() error) error {
+	if len(cpus) == 0 {
+		return start()
+	}
+	// The thread must live on: the kernel ends children that asked to die with it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before, err := Of(0)
+	if err != nil {
+		return err
+	}
+	if err := setOf(0, cpus); err != nil {
+		return fmt.Errorf("pin to CPUs %s: %w", Text(cpus), err)
+	}
+	err = start()
+	if back := setOf(0, before); back != nil {
+		err = errors.Join(err, fmt.Errorf("pin to CPUs %s again: %w", Text(before), back))
+	}
+	return err
+}
+
+// Process pins all threads of a process; what they start inherits it.
+func Process(pid int, cpus []int) error {
+	done := map[string]bool{}
+	// A thread that was not pinned yet may have made another meanwhile.
+	for again := true; again; {
+		again = false
+		threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+		if err != nil {
+			return fmt.Errorf("list the threads of process %d: %w", pid, err)
+		}
+		for _, t := range threads {
+			tid, err := strconv.Atoi(t.Name())
+			if err != nil || done[t.Name()] {
+				continue
+			}
+			if err := setOf(tid, cpus); err != nil && !errors.Is(err, unix.ESRCH) {
+				return fmt.Errorf("pin process %d to CPUs %s: %w", pid, Text(cpus), err)
+			}
+			done[t.Name()], again = true, true
+		}
+	}
+	return nil
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package cluster
+
+// inMemory cannot be told here.
+func inMemory(string) bool { return false }
