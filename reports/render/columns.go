@@ -154,7 +154,7 @@ var further = []*column{
 	{bench: "freshness-p50-sec", scale: 1, better: "lower", speed: true, measure: freshnessQuantiles[0].measure},
 	{
 		csv: "cpu_us_per_request", bench: "cpu-sec/request", scale: 1e-6, better: "lower", speed: true,
-		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.CPUMicrosPerReq }),
+		measure: cpuPerRequest,
 	},
 	{
 		bench: "cpu-sec/event", scale: 1e-6, better: "lower", speed: true,

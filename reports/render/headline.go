@@ -56,7 +56,7 @@ func headlineOf(load string, rows []*row) headline {
 	h := headline{Load: clean(load)}
 	var all []timed
 	for _, r := range rows {
-		if v := drain.measure(r); r.correct() && v.number != nil && !v.projected {
+		if v := drain.measure(r); r.correct() && !r.isFloor() && v.number != nil && !v.projected {
 			all = append(all, timed{r, v})
 		}
 	}

@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -251,17 +250,4 @@ func (t *table) storage() string {
 		return ""
 	}
 	return "Storage is a mock with a configured latency of " + join(latency) + "; the column shows what it served by its own clock, late timers included. Its record of every write is what order and loss are judged by."
-}
-
-// floor says what the relay is, where it ran.
-func (t *table) floor() string {
-	if !t.any(isFloor) {
-		return ""
-	}
-	return "The floor is a relay without store, order or judgement: what moving the same bytes costs on this machine. Of its checks, those of order and of the final state prove nothing about a watcher."
-}
-
-// isFloor reports whether the cell's watcher is the relay of cmd/watchfloor.
-func isFloor(c *result.Cell) bool {
-	return len(c.Watcher.Command) > 0 && path.Base(c.Watcher.Command[0]) == "watchfloor"
 }

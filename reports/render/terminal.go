@@ -63,6 +63,9 @@ func Terminal(w io.Writer, res *result.Results, opts TerminalOptions) error {
 	for _, h := range t.Headlines() {
 		p.line("", "%s", h.Sentence())
 	}
+	for _, l := range t.Floors() {
+		p.line("", "%s", l)
+	}
 	p.line(ansiBold, "%s", t.Summary())
 	p.line("", "")
 	p.context(t)

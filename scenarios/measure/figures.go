@@ -166,7 +166,7 @@ func (f *Figures) described() result.Cell {
 // Strategies that are not the scenario's word: another watcher has queues of its own,
 // and the legacy profile follows the original's rules.
 const (
-	strategyExternal    = "external"
+	strategyExternal    = spec.External
 	strategyLegacy      = "legacy"
 	strategyPartitioned = "partitioned"
 )

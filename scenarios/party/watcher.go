@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -118,8 +119,9 @@ func SpawnWatcher(s WatcherSetup) (*Watcher, error) {
 	argv := []string{s.Bin, "-f", config}
 	if s.Spec.Command != "" {
 		argv = nil
+		fill := strings.NewReplacer("{config}", config, "{bin}", filepath.Dir(s.Bin))
 		for _, word := range splitCommand(s.Spec.Command) {
-			argv = append(argv, strings.ReplaceAll(word, "{config}", config))
+			argv = append(argv, fill.Replace(word))
 		}
 	}
 	p, err := start(child{name: s.Name, argv: argv, logs: s.Logs, dir: s.Cell, cpus: s.CPUs})

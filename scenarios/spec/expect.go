@@ -21,6 +21,9 @@ const (
 
 var expectations = []string{ExpectPass, ExpectFailAllowed, ExpectFail}
 
+// expectKeys are what an expectation may depend on.
+var expectKeys = slices.Concat([]string{"default"}, Strategies, []string{External})
+
 // Expect maps a check (G1…G14) to the verdict expected of it; a check that is
 // not named is expected to pass.
 type Expect map[string]Expectation
@@ -49,8 +52,8 @@ func (x *Expectation) DecodeYAML(d *strictyaml.Decoder, n *yaml.Node, path strin
 		*x = Expectation{}
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key, val := n.Content[i], n.Content[i+1]
-			if key.Value != "default" && !slices.Contains(Strategies, key.Value) {
-				return d.Fail(key, path+"."+key.Value, "unknown strategy", "use default or one of "+strings.Join(Strategies, ", "))
+			if !slices.Contains(expectKeys, key.Value) {
+				return d.Fail(key, path+"."+key.Value, "unknown strategy", "use one of "+strings.Join(expectKeys, ", "))
 			}
 			if val.Kind != yaml.ScalarNode {
 				return d.Fail(val, path+"."+key.Value, "not one word", oneOf(expectations))
@@ -90,7 +93,7 @@ func (Expectation) JSONSchema() *jsonschema.Schema {
 		verdict.Enum = append(verdict.Enum, v)
 	}
 	props := jsonschema.NewProperties()
-	for _, k := range append([]string{"default"}, Strategies...) {
+	for _, k := range expectKeys {
 		props.Set(k, verdict)
 	}
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{

@@ -119,7 +119,7 @@ type Watcher struct {
 	Replicas       int      `json:"replicas,omitempty" jsonschema:"minimum=1,maximum=5"`
 	LeaderElection bool     `json:"leaderElection,omitempty"`
 	Resources      []string `json:"resources,omitempty" jsonschema_description:"Kinds to watch; by default Pod and the bystander's kind."`
-	Command        string   `json:"command,omitempty" jsonschema_description:"Another watcher's command line; {config} is replaced by the path of the rendered config."`
+	Command        string   `json:"command,omitempty" jsonschema_description:"Another watcher's command line; {config} is replaced by the path of the rendered config, {bin} by the folder of watchbench's own programs."`
 }
 
 // Synchronizer is the watcher's own repair. Where a scenario is to show what a
@@ -142,6 +142,9 @@ const DefaultMinPower = 30
 
 // Strategies in the order in which they are presented.
 var Strategies = []string{"single", "unordered", "dedup", "partitioned", "keyed", "adaptive"}
+
+// External is what stands for a strategy where the watcher is not ours.
+const External = "external"
 
 // Default is what a file that says nothing else means.
 func Default() Scenario {

@@ -262,7 +262,7 @@ func TestBadInput(t *testing.T) {
 		{"unknown verdict of a strategy", with("unordered: fail-allowed", "unordered: no"), nil,
 			`s.yaml:15: expect.G2.unordered: "no" is not a verdict; use one of pass, fail-allowed, fail-expected`},
 		{"unknown strategy of a verdict", with("unordered: fail-allowed", "chaotic: pass"), nil,
-			"s.yaml:15: expect.G2.chaotic: unknown strategy; use default or one of single, unordered, dedup, partitioned, keyed, adaptive"},
+			"s.yaml:15: expect.G2.chaotic: unknown strategy; use one of default, single, unordered, dedup, partitioned, keyed, adaptive, external"},
 		{"unknown check", with("G1: pass", "G15: pass"), nil, "s.yaml:14: expect.G15: unknown check; checks are G1 to G14"},
 		{"empty axis", with("[single, keyed]", "[]"), nil, "s.yaml:9: matrix.watcher.strategy: no points, so there is nothing to run; give it at least one, or take the axis away"},
 		{"axis without a list", with("[single, keyed]", "keyed"), nil,
