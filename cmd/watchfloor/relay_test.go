@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -104,7 +105,7 @@ func TestRelay(t *testing.T) {
 		t.Errorf("%v, storage holds %.300s, want %.300s", err, body, cutPod(7))
 	}
 	stop()
-	if err := <-done; err != context.Canceled {
+	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("ended with %v", err)
 	}
 }
