@@ -272,8 +272,11 @@ func TestLoadIsDescribed(t *testing.T) {
 	}{
 		{closed, result.Load{Model: "closed", Threads: 2}},
 		{timed, result.Load{Model: "closed", Threads: 2, Timed: true, ThinkS: 0.5, Warmup: 60}},
-		{plan.Load{Model: plan.ModelOpen, Rate: 7, Duration: spec.Duration(5e9)}, result.Load{Model: "open", Arrival: "constant", OfferedQPS: ptr(7.0)}},
-		{plan.Load{Model: plan.ModelOpen, Rate: 7, Arrival: plan.ArrivalBurst}, result.Load{Model: "open", Arrival: "burst", OfferedQPS: ptr(7.0)}},
+		{plan.Load{Model: plan.ModelOpen, Rate: 7, Duration: spec.Duration(5e9)}, result.Load{Model: "open", Arrival: "constant", OfferedQPS: ptr(7.0), PlannedQPS: ptr(0.0)}},
+		{
+			plan.Load{Model: plan.ModelOpen, Rate: 8, Arrival: plan.ArrivalBurst, Burst: &plan.Burst{Period: spec.Duration(2e9), Length: spec.Duration(1e9)}},
+			result.Load{Model: "open", Arrival: "burst", OfferedQPS: ptr(4.0)},
+		},
 	} {
 		l := newLoad()
 		got, err := l.figures(&spec.Load{Load: tt.load}, 0)
