@@ -205,7 +205,7 @@ func (t *table) Knee() *chart {
 	}
 	return &chart{
 		ID: "knee-chart", Title: "Freshness p99 against offered load", Unit: "s", Axis: "rate", Option: line, Data: data,
-		Caption: "Find your rate at the bottom; the lowest line above it is the freshest strategy, and one that ends to the left of it does not carry the rate. " +
+		Caption: "Find your rate at the bottom; the lowest line above it is the freshest strategy, one that ends to the left of it does not carry the rate, and one that begins to the right of it is at least as fresh there as at its first point. " +
 			"Hollow points are at or above the measured capacity: no steady figure, freshness grows for as long as the load lasts, and the point is what it came to in this one. Lines: " + join(types) + ". Both axes are logarithmic.",
 	}
 }
