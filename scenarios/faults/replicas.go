@@ -49,6 +49,7 @@ func replicas() family {
 			return t.Need(t.Watcher.Replicas > 1, "kill-leader without replicas", "set watcher.replicas: 2")
 		}},
 		kind{name: takeLease, inject: loseLease, validate: func(t *spec.Timeline, _ spec.Event) error {
+			t.Repairs = true // as above
 			return t.Need(t.Watcher.Replicas > 1, "take-lease without replicas", "set watcher.replicas: 2")
 		}},
 	}}
