@@ -30,7 +30,6 @@ var mutants = []mutant{
 		Caught: []row{
 			{"faults/f00-none", nil, "O"},
 			{"faults/f04-errors", []string{"matrix.storage=half"}, "O"},
-			{"faults/f20-queues", []string{"matrix.watcher.strategy=keyed"}, "O"},
 		},
 	},
 	{
@@ -147,7 +146,7 @@ var mutants = []mutant{
 `,
 		}},
 		Caught: []row{
-			{"faults/f20-queues", nil, "CL"},
+			{"faults/f20-queues", []string{"matrix.storage=up"}, "CL"},
 		},
 	},
 	{
