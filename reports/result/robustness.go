@@ -42,8 +42,8 @@ type Fact struct {
 	Value  float64  `json:"value"`
 	Limit  *float64 `json:"limit,omitempty"` // at most; nil is only measured
 	// Least is a count from which on the row proves something; fewer make it invalid.
-	Least  *float64 `json:"least,omitempty"`
-	OK     bool     `json:"ok"`
+	Least *float64 `json:"least,omitempty"`
+	OK    bool     `json:"ok"`
 	// Missing says that the figure could not be established, for the reason in Detail.
 	Missing bool   `json:"missing,omitempty"`
 	Detail  string `json:"detail,omitempty"`
