@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -235,7 +236,7 @@ func (livesRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 	}
 	for _, l := range all {
 		if l.End != nil {
-			rules = append(rules, l.End.rule(c.Cell.Watcher.Own))
+			rules = append(rules, l.End.rule(c))
 		}
 	}
 	return rules, nil
@@ -264,7 +265,7 @@ func states(facts ...result.Fact) matrix.Rule {
 // rule: what a watcher gave up when it was told to end is what its counters still had
 // queued, and it gives up nothing before its drain limit. How it exits is judged with all
 // other exits. One that is not ours says nothing of its events.
-func (t *termination) rule(own bool) matrix.Rule {
+func (t *termination) rule(c *matrix.Case) matrix.Rule {
 	end := matrix.Within("T", "end after SIGTERM", "s", t.Seconds, t.Limit+exitTolerance.Seconds())
 	end.Detail = fmt.Sprintf("drain limit %s", seconds(t.Limit))
 	if t.Killed {
@@ -275,12 +276,12 @@ func (t *termination) rule(own bool) matrix.Rule {
 		early = t.Abandoned
 	}
 	facts := []result.Fact{end, matrix.None("L", "events given up before the drain limit", early, "")}
-	if !own {
+	if !c.Cell.Watcher.Own {
 		return states(end)
 	}
-	// A watcher that has nothing to send when it is told to end shows nothing.
+	// A watcher that has nothing to send when it is told to end shows nothing of losses.
 	idle := func(matrix.Seen) []string {
-		if n := t.Waiting + t.Abandoned; n < matrix.MinKeys {
+		if n := t.Waiting + t.Abandoned; n < matrix.MinKeys && slices.Contains(c.Cell.Scenario.Fault.Assert, "L") {
 			return []string{fmt.Sprintf("SIGTERM found %d events to drain; at least %d are needed", n, matrix.MinKeys)}
 		}
 		return nil

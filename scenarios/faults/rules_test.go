@@ -147,7 +147,7 @@ func TestTermination(t *testing.T) {
 
 // TestNothingToDrain: SIGTERM to a watcher that has sent everything proves nothing.
 func TestNothingToDrain(t *testing.T) {
-	c := caseOf(&spec.Fault{})
+	c := caseOf(&spec.Fault{Assert: []string{"L"}})
 	c.Cell.Watcher.Own = true
 	for _, tc := range []struct {
 		end  termination
@@ -162,6 +162,10 @@ func TestNothingToDrain(t *testing.T) {
 		if got := vacuous(witness(t, c, livesRules{}, nil, nil)); got != tc.want {
 			t.Errorf("%+v: %q, want %q", tc.end, got, tc.want)
 		}
+	}
+	c.Cell.Scenario.Fault.Assert = []string{"C"}
+	if got := vacuous(witness(t, c, livesRules{}, nil, nil)); got != "" {
+		t.Errorf("a row that asks for no losses: %q", got)
 	}
 }
 
