@@ -13,6 +13,9 @@ import (
 type Usage struct {
 	CPU time.Duration // user and system time of all threads, in steps of 10 ms
 	RSS int64         // resident bytes
+	// RSSHighest is the most it ever had resident, in bytes; 0 where the kernel does not
+	// tell.
+	RSSHighest int64
 	// Read and Written count the bytes of its read and write calls. Go programs
 	// use these calls on sockets, so for a process that touches few files this is
 	// its network traffic. Both are -1 where the kernel does not tell (another
@@ -80,6 +83,9 @@ func (p *Process) Usage() (Usage, error) {
 		Read:    -1,
 		Written: -1,
 		Threads: st.NumThreads, RunDelay: p.runDelay(),
+	}
+	if status, err := p.proc.NewStatus(); err == nil {
+		u.RSSHighest = int64(status.VmHWM)
 	}
 	if io, err := p.proc.IO(); err == nil {
 		u.Read, u.Written = int64(io.RChar), int64(io.WChar)

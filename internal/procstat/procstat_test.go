@@ -1,11 +1,14 @@
 package procstat
 
 import (
+	"bufio"
 	"crypto/sha256"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"testing"
 	"time"
 )
@@ -38,6 +41,50 @@ func TestUsageGrowsWithWork(t *testing.T) {
 		if after, err = p.Usage(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestMain is also the process that TestHighestMemory looks at: it holds much memory for a
+// moment, gives it back, says so, and waits to be killed.
+func TestMain(m *testing.M) {
+	if os.Getenv("PROCSTAT_SWELL") == "" {
+		os.Exit(m.Run())
+	}
+	swollen := make([]byte, swell)
+	for i := 0; i < len(swollen); i += os.Getpagesize() {
+		swollen[i] = 1
+	}
+	runtime.KeepAlive(swollen)
+	debug.FreeOSMemory() // it is of no more use from here on
+	fmt.Println("freed")
+	select {}
+}
+
+const swell = 96 << 20
+
+// TestHighestMemory: what was given back before anybody looked is still known.
+func TestHighestMemory(t *testing.T) {
+	needProc(t)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "PROCSTAT_SWELL=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }()
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "freed\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	p, err := Open(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := p.Usage()
+	if err != nil || u.RSS > swell/2 || u.RSSHighest < swell || u.RSSHighest > 2*swell {
+		t.Errorf("now %d MiB, highest %d MiB of %d: %v", u.RSS>>20, u.RSSHighest>>20, swell>>20, err)
 	}
 }
 

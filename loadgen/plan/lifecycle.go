@@ -113,6 +113,12 @@ func (c *Load) steps() []step {
 	return steps
 }
 
+// Pauses reports whether a thread of a closed loop is told to wait between an answer and
+// its next request.
+func (c *Load) Pauses() bool {
+	return c.ThinkTime > 0 || slices.ContainsFunc(c.steps(), func(s step) bool { return s.gap > 0 })
+}
+
 // validateStages checks the lifecycle in force.
 func (c *Load) validateStages() error {
 	if c.Lifecycle != "" && len(c.Stages) > 0 {

@@ -104,12 +104,19 @@ type Quantiles struct {
 	Count int64   `json:"count"`
 	P50   float64 `json:"p50"`
 	P90   float64 `json:"p90"`
-	P99   float64 `json:"p99"`
+	P99   float64 `json:"p99"` // the maximum below LeastForP99 values
 	Max   float64 `json:"max"`
 	// HDR is the base64 HdrHistogram V2 encoding in microseconds, so that runs can
 	// be merged; percentiles are never averaged.
 	HDR string `json:"hdr,omitempty"`
 }
+
+// LeastForP99 is how many values a 99th percentile needs to be one: of fewer it is the
+// maximum.
+const LeastForP99 = 100
+
+// P99IsMax reports whether there are too few values for a 99th percentile.
+func (q *Quantiles) P99IsMax() bool { return q.Count < LeastForP99 }
 
 // Load is what the generator asked and got.
 type Load struct {
@@ -120,7 +127,7 @@ type Load struct {
 	Timed      bool       `json:"timed,omitempty"`            // closed loop that a duration may end, so that the number of writes follows the answers
 	Warmup     int64      `json:"warmupOperations,omitempty"` // sent before the load, and not counted
 	DurationS  float64    `json:"durationSeconds"`
-	Planned    int64      `json:"planned"`
+	Planned    int64      `json:"planned"` // attempted, where time alone ends the load
 	Done       int64      `json:"done"`
 	Errors     int64      `json:"errors"`
 	OfferedQPS *float64   `json:"offeredQPS,omitempty"` // open loop only: the mean rate asked for
@@ -148,24 +155,36 @@ type Handler struct {
 	DrainSeconds      *float64 `json:"drainSeconds,omitempty"`          // first event of the load to last acknowledgement
 	DrainAfterLoad    *float64 `json:"drainAfterLoadSeconds,omitempty"` // from the end of the load
 	DrainProjected    bool     `json:"drainProjected,omitempty"`
-	Imbalance         *float64 `json:"imbalance,omitempty"` // busiest queue's share ÷ mean share
+	Owed              *int64   `json:"owedEvents,omitempty"` // for Pods, at the cut: the projection is for these
+	Imbalance         *float64 `json:"imbalance,omitempty"`  // busiest queue's share ÷ mean share
 	MaxDepth          *float64 `json:"maxDepth,omitempty"`
 	LittleDiscrepancy *float64 `json:"littleDiscrepancy,omitempty"` // |L − λW| ÷ L
+	// QueuedSeconds is the integral of the queues' depth by the watcher, in event-seconds;
+	// QueuedLeast and QueuedMost are what op log and ledger allow. nil in a cell with
+	// faults, events or retries.
+	QueuedSeconds *float64 `json:"queuedEventSeconds,omitempty"`
+	QueuedLeast   *float64 `json:"queuedEventSecondsLeast,omitempty"`
+	QueuedMost    *float64 `json:"queuedEventSecondsMost,omitempty"`
 }
 
 // Storage is the mock as configured and as seen.
 type Storage struct {
-	LatencySpec    string     `json:"latencySpec"`
-	LatencyMeanMs  float64    `json:"latencyMeanMs"` // configured
-	SeenMs         *Quantiles `json:"latencyMs,omitempty"`
-	SeenMeanMs     *float64   `json:"latencyMeanSeenMs,omitempty"`
-	SeenMeanErrMs  *float64   `json:"latencyMeanSeenErrorMs,omitempty"` // its standard error
-	Requests       int64      `json:"requests"`
-	QPS            *float64   `json:"qps,omitempty"`        // over the busy window
-	BacklogQPS     *float64   `json:"backlogQPS,omitempty"` // while all senders were busy
-	LimitQPS       *float64   `json:"limitQPS,omitempty"`   // concurrency ÷ mean latency
-	Efficiency     *float64   `json:"efficiency,omitempty"` // qps ÷ limitQPS
-	BacklogSeconds *float64   `json:"backlogSeconds,omitempty"`
+	LatencySpec   string     `json:"latencySpec"`
+	LatencyMeanMs float64    `json:"latencyMeanMs"` // configured
+	SeenMs        *Quantiles `json:"latencyMs,omitempty"`
+	SeenMeanMs    *float64   `json:"latencyMeanSeenMs,omitempty"`    // as the mock served it
+	WatcherMeanMs *float64   `json:"latencyMeanWatcherMs,omitempty"` // as the watcher's own clock has it
+	Requests      int64      `json:"requests"`
+	QPS           *float64   `json:"qps,omitempty"`        // over the busy window
+	LimitQPS      *float64   `json:"limitQPS,omitempty"`   // concurrency ÷ mean latency
+	Efficiency    *float64   `json:"efficiency,omitempty"` // qps ÷ limitQPS
+	// EfficiencyBacklog is the same over the time in which at least as many objects were
+	// owed to storage as requests may be in flight, by op log and ledger. nil if that was
+	// less than ten mean latencies.
+	EfficiencyBacklog *float64 `json:"efficiencyBacklog,omitempty"`
+	BacklogSeconds    *float64 `json:"backlogSeconds,omitempty"`    // that time
+	RequestsPerEvent  *float64 `json:"requestsPerEvent,omitempty"`  // received for Pods, over the events that the watcher received
+	ConnectionsOpened *float64 `json:"connectionsOpened,omitempty"` // by the watcher, during load and drain
 }
 
 // Bystander is the slow trickle of another kind during the load.
@@ -178,12 +197,15 @@ type Bystander struct {
 type Watcher struct {
 	Command           []string `json:"command,omitempty"`
 	Version           string   `json:"version,omitempty"`
-	CPUCores          *float64 `json:"cpuCores,omitempty"` // mean over load and drain
+	CPUCores          *float64 `json:"cpuCores,omitempty"` // cpuSeconds ÷ cpuWindowSeconds
+	CPUSeconds        *float64 `json:"cpuSeconds,omitempty"`
+	CPUWindow         *float64 `json:"cpuWindowSeconds,omitempty"` // between the readings around load and drain
 	CPUMicrosPerReq   *float64 `json:"cpuMicrosPerRequest,omitempty"`
 	CPUMicrosPerEvent *float64 `json:"cpuMicrosPerEvent,omitempty"`
 	RSSStartMiB       *float64 `json:"rssStartMiB,omitempty"`
 	RSSPeakMiB        *float64 `json:"rssPeakMiB,omitempty"`
 	RSSEndMiB         *float64 `json:"rssEndMiB,omitempty"`
+	RSSHighestMiB     *float64 `json:"rssHighestMiB,omitempty"` // since the start of the process, first lists included
 	HeapMiB           *float64 `json:"heapMiB,omitempty"`
 	BytesPerObject    *float64 `json:"bytesPerObject,omitempty"`
 	NetKiBps          *float64 `json:"netKiBps,omitempty"` // all peers, both directions

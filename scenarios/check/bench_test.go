@@ -142,5 +142,5 @@ func BenchmarkJudge(b *testing.B) {
 func benchCell() *history.Cell {
 	s := spec.Default()
 	s.Load.Model, s.Load.Threads = "closed", 5
-	return &history.Cell{Scenario: s, DrainEnd: endOfTime, CPUs: 2, Watcher: history.WatcherRun{Own: true}}
+	return &history.Cell{Scenario: s, DrainEnd: t0 + int64(*benchEntries)*100_000 + 1e9, CPUs: 2, Watcher: history.WatcherRun{Own: true}}
 }

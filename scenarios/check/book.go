@@ -57,6 +57,7 @@ type keyState struct {
 	none          *touch // last DELETE that found nothing
 	looked        int32  // DELETEs that were not taken while there was nothing to delete
 	deletes       int32  // DELETEs of the watcher that took effect, whatever they hit
+	deletion      int32  // the last of its deletions by the load, as an index in book.deletions plus 1; 0 for none
 
 	wanted   bool
 	differs  bool // by G1

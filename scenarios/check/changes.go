@@ -13,8 +13,11 @@ import (
 // Changes matches operations with the requests that brought them to storage, for
 // records in memory. See history.Change.
 func Changes(ops []oplog.Record, entries []ledger.Entry) iter.Seq[history.Change] {
-	h := &History{}
-	b := newBook(&h.Meta, 0)
+	return changesOf(&Meta{}, ops, entries)
+}
+
+func changesOf(m *Meta, ops []oplog.Record, entries []ledger.Entry) iter.Seq[history.Change] {
+	b := newBook(m, 0)
 	for i := range ops {
 		b.addOp(&ops[i])
 	}
@@ -50,9 +53,9 @@ type times struct{ started, finished, stored int64 }
 
 // deletion is an operation of the load that deleted an object.
 type deletion struct {
-	key                         *keyState
 	intended, started, finished int64
 	op                          uint32
+	next                        int32 // of the same key, as keyState.deletion
 	life                        uint16
 	bystander                   bool
 }
@@ -85,7 +88,8 @@ func (b *book) newVersion(r *oplog.Record) version {
 
 func (b *book) addDeletion(k *keyState, life int32, r *oplog.Record) {
 	if isChange(r) {
-		b.deletions = append(b.deletions, deletion{k, r.Intended, r.Started, r.Finished, operation(r), uint16(life), r.Bystander})
+		b.deletions = append(b.deletions, deletion{r.Intended, r.Started, r.Finished, operation(r), k.deletion, uint16(life), r.Bystander})
+		k.deletion = int32(len(b.deletions))
 	}
 }
 
@@ -152,7 +156,8 @@ func (b *book) coverVersion(v *version, c cover) {
 // whose deletion had begun when it was received, because storage was empty from then
 // on. But it does so only if no state of the object, or of an older one, is written
 // afterwards: under a backlog it is a predecessor's DELETE, and the object's own
-// requests follow.
+// requests follow. In a cell that was cut they may still be queued, so there a DELETE
+// counts only for what it removed, or when it found nothing.
 func (b *book) deliver(k *keyState, e *ledger.Entry, n int) {
 	if e.Fault != "" {
 		k.hit = true
@@ -185,8 +190,13 @@ func (b *book) brought(k *keyState, id uid, rv uint64, n int, c cover) {
 	}
 	v := &k.versions[n-1]
 	b.coverVersion(v, c)
-	if l := &k.lives[v.life]; l.uid != id && l.ending != nil && rv > l.ending.last {
+	l := &k.lives[v.life]
+	switch {
+	case l.ending == nil || rv <= l.ending.last:
+	case l.uid != id:
 		l.ending.gone.add(c)
+	case l.ending.deleted != 0:
+		l.seenEnding = true
 	}
 }
 
@@ -212,6 +222,9 @@ func (b *book) deliverDelete(k *keyState, id uid, e *ledger.Entry, n int) {
 			b.coverVersion(v, c)
 			newer = v.rv
 		}
+	}
+	if newer != 0 && b.meta.Cut {
+		return
 	}
 	var meant *ending
 	for i := range k.lives {
@@ -292,39 +305,50 @@ func (l *life) settle(newer cover) cover {
 	return l.ending.gone
 }
 
-// changes yields every change of the load.
+// changes yields every change of the load, key by key.
 func (b *book) changes() iter.Seq[history.Change] {
 	return func(yield func(history.Change) bool) {
-		for _, k := range b.keys {
-			applied := len(k.versions) - 1
-			for applied >= 0 && k.versions[applied].flags&versionApplied == 0 {
-				applied--
-			}
-			for i := range k.versions {
-				v := &k.versions[i]
-				if v.flags&versionChange == 0 {
-					continue
-				}
-				t := b.times(v)
-				if !yield(history.Change{
-					Unconfirmed: t.stored == 0 && i <= applied,
-					Operation:   int64(v.op), Kind: k.kind, Bystander: v.flags&versionBystander != 0,
-					Intended: v.intended, Started: t.started, Finished: t.finished, Stored: t.stored, Arrived: v.arrived,
-					Gone: k.lives[v.life].deleted() != 0, Hit: k.hit,
-				}) {
-					return
-				}
-			}
-		}
-		for _, d := range b.deletions {
-			gone := d.key.lives[d.life].ending.gone
-			if !yield(history.Change{
-				Operation: int64(d.op), Kind: d.key.kind, Bystander: d.bystander, Deletion: true,
-				Intended: d.intended, Started: d.started, Finished: d.finished, Stored: gone.stored, Arrived: gone.arrived,
-				Gone: true, Hit: d.key.hit,
-			}) {
+		for i, k := range b.keys {
+			if !b.versionChanges(i, k, yield) || !b.deletionChanges(i, k, yield) {
 				return
 			}
 		}
 	}
+}
+
+func (b *book) versionChanges(object int, k *keyState, yield func(history.Change) bool) bool {
+	applied := len(k.versions) - 1
+	for applied >= 0 && k.versions[applied].flags&versionApplied == 0 {
+		applied--
+	}
+	for i := range k.versions {
+		v := &k.versions[i]
+		if v.flags&versionChange == 0 {
+			continue
+		}
+		t := b.times(v)
+		if !yield(history.Change{
+			Unconfirmed: t.stored == 0 && i <= applied,
+			Object:      object, Operation: int64(v.op), Kind: k.kind, Bystander: v.flags&versionBystander != 0,
+			Intended: v.intended, Started: t.started, Finished: t.finished, Stored: t.stored, Arrived: v.arrived,
+			Gone: k.lives[v.life].deleted() != 0, Hit: k.hit,
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+func (b *book) deletionChanges(object int, k *keyState, yield func(history.Change) bool) bool {
+	for n := k.deletion; n != 0; n = b.deletions[n-1].next {
+		d, l := &b.deletions[n-1], &k.lives[b.deletions[n-1].life]
+		if !yield(history.Change{
+			Object: object, Operation: int64(d.op), Kind: k.kind, Bystander: d.bystander, Deletion: true, Terminating: l.seenEnding,
+			Intended: d.intended, Started: d.started, Finished: d.finished, Stored: l.ending.gone.stored, Arrived: l.ending.gone.arrived,
+			Gone: true, Hit: k.hit,
+		}) {
+			return false
+		}
+	}
+	return true
 }

@@ -240,3 +240,57 @@ func TestUnconfirmed(t *testing.T) {
 		}
 	}
 }
+
+// TestStoredInACutCell: one sender has sent the first object's DELETE, and what it owes of
+// the second is queued. That DELETE is not the second's, although nothing follows.
+func TestStoredInACutCell(t *testing.T) {
+	ops := []oplog.Record{create1, delete1, create2, delete2}
+	first := []ledger.Entry{putOf("u1", 10, 100, 150), deleteOf("u1", 10, 200, 250)}
+	for _, tc := range []struct {
+		name    string
+		cut     bool
+		entries []ledger.Entry
+		want    map[int64]int64
+	}{
+		{"drained", false, first, map[int64]int64{1: 150, 3: 250, 4: 250, 6: 250}},
+		{"cut", true, first, map[int64]int64{1: 150, 3: 250, 4: never, 6: never}},
+		{"cut, after a DELETE that found nothing", true, append(first, deleteOf("", 0, 300, 350)), map[int64]int64{1: 150, 3: 250, 4: 350, 6: 350}},
+	} {
+		got := map[int64]int64{}
+		for c := range changesOf(&Meta{Cut: tc.cut}, ops, tc.entries) {
+			got[c.Operation] = never
+			if c.Stored != 0 {
+				got[c.Operation] = (c.Stored - t0) / 1e6
+			}
+		}
+		if d := cmp.Diff(tc.want, got); d != "" {
+			t.Errorf("%s: (-want +got)\n%s", tc.name, d)
+		}
+	}
+}
+
+// TestChangesByObject: the changes of one name stand together, its deletions among them,
+// and a deletion says whether its terminating state was seen.
+func TestChangesByObject(t *testing.T) {
+	other := opOf(7, oplog.TypeCreate, "v1", 30, 30)
+	other.Name = "b"
+	gone := opOf(8, oplog.TypeDelete, "v1", 30, 70)
+	gone.Name = "b"
+	ops := []oplog.Record{create1, other, delete1, create2, gone, delete2}
+	objects, terminating := map[int]int{}, map[int64]bool{}
+	last := -1
+	for c := range Changes(ops, []ledger.Entry{putOf("u1", 10, 100, 150), putOf("u1", 21, 200, 250), putOf("u2", 40, 300, 350)}) {
+		if c.Object != last && objects[c.Object] > 0 {
+			t.Errorf("the changes of object %d are apart", c.Object)
+		}
+		last = c.Object
+		objects[c.Object]++
+		terminating[c.Operation] = c.Terminating
+	}
+	if len(objects) != 2 || objects[0] != 4 || objects[1] != 2 {
+		t.Errorf("changes per object: %v", objects)
+	}
+	if d := cmp.Diff(map[int64]bool{1: false, 3: true, 4: false, 6: false, 7: false, 8: false}, terminating); d != "" {
+		t.Error(d)
+	}
+}

@@ -20,6 +20,7 @@ type life struct {
 	withdrawn   bool // removed while its kind was not served
 	exemptDel   bool // its deletion came before the watcher was ready
 	terminating bool // a PUT carried its terminating state, which no operation answers
+	seenEnding  bool // the same, and storage acknowledged it
 }
 
 // ending is the end of an object: its deletion by the op log, its removal by the

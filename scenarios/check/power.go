@@ -29,19 +29,24 @@ func (b *book) power() (p power) {
 			}
 			last = v
 		}
-	}
-	for _, d := range b.deletions {
-		k, end := d.key, d.key.lives[d.life].ending
-		if v := k.lastVersion(int32(d.life), versionUncounted); v != nil && v.flags&versionChange != 0 {
-			if stored := b.times(v).stored; stored != 0 && d.finished < stored {
-				p.resurrected++
-			}
-		}
-		if n := k.upTo(end.last); n < len(k.versions) && b.waited(end.gone.stored, &k.versions[n]) {
-			p.recreated++
+		for n := k.deletion; n != 0; n = b.deletions[n-1].next {
+			b.addEnd(&p, k, &b.deletions[n-1])
 		}
 	}
 	return p
+}
+
+// addEnd counts the pairs of a deletion.
+func (b *book) addEnd(p *power, k *keyState, d *deletion) {
+	if v := k.lastVersion(int32(d.life), versionUncounted); v != nil && v.flags&versionChange != 0 {
+		if stored := b.times(v).stored; stored != 0 && d.finished < stored {
+			p.resurrected++
+		}
+	}
+	end := k.lives[d.life].ending
+	if n := k.upTo(end.last); n < len(k.versions) && b.waited(end.gone.stored, &k.versions[n]) {
+		p.recreated++
+	}
 }
 
 // waited reports whether a state was there before storage had its predecessor.

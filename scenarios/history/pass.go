@@ -13,16 +13,22 @@ type Observer interface {
 }
 
 // Change is one successful operation of the load phase, heartbeats apart, after the
-// whole record was read. Times are Unix nanoseconds.
+// whole record was read. Times are Unix nanoseconds. Those of one object follow each
+// other, in no order of time.
 type Change struct {
+	// Object numbers the names: the changes of one name have the same.
+	Object int
 	// Operation is the ID of its record, 0 above 2^32-1. A retry has the same.
 	Operation int64
 	Kind      string
 	Bystander bool
 	Deletion  bool
-	Intended  int64 // when the plan wanted it dispatched
-	Started   int64 // when it was dispatched
-	Finished  int64 // when the apiserver's answer was read
+	// Terminating, of a deletion: storage acknowledged the object's terminating state,
+	// which the deletion makes before the object is gone and no operation answers.
+	Terminating bool
+	Intended    int64 // when the plan wanted it dispatched
+	Started     int64 // when it was dispatched
+	Finished    int64 // when the apiserver's answer was read
 	// Stored is when storage first acknowledged a state at least as new: this version or
 	// a later one of the same uid, its deletion or, once it was deleted, a write of a
 	// uid created after that deletion under the same name. 0: never.

@@ -14,8 +14,12 @@ const (
 type Use struct {
 	CPUSeconds float64 `json:"cpuSeconds"`
 	RSSBytes   float64 `json:"rssBytes"`
-	Read       float64 `json:"read"` // bytes; -1 unknown
-	Written    float64 `json:"written"`
+	// RSSHighestBytes is the most it ever had resident; 0 unknown. Of several watchers, one
+	// after the other, it is that of the largest, as of its last reading.
+	RSSHighestBytes float64 `json:"rssHighestBytes,omitempty"`
+
+	Read    float64 `json:"read"` // bytes; -1 unknown
+	Written float64 `json:"written"`
 	// RunDelay is how long its threads were ready to run and had no CPU, in seconds; nil
 	// where the kernel does not tell.
 	RunDelay *float64 `json:"runDelay,omitempty"`

@@ -32,6 +32,7 @@ const (
 // Limits are the figures that the rules look at.
 type limits struct {
 	cell        *result.Cell
+	chanceMs    *float64 // by which the mean latency may be above the configured one; nil unknown
 	machineBusy *float64 // busy share of all CPUs while storage was busy
 	cpus        int
 	watcherCPUs int      // that it may use, where it is pinned
@@ -56,18 +57,16 @@ func bottleneck(l limits) result.Bottleneck {
 	if d := c.Handler.DrainAfterLoad; d != nil && !c.Cut && *d*1000 <= keptUpFactor*mean {
 		return is(StageNone, "storage had everything %.2f s after the load of %.0f writes/s ended", *d, c.Load.QPS)
 	}
-	eff := c.Storage.Efficiency
-	if c.Storage.BacklogQPS != nil && c.Storage.LimitQPS != nil && *c.Storage.LimitQPS > 0 {
-		v := *c.Storage.BacklogQPS / *c.Storage.LimitQPS
-		eff = &v
+	eff := c.Storage.EfficiencyBacklog
+	if b := c.Storage.BacklogSeconds; eff == nil && b != nil && !c.Cut {
+		return is(StageUnknown, "storage was owed as many objects as may be in flight for only %.2f s, so nothing was used to its limit", *b)
 	}
-	if c.Storage.SeenMeanMs != nil && c.Storage.LatencyMeanMs > 0 && *c.Storage.SeenMeanMs-byChance(c) > slowStorage*c.Storage.LatencyMeanMs {
-		return is(StageStorage, "requests took %.0f ms where %.0f ms are configured: they queued for its capacity",
-			*c.Storage.SeenMeanMs, c.Storage.LatencyMeanMs)
+	if m := c.Storage.SeenMeanMs; m != nil && l.chanceMs != nil && c.Storage.LatencyMeanMs > 0 && *m-*l.chanceMs > slowStorage*c.Storage.LatencyMeanMs {
+		return is(StageStorage, "requests took %.0f ms where %.0f ms are configured: they queued for its capacity", *m, c.Storage.LatencyMeanMs)
 	}
-	if im := c.Handler.Imbalance; im != nil && *im > skewed && c.Storage.Efficiency != nil && *c.Storage.Efficiency < senderBusy {
-		return is(StageSkew, "the busiest of %d queues had %.1f times the mean, so storage saw %.0f%% of what its senders could do",
-			c.Handler.Queues, *im, 100**c.Storage.Efficiency)
+	if im := c.Handler.Imbalance; im != nil && *im > skewed && eff != nil && *eff < senderBusy {
+		return is(StageSkew, "the busiest of %d queues had %.1f times the mean, so with backlog storage saw %.0f%% of what its senders could do",
+			c.Handler.Queues, *im, 100**eff)
 	}
 	if eff != nil && *eff >= senderBusy {
 		return is(StageHandlers, "%d in flight at %.0f ms allow %.0f requests/s and %.0f%% of that was reached while there was backlog",
@@ -83,7 +82,7 @@ func bottleneck(l limits) result.Bottleneck {
 		return is(StageWriter, "the Writer queue was full for %.1f s", *f)
 	}
 	if eff != nil {
-		return is(StageUnknown, "storage was used to %.0f%% of %.0f requests/s and no other rule fired", 100**eff, *c.Storage.LimitQPS)
+		return is(StageUnknown, "with backlog storage was used to %.0f%% of %.0f requests/s and no other rule fired", 100**eff, *c.Storage.LimitQPS)
 	}
 	return is(StageUnknown, "not enough was seen to tell")
 }

@@ -61,11 +61,14 @@ func (p *pace) capacity(cell string, w LoadWindow, senders int) *result.Capacity
 	}
 }
 
-// leastOwed is the smallest number of writes that storage owed, looked at in steps of
-// binNanos.
+// paceStep is how often leastOwed looks, in nanoseconds.
+const paceStep = int64(100e6)
+
+// leastOwed is the smallest number of writes that storage owed, looked at every
+// paceStep.
 func (p *pace) leastOwed(from, to int64) int {
 	least := len(p.written)
-	for t := from; t <= to; t += binNanos {
+	for t := from; t <= to; t += paceStep {
 		least = min(least, countBetween(p.written, 0, t)-countBetween(p.good, 0, t))
 	}
 	return least
@@ -80,4 +83,11 @@ func rateWithin(times []int64, from, to int64) (n int, perSecond float64) {
 		return n, 0
 	}
 	return n, float64(n-1) / (float64(times[i+n-1]-times[i]) / 1e9)
+}
+
+// countBetween counts values in [lo, hi) of a sorted list.
+func countBetween(sorted []int64, lo, hi int64) int {
+	i, _ := slices.BinarySearch(sorted, lo)
+	j, _ := slices.BinarySearch(sorted, hi)
+	return j - i
 }

@@ -17,6 +17,7 @@ import (
 func calibration(writes int, gap, took float64) *evidence {
 	e := backlog(0)
 	e.cell.ID, e.cell.Calibrates, e.cell.Planned = "cal", true, 0
+	e.cell.Scenario.Load.StageGap = spec.Duration((gap - 5) * 1e6)
 	e.ops, e.entries = nil, nil
 	free := 0.0
 	for i := range writes {

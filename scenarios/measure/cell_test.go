@@ -3,13 +3,11 @@ package measure
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/storagemock/ledger"
@@ -26,18 +24,7 @@ type evidence struct {
 // figures goes through it as the judge does.
 func (e *evidence) figures(t *testing.T) result.Cell {
 	t.Helper()
-	f := New(&e.cell, nil, nil, e.samples)
-	for i := range e.ops {
-		f.Operation(&e.ops[i])
-	}
-	for i := range e.entries {
-		f.Request(&e.entries[i])
-	}
-	c, err := f.Cell(check.Changes(e.ops, e.entries))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return e.with(t, nil, nil)
 }
 
 // backlog is a cell in which ten writes/s for 10 s meet one sender of 200 ms: five
@@ -88,11 +75,12 @@ func TestCell(t *testing.T) {
 	approx(t, "drainSeconds", c.Handler.DrainSeconds, 20.005, 0.01)
 	approx(t, "drainAfterLoadSeconds", c.Handler.DrainAfterLoad, 20.005-9.905, 0.01)
 	approx(t, "storage.qps", c.Storage.QPS, 5, 0.01)
-	approx(t, "storage.backlogQPS", c.Storage.BacklogQPS, 5, 0.05)
+	approx(t, "storage.backlogSeconds", c.Storage.BacklogSeconds, 20, 0.01)
+	approx(t, "storage.efficiencyBacklog", c.Storage.EfficiencyBacklog, 0.99, 0.005) // nothing can come back in the first 200 ms
 	approx(t, "storage.limitQPS", c.Storage.LimitQPS, 5, 0.001)
 	approx(t, "storage.efficiency", c.Storage.Efficiency, 1, 0.01)
 	approx(t, "watcher.cpuCores", c.Watcher.CPUCores, 0.1, 0.005)
-	approx(t, "cpuMicrosPerRequest", c.Watcher.CPUMicrosPerReq, 20_000, 400)
+	approx(t, "cpuMicrosPerRequest", c.Watcher.CPUMicrosPerReq, 20_250, 1) // read at 0 and at 20.25 s
 	approx(t, "rssPeak", c.Watcher.RSSPeakMiB, 50, 0)
 	approx(t, "net", c.Watcher.NetKiBps, 1000, 1)
 	approx(t, "handler.maxDepth", c.Handler.MaxDepth, 7, 0)
@@ -144,109 +132,5 @@ func TestDescribed(t *testing.T) {
 		if c.ID != "a=1" || c.Repetition != 2 || c.Params["a"] != "1" || c.Bystander.Kind != "ConfigMap" || c.Watcher.Restarts != 3 || *c.Watcher.ExitCode != 1 || c.Watcher.Command[0] != "w" {
 			t.Errorf("%s: %+v", tc.name, c)
 		}
-	}
-}
-
-func TestCutCellIsProjected(t *testing.T) {
-	c := backlog(12_000).figures(t)
-	if !c.Cut || !c.Handler.DrainProjected {
-		t.Fatal("a cut cell is not marked as projected")
-	}
-	if c.CutFraction < 0.58 || c.CutFraction > 0.60 {
-		t.Errorf("fraction %v, want 59 of 100", c.CutFraction)
-	}
-	approx(t, "projected drain", c.Handler.DrainSeconds, 20.0, 0.2)
-	none := backlog(12_000)
-	none.entries = nil
-	if c = none.figures(t); c.Handler.DrainSeconds != nil || c.Handler.DrainProjected || c.Valid {
-		t.Errorf("nothing arrived: drain %v, projected %v, valid %v", value(c.Handler.DrainSeconds), c.Handler.DrainProjected, c.Valid)
-	}
-}
-
-func TestInvalid(t *testing.T) {
-	fine := func() *result.Cell {
-		return &result.Cell{
-			Load:    result.Load{Model: result.ModelOpen, Planned: 100, Done: 100, QPS: 10, OfferedQPS: ptr(12), PlannedQPS: ptr(10), LagMs: &result.Quantiles{P99: 3}},
-			Storage: result.Storage{Requests: 100}, Handler: result.Handler{LittleDiscrepancy: ptr(0.02)},
-		}
-	}
-	for _, tc := range []struct {
-		name   string
-		change func(*result.Cell)
-		faults []string
-		want   string // part of the only reason; "" is valid
-	}{
-		{"fine", func(*result.Cell) {}, nil, ""},
-		{"few events", func(c *result.Cell) { c.Load.Done = 79 }, nil, "79 of 100 planned writes succeeded (79%); at least 80% are needed"},
-		{"no event", func(c *result.Cell) { c.Load.Done = 0 }, nil, "no write of the load succeeded"},
-		{"late generator", func(c *result.Cell) { c.Load.LagMs.P99 = 251 }, nil, "the generator was 251 ms late (p99); the limit is 250 ms"},
-		{"late in a closed loop is no defect", func(c *result.Cell) { c.Load.Model, c.Load.LagMs.P99 = result.ModelClosed, 900 }, nil, ""},
-		{"slow generator", func(c *result.Cell) { c.Load.QPS = 9.8 }, nil, "9.8 writes/s were achieved of 10.0 offered (98.0%)"},
-		{"nothing stored", func(c *result.Cell) { c.Storage.Requests = 0 }, nil, "storage acknowledged no request"},
-		{"broken queue metrics", func(c *result.Cell) { c.Handler.LittleDiscrepancy = ptr(0.2) }, nil, "mean depth and rate × mean wait of Pod_3 differ by 20%"},
-		{"stalled machine", func(c *result.Cell) { c.Storage.LatencyMeanMs, c.Storage.SeenMeanMs = 87, ptr(146) }, nil, "storage answered after 146 ms on average instead of 87 ms"},
-		{"the slow draws of a heavy tail are no stall", func(c *result.Cell) {
-			c.Storage.LatencyMeanMs, c.Storage.SeenMeanMs, c.Storage.SeenMeanErrMs = 87, ptr(146), ptr(20)
-		}, nil, ""},
-		{"queueing for capacity is no stall", func(c *result.Cell) {
-			c.Handler.Workers, c.Storage.LatencyMeanMs, c.Storage.SeenMeanMs = 400, 87, ptr(146)
-		}, nil, ""},
-		{"vacuous fault", func(c *result.Cell) { c.Faults = map[string]int64{"503": 4} }, []string{"503", "reset"}, "the fault reset never fired"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			c := fine()
-			tc.change(c)
-			got, late := invalid(c, testLimits, "Pod_3", spec.Capacity{Inflight: 300}, tc.faults)
-			switch {
-			case tc.want == "" && len(got) > 0:
-				t.Errorf("refused: %v", got)
-			case tc.want != "" && (len(got) != 1 || !strings.Contains(got[0], tc.want)):
-				t.Errorf("got %q, want %q", got, tc.want)
-			}
-			if about := tc.name == "late generator" || tc.name == "slow generator" || tc.name == "stalled machine"; about != (len(late) == 1) || about && late[0] != got[0] {
-				t.Errorf("about time: %q", late)
-			}
-		})
-	}
-}
-
-func TestBottleneck(t *testing.T) {
-	cell := func(change func(*result.Cell)) *result.Cell {
-		c := &result.Cell{
-			Load:    result.Load{Model: result.ModelClosed, DurationS: 5, QPS: 800, LagMs: &result.Quantiles{P99: 1}},
-			Handler: result.Handler{Queues: 1, Workers: 30, DrainAfterLoad: ptr(7)},
-			Storage: result.Storage{LatencyMeanMs: 87, SeenMeanMs: ptr(88), QPS: ptr(335), BacklogQPS: ptr(340), LimitQPS: ptr(344.8), Efficiency: ptr(0.97)},
-		}
-		change(c)
-		return c
-	}
-	slow := func(c *result.Cell) { c.Storage.BacklogQPS, c.Storage.Efficiency = ptr(170), ptr(0.5) }
-	for _, tc := range []struct {
-		name  string
-		cell  *result.Cell
-		busy  *float64
-		cores *float64
-		want  string
-	}{
-		{"late generator", cell(func(c *result.Cell) { c.Load.Model, c.Load.LagMs.P99 = result.ModelOpen, 400 }), nil, nil, StageGenerator},
-		{"kept up", cell(func(c *result.Cell) { c.Handler.DrainAfterLoad = ptr(0.3) }), nil, nil, StageNone},
-		{"a cut cell did not keep up", cell(func(c *result.Cell) { c.Handler.DrainAfterLoad, c.Cut = ptr(0.3), true }), nil, nil, StageHandlers},
-		{"senders busy", cell(func(*result.Cell) {}), nil, nil, StageHandlers},
-		{"storage queues", cell(func(c *result.Cell) { c.Storage.SeenMeanMs = ptr(140) }), nil, nil, StageStorage},
-		{"skew", cell(func(c *result.Cell) {
-			c.Handler.Queues, c.Handler.Imbalance, c.Storage.Efficiency = 30, ptr(1.8), ptr(0.6)
-		}), nil, nil, StageSkew},
-		{"machine", cell(slow), ptr(0.97), ptr(0.5), StageMachine},
-		{"watcher", cell(slow), ptr(0.7), ptr(1.9), StageWatcher},
-		{"writer", cell(func(c *result.Cell) { slow(c); c.Writer.FullSeconds = ptr(2) }), ptr(0.5), nil, StageWriter},
-		{"no rule", cell(slow), ptr(0.5), ptr(0.4), StageUnknown},
-		{"nothing known", &result.Cell{}, nil, nil, StageUnknown},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			b := bottleneck(limits{cell: tc.cell, machineBusy: tc.busy, cpus: 2, cpuCores: tc.cores, lagLimitMs: 250})
-			if b.Stage != tc.want || b.Why == "" {
-				t.Errorf("%+v, want %s", b, tc.want)
-			}
-		})
 	}
 }

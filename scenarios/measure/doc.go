@@ -11,8 +11,9 @@
 //
 //  1. What the record does not show is nil, never 0.
 //  2. Times come from the op log and the ledger, written by the generator and the
-//     mock; a watcher's own metrics are used only for what no one else can know
-//     (its queues) and never for latency.
+//     mock; a watcher's own metrics are used only for what no one else can know: its
+//     queues, which are held against the record, and its side of storage's latency,
+//     which stands beside the mock's.
 //  3. Percentiles come from one HDR histogram per measure, exported with it, so
 //     that runs merge.
 //  4. A cell that was cut carries projections only where they are marked so.

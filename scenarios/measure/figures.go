@@ -15,8 +15,8 @@ import (
 // handler's.
 const podKind = "Pod"
 
-// Figures computes the figures of one cell: it sees the record once, as an observer,
-// and holds 16 bytes for each request for Pods, nothing else that grows with the logs.
+// Figures computes the figures of one cell: it sees the record once, as an observer. It
+// holds counts per bin of the cell's time, and nothing for each record.
 type Figures struct {
 	cell          *history.Cell
 	watcher       spec.Watcher // with the largest queues of the cell
@@ -24,9 +24,7 @@ type Figures struct {
 	samples       []history.Sample
 
 	load     load
-	flights  flights // requests for Pods
-	took     *Histogram
-	tookSum  float64
+	pods     served
 	requests int64 // of all kinds, within the window
 	acked    int64
 	answers  rate
@@ -37,7 +35,7 @@ var _ history.Observer = (*Figures)(nil)
 // New begins with what was not logged. The scrapes are nil for a watcher that has no
 // metrics of ours.
 func New(cell *history.Cell, before, after history.Scrape, samples []history.Sample) *Figures {
-	return &Figures{cell: cell, watcher: cell.Scenario.Largest(), before: before, after: after, samples: samples, load: newLoad(), took: NewHistogram()}
+	return &Figures{cell: cell, watcher: cell.Scenario.Largest(), before: before, after: after, samples: samples, load: newLoad(), pods: served{took: NewHistogram()}}
 }
 
 // Operation takes a record of the op log.
@@ -52,16 +50,14 @@ func (f *Figures) Request(e *ledger.Entry) {
 	}
 	f.requests++
 	if e.Kind == podKind {
-		f.flights.add(e, f.load.records)
+		if f.pods.requests == 0 {
+			f.pods.acks = newBins(from, to)
+		}
+		f.pods.add(e)
 	}
-	if !e.Acked() {
-		return
-	}
-	f.acked++
-	f.answers.add(e.Responded - from)
-	if e.Kind == podKind {
-		f.took.Add(e.Responded - e.Received)
-		f.tookSum += float64(e.Responded - e.Received)
+	if e.Acked() {
+		f.acked++
+		f.answers.add(e.Responded - from)
 	}
 }
 
@@ -79,54 +75,70 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	if c.Load, err = f.load.figures(&f.cell.Scenario.Load, f.cell.Planned); err != nil {
 		return c, err
 	}
-	busy := f.flights.served(f.senders())
-	if err := f.storageFigures(&c, busy); err != nil {
-		return c, err
-	}
 	var pace pace
 	if f.cell.Calibrates {
 		changes = pace.watch(changes, to)
 	}
-	fresh := freshnessOf(changes, from, to)
-	if c.Freshness, err = fresh.load.Quantiles(Seconds); err != nil {
+	ch := changesOf(changes, from, to)
+	if err := f.storageFigures(&c, &ch); err != nil {
 		return c, err
 	}
-	if c.Bystander.Freshness, err = fresh.bystander.Quantiles(Seconds); err != nil {
+	if c.Freshness, err = ch.load.Quantiles(Seconds); err != nil {
 		return c, err
 	}
-	drainFigures(&c, f.load.window, busy, fresh)
+	if c.Bystander.Freshness, err = ch.bystander.Quantiles(Seconds); err != nil {
+		return c, err
+	}
+	f.drainFigures(&c, &ch)
 
-	queues := QueuesOf(f.before, f.after, podKind, !c.Cut && f.cell.Watcher.Restarts == 0)
+	drained := !c.Cut && f.cell.Watcher.Restarts == 0
+	queues := QueuesOf(f.before, f.after, podKind, drained)
 	c.Queues, c.Handler.Imbalance, c.Handler.LittleDiscrepancy = queues.Handled, queues.Imbalance, queues.Little
+	if drained && f.undisturbed() {
+		f.queueFigures(&c, queues, ch.waits)
+	}
 	c.Writer.FullSeconds = rounded(growth(f.before, f.after, metric.WriterFull))
 	c.Writer.MaxDepth = maxOf(f.samples, from, to, func(s *history.Sample) *float64 { return s.WriterDepth })
 	c.Handler.MaxDepth = maxOf(f.samples, from, to, func(s *history.Sample) *float64 { return s.HandlerDepth })
 	c.Events = eventsBetween(f.before, f.after)
-	c.Parties = parties(f.samples, from, to)
-	c.Series = f.curves(from, &fresh.writes)
-	end := to
-	if busy.Last > 0 {
-		end = max(busy.Last, f.load.window.Last)
-	}
-	f.watcherFigures(&c, from, end)
+	c.Series = f.curves(from, &ch.writes)
+	end := f.busyEnd()
+	use := between(f.samples, from, end)
+	c.Parties = use.parties()
+	f.watcherFigures(&c, use)
 
-	var cores *float64
-	if busy.Last > busy.First {
-		if cpu := cpuUse(f.samples, history.PartyWatcher, busy.First, busy.Last); cpu != nil {
-			cores = ptr(*cpu / (float64(busy.Last-busy.First) / 1e9))
-		}
-	}
 	s := &f.cell.Scenario
-	c.Bottleneck = bottleneck(limits{cell: &c, machineBusy: f.cell.MachineBusy, cpus: f.cell.CPUs, watcherCPUs: f.cell.WatcherCPUs, cpuCores: cores, lagLimitMs: millis(s.Limits.Lag)})
-	c.InvalidReasons, c.LateReasons = invalid(&c, s.Limits, queues.LittleQueue, s.Storage.Capacity, s.Storage.FaultNames())
+	g := groundsOf(f, queues.LittleQueue)
+	c.Bottleneck = bottleneck(limits{
+		cell: &c, chanceMs: g.chanceMs(&c), machineBusy: f.cell.MachineBusy, cpus: f.cell.CPUs, watcherCPUs: f.cell.WatcherCPUs,
+		cpuCores: f.busyCores(), lagLimitMs: millis(s.Limits.Lag),
+	})
+	c.InvalidReasons, c.LateReasons = invalid(&c, g)
 	c.Capacity = f.cell.Capacity
 	if f.cell.Calibrates {
-		if c.Capacity = pace.capacity(c.ID, f.load.window, f.senders()); c.Capacity == nil {
+		if c.Capacity = pace.capacity(c.ID, f.load.window, f.inFlight()); c.Capacity == nil {
 			c.InvalidReasons = append(c.InvalidReasons, tooFew)
 		}
 	}
 	c.Valid = len(c.InvalidReasons) == 0
 	return c, nil
+}
+
+// busyEnd is the last acknowledgement, or the end of the load if that was later.
+func (f *Figures) busyEnd() int64 {
+	if f.pods.last == 0 {
+		_, to := f.window()
+		return to
+	}
+	return max(f.pods.last, f.load.window.Last)
+}
+
+// busyCores is what the watcher used while storage was busy.
+func (f *Figures) busyCores() *float64 {
+	if f.pods.last == f.pods.first {
+		return nil
+	}
+	return between(f.samples, f.pods.first, f.pods.last).cores(history.PartyWatcher)
 }
 
 // described is what is known of the cell without its record.
@@ -187,46 +199,82 @@ func (f *Figures) latencyMs() float64 {
 
 func millis(d spec.Duration) float64 { return float64(d.Std()) / 1e6 }
 
-func (f *Figures) storageFigures(c *result.Cell, busy served) (err error) {
-	if c.Storage.SeenMs, err = f.took.Quantiles(Millis); err != nil {
+// inFlight is the number of requests for Pods that can be in flight: as many as the
+// watcher sends, or as storage takes at once. 0 is unknown.
+func (f *Figures) inFlight() int {
+	n := f.senders()
+	if most := f.cell.Scenario.Storage.Capacity.Inflight; most > 0 {
+		n = min(n, most)
+	}
+	return n
+}
+
+// leastBacklog is how many mean latencies a backlog must last before a rate is taken of
+// it: in the first of them nothing can come back yet.
+const leastBacklog = 10
+
+func (f *Figures) storageFigures(c *result.Cell, ch *changes) (err error) {
+	s := &c.Storage
+	if s.SeenMs, err = f.pods.took.Quantiles(Millis); err != nil {
 		return err
 	}
-	if busy.Requests > 0 {
-		c.Storage.SeenMeanMs = ptr(f.tookSum / float64(busy.Requests) / 1e6)
-		c.Storage.SeenMeanErrMs = ptr(f.took.standardError() / Millis)
+	if f.pods.acked > 0 {
+		s.SeenMeanMs = ptr(f.pods.tookSum / float64(f.pods.acked) / 1e6)
 	}
-	c.Storage.Requests = f.acked
-	c.Storage.QPS, c.Storage.BacklogQPS = busy.QPS, busy.BacklogQPS
-	if busy.BacklogQPS != nil {
-		c.Storage.BacklogSeconds = ptr(busy.BacklogSeconds)
+	s.WatcherMeanMs = f.watcherLatencyMs()
+	s.Requests, s.QPS, s.LimitQPS = f.acked, f.pods.qps(), limit(f.inFlight(), f.latencyMs())
+	s.ConnectionsOpened = growth(f.before, f.after, metric.StorageConns)
+	if n := growth(f.before, f.after, metric.EventsReceived, "kind", podKind); n != nil && *n > 0 && f.cell.Watcher.Restarts == 0 {
+		s.RequestsPerEvent = ptr(float64(f.pods.requests) / *n)
 	}
-	if n := f.senders(); n > 0 {
-		c.Storage.LimitQPS = Limit(n, f.cell.Scenario.Storage.Capacity.Inflight, f.latencyMs())
+	if s.LimitQPS == nil {
+		return nil
 	}
-	if c.Storage.LimitQPS != nil && busy.QPS != nil {
-		c.Storage.Efficiency = ptr(*busy.QPS / *c.Storage.LimitQPS)
+	if s.QPS != nil {
+		s.Efficiency = ptr(*s.QPS / *s.LimitQPS)
+	}
+	seconds, acked := ch.backlog.over(f.inFlight(), &f.pods.acks)
+	s.BacklogSeconds = ptr(seconds)
+	if seconds > 0 && seconds*1000 >= leastBacklog*f.latencyMs() {
+		s.EfficiencyBacklog = ptr(float64(acked) / seconds / *s.LimitQPS)
 	}
 	return nil
 }
 
-// drainFigures reports how long storage needed, or for a cut cell how long it would
-// have needed at the rate it had.
-func drainFigures(c *result.Cell, w LoadWindow, busy served, fresh freshness) {
-	if busy.Last == 0 || w.First == 0 {
+// watcherLatencyMs is the mean time that storage took to acknowledge a request for a Pod,
+// by the watcher's own clock; pauses of the client within a call are in it.
+func (f *Figures) watcherLatencyMs() *float64 {
+	labels := []string{"resource_type", podKind, "status", "success"}
+	var sum, n float64
+	for _, method := range []string{"PUT", "DELETE"} {
+		with := append(labels, "method", method)
+		s, k := growth(f.before, f.after, metric.StorageLatency+"_sum", with...), growth(f.before, f.after, metric.StorageLatency+"_count", with...)
+		if s == nil || k == nil {
+			return nil
+		}
+		sum, n = sum+*s, n+*k
+	}
+	return ptr(sum / n * 1000)
+}
+
+// drainFigures reports how long storage needed for what it was owed: what is written
+// again although storage had it is no part of that. A cut cell is projected from its
+// cut: the events still owed, at the mean rate at which events were settled so far.
+func (f *Figures) drainFigures(c *result.Cell, ch *changes) {
+	w := f.load.window
+	if ch.last == 0 || w.First == 0 {
 		return
 	}
-	end := float64(busy.Last)
+	end := float64(ch.last)
 	if c.Cut {
-		total := float64(fresh.acked + fresh.missing)
-		if total > 0 {
-			c.CutFraction = round(float64(fresh.acked) / total)
+		c.CutFraction = round(float64(ch.settled) / float64(ch.settled+ch.owed))
+		if f.pods.last == f.pods.first {
+			return // no rate to project with
 		}
-		if fresh.acked == 0 || busy.Last == busy.First {
-			return // nothing to project from
-		}
-		perNano := float64(fresh.acked) / float64(busy.Last-busy.First)
-		end += float64(fresh.missing) / perNano
-		c.Handler.DrainProjected = true
+		perNano := float64(ch.settled) / float64(f.pods.last-f.pods.first)
+		_, cut := f.window()
+		end = float64(cut) + float64(ch.owed)/perNano
+		c.Handler.Owed, c.Handler.DrainProjected = &ch.owed, true
 	}
 	c.Handler.DrainSeconds = ptr((end - float64(w.First)) / 1e9)
 	c.Handler.DrainAfterLoad = ptr(max(0, end-float64(w.Last)) / 1e9)

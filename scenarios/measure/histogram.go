@@ -34,11 +34,6 @@ func (h *Histogram) Add(nanos int64) {
 	}
 }
 
-// standardError is that of the mean, in microseconds.
-func (h *Histogram) standardError() float64 {
-	return h.h.StdDev() / math.Sqrt(float64(h.h.TotalCount()))
-}
-
 // Quantiles exports the distribution, or nil when nothing was recorded. The unit
 // is micros microseconds: 1e6 for seconds, 1e3 for milliseconds.
 func (h *Histogram) Quantiles(micros float64) (*result.Quantiles, error) {

@@ -20,7 +20,8 @@ type LoadWindow struct {
 type load struct {
 	window                      LoadWindow
 	records                     int64 // of the op log, of all phases
-	dispatched, done, errors    int64
+	attempted, done, errors     int64 // operations, successes, failed tries
+	underWay                    int64 // nanoseconds of all requests
 	lag, fromIntent, fromActual *Histogram
 }
 
@@ -30,10 +31,16 @@ func newLoad() load {
 
 func (l *load) add(r *oplog.Record) {
 	l.records++
-	if r.Phase != oplog.PhaseLoad || r.Bystander || r.Type == oplog.TypeHeartbeat || r.Started == 0 {
+	if r.Phase != oplog.PhaseLoad || r.Bystander || r.Type == oplog.TypeHeartbeat {
 		return
 	}
-	l.dispatched++
+	if r.Attempt == 0 {
+		l.attempted++
+	}
+	if r.Started == 0 {
+		return
+	}
+	l.underWay += r.Finished - r.Started
 	if l.window.First == 0 || r.Started < l.window.First {
 		l.window.First = r.Started
 	}
@@ -48,12 +55,21 @@ func (l *load) add(r *oplog.Record) {
 	l.fromActual.Add(r.Finished - r.Started)
 }
 
-// figures are those of the load phase; planned is 0 where only the generator knows how
-// many writes there were to be.
+// busy is the part of the threads' time that they had a request under way.
+func (l *load) busy(threads int) *float64 {
+	w := l.window
+	if threads == 0 || w.Last <= w.First {
+		return nil
+	}
+	return ptr(float64(l.underWay) / float64(w.Last-w.First) / float64(threads))
+}
+
+// figures are those of the load phase; planned is 0 where time alone ends it, and what was
+// attempted counts instead.
 func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
 	out := result.Load{Model: s.Model, Threads: s.Threads, Planned: planned, Done: l.done, Errors: l.errors, Warmup: s.Warmup.Operations}
 	if out.Planned == 0 {
-		out.Planned = l.dispatched
+		out.Planned = l.attempted
 	}
 	if w := l.window; w.Last > w.First {
 		seconds := float64(w.Last-w.First) / 1e9

@@ -48,82 +48,19 @@ func TestFreshnessCountsFromTheIntendedTime(t *testing.T) {
 	warm.Phase = oplog.PhaseWarmup
 	ops := []oplog.Record{op(oplog.TypeCreate, "a", "u1", 10, 0, 50, 60), op(oplog.TypeCreate, "b", "u2", 10, 0, 50, 60), bystander, failed, warm}
 	changes := check.Changes(ops, []ledger.Entry{put("a", "u1", 10, 61, 150), trickle})
-	if f := freshnessOf(changes, at(50), at(60)); f.acked != 0 || f.missing != 2 {
-		t.Errorf("the drain ended before: acked %d, missing %d; want 0 and 2", f.acked, f.missing)
+	if c := changesOf(changes, at(50), at(60)); c.settled != 0 || c.owed != 2 || c.last != 0 {
+		t.Errorf("the drain ended before: settled %d, owed %d; want 0 and 2", c.settled, c.owed)
 	}
-	f := freshnessOf(changes, at(50), at(200))
-	if f.acked != 1 || f.missing != 1 {
-		t.Errorf("acked %d, missing %d; want 1 and 1", f.acked, f.missing)
+	c := changesOf(changes, at(50), at(200))
+	if c.settled != 1 || c.owed != 1 || c.last != at(150) {
+		t.Errorf("settled %d, owed %d, last %d ms; want 1, 1 and 150 ms", c.settled, c.owed, (c.last-base)/1e6)
 	}
-	q, err := f.load.Quantiles(Millis)
+	q, err := c.load.Quantiles(Millis)
 	if err != nil || q.Count != 1 || math.Abs(q.P50-150) > 0.2 {
 		t.Errorf("load %+v: %v; want one of 150 ms", q, err)
 	}
-	if q, err = f.bystander.Quantiles(Millis); err != nil || q.Count != 1 || math.Abs(q.P50-40) > 0.1 {
+	if q, err = c.bystander.Quantiles(Millis); err != nil || q.Count != 1 || math.Abs(q.P50-40) > 0.1 {
 		t.Errorf("bystander %+v: %v; want one of 40 ms", q, err)
-	}
-}
-
-// steady is a storage that n senders keep busy with requests of d ms, with a
-// pause between two requests.
-func steady(n int, d, pause, from, to float64) []ledger.Entry {
-	var out []ledger.Entry
-	for s := range n {
-		for t := from + float64(s)*d/float64(n); t+d <= to; t += d + pause {
-			out = append(out, put("p", "u", 1, t, t+d))
-		}
-	}
-	return out
-}
-
-func servedOf(entries []ledger.Entry, senders int) served {
-	var f flights
-	for i := range entries {
-		f.add(&entries[i], 0)
-	}
-	return f.served(senders)
-}
-
-func TestBusy(t *testing.T) {
-	full := steady(10, 50, 0, 0, 5000)
-	half := append(steady(10, 50, 0, 0, 2000), steady(3, 50, 0, 2000, 6000)...)
-	for _, tc := range []struct {
-		name            string
-		entries         []ledger.Entry
-		senders         int
-		qps, backlogQPS float64 // backlogQPS 0: unknown
-		backlogSeconds  float64
-	}{
-		{"all busy all the time", full, 10, 200, 200, 4.8},
-		{"a pause between requests belongs to the rate", steady(10, 50, 5, 0, 5000), 10, 10 / 0.055, 10 / 0.055, 4.8},
-		{"one sender", steady(1, 80, 0, 0, 8000), 1, 12.5, 12.5, 7.8},
-		{"only the busy part counts as backlog", half, 10, (400. + 240) / 6, 200, 1.8},
-		{"never all busy", steady(3, 50, 0, 0, 4000), 10, 60, 0, 0},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			b := servedOf(tc.entries, tc.senders)
-			near := func(what string, got *float64, want float64) {
-				switch {
-				case want == 0 && got != nil:
-					t.Errorf("%s is %v, want unknown", what, *got)
-				case want != 0 && (got == nil || math.Abs(*got-want)/want > 0.02):
-					t.Errorf("%s is %v, want %v", what, value(got), want)
-				}
-			}
-			near("qps", b.QPS, tc.qps)
-			near("backlogQPS", b.BacklogQPS, tc.backlogQPS)
-			if math.Abs(b.BacklogSeconds-tc.backlogSeconds) > 0.21 {
-				t.Errorf("backlog of %v s, want %v", b.BacklogSeconds, tc.backlogSeconds)
-			}
-		})
-	}
-	if b := servedOf(nil, 5); b.QPS != nil || b.Requests != 0 {
-		t.Errorf("nothing happened, yet %+v", b)
-	}
-	late := backlog(0)
-	late.ops = late.ops[50:]
-	if c := late.figures(t); c.Storage.Requests != 75 {
-		t.Errorf("%d requests: those before the load were counted", c.Storage.Requests)
 	}
 }
 
@@ -134,28 +71,20 @@ func value(v *float64) any {
 	return *v
 }
 
-func TestLimit(t *testing.T) {
-	for _, tc := range []struct {
-		senders, capacity int
-		mean, want        float64
-	}{{30, 300, 87, 344.828}, {1, 300, 87, 11.4943}, {400, 300, 100, 3000}, {30, 0, 100, 300}} {
-		if got := Limit(tc.senders, tc.capacity, tc.mean); got == nil || math.Abs(*got-tc.want) > 0.01 {
-			t.Errorf("%d senders, capacity %d, %v ms: %v, want %v", tc.senders, tc.capacity, tc.mean, value(got), tc.want)
-		}
-	}
-	if Limit(30, 0, 0) != nil {
-		t.Error("without latency there is no limit to know")
-	}
-}
-
 func TestLoadOf(t *testing.T) {
 	failed := op(oplog.TypeCreate, "x", "", 0, 10, 12, 30)
 	failed.Status, failed.Error = 500, "boom"
+	again := op(oplog.TypePatch, "a", "u", 0, 500, 499, 499.5)
+	again.Status, again.Error = 429, "busy"
 	beat := op(oplog.TypeHeartbeat, "node", "", 0, 0, 0, 9000)
 	by := op(oplog.TypePatch, "c", "", 0, 0, 0, 8000)
 	by.Bystander = true
 	sum := newLoad()
-	for _, r := range []oplog.Record{op(oplog.TypeCreate, "a", "u", 1, 0, 2, 10), op(oplog.TypePatch, "a", "u", 2, 500, 500, 1002), failed, beat, by} {
+	for _, r := range []oplog.Record{op(oplog.TypeCreate, "a", "u", 1, 0, 2, 10), op(oplog.TypePatch, "a", "u", 2, 500, 500, 1002), failed, again, beat, by} {
+		r.Attempt = 0
+		if r.ResourceVersion == 2 {
+			r.Attempt = 1
+		}
 		sum.add(&r)
 	}
 	l, err := sum.figures(&spec.Load{Load: plan.Load{Model: result.ModelOpen, Rate: 4}}, 4)
@@ -166,11 +95,16 @@ func TestLoadOf(t *testing.T) {
 	if w.First != at(2) || w.Last != at(1002) {
 		t.Errorf("window %v to %v", w.First-base, w.Last-base)
 	}
-	if l.Done != 2 || l.Errors != 1 || l.Planned != 4 || l.DurationS != 1 || l.QPS != 2 || *l.OfferedQPS != 4 {
+	if l.Done != 2 || l.Errors != 2 || l.Planned != 4 || l.DurationS != 1 || l.QPS != 2 || *l.OfferedQPS != 4 {
 		t.Errorf("%+v", l)
 	}
-	if l.LagMs.Count != 3 || math.Abs(l.LagMs.Max-2) > 0.01 {
+	if l.LagMs.Count != 4 || math.Abs(l.LagMs.Max-2) > 0.01 {
 		t.Errorf("lag %+v", l.LagMs)
+	}
+	// 8, 18, 0.5 and 502 ms of two threads' second.
+	approx(t, "busy", sum.busy(2), (8+18+0.5+502)/2000, 1e-3)
+	if l, err = sum.figures(&spec.Load{Load: plan.Load{Model: result.ModelClosed}}, 0); err != nil || l.Planned != 3 {
+		t.Errorf("%d attempted, want 3: a retry is no other operation", l.Planned)
 	}
 	if math.Abs(l.FromIntent.P50-10) > 0.1 || math.Abs(l.FromActual.P50-8) > 0.1 {
 		t.Errorf("from intent %v, from actual %v", l.FromIntent.P50, l.FromActual.P50)
@@ -253,6 +187,8 @@ func TestQueues(t *testing.T) {
 	if q.Little == nil || math.Abs(*q.Little-0.05) > 1e-9 || q.LittleQueue != "Pod_0" {
 		t.Errorf("discrepancy %v in %q, want 0.05 in Pod_0", value(q.Little), q.LittleQueue)
 	}
+	// Both queues of Pods, and no Writer's.
+	approx(t, "waited", q.Waited, 14, 1e-9)
 	if q := QueuesOf(before, after, "Pod", false); q.Little != nil {
 		t.Error("a cell that was cut has events still waiting: Little's law is not judged")
 	}

@@ -5,60 +5,12 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // seriesBin is the width of a point in curves made of op log and ledger.
 const seriesBin = int64(500e6)
-
-// cpuUse is a party's CPU seconds between two times: the last samples at or before
-// them, or the nearest ones the series has.
-func cpuUse(samples []history.Sample, party string, from, to int64) *float64 {
-	a, okA := useAt(samples, party, from)
-	b, okB := useAt(samples, party, to)
-	if !okA || !okB || b.Time <= a.Time {
-		return nil
-	}
-	v := b.Parties[party].CPUSeconds - a.Parties[party].CPUSeconds
-	return &v
-}
-
-// useAt finds the sample nearest to a time that has the party.
-func useAt(samples []history.Sample, party string, at int64) (history.Sample, bool) {
-	var best history.Sample
-	var nearest int64
-	found := false
-	for _, s := range samples {
-		if _, ok := s.Parties[party]; !ok {
-			continue
-		}
-		if d := max(s.Time-at, at-s.Time); !found || d < nearest {
-			best, nearest, found = s, d, true
-		}
-	}
-	return best, found
-}
-
-// parties sums up who used the machine.
-func parties(samples []history.Sample, from, to int64) map[string]result.Party {
-	peak := map[string]float64{}
-	for _, s := range samples {
-		for name, u := range s.Parties {
-			peak[name] = max(peak[name], u.RSSBytes)
-		}
-	}
-	out := map[string]result.Party{}
-	for name, rss := range peak {
-		p := result.Party{RSSPeakMiB: round(rss / (1 << 20))}
-		if cpu := cpuUse(samples, name, from, to); cpu != nil {
-			p.CPUSeconds = round(*cpu)
-		}
-		out[name] = p
-	}
-	return out
-}
 
 // curves builds the series of a cell, in seconds from the start of the load.
 func (f *Figures) curves(zero int64, writes *rate) map[string]result.Series {
@@ -166,45 +118,4 @@ func maxOf(samples []history.Sample, from, to int64, of func(*history.Sample) *f
 		}
 	}
 	return most
-}
-
-// watcherFigures are what the watcher used between two times.
-func (f *Figures) watcherFigures(c *result.Cell, from, to int64) {
-	seconds := float64(to-from) / 1e9
-	if seconds <= 0 {
-		return
-	}
-	if cpu := cpuUse(f.samples, history.PartyWatcher, from, to); cpu != nil {
-		c.Watcher.CPUCores = ptr(*cpu / seconds)
-		if f.requests > 0 {
-			c.Watcher.CPUMicrosPerReq = ptr(*cpu * 1e6 / float64(f.requests))
-		}
-		// Events are counted by the last process alone.
-		if n := growth(f.before, f.after, metric.EventsReceived); n != nil && *n > 0 && f.cell.Watcher.Restarts == 0 {
-			c.Watcher.CPUMicrosPerEvent = ptr(*cpu * 1e6 / *n)
-		}
-	}
-	a, okA := useAt(f.samples, history.PartyWatcher, from)
-	b, okB := useAt(f.samples, history.PartyWatcher, to)
-	if !okA || !okB {
-		return
-	}
-	mib := func(v float64) *float64 { return ptr(v / (1 << 20)) }
-	ua, ub := a.Parties[history.PartyWatcher], b.Parties[history.PartyWatcher]
-	c.Watcher.RSSStartMiB, c.Watcher.RSSEndMiB = mib(ua.RSSBytes), mib(ub.RSSBytes)
-	c.Watcher.RSSPeakMiB = maxOf(f.samples, from, to, func(s *history.Sample) *float64 {
-		if u, ok := s.Parties[history.PartyWatcher]; ok {
-			return mib(u.RSSBytes)
-		}
-		return nil
-	})
-	if b.HeapBytes != nil {
-		c.Watcher.HeapMiB = mib(*b.HeapBytes)
-	}
-	c.Watcher.Goroutines = maxOf(f.samples, from, to, func(s *history.Sample) *float64 { return s.Goroutines })
-	dt := float64(b.Time-a.Time) / 1e9
-	if in, out, known := traffic(&a, &b); known && dt > 0 && f.cell.Watcher.Restarts == 0 {
-		c.Watcher.NetKiBps = ptr((in + out) / 1024 / dt)
-		c.Watcher.NetInKiBps, c.Watcher.NetOutKiBps = ptr(in/1024/dt), ptr(out/1024/dt)
-	}
 }

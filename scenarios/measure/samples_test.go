@@ -46,3 +46,40 @@ func TestRestartedCountersAreNoTraffic(t *testing.T) {
 		t.Errorf("the curve goes below 0, or has too few points: %v", curve)
 	}
 }
+
+// TestUseOfAShortCell: a load of 1 s between readings 250 ms apart. With readings at its
+// edges the figures are exact; the nearest of the others missed a fifth of the work, or took
+// what was before.
+func TestUseOfAShortCell(t *testing.T) {
+	read := func(ms, cpu, rss float64) history.Sample {
+		return history.Sample{Time: at(ms), Parties: map[string]history.Use{history.PartyWatcher: {CPUSeconds: cpu, RSSBytes: rss * (1 << 20), RSSHighestBytes: 90 << 20, Read: -1}}}
+	}
+	ticks := []history.Sample{read(-130, 3, 30), read(120, 3.08, 31), read(370, 3.2, 34), read(620, 3.3, 33), read(870, 3.4, 33), read(1120, 3.5, 32), read(1370, 3.7, 60)}
+	edges := []history.Sample{ticks[0], read(-1, 3.02, 30)}
+	edges = append(edges, ticks[1:5]...)
+	edges = append(edges, read(1010, 3.48, 32), ticks[5], ticks[6])
+	for _, tc := range []struct {
+		name                        string
+		samples                     []history.Sample
+		cpu, seconds, peak, highest float64
+	}{
+		{"with edges", edges, 0.46, 1.011, 34, 90},
+		{"without", ticks, 0.5, 1.25, 34, 90},
+	} {
+		u := between(tc.samples, at(0), at(1000))
+		approx(t, tc.name+": cpu", u.cpu(history.PartyWatcher), tc.cpu, 1e-6)
+		approx(t, tc.name+": seconds", ptr(u.seconds()), tc.seconds, 1e-6)
+		approx(t, tc.name+": cores", u.cores(history.PartyWatcher), tc.cpu/tc.seconds, 1e-5)
+	}
+	e := backlog(0)
+	e.samples = edges
+	c := e.figures(t)
+	approx(t, "highest", c.Watcher.RSSHighestMiB, 90, 0)
+	approx(t, "peak", c.Watcher.RSSPeakMiB, 60, 0)
+	if u := between(edges[:1], at(0), at(1000)); u.cpu(history.PartyWatcher) != nil || u.seconds() != 0 {
+		t.Error("one reading is no use")
+	}
+	if u := between(nil, at(0), at(1000)); u.cores(history.PartyWatcher) != nil {
+		t.Error("no reading is no use")
+	}
+}

@@ -2,68 +2,114 @@ package measure
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// maxLittle is the disagreement between mean depth and rate × mean wait beyond
-// which a watcher's queue metrics are taken for broken.
+// maxLittle is the disagreement between mean depth and rate × mean wait beyond which a
+// watcher's queue metrics are taken for broken; and that between them and what op log and
+// ledger allow.
 const maxLittle = 0.10
 
-// maxLatency is the ratio of seen to configured storage latency beyond which the
-// machine is taken for overloaded; below minLatencyMs scheduling alone may do that.
+// Storage without faults and below its capacity answers after the latency it was told. On
+// a machine with time to spare the means of cells were within 0.6 ms of that, from 5 ms to
+// 1 s; what is beyond these is a machine that stood still.
 const (
-	maxLatency   = 1.5
-	minLatencyMs = 10
+	maxLatency     = 1.10
+	latencySlackMs = 3.0
+	sampling       = 3.0 // standard errors of a mean of so many draws
 )
 
-// byChance is how much slower than its configured mean storage may have been, in
-// milliseconds, without a cause: three standard errors, as few draws of a heavy tail vary.
-func byChance(c *result.Cell) float64 {
-	if c.Storage.SeenMeanErrMs == nil {
-		return 0
+// leastBusy is the part of the time that the threads of a closed loop must have had a
+// request under way where time alone ends the load: with less, the generator and not the
+// apiserver set the pace.
+const leastBusy = 0.5
+
+// grounds are what a cell is believed on, beside its figures.
+type grounds struct {
+	limits      spec.Limits
+	littleQueue string
+	busy        *float64 // part of the threads' time with a request under way; nil: not judged
+	faults      []string // of storage, by name
+	limited     bool     // storage has a capacity below what the watcher may send
+	deviationMs *float64 // of the configured latency; nil: a cell's mean says nothing about it
+}
+
+func groundsOf(f *Figures, littleQueue string) grounds {
+	s := &f.cell.Scenario
+	g := grounds{limits: s.Limits, littleQueue: littleQueue, faults: s.Storage.FaultNames()}
+	if f.cell.Planned == 0 && !s.Load.Pauses() {
+		g.busy = f.load.busy(s.Load.Threads)
 	}
-	return 3 * *c.Storage.SeenMeanErrMs
+	c := s.Storage.Capacity
+	g.limited = c.Rate > 0 || c.Inflight > 0 && f.senders() >= c.Inflight
+	if d, ok := s.Storage.LatencyDeviation(podKind); ok {
+		g.deviationMs = ptr(float64(d) / 1e6)
+	}
+	return g
+}
+
+// chanceMs is how far the mean of so many draws may be above the configured one by chance;
+// nil: a cell's mean says nothing about it.
+func (g *grounds) chanceMs(c *result.Cell) *float64 {
+	if g.deviationMs == nil || c.Storage.SeenMs == nil {
+		return nil
+	}
+	return ptr(sampling * *g.deviationMs / math.Sqrt(float64(c.Storage.SeenMs.Count)))
 }
 
 // invalid lists why a cell is not to be believed; late are those reasons that are about
 // time.
-func invalid(c *result.Cell, limits spec.Limits, littleQueue string, capacity spec.Capacity, faults []string) (why, late []string) {
+func invalid(c *result.Cell, g grounds) (why, late []string) {
 	no := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
 	behind := func(format string, args ...any) {
 		no(format, args...)
 		late = append(late, why[len(why)-1])
 	}
-	if c.Load.Done == 0 {
-		no("no write of the load succeeded")
-	} else if share := float64(c.Load.Done) / float64(c.Load.Planned); share < float64(limits.MinEvents) {
-		no("%d of %d planned writes succeeded (%.0f%%); at least %.0f%% are needed", c.Load.Done, c.Load.Planned, 100*share, 100*float64(limits.MinEvents))
-	}
-	if c.Load.Model == result.ModelOpen {
-		if q := c.Load.LagMs; q != nil && q.P99 > millis(limits.Lag) {
-			behind("the generator was %.0f ms late (p99); the limit is %.0f ms", q.P99, millis(limits.Lag))
-		}
-		if o := c.Load.PlannedQPS; o != nil && *o > 0 && c.Load.QPS/(*o) < float64(limits.MinOffered) {
-			behind("%.1f writes/s were achieved of %.1f offered (%.1f%%); at least %.1f%% are needed", c.Load.QPS, *o, 100*c.Load.QPS/(*o), 100*float64(limits.MinOffered))
-		}
-	}
+	loadRules(c, g, no, behind)
 	if c.Storage.Requests == 0 {
 		no("storage acknowledged no request")
 	}
-	// Without faults and below its capacity the mock answers after the latency it was
-	// told; if not, the machine stood still, and the cell shows that.
-	busy := capacity.Rate > 0 || capacity.Inflight > 0 && c.Handler.Workers >= capacity.Inflight
-	if m := c.Storage.SeenMeanMs; m != nil && len(faults) == 0 && !busy && c.Storage.LatencyMeanMs >= minLatencyMs && *m-byChance(c) > maxLatency*c.Storage.LatencyMeanMs {
-		behind("storage answered after %.0f ms on average instead of %.0f ms: the machine stalled or was overloaded", *m, c.Storage.LatencyMeanMs)
+	if m, chance := c.Storage.SeenMeanMs, g.chanceMs(c); m != nil && chance != nil && len(g.faults) == 0 && !g.limited {
+		if most := maxLatency*c.Storage.LatencyMeanMs + latencySlackMs + *chance; *m > most {
+			behind("storage answered after %.1f ms on average instead of %.1f ms, at most %.1f ms are believed: the machine stalled or was overloaded", *m, c.Storage.LatencyMeanMs, most)
+		}
 	}
-	if d := c.Handler.LittleDiscrepancy; d != nil && *d > maxLittle {
-		no("the queue metrics contradict themselves: mean depth and rate × mean wait of %s differ by %.0f%%", littleQueue, 100**d)
+	h := &c.Handler
+	if d := h.LittleDiscrepancy; d != nil && *d > maxLittle {
+		no("the queue metrics contradict themselves: mean depth and rate × mean wait of %s differ by %.0f%%", g.littleQueue, 100**d)
 	}
-	for _, f := range faults {
+	if q := h.QueuedSeconds; q != nil && (*q > *h.QueuedMost*(1+maxLittle)+littleLeast || *q < *h.QueuedLeast*(1-maxLittle)-littleLeast) {
+		no("the queue metrics contradict the record: the queues held %.1f event-seconds by the watcher, %.1f to %.1f by op log and ledger", *q, *h.QueuedLeast, *h.QueuedMost)
+	}
+	for _, f := range g.faults {
 		if c.Faults[f] == 0 {
 			no("the fault %s never fired", f)
 		}
 	}
 	return why, late
+}
+
+// loadRules judge the generator.
+func loadRules(c *result.Cell, g grounds, no, behind func(string, ...any)) {
+	l := &c.Load
+	if l.Done == 0 {
+		no("no write of the load succeeded")
+	} else if share := float64(l.Done) / float64(l.Planned); share < float64(g.limits.MinEvents) {
+		no("%d of %d planned writes succeeded (%.0f%%); at least %.0f%% are needed", l.Done, l.Planned, 100*share, 100*float64(g.limits.MinEvents))
+	}
+	if g.busy != nil && *g.busy < leastBusy {
+		no("the generator's threads waited for the apiserver in only %.0f%% of the load's time; at least %.0f%% are needed", 100**g.busy, 100*leastBusy)
+	}
+	if l.Model != result.ModelOpen {
+		return
+	}
+	if q := l.LagMs; q != nil && q.P99 > millis(g.limits.Lag) {
+		behind("the generator was %.0f ms late (p99); the limit is %.0f ms", q.P99, millis(g.limits.Lag))
+	}
+	if o := l.PlannedQPS; o != nil && *o > 0 && l.QPS/(*o) < float64(g.limits.MinOffered) {
+		behind("%.1f writes/s were achieved of %.1f offered (%.1f%%); at least %.1f%% are needed", l.QPS, *o, 100*l.QPS/(*o), 100*float64(g.limits.MinOffered))
+	}
 }

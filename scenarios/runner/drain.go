@@ -52,6 +52,7 @@ type drainWait struct {
 	rules   check.Rules
 	quiet   time.Duration         // at least so long must nothing happen; 0 is quiet
 	step    func(queued *float64) // progress, may be nil
+	idle    func(context.Context) // called whenever nothing is left to do, may be nil
 }
 
 // wait returns when storage has everything, when nothing happens any more, or at
@@ -71,6 +72,9 @@ func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error
 		now := time.Now()
 		if a.requests != last.requests || a.received != last.received || !a.settled {
 			still = now
+		}
+		if a.settled && !last.settled && d.idle != nil {
+			d.idle(ctx)
 		}
 		last = a
 		if a.settled && now.Sub(compared) >= compareEvery {

@@ -163,6 +163,7 @@ func (c *cell) load(ctx context.Context) error {
 	if err := c.readMetrics(ctx, &c.before); err != nil {
 		return err
 	}
+	c.sampler.sample(ctx)
 	c.cpuBefore, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux
 	c.record.LoadStarted = time.Now().UnixNano()
 	c.record.FaultsSet = c.record.LoadStarted
@@ -179,7 +180,9 @@ func (c *cell) load(ctx context.Context) error {
 	if c.record.LoadFinished = c.generator.Said(party.PhaseLoaded).Finished; c.record.LoadFinished == 0 {
 		c.record.LoadFinished = time.Now().UnixNano()
 	}
-	return c.heal(ctx)
+	err := c.heal(ctx)
+	c.sampler.sample(ctx)
+	return err
 }
 
 // planned is the number of writes of the plan, 0 where time alone ends it.
@@ -247,7 +250,7 @@ func (c *cell) drain(ctx context.Context) error {
 		return err
 	}
 	most := 0.0
-	d := drainWait{watcher: c.watcher, storage: c.storage, want: want, rules: c.rules, quiet: c.mending(), step: func(queued *float64) {
+	d := drainWait{watcher: c.watcher, storage: c.storage, want: want, rules: c.rules, quiet: c.mending(), idle: c.sampler.sample, step: func(queued *float64) {
 		if most = max(most, *queued); most > 0 {
 			c.r.progress.share(1 - *queued/most)
 		}
@@ -257,6 +260,7 @@ func (c *cell) drain(ctx context.Context) error {
 		return err
 	}
 	c.record.DrainEnd, c.record.Cut = c.drained.at, c.drained.cut
+	c.sampler.sample(ctx)
 	if cpu, err := procstat.ReadCPUTime(); err == nil {
 		if d := cpu.Since(c.cpuBefore); d.Total > 0 {
 			busy := d.Busy / d.Total

@@ -243,11 +243,11 @@ func TestSamplerAddsUpLives(t *testing.T) {
 	now := a
 	s := newSampler(map[string]int{history.PartyWatcher: a.PID()}, func() metered { return now }, silent{})
 	s.sample(t.Context())
-	s.last = history.Use{CPUSeconds: 100, Read: 10, Written: 20}
+	s.last = history.Use{CPUSeconds: 100, RSSHighestBytes: 1 << 40, Read: 10, Written: 20}
 	now = b
 	s.sample(t.Context())
 	x := s.taken()
-	if u := x[1].Parties[history.PartyWatcher]; len(x) != 2 || u.CPUSeconds < 100 || u.Written < 20 || u.RSSBytes == 0 {
+	if u := x[1].Parties[history.PartyWatcher]; len(x) != 2 || u.CPUSeconds < 100 || u.RSSHighestBytes != 1<<40 || u.Written < 20 || u.RSSBytes == 0 {
 		t.Errorf("after a restart: %+v", u)
 	}
 }

@@ -79,7 +79,8 @@ func (s *sampler) sample(ctx context.Context) {
 	for name, p := range s.parties {
 		if u, err := p.Usage(); err == nil {
 			use := history.Use{
-				CPUSeconds: u.CPU.Seconds(), RSSBytes: float64(u.RSS), Read: float64(u.Read), Written: float64(u.Written),
+				CPUSeconds: u.CPU.Seconds(), RSSBytes: float64(u.RSS), RSSHighestBytes: float64(u.RSSHighest),
+				Read: float64(u.Read), Written: float64(u.Written),
 			}
 			if u.RunDelay >= 0 {
 				delay := u.RunDelay.Seconds()
@@ -88,6 +89,7 @@ func (s *sampler) sample(ctx context.Context) {
 			if name == history.PartyWatcher {
 				s.last = use
 				use.CPUSeconds += s.past.CPUSeconds
+				use.RSSHighestBytes = max(use.RSSHighestBytes, s.past.RSSHighestBytes)
 				use.Read += s.past.Read
 				use.Written += s.past.Written
 			}
@@ -138,6 +140,7 @@ func (s *sampler) follow(w metered) {
 		return
 	}
 	s.past.CPUSeconds += s.last.CPUSeconds
+	s.past.RSSHighestBytes = max(s.past.RSSHighestBytes, s.last.RSSHighestBytes)
 	s.past.Read += s.last.Read
 	s.past.Written += s.last.Written
 	s.last, s.known = history.Use{}, w

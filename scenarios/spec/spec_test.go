@@ -3,6 +3,7 @@ package spec
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -402,4 +403,16 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestLatencyDeviation(t *testing.T) {
+	for text, want := range map[string]float64{ // ms; -1: a mean of single draws says little
+		"87ms": 0, "kind=Pod: uniform(10ms,22ms); 1s": 12 / math.Sqrt(12), "normal(mean=90ms,stddev=9ms)": 9,
+		"exponential(50ms)": 50, "bimodal(fast=5ms,slow=2s,p=2%)": 1995 * math.Sqrt(0.02*0.98), "slow(base=5ms,x=10,every=10s,for=1s)": -1,
+	} {
+		d, ok := Storage{Latency: text}.LatencyDeviation("Pod")
+		if got := float64(d) / 1e6; ok != (want >= 0) || ok && math.Abs(got-want) > 0.1*want {
+			t.Errorf("%s: %v ms, %v; want %v", text, got, ok, want)
+		}
+	}
 }

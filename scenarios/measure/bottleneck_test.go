@@ -1,0 +1,58 @@
+package measure
+
+import (
+	"testing"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+func TestBottleneck(t *testing.T) {
+	cell := func(change func(*result.Cell)) *result.Cell {
+		c := &result.Cell{
+			Load:    result.Load{Model: result.ModelClosed, DurationS: 5, QPS: 800, LagMs: &result.Quantiles{P99: 1}},
+			Handler: result.Handler{Queues: 1, Workers: 30, DrainAfterLoad: ptr(7)},
+			Storage: result.Storage{LatencyMeanMs: 87, SeenMeanMs: ptr(88), QPS: ptr(335), LimitQPS: ptr(344.8), Efficiency: ptr(0.97), EfficiencyBacklog: ptr(0.99), BacklogSeconds: ptr(9)},
+		}
+		change(c)
+		return c
+	}
+	slow := func(c *result.Cell) { c.Storage.EfficiencyBacklog, c.Storage.Efficiency = ptr(0.5), ptr(0.5) }
+	idle := func(c *result.Cell) { c.Storage.EfficiencyBacklog, c.Storage.BacklogSeconds = nil, ptr(0.1) }
+	for _, tc := range []struct {
+		name   string
+		cell   *result.Cell
+		busy   *float64
+		cores  *float64
+		chance *float64
+		want   string
+	}{
+		{"late generator", cell(func(c *result.Cell) { c.Load.Model, c.Load.LagMs.P99 = result.ModelOpen, 400 }), nil, nil, ptr(2), StageGenerator},
+		{"kept up", cell(func(c *result.Cell) { c.Handler.DrainAfterLoad = ptr(0.3) }), nil, nil, ptr(2), StageNone},
+		{"a cut cell did not keep up", cell(func(c *result.Cell) { c.Handler.DrainAfterLoad, c.Cut = ptr(0.3), true }), nil, nil, ptr(2), StageHandlers},
+		{"senders busy", cell(func(*result.Cell) {}), nil, nil, ptr(2), StageHandlers},
+		{"busy on the whole, but not while there was backlog", cell(func(c *result.Cell) { c.Storage.EfficiencyBacklog = ptr(0.6) }), nil, nil, ptr(2), StageUnknown},
+		{"idle", cell(idle), ptr(0.97), ptr(1.9), ptr(2), StageUnknown},
+		{"idle with queues of few events", cell(func(c *result.Cell) {
+			idle(c)
+			c.Handler.Queues, c.Handler.Imbalance, c.Storage.Efficiency = 30, ptr(3), ptr(0.1)
+		}), nil, nil, ptr(2), StageUnknown},
+		{"storage queues", cell(func(c *result.Cell) { c.Storage.SeenMeanMs = ptr(140) }), nil, nil, ptr(2), StageStorage},
+		{"slow by chance", cell(func(c *result.Cell) { c.Storage.SeenMeanMs = ptr(140) }), nil, nil, ptr(40), StageHandlers},
+		{"slow for whole periods", cell(func(c *result.Cell) { c.Storage.SeenMeanMs = ptr(140) }), nil, nil, nil, StageHandlers},
+		{"skew", cell(func(c *result.Cell) {
+			c.Handler.Queues, c.Handler.Imbalance, c.Storage.EfficiencyBacklog = 30, ptr(1.8), ptr(0.6)
+		}), nil, nil, ptr(2), StageSkew},
+		{"machine", cell(slow), ptr(0.97), ptr(0.5), ptr(2), StageMachine},
+		{"watcher", cell(slow), ptr(0.7), ptr(1.9), ptr(2), StageWatcher},
+		{"writer", cell(func(c *result.Cell) { slow(c); c.Writer.FullSeconds = ptr(2) }), ptr(0.5), nil, ptr(2), StageWriter},
+		{"no rule", cell(slow), ptr(0.5), ptr(0.4), ptr(2), StageUnknown},
+		{"nothing known", &result.Cell{}, nil, nil, ptr(2), StageUnknown},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := bottleneck(limits{cell: tc.cell, chanceMs: tc.chance, machineBusy: tc.busy, cpus: 2, cpuCores: tc.cores, lagLimitMs: 250})
+			if b.Stage != tc.want || b.Why == "" {
+				t.Errorf("%+v, want %s", b, tc.want)
+			}
+		})
+	}
+}

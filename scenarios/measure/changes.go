@@ -1,0 +1,136 @@
+package measure
+
+import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/watchbench/watchbench/scenarios/history"
+)
+
+// changes are what op log and ledger, held together, say of the load.
+type changes struct {
+	load, bystander *Histogram // freshness: from the intended time to storage's acknowledgement
+	writes          rate       // when the apiserver answered
+	last            int64      // the last acknowledgement that brought storage a change to a Pod
+	settled, owed   int64      // events for Pods that storage has, or something newer, and those it has not
+	backlog         debts      // of Pods
+	waits           waits
+}
+
+// waits are how long the events for Pods can have waited in the watcher, all together,
+// by those who stand before and behind it. Nanoseconds.
+type waits struct {
+	// most: each event from the dispatch of its write until a request with its state, or
+	// a newer one, was received; as if none were merged.
+	most float64
+	// least: each event from the apiserver's answer on; merged: each object, as if all its
+	// waiting events were one.
+	least, merged float64
+	events        int64
+}
+
+// stretch is a time, from and to in Unix nanoseconds.
+type stretch struct{ from, to int64 }
+
+// changesOf goes through the changes of the load, which ran from one time, up to the end
+// of the drain. What arrived later did not arrive.
+func changesOf(all iter.Seq[history.Change], from, to int64) changes {
+	c := changes{load: NewHistogram(), bystander: NewHistogram(), backlog: debts{newBins(from, to)}}
+	var ends endings
+	var owed, unsent []stretch // of one object
+	object := -1
+	next := func() {
+		union(owed, c.backlog.owed)
+		union(unsent, func(from, to int64) { c.waits.merged += float64(to - from) })
+		owed, unsent = owed[:0], unsent[:0]
+	}
+	for x := range all {
+		arrived := x.Stored != 0 && x.Arrived <= to
+		h := c.load
+		if x.Bystander {
+			h = c.bystander
+		}
+		if arrived {
+			h.Add(x.Stored - x.Intended)
+		}
+		if !x.Bystander {
+			c.writes.add(x.Finished - from)
+		}
+		if x.Kind != podKind {
+			continue
+		}
+		if x.Object != object {
+			next()
+			object = x.Object
+		}
+		stored, received := to, to
+		if arrived {
+			c.settled++
+			c.last = max(c.last, x.Stored)
+			stored, received = min(x.Stored, to), x.Arrived
+		} else {
+			c.owed++
+		}
+		if x.Deletion {
+			ends.add(&x, arrived)
+		}
+		owed = append(owed, stretch{x.Finished, stored})
+		unsent = append(unsent, stretch{x.Finished, received})
+		c.waits.add(&x, received)
+	}
+	next()
+	c.settled += ends.seen
+	c.owed += ends.owed()
+	return c
+}
+
+func (w *waits) add(x *history.Change, received int64) {
+	n := int64(1)
+	if x.Terminating {
+		n = 2
+	}
+	w.events += n
+	w.most += float64(n) * float64(max(0, received-x.Started))
+	w.least += float64(max(0, received-x.Finished))
+}
+
+// endings count the terminating states: a Pod that is deleted may be seen so before it is
+// gone, an event that no operation of the log stands for.
+type endings struct{ known, seen, unknown int64 }
+
+func (e *endings) add(x *history.Change, arrived bool) {
+	switch {
+	case x.Terminating:
+		e.known++
+		e.seen++
+	case arrived:
+		e.known++ // merged into the deletion, or there was none
+	default:
+		e.unknown++
+	}
+}
+
+// owed are the terminating states still to come, if deletions to come have as many of
+// them as those that came. If none came yet, each has one, as the apiserver makes it.
+func (e *endings) owed() int64 {
+	if e.known == 0 {
+		return e.unknown
+	}
+	return int64(math.Round(float64(e.unknown) * float64(e.seen) / float64(e.known)))
+}
+
+// union calls yield for the stretches in order, those that overlap as one.
+func union(all []stretch, yield func(from, to int64)) {
+	slices.SortFunc(all, func(a, b stretch) int { return cmp.Compare(a.from, b.from) })
+	for i := 0; i < len(all); {
+		from, to := all[i].from, all[i].to
+		for i++; i < len(all) && all[i].from <= to; i++ {
+			to = max(to, all[i].to)
+		}
+		if to > from {
+			yield(from, to)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package measure
+
+import (
+	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
+)
+
+// use is what the parties used between two readings. The runner takes one as the load
+// begins and one when storage is first seen to be idle, so that a short cell's are not a
+// sampling period too long; nothing is interpolated.
+type use struct {
+	all  []history.Sample
+	a, b *history.Sample // nil: there are no two
+}
+
+// between takes the last reading at or before one time and the first one at or after
+// another, or the outermost there are.
+func between(samples []history.Sample, from, to int64) use {
+	u := use{all: samples}
+	for i := range samples {
+		s := &samples[i]
+		if len(s.Parties) == 0 {
+			continue
+		}
+		if u.a == nil || s.Time <= from && s.Time > u.a.Time || u.a.Time > from && s.Time < u.a.Time {
+			u.a = s
+		}
+		if u.b == nil || s.Time >= to && s.Time < u.b.Time || u.b.Time < to && s.Time > u.b.Time {
+			u.b = s
+		}
+	}
+	if u.a == u.b || u.a.Time >= u.b.Time {
+		u.a, u.b = nil, nil
+	}
+	return u
+}
+
+// seconds is the time between the readings.
+func (u use) seconds() float64 {
+	if u.a == nil {
+		return 0
+	}
+	return float64(u.b.Time-u.a.Time) / 1e9
+}
+
+// cpu is a party's CPU time in seconds, in steps of the kernel's clock tick of 10 ms.
+func (u use) cpu(party string) *float64 {
+	if u.a == nil {
+		return nil
+	}
+	a, okA := u.a.Parties[party]
+	b, okB := u.b.Parties[party]
+	if !okA || !okB {
+		return nil
+	}
+	return ptr(b.CPUSeconds - a.CPUSeconds)
+}
+
+func (u use) cores(party string) *float64 {
+	if cpu := u.cpu(party); cpu != nil {
+		return ptr(*cpu / u.seconds())
+	}
+	return nil
+}
+
+// most is the highest figure of the readings from the first to the last.
+func (u use) most(of func(*history.Sample) *float64) *float64 {
+	if u.a == nil {
+		return nil
+	}
+	return maxOf(u.all, u.a.Time, u.b.Time, of)
+}
+
+// parties sums up who used the machine.
+func (u use) parties() map[string]result.Party {
+	peak := map[string]float64{}
+	for _, s := range u.all {
+		for name, x := range s.Parties {
+			peak[name] = max(peak[name], x.RSSBytes)
+		}
+	}
+	out := map[string]result.Party{}
+	for name, rss := range peak {
+		p := result.Party{RSSPeakMiB: round(rss / (1 << 20))}
+		if cpu := u.cpu(name); cpu != nil {
+			p.CPUSeconds = *cpu
+		}
+		out[name] = p
+	}
+	return out
+}
+
+// watcherFigures are what the watcher used.
+func (f *Figures) watcherFigures(c *result.Cell, u use) {
+	w := &c.Watcher
+	w.RSSHighestMiB = maxOf(f.samples, 0, maxTime, ofWatcher(func(x history.Use) float64 { return x.RSSHighestBytes }))
+	cpu := u.cpu(history.PartyWatcher)
+	if cpu == nil {
+		return
+	}
+	w.CPUSeconds, w.CPUWindow, w.CPUCores = cpu, ptr(u.seconds()), u.cores(history.PartyWatcher)
+	if f.requests > 0 {
+		w.CPUMicrosPerReq = ptr(*cpu * 1e6 / float64(f.requests))
+	}
+	// The counters are those of the last process, CPU time is that of all.
+	if n := growth(f.before, f.after, metric.EventsReceived); n != nil && *n > 0 && f.cell.Watcher.Restarts == 0 {
+		w.CPUMicrosPerEvent = ptr(*cpu * 1e6 / *n)
+	}
+	rss := ofWatcher(func(x history.Use) float64 { return x.RSSBytes })
+	w.RSSStartMiB, w.RSSPeakMiB, w.RSSEndMiB = rss(u.a), u.most(rss), rss(u.b)
+	if u.b.HeapBytes != nil {
+		w.HeapMiB = mib(*u.b.HeapBytes)
+	}
+	w.Goroutines = u.most(func(s *history.Sample) *float64 { return s.Goroutines })
+	if in, out, known := traffic(u.a, u.b); known && f.cell.Watcher.Restarts == 0 {
+		w.NetInKiBps, w.NetOutKiBps, w.NetKiBps = ptr(in/1024/u.seconds()), ptr(out/1024/u.seconds()), ptr((in+out)/1024/u.seconds())
+	}
+}
+
+// maxTime is after every reading.
+const maxTime = int64(1<<63 - 1)
+
+func mib(bytes float64) *float64 { return ptr(bytes / (1 << 20)) }
+
+// ofWatcher reads a size in MiB, nil where it is not known.
+func ofWatcher(bytes func(history.Use) float64) func(*history.Sample) *float64 {
+	return func(s *history.Sample) *float64 {
+		if u, ok := s.Parties[history.PartyWatcher]; ok && bytes(u) > 0 {
+			return mib(bytes(u))
+		}
+		return nil
+	}
+}
