@@ -56,7 +56,7 @@ func (c *column) text(v reading) string {
 var (
 	drain = &column{
 		Title: "Pod handler drain", Unit: "s", csv: "pod_handler_drain_s", bench: "drain-sec", scale: 1, better: "lower", decimals: 1, speed: true,
-		Meaning: "From the first write of the load until storage acknowledged the last request for a Pod. “~ proj.” means: the drain limit came first; what was left, divided by the rate so far, was added.",
+		Meaning: "From the first write of the load until storage acknowledged the last state or deletion of a Pod that it was owed. “~ proj.” means: the drain limit came first; the events still owed, divided by the rate so far, were added.",
 		measure: measureDrain,
 	}
 	efficiency = &column{
@@ -147,20 +147,84 @@ var ours = []*column{
 // measures are what the formats for programs hold.
 var measures = slices.Concat(published, ours, further)
 
-// further are measures that the table has no room for.
+// further are measures that the table has no room for. Those with a title are in the
+// page's second table.
 var further = []*column{
 	{csv: "drain_after_load_s", measure: medianOf(func(c *result.Cell) *float64 { return c.Handler.DrainAfterLoad })},
 	{csv: "imbalance_ratio", measure: medianOf(func(c *result.Cell) *float64 { return c.Handler.Imbalance })},
 	{bench: "freshness-p50-sec", scale: 1, better: "lower", speed: true, measure: freshnessQuantiles[0].measure},
+	{csv: "freshness_operations", measure: medianOf(func(c *result.Cell) *float64 {
+		if c.Freshness == nil {
+			return nil
+		}
+		return new(float64(c.Freshness.Count))
+	})},
 	{
-		csv: "cpu_us_per_request", bench: "cpu-sec/request", scale: 1e-6, better: "lower", speed: true,
+		Title: "efficiency with backlog", Unit: "%", csv: "efficiency_backlog_percent", bench: "efficiency-backlog-percent", scale: 1, better: "higher", decimals: 1, speed: true,
+		Meaning: "Efficiency over the time in which, by op log and ledger, at least as many objects were owed to storage as requests may be in flight. Unknown where that was less than ten mean latencies.",
+		measure: medianOf(func(c *result.Cell) *float64 { return times(c.Storage.EfficiencyBacklog, 100) }),
+	},
+	{
+		Title: "backlog", Unit: "s", csv: "backlog_s", decimals: 2,
+		Meaning: "That time.",
+		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.BacklogSeconds }),
+	},
+	{
+		Title: "latency configured", Unit: "ms", csv: "storage_latency_configured_ms", decimals: 1,
+		Meaning: "Mean latency that storage was told to have.",
+		measure: medianOf(func(c *result.Cell) *float64 { return ifSome(c.Storage.LatencyMeanMs, c.Storage.LatencyMeanMs > 0) }),
+	},
+	{
+		Title: "latency, watcher's side", Unit: "ms", csv: "storage_latency_watcher_ms", bench: "storage-latency-watcher-sec", scale: 1e-3, better: "lower", decimals: 1,
+		Meaning: "Mean time of a successful write of a Pod by the watcher's own clock, from the call to the answer.",
+		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.WatcherMeanMs }),
+	},
+	{
+		Title: "requests per event", csv: "requests_per_event", bench: "requests/event", scale: 1, decimals: 3,
+		Meaning: "Requests for Pods that storage received, divided by the Pod events that the watcher received. Below 1 where events are merged, above where something is sent again.",
+		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.RequestsPerEvent }),
+	},
+	{
+		Title: "connections", csv: "storage_connections_opened", bench: "storage-connections", scale: 1, better: "lower",
+		Meaning: "Connections to storage that the watcher opened during load and drain.",
+		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.ConnectionsOpened }),
+	},
+	{
+		Title: "cpu per request", Unit: "µs", csv: "cpu_us_per_request", bench: "cpu-sec/request", scale: 1e-6, better: "lower", speed: true,
+		Meaning: "CPU time of the watcher from the load to the end of the drain, in steps of 10 ms, divided by the requests that storage received.",
 		measure: cpuPerRequest,
 	},
 	{
-		bench: "cpu-sec/event", scale: 1e-6, better: "lower", speed: true,
+		Title: "cpu per event", Unit: "µs", csv: "cpu_us_per_event", bench: "cpu-sec/event", scale: 1e-6, better: "lower", speed: true,
+		Meaning: "The same, divided by the events of all kinds that the watcher received.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.CPUMicrosPerEvent }),
 	},
+	{
+		Title: "first sync", Unit: "s", csv: "first_sync_s", bench: "first-sync-sec", scale: 1, better: "lower", decimals: 2,
+		Meaning: "From the start of the first watcher process until its lists were complete.",
+		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.FirstSync }),
+	},
+	{
+		Title: "cpu of first sync", Unit: "s", csv: "first_sync_cpu_s", bench: "first-sync-cpu-sec", scale: 1, better: "lower", decimals: 2,
+		Meaning: "CPU time of the process in it.",
+		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.FirstSyncCPU }),
+	},
+	{
+		Title: "mem since start", Unit: "MiB", csv: "watcher_mem_highest_mib", bench: "watcher-highest-rss-B", scale: 1 << 20, better: "lower", decimals: 1,
+		Meaning: "The most memory the watcher process ever had resident, its first lists included, as the kernel keeps it; of several processes the largest.",
+		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.RSSHighestMiB }),
+	},
 	{bench: "failed-checks", scale: 1, better: "lower", measure: measureFailing},
+}
+
+// titled are those of the second table.
+func titled(columns []*column) (out []*column) {
+	for _, c := range columns {
+		if c.Title != "" {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // freshnessQuantiles are the percentiles that a record holds of it.
@@ -176,6 +240,9 @@ var freshnessQuantiles = []struct {
 
 // Definitions are all columns of the table with what they mean.
 func (t *table) Definitions() []*column { return slices.Concat(published, ours) }
+
+// CostDefinitions are those of the second table.
+func (t *table) CostDefinitions() []*column { return titled(further) }
 
 // measureFailing counts the checks that failed, allowed or not.
 func measureFailing(r *row) reading {

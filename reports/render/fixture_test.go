@@ -132,19 +132,25 @@ func makeCell(l madeLoad, s madeStrategy, rep int) result.Cell {
 	c.Handler.DrainAfterLoad = new(round(m.drain-l.duration, 3))
 	if m.drain > madeDrainLimit {
 		c.Cut, c.CutFraction = true, round(served/m.events, 4)
-		c.Handler.DrainProjected = true
+		c.Handler.DrainProjected, c.Handler.Owed = true, new(int64(m.events-served))
 	}
 	limit := float64(s.workers) / madeLatency
 	c.Storage.QPS = new(round(served/math.Min(m.drain, madeDrainLimit), 2))
 	c.Storage.Requests = int64(served)
 	c.Storage.LimitQPS = new(round(limit, 2))
 	c.Storage.Efficiency = new(round(*c.Storage.QPS/limit, 4))
+	c.Storage.WatcherMeanMs, c.Storage.ConnectionsOpened = new(88.1), new(float64(s.workers-1))
+	c.Storage.RequestsPerEvent = new(round(served/l.ops, 4))
+	if c.Storage.BacklogSeconds = new(0.0); m.drain > 10*madeLatency && m.peak > float64(s.workers) {
+		c.Storage.BacklogSeconds = new(round(math.Min(m.drain, madeDrainLimit)-madeLatency, 3))
+		c.Storage.EfficiencyBacklog = new(round(m.rate/limit, 4))
+	}
 	c.Freshness = freshness(math.Min(m.drain, madeDrainLimit), int64(served))
 	c.Bystander = result.Bystander{Kind: "ConfigMap", Freshness: freshness(0.2, 20)}
 	busy := math.Min(m.drain, madeDrainLimit)
 	c.Watcher = result.Watcher{
 		CPUCores: new(round(0.0005**c.Storage.QPS+0.03, 4)), CPUMicrosPerReq: new(212.5), CPUMicrosPerEvent: new(198.1),
-		RSSStartMiB: new(31.2), RSSPeakMiB: new(round(36+m.peak/200, 1)), RSSEndMiB: new(35.9), NetKiBps: new(round(3.9**c.Storage.QPS+12, 1)),
+		RSSStartMiB: new(31.2), RSSPeakMiB: new(round(36+m.peak/200, 1)), RSSEndMiB: new(35.9), RSSHighestMiB: new(round(36+m.peak/200, 1)), FirstSync: new(0.21), FirstSyncCPU: new(0.09), NetKiBps: new(round(3.9**c.Storage.QPS+12, 1)),
 		Goroutines: new(64.0),
 	}
 	if c.Series = m.series(); rep > 1 {

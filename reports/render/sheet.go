@@ -95,6 +95,9 @@ func (t *table) labelled() sheet {
 // Grid is the whole throughput table.
 func (t *table) Grid() sheet { return t.throughput(published, ours) }
 
+// Costs is the table of the further measures.
+func (t *table) Costs() sheet { return t.throughput(titled(further)) }
+
 // throughput is the table of the measures of the given groups.
 func (t *table) throughput(groups ...[]*column) sheet {
 	keys := words("strategy", "load")
