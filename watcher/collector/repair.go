@@ -10,12 +10,17 @@ import (
 )
 
 // SyncedKinds are the keys of the kinds whose first list is complete.
-func (c *Collector) SyncedKinds() []string {
+func (c *Collector) SyncedKinds() []string { return c.kindsSynced(true) }
+
+// UnsyncedKinds are the keys of the others.
+func (c *Collector) UnsyncedKinds() []string { return c.kindsSynced(false) }
+
+func (c *Collector) kindsSynced(synced bool) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var keys []string
 	for _, k := range c.snapshot() {
-		if k.synced() {
+		if k.synced() == synced {
 			keys = append(keys, k.store.kind)
 		}
 	}

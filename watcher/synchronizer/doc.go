@@ -9,7 +9,8 @@
 //  2. A difference is believed only when nothing is on its way for the object and a
 //     read of the single record confirms it: storage's pages have no order and may
 //     skip or repeat records while they change.
-//  3. A kind is compared only after its first complete list.
+//  3. A kind is compared only after its first complete list. One whose list takes longer
+//     than the first comparison waits is compared right after it, not a period later.
 //  4. Leftovers go too: of namespaces that no longer exist, and of kinds that are no
 //     longer watched. A kind that comes, goes or changes its version is not left to
 //     the next period.

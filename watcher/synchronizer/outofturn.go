@@ -7,11 +7,12 @@ import (
 )
 
 // soonTries bounds the comparisons of a kind that is not left to the next period. They
-// are settle apart; what is still open then is left to it after all.
+// are settle apart; what is still open then is left to it after all. The first one waits
+// for the kind's first list, however long that takes.
 const soonTries = 10
 
 // CompareSoon has a kind compared soon, whatever the period: one that has begun, ended or
-// changed its version. What its watch did not see meanwhile shows in no event.
+// changed its version, or was listed late. What its watch did not see meanwhile shows in no event.
 func (s *Synchronizer) CompareSoon(kind string) {
 	s.mu.Lock()
 	s.soon[kind] = soonTries
@@ -33,15 +34,23 @@ func (s *Synchronizer) compareDue(ctx context.Context) (again bool) {
 		if ctx.Err() != nil {
 			return false
 		}
-		if s.settled(ctx, kind) || tries[kind] <= 1 {
-			continue
+		left := tries[kind]
+		if !s.unlisted(kind) {
+			if left--; s.settled(ctx, kind) || left == 0 {
+				continue
+			}
 		}
 		again = true
 		s.mu.Lock()
-		s.soon[kind] = max(s.soon[kind], tries[kind]-1)
+		s.soon[kind] = max(s.soon[kind], left)
 		s.mu.Unlock()
 	}
 	return again
+}
+
+// unlisted reports whether a kind is watched and its first list is not complete.
+func (s *Synchronizer) unlisted(kind string) bool {
+	return kind != kindEvent && s.set.Cache.Collected(kind) && !slices.Contains(s.set.Cache.SyncedKinds(), kind)
 }
 
 // settled compares one kind and reports whether everything could be said of it, or
@@ -49,9 +58,6 @@ func (s *Synchronizer) compareDue(ctx context.Context) (again bool) {
 func (s *Synchronizer) settled(ctx context.Context, kind string) bool {
 	if kind == kindEvent {
 		return true
-	}
-	if s.set.Cache.Collected(kind) && !slices.Contains(s.set.Cache.SyncedKinds(), kind) {
-		return false
 	}
 	_, open, err := s.kind(ctx, kind)
 	if err != nil && ctx.Err() == nil {

@@ -27,6 +27,8 @@ type Storage interface {
 type Cache interface {
 	// SyncedKinds are the kinds whose first list is complete.
 	SyncedKinds() []string
+	// UnsyncedKinds are the others that are watched.
+	UnsyncedKinds() []string
 	// Collected reports whether a kind is watched, synced or not.
 	Collected(kind string) bool
 	// Expected is the state that storage should hold; false where it should hold
@@ -181,8 +183,12 @@ func (s *Synchronizer) Run(ctx context.Context) error {
 	}
 }
 
-// compare does one comparison, and logs and counts what became of it.
+// compare does one comparison, and logs and counts what became of it. Kinds whose first
+// list is not complete follow as soon as it is.
 func (s *Synchronizer) compare(ctx context.Context) {
+	for _, kind := range s.set.Cache.UnsyncedKinds() {
+		s.CompareSoon(kind)
+	}
 	repaired, err := s.Once(ctx)
 	switch {
 	case ctx.Err() != nil:

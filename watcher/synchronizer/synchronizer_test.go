@@ -75,6 +75,8 @@ func (w *world) Get(_ context.Context, k object.Key) (storage.Record, bool, erro
 
 func (w *world) SyncedKinds() []string { return []string{"Pod", "Event"} }
 
+func (w *world) UnsyncedKinds() []string { return nil }
+
 func (w *world) Collected(kind string) bool { return slices.Contains(w.SyncedKinds(), kind) }
 
 func (w *world) Expected(k object.Key) (*object.Object, bool) {
@@ -286,6 +288,66 @@ func TestCompareSoonWaitsForTheFirstList(t *testing.T) {
 type unsynced struct{ *world }
 
 func (u unsynced) Collected(kind string) bool { return kind == "TFJob" || u.world.Collected(kind) }
+
+func (unsynced) UnsyncedKinds() []string { return []string{"TFJob"} }
+
+// TestALateFirstListIsNotLeftToThePeriod: a kind whose first list takes longer than the
+// first comparison waits, even longer than a kind is tried, is compared when it is there.
+func TestALateFirstListIsNotLeftToThePeriod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.records[key("deleted while nobody watched")] = raw(1, "")
+		c := late{world: w, at: time.Now().Add(2 * soonTries * time.Second)}
+		s := w.synchronizer(t, func(c *Config) { c.Period = time.Hour })
+		s.set.Cache = c
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		time.Sleep(time.Until(c.at) - time.Millisecond)
+		w.mu.Lock()
+		if len(w.records) != 1 || w.lists != 0 {
+			t.Errorf("before its list: records %v, %d lists", w.records, w.lists)
+		}
+		w.mu.Unlock()
+		time.Sleep(2 * settle)
+		w.mu.Lock()
+		if len(w.records) != 0 {
+			t.Errorf("two seconds after its list: records %v", w.records)
+		}
+		w.lists = 0
+		w.mu.Unlock()
+		time.Sleep(10 * time.Minute)
+		w.mu.Lock()
+		if w.lists != 0 {
+			t.Errorf("%d lists after that, want none before the period is over", w.lists)
+		}
+		w.mu.Unlock()
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// late has the first list of Pods at a time.
+type late struct {
+	*world
+	at time.Time
+}
+
+func (l late) SyncedKinds() []string {
+	if time.Now().Before(l.at) {
+		return nil
+	}
+	return l.world.SyncedKinds()
+}
+
+func (l late) UnsyncedKinds() []string {
+	if time.Now().Before(l.at) {
+		return l.world.SyncedKinds()
+	}
+	return nil
+}
 
 func TestOneNamespaceLeavesOthersAlone(t *testing.T) {
 	w := newWorld()
