@@ -31,8 +31,8 @@ var cpuPerRequest = medianOf(func(c *result.Cell) *float64 { return c.Watcher.CP
 // Floors compare, under each load, the CPU that a request costs a watcher with what it
 // costs the relay. A row that may not be compared, or was cut, has none.
 func (t *table) Floors() (lines []string) {
-	for _, load := range t.loads() {
-		rows := slices.DeleteFunc(t.under(load), func(r *row) bool {
+	for _, c := range t.contests() {
+		rows := slices.DeleteFunc(c.rows, func(r *row) bool {
 			return len(r.valid) == 0 || r.cut() || cpuPerRequest(r).number == nil || !r.isFloor() && !r.correct()
 		})
 		i := slices.IndexFunc(rows, (*row).isFloor)
@@ -43,7 +43,7 @@ func (t *table) Floors() (lines []string) {
 		for _, r := range rows {
 			if !r.isFloor() && floor > 0 {
 				cpu := *cpuPerRequest(r).number
-				lines = append(lines, fmt.Sprintf("%s: a request costs %s %.0f µs of CPU = %.1f × floor (%.0f µs).", clean(load), r.label(), cpu, cpu/floor, floor))
+				lines = append(lines, fmt.Sprintf("%s: a request costs %s %.0f µs of CPU = %.1f × floor (%.0f µs).", clean(c.name), r.label(), cpu, cpu/floor, floor))
 			}
 		}
 	}

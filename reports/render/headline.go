@@ -21,18 +21,42 @@ type headline struct {
 	Count  string   // how often it was measured, and its interval
 	among  int      // rows that were compared
 	Claims []string // what it is compared with, and what differs
+	Weak   []string // compared rows that passed a check without power, with its name
 	Why    string   // there is no best
 }
 
 // Headlines compares drain times, among correct cells whose drain was waited for.
 func (t *table) Headlines() (lines []headline) {
-	for _, load := range t.loads() {
-		if t.shared(load) {
-			continue
+	for _, c := range t.contests() {
+		if !t.shared(c.rows[0].load) {
+			lines = append(lines, headlineOf(c.name, c.rows))
 		}
-		lines = append(lines, headlineOf(load, t.under(load)))
 	}
 	return lines
+}
+
+// contest are rows that differ in their watcher alone: under one load, with one storage.
+type contest struct {
+	name string // of the load and of what else distinguishes it
+	rows []*row
+}
+
+// contests are all rows by what their watchers were put to, in row order.
+func (t *table) contests() (all []contest) {
+	for _, r := range t.rows {
+		name := r.load
+		for i, axis := range t.extra {
+			if axis != "watcher" && !strings.HasPrefix(axis, "watcher.") {
+				name += " " + r.extra[i]
+			}
+		}
+		i := slices.IndexFunc(all, func(c contest) bool { return c.name == name })
+		if i < 0 {
+			i, all = len(all), append(all, contest{name: name})
+		}
+		all[i].rows = append(all[i].rows, r)
+	}
+	return all
 }
 
 // winners are the rows that a headline names.
@@ -56,7 +80,7 @@ func headlineOf(load string, rows []*row) headline {
 	h := headline{Load: clean(load)}
 	var all []timed
 	for _, r := range rows {
-		if v := drain.measure(r); r.correct() && !r.isFloor() && v.number != nil && !v.projected {
+		if v := drain.measure(r); r.correct() && r.checks["G1"].Verdict == result.Pass && !r.isFloor() && v.number != nil && !v.projected {
 			all = append(all, timed{r, v})
 		}
 	}
@@ -86,6 +110,11 @@ func headlineOf(load string, rows []*row) headline {
 		return h
 	}
 	h.best, h.among = first.row, len(all)
+	for _, r := range all {
+		if weak := r.with(result.NoPower); len(weak) > 0 {
+			h.Weak = append(h.Weak, r.label()+" ("+ranges(weak)+")")
+		}
+	}
 	h.Best, h.Drain = first.label(), short(*first.drain.number)
 	h.Count = "(" + strings.TrimPrefix(fmt.Sprintf("%s, n = %d)", first.drain.spread(), len(first.drain.values)), ", ")
 	for i, o := range others {
@@ -131,5 +160,13 @@ func (h headline) Sentence() string {
 	if h.best == nil {
 		return h.Load + ": no winner: " + h.Why + "."
 	}
-	return fmt.Sprintf("%s: %s drained fastest of %d correct cells, in %s s %s: %s.", h.Load, h.Best, h.among, h.Drain, h.Count, strings.Join(h.Claims, ", "))
+	return fmt.Sprintf("%s: %s drained fastest of %d correct cells, in %s s %s: %s.%s", h.Load, h.Best, h.among, h.Drain, h.Count, strings.Join(h.Claims, ", "), h.Untested())
+}
+
+// Untested says whose order was not put to the test, so that it is not taken for shown.
+func (h headline) Untested() string {
+	if len(h.Weak) == 0 {
+		return ""
+	}
+	return " Not put to the test, for want of power: " + join(h.Weak) + "."
 }
