@@ -34,8 +34,8 @@ func CSV(w io.Writer, res *result.Results) error {
 	return csv.NewWriter(w).WriteAll(lines)
 }
 
-// Summary writes one line per row and measure: the number of valid repetitions, the figure
-// over them, and its interval where there is one. The measures are those of throughput.csv
+// Summary writes one line per row and measure: the number of valid repetitions that know
+// it, the figure over them, and its interval where there is one. The measures are those of throughput.csv
 // and have their names. A figure that is marked in the table, as projected or a lower
 // bound, is marked here.
 func Summary(w io.Writer, res *result.Results) error {
@@ -68,7 +68,11 @@ func Summary(w io.Writer, res *result.Results) error {
 			case c == drain && winners[r]:
 				mark = "winner"
 			}
-			lines = append(lines, slices.Concat(names, []string{c.csv, strconv.Itoa(len(r.valid)), exact(*v.number), low, high, mark}))
+			n := len(r.valid)
+			if len(v.values) > 0 {
+				n = len(v.values)
+			}
+			lines = append(lines, slices.Concat(names, []string{c.csv, strconv.Itoa(n), exact(*v.number), low, high, mark}))
 		}
 	}
 	return csv.NewWriter(w).WriteAll(lines)
