@@ -2,6 +2,7 @@ package assess
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -45,7 +46,19 @@ func ofCapacity(c *result.Cell, cells []result.Cell) string {
 	if of < 0 || cells[of].Capacity == nil {
 		return fmt.Sprintf("its load is a part of the capacity of %s, which has measured none", c.Capacity.Cell)
 	}
-	want := *c.Load.OfCapacity * cells[of].Capacity.QPS
+	cal := &cells[of]
+	for _, g := range slices.Sorted(maps.Keys(cal.Checks)) {
+		if cal.Checks[g].Verdict == result.Fail {
+			return fmt.Sprintf("its load is a part of the capacity of %s, which fails %s", cal.ID, g)
+		}
+	}
+	if !cal.Valid || cal.Capacity.Cell != cal.ID {
+		return fmt.Sprintf("its load is a part of the capacity of %s, which is no valid calibration", cal.ID)
+	}
+	if *c.Capacity != *cal.Capacity {
+		return fmt.Sprintf("it takes the capacity of %s for %+v; its record now gives %+v", cal.ID, *c.Capacity, *cal.Capacity)
+	}
+	want := *c.Load.OfCapacity * cal.Capacity.QPS
 	if got := *c.Load.OfferedQPS; math.Abs(got-want) > sameRate*want {
 		return fmt.Sprintf("%.2f writes/s were offered; %.0f%% of the capacity that %s measured are %.2f", got, 100**c.Load.OfCapacity, c.Capacity.Cell, want)
 	}
