@@ -45,7 +45,9 @@ func (l *load) add(r *oplog.Record) {
 		l.window.First = r.Started
 	}
 	l.window.Last = max(l.window.Last, r.Finished)
-	l.lag.Add(r.Started - r.Intended)
+	if r.Attempt == 0 {
+		l.lag.Add(r.Started - r.Intended)
+	}
 	if !r.OK() {
 		l.errors++
 		return

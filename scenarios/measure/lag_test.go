@@ -1,0 +1,34 @@
+package measure
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+)
+
+// TestRetriesAreNoLag: lag is how late an operation was dispatched, not how late it was
+// tried again.
+func TestRetriesAreNoLag(t *testing.T) {
+	e := backlog(0)
+	e.ops, e.entries = nil, nil
+	for i := range 50 {
+		t0 := float64(i) * 100
+		o := op(oplog.TypeCreate, fmt.Sprint(i), "u", uint64(i+1), t0, t0, t0+5)
+		o.ID = int64(i + 1)
+		if i == 7 {
+			bad := o
+			bad.ResourceVersion, bad.Status, bad.Error = 0, 500, "etcd: leader changed"
+			bad.Finished = at(t0 + 400)
+			e.ops = append(e.ops, bad)
+			o.Attempt, o.Started, o.Finished = 1, at(t0+450), at(t0+455)
+		}
+		e.ops = append(e.ops, o)
+		e.entries = append(e.entries, put(fmt.Sprint(i), "u", uint64(i+1), t0+500, t0+600))
+	}
+	e.cell.DrainEnd = at(6000)
+	c := e.figures(t)
+	if c.Load.LagMs.Max > 1 {
+		t.Errorf("every operation was dispatched at its time; the lag is %.0f ms of %d dispatches", c.Load.LagMs.Max, c.Load.LagMs.Count)
+	}
+}
