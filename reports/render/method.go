@@ -94,6 +94,9 @@ func (t *table) plan() string {
 	}
 	if closed {
 		s += inModel(open, "In the closed loop a", "A") + " thread writes when its former write was answered"
+		if t.any(func(c *result.Cell) bool { return c.Load.Model == result.ModelClosed && c.Load.HotBurst > 0 }) {
+			s += ", or all of a burst to one Pod"
+		}
 		if t.any(func(c *result.Cell) bool { return c.Load.Timed }) {
 			s += ", so when, and how much is written within the duration, follow the answers"
 		} else {
@@ -220,13 +223,13 @@ func (t *table) loadModel() string {
 			if l.ThinkS > 0 {
 				pause = " and pauses for " + short(l.ThinkS) + " s"
 			}
-			return "closed loop (each thread waits for its answer" + pause + " before the next write; a slow apiserver lowers the load)"
+			return "closed loop (each thread waits for its answer" + pause + " before the next write" + hot(l.HotBurst, "; %d at a time go to a hot Pod at once, and all of them are waited for") + "; a slow apiserver lowers the load)"
 		case result.ModelOpen:
 			due := arrivals[l.Arrival]
 			if due == "" {
 				due = "when the plan says"
 			}
-			return "open loop (writes are due " + due + ", whatever the answers do; those of one pod go one after the other)"
+			return "open loop (writes are due " + due + ", whatever the answers do; those of one pod go one after the other" + hot(l.HotBurst, ", except that %d at a time go to a hot Pod at once") + ")"
 		}
 		return ""
 	})
@@ -234,6 +237,14 @@ func (t *table) loadModel() string {
 		return ""
 	}
 	return "Load model: " + join(models) + "."
+}
+
+// hot is the text for a load with bursts of so many writes to one Pod, nothing for others.
+func hot(burst int, text string) string {
+	if burst == 0 {
+		return ""
+	}
+	return fmt.Sprintf(text, burst)
 }
 
 // mostRepetitions is how many repetitions a row has at most.

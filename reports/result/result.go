@@ -126,6 +126,7 @@ type Load struct {
 	ThinkS     float64    `json:"thinkSeconds,omitempty"`     // closed loop: pause of a thread before each write
 	Timed      bool       `json:"timed,omitempty"`            // closed loop that a duration may end, so that the number of writes follows the answers
 	Warmup     int64      `json:"warmupOperations,omitempty"` // sent before the load, and not counted
+	HotBurst   int        `json:"hotBurst,omitempty"`         // writes that are sent to one Pod at once, without waiting for answers
 	DurationS  float64    `json:"durationSeconds"`
 	Planned    int64      `json:"planned"` // attempted, where time alone ends the load
 	Done       int64      `json:"done"`

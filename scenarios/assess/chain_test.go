@@ -20,10 +20,10 @@ func TestCapacityIsThatOfTheCalibration(t *testing.T) {
 		return cells
 	}
 	for name, change := range map[string]func(cal, part *result.Cell){
-		"another figure": func(_, part *result.Cell) { part.Capacity.QPS = 999 },
-		"no lower bound": func(_, part *result.Cell) { part.Capacity.AtLeast = false },
-		"an invalid calibration": func(cal, _ *result.Cell) { cal.Valid = false },
-		"one that fails":         func(cal, _ *result.Cell) { cal.Checks["G2"] = result.Check{Verdict: result.Fail, Violations: 1} },
+		"another figure":                      func(_, part *result.Cell) { part.Capacity.QPS = 999 },
+		"no lower bound":                      func(_, part *result.Cell) { part.Capacity.AtLeast = false },
+		"an invalid calibration":              func(cal, _ *result.Cell) { cal.Valid = false },
+		"one that fails":                      func(cal, _ *result.Cell) { cal.Checks["G2"] = result.Check{Verdict: result.Fail, Violations: 1} },
 		"a cell that measured nothing itself": func(cal, _ *result.Cell) { cal.Capacity.Cell = "other" },
 	} {
 		cells := of(change)
