@@ -26,7 +26,7 @@ func TestStallIsNoChance(t *testing.T) {
 	e.cell.DrainEnd = at(14000)
 	e.cell.Scenario.Storage = spec.Storage{Latency: "87ms"}
 	c := e.figures(t)
-	t.Logf("seen %v of %v, err %v", *c.Storage.SeenMeanMs, c.Storage.LatencyMeanMs, *c.Storage.SeenMeanErrMs)
+	t.Logf("seen %v of %v ms", *c.Storage.SeenMeanMs, c.Storage.LatencyMeanMs)
 	if c.Valid {
 		t.Errorf("storage took %.0f ms instead of 87 ms, and the cell is valid", *c.Storage.SeenMeanMs)
 	}
