@@ -8,6 +8,7 @@ const (
 	PartyWatcher   = "watcher"
 	PartyStorage   = "storagemock"
 	PartyRunner    = "runner"
+	PartyProxy     = "watchproxy" // where the watch has faults
 )
 
 // Use is what a process has used from its start until a sample.

@@ -14,8 +14,8 @@ const (
 	// stallGap is the least time in which a machine stood still: four periods of the
 	// sampler.
 	stallGap = time.Second
-	// stallIdle is the part of their usual CPU time that the generator, the apiserver and
-	// etcd used at most in such a time.
+	// stallIdle is the part of its usual CPU time that each of generator, apiserver and etcd
+	// used at most in such a time.
 	stallIdle = 0.2
 	// leastUsual is the CPU time, in seconds, below which idleness cannot be told: /proc
 	// counts in steps of 10 ms for each process.
@@ -47,7 +47,7 @@ func Stalled(c *Case) (evidence []string) {
 	if share, ok := stolen(first, last); ok && share >= stallSteal {
 		say("the hypervisor took %.0f%% of the CPU time", 100*share)
 	}
-	if foreign, delay, ok := crowded(first, last); ok && foreign >= stallForeign && delay >= stallDelay {
+	if foreign, delay, ok := crowded(first, last); ok && allSampled(c, last) && foreign >= stallForeign && delay >= stallDelay {
 		say("other processes took %.0f%% of the CPU time, and the parties waited %.1f s for each second that they ran", 100*foreign, delay)
 	}
 	if d := longest(samples, func(a, b *history.Sample) time.Duration { return runnerGap(a, b) }); d >= stallGap {
@@ -76,17 +76,26 @@ func stolen(a, b *history.Sample) (share float64, ok bool) {
 	return (b.CPU.Steal - a.CPU.Steal) / (b.CPU.Total - a.CPU.Total), true
 }
 
+// allSampled reports whether every process of the cell is among the parties of a sample:
+// what another one takes looks as if strangers took it.
+func allSampled(c *Case, s *history.Sample) bool {
+	_, proxy := s.Parties[history.PartyProxy]
+	scenario := &c.Cell.Scenario
+	return (proxy || len(scenario.Watch.Faults) == 0) && scenario.Watcher.Replicas <= 1 && !c.Cell.Watcher.Joined
+}
+
 // crowded is the share of the CPU time that processes outside the cell took, and how long
-// the cell's own were ready to run and had no CPU, per second that they ran.
+// the cell's own were ready to run and had no CPU, per second that they ran. It cannot be
+// told if one of them is not known at both times.
 func crowded(a, b *history.Sample) (foreign, delay float64, ok bool) {
-	if a.CPU == nil || b.CPU == nil || b.CPU.Total <= a.CPU.Total {
+	if a.CPU == nil || b.CPU == nil || b.CPU.Total <= a.CPU.Total || len(a.Parties) != len(b.Parties) {
 		return 0, 0, false
 	}
 	own, waited := 0.0, 0.0
 	for name, use := range b.Parties {
 		before, known := a.Parties[name]
 		if !known || use.RunDelay == nil || before.RunDelay == nil {
-			continue
+			return 0, 0, false
 		}
 		own += use.CPUSeconds - before.CPUSeconds
 		waited += max(0, *use.RunDelay-*before.RunDelay) // a new process counts from 0
@@ -106,41 +115,52 @@ func runnerGap(a, b *history.Sample) time.Duration {
 	return time.Duration(b.Time - a.Until)
 }
 
-// usualUse is the CPU time, per second, that the unmoved parties used in the load; 0 where
-// it is not known.
-func usualUse(samples []history.Sample, loadFinished int64) float64 {
+// usualUse is the CPU time, per second, that each of the unmoved parties used in the load;
+// nil where it is not known.
+func usualUse(samples []history.Sample, loadFinished int64) map[string]float64 {
 	end := len(samples) - 1
 	for end > 0 && samples[end].Time > loadFinished {
 		end--
 	}
-	used, ok := unmovedUse(&samples[0], &samples[end])
-	if !ok || end == 0 {
-		return 0
+	used := unmovedUse(&samples[0], &samples[end])
+	for name := range used {
+		used[name] /= float64(samples[end].Time-samples[0].Time) / 1e9
 	}
-	return used / (float64(samples[end].Time-samples[0].Time) / 1e9)
+	return used
 }
 
-// standstill is the time between two samples of the load if the unmoved parties did not
-// run in it, 0 otherwise.
-func standstill(a, b *history.Sample, loadFinished int64, usual float64) time.Duration {
+// standstill is the time between two samples of the load if none of the unmoved parties
+// ran in it, 0 otherwise. One may well be idle while the others go on.
+func standstill(a, b *history.Sample, loadFinished int64, usual map[string]float64) time.Duration {
 	d := time.Duration(b.Time - a.Time)
-	expected := usual * d.Seconds()
-	used, ok := unmovedUse(a, b)
-	if !ok || b.Time > loadFinished || expected < leastUsual || used > stallIdle*expected {
+	used := unmovedUse(a, b)
+	if used == nil || usual == nil || b.Time > loadFinished {
+		return 0
+	}
+	expected := 0.0
+	for name, n := range used {
+		if n > stallIdle*usual[name]*d.Seconds() {
+			return 0
+		}
+		expected += usual[name] * d.Seconds()
+	}
+	if expected < leastUsual {
 		return 0
 	}
 	return d
 }
 
-// unmovedUse is the CPU time of the unmoved parties between two samples.
-func unmovedUse(a, b *history.Sample) (used float64, ok bool) {
+// unmovedUse is the CPU time of each of the unmoved parties between two samples, nil if one
+// is not known or no time passed.
+func unmovedUse(a, b *history.Sample) map[string]float64 {
+	used := map[string]float64{}
 	for _, name := range unmoved {
 		before, known := a.Parties[name]
 		after, still := b.Parties[name]
-		if !known || !still {
-			return 0, false
+		if !known || !still || b.Time <= a.Time {
+			return nil
 		}
-		used += after.CPUSeconds - before.CPUSeconds
+		used[name] = after.CPUSeconds - before.CPUSeconds
 	}
-	return used, true
+	return used
 }

@@ -153,7 +153,7 @@ func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
 // startSampling samples in the background until the returned function is called,
 // which waits for the end of it and may be called again.
 func (c *cell) startSampling(ctx context.Context) func() {
-	pids := pidsOf(c.r.cluster.PIDs, c.watcher, c.storage, c.generator)
+	pids := pidsOf(c.r.cluster.PIDs, c.watcher, c.storage, c.generator, c.proxy)
 	c.sampler = newSampler(pids, func() metered { return c.live.Load() }, c.storage)
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup

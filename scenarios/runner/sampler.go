@@ -167,10 +167,13 @@ func (s *sampler) taken() []history.Sample {
 	return append([]history.Sample(nil), s.samples...)
 }
 
-// pidsOf names the processes of a cell by party.
-func pidsOf(clusterPIDs map[string]int, w *party.Watcher, m *party.Storage, g *party.Generator) map[string]int {
+// pidsOf names the processes of a cell by party; p is nil where there is no proxy.
+func pidsOf(clusterPIDs map[string]int, w *party.Watcher, m *party.Storage, g *party.Generator, p *party.Proxy) map[string]int {
 	pids := map[string]int{
 		history.PartyWatcher: w.PID(), history.PartyStorage: m.PID(), history.PartyGenerator: g.PID(), history.PartyRunner: os.Getpid(),
+	}
+	if p != nil {
+		pids[history.PartyProxy] = p.PID()
 	}
 	for from, to := range map[string]string{"kube-apiserver": history.PartyAPIServer, "etcd": history.PartyEtcd} {
 		if pid, ok := clusterPIDs[from]; ok && pid > 0 {
