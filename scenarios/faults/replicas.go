@@ -155,16 +155,18 @@ func (replicaRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 	}
 	var rules []matrix.Rule
 	for _, t := range all {
-		ended := t.Killed + int64(lastRequests)
+		ended, free := t.Killed+int64(lastRequests), t.Killed // of the former leader's requests; for another's
 		if t.Lease != nil {
-			ended = t.Lease.Expires
+			// A replica may have seen the stranger's Lease a little before the writer of it
+			// had the answer from which Expires counts.
+			ended, free = t.Lease.Expires, t.Lease.Expires-int64(lastRequests)
 			rules = append(rules, t.Lease.rule(t.Killed))
 		}
 		double := int64(0)
 		rules = append(rules, matrix.Rule{
 			Request: func(e *ledger.Entry) {
 				former := e.Instance == t.Before
-				if former && e.Received > ended || !former && e.Received < t.Killed {
+				if former && e.Received > ended || !former && e.Received < free {
 					double++
 				}
 			},

@@ -213,6 +213,19 @@ func TestLostLease(t *testing.T) {
 	}
 }
 
+// TestTakenTooEarly: while the Lease that was taken has not expired, the former leader may
+// write, so no other may.
+func TestTakenTooEarly(t *testing.T) {
+	c := caseOf(&spec.Fault{})
+	c.Deeds = []history.Deed{deedOf(t, takeLease, 0, takeOver{Killed: 1e9, Before: 0, Lease: &loss{Expires: 11e9, Exited: 8e9}})}
+	for at, double := range map[int64]float64{3e9: 1, 10_950_000_000: 0, 12e9: 0} {
+		facts := factsOf(t, c, replicaRules{}, nil, []ledger.Entry{{Instance: 0, Received: 4e9}, {Instance: 1, Received: at}})
+		if f := facts[3]; f.Value != double || f.OK != (double == 0) {
+			t.Errorf("another replica wrote at %d: %+v", at, f)
+		}
+	}
+}
+
 // TestRecreated: a name must end with the uid of its last object.
 func TestRecreated(t *testing.T) {
 	c := caseOf(&spec.Fault{})
