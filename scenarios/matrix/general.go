@@ -127,6 +127,8 @@ func notClean(e history.Exit) string {
 	switch {
 	case e.Terminated && e.Killed:
 		return "it did not end after SIGTERM, SIGKILL was needed"
+	case e.Killed && e.ExitCode >= 0:
+		return fmt.Sprintf("it ended by itself before SIGKILL, exit code %d", e.ExitCode)
 	case e.Killed:
 		return ""
 	case !e.Terminated:

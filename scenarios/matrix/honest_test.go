@@ -62,6 +62,7 @@ func TestNothingIsSilentlyAbsent(t *testing.T) {
 		{"no exit", func(c *Case) { c.Cell.Watcher.Exits = nil }, []ledger.Entry{put}, "X watchers that did not exit cleanly"},
 		{"exit code", exits(history.Exit{Process: "k8s-watch", Terminated: true, ExitCode: 1}), []ledger.Entry{put}, "X watchers that did not exit cleanly"},
 		{"killed on purpose", exits(history.Exit{Killed: true, ExitCode: -1}, history.Exit{Terminated: true}), []ledger.Entry{put}, ""},
+		{"ended by itself just before it was killed on purpose", exits(history.Exit{Killed: true, ExitCode: 2}, history.Exit{Terminated: true}), []ledger.Entry{put}, "X watchers that did not exit cleanly"},
 		{"SIGKILL needed", exits(history.Exit{Terminated: true, Killed: true, ExitCode: -1}), []ledger.Entry{put}, "X watchers that did not exit cleanly"},
 		{"ended by itself", exits(history.Exit{}), []ledger.Entry{put}, "X watchers that did not exit cleanly"},
 		{"panicked and went on", exits(history.Exit{Terminated: true, Panics: 1, FirstPanic: "Observed a panic"}), []ledger.Entry{put}, "X panics logged"},
@@ -89,7 +90,7 @@ func TestNothingIsSilentlyAbsent(t *testing.T) {
 	}
 	cut := ordinary()
 	cut.Cell.Cut = true
-	exits(history.Exit{Killed: true})(cut)
+	exits(history.Exit{Killed: true, ExitCode: -1})(cut)
 	facts := state(General(cut), []oplog.Record{op}, []ledger.Entry{put}, &result.Cell{})
 	if x := Column("X", nil, facts); x.Verdict != result.NotJudged {
 		t.Errorf("the exit of a cut cell's watcher is judged: %+v", x)
