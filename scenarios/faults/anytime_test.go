@@ -73,6 +73,7 @@ func TestKillPhases(t *testing.T) {
 		{"storage lacked a change from before the lists were complete", killed{At: 5 * s, Ready: 3 * s}, nil,
 			[]history.Change{{Finished: s, Stored: 2 * s}, {Finished: 2 * s, Stored: 6 * s}}, phases{behind: 1}},
 		{"storage never got it", killed{At: 5 * s, Ready: 3 * s}, nil, []history.Change{{Finished: 2 * s}}, phases{behind: 1}},
+		{"storage had it and could not say so", killed{At: 5 * s, Ready: 3 * s}, nil, []history.Change{{Finished: 2 * s, Unconfirmed: true}}, phases{steady: 1}},
 		{"it came and went unseen", killed{At: 5 * s, Ready: 3 * s}, nil, []history.Change{{Finished: 2 * s, Gone: true}}, phases{steady: 1}},
 		{"storage lacked only a later change", killed{At: 5 * s, Ready: 3 * s}, nil,
 			[]history.Change{{Finished: 2 * s, Stored: 4 * s}, {Finished: 4 * s, Stored: 6 * s}}, phases{steady: 1}},

@@ -167,8 +167,8 @@ func hadAll(changes iter.Seq[history.Change], moments []int64) map[int64]int64 {
 	order := slices.Compact(slices.Sorted(slices.Values(moments)))
 	latest := make([]int64, len(order))
 	for c := range changes {
-		if c.Stored == 0 && c.Gone {
-			continue // it came and went unseen
+		if c.Stored == 0 && (c.Gone || c.Unconfirmed) {
+			continue // it came and went unseen, or storage had it and could not say when
 		}
 		stored := c.Stored
 		if stored == 0 {
