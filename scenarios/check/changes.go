@@ -4,6 +4,7 @@ import (
 	"iter"
 	"math"
 	"net/http"
+	"slices"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -170,7 +171,11 @@ func (b *book) deliver(k *keyState, e *ledger.Entry, n int) {
 		k.reconsider(id, e.ResourceVersion)
 	}
 	if !e.Acked() {
-		if e.Method != http.MethodDelete && n > 0 {
+		if e.Method == http.MethodDelete {
+			if i := k.lookupLife(id); i >= 0 {
+				k.lives[i].unconfirmed = true
+			}
+		} else if n > 0 {
 			k.versions[n-1].flags |= versionApplied
 		}
 		return
@@ -345,10 +350,16 @@ func (b *book) deletionChanges(object int, k *keyState, yield func(history.Chang
 		if !yield(history.Change{
 			Object: object, Operation: int64(d.op), Kind: k.kind, Bystander: d.bystander, Deletion: true, Terminating: l.seenEnding,
 			Intended: d.intended, Started: d.started, Finished: d.finished, Stored: l.ending.gone.stored, Arrived: l.ending.gone.arrived,
-			Gone: true, Hit: k.hit,
+			Unconfirmed: l.ending.gone.stored == 0 && l.unconfirmed, Gone: l.ending.gone.stored != 0 || !k.arrived(b.deletions[n-1].life), Hit: k.hit,
 		}) {
 			return false
 		}
 	}
 	return true
+}
+
+// arrived reports whether storage acknowledged a state of a life, or a newer one.
+func (k *keyState) arrived(life uint16) bool {
+	i := slices.IndexFunc(k.versions, func(v version) bool { return v.life == life && v.flags&versionUncounted == 0 })
+	return i >= 0 && k.versions[i].arrived != 0
 }

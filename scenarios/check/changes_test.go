@@ -294,3 +294,26 @@ func TestChangesByObject(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestLostDeletion: a deletion of what storage has is owed; of an object that storage never
+// had it is not, nor where it took effect and nobody had the answer.
+func TestLostDeletion(t *testing.T) {
+	one := []oplog.Record{create1, patch1, delete1}
+	unanswered := deleteOf("u1", 20, 30, 40)
+	unanswered.Responded, unanswered.Status = 0, 0
+	for _, c := range []struct {
+		name              string
+		ledger            []ledger.Entry
+		gone, unconfirmed bool
+	}{
+		{"lost", []ledger.Entry{putOf("u1", 10, 6, 8)}, false, false},
+		{"never seen", nil, true, false},
+		{"took effect, no answer", []ledger.Entry{putOf("u1", 10, 6, 8), unanswered}, false, true},
+	} {
+		for x := range Changes(one, c.ledger) {
+			if x.Deletion && (x.Stored != 0 || x.Gone != c.gone || x.Unconfirmed != c.unconfirmed) {
+				t.Errorf("%s: %+v, want gone %v, unconfirmed %v", c.name, x, c.gone, c.unconfirmed)
+			}
+		}
+	}
+}

@@ -21,6 +21,7 @@ type life struct {
 	exemptDel   bool // its deletion came before the watcher was ready
 	terminating bool // a PUT carried its terminating state, which no operation answers
 	seenEnding  bool // the same, and storage acknowledged it
+	unconfirmed bool // a DELETE that storage did not acknowledge removed it
 }
 
 // ending is the end of an object: its deletion by the op log, its removal by the

@@ -40,7 +40,8 @@ type Change struct {
 	// among those that it acknowledged. 0: never.
 	Arrived int64
 	// Gone says that the object was deleted later, by the op log: one that came and went
-	// unseen is never stored, and nobody misses it.
+	// unseen is never stored, and nobody misses it. It is false of a deletion that never came
+	// although storage had acknowledged the object.
 	Gone bool
 	// Hit says that a fault of storage hit a request for its key.
 	Hit bool
