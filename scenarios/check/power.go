@@ -1,10 +1,18 @@
 package check
 
+import (
+	"cmp"
+	"slices"
+
+	"github.com/watchbench/watchbench/scenarios/history"
+)
+
 // power is how many pairs of consecutive states of one name could have been swapped on
 // the way to storage, by guarantee: the later one was acknowledged by the apiserver
 // before storage had acknowledged the earlier one, or anything newer. Both are made by
 // the load. A state that was never sent because a newer one replaced it counts: it
-// waited together with that one. A state that storage never had shows nothing.
+// waited together with that one. A state that storage never had shows nothing, and states
+// that were all made while no watcher ran never waited together: the next one lists the last.
 type power struct {
 	ordered     int64 // G2: writes of one uid
 	stale       int64 // G3: writes of one name
@@ -12,8 +20,12 @@ type power struct {
 	recreated   int64 // G5: the deletion of a uid, and the first write of the next one
 }
 
-// power is counted when op log and ledger were read; it keeps nothing.
-func (b *book) power() (p power) {
+// power is counted when op log and ledger were read; it keeps nothing. down are the times
+// without a watcher.
+func (b *book) power(down []window) (p power) {
+	unseen := func(finished, next int64) bool {
+		return slices.ContainsFunc(down, func(w window) bool { return finished >= w.from && next < w.to })
+	}
 	for _, k := range b.keys {
 		var last *version
 		for i := range k.versions {
@@ -21,7 +33,7 @@ func (b *book) power() (p power) {
 			if v.flags&versionUncounted != 0 {
 				continue
 			}
-			if last != nil && last.flags&versionChange != 0 && b.waited(b.times(last).stored, v) {
+			if last != nil && last.flags&versionChange != 0 && b.waited(b.times(last).stored, v) && !unseen(b.times(last).finished, b.times(v).finished) {
 				p.stale++
 				if last.life == v.life {
 					p.ordered++
@@ -30,21 +42,21 @@ func (b *book) power() (p power) {
 			last = v
 		}
 		for n := k.deletion; n != 0; n = b.deletions[n-1].next {
-			b.addEnd(&p, k, &b.deletions[n-1])
+			b.addEnd(&p, k, &b.deletions[n-1], unseen)
 		}
 	}
 	return p
 }
 
-// addEnd counts the pairs of a deletion.
-func (b *book) addEnd(p *power, k *keyState, d *deletion) {
+// addEnd counts the pairs of a deletion that were not unseen.
+func (b *book) addEnd(p *power, k *keyState, d *deletion, unseen func(finished, next int64) bool) {
 	if v := k.lastVersion(int32(d.life), versionUncounted); v != nil && v.flags&versionChange != 0 {
-		if stored := b.times(v).stored; stored != 0 && d.finished < stored {
+		if t := b.times(v); t.stored != 0 && d.finished < t.stored && !unseen(t.finished, d.finished) {
 			p.resurrected++
 		}
 	}
 	end := k.lives[d.life].ending
-	if n := k.upTo(end.last); n < len(k.versions) && b.waited(end.gone.stored, &k.versions[n]) {
+	if n := k.upTo(end.last); n < len(k.versions) && b.waited(end.gone.stored, &k.versions[n]) && !unseen(d.finished, b.times(&k.versions[n]).finished) {
 		p.recreated++
 	}
 }
@@ -59,8 +71,23 @@ func (j *judge) power() {
 	if j.h.Ledger == nil || !j.book.haveOps {
 		return
 	}
-	p := j.book.power()
+	p := j.book.power(j.h.withoutWatcher())
 	for g, n := range map[string]int64{"G2": p.ordered, "G3": p.stale, "G4": p.resurrected, "G5": p.recreated} {
 		j.tally[g].power = &n
 	}
+}
+
+// withoutWatcher are the times between the end of a watcher and the start of the next. A
+// second one that runs beside the first has no marks; replicas that wait have nothing.
+func (h *History) withoutWatcher() (down []window) {
+	from := int64(0)
+	for _, m := range h.Marks {
+		switch {
+		case m.What == history.MarkKilled || m.What == history.MarkExited:
+			from = cmp.Or(from, m.Time)
+		case m.What == history.MarkStarted && from != 0:
+			down, from = append(down, window{from, m.Time}), 0
+		}
+	}
+	return down
 }

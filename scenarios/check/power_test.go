@@ -7,6 +7,7 @@ import (
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // TestPower: operations are answered after 1 ms, requests after 6 ms.
@@ -36,6 +37,12 @@ func TestPower(t *testing.T) {
 			ops:      []string{"0 create web u1 10", "4 patch web u1 11", "6 patch web u1 12"},
 			requests: []string{"20 PUT web u1 12"},
 		}, [4]int64{2, 2, 0, 0}},
+		{"made while no watcher ran", story{
+			ops:      []string{"0 create web u1 10", "40 patch web u1 11", "44 patch web u1 12", "48 delete web u1", "52 create web u2 13"},
+			requests: []string{"2 PUT web u1 10", "80 DELETE web", "90 PUT web u2 13"},
+			marks: []history.Mark{{Time: at(-9), What: history.MarkStarted}, {Time: at(-8), What: history.MarkReady}, {Time: at(30), What: history.MarkKilled}, {Time: at(31), What: history.MarkExited},
+				{Time: at(70), What: history.MarkStarted}, {Time: at(75), What: history.MarkReady}},
+		}, [4]int64{0, 0, 0, 0}},
 		{"two objects, each alone", story{
 			ops:      []string{"0 create web u1 10", "0 create api u2 11"},
 			requests: []string{"20 PUT web u1 10", "20 PUT api u2 11"},
@@ -124,7 +131,7 @@ func TestPowerByDefinition(t *testing.T) {
 		if err := j.read(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
-		if got := j.book.power(); got != want {
+		if got := j.book.power(nil); got != want {
 			t.Fatalf("seed %d: got %+v, want %+v", seed, got, want)
 		}
 		seen.ordered += want.ordered
