@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/faultlist"
@@ -21,7 +22,13 @@ func tooFew(c *Case) (why []string) {
 			why = append(why, fmt.Sprintf("the %s hit %d %s; at least %d are needed", what, n, unit, least))
 		}
 	}
+	counted := func(name string, all []history.Firing) {
+		if !slices.ContainsFunc(all, func(x history.Firing) bool { return x.Name == name }) {
+			why = append(why, fmt.Sprintf("the fault %s was never counted", name))
+		}
+	}
 	for _, s := range c.Cell.Scenario.Storage.FaultSpecs() {
+		counted(s.Name, c.Cell.Fired)
 		for _, x := range c.Cell.Fired {
 			if x.Name == s.Name && s.Effect != fault.Refuse && x.Fired > 0 {
 				need("fault "+x.Name, "objects", x.Keys, meant(s.Max))
@@ -29,6 +36,7 @@ func tooFew(c *Case) (why []string) {
 		}
 	}
 	for _, s := range c.Cell.Scenario.Watch.FaultSpecs() {
+		counted(s.Name, c.Cell.WatchFired)
 		for _, x := range c.Cell.WatchFired {
 			// A watch fault fires on an open watch or on a request, but for one that refuses
 			// connections: waited looks at those.
