@@ -26,7 +26,7 @@ const (
 	nearlyEmpty = 100.0
 	// mostCompared: of n kills n/mostCompared are followed by a comparison before the next
 	// start, at most. It holds that start up.
-	mostCompared = 5
+	mostCompared = 6
 )
 
 // randomKills is one event under way.
