@@ -130,8 +130,8 @@ func TestEditMustFitOnce(t *testing.T) {
 	}
 }
 
-// TestRowsAssert: the columns that are to catch a mutant are asserted by the scenario, and
-// need no other run to compare with.
+// TestRowsAssert: the columns that are to catch a mutant are asserted by the scenario. A
+// machine that stands still for a moment fails I and T, so they catch nothing.
 func TestRowsAssert(t *testing.T) {
 	for _, m := range mutants {
 		for _, r := range m.Caught {
@@ -145,8 +145,8 @@ func TestRowsAssert(t *testing.T) {
 			}
 			fault := file.Base().Fault
 			for _, column := range strings.Split(r.Columns, "") {
-				if !slices.Contains(fault.Assert, column) || column == "I" {
-					t.Errorf("mutant %s: %s is to fail in column %s, but asserts %v", m.Name, r.Scenario, column, fault.Assert)
+				if !slices.Contains(fault.Assert, column) || column == "I" || column == "T" {
+					t.Errorf("mutant %s: %s is to fail in column %s, but what can catch it there is %v without I and T", m.Name, r.Scenario, column, fault.Assert)
 				}
 			}
 		}

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) { os.Exit(clustertest.Shared(m).Run()) }
 const asIs = "none"
 
 // TestControls runs each mutant, and the watcher as it is, through the rows that must
-// catch the mutant, with real processes on one control plane. Nothing gets a second try.
+// catch the mutant, with real processes on one control plane. No mutant gets a second try.
 func TestControls(t *testing.T) {
 	if *outDir == "" {
 		t.Skip("make controls runs the mutants; it takes long")
@@ -142,7 +142,8 @@ func (g *ground) run(ctx context.Context, who, watcher string, r row) ([]result.
 	return matrix.Entries(history.CampaignRun{Scenario: filepath.Base(r.Scenario), Dir: out.Dir, Cells: len(file.Cells())}, out.Results), nil
 }
 
-// sound runs a row with the watcher as it is, once, and requires that it passes.
+// sound runs a row with the watcher as it is and requires that it passes. As in the
+// matrix it gets a second try where it was late on a machine that stood still.
 func (g *ground) sound(t *testing.T, r row) {
 	t.Helper()
 	entries, known := g.asIs[r.key()]
@@ -150,6 +151,13 @@ func (g *ground) sound(t *testing.T, r row) {
 		var err error
 		if entries, err = g.run(t.Context(), asIs, g.bins.Watcher, r); err != nil {
 			t.Fatal(err)
+		}
+		if why := matrix.WorthRepeating(entries); len(why) > 0 {
+			again, err := g.run(t.Context(), asIs, g.bins.Watcher, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			entries = matrix.Settle(entries, again, why)
 		}
 		g.asIs[r.key()] = entries
 	}

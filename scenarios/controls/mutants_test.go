@@ -86,7 +86,7 @@ var mutants = []mutant{
 			"drain := time.NewTimer(0)",
 		}},
 		Caught: []row{
-			{"faults/f14-term-up", nil, "T"},
+			{"faults/f14-term-up", nil, "L"},
 		},
 	},
 	{
@@ -113,7 +113,7 @@ var mutants = []mutant{
 		}},
 		Caught: []row{
 			{"faults/f01-slow", []string{"matrix.storage=50ms,200ms"}, "CL"},
-			{"faults/f07-poison-retried", nil, "CL"},
+			{"faults/f07-poison-retried", []string{"matrix.storage=500"}, "O"},
 		},
 	},
 	{

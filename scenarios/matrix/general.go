@@ -31,7 +31,7 @@ func General(c *Case) []Rule {
 		return []Rule{refusedRule(c)}
 	}
 	rules := []Rule{
-		timeRule(c), arrivalRule(c), repairsRule(c), attemptsRule(c), stepRule(c), listsRule(c), throttleRule(c), patienceRule(c), queuedRule(c), bystanderRule(c),
+		timeRule(c), arrivalRule(c), repairsRule(c), attemptsRule(c), stepRule(c), listsRule(c), throttleRule(c), patienceRule(c), retriesRule(c), queuedRule(c), bystanderRule(c),
 		exitRule(c), waitedRule(c),
 	}
 	return slices.DeleteFunc(rules, func(r Rule) bool { return r.Facts == nil && r.Vacuous == nil })
