@@ -1,0 +1,188 @@
+package oracle
+
+import (
+	"strings"
+)
+
+// converge is G1: the two sides, object by object. It also is what lost counts.
+func (r *record) converge() (v verdict) {
+	type side struct{ uid, digest string }
+	both := map[key]map[string]side{}
+	for _, s := range r.states {
+		k := key{s.Kind, s.Namespace, s.Name}
+		if both[k] == nil {
+			both[k] = map[string]side{}
+		}
+		both[k][s.Side] = side{s.UID, s.Digest}
+	}
+	for _, sides := range both {
+		v.judged++
+		a, inCluster := sides["apiserver"]
+		b, inStorage := sides["storage"]
+		if inCluster != inStorage || a != b {
+			v.violations++
+		}
+	}
+	return v
+}
+
+// recreated is the other half of G5: the final uid of each name that the op log created
+// more than once.
+func (r *record) recreated() (v verdict) {
+	final := map[key]string{}
+	for _, s := range r.states {
+		if s.Side == "storage" {
+			final[key{s.Kind, s.Namespace, s.Name}] = s.UID
+		}
+	}
+	for k, uids := range r.objects() {
+		created := 0
+		var last *object
+		for _, x := range uids {
+			if x.created == 0 {
+				continue
+			}
+			created++
+			if last == nil || x.created > last.created {
+				last = x
+			}
+		}
+		if created < 2 || k.Kind != "Pod" {
+			continue
+		}
+		v.judged++
+		// Whether a name that was deleted in the end is gone is G1's to say.
+		if have := final[k]; have != last.uid && (have != "" || !last.deleted) {
+			v.violations++
+		}
+	}
+	return v
+}
+
+// since is when the watcher process started whose counters after.prom has.
+func (r *record) since() (start int64) {
+	for _, m := range r.marks {
+		if m.What == "started" {
+			start = m.Time
+		}
+	}
+	return start
+}
+
+// conserved is G6 by the watcher's counters, kind by kind, and by the ledger.
+func (r *record) conserved() bool {
+	for _, kind := range r.kinds() {
+		label := `kind="` + kind + `"`
+		count := map[string]float64{}
+		for _, name := range []string{"received_total", "sent_total", "coalesced_total", "filtered_total", "parked", "queued", "dropped_total"} {
+			count[name], _ = r.after.sum("k8swatch_events_"+name, label)
+		}
+		if count["received_total"] != count["sent_total"]+count["coalesced_total"]+count["filtered_total"]+count["parked"]+count["queued"]+count["dropped_total"] {
+			return false
+		}
+		if count["dropped_total"] > 0 && r.cell.Scenario.Watcher.QueueFull != "drop" {
+			return false
+		}
+	}
+	return true
+}
+
+// honest is G14: what the watcher counted as acknowledged is what the ledger acknowledged.
+// A request that was answered while the counters were read may be on either side.
+func (r *record) honest() bool {
+	for _, kind := range r.kinds() {
+		least, most := 0.0, 0.0
+		for i := range r.ledger {
+			q := &r.ledger[i]
+			if q.Kind != kind || !q.acked() || !q.mine() || q.Received < r.since() {
+				continue
+			}
+			if q.Responded < r.cell.ScrapeStarted {
+				least++
+			}
+			if q.Responded <= r.cell.ScrapeFinished {
+				most++
+			}
+		}
+		sent, _ := r.after.sum("k8swatch_events_sent_total", `kind="`+kind+`"`)
+		fresh, _ := r.after.sum("k8swatch_freshness_seconds_count", `kind="`+kind+`"`)
+		ok, _ := r.after.sum("bkbcs_k8swatch_storage_request_latency_time_count", `resource_type="`+kind+`"`, `status="success"`)
+		for _, n := range []float64{sent, fresh, ok} {
+			if n < least-1 || n > most {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (r *record) kinds() (kinds []string) {
+	for series := range r.after {
+		if rest, ok := strings.CutPrefix(series, `k8swatch_events_received_total{kind="`); ok {
+			kinds = append(kinds, strings.TrimSuffix(rest, `"}`))
+		}
+	}
+	return kinds
+}
+
+// checkFigures puts the verdicts together.
+func (r *record) checkFigures(a answers, changes []change) {
+	g1 := r.converge()
+	g2, g3, g4, g5, reordered := r.order()
+	names := r.recreated()
+	power := r.power(changes)
+	a["events.reordered"] = float64(reordered)
+	if r.cell.Cut {
+		g1 = verdict{}
+	} else {
+		a["events.lost"] = float64(g1.violations)
+		g5.judged += names.judged
+		g5.violations += names.violations
+	}
+	for g, v := range map[string]verdict{"G1": g1, "G2": g2, "G3": g3, "G4": g4, "G5": g5} {
+		p, has := power[g]
+		word := "pass"
+		switch {
+		case v.violations > 0:
+			word = "fail"
+			if e := r.expected(g); e != "pass" {
+				word = "fail-allowed"
+			}
+		case v.judged == 0:
+			word = "not-judged"
+		case r.expected(g) == "fail-expected":
+			word = "fail"
+		case has && p < r.cell.Scenario.Limits.MinPower:
+			word = "no-power"
+		}
+		a["checks."+g+".verdict"] = word
+		a["checks."+g+".judged"] = float64(v.judged)
+		if v.violations > 0 {
+			a["checks."+g+".violations"] = float64(v.violations)
+		}
+		if has {
+			a["checks."+g+".power"] = float64(p)
+			a["checks."+g+".minPower"] = float64(r.cell.Scenario.Limits.MinPower)
+		}
+	}
+	if r.after == nil {
+		return
+	}
+	for g, ok := range map[string]bool{"G6": r.conserved(), "G14": r.honest()} {
+		a["checks."+g+".verdict"] = "fail"
+		if ok {
+			a["checks."+g+".verdict"] = "pass"
+		}
+	}
+}
+
+// expected is what the scenario expects of a check under the cell's strategy.
+func (r *record) expected(g string) string {
+	e := r.cell.Scenario.Expect[g]
+	for _, k := range []string{r.cell.Scenario.Watcher.Strategy, "default"} {
+		if v, ok := e[k]; ok {
+			return v
+		}
+	}
+	return "pass"
+}

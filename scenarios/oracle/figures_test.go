@@ -1,0 +1,397 @@
+package oracle
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// answers are figures and verdicts by their path in a cell of results.json, such as
+// "storage.qps": float64, string or bool. A path that is not there must not be published.
+type answers map[string]any
+
+func (a answers) number(path string, v float64) {
+	if !math.IsNaN(v) && !math.IsInf(v, 0) {
+		a[path] = v
+	}
+}
+
+func (a answers) quantiles(path string, nanos []int64, unit float64) {
+	for name, v := range quantiles(nanos, unit) {
+		a[path+"."+name] = v
+	}
+}
+
+// window is the load from the first dispatch to the last answer, and the last
+// acknowledgement that belongs to it.
+type window struct{ first, last int64 }
+
+func (r *record) loadWindow() (w window) {
+	for i := range r.ops {
+		o := &r.ops[i]
+		if o.Phase != "load" || o.Bystander || o.Type == "heartbeat" {
+			continue
+		}
+		if w.first == 0 || o.Started < w.first {
+			w.first = o.Started
+		}
+		w.last = max(w.last, o.Finished)
+	}
+	return w
+}
+
+const milli = 1e-3
+
+func (r *record) loadFigures(a answers, w window) {
+	l := r.cell.Scenario.Load
+	a["load.model"] = l.Model
+	if l.Model == "closed" {
+		a["load.threads"] = float64(l.Threads)
+	}
+	var done, errors float64
+	attempted := map[int64]bool{}
+	var lag, fromIntent, fromActual []int64
+	for i := range r.ops {
+		o := &r.ops[i]
+		if o.Phase != "load" || o.Bystander || o.Type == "heartbeat" {
+			continue
+		}
+		attempted[o.ID] = true
+		if o.Attempt == 0 {
+			lag = append(lag, o.Started-o.Intended)
+		}
+		if !o.ok() {
+			errors++
+			continue
+		}
+		done++
+		fromIntent = append(fromIntent, o.Finished-o.Intended)
+		fromActual = append(fromActual, o.Finished-o.Started)
+	}
+	length := seconds(w.last - w.first)
+	a.number("load.durationSeconds", length)
+	a["load.done"], a["load.errors"] = done, errors
+	a["load.planned"] = float64(r.cell.Planned)
+	if r.cell.Planned == 0 {
+		a["load.planned"] = float64(len(attempted))
+	}
+	a.number("load.qps", done/length)
+	if l.Model == "open" {
+		a.number("load.offeredQPS", l.Rate)
+	}
+	a.quantiles("load.lagMs", lag, milli)
+	a.quantiles("load.latencyIntendedMs", fromIntent, milli)
+	a.quantiles("load.latencyActualMs", fromActual, milli)
+}
+
+func (r *record) freshness(a answers, changes []change) {
+	var own, others []int64
+	for _, c := range changes {
+		switch {
+		case c.stored == 0:
+		case c.Bystander:
+			others = append(others, c.stored-c.Intended)
+		case c.Kind == "Pod":
+			own = append(own, c.stored-c.Intended)
+		}
+	}
+	a.quantiles("freshness", own, 1)
+	a.quantiles("bystander.freshness", others, 1)
+	if b := r.cell.Scenario.Load.Bystander; b != nil {
+		a["bystander.kind"] = b.Kind
+	}
+}
+
+// concurrency is the number of Pod requests that may be in flight: the watcher's, or the
+// storage's capacity if that is less.
+func (r *record) concurrency() float64 {
+	w, c := r.cell.Scenario.Watcher, r.cell.Scenario.Storage.Capacity
+	n := w.PodQueueNum
+	if w.Strategy == "single" {
+		n = 1
+	}
+	if c.Inflight > 0 && (len(c.Kinds) == 0 || slices.Contains(c.Kinds, "Pod")) {
+		n = min(n, c.Inflight)
+	}
+	return float64(n)
+}
+
+var meanText = regexp.MustCompile(`^(?:constant\(|\w+\(mean=)?([0-9.]+(?:ms|us|s))\)?(?:,p99=[^)]*\))?$`)
+
+// meanLatency reads the configured mean of a PUT of a Pod, in seconds, from a text such
+// as "5ms" or "lognormal(mean=87ms,p99=110ms)"; NaN for other distributions.
+func (r *record) meanLatency(t *testing.T) float64 {
+	for _, rule := range strings.Split(r.cell.Scenario.Storage.Latency, ";") {
+		who, what, selected := strings.Cut(rule, ":")
+		if !selected {
+			who, what = "", who
+		}
+		if selected && strings.Contains(who, "kind=") && !strings.Contains(who, "Pod") || strings.Contains(who, "method=") && !strings.Contains(who, "PUT") {
+			continue
+		}
+		if m := meanText.FindStringSubmatch(strings.TrimSpace(what)); m != nil {
+			d, err := time.ParseDuration(m[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d.Seconds()
+		}
+		return nan
+	}
+	return 0
+}
+
+func (r *record) storageFigures(t *testing.T, a answers, w window) {
+	mean := r.meanLatency(t)
+	a["storage.latencySpec"] = r.cell.Scenario.Storage.Latency
+	a.number("storage.latencyMeanMs", mean*1e3)
+	var acks, served []int64
+	requests, pods := 0.0, 0.0
+	for i := range r.ledger {
+		q := &r.ledger[i]
+		if !q.mine() || q.Received < r.cell.LoadStarted {
+			continue
+		}
+		requests++
+		if q.Kind != "Pod" {
+			continue
+		}
+		pods++
+		if q.acked() {
+			acks = append(acks, q.Responded)
+			served = append(served, q.Responded-q.Received)
+		}
+	}
+	a["storage.requests"] = requests
+	a.quantiles("storage.latencyMs", served, milli)
+	if len(served) > 0 {
+		total := 0.0
+		for _, v := range served {
+			total += float64(v)
+		}
+		a.number("storage.latencyMeanSeenMs", total/float64(len(served))/1e6)
+	}
+	limit := r.concurrency() / mean
+	a.number("storage.limitQPS", limit)
+	if len(acks) > 1 {
+		qps := float64(len(acks)-1) / seconds(slices.Max(acks)-slices.Min(acks))
+		a.number("storage.qps", qps)
+		a.number("storage.efficiency", six(qps)/six(limit))
+	}
+	sum, _ := r.grown("bkbcs_k8swatch_storage_request_latency_time_sum", `resource_type="Pod"`, `status="success"`)
+	count, known := r.grown("bkbcs_k8swatch_storage_request_latency_time_count", `resource_type="Pod"`, `status="success"`)
+	if known {
+		a.number("storage.latencyMeanWatcherMs", sum/count*1e3)
+	}
+	if received, known := r.grown("k8swatch_events_received_total", `kind="Pod"`); known && r.cell.Watcher.Restarts == 0 {
+		a.number("storage.requestsPerEvent", pods/received)
+	}
+	if opened, known := r.grown("k8swatch_storage_connections_opened_total"); known && r.cell.Watcher.Restarts == 0 {
+		a.number("storage.connectionsOpened", opened)
+	}
+}
+
+// span is a time in which an object is owed to storage.
+type span struct{ from, to int64 }
+
+// owed lists for each Pod when storage was owed it, until end.
+func owed(changes []change, end int64) map[key][]span {
+	out := map[key][]span{}
+	for _, c := range changes {
+		if c.Kind != "Pod" || c.Bystander {
+			continue
+		}
+		to := c.stored
+		if to == 0 || to > end {
+			to = end
+		}
+		if to > c.Finished {
+			out[c.key()] = append(out[c.key()], span{c.Finished, to})
+		}
+	}
+	return out
+}
+
+// backlog samples the beginning of each millisecond.
+func (r *record) backlog(t *testing.T, a answers, changes []change, w window) {
+	const ms = int64(time.Millisecond)
+	start := w.first
+	acks := map[int64]int{}
+	last := int64(0)
+	for i := range r.ledger {
+		q := &r.ledger[i]
+		if q.mine() && q.acked() && q.Kind == "Pod" && q.Responded >= start {
+			acks[(q.Responded-start)/ms]++
+			last = max(last, q.Responded)
+		}
+	}
+	end := r.cell.DrainEnd
+	change := map[int64]int{} // by how many more objects are owed from this millisecond on
+	for _, spans := range owed(changes, end) {
+		slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+		counted := int64(0) // milliseconds below this are
+		for _, s := range spans {
+			from, to := max((s.from-start+ms-1)/ms, counted), (s.to-start+ms-1)/ms
+			if from < to {
+				change[from]++
+				change[to]--
+				counted = to
+			}
+		}
+	}
+	count, done, objects := 0, 0, 0
+	for m := int64(0); m <= (end-start)/ms+1; m++ {
+		if objects += change[m]; float64(objects) >= r.concurrency() {
+			count++
+			done += acks[m]
+		}
+	}
+	a.number("storage.backlogSeconds", float64(count)/1e3)
+	if mean := r.meanLatency(t); float64(count)/1e3 >= 10*mean {
+		a.number("storage.efficiencyBacklog", float64(done)/(float64(count)/1e3)/six(r.concurrency()/mean))
+	}
+}
+
+func (r *record) handlerFigures(a answers, changes []change, w window) {
+	s := r.cell.Scenario.Watcher
+	a["handler.strategy"] = s.Strategy
+	if s.Profile == "legacy" {
+		a["handler.strategy"] = s.Profile
+	}
+	a["handler.capacity"] = float64(s.HandlerQueueLen)
+	a["handler.queues"], a["handler.workers"] = 1.0, 1.0
+	switch s.Strategy {
+	case "single":
+	case "partitioned":
+		a["handler.queues"], a["handler.workers"] = float64(s.PodQueueNum), float64(s.PodQueueNum)
+	default:
+		a["handler.workers"] = float64(s.PodQueueNum)
+	}
+	a["writer.capacity"] = float64(s.WriterQueueLen)
+	if full, known := r.grown("k8swatch_writer_full_seconds_total"); known {
+		a.number("writer.fullSeconds", full)
+	}
+	end := int64(0)
+	for _, c := range changes {
+		if c.Kind == "Pod" && !c.Bystander {
+			end = max(end, c.stored)
+		}
+	}
+	if !r.cell.Cut {
+		a["handler.drainSeconds"] = within{seconds(end - w.first), micro}
+		a["handler.drainAfterLoadSeconds"] = within{seconds(end - w.last), micro}
+		return
+	}
+	r.projection(a, changes, w)
+}
+
+// projection counts the events that are still owed when the cell is cut. A deletion is
+// two if storage has seen the terminating state.
+func (r *record) projection(a answers, changes []change, w window) {
+	terminating := func(c *change) bool {
+		return slices.ContainsFunc(r.ledger, func(q request) bool {
+			return q.key() == c.key() && q.Method == "PUT" && q.UID == c.UID && q.acked() && q.ResourceVersion > c.ResourceVersion
+		})
+	}
+	var settled, owed, deletions, states, late, lateStates float64
+	var firstAck, lastAck int64
+	for i := range changes {
+		c := &changes[i]
+		if c.Kind != "Pod" || c.Bystander {
+			continue
+		}
+		seen := c.delete() && terminating(c)
+		if seen {
+			settled++
+		}
+		switch {
+		case c.stored != 0:
+			settled++
+			if firstAck == 0 || c.stored < firstAck {
+				firstAck = c.stored
+			}
+			lastAck = max(lastAck, c.stored)
+			if c.delete() {
+				deletions++
+			}
+			if seen {
+				states++
+			}
+		case c.delete():
+			late++
+			if seen {
+				lateStates++
+			}
+		default:
+			owed++
+		}
+	}
+	each := 1.0
+	if deletions > 0 {
+		each = states / deletions
+	}
+	owed += late + math.Max(0, math.Round(late*each-lateStates))
+	a["handler.drainProjected"] = true
+	a["handler.owedEvents"] = owed
+	a.number("cutFraction", settled/(settled+owed))
+	drain := seconds(r.cell.DrainEnd-w.first) + owed*seconds(lastAck-firstAck)/settled
+	a.number("handler.drainSeconds", drain)
+	a.number("handler.drainAfterLoadSeconds", drain-seconds(w.last-w.first))
+}
+
+func (r *record) identity(a answers) {
+	c := &r.cell
+	a["id"], a["repetition"] = c.ID, float64(c.Repetition)
+	for k, v := range c.Params {
+		a["params."+k] = v
+	}
+	if c.Cut {
+		a["cut"] = true
+	}
+	for i, arg := range c.Watcher.Command {
+		a["watcher.command."+strconv.Itoa(i)] = arg
+	}
+	if c.Watcher.Version != "" {
+		a["watcher.version"] = c.Watcher.Version
+	}
+	if c.Watcher.ExitCode != nil {
+		a["watcher.exitCode"] = float64(*c.Watcher.ExitCode)
+	}
+	if c.Watcher.Restarts > 0 {
+		a["watcher.restarts"] = float64(c.Watcher.Restarts)
+	}
+	if c.Watcher.FirstSync != nil {
+		a.number("watcher.firstSyncSeconds", *c.Watcher.FirstSync)
+	}
+	if c.Watcher.FirstSyncCPU != nil {
+		a.number("watcher.firstSyncCPUSeconds", *c.Watcher.FirstSyncCPU)
+	}
+	for name, n := range c.StorageFaults {
+		a["faults."+name] = float64(n)
+	}
+}
+
+// compute is the whole oracle for one cell.
+func compute(t *testing.T, r *record) answers {
+	a := answers{}
+	r.identity(a)
+	w := r.loadWindow()
+	changes := r.changes()
+	r.loadFigures(a, w)
+	r.freshness(a, changes)
+	r.storageFigures(t, a, w)
+	r.backlog(t, a, changes, w)
+	r.handlerFigures(a, changes, w)
+	r.watcherFigures(a, changes, w)
+	r.eventFigures(a)
+	r.checkFigures(a, changes)
+	return a
+}
+
+var _ = maps.Keys[map[string]int]

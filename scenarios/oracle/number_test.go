@@ -1,0 +1,66 @@
+package oracle
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+)
+
+// six rounds to six significant digits, as all figures are published.
+func six(v float64) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// agrees reports whether v is published as that number. A value halfway between two
+// numbers of six digits may be published as either, since it depends on the order of
+// the additions that made it.
+func agrees(published, v float64) bool {
+	return published == six(v*(1-1e-13)) || published == six(v*(1+1e-13))
+}
+
+// within is a number whose definition leaves some room.
+type within struct{ v, room float64 }
+
+// micro is what is lost of times that are kept in whole microseconds.
+const micro = 1e-6
+
+// bucket is the highest value that a histogram of three significant digits, which counts
+// whole microseconds from 0, cannot tell from v: below 2048 each value is its own, from
+// there on 1024 buckets of equal width lie between one power of two and the next.
+func bucket(v int64) int64 {
+	if v < 2048 {
+		return v
+	}
+	width := int64(1) << (bits.Len64(uint64(v)) - 11)
+	return v - v%width + width - 1
+}
+
+// quantiles publishes nanoseconds, counted in microseconds, in another unit.
+func quantiles(nanos []int64, unit float64) map[string]any {
+	if len(nanos) == 0 {
+		return nil
+	}
+	micros := make([]int64, len(nanos))
+	for i, v := range nanos {
+		micros[i] = bucket(max(v, 0) / 1000)
+	}
+	slices.Sort(micros)
+	at := func(percent int) float64 {
+		rank := (percent*len(micros) + 50) / 100 // the nearest rank
+		return float64(micros[max(rank, 1)-1]) / 1e6 / unit
+	}
+	out := map[string]any{"count": float64(len(micros)), "p50": at(50), "p90": at(90), "p99": at(99), "max": at(100)}
+	if len(micros) < 100 {
+		out["p99"] = out["max"]
+	}
+	return out
+}
+
+func seconds(nanos int64) float64 { return float64(nanos) / 1e9 }
+
+var nan = math.NaN()

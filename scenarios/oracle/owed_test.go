@@ -1,0 +1,106 @@
+package oracle
+
+// change is an operation of the load that succeeded, with the time at which storage
+// first acknowledged a state at least as new; 0 never.
+type change struct {
+	*operation
+	stored, arrived int64
+	// request that stored it
+	by *request
+}
+
+type object struct {
+	uid             string
+	created         uint64 // version of the creation; 0 unknown
+	deletedStarted  int64
+	deletedFinished int64
+	deleted         bool
+}
+
+// objects lists, for each name, the uids that the op log shows.
+func (r *record) objects() map[key]map[string]*object {
+	all := map[key]map[string]*object{}
+	for i := range r.ops {
+		o := &r.ops[i]
+		if !o.ok() || o.UID == "" || o.Phase == "teardown" {
+			continue
+		}
+		if all[o.key()] == nil {
+			all[o.key()] = map[string]*object{}
+		}
+		x := all[o.key()][o.UID]
+		if x == nil {
+			x = &object{uid: o.UID}
+			all[o.key()][o.UID] = x
+		}
+		switch {
+		case o.Type == "create":
+			x.created = o.ResourceVersion
+		case o.delete():
+			x.deleted, x.deletedStarted, x.deletedFinished = true, o.Started, o.Finished
+		}
+	}
+	return all
+}
+
+// changes finds, by brute force, when each change of the load was stored.
+func (r *record) changes() []change {
+	objects := r.objects()
+	byKey := map[key][]*request{}
+	for i := range r.ledger {
+		if q := &r.ledger[i]; q.mine() {
+			byKey[q.key()] = append(byKey[q.key()], q)
+		}
+	}
+	var out []change
+	for i := range r.ops {
+		o := &r.ops[i]
+		if !o.counted() {
+			continue
+		}
+		c := change{operation: o}
+		for j, q := range byKey[o.key()] {
+			if q.acked() && r.atLeastAsNew(o, q, byKey[o.key()][j+1:], objects[o.key()]) {
+				if c.stored == 0 || q.Responded < c.stored {
+					c.stored, c.by = q.Responded, q
+				}
+				if c.arrived == 0 || q.Received < c.arrived {
+					c.arrived = q.Received
+				}
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// atLeastAsNew is the definition of docs/measures.md; later are the requests for the
+// key that storage took after q.
+func (r *record) atLeastAsNew(o *operation, q *request, later []*request, uids map[string]*object) bool {
+	me := uids[o.UID]
+	switch {
+	case q.Method == "PUT" && q.UID == o.UID:
+		return !o.delete() && q.ResourceVersion >= o.ResourceVersion
+	case q.Method == "DELETE" && q.UID == o.UID && q.UID != "":
+		return me.deleted && me.deletedStarted < q.Received
+	}
+	if q.UID != "" && uids[q.UID] != nil && uids[q.UID].created > me.created {
+		return me.deleted
+	}
+	if q.Method != "DELETE" {
+		return false
+	}
+	// It removed a predecessor, or nothing.
+	if !me.deleted || me.deletedStarted >= q.Received {
+		return false
+	}
+	if r.cell.Cut && q.UID != "" {
+		return false
+	}
+	for _, l := range later {
+		if l.Method == "PUT" && l.took() && l.UID == o.UID {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,131 @@
+package oracle
+
+import "strings"
+
+const mib = 1 << 20
+
+func (r *record) watcherFigures(a answers, changes []change, w window) {
+	var last int64
+	for i := range r.ledger {
+		if q := &r.ledger[i]; q.mine() && q.acked() {
+			last = max(last, q.Responded)
+		}
+	}
+	// The readings around load and drain.
+	from, to := -1, -1
+	for i, s := range r.samples {
+		if s.Time <= w.first {
+			from = i
+		}
+		if to < 0 && s.Time >= last {
+			to = i
+		}
+	}
+	if from < 0 {
+		return
+	}
+	if to < 0 {
+		to = len(r.samples) - 1
+	}
+	in := r.samples[from : to+1]
+	first, end := in[0], in[len(in)-1]
+	length := seconds(end.Time - first.Time)
+	cpu := end.Parties["watcher"].CPUSeconds - first.Parties["watcher"].CPUSeconds
+	a.number("watcher.cpuSeconds", cpu)
+	a.number("watcher.cpuWindowSeconds", length)
+	a.number("watcher.cpuCores", cpu/length)
+	if n, ok := a["storage.requests"].(float64); ok && n > 0 {
+		a.number("watcher.cpuMicrosPerRequest", cpu*1e6/n)
+	}
+	if n, known := r.grown("k8swatch_events_received_total"); known && n > 0 && r.cell.Watcher.Restarts == 0 {
+		a.number("watcher.cpuMicrosPerEvent", cpu*1e6/n)
+	}
+	a.number("watcher.rssStartMiB", first.Parties["watcher"].RSSBytes/mib)
+	if v := end.Parties["watcher"].RSSBytes; v > 0 {
+		a.number("watcher.rssEndMiB", v/mib)
+	}
+	for name := range end.Parties {
+		a.number("parties."+name+".cpuSeconds", end.Parties[name].CPUSeconds-first.Parties[name].CPUSeconds)
+		peak := 0.0
+		for _, s := range r.samples {
+			peak = max(peak, s.Parties[name].RSSBytes)
+		}
+		a.number("parties."+name+".rssPeakMiB", peak/mib)
+	}
+	resident := 0.0
+	if end.HeapBytes != nil {
+		a.number("watcher.heapMiB", *end.HeapBytes/mib)
+	}
+	highest, goroutines, writer, depth := 0.0, nan, nan, nan
+	most := func(have *float64, v *float64) {
+		if v != nil && !(*have >= *v) {
+			*have = *v
+		}
+	}
+	for _, s := range r.samples {
+		highest = max(highest, s.Parties["watcher"].RSSHighestBytes)
+	}
+	for _, s := range in {
+		resident = max(resident, s.Parties["watcher"].RSSBytes)
+		most(&goroutines, s.Goroutines)
+		most(&writer, s.WriterDepth)
+		most(&depth, s.HandlerDepth)
+	}
+	a.number("watcher.rssPeakMiB", resident/mib)
+	a.number("watcher.rssHighestMiB", highest/mib)
+	a.number("watcher.goroutines", goroutines)
+	a.number("writer.maxDepth", writer)
+	a.number("handler.maxDepth", depth)
+	for end.NetIn == nil && len(in) > 1 {
+		in = in[:len(in)-1]
+		end = in[len(in)-1]
+		length = seconds(end.Time - first.Time)
+	}
+	if first.NetIn != nil && end.NetIn != nil {
+		ni, no := (*end.NetIn-*first.NetIn)/1024/length, (*end.NetOut-*first.NetOut)/1024/length
+		a.number("watcher.netInKiBps", ni)
+		a.number("watcher.netOutKiBps", no)
+		a.number("watcher.netKiBps", ni+no)
+	}
+	if n, known := r.before.sum("bcs_k8s_watch_cache_keys_num"); known {
+		a.number("watcher.cachedObjects", n)
+	}
+}
+
+func (r *record) eventFigures(a answers) {
+	if r.after == nil {
+		return
+	}
+	for name, metric := range map[string]string{
+		"received": "received_total", "sent": "sent_total", "coalesced": "coalesced_total", "filtered": "filtered_total",
+		"parked": "parked", "queued": "queued", "dropped": "dropped_total", "retried": "retried_total",
+	} {
+		n, known := r.after.sum("k8swatch_events_" + metric)
+		// What was counted before the load is no part of it. Gauges are what they are, and
+		// a process that was started later has counted nothing else.
+		if b, _ := r.before.sum("k8swatch_events_" + metric); strings.HasSuffix(metric, "_total") && r.cell.Watcher.Restarts == 0 {
+			n -= b
+		}
+		if known {
+			a["events."+name] = n
+		}
+	}
+	// Events per queue of the Pods: named Pod, or Pod_0, Pod_1, …
+	most, total, queues := 0.0, 0.0, 0.0
+	for series := range r.after {
+		name, rest, _ := strings.Cut(series, "{")
+		if name != "k8swatch_queue_handled_total" {
+			continue
+		}
+		queue := strings.TrimSuffix(strings.TrimPrefix(rest, `queue="`), `"}`)
+		if queue != "Pod" && !strings.HasPrefix(queue, "Pod_") {
+			continue
+		}
+		n, _ := r.grown(name, `queue="`+queue+`"`)
+		a["queues."+queue] = n
+		most, total, queues = max(most, n), total+n, queues+1
+	}
+	if queues > 1 && total > 0 {
+		a.number("handler.imbalance", most/(total/queues))
+	}
+}
