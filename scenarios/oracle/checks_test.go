@@ -165,6 +165,7 @@ func (r *record) checkFigures(a answers, changes []change) {
 			a["checks."+g+".minPower"] = float64(r.cell.Scenario.Limits.MinPower)
 		}
 	}
+	r.replays(a)
 	if r.after == nil {
 		return
 	}
@@ -185,4 +186,26 @@ func (r *record) expected(g string) string {
 		}
 	}
 	return "pass"
+}
+
+// replays is G10 and G11 where storage has no faults: no request has an unknown outcome,
+// and what is applied again was sent again.
+func (r *record) replays(a answers) {
+	a["checks.G10.verdict"], a["checks.G10.judged"] = "not-judged", 0.0
+	a["checks.G11.verdict"], a["checks.G11.judged"] = "not-judged", 0.0
+	last := map[key]*request{}
+	again := 0.0
+	for i := range r.ledger {
+		q := &r.ledger[i]
+		if !q.took() {
+			continue
+		}
+		if x := last[q.key()]; x != nil && x.Method == "PUT" && q.Method == "PUT" && x.UID == q.UID && x.ResourceVersion == q.ResourceVersion {
+			again++
+		}
+		last[q.key()] = q
+	}
+	if again > 0 {
+		a["checks.G11.verdict"], a["checks.G11.judged"] = "pass", again
+	}
 }

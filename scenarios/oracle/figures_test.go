@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -25,6 +24,9 @@ func (a answers) number(path string, v float64) {
 func (a answers) quantiles(path string, nanos []int64, unit float64) {
 	for name, v := range quantiles(nanos, unit) {
 		a[path+"."+name] = v
+	}
+	if len(nanos) > 0 {
+		a[path+".hdr"] = histogram(nanos)
 	}
 }
 
@@ -283,6 +285,7 @@ func (r *record) handlerFigures(a answers, changes []change, w window) {
 			end = max(end, c.stored)
 		}
 	}
+	r.queued(a, changes)
 	if !r.cell.Cut {
 		a["handler.drainSeconds"] = within{seconds(end - w.first), micro}
 		a["handler.drainAfterLoadSeconds"] = within{seconds(end - w.last), micro}
@@ -291,14 +294,41 @@ func (r *record) handlerFigures(a answers, changes []change, w window) {
 	r.projection(a, changes, w)
 }
 
+// queued holds the watcher's own integral of its queues to what the record allows. A
+// deletion is two events if storage saw the terminating state.
+func (r *record) queued(a answers, changes []change) {
+	depth, known := r.grown("k8swatch_queue_depth_seconds_total", `queue="Pod`)
+	wait, _ := r.grown("k8swatch_queue_wait_seconds_total", `queue="Pod`)
+	if !known {
+		return
+	}
+	most := 0.0
+	for i := range changes {
+		c := &changes[i]
+		if c.Kind != "Pod" || c.Bystander || c.arrived == 0 {
+			continue
+		}
+		most += seconds(c.arrived - c.Started)
+		if c.delete() && r.terminating(c) {
+			most += seconds(c.arrived - c.Started)
+		}
+	}
+	a["handler.littleDiscrepancy"] = optional{math.Abs(depth-wait) / depth}
+	a["handler.queuedEventSeconds"] = optional{depth}
+	a["handler.queuedEventSecondsMost"] = optional{most}
+}
+
+// terminating says that storage acknowledged a state after the last that the op log
+// has of a deleted object.
+func (r *record) terminating(c *change) bool {
+	return slices.ContainsFunc(r.ledger, func(q request) bool {
+		return q.key() == c.key() && q.Method == "PUT" && q.UID == c.UID && q.acked() && q.ResourceVersion > c.ResourceVersion
+	})
+}
+
 // projection counts the events that are still owed when the cell is cut. A deletion is
 // two if storage has seen the terminating state.
 func (r *record) projection(a answers, changes []change, w window) {
-	terminating := func(c *change) bool {
-		return slices.ContainsFunc(r.ledger, func(q request) bool {
-			return q.key() == c.key() && q.Method == "PUT" && q.UID == c.UID && q.acked() && q.ResourceVersion > c.ResourceVersion
-		})
-	}
 	var settled, owed, deletions, states, late, lateStates float64
 	var firstAck, lastAck int64
 	for i := range changes {
@@ -306,7 +336,7 @@ func (r *record) projection(a answers, changes []change, w window) {
 		if c.Kind != "Pod" || c.Bystander {
 			continue
 		}
-		seen := c.delete() && terminating(c)
+		seen := c.delete() && r.terminating(c)
 		if seen {
 			settled++
 		}
@@ -391,7 +421,7 @@ func compute(t *testing.T, r *record) answers {
 	r.watcherFigures(a, changes, w)
 	r.eventFigures(a)
 	r.checkFigures(a, changes)
+	r.validity(t, a, w)
+	r.series(a, w)
 	return a
 }
-
-var _ = maps.Keys[map[string]int]

@@ -1,10 +1,13 @@
 package oracle
 
 import (
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
 	"strconv"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // six rounds to six significant digits, as all figures are published.
@@ -26,11 +29,40 @@ func agrees(published, v float64) bool {
 // within is a number whose definition leaves some room.
 type within struct{ v, room float64 }
 
+// optional is a number that is published under conditions which the oracle does not know.
+type optional struct{ v float64 }
+
+// hdr is a histogram: how many values lie in the bucket that ends with the key.
+type hdr map[int64]int64
+
+func histogram(nanos []int64) hdr {
+	h := hdr{}
+	for _, v := range nanos {
+		h[bucket(max(v/1000, 1))]++
+	}
+	return h
+}
+
+// is decodes a published histogram and compares it.
+func (h hdr) is(published string) bool {
+	d, err := hdrhistogram.Decode([]byte(published))
+	if err != nil {
+		return false
+	}
+	have := hdr{}
+	for _, b := range d.Distribution() {
+		if b.Count > 0 {
+			have[b.To] = b.Count
+		}
+	}
+	return maps.Equal(h, have)
+}
+
 // micro is what is lost of times that are kept in whole microseconds.
 const micro = 1e-6
 
 // bucket is the highest value that a histogram of three significant digits, which counts
-// whole microseconds from 0, cannot tell from v: below 2048 each value is its own, from
+// whole microseconds from 1, cannot tell from v: below 2048 each value is its own, from
 // there on 1024 buckets of equal width lie between one power of two and the next.
 func bucket(v int64) int64 {
 	if v < 2048 {
@@ -47,7 +79,7 @@ func quantiles(nanos []int64, unit float64) map[string]any {
 	}
 	micros := make([]int64, len(nanos))
 	for i, v := range nanos {
-		micros[i] = bucket(max(v, 0) / 1000)
+		micros[i] = bucket(max(v/1000, 1))
 	}
 	slices.Sort(micros)
 	at := func(percent int) float64 {

@@ -1,40 +1,78 @@
 package oracle
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
 
-var folders = flag.String("folders", "", "folders of runs or matrices to recompute, separated by commas, beside those of testdata")
+var folders = flag.String("folders", "", "folders of runs or matrices to recompute, separated by commas, instead of those of testdata")
+
+// saved lists the folders of runs: those that were asked for, or testdata's. Of a matrix
+// they are those in it.
+func saved(t *testing.T) (dirs []string) {
+	t.Helper()
+	from := strings.Split(*folders, ",")
+	if *folders == "" {
+		from = []string{"testdata/strategies", "testdata/matrix"}
+	}
+	for _, dir := range from {
+		found, err := filepath.Glob(filepath.Join(dir, "*", "results.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range append(found, filepath.Join(dir, "results.json")) {
+			if _, err := os.Stat(f); err == nil {
+				dirs = append(dirs, filepath.Dir(f))
+			}
+		}
+	}
+	if len(dirs) == 0 {
+		t.Fatalf("no results.json in %v", from)
+	}
+	return dirs
+}
+
+type cell struct {
+	id, dir   string
+	published map[string]any
+}
+
+func cells(t *testing.T, dir string) (out []cell) {
+	t.Helper()
+	var run struct{ Cells []map[string]any }
+	readJSON(t, filepath.Join(dir, "results.json"), &run)
+	for _, c := range run.Cells {
+		id, _ := c["id"].(string)
+		out = append(out, cell{id, filepath.Join(dir, "cells", id), c})
+	}
+	return out
+}
 
 // TestOracle computes every figure and verdict of saved folders a second time.
 func TestOracle(t *testing.T) {
-	for _, dir := range strings.Split(*folders, ",") {
-		if dir == "" {
-			continue
-		}
-		t.Run(filepath.Base(dir), func(t *testing.T) { run(t, dir) })
-	}
-}
-
-func run(t *testing.T, dir string) {
-	var published struct{ Cells []map[string]any }
-	readJSON(t, filepath.Join(dir, "results.json"), &published)
-	for _, c := range published.Cells {
-		id := c["id"].(string)
-		t.Run(id, func(t *testing.T) {
-			r := load(t, filepath.Join(dir, "cells", id))
-			for _, d := range differences(compute(t, r), c) {
-				t.Error(d)
+	compared := 0
+	for _, dir := range saved(t) {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			sameRun(t, dir)
+			for _, c := range cells(t, dir) {
+				t.Run(c.id, func(t *testing.T) {
+					want, have := compute(t, load(t, c.dir)), map[string]any{}
+					flatten(have, "", c.published)
+					for _, d := range compare(want, have) {
+						t.Error(d)
+					}
+					compared += len(want)
+				})
 			}
 		})
 	}
+	t.Logf("%d figures, verdicts and points of curves computed", compared)
 }
 
 // flatten lists the leaves of a JSON value by their path.
@@ -53,48 +91,74 @@ func flatten(into map[string]any, path string, v any) {
 	}
 }
 
-func differences(want answers, cell map[string]any) (out []string) {
-	have := map[string]any{}
-	flatten(have, "", cell)
-	for path, v := range have {
-		if why(path) != "" {
-			continue
-		}
-		w, ok := want[path]
-		switch {
-		case !ok:
-			out = append(out, fmt.Sprintf("%s: %v is published, the oracle has none", path, v))
-		case !same(v, w):
-			out = append(out, fmt.Sprintf("%s: %v is published, the oracle has %v", path, v, w))
-		}
+// compare lists where the published leaves differ from what the oracle has.
+func compare(want answers, have map[string]any) (out []string) {
+	paths := map[string]bool{}
+	for path := range have {
+		paths[path] = true
 	}
-	for path, v := range want {
-		if _, ok := have[path]; !ok {
-			out = append(out, fmt.Sprintf("%s: none is published, the oracle has %v", path, v))
+	for path := range want {
+		paths[path] = true
+	}
+	for path := range paths {
+		v, published := have[path]
+		if d := differs(want, path, v, published); d != "" {
+			out = append(out, path+": "+d)
 		}
 	}
 	slices.Sort(out)
 	return out
 }
 
-func same(published, want any) bool {
-	p, number := published.(float64)
-	if w, ok := want.(within); ok {
-		return number && (agrees(p, w.v) || math.Abs(p-w.v) <= w.room)
-	}
-	w, wanted := want.(float64)
-	if number && wanted {
-		return agrees(p, w)
-	}
-	return published == want
-}
-
-func why(path string) string {
+// differs compares one leaf and says what is wrong with it.
+func differs(want answers, path string, v any, published bool) string {
+	w, known := want[path]
+	_, free := w.(optional)
 	switch {
-	case strings.HasPrefix(path, "series."), strings.HasPrefix(path, "bottleneck."), strings.HasSuffix(path, ".hdr"), strings.HasSuffix(path, ".counterexample"), strings.HasSuffix(path, ".note"):
-		return "later"
+	case why(path) != "", !published && free:
+		return ""
+	case !published:
+		return fmt.Sprintf("none is published, the oracle has %v", w)
+	case !known:
+		return fmt.Sprintf("%v is published, the oracle has none", v)
+	case !same(v, w):
+		return fmt.Sprintf("%v is published, the oracle has %v", v, w)
 	}
 	return ""
 }
 
-var _ = json.Marshal
+func same(published, want any) bool {
+	p, number := published.(float64)
+	switch w := want.(type) {
+	case within:
+		return number && (agrees(p, w.v) || math.Abs(p-w.v) <= w.room)
+	case optional:
+		return number && (agrees(p, w.v) || p == 0 && math.Abs(w.v) < 1e-12)
+	case float64:
+		return number && agrees(p, w)
+	case hdr:
+		text, ok := published.(string)
+		return ok && w.is(text)
+	}
+	return published == want
+}
+
+// sameRun compares what results.json only copies from run.json.
+func sameRun(t *testing.T, dir string) {
+	var asked, published map[string]any
+	readJSON(t, filepath.Join(dir, "run.json"), &asked)
+	readJSON(t, filepath.Join(dir, "results.json"), &published)
+	want, have := map[string]any{}, map[string]any{}
+	for _, part := range []string{"run", "environment", "scenario"} {
+		flatten(want, part, asked[part])
+		flatten(have, part, published[part])
+	}
+	for path, v := range have {
+		if want[path] != v {
+			t.Errorf("%s: %v is published, run.json has %v", path, v, want[path])
+		}
+	}
+	if len(have) != len(want) {
+		t.Errorf("%d leaves of run, environment and scenario are published, run.json has %d", len(have), len(want))
+	}
+}

@@ -40,10 +40,13 @@ func (r *record) order() (g2, g3, g4, g5 verdict, reordered int64) {
 			}
 			x := objects[k][q.UID]
 			if q.mine() && x != nil {
+				v := &g3
 				if again(objects[k]) {
-					g5.judged++
-				} else {
-					g3.judged++
+					v = &g5
+				}
+				v.judged++
+				if !x.deleted || x.deletedStarted >= q.Received {
+					v.violations++ // it was alive
 				}
 			}
 			if q.mine() && x != nil && x.deleted && x.deletedStarted < q.Received {

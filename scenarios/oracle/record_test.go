@@ -152,7 +152,9 @@ type scenario struct {
 	}
 	Expect map[string]map[string]string
 	Limits struct {
-		MinPower int64
+		MinPower              int64
+		Lag                   string
+		MinEvents, MinOffered any
 	}
 }
 
