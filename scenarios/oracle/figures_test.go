@@ -126,6 +126,8 @@ func (r *record) concurrency() float64 {
 
 var meanText = regexp.MustCompile(`^(?:constant\(|\w+\(mean=)?([0-9.]+(?:ms|us|s))\)?(?:,p99=[^)]*\))?$`)
 
+var bimodalText = regexp.MustCompile(`^bimodal\((?:fast=)?(\w+), ?(?:slow=)?(\w+), ?(?:p=)?([0-9.]+%?)\)$`)
+
 // meanLatency reads the configured mean of a PUT of a Pod, in seconds, from a text such
 // as "5ms" or "lognormal(mean=87ms,p99=110ms)"; NaN for other distributions.
 func (r *record) meanLatency(t *testing.T) float64 {
@@ -136,6 +138,12 @@ func (r *record) meanLatency(t *testing.T) float64 {
 		}
 		if selected && strings.Contains(who, "kind=") && !strings.Contains(who, "Pod") || strings.Contains(who, "method=") && !strings.Contains(who, "PUT") {
 			continue
+		}
+		if b := bimodalText.FindStringSubmatch(strings.TrimSpace(what)); b != nil {
+			fast, _ := time.ParseDuration(b[1])
+			slow, _ := time.ParseDuration(b[2])
+			p := share(t, b[3])
+			return fast.Seconds()*(1-p) + slow.Seconds()*p
 		}
 		if m := meanText.FindStringSubmatch(strings.TrimSpace(what)); m != nil {
 			d, err := time.ParseDuration(m[1])
@@ -154,13 +162,16 @@ func (r *record) storageFigures(t *testing.T, a answers, w window) {
 	a["storage.latencySpec"] = r.cell.Scenario.Storage.Latency
 	a.number("storage.latencyMeanMs", mean*1e3)
 	var acks, served []int64
-	requests, pods := 0.0, 0.0
+	requests, received, pods := 0.0, 0.0, 0.0
 	for i := range r.ledger {
 		q := &r.ledger[i]
 		if !q.mine() || q.Received < r.cell.LoadStarted {
 			continue
 		}
-		requests++
+		received++
+		if q.acked() {
+			requests++
+		}
 		if q.Kind != "Pod" {
 			continue
 		}
@@ -171,6 +182,7 @@ func (r *record) storageFigures(t *testing.T, a answers, w window) {
 		}
 	}
 	a["storage.requests"] = requests
+	r.received = received
 	a.quantiles("storage.latencyMs", served, milli)
 	if len(served) > 0 {
 		total := 0.0
@@ -299,6 +311,7 @@ func (r *record) handlerFigures(a answers, changes []change, w window) {
 func (r *record) queued(a answers, changes []change) {
 	depth, known := r.grown("k8swatch_queue_depth_seconds_total", `queue="Pod`)
 	wait, _ := r.grown("k8swatch_queue_wait_seconds_total", `queue="Pod`)
+	writer, _ := r.grown("k8swatch_queue_depth_seconds_total", `queue="writer_normal_queue"`)
 	if !known {
 		return
 	}
@@ -314,7 +327,7 @@ func (r *record) queued(a answers, changes []change) {
 		}
 	}
 	a["handler.littleDiscrepancy"] = optional{math.Abs(depth-wait) / depth}
-	a["handler.queuedEventSeconds"] = optional{depth}
+	a["handler.queuedEventSeconds"] = optional{depth + writer}
 	a["handler.queuedEventSecondsMost"] = optional{most}
 }
 

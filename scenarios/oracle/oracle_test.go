@@ -62,9 +62,10 @@ func TestOracle(t *testing.T) {
 			sameRun(t, dir)
 			for _, c := range cells(t, dir) {
 				t.Run(c.id, func(t *testing.T) {
-					want, have := compute(t, load(t, c.dir)), map[string]any{}
+					r, have := load(t, c.dir), map[string]any{}
+					want := compute(t, r)
 					flatten(have, "", c.published)
-					for _, d := range compare(want, have) {
+					for _, d := range compare(r, want, have) {
 						t.Error(d)
 					}
 					compared += len(want)
@@ -92,7 +93,7 @@ func flatten(into map[string]any, path string, v any) {
 }
 
 // compare lists where the published leaves differ from what the oracle has.
-func compare(want answers, have map[string]any) (out []string) {
+func compare(r *record, want answers, have map[string]any) (out []string) {
 	paths := map[string]bool{}
 	for path := range have {
 		paths[path] = true
@@ -102,7 +103,7 @@ func compare(want answers, have map[string]any) (out []string) {
 	}
 	for path := range paths {
 		v, published := have[path]
-		if d := differs(want, path, v, published); d != "" {
+		if d := differs(r, want, path, v, published); d != "" {
 			out = append(out, path+": "+d)
 		}
 	}
@@ -111,11 +112,11 @@ func compare(want answers, have map[string]any) (out []string) {
 }
 
 // differs compares one leaf and says what is wrong with it.
-func differs(want answers, path string, v any, published bool) string {
+func differs(r *record, want answers, path string, v any, published bool) string {
 	w, known := want[path]
 	_, free := w.(optional)
 	switch {
-	case why(path) != "", !published && free:
+	case r.free(path), !published && free:
 		return ""
 	case !published:
 		return fmt.Sprintf("none is published, the oracle has %v", w)
@@ -131,7 +132,7 @@ func same(published, want any) bool {
 	p, number := published.(float64)
 	switch w := want.(type) {
 	case within:
-		return number && (agrees(p, w.v) || math.Abs(p-w.v) <= w.room)
+		return number && six(w.v-w.room) <= p && p <= six(w.v+w.room)
 	case optional:
 		return number && (agrees(p, w.v) || p == 0 && math.Abs(w.v) < 1e-12)
 	case float64:

@@ -49,7 +49,7 @@ func (r *record) order() (g2, g3, g4, g5 verdict, reordered int64) {
 					v.violations++ // it was alive
 				}
 			}
-			if q.mine() && x != nil && x.deleted && x.deletedStarted < q.Received {
+			if q.mine() && (x == nil || x.deleted && x.deletedStarted < q.Received) {
 				l := at(lives, k, q.UID)
 				if !l.removed {
 					g4.judged++

@@ -171,6 +171,7 @@ type record struct {
 	samples       []sample
 	marks         []mark
 	before, after metrics
+	received      float64 // requests of all kinds that storage received since the load began
 }
 
 type meta struct {

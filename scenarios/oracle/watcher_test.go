@@ -6,9 +6,9 @@ const mib = 1 << 20
 
 func (r *record) watcherFigures(a answers, changes []change, w window) {
 	var last int64
-	for i := range r.ledger {
-		if q := &r.ledger[i]; q.mine() && q.acked() {
-			last = max(last, q.Responded)
+	for _, c := range changes {
+		if c.Kind == "Pod" && !c.Bystander {
+			last = max(last, c.stored)
 		}
 	}
 	// The readings around load and drain.
@@ -34,8 +34,8 @@ func (r *record) watcherFigures(a answers, changes []change, w window) {
 	a.number("watcher.cpuSeconds", cpu)
 	a.number("watcher.cpuWindowSeconds", length)
 	a.number("watcher.cpuCores", cpu/length)
-	if n, ok := a["storage.requests"].(float64); ok && n > 0 {
-		a.number("watcher.cpuMicrosPerRequest", cpu*1e6/n)
+	if r.received > 0 {
+		a.number("watcher.cpuMicrosPerRequest", cpu*1e6/r.received)
 	}
 	if n, known := r.grown("k8swatch_events_received_total"); known && n > 0 && r.cell.Watcher.Restarts == 0 {
 		a.number("watcher.cpuMicrosPerEvent", cpu*1e6/n)
