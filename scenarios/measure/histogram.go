@@ -45,10 +45,14 @@ func (h *Histogram) Quantiles(micros float64) (*result.Quantiles, error) {
 		return nil, fmt.Errorf("encode a histogram: %w", err)
 	}
 	at := func(p float64) float64 { return round(float64(h.h.ValueAtQuantile(p)) / micros) }
-	return &result.Quantiles{
+	q := &result.Quantiles{
 		Count: h.h.TotalCount(), P50: at(50), P90: at(90), P99: at(99),
 		Max: round(float64(h.h.Max()) / micros), HDR: string(hdr),
-	}, nil
+	}
+	if q.P99IsMax() {
+		q.P99 = q.Max
+	}
+	return q, nil
 }
 
 // Units for Histogram.Quantiles, in microseconds.

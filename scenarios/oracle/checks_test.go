@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"math"
 	"strings"
 )
 
@@ -126,11 +127,11 @@ func (r *record) kinds() (kinds []string) {
 }
 
 // checkFigures puts the verdicts together.
-func (r *record) checkFigures(a answers, changes []change) {
+func (r *record) checkFigures(a answers) {
 	g1 := r.converge()
 	g2, g3, g4, g5, reordered := r.order()
 	names := r.recreated()
-	power := r.power(changes)
+	power := r.power(r.changes(math.MaxInt64))
 	a["events.reordered"] = float64(reordered)
 	if r.cell.Cut {
 		g1 = verdict{}

@@ -53,6 +53,12 @@ const milli = 1e-3
 func (r *record) loadFigures(a answers, w window) {
 	l := r.cell.Scenario.Load
 	a["load.model"] = l.Model
+	if n := l.Warmup.Operations; n > 0 {
+		a["load.warmupOperations"] = float64(n)
+	}
+	if l.Model == "open" {
+		a["load.arrival"] = cmp.Or(l.Arrival, "constant")
+	}
 	if l.Model == "closed" {
 		a["load.threads"] = float64(l.Threads)
 	}
@@ -157,6 +163,12 @@ func (r *record) meanLatency(t *testing.T) float64 {
 	return 0
 }
 
+// during says that storage received the request between the beginning of the load and the
+// end of the drain, or the cut.
+func (r *record) during(q *request) bool {
+	return q.Received >= r.cell.LoadStarted && q.Received <= r.cell.DrainEnd
+}
+
 func (r *record) storageFigures(t *testing.T, a answers, w window) {
 	mean := r.meanLatency(t)
 	a["storage.latencySpec"] = r.cell.Scenario.Storage.Latency
@@ -165,7 +177,7 @@ func (r *record) storageFigures(t *testing.T, a answers, w window) {
 	requests, received, pods := 0.0, 0.0, 0.0
 	for i := range r.ledger {
 		q := &r.ledger[i]
-		if !q.mine() || q.Received < r.cell.LoadStarted {
+		if !q.mine() || !r.during(q) {
 			continue
 		}
 		received++
@@ -240,7 +252,7 @@ func (r *record) backlog(t *testing.T, a answers, changes []change, w window) {
 	last := int64(0)
 	for i := range r.ledger {
 		q := &r.ledger[i]
-		if q.mine() && q.acked() && q.Kind == "Pod" && q.Responded >= start {
+		if r.during(q) && q.mine() && q.acked() && q.Kind == "Pod" && q.Responded >= start {
 			acks[(q.Responded-start)/ms]++
 			last = max(last, q.Responded)
 		}
@@ -425,7 +437,7 @@ func compute(t *testing.T, r *record) answers {
 	a := answers{}
 	r.identity(a)
 	w := r.loadWindow()
-	changes := r.changes()
+	changes := r.changes(r.cell.DrainEnd)
 	r.loadFigures(a, w)
 	r.freshness(a, changes)
 	r.storageFigures(t, a, w)
@@ -433,7 +445,7 @@ func compute(t *testing.T, r *record) answers {
 	r.handlerFigures(a, changes, w)
 	r.watcherFigures(a, changes, w)
 	r.eventFigures(a)
-	r.checkFigures(a, changes)
+	r.checkFigures(a)
 	r.validity(t, a, w)
 	r.series(a, w)
 	return a

@@ -5,9 +5,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 type entry struct {
@@ -84,8 +86,10 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
+var outage = regexp.MustCompile(`from=(\w+),for=(\w+)`)
+
 // facts computes what it can of an entry's facts, by name.
-func (r *record) facts(changes []change) map[string]float64 {
+func (r *record) facts(t *testing.T, changes []change) map[string]float64 {
 	out := map[string]float64{"changes that never arrived": 0}
 	objects := r.objects()
 	longest, others := 0.0, []int64{}
@@ -108,6 +112,30 @@ func (r *record) facts(changes []change) map[string]float64 {
 	if q := quantiles(others, 1); q != nil {
 		p99, _ := q["p99"].(float64)
 		out["bystander freshness p99"] = milliseconds(p99)
+	}
+	// An outage that the scenario times: from the end of it until storage had all that
+	// happened before.
+	for _, text := range r.cell.Scenario.Storage.Faults {
+		m := outage.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		from, err := time.ParseDuration(m[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		length, err := time.ParseDuration(m[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := r.cell.FaultsSet + int64(from+length)
+		last := end
+		for _, c := range changes {
+			if c.Finished <= end {
+				last = max(last, c.stored)
+			}
+		}
+		out["recovery after the fault"] = milliseconds(seconds(last - end))
 	}
 	requests, states := 0.0, map[string]bool{}
 	for i := range r.ledger {
@@ -160,7 +188,7 @@ func (r *record) against(t *testing.T, run string, e entry) (out []string) {
 	if e.Row != f.Row || e.Title != f.Title {
 		differ("row %s %q: the scenario has %s %q", e.Row, e.Title, f.Row, f.Title)
 	}
-	computed := r.facts(r.changes())
+	computed := r.facts(t, r.changes(r.cell.DrainEnd))
 	failed := map[string]bool{}
 	for _, x := range e.Facts {
 		v, known := computed[x.Name]

@@ -19,21 +19,21 @@ func saved(t *testing.T) (dirs []string) {
 	t.Helper()
 	from := strings.Split(*folders, ",")
 	if *folders == "" {
-		from = []string{"testdata/strategies", "testdata/matrix"}
+		from = []string{"testdata/run", "testdata/matrix"}
 	}
 	for _, dir := range from {
-		found, err := filepath.Glob(filepath.Join(dir, "*", "results.json"))
+		found, err := filepath.Glob(filepath.Join(dir, "*", "run.json"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range append(found, filepath.Join(dir, "results.json")) {
+		for _, f := range append(found, filepath.Join(dir, "run.json")) {
 			if _, err := os.Stat(f); err == nil {
 				dirs = append(dirs, filepath.Dir(f))
 			}
 		}
 	}
 	if len(dirs) == 0 {
-		t.Fatalf("no results.json in %v", from)
+		t.Fatalf("no run in %v", from)
 	}
 	return dirs
 }

@@ -43,12 +43,13 @@ func (r *record) objects() map[key]map[string]*object {
 	return all
 }
 
-// changes finds, by brute force, when each change of the load was stored.
-func (r *record) changes() []change {
+// changes finds, by brute force, when each change of the load was stored, by requests that
+// storage received no later than until.
+func (r *record) changes(until int64) []change {
 	objects := r.objects()
 	byKey := map[key][]*request{}
 	for i := range r.ledger {
-		if q := &r.ledger[i]; q.mine() {
+		if q := &r.ledger[i]; q.mine() && q.Received <= until {
 			byKey[q.key()] = append(byKey[q.key()], q)
 		}
 	}

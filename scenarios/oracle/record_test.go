@@ -129,6 +129,7 @@ type scenario struct {
 		Operations                 int64
 		Rate                       float64
 		Duration                   string
+		Warmup                     struct{ Operations int64 }
 		Bystander                  *struct {
 			Kind string
 			Rate float64
