@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 )
@@ -39,11 +38,7 @@ var notComputed = map[string]string{
 
 // matrices are the folders among those asked for that hold a matrix.
 func matrices() (dirs []string) {
-	from := strings.Split(*folders, ",")
-	if *folders == "" {
-		from = []string{"testdata/matrix"}
-	}
-	for _, dir := range from {
+	for _, dir := range asked() {
 		if _, err := os.Stat(filepath.Join(dir, "matrix.json")); err == nil {
 			dirs = append(dirs, dir)
 		}
@@ -60,19 +55,19 @@ func TestMatrix(t *testing.T) {
 	for _, dir := range dirs {
 		var m struct{ Entries []entry }
 		readJSON(t, filepath.Join(dir, "matrix.json"), &m)
-		var asked struct {
+		var campaign struct {
 			Runs []struct {
 				Scenario, Dir, Error string
 				Try                  int
 			}
 		}
-		readJSON(t, filepath.Join(dir, "matrix-run.json"), &asked)
+		readJSON(t, filepath.Join(dir, "matrix-run.json"), &campaign)
 		for _, e := range m.Entries {
 			if e.Cell == "" || e.Error != "" {
 				continue
 			}
 			t.Run(e.Scenario+"/"+e.Cell, func(t *testing.T) {
-				for _, run := range asked.Runs {
+				for _, run := range campaign.Runs {
 					if run.Dir == e.Dir && run.Try < 2 && e.FirstTry != "" {
 						t.Error("a first try is given for a run that was the first")
 					}

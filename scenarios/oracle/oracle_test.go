@@ -13,14 +13,26 @@ import (
 
 var folders = flag.String("folders", "", "folders of runs or matrices to recompute, separated by commas, instead of those of testdata")
 
-// saved lists the folders of runs: those that were asked for, or testdata's. Of a matrix
-// they are those in it.
-func saved(t *testing.T) (dirs []string) {
-	t.Helper()
-	from := strings.Split(*folders, ",")
+// asked are the folders that were asked for, relative ones seen from the root of the
+// repository, or testdata's.
+func asked() []string {
 	if *folders == "" {
-		from = []string{"testdata/run", "testdata/matrix"}
+		return testdata
 	}
+	dirs := strings.Split(*folders, ",")
+	for i, dir := range dirs {
+		if !filepath.IsAbs(dir) {
+			dirs[i] = filepath.Join("..", "..", dir)
+		}
+	}
+	return dirs
+}
+
+var testdata = []string{"testdata/run", "testdata/matrix"}
+
+// saved lists the folders of runs; of a matrix they are those in it.
+func saved(t *testing.T, from []string) (dirs []string) {
+	t.Helper()
 	for _, dir := range from {
 		found, err := filepath.Glob(filepath.Join(dir, "*", "run.json"))
 		if err != nil {
@@ -57,7 +69,7 @@ func cells(t *testing.T, dir string) (out []cell) {
 // TestOracle computes every figure and verdict of saved folders a second time.
 func TestOracle(t *testing.T) {
 	compared := 0
-	for _, dir := range saved(t) {
+	for _, dir := range saved(t, asked()) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			sameRun(t, dir)
 			for _, c := range cells(t, dir) {

@@ -8,17 +8,15 @@ import (
 // verdict is what a check came to before the scenario's expectations are applied.
 type verdict struct {
 	judged, violations int64
-	power              *int64
 }
 
 // order walks each key's requests in the order in which storage applied them: G2, G3, G4,
 // and the number of writes that any of them refuses.
 func (r *record) order() (g2, g3, g4, g5 verdict, reordered int64) {
 	type life struct {
-		written    bool
-		last       uint64 // version that was applied last
-		removed    bool
-		removedSeq uint64
+		written bool
+		last    uint64 // version that was applied last
+		removed bool
 	}
 	lives := map[key]map[string]*life{}
 	type row struct {

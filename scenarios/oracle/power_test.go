@@ -14,7 +14,7 @@ import (
 // must be missed too.
 func TestEveryAlterationIsNoticed(t *testing.T) {
 	noticed, free := 0, 0
-	for _, dir := range saved(t) {
+	for _, dir := range saved(t, asked()) {
 		for _, c := range cells(t, dir) {
 			r := load(t, c.dir)
 			want := compute(t, r)
