@@ -163,7 +163,9 @@ func (r *record) checkFigures(a answers) {
 		}
 		if has {
 			a["checks."+g+".power"] = float64(p)
-			a["checks."+g+".minPower"] = float64(r.cell.Scenario.Limits.MinPower)
+			if least := r.cell.Scenario.Limits.MinPower; least > 0 {
+				a["checks."+g+".minPower"] = float64(least)
+			}
 		}
 	}
 	r.replays(a)

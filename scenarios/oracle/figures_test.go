@@ -56,6 +56,9 @@ func (r *record) loadFigures(a answers, w window) {
 	if n := l.Warmup.Operations; n > 0 {
 		a["load.warmupOperations"] = float64(n)
 	}
+	if n := l.Hotkeys.Burst; n > 0 {
+		a["load.hotBurst"] = float64(n)
+	}
 	if l.Model == "open" {
 		a["load.arrival"] = cmp.Or(l.Arrival, "constant")
 	}
