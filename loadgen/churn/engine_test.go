@@ -272,6 +272,30 @@ func TestBurstsDoNotWait(t *testing.T) {
 	}
 }
 
+// TestLoadAwaitsItsLastBurst: operations that end within a burst are all in the account.
+func TestLoadAwaitsItsLastBurst(t *testing.T) {
+	virtual(t, "", func(t *testing.T) {
+		cut := false
+		for operations := int64(20); operations < 30; operations++ {
+			e, _ := fakeEngine(t, &fakeAPI{latency: 10 * time.Millisecond}, func(c *plan.Config) {
+				c.Threads, c.Operations, c.Hotkeys = 1, operations, &plan.Hotkeys{Objects: 1, Burst: 5, Share: 0.25}
+			})
+			if err := e.createHotPods(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for op := range e.plan.Thread(0) {
+				cut = cut || op.ID == operations && op.Burst > 0
+			}
+			if stats, err := e.Load(t.Context(), nil); err != nil || stats.Done != operations {
+				t.Errorf("%d of %d are done: %v", stats.Done, operations, err)
+			}
+		}
+		if !cut {
+			t.Error("no load ended within a burst")
+		}
+	})
+}
+
 // TestHotPatchGivenUp: it is counted and stops nothing else.
 func TestHotPatchGivenUp(t *testing.T) {
 	virtual(t, "", func(t *testing.T) {
