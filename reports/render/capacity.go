@@ -14,9 +14,11 @@ import (
 // Freshness against load: rows whose load is a part of what the strategy carries, beside
 // the calibrations that measured it.
 
-// calibrates reports whether the row measured a capacity.
-func (r *row) calibrates() bool {
-	return slices.ContainsFunc(r.cells, func(c *result.Cell) bool { return c.Capacity != nil && c.Capacity.Cell == c.ID })
+// calibrates reports whether the row measured a capacity, or was to.
+func (r *row) calibrates() bool { return slices.ContainsFunc(r.cells, calibrates) }
+
+func calibrates(c *result.Cell) bool {
+	return c.Calibrates || c.Capacity != nil && c.Capacity.Cell == c.ID
 }
 
 // share is the part of the capacity that the row's load is, nil for other rows.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -189,4 +190,29 @@ func TestKneeInBrowser(t *testing.T) {
 	}
 	b.quiet(path)
 	shoot(b, "knee.png", "#knee", 1440, 1000)
+}
+
+// TestCalibrationThatMeasuredNothing: it stays in the table of capacities with its reason,
+// and its load is none to compare drains under.
+func TestCalibrationThatMeasuredNothing(t *testing.T) {
+	res := measured(map[string][]float64{"keyed": {5, 5.1, 5.2}, "dedup": {50, 51, 52}})
+	for i := range res.Cells {
+		c := &res.Cells[i]
+		c.Calibrates, c.Params[result.ParamLoad] = true, "calibrate"
+		if c.Params[result.ParamStrategy] == "dedup" {
+			c.Valid, c.InvalidReasons = false, []string{"too few to tell a capacity"}
+		} else {
+			c.Capacity = &result.Capacity{Cell: c.ID, QPS: 40}
+		}
+	}
+	tab := arrange(res)
+	if s := tab.Capacities(); len(s.Rows) != 2 || !strings.Contains(fmt.Sprint(s.Rows), "too few to tell") {
+		t.Errorf("%+v", s.Rows)
+	}
+	for i := range res.Cells {
+		res.Cells[i].Capacity = nil
+	}
+	if h := arrange(res).Headlines(); len(h) > 0 {
+		t.Error(h[0].Sentence())
+	}
 }

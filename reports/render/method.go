@@ -191,7 +191,7 @@ func (t *table) phases() string {
 		if t.mostRepetitions() > 1 {
 			s += ", every second repetition in the reverse of the one before"
 		}
-		if t.any(func(c *result.Cell) bool { return c.Capacity != nil && c.Capacity.Cell == c.ID }) {
+		if t.any(calibrates) {
 			s += ", after those that measure capacity"
 		}
 	}

@@ -80,6 +80,8 @@ type Cell struct {
 	Queues      map[string]float64 `json:"queues,omitempty"` // events handled per Pod queue
 	Faults      map[string]int64   `json:"faults,omitempty"` // how often each fault fired
 	Robustness  *Robustness        `json:"robustness,omitempty"`
+	// Calibrates says that the cell is to measure a capacity, whether or not it did.
+	Calibrates bool `json:"calibrates,omitempty"`
 	// Capacity is what the cell measured as a calibration, or that of which its load is
 	// a part.
 	Capacity *Capacity `json:"capacity,omitempty"`

@@ -146,7 +146,7 @@ func (f *Figures) described() result.Cell {
 	s, w := &f.cell.Scenario, &f.cell.Watcher
 	c := result.Cell{
 		ID: f.cell.ID, Repetition: f.cell.Repetition, Params: map[string]string{},
-		Checks: map[string]result.Check{}, Faults: f.cell.StorageFaults, Cut: f.cell.Cut,
+		Checks: map[string]result.Check{}, Faults: f.cell.StorageFaults, Cut: f.cell.Cut, Calibrates: f.cell.Calibrates,
 		Handler: result.Handler{Strategy: strategyExternal},
 		Storage: result.Storage{LatencySpec: s.Storage.Latency, LatencyMeanMs: round(f.latencyMs())},
 		Watcher: result.Watcher{Command: w.Command, Restarts: w.Restarts},
