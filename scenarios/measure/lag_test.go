@@ -32,3 +32,15 @@ func TestRetriesAreNoLag(t *testing.T) {
 		t.Errorf("every operation was dispatched at its time; the lag is %.0f ms of %d dispatches", c.Load.LagMs.Max, c.Load.LagMs.Count)
 	}
 }
+
+// TestBurstsKeepOneThreadBusy: ten requests at once are no ten times as busy a thread.
+func TestBurstsKeepOneThreadBusy(t *testing.T) {
+	l := newLoad()
+	for i := range 10 {
+		r := op(oplog.TypePatch, "hot", "u", uint64(i+1), 0, 0, 100+float64(i))
+		l.add(&r)
+	}
+	last := op(oplog.TypeCreate, "a", "v", 99, 990, 990, 1000)
+	l.add(&last)
+	approx(t, "busy", l.busy(1), 0.119, 1e-3)
+}

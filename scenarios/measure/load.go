@@ -19,14 +19,15 @@ type LoadWindow struct {
 // bystander's trickle is a measure of its own.
 type load struct {
 	window                      LoadWindow
-	records                     int64 // of the op log, of all phases
-	attempted, done, errors     int64 // operations, successes, failed tries
-	underWay                    int64 // nanoseconds of all requests
+	records                     int64         // of the op log, of all phases
+	attempted, done, errors     int64         // operations, successes, failed tries
+	underWay                    int64         // nanoseconds that threads had a request under way
+	until                       map[int]int64 // by thread: the end of its last request
 	lag, fromIntent, fromActual *Histogram
 }
 
 func newLoad() load {
-	return load{lag: NewHistogram(), fromIntent: NewHistogram(), fromActual: NewHistogram()}
+	return load{until: map[int]int64{}, lag: NewHistogram(), fromIntent: NewHistogram(), fromActual: NewHistogram()}
 }
 
 func (l *load) add(r *oplog.Record) {
@@ -40,7 +41,9 @@ func (l *load) add(r *oplog.Record) {
 	if r.Started == 0 {
 		return
 	}
-	l.underWay += r.Finished - r.Started
+	// The requests of a burst are under way together, and logged as they end.
+	l.underWay += max(0, r.Finished-max(r.Started, l.until[r.Thread]))
+	l.until[r.Thread] = max(r.Finished, l.until[r.Thread])
 	if l.window.First == 0 || r.Started < l.window.First {
 		l.window.First = r.Started
 	}

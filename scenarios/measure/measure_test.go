@@ -73,9 +73,9 @@ func value(v *float64) any {
 
 func TestLoadOf(t *testing.T) {
 	failed := op(oplog.TypeCreate, "x", "", 0, 10, 12, 30)
-	failed.Status, failed.Error = 500, "boom"
+	failed.Thread, failed.Status, failed.Error = 1, 500, "boom"
 	again := op(oplog.TypePatch, "a", "u", 0, 500, 499, 499.5)
-	again.Status, again.Error = 429, "busy"
+	again.Thread, again.Status, again.Error = 1, 429, "busy"
 	beat := op(oplog.TypeHeartbeat, "node", "", 0, 0, 0, 9000)
 	by := op(oplog.TypePatch, "c", "", 0, 0, 0, 8000)
 	by.Bystander = true
