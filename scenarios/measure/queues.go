@@ -99,8 +99,8 @@ func (f *Figures) queueFigures(c *result.Cell, q Queues, w waits) {
 }
 
 // handOver, in nanoseconds, is what an event may take besides waiting in a queue: from the
-// apiserver to the watcher, and from its queue to storage.
-const handOver = 20e6
+// apiserver to the watcher, and from its queue to storage. On a busy machine it is more.
+const handOver = 100e6
 
 // difference is the growth of a counter per queue; a queue that came up in between
 // started at 0.

@@ -81,8 +81,14 @@ func invalid(c *result.Cell, g grounds) (why, late []string) {
 	if d := h.LittleDiscrepancy; d != nil && *d > maxLittle {
 		no("the queue metrics contradict themselves: mean depth and rate × mean wait of %s differ by %.0f%%", g.littleQueue, 100**d)
 	}
-	if q := h.QueuedSeconds; q != nil && (*q > *h.QueuedMost*(1+maxLittle)+littleLeast || *q < *h.QueuedLeast*(1-maxLittle)-littleLeast) {
-		no("the queue metrics contradict the record: the queues held %.1f event-seconds by the watcher, %.1f to %.1f by op log and ledger", *q, *h.QueuedLeast, *h.QueuedMost)
+	if q := h.QueuedSeconds; q != nil {
+		const contradict = "the queue metrics contradict the record: the queues held %.1f event-seconds by the watcher, %.1f to %.1f by op log and ledger"
+		switch {
+		case *q > *h.QueuedMost*(1+maxLittle)+littleLeast:
+			no(contradict, *q, *h.QueuedLeast, *h.QueuedMost)
+		case *q < *h.QueuedLeast*(1-maxLittle)-littleLeast:
+			behind(contradict+", or the watcher got its events late", *q, *h.QueuedLeast, *h.QueuedMost)
+		}
 	}
 	for _, f := range g.faults {
 		if c.Faults[f] == 0 {
