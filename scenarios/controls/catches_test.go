@@ -5,6 +5,7 @@ import (
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/matrix"
+	"github.com/watchbench/watchbench/scenarios/measure"
 )
 
 // TestCatches: a cell that proves nothing, that is late on a machine that stood still, or
@@ -29,6 +30,7 @@ func TestCatches(t *testing.T) {
 	behind := func(e *result.MatrixEntry) {
 		e.Invalid, e.Late = []string{"the generator was late"}, []string{"the generator was late"}
 	}
+	lies := func(e *result.MatrixEntry) { e.Invalid = []string{measure.QueuesContradict + " the record"} }
 	stalled := func(e *result.MatrixEntry) { e.Stalled = []string{"the runner stood still for 2s"} }
 	for _, tc := range []struct {
 		name  string
@@ -43,6 +45,7 @@ func TestCatches(t *testing.T) {
 		{"passes", entry(nil, g1, nil), "C", false},
 		{"proves nothing", entry([]result.Fact{lost}, g1, invalid), "C", false},
 		{"its load is late", entry([]result.Fact{lost}, g1, behind), "C", true},
+		{"its metrics are wrong too", entry([]result.Fact{lost}, g1, lies), "C", true},
 		{"late", entry([]result.Fact{late}, g1, nil), "T", true},
 		{"late on a machine that stood still", entry([]result.Fact{late}, g1, stalled), "T", false},
 		{"early on a machine that stood still", entry([]result.Fact{early}, g1, stalled), "T", true},

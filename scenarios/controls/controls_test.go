@@ -19,6 +19,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/matrix"
+	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
 )
@@ -143,7 +144,8 @@ func (g *ground) run(ctx context.Context, who, watcher string, r row) ([]result.
 }
 
 // sound runs a row with the watcher as it is and requires that it passes. As in the
-// matrix it gets a second try where it was late on a machine that stood still.
+// matrix it gets a second try where it was late on a machine that stood still; a load that
+// was late shows as much of it as of a mutant.
 func (g *ground) sound(t *testing.T, r row) {
 	t.Helper()
 	entries, known := g.asIs[r.key()]
@@ -165,7 +167,7 @@ func (g *ground) sound(t *testing.T, r row) {
 		e := &entries[i]
 		failed, invalid := e.Verdict()
 		verdict := "passes"
-		if len(failed) > 0 || invalid != "" {
+		if len(failed) > 0 || e.Error != "" || len(vacuous(e)) > 0 {
 			verdict = "DOES NOT PASS"
 			t.Errorf("%s %s: the watcher as it is fails %v %s\n%s\n%s", e.Scenario, e.Cell, failed, invalid, details(e), e.Dir)
 		}
@@ -200,17 +202,24 @@ func (g *ground) caught(t *testing.T, m mutant, watcher string, r row) {
 }
 
 // catches reports whether a cell shows a mutant's bug: it proves something, though its load
-// may be late, and one of the named columns fails, in more than its time on a machine that
-// stood still and in more than a figure that nobody could read.
+// may be late and the watcher's own metrics be wrong, and one of the named columns fails, in
+// more than its time on a machine that stood still and in more than a figure that nobody
+// could read.
 func catches(e *result.MatrixEntry, named string) bool {
 	failed, _ := e.Verdict()
-	if e.Error != "" || slices.ContainsFunc(e.Invalid, func(why string) bool { return !slices.Contains(e.Late, why) }) {
+	metrics := func(why string) bool { return strings.HasPrefix(why, measure.QueuesContradict) }
+	if e.Error != "" || len(slices.DeleteFunc(vacuous(e), metrics)) > 0 {
 		return false
 	}
 	return slices.ContainsFunc(failed, func(c string) bool {
 		excused := e.Columns[c].Late && len(e.Stalled) > 0
 		return strings.Contains(named, c) && !excused && !onlyMissing(e, c)
 	})
+}
+
+// vacuous is why a cell proves nothing, however late its load was.
+func vacuous(e *result.MatrixEntry) []string {
+	return slices.DeleteFunc(slices.Clone(e.Invalid), func(why string) bool { return slices.Contains(e.Late, why) })
 }
 
 // onlyMissing reports whether a column fails in nothing but figures that are not known.

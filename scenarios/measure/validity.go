@@ -13,6 +13,10 @@ import (
 // ledger allow.
 const maxLittle = 0.10
 
+// QueuesContradict begins the reason why a cell is not believed whose watcher's queue
+// metrics are wrong.
+const QueuesContradict = "the queue metrics contradict"
+
 // Storage without faults and below its capacity answers after the latency it was told. On
 // a machine with time to spare the means of cells were within 0.6 ms of that, from 5 ms to
 // 1 s; what is beyond these is a machine that stood still.
@@ -79,10 +83,10 @@ func invalid(c *result.Cell, g grounds) (why, late []string) {
 	}
 	h := &c.Handler
 	if d := h.LittleDiscrepancy; d != nil && *d > maxLittle {
-		no("the queue metrics contradict themselves: mean depth and rate × mean wait of %s differ by %.0f%%", g.littleQueue, 100**d)
+		no(QueuesContradict+" themselves: mean depth and rate × mean wait of %s differ by %.0f%%", g.littleQueue, 100**d)
 	}
 	if q := h.QueuedSeconds; q != nil {
-		const contradict = "the queue metrics contradict the record: the queues held %.1f event-seconds by the watcher, %.1f to %.1f by op log and ledger"
+		const contradict = QueuesContradict + " the record: the queues held %.1f event-seconds by the watcher, %.1f to %.1f by op log and ledger"
 		switch {
 		case *q > *h.QueuedMost*(1+maxLittle)+littleLeast:
 			no(contradict, *q, *h.QueuedLeast, *h.QueuedMost)
