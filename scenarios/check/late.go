@@ -6,11 +6,11 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// leastFence is how long a key's next write waits at least after a request without an
+// LeastFence is how long a key's next write waits at least after a request without an
 // answer; with a longer storage timeout it waits that long. A request of unknown outcome
 // may be applied late, but whoever keeps to the fence has written nothing meanwhile that
 // it could overwrite (G10).
-const leastFence = int64(5 * time.Second)
+const LeastFence = 5 * time.Second
 
 // lateWrite is a violation that storage may be to blame for, held back until it is known
 // whether the state was repaired in time.
@@ -39,7 +39,7 @@ func (j *judge) storagesDoing(r *request, prev touch) bool {
 	case j.startedBetween(r.received, prev.received):
 		return true // the one that had to wait is gone
 	}
-	return prev.received-r.received >= max(leastFence, j.h.StorageTimeout)
+	return prev.received-r.received >= max(int64(LeastFence), j.h.StorageTimeout)
 }
 
 // startedBetween reports whether another watcher process began in between.

@@ -8,17 +8,14 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
 // The watcher's backoff of an object: delays double from the first to the longest, and
-// jitter may halve each. fence is how long it leaves an object alone after it gave up a
-// request whose outcome it cannot know.
-const (
-	firstBackoff, longestBackoff = 100 * time.Millisecond, 5 * time.Second
-	fence                        = 5 * time.Second
-)
+// jitter may halve each.
+const firstBackoff, longestBackoff = 100 * time.Millisecond, 5 * time.Second
 
 // patienceRule: an object whose request failed is left alone for a while. It keeps every
 // request that met a fault or came near one, for rows in which the same watcher runs
@@ -83,7 +80,7 @@ func (p *patience) facts() (facts []result.Fact) {
 				switch before := all[i-1]; {
 				case before.unknown:
 					// When the client gave up is not known, only that it was later.
-					fenced.note(t, before.received+int64(fence))
+					fenced.note(t, before.received+int64(check.LeastFence))
 				case before.failed:
 					backoff.note(t, before.responded+int64(leastBackoff(failures)))
 				}

@@ -32,8 +32,9 @@ const (
 var unmoved = []string{history.PartyGenerator, history.PartyAPIServer, history.PartyEtcd}
 
 // Stalled returns the evidence that the machine stood still in a cell, from the start of
-// the load to the end of the drain; none if it did not, or if nobody can tell. Nothing
-// that a watcher does can make any of it: a hanging or a greedy watcher is no excuse.
+// the load to the end of the drain; none if it did not, or if nobody can tell. A hanging
+// watcher makes none of it, nor one that takes all CPUs; one that drives the machine into
+// swapping might.
 func Stalled(c *Case) (evidence []string) {
 	samples := slices.DeleteFunc(slices.Clone(c.Samples), func(s history.Sample) bool {
 		return s.Time < c.Cell.LoadStarted || s.Time > c.Cell.DrainEnd
