@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/gate"
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/storagemock/latency"
 )
 
@@ -29,9 +30,7 @@ type instance struct {
 	// serving is held for reading by each request; run locks it for good at its end,
 	// so that nothing is applied afterwards.
 	serving sync.RWMutex
-	// fresh holds connections on which no request has begun: net/http would let them
-	// delay its shutdown by 5 s.
-	fresh sync.Map // net.Conn → struct{}
+	fresh   lifecycle.Fresh
 }
 
 // newInstance binds addr.
@@ -56,7 +55,7 @@ func (in *instance) run(ctx context.Context) error {
 	defer cut()
 	in.hard, in.soft = hard, ctx
 	h := &http.Server{
-		Handler: in, ReadTimeout: readTimeout, IdleTimeout: -1, MaxHeaderBytes: maxHead, ConnState: in.connState,
+		Handler: in, ReadTimeout: readTimeout, IdleTimeout: -1, MaxHeaderBytes: maxHead, ConnState: in.fresh.Track,
 		ErrorLog: slog.NewLogLogger(in.srv.log.Handler(), slog.LevelDebug),
 	}
 	stopped := make(chan error, 1) // one result of stop
@@ -77,20 +76,8 @@ func (in *instance) run(ctx context.Context) error {
 // too short for them.
 func (in *instance) stop(ctx context.Context, h *http.Server) error {
 	_ = in.gate.Close()
-	in.fresh.Range(func(c, _ any) bool {
-		_ = c.(net.Conn).Close()
-		return true
-	})
+	in.fresh.Close()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	return h.Shutdown(ctx)
-}
-
-func (in *instance) connState(c net.Conn, state http.ConnState) {
-	switch state {
-	case http.StateNew:
-		in.fresh.Store(c, struct{}{})
-	case http.StateActive, http.StateClosed:
-		in.fresh.Delete(c)
-	}
 }

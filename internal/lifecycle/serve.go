@@ -10,8 +10,11 @@ import (
 
 // Serve serves HTTP on l until ctx ends, then gives the requests under way at most
 // grace before it cuts them off. It returns nil after ctx has ended, and otherwise why
-// the listener failed. l is closed in any case.
+// the listener failed. l is closed in any case. The ConnState of s is Serve's own.
 func Serve(ctx context.Context, s *http.Server, l net.Listener, grace time.Duration) error {
+	var fresh Fresh
+	s.ConnState = fresh.Track
+	s.RegisterOnShutdown(fresh.Close)
 	failed := make(chan error, 1) // one send, by Serve
 	go func() { failed <- s.Serve(l) }()
 	select {

@@ -55,6 +55,39 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// TestServeWaitsForNoFreshConnection: a connection on which nothing was asked delays
+// the end by nothing.
+func TestServeWaitsForNoFreshConnection(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		ended <- Serve(ctx, &http.Server{Handler: http.NotFoundHandler()}, l, time.Minute)
+	}()
+	fresh, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fresh.Close()
+	// Connections are accepted in turn: after an answer, the fresh one is the server's.
+	resp, err := http.Get("http://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	began := time.Now()
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
 func TestServeReportsItsFailure(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
