@@ -298,14 +298,14 @@ func (c *cell) drain(ctx context.Context) error {
 // baseline: a comparison with storage that happens to be under way has some of its own.
 const returnWait = 2 * time.Second
 
-// awaitReturn takes the last samples. G7 judges the very last one.
+// awaitReturn takes the last samples. G7, judged in fault scenarios, judges the very last one.
 func (c *cell) awaitReturn(ctx context.Context) error {
 	most := matrix.BeforeLoad(c.sampler.taken(), c.record.LoadStarted).Goroutines + matrix.GoroutinesLeft(c.s.Ceilings)
 	deadline := time.Now().Add(returnWait)
 	for {
 		c.sampler.sample(ctx)
 		last := c.sampler.latest()
-		if last == nil || *last <= most || time.Now().After(deadline) {
+		if c.s.Fault == nil || last == nil || *last <= most || time.Now().After(deadline) {
 			return nil
 		}
 		if err := lifecycle.Pause(ctx, samplePeriod); err != nil {

@@ -80,7 +80,7 @@ func TestRepetitionsAreInterleaved(t *testing.T) {
 			t.Errorf("seed %d: one of two cells is first in both repetitions", seed)
 		}
 	}
-	if want := 10 + 2*9; len(jobs) != want || once != 1 {
+	if want := 10 + 4*9; len(jobs) != want || once != 1 {
 		t.Errorf("%d cells, %d of them single-heavy; want %d and 1", len(jobs), once, want)
 	}
 }
