@@ -1,6 +1,7 @@
 package churn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -31,7 +32,7 @@ const (
 // perform sends one operation on a pod until it is acknowledged or given up, and
 // records every attempt. intended is the time the plan wanted.
 func (e *Engine) perform(ctx context.Context, op plan.Op, st *pod, intended int64) error {
-	first := int64(0)
+	first, unclear := int64(0), int64(0) // starts of attempts; unclear: of one that may have taken effect
 	for attempt := 0; ; attempt++ {
 		started := e.clock.now()
 		if attempt == 0 {
@@ -50,12 +51,25 @@ func (e *Engine) perform(ctx context.Context, op plan.Op, st *pod, intended int6
 			}
 		}
 		cancel()
+		if a.err == nil {
+			started = cmp.Or(unclear, started)
+		}
+		early := op.Type == oplog.TypeTerminate && a.err == nil && a.gone
+		if early {
+			op.Type = oplog.TypeDelete
+		}
 		e.recordPod(op, st, a, attempt, times{intended: intended, started: started, finished: finished})
 		if a.err == nil {
-			e.settle(op, st, a)
+			e.settle(op, st, a, started)
 			e.stats.acknowledge(op, intended, first, finished)
 			e.health.report(nil)
+			if early {
+				return errEarly
+			}
 			return nil
+		}
+		if unclear == 0 && (a.status == 0 || a.status >= http.StatusInternalServerError) {
+			unclear = started
 		}
 		e.stats.fail(op, a.err)
 		wait, again := retryAfter(a, attempt)
@@ -63,24 +77,52 @@ func (e *Engine) perform(ctx context.Context, op plan.Op, st *pod, intended int6
 			e.stats.giveUp(op)
 			if ctx.Err() == nil {
 				e.health.report(a.err)
+				e.recordGone(ctx, op, st)
 			}
 			return a.err
 		}
 	}
 }
 
+// errEarly says that a pod that was to end within its grace went at once. An apiserver that
+// is late begins with the pod in its cache, and one without a node has no grace; what it
+// took from there it keeps when it goes on with the pod as it is.
+var errEarly = errors.New("the pod was deleted without grace")
+
 // settle notes what an acknowledged operation made of the pod.
-func (e *Engine) settle(op plan.Op, st *pod, a answer) {
+func (e *Engine) settle(op plan.Op, st *pod, a answer, started int64) {
 	switch op.Type {
 	case oplog.TypeCreate:
 		st.uid = a.uid
-		st.reached(a.version)
+		st.reached(a.version, started)
 		e.created.addPod(st)
 	case oplog.TypeDelete:
+		st.end()
 		e.created.dropPod(st)
 	default:
-		st.reached(a.version)
+		st.reached(a.version, started)
 	}
+}
+
+// recordGone logs the deletion of a pod that is not there any more when an operation on it
+// is given up: by somebody else, or by an attempt that had no clear answer.
+func (e *Engine) recordGone(ctx context.Context, op plan.Op, st *pod) {
+	if op.Type == oplog.TypeCreate {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	p, err := e.readPod(ctx, op, st)
+	if gone := apierrors.IsNotFound(err) || err == nil && p.UID != st.uid; !gone || !st.end() {
+		return
+	}
+	version, since := st.last()
+	e.log.Append(oplog.Record{
+		ID: e.freeID(), Phase: oplog.PhaseOutside, Type: oplog.TypeDelete, Thread: plan.ThreadNone,
+		Kind: "Pod", Namespace: st.namespace, Name: st.name, UID: string(st.uid), ResourceVersion: version,
+		Intended: since, Started: since, Finished: e.clock.now(), Status: http.StatusOK,
+	})
+	e.created.dropPod(st)
 }
 
 type times struct{ intended, started, finished int64 }
@@ -98,7 +140,7 @@ func (e *Engine) recordPod(op plan.Op, st *pod, a answer, attempt int, t times) 
 	case op.Type == oplog.TypeCreate:
 		r.UID, r.ResourceVersion = string(a.uid), a.version
 	case op.Type == oplog.TypeDelete:
-		r.ResourceVersion = st.version.Load()
+		r.ResourceVersion, _ = st.last()
 		if a.version > r.ResourceVersion {
 			r.DeletedVersion = a.version
 		}

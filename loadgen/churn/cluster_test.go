@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -269,6 +270,32 @@ func TestDeletionTakesTime(t *testing.T) {
 	want = append(want, "MODIFIED true 30", "MODIFIED true 30", "MODIFIED true 0", "DELETED true 0")
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// TestNoGraceWithoutANode: a deletion with grace of a pod that the apiserver takes for one
+// without a node is one without, and its answer says so.
+func TestNoGraceWithoutANode(t *testing.T) {
+	client := kubernetes.NewForConfigOrDie(clustertest.Start(t).Config).CoreV1()
+	pods := client.Pods(metav1.NamespaceDefault)
+	p, err := pods.Create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "unbound-"},
+		Spec:       corev1.PodSpec{SchedulerName: "nobody", Containers: []corev1.Container{{Name: "c", Image: "registry.example/c:1"}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Nor is another pod of the name patched.
+	patch := []byte(`{"metadata":{"uid":"another"},"status":{"message":"x"}}`)
+	if _, err := pods.Patch(t.Context(), p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status"); !apierrors.IsInvalid(err) {
+		t.Errorf("a patch of another uid: %v", err)
+	}
+	grace := int64(30)
+	var gone corev1.Pod
+	err = client.RESTClient().Delete().Namespace(p.Namespace).Resource("pods").Name(p.Name).
+		Body(&metav1.DeleteOptions{GracePeriodSeconds: &grace}).Do(t.Context()).Into(&gone)
+	if err != nil || gone.DeletionGracePeriodSeconds == nil || *gone.DeletionGracePeriodSeconds != 0 {
+		t.Errorf("answered with grace %v, %v, want 0", gone.DeletionGracePeriodSeconds, err)
 	}
 }
 

@@ -6,8 +6,10 @@
 //     with its intended, actual and answered time and the resourceVersion it made.
 //  2. The operations of one pod are sent one after the other, each only after the
 //     former was acknowledged. If one is given up, the rest of that pod's life is
-//     skipped and counted. The patches of a burst on a hot pod are sent at once, and
-//     whatever becomes of them, nothing is skipped.
+//     skipped and counted; if the pod is gone by then, its deletion is recorded, with
+//     the times between which it went. So it is of a pod that goes at once although its
+//     deletion has a grace period. The patches of a burst on a hot pod are sent at once,
+//     and whatever becomes of them, nothing is skipped.
 //  3. An operation that is sent late shows its lag; nothing is sent twice or left
 //     out to catch up.
 //  4. Everything that is created carries the label watchbench.dev/run with the run's

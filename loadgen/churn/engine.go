@@ -97,17 +97,33 @@ func (e *Engine) freeID() int64 { return e.nextID.Add(1) - 1 }
 type pod struct {
 	namespace, name string
 	uid             types.UID
-	version         atomic.Uint64 // the highest that was answered
+
+	mu      sync.Mutex // guards what follows
+	version uint64     // the highest that was answered: those of a burst come in any order
+	since   int64      // it existed then: the last request that was acknowledged began
+	gone    bool       // its deletion is in the op log
 }
 
-// reached notes a version that an answer had.
-func (p *pod) reached(version uint64) {
-	for {
-		have := p.version.Load()
-		if version <= have || p.version.CompareAndSwap(have, version) {
-			return
-		}
-	}
+// reached notes what an acknowledged request says of the pod.
+func (p *pod) reached(version uint64, started int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.version, p.since = max(p.version, version), max(p.since, started)
+}
+
+// last is the pod's last known version, and when it certainly existed.
+func (p *pod) last() (version uint64, since int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.version, p.since
+}
+
+// end reports whether the pod's deletion was not yet in the op log. Now it is.
+func (p *pod) end() (first bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first, p.gone = !p.gone, true
+	return first
 }
 
 // created is what the run made and teardown has to remove.

@@ -30,6 +30,8 @@ type fakeAPI struct {
 	// fault, if not nil, may answer a request itself. after says that the request
 	// takes effect all the same.
 	fault func(method, path string, n int) (resp *http.Response, err error, after bool)
+	// answer, if not nil, delays the answer to the n-th request, which has taken effect.
+	answer func(n int)
 
 	mu       sync.Mutex // guards what follows
 	pods     map[string]*corev1.Pod
@@ -65,7 +67,11 @@ func (f *fakeAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 			return resp, err
 		}
 	}
-	return f.serve(r), nil
+	resp := f.serve(r)
+	if f.answer != nil {
+		f.answer(n)
+	}
+	return resp, nil
 }
 
 func (f *fakeAPI) serve(r *http.Request) *http.Response {
@@ -97,18 +103,20 @@ func (f *fakeAPI) serve(r *http.Request) *http.Response {
 	switch {
 	case p == nil:
 		return status(http.StatusNotFound, metav1.StatusReasonNotFound)
+	case r.Method == http.MethodDelete && uidOf(body) != p.UID:
+		return status(http.StatusConflict, metav1.StatusReasonConflict)
 	case r.Method == http.MethodGet:
 		return answerJSON(http.StatusOK, p)
 	case r.Method == http.MethodDelete && graceOf(body) > 0 && p.DeletionTimestamp != nil:
 		return answerJSON(http.StatusOK, p)
 	case r.Method == http.MethodDelete && graceOf(body) > 0 && p.Spec.NodeName != "":
-		p.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: time.Now()}, new(graceOf(body))
 		return f.put(http.StatusOK, key, p)
 	case r.Method == http.MethodDelete:
 		delete(f.pods, key)
 		f.version++
 		gone := p.DeepCopy()
-		gone.ResourceVersion = strconv.Itoa(f.version)
+		gone.ResourceVersion, gone.DeletionGracePeriodSeconds = strconv.Itoa(f.version), new(int64(0))
 		return answerJSON(http.StatusOK, gone)
 	case r.Method == http.MethodPost: // binding
 		if p.Spec.NodeName != "" {
@@ -122,17 +130,24 @@ func (f *fakeAPI) serve(r *http.Request) *http.Response {
 		f.put(http.StatusCreated, key, p)
 		return status(http.StatusCreated, "")
 	default: // patch
+		var patch corev1.Pod
+		if err := json.Unmarshal(body, &patch); err != nil || patch.UID != "" && patch.UID != p.UID {
+			return status(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid) // the field is immutable
+		}
 		return f.put(http.StatusOK, key, p)
 	}
 }
 
-// graceOf is the grace period that a deletion asks for.
-func graceOf(body []byte) int64 {
-	obj, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, &metav1.DeleteOptions{})
-	if opts, ok := obj.(*metav1.DeleteOptions); err == nil && ok && opts.GracePeriodSeconds != nil {
-		return *opts.GracePeriodSeconds
+// graceOf is the grace period that a deletion asks for, uidOf the one object it is for.
+func graceOf(body []byte) int64   { return *deleteOptions(body).GracePeriodSeconds }
+func uidOf(body []byte) types.UID { return *deleteOptions(body).Preconditions.UID }
+
+func deleteOptions(body []byte) *metav1.DeleteOptions {
+	opts := &metav1.DeleteOptions{}
+	if _, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, opts); err != nil {
+		panic(err)
 	}
-	return 0
+	return opts
 }
 
 func (f *fakeAPI) put(code int, key string, p *corev1.Pod) *http.Response {

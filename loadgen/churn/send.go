@@ -22,6 +22,7 @@ type answer struct {
 	status  int // HTTP; 0 when none came
 	uid     types.UID
 	version uint64 // of the state that the write produced; for a delete of the deletion
+	gone    bool   // the object is no more: it had no time to end in
 	err     error
 }
 
@@ -49,7 +50,7 @@ func (e *Engine) sendPod(ctx context.Context, op plan.Op, st *pod, intended int6
 	default:
 		return do(ctx, client.Patch(types.StrategicMergePatchType).Namespace(st.namespace).Resource("pods").Name(st.name).SubResource("status").
 			VersionedParams(&metav1.PatchOptions{FieldManager: fieldManager}, scheme.ParameterCodec).
-			Body(statusPatch(op, intended)), true)
+			Body(statusPatch(op, st.uid, intended)), true)
 	}
 }
 
@@ -101,6 +102,8 @@ func do(ctx context.Context, r *rest.Request, object bool) answer {
 	}
 	if meta, ok := obj.(metav1.Object); ok {
 		a.uid = meta.GetUID()
+		grace := meta.GetDeletionGracePeriodSeconds()
+		a.gone = grace != nil && *grace == 0
 		a.version, a.err = parseVersion(meta.GetResourceVersion())
 	}
 	return a

@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
 // statusPatch is the strategic merge patch that moves a pod on, as a kubelet sends
-// it: conditions are merged by type, container statuses replaced.
-func statusPatch(op plan.Op, intended int64) []byte {
+// it: for this uid and no other, conditions merged by type, container statuses replaced.
+func statusPatch(op plan.Op, uid types.UID, intended int64) []byte {
 	now := time.Unix(0, intended).UTC().Format(time.RFC3339)
 	var status string
 	switch op.Type {
@@ -31,8 +33,8 @@ func statusPatch(op plan.Op, intended int64) []byte {
 		status = fmt.Sprintf(`"conditions":[%s],"containerStatuses":[%s]`,
 			condition("Ready", "True", now), container(now, true, op.N))
 	}
-	return fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"%d",%q:"%d"}},"status":{%s}}`,
-		OpAnnotation, op.ID, IntendedAnnotation, intended, status)
+	return fmt.Appendf(nil, `{"metadata":{"uid":%q,"annotations":{%q:"%d",%q:"%d"}},"status":{%s}}`,
+		uid, OpAnnotation, op.ID, IntendedAnnotation, intended, status)
 }
 
 func condition(kind, status, since string) string {

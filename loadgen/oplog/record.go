@@ -7,7 +7,7 @@ package oplog
 type Record struct {
 	ID        int64  `json:"id"`                // unique within the run, also stamped on the object
 	Attempt   int    `json:"attempt,omitempty"` // from 0; a retry is a record of its own with the same ID
-	Phase     string `json:"phase"`             // PhasePrepare, PhaseWarmup, PhaseLoad, PhaseTeardown
+	Phase     string `json:"phase"`             // one of the phases below
 	Type      string `json:"type"`              // one of the operation types below
 	Thread    int    `json:"thread"`
 	Bystander bool   `json:"bystander,omitempty"` // belongs to the slow trickle of another kind
@@ -25,7 +25,9 @@ type Record struct {
 	DeletedVersion uint64 `json:"deletedVersion,omitempty"`
 
 	Intended int64 `json:"intended"` // when the plan wanted it dispatched
-	Started  int64 `json:"started"`  // when it was dispatched
+	// Started is when it was dispatched. Of an acknowledged retry it is when the first
+	// attempt that had no clear answer was: that one may have made what is acknowledged.
+	Started  int64 `json:"started"`
 	Finished int64 `json:"finished"` // when the answer was read
 
 	Status int    `json:"status"`          // HTTP status; 0 when no answer came
@@ -39,6 +41,10 @@ const (
 	PhaseLoad     = "load"
 	PhaseDrain    = "drain" // after the load: node heartbeats only
 	PhaseTeardown = "teardown"
+	// PhaseOutside is that of a deletion which no operation is known to have made: a pod
+	// was found gone. Started is the start of the last request that was acknowledged for
+	// it, Finished when it was found; it went at some time between.
+	PhaseOutside = "outside"
 )
 
 // Operation types.

@@ -295,6 +295,31 @@ func TestChangesByObject(t *testing.T) {
 	}
 }
 
+// TestFoundGone: a pod that somebody else deleted is not missed where it came and went
+// unseen, and its deletion is no change of the load.
+func TestFoundGone(t *testing.T) {
+	found := delete1
+	found.Phase, found.Started, found.Finished = oplog.PhaseOutside, patch1.Started, at(900)
+	for _, tc := range []struct {
+		name   string
+		ledger []ledger.Entry
+		want   map[int64]int64
+	}{
+		{"unseen", nil, map[int64]int64{1: never, 2: never}},
+		{"deleted before it was known", []ledger.Entry{putOf("u1", 10, 6, 8), deleteOf("u1", 10, 30, 40)}, map[int64]int64{1: 8, 2: 40}},
+	} {
+		ops := []oplog.Record{create1, patch1, found}
+		if d := cmp.Diff(tc.want, storedAt(ops, tc.ledger)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, d)
+		}
+		for c := range Changes(ops, tc.ledger) {
+			if !c.Gone {
+				t.Errorf("%s: %+v, want it gone", tc.name, c)
+			}
+		}
+	}
+}
+
 // TestLostDeletion: a deletion of what storage has is owed; of an object that storage never
 // had it is not, nor where it took effect and nobody had the answer.
 func TestLostDeletion(t *testing.T) {

@@ -50,6 +50,8 @@ var stories = []storyCase{
 	{name: "merged versions", story: story{ops: onePod, requests: []string{"35 PUT web u1 110"}}},
 	{name: "deleted", story: story{ops: recreated[:4],
 		requests: []string{"15 PUT web u1 100", "35 PUT web u1 110", "45 DELETE web"}}},
+	{name: "deleted by somebody else, before the generator knew", story: story{ops: append(slices.Clone(onePod), "30 delete web u1 110 outside"),
+		requests: []string{"15 PUT web u1 100", "35 PUT web u1 110", "45 DELETE web"}}},
 	{name: "deleted before anything was sent", story: story{ops: recreated[:4], requests: []string{"45 DELETE web"}}},
 	{name: "created again", story: story{ops: recreated,
 		requests: []string{"15 PUT web u1 100", "35 PUT web u1 110", "45 DELETE web", "55 PUT web u2 120", "65 PUT web u2 125"}}},

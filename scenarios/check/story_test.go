@@ -116,6 +116,8 @@ func parseOp(t testing.TB, id int64, line string) oplog.Record {
 		switch opt {
 		case "prepare":
 			r.Phase = oplog.PhasePrepare
+		case "outside": // found gone a second later
+			r.Phase, r.Finished = oplog.PhaseOutside, r.Started+1e9
 		case "failed":
 			r.Status, r.Error = 409, "conflict"
 		default:
