@@ -41,12 +41,12 @@ func (e *Engine) perform(ctx context.Context, op plan.Op, st *pod, intended int6
 		reqCtx, cancel := context.WithTimeout(ctx, requestTimeout)
 		a := e.sendPod(reqCtx, op, st, intended)
 		finished := e.clock.now()
-		if a.err != nil && attempt > 0 {
+		if a.err != nil && unclear != 0 {
 			a = e.resolve(reqCtx, op, st, a)
 		}
 		if a.err == nil && op.Type == oplog.TypeBind {
 			// The answer to a binding does not hold the pod. This read is not timed.
-			if p, err := e.readPod(reqCtx, op, st); err == nil {
+			if p, err := e.readPod(reqCtx, op, st); err == nil && p.UID == st.uid {
 				a.version, _ = parseVersion(p.ResourceVersion)
 			}
 		}
@@ -168,7 +168,7 @@ func (e *Engine) free(kind, namespace, name, what string) oplog.Record {
 	}
 }
 
-// resolve looks at a retry that was refused because the attempt before it had
+// resolve looks at a retry that was refused because an attempt before it had
 // taken effect without our knowing.
 func (e *Engine) resolve(ctx context.Context, op plan.Op, st *pod, a answer) answer {
 	switch {

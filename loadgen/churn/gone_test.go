@@ -22,20 +22,22 @@ func TestAPodThatIsGoneIsDeletedInTheLog(t *testing.T) {
 		at              int // the request before which it happens
 		change          func(api *fakeAPI, key string)
 		lost            func(n int) bool // requests whose answer is lost, though they take effect
+		busy            int              // the request that is refused, with a word to come again
 		phase           string           // of the deletion
 		done, abandoned int64
 		skipped         int64
 	}{
 		// The apiserver works on what its cache has at first; a pod without a node has no grace.
-		{"at once, its binding not in the apiserver's cache", terminate, unbind, nil, oplog.PhaseLoad, 7, 0, 2},
-		{"at once, and the answer is lost", terminate, unbind, func(n int) bool { return n == terminate }, oplog.PhaseOutside, 6, 1, 2},
-		{"after its deletion was asked for", terminated, remove, nil, oplog.PhaseOutside, 7, 1, 1},
-		{"before its deletion was asked for", terminate, remove, nil, oplog.PhaseOutside, 6, 1, 2},
-		{"before it is changed, for another of its name", terminate - 1, replace, nil, oplog.PhaseOutside, 5, 1, 3},
-		{"before it is deleted", last, remove, nil, oplog.PhaseOutside, 8, 1, 0},
-		{"before it is deleted, for another of its name", last, replace, nil, oplog.PhaseOutside, 8, 1, 0},
-		{"no deletion is ever answered", last, nil, func(n int) bool { return n >= last && n < last+maxAttempts }, oplog.PhaseOutside, 8, 1, 0},
-		{"its deletion is answered at the second attempt", last, nil, func(n int) bool { return n == last }, oplog.PhaseLoad, 9, 0, 0},
+		{"at once, its binding not in the apiserver's cache", terminate, unbind, nil, 0, oplog.PhaseLoad, 7, 0, 2},
+		{"at once, and the answer is lost", terminate, unbind, func(n int) bool { return n == terminate }, 0, oplog.PhaseOutside, 6, 1, 2},
+		{"after its deletion was asked for", terminated, remove, nil, 0, oplog.PhaseOutside, 7, 1, 1},
+		{"before its deletion was asked for", terminate, remove, nil, 0, oplog.PhaseOutside, 6, 1, 2},
+		{"before it is changed, for another of its name", terminate - 1, replace, nil, 0, oplog.PhaseOutside, 5, 1, 3},
+		{"before it is deleted", last, remove, nil, 0, oplog.PhaseOutside, 8, 1, 0},
+		{"before it is deleted, after a refusal", last, remove, nil, last, oplog.PhaseOutside, 8, 1, 0},
+		{"before it is deleted, for another of its name", last, replace, nil, 0, oplog.PhaseOutside, 8, 1, 0},
+		{"no deletion is ever answered", last, nil, func(n int) bool { return n >= last && n < last+maxAttempts }, 0, oplog.PhaseOutside, 8, 1, 0},
+		{"its deletion is answered at the second attempt", last, nil, func(n int) bool { return n == last }, 0, oplog.PhaseLoad, 9, 0, 0},
 	} {
 		virtual(t, tc.name, func(t *testing.T) {
 			api := &fakeAPI{latency: 10 * time.Millisecond}
@@ -50,6 +52,9 @@ func TestAPodThatIsGoneIsDeletedInTheLog(t *testing.T) {
 							tc.change(api, key)
 						}
 					}
+				}
+				if n == tc.busy {
+					return tooMany("1"), nil, false
 				}
 				if tc.lost != nil && tc.lost(n) {
 					return nil, errLost, true
@@ -88,6 +93,29 @@ func remove(api *fakeAPI, key string) { delete(api.pods, key) }
 func replace(api *fakeAPI, key string) {
 	api.pods[key] = api.pods[key].DeepCopy()
 	api.pods[key].UID = types.UID("another")
+}
+
+// TestTheVersionOfABindingIsThePods: the read after a binding may find another pod of the
+// name, whose version is not the bound one's.
+func TestTheVersionOfABindingIsThePods(t *testing.T) {
+	virtual(t, "", func(t *testing.T) {
+		api := &fakeAPI{}
+		api.fault = func(method, _ string, _ int) (*http.Response, error, bool) {
+			if method == http.MethodGet {
+				for key := range api.pods {
+					replace(api, key)
+				}
+			}
+			return nil, nil, false
+		}
+		e, log := fakeEngine(t, api, nil)
+		if _, err := e.Load(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if r := log.records[1]; r.Type != oplog.TypeBind || !r.OK() || r.ResourceVersion != 0 {
+			t.Errorf("%+v, want no version", r)
+		}
+	})
 }
 
 // TestAHotPodGoesOnce: a burst of patches finds it gone, the op log has it deleted once.
