@@ -48,11 +48,8 @@ func (r *record) order() (g2, g3, g4, g5 verdict, reordered int64) {
 				}
 			}
 			if q.mine() && (x == nil || x.deleted && x.deletedStarted < q.Received) {
-				l := at(lives, k, q.UID)
-				if !l.removed {
-					g4.judged++
-				}
-				l.removed = true
+				g4.judged++ // again, if it had come back
+				at(lives, k, q.UID).removed = true
 				gone[k] = max(gone[k], q.ResourceVersion)
 			}
 			delete(live, k)

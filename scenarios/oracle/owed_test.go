@@ -85,8 +85,9 @@ func (r *record) atLeastAsNew(o *operation, q *request, later []*request, uids m
 	case q.Method == "DELETE" && q.UID == o.UID && q.UID != "":
 		return me.deleted && me.deletedStarted < q.Received
 	}
-	if q.UID != "" && uids[q.UID] != nil && uids[q.UID].created > me.created {
-		return me.deleted
+	if x := uids[q.UID]; q.UID != "" && x != nil && x.created > me.created {
+		// A DELETE of a newer object that was alive was not meant for it, and counts for nobody.
+		return me.deleted && (q.Method == "PUT" || x.deleted && x.deletedStarted < q.Received)
 	}
 	if q.Method != "DELETE" {
 		return false

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,6 +31,9 @@ func (r *record) validity(t *testing.T, a answers, w window) {
 	for _, f := range append(r.cell.Fired, r.cell.WatchFired...) {
 		valid = valid && f.Fired > 0
 	}
+	if r.cell.Scenario.Fault != nil {
+		valid = valid && r.hitEnough()
+	}
 	if s := r.cell.Scenario.Storage; len(s.Faults) == 0 && s.Capacity.Rate == 0 {
 		// A lognormal with p99 at no more than 1.5 times its mean deviates by less than
 		// a fifth of it.
@@ -40,6 +44,28 @@ func (r *record) validity(t *testing.T, a answers, w window) {
 		}
 	}
 	a["valid"] = valid
+}
+
+var mostFirings = regexp.MustCompile(`\bmax=(\d+)`)
+
+// hitEnough says that each fault of a row of the matrix hit three objects, watches or
+// requests, or as many as it is meant for. Refused connections have no count.
+func (r *record) hitEnough() bool {
+	enough := func(texts []string, all []firing, hits func(firing) int64) bool {
+		for i, text := range texts {
+			least := int64(3)
+			if m := mostFirings.FindStringSubmatch(text); m != nil {
+				most, _ := strconv.ParseInt(m[1], 10, 64) // digits
+				least = min(least, most)
+			}
+			if i >= len(all) || !strings.HasPrefix(text, "refuse") && hits(all[i]) < least {
+				return false
+			}
+		}
+		return true
+	}
+	return enough(r.cell.Scenario.Storage.Faults, r.cell.Fired, func(f firing) int64 { return f.Keys }) &&
+		enough(r.cell.Scenario.Watch.Faults, r.cell.WatchFired, func(f firing) int64 { return f.Fired })
 }
 
 // share reads a part such as 80%, or 0.8.
@@ -56,4 +82,19 @@ func share(t *testing.T, v any) float64 {
 	}
 	t.Fatalf("%v is no share", v)
 	return 0
+}
+
+// TestHitEnough: a row of the matrix whose fault hit two watches is not believed, as the
+// two that it was meant for are enough.
+func TestHitEnough(t *testing.T) {
+	var r record
+	r.cell.Scenario.Storage.Faults = []string{"refuse(from=1s,for=6s)", "503:1%"}
+	r.cell.Scenario.Watch.Faults = []string{"close(1s,max=2)", "410(mid):1%"}
+	for hits, want := range map[int64]bool{2: false, 3: true} {
+		r.cell.Fired = []firing{{"refuse", 1, 0}, {"503", 9, hits}}
+		r.cell.WatchFired = []firing{{"close", 2, 1}, {"410(mid)", hits, 1}}
+		if got := r.hitEnough(); got != want {
+			t.Errorf("%d hits: %v", hits, got)
+		}
+	}
 }
