@@ -13,7 +13,6 @@ import (
 type attempts struct {
 	from, to int64 // receipt of those that count, Unix nanoseconds
 	tried    int64
-	deletes  int64
 	states   map[uint64]struct{}
 }
 
@@ -22,20 +21,22 @@ func (a *attempts) request(e *ledger.Entry) {
 		return
 	}
 	a.tried++
-	switch {
-	case !e.Took():
-	case e.Method != http.MethodPut:
-		a.deletes++ // which object it removed does not matter
-	default:
-		a.states[maphash.Comparable(seed, struct {
-			kind, namespace, name, uid string
-			version                    uint64
-		}{e.Kind, e.Namespace, e.Name, e.UID, e.ResourceVersion})] = struct{}{}
+	if !e.Took() {
+		return
 	}
+	uid, state := e.UID, e.ResourceVersion
+	if e.Method != http.MethodPut {
+		// Which object it removed does not matter, nor whether it was applied twice.
+		uid, state = "", uint64(e.Received)
+	}
+	a.states[maphash.Comparable(seed, struct {
+		kind, namespace, name, uid, method string
+		state                              uint64
+	}{e.Kind, e.Namespace, e.Name, uid, e.Method, state})] = struct{}{}
 }
 
 // reached is how many states reached storage, deletions included.
-func (a *attempts) reached() int64 { return int64(len(a.states)) + a.deletes }
+func (a *attempts) reached() int64 { return int64(len(a.states)) }
 
 // throttle counts requests for a key that came earlier than an answer with Retry-After
 // allowed.

@@ -89,6 +89,22 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
+// TestAppliedTwice: a request that storage applied twice carried one state.
+func TestAppliedTwice(t *testing.T) {
+	a := attempts{to: 50, states: map[uint64]struct{}{}}
+	put, removal := acked("PUT", "a", "u", 1, 6), acked("DELETE", "a", "u", 1, 8)
+	again := acked("DELETE", "a", "", 0, 9)
+	again.Received, again.Responded, again.Status, again.Effect = removal.Received, 0, 0, ledger.EffectNone
+	other := acked("DELETE", "b", "w", 3, 8)
+	later := acked("DELETE", "a", "v", 4, 20)
+	for _, e := range []ledger.Entry{put, put, removal, again, other, later} {
+		a.request(&e)
+	}
+	if a.tried != 6 || a.reached() != 4 {
+		t.Errorf("%d attempts of %d states, want 6 of 4", a.tried, a.reached())
+	}
+}
+
 func TestThrottle(t *testing.T) {
 	const s = int64(1e9)
 	told := acked("PUT", "a", "u", 1, 1*s)

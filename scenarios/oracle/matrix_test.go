@@ -143,7 +143,7 @@ func (r *record) facts(t *testing.T, changes []change) map[string]float64 {
 		case q.Method == "PUT":
 			states[fmt.Sprint(q.UID, q.ResourceVersion)] = true
 		case q.took():
-			states[fmt.Sprint(q.UID, "deleted", q.Seq)] = true
+			states[fmt.Sprint(q.key(), "deleted", q.Received)] = true
 		}
 	}
 	out["write attempts per state"] = milliseconds(requests / float64(len(states)))
