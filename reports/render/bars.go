@@ -169,8 +169,7 @@ func partyBars(id string, rows []*row) *chart {
 	for i, name := range slices.Sorted(maps.Keys(parties)) {
 		s := barSeries{name: chartText(name)}
 		for _, r := range shown {
-			p, known := r.representative().Parties[name]
-			s.values = append(s.values, ifSome(p.CPUSeconds, known))
+			s.values = append(s.values, r.representative().Parties[name].CPUSeconds)
 		}
 		s.style = []charts.SeriesOpts{charts.WithBarChartOpts(opts.BarChart{Stack: "cpu"}), filled(colors[i%len(colors)])}
 		all = append(all, s)

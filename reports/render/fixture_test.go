@@ -156,11 +156,11 @@ func makeCell(l madeLoad, s madeStrategy, rep int) result.Cell {
 	if c.Series = m.series(); rep > 1 {
 		c.Series = nil // never drawn
 	}
-	c.Parties["generator"] = result.Party{CPUSeconds: round(l.ops*0.0004, 2), RSSPeakMiB: 41}
-	c.Parties["kube-apiserver"] = result.Party{CPUSeconds: round(l.ops*0.0016+busy*0.04, 2), RSSPeakMiB: 402}
-	c.Parties["etcd"] = result.Party{CPUSeconds: round(l.ops*0.0006+busy*0.01, 2), RSSPeakMiB: 88}
-	c.Parties["watcher"] = result.Party{CPUSeconds: round(*c.Watcher.CPUCores*busy, 2), RSSPeakMiB: *c.Watcher.RSSPeakMiB}
-	c.Parties["storagemock"] = result.Party{CPUSeconds: round(served*0.00011, 2), RSSPeakMiB: 52}
+	c.Parties["generator"] = result.Party{CPUSeconds: new(round(l.ops*0.0004, 2)), RSSPeakMiB: 41}
+	c.Parties["kube-apiserver"] = result.Party{CPUSeconds: new(round(l.ops*0.0016+busy*0.04, 2)), RSSPeakMiB: 402}
+	c.Parties["etcd"] = result.Party{CPUSeconds: new(round(l.ops*0.0006+busy*0.01, 2)), RSSPeakMiB: 88}
+	c.Parties["watcher"] = result.Party{CPUSeconds: new(round(*c.Watcher.CPUCores*busy, 2)), RSSPeakMiB: *c.Watcher.RSSPeakMiB}
+	c.Parties["storagemock"] = result.Party{CPUSeconds: new(round(served*0.00011, 2)), RSSPeakMiB: 52}
 	merged := int64(l.ops) - int64(m.events)
 	c.Events = &result.Events{Received: int64(l.ops), Sent: int64(served), Coalesced: merged, Queued: int64(l.ops) - merged - int64(served), Lost: new(int64(0)), Reordered: new(int64(0))}
 	c.Bottleneck = result.Bottleneck{Stage: "storage", Why: "all " + strconv.Itoa(s.workers) + " senders were waiting for storage 99 % of the time"}

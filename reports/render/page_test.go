@@ -146,7 +146,7 @@ func hostileRecord(t *testing.T) *result.Results {
 			c.Series = map[string]result.Series{}
 		}
 		c.Series[hostile] = result.Series{Unit: hostile, T: []float64{0, 1}, V: []float64{1, 2}}
-		c.Parties[hostile] = result.Party{CPUSeconds: 1}
+		c.Parties[hostile] = result.Party{CPUSeconds: new(1.0)}
 		if c.Queues != nil {
 			c.Queues[hostile] = 1e6
 		}

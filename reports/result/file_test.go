@@ -27,7 +27,7 @@ func sample() *Results {
 			{
 				ID: "a", Params: map[string]string{ParamLoad: "light"}, Repetition: 1, Valid: true,
 				Checks:    map[string]Check{"G1": {Verdict: Pass, Judged: 10}},
-				Parties:   map[string]Party{"watcher": {CPUSeconds: 1.5, RSSPeakMiB: 40}},
+				Parties:   map[string]Party{"watcher": {CPUSeconds: new(1.5), RSSPeakMiB: 40}},
 				Freshness: &Quantiles{Count: 10, P50: 0.1, P90: 0.2, P99: 0.3, Max: 0.4},
 				Series:    map[string]Series{SeriesQueueDepth: {Unit: "events", T: []float64{0, 1, 2}, V: []float64{0, 5.5, 0}}},
 			},

@@ -261,10 +261,11 @@ type Check struct {
 	Note           string `json:"note,omitempty"`
 }
 
-// Party is the machine use of one process.
+// Party is the machine use of one process. What one used that ended before the last
+// reading, or began after the first, is not known.
 type Party struct {
-	CPUSeconds float64 `json:"cpuSeconds"`
-	RSSPeakMiB float64 `json:"rssPeakMiB"`
+	CPUSeconds *float64 `json:"cpuSeconds,omitempty"`
+	RSSPeakMiB float64  `json:"rssPeakMiB"`
 }
 
 // Bottleneck names the stage that limited the cell, with the figures that say so.

@@ -223,9 +223,11 @@ func (f *Figures) storageFigures(c *result.Cell, ch *changes) (err error) {
 	}
 	s.WatcherMeanMs = f.watcherLatencyMs()
 	s.Requests, s.QPS, s.LimitQPS = f.acked, f.pods.qps(), limit(f.inFlight(), f.latencyMs())
-	s.ConnectionsOpened = growth(f.before, f.after, metric.StorageConns)
-	if n := growth(f.before, f.after, metric.EventsReceived, "kind", podKind); n != nil && *n > 0 && f.cell.Watcher.Restarts == 0 {
-		s.RequestsPerEvent = ptr(float64(f.pods.requests) / *n)
+	if f.cell.Watcher.Restarts == 0 { // the counters are those of the last process
+		s.ConnectionsOpened = growth(f.before, f.after, metric.StorageConns)
+		if n := growth(f.before, f.after, metric.EventsReceived, "kind", podKind); n != nil && *n > 0 {
+			s.RequestsPerEvent = ptr(float64(f.pods.requests) / *n)
+		}
 	}
 	if s.LimitQPS == nil {
 		return nil

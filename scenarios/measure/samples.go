@@ -26,6 +26,7 @@ func (b curveBuilder) sampled(samples []history.Sample) {
 	// A reading asked for between two ticks may have begun after, and been noted
 	// before, that of the tick.
 	samples = slices.SortedStableFunc(slices.Values(samples), func(a, b history.Sample) int { return cmp.Compare(a.Time, b.Time) })
+	own := accounts(samples)
 	var prev *history.Sample
 	for i := range samples {
 		s := &samples[i]
@@ -45,7 +46,7 @@ func (b curveBuilder) sampled(samples []history.Sample) {
 			}
 			b.add(name+".cpuCores", "cores", s.Time, ptr((u.CPUSeconds-p.CPUSeconds)/dt))
 			if name == history.PartyWatcher {
-				if in, out, known := traffic(prev, s); known && in >= 0 && out >= 0 { // not across a restart
+				if in, out, known := traffic(prev, s, own); known && in >= 0 && out >= 0 { // not across a restart
 					b.add(result.SeriesWatcherNet, "KiB/s", s.Time, ptr((in+out)/1024/dt))
 				}
 			}
@@ -54,10 +55,18 @@ func (b curveBuilder) sampled(samples []history.Sample) {
 	}
 }
 
+// accounts reports whether the watcher gives an account of its traffic.
+func accounts(samples []history.Sample) bool {
+	return slices.ContainsFunc(samples, func(s history.Sample) bool { return s.NetIn != nil && s.NetOut != nil })
+}
+
 // traffic is how many bytes the watcher received and sent between two samples, by its
 // own account or, for a watcher that gives none, by its read and write calls.
-func traffic(a, b *history.Sample) (in, out float64, known bool) {
-	if a.NetIn != nil && b.NetIn != nil && a.NetOut != nil && b.NetOut != nil {
+func traffic(a, b *history.Sample, own bool) (in, out float64, known bool) {
+	if own {
+		if a == b || a.NetIn == nil || b.NetIn == nil || a.NetOut == nil || b.NetOut == nil {
+			return 0, 0, false
+		}
 		return *b.NetIn - *a.NetIn, *b.NetOut - *a.NetOut, true
 	}
 	ua, ub := a.Parties[history.PartyWatcher], b.Parties[history.PartyWatcher]

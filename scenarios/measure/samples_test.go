@@ -47,6 +47,45 @@ func TestRestartedCountersAreNoTraffic(t *testing.T) {
 	}
 }
 
+// TestNetworkHasOneSource: once the watcher's own account is gone (it was killed after the
+// cut), what its read and write calls came to does not take its place.
+func TestNetworkHasOneSource(t *testing.T) {
+	e := backlog(9000)
+	for i := range e.samples {
+		if s := &e.samples[i]; s.Time <= at(8000) {
+			s.NetIn, s.NetOut = new(float64(s.Time-at(0))/1e9*2048), new(0.0) // 2 KiB/s
+		}
+	}
+	c := e.figures(t)
+	approx(t, "net", c.Watcher.NetKiBps, 2, 1e-6)
+	if curve := c.Series[result.SeriesWatcherNet]; slices.Max(curve.V) > 2.001 || slices.Max(curve.T) > 8 {
+		t.Errorf("the curve has read and write calls: %v", curve.V)
+	}
+	for i := range e.samples {
+		if e.samples[i].Time < at(1000) {
+			e.samples[i].NetIn = nil
+		}
+	}
+	if c = e.figures(t); c.Watcher.NetKiBps != nil {
+		t.Errorf("%v KiB/s since a time at which nothing was known", *c.Watcher.NetKiBps)
+	}
+}
+
+// TestPartyThatEnded: what a process used of which the last reading has nothing is unknown.
+func TestPartyThatEnded(t *testing.T) {
+	e := backlog(0)
+	for i := range e.samples {
+		if s := &e.samples[i]; s.Time <= at(8000) {
+			s.Parties[history.PartyStorage] = history.Use{CPUSeconds: float64(s.Time), RSSBytes: 1 << 20}
+		}
+	}
+	p := e.figures(t).Parties
+	if got := p[history.PartyStorage]; got.CPUSeconds != nil || got.RSSPeakMiB != 1 {
+		t.Errorf("storage: CPU %v, memory %v", value(got.CPUSeconds), got.RSSPeakMiB)
+	}
+	approx(t, "the watcher's", p[history.PartyWatcher].CPUSeconds, 2.025, 0.001)
+}
+
 // TestUseOfAShortCell: a load of 1 s between readings 250 ms apart. With readings at its
 // edges the figures are exact; the nearest of the others missed a fifth of the work, or took
 // what was before.

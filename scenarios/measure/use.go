@@ -82,11 +82,7 @@ func (u use) parties() map[string]result.Party {
 	}
 	out := map[string]result.Party{}
 	for name, rss := range peak {
-		p := result.Party{RSSPeakMiB: round(rss / (1 << 20))}
-		if cpu := u.cpu(name); cpu != nil {
-			p.CPUSeconds = *cpu
-		}
-		out[name] = p
+		out[name] = result.Party{CPUSeconds: u.cpu(name), RSSPeakMiB: round(rss / (1 << 20))}
 	}
 	return out
 }
@@ -113,9 +109,28 @@ func (f *Figures) watcherFigures(c *result.Cell, u use) {
 		w.HeapMiB = mib(*u.b.HeapBytes)
 	}
 	w.Goroutines = u.most(func(s *history.Sample) *float64 { return s.Goroutines })
-	if in, out, known := traffic(u.a, u.b); known && f.cell.Watcher.Restarts == 0 {
-		w.NetInKiBps, w.NetOutKiBps, w.NetKiBps = ptr(in/1024/u.seconds()), ptr(out/1024/u.seconds()), ptr((in+out)/1024/u.seconds())
+	if f.cell.Watcher.Restarts == 0 {
+		own := accounts(f.samples)
+		if own {
+			u = u.known() // a watcher that was killed gives no account at the end
+		}
+		if in, out, known := traffic(u.a, u.b, own); known {
+			w.NetInKiBps, w.NetOutKiBps, w.NetKiBps = ptr(in/1024/u.seconds()), ptr(out/1024/u.seconds()), ptr((in+out)/1024/u.seconds())
+		}
 	}
+}
+
+// known ends with the last reading that has the watcher's own account of its traffic, or
+// where it began.
+func (u use) known() use {
+	b := u.a
+	for i := range u.all {
+		if s := &u.all[i]; s.Time > b.Time && s.Time <= u.b.Time && s.NetIn != nil {
+			b = s
+		}
+	}
+	u.b = b
+	return u
 }
 
 // maxTime is after every reading.

@@ -107,6 +107,9 @@ func TestWatchersSide(t *testing.T) {
 	if c = e.scraped(t, text(50, 10, 40, 3), text(150, 30, 140, 8)); c.Storage.RequestsPerEvent != nil || c.Watcher.CPUMicrosPerEvent != nil {
 		t.Error("the requests of all processes were divided by the events of the last")
 	}
+	if c.Storage.ConnectionsOpened != nil {
+		t.Errorf("%v connections of all processes, by the counter of the last", *c.Storage.ConnectionsOpened)
+	}
 	if c = backlog(0).figures(t); c.Storage.WatcherMeanMs != nil || c.Storage.ConnectionsOpened != nil || c.Storage.RequestsPerEvent != nil {
 		t.Errorf("a watcher without metrics has %+v", c.Storage)
 	}

@@ -13,7 +13,6 @@ var notCompared = []struct {
 	why string
 }{
 	{`.*`, refused, "the watcher had to refuse its storage, so nothing was measured"},
-	{`parties\.storagemock\..*`, replaced, "the storage process was replaced"},
 	{`bottleneck\..*`, nil, "a sentence about the other figures; its rules are the code's"},
 	{`invalidReasons\..*`, nil, "sentences; whether there are any is compared as valid"},
 	{`lateReasons\..*`, nil, "the sentences among invalidReasons that a stalled machine may cause"},
@@ -32,7 +31,6 @@ var notCompared = []struct {
 	{`checks\.G11\..*`, emptied, "whether a DELETE that found nothing was sent for the second time is not in the ledger"},
 	{`checks\.(G[2345]|G11)\..*`, eventful, "events change objects that no operation of the op log names"},
 	{`events\.(lost|reordered)`, eventful, "events change objects that no operation of the op log names"},
-	{`storage\.connectionsOpened`, restarted, "two processes, each with a count of its own"},
 	{`(series\.watcher|watcher|events|queues|handler|writer|parties|checks\.G6|checks\.G14|storage\.requestsPerEvent).*`, restarted, "the counters of several processes"},
 	{`(handler|storage|writer)\.(workers|queues|capacity|limitQPS|efficiency|efficiencyBacklog|backlogSeconds|imbalance)`, eventful, "queues may be changed under load"},
 }
@@ -44,11 +42,6 @@ func restarted(r *record) bool { return r.cell.Watcher.Restarts > 0 || r.cell.Wa
 
 func emptied(r *record) bool {
 	return slices.ContainsFunc(r.ledger, func(q request) bool { return q.Method == "DELETE" && q.took() && q.UID == "" })
-}
-
-// replaced says that the storage at the end is not the one of the beginning.
-func replaced(r *record) bool {
-	return slices.ContainsFunc(r.samples, func(s sample) bool { return s.Parties["storagemock"].RSSBytes == 0 })
 }
 
 // free reports whether a path is on the list for the record.

@@ -44,13 +44,18 @@ func (r *record) watcherFigures(a answers, changes []change, w window) {
 	if v := end.Parties["watcher"].RSSBytes; v > 0 {
 		a.number("watcher.rssEndMiB", v/mib)
 	}
-	for name := range end.Parties {
-		a.number("parties."+name+".cpuSeconds", end.Parties[name].CPUSeconds-first.Parties[name].CPUSeconds)
-		peak := 0.0
-		for _, s := range r.samples {
-			peak = max(peak, s.Parties[name].RSSBytes)
+	peaks := map[string]float64{}
+	for _, s := range r.samples {
+		for name, x := range s.Parties {
+			peaks[name] = max(peaks[name], x.RSSBytes)
 		}
+	}
+	for name, peak := range peaks {
 		a.number("parties."+name+".rssPeakMiB", peak/mib)
+		before, began := first.Parties[name]
+		if after, ended := end.Parties[name]; began && ended {
+			a.number("parties."+name+".cpuSeconds", after.CPUSeconds-before.CPUSeconds)
+		}
 	}
 	resident := 0.0
 	if end.HeapBytes != nil {
