@@ -1,9 +1,11 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/watchbench/watchbench/scenarios/history"
 )
@@ -38,6 +40,8 @@ func Load(dir string) (*History, error) {
 	if h.Samples, err = history.LoadLines[history.Sample](dir, history.FileSamples); err != nil {
 		return nil, err
 	}
+	// A reading asked for between two ticks may have been noted before that of a tick.
+	slices.SortStableFunc(h.Samples, func(a, b history.Sample) int { return cmp.Compare(a.Time, b.Time) })
 	return h, nil
 }
 

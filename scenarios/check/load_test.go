@@ -56,6 +56,20 @@ func save(t testing.TB, dir string, h *History, ops []oplog.Record, entries []le
 	}))
 }
 
+// TestSamplesAreInOrder: a reading asked for between two ticks may have begun after, and
+// been noted before, that of the tick.
+func TestSamplesAreInOrder(t *testing.T) {
+	dir := t.TempDir()
+	save(t, dir, &History{Samples: []history.Sample{{Time: 1}, {Time: 3}, {Time: 2}}, State: items[history.StateRecord](nil)}, nil, nil)
+	h, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(h.Samples) != 3 || h.Samples[1].Time != 2 || h.Samples[2].Time != 3 {
+		t.Errorf("%+v", h.Samples)
+	}
+}
+
 func TestSavedRunIsJudgedAlike(t *testing.T) {
 	for seed := range uint64(5) {
 		w := simulate(seed, 8, 20)

@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"cmp"
 	"slices"
 	"sort"
 
@@ -23,9 +22,6 @@ func (f *Figures) curves(zero int64, writes *rate) map[string]result.Series {
 
 // sampled adds what was read while the cell ran.
 func (b curveBuilder) sampled(samples []history.Sample) {
-	// A reading asked for between two ticks may have begun after, and been noted
-	// before, that of the tick.
-	samples = slices.SortedStableFunc(slices.Values(samples), func(a, b history.Sample) int { return cmp.Compare(a.Time, b.Time) })
 	own := accounts(samples)
 	var prev *history.Sample
 	for i := range samples {

@@ -8,22 +8,6 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// Readings that overlap in time are put in order: a curve never goes back.
-func TestCurvesAreInOrder(t *testing.T) {
-	use := func(cpu float64) map[string]history.Use {
-		return map[string]history.Use{history.PartyWatcher: {CPUSeconds: cpu, Read: -1}}
-	}
-	b := curveBuilder{out: map[string]result.Series{}}
-	b.sampled([]history.Sample{{Time: 1e9, Parties: use(1)}, {Time: 3e9, Parties: use(3)}, {Time: 2e9, Parties: use(2)}})
-	got := b.out
-	if s := got["watcher.rssMiB"]; !slices.Equal(s.T, []float64{1, 2, 3}) {
-		t.Errorf("times %v", s.T)
-	}
-	if s := got["watcher.cpuCores"]; !slices.Equal(s.V, []float64{1, 1}) {
-		t.Errorf("cores %v, want 1 all the time", s.V)
-	}
-}
-
 // TestRestartedCountersAreNoTraffic: a new process counts from 0, so what its counters
 // have grown since a former one's is not known, and no curve goes below 0.
 func TestRestartedCountersAreNoTraffic(t *testing.T) {

@@ -3,12 +3,14 @@ package oracle
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -199,6 +201,7 @@ func load(t *testing.T, dir string) *record {
 	r.ledger = lines[request](t, filepath.Join(dir, "ledger.ndjson.zst"))
 	r.states = lines[state](t, filepath.Join(dir, "state.ndjson.zst"))
 	r.samples = lines[sample](t, filepath.Join(dir, "samples.ndjson"))
+	slices.SortStableFunc(r.samples, func(a, b sample) int { return cmp.Compare(a.Time, b.Time) })
 	r.marks = lines[mark](t, filepath.Join(dir, "marks.ndjson"))
 	r.before = scrape(t, filepath.Join(dir, "before.prom"))
 	r.after = scrape(t, filepath.Join(dir, "after.prom"))
