@@ -2,7 +2,9 @@ package render
 
 import (
 	"fmt"
+	"math"
 	"strconv"
+	"strings"
 
 	"github.com/watchbench/watchbench/reports/stats"
 )
@@ -26,6 +28,16 @@ func (v reading) spread() string {
 	}
 }
 
+// below is what stands below the figure in a row of n valid repetitions: how far its
+// interval reaches, and how many know it if not all do.
+func (v reading) below(n int) string {
+	s := v.spread()
+	if k := len(v.values); k > 0 && k < n {
+		s = strings.TrimSpace(fmt.Sprintf("%s n=%d", s, k))
+	}
+	return s
+}
+
 // interval is where the figure may lie, from its repetitions; ok is false if they are too
 // few, or if it was not waited for.
 func (v reading) interval() (i stats.Interval, ok bool) {
@@ -45,22 +57,24 @@ func (r *row) count() string {
 
 // Precision says what n and ± are in this table.
 func (t *table) Precision() string {
-	least, most := 0, 0
-	for i, r := range t.rows {
-		n := len(r.valid)
-		if i == 0 {
-			least = n
+	least, most := math.MaxInt, 0 // of a figure, of a row
+	for _, r := range t.rows {
+		least, most = min(least, len(r.valid)), max(most, len(r.valid))
+		for _, c := range measures {
+			if n := len(c.measure(r).values); n > 0 {
+				least = min(least, n)
+			}
 		}
-		least, most = min(least, n), max(most, n)
 	}
+	const counts = "n: valid repetitions; below a figure, those that know it, if they are fewer. "
 	few := fmt.Sprintf("Figures of fewer than %d repetitions have no interval, and nothing closer than %v × is ranked by them.", stats.Least, stats.Factor)
 	switch {
 	case most <= 1:
 		return fmt.Sprintf("One repetition: a figure is one measurement, without an interval, and nothing closer than %v × is ranked. Repeat the run (--repeat 3) to learn more.", stats.Factor)
 	case most < stats.Least:
-		return "n: valid repetitions; a figure is their median. " + few
+		return counts + "A figure is their median. " + few
 	}
-	s := fmt.Sprintf("n: valid repetitions. A figure is their median, ± its %g %% interval: %s. Percentiles are of all operations together, lost and reordered are totals, of a check the worst verdict counts. A winner is named only where intervals are apart.",
+	s := counts + fmt.Sprintf("A figure is their median, ± its %g %% interval: %s. Percentiles are of all operations together, lost and reordered are totals, of a check the worst verdict counts. A winner is named only where intervals are apart.",
 		100*stats.Level, intervalMethod(most))
 	if least < stats.Least {
 		s += " " + few
@@ -68,9 +82,11 @@ func (t *table) Precision() string {
 	return s
 }
 
+// intervalMethod is how intervals of at most n values are made.
 func intervalMethod(n int) string {
-	if n >= stats.BootstrapFrom {
-		return "bootstrap of the median, which at ten repetitions reaches 97 %"
+	const student = "Student's t on logarithms, because so few values cannot be resampled"
+	if n < stats.BootstrapFrom {
+		return student
 	}
-	return "Student's t on logarithms, because so few values cannot be resampled"
+	return fmt.Sprintf("bootstrap of the median, which at ten values reaches 97 %%; below %d values %s", stats.BootstrapFrom, student)
 }

@@ -255,3 +255,46 @@ func TestOpenLoopHasNoThreads(t *testing.T) {
 		}
 	}
 }
+
+// TestFigureHasItsOwnCount: a figure that fewer repetitions know than its row has says so.
+func TestFigureHasItsOwnCount(t *testing.T) {
+	unknownDrain := drained(0)
+	unknownDrain.Handler.DrainSeconds = nil
+	for _, tt := range []struct {
+		name  string
+		cells []result.Cell
+		want  string
+	}{
+		{"all", []result.Cell{drained(2), drained(2)}, ""},
+		{"two of three", []result.Cell{drained(2), unknownDrain, drained(3)}, "n=2"},
+		{"three of four", []result.Cell{drained(2), unknownDrain, drained(2.1), drained(2.2)}, "±32 % n=3"},
+		{"none", []result.Cell{unknownDrain, unknownDrain}, ""},
+	} {
+		r := repeated(tt.cells...)
+		tab := &table{rows: []*row{r}, res: &result.Results{}, Run: &result.Run{}}
+		s := tab.throughput([]*column{drain, lost})
+		got := s.Rows[0].Cells[s.Keys:]
+		if got[0].Spread != tt.want || got[1].Spread != "" {
+			t.Errorf("%s: %q and %q below the figures, want %q", tt.name, got[0].Spread, got[1].Spread, tt.want)
+		}
+		if few := strings.Contains(tab.Precision(), "fewer than 3"); len(tt.cells) > 2 && few != (tt.want == "n=2") {
+			t.Errorf("%s: %s", tt.name, tab.Precision())
+		}
+	}
+}
+
+// TestPrecisionIsTrueOfEachFigure: rows with few repetitions beside rows with many.
+func TestPrecisionIsTrueOfEachFigure(t *testing.T) {
+	many := func(n int) (cells []result.Cell) {
+		for i := range n {
+			cells = append(cells, drained(2+float64(i)/100))
+		}
+		return cells
+	}
+	text := (&table{rows: []*row{repeated(many(12)...), repeated(many(3)...)}}).Precision()
+	for _, want := range []string{"Student's t", "bootstrap", "97 %"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s\nlacks %q", text, want)
+		}
+	}
+}

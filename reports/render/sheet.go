@@ -50,7 +50,7 @@ func (l *sheetRow) add(texts ...string) {
 // cell is one value. Its tone never carries meaning alone.
 type cell struct {
 	Text   string
-	Spread string // how far its interval reaches, "" without one
+	Spread string // how far its interval reaches, and its own n where that is less than the row's
 	tone   tone
 	// Class, Word and Detail are a verdict as the page shows it.
 	Class, Word, Detail string
@@ -128,7 +128,7 @@ func (t *table) throughput(groups ...[]*column) sheet {
 		}
 		for j, c := range slices.Concat(groups...) {
 			reading := c.measure(r)
-			v := cell{Text: c.text(reading), Spread: reading.spread()}
+			v := cell{Text: c.text(reading), Spread: reading.below(len(r.valid))}
 			switch {
 			case c == verdict:
 				v.tone = stateTone(l.State)
