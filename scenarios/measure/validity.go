@@ -91,7 +91,7 @@ func invalid(c *result.Cell, g grounds) (why, late []string) {
 		case *q > *h.QueuedMost*(1+maxLittle)+littleLeast:
 			no(contradict, *q, *h.QueuedLeast, *h.QueuedMost)
 		case *q < *h.QueuedLeast*(1-maxLittle)-littleLeast:
-			behind(contradict+", or the watcher got its events late", *q, *h.QueuedLeast, *h.QueuedMost)
+			behind(contradict+", unless the events waited outside the queues, on their way to the watcher or to storage", *q, *h.QueuedLeast, *h.QueuedMost)
 		}
 	}
 	for _, f := range g.faults {

@@ -12,6 +12,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/assess"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // calibrationsFirst puts the calibrations of each repetition before its other cells, and
@@ -61,10 +62,26 @@ func (r *Runner) resolve(j job) (job, *result.Capacity, string) {
 		return j, nil, ""
 	}
 	capacity, why := capacityFor(j.calibration, r.results.Cells)
-	if capacity != nil {
-		j.cell.Scenario.Load = j.cell.Scenario.Load.At(capacity.QPS)
+	if capacity == nil {
+		return j, nil, why
 	}
-	return j, capacity, why
+	load := j.cell.Scenario.Load.At(capacity.QPS)
+	if why = unfit(&load); why != "" {
+		return j, nil, fmt.Sprintf("not run: %.0f%% of the capacity of %s is %.4g writes/s%s", 100*load.OfCapacity, j.calibration, load.MeanRate(), why)
+	}
+	j.cell.Scenario.Load = load
+	return j, capacity, ""
+}
+
+// unfit says why a rate that followed from a capacity cannot be run; empty if it can.
+func unfit(l *spec.Load) string {
+	if err := l.Validate(); err != nil {
+		return ": " + err.Error()
+	}
+	if l.MeanRate()*l.Duration.Std().Seconds() < 1 {
+		return fmt.Sprintf(", which comes to no write in %s", l.Duration)
+	}
+	return ""
 }
 
 // skip records that the cell was not run, and why.

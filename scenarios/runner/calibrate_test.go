@@ -87,6 +87,15 @@ func TestPartsOfACapacity(t *testing.T) {
 			t.Errorf("%s: %v/s, recorded as %v/s of %+v, params %v, %q", id, c.s.Load.Rate, c.record.Scenario.Load.Rate, c.record.Capacity, c.record.Params, c.record.NotRun)
 		}
 	}
+	for qps, want := range map[float64]string{
+		0.01: "not run: 120% of the capacity of keyed-calibrate is 0.012 writes/s, which comes to no write in ",
+		1e6:  "not run: 120% of the capacity of keyed-calibrate is 1.2e+06 writes/s: rate: 1.2e+06 is out of range; ",
+	} {
+		r.results.Cells[0].Capacity.QPS = qps
+		if c := r.newCell(find("keyed-poisson-120")); !strings.HasPrefix(c.record.NotRun, want) || c.record.Capacity != nil {
+			t.Errorf("%v/s: %q, %+v", qps, c.record.NotRun, c.record.Capacity)
+		}
+	}
 	if cal := r.newCell(find("keyed-calibrate")); !cal.record.Calibrates || cal.record.Capacity != nil {
 		t.Errorf("a calibration is recorded as %+v", cal.record)
 	}

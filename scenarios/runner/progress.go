@@ -45,7 +45,8 @@ const (
 	guessedRate  = 700.0           // writes per second of a closed loop on two CPUs
 )
 
-// expect guesses the length of a cell: its load, then its backlog by Little's law.
+// expect guesses the length of a cell: its warm-up until storage has it, its load, then
+// its backlog by Little's law.
 func expect(s spec.Scenario) time.Duration {
 	l := s.Load
 	load := l.Duration.Std().Seconds()
@@ -57,15 +58,17 @@ func expect(s spec.Scenario) time.Duration {
 			events, load = n, n/rate
 		}
 	}
-	drain := 0.0
+	warm := float64(l.Warmup.Operations)
+	drain, warmup := 0.0, warm/guessedRate
 	if mean := s.Storage.MeanLatency(podKind).Seconds(); mean > 0 && s.Watcher.Command == "" {
 		senders := float64(s.Largest().Concurrency())
 		if c := s.Storage.Capacity.Inflight; c > 0 {
 			senders = min(senders, float64(c))
 		}
 		drain = min(max(0, events*mean/senders-load), s.DrainTimeout.Std().Seconds())
+		warmup = max(warmup, warm*mean/senders)
 	}
-	return cellOverhead + time.Duration((load+drain)*float64(time.Second))
+	return cellOverhead + time.Duration((warmup+load+drain)*float64(time.Second))
 }
 
 func (p *Progress) begin(jobs []job) {

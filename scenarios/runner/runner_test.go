@@ -178,6 +178,17 @@ func TestProgressLines(t *testing.T) {
 	silent.end()
 }
 
+// TestExpectCountsTheWarmup: its writes, and what storage takes for them, are waited for.
+func TestExpectCountsTheWarmup(t *testing.T) {
+	s := strategies(t, "matrix.load=light", "watcher.strategy=single", "storage.latency=50ms").Cells()[0].Scenario
+	s.Load.Warmup.Operations = 0
+	without := expect(s)
+	s.Load.Warmup.Operations = 200
+	if d := expect(s) - without; d < 9*time.Second || d > 11*time.Second {
+		t.Errorf("200 writes that storage takes one by one, each for 50 ms, add %s", d)
+	}
+}
+
 func TestEstimateLearns(t *testing.T) {
 	p := NewProgress(&bytes.Buffer{}, false)
 	now := time.Unix(0, 0)
