@@ -188,7 +188,11 @@ func (d *Decoder) decodeScalar(n *yaml.Node, v reflect.Value, path string) error
 	case reflect.Float64:
 		f, err := strconv.ParseFloat(n.Value, 64)
 		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-			return d.Fail(n, path, fmt.Sprintf("%q is not a number", n.Value), "write for example 2.5")
+			remedy := "write for example 2.5"
+			if percent, err := strconv.ParseFloat(strings.TrimSuffix(n.Value, "%"), 64); err == nil && strings.HasSuffix(n.Value, "%") {
+				remedy = fmt.Sprintf("write a part of a whole as a fraction, here %v", percent/100)
+			}
+			return d.Fail(n, path, fmt.Sprintf("%q is not a number", n.Value), remedy)
 		}
 		v.SetFloat(f)
 	default:

@@ -95,6 +95,7 @@ func TestErrorsNamePlaceFieldAndRemedy(t *testing.T) {
 		"Hidden: 2":                    "m.yaml:1: Hidden: unknown field; the fields there are name, least, most, open, dishes, notes, extra, vegan, spice",
 		"\"a\\nb\": 2":                 "m.yaml:1: a b: unknown field; the fields there are name, least, most, open, dishes, notes, extra, vegan, spice",
 		"name: 12":                     "m.yaml:1: name: 12 is not text; put it in quotes",
+		"most: 50%":                    `m.yaml:1: most: "50%" is not a number; write a part of a whole as a fraction, here 0.5`,
 		"most: .inf":                   `m.yaml:1: most: ".inf" is not a number; write for example 2.5`,
 		"notes: {x: 2.5}":              `m.yaml:1: notes.x: "2.5" is not a whole number; write digits only, for example 30`,
 		"dishes:\n- {count: -1}":       `m.yaml:2: dishes[0].count: "-1" is not a whole number from 0; write digits only, for example 42`,

@@ -23,7 +23,15 @@ var syntax = strictyaml.Format{
 	Noun: "scenario", Start: "apiVersion: " + APIVersion,
 	MaxBytes: MaxBytes, MaxDepth: MaxDepth, MaxNodes: MaxNodes,
 	Variants: "; use matrix for variants",
-	Several:  func(path string) string { return "to try several, use matrix with the key " + path },
+	Several:  several,
+}
+
+// several is the advice to a user who wrote a list of values for one field.
+func several(path string) string {
+	if _, axis, ok := strings.Cut(path, "]."); ok && strings.HasPrefix(path, "repeatOnce[") {
+		return fmt.Sprintf("for several, write a point each: {%[1]s: a}, {%[1]s: b}", axis)
+	}
+	return "to try several, use matrix with the key " + path
 }
 
 // File is a parsed scenario file with its overrides, before expansion.

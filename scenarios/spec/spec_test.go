@@ -108,6 +108,7 @@ func TestRepeatOnce(t *testing.T) {
 		{"", []string{"matrix.watcher.podQueueNum=1,30", "repeatOnce=[{watcher.podQueueNum: 30, load: light}]"}, "single-light-30 keyed-light-30"},
 		{"{load: huge}", nil, `swept.yaml:16: repeatOnce[0]: load has no point "huge"; use one of light, heavy`},
 		{"{load: heavy}, {storage.mode: faithful}", nil, "swept.yaml:16: repeatOnce[1]: storage.mode is no axis of the matrix; name axes of the matrix"},
+		{"{watcher.strategy: [single]}", nil, "swept.yaml:16: repeatOnce[0].watcher.strategy: a list where one value is wanted; write one value; for several, write a point each: {watcher.strategy: a}, {watcher.strategy: b}"},
 		{"{}", nil, "swept.yaml:16: repeatOnce[0]: a point without an axis; write for example {watcher.strategy: single}"},
 	} {
 		f, err := Format{}.Parse("swept.yaml", []byte(swept+"repeatOnce: ["+tc.point+"]\n"), tc.sets...)
