@@ -147,6 +147,20 @@ func (r *record) facts(t *testing.T, changes []change) map[string]float64 {
 		}
 	}
 	out["write attempts per state"] = milliseconds(requests / float64(len(states)))
+	// After a failure, no state is sent whose deletion was answered more than 2 s before.
+	failing := map[key]bool{}
+	out["retries of what was deleted"] = 0
+	for i := range r.ledger {
+		q := &r.ledger[i]
+		if !q.mine() {
+			continue
+		}
+		x := objects[q.key()][q.UID]
+		if failing[q.key()] && q.Method == "PUT" && x != nil && x.deleted && q.Received-x.deletedFinished > 2e9 {
+			out["retries of what was deleted"]++
+		}
+		failing[q.key()] = q.Responded == 0 || q.Status >= 500
+	}
 	queued := 0.0
 	for _, s := range r.samples {
 		if s.QueueDepth != nil {
