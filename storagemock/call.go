@@ -146,6 +146,9 @@ func (s *Server) record(c *call, r *reply, ch store.Change, at time.Time) {
 	if !at.IsZero() {
 		e.Applied = at.UnixNano()
 	}
+	if !c.gone.IsZero() {
+		e.Gone = c.gone.UnixNano()
+	}
 	seq, err := s.ledger.Append(e)
 	if err != nil {
 		s.ledgerFull.Do(func() { s.log.Error("ledger is full; further writes are not recorded", "error", err) })

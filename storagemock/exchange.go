@@ -25,7 +25,8 @@ type exchange struct {
 	w        http.ResponseWriter
 	r        *http.Request
 	conn     *http.ResponseController
-	complete bool // the answer has been sent, all of it
+	gone     time.Time // when the connection ended before the answer; zero: nobody saw it
+	complete bool      // the answer has been sent, all of it
 	hijacked bool
 }
 
@@ -155,6 +156,27 @@ func (x *exchange) reset() {
 	}
 	x.hijacked = true
 	gate.Reset(c)
+}
+
+// pause waits like lifecycle.Pause, and notes when the client gives up meanwhile. Of one
+// that had before it is not known when.
+func (x *exchange) pause(ctx context.Context, d time.Duration) error {
+	left := x.r.Context().Done()
+	if x.r.Context().Err() != nil {
+		left = nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	for {
+		select {
+		case <-left:
+			x.gone, left = time.Now(), nil
+			continue
+		case <-ctx.Done():
+		case <-t.C:
+		}
+		return context.Cause(ctx)
+	}
 }
 
 // hang sends nothing until the client gives up or stop ends.

@@ -30,13 +30,15 @@ func (in *instance) misbehave(ctx context.Context, c *call, f *fault.Spec) {
 	case fault.SlowBody, fault.Truncate:
 		s.spoilBody(ctx, c, f)
 	case fault.Reset, fault.Close, fault.BlackHole:
-		s.unanswered(c, s.applyIf(f.Apply, c, reply{}))
+		r := s.applyIf(f.Apply, c, reply{})
+		s.unanswered(c, r)
 		switch f.Effect {
 		case fault.Reset:
 			c.reset()
 		case fault.BlackHole:
 			c.hang(in.soft)
 		}
+		s.cut(c, r)
 	default: // a stall has passed
 		s.answer(c, s.apply(c, time.Now()))
 	}
@@ -58,6 +60,18 @@ func (s *Server) applyIf(apply bool, c *call, r reply) reply {
 func (s *Server) unanswered(c *call, r reply) {
 	s.answered(r, 0, 0)
 	s.metrics.count(c.method, c.key.Kind, r.outcome(c), time.Since(c.received))
+}
+
+// cut records in the ledger that the connection of a call without an answer ends now,
+// unless it had before.
+func (s *Server) cut(c *call, r reply) {
+	if !c.gone.IsZero() {
+		return
+	}
+	c.gone = time.Now()
+	for seq := r.first; seq != 0 && seq <= r.last; seq++ {
+		s.ledger.Gone(seq, c.gone.UnixNano())
+	}
 }
 
 func (s *Server) failWith(c *call, f *fault.Spec) {
@@ -89,12 +103,14 @@ func (s *Server) answerBeforeApplying(stop context.Context, c *call, f *fault.Sp
 	switch {
 	case f.ResetFirst:
 		c.reset()
+		s.cut(c, given)
 	case f.Status == 200:
 		given = reply{status: 200, body: done}
 	case f.Status != 0:
 		given = failure(f.Status, c.failCode(), "an injected fault", false)
 	default:
 		c.hang(stop)
+		s.cut(c, given)
 	}
 	if given.status != 0 && c.answer(given) != nil {
 		given = reply{}
@@ -130,6 +146,7 @@ func (s *Server) spoilBody(ctx context.Context, c *call, f *fault.Spec) {
 	if f.Effect == fault.Truncate {
 		s.unanswered(c, r)
 		_ = c.answerPart(r, f.Cut(len(r.body)))
+		s.cut(c, r)
 		return
 	}
 	next := time.Now()

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/storagemock/fault"
 	"github.com/watchbench/watchbench/storagemock/latency"
 	"github.com/watchbench/watchbench/storagemock/ledger"
@@ -58,7 +57,7 @@ func (in *instance) serve(ctx context.Context, x *exchange) {
 		takes += f.Delay
 	}
 	if takes > 0 {
-		if err := lifecycle.Pause(ctx, time.Until(start.Add(takes))); err != nil { // stopping, it cannot wait: the request is lost
+		if err := x.pause(ctx, time.Until(start.Add(takes))); err != nil { // stopping, it cannot wait: the request is lost
 			station.Leave()
 			return
 		}
@@ -106,7 +105,7 @@ func (s *Server) answer(c *call, r reply, header ...string) {
 	now := time.Now()
 	s.answered(r, now.UnixNano(), r.status)
 	s.metrics.count(c.method, c.key.Kind, r.outcome(c), now.Sub(c.received))
-	if c.answer(r, header...) != nil {
+	if c.answer(r, header...) != nil || !c.gone.IsZero() {
 		s.answered(r, 0, 0)
 	}
 }

@@ -225,6 +225,35 @@ func TestVirtualFaultTimes(t *testing.T) {
 	})
 }
 
+// The ledger has when the connection of a request without an answer ended.
+func TestVirtualGone(t *testing.T) {
+	for fault, want := range map[string]time.Duration{
+		"stall(9s)": 2 * time.Second, "late(3s)": 2 * time.Second, "blackhole": 2 * time.Second,
+		"late(3s,answer=reset)": 10 * time.Millisecond, "reset": 10 * time.Millisecond, "close": 10 * time.Millisecond, "truncate": 10 * time.Millisecond,
+		"stall(1s)": 0, "late(3s,answer=200)": 0, "503": 0,
+	} {
+		inVirtualTime(t, func(c *storagemock.Config) { c.Latency, c.Faults = "10ms", fault }, func(v *virtual) {
+			ctx, cancel := context.WithTimeout(v.t.Context(), 2*time.Second)
+			defer cancel()
+			putOnce(ctx, v.t, v.client, "http://mock"+bcsapi.Base+podPath+"x")
+			time.Sleep(20 * time.Second)
+			synctest.Wait()
+			for e := range v.Ledger().From(1) {
+				got := time.Duration(0)
+				if e.Gone != 0 {
+					got = time.Duration(e.Gone - e.Received)
+				}
+				if got != want || e.Gone != 0 && e.Responded != 0 {
+					v.t.Errorf("%s: gone after %s, want %s: %+v", fault, got, want, e)
+				}
+			}
+			if v.Ledger().Len() != 1 {
+				v.t.Errorf("%s: %d entries", fault, v.Ledger().Len())
+			}
+		})
+	}
+}
+
 func TestVirtualQueueFull(t *testing.T) {
 	inVirtualTime(t, func(c *storagemock.Config) { c.Capacity, c.Latency = "inflight=1,queue=1", "200ms" }, func(v *virtual) {
 		var wg sync.WaitGroup

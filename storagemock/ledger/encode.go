@@ -39,6 +39,9 @@ func (e *Entry) AppendJSON(dst []byte) []byte {
 	dst = appendInt(dst, `,"received":`, e.Received)
 	dst = appendInt(dst, `,"applied":`, e.Applied)
 	dst = appendInt(dst, `,"responded":`, e.Responded)
+	if e.Gone != 0 {
+		dst = appendInt(dst, `,"gone":`, e.Gone)
+	}
 	dst = appendInt(dst, `,"status":`, int64(e.Status))
 	dst = appendInt(dst, `,"code":`, int64(e.Code))
 	dst = appendText(dst, `,"effect":`, e.Effect)

@@ -22,6 +22,9 @@ type Entry struct {
 	Received  int64 `json:"received"`  // last byte of the request read
 	Applied   int64 `json:"applied"`   // effect took place; 0 if it never did
 	Responded int64 `json:"responded"` // answer handed to the socket; 0 if none was
+	// Gone is when the connection of a request without an answer ended: its client gave
+	// up, or a fault cut it. 0 if nobody saw it.
+	Gone int64 `json:"gone,omitempty"`
 
 	Status int    `json:"status"`          // HTTP status; 0 if no answer was sent
 	Code   int    `json:"code"`            // envelope code; 0 is success

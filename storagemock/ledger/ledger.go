@@ -16,6 +16,7 @@ type Ledger struct {
 	keys    keyTable
 	ids     identities
 	scopes  interner[scope]
+	gone    map[uint64]int64 // Entry.Gone by Seq: few have it
 	faults  interner[string]
 	methods interner[string]
 }
@@ -41,7 +42,7 @@ const MaxEntries = 1<<32 - 1
 var ErrFull = errors.New("the ledger is full: it holds 2^32-1 entries")
 
 // New returns an empty ledger.
-func New() *Ledger { return &Ledger{} }
+func New() *Ledger { return &Ledger{gone: map[uint64]int64{}} }
 
 var effects = [...]string{"", EffectCreated, EffectReplaced, EffectDeleted, EffectNone, EffectRejected}
 
@@ -78,6 +79,9 @@ func (l *Ledger) Append(e Entry) (uint64, error) {
 	if r.uid != 0 {
 		k.identity = r.uid
 	}
+	if e.Gone != 0 {
+		l.gone[l.n] = e.Gone
+	}
 	last := len(l.chunks) - 1
 	l.chunks[last] = append(l.chunks[last], r)
 	return l.n, nil
@@ -90,6 +94,16 @@ func (l *Ledger) Answered(seq uint64, at int64, status, code int) {
 	defer l.mu.Unlock()
 	if r := l.at(seq); r != nil {
 		r.responded, r.status, r.code = at, uint16(status), int32(code)
+	}
+}
+
+// Gone records when the connection of entry seq, which has no answer, ended. An unknown seq
+// is ignored.
+func (l *Ledger) Gone(seq uint64, at int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.at(seq) != nil {
+		l.gone[seq] = at
 	}
 }
 
@@ -142,7 +156,7 @@ func (l *Ledger) entry(seq uint64) Entry {
 		Seq: seq, Instance: int(r.instance),
 		Method: l.methods.get(uint32(r.method)), Cluster: s.cluster, Kind: s.kind, Namespace: s.namespace, Name: k.name,
 		UID: l.ids.get(r.uid), ResourceVersion: r.version, Bytes: int(r.bytes),
-		Received: r.received, Applied: r.applied, Responded: r.responded,
+		Received: r.received, Applied: r.applied, Responded: r.responded, Gone: l.gone[seq],
 		Status: int(r.status), Code: int(r.code), Effect: effects[r.effect], Fault: l.faults.get(uint32(r.fault)),
 	}
 }

@@ -37,7 +37,7 @@ func random(r *rand.Rand) ledger.Entry {
 		Cluster: []string{"", "BCS-K8S-90001"}[r.IntN(2)], Kind: []string{"Pod", "Node"}[r.IntN(2)],
 		Namespace: []string{"", "team-a"}[r.IntN(2)], Name: names[r.IntN(len(names))], UID: uids[r.IntN(len(uids))],
 		ResourceVersion: []uint64{0, 107, 1<<64 - 1}[r.IntN(3)], Bytes: r.IntN(1 << 20),
-		Received: r.Int64(), Applied: r.Int64N(2) * r.Int64(), Responded: -r.Int64N(2) * 5,
+		Received: r.Int64(), Applied: r.Int64N(2) * r.Int64(), Responded: -r.Int64N(2) * 5, Gone: r.Int64N(2) * 7,
 		Status: []int{0, 200, 503}[r.IntN(3)], Code: []int{0, 1405082}[r.IntN(2)],
 		Effect: effects[r.IntN(5)], Fault: []string{"", "503", "stall(5s)"}[r.IntN(3)],
 	}
@@ -70,8 +70,9 @@ func TestMemoryRoundTrip(t *testing.T) {
 	}
 	l.Answered(5, 42, 503, 7)
 	l.Answered(1<<40, 42, 200, 0) // no such entry: nothing to complete
-	if got := slices.Collect(l.From(5))[0]; got.Responded != 42 || got.Status != 503 || got.Code != 7 {
-		t.Errorf("after Answered: %+v", got)
+	l.Gone(5, 41)
+	if got := slices.Collect(l.From(5))[0]; got.Responded != 42 || got.Status != 503 || got.Code != 7 || got.Gone != 41 {
+		t.Errorf("after Answered and Gone: %+v", got)
 	}
 	want[4].Responded, want[4].Status, want[4].Code = 42, 503, 7
 }

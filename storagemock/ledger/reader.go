@@ -124,6 +124,8 @@ func (r *Reader) member(key []byte) any {
 		return &e.Applied
 	case "responded":
 		return &e.Responded
+	case "gone":
+		return &e.Gone
 	case "status":
 		return &e.Status
 	case "code":
