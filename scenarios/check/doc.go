@@ -44,11 +44,13 @@
 //  6. Storage in faithful mode has no preconditions, so it may apply a request over
 //     newer state when the client no longer knows of it. That is the watcher's fault
 //     if the newer state was sent earlier, or within the fence: 5 s, or the storage
-//     timeout if that is longer, after the request. It is storage's if it is applied
-//     later than that, if it had been answered before, or if the process that sent it
-//     was replaced; it then violates G2–G4 and G10 only if the state was not repaired
-//     within one synchronizer period and 2 s. A cut cell does not show that, so it is
-//     not judged there. In conditional mode all of these violate at once.
+//     timeout if that is longer, after the client gave up, by the ledger. It is
+//     storage's if the newer state was sent later than that, if the request had been
+//     answered before, or if the process that sent it had ended and another begun; it
+//     then violates G2–G4 and G10 only if the state, or a newer one, was not brought
+//     back within one synchronizer period and 2 s. Without a synchronizer nothing
+//     repairs. A cut cell does not show that, so it is not judged there. In conditional
+//     mode all of these violate at once.
 //
 // # The guarantees
 //

@@ -61,7 +61,7 @@ type Meta struct {
 	Until int64 `json:"until,omitempty"`
 
 	StorageTimeout int64 `json:"storageTimeout,omitempty"` // the watcher's, per request
-	SyncPeriod     int64 `json:"syncPeriod,omitempty"`     // of the synchronizer (G12)
+	SyncPeriod     int64 `json:"syncPeriod,omitempty"`     // of the synchronizer (G12); 0: there is none
 
 	// Ceilings (G7) and Isolation (G8) are inputs of the judgement; files of former
 	// versions carry them.

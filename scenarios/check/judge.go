@@ -89,7 +89,7 @@ type judge struct {
 	missing   map[string]int64
 	owed      map[string]*owed // by kind
 	lastStart int64            // start of the last watcher process, by the marks
-	starts    []int64          // of all watcher processes after the first
+	down      []window         // between the end of a watcher and the start of the next
 	restarted int64            // processes started after the first
 }
 

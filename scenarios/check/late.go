@@ -1,16 +1,30 @@
 package check
 
 import (
+	"cmp"
+	"net/http"
+	"slices"
 	"time"
 
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// LeastFence is how long a key's next write waits at least after a request without an
-// answer; with a longer storage timeout it waits that long. A request of unknown outcome
+// leastFence is how long a key's next write waits at least after its client gave up a
+// request; with a longer storage timeout it waits that long. A request of unknown outcome
 // may be applied late, but whoever keeps to the fence has written nothing meanwhile that
 // it could overwrite (G10).
-const LeastFence = 5 * time.Second
+const leastFence = 5 * time.Second
+
+// fenceSlack is how much later than its client storage may learn that it gave up.
+const fenceSlack = 250 * time.Millisecond
+
+// FenceEnd is from when on a key may be written again after a request of unknown outcome
+// (Unix nanoseconds). Where the ledger does not tell when its client gave up, it did so when
+// the storage timeout was over; 0 is an unknown one.
+func FenceEnd(e *ledger.Entry, timeout time.Duration) int64 {
+	gone := cmp.Or(e.Gone, e.Received+int64(timeout))
+	return gone + int64(max(leastFence, timeout)-fenceSlack)
+}
 
 // lateWrite is a violation that storage may be to blame for, held back until it is known
 // whether the state was repaired in time.
@@ -19,8 +33,13 @@ type lateWrite struct {
 	key       *keyState
 	seq       uint64
 	applied   int64
-	next      int64 // when the key's next request was applied; 0: never
 	text      string
+	// life and rv are what storage held before; if it held nothing, the newest of the
+	// request's own object.
+	life     int32
+	rv       uint64
+	nothing  bool
+	repaired int64 // when a request brought that back, or something newer; 0: never
 }
 
 // storagesDoing reports whether a violation by a request has an explanation other than a
@@ -36,20 +55,15 @@ func (j *judge) storagesDoing(r *request, prev touch) bool {
 	switch {
 	case r.twice, answered && e.Responded < e.Applied:
 		return true // the client had its answer, and nothing to wait for
-	case j.startedBetween(r.received, prev.received):
+	case j.replacedBetween(r.received, prev.received):
 		return true // the one that had to wait is gone
 	}
-	return prev.received-r.received >= max(int64(LeastFence), j.h.StorageTimeout)
+	return prev.received >= FenceEnd(e, time.Duration(j.h.StorageTimeout))
 }
 
-// startedBetween reports whether another watcher process began in between.
-func (j *judge) startedBetween(from, to int64) bool {
-	for _, s := range j.starts {
-		if s > from && s <= to {
-			return true
-		}
-	}
-	return false
+// replacedBetween reports whether a watcher process had ended when another began in between.
+func (j *judge) replacedBetween(from, to int64) bool {
+	return slices.ContainsFunc(j.down, func(w window) bool { return w.to > from && w.to <= to })
 }
 
 // violate counts a violation, or holds it back. One without a prev goes with the others
@@ -72,7 +86,12 @@ func (j *judge) violate(guarantee string, k *keyState, r *request, prev touch, t
 	}
 	hold := func(guarantee string) {
 		j.unrepaired[k] = append(j.unrepaired[k], len(j.late))
-		j.late = append(j.late, lateWrite{guarantee: guarantee, key: k, seq: r.seq, applied: r.applied, text: text()})
+		w := lateWrite{guarantee: guarantee, key: k, seq: r.seq, applied: r.applied, life: k.heldLife, rv: k.held.rv, text: text()}
+		if w.life < 0 {
+			w.life, w.nothing = k.life(r.e.UID), true
+			w.rv = max(r.rv, k.lives[w.life].top.rv)
+		}
+		j.late = append(j.late, w)
 	}
 	hold(guarantee)
 	if overtaken {
@@ -80,12 +99,34 @@ func (j *judge) violate(guarantee string, k *keyState, r *request, prev touch, t
 	}
 }
 
-// followUp notes the next request of a key after violations that are held back.
+// followUp notes a request that repairs violations of its key that are held back.
 func (j *judge) followUp(k *keyState, e *ledger.Entry) {
-	for _, i := range j.unrepaired[k] {
-		j.late[i].next = e.Applied
+	open := j.unrepaired[k]
+	if open == nil {
+		return
 	}
-	delete(j.unrepaired, k)
+	open = slices.DeleteFunc(open, func(i int) bool {
+		if !j.late[i].repairedBy(k, e) {
+			return false
+		}
+		j.late[i].repaired = e.Applied
+		return true
+	})
+	if j.unrepaired[k] = open; len(open) == 0 {
+		delete(j.unrepaired, k)
+	}
+}
+
+// repairedBy reports whether a request brings back what was overwritten, or what followed
+// it. A stale one does not. Where storage held nothing, that was right unless the object
+// lived on.
+func (w *lateWrite) repairedBy(k *keyState, e *ledger.Entry) bool {
+	if e.Method == http.MethodDelete {
+		return k.lives[w.life].alive <= e.Received
+	}
+	i := k.life(e.UID)
+	ended := k.lives[w.life].known && k.lives[w.life].alive <= e.Received
+	return !k.older(i, e.ResourceVersion, w.life, w.rv) && !(w.nothing && i == w.life && ended)
 }
 
 // settle decides the violations that were held back. Whoever compares storage with the
@@ -96,15 +137,17 @@ func (j *judge) settle() {
 	for i := range j.late {
 		w := &j.late[i]
 		why := "nothing repaired it"
-		switch in := w.next - w.applied; {
+		switch in := w.repaired - w.applied; {
 		case j.h.Cut:
 			t := j.tally[w.guarantee]
 			t.judged = max(0, t.judged-1)
 			notes[w.guarantee]++
 			continue
 		case !j.settled(w.key):
-		case j.h.SyncPeriod != 0 && w.next != 0 && in > j.h.SyncPeriod+healGrace:
-			why = "its next request came after " + seconds(in) + ", the synchronizer's period is " + seconds(j.h.SyncPeriod)
+		case j.h.SyncPeriod == 0:
+			why = "there was no synchronizer to repair it"
+		case w.repaired != 0 && in > j.h.SyncPeriod+healGrace:
+			why = "it was repaired after " + seconds(in) + ", the synchronizer's period is " + seconds(j.h.SyncPeriod)
 		default:
 			repaired[w.seq] = true
 			notes[w.guarantee]++

@@ -25,7 +25,6 @@ func (j *judge) readMarks() (ready int64) {
 		case history.MarkStarted:
 			if starts++; starts > 1 {
 				j.lastStart = max(j.lastStart, m.Time)
-				j.starts = append(j.starts, m.Time)
 			}
 		case history.MarkReady:
 			marked = max(marked, m.Time)
@@ -40,6 +39,7 @@ func (j *judge) readMarks() (ready int64) {
 		}
 	}
 	j.restarted = max(0, starts-1)
+	j.down = j.h.withoutWatcher()
 	ready = max(ready, marked)
 	if j.lastStart > ready {
 		return endOfTime // restarted, and nobody saw it become ready

@@ -27,9 +27,12 @@ func unservedPods(from, to int64) []history.Mark {
 	return []history.Mark{{Time: at(from), What: history.MarkUnserved, Kind: "Pod"}, {Time: at(to), What: history.MarkServed, Kind: "Pod"}}
 }
 
-// startedAt are the marks of watcher processes, each of which was ready at once.
+// startedAt are the marks of watcher processes, each of which was ready at once; the one before was killed.
 func startedAt(times ...int64) (marks []history.Mark) {
-	for _, ms := range times {
+	for i, ms := range times {
+		if i > 0 {
+			marks = append(marks, history.Mark{Time: at(ms - 1), What: history.MarkKilled})
+		}
 		marks = append(marks, history.Mark{Time: at(ms), What: history.MarkStarted}, history.Mark{Time: at(ms), What: history.MarkReady})
 	}
 	return marks
@@ -63,15 +66,21 @@ var stories = []storyCase{
 		requests: []string{"35 PUT web u1 110"}}},
 	{name: "late apply past the fence, repaired", story: story{ops: onePod, meta: Meta{Mode: ModeFaithful, SyncPeriod: 2e9},
 		requests: []string{"5100 PUT web u1 110", "25 PUT web u1 105 applied=6000 late", "9900 PUT web u1 110"}}},
-	{name: "answered after the client gave up, past the fence, repaired", story: story{ops: onePod, meta: Meta{StorageTimeout: 5e9},
-		requests: []string{"5100 PUT web u1 110", "25 PUT web u1 105 applied=6020 slow", "6500 PUT web u1 110"}}},
-	{name: "a DELETE applied past the fence removes the new uid, repaired", story: story{ops: recreated,
+	{name: "answered after the client gave up, past the fence, repaired", story: story{ops: onePod, meta: Meta{StorageTimeout: 5e9, SyncPeriod: 2e9},
+		requests: []string{"10100 PUT web u1 110", "25 PUT web u1 105 applied=11020 slow", "12500 PUT web u1 110"}}},
+	{name: "late apply past the fence, which began when the connection was reset, repaired", story: story{ops: onePod, meta: Meta{StorageTimeout: 5e9, SyncPeriod: 2e9},
+		requests: []string{"5030 PUT web u1 110", "25 PUT web u1 105 applied=6000 late gone=27", "7500 PUT web u1 110"}}},
+	{name: "applied twice, the second times after newer state, a DELETE of its predecessor too, repaired", story: story{ops: slices.Concat(recreated, []string{"19000 delete web u2"}), meta: Meta{SyncPeriod: 2e9},
+		requests: []string{"15 PUT web u1 110", "45 DELETE web twice", "55 PUT web u2 120 twice", "65 PUT web u2 125", "45 DELETE web applied=2050 late twice", "55 PUT web u2 120 applied=2060 late twice", "3000 PUT web u2 125", "19005 DELETE web"}}},
+	{name: "late apply past the fence, the object deleted meanwhile", story: story{ops: slices.Concat(onePod, []string{"6100 delete web u1"}), meta: Meta{SyncPeriod: 2e9},
+		requests: []string{"5100 PUT web u1 110", "25 PUT web u1 105 applied=6000 late", "6500 DELETE web"}}},
+	{name: "a DELETE applied past the fence removes the new uid, repaired", story: story{ops: recreated, meta: Meta{SyncPeriod: 2e9},
 		requests: []string{"15 PUT web u1 110", "5100 PUT web u2 120", "45 DELETE web applied=5800 late", "6500 PUT web u2 125"}}},
-	{name: "late apply of a watcher that was killed, repaired", story: story{ops: onePod, marks: startedAt(5, 30),
+	{name: "late apply of a watcher that was killed, repaired", story: story{ops: onePod, meta: Meta{SyncPeriod: 2e9}, marks: startedAt(5, 30),
 		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=40 late", "50 PUT web u1 110"}}},
-	{name: "answered before it was applied, repaired", story: story{ops: onePod,
+	{name: "answered before it was applied, repaired", story: story{ops: onePod, meta: Meta{SyncPeriod: 2e9},
 		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=40 responded=26", "50 PUT web u1 110"}}},
-	{name: "applied twice, the second time over newer state, repaired", story: story{ops: onePod,
+	{name: "applied twice, the second time over newer state, repaired", story: story{ops: onePod, meta: Meta{SyncPeriod: 2e9},
 		requests: []string{"25 PUT web u1 105 twice", "35 PUT web u1 110", "25 PUT web u1 105 applied=60 late twice", "70 PUT web u1 110"}}},
 	{name: "late apply past the fence, cut before a repair", story: story{ops: onePod, meta: Meta{Cut: true},
 		requests: []string{"5100 PUT web u1 110", "25 PUT web u1 105 applied=6000 late"}}},
@@ -87,6 +96,21 @@ var stories = []storyCase{
 		requests: []string{"35 PUT web u1 110", "45 DELETE web", "65 PUT web u1 110", "75 DELETE web"}}},
 
 	// Bad histories.
+	{name: "late apply, the next write not fenced from when its client gave up, repaired", fails: "G2 G3 G10", story: story{ops: onePod, meta: Meta{StorageTimeout: 5e9, SyncPeriod: 2e9},
+		requests: []string{"5030 PUT web u1 110", "25 PUT web u1 105 applied=8025 late", "9900 PUT web u1 110"}}},
+	{name: "late apply, the next write not fenced from when its client was gone, repaired", fails: "G2 G3 G10", story: story{ops: onePod, meta: Meta{StorageTimeout: 10e9, SyncPeriod: 2e9},
+		requests: []string{"12000 PUT web u1 110", "25 PUT web u1 105 applied=13000 late gone=3025", "13100 PUT web u1 110"}}},
+	{name: "late apply past the fence, without a synchronizer, written again by chance", fails: "G2 G3 G10", story: story{ops: onePod,
+		requests: []string{"5100 PUT web u1 110", "25 PUT web u1 105 applied=6000 late", "9900 PUT web u1 110"}}},
+	{name: "late apply past the fence, first a stale write, repaired too late", fails: "G2 G3 G10 G11", story: story{ops: onePod, meta: Meta{SyncPeriod: 2e9},
+		requests: []string{"5100 PUT web u1 110", "25 PUT web u1 105 applied=6000 late", "6500 PUT web u1 105", "20000 PUT web u1 110"}}},
+	{name: "late apply of a deleted uid past the fence, first written again, removed too late", fails: "G4 G10 G11", story: story{ops: recreated[:4], meta: Meta{SyncPeriod: 2e9},
+		requests: []string{"15 PUT web u1 100", "5100 DELETE web", "25 PUT web u1 110 applied=6000 late", "6500 PUT web u1 110", "20000 DELETE web"}}},
+	{name: "a DELETE applied past the fence, asked for again, repaired too late", fails: "G5 G10", story: story{ops: recreated, meta: Meta{SyncPeriod: 2e9},
+		requests: []string{"15 PUT web u1 110", "5100 PUT web u2 120", "45 DELETE web applied=5800 late", "6500 DELETE web", "20000 PUT web u2 125"}}},
+	{name: "late apply while another watcher lives, repaired", fails: "G2 G3 G10", story: story{ops: onePod, meta: Meta{SyncPeriod: 2e9},
+		marks:    []history.Mark{{Time: at(5), What: history.MarkStarted}, {Time: at(6), What: history.MarkReady}, {Time: at(30), What: history.MarkStarted}, {Time: at(31), What: history.MarkReady}},
+		requests: []string{"35 PUT web u1 110", "25 PUT web u1 105 applied=40 late", "50 PUT web u1 110"}}},
 	{name: "removed while not served, written again before it is", fails: "G4 G11", story: story{ops: onePod, marks: unservedPods(40, 60),
 		requests: []string{"35 PUT web u1 110", "45 DELETE web", "55 PUT web u1 110"}}},
 	{name: "removed before it was not served", fails: "G3", story: story{ops: onePod, marks: unservedPods(40, 60),

@@ -71,7 +71,7 @@ func (j *judge) power() {
 	if j.h.Ledger == nil || !j.book.haveOps {
 		return
 	}
-	p := j.book.power(j.h.withoutWatcher())
+	p := j.book.power(j.down)
 	for g, n := range map[string]int64{"G2": p.ordered, "G3": p.stale, "G4": p.resurrected, "G5": p.recreated} {
 		j.tally[g].power = &n
 	}

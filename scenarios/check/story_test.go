@@ -26,7 +26,7 @@ func at(ms int64) int64 { return t0 + ms*1e6 }
 //
 // Further words of a request: applied=MS (default 5 ms after it was received),
 // responded=MS (default 1 ms after that), twice (hit by a fault that applies it twice), late
-// (no answer reached the client), rejected (status 503), slow (answered after 6 s),
+// (no answer reached the client), gone=MS (when its connection ended), rejected (status 503), slow (answered after 6 s),
 // tamper (made by the harness), effect=E. Requests are applied in the order of the lines;
 // storage's state and effects follow from them.
 type story struct {
@@ -147,6 +147,8 @@ func parseRequest(t testing.TB, line string) ledger.Entry {
 			e.Effect = val
 		case key == "late":
 			e.Responded, e.Status, e.Fault = 0, 0, "late"
+		case key == "gone":
+			e.Gone = at(number(t, val))
 		case key == "responded":
 			e.Responded = at(number(t, val))
 		case key == "slow":

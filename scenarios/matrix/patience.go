@@ -10,6 +10,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/storagemock/fault"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -25,6 +26,19 @@ func patienceRule(c *Case) Rule {
 		return Rule{}
 	}
 	p := patience{timeout: c.Cell.Scenario.Watcher.StorageTimeout.Std(), tries: map[uint64][]try{}}
+	for _, f := range c.Cell.Scenario.Storage.FaultSpecs() {
+		switch f.Effect {
+		case fault.Status:
+			p.errors = p.errors || f.Status >= http.StatusInternalServerError
+		case fault.Reset, fault.Close, fault.BlackHole:
+			p.silence = true
+		case fault.Late:
+			p.silence = p.silence || f.Status == 0
+		}
+	}
+	if !p.errors && !p.silence {
+		p.errors, p.silence = true, true // there is nothing to be patient about
+	}
 	return Rule{Request: p.request, Facts: func(Seen) []result.Fact { return p.facts() }}
 }
 
@@ -32,12 +46,15 @@ func patienceRule(c *Case) Rule {
 type try struct {
 	received, responded int64
 	failed, unknown     bool
+	until               int64 // the end of its fence
 	what                string
 }
 
 type patience struct {
 	timeout time.Duration // of a request
 	tries   map[uint64][]try
+	// errors and silence say that requests must have failed, and had no answer.
+	errors, silence bool
 }
 
 func (p *patience) request(e *ledger.Entry) {
@@ -49,6 +66,7 @@ func (p *patience) request(e *ledger.Entry) {
 		received: e.Received, responded: e.Responded,
 		unknown: e.Responded == 0 || time.Duration(e.Responded-e.Received) > p.timeout,
 		failed:  e.Status >= http.StatusInternalServerError,
+		until:   check.FenceEnd(e, p.timeout),
 		what:    e.Kind + "/" + e.Namespace + "/" + e.Name,
 	})
 }
@@ -79,8 +97,7 @@ func (p *patience) facts() (facts []result.Fact) {
 			if i > 0 {
 				switch before := all[i-1]; {
 				case before.unknown:
-					// When the client gave up is not known, only that it was later.
-					fenced.note(t, before.received+int64(check.LeastFence))
+					fenced.note(t, before.until)
 				case before.failed:
 					backoff.note(t, before.responded+int64(leastBackoff(failures)))
 				}
@@ -92,9 +109,13 @@ func (p *patience) facts() (facts []result.Fact) {
 	}
 	for _, f := range []struct {
 		pauses
+		due          bool
 		column, name string
-	}{{backoff, "A", "writes before the backoff of their object had passed"}, {fenced, "O", "writes within the fence of their object"}} {
-		if f.all > 0 {
+	}{{backoff, p.errors, "A", "writes before the backoff of their object had passed"}, {fenced, p.silence, "O", "writes within the fence of their object"}} {
+		switch {
+		case f.due && f.all < MinKeys && f.early == 0:
+			facts = append(facts, Missing(f.column, f.name, "", fmt.Sprintf("%d writes had to wait, at least %d are needed", f.all, MinKeys)))
+		case f.all > 0:
 			facts = append(facts, None(f.column, f.name, f.early, strings.TrimSuffix(fmt.Sprintf("%d writes had to wait; %s", f.all, f.first), "; ")))
 		}
 	}

@@ -1,6 +1,8 @@
 package matrix
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +18,8 @@ func TestPatience(t *testing.T) {
 	ok := func(received int64) ledger.Entry { return at(received, received+5, 200) }
 	failed := func(received int64) ledger.Entry { return at(received, received+5, 503) }
 	unknown := func(received int64) ledger.Entry { return at(received, 0, 0) }
+	gone := unknown(1000)
+	gone.Gone = 1030 * ms
 	other := ok(1001)
 	other.Name = "b"
 	for _, tc := range []struct {
@@ -29,7 +33,9 @@ func TestPatience(t *testing.T) {
 		{"another object", []ledger.Entry{failed(1000), other, ok(1100)}, 0, -1},
 		{"a second failure doubles it", []ledger.Entry{failed(1000), failed(1060), ok(1120), failed(2000), ok(2060)}, 1, -1},
 		{"a refusal needs no backoff", []ledger.Entry{at(1000, 1005, 422), ok(1006)}, -1, -1},
-		{"behind the fence", []ledger.Entry{unknown(1000), ok(6000)}, -1, 0},
+		{"behind the fence", []ledger.Entry{unknown(1000), ok(7000)}, -1, 0},
+		{"in the fence, which begins when the client gives up", []ledger.Entry{unknown(1000), ok(6100)}, -1, 1},
+		{"behind the fence of a connection that was reset", []ledger.Entry{gone, ok(6030)}, -1, 0},
 		{"in the fence", []ledger.Entry{unknown(1000), ok(2100)}, -1, 1},
 		{"an answer after the client gave up", []ledger.Entry{at(1000, 2500, 200), ok(2600)}, -1, 1},
 		{"applied late, so that it stands behind what came in the fence", []ledger.Entry{ok(2100), unknown(1000)}, -1, 1},
@@ -51,6 +57,52 @@ func TestPatience(t *testing.T) {
 		}
 		if backoff != tc.backoff || held != tc.held {
 			t.Errorf("%s: backoff %v, fence %v; want %v, %v", tc.name, backoff, held, tc.backoff, tc.held)
+		}
+	}
+}
+
+// TestPatienceIsEstablished: where too few writes had to wait, none that came too early
+// proves nothing.
+func TestPatienceIsEstablished(t *testing.T) {
+	failed := ledger.Entry{Method: "PUT", Kind: "Pod", Name: "a", Received: 1e9, Responded: 2e9, Status: 503}
+	unknown := ledger.Entry{Method: "PUT", Kind: "Pod", Name: "a", Received: 1e9}
+	ok := ledger.Entry{Method: "PUT", Kind: "Pod", Name: "a", Received: 60e9, Responded: 61e9, Status: 200}
+	const backoff, fence = "A writes before the backoff of their object had passed", "O writes within the fence of their object"
+	for _, tc := range []struct {
+		name   string
+		faults []string
+		pairs  map[string]int // writes that had to wait, by the status of the one before
+		want   string         // facts that are missing
+	}{
+		{"errors", []string{"503:1%"}, map[string]int{"failed": MinKeys}, ""},
+		{"few errors", []string{"503:1%"}, map[string]int{"failed": MinKeys - 1}, backoff},
+		{"no answers", []string{"blackhole:1%"}, map[string]int{"unknown": MinKeys}, ""},
+		{"answers instead of none", []string{"late(3s):1%"}, map[string]int{"failed": MinKeys}, fence},
+		{"both, of which one never came", []string{"503:1%", "reset-after:1%"}, map[string]int{"failed": MinKeys}, fence},
+		{"nothing that asks for patience", []string{"422:1%"}, nil, backoff + "; " + fence},
+	} {
+		c := ordinary()
+		c.Cell.Scenario.Storage.Faults, c.Cell.Scenario.Fault.Patience = tc.faults, true
+		rule := patienceRule(c)
+		for what, n := range tc.pairs {
+			for i := range n {
+				e, next := failed, ok
+				if what == "unknown" {
+					e = unknown
+				}
+				e.Name, next.Name = fmt.Sprint(what, i), fmt.Sprint(what, i)
+				rule.Request(&e)
+				rule.Request(&next)
+			}
+		}
+		var missing []string
+		for _, f := range rule.Facts(Seen{}) {
+			if f.Missing {
+				missing = append(missing, f.Column+" "+f.Name)
+			}
+		}
+		if got := strings.Join(missing, "; "); got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}
 }

@@ -31,7 +31,7 @@ type Fault struct {
 	// PerStep demands at most one attempt per worker and backoff step while storage is down.
 	PerStep bool `json:"perStep,omitempty" jsonschema_description:"A: at most one attempt per worker and step of the backoff while storage refuses."`
 	// Patience demands that an object is left alone after a failure.
-	Patience bool `json:"patience,omitempty" jsonschema_description:"A: no write of an object before its backoff has passed after an error answer; O: none for 5 s after a request of unknown outcome, its fence."`
+	Patience bool `json:"patience,omitempty" jsonschema_description:"A: no write of an object before its backoff has passed after an error answer; O: none for 5 s, or the storage timeout, after the end of a request of unknown outcome, its fence. At least 3 writes must have had to wait."`
 	// Lists bounds the LISTs of any kind after the first; of custom resources that come
 	// and go in the scenario, those of the others.
 	Lists *int `json:"lists,omitempty" jsonschema:"minimum=0" jsonschema_description:"A: lists of a kind after its first, at most."`
