@@ -118,6 +118,7 @@ func (j *judge) eachRestart(t *tally) {
 		}
 	}
 	if converged == 0 {
+		t.note("all restarts are judged by the final states alone: it is G1 once more")
 		return
 	}
 	t.note("storage caught up after %d of %d restarts while the load went on", converged, j.restarted)

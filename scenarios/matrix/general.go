@@ -92,7 +92,11 @@ func repairsRule(c *Case) Rule {
 			}
 		}
 		if s.Fault.Repairs {
-			return []result.Fact{Within("C", name, "", repairs, 0)}
+			f := Within("C", name, "", repairs, 0)
+			if c.Cell.Watcher.Restarts > 0 {
+				f.Detail = "of the last watcher"
+			}
+			return []result.Fact{f}
 		}
 		return []result.Fact{None("C", name, int64(repairs), "")}
 	})

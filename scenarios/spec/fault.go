@@ -138,10 +138,14 @@ func (s *Scenario) validateFault() error {
 
 // validateRepairs needs something that only the synchronizer can mend where it is said to
 // have to: an event that leaves such a thing behind, or rows that storage refuses, which
-// wait for their next change.
+// wait for their next change. Where an event does, a repair cannot be a failure: nobody
+// would count those of a watcher that ended.
 func (s *Scenario) validateRepairs(left bool) error {
 	f := s.Fault
 	if f == nil || !f.Repairs {
+		if f != nil && left && slices.Contains(f.Assert, "C") && !s.Watcher.Synchronizer.Disabled {
+			return bad("fault.repairs", "write repairs: true", "an event leaves work for the synchronizer, and the counter of a watcher that ended is lost")
+		}
 		return nil
 	}
 	if s.Watcher.Synchronizer.Disabled {
