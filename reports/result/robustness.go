@@ -30,7 +30,8 @@ type Column struct {
 	// Power and MinPower are the least of the checks that the column is about; see Check.
 	Power    *int64 `json:"power,omitempty"`
 	MinPower int64  `json:"minPower,omitempty"`
-	// Late says that nothing failed but figures of time, which exceed their limits.
+	// Late says that nothing failed but figures of time, which exceed their limits, and
+	// where the machine stood still by no more than that.
 	Late bool `json:"late,omitempty"`
 }
 
@@ -47,4 +48,10 @@ type Fact struct {
 	// Missing says that the figure could not be established, for the reason in Detail.
 	Missing bool   `json:"missing,omitempty"`
 	Detail  string `json:"detail,omitempty"`
+	// Spans are the times, of at most Limit each where the fact holds, that a stall of the
+	// machine may have made longer. None: only how long it took is known.
+	Spans []Span `json:"-"`
 }
+
+// Span is a time from one moment to another, in Unix nanoseconds.
+type Span struct{ From, To int64 }

@@ -345,7 +345,7 @@ func (a *serviceAccount) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 	ended := watchesEnded(c.Cell.Scenario.Watch, c.Cell.WatchFired) - r.Ended
 	facts := func(seen matrix.Seen) []result.Fact {
 		return []result.Fact{
-			matrix.Delays(seen.Changes, r.Refused).Fact("longest delay of a change after the former token was refused", limit),
+			matrix.DelayFact("longest delay of a change after the former token was refused", seen.Changes, r.Refused, limit),
 			matrix.RecoveryFact("recovery of what had happened until then", seen.Changes, r.Refused, limit),
 			fact("C", "the apiserver's answer to the former token", "", float64(r.OldAnswer), r.OldAnswer == http.StatusUnauthorized),
 			fact("C", "the apiserver's answer to the new token", "", float64(r.NewAnswer), r.NewAnswer == http.StatusOK),

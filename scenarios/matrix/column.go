@@ -25,8 +25,11 @@ func Fill(c *Case, rules []Rule, cell *result.Cell, seen Seen) {
 	if c.Cell.Scenario.Fault == nil {
 		return
 	}
-	fillRow(c, cell, facts(rules, seen))
-	cell.Robustness.Stalled = Stalled(c)
+	all := facts(rules, seen)
+	fillRow(c, cell, all)
+	if cell.Robustness.Stalled = Stalled(c); len(cell.Robustness.Stalled) > 0 {
+		lostTime(c).forgive(c, cell, all, seen)
+	}
 	if c.Cell.Refusal != nil {
 		return
 	}

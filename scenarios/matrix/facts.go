@@ -84,11 +84,25 @@ func (d Delay) Fact(name string, limit float64) result.Fact {
 	return Within("T", name, "s", d.Longest, limit)
 }
 
+// DelayFact states the longest delay of the changes that were dispatched since a time, at
+// most limit seconds.
+func DelayFact(name string, changes iter.Seq[history.Change], since int64, limit float64) result.Fact {
+	f := Delays(changes, since).Fact(name, limit)
+	for c := range changes {
+		if c.Started >= since && !c.Unconfirmed && c.Stored != 0 && float64(c.Stored-c.Intended)/1e9 > limit {
+			f.Spans = append(f.Spans, result.Span{From: c.Intended, To: c.Stored})
+		}
+	}
+	return f
+}
+
 // RecoveryFact states the recovery after an end, at most limit seconds.
 func RecoveryFact(name string, changes iter.Seq[history.Change], end int64, limit float64) result.Fact {
 	s, ok := Recovery(changes, end)
 	if !ok {
 		return Missing("T", name, "s", "storage never had what had happened until then, or nothing had")
 	}
-	return Within("T", name, "s", s, limit)
+	f := Within("T", name, "s", s, limit)
+	f.Spans = []result.Span{{From: end, To: end + int64(s*1e9)}}
+	return f
 }

@@ -46,12 +46,14 @@ func timeRule(c *Case) Rule {
 	limit := c.Cell.Scenario.Fault.Recovery.Std().Seconds()
 	return stating(func(seen Seen) (facts []result.Fact) {
 		if w := c.Cell.Watcher; c.Cell.Scenario.Watch.AtStart && w.Restarts == 0 {
-			facts = append(facts, Within("T", "until the first lists were complete", "s", float64(w.Ready-w.Started)/1e9, limit))
+			f := Within("T", "until the first lists were complete", "s", float64(w.Ready-w.Started)/1e9, limit)
+			f.Spans = []result.Span{{From: w.Started, To: w.Ready}}
+			facts = append(facts, f)
 		}
 		if end, windowed := FaultEnd(c); windowed {
 			facts = append(facts, RecoveryFact("recovery after the fault", seen.Changes, end, limit))
 		} else if end > 0 || len(c.Cell.Scenario.Events) == 0 {
-			facts = append(facts, Delays(seen.Changes, 0).Fact("longest delay of a change", limit))
+			facts = append(facts, DelayFact("longest delay of a change", seen.Changes, 0, limit))
 		}
 		return facts
 	})

@@ -36,10 +36,7 @@ var unmoved = []string{history.PartyGenerator, history.PartyAPIServer, history.P
 // watcher makes none of it, nor one that takes all CPUs; one that drives the machine into
 // swapping might.
 func Stalled(c *Case) (evidence []string) {
-	samples := slices.DeleteFunc(slices.Clone(c.Samples), func(s history.Sample) bool {
-		return s.Time < c.Cell.LoadStarted || s.Time > c.Cell.DrainEnd
-	})
-	slices.SortStableFunc(samples, func(a, b history.Sample) int { return cmp.Compare(a.Time, b.Time) })
+	samples := judged(c)
 	if len(samples) < 2 {
 		return nil
 	}
@@ -59,6 +56,15 @@ func Stalled(c *Case) (evidence []string) {
 		say("generator, apiserver and etcd stood still for %s", d.Round(10*time.Millisecond))
 	}
 	return evidence
+}
+
+// judged are the samples from the start of the load to the end of the drain, in their order.
+func judged(c *Case) []history.Sample {
+	samples := slices.DeleteFunc(slices.Clone(c.Samples), func(s history.Sample) bool {
+		return s.Time < c.Cell.LoadStarted || s.Time > c.Cell.DrainEnd
+	})
+	slices.SortStableFunc(samples, func(a, b history.Sample) int { return cmp.Compare(a.Time, b.Time) })
+	return samples
 }
 
 // longest is the largest figure of two neighbouring samples.
