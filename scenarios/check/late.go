@@ -126,7 +126,7 @@ func (w *lateWrite) repairedBy(k *keyState, e *ledger.Entry) bool {
 	}
 	i := k.life(e.UID)
 	ended := k.lives[w.life].known && k.lives[w.life].alive <= e.Received
-	return !k.older(i, e.ResourceVersion, w.life, w.rv) && !(w.nothing && i == w.life && ended)
+	return !k.older(i, e.ResourceVersion, w.life, w.rv) && (!w.nothing || i != w.life || !ended)
 }
 
 // settle decides the violations that were held back. Whoever compares storage with the
