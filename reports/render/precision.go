@@ -74,7 +74,7 @@ func (t *table) Precision() string {
 	case most < stats.Least:
 		return counts + "A figure is their median. " + few
 	}
-	s := counts + fmt.Sprintf("A figure is their median, ± its %g %% interval: %s. Percentiles are of all operations together, lost and reordered are totals, of a check the worst verdict counts. A winner is named only where intervals are apart.",
+	s := counts + fmt.Sprintf("A figure is their median, ± its %g %% interval: %s. Percentiles are of all operations together, lost and reordered are totals, of a check the worst verdict counts and the power of all. A winner is named only where intervals are apart.",
 		100*stats.Level, intervalMethod(most))
 	if least < stats.Least {
 		s += " " + few

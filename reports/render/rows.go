@@ -91,8 +91,7 @@ func newRow(c *result.Cell, extra []string) *row {
 	return r
 }
 
-// add takes one repetition in. Of a check, the worst verdict counts, with its
-// counterexample; of an invalid repetition, only violations.
+// add takes one repetition in; of an invalid one, only violations.
 func (r *row) add(c *result.Cell) {
 	r.cells = append(r.cells, c)
 	r.planned = max(r.planned, c.Load.Planned)
@@ -108,14 +107,31 @@ func (r *row) add(c *result.Cell) {
 			r.checks[g] = check
 			continue
 		}
-		worst := have
-		if severity(check.Verdict) > severity(have.Verdict) {
-			worst = check
-		}
-		worst.Judged = have.Judged + check.Judged
-		worst.Violations = have.Violations + check.Violations
-		r.checks[g] = worst
+		r.checks[g] = together(have, check)
 	}
+}
+
+// together is what two repetitions say of one check: the worse verdict with its
+// counterexample. Repetitions put one plan after the other to the test, so their pairs of
+// states add up, and where neither found anything, the sum decides whether that is a pass.
+func together(a, b result.Check) result.Check {
+	worse := a
+	if severity(b.Verdict) > severity(a.Verdict) {
+		worse = b
+	}
+	worse.Judged, worse.Violations = a.Judged+b.Judged, a.Violations+b.Violations
+	if a.Power == nil || b.Power == nil {
+		return worse
+	}
+	worse.Power = new(*a.Power + *b.Power)
+	switch {
+	case worse.Violations > 0, worse.Verdict == result.Fail || worse.Verdict == result.Allowed, worse.Judged == 0:
+	case *worse.Power < worse.MinPower:
+		worse.Verdict = result.NoPower
+	default:
+		worse.Verdict = result.Pass
+	}
+	return worse
 }
 
 // void reports whether the row has no figures.

@@ -25,6 +25,44 @@ func repeated(cells ...result.Cell) *row {
 	return t.rows[0]
 }
 
+// The pairs of all repetitions decide what a row's check of order is worth; none of them
+// excuses a violation, or makes a check that looked at nothing one that passed.
+func TestPowerAddsUpOverRepetitions(t *testing.T) {
+	of := func(verdict string, judged, power int64) result.Check {
+		c := result.Check{Verdict: verdict, Judged: judged, Power: &power, MinPower: 30}
+		if verdict == result.Fail {
+			c.Violations = 1
+		}
+		return c
+	}
+	unknownPower := result.Check{Verdict: result.NotJudged}
+	for _, tt := range []struct {
+		name   string
+		checks []result.Check
+		want   string
+	}{
+		{"enough together", []result.Check{of(result.NoPower, 9, 14), of(result.NoPower, 9, 10), of(result.NoPower, 9, 6)}, "pass"},
+		{"one too few", []result.Check{of(result.NoPower, 9, 14), of(result.NoPower, 9, 15)}, "no power (29 of 30)"},
+		{"one had nothing to look at", []result.Check{of(result.NotJudged, 0, 0), of(result.Pass, 9, 30)}, "pass"},
+		{"none had", []result.Check{of(result.NotJudged, 0, 0), of(result.NotJudged, 0, 0)}, "not judged"},
+		{"power of one is not known", []result.Check{of(result.Pass, 9, 30), unknownPower}, "not judged"},
+		{"a violation in one", []result.Check{of(result.Pass, 9, 40), of(result.Fail, 9, 3), of(result.Pass, 9, 40)}, "FAIL"},
+		{"a violation that was missed", []result.Check{of(result.Pass, 9, 40), {Verdict: result.Fail, Judged: 9, Power: new(int64(40)), MinPower: 30}}, "FAIL"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var cells []result.Cell
+			for _, c := range tt.checks {
+				cells = append(cells, result.Cell{Valid: true, Checks: map[string]result.Check{"G4": c}})
+			}
+			c := repeated(cells...).checks["G4"]
+			got := map[string]string{result.Pass: "pass", result.NotJudged: "not judged", result.Fail: "FAIL", result.NoPower: noPower(c.Power, c.MinPower)}[c.Verdict]
+			if got != tt.want {
+				t.Errorf("%s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
 func drained(seconds float64) result.Cell {
 	return result.Cell{Valid: true, Handler: result.Handler{DrainSeconds: &seconds}, Checks: map[string]result.Check{"G1": {Verdict: result.Pass, Judged: 1}}}
 }
