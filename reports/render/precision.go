@@ -32,7 +32,7 @@ func (v reading) spread() string {
 // interval reaches, and how many know it if not all do.
 func (v reading) below(n int) string {
 	s := v.spread()
-	if k := len(v.values); k > 0 && k < n {
+	if k := len(v.values); v.number != nil && k > 0 && k < n {
 		s = strings.TrimSpace(fmt.Sprintf("%s n=%d", s, k))
 	}
 	return s
@@ -61,8 +61,8 @@ func (t *table) Precision() string {
 	for _, r := range t.rows {
 		least, most = min(least, len(r.valid)), max(most, len(r.valid))
 		for _, c := range measures {
-			if n := len(c.measure(r).values); n > 0 {
-				least = min(least, n)
+			if v := c.measure(r); v.number != nil && len(v.values) > 0 {
+				least = min(least, len(v.values))
 			}
 		}
 	}

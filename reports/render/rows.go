@@ -123,10 +123,16 @@ func together(a, b result.Check) result.Check {
 	if a.Power == nil || b.Power == nil {
 		return worse
 	}
-	worse.Power = new(*a.Power + *b.Power)
+	power := int64(0)
+	for _, c := range []result.Check{a, b} {
+		if c.Judged > 0 {
+			power += *c.Power
+		}
+	}
+	worse.Power = &power
 	switch {
 	case worse.Violations > 0, worse.Verdict == result.Fail || worse.Verdict == result.Allowed, worse.Judged == 0:
-	case *worse.Power < worse.MinPower:
+	case power < worse.MinPower:
 		worse.Verdict = result.NoPower
 	default:
 		worse.Verdict = result.Pass

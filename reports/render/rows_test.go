@@ -43,6 +43,7 @@ func TestPowerAddsUpOverRepetitions(t *testing.T) {
 	}{
 		{"enough together", []result.Check{of(result.NoPower, 9, 14), of(result.NoPower, 9, 10), of(result.NoPower, 9, 6)}, "pass"},
 		{"one too few", []result.Check{of(result.NoPower, 9, 14), of(result.NoPower, 9, 15)}, "no power (29 of 30)"},
+		{"one looked at nothing", []result.Check{of(result.NotJudged, 0, 7), of(result.NoPower, 9, 25)}, "no power (25 of 30)"},
 		{"one had nothing to look at", []result.Check{of(result.NotJudged, 0, 0), of(result.Pass, 9, 30)}, "pass"},
 		{"none had", []result.Check{of(result.NotJudged, 0, 0), of(result.NotJudged, 0, 0)}, "not judged"},
 		{"power of one is not known", []result.Check{of(result.Pass, 9, 30), unknownPower}, "not judged"},

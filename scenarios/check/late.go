@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 	"time"
@@ -19,10 +18,13 @@ const leastFence = 5 * time.Second
 const fenceSlack = 250 * time.Millisecond
 
 // FenceEnd is from when on a key may be written again after a request of unknown outcome
-// (Unix nanoseconds). Where the ledger does not tell when its client gave up, it did so when
-// the storage timeout was over; 0 is an unknown one.
+// (Unix nanoseconds). Its client gave up when the ledger says, which a busy storage learns
+// late, and at the latest when the storage timeout was over; 0 is an unknown one.
 func FenceEnd(e *ledger.Entry, timeout time.Duration) int64 {
-	gone := cmp.Or(e.Gone, e.Received+int64(timeout))
+	gone := e.Received + int64(timeout)
+	if e.Gone != 0 && (timeout == 0 || e.Gone < gone) {
+		gone = e.Gone
+	}
 	return gone + int64(max(leastFence, timeout)-fenceSlack)
 }
 
@@ -143,10 +145,10 @@ func (j *judge) settle() {
 			t.judged = max(0, t.judged-1)
 			notes[w.guarantee]++
 			continue
-		case !j.settled(w.key):
+		case !j.settled(w.key) || w.repaired == 0:
 		case j.h.SyncPeriod == 0:
 			why = "there was no synchronizer to repair it"
-		case w.repaired != 0 && in > j.h.SyncPeriod+healGrace:
+		case in > j.h.SyncPeriod+healGrace:
 			why = "it was repaired after " + seconds(in) + ", the synchronizer's period is " + seconds(j.h.SyncPeriod)
 		default:
 			repaired[w.seq] = true

@@ -102,7 +102,7 @@ func (j *judge) restarts() {
 // eachRestart counts the restarts after which storage did not catch up while the
 // load went on.
 func (j *judge) eachRestart(t *tally) {
-	converged, started, since := int64(0), int64(0), int64(0)
+	converged, diverged, started, since := int64(0), int64(0), int64(0), int64(0)
 	for _, m := range j.h.Marks {
 		switch m.What {
 		case history.MarkStarted:
@@ -112,12 +112,13 @@ func (j *judge) eachRestart(t *tally) {
 		case history.MarkConverged:
 			converged, since = converged+1, 0
 		case history.MarkDiverged:
+			diverged++
 			t.fail(func() string {
 				return fmt.Sprintf("at %s storage had not caught up after a restart: %s", clock(m.Time), m.Note)
 			})
 		}
 	}
-	if converged == 0 {
+	if converged+diverged == 0 {
 		t.note("all restarts are judged by the final states alone: it is G1 once more")
 		return
 	}
@@ -157,7 +158,7 @@ func (j *judge) healed() {
 		t.note("storage was not tampered with")
 		return
 	case j.h.SyncPeriod == 0:
-		t.note("the synchronizer's period is unknown")
+		t.note("there was no synchronizer")
 		return
 	}
 	for _, m := range j.h.Marks {

@@ -28,14 +28,16 @@ func lostTime(c *Case) (all stalls) {
 	}
 	first, last := &samples[0], &samples[len(samples)-1]
 	share, _ := stolen(first, last)
-	usual, sampled := usualUse(samples, c.Cell.LoadFinished), allSampled(c, last)
+	usual := usualUse(samples, c.Cell.LoadFinished)
+	foreign, delay, ok := crowded(first, last)
+	crowdedOut := ok && allSampled(c, last) && foreign >= stallForeign && delay >= stallDelay
 	for i := range samples[1:] {
 		a, b := &samples[i], &samples[i+1]
 		apart, lost := time.Duration(b.Time-a.Time), time.Duration(0)
 		if d := max(runnerGap(a, b), standstill(a, b, c.Cell.LoadFinished, usual)); d >= stallGap {
 			lost = d
 		}
-		if foreign, delay, ok := crowded(a, b); ok && sampled && foreign >= stallForeign && delay >= stallDelay {
+		if foreign, delay, ok := crowded(a, b); ok && crowdedOut && foreign >= stallForeign && delay >= stallDelay {
 			lost = apart
 		}
 		if share >= stallSteal && a.CPU != nil && b.CPU != nil {

@@ -97,7 +97,8 @@ func TestLostTime(t *testing.T) {
 	}{
 		{"stolen", 0, 0.5, 0, 2 * time.Second, 0},
 		{"hardly stolen", 0, 0.1, 0, 0, 0},
-		{"others", 1.4, 0, 4, 4 * time.Second, 0},
+		{"others", 1.9, 0, 12, 4 * time.Second, 0},
+		{"others, too little of the whole", 1.4, 0, 4, 0, 0},
 		{"nothing", 0, 0, 0, 0, 0},
 	} {
 		m := newMachine()

@@ -144,7 +144,7 @@ func (s *Scenario) validateRepairs(left bool) error {
 	f := s.Fault
 	if f == nil || !f.Repairs {
 		if f != nil && left && slices.Contains(f.Assert, "C") && !s.Watcher.Synchronizer.Disabled {
-			return bad("fault.repairs", "write repairs: true", "an event leaves work for the synchronizer, and the counter of a watcher that ended is lost")
+			return bad("fault.repairs", "write repairs: true", "an event leaves work for the synchronizer, so its repairs cannot count as failures")
 		}
 		return nil
 	}
