@@ -62,13 +62,12 @@ func (s *Server) unanswered(c *call, r reply) {
 	s.metrics.count(c.method, c.key.Kind, r.outcome(c), time.Since(c.received))
 }
 
-// cut records in the ledger that the connection of a call without an answer ends now,
-// unless it had before.
+// cut records in the ledger that the connection of a call without an answer ends now, or
+// when it had before.
 func (s *Server) cut(c *call, r reply) {
-	if !c.gone.IsZero() {
-		return
+	if c.gone.IsZero() {
+		c.gone = time.Now()
 	}
-	c.gone = time.Now()
 	for seq := r.first; seq != 0 && seq <= r.last; seq++ {
 		s.ledger.Gone(seq, c.gone.UnixNano())
 	}
@@ -112,7 +111,7 @@ func (s *Server) answerBeforeApplying(stop context.Context, c *call, f *fault.Sp
 		c.hang(stop)
 		s.cut(c, given)
 	}
-	if given.status != 0 && c.answer(given) != nil {
+	if given.status != 0 && (c.answer(given) != nil || !c.gone.IsZero()) {
 		given = reply{}
 	}
 	s.applyLate(c, f.Delay, given)
@@ -152,10 +151,11 @@ func (s *Server) spoilBody(ctx context.Context, c *call, f *fault.Spec) {
 	next := time.Now()
 	err := c.answerSlowly(r, f.Pieces, func() error {
 		next = next.Add(f.Delay / time.Duration(f.Pieces))
-		return lifecycle.Pause(ctx, time.Until(next))
+		return c.pause(ctx, time.Until(next))
 	})
-	if err != nil {
+	if err != nil || !c.gone.IsZero() {
 		s.unanswered(c, r)
+		s.cut(c, r)
 		return
 	}
 	now := time.Now()

@@ -2,6 +2,7 @@ package storagemock_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -45,13 +46,24 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	p.mu.Unlock()
 	near, far := net.Pipe()
 	select {
-	case l.conns <- far:
+	case l.conns <- socket{far}:
 		return near, nil
 	case <-l.closed:
 		return nil, syscall.ECONNREFUSED
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// socket takes what is written to a peer that has gone, like a kernel's buffer.
+type socket struct{ net.Conn }
+
+func (s socket) Write(b []byte) (int, error) {
+	n, err := s.Conn.Write(b)
+	if errors.Is(err, io.ErrClosedPipe) {
+		return len(b), nil
+	}
+	return n, err
 }
 
 func (l *pipeListener) Accept() (net.Conn, error) {
@@ -230,7 +242,7 @@ func TestVirtualGone(t *testing.T) {
 	for fault, want := range map[string]time.Duration{
 		"stall(9s)": 2 * time.Second, "late(3s)": 2 * time.Second, "blackhole": 2 * time.Second,
 		"late(3s,answer=reset)": 10 * time.Millisecond, "reset": 10 * time.Millisecond, "close": 10 * time.Millisecond, "truncate": 10 * time.Millisecond,
-		"stall(1s)": 0, "late(3s,answer=200)": 0, "503": 0,
+		"stall(1s)": 0, "late(3s,answer=200)": 0, "503": 0, "slow-body(1s)": 0, "slow-body(9s)": 2 * time.Second,
 	} {
 		inVirtualTime(t, func(c *storagemock.Config) { c.Latency, c.Faults = "10ms", fault }, func(v *virtual) {
 			ctx, cancel := context.WithTimeout(v.t.Context(), 2*time.Second)
@@ -249,6 +261,27 @@ func TestVirtualGone(t *testing.T) {
 			}
 			if v.Ledger().Len() != 1 {
 				v.t.Errorf("%s: %d entries", fault, v.Ledger().Len())
+			}
+		})
+	}
+}
+
+// A client that gives up before the fault has no answer, whatever the fault.
+func TestVirtualGoneBeforeTheFault(t *testing.T) {
+	for _, fault := range []string{"late(3s,answer=200)", "late(3s,answer=503)", "slow-body(1s)", "double(1s)", "503", "huge", "wrong-result", "stall(1s)"} {
+		inVirtualTime(t, func(c *storagemock.Config) { c.Latency, c.Faults = "3s", fault }, func(v *virtual) {
+			ctx, cancel := context.WithTimeout(v.t.Context(), 2*time.Second)
+			defer cancel()
+			putOnce(ctx, v.t, v.client, "http://mock"+bcsapi.Base+podPath+"x")
+			time.Sleep(20 * time.Second)
+			synctest.Wait()
+			for e := range v.Ledger().From(1) {
+				if time.Duration(e.Gone-e.Received) != 2*time.Second || e.Responded != 0 || e.Status != 0 {
+					v.t.Errorf("%s: %+v", fault, e)
+				}
+			}
+			if v.Ledger().Len() == 0 {
+				v.t.Errorf("%s: no entry", fault)
 			}
 		})
 	}

@@ -43,6 +43,8 @@ var accounts = []storyCase{
 		requests: []string{"35 PUT web u1 110 twice", "35 PUT web u1 110 twice late"}}},
 	{name: "applied again after another request", story: story{ops: onePod, meta: Meta{Counters: pods(result.Events{Received: 3, Sent: 2, Coalesced: 1})},
 		requests: []string{"25 PUT web u1 105 twice", "26 PUT web u1 110", "25 PUT web u1 105 twice rejected late"}}},
+	{name: "applied twice, sent once, no answer", story: story{ops: onePod, meta: Meta{Counters: pods(result.Events{Received: 1, Sent: 1, Retried: 1}), WatcherReady: at(25)},
+		requests: []string{"35 PUT web u1 110 late twice", "35 PUT web u1 110 late twice", "5100 PUT web u1 110"}}},
 	{name: "an answer the watcher did not wait for", story: story{ops: onePod,
 		meta:     Meta{StorageTimeout: 5e9, Counters: pods(result.Events{Received: 3, Sent: 1, Coalesced: 2, Retried: 1})},
 		requests: []string{"35 PUT web u1 110 slow", "45 PUT web u1 110"}}},

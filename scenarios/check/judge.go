@@ -74,9 +74,9 @@ type judge struct {
 	// unrepaired are those of late whose key was not written since.
 	unrepaired map[*keyState][]int
 	request    request // under judgement
-	// arrived are the answered requests that a fault hit: one that storage applies
-	// again has the same time of arrival.
-	arrived map[arrival]struct{}
+	// arrived are the requests that a fault hit, and whether the client had an answer: one
+	// that storage applies again has the same time of arrival.
+	arrived map[arrival]bool
 	tally   map[string]*tally
 
 	ceilings  *Ceilings

@@ -102,6 +102,8 @@ var stories = []storyCase{
 		requests: []string{"5030 PUT web u1 110", "25 PUT web u1 105 applied=8025 late", "9900 PUT web u1 110"}}},
 	{name: "late apply, the next write not fenced from when its client was gone, repaired", fails: "G2 G3 G10", story: story{ops: onePod, meta: Meta{StorageTimeout: 10e9, SyncPeriod: 2e9},
 		requests: []string{"12000 PUT web u1 110", "25 PUT web u1 105 applied=13000 late gone=3025", "13100 PUT web u1 110"}}},
+	{name: "applied twice without an answer, the next write not fenced, repaired", fails: "G2 G3 G10 G11", story: story{ops: onePod, meta: Meta{SyncPeriod: 2e9},
+		requests: []string{"25 PUT web u1 105 late twice gone=27", "35 PUT web u1 110", "25 PUT web u1 105 applied=60 late twice gone=27", "70 PUT web u1 110"}}},
 	{name: "late apply past the fence, without a synchronizer, written again by chance", fails: "G2 G3 G10", story: story{ops: onePod,
 		requests: []string{"5100 PUT web u1 110", "25 PUT web u1 105 applied=6000 late", "9900 PUT web u1 110"}}},
 	{name: "late apply past the fence, first a stale write, repaired too late", fails: "G2 G3 G10 G11", story: story{ops: onePod, meta: Meta{SyncPeriod: 2e9},

@@ -19,7 +19,7 @@ func (j *judge) entry(e *ledger.Entry) {
 	k := j.book.lookup(e.Kind, e.Namespace, e.Name)
 	harness := e.Fault == history.FaultTamper
 	unknown := !harness && j.unknownOutcome(e)
-	twice := !harness && j.secondEffect(e)
+	twice, answered := j.secondEffect(e, unknown)
 	if !harness && !twice {
 		j.acc.request(e, unknown, e.Took() || alreadySo(k, e)) // of any kind: the watcher counts them too
 	}
@@ -43,7 +43,7 @@ func (j *judge) entry(e *ledger.Entry) {
 	r := &j.request // one at a time: a million allocations less
 	*r = request{
 		e: e, touch: touch{seq: e.Seq, rv: e.ResourceVersion, received: e.Received, applied: e.Applied}, upTo: n,
-		unknown: unknown, harness: harness, twice: twice,
+		unknown: unknown, harness: harness, twice: twice && answered,
 	}
 	if !harness {
 		j.healedBy(k, e)
@@ -70,21 +70,20 @@ func alreadySo(k *keyState, e *ledger.Entry) bool {
 }
 
 // secondEffect reports whether an entry is the second effect of a request that storage
-// applied twice: the client sent it once.
-func (j *judge) secondEffect(e *ledger.Entry) bool {
-	if e.Fault == "" {
-		return false
+// applied twice, though the client sent it once, and whether that was answered.
+func (j *judge) secondEffect(e *ledger.Entry, unknown bool) (twice, answered bool) {
+	if e.Fault == "" || e.Fault == history.FaultTamper {
+		return false, false
 	}
 	id := arrival{history.Key{Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}, e.Received}
-	if e.Responded != 0 {
-		if j.arrived == nil {
-			j.arrived = make(map[arrival]struct{})
-		}
-		j.arrived[id] = struct{}{}
-		return false
+	if answered, twice = j.arrived[id]; twice && e.Responded == 0 {
+		return true, answered
 	}
-	_, before := j.arrived[id]
-	return before
+	if j.arrived == nil {
+		j.arrived = make(map[arrival]bool)
+	}
+	j.arrived[id] = !unknown
+	return false, false
 }
 
 // arrival is one request as it came in.
