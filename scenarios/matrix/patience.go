@@ -10,7 +10,6 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/storagemock/fault"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -26,19 +25,7 @@ func patienceRule(c *Case) Rule {
 		return Rule{}
 	}
 	p := patience{timeout: c.Cell.Scenario.Watcher.StorageTimeout.Std(), tries: map[uint64][]try{}}
-	for _, f := range c.Cell.Scenario.Storage.FaultSpecs() {
-		switch f.Effect {
-		case fault.Status:
-			p.errors = p.errors || f.Status >= http.StatusInternalServerError
-		case fault.Reset, fault.Close, fault.BlackHole:
-			p.silence = true
-		case fault.Late:
-			p.silence = p.silence || f.Status == 0
-		}
-	}
-	if !p.errors && !p.silence {
-		p.errors, p.silence = true, true // there is nothing to be patient about
-	}
+	p.errors, p.silence = c.Cell.Scenario.Failures()
 	return Rule{Request: p.request, Facts: func(Seen) []result.Fact { return p.facts() }}
 }
 

@@ -78,8 +78,12 @@ func TestPatienceIsEstablished(t *testing.T) {
 		{"few errors", []string{"503:1%"}, map[string]int{"failed": MinKeys - 1}, backoff},
 		{"no answers", []string{"blackhole:1%"}, map[string]int{"unknown": MinKeys}, ""},
 		{"answers instead of none", []string{"late(3s):1%"}, map[string]int{"failed": MinKeys}, fence},
-		{"both, of which one never came", []string{"503:1%", "reset-after:1%"}, map[string]int{"failed": MinKeys}, fence},
-		{"nothing that asks for patience", []string{"422:1%"}, nil, backoff + "; " + fence},
+		{"answers after the timeout", []string{"stall(6s):1%"}, map[string]int{"unknown": MinKeys}, ""},
+		{"answers in time", []string{"503:1%", "stall(4s):1%", "slow-body(4s):1%"}, map[string]int{"failed": MinKeys}, ""},
+		{"bodies after the timeout", []string{"slow-body(6s):1%"}, nil, fence},
+		{"pages of a proxy", []string{"html:1%"}, nil, backoff},
+		{"errors before the effect", []string{"late(3s,answer=503):1%"}, nil, backoff},
+		{"both, of which one never came", []string{"503:1%", "truncate:1%"}, map[string]int{"failed": MinKeys}, fence},
 	} {
 		c := ordinary()
 		c.Cell.Scenario.Storage.Faults, c.Cell.Scenario.Fault.Patience = tc.faults, true

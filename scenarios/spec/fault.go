@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ type Fault struct {
 	// PerStep demands at most one attempt per worker and backoff step while storage is down.
 	PerStep bool `json:"perStep,omitempty" jsonschema_description:"A: at most one attempt per worker and step of the backoff while storage refuses."`
 	// Patience demands that an object is left alone after a failure.
-	Patience bool `json:"patience,omitempty" jsonschema_description:"A: no write of an object before its backoff has passed after an error answer; O: none for 5 s, or the storage timeout, after the end of a request of unknown outcome, its fence. At least 3 writes must have had to wait."`
+	Patience bool `json:"patience,omitempty" jsonschema_description:"A: no write of an object before its backoff has passed after an error answer; O: none for 5 s, or the storage timeout, after the end of a request of unknown outcome, its fence. At least 3 writes must have had to wait for the one if storage.faults answer 5xx, for the other if they leave requests unanswered within the storage timeout."`
 	// Lists bounds the LISTs of any kind after the first; of custom resources that come
 	// and go in the scenario, those of the others.
 	Lists *int `json:"lists,omitempty" jsonschema:"minimum=0" jsonschema_description:"A: lists of a kind after its first, at most."`
@@ -118,6 +119,7 @@ func (s *Scenario) validateFault() error {
 			return bad(fmt.Sprintf("fault.legacy[%d]", i), "name columns of fault.assert", "%q is not asserted", c)
 		}
 	}
+	errors, silence := s.Failures()
 	asserts := func(c string) bool { return slices.Contains(f.Assert, c) }
 	switch {
 	case len(f.Assert) == 0:
@@ -130,10 +132,29 @@ func (s *Scenario) validateFault() error {
 		return bad("fault.refused", "set storage.tls to what is wrong with storage, for example wrong-ca", "there is nothing to refuse")
 	case f.NoPower != "" && !asserts("O"):
 		return bad("fault.noPower", "assert O", "column O is not asserted")
+	case f.Patience && !errors && !silence:
+		return bad("fault.patience", "add one, for example 503:1%", "no fault of storage makes a write fail with 5xx or go unanswered within watcher.storageTimeout")
 	case f.FromAnswer && !seen["I"]:
 		return bad("fault.fromAnswer", "assert or measure I", "column I is not asked for")
 	}
 	return nil
+}
+
+// Failures reports whether storage's faults answer requests with 5xx, and whether they
+// leave some without an answer that the watcher waits for.
+func (s *Scenario) Failures() (errors, silence bool) {
+	for _, f := range s.Storage.FaultSpecs() {
+		switch f.Effect {
+		case fault.Reset, fault.Close, fault.BlackHole, fault.Truncate:
+			silence = true
+		case fault.Stall, fault.SlowBody:
+			silence = silence || f.Delay > s.Watcher.StorageTimeout.Std()
+		case fault.Status, fault.HTML, fault.Late:
+			errors = errors || f.Status >= http.StatusInternalServerError
+			silence = silence || f.Status == 0
+		}
+	}
+	return errors, silence
 }
 
 // validateRepairs needs something that only the synchronizer can mend where it is said to
