@@ -44,3 +44,18 @@ func TestBurstsKeepOneThreadBusy(t *testing.T) {
 	l.add(&last)
 	approx(t, "busy", l.busy(1), 0.119, 1e-3)
 }
+
+// TestBackoffIsNoRequest: an acknowledged retry starts in the log where the first attempt
+// did, but nothing is under way between the two.
+func TestBackoffIsNoRequest(t *testing.T) {
+	l := newLoad()
+	lost := op(oplog.TypeCreate, "a", "", 0, 0, 0, 10)
+	lost.Status, lost.Error = 0, "connection reset"
+	again := op(oplog.TypeCreate, "a", "v", 1, 0, 0, 900)
+	again.Attempt = 1
+	last := op(oplog.TypeCreate, "b", "w", 2, 900, 900, 1000)
+	for _, r := range []oplog.Record{lost, again, last} {
+		l.add(&r)
+	}
+	approx(t, "busy", l.busy(1), 0.11, 1e-3)
+}

@@ -41,8 +41,11 @@ func (l *load) add(r *oplog.Record) {
 	if r.Started == 0 {
 		return
 	}
-	// The requests of a burst are under way together, and logged as they end.
-	l.underWay += max(0, r.Finished-max(r.Started, l.until[r.Thread]))
+	// The requests of a burst are under way together, and logged as they end. A retry may
+	// have the start of an earlier attempt: its own is not known, and before it was a pause.
+	if until := l.until[r.Thread]; r.Attempt == 0 || r.Started >= until {
+		l.underWay += max(0, r.Finished-max(r.Started, until))
+	}
 	l.until[r.Thread] = max(r.Finished, l.until[r.Thread])
 	if l.window.First == 0 || r.Started < l.window.First {
 		l.window.First = r.Started
