@@ -13,7 +13,7 @@ import (
 type attempts struct {
 	from, to int64 // receipt of those that count, Unix nanoseconds
 	tried    int64
-	states   map[uint64]struct{}
+	states   map[uint64]struct{} // that reached storage, deletions included
 }
 
 func (a *attempts) request(e *ledger.Entry) {
@@ -34,9 +34,6 @@ func (a *attempts) request(e *ledger.Entry) {
 		state                              uint64
 	}{e.Kind, e.Namespace, e.Name, uid, e.Method, state})] = struct{}{}
 }
-
-// reached is how many states reached storage, deletions included.
-func (a *attempts) reached() int64 { return int64(len(a.states)) }
 
 // throttle counts requests for a key that came earlier than an answer with Retry-After
 // allowed.

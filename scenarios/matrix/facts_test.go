@@ -84,8 +84,8 @@ func TestAttempts(t *testing.T) {
 	for _, e := range []ledger.Entry{refused, acked("PUT", "a", "u", 1, 6), acked("PUT", "a", "u", 1, 7), acked("DELETE", "a", "u", 1, 8), acked("PUT", "late", "w", 9, 99)} {
 		a.request(&e)
 	}
-	if a.tried != 4 || a.reached() != 2 {
-		t.Errorf("%d attempts of %d states", a.tried, a.reached())
+	if a.tried != 4 || len(a.states) != 2 {
+		t.Errorf("%d attempts of %d states", a.tried, len(a.states))
 	}
 }
 
@@ -100,8 +100,8 @@ func TestAppliedTwice(t *testing.T) {
 	for _, e := range []ledger.Entry{put, put, removal, again, other, later} {
 		a.request(&e)
 	}
-	if a.tried != 6 || a.reached() != 4 {
-		t.Errorf("%d attempts of %d states, want 6 of 4", a.tried, a.reached())
+	if a.tried != 6 || len(a.states) != 4 {
+		t.Errorf("%d attempts of %d states, want 6 of 4", a.tried, len(a.states))
 	}
 }
 

@@ -171,10 +171,10 @@ func FaultEnd(c *Case) (end int64, windowed bool) {
 func attemptsRule(c *Case) Rule {
 	a := attempts{from: c.Cell.LoadStarted, to: c.Cell.ScrapeFinished, states: map[uint64]struct{}{}}
 	return Rule{Request: a.request, Facts: func(Seen) []result.Fact {
-		if a.reached() == 0 {
+		if len(a.states) == 0 {
 			return []result.Fact{Missing("A", "write attempts per state", "", "no state reached storage")}
 		}
-		return []result.Fact{Within("A", "write attempts per state", "", float64(a.tried)/float64(a.reached()), c.Cell.Scenario.Fault.Amplification)}
+		return []result.Fact{Within("A", "write attempts per state", "", float64(a.tried)/float64(len(a.states)), c.Cell.Scenario.Fault.Amplification)}
 	}}
 }
 
