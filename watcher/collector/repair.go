@@ -31,12 +31,15 @@ func (c *Collector) kindsSynced(synced bool) []string {
 func (c *Collector) Collected(kind string) bool { return c.kind(kind) != nil }
 
 // Expected returns the state that storage should hold of an object; false where it
-// should hold none, because there is no such object or a filter keeps it back.
+// should hold none, because there is no such object or a filter keeps it back. The Sink
+// has that state already.
 func (c *Collector) Expected(key object.Key) (*object.Object, bool) {
 	k := c.kind(key.Kind)
 	if k == nil || !k.store.wanted(key) {
 		return nil, false
 	}
+	k.store.order.Lock()
+	defer k.store.order.Unlock()
 	return k.store.get(nameOf(key))
 }
 

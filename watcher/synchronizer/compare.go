@@ -29,7 +29,7 @@ func (s *Synchronizer) kind(ctx context.Context, kind string) (repaired, open in
 			continue
 		}
 		differs, rerr := s.confirm(ctx, k)
-		if errors.Is(rerr, errChanged) {
+		if errors.Is(rerr, errOpen) {
 			open++
 			continue
 		}
@@ -102,9 +102,10 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string) ([]object.Key,
 	return out, nil
 }
 
-// errChanged says that an object changed while its record was read. The change may have
-// reached storage since, and nobody waits for it any more: the record only looks old.
-var errChanged = errors.New("the object changed while its record was read")
+// errOpen says that something of an object was on its way, or came, while its record was
+// read. It may have reached storage since, and nobody waits for it any more: the record
+// only looks old.
+var errOpen = errors.New("something of the object was on its way while its record was read")
 
 // confirm reads the one record and compares it with the cache as it is now.
 func (s *Synchronizer) confirm(ctx context.Context, k object.Key) (differs bool, err error) {
@@ -112,13 +113,16 @@ func (s *Synchronizer) confirm(ctx context.Context, k object.Key) (differs bool,
 		return false, err
 	}
 	before, was := s.set.Cache.Expected(k)
+	if s.set.Pipeline.Pending(k) {
+		return false, errOpen
+	}
 	rec, found, err := s.set.Storage.Get(ctx, k)
 	if err != nil {
 		return false, err
 	}
 	o, expected := s.set.Cache.Expected(k)
 	if was != expected || expected && (before.UID != o.UID || before.ResourceVersion != o.ResourceVersion) {
-		return false, errChanged
+		return false, errOpen
 	}
 	if !expected || !found {
 		return expected != found, nil

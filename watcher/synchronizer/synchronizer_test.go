@@ -33,6 +33,7 @@ type world struct {
 	fail    error
 	failGet func(n int) error // the n-th Get, from 1
 	reading func()            // between the reading of a record and the answer
+	asked   func()            // after an answer about what is pending
 	lists   int
 	gets    int
 }
@@ -126,6 +127,9 @@ func (w *world) Idle() bool {
 func (w *world) Pending(k object.Key) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.asked != nil {
+		defer w.asked()
+	}
 	return w.pending[k]
 }
 
@@ -527,5 +531,21 @@ func TestChangedWhileItWasRead(t *testing.T) {
 		if n != 0 || err != nil || len(w.repairs) != 0 {
 			t.Errorf("deleted %v: %d repairs %v, %v", deleted, n, w.repairs, err)
 		}
+	}
+}
+
+// TestChangedBeforeItWasRead: nor is one that comes when nothing was pending and is stored
+// while the record, read before, is on its way.
+func TestChangedBeforeItWasRead(t *testing.T) {
+	w := newWorld()
+	w.records[key("web")], w.cache[key("web")] = raw(1, ""), raw(1, `,"spec":{}`)
+	w.asked = func() {
+		w.cache[key("web")], w.pending[key("web")] = raw(2, ""), true
+		w.asked = nil
+	}
+	w.reading = func() { w.records[key("web")], w.pending[key("web")] = raw(2, ""), false }
+	n, err := w.synchronizer(t, nil).Once(t.Context())
+	if n != 0 || err != nil || len(w.repairs) != 0 {
+		t.Errorf("%d repairs %v, %v", n, w.repairs, err)
 	}
 }
