@@ -138,7 +138,7 @@ var ours = []*column{
 	lost,
 	{
 		Title: "reordered", Unit: "writes", csv: "reordered_writes", bench: "reordered-writes", scale: 1, better: "lower",
-		Meaning: "Writes that put an older state over a newer one, found in the ledger; over all repetitions.",
+		Meaning: "Writes that put an older state over a newer one or over a deletion, found in the ledger; over all repetitions.",
 		measure: sumOf(func(e *result.Events) *int64 { return e.Reordered }),
 	},
 	verdict,

@@ -267,7 +267,7 @@ func (f *Figures) drainFigures(c *result.Cell, ch *changes) {
 	if ch.last == 0 || w.First == 0 {
 		return
 	}
-	end := float64(ch.last)
+	end := float64(ch.last - w.First) // nanoseconds since the epoch would lose digits
 	if c.Cut {
 		c.CutFraction = round(float64(ch.settled) / float64(ch.settled+ch.owed))
 		if f.pods.last == f.pods.first {
@@ -275,9 +275,9 @@ func (f *Figures) drainFigures(c *result.Cell, ch *changes) {
 		}
 		perNano := float64(ch.settled) / float64(f.pods.last-f.pods.first)
 		_, cut := f.window()
-		end = float64(cut) + float64(ch.owed)/perNano
+		end = float64(cut-w.First) + float64(ch.owed)/perNano
 		c.Handler.Owed, c.Handler.DrainProjected = &ch.owed, true
 	}
-	c.Handler.DrainSeconds = ptr((end - float64(w.First)) / 1e9)
-	c.Handler.DrainAfterLoad = ptr(max(0, end-float64(w.Last)) / 1e9)
+	c.Handler.DrainSeconds = ptr(end / 1e9)
+	c.Handler.DrainAfterLoad = ptr(max(0, end-float64(w.Last-w.First)) / 1e9)
 }

@@ -314,8 +314,8 @@ func (r *record) handlerFigures(a answers, changes []change, w window) {
 	}
 	r.queued(a, changes)
 	if !r.cell.Cut {
-		a["handler.drainSeconds"] = within{seconds(end - w.first), micro}
-		a["handler.drainAfterLoadSeconds"] = within{seconds(end - w.last), micro}
+		a["handler.drainSeconds"] = seconds(end - w.first)
+		a["handler.drainAfterLoadSeconds"] = seconds(end - w.last)
 		return
 	}
 	r.projection(a, changes, w)
