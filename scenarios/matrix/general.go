@@ -60,11 +60,11 @@ func timeRule(c *Case) Rule {
 }
 
 // arrivalRule: whatever was changed is in storage, or was deleted before anybody saw it.
-func arrivalRule(*Case) Rule {
+func arrivalRule(c *Case) Rule {
 	return stating(func(seen Seen) []result.Fact {
 		never, first := int64(0), ""
 		for ch := range seen.Changes {
-			if ch.Stored == 0 && !ch.Gone && !ch.Unconfirmed {
+			if ch.Stored == 0 && !ch.Gone && !ch.Unconfirmed && !(ch.Deletion && diedWith(c, ch.Finished)) {
 				if never++; never == 1 {
 					first = fmt.Sprintf("operation %d, on a %s", ch.Operation, ch.Kind)
 				}
@@ -72,6 +72,26 @@ func arrivalRule(*Case) Rule {
 		}
 		return []result.Fact{None("C", "changes that never arrived", never, first)}
 	})
+}
+
+// unread is how long before storage was killed a DELETE may have been sent that it never read.
+const unread = int64(time.Second)
+
+// diedWith reports whether a deletion at that time may have been under way when storage was
+// killed. Its connection was cut, the ledger has nothing of it, and the client, which looks
+// before it tries again, finds that the storage that came back never had the object. G1 sees
+// one that it does have.
+func diedWith(c *Case, deleted int64) bool {
+	killed := int64(0)
+	for _, m := range c.Marks {
+		switch {
+		case m.What == history.MarkStorageKilled:
+			killed = m.Time
+		case m.What == history.MarkStorageBack && deleted > killed-unread && deleted < m.Time:
+			return true
+		}
+	}
+	return false
 }
 
 // repairsRule: unless something happened to storage that only a comparison can find, the

@@ -34,6 +34,21 @@ func ordinary() *Case {
 	return c
 }
 
+// TestDeletedAsStorageDied: a DELETE that a killed storage never read is in no ledger, and
+// nobody sends it again to one that came back without the object.
+func TestDeletedAsStorageDied(t *testing.T) {
+	c := ordinary()
+	c.Marks = []history.Mark{{Time: 5e9, What: history.MarkStorageKilled}, {Time: 6e9, What: history.MarkStorageBack}}
+	for at, want := range map[int64]float64{3.9e9: 1, 4.9e9: 0, 5.5e9: 0, 6.1e9: 1} {
+		ops := []oplog.Record{opAt(oplog.TypeCreate, "a", "u", 1, 2e9), opAt(oplog.TypeDelete, "a", "u", 2, at)}
+		for _, f := range state(General(c), ops, []ledger.Entry{acked("PUT", "a", "u", 1, 2.1e9)}, &result.Cell{}) {
+			if f.Name == "changes that never arrived" && f.Value != want {
+				t.Errorf("deleted at %v: %v never arrived, want %v", time.Duration(at), f.Value, want)
+			}
+		}
+	}
+}
+
 // TestNothingIsSilentlyAbsent: what went wrong beside time, or could not be established,
 // fails a column, and no second try is for it.
 func TestNothingIsSilentlyAbsent(t *testing.T) {
