@@ -58,7 +58,7 @@ func (r *record) hitEnough() bool {
 				most, _ := strconv.ParseInt(m[1], 10, 64) // digits
 				least = min(least, most)
 			}
-			if i >= len(all) || !strings.HasPrefix(text, "refuse") && hits(all[i]) < least {
+			if i >= len(all) || !refuses(text) && hits(all[i]) < least {
 				return false
 			}
 		}
@@ -66,6 +66,11 @@ func (r *record) hitEnough() bool {
 	}
 	return enough(r.cell.Scenario.Storage.Faults, r.cell.Fired, func(f firing) int64 { return f.Keys }) &&
 		enough(r.cell.Scenario.Watch.Faults, r.cell.WatchFired, func(f firing) int64 { return f.Fired })
+}
+
+// refuses says that a fault refuses connections: storage's refuse, the apiserver's gone.
+func refuses(text string) bool {
+	return strings.HasPrefix(text, "refuse") || strings.HasPrefix(text, "gone(")
 }
 
 // share reads a part such as 80%, or 0.8.
@@ -89,10 +94,10 @@ func share(t *testing.T, v any) float64 {
 func TestHitEnough(t *testing.T) {
 	var r record
 	r.cell.Scenario.Storage.Faults = []string{"refuse(from=1s,for=6s)", "503:1%"}
-	r.cell.Scenario.Watch.Faults = []string{"close(1s,max=2)", "410(mid):1%"}
+	r.cell.Scenario.Watch.Faults = []string{"close(1s,max=2)", "410(mid):1%", "gone(4s,from=1s)"}
 	for hits, want := range map[int64]bool{2: false, 3: true} {
 		r.cell.Fired = []firing{{"refuse", 1, 0}, {"503", 9, hits}}
-		r.cell.WatchFired = []firing{{"close", 2, 1}, {"410(mid)", hits, 1}}
+		r.cell.WatchFired = []firing{{"close", 2, 1}, {"410(mid)", hits, 1}, {"gone", 1, 0}}
 		if got := r.hitEnough(); got != want {
 			t.Errorf("%d hits: %v", hits, got)
 		}
