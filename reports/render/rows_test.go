@@ -111,6 +111,20 @@ func TestRepetitionsAreSummarisedByTheMedian(t *testing.T) {
 	}
 }
 
+// A row says how many of its repetitions were cut, and calls no measured drain projected.
+func TestSomeRepetitionsCut(t *testing.T) {
+	cut := drained(17)
+	cut.Cut, cut.CutFraction, cut.Handler.DrainProjected = true, 0.99, true
+	for want, cells := range map[string][]result.Cell{
+		"1 of 3 cut at the drain limit with 99.0 % of the events acknowledged, whose drain is projected; the row's is the median of all": {drained(9), drained(10), cut},
+		"cut at the drain limit with 99.0 % of the events acknowledged; a full drain is projected to take about 17.0 s":                  {cut, cut},
+	} {
+		if got := repeated(cells...).notes(); len(got) == 0 || got[0] != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // Two repetitions with p99 of 1 s and 3 s: the average would say 2 s; half of all
 // operations waited 3 s, so the merged p99 is 3 s.
 func TestPercentilesAreMergedNotAveraged(t *testing.T) {

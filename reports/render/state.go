@@ -113,6 +113,20 @@ func (r *row) cut() bool {
 	return slices.ContainsFunc(r.valid, func(c *result.Cell) bool { return c.Cut })
 }
 
+// cuts says how many repetitions were cut, if others were not.
+func (r *row) cuts() string {
+	n := 0
+	for _, c := range r.valid {
+		if c.Cut {
+			n++
+		}
+	}
+	if n == 0 || n == len(r.valid) {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d ", n, len(r.valid))
+}
+
 // cutFraction is the part of the work done when the drain limit came.
 func (r *row) cutFraction() *float64 {
 	var done []float64
@@ -137,7 +151,7 @@ func (r *row) verdict() string {
 		words = append(words, "INVALID")
 	}
 	if f := r.cutFraction(); f != nil {
-		words = append(words, "cut at "+percent(*f))
+		words = append(words, r.cuts()+"cut at "+percent(*f))
 	}
 	failed, allowed, passed, open := r.with(result.Fail), r.with(result.Allowed), r.with(result.Pass), r.open()
 	if len(failed) > 0 {
@@ -186,9 +200,11 @@ func (r *row) notes() []string {
 		}
 	}
 	if f := r.cutFraction(); f != nil {
-		note := fmt.Sprintf("cut at the drain limit with %s of the events acknowledged", percent(*f))
-		if v := drain.measure(r); v.number != nil {
+		note := fmt.Sprintf("%scut at the drain limit with %s of the events acknowledged", r.cuts(), percent(*f))
+		if v := drain.measure(r); v.number != nil && r.cuts() == "" {
 			note += fmt.Sprintf("; a full drain is projected to take about %s s", short(*v.number))
+		} else if v.number != nil {
+			note += ", whose drain is projected; the row's is the median of all"
 		}
 		if freshnessP99.measure(r).number != nil {
 			note += "; freshness covers only what was acknowledged, so it is at least that"
