@@ -54,7 +54,8 @@ func (m mutant) overlay(dir string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		to := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
+		// Not a .go file: below out/, the linter would take it for a package of ours.
+		to := filepath.Join(dir, strings.ReplaceAll(name, "/", "_")+".txt")
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return "", err
 		}

@@ -58,9 +58,6 @@ func (h hdr) is(published string) bool {
 	return maps.Equal(h, have)
 }
 
-// micro is what is lost of times that are kept in whole microseconds.
-const micro = 1e-6
-
 // bucket is the highest value that a histogram of three significant digits, which counts
 // whole microseconds from 1, cannot tell from v: below 2048 each value is its own, from
 // there on 1024 buckets of equal width lie between one power of two and the next.
