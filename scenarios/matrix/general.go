@@ -64,7 +64,7 @@ func arrivalRule(c *Case) Rule {
 	return stating(func(seen Seen) []result.Fact {
 		never, first := int64(0), ""
 		for ch := range seen.Changes {
-			if ch.Stored == 0 && !ch.Gone && !ch.Unconfirmed && !(ch.Deletion && diedWith(c, ch.Finished)) {
+			if ch.Stored == 0 && !ch.Gone && !ch.Unconfirmed && (!ch.Deletion || !diedWith(c, ch.Finished)) {
 				if never++; never == 1 {
 					first = fmt.Sprintf("operation %d, on a %s", ch.Operation, ch.Kind)
 				}
