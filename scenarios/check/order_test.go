@@ -289,3 +289,17 @@ func failing(v *Verdict) []string {
 	}
 	return all
 }
+
+// TestInFlightAtTheCut: what was under way when the watcher of a cut cell was killed shows
+// nothing of its fence.
+func TestInFlightAtTheCut(t *testing.T) {
+	for cut, want := range map[bool]string{true: result.NotJudged, false: result.Pass} {
+		s := story{
+			ops: onePod, requests: []string{"15 PUT web u1 100", "25 PUT web u1 105 late", "35 PUT web u1 110 late"},
+			meta: Meta{Cut: cut, StorageTimeout: 5e9}, marks: []history.Mark{{Time: at(40), What: history.MarkKilled}},
+		}
+		if got := mustJudge(t, s.history(t)).Checks["G10"]; got.Verdict != want {
+			t.Errorf("cut %v: %+v, want %s", cut, got, want)
+		}
+	}
+}

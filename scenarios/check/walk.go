@@ -26,7 +26,7 @@ func (j *judge) entry(e *ledger.Entry) {
 	if !j.h.Rules.Watches(e.Kind) {
 		return
 	}
-	if unknown {
+	if unknown && !j.endedWith(e) {
 		j.tally["G10"].judged++
 	}
 	n := 0
@@ -110,6 +110,17 @@ type request struct {
 func (j *judge) unknownOutcome(e *ledger.Entry) bool {
 	return e.Responded == 0 || e.Responded < e.Applied ||
 		j.h.StorageTimeout > 0 && e.Responded-e.Received > j.h.StorageTimeout
+}
+
+// endedWith reports whether a request was under way when the watcher of a cut cell was
+// killed: nobody could write after it.
+func (j *judge) endedWith(e *ledger.Entry) bool {
+	if !j.h.Cut || len(j.h.Marks) == 0 {
+		return false
+	}
+	last := j.h.Marks[len(j.h.Marks)-1]
+	under := last.Time - e.Received
+	return last.What == history.MarkKilled && under >= 0 && (j.h.StorageTimeout == 0 || under < j.h.StorageTimeout)
 }
 
 func (j *judge) put(k *keyState, r *request) {
