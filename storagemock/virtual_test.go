@@ -237,6 +237,15 @@ func TestVirtualFaultTimes(t *testing.T) {
 	})
 }
 
+// abandoned sends a request whose client gives up after 2 s, and waits for its end.
+func (v *virtual) abandoned() {
+	ctx, cancel := context.WithTimeout(v.t.Context(), 2*time.Second)
+	defer cancel()
+	putOnce(ctx, v.t, v.client, "http://mock"+bcsapi.Base+podPath+"x")
+	time.Sleep(20 * time.Second)
+	synctest.Wait()
+}
+
 // The ledger has when the connection of a request without an answer ended.
 func TestVirtualGone(t *testing.T) {
 	for fault, want := range map[string]time.Duration{
@@ -245,11 +254,7 @@ func TestVirtualGone(t *testing.T) {
 		"stall(1s)": 0, "late(3s,answer=200)": 0, "503": 0, "slow-body(1s)": 0, "slow-body(9s)": 2 * time.Second,
 	} {
 		inVirtualTime(t, func(c *storagemock.Config) { c.Latency, c.Faults = "10ms", fault }, func(v *virtual) {
-			ctx, cancel := context.WithTimeout(v.t.Context(), 2*time.Second)
-			defer cancel()
-			putOnce(ctx, v.t, v.client, "http://mock"+bcsapi.Base+podPath+"x")
-			time.Sleep(20 * time.Second)
-			synctest.Wait()
+			v.abandoned()
 			for e := range v.Ledger().From(1) {
 				got := time.Duration(0)
 				if e.Gone != 0 {
@@ -270,11 +275,7 @@ func TestVirtualGone(t *testing.T) {
 func TestVirtualGoneBeforeTheFault(t *testing.T) {
 	for _, fault := range []string{"late(3s,answer=200)", "late(3s,answer=503)", "slow-body(1s)", "double(1s)", "503", "huge", "wrong-result", "stall(1s)"} {
 		inVirtualTime(t, func(c *storagemock.Config) { c.Latency, c.Faults = "3s", fault }, func(v *virtual) {
-			ctx, cancel := context.WithTimeout(v.t.Context(), 2*time.Second)
-			defer cancel()
-			putOnce(ctx, v.t, v.client, "http://mock"+bcsapi.Base+podPath+"x")
-			time.Sleep(20 * time.Second)
-			synctest.Wait()
+			v.abandoned()
 			for e := range v.Ledger().From(1) {
 				if time.Duration(e.Gone-e.Received) != 2*time.Second || e.Responded != 0 || e.Status != 0 {
 					v.t.Errorf("%s: %+v", fault, e)

@@ -35,9 +35,9 @@ func CSV(w io.Writer, res *result.Results) error {
 }
 
 // Summary writes one line per row and measure: the number of valid repetitions that know
-// it, the figure over them, and its interval where there is one. The measures are those of throughput.csv
-// and have their names. A figure that is marked in the table, as projected or a lower
-// bound, is marked here.
+// it, the figure over them, and its interval where there is one. The measures are those of
+// throughput.csv and have their names. A figure that is marked in the table, as projected
+// or a lower bound, is marked here.
 func Summary(w io.Writer, res *result.Results) error {
 	t := arrange(res)
 	head := []string{"strategy", "load"}

@@ -33,9 +33,7 @@ func (l *loss) rule(taken int64) matrix.Rule {
 	if l.Exited == 0 {
 		return states(matrix.Missing("T", "end of the former leader", "s", "it did not end"))
 	}
-	f := matrix.Within("T", "end of the former leader", "s", float64(l.Exited-taken)/1e9, limit)
-	f.Spans = []result.Span{{From: taken, To: l.Exited}}
-	return states(f)
+	return states(matrix.Took("end of the former leader", result.Span{From: taken, To: l.Exited}, float64(l.Exited-taken)/1e9, limit))
 }
 
 // loseLease writes the Lease to a stranger, who holds it for as long as a leader that

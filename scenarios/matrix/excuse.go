@@ -29,15 +29,15 @@ func lostTime(c *Case) (all stalls) {
 	first, last := &samples[0], &samples[len(samples)-1]
 	share, _ := stolen(first, last)
 	usual := usualUse(samples, c.Cell.LoadFinished)
-	foreign, delay, ok := crowded(first, last)
-	crowdedOut := ok && allSampled(c, last) && foreign >= stallForeign && delay >= stallDelay
+	_, _, crowdedOut := crowded(first, last)
+	crowdedOut = crowdedOut && allSampled(c, last)
 	for i := range samples[1:] {
 		a, b := &samples[i], &samples[i+1]
 		apart, lost := time.Duration(b.Time-a.Time), time.Duration(0)
 		if d := max(runnerGap(a, b), standstill(a, b, c.Cell.LoadFinished, usual)); d >= stallGap {
 			lost = d
 		}
-		if foreign, delay, ok := crowded(a, b); ok && crowdedOut && foreign >= stallForeign && delay >= stallDelay {
+		if _, _, now := crowded(a, b); now && crowdedOut {
 			lost = apart
 		}
 		if share >= stallSteal && a.CPU != nil && b.CPU != nil {

@@ -102,7 +102,12 @@ func RecoveryFact(name string, changes iter.Seq[history.Change], end int64, limi
 	if !ok {
 		return Missing("T", name, "s", "storage never had what had happened until then, or nothing had")
 	}
-	f := Within("T", name, "s", s, limit)
-	f.Spans = []result.Span{{From: end, To: end + int64(s*1e9)}}
+	return Took(name, result.Span{From: end, To: end + int64(s*1e9)}, s, limit)
+}
+
+// Took states how long something took, in seconds, at most limit, and when that was.
+func Took(name string, when result.Span, seconds, limit float64) result.Fact {
+	f := Within("T", name, "s", seconds, limit)
+	f.Spans = []result.Span{when}
 	return f
 }

@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -45,7 +44,7 @@ func Stalled(c *Case) (evidence []string) {
 	if share, ok := stolen(first, last); ok && share >= stallSteal {
 		say("the hypervisor took %.0f%% of the CPU time", 100*share)
 	}
-	if foreign, delay, ok := crowded(first, last); ok && allSampled(c, last) && foreign >= stallForeign && delay >= stallDelay {
+	if foreign, delay, ok := crowded(first, last); ok && allSampled(c, last) {
 		say("other processes took %.0f%% of the CPU time, and the parties waited %.1f s for each second that they ran", 100*foreign, delay)
 	}
 	if d := longest(samples, func(a, b *history.Sample) time.Duration { return runnerGap(a, b) }); d >= stallGap {
@@ -60,11 +59,9 @@ func Stalled(c *Case) (evidence []string) {
 
 // judged are the samples from the start of the load to the end of the drain, in their order.
 func judged(c *Case) []history.Sample {
-	samples := slices.DeleteFunc(slices.Clone(c.Samples), func(s history.Sample) bool {
+	return slices.DeleteFunc(slices.Clone(c.Samples), func(s history.Sample) bool {
 		return s.Time < c.Cell.LoadStarted || s.Time > c.Cell.DrainEnd
 	})
-	slices.SortStableFunc(samples, func(a, b history.Sample) int { return cmp.Compare(a.Time, b.Time) })
-	return samples
 }
 
 // longest is the largest figure of two neighbouring samples.
@@ -93,7 +90,8 @@ func allSampled(c *Case, s *history.Sample) bool {
 
 // crowded is the share of the CPU time that processes outside the cell took, and how long
 // the cell's own were ready to run and had no CPU, per second that they ran. It cannot be
-// told if one of them is not known at both times.
+// told if one of them is not known at both times. ok says that both are so much that the
+// cell was crowded out.
 func crowded(a, b *history.Sample) (foreign, delay float64, ok bool) {
 	if a.CPU == nil || b.CPU == nil || b.CPU.Total <= a.CPU.Total || len(a.Parties) != len(b.Parties) {
 		return 0, 0, false
@@ -110,7 +108,8 @@ func crowded(a, b *history.Sample) (foreign, delay float64, ok bool) {
 	if own <= 0 {
 		return 0, 0, false
 	}
-	return (b.CPU.Busy - a.CPU.Busy - own) / (b.CPU.Total - a.CPU.Total), waited / own, true
+	foreign, delay = (b.CPU.Busy-a.CPU.Busy-own)/(b.CPU.Total-a.CPU.Total), waited/own
+	return foreign, delay, foreign >= stallForeign && delay >= stallDelay
 }
 
 // runnerGap is how much later than it was due the runner took the next sample. What a

@@ -32,8 +32,8 @@ type Figures struct {
 
 var _ history.Observer = (*Figures)(nil)
 
-// New begins with what was not logged; the samples are in the order of time. The scrapes are nil for a watcher that has no
-// metrics of ours.
+// New begins with what was not logged; the samples are in the order of time. The scrapes
+// are nil for a watcher that has no metrics of ours.
 func New(cell *history.Cell, before, after history.Scrape, samples []history.Sample) *Figures {
 	return &Figures{cell: cell, watcher: cell.Scenario.Largest(), before: before, after: after, samples: samples, load: newLoad(), pods: served{took: NewHistogram()}}
 }

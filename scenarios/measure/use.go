@@ -23,10 +23,10 @@ func between(samples []history.Sample, from, to int64) use {
 		if len(s.Parties) == 0 {
 			continue
 		}
-		if u.a == nil || s.Time <= from && s.Time > u.a.Time || u.a.Time > from && s.Time < u.a.Time {
+		if u.a == nil || s.Time <= from {
 			u.a = s
 		}
-		if u.b == nil || s.Time >= to && s.Time < u.b.Time || u.b.Time < to && s.Time > u.b.Time {
+		if u.b == nil || u.b.Time < to {
 			u.b = s
 		}
 	}

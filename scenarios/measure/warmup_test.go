@@ -10,7 +10,6 @@ import (
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/check"
 )
 
 // watcherMetrics are those of a watcher that has handled so many events.
@@ -49,18 +48,7 @@ func TestWarmupIsInNoFigure(t *testing.T) {
 				e.entries = append(e.entries, put(name, "w", uint64(1000+i), ms+5, ms+95))
 			}
 		}
-		f := New(&e.cell, scrapeOf(t, watcherMetrics(start)), scrapeOf(t, watcherMetrics(start+100)), e.samples)
-		for i := range e.ops {
-			f.Operation(&e.ops[i])
-		}
-		for i := range e.entries {
-			f.Request(&e.entries[i])
-		}
-		c, err := f.Cell(check.Changes(e.ops, e.entries))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
+		return e.scraped(t, watcherMetrics(start), watcherMetrics(start+100))
 	}
 	cold, warmed := figures(false), figures(true)
 	if cold.Events == nil || cold.Events.Received != 100 || cold.Watcher.CPUMicrosPerEvent == nil || cold.Storage.Requests != 100 || cold.Writer.FullSeconds == nil {
