@@ -101,10 +101,11 @@ func (g *Gate) Refuse(on bool) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if on {
+		err := g.shut() // first: who is cut off may come back at once
 		for c := range g.conns {
 			g.end(c)
 		}
-		return g.shut()
+		return err
 	}
 	if g.l != nil || g.closed {
 		return nil
