@@ -18,6 +18,10 @@ const (
 	serverErrPrefix      = "(bcs-storage):"
 )
 
+// OfStorage reports whether the code is one of bcs-storage's own errors. Gateways in
+// front of it wrap their errors alike, with codes of theirs.
+func (c Code) OfStorage() bool { return c >= CodeUnmarshal && c <= CodeNotExist }
+
 // Message returns the text that the server sends with a code.
 func (c Code) Message() string {
 	switch c {

@@ -24,9 +24,11 @@
 //     for the pause a storage asks for. No worker waits for a backoff.
 //  6. Failures, by the error's type: transient ones are tried again with growing,
 //     jittered delays; throttled ones not before the time storage named, and nothing
-//     else is sent meanwhile either; refused ones are parked until the object changes;
-//     unknown outcomes keep their key back for FenceDelay and then write its state
-//     again. A key that alone fails is parked after ParkAfter tries.
+//     else is sent meanwhile either; refused ones are parked until the object changes,
+//     but four different objects refused alike within 10 s, with no success of any
+//     kind in between, are an outage, and what it parked is sent again; unknown
+//     outcomes keep their key back for FenceDelay and then write its state again. A
+//     key that alone fails is parked after ParkAfter tries.
 //  7. While storage does not answer, a kind makes one try per worker (two, if it has one
 //     only) and then one per backoff step.
 //  8. Run ends after all of its goroutines: it drains for DrainTimeout at most, then

@@ -39,6 +39,63 @@ func TestPermanentParks(t *testing.T) {
 	})
 }
 
+// TestAllRefusedAlikeIsAnOutage: what nobody's body can be the reason of parks nobody, in
+// no kind, not even those who were refused before that was known.
+func TestAllRefusedAlikeIsAnOutage(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		s := newStore(time.Millisecond)
+		s.fault = func(Event) error {
+			if time.Since(s.began) < 4*time.Second {
+				return &storage.PermanentError{Status: 413, Err: errBroken}
+			}
+			return nil
+		}
+		l := start(t, c, s, nil)
+		l.enqueue(put("node", 1).of("Node"), put("map", 1).of("ConfigMap"))
+		time.Sleep(100 * time.Millisecond)
+		const keys = 20
+		for i := range keys {
+			l.enqueue(put(fmt.Sprint("pod-", i), 1))
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		if st := l.Stats(); st.Parked != 0 || st.Queued != keys+2 {
+			t.Errorf("while everything is refused: %+v", st)
+		}
+		time.Sleep(time.Minute)
+		if st := l.finish(); st.Parked != 0 || st.Sent != keys+2 || !st.Balanced() {
+			t.Errorf("after the outage: %+v", st)
+		}
+	})
+}
+
+// TestRefusedBesideOthersIsPoison: many refused objects are no outage while others are
+// taken, of whatever kind.
+func TestRefusedBesideOthersIsPoison(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		s := newStore(time.Millisecond)
+		s.fault = func(e Event) error {
+			if e.Key.Kind == "Pod" {
+				return &storage.PermanentError{Status: 413, Err: errBroken}
+			}
+			return nil
+		}
+		l := start(t, c, s, nil)
+		const keys = 20
+		for i := range keys {
+			l.enqueue(put(fmt.Sprint("pod-", i), 1), put(fmt.Sprint("map-", i), 1).of("ConfigMap"))
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(time.Minute)
+		if n := len(s.tries(func(e Event) bool { return e.Key.Kind == "Pod" })); n != keys {
+			t.Errorf("%d tries of %d refused objects", n, keys)
+		}
+		if st := l.finish(); st.Parked != keys || st.Sent != keys {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
 func TestPoisonKeyIsParkedAndHoldsNobodyUp(t *testing.T) {
 	everyStrategy(t, func(t *testing.T, c Config) {
 		s := newStore(5 * time.Millisecond)

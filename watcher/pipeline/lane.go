@@ -161,6 +161,7 @@ func (l *lane) enter(q *partition, s *slot, now int64) {
 	ent := s.ent
 	ent.push(s)
 	if ent.parked != nil {
+		s.again = true
 		s.replaces(ent.parked)
 		l.unpark(ent)
 	}

@@ -38,6 +38,15 @@ func judge(err error) (outcome, time.Duration) {
 	return unknown, 0
 }
 
+// statusOf is the HTTP status of a refusal, 0 where nothing was sent.
+func statusOf(err error) int {
+	e, ok := errors.AsType[*storage.PermanentError](err)
+	if !ok {
+		return 0
+	}
+	return e.Status
+}
+
 // trouble is what a key that failed remembers until it succeeds.
 type trouble struct {
 	tries int
@@ -97,6 +106,13 @@ func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
 		return nil
 	}
 	result, retryAfter := judge(err)
+	begins := false
+	if result == permanent {
+		var outage bool
+		if outage, begins = l.p.refused.add(s.ev.Key, statusOf(err), s.again, now); outage {
+			result = transient
+		}
+	}
 	if l.climb != nil {
 		l.adapt(q, result, now)
 	}
@@ -116,10 +132,15 @@ func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
 	if q.over.head != nil || l.waiting > 0 {
 		l.refill(q, now)
 	}
+	if begins {
+		r = newReport(slog.LevelWarn, "storage refuses different objects alike, taken for an outage", "error", err)
+		r.release = true
+	}
 	return r
 }
 
 func (l *lane) succeed(s *slot, now int64) *report {
+	l.p.refused.end()
 	r := l.answer(now)
 	ent := s.ent
 	if ent.state != blocked { // unordered: an older event of the key may wait for its next try
@@ -142,7 +163,7 @@ func (l *lane) answer(now int64) *report {
 	if down == 0 {
 		return nil
 	}
-	return &report{slog.LevelInfo, "storage answers again", []any{"kind", l.kind, "after", time.Duration(now - down)}}
+	return newReport(slog.LevelInfo, "storage answers again", "kind", l.kind, "after", time.Duration(now-down))
 }
 
 // recordFailure counts a try of a key that failed.
@@ -192,7 +213,7 @@ func (l *lane) fail(s *slot, probe bool, result outcome, retryAfter time.Duratio
 	key := s.ev.Key
 	l.putBack(s, now)
 	if l.gate.shut && !wasShut {
-		return &report{slog.LevelWarn, "storage does not answer, sending is paced", []any{"kind", l.kind, "object", key.String(), "error", err}}
+		return newReport(slog.LevelWarn, "storage does not answer, sending is paced", "kind", l.kind, "object", key.String(), "error", err)
 	}
 	return nil
 }
@@ -214,15 +235,14 @@ func (l *lane) giveUp(s *slot, err error, now int64) *report {
 	if ent.parked != nil { // unordered only: two requests of one key were refused
 		l.unpark(ent)
 	}
-	ent.parked = s
+	ent.parked, s.entered = s, now
 	l.parked++
 	l.settle(1)
 	if now < l.quiet {
 		return nil
 	}
 	l.quiet = after(now, time.Second)
-	return &report{slog.LevelWarn, "object parked until its next change",
-		[]any{"kind", l.kind, "object", s.ev.Key.String(), "parked", l.parked, "error", err}}
+	return newReport(slog.LevelWarn, "object parked until its next change", "kind", l.kind, "object", s.ev.Key.String(), "parked", l.parked, "error", err)
 }
 
 // unpark drops a parked event in favour of a later one.
@@ -297,10 +317,15 @@ func (l *lane) wakeWorkers() {
 	}
 }
 
+func newReport(level slog.Level, message string, attrs ...any) *report {
+	return &report{level: level, message: message, attrs: attrs}
+}
+
 // report is something worth a log line, made while the mutex is held and written
 // afterwards.
 type report struct {
 	level   slog.Level
 	message string
 	attrs   []any
+	release bool // what all kinds have just parked is to be taken back
 }

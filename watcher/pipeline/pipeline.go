@@ -51,6 +51,8 @@ type Pipeline struct {
 	writer writer
 	pause  atomic.Int64 // until when storage asked to be left alone
 
+	refused refusals
+
 	ran     atomic.Bool
 	running bool            // guarded by adding
 	closing context.Context // ends when Run's has ended
@@ -221,6 +223,12 @@ func (p *Pipeline) pauseUntil(at int64) {
 	}
 }
 
-func (p *Pipeline) log(r *report) {
+// act does what a report is for. No lane's mutex is held.
+func (p *Pipeline) act(r *report) {
+	if r.release {
+		for _, l := range *p.lanes.Load() {
+			l.release(p.now())
+		}
+	}
 	p.logger.Log(context.Background(), r.level, r.message, r.attrs...)
 }

@@ -16,6 +16,7 @@ type slot struct {
 	entered int64 // when it entered the queue it is in
 	sending int   // its index in the lane's sends
 	several bool  // it stands for changes of more than one uid
+	again   bool  // the state before it was parked
 }
 
 // replaces makes the slot stand for an older one too. Storage may hold any of the

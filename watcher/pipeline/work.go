@@ -40,7 +40,7 @@ func (l *lane) work(q *partition) {
 		l.mu.Lock()
 		if r := l.finish(s, probe, err, now); r != nil {
 			l.mu.Unlock()
-			l.p.log(r)
+			l.p.act(r)
 			l.mu.Lock()
 		}
 	}
@@ -92,7 +92,7 @@ func (l *lane) keepTime() {
 		l.mu.Unlock()
 
 		if r != nil {
-			l.p.log(r)
+			l.p.act(r)
 		}
 		timer.Reset(time.Duration(next - now))
 		select {
@@ -112,7 +112,7 @@ func (l *lane) reportDiscards(now int64) *report {
 	}
 	n := l.discarded - l.discardsLogged
 	l.discardsLogged, l.nextDiscardLog = l.discarded, after(now, discardsEvery)
-	return &report{slog.LevelWarn, "events dropped", []any{"reason", "queue full", "kind", l.kind, "events", n, "queueFullTimeout", l.p.config.QueueFullTimeout}}
+	return newReport(slog.LevelWarn, "events dropped", "reason", "queue full", "kind", l.kind, "events", n, "queueFullTimeout", l.p.config.QueueFullTimeout)
 }
 
 // tick does what is due and sets the next alarm.

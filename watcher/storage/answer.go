@@ -50,8 +50,10 @@ func (c *conn) read(limit int64) (a answer, reuse bool, err error) {
 	return a, !resp.Close, nil
 }
 
-// judge turns an answer to a write into its policy.
-func (a answer) judge(now time.Time) error {
+// judge turns an answer to a write into its policy; hasBody says that the request had
+// one. Only what is about the body is refused for good. Other errors below 500 come from
+// a front end: a missing right, a wrong route, a login page.
+func (a answer) judge(now time.Time, hasBody bool) error {
 	if a.status == http.StatusOK {
 		return a.judgeEnvelope()
 	}
@@ -65,11 +67,23 @@ func (a answer) judge(now time.Time) error {
 	case s == http.StatusBadGateway, s == http.StatusGatewayTimeout:
 		// A proxy gave up on a storage server that may still be at work.
 		return &UnknownOutcomeError{Err: err}
-	case s == http.StatusRequestTimeout, s == http.StatusTooEarly:
-	case s >= 300 && s < 500:
-		return &PermanentError{Err: err}
+	case hasBody && a.refusesBody():
+		return &PermanentError{Status: s, Err: err}
 	}
 	return &TransientError{Err: err}
+}
+
+// refusesBody reports whether the answer is about the bytes that were sent: by its
+// status, or because bcs-storage itself says so.
+func (a answer) refusesBody() bool {
+	switch {
+	case a.status == http.StatusRequestEntityTooLarge, a.status == http.StatusUnprocessableEntity:
+		return true
+	case a.status < 400, a.status >= 500:
+		return false
+	}
+	env, err := a.envelope()
+	return err == nil && !env.Result && env.Code.OfStorage()
 }
 
 func (a answer) judgeEnvelope() error {

@@ -164,7 +164,7 @@ func (c *Client) write(ctx context.Context, r *request) error {
 	start := time.Now()
 	a, err := c.do(ctx, r)
 	if err == nil {
-		err = a.judge(time.Now())
+		err = a.judge(time.Now(), r.body[0] != nil)
 	}
 	c.metrics.Observe(r.handler, r.kind, r.method, err == nil, time.Since(start))
 	return err

@@ -33,6 +33,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+const refusal = `{"result":false,"code":1405082,"message":"(bcs-storage):put resource failed.","data":{}}`
+
 const okBody = `{"result":true,"code":0,"message":"success","data":{}}`
 
 var pod = &object.Object{
@@ -175,10 +177,17 @@ func TestErrorsCarryTheirPolicy(t *testing.T) {
 		{"too many with a time", "2", "", "throttled 2s", 429},
 		{"bad gateway", "", "", "unknown", 502},
 		{"gateway timeout", "", "", "unknown", 504},
-		{"bad request", "", "", "permanent", 400},
 		{"too large", "", "", "permanent", 413},
 		{"unprocessable", "", "", "permanent", 422},
-		{"redirect", "", "", "permanent", 302},
+		{"storage refuses", "", refusal, "permanent", 400},
+		{"bad request of a front end", "", "", "transient", 400},
+		{"a gateway's envelope", "", `{"result":false,"code":1640001,"message":"no app"}`, "transient", 400},
+		{"no login", "", "<html>401</html>", "transient", 401},
+		{"forbidden", "", "<html>403</html>", "transient", 403},
+		{"not found", "", "404 page not found", "transient", 404},
+		{"moved", "", "", "transient", 301},
+		{"redirect", "", "", "transient", 302},
+		{"not modified", "", "", "transient", 304},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -194,6 +203,15 @@ func TestErrorsCarryTheirPolicy(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a DELETE has no body to refuse", func(t *testing.T) {
+		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, refusal)
+		})
+		if got := kind(client(t, 0, s.URL).Delete(t.Context(), pod.Key, "u1")); got != "transient" {
+			t.Errorf("got %s, want transient", got)
+		}
+	})
 	t.Run("nobody listens", func(t *testing.T) {
 		if got := kind(client(t, 0, "http://127.0.0.1:1").Put(t.Context(), pod)); got != "transient" {
 			t.Errorf("got %s, want transient: nothing was sent", got)

@@ -11,7 +11,8 @@ import (
 //   - ThrottledError: the same, not before RetryAfter has passed.
 //   - UnknownOutcomeError: the request may have been, or may yet be, applied; the
 //     next write of the key must be fenced (G10).
-//   - PermanentError: the same bytes will be refused again; park until the object changes.
+//   - PermanentError: the same bytes will be refused again; park until the object changes,
+//     unless storage refuses several objects alike at once.
 
 // TransientError is a failure that left storage unchanged.
 type TransientError struct{ Err error }
@@ -36,8 +37,11 @@ type UnknownOutcomeError struct{ Err error }
 func (e *UnknownOutcomeError) Error() string { return "storage outcome unknown: " + e.Err.Error() }
 func (e *UnknownOutcomeError) Unwrap() error { return e.Err }
 
-// PermanentError is a refusal of the request itself.
-type PermanentError struct{ Err error }
+// PermanentError is a refusal of the request's body.
+type PermanentError struct {
+	Status int // of the answer; 0: nothing was sent
+	Err    error
+}
 
 func (e *PermanentError) Error() string { return "storage refused: " + e.Err.Error() }
 func (e *PermanentError) Unwrap() error { return e.Err }

@@ -80,7 +80,7 @@ func (c *netHTTP) put(ctx context.Context, o *object.Object) error {
 	if _, err := io.ReadFull(resp.Body, a.body); err != nil {
 		return &UnknownOutcomeError{Err: err}
 	}
-	return a.judge(time.Now())
+	return a.judge(time.Now(), true)
 }
 
 // scripted is a connection whose peer resets after so many bytes, or takes the whole

@@ -169,6 +169,7 @@ func storageRows() []row {
 				check: merge(within(20*time.Second), holes(1), isolated(func(r oplog.Record) bool { return r.Kind == "Pod" }, setup{}))},
 		}},
 		{id: "F4", name: "5xx and 429 at 1/10/50 %", asserted: "COLBAS", measured: "T", variants: statuses(), total: attemptsPerSuccess},
+		{id: "F4b", name: "front end says 401/403/404/302/413", asserted: "COLBTS", variants: frontEnds()},
 		{id: "F5", name: "unknown outcome, late apply", asserted: "COL", measured: "AT", variants: unknowns()},
 		{id: "F6", name: "applied twice, replayed", asserted: "COL", variants: []variant{
 			{name: "twice at once", setup: setup{span: 30 * time.Second, storage: "double:50%"}},
@@ -357,6 +358,31 @@ func attemptsPerSuccess(all []*outcome) error {
 		}
 	}
 	return nil
+}
+
+// frontEnds answer in storage's place for a while: an outage, after which nothing is
+// left parked.
+func frontEnds() []variant {
+	var all []variant
+	for _, status := range []int{401, 403, 404, 302, 413} {
+		spec := fmt.Sprintf("html(status=%d,method=PUT|DELETE,from=5s,for=20s)", status)
+		all = append(all, variant{name: spec, setup: setup{span: 40 * time.Second, storage: spec}, check: map[rune]func(*outcome) error{
+			'T': func(o *outcome) error {
+				_, worst := o.freshnessAfter(o.began.Add(25 * time.Second).UnixNano())
+				if limit := 12 * time.Second; worst > limit {
+					return fmt.Errorf("recovered %s after the outage, want %s", worst, limit)
+				}
+				return nil
+			},
+			'L': func(o *outcome) error {
+				if n := o.counters.Total.Parked; n != 0 {
+					return fmt.Errorf("%d objects parked", n)
+				}
+				return general('L', o)
+			},
+		}})
+	}
+	return all
 }
 
 func unknowns() []variant {
