@@ -38,7 +38,7 @@ func (in *instance) serve(ctx context.Context, x *exchange) {
 		s.metrics.count(c.method, "", "unrouted", time.Since(c.received))
 		return
 	}
-	f := s.faults.Pick(fault.Request{Method: c.method, Kind: c.key.Kind, Namespace: c.key.Namespace, Name: c.key.Name}, c.received)
+	f := s.faults.Pick(fault.Request{Method: c.method, Kind: c.key.Kind, Namespace: c.key.Namespace, Name: c.key.Name, Instance: c.instance}, c.received)
 	if f != nil {
 		c.fault = f.Name
 		s.metrics.fired(f.Name)

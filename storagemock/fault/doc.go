@@ -29,7 +29,8 @@
 //
 // Filters, all of which must hold: method=PUT|DELETE, kind=Pod|Node, key=GLOB on
 // namespace/name (or the name in the cluster scope), keys=5% for that share of
-// all keys, always the same ones.
+// all keys, always the same ones, instance=0 for the requests to one of several
+// instances.
 //
 // Times: from=10s after the fault was set, for=60s, every=30s for repeated
 // windows. max=5 ends it after so many firings. name=x is what the ledger and the

@@ -124,12 +124,14 @@ func TestFilters(t *testing.T) {
 		"503:0%":               "",
 		"503(from=1s)":         "",
 		"503(kind=Pod|Secret)": "PUT a/web-1, DELETE a/web-1, PUT a/web-2, DELETE a/web-2",
+		"503(instance=1)":      "PUT a/web-2, DELETE a/web-2",
 	} {
 		s := set(t, text)
 		var hit []string
-		for _, name := range []string{"web-1", "web-2"} {
+		for instance, name := range []string{"web-1", "web-2"} {
 			for _, method := range []string{"PUT", "DELETE"} {
 				r := pod(name)
+				r.Instance = instance
 				r.Method = method
 				if s.Pick(r, start) != nil {
 					hit = append(hit, method+" a/"+name)

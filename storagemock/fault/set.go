@@ -26,6 +26,7 @@ func NewSet(seed uint64) *Set {
 // Request is what faults are chosen by.
 type Request struct {
 	Method, Kind, Namespace, Name string
+	Instance                      int
 }
 
 // key is what globs match.
@@ -39,7 +40,7 @@ func (r Request) key() string {
 // Pick returns the fault that hits the request, or nil, and counts it.
 func (s *Set) Pick(r Request, now time.Time) *Spec {
 	return s.Set.Pick(now, func(f *Spec) (uint64, bool) {
-		if !f.Match.Matches(r.Method, r.Kind) {
+		if !f.Match.Matches(r.Method, r.Kind) || f.Instance >= 0 && f.Instance != r.Instance {
 			return 0, false
 		}
 		if f.Key != "" {

@@ -55,6 +55,8 @@ type Spec struct {
 	Match latency.Match
 	Key   string  // glob; empty is any
 	Keys  float64 // share of keys; 1 is all
+	// Instance is the one that misbehaves, as the ledger numbers it; -1 is all.
+	Instance int
 
 	faultlist.Window
 	Max int // firings; 0 is unlimited
@@ -69,7 +71,7 @@ func Parse(text string) ([]Spec, error) {
 
 func read(t *faultlist.Term) (Spec, error) {
 	f := t.Common()
-	s := Spec{Text: f.Text, Name: f.Name, Window: f.Window, Max: f.Max, Probability: t.Probability, Keys: 1, Bytes: -1}
+	s := Spec{Text: f.Text, Name: f.Name, Window: f.Window, Max: f.Max, Probability: t.Probability, Keys: 1, Bytes: -1, Instance: -1}
 	s.effect(t)
 	s.filters(t.Args)
 	if err := t.Args.Err(s.known()...); err != nil {
@@ -135,7 +137,7 @@ func (s *Spec) known() []string {
 		Status: {"retry-after", "apply"}, Reset: {"apply"}, Close: {"apply"}, BlackHole: {"apply"}, Late: {"answer"},
 		SlowBody: {"pieces"}, Truncate: {"bytes"}, Huge: {"bytes"}, HTML: {"status", "apply"}, WrongResult: {"says"},
 	}[s.Effect]
-	return slices.Concat(own, []string{"method", "kind", "key", "keys"}, faultlist.CommonArgs)
+	return slices.Concat(own, []string{"method", "kind", "key", "keys", "instance"}, faultlist.CommonArgs)
 }
 
 func (s *Spec) answer(r *expr.Reader) {
@@ -170,10 +172,11 @@ func (s *Spec) filters(r *expr.Reader) {
 		r.Fail("key", "key=%s: not a glob like team-a/web-*: %v", s.Key, err)
 	}
 	s.Keys = r.Probability("keys", 1)
+	s.Instance = r.Int("instance", 0, -1)
 }
 
 func (s *Spec) filtered() bool {
-	return len(s.Match.Methods)+len(s.Match.Kinds) > 0 || s.Key != "" || s.Keys != 1
+	return len(s.Match.Methods)+len(s.Match.Kinds) > 0 || s.Key != "" || s.Keys != 1 || s.Instance >= 0
 }
 
 // ErrNone is returned when faults are to be added and there is none.
