@@ -69,8 +69,8 @@ func (s *server) Run(ctx context.Context) error {
 }
 
 // healthHandler answers /healthz while the process lives and /readyz once ready
-// says so; with debug it serves pprof too.
-func healthHandler(ready func() error, debug bool) http.Handler {
+// says so, with what ails it all the same on further lines; with debug it serves pprof too.
+func healthHandler(ready func() error, ails func() []error, debug bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
@@ -79,6 +79,9 @@ func healthHandler(ready func() error, debug bool) http.Handler {
 			return
 		}
 		_, _ = w.Write([]byte("ok"))
+		for _, err := range ails() {
+			_, _ = fmt.Fprintf(w, "\n%v", err)
+		}
 	})
 	if debug {
 		mux.HandleFunc("/debug/pprof/", pprof.Index)

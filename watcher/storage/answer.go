@@ -117,6 +117,21 @@ func (a answer) envelope() (bcsapi.Envelope, error) {
 	return env, nil
 }
 
+// works reports whether the answer is one of a bcs-storage that is at work, whatever it
+// thinks of the request.
+func (a answer) works() bool {
+	switch s := a.status; {
+	case s == http.StatusTooManyRequests, s == http.StatusRequestEntityTooLarge, s == http.StatusUnprocessableEntity:
+		return true
+	case s >= 500:
+		return false
+	case bytes.HasPrefix(a.body, okEnvelope):
+		return true
+	}
+	_, err := a.envelope()
+	return err == nil
+}
+
 // excerpt shows how an answer starts, on one line. Answers do not carry objects
 // back, so nothing secret is in them; GET answers never come here.
 func excerpt(b []byte) string {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,7 +28,8 @@ type Client struct {
 	up        *prometheus.GaugeVec
 	traffic   traffic
 	running   atomic.Bool
-	change    sync.Mutex // held by SetEndpoints
+	looks     chan struct{} // size 1: one token says "an endpoint may want a probe"
+	change    sync.Mutex    // held by SetEndpoints
 }
 
 // New checks the configuration and opens nothing.
@@ -37,8 +40,11 @@ func New(cfg Config, set Settings) (*Client, error) {
 	if set.Dial == nil {
 		set.Dial = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
 	}
-	c := &Client{cfg: cfg, set: set, up: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: metric.StorageUp, Help: "1 while the storage endpoint can be reached.",
+	if set.Logger == nil {
+		set.Logger = slog.New(slog.DiscardHandler)
+	}
+	c := &Client{cfg: cfg, set: set, looks: make(chan struct{}, 1), up: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: metric.StorageUp, Help: "1 while the storage endpoint answers as it should.",
 	}, []string{"endpoint"})}
 	var err error
 	if c.metrics, err = NewMetrics(set.Registry, cfg.ClusterID, c.traffic.in.Load, c.traffic.out.Load); err != nil {
@@ -98,45 +104,78 @@ func (c *Client) newEndpoint(addr string) (*endpoint, error) {
 	}, nil
 }
 
-// Run closes idle connections in time, and all of them when ctx ends.
+// Run closes idle connections in time, and all of them when ctx ends, and probes endpoints
+// that are down.
 func (c *Client) Run(ctx context.Context) error {
 	if !c.running.CompareAndSwap(false, true) {
 		return errors.New("storage client: Run called twice")
 	}
+	var probes sync.WaitGroup
+	defer func() {
+		probes.Wait()
+		for _, ep := range *c.endpoints.Load() {
+			ep.reap(time.Now(), true)
+		}
+	}()
 	tick := time.NewTicker(c.cfg.IdleTimeout / 2)
 	defer tick.Stop()
+	probe := time.NewTimer(0)
+	defer probe.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			for _, ep := range *c.endpoints.Load() {
-				ep.reap(time.Now(), true)
-			}
 			return nil
 		case now := <-tick.C:
 			for _, ep := range *c.endpoints.Load() {
 				ep.reap(now, false)
 			}
+			continue
+		case <-c.looks:
+		case <-probe.C:
 		}
+		now := time.Now()
+		wait := maxDown
+		for _, ep := range *c.endpoints.Load() {
+			switch at := ep.due(now); {
+			case at.IsZero():
+			case at.After(now):
+				wait = min(wait, at.Sub(now))
+			default:
+				probes.Go(func() { ep.probe(ctx) })
+			}
+		}
+		probe.Reset(wait)
 	}
 }
 
-// Reachable is nil unless every endpoint failed when it was last tried, or none is
-// known.
+// look has Run see which endpoints want a probe.
+func (c *Client) look() {
+	select {
+	case c.looks <- struct{}{}:
+	default:
+	}
+}
+
+// Reachable is nil unless every endpoint is down, or none is known.
 func (c *Client) Reachable() error {
 	all := *c.endpoints.Load()
 	if len(all) == 0 {
 		return errNoServer
 	}
-	var down []error
-	for _, ep := range all {
-		if ep.isDown() {
-			down = append(down, fmt.Errorf("storage %s could not be reached", ep.name))
+	if down := c.Down(); len(down) == len(all) {
+		return errors.Join(down...)
+	}
+	return nil
+}
+
+// Down says of each endpoint that is down why.
+func (c *Client) Down() (why []error) {
+	for _, ep := range *c.endpoints.Load() {
+		if err := ep.down(); err != nil {
+			why = append(why, fmt.Errorf("storage %s: %w", ep.name, err))
 		}
 	}
-	if len(down) < len(all) {
-		return nil
-	}
-	return errors.Join(down...)
+	return why
 }
 
 var errNoServer = errors.New("no storage server is known")
@@ -183,7 +222,7 @@ func (c *Client) do(ctx context.Context, r *request) (answer, error) {
 			return c.exchange(ctx, ep, cn, r)
 		}
 		if ctx.Err() == nil {
-			ep.markDown(time.Now())
+			ep.markDown(time.Now(), err)
 		}
 		last = fmt.Errorf("%s: %w", ep.url.Host, err)
 	}
@@ -211,10 +250,13 @@ func (c *Client) order() []*endpoint {
 	return up
 }
 
+// exchange sends a request on a connection, reads the answer, and lets the endpoint learn
+// from it.
 func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *request) (answer, error) {
-	deadline := time.Now().Add(c.cfg.Timeout)
+	start := time.Now()
+	deadline, hurried := start.Add(c.cfg.Timeout), false
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
-		deadline = d
+		deadline, hurried = d, true
 	}
 	_ = cn.raw.SetDeadline(deadline)
 	// A context that ends cuts the exchange by moving the deadline into the past.
@@ -222,20 +264,23 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 	defer stop()
 
 	complete, err := cn.write(r, ep.hostLine)
+	var a answer
+	var reuse bool
+	if err == nil {
+		a, reuse, err = cn.read(c.cfg.MaxResponse)
+	}
 	if err != nil {
 		cn.close()
-		err = fmt.Errorf("%s: write request: %w", ep.url.Host, err)
+		if ctx.Err() == nil && (!hurried || !errors.Is(err, os.ErrDeadlineExceeded)) {
+			ep.judge(start, a, err)
+		}
+		err = fmt.Errorf("%s: %w", ep.url.Host, err)
 		if complete {
 			return answer{}, &UnknownOutcomeError{Err: err}
 		}
-		return answer{}, &TransientError{Err: err}
+		return answer{}, &TransientError{Err: fmt.Errorf("write request: %w", err)}
 	}
-	a, reuse, err := cn.read(c.cfg.MaxResponse)
-	if err != nil {
-		cn.close()
-		return answer{}, &UnknownOutcomeError{Err: fmt.Errorf("%s: %w", ep.url.Host, err)}
-	}
-	ep.markUp()
+	ep.judge(start, a, nil)
 	if reuse && stop() {
 		ep.put(cn)
 	} else {

@@ -306,6 +306,153 @@ func TestReachable(t *testing.T) {
 	}
 }
 
+// A storage server that hangs, or is none any more, is left out after what it takes to find
+// out, and comes back once it answers a probe.
+func TestBadEndpointIsLeftOut(t *testing.T) {
+	for name, tc := range map[string]struct {
+		bad    func(http.ResponseWriter)
+		wasted int64 // PUTs
+	}{
+		"hangs":               {nil, 1},
+		"500":                 {func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) }, tolerated + 1},
+		"503 with an appeal":  {func(w http.ResponseWriter) { w.Header().Set("Retry-After", "1"); w.WriteHeader(503) }, tolerated + 1},
+		"another server":      {http404, tolerated + 1},
+		"a page with success": {func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>") }, tolerated + 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var healed atomic.Bool
+			var wasted, served atomic.Int64
+			sick := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				put := r.Method == http.MethodPut
+				_, _ = io.Copy(io.Discard, r.Body)
+				switch {
+				case healed.Load():
+					_, _ = io.WriteString(w, okBody)
+					if put {
+						served.Add(1)
+					}
+					return
+				case put:
+					wasted.Add(1)
+				}
+				if tc.bad == nil {
+					<-r.Context().Done()
+					return
+				}
+				tc.bad(w)
+			})
+			sound := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, okBody) })
+			c := client(t, time.Second, sick.URL, sound.URL)
+			for range 200 { // a second or longer: some probes are in it
+				_ = c.Put(t.Context(), pod)
+				time.Sleep(5 * time.Millisecond)
+			}
+			if n := wasted.Load(); n != tc.wasted {
+				t.Errorf("%d of 200 writes were sent to the sick endpoint, want %d", n, tc.wasted)
+			}
+			if down := c.Down(); len(down) != 1 || !strings.Contains(down[0].Error(), sick.URL) || c.Reachable() != nil {
+				t.Errorf("down: %v; reachable: %v", down, c.Reachable())
+			}
+			if up := testutil.ToFloat64(c.up.WithLabelValues(sick.URL)); up != 0 {
+				t.Errorf("the metric says %v", up)
+			}
+			healed.Store(true)
+			for deadline := time.Now().Add(20 * time.Second); served.Load() == 0; time.Sleep(5 * time.Millisecond) {
+				if err := c.Put(t.Context(), pod); err != nil || time.Now().After(deadline) {
+					t.Fatalf("the endpoint never came back: %v", err)
+				}
+			}
+			if down := c.Down(); down != nil {
+				t.Errorf("down: %v", down)
+			}
+		})
+	}
+}
+
+func http404(w http.ResponseWriter) { http.Error(w, "404 page not found", http.StatusNotFound) }
+
+// What storage does to one object says nothing about the endpoint.
+func TestOneObjectsTroubleIsNotTheEndpoints(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/hangs"):
+			<-r.Context().Done()
+		case strings.HasSuffix(r.URL.Path, "/fails"):
+			w.WriteHeader(http.StatusInternalServerError)
+		case strings.HasSuffix(r.URL.Path, "/large"):
+			w.WriteHeader(http.StatusRequestEntityTooLarge)
+		default:
+			_, _ = io.WriteString(w, okBody)
+		}
+	})
+	c := client(t, 200*time.Millisecond, s.URL)
+	put := func(name string) {
+		o := *pod
+		o.Key.Name = name
+		_ = c.Put(t.Context(), &o)
+		if err := c.Reachable(); err != nil {
+			t.Errorf("after %s: %v", name, err)
+		}
+	}
+	for range 3 {
+		put("fails")
+		put("fails")
+		put("sound")
+		done := make(chan struct{})
+		go func() { put("hangs"); close(done) }()
+		for range 25 { // others are answered meanwhile
+			put("sound")
+			time.Sleep(10 * time.Millisecond)
+		}
+		<-done
+	}
+	for range 10 {
+		put("large")
+	}
+}
+
+// An endpoint that nobody writes to is found to be back all the same.
+func TestIdleEndpointComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var back atomic.Bool
+		dial := func(context.Context, string, string) (net.Conn, error) {
+			if !back.Load() {
+				return nil, errors.New("refused")
+			}
+			near, far := net.Pipe()
+			go leanConn(far)
+			return near, nil
+		}
+		cfg := Default()
+		cfg.ClusterID, cfg.Endpoints = "c", []string{"http://storage:50024"}
+		c, err := New(cfg, Settings{Dial: dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- c.Run(ctx) }()
+		if c.Put(t.Context(), pod) == nil || c.Reachable() == nil {
+			t.Error("reachable after a refused connection")
+		}
+		time.Sleep(time.Hour)
+		if err := c.Reachable(); err == nil || !strings.Contains(err.Error(), "storage http://storage:50024: refused") {
+			t.Errorf("an hour later: %v", err)
+		}
+		back.Store(true)
+		time.Sleep(maxDown)
+		if err := c.Reachable(); err != nil {
+			t.Errorf("after %s: %v", maxDown, err)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestEndpointsChange(t *testing.T) {
 	var a, b atomic.Int64
 	count := func(n *atomic.Int64) http.HandlerFunc {
@@ -383,30 +530,32 @@ func TestValidate(t *testing.T) {
 // leanServer answers every request below 64 KiB, at next to no cost, so that the
 // benchmark is the client's.
 func leanServer(l net.Listener) {
-	answer := []byte("HTTP/1.1 200 OK\r\nContent-Length: " + fmt.Sprint(len(okBody)) + "\r\n\r\n" + okBody)
 	for {
 		cn, err := l.Accept()
 		if err != nil {
 			return
 		}
-		go func() {
-			defer func() { _ = cn.Close() }()
-			buf := make([]byte, 64<<10)
-			n := 0
-			for {
-				k, err := cn.Read(buf[n:])
-				if err != nil {
-					return
-				}
-				if n += k; !whole(buf[:n]) {
-					continue
-				}
-				n = 0
-				if _, err := cn.Write(answer); err != nil {
-					return
-				}
-			}
-		}()
+		go leanConn(cn)
+	}
+}
+
+func leanConn(cn net.Conn) {
+	answer := []byte("HTTP/1.1 200 OK\r\nContent-Length: " + fmt.Sprint(len(okBody)) + "\r\n\r\n" + okBody)
+	defer func() { _ = cn.Close() }()
+	buf := make([]byte, 64<<10)
+	n := 0
+	for {
+		k, err := cn.Read(buf[n:])
+		if err != nil {
+			return
+		}
+		if n += k; !whole(buf[:n]) {
+			continue
+		}
+		n = 0
+		if _, err := cn.Write(answer); err != nil {
+			return
+		}
 	}
 }
 

@@ -9,8 +9,9 @@
 //  3. The type of an error is its policy (errors.go). A request that may have
 //     been applied is never sent again from here, to no endpoint: that decision
 //     belongs to the pipeline, which fences the key.
-//  4. An endpoint that cannot be reached is left out for a growing time, and the
-//     next one is tried at once, since nothing was sent.
+//  4. An endpoint that cannot be reached, is silent, or gives three answers in a row that
+//     are not those of a bcs-storage at work, is left out until it answers a probe; the
+//     time between probes grows. Where nothing was sent, the next one is tried at once.
 //
 // It does not retry, queue or order; the pipeline does.
 //

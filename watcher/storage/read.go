@@ -47,16 +47,11 @@ func data(env bcsapi.Envelope, what string, into any) error {
 // empty namespace. Fields are projected paths such as "resourceName"; none means
 // whole records. Storage does not sort, so pages may overlap while it changes.
 func (c *Client) List(ctx context.Context, kind, namespace string, fields string, limit, offset int) ([]Record, error) {
-	q := url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset)}}
-	if fields != "" {
-		q.Set("field", fields)
-	}
 	handler := handlerNamespaceLs
 	if namespace == "" {
 		handler = handlerClusterLs
 	}
-	target := escapePath(bcsapi.ListPath(c.cfg.ClusterID, namespace, kind)) + "?" + q.Encode()
-	env, err := c.read(ctx, handler, kind, target)
+	env, err := c.read(ctx, handler, kind, listTarget(c.cfg.ClusterID, kind, namespace, fields, limit, offset))
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", kind, err)
 	}
@@ -65,11 +60,24 @@ func (c *Client) List(ctx context.Context, kind, namespace string, fields string
 	return recs, err
 }
 
+func listTarget(cluster, kind, namespace, fields string, limit, offset int) string {
+	q := url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset)}}
+	if fields != "" {
+		q.Set("field", fields)
+	}
+	return escapePath(bcsapi.ListPath(cluster, namespace, kind)) + "?" + q.Encode()
+}
+
 // Check asks for one record, to tell a bcs-storage from anything else that
 // listens at the address.
 func (c *Client) Check(ctx context.Context) error {
 	_, err := c.List(ctx, "Namespace", "", "resourceName", 1, 0)
 	return err
+}
+
+// probeRequest is what Check sends.
+func probeRequest(cluster string) *request {
+	return buildGet(handlerClusterLs, "Namespace", listTarget(cluster, "Namespace", "", "resourceName", 1, 0))
 }
 
 // read does a GET and decodes the envelope. Reading changes nothing, so its

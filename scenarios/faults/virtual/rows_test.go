@@ -168,6 +168,7 @@ func storageRows() []row {
 			{name: "Pods", setup: setup{span: 80 * time.Second, storage: "blackhole(from=5s,for=60s,kind=Pod)"}, plain: true,
 				check: merge(within(20*time.Second), holes(1), isolated(func(r oplog.Record) bool { return r.Kind == "Pod" }, setup{}))},
 		}},
+		{id: "F3b", name: "one of two endpoints sick 60 s", asserted: "COLTA", variants: halves()},
 		{id: "F4", name: "5xx and 429 at 1/10/50 %", asserted: "COLBAS", measured: "T", variants: statuses(), total: attemptsPerSuccess},
 		{id: "F4b", name: "front end says 401/403/404/302/413", asserted: "COLBTS", variants: frontEnds()},
 		{id: "F5", name: "unknown outcome, late apply", asserted: "COL", measured: "AT", variants: unknowns()},
@@ -273,6 +274,45 @@ func holes(kinds int) map[rune]func(*outcome) error {
 		}
 		return nil
 	}}
+}
+
+// halves: of two endpoints one is left out as soon as it is known to be sick.
+func halves() []variant {
+	var all []variant
+	for _, effect := range []string{"blackhole(", "500(", "html(status=404,"} {
+		all = append(all, variant{name: effect, setup: setup{span: 80 * time.Second, second: true, storage: effect + "instance=1,from=5s,for=60s)"}, keys: 1, check: map[rune]func(*outcome) error{
+			'A': func(o *outcome) error {
+				// Finding out takes three answers, or one storage timeout from the first
+				// write on that finds it hung.
+				var known int64
+				n := 0
+				for _, e := range o.entries {
+					switch {
+					case e.Fault == "":
+					case known == 0:
+						known = e.Received + int64(o.setup.config().BCS.StorageTimeout)
+						fallthrough
+					case !strings.HasPrefix(effect, "blackhole"):
+						n++
+					case e.Received > known:
+						return fmt.Errorf("%s %s/%s was sent to the hung endpoint %s after it was known", e.Method, e.Namespace, e.Name, time.Duration(e.Received-known))
+					}
+				}
+				if limit := 24; n > limit { // in flight at once, and three
+					return fmt.Errorf("%d writes to the sick endpoint, want at most %d", n, limit)
+				}
+				return nil
+			},
+			'T': func(o *outcome) error {
+				from := o.began.Add(25 * time.Second).UnixNano() // the fences of what had hung are over
+				if _, worst := o.freshness(func(r oplog.Record) bool { return r.Started > from }); worst > time.Second {
+					return fmt.Errorf("a change took %s to reach storage, want 1s", worst)
+				}
+				return nil
+			},
+		}})
+	}
+	return all
 }
 
 func statuses() []variant {

@@ -30,6 +30,7 @@ import (
 const (
 	cluster     = "BCS-K8S-90001"
 	mockAddr    = "127.0.0.1:50024"
+	secondAddr  = "127.0.0.1:50025" // with two instances
 	watcherHost = "127.0.0.1"
 	healthPort  = 8080
 	metricPort  = 8081
@@ -46,6 +47,7 @@ type setup struct {
 	storage string        // faults of storage, in its grammar, from the start of the load on
 	watch   string        // faults of the watch side
 	early   bool          // the faults are in force before the watcher starts
+	second  bool          // storage has a second instance
 	noCache bool          // the apiserver lists in pages at version 0 too
 	window  int           // changes that the apiserver keeps per kind; 0 is the default
 	edit    func(*config.Config, *config.Filter)
@@ -144,6 +146,9 @@ func newWorld(t *testing.T, s setup) *world {
 	if s.mode != "" {
 		mc.Mode = s.mode
 	}
+	if s.second {
+		mc.Instances = 2
+	}
 	registry := prometheus.NewRegistry()
 	w.mock, err = storagemock.New(mc, storagemock.Settings{Listen: w.net.listen, Registry: registry})
 	if err != nil {
@@ -156,6 +161,9 @@ func newWorld(t *testing.T, s setup) *world {
 	cfg.Address, cfg.Port, cfg.MetricPort = watcherHost, healthPort, metricPort
 	cfg.WatchResource.DisableNetService = true
 	cfg.BCS.CustomStorageEndpoints = config.List{"http://" + mockAddr}
+	if s.second {
+		cfg.BCS.CustomStorageEndpoints = append(cfg.BCS.CustomStorageEndpoints, "http://"+secondAddr)
+	}
 	cfg.BCS.PodQueueNum = 4
 	cfg.BCS.Conditional = s.mode == check.ModeConditional
 	cfg.Synchronizer.Disabled = true
