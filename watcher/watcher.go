@@ -2,6 +2,7 @@ package watcher
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -65,7 +66,8 @@ type Watcher struct {
 
 	// collector is made by Run, when the cluster has said what there is to watch.
 	collector atomic.Pointer[collector.Collector]
-	standby   atomic.Bool // another replica leads
+	waiting   atomic.Pointer[error] // what the start waits for, nil while it waits for nothing
+	standby   atomic.Bool           // another replica leads
 	ran       atomic.Bool
 }
 
@@ -131,6 +133,9 @@ func (w *Watcher) ready() error {
 	}
 	c := w.collector.Load()
 	if c == nil {
+		if err := w.waiting.Load(); err != nil {
+			return fmt.Errorf("not started: %w", *err)
+		}
 		return errors.New("not started")
 	}
 	if waiting := c.Unsynced(); len(waiting) > 0 {
@@ -259,44 +264,57 @@ func (w *Watcher) stages(c *collector.Collector, complete bool) ([]lifecycle.Sta
 
 // Times of the start: what is not there yet may come.
 const (
-	startWait  = 5 * time.Second
-	startPause = 250 * time.Millisecond
+	startPause    = 250 * time.Millisecond // doubled at each try
+	maxStartPause = 5 * time.Second
+	startSays     = time.Minute // between two log lines
 )
 
-// firstDiscovery asks the apiserver what it serves, when a person still looks.
-func (w *Watcher) firstDiscovery(ctx context.Context) ([]collector.Resource, bool, error) {
-	for deadline := time.Now().Add(startWait); ; {
-		found, complete, err := w.discover(ctx)
-		switch {
-		case err == nil:
-			return found, complete, nil
-		case ctx.Err() != nil:
-			return nil, false, nil
-		case time.Now().After(deadline):
-			return nil, false, &InputError{Key: "k8s", Err: err}
+// await tries until it succeeds or ctx ends: during an outage a process that ended would
+// only have to be started again. A wrong configuration is an error, key its place.
+func (w *Watcher) await(ctx context.Context, key, waits string, try func() error) error {
+	defer w.waiting.Store(nil)
+	var said time.Time
+	for pause := startPause; ; pause = min(2*pause, maxStartPause) {
+		err := try()
+		if err == nil || ctx.Err() != nil {
+			return nil
 		}
-		_ = lifecycle.Pause(ctx, startPause) // an end of ctx is seen above
+		if _, ok := errors.AsType[*InputError](err); ok {
+			return err
+		}
+		if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok || errors.Is(err, storage.ErrTLSVersion) {
+			return &InputError{Key: key, Err: err}
+		}
+		w.waiting.Store(&err)
+		if now := time.Now(); now.Sub(said) >= startSays {
+			w.log.Warn(waits, "key", key, "error", err)
+			said = now
+		}
+		_ = lifecycle.Pause(ctx, pause) // an end of ctx is seen above
 	}
 }
 
-// checkStorage finds out at the start whether a bcs-storage answers at the
-// configured address, when a person still looks.
+// firstDiscovery waits until the apiserver says what it serves.
+func (w *Watcher) firstDiscovery(ctx context.Context) (found []collector.Resource, complete bool, err error) {
+	err = w.await(ctx, "k8s", "waiting for the apiserver", func() (err error) {
+		found, complete, err = w.discover(ctx)
+		return err
+	})
+	return found, complete, err
+}
+
+// checkStorage waits until a bcs-storage answers at the configured address: nothing is
+// sent to anything else.
 func (w *Watcher) checkStorage(ctx context.Context) error {
 	if len(w.cfg.BCS.CustomStorageEndpoints) == 0 {
 		return nil // discovery will tell
 	}
-	const key = "bcs.custom-storage-endpoints"
-	for deadline := time.Now().Add(startWait); ; {
+	return w.await(ctx, "bcs.custom-storage-endpoints", "waiting for storage", func() error {
 		err := w.storage.Check(ctx)
 		var not *storage.NotStorageError
-		switch {
-		case err == nil, ctx.Err() != nil:
-			return nil
-		case errors.As(err, &not):
-			return &InputError{Key: key, Err: fmt.Errorf("something else than bcs-storage answers there: %w", err)}
-		case time.Now().After(deadline):
-			return &InputError{Key: key, Err: fmt.Errorf("not reached within %s, check address, network and certificates: %w", startWait, err)}
+		if errors.As(err, &not) {
+			err = fmt.Errorf("something else than bcs-storage answers there: %w", err)
 		}
-		_ = lifecycle.Pause(ctx, startPause) // an end of ctx is seen above
-	}
+		return err
+	})
 }

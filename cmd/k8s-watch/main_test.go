@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -63,11 +64,6 @@ func command(t *testing.T, args ...string) (code int, last, all string) {
 func TestBadInput(t *testing.T) {
 	env := clustertest.Start(t)
 	dir := t.TempDir()
-	html := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		_, _ = io.WriteString(w, "<html>Sign in</html>")
-	}))
-	defer html.Close()
 	storage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"result":true,"code":0,"message":"success","data":[]}`)
 	}))
@@ -107,9 +103,6 @@ func TestBadInput(t *testing.T) {
 		{"bad filter", []string{"-f", config("f.json", storage.URL, kube, ""), "--filterConfigPath", write("bad.json", `{"resourceMaskers":[{"kind":"Pod"}]}`)}, 2, []string{"bad.json:1: resourceMaskers[0]", "nothing would be masked"}},
 		{"missing kubeconfig", []string{"-f", config("kc.json", storage.URL, `"kubeconfig":"/none"`, "")}, 2, []string{"kc.json: k8s.kubeconfig", "/none"}},
 		{"no cluster", []string{"-f", config("nc.json", storage.URL, "", "")}, 2, []string{"neither k8s.kubeconfig nor k8s.master is set"}},
-		{"unreachable apiserver", []string{"-f", config("api.json", storage.URL, `"master":"http://127.0.0.1:1"`, "")}, 2, []string{"http://127.0.0.1:1", "connection refused"}},
-		{"unreachable storage", []string{"-f", config("st.json", "http://127.0.0.1:1", kube, "")}, 2, []string{"st.json: bcs.custom-storage-endpoints", "connection refused"}},
-		{"storage answers HTML", []string{"-f", config("html.json", html.URL, kube, "")}, 2, []string{"html.json: bcs.custom-storage-endpoints", "something else than bcs-storage", "text/html"}},
 		{"missing CA", []string{"-f", config("ca.json", storage.URL, kube, `,"server_cert_file":"/none","server_key_file":"/none"`)}, 2, []string{"server_cert_file"}},
 		{"port in use", []string{"-f", config("port.json", storage.URL, kube, ""), "--port", fmt.Sprint(taken.Addr().(*net.TCPAddr).Port)}, 1, []string{"keys address, port", "address already in use"}},
 	} {
@@ -127,6 +120,100 @@ func TestBadInput(t *testing.T) {
 				t.Errorf("panic:\n%s", all)
 			}
 		})
+	}
+}
+
+// freeAddress is one where nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// outageConfig is a configuration with an apiserver that is down.
+func outageConfig(t *testing.T, storage, health string) string {
+	t.Helper()
+	dir := t.TempDir()
+	_, port, _ := net.SplitHostPort(health)
+	filter, file := filepath.Join(dir, "filter.json"), filepath.Join(dir, "config.json")
+	for name, text := range map[string]string{
+		filter: `{"k8sResourceWhiteList":["v1"]}`,
+		file: fmt.Sprintf(`{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},"address":"127.0.0.1",
+"bcs":{"custom-storage-endpoints":%q},"k8s":{"master":%q},"filterConfigPath":%q,"port":%s,"metric_port":0}`,
+			storage, "http://"+freeAddress(t), filter, port),
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return file
+}
+
+// TestStartDuringOutage: without storage and apiserver it runs, says what it waits for, is
+// not ready, and ends when it is told to.
+func TestStartDuringOutage(t *testing.T) {
+	storage, health := freeAddress(t), freeAddress(t)
+	cmd := program(t.Context(), t, "-f", outageConfig(t, "http://"+storage, health))
+	until, lines := output(t, cmd)
+	readyz := func(want string) {
+		t.Helper()
+		var got string
+		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+			resp, err := http.Get("http://" + health + "/readyz") //nolint:noctx // a test
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, _ := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if got = string(b); resp.StatusCode == http.StatusServiceUnavailable && strings.Contains(got, want) {
+				return
+			}
+		}
+		t.Fatalf("/readyz says %q, want %q", got, want)
+	}
+	if line := until("waiting for storage"); !strings.Contains(line, "connection refused") {
+		t.Error(line)
+	}
+	time.Sleep(6 * time.Second) // longer than who looks on may want to wait
+	readyz("not started: list Namespace")
+
+	l, err := net.Listen("tcp", storage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"result":true,"code":0,"message":"success","data":[]}`)
+	}))
+	srv.Listener = l
+	srv.Start()
+	defer srv.Close()
+	if line := until("waiting for the apiserver"); !strings.Contains(line, "connection refused") {
+		t.Error(line)
+	}
+	readyz("not started: the apiserver at")
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() { // to its end
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWrongTrustEnds: that its CA is not the one of storage is no outage.
+func TestWrongTrustEnds(t *testing.T) {
+	srv := httptest.NewUnstartedServer(http.NotFoundHandler())
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.StartTLS()
+	defer srv.Close()
+	code, last, _ := command(t, "-f", outageConfig(t, srv.URL, freeAddress(t)))
+	if code != 2 || !strings.Contains(last, "config.json: bcs.custom-storage-endpoints") || !strings.Contains(last, "certificate") {
+		t.Errorf("exit code %d, %q", code, last)
 	}
 }
 

@@ -64,12 +64,15 @@ func (e *endpoint) dial(ctx context.Context) (*conn, error) {
 // minTLS is the least version that storage must support: RFC 8996 forbids what is older.
 const minTLS = tls.VersionTLS12
 
+// ErrTLSVersion means that a server speaks no version of TLS that may be used.
+var ErrTLSVersion = errors.New("TLS 1.2 or later is wanted")
+
 // explain says what would be right where versions do not match. crypto/tls has no
 // type for that: the server's alert (RFC 8446 §6, protocol_version) and the client's
 // own refusal both come as text.
 func explain(err error) error {
 	if s := err.Error(); strings.Contains(s, "protocol version") {
-		return fmt.Errorf("%w; TLS 1.2 or later is wanted", err)
+		return fmt.Errorf("%w; %w", err, ErrTLSVersion)
 	}
 	return err
 }

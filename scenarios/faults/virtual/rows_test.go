@@ -163,6 +163,7 @@ func storageRows() []row {
 		}},
 		{id: "F1", name: "latency of Pods 10 ms to 1 s, tail", asserted: "COLBI", measured: "A", variants: latencies()},
 		{id: "F2", name: "connections refused 10/60/300 s", asserted: "COLBATS", variants: refusals()},
+		{id: "F2b", name: "down at the start, for 60 s", asserted: "COLT", variants: startsDown()},
 		{id: "F3", name: "black hole 60 s", asserted: "COLBIAT", variants: []variant{
 			{name: "all", setup: setup{span: 80 * time.Second, storage: "blackhole(from=5s,for=60s)"}, check: merge(within(20*time.Second), holes(8))},
 			{name: "Pods", setup: setup{span: 80 * time.Second, storage: "blackhole(from=5s,for=60s,kind=Pod)"}, plain: true,
@@ -274,6 +275,29 @@ func holes(kinds int) map[rune]func(*outcome) error {
 		}
 		return nil
 	}}
+}
+
+// startsDown: the watcher is started while something that it needs is away. It is ready
+// soon after that is back, and not before.
+func startsDown() []variant {
+	const away = 60 * time.Second
+	var all []variant
+	add := func(name string, s setup) {
+		s.early, s.span = true, 10*time.Second
+		all = append(all, variant{name: name, keys: -1, setup: s, check: map[rune]func(*outcome) error{'T': func(o *outcome) error {
+			if o.ready < away || o.ready > away+15*time.Second {
+				return fmt.Errorf("ready after %s, want %s to 15 s later", o.ready, away)
+			}
+			return nil
+		}}})
+	}
+	add("storage refuses", setup{storage: "refuse(for=60s)"})
+	add("storage hangs", setup{storage: "blackhole(for=60s)"})
+	add("storage answers 500", setup{storage: "500(for=60s)"})
+	add("a front end answers", setup{storage: "html(status=404,for=60s)"})
+	add("a login page", setup{storage: "html(status=200,for=60s)"})
+	add("the apiserver is away", setup{watch: "gone(60s)"})
+	return all
 }
 
 // halves: of two endpoints one is left out as soon as it is known to be sick.

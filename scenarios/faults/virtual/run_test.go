@@ -40,6 +40,7 @@ type outcome struct {
 	problems []string
 	planned  int
 	took     []time.Duration // of each stop of the watcher
+	ready    time.Duration   // from the watcher's start
 	began    time.Time       // of the load
 	healed   time.Time       // when the faults were removed
 	open     int             // watches, in the end
@@ -90,6 +91,7 @@ func (w *world) run() *outcome {
 	if s.early {
 		w.addFaults()
 	}
+	started := time.Now()
 	p := w.start()
 	if err := p.ready(10 * time.Minute); err != nil {
 		w.t.Fatal(err)
@@ -102,7 +104,7 @@ func (w *world) run() *outcome {
 	}
 	w.load(load)
 	w.until(s.span + s.calm)
-	out := &outcome{setup: s, planned: len(load), began: w.began, fired: w.fired()}
+	out := &outcome{setup: s, planned: len(load), ready: ready.Sub(started), began: w.began, fired: w.fired()}
 	w.heal()
 	out.healed = time.Now()
 	if s.touch {
