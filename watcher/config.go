@@ -25,18 +25,18 @@ func pipelineConfig(cfg config.Config) pipeline.Config {
 	c.AllowUnordered = b.AllowUnordered
 	c.ParkAfter = b.ParkAfter
 	c.DrainTimeout = time.Duration(b.DrainTimeout)
-	if cfg.LeaderElection.Enabled {
-		c.DrainTimeout = min(c.DrainTimeout, lastWrites)
-	}
+	c.Events = pipeline.Bound{Count: b.EventQueueLen, Bytes: b.EventQueueBytes, Age: time.Duration(b.EventMaxAge)}
 	// A short storage timeout says nothing of how long a storage may take to apply
 	// what was given up.
 	c.FenceDelay = max(c.FenceDelay, time.Duration(b.StorageTimeout))
 	return c
 }
 
-// lastWrites is how long a leader that lost its Lease may go on sending: less than
-// what leader.Default leaves between the renew deadline and the lease's end.
-const lastWrites = 3 * time.Second
+// lastWrite is how long after it was sent a write may still be applied: the request is
+// given up by then, and the fence covers what storage does with it afterwards.
+func lastWrite(cfg config.Config) time.Duration {
+	return time.Duration(cfg.BCS.StorageTimeout) + pipelineConfig(cfg).FenceDelay
+}
 
 func storageConfig(c config.Config) storage.Config {
 	s := storage.Default()

@@ -25,9 +25,11 @@
 //	                  when both happened while the watcher was away.
 //	G6  conservation  Every received event is sent, coalesced, filtered, parked, queued
 //	                  or dropped, and the metrics add up. Nothing is dropped unless
-//	                  queueFull is "drop", or the drain deadline passes at shutdown.
+//	                  queueFull is "drop", the drain deadline passes at shutdown, or
+//	                  more Events wait than are kept.
 //	G7  bounded       Memory grows with the cached objects and the keys that wait, not
-//	                  with the events; connections with the requests in flight.
+//	                  with the events; connections with the requests in flight. Events,
+//	                  whose deletions are not sent, have a bound by count, bytes and age.
 //	G8  isolation     A full or slow kind delays no other kind; an object that storage
 //	                  refuses delays no other object.
 //	G9  restart-safe  After any end at any moment and any changes meanwhile, G1 holds

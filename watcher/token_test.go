@@ -202,7 +202,7 @@ func runClients(t *testing.T, cfg *rest.Config) (stop func() bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lc := leader.Default()
+	lc := leader.For(0)
 	lc.Namespace, lc.Name, lc.Identity = "default", "l", "me"
 	e, err := leader.New(lc, cfg, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -17,9 +17,11 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/leader"
+	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 	"github.com/watchbench/watchbench/watcher/storage"
@@ -61,6 +63,7 @@ type Watcher struct {
 	kube     *rest.Config
 	storage  *storage.Client
 	reloads  *prometheus.CounterVec
+	elector  *leader.Elector    // nil without leader election
 	pipeline *pipeline.Pipeline // nil under the profile "legacy"
 	path     path               // of the events; pipeline, if there is one
 
@@ -91,6 +94,12 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 		return nil, &InputError{Err: err}
 	}
 	storageSettings := storage.Settings{TLS: tlsFiles, Registry: w.registry, Logger: s.Logger, Dial: s.Dial}
+	if cfg.LeaderElection.Enabled {
+		if w.elector, err = w.newElector(); err != nil {
+			return nil, &InputError{Key: "leaderElection", Err: err}
+		}
+		storageSettings.Permit = w.elector.Permit
+	}
 	if w.isLegacy() {
 		storageSettings.Registry = nil // what this client reads is not counted, the path's own client is
 	}
@@ -173,26 +182,43 @@ func (w *Watcher) Run(ctx context.Context) error {
 
 // lead works at once or, with leader election, while this replica leads.
 func (w *Watcher) lead(ctx context.Context) error {
-	le := w.cfg.LeaderElection
-	if !le.Enabled {
+	if w.elector == nil {
 		return w.work(ctx)
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		return fmt.Errorf("leader election: %w", err)
-	}
-	c := leader.Default()
-	c.Namespace, c.Name = le.Namespace, le.Name
-	c.Identity = fmt.Sprintf("%s-%d-%x", host, os.Getpid(), rand.Uint32())
-	e, err := leader.New(c, w.kube, w.log)
-	if err != nil {
-		return &InputError{Key: "leaderElection", Err: err}
-	}
 	w.standby.Store(true)
-	return e.Run(ctx, func(ctx context.Context) error {
+	return w.elector.Run(ctx, func(ctx context.Context) error {
 		w.standby.Store(false)
 		return w.work(ctx)
 	})
+}
+
+// newElector takes part in nothing yet.
+func (w *Watcher) newElector() (*leader.Elector, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	c := leader.For(lastWrite(w.cfg))
+	c.Namespace, c.Name = w.cfg.LeaderElection.Namespace, w.cfg.LeaderElection.Name
+	c.Identity = fmt.Sprintf("%s-%d-%x", host, os.Getpid(), rand.Uint32())
+	c.Settling = func() time.Duration {
+		if w.pipeline == nil {
+			return 0
+		}
+		return w.pipeline.Settling()
+	}
+	e, err := leader.New(c, w.kube, w.log)
+	if err != nil {
+		return nil, err
+	}
+	return e, meter.Register(w.registry,
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: metric.Leading, Help: "1 while this replica leads."}, func() float64 {
+			if e.Leading() {
+				return 1
+			}
+			return 0
+		}),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: metric.WritesRefused, Help: "Writes that did not leave because this replica led no more."}, func() float64 { return float64(e.Refused()) }))
 }
 
 // work watches and sends until ctx ends, then drains.

@@ -14,13 +14,29 @@ type Stage struct {
 	Run  func(ctx context.Context) error
 }
 
+// atOnce is a reason to end without any order.
+type atOnce struct{ error }
+
+func (a atOnce) Unwrap() error { return a.error }
+
+// AtOnce makes err a cause with which a context's end ends all stages together, and
+// which tells them to finish nothing.
+func AtOnce(err error) error { return atOnce{err} }
+
+// EndedAtOnce reports that ctx has ended so.
+func EndedAtOnce(ctx context.Context) bool {
+	var a atOnce
+	return errors.As(context.Cause(ctx), &a)
+}
+
 // Run starts the stages and, when ctx ends or one of them returns, ends them from
 // the last to the first, each awaited before the next is cancelled: whoever produces
 // stops before whoever consumes. So list consumers first. The error is the first
-// failure, named by its stage; the end of ctx is none.
+// failure, named by its stage; the end of ctx is none. An end at once cancels all stages
+// before it awaits any.
 func Run(ctx context.Context, stages ...Stage) error {
 	type running struct {
-		cancel context.CancelFunc
+		cancel context.CancelCauseFunc
 		done   chan struct{}
 		err    error
 	}
@@ -28,7 +44,7 @@ func Run(ctx context.Context, stages ...Stage) error {
 	ended := make(chan int, len(stages)) // one send per stage
 	for i, s := range stages {
 		// Not derived from ctx: a stage ends when its turn comes, not at once.
-		sctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		sctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		parts[i] = &running{cancel: cancel, done: make(chan struct{})}
 		go func() {
 			defer func() { close(parts[i].done); ended <- i }()
@@ -44,8 +60,13 @@ func Run(ctx context.Context, stages ...Stage) error {
 			first = fmt.Errorf("%s: ended unasked", stages[i].Name)
 		}
 	}
+	if EndedAtOnce(ctx) {
+		for _, p := range parts {
+			p.cancel(context.Cause(ctx))
+		}
+	}
 	for i := len(parts) - 1; i >= 0; i-- {
-		parts[i].cancel()
+		parts[i].cancel(nil)
 		<-parts[i].done
 		if err := named(stages[i].Name, parts[i].err); first == nil {
 			first = err

@@ -52,3 +52,30 @@ func TestFailureEndsAll(t *testing.T) {
 		})
 	}
 }
+
+// An end at once cancels all stages before any of them has ended, and tells them so.
+func TestAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var all sync.WaitGroup
+	all.Add(3)
+	stage := func(name string) Stage {
+		return Stage{name, func(ctx context.Context) error {
+			<-ctx.Done()
+			if !EndedAtOnce(ctx) {
+				t.Errorf("%s: %v", name, context.Cause(ctx))
+			}
+			all.Done()
+			all.Wait() // for the others
+			return nil
+		}}
+	}
+	cancel(AtOnce(errors.New("reason")))
+	if err := Run(ctx, stage("storage"), stage("pipeline"), stage("collector")); err != nil {
+		t.Error(err)
+	}
+	orderly, end := context.WithCancel(t.Context())
+	end()
+	if EndedAtOnce(orderly) {
+		t.Error("an orderly end")
+	}
+}

@@ -35,7 +35,8 @@ const (
 	EventsSent      = "k8swatch_events_sent_total"      // kind: acknowledged by storage
 	EventsCoalesced = "k8swatch_events_coalesced_total" // kind: merged into a later event of the same key
 	EventsFiltered  = "k8swatch_events_filtered_total"  // kind, reason
-	EventsDropped   = "k8swatch_events_dropped_total"   // kind: queueFull=drop, and abandoned at shutdown
+	EventsDropped   = "k8swatch_events_dropped_total"   // kind: queueFull=drop, shed, and abandoned at shutdown
+	EventsShed      = "k8swatch_events_shed_total"      // kind, reason (count, bytes, age): of the dropped ones, what waited beyond the bound of Events
 	EventsRetried   = "k8swatch_events_retried_total"   // kind: attempts after the first
 	EventsParked    = "k8swatch_events_parked"          // kind: gauge, given up until the key changes
 	EventsQueued    = "k8swatch_events_queued"          // kind: gauge, accepted and not yet settled
@@ -60,6 +61,8 @@ const (
 	SyncRuns         = "k8swatch_sync_runs_total"    // result
 	SyncLast         = "k8swatch_sync_last_success_timestamp_seconds"
 	Alerts           = "k8swatch_alerts_total"         // target, result
+	Leading          = "k8swatch_leading"              // gauge, with leader election
+	WritesRefused    = "k8swatch_writes_refused_total" // by a replica that led no more
 	ConfigReloads    = "k8swatch_config_reloads_total" // result: configurations read again after SIGHUP
 )
 

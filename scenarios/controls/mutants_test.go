@@ -224,8 +224,12 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 		Bug:  "a leader that could not renew its lease goes on writing",
 		Edits: []edit{{
 			"watcher/leader/elector.go",
-			"\t\t\te.log.Error(\"lease not renewed in time, stopping\", \"since\", renewed)\n\t\t\treturn true\n",
-			"\t\t\te.log.Error(\"lease not renewed in time\", \"since\", renewed)\n",
+			"\treturn e.cfg.RenewDeadline - r.since()\n",
+			"\treturn e.cfg.RenewDeadline\n",
+		}, {
+			"watcher/leader/elector.go",
+			"\t\tcase errors.Is(err, ErrLost):\n\t\t\treturn err\n",
+			"",
 		}},
 		Caught: []row{
 			{"faults/f23-lease", nil, "O"},

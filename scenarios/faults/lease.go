@@ -27,9 +27,13 @@ type loss struct {
 	Exited  int64 `json:"exited,omitempty"` // when its process ended; 0 if it did not
 }
 
+// noticed is how long a leader may need to see that another holds its Lease: a renewal
+// and a second try of it.
+const noticed = 5 * time.Second
+
 // rule: a leader that lost its Lease ends in time.
 func (l *loss) rule(taken int64) matrix.Rule {
-	limit := float64(l.Expires-taken) / 1e9
+	limit := min(float64(l.Expires-taken)/1e9, noticed.Seconds())
 	if l.Exited == 0 {
 		return states(matrix.Missing("T", "end of the former leader", "s", "it did not end"))
 	}

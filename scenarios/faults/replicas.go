@@ -22,6 +22,7 @@ const (
 	leave      = "leave"       // SIGTERM to it
 	killLeader = "kill-leader" // SIGKILL to the replica that leads, until another has taken over
 	takeLease  = "take-lease"  // the Lease is written to a stranger, until a replica has it again
+	stopLeader = "stop-leader" // SIGSTOP to the replica that leads until another has taken over, then SIGCONT
 )
 
 const (
@@ -52,6 +53,10 @@ func replicas() family {
 			t.Repairs = true // as above
 			return t.Need(t.Watcher.Replicas > 1, "take-lease without replicas", "set watcher.replicas: 2")
 		}},
+		kind{name: stopLeader, inject: freezeLeader, validate: func(t *spec.Timeline, _ spec.Event) error {
+			t.Repairs = true // as above
+			return t.Need(t.Watcher.Replicas > 1, "stop-leader without replicas", "set watcher.replicas: 2")
+		}},
 	}}
 }
 
@@ -78,7 +83,8 @@ type takeOver struct {
 	Before  int     `json:"before"` // instance of storage that the former leader wrote to
 	Seconds float64 `json:"seconds"`
 	Return  CatchUp `json:"return"`
-	Lease   *loss   `json:"lease,omitempty"` // nil for a leader that was killed
+	Lease   *loss   `json:"lease,omitempty"` // nil where none was taken
+	Frozen  *freeze `json:"frozen,omitempty"`
 }
 
 // replaceLeader kills the replica that leads and waits for another.
@@ -149,7 +155,7 @@ var (
 
 // Rules: only one replica writes at a time.
 func (replicaRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
-	all, err := history.Deeds[takeOver](c.Deeds, killLeader, takeLease)
+	all, err := history.Deeds[takeOver](c.Deeds, killLeader, takeLease, stopLeader)
 	if err != nil {
 		return nil, err
 	}
@@ -161,6 +167,9 @@ func (replicaRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 			// had the answer from which Expires counts.
 			ended, free = t.Lease.Expires, t.Lease.Expires-int64(lastRequests)
 			rules = append(rules, t.Lease.rule(t.Killed))
+		}
+		if t.Frozen != nil {
+			rules = append(rules, t.Frozen.rule())
 		}
 		double := int64(0)
 		rules = append(rules, matrix.Rule{

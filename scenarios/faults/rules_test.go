@@ -213,6 +213,35 @@ func TestLostLease(t *testing.T) {
 	}
 }
 
+// TestFrozenLeader: a leader that wakes must send nothing and end, and shows nothing if it
+// had nothing to send.
+func TestFrozenLeader(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		frozen freeze
+		last   int64 // request of the former leader
+		double float64
+		ends   bool
+		vacant bool
+	}{
+		{"as it should be", freeze{Waiting: 100, Woken: 20e9, Exited: 21e9}, 1e9, 0, true, false},
+		{"goes on", freeze{Waiting: 100, Woken: 20e9, Exited: 21e9}, 20_500_000_000, 1, true, false},
+		{"ends late", freeze{Waiting: 100, Woken: 20e9, Exited: 26e9}, 1e9, 0, false, false},
+		{"never ends", freeze{Waiting: 100, Woken: 20e9}, 1e9, 0, false, false},
+		{"nothing queued", freeze{Waiting: 2, Woken: 20e9, Exited: 21e9}, 1e9, 0, true, true},
+	} {
+		c := caseOf(&spec.Fault{})
+		c.Deeds = []history.Deed{deedOf(t, stopLeader, 0, takeOver{Killed: 1e9, Frozen: &tc.frozen})}
+		facts := factsOf(t, c, replicaRules{}, nil, []ledger.Entry{{Received: tc.last}})
+		if len(facts) != 4 || facts[0].OK != tc.ends || facts[3].Value != tc.double || facts[3].OK != (tc.double == 0) {
+			t.Errorf("%s: %+v", tc.name, facts)
+		}
+		if why := vacuous(witness(t, c, replicaRules{}, nil, nil)); (why != "") != tc.vacant {
+			t.Errorf("%s: %q", tc.name, why)
+		}
+	}
+}
+
 // TestTakenTooEarly: while the Lease that was taken has not expired, the former leader may
 // write, so no other may.
 func TestTakenTooEarly(t *testing.T) {

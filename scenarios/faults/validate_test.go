@@ -57,6 +57,7 @@ func TestBadEvents(t *testing.T) {
 		{"tampering with nothing", minimal + "events: [{at: 1s, what: tamper-edit}]\n", nil, "s.yaml:5: events[0].what: tamper-edit without objects of its own; set extra.pods"},
 		{"the only namespace", minimal + "extra: {pods: 1, namespaces: 1}\nevents: [{at: 1s, what: delete-namespace}]\n", nil, "s.yaml:6: events[0].what: delete-namespace without a namespace to spare; set extra.namespaces: 2"},
 		{"a leader without replicas", minimal + "events: [{at: 1s, what: kill-leader}]\n", nil, "s.yaml:5: events[0].what: kill-leader without replicas; set watcher.replicas: 2"},
+		{"a leader to stop without replicas", minimal + "events: [{at: 1s, what: stop-leader}]\n", nil, "s.yaml:5: events[0].what: stop-leader without replicas; set watcher.replicas: 2"},
 		{"a lease without replicas", minimal + "events: [{at: 1s, what: take-lease}]\n", nil, "s.yaml:5: events[0].what: take-lease without replicas; set watcher.replicas: 2"},
 		{"custom resources without a place", minimal + "events: [{at: 1s, what: crd-add}]\n", nil, "s.yaml:5: events[0].what: crd-add without a namespace for custom objects; set extra: {namespaces: 1, pods: 1}"},
 		{"custom resources and no watcher", minimal + roomy + "events: [{at: 1s, what: sigkill}, {at: 2s, what: crd-add}]\n", nil, "s.yaml:6: events[1].what: crd-add when no watcher runs; start one first"},

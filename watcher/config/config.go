@@ -91,6 +91,10 @@ type BCS struct {
 	// Conditional is for a storage with preconditions: a DELETE then names the uid.
 	Conditional  bool     `json:"conditional"`
 	DrainTimeout Duration `json:"drainTimeout"`
+	// Events are never deleted in storage: these three bound what waits of them.
+	EventQueueLen   int      `json:"eventQueueLen"`
+	EventQueueBytes int64    `json:"eventQueueBytes"`
+	EventMaxAge     Duration `json:"eventMaxAge"`
 	// ParkAfter is how often a write is tried that storage refuses while it takes
 	// others, before it waits for the object's next change.
 	ParkAfter int `json:"parkAfter"`

@@ -42,6 +42,9 @@ func Default() Config {
 			QueueFullTimeout: Duration(p.QueueFullTimeout),
 			StorageTimeout:   Duration(storage.DefaultTimeout),
 			DrainTimeout:     Duration(p.DrainTimeout),
+			EventQueueLen:    p.Events.Count,
+			EventQueueBytes:  p.Events.Bytes,
+			EventMaxAge:      Duration(p.Events.Age),
 			ParkAfter:        p.ParkAfter,
 		},
 	}

@@ -97,6 +97,12 @@ func (c *Config) check() (key, msg string) {
 		return "alertor.convergence", "want a positive duration such as \"60s\""
 	case c.Alertor.BCSHealth && b.ZK == "":
 		return "alertor.bcsHealth", "needs bcs.zk, where the address of bcs-health is found"
+	case b.EventQueueLen < 1 || b.EventQueueLen > pipeline.MaxQueueLen:
+		return "bcs.eventQueueLen", fmt.Sprintf("%d: want 1 to %d", b.EventQueueLen, pipeline.MaxQueueLen)
+	case b.EventQueueBytes < 1:
+		return "bcs.eventQueueBytes", fmt.Sprintf("%d: want 1 or more", b.EventQueueBytes)
+	case b.EventMaxAge < Duration(time.Second):
+		return "bcs.eventMaxAge", "want a duration of at least \"1s\""
 	case b.ParkAfter < 1:
 		return "bcs.parkAfter", fmt.Sprintf("%d: want 1 or more tries", b.ParkAfter)
 	}

@@ -6,44 +6,67 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
-// ErrLost ends Run when the Lease could not be renewed in time.
+// ErrLost ends Run when the Lease could not be renewed in time, or is another's.
 var ErrLost = errors.New("the leader's lease was lost")
 
-// Config of an election.
+// ErrNotLeading is Permit's refusal.
+var ErrNotLeading = errors.New("this replica does not lead")
+
+// Config of an election. The package's doc has the arithmetic of its times.
 type Config struct {
 	Namespace, Name string
 	Identity        string // unique per process
 	LeaseDuration   time.Duration
 	RenewDeadline   time.Duration
-	RetryPeriod     time.Duration
+	RetryPeriod     time.Duration // from the start of one renewal to that of the next
+	RequestTimeout  time.Duration // of each request to the apiserver
+	// LastWrite is how long after the leader sent it a write may still be applied.
+	LastWrite time.Duration
+	// Settling is asked when the leader has ended: for how long what it sent last may
+	// still be applied. nil: not at all.
+	Settling func() time.Duration
 }
 
-// Default gives times with which a killed leader is followed within 15 seconds.
-func Default() Config {
-	return Config{LeaseDuration: 10 * time.Second, RenewDeadline: 5 * time.Second, RetryPeriod: 2 * time.Second}
+// margin is for clocks that go at different rates and for what lies between the
+// question whether a write may leave and the write.
+const margin = time.Second
+
+// For gives the times for leaders whose writes may be applied until so long after
+// they were sent.
+func For(lastWrite time.Duration) Config {
+	c := Config{RenewDeadline: 5 * time.Second, RetryPeriod: 2 * time.Second, RequestTimeout: 1500 * time.Millisecond, LastWrite: lastWrite}
+	c.LeaseDuration = time.Duration(wholeSeconds(c.RenewDeadline+lastWrite+margin)) * time.Second
+	return c
 }
+
+// wholeSeconds rounds up: a Lease knows no parts of a second, and must not be shorter
+// than it was meant.
+func wholeSeconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
 // Validate refuses times that cannot keep two leaders apart.
 func (c Config) Validate() error {
 	switch {
 	case c.Namespace == "" || c.Name == "" || c.Identity == "":
 		return errors.New("leader election: namespace, name and identity must be given")
-	case c.LeaseDuration < 2*time.Second:
-		return fmt.Errorf("leader election: lease duration is %s, want at least 2s", c.LeaseDuration)
-	case c.RenewDeadline >= c.LeaseDuration:
-		return fmt.Errorf("leader election: renew deadline %s must be shorter than the lease, %s", c.RenewDeadline, c.LeaseDuration)
-	case c.RetryPeriod <= 0 || c.RetryPeriod >= c.RenewDeadline:
-		return fmt.Errorf("leader election: retry period %s must be shorter than the renew deadline, %s", c.RetryPeriod, c.RenewDeadline)
+	case c.RetryPeriod <= 0 || c.RequestTimeout <= 0 || c.LastWrite < 0:
+		return fmt.Errorf("leader election: retry period %s and request timeout %s must be positive, the last write's time %s not negative",
+			c.RetryPeriod, c.RequestTimeout, c.LastWrite)
+	case c.RetryPeriod+2*c.RequestTimeout > c.RenewDeadline:
+		return fmt.Errorf("leader election: retry period %s and two requests of %s must fit the renew deadline, %s", c.RetryPeriod, c.RequestTimeout, c.RenewDeadline)
+	case c.RenewDeadline+c.LastWrite+margin > c.LeaseDuration:
+		return fmt.Errorf("leader election: renew deadline %s, last write %s and %s of margin must fit the lease, %s", c.RenewDeadline, c.LastWrite, margin, c.LeaseDuration)
 	}
 	return nil
 }
@@ -53,7 +76,8 @@ type Elector struct {
 	cfg     Config
 	api     leases
 	log     *slog.Logger
-	leading atomic.Bool
+	renewed atomic.Pointer[instant] // start of the last renewal; nil while this replica does not lead
+	refused atomic.Uint64
 	ran     atomic.Bool
 
 	// What was last seen of the Lease, and when it was seen to change. Only Run's
@@ -68,6 +92,13 @@ func New(c Config, kube *rest.Config, log *slog.Logger) (*Elector, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	kube = rest.CopyConfig(kube)
+	// A connection that times out ends with its request only in HTTP/1.1: one of HTTP/2
+	// would take the next tries too, until its pings find out.
+	kube.NextProtos = []string{"http/1.1"}
+	if kube.Dial == nil && kube.Transport == nil { // connections of its own
+		kube.Dial = (&net.Dialer{Timeout: c.RequestTimeout}).DialContext
+	}
 	client, err := rest.HTTPClientFor(kube)
 	if err != nil {
 		return nil, fmt.Errorf("leader election: %w", err)
@@ -80,79 +111,138 @@ func New(c Config, kube *rest.Config, log *slog.Logger) (*Elector, error) {
 }
 
 func newElector(c Config, client *http.Client, base string, log *slog.Logger) *Elector {
-	return &Elector{cfg: c, log: log, api: leases{client: client, base: base, namespace: c.Namespace, name: c.Name}}
+	return &Elector{cfg: c, log: log, api: leases{client: client, base: base, namespace: c.Namespace, name: c.Name, timeout: c.RequestTimeout}}
+}
+
+// left is how long this process may go on without a renewal.
+func (e *Elector) left() time.Duration {
+	r := e.renewed.Load()
+	if r == nil {
+		return 0
+	}
+	return e.cfg.RenewDeadline - r.since()
 }
 
 // Leading reports whether this process leads now.
-func (e *Elector) Leading() bool { return e.leading.Load() }
+func (e *Elector) Leading() bool { return e.left() > 0 }
 
-// Run waits for the Lease, then calls lead with a context that ends with ctx or
-// before the Lease may be another's, and gives the Lease back afterwards. It
-// returns lead's error, or ErrLost.
+// Permit is nil while a write may leave: it is to be asked right before each, since a
+// process that was frozen does not know it before it looks at the clock.
+func (e *Elector) Permit() error {
+	if e.left() > 0 {
+		return nil
+	}
+	e.refused.Add(1)
+	return ErrNotLeading
+}
+
+// Refused is how many writes Permit has refused.
+func (e *Elector) Refused() uint64 { return e.refused.Load() }
+
+// Run waits for the Lease, then calls lead with a context that ends with ctx, or at
+// once (lifecycle.AtOnce) when the Lease is lost. It keeps the Lease until lead has
+// returned, and gives it back then. It returns lead's error, or ErrLost.
 func (e *Elector) Run(ctx context.Context, lead func(context.Context) error) error {
 	if e.ran.Swap(true) {
 		return errors.New("leader election: Run called twice")
 	}
-	defer e.api.client.CloseIdleConnections()
+	defer utilnet.CloseIdleConnectionsFor(e.api.client.Transport)
+	began := now()
 	for !e.try(ctx) {
-		if lifecycle.Pause(ctx, e.cfg.RetryPeriod/2+rand.N(e.cfg.RetryPeriod)) != nil {
+		if lifecycle.Pause(ctx, e.untilNextTry()) != nil {
 			return nil
 		}
+		began = now()
 	}
-	e.leading.Store(true)
+	e.renewed.Store(&began)
 	e.log.Info("leading", "lease", e.cfg.Namespace+"/"+e.cfg.Name, "identity", e.cfg.Identity)
 
-	lctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	done := make(chan error, 1) // lead's one result
-	go func() { done <- lead(lctx) }()
-	lost := e.renew(lctx, done)
-	cancel()
-	err := <-done
-	e.leading.Store(false)
-	if lost {
-		return errors.Join(ErrLost, err)
+	lctx, cut := context.WithCancelCause(ctx)
+	defer cut(nil)
+	rctx, ended := context.WithCancel(context.WithoutCancel(ctx)) // renewed while it drains, too
+	done := make(chan error, 1)                                   // lead's one result
+	go func() {
+		defer ended()
+		done <- lead(lctx)
+	}()
+	lost := e.renew(rctx)
+	if lost == nil {
+		err := <-done
+		e.renewed.Store(nil)
+		e.release()
+		return err
 	}
-	e.release()
-	return err
+	e.renewed.Store(nil) // no write leaves from here on
+	cut(lifecycle.AtOnce(lost))
+	e.log.Error("stopping at once", "error", lost)
+	return errors.Join(lost, <-done)
 }
 
-// renew keeps the Lease until ctx ends or lead has returned, which it puts back;
-// it reports true when the Lease could not be renewed in time.
-func (e *Elector) renew(ctx context.Context, done chan error) (lost bool) {
-	renewed := time.Now()
-	tick := time.NewTicker(e.cfg.RetryPeriod)
-	defer tick.Stop()
+// renew keeps the Lease until ctx ends; its error says how the Lease was lost.
+func (e *Elector) renew(ctx context.Context) error {
+	pause := e.cfg.RetryPeriod - e.renewed.Load().since()
 	for {
-		select {
-		case <-ctx.Done():
-			return false
-		case err := <-done:
-			done <- err
-			return false
-		case <-tick.C:
+		if lifecycle.Pause(ctx, min(pause, e.left())) != nil {
+			return nil
 		}
-		deadline := renewed.Add(e.cfg.RenewDeadline)
-		tctx, cancel := context.WithDeadline(ctx, deadline)
-		started := time.Now()
-		if e.try(tctx) {
-			renewed = started
+		left := e.left()
+		if left <= 0 {
+			return fmt.Errorf("%w: not renewed for %s", ErrLost, e.cfg.RenewDeadline)
 		}
+		began := now()
+		tctx, cancel := context.WithTimeout(ctx, left)
+		err := e.keep(tctx)
 		cancel()
-		if ctx.Err() == nil && !time.Now().Before(deadline) && renewed != started {
-			e.log.Error("lease not renewed in time, stopping", "since", renewed)
-			return true
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, ErrLost):
+			return err
+		case err != nil:
+			e.log.Warn("lease not renewed", "error", err)
+			pause = e.cfg.RetryPeriod / 8
+		case e.left() > 0:
+			e.renewed.Store(&began)
+			pause = e.cfg.RetryPeriod - began.since()
 		}
 	}
 }
 
-// try takes or renews the Lease if it may, and reports whether it is held.
+// keep renews the Lease: without a look at it, unless somebody has written it since.
+func (e *Elector) keep(ctx context.Context) error {
+	for {
+		mine := *e.held
+		mine.Spec.HolderIdentity, mine.Spec.RenewTime = e.cfg.Identity, timestamp()
+		mine.Spec.LeaseDurationSeconds = wholeSeconds(e.cfg.LeaseDuration)
+		le, err := e.api.update(ctx, &mine)
+		if err == nil {
+			e.held = le
+			return nil
+		}
+		if !errors.Is(err, errConflict) && !errors.Is(err, errNotFound) {
+			return err
+		}
+		le, err = e.api.get(ctx)
+		if errors.Is(err, errNotFound) { // deleted: who saw it waits until it would have expired
+			le, err = e.api.create(ctx, mine.Spec)
+		}
+		switch {
+		case errors.Is(err, errConflict):
+			continue
+		case err != nil:
+			return err
+		case le.Spec.HolderIdentity != "" && le.Spec.HolderIdentity != e.cfg.Identity:
+			return fmt.Errorf("%w: %q holds it", ErrLost, le.Spec.HolderIdentity)
+		}
+		e.held = le
+	}
+}
+
+// try takes the Lease if it may, and reports whether it is held.
 func (e *Elector) try(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, e.cfg.RenewDeadline)
-	defer cancel()
 	le, err := e.attempt(ctx)
 	if err != nil {
-		if !errors.Is(ctx.Err(), context.Canceled) {
+		if ctx.Err() == nil {
 			e.log.Warn("leader election", "error", err)
 		}
 		return false
@@ -161,15 +251,35 @@ func (e *Elector) try(ctx context.Context) bool {
 	return le != nil
 }
 
+// expiresIn is how long the Lease is another's by what was seen of it.
+func (e *Elector) expiresIn() time.Duration {
+	if e.seen.HolderIdentity == "" || e.seen.HolderIdentity == e.cfg.Identity {
+		return 0
+	}
+	return time.Until(e.seenAt.Add(time.Duration(e.seen.LeaseDurationSeconds) * time.Second))
+}
+
+// untilNextTry is at the Lease's end or, since it may be given back before, earlier.
+func (e *Elector) untilNextTry() time.Duration {
+	pause := e.cfg.RetryPeriod/4 + rand.N(e.cfg.RetryPeriod/4)
+	if left := e.expiresIn(); left > 0 && left < pause {
+		return left
+	}
+	return pause
+}
+
 // attempt gives the written Lease, or nil while it is another's.
 func (e *Elector) attempt(ctx context.Context) (*lease, error) {
 	mine := spec{
-		HolderIdentity: e.cfg.Identity, LeaseDurationSeconds: int(e.cfg.LeaseDuration / time.Second),
-		AcquireTime: now(), RenewTime: now(),
+		HolderIdentity: e.cfg.Identity, LeaseDurationSeconds: wholeSeconds(e.cfg.LeaseDuration),
+		AcquireTime: timestamp(), RenewTime: timestamp(),
 	}
 	le, err := e.api.get(ctx)
-	if errors.Is(err, errNotFound) {
+	if errors.Is(err, errNotFound) && e.expiresIn() <= 0 {
 		return ifWon(e.api.create(ctx, mine))
+	}
+	if errors.Is(err, errNotFound) { // whoever held it may still lead
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err
@@ -177,14 +287,10 @@ func (e *Elector) attempt(ctx context.Context) (*lease, error) {
 	if le.Spec != e.seen {
 		e.seen, e.seenAt = le.Spec, time.Now()
 	}
-	switch s := le.Spec; {
-	case s.HolderIdentity == e.cfg.Identity:
-		mine.AcquireTime, mine.LeaseTransitions = s.AcquireTime, s.LeaseTransitions
-	case s.HolderIdentity != "" && time.Now().Before(e.seenAt.Add(time.Duration(s.LeaseDurationSeconds)*time.Second)):
+	if e.expiresIn() > 0 {
 		return nil, nil
-	default:
-		mine.LeaseTransitions = s.LeaseTransitions + 1
 	}
+	mine.LeaseTransitions = le.Spec.LeaseTransitions + 1
 	le.Spec = mine
 	return ifWon(e.api.update(ctx, le))
 }
@@ -196,16 +302,19 @@ func ifWon(le *lease, err error) (*lease, error) {
 	return le, err
 }
 
-// release lets the next leader begin at once.
+// release lets the next leader begin at once, or when what was sent last has been
+// applied.
 func (e *Elector) release() {
-	if e.held == nil {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), e.cfg.RetryPeriod)
 	defer cancel()
 	le, err := e.api.get(ctx)
 	if err == nil && le.Spec.HolderIdentity == e.cfg.Identity {
-		le.Spec.HolderIdentity, le.Spec.LeaseDurationSeconds, le.Spec.RenewTime = "", 1, now()
+		le.Spec.HolderIdentity, le.Spec.LeaseDurationSeconds, le.Spec.RenewTime = "", 1, timestamp()
+		if e.cfg.Settling != nil {
+			if d := e.cfg.Settling(); d > 0 {
+				le.Spec.HolderIdentity, le.Spec.LeaseDurationSeconds = e.cfg.Identity, wholeSeconds(d)
+			}
+		}
 		_, err = e.api.update(ctx, le)
 	}
 	if err != nil {

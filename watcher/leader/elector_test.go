@@ -3,13 +3,17 @@ package leader
 import (
 	"context"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(clustertest.Shared(m)) }
@@ -28,6 +33,7 @@ type server struct {
 	stored  *lease
 	version int
 	down    bool
+	renewed map[string]time.Time // last successful write, by holder
 }
 
 func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -37,22 +43,26 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errors.New("connection refused")
 	}
 	var in lease
-	if r.Body != nil {
+	if r.Body != nil && r.Method != http.MethodGet {
 		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 			return nil, err
 		}
 	}
 	status := http.StatusOK
 	switch {
+	case r.Method != http.MethodPost && s.stored == nil:
+		status = http.StatusNotFound
 	case r.Method == http.MethodPost && s.stored != nil,
 		r.Method == http.MethodPut && in.Metadata["resourceVersion"] != s.stored.Metadata["resourceVersion"]:
 		status = http.StatusConflict
-	case r.Method == http.MethodGet && s.stored == nil:
-		status = http.StatusNotFound
 	case r.Method != http.MethodGet:
 		s.version++
 		in.Metadata["resourceVersion"] = strconv.Itoa(s.version)
 		s.stored = &in
+		if s.renewed == nil {
+			s.renewed = map[string]time.Time{}
+		}
+		s.renewed[in.Spec.HolderIdentity] = time.Now()
 	}
 	var b strings.Builder
 	if s.stored != nil {
@@ -62,6 +72,30 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (s *server) cut(down bool) { s.mu.Lock(); s.down = down; s.mu.Unlock() }
+
+func (*server) CloseIdleConnections()  {}
+func (*freezer) CloseIdleConnections() {}
+func (asked) CloseIdleConnections()    {}
+
+// renewedBy is when a holder last wrote the Lease.
+func (s *server) renewedBy(id string) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.renewed[id]
+}
+
+// edit changes what is stored behind everybody's back; nil deletes it.
+func (s *server) edit(change func(*lease)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if change == nil {
+		s.stored = nil
+		return
+	}
+	change(s.stored)
+	s.version++
+	s.stored.Metadata["resourceVersion"] = strconv.Itoa(s.version)
+}
 
 // watch records who leads, and fails the test when two do.
 type watch struct {
@@ -91,8 +125,11 @@ func (w *watch) lead(id string, after time.Duration) func(context.Context) error
 
 func (w *watch) count() int { w.mu.Lock(); defer w.mu.Unlock(); return len(w.terms) }
 
+// lastWrite is that of the watcher's default settings.
+const lastWrite = 10 * time.Second
+
 func elector(id string, rt http.RoundTripper) *Elector {
-	c := Default()
+	c := For(lastWrite)
 	c.Namespace, c.Name, c.Identity = "ns", "k8s-watch", id
 	return newElector(c, &http.Client{Transport: rt}, "http://api", slog.New(slog.DiscardHandler))
 }
@@ -129,49 +166,313 @@ func TestHandOver(t *testing.T) {
 	})
 }
 
-// The leader is cut off from the apiserver: it stops before the other one begins.
+// The leader is cut off from the apiserver, at any moment between two renewals: it stops
+// at the deadline, and what it sent last is applied before the other one begins.
 func TestPartition(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, w := &server{}, &watch{t: t, leading: map[string]bool{}}
-		link := &link{next: s}
-		a, b := elector("a", link), elector("b", s)
-		ctx, cancel := context.WithCancel(t.Context())
-		adone, bdone := make(chan error, 1), make(chan error, 1)
-		go func() { adone <- a.Run(ctx, w.lead("a", 4*time.Second)) }()
-		synctest.Wait()
-		go func() { bdone <- b.Run(ctx, w.lead("b", 0)) }()
-		time.Sleep(30 * time.Second)
-		link.cut(true)
-		began := time.Now()
-		if err := <-adone; !errors.Is(err, ErrLost) {
-			t.Errorf("got %v, want ErrLost", err)
+	for _, silent := range []bool{false, true} {
+		for at := time.Duration(0); at < 2*time.Second; at += 130 * time.Millisecond {
+			synctest.Test(t, func(t *testing.T) {
+				s, w := &server{}, &watch{t: t, leading: map[string]bool{}}
+				link := &link{next: s, silent: silent}
+				a, b := elector("a", link), elector("b", s)
+				ctx, cancel := context.WithCancel(t.Context())
+				adone, bdone := make(chan error, 1), make(chan error, 1)
+				var stopped atomic.Pointer[time.Time]
+				go func() {
+					adone <- a.Run(ctx, func(ctx context.Context) error {
+						context.AfterFunc(ctx, func() { at := time.Now(); stopped.Store(&at) })
+						return w.lead("a", lastWrite)(ctx)
+					})
+				}()
+				synctest.Wait()
+				go func() { bdone <- b.Run(ctx, w.lead("b", 0)) }()
+				time.Sleep(30*time.Second + at)
+				link.cut(true)
+				began := time.Now()
+				if err := <-adone; !errors.Is(err, ErrLost) {
+					t.Errorf("got %v, want ErrLost", err)
+				}
+				if d := stopped.Load().Sub(s.renewedBy("a")); d > a.cfg.RenewDeadline {
+					t.Errorf("cut %s after the 30 s: stopped %s after the last renewal, want %s", at, d, a.cfg.RenewDeadline)
+				}
+				for !b.Leading() {
+					time.Sleep(100 * time.Millisecond)
+				}
+				if d := time.Since(began); d > 18*time.Second {
+					t.Errorf("take-over after %s, want 18 s at most", d)
+				}
+				cancel()
+				if err := <-bdone; err != nil {
+					t.Error(err)
+				}
+			})
 		}
-		for !b.Leading() {
-			time.Sleep(100 * time.Millisecond)
-		}
-		if d := time.Since(began); d > 20*time.Second {
-			t.Errorf("take-over after %s, want 20 s at most", d)
-		}
-		cancel()
-		if err := <-bdone; err != nil {
-			t.Error(err)
-		}
-	})
+	}
 }
 
+// link is the way to the apiserver: where it is cut, requests are refused or, silent,
+// never answered.
 type link struct {
 	server
-	next http.RoundTripper
+	next   http.RoundTripper
+	silent bool
 }
 
 func (l *link) RoundTrip(r *http.Request) (*http.Response, error) {
 	l.mu.Lock()
 	down := l.down
 	l.mu.Unlock()
-	if down {
+	switch {
+	case down && l.silent:
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	case down:
 		return nil, errors.New("no route to host")
 	}
 	return l.next.RoundTrip(r)
+}
+
+// A leader that sees another holder stops at its next renewal.
+func TestSeesAnotherHolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		a := elector("a", s)
+		done, cut := make(chan error, 1), make(chan bool, 1)
+		go func() {
+			done <- a.Run(t.Context(), func(ctx context.Context) error {
+				<-ctx.Done()
+				cut <- lifecycle.EndedAtOnce(ctx)
+				return nil
+			})
+		}()
+		time.Sleep(31 * time.Second)
+		s.edit(func(le *lease) { le.Spec.HolderIdentity = "b" })
+		began := time.Now()
+		if err := <-done; !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), `"b" holds it`) {
+			t.Errorf("got %v", err)
+		}
+		if d := time.Since(began); d > a.cfg.RetryPeriod {
+			t.Errorf("stopped after %s, want %s", d, a.cfg.RetryPeriod)
+		}
+		if !<-cut {
+			t.Error("it was to drain")
+		}
+	})
+}
+
+// A leader that was frozen for longer than the lease may not write when it wakes, even
+// if nothing of the elector has run yet.
+func TestFrozen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		thaw := make(chan struct{})
+		freezer := &freezer{next: s, thaw: thaw}
+		a, b := elector("a", freezer), elector("b", s)
+		ctx, cancel := context.WithCancel(t.Context())
+		adone, bdone := make(chan error, 1), make(chan error, 1)
+		go func() { adone <- a.Run(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil }) }()
+		time.Sleep(time.Second)
+		go func() { bdone <- b.Run(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil }) }()
+		time.Sleep(9 * time.Second)
+		if err := a.Permit(); err != nil {
+			t.Fatal(err)
+		}
+		freezer.frozen.Store(true)
+		for b.Permit() != nil {
+			if a.Permit() == nil && time.Since(s.renewedBy("a")) >= a.cfg.RenewDeadline {
+				t.Fatal("it may write after the deadline")
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if a.Permit() == nil || a.Refused() == 0 {
+			t.Error("both may write")
+		}
+		close(thaw)
+		if err := <-adone; !errors.Is(err, ErrLost) {
+			t.Error(err)
+		}
+		cancel()
+		<-bdone
+	})
+}
+
+// freezer stops the elector in the middle of a request, whatever its context says.
+type freezer struct {
+	next   http.RoundTripper
+	frozen atomic.Bool
+	thaw   chan struct{}
+}
+
+func (f *freezer) RoundTrip(r *http.Request) (*http.Response, error) {
+	if f.frozen.Load() {
+		<-f.thaw
+	}
+	return f.next.RoundTrip(r)
+}
+
+// The time that the machine slept counts, though the runtime's clock knows nothing of it.
+func TestSleepCounts(t *testing.T) {
+	i := now()
+	i.boot -= time.Hour
+	if d := i.since(); d < time.Hour {
+		t.Errorf("%s", d)
+	}
+}
+
+// A Lease that was deleted is not free before it would have expired, and its holder
+// makes it again.
+func TestDeletedLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w := &server{}, &watch{t: t, leading: map[string]bool{}}
+		a, b := elector("a", s), elector("b", s)
+		ctx, cancel := context.WithCancel(t.Context())
+		adone, bdone := make(chan error, 1), make(chan error, 1)
+		go func() { adone <- a.Run(ctx, w.lead("a", 0)) }()
+		synctest.Wait()
+		go func() { bdone <- b.Run(ctx, w.lead("b", 0)) }()
+		for range 20 {
+			time.Sleep(3100 * time.Millisecond)
+			s.edit(nil)
+		}
+		if w.count() != 1 || !a.Leading() {
+			t.Errorf("terms %v", w.terms)
+		}
+		cancel()
+		if err := errors.Join(<-adone, <-bdone); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A leader that drains for longer than its lease keeps it, and one that ends with
+// requests of unknown outcome leaves it to expire when they have been applied.
+func TestOrderlyEnd(t *testing.T) {
+	for _, tc := range []struct{ drain, settling time.Duration }{{time.Minute, 0}, {0, 5 * time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			s, w := &server{}, &watch{t: t, leading: map[string]bool{}}
+			a, b := elector("a", s), elector("b", s)
+			a.cfg.Settling = func() time.Duration { return tc.settling }
+			actx, stopA := context.WithCancel(t.Context())
+			bctx, stopB := context.WithCancel(t.Context())
+			adone, bdone := make(chan error, 1), make(chan error, 1)
+			go func() { adone <- a.Run(actx, w.lead("a", tc.drain)) }()
+			synctest.Wait()
+			go func() { bdone <- b.Run(bctx, w.lead("b", 0)) }()
+			time.Sleep(30 * time.Second)
+			stopA()
+			if err := <-adone; err != nil {
+				t.Error(err)
+			}
+			ended := time.Now()
+			for !b.Leading() {
+				time.Sleep(100 * time.Millisecond)
+			}
+			if d := time.Since(ended); d < tc.settling || d > tc.settling+3*time.Second {
+				t.Errorf("%+v: the next one leads after %s", tc, d)
+			}
+			stopB()
+			if err := <-bdone; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// One connection that dies costs no term: the next try has a new one. Other requests to
+// the apiserver, such as watches, do not keep it in use.
+func TestDeadConnection(t *testing.T) {
+	s := &server{}
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		resp, err := s.RoundTrip(r)
+		if err != nil {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		w.WriteHeader(resp.StatusCode)
+		_, _ = io.Copy(w, resp.Body)
+	}))
+	deadly := &deadly{Listener: srv.Listener}
+	srv.Listener, srv.EnableHTTP2 = deadly, true
+	srv.StartTLS()
+	defer srv.Close()
+	defer deadly.kill()
+	c := For(0)
+	c.Namespace, c.Name, c.Identity = "ns", "k8s-watch", "a"
+	c.RenewDeadline, c.RetryPeriod, c.RequestTimeout = 3*time.Second, 500*time.Millisecond, 500*time.Millisecond
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
+	e, err := New(c, &rest.Config{Host: srv.URL, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- e.Run(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil }) }()
+	time.Sleep(time.Second)
+	if !e.Leading() {
+		t.Fatal("it does not lead")
+	}
+	deadly.silence()
+	select {
+	case err := <-done:
+		t.Fatalf("the term ended: %v", err)
+	case <-time.After(4 * time.Second):
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// deadly is a listener whose connections can fall silent for good.
+type deadly struct {
+	net.Listener
+	mu    sync.Mutex // guards conns
+	conns []*mute
+}
+
+type mute struct {
+	net.Conn
+	silent atomic.Bool
+	ended  chan struct{}
+}
+
+func (d *deadly) Accept() (net.Conn, error) {
+	c, err := d.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	m := &mute{Conn: c, ended: make(chan struct{})}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.conns = append(d.conns, m)
+	return m, nil
+}
+
+// silence is for the connections that there are.
+func (d *deadly) silence() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range d.conns {
+		c.silent.Store(true)
+	}
+}
+
+func (d *deadly) kill() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range d.conns {
+		close(c.ended)
+		_ = c.Close()
+	}
+}
+
+func (m *mute) Read(p []byte) (int, error) {
+	n, err := m.Conn.Read(p)
+	if m.silent.Load() {
+		<-m.ended
+		return 0, net.ErrClosed
+	}
+	return n, err
 }
 
 // A short outage of the apiserver ends no term.
@@ -209,15 +510,18 @@ func TestLeadsEnd(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	good := Default()
+	good := For(lastWrite)
 	good.Namespace, good.Name, good.Identity = "n", "l", "me"
 	if err := good.Validate(); err != nil {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(*Config){
 		"no name":             func(c *Config) { c.Name = "" },
-		"deadline too long":   func(c *Config) { c.RenewDeadline = c.LeaseDuration },
+		"deadline too long":   func(c *Config) { c.RenewDeadline += time.Millisecond },
+		"writes too long":     func(c *Config) { c.LastWrite += time.Millisecond },
 		"retry too long":      func(c *Config) { c.RetryPeriod = c.RenewDeadline },
+		"requests too long":   func(c *Config) { c.RequestTimeout = c.RenewDeadline / 2 },
+		"no request timeout":  func(c *Config) { c.RequestTimeout = 0 },
 		"lease of no seconds": func(c *Config) { c.LeaseDuration = time.Second },
 	} {
 		c := good
@@ -234,9 +538,9 @@ func TestRealLease(t *testing.T) {
 	ns := clustertest.Namespace(t, env.Config)
 	w := &watch{t: t, leading: map[string]bool{}}
 	run := func(id string) (*Elector, func()) {
-		c := Default()
+		c := For(0)
 		c.Namespace, c.Name, c.Identity = ns, "k8s-watch", id
-		c.LeaseDuration, c.RenewDeadline, c.RetryPeriod = 3*time.Second, 2*time.Second, 200*time.Millisecond
+		c.LeaseDuration, c.RenewDeadline, c.RetryPeriod, c.RequestTimeout = 3*time.Second, 2*time.Second, 200*time.Millisecond, 900*time.Millisecond
 		e, err := New(c, env.Config, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
@@ -279,7 +583,7 @@ func TestServerWithPath(t *testing.T) {
 		"https://apiserver.example:6443":       "https://apiserver.example:6443/apis/coordination.k8s.io/v1/namespaces/default/leases/l",
 	} {
 		var got string
-		c := Default()
+		c := For(lastWrite)
 		c.Namespace, c.Name, c.Identity = "default", "l", "me"
 		e, err := New(c, &rest.Config{Host: host, Transport: asked(func(r *http.Request) { got = r.URL.String() })}, slog.New(slog.DiscardHandler))
 		if err != nil {

@@ -44,6 +44,7 @@ type leases struct {
 	base      string // apiserver URL
 	namespace string
 	name      string
+	timeout   time.Duration // of one request
 }
 
 func (l leases) collection() string {
@@ -67,6 +68,8 @@ func (l leases) update(ctx context.Context, le *lease) (*lease, error) {
 }
 
 func (l leases) do(ctx context.Context, method, url string, body *lease) (*lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
 	r := call.Request{Method: method, URL: url, Limit: maxAnswer}
 	if body != nil {
 		var err error
@@ -79,7 +82,7 @@ func (l leases) do(ctx context.Context, method, url string, body *lease) (*lease
 		return nil, err
 	}
 	switch {
-	case status == http.StatusNotFound && method == http.MethodGet:
+	case status == http.StatusNotFound && method != http.MethodPost: // there, the namespace is missing
 		return nil, errNotFound
 	case status == http.StatusConflict:
 		return nil, errConflict
@@ -93,4 +96,4 @@ func (l leases) do(ctx context.Context, method, url string, body *lease) (*lease
 	return out, nil
 }
 
-func now() string { return time.Now().UTC().Format(microTime) }
+func timestamp() string { return time.Now().UTC().Format(microTime) }

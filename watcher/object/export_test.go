@@ -54,6 +54,3 @@ func Parse(raw []byte) (*Object, error) {
 	r := Recipe{KeepManagedFields: true}
 	return r.Build(raw, &m, m.Kind, nil)
 }
-
-// Size is the number of bytes that the object's content takes in memory.
-func (o *Object) Size() int { return len(o.Raw) + len(o.packed) }

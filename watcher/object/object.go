@@ -34,6 +34,9 @@ func (o *Object) With(raw []byte) *Object {
 	return &Object{Key: o.Key, UID: o.UID, ResourceVersion: o.ResourceVersion, Raw: raw}
 }
 
+// Size is the number of bytes that the object's content takes in memory.
+func (o *Object) Size() int { return len(o.Raw) + len(o.packed) }
+
 // String names the object; its content is never printed (G13).
 func (o *Object) String() string {
 	if o == nil {

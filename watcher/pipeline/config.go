@@ -80,6 +80,8 @@ type Config struct {
 	// its state is written again. It must exceed the time a storage may need to
 	// apply a request that its client has given up.
 	FenceDelay time.Duration
+	// Events bounds what waits of Events, whose deletions are not sent.
+	Events Bound
 	// DrainTimeout is how long Run goes on sending after its context ended.
 	DrainTimeout time.Duration
 }
@@ -97,7 +99,8 @@ func Default() Config {
 		ParkAfter:        8,
 		Backoff:          Backoff{Min: 100 * time.Millisecond, Max: 5 * time.Second},
 		MaxThrottle:      time.Minute,
-		FenceDelay:       5 * time.Second, // the original's request deadline
+		FenceDelay:       5 * time.Second,                                       // the original's request deadline
+		Events:           Bound{Count: 20_000, Bytes: 32 << 20, Age: time.Hour}, // an apiserver keeps Events for an hour
 		DrainTimeout:     10 * time.Second,
 	}
 }
@@ -130,6 +133,7 @@ func (c Config) Validate() error {
 		{"writerQueueLen", c.WriterQueueLen, 1, MaxQueueLen},
 		{"handlerQueueLen", c.HandlerQueueLen, 1, MaxQueueLen},
 		{"parkAfter", c.ParkAfter, 1, 1 << 20},
+		{"events.count", c.Events.Count, 1, MaxQueueLen},
 	} {
 		if f.got < f.min || f.got > f.max {
 			return fmt.Errorf("%s is %d: want %d to %d", f.name, f.got, f.min, f.max)
@@ -145,10 +149,14 @@ func (c Config) Validate() error {
 		{"maxThrottle", c.MaxThrottle, time.Millisecond},
 		{"fenceDelay", c.FenceDelay, 0},
 		{"drainTimeout", c.DrainTimeout, 0},
+		{"events.age", c.Events.Age, time.Second},
 	} {
 		if f.got < f.min {
 			return fmt.Errorf("%s is %s: want at least %s", f.name, f.got, f.min)
 		}
+	}
+	if c.Events.Bytes < 1 {
+		return fmt.Errorf("events.bytes is %d: want at least 1", c.Events.Bytes)
 	}
 	if c.Backoff.Max < c.Backoff.Min {
 		return fmt.Errorf("backoff.max is %s: want at least backoff.min, %s", c.Backoff.Max, c.Backoff.Min)

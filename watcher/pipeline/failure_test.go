@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/storage"
 )
 
@@ -364,4 +365,37 @@ func TestUnknownOutcomeIsVerified(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestEndAtOnce: nothing is drained, what is in flight is cancelled, and how long that may
+// still be applied is known.
+func TestEndAtOnce(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		s := newStore(3 * time.Second)
+		p, err := New(c, Settings{Sender: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &line{Pipeline: p, store: s, t: t, done: make(chan error, 1)}
+		ctx, end := context.WithCancelCause(t.Context())
+		l.stop = func() { end(lifecycle.AtOnce(errBroken)) }
+		go func() { l.done <- p.Run(ctx) }()
+		l.enqueue(widgets(200, 1)...)
+		time.Sleep(time.Second)
+		if p.Settling() != 0 {
+			t.Error("every request is still waited for")
+		}
+		ended := time.Since(s.began)
+		if st := l.finish(); st.Sent != 0 || st.Dropped != 200 {
+			t.Errorf("%+v", st)
+		}
+		for _, r := range s.requests {
+			if r.start > ended || r.end != ended {
+				t.Errorf("a request from %s to %s, the end was at %s", r.start, r.end, ended)
+			}
+		}
+		if d := p.Settling(); d != c.FenceDelay {
+			t.Errorf("what was in flight may be applied for %s, want %s", d, c.FenceDelay)
+		}
+	})
 }

@@ -37,6 +37,13 @@ type lane struct {
 
 	sends []*slot // in flight, in no order
 
+	bound       *Bound // nil for a kind whose deletions are sent
+	bytes       int64  // of the slots in use, if there is a bound
+	staleAt     int64  // when something that waits may be too old; 0: nothing is known to wait
+	shedBy      [shedReasons]uint64
+	shedLogged  uint64 // reported in the log
+	nextShedLog int64  // no log line about shed events before
+
 	direct                                      uint64 // events that found room in their handler queue at once
 	received, sent, coalesced, dropped, retried uint64
 	discarded                                   uint64 // of the dropped ones, by a full queue
@@ -59,6 +66,9 @@ func newLane(p *Pipeline, kind string) *lane {
 		keys:      make(map[name]*entry),
 		poke:      make(chan struct{}, 1),
 		freshness: meter.NewFreshness(),
+	}
+	if undeleted(kind) {
+		l.bound = &p.config.Events
 	}
 	l.parts = make([]*partition, l.shape.partitions)
 	now := p.now()
@@ -103,6 +113,7 @@ func (l *lane) place(e *Event, now int64, on *waiter) bool {
 	if ent != nil {
 		if into := l.mergeTarget(ent, room); into != nil {
 			into.become(*e)
+			l.weigh(into)
 			l.settleCoalesced(1)
 			return true
 		}
@@ -228,6 +239,7 @@ func (l *lane) refill(q *partition, now int64) {
 		}
 		if ent.tail != nil && (l.shape.merge || ent.state == blocked) {
 			ent.tail.become(s.ev)
+			l.weigh(ent.tail)
 			l.settleCoalesced(1)
 			l.freeSlot(s)
 			continue
@@ -358,10 +370,12 @@ func (l *lane) newSlot(e *Event, ent *entry, now int64) *slot {
 	if !e.Received.IsZero() {
 		s.since = min(now, int64(e.Received.Sub(l.p.start)))
 	}
+	l.weigh(s)
 	return s
 }
 
 func (l *lane) freeSlot(s *slot) {
+	l.bytes -= int64(s.size)
 	*s = slot{}
 	if l.free < maxFree {
 		s.next, l.freeSlots = l.freeSlots, s

@@ -14,7 +14,7 @@ type collector struct {
 	events meter.EventSeries
 	queues meter.QueueSeries
 
-	unsent, queueLatency, writerFull, inFlight *prometheus.Desc
+	unsent, shed, queueLatency, writerFull, inFlight *prometheus.Desc
 }
 
 func newCollector(p *Pipeline) *collector {
@@ -22,6 +22,7 @@ func newCollector(p *Pipeline) *collector {
 	c.events = meter.NewEventSeries(&c.Descs)
 	c.queues = meter.NewQueueSeries(&c.Descs, p.clusterID)
 	c.unsent = c.New(metric.WatcherQueue, "Events of a kind that are not sent yet.", "watcher")
+	c.shed = c.New(metric.EventsShed, "Events dropped because more waited than are kept of a kind whose deletions are not sent, or for too long.", "kind", "reason")
 	c.queueLatency = c.Original(metric.QueueLatency, "Receipt to hand-over to a worker; status failure: to the discard.", p.clusterID, "handler", "name", "status")
 	c.writerFull = c.New(metric.WriterFull, "Time the Writer queue was at capacity.")
 	c.inFlight = c.New(metric.InFlight, "Requests being answered by storage.")
@@ -62,6 +63,11 @@ func (c *collector) kind(to []prometheus.Metric, l *lane) []prometheus.Metric {
 		age = c.p.now() - at
 	}
 	to = c.events.Append(to, l.kind, s, age, &l.freshness)
+	if l.bound != nil {
+		for i, n := range l.shedBy {
+			to = append(to, meter.Counter(c.shed, float64(n), l.kind, shedNames[i]))
+		}
+	}
 	return append(to, meter.Gauge(c.unsent, float64(s.Queued), l.kind))
 }
 

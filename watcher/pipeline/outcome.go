@@ -101,11 +101,14 @@ func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
 	l.sends[s.sending].sending = s.sending
 	l.sends[end] = nil
 	l.sends = l.sends[:end]
+	result, retryAfter := judge(err)
+	if result == unknown {
+		raise(&l.p.fenced, after(now, l.p.config.FenceDelay))
+	}
 	if err != nil && l.p.sending.Err() != nil { // cut off by the end of the drain, which counts it
 		l.freeSlot(s)
 		return nil
 	}
-	result, retryAfter := judge(err)
 	begins := false
 	if result == permanent {
 		var outage bool
@@ -181,6 +184,7 @@ func (l *lane) fail(s *slot, probe bool, result outcome, retryAfter time.Duratio
 	c := &l.p.config
 	t := l.recordFailure(s.ent)
 	l.failed++
+	l.watchAge(now)
 	t.until = now + c.Backoff.delay(t.tries)
 	switch result {
 	case throttled:
@@ -191,7 +195,7 @@ func (l *lane) fail(s *slot, probe bool, result outcome, retryAfter time.Duratio
 		// A storage that throttles is to be left alone by all kinds; a key that is
 		// throttled again and again while others are served is not.
 		if d > 0 && (t.tries == 1 || l.answered == t.answeredBefore) {
-			l.p.pauseUntil(after(now, d))
+			raise(&l.p.pause, after(now, d))
 			l.gate.pause(after(now, d))
 		}
 	case unknown:
@@ -238,6 +242,7 @@ func (l *lane) giveUp(s *slot, err error, now int64) *report {
 	ent.parked, s.entered = s, now
 	l.parked++
 	l.settle(1)
+	l.watchAge(now)
 	if now < l.quiet {
 		return nil
 	}
@@ -278,6 +283,7 @@ func (l *lane) putBack(s *slot, now int64) {
 		latest.replaces(waiting)
 	}
 	keep.ev, keep.several = latest.ev, latest.several
+	l.weigh(keep)
 	merged := 1
 	for rest := keep.next; rest != nil; merged++ {
 		next := rest.next

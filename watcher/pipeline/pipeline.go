@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/meter"
 )
 
@@ -50,6 +51,7 @@ type Pipeline struct {
 	adding sync.Mutex                       // held while lanes is replaced
 	writer writer
 	pause  atomic.Int64 // until when storage asked to be left alone
+	fenced atomic.Int64 // until when a request of unknown outcome may still be applied
 
 	refused refusals
 
@@ -152,6 +154,7 @@ func (p *Pipeline) Enqueue(ctx context.Context, e Event) error {
 	}
 	l.queued++
 	if l.place(&e, now, nil) {
+		l.trim(now)
 		l.mu.Unlock()
 		return nil
 	}
@@ -161,8 +164,9 @@ func (p *Pipeline) Enqueue(ctx context.Context, e Event) error {
 	return nil
 }
 
-// Run sends until ctx ends, then goes on for DrainTimeout at most, then cancels what is
-// in flight and counts what is left as dropped. It returns after all its goroutines.
+// Run sends until ctx ends, then goes on for DrainTimeout at most, or not at all if that
+// was at once (lifecycle.AtOnce), then cancels what is in flight and counts what is left
+// as dropped. It returns after all its goroutines.
 func (p *Pipeline) Run(ctx context.Context) error {
 	if p.ran.Swap(true) {
 		return ErrRunTwice
@@ -176,6 +180,11 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	p.adding.Unlock()
 
 	<-ctx.Done()
+	late, reason := lifecycle.EndedAtOnce(ctx), "not sent before the drain deadline"
+	if late {
+		p.cut()
+		reason = "sending ended at once"
+	}
 	p.adding.Lock()
 	p.close()
 	for _, l := range *p.lanes.Load() {
@@ -188,7 +197,7 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	}
 	drain := time.NewTimer(p.config.DrainTimeout)
 	defer drain.Stop()
-	for late := false; !late && !p.Idle(); {
+	for !late && !p.Idle() {
 		select {
 		case <-p.idle:
 		case <-drain.C:
@@ -209,15 +218,21 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	for _, l := range p.sorted() {
 		left.Add(l.kind, l.abandon())
 	}
-	left.Log(p.logger, "not sent before the drain deadline", "drainTimeout", p.config.DrainTimeout)
+	left.Log(p.logger, reason, "drainTimeout", p.config.DrainTimeout)
 	return nil
 }
 
-// pauseUntil keeps all kinds from sending; the latest time wins.
-func (p *Pipeline) pauseUntil(at int64) {
+// Settling is how long a request of unknown outcome may still be applied; 0 if there is
+// none.
+func (p *Pipeline) Settling() time.Duration {
+	return time.Duration(max(0, p.fenced.Load()-p.now()))
+}
+
+// raise sets a time that all kinds share; the latest wins.
+func raise(to *atomic.Int64, at int64) {
 	for {
-		old := p.pause.Load()
-		if old >= at || p.pause.CompareAndSwap(old, at) {
+		old := to.Load()
+		if old >= at || to.CompareAndSwap(old, at) {
 			return
 		}
 	}

@@ -15,8 +15,10 @@ type slot struct {
 	since   int64 // when the oldest change was received that this event will bring to storage
 	entered int64 // when it entered the queue it is in
 	sending int   // its index in the lane's sends
+	size    int   // of its object, where the lane has a bound
 	several bool  // it stands for changes of more than one uid
 	again   bool  // the state before it was parked
+	doomed  bool  // about to be shed
 }
 
 // replaces makes the slot stand for an older one too. Storage may hold any of the

@@ -80,9 +80,15 @@ func (l *lane) keepTime() {
 			l.tick(now)
 		}
 		r := l.reportDiscards(now)
+		if r == nil {
+			r = l.reportShed(now)
+		}
 		next := l.alarmAt
 		if l.discarded > l.discardsLogged && (next == 0 || l.nextDiscardLog < next) {
 			next = l.nextDiscardLog
+		}
+		if l.shedUnlogged() && (next == 0 || l.nextShedLog < next) {
+			next = l.nextShedLog
 		}
 		if next == 0 && r == nil {
 			l.keeping = false
@@ -134,6 +140,16 @@ func (l *lane) tick(now int64) {
 			}
 		}
 	}
+	if l.bound != nil && l.staleAt != 0 {
+		if l.staleAt <= now {
+			l.shed(now)
+		}
+		if l.held() == 0 {
+			l.staleAt = 0
+		} else if l.staleAt != 0 {
+			l.alarm(l.staleAt)
+		}
+	}
 	if l.gate.shut && !l.gate.probing {
 		l.offerProbe(now)
 	}
@@ -172,6 +188,7 @@ func (l *lane) wait(ctx context.Context, e *Event) error {
 	for {
 		if l.place(e, l.p.now(), on) {
 			l.waiting--
+			l.trim(l.p.now())
 			l.mu.Unlock()
 			return nil
 		}

@@ -253,6 +253,12 @@ func (c *Client) order() []*endpoint {
 // exchange sends a request on a connection, reads the answer, and lets the endpoint learn
 // from it.
 func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *request) (answer, error) {
+	if c.set.Permit != nil && r.method != methodGet {
+		if err := c.set.Permit(); err != nil {
+			ep.put(cn)
+			return answer{}, &TransientError{Err: err}
+		}
+	}
 	start := time.Now()
 	deadline, hurried := start.Add(c.cfg.Timeout), false
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {

@@ -613,3 +613,42 @@ func TestDialReplacesTheNetwork(t *testing.T) {
 		}
 	})
 }
+
+// A write leaves only while it is permitted, also on a connection that had to be made
+// for it; reads always do.
+func TestPermit(t *testing.T) {
+	var requests atomic.Int64
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		_, _ = io.WriteString(w, okBody)
+	})
+	no := errors.New("no")
+	var dialled atomic.Bool
+	c := clientWith(t, Settings{
+		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			dialled.Store(true) // it may not any more
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		},
+		Permit: func() error {
+			if dialled.Load() {
+				return no
+			}
+			return nil
+		},
+	}, 0, s.URL)
+	for _, err := range []error{c.Put(t.Context(), pod), c.Delete(t.Context(), pod.Key, "u1")} {
+		if _, ok := errors.AsType[*TransientError](err); !ok || !errors.Is(err, no) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if n := requests.Load(); n != 0 {
+		t.Errorf("%d requests left", n)
+	}
+	if _, _, err := c.Get(t.Context(), pod.Key); err != nil || requests.Load() != 1 {
+		t.Errorf("a read: %v", err)
+	}
+	dialled.Store(false)
+	if err := c.Put(t.Context(), pod); err != nil || testutil.ToFloat64(c.metrics.Opened) != 1 {
+		t.Errorf("permitted again: %v, %v connections", err, testutil.ToFloat64(c.metrics.Opened))
+	}
+}

@@ -100,4 +100,7 @@ type Settings struct {
 	Logger   *slog.Logger
 	// Dial replaces the network, for tests; nil is TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Permit is asked right before a write leaves; an error keeps it here. Nil permits
+	// all.
+	Permit func() error
 }

@@ -68,7 +68,7 @@ func buildDelete(cluster string, k object.Key, uid string) *request {
 
 // buildGet makes the request that reads target, a path with its query.
 func buildGet(handler, kind, target string) *request {
-	r := &request{method: "GET", handler: handler, kind: kind}
+	r := &request{method: methodGet, handler: handler, kind: kind}
 	r.setHead(target, noBody)
 	return r
 }
@@ -88,6 +88,8 @@ func HandlerLabel(k object.Key) string {
 }
 
 const noBody = -1
+
+const methodGet = "GET"
 
 // setHead renders the request line and the headers except Host, which is the
 // endpoint's; length is that of the body or noBody.

@@ -1,12 +1,15 @@
 package virtual
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
@@ -164,6 +167,9 @@ func storageRows() []row {
 		{id: "F1", name: "latency of Pods 10 ms to 1 s, tail", asserted: "COLBI", measured: "A", variants: latencies()},
 		{id: "F2", name: "connections refused 10/60/300 s", asserted: "COLBATS", variants: refusals()},
 		{id: "F2b", name: "down at the start, for 60 s", asserted: "COLT", variants: startsDown()},
+		{id: "F2e", name: "Events during an outage of 10 min", asserted: "CLB", variants: []variant{
+			events("refused", "refuse(from=5s,for=600s)"), events("silent", "blackhole(from=5s,for=600s)"), events("failing", "503(from=5s,for=600s)"),
+		}},
 		{id: "F3", name: "black hole 60 s", asserted: "COLBIAT", variants: []variant{
 			{name: "all", setup: setup{span: 80 * time.Second, storage: "blackhole(from=5s,for=60s)"}, check: merge(within(20*time.Second), holes(8))},
 			{name: "Pods", setup: setup{span: 80 * time.Second, storage: "blackhole(from=5s,for=60s,kind=Pod)"}, plain: true,
@@ -202,6 +208,66 @@ func tamperThree(w *world) {
 	w.mark(history.MarkTamperAdd, "ConfigMap", "gone", "left")
 	w.put("ConfigMap", "gone", "left")
 	time.Sleep(time.Duration(w.cfg.Synchronizer.Period) + 3*time.Second)
+}
+
+// events has many Events come and go while storage is away, and few kept.
+func events(name, faults string) variant {
+	const kept, notes = 100, 2000
+	s := setup{span: 620 * time.Second, storage: faults, notes: notes}
+	s.edit = func(c *config.Config, _ *config.Filter) { c.BCS.EventQueueLen = kept }
+	s.hooks = []hook{{10 * time.Second, func(w *world) {
+		for i := range notes {
+			o := op{id: int64(300_000 + 2*i), typ: oplog.TypeCreate, resource: apisim.Events, ns: "a", name: fmt.Sprint("note-", i)}
+			w.do(o, oplog.PhaseLoad)
+			time.Sleep(280 * time.Millisecond)
+			if i%2 == 0 {
+				o.id, o.typ = o.id+1, oplog.TypeDelete
+				w.do(o, oplog.PhaseLoad)
+			}
+		}
+	}}}
+	return variant{name: name, setup: s, keys: -1, check: map[rune]func(*outcome) error{
+		'C': func(o *outcome) error {
+			if o.settled.IsZero() {
+				return errors.New("storage did not converge, Events aside")
+			}
+			arrived := 0 // of the last ones
+			for _, e := range o.entries {
+				if n, ok := strings.CutPrefix(e.Name, "note-"); ok && e.Acked() && e.Kind == "Event" {
+					if i, err := strconv.Atoi(n); err == nil && i >= notes-kept/2 {
+						arrived++
+					}
+				}
+			}
+			if arrived < kept/2 {
+				return fmt.Errorf("%d of the last %d Events arrived", arrived, kept/2)
+			}
+			return nil
+		},
+		'L': func(o *outcome) error {
+			all, e := o.counters.Total, o.counters.Kinds["Event"]
+			if diff := all.Received - all.Sent - all.Coalesced - all.Filtered - all.Parked - all.Queued - all.Dropped; diff != 0 {
+				return fmt.Errorf("%d events are in no account: %+v", diff, all)
+			}
+			if shed := value(o.scrape, metric.EventsShed); all.Dropped != e.Dropped || float64(e.Dropped) != shed || shed < notes/2 {
+				return fmt.Errorf("%d events dropped, %d of them Events, %g counted as shed", all.Dropped, e.Dropped, shed)
+			}
+			return nil
+		},
+		'B': func(o *outcome) error {
+			// A round of requests in flight is not in the bound, nor what waits for their fence.
+			limit := float64(kept + 2*32)
+			for _, s := range o.samples {
+				if s.events > limit {
+					return fmt.Errorf("%.0f Events queued at %s, want at most %.0f", s.events, s.at.Sub(o.began), limit)
+				}
+			}
+			if len(o.samples) < 6 {
+				return fmt.Errorf("%d samples", len(o.samples))
+			}
+			return nil
+		},
+	}}
 }
 
 func latencies() []variant {

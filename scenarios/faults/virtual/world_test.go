@@ -67,6 +67,8 @@ type setup struct {
 	// bookmarks is the apiserver's period; 0 is a minute.
 	bookmarks time.Duration
 	extra     []string // further kinds that are watched
+	// notes is how many more Events come, and half of them go, while the load runs.
+	notes int
 	// most is the largest podQueueNum of the run; 0 is the default, 4.
 	most int
 }
@@ -102,6 +104,7 @@ type world struct {
 type sample struct {
 	at     time.Time
 	queued float64
+	events float64 // of them, Events
 	conns  int
 }
 
@@ -430,5 +433,5 @@ func (w *world) sample() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.samples = append(w.samples, sample{time.Now(), value(s, metric.EventsQueued), w.net.openOf(mockAddr)})
+	w.samples = append(w.samples, sample{time.Now(), value(s, metric.EventsQueued), value(s, metric.EventsQueued, "kind", "Event"), w.net.openOf(mockAddr)})
 }
