@@ -3,13 +3,18 @@ package watcher
 import (
 	"context"
 	"errors"
+	"fmt"
+	"hash/fnv"
 	"net/http"
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/alert"
 	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/crd"
 	"github.com/watchbench/watchbench/watcher/discovery"
 	"github.com/watchbench/watchbench/watcher/netservice"
@@ -154,6 +159,7 @@ func (w *Watcher) crdWatcher(c *collector.Collector, added, removed func(string)
 	if err != nil {
 		return nil, err
 	}
+	w.definitions = definitions
 	return []lifecycle.Stage{{Name: "CRD watcher", Run: definitions.Run}}, nil
 }
 
@@ -162,10 +168,37 @@ func (w *Watcher) synchronizer(c *collector.Collector) (*synchronizer.Synchroniz
 	sc := synchronizer.Default()
 	sc.Period = time.Duration(w.cfg.Synchronizer.Period)
 	sc.Namespace = w.cfg.WatchResource.Namespace
+	sc.Name = stateName(w.cfg)
+	sc.Selectors = map[string]labels.Selector{}
+	for kind, text := range w.cfg.WatchResource.LabelSelectors {
+		selector, err := labels.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("label selector of %s: %w", kind, err)
+		}
+		sc.Selectors[kind] = selector
+	}
 	return synchronizer.New(sc, synchronizer.Settings{
 		Storage: w.storage, Cache: expectation{c, workload{cache: w}}, Pipeline: w.pipeline,
-		Registry: w.registry, Logger: w.log,
+		Complete: w.allKnown, Registry: w.registry, Logger: w.log,
 	})
+}
+
+// stateName tells watchers apart that share a cluster by namespace or by label: each
+// collects a kind in its part only.
+func stateName(cfg config.Config) string {
+	part := cfg.WatchResource.LabelSelectors
+	if cfg.WatchResource.Namespace == "" && len(part) == 0 {
+		return cfg.Synchronizer.Name
+	}
+	h := fnv.New64a()
+	_, _ = fmt.Fprintf(h, "%q %q", cfg.WatchResource.Namespace, part) // maps are printed in order
+	return fmt.Sprintf("%s-%016x", cfg.Synchronizer.Name, h.Sum64())
+}
+
+// allKnown reports whether every kind is collected that the cluster has and the filter
+// file wants.
+func (w *Watcher) allKnown() bool {
+	return w.complete.Load() && (w.definitions == nil || len(w.definitions.Unsynced()) == 0)
 }
 
 // Pauses between two looks at what the cluster serves.
@@ -176,22 +209,22 @@ const (
 
 // rediscover keeps what is watched up to date with the API groups of the cluster:
 // new groups and those that could not be learned at first are added.
-func (w *Watcher) rediscover(c *collector.Collector, complete bool) func(context.Context) error {
+func (w *Watcher) rediscover(c *collector.Collector) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for {
 			pause := discoverAgain
-			if !complete {
+			if !w.complete.Load() {
 				pause = discoverBroken
 			}
 			if lifecycle.Pause(ctx, pause) != nil {
 				return nil
 			}
 			found, all, err := w.discover(ctx)
+			w.complete.Store(all)
 			if err != nil {
 				w.log.Warn("discovery failed", "error", err)
 				continue
 			}
-			complete = all
 			have := c.Resources()
 			for _, r := range found {
 				if slices.ContainsFunc(have, func(h collector.Resource) bool { return h.Group == r.Group && h.Kind == r.Kind }) {

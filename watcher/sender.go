@@ -12,11 +12,16 @@ import (
 type sender struct {
 	storage  *storage.Client
 	workload workload
+	// clusterScoped reports whether a kind is collected and has no namespaces.
+	clusterScoped func(kind string) bool
 }
 
 // Send implements pipeline.Sender.
 func (s *sender) Send(ctx context.Context, e pipeline.Event) error {
 	if e.Action == pipeline.Delete {
+		if e.Key.Namespace == "" && !s.clusterScoped(e.Key.Kind) {
+			return s.storage.DeleteOnly(ctx, e.Key, e.UID)
+		}
 		return s.storage.Delete(ctx, e.Key, e.UID)
 	}
 	o, err := s.workload.annotate(e.Object)
@@ -29,7 +34,7 @@ func (s *sender) Send(ctx context.Context, e pipeline.Event) error {
 // Verify implements pipeline.Verifier: it reports whether storage holds the state
 // of e. Events have no read of one record.
 func (s *sender) Verify(ctx context.Context, e pipeline.Event) (bool, error) {
-	rec, found, err := s.storage.Get(ctx, e.Key)
+	rec, found, err := s.storage.Get(ctx, e.Key, "")
 	if err != nil || e.Action == pipeline.Delete {
 		return err == nil && !found, err
 	}

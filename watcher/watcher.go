@@ -69,9 +69,12 @@ type Watcher struct {
 
 	// collector is made by Run, when the cluster has said what there is to watch.
 	collector atomic.Pointer[collector.Collector]
-	waiting   atomic.Pointer[error] // what the start waits for, nil while it waits for nothing
-	standby   atomic.Bool           // another replica leads
-	ran       atomic.Bool
+	// definitions collects the CustomResourceDefinitions; nil where none are followed.
+	definitions *collector.Collector
+	complete    atomic.Bool           // the last look at what the cluster serves missed no group
+	waiting     atomic.Pointer[error] // what the start waits for, nil while it waits for nothing
+	standby     atomic.Bool           // another replica leads
+	ran         atomic.Bool
 }
 
 // New checks everything that can be checked without talking to anybody.
@@ -113,7 +116,9 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 		}
 		return w, nil
 	}
-	send := &sender{storage: w.storage, workload: workload{cache: w}}
+	send := &sender{storage: w.storage, workload: workload{cache: w}, clusterScoped: func(kind string) bool {
+		return w.collector.Load().ClusterScoped(kind)
+	}}
 	w.pipeline, err = pipeline.New(pipelineConfig(cfg), pipeline.Settings{
 		Sender: send, Registry: w.registry, Logger: s.Logger, ClusterID: cfg.Default.ClusterID,
 	})
@@ -230,6 +235,7 @@ func (w *Watcher) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	w.complete.Store(complete)
 	alertor, alerting, err := w.alertor()
 	if err != nil {
 		return err
@@ -244,7 +250,7 @@ func (w *Watcher) work(ctx context.Context) error {
 		w.path.AddKind(r.Key())
 	}
 	w.collector.Store(c)
-	stages, err := w.stages(c, complete)
+	stages, err := w.stages(c)
 	if err != nil {
 		return err
 	}
@@ -254,7 +260,7 @@ func (w *Watcher) work(ctx context.Context) error {
 
 // stages are the parts in the order of their start; they end in reverse, whoever
 // produces before whoever consumes.
-func (w *Watcher) stages(c *collector.Collector, complete bool) ([]lifecycle.Stage, error) {
+func (w *Watcher) stages(c *collector.Collector) ([]lifecycle.Stage, error) {
 	found, err := w.storageDiscovery()
 	if err != nil {
 		return nil, err
@@ -263,7 +269,7 @@ func (w *Watcher) stages(c *collector.Collector, complete bool) ([]lifecycle.Sta
 		lifecycle.Stage{Name: "storage", Run: w.storage.Run},
 		lifecycle.Stage{Name: "pipeline", Run: w.path.Run},
 		lifecycle.Stage{Name: "collector", Run: c.Run},
-		lifecycle.Stage{Name: "discovery", Run: w.rediscover(c, complete)},
+		lifecycle.Stage{Name: "discovery", Run: w.rediscover(c)},
 	)
 	net, err := w.netService()
 	if err != nil {

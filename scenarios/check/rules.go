@@ -35,16 +35,21 @@ const (
 	kindExportService = "ExportService"
 )
 
-// Kinds a watcher writes that come from no watch (contract §5).
-var unwatchedKinds = []string{"IPPoolStatic", "IPPoolStaticDetail"}
+// Kinds a watcher writes that come from no watch (contract §5; the last is k8s-watch's
+// own record of the kinds it collects).
+var unwatchedKinds = []string{"IPPoolStatic", "IPPoolStaticDetail", "K8sWatchState"}
 
 // Name prefixes of Events in kube-system that are kept and bypass the filters
 // (contract §2.3 rule 2).
 var keptSystemEvents = []string{"kube-", "kubedns-", "nginx-proxy", "bcs-"}
 
+// Unwatched reports whether a watcher writes rows of the kind that come from no watch:
+// the apiserver has no such objects.
+func Unwatched(kind string) bool { return slices.Contains(unwatchedKinds, kind) }
+
 // Watches reports whether objects of the kind are expected in storage at all.
 func (r *Rules) Watches(kind string) bool {
-	if slices.Contains(unwatchedKinds, kind) {
+	if Unwatched(kind) {
 		return false
 	}
 	return len(r.Kinds) == 0 || slices.Contains(r.Kinds, kind)

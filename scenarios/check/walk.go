@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"net/http"
-	"slices"
 
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock/ledger"
@@ -13,7 +12,7 @@ import (
 // part of G5.
 func (j *judge) entry(e *ledger.Entry) {
 	j.entries++
-	if slices.Contains(unwatchedKinds, e.Kind) {
+	if Unwatched(e.Kind) {
 		return
 	}
 	k := j.book.lookup(e.Kind, e.Namespace, e.Name)

@@ -43,7 +43,9 @@ func (u *customs) validate(t *spec.Timeline, e spec.Event) error {
 	if e.What == crdUnserve && e.For == 0 {
 		return t.Bad("for", "write for example for: 3s", "missing: it says how long nothing is served")
 	}
-	if err := needsWatcher(t, e); err != nil {
+	if e.What == crdRemove && !t.Runs {
+		t.Repairs = true // only the synchronizer finds what they leave
+	} else if err := needsWatcher(t, e); err != nil {
 		return err
 	}
 	if err := t.Need(t.Extra.Namespaces > 0, e.What+" without a namespace for custom objects", "set extra: {namespaces: 1, pods: 1}"); err != nil {
@@ -173,7 +175,10 @@ func (u *customs) injectRemove(ctx context.Context, c Cell, e spec.Event) (Done,
 	if err := u.drop(ctx, some); err != nil {
 		return Done{}, err
 	}
-	done, f, err := u.followed(ctx, c, e, nil)
+	done, f := Done{}, &follow{}
+	if !c.Watcher().Ended() { // else there is nobody to wait for: the ledger tells
+		done, f, err = u.followed(ctx, c, e, nil)
+	}
 	for _, d := range some {
 		f.Defined = append(f.Defined, defined{Kind: d.kind, Gone: d.gone})
 	}

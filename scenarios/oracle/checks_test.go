@@ -199,7 +199,7 @@ func (r *record) replays(a answers) {
 	seen, again := map[request]bool{}, 0.0
 	for i := range r.ledger {
 		q := &r.ledger[i]
-		if !q.took() || !q.mine() || q.Method != "PUT" {
+		if !q.took() || !q.mine() || q.Method != "PUT" || q.Kind == notes {
 			continue
 		}
 		state := request{Kind: q.Kind, Namespace: q.Namespace, Name: q.Name, UID: q.UID, ResourceVersion: q.ResourceVersion}

@@ -28,7 +28,7 @@ func (r *record) order() (g2, g3, g4, g5 verdict, reordered int64) {
 	gone := map[key]uint64{} // the newest version that a DELETE removed
 	for i := range r.ledger {
 		q := &r.ledger[i]
-		if !q.took() {
+		if !q.took() || q.Kind == notes {
 			continue
 		}
 		k := q.key()

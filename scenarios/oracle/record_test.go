@@ -46,6 +46,9 @@ func (o *operation) delete() bool { return o.Type == "delete" }
 // nodes are nobody's load.
 func (o *operation) counted() bool { return o.Phase == "load" && o.ok() && o.Type != "heartbeat" }
 
+// notes is the kind of the watcher's own record in storage, which is no object's.
+const notes = "K8sWatchState"
+
 type request struct {
 	Seq                          uint64
 	Method, Kind, Namespace      string

@@ -3,6 +3,7 @@ package party
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -118,6 +119,21 @@ func pages(t *testing.T) *APIServer {
 	client := srv.Client()
 	t.Cleanup(client.CloseIdleConnections)
 	return &APIServer{Base: srv.URL, http: client}
+}
+
+// TestStorageState: what a watcher keeps in storage for itself is no state of the cluster.
+func TestStorageState(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"kind":"K8sWatchState","name":"k8s-watch","data":{"kinds":["Pod"]}}
+{"kind":"Pod","namespace":"a","name":"web","data":{"kind":"Pod","metadata":{"namespace":"a","name":"web","uid":"u"}}}
+`)
+	}))
+	defer srv.Close()
+	m := &Storage{admin: admin{base: srv.URL, http: srv.Client()}}
+	got, err := m.State(t.Context(), check.Rules{})
+	if err != nil || len(got) != 1 || got[0].Name != "web" {
+		t.Errorf("%+v, %v", got, err)
+	}
 }
 
 func TestAPIServerState(t *testing.T) {

@@ -242,7 +242,7 @@ type row struct {
 	Data      json.RawMessage `json:"data"`
 }
 
-// State reads what storage holds and digests it by the rules.
+// State reads what storage holds of the cluster's objects and digests it by the rules.
 func (m *Storage) State(ctx context.Context, rules check.Rules) ([]history.StateRecord, error) {
 	return m.StateIn(ctx, "", rules)
 }
@@ -263,6 +263,9 @@ func (m *Storage) StateIn(ctx context.Context, namespace string, rules check.Rul
 			return out, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("read storage's state: %w", err)
+		}
+		if check.Unwatched(r.Kind) {
+			continue
 		}
 		rec, err := check.Digest(check.Raw{Side: history.SideStorage, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, JSON: r.Data}, rules)
 		if err != nil {

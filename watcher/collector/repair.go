@@ -30,6 +30,12 @@ func (c *Collector) kindsSynced(synced bool) []string {
 // Collected reports whether a kind is collected, synced or not.
 func (c *Collector) Collected(kind string) bool { return c.kind(kind) != nil }
 
+// ClusterScoped reports whether a kind is collected and has no namespaces.
+func (c *Collector) ClusterScoped(kind string) bool {
+	k := c.kind(kind)
+	return k != nil && !k.store.resource.Namespaced
+}
+
 // Expected returns the state that storage should hold of an object; false where it
 // should hold none, because there is no such object or a filter keeps it back. The Sink
 // has that state already.
@@ -59,13 +65,20 @@ func (c *Collector) ExpectedKeys(kind string) []object.Key {
 func (c *Collector) Repair(ctx context.Context, key object.Key) error {
 	k := c.kind(key.Kind)
 	if k == nil {
-		c.metrics.of(key.Kind).received.Inc()
-		return c.sink.Enqueue(ctx, pipeline.Event{Action: pipeline.Delete, Key: key, Received: time.Now()})
+		return c.Remove(ctx, key, "")
 	}
 	if !k.synced() {
 		return fmt.Errorf("repair %s: %w", key, ErrNotSynced)
 	}
 	return k.store.repair(ctx, key)
+}
+
+// Remove hands a deletion to the Sink of what no object of a collected kind can be the
+// cause of: a key of a kind that is not collected, or of the cluster scope where the
+// kind has namespaces.
+func (c *Collector) Remove(ctx context.Context, key object.Key, uid string) error {
+	c.metrics.of(key.Kind).received.Inc()
+	return c.sink.Enqueue(ctx, pipeline.Event{Action: pipeline.Delete, Key: key, UID: uid, Received: time.Now()})
 }
 
 func (s *store) wanted(key object.Key) bool {

@@ -37,6 +37,15 @@ func TestRepair(t *testing.T) {
 			t.Errorf("%s: %v", tc.key, err)
 		}
 	}
+	done := make(chan error, 1)
+	go func() { done <- h.Remove(t.Context(), key("Pod", "", "kept"), "u9") }()
+	h.expect("delete Pod/kept u9")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if h.ClusterScoped("Pod") || h.ClusterScoped("TFJob") {
+		t.Error("Pods, or a kind that is not collected, have no namespaces")
+	}
 	if got, want := h.ExpectedKeys("Pod"), []object.Key{key("Pod", "a", "kept")}; !slices.Equal(got, want) {
 		t.Errorf("expected keys %v, want %v", got, want)
 	}

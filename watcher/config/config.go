@@ -36,6 +36,8 @@ type Config struct {
 type Synchronizer struct {
 	Disabled bool     `json:"disabled"`
 	Period   Duration `json:"period"`
+	// Name is that of the record in storage that says which kinds this watcher collects.
+	Name string `json:"name"`
 }
 
 // Alertor configures where warnings about owned Pods are delivered. It is this watcher's own

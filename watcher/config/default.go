@@ -30,7 +30,7 @@ func Default() Config {
 	return Config{
 		Profile: ProfileDefault,
 		Address: DefaultAddress, Port: DefaultPort, MetricPort: DefaultMetricPort,
-		Synchronizer:   Synchronizer{Period: Duration(5 * time.Minute)},
+		Synchronizer:   Synchronizer{Period: Duration(5 * time.Minute), Name: "k8s-watch"},
 		Alertor:        Alertor{Convergence: Duration(time.Minute)},
 		LeaderElection: LeaderElection{Namespace: "kube-system", Name: "k8s-watch"},
 		BCS: BCS{

@@ -93,6 +93,8 @@ func (c *Config) check() (key, msg string) {
 		return "bcs.drainTimeout", "want a duration of 0 or more such as \"10s\""
 	case c.Synchronizer.Period < Duration(time.Second):
 		return "synchronizer.period", "want a duration of at least \"1s\"; to do without, set synchronizer.disabled to true"
+	case c.Synchronizer.Name == "" || strings.ContainsAny(c.Synchronizer.Name, "/?#% "):
+		return "synchronizer.name", fmt.Sprintf("%q cannot stand in a URL: use letters, digits and \"-\"", c.Synchronizer.Name)
 	case c.Alertor.Convergence <= 0:
 		return "alertor.convergence", "want a positive duration such as \"60s\""
 	case c.Alertor.BCSHealth && b.ZK == "":

@@ -199,6 +199,16 @@ func (c *Client) Delete(ctx context.Context, k object.Key, uid string) error {
 	return c.write(ctx, buildDelete(c.cfg.ClusterID, k, uid))
 }
 
+// DeleteOnly removes the record of that name that has that uid. A Delete in the cluster
+// scope would also remove every namespaced record of the kind and the name (contract
+// §1.5), so without a uid nothing is sent.
+func (c *Client) DeleteOnly(ctx context.Context, k object.Key, uid string) error {
+	if uid == "" {
+		return &PermanentError{Err: fmt.Errorf("delete %s: no uid, and without one storage would remove what other namespaces have under the name", k)}
+	}
+	return c.write(ctx, buildDelete(c.cfg.ClusterID, k, uid))
+}
+
 func (c *Client) write(ctx context.Context, r *request) error {
 	start := time.Now()
 	a, err := c.do(ctx, r)

@@ -490,7 +490,9 @@ func TestCheckTellsWhatAnswers(t *testing.T) {
 }
 
 func TestGetAndList(t *testing.T) {
+	var asked atomic.Value // the last query
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked.Store(r.URL.RawQuery)
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/missing"):
 			_, _ = io.WriteString(w, `{"result":false,"code":1405087,"message":"(bcs-storage):resource does not exist.","data":{}}`)
@@ -501,16 +503,41 @@ func TestGetAndList(t *testing.T) {
 		}
 	})
 	c := client(t, 0, s.URL)
-	if rec, found, err := c.Get(t.Context(), pod.Key); err != nil || !found || string(rec.Data) != `{"kind":"Pod"}` {
+	if rec, found, err := c.Get(t.Context(), pod.Key, ""); err != nil || !found || string(rec.Data) != `{"kind":"Pod"}` {
 		t.Errorf("Get = %+v, %v, %v", rec, found, err)
 	}
 	missing := object.Key{Kind: "Pod", Namespace: "team-a", Name: "missing"}
-	if _, found, err := c.Get(t.Context(), missing); err != nil || found {
+	if _, found, err := c.Get(t.Context(), missing, ""); err != nil || found {
 		t.Errorf("Get of a missing object: found %v, error %v", found, err)
+	}
+	if _, found, err := c.Get(t.Context(), missing, "u 1"); err != nil || found || asked.Load() != "data.metadata.uid=u+1" {
+		t.Errorf("Get of one uid: found %v, error %v, query %q", found, err, asked.Load())
 	}
 	recs, err := c.List(t.Context(), "Pod", "team-a", "resourceName", 500, 1000)
 	if err != nil || len(recs) != 1 || recs[0].Name != "field=resourceName&limit=500&offset=1000" {
 		t.Errorf("List = %+v, %v", recs, err)
+	}
+}
+
+// TestDeleteOnly: a record is meant by its uid whatever the mode, and nothing is sent
+// where there is none.
+func TestDeleteOnly(t *testing.T) {
+	asked := make(chan string, 8) // more than are sent
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.RequestURI()
+		_, _ = io.WriteString(w, `{"result":true,"code":0,"message":"success","data":{}}`)
+	})
+	c := client(t, 0, s.URL)
+	k := object.Key{Kind: "Pod", Name: "web-1"}
+	var permanent *PermanentError
+	if err := c.DeleteOnly(t.Context(), k, ""); !errors.As(err, &permanent) || len(asked) != 0 {
+		t.Errorf("without a uid: %v, %d requests", err, len(asked))
+	}
+	if err := c.DeleteOnly(t.Context(), k, "u1"); err != nil {
+		t.Error(err)
+	}
+	if uri := <-asked; !strings.HasSuffix(uri, "/Pod/web-1?data.metadata.uid=u1") {
+		t.Error(uri)
 	}
 }
 
@@ -644,7 +671,7 @@ func TestPermit(t *testing.T) {
 	if n := requests.Load(); n != 0 {
 		t.Errorf("%d requests left", n)
 	}
-	if _, _, err := c.Get(t.Context(), pod.Key); err != nil || requests.Load() != 1 {
+	if _, _, err := c.Get(t.Context(), pod.Key, ""); err != nil || requests.Load() != 1 {
 		t.Errorf("a read: %v", err)
 	}
 	dialled.Store(false)

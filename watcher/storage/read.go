@@ -19,9 +19,11 @@ type Record struct {
 	Data      json.RawMessage `json:"data"`
 }
 
-// Get reads one record; found is false where there is none.
-func (c *Client) Get(ctx context.Context, k object.Key) (rec Record, found bool, err error) {
-	env, err := c.read(ctx, HandlerLabel(k), k.Kind, objectPath(c.cfg.ClusterID, k))
+// Get reads one record, of that uid if it is not empty; found is false where there is
+// none. In the cluster scope storage also finds a namespaced record of that name
+// (contract §1.5): its Namespace tells.
+func (c *Client) Get(ctx context.Context, k object.Key, uid string) (rec Record, found bool, err error) {
+	env, err := c.read(ctx, HandlerLabel(k), k.Kind, onlyUID(objectPath(c.cfg.ClusterID, k), uid))
 	if err != nil {
 		return rec, false, fmt.Errorf("read %s: %w", k, err)
 	}

@@ -58,12 +58,16 @@ func buildPut(cluster string, o *object.Object) (*request, error) {
 // parameter with the stored data (contract §1.5).
 func buildDelete(cluster string, k object.Key, uid string) *request {
 	r := &request{method: "DELETE", kind: k.Kind, handler: HandlerLabel(k)}
-	target := objectPath(cluster, k)
-	if uid != "" {
-		target += "?data.metadata.uid=" + url.QueryEscape(uid)
-	}
-	r.setHead(target, noBody)
+	r.setHead(onlyUID(objectPath(cluster, k), uid), noBody)
 	return r
+}
+
+// onlyUID makes a target mean the record with that uid, any if it is empty.
+func onlyUID(target, uid string) string {
+	if uid == "" {
+		return target
+	}
+	return target + "?data.metadata.uid=" + url.QueryEscape(uid)
 }
 
 // buildGet makes the request that reads target, a path with its query.

@@ -12,8 +12,13 @@
 //  3. A kind is compared only after its first complete list. One whose list takes longer
 //     than the first comparison waits is compared right after it, not a period later.
 //  4. Leftovers go too: of namespaces that no longer exist, and of kinds that are no
-//     longer watched. A kind that comes, goes or changes its version is not left to
-//     the next period.
-//  5. Kubernetes Events are never compared: storage keeps them by age.
-//  6. Requests are paged, limited in number at a time and in rate.
+//     longer watched, also of those that ended while no watcher ran (see StateKind). A
+//     kind that comes, goes or changes its version is not left to the next period.
+//  5. What another watcher may have written stays: of a kind with a label selector,
+//     records that it does not select; of a kind with namespaces, or of none that is
+//     watched, a record of the cluster scope takes no namespaced one of its name with it.
+//  6. Kubernetes Events are never compared: storage keeps them by age. Nor are the
+//     heartbeats of Nodes, which are not sent.
+//  7. Lists are paged and limited in rate, single records are read and repaired a
+//     limited number at a time.
 package synchronizer

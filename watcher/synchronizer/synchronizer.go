@@ -12,15 +12,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/storage"
 )
 
-// Storage is what is read of bcs-storage.
+// Storage is what is read of bcs-storage. Put is for the record of the kinds alone.
 type Storage interface {
 	List(ctx context.Context, kind, namespace, fields string, limit, offset int) ([]storage.Record, error)
-	Get(ctx context.Context, k object.Key) (storage.Record, bool, error)
+	Get(ctx context.Context, k object.Key, uid string) (storage.Record, bool, error)
+	Put(ctx context.Context, o *object.Object) error
 }
 
 // Cache is the collector's side.
@@ -31,6 +33,8 @@ type Cache interface {
 	UnsyncedKinds() []string
 	// Collected reports whether a kind is watched, synced or not.
 	Collected(kind string) bool
+	// ClusterScoped reports whether a kind is collected and has no namespaces.
+	ClusterScoped(kind string) bool
 	// Expected is the state that storage should hold; false where it should hold
 	// none, because there is no such object or a filter keeps it back.
 	Expected(object.Key) (*object.Object, bool)
@@ -38,6 +42,9 @@ type Cache interface {
 	ExpectedKeys(kind string) []object.Key
 	// Repair hands the object's latest state, or its deletion, to the pipeline.
 	Repair(ctx context.Context, k object.Key) error
+	// Remove hands over a deletion of what no object of a collected kind can be the cause
+	// of.
+	Remove(ctx context.Context, k object.Key, uid string) error
 }
 
 // Pipeline reports whether something is on its way to storage for an object.
@@ -45,6 +52,8 @@ type Pipeline interface {
 	Pending(object.Key) bool
 	// Idle reports that nothing is on its way for any object.
 	Idle() bool
+	// RetireKind ends what is kept for a kind of which nothing is to be sent any more.
+	RetireKind(kind string)
 }
 
 // Config of the Synchronizer.
@@ -52,14 +61,21 @@ type Config struct {
 	Period      time.Duration // from the end of one comparison to the next
 	Namespace   string        // the one namespace that is watched; "" is all
 	PageSize    int
-	Concurrency int     // kinds compared, and records confirmed, at a time
-	QPS         float64 // reads per second
+	Concurrency int     // kinds compared at a time
+	QPS         float64 // pages read per second
+	Reading     int     // records confirmed and repaired at a time, of all kinds
+	// Selectors narrow what is watched, by the objects' own kind. What they do not select
+	// may be another watcher's.
+	Selectors map[string]labels.Selector
+	// Name is the record's in which the kinds are remembered. Watchers that share a
+	// cluster by kinds should have one each; "" remembers nothing.
+	Name string
 }
 
 // Default has the original's page size; it compares every five minutes, the
 // period that the original has in its code and never runs (contract §3).
 func Default() Config {
-	return Config{Period: 5 * time.Minute, PageSize: 500, Concurrency: 4, QPS: 100}
+	return Config{Period: 5 * time.Minute, PageSize: 500, Concurrency: 4, QPS: 100, Reading: 16}
 }
 
 // Settings are passed by code.
@@ -67,6 +83,9 @@ type Settings struct {
 	Storage  Storage
 	Cache    Cache
 	Pipeline Pipeline
+	// Complete reports whether all kinds are known that are to be collected: one that is
+	// not among them has ended. Nil is never.
+	Complete func() bool
 	Registry prometheus.Registerer
 	Logger   *slog.Logger
 }
@@ -76,6 +95,8 @@ type Synchronizer struct {
 	cfg     Config
 	set     Settings
 	limit   *rate.Limiter
+	reading chan struct{} // size Reading: a token for each record that is looked at
+	memory  memory        // of compare alone
 	metrics *metrics
 	running atomic.Bool
 
@@ -90,9 +111,12 @@ type Synchronizer struct {
 
 // New starts nothing.
 func New(cfg Config, set Settings) (*Synchronizer, error) {
-	if cfg.PageSize < 1 || cfg.Concurrency < 1 || cfg.QPS <= 0 || cfg.Period <= 0 {
-		return nil, fmt.Errorf("synchronizer: page size %d, concurrency %d, rate %g and period %s must be positive",
-			cfg.PageSize, cfg.Concurrency, cfg.QPS, cfg.Period)
+	if cfg.PageSize < 1 || cfg.Concurrency < 1 || cfg.Reading < 1 || cfg.QPS <= 0 || cfg.Period <= 0 {
+		return nil, fmt.Errorf("synchronizer: page size %d, concurrency %d of kinds and %d of records, rate %g and period %s must be positive",
+			cfg.PageSize, cfg.Concurrency, cfg.Reading, cfg.QPS, cfg.Period)
+	}
+	if set.Complete == nil {
+		set.Complete = func() bool { return false }
 	}
 	m, err := newMetrics(set.Registry)
 	if err != nil {
@@ -100,6 +124,7 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 	}
 	return &Synchronizer{
 		cfg: cfg, set: set, limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency), metrics: m,
+		reading: make(chan struct{}, cfg.Reading), memory: memory{asked: map[string]int{}, foreign: map[string]bool{}},
 		retired: map[string]bool{}, soon: map[string]int{}, wake: make(chan struct{}, 1),
 	}, nil
 }
@@ -189,7 +214,12 @@ func (s *Synchronizer) compare(ctx context.Context) {
 	for _, kind := range s.set.Cache.UnsyncedKinds() {
 		s.CompareSoon(kind)
 	}
+	var forgot error
+	if s.cfg.Name != "" {
+		forgot = s.remember(ctx)
+	}
 	repaired, err := s.Once(ctx)
+	err = errors.Join(forgot, err)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/storage"
@@ -36,6 +37,8 @@ type world struct {
 	asked   func()            // after an answer about what is pending
 	lists   int
 	gets    int
+	latency time.Duration
+	kinds   []string // collected; none is Pod and Event
 }
 
 func key(name string) object.Key { return object.Key{Kind: "Pod", Namespace: "team-a", Name: name} }
@@ -58,7 +61,8 @@ func (w *world) List(_ context.Context, kind, namespace, fields string, limit, o
 	return all[offset:min(offset+limit, len(all))], nil
 }
 
-func (w *world) Get(_ context.Context, k object.Key) (storage.Record, bool, error) {
+func (w *world) Get(_ context.Context, k object.Key, _ string) (storage.Record, bool, error) {
+	time.Sleep(w.latency)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gets++
@@ -74,7 +78,30 @@ func (w *world) Get(_ context.Context, k object.Key) (storage.Record, bool, erro
 	return storage.Record{Namespace: k.Namespace, Name: k.Name, Data: json.RawMessage(raw)}, ok, nil
 }
 
-func (w *world) SyncedKinds() []string { return []string{"Pod", "Event"} }
+func (w *world) Put(_ context.Context, o *object.Object) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fail != nil {
+		return w.fail
+	}
+	w.records[o.Key] = string(o.Raw)
+	return nil
+}
+
+func (w *world) SyncedKinds() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.kinds != nil {
+		return w.kinds
+	}
+	return []string{"Pod", "Event"}
+}
+
+func (w *world) ClusterScoped(kind string) bool { return kind == "Node" && w.Collected(kind) }
+
+func (w *world) Remove(ctx context.Context, k object.Key, _ string) error { return w.Repair(ctx, k) }
+
+func (w *world) RetireKind(string) {}
 
 func (w *world) UnsyncedKinds() []string { return nil }
 
@@ -501,7 +528,7 @@ func TestAFailedReadHoldsUpNoOtherRepair(t *testing.T) {
 				}
 				return nil
 			}
-			repaired, _, err := w.synchronizer(t, func(c *Config) { c.PageSize = 100 }).kind(t.Context(), "Pod")
+			repaired, _, err := w.synchronizer(t, func(c *Config) { c.PageSize, c.Reading = 100, 1 }).kind(t.Context(), "Pod")
 			if !errors.Is(err, failed) {
 				t.Errorf("error is %v, want the failed read", err)
 			}
@@ -547,5 +574,108 @@ func TestChangedBeforeItWasRead(t *testing.T) {
 	n, err := w.synchronizer(t, nil).Once(t.Context())
 	if n != 0 || err != nil || len(w.repairs) != 0 {
 		t.Errorf("%d repairs %v, %v", n, w.repairs, err)
+	}
+}
+
+// TestRepairsAreNotSerial: with 87 ms for each read, rows that were lost are repaired as
+// many at a time as may be read, and no more.
+func TestRepairsAreNotSerial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.latency = 87 * time.Millisecond
+		for i := range 5000 {
+			w.cache[key(fmt.Sprint(i))] = raw(1, "")
+		}
+		s := w.synchronizer(t, nil)
+		begin := time.Now()
+		n, err := s.Once(t.Context())
+		if err != nil || n != 5000 {
+			t.Errorf("%d repairs, %v", n, err)
+		}
+		least := 5000 / time.Duration(Default().Reading) * w.latency
+		if took := time.Since(begin); took < least || took > least*11/10 {
+			t.Errorf("5,000 rows took %s, want %s", took, least)
+		}
+	})
+}
+
+// TestHeartbeat: the row of a Node whose heartbeat was not sent does not differ, in
+// whatever order storage keeps the keys; another change does.
+func TestHeartbeat(t *testing.T) {
+	node := func(version, beat, status, tail string) []byte {
+		return fmt.Appendf(nil, `{"metadata":{"uid":"u","resourceVersion":%q},"status":{"conditions":[{"type":"Ready","lastHeartbeatTime":%q,"status":%q}]}%s}`,
+			version, beat, status, tail)
+	}
+	now := node("2", "b", "True", "")
+	reordered := []byte(`{"status":{"conditions":[{"status":"True","type":"Ready","lastHeartbeatTime":"a"}]},"metadata":{"resourceVersion":"1","uid":"u"}}`)
+	for _, tc := range []struct {
+		name, kind string
+		row        []byte
+		same       bool
+	}{
+		{"an older heartbeat", "Node", node("1", "a", "True", ""), true},
+		{"in another order", "Node", reordered, true},
+		{"not ready", "Node", node("1", "a", "False", ""), false},
+		{"one field more", "Node", node("1", "a", "True", `,"spec":{}`), false},
+		{"no Node", "Machine", node("1", "a", "True", ""), false},
+	} {
+		if got := same(tc.kind, tc.row, now); got != tc.same {
+			t.Errorf("%s: %v", tc.name, got)
+		}
+	}
+}
+
+// TestSelectedOnly: a leftover that the selector does not select is another watcher's,
+// and one that is relabelled while it is looked at.
+func TestSelectedOnly(t *testing.T) {
+	selector, err := labels.Parse("shard=a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	labelled := func(shard string) string {
+		return fmt.Sprintf(`{"metadata":{"uid":"u","resourceVersion":"1","labels":{"shard":%q}}}`, shard)
+	}
+	w := newWorld()
+	w.records[key("a")], w.records[key("b")], w.records[key("none")] = labelled("a"), labelled("b"), raw(1, "")
+	w.records[key("moved")] = labelled("a")
+	s := w.synchronizer(t, func(c *Config) {
+		c.PageSize, c.Reading, c.Selectors = 10, 1, map[string]labels.Selector{"Pod": selector}
+	})
+	w.failGet = func(int) error { w.records[key("moved")] = labelled("b"); return nil }
+	if _, err := s.Once(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"Pod/team-a/a"}; !slices.Equal(w.repairs, want) {
+		t.Errorf("removed %v, want %v", w.repairs, want)
+	}
+	// A kind of another group has the selector of its own kind.
+	if s.ours("Pod.example.com", []byte(labelled("b"))) || !s.ours("Pod.example.com", []byte(labelled("a"))) || !s.ours("Node", []byte(labelled("b"))) {
+		t.Error("the selector of a kind that is stored as Kind.group")
+	}
+}
+
+// TestClusterScopeRow: where the kind has namespaces, or none is known, a record of the
+// cluster scope is meant by its uid; without one it stays.
+func TestClusterScopeRow(t *testing.T) {
+	w := newWorld()
+	s := w.synchronizer(t, nil)
+	for _, tc := range []struct {
+		key  object.Key
+		raw  string
+		uid  string
+		goes bool
+	}{
+		{key("a"), raw(1, ""), "", true},
+		{object.Key{Kind: "Pod", Name: "a"}, raw(1, ""), "u", true},
+		{object.Key{Kind: "TFJob", Name: "a"}, raw(1, ""), "u", true},
+		{object.Key{Kind: "TFJob", Name: "a"}, `{"metadata":{}}`, "", false},
+	} {
+		if x, goes := s.leftover(tc.key, []byte(tc.raw)); goes != tc.goes || x.uid != tc.uid {
+			t.Errorf("%s: %v with uid %q, want %v with %q", tc.key, goes, x.uid, tc.goes, tc.uid)
+		}
+	}
+	w.kinds = []string{"Node"}
+	if x, goes := s.leftover(object.Key{Kind: "Node", Name: "a"}, []byte(raw(1, ""))); !goes || x.uid != "" {
+		t.Errorf("a Node: %v with uid %q", goes, x.uid)
 	}
 }

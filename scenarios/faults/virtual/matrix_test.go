@@ -14,6 +14,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/pipeline"
+	"github.com/watchbench/watchbench/watcher/synchronizer"
 )
 
 // columns of the matrix: Converge, Order, conservation (L), Bounded, Isolation,
@@ -98,8 +99,9 @@ func (o *outcome) bounded() error {
 	case pipeline.Adaptive:
 		workers = kinds * 512
 	}
-	// Verification and the Synchronizer read beside the workers.
-	if limit := workers + 8; o.peak > limit {
+	// The Synchronizer reads beside the workers: pages of kinds, and single rows.
+	sync := synchronizer.Default()
+	if limit := workers + sync.Concurrency + sync.Reading; o.peak > limit {
 		return fmt.Errorf("%d connections to storage at a time, want at most %d", o.peak, limit)
 	}
 	keys := map[string]bool{}

@@ -1,0 +1,128 @@
+package synchronizer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/watchbench/watchbench/watcher/object"
+)
+
+// StateKind is the kind of the record in which the Synchronizer remembers, in storage
+// itself, the kinds that were collected: storage has no list of the kinds it holds, and
+// what a kind leaves that ended while no watcher ran could not be found.
+const StateKind = "K8sWatchState"
+
+// claimRounds is how many comparisons another watcher has to claim a kind before what
+// storage holds of it is removed.
+const claimRounds = 2
+
+// state is that record.
+type state struct {
+	// Kinds were collected by a watcher of this name when it last looked.
+	Kinds []string `json:"kinds"`
+	// Leaving are not any more. Their records are removed unless a watcher that collects
+	// one of them, and reads this record at each of its comparisons, puts it back.
+	Leaving []string `json:"leaving"`
+}
+
+// memory is what one process knows of the record besides.
+type memory struct {
+	asked   map[string]int  // comparisons since a leaving kind was seen to be one
+	foreign map[string]bool // kinds that were put back: another watcher collects them
+}
+
+// remember keeps the record up to date and retires the kinds that nobody claimed.
+func (s *Synchronizer) remember(ctx context.Context) error {
+	key := object.Key{Kind: StateKind, Name: s.cfg.Name}
+	rec, found, err := s.set.Storage.Get(ctx, key, "")
+	if err != nil {
+		return fmt.Errorf("read which kinds storage holds: %w", err)
+	}
+	var was state
+	if found {
+		if err := json.Unmarshal(rec.Data, &was); err != nil {
+			s.set.Logger.Warn("the record of the kinds that storage holds cannot be read and is made anew", "object", key, "error", err)
+			was, found = state{}, false
+		}
+	}
+	next, asked := s.next(ctx, was)
+	if found && slices.Equal(was.Kinds, next.Kinds) && slices.Equal(was.Leaving, next.Leaving) {
+		s.memory.asked = asked
+		return nil
+	}
+	raw, err := json.Marshal(map[string]any{
+		"kind": StateKind, "metadata": map[string]string{"name": s.cfg.Name}, "kinds": next.Kinds, "leaving": next.Leaving,
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.set.Storage.Put(ctx, &object.Object{Key: key, Raw: raw}); err != nil {
+		return fmt.Errorf("note which kinds storage holds: %w", err)
+	}
+	s.memory.asked = asked
+	return nil
+}
+
+// next is what the record should say, and the count of comparisons that goes with it.
+func (s *Synchronizer) next(ctx context.Context, was state) (next state, asked map[string]int) {
+	mine := map[string]bool{}
+	for _, kind := range append(s.set.Cache.SyncedKinds(), s.set.Cache.UnsyncedKinds()...) {
+		mine[kind] = kind != kindEvent
+	}
+	kinds, leaving, asked := map[string]bool{}, map[string]bool{}, map[string]int{}
+	for kind, is := range mine {
+		if is {
+			kinds[kind] = true
+			delete(s.memory.foreign, kind)
+		}
+	}
+	complete := s.set.Complete()
+	for _, kind := range was.Kinds {
+		if mine[kind] {
+			continue
+		}
+		if s.memory.asked[kind] > 0 && !s.memory.foreign[kind] {
+			s.memory.foreign[kind] = true
+			s.set.Logger.Info("another watcher of this name collects the kind", "kind", kind, "name", s.cfg.Name)
+		}
+		if s.memory.foreign[kind] || !complete {
+			kinds[kind] = true
+			continue
+		}
+		leaving[kind], asked[kind] = true, 1
+	}
+	for _, kind := range was.Leaving {
+		switch n := s.memory.asked[kind]; {
+		case mine[kind] || kinds[kind]:
+			continue
+		case !complete: // it may come yet
+			leaving[kind], asked[kind] = true, n
+		case n < claimRounds:
+			leaving[kind], asked[kind] = true, n+1
+		case !s.emptied(ctx, kind):
+			leaving[kind], asked[kind] = true, n
+		}
+	}
+	return state{slices.Sorted(maps.Keys(kinds)), slices.Sorted(maps.Keys(leaving))}, asked
+}
+
+// emptied retires a kind, and reports whether storage holds nothing of it any more.
+func (s *Synchronizer) emptied(ctx context.Context, kind string) bool {
+	s.mu.Lock()
+	known := s.retired[kind]
+	s.mu.Unlock()
+	if !known {
+		s.set.Logger.Info("a kind is not collected any more, what it left is removed", "kind", kind)
+		s.Retire(kind)
+		return false
+	}
+	left, err := s.suspects(ctx, kind)
+	if err != nil || len(left) > 0 {
+		return false
+	}
+	s.set.Pipeline.RetireKind(kind)
+	return true
+}

@@ -1,0 +1,129 @@
+package synchronizer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/watchbench/watchbench/watcher/object"
+)
+
+// recorded is the record of the kinds.
+func (w *world) recorded(t *testing.T) (kinds, leaving string) {
+	t.Helper()
+	var st state
+	if raw, ok := w.records[object.Key{Kind: StateKind, Name: "x"}]; ok {
+		if err := json.Unmarshal([]byte(raw), &st); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fmt.Sprint(st.Kinds), fmt.Sprint(st.Leaving)
+}
+
+// remembering is a Synchronizer that remembers kinds, of a watcher that collects those.
+func (w *world) remembering(t *testing.T, complete *bool, kinds ...string) *Synchronizer {
+	t.Helper()
+	w.kinds = kinds
+	s := w.synchronizer(t, func(c *Config) { c.Name = "x" })
+	s.set.Complete = func() bool { return *complete }
+	return s
+}
+
+var job = object.Key{Kind: "TFJob", Namespace: "n", Name: "j"}
+
+// TestKindThatEndedWhileNobodyWatched goes after two more comparisons, also when a
+// process ends in between; while it is not known that all kinds are collected, it stays.
+func TestKindThatEndedWhileNobodyWatched(t *testing.T) {
+	w := newWorld()
+	complete := true
+	w.remembering(t, &complete, "Pod", "TFJob", "Event").compare(t.Context())
+	if kinds, leaving := w.recorded(t); kinds != "[Pod TFJob]" || leaving != "[]" {
+		t.Fatalf("recorded %s, leaving %s", kinds, leaving)
+	}
+	w.records[job] = raw(1, "")
+
+	s := w.remembering(t, &complete, "Pod")
+	complete = false
+	for range 5 {
+		s.compare(t.Context())
+	}
+	if kinds, leaving := w.recorded(t); kinds != "[Pod TFJob]" || leaving != "[]" || w.records[job] == "" {
+		t.Errorf("before all kinds are known: recorded %s, leaving %s, record %q", kinds, leaving, w.records[job])
+	}
+	complete = true
+	s.compare(t.Context())
+	if kinds, leaving := w.recorded(t); kinds != "[Pod]" || leaving != "[TFJob]" {
+		t.Errorf("recorded %s, leaving %s", kinds, leaving)
+	}
+
+	s = w.remembering(t, &complete, "Pod")
+	for i := range claimRounds {
+		s.compare(t.Context())
+		if w.records[job] == "" {
+			t.Errorf("removed at comparison %d of the next process, nobody could claim the kind", i+1)
+		}
+	}
+	for range 2 {
+		s.compare(t.Context())
+	}
+	if kinds, leaving := w.recorded(t); kinds != "[Pod]" || leaving != "[]" || w.records[job] != "" {
+		t.Errorf("in the end recorded %s, leaving %s, record %q", kinds, leaving, w.records[job])
+	}
+	puts := len(w.records)
+	s.compare(t.Context())
+	if len(w.records) != puts {
+		t.Errorf("records %v", w.records)
+	}
+}
+
+// TestKindOfAnotherWatcher: of two that remember in one record each puts its kinds back,
+// and neither removes the other's.
+func TestKindOfAnotherWatcher(t *testing.T) {
+	w := newWorld()
+	complete := true
+	one, other := w.remembering(t, &complete, "TFJob"), w.remembering(t, &complete, "Pod")
+	w.records[job], w.cache[job] = raw(1, ""), raw(1, "")
+	w.records[key("a")], w.cache[key("a")] = raw(1, ""), raw(1, "")
+	for range 10 {
+		w.kinds = []string{"TFJob"}
+		one.compare(t.Context())
+		w.kinds = []string{"Pod"}
+		other.compare(t.Context())
+	}
+	if len(w.repairs) > 0 {
+		t.Errorf("repairs: %v", w.repairs)
+	}
+	if kinds, leaving := w.recorded(t); kinds != "[Pod TFJob]" || leaving != "[]" {
+		t.Errorf("recorded %s, leaving %s", kinds, leaving)
+	}
+}
+
+// A storage that fails costs nothing but time, and a record that cannot be read is made
+// again.
+func TestRecordOfTheKindsThatFails(t *testing.T) {
+	w := newWorld()
+	complete := true
+	w.remembering(t, &complete, "Pod", "TFJob").compare(t.Context())
+	w.records[job] = raw(1, "")
+	s := w.remembering(t, &complete, "Pod")
+	w.fail = errors.New("down") // of lists and PUTs
+	for range 5 {
+		s.compare(t.Context())
+	}
+	if kinds, leaving := w.recorded(t); kinds != "[Pod TFJob]" || leaving != "[]" {
+		t.Errorf("recorded %s, leaving %s", kinds, leaving)
+	}
+	w.fail = nil
+	for range claimRounds + 2 {
+		s.compare(t.Context())
+	}
+	if w.records[job] != "" {
+		t.Error("what the kind left is there after the storage is")
+	}
+	w.records[object.Key{Kind: StateKind, Name: "x"}] = "{"
+	s.compare(t.Context())
+	if kinds, _ := w.recorded(t); kinds != "[Pod]" {
+		t.Errorf("recorded %s", kinds)
+	}
+}
