@@ -56,8 +56,8 @@ var mutants = []mutant{
 		Bug:  "a comparison does not see rows of storage that have no object",
 		Edits: []edit{{
 			"watcher/synchronizer/compare.go",
-			"!expected || !same(r.Data, o.JSON())",
-			"expected && !same(r.Data, o.JSON())",
+			"case !expected && s.ours(kind, r.Data):",
+			"case false:",
 		}},
 		Caught: []row{
 			{"faults/f16-while-down", nil, "C"},
@@ -194,12 +194,17 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 			},
 			{
 				"watcher/synchronizer/compare.go",
-				"\t\tif s.set.Pipeline.Pending(k) {\n\t\t\topen++\n\t\t\tcontinue\n\t\t}\n",
+				"\tif s.set.Pipeline.Pending(x.Key) {\n\t\treturn undecided, nil\n\t}\n",
 				"",
 			},
 			{
 				"watcher/synchronizer/compare.go",
-				"\t\tcase s.set.Pipeline.Pending(k):\n\t\t\topen++\n\t\t\tcontinue\n",
+				"\tcase s.set.Pipeline.Pending(x.Key):\n\t\treturn undecided, nil\n",
+				"",
+			},
+			{
+				"watcher/synchronizer/compare.go",
+				"\tif s.set.Pipeline.Pending(x.Key) {\n\t\treturn false, errOpen\n\t}\n",
 				"",
 			},
 		},
