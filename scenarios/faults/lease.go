@@ -19,21 +19,29 @@ import (
 // stranger is who holds a Lease that was taken from the replicas.
 const stranger = "watchbench"
 
-// loss is how a leader lost its Lease to a stranger.
+// loss is how a leader lost its Lease, to a stranger or to another replica.
 type loss struct {
-	// Expires is when the leader's last renewal does (Unix nanoseconds): it must have
-	// stopped by then, since another may lead from then on.
+	// Expires is when the leader's last renewal does at the latest (Unix nanoseconds): it
+	// must have stopped by then, since another may lead from then on.
 	Expires int64 `json:"expires"`
 	Exited  int64 `json:"exited,omitempty"` // when its process ended; 0 if it did not
+	CutOff  bool  `json:"cutOff,omitempty"` // it could not renew, nobody took the Lease
 }
 
 // noticed is how long a leader may need to see that another holds its Lease: a renewal
 // and a second try of it.
 const noticed = 5 * time.Second
 
+// givenUp is how long a leader may need that cannot renew its Lease: the deadline of a
+// renewal, 5 s, and a second to end.
+const givenUp = 6 * time.Second
+
 // rule: a leader that lost its Lease ends in time.
 func (l *loss) rule(taken int64) matrix.Rule {
 	limit := min(float64(l.Expires-taken)/1e9, noticed.Seconds())
+	if l.CutOff {
+		limit = givenUp.Seconds()
+	}
 	if l.Exited == 0 {
 		return states(matrix.Missing("T", "end of the former leader", "s", "it did not end"))
 	}
@@ -41,16 +49,22 @@ func (l *loss) rule(taken int64) matrix.Rule {
 }
 
 // loseLease writes the Lease to a stranger, who holds it for as long as a leader that
-// renews it no more, and waits for the leader's end and for another replica.
-func loseLease(ctx context.Context, c Cell, _ spec.Event) (Done, error) {
+// renews it no more, or leaves it to a leader that is cut off; it waits for the leader's
+// end and for another replica.
+func loseLease(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 	all := append([]*party.Watcher{c.Watcher()}, c.Others()...)
 	i, err := leader(ctx, all)
 	if err != nil {
-		return Done{}, fmt.Errorf("take the lease: %w", err)
+		return Done{}, fmt.Errorf("%s: %w", e.What, err)
 	}
-	t := takeOver{Before: all[i].Instance, Lease: &loss{}}
-	if t.Lease.Expires, err = take(ctx, c); err != nil {
-		return Done{}, fmt.Errorf("take the lease: %w", err)
+	t := takeOver{Before: all[i].Instance, Lease: &loss{CutOff: e.What == loseLeader}}
+	now := time.Now().UTC().Format(microTime)
+	change := map[string]any{"holderIdentity": stranger, "acquireTime": now, "renewTime": now}
+	if t.Lease.CutOff {
+		change = map[string]any{} // it is only read
+	}
+	if t.Lease.Expires, err = patchLease(ctx, c, change); err != nil {
+		return Done{}, fmt.Errorf("%s: %w", e.What, err)
 	}
 	t.Killed = time.Now().UnixNano()
 	left := slices.Clone(all)
@@ -84,13 +98,10 @@ func awaitExit(ctx context.Context, w *party.Watcher, until int64) (int64, error
 // microTime is Kubernetes' format for times with microseconds.
 const microTime = "2006-01-02T15:04:05.000000Z07:00"
 
-// take writes the Lease to the stranger and returns when the former holder's last renewal
-// has expired for certain.
-func take(ctx context.Context, c Cell) (expires int64, err error) {
-	now := time.Now().UTC().Format(microTime)
-	data, err := c.API().Send(ctx, http.MethodPatch, leasePath(c), map[string]any{
-		"spec": map[string]any{"holderIdentity": stranger, "acquireTime": now, "renewTime": now},
-	})
+// patchLease changes the Lease and returns when the former holder's last renewal has
+// expired for certain.
+func patchLease(ctx context.Context, c Cell, change map[string]any) (expires int64, err error) {
+	data, err := c.API().Send(ctx, http.MethodPatch, leasePath(c), map[string]any{"spec": change})
 	if err != nil {
 		return 0, err
 	}

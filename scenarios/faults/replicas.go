@@ -23,6 +23,7 @@ const (
 	killLeader = "kill-leader" // SIGKILL to the replica that leads, until another has taken over
 	takeLease  = "take-lease"  // the Lease is written to a stranger, until a replica has it again
 	stopLeader = "stop-leader" // SIGSTOP to the replica that leads until another has taken over, then SIGCONT
+	loseLeader = "lose-leader" // watch.faults cut the leader off from the apiserver now; until another has taken over
 )
 
 const (
@@ -56,6 +57,10 @@ func replicas() family {
 		kind{name: stopLeader, inject: freezeLeader, validate: func(t *spec.Timeline, _ spec.Event) error {
 			t.Repairs = true // as above
 			return t.Need(t.Watcher.Replicas > 1, "stop-leader without replicas", "set watcher.replicas: 2")
+		}},
+		kind{name: loseLeader, inject: loseLease, validate: func(t *spec.Timeline, _ spec.Event) error {
+			t.Repairs = true // as above
+			return t.Need(t.Watcher.Replicas > 1 && t.Watch.Leader, "lose-leader while nothing cuts the leader off", "set watcher.replicas: 2, watch.leader: true and watch.faults")
 		}},
 	}}
 }
@@ -155,7 +160,7 @@ var (
 
 // Rules: only one replica writes at a time.
 func (replicaRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
-	all, err := history.Deeds[takeOver](c.Deeds, killLeader, takeLease, stopLeader)
+	all, err := history.Deeds[takeOver](c.Deeds, killLeader, takeLease, stopLeader, loseLeader)
 	if err != nil {
 		return nil, err
 	}
@@ -166,6 +171,9 @@ func (replicaRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 			// A replica may have seen the stranger's Lease a little before the writer of it
 			// had the answer from which Expires counts.
 			ended, free = t.Lease.Expires, t.Lease.Expires-int64(lastRequests)
+			if t.Lease.CutOff {
+				ended, free = t.Lease.Exited+int64(lastRequests), t.Lease.Exited
+			}
 			rules = append(rules, t.Lease.rule(t.Killed))
 		}
 		if t.Frozen != nil {

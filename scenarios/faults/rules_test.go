@@ -213,6 +213,29 @@ func TestLostLease(t *testing.T) {
 	}
 }
 
+// TestLeaderCutOff: a leader that cannot renew must end, and nobody else may write before.
+func TestLeaderCutOff(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		exited  int64
+		entries []ledger.Entry
+		double  float64
+		ends    bool
+	}{
+		{"in time", 6e9, []ledger.Entry{{Received: 5e9}, {Instance: 1, Received: 17e9}}, 0, true},
+		{"too late", 8e9, []ledger.Entry{{Received: 7e9}, {Instance: 1, Received: 17e9}}, 0, false},
+		{"never", 0, []ledger.Entry{{Received: 5e9}}, 1, false},
+		{"both at once", 6e9, []ledger.Entry{{Received: 5e9}, {Instance: 1, Received: 5_500_000_000}}, 1, true},
+	} {
+		c := caseOf(&spec.Fault{})
+		c.Deeds = []history.Deed{deedOf(t, loseLeader, 0, takeOver{Killed: 1e9, Lease: &loss{Expires: 17e9, Exited: tc.exited, CutOff: true}})}
+		facts := factsOf(t, c, replicaRules{}, nil, tc.entries)
+		if len(facts) != 4 || facts[0].OK != tc.ends || facts[3].Value != tc.double || facts[3].OK != (tc.double == 0) {
+			t.Errorf("%s: %+v", tc.name, facts)
+		}
+	}
+}
+
 // TestFrozenLeader: a leader that wakes must send nothing and end, and shows nothing if it
 // had nothing to send.
 func TestFrozenLeader(t *testing.T) {

@@ -58,6 +58,8 @@ func TestBadEvents(t *testing.T) {
 		{"the only namespace", minimal + "extra: {pods: 1, namespaces: 1}\nevents: [{at: 1s, what: delete-namespace}]\n", nil, "s.yaml:6: events[0].what: delete-namespace without a namespace to spare; set extra.namespaces: 2"},
 		{"a leader without replicas", minimal + "events: [{at: 1s, what: kill-leader}]\n", nil, "s.yaml:5: events[0].what: kill-leader without replicas; set watcher.replicas: 2"},
 		{"a leader to stop without replicas", minimal + "events: [{at: 1s, what: stop-leader}]\n", nil, "s.yaml:5: events[0].what: stop-leader without replicas; set watcher.replicas: 2"},
+		{"a leader that nothing cuts off", minimal + "events: [{at: 1s, what: lose-leader}]\n", nil, "s.yaml:5: events[0].what: lose-leader while nothing cuts the leader off; set watcher.replicas: 2, watch.leader: true and watch.faults"},
+		{"faults of a leader without replicas", minimal + "watch: {faults: [silent], leader: true}\n", nil, "s.yaml:5: watch.leader: there are no faults, or no leader of several replicas; give watch.faults and watcher.replicas: 2"},
 		{"a lease without replicas", minimal + "events: [{at: 1s, what: take-lease}]\n", nil, "s.yaml:5: events[0].what: take-lease without replicas; set watcher.replicas: 2"},
 		{"custom resources without a place", minimal + "events: [{at: 1s, what: crd-add}]\n", nil, "s.yaml:5: events[0].what: crd-add without a namespace for custom objects; set extra: {namespaces: 1, pods: 1}"},
 		{"custom resources and no watcher", minimal + roomy + "events: [{at: 1s, what: sigkill}, {at: 2s, what: crd-add}]\n", nil, "s.yaml:6: events[1].what: crd-add when no watcher runs; start one first"},

@@ -287,7 +287,7 @@ func (c *cell) kubeconfig() string {
 	switch {
 	case c.setup.Kubeconfig != "":
 		return c.setup.Kubeconfig
-	case c.proxy != nil:
+	case c.proxy != nil && (c.launched == 1 || !c.s.Watch.Leader):
 		return c.proxy.Kubeconfig
 	}
 	return c.r.cluster.Kubeconfig

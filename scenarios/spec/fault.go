@@ -67,6 +67,7 @@ type Watch struct {
 	// end, or from before the watcher's start.
 	Faults  []string `json:"faults,omitempty" jsonschema_description:"What goes wrong between apiserver and watcher, such as close(1s,5s). Each must fire, or the cell is invalid."`
 	AtStart bool     `json:"atStart,omitempty" jsonschema_description:"The faults hold from before the watcher starts."`
+	Leader  bool     `json:"leader,omitempty" jsonschema_description:"Only the first of several replicas, which leads at first, meets the faults."`
 }
 
 // Extra are objects beside the load, which events change.
@@ -87,6 +88,9 @@ func (s *Scenario) validateFault() error {
 	}
 	if err := s.Watch.validate(); err != nil {
 		return err
+	}
+	if s.Watch.Leader && (len(s.Watch.Faults) == 0 || s.Watcher.Replicas < 2) {
+		return bad("watch.leader", "give watch.faults and watcher.replicas: 2", "there are no faults, or no leader of several replicas")
 	}
 	f := s.Fault
 	if f == nil {
