@@ -304,6 +304,7 @@ func TestObjectBytes(t *testing.T) {
 		t.Run(size.String(), func(t *testing.T) {
 			cfg := config(t)
 			cfg.Operations, cfg.Threads, cfg.Prefill, cfg.ObjectBytes = 5, 1, 1, size
+			cfg.Shards = 2
 			cfg.Hotkeys = &plan.Hotkeys{Objects: 1, Burst: 2, Share: 0.4}
 			cfg.Bystander = &plan.Bystander{Kind: plan.KindConfigMap, Rate: 1, Objects: 1, ObjectBytes: size}
 			engine, _, restConfig := newEngine(t, cfg)
@@ -328,6 +329,9 @@ func TestObjectBytes(t *testing.T) {
 					item["apiVersion"], item["kind"] = "v1", kind.name // a list leaves them out
 					metadata := item["metadata"].(map[string]any)
 					delete(metadata, "managedFields")
+					if shard := metadata["labels"].(map[string]any)[churn.ShardLabel]; kind.name == "Pod" && shard != "0" && shard != "1" {
+						t.Errorf("Pod %s is in shard %v", metadata["name"], shard)
+					}
 					b, _ := json.Marshal(item)
 					if off := float64(len(b))/float64(size) - 1; off < -0.05 || off > 0.05 {
 						t.Errorf("%s %s has %d bytes, %+.1f %% off", kind.name, metadata["name"], len(b), 100*off)

@@ -19,6 +19,7 @@ const (
 	RunLabel           = "watchbench.dev/run"
 	OpAnnotation       = "watchbench.dev/op"       // id of the operation that wrote the object last
 	IntendedAnnotation = "watchbench.dev/intended" // its intended time, Unix ns
+	ShardLabel         = "watchbench.dev/shard"    // with plan.Load.Shards, which of them a pod is in
 	paddingAnnotation  = "watchbench.dev/padding"
 	// schedulerName is nobody's, so that no scheduler binds a pod before the plan
 	// does.
@@ -103,6 +104,11 @@ func (m *objectMaker) pod(op plan.Op, intended int64) *corev1.Pod {
 				Name: "app", Image: "registry.example/app:1", ImagePullPolicy: corev1.PullIfNotPresent,
 			}},
 		},
+	}
+	if n := m.cfg.Shards; n > 0 {
+		shard := strconv.FormatInt(op.Pod.Lane%int64(n), 10)
+		p.Labels[ShardLabel] = shard
+		size += len(ShardLabel) + len(shard) + len(`,"":""`)
 	}
 	if text := m.pad(int(m.cfg.ObjectBytes)-size-paddingFieldBytes, op.Pod.Lane); text != "" {
 		p.Annotations[paddingAnnotation] = text

@@ -53,6 +53,10 @@ type Load struct {
 	// new pod, as a StatefulSet does.
 	Recreate float64 `json:"recreate" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of deleted pods whose name is taken again."`
 
+	// Shards, if not 0, has each pod carry one of the labels watchbench.dev/shard=0 to
+	// Shards-1, for watchers that divide the cluster by label.
+	Shards int `json:"shards,omitempty" jsonschema:"minimum=0,maximum=5" jsonschema_description:"Pods carry one of so many labels watchbench.dev/shard=0, 1, …; as many watchers run, each of which selects the pods with one of them."`
+
 	// ObjectBytes is the size of a ready pod as JSON without managedFields, within
 	// 5 %: what a watcher that strips them stores. The apiserver serves about 1.4 KiB
 	// more.
@@ -130,6 +134,8 @@ const (
 	MaxNodes       = 5000
 	MaxInFlight    = 10_000
 	MaxRunIDLength = 32 // leaves room for the affixes of names within 63 characters
+	// MaxShards bounds the watchers that run beside each other.
+	MaxShards = 5
 	// MinObjectBytes is what a ready pod takes without any padding; see
 	// loadgen/churn.
 	MinObjectBytes = units.Size(2100)

@@ -149,6 +149,8 @@ func (c *Load) validateObjects() error {
 		return fieldError("survivors", "%v is not a share; use 0 to 1", c.Survivors)
 	case !share(c.Recreate):
 		return fieldError("recreate", "%v is not a share; use 0 to 1", c.Recreate)
+	case c.Shards < 0 || c.Shards > MaxShards:
+		return fieldError("shards", "%d is out of range; use 0 to %d", c.Shards, MaxShards)
 	case c.ObjectBytes < MinObjectBytes || c.ObjectBytes > MaxObjectBytes:
 		return fieldError("objectBytes", "%s is out of range; a ready pod takes %s to %s", c.ObjectBytes, MinObjectBytes, MaxObjectBytes)
 	case c.Namespaces < 1 || c.Namespaces > MaxNamespaces:

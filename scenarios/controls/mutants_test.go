@@ -238,6 +238,7 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 		}},
 		Caught: []row{
 			{"faults/f23-lease", nil, "O"},
+			{"faults/f23-mute", nil, "O"},
 		},
 	},
 }

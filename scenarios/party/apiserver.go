@@ -17,8 +17,12 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// RunLabel marks what belongs to a run.
-const RunLabel = "watchbench.dev/run"
+// RunLabel marks what belongs to a run; ShardLabel says for which of several watchers a
+// pod is.
+const (
+	RunLabel   = "watchbench.dev/run"
+	ShardLabel = "watchbench.dev/shard"
+)
 
 // pageSize is the apiserver's page of a list: some MiB at usual object sizes.
 const pageSize = 500

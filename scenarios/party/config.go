@@ -75,9 +75,13 @@ func (s WatcherSetup) renderConfig(port, metricPort int) (string, error) {
 	if s.CAFile != "" {
 		bcs["tls"] = map[string]any{"ca-file": s.CAFile}
 	}
+	resource := map[string]any{"disable_netservice": true, "disable_crd": len(s.Customs) == 0}
+	if len(s.Selectors) > 0 {
+		resource["label_selectors"] = s.Selectors
+	}
 	config := map[string]any{
 		"default":          map[string]any{"clusterID": ClusterID},
-		"watch_resource":   map[string]any{"disable_netservice": true, "disable_crd": len(s.Customs) == 0},
+		"watch_resource":   resource,
 		"bcs":              bcs,
 		"k8s":              map[string]any{"kubeconfig": s.Kubeconfig},
 		"filterConfigPath": filterPath,

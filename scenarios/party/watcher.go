@@ -52,7 +52,8 @@ type WatcherSetup struct {
 	CAFile      string // of storage
 	Lease       string // name of the Lease; empty is no leader election
 	Instance    int
-	CPUs        []int // that it may use; empty are those of watchbench
+	Selectors   map[string]string // label selectors by kind
+	CPUs        []int             // that it may use; empty are those of watchbench
 }
 
 // freePorts asks the kernel for ports. They are given back before the watcher

@@ -272,6 +272,9 @@ func (c *cell) watcherSetup(queues int) party.WatcherSetup {
 		Endpoints: c.storage.Endpoints, Ignore: c.ignore, Spec: w, Kinds: c.s.Kinds(), Customs: c.setup.Customs, Masks: c.rules.Masks,
 		Conditional: c.s.Storage.Mode == check.ModeConditional, CAFile: c.setup.CAFile, CPUs: c.r.opts.Pinned.Watcher,
 	}
+	if n := c.s.Load.Shards; n > 0 {
+		setup.Selectors = map[string]string{"Pod": fmt.Sprintf("%s=%d", party.ShardLabel, (c.launched-1)%n)}
+	}
 	if w.LeaderElection {
 		setup.Lease = faults.Lease(c.Run())
 		// Each replica has an instance of storage of its own, so that the ledger tells

@@ -143,9 +143,10 @@ func (c *cell) firstSync() {
 	}
 }
 
-// startReplicas starts the other replicas beside the first.
+// startReplicas starts the other replicas, or the watchers of the other shards, beside
+// the first.
 func (c *cell) startReplicas(ctx context.Context) error {
-	for range c.s.Watcher.Replicas - 1 {
+	for range max(c.s.Watcher.Replicas, c.s.Load.Shards) - 1 {
 		w, err := c.Launch(ctx, 0)
 		if err != nil {
 			return err
