@@ -29,10 +29,14 @@ type Raw struct {
 // workloadAnnotations are what the watcher adds to Pods (contract §2.4 rule 4).
 var workloadAnnotations = []string{"workload.bkbcs.tencent.com/kind", "workload.bkbcs.tencent.com/name"}
 
+// lastApplied is the annotation in which kubectl keeps the whole object as applied.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
 // Digest is the canonical form of an object, for comparing the sides.
 //
 // On the apiserver's side the rules are applied: managedFields and masked fields
-// are removed, as the watcher should have done. On the storage side they are
+// are removed, as the watcher should have done; an object with masks loses its
+// managedFields in any case, and what kubectl applied, since both repeat masked fields. On the storage side they are
 // not: what should have been removed and is still there makes the digests
 // differ. On both sides
 //   - the workload annotations of a Pod are ignored: their value depends on what the
@@ -103,10 +107,13 @@ func addMissing(obj map[string]any, field, value string) {
 func (r *Rules) prepare(obj map[string]any, kind, namespace string, side history.Side) {
 	meta, _ := obj["metadata"].(map[string]any)
 	if side == history.SideApiserver {
-		if !r.KeepManagedFields {
+		masked := r.mask(obj, kind, namespace)
+		if masked || !r.KeepManagedFields {
 			delete(meta, "managedFields")
 		}
-		r.mask(obj, kind, namespace)
+		if annotations, ok := meta["annotations"].(map[string]any); ok && masked {
+			delete(annotations, lastApplied)
+		}
 	}
 	if kind == kindPod {
 		removeAnnotations(meta, workloadAnnotations)
@@ -137,18 +144,20 @@ func removeAnnotations(meta map[string]any, names []string) {
 	}
 }
 
-// mask removes the masked fields. All paths refer to the object as it was read, so
-// list elements are only marked at first.
-func (r *Rules) mask(obj map[string]any, kind, namespace string) {
+// mask removes the masked fields and reports whether any mask is meant for the object.
+// All paths refer to the object as it was read, so list elements are only marked at first.
+func (r *Rules) mask(obj map[string]any, kind, namespace string) (masked bool) {
 	if slices.Contains(r.CustomKinds, kind) {
-		return
+		return false
 	}
 	for _, m := range r.Masks {
 		if m.Kind == kind && (m.Namespace == "" || m.Namespace == namespace) {
 			removePath(obj, m.Path)
+			masked = true
 		}
 	}
 	dropMasked(obj)
+	return masked
 }
 
 // maskedElement stands for a list element until dropMasked.

@@ -225,6 +225,18 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 		},
 	},
 	{
+		Name: "applied-copy-sent",
+		Bug:  "the annotation in which kubectl repeats masked fields is sent",
+		Edits: []edit{{
+			"watcher/object/recipe.go",
+			"\tif len(masks) > 0 {\n\t\tmasks = append(masks, repeated...)\n\t} else if",
+			"\tif",
+		}},
+		Caught: []row{
+			{"faults/f26-canaries", nil, "CS"},
+		},
+	},
+	{
 		Name: "lost-lease-kept",
 		Bug:  "a leader that could not renew its lease goes on writing",
 		Edits: []edit{{

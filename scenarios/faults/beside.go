@@ -2,8 +2,10 @@ package faults
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 
 	"github.com/watchbench/watchbench/internal/cluster/owned"
@@ -147,7 +149,8 @@ var CanaryMasks = []check.Mask{
 	{Kind: "Pod", Path: []string{"spec", "hostAliases"}},
 }
 
-// plant puts canaries into fields that are masked.
+// plant puts canaries into fields that are masked, of objects that carry all of
+// themselves once more in kubectl's annotation.
 func plant(ctx context.Context, c Cell) error {
 	word := func(where string) string {
 		w := fmt.Sprintf("canary-%s-%s-%d", where, c.Run(), c.Seed()*2654435761%1e9)
@@ -170,10 +173,27 @@ func plant(ctx context.Context, c Cell) error {
 		{"configmaps", map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta("with-canary"), "data": map[string]string{"password": word("configmap")}}},
 		{"pods", pod},
 	} {
+		if err := asApplied(o.body); err != nil {
+			return err
+		}
 		if _, err := c.API().Send(ctx, http.MethodPost, "/api/v1/namespaces/"+ns+"/"+o.path, o.body); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// asApplied adds the annotation of kubectl apply.
+func asApplied(body map[string]any) error {
+	applied, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	meta := body["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]string)
+	all := map[string]string{"kubectl.kubernetes.io/last-applied-configuration": string(applied)}
+	maps.Copy(all, annotations)
+	meta["annotations"] = all
 	return nil
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
 func str(v any) string { s, _ := v.(string); return s }
 
 func compact(t testing.TB, raw []byte) {
@@ -218,6 +220,7 @@ func FuzzBuild(f *testing.F) {
 			return
 		}
 		want, _ := without(decode(t, in), []string{"metadata", "managedFields"})
+		want, _ = without(want, []string{"metadata", "annotations", lastApplied})
 		for _, mask := range r.Masks {
 			want, _ = without(want, mask.Path)
 		}

@@ -67,6 +67,30 @@ func TestBuild(t *testing.T) {
 			`{"metadata":{"name":"a","namespace":"n2"},"spec":{}}`,
 			`{"metadata":{"name":"a","namespace":"n2"}}`,
 		},
+		{
+			"what kubectl applied repeats masked fields",
+			object.Recipe{Masks: []object.Mask{{Kind: "Secret", Path: []string{"data"}}}},
+			`{"metadata":{"name":"a","annotations":{"k":"v","kubectl.kubernetes.io/last-applied-configuration":"{\"data\":{\"k\":\"canary\"}}"}},"data":{"k":"canary"}}`,
+			`{"metadata":{"name":"a","annotations":{"k":"v"}}}`,
+		},
+		{
+			"what kubectl applied, the key escaped and the value no JSON",
+			object.Recipe{Masks: []object.Mask{{Kind: "Secret", Path: []string{"data"}}}},
+			`{"metadata":{"name":"a","annotations":{"kubectl.kubernetes.io\/last-applied-configuration":"data: canary"}}}`,
+			`{"metadata":{"name":"a","annotations":{}}}`,
+		},
+		{
+			"what kubectl applied stays where no mask applies",
+			object.Recipe{Masks: []object.Mask{{Kind: "Secret", Namespace: "n1", Path: []string{"data"}}}},
+			`{"metadata":{"name":"a","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{}"}}}`,
+			`{"metadata":{"name":"a","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{}"}}}`,
+		},
+		{
+			"managedFields repeat the values of masked sets and the keys of masked lists",
+			object.Recipe{KeepManagedFields: true, Masks: []object.Mask{{Kind: "Pod", Path: []string{"spec", "hostAliases"}}}},
+			`{"metadata":{"name":"a","managedFields":[{"fieldsV1":{"f:spec":{"f:hostAliases":{"k:{\"ip\":\"canary\"}":{}}}}}]},"spec":{"hostAliases":[{"ip":"canary"}]}}`,
+			`{"metadata":{"name":"a"},"spec":{}}`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -16,7 +16,8 @@ type Recipe struct {
 	// items of a LIST do. Empty adds nothing.
 	APIVersion, Kind string
 	// Masks are fields to delete. If one cannot be applied, Build fails: the
-	// object must not travel on.
+	// object must not travel on. With them go the places where the object repeats
+	// what they delete: see repeated.
 	Masks []Mask
 	// Packer compresses the objects, nil leaves them plain. Each kind has its own.
 	Packer *Packer
@@ -62,7 +63,9 @@ func (r *Recipe) cuts(b []byte, m *Meta) ([]byte, []jsonscan.Range, error) {
 			return nil, nil, err
 		}
 	}
-	if !r.KeepManagedFields {
+	if len(masks) > 0 {
+		masks = append(masks, repeated...)
+	} else if !r.KeepManagedFields {
 		masks = append(masks, managedFieldsPath)
 	}
 	cuts, err := findCuts(whole, masks, exact)
@@ -155,3 +158,10 @@ func total(cuts []jsonscan.Range) int {
 }
 
 var managedFieldsPath = []string{"metadata", "managedFields"}
+
+// repeated are the fields that may hold a masked one once more: the whole object as it
+// was applied, and in managedFields the values of sets and the keys of lists.
+var repeated = [][]string{
+	{"metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"},
+	managedFieldsPath,
+}

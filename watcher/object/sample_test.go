@@ -73,6 +73,8 @@ var inputs = []string{
 	`{"spec":{"containers":null},"metadata":{"name":"a"}}`,
 	`{"spec":{"containers":"none"},"metadata":{"name":"a"}}`,
 	`{"data":{"a":"1","a":"2","b":"3"},"metadata":{"name":"a"}}`,
+	`{"data":{},"metadata":{"name":"a","annotations":{"kubectl.kubernetes.io\/last-applied-configuration":"{\"data\":{\"a\":\"1\"}}\n"}}}`,
+	`{"data":{},"metadata":{"name":"a","annotations":{"` + lastApplied + `":"no JSON"},"x":{"` + lastApplied + `":1}}}`,
 	string(podJSON("web-1")),
 	`[]`, `"x"`, `7`, `null`, `{`, `{"metadata":{"name":5}}`,
 }
