@@ -96,13 +96,16 @@ func (w *Watcher) alertor() (*alert.Alertor, []lifecycle.Stage, error) {
 
 // find is the stage that follows the servers of one module in ZooKeeper.
 func (w *Watcher) find(key, hosts, path string, tell func(addrs []string)) (lifecycle.Stage, error) {
-	watch, err := discovery.New(discovery.Config{Hosts: hosts, Path: path, Logger: w.log, OnChange: func(servers []discovery.ServerInfo) {
-		var addrs []string
-		for _, s := range servers {
-			addrs = append(addrs, s.Address(w.cfg.BCS.IsExternal))
-		}
-		tell(addrs)
-	}})
+	watch, err := discovery.New(discovery.Config{
+		Hosts: hosts, Path: path, User: w.cfg.BCS.ZKUser, Password: w.cfg.BCS.ZKPassword, Logger: w.log,
+		OnChange: func(servers []discovery.ServerInfo) {
+			var addrs []string
+			for _, s := range servers {
+				addrs = append(addrs, s.Address(w.cfg.BCS.IsExternal))
+			}
+			tell(addrs)
+		},
+	})
 	if err != nil {
 		return lifecycle.Stage{}, &InputError{Key: key, Err: err}
 	}

@@ -47,12 +47,13 @@ func register(t *testing.T, c *zk.Conn, path, server string) {
 		t.Fatal(err)
 	}
 	data := fmt.Appendf(nil, `{"ip":%q,"port":%s,"scheme":"http"}`, host, port)
-	if _, err := c.CreateProtectedEphemeralSequential(path+"/"+host, data, zk.WorldACL(zk.PermAll)); err != nil {
+	if _, err := c.CreateProtectedEphemeralSequential(path+"/"+host, data, zk.DigestACL(zk.PermAll, "bcs", "secret")); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Storage, netservice and bcs-health are found in a real ZooKeeper; the pool of
+// Storage, netservice and bcs-health are found in a real ZooKeeper, though one of its hosts
+// does not resolve and its nodes are for one user only; the pool of
 // the netservice is stored, and a warning on an owned Pod reaches bcs-health and
 // Alertmanager.
 func TestPlatform(t *testing.T) {
@@ -86,7 +87,9 @@ func TestPlatform(t *testing.T) {
 	register(t, conn, "/bcs/services/endpoints/health/master", people.URL)
 	w := startWatcher(t, env.Kubeconfig, "", func(c *config.Config, _ *config.Filter) {
 		c.BCS.CustomStorageEndpoints = nil
-		c.BCS.ZK, c.BCS.NetServiceZooKeepers = addr, addr
+		hosts := "no-such-host.invalid:2181," + addr
+		c.BCS.ZK, c.BCS.NetServiceZooKeepers = hosts, hosts
+		c.BCS.ZKUser, c.BCS.ZKPassword = "bcs", "secret"
 		c.WatchResource.DisableNetService = false
 		c.Alertor.BCSHealth, c.Alertor.Alertmanager = true, config.List{people.URL}
 	})

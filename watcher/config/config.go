@@ -100,6 +100,10 @@ type BCS struct {
 	// ParkAfter is how often a write is tried that storage refuses while it takes
 	// others, before it waits for the object's next change.
 	ParkAfter int `json:"parkAfter"`
+	// ZKUser and ZKPassword are the digest that ZooKeeper's ACLs ask for. The original
+	// sends one too, whose user and password are set when it is linked.
+	ZKUser     string `json:"zkUser"`
+	ZKPassword string `json:"zkPassword"`
 }
 
 // TLS are the files of one TLS client.

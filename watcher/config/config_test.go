@@ -80,6 +80,8 @@ func TestParseErrors(t *testing.T) {
 		{"endpoint", `{"default":{"clusterID":"c"},"bcs":{"custom-storage-endpoints":"h:1"}}`, `c.json:1: bcs.custom-storage-endpoints: "h:1" is no address, want http://host:port or https://host:port`},
 		{"selector", "{\"default\":{\"clusterID\":\"c\"},\"bcs\":{\"custom-storage-endpoints\":\"http://h:1\"},\n\"watch_resource\":{\"label_selectors\":{\n\"Pod\":\"a in b\"}}}", `c.json:3: watch_resource.label_selectors.Pod: "a in b" is no label selector: `},
 		{"port", with(`"strategy":"keyed"}, "port": 70000, "x":{`), "c.json:3: port: want a number from 0 to 65535, got 70000"},
+		{"ZooKeeper password without user", with(`"zkPassword": "hush"`), `c.json:3: bcs.zkPassword: needs bcs.zkUser`},
+		{"ZooKeeper user", with(`"zkUser": "a:b"`), `c.json:3: bcs.zkUser: must not contain ":", which separates user and password in a digest`},
 		{"half a key pair", with(`"strategy":"keyed"}, "server_cert_file": "x", "x":{`), "c.json:3: server_cert_file: server_cert_file and server_key_file belong together: give both or none"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -105,6 +105,10 @@ func (c *Config) check() (key, msg string) {
 		return "bcs.eventQueueBytes", fmt.Sprintf("%d: want 1 or more", b.EventQueueBytes)
 	case b.EventMaxAge < Duration(time.Second):
 		return "bcs.eventMaxAge", "want a duration of at least \"1s\""
+	case b.ZKPassword != "" && b.ZKUser == "":
+		return "bcs.zkPassword", "needs bcs.zkUser"
+	case strings.Contains(b.ZKUser, ":"):
+		return "bcs.zkUser", "must not contain \":\", which separates user and password in a digest"
 	case b.ParkAfter < 1:
 		return "bcs.parkAfter", fmt.Sprintf("%d: want 1 or more tries", b.ParkAfter)
 	}
