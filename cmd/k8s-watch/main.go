@@ -28,6 +28,9 @@ const (
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
+	if len(args) > 0 && args[0] == "rbac" {
+		return rbac(args[1:])
+	}
 	var f config.Flags
 	fs := f.Set("k8s-watch")
 	showVersion := fs.Bool("version", false, "print the version and exit")

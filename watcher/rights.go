@@ -1,0 +1,97 @@
+package watcher
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/crd"
+)
+
+// Rule is a rule of an RBAC Role or ClusterRole. The API types of Kubernetes are not
+// used because linking them would cost every watcher memory.
+type Rule struct {
+	APIGroups     []string `json:"apiGroups"`
+	Resources     []string `json:"resources"`
+	ResourceNames []string `json:"resourceNames,omitempty"`
+	Verbs         []string `json:"verbs"`
+}
+
+// Rights is what a watcher has to be allowed beyond discovery, which Kubernetes
+// allows every account (ClusterRole system:discovery).
+type Rights struct {
+	Cluster []Rule            // for a ClusterRole
+	Roles   map[string][]Rule // for a Role, by its namespace
+}
+
+// RightsFor asks the apiserver that cfg names what it serves and returns the rights for
+// what the filter lets through. Kinds are named one by one, except custom resources:
+// their definitions may come later, so the rule names their group. The error is an
+// *InputError where the configuration is wrong, and a *collector.DiscoveryError when
+// the apiserver cannot say what a wanted group has.
+func RightsFor(ctx context.Context, cfg config.Config, filter config.Filter, log *slog.Logger) (Rights, error) {
+	kube, err := restConfig(cfg.K8s, log)
+	if err != nil {
+		return Rights{}, &InputError{Err: err}
+	}
+	d, err := collector.NewDiscovery(kube)
+	if err != nil {
+		return Rights{}, &InputError{Err: err}
+	}
+	defer d.Close()
+	found, err := d.Resources(ctx, (&Watcher{cfg: cfg, filter: filter}).discoveryFilter())
+	if err != nil {
+		return Rights{}, err
+	}
+	return rights(cfg, filter, found), nil
+}
+
+func rights(cfg config.Config, filter config.Filter, found []collector.Resource) Rights {
+	groups := map[string][]string{} // names of resources
+	for _, r := range found {
+		groups[r.Group] = append(groups[r.Group], r.Name)
+	}
+	out := Rights{Roles: map[string][]Rule{}}
+	ns := cfg.WatchResource.Namespace
+	if !cfg.WatchResource.DisableCRD && len(filter.CRDResourceWhiteList) > 0 {
+		for _, gv := range filter.CRDResourceWhiteList {
+			if gv, err := schema.ParseGroupVersion(gv); err == nil && gv.Group != "" {
+				groups[gv.Group] = []string{"*"}
+			}
+		}
+		d := crd.Definitions
+		if ns == "" {
+			groups[d.Group] = append(groups[d.Group], d.Name)
+		} else {
+			out.Cluster = read(map[string][]string{d.Group: {d.Name}})
+		}
+	}
+	if ns == "" {
+		out.Cluster = read(groups)
+	} else {
+		out.Roles[ns] = read(groups)
+	}
+	if le := cfg.LeaderElection; le.Enabled {
+		lease := Rule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}}
+		create, keep := lease, lease
+		create.Verbs = []string{"create"} // RBAC cannot restrict it by name
+		keep.ResourceNames, keep.Verbs = []string{le.Name}, []string{"get", "update"}
+		out.Roles[le.Namespace] = append(out.Roles[le.Namespace], create, keep)
+	}
+	return out
+}
+
+// read makes the rules for reading resources, given by group.
+func read(groups map[string][]string) []Rule {
+	var rules []Rule
+	for _, g := range slices.Sorted(maps.Keys(groups)) {
+		names := slices.Sorted(slices.Values(groups[g]))
+		rules = append(rules, Rule{APIGroups: []string{g}, Resources: slices.Compact(names), Verbs: []string{"list", "watch"}})
+	}
+	return rules
+}
