@@ -17,6 +17,8 @@
 //  5. Several instances share documents and ledger; each has a capacity of its own.
 //  6. Without the admin listener nothing but the API is served; without AllowRemote
 //     only loopback addresses are bound.
+//  7. Documents are answered as the real server answers them: keys sorted, numbers as
+//     int64 or double. The bytes of a PUT do not come back.
 //
 // Differences from the real server:
 //

@@ -24,7 +24,7 @@ func (s *Server) getObject(c *call) reply {
 	if rec == nil {
 		return failure(200, bcsapi.CodeNotExist, "", false)
 	}
-	return success(query.ParseProjection(p.fields).Append(nil, rec), "")
+	return success(normalise(query.ParseProjection(p.fields).Append(nil, rec)), "")
 }
 
 // listObjects is E4 and E9.
@@ -209,7 +209,7 @@ func render[T query.Document](docs []T, fields []string) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = p.Append(b, d)
+		b = append(b, normalise(p.Append(nil, d))...)
 	}
 	return append(b, ']')
 }

@@ -194,6 +194,9 @@ func TestRepairsWhatDiffers(t *testing.T) {
 		{"other key order", func(w *world) {
 			w.cache[key("a")], w.records[key("a")] = `{"a":1,"b":{"c":2,"d":3}}`, `{"b":{"d":3,"c":2},"a":1}`
 		}, nil},
+		{"numbers as a database writes them", func(w *world) {
+			w.cache[key("a")], w.records[key("a")] = `{"a":1.0,"b":[1e3,1.50]}`, `{"b":[1000,1.5],"a":1}`
+		}, nil},
 		{"missing", func(w *world) { w.cache[key("a")] = raw(5, "") }, []string{"Pod/team-a/a"}},
 		{"older", func(w *world) { w.cache[key("a")], w.records[key("a")] = raw(5, ""), raw(4, "") }, []string{"Pod/team-a/a"}},
 		{"edited in place", func(w *world) {
