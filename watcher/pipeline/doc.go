@@ -44,6 +44,8 @@
 //     workers send at once; of the old ones, those that are too many end with their
 //     request, and until then there may be as many in flight as were allowed before, and
 //     as many as are allowed now, together. Series of queues that are no more end.
+//  10. Who hands over a backlog after Spare each time keeps storage busy, and a change
+//     that the watch delivers meanwhile waits for little of it.
 //
 // # What it does not promise
 //

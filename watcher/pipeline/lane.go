@@ -52,6 +52,10 @@ type lane struct {
 	answered, failed                            uint64 // requests, for the judgement of poison keys
 	freshness                                   meter.Histogram
 
+	room    chan struct{}     // size 1: one token says "spare may be true"
+	traces  int               // that have not ended
+	settled map[name]struct{} // while there are traces: keys that had a request since
+
 	freeSlots   *slot
 	freeEntries *entry
 	free        int // slots and entries in the two lists together
@@ -65,6 +69,7 @@ func newLane(p *Pipeline, kind string) *lane {
 		p: p, kind: kind, shape: shapeOf(p.config, kind),
 		keys:      make(map[name]*entry),
 		poke:      make(chan struct{}, 1),
+		room:      make(chan struct{}, 1),
 		freshness: meter.NewFreshness(),
 	}
 	if undeleted(kind) {
@@ -304,6 +309,9 @@ func (l *lane) settle(n int) {
 	l.queued -= n
 	if l.queued == 0 && l.closed {
 		signal(l.p.idle)
+	}
+	if l.spare() {
+		signal(l.room)
 	}
 }
 

@@ -96,6 +96,9 @@ func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
 	if ent.busy == s {
 		ent.busy = nil
 	}
+	if l.settled != nil {
+		l.settled[ent.key] = struct{}{}
+	}
 	end := len(l.sends) - 1
 	l.sends[s.sending] = l.sends[end]
 	l.sends[s.sending].sending = s.sending
@@ -312,6 +315,9 @@ func (l *lane) block(ent *entry) {
 	ent.state = blocked
 	l.blocked.push(ent.trouble.until, ent)
 	l.alarm(ent.trouble.until)
+	if l.spare() {
+		signal(l.room)
+	}
 }
 
 // wakeWorkers wakes a worker of each queue that has something to send.

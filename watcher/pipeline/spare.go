@@ -1,0 +1,73 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/watchbench/watchbench/watcher/object"
+)
+
+// Spare blocks until a kind has little more to send than its requests in flight, so that
+// who hands over a backlog one by one keeps storage busy and a change that the watch
+// delivers meanwhile waits for next to nothing of it. The error is ctx's, or ErrClosed.
+func (p *Pipeline) Spare(ctx context.Context, kind string) error {
+	l := p.lane(kind)
+	for {
+		l.mu.Lock()
+		spare := l.spare()
+		l.mu.Unlock()
+		if spare {
+			return nil
+		}
+		select {
+		case <-l.room:
+		case <-p.closing.Done():
+			return ErrClosed
+		case <-ctx.Done():
+			signal(l.room) // it may have been meant for another
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// spreading is how many events for each of several queues keep nearly all of them busy,
+// since keys do not spread evenly.
+const spreading = 3
+
+// spare reports room for one more event of a backlog. What a backoff or a fence holds
+// back takes none.
+func (l *lane) spare() bool {
+	limit := len(l.parts) * l.shape.workers
+	switch {
+	case l.climb != nil:
+		limit = l.climb.limit
+	case len(l.parts) > 1:
+		limit *= spreading
+	}
+	return l.queued-len(l.blocked) < limit+limit/8
+}
+
+// Trace notes from now on, until end is called, which objects of a kind something is on
+// its way for. What storage answers meanwhile about another object is how storage was
+// left, and nothing is to come.
+func (p *Pipeline) Trace(kind string) (touched func(object.Key) bool, end func()) {
+	l := p.lane(kind)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.traces++
+	if l.settled == nil {
+		l.settled = map[name]struct{}{}
+	}
+	touched = func(k object.Key) bool {
+		l.mu.Lock()
+		_, settled := l.settled[name{k.Namespace, k.Name}]
+		l.mu.Unlock()
+		return settled || p.Pending(k)
+	}
+	return touched, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.traces--; l.traces == 0 {
+			l.settled = nil
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/watchbench/watchbench/watcher/storage"
+)
+
+// TestSpare: a backlog that is handed over where there is room to spare keeps storage busy,
+// and what the watch delivers meanwhile hardly waits.
+func TestSpare(t *testing.T) {
+	const latency = 87 * time.Millisecond
+	everyStrategy(t, func(t *testing.T, c Config) {
+		c.PodQueueNum, c.MaxInFlight = 30, 30
+		n := 30
+		if c.Strategy == Single {
+			n = 1
+		}
+		backlog := 200 * n
+		s := newStore(latency)
+		l := start(t, c, s, nil)
+		done := make(chan time.Duration)
+		go func() {
+			begin := time.Now()
+			for i := range backlog {
+				if err := l.Spare(t.Context(), "Pod"); err != nil {
+					t.Error(err)
+				}
+				l.enqueue(put(fmt.Sprint("backlog-", i), 1))
+			}
+			done <- time.Since(begin)
+		}()
+		time.Sleep(10 * time.Second)
+		began := time.Since(s.began)
+		l.enqueue(put("live", 1))
+		took := <-done
+		time.Sleep(10 * time.Second)
+		l.finish()
+		if least := time.Duration(backlog/n) * latency; took > least*10/8 {
+			t.Errorf("the backlog took %s, more than at 80 %% of the rate that makes %s", took, least)
+		}
+		live := s.tries(func(e Event) bool { return e.Key.Name == "live" })
+		most := 2 * latency
+		if shape := shapeOf(c, "Pod"); shape.partitions > 1 { // its queue may be one of the longer ones
+			most = 8 * latency
+		}
+		if len(live) != 1 {
+			t.Fatalf("%d requests for the live change", len(live))
+		}
+		if took := live[0].end - began; took > most {
+			t.Errorf("the live change was stored after %s, want %s at most", took, most)
+		}
+	})
+}
+
+// TestSpareEnds: with its context, and with the pipeline.
+func TestSpareEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(time.Hour)
+		c := config(Single)
+		l := start(t, c, s, nil)
+		l.enqueue(put("a", 1), put("b", 1))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := l.Spare(ctx, "Pod"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Spare returned %v", err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- l.Spare(t.Context(), "Pod") }()
+		synctest.Wait()
+		l.finish()
+		if err := <-ended; !errors.Is(err, ErrClosed) {
+			t.Errorf("Spare returned %v", err)
+		}
+	})
+}
+
+// TestSpareDuringAnOutage: what failed waits for its backoff and takes no room for ever,
+// but a storage that is down is not handed a whole backlog.
+func TestSpareDuringAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(10 * time.Millisecond)
+		s.fault = func(Event) error { return &storage.TransientError{Err: errors.New("down")} }
+		l := start(t, config(Keyed), s, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		handed := 0
+		for l.Spare(ctx, "Pod") == nil {
+			l.enqueue(put(fmt.Sprint("pod-", handed), 1))
+			handed++
+		}
+		if handed > 1000 {
+			t.Errorf("%d events handed over in ten minutes to a storage that is down", handed)
+		}
+		l.finish()
+	})
+}
+
+// TestTrace: an object is touched from its event on, also when storage has it since.
+func TestTrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(time.Second)
+		l := start(t, config(Keyed), s, nil)
+		before, after, never := put("before", 1), put("after", 1), put("never", 1)
+		l.enqueue(before)
+		synctest.Wait()
+		touched, end := l.Trace("Pod")
+		l.enqueue(after)
+		for range 2 {
+			if !touched(before.Key) || !touched(after.Key) || touched(never.Key) {
+				t.Errorf("touched: before %v, after %v, never %v", touched(before.Key), touched(after.Key), touched(never.Key))
+			}
+			time.Sleep(2 * time.Second)
+		}
+		end()
+		touched, end = l.Trace("Pod")
+		if touched(before.Key) {
+			t.Error("touched in a trace that began afterwards")
+		}
+		end()
+		l.finish()
+	})
+}
