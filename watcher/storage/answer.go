@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,11 +21,13 @@ type answer struct {
 }
 
 var (
-	getRequest   = &http.Request{Method: http.MethodGet}
-	okEnvelope   = []byte(`{"result":true,"code":0,`)
-	shownOfBody  = 120
-	errBodyLimit = "answer longer than %d bytes"
+	getRequest  = &http.Request{Method: http.MethodGet}
+	okEnvelope  = []byte(`{"result":true,"code":0,`)
+	shownOfBody = 120
 )
+
+// ErrTooLong means that an answer has more than Config.MaxResponse bytes.
+var ErrTooLong = errors.New("the answer is longer than may be read")
 
 // read takes one response from the connection. reuse reports whether the
 // connection may serve another request.
@@ -35,13 +38,16 @@ func (c *conn) read(limit int64) (a answer, reuse bool, err error) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	a.status, a.header = resp.StatusCode, resp.Header
-	if n := resp.ContentLength; n >= 0 && n <= limit {
+	switch n := resp.ContentLength; {
+	case n > limit:
+		return a, false, fmt.Errorf("%w: %d bytes", ErrTooLong, limit)
+	case n >= 0:
 		a.body = make([]byte, n)
 		_, err = io.ReadFull(resp.Body, a.body)
-	} else {
+	default:
 		a.body, err = io.ReadAll(io.LimitReader(resp.Body, limit+1))
 		if err == nil && int64(len(a.body)) > limit {
-			return a, false, fmt.Errorf(errBodyLimit, limit)
+			return a, false, fmt.Errorf("%w: %d bytes", ErrTooLong, limit)
 		}
 	}
 	if err != nil {

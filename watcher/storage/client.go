@@ -278,6 +278,15 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 	// A context that ends cuts the exchange by moving the deadline into the past.
 	stop := context.AfterFunc(ctx, func() { _ = cn.raw.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
+	if r.page { // a long answer may take its time, as long as something comes
+		cn.alive = func() {
+			_ = cn.raw.SetDeadline(time.Now().Add(c.cfg.Timeout))
+			if ctx.Err() != nil {
+				_ = cn.raw.SetDeadline(time.Unix(1, 0))
+			}
+		}
+		defer func() { cn.alive = nil }()
+	}
 
 	complete, err := cn.write(r, ep.hostLine)
 	var a answer
@@ -287,7 +296,9 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 	}
 	if err != nil {
 		cn.close()
-		if ctx.Err() == nil && (!hurried || !errors.Is(err, os.ErrDeadlineExceeded)) {
+		// An answer that is late or too long may only be too large a page.
+		large := (hurried || r.page) && errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, ErrTooLong)
+		if ctx.Err() == nil && !large {
 			ep.judge(start, a, err)
 		}
 		err = fmt.Errorf("%s: %w", ep.url.Host, err)

@@ -20,6 +20,7 @@ type conn struct {
 	br     *bufio.Reader
 	idleAt time.Time
 	bytes  *traffic
+	alive  func() // called for each read that brought something, nil for none
 }
 
 // traffic counts what crosses the sockets of all connections.
@@ -83,6 +84,9 @@ type countReader struct{ c *conn }
 func (r countReader) Read(p []byte) (int, error) {
 	n, err := r.c.rw.Read(p)
 	r.c.bytes.in.Add(int64(n))
+	if n > 0 && r.c.alive != nil {
+		r.c.alive()
+	}
 	return n, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"strconv"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
@@ -23,7 +24,7 @@ type Record struct {
 // none. In the cluster scope storage also finds a namespaced record of that name
 // (contract §1.5): its Namespace tells.
 func (c *Client) Get(ctx context.Context, k object.Key, uid string) (rec Record, found bool, err error) {
-	env, err := c.read(ctx, HandlerLabel(k), k.Kind, onlyUID(objectPath(c.cfg.ClusterID, k), uid))
+	env, err := c.read(ctx, buildGet(HandlerLabel(k), k.Kind, onlyUID(objectPath(c.cfg.ClusterID, k), uid)))
 	if err != nil {
 		return rec, false, fmt.Errorf("read %s: %w", k, err)
 	}
@@ -47,19 +48,29 @@ func data(env bcsapi.Envelope, what string, into any) error {
 
 // List reads one page of a kind in a namespace, or in the cluster scope with an
 // empty namespace. Fields are projected paths such as "resourceName"; none means
-// whole records. Storage does not sort, so pages may overlap while it changes.
+// whole records. Storage does not sort, so pages may overlap while it changes. The
+// timeout is that of silence, not of the whole page; TooLarge tells whether a smaller
+// page may succeed.
 func (c *Client) List(ctx context.Context, kind, namespace string, fields string, limit, offset int) ([]Record, error) {
 	handler := handlerNamespaceLs
 	if namespace == "" {
 		handler = handlerClusterLs
 	}
-	env, err := c.read(ctx, handler, kind, listTarget(c.cfg.ClusterID, kind, namespace, fields, limit, offset))
+	r := buildGet(handler, kind, listTarget(c.cfg.ClusterID, kind, namespace, fields, limit, offset))
+	r.page = limit > 1
+	env, err := c.read(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", kind, err)
 	}
 	var recs []Record
 	err = data(env, "list "+kind, &recs)
 	return recs, err
+}
+
+// TooLarge reports whether a page failed by its size: too much to read, or too slow to
+// come.
+func TooLarge(err error) bool {
+	return errors.Is(err, ErrTooLong) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)
 }
 
 func listTarget(cluster, kind, namespace, fields string, limit, offset int) string {
@@ -84,8 +95,8 @@ func probeRequest(cluster string) *request {
 
 // read does a GET and decodes the envelope. Reading changes nothing, so its
 // errors are transient or permanent, never unknown.
-func (c *Client) read(ctx context.Context, handler, kind, target string) (bcsapi.Envelope, error) {
-	a, err := c.do(ctx, buildGet(handler, kind, target))
+func (c *Client) read(ctx context.Context, r *request) (bcsapi.Envelope, error) {
+	a, err := c.do(ctx, r)
 	var unknown *UnknownOutcomeError
 	if errors.As(err, &unknown) {
 		err = &TransientError{Err: unknown.Err}

@@ -17,6 +17,7 @@ type request struct {
 	line    []byte    // request line
 	headers []byte    // without Host, with the empty line
 	body    [3][]byte // empty parts are nil
+	page    bool      // its answer may be long
 }
 
 var (

@@ -1,0 +1,48 @@
+package storage
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPages: a long page may take its time while something comes. What is silent, or longer
+// than is read, is too large a page, and says nothing about the endpoint.
+func TestPages(t *testing.T) {
+	const timeout, rows = 200 * time.Millisecond, 8
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		flush := w.(http.Flusher).Flush
+		switch r.URL.Query().Get("offset") {
+		case "0": // slow
+			_, _ = io.WriteString(w, `{"result":true,"code":0,"message":"success","data":[{"resourceName":"0"}`)
+			for i := 1; i < rows; i++ {
+				flush()
+				time.Sleep(timeout / 2)
+				_, _ = fmt.Fprintf(w, `,{"resourceName":"%d"}`, i)
+			}
+			_, _ = io.WriteString(w, "]}")
+		case "1": // silent
+			flush()
+			<-r.Context().Done()
+		default: // long
+			_, _ = io.WriteString(w, strings.Repeat("x", 2000))
+		}
+	})
+	c := client(t, timeout, server.URL)
+	c.cfg.MaxResponse = 1000
+	recs, err := c.List(t.Context(), "Pod", "", "resourceName", 10, 0)
+	if err != nil || len(recs) != rows {
+		t.Errorf("a slow page: %d records, %v", len(recs), err)
+	}
+	for _, offset := range []int{1, 2} {
+		if _, err := c.List(t.Context(), "Pod", "", "resourceName", 10, offset); !TooLarge(err) {
+			t.Errorf("page %d: error %v is none of size", offset, err)
+		}
+	}
+	if err := c.Reachable(); err != nil {
+		t.Errorf("after pages that were too large: %v", err)
+	}
+}
