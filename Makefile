@@ -34,6 +34,13 @@ $(ECHARTS): internal/assets/echarts.lock.json
 controlplane: build ## build etcd and kube-apiserver once, into the user's cache
 	$(BIN)/watchbench cluster build
 
+# Static binaries, packed by deploy/Dockerfile. GOARCH chooses another architecture.
+IMAGES ?= dev
+.PHONY: image
+image: ## build the images k8s-watch:dev and storagemock:dev with Docker (IMAGES=tag)
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(LDFLAGS)' -o $(BIN)/image/ ./cmd/k8s-watch ./cmd/storagemock
+	for name in k8s-watch storagemock; do docker build -q -f deploy/Dockerfile --target $$name -t $$name:$(IMAGES) $(BIN)/image || exit 1; done
+
 .PHONY: bench
 bench: build ## run a scenario and write its report (default: strategies, on the embedded control plane)
 	$(BIN)/watchbench run $(SCENARIO) --cluster $(CLUSTER) --out $(OUT) $(ARGS)

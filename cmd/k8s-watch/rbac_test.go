@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -302,4 +303,30 @@ func writeKubeconfig(t *testing.T, server string) string {
 		t.Fatal(err)
 	}
 	return file
+}
+
+var update = flag.Bool("update", false, "write deploy/k8s-watch/rbac.yaml")
+
+// TestShippedRBAC: the roles beside the shipped filter are those that it needs, on the
+// version of Kubernetes that the tests run.
+func TestShippedRBAC(t *testing.T) {
+	const dir = "../../deploy/k8s-watch/"
+	cmd := program(t.Context(), t, "rbac", "-f", dir+"config.json", "--filterConfigPath", dir+"filter.json", "--kubeconfig", clustertest.Start(t).Kubeconfig)
+	cmd.Stderr = os.Stderr
+	printed, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(dir+"rbac.yaml", printed, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shipped, err := os.ReadFile(dir + "rbac.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(shipped), string(printed)); diff != "" {
+		t.Errorf("run this test with -update:\n%s", diff)
+	}
 }
