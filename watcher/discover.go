@@ -5,18 +5,19 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
-// discover asks the cluster what there is and keeps what the filter file wants. A
-// group that cannot be learned is logged and makes complete false; the others are
-// watched.
-func (w *Watcher) discover(ctx context.Context) (found []collector.Resource, complete bool, err error) {
+// discover asks the cluster what there is and keeps what the filter file wants. Groups
+// that cannot be learned are logged and returned as broken; the others are watched.
+func (w *Watcher) discover(ctx context.Context) (found []collector.Resource, broken []string, err error) {
 	d, err := collector.NewDiscovery(w.kube)
 	if err != nil {
-		return nil, false, &InputError{Err: err}
+		return nil, nil, &InputError{Err: err}
 	}
 	defer d.Close()
 	found, err = d.Resources(ctx, w.discoveryFilter())
@@ -24,11 +25,16 @@ func (w *Watcher) discover(ctx context.Context) (found []collector.Resource, com
 	switch {
 	case errors.As(err, &partial):
 		w.log.Warn("some API groups are not watched yet", "error", partial)
-		return found, false, nil
+		for gv := range partial.Broken {
+			if parsed, err := schema.ParseGroupVersion(gv); err == nil {
+				broken = append(broken, parsed.Group)
+			}
+		}
+		return found, broken, nil
 	case err != nil:
-		return nil, false, fmt.Errorf("the apiserver at %s does not say what it serves, check the address and the rights: %w", w.kube.Host, err)
+		return nil, nil, fmt.Errorf("the apiserver at %s does not say what it serves, check the address and the rights: %w", w.kube.Host, err)
 	}
-	return found, true, nil
+	return found, nil, nil
 }
 
 func (w *Watcher) discoveryFilter() collector.DiscoveryFilter {

@@ -2,7 +2,6 @@ package watcher
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"net/http"
@@ -17,6 +16,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/crd"
 	"github.com/watchbench/watchbench/watcher/discovery"
+	"github.com/watchbench/watchbench/watcher/kinds"
 	"github.com/watchbench/watchbench/watcher/netservice"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
@@ -147,16 +147,16 @@ func (w *Watcher) netService() ([]lifecycle.Stage, error) {
 	return append(stages, find), err
 }
 
-// crdWatcher follows custom resources of the white list; added and removed are called
-// with the keys of kinds.
-func (w *Watcher) crdWatcher(c *collector.Collector, added, removed func(string)) ([]lifecycle.Stage, error) {
+// crdWatcher follows custom resources of the white list.
+func (w *Watcher) crdWatcher(to crd.Kinds) ([]lifecycle.Stage, error) {
 	if w.cfg.WatchResource.DisableCRD || len(w.filter.CRDResourceWhiteList) == 0 {
 		return nil, nil
 	}
 	follow := crd.New(crd.Config{
 		WhiteList: w.filter.CRDResourceWhiteList, Namespaced: w.cfg.WatchResource.Namespace != "",
-		LabelSelectors: w.cfg.WatchResource.LabelSelectors, Added: added, Removed: removed, Logger: w.log,
-	}, c)
+		LabelSelectors: w.cfg.WatchResource.LabelSelectors, Logger: w.log,
+		All: func() []*object.Object { return w.definitions.List(crd.Definitions.Key()) },
+	}, to)
 	definitions, err := collector.New(collector.Config{Resources: []collector.Resource{crd.Definitions}, Pack: true},
 		collector.Settings{Client: w.kube, Sink: follow, Logger: w.log})
 	if err != nil {
@@ -204,43 +204,46 @@ func (w *Watcher) allKnown() bool {
 	return w.complete.Load() && (w.definitions == nil || len(w.definitions.Unsynced()) == 0)
 }
 
-// Pauses between two looks at what the cluster serves.
+// Pauses between two looks at what the cluster serves. Whatever happens, it is looked no
+// more often than with the least of them.
 const (
 	discoverAgain  = time.Minute
 	discoverBroken = 10 * time.Second
+	discoverLeast  = 2 * time.Second
 )
 
-// rediscover keeps what is watched up to date with the API groups of the cluster:
-// new groups and those that could not be learned at first are added.
-func (w *Watcher) rediscover(c *collector.Collector) func(context.Context) error {
+// rediscover keeps what is watched up to date with what the cluster serves. A list or watch
+// that is answered with 404 has it look at once.
+func (w *Watcher) rediscover(c *collector.Collector, to *kinds.Kinds) func(context.Context) error {
 	return func(ctx context.Context) error {
+		again := false
 		for {
 			pause := discoverAgain
-			if !w.complete.Load() {
+			if again || !w.complete.Load() {
 				pause = discoverBroken
 			}
-			if lifecycle.Pause(ctx, pause) != nil {
+			timer := time.NewTimer(pause - discoverLeast)
+			select {
+			case <-timer.C:
+			case <-c.NotFound():
+			case <-ctx.Done():
+			}
+			timer.Stop()
+			if ctx.Err() != nil {
 				return nil
 			}
-			found, all, err := w.discover(ctx)
-			w.complete.Store(all)
-			if err != nil {
+			found, broken, err := w.discover(ctx)
+			w.complete.Store(err == nil && len(broken) == 0)
+			switch {
+			case ctx.Err() != nil:
+				return nil
+			case err != nil:
 				w.log.Warn("discovery failed", "error", err)
-				continue
+			default:
+				again = to.Discovered(found, func(group string) bool { return slices.Contains(broken, group) })
 			}
-			have := c.Resources()
-			for _, r := range found {
-				if slices.ContainsFunc(have, func(h collector.Resource) bool { return h.Group == r.Group && h.Kind == r.Kind }) {
-					continue
-				}
-				if err := c.AddResource(r); err != nil {
-					if !errors.Is(err, collector.ErrKnownKind) {
-						w.log.Error("a resource is not watched", "resource", r, "error", err)
-					}
-					continue
-				}
-				w.path.AddKind(r.Key())
-				w.log.Info("resource is watched", "resource", r)
+			if lifecycle.Pause(ctx, discoverLeast) != nil {
+				return nil
 			}
 		}
 	}

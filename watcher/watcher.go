@@ -20,6 +20,7 @@ import (
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/kinds"
 	"github.com/watchbench/watchbench/watcher/leader"
 	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/object"
@@ -139,8 +140,8 @@ func (w *Watcher) Get(k object.Key) (*object.Object, bool) {
 	return c.Get(k)
 }
 
-// ready is what /readyz says: the first list of every kind is cached, or another
-// replica leads and this one is ready to follow.
+// ready is what /readyz says: the first list of every kind is cached and no watch is
+// dead, or another replica leads and this one is ready to follow.
 func (w *Watcher) ready() error {
 	if w.standby.Load() {
 		return nil
@@ -151,6 +152,15 @@ func (w *Watcher) ready() error {
 			return fmt.Errorf("not started: %w", *err)
 		}
 		return errors.New("not started")
+	}
+	lost := c.Lost()
+	if w.definitions != nil {
+		lost = append(lost, w.definitions.Lost()...)
+	}
+	if n := len(lost); n > 1 {
+		return fmt.Errorf("%w (and %d more)", lost[0], n-1)
+	} else if n == 1 {
+		return lost[0]
 	}
 	if waiting := c.Unsynced(); len(waiting) > 0 {
 		return fmt.Errorf("not synced: %v", waiting)
@@ -231,11 +241,10 @@ func (w *Watcher) work(ctx context.Context) error {
 	if err := w.checkStorage(ctx); err != nil {
 		return err
 	}
-	resources, complete, err := w.firstDiscovery(ctx)
+	resources, err := w.firstDiscovery(ctx)
 	if err != nil {
 		return err
 	}
-	w.complete.Store(complete)
 	alertor, alerting, err := w.alertor()
 	if err != nil {
 		return err
@@ -269,7 +278,6 @@ func (w *Watcher) stages(c *collector.Collector) ([]lifecycle.Stage, error) {
 		lifecycle.Stage{Name: "storage", Run: w.storage.Run},
 		lifecycle.Stage{Name: "pipeline", Run: w.path.Run},
 		lifecycle.Stage{Name: "collector", Run: c.Run},
-		lifecycle.Stage{Name: "discovery", Run: w.rediscover(c)},
 	)
 	net, err := w.netService()
 	if err != nil {
@@ -290,7 +298,14 @@ func (w *Watcher) stages(c *collector.Collector) ([]lifecycle.Stage, error) {
 		removed = func(key string) { w.path.RetireKind(key); s.Retire(key) }
 		stages = append(stages, lifecycle.Stage{Name: "synchronizer", Run: s.Run})
 	}
-	crds, err := w.crdWatcher(c, added, removed)
+	follow, err := kinds.New(kinds.Settings{
+		To: c, WhiteList: w.filter.K8sResourceWhiteList, Added: added, Removed: removed, Registry: w.registry, Logger: w.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	crds, err := w.crdWatcher(follow)
+	stages = append(stages, lifecycle.Stage{Name: "discovery", Run: w.rediscover(c, follow)})
 	return append(stages, crds...), err
 }
 
@@ -327,12 +342,14 @@ func (w *Watcher) await(ctx context.Context, key, waits string, try func() error
 }
 
 // firstDiscovery waits until the apiserver says what it serves.
-func (w *Watcher) firstDiscovery(ctx context.Context) (found []collector.Resource, complete bool, err error) {
+func (w *Watcher) firstDiscovery(ctx context.Context) (found []collector.Resource, err error) {
 	err = w.await(ctx, "k8s", "waiting for the apiserver", func() (err error) {
-		found, complete, err = w.discover(ctx)
+		var broken []string
+		found, broken, err = w.discover(ctx)
+		w.complete.Store(err == nil && len(broken) == 0)
 		return err
 	})
-	return found, complete, err
+	return found, err
 }
 
 // checkStorage waits until a bcs-storage answers at the configured address: nothing is

@@ -54,6 +54,7 @@ const (
 	Lists            = "k8swatch_lists_total"               // kind
 	Watches          = "k8swatch_watches_total"             // kind
 	Synced           = "k8swatch_synced"                    // kind: 1 after the first complete list
+	KindCollisions   = "k8swatch_kind_collisions"           // gauge: kinds stored as Kind.group, because another group has a kind of that name
 	NetBytes         = "k8swatch_network_bytes_total"       // peer (apiserver, storage), direction (in, out)
 	StorageUp        = "k8swatch_storage_endpoint_up"       // endpoint
 	StorageConns     = "k8swatch_storage_connections_opened_total"

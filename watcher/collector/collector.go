@@ -46,6 +46,8 @@ type Collector struct {
 	logger  *slog.Logger
 	metrics *metrics
 	backoff wait.Backoff // retry, unless a test is in a hurry
+	// notFound has size 1: one token says that something is not served.
+	notFound chan struct{}
 
 	mu    sync.Mutex
 	kinds map[string]*kind // guarded by mu; by key kind
@@ -76,7 +78,7 @@ func New(c Config, s Settings) (*Collector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("collector: %w", err)
 	}
-	col := &Collector{config: c, conn: conn, sink: s.Sink, logger: s.Logger, metrics: m, backoff: retry, kinds: map[string]*kind{}}
+	col := &Collector{config: c, conn: conn, sink: s.Sink, logger: s.Logger, metrics: m, backoff: retry, notFound: make(chan struct{}, 1), kinds: map[string]*kind{}}
 	for _, r := range c.Resources {
 		col.kinds[r.Key()] = col.newKind(r)
 	}
@@ -145,13 +147,48 @@ func (c *Collector) RemoveResource(key string) error {
 	return nil
 }
 
+// MoveResource collects the kind with r's key from another version of its API. What is
+// cached stays and is sent again in the new version; what went meanwhile is deleted. Group,
+// kind and scope must stay what they were.
+func (c *Collector) MoveResource(r Resource) error {
+	if err := r.Validate(); err != nil {
+		return err
+	}
+	key := r.Key()
+	k := c.kind(key)
+	if k == nil || k.resource.Group != r.Group || k.resource.Kind != r.Kind || k.resource.Namespaced != r.Namespaced {
+		return fmt.Errorf("move %s: %w", r, ErrUnknownKind)
+	}
+	k.stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.kinds[key] != k {
+		return fmt.Errorf("move %s: %w", r, ErrUnknownKind)
+	}
+	k.store.renew.Store(true)
+	moved := c.kindOf(r, k.store)
+	c.kinds[key] = moved
+	if c.ctx != nil {
+		moved.start(c.ctx)
+	}
+	return nil
+}
+
+// askFor puts the token in notFound.
+func (c *Collector) askFor() {
+	select {
+	case c.notFound <- struct{}{}:
+	default:
+	}
+}
+
 // Resources are the collected kinds, sorted by key.
 func (c *Collector) Resources() []Resource {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var all []Resource
 	for _, k := range c.snapshot() {
-		all = append(all, k.store.resource)
+		all = append(all, k.resource)
 	}
 	return all
 }
@@ -204,7 +241,7 @@ func (c *Collector) Unsynced() []Resource {
 	var waiting []Resource
 	for _, k := range c.snapshot() {
 		if !k.synced() {
-			waiting = append(waiting, k.store.resource)
+			waiting = append(waiting, k.resource)
 		}
 	}
 	return waiting
@@ -220,7 +257,7 @@ func (c *Collector) WaitForSync(ctx context.Context) error {
 		case <-k.store.synced:
 		case <-k.done:
 		case <-ctx.Done():
-			return fmt.Errorf("wait for the first list of %s: %w", k.store.resource, context.Cause(ctx))
+			return fmt.Errorf("wait for the first list of %s: %w", k.resource, context.Cause(ctx))
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ const acceptDiscovery = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroup
 // DiscoveryError says that the resources of some group-versions could not be
 // learned. What the others offer was returned beside it.
 type DiscoveryError struct {
-	Broken map[string]error // by group/version, or by group when not even its versions are known
+	Broken map[string]error // by group/version
 }
 
 func (e *DiscoveryError) Error() string {
@@ -117,7 +117,7 @@ func (d *Discovery) Resources(ctx context.Context, f DiscoveryFilter) ([]Resourc
 			}
 		}
 	}
-	all = AssignKeyKinds(all)
+	all = AssignKeyKinds(all, f.GroupVersions)
 	if len(broken) > 0 {
 		return all, &DiscoveryError{broken}
 	}
@@ -231,7 +231,7 @@ func (d *Discovery) get(ctx context.Context, path, accept string, into any) erro
 	if resp.StatusCode != http.StatusOK {
 		return answerError(resp, Resource{})
 	}
-	text, err := io.ReadAll(io.LimitReader(&guardedReader{resp.Body, guard}, maxDiscovery))
+	text, err := io.ReadAll(io.LimitReader(&guardedReader{resp.Body, guard, nil}, maxDiscovery))
 	if err != nil {
 		return cause(ctx, err)
 	}

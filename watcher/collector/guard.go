@@ -58,12 +58,16 @@ func (g *idleGuard) close() {
 type guardedReader struct {
 	io.Reader
 	guard *idleGuard
+	life  *life // of the kind that is read; nil: of none
 }
 
 func (r *guardedReader) Read(p []byte) (int, error) {
 	r.guard.start()
 	n, err := r.Reader.Read(p)
 	r.guard.stop()
+	if n > 0 && r.life != nil {
+		r.life.sign()
+	}
 	return n, err
 }
 

@@ -17,8 +17,9 @@ import (
 
 // kind collects one resource: a reflector over a source into a store.
 type kind struct {
-	source *source
-	store  *store
+	resource Resource
+	source   *source
+	store    *store // also of the kind that took its place, see MoveResource
 
 	backoff wait.Backoff
 	once    sync.Once // guards the one start or stop before it
@@ -28,24 +29,27 @@ type kind struct {
 
 func (c *Collector) newKind(r Resource) *kind {
 	m := c.metrics.of(r.Key())
-	logger := c.logger.With("kind", r.Key())
-	st := &store{
+	m.synced.Set(0)
+	m.cacheKeys.Set(0)
+	return c.kindOf(r, &store{
 		resource: r, kind: r.Key(),
 		filter:  filter{c.config.IgnoreNamespaces, c.config.IgnoreNames},
 		sink:    c.sink,
 		metrics: m,
-		logger:  logger,
+		logger:  c.logger.With("kind", r.Key()),
 		synced:  make(chan struct{}),
 		objects: map[name]*object.Object{},
-	}
-	m.synced.Set(0)
-	m.cacheKeys.Set(0)
+	})
+}
+
+// kindOf collects r into a store.
+func (c *Collector) kindOf(r Resource, st *store) *kind {
 	return &kind{
-		store: st,
+		resource: r, store: st,
 		source: &source{
 			conn: c.conn, resource: r, namespace: c.config.Namespace, idle: c.config, plain: c.config.PlainList,
-			decoder: decoder{kind: r.Key(), recipe: c.config.recipe(r), known: st.peek},
-			metrics: m, logger: logger,
+			decoder: decoder{kind: r.Key(), recipe: c.config.recipe(r), known: st.known},
+			metrics: st.metrics, logger: st.logger, life: newLife(st.logger, c.askFor),
 		},
 		backoff: c.backoff,
 		done:    make(chan struct{}),
@@ -65,7 +69,7 @@ func (k *kind) run(ctx context.Context) {
 	defer close(k.done)
 	logger := logr.FromSlogHandler(k.source.logger.Handler())
 	r := cache.NewReflectorWithOptions(k.source, nil, k.store, cache.ReflectorOptions{
-		Name: k.store.kind, TypeDescription: k.store.resource.String(), Logger: &logger,
+		Name: k.store.kind, TypeDescription: k.resource.String(), Logger: &logger,
 		Backoff: &k.backoff,
 		Clock:   stoppableClock{clock.RealClock{}, ctx},
 	})

@@ -33,7 +33,7 @@ func (c *Collector) Collected(kind string) bool { return c.kind(kind) != nil }
 // ClusterScoped reports whether a kind is collected and has no namespaces.
 func (c *Collector) ClusterScoped(kind string) bool {
 	k := c.kind(kind)
-	return k != nil && !k.store.resource.Namespaced
+	return k != nil && !k.resource.Namespaced
 }
 
 // Expected returns the state that storage should hold of an object; false where it

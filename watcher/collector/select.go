@@ -62,13 +62,13 @@ var moved = map[string][]string{
 
 // AssignKeyKinds gives each resource the kind under which it is stored, and sorts by
 // it. A kind that only one group has keeps its name. Where several have it, the
-// first keeps it in the order: core, groups of Kubernetes (without a dot, or under
-// k8s.io), all others by name; the rest become Kind.group. The same objects served
-// from two groups are kept once.
-func AssignKeyKinds(resources []Resource) []Resource {
+// first keeps it in the order: those of the white list of group/versions, then all others;
+// among them core, groups of Kubernetes (without a dot, or under k8s.io), all others by
+// name. The rest become Kind.group. The same objects served from two groups are kept once.
+func AssignKeyKinds(resources []Resource, whiteList []string) []Resource {
 	out := slices.Clone(resources)
 	slices.SortStableFunc(out, func(a, b Resource) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(rank(a.Group), rank(b.Group)), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(rank(a, whiteList), rank(b, whiteList)), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name))
 	})
 	out = slices.DeleteFunc(out, func(r Resource) bool {
 		return slices.ContainsFunc(resources, func(other Resource) bool {
@@ -91,12 +91,16 @@ func AssignKeyKinds(resources []Resource) []Resource {
 	return out
 }
 
-func rank(group string) int {
+func rank(r Resource, whiteList []string) int {
+	n := 2
 	switch {
-	case group == "":
-		return 0
-	case !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io"):
-		return 1
+	case r.Group == "":
+		n = 0
+	case !strings.Contains(r.Group, ".") || strings.HasSuffix(r.Group, ".k8s.io"):
+		n = 1
 	}
-	return 2
+	if !slices.Contains(whiteList, r.GroupVersion()) {
+		n += 3
+	}
+	return n
 }

@@ -44,6 +44,7 @@ type source struct {
 	idle      Config // WatchIdle, ListIdle, InitialIdle
 	decoder   decoder
 	metrics   *kindMetrics
+	life      *life
 	logger    *slog.Logger
 	plain     bool // no streaming lists
 
@@ -85,7 +86,7 @@ func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (run
 		return nil, fmt.Errorf("list %s: %w", s.resource, cause(ctx, err))
 	}
 	defer func() { _ = body.Close() }()
-	f := &buffer{src: &guardedReader{body, guard}, atLeast: listRead}
+	f := &buffer{src: &guardedReader{body, guard, s.life}, atLeast: listRead}
 	list, err := s.decoder.list(f)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", s.resource, cause(ctx, err))
@@ -152,13 +153,16 @@ func (s *source) open(ctx context.Context, guard *idleGuard, o metav1.ListOption
 	for left := busyTries; ; left-- {
 		resp, err := s.conn.get(ctx, s.path(), s.query(o), acceptJSON)
 		if err != nil {
+			s.life.fail(ctx, cause(ctx, err))
 			return nil, err
 		}
 		if resp.StatusCode == http.StatusOK {
+			s.life.sign()
 			return resp.Body, nil
 		}
 		pause, busy := comeBack(resp)
 		err = answerError(resp, s.resource)
+		s.life.fail(ctx, err)
 		_ = resp.Body.Close()
 		if !busy || left == 1 {
 			return nil, err

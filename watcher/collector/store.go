@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/tools/cache"
@@ -56,6 +57,10 @@ type store struct {
 	// is whether its watch brought a change afterwards.
 	listed  time.Time // guarded by order
 	changed bool      // guarded by order
+
+	// renew is set until the first list of another version of the API: what is cached
+	// counts as changed, whatever its resourceVersion.
+	renew atomic.Bool
 
 	mu      sync.RWMutex
 	objects map[name]*object.Object // guarded by mu
@@ -129,6 +134,14 @@ func (s *store) peek(n name) *object.Object {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.objects[n]
+}
+
+// known returns the cached object of which a new item may be a copy, or nil.
+func (s *store) known(n name) *object.Object {
+	if s.renew.Load() {
+		return nil
+	}
+	return s.peek(n)
 }
 
 func (s *store) list() []*object.Object {
@@ -270,6 +283,7 @@ func (s *store) Replace(list []any, version string) error {
 		items = append(items, it)
 	}
 	changes, gone := s.merge(items)
+	s.renew.Store(false)
 	s.metrics.cacheKeys.Set(float64(s.len()))
 	s.metrics.synced.Set(1)
 	s.syncOnce.Do(func() { close(s.synced) })
@@ -301,7 +315,7 @@ func (s *store) merge(items []*item) (changes []change, gone []*object.Object) {
 			seen[n] = struct{}{}
 		}
 		old := s.objects[n]
-		if old != nil && unchanged(old, it.obj) {
+		if old != nil && !s.renew.Load() && unchanged(old, it.obj) {
 			s.metrics.received.Inc()
 			s.drop(ReasonUnchanged)
 			continue

@@ -47,7 +47,7 @@ func (w *stream) run() {
 	defer w.stop()
 	defer func() { _ = w.body.Close() }()
 	defer w.guard.close()
-	f := &buffer{src: &guardedReader{w.body, w.guard}, atLeast: 1}
+	f := &buffer{src: &guardedReader{w.body, w.guard, w.source.life}, atLeast: 1}
 	var event watch.Event
 	step := func(s *jsonscan.Scanner, b []byte) (err error) {
 		event, err = w.source.decoder.frame(s, b)
@@ -130,6 +130,7 @@ func (w *stream) end(err error) {
 		// bookmark takes one.
 		logger.Debug("watch ended: nothing arrived since the list", "for", w.guard.limit)
 	case errors.Is(context.Cause(w.request), errIdle):
+		w.source.life.fail(w.request, errIdle)
 		logger.Info("watch ended: nothing arrived", "for", w.guard.limit, "initial", w.initial)
 	case errors.Is(err, io.EOF):
 	default:

@@ -1,10 +1,8 @@
 // Package crd is the CRDWatcher: it follows the cluster's CustomResourceDefinitions
-// and adds the custom resources of the white list to what is collected, changes
-// their version, and removes them.
+// and says which custom resources of the white list are to be collected.
 //
 // A definition is followed when it is established and its storage version, as
-// group/version, is in the white list (contract §4). Each change touches only the
-// watch of that one kind.
+// group/version, is in the white list (contract §4).
 package crd
 
 import (
@@ -13,9 +11,9 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 
 	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
@@ -24,11 +22,12 @@ var Definitions = collector.Resource{
 	Group: "apiextensions.k8s.io", Version: "v1", Name: "customresourcedefinitions", Kind: "CustomResourceDefinition",
 }
 
-// Collection is what collects the custom resources.
-type Collection interface {
-	Resources() []collector.Resource
-	AddResource(collector.Resource) error
-	RemoveResource(key string) error
+// Kinds is told of the custom resources.
+type Kinds interface {
+	// Define takes the resources of some definitions, by the definitions' names; nil is none.
+	Define(map[string]*collector.Resource)
+	// Undefine takes the name of a definition that is gone.
+	Undefine(name string)
 }
 
 // Config of a Watcher.
@@ -36,91 +35,50 @@ type Config struct {
 	WhiteList      []string          // group/version
 	Namespaced     bool              // leave cluster-scoped kinds out
 	LabelSelectors map[string]string // by kind
-	// Added is called with the key of a kind that is collected from now on, Removed
-	// with one that no longer is; nil calls nobody. A change of the version calls Added only.
-	Added, Removed func(key string)
-	Logger         *slog.Logger
+	// All are the definitions that there are. At the first event they are taken at once, so
+	// that the kinds under which theirs are stored do not depend on their order. Nil: none.
+	All    func() []*object.Object
+	Logger *slog.Logger
 }
 
-// Watcher takes the events of definitions, as the Sink of a collector of its own.
+// Watcher takes the events of definitions, as the Sink of a collector of its own, one after
+// the other.
 type Watcher struct {
-	cfg Config
-	to  Collection
-
-	// mu guards followed: what was added for each definition, by its name.
-	mu       sync.Mutex
-	followed map[string]collector.Resource
+	cfg    Config
+	to     Kinds
+	primed bool
 }
 
 // New makes a watcher that follows nothing yet.
-func New(cfg Config, to Collection) *Watcher {
-	return &Watcher{cfg: cfg, to: to, followed: map[string]collector.Resource{}}
-}
+func New(cfg Config, to Kinds) *Watcher { return &Watcher{cfg: cfg, to: to} }
 
 // Enqueue implements collector.Sink. A definition that cannot be used is logged
 // and left out; it never holds the others back.
 func (w *Watcher) Enqueue(_ context.Context, e pipeline.Event) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var want *collector.Resource
-	if e.Action == pipeline.Put {
-		var err error
-		if want, err = w.wanted(e.Object.JSON()); err != nil {
-			w.cfg.Logger.Warn("CustomResourceDefinition ignored", "name", e.Key.Name, "error", err)
-		}
-	}
-	if err := w.follow(e.Key.Name, want); err != nil {
-		w.cfg.Logger.Error("following a CustomResourceDefinition", "name", e.Key.Name, "error", err)
-	}
-	return nil
-}
-
-// follow brings the collection from what was followed for a definition to want.
-func (w *Watcher) follow(definition string, want *collector.Resource) error {
-	have, followed := w.followed[definition]
-	if want != nil && followed {
-		want.KeyKind = have.KeyKind
-		if have == *want {
-			return nil
-		}
-	}
-	if followed {
-		delete(w.followed, definition)
-		if err := w.to.RemoveResource(have.Key()); err != nil {
-			return err
-		}
-		w.cfg.Logger.Info("custom resource no longer watched", "resource", have)
-		if want == nil && w.cfg.Removed != nil {
-			w.cfg.Removed(have.Key())
-		}
-	}
-	if want == nil {
+	if e.Action == pipeline.Delete {
+		w.to.Undefine(e.Key.Name)
 		return nil
 	}
-	if !followed {
-		want.KeyKind = w.keyKind(*want)
+	changes := map[string]*collector.Resource{}
+	if !w.primed && w.cfg.All != nil {
+		for _, o := range w.cfg.All() {
+			changes[o.Key.Name] = w.resource(o)
+		}
 	}
-	if err := w.to.AddResource(*want); err != nil {
-		return err
-	}
-	w.followed[definition] = *want
-	if w.cfg.Added != nil {
-		w.cfg.Added(want.Key())
-	}
-	w.cfg.Logger.Info("custom resource watched", "resource", *want)
+	w.primed = true
+	changes[e.Key.Name] = w.resource(e.Object)
+	w.to.Define(changes)
 	return nil
 }
 
-// keyKind is the kind itself while no other group's is stored under it, by the
-// rule of collector.AssignKeyKinds.
-func (w *Watcher) keyKind(r collector.Resource) string {
-	taken := slices.ContainsFunc(w.to.Resources(), func(o collector.Resource) bool {
-		return o.Key() == r.Kind
-	})
-	if taken {
-		return r.Kind + "." + r.Group
+// resource is what to collect for a definition, nil for none.
+func (w *Watcher) resource(o *object.Object) *collector.Resource {
+	r, err := w.wanted(o.JSON())
+	if err != nil {
+		w.cfg.Logger.Warn("CustomResourceDefinition ignored", "name", o.Key.Name, "error", err)
+		return nil
 	}
-	return ""
+	return r
 }
 
 type definition struct {

@@ -3,37 +3,31 @@ package crd
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
-// collection records what is added and removed, in order.
-type collection struct {
-	have []collector.Resource
-	log  []string
+// told records what a watcher says, in order.
+type told struct{ log []string }
+
+func (k *told) Define(changes map[string]*collector.Resource) {
+	for _, name := range slices.Sorted(maps.Keys(changes)) {
+		line := name + ": none"
+		if r := changes[name]; r != nil {
+			line = name + ": " + r.String()
+		}
+		k.log = append(k.log, line)
+	}
 }
 
-func (c *collection) Resources() []collector.Resource { return c.have }
-
-func (c *collection) AddResource(r collector.Resource) error {
-	c.have = append(c.have, r)
-	c.log = append(c.log, "add "+r.GroupVersion()+" "+r.Key())
-	return nil
-}
-
-func (c *collection) RemoveResource(key string) error {
-	c.have = slices.DeleteFunc(c.have, func(r collector.Resource) bool { return r.Key() == key })
-	c.log = append(c.log, "remove "+key)
-	return nil
-}
+func (k *told) Undefine(name string) { k.log = append(k.log, name+": gone") }
 
 func definitionOf(kind, group, scope, versions string, established bool) *object.Object {
 	status := "False"
@@ -54,38 +48,27 @@ func TestFollowsDefinitions(t *testing.T) {
 		return version("v1beta1", true, v1beta1) + "," + version("v1", true, v1)
 	}
 	type step struct {
-		o      *object.Object
-		gone   bool
-		want   []string
-		remove string
+		o    *object.Object
+		gone bool
+		want string
 	}
 	for name, steps := range map[string][]step{
 		"added, changed and removed": {
-			{o: definitionOf("Thing", "x.io", "Namespaced", both(true, false), true), want: []string{"add x.io/v1beta1 Thing"}},
-			{o: definitionOf("Thing", "x.io", "Namespaced", both(true, false), true)},
-			{o: definitionOf("Thing", "x.io", "Namespaced", both(false, true), true), want: []string{"remove Thing", "add x.io/v1 Thing"}},
-			{o: definitionOf("Thing", "x.io", "Namespaced", version("v1", false, true), true), want: []string{"remove Thing"}, remove: "Thing"},
-			{o: definitionOf("Thing", "x.io", "Namespaced", version("v1", true, true), true), want: []string{"add x.io/v1 Thing"}},
-			{o: definitionOf("Thing", "x.io", "Namespaced", "", true), gone: true, want: []string{"remove Thing"}, remove: "Thing"},
-			{o: definitionOf("Thing", "x.io", "Namespaced", "", true), gone: true},
+			{o: definitionOf("Thing", "x.io", "Namespaced", both(true, false), true), want: "x.io/v1beta1/Thing"},
+			{o: definitionOf("Thing", "x.io", "Namespaced", both(false, true), true), want: "x.io/v1/Thing"},
+			{o: definitionOf("Thing", "x.io", "Namespaced", version("v1", false, true), true), want: "none"},
+			{o: definitionOf("Thing", "x.io", "Namespaced", version("v1", true, true), true), want: "x.io/v1/Thing"},
+			{o: definitionOf("Thing", "x.io", "Namespaced", "", true), gone: true, want: "gone"},
 		},
-		"not in the white list": {{o: definitionOf("Thing", "x.io", "Namespaced", version("v2", true, true), true)}},
-		"not established":       {{o: definitionOf("Thing", "x.io", "Namespaced", version("v1", true, true), false)}},
-		"unreadable":            {{o: &object.Object{Key: object.Key{Name: "broken"}, Raw: []byte(`{"spec":7}`)}}},
-		"a kind of two groups": {
-			{o: definitionOf("Pod", "x.io", "Namespaced", version("v1", true, true), true), want: []string{"add x.io/v1 Pod.x.io"}},
-		},
+		"not in the white list": {{o: definitionOf("Thing", "x.io", "Namespaced", version("v2", true, true), true), want: "none"}},
+		"not established":       {{o: definitionOf("Thing", "x.io", "Namespaced", version("v1", true, true), false), want: "none"}},
+		"unreadable":            {{o: &object.Object{Key: object.Key{Name: "things.x.io"}, Raw: []byte(`{"spec":7}`)}, want: "none"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &collection{have: []collector.Resource{{Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true}}}
-			var added, removed []string
-			w := New(Config{
-				WhiteList: []string{"x.io/v1", "x.io/v1beta1"}, Logger: slog.New(slog.DiscardHandler),
-				Added:   func(key string) { added = append(added, "add "+key) },
-				Removed: func(key string) { removed = append(removed, key) },
-			}, c)
+			var k told
+			w := New(Config{WhiteList: []string{"x.io/v1", "x.io/v1beta1"}, Logger: slog.New(slog.DiscardHandler)}, &k)
 			for i, s := range steps {
-				c.log, added, removed = nil, nil, nil
+				k.log = nil
 				e := pipeline.Event{Action: pipeline.Put, Key: s.o.Key, Object: s.o}
 				if s.gone {
 					e.Action, e.Object = pipeline.Delete, nil
@@ -93,36 +76,39 @@ func TestFollowsDefinitions(t *testing.T) {
 				if err := w.Enqueue(t.Context(), e); err != nil {
 					t.Fatal(err)
 				}
-				if d := cmp.Diff(s.want, c.log); d != "" {
+				if d := cmp.Diff([]string{"things.x.io: " + s.want}, k.log); d != "" {
 					t.Errorf("step %d: %s", i, d)
-				}
-				adds := slices.DeleteFunc(slices.Clone(c.log), func(l string) bool { return strings.HasPrefix(l, "remove ") })
-				for i, l := range adds {
-					adds[i] = "add " + l[strings.LastIndex(l, " ")+1:]
-				}
-				if d := cmp.Diff(adds, added, cmpopts.EquateEmpty()); d != "" {
-					t.Errorf("step %d: told of other additions than were made: %s", i, d)
-				}
-				if got := append(removed, "")[0]; got != s.remove {
-					t.Errorf("step %d: told of the removal of %q, want %q", i, got, s.remove)
 				}
 			}
 		})
 	}
 }
 
+// TestTakesAllAtOnce: what is there at the start is told at the first event.
+func TestTakesAllAtOnce(t *testing.T) {
+	all := []*object.Object{
+		definitionOf("Thing", "x.io", "Namespaced", version("v1", true, true), true),
+		definitionOf("Thing", "y.io", "Namespaced", version("v1", true, true), true),
+	}
+	var k told
+	w := New(Config{WhiteList: []string{"x.io/v1", "y.io/v1"}, Logger: slog.New(slog.DiscardHandler), All: func() []*object.Object { return all }}, &k)
+	for i, want := range []int{2, 3} {
+		if err := w.Enqueue(t.Context(), pipeline.Event{Action: pipeline.Put, Key: all[1].Key, Object: all[1]}); err != nil || len(k.log) != want {
+			t.Errorf("event %d: %v, %v", i, k.log, err)
+		}
+	}
+}
+
 func TestOneNamespaceLeavesClusterScopeOut(t *testing.T) {
-	c := &collection{}
-	w := New(Config{WhiteList: []string{"x.io/v1"}, Namespaced: true, Logger: slog.New(slog.DiscardHandler)}, c)
-	o := definitionOf("Thing", "x.io", "Cluster", version("v1", true, true), true)
-	if err := w.Enqueue(t.Context(), pipeline.Event{Action: pipeline.Put, Key: o.Key, Object: o}); err != nil || c.log != nil {
-		t.Errorf("%v, %v", c.log, err)
+	w := New(Config{WhiteList: []string{"x.io/v1"}, Namespaced: true}, nil)
+	if r, err := w.wanted(definitionOf("Thing", "x.io", "Cluster", version("v1", true, true), true).Raw); err != nil || r != nil {
+		t.Errorf("%v, %v", r, err)
 	}
 }
 
 func FuzzWanted(f *testing.F) {
 	f.Add(definitionOf("Thing", "x.io", "Namespaced", version("v1", true, true), true).Raw)
-	w := New(Config{WhiteList: []string{"x.io/v1"}}, &collection{})
+	w := New(Config{WhiteList: []string{"x.io/v1"}}, nil)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if r, err := w.wanted(raw); err == nil && r != nil && r.Validate() != nil {
 			t.Errorf("wants an unusable resource: %+v", r)

@@ -199,8 +199,8 @@ func (w *world) rules() check.Rules {
 // define applies the CustomResourceDefinition of a resource.
 func (w *world) define(r apisim.Resource, served bool) {
 	w.t.Helper()
-	raw := fmt.Sprintf(`{"metadata":{"name":"%s.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":%q,"kind":%q},`+
-		`"versions":[{"name":%q,"served":%t,"storage":true}]},"status":{"conditions":[{"type":"Established","status":"True"}]}}`, r.Name, r.Name, r.Kind, r.Versions[0], served)
+	raw := fmt.Sprintf(`{"metadata":{"name":"%s.%s"},"spec":{"group":%q,"scope":"Namespaced","names":{"plural":%q,"kind":%q},`+
+		`"versions":[{"name":%q,"served":%t,"storage":true}]},"status":{"conditions":[{"type":"Established","status":"True"}]}}`, r.Name, r.Group, r.Group, r.Name, r.Kind, r.Versions[0], served)
 	if _, err := w.api.Apply(definitions.Key(), []byte(raw)); err != nil {
 		w.t.Fatal(err)
 	}
