@@ -54,6 +54,21 @@ func (e expectation) Expected(k object.Key) (*object.Object, bool) {
 	return sent, err == nil
 }
 
+// Expectation implements synchronizer.Cache.
+func (e expectation) Expectation(k object.Key) (synchronizer.Expectation, bool) {
+	o, since, ok := e.ExpectedSince(k)
+	if !ok {
+		return synchronizer.Expectation{}, false
+	}
+	x := synchronizer.Expectation{UID: o.UID, From: since, To: o.ResourceVersion}
+	if k.Kind != "Pod" {
+		return x, true
+	}
+	var err error
+	x.Annotations, err = e.workload.annotations(k, o.JSON())
+	return x, err == nil
+}
+
 // alertor makes the Alertor and what finds its server; nil where the configuration
 // names no target.
 func (w *Watcher) alertor() (*alert.Alertor, []lifecycle.Stage, error) {

@@ -27,15 +27,24 @@ func (w workload) annotate(o *object.Object) (*object.Object, error) {
 		return o, nil
 	}
 	raw := o.JSON()
-	owner, found, err := w.top(o.Key.Namespace, raw)
-	if err != nil || !found {
+	added, err := w.annotations(o.Key, raw)
+	if err != nil || added == nil {
 		return o, err
 	}
-	raw, err = object.SetAnnotations(raw, object.Pair{Key: workloadKind, Value: owner.Kind}, object.Pair{Key: workloadName, Value: owner.Name})
+	raw, err = object.SetAnnotations(raw, added...)
 	if err != nil {
 		return nil, fmt.Errorf("annotate %s with its workload: %w", o.Key, err)
 	}
 	return o.With(raw), nil
+}
+
+// annotations are those of a Pod with an owner, nil for any other.
+func (w workload) annotations(k object.Key, pod []byte) ([]object.Pair, error) {
+	owner, found, err := w.top(k.Namespace, pod)
+	if err != nil || !found {
+		return nil, err
+	}
+	return []object.Pair{{Key: workloadKind, Value: owner.Kind}, {Key: workloadName, Value: owner.Name}}, nil
 }
 
 // top is the Pod's owner or, behind a ReplicaSet that is cached, that one's owner.

@@ -39,6 +39,7 @@ func (c *Collector) newKind(r Resource) *kind {
 		logger:  c.logger.With("kind", r.Key()),
 		synced:  make(chan struct{}),
 		objects: map[name]*object.Object{},
+		since:   map[name]uint64{},
 	})
 }
 

@@ -53,6 +53,10 @@ type store struct {
 	latest uint64    // guarded by order
 	behind time.Time // guarded by order
 
+	// since holds, of Nodes whose heartbeats were dropped, the first version that is known to
+	// have the present content.
+	since map[name]uint64 // guarded by order
+
 	// listed is when the current attempt's list was complete, the zero time before; changed
 	// is whether its watch brought a change afterwards.
 	listed  time.Time // guarded by order
@@ -234,6 +238,7 @@ func (s *store) Delete(obj any) error {
 		return nil
 	}
 	s.set(n, nil)
+	delete(s.since, n)
 	uid, version := gone.UID, gone.ResourceVersion
 	if old != nil {
 		if uid == "" {
@@ -289,6 +294,7 @@ func (s *store) Replace(list []any, version string) error {
 	s.syncOnce.Do(func() { close(s.synced) })
 	for _, o := range gone {
 		s.metrics.received.Inc()
+		delete(s.since, nameOf(o.Key))
 		s.emitDelete(o.Key, o.UID, o.ResourceVersion, now)
 	}
 	for _, c := range changes {
@@ -352,8 +358,10 @@ func (s *store) emitPut(old *object.Object, it *item) {
 	}
 	if s.heartbeat(old, it.obj) {
 		s.drop(ReasonHeartbeat)
+		s.since[nameOf(old.Key)] = s.first(old)
 		return
 	}
+	delete(s.since, nameOf(it.obj.Key))
 	s.enqueue(pipeline.Event{
 		Action: pipeline.Put, Key: it.obj.Key, UID: it.obj.UID,
 		ResourceVersion: it.obj.ResourceVersion, Object: it.obj, Received: it.received,
@@ -367,6 +375,29 @@ func (s *store) heartbeat(old, fresh *object.Object) bool {
 	return s.resource.Kind == kindNode && s.resource.Group == "" &&
 		old != nil && old.HasContent() && old.UID == fresh.UID &&
 		object.EqualIgnoring(old.JSON(), fresh.JSON(), object.HeartbeatPaths)
+}
+
+// alike notes that a version had the content of o, as far as it is sent, unless that has
+// changed since.
+func (s *store) alike(o *object.Object, version uint64) {
+	s.order.Lock()
+	defer s.order.Unlock()
+	n := nameOf(o.Key)
+	now := s.peek(n)
+	if s.resource.Kind != kindNode || now == nil || now.UID != o.UID {
+		return
+	}
+	if first := s.first(now); first <= o.ResourceVersion && version < first {
+		s.since[n] = version
+	}
+}
+
+// first is the first version that is known to have the content of o, the cached object.
+func (s *store) first(o *object.Object) uint64 {
+	if first, known := s.since[nameOf(o.Key)]; known {
+		return first
+	}
+	return o.ResourceVersion
 }
 
 func (s *store) emitDelete(key object.Key, uid string, version uint64, received time.Time) {

@@ -44,6 +44,20 @@ func SetAnnotations(raw []byte, pairs ...Pair) ([]byte, error) {
 	return append(dst, raw[from:]...), nil
 }
 
+// HasAnnotations reports whether the object that m describes has all of those annotations.
+func HasAnnotations(raw []byte, m *Meta, pairs []Pair) bool {
+	for _, p := range pairs {
+		if m.Annotations.Empty() || raw[m.Annotations.Start] != '{' {
+			return false
+		}
+		at, found, err := lastMember(raw, m.Annotations, p.Key)
+		if err != nil || !found || jsonscan.Unquote(at.Of(raw)) != p.Value {
+			return false
+		}
+	}
+	return true
+}
+
 // room is what pairs add at most as long as nothing needs an escape.
 func room(pairs []Pair) int {
 	n := len(`,"annotations":{}`)

@@ -6,9 +6,10 @@
 //  1. It writes nothing itself. A repair asks the collector to hand the object's
 //     latest state, or its deletion, to the pipeline, in order with the watch; so a
 //     repair cannot overwrite newer data (G3).
-//  2. A difference is believed only when nothing is on its way for the object and a
-//     read of the single record confirms it: storage's pages have no order and may
-//     skip or repeat records while they change.
+//  2. A difference is believed only when nothing is on its way for the object. A record that
+//     is older than the object differs, and so do many that are missing in pages without a
+//     gap; anything else must be confirmed by a read of the single record, as storage's
+//     pages have no order and may skip or repeat records while they change.
 //  3. A kind is compared only after its first complete list. One whose list takes longer
 //     than the first comparison waits is compared right after it, not a period later.
 //  4. Leftovers go too: of namespaces that no longer exist, and of kinds that are no
@@ -17,8 +18,12 @@
 //  5. What another watcher may have written stays: of a kind with a label selector,
 //     records that it does not select; of a kind with namespaces, or of none that is
 //     watched, a record of the cluster scope takes no namespaced one of its name with it.
-//  6. Kubernetes Events are never compared: storage keeps them by age. Nor are the
-//     heartbeats of Nodes, which are not sent.
-//  7. Lists are paged and limited in rate, single records are read and repaired a
-//     limited number at a time.
+//  6. Kubernetes Events are never compared: storage keeps them by age. Nor are
+//     ExportServices, which storage lists elsewhere, and the heartbeats of Nodes, which are
+//     not sent.
+//  7. Of a small kind all records are read whole at each comparison, of a large one names,
+//     uids and versions, and every record whole within bodiesWithin: one that was edited
+//     in place keeps its version.
+//  8. Lists are paged and limited in rate, single records are read a limited number at a
+//     time, and a repair waits until it holds up nothing that the watch delivers.
 package synchronizer

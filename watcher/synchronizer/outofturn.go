@@ -50,13 +50,13 @@ func (s *Synchronizer) compareDue(ctx context.Context) (again bool) {
 
 // unlisted reports whether a kind is watched and its first list is not complete.
 func (s *Synchronizer) unlisted(kind string) bool {
-	return kind != kindEvent && s.set.Cache.Collected(kind) && !slices.Contains(s.set.Cache.SyncedKinds(), kind)
+	return compared(kind) && s.set.Cache.Collected(kind) && !slices.Contains(s.set.Cache.SyncedKinds(), kind)
 }
 
 // settled compares one kind and reports whether everything could be said of it, or
 // nothing can be now.
 func (s *Synchronizer) settled(ctx context.Context, kind string) bool {
-	if kind == kindEvent {
+	if !compared(kind) {
 		return true
 	}
 	_, open, err := s.kind(ctx, kind)

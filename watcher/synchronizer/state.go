@@ -70,7 +70,7 @@ func (s *Synchronizer) remember(ctx context.Context) error {
 func (s *Synchronizer) next(ctx context.Context, was state) (next state, asked map[string]int) {
 	mine := map[string]bool{}
 	for _, kind := range append(s.set.Cache.SyncedKinds(), s.set.Cache.UnsyncedKinds()...) {
-		mine[kind] = kind != kindEvent
+		mine[kind] = compared(kind)
 	}
 	kinds, leaving, asked := map[string]bool{}, map[string]bool{}, map[string]int{}
 	for kind, is := range mine {
@@ -119,8 +119,8 @@ func (s *Synchronizer) emptied(ctx context.Context, kind string) bool {
 		s.Retire(kind)
 		return false
 	}
-	left, err := s.suspects(ctx, kind)
-	if err != nil || len(left) > 0 {
+	left, open, err := s.suspects(ctx, kind, false)
+	if err != nil || len(left)+open > 0 {
 		return false
 	}
 	s.set.Pipeline.RetireKind(kind)

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/storage"
 )
@@ -38,6 +39,11 @@ type Cache interface {
 	// Expected is the state that storage should hold; false where it should hold
 	// none, because there is no such object or a filter keeps it back.
 	Expected(object.Key) (*object.Object, bool)
+	// Expectation is how a record of that state is told without its body.
+	Expectation(object.Key) (Expectation, bool)
+	// Alike notes that a record of that version holds what this version of the object does,
+	// as far as it is sent.
+	Alike(o *object.Object, version uint64)
 	// ExpectedKeys are the keys of a kind that storage should hold.
 	ExpectedKeys(kind string) []object.Key
 	// Repair hands the object's latest state, or its deletion, to the pipeline.
@@ -47,9 +53,22 @@ type Cache interface {
 	Remove(ctx context.Context, k object.Key, uid string) error
 }
 
+// Expectation is what a record must show whose body is not read.
+type Expectation struct {
+	UID string
+	// From and To are the versions between which the object did not change, as far as it
+	// is sent; 0 if they cannot be compared.
+	From, To    uint64
+	Annotations []object.Pair // that are no part of the object
+}
+
 // Pipeline reports whether something is on its way to storage for an object.
 type Pipeline interface {
 	Pending(object.Key) bool
+	// Trace notes, until end, the objects of a kind for which something is on its way.
+	Trace(kind string) (touched func(object.Key) bool, end func())
+	// Spare waits until another event of a kind holds up nothing else.
+	Spare(ctx context.Context, kind string) error
 	// Idle reports that nothing is on its way for any object.
 	Idle() bool
 	// RetireKind ends what is kept for a kind of which nothing is to be sent any more.
@@ -60,10 +79,10 @@ type Pipeline interface {
 type Config struct {
 	Period      time.Duration // from the end of one comparison to the next
 	Namespace   string        // the one namespace that is watched; "" is all
-	PageSize    int
-	Concurrency int     // kinds compared at a time
-	QPS         float64 // pages read per second
-	Reading     int     // records confirmed and repaired at a time, of all kinds
+	PageSize    int           // records of the first page of a kind
+	Concurrency int           // kinds read at a time
+	QPS         float64       // pages read per second
+	Reading     int           // records confirmed and repaired at a time, of all kinds
 	// Selectors narrow what is watched, by the objects' own kind. What they do not select
 	// may be another watcher's.
 	Selectors map[string]labels.Selector
@@ -96,6 +115,8 @@ type Synchronizer struct {
 	set     Settings
 	limit   *rate.Limiter
 	reading chan struct{} // size Reading: a token for each record that is looked at
+	listing chan struct{} // size Concurrency: a token for each kind that is read
+	round   atomic.Int64  // comparisons of all kinds
 	memory  memory        // of compare alone
 	metrics *metrics
 	running atomic.Bool
@@ -111,8 +132,8 @@ type Synchronizer struct {
 
 // New starts nothing.
 func New(cfg Config, set Settings) (*Synchronizer, error) {
-	if cfg.PageSize < 1 || cfg.Concurrency < 1 || cfg.Reading < 1 || cfg.QPS <= 0 || cfg.Period <= 0 {
-		return nil, fmt.Errorf("synchronizer: page size %d, concurrency %d of kinds and %d of records, rate %g and period %s must be positive",
+	if cfg.PageSize < 2 || cfg.Concurrency < 1 || cfg.Reading < 1 || cfg.QPS <= 0 || cfg.Period <= 0 {
+		return nil, fmt.Errorf("synchronizer: page size %d, concurrency %d of kinds and %d of records, rate %g and period %s must be positive, and a page more than one record",
 			cfg.PageSize, cfg.Concurrency, cfg.Reading, cfg.QPS, cfg.Period)
 	}
 	if set.Complete == nil {
@@ -124,7 +145,7 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 	}
 	return &Synchronizer{
 		cfg: cfg, set: set, limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency), metrics: m,
-		reading: make(chan struct{}, cfg.Reading), memory: memory{asked: map[string]int{}, foreign: map[string]bool{}},
+		reading: make(chan struct{}, cfg.Reading), listing: make(chan struct{}, cfg.Concurrency), memory: memory{asked: map[string]int{}, foreign: map[string]bool{}},
 		retired: map[string]bool{}, soon: map[string]int{}, wake: make(chan struct{}, 1),
 	}, nil
 }
@@ -239,9 +260,9 @@ func (s *Synchronizer) Once(ctx context.Context) (int, error) {
 	var mu sync.Mutex // guards failures
 	var failures []error
 	var g errgroup.Group
-	g.SetLimit(s.cfg.Concurrency)
+	s.round.Add(1)
 	for _, kind := range s.kinds() {
-		if kind == kindEvent {
+		if !compared(kind) {
 			continue
 		}
 		g.Go(func() error {
@@ -259,4 +280,9 @@ func (s *Synchronizer) Once(ctx context.Context) (int, error) {
 	return int(repaired.Load()), errors.Join(failures...)
 }
 
-const kindEvent = "Event"
+// compared reports whether a kind's records can be compared. Kubernetes Events are kept
+// by age. What is put of an ExportService is in no list (contract §1.1), and the one read
+// that finds it is not bcs-storage's own.
+func compared(kind string) bool {
+	return kind != bcsapi.KindEvent && kind != bcsapi.KindExportService
+}

@@ -22,8 +22,14 @@ import (
 // leaves is stopped.
 func stage(t *testing.T, period time.Duration, test func(t *testing.T, w *world)) {
 	t.Helper()
+	stageAt(t, period, "", test)
+}
+
+// stageAt is stage with a latency of storage.
+func stageAt(t *testing.T, period time.Duration, latency string, test func(t *testing.T, w *world)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, setup{edit: synced(period)})
+		w := newWorld(t, setup{edit: synced(period), latency: latency})
 		ctx, stop := context.WithCancel(context.Background())
 		served := make(chan error, 1)
 		go func() { served <- w.mock.Run(ctx) }()

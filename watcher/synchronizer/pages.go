@@ -1,0 +1,223 @@
+package synchronizer
+
+import (
+	"context"
+	"encoding/json"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/storage"
+)
+
+// What a page shows of each record: all of it, or what tells its state.
+const (
+	wholeRecords = "namespace,resourceName,data"
+	stateFields  = "namespace,resourceName,data.metadata.uid,data.metadata.resourceVersion"
+)
+
+const (
+	// smallKind is how many objects a kind may have whose records are compared whole each
+	// time, since a record that was edited in place keeps its version.
+	smallKind = 1000
+	// bodiesWithin is the time within which every record of a larger kind is read whole,
+	// at least leastBodies of them at each comparison.
+	bodiesWithin = 24 * time.Hour
+	leastBodies  = 100
+
+	// fewMissing is how many records may be missing that are looked for one by one all the
+	// same, in case a storage keeps no order after all.
+	fewMissing = 100
+
+	pageBytes = 4 << 20     // of a page, about
+	pageTime  = time.Minute // for one, as long as something comes
+	mostRows  = 20_000      // of a page
+	leastRows = 16          // of one that is smaller because a larger one failed
+	rowBytes  = 120         // of a record besides its data
+	// overlap is which part of a page the next one shows again. Storage does not sort, but
+	// keeps the order: as long as a page begins with a record of the one before, no record
+	// between them was skipped. So many may be deleted meanwhile.
+	overlap = 10
+)
+
+// small reports whether the records of a kind are compared whole each time.
+func (s *Synchronizer) small(kind string) bool {
+	return len(s.set.Cache.ExpectedKeys(kind)) <= smallKind
+}
+
+// due reports whether this is the comparison in which a record is read whole, n being the
+// number of its kind.
+func (s *Synchronizer) due(k object.Key, n int) bool {
+	turns := min(max(1, int(bodiesWithin/s.cfg.Period)), max(1, n/leastBodies))
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(k.Namespace + "/" + k.Name))
+	return int(h.Sum32()%uint32(turns)) == int(s.round.Load()%int64(turns))
+}
+
+// suspects reads what storage holds of a kind and names what seems to differ: changed
+// records and leftovers as they come, then what is missing. Of the open ones something
+// was on its way meanwhile. The list in the cluster scope has no namespace condition
+// (contract §1.5), so it finds the leftovers of namespaces that are gone.
+func (s *Synchronizer) suspects(ctx context.Context, kind string, whole bool) (out []suspect, open int, err error) {
+	s.listing <- struct{}{}
+	defer func() { <-s.listing }()
+	keys := s.set.Cache.ExpectedKeys(kind)
+	touched, end := s.set.Pipeline.Trace(kind)
+	defer end()
+	seen := make(map[object.Key]struct{}, len(keys))
+	add := func(x suspect) {
+		if touched(x.Key) {
+			open++
+		} else {
+			out = append(out, x)
+		}
+	}
+	sound, err := s.pages(ctx, kind, s.fields(kind, whole), func(r *storage.Record) (fresh bool) {
+		k := object.Key{Kind: kind, Namespace: r.Namespace, Name: r.Name}
+		if k.Namespace == "" {
+			k.Namespace = s.cfg.Namespace
+		}
+		if _, known := seen[k]; known {
+			return false
+		}
+		seen[k] = struct{}{}
+		e, expected := s.set.Cache.Expectation(k)
+		switch {
+		case expected:
+			if x, differs := s.judge(k, e, r.Data, whole, len(keys)); differs {
+				add(x)
+			}
+		case s.ours(kind, r.Data):
+			if x, ok := s.leftover(k, r.Data); ok {
+				add(x)
+			}
+		}
+		return true
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	keys = slices.DeleteFunc(keys, func(k object.Key) bool { _, found := seen[k]; return found })
+	for _, k := range keys {
+		if e, expected := s.set.Cache.Expectation(k); expected {
+			add(suspect{Key: k, proven: sound && len(keys) > fewMissing, expected: e})
+		}
+	}
+	return out, open, nil
+}
+
+// judge compares a record with what is expected of it. Data is the whole object or what
+// stateFields shows of it.
+func (s *Synchronizer) judge(k object.Key, e Expectation, data []byte, whole bool, n int) (x suspect, differs bool) {
+	x = suspect{Key: k, expected: e}
+	m, err := object.Scan(data)
+	if err != nil {
+		return x, true
+	}
+	v := m.Version()
+	// A Node that was not sent for its heartbeats may be the same in an older record.
+	x.proven = v != 0 && v < e.From && (k.Kind != kindNode || m.UID != e.UID)
+	switch {
+	case x.proven, m.UID != e.UID, e.To == 0, v < e.From, v > e.To:
+		return x, true
+	case whole:
+		o, expected := s.set.Cache.Expected(k)
+		return x, expected && !same(k.Kind, data, o.JSON())
+	}
+	return x, !object.HasAnnotations(data, &m, e.Annotations) || s.due(k, n)
+}
+
+// pages reads a kind page by page, sized by what comes. fresh tells of each record
+// whether it is new. The list is sound if no record can have been skipped that was there
+// all the time.
+func (s *Synchronizer) pages(ctx context.Context, kind, fields string, fresh func(*storage.Record) bool) (sound bool, err error) {
+	sound = true
+	size, most := s.cfg.PageSize, mostRows
+	for offset := 0; ; {
+		if err := s.limit.Wait(ctx); err != nil {
+			return false, err
+		}
+		page, err := s.page(ctx, kind, fields, size, offset)
+		if storage.TooLarge(err) && size > leastRows && ctx.Err() == nil {
+			size = max(leastRows, size/2)
+			most = size
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		bytes := 0
+		for i := range page {
+			bytes += rowBytes + len(page[i].Data)
+			if fresh(&page[i]) && i == 0 && offset > 0 {
+				sound = false
+			}
+		}
+		if len(page) < size {
+			return sound, nil
+		}
+		offset += len(page) - max(1, len(page)/overlap)
+		size = min(most, 4*size, max(leastRows, pageBytes/(bytes/len(page))))
+	}
+}
+
+func (s *Synchronizer) page(ctx context.Context, kind, fields string, size, offset int) ([]storage.Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, pageTime)
+	defer cancel()
+	return s.set.Storage.List(ctx, kind, s.cfg.Namespace, fields, size, offset)
+}
+
+// fields is what a page shows. Annotations are asked for where some are no part of the
+// object: they change without its version.
+func (s *Synchronizer) fields(kind string, whole bool) string {
+	if whole {
+		return wholeRecords
+	}
+	fields := stateFields
+	if s.cfg.Selectors[ownKind(kind)] != nil {
+		fields += ",data.metadata.labels"
+	}
+	if kind == kindPod {
+		fields += ",data.metadata.annotations"
+	}
+	return fields
+}
+
+// ours reports whether a record that no object was cached for is this watcher's to
+// remove. With a label selector for the kind, what it does not select may be another
+// watcher's.
+func (s *Synchronizer) ours(kind string, record []byte) bool {
+	selector := s.cfg.Selectors[ownKind(kind)]
+	if selector == nil {
+		return true
+	}
+	var o struct {
+		Metadata struct{ Labels map[string]string }
+	}
+	return json.Unmarshal(record, &o) == nil && selector.Matches(labels.Set(o.Metadata.Labels))
+}
+
+// ownKind is an object's own kind, without what tells it in storage from those of
+// other groups.
+func ownKind(kind string) string {
+	own, _, _ := strings.Cut(kind, ".")
+	return own
+}
+
+// leftover is the suspect for a record that no object was cached for; false where it
+// cannot be removed without others.
+func (s *Synchronizer) leftover(k object.Key, record []byte) (suspect, bool) {
+	if k.Namespace != "" || s.set.Cache.ClusterScoped(k.Kind) {
+		return suspect{Key: k}, true
+	}
+	m, err := object.Scan(record)
+	if err != nil || m.UID == "" {
+		s.set.Logger.Warn("a record of the cluster scope has no uid and stays: storage would remove the records of that name in all namespaces with it", "object", k)
+		return suspect{}, false
+	}
+	return suspect{Key: k, uid: m.UID}, true
+}
