@@ -9,15 +9,16 @@ import (
 )
 
 // pipelineConfig is what the main file says about queues. podQueueNum 0 stands for
-// one queue in the original; here it leaves the number of requests in flight to
-// the watcher, except where the strategy is one of the original's.
+// one queue in the original; here it leaves the number to the watcher.
 func pipelineConfig(cfg config.Config) pipeline.Config {
 	b := cfg.BCS
 	c := pipeline.Default()
 	c.Strategy = b.Strategy
-	if b.PodQueueNum != 0 || b.Strategy == pipeline.Partitioned || b.Strategy == pipeline.Single {
-		c.PodQueueNum = b.PodQueueNum
+	c.PodQueueNum = b.PodQueueNum
+	if b.PodQueueNum == 0 && b.Strategy != pipeline.Adaptive {
+		c.PodQueueNum = pipeline.DefaultQueues
 	}
+	c.MaxInFlight = b.MaxInFlight
 	c.WriterQueueLen = b.WriterQueueLen
 	c.HandlerQueueLen = b.HandlerQueueLen
 	c.QueueFull = b.QueueFull

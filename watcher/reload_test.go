@@ -96,7 +96,7 @@ func TestReload(t *testing.T) {
 
 // podQueueNum 0 leaves the number to the watcher, also when it is read again.
 func TestReloadToZero(t *testing.T) {
-	w, cfg, log := reloading(t, func(c *config.Config) { c.BCS.PodQueueNum = 4 })
+	w, cfg, log := reloading(t, func(c *config.Config) { c.BCS.Strategy, c.BCS.PodQueueNum = pipeline.Keyed, 4 })
 	cfg.BCS.PodQueueNum = 0
 	if err := w.Reload(func() (config.Config, config.Filter, error) { return cfg, config.Filter{}, nil }); err != nil {
 		t.Fatal(err)

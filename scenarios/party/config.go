@@ -57,10 +57,14 @@ func (s WatcherSetup) renderConfig(port, metricPort int) (string, error) {
 		filter["resourceMaskers"] = s.Masks
 	}
 	w := s.Spec
+	queues := w.PodQueueNum
+	if w.Strategy == "adaptive" { // it finds the number, and a scenario always has one
+		queues = 0
+	}
 	bcs := map[string]any{
 		"custom-storage-endpoints": strings.Join(s.Endpoints, ","),
 		"writerQueueLen":           w.WriterQueueLen,
-		"podQueueNum":              w.PodQueueNum,
+		"podQueueNum":              queues,
 		"strategy":                 w.Strategy,
 		"allowUnordered":           w.Strategy == "unordered",
 		"handlerQueueLen":          w.HandlerQueueLen,

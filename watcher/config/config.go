@@ -85,6 +85,7 @@ type BCS struct {
 	// What follows are this watcher's own keys.
 
 	Strategy         pipeline.Strategy  `json:"strategy"`
+	MaxInFlight      int                `json:"maxInFlight"`
 	HandlerQueueLen  int                `json:"handlerQueueLen"`
 	QueueFull        pipeline.QueueFull `json:"queueFull"`
 	QueueFullTimeout Duration           `json:"queueFullTimeout"`

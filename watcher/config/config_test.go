@@ -67,6 +67,8 @@ func TestParseErrors(t *testing.T) {
 		{"profile", with(`"strategy":"keyed"}, "profile": "old", "x":{`), `c.json:3: profile: unknown profile "old", want default or legacy`},
 		{"legacy without storage", `{"default":{"clusterID":"c"},"profile":"legacy","bcs":{"zk":"h:2181"}}`, "c.json: bcs.custom-storage-endpoints: missing: the profile legacy finds storage nowhere else, name at least one http://host:port"},
 		{"too many queues", with(`"podQueueNum": 5000`), "c.json:3: bcs.podQueueNum: 5000: want at most 4096"},
+		{"none in flight", with(`"maxInFlight": 0`), "c.json:3: bcs.maxInFlight: 0: want 1 to 4096"},
+		{"too many in flight", with(`"maxInFlight": 5000`), "c.json:3: bcs.maxInFlight: 5000: want 1 to 4096"},
 		{"too long a queue", with(`"handlerQueueLen": 99999999`), "c.json:3: bcs.handlerQueueLen: 99999999: want 1 to 16777216"},
 		{"too long a Writer", with(`"writerQueueLen": 99999999`), "c.json:3: bcs.writerQueueLen: 99999999: want at most 16777216"},
 		{"negative", with(`"podQueueNum": -1`), "c.json:3: bcs.podQueueNum: -1 is negative, want 0 or more"},

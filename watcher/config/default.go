@@ -36,6 +36,7 @@ func Default() Config {
 		BCS: BCS{
 			WriterQueueLen:   DefaultWriterQueueLen,
 			PodQueueNum:      p.PodQueueNum,
+			MaxInFlight:      p.MaxInFlight,
 			HandlerQueueLen:  p.HandlerQueueLen,
 			Strategy:         p.Strategy,
 			QueueFull:        p.QueueFull,

@@ -75,6 +75,8 @@ func (c *Config) check() (key, msg string) {
 		return "bcs.podQueueNum", fmt.Sprintf("%d is negative, want 0 or more", b.PodQueueNum)
 	case b.PodQueueNum > pipeline.MaxPodQueueNum:
 		return "bcs.podQueueNum", fmt.Sprintf("%d: want at most %d", b.PodQueueNum, pipeline.MaxPodQueueNum)
+	case b.MaxInFlight < 1 || b.MaxInFlight > pipeline.MaxPodQueueNum:
+		return "bcs.maxInFlight", fmt.Sprintf("%d: want 1 to %d", b.MaxInFlight, pipeline.MaxPodQueueNum)
 	case b.HandlerQueueLen < 1 || b.HandlerQueueLen > pipeline.MaxQueueLen:
 		return "bcs.handlerQueueLen", fmt.Sprintf("%d: want 1 to %d", b.HandlerQueueLen, pipeline.MaxQueueLen)
 	case b.WriterQueueLen > pipeline.MaxQueueLen:

@@ -11,8 +11,8 @@ func TestShippedFiles(t *testing.T) {
 	if err != nil || len(warnings) > 0 {
 		t.Error(warnings, err)
 	}
-	if cfg.BCS.PodQueueNum != 30 {
-		t.Errorf("podQueueNum is %d", cfg.BCS.PodQueueNum)
+	if d := Default().BCS; cfg.BCS.Strategy != d.Strategy || cfg.BCS.PodQueueNum != d.PodQueueNum {
+		t.Errorf("the shipped file needs tuning: strategy %s, podQueueNum %d", cfg.BCS.Strategy, cfg.BCS.PodQueueNum)
 	}
 	f, warnings, err := LoadFilter("../../deploy/k8s-watch/filter.json")
 	if err != nil || len(warnings) > 0 {

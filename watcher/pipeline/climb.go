@@ -1,14 +1,22 @@
 package pipeline
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // climber finds how many requests in flight are worth having, for Adaptive. It climbs
 // the curve of throughput over concurrency: one step up is kept if it brings at
 // least half of what it costs, one step down if it loses less than half of what it
 // saves; between the tries it holds still, longer each time nothing was found. It
 // compares neighbouring measurements only, so it needs no idea of storage's latency
-// when unloaded, and follows when that changes. (Rejected: comparing latency with its
+// when unloaded, and follows when that changes: when the rate at one limit is no longer
+// what it was, or was measured long ago, it doubles again. (Rejected: comparing latency with its
 // minimum, which a storage that varies by itself keeps from growing.)
+//
+// It begins with one: each answer while something waits adds one, up to firstLimit,
+// where measuring begins. So a kind that is not busy never has many in flight, and a busy
+// one has eight after three times the latency.
 //
 // Only requests under full use count: a measurement during which there was nothing to
 // send, or something failed, is begun again. A throttled request halves the limit.
@@ -17,7 +25,9 @@ type climber struct {
 
 	phase    phase
 	from     int     // the limit before the step being tried
-	rate     float64 // requests per second at that limit
+	rate     float64 // requests per second at that limit; 0: not known
+	measured int64   // when a measurement ended last
+	opening  bool    // firstLimit has not been reached yet
 	starting bool    // no step up has failed yet: double instead of creeping
 	patience int     // measurements to hold still before the next try
 	held     int
@@ -37,18 +47,32 @@ const (
 )
 
 const (
-	firstLimit   = 8   // requests in flight before anything is known
-	leastLimit   = 2   // with less, a slow storage looks the same
-	minRequests  = 64  // in one measurement
-	startRounds  = 4   // requests per measurement and unit of limit, while doubling
-	steadyRounds = 8   // the same afterwards, when steps are small
-	mostPatience = 32  // measurements
-	news         = 0.3 // change of the rate at one limit that calls for a new try
-	worthIt      = 0.5 // least share of a step that must show in the rate
+	firstLimit   = 8                       // requests in flight at which measuring begins
+	leastLimit   = 2                       // with less, a slow storage looks the same
+	minRequests  = 64                      // in one measurement, once doubling has ended
+	startRounds  = 4                       // requests per measurement and unit of limit, while doubling
+	steadyRounds = 8                       // the same afterwards, when steps are small
+	mostPatience = 32                      // measurements
+	news         = 0.3                     // change of the rate at one limit that calls for a new try
+	outdated     = 10 * int64(time.Second) // a measurement so old is not compared with
+	worthIt      = 0.5                     // least share of a step that must show in the rate
 )
 
 func newClimber(limit int) *climber {
-	return &climber{limit: min(firstLimit, limit), max: limit, starting: true, patience: 1}
+	return &climber{limit: 1, max: limit, opening: true, starting: true, patience: 1}
+}
+
+// bound changes the highest limit. What is being tried is begun again.
+func (c *climber) bound(limit int) {
+	c.max, c.phase, c.rate = limit, holding, 0
+	if c.limit > limit {
+		c.move(limit)
+	}
+}
+
+// search has the next step go up, by doubling: what was found before is no longer true.
+func (c *climber) search() {
+	c.patience, c.held, c.downNext, c.starting = 1, 1, false, true
 }
 
 func (c *climber) least() int { return min(leastLimit, c.max) }
@@ -64,15 +88,29 @@ func (c *climber) answered(now int64, busy bool) {
 		c.restart(now)
 		return
 	}
-	c.done++
-	rounds := steadyRounds
-	if c.starting {
-		rounds = startRounds
+	if c.opening {
+		first := min(firstLimit, c.max)
+		if c.limit < first {
+			c.limit++
+		}
+		if c.opening = c.limit < first; !c.opening {
+			c.move(c.limit)
+		}
+		return
 	}
-	if c.done < max(minRequests, rounds*c.limit) || now <= c.began {
+	c.done++
+	needed := max(minRequests, steadyRounds*c.limit)
+	if c.starting {
+		needed = startRounds * c.limit
+	}
+	if c.done < needed || now <= c.began {
 		return
 	}
 	rate := float64(c.done) / (float64(now-c.began) / 1e9)
+	if c.began-c.measured > outdated {
+		c.phase, c.rate = holding, 0
+	}
+	c.measured = now
 	c.judge(rate)
 	c.restart(now)
 }
@@ -85,8 +123,8 @@ func (c *climber) failed(now int64, throttled bool) {
 		return
 	}
 	if throttled {
-		c.starting, c.phase, c.held = false, holding, 0
-		c.move(max(c.least(), c.limit/2))
+		c.opening, c.starting, c.phase, c.held = false, false, holding, 0
+		c.move(min(c.limit, max(c.least(), c.limit/2)))
 	}
 }
 
@@ -120,8 +158,8 @@ func (c *climber) judge(rate float64) {
 	default:
 		change := rate/c.rate - 1
 		c.rate = rate
-		if c.held++; math.Abs(change) > news && c.held > 1 { // storage is not what it was
-			c.patience, c.held, c.downNext = 1, 1, change < 0
+		if c.held++; math.Abs(change) > news { // storage is not what it was
+			c.search()
 		}
 		if c.held >= c.patience {
 			c.phase = tryingUp
@@ -145,6 +183,7 @@ func (c *climber) step(rate float64) {
 		next = min(c.max, max(c.limit+1, c.limit*5/4))
 	}
 	if next == c.limit { // the end of the range
+		c.rate = rate
 		c.hold(c.phase == tryingUp)
 		return
 	}

@@ -100,16 +100,17 @@ func TestAdaptiveDoesNotGrowWithoutNeedOrAnswers(t *testing.T) {
 			l.enqueue(put(fmt.Sprint("pod-", i), 1))
 			time.Sleep(5 * time.Millisecond)
 		}
-		if n := l.limit(); n != firstLimit {
-			t.Errorf("limit %d under light load: want it untouched", n)
+		light := l.limit()
+		if light > firstLimit {
+			t.Errorf("limit %d under light load, want at most %d", light, firstLimit)
 		}
 		s.setFault(down)
 		for i := range 2000 {
 			l.enqueue(put(fmt.Sprint("pod-", i), 2))
 		}
 		time.Sleep(time.Minute)
-		if n := l.limit(); n != firstLimit {
-			t.Errorf("limit %d while storage is down: want it untouched", n)
+		if n := l.limit(); n != light {
+			t.Errorf("limit %d while storage is down, want %d as before", n, light)
 		}
 		s.setFault(func(Event) error {
 			return &storage.ThrottledError{RetryAfter: time.Second, Err: errBroken}
@@ -120,6 +121,87 @@ func TestAdaptiveDoesNotGrowWithoutNeedOrAnswers(t *testing.T) {
 		}
 		s.setFault(up)
 		time.Sleep(time.Minute)
+		l.finish()
+	})
+}
+
+// A kind begins with one request; one that is busy has firstLimit after three latencies.
+func TestAdaptiveBeginsWithOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const latency = 80 * time.Millisecond
+		s := newStore(latency)
+		c := config(Adaptive)
+		c.DrainTimeout = time.Hour
+		l := start(t, c, s, nil)
+		for i := range 200 {
+			l.enqueue(put(fmt.Sprint("pod-", i), 1))
+		}
+		l.finish()
+		for i, want := range []int{1, 2, 4, 8} {
+			if got := s.inFlightAt(time.Duration(i)*latency + latency/2); got != want {
+				t.Errorf("%d in flight after %d latencies, want %d", got, i, want)
+			}
+		}
+	})
+}
+
+// MaxInFlight bounds all kinds together, and none of them waits for another.
+func TestAdaptiveBoundOverAllKinds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const latency, kinds, most = 50 * time.Millisecond, 10, 40
+		s := newStore(latency)
+		c := config(Adaptive)
+		c.MaxInFlight, c.DrainTimeout = most, time.Hour
+		l := start(t, c, s, nil)
+		for i := range kinds * 2000 {
+			e := put(fmt.Sprint("o-", i), 1)
+			e.Key.Kind = fmt.Sprint("Kind", i%kinds)
+			l.enqueue(e)
+		}
+		time.Sleep(5 * time.Second)
+		late := put("late", 1)
+		late.Key.Kind = "Late"
+		began := time.Since(s.began)
+		l.enqueue(late)
+		time.Sleep(latency + time.Millisecond)
+		if r := s.tries(func(e Event) bool { return e.Key.Kind == "Late" }); len(r) != 1 || r[0].start != began {
+			t.Errorf("a change of another kind was sent %v, want at once", r)
+		}
+		l.finish()
+		if s.max > most+kinds+1 || s.max < most {
+			t.Errorf("%d in flight, want %d and at most one more of each kind", s.max, most)
+		}
+	})
+}
+
+// podQueueNum bounds each kind, and may change while the pipeline runs.
+func TestAdaptiveWithinPodQueueNum(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const latency = 50 * time.Millisecond
+		s := newStore(latency)
+		c := config(Adaptive)
+		c.PodQueueNum, c.DrainTimeout = 20, time.Hour
+		l := start(t, c, s, nil)
+		most := func() int { // since the last call
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			n := s.max
+			s.max = s.now
+			return n
+		}
+		feed(l, 30*time.Second)
+		if n := most(); n != 20 {
+			t.Errorf("%d in flight, want 20", n)
+		}
+		for _, to := range []int{5, 60, 1} {
+			l.resize(Queues{to, c.HandlerQueueLen, c.WriterQueueLen})
+			time.Sleep(2 * latency)
+			most()
+			feed(l, 30*time.Second)
+			if n := most(); n > to || n < to*3/4 {
+				t.Errorf("%d in flight after a change to %d", n, to)
+			}
+		}
 		l.finish()
 	})
 }

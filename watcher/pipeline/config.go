@@ -55,9 +55,11 @@ type Config struct {
 	Strategy Strategy
 	// PodQueueNum is N of the strategies: queues for Pods (partitioned; four times
 	// as many for Events) or requests in flight per kind (unordered, dedup, keyed).
-	// 0 means 1, with the queue named after the kind, as in the original.
+	// 0 means 1, with the queue named after the kind, as in the original. For
+	// Adaptive it is the most requests in flight per kind; 0 means MaxInFlight.
 	PodQueueNum int
-	// MaxInFlight bounds the requests in flight per kind that Adaptive may try.
+	// MaxInFlight bounds the requests in flight of all kinds together under Adaptive.
+	// Beyond it each kind may still have one.
 	MaxInFlight int
 	// WriterQueueLen bounds the events, of all kinds together, that wait for room
 	// in their handler queue.
@@ -89,8 +91,7 @@ type Config struct {
 // Default is the configuration of a watcher whose file says nothing about queues.
 func Default() Config {
 	return Config{
-		Strategy:         Keyed,
-		PodQueueNum:      30,     // the original's Helm value
+		Strategy:         Adaptive,
 		MaxInFlight:      512,    // what the storage client keeps connections for
 		WriterQueueLen:   102400, // the published "after" set-up
 		HandlerQueueLen:  102400, // the original since 2022
@@ -104,6 +105,10 @@ func Default() Config {
 		DrainTimeout:     10 * time.Second,
 	}
 }
+
+// DefaultQueues is PodQueueNum for the strategies that have a number of queues or workers,
+// where nobody names one: the original's Helm value.
+const DefaultQueues = 30
 
 // Limits that keep a typing error from taking the machine.
 const (

@@ -261,7 +261,7 @@ func (l *lane) refill(q *partition, now int64) {
 
 // take removes the next event that may be sent now, nil if there is none.
 func (l *lane) take(q *partition, now int64) (s *slot, probe bool) {
-	if !q.hasReady() || l.climb != nil && l.inFlight >= l.climb.limit {
+	if !q.hasReady() || l.full() {
 		return nil, false
 	}
 	if until := l.p.pause.Load(); until > now {
@@ -279,6 +279,9 @@ func (l *lane) take(q *partition, now int64) (s *slot, probe bool) {
 	l.sends = append(l.sends, s)
 	ent.inFlight++
 	l.inFlight++
+	if l.climb != nil {
+		l.p.adapting.Add(1)
+	}
 	q.inFlight++
 	q.meter.Account(q.depth, now)
 	q.depth--
@@ -292,10 +295,18 @@ func (l *lane) take(q *partition, now int64) (s *slot, probe bool) {
 		l.makeReady(ent)
 	}
 	l.refill(q, now)
-	if q.hasReady() && !l.gate.shut && (l.climb == nil || l.inFlight < l.climb.limit) {
+	if q.hasReady() && !l.gate.shut && !l.full() {
 		l.wakeWorker(q)
 	}
 	return s, probe
+}
+
+// full reports that Adaptive allows no further request now. A kind without one in flight
+// may always send, and looks again when its own is answered, so that no kind waits for
+// another's answer.
+func (l *lane) full() bool {
+	return l.climb != nil &&
+		(l.inFlight >= l.climb.limit || l.inFlight > 0 && l.p.adapting.Load() >= int64(l.p.config.MaxInFlight))
 }
 
 // settleCoalesced counts queued events that were merged into later ones.

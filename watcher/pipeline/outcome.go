@@ -92,6 +92,9 @@ func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
 	q := ent.part
 	ent.inFlight--
 	l.inFlight--
+	if l.climb != nil {
+		l.p.adapting.Add(-1)
+	}
 	q.inFlight--
 	if ent.busy == s {
 		ent.busy = nil

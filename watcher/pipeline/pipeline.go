@@ -53,6 +53,8 @@ type Pipeline struct {
 	pause  atomic.Int64 // until when storage asked to be left alone
 	fenced atomic.Int64 // until when a request of unknown outcome may still be applied
 
+	adapting atomic.Int64 // requests in flight of the kinds that adapt
+
 	refused refusals
 
 	ran     atomic.Bool

@@ -14,8 +14,8 @@ type Queues struct {
 }
 
 // Resize changes how many queues and workers there are and how long the queues may
-// get, while events flow; see promise 9. PodQueueNum has no effect under Single and
-// Adaptive. Queues that Validate would refuse change nothing.
+// get, while events flow; see promise 9. PodQueueNum has no effect under Single.
+// Queues that Validate would refuse change nothing.
 //
 // It may be called at any time. While the events of a kind are dealt out anew, that kind
 // stands still: 55 ms with 100,000 events on one core (BenchmarkResize).
@@ -53,9 +53,12 @@ func (l *lane) resize() {
 		q.capacity = c.HandlerQueueLen
 		q.setWorkers(l.shape.workers)
 	}
-	if !l.shape.adaptive { // its climber sets the gate
-		l.gate.resize(l.shape.partitions*l.shape.workers, now, c.Backoff)
+	workers := l.shape.partitions * l.shape.workers
+	if l.climb != nil {
+		l.climb.bound(workers)
+		workers = l.climb.limit
 	}
+	l.gate.resize(workers, now, c.Backoff)
 	for _, q := range l.parts {
 		l.refill(q, now)
 		if q.hasReady() {

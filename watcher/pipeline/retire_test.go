@@ -102,7 +102,7 @@ func TestGoroutinesReturn(t *testing.T) {
 			return nil
 		})
 		l.enqueue(widgets(500, 2)...)
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) // adaptive begins with one
 		most := l.goroutines("Widget")
 		s.setFault(up)
 		time.Sleep(time.Minute)

@@ -235,7 +235,9 @@ func (l *line) checkQueues() {
 // config is the default with a strategy that is allowed.
 func config(s Strategy) Config {
 	c := Default()
-	c.Strategy = s
+	if c.Strategy = s; s != Adaptive {
+		c.PodQueueNum = DefaultQueues
+	}
 	c.AllowUnordered = s == Unordered
 	return c
 }

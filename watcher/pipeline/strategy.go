@@ -27,7 +27,11 @@ func shapeOf(c Config, kind string) shape {
 	case Keyed:
 		return shape{partitions: 1, workers: n, exclusive: true}
 	case Adaptive:
-		return shape{partitions: 1, workers: c.MaxInFlight, exclusive: true, merge: true, adaptive: true}
+		n = c.MaxInFlight
+		if c.PodQueueNum > 0 {
+			n = min(n, c.PodQueueNum)
+		}
+		return shape{partitions: 1, workers: n, exclusive: true, merge: true, adaptive: true}
 	case Partitioned:
 		s := shape{partitions: 1, workers: 1, exclusive: true}
 		if c.PodQueueNum > 0 && (kind == "Pod" || kind == "Event") {

@@ -39,19 +39,20 @@ const (
 
 // setup is what one run is made of.
 type setup struct {
-	seed    uint64
-	ops     int
-	span    time.Duration // of the load
-	latency string        // of storage; empty is 5ms
-	mode    string        // of storage; empty is faithful
-	storage string        // faults of storage, in its grammar, from the start of the load on
-	watch   string        // faults of the watch side
-	early   bool          // the faults are in force before the watcher starts
-	second  bool          // storage has a second instance
-	noCache bool          // the apiserver lists in pages at version 0 too
-	window  int           // changes that the apiserver keeps per kind; 0 is the default
-	edit    func(*config.Config, *config.Filter)
-	hooks   []hook
+	seed     uint64
+	ops      int
+	span     time.Duration // of the load
+	latency  string        // of storage; empty is 5ms
+	capacity string        // of storage; empty is unlimited
+	mode     string        // of storage; empty is faithful
+	storage  string        // faults of storage, in its grammar, from the start of the load on
+	watch    string        // faults of the watch side
+	early    bool          // the faults are in force before the watcher starts
+	second   bool          // storage has a second instance
+	noCache  bool          // the apiserver lists in pages at version 0 too
+	window   int           // changes that the apiserver keeps per kind; 0 is the default
+	edit     func(*config.Config, *config.Filter)
+	hooks    []hook
 	// calm: what the faults need after the load before they are removed.
 	calm time.Duration
 	// until bounds the wait for convergence; 0 is ten minutes.
@@ -145,6 +146,9 @@ func newWorld(t *testing.T, s setup) *world {
 	mc.Listen, mc.Seed, mc.Latency = mockAddr, s.seed, "5ms"
 	if s.latency != "" {
 		mc.Latency = s.latency
+	}
+	if s.capacity != "" {
+		mc.Capacity = s.capacity
 	}
 	if s.mode != "" {
 		mc.Mode = s.mode
