@@ -47,3 +47,11 @@ func storageConfig(c config.Config) storage.Config {
 	s.Timeout = time.Duration(c.BCS.StorageTimeout)
 	return s
 }
+
+// readPace is k8s.readPace as the collector takes it: there 0 is the default.
+func readPace(cfg config.Config) time.Duration {
+	if cfg.K8s.ReadPace == 0 {
+		return -1
+	}
+	return time.Duration(cfg.K8s.ReadPace)
+}

@@ -58,6 +58,7 @@ func groupKinds(in []config.GroupKinds) []collector.GroupKinds {
 func (w *Watcher) collectorConfig(resources []collector.Resource) collector.Config {
 	f := w.filter
 	c := collector.Config{
+		ReadPace:  readPace(w.cfg),
 		Resources: resources, Namespace: w.cfg.WatchResource.Namespace,
 		IgnoreNamespaces: f.ResourceNamespaceFilters, IgnoreNames: f.ResourceNameFilters,
 		KeepManagedFields: f.KeepManagedFields, Pack: true,

@@ -87,6 +87,12 @@ type Config struct {
 	// WatchIdle, ListIdle and InitialIdle end a connection on which nothing arrived
 	// for that long; 0 takes the default, negative never ends it.
 	WatchIdle, ListIdle, InitialIdle time.Duration
+	// ReadPace is the most time between two reads of a connection that had nothing more
+	// to give at the first; 0 takes the default, negative never waits. An apiserver
+	// writes each event by itself, and waking up for each costs more than decoding it. A
+	// change that comes alone is read at once; of a bulk transfer so much is waited for
+	// as fills the buffer.
+	ReadPace time.Duration
 	// HTTP2 multiplexes all kinds over one connection. Off, each watch has a
 	// connection of its own: cheaper per byte, and a kind that is held back holds
 	// back nobody else.
@@ -132,6 +138,7 @@ func (c Config) withDefaults() Config {
 	set(&c.WatchIdle, DefaultWatchIdle)
 	set(&c.ListIdle, DefaultListIdle)
 	set(&c.InitialIdle, DefaultInitialIdle)
+	set(&c.ReadPace, DefaultReadPace)
 	return c
 }
 

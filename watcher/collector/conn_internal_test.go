@@ -18,7 +18,7 @@ func TestConnCountsAndPaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		var in, out atomic.Int64
-		dial := metered(func(context.Context, string, string) (net.Conn, error) { return near, nil }, &in, &out)
+		dial := metered(func(context.Context, string, string) (net.Conn, error) { return near, nil }, DefaultReadPace, &in, &out)
 		c, err := dial(t.Context(), "tcp", "x")
 		if err != nil {
 			t.Fatal(err)
@@ -36,7 +36,7 @@ func TestConnCountsAndPaces(t *testing.T) {
 		for _, want := range []struct {
 			text string
 			at   time.Duration
-		}{{"012345", 0}, {"6789", 0}, {"012345", readPace}, {"6789", readPace}, {"012345", 2 * readPace}} {
+		}{{"012345", 0}, {"6789", 0}, {"012345", DefaultReadPace}, {"6789", DefaultReadPace}, {"012345", 2 * DefaultReadPace}} {
 			n, err := c.Read(p)
 			if err != nil || string(p[:n]) != want.text || time.Since(began) != want.at {
 				t.Errorf("read %q after %s, %v; want %q after %s", p[:n], time.Since(began), err, want.text, want.at)
@@ -46,7 +46,7 @@ func TestConnCountsAndPaces(t *testing.T) {
 		if err != nil || len(rest) != 4+3*connBuffer {
 			t.Errorf("read %d bytes, %v", len(rest), err)
 		}
-		if took := time.Since(began); took > time.Minute+3*readPace {
+		if took := time.Since(began); took > time.Minute+3*DefaultReadPace {
 			t.Errorf("full reads were paced: %s", took)
 		}
 		if got := in.Load(); got != 30+3*connBuffer {
@@ -54,6 +54,40 @@ func TestConnCountsAndPaces(t *testing.T) {
 		}
 		_ = c.Close()
 	})
+}
+
+// TestLoneChangeIsReadAtOnce: a change that comes alone on an idle watch, in one piece or in
+// several, as the records of a TLS server are, is never delayed by the pace.
+func TestLoneChangeIsReadAtOnce(t *testing.T) {
+	for _, pieces := range []int{1, 2, 5} {
+		synctest.Test(t, func(t *testing.T) {
+			near, far := net.Pipe()
+			c := &conn{Conn: near, in: new(atomic.Int64), out: new(atomic.Int64), pace: DefaultReadPace}
+			const changes, idle, record = 20, 50 * time.Millisecond, 1400
+			var sender sync.WaitGroup
+			defer sender.Wait()
+			defer func() { _ = far.Close() }()
+			sender.Go(func() {
+				for range changes {
+					time.Sleep(idle)
+					for range pieces {
+						_, _ = far.Write(make([]byte, record))
+						time.Sleep(100 * time.Microsecond)
+					}
+				}
+			})
+			began := time.Now()
+			for i := range changes {
+				if _, err := io.ReadFull(c, make([]byte, pieces*record)); err != nil {
+					t.Fatal(err)
+				}
+				sent := time.Duration(i+1)*idle + time.Duration(i*pieces)*100*time.Microsecond
+				if took := time.Since(began) - sent; took >= 2*time.Millisecond {
+					t.Errorf("change %d, in %d pieces, was read %s after it was sent", i, pieces, took)
+				}
+			}
+		})
+	}
 }
 
 // TestConnCountsWhatIsWritten, and nothing of what the peer did not take.
@@ -126,7 +160,7 @@ func TestPaceDoesNotSlowABulkTransfer(t *testing.T) {
 		w := &window{}
 		w.cond = sync.NewCond(&w.mu)
 		var in, out atomic.Int64
-		c := &conn{Conn: w, in: &in, out: &out}
+		c := &conn{Conn: w, in: &in, out: &out, pace: DefaultReadPace}
 		const total, piece = 100 << 20, 16 << 10
 		go func() {
 			for range total / piece {

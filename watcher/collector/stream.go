@@ -14,7 +14,7 @@ import (
 	"github.com/watchbench/watchbench/internal/jsonscan"
 )
 
-// resultBuffer is what comes within one readPace at 3,000 events a second, and
+// resultBuffer is what comes within one ReadPace at 3,000 events a second, and
 // some: the reflector wakes up once per read instead of once per event. What finds no
 // room stays in the socket, where it holds back the sender.
 const resultBuffer = 64

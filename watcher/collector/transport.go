@@ -39,7 +39,7 @@ func connect(cfg *rest.Config, c Config, m *metrics) (*connection, error) {
 		if dial == nil {
 			dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}).DialContext
 		}
-		cfg.Dial = metered(dial, &m.bytesIn, &m.bytesOut)
+		cfg.Dial = metered(dial, c.ReadPace, &m.bytesIn, &m.bytesOut)
 	}
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {

@@ -121,4 +121,6 @@ type K8s struct {
 	Kubeconfig string `json:"kubeconfig"`
 	Master     string `json:"master"`
 	TLS        TLS    `json:"tls"`
+	// ReadPace is this watcher's own key; see collector.Config.
+	ReadPace Duration `json:"readPace"`
 }

@@ -67,6 +67,7 @@ func TestParseErrors(t *testing.T) {
 		{"profile", with(`"strategy":"keyed"}, "profile": "old", "x":{`), `c.json:3: profile: unknown profile "old", want default or legacy`},
 		{"legacy without storage", `{"default":{"clusterID":"c"},"profile":"legacy","bcs":{"zk":"h:2181"}}`, "c.json: bcs.custom-storage-endpoints: missing: the profile legacy finds storage nowhere else, name at least one http://host:port"},
 		{"too many queues", with(`"podQueueNum": 5000`), "c.json:3: bcs.podQueueNum: 5000: want at most 4096"},
+		{"read pace", with(`"strategy":"keyed"}, "k8s": {"readPace": "2s"}, "x":{`), `c.json:3: k8s.readPace: want a duration of 0 to 1 s such as "20ms"`},
 		{"none in flight", with(`"maxInFlight": 0`), "c.json:3: bcs.maxInFlight: 0: want 1 to 4096"},
 		{"too many in flight", with(`"maxInFlight": 5000`), "c.json:3: bcs.maxInFlight: 5000: want 1 to 4096"},
 		{"too long a queue", with(`"handlerQueueLen": 99999999`), "c.json:3: bcs.handlerQueueLen: 99999999: want 1 to 16777216"},

@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 	"github.com/watchbench/watchbench/watcher/storage"
 )
@@ -30,6 +31,7 @@ func Default() Config {
 	return Config{
 		Profile: ProfileDefault,
 		Address: DefaultAddress, Port: DefaultPort, MetricPort: DefaultMetricPort,
+		K8s:            K8s{ReadPace: Duration(collector.DefaultReadPace)},
 		Synchronizer:   Synchronizer{Period: Duration(5 * time.Minute), Name: "k8s-watch"},
 		Alertor:        Alertor{Convergence: Duration(time.Minute)},
 		LeaderElection: LeaderElection{Namespace: "kube-system", Name: "k8s-watch"},

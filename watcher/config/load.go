@@ -91,6 +91,8 @@ func (c *Config) check() (key, msg string) {
 		return "bcs.queueFullTimeout", "want a positive duration such as \"1s\""
 	case b.StorageTimeout <= 0:
 		return "bcs.storageTimeout", "want a positive duration such as \"5s\""
+	case c.K8s.ReadPace < 0 || c.K8s.ReadPace > Duration(time.Second):
+		return "k8s.readPace", "want a duration of 0 to 1 s such as \"20ms\""
 	case b.DrainTimeout < 0:
 		return "bcs.drainTimeout", "want a duration of 0 or more such as \"10s\""
 	case c.Synchronizer.Period < Duration(time.Second):
