@@ -1,9 +1,13 @@
 package watcher
 
 import (
+	"errors"
+	"log/slog"
 	"os"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
 const (
@@ -19,12 +23,23 @@ const (
 )
 
 // Tune sets the Go runtime for a process that is a watcher and nothing else. The
-// environment variables GOMAXPROCS and GOGC override it.
-func Tune() {
+// environment variables GOMAXPROCS, GOGC and GOMEMLIMIT override it.
+func Tune(log *slog.Logger) {
+	limitMemory(log, memlimit.FromCgroup)
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(processors)
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
+	}
+}
+
+// limitMemory makes the Go runtime keep its memory below nine tenths of the container's
+// limit, so that a burst costs collections before it costs the process. What the rest is
+// for is not the heap: stacks of the kernel, the program, mapped files.
+func limitMemory(log *slog.Logger, limit memlimit.Provider) {
+	_, err := memlimit.Set(memlimit.WithProvider(limit))
+	if err != nil && !errors.Is(err, memlimit.ErrNoCgroup) && !errors.Is(err, memlimit.ErrCgroupsNotSupported) {
+		log.Warn("the container's memory limit is not known, set GOMEMLIMIT to have one", "error", err)
 	}
 }

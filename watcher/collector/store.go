@@ -279,15 +279,12 @@ func (s *store) Replace(list []any, version string) error {
 	}
 	now := time.Now()
 	s.listed, s.changed = now, false
-	items := make([]*item, 0, len(list))
 	for _, obj := range list {
-		it, ok := obj.(*item)
-		if !ok {
+		if _, ok := obj.(*item); !ok {
 			return fmt.Errorf("store %s: replace with a %T", s.kind, obj)
 		}
-		items = append(items, it)
 	}
-	changes, gone := s.merge(items)
+	changes, gone := s.merge(list)
 	s.renew.Store(false)
 	s.metrics.cacheKeys.Set(float64(s.len()))
 	s.metrics.synced.Set(1)
@@ -304,22 +301,19 @@ func (s *store) Replace(list []any, version string) error {
 	return nil
 }
 
-// merge makes the store equal to items and returns the differences.
-func (s *store) merge(items []*item) (changes []change, gone []*object.Object) {
+// merge makes the store equal to a list of items and returns the differences. Beside the
+// store itself it needs memory for the differences only, and for a pointer to each object
+// if one is gone.
+func (s *store) merge(list []any) (changes []change, gone []*object.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	first := len(s.objects) == 0
-	var seen map[name]struct{}
-	if first {
-		s.objects = make(map[name]*object.Object, len(items))
-	} else {
-		seen = make(map[name]struct{}, len(items))
+	if len(s.objects) == 0 {
+		s.objects = make(map[name]*object.Object, len(list))
+		changes = make([]change, 0, len(list))
 	}
-	for _, it := range items {
+	for _, obj := range list {
+		it := obj.(*item)
 		n := nameOf(it.obj.Key)
-		if !first {
-			seen[n] = struct{}{}
-		}
 		old := s.objects[n]
 		if old != nil && !s.renew.Load() && unchanged(old, it.obj) {
 			s.metrics.received.Inc()
@@ -329,11 +323,15 @@ func (s *store) merge(items []*item) (changes []change, gone []*object.Object) {
 		s.objects[n] = it.obj
 		changes = append(changes, change{it, old})
 	}
-	if first || len(s.objects) == len(seen) {
+	if len(s.objects) == len(list) { // a list names no object twice
 		return changes, nil
 	}
+	listed := make(map[*object.Object]struct{}, len(list))
+	for _, obj := range list {
+		listed[s.objects[nameOf(obj.(*item).obj.Key)]] = struct{}{}
+	}
 	for n, o := range s.objects {
-		if _, ok := seen[n]; !ok {
+		if _, ok := listed[o]; !ok {
 			gone = append(gone, o)
 			delete(s.objects, n)
 		}
