@@ -32,6 +32,7 @@ type state struct {
 type memory struct {
 	asked   map[string]int  // comparisons since a leaving kind was seen to be one
 	foreign map[string]bool // kinds that were put back: another watcher collects them
+	removed map[string]bool // kinds that were retired since nobody claimed them
 }
 
 // remember keeps the record up to date and retires the kinds that nobody claimed.
@@ -77,6 +78,7 @@ func (s *Synchronizer) next(ctx context.Context, was state) (next state, asked m
 		if is {
 			kinds[kind] = true
 			delete(s.memory.foreign, kind)
+			delete(s.memory.removed, kind)
 		}
 	}
 	complete := s.set.Complete()
@@ -84,8 +86,9 @@ func (s *Synchronizer) next(ctx context.Context, was state) (next state, asked m
 		if mine[kind] {
 			continue
 		}
-		if s.memory.asked[kind] > 0 && !s.memory.foreign[kind] {
+		if (s.memory.asked[kind] > 0 || s.memory.removed[kind]) && !s.memory.foreign[kind] {
 			s.memory.foreign[kind] = true
+			s.spare(kind)
 			s.set.Logger.Info("another watcher of this name collects the kind", "kind", kind, "name", s.cfg.Name)
 		}
 		if s.memory.foreign[kind] || !complete {
@@ -93,6 +96,7 @@ func (s *Synchronizer) next(ctx context.Context, was state) (next state, asked m
 			continue
 		}
 		leaving[kind], asked[kind] = true, 1
+		s.set.Logger.Warn("a kind is not collected any more: what storage holds of it will be removed unless another watcher claims it", "kind", kind, "comparisons", claimRounds)
 	}
 	for _, kind := range was.Leaving {
 		switch n := s.memory.asked[kind]; {
@@ -102,8 +106,13 @@ func (s *Synchronizer) next(ctx context.Context, was state) (next state, asked m
 			leaving[kind], asked[kind] = true, n
 		case n < claimRounds:
 			leaving[kind], asked[kind] = true, n+1
-		case !s.emptied(ctx, kind):
-			leaving[kind], asked[kind] = true, n
+		default:
+			switch claimed, err := s.claimed(ctx, kind); {
+			case claimed:
+				s.spare(kind)
+			case err != nil || !s.emptied(ctx, kind):
+				leaving[kind], asked[kind] = true, n
+			}
 		}
 	}
 	return state{slices.Sorted(maps.Keys(kinds)), slices.Sorted(maps.Keys(leaving))}, asked
@@ -115,7 +124,8 @@ func (s *Synchronizer) emptied(ctx context.Context, kind string) bool {
 	known := s.retired[kind]
 	s.mu.Unlock()
 	if !known {
-		s.set.Logger.Info("a kind is not collected any more, what it left is removed", "kind", kind)
+		s.set.Logger.Warn("a kind is not collected any more, what it left is removed", "kind", kind)
+		s.memory.removed[kind] = true
 		s.Retire(kind)
 		return false
 	}
@@ -125,4 +135,33 @@ func (s *Synchronizer) emptied(ctx context.Context, kind string) bool {
 	}
 	s.set.Pipeline.RetireKind(kind)
 	return true
+}
+
+// claimed reports whether a watcher that remembers under another name collects a kind:
+// then its rows are that one's to remove.
+func (s *Synchronizer) claimed(ctx context.Context, kind string) (bool, error) {
+	for offset := 0; ; offset += s.cfg.PageSize {
+		page, err := s.set.Storage.List(ctx, StateKind, "", wholeRecords, s.cfg.PageSize, offset)
+		if err != nil {
+			return false, err
+		}
+		for _, r := range page {
+			var other state
+			if r.Name != s.cfg.Name && json.Unmarshal(r.Data, &other) == nil && slices.Contains(other.Kinds, kind) {
+				s.set.Logger.Info("a watcher of another name collects the kind, its rows stay", "kind", kind, "name", r.Name)
+				return true, nil
+			}
+		}
+		if len(page) < s.cfg.PageSize {
+			return false, nil
+		}
+	}
+}
+
+// spare ends the removal of a kind that another watcher collects.
+func (s *Synchronizer) spare(kind string) {
+	delete(s.memory.removed, kind)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.retired, kind)
 }

@@ -99,6 +99,65 @@ func TestKindOfAnotherWatcher(t *testing.T) {
 	}
 }
 
+// TestKindOfAWatcherThatComesBack: of two that remember in one record one was away for so
+// long that its kind was removed. Back, it has its rows for good.
+func TestKindOfAWatcherThatComesBack(t *testing.T) {
+	w := newWorld()
+	complete := true
+	w.remembering(t, &complete, "TFJob").compare(t.Context())
+	w.records[job] = raw(1, "")
+	other := w.remembering(t, &complete, "Pod")
+	for range claimRounds + 3 {
+		other.compare(t.Context())
+	}
+	if w.records[job] != "" {
+		t.Fatal("the rows of a kind that nobody claimed are there")
+	}
+	one := w.remembering(t, &complete, "TFJob")
+	for i := range 5 {
+		w.kinds, w.cache[job] = []string{"TFJob"}, raw(1, "")
+		one.compare(t.Context())
+		w.kinds = []string{"Pod"}
+		delete(w.cache, job)
+		other.compare(t.Context())
+		if w.records[job] == "" {
+			t.Errorf("removed again at comparison %d since the kind was put back", i+1)
+		}
+	}
+	if kinds, leaving := w.recorded(t); kinds != "[Pod TFJob]" || leaving != "[]" {
+		t.Errorf("recorded %s, leaving %s", kinds, leaving)
+	}
+}
+
+// TestKindHandedToAnotherName: a kind that one watcher gave up is collected by watchers
+// that remember under other names, as after a division by label. Its rows stay.
+func TestKindHandedToAnotherName(t *testing.T) {
+	w := newWorld()
+	complete := true
+	w.remembering(t, &complete, "Pod", "TFJob").compare(t.Context())
+	w.records[job] = raw(1, "")
+	w.records[object.Key{Kind: StateKind, Name: "x-half"}] = `{"kinds":["TFJob"],"leaving":[]}`
+	s := w.remembering(t, &complete, "Pod")
+	for range claimRounds {
+		s.compare(t.Context())
+	}
+	w.fail = errors.New("down") // who claims the kind cannot be read
+	s.compare(t.Context())
+	if _, leaving := w.recorded(t); leaving != "[TFJob]" {
+		t.Errorf("leaving %s while nobody knows who claims it", leaving)
+	}
+	w.fail = nil
+	for range 3 {
+		s.compare(t.Context())
+	}
+	if w.records[job] == "" {
+		t.Error("the rows of a kind that another watcher collects were removed")
+	}
+	if kinds, leaving := w.recorded(t); kinds != "[Pod]" || leaving != "[]" {
+		t.Errorf("recorded %s, leaving %s", kinds, leaving)
+	}
+}
+
 // A storage that fails costs nothing but time, and a record that cannot be read is made
 // again.
 func TestRecordOfTheKindsThatFails(t *testing.T) {

@@ -145,7 +145,8 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 	}
 	return &Synchronizer{
 		cfg: cfg, set: set, limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency), metrics: m,
-		reading: make(chan struct{}, cfg.Reading), listing: make(chan struct{}, cfg.Concurrency), memory: memory{asked: map[string]int{}, foreign: map[string]bool{}},
+		reading: make(chan struct{}, cfg.Reading), listing: make(chan struct{}, cfg.Concurrency),
+		memory:  memory{asked: map[string]int{}, foreign: map[string]bool{}, removed: map[string]bool{}},
 		retired: map[string]bool{}, soon: map[string]int{}, wake: make(chan struct{}, 1),
 	}, nil
 }
