@@ -116,7 +116,8 @@ func (w *Watcher) find(key, hosts, path string, tell func(addrs []string)) (life
 		OnChange: func(servers []discovery.ServerInfo) {
 			var addrs []string
 			for _, s := range servers {
-				addrs = append(addrs, s.Address(w.cfg.BCS.IsExternal))
+				// The original looks for storage only from outside (contract §7.1).
+				addrs = append(addrs, s.Address(w.cfg.BCS.IsExternal && path == discovery.PathStorage))
 			}
 			tell(addrs)
 		},

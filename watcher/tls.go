@@ -3,6 +3,7 @@ package watcher
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"net/http"
 	"os"
@@ -24,7 +25,7 @@ func clientTLS(key string, f config.TLS) (func() (*tls.Config, error), error) {
 			}
 		}
 		if f.CertFile != "" || f.KeyFile != "" {
-			cert, err := tls.LoadX509KeyPair(f.CertFile, f.KeyFile)
+			cert, err := keyPair(f)
 			if err != nil {
 				return nil, fmt.Errorf("%s.cert-file, %s.key-file: %w", key, key, err)
 			}
@@ -36,14 +37,39 @@ func clientTLS(key string, f config.TLS) (func() (*tls.Config, error), error) {
 	return load, err
 }
 
+// keyPair reads a certificate and its key, which may be encrypted as the original's may:
+// in PEM itself (RFC 1423).
+func keyPair(f config.TLS) (tls.Certificate, error) {
+	cert, err := os.ReadFile(f.CertFile)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	key, err := os.ReadFile(f.KeyFile)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	switch block, _ := pem.Decode(key); {
+	case block == nil:
+	case block.Type == "ENCRYPTED PRIVATE KEY":
+		return tls.Certificate{}, fmt.Errorf("%s is encrypted as PKCS #8, which is not supported: write it again with openssl rsa -traditional -aes256", f.KeyFile)
+	case x509.IsEncryptedPEMBlock(block): //nolint:staticcheck // insecure by design, and what is in use
+		plain, err := x509.DecryptPEMBlock(block, []byte(f.Password)) //nolint:staticcheck // the same
+		if err != nil {
+			return tls.Certificate{}, fmt.Errorf("decrypt %s with the password: %w", f.KeyFile, err)
+		}
+		key = pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: plain})
+	}
+	return tls.X509KeyPair(cert, key)
+}
+
 // certPool reads the certificates of a CA file; key names it in errors.
 func certPool(key, file string) (*x509.CertPool, error) {
-	pem, err := os.ReadFile(file)
+	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", key, err)
 	}
 	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(pem) {
+	if !pool.AppendCertsFromPEM(data) {
 		return nil, fmt.Errorf("%s: %s holds no PEM certificate", key, file)
 	}
 	return pool, nil

@@ -1,5 +1,6 @@
 // Command k8s-watch copies the objects of a Kubernetes cluster into bcs-storage.
-// It reads the configuration of bcs-k8s-watch and can take its place.
+// It reads the configuration of bcs-k8s-watch and can take its place. "k8s-watch check"
+// says what it would do with one.
 package main
 
 import (
@@ -30,6 +31,9 @@ func main() { os.Exit(run(os.Args[1:])) }
 func run(args []string) int {
 	if len(args) > 0 && args[0] == "rbac" {
 		return rbac(args[1:])
+	}
+	if len(args) > 0 && args[0] == "check" {
+		return check(args[1:], os.Stdout)
 	}
 	var f config.Flags
 	fs := f.Set("k8s-watch")

@@ -98,7 +98,7 @@ func TestBadInput(t *testing.T) {
 		{"argument", []string{"-f", "x", "y"}, 2, []string{`unexpected argument "y"`}},
 		{"missing file", []string{"-f", filepath.Join(dir, "none.json")}, 2, []string{"none.json: cannot be read: no such file"}},
 		{"wrong type", []string{"-f", config("type.json", storage.URL, kube, `,"v":"x"`)}, 2, []string{"type.json:2: v: want a whole number"}},
-		{"misspelt key", []string{"-f", config("key.json", storage.URL, kube, `,"metricport":1`)}, 2, []string{"metricport: unknown key, did you mean \"metric_port\"?"}},
+		{"misspelt key", []string{"-f", config("key.json", storage.URL, kube, `,"synchroniser":1`)}, 2, []string{"synchroniser: unknown key, did you mean \"synchronizer\"?"}},
 		{"missing filter", []string{"-f", config("f.json", storage.URL, kube, ""), "--filterConfigPath", "none"}, 2, []string{"none: cannot be read"}},
 		{"bad filter", []string{"-f", config("f.json", storage.URL, kube, ""), "--filterConfigPath", write("bad.json", `{"resourceMaskers":[{"kind":"Pod"}]}`)}, 2, []string{"bad.json:1: resourceMaskers[0]", "nothing would be masked"}},
 		{"missing kubeconfig", []string{"-f", config("kc.json", storage.URL, `"kubeconfig":"/none"`, "")}, 2, []string{"kc.json: k8s.kubeconfig", "/none"}},
@@ -120,6 +120,22 @@ func TestBadInput(t *testing.T) {
 				t.Errorf("panic:\n%s", all)
 			}
 		})
+	}
+}
+
+// TestOriginalConfiguration: a configuration and flags that bcs-k8s-watch starts with do not
+// end this one, whatever it makes of them.
+func TestOriginalConfiguration(t *testing.T) {
+	cmd := program(t.Context(), t, "-f", "testdata/original-config.json", "--log-dir=x", "--pid_dir", "x", "-v", "3",
+		"--insecure_port", "1", "--insecure-address=x", "--ipv6_address=x", "--external-ip=x", "--external_ipv6=x", "--external_port=2",
+		"--logtostderr", "--alsologtostderr=true", "--stderrthreshold=2", "--vmodule=x", "--log_backtrace_at=x", "--log_max_size=1", "--log_max_num=1")
+	until, _ := output(t, cmd)
+	until("waiting for storage")
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -58,11 +58,11 @@ type Server struct {
 	From, To time.Time
 }
 
-// Issue makes a key and a certificate for a server.
+// Issue makes a key and a certificate for a server, which a client may use too.
 func (a *Authority) Issue(s Server) (tls.Certificate, error) {
 	template := &x509.Certificate{
 		Subject: pkix.Name{CommonName: s.Name}, NotBefore: s.From, NotAfter: s.To,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		IPAddresses: s.IPs, DNSNames: s.DNSNames,
 	}
 	if s.From.IsZero() {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -41,7 +42,7 @@ func (e *Error) Error() string {
 type decoder struct {
 	file    string
 	data    []byte
-	lines   map[string]int // by path
+	lines   map[string]int // by path in lower case
 	unused  []string
 	ignored map[string]string // why keys have no effect, by path
 }
@@ -84,7 +85,7 @@ func lineAt(data []byte, offset int) int { return 1 + bytes.Count(data[:offset],
 func (d *decoder) warnings() []string {
 	var all []string
 	for _, path := range slices.Sorted(maps.Keys(d.ignored)) {
-		all = append(all, fmt.Sprintf("%s:%d: %s: %s", d.file, d.lines[path], path, d.ignored[path]))
+		all = append(all, (&Error{File: d.file, Line: d.lines[strings.ToLower(path)], Key: path, Msg: d.ignored[path]}).Error())
 	}
 	return all
 }
@@ -93,8 +94,8 @@ var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
 // value decodes the value at r into v.
 func (d *decoder) value(path string, r jsonscan.Range, v reflect.Value) error {
-	if _, known := d.lines[path]; !known {
-		d.lines[path] = lineAt(d.data, r.Start)
+	if at := strings.ToLower(path); d.lines[at] == 0 {
+		d.lines[at] = lineAt(d.data, r.Start)
 	}
 	raw := r.Of(d.data)
 	switch {
@@ -140,10 +141,10 @@ func (d *decoder) object(path string, r jsonscan.Range, want string, member func
 		key := k.Text(d.data)
 		at := join(path, key)
 		line := lineAt(d.data, k.Start)
-		if _, twice := d.lines[at]; twice {
-			return &Error{File: d.file, Line: line, Msg: fmt.Sprintf("not valid JSON: key %q stands twice", at)}
+		if d.lines[strings.ToLower(at)] > 0 {
+			d.ignore(at, "stands twice, the last one counts")
 		}
-		d.lines[at] = line
+		d.lines[strings.ToLower(at)] = line
 		value, err := s.Value()
 		if err != nil {
 			return err
@@ -179,7 +180,7 @@ func (d *decoder) list(path string, r jsonscan.Range, v reflect.Value) error {
 // unknown decides between a warning and an error for a key that has no field.
 func (d *decoder) unknown(path, key string, t reflect.Type) error {
 	if slices.Contains(d.unused, strings.ToLower(key)) {
-		d.ignored[path] = "has no effect"
+		d.ignore(path, "has no effect")
 		return nil
 	}
 	var known []string
@@ -187,18 +188,39 @@ func (d *decoder) unknown(path, key string, t reflect.Type) error {
 		known = append(known, tagOf(t.Field(i)))
 	}
 	if meant := spelling.Nearest(key, known); meant != "" {
-		return d.fail(path, fmt.Sprintf("unknown key, did you mean %q?", meant))
+		msg := fmt.Sprintf("unknown key, did you mean %q?", meant)
+		parent := path[:len(path)-len(key)]
+		if !slices.Contains(originalKeys, index.ReplaceAllString(strings.ToLower(parent+meant), "[]")) {
+			return d.fail(path, msg)
+		}
+		d.ignore(path, msg+" It is ignored")
+		return nil
 	}
-	d.ignored[path] = "unknown key, ignored"
+	d.ignore(path, "unknown key, ignored")
 	return nil
 }
 
+// index is that of a list's element in a path.
+var index = regexp.MustCompile(`\[\d+\]`)
+
+// ignore notes why a key has no effect, or not quite the one it asks for.
+func (d *decoder) ignore(path, why string) {
+	if before := d.ignored[path]; before != "" {
+		why = before + "; " + why
+	}
+	d.ignored[path] = why
+}
+
 func (d *decoder) fail(path, msg string) error {
-	return &Error{File: d.file, Line: d.lines[path], Key: path, Msg: msg}
+	return &Error{File: d.file, Line: d.lines[strings.ToLower(path)], Key: path, Msg: msg}
 }
 
 func (d *decoder) wrong(path, want string, r jsonscan.Range) error {
-	return d.fail(path, fmt.Sprintf("want %s, got %s", want, shorten(r.Of(d.data))))
+	got := shorten(r.Of(d.data))
+	if strings.Contains(strings.ToLower(path), "password") {
+		got = "something else" // it is not to be printed
+	}
+	return d.fail(path, fmt.Sprintf("want %s, got %s", want, got))
 }
 
 // fieldByKey matches as the original does: without regard to case.

@@ -3,7 +3,6 @@
 // watcher.
 //
 // A wrong type or value is an error that names file, line and key. A key nobody
-// knows is an error when it looks like a misspelling of a known one; otherwise it
-// is a warning, because the original ignores it and configurations in use have
-// such keys.
+// knows is a warning, because the original ignores it and configurations in use have
+// such keys; it is an error when it looks like a misspelling of a key of our own.
 package config

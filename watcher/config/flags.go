@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -24,14 +25,12 @@ func (f *Flags) Set(program string) *pflag.FlagSet {
 	defaults := Default()
 	bind(fs, &defaults)
 	fs.StringVarP(&f.File, "file", "f", "", "the configuration file (JSON)")
-	for _, name := range []string{"log_dir", "pid_dir", "stderrthreshold", "vmodule", "log_backtrace_at"} {
+	// As with the keys of these names, their values do not matter.
+	for _, name := range unusedKeys {
 		fs.String(name, "", "accepted for compatibility, no effect")
 	}
-	for _, name := range []string{"log_max_size", "log_max_num"} {
-		fs.Uint(name, 0, "accepted for compatibility, no effect")
-	}
 	for _, name := range []string{"logtostderr", "alsologtostderr"} {
-		fs.Bool(name, false, "accepted for compatibility, no effect")
+		fs.Lookup(name).NoOptDefVal = "true"
 	}
 	return fs
 }
@@ -46,7 +45,7 @@ func bind(fs *pflag.FlagSet, c *Config) {
 	fs.StringVar(&c.ServerKeyFile, "server_key_file", c.ServerKeyFile, "key of the HTTP servers")
 	fs.BoolVar(&c.DebugMode, "debug_mode", c.DebugMode, "serve pprof on port")
 	fs.StringVar(&c.FilterConfigPath, "filterConfigPath", c.FilterConfigPath, "the filter file (JSON)")
-	fs.IntVar(&c.Verbosity, "v", c.Verbosity, "log level; 4 and more shows each event")
+	fs.IntVarP(&c.Verbosity, "v", "v", c.Verbosity, "log level; 4 and more shows each event")
 }
 
 // Load reads the files that the parsed flags name.
@@ -66,11 +65,14 @@ func (f *Flags) Load(fs *pflag.FlagSet) (cfg Config, filter Filter, warnings []s
 	fs.Visit(func(fl *pflag.Flag) {
 		if key := keys.Lookup(fl.Name); key != nil {
 			err = errors.Join(err, key.Value.Set(fl.Value.String()))
+		} else if slices.Contains(unusedKeys, fl.Name) {
+			warnings = append(warnings, "--"+fl.Name+": has no effect")
 		}
 	})
 	if err != nil {
 		return cfg, filter, nil, err
 	}
+	cfg.normalise(func(path, why string) { warnings = append(warnings, path+": "+why) })
 	if cfg.FilterConfigPath == "" {
 		return cfg, filter, nil, &Error{File: f.File, Key: "filterConfigPath", Msg: "missing: the filter file says what is watched"}
 	}

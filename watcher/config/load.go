@@ -27,6 +27,24 @@ var unusedKeys = []string{
 	"stderrthreshold", "vmodule", "log_backtrace_at",
 }
 
+// originalKeys are the keys of the original that mean something here (contract §7), in
+// lower case. The original ignores a misspelt one, so a file with it must not end the
+// start; a misspelt key of our own is in no file that the original reads. A misspelt
+// resourceMaskers is an error all the same: its fields would leave.
+var originalKeys = []string{
+	"default", "default.clusterid", "default.hostip", "default.environment",
+	"watch_resource", "watch_resource.namespace", "watch_resource.disable_crd", "watch_resource.disable_netservice", "watch_resource.label_selectors",
+	"bcs", "bcs.zk", "bcs.netservice-zookeepers", "bcs.custom-storage-endpoints", "bcs.custom-netservice-endpoints", "bcs.is-external",
+	"bcs.tls", "bcs.tls.ca-file", "bcs.tls.cert-file", "bcs.tls.key-file", "bcs.tls.password", "bcs.writerqueuelen", "bcs.podqueuenum",
+	"k8s", "k8s.kubeconfig", "k8s.master", "k8s.tls", "k8s.tls.ca-file", "k8s.tls.cert-file", "k8s.tls.key-file", "k8s.tls.password",
+	"filterconfigpath", "address", "port", "metric_port", "ca_file", "server_cert_file", "server_key_file", "debug_mode", "v",
+	"k8sresourcewhitelist", "crdresourcewhitelist", "crdversionsupport", "resourcenamespacefilters", "resourcenamefilters", "isfiltermanagedfields",
+	"apiresourceexception", "apiresourceexception[].groupversion", "apiresourceexception[].resourcekinds",
+	"apiresourcespecification", "apiresourcespecification[].groupversion", "apiresourcespecification[].resourcekinds",
+	"apiresourcelists", "apiresourcelists[].groupversion", "apiresourcelists[].apiresources", "apiresourcelists[].apiresources[].name",
+	"apiresourcelists[].apiresources[].namespaced", "apiresourcelists[].apiresources[].kind",
+}
+
 // Load reads and checks the main file. The warnings name keys that have no effect.
 func Load(path string) (cfg Config, warnings []string, err error) {
 	data, err := readFile(path)
@@ -43,15 +61,37 @@ func Parse(name string, data []byte) (cfg Config, warnings []string, err error) 
 	if err != nil {
 		return cfg, nil, err
 	}
-	cfg.normalise()
+	cfg.normalise(d.ignore)
+	if cfg.K8s.TLS.Password != "" {
+		d.ignore("k8s.tls.password", "has no effect: the key of k8s.tls must not be encrypted")
+	}
 	if key, msg := cfg.check(); msg != "" {
 		return cfg, nil, d.fail(key, msg)
 	}
 	return cfg, d.warnings(), nil
 }
 
-func (c *Config) normalise() {
+// normalise puts in order what the original starts with, and says what it changed.
+func (c *Config) normalise(say func(path, why string)) {
 	c.BCS.WriterQueueLen = max(c.BCS.WriterQueueLen, DefaultWriterQueueLen)
+	for path, n := range map[string]struct {
+		value *int
+		most  int
+	}{"bcs.writerQueueLen": {&c.BCS.WriterQueueLen, pipeline.MaxQueueLen}, "bcs.podQueueNum": {&c.BCS.PodQueueNum, pipeline.MaxPodQueueNum}} {
+		if *n.value > n.most {
+			say(path, fmt.Sprintf("%d is more than there can be, using %d", *n.value, n.most))
+			*n.value = n.most
+		}
+	}
+	for _, l := range []List{c.BCS.CustomStorageEndpoints, c.BCS.CustomNetServiceEndpoints, c.Alertor.Alertmanager} {
+		for i := range l {
+			l[i] = strings.TrimRight(l[i], "/")
+		}
+	}
+	if (c.ServerCertFile == "") != (c.ServerKeyFile == "") {
+		say("server_cert_file", "has no effect without server_key_file, nor the other way round: health and metrics are served without TLS")
+		c.ServerCertFile, c.ServerKeyFile = "", ""
+	}
 	if c.BCS.NetServiceZooKeepers == "" {
 		c.BCS.NetServiceZooKeepers = c.BCS.ZK
 	}
@@ -73,14 +113,10 @@ func (c *Config) check() (key, msg string) {
 		return "bcs.custom-storage-endpoints", "missing: name at least one http://host:port"
 	case b.PodQueueNum < 0:
 		return "bcs.podQueueNum", fmt.Sprintf("%d is negative, want 0 or more", b.PodQueueNum)
-	case b.PodQueueNum > pipeline.MaxPodQueueNum:
-		return "bcs.podQueueNum", fmt.Sprintf("%d: want at most %d", b.PodQueueNum, pipeline.MaxPodQueueNum)
 	case b.MaxInFlight < 1 || b.MaxInFlight > pipeline.MaxPodQueueNum:
 		return "bcs.maxInFlight", fmt.Sprintf("%d: want 1 to %d", b.MaxInFlight, pipeline.MaxPodQueueNum)
 	case b.HandlerQueueLen < 1 || b.HandlerQueueLen > pipeline.MaxQueueLen:
 		return "bcs.handlerQueueLen", fmt.Sprintf("%d: want 1 to %d", b.HandlerQueueLen, pipeline.MaxQueueLen)
-	case b.WriterQueueLen > pipeline.MaxQueueLen:
-		return "bcs.writerQueueLen", fmt.Sprintf("%d: want at most %d", b.WriterQueueLen, pipeline.MaxQueueLen)
 	case !slices.Contains(pipeline.Strategies(), b.Strategy):
 		return "bcs.strategy", fmt.Sprintf("unknown strategy %q, want one of %s", b.Strategy, pipeline.Names(pipeline.Strategies()))
 	case b.Strategy == pipeline.Unordered && !b.AllowUnordered:
@@ -125,10 +161,13 @@ func (c *Config) check() (key, msg string) {
 		{"alertor.alertmanager", c.Alertor.Alertmanager},
 	} {
 		for _, e := range l.addrs {
-			if u, err := url.Parse(e); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" {
-				continue
+			u, err := url.Parse(e)
+			switch {
+			case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+				return l.key, fmt.Sprintf("%q is no address, want http://host:port or https://host:port", withoutUser(e))
+			case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+				return l.key, fmt.Sprintf("%q: an address has a path at most, no user and no query", withoutUser(e))
 			}
-			return l.key, fmt.Sprintf("%q is no address, want http://host:port or https://host:port", e)
 		}
 	}
 	for kind, sel := range c.WatchResource.LabelSelectors {
@@ -136,13 +175,19 @@ func (c *Config) check() (key, msg string) {
 			return "watch_resource.label_selectors." + kind, fmt.Sprintf("%q is no label selector: %v", sel, err)
 		}
 	}
-	if (c.ServerCertFile == "") != (c.ServerKeyFile == "") {
-		return "server_cert_file", "server_cert_file and server_key_file belong together: give both or none"
-	}
 	if !c.WatchResource.DisableNetService && b.NetServiceZooKeepers == "" && len(b.CustomNetServiceEndpoints) == 0 {
 		return "bcs.netservice-zookeepers", "missing: name ZooKeeper hosts, or bcs.custom-netservice-endpoints, or set watch_resource.disable_netservice to true"
 	}
 	return "", ""
+}
+
+// withoutUser hides what may be a password in an address.
+func withoutUser(address string) string {
+	scheme, rest, found := strings.Cut(address, "//")
+	if at := strings.LastIndex(rest, "@"); found && at >= 0 {
+		return scheme + "//…" + rest[at:]
+	}
+	return address
 }
 
 // LoadFilter reads and checks the filter file.
@@ -162,7 +207,12 @@ func ParseFilter(name string, data []byte) (f Filter, warnings []string, err err
 	}
 	for i, gv := range f.K8sResourceWhiteList {
 		if _, err := schema.ParseGroupVersion(gv); err != nil || gv == "" {
-			return f, nil, d.fail(fmt.Sprintf("k8sResourceWhiteList[%d]", i), fmt.Sprintf("%q is no group-version, want for instance \"v1\" or \"apps/v1\"", gv))
+			d.ignore(fmt.Sprintf("k8sResourceWhiteList[%d]", i), fmt.Sprintf("%q is no group-version such as \"v1\" or \"apps/v1\", nothing matches it", gv))
+		}
+	}
+	for i, gv := range f.CRDResourceWhiteList {
+		if parsed, err := schema.ParseGroupVersion(gv); err != nil || parsed.Group == "" {
+			d.ignore(fmt.Sprintf("crdResourceWhiteList[%d]", i), fmt.Sprintf("%q is no group/version such as \"tkex.tencent.com/v1alpha1\", nothing matches it", gv))
 		}
 	}
 	for i, m := range f.ResourceMaskers {
@@ -170,8 +220,11 @@ func ParseFilter(name string, data []byte) (f Filter, warnings []string, err err
 			return f, nil, d.fail(fmt.Sprintf("resourceMaskers[%d]", i), "want a kind and a path of at least one non-empty element; as it is, nothing would be masked")
 		}
 	}
-	if s := f.CRDVersionSupport; s != "" && s != "v1" && s != "v1beta1" {
-		return f, nil, d.fail("crdVersionSupport", fmt.Sprintf("%q, want v1 or v1beta1", s))
+	if s := f.CRDVersionSupport; s != "" && s != "v1" {
+		d.ignore("crdVersionSupport", fmt.Sprintf("%q has no effect: definitions are read as apiextensions.k8s.io/v1", s))
+	}
+	if len(f.APIResourceLists) > 0 {
+		d.ignore("apiResourceLists", "has no effect: what discovery did not tell is asked for again")
 	}
 	return f, d.warnings(), nil
 }

@@ -1,9 +1,24 @@
 package config
 
 import (
+	"os"
 	"slices"
+	"strings"
 	"testing"
 )
+
+// Each key that has no effect is explained in the documentation.
+func TestUnusedKeysAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/watcher.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range append(slices.Clone(unusedKeys), "crdVersionSupport", "apiResourceLists", "bcs.tls.password", "k8s.tls.password") {
+		if !strings.Contains(string(text), "`"+key+"`") {
+			t.Errorf("docs/watcher.md does not name %s", key)
+		}
+	}
+}
 
 // The files that deploy ships are read without a warning.
 func TestShippedFiles(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -99,7 +100,7 @@ func (c *Client) newEndpoint(addr string) (*endpoint, error) {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
 	return &endpoint{
-		client: c, name: addr, url: u, hostLine: []byte("Host: " + u.Host + "\r\n"),
+		client: c, name: addr, url: u, prefix: strings.TrimRight(u.EscapedPath(), "/"), hostLine: []byte("Host: " + u.Host + "\r\n"),
 		addr: net.JoinHostPort(u.Hostname(), port), up: c.up.WithLabelValues(addr),
 	}, nil
 }
@@ -288,7 +289,7 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 		defer func() { cn.alive = nil }()
 	}
 
-	complete, err := cn.write(r, ep.hostLine)
+	complete, err := cn.write(r, ep.line(r), ep.hostLine)
 	var a answer
 	var reuse bool
 	if err == nil {

@@ -541,10 +541,26 @@ func TestDeleteOnly(t *testing.T) {
 	}
 }
 
+// An endpoint may be a path of a front end; what is sent stands below it.
+func TestEndpointWithPath(t *testing.T) {
+	asked := make(chan string, 1)
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Method + " " + r.RequestURI
+		_, _ = io.WriteString(w, okBody)
+	})
+	c := client(t, 0, s.URL+"/api/storage/")
+	if err := c.Put(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-asked; !strings.HasPrefix(got, "PUT /api/storage/bcsstorage/v1/k8s/dynamic/") {
+		t.Error(got)
+	}
+}
+
 func TestValidate(t *testing.T) {
 	for _, tc := range []struct{ endpoint, want string }{
 		{"", "scheme must be http"}, {"storage:50024", "scheme must be http"}, {"http://", "names no host"},
-		{"http://h:1/path", "without path"}, {"http://u:p@h:1", "without path, query or user"}, {"ftp://h", "scheme"}, {"http://h:x", "no URL"},
+		{"http://h:1/path?q=1", "without query or user"}, {"http://u:p@h:1", "without query or user"}, {"ftp://h", "scheme"}, {"http://h:x", "no URL"},
 	} {
 		cfg := Default()
 		cfg.ClusterID, cfg.Endpoints = "c", []string{tc.endpoint}

@@ -85,8 +85,8 @@ func parseEndpoint(s string) (*url.URL, error) {
 	if u.Hostname() == "" {
 		return nil, fmt.Errorf("storage endpoint %q names no host, want %s://host:port", s, u.Scheme)
 	}
-	if (u.Path != "" && u.Path != "/") || u.RawQuery != "" || u.User != nil {
-		return nil, fmt.Errorf("storage endpoint %q: give %s://%s only, without path, query or user", s, u.Scheme, u.Host)
+	if u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return nil, fmt.Errorf("storage endpoint %q: give %s://%s, with a path at most, without query or user", u.Redacted(), u.Scheme, u.Host)
 	}
 	return u, nil
 }

@@ -92,10 +92,10 @@ func (r countReader) Read(p []byte) (int, error) {
 
 // write sends one request in one system call. complete reports whether everything
 // was handed to the kernel: if not, the server cannot have seen a whole request.
-func (c *conn) write(r *request, hostLine []byte) (complete bool, err error) {
+func (c *conn) write(r *request, line, hostLine []byte) (complete bool, err error) {
 	var parts [6][]byte
-	bufs := net.Buffers(append(parts[:0], r.line, hostLine, r.headers))
-	want := len(r.line) + len(hostLine) + len(r.headers)
+	bufs := net.Buffers(append(parts[:0], line, hostLine, r.headers))
+	want := len(line) + len(hostLine) + len(r.headers)
 	for _, p := range r.body {
 		if p != nil {
 			bufs = append(bufs, p)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +33,7 @@ type endpoint struct {
 	name     string // as configured
 	url      *url.URL
 	addr     string
+	prefix   string // the path before every other, without a slash at its end
 	hostLine []byte // "Host: …\r\n"
 	up       prometheus.Gauge
 
@@ -45,6 +47,15 @@ type endpoint struct {
 	bad       int       // answers in a row that do not count
 	answered  time.Time // when the last one came that does
 	closed    bool
+}
+
+// line is the request line for this endpoint.
+func (e *endpoint) line(r *request) []byte {
+	if e.prefix == "" {
+		return r.line
+	}
+	at := len(r.method) + len(" ")
+	return slices.Concat(r.line[:at], []byte(e.prefix), r.line[at:])
 }
 
 // get returns an idle connection that is still open, or dials.

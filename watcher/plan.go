@@ -1,0 +1,224 @@
+package watcher
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/spelling"
+	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/config"
+)
+
+// Plan is what a watcher would collect with a configuration.
+type Plan struct {
+	// Apiserver is its address; "" where it would be that of the cluster it runs in.
+	Apiserver string
+	// Unknown is why the apiserver could not be asked what it serves, or not all of it.
+	Unknown error
+	Kinds   []collector.Resource
+	// Useless are entries of the files that have nothing to apply to, one sentence each.
+	// What only the apiserver can tell is left out while Unknown is set.
+	Useless []string
+}
+
+// MakePlan checks a configuration as New does, and asks the apiserver what it serves.
+// Nothing is watched or written, and storage is not asked anything.
+func MakePlan(ctx context.Context, cfg config.Config, filter config.Filter) (Plan, error) {
+	var s Settings
+	outside := false
+	if cfg.K8s.Kubeconfig == "" && cfg.K8s.Master == "" {
+		_, err := rest.InClusterConfig()
+		if outside = errors.Is(err, rest.ErrNotInCluster); outside {
+			s.Kube = &rest.Config{} // New wants one
+		}
+	}
+	w, err := New(cfg, filter, s)
+	if err != nil {
+		return Plan{}, err
+	}
+	if _, err := serverTLS(cfg); err != nil {
+		return Plan{}, &InputError{Err: err}
+	}
+	if err := w.collectorConfig(nil).Validate(); err != nil {
+		return Plan{}, &InputError{Err: err}
+	}
+	p := Plan{Useless: w.uselessAlone()}
+	if outside {
+		p.Unknown = errors.New("it is that of the cluster it will run in")
+		return p, nil
+	}
+	if u, err := url.Parse(w.kube.Host); err == nil {
+		p.Apiserver = u.Redacted()
+	}
+	var broken []string
+	if p.Kinds, broken, p.Unknown = w.discover(ctx); p.Unknown != nil {
+		return p, nil
+	}
+	if len(broken) > 0 {
+		p.Unknown = fmt.Errorf("no answer for the API groups %s", strings.Join(broken, ", "))
+		return p, nil
+	}
+	more, err := w.useless(ctx, p.Kinds)
+	p.Useless, p.Unknown = append(p.Useless, more...), err
+	return p, nil
+}
+
+// uselessAlone is what can be seen in the files alone.
+func (w *Watcher) uselessAlone() (all []string) {
+	f := w.filter
+	if len(f.K8sResourceWhiteList) == 0 {
+		all = append(all, "k8sResourceWhiteList is empty: nothing but custom resources is watched")
+	}
+	if ns := w.cfg.WatchResource.Namespace; slices.Contains(f.ResourceNamespaceFilters, ns) {
+		all = append(all, fmt.Sprintf("resourceNamespaceFilters: %q is the namespace of watch_resource.namespace, nothing of it is sent", ns))
+	}
+	for _, list := range []struct {
+		key     string
+		entries []config.GroupKinds
+	}{{"apiResourceException", f.APIResourceException}, {"apiResourceSpecification", f.APIResourceSpecification}} {
+		for i, e := range list.entries {
+			if !slices.Contains(f.K8sResourceWhiteList, e.GroupVersion) {
+				all = append(all, fmt.Sprintf("%s[%d]: %q is not in k8sResourceWhiteList%s", list.key, i, e.GroupVersion, meant(e.GroupVersion, f.K8sResourceWhiteList)))
+			}
+		}
+	}
+	return all
+}
+
+// useless is what has nothing to apply to among what the apiserver serves; watched is
+// what passes the filter.
+func (w *Watcher) useless(ctx context.Context, watched []collector.Resource) (all []string, err error) {
+	d, err := collector.NewDiscovery(w.kube)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	open := w.discoveryFilter()
+	open.Exceptions, open.Specification = nil, nil
+	served, err := d.Resources(ctx, open)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := groupVersions(ctx, w.kube)
+	if err != nil {
+		return nil, err
+	}
+	f := w.filter
+	for i, gv := range f.K8sResourceWhiteList {
+		of := func(r collector.Resource) bool { return r.GroupVersion() == gv }
+		switch {
+		case slices.ContainsFunc(served, of): // what is left out of it is so on purpose
+		case slices.Contains(groups, gv):
+			all = append(all, fmt.Sprintf("k8sResourceWhiteList[%d]: nothing of %q is watched: the apiserver prefers another version, or has no kind of it to watch%s", i, gv, others(gv, groups)))
+		default:
+			all = append(all, fmt.Sprintf("k8sResourceWhiteList[%d]: %q is not served%s", i, gv, others(gv, groups)))
+		}
+	}
+	for _, list := range []struct {
+		key     string
+		entries []config.GroupKinds
+	}{{"apiResourceException", f.APIResourceException}, {"apiResourceSpecification", f.APIResourceSpecification}} {
+		for i, e := range list.entries {
+			var kinds []string
+			for _, r := range served {
+				if r.GroupVersion() == e.GroupVersion {
+					kinds = append(kinds, r.Kind)
+				}
+			}
+			for _, kind := range e.ResourceKinds {
+				if len(kinds) > 0 && !slices.Contains(kinds, kind) {
+					all = append(all, fmt.Sprintf("%s[%d]: %s has no kind %q%s", list.key, i, e.GroupVersion, kind, meant(kind, kinds)))
+				}
+			}
+		}
+	}
+	if len(f.CRDResourceWhiteList) > 0 && !w.cfg.WatchResource.DisableCRD {
+		return all, nil // masks and selectors may be for kinds that are still to come
+	}
+	var kinds []string
+	for _, r := range watched {
+		kinds = append(kinds, r.Kind)
+	}
+	for i, m := range f.ResourceMaskers {
+		if !slices.Contains(kinds, m.Kind) {
+			all = append(all, fmt.Sprintf("resourceMaskers[%d]: no kind %q is watched%s", i, m.Kind, meant(m.Kind, kinds)))
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(w.cfg.WatchResource.LabelSelectors)) {
+		if !slices.Contains(kinds, kind) {
+			all = append(all, fmt.Sprintf("watch_resource.label_selectors: no kind %q is watched%s", kind, meant(kind, kinds)))
+		}
+	}
+	return all, nil
+}
+
+// meant asks for the known word that is nearest.
+func meant(word string, known []string) string {
+	if near := spelling.Nearest(word, known); near != "" && near != word {
+		return fmt.Sprintf(", did you mean %q?", near)
+	}
+	return ""
+}
+
+// others names what the group of gv has instead, or a gv that is spelt much alike.
+func others(gv string, served []string) string {
+	group, _, _ := strings.Cut(gv, "/")
+	var same []string
+	for _, s := range served {
+		if g, _, _ := strings.Cut(s, "/"); g == group && s != gv {
+			same = append(same, s)
+		}
+	}
+	if len(same) > 0 {
+		return "; the apiserver has " + strings.Join(same, ", ")
+	}
+	return meant(gv, served)
+}
+
+// groupVersions are all that the apiserver serves.
+func groupVersions(ctx context.Context, cfg *rest.Config) ([]string, error) {
+	client, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer client.CloseIdleConnections()
+	base, _, err := rest.DefaultServerUrlFor(cfg)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base.JoinPath("/apis").String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var groups metav1.APIGroupList
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxGroups)).Decode(&groups); err != nil {
+		return nil, fmt.Errorf("list of API groups: HTTP %d: %w", resp.StatusCode, err)
+	}
+	all := []string{"v1"}
+	for _, g := range groups.Groups {
+		for _, v := range g.Versions {
+			all = append(all, v.GroupVersion)
+		}
+	}
+	return all, nil
+}
+
+// maxGroups bounds the list of API groups, which takes some hundred bytes each.
+const maxGroups = 16 << 20
