@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"net/http"
 	"slices"
 	"time"
 
@@ -73,7 +72,6 @@ func (e expectation) Expectation(k object.Key) (synchronizer.Expectation, bool) 
 // names no target.
 func (w *Watcher) alertor() (*alert.Alertor, []lifecycle.Stage, error) {
 	c := w.cfg.Alertor
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute}}
 	var targets []alert.Target
 	var stages []lifecycle.Stage
 	if c.BCSHealth {
@@ -91,11 +89,8 @@ func (w *Watcher) alertor() (*alert.Alertor, []lifecycle.Stage, error) {
 		}
 		targets, stages = append(targets, h), append(stages, find)
 	}
-	if len(c.Alertmanager) > 0 {
-		targets = append(targets, &alert.Alertmanager{
-			Endpoints: c.Alertmanager, ClusterID: w.cfg.Default.ClusterID, Client: client,
-			Resolve: 5 * time.Duration(c.Convergence),
-		})
+	if w.alertmanager != nil {
+		targets = append(targets, w.alertmanager)
 	}
 	if len(targets) == 0 {
 		return nil, nil, nil

@@ -47,7 +47,7 @@ func MakePlan(ctx context.Context, cfg config.Config, filter config.Filter) (Pla
 	if err != nil {
 		return Plan{}, err
 	}
-	if _, err := serverTLS(cfg); err != nil {
+	if _, err := serverTLS(cfg, w.log); err != nil {
 		return Plan{}, &InputError{Err: err}
 	}
 	if err := w.collectorConfig(nil).Validate(); err != nil {

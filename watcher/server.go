@@ -16,7 +16,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/watcher/config"
 )
 
 // closeGrace is how long requests to the health and metrics servers may take
@@ -97,24 +96,4 @@ func metricsHandler(g prometheus.Gatherer) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(g, promhttp.HandlerOpts{}))
 	return mux
-}
-
-// serverTLS is the configuration of both servers: plain HTTP without a
-// certificate, client certificates required with a CA (contract §7.1).
-func serverTLS(c config.Config) (*tls.Config, error) {
-	if c.ServerCertFile == "" {
-		return nil, nil
-	}
-	cert, err := tls.LoadX509KeyPair(c.ServerCertFile, c.ServerKeyFile)
-	if err != nil {
-		return nil, fmt.Errorf("server_cert_file, server_key_file: %w", err)
-	}
-	t := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}
-	if c.CAFile != "" {
-		if t.ClientCAs, err = certPool("ca_file", c.CAFile); err != nil {
-			return nil, err
-		}
-		t.ClientAuth = tls.RequireAndVerifyClientCert
-	}
-	return t, nil
 }

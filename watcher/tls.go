@@ -1,23 +1,30 @@
 package watcher
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/pem"
 	"fmt"
+	"log/slog"
+	"net"
 	"net/http"
 	"os"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/watchbench/watchbench/watcher/alert"
 	"github.com/watchbench/watchbench/watcher/config"
 )
 
 // clientTLS reads the files anew for each connection, so that renewed ones are
-// picked up; the server's certificate is verified. Files that cannot be read now
+// picked up; the server's certificate is verified, unless skipVerify. Files that cannot be read now
 // are an error now.
-func clientTLS(key string, f config.TLS) (func() (*tls.Config, error), error) {
+func clientTLS(key string, f config.TLS, skipVerify bool) (func() (*tls.Config, error), error) {
 	load := func() (*tls.Config, error) {
-		t := &tls.Config{MinVersion: tls.VersionTLS12}
+		t := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: skipVerify} //nolint:gosec // asked for, and warned of
 		if f.CAFile != "" {
 			var err error
 			if t.RootCAs, err = certPool(key+".ca-file", f.CAFile); err != nil {
@@ -75,16 +82,104 @@ func certPool(key, file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// platformClient is the HTTP client for the platform's services, with the certificates
-// of this moment.
+// httpClient reads what load reads for each new connection.
+func httpClient(load func() (*tls.Config, error)) *http.Client {
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		t, err := load()
+		if err != nil {
+			return nil, err
+		}
+		d := tls.Dialer{NetDialer: &net.Dialer{Timeout: dialTimeout}, Config: t}
+		return d.DialContext(ctx, network, address)
+	}
+	return &http.Client{Transport: &http.Transport{DialTLSContext: dial, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute}}
+}
+
+// dialTimeout bounds connecting, the handshake included.
+const dialTimeout = 5 * time.Second
+
+// platformClient is the HTTP client for the platform's services besides storage.
 func (w *Watcher) platformClient() (*http.Client, error) {
-	load, err := clientTLS("bcs.tls", w.cfg.BCS.TLS)
+	load, err := clientTLS("bcs.tls", w.cfg.BCS.TLS, w.cfg.BCS.InsecureSkipVerify)
 	if err != nil {
 		return nil, &InputError{Err: err}
 	}
-	t, err := load()
+	return httpClient(load), nil
+}
+
+// newAlertmanager is nil where the configuration names none.
+func newAlertmanager(cfg config.Config) (*alert.Alertmanager, error) {
+	c := cfg.Alertor
+	if len(c.Alertmanager) == 0 {
+		return nil, nil
+	}
+	load, err := clientTLS("alertor.tls", c.TLS, false)
 	if err != nil {
 		return nil, &InputError{Err: err}
 	}
-	return &http.Client{Transport: &http.Transport{TLSClientConfig: t, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute}}, nil
+	m := &alert.Alertmanager{
+		Endpoints: c.Alertmanager, ClusterID: cfg.Default.ClusterID, Client: httpClient(load),
+		Resolve: 5 * time.Duration(c.Convergence),
+	}
+	key, authorize := "alertor.bearerTokenFile", func(token string) string { return "Bearer " + token }
+	file := c.BearerTokenFile
+	if c.PasswordFile != "" {
+		key, file = "alertor.passwordFile", c.PasswordFile
+		authorize = func(password string) string {
+			return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.User+":"+password))
+		}
+	}
+	if file == "" {
+		return m, nil
+	}
+	m.Authorization = func() (string, error) {
+		secret, err := os.ReadFile(file)
+		return authorize(strings.TrimSpace(string(secret))), err
+	}
+	if _, err := m.Authorization(); err != nil {
+		return nil, &InputError{Key: key, Err: err}
+	}
+	return m, nil
+}
+
+// serverTLS is the configuration of both servers: plain HTTP without a certificate,
+// client certificates required with a CA (contract §7.1). The files are read for each
+// connection; while they cannot be, what was read last counts.
+func serverTLS(c config.Config, log *slog.Logger) (*tls.Config, error) {
+	if c.ServerCertFile == "" {
+		return nil, nil
+	}
+	load := func() (*tls.Config, error) {
+		cert, err := tls.LoadX509KeyPair(c.ServerCertFile, c.ServerKeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("server_cert_file, server_key_file: %w", err)
+		}
+		t := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}
+		if c.CAFile != "" {
+			if t.ClientCAs, err = certPool("ca_file", c.CAFile); err != nil {
+				return nil, err
+			}
+			t.ClientAuth = tls.RequireAndVerifyClientCert
+		}
+		return t, nil
+	}
+	last, err := load()
+	if err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex // guards last and failed
+	failed := false
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		t, err := load()
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case err == nil:
+			last = t
+		case !failed:
+			log.Warn("the servers' certificate cannot be read, serving with the last one", "error", err)
+		}
+		failed = err != nil
+		return last, nil
+	}}, nil
 }

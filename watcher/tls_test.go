@@ -1,18 +1,206 @@
 package watcher
 
 import (
+	"bytes"
+	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	stdlog "log"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/watchbench/watchbench/internal/certs"
+	"github.com/watchbench/watchbench/watcher/alert"
+	"github.com/watchbench/watchbench/watcher/call"
 	"github.com/watchbench/watchbench/watcher/config"
 )
+
+// authority is a CA whose certificate stands in a file, with a certificate of its own
+// beside it.
+func authority(t *testing.T, f config.TLS) *certs.Authority {
+	t.Helper()
+	ca, err := certs.NewAuthority("ca", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := ca.Issue(certs.Server{Name: "here", IPs: []net.IP{net.IPv4(127, 0, 0, 1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(certs.WriteFile(f.CAFile, ca.PEM()), certs.WriteFiles(cert, f.CertFile, f.KeyFile)); err != nil {
+		t.Fatal(err)
+	}
+	return ca
+}
+
+func tlsFiles(t *testing.T) config.TLS {
+	dir := t.TempDir()
+	return config.TLS{CAFile: filepath.Join(dir, "ca.pem"), CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")}
+}
+
+// The clients for netservice, bcs-health and Alertmanager, and the HTTP servers, take
+// renewed certificates, those of another CA included, for new connections. While a file
+// cannot be read the servers go on with what they had.
+func TestFilesAreReadAgain(t *testing.T) {
+	f := tlsFiles(t)
+	authority(t, f)
+	var log bytes.Buffer
+	w := &Watcher{log: slog.New(slog.NewTextHandler(&log, nil)), cfg: config.Config{
+		Address: "127.0.0.1", CAFile: f.CAFile, ServerCertFile: f.CertFile, ServerKeyFile: f.KeyFile, BCS: config.BCS{TLS: f},
+	}}
+	serving, err := serverTLS(w.cfg, w.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.serve(0, serving, healthHandler(func() error { return nil }, func() []error { return nil }, false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	defer func() { cancel(); <-done }()
+	platform, err := w.platformClient()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func() error {
+		platform.CloseIdleConnections() // renewed certificates are for new ones
+		_, _, err := call.Do(t.Context(), platform, call.Request{Method: http.MethodGet, URL: "https://" + s.listener.Addr().String() + "/healthz", Limit: 10})
+		return err
+	}
+	if err := ask(); err != nil {
+		t.Fatal(err)
+	}
+	authority(t, f)
+	if err := ask(); err != nil {
+		t.Error("after a renewal:", err)
+	}
+	fresh := tlsFiles(t) // what the client has meanwhile
+	for from, to := range map[string]string{f.CAFile: fresh.CAFile, f.CertFile: fresh.CertFile, f.KeyFile: fresh.KeyFile} {
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.cfg.BCS.TLS = fresh
+	if platform, err = w.platformClient(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := ask(); err != nil {
+			t.Error("while the server's files are gone:", err)
+		}
+	}
+	if n := strings.Count(log.String(), "certificate cannot be read"); n != 1 {
+		t.Errorf("said %d times: %s", n, &log)
+	}
+}
+
+// Verification is off only with bcs.insecureSkipVerify, and each start says so.
+func TestInsecureSkipVerify(t *testing.T) {
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"result":true,"code":0,"message":"success","data":[]}`)
+	}))
+	s.Config.ErrorLog = stdlog.New(io.Discard, "", 0)
+	defer s.Close()
+	for _, skip := range []bool{false, true} {
+		cfg := config.Default()
+		cfg.Default.ClusterID = "c"
+		cfg.BCS.CustomStorageEndpoints = config.List{s.URL}
+		cfg.BCS.InsecureSkipVerify = skip
+		var log bytes.Buffer
+		w, err := New(cfg, config.Filter{}, Settings{Kube: &rest.Config{Host: "http://127.0.0.1:1"}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.storage.Check(t.Context()); (err == nil) != skip {
+			t.Errorf("insecureSkipVerify %v: storage: %v", skip, err)
+		}
+		platform, err := w.platformClient()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := call.Do(t.Context(), platform, call.Request{Method: http.MethodGet, URL: s.URL, Limit: 1 << 10}); (err == nil) != skip {
+			t.Errorf("insecureSkipVerify %v: platform: %v", skip, err)
+		}
+		if warned := strings.Contains(log.String(), "level=WARN") && strings.Contains(log.String(), "bcs.insecureSkipVerify"); warned != skip {
+			t.Errorf("insecureSkipVerify %v: log %s", skip, &log)
+		}
+		platform.CloseIdleConnections()
+	}
+}
+
+// Alertmanager may want a client certificate and a token or a password, whose files are
+// read for each alert.
+func TestAlertmanagerAccess(t *testing.T) {
+	f := tlsFiles(t)
+	ca := authority(t, f)
+	secret := filepath.Join(t.TempDir(), "secret")
+	write := func(text string) {
+		if err := os.WriteFile(secret, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("first\n")
+	asked := make(chan string, 1)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- fmt.Sprintf("%d certificate, %s", len(r.TLS.PeerCertificates), r.Header.Get("Authorization"))
+	}))
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(ca.PEM())
+	pair, err := tls.LoadX509KeyPair(f.CertFile, f.KeyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}
+	s.StartTLS()
+	defer s.Close()
+	for _, tc := range []struct {
+		alertor     config.Alertor
+		first, then string
+	}{
+		{config.Alertor{BearerTokenFile: secret}, "Bearer first", "Bearer second"},
+		{config.Alertor{User: "u", PasswordFile: secret}, "Basic dTpmaXJzdA==", "Basic dTpzZWNvbmQ="},
+	} {
+		write("first\n")
+		tc.alertor.TLS, tc.alertor.Alertmanager = f, config.List{s.URL}
+		am, err := newAlertmanager(config.Config{Alertor: tc.alertor})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{tc.first, tc.then} {
+			if err := am.Post(t.Context(), alert.Alert{}); err != nil {
+				t.Fatal(err)
+			}
+			if got := <-asked; got != "1 certificate, "+want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+			write("second")
+		}
+		am.Client.CloseIdleConnections()
+	}
+	if err := os.Remove(secret); err != nil {
+		t.Fatal(err)
+	}
+	_, err = newAlertmanager(config.Config{Alertor: config.Alertor{Alertmanager: config.List{s.URL}, BearerTokenFile: secret}})
+	if err == nil || !strings.Contains(err.Error(), "alertor.bearerTokenFile") {
+		t.Errorf("got %v", err)
+	}
+}
 
 // An encrypted key is opened with bcs.tls.password, which is never repeated.
 func TestEncryptedKey(t *testing.T) {
@@ -55,7 +243,7 @@ func TestEncryptedKey(t *testing.T) {
 			}
 			g := f
 			g.Password = tc.password
-			_, err := clientTLS("bcs.tls", g)
+			_, err := clientTLS("bcs.tls", g, false)
 			if (err == nil) != (tc.want == "") || err != nil && (!strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "phrase")) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}

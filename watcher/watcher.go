@@ -18,6 +18,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/watcher/alert"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/kinds"
@@ -64,9 +65,11 @@ type Watcher struct {
 	kube     *rest.Config
 	storage  *storage.Client
 	reloads  *prometheus.CounterVec
-	elector  *leader.Elector    // nil without leader election
-	pipeline *pipeline.Pipeline // nil under the profile "legacy"
-	path     path               // of the events; pipeline, if there is one
+	elector  *leader.Elector // nil without leader election
+	// alertmanager is nil where none is configured.
+	alertmanager *alert.Alertmanager
+	pipeline     *pipeline.Pipeline // nil under the profile "legacy"
+	path         path               // of the events; pipeline, if there is one
 
 	// collector is made by Run, when the cluster has said what there is to watch.
 	collector atomic.Pointer[collector.Collector]
@@ -93,9 +96,16 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 	if err != nil {
 		return nil, &InputError{Err: err}
 	}
-	tlsFiles, err := clientTLS("bcs.tls", cfg.BCS.TLS)
+	tlsFiles, err := clientTLS("bcs.tls", cfg.BCS.TLS, cfg.BCS.InsecureSkipVerify)
 	if err != nil {
 		return nil, &InputError{Err: err}
+	}
+	if cfg.BCS.InsecureSkipVerify {
+		w.log.Warn("the certificates of storage, netservice and bcs-health are not verified: whoever is on the way can read and change what is sent",
+			"key", "bcs.insecureSkipVerify")
+	}
+	if w.alertmanager, err = newAlertmanager(cfg); err != nil {
+		return nil, err
 	}
 	storageSettings := storage.Settings{TLS: tlsFiles, Registry: w.registry, Logger: s.Logger, Dial: s.Dial}
 	if cfg.LeaderElection.Enabled {
@@ -173,7 +183,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	if w.ran.Swap(true) {
 		return errors.New("watcher: Run called twice")
 	}
-	serverTLS, err := serverTLS(w.cfg)
+	serverTLS, err := serverTLS(w.cfg, w.log)
 	if err != nil {
 		return &InputError{Err: err}
 	}

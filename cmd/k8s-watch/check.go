@@ -168,6 +168,11 @@ func removed(f config.Filter) (lines []string) {
 
 func destinations(cfg config.Config) (lines []string) {
 	b := cfg.BCS
+	if b.InsecureSkipVerify {
+		defer func() {
+			lines = append(lines, "certificates of storage, netservice and bcs-health are NOT verified (bcs.insecureSkipVerify)")
+		}()
+	}
 	inZooKeeper := func(what, hosts, path string) {
 		lines = append(lines, what+" found in ZooKeeper "+hosts+" below "+path)
 	}

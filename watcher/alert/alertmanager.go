@@ -17,6 +17,8 @@ type Alertmanager struct {
 	Client    *http.Client
 	// Resolve is how long an alert stays active without being repeated.
 	Resolve time.Duration
+	// Authorization is asked for the header of that name for each alert; nil: none.
+	Authorization func() (string, error)
 }
 
 type amAlert struct {
@@ -42,9 +44,15 @@ func (m *Alertmanager) Post(ctx context.Context, a Alert) error {
 	if err != nil {
 		return err
 	}
+	header := map[string]string{}
+	if m.Authorization != nil {
+		if header["Authorization"], err = m.Authorization(); err != nil {
+			return fmt.Errorf("authorization for Alertmanager: %w", err)
+		}
+	}
 	var failures []error
 	for _, e := range m.Endpoints {
-		status, reply, err := post(ctx, m.Client, e+"/api/v2/alerts", body)
+		status, reply, err := post(ctx, m.Client, e+"/api/v2/alerts", header, body)
 		switch {
 		case err != nil:
 			failures = append(failures, err)

@@ -69,7 +69,7 @@ func (h *Health) Post(ctx context.Context, a Alert) error {
 	if err != nil {
 		return err
 	}
-	status, reply, err := post(ctx, h.Client, *server+healthPath, body)
+	status, reply, err := post(ctx, h.Client, *server+healthPath, nil, body)
 	if err != nil {
 		return err
 	}
@@ -98,8 +98,8 @@ func (h *Health) alarm(a Alert) alarm {
 	}
 }
 
-func post(ctx context.Context, c *http.Client, url string, body []byte) (status int, reply []byte, err error) {
-	return call.Do(ctx, c, call.Request{Method: http.MethodPost, URL: url, Body: body, Limit: maxReply})
+func post(ctx context.Context, c *http.Client, url string, header map[string]string, body []byte) (status int, reply []byte, err error) {
+	return call.Do(ctx, c, call.Request{Method: http.MethodPost, URL: url, Header: header, Body: body, Limit: maxReply})
 }
 
 var _ Target = (*Health)(nil)

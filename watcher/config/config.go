@@ -43,9 +43,14 @@ type Synchronizer struct {
 // Alertor configures where warnings about owned Pods are delivered. It is this watcher's own
 // section.
 type Alertor struct {
-	BCSHealth    bool     `json:"bcsHealth"`    // found in ZooKeeper, key bcs.zk
-	Alertmanager List     `json:"alertmanager"` // http://host:port
-	Convergence  Duration `json:"convergence"`
+	BCSHealth    bool `json:"bcsHealth"`    // found in ZooKeeper, key bcs.zk
+	Alertmanager List `json:"alertmanager"` // http://host:port
+	// What Alertmanager asks for; the files are read again when they change.
+	TLS             TLS      `json:"tls"`
+	BearerTokenFile string   `json:"bearerTokenFile"`
+	User            string   `json:"user"`
+	PasswordFile    string   `json:"passwordFile"`
+	Convergence     Duration `json:"convergence"`
 }
 
 // LeaderElection lets one of several replicas work, by a Lease of that name. It is
@@ -105,6 +110,8 @@ type BCS struct {
 	// sends one too, whose user and password are set when it is linked.
 	ZKUser     string `json:"zkUser"`
 	ZKPassword string `json:"zkPassword"`
+	// InsecureSkipVerify takes any certificate from storage, netservice and bcs-health.
+	InsecureSkipVerify bool `json:"insecureSkipVerify"`
 }
 
 // TLS are the files of one TLS client.

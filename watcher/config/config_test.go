@@ -83,6 +83,10 @@ func TestParseErrors(t *testing.T) {
 		{"endpoint", `{"default":{"clusterID":"c"},"bcs":{"custom-storage-endpoints":"h:1"}}`, `c.json:1: bcs.custom-storage-endpoints: "h:1" is no address, want http://host:port or https://host:port`},
 		{"selector", "{\"default\":{\"clusterID\":\"c\"},\"bcs\":{\"custom-storage-endpoints\":\"http://h:1\"},\n\"watch_resource\":{\"label_selectors\":{\n\"Pod\":\"a in b\"}}}", `c.json:3: watch_resource.label_selectors.Pod: "a in b" is no label selector: `},
 		{"port", with(`"strategy":"keyed"}, "port": 70000, "x":{`), "c.json:3: port: want a number from 0 to 65535, got 70000"},
+		{"token without Alertmanager", with(`"strategy":"keyed"}, "alertor": {"bearerTokenFile": "t"}, "x":{`), "c.json: alertor.alertmanager: missing: alertor.tls, bearerTokenFile and passwordFile are for it"},
+		{"half a password", with(`"strategy":"keyed"}, "alertor": {"alertmanager": "http://a", "user": "u"}, "x":{`), "c.json:3: alertor.user: alertor.user and alertor.passwordFile belong together: give both or none"},
+		{"token and password", with(`"strategy":"keyed"}, "alertor": {"alertmanager": "http://a", "user": "u", "passwordFile": "p", "bearerTokenFile": "t"}, "x":{`), "c.json:3: alertor.bearerTokenFile: there is alertor.passwordFile, too: give one of them"},
+		{"verification", with(`"insecureSkipVerify": "yes"`), `c.json:3: bcs.insecureSkipVerify: want true or false, got "yes"`},
 		{"ZooKeeper password without user", with(`"zkPassword": "hush"`), `c.json:3: bcs.zkPassword: needs bcs.zkUser`},
 		{"ZooKeeper user", with(`"zkUser": "a:b"`), `c.json:3: bcs.zkUser: must not contain ":", which separates user and password in a digest`},
 	} {

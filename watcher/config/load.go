@@ -139,6 +139,12 @@ func (c *Config) check() (key, msg string) {
 		return "alertor.convergence", "want a positive duration such as \"60s\""
 	case c.Alertor.BCSHealth && b.ZK == "":
 		return "alertor.bcsHealth", "needs bcs.zk, where the address of bcs-health is found"
+	case len(c.Alertor.Alertmanager) == 0 && (c.Alertor.BearerTokenFile != "" || c.Alertor.PasswordFile != "" || c.Alertor.TLS != TLS{}):
+		return "alertor.alertmanager", "missing: alertor.tls, bearerTokenFile and passwordFile are for it"
+	case (c.Alertor.User == "") != (c.Alertor.PasswordFile == ""):
+		return "alertor.user", "alertor.user and alertor.passwordFile belong together: give both or none"
+	case c.Alertor.BearerTokenFile != "" && c.Alertor.PasswordFile != "":
+		return "alertor.bearerTokenFile", "there is alertor.passwordFile, too: give one of them"
 	case b.EventQueueLen < 1 || b.EventQueueLen > pipeline.MaxQueueLen:
 		return "bcs.eventQueueLen", fmt.Sprintf("%d: want 1 to %d", b.EventQueueLen, pipeline.MaxQueueLen)
 	case b.EventQueueBytes < 1:
