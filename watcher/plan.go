@@ -120,6 +120,11 @@ func (w *Watcher) useless(ctx context.Context, watched []collector.Resource) (al
 		switch {
 		case slices.ContainsFunc(served, of): // what is left out of it is so on purpose
 		case slices.Contains(groups, gv):
+			alone := open
+			alone.GroupVersions = []string{gv}
+			if same, _ := d.Resources(ctx, alone); len(same) > 0 {
+				continue // its objects are watched through another group
+			}
 			all = append(all, fmt.Sprintf("k8sResourceWhiteList[%d]: nothing of %q is watched: the apiserver prefers another version, or has no kind of it to watch%s", i, gv, others(gv, groups)))
 		default:
 			all = append(all, fmt.Sprintf("k8sResourceWhiteList[%d]: %q is not served%s", i, gv, others(gv, groups)))

@@ -109,6 +109,18 @@ func TestCheckShipped(t *testing.T) {
 	}
 }
 
+// TestCheckAsksTheApiserver: of a real one, everything in use is found and nothing useless.
+func TestCheckAsksTheApiserver(t *testing.T) {
+	s := newStation(t)
+	s.write(s.filter, `{"k8sResourceWhiteList":["v1","apps/v1","events.k8s.io/v1"],"apiResourceException":[{"groupVersion":"v1","resourceKinds":["Secret"]}]}`)
+	s.configure("2", "")
+	code, _, all := command(t, "check", "-f", s.cfg)
+	if code != 0 || !strings.Contains(all, "\n  apps/v1: ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet\n") ||
+		strings.Contains(all, "Secret,") || strings.Contains(all, "offline") {
+		t.Errorf("exit code %d:\n%s", code, all)
+	}
+}
+
 // TestCheckBadInput: what would end the start ends the check with the same line.
 func TestCheckBadInput(t *testing.T) {
 	dir := t.TempDir()
