@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,7 +94,7 @@ func only[T metav1.Object](t *testing.T, objects []runtime.Object, prefix string
 func TestManifests(t *testing.T) {
 	for _, dir := range []string{"k8s-watch", "overlays/demo"} {
 		objects := render(t, dir)
-		files := only[*corev1.ConfigMap](t, objects, "k8s-watch-").Data
+		files := only[*corev1.ConfigMap](t, objects, "k8s-watch-config-").Data
 		cfg, warnings, err := config.Parse("config.json", []byte(files["config.json"]))
 		if err != nil || len(warnings) > 0 {
 			t.Fatal(dir, warnings, err)
@@ -119,6 +120,8 @@ func TestManifests(t *testing.T) {
 		}
 		if role := only[*rbacv1.Role](t, objects, ""); role.Namespace != cfg.LeaderElection.Namespace {
 			t.Errorf("%s: the Lease is in %s, the Role in %s", dir, cfg.LeaderElection.Namespace, role.Namespace)
+		} else if names := role.Rules[1].ResourceNames; !slices.Equal(names, []string{cfg.LeaderElection.Name}) {
+			t.Errorf("%s: the Lease is %s, the Role is for %v", dir, cfg.LeaderElection.Name, names) // kustomize takes it for the ConfigMap of that name
 		}
 		for _, s := range [][]rbacv1.Subject{only[*rbacv1.RoleBinding](t, objects, "").Subjects, only[*rbacv1.ClusterRoleBinding](t, objects, "").Subjects} {
 			if s[0].Name != account.Name || s[0].Namespace != account.Namespace {
