@@ -41,6 +41,10 @@ image: ## build the images k8s-watch:dev and storagemock:dev with Docker (IMAGES
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(LDFLAGS)' -o $(BIN)/image/ ./cmd/k8s-watch ./cmd/storagemock
 	for name in k8s-watch storagemock; do docker build -q -f deploy/Dockerfile --target $$name -t $$name:$(IMAGES) $(BIN)/image || exit 1; done
 
+.PHONY: deploy-test
+deploy-test: ## run the images and manifests of deploy/ on a kind cluster (needs Docker and a kind node image)
+	$(GO) test ./deploy -run TestOnKind -count=1 -timeout 20m -v
+
 .PHONY: bench
 bench: build ## run a scenario and write its report (default: strategies, on the embedded control plane)
 	$(BIN)/watchbench run $(SCENARIO) --cluster $(CLUSTER) --out $(OUT) $(ARGS)
