@@ -134,8 +134,8 @@ func (a answer) works() bool {
 	case bytes.HasPrefix(a.body, okEnvelope):
 		return true
 	}
-	_, err := a.envelope()
-	return err == nil
+	env, err := a.envelope()
+	return err == nil && (a.status == http.StatusOK || env.Code.OfStorage()) // else a gateway's
 }
 
 // excerpt shows how an answer starts, on one line. Answers do not carry objects

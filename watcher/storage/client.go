@@ -233,7 +233,7 @@ func (c *Client) do(ctx context.Context, r *request) (answer, error) {
 			return c.exchange(ctx, ep, cn, r)
 		}
 		if ctx.Err() == nil {
-			ep.markDown(time.Now(), err)
+			ep.markDown(reads, time.Now(), err)
 		}
 		last = fmt.Errorf("%s: %w", ep.url.Host, err)
 	}
@@ -264,11 +264,18 @@ func (c *Client) order() []*endpoint {
 // exchange sends a request on a connection, reads the answer, and lets the endpoint learn
 // from it.
 func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *request) (answer, error) {
-	if c.set.Permit != nil && r.method != methodGet {
+	sort := writes
+	if r.method == methodGet {
+		sort = reads
+	}
+	if c.set.Permit != nil && sort == writes {
 		if err := c.set.Permit(); err != nil {
 			ep.put(cn)
 			return answer{}, &TransientError{Err: err}
 		}
+	}
+	if sort == writes {
+		ep.begin()
 	}
 	start := time.Now()
 	deadline, hurried := start.Add(c.cfg.Timeout), false
@@ -300,7 +307,9 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 		// An answer that is late or too long may only be too large a page.
 		large := (hurried || r.page) && errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, ErrTooLong)
 		if ctx.Err() == nil && !large {
-			ep.judge(start, a, err)
+			ep.judge(sort, start, a, err)
+		} else {
+			ep.undecided()
 		}
 		err = fmt.Errorf("%s: %w", ep.url.Host, err)
 		if complete {
@@ -308,7 +317,7 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 		}
 		return answer{}, &TransientError{Err: fmt.Errorf("write request: %w", err)}
 	}
-	ep.judge(start, a, nil)
+	ep.judge(sort, start, a, nil)
 	if reuse && stop() {
 		ep.put(cn)
 	} else {

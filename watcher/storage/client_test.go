@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -313,10 +314,14 @@ func TestBadEndpointIsLeftOut(t *testing.T) {
 		bad    func(http.ResponseWriter)
 		wasted int64 // PUTs
 	}{
-		"hangs":               {nil, 1},
-		"500":                 {func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) }, tolerated + 1},
-		"503 with an appeal":  {func(w http.ResponseWriter) { w.Header().Set("Retry-After", "1"); w.WriteHeader(503) }, tolerated + 1},
-		"another server":      {http404, tolerated + 1},
+		"hangs":              {nil, 1},
+		"500":                {func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) }, tolerated + 1},
+		"503 with an appeal": {func(w http.ResponseWriter) { w.Header().Set("Retry-After", "1"); w.WriteHeader(503) }, tolerated + 1},
+		"another server":     {http404, tolerated + 1},
+		"a gateway's envelope": {func(w http.ResponseWriter) {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, `{"result":false,"code":1401403,"message":"no right","data":null}`)
+		}, tolerated + 1},
 		"a page with success": {func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>") }, tolerated + 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -359,6 +364,68 @@ func TestBadEndpointIsLeftOut(t *testing.T) {
 			}
 			healed.Store(true)
 			for deadline := time.Now().Add(20 * time.Second); served.Load() == 0; time.Sleep(5 * time.Millisecond) {
+				if err := c.Put(t.Context(), pod); err != nil || time.Now().After(deadline) {
+					t.Fatalf("the endpoint never came back: %v", err)
+				}
+			}
+			if down := c.Down(); down != nil {
+				t.Errorf("down: %v", down)
+			}
+		})
+	}
+}
+
+// An endpoint that answers reads and no write, or writes with a front end's refusal, is
+// tried by one write at a time, whatever its reads say.
+func TestEndpointThatOnlyReads(t *testing.T) {
+	for name, bad := range map[string]func(http.ResponseWriter, *http.Request){
+		"hangs":   func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"refuses": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const writers = 4
+			var wasted, served atomic.Int64
+			var healed atomic.Bool
+			sick := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				switch {
+				case r.Method == http.MethodGet:
+				case !healed.Load():
+					wasted.Add(1)
+					bad(w, r)
+					return
+				default:
+					served.Add(1)
+				}
+				_, _ = io.WriteString(w, okBody)
+			})
+			sound := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, okBody) })
+			c := client(t, 200*time.Millisecond, sick.URL, sound.URL)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			var all sync.WaitGroup
+			for range writers {
+				all.Go(func() {
+					for ctx.Err() == nil {
+						_ = c.Put(t.Context(), pod)
+						time.Sleep(5 * time.Millisecond)
+					}
+				})
+			}
+			all.Go(func() { // a comparison
+				for ctx.Err() == nil {
+					_, _, _ = c.Get(t.Context(), pod.Key, "")
+					time.Sleep(5 * time.Millisecond)
+				}
+			})
+			all.Wait()
+			// Those that began before it was found out, and one for each probe.
+			if n := wasted.Load(); n > 2*writers+5 {
+				t.Errorf("%d writes were sent to the endpoint that takes none", n)
+			}
+			healed.Store(true)
+			for deadline := time.Now().Add(20 * time.Second); served.Load() < 10; time.Sleep(5 * time.Millisecond) {
 				if err := c.Put(t.Context(), pod); err != nil || time.Now().After(deadline) {
 					t.Fatalf("the endpoint never came back: %v", err)
 				}

@@ -44,8 +44,9 @@ type endpoint struct {
 	downFor   time.Duration
 	why       error     // nil while it is not down
 	probing   bool      // a probe is under way
-	bad       int       // answers in a row that do not count
-	answered  time.Time // when the last one came that does
+	record    [2]record // of reads and of writes
+	byWrite   bool      // a write found it down: an answered read only lets one write try
+	trial     trial
 	closed    bool
 }
 
@@ -57,6 +58,23 @@ func (e *endpoint) line(r *request) []byte {
 	at := len(r.method) + len(" ")
 	return slices.Concat(r.line[:at], []byte(e.prefix), r.line[at:])
 }
+
+// record is how the requests of one sort fared.
+type record struct {
+	bad      int       // answers in a row that do not count
+	answered time.Time // when the last one came that does
+}
+
+const reads, writes = 0, 1
+
+// trial is that of an endpoint which answers reads and did not take writes.
+type trial uint8
+
+const (
+	noTrial trial = iota
+	open          // one write may try
+	trying        // and does
+)
 
 // get returns an idle connection that is still open, or dials.
 func (e *endpoint) get(ctx context.Context) (*conn, error) {
@@ -114,40 +132,61 @@ func (e *endpoint) reap(now time.Time, final bool) {
 func (e *endpoint) usable(now time.Time) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.why == nil || !e.client.running.Load() && !now.Before(e.downUntil)
+	return e.why == nil || e.trial == open || !e.client.running.Load() && !now.Before(e.downUntil)
 }
 
-// judge learns from an exchange that began at start: err is nil if an answer came.
-func (e *endpoint) judge(start time.Time, a answer, err error) {
+// begin notes that a write leaves, which may be the one that tries.
+func (e *endpoint) begin() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.trial == open {
+		e.trial = trying
+	}
+}
+
+// undecided notes that a request ended before the endpoint had its time.
+func (e *endpoint) undecided() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.trial == trying {
+		e.trial = open
+	}
+}
+
+// judge learns from an exchange of a sort, reads or writes, that began at start: err is
+// nil if an answer came.
+func (e *endpoint) judge(sort int, start time.Time, a answer, err error) {
 	switch {
 	case err == nil && a.works():
-		e.markUp()
+		e.markUp(sort)
 	case err == nil:
-		e.fault(fmt.Errorf("HTTP %d: %s", a.status, excerpt(a.body)))
+		e.fault(sort, fmt.Errorf("HTTP %d: %s", a.status, excerpt(a.body)))
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		e.mu.Lock()
-		silent := !e.answered.After(start)
+		// Else it is that request that storage does not answer. An answered read says
+		// nothing of writes.
+		silent := !e.record[writes].answered.After(start) && (sort == writes || !e.record[reads].answered.After(start))
 		e.mu.Unlock()
-		if silent { // else it is that request that storage does not answer
-			e.markDown(time.Now(), fmt.Errorf("no answer within %s", time.Since(start).Round(time.Millisecond)))
+		if silent {
+			e.markDown(sort, time.Now(), fmt.Errorf("no answer within %s", time.Since(start).Round(time.Millisecond)))
 		}
 	default:
-		e.fault(err)
+		e.fault(sort, err)
 	}
 }
 
 // fault notes an answer that does not count; too many in a row mark the endpoint down.
-func (e *endpoint) fault(err error) {
+func (e *endpoint) fault(sort int, err error) {
 	e.mu.Lock()
-	e.bad++
-	down := e.bad > tolerated || e.why != nil
+	e.record[sort].bad++
+	down := e.record[sort].bad > tolerated || e.why != nil
 	e.mu.Unlock()
 	if down {
-		e.markDown(time.Now(), err)
+		e.markDown(sort, time.Now(), err)
 	}
 }
 
-func (e *endpoint) markDown(now time.Time, err error) {
+func (e *endpoint) markDown(sort int, now time.Time, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if now.Before(e.downUntil) {
@@ -157,6 +196,8 @@ func (e *endpoint) markDown(now time.Time, err error) {
 		e.client.set.Logger.Warn("storage endpoint is down", "endpoint", e.name, "error", err)
 	}
 	e.why = err
+	e.byWrite = e.byWrite || sort == writes
+	e.trial = noTrial
 	e.downFor = min(max(2*e.downFor, minDown), maxDown)
 	e.downUntil = now.Add(e.downFor)
 	e.up.Set(0)
@@ -167,18 +208,29 @@ func (e *endpoint) markDown(now time.Time, err error) {
 func (e *endpoint) down() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.trial != noTrial {
+		return nil // for all that is known
+	}
 	return e.why
 }
 
-func (e *endpoint) markUp() {
+func (e *endpoint) markUp(sort int) {
 	now := time.Now()
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.record[sort] = record{answered: now}
+	if sort == reads && e.byWrite {
+		if e.trial == noTrial && !now.Before(e.downUntil) {
+			e.trial = open
+			e.up.Set(1)
+		}
+		return
+	}
 	if e.why != nil {
 		e.client.set.Logger.Info("storage endpoint is up again", "endpoint", e.name)
 	}
 	e.downFor, e.downUntil, e.why = 0, time.Time{}, nil
-	e.bad, e.answered = 0, now
+	e.byWrite, e.trial = false, noTrial
 	e.up.Set(1)
 }
 
@@ -187,7 +239,7 @@ func (e *endpoint) markUp() {
 func (e *endpoint) due(now time.Time) (at time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.why == nil || e.probing {
+	if e.why == nil || e.probing || e.trial != noTrial {
 		return time.Time{}
 	}
 	e.probing = !now.Before(e.downUntil)
@@ -201,7 +253,7 @@ func (e *endpoint) probe(ctx context.Context) {
 		_, err = e.client.exchange(ctx, e, cn, probeRequest(e.client.cfg.ClusterID))
 	}
 	if err != nil && ctx.Err() == nil && e.down() != nil {
-		e.markDown(time.Now(), err)
+		e.markDown(reads, time.Now(), err)
 	}
 	e.mu.Lock()
 	e.probing = false
