@@ -154,7 +154,7 @@ func (w *Watcher) Get(k object.Key) (*object.Object, bool) {
 // dead, or another replica leads and this one is ready to follow.
 func (w *Watcher) ready() error {
 	if w.standby.Load() {
-		return nil
+		return w.elector.Trouble()
 	}
 	c := w.collector.Load()
 	if c == nil {

@@ -4,7 +4,8 @@
 //
 //  1. A Lease counts as expired only after its own duration on this process's
 //     clock since it was last seen to change; clocks are never compared. One that was
-//     deleted counts as held for as long.
+//     deleted counts as held for as long, by those who have seen it: who deletes the Lease
+//     of a leader and then starts a replica has two of them until the next renewal.
 //  2. Permit, asked right before each write, refuses from RenewDeadline after the start
 //     of the last successful renewal on, by a clock that goes on while the process is
 //     stopped or the machine sleeps. A process that was frozen for longer so sends

@@ -79,12 +79,31 @@ type Elector struct {
 	renewed atomic.Pointer[instant] // start of the last renewal; nil while this replica does not lead
 	refused atomic.Uint64
 	ran     atomic.Bool
+	trouble atomic.Pointer[trouble] // nil while the Lease can be asked for
 
 	// What was last seen of the Lease, and when it was seen to change. Only Run's
 	// goroutine uses them.
 	seen   spec
 	seenAt time.Time
 	held   *lease
+}
+
+// trouble is a row of failures to ask for the Lease.
+type trouble struct {
+	since, said time.Time // its begin; when it was logged last
+	err         error     // the last
+}
+
+// says is how often trouble is logged.
+const says = time.Minute
+
+// Trouble is why this replica could not follow the leader: for as long as a lease takes
+// it could not ask for the Lease. Nil says nothing against it.
+func (e *Elector) Trouble() error {
+	if t := e.trouble.Load(); t != nil && time.Since(t.since) >= e.cfg.LeaseDuration {
+		return fmt.Errorf("leader election: %w", t.err)
+	}
+	return nil
 }
 
 // New connects to nothing.
@@ -243,12 +262,26 @@ func (e *Elector) try(ctx context.Context) bool {
 	le, err := e.attempt(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			e.log.Warn("leader election", "error", err)
+			e.complain(err)
 		}
 		return false
 	}
+	e.trouble.Store(nil)
 	e.held = le
 	return le != nil
+}
+
+func (e *Elector) complain(err error) {
+	now := time.Now()
+	t := trouble{since: now, err: err}
+	if before := e.trouble.Load(); before != nil {
+		t.since, t.said = before.since, before.said
+	}
+	if now.Sub(t.said) >= says {
+		t.said = now
+		e.log.Warn("leader election", "error", err)
+	}
+	e.trouble.Store(&t)
 }
 
 // expiresIn is how long the Lease is another's by what was seen of it.

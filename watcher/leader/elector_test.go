@@ -499,6 +499,53 @@ func TestShortOutage(t *testing.T) {
 	})
 }
 
+// forbidden refuses whatever is asked of the Lease, as where the rights to it are missing.
+type forbidden struct {
+	server
+	open atomic.Bool
+}
+
+func (m *forbidden) RoundTrip(r *http.Request) (*http.Response, error) {
+	if m.open.Load() {
+		return m.server.RoundTrip(r)
+	}
+	return &http.Response{StatusCode: http.StatusForbidden, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("no right")), Request: r}, nil
+}
+
+// A candidate that cannot ask for the Lease could never follow: it says so, in the log
+// once a minute.
+func TestTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api, w := &forbidden{}, &watch{t: t, leading: map[string]bool{}}
+		var said strings.Builder
+		a := elector("a", api)
+		a.log = slog.New(slog.NewTextHandler(&said, nil))
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- a.Run(ctx, w.lead("a", 0)) }()
+		time.Sleep(a.cfg.LeaseDuration / 2)
+		if err := a.Trouble(); err != nil {
+			t.Errorf("a short outage: %v", err)
+		}
+		time.Sleep(3 * time.Minute)
+		if err := a.Trouble(); err == nil || !strings.Contains(err.Error(), "no right") {
+			t.Errorf("after 3 minutes: %v", err)
+		}
+		if n := strings.Count(said.String(), "no right"); n < 3 || n > 4 {
+			t.Errorf("%d lines in 3 minutes", n)
+		}
+		api.open.Store(true)
+		time.Sleep(10 * time.Second)
+		if err := a.Trouble(); err != nil || !a.Leading() {
+			t.Errorf("with the right: leading %v, %v", a.Leading(), err)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestLeadsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		boom := errors.New("boom")

@@ -308,7 +308,7 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 		large := (hurried || r.page) && errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, ErrTooLong)
 		if ctx.Err() == nil && !large {
 			ep.judge(sort, start, a, err)
-		} else {
+		} else if sort == writes {
 			ep.undecided()
 		}
 		err = fmt.Errorf("%s: %w", ep.url.Host, err)
