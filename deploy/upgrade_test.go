@@ -33,14 +33,14 @@ import (
 
 // upgrade goes through the steps of docs/upgrade.md with processes in place of Pods.
 type upgrade struct {
-	t             *testing.T
-	env           *clustertest.Env
-	dir           string // of binaries and files
-	storage, mock party  // bcs-storage, and the mock of the trial
-	old, new      *exec.Cmd
-	health        string // of the new one
-	namespace     string
-	maps          typedcorev1.ConfigMapInterface
+	t               *testing.T
+	env             *clustertest.Env
+	dir             string // of binaries and files
+	storage, mock   party  // bcs-storage, and the mock of the trial
+	old, new        *exec.Cmd
+	health, metrics string // ports of the new one, of health and metrics
+	namespace       string
+	maps            typedcorev1.ConfigMapInterface
 }
 
 // party is a storagemock.
@@ -106,15 +106,15 @@ func TestUpgrade(t *testing.T) {
 
 // config is a configuration as bcs-k8s-watch has it, with more keys.
 func (u *upgrade) config(name string, storage party, more string) string {
-	port := freePort(u.t)
+	health, metrics := freePort(u.t), freePort(u.t)
 	if name == "new" {
-		u.health = port
+		u.health, u.metrics = health, metrics
 	}
 	return fmt.Sprintf(`{%s"default":{"clusterID":"BCS-K8S-00000","hostIP":"127.0.0.1","environment":"test"},
 "watch_resource":{"disable_netservice":true,"disable_crd":true},
 "bcs":{"zk":"","custom-storage-endpoints":%q,"writerQueueLen":10240,"podQueueNum":30},
 "k8s":{"kubeconfig":%q},"filterConfigPath":%q,"address":"127.0.0.1","port":%s,"metric_port":%s,
-"log_dir":"./logs","logtostderr":true,"v":3}`, more, "http://"+storage.address, u.env.Kubeconfig, u.path("filter.json"), port, freePort(u.t))
+"log_dir":"./logs","logtostderr":true,"v":3}`, more, "http://"+storage.address, u.env.Kubeconfig, u.path("filter.json"), health, metrics)
 }
 
 func (u *upgrade) check() {
@@ -163,6 +163,23 @@ func (u *upgrade) startNew() {
 }
 
 func (u *upgrade) done() {
+	u.eventually(75*time.Second, "the metrics say so", func() string {
+		resp, err := http.Get("http://127.0.0.1:" + u.metrics + "/metrics")
+		if err != nil {
+			return err.Error()
+		}
+		defer func() { _ = resp.Body.Close() }()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return err.Error()
+		}
+		for _, line := range []string{`k8swatch_leading 1`, `k8swatch_sync_runs_total\{result="success"\} [1-9]`, `k8swatch_events_queued\{kind="Namespace"\} 0`, `k8swatch_oldest_unsent_seconds\{kind="Namespace"\} 0`} {
+			if !regexp.MustCompile(`(?m)^` + line).Match(text) {
+				return "no " + line
+			}
+		}
+		return ""
+	})
 	u.eventually(75*time.Second, "the row of a namespace that is gone is removed", func() string {
 		if _, left := u.state(u.storage)["gone-namespace/left"]; left {
 			return "it is still there"
