@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -59,7 +60,8 @@ func New(cfg Config, set Settings) (*Client, error) {
 }
 
 // SetEndpoints replaces the endpoints; those that stay keep their connections. An
-// empty list is ignored: the known ones stay (contract §8).
+// empty list is ignored: the known ones stay (contract §8). Addresses that cannot be used
+// are left out and named in the error; if there is no other, the known ones stay.
 func (c *Client) SetEndpoints(addrs []string) error {
 	if len(addrs) == 0 {
 		return nil
@@ -71,23 +73,33 @@ func (c *Client) SetEndpoints(addrs []string) error {
 		old[ep.name] = ep
 	}
 	var eps []*endpoint
+	var errs []error
 	for _, a := range addrs {
+		if slices.ContainsFunc(eps, func(ep *endpoint) bool { return ep.name == a }) {
+			continue
+		}
 		ep, known := old[a]
 		if !known {
 			var err error
 			if ep, err = c.newEndpoint(a); err != nil {
-				return err
+				errs = append(errs, err)
+				continue
 			}
 		}
-		delete(old, a)
 		eps = append(eps, ep)
+	}
+	if len(eps) == 0 {
+		return errors.Join(errs...)
+	}
+	for _, ep := range eps {
+		delete(old, ep.name)
 	}
 	c.endpoints.Store(&eps)
 	for name, ep := range old {
 		ep.reap(time.Now(), true)
 		c.up.DeleteLabelValues(name)
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (c *Client) newEndpoint(addr string) (*endpoint, error) {

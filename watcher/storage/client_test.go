@@ -544,6 +544,26 @@ func TestEndpointsChange(t *testing.T) {
 	}
 }
 
+// A list from ZooKeeper may name a server twice, while the node of its former session is
+// still there, and one that has no usable address: the others are used, each once.
+func TestEndpointsThatAreWrong(t *testing.T) {
+	var n atomic.Int64
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { n.Add(1); _, _ = io.WriteString(w, okBody) })
+	c := client(t, 0)
+	if err := c.SetEndpoints([]string{s.URL, "http://:50024", s.URL}); err == nil || !strings.Contains(err.Error(), `"http://:50024" names no host`) {
+		t.Errorf("a server without an address: %v", err)
+	}
+	if all := *c.endpoints.Load(); len(all) != 1 {
+		t.Errorf("%d endpoints, want 1", len(all))
+	}
+	if err := c.SetEndpoints([]string{"http://:50024"}); err == nil {
+		t.Error("no server with an address: no error")
+	}
+	if err := c.Put(t.Context(), pod); err != nil || n.Load() != 1 {
+		t.Errorf("%d requests, %v", n.Load(), err)
+	}
+}
+
 func TestCheckTellsWhatAnswers(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
