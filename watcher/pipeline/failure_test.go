@@ -97,6 +97,36 @@ func TestRefusedBesideOthersIsPoison(t *testing.T) {
 	})
 }
 
+// TestSeveralPoisonKeysInAQuietCluster: objects that are refused together look like an
+// outage until something else is taken. Then they are tried once more, not for ever.
+func TestSeveralPoisonKeysInAQuietCluster(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		s := newStore(time.Millisecond)
+		s.fault = func(e Event) error {
+			if e.Key.Kind == "Pod" {
+				return &storage.PermanentError{Status: 413, Err: errBroken}
+			}
+			return nil
+		}
+		l := start(t, c, s, nil)
+		const keys = 6
+		for i := range keys {
+			l.enqueue(put(fmt.Sprint("pod-", i), 1))
+		}
+		for i := range uint64(30) {
+			time.Sleep(time.Minute)
+			l.enqueue(put("map", i+1).of("ConfigMap"))
+		}
+		last := s.tries(func(e Event) bool { return e.Key.Kind == "Pod" })
+		if at := last[len(last)-1].end; at > 3*time.Minute {
+			t.Errorf("tried %d times, the last time after %s", len(last), at)
+		}
+		if st := l.finish(); st.Parked != keys {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
 func TestPoisonKeyIsParkedAndHoldsNobodyUp(t *testing.T) {
 	everyStrategy(t, func(t *testing.T, c Config) {
 		s := newStore(5 * time.Millisecond)

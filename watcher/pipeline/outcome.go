@@ -119,7 +119,7 @@ func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
 	if result == permanent {
 		var outage bool
 		if outage, begins = l.p.refused.add(s.ev.Key, statusOf(err), s.again, now); outage {
-			result = transient
+			result, s.again = transient, true // refused after the outage too, it is poison
 		}
 	}
 	if l.climb != nil {

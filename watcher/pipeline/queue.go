@@ -17,7 +17,7 @@ type slot struct {
 	sending int   // its index in the lane's sends
 	size    int   // of its object, where the lane has a bound
 	several bool  // it stands for changes of more than one uid
-	again   bool  // the state before it was parked
+	again   bool  // it was refused in an outage, or the state before it was parked
 	doomed  bool  // about to be shed
 }
 

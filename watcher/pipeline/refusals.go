@@ -10,8 +10,8 @@ import (
 
 // A refusal is about one object's body, unless several different objects, of whatever
 // kinds, are refused alike within a short time and nothing is taken in between: then
-// something before storage refuses whatever comes, which is an outage. An object whose
-// last state was refused already says nothing new.
+// something before storage refuses whatever comes, which is an outage. An object that was
+// refused before, in its last state or in such an outage, says nothing new after it.
 const (
 	alike       = 4
 	alikeWithin = int64(10e9)
@@ -72,7 +72,7 @@ func (l *lane) release(now int64) {
 		if s == nil || ent.head != nil || now-s.entered > alikeWithin || l.stopped {
 			continue
 		}
-		ent.parked = nil
+		ent.parked, s.again = nil, true
 		l.recordFailure(ent).round = l.gate.round - 1 // which is not this one
 		l.parked--
 		l.queued++
