@@ -241,6 +241,9 @@ func TestSeesAnotherHolder(t *testing.T) {
 		go func() {
 			done <- a.Run(t.Context(), func(ctx context.Context) error {
 				<-ctx.Done()
+				if a.Permit() == nil {
+					t.Error("a write may leave beside another holder's")
+				}
 				cut <- lifecycle.EndedAtOnce(ctx)
 				return nil
 			})

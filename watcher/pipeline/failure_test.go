@@ -97,6 +97,31 @@ func TestRefusedBesideOthersIsPoison(t *testing.T) {
 	})
 }
 
+// TestRefusalsApartAreNoOutage: objects refused long after one another are poison each; what
+// was parked long before an outage stays so.
+func TestRefusalsApartAreNoOutage(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		s := newStore(time.Millisecond)
+		s.fault = func(Event) error { return &storage.PermanentError{Status: 413, Err: errBroken} }
+		l := start(t, c, s, nil)
+		const apart = alike + 1
+		for i := range apart {
+			l.enqueue(put(fmt.Sprint("pod-", i), 1))
+			time.Sleep(time.Duration(alikeWithin) + time.Second)
+		}
+		if st := l.Stats(); st.Parked != apart {
+			t.Errorf("refused apart: %+v", st)
+		}
+		for i := range alike {
+			l.enqueue(put(fmt.Sprint("map-", i), 1).of("ConfigMap"))
+		}
+		time.Sleep(time.Minute)
+		if st := l.finish(); st.Parked != apart || st.Dropped != alike {
+			t.Errorf("with an outage after it: %+v", st)
+		}
+	})
+}
+
 // TestSeveralPoisonKeysInAQuietCluster: objects that are refused together look like an
 // outage until something else is taken. Then they are tried once more, not for ever.
 func TestSeveralPoisonKeysInAQuietCluster(t *testing.T) {
