@@ -2,6 +2,7 @@ package watcher
 
 import (
 	"context"
+	"sync"
 
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
@@ -14,7 +15,13 @@ type sender struct {
 	workload workload
 	// clusterScoped reports whether a kind is collected and has no namespaces.
 	clusterScoped func(kind string) bool
+	// unpacked are buffers for objects on their way: a request has been written, or has
+	// failed, when Put returns.
+	unpacked sync.Pool
 }
+
+// keepUnpacked is the largest buffer that is kept.
+const keepUnpacked = 64 << 10
 
 // Send implements pipeline.Sender.
 func (s *sender) Send(ctx context.Context, e pipeline.Event) error {
@@ -24,7 +31,16 @@ func (s *sender) Send(ctx context.Context, e pipeline.Event) error {
 		}
 		return s.storage.Delete(ctx, e.Key, e.UID)
 	}
-	o, err := s.workload.annotate(e.Object)
+	buf, _ := s.unpacked.Get().(*[]byte)
+	if buf == nil {
+		buf = new([]byte)
+	}
+	var o *object.Object
+	o, *buf = e.Object.Unpacked(*buf)
+	if cap(*buf) <= keepUnpacked {
+		defer s.unpacked.Put(buf)
+	}
+	o, err := s.workload.annotate(o)
 	if err != nil {
 		return &storage.PermanentError{Err: err}
 	}

@@ -105,12 +105,28 @@ func (o *Object) JSON() []byte {
 	if o.packed == nil {
 		return o.Raw
 	}
+	return o.unpack(nil)
+}
+
+// Unpacked returns the object with its content as Raw, for who reads that more than once,
+// and the buffer that it is in: buf, or a larger one. With the next use of the buffer the
+// object returned ends. One that is not packed is returned as it is.
+func (o *Object) Unpacked(buf []byte) (*Object, []byte) {
+	if o.packed == nil {
+		return o, buf
+	}
+	raw := o.unpack(buf)
+	return o.With(raw), raw
+}
+
+// unpack decodes the content into buf, if that is large enough.
+func (o *Object) unpack(buf []byte) []byte {
 	var raw []byte
 	var err error
 	if o.dict != nil {
-		raw, err = o.dict.Decode(nil, o.packed)
+		raw, err = o.dict.Decode(buf, o.packed)
 	} else {
-		raw, err = s2.Decode(nil, o.packed)
+		raw, err = s2.Decode(buf, o.packed)
 	}
 	if err != nil {
 		// Only this package writes packed, and nobody writes to it later.

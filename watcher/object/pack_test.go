@@ -135,3 +135,33 @@ func BenchmarkUnpack(b *testing.B) {
 		o.JSON()
 	}
 }
+
+// Unpacked has the content that JSON has, and needs no memory for it in a buffer that is
+// large enough.
+func TestUnpacked(t *testing.T) {
+	recipe := object.Recipe{APIVersion: "v1", Kind: "Pod", Packer: &object.Packer{}}
+	var buf []byte
+	for i := range 500 {
+		raw := fmt.Appendf(nil, `{"metadata":{"name":"p%d","uid":"u"},"spec":{"env":%q}}`, i, strings.Repeat("setting=value ", 1+i%20))
+		m, err := object.Scan(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		packed, err := recipe.Build(raw, &m, "Pod", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		room := cap(buf)
+		var o *object.Object
+		if o, buf = packed.Unpacked(buf); !bytes.Equal(o.JSON(), packed.JSON()) || o.Key != packed.Key || o.UID != packed.UID {
+			t.Fatalf("%d: %s\nwant %s", i, o.JSON(), packed.JSON())
+		}
+		if len(o.JSON()) <= room && cap(buf) != room {
+			t.Fatalf("%d: another buffer, of %d bytes, for %d", i, cap(buf), len(o.JSON()))
+		}
+	}
+	plain := &object.Object{Raw: []byte(`{}`)}
+	if o, same := plain.Unpacked(buf); o != plain || &same[0] != &buf[0] {
+		t.Error("an object that is not packed was copied")
+	}
+}
