@@ -31,7 +31,7 @@ func General(c *Case) []Rule {
 		return []Rule{refusedRule(c)}
 	}
 	rules := []Rule{
-		timeRule(c), arrivalRule(c), repairsRule(c), attemptsRule(c), stepRule(c), listsRule(c), throttleRule(c), patienceRule(c), retriesRule(c), queuedRule(c), bystanderRule(c),
+		timeRule(c), freshRule(c), arrivalRule(c), repairsRule(c), attemptsRule(c), stepRule(c), listsRule(c), throttleRule(c), patienceRule(c), retriesRule(c), queuedRule(c), bystanderRule(c),
 		exitRule(c), waitedRule(c),
 	}
 	return slices.DeleteFunc(rules, func(r Rule) bool { return r.Facts == nil && r.Vacuous == nil })
@@ -54,6 +54,21 @@ func timeRule(c *Case) Rule {
 			facts = append(facts, DelayFact("longest delay of a change", seen.Changes, 0, limit))
 		}
 		return facts
+	})
+}
+
+// freshRule bounds the Pods' freshness where the scenario says by what.
+func freshRule(c *Case) Rule {
+	limit := c.Cell.Scenario.Fault.Freshness.Std().Seconds()
+	if limit == 0 {
+		return Rule{}
+	}
+	return stating(func(seen Seen) []result.Fact {
+		q := seen.Figures.Freshness
+		if q == nil {
+			return []result.Fact{Missing("T", "freshness p99", "s", "there was no change")}
+		}
+		return []result.Fact{Within("T", "freshness p99", "s", q.P99, limit)}
 	})
 }
 

@@ -29,6 +29,8 @@ type Fault struct {
 	// Recovery bounds T, Amplification bounds A.
 	Recovery      Duration `json:"recovery,omitzero" jsonschema_description:"T: from the end of the fault until storage has everything that happened before it."`
 	Amplification float64  `json:"amplification,omitempty" jsonschema:"minimum=0" jsonschema_description:"A: write attempts per state that reached storage, at most."`
+	// Freshness bounds the 99th percentile of the Pods' freshness, for loads that storage can carry.
+	Freshness Duration `json:"freshness,omitzero" jsonschema_description:"T: freshness p99 of Pods, at most."`
 	// PerStep demands at most one attempt per worker and backoff step while storage is down.
 	PerStep bool `json:"perStep,omitempty" jsonschema_description:"A: at most one attempt per worker and step of the backoff while storage refuses."`
 	// Patience demands that an object is left alone after a failure.
