@@ -68,6 +68,11 @@ func (e expectation) Expectation(k object.Key) (synchronizer.Expectation, bool) 
 	return x, err == nil
 }
 
+// OwnersListed implements synchronizer.Cache: a Pod's workload may be its ReplicaSet's owner.
+func (e expectation) OwnersListed(kind string) bool {
+	return kind != "Pod" || !e.Collected("ReplicaSet") || e.KindSynced("ReplicaSet")
+}
+
 // alertor makes the Alertor and what finds its server; nil where the configuration
 // names no target.
 func (w *Watcher) alertor() (*alert.Alertor, []lifecycle.Stage, error) {
@@ -177,12 +182,13 @@ func (w *Watcher) crdWatcher(to crd.Kinds) ([]lifecycle.Stage, error) {
 	return []lifecycle.Stage{{Name: "CRD watcher", Run: definitions.Run}}, nil
 }
 
-// synchronizer compares storage with the cache.
-func (w *Watcher) synchronizer(c *collector.Collector) (*synchronizer.Synchronizer, error) {
+// newSynchronizer compares storage with the cache.
+func (w *Watcher) newSynchronizer(c *collector.Collector) (*synchronizer.Synchronizer, error) {
 	sc := synchronizer.Default()
 	sc.Period = time.Duration(w.cfg.Synchronizer.Period)
 	sc.Namespace = w.cfg.WatchResource.Namespace
 	sc.Name = stateName(w.cfg)
+	sc.Rules = w.sendingRules()
 	sc.Selectors = map[string]labels.Selector{}
 	for kind, text := range w.cfg.WatchResource.LabelSelectors {
 		selector, err := labels.Parse(text)
@@ -195,6 +201,17 @@ func (w *Watcher) synchronizer(c *collector.Collector) (*synchronizer.Synchroniz
 		Storage: w.storage, Cache: expectation{c, workload{cache: w}}, Pipeline: w.pipeline,
 		Complete: w.allKnown, Registry: w.registry, Logger: w.log,
 	})
+}
+
+// sentAs is the version of how objects are sent, to be raised with each change of the
+// program that sends the same object otherwise.
+const sentAs = 1
+
+// sendingRules stand for how this configuration and this program send an object.
+func (w *Watcher) sendingRules() string {
+	h := fnv.New64a()
+	_, _ = fmt.Fprintf(h, "%d %q %v", sentAs, w.filter.ResourceMaskers, w.filter.KeepManagedFields)
+	return fmt.Sprintf("%016x", h.Sum64())
 }
 
 // stateName tells watchers apart that share a cluster by namespace or by label: each

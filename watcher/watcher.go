@@ -27,6 +27,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 	"github.com/watchbench/watchbench/watcher/storage"
+	"github.com/watchbench/watchbench/watcher/synchronizer"
 )
 
 // InputError is something wrong in what the user gave; Key names the place in the
@@ -72,7 +73,8 @@ type Watcher struct {
 	path         path               // of the events; pipeline, if there is one
 
 	// collector is made by Run, when the cluster has said what there is to watch.
-	collector atomic.Pointer[collector.Collector]
+	collector    atomic.Pointer[collector.Collector]
+	synchronizer atomic.Pointer[synchronizer.Synchronizer] // nil where nothing is compared
 	// definitions collects the CustomResourceDefinitions; nil where none are followed.
 	definitions *collector.Collector
 	complete    atomic.Bool           // the last look at what the cluster serves missed no group
@@ -150,8 +152,8 @@ func (w *Watcher) Get(k object.Key) (*object.Object, bool) {
 	return c.Get(k)
 }
 
-// ready is what /readyz says: the first list of every kind is cached and no watch is
-// dead, or another replica leads and this one is ready to follow.
+// ready is what /readyz says: the first list of every kind is cached and compared with
+// storage and no watch is dead, or another replica leads and this one is ready to follow.
 func (w *Watcher) ready() error {
 	if w.standby.Load() {
 		return w.elector.Trouble()
@@ -174,6 +176,11 @@ func (w *Watcher) ready() error {
 	}
 	if waiting := c.Unsynced(); len(waiting) > 0 {
 		return fmt.Errorf("not synced: %v", waiting)
+	}
+	if s := w.synchronizer.Load(); s != nil {
+		if waiting := s.Uncompared(); len(waiting) > 0 {
+			return fmt.Errorf("not compared with storage: %v", waiting)
+		}
 	}
 	return w.storage.Reachable()
 }
@@ -261,6 +268,10 @@ func (w *Watcher) work(ctx context.Context) error {
 	}
 	c, err := collector.New(w.collectorConfig(resources), collector.Settings{
 		Client: w.kube, Sink: sink{w.path, alertor}, Registry: w.registry, Logger: w.log,
+		First: func(kind string) bool {
+			s := w.synchronizer.Load()
+			return s != nil && s.First(kind)
+		},
 	})
 	if err != nil {
 		return &InputError{Err: err}
@@ -300,10 +311,11 @@ func (w *Watcher) stages(c *collector.Collector) ([]lifecycle.Stage, error) {
 	case w.isLegacy():
 		stages = append(stages, w.legacySynchronizer(c))
 	default:
-		s, err := w.synchronizer(c)
+		s, err := w.newSynchronizer(c)
 		if err != nil {
 			return nil, &InputError{Key: "synchronizer", Err: err}
 		}
+		w.synchronizer.Store(s)
 		added = func(key string) { w.path.AddKind(key); s.CompareSoon(key) }
 		removed = func(key string) { w.path.RetireKind(key); s.Retire(key) }
 		stages = append(stages, lifecycle.Stage{Name: "synchronizer", Run: s.Run})

@@ -60,6 +60,7 @@ const (
 	StorageConns     = "k8swatch_storage_connections_opened_total"
 	SyncRepairs      = "k8swatch_sync_repairs_total" // kind
 	SyncRuns         = "k8swatch_sync_runs_total"    // result
+	SyncWaiting      = "k8swatch_sync_waiting"       // kind: gauge, seems to differ from storage and is not looked at yet
 	SyncLast         = "k8swatch_sync_last_success_timestamp_seconds"
 	Alerts           = "k8swatch_alerts_total"         // target, result
 	Leading          = "k8swatch_leading"              // gauge, with leader election

@@ -126,7 +126,7 @@ func (d drainWait) look(ctx context.Context) (activity, error) {
 	if q := w.Sum(metric.EventsQueued); q != nil {
 		a.known = true
 		a.received = value(w.Sum(metric.EventsReceived))
-		busy += *q
+		busy += *q + value(w.Sum(metric.SyncWaiting))
 		if d.step != nil {
 			d.step(q)
 		}

@@ -35,6 +35,9 @@ type Settings struct {
 	Sink     Sink                  // required
 	Registry prometheus.Registerer // nil: no metrics
 	Logger   *slog.Logger          // nil: no logs
+	// First is asked when the first list of a kind is cached: true takes the list over, and
+	// the Sink gets of it what Repair is called for. It must not block. Nil takes none.
+	First func(kind string) bool
 }
 
 // Collector keeps the latest version of every object of its kinds and hands each
@@ -43,6 +46,7 @@ type Collector struct {
 	config  Config
 	conn    *connection
 	sink    Sink
+	first   func(kind string) bool
 	logger  *slog.Logger
 	metrics *metrics
 	backoff wait.Backoff // retry, unless a test is in a hurry
@@ -78,7 +82,7 @@ func New(c Config, s Settings) (*Collector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("collector: %w", err)
 	}
-	col := &Collector{config: c, conn: conn, sink: s.Sink, logger: s.Logger, metrics: m, backoff: retry, notFound: make(chan struct{}, 1), kinds: map[string]*kind{}}
+	col := &Collector{config: c, conn: conn, sink: s.Sink, first: s.First, logger: s.Logger, metrics: m, backoff: retry, notFound: make(chan struct{}, 1), kinds: map[string]*kind{}}
 	for _, r := range c.Resources {
 		col.kinds[r.Key()] = col.newKind(r)
 	}

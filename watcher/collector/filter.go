@@ -19,6 +19,7 @@ const (
 	ReasonNamespace   = "namespace"      // in IgnoreNamespaces
 	ReasonName        = "name"           // in IgnoreNames
 	ReasonUnmaskable  = "unmaskable"     // a mask could not be applied
+	ReasonFirstList   = "first-list"     // compared with storage first
 	systemNamespace   = "kube-system"
 	kindEvent         = "Event"
 	kindNode          = "Node"
@@ -27,7 +28,7 @@ const (
 
 var reasons = []string{
 	ReasonUnchanged, ReasonStale, ReasonHeartbeat, ReasonEventDelete, ReasonSystemEvent,
-	ReasonNamespace, ReasonName, ReasonUnmaskable,
+	ReasonNamespace, ReasonName, ReasonUnmaskable, ReasonFirstList,
 }
 
 // systemEventPrefixes are the names of kube-system Events that are kept (contract §2.3).

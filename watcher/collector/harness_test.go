@@ -56,8 +56,13 @@ type harness struct {
 
 func start(t *testing.T, api *fakeAPI, c collector.Config) *harness {
 	t.Helper()
+	return startWith(t, api, c, nil)
+}
+
+func startWith(t *testing.T, api *fakeAPI, c collector.Config, first func(kind string) bool) *harness {
+	t.Helper()
 	h := &harness{t: t, api: api, sink: make(sink), reg: prometheus.NewRegistry()}
-	col, err := collector.New(c, collector.Settings{Client: &rest.Config{Host: api.url}, Sink: h.sink, Registry: h.reg})
+	col, err := collector.New(c, collector.Settings{Client: &rest.Config{Host: api.url}, Sink: h.sink, Registry: h.reg, First: first})
 	if err != nil {
 		t.Fatal(err)
 	}

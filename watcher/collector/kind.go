@@ -35,6 +35,7 @@ func (c *Collector) newKind(r Resource) *kind {
 		resource: r, kind: r.Key(),
 		filter:  filter{c.config.IgnoreNamespaces, c.config.IgnoreNames},
 		sink:    c.sink,
+		take:    c.first,
 		metrics: m,
 		logger:  c.logger.With("kind", r.Key()),
 		synced:  make(chan struct{}),

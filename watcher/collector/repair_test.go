@@ -91,3 +91,27 @@ func TestExpectedSince(t *testing.T) {
 		t.Errorf("after a change to version %d it is so since %d", o.ResourceVersion, since)
 	}
 }
+
+// TestFirstListIsTakenOver: nothing of it reaches the Sink unless Repair is called for it; what
+// the watch brings does.
+func TestFirstListIsTakenOver(t *testing.T) {
+	api := newFakeAPI(t)
+	api.put("pods", "a/old", "u1", "")
+	var asked []string
+	h := startWith(t, api, collector.Config{Resources: []collector.Resource{pods}}, func(kind string) bool {
+		asked = append(asked, kind)
+		return true
+	})
+	h.eventually("sync", func() bool { return len(h.Unsynced()) == 0 })
+	if len(asked) != 1 || asked[0] != "Pod" || len(h.List("Pod")) != 1 {
+		t.Errorf("asked for %v, %d objects are cached", asked, len(h.List("Pod")))
+	}
+	api.put("pods", "a/new", "u2", "")
+	h.expect("put Pod/a/new u2")
+	done := make(chan error, 1)
+	go func() { done <- h.Repair(t.Context(), object.Key{Kind: "Pod", Namespace: "a", Name: "old"}) }()
+	h.expect("put Pod/a/old u1")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

@@ -37,6 +37,7 @@ type store struct {
 	kind     string // of keys
 	filter   filter
 	sink     Sink
+	take     func(kind string) bool // Settings.First
 	metrics  *kindMetrics
 	logger   *slog.Logger
 	ctx      context.Context // of the run, for Enqueue: the reflector passes none
@@ -192,7 +193,7 @@ func (s *store) put(obj any) error {
 		return nil
 	}
 	s.set(n, it.obj)
-	s.emitPut(old, it)
+	s.emitPut(old, it, false)
 	return nil
 }
 
@@ -288,7 +289,11 @@ func (s *store) Replace(list []any, version string) error {
 	s.renew.Store(false)
 	s.metrics.cacheKeys.Set(float64(s.len()))
 	s.metrics.synced.Set(1)
-	s.syncOnce.Do(func() { close(s.synced) })
+	taken := false
+	s.syncOnce.Do(func() {
+		taken = s.take != nil && s.take(s.kind)
+		close(s.synced)
+	})
 	for _, o := range gone {
 		s.metrics.received.Inc()
 		delete(s.since, nameOf(o.Key))
@@ -296,7 +301,7 @@ func (s *store) Replace(list []any, version string) error {
 	}
 	for _, c := range changes {
 		s.metrics.received.Inc()
-		s.emitPut(c.old, c.it)
+		s.emitPut(c.old, c.it, taken)
 	}
 	return nil
 }
@@ -344,7 +349,8 @@ func (s *store) Resync() error { return nil }
 
 func (s *store) drop(reason string) { s.metrics.filtered[reason].Inc() }
 
-func (s *store) emitPut(old *object.Object, it *item) {
+// emitPut hands an object over unless somebody else has taken that over.
+func (s *store) emitPut(old *object.Object, it *item, taken bool) {
 	if it.problem != nil {
 		s.drop(ReasonUnmaskable)
 		s.logger.Error("object not sent: a mask cannot be applied", "object", it.obj.Key.String(), "error", it.problem)
@@ -360,6 +366,10 @@ func (s *store) emitPut(old *object.Object, it *item) {
 		return
 	}
 	delete(s.since, nameOf(it.obj.Key))
+	if taken {
+		s.drop(ReasonFirstList)
+		return
+	}
 	s.enqueue(pipeline.Event{
 		Action: pipeline.Put, Key: it.obj.Key, UID: it.obj.UID,
 		ResourceVersion: it.obj.ResourceVersion, Object: it.obj, Received: it.received,

@@ -22,6 +22,8 @@ type suspect struct {
 	// that nothing was on its way meanwhile: it need not be read by itself.
 	proven   bool
 	expected Expectation // when that was so
+	leftover bool        // no object is expected
+	newer    bool        // the record is newer than the object
 }
 
 // findings are those of one kind.
@@ -32,6 +34,7 @@ type findings struct {
 	failed   int   // reads in a row
 	err      error // the first
 	over     bool
+	first    bool // of a first list: to send what storage lacks is no repair
 }
 
 const (
@@ -45,22 +48,29 @@ const (
 // kind compares one kind and repairs what differs. Of open objects something is on its
 // way, so that nothing could be said.
 func (s *Synchronizer) kind(ctx context.Context, kind string) (repaired, open int, err error) {
-	suspects, open, err := s.suspects(ctx, kind, s.small(kind))
+	suspects, open, err := s.suspects(ctx, kind, s.small(kind), false)
 	if err != nil {
 		return 0, 0, err
 	}
 	f := findings{open: open}
-	s.settleAll(suspects, &f, func(x suspect) (finding, error) { return s.examine(ctx, x) })
+	s.settleAll(ctx, kind, suspects, &f)
 	return f.repaired, f.open, f.err
 }
 
 // settleAll examines suspects: those to be read a limited number at a time, the proven
 // ones one after the other.
-func (s *Synchronizer) settleAll(suspects []suspect, f *findings, examine func(suspect) (finding, error)) {
+func (s *Synchronizer) settleAll(ctx context.Context, kind string, suspects []suspect, f *findings) {
+	waiting := s.metrics.waiting.WithLabelValues(kind)
+	waiting.Set(float64(len(suspects)))
+	defer waiting.Set(0)
 	var g errgroup.Group
-	for _, x := range suspects {
-		if x.proven && !f.ended() {
-			s.take(f, x, examine)
+	for i, x := range suspects {
+		waiting.Set(float64(len(suspects) - i))
+		if f.ended() {
+			break
+		}
+		if x.proven {
+			s.take(ctx, f, x)
 			continue
 		}
 		s.reading <- struct{}{}
@@ -70,7 +80,7 @@ func (s *Synchronizer) settleAll(suspects []suspect, f *findings, examine func(s
 		}
 		g.Go(func() error {
 			defer func() { <-s.reading }()
-			s.take(f, x, examine)
+			s.take(ctx, f, x)
 			return nil
 		})
 	}
@@ -95,8 +105,8 @@ const (
 )
 
 // take examines a suspect and notes what became of it.
-func (s *Synchronizer) take(f *findings, x suspect, examine func(suspect) (finding, error)) {
-	what, err := examine(x)
+func (s *Synchronizer) take(ctx context.Context, f *findings, x suspect) {
+	what, err := s.examine(ctx, x, f.first)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err = cmp.Or(f.err, err)
@@ -109,7 +119,11 @@ func (s *Synchronizer) take(f *findings, x suspect, examine func(suspect) (findi
 		f.over = f.over || f.failed >= mostFailures // till then the others are not held up
 		return
 	case repairing:
-		if f.repaired++; f.repaired <= mostLogged {
+		if f.repaired++; f.first && !x.leftover {
+			break
+		}
+		s.metrics.repairs.WithLabelValues(x.Kind).Inc()
+		if f.repaired <= mostLogged {
 			s.set.Logger.Info("storage differs, repaired", "object", x.Key)
 		}
 	case unrepaired:
@@ -118,15 +132,18 @@ func (s *Synchronizer) take(f *findings, x suspect, examine func(suspect) (findi
 	f.failed = 0
 }
 
-// examine repairs one suspect if it differs.
-func (s *Synchronizer) examine(ctx context.Context, x suspect) (finding, error) {
-	if s.set.Pipeline.Pending(x.Key) {
+// examine repairs one suspect if it differs. Of a first list, what cannot be read is sent
+// all the same, and a newer record is left to the next comparison: the list may come from an
+// apiserver that is behind.
+func (s *Synchronizer) examine(ctx context.Context, x suspect, first bool) (finding, error) {
+	if first && x.newer || s.set.Pipeline.Pending(x.Key) {
 		return undecided, nil
 	}
 	if !x.proven {
 		switch differs, err := s.confirm(ctx, x); {
 		case errors.Is(err, errOpen):
 			return undecided, nil
+		case err != nil && first && !x.leftover:
 		case err != nil:
 			return unread, err
 		case !differs:
@@ -139,11 +156,9 @@ func (s *Synchronizer) examine(ctx context.Context, x suspect) (finding, error) 
 	if s.set.Pipeline.Pending(x.Key) || x.proven && s.overtaken(x) {
 		return undecided, nil
 	}
-	err := s.repair(ctx, x)
-	if err != nil {
+	if err := s.repair(ctx, x); err != nil {
 		return unrepaired, err
 	}
-	s.metrics.repairs.WithLabelValues(x.Kind).Inc()
 	return repairing, nil
 }
 

@@ -12,6 +12,9 @@
 //     pages have no order and may skip or repeat records while they change.
 //  3. A kind is compared only after its first complete list. One whose list takes longer
 //     than the first comparison waits is compared right after it, not a period later.
+//     A first list that was taken over with First is compared at once, and sent as far as
+//     storage lacks it, behind what the watch delivers; if storage cannot be read for
+//     firstPatience, all of it is sent.
 //  4. Leftovers go too: of namespaces that no longer exist, and of kinds that are no
 //     longer watched, also of those that ended while no watcher ran (see StateKind). A
 //     kind that comes, goes or changes its version is not left to the next period.

@@ -12,6 +12,7 @@ import (
 type metrics struct {
 	repairs, runs *prometheus.CounterVec
 	last          prometheus.Gauge
+	waiting       *prometheus.GaugeVec
 }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
@@ -22,13 +23,16 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: metric.SyncRuns, Help: "Comparisons with storage, by result.",
 		}, []string{"result"}),
+		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: metric.SyncWaiting, Help: "Objects whose record seems to differ and is not looked at yet.",
+		}, []string{"kind"}),
 		last: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: metric.SyncLast, Help: "When the last complete comparison ended, in Unix seconds.",
 		}),
 	}
 	m.runs.WithLabelValues("success")
 	m.runs.WithLabelValues("failure")
-	if err := meter.Register(reg, m.repairs, m.runs, m.last); err != nil {
+	if err := meter.Register(reg, m.repairs, m.runs, m.last, m.waiting); err != nil {
 		return nil, fmt.Errorf("register synchronizer metrics: %w", err)
 	}
 	return m, nil

@@ -48,9 +48,9 @@ func (s *Synchronizer) compareDue(ctx context.Context) (again bool) {
 	return again
 }
 
-// unlisted reports whether a kind is watched and its first list is not complete.
+// unlisted reports whether a kind is watched and its first list is not dealt with.
 func (s *Synchronizer) unlisted(kind string) bool {
-	return compared(kind) && s.set.Cache.Collected(kind) && !slices.Contains(s.set.Cache.SyncedKinds(), kind)
+	return s.isFirst(kind) || compared(kind) && s.set.Cache.Collected(kind) && !slices.Contains(s.set.Cache.SyncedKinds(), kind)
 }
 
 // settled compares one kind and reports whether everything could be said of it, or

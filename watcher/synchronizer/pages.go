@@ -61,8 +61,9 @@ func (s *Synchronizer) due(k object.Key, n int) bool {
 // suspects reads what storage holds of a kind and names what seems to differ: changed
 // records and leftovers as they come, then what is missing. Of the open ones something
 // was on its way meanwhile. The list in the cluster scope has no namespace condition
-// (contract §1.5), so it finds the leftovers of namespaces that are gone.
-func (s *Synchronizer) suspects(ctx context.Context, kind string, whole bool) (out []suspect, open int, err error) {
+// (contract §1.5), so it finds the leftovers of namespaces that are gone. Of a first list
+// most may be missing.
+func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first bool) (out []suspect, open int, err error) {
 	s.listing <- struct{}{}
 	defer func() { <-s.listing }()
 	keys := s.set.Cache.ExpectedKeys(kind)
@@ -104,7 +105,7 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string, whole bool) (o
 	keys = slices.DeleteFunc(keys, func(k object.Key) bool { _, found := seen[k]; return found })
 	for _, k := range keys {
 		if e, expected := s.set.Cache.Expectation(k); expected {
-			add(suspect{Key: k, proven: sound && len(keys) > fewMissing, expected: e})
+			add(suspect{Key: k, proven: sound && (first || len(keys) > fewMissing), expected: e})
 		}
 	}
 	return out, open, nil
@@ -120,6 +121,7 @@ func (s *Synchronizer) judge(k object.Key, e Expectation, data []byte, whole boo
 	}
 	v := m.Version()
 	// A Node that was not sent for its heartbeats may be the same in an older record.
+	x.newer = v > e.To && e.To != 0
 	x.proven = v != 0 && v < e.From && (k.Kind != kindNode || m.UID != e.UID)
 	switch {
 	case x.proven, m.UID != e.UID, e.To == 0, v < e.From, v > e.To:
@@ -212,12 +214,12 @@ func ownKind(kind string) string {
 // cannot be removed without others.
 func (s *Synchronizer) leftover(k object.Key, record []byte) (suspect, bool) {
 	if k.Namespace != "" || s.set.Cache.ClusterScoped(k.Kind) {
-		return suspect{Key: k}, true
+		return suspect{Key: k, leftover: true}, true
 	}
 	m, err := object.Scan(record)
 	if err != nil || m.UID == "" {
 		s.set.Logger.Warn("a record of the cluster scope has no uid and stays: storage would remove the records of that name in all namespaces with it", "object", k)
 		return suspect{}, false
 	}
-	return suspect{Key: k, uid: m.UID}, true
+	return suspect{Key: k, uid: m.UID, leftover: true}, true
 }

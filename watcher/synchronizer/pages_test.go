@@ -126,7 +126,7 @@ func TestSoundPages(t *testing.T) {
 			}
 			w.listed = nil
 		}
-		suspects, _, err := s.suspects(t.Context(), "Pod", false)
+		suspects, _, err := s.suspects(t.Context(), "Pod", false, false)
 		if err != nil {
 			t.Fatal(err)
 		}

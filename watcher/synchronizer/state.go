@@ -26,6 +26,8 @@ type state struct {
 	// Leaving are not any more. Their records are removed unless a watcher that collects
 	// one of them, and reads this record at each of its comparisons, puts it back.
 	Leaving []string `json:"leaving"`
+	// Rules are those by which all records of the kinds are written.
+	Rules string `json:"rules,omitempty"`
 }
 
 // memory is what one process knows of the record besides.
@@ -35,32 +37,42 @@ type memory struct {
 	removed map[string]bool // kinds that were retired since nobody claimed them
 }
 
-// remember keeps the record up to date and retires the kinds that nobody claimed.
-func (s *Synchronizer) remember(ctx context.Context) error {
+// remembered reads the record; one that cannot be understood is as good as none.
+func (s *Synchronizer) remembered(ctx context.Context) (was state, found bool, err error) {
 	key := object.Key{Kind: StateKind, Name: s.cfg.Name}
 	rec, found, err := s.set.Storage.Get(ctx, key, "")
 	if err != nil {
-		return fmt.Errorf("read which kinds storage holds: %w", err)
+		return was, false, fmt.Errorf("read which kinds storage holds: %w", err)
 	}
-	var was state
 	if found {
 		if err := json.Unmarshal(rec.Data, &was); err != nil {
 			s.set.Logger.Warn("the record of the kinds that storage holds cannot be read and is made anew", "object", key, "error", err)
-			was, found = state{}, false
+			return state{}, false, nil
 		}
 	}
+	return was, found, nil
+}
+
+// remember keeps the record up to date and retires the kinds that nobody claimed.
+func (s *Synchronizer) remember(ctx context.Context) error {
+	was, found, err := s.remembered(ctx)
+	if err != nil {
+		return err
+	}
 	next, asked := s.next(ctx, was)
-	if found && slices.Equal(was.Kinds, next.Kinds) && slices.Equal(was.Leaving, next.Leaving) {
+	next.Rules = s.written(was.Rules)
+	if found && was.Rules == next.Rules && slices.Equal(was.Kinds, next.Kinds) && slices.Equal(was.Leaving, next.Leaving) {
 		s.memory.asked = asked
 		return nil
 	}
 	raw, err := json.Marshal(map[string]any{
 		"kind": StateKind, "metadata": map[string]string{"name": s.cfg.Name}, "kinds": next.Kinds, "leaving": next.Leaving,
+		"rules": next.Rules,
 	})
 	if err != nil {
 		return err
 	}
-	if err := s.set.Storage.Put(ctx, &object.Object{Key: key, Raw: raw}); err != nil {
+	if err := s.set.Storage.Put(ctx, &object.Object{Key: object.Key{Kind: StateKind, Name: s.cfg.Name}, Raw: raw}); err != nil {
 		return fmt.Errorf("note which kinds storage holds: %w", err)
 	}
 	s.memory.asked = asked
@@ -115,7 +127,7 @@ func (s *Synchronizer) next(ctx context.Context, was state) (next state, asked m
 			}
 		}
 	}
-	return state{slices.Sorted(maps.Keys(kinds)), slices.Sorted(maps.Keys(leaving))}, asked
+	return state{Kinds: slices.Sorted(maps.Keys(kinds)), Leaving: slices.Sorted(maps.Keys(leaving))}, asked
 }
 
 // emptied retires a kind, and reports whether storage holds nothing of it any more.
@@ -129,7 +141,7 @@ func (s *Synchronizer) emptied(ctx context.Context, kind string) bool {
 		s.Retire(kind)
 		return false
 	}
-	left, open, err := s.suspects(ctx, kind, false)
+	left, open, err := s.suspects(ctx, kind, false, false)
 	if err != nil || len(left)+open > 0 {
 		return false
 	}

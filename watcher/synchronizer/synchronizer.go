@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,6 +35,9 @@ type Cache interface {
 	UnsyncedKinds() []string
 	// Collected reports whether a kind is watched, synced or not.
 	Collected(kind string) bool
+	// OwnersListed reports whether everything is listed that decides about the annotations
+	// with which objects of a kind are sent.
+	OwnersListed(kind string) bool
 	// ClusterScoped reports whether a kind is collected and has no namespaces.
 	ClusterScoped(kind string) bool
 	// Expected is the state that storage should hold; false where it should hold
@@ -89,6 +93,9 @@ type Config struct {
 	// Name is the record's in which the kinds are remembered. Watchers that share a
 	// cluster by kinds should have one each; "" remembers nothing.
 	Name string
+	// Rules stand for how objects are sent: where they are others than those by which storage
+	// is known to be written, first lists are compared whole. "" never are.
+	Rules string
 }
 
 // Default has the original's page size; it compares every five minutes, the
@@ -127,6 +134,11 @@ type Synchronizer struct {
 	mu      sync.Mutex
 	retired map[string]bool
 	soon    map[string]int
+	firsts  map[string]first
+	fresh   map[string]time.Time // when a first list was dealt with
+	rules   ruleState
+	begun   chan struct{} // size 1: one token says that there are more firsts
+	asking  chan struct{} // size 1: held by who finds out about rules
 	wake    chan struct{} // size 1: one token says that soon is not empty
 }
 
@@ -148,6 +160,7 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 		reading: make(chan struct{}, cfg.Reading), listing: make(chan struct{}, cfg.Concurrency),
 		memory:  memory{asked: map[string]int{}, foreign: map[string]bool{}, removed: map[string]bool{}},
 		retired: map[string]bool{}, soon: map[string]int{}, wake: make(chan struct{}, 1),
+		firsts: map[string]first{}, fresh: map[string]time.Time{}, begun: make(chan struct{}, 1), asking: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -160,8 +173,8 @@ func (s *Synchronizer) Retire(kind string) {
 	s.CompareSoon(kind)
 }
 
-// kinds are those to compare: the synced ones and the retired ones that did not
-// come back.
+// kinds are those to compare: the synced ones whose first list was not dealt with lately,
+// and the retired ones that did not come back.
 func (s *Synchronizer) kinds() []string {
 	kinds := s.set.Cache.SyncedKinds()
 	s.mu.Lock()
@@ -173,7 +186,10 @@ func (s *Synchronizer) kinds() []string {
 			kinds = append(kinds, kind)
 		}
 	}
-	return kinds
+	return slices.DeleteFunc(kinds, func(kind string) bool {
+		_, first := s.firsts[kind]
+		return first || time.Since(s.fresh[kind]) < s.cfg.Period/2
+	})
 }
 
 const (
@@ -193,6 +209,9 @@ func (s *Synchronizer) Run(ctx context.Context) error {
 	if !s.running.CompareAndSwap(false, true) {
 		return errors.New("synchronizer: Run called twice")
 	}
+	var firsts sync.WaitGroup
+	defer firsts.Wait()
+	firsts.Go(func() { s.runFirsts(ctx) })
 	due := time.NewTimer(settle)
 	defer due.Stop()
 	latest := time.Now().Add(settle + patience) // then it is compared, quiet or not

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/storage"
 )
@@ -43,9 +44,12 @@ type world struct {
 
 	since     map[object.Key]uint64 // nil: not kept
 	annotated map[object.Key][]object.Pair
-	fields    []string // of each list
-	most      int      // records in a page; 0 is any number
-	listed    func()   // after a page was read
+	fields    []string      // of each list
+	most      int           // records in a page; 0 is any number
+	listed    func()        // after a page was read
+	spare     time.Duration // the pipeline's pause before each event
+	owners    time.Time     // when they are listed
+	began     time.Time
 }
 
 func key(name string) object.Key { return object.Key{Kind: "Pod", Namespace: "team-a", Name: name} }
@@ -142,7 +146,9 @@ func (w *world) Trace(string) (touched func(object.Key) bool, end func()) {
 	return w.Pending, func() {}
 }
 
-func (w *world) Spare(context.Context, string) error { return nil }
+func (w *world) OwnersListed(string) bool { return time.Now().After(w.owners) }
+
+func (w *world) Spare(ctx context.Context, _ string) error { return lifecycle.Pause(ctx, w.spare) }
 
 func (w *world) UnsyncedKinds() []string { return nil }
 
@@ -201,7 +207,7 @@ func raw(version int, extra string) string {
 }
 
 func newWorld() *world {
-	return &world{records: map[object.Key]string{}, cache: map[object.Key]string{}, pending: map[object.Key]bool{}}
+	return &world{records: map[object.Key]string{}, cache: map[object.Key]string{}, pending: map[object.Key]bool{}, began: time.Now()}
 }
 
 func (w *world) synchronizer(t *testing.T, change func(*Config)) *Synchronizer {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,81 @@ func TestLostRows(t *testing.T) {
 		t.Logf("%d rows in %s: %.0f %% of the capacity, %.0f/s", n, took, 100*share, float64(inFlight)/latency.Seconds())
 		if share < 0.8 {
 			t.Errorf("repaired at %.0f %% of the capacity, want 80 %%", 100*share)
+		}
+	})
+}
+
+// TestRestartOfAnUnchangedCluster: after a restart next to nothing is written of what storage
+// has, readiness comes soon, and changes meanwhile are as fresh as ever.
+func TestRestartOfAnUnchangedCluster(t *testing.T) {
+	const latency = 87 * time.Millisecond
+	n := crowd(5000)
+	stageAt(t, 5*time.Minute, latency.String(), func(t *testing.T, w *world) {
+		change := func(c *config.Config, f *config.Filter) {
+			c.BCS.Strategy, c.BCS.PodQueueNum = pipeline.Keyed, 30
+			only(f, "Pod")
+		}
+		w.pods(n, 500)
+		p := w.launch(change)
+		w.stored(n, time.Hour)
+		time.Sleep(6 * time.Minute)
+		p.stop()
+		from := w.mock.Ledger().Len() + 1
+		live := map[string]bool{}
+		// freshness is that of changes for d, by the end of which they are stored.
+		freshness := func(d time.Duration) time.Duration {
+			type version struct {
+				name string
+				rv   uint64
+			}
+			changed := map[version]int64{}
+			from := w.mock.Ledger().Len() + 1
+			for i := range int(d / (20 * time.Millisecond)) {
+				time.Sleep(20 * time.Millisecond)
+				name := fmt.Sprintf("web-7d4b9c-%06d", i%(n/200))
+				live[name] = true
+				was, _ := w.api.Get(apisim.Pods.Key(), "a", name)
+				made, err := w.api.Apply(apisim.Pods.Key(), []byte(strings.Replace(string(was.JSON), `"padding":"`, `"padding":"y`, 1)))
+				if err != nil {
+					t.Error(err)
+				}
+				changed[version{name, made.ResourceVersion}] = time.Now().UnixNano()
+			}
+			time.Sleep(10 * time.Second)
+			var all []time.Duration
+			for e := range w.mock.Ledger().From(from) {
+				if at, known := changed[version{e.Name, e.ResourceVersion}]; known {
+					all = append(all, time.Duration(e.Applied-at))
+				}
+			}
+			if len(all) < len(changed)*9/10 {
+				t.Errorf("%d of %d changes were stored as such", len(all), len(changed))
+			}
+			slices.Sort(all)
+			return all[(len(all)*99-1)/100]
+		}
+		begin := time.Now()
+		disturbed := make(chan time.Duration)
+		go func() {
+			time.Sleep(2 * latency) // storage is asked for first
+			disturbed <- freshness(20 * time.Second)
+		}()
+		p = w.launch(change)
+		took := time.Since(begin)
+		worse := <-disturbed
+		usual := freshness(time.Minute)
+		written := 0
+		for e := range w.mock.Ledger().From(from) {
+			if e.Kind == "Pod" && !live[e.Name] {
+				written++
+			}
+		}
+		t.Logf("%d Pods: %d written again, ready after %s; freshness p99 %s after the restart, %s later", n, written, took, worse, usual)
+		if written > n/100 || took > time.Minute || worse > 2*usual {
+			t.Errorf("want %d written at most, ready within a minute, a p99 of %s at most", n/100, 2*usual)
+		}
+		if repairs := p.value(metric.SyncRepairs); repairs != 0 {
+			t.Errorf("%g repairs", repairs)
 		}
 	})
 }

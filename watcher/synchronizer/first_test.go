@@ -1,0 +1,212 @@
+package synchronizer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/watchbench/watchbench/watcher/object"
+)
+
+// started runs a synchronizer to which the first list of Pods is given over.
+func (w *world) started(t *testing.T, change func(*Config)) *Synchronizer {
+	t.Helper()
+	s := w.synchronizer(t, func(c *Config) {
+		c.Period, c.PageSize = time.Hour, 500
+		if change != nil {
+			change(c)
+		}
+	})
+	if !s.First("Pod") || s.First("Event") || s.First("ExportService") {
+		t.Error("which first lists are taken over")
+	}
+	if got := s.Uncompared(); !slices.Equal(got, []string{"Pod"}) {
+		t.Errorf("not compared yet: %v", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// TestFirstListSendsWhatDiffers: what storage has of a first list is not sent again, and what
+// it lacks needs no read; leftovers go.
+func TestFirstListSendsWhatDiffers(t *testing.T) {
+	for _, n := range []int{10, many} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			for i := range n {
+				w.cache[name(i)], w.records[name(i)] = raw(5, ""), raw(5, "")
+			}
+			delete(w.records, name(1))
+			w.records[name(2)], w.records[name(3)], w.records[key("left")] = raw(4, ""), raw(6, ""), raw(1, "")
+			s := w.started(t, nil)
+			time.Sleep(time.Second / 2)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			slices.Sort(w.repairs)
+			if want := []string{key("left").String(), name(1).String(), name(2).String()}; !slices.Equal(w.repairs, want) {
+				t.Errorf("of %d: handed over %v, want %v", n, w.repairs, want)
+			}
+			if most := 1 + n/leastBodies*20; w.gets > most {
+				t.Errorf("of %d: %d records were read, want %d at most", n, w.gets, most)
+			}
+			if got := s.Uncompared(); len(got) != 0 {
+				t.Errorf("of %d: not compared: %v", n, got)
+			}
+		})
+	}
+}
+
+// TestFirstListIsComparedOnce: the first comparison of all kinds does not read again what was
+// just compared; the one after the period does.
+func TestFirstListIsComparedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.cache[name(1)], w.records[name(1)] = raw(5, ""), raw(5, "")
+		w.started(t, nil)
+		for _, tc := range []struct {
+			pass  time.Duration
+			lists int
+		}{{time.Minute, 1}, {time.Hour, 2}} {
+			time.Sleep(tc.pass)
+			w.mu.Lock()
+			if w.lists != tc.lists {
+				t.Errorf("%d lists, want %d", w.lists, tc.lists)
+			}
+			w.mu.Unlock()
+		}
+	})
+}
+
+// TestUnreadableStorage: after a minute without a comparison the first list is sent as it is;
+// if storage can be read after all, the rest is not.
+func TestUnreadableStorage(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		until time.Duration // when storage can be read
+		sent  int
+	}{
+		{"soon", 20 * time.Second, 0},
+		{"in the midst", firstPatience + 2*firstAgain + firstAgain/2, 150},
+		{"never", time.Hour, 300},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				for i := range 300 {
+					w.cache[name(i)], w.records[name(i)] = raw(5, ""), raw(5, "")
+				}
+				w.fail = errors.New("unreadable")
+				w.spare = firstAgain / 50
+				s := w.started(t, nil)
+				time.Sleep(firstPatience - time.Second)
+				if tc.until > firstPatience && len(s.Uncompared()) == 0 {
+					t.Error("given up too early")
+				}
+				time.Sleep(time.Until(w.began.Add(tc.until)))
+				w.mu.Lock()
+				w.fail = nil
+				w.mu.Unlock()
+				time.Sleep(10 * time.Minute)
+				if got := s.Uncompared(); len(got) != 0 {
+					t.Errorf("not compared: %v", got)
+				}
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				if n := len(w.repairs); n < tc.sent-5 || n > tc.sent+5 {
+					t.Errorf("%d of 300 objects were sent, want about %d", n, tc.sent)
+				}
+			})
+		})
+	}
+}
+
+// TestUnreadableRecords: of a first list, what seems to differ and cannot be read is sent.
+func TestUnreadableRecords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		for i := range 5 {
+			w.cache[name(i)], w.records[name(i)] = raw(5, ""), raw(5, `,"spec":{}`)
+		}
+		w.failGet = func(int) error { return errors.New("unreadable") }
+		w.started(t, nil)
+		time.Sleep(time.Second / 2)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if len(w.repairs) != 5 {
+			t.Errorf("%d of 5 objects were sent", len(w.repairs))
+		}
+	})
+}
+
+// TestChangedRules: where records may have been written by other rules, first lists are
+// compared whole, until the record of the kinds says that all was.
+func TestChangedRules(t *testing.T) {
+	w := newWorld()
+	life := func(rules string, want int) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			w.repairs = nil
+			for i := range many {
+				w.cache[name(i)] = raw(5, "")
+			}
+			w.started(t, func(c *Config) { c.Name, c.Rules = "k8s-watch", rules })
+			time.Sleep(2 * time.Second)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if len(w.repairs) < want || want == 0 && len(w.repairs) > 4*leastBodies {
+				t.Errorf("rules %s: %d objects were sent, want %d", rules, len(w.repairs), want)
+			}
+			var st state
+			if err := json.Unmarshal([]byte(w.records[object.Key{Kind: StateKind, Name: "k8s-watch"}]), &st); err != nil || st.Rules != rules {
+				t.Errorf("remembered %+v, %v", st, err)
+			}
+		})
+	}
+	life("a", many)
+	for i := range many {
+		w.records[name(i)] = raw(5, `,"spec":{"masked":true}`)
+	}
+	life("a", 0) // as long as nobody says so, the same version is the same
+	for i := range many {
+		w.records[name(i)] = raw(5, `,"spec":{"masked":true}`)
+	}
+	life("b", many)
+}
+
+// TestOwnersFirst: what depends on the owners' first list is compared after that.
+func TestOwnersFirst(t *testing.T) {
+	for _, listed := range []time.Duration{5 * time.Second, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			w.cache[name(1)] = raw(5, "")
+			w.owners = time.Now().Add(listed)
+			w.started(t, nil)
+			wait := min(listed, ownersWait)
+			time.Sleep(wait - time.Second/2)
+			w.mu.Lock()
+			if len(w.repairs) != 0 {
+				t.Error("compared before the owners' list")
+			}
+			w.mu.Unlock()
+			time.Sleep(time.Second)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if len(w.repairs) != 1 {
+				t.Error(fmt.Sprint("not compared after ", wait))
+			}
+		})
+	}
+}
