@@ -53,6 +53,7 @@ type lane struct {
 	freshness                                   meter.Histogram
 
 	room    chan struct{}     // size 1: one token says "spare may be true"
+	fed     bool              // somebody hands over a backlog: there is more to send than waits
 	traces  int               // that have not ended
 	settled map[name]struct{} // while there are traces: keys that had a request since
 
@@ -318,8 +319,11 @@ func (l *lane) settleCoalesced(n int) {
 // settle takes events off the queued ones, whatever became of them.
 func (l *lane) settle(n int) {
 	l.queued -= n
-	if l.queued == 0 && l.closed {
-		signal(l.p.idle)
+	if l.queued == 0 {
+		l.fed = false
+		if l.closed {
+			signal(l.p.idle)
+		}
 	}
 	if l.spare() {
 		signal(l.room)

@@ -306,7 +306,7 @@ func (l *lane) putBack(s *slot, now int64) {
 // adapt lets the climber learn from an outcome.
 func (l *lane) adapt(q *partition, result outcome, now int64) {
 	if result == delivered || result == permanent {
-		l.climb.answered(now, q.hasReady())
+		l.climb.answered(now, q.hasReady() || l.fed)
 	} else {
 		l.climb.failed(now, result == throttled)
 	}

@@ -13,6 +13,7 @@ func (p *Pipeline) Spare(ctx context.Context, kind string) error {
 	l := p.lane(kind)
 	for {
 		l.mu.Lock()
+		l.fed = true
 		spare := l.spare()
 		l.mu.Unlock()
 		if spare {
