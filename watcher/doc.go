@@ -41,7 +41,9 @@
 //	                  later.
 //	G11 idempotent    Sending any tail of the requests again changes nothing.
 //	G12 self-healing  A row removed or edited in storage is repaired within one
-//	                  synchronizer period. Needs: reads (E3, E9).
+//	                  synchronizer period; of kinds with more than 1,000 objects, one that
+//	                  was edited without a change of its version within 24 hours. Needs:
+//	                  reads (E3, E9).
 //	G13 secrecy       A masked field never leaves the process, nor does any object's
 //	                  content reach a log or a metric.
 //	G14 honest        The counters and lag metrics agree with what happened.

@@ -6,6 +6,7 @@
 //	go test ./scenarios/faults/virtual -run TestMatrix -seeds 200       more histories per fault
 //	go test ./scenarios/faults/virtual -run TestMatrix/faults/F4 -seed 17   one history
 //	go test ./scenarios/faults/virtual -v -run TestUnknownOutcomes -unknown-seeds 1000
+//	go test ./scenarios/faults/virtual -v -run 'TestBytesOf|TestLostRows|TestRestartOf' -full   at 100,000 Pods, minutes
 //
 // TestMetamorphic has one history end in one state under all strategies and settings,
 // TestLegacyFails shows that the original's rules do not pass, TestBadHistoriesAreRed
