@@ -39,8 +39,8 @@ const spreading = 3
 func (l *lane) spare() bool {
 	limit := len(l.parts) * l.shape.workers
 	switch {
-	case l.climb != nil: // which climbs only while something waits
-		return l.queued-len(l.blocked) < l.climb.limit+l.climb.limit/2+1
+	case l.climb != nil:
+		limit = l.climb.limit
 	case len(l.parts) > 1:
 		limit *= spreading
 	}
