@@ -34,7 +34,7 @@ func (*customs) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 		Facts: func(matrix.Seen) []result.Fact {
 			limit := recovery(c)
 			facts := append([]result.Fact{missed(c)}, times.facts(limit)...)
-			for _, what := range []string{crdSwitch, crdUnserve, changeCustoms} {
+			for _, what := range []string{crdSwitch, crdUnserve, changeCustoms, removeVersion} {
 				some, err := history.Deeds[follow](c.Deeds, what)
 				if err != nil || len(some) == 0 {
 					continue // read above

@@ -40,6 +40,7 @@ type definition struct {
 	kind, plural string
 	version      string   // that is stored
 	served       bool     // the version is served, too
+	alone        bool     // v2 is not served before the switch
 	objects      []string // names, the oldest first
 	named        int      // names given so far
 	// Times by the apiserver's word, 0 if it did not happen: established, its first object
@@ -69,6 +70,7 @@ type customs struct {
 	all                   []*definition
 	live                  []*definition // the oldest first
 	turn                  int           // of change
+	before                int           // definitions that are there before the watcher
 	planned               definitions   // by validation
 }
 
@@ -95,7 +97,7 @@ func (d *definition) versions() []any {
 			"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}
 	}
 	// Before the switch both are served, as where a new version is introduced.
-	return []any{version("v1", d.served && d.version == "v1"), version("v2", d.served)}
+	return []any{version("v1", d.served && d.version == "v1"), version("v2", d.served && (!d.alone || d.version != "v1"))}
 }
 
 // forEach does something to several definitions at once.
@@ -109,10 +111,11 @@ func forEach(ctx context.Context, all []*definition, do func(context.Context, *d
 }
 
 // add makes n definitions at once, and objects of each as soon as it is established.
-func (u *customs) add(ctx context.Context, n int) ([]*definition, error) {
+func (u *customs) add(ctx context.Context, n int, alone bool) ([]*definition, error) {
 	var added []*definition
 	for range n {
 		d := newDefinition(len(u.all))
+		d.alone = alone
 		u.all = append(u.all, d)
 		added = append(added, d)
 	}

@@ -45,6 +45,13 @@ func (d *definitions) follow(t *spec.Timeline, e spec.Event) error {
 		for _, i := range old[:n] {
 			d.switched[i] = true
 		}
+	case removeVersion:
+		if d.added > 0 {
+			return t.Bad("what", "use them in two scenarios", "%s beside %s: the definitions of one are found by discovery, those of the other are followed", e.What, crdAdd)
+		}
+		if n > maxDefinitions {
+			return t.Bad("count", fmt.Sprintf("at most %d in one scenario", maxDefinitions), "%d definitions", n)
+		}
 	case crdUnserve:
 		return enough(there, "definitions")
 	case crdRemove:

@@ -18,9 +18,13 @@ const (
 	crdUnserve    = "crd-unserve" // the oldest ones in no version, and again after a time
 	crdRemove     = "crd-remove"  // the oldest ones
 	changeCustoms = "change-customs"
+	// removeVersion takes the only version of definitions that were there before the watcher,
+	// and that discovery found, out of service, and serves another one, as an upgrade of the
+	// apiserver does.
+	removeVersion = "remove-version"
 )
 
-var customEvents = []string{crdAdd, crdSwitch, crdUnserve, crdRemove, changeCustoms}
+var customEvents = []string{crdAdd, crdSwitch, crdUnserve, crdRemove, changeCustoms, removeVersion}
 
 // Bounds on the wait until storage has followed.
 const (
@@ -36,6 +40,7 @@ func customResources() family {
 	return family{shared: u, injectors: []Injector{
 		declare(crdAdd, u.injectAdd), declare(crdSwitch, u.injectSwitch), declare(crdUnserve, u.injectUnserve, "for"),
 		declare(crdRemove, u.injectRemove), declare(changeCustoms, u.injectChange),
+		declare(removeVersion, u.injectSwitch),
 	}}
 }
 
@@ -69,19 +74,31 @@ func (u *customs) Arrange(c Cell) error {
 	}
 	n := 0
 	for _, e := range c.Scenario().Events {
-		if e.What == crdAdd {
+		switch e.What {
+		case crdAdd:
 			n += e.Number()
+		case removeVersion:
+			u.before += e.Number()
 		}
 	}
 	u.belong(c.Run(), namespace(c, 0))
-	c.Setup().Customs, c.Setup().CustomKinds = u.groupVersions(), customKinds(n)
+	c.Setup().CustomKinds = customKinds(n + u.before)
+	if u.before > 0 {
+		c.Setup().Listed = u.groupVersions()
+	} else {
+		c.Setup().Customs = u.groupVersions()
+	}
 	return nil
 }
 
-// Prepare takes the way to the apiserver.
-func (u *customs) Prepare(_ context.Context, c Cell) error {
+// Prepare takes the way to the apiserver, and makes what the watcher is to find.
+func (u *customs) Prepare(ctx context.Context, c Cell) error {
 	u.api = c.API()
-	return nil
+	if u.before == 0 {
+		return nil
+	}
+	_, err := u.add(ctx, u.before, true)
+	return err
 }
 
 // State is what the apiserver serves of the custom resources.
@@ -118,7 +135,7 @@ type defined struct {
 }
 
 func (u *customs) injectAdd(ctx context.Context, c Cell, e spec.Event) (Done, error) {
-	added, err := u.add(ctx, e.Number())
+	added, err := u.add(ctx, e.Number(), false)
 	if err != nil {
 		return Done{}, err
 	}

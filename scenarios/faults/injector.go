@@ -96,6 +96,7 @@ type Setup struct {
 	OwnRights  bool       // the watcher has credentials of its own, which the proxy passes on
 	Kubeconfig string     // of the watcher; empty is the proxy's or the cluster's
 	Customs    []string   // group/versions of custom resources to follow
+	Listed     []string   // group/versions that discovery is to find
 	// CustomKinds are kinds to be judged beside those that the scenario names.
 	CustomKinds []string
 }

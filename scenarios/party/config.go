@@ -43,6 +43,10 @@ func (s WatcherSetup) renderConfig(port, metricPort int) (string, error) {
 			only = append(only, map[string]any{"groupVersion": g, "resourceKinds": kinds})
 		}
 	}
+	for _, g := range s.Listed {
+		white = append(white, g)
+		only = append(only, map[string]any{"groupVersion": g})
+	}
 	filterPath := filepath.Join(s.Cell, s.file("filter"))
 	filter := map[string]any{
 		"k8sResourceWhiteList":     white,

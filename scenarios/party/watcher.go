@@ -47,6 +47,7 @@ type WatcherSetup struct {
 	Spec        spec.Watcher
 	Kinds       []string
 	Customs     []string // group/versions of custom resources to follow; none: no CRD watcher
+	Listed      []string // group/versions that discovery is to find, with all their kinds
 	Masks       []check.Mask
 	Conditional bool
 	CAFile      string // of storage
