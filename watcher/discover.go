@@ -63,6 +63,9 @@ func (w *Watcher) collectorConfig(resources []collector.Resource) collector.Conf
 		IgnoreNamespaces: f.ResourceNamespaceFilters, IgnoreNames: f.ResourceNameFilters,
 		KeepManagedFields: f.KeepManagedFields, Pack: true,
 	}
+	if !w.isLegacy() { // which has its own way to wait
+		c.After = map[string]string{kindPod: kindReplicaSet}
+	}
 	for _, m := range f.ResourceMaskers {
 		c.Masks = append(c.Masks, object.Mask(m))
 	}

@@ -27,12 +27,16 @@ import (
 type sink struct {
 	path    path
 	alertor *alert.Alertor // nil without alert targets
+	owners  *owners        // nil under the profile "legacy"
 }
 
 // Enqueue implements collector.Sink.
 func (s sink) Enqueue(ctx context.Context, e pipeline.Event) error {
 	if s.alertor != nil && e.Key.Kind == "Event" && e.Action == pipeline.Put {
 		s.alertor.Observe(e.Object)
+	}
+	if s.owners != nil {
+		s.owners.observe(e)
 	}
 	return s.path.Enqueue(ctx, e)
 }
@@ -49,7 +53,7 @@ func (e expectation) Expected(k object.Key) (*object.Object, bool) {
 	if !ok {
 		return nil, false
 	}
-	sent, err := e.workload.annotate(o)
+	sent, _, err := e.workload.annotate(o)
 	return sent, err == nil
 }
 
@@ -64,7 +68,7 @@ func (e expectation) Expectation(k object.Key) (synchronizer.Expectation, bool) 
 		return x, true
 	}
 	var err error
-	x.Annotations, err = e.workload.annotations(k, o.JSON())
+	x.Annotations, _, err = e.workload.annotations(k, o.JSON())
 	return x, err == nil
 }
 

@@ -54,7 +54,7 @@ func (w *Watcher) legacyPrepare(o *object.Object) (out *object.Object, ready boo
 			return nil, false, nil
 		}
 	}
-	out, err = workload{cache: w}.annotate(o)
+	out, _, err = workload{cache: w}.annotate(o)
 	return out, true, err
 }
 

@@ -13,6 +13,7 @@ import (
 type sender struct {
 	storage  *storage.Client
 	workload workload
+	owners   *owners
 	// clusterScoped reports whether a kind is collected and has no namespaces.
 	clusterScoped func(kind string) bool
 	// unpacked are buffers for objects on their way: a request has been written, or has
@@ -26,6 +27,7 @@ const keepUnpacked = 64 << 10
 // Send implements pipeline.Sender.
 func (s *sender) Send(ctx context.Context, e pipeline.Event) error {
 	if e.Action == pipeline.Delete {
+		s.owners.note(e.Key, "")
 		if e.Key.Namespace == "" && !s.clusterScoped(e.Key.Kind) {
 			return s.storage.DeleteOnly(ctx, e.Key, e.UID)
 		}
@@ -35,12 +37,22 @@ func (s *sender) Send(ctx context.Context, e pipeline.Event) error {
 	if buf == nil {
 		buf = new([]byte)
 	}
-	var o *object.Object
-	o, *buf = e.Object.Unpacked(*buf)
+	var plain *object.Object
+	plain, *buf = e.Object.Unpacked(*buf)
 	if cap(*buf) <= keepUnpacked {
 		defer s.unpacked.Put(buf)
 	}
-	o, err := s.workload.annotate(o)
+	o, via, err := s.workload.annotate(plain)
+	if err == nil && via != "" {
+		if d := s.owners.wait(e, via); d > 0 {
+			return &pipeline.EarlyError{After: d}
+		}
+		s.owners.note(e.Key, via)
+		o, via, err = s.workload.annotate(plain) // it may have come just before the note
+	}
+	if err == nil && via == "" {
+		s.owners.note(e.Key, "")
+	}
 	if err != nil {
 		return &storage.PermanentError{Err: err}
 	}

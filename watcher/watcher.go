@@ -70,6 +70,7 @@ type Watcher struct {
 	// alertmanager is nil where none is configured.
 	alertmanager *alert.Alertmanager
 	pipeline     *pipeline.Pipeline // nil under the profile "legacy"
+	owners       *owners            // nil under the profile "legacy"
 	path         path               // of the events; pipeline, if there is one
 
 	// collector is made by Run, when the cluster has said what there is to watch.
@@ -129,7 +130,8 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 		}
 		return w, nil
 	}
-	send := &sender{storage: w.storage, workload: workload{cache: w}, clusterScoped: func(kind string) bool {
+	w.owners = newOwners(w.collector.Load)
+	send := &sender{storage: w.storage, workload: workload{cache: w}, owners: w.owners, clusterScoped: func(kind string) bool {
 		return w.collector.Load().ClusterScoped(kind)
 	}}
 	w.pipeline, err = pipeline.New(pipelineConfig(cfg), pipeline.Settings{
@@ -267,7 +269,7 @@ func (w *Watcher) work(ctx context.Context) error {
 		return err
 	}
 	c, err := collector.New(w.collectorConfig(resources), collector.Settings{
-		Client: w.kube, Sink: sink{w.path, alertor}, Registry: w.registry, Logger: w.log,
+		Client: w.kube, Sink: sink{w.path, alertor, w.owners}, Registry: w.registry, Logger: w.log,
 		First: func(kind string) bool {
 			s := w.synchronizer.Load()
 			return s != nil && s.First(kind)
@@ -300,6 +302,9 @@ func (w *Watcher) stages(c *collector.Collector) ([]lifecycle.Stage, error) {
 		lifecycle.Stage{Name: "pipeline", Run: w.path.Run},
 		lifecycle.Stage{Name: "collector", Run: c.Run},
 	)
+	if w.owners != nil {
+		stages = append(stages, lifecycle.Stage{Name: "owners", Run: w.owners.Run})
+	}
 	net, err := w.netService()
 	if err != nil {
 		return nil, err

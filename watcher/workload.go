@@ -12,6 +12,11 @@ const (
 	workloadName = "workload.bkbcs.tencent.com/name"
 )
 
+const (
+	kindPod        = "Pod"
+	kindReplicaSet = "ReplicaSet"
+)
+
 // cache finds the latest state of an object.
 type cache interface {
 	Get(object.Key) (*object.Object, bool)
@@ -21,44 +26,45 @@ type cache interface {
 type workload struct{ cache cache }
 
 // annotate gives a copy with the annotations for a Pod with an owner, and any
-// other object as it is.
-func (w workload) annotate(o *object.Object) (*object.Object, error) {
-	if o.Key.Kind != "Pod" {
-		return o, nil
+// other object as it is. Via names the Pod's ReplicaSet if that stands in for its own owner,
+// which is not known.
+func (w workload) annotate(o *object.Object) (annotated *object.Object, via string, err error) {
+	if o.Key.Kind != kindPod {
+		return o, "", nil
 	}
 	raw := o.JSON()
-	added, err := w.annotations(o.Key, raw)
+	added, via, err := w.annotations(o.Key, raw)
 	if err != nil || added == nil {
-		return o, err
+		return o, "", err
 	}
 	raw, err = object.SetAnnotations(raw, added...)
 	if err != nil {
-		return nil, fmt.Errorf("annotate %s with its workload: %w", o.Key, err)
+		return nil, "", fmt.Errorf("annotate %s with its workload: %w", o.Key, err)
 	}
-	return o.With(raw), nil
+	return o.With(raw), via, nil
 }
 
 // annotations are those of a Pod with an owner, nil for any other.
-func (w workload) annotations(k object.Key, pod []byte) ([]object.Pair, error) {
-	owner, found, err := w.top(k.Namespace, pod)
+func (w workload) annotations(k object.Key, pod []byte) (added []object.Pair, via string, err error) {
+	owner, found, err := object.ControllerOf(pod)
 	if err != nil || !found {
-		return nil, err
+		return nil, "", err
 	}
-	return []object.Pair{{Key: workloadKind, Value: owner.Kind}, {Key: workloadName, Value: owner.Name}}, nil
+	if owner.Kind == kindReplicaSet {
+		via = owner.Name
+		if above, found := w.above(k.Namespace, via); found {
+			owner, via = above, ""
+		}
+	}
+	return []object.Pair{{Key: workloadKind, Value: owner.Kind}, {Key: workloadName, Value: owner.Name}}, via, nil
 }
 
-// top is the Pod's owner or, behind a ReplicaSet that is cached, that one's owner.
-func (w workload) top(namespace string, pod []byte) (object.Owner, bool, error) {
-	owner, found, err := object.ControllerOf(pod)
-	if err != nil || !found || owner.Kind != "ReplicaSet" {
-		return owner, found, err
-	}
-	rs, cached := w.cache.Get(object.Key{Kind: "ReplicaSet", Namespace: namespace, Name: owner.Name})
+// above is the owner of a cached ReplicaSet.
+func (w workload) above(namespace, name string) (object.Owner, bool) {
+	rs, cached := w.cache.Get(object.Key{Kind: kindReplicaSet, Namespace: namespace, Name: name})
 	if !cached {
-		return owner, true, nil
+		return object.Owner{}, false
 	}
-	if above, found, err := object.ControllerOf(rs.JSON()); err == nil && found {
-		return above, true, nil
-	}
-	return owner, true, nil
+	owner, found, err := object.ControllerOf(rs.JSON())
+	return owner, found && err == nil
 }

@@ -100,6 +100,9 @@ type Config struct {
 	// Pack keeps cached objects compressed: a fifth of the memory or less, and less
 	// CPU too. Whoever reads an object's content then must use its methods, not Raw.
 	Pack bool
+	// After names, by their keys, kinds that are listed only after another one's first list,
+	// because their objects cannot be judged without its. The wait is bounded.
+	After map[string]string
 	// PlainList lists in pages instead of streaming the initial state.
 	PlainList bool
 }

@@ -71,6 +71,20 @@ func (r *guardedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// turns is a mutex for what may wait long, like a Sink's room: whoever waits for it in a
+// test in virtual time does not stop the clock.
+type turns struct {
+	once sync.Once
+	turn chan struct{} // size 1: the token is with the holder
+}
+
+func (t *turns) Lock() {
+	t.once.Do(func() { t.turn = make(chan struct{}, 1) })
+	t.turn <- struct{}{}
+}
+
+func (t *turns) Unlock() { <-t.turn }
+
 // gate counts what is running, and lets nothing new in once it is shut: client-go's
 // reflector leaves a goroutine behind that may still want to list.
 type gate struct {

@@ -22,7 +22,8 @@ type kind struct {
 	store    *store // also of the kind that took its place, see MoveResource
 
 	backoff wait.Backoff
-	once    sync.Once // guards the one start or stop before it
+	after   func(context.Context) // waits for what must come before the first list; nil: nothing
+	once    sync.Once             // guards the one start or stop before it
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when everything has ended
 }
@@ -46,7 +47,7 @@ func (c *Collector) newKind(r Resource) *kind {
 
 // kindOf collects r into a store.
 func (c *Collector) kindOf(r Resource, st *store) *kind {
-	return &kind{
+	k := &kind{
 		resource: r, store: st,
 		source: &source{
 			conn: c.conn, resource: r, namespace: c.config.Namespace, idle: c.config, plain: c.config.PlainList,
@@ -56,6 +57,10 @@ func (c *Collector) kindOf(r Resource, st *store) *kind {
 		backoff: c.backoff,
 		done:    make(chan struct{}),
 	}
+	if other := c.config.After[r.Key()]; other != "" && !k.synced() {
+		k.after = func(ctx context.Context) { c.waitFor(ctx, other, st.logger) }
+	}
+	return k
 }
 
 // start begins to collect. Its goroutine is waited for by stop.
@@ -69,6 +74,9 @@ func (k *kind) start(ctx context.Context) {
 
 func (k *kind) run(ctx context.Context) {
 	defer close(k.done)
+	if k.after != nil {
+		k.after(ctx)
+	}
 	logger := logr.FromSlogHandler(k.source.logger.Handler())
 	r := cache.NewReflectorWithOptions(k.source, nil, k.store, cache.ReflectorOptions{
 		Name: k.store.kind, TypeDescription: k.resource.String(), Logger: &logger,

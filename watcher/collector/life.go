@@ -102,6 +102,40 @@ func (c *Collector) NotServed(key string) bool {
 	return k != nil && apierrors.IsNotFound(k.source.life.error())
 }
 
+// Follows reports whether all objects of a kind are cached and its watch goes on.
+func (c *Collector) Follows(key string) bool {
+	k := c.kind(key)
+	return k != nil && k.resource.LabelSelector == "" && k.synced() && k.source.life.error() == nil
+}
+
+// Bounds of the wait for another kind's first list.
+const (
+	afterAtMost  = 30 * time.Second
+	afterFailing = 5 * time.Second // while its list fails
+)
+
+// waitFor returns when the first list of a kind is complete, the kind is not collected, or
+// the wait takes too long.
+func (c *Collector) waitFor(ctx context.Context, key string, logger *slog.Logger) {
+	for start := time.Now(); ; {
+		k := c.kind(key)
+		if k == nil || k.synced() {
+			return
+		}
+		err := k.source.life.error()
+		if waited := time.Since(start); waited >= afterAtMost || err != nil && waited >= afterFailing {
+			logger.Warn("not waiting for the first list of another kind any longer", "other", key, "waited", waited.Round(time.Second), "error", err)
+			return
+		}
+		select {
+		case <-k.store.synced:
+		case <-time.After(afterFailing / 5):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // NotFound gets a token when a list or watch is answered with 404: the kind is not served
 // any more, or not in its version.
 func (c *Collector) NotFound() <-chan struct{} { return c.notFound }

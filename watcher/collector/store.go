@@ -47,7 +47,7 @@ type store struct {
 
 	// order is held from a change of the store to its event's hand-over, so that a
 	// repair, which comes from another goroutine, keeps its place among the events.
-	order sync.Mutex
+	order turns
 
 	// latest is the version up to which the kind's history was seen, and behind since
 	// when only older lists come; the zero time is never.

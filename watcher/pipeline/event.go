@@ -27,6 +27,13 @@ type Event struct {
 	Received        time.Time      // when the watch delivered it
 }
 
+// EarlyError is a Sender's answer for an event that it has not sent yet, because something
+// is to come first. The event is offered again after that time, with what has changed of its
+// object meanwhile; it is no failure, and holds up no other key.
+type EarlyError struct{ After time.Duration }
+
+func (e *EarlyError) Error() string { return "not sent before " + e.After.String() + " have passed" }
+
 // Sender delivers one event to storage and blocks until the outcome is known. Its
 // errors carry their policy by type; see the errors of package storage.
 type Sender interface {

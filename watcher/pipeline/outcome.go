@@ -18,6 +18,7 @@ const (
 	throttled         // not applied: try again, not before the time storage named
 	unknown           // perhaps applied, perhaps later: fence, then write the state again
 	permanent         // refused for good
+	early             // not sent: offer it again
 )
 
 // judge reads the policy off an error's type. An error without one says nothing about
@@ -28,6 +29,9 @@ func judge(err error) (outcome, time.Duration) {
 	}
 	if _, ok := errors.AsType[*storage.PermanentError](err); ok {
 		return permanent, 0
+	}
+	if e, ok := errors.AsType[*EarlyError](err); ok {
+		return early, e.After
 	}
 	if e, ok := errors.AsType[*storage.ThrottledError](err); ok {
 		return throttled, e.RetryAfter
@@ -122,7 +126,7 @@ func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
 			result, s.again = transient, true // refused after the outage too, it is poison
 		}
 	}
-	if l.climb != nil {
+	if l.climb != nil && result != early {
 		l.adapt(q, result, now)
 	}
 	switch result {
@@ -134,6 +138,8 @@ func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
 		if parked := l.giveUp(s, err, now); r == nil {
 			r = parked
 		}
+	case early:
+		l.postpone(s, probe, retryAfter, now)
 	default:
 		r = l.fail(s, probe, result, retryAfter, err, now)
 	}
@@ -226,6 +232,20 @@ func (l *lane) fail(s *slot, probe bool, result outcome, retryAfter time.Duratio
 		return newReport(slog.LevelWarn, "storage does not answer, sending is paced", "kind", l.kind, "object", key.String(), "error", err)
 	}
 	return nil
+}
+
+// postpone puts an event back that was not sent.
+func (l *lane) postpone(s *slot, probe bool, d time.Duration, now int64) {
+	if s.ent.trouble == nil {
+		s.ent.trouble = &trouble{answeredBefore: l.answered, failedBefore: l.failed}
+	}
+	t := s.ent.trouble
+	t.until = max(t.until, after(now, d))
+	if probe { // another key may ask
+		l.gate.probing = false
+		l.awaitProbe()
+	}
+	l.putBack(s, now)
 }
 
 // giveUp parks an event until the next change of its key, or lets that go ahead if

@@ -144,7 +144,7 @@ func (o op) object(was []byte, secret string) ([]byte, error) {
 	switch o.resource.Kind {
 	case apisim.Pods.Kind:
 		if o.id%2 == 0 {
-			meta["ownerReferences"] = []any{map[string]any{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r1", "uid": "x", "controller": true}}
+			meta["ownerReferences"] = []any{map[string]any{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "x", "controller": true}}
 		}
 	case replicaSets.Kind:
 		meta["ownerReferences"] = []any{map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "y", "controller": true}}

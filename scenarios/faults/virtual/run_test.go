@@ -81,6 +81,7 @@ func (w *world) run() *outcome {
 	prepare, load := plan(s)
 	for _, ns := range []string{"a", "b", ignored} {
 		w.do(op{id: int64(len(load) + 1000), typ: oplog.TypeCreate, resource: apisim.Namespaces, name: ns}, oplog.PhasePrepare)
+		w.do(op{id: int64(len(load) + 1001), typ: oplog.TypeCreate, resource: replicaSets, ns: ns, name: "web"}, oplog.PhasePrepare)
 	}
 	w.define(things, true)
 	for i := range s.bulk {
