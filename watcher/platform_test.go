@@ -153,7 +153,7 @@ func TestMetricNames(t *testing.T) {
 		metric.EventsReceived, metric.EventsSent, metric.EventsCoalesced, metric.EventsFiltered, metric.EventsDropped,
 		metric.EventsRetried, metric.EventsParked, metric.EventsQueued, metric.QueueDepth, metric.QueueCapacity,
 		metric.QueueHandled, metric.QueueWaitSeconds, metric.QueueDepthTime, metric.WriterFull, metric.InFlight,
-		metric.OldestUnsent, metric.Freshness, metric.Relists, metric.Lists, metric.Watches, metric.Synced,
+		metric.OldestUnsent, metric.WatchSilent, metric.Lag, metric.KindCollisions, metric.Freshness, metric.Relists, metric.Lists, metric.Watches, metric.Synced,
 		metric.NetBytes, metric.StorageUp, metric.StorageConns, metric.SyncRuns, metric.SyncLast,
 	} {
 		if !have[name] {

@@ -91,7 +91,7 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 	}
 	w := &Watcher{cfg: cfg, filter: filter, log: s.Logger, listen: s.Listen, registry: prometheus.NewRegistry()}
 	w.reloads = newReloads(w.registry)
-	w.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	w.registry.MustRegister(newLags(w), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	var err error
 	if w.kube = s.Kube; w.kube == nil {
 		w.kube, err = restConfig(cfg.K8s, s.Logger)

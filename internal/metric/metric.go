@@ -49,6 +49,8 @@ const (
 	WriterFull       = "k8swatch_writer_full_seconds_total" // time the Writer queue was at capacity
 	InFlight         = "k8swatch_inflight_requests"         // requests being answered by storage
 	OldestUnsent     = "k8swatch_oldest_unsent_seconds"     // kind: age of the oldest unsent event
+	WatchSilent      = "k8swatch_watch_silent_seconds"      // kind: since the last answer, event or bookmark of the apiserver
+	Lag              = "k8swatch_lag_seconds"               // kind: age of the oldest change that storage lacks, parked ones too; at least WatchSilent while the watch fails
 	Freshness        = "k8swatch_freshness_seconds"         // kind: histogram, receipt to acknowledgement
 	Relists          = "k8swatch_relists_total"             // kind: LISTs after the first
 	Lists            = "k8swatch_lists_total"               // kind

@@ -95,6 +95,24 @@ func (c *Collector) Lost() []error {
 	return lost
 }
 
+// Silence is how long ago the apiserver was last heard of a kind.
+type Silence struct {
+	Key     string
+	For     time.Duration
+	Failing bool // the last try failed: the silence is no calm
+}
+
+// Silences returns one per kind, sorted by key.
+func (c *Collector) Silences() []Silence {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []Silence
+	for _, k := range c.snapshot() {
+		all = append(all, Silence{k.store.kind, k.source.life.age(), k.source.life.error() != nil})
+	}
+	return all
+}
+
 // NotServed reports whether the apiserver last answered a list or watch of the kind with
 // 404.
 func (c *Collector) NotServed(key string) bool {

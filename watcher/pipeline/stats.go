@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"time"
+
 	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/object"
 )
@@ -63,6 +65,30 @@ func (l *lane) oldest() (at int64, ok bool) {
 		note(s)
 	}
 	return at, ok
+}
+
+// Lag is the age of the oldest change of a kind that storage lacks, be it parked; 0 if it
+// lacks none.
+func (p *Pipeline) Lag(kind string) time.Duration {
+	l := (*p.lanes.Load())[kind]
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := p.now()
+	at, ok := l.oldest()
+	if !ok {
+		at = now
+	}
+	if l.parked > 0 {
+		for _, ent := range l.keys {
+			if ent.parked != nil {
+				at = min(at, ent.parked.since)
+			}
+		}
+	}
+	return time.Duration(now - at)
 }
 
 // Pending reports whether something of an object is on its way: waiting, in flight, or

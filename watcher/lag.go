@@ -1,0 +1,45 @@
+package watcher
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/watcher/meter"
+)
+
+// lags are the series that tell how far storage may be behind. They are read at a scrape.
+type lags struct {
+	meter.Descs
+	w           *Watcher
+	silent, lag *prometheus.Desc
+}
+
+func newLags(w *Watcher) *lags {
+	l := &lags{w: w}
+	l.silent = l.New(metric.WatchSilent, "Time since the apiserver was last heard of the kind: an answer, an event or a bookmark.", "kind")
+	l.lag = l.New(metric.Lag, "Age of the oldest change that storage lacks, given up or not; at least the time since the watch was lost.", "kind")
+	return l
+}
+
+var _ prometheus.Collector = (*lags)(nil)
+
+// Collect implements prometheus.Collector.
+func (l *lags) Collect(out chan<- prometheus.Metric) {
+	c := l.w.collector.Load()
+	if c == nil {
+		return
+	}
+	for _, s := range c.Silences() {
+		var lag time.Duration
+		if l.w.pipeline != nil {
+			lag = l.w.pipeline.Lag(s.Key)
+		}
+		if s.Failing {
+			lag = max(lag, s.For)
+		}
+		out <- meter.Gauge(l.silent, s.For.Seconds(), s.Key)
+		out <- meter.Gauge(l.lag, lag.Seconds(), s.Key)
+	}
+}
