@@ -168,7 +168,8 @@ func storageRows() []row {
 		{id: "F2", name: "connections refused 10/60/300 s", asserted: "COLBATS", variants: refusals()},
 		{id: "F2b", name: "down at the start, for 60 s", asserted: "COLT", variants: startsDown()},
 		{id: "F2e", name: "Events during an outage of 10 min", asserted: "CLB", variants: []variant{
-			events("refused", "refuse(from=5s,for=600s)"), events("silent", "blackhole(from=5s,for=600s)"), events("failing", "503(from=5s,for=600s)"),
+			events("refused", "refuse(from=5s,for=600s)", byCount), events("silent", "blackhole(from=5s,for=600s)", byCount), events("failing", "503(from=5s,for=600s)", byCount),
+			events("bytes", "refuse(from=5s,for=600s)", byBytes), events("age", "refuse(from=5s,for=600s)", byAge),
 		}},
 		{id: "F3", name: "black hole 60 s", asserted: "COLBIAT", variants: []variant{
 			{name: "all", setup: setup{span: 80 * time.Second, storage: "blackhole(from=5s,for=60s)"}, check: merge(within(20*time.Second), holes(8))},
@@ -210,11 +211,26 @@ func tamperThree(w *world) {
 	time.Sleep(time.Duration(w.cfg.Synchronizer.Period) + 3*time.Second)
 }
 
+// eventBound is one of the three bounds, and about how many Events it keeps: they come every
+// 280 ms, and a packed one takes about 75 bytes.
+type eventBound struct {
+	reason string
+	kept   int
+	edit   func(*config.BCS)
+}
+
+var (
+	byCount = eventBound{"count", 100, func(b *config.BCS) { b.EventQueueLen = 100 }}
+	byBytes = eventBound{"bytes", 240, func(b *config.BCS) { b.EventQueueBytes = 20_000 }}
+	byAge   = eventBound{"age", 430, func(b *config.BCS) { b.EventMaxAge = config.Duration(2 * time.Minute) }}
+)
+
 // events has many Events come and go while storage is away, and few kept.
-func events(name, faults string) variant {
-	const kept, notes = 100, 2000
+func events(name, faults string, bound eventBound) variant {
+	const notes = 2000
+	kept := bound.kept
 	s := setup{span: 620 * time.Second, storage: faults, notes: notes}
-	s.edit = func(c *config.Config, _ *config.Filter) { c.BCS.EventQueueLen = kept }
+	s.edit = func(c *config.Config, _ *config.Filter) { bound.edit(&c.BCS) }
 	s.hooks = []hook{{10 * time.Second, func(w *world) {
 		for i := range notes {
 			o := op{id: int64(300_000 + 2*i), typ: oplog.TypeCreate, resource: apisim.Events, ns: "a", name: fmt.Sprint("note-", i)}
@@ -249,14 +265,14 @@ func events(name, faults string) variant {
 			if diff := all.Received - all.Sent - all.Coalesced - all.Filtered - all.Parked - all.Queued - all.Dropped; diff != 0 {
 				return fmt.Errorf("%d events are in no account: %+v", diff, all)
 			}
-			if shed := value(o.scrape, metric.EventsShed); all.Dropped != e.Dropped || float64(e.Dropped) != shed || shed < notes/2 {
+			if shed := value(o.scrape, metric.EventsShed, "reason", bound.reason); all.Dropped != e.Dropped || float64(e.Dropped) != shed || shed < notes/2 {
 				return fmt.Errorf("%d events dropped, %d of them Events, %g counted as shed", all.Dropped, e.Dropped, shed)
 			}
 			return nil
 		},
 		'B': func(o *outcome) error {
 			// A round of requests in flight is not in the bound, nor what waits for their fence.
-			limit := float64(kept + 2*32)
+			limit := float64(kept + kept/8 + 2*32)
 			for _, s := range o.samples {
 				if s.events > limit {
 					return fmt.Errorf("%.0f Events queued at %s, want at most %.0f", s.events, s.at.Sub(o.began), limit)
