@@ -13,7 +13,7 @@ import (
 const (
 	// processors is one: a watcher waits most of the time, and what it does between
 	// two waits is short. With more the runtime wakes and parks threads for each
-	// event: 12 to 25 % more CPU per change at 150 to 1,000 changes a second with two
+	// event: 5 to 15 % more CPU per change at 150 to 1,000 changes a second with two
 	// (scenarios/cost, on two cores). One processor carries some ten thousand requests
 	// a second.
 	processors = 1
