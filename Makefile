@@ -43,7 +43,7 @@ image: ## build the images k8s-watch:dev and storagemock:dev with Docker (IMAGES
 
 .PHONY: deploy-test
 deploy-test: ## run the images and manifests of deploy/ on a kind cluster (needs Docker and a kind node image)
-	$(GO) test ./deploy -run TestOnKind -count=1 -timeout 20m -v
+	$(GO) test ./deploy -run TestOnKind -kind -count=1 -timeout 20m -v
 
 .PHONY: bench
 bench: build ## run a scenario and write its report (default: strategies, on the embedded control plane)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -30,11 +31,13 @@ type onKind struct {
 	client     kubernetes.Interface
 }
 
+var onCluster = flag.Bool("kind", false, "run the manifests on a kind cluster")
+
 // startOnKind builds the images, creates the cluster and applies the overlay.
 func startOnKind(t *testing.T) *onKind {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED: creates a kind cluster, which -short leaves out")
+	if !*onCluster {
+		t.Skip("SKIPPED, the manifests ran on no cluster: make deploy-test runs this test")
 	}
 	for _, need := range [][]string{{"docker", "version"}, {"docker", "image", "inspect", cluster.DefaultKindImage()}, {"kubectl", "version", "--client"}} {
 		if out, err := exec.CommandContext(t.Context(), need[0], need[1:]...).CombinedOutput(); err != nil {

@@ -61,10 +61,14 @@ func keyPair(f config.TLS) (tls.Certificate, error) {
 		return tls.Certificate{}, fmt.Errorf("%s is encrypted as PKCS #8, which is not supported: write it again with openssl rsa -traditional -aes256", f.KeyFile)
 	case x509.IsEncryptedPEMBlock(block): //nolint:staticcheck // insecure by design, and what is in use
 		plain, err := x509.DecryptPEMBlock(block, []byte(f.Password)) //nolint:staticcheck // the same
+		var pair tls.Certificate
+		if err == nil { // what one wrong password in 256 decrypts to is no key
+			pair, err = tls.X509KeyPair(cert, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: plain}))
+		}
 		if err != nil {
 			return tls.Certificate{}, fmt.Errorf("decrypt %s with the password: %w", f.KeyFile, err)
 		}
-		key = pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: plain})
+		return pair, nil
 	}
 	return tls.X509KeyPair(cert, key)
 }

@@ -226,6 +226,10 @@ func TestEncryptedKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	garbage, err := x509.EncryptPEMBlock(rand.Reader, block.Type, []byte("no key"), []byte(f.Password), x509.PEMCipherAES256) //nolint:staticcheck // as above
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct {
 		name, password, want string
 		key                  []byte
@@ -234,6 +238,7 @@ func TestEncryptedKey(t *testing.T) {
 		{"plain, with a password", "pass-phrase", "", plain},
 		{"encrypted", "pass-phrase", "", pem.EncodeToMemory(encrypted)},
 		{"wrong password", "wrong-phrase", "decrypt", pem.EncodeToMemory(encrypted)},
+		{"wrong password that decrypts", "pass-phrase", "decrypt", pem.EncodeToMemory(garbage)},
 		{"PKCS #8", "pass-phrase", "openssl rsa -traditional", pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte{1}})},
 		{"no PEM", "pass-phrase", "PEM", []byte("x")},
 	} {

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -101,7 +102,9 @@ func TestRelay(t *testing.T) {
 	var env struct {
 		Data struct{ Data json.RawMessage }
 	}
-	if err := json.Unmarshal(body, &env); err != nil || string(env.Data.Data) != cutPod(7) {
+	var holds, want any
+	err = errors.Join(json.Unmarshal(body, &env), json.Unmarshal(env.Data.Data, &holds), json.Unmarshal([]byte(cutPod(7)), &want))
+	if err != nil || !reflect.DeepEqual(holds, want) {
 		t.Errorf("%v, storage holds %.300s, want %.300s", err, body, cutPod(7))
 	}
 	stop()

@@ -36,10 +36,10 @@ var mutants = []mutant{
 		Name: "relist-forgets-deletions",
 		Bug:  "an object that a later list no longer has is forgotten, its deletion never sent",
 		Edits: []edit{
-			{"watcher/collector/store.go", "changes, gone := s.merge(items)", "changes, _ := s.merge(items)"},
+			{"watcher/collector/store.go", "changes, gone := s.merge(list)", "changes, _ := s.merge(list)"},
 			{
 				"watcher/collector/store.go",
-				"\tfor _, o := range gone {\n\t\ts.metrics.received.Inc()\n\t\ts.emitDelete(o.Key, o.UID, o.ResourceVersion, now)\n\t}\n",
+				"\tfor _, o := range gone {\n\t\ts.metrics.received.Inc()\n\t\tdelete(s.since, nameOf(o.Key))\n\t\ts.emitDelete(o.Key, o.UID, o.ResourceVersion, now)\n\t}\n",
 				"",
 			},
 			{"watcher/collector/store.go", "s.listed, s.changed = now, false", "s.listed, s.changed = time.Now(), false"},
@@ -55,8 +55,8 @@ var mutants = []mutant{
 		Name: "leftovers-stay",
 		Bug:  "a comparison does not see rows of storage that have no object",
 		Edits: []edit{{
-			"watcher/synchronizer/compare.go",
-			"case !expected && s.ours(kind, r.Data):",
+			"watcher/synchronizer/pages.go",
+			"case s.ours(kind, r.Data):",
 			"case false:",
 		}},
 		Caught: []row{
@@ -194,13 +194,18 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 			},
 			{
 				"watcher/synchronizer/compare.go",
-				"\tif s.set.Pipeline.Pending(x.Key) {\n\t\treturn undecided, nil\n\t}\n",
-				"",
+				"\tif first && x.newer || s.set.Pipeline.Pending(x.Key) {\n",
+				"\tif first && x.newer {\n",
 			},
 			{
 				"watcher/synchronizer/compare.go",
-				"\tcase s.set.Pipeline.Pending(x.Key):\n\t\treturn undecided, nil\n",
+				"\tif s.set.Pipeline.Pending(x.Key) || x.proven && s.overtaken(x) {\n\t\treturn undecided, nil\n\t}\n",
 				"",
+			},
+			{
+				"watcher/synchronizer/pages.go",
+				"\t\tif touched(x.Key) {\n",
+				"\t\tif false && touched(x.Key) {\n",
 			},
 			{
 				"watcher/synchronizer/compare.go",

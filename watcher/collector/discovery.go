@@ -68,6 +68,10 @@ type apiGroup struct {
 	versions []apiVersion
 }
 
+func (g apiGroup) gv(v apiVersion) string {
+	return schema.GroupVersion{Group: g.name, Version: v.name}.String()
+}
+
 type apiVersion struct {
 	name      string
 	resources []apiResource
@@ -80,9 +84,10 @@ type apiResource struct {
 	verbs      []string
 }
 
-// Resources returns the preferred version of every resource that the filter lets
-// through, with key kinds assigned, sorted. When some groups cannot be learned it
-// returns the others together with a *DiscoveryError; the caller should ask again.
+// Resources returns, of every resource that the filter lets through, the version that the
+// cluster prefers among those of the white list, with key kinds assigned, sorted. When
+// some groups cannot be learned it returns the others together with a *DiscoveryError; the
+// caller should ask again.
 func (d *Discovery) Resources(ctx context.Context, f DiscoveryFilter) ([]Resource, error) {
 	var groups []apiGroup
 	broken := map[string]error{}
@@ -101,9 +106,12 @@ func (d *Discovery) Resources(ctx context.Context, f DiscoveryFilter) ([]Resourc
 		taken := map[string]bool{}
 		for _, v := range g.versions {
 			if v.err != nil {
-				broken[schema.GroupVersion{Group: g.name, Version: v.name}.String()] = v.err
+				broken[g.gv(v)] = v.err
 				// Which version is preferred for a resource is not known below this one.
 				break
+			}
+			if !slices.Contains(f.GroupVersions, g.gv(v)) {
+				continue
 			}
 			for _, r := range v.resources {
 				if taken[r.name] {

@@ -125,7 +125,7 @@ func TestDiscovery(t *testing.T) {
 		broken string
 	}{
 		{"white list", collector.DiscoveryFilter{GroupVersions: white},
-			"Deployment=apps/v1 Event=v1 Namespace=v1 Node=v1 Pod=v1 Pod.another.com=another.com/v1 Pod.example.com=example.com/v1 Scale=apps/v1beta1 Secret=v1 StorageClass=storage.k8s.io/v1", ""},
+			"Deployment=apps/v1 Event=v1 HPA=autoscaling/v1 Namespace=v1 Node=v1 Pod=v1 Pod.another.com=another.com/v1 Pod.example.com=example.com/v1 Scale=apps/v1beta1 Secret=v1 StorageClass=storage.k8s.io/v1", ""},
 		{"nothing", collector.DiscoveryFilter{}, "", ""},
 		{"no core", collector.DiscoveryFilter{GroupVersions: []string{"events.k8s.io/v1", "another.com/v1", "example.com/v1"}},
 			"Event=events.k8s.io/v1 Pod=another.com/v1 Pod.example.com=example.com/v1", ""},
