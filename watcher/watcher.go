@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -304,6 +305,11 @@ func (w *Watcher) stages(c *collector.Collector) ([]lifecycle.Stage, error) {
 	)
 	if w.owners != nil {
 		stages = append(stages, lifecycle.Stage{Name: "owners", Run: w.owners.Run})
+	}
+	if w.pipeline != nil {
+		stages = append(stages, lifecycle.Stage{Name: "memory of the first lists", Run: func(ctx context.Context) error {
+			return releaseMemory(ctx, func() bool { return w.ready() == nil }, w.pipeline.Idle, debug.FreeOSMemory)
+		}})
 	}
 	net, err := w.netService()
 	if err != nil {
