@@ -78,14 +78,14 @@ func TestKillPhases(t *testing.T) {
 		{"storage lacked only a later change", killed{At: 5 * s, Ready: 3 * s}, nil,
 			[]history.Change{{Finished: 2 * s, Stored: 4 * s}, {Finished: 4 * s, Stored: 6 * s}}, phases{steady: 1}},
 		{"nothing had changed", killed{At: 5 * s, Ready: 3 * s}, nil, nil, phases{steady: 1}},
-		{"a deep queue", killed{At: 5 * s, Ready: 3 * s, Read: 4 * s, Queued: 20}, slices.Concat(acked(9, 4*s), acked(9, 5*s+1)), nil, phases{steady: 1, deep: 1}},
-		{"a queue that was no longer deep", killed{At: 5 * s, Ready: 3 * s, Read: 4 * s, Queued: 20}, acked(1, 5*s), nil, phases{steady: 1}},
+		{"a deep queue", killed{At: 5 * s, Ready: 3 * s, Read: 4 * s, Queued: 50}, slices.Concat(acked(9, 4*s), acked(9, 5*s+1)), nil, phases{steady: 1, deep: 1}},
+		{"a queue that was no longer deep", killed{At: 5 * s, Ready: 3 * s, Read: 4 * s, Queued: 50}, acked(1, 5*s), nil, phases{steady: 1}},
 		{"no reading", killed{At: 5 * s, Ready: 3 * s}, acked(1, 4*s), nil, phases{steady: 1}},
 	} {
 		tc.kill.Last = last
 		facts, _ := killsAt(t, []killed{tc.kill}, tc.entries, tc.changes...)
 		value := func(name string) int { return int(facts[name].Value) }
-		got := phases{value("kills during the first lists"), value("kills while storage was catching up"), value("kills in steady state"), value("kills with 20 events queued or more")}
+		got := phases{value("kills during the first lists"), value("kills while storage was catching up"), value("kills in steady state"), value("kills with 50 events queued or more")}
 		if got != tc.want {
 			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
 		}
@@ -105,7 +105,7 @@ func twenty() []killed {
 		default:
 			k.Ready = k.At - 5*s
 			if i < 6 {
-				k.Read, k.Queued = k.At-1, 20
+				k.Read, k.Queued = k.At-1, 50
 			}
 		}
 		all = append(all, k)
@@ -144,7 +144,7 @@ func TestKillsProveSomething(t *testing.T) {
 			}
 			return all
 		}, why: "kills in steady state: 0; at least 2 are needed"},
-		{name: "a shorter queue", edit: func(all []killed) []killed { all[4].Queued = 19; return all }, why: "kills with 20 events queued or more: 1; at least 2 are needed"},
+		{name: "a shorter queue", edit: func(all []killed) []killed { all[4].Queued = 49; return all }, why: "kills with 50 events queued or more: 1; at least 2 are needed"},
 		{name: "one comparison less", edit: func(all []killed) []killed { all[10].Behind = "x"; return all }, why: "catch-ups compared in full: 1; at least 2 are needed"},
 		{name: "one after the load", edit: func(all []killed) []killed { all[19].At += 20e9; return all }, why: "1 kills came after the load had ended"},
 		{name: "the last never caught up", edit: func(all []killed) []killed { all[19].Last.Behind = "Pod/a is not in storage"; return all },

@@ -14,7 +14,7 @@ import (
 )
 
 // deepQueue is from how many events on a queue counts as deep.
-const deepQueue = 20
+const deepQueue = 50
 
 // leastShare: of n kills n/leastShare must have hit each phase, and as many catch-ups must
 // have been compared in full, or they prove nothing.
