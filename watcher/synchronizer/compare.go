@@ -133,13 +133,14 @@ func (s *Synchronizer) take(ctx context.Context, f *findings, x suspect) {
 }
 
 // examine repairs one suspect if it differs. Of a first list, what cannot be read is sent
-// all the same, and a newer record is left to the next comparison: the list may come from an
-// apiserver that is behind.
+// all the same, behind what is on its way, and a newer record is left to the next
+// comparison: the list may come from an apiserver that is behind.
 func (s *Synchronizer) examine(ctx context.Context, x suspect, first bool) (finding, error) {
-	if first && x.newer || s.set.Pipeline.Pending(x.Key) {
+	behind := first && !x.leftover && !x.proven && s.set.Pipeline.Pending(x.Key)
+	if first && x.newer || !behind && s.set.Pipeline.Pending(x.Key) {
 		return undecided, nil
 	}
-	if !x.proven {
+	if !x.proven && !behind {
 		switch differs, err := s.confirm(ctx, x); {
 		case errors.Is(err, errOpen):
 			return undecided, nil
@@ -153,7 +154,7 @@ func (s *Synchronizer) examine(ctx context.Context, x suspect, first bool) (find
 	if err := s.set.Pipeline.Spare(ctx, x.Kind); err != nil {
 		return unrepaired, err
 	}
-	if s.set.Pipeline.Pending(x.Key) || x.proven && s.overtaken(x) {
+	if !behind && s.set.Pipeline.Pending(x.Key) || x.proven && s.overtaken(x) {
 		return undecided, nil
 	}
 	if err := s.repair(ctx, x); err != nil {

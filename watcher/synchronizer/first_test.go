@@ -151,6 +151,43 @@ func TestUnreadableRecords(t *testing.T) {
 	})
 }
 
+// TestUnreadableLeftovers: leftovers that cannot be read hold up nothing that storage lacks.
+func TestUnreadableLeftovers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		for i := range 40 {
+			w.cache[name(i)], w.records[key(fmt.Sprint("left", i))] = raw(5, ""), raw(5, "")
+		}
+		w.failGet = func(int) error { return errors.New("unreadable") }
+		w.started(t, nil)
+		time.Sleep(time.Minute)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if len(w.repairs) != 40 {
+			t.Errorf("%d of 40 missing objects were sent", len(w.repairs))
+		}
+	})
+}
+
+// TestFormerLife: a kind came back while deletions of its former objects were on their way.
+// Its new ones are sent behind them.
+func TestFormerLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.cache[name(1)], w.cache[name(2)], w.cache[name(3)] = raw(5, ""), raw(5, ""), raw(5, "")
+		w.records[name(1)], w.records[name(3)] = `{"metadata":{"uid":"former","resourceVersion":"4"}}`, raw(5, "")
+		w.pending[name(1)], w.pending[name(2)] = true, true
+		w.started(t, nil)
+		time.Sleep(time.Minute)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		slices.Sort(w.repairs)
+		if want := []string{name(1).String(), name(2).String()}; !slices.Equal(w.repairs, want) {
+			t.Errorf("handed over %v, want %v", w.repairs, want)
+		}
+	})
+}
+
 // TestChangedRules: where records may have been written by other rules, first lists are
 // compared whole, until the record of the kinds says that all was.
 func TestChangedRules(t *testing.T) {

@@ -59,10 +59,11 @@ func (s *Synchronizer) due(k object.Key, n int) bool {
 }
 
 // suspects reads what storage holds of a kind and names what seems to differ: changed
-// records and leftovers as they come, then what is missing. Of the open ones something
+// records as they come, then what is missing, then leftovers. Of the open ones something
 // was on its way meanwhile. The list in the cluster scope has no namespace condition
 // (contract §1.5), so it finds the leftovers of namespaces that are gone. Of a first list
-// most may be missing.
+// most may be missing, and what is on its way may be of another life of the kind: an object
+// is a suspect all the same.
 func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first bool) (out []suspect, open int, err error) {
 	s.listing <- struct{}{}
 	defer func() { <-s.listing }()
@@ -70,9 +71,17 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first b
 	touched, end := s.set.Pipeline.Trace(kind)
 	defer end()
 	seen := make(map[object.Key]struct{}, len(keys))
+	var leftovers []suspect
 	add := func(x suspect) {
 		if touched(x.Key) {
-			open++
+			if !first || x.leftover {
+				open++
+				return
+			}
+			x.proven = false
+		}
+		if x.leftover {
+			leftovers = append(leftovers, x)
 		} else {
 			out = append(out, x)
 		}
@@ -108,7 +117,7 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first b
 			add(suspect{Key: k, proven: sound && (first || len(keys) > fewMissing), expected: e})
 		}
 	}
-	return out, open, nil
+	return append(out, leftovers...), open, nil
 }
 
 // judge compares a record with what is expected of it. Data is the whole object or what
