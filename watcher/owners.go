@@ -2,6 +2,8 @@ package watcher
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -100,6 +102,19 @@ func (o *owners) observe(e pipeline.Event) {
 		delete(o.pods, pod)
 	}
 	o.due = append(o.due, found...)
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// listed has all the Pods looked at again: the ReplicaSets' first list is cached and was taken
+// over, so that no event tells of those that storage has.
+func (o *owners) listed() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.due = slices.AppendSeq(o.due, maps.Keys(o.pods))
+	clear(o.pods)
 	select {
 	case o.wake <- struct{}{}:
 	default:

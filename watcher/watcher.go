@@ -273,7 +273,13 @@ func (w *Watcher) work(ctx context.Context) error {
 		Client: w.kube, Sink: sink{w.path, alertor, w.owners}, Registry: w.registry, Logger: w.log,
 		First: func(kind string) bool {
 			s := w.synchronizer.Load()
-			return s != nil && s.First(kind)
+			if s == nil || !s.First(kind) {
+				return false
+			}
+			if kind == kindReplicaSet {
+				w.owners.listed()
+			}
+			return true
 		},
 	})
 	if err != nil {

@@ -125,6 +125,32 @@ func TestReplicaSetAdopted(t *testing.T) {
 	})
 }
 
+// TestReplicaSetsLateAtStart: at a restart the ReplicaSets' list comes long after the Pods',
+// and storage has all ReplicaSets, so that none of them is sent.
+func TestReplicaSetsLateAtStart(t *testing.T) {
+	stage(t, time.Hour, func(t *testing.T, w *world) {
+		w.owned(replicaSets, "r", "Deployment", "web")
+		w.owned(apisim.Pods, "p", "ReplicaSet", "r")
+		w.cfg.Synchronizer.Disabled = false
+		first := w.start()
+		time.Sleep(5 * time.Second)
+		first.stop()
+		if got := w.workload("p"); got != "Deployment" {
+			t.Fatalf("workload %s", got)
+		}
+		if err := w.api.Faults().Add("403(kind=replicasets)"); err != nil {
+			t.Fatal(err)
+		}
+		w.start()
+		time.Sleep(45 * time.Second)
+		w.heal()
+		time.Sleep(time.Minute)
+		if got := w.workload("p"); got != "Deployment" {
+			t.Errorf("workload %s after the ReplicaSets were listed", got)
+		}
+	})
+}
+
 // TestReplicaSetsForbidden: the Pods do not wait for a kind whose list fails, or that is not
 // collected, and are repaired when it comes.
 func TestReplicaSetsForbidden(t *testing.T) {
