@@ -14,8 +14,8 @@ import (
 // failed, before the kind is reported as lost.
 const LostAfter = 15 * time.Second
 
-// life knows when the apiserver was last heard of a kind: by an answer to a list or
-// watch, or by what came on it.
+// life knows when the apiserver was last heard of a kind: by a list that came to its end, by
+// the answer to a watch, or by what came on it.
 type life struct {
 	start  time.Time // of the clock
 	logger *slog.Logger

@@ -51,6 +51,24 @@ func TestMoveResource(t *testing.T) {
 	}
 }
 
+// TestBrokenLists: an apiserver that begins every list and ends none is not heard of.
+func TestBrokenLists(t *testing.T) {
+	api := newFakeAPI(t)
+	api.put("pods", "a/x", "1", "")
+	api.fault = func(_ string, _ int, w http.ResponseWriter, _ *http.Request) bool {
+		_, _ = w.Write([]byte(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"x"`))
+		return true
+	}
+	h := start(t, api, collector.Config{Resources: []collector.Resource{pods}, PlainList: true})
+	h.eventually("failing", func() bool { return h.Silences()[0].Failing })
+	before := h.Silences()[0].For
+	tries := len(api.seen())
+	h.eventually("tried again", func() bool { return len(api.seen()) > tries+2 })
+	if s := h.Silences()[0]; !s.Failing || s.For <= before {
+		t.Errorf("silent for %s before, then %+v", before, s)
+	}
+}
+
 // TestNotFound: a 404 is told, and forgotten when the kind is served again.
 func TestNotFound(t *testing.T) {
 	api := newFakeAPI(t)

@@ -86,11 +86,14 @@ func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (run
 		return nil, fmt.Errorf("list %s: %w", s.resource, cause(ctx, err))
 	}
 	defer func() { _ = body.Close() }()
-	f := &buffer{src: &guardedReader{body, guard, s.life}, atLeast: listRead}
+	f := &buffer{src: &guardedReader{body, guard, nil}, atLeast: listRead}
 	list, err := s.decoder.list(f)
 	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", s.resource, cause(ctx, err))
+		err = cause(ctx, err)
+		s.life.fail(ctx, err)
+		return nil, fmt.Errorf("list %s: %w", s.resource, err)
 	}
+	s.life.sign()
 	// Reading to the end lets the connection be used again.
 	_, _ = io.Copy(io.Discard, io.LimitReader(body, maxErrorBody))
 	return list, nil
@@ -132,6 +135,9 @@ func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 		s.running.leave()
 		return nil, fmt.Errorf("watch %s: %w", s.resource, err)
 	}
+	if !initial {
+		s.life.sign()
+	}
 	w := &stream{
 		source: s, ctx: ctx, stop: stop, request: request, guard: guard, body: body, initial: initial, list: initial,
 		result: make(chan watch.Event, resultBuffer),
@@ -157,7 +163,6 @@ func (s *source) open(ctx context.Context, guard *idleGuard, o metav1.ListOption
 			return nil, err
 		}
 		if resp.StatusCode == http.StatusOK {
-			s.life.sign()
 			return resp.Body, nil
 		}
 		pause, busy := comeBack(resp)

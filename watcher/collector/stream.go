@@ -47,7 +47,11 @@ func (w *stream) run() {
 	defer w.stop()
 	defer func() { _ = w.body.Close() }()
 	defer w.guard.close()
-	f := &buffer{src: &guardedReader{w.body, w.guard, w.source.life}, atLeast: 1}
+	reader := &guardedReader{w.body, w.guard, nil}
+	if !w.initial {
+		reader.life = w.source.life
+	}
+	f := &buffer{src: reader, atLeast: 1}
 	var event watch.Event
 	step := func(s *jsonscan.Scanner, b []byte) (err error) {
 		event, err = w.source.decoder.frame(s, b)
@@ -67,6 +71,8 @@ func (w *stream) run() {
 		}
 		if it, ok := event.Object.(*item); ok && it.initialEnd && w.initial {
 			w.initial = false
+			reader.life = w.source.life
+			reader.life.sign()
 			w.listed()
 			w.guard.limit = w.source.idle.WatchIdle
 		}
@@ -118,6 +124,9 @@ func (w *stream) end(err error) {
 	logger := w.source.logger
 	if w.ctx.Err() != nil {
 		return
+	}
+	if w.initial {
+		w.source.life.fail(w.request, cause(w.request, err))
 	}
 	var bad *valueError
 	switch {
