@@ -63,7 +63,7 @@ func (e expectation) Expectation(k object.Key) (synchronizer.Expectation, bool) 
 	if !ok {
 		return synchronizer.Expectation{}, false
 	}
-	x := synchronizer.Expectation{UID: o.UID, From: since, To: o.ResourceVersion}
+	x := synchronizer.Expectation{APIVersion: e.APIVersion(k.Kind), UID: o.UID, From: since, To: o.ResourceVersion}
 	if k.Kind != "Pod" {
 		return x, true
 	}

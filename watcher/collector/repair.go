@@ -36,6 +36,14 @@ func (c *Collector) ClusterScoped(kind string) bool {
 	return k != nil && !k.resource.Namespaced
 }
 
+// APIVersion is that of which a kind is collected; "" if it is not.
+func (c *Collector) APIVersion(kind string) string {
+	if k := c.kind(kind); k != nil {
+		return k.resource.GroupVersion()
+	}
+	return ""
+}
+
 // Expected returns the state that storage should hold of an object; false where it
 // should hold none, because there is no such object or a filter keeps it back. The Sink
 // has that state already.

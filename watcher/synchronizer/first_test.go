@@ -188,6 +188,24 @@ func TestFormerLife(t *testing.T) {
 	})
 }
 
+// TestMovedWhileDown: another version of the API has other bodies under the same resourceVersion.
+func TestMovedWhileDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.version = "example.com/v2"
+		for i := range many {
+			w.cache[name(i)], w.records[name(i)] = raw(5, `,"apiVersion":"example.com/v2"`), raw(5, `,"apiVersion":"example.com/v1"`)
+		}
+		w.started(t, nil)
+		time.Sleep(time.Minute)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if len(w.repairs) != many {
+			t.Errorf("%d of %d objects were sent", len(w.repairs), many)
+		}
+	})
+}
+
 // TestChangedRules: where records may have been written by other rules, first lists are
 // compared whole, until the record of the kinds says that all was.
 func TestChangedRules(t *testing.T) {

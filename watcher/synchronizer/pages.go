@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"hash/fnv"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/storage"
 )
@@ -17,7 +19,7 @@ import (
 // What a page shows of each record: all of it, or what tells its state.
 const (
 	wholeRecords = "namespace,resourceName,data"
-	stateFields  = "namespace,resourceName,data.metadata.uid,data.metadata.resourceVersion"
+	stateFields  = "namespace,resourceName,data.apiVersion,data.metadata.uid,data.metadata.resourceVersion"
 )
 
 const (
@@ -139,7 +141,9 @@ func (s *Synchronizer) judge(k object.Key, e Expectation, data []byte, whole boo
 		o, expected := s.set.Cache.Expected(k)
 		return x, expected && !same(k.Kind, data, o.JSON())
 	}
-	return x, !object.HasAnnotations(data, &m, e.Annotations) || s.due(k, n)
+	// Another version of the API has other bodies under the same resourceVersion.
+	moved := e.APIVersion != "" && string(jsonscan.Lookup(data, "apiVersion")) != strconv.Quote(e.APIVersion)
+	return x, moved || !object.HasAnnotations(data, &m, e.Annotations) || s.due(k, n)
 }
 
 // pages reads a kind page by page, sized by what comes. fresh tells of each record

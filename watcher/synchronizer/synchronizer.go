@@ -59,7 +59,8 @@ type Cache interface {
 
 // Expectation is what a record must show whose body is not read.
 type Expectation struct {
-	UID string
+	APIVersion string // "": not known
+	UID        string
 	// From and To are the versions between which the object did not change, as far as it
 	// is sent; 0 if they cannot be compared.
 	From, To    uint64

@@ -48,6 +48,7 @@ type world struct {
 	most      int           // records in a page; 0 is any number
 	listed    func()        // after a page was read
 	spare     time.Duration // the pipeline's pause before each event
+	version   string        // of the API; "" is not known
 	owners    time.Time     // when they are listed
 	began     time.Time
 }
@@ -131,7 +132,7 @@ func (w *world) Expectation(k object.Key) (Expectation, bool) {
 	if first, known := w.since[k]; known {
 		since = first
 	}
-	return Expectation{UID: o.UID, From: since, To: o.ResourceVersion, Annotations: w.annotated[k]}, ok
+	return Expectation{APIVersion: w.version, UID: o.UID, From: since, To: o.ResourceVersion, Annotations: w.annotated[k]}, ok
 }
 
 func (w *world) Alike(o *object.Object, version uint64) {
