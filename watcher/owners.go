@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -75,7 +76,7 @@ func (o *owners) note(pod object.Key, via string) {
 	if via == "" {
 		delete(o.pods, pod)
 	} else {
-		o.pods[pod] = via
+		o.pods[pod] = strings.Clone(via) // it may be part of a buffer that is used again
 	}
 }
 
