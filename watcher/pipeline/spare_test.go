@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -143,6 +144,31 @@ func TestTrace(t *testing.T) {
 			t.Error("touched in a trace that began afterwards")
 		}
 		end()
+		l.finish()
+	})
+}
+
+// TestSpareForSeveral: where one finds room and then has nothing to hand over, the others do
+// not wait for a settled event that never comes.
+func TestSpareForSeveral(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := start(t, config(Adaptive), newStore(time.Second), nil)
+		l.enqueue(put("a", 1), put("b", 1))
+		const several = 16
+		var returned atomic.Int32
+		ctx, cancel := context.WithCancel(t.Context())
+		for range several {
+			go func() {
+				if l.Spare(ctx, "Pod") == nil {
+					returned.Add(1)
+				}
+			}()
+		}
+		time.Sleep(time.Minute)
+		if n := returned.Load(); n != several {
+			t.Errorf("%d of %d know that nothing waits any more", n, several)
+		}
+		cancel()
 		l.finish()
 	})
 }
