@@ -7,6 +7,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 	"github.com/watchbench/watchbench/watcher/storage"
+	"github.com/watchbench/watchbench/watcher/synchronizer"
 )
 
 // sender delivers the pipeline's events to storage.
@@ -60,7 +61,8 @@ func (s *sender) Send(ctx context.Context, e pipeline.Event) error {
 }
 
 // Verify implements pipeline.Verifier: it reports whether storage holds the state
-// of e. Events have no read of one record.
+// of e, and not another that was written by other masks, or with another workload, of the
+// same version. Events have no read of one record.
 func (s *sender) Verify(ctx context.Context, e pipeline.Event) (bool, error) {
 	rec, found, err := s.storage.Get(ctx, e.Key, "")
 	if err != nil || e.Action == pipeline.Delete {
@@ -73,7 +75,11 @@ func (s *sender) Verify(ctx context.Context, e pipeline.Event) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return m.UID == e.UID && m.Version() == e.ResourceVersion, nil
+	if m.UID != e.UID || m.Version() != e.ResourceVersion {
+		return false, nil
+	}
+	o, _, err := s.workload.annotate(e.Object)
+	return err == nil && synchronizer.Same(e.Key.Kind, rec.Data, o.JSON()), err
 }
 
 var (

@@ -67,3 +67,20 @@ func TestOwnersOutliveBuffers(t *testing.T) {
 		t.Errorf("with r3 those are due: %v, want %v", s.owners.due, want)
 	}
 }
+
+// TestVerifyLooksAtContent: a row of the same version need not be what the request without
+// an answer was to write: it may have been written by other masks, or without the workload.
+func TestVerifyLooksAtContent(t *testing.T) {
+	var packer object.Packer
+	const now = `{"metadata":{"name":"p","namespace":"a","uid":"u","resourceVersion":"7"},"data":{"b":1,"a":2.0}}`
+	for row, want := range map[string]bool{
+		`{"data":{"a":2,"b":1},"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"p","namespace":"a","uid":"u","resourceVersion":"7"}}`:              true,
+		`{"data":{"a":2,"b":1,"secret":"x"},"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"p","namespace":"a","uid":"u","resourceVersion":"7"}}`: false,
+		`{"data":{"a":2,"b":1},"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"p","namespace":"a","uid":"u","resourceVersion":"6"}}`:              false,
+	} {
+		s := testSender(t, `{"namespace":"a","resourceName":"p","data":`+row+`}`)
+		if got, err := s.Verify(t.Context(), built(t, &packer, "ConfigMap", now)); err != nil || got != want {
+			t.Errorf("row %s: %v, %v, want %v", row, got, err, want)
+		}
+	}
+}

@@ -202,7 +202,7 @@ func (s *Synchronizer) confirm(ctx context.Context, x suspect) (differs bool, er
 		return false, errOpen
 	case !found || !expected:
 		return expected || found && s.ours(x.Kind, rec.Data), nil
-	case !same(x.Kind, rec.Data, o.JSON()):
+	case !Same(x.Kind, rec.Data, o.JSON()):
 		return true, nil
 	}
 	if m, err := object.Scan(rec.Data); err == nil {

@@ -139,7 +139,7 @@ func (s *Synchronizer) judge(k object.Key, e Expectation, data []byte, whole boo
 		return x, true
 	case whole:
 		o, expected := s.set.Cache.Expected(k)
-		return x, expected && !same(k.Kind, data, o.JSON())
+		return x, expected && !Same(k.Kind, data, o.JSON())
 	}
 	// Another version of the API has other bodies under the same resourceVersion.
 	moved := e.APIVersion != "" && string(jsonscan.Lookup(data, "apiVersion")) != strconv.Quote(e.APIVersion)

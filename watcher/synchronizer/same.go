@@ -13,10 +13,10 @@ const (
 	kindPod  = "Pod"  // it is sent with annotations that are no part of it
 )
 
-// same compares two objects of a kind by their values, without the heartbeats of a Node.
+// Same compares two objects of a kind by their values, without the heartbeats of a Node.
 // Storage decodes what it is sent: it need not keep the order of keys, nor how a number
 // is written, nor more of it than a double holds.
-func same(kind string, a, b []byte) bool {
+func Same(kind string, a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}

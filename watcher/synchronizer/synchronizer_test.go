@@ -665,7 +665,7 @@ func TestHeartbeat(t *testing.T) {
 		{"one field more", "Node", node("1", "a", "True", `,"spec":{}`), false},
 		{"no Node", "Machine", node("1", "a", "True", ""), false},
 	} {
-		if got := same(tc.kind, tc.row, now); got != tc.same {
+		if got := Same(tc.kind, tc.row, now); got != tc.same {
 			t.Errorf("%s: %v", tc.name, got)
 		}
 	}
