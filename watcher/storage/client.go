@@ -305,7 +305,6 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 				_ = cn.raw.SetDeadline(time.Unix(1, 0))
 			}
 		}
-		defer func() { cn.alive = nil }()
 	}
 
 	complete, err := cn.write(r, ep.line(r), ep.hostLine)
@@ -314,6 +313,7 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 	if err == nil {
 		a, reuse, err = cn.read(c.cfg.MaxResponse)
 	}
+	cn.alive = nil // before another request can have the connection
 	if err != nil {
 		cn.close()
 		// An answer that is late or too long may only be too large a page.

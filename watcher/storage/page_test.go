@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -44,5 +45,28 @@ func TestPages(t *testing.T) {
 	}
 	if err := c.Reachable(); err != nil {
 		t.Errorf("after pages that were too large: %v", err)
+	}
+}
+
+// TestPagesShareConnections: a write on the connection that a page came by has its own time
+// limit, whatever becomes of the page's context. It tells something under the race detector.
+func TestPagesShareConnections(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, `{"result":true,"code":0,"message":"success","data":[]}`)
+	})
+	c := client(t, 0, server.URL)
+	var both sync.WaitGroup
+	defer both.Wait()
+	for range 4 {
+		both.Go(func() {
+			for range 200 {
+				if _, err := c.List(t.Context(), "Pod", "", "resourceName", 10, 0); err != nil {
+					t.Error(err)
+				}
+				if err := c.Put(t.Context(), pod); err != nil {
+					t.Error(err)
+				}
+			}
+		})
 	}
 }
