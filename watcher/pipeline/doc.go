@@ -19,7 +19,7 @@
 //     Dedup and Adaptive, by Coalesce in a full queue, and behind a failed event of the same key. A
 //     deletion and a re-creation under another uid merge into the re-creation.
 //  4. Bounds: Adaptive has at most MaxInFlight requests in flight, and one of each kind
-//     beyond that. Block and Drop hold HandlerQueueLen + workers per queue and
+//     beyond that; of MaxInFlight an eighth is for kinds with less than an even share. Block and Drop hold HandlerQueueLen + workers per queue and
 //     WriterQueueLen in all; Coalesce holds as much and one event per live key. Of
 //     Events, whose deletions are not sent, at most Config.Events waits or is parked,
 //     besides those in flight or behind a fence; the oldest are dropped first, and

@@ -282,6 +282,9 @@ func (l *lane) take(q *partition, now int64) (s *slot, probe bool) {
 	l.inFlight++
 	if l.climb != nil {
 		l.p.adapting.Add(1)
+		if l.inFlight == 1 {
+			l.p.sharing.Add(1)
+		}
 	}
 	q.inFlight++
 	q.meter.Account(q.depth, now)
@@ -304,10 +307,17 @@ func (l *lane) take(q *partition, now int64) (s *slot, probe bool) {
 
 // full reports that Adaptive allows no further request now. A kind without one in flight
 // may always send, and looks again when its own is answered, so that no kind waits for
-// another's answer.
+// another's answer. An eighth of MaxInFlight is for kinds with less than an even share, so
+// that a backlog of one leaves room for the others' changes.
 func (l *lane) full() bool {
-	return l.climb != nil &&
-		(l.inFlight >= l.climb.limit || l.inFlight > 0 && l.p.adapting.Load() >= int64(l.p.config.MaxInFlight))
+	if l.climb == nil || l.inFlight == 0 {
+		return false
+	}
+	most := int64(l.p.config.MaxInFlight)
+	if n := l.p.sharing.Load(); n > 1 && int64(l.inFlight) > most/n {
+		most -= most / 8
+	}
+	return l.inFlight >= l.climb.limit || l.p.adapting.Load() >= most
 }
 
 // settleCoalesced counts queued events that were merged into later ones.

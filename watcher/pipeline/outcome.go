@@ -98,6 +98,9 @@ func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
 	l.inFlight--
 	if l.climb != nil {
 		l.p.adapting.Add(-1)
+		if l.inFlight == 0 {
+			l.p.sharing.Add(-1)
+		}
 	}
 	q.inFlight--
 	if ent.busy == s {

@@ -54,6 +54,7 @@ type Pipeline struct {
 	fenced atomic.Int64 // until when a request of unknown outcome may still be applied
 
 	adapting atomic.Int64 // requests in flight of the kinds that adapt
+	sharing  atomic.Int64 // of these kinds, those that have any
 
 	refused refusals
 
