@@ -191,8 +191,38 @@ func (u *upgrade) done() {
 func (u *upgrade) rollBack() {
 	u.stop(u.new)
 	time.Sleep(10 * time.Second)
+	u.forget()
 	u.old = u.start("old.json")
 	time.Sleep(5 * time.Second)
+}
+
+// forget sends the request of the documented curl.
+func (u *upgrade) forget() {
+	u.t.Helper()
+	text, err := os.ReadFile("../docs/upgrade.md")
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	m := regexp.MustCompile(`curl -X DELETE STORAGE(\S+)`).FindSubmatch(text)
+	if m == nil {
+		u.t.Fatal("docs/upgrade.md has no curl")
+	}
+	path := strings.Replace(string(m[1]), "CLUSTERID", "BCS-K8S-00000", 1)
+	if !bytes.Contains(u.get(u.storage, "/state"), []byte("K8sWatchState")) {
+		u.t.Error("there is no row K8sWatchState")
+	}
+	req, err := http.NewRequestWithContext(u.t.Context(), http.MethodDelete, "http://"+u.storage.address+path, nil)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if bytes.Contains(u.get(u.storage, "/state"), []byte("K8sWatchState")) {
+		u.t.Errorf("DELETE %s: %s, the row is still there", path, resp.Status)
+	}
 }
 
 // churn creates, changes and deletes ConfigMaps until the returned function is called:
