@@ -288,11 +288,11 @@ func (w *Watcher) work(ctx context.Context) error {
 	for _, r := range resources {
 		w.path.AddKind(r.Key())
 	}
-	w.collector.Store(c)
 	stages, err := w.stages(c)
 	if err != nil {
 		return err
 	}
+	w.collector.Store(c) // last: ready looks at what stages has made, too
 	w.log.Info("watching", "kinds", len(resources), "cluster", w.cfg.Default.ClusterID, "profile", w.cfg.Profile, "strategy", w.cfg.BCS.Strategy)
 	return lifecycle.Run(ctx, append(alerting, stages...)...)
 }

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"time"
 
 	"github.com/watchbench/watchbench/watcher/object"
 )
@@ -23,7 +22,6 @@ func (p *Pipeline) Spare(ctx context.Context, kind string) error {
 		}
 		select {
 		case <-l.room:
-		case <-time.After(spareAgain): // who took the token may have sent nothing
 		case <-p.closing.Done():
 			return ErrClosed
 		case <-ctx.Done():
@@ -32,9 +30,6 @@ func (p *Pipeline) Spare(ctx context.Context, kind string) error {
 		}
 	}
 }
-
-// spareAgain is how long one of several that wait for room waits at most for the next look.
-const spareAgain = time.Second
 
 // spreading is how many events for each of several queues keep nearly all of them busy,
 // since keys do not spread evenly.

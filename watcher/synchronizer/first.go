@@ -213,7 +213,7 @@ func (s *Synchronizer) written(was string) string {
 	unsynced := len(s.set.Cache.UnsyncedKinds())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.rules.known && s.rules.changed && len(s.firsts)+unsynced == 0 {
+	if s.rules.known && s.rules.changed && len(s.firsts)+unsynced == 0 && s.set.Complete() {
 		return s.cfg.Rules
 	}
 	return was

@@ -26,21 +26,22 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // world is storage, cache and pipeline in one; a repair takes effect at once.
 type world struct {
-	mu      sync.Mutex // guards all of it
-	records map[object.Key]string
-	cache   map[object.Key]string
-	pending map[object.Key]bool
-	repairs []string
-	skip    object.Key // a record that lists leave out
-	busy    bool       // the pipeline is never idle
-	fail    error
-	failGet func(n int) error // the n-th Get, from 1
-	reading func()            // between the reading of a record and the answer
-	asked   func()            // after an answer about what is pending
-	lists   int
-	gets    int
-	latency time.Duration
-	kinds   []string // collected; none is Pod and Event
+	incomplete bool       // not every kind is known
+	mu         sync.Mutex // guards all of it
+	records    map[object.Key]string
+	cache      map[object.Key]string
+	pending    map[object.Key]bool
+	repairs    []string
+	skip       object.Key // a record that lists leave out
+	busy       bool       // the pipeline is never idle
+	fail       error
+	failGet    func(n int) error // the n-th Get, from 1
+	reading    func()            // between the reading of a record and the answer
+	asked      func()            // after an answer about what is pending
+	lists      int
+	gets       int
+	latency    time.Duration
+	kinds      []string // collected; none is Pod and Event
 
 	since     map[object.Key]uint64 // nil: not kept
 	annotated map[object.Key][]object.Pair
