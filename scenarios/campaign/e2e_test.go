@@ -138,7 +138,7 @@ func openScenario(name string) string {
 kind: Scenario
 metadata: {name: %s}
 storage: {latency: 5ms, faults: ['503:10%%']}
-load: {model: open, rate: 60, duration: 6s, bystander: {kind: ConfigMap, rate: 5}}
+load: {model: open, rate: 60, duration: 6s, hotkeys: {objects: 4, zipf: 1, burst: 8, share: 0.1}, bystander: {kind: ConfigMap, rate: 5}}
 watcher: {podQueueNum: 6}
 fault: {row: F4, title: errors, assert: [C, O, T, X], measure: [L, B, A], recovery: 1500ms}
 drainTimeout: 30s

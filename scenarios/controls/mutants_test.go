@@ -194,12 +194,12 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 			},
 			{
 				"watcher/synchronizer/compare.go",
-				"\tif first && x.newer || s.set.Pipeline.Pending(x.Key) {\n",
+				"\tif first && x.newer || !behind && s.set.Pipeline.Pending(x.Key) {\n",
 				"\tif first && x.newer {\n",
 			},
 			{
 				"watcher/synchronizer/compare.go",
-				"\tif s.set.Pipeline.Pending(x.Key) || x.proven && s.overtaken(x) {\n\t\treturn undecided, nil\n\t}\n",
+				"\tif !behind && s.set.Pipeline.Pending(x.Key) || x.proven && s.overtaken(x) {\n\t\treturn undecided, nil\n\t}\n",
 				"",
 			},
 			{
