@@ -50,7 +50,7 @@ bench: build ## run a scenario and write its report (default: strategies, on the
 	$(BIN)/watchbench run $(SCENARIO) --cluster $(CLUSTER) --out $(OUT) $(ARGS)
 
 .PHONY: robustness
-robustness: controlplane ## run the fault matrix on real processes and print it (about 15 minutes)
+robustness: controlplane ## run the fault matrix on real processes and print it (about 20 minutes)
 	$(BIN)/watchbench matrix --cluster $(CLUSTER) --out $(OUT) $(ARGS)
 
 # Each run has a seed of its own; one with an invalid cell (exit code 5) counts as well.

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +18,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -92,14 +95,15 @@ func only[T metav1.Object](t *testing.T, objects []runtime.Object, prefix string
 
 // What the manifests say in one place they say in the others, too.
 func TestManifests(t *testing.T) {
-	for _, dir := range []string{"k8s-watch", "overlays/demo"} {
-		objects := render(t, dir)
-		files := only[*corev1.ConfigMap](t, objects, "k8s-watch-config-").Data
-		cfg, warnings, err := config.Parse("config.json", []byte(files["config.json"]))
+	for dir, objects := range map[string][]runtime.Object{
+		"k8s-watch": slices.Concat(render(t, "k8s-watch"), render(t, "rbac")), "overlays/demo": render(t, "overlays/demo"),
+	} {
+		files := only[*corev1.Secret](t, objects, "k8s-watch-config-").Data
+		cfg, warnings, err := config.Parse("config.json", files["config.json"])
 		if err != nil || len(warnings) > 0 {
 			t.Fatal(dir, warnings, err)
 		}
-		if _, warnings, err := config.ParseFilter("filter.json", []byte(files["filter.json"])); err != nil || len(warnings) > 0 {
+		if _, warnings, err := config.ParseFilter("filter.json", files["filter.json"]); err != nil || len(warnings) > 0 {
 			t.Error(dir, warnings, err)
 		}
 		account := only[*corev1.ServiceAccount](t, objects, "")
@@ -118,6 +122,9 @@ func TestManifests(t *testing.T) {
 		case time.Duration(cfg.BCS.DrainTimeout) >= time.Duration(*pod.TerminationGracePeriodSeconds)*time.Second:
 			t.Errorf("%s: a drain of %s has only %d s", dir, time.Duration(cfg.BCS.DrainTimeout), *pod.TerminationGracePeriodSeconds)
 		}
+		if from := pod.Volumes[0].Secret.SecretName; from != only[*corev1.Secret](t, objects, "k8s-watch-config-").Name {
+			t.Errorf("%s: the configuration is mounted from %s", dir, from)
+		}
 		if role := only[*rbacv1.Role](t, objects, ""); role.Namespace != cfg.LeaderElection.Namespace {
 			t.Errorf("%s: the Lease is in %s, the Role in %s", dir, cfg.LeaderElection.Namespace, role.Namespace)
 		} else if names := role.Rules[1].ResourceNames; !slices.Equal(names, []string{cfg.LeaderElection.Name}) {
@@ -128,6 +135,74 @@ func TestManifests(t *testing.T) {
 				t.Errorf("%s: bound to %v", dir, s)
 			}
 		}
+	}
+}
+
+// The overlay of docs/watcher.md can be built with roles of any kind: those for one
+// namespace have no ClusterRole.
+func TestOverlayOfTheDocs(t *testing.T) {
+	docs, err := os.ReadFile("../docs/watcher.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, ok := strings.Cut(string(docs), "```\nresources: ")
+	text, _, end := strings.Cut(text, "```")
+	if !ok || !end {
+		t.Fatal("docs/watcher.md shows no overlay")
+	}
+	dir, err := os.MkdirTemp("overlays", "test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	for name, content := range map[string]string{
+		"kustomization.yaml": "resources: " + text, "config.json": "{}", "filter.json": "{}",
+		"rbac.yaml": "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: k8s-watch, namespace: team-a}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	objects := render(t, dir)
+	if role := only[*rbacv1.Role](t, objects, ""); role.Namespace != "team-a" {
+		t.Errorf("the Role is in %s", role.Namespace)
+	}
+	if d := only[*appsv1.Deployment](t, objects, ""); d.Spec.Template.Spec.Containers[0].Image != "registry.example/k8s-watch:v1" {
+		t.Errorf("the image is %s", d.Spec.Template.Spec.Containers[0].Image)
+	}
+	if s := only[*corev1.Secret](t, objects, "k8s-watch-config-"); string(s.Data["config.json"]) != "{}" {
+		t.Errorf("the configuration is %s", s.Data["config.json"])
+	}
+}
+
+// The demo beside a k8s-watch that works: nothing of the one has the name of something of
+// the other, so that removing it harms nothing, and only k8s-watch reaches storagemock.
+func TestDemoIsApart(t *testing.T) {
+	names := map[string]bool{}
+	id := func(o runtime.Object) string {
+		m := o.(metav1.Object)
+		return o.GetObjectKind().GroupVersionKind().Kind + "/" + m.GetNamespace() + "/" + m.GetName()
+	}
+	for _, o := range slices.Concat(render(t, "k8s-watch"), render(t, "rbac")) {
+		names[id(o)] = true
+	}
+	objects := render(t, "overlays/demo")
+	for _, o := range objects {
+		if names[id(o)] {
+			t.Errorf("both have %s", id(o))
+		}
+	}
+	d, policy := only[*appsv1.Deployment](t, objects, "storagemock"), only[*networkingv1.NetworkPolicy](t, objects, "storagemock")
+	if !maps.Equal(policy.Spec.PodSelector.MatchLabels, d.Spec.Template.Labels) {
+		t.Errorf("the policy is for %v, the Pods have %v", policy.Spec.PodSelector.MatchLabels, d.Spec.Template.Labels)
+	}
+	watcher := only[*appsv1.Deployment](t, objects, "k8s-watch").Spec.Template.Labels
+	rules := policy.Spec.Ingress
+	if len(rules) != 1 || len(rules[0].From) != 1 || !maps.Equal(rules[0].From[0].PodSelector.MatchLabels, watcher) || len(rules[0].Ports) != 1 || rules[0].Ports[0].Port.String() != "storage" {
+		t.Errorf("storagemock is open to %v", rules)
+	}
+	if ports := only[*corev1.Service](t, objects, "storagemock").Spec.Ports; len(ports) != 1 {
+		t.Errorf("the Service has the ports %v", ports)
 	}
 }
 
@@ -151,18 +226,18 @@ func TestManifestsOnAPIServer(t *testing.T) {
 	env := clustertest.Start(t)
 	kubectl(t, "--kubeconfig", env.Kubeconfig, "apply", "--validate=strict", "-k", "overlays/demo")
 	client := kubernetes.NewForConfigOrDie(env.Config)
-	if _, err := client.CoreV1().Pods("k8s-watch").Create(t.Context(), &corev1.Pod{
+	if _, err := client.CoreV1().Pods(namespace).Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "unrestricted"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 	}, metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "PodSecurity") {
 		t.Fatalf("a Pod without restrictions: %v", err)
 	}
-	for _, name := range []string{"k8s-watch", "storagemock"} {
-		d, err := client.AppsV1().Deployments("k8s-watch").Get(t.Context(), name, metav1.GetOptions{})
+	for _, name := range []string{"k8s-watch-demo", "storagemock-demo"} {
+		d, err := client.AppsV1().Deployments(namespace).Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"}, Spec: d.Spec.Template.Spec}
-		if _, err := client.CoreV1().Pods("k8s-watch").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		if _, err := client.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 			t.Error(err)
 		}
 	}

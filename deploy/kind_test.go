@@ -20,8 +20,8 @@ import (
 
 const (
 	kindName  = "watchbench-deploy"
-	namespace = "k8s-watch"
-	shop      = "shop" // the namespace of the objects that change
+	namespace = "k8s-watch-demo" // of the overlay
+	shop      = "shop"           // the namespace of the objects that change
 )
 
 // onKind is the overlay demo on a kind cluster.
@@ -87,7 +87,12 @@ func (k *onKind) kubectl(args ...string) string {
 // rows is what storage holds: the resourceVersion by kind/namespace/name. Nothing when
 // storage cannot be asked at the moment.
 func (k *onKind) rows() map[string]string {
-	raw, err := k.client.CoreV1().Services(namespace).ProxyGet("http", "storagemock", "50025", "/state", nil).DoRaw(k.t.Context())
+	ctx, pods := k.t.Context(), k.client.CoreV1().Pods(namespace)
+	mocks, err := pods.List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=storagemock"})
+	if err != nil || len(mocks.Items) == 0 {
+		return nil
+	}
+	raw, err := pods.ProxyGet("http", mocks.Items[0].Name, "50025", "/state", nil).DoRaw(ctx)
 	if err != nil {
 		return nil
 	}
@@ -230,7 +235,7 @@ func (k *onKind) change(round int) {
 func TestOnKind(t *testing.T) {
 	k := startOnKind(t)
 	core := k.client.CoreV1()
-	for _, d := range []string{"storagemock", "k8s-watch"} {
+	for _, d := range []string{"storagemock-demo", "k8s-watch-demo"} {
 		k.kubectl("-n", namespace, "rollout", "status", "deployment/"+d, "--timeout=110s")
 	}
 	ns, err := core.Namespaces().Get(t.Context(), namespace, metav1.GetOptions{})
@@ -263,7 +268,7 @@ func TestOnKind(t *testing.T) {
 	}
 	t.Logf("%s took over within %s", second, took.Round(time.Second))
 	k.awaitEqual(time.Minute)
-	k.kubectl("-n", namespace, "rollout", "status", "deployment/k8s-watch", "--timeout=110s")
+	k.kubectl("-n", namespace, "rollout", "status", "deployment/k8s-watch-demo", "--timeout=110s")
 	if took < 10*time.Second {
 		t.Errorf("it took over within %s: the leader was not killed, it gave its Lease back", took)
 	}

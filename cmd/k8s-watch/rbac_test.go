@@ -305,7 +305,7 @@ func writeKubeconfig(t *testing.T, server string) string {
 	return file
 }
 
-var update = flag.Bool("update", false, "write deploy/k8s-watch/rbac.yaml")
+var update = flag.Bool("update", false, "write deploy/rbac/rbac.yaml")
 
 // TestShippedRBAC: the roles beside the shipped filter are those that it needs, on the
 // version of Kubernetes that the tests run.
@@ -317,12 +317,13 @@ func TestShippedRBAC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const file = "../../deploy/rbac/rbac.yaml"
 	if *update {
-		if err := os.WriteFile(dir+"rbac.yaml", printed, 0o644); err != nil {
+		if err := os.WriteFile(file, printed, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	shipped, err := os.ReadFile(dir + "rbac.yaml")
+	shipped, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
