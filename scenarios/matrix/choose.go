@@ -1,10 +1,12 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -29,7 +31,8 @@ type Choice struct {
 
 // Choose picks the scenarios to run, the undisturbed row first where it is wanted or
 // another is compared with it. rows are those that the table is to show, empty for all.
-// An error means that a reference is neither a row nor a scenario.
+// An error means that a reference is neither a row nor a scenario, or that there is
+// nothing to run.
 func Choose(all []Scenario, c Choice) (names, rows []string, err error) {
 	wanted := map[string]bool{}
 	for _, ref := range c.Refs {
@@ -72,7 +75,17 @@ func Choose(all []Scenario, c Choice) (names, rows []string, err error) {
 			rows = append([]string{BaseRow}, rows...)
 		}
 	}
-	return names, unique(rows), nil
+	rows = unique(rows)
+	if len(names) == 0 {
+		var why []string
+		for _, r := range result.MatrixRows {
+			if slices.Contains(rows, r.ID) {
+				why = append(why, r.ID+": "+cmp.Or(r.NotBuilt, "its scenarios are long and need --by-hand"))
+			}
+		}
+		return nil, nil, fmt.Errorf("nothing to run: %s", strings.Join(why, ", "))
+	}
+	return names, rows, nil
 }
 
 // unique drops what was there before, in order.
