@@ -2,9 +2,10 @@
 SHELL := /bin/bash -o pipefail
 
 SCENARIO ?= strategies
-CLUSTER  ?= embedded
+CLUSTER  ?=
 ARGS     ?=
 OUT      ?= out
+ON       := $(if $(CLUSTER),--cluster $(CLUSTER))
 
 BIN   := bin
 CMDS  := $(notdir $(wildcard cmd/*))
@@ -47,17 +48,17 @@ deploy-test: ## run the images and manifests of deploy/ on a kind cluster (needs
 
 .PHONY: bench
 bench: build ## run a scenario and write its report (default: strategies, on the embedded control plane)
-	$(BIN)/watchbench run $(SCENARIO) --cluster $(CLUSTER) --out $(OUT) $(ARGS)
+	$(BIN)/watchbench run $(SCENARIO) $(ON) --out $(OUT) $(ARGS)
 
 .PHONY: robustness
 robustness: controlplane ## run the fault matrix on real processes and print it (about 20 minutes)
-	$(BIN)/watchbench matrix --cluster $(CLUSTER) --out $(OUT) $(ARGS)
+	$(BIN)/watchbench matrix $(ON) --out $(OUT) $(ARGS)
 
 # Each run has a seed of its own; one with an invalid cell (exit code 5) counts as well.
 .PHONY: aa
 aa: build ## run one watcher against itself twenty times; no run may name a winner (about 20 minutes)
 	@dir=$(OUT)/aa-$$(date +%Y%m%d-%H%M%S) && mkdir -p $$dir && for seed in $$(seq 20); do \
-		$(BIN)/watchbench run aa --cluster $(CLUSTER) --out $$dir --seed $$seed --quiet $(ARGS) > $$dir/$$seed.txt || test $$? = 5 || exit 1; \
+		$(BIN)/watchbench run aa $(ON) --out $$dir --seed $$seed --quiet $(ARGS) > $$dir/$$seed.txt || test $$? = 5 || exit 1; \
 		grep -E 'no winner|drained fastest' $$dir/$$seed.txt || exit 1; \
 	done && \
 	none=$$(grep -l 'too close to rank' $$dir/*.txt | wc -l) && echo "$$none of 20 runs name no winner" && test $$none = 20
@@ -68,6 +69,8 @@ controls: controlplane ## put bugs into the watcher and show that the fault matr
 
 .PHONY: test
 test: controlplane ## unit, conformance and integration tests
+	@unshare -rn true 2>/dev/null || unshare -n true 2>/dev/null || \
+		echo "SKIPPED: nothing is tested without a network, network namespaces are not permitted here" >&2
 	$(GO) test -timeout 20m ./...
 
 .PHONY: race

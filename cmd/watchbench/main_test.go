@@ -80,11 +80,27 @@ func TestBadInput(t *testing.T) {
 			[]string{"c.yaml:5: storage.latency: ", "write for example lognormal(mean=87ms,p99=110ms)"}, exitInput},
 		{"impossible matrix", []string{"run", file(t, "d.yaml", tiny+"matrix: {watcher.strategy: []}\n")}, []string{"d.yaml:5: matrix.watcher.strategy: no points"}, exitInput},
 		{"bad override", []string{"run", good, "--set", "load.threads=x"}, []string{`--set load.threads=x: load.threads: "x" is not a whole number`}, exitInput},
-		{"bad repeat", []string{"run", good, "--repeat", "0"}, []string{"repeat: 0 is out of range; use 1 to 100"}, exitInput},
-		{"unknown provider", []string{"run", good, "--cluster", "cloud"}, []string{`cluster.provider: "cloud" is not known; use one of embedded, kind, kubeconfig`}, exitInput},
-		{"fsync of kind", []string{"run", good, "--cluster", "kind", "--fsync"}, []string{"cluster.fsync: it can be chosen for the embedded control plane only, not for kind; use the provider embedded"}, exitInput},
+		{"bad repeat", []string{"run", good, "--repeat", "0"}, []string{"--repeat 0: 0 is out of range; use 1 to 100"}, exitInput},
+		{"unknown provider", []string{"run", good, "--cluster", "cloud"}, []string{"--cluster cloud is not known; use one of embedded, kind, kubeconfig"}, exitInput},
+		{"fsync of kind", []string{"run", good, "--cluster", "kind", "--fsync"}, []string{"--fsync means nothing for --cluster kind; use --cluster embedded, or leave it out"}, exitInput},
 		{"fsync of a cluster that stays up", []string{"cluster", "up", "--provider", "kind", "--fsync"}, []string{"fsync can be chosen for the embedded control plane only"}, exitInput},
-		{"pinning elsewhere", []string{"run", good, "--cluster", "kubeconfig", "--pin"}, []string{"cluster.pin: only the embedded control plane can be pinned"}, exitInput},
+		{"pinning elsewhere", []string{"run", good, "--cluster", "kubeconfig", "--pin"}, []string{"--pin means nothing for --cluster kubeconfig"}, exitInput},
+		{"kubeconfig of embedded", []string{"run", good, "--cluster", "embedded", "--kubeconfig", dir}, []string{"--kubeconfig means nothing for --cluster embedded; use --cluster kubeconfig, or leave it out"}, exitInput},
+		{"kind-keep of a kubeconfig", []string{"run", good, "--cluster", "kubeconfig", "--kind-keep"}, []string{"--kind-keep means nothing for --cluster kubeconfig"}, exitInput},
+		{"two providers", []string{"run", good, "--kind-name", "a", "--context", "b"}, []string{"--context is for the cluster provider kubeconfig, --kind-name for kind; leave one of them out"}, exitInput},
+		{"fsync beside a context", []string{"run", good, "--fsync", "--context", "b"}, []string{"--context is for the cluster provider kubeconfig, --fsync for embedded"}, exitInput},
+		{"kind-keep of another scenario", []string{"run", file(t, "f.yaml", tiny+"cluster: {provider: embedded}\n"), "--kind-keep"},
+			[]string{"--kind-keep means nothing for the cluster provider embedded, which ", "f.yaml names; add --cluster kind, or leave the flag out"}, exitInput},
+		{"kind-keep of another override", []string{"run", good, "--kind-keep", "--set", "cluster.provider=kubeconfig"}, []string{"--kind-keep means nothing for the cluster provider kubeconfig"}, exitInput},
+		{"kind-keep of a cluster that is there", []string{"matrix", "F0", "--cluster", "kubeconfig", "--kind-keep"}, []string{"--kind-keep means nothing for --cluster kubeconfig"}, exitInput},
+		{"implied kubeconfig", []string{"run", good, "--kubeconfig", kubeconfig(t, gone.URL), "--context", "test"}, []string{strings.TrimPrefix(gone.URL, "http://")}, exitInput},
+		{"implied kubeconfig of a matrix", []string{"matrix", "F0", "--kubeconfig", kubeconfig(t, gone.URL), "--context", "test", "--out", dir + "/matrix"}, []string{strings.TrimPrefix(gone.URL, "http://")}, exitInput},
+		{"implied kind", []string{"run", good, "--kind-name", "Not Good"}, []string{`kind cluster name "Not Good"`}, exitInput},
+		{"empty flag", []string{"run", good, "--context", ""}, []string{"--context is empty; give it a value, or leave it out"}, exitInput},
+		{"empty watcher", []string{"run", good, "--watcher-command", ""}, []string{"--watcher-command is empty"}, exitInput},
+		{"watcher without its config", []string{"run", good, "--watcher-command", "sh"}, []string{"--watcher-command 'sh': the command never names its config; write {config}"}, exitInput},
+		{"unknown watcher", []string{"run", good, "--watcher-command", "nosuchbinary {config}"}, []string{`"nosuchbinary": executable file not found in $PATH; begin it with a program in PATH`}, exitInput},
+		{"watcher that is not there", []string{"matrix", "F0", "--watcher-command", "./nosuch {config}"}, []string{"./nosuch: no such file or directory"}, exitInput},
 		{"unknown format", []string{"run", good, "--format", "xml"}, []string{"--format xml is not known; use table or json"}, exitInput},
 		{"missing kubeconfig", []string{"run", good, "--cluster", "kubeconfig", "--kubeconfig", dir + "/none", "--context", "x"}, []string{dir + "/none"}, exitInput},
 		{"context not named", []string{"run", good, "--cluster", "kubeconfig", "--kubeconfig", kubeconfig(t, gone.URL)}, []string{"context"}, exitInput},
@@ -99,7 +115,7 @@ func TestBadInput(t *testing.T) {
 		{"too many arguments", []string{"version", "now"}, []string{"takes no argument"}, exitInput},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if tc.args[0] == "run" {
+			if tc.args[0] == "run" || tc.args[0] == "matrix" {
 				withBinaries(t)
 				if !strings.Contains(strings.Join(tc.args, " "), "--out") {
 					tc.args = append(tc.args, "--out", t.TempDir())
@@ -215,6 +231,7 @@ func TestMatrixInput(t *testing.T) {
 		want string
 	}{
 		{[]string{"matrix", "F99"}, `"F99" is neither a row F0 to F28 nor a scenario of the matrix`},
+		{[]string{"matrix", "F24", "f28"}, "nothing to run: F24: notifications are not built yet, F28: the query API is not built yet"},
 		{[]string{"matrix", "--profile", "old"}, "--profile old is not known; use default or legacy"},
 		{[]string{"matrix", "F2", "--set", "load.thread=1"}, "load.thread: unknown field; did you mean threads?"},
 		{[]string{"matrix", "F2", "--out", file(t, "taken", "")}, "name a folder that can be written"},

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios"
@@ -19,7 +18,6 @@ import (
 	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
-	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 type matrixFlags struct {
@@ -69,7 +67,11 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) (err error) {
 	if err != nil {
 		return err
 	}
-	groups, release, err := pinned(f.pin)
+	if err := programs(todo, bins); err != nil {
+		return err
+	}
+	on := todo[0].File.Base().Cluster
+	groups, release, err := pinned(on.Pin)
 	if err != nil {
 		return err
 	}
@@ -79,11 +81,8 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) (err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return &badinput.Error{What: fmt.Sprintf("--out %s: %v", f.out, err), Remedy: "name a folder that can be written"}
 	}
-	if f.provider == "" {
-		f.provider = cluster.Embedded
-	}
 	progress := f.progress(cmd)
-	up, err := f.up(ctx, spec.Cluster{Provider: f.provider, FSync: f.cluster.FSync}, filepath.Join(dir, "logs"), groups, progress)
+	up, err := f.up(ctx, on, filepath.Join(dir, "logs"), groups, progress)
 	if err != nil {
 		return err
 	}
@@ -91,7 +90,7 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) (err error) {
 		Scenarios: todo, Rows: rows, Profile: f.profile, Dir: dir, Report: progress.Line, Fatal: runner.IsInput, Crashed: party.WatcherEnded,
 		Run: func(ctx context.Context, s campaign.Scenario, baseline *result.Cell) (string, *result.Results, error) {
 			out, err := runner.Run(ctx, runner.Options{
-				Scenario: s.File, Binaries: bins, Provider: f.provider, OutDir: dir, Progress: f.progress(cmd), Command: os.Args,
+				Scenario: s.File, Binaries: bins, Provider: on.Provider, OutDir: dir, Progress: f.progress(cmd), Command: os.Args,
 				Baseline: baseline, Pinned: groups,
 			}, up)
 			return out.Dir, out.Results, err

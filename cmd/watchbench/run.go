@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -18,7 +17,6 @@ import (
 	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/campaign"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -52,9 +50,6 @@ to a folder of its own. watchbench scenarios list shows the shipped ones.`,
 	}
 	f.common(cmd)
 	fl := cmd.Flags()
-	kindFlags(fl, &f.cluster.Kind)
-	fl.BoolVar(&f.cluster.Kind.Reuse, "kind-reuse", false, "kind: use a running cluster of that name and keep it")
-	fl.BoolVar(&f.cluster.Kind.Keep, "kind-keep", false, "kind: keep the cluster that was created")
 	fl.IntVar(&f.repeat, "repeat", 0, "how often to run every cell (default: the scenario's)")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed for the plan, latency and cell order (default: the scenario's)")
 	fl.StringVar(&f.format, "format", "table", "what to print at the end: table or json")
@@ -66,9 +61,12 @@ const setUsage = "override a field (path=value), or choose matrix points (matrix
 // common adds the flags of every command that runs scenarios.
 func (f *runFlags) common(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.provider, "cluster", "", "embedded, kind or kubeconfig (default: embedded, or the scenario's in watchbench run)")
-	fl.StringVar(&f.cluster.Kubeconfig.Path, "kubeconfig", "", "kubeconfig: path of the file")
-	fl.StringVar(&f.cluster.Kubeconfig.Context, "context", "", "kubeconfig: context to use (required)")
+	fl.StringVar(&f.provider, "cluster", "", "embedded, kind or kubeconfig (default: what other flags imply, the scenario's, or embedded)")
+	fl.StringVar(&f.cluster.Kubeconfig.Path, "kubeconfig", "", "kubeconfig: path of the file (implies --cluster kubeconfig)")
+	fl.StringVar(&f.cluster.Kubeconfig.Context, "context", "", "kubeconfig: context to use (required; implies --cluster kubeconfig)")
+	kindFlags(fl, &f.cluster.Kind)
+	fl.BoolVar(&f.cluster.Kind.Reuse, "kind-reuse", false, "kind: use a running cluster of that name and keep it")
+	fl.BoolVar(&f.cluster.Kind.Keep, "kind-keep", false, "kind: keep the cluster that was created")
 	fl.StringVar(&f.out, "out", "out", "folder in which each run gets its own")
 	fl.StringArrayVar(&f.sets, "set", nil, setUsage)
 	fl.StringVar(&f.watcherCommand, "watcher-command", "", "command of another watcher; {config} stands for the path of its config file")
@@ -127,6 +125,9 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
+	if err := programs(todo, bins); err != nil {
+		return err
+	}
 	var worst error
 	for _, s := range todo {
 		res, err := f.one(cmd, s.File, bins)
@@ -137,31 +138,6 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) error {
 	}
 	return worst
 }
-
-// read parses scenarios with the overrides of the flags.
-func (f *runFlags) read(cmd *cobra.Command, refs []string) (todo []campaign.Scenario, err error) {
-	sets := slices.Clone(f.sets)
-	for _, short := range []struct{ flag, set string }{
-		{"cluster", "cluster.provider=" + f.provider}, {"repeat", fmt.Sprintf("repeat=%d", f.repeat)},
-		{"seed", fmt.Sprintf("seed=%d", f.seed)}, {"watcher-command", "watcher.command=" + quote(f.watcherCommand)},
-		{"fsync", fmt.Sprintf("cluster.fsync=%t", f.cluster.FSync)}, {"pin", fmt.Sprintf("cluster.pin=%t", f.pin)},
-	} {
-		if cmd.Flags().Changed(short.flag) {
-			sets = append(sets, short.set)
-		}
-	}
-	for _, ref := range refs {
-		_, file, err := parse(ref, sets...)
-		if err != nil {
-			return nil, err
-		}
-		todo = append(todo, campaign.Scenario{Name: ref, File: file})
-	}
-	return todo, nil
-}
-
-// quote makes a text a YAML scalar.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // one runs a scenario and shows what was measured, even after a failure or an
 // interruption.

@@ -29,6 +29,9 @@ type Decoder struct {
 // Mark records that the field of that path is written at n.
 func (d *Decoder) Mark(path string, n *yaml.Node) { d.at[path] = n }
 
+// Written reports whether the field of that path is in the tree.
+func (d *Decoder) Written(path string) bool { return d.at[path] != nil }
+
 // Decode fills the value that into points at, over what it holds already, from a
 // mapping of the tree. Errors are *Error.
 func (t *Tree) Decode(root *yaml.Node, into any) (*Decoder, error) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -120,10 +119,8 @@ func SpawnWatcher(s WatcherSetup) (*Watcher, error) {
 	}
 	argv := []string{s.Bin, "-f", config}
 	if s.Spec.Command != "" {
-		argv = nil
-		fill := strings.NewReplacer("{config}", config, "{bin}", filepath.Dir(s.Bin))
-		for _, word := range splitCommand(s.Spec.Command) {
-			argv = append(argv, fill.Replace(word))
+		if argv, err = (Binaries{Watcher: s.Bin}).Command(s.Spec.Command, config); err != nil {
+			return nil, err
 		}
 	}
 	p, err := start(child{name: s.Name, argv: argv, logs: s.Logs, dir: s.Cell, cpus: s.CPUs})

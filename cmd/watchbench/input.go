@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/cluster"
+	"github.com/watchbench/watchbench/scenarios/campaign"
+	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// owner is the only provider to which a flag means something. Those of embedded go with
+// the default and imply nothing.
+var owner = map[string]string{
+	"fsync": cluster.Embedded, "pin": cluster.Embedded,
+	"kind-name": cluster.Kind, "kind-image": cluster.Kind, "kind-reuse": cluster.Kind, "kind-keep": cluster.Kind,
+	"kubeconfig": cluster.Kubeconfig, "context": cluster.Kubeconfig,
+}
+
+// read parses scenarios with the overrides of the flags, and refuses flags that mean
+// nothing for the cluster that comes of it.
+func (f *runFlags) read(cmd *cobra.Command, refs []string) (todo []campaign.Scenario, err error) {
+	owned, err := given(cmd.Flags())
+	if err != nil {
+		return nil, err
+	}
+	implied, err := f.implied(owned)
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range refs {
+		file, err := f.parse(cmd, ref, f.provider)
+		if err == nil && implied != f.provider && !file.Says(providerField) {
+			file, err = f.parse(cmd, ref, implied)
+		}
+		if err != nil {
+			return nil, err
+		}
+		on := file.Base().Cluster.Provider
+		for _, name := range owned {
+			if owner[name] != on {
+				return nil, badinput.New("add --cluster "+owner[name]+", or leave the flag out",
+					"--%s means nothing for the cluster provider %s, which %s names", name, on, ref)
+			}
+		}
+		todo = append(todo, campaign.Scenario{Name: ref, File: file})
+	}
+	return todo, nil
+}
+
+// given lists the flags that were set and are for one provider only, in order.
+func given(fl *pflag.FlagSet) (owned []string, err error) {
+	fl.Visit(func(g *pflag.Flag) {
+		_, own := owner[g.Name]
+		switch {
+		case g.Value.Type() == "string" && strings.TrimSpace(g.Value.String()) == "" && err == nil:
+			err = badinput.New("give it a value, or leave it out", "--%s is empty", g.Name)
+		case own && g.Value.String() != "false":
+			owned = append(owned, g.Name)
+		}
+	})
+	return owned, err
+}
+
+// implied is the provider that --cluster names, else the one that the given flags are
+// for, else "".
+func (f *runFlags) implied(owned []string) (string, error) {
+	if f.provider != "" && !slices.Contains(cluster.Names(), f.provider) {
+		return "", badinput.New("use one of "+strings.Join(cluster.Names(), ", "), "--cluster %s is not known", f.provider)
+	}
+	provider, by := f.provider, ""
+	for _, name := range owned {
+		switch {
+		case owner[name] == provider:
+		case provider == "":
+			provider, by = owner[name], name
+		case by == "":
+			return "", badinput.New("use --cluster "+owner[name]+", or leave it out", "--%s means nothing for --cluster %s", name, provider)
+		default:
+			return "", badinput.New("leave one of them out", "--%s is for the cluster provider %s, --%s for %s", by, provider, name, owner[name])
+		}
+	}
+	if provider == cluster.Embedded {
+		return f.provider, nil
+	}
+	return provider, nil
+}
+
+const providerField = "cluster.provider"
+
+// parse reads a scenario with the overrides of the flags; an empty provider leaves it to
+// the scenario. An error names the flag, not the override that it stands for.
+func (f *runFlags) parse(cmd *cobra.Command, ref, provider string) (*spec.File, error) {
+	sets, said := slices.Clone(f.sets), map[string]string{}
+	add := func(flag, path, value, shown string) {
+		if cmd.Flags().Changed(flag) {
+			set := path + "=" + value
+			sets, said["--set "+set] = append(sets, set), "--"+flag+" "+shown
+		}
+	}
+	if provider != "" {
+		sets = append(sets, providerField+"="+provider)
+	}
+	add("repeat", "repeat", fmt.Sprint(f.repeat), fmt.Sprint(f.repeat))
+	add("seed", "seed", fmt.Sprint(f.seed), fmt.Sprint(f.seed))
+	add("watcher-command", "watcher.command", quote(f.watcherCommand), quote(f.watcherCommand))
+	add("fsync", "cluster.fsync", fmt.Sprint(f.cluster.FSync), "")
+	add("pin", "cluster.pin", fmt.Sprint(f.pin), "")
+	_, file, err := parse(ref, sets...)
+	if e, ok := errors.AsType[*spec.Error](err); ok && said[e.Place] != "" {
+		e.Place, e.Field = strings.TrimSpace(said[e.Place]), ""
+	}
+	return file, err
+}
+
+// quote makes a text a YAML scalar.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// programs looks for the watchers of other people before anything is started.
+func programs(todo []campaign.Scenario, bins party.Binaries) error {
+	for _, s := range todo {
+		for _, c := range s.File.Cells() {
+			if command := c.Scenario.Watcher.Command; command != "" {
+				if _, err := bins.Command(command, ""); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
