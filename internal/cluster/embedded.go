@@ -63,8 +63,10 @@ var apiserverFlags = map[string]string{
 	"max-requests-inflight":          "3000",
 	"max-mutating-requests-inflight": "2000",
 	"profiling":                      "false",
-	// The reconciler of the "kubernetes" service would keep writing endpoints.
+	// The reconciler of the "kubernetes" service would keep writing endpoints; nobody
+	// uses the address for them, but without one the apiserver wants a default route.
 	"endpoint-reconciler-type": "none",
+	"advertise-address":        "127.0.0.1",
 	// Teardown deletes collections of thousands of pods.
 	"delete-collection-workers": "4",
 }
