@@ -12,7 +12,9 @@
 //  1. Up returns a usable cluster or an error, never both, and after an error or
 //     a cancelled context nothing that Up started is left.
 //  2. Cluster.Kubeconfig is a file of its own, mode 0600, with exactly one
-//     context, which is current. The user's own kubeconfig is never written.
+//     context, which is current. The user's own kubeconfig is never written, and its
+//     copy is in memory on Linux, not on a disk: it can be read, under a path below
+//     /proc, as long as this process lives.
 //  3. Down is idempotent and removes what Up created, and only that: a kind
 //     cluster that was reused, or a cluster behind a kubeconfig, stays as it is.
 //  4. Errors that the user can fix, by another argument or outside the program,

@@ -183,7 +183,11 @@ func (r *kindRun) obtain(ctx context.Context, say func(string, ...any)) error {
 		if err := r.checkRunning(ctx); err != nil {
 			return err
 		}
-		return r.makeDir()
+		if err := r.makeDir(); err != nil || r.opts.Keep {
+			return err
+		}
+		r.dog, err = startWatchdog(dirWatchdogScript, r.dir)
+		return err
 	}
 	if err := r.docker.ensureImage(ctx, r.opts.Image, say); err != nil {
 		return err

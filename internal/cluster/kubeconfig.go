@@ -20,7 +20,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster/owned"
-	"github.com/watchbench/watchbench/internal/kubefile"
 )
 
 // KubeconfigOptions says which existing cluster to use.
@@ -31,7 +30,8 @@ type KubeconfigOptions struct {
 	// Context must be given: the current context of a kubeconfig is whatever was
 	// used last, and a benchmark must not hit a cluster by accident.
 	Context string
-	// Temp is where the run's copy of the kubeconfig is made. Empty: the system's.
+	// Temp is where the run's copy of the kubeconfig is made if it cannot be kept in
+	// memory. Empty: the system's.
 	Temp string
 }
 
@@ -103,22 +103,19 @@ func (k *kubeconfig) Up(ctx context.Context, progress func(string)) (*Cluster, e
 	if err := k.minify(cfg); err != nil {
 		return nil, err
 	}
-	dir, err := tempDir(k.opts.Temp)
+	path, remove, err := lend(cfg, k.opts.Temp)
 	if err != nil {
 		return nil, err
 	}
 	c := &Cluster{
 		Provider:   Kubeconfig,
-		Kubeconfig: filepath.Join(dir, "kubeconfig"),
+		Kubeconfig: path,
 		down: func(context.Context) error {
-			if err := os.RemoveAll(dir); err != nil {
+			if err := remove(); err != nil {
 				return fmt.Errorf("remove the copy of the kubeconfig: %w", err)
 			}
 			return nil
 		},
-	}
-	if err := kubefile.Write(c.Kubeconfig, cfg); err != nil {
-		return nil, errors.Join(err, c.Down(ctx))
 	}
 	if err := k.connect(ctx, c, cfg); err != nil {
 		return nil, errors.Join(err, c.Down(ctx))

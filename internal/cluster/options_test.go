@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
@@ -223,6 +224,50 @@ func TestKubeconfigUp(t *testing.T) {
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 		t.Errorf("the user's kubeconfig changed: %v", err)
 	}
+}
+
+// However a process that uses a kubeconfig ends, no copy of its key is left, and on Linux
+// none was on a disk.
+func TestKubeconfigKeptNowhere(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/version" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		_, _ = w.Write([]byte(`{"gitVersion": "v1.36.3"}`))
+	}))
+	defer server.Close()
+	path, temp := kubeconfigTo(t, func(c *api.Config) { c.Clusters["c"].Server = server.URL }), t.TempDir()
+	cmd, c := startHelper(t, helperOptions{Provider: Kubeconfig, Options: Options{Kubeconfig: KubeconfigOptions{Path: path, Context: "c", Temp: temp}}, Stay: true})
+	if data, err := os.ReadFile(c.Kubeconfig); err != nil || !strings.Contains(string(data), "token: t") {
+		t.Errorf("another process reads %q, %v", data, err)
+	}
+	if runtime.GOOS == "linux" {
+		assertNothingLeft(t, temp)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	eventually(t, 5*time.Second, "the copy goes away", func() bool {
+		left, err := os.ReadDir(temp)
+		_, gone := os.Stat(c.Kubeconfig)
+		return err == nil && len(left) == 0 && errors.Is(gone, os.ErrNotExist)
+	})
+}
+
+// Where there are no files in memory, the copy is one that only its owner can read.
+func TestKubeconfigOnDisk(t *testing.T) {
+	cfg, temp := api.NewConfig(), t.TempDir()
+	path, remove, err := lendOnDisk(cfg, temp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := remove(); err != nil {
+		t.Error(err)
+	}
+	assertNothingLeft(t, temp)
 }
 
 func TestKindWithoutDocker(t *testing.T) {

@@ -37,6 +37,9 @@ done
 rm -rf "$1"
 `
 
+// dirWatchdogScript gets a directory.
+const dirWatchdogScript = `rm -rf "$1"`
+
 // kindWatchdogScript gets the cluster's name, the network to delete or "", and the
 // directory of the kubeconfig. A `docker run` of the dead process may go on for a
 // moment, so it looks three times, too.

@@ -1,0 +1,44 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/watchbench/watchbench/internal/kubefile"
+)
+
+// lend lets child processes read a kubeconfig, which may hold the key of somebody's
+// cluster, until remove is called or this process ends, however it does: in memory, or
+// where the system cannot do that, in a directory below temp that a watchdog removes.
+func lend(cfg *api.Config, temp string) (path string, remove func() error, err error) {
+	data, err := clientcmd.Write(*cfg)
+	if err != nil {
+		return "", nil, fmt.Errorf("encode the kubeconfig: %w", err)
+	}
+	if path, remove, err = memoryFile("kubeconfig", data); err == nil {
+		return path, remove, nil
+	}
+	return lendOnDisk(cfg, temp)
+}
+
+func lendOnDisk(cfg *api.Config, temp string) (path string, remove func() error, err error) {
+	dir, err := tempDir(temp)
+	if err != nil {
+		return "", nil, err
+	}
+	dog, err := startWatchdog(dirWatchdogScript, dir)
+	if err != nil {
+		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	remove = func() error { return errors.Join(os.RemoveAll(dir), dog.dismiss()) }
+	path = filepath.Join(dir, "kubeconfig")
+	if err := kubefile.Write(path, cfg); err != nil {
+		return "", nil, errors.Join(err, remove())
+	}
+	return path, remove, nil
+}
