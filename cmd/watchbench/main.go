@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -37,10 +35,7 @@ type verdict struct {
 func (v *verdict) Error() string { return v.text }
 
 func main() {
-	// The first signal cleans up; a second one, if that hangs, exits at once, and the
-	// child processes with it.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
+	ctx := interruptible()
 	err := command().ExecuteContext(ctx)
 	code := exitCode(ctx, err)
 	if err != nil && code != exitInterrupted {

@@ -78,6 +78,7 @@ type Cluster struct {
 	// Dir holds the kubeconfig and, for the embedded provider, everything else.
 	Dir string `json:"dir,omitempty"`
 
+	ends    bool // with Down
 	once    sync.Once
 	downErr error
 	down    func(context.Context) error
@@ -94,6 +95,9 @@ func (c *Cluster) Down(ctx context.Context) error {
 	})
 	return c.downErr
 }
+
+// Ends reports whether the cluster ends with Down, and with it all that is in it.
+func (c *Cluster) Ends() bool { return c.ends }
 
 // RESTConfig returns a client configuration without a client-side rate limit.
 func (c *Cluster) RESTConfig() (*rest.Config, error) {

@@ -275,6 +275,7 @@ func (r *run) up(ctx context.Context) (*Cluster, error) {
 		Logs:       r.logs,
 		Flags:      map[string][]string{},
 		PIDs:       map[string]int{},
+		ends:       true,
 		down:       r.down,
 	}
 	if err := kubefile.Write(c.Kubeconfig, kubefile.For(contextName, cfg)); err != nil {

@@ -294,7 +294,10 @@ func (r *kindRun) describe(ctx context.Context) (*Cluster, error) {
 }
 
 func (r *kindRun) cluster() *Cluster {
-	return &Cluster{Provider: Kind, Kubeconfig: filepath.Join(r.dir, "kubeconfig"), Controllers: true, Dir: r.dir, down: r.down}
+	return &Cluster{
+		Provider: Kind, Kubeconfig: filepath.Join(r.dir, "kubeconfig"), Controllers: true, Dir: r.dir,
+		ends: r.created && !r.opts.Keep, down: r.down,
+	}
 }
 
 // access writes the cluster's kubeconfig, which raw is, and reads it as a client does.

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/assess"
@@ -172,6 +173,7 @@ func (c *cell) tearDown(ctx context.Context) error {
 	}
 	c.ended = true
 	c.r.progress.phase(PhaseTeardown)
+	defer context.AfterFunc(lifecycle.Hurry(ctx), c.abandon)()
 	grace := party.WatcherGrace + c.s.Watcher.DrainTimeout.Std()
 	for _, w := range append(slices.Clone(c.others), c.watcher) {
 		if w != nil && !w.Ended() {
@@ -195,6 +197,29 @@ func (c *cell) tearDown(ctx context.Context) error {
 		c.storage.Stop(party.StorageGrace)
 	}
 	return err
+}
+
+// abandon kills what has nothing to clean up; the generator has, unless its objects go
+// away with the cluster.
+func (c *cell) abandon() {
+	var all []*party.Process
+	for _, w := range c.all {
+		all = append(all, w.Process)
+	}
+	if c.proxy != nil {
+		all = append(all, c.proxy.Process)
+	}
+	if c.storage != nil {
+		all = append(all, c.storage.Process)
+	}
+	if c.generator != nil && c.r.cluster.Ends() {
+		all = append(all, c.generator.Process)
+	}
+	for _, p := range all {
+		if !p.Ended() {
+			p.Kill()
+		}
+	}
 }
 
 // removeLimit bounds the removal of what the faults left behind.

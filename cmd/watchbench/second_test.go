@@ -1,0 +1,27 @@
+package main
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+const draining = `apiVersion: watchbench/v1
+kind: Scenario
+metadata: {name: draining}
+storage: {latency: 300ms}
+load: {model: closed, threads: 10, operations: 300}
+watcher: {strategy: single, drainTimeout: 30s}
+drainTimeout: 60s
+`
+
+// TestSecondInterrupt: the second Ctrl-C waits for nothing, and leaves nothing.
+func TestSecondInterrupt(t *testing.T) {
+	p := spawn(t, draining, ": drain")
+	p.signal(t, os.Interrupt)
+	time.Sleep(300 * time.Millisecond) // the first has begun the clean-up
+	p.signal(t, os.Interrupt)
+	if took := p.end(t); took > 5*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
