@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
 )
 
@@ -45,7 +46,7 @@ func clusterCommand() *cobra.Command {
 	}
 	add("build", "Find etcd and kube-apiserver, or build them once into the cache", clusterBuild)
 	add("up", "Start a cluster that stays up until cluster down; print its kubeconfig", clusterUp)
-	add("status", "Show cluster status", clusterStatus)
+	add("status", "Show cluster status; exit code 1 if none is up", clusterStatus)
 	add("down", "Stop the cluster that cluster up started", clusterDown)
 	return cmd
 }
@@ -69,24 +70,34 @@ func clusterUp(cmd *cobra.Command, f *clusterFlags) error {
 	if err != nil {
 		return err
 	}
-	c, err := p.Up(cmd.Context(), progressTo(cmd))
-	if err == nil {
-		fmt.Fprintln(cmd.OutOrStdout(), c.Kubeconfig)
+	c, err := cluster.Existing(cmd.Context(), f.provider, f.options())
+	switch {
+	case err == nil && c.Check(cmd.Context()) == nil:
+		if f.fsync && !c.FSyncs() {
+			return badinput.New("stop it first with watchbench cluster down", "an embedded cluster without fsync is up already")
+		}
+		progressTo(cmd)("already up")
+	case err != nil && !errors.Is(err, cluster.ErrNotUp):
+		return err
+	default:
+		if c, err = p.Up(cmd.Context(), progressTo(cmd)); err != nil {
+			return err
+		}
 	}
-	return err
+	fmt.Fprintln(cmd.OutOrStdout(), c.Kubeconfig)
+	return nil
 }
 
 func clusterStatus(cmd *cobra.Command, f *clusterFlags) error {
 	c, err := cluster.Existing(cmd.Context(), f.provider, f.options())
 	if errors.Is(err, cluster.ErrNotUp) {
-		fmt.Fprintln(cmd.OutOrStdout(), "not up; start a cluster with watchbench cluster up")
-		return nil
+		return fmt.Errorf("%w; start one with watchbench cluster up", err)
 	}
 	if err != nil {
 		return err
 	}
 	if err := c.Check(cmd.Context()); err != nil {
-		return fmt.Errorf("the cluster does not respond; stop it with watchbench cluster down: %w", err)
+		return fmt.Errorf("the cluster does not respond, stop it with watchbench cluster down: %w", err)
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s %s up, kubeconfig %s\n", c.Provider, c.Version, c.Kubeconfig)
 	return nil
@@ -95,12 +106,17 @@ func clusterStatus(cmd *cobra.Command, f *clusterFlags) error {
 func clusterDown(cmd *cobra.Command, f *clusterFlags) error {
 	c, err := cluster.Existing(cmd.Context(), f.provider, f.options())
 	if errors.Is(err, cluster.ErrNotUp) {
+		fmt.Fprintf(cmd.OutOrStdout(), "%v, so there is nothing to stop\n", err)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return takeDown(cmd.Context(), c)
+	if err := takeDown(cmd.Context(), c); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "stopped the %s cluster\n", c.Provider)
+	return nil
 }
 
 // clusterDownLimit bounds the end of a cluster, after an interruption too.

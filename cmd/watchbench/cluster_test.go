@@ -30,19 +30,24 @@ func TestClusterStaysUp(t *testing.T) {
 	if got := run(exitOK, "build"); got != assets {
 		t.Errorf("build found %s, want %s", got, assets)
 	}
-	run(exitOK, "down") // of nothing
+	if got := run(exitOK, "down"); got != "embedded: no cluster is up, so there is nothing to stop" {
+		t.Errorf("down of nothing: %s", got)
+	}
 	kubeconfig := run(exitOK, "up")
-	defer run(exitOK, "down")
+	t.Cleanup(func() { _, _, _, _ = invoke(t, "cluster", "down", "--cache", cache) })
 	if _, err := os.Stat(kubeconfig); err != nil {
 		t.Error(err)
 	}
 	if got := run(exitOK, "status"); !strings.Contains(got, "up, kubeconfig "+kubeconfig) {
 		t.Errorf("status: %s", got)
 	}
-	run(exitInput, "up") // a second one
-	run(exitOK, "down")
-	if got := run(exitOK, "status"); !strings.HasPrefix(got, "not up") {
-		t.Errorf("status: %s", got)
+	if got := run(exitOK, "up"); got != kubeconfig {
+		t.Errorf("a second one has the kubeconfig %s, want %s", got, kubeconfig)
 	}
+	run(exitInput, "up", "--fsync") // is another
+	if got := run(exitOK, "down"); got != "stopped the embedded cluster" {
+		t.Errorf("down: %s", got)
+	}
+	run(exitError, "status")
 	run(exitInput, "status", "--provider", "nosuch")
 }

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -98,6 +99,12 @@ func (c *Cluster) Down(ctx context.Context) error {
 
 // Ends reports whether the cluster ends with Down, and with it all that is in it.
 func (c *Cluster) Ends() bool { return c.ends }
+
+// FSyncs reports whether etcd is known to wait for the disk.
+func (c *Cluster) FSyncs() bool {
+	flags := c.Flags[etcdParty]
+	return len(flags) > 0 && !slices.Contains(flags, "--unsafe-no-fsync=true")
+}
 
 // RESTConfig returns a client configuration without a client-side rate limit.
 func (c *Cluster) RESTConfig() (*rest.Config, error) {

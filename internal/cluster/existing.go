@@ -95,7 +95,7 @@ func existingEmbedded(opts EmbeddedOptions) (*Cluster, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNotUp
+		return nil, fmt.Errorf("%s: %w", Embedded, ErrNotUp)
 	}
 	c := &Cluster{Provider: Embedded, Dir: dir, Kubeconfig: filepath.Join(dir, "kubeconfig")}
 	data, err := os.ReadFile(filepath.Join(dir, stateFile))
@@ -141,7 +141,7 @@ func existingKind(ctx context.Context, opts KindOptions) (*Cluster, error) {
 		return nil, fmt.Errorf("list the kind clusters: %w", kindError(err))
 	}
 	if !slices.Contains(names, r.opts.Name) {
-		return nil, ErrNotUp
+		return nil, fmt.Errorf("%s, cluster name %s: %w", Kind, r.opts.Name, ErrNotUp)
 	}
 	if r.dir, err = keptDir(opts.Cache, Kind+"-"+r.opts.Name); err != nil {
 		return nil, err
