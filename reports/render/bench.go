@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -13,6 +15,11 @@ import (
 // Bench writes the run in the Go benchmark format, one line per cell and
 // repetition, so that benchstat and golang.org/x/perf can compare runs.
 //
+// benchstat puts results under different configuration lines or names into different
+// tables and rows. So a line says what must be equal for a comparison to mean anything;
+// what differs from run to run is a comment, and a name has the whole point of the matrix,
+// whatever else was run beside it.
+//
 // What is not known is absent: a tool must notice a missing figure. So are an
 // invalid cell, the speed of a cell that fails a core check, and a drain time or
 // freshness that was cut short.
@@ -21,9 +28,9 @@ func Bench(w io.Writer, res *result.Results) error {
 	b := bufio.NewWriter(w)
 	e := &res.Environment
 	for _, f := range []fact{
-		{"scenario", res.Run.Scenario}, {"run", res.Run.ID}, {"commit", e.Commit},
-		{"provider", e.Provider}, {"kubernetes", e.Kubernetes}, {"etcd", e.Etcd},
-		{"go", e.GoVersion}, {"kernel", e.Kernel}, {"cpu", e.CPUModel},
+		{"scenario", res.Run.Scenario}, {"provider", e.Provider}, {"cpu", e.CPUModel},
+		{"# run", res.Run.ID}, {"# commit", e.Commit}, {"# kubernetes", e.Kubernetes}, {"# etcd", e.Etcd},
+		{"# go", e.GoVersion}, {"# kernel", e.Kernel},
 	} {
 		if v := strings.TrimSpace(clean(f.Value)); v != "" {
 			fmt.Fprintf(b, "%s: %s\n", f.Name, v)
@@ -36,7 +43,7 @@ func Bench(w io.Writer, res *result.Results) error {
 	}
 	fmt.Fprintln(b)
 	for _, r := range t.rows {
-		name := benchName(t, r, e.CPUs)
+		name := benchName(r, e.CPUs)
 		for _, c := range r.cells {
 			if !c.Valid {
 				fmt.Fprintf(b, "# left out as invalid: %s: %s\n", name, clean(strings.Join(c.InvalidReasons, "; ")))
@@ -69,11 +76,14 @@ func (c *column) benchValue(r *row) *float64 {
 	return times(v.number, c.scale)
 }
 
-// benchName is BenchmarkScenario/load=…/strategy=…-CPUs.
-func benchName(t *table, r *row, cpus int) string {
+// benchName is BenchmarkScenario/load=…/strategy=…/other.axis=…-CPUs.
+func benchName(r *row, cpus int) string {
 	s := "BenchmarkScenario/load=" + benchPart(r.load) + "/strategy=" + benchPart(r.strategy)
-	for i, k := range t.extra {
-		s += "/" + benchPart(k) + "=" + benchPart(r.extra[i])
+	point := r.cells[0].Params
+	for _, axis := range slices.Sorted(maps.Keys(point)) {
+		if axis != result.ParamLoad && axis != result.ParamStrategy {
+			s += "/" + benchPart(axis) + "=" + benchPart(point[axis])
+		}
 	}
 	if cpus > 0 {
 		s += fmt.Sprintf("-%d", cpus)

@@ -271,7 +271,7 @@ func TestFurtherParametersBecomeColumns(t *testing.T) {
 	if tab.rows[0].extra[0] != "4" || tab.rows[2].extra[0] != "128" {
 		t.Errorf("rows are %v, %v, %v", tab.rows[0].extra, tab.rows[1].extra, tab.rows[2].extra)
 	}
-	if got := benchName(tab, tab.rows[0], 2); got != "BenchmarkScenario/load=l/strategy=partitioned/watcher.podQueueNum=4-2" {
+	if got := benchName(tab.rows[0], 2); got != "BenchmarkScenario/load=l/strategy=partitioned/storage.mode=faithful/watcher.podQueueNum=4-2" {
 		t.Errorf("benchmark name %s", got)
 	}
 }
