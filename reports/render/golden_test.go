@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/xml"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -216,4 +217,37 @@ func outsideFences(s string) string {
 		}
 	}
 	return out.String()
+}
+
+// TestJUnitNamesAreUnique: over the points of every axis and over repetitions.
+func TestJUnitNamesAreUnique(t *testing.T) {
+	res := &result.Results{Schema: result.Schema, Run: result.Run{ID: "r", Scenario: "sizing"}}
+	for _, queues := range []string{"10", "30", "60"} {
+		for rep := range 2 {
+			c := drained(3)
+			c.ID, c.Repetition = fmt.Sprintf("partitioned-%s-r%d", queues, rep+1), rep+1
+			c.Params = map[string]string{result.ParamStrategy: "partitioned", result.ParamLoad: "l", "watcher.podQueueNum": queues}
+			res.Cells = append(res.Cells, c)
+		}
+	}
+	var buf bytes.Buffer
+	if err := JUnit(&buf, res); err != nil {
+		t.Fatal(err)
+	}
+	var got junitSuites
+	if err := xml.Unmarshal(buf.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, s := range got.Suites {
+		for _, c := range s.Cases {
+			if seen[c.Name] {
+				t.Errorf("%q is there twice", c.Name)
+			}
+			seen[c.Name] = true
+		}
+	}
+	if len(seen) != 12 {
+		t.Errorf("%d names, want 12: two cases in each of six cells", len(seen))
+	}
 }

@@ -73,7 +73,7 @@ func JUnit(w io.Writer, res *result.Results) error {
 	all := junitSuites{Name: "watchbench " + clean(res.Run.Scenario)}
 	for _, r := range t.rows {
 		for _, c := range r.cells {
-			s := cellSuite(t, r, c)
+			s := cellSuite(t, c)
 			for _, tc := range s.Cases {
 				s.count(tc)
 				all.count(tc)
@@ -89,7 +89,7 @@ func JUnit(w io.Writer, res *result.Results) error {
 	return err
 }
 
-func cellSuite(t *table, r *row, c *result.Cell) junitSuite {
+func cellSuite(t *table, c *result.Cell) junitSuite {
 	s := junitSuite{Name: clean(c.ID)}
 	for _, k := range slices.Sorted(maps.Keys(c.Params)) {
 		s.Properties = append(s.Properties, junitProperty{clean(k), clean(c.Params[k])})
@@ -98,23 +98,25 @@ func cellSuite(t *table, r *row, c *result.Cell) junitSuite {
 	if c.Cut {
 		s.Properties = append(s.Properties, junitProperty{"cut", "drain limit reached with " + percent(c.CutFraction) + " acknowledged"})
 	}
-	class := "watchbench." + benchPart(t.res.Run.Scenario) + "." + benchPart(r.load) + "." + benchPart(r.strategy)
-
-	valid := junitCase{Name: "valid", Class: class}
+	add := func(name string, tc junitCase) {
+		// Some readers show nothing but the name, so it is unique by itself.
+		tc.Name, tc.Class = s.Name+" "+name, "watchbench."+benchPart(t.res.Run.Scenario)
+		s.Cases = append(s.Cases, tc)
+	}
+	var valid junitCase
 	if !c.Valid {
 		valid.Error = &junitOutcome{Message: clean(strings.Join(c.InvalidReasons, "; "))}
 	}
-	s.Cases = append(s.Cases, valid)
+	add("valid", valid)
 	for _, g := range t.checks {
 		if check, ok := c.Checks[g]; ok {
-			s.Cases = append(s.Cases, checkCase(g, class, c, check))
+			add(checkTitle(g), checkCase(c, g, check))
 		}
 	}
 	return s
 }
 
-func checkCase(g, class string, c *result.Cell, check result.Check) junitCase {
-	tc := junitCase{Name: checkTitle(g), Class: class}
+func checkCase(c *result.Cell, g string, check result.Check) (tc junitCase) {
 	text := cleanLines(check.Counterexample)
 	switch {
 	case !c.Counts(g):

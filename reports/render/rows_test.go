@@ -229,7 +229,7 @@ func TestNoPower(t *testing.T) {
 	if v := verdictCell(weak); v.Text != "no power (12 of 30)" || v.Word != v.Text || v.Detail != "90 judged" || v.Class != result.NoPower {
 		t.Errorf("cell: %+v", v)
 	}
-	if tc := checkCase("G2", "x", &c, weak); tc.Failure != nil || tc.Skipped == nil || tc.Skipped.Message != "no power (12 of 30)" {
+	if tc := checkCase(&c, "G2", weak); tc.Failure != nil || tc.Skipped == nil || tc.Skipped.Message != "no power (12 of 30)" {
 		t.Errorf("JUnit: %+v", tc)
 	}
 }
