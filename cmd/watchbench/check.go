@@ -51,7 +51,7 @@ func recheck(cmd *cobra.Command, dir string) error {
 	}
 	err = checkedVerdict(out, c)
 	if err == nil && differ > 0 {
-		err = &verdict{exitCheck, fmt.Sprintf("%d differences between what was recorded and what the record gives", differ)}
+		err = &verdict{exitCheck, some(differ, "difference") + " between what was recorded and what the record gives"}
 	}
 	return err
 }

@@ -158,7 +158,7 @@ func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binar
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	r, err := runner.New(runner.Options{
-		Scenario: file, Binaries: bins, Provider: on.Provider, OutDir: f.out, Progress: progress, Command: os.Args, Pinned: groups,
+		Scenario: file, Binaries: bins, Provider: on.Provider, OutDir: f.out, Progress: progress, Command: commandLine(), Pinned: groups,
 	})
 	if err != nil {
 		return out, err

@@ -80,7 +80,7 @@ func listScenarios(cmd *cobra.Command, _ []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(tw, "%s\t%d cells\t%s\n", n, len(f.Cells()), f.Base().Metadata.Description)
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", n, some(len(f.Cells()), "point"), f.Base().Metadata.Description)
 	}
 	return tw.Flush()
 }

@@ -15,11 +15,19 @@ func firstVerdict(failed, invalid []string) error {
 	sort.Strings(failed)
 	switch {
 	case len(failed) > 0:
-		return &verdict{exitCheck, fmt.Sprintf("%d checks failed: %s", len(failed), strings.Join(failed, ", "))}
+		return &verdict{exitCheck, fmt.Sprintf("%s failed: %s", some(len(failed), "check"), strings.Join(failed, ", "))}
 	case len(invalid) > 0:
-		return &verdict{exitInvalid, fmt.Sprintf("%d cells are invalid: %s", len(invalid), strings.Join(invalid, ", "))}
+		return &verdict{exitInvalid, fmt.Sprintf("%s invalid: %s", some(len(invalid), "cell"), strings.Join(invalid, ", "))}
 	}
 	return nil
+}
+
+// some writes "1 cell", "2 cells".
+func some(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
 }
 
 // worse keeps the verdict with the lower code, which is the graver one.

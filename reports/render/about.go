@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"al.essio.dev/pkg/shellescape"
+
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -84,7 +86,7 @@ func (t *table) Provenance() []fact {
 		{"Order of cells", strings.Join(r.Order, ", ")},
 	}
 	if len(r.Command) > 0 {
-		facts = append(facts, fact{"Command", strings.Join(r.Command, " ")})
+		facts = append(facts, fact{"Command", shellescape.QuoteCommand(r.Command)})
 	}
 	if r.Interrupted {
 		facts = append(facts, fact{"Interrupted", "yes: the run was stopped early; these are the cells it finished"})
@@ -125,7 +127,7 @@ func (t *table) Summary() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s.text))
 		}
 	}
-	return "Of " + plural(len(t.rows), "cell") + ": " + strings.Join(parts, "; ") + "."
+	return "Of " + plural(len(t.rows), "point") + ": " + strings.Join(parts, "; ") + "."
 }
 
 func orUnknown(s string) string {

@@ -146,7 +146,7 @@ func efficiencyBars(id string, t *table) *chart {
 	}
 	return bars(chart{
 		ID: id, Title: "Efficiency", Unit: "%",
-		Caption: "Storage rate over the whole busy window, as a part of what the senders allow at that latency (senders ÷ configured mean latency). Cells that fail a core check are left out.",
+		Caption: "Storage rate over the whole busy window, as a part of what the senders allow at that latency (senders ÷ configured mean latency). Points that fail a core check are left out.",
 	}, "load", names, all, func(v *float64) string { return fixed(v, 1) })
 }
 

@@ -71,7 +71,7 @@ var (
 	}
 	verdict = &column{
 		Title: "checks", words: true,
-		Meaning: "Guarantees judged over the recorded history; a cell that fails one is marked, and if it is one of G1–G6, its speed is not compared.",
+		Meaning: "Guarantees judged over the recorded history; a point that fails one is marked, and if it is one of G1–G6, its speed is not compared.",
 		measure: func(r *row) reading { return reading{word: r.verdict()} },
 	}
 	lost = &column{

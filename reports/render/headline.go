@@ -87,7 +87,7 @@ func headlineOf(load string, rows []*row) headline {
 	slices.SortStableFunc(all, func(a, b timed) int { return cmp.Compare(*a.drain.number, *b.drain.number) })
 	switch len(all) {
 	case 0:
-		h.Why = "no cell may be compared"
+		h.Why = "no point may be compared"
 		return h
 	case 1:
 		h.Why = "only " + all[0].label() + " may be compared"
@@ -160,7 +160,7 @@ func (h headline) Sentence() string {
 	if h.best == nil {
 		return h.Load + ": no winner: " + h.Why + "."
 	}
-	return fmt.Sprintf("%s: %s drained fastest of %d correct cells, in %s s %s: %s.%s", h.Load, h.Best, h.among, h.Drain, h.Count, strings.Join(h.Claims, ", "), h.Untested())
+	return fmt.Sprintf("%s: %s drained fastest of %d correct points, in %s s %s: %s.%s", h.Load, h.Best, h.among, h.Drain, h.Count, strings.Join(h.Claims, ", "), h.Untested())
 }
 
 // Untested says whose order was not put to the test, so that it is not taken for shown.

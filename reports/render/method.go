@@ -129,7 +129,7 @@ func (t *table) machine() string {
 	default:
 		s += "generator, watcher and storage mock shared " + cpus + "; the control plane was not started by this run."
 	}
-	return s + " Absolute figures move with it; compare cells of one run, and read ratios before figures."
+	return s + " Absolute figures move with it; compare points of one run, and read ratios before figures."
 }
 
 // groups writes who shares which CPUs: "watcher: 3; churn, storagemock: 2".
@@ -206,7 +206,7 @@ func (t *table) disturbed() bool {
 }
 
 func (t *table) correctness() string {
-	return "Correctness before speed: a cell that fails one of G1–G6 is marked and left out of comparisons. A check that looked at nothing is not a pass. “" + unknown + "” means not known, never zero."
+	return "Correctness before speed: a point that fails one of G1–G6 is marked and left out of comparisons. A check that looked at nothing is not a pass. “" + unknown + "” means not known, never zero."
 }
 
 // arrivals are the spacings of an open loop's writes.

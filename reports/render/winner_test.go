@@ -46,7 +46,7 @@ func TestWinner(t *testing.T) {
 		winner   string
 		sentence string
 	}{
-		{"apart", three(), "dedup", "l: dedup drained fastest of 3 correct cells, in 5.10 s (±12 %, n = 3): 1.78 × faster than keyed, 19.8 × faster than single."},
+		{"apart", three(), "dedup", "l: dedup drained fastest of 3 correct points, in 5.10 s (±12 %, n = 3): 1.78 × faster than keyed, 19.8 × faster than single."},
 		{"overlapping", measured(map[string][]float64{"dedup": {5, 5.1, 6}, "keyed": {5.5, 6, 6.1}}), "",
 			"l: no winner: dedup (5.10 s) and keyed (6.00 s) are too close to rank: their intervals overlap."},
 		{"the first two overlap, the third is far", measured(map[string][]float64{"a": {5, 5.1, 6}, "b": {5.5, 6, 6.1}, "c": {90, 91, 92}}), "",
@@ -54,23 +54,23 @@ func TestWinner(t *testing.T) {
 		{"one repetition, within 2×", measured(map[string][]float64{"dedup": {5}, "keyed": {9}}), "",
 			"l: no winner: dedup (5.00 s) and keyed (9.00 s) are too close to rank: with fewer than 3 repetitions nothing closer than 2 × is ranked."},
 		{"one repetition, beyond", measured(map[string][]float64{"dedup": {5}, "keyed": {11}}), "dedup",
-			"l: dedup drained fastest of 2 correct cells, in 5.00 s (n = 1): 2.20 × faster than keyed."},
+			"l: dedup drained fastest of 2 correct points, in 5.00 s (n = 1): 2.20 × faster than keyed."},
 		{"of one cell", measured(map[string][]float64{"dedup": {5, 5.1, 5.2}}), "", "l: no winner: only dedup may be compared."},
 		{"of none", measured(nil), "", ""},
 		{"failed", change(three(), "dedup", func(c *result.Cell) { c.Checks["G1"] = result.Check{Verdict: result.Fail, Violations: 1, Judged: 1} }), "keyed",
-			"l: keyed drained fastest of 2 correct cells, in 9.10 s (±6.5 %, n = 3): 11.1 × faster than single."},
+			"l: keyed drained fastest of 2 correct points, in 9.10 s (±6.5 %, n = 3): 11.1 × faster than single."},
 		{"failed as allowed", change(three(), "dedup", func(c *result.Cell) { c.Checks["G1"] = result.Check{Verdict: result.Allowed, Violations: 1, Judged: 1} }), "keyed",
-			"l: keyed drained fastest of 2 correct cells, in 9.10 s (±6.5 %, n = 3): 11.1 × faster than single."},
+			"l: keyed drained fastest of 2 correct points, in 9.10 s (±6.5 %, n = 3): 11.1 × faster than single."},
 		{"a projected drain is no baseline", change(three(), "single", func(c *result.Cell) { c.Cut, c.Handler.DrainProjected = true, true }), "dedup",
-			"l: dedup drained fastest of 2 correct cells, in 5.10 s (±12 %, n = 3): 1.78 × faster than keyed."},
+			"l: dedup drained fastest of 2 correct points, in 5.10 s (±12 %, n = 3): 1.78 × faster than keyed."},
 		{"a cut one does not win", change(three(), "dedup", func(c *result.Cell) { c.Cut, c.Handler.DrainProjected = c.Repetition == 2, c.Repetition == 2 }), "keyed",
-			"l: keyed drained fastest of 2 correct cells, in 9.10 s (±6.5 %, n = 3): 11.1 × faster than single."},
+			"l: keyed drained fastest of 2 correct points, in 9.10 s (±6.5 %, n = 3): 11.1 × faster than single."},
 		{"invalid", change(three(), "dedup", func(c *result.Cell) { c.Valid, c.InvalidReasons = false, []string{"lag"} }), "keyed",
-			"l: keyed drained fastest of 2 correct cells, in 9.10 s (±6.5 %, n = 3): 11.1 × faster than single."},
+			"l: keyed drained fastest of 2 correct points, in 9.10 s (±6.5 %, n = 3): 11.1 × faster than single."},
 		{"another amount of requests", change(three(), "dedup", func(c *result.Cell) { c.Storage.Requests = 34 }), "dedup",
-			"l: dedup drained fastest of 3 correct cells, in 5.10 s (±12 %, n = 3): 1.78 × faster than keyed with 34.0 % of its requests, 19.8 × faster than single with 34.0 % of its requests."},
+			"l: dedup drained fastest of 3 correct points, in 5.10 s (±12 %, n = 3): 1.78 × faster than keyed with 34.0 % of its requests, 19.8 × faster than single with 34.0 % of its requests."},
 		{"another amount of writes", change(three(), "single", func(c *result.Cell) { c.Load.Done = 50 }), "dedup",
-			"l: dedup drained fastest of 3 correct cells, in 5.10 s (±12 %, n = 3): 1.78 × faster than keyed, 19.8 × faster than single after 200 % of its writes."},
+			"l: dedup drained fastest of 3 correct points, in 5.10 s (±12 %, n = 3): 1.78 × faster than keyed, 19.8 × faster than single after 200 % of its writes."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var winner, sentence string
