@@ -15,11 +15,14 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-//go:embed *.yaml faults/*.yaml regression/*.yaml
+//go:embed *.yaml examples/*.yaml faults/*.yaml regression/*.yaml
 var files embed.FS
 
 // Names lists the shipped scenarios that are not of the fault matrix.
 func Names() []string { return namesIn("") }
+
+// ExampleNames lists those that answer a question of practice, to be copied.
+func ExampleNames() []string { return namesIn("examples/") }
 
 // FaultNames lists those of the fault matrix, RegressionNames those of bugs that were
 // found.

@@ -58,7 +58,7 @@ func asJSON(t *testing.T, src []byte) any {
 
 func TestShippedScenarios(t *testing.T) {
 	schema := compiled(t)
-	for _, name := range slices.Concat(Names(), FaultNames(), RegressionNames()) {
+	for _, name := range slices.Concat(Names(), ExampleNames(), FaultNames(), RegressionNames()) {
 		t.Run(name, func(t *testing.T) {
 			file, src, err := Read(name)
 			if err != nil {

@@ -75,7 +75,7 @@ func validateScenarios(cmd *cobra.Command, refs, sets []string) error {
 
 func listScenarios(cmd *cobra.Command, _ []string) error {
 	tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	for _, n := range slices.Concat(scenarios.Names(), scenarios.FaultNames(), scenarios.RegressionNames()) {
+	for _, n := range slices.Concat(scenarios.Names(), scenarios.ExampleNames(), scenarios.FaultNames(), scenarios.RegressionNames()) {
 		_, f, err := parse(n)
 		if err != nil {
 			return err

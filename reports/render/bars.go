@@ -121,10 +121,12 @@ func bars(c chart, corner string, names []string, all []barSeries, text func(*fl
 	return &c
 }
 
-// efficiencyBars compares how much of the storage's limit each strategy used.
+// efficiencyBars compares how much of the storage's limit each strategy used. In an open
+// load that is the plan's doing: more senders use less of it, and are none the worse.
 func efficiencyBars(id string, t *table) *chart {
 	var names []string
-	for _, r := range t.rows {
+	rows := slices.DeleteFunc(slices.Clone(t.rows), (*row).isOpen)
+	for _, r := range rows {
 		if name := chartText(r.label()); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -132,14 +134,17 @@ func efficiencyBars(id string, t *table) *chart {
 	colors := []string{"#8fb0ea", "#1e4fa8", "#4f7fd6", "#c7d7f5"}
 	var all []barSeries
 	for i, load := range t.loads() {
+		if !slices.ContainsFunc(rows, func(r *row) bool { return r.load == load }) {
+			continue
+		}
 		s := barSeries{name: chartText(load), values: make([]*float64, len(names))}
-		for _, r := range t.under(load) {
-			if r.correct() {
+		for _, r := range rows {
+			if r.load == load && r.correct() {
 				s.values[slices.Index(names, chartText(r.label()))] = efficiency.measure(r).number
 			}
 		}
 		s.style = append(s.style, filled(colors[i%len(colors)]))
-		if i == 0 {
+		if len(all) == 0 {
 			s.style = append(s.style, level("limit", 100)...)
 		}
 		all = append(all, s)

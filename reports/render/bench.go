@@ -66,7 +66,7 @@ func Bench(w io.Writer, res *result.Results) error {
 // benchValue is a measure in its base unit, so that benchstat chooses the prefix; nil
 // if it is not known or may not be compared.
 func (c *column) benchValue(r *row) *float64 {
-	if c.bench == "" || c.speed && !r.correct() {
+	if c.bench == "" || c.speed && !r.correct() || c.closed && r.isOpen() {
 		return nil
 	}
 	v := c.measure(r)

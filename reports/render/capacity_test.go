@@ -213,6 +213,6 @@ func TestCalibrationThatMeasuredNothing(t *testing.T) {
 		res.Cells[i].Capacity = nil
 	}
 	if h := arrange(res).Headlines(); len(h) > 0 {
-		t.Error(h[0].Sentence())
+		t.Error(h[0].Sentence)
 	}
 }

@@ -20,7 +20,8 @@ type column struct {
 	scale    float64
 	better   string // higher, lower, or "" where neither is better
 	decimals int
-	speed    bool // a speed, compared only between correct cells
+	speed    bool // a speed, compared only between correct points
+	closed   bool // better or worse in a closed loop only
 	measure  func(*row) reading
 }
 
@@ -55,12 +56,12 @@ func (c *column) text(v reading) string {
 // Columns that notes, headlines and charts refer to.
 var (
 	drain = &column{
-		Title: "Pod handler drain", Unit: "s", csv: "pod_handler_drain_s", bench: "drain-sec", scale: 1, better: "lower", decimals: 1, speed: true,
+		Title: "Pod handler drain", Unit: "s", csv: "pod_handler_drain_s", bench: "drain-sec", scale: 1, better: "lower", decimals: 1, speed: true, closed: true,
 		Meaning: "From the first write of the load until storage acknowledged the last state or deletion of a Pod that it was owed. “~ proj.” means: the drain limit came first; the events still owed, divided by the rate so far, were added.",
 		measure: measureDrain,
 	}
 	efficiency = &column{
-		Title: "efficiency", Unit: "%", csv: "efficiency_percent", bench: "efficiency-percent", scale: 1, better: "higher", decimals: 1, speed: true,
+		Title: "efficiency", Unit: "%", csv: "efficiency_percent", bench: "efficiency-percent", scale: 1, better: "higher", decimals: 1, speed: true, closed: true,
 		Meaning: "Storage rate divided by what that concurrency allows at the configured mean latency (requests in flight ÷ mean latency, Little's law).",
 		measure: medianOf(func(c *result.Cell) *float64 { return times(c.Storage.Efficiency, 100) }),
 	}
@@ -160,7 +161,7 @@ var further = []*column{
 		return new(float64(c.Freshness.Count))
 	})},
 	{
-		Title: "efficiency with backlog", Unit: "%", csv: "efficiency_backlog_percent", bench: "efficiency-backlog-percent", scale: 1, better: "higher", decimals: 1, speed: true,
+		Title: "efficiency with backlog", Unit: "%", csv: "efficiency_backlog_percent", bench: "efficiency-backlog-percent", scale: 1, better: "higher", decimals: 1, speed: true, closed: true,
 		Meaning: "Efficiency over the time in which, by op log and ledger, at least as many objects were owed to storage as requests may be in flight. Unknown where that was less than ten mean latencies.",
 		measure: medianOf(func(c *result.Cell) *float64 { return times(c.Storage.EfficiencyBacklog, 100) }),
 	},

@@ -34,7 +34,7 @@ func TestNoWinnerAcrossConditions(t *testing.T) {
 		named := false
 		for _, h := range arrange(across(axis, drains)).Headlines() {
 			named = named || h.best != nil
-			t.Logf("%s: %s", axis, h.Sentence())
+			t.Logf("%s: %s", axis, h.Sentence)
 		}
 		if named != want {
 			t.Errorf("%s: a winner is named: %v, want %v", axis, named, want)
@@ -54,12 +54,12 @@ func TestWinnerIsJudged(t *testing.T) {
 		})).Headlines()
 	}
 	for _, verdict := range []string{result.NotJudged, result.NotApply} {
-		if h := three(verdict, "G1")[0]; h.best != nil || h.Why != "only keyed may be compared" {
-			t.Errorf("%s: %s", verdict, h.Sentence())
+		if h := three(verdict, "G1")[0]; h.best != nil || h.Note != "only keyed may be compared" {
+			t.Errorf("%s: %s", verdict, h.Sentence)
 		}
 	}
 	h := three(result.NoPower, "G2", "G4")[0]
-	if h.best == nil || !strings.HasSuffix(h.Sentence(), "than keyed. Not put to the test, for want of power: unordered (G2 G4).") {
-		t.Error(h.Sentence())
+	if h.best == nil || !strings.HasSuffix(h.Sentence, "than keyed. Not put to the test, for want of power: unordered (G2 G4).") {
+		t.Error(h.Sentence)
 	}
 }

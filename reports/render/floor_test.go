@@ -44,8 +44,8 @@ func TestFloorIsComparedUnderItsLoad(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	for _, h := range tab.Headlines() {
-		if h.Why != "only keyed may be compared" {
-			t.Errorf("%s: %+v; the relay is no watcher, so there is one to compare", h.Load, h)
+		if h.Note != "only keyed may be compared" {
+			t.Errorf("%+v; the relay is no watcher, so there is one to compare", h)
 		}
 	}
 	for name, write := range map[string]func(*bytes.Buffer) error{

@@ -11,24 +11,28 @@ import (
 	"github.com/watchbench/watchbench/reports/stats"
 )
 
-// headline is the strategy that drained fastest under one load, as text; or why none is
-// named.
+// headline is the answer to what a scenario asks about one load: what drained fastest, or
+// which settings keep up; or why there is none.
 type headline struct {
-	best   *row // nil: none
-	Load   string
-	Best   string
-	Drain  string   // of the best, seconds
-	Count  string   // how often it was measured, and its interval
-	among  int      // rows that were compared
-	Claims []string // what it is compared with, and what differs
-	Weak   []string // compared rows that passed a check without power, with its name
-	Why    string   // there is no best
+	best     *row   // drained fastest, and apart from all others; nil: none
+	Label    string // what is asked
+	Value    string // the answer at a glance, in Unit
+	Unit     string
+	Name     string // whose it is
+	Note     string // what belongs to it
+	Sentence string // all of it in words
 }
 
-// Headlines compares drain times, among correct cells whose drain was waited for.
+// Headlines are the answers for each load: of a closed one, drain times are compared; an
+// open one asks who keeps up, because there the plan decides how long it takes. Only correct
+// points are compared, and only those that were waited for.
 func (t *table) Headlines() (lines []headline) {
 	for _, c := range t.contests() {
-		if !t.shared(c.rows[0].load) {
+		switch {
+		case t.shared(c.rows[0].load):
+		case c.rows[0].isOpen():
+			lines = append(lines, t.sizing(c)...)
+		default:
 			lines = append(lines, headlineOf(c.name, c.rows))
 		}
 	}
@@ -77,7 +81,12 @@ type timed struct {
 }
 
 func headlineOf(load string, rows []*row) headline {
-	h := headline{Load: clean(load)}
+	h := headline{Label: "load " + clean(load) + ": fastest correct drain", Value: "no winner"}
+	none := func(format string, args ...any) headline {
+		h.Note = fmt.Sprintf(format, args...)
+		h.Sentence = clean(load) + ": no winner: " + h.Note + "."
+		return h
+	}
 	var all []timed
 	for _, r := range rows {
 		if v := drain.measure(r); r.correct() && r.checks["G1"].Verdict == result.Pass && !r.isFloor() && v.number != nil && !v.projected {
@@ -87,11 +96,9 @@ func headlineOf(load string, rows []*row) headline {
 	slices.SortStableFunc(all, func(a, b timed) int { return cmp.Compare(*a.drain.number, *b.drain.number) })
 	switch len(all) {
 	case 0:
-		h.Why = "no point may be compared"
-		return h
+		return none("no point may be compared")
 	case 1:
-		h.Why = "only " + all[0].label() + " may be compared"
-		return h
+		return none("only %s may be compared", all[0].label())
 	}
 	first, others := all[0], all[1:]
 	near := []string{first.timing()}
@@ -102,27 +109,41 @@ func headlineOf(load string, rows []*row) headline {
 			few = few || len(o.drain.values) < stats.Least
 		}
 	}
-	if len(near) > 1 {
-		h.Why = join(near) + " are too close to rank: their intervals overlap"
-		if few {
-			h.Why = fmt.Sprintf("%s are too close to rank: with fewer than %d repetitions nothing closer than %v × is ranked", join(near), stats.Least, stats.Factor)
-		}
-		return h
+	switch {
+	case len(near) > 1 && few:
+		return none("%s are too close to rank: with fewer than %d repetitions nothing closer than %v × is ranked", join(near), stats.Least, stats.Factor)
+	case len(near) > 1:
+		return none("%s are too close to rank: their intervals overlap", join(near))
 	}
-	h.best, h.among = first.row, len(all)
-	for _, r := range all {
-		if weak := r.with(result.NoPower); len(weak) > 0 {
-			h.Weak = append(h.Weak, r.label()+" ("+ranges(weak)+")")
-		}
-	}
-	h.Best, h.Drain = first.label(), short(*first.drain.number)
-	h.Count = "(" + strings.TrimPrefix(fmt.Sprintf("%s, n = %d)", first.drain.spread(), len(first.drain.values)), ", ")
+	h.best, h.Name, h.Value, h.Unit = first.row, first.label(), short(*first.drain.number), "s"
+	count := "(" + strings.TrimPrefix(fmt.Sprintf("%s, n = %d)", first.drain.spread(), len(first.drain.values)), ", ")
+	var claims []string
 	for i, o := range others {
 		if i == 0 || o.strategy == serial {
-			h.Claims = append(h.Claims, first.claim(o))
+			claims = append(claims, first.claim(o))
 		}
 	}
+	h.Note = count + " · " + strings.Join(claims, " · ")
+	h.Sentence = fmt.Sprintf("%s: %s drained fastest of %d correct points, in %s s %s: %s.", clean(load), h.Name, len(all), h.Value, count, strings.Join(claims, ", "))
+	if s := untested(all); s != "" {
+		h.Note += " · " + s
+		h.Sentence += " " + s
+	}
 	return h
+}
+
+// untested says whose order was not put to the test, so that it is not taken for shown.
+func untested(all []timed) string {
+	var rows []string
+	for _, r := range all {
+		if weak := r.with(result.NoPower); len(weak) > 0 {
+			rows = append(rows, r.label()+" ("+ranges(weak)+")")
+		}
+	}
+	if len(rows) == 0 {
+		return ""
+	}
+	return "Not put to the test, for want of power: " + join(rows) + "."
 }
 
 // serial is the strategy with one request at a time, which others are compared with.
@@ -153,20 +174,4 @@ func share(r, o timed, amount func(*result.Cell) int64) string {
 		return ""
 	}
 	return percent(*a / *b)
-}
-
-// Sentence is the headline in words.
-func (h headline) Sentence() string {
-	if h.best == nil {
-		return h.Load + ": no winner: " + h.Why + "."
-	}
-	return fmt.Sprintf("%s: %s drained fastest of %d correct points, in %s s %s: %s.%s", h.Load, h.Best, h.among, h.Drain, h.Count, strings.Join(h.Claims, ", "), h.Untested())
-}
-
-// Untested says whose order was not put to the test, so that it is not taken for shown.
-func (h headline) Untested() string {
-	if len(h.Weak) == 0 {
-		return ""
-	}
-	return " Not put to the test, for want of power: " + join(h.Weak) + "."
 }

@@ -61,7 +61,7 @@ func Terminal(w io.Writer, res *result.Results, opts TerminalOptions) error {
 	}
 	p.line("", "")
 	for _, h := range t.Headlines() {
-		p.line("", "%s", h.Sentence())
+		p.line("", "%s", h.Sentence)
 	}
 	for _, l := range t.Floors() {
 		p.line("", "%s", l)
@@ -203,12 +203,12 @@ func pad(s string, width int, left bool) string {
 	return fill + s
 }
 
-// knees prints what the strategies carry and their freshness at parts of it.
+// knees prints who keeps up, what the strategies carry and their freshness at parts of it.
 func (p *printer) knees(t *table) {
 	for _, part := range []struct {
 		title string
 		sheet sheet
-	}{{"capacity", t.Capacities()}, {"freshness against load", t.Knees()}} {
+	}{{"who keeps up", t.Paces()}, {"capacity", t.Capacities()}, {"freshness against load", t.Knees()}} {
 		if len(part.sheet.Rows) > 0 {
 			p.line("", "")
 			p.line(ansiBold, "%s", part.title)

@@ -78,7 +78,7 @@ func TestWinner(t *testing.T) {
 				if h.best != nil {
 					winner = h.best.strategy
 				}
-				sentence = h.Sentence()
+				sentence = h.Sentence
 			}
 			if winner != tt.winner || sentence != tt.sentence {
 				t.Errorf("winner %q: %s\nwant   %q: %s", winner, sentence, tt.winner, tt.sentence)

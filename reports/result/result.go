@@ -85,6 +85,21 @@ type Cell struct {
 	// Capacity is what the cell measured as a calibration, or that of which its load is
 	// a part.
 	Capacity *Capacity `json:"capacity,omitempty"`
+	// Pace is whether storage kept up; nil in a closed loop, whose writes wait, and where
+	// something was done to the parties meanwhile.
+	Pace *Pace `json:"pace,omitempty"`
+}
+
+// Pace is how the writes of an open load fared over the second half of it.
+type Pace struct {
+	KeepsUp    bool    `json:"keepsUp"`    // the backlog did not grow
+	WrittenQPS float64 `json:"writtenQPS"` // writes per second that the apiserver took
+	// GrowthQPS is by how many writes per second those grew that storage was owed; below 0
+	// where they became fewer.
+	GrowthQPS float64 `json:"growthQPS"`
+	// SentPerEvent is requests that storage acknowledged, per event that they settled, for
+	// Pods, over load and drain: below 1 where one request had the latest of several states.
+	SentPerEvent *float64 `json:"sentPerEvent,omitempty"`
 }
 
 // Capacity is what a strategy carries: the rate at which writes of the load were made

@@ -9,9 +9,9 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// pace is when the writes of a calibration were taken by the apiserver, and when they
-// were made good: storage had acknowledged a state at least as new. 16 bytes per write,
-// in calibrations only.
+// pace is when the writes of a calibration or of an open load were taken by the apiserver,
+// and when they were made good: storage had acknowledged a state at least as new. 16 bytes
+// per write.
 type pace struct{ written, good []int64 }
 
 // leastWrites is how many writes must have been made good for a rate to be told.
@@ -61,15 +61,20 @@ func (p *pace) capacity(cell string, w LoadWindow, senders int) *result.Capacity
 	}
 }
 
-// paceStep is how often leastOwed looks, in nanoseconds.
+// paceStep is how often the writes owed are counted, in nanoseconds.
 const paceStep = int64(100e6)
+
+// owed is how many writes storage owed before a time; both lists are sorted.
+func (p *pace) owed(t int64) int {
+	return countBetween(p.written, 0, t) - countBetween(p.good, 0, t)
+}
 
 // leastOwed is the smallest number of writes that storage owed, looked at every
 // paceStep.
 func (p *pace) leastOwed(from, to int64) int {
 	least := len(p.written)
 	for t := from; t <= to; t += paceStep {
-		least = min(least, countBetween(p.written, 0, t)-countBetween(p.good, 0, t))
+		least = min(least, p.owed(t))
 	}
 	return least
 }

@@ -76,7 +76,7 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 		return c, err
 	}
 	var pace pace
-	if f.cell.Calibrates {
+	if f.cell.Calibrates || f.paced() {
 		changes = pace.watch(changes, to)
 	}
 	ch := changesOf(changes, from, to)
@@ -119,6 +119,9 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 		if c.Capacity = pace.capacity(c.ID, f.load.window, f.inFlight()); c.Capacity == nil {
 			c.InvalidReasons = append(c.InvalidReasons, tooFew)
 		}
+	}
+	if f.paced() {
+		c.Pace = pace.kept(f.load.window, f.pods.acked, ch.settled)
 	}
 	c.Valid = len(c.InvalidReasons) == 0
 	return c, nil

@@ -445,6 +445,7 @@ func compute(t *testing.T, r *record) answers {
 	r.freshness(a, changes)
 	r.storageFigures(t, a, w)
 	r.backlog(t, a, changes, w)
+	r.pace(a, changes, w)
 	r.handlerFigures(a, changes, w)
 	r.watcherFigures(a, changes, w)
 	r.eventFigures(a)

@@ -106,3 +106,62 @@ func (r *record) atLeastAsNew(o *operation, q *request, later []*request, uids m
 	}
 	return true
 }
+
+// pace fits a line to the writes that storage owes, counted every 100 ms from the middle of
+// an open load to its end, when nothing else is done.
+func (r *record) pace(a answers, changes []change, w window) {
+	s := r.cell.Scenario
+	if s.Load.Model != "open" || len(s.Events)+len(s.Storage.Faults)+len(s.Watch.Faults) > 0 {
+		return
+	}
+	from := w.first + (w.last-w.first)/2
+	var times, owed []float64
+	for t := from; t <= w.last; t += 100e6 {
+		n := 0
+		for _, c := range changes {
+			if !c.Bystander && c.Finished < t && (c.stored == 0 || c.stored >= t) {
+				n++
+			}
+		}
+		times, owed = append(times, seconds(t-from)), append(owed, float64(n))
+	}
+	written, settled := 0, 0.0
+	for i := range changes {
+		c := &changes[i]
+		if !c.Bystander && c.Finished >= from && c.Finished < w.last {
+			written++
+		}
+		if c.Kind != "Pod" || c.Bystander {
+			continue
+		}
+		if c.stored != 0 {
+			settled++
+		}
+		if c.delete() && r.terminating(c) {
+			settled++
+		}
+	}
+	if written < 10 || w.last-from < 1e9 {
+		return
+	}
+	acked := 0.0
+	for i := range r.ledger {
+		if q := &r.ledger[i]; q.mine() && r.during(q) && q.acked() && q.Kind == "Pod" {
+			acked++
+		}
+	}
+	slope, rate := slopeOf(times, owed), float64(written)/seconds(w.last-from)
+	a["pace.keepsUp"] = slope <= 0.05*rate
+	a.number("pace.writtenQPS", rate)
+	a["pace.growthQPS"] = within{slope, 1e-6} // a slope of nothing is rounding
+	a.number("pace.sentPerEvent", acked/settled)
+}
+
+// slopeOf is that of the line with the least squares.
+func slopeOf(x, y []float64) float64 {
+	var n, sx, sy, sxx, sxy float64
+	for i := range x {
+		n, sx, sy, sxx, sxy = n+1, sx+x[i], sy+y[i], sxx+x[i]*x[i], sxy+x[i]*y[i]
+	}
+	return (n*sxy - sx*sy) / (n*sxx - sx*sx)
+}

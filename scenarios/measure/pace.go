@@ -1,0 +1,52 @@
+package measure
+
+import (
+	"slices"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// mostGrowth is the part of the rate of writing by which the writes owed may grow in a
+// cell that keeps up: storage made good as many writes as it does where it kept up with a
+// calibration.
+const mostGrowth = 1 - keptUp
+
+// leastSteps is how often the writes owed must have been counted for a slope.
+const leastSteps = 10
+
+// paced reports whether the cell shows if storage keeps up: the writes do not wait for
+// answers, and nothing but the load happens.
+func (f *Figures) paced() bool {
+	s := &f.cell.Scenario
+	return s.Load.Model == result.ModelOpen && len(s.Events)+len(s.Storage.Faults)+len(s.Watch.Faults) == 0
+}
+
+// kept says whether storage kept up in the second half of the load's window; nil if there
+// were too few writes to tell. acked is how many requests settled how many events.
+func (p *pace) kept(w LoadWindow, acked, settled int64) *result.Pace {
+	slices.Sort(p.written)
+	slices.Sort(p.good)
+	from, to := w.First+(w.Last-w.First)/2, w.Last
+	written := countBetween(p.written, from, to)
+	if written < leastWrites || to-from < leastSteps*paceStep {
+		return nil
+	}
+	rate, growth := float64(written)/(float64(to-from)/1e9), p.growth(from, to)
+	return &result.Pace{
+		KeepsUp: growth <= mostGrowth*rate, WrittenQPS: round(rate), GrowthQPS: round(growth),
+		SentPerEvent: ptr(float64(acked) / float64(settled)),
+	}
+}
+
+// growth is the slope of the straight line that fits the number of writes owed best, per
+// second. A stall of the machine at the end moves it less than it moves the last count.
+func (p *pace) growth(from, to int64) float64 {
+	steps := (to - from) / paceStep
+	var sum, squares float64
+	for i := range steps + 1 {
+		x := (float64(i) - float64(steps)/2) * float64(paceStep) / 1e9
+		sum += x * float64(p.owed(from+i*paceStep))
+		squares += x * x
+	}
+	return sum / squares
+}
