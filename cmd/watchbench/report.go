@@ -15,6 +15,7 @@ import (
 
 func reportCommand() *cobra.Command {
 	var formats string
+	var explain bool
 	cmd := &cobra.Command{
 		Use:   "report DIR|FILE",
 		Short: "Render the results of a run",
@@ -51,11 +52,14 @@ beside results.json.`,
 				fmt.Fprintln(cmd.ErrOrStderr(), filepath.Join(dir, f.File))
 			}
 			if terminal {
-				return render.Terminal(cmd.OutOrStdout(), res, terminalOptions(cmd.OutOrStdout()))
+				o := terminalOptions(cmd.OutOrStdout())
+				o.Explain = explain
+				return render.Terminal(cmd.OutOrStdout(), res, o)
 			}
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&formats, "format", "terminal", "comma-separated: terminal, md, csv, summary, html, bench, junit")
+	cmd.Flags().BoolVar(&explain, "explain", false, explainUsage)
 	return cmd
 }

@@ -32,6 +32,7 @@ type runFlags struct {
 	seed           uint64
 	watcherCommand string
 	format         string
+	explain        bool
 	quiet          bool
 }
 
@@ -53,8 +54,11 @@ to a folder of its own. watchbench scenarios list shows the shipped ones.`,
 	fl.IntVar(&f.repeat, "repeat", 0, "how often to run every cell (default: the scenario's)")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed for the plan, latency and cell order (default: the scenario's)")
 	fl.StringVar(&f.format, "format", "table", "what to print at the end: table or json")
+	fl.BoolVar(&f.explain, "explain", false, explainUsage)
 	return cmd
 }
+
+const explainUsage = "print how the figures came about, and where, before the outcome"
 
 const setUsage = "override a field (path=value), or choose matrix points (matrix.axis=a,b)"
 
@@ -109,7 +113,9 @@ func (f *runFlags) progress(cmd *cobra.Command) *runner.Progress {
 	if f.quiet {
 		return nil
 	}
-	return runner.NewProgress(cmd.ErrOrStderr(), isTerminal(cmd.ErrOrStderr()))
+	p := runner.NewProgress(cmd.ErrOrStderr(), isTerminal(cmd.ErrOrStderr()))
+	p.Columns = terminalOptions(cmd.ErrOrStderr()).Width
+	return p
 }
 
 func (f *runFlags) run(cmd *cobra.Command, refs []string) error {
@@ -179,7 +185,9 @@ func (f *runFlags) show(cmd *cobra.Command, out runner.Outcome) error {
 	if f.format == "json" {
 		return result.Encode(cmd.OutOrStdout(), out.Results)
 	}
-	if err := render.Terminal(cmd.OutOrStdout(), out.Results, terminalOptions(cmd.OutOrStdout())); err != nil {
+	o := terminalOptions(cmd.OutOrStdout())
+	o.Explain = f.explain
+	if err := render.Terminal(cmd.OutOrStdout(), out.Results, o); err != nil {
 		return err
 	}
 	dir := out.Dir

@@ -42,7 +42,7 @@ func TestGolden(t *testing.T) {
 		return func(w io.Writer, res *result.Results) error { return Terminal(w, res, o) }
 	}
 	for name, write := range map[string]func(io.Writer, *result.Results) error{
-		"terminal.txt": terminal(TerminalOptions{}), "terminal-120.txt": terminal(TerminalOptions{Width: 120}), "terminal-color.txt": terminal(TerminalOptions{Color: true}),
+		"terminal.txt": terminal(TerminalOptions{Explain: true}), "terminal-80.txt": terminal(TerminalOptions{Width: 80}), "terminal-120.txt": terminal(TerminalOptions{Width: 120}), "terminal-color.txt": terminal(TerminalOptions{Color: true}),
 		"report.md": Markdown, "throughput.csv": CSV, "summary.csv": Summary, "bench.txt": Bench, "junit.xml": JUnit,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,8 +14,9 @@ import (
 
 // TerminalOptions fit the output to where it goes.
 type TerminalOptions struct {
-	Color bool // use ANSI colours
-	Width int  // columns of the terminal; 0: do not split the table
+	Color   bool // use ANSI colours
+	Width   int  // columns of the terminal; 0: do not divide tables or wrap lines
+	Explain bool // also print how the figures came about, and where
 }
 
 // ANSI sequences; colour never carries meaning alone.
@@ -28,8 +29,9 @@ const (
 	ansiYellow = "\x1b[33m"
 )
 
-// Terminal prints the throughput table, the verdicts with their counterexamples,
-// and what one must know to believe them.
+// Terminal prints the tables, the failures with their counterexamples and, last, the answer
+// and the outcome. How the figures came about is in the other formats, unless it is asked
+// for.
 func Terminal(w io.Writer, res *result.Results, opts TerminalOptions) error {
 	if err := res.Validate(); err != nil {
 		return err
@@ -41,17 +43,15 @@ func Terminal(w io.Writer, res *result.Results, opts TerminalOptions) error {
 		p.line(ansiYellow, "interrupted: these are the cells it finished")
 	}
 	p.line("", "")
-	p.throughput(t)
-	p.line("", "")
-	p.line(ansiDim, "  %s", t.Precision())
+	p.sheet(t.Grid())
 	p.knees(t)
+	p.verdicts(t)
 	for i, n := range t.Notes() {
-		if i == 0 && len(t.knees()) > 0 {
+		if i == 0 {
 			p.line("", "")
 		}
 		p.line("", "  %s: %s", n.Name, n.Value)
 	}
-	p.verdicts(t)
 	for _, e := range t.Examples() {
 		p.line("", "")
 		p.line(ansiRed, "%s: %s", e.Name, e.Failure)
@@ -60,6 +60,8 @@ func Terminal(w io.Writer, res *result.Results, opts TerminalOptions) error {
 		}
 	}
 	p.line("", "")
+	p.context(t)
+	p.line("", "")
 	for _, h := range t.Headlines() {
 		p.line("", "%s", h.Sentence)
 	}
@@ -67,8 +69,6 @@ func Terminal(w io.Writer, res *result.Results, opts TerminalOptions) error {
 		p.line("", "%s", l)
 	}
 	p.line(ansiBold, "%s", t.Summary())
-	p.line("", "")
-	p.context(t)
 	return p.w.Flush()
 }
 
@@ -77,9 +77,11 @@ type printer struct {
 	opts TerminalOptions
 }
 
-// line prints one line; bufio keeps the first error for Flush.
+// line prints a line, wrapped to the terminal; bufio keeps the first error for Flush.
 func (p *printer) line(style, format string, args ...any) {
-	fmt.Fprintln(p.w, p.paint(style, strings.TrimRight(fmt.Sprintf(format, args...), " ")))
+	for _, l := range wrap(strings.TrimRight(fmt.Sprintf(format, args...), " "), p.opts.Width) {
+		fmt.Fprintln(p.w, p.paint(style, l))
+	}
 }
 
 func (p *printer) paint(style, s string) string {
@@ -87,18 +89,6 @@ func (p *printer) paint(style, s string) string {
 		return s
 	}
 	return style + s + ansiReset
-}
-
-// throughput prints the table, in two parts when the terminal is narrower.
-func (p *printer) throughput(t *table) {
-	all := t.Grid()
-	if p.opts.Width <= 0 || all.width() <= p.opts.Width {
-		p.sheet(all)
-		return
-	}
-	p.sheet(t.throughput(published))
-	p.line("", "")
-	p.sheet(t.throughput(ours))
 }
 
 // styles show the tones on a terminal.
@@ -117,7 +107,10 @@ func (s sheet) widths() []int {
 			widths[i] = max(widths[i], utf8.RuneCountInString(l))
 		}
 		for _, r := range s.Rows {
-			widths[i] = max(widths[i], utf8.RuneCountInString(r.Cells[i].Text), utf8.RuneCountInString(r.Cells[i].Spread))
+			for l := range strings.SplitSeq(r.Cells[i].Text, "\n") {
+				widths[i] = max(widths[i], utf8.RuneCountInString(l))
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(r.Cells[i].Spread))
 		}
 	}
 	return widths
@@ -126,17 +119,24 @@ func (s sheet) widths() []int {
 func (s sheet) width() int {
 	n := 0
 	for i, w := range s.widths() {
-		n += w + 2
-		if s.Heads[i].Divide {
-			n += 2
-		}
+		n += w + s.gap(i)
 	}
 	return n
 }
 
-// sheet prints a table under its titles, in two lines where one is wider than its
-// column, and units.
+// sheet prints a table, in parts where the terminal is narrower.
 func (p *printer) sheet(s sheet) {
+	for i, part := range s.fit(p.opts.Width) {
+		if i > 0 {
+			p.line("", "")
+		}
+		p.part(part)
+	}
+}
+
+// part prints a table under its titles, in two lines where one is wider than its column,
+// and units.
+func (p *printer) part(s sheet) {
 	widths := s.widths()
 	var above, titles, units, rule sheetRow
 	for i, h := range s.Heads {
@@ -162,10 +162,15 @@ func (p *printer) sheet(s sheet) {
 			p.heads(s, widths, r.spreads(), ansiDim)
 			continue
 		}
+		keys := ""
 		for i, k := range r.Cells[:s.Keys] {
-			fmt.Fprint(p.w, pad(k.Text, widths[i], s.Heads[i].Left)+"  ")
+			keys += pad(strings.ReplaceAll(k.Text, "\n", " "), widths[i], s.Heads[i].Left) + "  "
 		}
-		p.line(ansiRed, "│ INVALID: %s", r.Void)
+		why := "│ INVALID: " + r.Void
+		if most := p.opts.Width; most > 0 && utf8.RuneCountInString(keys+why) > most {
+			why = "│ INVALID, see below"
+		}
+		fmt.Fprintln(p.w, keys+p.paint(ansiRed, why))
 	}
 }
 
@@ -176,27 +181,33 @@ func (p *printer) heads(s sheet, widths []int, l sheetRow, style string) {
 	}
 }
 
-// cells prints one line of a table; style is that of cells without a tone.
+// cells prints a row of a table, in several lines where a cell has them; style is that of
+// cells without a tone.
 func (p *printer) cells(s sheet, widths []int, cells []cell, style string) {
-	var b strings.Builder
-	for i, c := range cells {
-		if s.Heads[i].Divide {
-			b.WriteString(p.paint(ansiDim, "│ "))
+	for n, more := 0, true; more; n++ {
+		more = false
+		var b strings.Builder
+		for i, c := range cells {
+			lines := strings.Split(c.Text, "\n")
+			more = more || len(lines) > n+1
+			text := pad(strings.Join(lines[min(n, len(lines)):min(n+1, len(lines))], ""), widths[i], s.Heads[i].Left)
+			if s.Heads[i].Divide {
+				b.WriteString(p.paint(ansiDim, "│ "))
+			}
+			if i == len(cells)-1 {
+				text = strings.TrimRight(text, " ")
+			}
+			b.WriteString(p.paint(cmp.Or(styles[c.tone], style), text))
+			if i < len(cells)-1 {
+				b.WriteString("  ")
+			}
 		}
-		text := pad(c.Text, widths[i], s.Heads[i].Left)
-		if i == len(cells)-1 {
-			text = strings.TrimRight(text, " ")
-		}
-		b.WriteString(p.paint(cmp.Or(styles[c.tone], style), text))
-		if i < len(cells)-1 {
-			b.WriteString("  ")
-		}
+		fmt.Fprintln(p.w, strings.TrimRight(b.String(), " "))
 	}
-	fmt.Fprintln(p.w, strings.TrimRight(b.String(), " "))
 }
 
 func pad(s string, width int, left bool) string {
-	fill := strings.Repeat(" ", width-utf8.RuneCountInString(s))
+	fill := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
 	if left {
 		return s + fill
 	}
@@ -231,7 +242,14 @@ func (p *printer) verdicts(t *table) {
 	}
 }
 
+// context prints how the figures came about, or where that stands.
 func (p *printer) context(t *table) {
+	if !p.opts.Explain {
+		p.line(ansiDim, "What n, ± and the columns mean, where and how this was measured: --explain, or the report.")
+		return
+	}
+	p.line(ansiDim, "%s", t.Precision())
+	p.line("", "")
 	for _, f := range append(t.Provenance(), t.Environment()...) {
 		if f.Value == unknown || f.Name == "Modules" || strings.HasSuffix(f.Name, " flags") {
 			continue // in the other formats, where there is room

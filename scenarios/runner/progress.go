@@ -15,6 +15,10 @@ import (
 // Progress shows how far a run is: one line that is redrawn on a terminal, plain
 // lines elsewhere. A nil Progress is silent.
 type Progress struct {
+	// Columns of the terminal; a longer line is cut off, because one that the terminal wraps
+	// cannot be redrawn. 0: not known.
+	Columns int
+
 	w        io.Writer
 	terminal bool
 	now      func() time.Time
@@ -216,6 +220,9 @@ func (p *Progress) draw(always bool) {
 	if now := p.now(); always || now.Sub(p.drawnAt) >= redrawEvery {
 		p.drawnAt = now
 		text := p.text()
+		if r := []rune(text); p.Columns > 0 && len(r) >= p.Columns {
+			text = string(r[:max(0, p.Columns-2)]) + "…"
+		}
 		pad := max(0, p.drawn-len([]rune(text)))
 		fmt.Fprintf(p.w, "\r%s%s", text, strings.Repeat(" ", pad))
 		p.drawn = len([]rune(text))

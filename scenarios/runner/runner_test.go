@@ -178,6 +178,25 @@ func TestProgressLines(t *testing.T) {
 	silent.end()
 }
 
+// TestProgressFits: a line that the terminal wrapped could not be redrawn.
+func TestProgressFits(t *testing.T) {
+	var out bytes.Buffer
+	p := NewProgress(&out, true)
+	p.Columns = 40
+	p.begin(order(strategies(t, "matrix.load=light").Cells(), 1, 1))
+	p.cell(0)
+	p.note(strings.Repeat("something long ", 10))
+	p.phase(PhaseLoad)
+	for l := range strings.SplitSeq(out.String(), "\r") {
+		if n := len([]rune(l)); n >= p.Columns {
+			t.Errorf("%d columns of %d: %q", n, p.Columns, l)
+		}
+	}
+	if !strings.Contains(out.String(), "…") {
+		t.Errorf("nothing was cut off: %q", out.String())
+	}
+}
+
 // TestExpectCountsTheWarmup: its writes, and what storage takes for them, are waited for.
 func TestExpectCountsTheWarmup(t *testing.T) {
 	s := strategies(t, "matrix.load=light", "watcher.strategy=single", "storage.latency=50ms").Cells()[0].Scenario
