@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/storagemock"
+	"github.com/watchbench/watchbench/storagemock/latency"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -51,8 +53,11 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 		Long: `storagemock implements the v1 HTTP API of bcs-storage as far as bcs-k8s-watch and
 k8s-watch use it. Once it listens, it prints one line of JSON to standard output,
 {"listen":["127.0.0.1:40001"],"admin":"127.0.0.1:40002"}, and logs to standard error.
-On SIGTERM it finishes the requests in progress and exits.`,
-		Example: `  storagemock --listen 127.0.0.1:50024 --latency 'lognormal(mean=87ms,p99=110ms)' --capacity inflight=300
+On SIGTERM it finishes the requests in progress and exits. It logs what each latency
+comes to, as here:
+
+` + shown("lognormal(p50=60ms,p99=400ms)", "lognormal(mean=87ms,p99=110ms)", "bimodal(fast=5ms,slow=uniform(200ms,900ms),p=2%)"),
+		Example: `  storagemock --listen 127.0.0.1:50024 --latency 'lognormal(p50=60ms,p99=400ms)' --capacity inflight=300
   storagemock --latency 'method=GET: 5ms; bimodal(fast=5ms,slow=uniform(200ms,900ms),p=2%)' --admin 127.0.0.1:0`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), o, stdout, stderr) },
 	}
@@ -67,7 +72,7 @@ On SIGTERM it finishes the requests in progress and exits.`,
 	f.StringVar(&o.TLSCert, "tls-cert", "", "PEM certificate; with --tls-key, serve the API over TLS")
 	f.StringVar(&o.TLSKey, "tls-key", "", "PEM key of --tls-cert")
 	f.StringVar(&o.TLSMaxVersion, "tls-max-version", "", "highest TLS version to accept, 1.0 to 1.3; use one below 1.2 to test that a client refuses it")
-	f.StringVar(&o.Latency, "latency", o.Latency, "latency: 87ms, uniform(a,b), normal(mean,stddev), lognormal(mean,p99), exponential(mean), bimodal(fast,slow,p), empirical(file), slow(base,x,every,for); rules by method and kind: 'method=GET: 5ms; 87ms'")
+	f.StringVar(&o.Latency, "latency", o.Latency, "latency: 87ms, uniform(min,max), normal(mean,stddev), lognormal(p50=…,p99=…) or lognormal(mean=…,p99=…), exponential(mean), bimodal(fast,slow,p), empirical(file), slow(base,x,every,for); rules by method and kind: 'method=GET: 5ms; 87ms'")
 	f.StringVar(&o.Capacity, "capacity", o.Capacity, "capacity per instance: inflight=300, rate=50/s, burst=1, queue=1000, comma-separated; rules with a queue each: 'kind=Pod,method=PUT: rate=50/s; inflight=300'")
 	f.StringVar(&o.Mode, "mode", o.Mode, "faithful (every PUT wins) or conditional (stale PUTs get status 409)")
 	f.StringVar(&o.Faults, "faults", o.Faults, "faults with optional arguments and probability: '503:1%,reset:0.5%,stall(5s,kind=Pod):0.1%,refuse(from=20s,for=10s)'")
@@ -79,6 +84,19 @@ On SIGTERM it finishes the requests in progress and exits.`,
 	f.StringVar(&o.saveLedger, "save-ledger", "", "save the ledger to this file on exit (NDJSON, zstd)")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	return cmd
+}
+
+// shown are latencies with their figures, one a line.
+func shown(latencies ...string) string {
+	var b strings.Builder
+	for _, text := range latencies {
+		all, err := latency.Describe(text)
+		if err != nil {
+			panic(err) // a constant's mistake, seen by every test
+		}
+		fmt.Fprintf(&b, "  %-50s %s\n", text, all[0].Figures)
+	}
+	return strings.TrimRight(b.String(), "\n")
 }
 
 // adminGrace is how long answers of the admin API may take once the program ends.
@@ -124,6 +142,10 @@ func serve(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return srv.Run(ctx) })
+	rules, _ := latency.Describe(o.Latency) // as read by New
+	for _, r := range rules {
+		log.Info("latency", "rule", r.Rule, "p50", r.P50, "mean", r.Mean, "p99", r.P99)
+	}
 	line := announcement{Listen: srv.Addrs()}
 	if admin != nil {
 		line.Admin = admin.Addr().String()

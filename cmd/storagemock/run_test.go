@@ -55,6 +55,7 @@ func TestBadInput(t *testing.T) {
 		{[]string{"--latency", "fast", "--mode", "strict"}, 2, "; mode"},
 		{[]string{"--listen", busy.Addr().String()}, 1, "address already in use: choose another address with --listen"},
 		{[]string{"--admin", busy.Addr().String()}, 1, "address already in use: choose another address with --admin"},
+		{[]string{"--latency", "lognormal(87ms,110ms)"}, 2, "by name: write lognormal(p50=60ms,p99=400ms) or lognormal(mean=87ms,p99=110ms)"},
 		{[]string{"--load-snapshot", "/nonexistent"}, 1, "no such file"},
 		{[]string{"--load-snapshot", "run.go"}, 1, "load-snapshot: run.go"},
 	} {
@@ -71,7 +72,8 @@ func TestBadInput(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	if code := run([]string{"--help"}, &stdout, &stderr); code != 0 || !strings.Contains(stdout.String(), "--latency") {
+	if code := run([]string{"--help"}, &stdout, &stderr); code != 0 || !strings.Contains(stdout.String(), "--latency") ||
+		!strings.Contains(stdout.String(), "lognormal(p50=60ms,p99=400ms)                      p50 60ms, mean 83.7ms, p99 400ms\n") {
 		t.Errorf("exit %d, %s", code, stdout.String())
 	}
 }
@@ -79,10 +81,11 @@ func TestHelp(t *testing.T) {
 func TestProgram(t *testing.T) {
 	dir := t.TempDir()
 	ledgerFile, snapshot := filepath.Join(dir, "ledger.zst"), filepath.Join(dir, "snapshot.zst")
+	var logged bytes.Buffer
 	begin := func(args ...string) (cmd *exec.Cmd, a announcement) {
 		cmd = exec.Command(os.Args[0], args...)
 		cmd.Env = append(os.Environ(), asProgram+"=1")
-		cmd.Stderr = t.Output()
+		cmd.Stderr = io.MultiWriter(t.Output(), &logged)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +128,7 @@ func TestProgram(t *testing.T) {
 	}
 	const path = "/bcsstorage/v1/k8s/dynamic/cluster_resources/clusters/C/Node/n1"
 
-	cmd, a := begin("--admin", "127.0.0.1:0", "--instances", "2", "--save-ledger", ledgerFile, "--save-snapshot", snapshot, "--pprof")
+	cmd, a := begin("--admin", "127.0.0.1:0", "--instances", "2", "--save-ledger", ledgerFile, "--save-snapshot", snapshot, "--pprof", "--latency", "method=GET: 5ms; lognormal(p50=6ms,p99=40ms)")
 	if len(a.Listen) != 2 || a.Admin == "" {
 		t.Fatalf("announced %+v", a)
 	}
@@ -137,6 +140,14 @@ func TestProgram(t *testing.T) {
 		t.Errorf("pprof says %q", got)
 	}
 	end(cmd)
+	for _, line := range []string{
+		`msg=latency rule="method=GET: 5ms" p50=5ms mean=5ms p99=5ms`,
+		`msg=latency rule="lognormal(p50=6ms,p99=40ms)" p50=6ms mean=8.3`,
+	} {
+		if !strings.Contains(logged.String(), line) {
+			t.Errorf("the log lacks %s:\n%s", line, logged.String())
+		}
+	}
 	r, err := ledger.Open(ledgerFile)
 	if err != nil {
 		t.Fatal(err)

@@ -98,7 +98,7 @@ func TestLimitUsesTheTrueMean(t *testing.T) {
 	for latency, want := range map[string]float64{
 		"lognormal(mean=150ms,p99=1500ms)":             4 / 0.150,
 		"lognormal(mean=150ms,p99=450ms)":              4 / 0.150,
-		"lognormal(median=50ms,sigma=1)":               4 / 0.0824361,
+		"lognormal(p50=50ms,sigma=1)":                  4 / 0.0824361,
 		"bimodal(fast=100ms,slow=1100ms,p=5%)":         4 / 0.150,
 		"slow(100ms,x=10,every=10s,for=1s,fixed=true)": 4 / 0.190,
 	} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/expr"
@@ -18,6 +19,17 @@ type distribution struct {
 	// draw may keep state and is called by one goroutine at a time; now lets slow
 	// periods come and go. If it is nil, every service takes the mean.
 	draw func(r *rand.Rand, now time.Time) time.Duration
+	// upTo is the share of draws of at most so many nanoseconds, over a long time; nil
+	// with draw.
+	upTo func(ns float64) float64
+}
+
+// share is upTo also of what always takes the mean.
+func (d distribution) share(ns float64) float64 {
+	if d.upTo == nil {
+		return step(ns, float64(d.mean))
+	}
+	return d.upTo(ns)
 }
 
 func (d distribution) sample(r *rand.Rand, now time.Time) time.Duration {
@@ -31,6 +43,7 @@ func (d distribution) sample(r *rand.Rand, now time.Time) time.Duration {
 type shape struct {
 	positional []string // arguments that may be given without their name
 	named      []string // further arguments
+	form       string   // to show where positional is empty
 	read       func(*arguments) distribution
 }
 
@@ -44,7 +57,7 @@ func init() {
 		"constant":    {positional: []string{"d"}, read: constant},
 		"uniform":     {positional: []string{"min", "max"}, read: uniform},
 		"normal":      {positional: []string{"mean", "stddev"}, read: normal},
-		"lognormal":   {positional: []string{"mean", "p99"}, named: []string{"median", "sigma"}, read: lognormal},
+		"lognormal":   {named: []string{"p50", "mean", "p99", "sigma"}, form: lognormalForm, read: lognormal},
 		"exponential": {positional: []string{"mean"}, read: exponential},
 		"bimodal":     {positional: []string{"fast", "slow", "p"}, read: bimodal},
 		"empirical":   {positional: []string{"file"}, read: empirical},
@@ -82,6 +95,8 @@ func build(in string, e expr.Expr) (distribution, error) {
 	switch {
 	case ok && !e.Call:
 		return fail("%s needs its arguments in parentheses", e.Name)
+	case ok && s.form != "" && slices.ContainsFunc(e.Args, func(a expr.Arg) bool { return a.Key == "" }):
+		return fail("%s takes its arguments by name: write %s", e.Name, s.form)
 	case ok:
 		a := &arguments{Reader: expr.Read(in, e, s.positional...), in: in}
 		d := s.read(a)
@@ -147,7 +162,7 @@ func uniform(a *arguments) distribution {
 	}
 	return distribution{least + (most-least)/2, func(r *rand.Rand, _ time.Time) time.Duration {
 		return least + time.Duration(r.Int64N(int64(most-least)+1))
-	}}
+	}, func(ns float64) float64 { return (ns - float64(least)) / max(1, float64(most-least)) }}
 }
 
 // normal is the bell curve, cut at 0. Its mean is at least 3 standard deviations, so that
@@ -166,37 +181,34 @@ func normal(a *arguments) distribution {
 				return time.Duration(d)
 			}
 		}
-	}}
+	}, func(ns float64) float64 { return standardNormal((ns - float64(mean)) / float64(max(1, deviation))) }}
 }
+
+// standardNormal is the share of a standard normal distribution up to z.
+func standardNormal(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
 
 const (
 	// z99 is the 99th percentile of the standard normal distribution.
 	z99 = 2.3263478740408408
-	// defaultSigma is a lognormal's spread when none is given: p99 is then 1.26
-	// times the mean, as measured on a healthy storage.
-	defaultSigma = 0.1
+	// maxSigma keeps p99 within 112,000 times p50.
+	maxSigma      = 5
+	lognormalForm = "lognormal(p50=60ms,p99=400ms) or lognormal(mean=87ms,p99=110ms)"
 )
 
 // lognormal is exp of a normal distribution, with mu and sigma of the logarithm of
-// nanoseconds: the usual shape of service times.
+// nanoseconds: the usual shape of service times. One of p50 and mean says where it is,
+// one of p99 and sigma how wide.
 func lognormal(a *arguments) distribution {
-	sigma := defaultSigma
-	centre := "mean"
-	if a.Has("median") {
-		centre = "median"
-		if a.Has("mean") {
-			a.Fail("median", "mean and median exclude each other")
-		}
+	centre := "p50"
+	if a.Has("mean") {
+		centre = "mean"
+	}
+	if a.Has("p50") == a.Has("mean") || a.Has("p99") == a.Has("sigma") {
+		a.Fail("", "want one of p50 and mean, and one of p99 and sigma: write %s", lognormalForm)
+		return distribution{}
 	}
 	c := float64(a.positive(centre))
-	if a.Has("sigma") {
-		if sigma = a.Float("sigma", 0); sigma < 0 || sigma > 5 {
-			a.Fail("sigma", "sigma=%g: want 0 to 5", sigma)
-		}
-		if a.Has("p99") {
-			a.Fail("p99", "p99 and sigma exclude each other")
-		}
-	}
+	sigma := a.Float("sigma", 0)
 	if a.Has("p99") {
 		ratio := math.Log(float64(a.positive("p99")) / c)
 		if ratio < 0 {
@@ -206,14 +218,36 @@ func lognormal(a *arguments) distribution {
 		if centre == "mean" {
 			sigma = a.sigmaFromMean(ratio)
 		}
+		if sigma > maxSigma {
+			a.Fail("p99", "p99 is more than %.0f times p50; use bimodal or slow for such a tail", math.Exp(z99*maxSigma))
+		}
+	} else if sigma < 0 || sigma > maxSigma {
+		a.Fail("sigma", "sigma=%g: want 0 to %d", sigma, maxSigma)
 	}
 	mu := math.Log(c)
 	if centre == "mean" {
 		mu -= sigma * sigma / 2
 	}
-	return distribution{toDuration(math.Exp(mu + sigma*sigma/2)), func(r *rand.Rand, _ time.Time) time.Duration {
+	mean := math.Exp(mu + sigma*sigma/2)
+	if mean > float64(maxDuration) {
+		a.Fail("", "its mean would be %.0f h, more than %s", mean/float64(time.Hour), maxDuration)
+	}
+	return distribution{toDuration(mean), func(r *rand.Rand, _ time.Time) time.Duration {
 		return toDuration(math.Exp(mu + sigma*r.NormFloat64()))
+	}, func(ns float64) float64 {
+		if sigma == 0 {
+			return step(ns, math.Exp(mu))
+		}
+		return standardNormal((math.Log(ns) - mu) / sigma)
 	}}
+}
+
+// step is upTo where every draw is at.
+func step(ns, at float64) float64 {
+	if math.Round(ns) < math.Round(at) {
+		return 0
+	}
+	return 1
 }
 
 // sigmaFromMean returns the sigma of a distribution, given the logarithm of p99/mean:
@@ -230,7 +264,10 @@ func (a *arguments) sigmaFromMean(ratio float64) float64 {
 // exponential is the memoryless distribution.
 func exponential(a *arguments) distribution {
 	mean := a.positive("mean")
-	return distribution{mean, func(r *rand.Rand, _ time.Time) time.Duration { return exponentially(r, mean) }}
+	return distribution{
+		mean, func(r *rand.Rand, _ time.Time) time.Duration { return exponentially(r, mean) },
+		func(ns float64) float64 { return -math.Expm1(-ns / float64(mean)) },
+	}
 }
 
 func exponentially(r *rand.Rand, mean time.Duration) time.Duration {
@@ -250,7 +287,7 @@ func bimodal(a *arguments) distribution {
 			return slow.sample(r, now)
 		}
 		return fast.sample(r, now)
-	}}
+	}, func(ns float64) float64 { return (1-p)*fast.share(ns) + p*slow.share(ns) }}
 }
 
 // toDuration rounds, and keeps absurd values within the type.

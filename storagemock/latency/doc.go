@@ -4,13 +4,14 @@
 // # Grammar
 //
 // A duration alone, 87ms, is constant. The others are calls; arguments may be
-// given by position, in the order shown, or as key=value:
+// given by position, in the order shown, or as key=value, those of lognormal as key=value only:
 //
 //	constant(d)                      always d
 //	uniform(min, max)
 //	normal(mean, stddev)             mean must be at least 3 stddev; below 0 is drawn again
-//	lognormal(mean, p99)             mean is the mean of the drawn values, not of their logarithms;
-//	                                 or mean and sigma, or median with either; without p99 and sigma, sigma is 0.1
+//	lognormal(p50=…, p99=…)          the median and the 99th percentile of what is drawn
+//	lognormal(mean=…, p99=…)         the same by the mean of what is drawn, not of its logarithms; p99 is at most
+//	                                 15 times that. sigma, of the logarithms, may stand for p99 in both
 //	exponential(mean)
 //	bimodal(fast, slow, p)           slow with probability p; fast and slow may be expressions
 //	empirical(file)                  one of the durations of the file, drawn with replacement; one per

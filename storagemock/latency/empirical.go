@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,8 +38,12 @@ func empirical(a *arguments) distribution {
 	for _, v := range values {
 		sum += float64(v)
 	}
+	sorted := slices.Sorted(slices.Values(values))
 	return distribution{toDuration(sum / float64(len(values))), func(r *rand.Rand, _ time.Time) time.Duration {
 		return values[r.IntN(len(values))]
+	}, func(ns float64) float64 {
+		n, _ := slices.BinarySearch(sorted, time.Duration(ns)+1)
+		return float64(n) / float64(len(sorted))
 	}}
 }
 

@@ -2,6 +2,7 @@ package latency_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -50,7 +51,7 @@ func within(got, want time.Duration, tolerance float64) bool {
 // With 200,000 draws the standard error of every mean below is under 0.7 %.
 func TestStatistics(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "measured.txt")
-	if err := os.WriteFile(file, []byte("# from production\n80\n90ms # p50\n\n100ms\n0.13s\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("# from production\n80\n90ms # p50\n\n100ms\n100\n0.13s\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct {
@@ -62,11 +63,11 @@ func TestStatistics(t *testing.T) {
 		{"uniform(10ms,30ms)", 20 * ms, 29800 * time.Microsecond},
 		{"normal(mean=50ms,stddev=10ms)", 50 * ms, 73263 * time.Microsecond},
 		{"lognormal(mean=87ms,p99=110ms)", 87 * ms, 110 * ms},
-		{"lognormal(87ms, 110ms)", 87 * ms, 110 * ms},
-		{"lognormal(mean=87ms)", 87 * ms, 109237 * time.Microsecond},
+		{"lognormal(p50=86604us,p99=110ms)", 87 * ms, 110 * ms},
+		{"lognormal(p50=87ms,p99=87ms)", 87 * ms, 87 * ms},
 		{"lognormal(mean=87ms,p99=870ms)", 87 * ms, 870 * ms},
 		{"lognormal(mean=20ms,sigma=0.5)", 20 * ms, 56487 * time.Microsecond},
-		{"lognormal(median=10ms,p99=100ms)", 16317 * time.Microsecond, 100 * ms},
+		{"lognormal(p50=10ms,p99=100ms)", 16317 * time.Microsecond, 100 * ms},
 		{"exponential(10ms)", 10 * ms, 46052 * time.Microsecond},
 		{"bimodal(fast=5ms,slow=constant(505ms),p=2%)", 15 * ms, 505 * ms},
 		{"empirical(" + file + ")", 100 * ms, 130 * ms},
@@ -90,6 +91,10 @@ func TestStatistics(t *testing.T) {
 			}
 			if got := model.Mean("PUT", "Pod"); !within(got, tc.mean, 0.001) {
 				t.Errorf("Mean() = %s, want %s", got, tc.mean)
+			}
+			f, p50 := model.Figures("PUT", "Pod"), got[len(got)/2]
+			if f.Mean != model.Mean("PUT", "Pod") || !within(f.P99, tc.p99, 0.001) || !within(f.P50, p50, 0.02) {
+				t.Errorf("Figures() = %s, drawn p50 = %s", f, p50)
 			}
 		})
 	}
@@ -148,35 +153,45 @@ func TestBadSpecs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for spec, want := range map[string]string{
-		"":                                "empty rule",
-		"87":                              "like 87ms",
-		"-1s":                             "not negative",
-		"2h":                              "more than 1h",
-		"gauss(1ms)":                      "want a duration like 87ms, or constant",
-		"lognormal":                       "parentheses",
-		"lognormal(p99=1s)":               "mean is missing",
-		"lognormal(mean=87ms,p99=50ms)":   "below the mean",
-		"lognormal(mean=87ms,p99=2s)":     "15.0 times",
-		"lognormal(87ms,1s,sigma=1)":      "exclude",
-		"lognormal(mean=1s,median=1s)":    "exclude",
-		"lognormal(mean=87ms,p95=1s)":     "does not take p95",
-		"normal(10ms,9ms)":                "at least 3 times",
-		"normal(10ms)":                    "stddev is missing",
-		"uniform(3ms,1ms)":                "above max",
-		"bimodal(1ms,2ms)":                "p, the probability",
-		"bimodal(1ms,p=3%)":               "slow is missing",
-		"bimodal(1ms,x(1),p=3%)":          "x is no distribution",
-		"slow(1ms,x=0.5,every=1s,for=1s)": "at least 1 times",
-		"slow(1ms,x=2,every=1s,for=1s)":   "shorter than every",
-		"empirical(/nonexistent)":         "no such file",
-		"empirical(" + empty + ")":        "no values",
-		"constant()":                      "duration is missing",
-		"87ms; method=GET: 5ms":           "never reached",
-		"method=FETCH: 5ms":               "want GET, PUT",
-		"color=red: 5ms":                  "method=PUT|GET or kind=",
-		"kind=: 5ms":                      "method=PUT|GET or kind=",
-		"a:b:c":                           "more than one colon",
-		"87ms;":                           "empty rule",
+		"":                                  "empty rule",
+		"87":                                "like 87ms",
+		"-1s":                               "not negative",
+		"2h":                                "more than 1h",
+		"gauss(1ms)":                        "want a duration like 87ms, or constant",
+		"lognormal":                         "parentheses",
+		"lognormal(87ms,110ms)":             "by name: write lognormal(p50=60ms,p99=400ms) or lognormal(mean=87ms,p99=110ms)",
+		"lognormal(p50=87ms,110ms)":         "by name",
+		"lognormal()":                       "one of p50 and mean, and one of p99 and sigma",
+		"lognormal(p99=1s)":                 "one of p50 and mean",
+		"lognormal(p50=1s)":                 "one of p99 and sigma",
+		"lognormal(p50=1s,mean=2s,p99=9s)":  "one of p50 and mean, and one of p99 and sigma",
+		"lognormal(p50=1s,mean=2s)":         "one of p50 and mean, and one of p99 and sigma",
+		"lognormal(p50=1s,p99=2s,sigma=1)":  "one of p99 and sigma",
+		"lognormal(median=1s,p99=2s)":       "one of p50 and mean",
+		"lognormal(p50=87ms,p99=50ms)":      "below the p50",
+		"lognormal(mean=87ms,p99=50ms)":     "below the mean",
+		"lognormal(mean=87ms,p99=2s)":       "15.0 times",
+		"lognormal(p50=1us,p99=1m)":         "112",
+		"lognormal(p50=10m,sigma=4)":        "its mean would be",
+		"lognormal(p50=1s,sigma=6)":         "want 0 to 5",
+		"lognormal(p50=87ms,p99=1s,p95=1s)": "does not take p95",
+		"normal(10ms,9ms)":                  "at least 3 times",
+		"normal(10ms)":                      "stddev is missing",
+		"uniform(3ms,1ms)":                  "above max",
+		"bimodal(1ms,2ms)":                  "p, the probability",
+		"bimodal(1ms,p=3%)":                 "slow is missing",
+		"bimodal(1ms,x(1),p=3%)":            "x is no distribution",
+		"slow(1ms,x=0.5,every=1s,for=1s)":   "at least 1 times",
+		"slow(1ms,x=2,every=1s,for=1s)":     "shorter than every",
+		"empirical(/nonexistent)":           "no such file",
+		"empirical(" + empty + ")":          "no values",
+		"constant()":                        "duration is missing",
+		"87ms; method=GET: 5ms":             "never reached",
+		"method=FETCH: 5ms":                 "want GET, PUT",
+		"color=red: 5ms":                    "method=PUT|GET or kind=",
+		"kind=: 5ms":                        "method=PUT|GET or kind=",
+		"a:b:c":                             "more than one colon",
+		"87ms;":                             "empty rule",
 	} {
 		if _, err := latency.ParseModel(spec, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", spec, err, want)
@@ -287,7 +302,7 @@ func TestStationGivesUpItsPlace(t *testing.T) {
 }
 
 func FuzzParseModel(f *testing.F) {
-	for _, s := range []string{"87ms", "method=GET: 5ms; lognormal(mean=87ms,p99=110ms)", "slow(bimodal(1ms,uniform(1ms,2ms),p=5%),x=3,every=2s,for=1s)"} {
+	for _, s := range []string{"87ms", "method=GET: 5ms; lognormal(mean=87ms,p99=110ms)", "lognormal(p50=60ms,p99=400ms)", "slow(bimodal(1ms,uniform(1ms,2ms),p=5%),x=3,every=2s,for=1s)"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -301,6 +316,9 @@ func FuzzParseModel(f *testing.F) {
 		if d := m.Sample("PUT", "Pod", time.Unix(1, 0)); d < 0 {
 			t.Fatalf("%q drew %s", s, d)
 		}
+		if f := m.Figures("PUT", "Pod"); f.P50 < 0 || f.P50 > f.P99 || f.Mean < 0 {
+			t.Fatalf("%q has %s", s, f)
+		}
 	})
 }
 
@@ -310,6 +328,28 @@ func FuzzParseEmpirical(f *testing.F) {
 		values, err := latency.ParseEmpirical(b)
 		if err == nil && (len(values) == 0 || slices.Min(values) < 0) {
 			t.Fatalf("%q gave %v", b, values)
+		}
+	})
+}
+
+// FuzzLognormal: what is asked for, if it is taken, is what comes out.
+func FuzzLognormal(f *testing.F) {
+	f.Add(int64(60*ms), int64(400*ms), false)
+	f.Add(int64(87*ms), int64(110*ms), true)
+	f.Add(int64(1), int64(time.Hour), true)
+	f.Fuzz(func(t *testing.T, centre, p99 int64, byMean bool) {
+		name := "p50"
+		if byMean {
+			name = "mean"
+		}
+		m, err := latency.ParseModel(fmt.Sprintf("lognormal(%s=%s,p99=%s)", name, time.Duration(centre), time.Duration(p99)), 1)
+		if err != nil {
+			return
+		}
+		got := m.Figures("PUT", "Pod")
+		of := map[bool]time.Duration{false: got.P50, true: got.Mean}[byMean]
+		if !within(of, time.Duration(centre), 1e-6) && (of-time.Duration(centre)).Abs() > 1 || !within(got.P99, time.Duration(p99), 1e-6) && (got.P99-time.Duration(p99)).Abs() > 1 {
+			t.Fatalf("%s=%s,p99=%s has %s", name, time.Duration(centre), time.Duration(p99), got)
 		}
 	})
 }

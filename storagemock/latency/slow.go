@@ -35,7 +35,7 @@ func slow(a *arguments) distribution {
 			d = toDuration(float64(d) * x)
 		}
 		return d
-	}}
+	}, func(ns float64) float64 { return (1-share)*base.share(ns) + share*base.share(ns/x) }}
 }
 
 // at reports whether now is in a slow period.
