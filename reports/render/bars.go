@@ -57,7 +57,7 @@ func freshnessCurve(id string, rows []*row) *chart {
 		data.Rows = append(data.Rows, []string{exact(p)})
 	}
 	for _, r := range believed(rows) {
-		h := r.histogram()
+		h := r.histogram(freshnessOf)
 		if h == nil {
 			continue
 		}

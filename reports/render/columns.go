@@ -171,9 +171,29 @@ var further = []*column{
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.BacklogSeconds }),
 	},
 	{
-		Title: "latency configured", Unit: "ms", csv: "storage_latency_configured_ms", decimals: 1,
-		Meaning: "Mean latency that storage was told to have.",
+		Title: "configured p50", Unit: "ms", csv: "storage_latency_configured_p50_ms", decimals: 1,
+		Meaning: "Median latency that storage was told to have.",
+		measure: configuredP50,
+	},
+	{
+		Title: "configured mean", Unit: "ms", csv: "storage_latency_configured_ms", decimals: 1,
+		Meaning: "Mean of the same.",
 		measure: medianOf(func(c *result.Cell) *float64 { return ifSome(c.Storage.LatencyMeanMs, c.Storage.LatencyMeanMs > 0) }),
+	},
+	{
+		Title: "configured p99", Unit: "ms", csv: "storage_latency_configured_p99_ms", decimals: 1,
+		Meaning: "99th percentile of the same.",
+		measure: configuredP99,
+	},
+	{
+		Title: "served p50", Unit: "ms", csv: "storage_latency_p50_ms", decimals: 1,
+		Meaning: "Median latency of the acknowledged requests for Pods by the mock's clock, waiting for capacity included; the mean is the first table's storage latency.",
+		measure: measureQuantile(servedMs, 1e3, 50, func(q *result.Quantiles) float64 { return q.P50 }),
+	},
+	{
+		Title: "served p99", Unit: "ms", csv: "storage_latency_p99_ms", decimals: 1,
+		Meaning: "99th percentile of the same.",
+		measure: measureQuantile(servedMs, 1e3, 99, func(q *result.Quantiles) float64 { return q.P99 }),
 	},
 	{
 		Title: "latency, watcher's side", Unit: "ms", csv: "storage_latency_watcher_ms", bench: "storage-latency-watcher-sec", scale: 1e-3, better: "lower", decimals: 1,
@@ -228,6 +248,12 @@ func titled(columns []*column) (out []*column) {
 	return out
 }
 
+// Latency of storage as it was told to have.
+var (
+	configuredP50 = medianOf(func(c *result.Cell) *float64 { return ifSome(c.Storage.LatencyP50Ms, c.Storage.LatencyP50Ms > 0) })
+	configuredP99 = medianOf(func(c *result.Cell) *float64 { return ifSome(c.Storage.LatencyP99Ms, c.Storage.LatencyP99Ms > 0) })
+)
+
 // freshnessQuantiles are the percentiles that a record holds of it.
 var freshnessQuantiles = []struct {
 	name    string
@@ -266,12 +292,28 @@ func measureThreads(r *row) reading {
 	return v
 }
 
-// measureFreshness reads one percentile. Its interval is that of the repetitions' own
-// percentiles. Over several repetitions it merges the
-// histograms; without them it is unknown, because percentiles cannot be averaged.
+// measureFreshness reads one percentile, of what was acknowledged.
 func measureFreshness(percentile float64, field func(*result.Quantiles) float64) func(*row) reading {
+	measure := measureQuantile(freshnessOf, microsPerSecond, percentile, field)
+	return func(r *row) reading {
+		v := measure(r)
+		v.atLeast = v.number != nil && r.cut()
+		return v
+	}
+}
+
+// distribution is one of a cell's, nil where it is not known.
+type distribution func(*result.Cell) *result.Quantiles
+
+func freshnessOf(c *result.Cell) *result.Quantiles { return c.Freshness }
+func servedMs(c *result.Cell) *result.Quantiles    { return c.Storage.SeenMs }
+
+// measureQuantile reads one percentile, in units of so many microseconds. Its interval is
+// that of the repetitions' own percentiles. Over several repetitions it merges the
+// histograms; without them it is unknown, because percentiles cannot be averaged.
+func measureQuantile(of distribution, micros, percentile float64, field func(*result.Quantiles) float64) func(*row) reading {
 	single := func(c *result.Cell) *float64 {
-		if q := c.Freshness; q != nil && q.Count > 0 {
+		if q := of(c); q != nil && q.Count > 0 {
 			return new(field(q))
 		}
 		return nil
@@ -284,11 +326,10 @@ func measureFreshness(percentile float64, field func(*result.Quantiles) float64)
 		case 1:
 			v.number = single(r.valid[0])
 		default:
-			if h := r.histogram(); h != nil {
-				v.number = new(float64(h.ValueAtPercentile(percentile)) / microsPerSecond)
+			if h := r.histogram(of); h != nil {
+				v.number = new(float64(h.ValueAtPercentile(percentile)) / micros)
 			}
 		}
-		v.atLeast = v.number != nil && r.cut()
 		return v
 	}
 }
@@ -296,15 +337,15 @@ func measureFreshness(percentile float64, field func(*result.Quantiles) float64)
 // microsPerSecond: histograms count in microseconds.
 const microsPerSecond = 1e6
 
-// histogram merges those of the freshness of the valid repetitions; nil if one is
-// missing.
-func (r *row) histogram() *hdrhistogram.Histogram {
+// histogram merges those of the valid repetitions; nil if one is missing.
+func (r *row) histogram(of distribution) *hdrhistogram.Histogram {
 	var merged *hdrhistogram.Histogram
 	for _, c := range r.valid {
-		if c.Freshness == nil || c.Freshness.HDR == "" {
+		q := of(c)
+		if q == nil || q.HDR == "" {
 			return nil
 		}
-		h, err := hdrhistogram.Decode([]byte(c.Freshness.HDR))
+		h, err := hdrhistogram.Decode([]byte(q.HDR))
 		if err != nil {
 			return nil
 		}

@@ -256,7 +256,13 @@ func (t *table) mostRepetitions() (n int) {
 }
 
 func (t *table) storage() string {
-	latency := t.distinct(func(c *result.Cell) string { return clean(c.Storage.LatencySpec) })
+	latency := t.distinct(func(c *result.Cell) string {
+		s := &c.Storage
+		if s.LatencySpec == "" || s.LatencyP99Ms == 0 {
+			return clean(s.LatencySpec)
+		}
+		return fmt.Sprintf("%s (p50 %s ms, mean %s ms, p99 %s ms)", clean(s.LatencySpec), brief(s.LatencyP50Ms), brief(s.LatencyMeanMs), brief(s.LatencyP99Ms))
+	})
 	if len(latency) == 0 {
 		return ""
 	}

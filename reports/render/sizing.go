@@ -184,13 +184,18 @@ func p99(r *row) float64 {
 	return math.Inf(1)
 }
 
-// question is what was asked of the row: "200 writes/s at storage latency lognormal(…)".
+// question is what was asked of the row: "200 writes/s at storage latency p50 60 ms, p99
+// 400 ms".
 func question(r *row) string {
 	s := "the load"
 	if v := offered(r).number; v != nil {
-		s = short(*v) + " writes/s"
+		s = brief(*v) + " writes/s"
 	}
-	if spec := clean(r.cells[0].Storage.LatencySpec); spec != "" {
+	p50, p99 := configuredP50(r).number, configuredP99(r).number
+	switch spec := clean(r.cells[0].Storage.LatencySpec); {
+	case p50 != nil && p99 != nil:
+		s += fmt.Sprintf(" at storage latency p50 %s ms, p99 %s ms", brief(*p50), brief(*p99))
+	case spec != "":
 		s += " at storage latency " + spec
 	}
 	return s

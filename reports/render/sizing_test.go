@@ -24,7 +24,7 @@ func sized(points ...paced) *result.Results {
 		c.ID = p.strategy + "-" + p.queues
 		c.Params = map[string]string{result.ParamStrategy: p.strategy, "watcher.podQueueNum": p.queues}
 		c.Load = result.Load{Model: result.ModelOpen, OfferedQPS: new(200.0), DurationS: 10, QPS: 200, Done: 2000}
-		c.Storage = result.Storage{LatencySpec: "lognormal(p50=60ms,p99=400ms)", Efficiency: new(0.5), EfficiencyBacklog: new(0.5)}
+		c.Storage = result.Storage{LatencySpec: "lognormal(p50=60ms,p99=400ms)", LatencyP50Ms: 60, LatencyP99Ms: 400, Efficiency: new(0.5), EfficiencyBacklog: new(0.5)}
 		c.Freshness = &result.Quantiles{Count: 2000, P50: p.p99 / 4, P99: p.p99}
 		c.Pace = &result.Pace{KeepsUp: p.growth <= 10, WrittenQPS: 200, GrowthQPS: p.growth, SentPerEvent: &p.sent}
 		res.Cells = append(res.Cells, c)
@@ -37,7 +37,7 @@ func TestSizing(t *testing.T) {
 	part10, part30, part60 := paced{"partitioned", "10", 81, 9, 1}, paced{"partitioned", "30", 1, 1.5, 1}, paced{"partitioned", "60", 0, 0.8, 1}
 	keyed20, keyed30 := paced{"keyed", "20", 0.4, 0.62, 1}, paced{"keyed", "30", 0, 0.5, 1}
 	adaptive10 := paced{"adaptive", "10", 0.1, 0.9, 0.71}
-	const at = "200 writes/s at storage latency lognormal(p50=60ms,p99=400ms): "
+	const at = "200 writes/s at storage latency p50 60 ms, p99 400 ms: "
 	stalls := part30
 	stalls.growth = 30
 	for _, tt := range []struct {

@@ -59,6 +59,15 @@ func short(v float64) string {
 	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
+// brief is short without zeros that say nothing: 60, not 60.0.
+func brief(v float64) string {
+	s := short(v)
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
 // shortOf is short for a value that may be unknown.
 func shortOf(v *float64) string {
 	if v == nil {

@@ -188,8 +188,10 @@ type Handler struct {
 // Storage is the mock as configured and as seen.
 type Storage struct {
 	LatencySpec   string     `json:"latencySpec"`
-	LatencyMeanMs float64    `json:"latencyMeanMs"` // configured
-	SeenMs        *Quantiles `json:"latencyMs,omitempty"`
+	LatencyMeanMs float64    `json:"latencyMeanMs"` // configured, as the next two
+	LatencyP50Ms  float64    `json:"latencyP50Ms,omitempty"`
+	LatencyP99Ms  float64    `json:"latencyP99Ms,omitempty"`
+	SeenMs        *Quantiles `json:"latencyMs,omitempty"`            // as the mock served it
 	SeenMeanMs    *float64   `json:"latencyMeanSeenMs,omitempty"`    // as the mock served it
 	WatcherMeanMs *float64   `json:"latencyMeanWatcherMs,omitempty"` // as the watcher's own clock has it
 	Requests      int64      `json:"requests"`

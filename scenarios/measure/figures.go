@@ -147,11 +147,15 @@ func (f *Figures) busyCores() *float64 {
 // described is what is known of the cell without its record.
 func (f *Figures) described() result.Cell {
 	s, w := &f.cell.Scenario, &f.cell.Watcher
+	configured := s.Storage.LatencyFigures(podKind)
 	c := result.Cell{
 		ID: f.cell.ID, Repetition: f.cell.Repetition, Params: map[string]string{},
 		Checks: map[string]result.Check{}, Faults: f.cell.StorageFaults, Cut: f.cell.Cut, Calibrates: f.cell.Calibrates,
 		Handler: result.Handler{Strategy: strategyExternal},
-		Storage: result.Storage{LatencySpec: s.Storage.Latency, LatencyMeanMs: round(f.latencyMs())},
+		Storage: result.Storage{
+			LatencySpec: s.Storage.Latency, LatencyMeanMs: round(f.latencyMs()),
+			LatencyP50Ms: round(configured.P50.Seconds() * 1e3), LatencyP99Ms: round(configured.P99.Seconds() * 1e3),
+		},
 		Watcher: result.Watcher{Command: w.Command, Restarts: w.Restarts},
 	}
 	for name, value := range f.cell.Params {

@@ -40,6 +40,16 @@ func (s Storage) MeanLatency(kind string) time.Duration {
 	return m.Mean("PUT", kind)
 }
 
+// LatencyFigures are median, mean and 99th percentile of the configured time to answer a
+// write of the kind; all 0 when the text cannot be read, which Validate reports.
+func (s Storage) LatencyFigures(kind string) latency.Figures {
+	m, err := latency.ParseModel(s.Latency, 1)
+	if err != nil {
+		return latency.Figures{}
+	}
+	return m.Figures("PUT", kind)
+}
+
 // deviationDraws is how many draws LatencyDeviation takes.
 const deviationDraws = 1 << 14
 
