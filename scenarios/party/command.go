@@ -41,8 +41,7 @@ func splitCommand(s string) []string {
 }
 
 // Command is a watcher's command line with its placeholders filled in. The program is
-// looked up as a shell in the working directory would: watchers run in their cell's
-// folder.
+// looked up as a shell in the working directory would.
 func (b Binaries) Command(text, config string) ([]string, error) {
 	fill := strings.NewReplacer("{config}", config, "{bin}", filepath.Dir(b.Watcher))
 	var argv []string

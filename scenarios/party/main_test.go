@@ -42,6 +42,8 @@ func act(role string) {
 		_ = f.Close()
 		fmt.Fprintln(os.Stderr, "k8s-watch: listen tcp 127.0.0.1:7: bind: address already in use")
 		os.Exit(1)
+	case "silent": // another watcher, without metrics
+		time.Sleep(time.Minute)
 	case "starts once": // as a mock that finds its port taken the second time
 		born := os.Getenv("BORN")
 		if _, err := os.Stat(born); err == nil {

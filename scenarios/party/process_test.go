@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -142,6 +143,24 @@ func TestWatcherIsGivenOtherPorts(t *testing.T) {
 	if tries, err := os.ReadFile(dir + "/tries"); err != nil || len(tries) != portTries {
 		t.Errorf("%d tries, want %d: %v", len(tries), portTries, err)
 	}
+}
+
+// TestOtherWatcherNeedsNoMetrics: it is started in the user's own folder, and what it does
+// not serve is not waited for.
+func TestOtherWatcherNeedsNoMetrics(t *testing.T) {
+	t.Setenv(actAs, "silent")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Dir(self))
+	dir, w := t.TempDir(), spec.Default().Watcher
+	w.Command = "./" + filepath.Base(self) + " {config}"
+	got, err := StartWatcher(t.Context(), WatcherSetup{Bin: self, Cell: dir, Logs: dir, Spec: w, Kinds: []string{"Pod"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.Kill()
 }
 
 // TestStorageThatDoesNotComeBack is an error, and the storage can still be asked whether

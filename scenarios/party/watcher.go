@@ -2,6 +2,7 @@ package party
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -80,7 +81,12 @@ func freePorts(n int) ([]int, error) {
 // portTries bounds the restarts after a port was taken in between.
 const portTries = 3
 
-// StartWatcher starts the watcher and returns once its sockets answer.
+// metricsWait is how long another watcher gets to serve metrics. They are optional; the
+// wait is for one that finds its port taken.
+const metricsWait = 2 * time.Second
+
+// StartWatcher starts the watcher and returns once its metrics answer. Another watcher may
+// have none.
 func StartWatcher(ctx context.Context, s WatcherSetup) (*Watcher, error) {
 	for try := 1; ; try++ {
 		w, err := s.startOnce(ctx)
@@ -95,10 +101,17 @@ func (s WatcherSetup) startOnce(ctx context.Context) (*Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = w.Await(ctx, "the watcher's metrics endpoint", 10*time.Millisecond, startLimit, func(ctx context.Context) bool {
+	limit := startLimit
+	if !w.Own {
+		limit = metricsWait
+	}
+	err = w.Await(ctx, "the watcher's metrics endpoint", 10*time.Millisecond, limit, func(ctx context.Context) bool {
 		_, err := w.Scrape(ctx)
 		return err == nil
 	})
+	if _, late := errors.AsType[*TimeoutError](err); late && !w.Own {
+		err = nil
+	}
 	if err != nil {
 		w.Kill()
 		return nil, err
@@ -117,13 +130,14 @@ func SpawnWatcher(s WatcherSetup) (*Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	argv := []string{s.Bin, "-f", config}
+	argv, dir := []string{s.Bin, "-f", config}, s.Cell
 	if s.Spec.Command != "" {
 		if argv, err = (Binaries{Watcher: s.Bin}).Command(s.Spec.Command, config); err != nil {
 			return nil, err
 		}
+		dir = "" // its relative paths are the user's
 	}
-	p, err := start(child{name: s.Name, argv: argv, logs: s.Logs, dir: s.Cell, cpus: s.CPUs})
+	p, err := start(child{name: s.Name, argv: argv, logs: s.Logs, dir: dir, cpus: s.CPUs})
 	if err != nil {
 		return nil, err
 	}

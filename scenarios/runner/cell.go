@@ -358,9 +358,10 @@ func (c *cell) Resumed(ctx context.Context) error {
 // readMetrics keeps the watcher's metrics; another watcher may have none.
 func (c *cell) readMetrics(ctx context.Context, into *[]byte) error {
 	text, _, err := c.watcher.Metrics(ctx)
-	if err != nil && c.watcher.Own {
+	if err == nil {
+		*into = text
+	} else if c.watcher.Own {
 		return c.watcher.Lost(ctx, err)
 	}
-	*into = text
 	return nil
 }

@@ -148,7 +148,7 @@ func (c *cell) capture(ctx context.Context) error {
 		return fmt.Errorf("keep what was captured: %w", err)
 	}
 	if !c.watcher.Ended() { // a cut cell's watcher has no more to say
-		if err := c.watcher.SaveMetrics(ctx, in("metrics.txt"), in("readyz.txt")); err != nil {
+		if err := c.watcher.SaveMetrics(ctx, in("metrics.txt"), in("readyz.txt")); err != nil && c.watcher.Own {
 			return err
 		}
 	}

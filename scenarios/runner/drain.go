@@ -33,6 +33,7 @@ const (
 type drained struct {
 	at    int64 // when it was seen to be over, or cut
 	cut   bool
+	mute  bool // it was cut before the watcher had sent anything
 	state []history.StateRecord
 }
 
@@ -70,7 +71,9 @@ func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error
 			return drained{}, err
 		}
 		now := time.Now()
-		if a.requests != last.requests || a.received != last.received || !a.settled {
+		// What says nothing of its queues and has sent nothing has not started yet.
+		mute := !a.known && a.requests == 0
+		if a.requests != last.requests || a.received != last.received || !a.settled || mute {
 			still = now
 		}
 		if a.settled && !last.settled && d.idle != nil {
@@ -94,7 +97,7 @@ func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error
 		if now.After(deadline) {
 			// The state is read after the watcher was stopped: what is in flight now
 			// may still arrive.
-			return drained{at: now.UnixNano(), cut: true}, nil
+			return drained{at: now.UnixNano(), cut: true, mute: mute}, nil
 		}
 		timer.Reset(a.pause())
 		select {

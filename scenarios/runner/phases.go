@@ -50,7 +50,10 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	if err := generatorReady(); err != nil {
 		return err
 	}
-	_, err = c.settle(ctx, party.SyncLimit)
+	first, err := c.settle(ctx, party.SyncLimit)
+	if err == nil && first.mute {
+		err = &party.TimeoutError{What: "the watcher's first write to storage", After: party.SyncLimit, Log: c.watcher.Log}
+	}
 	return err
 }
 
