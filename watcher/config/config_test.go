@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,6 +105,9 @@ func TestFilterErrors(t *testing.T) {
 		{"type", `{"k8sResourceWhiteList":"v1"}`, `f.json:1: k8sResourceWhiteList: want a list, got "v1"`},
 		{"element", "{\"k8sResourceWhiteList\":[\"v1\",\n7]}", `f.json:2: k8sResourceWhiteList[1]: want a string, got 7`},
 		{"empty mask", `{"resourceMaskers":[{"kind":"Pod","path":[]}]}`, `f.json:1: resourceMaskers[0]: want a kind and a path of at least one non-empty element; as it is, nothing would be masked`},
+		{"contradiction", "{\"isFilterManagedFields\": true,\n\"keepManagedFields\": false}", `f.json:2: keepManagedFields: false contradicts isFilterManagedFields in line 1, which means the same in spite of its name: give one of them`},
+		{"alias of another type", `{"keepManagedFields": "yes"}`, `f.json:1: keepManagedFields: want true or false, got "yes"`},
+		{"misspelt alias", `{"keepManagedField": true}`, `f.json:1: keepManagedField: unknown key, did you mean "keepManagedFields"?`},
 		{"misspelt", `{"resourceMasker":[]}`, `f.json:1: resourceMasker: unknown key, did you mean "resourceMaskers"?`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -111,6 +115,23 @@ func TestFilterErrors(t *testing.T) {
 				t.Errorf("got  %v\nwant %s", err, tc.want)
 			}
 		})
+	}
+}
+
+// TestKeepManagedFields: both names of the key mean the same.
+func TestKeepManagedFields(t *testing.T) {
+	for in, want := range map[string]bool{
+		`{}`: false, `{"isFilterManagedFields": true}`: true, `{"keepManagedFields": true}`: true, `{"keepManagedFields": false}`: false,
+		`{"keepManagedFields": true, "isFilterManagedFields": true}`: true,
+	} {
+		f, warnings, err := ParseFilter("f.json", []byte(in))
+		if err != nil || len(warnings) > 0 || f.KeepManagedFields != want {
+			t.Errorf("%s: %v, %q, %v", in, f.KeepManagedFields, warnings, err)
+		}
+		other, _, err := ParseFilter("f.json", fmt.Appendf(nil, `{"isFilterManagedFields": %t}`, want))
+		if d := Changed(f, other); err != nil || len(d) > 0 {
+			t.Errorf("%s: a reload finds %q changed, %v", in, d, err)
+		}
 	}
 }
 

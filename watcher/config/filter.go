@@ -13,10 +13,14 @@ type Filter struct {
 	CRDVersionSupport        string   `json:"crdVersionSupport"`
 	ResourceNamespaceFilters []string `json:"resourceNamespaceFilters"`
 	ResourceNameFilters      []string `json:"resourceNameFilters"`
-	// KeepManagedFields: the key's name says the opposite of what it does, in the
-	// original too (contract §7.2).
-	KeepManagedFields bool     `json:"isFilterManagedFields"`
-	ResourceMaskers   []Masker `json:"resourceMaskers"`
+	// KeepManagedFields, true, leaves metadata.managedFields in what is sent. The key says
+	// the opposite of what it does, in the original too (contract §7.2).
+	KeepManagedFields bool `json:"isFilterManagedFields"`
+	// KeepAlias is isFilterManagedFields under a name that says what it does. Where both are
+	// given they must agree. Once read, it is part of KeepManagedFields.
+	KeepAlias bool `json:"keepManagedFields"`
+	// ResourceMaskers delete fields of objects before they are sent.
+	ResourceMaskers []Masker `json:"resourceMaskers"`
 	// APIResourceLists is what the original watches when discovery fails. This
 	// watcher keeps what discovery did tell and asks again for the rest.
 	APIResourceLists []APIResourceList `json:"apiResourceLists"`

@@ -226,6 +226,12 @@ func ParseFilter(name string, data []byte) (f Filter, warnings []string, err err
 			return f, nil, d.fail(fmt.Sprintf("resourceMaskers[%d]", i), "want a kind and a path of at least one non-empty element; as it is, nothing would be masked")
 		}
 	}
+	if d.lines["keepmanagedfields"] > 0 {
+		if line := d.lines["isfiltermanagedfields"]; line > 0 && f.KeepAlias != f.KeepManagedFields {
+			return f, nil, d.fail("keepManagedFields", fmt.Sprintf("%t contradicts isFilterManagedFields in line %d, which means the same in spite of its name: give one of them", f.KeepAlias, line))
+		}
+		f.KeepManagedFields, f.KeepAlias = f.KeepAlias, false
+	}
 	if s := f.CRDVersionSupport; s != "" && s != "v1" {
 		d.ignore("crdVersionSupport", fmt.Sprintf("%q has no effect: definitions are read as apiextensions.k8s.io/v1", s))
 	}
