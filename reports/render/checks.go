@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/watchbench/watchbench/reports/result"
 )
@@ -41,7 +42,7 @@ func Checks(w io.Writer, cells []result.Cell, opts TerminalOptions) error {
 	for _, c := range cells {
 		for _, g := range asked {
 			if x := c.Checks[g]; x.Verdict == result.Fail || x.Verdict == result.Allowed {
-				p.line("", "%s %s (%d of %d): %s", clean(c.ID), clean(g), x.Violations, x.Judged, cleanLines(x.Counterexample))
+				p.line("", "%s %s (%d of %d): %s", clean(c.ID), clean(g), x.Violations, x.Judged, strings.ReplaceAll(counterexamples(x, shownExamples), "\n", "\n    "))
 			}
 		}
 	}

@@ -117,7 +117,7 @@ func cellSuite(t *table, c *result.Cell) junitSuite {
 }
 
 func checkCase(c *result.Cell, g string, check result.Check) (tc junitCase) {
-	text := cleanLines(check.Counterexample)
+	text := counterexamples(check, shownExamples)
 	switch {
 	case !c.Counts(g):
 		tc.Skipped = &junitOutcome{Message: "the cell is invalid"}

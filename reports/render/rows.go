@@ -111,13 +111,16 @@ func (r *row) add(c *result.Cell) {
 	}
 }
 
-// together is what two repetitions say of one check: the worse verdict with its
-// counterexample. Repetitions put one plan after the other to the test, so their pairs of
+// together is what two repetitions say of one check: the worse verdict with the
+// counterexamples, its own first. Repetitions put one plan after the other to the test, so their pairs of
 // states add up, and where neither found anything, the sum decides whether that is a pass.
 func together(a, b result.Check) result.Check {
-	worse := a
+	worse, other := a, b
 	if severity(b.Verdict) > severity(a.Verdict) {
-		worse = b
+		worse, other = b, a
+	}
+	if worse.Counterexample != "" && other.Counterexample != "" {
+		worse.Further = slices.Concat(worse.Further, []string{other.Counterexample}, other.Further)
 	}
 	worse.Judged, worse.Violations = a.Judged+b.Judged, a.Violations+b.Violations
 	if a.Power == nil || b.Power == nil {

@@ -52,7 +52,7 @@ func Terminal(w io.Writer, res *result.Results, opts TerminalOptions) error {
 		}
 		p.line("", "  %s: %s", n.Name, n.Value)
 	}
-	for _, e := range t.Examples() {
+	for _, e := range t.examples(terminalExamples) {
 		p.line("", "")
 		p.line(ansiRed, "%s: %s", e.Name, e.Failure)
 		for l := range strings.SplitSeq(e.Text, "\n") {

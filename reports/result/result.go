@@ -164,9 +164,12 @@ type Writer struct {
 	MaxDepth    *float64 `json:"maxDepth,omitempty"`
 }
 
+// External stands for the strategy of a watcher that is not ours.
+const External = "external"
+
 // Handler is the Pod handler stage.
 type Handler struct {
-	Strategy          string   `json:"strategy"`
+	Strategy          string   `json:"strategy"` // or External
 	Queues            int      `json:"queues"`
 	Workers           int      `json:"workers"`
 	Capacity          int      `json:"capacity"`
@@ -215,6 +218,8 @@ type Bystander struct {
 
 // Watcher is the process under test.
 type Watcher struct {
+	// Name is what rows are called by, beside the strategy of k8s-watch or instead of one.
+	Name              string   `json:"name,omitempty"`
 	Command           []string `json:"command,omitempty"`
 	Version           string   `json:"version,omitempty"`
 	CPUCores          *float64 `json:"cpuCores,omitempty"` // cpuSeconds ÷ cpuWindowSeconds
@@ -275,7 +280,9 @@ type Check struct {
 	Power          *int64 `json:"power,omitempty"`
 	MinPower       int64  `json:"minPower,omitempty"`
 	Counterexample string `json:"counterexample,omitempty"` // the first one: which key, versions, requests
-	Note           string `json:"note,omitempty"`
+	// Further are the counterexamples of further violations, 49 at most.
+	Further []string `json:"furtherCounterexamples,omitempty"`
+	Note    string   `json:"note,omitempty"`
 }
 
 // Party is the machine use of one process. What one used that ended before the last

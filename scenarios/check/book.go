@@ -28,6 +28,8 @@ type book struct {
 	peak      int   // the most of them at once
 	deletions []deletion
 	far       []times // those that a version has no room for
+	// differs says which fields are not as expected, of the keys that the record has it of.
+	differs map[*keyState]string
 }
 
 type scopeID struct{ kind, namespace string }
@@ -81,7 +83,7 @@ type touch struct {
 }
 
 func newBook(m *Meta, ready int64) *book {
-	return &book{meta: m, ready: ready, scopes: make(map[scopeID]*scope), opsNear: make(map[string]int64)}
+	return &book{meta: m, ready: ready, scopes: make(map[scopeID]*scope), opsNear: make(map[string]int64), differs: make(map[*keyState]string)}
 }
 
 // key is the entry of a name, made when missing.

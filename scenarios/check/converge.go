@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"github.com/watchbench/watchbench/scenarios/history"
 )
@@ -25,6 +26,9 @@ func (b *book) addState(r *history.StateRecord) error {
 	}
 	if *side != nil {
 		return fmt.Errorf("%s stands twice on the %s side", k, r.Side)
+	}
+	if r.Differs != "" {
+		b.differs[k] = r.Differs
 	}
 	f := finalState{life: k.life(r.UID), rv: r.ResourceVersion, digest: digestValue(r.Digest)}
 	if other == nil || *other != f {
@@ -59,8 +63,7 @@ func (j *judge) converge() {
 		t.note("the final states were not recorded")
 		return
 	}
-	var first *keyState
-	n := int64(0)
+	var found []*keyState
 	for _, k := range j.book.keys {
 		judged, differs := j.compareSides(k)
 		if judged {
@@ -70,19 +73,14 @@ func (j *judge) converge() {
 			continue
 		}
 		k.differs = true
-		n++
-		if first == nil || k.before(first) {
-			first = k
-		}
+		found = append(found, k)
 	}
-	if n > 0 {
-		t.failN(n, func() string { return j.difference(first) })
+	slices.SortFunc(found, func(k, l *keyState) int {
+		return cmp.Or(cmp.Compare(k.kind, l.kind), cmp.Compare(k.namespace, l.namespace), cmp.Compare(k.name, l.name))
+	})
+	for _, k := range found {
+		t.fail(func() string { return j.difference(k) })
 	}
-}
-
-// before is the order in which keys are reported.
-func (k *keyState) before(l *keyState) bool {
-	return cmp.Or(cmp.Compare(k.kind, l.kind), cmp.Compare(k.namespace, l.namespace), cmp.Compare(k.name, l.name)) < 0
 }
 
 func (j *judge) compareSides(k *keyState) (judged, differs bool) {
@@ -112,6 +110,8 @@ func (j *judge) difference(k *keyState) string {
 		what = fmt.Sprintf("the apiserver holds %s, storage nothing", holds(a))
 	case a == nil:
 		what = fmt.Sprintf("storage holds %s, the apiserver nothing", holds(s))
+	case j.book.differs[k] != "":
+		what = fmt.Sprintf("%s: the contents differ: %s", holds(a), j.book.differs[k])
 	case a.life != s.life:
 		what = fmt.Sprintf("the apiserver holds %s, storage %s", holds(a), holds(s))
 	case a.rv != s.rv && a.digest != s.digest:

@@ -46,10 +46,25 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 //
 // Key order and string escapes do not matter; numbers are compared as written.
 func Digest(o Raw, r Rules) (history.StateRecord, error) {
+	obj, rec, err := project(o, r)
+	if err != nil {
+		return rec, err
+	}
+	canonical, err := json.Marshal(obj) // keys sorted, numbers as they were
+	if err != nil {
+		return rec, fmt.Errorf("object %s: %w", rec.Key(), err)
+	}
+	sum := sha256.Sum256(canonical)
+	rec.Digest = hex.EncodeToString(sum[:digestBytes])
+	return rec, rec.Validate()
+}
+
+// project applies the rules of Digest to an object; the record lacks its digest.
+func project(o Raw, r Rules) (map[string]any, history.StateRecord, error) {
 	rec := history.StateRecord{Side: o.Side, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Bytes: len(o.JSON)}
 	obj, err := decodeObject(o.JSON)
 	if err != nil {
-		return rec, fmt.Errorf("object %s: %w", rec.Key(), err)
+		return nil, rec, fmt.Errorf("object %s: %w", rec.Key(), err)
 	}
 	if o.Side == history.SideApiserver {
 		addMissing(obj, "apiVersion", o.APIVersion)
@@ -70,13 +85,7 @@ func Digest(o Raw, r Rules) (history.StateRecord, error) {
 		rec.ResourceVersion, _ = strconv.ParseUint(rv, 10, 64)
 	}
 	r.prepare(obj, rec.Kind, rec.Namespace, o.Side)
-	canonical, err := json.Marshal(obj) // keys sorted, numbers as they were
-	if err != nil {
-		return rec, fmt.Errorf("object %s: %w", rec.Key(), err)
-	}
-	sum := sha256.Sum256(canonical)
-	rec.Digest = hex.EncodeToString(sum[:digestBytes])
-	return rec, rec.Validate()
+	return obj, rec, nil
 }
 
 // digestBytes of the SHA-256 are kept: 128 bits, far beyond accidental equality.
@@ -151,7 +160,7 @@ func (r *Rules) mask(obj map[string]any, kind, namespace string) (masked bool) {
 		return false
 	}
 	for _, m := range r.Masks {
-		if m.Kind == kind && (m.Namespace == "" || m.Namespace == namespace) {
+		if m.meant(kind, namespace) {
 			removePath(obj, m.Path)
 			masked = true
 		}

@@ -32,8 +32,9 @@
 // # What a verdict promises
 //
 //  1. A check that looked at nothing is not-judged, never passed.
-//  2. A failed check names its first counterexample: the key, the versions and
-//     the requests with their sequence numbers and times (UTC).
+//  2. A failed check names its counterexamples, of the first 50 violations: the key, the
+//     versions and the requests with their sequence numbers and times (UTC), and the fields
+//     where only the content is wrong.
 //  3. The order checks G2 to G5 say how many pairs of states could have been swapped
 //     (Power); whoever reads the verdict asks for a least number of them.
 //  4. In a cut cell G1 and the final uid of G5 are not judged; the others are

@@ -122,17 +122,21 @@ func (j *judge) verdict() *Verdict {
 type tally struct {
 	judged, violations int64
 	power              *int64
-	example            string
+	examples           []string // of the first violations
 	notes              []string
 	lacks              bool // a figure that it needs is not there
 }
 
-// fail counts a violation; the first one's text is the counterexample.
+// maxExamples bounds the counterexamples that are kept of a check.
+const maxExamples = 50
+
+// fail counts a violation; text is its counterexample.
 func (t *tally) fail(text func() string) { t.failN(1, text) }
 
+// failN counts violations that have one text together.
 func (t *tally) failN(n int64, text func() string) {
-	if t.violations == 0 {
-		t.example = text()
+	if len(t.examples) < maxExamples {
+		t.examples = append(t.examples, text())
 	}
 	t.violations += n
 }
@@ -159,7 +163,10 @@ func (t *tally) needAll() {
 }
 
 func (t *tally) check() result.Check {
-	c := result.Check{Judged: t.judged, Violations: t.violations, Power: t.power, Counterexample: t.example}
+	c := result.Check{Judged: t.judged, Violations: t.violations, Power: t.power}
+	if len(t.examples) > 0 {
+		c.Counterexample, c.Further = t.examples[0], t.examples[1:]
+	}
 	for i, n := range t.notes {
 		if i > 0 {
 			c.Note += "; "

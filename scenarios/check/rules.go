@@ -27,11 +27,17 @@ type Mask struct {
 	Path      []string `json:"path"`
 }
 
+// meant reports whether the mask is for objects of the kind in the namespace.
+func (m *Mask) meant(kind, namespace string) bool {
+	return m.Kind == kind && (m.Namespace == "" || m.Namespace == namespace)
+}
+
 // Kinds with rules of their own.
 const (
 	kindEvent         = "Event"
 	kindNode          = "Node"
 	kindPod           = "Pod"
+	kindSecret        = "Secret"
 	kindExportService = "ExportService"
 )
 

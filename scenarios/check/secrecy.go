@@ -37,8 +37,8 @@ func (j *judge) secrecy(ctx context.Context) error {
 		return err
 	}
 	t.judged = s.Bytes
-	if len(s.Leaks) > 0 {
-		t.failN(int64(len(s.Leaks)), func() string { return s.Leaks[0].String() })
+	for _, l := range s.Leaks {
+		t.fail(l.String)
 	}
 	t.note("%d files searched", s.Files)
 	return nil

@@ -139,6 +139,8 @@ func (s *StateRecord) field(key []byte) any {
 		return &s.Digest
 	case "bytes":
 		return &s.Bytes
+	case "differs":
+		return &s.Differs
 	}
 	return nil
 }

@@ -32,6 +32,9 @@ type StateRecord struct {
 	ResourceVersion uint64 `json:"resourceVersion,omitempty"`
 	Digest          string `json:"digest"` // see Digest
 	Bytes           int    `json:"bytes"`  // of the object as read
+	// Differs, of storage's side, says in which fields a version that the apiserver holds
+	// too is not as expected; told of the first of such objects only. See check.Fields.
+	Differs string `json:"differs,omitempty"`
 }
 
 // Key names an object.

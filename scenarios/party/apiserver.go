@@ -142,28 +142,44 @@ func (a *APIServer) State(ctx context.Context, kinds, namespaces []string, rules
 	var out []history.StateRecord
 	for _, kind := range kinds {
 		version := kindGroups[kind]
-		prefix := "/apis/" + version
-		if version == "v1" {
-			prefix = "/api/v1"
-		}
 		take := func(raw json.RawMessage) error {
 			rec, err := DigestItem(raw, version, kind, rules)
 			out = append(out, rec)
 			return err
 		}
 		if clusterScoped[kind] {
-			if err := a.Each(ctx, prefix+"/"+resources[kind], "", take); err != nil {
+			if err := a.Each(ctx, collection(kind, ""), "", take); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		for _, ns := range namespaces {
-			if err := a.Each(ctx, prefix+"/namespaces/"+url.PathEscape(ns)+"/"+resources[kind], "", take); err != nil {
+			if err := a.Each(ctx, collection(kind, ns), "", take); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return out, nil
+}
+
+// collection is the path of a built-in kind's objects, in a namespace if it is not empty.
+func collection(kind, namespace string) string {
+	path := "/apis/" + kindGroups[kind]
+	if kindGroups[kind] == "v1" {
+		path = "/api/v1"
+	}
+	if namespace != "" {
+		path += "/namespaces/" + url.PathEscape(namespace)
+	}
+	return path + "/" + resources[kind]
+}
+
+// Object reads one object of a built-in kind, nil for another kind.
+func (a *APIServer) Object(ctx context.Context, k history.Key) ([]byte, error) {
+	if resources[k.Kind] == "" {
+		return nil, nil
+	}
+	return a.Send(ctx, http.MethodGet, collection(k.Kind, k.Namespace)+"/"+url.PathEscape(k.Name), nil)
 }
 
 // DigestItem is one item of a list in the apiserver's form.

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/watchbench/watchbench/scenarios/check"
@@ -249,28 +250,51 @@ func (m *Storage) State(ctx context.Context, rules check.Rules) ([]history.State
 
 // StateIn is State of one namespace; of all with an empty one.
 func (m *Storage) StateIn(ctx context.Context, namespace string, rules check.Rules) ([]history.StateRecord, error) {
+	var out []history.StateRecord
+	err := m.each(ctx, namespace, func(r check.Raw) error {
+		rec, err := check.Digest(r, rules)
+		if err != nil {
+			return fmt.Errorf("digest %s/%s/%s of storage: %w", r.Kind, r.Namespace, r.Name, err)
+		}
+		out = append(out, rec)
+		return nil
+	})
+	return out, err
+}
+
+// Objects reads those of the objects that storage holds.
+func (m *Storage) Objects(ctx context.Context, keys []history.Key) (map[history.Key]check.Raw, error) {
+	out := map[history.Key]check.Raw{}
+	err := m.each(ctx, "", func(r check.Raw) error {
+		if k := (history.Key{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}); slices.Contains(keys, k) {
+			out[k] = r
+		}
+		return nil
+	})
+	return out, err
+}
+
+// each passes on every object of the cluster in a namespace, in all with an empty one.
+func (m *Storage) each(ctx context.Context, namespace string, object func(check.Raw) error) error {
 	ctx, cancel := context.WithTimeout(ctx, fetchLimit)
 	defer cancel()
 	resp, err := get(ctx, m.http, m.base+"/state?"+url.Values{"namespace": {namespace}}.Encode())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer resp.Body.Close()
-	var out []history.StateRecord
 	for dec := json.NewDecoder(resp.Body); ; {
 		var r row
 		if err := dec.Decode(&r); errors.Is(err, io.EOF) {
-			return out, nil
+			return nil
 		} else if err != nil {
-			return nil, fmt.Errorf("read storage's state: %w", err)
+			return fmt.Errorf("read storage's state: %w", err)
 		}
 		if check.Unwatched(r.Kind) {
 			continue
 		}
-		rec, err := check.Digest(check.Raw{Side: history.SideStorage, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, JSON: r.Data}, rules)
-		if err != nil {
-			return nil, fmt.Errorf("digest %s/%s/%s of storage: %w", r.Kind, r.Namespace, r.Name, err)
+		if err := object(check.Raw{Side: history.SideStorage, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, JSON: r.Data}); err != nil {
+			return err
 		}
-		out = append(out, rec)
 	}
 }

@@ -294,6 +294,8 @@ func (c *cell) drain(ctx context.Context) error {
 		if c.drained.state, err = c.storage.State(ctx, c.rules); err != nil {
 			return err
 		}
+	} else if err := c.explain(ctx, want, c.drained.state); err != nil {
+		return err
 	}
 	return history.SaveState(c.dir, slices.Values(slices.Concat(want, c.drained.state)))
 }
