@@ -110,6 +110,7 @@ func (f *runFlags) parse(cmd *cobra.Command, ref, provider string) (*spec.File, 
 	}
 	add("repeat", "repeat", fmt.Sprint(f.repeat), fmt.Sprint(f.repeat))
 	add("seed", "seed", fmt.Sprint(f.seed), fmt.Sprint(f.seed))
+	add("name", "watcher.name", quote(f.name), quote(f.name))
 	add("watcher-command", "watcher.command", quote(f.watcherCommand), quote(f.watcherCommand))
 	add("fsync", "cluster.fsync", fmt.Sprint(f.cluster.FSync), "")
 	add("pin", "cluster.pin", fmt.Sprint(f.pin), "")

@@ -83,6 +83,7 @@ func TestBadInput(t *testing.T) {
 		{"bad repeat", []string{"run", good, "--repeat", "0"}, []string{"--repeat 0: 0 is out of range; use 1 to 100"}, exitInput},
 		{"unknown provider", []string{"run", good, "--cluster", "cloud"}, []string{"--cluster cloud is not known; use one of embedded, kind, kubeconfig"}, exitInput},
 		{"fsync of kind", []string{"run", good, "--cluster", "kind", "--fsync"}, []string{"--fsync means nothing for --cluster kind; use --cluster embedded, or leave it out"}, exitInput},
+		{"a name that is too long", []string{"run", good, "--name", strings.Repeat("x", 61)}, []string{`x" is not a name; use at most 60 letters, digits and signs`}, exitInput},
 		{"fsync of a cluster that stays up", []string{"cluster", "up", "--provider", "kind", "--fsync"}, []string{"fsync can be chosen for the embedded control plane only"}, exitInput},
 		{"pinning elsewhere", []string{"run", good, "--cluster", "kubeconfig", "--pin"}, []string{"--pin means nothing for --cluster kubeconfig"}, exitInput},
 		{"kubeconfig of embedded", []string{"run", good, "--cluster", "embedded", "--kubeconfig", dir}, []string{"--kubeconfig means nothing for --cluster embedded; use --cluster kubeconfig, or leave it out"}, exitInput},

@@ -31,6 +31,7 @@ type runFlags struct {
 	repeat         int
 	seed           uint64
 	watcherCommand string
+	name           string
 	format         string
 	explain        bool
 	quiet          bool
@@ -53,6 +54,7 @@ to a folder of its own. watchbench scenarios list shows the shipped ones.`,
 	fl := cmd.Flags()
 	fl.IntVar(&f.repeat, "repeat", 0, "how often to run every cell (default: the scenario's)")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed for the plan, latency and cell order (default: the scenario's)")
+	fl.StringVar(&f.name, "name", "", "what reports call the watcher (default: its strategy, or the words of --watcher-command)")
 	fl.StringVar(&f.format, "format", "table", "what to print at the end: table or json")
 	fl.BoolVar(&f.explain, "explain", false, explainUsage)
 	return cmd

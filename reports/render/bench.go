@@ -76,9 +76,14 @@ func (c *column) benchValue(r *row) *float64 {
 	return times(v.number, c.scale)
 }
 
-// benchName is BenchmarkScenario/load=…/strategy=…/other.axis=…-CPUs.
+// benchName is BenchmarkScenario/load=…/strategy=…/other.axis=…-CPUs, with watcher=… instead
+// of strategy=… for another watcher.
 func benchName(r *row, cpus int) string {
-	s := "BenchmarkScenario/load=" + benchPart(r.load) + "/strategy=" + benchPart(r.strategy)
+	key := "strategy"
+	if r.external() {
+		key = "watcher"
+	}
+	s := "BenchmarkScenario/load=" + benchPart(r.load) + "/" + key + "=" + benchPart(r.strategy)
 	point := r.cells[0].Params
 	for _, axis := range slices.Sorted(maps.Keys(point)) {
 		if axis != result.ParamLoad && axis != result.ParamStrategy {

@@ -110,7 +110,7 @@ func (t *table) Knees() (s sheet) {
 	if len(rows) == 0 {
 		return s
 	}
-	s.Keys, s.Heads = 3, append(words("strategy", "load", "of capacity"),
+	s.Keys, s.Heads = 3, append(words(t.who(), "load", "of capacity"),
 		heading{Title: "offered", Unit: "writes/s"}, heading{Title: "planned", Unit: "writes/s"}, heading{Title: "achieved", Unit: "writes/s"}, heading{Title: "operations"},
 		heading{Title: "freshness p50", Unit: "s"}, heading{Title: "freshness p99", Unit: "s"}, heading{Title: "how to read it", Left: true})
 	for i, r := range rows {
@@ -144,7 +144,7 @@ func (t *table) Capacities() (s sheet) {
 		s.Rows = append(s.Rows, l)
 	}
 	if len(s.Rows) > 0 {
-		s.Keys, s.Heads = 1, append(words("strategy"), heading{Title: "capacity", Unit: "writes/s"}, heading{Title: "storage", Unit: "requests/s"},
+		s.Keys, s.Heads = 1, append(words(t.who()), heading{Title: "capacity", Unit: "writes/s"}, heading{Title: "storage", Unit: "requests/s"},
 			heading{Title: "written", Unit: "writes/s"}, heading{Title: "limited by", Left: true})
 	}
 	return s

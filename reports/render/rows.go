@@ -12,7 +12,8 @@ import (
 
 // row is one point of the matrix: all repetitions of one cell, summarised.
 type row struct {
-	strategy string
+	strategy string // or name, of another watcher
+	method   string // the strategy alone
 	load     string
 	extra    []string // values of the report's extra parameters
 	cells    []*result.Cell
@@ -80,8 +81,13 @@ func arrange(res *result.Results) *table {
 }
 
 func newRow(c *result.Cell, extra []string) *row {
+	method := cmp.Or(c.Params[result.ParamStrategy], c.Handler.Strategy, unknown)
+	if c.Handler.Strategy == result.External { // whose strategies, if any, are those that were asked for
+		method = c.Params[result.ParamStrategy]
+	}
 	r := &row{
-		strategy: cmp.Or(c.Params[result.ParamStrategy], c.Handler.Strategy, unknown),
+		method:   method,
+		strategy: cmp.Or(strings.TrimSpace(c.Watcher.Name+" "+method), result.External),
 		load:     cmp.Or(c.Params[result.ParamLoad], c.Load.Model, unknown),
 		checks:   map[string]result.Check{},
 	}
@@ -149,7 +155,7 @@ func (r *row) void() bool { return len(r.valid) == 0 }
 // alone is a row of one repetition, taken as valid.
 func (r *row) alone(c *result.Cell) *row {
 	one := []*result.Cell{c}
-	return &row{strategy: r.strategy, load: r.load, extra: r.extra, cells: one, valid: one, checks: c.Checks}
+	return &row{strategy: r.strategy, method: r.method, load: r.load, extra: r.extra, cells: one, valid: one, checks: c.Checks}
 }
 
 // severity orders verdicts: what is worse hides what is better. A check that one
@@ -172,7 +178,7 @@ func (t *table) sort() {
 			cmp.Compare(rank(loads, a.load), rank(loads, b.load)),
 			cmp.Compare(weight[a.load], weight[b.load]),
 			compareNatural(a.load, b.load),
-			cmp.Compare(rank(strategies, a.strategy), rank(strategies, b.strategy)),
+			cmp.Compare(rank(strategies, a.method), rank(strategies, b.method)),
 			compareNatural(a.strategy, b.strategy),
 		)
 		for i, axis := range t.extra {
@@ -249,6 +255,17 @@ func (t *table) loads() []string {
 // under lists the rows of one load.
 func (t *table) under(load string) []*row {
 	return slices.DeleteFunc(slices.Clone(t.rows), func(r *row) bool { return r.load != load })
+}
+
+// external reports whether the row is of another watcher, which is called by its name.
+func (r *row) external() bool { return r.cells[0].Handler.Strategy == result.External }
+
+// who is the heading over the names of watchers.
+func (t *table) who() string {
+	if slices.ContainsFunc(t.rows, (*row).external) {
+		return "watcher"
+	}
+	return "strategy"
 }
 
 // label names a row among the rows of its load.

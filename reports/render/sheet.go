@@ -89,7 +89,7 @@ func (t *table) sheet(keys []heading, names func(*row) []string) sheet {
 
 // labelled has two columns of names.
 func (t *table) labelled() sheet {
-	return t.sheet(words("strategy", "load"), func(r *row) []string { return []string{r.label(), clean(r.load)} })
+	return t.sheet(words(t.who(), "load"), func(r *row) []string { return []string{r.label(), clean(r.load)} })
 }
 
 // Grid is the whole throughput table.
@@ -100,7 +100,7 @@ func (t *table) Costs() sheet { return t.throughput(titled(further)) }
 
 // throughput is the table of the measures of the given groups.
 func (t *table) throughput(groups ...[]*column) sheet {
-	keys := words("strategy", "load")
+	keys := words(t.who(), "load")
 	for _, k := range t.extra {
 		keys = append(keys, words(clean(k))...)
 	}

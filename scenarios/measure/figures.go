@@ -156,7 +156,7 @@ func (f *Figures) described() result.Cell {
 			LatencySpec: s.Storage.Latency, LatencyMeanMs: round(f.latencyMs()),
 			LatencyP50Ms: round(configured.P50.Seconds() * 1e3), LatencyP99Ms: round(configured.P99.Seconds() * 1e3),
 		},
-		Watcher: result.Watcher{Command: w.Command, Restarts: w.Restarts},
+		Watcher: result.Watcher{Name: s.Watcher.Label(), Command: w.Command, Restarts: w.Restarts},
 	}
 	for name, value := range f.cell.Params {
 		c.Params[name] = value
@@ -170,7 +170,7 @@ func (f *Figures) described() result.Cell {
 		c.Watcher.Version, c.Watcher.CachedObjects = w.Version, f.before.Sum(metric.CacheKeys)
 		c.Watcher.FirstSync, c.Watcher.FirstSyncCPU = rounded(w.FirstSync), rounded(w.FirstSyncCPU)
 	}
-	if f.watcher.Profile == strategyLegacy {
+	if w.Own && f.watcher.Profile == strategyLegacy {
 		c.Handler.Strategy = strategyLegacy
 	}
 	if b := s.Load.Bystander; b != nil {

@@ -23,6 +23,7 @@ var notCompared = []struct {
 	{`checks\.(G7|G8|G9|G12|G13)\..*`, nil, "asked by the fault matrix alone, by rules that are the code's; the facts beside them are compared"},
 	{`handler\.queuedEventSecondsLeast`, nil, "how the 100 ms are divided between the two events of a deletion is the code's choice"},
 	{`storage\.latency(P50|P99)Ms`, nil, "quantiles of the configured distribution, which the grammar's own tests hold to its draws"},
+	{`watcher\.name`, nil, "copied from the scenario, or words of the command"},
 	{`watcher\.bytesPerObject`, nil, "needs two cells"},
 	{`robustness\..*`, nil, "the same as the matrix's entry"},
 	{`calibrates`, nil, "no calibration is recorded here"},

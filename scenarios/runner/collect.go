@@ -13,6 +13,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/measure"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // defaultSyncPeriod is the watcher's own, where a scenario names none.
@@ -80,7 +81,7 @@ func (c *cell) meta() (check.Meta, error) {
 		meta.SyncPeriod = int64(cmp.Or(sync.Period.Std(), defaultSyncPeriod))
 	}
 	if !c.watcher.Own {
-		meta.QueueFull = ""
+		meta.Strategy, meta.QueueFull = spec.External, ""
 	}
 	if c.record.Watcher.Joined {
 		meta.QueueFull = ""

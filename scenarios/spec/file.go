@@ -209,7 +209,20 @@ func (f *File) parseSets() ([]assignment, error) {
 		}
 		over = append(over, assignment{path: path, value: value})
 	}
+	f.dropStrategies(over)
 	return over, nil
+}
+
+// dropStrategies drops the axis of strategies where an override names another watcher: it
+// has none of ours, and each cell would measure the same. An axis that is asked for by an
+// override stays.
+func (f *File) dropStrategies(over []assignment) {
+	const strategy = "watcher.strategy"
+	other := slices.ContainsFunc(over, func(a assignment) bool { return a.path == "watcher.command" && a.value.Value != "" })
+	asked := slices.ContainsFunc(f.tree.Overrides, func(s string) bool { return strings.HasPrefix(s, "matrix."+strategy+"=") })
+	if other && !asked {
+		f.axes = slices.DeleteFunc(f.axes, func(a axis) bool { return a.path == strategy })
+	}
 }
 
 // merged is the tree with a matrix point, and the overrides over it.

@@ -1,10 +1,13 @@
 package spec
 
 import (
+	"cmp"
+	"path"
 	"strconv"
 	"strings"
 
 	"github.com/watchbench/watchbench/loadgen/plan"
+	"github.com/watchbench/watchbench/reports/result"
 )
 
 // APIVersion and Kind open every scenario file.
@@ -120,6 +123,7 @@ type Watcher struct {
 	LeaderElection bool     `json:"leaderElection,omitempty"`
 	Resources      []string `json:"resources,omitempty" jsonschema_description:"Kinds to watch; by default Pod and the bystander's kind."`
 	Command        string   `json:"command,omitempty" jsonschema_description:"Another watcher's command line; {config} is replaced by the path of the rendered config, {bin} by the folder of watchbench's own programs."`
+	Name           string   `json:"name,omitempty" jsonschema:"maxLength=60" jsonschema_description:"What reports call the watcher; by default k8s-watch is called by its strategy, another watcher by the words of its command."`
 }
 
 // Synchronizer is the watcher's own repair. Where a scenario is to show what a
@@ -144,7 +148,7 @@ const DefaultMinPower = 30
 var Strategies = []string{"single", "unordered", "dedup", "partitioned", "keyed", "adaptive"}
 
 // External is what stands for a strategy where the watcher is not ours.
-const External = "external"
+const External = result.External
 
 // Default is what a file that says nothing else means.
 func Default() Scenario {
@@ -172,6 +176,26 @@ func (s *Scenario) Kinds() []string {
 	}
 	return []string{"Pod"}
 }
+
+// Label is what reports call the watcher beside or instead of a strategy: its name or, of
+// another watcher, the words of its command without folders, flags and config. It is empty
+// for k8s-watch without a name.
+func (w Watcher) Label() string {
+	if w.Name != "" || w.Command == "" {
+		return w.Name
+	}
+	var words []string
+	for _, word := range strings.Fields(strings.NewReplacer(`'`, "", `"`, "").Replace(w.Command)) {
+		if !strings.HasPrefix(word, "-") && !strings.Contains(word, "{config}") {
+			words = append(words, path.Base(word))
+		}
+	}
+	label := []rune(cmp.Or(strings.Join(words, " "), External))
+	return string(label[:min(len(label), maxName)])
+}
+
+// maxName bounds a watcher's name, in runes.
+const maxName = 60
 
 // Concurrency is the number of Pod requests the strategy keeps in flight at most.
 func (w Watcher) Concurrency() int {

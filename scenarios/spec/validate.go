@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/watchbench/watchbench/internal/strictyaml"
 )
@@ -96,6 +97,9 @@ func (s *Scenario) validateWatcher() error {
 		if !strings.Contains(w.Command, "{config}") {
 			return bad("watcher.command", "write {config} where the path of the config file belongs", "the command never names its config")
 		}
+	}
+	if n := []rune(w.Name); len(n) > maxName || slices.ContainsFunc(n, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return bad("watcher.name", fmt.Sprintf("use at most %d letters, digits and signs", maxName), "%q is not a name", w.Name)
 	}
 	if p := w.Synchronizer.Period; p != 0 && p < Duration(1e9) {
 		return bad("watcher.synchronizer.period", "use at least 1s, or disabled: true", "%s is too short", p)

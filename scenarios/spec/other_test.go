@@ -1,0 +1,54 @@
+package spec
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestOtherWatcherHasNoStrategies: a scenario that sweeps our strategies is run once with
+// another watcher, unless they are asked for.
+func TestOtherWatcherHasNoStrategies(t *testing.T) {
+	for _, tc := range []struct {
+		sets []string
+		ids  string
+	}{
+		{nil, "single-light single-heavy keyed-light keyed-heavy"},
+		{[]string{"watcher.command=x {config}"}, "light heavy"},
+		{[]string{"watcher.command=''"}, "single-light single-heavy keyed-light keyed-heavy"},
+		{[]string{"watcher.command=x {config}", "matrix.watcher.strategy=dedup,keyed", "matrix.load=light"}, "dedup-light keyed-light"},
+	} {
+		f, err := Format{}.Parse("s.yaml", []byte(swept), tc.sets...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, c := range f.Cells() {
+			ids = append(ids, c.ID)
+		}
+		if got := strings.Join(ids, " "); got != tc.ids {
+			t.Errorf("%q: %s, want %s", tc.sets, got, tc.ids)
+		}
+	}
+}
+
+func TestLabel(t *testing.T) {
+	for _, tc := range []struct{ name, command, want string }{
+		{"", "", ""}, {"mine", "", "mine"}, {"mine", "x {config}", "mine"},
+		{"", "python3 scenarios/examples/watcher.py {config}", "python3 watcher.py"},
+		{"", "{bin}/watchfloor -f {config}", "watchfloor"},
+		{"", "'/opt/mine' --config={config}", "mine"},
+		{"", "{config}", "external"},
+		{"", strings.Repeat("x", 70) + " {config}", strings.Repeat("x", 60)},
+	} {
+		if got := (Watcher{Name: tc.name, Command: tc.command}).Label(); got != tc.want {
+			t.Errorf("%q %q: %q, want %q", tc.name, tc.command, got, tc.want)
+		}
+	}
+	for _, name := range []string{"a\nb", strings.Repeat("x", 61)} {
+		s := Default()
+		s.Watcher.Name = name
+		if err := s.validateWatcher(); err == nil || !strings.Contains(err.Error(), "watcher.name") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
