@@ -79,8 +79,8 @@ func command() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Long: `Measure and judge the path from a Kubernetes watch to a storage service.
 
-Exit codes: 0 ok, 1 error, 2 usage or bad input, 3 a correctness check failed,
-5 run invalid, 130 interrupted.`,
+Exit codes: 0 ok, 1 error, 2 usage or bad input, 3 a correctness check or a
+threshold failed, 5 run invalid, 130 interrupted.`,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

@@ -9,13 +9,20 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// firstVerdict prefers a failed check over an invalid cell: the one is a fact about
-// the watcher, the other about the measurement.
-func firstVerdict(failed, invalid []string) error {
+// firstVerdict prefers a failed check or threshold over an invalid cell: the one is a fact
+// about the watcher, the other about the measurement.
+func firstVerdict(failed, missed, invalid []string) error {
 	sort.Strings(failed)
+	var wrong []string
+	if n := len(failed); n > 0 {
+		wrong = append(wrong, fmt.Sprintf("%s failed: %s", some(n, "check"), strings.Join(failed, ", ")))
+	}
+	if n := len(missed); n > 0 {
+		wrong = append(wrong, fmt.Sprintf("%s failed: %s", some(n, "threshold"), strings.Join(missed, ", ")))
+	}
 	switch {
-	case len(failed) > 0:
-		return &verdict{exitCheck, fmt.Sprintf("%s failed: %s", some(len(failed), "check"), strings.Join(failed, ", "))}
+	case len(wrong) > 0:
+		return &verdict{exitCheck, strings.Join(wrong, "; ")}
 	case len(invalid) > 0:
 		return &verdict{exitInvalid, fmt.Sprintf("%s invalid: %s", some(len(invalid), "cell"), strings.Join(invalid, ", "))}
 	}
@@ -44,7 +51,16 @@ func worse(a, b error) error {
 
 // judgement is the verdict on a run, nil when all cells are valid and everything
 // expected holds.
-func judgement(res *result.Results) error { return firstVerdict(failures(res.Cells)) }
+func judgement(res *result.Results) error {
+	failed, invalid := failures(res.Cells)
+	var missed []string
+	for i := range res.Thresholds {
+		if t := &res.Thresholds[i]; t.Failed() {
+			missed = append(missed, t.String())
+		}
+	}
+	return firstVerdict(failed, missed, invalid)
+}
 
 // failures names the checks that failed and the cells that are invalid, where only
 // violations count.
@@ -75,7 +91,7 @@ func matrixVerdict(m *result.Matrix) error {
 			invalid = append(invalid, strings.TrimSpace(e.Scenario+" "+e.Cell))
 		}
 	}
-	err := firstVerdict(failed, invalid)
+	err := firstVerdict(failed, nil, invalid)
 	if n := len(m.Retries); err == nil && n > result.MostRetries {
 		return &verdict{exitInvalid, fmt.Sprintf("%d scenarios needed a second try, at most %d may: the machine is too busy", n, result.MostRetries)}
 	}

@@ -16,6 +16,7 @@ type Results struct {
 	Environment Environment    `json:"environment"`
 	Scenario    map[string]any `json:"scenario"` // the resolved scenario as it was run
 	Cells       []Cell         `json:"cells"`
+	Thresholds  []Threshold    `json:"thresholds,omitempty"` // the scenario's, at every point of its matrix
 }
 
 // Run identifies one run.

@@ -41,6 +41,11 @@ func (r *Results) Validate() error {
 			return err
 		}
 	}
+	for i, t := range r.Thresholds {
+		if t.Holds && t.Value == nil {
+			return fmt.Errorf("thresholds[%d] (%s) holds without a value", i, t.Metric)
+		}
+	}
 	return nil
 }
 

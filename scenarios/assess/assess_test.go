@@ -49,6 +49,21 @@ func TestRunTwice(t *testing.T) {
 	}
 }
 
+// TestThresholds: the folder alone tells whether the scenario's bounds hold.
+func TestThresholds(t *testing.T) {
+	for bound, holds := range map[string]bool{"< 40ms": true, "< 20ms": false} {
+		dir := t.TempDir()
+		f, err := spec.Format{}.Parse("plain.yaml", []byte(scenarioText("plain", "")), "thresholds.freshness.p99="+bound)
+		must(t, err)
+		recordRun(t, dir, f, 30, nil)
+		res, err := Run(t.Context(), dir)
+		must(t, err)
+		if len(res.Thresholds) != 1 || res.Thresholds[0].Holds != holds || res.Thresholds[0].Point != "only" {
+			t.Errorf("%s: %+v", bound, res.Thresholds)
+		}
+	}
+}
+
 // TestCheckRun: what is missing is said to be, and what is written otherwise is named.
 func TestCheckRun(t *testing.T) {
 	dir := t.TempDir()

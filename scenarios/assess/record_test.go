@@ -33,6 +33,12 @@ func must(t *testing.T, err error) {
 // scenario is one of a row that asserts C and I, or with an empty row of none.
 func scenario(t *testing.T, name, row string) *spec.File {
 	t.Helper()
+	f, err := spec.Format{}.Parse(name+".yaml", []byte(scenarioText(name, row)))
+	must(t, err)
+	return f
+}
+
+func scenarioText(name, row string) string {
 	text := fmt.Sprintf(`apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: %s}
@@ -43,9 +49,7 @@ limits: {minPower: 0}
 	if row != "" {
 		text += fmt.Sprintf("fault: {row: %s, title: of %s, assert: [C, I], measure: [T]}\n", row, row)
 	}
-	f, err := spec.Format{}.Parse(name+".yaml", []byte(text))
-	must(t, err)
-	return f
+	return text
 }
 
 var effects = map[string]string{oplog.TypeCreate: ledger.EffectCreated, oplog.TypePatch: ledger.EffectReplaced}

@@ -39,6 +39,9 @@ func run(ctx context.Context, dir string, r *history.Run, baseline *result.Cell)
 		res.Cells = append(res.Cells, cell)
 	}
 	capacities(res.Cells)
+	if err := res.JudgeThresholds(); err != nil {
+		return nil, &badinput.Error{What: fmt.Sprintf("%s: %v", filepath.Join(dir, history.FileRun), err), Remedy: "the folder must be as it was written"}
+	}
 	return res, nil
 }
 

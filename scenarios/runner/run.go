@@ -229,6 +229,9 @@ func (r *Runner) all(ctx context.Context) error {
 // save writes results.json, and run.json with all of it that is not computed from the
 // cells.
 func (r *Runner) save() error {
+	if err := r.results.JudgeThresholds(); err != nil {
+		return err
+	}
 	record := &history.Run{
 		Schema: history.RunSchema, Run: r.results.Run, Environment: r.results.Environment, Scenario: r.results.Scenario,
 		Baseline: history.BaselineOf(r.opts.Baseline),

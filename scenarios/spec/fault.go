@@ -98,6 +98,9 @@ func (s *Scenario) validateFault() error {
 	if f == nil {
 		return nil
 	}
+	if len(s.Thresholds) > 0 {
+		return bad("thresholds", "use fault.freshness, fault.recovery and ceilings", "a row of the fault matrix has columns")
+	}
 	if !rowForm.MatchString(f.Row) {
 		return bad("fault.row", "use F0 to F28", "%q is no row of the fault matrix", f.Row)
 	}

@@ -41,6 +41,7 @@ type Scenario struct {
 	Seed         uint64              `json:"seed" jsonschema_description:"Of the plan, the storage latency and the order of cells."`
 	DrainTimeout Duration            `json:"drainTimeout" jsonschema_description:"Time after the load until a cell is cut and its drain time projected."`
 	Limits       Limits              `json:"limits"`
+	Thresholds   Thresholds          `json:"thresholds,omitempty" jsonschema_description:"Bounds on figures of results.json, each held to the median of a point's repetitions; exit code 3 if one does not hold."`
 	Expect       Expect              `json:"expect,omitempty" jsonschema_description:"Per check G1 to G14: pass, fail-allowed or fail-expected, or a mapping from strategy (or default) to one of these."`
 }
 

@@ -193,6 +193,41 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+func TestThresholds(t *testing.T) {
+	const bounds = minimal + `thresholds:
+  freshness.p99: "< 1s"
+  events: {lost: <= 0}
+`
+	for _, tc := range []struct {
+		text string
+		sets []string
+		want string
+	}{
+		{bounds, nil, "map[events.lost:<= 0 freshness.p99:< 1s]"},
+		{bounds, []string{"thresholds.freshness.p99=< 2s", "thresholds.events.lost="}, "map[freshness.p99:< 2s]"},
+		{bounds, []string{"thresholds="}, "map[]"},
+		{minimal, []string{"thresholds.watcher.rssPeakMiB=< 64"}, "map[watcher.rssPeakMiB:< 64]"},
+		{minimal + "thresholds:\n  freshnes.p99: < 1s", nil, "tiny.yaml:6: thresholds.freshnes.p99: unknown metric; did you mean freshness.p99?"},
+		{minimal + "thresholds:\n  freshness.p99: < 1", nil, `tiny.yaml:6: thresholds.freshness.p99: "1" has no unit; write for example '< 1s'`},
+		{bounds + "  freshness: {p99: < 3s}", nil, "tiny.yaml:8: thresholds.freshness.p99: given twice; keep one"},
+		{minimal + "thresholds: [a]", nil, "tiny.yaml:5: thresholds: not a mapping; write for example freshness.p99: '< 1s'"},
+		{minimal, []string{"thresholds.freshness.p99=1s"}, `--set thresholds.freshness.p99=1s: thresholds.freshness.p99: "1s" begins with none of <, <=, > and >=; write for example '< 1s'`},
+		{minimal + "matrix: {thresholds: [1]}", nil, "tiny.yaml:5: matrix.thresholds: thresholds holds for the whole run; it cannot be swept; set it outside of matrix"},
+		{minimal + "fault: {row: F2, title: x, assert: [C]}\nthresholds: {freshness.p99: < 1s}", nil, "tiny.yaml:6: thresholds: a row of the fault matrix has columns; use fault.freshness, fault.recovery and ceilings"},
+	} {
+		f, err := Format{}.Parse("tiny.yaml", []byte(tc.text), tc.sets...)
+		var got string
+		if err != nil {
+			got = err.Error()
+		} else {
+			got = fmt.Sprint(map[string]string(f.Base().Thresholds))
+		}
+		if got != tc.want {
+			t.Errorf("%v:\n got %s\nwant %s", tc.sets, got, tc.want)
+		}
+	}
+}
+
 func TestExpect(t *testing.T) {
 	f, err := Format{}.Parse("swept.yaml", []byte(swept))
 	if err != nil {

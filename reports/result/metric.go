@@ -1,0 +1,209 @@
+package result
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/spelling"
+	"github.com/watchbench/watchbench/internal/units"
+)
+
+// Metric is a figure of a cell that a threshold may bound.
+type Metric struct {
+	// Name is its path below a cell of results.json, such as freshness.p99.
+	Name string
+	// Unit is that of the value in results.json: s, ms, µs, MiB, B, KiB/s, /s, share, or
+	// empty for a count.
+	Unit  string
+	index [][]int // of the field in each struct on the way
+}
+
+// sections of a cell hold the figures that may be bounded.
+var sections = []string{"load", "writer", "handler", "storage", "freshness", "bystander", "watcher", "events"}
+
+// Metrics lists the figures that a threshold may bound, in the order of results.json.
+var Metrics = sync.OnceValue(func() []Metric {
+	var all []Metric
+	var walk func(t reflect.Type, name, unit string, index [][]int)
+	walk = func(t reflect.Type, name, unit string, index [][]int) {
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		switch t.Kind() {
+		case reflect.Struct:
+			for _, f := range reflect.VisibleFields(t) {
+				of := unitOf(jsonName(f))
+				if t == reflect.TypeFor[Quantiles]() {
+					if of = unit; f.Name == "Count" {
+						of = ""
+					}
+				}
+				walk(f.Type, name+"."+jsonName(f), of, append(slices.Clone(index), f.Index))
+			}
+		case reflect.Int, reflect.Int64, reflect.Float64:
+			all = append(all, Metric{name, unit, index})
+		}
+	}
+	cell := reflect.TypeFor[Cell]()
+	for _, f := range reflect.VisibleFields(cell) {
+		if name := jsonName(f); slices.Contains(sections, name) {
+			walk(f.Type, name, unitOf(name), [][]int{f.Index})
+		}
+	}
+	return all
+})
+
+// unitOf is the unit that a field's name says.
+func unitOf(name string) string {
+	switch {
+	case strings.Contains(name, "EventSeconds"):
+		return "" // a count times a time
+	case strings.HasSuffix(name, "Seconds"), name == "freshness":
+		return "s"
+	case strings.HasSuffix(name, "Ms"):
+		return "ms"
+	case strings.Contains(name, "Micros"):
+		return "µs"
+	case strings.HasSuffix(name, "MiB"):
+		return "MiB"
+	case strings.HasSuffix(name, "KiBps"):
+		return "KiB/s"
+	case strings.HasSuffix(strings.ToLower(name), "qps"):
+		return "/s"
+	case name == "bytesPerObject":
+		return "B"
+	case strings.HasPrefix(name, "efficiency"), name == "ofCapacity", name == "littleDiscrepancy":
+		return "share"
+	}
+	return ""
+}
+
+// MetricByName finds a metric; the error says which one was probably meant.
+func MetricByName(name string) (Metric, error) {
+	var names []string
+	for _, m := range Metrics() {
+		if m.Name == name {
+			return m, nil
+		}
+		names = append(names, m.Name)
+	}
+	if near := spelling.Nearest(name, names); near != "" {
+		return Metric{}, fmt.Errorf("unknown metric; did you mean %s?", near)
+	}
+	section, _, _ := strings.Cut(name, ".")
+	names = slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, section+".") })
+	if len(names) == 0 {
+		names = sections
+	}
+	return Metric{}, fmt.Errorf("unknown metric; those there are %s", strings.Join(names, ", "))
+}
+
+// Of is the metric's value in a cell, nil where it is not known. What a cut cell has of
+// freshness and drain covers only the part that was done, so it is not known there.
+func (m Metric) Of(c *Cell) *float64 {
+	if c.Cut && (strings.Contains(m.Name, "freshness.") || strings.HasPrefix(m.Name, "handler.drain")) {
+		return nil
+	}
+	v := reflect.ValueOf(c).Elem()
+	for _, i := range m.index {
+		if v = v.FieldByIndex(i); v.Kind() != reflect.Pointer {
+			continue
+		}
+		if v.IsNil() {
+			return nil
+		}
+		v = v.Elem()
+	}
+	if v.CanInt() {
+		return new(float64(v.Int()))
+	}
+	return new(v.Float())
+}
+
+// Example is a bound on the metric, as a scenario writes it.
+func (m Metric) Example() string {
+	return map[string]string{
+		"s": "< 1s", "ms": "< 250ms", "µs": "< 200µs", "MiB": "< 64MiB", "B": "< 4KiB", "KiB/s": "< 500KiB/s", "/s": "> 100/s", "share": "> 80%", "": "<= 0",
+	}[m.Unit]
+}
+
+// Bound is one side of a metric's range, in the metric's unit.
+type Bound struct {
+	op    string
+	Value float64
+}
+
+// Bound reads <, <=, > or >= and a number with a unit, such as "< 1s". Without a unit the
+// number is in the metric's own, where the metric's name says which.
+func (m Metric) Bound(text string) (Bound, error) {
+	text = strings.TrimSpace(text)
+	for _, op := range []string{"<=", ">=", "<", ">"} {
+		if number, ok := strings.CutPrefix(text, op); ok {
+			v, err := m.number(strings.TrimSpace(number))
+			if err != nil {
+				return Bound{}, fmt.Errorf("%w; write for example '%s'", err, m.Example())
+			}
+			return Bound{op, v}, nil
+		}
+	}
+	return Bound{}, fmt.Errorf("%q begins with none of <, <=, > and >=; write for example '%s'", text, m.Example())
+}
+
+// number reads a value in one of the units that the metric's quantity has.
+func (m Metric) number(text string) (float64, error) {
+	if v, ok := plain(text); ok {
+		if m.Unit == "s" && unitOf(m.Name) != "s" && v != 0 {
+			return 0, fmt.Errorf("%q has no unit", text)
+		}
+		return v, nil
+	}
+	second := map[string]time.Duration{"s": time.Second, "ms": time.Millisecond, "µs": time.Microsecond}[m.Unit]
+	bytes := map[string]float64{"MiB": 1 << 20, "B": 1, "KiB/s": 1 << 10}[m.Unit]
+	rest, rate := strings.CutSuffix(text, "/s")
+	rated := strings.HasSuffix(m.Unit, "/s")
+	switch {
+	case second > 0:
+		if d, err := time.ParseDuration(text); err == nil {
+			return float64(d) / float64(second), nil
+		}
+	case bytes > 0 && rate == rated:
+		if size, err := units.ParseSize(rest); err == nil {
+			return float64(size) / bytes, nil
+		}
+	case m.Unit == "/s" && rate:
+		if v, ok := plain(rest); ok {
+			return v, nil
+		}
+	case m.Unit == "share" && strings.HasSuffix(text, "%"):
+		if v, ok := plain(strings.TrimSuffix(text, "%")); ok {
+			return v / 100, nil
+		}
+	}
+	what := map[string]string{"s": "a time", "ms": "a time", "µs": "a time", "MiB": "a size", "B": "a size", "KiB/s": "a size per second", "/s": "a rate", "share": "a share", "": "a number"}[m.Unit]
+	return 0, fmt.Errorf("%q is not %s", text, what)
+}
+
+// plain is a number without a unit.
+func plain(text string) (float64, bool) {
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
+}
+
+// Holds reports whether a value is on the right side.
+func (b Bound) Holds(v float64) bool {
+	switch b.op {
+	case "<":
+		return v < b.Value
+	case "<=":
+		return v <= b.Value
+	case ">":
+		return v > b.Value
+	}
+	return v >= b.Value
+}

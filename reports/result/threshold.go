@@ -1,0 +1,117 @@
+package result
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/watchbench/watchbench/reports/stats"
+)
+
+// Threshold is a bound that the scenario sets on a metric, at one point of its matrix, and
+// whether it holds there. The median over the valid repetitions decides.
+type Threshold struct {
+	Point  string            `json:"point"` // the id of the point's cells, without their repetition
+	Params map[string]string `json:"params,omitempty"`
+	Metric string            `json:"metric"`         // path of the figure below a cell, e.g. freshness.p99
+	Bound  string            `json:"bound"`          // as the scenario has it, e.g. < 1s
+	Unit   string            `json:"unit,omitempty"` // of value
+	Value  *float64          `json:"value,omitempty"`
+	Valid  int               `json:"valid"` // repetitions; with 0 nothing was judged
+	Holds  bool              `json:"holds"`
+	Why    string            `json:"why,omitempty"` // why there is no value; the bound does not hold then
+}
+
+// Failed reports whether the bound was judged and does not hold.
+func (t *Threshold) Failed() bool { return !t.Holds && t.Valid > 0 }
+
+// Figure is the value with its unit.
+func (t *Threshold) Figure() string {
+	switch {
+	case t.Value == nil:
+		return "not known"
+	case t.Unit == "share":
+		return strconv.FormatFloat(100**t.Value, 'g', 4, 64) + "%"
+	}
+	return strconv.FormatFloat(*t.Value, 'g', 4, 64) + t.Unit
+}
+
+func (t *Threshold) String() string {
+	s := fmt.Sprintf("%s %s is %s, bound %s", t.Point, t.Metric, t.Figure(), t.Bound)
+	if t.Why != "" {
+		s += " (" + t.Why + ")"
+	}
+	return s
+}
+
+// JudgeThresholds sets Thresholds from the scenario's bounds and the cells, sorted by point
+// and metric. Calibrations have none. An error is a bound that cannot be read.
+func (r *Results) JudgeThresholds() error {
+	r.Thresholds = nil
+	bounds, _ := r.Scenario["thresholds"].(map[string]any)
+	if len(bounds) == 0 {
+		return nil
+	}
+	points := map[string][]*Cell{}
+	var order []string
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if c.Calibrates {
+			continue
+		}
+		p := strings.TrimSuffix(c.ID, "-r"+strconv.Itoa(c.Repetition))
+		if points[p] == nil {
+			order = append(order, p)
+		}
+		points[p] = append(points[p], c)
+	}
+	slices.Sort(order)
+	for _, p := range order {
+		for _, name := range slices.Sorted(maps.Keys(bounds)) {
+			t := Threshold{Point: p, Params: points[p][0].Params, Metric: name, Bound: fmt.Sprint(bounds[name])}
+			if err := t.judge(points[p]); err != nil {
+				return fmt.Errorf("scenario.thresholds.%s: %w", name, err)
+			}
+			r.Thresholds = append(r.Thresholds, t)
+		}
+	}
+	return nil
+}
+
+func (t *Threshold) judge(cells []*Cell) error {
+	m, err := MetricByName(t.Metric)
+	if err != nil {
+		return err
+	}
+	bound, err := m.Bound(t.Bound)
+	if err != nil {
+		return err
+	}
+	t.Unit = m.Unit
+	var values []float64
+	for _, c := range cells {
+		if !c.Valid {
+			continue
+		}
+		t.Valid++
+		switch v := m.Of(c); {
+		case v != nil:
+			values = append(values, *v)
+		case c.Cut:
+			t.Why = c.ID + " was cut"
+		default:
+			t.Why = c.ID + " has none"
+		}
+	}
+	if t.Valid == 0 {
+		t.Why = "no valid cell"
+	}
+	if t.Why != "" {
+		return nil
+	}
+	v, _ := stats.Median(values)
+	t.Value, t.Holds = &v, bound.Holds(v)
+	return nil
+}

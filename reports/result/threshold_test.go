@@ -1,0 +1,104 @@
+package result
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Bounds are read in the units of what they bound, and nothing else is.
+func TestBounds(t *testing.T) {
+	for _, tc := range []struct {
+		metric, bound string
+		below, above  float64 // of the bound, or both 0 for an error
+		want          string  // of the error
+	}{
+		{"freshness.p99", "< 1s", 0.999, 1, ""},
+		{"freshness.p99", "<=1500ms", 1.5, 1.501, ""},
+		{"freshness.p99", "< 1", 0, 0, `"1" has no unit; write for example '< 1s'`},
+		{"freshness.p99", "< 1MiB", 0, 0, `"1MiB" is not a time; write for example '< 1s'`},
+		{"freshness.p99", "1s", 0, 0, `"1s" begins with none of <, <=, > and >=; write for example '< 1s'`},
+		{"freshness.p99", "< NaN", 0, 0, `"NaN" is not a time`},
+		{"freshness.count", "> 100", 101, 100, ""},
+		{"freshness.count", "> 100s", 0, 0, `"100s" is not a number`},
+		{"bystander.freshness.max", "< 1m", 59, 60, ""},
+		{"load.lagMs.p99", "< 0.25s", 249, 250, ""},
+		{"handler.drainSeconds", "< 20", 19, 20, ""},
+		{"watcher.cpuMicrosPerRequest", "< 200", 199, 200, ""},
+		{"watcher.cpuMicrosPerRequest", "< 0.2ms", 199, 200, ""},
+		{"watcher.rssPeakMiB", "< 64MiB", 63, 64, ""},
+		{"watcher.netKiBps", "<= 1MiB/s", 1024, 1025, ""},
+		{"watcher.netKiBps", "< 1MiB", 0, 0, `"1MiB" is not a size per second`},
+		{"storage.qps", "> 100/s", 101, 100, ""},
+		{"storage.qps", "> 100/s/s", 0, 0, `"100/s/s" is not a rate`},
+		{"storage.efficiency", ">= 80%", 0.8, 0.79, ""},
+		{"storage.efficiency", "> 80%%", 0, 0, `"80%%" is not a share`},
+		{"events.lost", "<= 0", 0, 1, ""},
+	} {
+		m, err := MetricByName(tc.metric)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := m.Bound(tc.bound)
+		switch {
+		case tc.want != "":
+			if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+				t.Errorf("%s %s: %v, want %s", tc.metric, tc.bound, err, tc.want)
+			}
+		case err != nil || !b.Holds(tc.below) || b.Holds(tc.above):
+			t.Errorf("%s %s: %+v, %v: %v must hold, %v must not", tc.metric, tc.bound, b, err, tc.below, tc.above)
+		}
+	}
+	for name, want := range map[string]string{
+		"freshnes.p99":    "unknown metric; did you mean freshness.p99?",
+		"watcher.cpu":     "unknown metric; those there are watcher.cpuCores, ",
+		"speed":           "unknown metric; those there are load, writer, ",
+		"storage.latency": "unknown metric; those there are storage.latencyMeanMs, ",
+	} {
+		if _, err := MetricByName(name); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+	for _, m := range Metrics() {
+		if _, err := m.Bound(m.Example()); err != nil {
+			t.Errorf("the example for %s: %v", m.Name, err)
+		}
+	}
+}
+
+// The median of the valid repetitions decides; what is not known never holds.
+func TestJudgeThresholds(t *testing.T) {
+	fresh := func(point string, rep int, p99 float64) Cell {
+		return Cell{ID: fmt.Sprintf("%s-r%d", point, rep), Repetition: rep, Valid: true, Params: map[string]string{ParamLoad: point}, Freshness: &Quantiles{P99: p99}}
+	}
+	invalid, cut, calibration := fresh("slow", 3, 0.1), fresh("cut", 1, 0.2), fresh("calibrate", 1, 90)
+	invalid.Valid, cut.Cut, calibration.Calibrates = false, true, true
+	never := fresh("never", 1, 0.1)
+	never.Valid = false
+	none := fresh("none", 2, 0)
+	none.Freshness = nil
+	r := &Results{
+		Scenario: map[string]any{"thresholds": map[string]any{"freshness.p99": "< 1s"}},
+		Cells: []Cell{
+			fresh("good", 1, 0.9), fresh("slow", 1, 0.9), fresh("slow", 2, 3), invalid, fresh("good", 2, 5), fresh("good", 3, 0.1),
+			cut, never, fresh("none", 1, 0.1), none, calibration,
+		},
+	}
+	if err := r.JudgeThresholds(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, th := range r.Thresholds {
+		got = append(got, fmt.Sprint(th.String(), " ", th.Valid, " ", th.Holds, " ", th.Failed(), " ", th.Params[ParamLoad]))
+	}
+	want := []string{
+		"cut freshness.p99 is not known, bound < 1s (cut-r1 was cut) 1 false true cut",
+		"good freshness.p99 is 0.9s, bound < 1s 3 true false good",
+		"never freshness.p99 is not known, bound < 1s (no valid cell) 0 false false never",
+		"none freshness.p99 is not known, bound < 1s (none-r2 has none) 2 false true none",
+		"slow freshness.p99 is 1.95s, bound < 1s 2 false true slow",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
