@@ -21,8 +21,9 @@ results.json of a run's folder; matrix.json, and results.json of each run, of a
 matrix's. A missing file is written; an existing one is compared, and what differs is
 listed. For the folder of a single cell, only its checks are shown.
 
-Exit code 3 if a check fails that the scenario expects to pass, an asserted cell of the
-matrix, or if a file differs from what the record gives; 5 if a cell is invalid.`,
+Exit code 3 if a check fails that the scenario expects to pass, a threshold, an asserted
+cell of the matrix, or if a file differs from what the record gives; 5 if a cell is
+invalid, or missing because the run was interrupted.`,
 		Args: needArgs(1, 1, "the folder of a run, of a matrix or of a cell"),
 		RunE: func(cmd *cobra.Command, args []string) error { return recheck(cmd, args[0]) },
 	}
@@ -43,6 +44,9 @@ func recheck(cmd *cobra.Command, dir string) error {
 		return err
 	}
 	differ := 0
+	if gap := gap(c.Results); gap != "" {
+		fmt.Fprintln(out, gap)
+	}
 	for _, one := range append([]*assess.Checked{c}, c.Runs...) {
 		if err := settle(out, one); err != nil {
 			return err
@@ -50,13 +54,21 @@ func recheck(cmd *cobra.Command, dir string) error {
 		differ += len(one.Differences)
 	}
 	err = checkedVerdict(out, c)
-	if err == nil && differ > 0 {
-		err = &verdict{exitCheck, some(differ, "difference") + " between what was recorded and what the record gives"}
+	if differ > 0 {
+		err = worse(err, &verdict{exitCheck, some(differ, "difference") + " between what was recorded and what the record gives"})
 	}
 	return err
 }
 
-// settle writes the file of a folder that lacks it, or lists what it says otherwise.
+func gap(r *result.Results) string {
+	if r == nil {
+		return ""
+	}
+	return r.Gap()
+}
+
+// settle writes the file of a folder that lacks it, or says whether it agrees and lists
+// what it says otherwise. A lone cell has no such file.
 func settle(out io.Writer, c *assess.Checked) error {
 	path := filepath.Join(c.Dir, result.FileName)
 	if c.Matrix != nil {
@@ -71,6 +83,9 @@ func settle(out io.Writer, c *assess.Checked) error {
 	}
 	for _, d := range c.Differences {
 		fmt.Fprintf(out, "%s: %s\n", c.Dir, d)
+	}
+	if len(c.Differences) == 0 && !c.Lone {
+		fmt.Fprintf(out, "%s agrees with the record: every figure and verdict\n", path)
 	}
 	return nil
 }

@@ -18,11 +18,13 @@ func reportCommand() *cobra.Command {
 	var explain bool
 	cmd := &cobra.Command{
 		Use:   "report DIR|FILE",
-		Short: "Render the results of a run",
+		Short: "Render the results of a run or of a fault matrix",
 		Long: `Render the results of a run. The format terminal is printed; the others are written
-beside results.json.`,
+beside results.json. A fault matrix has the formats terminal and md.
+
+The exit code does not depend on the verdicts; that of watchbench check does.`,
 		Example: "  watchbench report out/smoke-20260102-150405 --format terminal,html",
-		Args:    needArgs(1, 1, "the folder of a run or its results.json"),
+		Args:    needArgs(1, 1, "the folder of a run or of a matrix, or a results.json"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var files []render.Format
 			terminal := false
@@ -37,9 +39,12 @@ beside results.json.`,
 				}
 				files = append(files, f)
 			}
+			if path := matrixOf(args[0]); path != "" {
+				return reportMatrix(cmd, path, files, terminal)
+			}
 			res, err := result.LoadFile(args[0])
 			if err != nil {
-				return &badinput.Error{What: err.Error(), Remedy: "name the folder of a run, or its results.json"}
+				return &badinput.Error{What: err.Error(), Remedy: "name the folder of a run or of a matrix, or a run's results.json; watchbench check DIR writes that anew"}
 			}
 			dir := args[0]
 			if info, err := os.Stat(dir); err == nil && !info.IsDir() {
@@ -62,4 +67,35 @@ beside results.json.`,
 	cmd.Flags().StringVar(&formats, "format", "terminal", "comma-separated: terminal, md, csv, summary, html, bench, junit")
 	cmd.Flags().BoolVar(&explain, "explain", false, explainUsage)
 	return cmd
+}
+
+// matrixOf is the folder of a matrix, if the path is that of one or of its matrix.json.
+func matrixOf(path string) string {
+	if filepath.Base(path) == result.MatrixFile {
+		return filepath.Dir(path)
+	}
+	if _, err := os.Stat(filepath.Join(path, result.MatrixFile)); err != nil {
+		return ""
+	}
+	return path
+}
+
+func reportMatrix(cmd *cobra.Command, dir string, files []render.Format, terminal bool) error {
+	m, err := result.LoadMatrix(dir)
+	if err != nil {
+		return &badinput.Error{What: err.Error(), Remedy: "remove it and let watchbench check " + dir + " write it anew"}
+	}
+	for _, f := range files {
+		if f.Name != "md" {
+			return badinput.New("use terminal or md, or name the folder of one of its runs", "%s is the folder of a matrix, which has no format %s", dir, f.Name)
+		}
+		if err := render.WriteMatrix(dir, m); err != nil {
+			return err
+		}
+		fmt.Fprintln(cmd.ErrOrStderr(), filepath.Join(dir, "matrix.md"))
+	}
+	if terminal {
+		return render.MatrixTerminal(cmd.OutOrStdout(), m, terminalOptions(cmd.OutOrStdout()))
+	}
+	return nil
 }

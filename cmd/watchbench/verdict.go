@@ -59,7 +59,11 @@ func judgement(res *result.Results) error {
 			missed = append(missed, t.String())
 		}
 	}
-	return firstVerdict(failed, missed, invalid)
+	err := firstVerdict(failed, missed, invalid)
+	if gap := res.Gap(); gap != "" {
+		err = worse(err, &verdict{exitInvalid, gap})
+	}
+	return err
 }
 
 // failures names the checks that failed and the cells that are invalid, where only

@@ -88,8 +88,8 @@ func (t *table) Provenance() []fact {
 	if len(r.Command) > 0 {
 		facts = append(facts, fact{"Command", shellescape.QuoteCommand(r.Command)})
 	}
-	if r.Interrupted {
-		facts = append(facts, fact{"Interrupted", "yes: the run was stopped early; these are the cells it finished"})
+	if gap := t.res.Gap(); gap != "" {
+		facts = append(facts, fact{"Complete", gap})
 	}
 	return cleaned(facts)
 }

@@ -32,6 +32,10 @@ func Checks(w io.Writer, cells []result.Cell, opts TerminalOptions) error {
 				v = cell{Text: unknown, tone: faint} // most scenarios leave some open
 			case result.NoPower:
 				v.Text = noPower(c.Checks[g].Power, c.Checks[g].MinPower)
+			case result.Pass:
+				if len(c.InvalidReasons) > 0 { // a pass proves nothing there
+					v = cell{Text: "invalid", tone: warn}
+				}
 			}
 			l.Cells = append(l.Cells, v)
 		}

@@ -39,8 +39,8 @@ func Terminal(w io.Writer, res *result.Results, opts TerminalOptions) error {
 	p := &printer{w: bufio.NewWriter(w), opts: opts}
 	t := arrange(res)
 	p.line(ansiBold, "%s", strings.TrimSpace(clean(res.Run.Scenario)+"  run "+clean(res.Run.ID)))
-	if res.Run.Interrupted {
-		p.line(ansiYellow, "interrupted: these are the cells it finished")
+	if gap := res.Gap(); gap != "" {
+		p.line(ansiYellow, "%s", clean(gap))
 	}
 	p.line("", "")
 	p.sheet(t.Grid())

@@ -12,14 +12,37 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/assess/assesstest"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// contents are the files of a folder that assessing it must not touch.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	must(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all[strings.TrimPrefix(path, dir)] = string(data)
+		return err
+	}))
+	return all
+}
+
 // TestRunTwice: a run's folder alone gives results.json, and gives the same bytes again.
 func TestRunTwice(t *testing.T) {
 	dir := t.TempDir()
-	recordRun(t, dir, scenario(t, "plain", ""), 30, nil)
+	assesstest.Run(t, dir, assesstest.Scenario(t, "plain", ""), 30, nil)
 	before := contents(t, dir)
 	var first, second bytes.Buffer
 	for _, to := range []*bytes.Buffer{&first, &second} {
@@ -53,9 +76,7 @@ func TestRunTwice(t *testing.T) {
 func TestThresholds(t *testing.T) {
 	for bound, holds := range map[string]bool{"< 40ms": true, "< 20ms": false} {
 		dir := t.TempDir()
-		f, err := spec.Format{}.Parse("plain.yaml", []byte(scenarioText("plain", "")), "thresholds.freshness.p99="+bound)
-		must(t, err)
-		recordRun(t, dir, f, 30, nil)
+		assesstest.Run(t, dir, assesstest.Scenario(t, "plain", "", "thresholds.freshness.p99="+bound), 30, nil)
 		res, err := Run(t.Context(), dir)
 		must(t, err)
 		if len(res.Thresholds) != 1 || res.Thresholds[0].Holds != holds || res.Thresholds[0].Point != "only" {
@@ -67,7 +88,7 @@ func TestThresholds(t *testing.T) {
 // TestCheckRun: what is missing is said to be, and what is written otherwise is named.
 func TestCheckRun(t *testing.T) {
 	dir := t.TempDir()
-	recordRun(t, dir, scenario(t, "plain", ""), 30, nil)
+	assesstest.Run(t, dir, assesstest.Scenario(t, "plain", ""), 30, nil)
 	c, err := Check(t.Context(), dir)
 	if err != nil || !c.Missing || c.Results == nil || c.Matrix != nil {
 		t.Fatalf("%+v, %v", c, err)
@@ -109,9 +130,9 @@ func TestCheckRun(t *testing.T) {
 func campaign(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	f0, f1 := scenario(t, "f00-none", "F0"), scenario(t, "f01-slow", "F1")
+	f0, f1 := assesstest.Scenario(t, "f00-none", "F0"), assesstest.Scenario(t, "f01-slow", "F1")
 	late := func(name string, f *spec.File, delay int64, base *result.Cell) *result.Results {
-		recordRun(t, filepath.Join(dir, name), f, delay, base)
+		assesstest.Run(t, filepath.Join(dir, name), f, delay, base)
 		res, err := Run(t.Context(), filepath.Join(dir, name))
 		must(t, err)
 		return res
@@ -143,7 +164,7 @@ func TestMatrix(t *testing.T) {
 		}
 	}
 	// Against an undisturbed row that is twice as fast, the same is too slow.
-	recordRun(t, filepath.Join(dir, "b"), scenario(t, "f00-none", "F0"), 20, nil)
+	assesstest.Run(t, filepath.Join(dir, "b"), assesstest.Scenario(t, "f00-none", "F0"), 20, nil)
 	if m, err = Matrix(t.Context(), dir); err != nil || m.Entries[1].Columns["I"].Verdict != result.Fail {
 		t.Errorf("%+v, %v", m.Entries[1].Columns["I"], err)
 	}
@@ -187,7 +208,7 @@ func TestMissingRecords(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
-			recordRun(t, dir, scenario(t, "plain", ""), 30, nil)
+			assesstest.Run(t, dir, assesstest.Scenario(t, "plain", ""), 30, nil)
 			must(t, os.WriteFile(filepath.Join(dir, result.FileName), []byte("{}"), 0o600))
 			if strings.Contains(tc.want, "missing") {
 				must(t, os.Remove(filepath.Join(dir, tc.remove)))
@@ -251,7 +272,7 @@ func TestIncompleteRecords(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "out[1]") // a folder may have any name
-			recordRun(t, dir, scenario(t, "plain", ""), 30, nil)
+			assesstest.Run(t, dir, assesstest.Scenario(t, "plain", ""), 30, nil)
 			if _, err := Run(t.Context(), dir); err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/assess/assesstest"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
@@ -40,7 +41,7 @@ func TestRatesFollowFromCalibrations(t *testing.T) {
 // reads them.
 func TestCapacityFromTheRecord(t *testing.T) {
 	dir := t.TempDir()
-	recordRun(t, dir, scenario(t, "plain", ""), 30, nil)
+	assesstest.Run(t, dir, assesstest.Scenario(t, "plain", ""), 30, nil)
 	path := history.CellDir(dir, "only")
 	c, err := history.LoadCell(path)
 	must(t, err)

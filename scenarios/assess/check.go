@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/reports/result"
@@ -26,6 +27,8 @@ type Checked struct {
 	Differences []string
 	// Missing says that the folder has no such file.
 	Missing bool
+	// Lone says that the folder is that of a cell, which has no such file.
+	Lone bool
 	// Runs are those of a matrix that have results, sorted by their folders.
 	Runs []*Checked
 }
@@ -33,19 +36,25 @@ type Checked struct {
 // Check assesses the folder of a run, of a campaign or of one cell, where every failure
 // counts, and compares the outcome with what is written there.
 func Check(ctx context.Context, dir string) (*Checked, error) {
-	has := func(name string) bool {
-		_, err := os.Stat(filepath.Join(dir, name))
-		return err == nil
-	}
-	info, err := os.Stat(dir)
+	const remedy = "name the folder of a run, such as out/strategies-20260102-150405, of a matrix, or of a cell"
+	entries, err := os.ReadDir(dir)
 	switch {
-	case err != nil || !info.IsDir():
-		return nil, &badinput.Error{What: dir + " is no folder", Remedy: "name the folder of a run, such as out/strategies-20260102-150405, of a matrix, or of a cell"}
-	case has(history.FileMeta), has(history.FileCell):
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &badinput.Error{What: dir + ": no such folder", Remedy: remedy}
+	case errors.Is(err, syscall.ENOTDIR):
+		return nil, &badinput.Error{What: dir + " is no folder", Remedy: remedy}
+	case err != nil: // says what was done to which path
+		return nil, &badinput.Error{What: err.Error(), Remedy: "make it readable, or " + remedy}
+	}
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return slices.Contains(names, e.Name()) })
+	}
+	switch {
+	case has(history.FileMeta, history.FileCell):
 		return checkCell(ctx, dir)
-	case has(history.FileRun), has(result.FileName):
+	case has(history.FileRun, result.FileName):
 		return checkRun(ctx, dir)
-	case has(history.FileCampaign), has(result.MatrixFile):
+	case has(history.FileCampaign, result.MatrixFile):
 		return checkMatrix(ctx, dir)
 	}
 	return nil, &badinput.Error{
@@ -65,7 +74,7 @@ func checkCell(ctx context.Context, dir string) (*Checked, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Checked{Dir: dir, Results: &result.Results{Cells: []result.Cell{cell}}}, nil
+	return &Checked{Dir: dir, Results: &result.Results{Cells: []result.Cell{cell}}, Lone: true}, nil
 }
 
 func checksOnly(ctx context.Context, dir string) (cell result.Cell, err error) {

@@ -1,11 +1,11 @@
-package assess
+// Package assesstest records runs that never happened, for tests of what reads records.
+package assesstest
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -23,22 +23,17 @@ const (
 	ms     = int64(time.Millisecond)
 )
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// scenario is one of a row that asserts C and I, or with an empty row of none.
-func scenario(t *testing.T, name, row string) *spec.File {
+// Scenario is one of a row that asserts C and I, or with an empty row of none, with
+// overrides as of --set.
+func Scenario(t testing.TB, name, row string, sets ...string) *spec.File {
 	t.Helper()
-	f, err := spec.Format{}.Parse(name+".yaml", []byte(scenarioText(name, row)))
-	must(t, err)
-	return f
-}
-
-func scenarioText(name, row string) string {
 	text := fmt.Sprintf(`apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: %s}
@@ -49,14 +44,16 @@ limits: {minPower: 0}
 	if row != "" {
 		text += fmt.Sprintf("fault: {row: %s, title: of %s, assert: [C, I], measure: [T]}\n", row, row)
 	}
-	return text
+	f, err := spec.Format{}.Parse(name+".yaml", []byte(text), sets...)
+	must(t, err)
+	return f
 }
 
 var effects = map[string]string{oplog.TypeCreate: ledger.EffectCreated, oplog.TypePatch: ledger.EffectReplaced}
 
-// recordCell writes the record of a cell of 50 objects, of which 10 were changed, in which
+// Cell writes the record of a cell of 50 objects, of which 10 were changed, in which
 // storage had every write after a delay (ms).
-func recordCell(t *testing.T, dir, id string, s spec.Scenario, delay int64) {
+func Cell(t testing.TB, dir, id string, s spec.Scenario, delay int64) {
 	t.Helper()
 	must(t, os.MkdirAll(dir, 0o755))
 	c := history.Cell{
@@ -118,31 +115,21 @@ func recordCell(t *testing.T, dir, id string, s spec.Scenario, delay int64) {
 	}
 }
 
-// recordRun writes a run's folder with one cell.
-func recordRun(t *testing.T, dir string, f *spec.File, delay int64, baseline *result.Cell) {
+// Run writes the folder of a run of every cell of the scenario, each of which Cell records.
+func Run(t testing.TB, dir string, f *spec.File, delay int64, baseline *result.Cell) {
 	t.Helper()
 	record, err := f.Record()
 	must(t, err)
 	started := time.Date(2026, 1, 2, 10, 0, 0, 123, time.FixedZone("", 3600))
-	recordCell(t, history.CellDir(dir, "only"), "only", f.Base(), delay)
-	must(t, history.SaveJSON(dir, history.FileRun, &history.Run{
-		Schema: history.RunSchema, Scenario: record, Cells: []string{"only"}, Baseline: history.BaselineOf(baseline),
-		Run:         result.Run{ID: filepath.Base(dir), Scenario: f.Base().Metadata.Name, Started: started, Finished: started.Add(time.Minute), Seed: 1<<63 + 1, Order: []string{"only"}},
+	r := &history.Run{
+		Schema: history.RunSchema, Scenario: record, Baseline: history.BaselineOf(baseline),
+		Run:         result.Run{ID: filepath.Base(dir), Scenario: f.Base().Metadata.Name, Started: started, Finished: started.Add(time.Minute), Seed: 1<<63 + 1},
 		Environment: result.Environment{GoVersion: "go1.26", Provider: "embedded", CPUs: 2, LoadAfter: []float64{0.1}},
-	}))
-}
-
-// contents are the files of a folder that assessing it must not touch.
-func contents(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	must(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		all[strings.TrimPrefix(path, dir)] = string(data)
-		return err
-	}))
-	return all
+	}
+	for _, c := range f.Cells() {
+		Cell(t, history.CellDir(dir, c.ID), c.ID, c.Scenario, delay)
+		r.Cells = append(r.Cells, c.ID)
+	}
+	r.Run.Order = r.Cells
+	must(t, history.SaveJSON(dir, history.FileRun, r))
 }

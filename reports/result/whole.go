@@ -1,0 +1,34 @@
+package result
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Missing lists the cells that the run was to have and does not, in their order.
+func (r *Results) Missing() []string {
+	return slices.DeleteFunc(slices.Clone(r.Run.Order), func(id string) bool {
+		return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.ID == id })
+	})
+}
+
+// Gap says that the run is not whole, and what it lacks; empty for one that is.
+func (r *Results) Gap() string {
+	missing := r.Missing()
+	if len(missing) == 0 {
+		return ""
+	}
+	why := "stopped early"
+	switch {
+	case r.Run.Interrupted:
+		why = "interrupted"
+	case r.Run.Finished.IsZero():
+		why = "killed, or not finished yet"
+	}
+	n, names := len(missing), missing
+	if len(names) > 5 {
+		names = append(slices.Clone(names[:4]), "…")
+	}
+	return fmt.Sprintf("not whole (%s): %d of %d cells missing: %s", why, n, len(r.Run.Order), strings.Join(names, ", "))
+}
