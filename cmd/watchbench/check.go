@@ -44,8 +44,8 @@ func recheck(cmd *cobra.Command, dir string) error {
 		return err
 	}
 	differ := 0
-	if gap := gap(c.Results); gap != "" {
-		fmt.Fprintln(out, gap)
+	if c.Results != nil && c.Results.Gap() != "" {
+		fmt.Fprintln(out, c.Results.Gap())
 	}
 	for _, one := range append([]*assess.Checked{c}, c.Runs...) {
 		if err := settle(out, one); err != nil {
@@ -58,13 +58,6 @@ func recheck(cmd *cobra.Command, dir string) error {
 		err = worse(err, &verdict{exitCheck, some(differ, "difference") + " between what was recorded and what the record gives"})
 	}
 	return err
-}
-
-func gap(r *result.Results) string {
-	if r == nil {
-		return ""
-	}
-	return r.Gap()
 }
 
 // settle writes the file of a folder that lacks it, or says whether it agrees and lists

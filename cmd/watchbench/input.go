@@ -11,8 +11,11 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
+	"github.com/watchbench/watchbench/scenarios"
 	"github.com/watchbench/watchbench/scenarios/campaign"
+	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -24,9 +27,45 @@ var owner = map[string]string{
 	"kubeconfig": cluster.Kubeconfig, "context": cluster.Kubeconfig,
 }
 
-// read parses scenarios with the overrides of the flags, and refuses flags that mean
-// nothing for the cluster that comes of it.
-func (f *runFlags) read(cmd *cobra.Command, refs []string) (todo []campaign.Scenario, err error) {
+// source is a scenario that is yet to be parsed.
+type source struct {
+	name  string
+	parse func(sets ...string) (*spec.File, error)
+}
+
+// read parses scenarios with the overrides of the flags.
+func (f *runFlags) read(cmd *cobra.Command, refs []string) ([]campaign.Scenario, error) {
+	var all []source
+	for _, ref := range refs {
+		all = append(all, source{ref, func(sets ...string) (*spec.File, error) {
+			_, file, err := parse(ref, sets...)
+			return file, err
+		}})
+	}
+	return f.parseAll(cmd, all)
+}
+
+// readResumed parses the scenario of the run to be resumed, or the one that is said to be
+// the same, with the overrides of the run and of the flags.
+func (f *runFlags) readResumed(cmd *cobra.Command, refs []string) ([]campaign.Scenario, error) {
+	if cmd.Flags().Changed("out") {
+		return nil, badinput.New("drop --out", "--resume writes to the run's own folder")
+	}
+	name, data, saved, err := runner.LoadSource(f.resume)
+	if err == nil && len(refs) > 0 {
+		name, data, err = scenarios.Read(refs[0])
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.parseAll(cmd, []source{{name, func(sets ...string) (*spec.File, error) {
+		return faults.Format.Parse(name, data, slices.Concat(saved, sets)...)
+	}}})
+}
+
+// parseAll refuses flags that mean nothing for the cluster that comes of the scenario and
+// the flags.
+func (f *runFlags) parseAll(cmd *cobra.Command, all []source) (todo []campaign.Scenario, err error) {
 	owned, err := given(cmd.Flags())
 	if err != nil {
 		return nil, err
@@ -35,10 +74,10 @@ func (f *runFlags) read(cmd *cobra.Command, refs []string) (todo []campaign.Scen
 	if err != nil {
 		return nil, err
 	}
-	for _, ref := range refs {
-		file, err := f.parse(cmd, ref, f.provider)
+	for _, s := range all {
+		file, err := f.parse(cmd, s, f.provider)
 		if err == nil && implied != f.provider && !file.Says(providerField) {
-			file, err = f.parse(cmd, ref, implied)
+			file, err = f.parse(cmd, s, implied)
 		}
 		if err != nil {
 			return nil, err
@@ -47,10 +86,10 @@ func (f *runFlags) read(cmd *cobra.Command, refs []string) (todo []campaign.Scen
 		for _, name := range owned {
 			if owner[name] != on {
 				return nil, badinput.New("add --cluster "+owner[name]+", or leave the flag out",
-					"--%s means nothing for the cluster provider %s, which %s names", name, on, ref)
+					"--%s means nothing for the cluster provider %s, which %s names", name, on, s.name)
 			}
 		}
-		todo = append(todo, campaign.Scenario{Name: ref, File: file})
+		todo = append(todo, campaign.Scenario{Name: s.name, File: file})
 	}
 	return todo, nil
 }
@@ -97,7 +136,7 @@ const providerField = "cluster.provider"
 
 // parse reads a scenario with the overrides of the flags; an empty provider leaves it to
 // the scenario. An error names the flag, not the override that it stands for.
-func (f *runFlags) parse(cmd *cobra.Command, ref, provider string) (*spec.File, error) {
+func (f *runFlags) parse(cmd *cobra.Command, s source, provider string) (*spec.File, error) {
 	sets, said := slices.Clone(f.sets), map[string]string{}
 	add := func(flag, path, value, shown string) {
 		if cmd.Flags().Changed(flag) {
@@ -114,7 +153,7 @@ func (f *runFlags) parse(cmd *cobra.Command, ref, provider string) (*spec.File, 
 	add("watcher-command", "watcher.command", quote(f.watcherCommand), quote(f.watcherCommand))
 	add("fsync", "cluster.fsync", fmt.Sprint(f.cluster.FSync), "")
 	add("pin", "cluster.pin", fmt.Sprint(f.pin), "")
-	_, file, err := parse(ref, sets...)
+	file, err := s.parse(sets...)
 	if e, ok := errors.AsType[*spec.Error](err); ok && said[e.Place] != "" {
 		e.Place, e.Field = strings.TrimSpace(said[e.Place]), ""
 	}

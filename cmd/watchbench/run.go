@@ -17,6 +17,7 @@ import (
 	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/campaign"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -34,20 +35,32 @@ type runFlags struct {
 	name           string
 	format         string
 	explain        bool
+	resume         string
 	quiet          bool
 }
 
 func runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run SCENARIO...",
+		Use:   "run SCENARIO... | run --resume DIR",
 		Short: "Run scenarios and write their results and reports",
 		Long: `Run scenarios, by shipped name or file path, and write the results and reports of each
-to a folder of its own. watchbench scenarios list shows the shipped ones.`,
+to a folder of its own. watchbench scenarios list shows the shipped ones. All of them are
+read before anything is started.
+
+--resume takes up the run of a folder that was interrupted or killed, or has invalid cells:
+it runs only what is missing or invalid, with the scenario and the flags of the run, and
+merges. An invalid cell that violates a guarantee is kept.`,
 		Example: `  watchbench run smoke
   watchbench run strategies --set matrix.watcher.strategy=keyed,dedup --repeat 3
+  watchbench run --resume out/smoke-20260102-150405
   watchbench run ./mine.yaml --cluster kubeconfig --kubeconfig ~/.kube/config --context test`,
-		Args: needArgs(1, -1, "at least one scenario"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.resume == "" {
+				return needArgs(1, -1, "at least one scenario")(cmd, args)
+			}
+			return needArgs(0, 1, "at most one scenario with --resume")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.common(cmd)
@@ -55,6 +68,7 @@ to a folder of its own. watchbench scenarios list shows the shipped ones.`,
 	fl.IntVar(&f.repeat, "repeat", 0, "how often to run every cell (default: the scenario's)")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed for the plan, latency and cell order (default: the scenario's)")
 	fl.StringVar(&f.name, "name", "", "what reports call the watcher (default: its strategy, or the words of --watcher-command)")
+	fl.StringVar(&f.resume, "resume", "", "folder of a run of which to run the cells that are invalid or missing")
 	fl.StringVar(&f.format, "format", "table", "what to print at the end: table or json")
 	fl.BoolVar(&f.explain, "explain", false, explainUsage)
 	return cmd
@@ -125,7 +139,13 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) error {
 		return badinput.New("use table or json", "--format %s is not known", f.format)
 	}
 	// Read all input before starting anything.
-	todo, err := f.read(cmd, refs)
+	var todo []campaign.Scenario
+	var err error
+	if f.resume != "" {
+		todo, err = f.readResumed(cmd, refs)
+	} else {
+		todo, err = f.read(cmd, refs)
+	}
 	if err != nil {
 		return err
 	}
@@ -154,6 +174,9 @@ func (f *runFlags) one(cmd *cobra.Command, file *spec.File, bins party.Binaries)
 	if out.Results != nil && len(out.Results.Cells) > 0 {
 		err = errors.Join(err, f.show(cmd, out))
 	}
+	if out.Results != nil && runner.Resumable(out.Results) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "watchbench run --resume %s runs the cells that are missing or invalid\n", relative(out.Dir))
+	}
 	return out.Results, err
 }
 
@@ -165,11 +188,16 @@ func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binar
 		return out, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	r, err := runner.New(runner.Options{
+	r, err := f.runner(ctx, runner.Options{
 		Scenario: file, Binaries: bins, Provider: on.Provider, OutDir: f.out, Progress: progress, Command: commandLine(), Pinned: groups,
 	})
 	if err != nil {
 		return out, err
+	}
+	if len(r.Steps()) == 0 {
+		r.Discard()
+		progress.Line("nothing to resume: no cell is missing, or invalid without a violation")
+		return r.Outcome(), nil
 	}
 	up, err := f.up(ctx, on, r.Logs(), groups, progress)
 	if err != nil {
@@ -178,6 +206,21 @@ func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binar
 	}
 	defer func() { err = errors.Join(err, takeDown(ctx, up)) }()
 	return r.Run(ctx, up)
+}
+
+// runner prepares a new run, or one to be resumed.
+func (f *runFlags) runner(ctx context.Context, opts runner.Options) (*runner.Runner, error) {
+	if f.resume == "" {
+		return runner.New(opts)
+	}
+	r, err := runner.Resume(ctx, opts, f.resume)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range r.Steps() {
+		opts.Progress.Line(fmt.Sprintf("to be run: %s, %s", s.ID, s.Why))
+	}
+	return r, nil
 }
 
 func (f *runFlags) show(cmd *cobra.Command, out runner.Outcome) error {
@@ -192,14 +235,18 @@ func (f *runFlags) show(cmd *cobra.Command, out runner.Outcome) error {
 	if err := render.Terminal(cmd.OutOrStdout(), out.Results, o); err != nil {
 		return err
 	}
-	dir := out.Dir
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", filepath.Join(relative(out.Dir), "index.html"))
+	return err
+}
+
+// relative is a path from the current folder, where there is one.
+func relative(path string) string {
 	if wd, err := os.Getwd(); err == nil {
-		if rel, err := filepath.Rel(wd, dir); err == nil {
-			dir = rel
+		if rel, err := filepath.Rel(wd, path); err == nil {
+			return rel
 		}
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", filepath.Join(dir, "index.html"))
-	return err
+	return path
 }
 
 func isTerminal(w io.Writer) bool {

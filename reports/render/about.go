@@ -88,6 +88,13 @@ func (t *table) Provenance() []fact {
 	if len(r.Command) > 0 {
 		facts = append(facts, fact{"Command", shellescape.QuoteCommand(r.Command)})
 	}
+	for _, s := range r.Resumed {
+		var ids []string
+		for _, c := range s.Cells {
+			ids = append(ids, c.ID)
+		}
+		facts = append(facts, fact{"Resumed", fmt.Sprintf("%s, for %s: %s", when(s.Started), plural(len(ids), "cell"), strings.Join(ids, ", "))})
+	}
 	if gap := t.res.Gap(); gap != "" {
 		facts = append(facts, fact{"Complete", gap})
 	}

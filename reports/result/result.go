@@ -30,6 +30,24 @@ type Run struct {
 	Order       []string  `json:"order"`                 // cell ids in the order they ran
 	Interrupted bool      `json:"interrupted,omitempty"` // ended early; the cells so far are kept
 	Command     []string  `json:"command,omitempty"`
+	// Resumed are the times at which the run was taken up again to run cells that were
+	// invalid or missing.
+	Resumed []Resumption `json:"resumed,omitempty"`
+}
+
+// Resumption is one of these times. The Results' own environment is that of the first start.
+type Resumption struct {
+	Started     time.Time   `json:"started"`
+	Finished    time.Time   `json:"finished"`
+	Command     []string    `json:"command,omitempty"`
+	Environment Environment `json:"environment"`
+	Cells       []Rerun     `json:"cells"` // in the order in which they were run
+}
+
+// Rerun is a cell that a resumption ran, and why: it was missing, or invalid for a reason.
+type Rerun struct {
+	ID  string `json:"id"`
+	Why string `json:"why"`
 }
 
 // Environment is what a reader needs to judge absolute figures.
@@ -59,6 +77,7 @@ type Cell struct {
 	ID             string            `json:"id"`
 	Params         map[string]string `json:"params"` // matrix point, e.g. watcher.strategy=keyed, load=heavy
 	Repetition     int               `json:"repetition"`
+	Resumed        int               `json:"resumed,omitempty"` // the resumption that ran it, from 1
 	Valid          bool              `json:"valid"`
 	InvalidReasons []string          `json:"invalidReasons,omitempty"`
 	// LateReasons are those of InvalidReasons that are about time: a generator or a

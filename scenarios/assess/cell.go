@@ -29,7 +29,9 @@ func Cell(ctx context.Context, dir string, o Options) (result.Cell, error) {
 		return result.Cell{}, unusable(err)
 	}
 	if c.Cell.NotRun != "" {
-		return notRunCell(c.Cell), nil
+		cell := notRunCell(c.Cell)
+		cell.Resumed = c.Cell.Resumed
+		return cell, nil
 	}
 	c.Baseline = o.Baseline
 	cell, err := c.judge(ctx)
@@ -41,6 +43,7 @@ func Cell(ctx context.Context, dir string, o Options) (result.Cell, error) {
 		expect(&c.Cell.Scenario, &cell)
 	}
 	matrix.Fill(&c.Case, c.rules, &cell, c.seen)
+	cell.Resumed = c.Cell.Resumed
 	return cell, nil
 }
 

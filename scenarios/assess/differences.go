@@ -12,7 +12,13 @@ import (
 // differences names what the recorded file and the present assessment do not agree on,
 // as the place in the file and both values.
 func differences(file string, recorded, now any) ([]string, error) {
-	d := differ{file: file}
+	return Differences(file+" has", "the record now gives", recorded, now)
+}
+
+// Differences names the places at which two values, as JSON has them, do not agree, and
+// both values after these words: "place: results.json has 7, the record now gives 54".
+func Differences(has, gives string, recorded, now any) ([]string, error) {
+	d := differ{has: has, gives: gives}
 	old, err := plain(recorded)
 	if err != nil {
 		return nil, err
@@ -38,8 +44,8 @@ func plain(v any) (out any, err error) {
 }
 
 type differ struct {
-	file  string
-	found []string
+	has, gives string
+	found      []string
 }
 
 func (d *differ) compare(place string, old, now any) {
@@ -58,7 +64,7 @@ func (d *differ) compare(place string, old, now any) {
 			return
 		}
 	}
-	d.found = append(d.found, fmt.Sprintf("%s: %s has %s, the record now gives %s", place, d.file, text(old), text(now)))
+	d.found = append(d.found, fmt.Sprintf("%s: %s %s, %s %s", place, d.has, text(old), d.gives, text(now)))
 }
 
 func (d *differ) members(place string, old, now map[string]any) {

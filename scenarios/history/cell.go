@@ -14,6 +14,7 @@ type Cell struct {
 	Schema     string            `json:"schema"`
 	ID         string            `json:"id"`
 	Repetition int               `json:"repetition"`
+	Resumed    int               `json:"resumed,omitempty"` // the resumption that ran it, from 1
 	Params     map[string]string `json:"params,omitempty"`
 	Scenario   spec.Scenario     `json:"scenario"`
 	Seed       uint64            `json:"seed"` // of this repetition

@@ -10,6 +10,7 @@ import (
 // Files of a run's folder and of a matrix's.
 const (
 	FileRun      = "run.json"
+	FileScenario = "scenario.yaml" // as it was given to the run, without the overrides
 	FileCampaign = "matrix-run.json"
 )
 
@@ -28,6 +29,9 @@ type Run struct {
 	Run         result.Run         `json:"run"`
 	Environment result.Environment `json:"environment"`
 	Scenario    map[string]any     `json:"scenario"` // resolved, as it was run
+	// Source is the name of scenario.yaml in errors, Sets are its overrides.
+	Source string   `json:"source,omitempty"`
+	Sets   []string `json:"sets,omitempty"`
 	// Cells are those whose record is complete, in the order in which they were run.
 	Cells []string `json:"cells"`
 	// Baseline is what column I compares with, where the run was given an undisturbed cell.

@@ -26,6 +26,7 @@ var notCompared = []struct {
 	{`watcher\.name`, nil, "copied from the scenario, or words of the command"},
 	{`watcher\.bytesPerObject`, nil, "needs two cells"},
 	{`robustness\..*`, nil, "the same as the matrix's entry"},
+	{`resumed`, nil, "copied from the cell's record"},
 	{`calibrates`, nil, "no calibration is recorded here"},
 	{`capacity\..*`, nil, "no calibration is recorded here"},
 	{`load\.(ofCapacity|plannedQPS)`, nil, "the plan is not saved, only its seed"},

@@ -72,7 +72,7 @@ func (r *Runner) newCell(j job) *cell {
 	c := &cell{
 		r: r, dir: history.CellDir(r.dir, j.id), logs: r.cellLogs(j.id), s: &j.cell.Scenario, faults: faults.New(),
 		record: history.Cell{
-			Schema: history.CellSchema, ID: j.id, Repetition: j.rep, Params: map[string]string{}, Scenario: j.cell.Scenario,
+			Schema: history.CellSchema, ID: j.id, Repetition: j.rep, Resumed: len(r.results.Run.Resumed), Params: map[string]string{}, Scenario: j.cell.Scenario,
 			// The same for all cells of one repetition, so that they get the same plan.
 			Seed: j.cell.Scenario.Seed + uint64(j.rep-1), CPUs: runtime.NumCPU(), WatcherCPUs: len(r.opts.Pinned.Watcher),
 			Watcher:    history.WatcherRun{Version: r.version, Own: j.cell.Scenario.Watcher.Command == ""},

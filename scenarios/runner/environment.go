@@ -81,7 +81,7 @@ func checkout() (commit string, dirty bool) {
 
 // closeEnvironment adds what is known only after the run.
 func (r *Runner) closeEnvironment() {
-	env := &r.results.Environment
+	env := r.environment()
 	env.LoadAfter, _ = procstat.LoadAverage() // unknown elsewhere than on Linux
 	if now, err := procstat.ReadCPUTime(); err == nil && r.cpu.Total > 0 {
 		env.StealPct = now.Since(r.cpu).StealPercent()

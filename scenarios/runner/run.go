@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +15,8 @@ import (
 	"github.com/watchbench/watchbench/internal/affinity"
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
+	"github.com/watchbench/watchbench/internal/cluster/filelock"
 	"github.com/watchbench/watchbench/internal/procstat"
-	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/party"
@@ -45,11 +46,14 @@ type Outcome struct {
 
 // Runner is one run of a scenario.
 type Runner struct {
-	opts     Options
-	id       string
-	short    string // part of the names of objects in the cluster
-	dir      string
-	jobs     []job
+	opts  Options
+	id    string
+	short string // part of the names of objects in the cluster
+	dir   string
+	jobs  []job
+	// why says of the jobs of a resumed run that are to be run, why; nil in other runs.
+	why      map[string]string
+	unlock   func()
 	cluster  *cluster.Cluster
 	progress *Progress
 	version  string
@@ -78,20 +82,58 @@ func Run(ctx context.Context, opts Options, c *cluster.Cluster) (Outcome, error)
 // New makes the run's folder.
 func New(opts Options) (*Runner, error) {
 	started := time.Now()
-	base := opts.Scenario.Base()
-	r := &Runner{
-		opts: opts, progress: opts.Progress, version: version.Version,
-		id:    base.Metadata.Name + "-" + started.Format("20060102-150405"),
-		short: strconv.FormatInt(started.Unix()%(36*36*36*36*36), 36),
-		jobs:  calibrationsFirst(order(opts.Scenario.Cells(), base.Repeat, base.Seed)),
-	}
-	r.cpu, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux
+	r := newRunner(opts, started)
 	var err error
 	if r.dir, r.id, err = makeDir(opts.OutDir, r.id); err != nil {
 		return nil, err
 	}
-	r.results, err = r.header(base, started)
+	if err := r.lock(); err != nil {
+		return nil, err
+	}
+	r.results, err = r.header(opts.Scenario.Base(), started)
 	return r, err
+}
+
+// lock keeps a run that is under way from being resumed.
+func (r *Runner) lock() (err error) {
+	if r.unlock, err = filelock.TryDir(r.dir); errors.Is(err, filelock.ErrHeld) {
+		return badinput.New("wait for its end", "the run of %s is under way", r.dir)
+	}
+	return err
+}
+
+func jobsOf(f *spec.File) []job {
+	base := f.Base()
+	return calibrationsFirst(order(f.Cells(), base.Repeat, base.Seed))
+}
+
+// Step is a cell that is to be run.
+type Step struct {
+	ID         string
+	Repetition int
+	Expected   time.Duration // a guess, as for the progress
+	Why        string        // it is run in a resumed run
+}
+
+// Steps are the cells of a scenario in the order in which they would be run.
+func Steps(f *spec.File) []Step { return steps(jobsOf(f), nil) }
+
+func steps(jobs []job, why map[string]string) []Step {
+	var all []Step
+	for _, j := range jobs {
+		all = append(all, Step{ID: j.id, Repetition: j.rep, Expected: expect(j.cell.Scenario), Why: why[j.id]})
+	}
+	return all
+}
+
+// Steps are the cells that Run is to run, in order.
+func (r *Runner) Steps() []Step { return steps(r.todo(), r.why) }
+
+func (r *Runner) todo() []job {
+	if r.why == nil {
+		return r.jobs
+	}
+	return slices.DeleteFunc(slices.Clone(r.jobs), func(j job) bool { return r.why[j.id] == "" })
 }
 
 // Dir is the run's folder, Logs the one below it for the logs of its processes.
@@ -105,26 +147,36 @@ func (r *Runner) cellLogs(id string) string { return filepath.Join(r.Logs(), id)
 // Run executes the scenario on a cluster, which it leaves up. After an error or an
 // interruption the Outcome holds the cells that were finished.
 func (r *Runner) Run(ctx context.Context, c *cluster.Cluster) (Outcome, error) {
+	defer r.unlock()
 	r.cluster = c
-	env := &r.results.Environment
+	env := r.environment()
 	env.Kubernetes, env.Etcd, env.Flags, env.EtcdFlags = c.Version, c.EtcdVersion, c.Flags["kube-apiserver"], c.Flags["etcd"]
+	if first := r.results.Environment.Kubernetes; first != c.Version {
+		return r.Outcome(), badinput.New("use a cluster of that version", "the run began on Kubernetes %s, this cluster has %s", first, c.Version)
+	}
 	err := r.all(ctx)
-	return Outcome{Dir: r.dir, Results: r.results}, errors.Join(err, r.close(ctx))
+	return r.Outcome(), errors.Join(err, r.close(ctx))
 }
 
-// Discard ends a run that never got a cluster. The folder goes if nothing was logged
+// Outcome is what the run came to so far.
+func (r *Runner) Outcome() Outcome { return Outcome{Dir: r.dir, Results: r.results} }
+
+// Discard ends a run that never got a cluster. The folder goes if nothing was written
 // there.
-func (r *Runner) Discard() { _ = os.Remove(r.dir) }
+func (r *Runner) Discard() {
+	r.unlock()
+	_ = os.Remove(r.dir)
+}
 
 // close completes the record of the run.
 func (r *Runner) close(ctx context.Context) error {
-	r.results.Run.Finished = time.Now()
+	now := time.Now()
+	r.results.Run.Finished = now
 	r.results.Run.Interrupted = ctx.Err() != nil
-	r.closeEnvironment()
-	if len(r.results.Cells) == 0 {
-		r.Discard()
-		return nil
+	if s := r.resumption(); s != nil {
+		s.Finished = now
 	}
+	r.closeEnvironment()
 	return r.save()
 }
 
@@ -203,13 +255,22 @@ func (r *Runner) header(base spec.Scenario, started time.Time) (*result.Results,
 
 // all runs the cells in order.
 func (r *Runner) all(ctx context.Context) error {
-	r.progress.begin(r.jobs)
+	todo := r.todo()
+	r.progress.begin(todo)
 	defer r.progress.end()
-	for i, j := range r.jobs {
+	if err := r.saveRecord(); err != nil {
+		return err
+	}
+	for i, j := range todo {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		r.progress.cell(i)
+		if r.why != nil {
+			if err := r.drop(j.id); err != nil {
+				return err
+			}
+		}
 		cell, err := r.newCell(j).run(ctx)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -218,6 +279,12 @@ func (r *Runner) all(ctx context.Context) error {
 			return fmt.Errorf("cell %s: %w", j.id, err)
 		}
 		r.results.Cells = append(r.results.Cells, cell)
+		if s := r.resumption(); s != nil {
+			s.Cells = append(s.Cells, result.Rerun{ID: j.id, Why: r.why[j.id]})
+			slices.SortFunc(r.results.Cells, func(a, b result.Cell) int {
+				return cmp.Compare(slices.Index(r.results.Run.Order, a.ID), slices.Index(r.results.Run.Order, b.ID))
+			})
+		}
 		r.progress.finished(cell)
 		if err := r.save(); err != nil {
 			return err
@@ -226,20 +293,26 @@ func (r *Runner) all(ctx context.Context) error {
 	return nil
 }
 
-// save writes results.json, and run.json with all of it that is not computed from the
-// cells.
+// save writes results.json and the record.
 func (r *Runner) save() error {
 	if err := r.results.JudgeThresholds(); err != nil {
 		return err
 	}
+	return errors.Join(r.saveRecord(), result.Save(filepath.Join(r.dir, result.FileName), r.results))
+}
+
+// saveRecord writes run.json, with all of results.json that is not computed from the cells,
+// and the scenario that a resumed run needs.
+func (r *Runner) saveRecord() error {
+	source, data, sets := r.opts.Scenario.Source()
 	record := &history.Run{
 		Schema: history.RunSchema, Run: r.results.Run, Environment: r.results.Environment, Scenario: r.results.Scenario,
-		Baseline: history.BaselineOf(r.opts.Baseline),
+		Source: source, Sets: sets, Baseline: history.BaselineOf(r.opts.Baseline),
 	}
 	for _, c := range r.results.Cells {
 		record.Cells = append(record.Cells, c.ID)
 	}
-	return errors.Join(history.SaveJSON(r.dir, history.FileRun, record), result.Save(filepath.Join(r.dir, result.FileName), r.results))
+	return errors.Join(history.SaveJSON(r.dir, history.FileRun, record), history.Save(r.dir, history.FileScenario, data))
 }
 
 // cellRunID names a cell within the cluster, in at most 32 characters.

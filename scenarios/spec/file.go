@@ -38,6 +38,8 @@ func several(path string) string {
 type File struct {
 	format Format
 	tree   *strictyaml.Tree
+	name   string
+	data   []byte
 	axes   []axis
 	// calibrate is the section of that name, nil without one; see calibrations.
 	calibrate *yaml.Node
@@ -85,7 +87,7 @@ func (format Format) Parse(name string, data []byte, sets ...string) (*File, err
 		return nil, err
 	}
 	t.Overrides = sets
-	f := &File{tree: t, format: format}
+	f := &File{tree: t, format: format, name: name, data: data}
 	if f.axes, err = f.parseMatrix(strictyaml.Remove(t.Root, "matrix")); err != nil {
 		return nil, err
 	}
@@ -108,6 +110,11 @@ func (format Format) Parse(name string, data []byte, sets ...string) (*File, err
 		return nil, err
 	}
 	return f, nil
+}
+
+// Source is what Parse was given to make this File.
+func (f *File) Source() (name string, data []byte, sets []string) {
+	return f.name, f.data, f.tree.Overrides
 }
 
 // Base is the scenario without its matrix: what all cells share, and where the

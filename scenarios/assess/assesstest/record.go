@@ -121,8 +121,9 @@ func Run(t testing.TB, dir string, f *spec.File, delay int64, baseline *result.C
 	record, err := f.Record()
 	must(t, err)
 	started := time.Date(2026, 1, 2, 10, 0, 0, 123, time.FixedZone("", 3600))
+	source, data, sets := f.Source()
 	r := &history.Run{
-		Schema: history.RunSchema, Scenario: record, Baseline: history.BaselineOf(baseline),
+		Schema: history.RunSchema, Scenario: record, Source: source, Sets: sets, Baseline: history.BaselineOf(baseline),
 		Run:         result.Run{ID: filepath.Base(dir), Scenario: f.Base().Metadata.Name, Started: started, Finished: started.Add(time.Minute), Seed: 1<<63 + 1},
 		Environment: result.Environment{GoVersion: "go1.26", Provider: "embedded", CPUs: 2, LoadAfter: []float64{0.1}},
 	}
@@ -132,4 +133,5 @@ func Run(t testing.TB, dir string, f *spec.File, delay int64, baseline *result.C
 	}
 	r.Run.Order = r.Cells
 	must(t, history.SaveJSON(dir, history.FileRun, r))
+	must(t, history.Save(dir, history.FileScenario, data))
 }
