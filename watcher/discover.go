@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // discover asks the cluster what there is and keeps what the filter file wants. Groups
-// that cannot be learned are logged and returned as broken; the others are watched.
+// that cannot be learned are returned as broken; the others are watched.
 func (w *Watcher) discover(ctx context.Context) (found []collector.Resource, broken []string, err error) {
 	d, err := collector.NewDiscovery(w.kube)
 	if err != nil {
@@ -21,10 +22,12 @@ func (w *Watcher) discover(ctx context.Context) (found []collector.Resource, bro
 	}
 	defer d.Close()
 	found, err = d.Resources(ctx, w.discoveryFilter())
+	if ctx.Err() == nil {
+		w.noteDiscovery(err)
+	}
 	var partial *collector.DiscoveryError
 	switch {
 	case errors.As(err, &partial):
-		w.log.Warn("some API groups are not watched yet", "error", partial)
 		for gv := range partial.Broken {
 			if parsed, err := schema.ParseGroupVersion(gv); err == nil {
 				broken = append(broken, parsed.Group)
@@ -35,6 +38,19 @@ func (w *Watcher) discover(ctx context.Context) (found []collector.Resource, bro
 		return nil, nil, fmt.Errorf("the apiserver at %s does not say what it serves, check the address and the rights: %w", w.kube.Host, err)
 	}
 	return found, nil, nil
+}
+
+// noteDiscovery keeps what the last look missed, for the reporter.
+func (w *Watcher) noteDiscovery(err error) {
+	if err == nil {
+		w.undiscovered.Store(nil)
+		return
+	}
+	t := &trouble{since: time.Now(), err: err}
+	if before := w.undiscovered.Load(); before != nil {
+		t.since = before.since
+	}
+	w.undiscovered.Store(t)
 }
 
 func (w *Watcher) discoveryFilter() collector.DiscoveryFilter {

@@ -269,9 +269,7 @@ func (w *Watcher) rediscover(c *collector.Collector, to *kinds.Kinds) func(conte
 			switch {
 			case ctx.Err() != nil:
 				return nil
-			case err != nil:
-				w.log.Warn("discovery failed", "error", err)
-			default:
+			case err == nil:
 				again = to.Discovered(found, func(group string) bool { return slices.Contains(broken, group) })
 			}
 			if lifecycle.Pause(ctx, discoverLeast) != nil {

@@ -81,8 +81,10 @@ type Watcher struct {
 	definitions *collector.Collector
 	complete    atomic.Bool           // the last look at what the cluster serves missed no group
 	waiting     atomic.Pointer[error] // what the start waits for, nil while it waits for nothing
-	standby     atomic.Bool           // another replica leads
-	ran         atomic.Bool
+	// undiscovered is that the last look missed something, nil if it did not.
+	undiscovered atomic.Pointer[trouble]
+	standby      atomic.Bool // another replica leads
+	ran          atomic.Bool
 }
 
 // New checks everything that can be checked without talking to anybody.
@@ -111,7 +113,7 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 	if w.alertmanager, err = newAlertmanager(cfg); err != nil {
 		return nil, err
 	}
-	storageSettings := storage.Settings{TLS: tlsFiles, Registry: w.registry, Logger: s.Logger, Dial: s.Dial}
+	storageSettings := storage.Settings{TLS: tlsFiles, Registry: w.registry, Dial: s.Dial}
 	if cfg.LeaderElection.Enabled {
 		if w.elector, err = w.newElector(); err != nil {
 			return nil, &InputError{Key: "leaderElection", Err: err}
@@ -308,6 +310,7 @@ func (w *Watcher) stages(c *collector.Collector) ([]lifecycle.Stage, error) {
 		lifecycle.Stage{Name: "storage", Run: w.storage.Run},
 		lifecycle.Stage{Name: "pipeline", Run: w.path.Run},
 		lifecycle.Stage{Name: "collector", Run: c.Run},
+		lifecycle.Stage{Name: "report", Run: w.report},
 	)
 	if w.owners != nil {
 		stages = append(stages, lifecycle.Stage{Name: "owners", Run: w.owners.Run})
@@ -359,9 +362,12 @@ const (
 // only have to be started again. A wrong configuration is an error, key its place.
 func (w *Watcher) await(ctx context.Context, key, waits string, try func() error) error {
 	defer w.waiting.Store(nil)
-	var said time.Time
+	var said, since time.Time
 	for pause := startPause; ; pause = min(2*pause, maxStartPause) {
 		err := try()
+		if err == nil && !said.IsZero() {
+			w.log.Info("no longer "+waits, "after", time.Since(since).Round(time.Millisecond))
+		}
 		if err == nil || ctx.Err() != nil {
 			return nil
 		}
@@ -373,6 +379,9 @@ func (w *Watcher) await(ctx context.Context, key, waits string, try func() error
 		}
 		w.waiting.Store(&err)
 		if now := time.Now(); now.Sub(said) >= startSays {
+			if said.IsZero() {
+				since = now
+			}
 			w.log.Warn(waits, "key", key, "error", err)
 			said = now
 		}

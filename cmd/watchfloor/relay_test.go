@@ -159,7 +159,7 @@ func TestRequestsAreTheWatchers(t *testing.T) {
 		}()
 		cfg := storage.Default()
 		cfg.Endpoints, cfg.ClusterID, cfg.Timeout = []string{"http://" + addr}, "BCS-K8S-90001", 600*time.Millisecond
-		client, err := storage.New(cfg, storage.Settings{Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry()})
+		client, err := storage.New(cfg, storage.Settings{Registry: prometheus.NewRegistry()})
 		if err != nil {
 			t.Fatal(err)
 		}

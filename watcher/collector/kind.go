@@ -2,6 +2,7 @@ package collector
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -52,7 +53,7 @@ func (c *Collector) kindOf(r Resource, st *store) *kind {
 		source: &source{
 			conn: c.conn, resource: r, namespace: c.config.Namespace, idle: c.config, plain: c.config.PlainList,
 			decoder: decoder{kind: r.Key(), recipe: c.config.recipe(r), known: st.known},
-			metrics: st.metrics, logger: st.logger, life: newLife(st.logger, c.askFor),
+			metrics: st.metrics, logger: st.logger, life: newLife(c.askFor),
 		},
 		backoff: c.backoff,
 		done:    make(chan struct{}),
@@ -77,7 +78,7 @@ func (k *kind) run(ctx context.Context) {
 	if k.after != nil {
 		k.after(ctx)
 	}
-	logger := logr.FromSlogHandler(k.source.logger.Handler())
+	logger := logr.FromSlogHandler(quiet{k.source.logger.Handler()})
 	r := cache.NewReflectorWithOptions(k.source, nil, k.store, cache.ReflectorOptions{
 		Name: k.store.kind, TypeDescription: k.resource.String(), Logger: &logger,
 		Backoff: &k.backoff,
@@ -86,6 +87,22 @@ func (k *kind) run(ctx context.Context) {
 	k.reflect(klog.NewContext(ctx, logger), r)
 	k.source.running.wait()
 }
+
+// quiet makes debug lines of all that client-go logs: each try of each kind. What they
+// amount to, Failing says.
+type quiet struct{ slog.Handler }
+
+func (q quiet) Enabled(ctx context.Context, _ slog.Level) bool {
+	return q.Handler.Enabled(ctx, slog.LevelDebug)
+}
+
+func (q quiet) Handle(ctx context.Context, r slog.Record) error {
+	r.Level = slog.LevelDebug
+	return q.Handler.Handle(ctx, r)
+}
+
+func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }
+func (q quiet) WithGroup(name string) slog.Handler       { return quiet{q.Handler.WithGroup(name)} }
 
 // reflect lists and watches again and again until ctx ends.
 func (k *kind) reflect(ctx context.Context, r *cache.Reflector) {

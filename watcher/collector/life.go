@@ -2,6 +2,7 @@ package collector
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -17,28 +18,25 @@ const LostAfter = 15 * time.Second
 // life knows when the apiserver was last heard of a kind: by a list that came to its end, by
 // the answer to a watch, or by what came on it.
 type life struct {
-	start  time.Time // of the clock
-	logger *slog.Logger
-	last   atomic.Int64          // of the last sign of life, since start
-	failed atomic.Pointer[error] // what ended the last try; nil while there is nothing
-	said   atomic.Bool           // the log says that the kind is lost
-	asks   func()                // called at a 404
+	start  time.Time               // of the clock
+	last   atomic.Int64            // of the last sign of life, since start
+	failed atomic.Pointer[failure] // what ended the last try; nil while there is nothing
+	asks   func()                  // called at a 404
 }
 
-func newLife(logger *slog.Logger, asks func()) *life {
-	return &life{start: time.Now(), logger: logger, asks: asks}
+// failure is what ended a try, and when the first try ended after the last sign of life.
+type failure struct {
+	err   error
+	since time.Time
 }
+
+func newLife(asks func()) *life { return &life{start: time.Now(), asks: asks} }
 
 // sign notes a sign of life.
 func (l *life) sign() {
-	now := int64(time.Since(l.start))
-	last := l.last.Swap(now)
-	if l.failed.Load() == nil {
-		return
-	}
-	l.failed.Store(nil)
-	if l.said.Swap(false) {
-		l.logger.Info("watch is back", "after", time.Duration(now-last).Round(time.Millisecond))
+	l.last.Store(int64(time.Since(l.start)))
+	if l.failed.Load() != nil {
+		l.failed.Store(nil)
 	}
 }
 
@@ -47,10 +45,11 @@ func (l *life) fail(ctx context.Context, err error) {
 	if ctx.Err() != nil && context.Cause(ctx) != errIdle { //nolint:errorlint // a cause is not wrapped
 		return
 	}
-	l.failed.Store(&err)
-	if age := l.age(); age >= LostAfter && !l.said.Swap(true) {
-		l.logger.Warn("watch is lost", "for", age.Round(time.Millisecond), "error", err)
+	f := &failure{err, time.Now()}
+	if before := l.failed.Load(); before != nil {
+		f.since = before.since
 	}
+	l.failed.Store(f)
 	if apierrors.IsNotFound(err) {
 		l.asks()
 	}
@@ -61,8 +60,8 @@ func (l *life) age() time.Duration { return time.Since(l.start) - time.Duration(
 
 // error is what ended the last try, nil while nothing did.
 func (l *life) error() error {
-	if err := l.failed.Load(); err != nil {
-		return *err
+	if f := l.failed.Load(); f != nil {
+		return f.err
 	}
 	return nil
 }
@@ -93,6 +92,30 @@ func (c *Collector) Lost() []error {
 		}
 	}
 	return lost
+}
+
+// Failing is a kind whose last list or watch failed.
+type Failing struct {
+	Key     string
+	Since   time.Time // of the first failure after the last sign of life
+	Silent  time.Duration
+	Err     error
+	Refused bool // the apiserver answered, with a status of 400 to 499
+}
+
+// Failing returns the kinds that fail, sorted by key, and how many kinds there are in all.
+func (c *Collector) Failing() (failing []Failing, of int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := c.snapshot()
+	for _, k := range all {
+		if f := k.source.life.failed.Load(); f != nil {
+			var answer apierrors.APIStatus
+			refused := errors.As(f.err, &answer) && answer.Status().Code/100 == 4
+			failing = append(failing, Failing{k.store.kind, f.since, k.source.life.age(), f.err, refused})
+		}
+	}
+	return failing, len(all)
 }
 
 // Silence is how long ago the apiserver was last heard of a kind.

@@ -93,7 +93,7 @@ func (w *stream) initially(e watch.Event) bool {
 			w.overdue = time.AfterFunc(limit, func() { w.guard.cancel(errIdle) })
 		}
 	case watch.Error:
-		w.source.logger.Info("streaming list refused", "status", e.Object)
+		w.source.logger.Debug("streaming list refused", "status", e.Object)
 		w.fail(http.StatusGatewayTimeout, metav1.StatusReasonTimeout, "the streaming list ended with an error")
 		return false
 	}
@@ -140,10 +140,10 @@ func (w *stream) end(err error) {
 		logger.Debug("watch ended: nothing arrived since the list", "for", w.guard.limit)
 	case errors.Is(context.Cause(w.request), errIdle):
 		w.source.life.fail(w.request, errIdle)
-		logger.Info("watch ended: nothing arrived", "for", w.guard.limit, "initial", w.initial)
+		logger.Debug("watch ended: nothing arrived", "for", w.guard.limit, "initial", w.initial)
 	case errors.Is(err, io.EOF):
 	default:
-		logger.Info("watch ended", "error", err)
+		logger.Debug("watch ended", "error", err)
 	}
 	if w.initial {
 		w.fail(http.StatusGatewayTimeout, metav1.StatusReasonTimeout, "the streaming list ended before its closing bookmark")

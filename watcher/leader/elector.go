@@ -199,7 +199,7 @@ func (e *Elector) Run(ctx context.Context, lead func(context.Context) error) err
 
 // renew keeps the Lease until ctx ends; its error says how the Lease was lost.
 func (e *Elector) renew(ctx context.Context) error {
-	pause := e.cfg.RetryPeriod - e.renewed.Load().since()
+	pause, failing := e.cfg.RetryPeriod-e.renewed.Load().since(), false
 	for {
 		if lifecycle.Pause(ctx, min(pause, e.left())) != nil {
 			return nil
@@ -218,9 +218,15 @@ func (e *Elector) renew(ctx context.Context) error {
 		case errors.Is(err, ErrLost):
 			return err
 		case err != nil:
-			e.log.Warn("lease not renewed", "error", err)
-			pause = e.cfg.RetryPeriod / 8
+			if !failing {
+				e.log.Warn("lease not renewed", "error", err, "left", e.left())
+			}
+			pause, failing = e.cfg.RetryPeriod/8, true
 		case e.left() > 0:
+			if failing {
+				e.log.Info("lease renewed again")
+				failing = false
+			}
 			e.renewed.Store(&began)
 			pause = e.cfg.RetryPeriod - began.since()
 		}

@@ -22,6 +22,7 @@ type gate struct {
 	probing  bool  // a probe is in flight
 	step     int
 	down     int64 // since when storage has not answered; 0 if it is not known to be down
+	why      error // of the last failure
 }
 
 // set makes the gate fit a number of workers. One failed key alone never shuts it: it

@@ -81,14 +81,18 @@ func TestLogOfAnOutage(t *testing.T) {
 		for i := range 100 {
 			l.enqueue(put(fmt.Sprint("pod-", i), 1))
 		}
+		began := time.Now()
 		time.Sleep(time.Minute)
+		if all := l.Paced(); len(all) != 1 || all[0].Kind != "Pod" || all[0].Err == nil || all[0].Since.Sub(began).Abs() > time.Second {
+			t.Errorf("paced: %+v", all)
+		}
 		s.setFault(up)
 		time.Sleep(time.Minute)
+		if all := l.Paced(); len(all) > 0 {
+			t.Errorf("paced in the end: %+v", all)
+		}
 		l.finish()
-		out.expect(t, map[string]int{
-			`level=WARN msg="storage does not answer, sending is paced" kind=Pod object=Pod/ns/pod-`: 1,
-			`level=INFO msg="storage answers again" kind=Pod after=1m`:                               1,
-		})
+		out.expect(t, map[string]int{`level=INFO msg=drained sent=0 parked=0 took=0s`: 1}) // of the outage the watcher's reporter tells
 	})
 }
 
@@ -104,9 +108,10 @@ func TestLogOfWhatIsLost(t *testing.T) {
 		time.Sleep(time.Minute)
 		l.finish()
 		out.expect(t, map[string]int{
-			`level=WARN msg="events dropped" reason="queue full" kind=Pod events=6 queueFullTimeout=1s`:                                     1,
-			`level=WARN msg="events dropped" reason="queue full" kind=Node events=6`:                                                        1,
-			`level=WARN msg="events dropped" reason="not sent before the drain deadline" drainTimeout=1s events=8 kinds.Node=4 kinds.Pod=4`: 1,
+			`level=WARN msg="events dropped" reason="queue full" kind=Pod events=6 queueFullTimeout=1s`:                                                     1,
+			`level=WARN msg="events dropped" reason="queue full" kind=Node events=6`:                                                                        1,
+			`level=WARN msg="events dropped" reason="not sent before the drain deadline" sent=0 parked=0 drainTimeout=1s events=8 kinds.Node=4 kinds.Pod=4`: 1,
+			`level=INFO msg=draining events=8 drainTimeout=1s`:                                                                                              1,
 		})
 	})
 }
@@ -122,7 +127,12 @@ func TestLogOfParkedObjectsIsShort(t *testing.T) {
 		time.Sleep(time.Second)
 		l.finish()
 		// Which object comes first is the scheduler's choice.
-		out.expect(t, map[string]int{`level=WARN msg="object parked until its next change" kind=Pod object=Pod/ns/pod-`: 1})
-		out.expect(t, map[string]int{`parked=1 error="storage refused: broken on purpose"`: 1})
+		out.expect(t, map[string]int{
+			`level=WARN msg="object parked until its next change" kind=Pod object=Pod/ns/pod-`: 1,
+			`level=INFO msg=drained sent=0 parked=1000 took=0s`:                                1,
+		})
+		if want := `parked=1 error="storage refused: broken on purpose"`; !strings.Contains(out.String(), want) {
+			t.Errorf("the log lacks %s:\n%s", want, out)
+		}
 	})
 }

@@ -134,13 +134,11 @@ func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
 	}
 	switch result {
 	case delivered:
-		r = l.succeed(s, now)
+		l.succeed(s, now)
 	case permanent:
-		r = l.answer(now)
+		l.answer()
 		l.recordFailure(ent)
-		if parked := l.giveUp(s, err, now); r == nil {
-			r = parked
-		}
+		r = l.giveUp(s, err, now)
 	case early:
 		l.postpone(s, probe, retryAfter, now)
 	default:
@@ -157,9 +155,9 @@ func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
 	return r
 }
 
-func (l *lane) succeed(s *slot, now int64) *report {
+func (l *lane) succeed(s *slot, now int64) {
 	l.p.refused.end()
-	r := l.answer(now)
+	l.answer()
 	ent := s.ent
 	if ent.state != blocked { // unordered: an older event of the key may wait for its next try
 		ent.trouble = nil
@@ -168,20 +166,14 @@ func (l *lane) succeed(s *slot, now int64) *report {
 	l.freshness.Observe(now - s.since)
 	l.freeSlot(s)
 	l.settle(1)
-	return r
 }
 
 // answer notes that storage is there, and lets everybody go on if it was not.
-func (l *lane) answer(now int64) *report {
+func (l *lane) answer() {
 	l.answered++
-	down := l.gate.down
 	if l.gate.answered() {
 		l.wakeWorkers()
 	}
-	if down == 0 {
-		return nil
-	}
-	return newReport(slog.LevelInfo, "storage answers again", "kind", l.kind, "after", time.Duration(now-down))
 }
 
 // recordFailure counts a try of a key that failed.
@@ -218,7 +210,6 @@ func (l *lane) fail(s *slot, probe bool, result outcome, retryAfter time.Duratio
 		asked := s.ev
 		t.asked = &asked
 	}
-	wasShut := l.gate.shut
 	l.gate.failed(probe, t.tries > 1 && t.round == l.gate.round, now, c.Backoff)
 	t.round = l.gate.round
 	if l.gate.shut {
@@ -226,14 +217,11 @@ func (l *lane) fail(s *slot, probe bool, result outcome, retryAfter time.Duratio
 		t.until = max(t.until, l.gate.until+c.Backoff.delay(1))
 		l.awaitProbe()
 	}
+	l.gate.why = err
 	if l.poisoned(t) {
 		return l.giveUp(s, err, now)
 	}
-	key := s.ev.Key
 	l.putBack(s, now)
-	if l.gate.shut && !wasShut {
-		return newReport(slog.LevelWarn, "storage does not answer, sending is paced", "kind", l.kind, "object", key.String(), "error", err)
-	}
 	return nil
 }
 

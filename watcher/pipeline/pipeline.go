@@ -195,8 +195,9 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	}
 	p.adding.Unlock()
 
-	if n := p.Stats().Queued; n > 0 {
-		p.logger.Debug("draining", "events", n, "drainTimeout", p.config.DrainTimeout)
+	before, began := p.Stats(), time.Now()
+	if before.Queued > 0 {
+		p.logger.Info("draining", "events", before.Queued, "drainTimeout", p.config.DrainTimeout)
 	}
 	drain := time.NewTimer(p.config.DrainTimeout)
 	defer drain.Stop()
@@ -221,7 +222,12 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	for _, l := range p.sorted() {
 		left.Add(l.kind, l.abandon())
 	}
-	left.Log(p.logger, reason, "drainTimeout", p.config.DrainTimeout)
+	after := p.Stats()
+	sent := after.Sent - before.Sent
+	if after.Dropped == before.Dropped {
+		p.logger.Info("drained", "sent", sent, "parked", after.Parked, "took", time.Since(began).Round(time.Millisecond))
+	}
+	left.Log(p.logger, reason, "sent", sent, "parked", after.Parked, "drainTimeout", p.config.DrainTimeout)
 	return nil
 }
 

@@ -91,6 +91,25 @@ func (p *Pipeline) Lag(kind string) time.Duration {
 	return time.Duration(now - at)
 }
 
+// Paced is a kind of which one request at a time is sent, since storage answers none.
+type Paced struct {
+	Kind  string
+	Since time.Time
+	Err   error // of the last request
+}
+
+// Paced returns the kinds that are paced, sorted.
+func (p *Pipeline) Paced() (all []Paced) {
+	for _, l := range p.sorted() {
+		l.mu.Lock()
+		if l.gate.down != 0 {
+			all = append(all, Paced{l.kind, p.start.Add(time.Duration(l.gate.down)), l.gate.why})
+		}
+		l.mu.Unlock()
+	}
+	return all
+}
+
 // Pending reports whether something of an object is on its way: waiting, in flight, or
 // held by a backoff or fence. What is parked is not: it would stay away from storage
 // for as long as its object does not change, so a comparison may bring it back.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"slices"
@@ -41,9 +40,6 @@ func New(cfg Config, set Settings) (*Client, error) {
 	}
 	if set.Dial == nil {
 		set.Dial = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
-	}
-	if set.Logger == nil {
-		set.Logger = slog.New(slog.DiscardHandler)
 	}
 	c := &Client{cfg: cfg, set: set, looks: make(chan struct{}, 1), up: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: metric.StorageUp, Help: "1 while the storage endpoint answers as it should.",
@@ -189,6 +185,26 @@ func (c *Client) Down() (why []error) {
 		}
 	}
 	return why
+}
+
+// Outage is an endpoint that is down.
+type Outage struct {
+	Endpoint string
+	Since    time.Time
+	Err      error
+}
+
+// Outages are the endpoints that are down, in the order in which they are configured. Other
+// than for Down, one that a write is to try is down until that is answered.
+func (c *Client) Outages() (all []Outage) {
+	for _, ep := range *c.endpoints.Load() {
+		ep.mu.Lock()
+		if ep.why != nil {
+			all = append(all, Outage{ep.name, ep.since, ep.why})
+		}
+		ep.mu.Unlock()
+	}
+	return all
 }
 
 var errNoServer = errors.New("no storage server is known")

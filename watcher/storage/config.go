@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/url"
 	"time"
@@ -97,7 +96,6 @@ type Settings struct {
 	// renewed certificates are picked up. Nil means the system's roots.
 	TLS      func() (*tls.Config, error)
 	Registry prometheus.Registerer
-	Logger   *slog.Logger
 	// Dial replaces the network, for tests; nil is TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Permit is asked right before a write leaves; an error keeps it here. Nil permits

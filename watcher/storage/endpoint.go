@@ -43,6 +43,7 @@ type endpoint struct {
 	downUntil time.Time
 	downFor   time.Duration
 	why       error     // nil while it is not down
+	since     time.Time // it is down
 	probing   bool      // a probe is under way
 	record    [2]record // of reads and of writes
 	byWrite   bool      // a write found it down: an answered read only lets one write try
@@ -193,7 +194,7 @@ func (e *endpoint) markDown(sort int, now time.Time, err error) {
 		return // another request of the same outage
 	}
 	if e.why == nil {
-		e.client.set.Logger.Warn("storage endpoint is down", "endpoint", e.name, "error", err)
+		e.since = now
 	}
 	e.why = err
 	e.byWrite = e.byWrite || sort == writes
@@ -225,9 +226,6 @@ func (e *endpoint) markUp(sort int) {
 			e.up.Set(1)
 		}
 		return
-	}
-	if e.why != nil {
-		e.client.set.Logger.Info("storage endpoint is up again", "endpoint", e.name)
 	}
 	e.downFor, e.downUntil, e.why = 0, time.Time{}, nil
 	e.byWrite, e.trial = false, noTrial
