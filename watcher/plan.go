@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -74,11 +75,35 @@ func MakePlan(ctx context.Context, cfg config.Config, filter config.Filter) (Pla
 	return p, nil
 }
 
+// warnLimit is how long the apiserver has for what warnUseless asks.
+const warnLimit = 10 * time.Second
+
+// warnUseless logs what has nothing to apply to. What only the apiserver can tell is left
+// out if it does not.
+func (w *Watcher) warnUseless(ctx context.Context, watched []collector.Resource) {
+	all := w.uselessAlone()
+	if w.complete.Load() {
+		ctx, cancel := context.WithTimeout(ctx, warnLimit)
+		defer cancel()
+		more, _ := w.useless(ctx, watched)
+		all = append(all, more...)
+	}
+	for _, entry := range all {
+		w.log.Warn(entry, "filter", w.cfg.FilterConfigPath)
+	}
+}
+
+// idle reports that nothing is watched, nor any definition that could be.
+func (w *Watcher) idle(kinds int) bool { return kinds == 0 && w.definitions == nil }
+
 // uselessAlone is what can be seen in the files alone.
 func (w *Watcher) uselessAlone() (all []string) {
 	f := w.filter
-	if len(f.K8sResourceWhiteList) == 0 {
+	switch custom := len(f.CRDResourceWhiteList) > 0 && !w.cfg.WatchResource.DisableCRD; {
+	case len(f.K8sResourceWhiteList) == 0 && custom:
 		all = append(all, "k8sResourceWhiteList is empty: nothing but custom resources is watched")
+	case len(f.K8sResourceWhiteList) == 0:
+		all = append(all, `k8sResourceWhiteList and crdResourceWhiteList are empty: nothing is watched; name group-versions such as "v1" and "apps/v1"`)
 	}
 	if ns := w.cfg.WatchResource.Namespace; slices.Contains(f.ResourceNamespaceFilters, ns) {
 		all = append(all, fmt.Sprintf("resourceNamespaceFilters: %q is the namespace of watch_resource.namespace, nothing of it is sent", ns))
@@ -212,9 +237,12 @@ func groupVersions(ctx context.Context, cfg *rest.Config) ([]string, error) {
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("list of API groups: HTTP %d", resp.StatusCode)
+	}
 	var groups metav1.APIGroupList
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxGroups)).Decode(&groups); err != nil {
-		return nil, fmt.Errorf("list of API groups: HTTP %d: %w", resp.StatusCode, err)
+		return nil, fmt.Errorf("list of API groups: %w", err)
 	}
 	all := []string{"v1"}
 	for _, g := range groups.Groups {

@@ -97,6 +97,7 @@ func (w *Watcher) report(ctx context.Context) error {
 	apiserver := state{begins: "apiserver does not answer", ends: "apiserver answers again"}
 	watches := state{begins: "watch is lost", ends: "watch is back", label: "kinds"}
 	discovery := state{begins: "some API groups are not watched", ends: "all API groups are known again"}
+	w.warnUseless(ctx, w.collector.Load().Resources())
 	var storageUp, apiserverUp time.Time // when they were last away
 	ticks := time.NewTicker(reportEvery)
 	defer ticks.Stop()

@@ -179,6 +179,9 @@ func (w *Watcher) ready() error {
 	} else if n == 1 {
 		return lost[0]
 	}
+	if w.idle(len(c.Resources())) {
+		return errors.New("nothing is watched: the filter file lets no kind through; the log and k8s-watch check say why")
+	}
 	if waiting := c.Unsynced(); len(waiting) > 0 {
 		return fmt.Errorf("not synced: %v", waiting)
 	}
@@ -295,6 +298,9 @@ func (w *Watcher) work(ctx context.Context) error {
 		return err
 	}
 	w.collector.Store(c) // last: ready looks at what stages has made, too
+	if w.idle(len(resources)) {
+		w.log.Warn("nothing is watched: not ready until the filter file lets a kind through", "filter", w.cfg.FilterConfigPath)
+	}
 	w.log.Info("watching", "kinds", len(resources), "cluster", w.cfg.Default.ClusterID, "profile", w.cfg.Profile, "strategy", w.cfg.BCS.Strategy)
 	return lifecycle.Run(ctx, append(alerting, stages...)...)
 }

@@ -27,19 +27,24 @@ func writeJSON(w http.ResponseWriter, contentType string, v any) {
 }
 
 // discover answers /api and /apis with the aggregated discovery, whatever form of
-// it the client accepts.
+// it the client accepts, and /apis with the list of groups where none is accepted.
 func (s *Server) discover(w http.ResponseWriter, r *http.Request, parts []string) {
 	if r.Method != http.MethodGet || len(parts) > 1 {
 		notFound(w)
 		return
 	}
-	if !strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "as=APIGroupDiscoveryList") {
+	whole := strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "as=APIGroupDiscoveryList")
+	if !whole && parts[0] == "api" {
 		apistatus.Write(w, notAcceptable())
 		return
 	}
 	s.mu.Lock()
 	resources := s.resources()
 	s.mu.Unlock()
+	if !whole {
+		writeJSON(w, apistatus.ContentType, groupList(resources))
+		return
+	}
 	items := []object{}
 	for len(resources) > 0 {
 		group := resources[0].Group
@@ -54,6 +59,21 @@ func (s *Server) discover(w http.ResponseWriter, r *http.Request, parts []string
 	}
 	writeJSON(w, apistatus.ContentType+";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
 		object{"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": object{}, "items": items})
+}
+
+// groupList names the groups other than the core one, and their versions.
+func groupList(all []Resource) object {
+	groups := []object{}
+	for _, r := range all {
+		versions := []object{}
+		for _, v := range r.Versions {
+			versions = append(versions, object{"groupVersion": r.groupVersion(v), "version": v})
+		}
+		if r.Group != "" {
+			groups = append(groups, object{"name": r.Group, "versions": versions})
+		}
+	}
+	return object{"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 }
 
 // aggregated describes the resources of one group, the preferred version first.
