@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -180,7 +181,30 @@ func (o options) validate() error {
 	if o.admin == "" && o.pprof {
 		errs = append(errs, errors.New("pprof: profiles are served on the admin address; give --admin as well"))
 	}
+	for _, save := range []struct{ flag, path string }{{"save-ledger", o.saveLedger}, {"save-snapshot", o.saveSnapshot}} {
+		if err := writable(save.path); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w; name a file in an existing folder that can be written", save.flag, err))
+		}
+	}
 	return errors.Join(errs...)
+}
+
+// writable opens a file as save will, and leaves everything as it was.
+func writable(path string) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	switch {
+	case err == nil:
+		return errors.Join(f.Close(), os.Remove(path))
+	case !errors.Is(err, fs.ErrExist):
+		return err
+	}
+	if f, err = os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0); err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // inUse adds the remedy if another process holds the address.

@@ -56,6 +56,8 @@ func TestBadInput(t *testing.T) {
 		{[]string{"--listen", busy.Addr().String()}, 1, "address already in use: choose another address with --listen"},
 		{[]string{"--admin", busy.Addr().String()}, 1, "address already in use: choose another address with --admin"},
 		{[]string{"--latency", "lognormal(87ms,110ms)"}, 2, "by name: write lognormal(p50=60ms,p99=400ms) or lognormal(mean=87ms,p99=110ms)"},
+		{[]string{"--save-ledger", "/nope/x"}, 2, "save-ledger: open /nope/x: no such file or directory"},
+		{[]string{"--save-snapshot", t.TempDir()}, 2, "save-snapshot: open "},
 		{[]string{"--load-snapshot", "/nonexistent"}, 1, "no such file"},
 		{[]string{"--load-snapshot", "run.go"}, 1, "load-snapshot: run.go"},
 	} {

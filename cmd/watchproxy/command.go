@@ -93,7 +93,7 @@ func execute(cmd *cobra.Command, o options, stdout, stderr io.Writer) (err error
 		return err
 	}
 	if err := p.WriteKubeconfig(o.write); err != nil {
-		return errors.Join(err, p.Close())
+		return errors.Join(commandline.Usagef("--write-kubeconfig: %w", err), p.Close())
 	}
 	line := announcement{Listen: []string{p.Addr()}, Admin: p.AdminAddr(), Kubeconfig: o.write}
 	if err := json.NewEncoder(stdout).Encode(line); err != nil {

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -142,8 +144,13 @@ func TestBadUse(t *testing.T) {
 		}
 	}
 	var stdout, stderr bytes.Buffer
-	if code := run([]string{"--kubeconfig", good, "--write-kubeconfig", filepath.Join(empty, "x")}, &stdout, &stderr); code != commandline.ExitError {
-		t.Errorf("a file that cannot be written: exit %d, %s", code, stderr.String())
+	folder := filepath.Join(t.TempDir(), "none")
+	if code := run([]string{"--kubeconfig", good, "--write-kubeconfig", filepath.Join(folder, "x")}, &stdout, &stderr); code != commandline.ExitUsage ||
+		!strings.Contains(stderr.String(), "--write-kubeconfig: write the kubeconfig: open "+folder+"/x: no such file or directory") {
+		t.Errorf("a missing folder: exit %d, %s", code, stderr.String())
+	}
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder was made: %v", err)
 	}
 	if code := run([]string{"--help"}, &stdout, &stderr); code != commandline.ExitOK || !strings.Contains(stdout.String(), "gone(d)") {
 		t.Errorf("help: exit %d, %s", code, stdout.String())

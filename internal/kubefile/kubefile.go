@@ -3,6 +3,7 @@
 package kubefile
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -41,14 +42,26 @@ func For(name string, cfg *rest.Config) *api.Config {
 	return out
 }
 
-// Write writes a kubeconfig that only its owner can read.
+// Write writes a kubeconfig that only its owner can read, into a folder that is there.
 func Write(path string, cfg *api.Config) error {
-	err := clientcmd.WriteToFile(*cfg, path)
+	text, err := clientcmd.Write(*cfg)
 	if err == nil {
-		err = os.Chmod(path, 0o600) // a file that was there keeps its mode otherwise
+		err = write(path, text)
 	}
 	if err != nil {
 		return fmt.Errorf("write the kubeconfig: %w", err)
 	}
 	return nil
+}
+
+func write(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	err = f.Chmod(0o600) // a file that was there keeps its mode otherwise
+	if err == nil {
+		_, err = f.Write(text)
+	}
+	return errors.Join(err, f.Close())
 }
