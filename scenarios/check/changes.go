@@ -321,11 +321,18 @@ func (b *book) changes() iter.Seq[history.Change] {
 	}
 }
 
-func (b *book) versionChanges(object int, k *keyState, yield func(history.Change) bool) bool {
-	applied := len(k.versions) - 1
-	for applied >= 0 && k.versions[applied].flags&versionApplied == 0 {
-		applied--
+// applied is the index of the newest version of which a request took effect that storage
+// did not acknowledge, -1 without one.
+func (k *keyState) applied() int {
+	i := len(k.versions) - 1
+	for i >= 0 && k.versions[i].flags&versionApplied == 0 {
+		i--
 	}
+	return i
+}
+
+func (b *book) versionChanges(object int, k *keyState, yield func(history.Change) bool) bool {
+	applied := k.applied()
 	for i := range k.versions {
 		v := &k.versions[i]
 		if v.flags&versionChange == 0 {
@@ -345,12 +352,16 @@ func (b *book) versionChanges(object int, k *keyState, yield func(history.Change
 }
 
 func (b *book) deletionChanges(object int, k *keyState, yield func(history.Change) bool) bool {
+	replaced := uint64(0) // what died before this version, and was of another life, was replaced
+	if i := k.applied(); i >= 0 {
+		replaced = k.versions[i].rv
+	}
 	for n := k.deletion; n != 0; n = b.deletions[n-1].next {
 		d, l := &b.deletions[n-1], &k.lives[b.deletions[n-1].life]
 		if !yield(history.Change{
 			Object: object, Operation: int64(d.op), Kind: k.kind, Bystander: d.bystander, Deletion: true, Terminating: l.seenEnding,
 			Intended: d.intended, Started: d.started, Finished: d.finished, Stored: l.ending.gone.stored, Arrived: l.ending.gone.arrived,
-			Unconfirmed: l.ending.gone.stored == 0 && l.unconfirmed, Gone: l.ending.gone.stored != 0 || !k.arrived(b.deletions[n-1].life), Hit: k.hit,
+			Unconfirmed: l.ending.gone.stored == 0 && (l.unconfirmed || replaced > l.ending.last), Gone: l.ending.gone.stored != 0 || !k.arrived(b.deletions[n-1].life), Hit: k.hit,
 		}) {
 			return false
 		}

@@ -323,9 +323,11 @@ func TestFoundGone(t *testing.T) {
 // TestLostDeletion: a deletion of what storage has is owed; of an object that storage never
 // had it is not, nor where it took effect and nobody had the answer.
 func TestLostDeletion(t *testing.T) {
-	one := []oplog.Record{create1, patch1, delete1}
+	one := []oplog.Record{create1, patch1, delete1, create2}
 	unanswered := deleteOf("u1", 20, 30, 40)
 	unanswered.Responded, unanswered.Status = 0, 0
+	next, same := putOf("u2", 40, 45, 50), putOf("u1", 20, 45, 50)
+	next.Responded, next.Status, same.Responded, same.Status = 0, 0, 0, 0
 	for _, c := range []struct {
 		name              string
 		ledger            []ledger.Entry
@@ -334,6 +336,8 @@ func TestLostDeletion(t *testing.T) {
 		{"lost", []ledger.Entry{putOf("u1", 10, 6, 8)}, false, false},
 		{"never seen", nil, true, false},
 		{"took effect, no answer", []ledger.Entry{putOf("u1", 10, 6, 8), unanswered}, false, true},
+		{"the next of its name took its place, no answer", []ledger.Entry{putOf("u1", 10, 6, 8), next}, false, true},
+		{"an older state, no answer", []ledger.Entry{putOf("u1", 10, 6, 8), same}, false, false},
 	} {
 		for x := range Changes(one, c.ledger) {
 			if x.Deletion && (x.Stored != 0 || x.Gone != c.gone || x.Unconfirmed != c.unconfirmed) {
