@@ -131,7 +131,7 @@ func efficiencyBars(id string, t *table) *chart {
 			names = append(names, name)
 		}
 	}
-	colors := []string{"#8fb0ea", "#1e4fa8", "#4f7fd6", "#c7d7f5"}
+	colors := append([]string{"#8fb0ea", "#1e4fa8", "#4f7fd6", "#c7d7f5"}, spare...)
 	var all []barSeries
 	for i, load := range t.loads() {
 		if !slices.ContainsFunc(rows, func(r *row) bool { return r.load == load }) {

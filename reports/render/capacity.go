@@ -158,6 +158,17 @@ func strategyColor(r *row) string {
 	return r.color()
 }
 
+// curveName is the row's watcher, whatever part of its capacity the load is.
+func (t *table) curveName(r *row) string {
+	words := []string{r.strategy}
+	for i, axis := range t.extra {
+		if axis != "load.ofCapacity" {
+			words = append(words, r.extra[i])
+		}
+	}
+	return strings.Join(words, " ")
+}
+
 // lineTypes tell the loads of a strategy apart.
 var lineTypes = []string{"solid", "dotted", "dashed"}
 
@@ -177,7 +188,7 @@ func (t *table) Knee() *chart {
 			if r.share() == nil || at == nil || fresh == nil || *at <= 0 || *fresh <= 0 {
 				continue
 			}
-			name := chartText(r.strategy + " " + load)
+			name := chartText(t.curveName(r) + " " + load)
 			if points[name] == nil {
 				names, style[name] = append(names, name), r
 			}
@@ -189,8 +200,11 @@ func (t *table) Knee() *chart {
 			data.Rows = append(data.Rows, []string{name, percent(*r.share()), short(*at),
 				freshnessP99.text(freshnessQuantiles[0].measure(r)), freshnessP99.text(freshnessP99.measure(r)), r.kneeNote()})
 		}
-		for _, name := range names {
+		for j, name := range names {
 			color := strategyColor(style[name])
+			if t.curveName(style[name]) != style[name].strategy { // more than a strategy has a colour for
+				color = spare[j%len(spare)]
+			}
 			line.AddSeries(name, points[name],
 				charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(true)}),
 				charts.WithLineStyleOpts(opts.LineStyle{Width: 2, Type: lineTypes[i%len(lineTypes)], Color: color}), filled(color))

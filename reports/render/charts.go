@@ -60,8 +60,12 @@ var palette = map[string]string{
 	"partitioned": "#b7791f", "keyed": "#0f8a5f", "adaptive": "#7c3aed",
 }
 
-// spare colours serve further strategies and parties, in order.
-var spare = []string{"#0e7490", "#be185d", "#4d7c0f", "#9333ea", "#92400e", "#1e40af"}
+// spare colours serve further strategies and parties, in order; the last six are those of
+// strategies and serve rows that differ in more.
+var spare = []string{
+	"#0e7490", "#be185d", "#4d7c0f", "#9333ea", "#92400e", "#1e40af",
+	"#c2410c", "#2563eb", "#b7791f", "#0f8a5f", "#64748b", "#7c3aed",
+}
 
 // darkPalette maps each colour to its counterpart on a dark ground.
 var darkPalette = map[string]string{
@@ -225,15 +229,17 @@ func named(kind, name string) opts.XAxis {
 	return opts.XAxis{Type: kind, Name: name, NameLocation: "middle", NameGap: 26}
 }
 
-// stroke is the row's line; one that must not be compared is broken.
+// stroke is the row's line; one that must not be compared is broken. Where there are more
+// rows than colours, those of one colour differ in style.
 func (r *row) stroke() []charts.SeriesOpts {
-	dash := "solid"
+	round := r.place / len(spare)
+	dash, width := []string{"solid", "dotted"}[round%2], 2+round/2
 	if !r.correct() {
-		dash = "dashed"
+		dash, width = "dashed", 2+round
 	}
 	return []charts.SeriesOpts{
 		charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(false)}),
-		charts.WithLineStyleOpts(opts.LineStyle{Width: 2, Type: dash, Color: r.color()}),
+		charts.WithLineStyleOpts(opts.LineStyle{Width: float32(width), Type: dash, Color: r.color()}),
 		filled(r.color()),
 	}
 }

@@ -107,10 +107,10 @@ func (t *table) Outcome() state {
 	return statePassed
 }
 
-// Published, Own and Figures count the columns of figures: of each group, and of both.
+// Outcomes and Published count the columns of those groups, Figures all behind the verdict.
+func (t *table) Outcomes() int  { return len(outcome) }
 func (t *table) Published() int { return len(published) }
-func (t *table) Own() int       { return len(ours) - 1 }
-func (t *table) Figures() int   { return t.Published() + t.Own() }
+func (t *table) Figures() int   { return len(published) + len(ours) - 1 }
 
 type loadView struct {
 	ID, Name   string

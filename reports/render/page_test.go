@@ -100,6 +100,16 @@ func TestPageInBrowser(t *testing.T) {
 	}
 	shoot(b, "narrow.png", "", 400, 2600)
 
+	const shown = `(() => [...document.querySelectorAll("#throughput thead tr:last-child th")].filter(h => /^(checks|freshness|lost|reordered)/.test(h.innerText) && h.getBoundingClientRect().right <= h.closest(".scroll").getBoundingClientRect().right).map(h => h.innerText.split(/\s/)[0]).join(" "))()`
+	for _, width := range []int{1280, 420} {
+		b.size(width, 1000)
+		b.eval(`new Promise(done => setTimeout(done, 300))`, nil)
+		if got := b.text(shown); got != "checks freshness lost reordered" {
+			t.Errorf("at %d px without scrolling: %q", width, got)
+		}
+		shoot(b, fmt.Sprintf("first-%d.png", width), "", width, 1400)
+	}
+
 	b.media("print", "dark")
 	b.size(1032, 800) // A4 landscape within its margins
 	b.eval(`dispatchEvent(new Event("beforeprint"))`, nil)

@@ -95,6 +95,9 @@ func (t *table) labelled() sheet {
 // Grid is the whole throughput table.
 func (t *table) Grid() sheet { return t.throughput(published, ours) }
 
+// PageGrid is the same for the page, what matters most first.
+func (t *table) PageGrid() sheet { return t.throughput(outcome, published, []*column{efficiency}) }
+
 // Costs is the table of the further measures.
 func (t *table) Costs() sheet { return t.throughput(titled(further)) }
 
@@ -102,7 +105,7 @@ func (t *table) Costs() sheet { return t.throughput(titled(further)) }
 func (t *table) throughput(groups ...[]*column) sheet {
 	keys := words(t.who(), "load")
 	for _, k := range t.extra {
-		keys = append(keys, words(clean(k))...)
+		keys = append(keys, words(axis(k))...)
 	}
 	keys = append(keys, heading{Title: "n"})
 	s := t.sheet(keys, func(r *row) []string {
@@ -126,14 +129,15 @@ func (t *table) throughput(groups ...[]*column) sheet {
 				l.Void += "; FAIL " + clean(strings.Join(f, " "))
 			}
 		}
-		for j, c := range slices.Concat(groups...) {
+		why := r.void() // not said yet
+		for _, c := range slices.Concat(groups...) {
 			reading := c.measure(r)
 			v := cell{Text: c.text(reading), Spread: reading.below(len(r.valid))}
 			switch {
 			case c == verdict:
 				v.tone = stateTone(l.State)
-			case r.void() && j == 0:
-				v = cell{Text: "invalid", tone: void}
+			case why:
+				v, why = cell{Text: "invalid", tone: void}, false
 			case r.void():
 				v = cell{}
 			case c == drain && winners[r]:

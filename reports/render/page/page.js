@@ -47,6 +47,11 @@
       type: option.series.length > 8 || figure.plot.offsetWidth < 420 ? "scroll" : "plain",
       textStyle: { color: ink, fontSize: 12 }, inactiveColor: soft, pageTextStyle: { color: soft }, pageIconColor: soft, itemGap: 14
     });
+    // Where lines differ in style, the legend shows it.
+    if (option.series.some(function (s) { return s.type === "line" && s.lineStyle && s.lineStyle.type !== "solid"; })) {
+      delete option.legend.icon;
+      Object.assign(option.legend, { itemWidth: 26, itemHeight: 8 });
+    }
     option.tooltip = Object.assign({}, option.tooltip, {
       confine: true, backgroundColor: panel, borderColor: line, textStyle: { color: ink, fontSize: 12 },
       valueFormatter: function (v) { return number(Array.isArray(v) ? v[1] : v) + " " + figure.unit; },
