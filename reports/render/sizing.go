@@ -95,6 +95,9 @@ func (t *table) settings() (at []int) {
 
 // setting is "keyed with podQueueNum 20".
 func (t *table) setting(r *row) string {
+	if r.strategy == adaptive {
+		return adaptive + ", which finds the number itself"
+	}
 	var words []string
 	for _, i := range t.settings() {
 		words = append(words, axis(t.extra[i])+" "+clean(r.extra[i]))
@@ -102,8 +105,14 @@ func (t *table) setting(r *row) string {
 	return strings.TrimSuffix(clean(r.strategy)+" with "+join(words), " with ")
 }
 
-// size orders settings by the number in the first axis.
+// adaptive is the strategy that has no number of requests in flight to be set.
+const adaptive = "adaptive"
+
+// size orders settings by the number in the first axis, and what has none last.
 func (t *table) size(r *row) float64 {
+	if r.strategy == adaptive {
+		return math.Inf(1)
+	}
 	for _, i := range t.settings() {
 		if n, err := strconv.ParseFloat(r.extra[i], 64); err == nil {
 			return n

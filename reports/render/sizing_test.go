@@ -17,7 +17,7 @@ type paced struct {
 
 func sized(points ...paced) *result.Results {
 	res := &result.Results{Schema: result.Schema, Run: result.Run{ID: "r", Scenario: "sizing"}, Scenario: map[string]any{
-		"matrix": map[string]any{"watcher.strategy": []any{"partitioned", "keyed", "adaptive"}},
+		"matrix": map[string]any{"watcher.strategy": []any{"partitioned", "keyed", "dedup", "adaptive"}},
 	}}
 	for _, p := range points {
 		c := drained(12)
@@ -36,7 +36,7 @@ func sized(points ...paced) *result.Results {
 func TestSizing(t *testing.T) {
 	part10, part30, part60 := paced{"partitioned", "10", 81, 9, 1}, paced{"partitioned", "30", 1, 1.5, 1}, paced{"partitioned", "60", 0, 0.8, 1}
 	keyed20, keyed30 := paced{"keyed", "20", 0.4, 0.62, 1}, paced{"keyed", "30", 0, 0.5, 1}
-	adaptive10 := paced{"adaptive", "10", 0.1, 0.9, 0.71}
+	dedup10 := paced{"dedup", "10", 0.1, 0.9, 0.71}
 	const at = "200 writes/s at storage latency p50 60 ms, p99 400 ms: "
 	stalls := part30
 	stalls.growth = 30
@@ -45,16 +45,18 @@ func TestSizing(t *testing.T) {
 		res        *result.Results
 	}{
 		{"every event, or the latest state", at + "the smallest setting that keeps up is keyed with podQueueNum 20 (every event, freshness p50 0.15 s, p99 0.62 s, n = 1); " +
-			"if the latest state of an object is enough, adaptive with podQueueNum 10 (latest state, 71.0 %, freshness p50 0.23 s, p99 0.90 s, n = 1).",
-			sized(part60, part30, part10, keyed30, keyed20, adaptive10)},
+			"if the latest state of an object is enough, dedup with podQueueNum 10 (latest state, 71.0 %, freshness p50 0.23 s, p99 0.90 s, n = 1).",
+			sized(part60, part30, part10, keyed30, keyed20, dedup10)},
 		{"of one size, the fresher", at + "the smallest setting that keeps up is keyed with podQueueNum 30 (every event, freshness p50 0.12 s, p99 0.50 s, n = 1).", sized(part10, part30, part60, keyed30)},
 		{"nothing counts below one that falls behind", at + "the smallest setting that keeps up is partitioned with podQueueNum 60 (every event, freshness p50 0.20 s, p99 0.80 s, n = 1).",
 			sized(paced{"partitioned", "10", 0, 1, 1}, stalls, part60)},
 		{"what is wrong keeps up with nothing", at + "the smallest setting that keeps up is partitioned with podQueueNum 30 (every event, freshness p50 0.38 s, p99 1.50 s, n = 1).",
 			change(sized(part30, keyed20), "keyed", func(c *result.Cell) { c.Checks["G2"] = result.Check{Verdict: result.Fail, Violations: 1, Judged: 1} })},
 		{"none", at + "no setting keeps up; least behind is partitioned with podQueueNum 30: its backlog grows by 30.0 writes/s.", sized(part10, stalls)},
-		{"the latest state only", at + "the smallest setting that keeps up is adaptive with podQueueNum 10 (latest state, 71.0 %, freshness p50 0.23 s, p99 0.90 s, n = 1); none does that sends every event.",
-			sized(part10, stalls, adaptive10, paced{"adaptive", "20", 0, 0.5, 0.8})},
+		{"the latest state only", at + "the smallest setting that keeps up is dedup with podQueueNum 10 (latest state, 71.0 %, freshness p50 0.23 s, p99 0.90 s, n = 1); none does that sends every event.",
+			sized(part10, stalls, dedup10, paced{"dedup", "20", 0, 0.5, 0.8})},
+		{"no number to be set", at + "the smallest setting that keeps up is adaptive, which finds the number itself (every event, freshness p50 0.12 s, p99 0.50 s, n = 1).",
+			sized(part10, stalls, paced{"adaptive", "10", 0, 0.5, 1}, paced{"adaptive", "30", 0, 0.5, 1})},
 		{"a strategy alone", at + "the freshest strategy that keeps up is keyed (every event, freshness p50 0.12 s, p99 0.50 s, n = 1).",
 			sized(part30, keyed30)},
 	} {
@@ -83,7 +85,7 @@ func TestSizing(t *testing.T) {
 // TestPaces: terminal, page, Markdown and throughput.csv say who keeps up; drain time and
 // efficiency of an open load are nobody's merit.
 func TestPaces(t *testing.T) {
-	res := sized(paced{"partitioned", "10", 81, 9, 1}, paced{"adaptive", "10", 0.1, 0.9, 0.71})
+	res := sized(paced{"partitioned", "10", 81, 9, 1}, paced{"dedup", "10", 0.1, 0.9, 0.71})
 	repeated := res.Cells[1]
 	repeated.ID, repeated.Repetition, repeated.Pace = "again", 2, &result.Pace{WrittenQPS: 200, GrowthQPS: 40}
 	third := repeated
@@ -94,7 +96,7 @@ func TestPaces(t *testing.T) {
 		want   []string
 	}{
 		{"html", []string{"Who keeps up", "falls behind", "keeps up 2 of 3", "latest state, 71.0 %"}},
-		{"md", []string{"### Who keeps up", "| partitioned | **falls behind** | 81.0 |", "| adaptive | keeps up 2 of 3 | 0.1 |"}},
+		{"md", []string{"### Who keeps up", "| partitioned | **falls behind** | 81.0 |", "| dedup | keeps up 2 of 3 | 0.1 |"}},
 		{"csv", []string{"keeps_up,backlog_growth_writes_per_s,sent_per_event", "false,81,1,", "true,0.1,0.71,"}},
 	} {
 		f, err := FormatByName(tt.format)

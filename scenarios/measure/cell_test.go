@@ -115,6 +115,7 @@ func TestDescribed(t *testing.T) {
 		{"one queue", "single", "default", true, result.Handler{Strategy: "single", Queues: 1, Workers: 1, Capacity: 7}, 9},
 		{"many senders on one queue", "keyed", "default", true, result.Handler{Strategy: "keyed", Queues: 1, Workers: 30, Capacity: 7}, 9},
 		{"a queue per sender", "partitioned", "default", true, result.Handler{Strategy: "partitioned", Queues: 30, Workers: 30, Capacity: 7}, 9},
+		{"as many senders as it finds best", "adaptive", "default", true, result.Handler{Strategy: "adaptive", Queues: 1, Capacity: 7}, 9},
 		{"the original's rules", "partitioned", "legacy", true, result.Handler{Strategy: "legacy", Queues: 30, Workers: 30, Capacity: 7}, 9},
 		{"another watcher's queues are its own", "keyed", "default", false, result.Handler{Strategy: "external"}, 0},
 	} {
@@ -126,7 +127,7 @@ func TestDescribed(t *testing.T) {
 		e.cell.Watcher = history.WatcherRun{Own: tc.own, Command: []string{"w"}, Version: "v1", Restarts: 3, ExitCode: new(1), FirstSync: new(0.5)}
 		c := e.figures(t)
 		got := result.Handler{Strategy: c.Handler.Strategy, Queues: c.Handler.Queues, Workers: c.Handler.Workers, Capacity: c.Handler.Capacity}
-		if got != tc.want || c.Writer.Capacity != tc.writer || (c.Storage.LimitQPS != nil) != tc.own || (c.Watcher.FirstSync != nil) != tc.own {
+		if got != tc.want || c.Writer.Capacity != tc.writer || (c.Storage.LimitQPS != nil) != (tc.want.Workers > 0) || (c.Watcher.FirstSync != nil) != tc.own {
 			t.Errorf("%s: %+v, writer %d, limit %v", tc.name, got, c.Writer.Capacity, value(c.Storage.LimitQPS))
 		}
 		if c.ID != "a=1" || c.Repetition != 2 || c.Params["a"] != "1" || c.Bystander.Kind != "ConfigMap" || c.Watcher.Restarts != 3 || *c.Watcher.ExitCode != 1 || c.Watcher.Command[0] != "w" {

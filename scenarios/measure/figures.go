@@ -188,12 +188,13 @@ const (
 	strategyExternal    = spec.External
 	strategyLegacy      = "legacy"
 	strategyPartitioned = "partitioned"
+	strategyAdaptive    = "adaptive"
 )
 
 // senders is the number of requests for Pods that the watcher can have in flight; 0
-// where it cannot be known.
+// where it cannot be known, as with another watcher, or one that finds the number itself.
 func (f *Figures) senders() int {
-	if !f.cell.Watcher.Own {
+	if !f.cell.Watcher.Own || f.watcher.Strategy == strategyAdaptive {
 		return 0
 	}
 	return f.watcher.Concurrency()

@@ -48,7 +48,7 @@ func groundsOf(f *Figures, littleQueue string) grounds {
 		g.busy = f.load.busy(s.Load.Threads)
 	}
 	c := s.Storage.Capacity
-	g.limited = c.Rate > 0 || c.Inflight > 0 && f.senders() >= c.Inflight
+	g.limited = c.Rate > 0 || c.Inflight > 0 && f.cell.Watcher.Own && f.watcher.Concurrency() >= c.Inflight
 	if d, ok := s.Storage.LatencyDeviation(podKind); ok {
 		g.deviationMs = ptr(float64(d) / 1e6)
 	}

@@ -124,6 +124,9 @@ func (r *record) freshness(a answers, changes []change) {
 func (r *record) concurrency() float64 {
 	w, c := r.cell.Scenario.Watcher, r.cell.Scenario.Storage.Capacity
 	n := w.PodQueueNum
+	if w.Strategy == "adaptive" { // it finds the number
+		return nan
+	}
 	if w.Strategy == "single" {
 		n = 1
 	}
@@ -281,6 +284,9 @@ func (r *record) backlog(t *testing.T, a answers, changes []change, w window) {
 			done += acks[m]
 		}
 	}
+	if math.IsNaN(r.concurrency()) {
+		return
+	}
 	a.number("storage.backlogSeconds", float64(count)/1e3)
 	if mean := r.meanLatency(t); float64(count)/1e3 >= 10*mean {
 		a.number("storage.efficiencyBacklog", float64(done)/(float64(count)/1e3)/six(r.concurrency()/mean))
@@ -297,6 +303,8 @@ func (r *record) handlerFigures(a answers, changes []change, w window) {
 	a["handler.queues"], a["handler.workers"] = 1.0, 1.0
 	switch s.Strategy {
 	case "single":
+	case "adaptive":
+		a["handler.workers"] = 0.0
 	case "partitioned":
 		a["handler.queues"], a["handler.workers"] = float64(s.PodQueueNum), float64(s.PodQueueNum)
 	default:
