@@ -97,6 +97,9 @@ func (t *table) Subtitle() string {
 	return strings.Join([]string{"run " + clean(t.Run.ID), when(t.Run.Started), "took " + took(t.Run), provider + " cluster"}, " · ")
 }
 
+// Missed reports whether a threshold failed.
+func (t *table) Missed() bool { return len(t.missed()) > 0 }
+
 // Outcome is the worst state of the rows.
 func (t *table) Outcome() state {
 	for _, s := range states {

@@ -65,21 +65,28 @@ type junitOutcome struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit writes one test suite per cell and one test case per check. A check that
+// JUnit writes one test suite per cell and one test case per check, then a suite of the
+// thresholds. A check that
 // fails as the scenario allows, or that was not judged, is skipped with its
 // reason; a cell that is invalid is an error, and of its checks only violations are believed.
 func JUnit(w io.Writer, res *result.Results) error {
 	t := arrange(res)
 	all := junitSuites{Name: "watchbench " + clean(res.Run.Scenario)}
+	class := "watchbench." + benchPart(res.Run.Scenario)
+	add := func(s junitSuite) {
+		for _, tc := range s.Cases {
+			s.count(tc)
+			all.count(tc)
+		}
+		all.Suites = append(all.Suites, s)
+	}
 	for _, r := range t.rows {
 		for _, c := range r.cells {
-			s := cellSuite(t, c)
-			for _, tc := range s.Cases {
-				s.count(tc)
-				all.count(tc)
-			}
-			all.Suites = append(all.Suites, s)
+			add(cellSuite(t, class, c))
 		}
+	}
+	if len(res.Thresholds) > 0 {
+		add(thresholdSuite(class, res.Thresholds))
 	}
 	data, err := xml.MarshalIndent(all, "", "  ")
 	if err != nil {
@@ -89,7 +96,7 @@ func JUnit(w io.Writer, res *result.Results) error {
 	return err
 }
 
-func cellSuite(t *table, c *result.Cell) junitSuite {
+func cellSuite(t *table, class string, c *result.Cell) junitSuite {
 	s := junitSuite{Name: clean(c.ID)}
 	for _, k := range slices.Sorted(maps.Keys(c.Params)) {
 		s.Properties = append(s.Properties, junitProperty{clean(k), clean(c.Params[k])})
@@ -100,7 +107,7 @@ func cellSuite(t *table, c *result.Cell) junitSuite {
 	}
 	add := func(name string, tc junitCase) {
 		// Some readers show nothing but the name, so it is unique by itself.
-		tc.Name, tc.Class = s.Name+" "+name, "watchbench."+benchPart(t.res.Run.Scenario)
+		tc.Name, tc.Class = s.Name+" "+name, class
 		s.Cases = append(s.Cases, tc)
 	}
 	var valid junitCase

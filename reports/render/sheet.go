@@ -68,6 +68,9 @@ const (
 	void // stands for a row of missing figures
 )
 
+// Tone is the tone as a class of the page; "" for the usual one.
+func (c cell) Tone() string { return map[tone]string{good: "good", bad: "bad", warn: "warned"}[c.tone] }
+
 // Best reports whether a figure is the best of its load.
 func (c cell) Best() bool { return c.tone == best }
 

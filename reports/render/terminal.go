@@ -68,6 +68,9 @@ func Terminal(w io.Writer, res *result.Results, opts TerminalOptions) error {
 	for _, l := range t.Floors() {
 		p.line("", "%s", l)
 	}
+	if s := t.Bounds(); s != "" {
+		p.line(map[bool]string{true: ansiRed}[len(t.missed()) > 0], "%s", s)
+	}
 	p.line(ansiBold, "%s", t.Summary())
 	return p.w.Flush()
 }
@@ -214,12 +217,13 @@ func pad(s string, width int, left bool) string {
 	return fill + s
 }
 
-// knees prints who keeps up, what the strategies carry and their freshness at parts of it.
+// knees prints who keeps up, what the strategies carry and their freshness at parts of it,
+// and which bounds hold.
 func (p *printer) knees(t *table) {
 	for _, part := range []struct {
 		title string
 		sheet sheet
-	}{{"who keeps up", t.Paces()}, {"capacity", t.Capacities()}, {"freshness against load", t.Knees()}} {
+	}{{"who keeps up", t.Paces()}, {"capacity", t.Capacities()}, {"freshness against load", t.Knees()}, {"thresholds", t.Thresholds()}} {
 		if len(part.sheet.Rows) > 0 {
 			p.line("", "")
 			p.line(ansiBold, "%s", part.title)
