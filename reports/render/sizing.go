@@ -166,22 +166,20 @@ func (t *table) sizing(c contest) []headline {
 	switch {
 	case all == nil && latest == nil:
 		least := slices.MinFunc(rows, func(a, b *row) int { return cmp.Compare(*growth(a).number, *growth(b).number) })
-		h.Value, h.Note = "none", fmt.Sprintf("least behind is %s: %s", t.setting(least), least.behind())
-		h.Sentence = fmt.Sprintf("%s: no setting keeps up; %s.", question(rows[0]), h.Note)
-		return []headline{h}
+		h.Value = "none"
+		h.Sentence = fmt.Sprintf("%s: no setting keeps up; least behind is %s: %s.", question(least), t.setting(least), least.behind())
 	case all == nil:
-		h.Value, h.Note = latest.label(), latest.cost()
+		h.Value = latest.label()
 		h.Sentence = fmt.Sprintf("%s: the %s that keeps up is %s (%s); none does that sends every event.", question(latest), which, t.setting(latest), latest.cost())
-		return []headline{h}
+	default:
+		h.Value = all.label()
+		h.Sentence = fmt.Sprintf("%s: the %s that keeps up is %s (%s)", question(all), which, t.setting(all), all.cost())
+		if latest != nil {
+			h.Sentence += fmt.Sprintf("; if the latest state of an object is enough, %s (%s)", t.setting(latest), latest.cost())
+		}
+		h.Sentence += "."
 	}
-	h.Value, h.Note = all.label(), all.cost()
-	h.Sentence = fmt.Sprintf("%s: the %s that keeps up is %s (%s)", question(all), which, t.setting(all), all.cost())
-	if latest != nil {
-		other := fmt.Sprintf("if the latest state of an object is enough, %s (%s)", t.setting(latest), latest.cost())
-		h.Note += " · " + other
-		h.Sentence += "; " + other
-	}
-	h.Sentence += "."
+	h.Note = h.Sentence
 	return []headline{h}
 }
 
