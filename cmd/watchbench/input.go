@@ -167,8 +167,8 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'
 func programs(todo []campaign.Scenario, bins party.Binaries) error {
 	for _, s := range todo {
 		for _, c := range s.File.Cells() {
-			if command := c.Scenario.Watcher.Command; command != "" {
-				if _, err := bins.Command(command, ""); err != nil {
+			if w := c.Scenario.Watcher; w.Command != "" {
+				if _, err := bins.Command(w, ""); err != nil {
 					return err
 				}
 			}

@@ -18,14 +18,15 @@ func WatcherEnded(err error) bool {
 
 // ExitError is a process that ended when it should not have.
 type ExitError struct {
-	name string
-	how  string // how it ended
-	Last string // last line of its log; may be empty
-	log  string // where the rest is
+	name  string
+	title string // what the message calls it
+	how   string // how it ended
+	Last  string // last line of its log; may be empty
+	log   string // where the rest is
 }
 
 func (e *ExitError) Error() string {
-	s := fmt.Sprintf("%s ended: %s", e.name, e.how)
+	s := fmt.Sprintf("%s ended: %s", e.title, e.how)
 	if e.Last != "" {
 		s += ": " + e.Last
 	}

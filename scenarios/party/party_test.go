@@ -17,19 +17,6 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-func TestSplitCommand(t *testing.T) {
-	for in, want := range map[string][]string{
-		"a -f {config}":           {"a", "-f", "{config}"},
-		`  "a b"  'c "d"' e"f g"`: {"a b", `c "d"`, "ef g"},
-		`a ""`:                    {"a", ""},
-		"":                        nil,
-	} {
-		if d := cmp.Diff(want, splitCommand(in)); d != "" {
-			t.Errorf("%q:\n%s", in, d)
-		}
-	}
-}
-
 func TestRenderedConfig(t *testing.T) {
 	dir := t.TempDir()
 	w := spec.Default().Watcher

@@ -3,6 +3,7 @@ package party
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 // Process is one child: its output goes to a log file, and it is reaped when it ends.
 type Process struct {
 	Name  string
+	title string // of messages
 	cmd   *exec.Cmd
 	Log   string // path of its log
 	stdin io.WriteCloser
@@ -38,6 +40,7 @@ type Process struct {
 // child describes a process to start.
 type child struct {
 	name  string // of the log file too
+	title string // what messages call it; empty is the name
 	argv  []string
 	dir   string
 	logs  string // directory of the log file
@@ -65,7 +68,7 @@ func start(c child) (*Process, error) {
 	cmd.Stderr = logFile
 	cmd.Stdout = logFile
 	detach(cmd)
-	p := &Process{Name: c.name, cmd: cmd, Log: logPath, done: make(chan struct{})}
+	p := &Process{Name: c.name, title: cmp.Or(c.title, c.name), cmd: cmd, Log: logPath, done: make(chan struct{})}
 	if c.stdin {
 		if p.stdin, err = cmd.StdinPipe(); err != nil {
 			return nil, fmt.Errorf("open a pipe to %s: %w", c.name, err)
@@ -79,7 +82,7 @@ func start(c child) (*Process, error) {
 		}
 	}
 	if err := affinity.With(c.cpus, cmd.Start); err != nil {
-		return nil, fmt.Errorf("start %s: %w", c.name, err)
+		return nil, fmt.Errorf("start %s: %w", p.title, err)
 	}
 	go p.wait(out, c.lines) // ends with the child; Stop and Kill wait for it
 	return p, nil
@@ -161,7 +164,7 @@ func (p *Process) Failure() error {
 		how = p.state.String()
 	}
 	p.mu.Unlock()
-	return &ExitError{name: p.Name, how: how, Last: LastLine(p.Log), log: p.Log}
+	return &ExitError{name: p.Name, title: p.title, how: how, Last: LastLine(p.Log), log: p.Log}
 }
 
 // Signal sends a signal; a child that is gone needs none.

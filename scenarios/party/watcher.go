@@ -130,14 +130,14 @@ func SpawnWatcher(s WatcherSetup) (*Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	argv, dir := []string{s.Bin, "-f", config}, s.Cell
+	argv, dir, title := []string{s.Bin, "-f", config}, s.Cell, ""
 	if s.Spec.Command != "" {
-		if argv, err = (Binaries{Watcher: s.Bin}).Command(s.Spec.Command, config); err != nil {
+		if argv, err = (Binaries{Watcher: s.Bin}).Command(s.Spec, config); err != nil {
 			return nil, err
 		}
-		dir = "" // its relative paths are the user's
+		dir, title = "", s.Spec.Label() // its relative paths are the user's
 	}
-	p, err := start(child{name: s.Name, argv: argv, logs: s.Logs, dir: dir, cpus: s.CPUs})
+	p, err := start(child{name: s.Name, title: title, argv: argv, logs: s.Logs, dir: dir, cpus: s.CPUs})
 	if err != nil {
 		return nil, err
 	}

@@ -302,8 +302,8 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 func TestFailingWatcherIsReported(t *testing.T) {
 	for _, tc := range []struct{ name, command, want string }{
-		{"ends", "sh -c 'echo cannot reach storage >&2; exit 3' {config}", "cell keyed: prepare: k8s-watch ended: exit status 3: cannot reach storage (log: "},
-		{"is not there", "/nowhere/watcher {config}", `cell keyed: prepare: the watcher's command "/nowhere/watcher {config}"`},
+		{"ends", "sh -c 'echo cannot reach storage >&2; exit 3' {config}", "cell only: prepare: sh ended: exit status 3: cannot reach storage (log: "},
+		{"is not there", "/nowhere/watcher {config}", `cell only: prepare: the watcher's command "/nowhere/watcher {config}"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			opts, _ := stage(t, small, "watcher.strategy=keyed", `watcher.command="`+tc.command+`"`)

@@ -3,6 +3,8 @@ package spec
 import (
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestOtherWatcherHasNoStrategies: a scenario that sweeps our strategies is run once with
@@ -31,12 +33,25 @@ func TestOtherWatcherHasNoStrategies(t *testing.T) {
 	}
 }
 
+func TestWords(t *testing.T) {
+	for in, want := range map[string][]string{
+		"a -f {config}":           {"a", "-f", "{config}"},
+		`  "a b"  'c "d"' e"f g"`: {"a b", `c "d"`, "ef g"},
+		`a ""`:                    {"a", ""},
+		"":                        nil,
+	} {
+		if d := cmp.Diff(want, (Watcher{Command: in}).Words()); d != "" {
+			t.Errorf("%q:\n%s", in, d)
+		}
+	}
+}
+
 func TestLabel(t *testing.T) {
 	for _, tc := range []struct{ name, command, want string }{
 		{"", "", ""}, {"mine", "", "mine"}, {"mine", "x {config}", "mine"},
 		{"", "python3 scenarios/examples/watcher.py {config}", "python3 watcher.py"},
 		{"", "{bin}/watchfloor -f {config}", "watchfloor"},
-		{"", "'/opt/mine' --config={config}", "mine"},
+		{"", "'/opt/mine' --config={config}", "mine"}, {"", "sh -c 'sleep 1; exec mine $0' {config}", "sh"},
 		{"", "{config}", "external"},
 		{"", strings.Repeat("x", 70) + " {config}", strings.Repeat("x", 60)},
 	} {

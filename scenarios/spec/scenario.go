@@ -186,8 +186,8 @@ func (w Watcher) Label() string {
 		return w.Name
 	}
 	var words []string
-	for _, word := range strings.Fields(strings.NewReplacer(`'`, "", `"`, "").Replace(w.Command)) {
-		if !strings.HasPrefix(word, "-") && !strings.Contains(word, "{config}") {
+	for _, word := range w.Words() {
+		if !strings.HasPrefix(word, "-") && !strings.Contains(word, "{config}") && !strings.Contains(word, " ") {
 			words = append(words, path.Base(word))
 		}
 	}
