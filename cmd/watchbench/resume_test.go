@@ -88,7 +88,7 @@ func TestResumeAfterKill(t *testing.T) {
 	expect(exitInput, "scenario.repeat: the run has 1, this command 3", "run", "--resume", dir, "--repeat", "3")
 	expect(exitOK, "to be run: ", "run", "--resume", dir)
 	expect(exitOK, "agrees with the record", "check", dir)
-	expect(exitOK, "Resumed", "report", dir, "--format", "terminal,md,html")
+	expect(exitOK, "Resumed", "report", dir, "--explain", "--format", "terminal,md,html")
 
 	res, err := result.LoadFile(dir)
 	if err != nil {
