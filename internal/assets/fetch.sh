@@ -32,8 +32,11 @@ fi
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT INT TERM
-# In the temporary folder, away from any package.json.
-(cd "$tmp" && npm pack --loglevel=error --ignore-scripts --fetch-timeout=60000 --fetch-retries=2 "$package") >/dev/null ||
+echo "fetching $package with npm" >&2
+# In the temporary folder, away from any package.json. npm's own pauses between retries
+# would make everybody without a network wait for minutes.
+(cd "$tmp" && npm pack --loglevel=error --ignore-scripts --no-update-notifier --fetch-timeout=60000 \
+	--fetch-retries=1 --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=1000 "$package") >/dev/null ||
 	without "npm pack $package failed"
 archive=$(echo "$tmp"/*.tgz)
 if ! check "$archive" integrity; then
