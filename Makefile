@@ -46,13 +46,18 @@ image: ## build the images k8s-watch:dev and storagemock:dev with Docker (IMAGES
 deploy-test: ## run the images and manifests of deploy/ on a kind cluster (needs Docker and a kind node image)
 	$(GO) test ./deploy -run TestOnKind -kind -count=1 -timeout 20m -v
 
+# make exits with 2 whatever the command's code was: this says which, and what it means.
+BENCH     = $(BIN)/watchbench run $(SCENARIO) $(ON) --out $(OUT) $(ARGS)
+MATRIX    = $(BIN)/watchbench matrix $(ON) --out $(OUT) $(ARGS)
+EXPLAINED = || { code=$$?; echo "exit code $$($(BIN)/watchbench help exit-codes | sed -n "s/^ *$$code  */$$code of watchbench: /p") (make exits with 2)" >&2; exit $$code; }
+
 .PHONY: bench
 bench: build ## run a scenario and write its report (default: strategies, on the embedded control plane)
-	$(BIN)/watchbench run $(SCENARIO) $(ON) --out $(OUT) $(ARGS)
+	@$(info $(BENCH))$(BENCH) $(EXPLAINED)
 
 .PHONY: robustness
 robustness: controlplane ## run the fault matrix on real processes and print it (about 20 minutes)
-	$(BIN)/watchbench matrix $(ON) --out $(OUT) $(ARGS)
+	@$(info $(MATRIX))$(MATRIX) $(EXPLAINED)
 
 # Each run has a seed of its own; one with an invalid cell (exit code 5) counts as well.
 .PHONY: aa

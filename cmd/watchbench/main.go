@@ -25,6 +25,15 @@ const (
 	exitInterrupted = 130
 )
 
+// exitCodes is the same table for users; make bench quotes its lines.
+const exitCodes = `Exit codes:
+  0    ok
+  1    error
+  2    usage or bad input
+  3    a correctness check or a threshold failed
+  5    run invalid
+  130  interrupted`
+
 // verdict is an outcome with an exit code of its own that is not a failure of the
 // program.
 type verdict struct {
@@ -77,16 +86,15 @@ func command() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Long: `Measure and judge the path from a Kubernetes watch to a storage service.
-
-Exit codes: 0 ok, 1 error, 2 usage or bad input, 3 a correctness check or a
-threshold failed, 5 run invalid, 130 interrupted.`,
+		Long: "Measure and judge the path from a Kubernetes watch to a storage service.\n\n" + exitCodes,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return badinput.New("see "+cmd.CommandPath()+" --help", "%v", err)
 	})
 	root.AddCommand(runCommand(), matrixCommand(), reportCommand(), checkCommand(), scenariosCommand(), clusterCommand(), &cobra.Command{
+		Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes,
+	}, &cobra.Command{
 		Use: "version", Short: "Print the version", Args: noArgs,
 		Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "watchbench", version.Version) },
 	})

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMakeNamesTheExitCode: make turns every failure into 2, so make bench says what the
+// program meant.
+func TestMakeNamesTheExitCode(t *testing.T) {
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skip("needs make")
+	}
+	help, _, _, err := invoke(t, "help", "exit-codes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	program := "#!/bin/sh\nif [ $1 = help ]; then cat <<'EOF'\n" + help + "EOF\nelse exit 3\nfi\n"
+	if err := os.WriteFile(filepath.Join(bin, "watchbench"), []byte(program), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []string{"bench", "robustness"} {
+		cmd := exec.Command("make", "-s", "-C", "../..", "-o", "build", "-o", "controlplane", "BIN="+bin, target)
+		said, err := cmd.CombinedOutput()
+		if want := "exit code 3 of watchbench: a correctness check or a threshold failed (make exits with 2)"; err == nil || !strings.Contains(string(said), want) {
+			t.Errorf("%s: %v, %s, want %q", target, err, said, want)
+		}
+	}
+}
