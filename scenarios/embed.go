@@ -9,9 +9,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
+	"github.com/watchbench/watchbench/internal/spelling"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -30,6 +32,9 @@ func FaultNames() []string { return namesIn("faults/") }
 
 // RegressionNames lists the scenarios of bugs that were found.
 func RegressionNames() []string { return namesIn("regression/") }
+
+// All lists the names of all shipped scenarios.
+func All() []string { return slices.Concat(Names(), ExampleNames(), FaultNames(), RegressionNames()) }
 
 func namesIn(dir string) []string {
 	entries, err := fs.Glob(files, dir+"*.yaml")
@@ -55,14 +60,15 @@ func Read(ref string) (string, []byte, error) {
 		data, err := files.ReadFile(ref + ".yaml")
 		if err != nil {
 			return "", nil, &spec.Error{Place: "scenario " + ref, Problem: "no scenario of that name is shipped",
-				Remedy: "use one of " + strings.Join(Names(), ", ") + ", or the path of a .yaml file"}
+				Remedy: spelling.Ask(spelling.NearestPath(ref, All()), "use one of "+strings.Join(Names(), ", ")+", or the path of a .yaml file")}
 		}
 		return "scenarios/" + ref + ".yaml", data, nil
 	}
 	info, err := os.Stat(ref)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", nil, &spec.Error{Place: ref, Problem: "no such file", Remedy: "give a path, or the name of a shipped scenario: " + strings.Join(Names(), ", ")}
+		return "", nil, &spec.Error{Place: ref, Problem: "no such file",
+			Remedy: spelling.Ask(spelling.NearestPath(ref, All()), "give a path, or the name of a shipped scenario: "+strings.Join(Names(), ", "))}
 	case err != nil:
 		return "", nil, fmt.Errorf("open the scenario: %w", err)
 	case info.IsDir():

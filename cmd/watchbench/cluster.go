@@ -38,6 +38,7 @@ func clusterCommand() *cobra.Command {
 		if use != "build" {
 			sub.Flags().StringVar(&f.provider, "provider", cluster.Embedded, "embedded or kind")
 			kindFlags(sub.Flags(), &f.kind)
+			offer(sub, "provider", cluster.Embedded, cluster.Kind)
 		}
 		if use == "up" {
 			sub.Flags().BoolVar(&f.fsync, "fsync", false, "embedded: let etcd wait for the disk, as in production")
@@ -45,7 +46,7 @@ func clusterCommand() *cobra.Command {
 		cmd.AddCommand(sub)
 	}
 	add("build", "Find etcd and kube-apiserver, or build them once into the cache", clusterBuild)
-	add("up", "Start a cluster that stays up until cluster down; print its kubeconfig", clusterUp)
+	add("up", "Start a cluster that stays; print its kubeconfig", clusterUp)
 	add("status", "Show cluster status; exit code 1 if none is up", clusterStatus)
 	add("down", "Stop the cluster that cluster up started", clusterDown)
 	return cmd

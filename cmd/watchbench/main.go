@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/commandline"
+	"github.com/watchbench/watchbench/internal/spelling"
 	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/scenarios/runner"
 )
@@ -79,34 +81,44 @@ func command() *cobra.Command {
 		Version:       version.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return badinput.New("see watchbench help", "unknown command %q", args[0])
-			}
-			return nil
-		},
+		Args:          subcommand,
+
+		SuggestionsMinimumDistance: 2,
+
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Long: "Measure and judge the path from a Kubernetes watch to a storage service.\n\n" + exitCodes,
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return badinput.New("see "+cmd.CommandPath()+" --help", "%v", err)
+		return badinput.New("see "+cmd.CommandPath()+" --help", "%v", commandline.FlagError(cmd, err))
 	})
-	root.AddCommand(runCommand(), matrixCommand(), reportCommand(), checkCommand(), scenariosCommand(), clusterCommand(), &cobra.Command{
+	root.AddCommand(runCommand(), matrixCommand(), reportCommand(), checkCommand(), scenariosCommand(), clusterCommand(), manCommand(), &cobra.Command{
 		Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes,
 	}, &cobra.Command{
 		Use: "version", Short: "Print the version", Args: noArgs,
 		Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "watchbench", version.Version) },
 	})
+	commandline.Wrap(root)
 	return root
 }
 
 // parent is a command of which only the subcommands do something.
 func parent(use, short string) *cobra.Command {
 	return &cobra.Command{
-		Use: use, Short: short, Args: noArgs,
+		Use: use, Short: short, Args: subcommand, SuggestionsMinimumDistance: 2,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+}
+
+// subcommand refuses an argument, which is a misspelt subcommand.
+func subcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	near := ""
+	if all := cmd.SuggestionsFor(args[0]); len(all) > 0 {
+		near = all[0]
+	}
+	return badinput.New(spelling.Ask(near, "see "+cmd.CommandPath()+" --help"), "%s: unknown command %q", cmd.CommandPath(), args[0])
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {

@@ -69,7 +69,16 @@ func TestBadInput(t *testing.T) {
 		want []string // parts of the line
 		code int
 	}{
-		{"unknown command", []string{"rnu"}, []string{`unknown command "rnu"`, "see watchbench help"}, exitInput},
+		{"unknown command", []string{"rnu"}, []string{`watchbench: unknown command "rnu"; did you mean run?`}, exitInput},
+		{"no command at all", []string{"xyzzy"}, []string{`unknown command "xyzzy"; see watchbench --help`}, exitInput},
+		{"unknown subcommand", []string{"cluster", "statsu"}, []string{`watchbench cluster: unknown command "statsu"; did you mean status?`}, exitInput},
+		{"misspelt scenario", []string{"run", "smok"}, []string{"did you mean smoke?"}, exitInput},
+		{"scenario without its folder", []string{"run", "f02-refus"}, []string{"did you mean faults/f02-refuse?"}, exitInput},
+		{"misspelt path", []string{"run", "fault/f02-refuse"}, []string{"did you mean faults/f02-refuse?"}, exitInput},
+		{"misspelt row", []string{"matrix", "f2-refuse"}, []string{"did you mean faults/f02-refuse?"}, exitInput},
+		{"misspelt flag", []string{"run", good, "--quit"}, []string{"unknown flag: --quit (did you mean --quiet?); see watchbench run --help"}, exitInput},
+		{"word for a number", []string{"run", good, "--repeat", "abc"}, []string{`--repeat: "abc" is not a whole number; see watchbench run --help`}, exitInput},
+		{"too large a number", []string{"run", good, "--repeat", "99999999999999999999"}, []string{"--repeat: 99999999999999999999 is out of range"}, exitInput},
 		{"unknown flag", []string{"run", "--fast"}, []string{"unknown flag: --fast", "see watchbench run --help"}, exitInput},
 		{"no scenario", []string{"run"}, []string{"at least one scenario"}, exitInput},
 		{"unknown scenario", []string{"run", "nosuch"}, []string{"scenario nosuch", "use one of aa, "}, exitInput},

@@ -30,7 +30,7 @@ func matrixCommand() *cobra.Command {
 	var f matrixFlags
 	cmd := &cobra.Command{
 		Use:   "matrix [ROW|SCENARIO...]",
-		Short: "Run the fault matrix and print one table: faults down, guarantees across",
+		Short: "Run the fault matrix and print one table: faults by guarantees",
 		Long: `Run the fault matrix: every scenario below faults/ and regression/, or those of the
 named rows (F2) or names (faults/f02-refuse), on one control plane. The row F0 is run
 first where another row is compared with it. The table is printed and written as
@@ -45,11 +45,13 @@ judged; or if more than 2 scenarios were retried. With --profile legacy only the
 that are expected to fail are run, and it is an error if they pass.`,
 		Example: `  watchbench matrix
   watchbench matrix F2 F5 --profile legacy`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.matrix(cmd, args) },
+		ValidArgsFunction: rowNames,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.matrix(cmd, args) },
 	}
 	f.common(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.profile, "profile", "default", "watcher profile: default or legacy")
+	offer(cmd, "profile", "default", "legacy")
 	fl.BoolVar(&f.byHand, "by-hand", false, "also include the long scenarios (hours)")
 	return cmd
 }

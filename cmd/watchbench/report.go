@@ -24,7 +24,7 @@ beside results.json. A fault matrix has the formats terminal and md.
 
 The exit code does not depend on the verdicts; that of watchbench check does.`,
 		Example: "  watchbench report out/smoke-20260102-150405 --format terminal,html",
-		Args:    needArgs(1, 1, "the folder of a run or of a matrix, or a results.json"),
+		Args:    needArgs(1, 1, "the folder of a run or of a matrix, or a results.json"), ValidArgsFunction: folders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var files []render.Format
 			terminal := false
@@ -64,8 +64,13 @@ The exit code does not depend on the verdicts; that of watchbench check does.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&formats, "format", "terminal", "comma-separated: terminal, md, csv, summary, html, bench, junit")
 	cmd.Flags().BoolVar(&explain, "explain", false, explainUsage)
+	known := []string{"terminal"}
+	for _, f := range render.Formats() {
+		known = append(known, f.Name)
+	}
+	cmd.Flags().StringVar(&formats, "format", "terminal", "comma-separated: "+strings.Join(known, ", "))
+	offerList(cmd, "format", known...)
 	return cmd
 }
 

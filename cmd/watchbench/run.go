@@ -54,13 +54,15 @@ merges. An invalid cell that violates a guarantee is kept.`,
 		Example: `  watchbench run smoke
   watchbench run strategies --set matrix.watcher.strategy=keyed,dedup --repeat 3
   watchbench run --resume out/smoke-20260102-150405
-  watchbench run ./mine.yaml --cluster kubeconfig --kubeconfig ~/.kube/config --context test`,
+  watchbench run ./mine.yaml --kubeconfig ~/.kube/config --context test`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.resume == "" {
 				return needArgs(1, -1, "at least one scenario")(cmd, args)
 			}
 			return needArgs(0, 1, "at most one scenario with --resume")(cmd, args)
 		},
+		ValidArgsFunction: scenarioNames,
+
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.common(cmd)
@@ -71,6 +73,8 @@ merges. An invalid cell that violates a guarantee is kept.`,
 	fl.StringVar(&f.resume, "resume", "", "folder of a run of which to run the cells that are invalid or missing")
 	fl.StringVar(&f.format, "format", "table", "what to print at the end: table or json")
 	fl.BoolVar(&f.explain, "explain", false, explainUsage)
+	offer(cmd, "format", "table", "json")
+	offerBy(cmd, "resume", folders)
 	return cmd
 }
 
@@ -93,6 +97,8 @@ func (f *runFlags) common(cmd *cobra.Command) {
 	fl.BoolVar(&f.cluster.FSync, "fsync", false, "embedded: let etcd wait for the disk, as in production")
 	fl.BoolVar(&f.pin, "pin", false, "embedded: keep watcher, tools and control plane to CPUs of their own (4 CPUs or more)")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
+	offer(cmd, "cluster", cluster.Names()...)
+	offerBy(cmd, "out", folders)
 }
 
 // up brings the cluster of a scenario up, whose parties log to a folder.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -26,14 +25,14 @@ func scenariosCommand() *cobra.Command {
 	var sets []string
 	validate := &cobra.Command{
 		Use: "validate SCENARIO...", Short: "Validate scenarios, by name or path, and list their cells",
-		Args: needArgs(1, -1, "at least one scenario"),
+		Args: needArgs(1, -1, "at least one scenario"), ValidArgsFunction: scenarioNames,
 		RunE: func(cmd *cobra.Command, args []string) error { return validateScenarios(cmd, args, sets) },
 	}
 	validate.Flags().StringArrayVar(&sets, "set", nil, setUsage)
 	cmd.AddCommand(
 		&cobra.Command{Use: "list", Short: "List the shipped scenarios", Args: noArgs, RunE: listScenarios},
 		&cobra.Command{
-			Use: "show SCENARIO", Short: "Print a scenario file", Args: needArgs(1, 1, "one scenario"),
+			Use: "show SCENARIO", Short: "Print a scenario file", Args: needArgs(1, 1, "one scenario"), ValidArgsFunction: scenarioNames,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				_, data, err := scenarios.Read(args[0])
 				return write(cmd, data, err)
@@ -75,7 +74,7 @@ func validateScenarios(cmd *cobra.Command, refs, sets []string) error {
 
 func listScenarios(cmd *cobra.Command, _ []string) error {
 	tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	for _, n := range slices.Concat(scenarios.Names(), scenarios.ExampleNames(), scenarios.FaultNames(), scenarios.RegressionNames()) {
+	for _, n := range scenarios.All() {
 		_, f, err := parse(n)
 		if err != nil {
 			return err

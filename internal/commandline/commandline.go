@@ -44,7 +44,8 @@ func Setup(cmd *cobra.Command, stdout, stderr io.Writer) {
 	}
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usagef("%w, see --help", err) })
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return Usagef("%w, see --help", FlagError(cmd, err)) })
+	Wrap(cmd)
 }
 
 // Interrupted is what a command returns that a signal kept from its end.

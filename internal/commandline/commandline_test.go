@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,10 @@ func TestRun(t *testing.T) {
 		{"bad file", []string{"--name", "a"}, &UsageError{errors.New("not a plan")}, ExitUsage, "cmd: not a plan\n"},
 		{"interrupted bad file", []string{"--name", "a"}, &Interrupted{Usagef("%d", 7)}, ExitInterrupted, "cmd: interrupted: 7\n"},
 		{"missing flag", nil, nil, ExitUsage, "cmd: --name is missing, see --help\n"},
-		{"unknown flag", []string{"--nome", "a"}, nil, ExitUsage, "cmd: unknown flag: --nome, see --help\n"},
+		{"unknown flag", []string{"--nome", "a"}, nil, ExitUsage, "cmd: unknown flag: --nome (did you mean --name?), see --help\n"},
+		{"word for a number", []string{"--count", "x"}, nil, ExitUsage, "cmd: --count: \"x\" is not a whole number, see --help\n"},
+		{"too large a number", []string{"--count", "99999999999999999999"}, nil, ExitUsage, "cmd: --count: 99999999999999999999 is out of range, see --help\n"},
+		{"word for a time", []string{"--time", "5"}, nil, ExitUsage, "cmd: --time: \"5\" is not a duration such as 30s, see --help\n"},
 		{"argument", []string{"a"}, nil, ExitUsage, "cmd: unexpected argument \"a\": everything is given by flags, see --help\n"},
 	} {
 		var out, errOut bytes.Buffer
@@ -34,9 +38,27 @@ func TestRun(t *testing.T) {
 			return tc.err
 		}}
 		cmd.Flags().StringVar(&name, "name", "", "a name")
+		cmd.Flags().Int("count", 0, "a number")
+		cmd.Flags().Duration("time", 0, "a time")
 		Setup(cmd, &out, &errOut)
 		if code := Run(context.Background(), cmd, tc.args); code != tc.code || errOut.String() != tc.want || out.Len() > 0 {
 			t.Errorf("%s: exit code %d, %q, %q; want %d, %q", tc.name, code, errOut.String(), out.String(), tc.code, tc.want)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	words := strings.Repeat("word ", 40)
+	cmd := &cobra.Command{Use: "cmd", Long: "One line.\n\n" + words + "\n\n  a  table\n  b", Run: func(*cobra.Command, []string) {}}
+	cmd.Flags().Bool("flag", false, words)
+	var out bytes.Buffer
+	Setup(cmd, &out, &out)
+	if Run(t.Context(), cmd, []string{"--help"}) != ExitOK || !strings.Contains(out.String(), "One line.") || !strings.Contains(out.String(), "  a  table\n  b\n") {
+		t.Error(out.String())
+	}
+	for line := range strings.Lines(out.String()) {
+		if len(strings.TrimRight(line, " \n")) > Columns {
+			t.Errorf("too wide: %q", line)
 		}
 	}
 }

@@ -1,7 +1,11 @@
 // Package spelling guesses which known word a misspelt one was meant to be.
 package spelling
 
-import "strings"
+import (
+	"path"
+	"slices"
+	"strings"
+)
 
 // longest is the length beyond which a word is no misspelt name.
 const longest = 40
@@ -21,6 +25,30 @@ func Nearest(word string, known []string) string {
 		}
 	}
 	return best
+}
+
+// NearestPath is Nearest for names of parts that slashes separate, of which the last part
+// alone will do.
+func NearestPath(word string, known []string) string {
+	if near := Nearest(word, known); near != "" {
+		return near
+	}
+	lasts := make([]string, len(known))
+	for i, k := range known {
+		lasts[i] = path.Base(k)
+	}
+	if i := slices.Index(lasts, Nearest(word, lasts)); i >= 0 {
+		return known[i]
+	}
+	return ""
+}
+
+// Ask is the question whether near was meant, or the other advice where it is "".
+func Ask(near, other string) string {
+	if near == "" {
+		return other
+	}
+	return "did you mean " + near + "?"
 }
 
 // distance is Levenshtein's, with one row of memory.

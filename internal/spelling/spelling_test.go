@@ -13,3 +13,12 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+func TestNearestPath(t *testing.T) {
+	known := []string{"smoke", "faults/f02-refuse"}
+	for word, want := range map[string]string{"smok": "smoke", "f02-refuse": "faults/f02-refuse", "f02-refus": "faults/f02-refuse", "fault/f02-refuse": "faults/f02-refuse", "x": ""} {
+		if got := NearestPath(word, known); got != want {
+			t.Errorf("%s: %q, want %q", word, got, want)
+		}
+	}
+}

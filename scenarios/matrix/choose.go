@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/watchbench/watchbench/internal/spelling"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
@@ -43,7 +44,11 @@ func Choose(all []Scenario, c Choice) (names, rows []string, err error) {
 		case named:
 			wanted[ref] = true
 		default:
-			return nil, nil, fmt.Errorf("%q is neither a row F0 to F28 nor a scenario of the matrix; see watchbench scenarios list", ref)
+			for _, s := range all {
+				names = append(names, s.Name)
+			}
+			return nil, nil, fmt.Errorf("%q is neither a row F0 to F28 nor a scenario of the matrix; %s", ref,
+				spelling.Ask(spelling.NearestPath(ref, names), "see watchbench scenarios list"))
 		}
 	}
 	asked := slices.Clone(rows) // rows grows by those of scenarios that were named

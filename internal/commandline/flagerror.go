@@ -1,0 +1,39 @@
+package commandline
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/watchbench/watchbench/internal/spelling"
+)
+
+// forms says what a flag's value should have been, by its type.
+var forms = map[string]string{
+	"int": "a whole number", "int64": "a whole number", "uint64": "a whole number from 0 up", "float64": "a number",
+	"bool": "true or false", "duration": "a duration such as 30s",
+}
+
+// FlagError says in the user's words what is wrong with a flag, and which one was meant.
+func FlagError(cmd *cobra.Command, err error) error {
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		name, form := bad.GetFlag().Name, forms[bad.GetFlag().Value.Type()]
+		switch {
+		case errors.Is(bad, strconv.ErrRange):
+			return fmt.Errorf("--%s: %s is out of range", name, bad.GetValue())
+		case form != "":
+			return fmt.Errorf("--%s: %q is not %s", name, bad.GetValue(), form)
+		}
+	}
+	if bad, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		if near := spelling.Nearest(bad.GetSpecifiedName(), known); near != "" {
+			return fmt.Errorf("%w (did you mean --%s?)", err, near)
+		}
+	}
+	return err
+}
