@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -40,6 +42,16 @@ func TestClusterStaysUp(t *testing.T) {
 	}
 	if got := run(exitOK, "status"); !strings.Contains(got, "up, kubeconfig "+kubeconfig) {
 		t.Errorf("status: %s", got)
+	}
+	out := t.TempDir()
+	use := exec.Command(watchbench(t), "run", file(t, "tiny.yaml", tiny), "--cluster", "running", "--out", out)
+	use.Env = append(os.Environ(), "WATCHBENCH_CACHE="+cache)
+	said, err := use.CombinedOutput()
+	if code := use.ProcessState.ExitCode(); code != exitOK && code != exitInvalid || strings.Contains(string(said), "starting etcd") {
+		t.Errorf("a run on it: %v\n%s", err, said)
+	}
+	if reports, _ := filepath.Glob(filepath.Join(out, "*", "index.html")); len(reports) != 1 {
+		t.Errorf("a run on it has the reports %v", reports)
 	}
 	if got := run(exitOK, "up"); got != kubeconfig {
 		t.Errorf("a second one has the kubeconfig %s, want %s", got, kubeconfig)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,6 +27,12 @@ var owner = map[string]string{
 	"kind-name": cluster.Kind, "kind-image": cluster.Kind, "kind-reuse": cluster.Kind, "kind-keep": cluster.Kind,
 	"kubeconfig": cluster.Kubeconfig, "context": cluster.Kubeconfig,
 }
+
+// running is the cluster that watchbench cluster up left.
+const running = "running"
+
+// providers are the values of --cluster.
+var providers = append(cluster.Names(), running)
 
 // source is a scenario that is yet to be parsed.
 type source struct {
@@ -74,10 +81,20 @@ func (f *runFlags) parseAll(cmd *cobra.Command, all []source) (todo []campaign.S
 	if err != nil {
 		return nil, err
 	}
+	named := f.provider
+	if named == running {
+		if f.borrowed, err = f.borrow(cmd.Context(), owned); err != nil {
+			return nil, err
+		}
+		named, implied = f.borrowed.Provider, f.borrowed.Provider
+	}
 	for _, s := range all {
-		file, err := f.parse(cmd, s, f.provider)
-		if err == nil && implied != f.provider && !file.Says(providerField) {
+		file, err := f.parse(cmd, s, named)
+		if err == nil && implied != named && !file.Says(providerField) {
 			file, err = f.parse(cmd, s, implied)
+		}
+		if err == nil {
+			err = f.fits(file.Base().Cluster)
 		}
 		if err != nil {
 			return nil, err
@@ -111,13 +128,13 @@ func given(fl *pflag.FlagSet) (owned []string, err error) {
 // implied is the provider that --cluster names, else the one that the given flags are
 // for, else "".
 func (f *runFlags) implied(owned []string) (string, error) {
-	if f.provider != "" && !slices.Contains(cluster.Names(), f.provider) {
-		return "", badinput.New("use one of "+strings.Join(cluster.Names(), ", "), "--cluster %s is not known", f.provider)
+	if f.provider != "" && !slices.Contains(providers, f.provider) {
+		return "", badinput.New("use one of "+strings.Join(providers, ", "), "--cluster %s is not known", f.provider)
 	}
 	provider, by := f.provider, ""
 	for _, name := range owned {
 		switch {
-		case owner[name] == provider:
+		case owner[name] == provider, provider == running && name == "kind-name":
 		case provider == "":
 			provider, by = owner[name], name
 		case by == "":
@@ -130,6 +147,34 @@ func (f *runFlags) implied(owned []string) (string, error) {
 		return f.provider, nil
 	}
 	return provider, nil
+}
+
+// borrow finds the cluster that is up: the embedded one, or else, and with --kind-name,
+// that of kind.
+func (f *runFlags) borrow(ctx context.Context, owned []string) (*cluster.Cluster, error) {
+	ofKind := slices.Contains(owned, "kind-name")
+	if !ofKind {
+		if c, err := cluster.Borrow(ctx, cluster.Embedded, f.cluster); !errors.Is(err, cluster.ErrNotUp) {
+			return c, err
+		}
+	}
+	c, err := cluster.Borrow(ctx, cluster.Kind, f.cluster)
+	if err != nil && (errors.Is(err, cluster.ErrNotUp) || !ofKind) { // there may be no Docker
+		return nil, badinput.New("start one with watchbench cluster up", "--cluster running: no cluster is up")
+	}
+	return c, err
+}
+
+// fits refuses what a cluster that is up no longer can be asked for.
+func (f *runFlags) fits(on spec.Cluster) error {
+	switch {
+	case f.borrowed == nil:
+	case on.FSync && !f.borrowed.FSyncs():
+		return badinput.New("start it with watchbench cluster up --fsync", "cluster.fsync: the cluster that is up runs without")
+	case on.Pin:
+		return badinput.New("leave pin out", "cluster.pin: the cluster that is up cannot be pinned")
+	}
+	return nil
 }
 
 const providerField = "cluster.provider"

@@ -62,6 +62,7 @@ func TestBadInput(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	good := file(t, "tiny.yaml", tiny)
+	t.Setenv("WATCHBENCH_CACHE", t.TempDir()) // where no cluster is up
 	dir := t.TempDir()
 	for _, tc := range []struct {
 		name string
@@ -90,13 +91,15 @@ func TestBadInput(t *testing.T) {
 		{"impossible matrix", []string{"run", file(t, "d.yaml", tiny+"matrix: {watcher.strategy: []}\n")}, []string{"d.yaml:5: matrix.watcher.strategy: no points"}, exitInput},
 		{"bad override", []string{"run", good, "--set", "load.threads=x"}, []string{`--set load.threads=x: load.threads: "x" is not a whole number`}, exitInput},
 		{"bad repeat", []string{"run", good, "--repeat", "0"}, []string{"--repeat 0: 0 is out of range; use 1 to 100"}, exitInput},
-		{"unknown provider", []string{"run", good, "--cluster", "cloud"}, []string{"--cluster cloud is not known; use one of embedded, kind, kubeconfig"}, exitInput},
+		{"unknown provider", []string{"run", good, "--cluster", "cloud"}, []string{"--cluster cloud is not known; use one of embedded, kind, kubeconfig, running"}, exitInput},
 		{"fsync of kind", []string{"run", good, "--cluster", "kind", "--fsync"}, []string{"--fsync means nothing for --cluster kind; use --cluster embedded, or leave it out"}, exitInput},
 		{"a name that is too long", []string{"run", good, "--name", strings.Repeat("x", 61)}, []string{`x" is not a name; use at most 60 letters, digits and signs`}, exitInput},
 		{"fsync of a cluster that stays up", []string{"cluster", "up", "--provider", "kind", "--fsync"}, []string{"fsync can be chosen for the embedded control plane only"}, exitInput},
 		{"pinning elsewhere", []string{"run", good, "--cluster", "kubeconfig", "--pin"}, []string{"--pin means nothing for --cluster kubeconfig"}, exitInput},
 		{"kubeconfig of embedded", []string{"run", good, "--cluster", "embedded", "--kubeconfig", dir}, []string{"--kubeconfig means nothing for --cluster embedded; use --cluster kubeconfig, or leave it out"}, exitInput},
 		{"kind-keep of a kubeconfig", []string{"run", good, "--cluster", "kubeconfig", "--kind-keep"}, []string{"--kind-keep means nothing for --cluster kubeconfig"}, exitInput},
+		{"nothing is running", []string{"run", good, "--cluster", "running"}, []string{"--cluster running: no cluster is up; start one with watchbench cluster up"}, exitInput},
+		{"fsync of what is running", []string{"matrix", "F0", "--cluster", "running", "--fsync"}, []string{"--fsync means nothing for --cluster running"}, exitInput},
 		{"two providers", []string{"run", good, "--kind-name", "a", "--context", "b"}, []string{"--context is for the cluster provider kubeconfig, --kind-name for kind; leave one of them out"}, exitInput},
 		{"fsync beside a context", []string{"run", good, "--fsync", "--context", "b"}, []string{"--context is for the cluster provider kubeconfig, --fsync for embedded"}, exitInput},
 		{"kind-keep of another scenario", []string{"run", file(t, "f.yaml", tiny+"cluster: {provider: embedded}\n"), "--kind-keep"},

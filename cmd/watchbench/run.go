@@ -25,6 +25,7 @@ import (
 
 type runFlags struct {
 	provider       string
+	borrowed       *cluster.Cluster // with --cluster running, once the scenarios are read
 	cluster        cluster.Options
 	pin            bool
 	out            string
@@ -85,7 +86,7 @@ const setUsage = "override a field (path=value), or choose matrix points (matrix
 // common adds the flags of every command that runs scenarios.
 func (f *runFlags) common(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.provider, "cluster", "", "embedded, kind or kubeconfig (default: what other flags imply, the scenario's, or embedded)")
+	fl.StringVar(&f.provider, "cluster", "", "embedded, kind, kubeconfig, or running: that of watchbench cluster up (default: what other flags imply, the scenario's, or embedded)")
 	fl.StringVar(&f.cluster.Kubeconfig.Path, "kubeconfig", "", "kubeconfig: path of the file (implies --cluster kubeconfig)")
 	fl.StringVar(&f.cluster.Kubeconfig.Context, "context", "", "kubeconfig: context to use (required; implies --cluster kubeconfig)")
 	kindFlags(fl, &f.cluster.Kind)
@@ -97,12 +98,17 @@ func (f *runFlags) common(cmd *cobra.Command) {
 	fl.BoolVar(&f.cluster.FSync, "fsync", false, "embedded: let etcd wait for the disk, as in production")
 	fl.BoolVar(&f.pin, "pin", false, "embedded: keep watcher, tools and control plane to CPUs of their own (4 CPUs or more)")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
-	offer(cmd, "cluster", cluster.Names()...)
+	offer(cmd, "cluster", providers...)
 	offerBy(cmd, "out", folders)
 }
 
-// up brings the cluster of a scenario up, whose parties log to a folder.
+// up brings the cluster of a scenario up, whose parties log to a folder, or takes the one
+// that is up.
 func (f *runFlags) up(ctx context.Context, c spec.Cluster, logs string, pinned affinity.Groups, p *runner.Progress) (*cluster.Cluster, error) {
+	if f.borrowed != nil {
+		p.Line("using the " + c.Provider + " cluster that is up, with kube-apiserver " + f.borrowed.Version)
+		return f.borrowed, nil
+	}
 	opts := f.cluster
 	opts.FSync, opts.Embedded.Logs, opts.Embedded.CPUs = c.FSync, logs, pinned.ControlPlane
 	provider, err := cluster.New(c.Provider, opts)

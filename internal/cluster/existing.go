@@ -33,6 +33,20 @@ func Existing(ctx context.Context, name string, opts Options) (*Cluster, error) 
 	return nil, badinput.New(fmt.Sprintf("use %s or %s", Embedded, Kind), "cluster provider %q leaves no clusters running", name)
 }
 
+// Borrow finds such a cluster for somebody who leaves it up: its Down does nothing. One
+// that does not work is an error.
+func Borrow(ctx context.Context, name string, opts Options) (*Cluster, error) {
+	c, err := Existing(ctx, name, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Check(ctx); err != nil {
+		return nil, &badinput.Error{What: "the cluster that is up does not respond", Remedy: "stop it with watchbench cluster down", Err: err}
+	}
+	c.down, c.ends = nil, false
+	return c, nil
+}
+
 // Check returns nil if the cluster works: what this machine runs of it is there,
 // and the apiserver calls itself ready.
 func (c *Cluster) Check(ctx context.Context) error {
