@@ -289,7 +289,7 @@ func TestMatrixVerdict(t *testing.T) {
 		entries []result.MatrixEntry
 		want    int
 	}{
-		{[]result.MatrixEntry{holds, {NotBuilt: "later"}}, exitOK},
+		{[]result.MatrixEntry{holds, {NotBuilt: "later"}, {NotRun: true}}, exitOK},
 		{[]result.MatrixEntry{holds, {Invalid: []string{"never fired"}}}, exitInvalid},
 		{[]result.MatrixEntry{{Invalid: []string{"never fired"}}, fails}, exitCheck},
 		{[]result.MatrixEntry{holds, {Error: "the apiserver ended"}}, exitInvalid},

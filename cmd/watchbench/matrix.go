@@ -86,6 +86,7 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) (err error) {
 	progress := f.progress(cmd)
 	up, err := f.up(ctx, on, filepath.Join(dir, "logs"), groups, progress)
 	if err != nil {
+		_ = os.Remove(dir) // unless something was logged there
 		return err
 	}
 	m, err := campaign.Run(ctx, campaign.Options{

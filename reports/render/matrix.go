@@ -83,7 +83,7 @@ func rowTitle(id string) string {
 
 func matrixCell(e *result.MatrixEntry, col string) cell {
 	x, known := e.Columns[col]
-	if e.NotBuilt != "" || e.Error != "" && !known {
+	if e.NotBuilt != "" || e.NotRun || e.Error != "" && !known {
 		return cell{Text: unknown}
 	}
 	v := shortVerdict(x.Verdict)
@@ -114,6 +114,8 @@ func matrixState(e *result.MatrixEntry) cell {
 	switch {
 	case e.NotBuilt != "":
 		return cell{Text: "not built: " + clean(e.NotBuilt), tone: faint}
+	case e.NotRun:
+		return cell{Text: "not run", tone: faint}
 	case e.Error != "" && len(failed) > 0:
 		return cell{Text: "FAILED, aborted", tone: bad}
 	case e.Error != "":

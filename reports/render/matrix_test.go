@@ -32,10 +32,7 @@ func matrixOfAll() *result.Matrix {
 	for _, r := range result.MatrixRows {
 		e, ok := some[r.ID]
 		if !ok {
-			e.NotBuilt = "no scenario ran"
-			if r.NotBuilt != "" {
-				e.NotBuilt = r.NotBuilt
-			}
+			e.NotBuilt, e.NotRun = r.NotBuilt, r.NotBuilt == ""
 		}
 		e.Row, e.Title = r.ID, r.Title
 		m.Entries = append(m.Entries, e)
@@ -103,6 +100,7 @@ func TestMatrixState(t *testing.T) {
 		{"fails, and is invalid", result.MatrixEntry{Invalid: []string{"a"}, Columns: map[string]result.Column{"C": col(result.Fail, "")}}, "FAILED, INVALID"},
 		{"ended by itself", result.MatrixEntry{Error: "boom", Columns: map[string]result.Column{"X": col(result.Fail, "")}}, "FAILED, aborted"},
 		{"not built", result.MatrixEntry{NotBuilt: "later"}, "not built: later"},
+		{"not run", result.MatrixEntry{NotRun: true}, "not run"},
 		{"aborted", result.MatrixEntry{Error: "boom"}, "aborted"},
 	} {
 		if got := matrixState(&tc.e); got.Text != tc.want {

@@ -57,6 +57,7 @@ type MatrixEntry struct {
 	Stalled  []string `json:"stalled,omitempty"`
 	Error    string   `json:"error,omitempty"` // the run was aborted
 	NotBuilt string   `json:"notBuilt,omitempty"`
+	NotRun   bool     `json:"notRun,omitempty"` // the matrix ended before
 	Seconds  float64  `json:"seconds,omitempty"`
 	// First is what a first try came to that was repeated.
 	First string `json:"firstTry,omitempty"`
@@ -114,7 +115,7 @@ var MatrixColumns = []struct{ ID, Title string }{
 // failure, those that did not), invalid is why it proves nothing. What failed in an
 // invalid entry failed nevertheless.
 func (e *MatrixEntry) Verdict() (failed []string, invalid string) {
-	if e.NotBuilt != "" {
+	if e.NotBuilt != "" || e.NotRun {
 		return nil, ""
 	}
 	for _, c := range MatrixColumns {

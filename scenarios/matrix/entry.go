@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,8 +30,7 @@ func Complete(m *result.Matrix, asked []string) {
 		if have[r.ID] || len(asked) > 0 && !slices.Contains(asked, r.ID) {
 			continue
 		}
-		why := cmp.Or(r.NotBuilt, "no scenario ran")
-		m.Entries = append(m.Entries, result.MatrixEntry{Row: r.ID, Title: r.Title, NotBuilt: why})
+		m.Entries = append(m.Entries, result.MatrixEntry{Row: r.ID, Title: r.Title, NotBuilt: r.NotBuilt, NotRun: r.NotBuilt == ""})
 	}
 	slices.SortStableFunc(m.Entries, func(a, b result.MatrixEntry) int { return number(a.Row) - number(b.Row) })
 }
