@@ -21,7 +21,7 @@ ECHARTS := internal/assets/echarts.min.js
 help: ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 	@echo
-	@echo "  make bench SCENARIO=$(SCENARIO) CLUSTER=embedded|kind|kubeconfig ARGS='--repeat 10'"
+	@echo "  make bench SCENARIO=$(SCENARIO) CLUSTER=embedded|kind|kubeconfig|running ARGS='--repeat 10'"
 
 .PHONY: build
 build: $(ECHARTS) ## build the commands into bin/

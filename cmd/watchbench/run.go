@@ -100,6 +100,7 @@ func (f *runFlags) common(cmd *cobra.Command) {
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	offer(cmd, "cluster", providers...)
 	offerBy(cmd, "out", folders)
+	offerBy(cmd, "set", overrides)
 }
 
 // up brings the cluster of a scenario up, whose parties log to a folder, or takes the one

@@ -29,6 +29,7 @@ func scenariosCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return validateScenarios(cmd, args, sets) },
 	}
 	validate.Flags().StringArrayVar(&sets, "set", nil, setUsage)
+	offerBy(validate, "set", overrides)
 	cmd.AddCommand(
 		&cobra.Command{Use: "list", Short: "List the shipped scenarios", Args: noArgs, RunE: listScenarios},
 		&cobra.Command{
