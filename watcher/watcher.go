@@ -92,6 +92,9 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 	if s.Logger == nil {
 		s.Logger = slog.New(slog.DiscardHandler)
 	}
+	if cfg.Port != 0 && cfg.Port == cfg.MetricPort {
+		return nil, &InputError{Key: "metric_port", Err: fmt.Errorf("%d is the port of health, too (key port): health and metrics need a port each", cfg.Port)}
+	}
 	w := &Watcher{cfg: cfg, filter: filter, log: s.Logger, listen: s.Listen, registry: prometheus.NewRegistry()}
 	w.reloads = newReloads(w.registry)
 	w.registry.MustRegister(newLags(w), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
