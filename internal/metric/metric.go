@@ -1,26 +1,28 @@
 // Package metric holds the names of the metrics that the watcher and the storage
 // mock expose, so that the runner, the dashboards and the rules read what the
-// processes write.
+// processes write. The comments of the watcher's names say what a growing value means
+// and what to do; they are the text of docs/k8s-watch-reference.md, in Markdown. After a
+// change: go test ./watcher -run TestReference -update
 package metric
 
 // Metrics of the original bcs-k8s-watch, kept with their labels (contract §9).
 const (
-	// StorageRequests counts storage calls; labels cluster_id, handler,
-	// resource_type, method, status.
+	// Grows with the load. If those of `status="failure"` grow, storage refuses or fails: the log says why.
 	StorageRequests = "bkbcs_k8swatch_storage_request_total_num"
-	// StorageLatency is a histogram of seconds per storage call, same labels.
+	// Storage becomes slower. Look at storage; `adaptive` follows by itself up to `bcs.maxInFlight`.
 	StorageLatency = "bkbcs_k8swatch_storage_request_latency_time"
-	// HandlerQueue is the length of a queue; labels cluster_id, handler. Handler is
-	// a kind, Pod_<i>, Event_<i> or WriterQueueHandler.
+	// More changes come than storage takes. See [k8swatch_events_queued](#k8swatch_events_queued). `handler` is a kind, `Pod_<i>`,
+	// `Event_<i>` or `writer_normal_queue`.
 	HandlerQueue = "bkbcs_k8swatch_queue_handler_total_num"
-	// HandlerDiscards counts events dropped by a full queue; labels cluster_id, handler.
+	// Events are lost because a queue stayed full, which only `bcs.queueFull` `drop` allows: use `coalesce`, or see why storage
+	// falls behind.
 	HandlerDiscards = "bkbcs_k8swatch_queue_handler_discard_events"
-	// QueueLatency is a histogram of seconds from receipt to hand-over; labels
-	// cluster_id, handler, name, status. The original never observes it.
+	// Changes wait longer before a worker takes them. See [k8swatch_events_queued](#k8swatch_events_queued). bcs-k8s-watch has this
+	// metric and never fills it.
 	QueueLatency = "bkbcs_k8swatch_queue_latency_time"
-	// CacheKeys is the number of cached objects; label watcher (a kind).
+	// The cluster has more objects, and the process needs more memory. Look at its limit; leave out kinds that nobody asks for.
 	CacheKeys = "bcs_k8s_watch_cache_keys_num"
-	// WatcherQueue is the number of events of a kind not yet sent; label watcher (a kind).
+	// The same as [k8swatch_events_queued](#k8swatch_events_queued), under bcs-k8s-watch's name.
 	WatcherQueue = "bcs_k8s_watch_queue_watcher_queue_num"
 )
 
@@ -31,43 +33,95 @@ const WriterQueueHandler = "writer_normal_queue"
 // received = sent + coalesced + filtered + parked + queued + dropped, where
 // queued includes events in flight and events that wait for a retry.
 const (
-	EventsReceived  = "k8swatch_events_received_total"  // kind
-	EventsSent      = "k8swatch_events_sent_total"      // kind: acknowledged by storage
-	EventsCoalesced = "k8swatch_events_coalesced_total" // kind: merged into a later event of the same key
-	EventsFiltered  = "k8swatch_events_filtered_total"  // kind, reason
-	EventsDropped   = "k8swatch_events_dropped_total"   // kind: queueFull=drop, shed, and abandoned at shutdown
-	EventsShed      = "k8swatch_events_shed_total"      // kind, reason (count, bytes, age): of the dropped ones, what waited beyond the bound of Events
-	EventsRetried   = "k8swatch_events_retried_total"   // kind: attempts after the first
-	EventsParked    = "k8swatch_events_parked"          // kind: gauge, given up until the key changes
-	EventsQueued    = "k8swatch_events_queued"          // kind: gauge, accepted and not yet settled
+	// Grows with the changes in the cluster. received = sent + coalesced + filtered + parked + queued + dropped, per kind.
+	EventsReceived = "k8swatch_events_received_total"
+	// Grows with the load. If it stands still while `k8swatch_events_queued` is above 0, storage takes nothing.
+	EventsSent = "k8swatch_events_sent_total"
+	// Changes of one object arrived faster than storage took them, and only the latest was sent. Normal under load and after an
+	// outage; a strategy that sends every version is `keyed`.
+	EventsCoalesced = "k8swatch_events_coalesced_total"
+	// Grows with changes that the filter file, or the skipping of Node heartbeats, keeps back. Nothing to do.
+	EventsFiltered = "k8swatch_events_filtered_total"
+	// Events are lost: a queue with `bcs.queueFull` `drop`, Kubernetes Events beyond their bound, or a drain that took too long.
+	// The log says which. Except for Kubernetes Events the next comparison brings them. Raise `bcs.drainTimeout` with the Pod's
+	// `terminationGracePeriodSeconds` if it is the drain.
+	EventsDropped = "k8swatch_events_dropped_total"
+	// Kubernetes Events are lost because storage was away too long, or takes too few. Raise `bcs.eventQueueLen`,
+	// `bcs.eventQueueBytes` or `bcs.eventMaxAge`, by `reason`, if they are worth the memory.
+	EventsShed = "k8swatch_events_shed_total"
+	// Storage refuses or does not answer at first. The log says why; a few are no harm.
+	EventsRetried = "k8swatch_events_retried_total"
+	// Storage refuses these objects while it takes others: too large, or not to its liking. The log names some; storage's answer
+	// says why. Each is tried again at its next change and at the next comparison.
+	EventsParked = "k8swatch_events_parked"
+	// Storage takes less than changes come. Look at `k8swatch_storage_endpoint_up` and the latency of storage; if it is only slow,
+	// raise `bcs.maxInFlight` (`adaptive`) or `bcs.podQueueNum` as far as it can stand.
+	EventsQueued = "k8swatch_events_queued"
 
-	QueueDepth       = "k8swatch_queue_depth"               // queue
-	QueueCapacity    = "k8swatch_queue_capacity"            // queue
-	QueueHandled     = "k8swatch_queue_handled_total"       // queue: events that left it towards storage
-	QueueWaitSeconds = "k8swatch_queue_wait_seconds_total"  // queue: summed time events spent in it
-	QueueDepthTime   = "k8swatch_queue_depth_seconds_total" // queue: integral of depth over time (for Little's law)
-	WriterFull       = "k8swatch_writer_full_seconds_total" // time the Writer queue was at capacity
-	InFlight         = "k8swatch_inflight_requests"         // requests being answered by storage
-	OldestUnsent     = "k8swatch_oldest_unsent_seconds"     // kind: age of the oldest unsent event
-	WatchSilent      = "k8swatch_watch_silent_seconds"      // kind: since the last answer, event or bookmark of the apiserver
-	Lag              = "k8swatch_lag_seconds"               // kind: age of the oldest change that storage lacks, parked ones too; at least WatchSilent while the watch fails
-	Freshness        = "k8swatch_freshness_seconds"         // kind: histogram, receipt to acknowledgement
-	Relists          = "k8swatch_relists_total"             // kind: LISTs after the first
-	Lists            = "k8swatch_lists_total"               // kind
-	Watches          = "k8swatch_watches_total"             // kind
-	Synced           = "k8swatch_synced"                    // kind: 1 after the first complete list
-	KindCollisions   = "k8swatch_kind_collisions"           // gauge: kinds stored as Kind.group, because another group has a kind of that name
-	NetBytes         = "k8swatch_network_bytes_total"       // peer (apiserver, storage), direction (in, out)
-	StorageUp        = "k8swatch_storage_endpoint_up"       // endpoint
-	StorageConns     = "k8swatch_storage_connections_opened_total"
-	SyncRepairs      = "k8swatch_sync_repairs_total" // kind
-	SyncRuns         = "k8swatch_sync_runs_total"    // result
-	SyncWaiting      = "k8swatch_sync_waiting"       // kind: gauge, seems to differ from storage and is not looked at yet
-	SyncLast         = "k8swatch_sync_last_success_timestamp_seconds"
-	Alerts           = "k8swatch_alerts_total"         // target, result
-	Leading          = "k8swatch_leading"              // gauge, with leader election
-	WritesRefused    = "k8swatch_writes_refused_total" // by a replica that led no more
-	ConfigReloads    = "k8swatch_config_reloads_total" // result: configurations read again after SIGHUP
+	// As [k8swatch_events_queued](#k8swatch_events_queued), by queue. One that grows alone under `partitioned` has a busy object.
+	QueueDepth = "k8swatch_queue_depth"
+	// Changes at a reload only.
+	QueueCapacity = "k8swatch_queue_capacity"
+	// Grows with the load.
+	QueueHandled = "k8swatch_queue_handled_total"
+	// Divided by `k8swatch_queue_handled_total` it is the mean wait; if that grows, see
+	// [k8swatch_events_queued](#k8swatch_events_queued).
+	QueueWaitSeconds = "k8swatch_queue_wait_seconds_total"
+	// Its rate is the mean depth. See [k8swatch_events_queued](#k8swatch_events_queued).
+	QueueDepthTime = "k8swatch_queue_depth_seconds_total"
+	// All queues together are full: more changes wait than `bcs.writerQueueLen`. See
+	// [k8swatch_events_queued](#k8swatch_events_queued).
+	WriterFull = "k8swatch_writer_full_seconds_total"
+	// Storage is slower or the load higher. At `bcs.maxInFlight` it is the bound: raise it if storage can stand more.
+	InFlight = "k8swatch_inflight_requests"
+	// Storage falls behind or is away. See [k8swatch_lag_seconds](#k8swatch_lag_seconds), which counts what was given up, too.
+	OldestUnsent = "k8swatch_oldest_unsent_seconds"
+	// Up to 55 s on a quiet kind is normal. Beyond, the apiserver does not answer, or rights are missing: `/readyz` and the log
+	// (`watch is lost`) say which.
+	WatchSilent = "k8swatch_watch_silent_seconds"
+	// Consumers of storage see old data of this kind. Look at `k8swatch_storage_endpoint_up` (storage away),
+	// `k8swatch_watch_silent_seconds` (apiserver away), `k8swatch_events_parked` (refused objects) and `k8swatch_events_queued`
+	// (storage too slow), in this order. While a watch fails it is at least the silence of that.
+	Lag = "k8swatch_lag_seconds"
+	// Changes take longer to reach storage. See [k8swatch_events_queued](#k8swatch_events_queued).
+	Freshness = "k8swatch_freshness_seconds"
+	// Watches break in a way that costs a whole list: a restarted apiserver, versions that are too old. Several an hour of one
+	// kind are a load for the apiserver: look at it, and at what is between.
+	Relists = "k8swatch_relists_total"
+	// One per kind and start is normal. See [k8swatch_relists_total](#k8swatch_relists_total).
+	Lists = "k8swatch_lists_total"
+	// One per kind and minute is normal on quiet kinds. More: something between apiserver and watcher closes connections.
+	Watches = "k8swatch_watches_total"
+	// 0 is a kind that has not been listed yet: rights, or the apiserver; `/readyz` says which.
+	Synced = "k8swatch_synced"
+	// Two API groups have a kind of one name, and the second is stored as `Kind.group`: tell the consumers. The log names both.
+	KindCollisions = "k8swatch_kind_collisions"
+	// Grows with the load.
+	NetBytes = "k8swatch_network_bytes_total"
+	// 0 is an endpoint that is left out: it does not answer as storage does. The log says why, `/readyz` too; look at it from the
+	// watcher's network.
+	StorageUp = "k8swatch_storage_endpoint_up"
+	// Connections do not last: something between watcher and storage closes them, or storage restarts.
+	StorageConns = "k8swatch_storage_connections_opened_total"
+	// Storage differed from the cluster: after a start, or because somebody else writes to or deletes from the same rows. Steady
+	// growth is another writer.
+	SyncRepairs = "k8swatch_sync_repairs_total"
+	// Grows by one per `synchronizer.period`. If those of `result="failure"` grow, storage cannot be read: the log says why.
+	SyncRuns = "k8swatch_sync_runs_total"
+	// Repairs wait: storage is slow, or much of it was lost. It goes down by itself.
+	SyncWaiting = "k8swatch_sync_waiting"
+	// Alert if it is older than a few `synchronizer.period`: comparisons fail. See
+	// [k8swatch_sync_runs_total](#k8swatch_sync_runs_total).
+	SyncLast = "k8swatch_sync_last_success_timestamp_seconds"
+	// Grows with warnings about owned Pods. If those of `result="failed"` or `"dropped"` grow, the target does not answer.
+	Alerts = "k8swatch_alerts_total"
+	// 1 on one replica, 0 on the others. A sum of 0 for longer than 20 s: nobody writes. The log says what is wrong with the Lease.
+	Leading = "k8swatch_leading"
+	// A leader that had lost its Lease kept writes back, which the next one sends. Often: the apiserver is slow, or the process
+	// does not get its CPU.
+	WritesRefused = "k8swatch_writes_refused_total"
+	// SIGHUP was sent. `result="failed"`: the file is wrong and nothing changed; the log says where.
+	ConfigReloads = "k8swatch_config_reloads_total"
 )
 
 // Results of ConfigReloads.

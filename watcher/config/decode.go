@@ -190,7 +190,7 @@ func (d *decoder) unknown(path, key string, t reflect.Type) error {
 	if meant := spelling.Nearest(key, known); meant != "" {
 		msg := fmt.Sprintf("unknown key, did you mean %q?", meant)
 		parent := path[:len(path)-len(key)]
-		if !slices.Contains(originalKeys, index.ReplaceAllString(strings.ToLower(parent+meant), "[]")) {
+		if !Original(parent + meant) {
 			return d.fail(path, msg)
 		}
 		d.ignore(path, msg+" It is ignored")

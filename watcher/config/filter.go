@@ -1,42 +1,48 @@
 package config
 
-// Filter is the filter file.
+// Filter is the filter file. Its comments are text of docs/k8s-watch-reference.md.
 type Filter struct {
-	// K8sResourceWhiteList are the group-versions to watch; none means nothing.
+	// Group-versions to watch, such as `v1` or `apps/v1`; none means nothing. With `v1` Namespaces are always watched.
 	K8sResourceWhiteList []string `json:"k8sResourceWhiteList"`
-	// APIResourceException excludes kinds; no kinds means the whole group-version.
+	// Kinds to leave out; an entry without kinds leaves out the whole group-version.
 	APIResourceException []GroupKinds `json:"apiResourceException"`
-	// APIResourceSpecification, when not empty, is the list of what may be watched.
+	// Unless it is empty, nothing but these kinds is watched.
 	APIResourceSpecification []GroupKinds `json:"apiResourceSpecification"`
-	// CRDResourceWhiteList are the group/versions of custom resources to follow.
-	CRDResourceWhiteList     []string `json:"crdResourceWhiteList"`
-	CRDVersionSupport        string   `json:"crdVersionSupport"`
+	// Group/versions of custom resources to follow, from their definition to its end.
+	CRDResourceWhiteList []string `json:"crdResourceWhiteList"`
+	// No effect: definitions are read as `apiextensions.k8s.io/v1`.
+	CRDVersionSupport string `json:"crdVersionSupport"`
+	// Namespaces whose objects are left out.
 	ResourceNamespaceFilters []string `json:"resourceNamespaceFilters"`
-	ResourceNameFilters      []string `json:"resourceNameFilters"`
-	// KeepManagedFields, true, leaves metadata.managedFields in what is sent. The key says
-	// the opposite of what it does, in the original too (contract §7.2).
+	// Names of objects that are left out, in every namespace and of every kind.
+	ResourceNameFilters []string `json:"resourceNameFilters"`
+	// The name says the opposite of what it does, in bcs-k8s-watch too: `true` *keeps* `metadata.managedFields`, `false` removes
+	// it before sending. See `keepManagedFields`.
 	KeepManagedFields bool `json:"isFilterManagedFields"`
-	// KeepAlias is isFilterManagedFields under a name that says what it does. Where both are
-	// given they must agree. Once read, it is part of KeepManagedFields.
+	// The same as `isFilterManagedFields`, under a name that says what it does. Both with different values are an error.
 	KeepAlias bool `json:"keepManagedFields"`
-	// ResourceMaskers delete fields of objects before they are sent.
+	// Fields to remove before sending.
 	ResourceMaskers []Masker `json:"resourceMaskers"`
-	// APIResourceLists is what the original watches when discovery fails. This
-	// watcher keeps what discovery did tell and asks again for the rest.
+	// No effect: where discovery fails, what it did tell is watched and the rest asked for again.
 	APIResourceLists []APIResourceList `json:"apiResourceLists"`
 }
 
 // GroupKinds names kinds of one group-version.
 type GroupKinds struct {
-	GroupVersion  string   `json:"groupVersion"`
+	// As in the white list.
+	GroupVersion string `json:"groupVersion"`
+	// Kinds, such as `Pod`.
 	ResourceKinds []string `json:"resourceKinds"`
 }
 
 // Masker deletes the field at Path from objects of a kind before they go out.
 type Masker struct {
-	Kind      string   `json:"kind"`
-	Namespace string   `json:"namespace"` // "" is all
-	Path      []string `json:"path"`
+	// Kind of the objects. Required.
+	Kind string `json:"kind"`
+	// Their namespace; empty is all.
+	Namespace string `json:"namespace"`
+	// The field, one element per level, such as `["spec", "containers", "0", "env"]`. Required.
+	Path []string `json:"path"`
 }
 
 // APIResourceList is an entry of APIResourceLists.

@@ -45,6 +45,15 @@ var originalKeys = []string{
 	"apiresourcelists[].apiresources[].namespaced", "apiresourcelists[].apiresources[].kind",
 }
 
+// UnusedKeys are keys of the original that have no effect here; each is a flag, too.
+func UnusedKeys() []string { return slices.Clone(unusedKeys) }
+
+// Original reports whether a key of one of the files, such as bcs.podQueueNum, is one of
+// the original that means something here.
+func Original(key string) bool {
+	return slices.Contains(originalKeys, index.ReplaceAllString(strings.ToLower(key), "[]"))
+}
+
 // Load reads and checks the main file. The warnings name keys that have no effect.
 func Load(path string) (cfg Config, warnings []string, err error) {
 	data, err := readFile(path)
