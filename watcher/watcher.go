@@ -229,10 +229,14 @@ func (w *Watcher) lead(ctx context.Context) error {
 		return w.work(ctx)
 	}
 	w.standby.Store(true)
-	return w.elector.Run(ctx, func(ctx context.Context) error {
+	err := w.elector.Run(ctx, func(ctx context.Context) error {
 		w.standby.Store(false)
 		return w.work(ctx)
 	})
+	if _, untrusted := errors.AsType[*tls.CertificateVerificationError](err); untrusted && w.standby.Load() {
+		return &InputError{Key: "k8s", Err: err}
+	}
+	return err
 }
 
 // newElector takes part in nothing yet.

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
@@ -164,6 +165,10 @@ func (c *Config) check() (key, msg string) {
 		return "bcs.zkPassword", "needs bcs.zkUser"
 	case strings.Contains(b.ZKUser, ":"):
 		return "bcs.zkUser", "must not contain \":\", which separates user and password in a digest"
+	case c.LeaderElection.Enabled && len(validation.IsDNS1123Label(c.LeaderElection.Namespace)) > 0:
+		return "leaderElection.namespace", fmt.Sprintf("%q is no namespace: want lower-case letters, digits and \"-\", 63 at most", c.LeaderElection.Namespace)
+	case c.LeaderElection.Enabled && len(validation.IsDNS1123Subdomain(c.LeaderElection.Name)) > 0:
+		return "leaderElection.name", fmt.Sprintf("%q is no name for a Lease: want lower-case letters, digits, \"-\" and \".\", such as \"k8s-watch\"", c.LeaderElection.Name)
 	case b.ParkAfter < 1:
 		return "bcs.parkAfter", fmt.Sprintf("%d: want 1 or more tries", b.ParkAfter)
 	}

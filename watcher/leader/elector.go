@@ -2,6 +2,7 @@ package leader
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -80,6 +81,7 @@ type Elector struct {
 	refused atomic.Uint64
 	ran     atomic.Bool
 	trouble atomic.Pointer[trouble] // nil while the Lease can be asked for
+	reached atomic.Bool             // the Lease could be asked for at least once
 
 	// What was last seen of the Lease, and when it was seen to change. Only Run's
 	// goroutine uses them.
@@ -97,11 +99,15 @@ type trouble struct {
 // says is how often trouble is logged.
 const says = time.Minute
 
-// Trouble is why this replica could not follow the leader: for as long as a lease takes
-// it could not ask for the Lease. Nil says nothing against it.
+// Trouble is why this replica could not follow the leader: it could not ask for the Lease
+// yet, or not for as long as a lease takes. Nil says nothing against it.
 func (e *Elector) Trouble() error {
-	if t := e.trouble.Load(); t != nil && time.Since(t.since) >= e.cfg.LeaseDuration {
+	t, reached := e.trouble.Load(), e.reached.Load()
+	switch {
+	case t != nil && (!reached || time.Since(t.since) >= e.cfg.LeaseDuration):
 		return fmt.Errorf("leader election: %w", t.err)
+	case !reached:
+		return fmt.Errorf("leader election: the Lease %s/%s is not read yet", e.cfg.Namespace, e.cfg.Name)
 	}
 	return nil
 }
@@ -160,7 +166,9 @@ func (e *Elector) Refused() uint64 { return e.refused.Load() }
 
 // Run waits for the Lease, then calls lead with a context that ends with ctx, or at
 // once (lifecycle.AtOnce) when the Lease is lost. It keeps the Lease until lead has
-// returned, and gives it back then. It returns lead's error, or ErrLost.
+// returned, and gives it back then. It returns lead's error, or ErrLost, or a
+// *tls.CertificateVerificationError if the first answer comes from a server that cannot be
+// trusted; later that is an outage.
 func (e *Elector) Run(ctx context.Context, lead func(context.Context) error) error {
 	if e.ran.Swap(true) {
 		return errors.New("leader election: Run called twice")
@@ -168,6 +176,11 @@ func (e *Elector) Run(ctx context.Context, lead func(context.Context) error) err
 	defer utilnet.CloseIdleConnectionsFor(e.api.client.Transport)
 	began := now()
 	for !e.try(ctx) {
+		if t := e.trouble.Load(); t != nil && !e.reached.Load() {
+			if _, untrusted := errors.AsType[*tls.CertificateVerificationError](t.err); untrusted {
+				return t.err
+			}
+		}
 		if lifecycle.Pause(ctx, e.untilNextTry()) != nil {
 			return nil
 		}
@@ -273,6 +286,7 @@ func (e *Elector) try(ctx context.Context) bool {
 		return false
 	}
 	e.trouble.Store(nil)
+	e.reached.Store(true)
 	e.held = le
 	return le != nil
 }

@@ -526,9 +526,12 @@ func TestTrouble(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- a.Run(ctx, w.lead("a", 0)) }()
+		if err := a.Trouble(); err == nil {
+			t.Error("no trouble before the first answer")
+		}
 		time.Sleep(a.cfg.LeaseDuration / 2)
-		if err := a.Trouble(); err != nil {
-			t.Errorf("a short outage: %v", err)
+		if err := a.Trouble(); err == nil || !strings.Contains(err.Error(), "no right") {
+			t.Errorf("never answered: %v", err)
 		}
 		time.Sleep(3 * time.Minute)
 		if err := a.Trouble(); err == nil || !strings.Contains(err.Error(), "no right") {
@@ -541,6 +544,34 @@ func TestTrouble(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		if err := a.Trouble(); err != nil || !a.Leading() {
 			t.Errorf("with the right: leading %v, %v", a.Leading(), err)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A candidate that has read the Lease outlives an outage shorter than it.
+func TestCandidateInAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := &server{stored: &lease{Metadata: map[string]any{}, Spec: spec{HolderIdentity: "other", LeaseDurationSeconds: 3600}}}
+		a := elector("a", api)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- a.Run(ctx, nil) }()
+		time.Sleep(5 * time.Second)
+		if err := a.Trouble(); err != nil {
+			t.Errorf("while another leads: %v", err)
+		}
+		api.cut(true)
+		time.Sleep(a.cfg.LeaseDuration / 2)
+		if err := a.Trouble(); err != nil {
+			t.Errorf("in a short outage: %v", err)
+		}
+		time.Sleep(a.cfg.LeaseDuration)
+		if err := a.Trouble(); err == nil {
+			t.Error("nothing in a long outage")
 		}
 		cancel()
 		if err := <-done; err != nil {
