@@ -118,7 +118,7 @@ func (w *Watcher) uselessAlone() (all []string) {
 			}
 		}
 	}
-	return all
+	return append(all, w.uselessMasks()...)
 }
 
 // useless is what has nothing to apply to among what the apiserver serves; watched is

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -161,7 +162,8 @@ func removed(f config.Filter) (lines []string) {
 		if m.Namespace != "" {
 			where = " in namespace " + m.Namespace
 		}
-		lines = append(lines, m.Kind+where+": "+strings.Join(m.Path, "."))
+		path, _ := json.Marshal(m.Path) // so that ["a.b"] and ["a","b"] differ
+		lines = append(lines, m.Kind+where+": "+string(path))
 	}
 	return lines
 }
