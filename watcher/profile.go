@@ -2,8 +2,6 @@ package watcher
 
 import (
 	"context"
-	"crypto/tls"
-	"net"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
@@ -11,6 +9,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/legacy"
 	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/storage"
 )
 
 // path carries the collector's events to storage: this repository's pipeline, or the
@@ -25,11 +24,11 @@ type path interface {
 func (w *Watcher) isLegacy() bool { return w.cfg.Profile == config.ProfileLegacy }
 
 // legacyPath is the path of the profile "legacy".
-func (w *Watcher) legacyPath(tlsFiles func() (*tls.Config, error), dial func(context.Context, string, string) (net.Conn, error)) (path, error) {
+func (w *Watcher) legacyPath(s storage.Settings) (path, error) {
 	b := w.cfg.BCS
 	client, err := legacy.NewClient(legacy.ClientConfig{
 		ClusterID: w.cfg.Default.ClusterID, Endpoints: b.CustomStorageEndpoints, Timeout: time.Duration(b.StorageTimeout),
-	}, legacy.ClientSettings{TLS: tlsFiles, Registry: w.registry, Dial: dial})
+	}, legacy.ClientSettings{TLS: s.TLS, Registry: w.registry, Token: s.Token, Dial: s.Dial})
 	if err != nil {
 		return nil, &InputError{Key: "bcs.custom-storage-endpoints", Err: err}
 	}

@@ -7,9 +7,13 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
+	"unicode"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/watcher/config"
 )
 
 // followToken makes cfg's clients read the token's file anew for each request, so that
@@ -22,7 +26,7 @@ func followToken(cfg *rest.Config, log *slog.Logger) error {
 	if cfg.BearerTokenFile == "" {
 		return nil
 	}
-	f := &tokenFile{path: cfg.BearerTokenFile, log: log}
+	f := &tokenFile{path: cfg.BearerTokenFile, of: "apiserver", log: log}
 	if _, err := f.read(); err != nil {
 		return err
 	}
@@ -31,15 +35,35 @@ func followToken(cfg *rest.Config, log *slog.Logger) error {
 	return nil
 }
 
+// storageTokenAge is how old the token for storage may be: a file is not read for each of
+// thousands of requests a second.
+const storageTokenAge = time.Second
+
+// storageToken gives the token for requests to storage; nil where none is configured.
+func storageToken(b config.BCS, log *slog.Logger) (func() (string, error), error) {
+	switch {
+	case b.CustomStorageToken != "":
+		return func() (string, error) { return b.CustomStorageToken, nil }, nil
+	case b.CustomStorageTokenFile != "":
+		f := &tokenFile{path: b.CustomStorageTokenFile, of: "storage", keep: storageTokenAge, log: log}
+		_, err := f.token()
+		return f.token, err
+	}
+	return nil, nil
+}
+
 // tokenFile is a file that somebody else replaces: kubelet, or whoever looks after a
 // kubeconfig's tokenFile.
 type tokenFile struct {
 	path string
+	of   string        // whom the token is for
+	keep time.Duration // a token younger than that is not read again
 	log  *slog.Logger
 
 	mu     sync.Mutex
-	last   string // guarded by mu: what was last read
-	failed bool   // guarded by mu: reading fails, and that was said
+	last   string    // guarded by mu: what was last read
+	at     time.Time // guarded by mu: when that was tried
+	failed bool      // guarded by mu: reading fails, and that was said
 }
 
 func (f *tokenFile) read() (string, error) {
@@ -49,7 +73,10 @@ func (f *tokenFile) read() (string, error) {
 		err = fmt.Errorf("%s is empty", f.path)
 	}
 	if err != nil {
-		return "", fmt.Errorf("read the token for the apiserver: %w", err)
+		return "", fmt.Errorf("read the token for the %s: %w", f.of, err)
+	}
+	if strings.ContainsFunc(token, unicode.IsControl) {
+		return "", fmt.Errorf("read the token for the %s: %s holds more than one line", f.of, f.path)
 	}
 	return token, nil
 }
@@ -58,18 +85,22 @@ func (f *tokenFile) read() (string, error) {
 func (f *tokenFile) token() (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.last != "" && time.Since(f.at) < f.keep {
+		return f.last, nil
+	}
 	t, err := f.read()
+	f.at = time.Now()
 	switch {
 	case err == nil:
 		if f.last != "" && f.last != t {
-			f.log.Info("the token for the apiserver was replaced", "file", f.path)
+			f.log.Info("the token for the "+f.of+" was replaced", "file", f.path)
 		}
 		f.last, f.failed = t, false
 	case f.last == "":
 		return "", err
 	case !f.failed:
 		f.failed = true
-		f.log.Warn("the last token for the apiserver is used", "error", err)
+		f.log.Warn("the last token for the "+f.of+" is used", "error", err)
 	}
 	return f.last, nil
 }

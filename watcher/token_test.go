@@ -285,3 +285,28 @@ func TestTokenFileUnreadable(t *testing.T) {
 		}
 	}
 }
+
+// TestStorageTokenIsReplaced: the file's new content counts a second later; what is no token
+// leaves the last one in use.
+func TestStorageTokenIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "token")
+		write := func(s string) {
+			if err := os.WriteFile(file, []byte(s), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("one\n")
+		token, err := storageToken(config.BCS{CustomStorageTokenFile: file}, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []struct{ write, want string }{{"two", "two"}, {"", "two"}, {"a\nb", "two"}, {"three", "three"}} {
+			write(step.write)
+			time.Sleep(time.Second)
+			if got, err := token(); got != step.want || err != nil {
+				t.Errorf("after %q: %q, %v", step.write, got, err)
+			}
+		}
+	})
+}

@@ -116,7 +116,11 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 	if w.alertmanager, err = newAlertmanager(cfg); err != nil {
 		return nil, err
 	}
-	storageSettings := storage.Settings{TLS: tlsFiles, Registry: w.registry, Dial: s.Dial}
+	token, err := storageToken(cfg.BCS, s.Logger)
+	if err != nil {
+		return nil, &InputError{Key: "bcs.custom-storage-endpoints-tokenFile", Err: err}
+	}
+	storageSettings := storage.Settings{TLS: tlsFiles, Registry: w.registry, Token: token, Dial: s.Dial}
 	if cfg.LeaderElection.Enabled {
 		if w.elector, err = w.newElector(); err != nil {
 			return nil, &InputError{Key: "leaderElection", Err: err}
@@ -131,7 +135,7 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 		return nil, &InputError{Key: "bcs.custom-storage-endpoints", Err: err}
 	}
 	if w.isLegacy() {
-		if w.path, err = w.legacyPath(tlsFiles, s.Dial); err != nil {
+		if w.path, err = w.legacyPath(storageSettings); err != nil {
 			return nil, err
 		}
 		return w, nil

@@ -184,6 +184,9 @@ func destinations(cfg config.Config) (lines []string) {
 	if len(b.CustomStorageEndpoints) == 0 {
 		inZooKeeper("storage", b.ZK, discovery.PathStorage)
 	}
+	if b.CustomStorageToken != "" || b.CustomStorageTokenFile != "" {
+		lines = append(lines, "with a bearer token for storage")
+	}
 	for _, e := range cfg.Alertor.Alertmanager {
 		lines = append(lines, "Alertmanager "+e)
 	}

@@ -124,8 +124,13 @@ type BCS struct {
 	// (`adaptive`), 0 is `bcs.maxInFlight`. At most 4,096.
 	PodQueueNum int `json:"podQueueNum"`
 
+	// Token that a gateway before storage asks for: sent with each request to storage as `Authorization: Bearer …`, never logged.
+	CustomStorageToken string `json:"custom-storage-endpoints-token"`
+
 	// What follows are this watcher's own keys.
 
+	// File with that token instead; read again within a second of its replacement.
+	CustomStorageTokenFile string `json:"custom-storage-endpoints-tokenFile"`
 	// How events are queued, see [strategies](watcher.md#strategies): `single`, `partitioned`, `dedup`, `keyed`, `adaptive`;
 	// `unordered` only with `bcs.allowUnordered`.
 	Strategy pipeline.Strategy `json:"strategy"`

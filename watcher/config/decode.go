@@ -217,7 +217,7 @@ func (d *decoder) fail(path, msg string) error {
 
 func (d *decoder) wrong(path, want string, r jsonscan.Range) error {
 	got := shorten(r.Of(d.data))
-	if strings.Contains(strings.ToLower(path), "password") {
+	if at := strings.ToLower(path); strings.Contains(at, "password") || strings.Contains(at, "token") {
 		got = "something else" // it is not to be printed
 	}
 	return d.fail(path, fmt.Sprintf("want %s, got %s", want, got))

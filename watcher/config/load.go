@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +36,7 @@ var unusedKeys = []string{
 var originalKeys = []string{
 	"default", "default.clusterid", "default.hostip", "default.environment",
 	"watch_resource", "watch_resource.namespace", "watch_resource.disable_crd", "watch_resource.disable_netservice", "watch_resource.label_selectors",
-	"bcs", "bcs.zk", "bcs.netservice-zookeepers", "bcs.custom-storage-endpoints", "bcs.custom-netservice-endpoints", "bcs.is-external",
+	"bcs", "bcs.zk", "bcs.netservice-zookeepers", "bcs.custom-storage-endpoints", "bcs.custom-storage-endpoints-token", "bcs.custom-netservice-endpoints", "bcs.is-external",
 	"bcs.tls", "bcs.tls.ca-file", "bcs.tls.cert-file", "bcs.tls.key-file", "bcs.tls.password", "bcs.writerqueuelen", "bcs.podqueuenum",
 	"k8s", "k8s.kubeconfig", "k8s.master", "k8s.tls", "k8s.tls.ca-file", "k8s.tls.cert-file", "k8s.tls.key-file", "k8s.tls.password",
 	"filterconfigpath", "address", "port", "metric_port", "ca_file", "server_cert_file", "server_key_file", "debug_mode", "v",
@@ -155,6 +156,10 @@ func (c *Config) check() (key, msg string) {
 		return "alertor.user", "alertor.user and alertor.passwordFile belong together: give both or none"
 	case c.Alertor.BearerTokenFile != "" && c.Alertor.PasswordFile != "":
 		return "alertor.bearerTokenFile", "there is alertor.passwordFile, too: give one of them"
+	case b.CustomStorageToken != "" && b.CustomStorageTokenFile != "":
+		return "bcs.custom-storage-endpoints-tokenFile", "there is bcs.custom-storage-endpoints-token, too: give one of them"
+	case !bearerToken.MatchString(b.CustomStorageToken):
+		return "bcs.custom-storage-endpoints-token", "is no token for a header: want letters, digits and any of -._~+/="
 	case b.EventQueueLen < 1 || b.EventQueueLen > pipeline.MaxQueueLen:
 		return "bcs.eventQueueLen", fmt.Sprintf("%d: want 1 to %d", b.EventQueueLen, pipeline.MaxQueueLen)
 	case b.EventQueueBytes < 1:
@@ -200,6 +205,9 @@ func (c *Config) check() (key, msg string) {
 	}
 	return "", ""
 }
+
+// bearerToken is what RFC 6750 lets a token be, or nothing.
+var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]*=*$`)
 
 // withoutUser hides what may be a password in an address.
 func withoutUser(address string) string {

@@ -36,6 +36,7 @@ type ClientConfig struct {
 type ClientSettings struct {
 	TLS      func() (*tls.Config, error) // asked per request; nil: the system's roots
 	Registry prometheus.Registerer       // nil: no metrics
+	Token    func() (string, error)      // asked per request; nil: none is sent
 	// Dial replaces the network, for tests; nil is TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -45,6 +46,7 @@ type ClientSettings struct {
 type Client struct {
 	config  ClientConfig
 	tls     func() (*tls.Config, error)
+	token   func() (string, error)
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	metrics *storage.Metrics
 	in, out atomic.Int64 // bytes
@@ -69,7 +71,7 @@ func NewClient(c ClientConfig, s ClientSettings) (*Client, error) {
 	if c.Timeout < 0 {
 		return nil, fmt.Errorf("storage timeout %s: want a positive duration", c.Timeout)
 	}
-	cl := &Client{config: c, tls: s.TLS, dial: s.Dial}
+	cl := &Client{config: c, tls: s.TLS, token: s.Token, dial: s.Dial}
 	cl.config.Endpoints = nil
 	for _, e := range c.Endpoints {
 		u, err := url.Parse(e)
@@ -177,6 +179,13 @@ func (c *Client) request(ctx context.Context, method, target string, body []byte
 		return 0, nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
+	if c.token != nil {
+		token, err := c.token()
+		if err != nil {
+			return 0, nil, err
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
 	resp, err := (&http.Client{Transport: t}).Do(req)
 	if err != nil {
 		return 0, nil, err

@@ -7,9 +7,11 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -330,4 +332,21 @@ func TestCutOff(t *testing.T) {
 		}
 		return []request{{method: "PUT"}}
 	})
+}
+
+// The token for storage goes with each request.
+func TestToken(t *testing.T) {
+	var got atomic.Value
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got.Store(r.Header.Get("Authorization"))
+		_, _ = io.WriteString(w, `{"result":true}`)
+	}))
+	defer srv.Close()
+	c, err := NewClient(ClientConfig{ClusterID: "c", Endpoints: []string{srv.URL}}, ClientSettings{Token: func() (string, error) { return "hush", nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Delete(t.Context(), object.Key{Kind: "Pod", Name: "a"}); err != nil || got.Load() != "Bearer hush" {
+		t.Errorf("header %v, %v", got.Load(), err)
+	}
 }

@@ -302,6 +302,15 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 			return answer{}, &TransientError{Err: err}
 		}
 	}
+	head := ep.hostLine
+	if c.set.Token != nil {
+		token, err := c.set.Token()
+		if err != nil {
+			ep.put(cn)
+			return answer{}, &TransientError{Err: err}
+		}
+		head = slices.Concat(head, []byte("Authorization: Bearer "), []byte(token), []byte("\r\n"))
+	}
 	if sort == writes {
 		ep.begin()
 	}
@@ -323,7 +332,7 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 		}
 	}
 
-	complete, err := cn.write(r, ep.line(r), ep.hostLine)
+	complete, err := cn.write(r, ep.line(r), head)
 	var a answer
 	var reuse bool
 	if err == nil {

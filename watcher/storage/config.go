@@ -96,6 +96,9 @@ type Settings struct {
 	// renewed certificates are picked up. Nil means the system's roots.
 	TLS      func() (*tls.Config, error)
 	Registry prometheus.Registerer
+	// Token is asked for the bearer token of each request; nil sends none. An error keeps
+	// the request here.
+	Token func() (string, error)
 	// Dial replaces the network, for tests; nil is TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Permit is asked right before a write leaves; an error keeps it here. Nil permits

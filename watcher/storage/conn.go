@@ -91,11 +91,12 @@ func (r countReader) Read(p []byte) (int, error) {
 }
 
 // write sends one request in one system call. complete reports whether everything
-// was handed to the kernel: if not, the server cannot have seen a whole request.
-func (c *conn) write(r *request, line, hostLine []byte) (complete bool, err error) {
+// was handed to the kernel: if not, the server cannot have seen a whole request. head are
+// the header lines that are the endpoint's.
+func (c *conn) write(r *request, line, head []byte) (complete bool, err error) {
 	var parts [6][]byte
-	bufs := net.Buffers(append(parts[:0], line, hostLine, r.headers))
-	want := len(line) + len(hostLine) + len(r.headers)
+	bufs := net.Buffers(append(parts[:0], line, head, r.headers))
+	want := len(line) + len(head) + len(r.headers)
 	for _, p := range r.body {
 		if p != nil {
 			bufs = append(bufs, p)
