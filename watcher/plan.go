@@ -108,16 +108,8 @@ func (w *Watcher) uselessAlone() (all []string) {
 	if ns := w.cfg.WatchResource.Namespace; slices.Contains(f.ResourceNamespaceFilters, ns) {
 		all = append(all, fmt.Sprintf("resourceNamespaceFilters: %q is the namespace of watch_resource.namespace, nothing of it is sent", ns))
 	}
-	for _, list := range []struct {
-		key     string
-		entries []config.GroupKinds
-	}{{"apiResourceException", f.APIResourceException}, {"apiResourceSpecification", f.APIResourceSpecification}} {
-		for i, e := range list.entries {
-			if !slices.Contains(f.K8sResourceWhiteList, e.GroupVersion) {
-				all = append(all, fmt.Sprintf("%s[%d]: %q is not in k8sResourceWhiteList%s", list.key, i, e.GroupVersion, meant(e.GroupVersion, f.K8sResourceWhiteList)))
-			}
-		}
-	}
+	unlisted, _ := w.unlisted()
+	all = append(all, unlisted...)
 	return append(all, w.uselessMasks()...)
 }
 
@@ -155,24 +147,8 @@ func (w *Watcher) useless(ctx context.Context, watched []collector.Resource) (al
 			all = append(all, fmt.Sprintf("k8sResourceWhiteList[%d]: %q is not served%s", i, gv, others(gv, groups)))
 		}
 	}
-	for _, list := range []struct {
-		key     string
-		entries []config.GroupKinds
-	}{{"apiResourceException", f.APIResourceException}, {"apiResourceSpecification", f.APIResourceSpecification}} {
-		for i, e := range list.entries {
-			var kinds []string
-			for _, r := range served {
-				if r.GroupVersion() == e.GroupVersion {
-					kinds = append(kinds, r.Kind)
-				}
-			}
-			for _, kind := range e.ResourceKinds {
-				if len(kinds) > 0 && !slices.Contains(kinds, kind) {
-					all = append(all, fmt.Sprintf("%s[%d]: %s has no kind %q%s", list.key, i, e.GroupVersion, kind, meant(kind, kinds)))
-				}
-			}
-		}
-	}
+	unserved, _ := w.unserved(served)
+	all = append(all, unserved...)
 	if len(f.CRDResourceWhiteList) > 0 && !w.cfg.WatchResource.DisableCRD {
 		return all, nil // masks and selectors may be for kinds that are still to come
 	}

@@ -2,9 +2,11 @@ package watcher
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -33,7 +35,8 @@ type Rights struct {
 // what the filter lets through. Kinds are named one by one, except custom resources:
 // their definitions may come later, so the rule names their group. The error is an
 // *InputError where the configuration is wrong, and a *collector.DiscoveryError when
-// the apiserver cannot say what a wanted group has.
+// the apiserver cannot say what a wanted group has. A kind or group-version to leave out
+// that is spelt much like one that there is, is an error, too: it would be granted.
 func RightsFor(ctx context.Context, cfg config.Config, filter config.Filter, log *slog.Logger) (Rights, error) {
 	kube, err := restConfig(cfg.K8s, log)
 	if err != nil {
@@ -44,9 +47,21 @@ func RightsFor(ctx context.Context, cfg config.Config, filter config.Filter, log
 		return Rights{}, &InputError{Err: err}
 	}
 	defer d.Close()
-	found, err := d.Resources(ctx, (&Watcher{cfg: cfg, filter: filter}).discoveryFilter())
+	w := &Watcher{cfg: cfg, filter: filter}
+	found, err := d.Resources(ctx, w.discoveryFilter())
 	if err != nil {
 		return Rights{}, err
+	}
+	open := w.discoveryFilter()
+	open.Exceptions, open.Specification = nil, nil
+	served, err := d.Resources(ctx, open)
+	if err != nil {
+		return Rights{}, err
+	}
+	_, slips := w.unlisted()
+	_, more := w.unserved(served)
+	if slips = append(slips, more...); len(slips) > 0 {
+		return Rights{}, fmt.Errorf("%s: %s", cfg.FilterConfigPath, strings.Join(slips, "; "))
 	}
 	return rights(cfg, filter, found), nil
 }

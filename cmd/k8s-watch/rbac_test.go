@@ -295,6 +295,22 @@ func TestRBACBadInput(t *testing.T) {
 	}
 }
 
+// TestRBACSlip: what is to be left out and is misspelt is not granted in silence.
+func TestRBACSlip(t *testing.T) {
+	kubeconfig := writeKubeconfig(t, discoveryServer(t).URL)
+	for exception, want := range map[string]string{
+		`{"groupVersion":"v1","resourceKinds":["ConfigMap","Secrets"]}`: `filter.json: apiResourceException[0]: v1 has no kind "Secrets", did you mean "Secret"?`,
+		`{"groupVersion":"app/v1"}`:                                     `filter.json: apiResourceException[0]: "app/v1" is not in k8sResourceWhiteList, did you mean "apps/v1"?`,
+	} {
+		cfg := configFiles(t, `{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},"bcs":{"custom-storage-endpoints":"http://h"},"filterConfigPath":"FILTER"}`,
+			`{"k8sResourceWhiteList":["v1","apps/v1"],"apiResourceException":[`+exception+`]}`)
+		code, last, all := command(t, "rbac", "-f", cfg, "--kubeconfig", kubeconfig)
+		if code != exitError || !strings.HasSuffix(last, want) || strings.Contains(all, "kind: ") {
+			t.Errorf("exit code %d, want %d and %s:\n%s", code, exitError, want, all)
+		}
+	}
+}
+
 // writeKubeconfig names an apiserver without credentials.
 func writeKubeconfig(t *testing.T, server string) string {
 	t.Helper()
