@@ -33,7 +33,7 @@ type Plan struct {
 	Useless []string
 }
 
-// MakePlan checks a configuration as New does, and asks the apiserver what it serves.
+// MakePlan checks a configuration as New and the start of Run do, and asks the apiserver what it serves.
 // Nothing is watched or written, and storage is not asked anything.
 func MakePlan(ctx context.Context, cfg config.Config, filter config.Filter) (Plan, error) {
 	var s Settings
@@ -53,6 +53,9 @@ func MakePlan(ctx context.Context, cfg config.Config, filter config.Filter) (Pla
 	}
 	if err := w.collectorConfig(nil).Validate(); err != nil {
 		return Plan{}, &InputError{Err: err}
+	}
+	if err := checkAddress(ctx, cfg.Address); err != nil {
+		return Plan{}, err
 	}
 	p := Plan{Useless: w.uselessAlone()}
 	if outside {

@@ -8,7 +8,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -31,6 +33,22 @@ type server struct {
 
 func listenTCP(addr string) (net.Listener, error) {
 	return net.Listen("tcp", addr) //nolint:noctx // binding does not block
+}
+
+// checkAddress refuses what is no address to listen at.
+func checkAddress(ctx context.Context, address string) error {
+	if _, err := netip.ParseAddr(address); err == nil || address == "" {
+		return nil
+	}
+	if strings.ContainsAny(address, ":/[] ") {
+		return &InputError{Key: "address", Err: fmt.Errorf("%q: want an IP address or a host name; port and metric_port are keys of their own", address)}
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	if _, err := net.DefaultResolver.LookupHost(ctx, address); err != nil {
+		return &InputError{Key: "address", Err: fmt.Errorf("%w: want an IP address, or the name of this host", err)}
+	}
+	return nil
 }
 
 // inUse adds the remedy where another process has the port.

@@ -209,6 +209,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 	if err != nil {
 		return &InputError{Err: err}
 	}
+	if err := checkAddress(ctx, w.cfg.Address); err != nil {
+		return err
+	}
 	health, err := w.serve(w.cfg.Port, serverTLS, healthHandler(w.ready, w.storage.Down, w.cfg.DebugMode))
 	if err != nil {
 		return fmt.Errorf("serve health (keys address, port): %w", inUse(err, "port"))
