@@ -132,7 +132,8 @@ func (w *Watcher) find(key, hosts, path string, tell func(addrs []string)) (life
 	return lifecycle.Stage{Name: "servers below " + path, Run: watch.Run}, nil
 }
 
-// storageDiscovery finds storage in ZooKeeper where no address is configured.
+// storageDiscovery finds storage in ZooKeeper where no address is configured; else it is
+// nothing.
 func (w *Watcher) storageDiscovery() ([]lifecycle.Stage, error) {
 	if len(w.cfg.BCS.CustomStorageEndpoints) > 0 {
 		return nil, nil

@@ -275,8 +275,21 @@ func (w *Watcher) newElector() (*leader.Elector, error) {
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: metric.WritesRefused, Help: "Writes that did not leave because this replica led no more."}, func() float64 { return float64(e.Refused()) }))
 }
 
-// work watches and sends until ctx ends, then drains.
+// work watches and sends until ctx ends, then drains. Storage that is looked up in
+// ZooKeeper is looked for from the beginning.
 func (w *Watcher) work(ctx context.Context) error {
+	found, err := w.storageDiscovery()
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return w.watch(ctx)
+	}
+	return lifecycle.Run(ctx, append(found, lifecycle.Stage{Name: "watch", Run: w.watch})...)
+}
+
+// watch waits for storage and the apiserver, then watches and sends until ctx ends.
+func (w *Watcher) watch(ctx context.Context) error {
 	if err := w.checkStorage(ctx); err != nil {
 		return err
 	}
@@ -322,16 +335,12 @@ func (w *Watcher) work(ctx context.Context) error {
 // stages are the parts in the order of their start; they end in reverse, whoever
 // produces before whoever consumes.
 func (w *Watcher) stages(c *collector.Collector) ([]lifecycle.Stage, error) {
-	found, err := w.storageDiscovery()
-	if err != nil {
-		return nil, err
+	stages := []lifecycle.Stage{
+		{Name: "storage", Run: w.storage.Run},
+		{Name: "pipeline", Run: w.path.Run},
+		{Name: "collector", Run: c.Run},
+		{Name: "report", Run: w.report},
 	}
-	stages := append(found,
-		lifecycle.Stage{Name: "storage", Run: w.storage.Run},
-		lifecycle.Stage{Name: "pipeline", Run: w.path.Run},
-		lifecycle.Stage{Name: "collector", Run: c.Run},
-		lifecycle.Stage{Name: "report", Run: w.report},
-	)
 	if w.owners != nil {
 		stages = append(stages, lifecycle.Stage{Name: "owners", Run: w.owners.Run})
 	}
@@ -420,13 +429,14 @@ func (w *Watcher) firstDiscovery(ctx context.Context) (found []collector.Resourc
 	return found, err
 }
 
-// checkStorage waits until a bcs-storage answers at the configured address: nothing is
-// sent to anything else.
+// checkStorage waits until a bcs-storage answers at the configured address, or at one found
+// in ZooKeeper: nothing is sent to anything else.
 func (w *Watcher) checkStorage(ctx context.Context) error {
+	key := "bcs.custom-storage-endpoints"
 	if len(w.cfg.BCS.CustomStorageEndpoints) == 0 {
-		return nil // discovery will tell
+		key = "bcs.zk"
 	}
-	return w.await(ctx, "bcs.custom-storage-endpoints", "waiting for storage", func() error {
+	return w.await(ctx, key, "waiting for storage", func() error {
 		err := w.storage.Check(ctx)
 		var not *storage.NotStorageError
 		if errors.As(err, &not) {

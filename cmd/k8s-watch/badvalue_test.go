@@ -13,7 +13,6 @@ import (
 var badValues = []struct{ name, keys, want string }{
 	{"address with a port", `"address":"localhost:10251"`, `config.json: address: "localhost:10251": want an IP address or a host name; port and metric_port are keys of their own`},
 	{"unknown host", `"address":"nosuchhost.invalid"`, "config.json: address: lookup nosuchhost.invalid"},
-	{"one port for two", `"port":10251,"metric_port":10251`, "metric_port: 10251 is the port of health, too"},
 }
 
 // TestBadValues: each ends the start and the check with the same line and code.
