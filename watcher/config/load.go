@@ -111,6 +111,21 @@ func (c *Config) normalise(say func(path, why string)) {
 // check finds the first value that cannot work; msg is empty when there is none.
 func (c *Config) check() (key, msg string) {
 	b := c.BCS
+	for _, s := range []struct{ key, value string }{
+		{"default.clusterID", c.Default.ClusterID},
+		{"bcs.zk", b.ZK},
+		{"bcs.netservice-zookeepers", b.NetServiceZooKeepers},
+		{"bcs.custom-storage-endpoints", strings.Join(b.CustomStorageEndpoints, ",")},
+		{"bcs.custom-netservice-endpoints", strings.Join(b.CustomNetServiceEndpoints, ",")},
+		{"alertor.alertmanager", strings.Join(c.Alertor.Alertmanager, ",")},
+		{"k8s.master", c.K8s.Master},
+		{"watch_resource.namespace", c.WatchResource.Namespace},
+		{"address", c.Address},
+	} {
+		if strings.ContainsAny(s.value, "${}") {
+			return s.key, fmt.Sprintf("%q looks like a template that was not rendered: want the value itself, without $, { and }", withoutUser(s.value))
+		}
+	}
 	switch {
 	case c.Profile != ProfileDefault && c.Profile != ProfileLegacy:
 		return "profile", fmt.Sprintf("unknown profile %q, want %s or %s", c.Profile, ProfileDefault, ProfileLegacy)
