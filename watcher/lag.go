@@ -18,8 +18,8 @@ type lags struct {
 
 func newLags(w *Watcher) *lags {
 	l := &lags{w: w}
-	l.silent = l.New(metric.WatchSilent, "Time since the apiserver was last heard of the kind: a complete list, the answer to a watch, an event or a bookmark.", "kind")
-	l.lag = l.New(metric.Lag, "Age of the oldest change that storage lacks, given up or not; at least the time since the watch was lost.", "kind")
+	l.silent = l.New(metric.WatchSilent, "Time since the apiserver was last heard of the kind: a complete list, the answer to a watch or its orderly end, an event or a bookmark.", "kind")
+	l.lag = l.New(metric.Lag, "Age of the oldest change that storage lacks, given up or not; while the watch fails, at least how long it has been silent.", "kind")
 	return l
 }
 

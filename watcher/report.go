@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -32,10 +33,11 @@ const (
 
 // trouble is one thing that is wrong.
 type trouble struct {
-	of    string // whose: an endpoint, a kind
-	since time.Time
-	err   error
-	tell  bool // for long enough, and not a mere consequence of something else
+	of     string // whose: an endpoint, a kind
+	since  time.Time
+	err    error
+	tell   bool          // for long enough, and not a mere consequence of something else
+	silent time.Duration // since the last sign of life; 0 where there is no such thing
 }
 
 // state is one sort of trouble and how the log speaks of it: one line for all that begins
@@ -66,6 +68,9 @@ func (s *state) look(log *slog.Logger, now time.Time, all []trouble, more ...any
 	}
 	if began != nil {
 		attrs := append([]any{"for", now.Sub(first.since).Round(time.Millisecond), "error", first.err}, more...)
+		if first.silent > 0 {
+			attrs = append(attrs, "silent", first.silent.Round(time.Millisecond))
+		}
 		log.Warn(s.begins, append(s.whose(began), attrs...)...)
 	}
 	if len(over) == 0 {
@@ -136,7 +141,7 @@ func (w *Watcher) report(ctx context.Context) error {
 
 func (w *Watcher) endpointTroubles(now time.Time) (all []trouble) {
 	for _, o := range w.storage.Outages() {
-		all = append(all, trouble{o.Endpoint, o.Since, o.Err, now.Sub(o.Since) >= brief})
+		all = append(all, trouble{of: o.Endpoint, since: o.Since, err: o.Err, tell: now.Sub(o.Since) >= brief})
 	}
 	return all
 }
@@ -145,7 +150,7 @@ func (w *Watcher) endpointTroubles(now time.Time) (all []trouble) {
 // when an endpoint was last down.
 func (w *Watcher) pacedTroubles(now, storageUp time.Time) (all []trouble) {
 	for _, p := range w.pipeline.Paced() {
-		all = append(all, trouble{p.Kind, p.Since, p.Err, min(now.Sub(p.Since), now.Sub(storageUp)) >= settles})
+		all = append(all, trouble{of: p.Kind, since: p.Since, err: p.Err, tell: min(now.Sub(p.Since), now.Sub(storageUp)) >= settles})
 	}
 	return all
 }
@@ -159,10 +164,15 @@ func (w *Watcher) watchTroubles(now, apiserverUp time.Time) (apiserver, kinds []
 		f, n := w.definitions.Failing()
 		failing, of = append(failing, f...), of+n
 	}
+	silent := time.Duration(math.MaxInt64) // the apiserver as a whole
 	for _, f := range failing {
+		silent = min(silent, f.Silent)
 		if len(failing) == of && !f.Refused && (apiserver == nil || f.Since.Before(apiserver[0].since)) {
 			apiserver = []trouble{{since: f.Since, err: f.Err, tell: now.Sub(f.Since) >= brief}}
 		}
+	}
+	if apiserver != nil {
+		apiserver[0].silent = silent
 	}
 	for _, f := range failing {
 		forbidden := apierrors.IsForbidden(f.Err)
@@ -171,7 +181,7 @@ func (w *Watcher) watchTroubles(now, apiserverUp time.Time) (apiserver, kinds []
 		}
 		lost := forbidden || apierrors.IsUnauthorized(f.Err) || f.Silent >= collector.LostAfter
 		lost = lost && now.Sub(f.Since) >= together && (f.Refused || now.Sub(apiserverUp) >= longestPause)
-		kinds = append(kinds, trouble{f.Key, f.Since, f.Err, lost && apiserver == nil})
+		kinds = append(kinds, trouble{f.Key, f.Since, f.Err, lost && apiserver == nil, f.Silent})
 	}
 	return apiserver, kinds
 }

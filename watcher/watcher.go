@@ -165,7 +165,7 @@ func (w *Watcher) Get(k object.Key) (*object.Object, bool) {
 }
 
 // ready is what /readyz says: the first list of every kind is cached and compared with
-// storage and no watch is dead, or another replica leads and this one is ready to follow.
+// storage and no watch is lost, or another replica leads and this one is ready to follow.
 func (w *Watcher) ready() error {
 	if w.standby.Load() {
 		return w.elector.Trouble()

@@ -16,7 +16,8 @@ import (
 const LostAfter = 15 * time.Second
 
 // life knows when the apiserver was last heard of a kind: by a list that came to its end, by
-// the answer to a watch, or by what came on it.
+// the answer to a watch, by what came on it, or by its orderly end. Nothing comes on a watch
+// of a quiet kind but a bookmark a minute: its silence is older than an outage.
 type life struct {
 	start  time.Time               // of the clock
 	last   atomic.Int64            // of the last sign of life, since start
@@ -75,7 +76,7 @@ type LostError struct {
 }
 
 func (e *LostError) Error() string {
-	return fmt.Sprintf("the watch of %s is dead for %s: %v", e.Resource, e.For.Round(time.Second), e.Err)
+	return fmt.Sprintf("the watch of %s fails and has been silent for %s: %v", e.Resource, e.For.Round(time.Second), e.Err)
 }
 
 // Unwrap returns what ended the last try.

@@ -142,6 +142,9 @@ func (w *stream) end(err error) {
 		w.source.life.fail(w.request, errIdle)
 		logger.Debug("watch ended: nothing arrived", "for", w.guard.limit, "initial", w.initial)
 	case errors.Is(err, io.EOF):
+		if !w.initial {
+			w.source.life.sign()
+		}
 	default:
 		logger.Debug("watch ended", "error", err)
 	}

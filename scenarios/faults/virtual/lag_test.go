@@ -41,7 +41,7 @@ func TestDeadWatchTells(t *testing.T) {
 					t.Errorf("after half of the bound: %v", err)
 				}
 				time.Sleep(time.Minute)
-				if err := p.ready(time.Second); err == nil || !strings.Contains(err.Error(), "the watch of v1/ConfigMap is dead for 1m") {
+				if err := p.ready(time.Second); err == nil || !strings.Contains(err.Error(), "the watch of v1/ConfigMap fails and has been silent for 1m") {
 					t.Errorf("readiness says %v", err)
 				}
 				if _, err := p.get(p.port-1, "/healthz"); err != nil {
