@@ -179,10 +179,8 @@ func (c *Client) Reachable() error {
 
 // Down says of each endpoint that is down why.
 func (c *Client) Down() (why []error) {
-	for _, ep := range *c.endpoints.Load() {
-		if err := ep.down(); err != nil {
-			why = append(why, fmt.Errorf("storage %s: %w", ep.name, err))
-		}
+	for _, o := range c.Outages() {
+		why = append(why, fmt.Errorf("storage %s: %w", o.Endpoint, o.Err))
 	}
 	return why
 }
@@ -194,15 +192,12 @@ type Outage struct {
 	Err      error
 }
 
-// Outages are the endpoints that are down, in the order in which they are configured. Other
-// than for Down, one that a write is to try is down until that is answered.
+// Outages are the endpoints that are down, in the order in which they are configured.
 func (c *Client) Outages() (all []Outage) {
 	for _, ep := range *c.endpoints.Load() {
-		ep.mu.Lock()
-		if ep.why != nil {
-			all = append(all, Outage{ep.name, ep.since, ep.why})
+		if err, since := ep.down(); err != nil {
+			all = append(all, Outage{ep.name, since, err})
 		}
-		ep.mu.Unlock()
 	}
 	return all
 }

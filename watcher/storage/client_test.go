@@ -437,6 +437,49 @@ func TestEndpointThatOnlyReads(t *testing.T) {
 	}
 }
 
+// TestOneTruth: that an endpoint is up again, Down, Outages and the metric say alike: at an
+// answered read or, where a write has failed after one, at an answered write.
+func TestOneTruth(t *testing.T) {
+	var frozen, writable atomic.Bool
+	frozen.Store(true)
+	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if frozen.Load() || r.Method != http.MethodGet && !writable.Load() {
+			<-r.Context().Done()
+			return
+		}
+		_, _ = io.WriteString(w, okBody)
+	})
+	c := client(t, 100*time.Millisecond, srv.URL)
+	up := func() (all [3]bool) {
+		return [3]bool{c.Down() == nil, c.Outages() == nil, testutil.ToFloat64(c.up.WithLabelValues(srv.URL)) == 1}
+	}
+	yes, no := [3]bool{true, true, true}, [3]bool{}
+	_ = c.Put(t.Context(), pod)
+	if got := up(); got != no {
+		t.Fatalf("frozen: up %v", got)
+	}
+	frozen.Store(false)
+	for deadline := time.Now().Add(5 * time.Second); c.Reachable() != nil && time.Now().Before(deadline); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	time.Sleep(20 * time.Millisecond)
+	if got := up(); got != yes {
+		t.Errorf("after an answered read: up %v", got)
+	}
+	_ = c.Put(t.Context(), pod)
+	for range 20 { // probes are among them
+		time.Sleep(50 * time.Millisecond)
+		if got := up(); got != no {
+			t.Fatalf("reads are answered, a write was not: up %v", got)
+		}
+	}
+	writable.Store(true)
+	if err := c.Put(t.Context(), pod); err != nil || up() != yes {
+		t.Errorf("after a write: %v, up %v", err, up())
+	}
+}
+
 func http404(w http.ResponseWriter) { http.Error(w, "404 page not found", http.StatusNotFound) }
 
 // What storage does to one object says nothing about the endpoint.

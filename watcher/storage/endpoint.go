@@ -48,6 +48,7 @@ type endpoint struct {
 	record    [2]record // of reads and of writes
 	byWrite   bool      // a write found it down: an answered read only lets one write try
 	trial     trial
+	doubted   bool // in this outage, a write failed that an answered read had let try
 	closed    bool
 }
 
@@ -193,11 +194,12 @@ func (e *endpoint) markDown(sort int, now time.Time, err error) {
 	if now.Before(e.downUntil) {
 		return // another request of the same outage
 	}
-	if e.why == nil {
+	if e.why == nil || e.trial != noTrial && !e.doubted { // it was up
 		e.since = now
 	}
 	e.why = err
 	e.byWrite = e.byWrite || sort == writes
+	e.doubted = e.doubted || e.trial != noTrial
 	e.trial = noTrial
 	e.downFor = min(max(2*e.downFor, minDown), maxDown)
 	e.downUntil = now.Add(e.downFor)
@@ -205,14 +207,16 @@ func (e *endpoint) markDown(sort int, now time.Time, err error) {
 	e.client.look()
 }
 
-// down is why the endpoint is down, nil if it is not.
-func (e *endpoint) down() error {
+// down is why the endpoint is down and since when, nil if it is not. One that answers reads
+// again is up for all that is known, unless a write has proved the contrary: then only an
+// answered write says so.
+func (e *endpoint) down() (why error, since time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.trial != noTrial {
-		return nil // for all that is known
+	if e.trial != noTrial && !e.doubted {
+		return nil, time.Time{}
 	}
-	return e.why
+	return e.why, e.since
 }
 
 func (e *endpoint) markUp(sort int) {
@@ -223,12 +227,14 @@ func (e *endpoint) markUp(sort int) {
 	if sort == reads && e.byWrite {
 		if e.trial == noTrial && !now.Before(e.downUntil) {
 			e.trial = open
-			e.up.Set(1)
+			if !e.doubted {
+				e.up.Set(1)
+			}
 		}
 		return
 	}
 	e.downFor, e.downUntil, e.why = 0, time.Time{}, nil
-	e.byWrite, e.trial = false, noTrial
+	e.byWrite, e.trial, e.doubted = false, noTrial, false
 	e.up.Set(1)
 }
 
@@ -250,7 +256,10 @@ func (e *endpoint) probe(ctx context.Context) {
 	if err == nil {
 		_, err = e.client.exchange(ctx, e, cn, probeRequest(e.client.cfg.ClusterID))
 	}
-	if err != nil && ctx.Err() == nil && e.down() != nil {
+	e.mu.Lock()
+	still := e.why != nil && e.trial == noTrial
+	e.mu.Unlock()
+	if err != nil && ctx.Err() == nil && still {
 		e.markDown(reads, time.Now(), err)
 	}
 	e.mu.Lock()
