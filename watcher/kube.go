@@ -40,6 +40,9 @@ func clusterAccess(k config.K8s) (*rest.Config, error) {
 			return nil, fmt.Errorf("k8s.master: %w", err)
 		}
 		if t := k.TLS; t.CAFile != "" || t.CertFile != "" || t.KeyFile != "" {
+			if err := half("k8s.tls", t); err != nil {
+				return nil, err
+			}
 			cfg.TLSClientConfig = rest.TLSClientConfig{CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile}
 		}
 		return cfg, nil

@@ -113,7 +113,7 @@ func (w *Watcher) uselessAlone() (all []string) {
 	}
 	unlisted, _ := w.unlisted()
 	all = append(all, unlisted...)
-	return append(all, w.uselessMasks()...)
+	return slices.Concat(all, w.uselessMasks(), w.uselessSelectors())
 }
 
 // useless is what has nothing to apply to among what the apiserver serves; watched is
@@ -151,7 +151,7 @@ func (w *Watcher) useless(ctx context.Context, watched []collector.Resource) (al
 		}
 	}
 	unserved, _ := w.unserved(served)
-	all = append(all, unserved...)
+	all = slices.Concat(all, unserved, w.onlyNamespaces(watched))
 	if len(f.CRDResourceWhiteList) > 0 && !w.cfg.WatchResource.DisableCRD {
 		return all, nil // masks and selectors may be for kinds that are still to come
 	}

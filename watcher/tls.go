@@ -19,10 +19,24 @@ import (
 	"github.com/watchbench/watchbench/watcher/config"
 )
 
+// half refuses a certificate without its key, and the reverse; key is where f stands.
+func half(key string, f config.TLS) error {
+	switch {
+	case f.CertFile != "" && f.KeyFile == "":
+		return fmt.Errorf("%s.key-file: missing, the certificate of %s.cert-file needs its key", key, key)
+	case f.KeyFile != "" && f.CertFile == "":
+		return fmt.Errorf("%s.cert-file: missing, the key of %s.key-file needs its certificate", key, key)
+	}
+	return nil
+}
+
 // clientTLS reads the files anew for each connection, so that renewed ones are
 // picked up; the server's certificate is verified, unless skipVerify. Files that cannot be read now
 // are an error now.
 func clientTLS(key string, f config.TLS, skipVerify bool) (func() (*tls.Config, error), error) {
+	if err := half(key, f); err != nil {
+		return nil, err
+	}
 	load := func() (*tls.Config, error) {
 		t := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: skipVerify} //nolint:gosec // asked for, and warned of
 		if f.CAFile != "" {
@@ -137,8 +151,12 @@ func newAlertmanager(cfg config.Config) (*alert.Alertmanager, error) {
 		return m, nil
 	}
 	m.Authorization = func() (string, error) {
-		secret, err := os.ReadFile(file)
-		return authorize(strings.TrimSpace(string(secret))), err
+		data, err := os.ReadFile(file)
+		secret := strings.TrimSpace(string(data))
+		if err == nil && secret == "" {
+			err = fmt.Errorf("%s is empty", file)
+		}
+		return authorize(secret), err
 	}
 	if _, err := m.Authorization(); err != nil {
 		return nil, &InputError{Key: key, Err: err}

@@ -3,8 +3,12 @@ package watcher
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
@@ -59,6 +63,57 @@ func (w *Watcher) unserved(served []collector.Resource) (all, slips []string) {
 		}
 	})
 	return all, slips
+}
+
+// uselessSelectors are label selectors that no object can match.
+func (w *Watcher) uselessSelectors() (all []string) {
+	selectors := w.cfg.WatchResource.LabelSelectors
+	for _, kind := range slices.Sorted(maps.Keys(selectors)) {
+		sel, err := labels.Parse(selectors[kind])
+		if err != nil {
+			continue // an error elsewhere
+		}
+		reqs, _ := sel.Requirements()
+		for _, r := range reqs {
+			if !matchable(reqs, r.Key()) {
+				all = append(all, fmt.Sprintf("watch_resource.label_selectors: %q of %s selects nothing: no label %s can be all that", selectors[kind], kind, r.Key()))
+				break
+			}
+		}
+	}
+	return all
+}
+
+// matchable reports whether a value of a label, or its absence, meets all that is required
+// of it.
+func matchable(reqs labels.Requirements, key string) bool {
+	tries := []labels.Set{{}, {key: "\x00"}} // without the label; with a value nobody names
+	for _, r := range reqs {
+		if r.Key() != key {
+			continue
+		}
+		if op := r.Operator(); op == selection.GreaterThan || op == selection.LessThan {
+			return true // not looked into
+		}
+		for _, v := range r.ValuesUnsorted() {
+			tries = append(tries, labels.Set{key: v})
+		}
+	}
+	return slices.ContainsFunc(tries, func(s labels.Set) bool {
+		return !slices.ContainsFunc(reqs, func(r labels.Requirement) bool { return r.Key() == key && !r.Matches(s) })
+	})
+}
+
+// onlyNamespaces says so where the filter file leaves nothing else though it does not ask for
+// that: Namespaces are watched in any case.
+func (w *Watcher) onlyNamespaces(watched []collector.Resource) []string {
+	other := func(r collector.Resource) bool { return r.Kind != "Namespace" }
+	asked := func(e config.GroupKinds) bool { return slices.Equal(e.ResourceKinds, []string{"Namespace"}) }
+	if len(watched) == 0 || slices.ContainsFunc(watched, other) ||
+		len(w.filter.CRDResourceWhiteList) > 0 && !w.cfg.WatchResource.DisableCRD || slices.ContainsFunc(w.filter.APIResourceSpecification, asked) {
+		return nil
+	}
+	return []string{"no kind but Namespace is watched: the filter file leaves out all others"}
 }
 
 // uselessMasks are masks whose path names no field that an object could have: a dot stands

@@ -106,6 +106,34 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
+// TestWarnings: what has no effect, or another one than it seems, is named.
+func TestWarnings(t *testing.T) {
+	for _, tc := range []struct{ bcs, want string }{
+		{`"custom-storage-endpoints":"http://h:1, http://h:1/"`, `bcs.custom-storage-endpoints: "http://h:1" stands twice, once is taken`},
+		{`"custom-storage-endpoints":"http://h:1,"`, `bcs.custom-storage-endpoints: an element is empty, it is left out`},
+		{`"queueFullTimeout":"2s"`, `bcs.queueFullTimeout: has no effect without bcs.queueFull "drop"`},
+		{`"queueFull":"drop","queueFullTimeout":"2s"`, ""},
+		{`"strategy":"single","podQueueNum":30`, `bcs.podQueueNum: has no effect with bcs.strategy "single", which has one queue per kind`},
+		{`"strategy":"single"`, ""},
+		{`"queueFull":"block","handlerQueueLen":100`, `bcs.queueFull: blocks the watch of Events, too: bcs.eventQueueLen, 20000, at which the oldest would be dropped, is more than bcs.handlerQueueLen, 100`},
+		{`"queueFull":"block","handlerQueueLen":100,"eventQueueLen":100`, ""},
+	} {
+		if !strings.Contains(tc.bcs, "endpoints") {
+			tc.bcs += `,"custom-storage-endpoints":"http://h:1"`
+		}
+		cfg, warnings, err := Parse("c.json", []byte(`{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},"bcs":{`+tc.bcs+`}}`))
+		if err != nil || len(cfg.BCS.CustomStorageEndpoints) != 1 {
+			t.Errorf("%s: endpoints %q, %v", tc.bcs, cfg.BCS.CustomStorageEndpoints, err)
+		}
+		if tc.want != "" {
+			tc.want = "c.json:1: " + tc.want
+		}
+		if got := strings.Join(warnings, "\n"); got != tc.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", tc.bcs, got, tc.want)
+		}
+	}
+}
+
 func TestFilterErrors(t *testing.T) {
 	for _, tc := range []struct{ name, in, want string }{
 		{"type", `{"k8sResourceWhiteList":"v1"}`, `f.json:1: k8sResourceWhiteList: want a list, got "v1"`},

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -73,6 +75,7 @@ func Parse(name string, data []byte) (cfg Config, warnings []string, err error) 
 		return cfg, nil, err
 	}
 	cfg.normalise(d.ignore)
+	d.ignoreQueueKeys(cfg.BCS)
 	if cfg.K8s.TLS.Password != "" {
 		d.ignore("k8s.tls.password", "has no effect: the key of k8s.tls must not be encrypted")
 	}
@@ -80,6 +83,20 @@ func Parse(name string, data []byte) (cfg Config, warnings []string, err error) 
 		return cfg, nil, d.fail(key, msg)
 	}
 	return cfg, d.warnings(), nil
+}
+
+// ignoreQueueKeys warns of keys of the queues that others leave without effect.
+func (d *decoder) ignoreQueueKeys(b BCS) {
+	given := func(key string) bool { return d.lines[strings.ToLower(key)] > 0 }
+	if given("bcs.queueFullTimeout") && b.QueueFull != pipeline.Drop {
+		d.ignore("bcs.queueFullTimeout", `has no effect without bcs.queueFull "drop"`)
+	}
+	if given("bcs.podQueueNum") && b.Strategy == pipeline.Single {
+		d.ignore("bcs.podQueueNum", `has no effect with bcs.strategy "single", which has one queue per kind`)
+	}
+	if b.QueueFull == pipeline.Block && b.EventQueueLen > b.HandlerQueueLen {
+		d.ignore("bcs.queueFull", fmt.Sprintf("blocks the watch of Events, too: bcs.eventQueueLen, %d, at which the oldest would be dropped, is more than bcs.handlerQueueLen, %d", b.EventQueueLen, b.HandlerQueueLen))
+	}
 }
 
 // normalise puts in order what the original starts with, and says what it changed.
@@ -94,11 +111,9 @@ func (c *Config) normalise(say func(path, why string)) {
 			*n.value = n.most
 		}
 	}
-	for _, l := range []List{c.BCS.CustomStorageEndpoints, c.BCS.CustomNetServiceEndpoints, c.Alertor.Alertmanager} {
-		for i := range l {
-			l[i] = strings.TrimRight(l[i], "/")
-		}
-	}
+	c.BCS.CustomStorageEndpoints.normalise(func(why string) { say("bcs.custom-storage-endpoints", why) })
+	c.BCS.CustomNetServiceEndpoints.normalise(func(why string) { say("bcs.custom-netservice-endpoints", why) })
+	c.Alertor.Alertmanager.normalise(func(why string) { say("alertor.alertmanager", why) })
 	if (c.ServerCertFile == "") != (c.ServerKeyFile == "") {
 		say("server_cert_file", "has no effect without server_key_file, nor the other way round: health and metrics are served without TLS")
 		c.ServerCertFile, c.ServerKeyFile = "", ""
@@ -207,8 +222,30 @@ func (c *Config) check() (key, msg string) {
 				return l.key, fmt.Sprintf("%q is no address, want http://host:port or https://host:port", withoutUser(e))
 			case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 				return l.key, fmt.Sprintf("%q: an address has a path at most, no user and no query", withoutUser(e))
+			case !isPort(u.Port()):
+				return l.key, fmt.Sprintf("%q: a port is a number from 1 to 65535", e)
 			}
 		}
+	}
+	for _, z := range []struct {
+		key, hosts string
+		used       bool
+	}{
+		{"bcs.zk", b.ZK, len(b.CustomStorageEndpoints) == 0 || c.Alertor.BCSHealth},
+		{"bcs.netservice-zookeepers", b.NetServiceZooKeepers, !c.WatchResource.DisableNetService && len(b.CustomNetServiceEndpoints) == 0},
+	} {
+		for h := range strings.SplitSeq(z.hosts, ",") {
+			host, port, err := net.SplitHostPort(strings.TrimSpace(h))
+			if err != nil {
+				host, port = strings.TrimSpace(h), ""
+			}
+			if z.used && (strings.ContainsAny(host, "/ ") || !isPort(port)) {
+				return z.key, fmt.Sprintf("%q is no ZooKeeper host: want host:port, several with commas, without scheme and path", h)
+			}
+		}
+	}
+	if ns := c.WatchResource.Namespace; ns != "" && len(validation.IsDNS1123Label(ns)) > 0 {
+		return "watch_resource.namespace", fmt.Sprintf("%q is no namespace: want the name of one, or nothing for all", ns)
 	}
 	for kind, sel := range c.WatchResource.LabelSelectors {
 		if _, err := labels.Parse(sel); err != nil {
@@ -219,6 +256,12 @@ func (c *Config) check() (key, msg string) {
 		return "bcs.netservice-zookeepers", "missing: name ZooKeeper hosts, or bcs.custom-netservice-endpoints, or set watch_resource.disable_netservice to true"
 	}
 	return "", ""
+}
+
+// isPort reports whether s is a port, or none is given.
+func isPort(s string) bool {
+	n, err := strconv.Atoi(s)
+	return s == "" || err == nil && n >= 1 && n <= 65535
 }
 
 // bearerToken is what RFC 6750 lets a token be, or nothing.

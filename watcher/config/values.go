@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -27,7 +28,7 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 // MarshalJSON implements json.Marshaler.
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
 
-// List is a comma-separated list in one string; empty elements are left out.
+// List is a comma-separated list in one string.
 type List []string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -37,12 +38,30 @@ func (l *List) UnmarshalJSON(b []byte) error {
 		return fmt.Errorf("want one string with commas between the elements, got %s", b)
 	}
 	*l = nil
+	if strings.TrimSpace(s) == "" {
+		return nil
+	}
 	for e := range strings.SplitSeq(s, ",") {
-		if e = strings.TrimSpace(e); e != "" {
-			*l = append(*l, e)
-		}
+		*l = append(*l, strings.TrimSpace(e))
 	}
 	return nil
+}
+
+// normalise leaves out what is empty or stands twice, and slashes at the end of addresses,
+// and says what it left out.
+func (l *List) normalise(say func(why string)) {
+	var kept List
+	for _, e := range *l {
+		switch e = strings.TrimRight(e, "/"); {
+		case e == "":
+			say("an element is empty, it is left out")
+		case slices.Contains(kept, e):
+			say(fmt.Sprintf("%q stands twice, once is taken", withoutUser(e)))
+		default:
+			kept = append(kept, e)
+		}
+	}
+	*l = kept
 }
 
 // MarshalJSON implements json.Marshaler.
