@@ -82,7 +82,7 @@ func JUnit(w io.Writer, res *result.Results) error {
 	}
 	for _, r := range t.rows {
 		for _, c := range r.cells {
-			add(cellSuite(t, class, c))
+			add(cellSuite(t, class+"."+benchPart(r.load)+"."+benchPart(r.strategy), c))
 		}
 	}
 	if len(res.Thresholds) > 0 {

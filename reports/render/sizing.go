@@ -179,8 +179,29 @@ func (t *table) sizing(c contest) []headline {
 		}
 		h.Sentence += "."
 	}
+	h.Sentence += t.notKnown(c, all, latest)
 	h.Note = h.Sentence
 	return []headline{h}
+}
+
+// notKnown names the points below the chosen ones that are invalid: one of them may be the
+// answer.
+func (t *table) notKnown(c contest, chosen ...*row) string {
+	chosen = slices.DeleteFunc(chosen, func(r *row) bool { return r == nil })
+	most := math.Inf(1)
+	if len(chosen) > 0 {
+		most = t.size(slices.MaxFunc(chosen, func(a, b *row) int { return cmp.Compare(t.size(a), t.size(b)) }))
+	}
+	var names []string
+	for _, r := range c.rows {
+		if r.void() && !r.isFloor() && t.size(r) <= most {
+			names = append(names, r.label())
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " Not known, because invalid: " + join(names) + "."
 }
 
 // p99 is the row's, beyond all others where it is not known.

@@ -55,6 +55,8 @@ func TestSizing(t *testing.T) {
 		{"none", at + "no setting keeps up; least behind is partitioned with podQueueNum 30: its backlog grows by 30.0 writes/s.", sized(part10, stalls)},
 		{"the latest state only", at + "the smallest setting that keeps up is dedup with podQueueNum 10 (latest state, 71.0 %, freshness p50 0.23 s, p99 0.90 s, n = 1); none does that sends every event.",
 			sized(part10, stalls, dedup10, paced{"dedup", "20", 0, 0.5, 0.8})},
+		{"a smaller one is invalid", at + "the smallest setting that keeps up is keyed with podQueueNum 30 (every event, freshness p50 0.12 s, p99 0.50 s, n = 1). Not known, because invalid: dedup 10.",
+			change(sized(part10, keyed30, dedup10), "dedup", func(c *result.Cell) { c.Valid, c.InvalidReasons = false, []string{"late"} })},
 		{"no number to be set", at + "the smallest setting that keeps up is adaptive, which finds the number itself (every event, freshness p50 0.12 s, p99 0.50 s, n = 1).",
 			sized(part10, stalls, paced{"adaptive", "10", 0, 0.5, 1}, paced{"adaptive", "30", 0, 0.5, 1})},
 		{"a strategy alone", at + "the freshest strategy that keeps up is keyed (every event, freshness p50 0.12 s, p99 0.50 s, n = 1).",
