@@ -15,7 +15,7 @@ import (
 func TestUselessFilter(t *testing.T) {
 	for name, tc := range map[string]struct{ filter, warning, unready string }{
 		"empty":        {`{}`, "k8sResourceWhiteList and crdResourceWhiteList are empty: nothing is watched", "nothing is watched"},
-		"empty list":   {`{"k8sResourceWhiteList":[]}`, "nothing is watched", "nothing is watched"},
+		"empty list":   {`{"k8sResourceWhiteList":[]}`, "k8sResourceWhiteList and crdResourceWhiteList are empty: nothing is watched", "nothing is watched"},
 		"near group":   {`{"k8sResourceWhiteList":["app/v1"]}`, `k8sResourceWhiteList[0]: \"app/v1\" is not served, did you mean \"apps/v1\"?`, "nothing is watched"},
 		"no such kind": {`{"k8sResourceWhiteList":["v1"],"apiResourceSpecification":[{"groupVersion":"v1","resourceKinds":["Podd"]}]}`, `v1 has no kind \"Podd\", did you mean \"Pod\"?`, ""}, // Namespaces are
 		"one of two":   {`{"k8sResourceWhiteList":["v1","nope/v9"]}`, `\"nope/v9\" is not served`, ""},
