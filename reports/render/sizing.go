@@ -252,11 +252,13 @@ func (t *table) Paces() (s sheet) {
 	}
 	s.Heads = append(s.Heads, heading{Title: "open load", Left: true}, heading{Title: "backlog growth", Unit: "writes/s"},
 		heading{Title: "freshness p50", Unit: "s"}, heading{Title: "freshness p99", Unit: "s"}, heading{Title: "sends", Left: true})
-	for i, r := range t.rows {
+	var last *row
+	for _, r := range t.rows {
 		if _, of := r.pace(); r.share() != nil || r.isFloor() || of == 0 {
 			continue
 		}
-		l := sheetRow{First: i > 0 && (r.load != t.rows[i-1].load || r.strategy != t.rows[i-1].strategy), State: r.state(), Color: r.color()}
+		l := sheetRow{First: last != nil && (r.load != last.load || r.strategy != last.strategy), State: r.state(), Color: r.color()}
+		last = r
 		l.add(clean(r.strategy), clean(r.load))
 		l.Cells = l.Cells[:min(2, len(t.loads()))]
 		for _, v := range r.extra {
