@@ -148,7 +148,7 @@ func TestSchemaRefuses(t *testing.T) {
 func TestReadErrors(t *testing.T) {
 	dir := t.TempDir()
 	for _, tc := range []struct{ ref, want string }{
-		{"strategie", "scenario strategie: no scenario of that name is shipped; use one of"},
+		{"strategie", "scenario strategie: no scenario of that name is shipped; did you mean strategies?"},
 		{"./nowhere.yaml", "./nowhere.yaml: no such file; give a path, or the name of a shipped scenario:"},
 		{dir + "/", "is a folder; name one .yaml file in it"},
 	} {
