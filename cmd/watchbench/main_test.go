@@ -231,7 +231,7 @@ func TestScenarioCommands(t *testing.T) {
 		t.Errorf("show: %q, %v", out, err)
 	}
 	out, _, _, err = invoke(t, "scenarios", "validate", "strategies", "--set", "matrix.load=light")
-	if err != nil || !strings.Contains(out, "valid, 5 cells") || !strings.Contains(out, "keyed-light") {
+	if err != nil || !strings.Contains(out, "valid, 5 points × repeat 5: 25 cells to run, about ") || !strings.Contains(out, "keyed-light") {
 		t.Errorf("validate: %q, %v", out, err)
 	}
 	out, _, _, err = invoke(t, "scenarios", "schema")

@@ -37,6 +37,8 @@ type runFlags struct {
 	format         string
 	explain        bool
 	resume         string
+	dryRun         bool
+	failFast       bool
 	quiet          bool
 }
 
@@ -72,6 +74,8 @@ merges. An invalid cell that violates a guarantee is kept.`,
 	fl.Uint64Var(&f.seed, "seed", 0, "seed for the plan, latency and cell order (default: the scenario's)")
 	fl.StringVar(&f.name, "name", "", "what reports call the watcher (default: its strategy, or the words of --watcher-command)")
 	fl.StringVar(&f.resume, "resume", "", "folder of a run of which to run the cells that are invalid or missing")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "print what would be run, in which order and about how long, and start nothing")
+	fl.BoolVar(&f.failFast, "fail-fast", false, "stop after the first cell that is invalid or fails a check (thresholds are judged at the end)")
 	fl.StringVar(&f.format, "format", "table", "what to print at the end: table or json")
 	fl.BoolVar(&f.explain, "explain", false, explainUsage)
 	offer(cmd, "format", "table", "json")
@@ -162,6 +166,9 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
+	if f.dryRun {
+		return f.plan(cmd, todo)
+	}
 	bins, err := party.FindBinaries()
 	if err != nil {
 		return err
@@ -175,7 +182,9 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) error {
 		if err != nil {
 			return err
 		}
-		worst = worse(worst, judgement(res))
+		if worst = worse(worst, judgement(res)); worst != nil && f.failFast {
+			break
+		}
 	}
 	return worst
 }
@@ -203,6 +212,7 @@ func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binar
 	defer func() { err = errors.Join(err, release()) }()
 	r, err := f.runner(ctx, runner.Options{
 		Scenario: file, Binaries: bins, Provider: on.Provider, OutDir: f.out, Progress: progress, Command: commandLine(), Pinned: groups,
+		FailFast: f.failFast,
 	})
 	if err != nil {
 		return out, err

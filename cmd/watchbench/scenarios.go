@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"text/tabwriter"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/watchbench/watchbench/scenarios"
 	"github.com/watchbench/watchbench/scenarios/faults"
+	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -60,17 +62,19 @@ func write(cmd *cobra.Command, data []byte, err error) error {
 }
 
 func validateScenarios(cmd *cobra.Command, refs, sets []string) error {
+	var wrong []error
 	for _, ref := range refs {
 		name, f, err := parse(ref, sets...)
 		if err != nil {
-			return err
+			wrong = append(wrong, err)
+			continue
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: valid, %d cells, repeat %d\n", name, len(f.Cells()), f.Base().Repeat)
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: valid, %s\n", name, extent(f, runner.Steps(f)))
 		for _, c := range f.Cells() {
 			fmt.Fprintln(cmd.OutOrStdout(), " ", c.ID)
 		}
 	}
-	return nil
+	return errors.Join(wrong...)
 }
 
 func listScenarios(cmd *cobra.Command, _ []string) error {

@@ -28,12 +28,20 @@ func (c *Config) Validate() error {
 
 // Validate reports the first wrong field as a *strictyaml.FieldError.
 func (c *Load) Validate() error {
-	for _, check := range []func() error{c.validateModel, c.validateStages, c.validateObjects, c.validateHotkeys, c.validateBystander} {
-		if err := check(); err != nil {
-			return err
-		}
+	for _, err := range c.Problems() {
+		return err
 	}
 	return nil
+}
+
+// Problems reports the first wrong field of each part, as Validate does.
+func (c *Load) Problems() (all []error) {
+	for _, check := range []func() error{c.validateModel, c.validateStages, c.validateObjects, c.validateHotkeys, c.validateBystander} {
+		if err := check(); err != nil {
+			all = append(all, err)
+		}
+	}
+	return all
 }
 
 func (c *Config) validateRun() error {

@@ -92,15 +92,19 @@ func Resume(ctx context.Context, opts Options, dir string) (*Runner, error) {
 // Repeatable says why a cell may be run once more: the reasons for which it is invalid.
 // Empty for one that is valid or violates a guarantee.
 func Repeatable(c *result.Cell) string {
-	for g, check := range c.Checks {
-		if check.Verdict == result.Fail && c.Counts(g) {
-			return ""
-		}
-	}
-	if c.Valid {
+	if c.Valid || violates(c) {
 		return ""
 	}
 	return "invalid: " + strings.Join(c.InvalidReasons, "; ")
+}
+
+func violates(c *result.Cell) bool {
+	for g, check := range c.Checks {
+		if check.Verdict == result.Fail && c.Counts(g) {
+			return true
+		}
+	}
+	return false
 }
 
 // Resumable reports whether a run has cells that Resume would run.

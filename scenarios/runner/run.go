@@ -34,6 +34,8 @@ type Options struct {
 	// Pinned are the CPUs of the parties; watchbench itself is on those of the tools,
 	// and what it starts inherits them.
 	Pinned affinity.Groups
+	// FailFast ends the run after the first cell that is invalid or violates a guarantee.
+	FailFast bool
 	// Baseline is an undisturbed cell, with which G8 compares; nil if there is none.
 	Baseline *result.Cell
 }
@@ -117,6 +119,18 @@ type Step struct {
 
 // Steps are the cells of a scenario in the order in which they would be run.
 func Steps(f *spec.File) []Step { return steps(jobsOf(f), nil) }
+
+// startOverhead is the time until a cluster is up.
+const startOverhead = 10 * time.Second
+
+// Expected is how long it takes to run the steps, by the guesses and with a cluster's start.
+func Expected(all []Step) time.Duration {
+	total := startOverhead
+	for _, s := range all {
+		total += s.Expected
+	}
+	return total
+}
 
 func steps(jobs []job, why map[string]string) []Step {
 	var all []Step
@@ -288,6 +302,9 @@ func (r *Runner) all(ctx context.Context) error {
 		r.progress.finished(cell)
 		if err := r.save(); err != nil {
 			return err
+		}
+		if r.opts.FailFast && (!cell.Valid || violates(&cell)) {
+			return nil
 		}
 	}
 	return nil

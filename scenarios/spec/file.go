@@ -2,6 +2,7 @@ package spec
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,11 +81,24 @@ type Cell struct {
 }
 
 // Parse reads a scenario, applies the overrides (path=value each, in order) and
-// validates every cell. The name of the file is used in errors only.
+// validates every cell. The name of the file is used in errors only. Where there are
+// several, the error is Problems.
 func (format Format) Parse(name string, data []byte, sets ...string) (*File, error) {
+	f, err := format.parse(name, data, sets, nil)
+	if err != nil {
+		return nil, format.problems(name, data, sets)
+	}
+	return f, nil
+}
+
+// parse reads what is left of a file without what the errors are about.
+func (format Format) parse(name string, data []byte, sets []string, without []*Error) (*File, error) {
 	t, err := syntax.Parse(name, data)
 	if err != nil {
 		return nil, err
+	}
+	for _, e := range without {
+		t.Drop(e)
 	}
 	t.Overrides = sets
 	f := &File{tree: t, format: format, name: name, data: data}
@@ -277,6 +291,7 @@ func (f *File) expand() error {
 		return err
 	}
 	ids := map[string]bool{}
+	var wrong []error
 	for i := range count {
 		var (
 			point []assignment
@@ -298,7 +313,8 @@ func (f *File) expand() error {
 		}
 		s, err := f.resolve(point)
 		if err != nil {
-			return err
+			wrong = append(wrong, err)
+			continue
 		}
 		cell.Scenario, cell.Once = s, cell.among(s.RepeatOnce)
 		cell.ID = strings.Join(words, "-")
@@ -311,6 +327,9 @@ func (f *File) expand() error {
 		}
 		ids[cell.ID] = true
 		f.cells = append(f.cells, cell)
+	}
+	if len(wrong) > 0 {
+		return errors.Join(wrong...)
 	}
 	f.base = f.cells[0].Scenario
 	return f.addCalibrations(ids)

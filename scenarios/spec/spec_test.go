@@ -193,6 +193,49 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// All mistakes of a file come at once, in the order of its lines, and nothing that only
+// follows from another.
+func TestAllMistakesAtOnce(t *testing.T) {
+	const text = `apiVersion: watchbench/v1
+kind: Scenario
+metadata: {name: Bad}
+storage:
+  latency: sometimes
+  mod: faithful
+load:
+  modl: closed
+  threads: x
+  objectBytes: 1GiB
+watcher:
+  strategy: kyed
+  podQueueNum: 0
+matrix:
+  load:
+    light: {operations: 10, threds: 2}
+    heavy: {operations: ten}
+  storage.capacity.inflight: [1, -1]
+drainTimeout: 45
+thresholds:
+  freshness.p9: < 1s
+  storage.qps: '> 5s'
+`
+	_, err := Format{}.Parse("bad.yaml", []byte(text), "repeat=0", "watcher.queuFull=drop")
+	var lines []string
+	for _, l := range strings.Split(fmt.Sprint(err), "\n")[1:] {
+		place, rest, _ := strings.Cut(strings.TrimSpace(l), ": ")
+		field, _, _ := strings.Cut(rest, ": ")
+		lines = append(lines, strings.TrimPrefix(place, "bad.yaml:")+" "+field)
+	}
+	want := []string{
+		"3 metadata.name", "5 storage.latency", "6 storage.mod", "8 load.modl", "9 load.threads", "10 load.objectBytes", "12 watcher.strategy",
+		"13 watcher.podQueueNum", "16 load.threds", "17 load.operations", "18 storage.capacity.inflight", "19 drainTimeout",
+		"21 thresholds.freshness.p9", "22 thresholds.storage.qps", "--set repeat=0 repeat", "--set watcher.queuFull=drop watcher.queuFull",
+	}
+	if d := cmp.Diff(want, lines); d != "" {
+		t.Errorf("(-want +got):\n%s\n%v", d, err)
+	}
+}
+
 func TestThresholds(t *testing.T) {
 	const bounds = minimal + `thresholds:
   freshness.p99: "< 1s"

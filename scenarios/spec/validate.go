@@ -17,22 +17,27 @@ var (
 	kindForm = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}$`)
 )
 
-// Validate reports the first value that cannot be run, given the kinds of events that
-// can be carried out.
+// Validate reports the first value of each section that cannot be run, given the kinds of
+// events that can be carried out. Faults and events refer to other sections and are looked
+// at where those are right.
 func (s *Scenario) Validate(kinds []EventKind) error {
-	checks := []func() error{
-		s.validateHead, s.validateStorage, s.validateLoad, s.validateWatcher, s.validateLimits, s.Expect.validate,
-		s.validateFault, func() error { return s.validateEvents(kinds) },
+	err := errors.Join(s.validateHead(), s.validateStorage(), s.validateLoad(), s.validateWatcher(), s.validateLimits(), s.Expect.validate())
+	if err == nil {
+		err = firstError(s.validateFault(), s.validateEvents(kinds))
 	}
-	for _, check := range checks {
-		if err := check(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 func (s *Scenario) validateHead() error {
+	return errors.Join(
+		s.validateNames(),
+		word("cluster.provider", s.Cluster.Provider, "embedded", "kind", "kubeconfig"),
+		within("repeat", s.Repeat, 1, 100),
+		atLeast("drainTimeout", s.DrainTimeout, Duration(1e9)),
+	)
+}
+
+func (s *Scenario) validateNames() error {
 	switch {
 	case s.APIVersion == "":
 		return bad("apiVersion", "write apiVersion: "+APIVersion, "missing")
@@ -52,18 +57,12 @@ func (s *Scenario) validateHead() error {
 	case c.Pin && c.Provider == "kind", c.Pin && c.Provider == "kubeconfig":
 		return bad("cluster.pin", ours, "only the embedded control plane can be pinned, not that of %s", c.Provider)
 	}
-	return firstError(
-		word("cluster.provider", s.Cluster.Provider, "embedded", "kind", "kubeconfig"),
-		within("repeat", s.Repeat, 1, 100),
-		atLeast("drainTimeout", s.DrainTimeout, Duration(1e9)),
-	)
+	return nil
 }
 
 func (s *Scenario) validateStorage() error {
-	if err := firstError(validLatency(s.Storage.Latency), validFaults(s.Storage.Faults)); err != nil {
-		return err
-	}
-	return firstError(
+	return errors.Join(
+		validLatency(s.Storage.Latency), validFaults(s.Storage.Faults),
 		word("storage.mode", s.Storage.Mode, "faithful", "conditional"),
 		within("storage.capacity.inflight", s.Storage.Capacity.Inflight, 0, 1<<20),
 		within("storage.instances", s.Storage.Instances, 1, 16),
@@ -84,11 +83,15 @@ func (s *Scenario) validateLoad() error {
 	if load.OfCapacity > 0 {
 		load = load.At(1) // the capacity is not known yet
 	}
-	var fe *strictyaml.FieldError
-	if err := load.Validate(); errors.As(err, &fe) {
-		return bad("load."+fe.Path, cmp.Or(fe.Remedy, "take it away"), "%s", fe.Problem)
+	var all []error
+	for _, err := range load.Problems() {
+		var fe *strictyaml.FieldError
+		if errors.As(err, &fe) {
+			err = bad("load."+fe.Path, cmp.Or(fe.Remedy, "take it away"), "%s", fe.Problem)
+		}
+		all = append(all, err)
 	}
-	return nil
+	return errors.Join(all...)
 }
 
 func (s *Scenario) validateWatcher() error {

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchbench/watchbench/scenarios/campaign"
+	"github.com/watchbench/watchbench/scenarios/runner"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// plan prints what a run would do.
+func (f *runFlags) plan(cmd *cobra.Command, todo []campaign.Scenario) error {
+	for _, s := range todo {
+		steps := runner.Steps(s.File)
+		if f.resume != "" {
+			r, err := runner.Resume(cmd.Context(), runner.Options{Scenario: s.File, Provider: s.File.Base().Cluster.Provider}, f.resume)
+			if err != nil {
+				return err
+			}
+			steps = r.Steps()
+			r.Discard()
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", s.Name, extent(s.File, steps))
+		tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+		for i, step := range steps {
+			fmt.Fprintf(tw, "  %d\t%s\trepetition %d\tabout %s", i+1, step.ID, step.Repetition, step.Expected.Round(time.Second))
+			if step.Why != "" {
+				fmt.Fprint(tw, "\t", step.Why)
+			}
+			fmt.Fprintln(tw)
+		}
+		if err := tw.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// extent is how much is to be run, and about how long that takes.
+func extent(f *spec.File, steps []runner.Step) string {
+	return fmt.Sprintf("%s × repeat %d: %s to run, about %s on %s", some(len(f.Cells()), "point"), f.Base().Repeat, some(len(steps), "cell"),
+		runner.Expected(steps).Round(time.Second), f.Base().Cluster.Provider)
+}
