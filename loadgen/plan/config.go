@@ -23,29 +23,29 @@ type Load struct {
 	// after Operations write requests in all, or after Duration, whichever comes
 	// first; at least one is needed. ThinkTime passes between an answer and the
 	// thread's next request.
-	Threads    int            `json:"threads,omitempty" jsonschema:"minimum=1" jsonschema_description:"Closed loop."`
-	Operations int64          `json:"operations,omitempty" jsonschema:"minimum=1" jsonschema_description:"Closed loop: it ends after so many writes, or after duration."`
-	Duration   units.Duration `json:"duration,omitzero"`
-	ThinkTime  units.Duration `json:"thinkTime,omitzero" jsonschema_description:"Closed loop: pause of a thread between an answer and its next write."`
+	Threads    int            `json:"threads,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Closed loop: writers, each of which waits for its answer."`
+	Operations int64          `json:"operations,omitempty" jsonschema:"minimum=1,maximum=10000000" jsonschema_description:"Closed loop: it ends after so many writes, or after duration."`
+	Duration   units.Duration `json:"duration,omitzero" range:"..24h" jsonschema_description:"Length of the load; an open loop needs one."`
+	ThinkTime  units.Duration `json:"thinkTime,omitzero" range:"..24h" jsonschema_description:"Closed loop: pause of a thread between an answer and its next write."`
 
 	// Rate, in write requests per second, Duration and Arrival describe the open
 	// loop. MaxInFlight bounds the requests under way; beyond it operations are late
 	// and their lag shows it.
-	Rate        float64 `json:"rate,omitempty" jsonschema:"minimum=0" jsonschema_description:"Open loop: writes per second."`
+	Rate        float64 `json:"rate,omitempty" jsonschema:"minimum=0,maximum=100000,example=200" jsonschema_description:"Open loop: writes per second."`
 	Arrival     string  `json:"arrival,omitempty" jsonschema:"enum=constant,enum=poisson,enum=ramp,enum=burst" jsonschema_description:"Open loop: spacing of the writes."`
 	Ramp        *Ramp   `json:"ramp,omitempty"`
 	Burst       *Burst  `json:"burst,omitempty"`
-	MaxInFlight int     `json:"maxInFlight,omitempty" jsonschema:"minimum=0" jsonschema_description:"Open loop: requests under way at most; beyond it writes are late."`
+	MaxInFlight int     `json:"maxInFlight,omitempty" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"Open loop: requests under way at most, beyond which writes are late; 0 means 400."`
 
 	// Lifecycle names a built-in sequence of stages; Stages spells one out. Neither
 	// means LifecycleFast, both is an error.
-	Lifecycle string  `json:"lifecycle,omitempty" jsonschema_description:"Built-in stages of one pod's life, by name; or spell out stages."`
+	Lifecycle string  `json:"lifecycle,omitempty" jsonschema:"enum=pod/fast,enum=pod/general" jsonschema_description:"Built-in stages of one pod's life; without it and without stages, pod/fast."`
 	Stages    []Stage `json:"stages,omitempty"`
 	// StageGap is the least time between two stages of one pod where the stage
 	// itself asks for no more. 0 means none in a closed loop and DefaultOpenGap in an
 	// open one, where a stage that is due before the former was answered would only
 	// be late.
-	StageGap units.Duration `json:"stageGap,omitzero" jsonschema_description:"Least time between two stages of a pod."`
+	StageGap units.Duration `json:"stageGap,omitzero" jsonschema:"example=100ms" jsonschema_description:"Least time between two stages of a pod; where nothing is said, none in a closed loop and 100ms in an open one."`
 	// Survivors is the share of pods that are never deleted, so that the final state
 	// has something to compare.
 	Survivors float64 `json:"survivors" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of pods that are never deleted."`
@@ -60,13 +60,13 @@ type Load struct {
 	// ObjectBytes is the size of a ready pod as JSON without managedFields, within
 	// 5 %: what a watcher that strips them stores. The apiserver serves about 1.4 KiB
 	// more.
-	ObjectBytes units.Size `json:"objectBytes" jsonschema_description:"JSON size of one pod."`
-	Namespaces  int        `json:"namespaces" jsonschema:"minimum=1"`
-	Nodes       int        `json:"nodes" jsonschema:"minimum=1"`
+	ObjectBytes units.Size `json:"objectBytes" range:"2100B..200KiB" jsonschema_description:"JSON size of one pod."`
+	Namespaces  int        `json:"namespaces" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"Namespaces among which the pods are divided."`
+	Nodes       int        `json:"nodes" jsonschema:"minimum=1,maximum=5000" jsonschema_description:"Nodes that the pods are bound to."`
 
 	// Prefill is the number of bound pods that exist before warm-up and load and
 	// stay untouched.
-	Prefill int    `json:"prefill,omitempty" jsonschema:"minimum=0" jsonschema_description:"Pods that exist before the load and stay untouched."`
+	Prefill int    `json:"prefill,omitempty" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Pods that exist before the load and stay untouched."`
 	Warmup  Warmup `json:"warmup,omitzero"`
 	// Hotkeys is the part of the load that hits a few pods; nil means none.
 	Hotkeys *Hotkeys `json:"hotkeys,omitempty" jsonschema_description:"A part of the load hits a few pods in bursts, without waiting for answers."`
@@ -90,29 +90,29 @@ const (
 
 // Ramp is where a rising (or falling) rate starts; it ends at Load.Rate.
 type Ramp struct {
-	From float64 `json:"from"`
+	From float64 `json:"from" jsonschema:"minimum=0,maximum=100000,example=10" jsonschema_description:"arrival ramp: writes per second at the start; load.rate is reached at the end."`
 }
 
 // Burst is a square wave: each Period begins with Length at Load.Rate, the rest of
 // it runs at Base.
 type Burst struct {
-	Period units.Duration `json:"period"`
-	Length units.Duration `json:"length"`
-	Base   float64        `json:"base,omitempty"`
+	Period units.Duration `json:"period" range:"above 0s..24h" jsonschema:"example=5s" jsonschema_description:"arrival burst: from the start of one burst to that of the next."`
+	Length units.Duration `json:"length" range:"above 0s..period" jsonschema:"example=1s" jsonschema_description:"arrival burst: of one burst, which has load.rate."`
+	Base   float64        `json:"base,omitempty" jsonschema:"minimum=0,example=10" jsonschema_description:"arrival burst: writes per second between bursts, up to load.rate."`
 }
 
 // Bystander updates its Objects in turn at Rate per second, beside the load and
 // the warm-up, never before or after. The objects are kept until the end.
 type Bystander struct {
-	Kind        string     `json:"kind" jsonschema:"enum=ConfigMap"`
-	Rate        float64    `json:"rate" jsonschema:"minimum=0" jsonschema_description:"Updates per second."`
-	Objects     int        `json:"objects,omitempty" jsonschema:"minimum=0"` // 0 means DefaultBystanderObjects
-	ObjectBytes units.Size `json:"objectBytes,omitzero"`                     // 0 means DefaultBystanderBytes
+	Kind        string     `json:"kind" jsonschema:"enum=ConfigMap" jsonschema_description:"Kind of the objects beside the load that are updated now and then."`
+	Rate        float64    `json:"rate" jsonschema:"exclusiveMinimum=0,maximum=1000,example=2" jsonschema_description:"Updates per second."`
+	Objects     int        `json:"objects,omitempty" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"How many there are; 0 means 5."`
+	ObjectBytes units.Size `json:"objectBytes,omitzero" range:"600B..200KiB" jsonschema:"example=1KiB" jsonschema_description:"JSON size of one; 1KiB where nothing is said."`
 }
 
 // Warmup is load that is sent first and not counted.
 type Warmup struct {
-	Operations int64 `json:"operations,omitempty" jsonschema:"minimum=0"`
+	Operations int64 `json:"operations,omitempty" jsonschema:"minimum=0,maximum=10000000" jsonschema_description:"Writes before the load that are not counted."`
 }
 
 // Defaults and bounds of the plan file.

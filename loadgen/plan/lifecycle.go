@@ -14,9 +14,9 @@ import (
 // between the answer to the former step and this one (in an open loop: between
 // their intended times).
 type Stage struct {
-	Stage string         `json:"stage" jsonschema:"enum=create,enum=bind,enum=running,enum=ready,enum=patch,enum=terminate,enum=terminated,enum=delete"`
-	Times int            `json:"times,omitempty" jsonschema:"minimum=0"`
-	Gap   units.Duration `json:"gap,omitzero"`
+	Stage string         `json:"stage" jsonschema:"enum=create,enum=bind,enum=running,enum=ready,enum=patch,enum=terminate,enum=terminated,enum=delete" jsonschema_description:"A step of one pod's life; the first is create."`
+	Times int            `json:"times,omitempty" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"patch: how often; 0 means once."`
+	Gap   units.Duration `json:"gap,omitzero" jsonschema_description:"Least time since the stage before it."`
 }
 
 // Built-in lifecycles. Both end as with a kubelet: a deletion with a grace period gives

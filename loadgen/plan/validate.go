@@ -117,8 +117,11 @@ func (c *Load) validateOpen() error {
 	switch arrival {
 	case ArrivalConstant, ArrivalPoisson:
 	case ArrivalRamp:
-		if c.Ramp == nil || !(c.Ramp.From >= 0 && c.Ramp.From <= MaxRate) {
+		if c.Ramp == nil {
 			return fieldError("ramp", "arrival: ramp needs ramp: {from: N}; N is a rate from 0 to %d", MaxRate)
+		}
+		if !(c.Ramp.From >= 0 && c.Ramp.From <= MaxRate) {
+			return fieldError("ramp.from", "%v is out of range; use 0 to %d", c.Ramp.From, MaxRate)
 		}
 	case ArrivalBurst:
 		if err := c.validateBurst(); err != nil {

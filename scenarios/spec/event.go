@@ -21,17 +21,17 @@ const (
 // are, and what they do, is declared in package scenarios/faults.
 type Event struct {
 	At    Moment   `json:"at" jsonschema:"required" jsonschema_description:"Since the start of the load: 2s, or 2s..5s for a moment drawn by the seed."`
-	What  string   `json:"what" jsonschema:"required"`
+	What  string   `json:"what" jsonschema:"required" jsonschema_description:"The kind of event."`
 	For   Duration `json:"for,omitzero" jsonschema_description:"sigstop: until SIGCONT. kill-storage: age of the snapshot that storage comes back with. crd-unserve: until served again, at least. kill-anytime: the longest that a watcher lives; each gets a part of it drawn by the seed."`
-	Count int      `json:"count,omitempty" jsonschema:"minimum=1" jsonschema_description:"Objects, rows or definitions; default 1."`
-	Bytes Size     `json:"bytes,omitzero" jsonschema_description:"create-objects: JSON size of one pod."`
-	Times int      `json:"times,omitempty" jsonschema:"minimum=1" jsonschema_description:"kill-restart, term-restart, kill-anytime: how often."`
+	Count int      `json:"count,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Objects, rows or definitions; default 1."`
+	Bytes Size     `json:"bytes,omitzero" range:"..1450000B" jsonschema_description:"create-objects: JSON size of one pod."`
+	Times int      `json:"times,omitempty" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"kill-restart, term-restart, kill-anytime: how often."`
 	Every Moment   `json:"every,omitzero" jsonschema_description:"kill-restart, term-restart: time that a new watcher gets before its end; drawn anew each time."`
 	// PodQueueNum of the watcher that starts, where it is not to be the scenario's, or of
 	// the one that runs from now on. The lengths are for the latter only.
 	PodQueueNum     int `json:"podQueueNum,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"start, kill-restart, term-restart: of the new watcher; resize: of the running one."`
-	HandlerQueueLen int `json:"handlerQueueLen,omitempty" jsonschema:"minimum=1" jsonschema_description:"resize."`
-	WriterQueueLen  int `json:"writerQueueLen,omitempty" jsonschema:"minimum=1" jsonschema_description:"resize."`
+	HandlerQueueLen int `json:"handlerQueueLen,omitempty" jsonschema:"minimum=1,maximum=16777216" jsonschema_description:"resize: of the running watcher."`
+	WriterQueueLen  int `json:"writerQueueLen,omitempty" jsonschema:"minimum=1,maximum=16777216" jsonschema_description:"resize: of the running watcher."`
 }
 
 // Number is how many objects or rows an event concerns.

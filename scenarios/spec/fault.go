@@ -19,13 +19,13 @@ var Columns = []string{"C", "O", "L", "B", "I", "A", "T", "S", "X"}
 
 // Fault makes a scenario a row of the fault matrix.
 type Fault struct {
-	Row   string `json:"row" jsonschema:"required,pattern=^F[0-9]+$" jsonschema_description:"F0 to F28."`
-	Title string `json:"title" jsonschema:"required"`
+	Row   string `json:"row" jsonschema:"required,example=F2,pattern=^F[0-9]+$" jsonschema_description:"F0 to F28."`
+	Title string `json:"title" jsonschema:"required,example=storage refuses connections" jsonschema_description:"What goes wrong, in a few words."`
 	// Assert are the columns that must hold, Measure those that are only shown.
-	Assert  []string `json:"assert,omitempty" jsonschema_description:"Columns that must hold: C, O, L, B, I, A, T, S, X."`
-	Measure []string `json:"measure,omitempty" jsonschema_description:"Columns that are shown without a verdict."`
+	Assert  []string `json:"assert,omitempty" jsonschema:"example=[C\\,O]" jsonschema_description:"Columns that must hold: C, O, L, B, I, A, T, S, X."`
+	Measure []string `json:"measure,omitempty" jsonschema:"example=[T]" jsonschema_description:"Columns that are shown without a verdict."`
 	// Legacy are the columns in which the profile legacy is expected to fail.
-	Legacy []string `json:"legacy,omitempty" jsonschema_description:"Columns in which the profile legacy is expected to fail."`
+	Legacy []string `json:"legacy,omitempty" jsonschema:"example=[C]" jsonschema_description:"Columns in which the profile legacy is expected to fail."`
 	// Recovery bounds T, Amplification bounds A.
 	Recovery      Duration `json:"recovery,omitzero" jsonschema_description:"T: from the end of the fault until storage has everything that happened before it."`
 	Amplification float64  `json:"amplification,omitempty" jsonschema:"minimum=0" jsonschema_description:"A: write attempts per state that reached storage, at most."`
@@ -42,7 +42,7 @@ type Fault struct {
 	Refused bool `json:"refused,omitempty" jsonschema_description:"S: the watcher must end with an error and send nothing."`
 	// NoPower says why column O, though asserted, cannot have the power that
 	// limits.minPower asks for.
-	NoPower   string  `json:"noPower,omitempty" jsonschema_description:"O: why too few pairs of states can be swapped in this row; it is then listed instead of invalid."`
+	NoPower   string  `json:"noPower,omitempty" jsonschema:"example=one write per object" jsonschema_description:"O: why too few pairs of states can be swapped in this row; it is then listed instead of invalid."`
 	Isolation float64 `json:"isolation,omitempty" jsonschema:"minimum=1" jsonschema_description:"I: freshness p99 of others against the row F0, at most; 2 where nothing is said."`
 	// Repairs says that something happens to storage that only the synchronizer can mend.
 	Repairs bool `json:"repairs,omitempty" jsonschema_description:"C: the synchronizer has to mend something, because rows were refused for good or tampered with, because storage forgot, or because objects were deleted while no watcher ran. Otherwise a repair is a failure."`
@@ -54,37 +54,34 @@ type Fault struct {
 // Ceilings bound the watcher (column B). Where B is asserted, what is not given is
 // derived: see docs/faults.md.
 type Ceilings struct {
-	RSS              Size     `json:"rss,omitzero"`
-	Goroutines       int      `json:"goroutines,omitempty" jsonschema:"minimum=0"`
-	Sockets          int      `json:"sockets,omitempty" jsonschema:"minimum=0"`
+	RSS              Size     `json:"rss,omitzero" jsonschema_description:"Resident memory, at most."`
+	Goroutines       int      `json:"goroutines,omitempty" jsonschema:"minimum=0" jsonschema_description:"Goroutines, at most."`
+	Sockets          int      `json:"sockets,omitempty" jsonschema:"minimum=0" jsonschema_description:"Open sockets, at most."`
 	GoroutinesReturn int      `json:"goroutinesReturn,omitempty" jsonschema:"minimum=0" jsonschema_description:"How far above the baseline they may end."`
 	Queued           int      `json:"queued,omitempty" jsonschema:"minimum=0" jsonschema_description:"Events of Pods that wait, at most."`
 	SlopePerMinute   Share    `json:"slopePerMinute,omitzero" jsonschema_description:"Growth of resident memory in the last slopeWindow of the load."`
-	SlopeWindow      Duration `json:"slopeWindow,omitzero"`
+	SlopeWindow      Duration `json:"slopeWindow,omitzero" jsonschema_description:"Length of the end of the load over which slopePerMinute is taken."`
 }
 
 // Watch is the way from the apiserver to the watcher.
 type Watch struct {
 	// Faults put a proxy between them; they hold from the start of the load to its
 	// end, or from before the watcher's start.
-	Faults  []string `json:"faults,omitempty" jsonschema_description:"What goes wrong between apiserver and watcher, such as close(1s,5s). Each must fire, or the cell is invalid."`
+	Faults  []string `json:"faults,omitempty" jsonschema:"example=['close(1s\\,5s)']" jsonschema_description:"What goes wrong between apiserver and watcher, such as close(1s,5s). Each must fire, or the cell is invalid."`
 	AtStart bool     `json:"atStart,omitempty" jsonschema_description:"The faults hold from before the watcher starts."`
 	Leader  bool     `json:"leader,omitempty" jsonschema_description:"Only the first of several replicas, which leads at first, meets the faults."`
 }
 
 // Extra are objects beside the load, which events change.
 type Extra struct {
-	Pods       int  `json:"pods,omitempty" jsonschema:"minimum=0" jsonschema_description:"In each namespace of their own."`
-	Namespaces int  `json:"namespaces,omitempty" jsonschema:"minimum=0"`
+	Pods       int  `json:"pods,omitempty" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"In each namespace of their own."`
+	Namespaces int  `json:"namespaces,omitempty" jsonschema:"minimum=0,maximum=100" jsonschema_description:"Namespaces of the extra pods."`
 	Canaries   bool `json:"canaries,omitempty" jsonschema_description:"Secret values in masked fields, which must turn up nowhere."`
 }
 
 var rowForm = regexp.MustCompile(`^F([0-9]|1[0-9]|2[0-8])$`)
 
 func (s *Scenario) validateFault() error {
-	if n := s.Extra.Namespaces; n < 0 || n > 100 || s.Extra.Pods < 0 || s.Extra.Pods > 10_000 {
-		return bad("extra", "use at most 100 namespaces and 10000 pods in each", "out of range")
-	}
 	if s.Extra.Namespaces > 0 && s.Extra.Pods == 0 {
 		return bad("extra.pods", "say how many pods each namespace has", "missing")
 	}
@@ -135,6 +132,12 @@ func (s *Scenario) validateFault() error {
 		return bad("fault.assert", oneOf(Columns), "nothing is asserted")
 	case asserts("A") && f.Amplification == 0 && !f.PerStep && f.Lists == nil:
 		return bad("fault.amplification", "give amplification, lists or perStep: true", "column A is asserted without a bound")
+	case f.Amplification < 0:
+		return bad("fault.amplification", "use 0 or more", "%v is out of range", f.Amplification)
+	case f.Lists != nil && *f.Lists < 0:
+		return bad("fault.lists", "use 0 or more", "%d is out of range", *f.Lists)
+	case f.Isolation != 0 && f.Isolation < 1:
+		return bad("fault.isolation", "use 1 or more", "%v is out of range", f.Isolation)
 	case asserts("T") && f.Recovery == 0:
 		return bad("fault.recovery", "write for example recovery: 10s", "column T is asserted without a bound")
 	case f.Refused && (s.Storage.TLS == "" || s.Storage.TLS == "valid"):

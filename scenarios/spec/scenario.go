@@ -19,8 +19,8 @@ const (
 // Scenario is one resolved scenario: the file with defaults, one matrix point and
 // the overrides merged in.
 type Scenario struct {
-	APIVersion string   `json:"apiVersion" jsonschema:"required,enum=watchbench/v1"`
-	Kind       string   `json:"kind" jsonschema:"required,enum=Scenario"`
+	APIVersion string   `json:"apiVersion" jsonschema:"required,enum=watchbench/v1" jsonschema_description:"Of the format."`
+	Kind       string   `json:"kind" jsonschema:"required,enum=Scenario" jsonschema_description:"Of the file."`
 	Metadata   Metadata `json:"metadata" jsonschema:"required"`
 	Cluster    Cluster  `json:"cluster"`
 	Storage    Storage  `json:"storage"`
@@ -38,8 +38,8 @@ type Scenario struct {
 	// more the second time, such as one that is certain to be cut. By axis of the matrix,
 	// the point's value or name.
 	RepeatOnce   []map[string]string `json:"repeatOnce,omitempty" jsonschema_description:"Points of the matrix that are run once, whatever repeat says: by axis, the point, for example {watcher.strategy: single, load: heavy}."`
-	Seed         uint64              `json:"seed" jsonschema_description:"Of the plan, the storage latency and the order of cells."`
-	DrainTimeout Duration            `json:"drainTimeout" jsonschema_description:"Time after the load until a cell is cut and its drain time projected."`
+	Seed         uint64              `json:"seed" jsonschema:"example=7" jsonschema_description:"Of the plan, the storage latency and the order of cells."`
+	DrainTimeout Duration            `json:"drainTimeout" range:"1s.." jsonschema_description:"Time after the load until a cell is cut and its drain time projected."`
 	Limits       Limits              `json:"limits"`
 	Thresholds   Thresholds          `json:"thresholds,omitempty" jsonschema_description:"Bounds on figures of results.json, each held to the median of a point's repetitions; exit code 3 if one does not hold."`
 	Expect       Expect              `json:"expect,omitempty" jsonschema_description:"Per check G1 to G14: pass, fail-allowed or fail-expected, or a mapping from strategy (or default) to one of these."`
@@ -47,13 +47,13 @@ type Scenario struct {
 
 // Metadata names a scenario.
 type Metadata struct {
-	Name        string `json:"name" jsonschema:"required,pattern=^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" jsonschema_description:"Lower-case letters, digits and dashes; names the folder of the run."`
-	Description string `json:"description,omitempty"`
+	Name        string `json:"name" jsonschema:"required,example=mine,pattern=^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" jsonschema_description:"Lower-case letters, digits and dashes; names the folder of the run."`
+	Description string `json:"description,omitempty" jsonschema:"example=Which strategy at 200 writes/s" jsonschema_description:"One line for lists and reports."`
 }
 
 // Cluster says what the watcher watches.
 type Cluster struct {
-	Provider string `json:"provider" jsonschema:"enum=embedded,enum=kind,enum=kubeconfig"`
+	Provider string `json:"provider" jsonschema:"enum=embedded,enum=kind,enum=kubeconfig" jsonschema_description:"embedded: etcd and kube-apiserver of this program; kind: a kind cluster (needs Docker); kubeconfig: any other."`
 	FSync    bool   `json:"fsync,omitempty" jsonschema_description:"Embedded: etcd waits for the disk before it answers a write. Without it writes are faster than in production."`
 	Pin      bool   `json:"pin,omitempty" jsonschema_description:"Embedded, on Linux: watcher, tools and control plane get CPUs of their own. An error where there are fewer than 4 CPUs on 3 cores."`
 }
@@ -63,18 +63,18 @@ type Storage struct {
 	Latency   string   `json:"latency" jsonschema:"example=lognormal(mean=87ms\\,p99=110ms)" jsonschema_description:"Distribution of the time to answer one request."`
 	Capacity  Capacity `json:"capacity"`
 	Mode      string   `json:"mode" jsonschema:"enum=faithful,enum=conditional" jsonschema_description:"faithful: unconditional upsert, as bcs-storage; conditional: refuses older versions."`
-	Instances int      `json:"instances" jsonschema:"minimum=1,maximum=16"`
+	Instances int      `json:"instances" jsonschema:"minimum=1,maximum=16" jsonschema_description:"Instances of the mock, among which the watcher divides its requests."`
 	TLS       string   `json:"tls,omitempty" jsonschema:"enum=valid,enum=wrong-ca,enum=expired,enum=wrong-host,enum=tls-1.1" jsonschema_description:"Serve over TLS, with a certificate that is as it should be, or is not; tls-1.1: a good certificate, but no later version than that."`
 	// Faults hold from the start of the load to its end; the drain is without them.
-	Faults []string `json:"faults,omitempty" jsonschema_description:"What goes wrong during the load, such as 503:1% or stall(5s):0.1%. Each must fire, or the cell is invalid."`
+	Faults []string `json:"faults,omitempty" jsonschema:"example=['503:1%']" jsonschema_description:"What goes wrong during the load, such as 503:1% or stall(5s):0.1%. Each must fire, or the cell is invalid."`
 }
 
 // Capacity bounds the mock; beyond it requests wait, so latency rises.
 type Capacity struct {
-	Inflight int `json:"inflight,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests served at the same time; 0 is no limit."`
-	Rate     int `json:"rate,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests served per second; 0 is no limit."`
+	Inflight int `json:"inflight,omitempty" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"Requests served at the same time; 0 is no limit."`
+	Rate     int `json:"rate,omitempty" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"Requests served per second; 0 is no limit."`
 	// Kinds share the limits among them.
-	Kinds []string `json:"kinds,omitempty" jsonschema_description:"Kinds that the limits are for; without any, all kinds. Other kinds are then not limited."`
+	Kinds []string `json:"kinds,omitempty" jsonschema:"example=[Pod]" jsonschema_description:"Kinds that the limits are for; without any, all kinds. Other kinds are then not limited."`
 }
 
 // Text is the capacity in the mock's grammar; empty is no limit.
@@ -95,10 +95,10 @@ func (c Capacity) Text() string {
 
 // Load is what the generator does to the apiserver.
 type Load struct {
-	Driver string `json:"driver" jsonschema:"enum=engine"`
+	Driver string `json:"driver" jsonschema:"enum=engine" jsonschema_description:"The generator."`
 	plan.Load
 	// OfCapacity takes the place of Rate, which the runner then sets; see At.
-	OfCapacity Multiple `json:"ofCapacity,omitzero" jsonschema_description:"Open loop: mean rate as a part of the capacity that calibrate measures for the same watcher and storage, such as 80%."`
+	OfCapacity Multiple `json:"ofCapacity,omitzero" range:"above 0%..1000%" jsonschema_description:"Open loop: mean rate as a part of the capacity that calibrate measures for the same watcher and storage, such as 80%."`
 }
 
 // Plan is the load as the generator's plan, for the run of that ID.
@@ -109,34 +109,34 @@ func (l Load) Plan(runID string, seed uint64) plan.Config {
 // Watcher is the process under test.
 type Watcher struct {
 	Profile          string   `json:"profile" jsonschema:"enum=default,enum=legacy" jsonschema_description:"legacy: the rules of the original, faults included."`
-	Strategy         string   `json:"strategy" jsonschema:"enum=single,enum=unordered,enum=dedup,enum=partitioned,enum=keyed,enum=adaptive"`
+	Strategy         string   `json:"strategy" jsonschema:"enum=single,enum=unordered,enum=dedup,enum=partitioned,enum=keyed,enum=adaptive" jsonschema_description:"How events of Pods are ordered and sent; see watcher.md."`
 	PodQueueNum      int      `json:"podQueueNum" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Requests in flight (queues or workers) for Pods."`
-	WriterQueueLen   int      `json:"writerQueueLen" jsonschema:"minimum=1"`
-	HandlerQueueLen  int      `json:"handlerQueueLen" jsonschema:"minimum=1"`
-	QueueFull        string   `json:"queueFull" jsonschema:"enum=coalesce,enum=block,enum=drop"`
+	WriterQueueLen   int      `json:"writerQueueLen" jsonschema:"minimum=1,maximum=16777216" jsonschema_description:"Events of all kinds that wait for their handler."`
+	HandlerQueueLen  int      `json:"handlerQueueLen" jsonschema:"minimum=1,maximum=16777216" jsonschema_description:"Events of Pods that wait in one handler queue."`
+	QueueFull        string   `json:"queueFull" jsonschema:"enum=coalesce,enum=block,enum=drop" jsonschema_description:"What a full queue does: merge states of one object, hold up the watch, or drop the event after queueFullTimeout."`
 	QueueFullTimeout Duration `json:"queueFullTimeout" jsonschema_description:"drop: how long to wait for room."`
 	// Synchronizer compares storage with the cluster and repairs the difference.
 	Synchronizer   Synchronizer `json:"synchronizer,omitzero"`
-	StorageTimeout Duration     `json:"storageTimeout" jsonschema_description:"Of one request."`
+	StorageTimeout Duration     `json:"storageTimeout" range:"1ms.." jsonschema_description:"Of one request."`
 	DrainTimeout   Duration     `json:"drainTimeout" jsonschema_description:"How long SIGTERM lets the queues drain."`
 	// Replicas start together; with LeaderElection one of them works.
-	Replicas       int      `json:"replicas,omitempty" jsonschema:"minimum=1,maximum=5"`
-	LeaderElection bool     `json:"leaderElection,omitempty"`
-	Resources      []string `json:"resources,omitempty" jsonschema_description:"Kinds to watch; by default Pod and the bystander's kind."`
-	Command        string   `json:"command,omitempty" jsonschema_description:"Another watcher's command line; {config} is replaced by the path of the rendered config, {bin} by the folder of watchbench's own programs."`
-	Name           string   `json:"name,omitempty" jsonschema:"maxLength=60" jsonschema_description:"What reports call the watcher; by default k8s-watch is called by its strategy, another watcher by the words of its command."`
+	Replicas       int      `json:"replicas,omitempty" jsonschema:"minimum=1,maximum=5" jsonschema_description:"Watchers that start together; more than one needs leaderElection and as many storage.instances."`
+	LeaderElection bool     `json:"leaderElection,omitempty" jsonschema_description:"One of the replicas works, the others stand by."`
+	Resources      []string `json:"resources,omitempty" jsonschema:"example=[Pod\\,ConfigMap]" jsonschema_description:"Kinds to watch; by default Pod and the bystander's kind."`
+	Command        string   `json:"command,omitempty" jsonschema:"example=/path/to/watcher -f {config}" jsonschema_description:"Another watcher's command line; {config} is replaced by the path of the rendered config, {bin} by the folder of watchbench's own programs."`
+	Name           string   `json:"name,omitempty" jsonschema:"maxLength=60,example=mine v2" jsonschema_description:"What reports call the watcher; by default k8s-watch is called by its strategy, another watcher by the words of its command."`
 }
 
 // Synchronizer is the watcher's own repair. Where a scenario is to show what a
 // strategy loses, it must be disabled.
 type Synchronizer struct {
-	Disabled bool     `json:"disabled,omitempty"`
-	Period   Duration `json:"period,omitzero" jsonschema_description:"By default the watcher's own."`
+	Disabled bool     `json:"disabled,omitempty" jsonschema_description:"No repairs, so that what a strategy loses stays lost."`
+	Period   Duration `json:"period,omitzero" range:"1s.." jsonschema_description:"By default the watcher's own."`
 }
 
 // Limits are the conditions under which a cell is believed.
 type Limits struct {
-	Lag        Duration `json:"lag" jsonschema_description:"Open loop: 99th percentile of actual minus intended dispatch."`
+	Lag        Duration `json:"lag" range:"1ms.." jsonschema_description:"Open loop: 99th percentile of actual minus intended dispatch."`
 	MinEvents  Share    `json:"minEvents" jsonschema_description:"Least part of the planned writes that must have happened."`
 	MinOffered Share    `json:"minOffered" jsonschema_description:"Open loop: least part of the offered rate that must have been achieved."`
 	MinPower   int      `json:"minPower" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Order checks: least number of pairs of states that could have been swapped; with fewer, a check that found nothing has no power."`

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var updateTutorial = flag.Bool("update-tutorial", false, "rewrite the output that docs/first-scenario.md shows")
+
+// TestTutorial: the file that docs/first-scenario.md shows is a scenario, and the commands
+// that start nothing print what stands there.
+func TestTutorial(t *testing.T) {
+	path, err := filepath.Abs("../../docs/first-scenario.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs := string(data)
+	scenario := regexp.MustCompile("(?s)<!-- file: (\\S+) -->\n```yaml\n(.*?)```").FindStringSubmatch(docs)
+	if scenario == nil {
+		t.Fatal("no file")
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile(scenario[1], []byte(scenario[2]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile("(?s)(<!-- run: ([^>]+) -->\n```\n)(.*?)```")
+	runs := shown.FindAllStringSubmatch(docs, -1)
+	if len(runs) < 2 {
+		t.Fatalf("%d commands", len(runs))
+	}
+	for _, run := range runs {
+		out, _, code, err := invoke(t, strings.Fields(run[2])...)
+		if code != exitOK {
+			t.Fatalf("%s: %v", run[2], err)
+		}
+		if out != run[3] && !*updateTutorial {
+			t.Errorf("%s prints\n%s\nwant\n%s", run[2], out, run[3])
+		}
+		docs = strings.Replace(docs, run[0], run[1]+out+"```", 1)
+	}
+	if *updateTutorial {
+		if err := os.WriteFile(path, []byte(docs), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
