@@ -117,3 +117,22 @@ func TestPartsOfACapacity(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// With FailFast nothing is run after the first invalid cell; here, of cells whose calibration
+// did not run, so that nothing is started.
+func TestFailFast(t *testing.T) {
+	jobs := slices.DeleteFunc(capacityJobs(t, 1), func(j job) bool { return j.calibration == "" })[:3]
+	for fast, want := range map[bool]int{true: 1, false: 3} {
+		r := &Runner{dir: t.TempDir(), jobs: jobs, opts: Options{Scenario: strategies(t), FailFast: fast}}
+		r.results = &result.Results{Schema: result.Schema, Run: result.Run{ID: "r"}}
+		for _, j := range jobs {
+			r.results.Run.Order = append(r.results.Run.Order, j.id)
+		}
+		if err := r.all(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(r.results.Cells); n != want || len(r.results.Missing()) != 3-want || !Resumable(r.results) {
+			t.Errorf("fail fast %v: %d cells, missing %v", fast, n, r.results.Missing())
+		}
+	}
+}

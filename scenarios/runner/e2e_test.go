@@ -233,16 +233,6 @@ func TestRunEndToEnd(t *testing.T) {
 	}
 }
 
-// With FailFast nothing is run after the first invalid cell.
-func TestFailFast(t *testing.T) {
-	opts, said := stage(t, small, "storage.faults=['503(kind=Gizmo)']") // which never fires
-	opts.FailFast = true
-	out := finish(t, opts, said)
-	if len(out.Results.Cells) != 1 || len(out.Results.Missing()) != 1 || !Resumable(out.Results) {
-		t.Errorf("%d cells, missing %v", len(out.Results.Cells), out.Results.Missing())
-	}
-}
-
 func TestTamperedEvidenceFailsOffline(t *testing.T) {
 	opts, said := stage(t, small, "watcher.strategy=keyed")
 	out, err := Run(t.Context(), opts, clustertest.Start(t).Cluster)
