@@ -42,10 +42,13 @@ func TestExampleWatcher(t *testing.T) {
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			opts, said := stage(t, string(smoke), "watcher.command=python3 "+path+" {config}", "matrix.watcher.strategy=keyed",
+			opts, said := stage(t, string(smoke), "watcher.command=python3 "+path+" {config}",
 				"repeat=1", "load.operations=300", "load.warmup.operations=0", "limits.minPower=0")
 			out := finish(t, opts, said)
 			c := out.Results.Cells[0]
+			if len(out.Results.Cells) != 1 || c.Watcher.Name != "python3 watcher.py" {
+				t.Errorf("%d cells of %q", len(out.Results.Cells), c.Watcher.Name)
+			}
 			if !onlyLate(c) || c.Load.Done != 300 || c.Watcher.ExitCode == nil || *c.Watcher.ExitCode != 0 {
 				t.Errorf("invalid %v, %d writes, exit code %v", c.InvalidReasons, c.Load.Done, c.Watcher.ExitCode)
 			}
