@@ -195,7 +195,7 @@ type Outage struct {
 // Outages are the endpoints that are down, in the order in which they are configured.
 func (c *Client) Outages() (all []Outage) {
 	for _, ep := range *c.endpoints.Load() {
-		if err, since := ep.down(); err != nil {
+		if since, err := ep.down(); err != nil {
 			all = append(all, Outage{ep.name, since, err})
 		}
 	}

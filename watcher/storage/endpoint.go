@@ -207,16 +207,16 @@ func (e *endpoint) markDown(sort int, now time.Time, err error) {
 	e.client.look()
 }
 
-// down is why the endpoint is down and since when, nil if it is not. One that answers reads
+// down is since when the endpoint is down and why, nil if it is not. One that answers reads
 // again is up for all that is known, unless a write has proved the contrary: then only an
 // answered write says so.
-func (e *endpoint) down() (why error, since time.Time) {
+func (e *endpoint) down() (since time.Time, why error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.trial != noTrial && !e.doubted {
-		return nil, time.Time{}
+		return time.Time{}, nil
 	}
-	return e.why, e.since
+	return e.since, e.why
 }
 
 func (e *endpoint) markUp(sort int) {
