@@ -22,6 +22,7 @@ var badValues = []struct{ name, keys, want string }{
 	{"certificate without key", `"bcs":{"tls":{"cert-file":"c.pem"}}`, "config.json: bcs.tls.key-file: missing"},
 	{"key without certificate", `"k8s":{"tls":{"key-file":"c.pem"}}`, "config.json: k8s.tls.cert-file: missing"},
 	{"empty token", `"alertor":{"alertmanager":"http://a","bearerTokenFile":"/dev/null"}`, "config.json: alertor.bearerTokenFile: /dev/null is empty"},
+	{"one port for two", `"port":10251,"metric_port":10251`, "metric_port: 10251 is the port of health, too"},
 	{"unknown host", `"address":"nosuchhost.invalid"`, "config.json: address: lookup nosuchhost.invalid"},
 }
 
