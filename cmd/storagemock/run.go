@@ -57,7 +57,7 @@ k8s-watch use it. Once it listens, it prints one line of JSON to standard output
 On SIGTERM it finishes the requests in progress and exits. It logs what each latency
 comes to, as here:
 
-` + shown("lognormal(p50=60ms,p99=400ms)", "lognormal(mean=87ms,p99=110ms)", "bimodal(fast=5ms,slow=uniform(200ms,900ms),p=2%)"),
+` + shown("lognormal(p50=60ms,p99=400ms)", "lognormal(mean=87ms,p99=110ms)", "bimodal(fast=5ms,slow=1s,p=2%)"),
 		Example: `  storagemock --listen 127.0.0.1:50024 --latency 'lognormal(p50=60ms,p99=400ms)' --capacity inflight=300
   storagemock --latency 'method=GET: 5ms; bimodal(fast=5ms,slow=uniform(200ms,900ms),p=2%)' --admin 127.0.0.1:0`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), o, stdout, stderr) },
@@ -95,7 +95,7 @@ func shown(latencies ...string) string {
 		if err != nil {
 			panic(err) // a constant's mistake, seen by every test
 		}
-		fmt.Fprintf(&b, "  %-50s %s\n", text, all[0].Figures)
+		fmt.Fprintf(&b, "  %-31s %s\n", text, all[0].Figures)
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

@@ -50,7 +50,7 @@ func TestBadInput(t *testing.T) {
 		{[]string{"--pprof"}, 2, "give --admin as well"},
 		{[]string{"--log-level", "loud"}, 2, "debug, info, warn or error"},
 		{[]string{"--colour"}, 2, "unknown flag: --colour"},
-		{[]string{"--instances", "many"}, 2, `invalid argument "many"`},
+		{[]string{"--instances", "many"}, 2, `--instances: "many" is not a whole number`},
 		{[]string{"serve"}, 2, `unexpected argument "serve"`},
 		{[]string{"--latency", "fast", "--mode", "strict"}, 2, "; mode"},
 		{[]string{"--listen", busy.Addr().String()}, 1, "address already in use: choose another address with --listen"},
@@ -75,7 +75,7 @@ func TestBadInput(t *testing.T) {
 func TestHelp(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	if code := run([]string{"--help"}, &stdout, &stderr); code != 0 || !strings.Contains(stdout.String(), "--latency") ||
-		!strings.Contains(stdout.String(), "lognormal(p50=60ms,p99=400ms)                      p50 60ms, mean 83.7ms, p99 400ms\n") {
+		!strings.Contains(stdout.String(), "lognormal(p50=60ms,p99=400ms)   p50 60ms, mean 83.7ms, p99 400ms\n") {
 		t.Errorf("exit %d, %s", code, stdout.String())
 	}
 }

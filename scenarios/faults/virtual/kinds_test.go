@@ -139,7 +139,7 @@ func TestResourceGone(t *testing.T) {
 		if rows := w.rows(); len(rows["Thing"]) != 1 || len(rows["ConfigMap"]) != 1 {
 			t.Fatalf("rows %v while nothing is served", rows)
 		}
-		if err := p.ready(time.Second); err == nil || !strings.Contains(err.Error(), "is dead") || !strings.Contains(err.Error(), "could not find") {
+		if err := p.ready(time.Second); err == nil || !strings.Contains(err.Error(), "has been silent for") || !strings.Contains(err.Error(), "could not find") {
 			t.Errorf("readiness says %v, want that the watches are dead, and why", err)
 		}
 		w.heal()
