@@ -199,16 +199,7 @@ func TestStartDuringOutage(t *testing.T) {
 	time.Sleep(6 * time.Second) // longer than who looks on may want to wait
 	readyz("not started: list Namespace")
 
-	l, err := net.Listen("tcp", storage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"result":true,"code":0,"message":"success","data":[]}`)
-	}))
-	srv.Listener = l
-	srv.Start()
-	defer srv.Close()
+	defer storageAt(t, storage).Close()
 	if line := until("waiting for the apiserver"); !strings.Contains(line, "connection refused") {
 		t.Error(line)
 	}

@@ -12,19 +12,6 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// change edits a run's record.
-func change(t *testing.T, dir string, edit func(*history.Run)) {
-	t.Helper()
-	r, err := history.LoadRun(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	edit(r)
-	if err := history.SaveJSON(dir, history.FileRun, r); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // What is checked a second time gets the exit code of the run, and says whether the saved
 // verdicts still stand.
 func TestCheckCommand(t *testing.T) {
@@ -49,10 +36,10 @@ func TestCheckCommand(t *testing.T) {
 			}
 		}, exitInvalid, "keyed is invalid: "},
 		{"an interrupted run", nil, func(t *testing.T, dir string) {
-			change(t, dir, func(r *history.Run) { r.Cells, r.Run.Interrupted = r.Cells[:1], true })
+			assesstest.Alter(t, dir, func(r *history.Run) { r.Cells, r.Run.Interrupted = r.Cells[:1], true })
 		}, exitInvalid, "not whole (interrupted): 1 of 2 cells missing: dedup"},
 		{"a killed run", nil, func(t *testing.T, dir string) {
-			change(t, dir, func(r *history.Run) { r.Cells, r.Run.Finished = r.Cells[:1], r.Run.Finished.AddDate(-2025, 0, -1) })
+			assesstest.Alter(t, dir, func(r *history.Run) { r.Cells, r.Run.Finished = r.Cells[:1], r.Run.Finished.AddDate(-2025, 0, -1) })
 		}, exitInvalid, "1 of 2 cells missing: dedup"},
 		{"a threshold", []string{"thresholds.freshness.p99=< 1ms"}, good, exitCheck, ""},
 	} {

@@ -21,7 +21,7 @@ func recorded(t *testing.T) (dir string, f *spec.File) {
 	t.Helper()
 	dir, f = t.TempDir(), assesstest.Scenario(t, "plain", "", four)
 	assesstest.Run(t, dir, f, 30, nil)
-	alter(t, dir, func(r *history.Run) {
+	assesstest.Alter(t, dir, func(r *history.Run) {
 		r.Run.Order = nil
 		for _, s := range Steps(f) {
 			r.Run.Order = append(r.Run.Order, s.ID)
@@ -48,18 +48,6 @@ func recorded(t *testing.T) (dir string, f *spec.File) {
 		t.Fatal(err)
 	}
 	return dir, f
-}
-
-func alter(t *testing.T, dir string, edit func(*history.Run)) {
-	t.Helper()
-	r, err := history.LoadRun(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	edit(r)
-	if err := history.SaveJSON(dir, history.FileRun, r); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // What is missing is run, and what is invalid; what violates a guarantee stands.
@@ -111,7 +99,7 @@ func TestResumeRefusesAnotherRun(t *testing.T) {
 	} {
 		dir, _ := recorded(t)
 		if tc.edit != nil {
-			alter(t, dir, tc.edit)
+			assesstest.Alter(t, dir, tc.edit)
 		}
 		_, err := Resume(t.Context(), Options{Scenario: assesstest.Scenario(t, "plain", "", append(tc.sets, four)...), Provider: "embedded"}, dir)
 		if err == nil || !IsInput(err) || !strings.Contains(err.Error(), tc.want) {

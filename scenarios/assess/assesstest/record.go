@@ -135,3 +135,16 @@ func Run(t testing.TB, dir string, f *spec.File, delay int64, baseline *result.C
 	must(t, history.SaveJSON(dir, history.FileRun, r))
 	must(t, history.Save(dir, history.FileScenario, data))
 }
+
+// Alter edits what a folder of a run says of it.
+func Alter(t testing.TB, dir string, edit func(*history.Run)) {
+	t.Helper()
+	r, err := history.LoadRun(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(r)
+	if err := history.SaveJSON(dir, history.FileRun, r); err != nil {
+		t.Fatal(err)
+	}
+}
