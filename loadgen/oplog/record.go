@@ -63,5 +63,23 @@ const (
 	TypeHeartbeat  = "heartbeat"
 )
 
+// Operation types of profiles beside those above. All write a state.
+const (
+	TypeCreating     = "creating"     // Pod: ContainerCreating, as the kubelet first reports it
+	TypeSandbox      = "sandbox"      // Pod: PodReadyToStartContainers
+	TypeInitialized  = "initialized"  // Pod: its init container has ended
+	TypeUnready      = "unready"      // Pod or Node: Ready is false
+	TypeCrashed      = "crashed"      // Pod: its container ended with an error
+	TypeBackOff      = "backoff"      // Pod: CrashLoopBackOff
+	TypeSucceeded    = "succeeded"    // Pod: phase Succeeded; Job: complete
+	TypeUnfinalized  = "unfinalized"  // Pod of a Job: its finalizer is gone
+	TypeAcknowledged = "acknowledged" // Pod: the kubelet has seen the deletion time
+	TypeScale        = "scale"        // workload: another number of replicas wanted, or another template
+	TypeStatus       = "status"       // workload, Node: counters and conditions
+	TypeUpdate       = "update"       // EndpointSlice, ConfigMap, Widget: content; Event: seen again
+	TypeRenew        = "renew"        // Lease
+
+)
+
 // OK reports whether the apiserver acknowledged the write.
 func (r Record) OK() bool { return r.Error == "" && r.Status >= 200 && r.Status < 300 }
