@@ -72,11 +72,18 @@ aa: build ## run one watcher against itself twenty times; no run may name a winn
 controls: controlplane ## put bugs into the watcher and show that the fault matrix catches each
 	$(GO) test ./scenarios/controls -run TestControls -controls $(abspath $(OUT))/controls -timeout 90m -v $(ARGS)
 
+# Packages whose tests start processes or a control plane. They run after the others, one
+# at a time: what they time must not be another package's load.
+PROCESSES = $(GO) list -f '{{.ImportPath}} {{join .TestImports ","}},{{join .XTestImports ","}},' ./... | \
+	grep -E 'os/exec,|internal/cluster,|internal/cluster/clustertest,|internal/zktest,' | cut -d' ' -f1
+
 .PHONY: test
 test: controlplane ## unit, conformance and integration tests
 	@unshare -rn true 2>/dev/null || unshare -n true 2>/dev/null || \
 		echo "SKIPPED: nothing is tested without a network, network namespaces are not permitted here" >&2
-	$(GO) test -timeout 20m ./...
+	@processes=$$($(PROCESSES)) && code=0 && \
+	$(GO) test -timeout 20m $$($(GO) list ./... | grep -vxF "$$processes") || code=$$?; \
+	$(GO) test -p 1 -timeout 20m $$processes || code=$$?; exit $$code
 
 .PHONY: race
 race: controlplane ## the same tests under the race detector
