@@ -80,7 +80,8 @@ func Save(path string, res *Results) error {
 	return Replace(path, func(w io.Writer) error { return Encode(w, res) })
 }
 
-// Replace writes a file in one step: a reader sees the old file or the whole new one.
+// Replace writes a file in one step: a reader sees the old file or the whole new one, and so
+// does whoever looks after a crash of the machine.
 func Replace(path string, write func(io.Writer) error) error {
 	if err := replace(path, write); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -99,7 +100,7 @@ func replace(path string, write func(io.Writer) error) error {
 	}
 	defer os.Remove(tmp.Name()) // no effect once renamed
 	_, err = tmp.Write(buf.Bytes())
-	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
+	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
 		return err
 	}
 	return os.Rename(tmp.Name(), path)

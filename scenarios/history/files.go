@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/watchbench/watchbench/reports/result"
 )
 
 // Files of a cell's folder.
@@ -50,12 +52,13 @@ func SaveLines[T any](dir, name string, items []T) error {
 	return Save(dir, name, b.Bytes())
 }
 
-// Save writes the named file of a cell's folder.
+// Save writes the named file of a cell's or a run's folder in one step: a program that is
+// killed meanwhile leaves the former one.
 func Save(dir, name string, data []byte) error {
-	if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
-		return fmt.Errorf("writing %s: %w", name, err)
-	}
-	return nil
+	return result.Replace(filepath.Join(dir, name), func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
 }
 
 // LoadCell reads cell.json. Runs of former versions have none; the error is then a
