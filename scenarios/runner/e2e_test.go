@@ -288,7 +288,7 @@ func TestInterruptedRunLeavesNothing(t *testing.T) {
 			if !errors.Is(err, why) || !out.Results.Run.Interrupted || len(out.Results.Cells) != 0 {
 				t.Errorf("%v, interrupted %v, %d cells", err, out.Results.Run.Interrupted, len(out.Results.Cells))
 			}
-			if took := time.Since(before); took > 20*time.Second {
+			if took := time.Since(before); took > time.Minute {
 				t.Errorf("it took %s to stop", took)
 			}
 			nothingLeft(t)
