@@ -209,6 +209,8 @@ func TestExitCodes(t *testing.T) {
 		{"a threshold that holds", t.Context(), judgement(&result.Results{Thresholds: []result.Threshold{{Valid: 1, Holds: true}}}), exitOK},
 		{"a threshold without a valid cell", t.Context(), judgement(&result.Results{Cells: []result.Cell{{ID: "a"}}, Thresholds: []result.Threshold{{}}}), exitInvalid},
 		{"the graver of two runs", t.Context(), worse(&verdict{code: exitInvalid}, &verdict{code: exitCheck}), exitCheck},
+		{"a watcher that crashed", t.Context(), judgement(&result.Results{Run: result.Run{Order: []string{"a"}, Crashed: []result.Crash{{ID: "a", Why: "exit code 2"}}}}), exitError},
+		{"a cell that is missing", t.Context(), judgement(&result.Results{Run: result.Run{Order: []string{"a"}}}), exitInvalid},
 		{"one good run of two", t.Context(), worse(nil, &verdict{code: exitInvalid}), exitInvalid},
 		{"a failure", t.Context(), errors.New("boom"), exitError},
 		{"bad input", t.Context(), &badinput.Error{}, exitInput},

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/scenarios/campaign"
+	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
@@ -17,7 +18,11 @@ func (f *runFlags) plan(cmd *cobra.Command, todo []campaign.Scenario) error {
 	for _, s := range todo {
 		steps := runner.Steps(s.File)
 		if f.resume != "" {
-			r, err := runner.Resume(cmd.Context(), runner.Options{Scenario: s.File, Provider: s.File.Base().Cluster.Provider}, f.resume)
+			bins, err := party.FindBinaries()
+			if err != nil {
+				return err
+			}
+			r, err := runner.Resume(cmd.Context(), runner.Options{Scenario: s.File, Binaries: bins, Provider: s.File.Base().Cluster.Provider}, f.resume)
 			if err != nil {
 				return err
 			}

@@ -194,6 +194,9 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) error {
 func (f *runFlags) one(cmd *cobra.Command, file *spec.File, bins party.Binaries) (*result.Results, error) {
 	out, err := f.execute(cmd, file, bins)
 	if out.Results != nil && len(out.Results.Cells) > 0 {
+		if !out.Nothing {
+			err = errors.Join(err, render.All(out.Dir, out.Results))
+		}
 		err = errors.Join(err, f.show(cmd, out))
 	}
 	if out.Results != nil && runner.Resumable(out.Results) {
@@ -219,7 +222,7 @@ func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binar
 	}
 	if len(r.Steps()) == 0 {
 		r.Discard()
-		progress.Line("nothing to resume: no cell is missing, or invalid without a violation")
+		progress.Line("nothing to resume: no cell is missing, or invalid without a violation or a crash")
 		return r.Outcome(), nil
 	}
 	up, err := f.up(ctx, on, r.Logs(), groups, progress)
@@ -247,9 +250,6 @@ func (f *runFlags) runner(ctx context.Context, opts runner.Options) (*runner.Run
 }
 
 func (f *runFlags) show(cmd *cobra.Command, out runner.Outcome) error {
-	if err := render.All(out.Dir, out.Results); err != nil {
-		return err
-	}
 	if f.format == "json" {
 		return result.Encode(cmd.OutOrStdout(), out.Results)
 	}

@@ -50,7 +50,7 @@ func worse(a, b error) error {
 }
 
 // judgement is the verdict on a run, nil when all cells are valid and everything
-// expected holds.
+// expected holds. A watcher that ended by itself has the code that ended the run then.
 func judgement(res *result.Results) error {
 	failed, invalid := failures(res.Cells)
 	var missed []string
@@ -60,6 +60,9 @@ func judgement(res *result.Results) error {
 		}
 	}
 	err := firstVerdict(failed, missed, invalid)
+	if crashes := res.Crashes(); crashes != "" {
+		err = worse(err, &verdict{exitError, crashes})
+	}
 	if gap := res.Gap(); gap != "" {
 		err = worse(err, &verdict{exitInvalid, gap})
 	}

@@ -97,17 +97,22 @@ func (t *table) Subtitle() string {
 	return strings.Join([]string{"run " + clean(t.Run.ID), when(t.Run.Started), "took " + took(t.Run), provider + " cluster"}, " · ")
 }
 
-// Missed reports whether a threshold failed.
-func (t *table) Missed() bool { return len(t.missed()) > 0 }
-
-// Outcome is the worst state of the rows.
+// Outcome is the worst state of the rows; a run that lacks cells did not pass.
 func (t *table) Outcome() state {
+	if len(t.rows) == 0 {
+		return stateInvalid
+	}
+	worst := statePassed
 	for _, s := range states {
 		if slices.ContainsFunc(t.rows, func(r *row) bool { return r.state() == s.state }) {
-			return s.state
+			worst = s.state
+			break
 		}
 	}
-	return statePassed
+	if worst == statePassed && len(t.res.Missing()) > 0 {
+		return stateOpen
+	}
+	return worst
 }
 
 // Outcomes and Published count the columns of those groups, Figures all behind the verdict.

@@ -83,14 +83,25 @@ func (r *row) sends() (words string, every bool) {
 // axis is the name of a parameter without the section that all settings share.
 func axis(name string) string { return clean(strings.TrimPrefix(name, "watcher.")) }
 
-// settings are the axes beside the strategy in which watchers differ.
+// settings are the axes beside the strategy in which watchers differ: by the names of
+// points, or by single fields.
 func (t *table) settings() (at []int) {
 	for i, name := range t.extra {
-		if strings.HasPrefix(name, "watcher.") {
+		if name == "watcher" || strings.HasPrefix(name, "watcher.") {
 			at = append(at, i)
 		}
 	}
 	return at
+}
+
+// sizes are those of them that have a number at every point, by which settings are ordered.
+func (t *table) sizes() []int {
+	return slices.DeleteFunc(t.settings(), func(i int) bool {
+		return slices.ContainsFunc(t.rows, func(r *row) bool {
+			_, err := strconv.ParseFloat(r.extra[i], 64)
+			return err != nil
+		})
+	})
 }
 
 // setting is "keyed with podQueueNum 20".
@@ -108,38 +119,50 @@ func (t *table) setting(r *row) string {
 // adaptive is the strategy that has no number of requests in flight to be set.
 const adaptive = "adaptive"
 
-// size orders settings by the number in the first axis, and what has none last.
-func (t *table) size(r *row) float64 {
-	if r.strategy == adaptive {
+// size is the number along an axis; what has none to be set is beyond all others.
+func (r *row) size(axis int) float64 {
+	n, err := strconv.ParseFloat(r.extra[axis], 64)
+	if err != nil || r.strategy == adaptive {
 		return math.Inf(1)
 	}
-	for _, i := range t.settings() {
-		if n, err := strconv.ParseFloat(r.extra[i], 64); err == nil {
-			return n
-		}
-	}
-	return 0
+	return n
 }
 
-// smallest finds the first row of each strategy that keeps up and after which none falls
-// behind. Rows are in the order of their settings.
-func smallest(rows []*row) (found []*row) {
-	at := map[string]int{}
-	for _, r := range rows {
-		i, seen := at[r.strategy]
-		switch _, of := r.pace(); {
-		case of == 0:
-		case !r.correct() || !r.keepsUp():
-			if seen {
-				found[i] = nil
-				delete(at, r.strategy)
-			}
-		case !seen:
-			at[r.strategy] = len(found)
+// bySize orders settings by their numbers, the first axis first, and not as they are written.
+func (t *table) bySize(a, b *row) (c int) {
+	for _, i := range t.sizes() {
+		c = cmp.Or(c, cmp.Compare(a.size(i), b.size(i)))
+	}
+	return c
+}
+
+// sameKind reports whether two rows differ in numbers alone.
+func (t *table) sameKind(a, b *row) bool {
+	sizes := t.sizes()
+	for i := range a.extra {
+		if a.extra[i] != b.extra[i] && !slices.Contains(sizes, i) {
+			return false
+		}
+	}
+	return a.strategy == b.strategy
+}
+
+// smallest finds, of each kind, the first row by size that keeps up and beyond which, in all
+// of its numbers, none of its kind falls behind or is wrong.
+func (t *table) smallest(rows []*row) (found []*row) {
+	good := func(r *row) bool { return r.correct() && r.keepsUp() }
+	sizes := t.sizes()
+	beyond := func(a, b *row) bool {
+		return !slices.ContainsFunc(sizes, func(i int) bool { return b.size(i) < a.size(i) })
+	}
+	for _, r := range slices.SortedStableFunc(slices.Values(rows), t.bySize) {
+		kind := func(o *row) bool { return t.sameKind(r, o) }
+		fails := slices.ContainsFunc(rows, func(o *row) bool { return kind(o) && beyond(r, o) && !good(o) })
+		if !fails && !slices.ContainsFunc(found, kind) {
 			found = append(found, r)
 		}
 	}
-	return slices.DeleteFunc(found, func(r *row) bool { return r == nil })
+	return found
 }
 
 // sizing answers which setting keeps up with an open load; nothing where no cell tells.
@@ -148,13 +171,8 @@ func (t *table) sizing(c contest) []headline {
 	if len(rows) == 0 {
 		return nil
 	}
-	which := "smallest setting"
-	if len(t.settings()) == 0 {
-		which = "freshest strategy"
-	}
-	h := headline{Label: "load " + clean(c.name) + ": " + which + " that keeps up"}
-	found := smallest(rows)
-	slices.SortStableFunc(found, func(a, b *row) int { return cmp.Or(cmp.Compare(t.size(a), t.size(b)), cmp.Compare(p99(a), p99(b))) })
+	found := t.smallest(rows)
+	slices.SortStableFunc(found, func(a, b *row) int { return cmp.Or(t.bySize(a, b), cmp.Compare(p99(a), p99(b))) })
 	of := func(every bool) *row {
 		i := slices.IndexFunc(found, func(r *row) bool { _, all := r.sends(); return all == every })
 		if i < 0 {
@@ -163,11 +181,23 @@ func (t *table) sizing(c contest) []headline {
 		return found[i]
 	}
 	all, latest := of(true), of(false)
+	notKnown, known := t.notKnown(c, all, latest), ""
+	if notKnown != "" {
+		known = "known "
+	}
+	which, none := "smallest "+known+"setting", "no "+known+"setting"
+	switch {
+	case len(t.settings()) == 0:
+		which, none = "freshest "+known+t.who(), "no "+known+t.who()
+	case len(t.sizes()) == 0:
+		which = "freshest " + known + "setting"
+	}
+	h := headline{Label: "load " + clean(c.name) + ": " + which + " that keeps up"}
 	switch {
 	case all == nil && latest == nil:
 		least := slices.MinFunc(rows, func(a, b *row) int { return cmp.Compare(*growth(a).number, *growth(b).number) })
 		h.Value = "none"
-		h.Sentence = fmt.Sprintf("%s: no setting keeps up; least behind is %s: %s.", question(least), t.setting(least), least.behind())
+		h.Sentence = fmt.Sprintf("%s: %s keeps up; least behind is %s: %s.", question(least), none, t.setting(least), least.behind())
 	case all == nil:
 		h.Value = latest.label()
 		h.Sentence = fmt.Sprintf("%s: the %s that keeps up is %s (%s); none does that sends every event.", question(latest), which, t.setting(latest), latest.cost())
@@ -179,29 +209,62 @@ func (t *table) sizing(c contest) []headline {
 		}
 		h.Sentence += "."
 	}
-	h.Sentence += t.notKnown(c, all, latest)
+	h.Sentence += notKnown
 	h.Note = h.Sentence
 	return []headline{h}
 }
 
-// notKnown names the points below the chosen ones that are invalid: one of them may be the
-// answer.
-func (t *table) notKnown(c contest, chosen ...*row) string {
-	chosen = slices.DeleteFunc(chosen, func(r *row) bool { return r == nil })
-	most := math.Inf(1)
-	if len(chosen) > 0 {
-		most = t.size(slices.MaxFunc(chosen, func(a, b *row) int { return cmp.Compare(t.size(a), t.size(b)) }))
+// notKnown names the points that may be the answer in place of the chosen ones: they are not
+// larger, and invalid, without a verdict or not there.
+func (t *table) notKnown(c contest, chosen ...*row) (s string) {
+	larger := func(r *row) bool {
+		any := false
+		for _, o := range chosen {
+			if o == nil {
+				continue
+			}
+			if any = true; t.bySize(r, o) <= 0 {
+				return false
+			}
+		}
+		return any
 	}
-	var names []string
+	var invalid, untold []string
 	for _, r := range c.rows {
-		if r.void() && !r.isFloor() && t.size(r) <= most {
-			names = append(names, r.label())
+		switch _, of := r.pace(); {
+		case of > 0 || r.isFloor() || larger(r):
+		case r.void():
+			invalid = append(invalid, r.label())
+		default:
+			untold = append(untold, r.label())
 		}
 	}
-	if len(names) == 0 {
-		return ""
+	for _, why := range []struct {
+		word  string
+		names []string
+	}{{"invalid", invalid}, {"missing", t.absent()}, {"their backlog does not tell", untold}} {
+		if len(why.names) > 0 {
+			s += " Not known, because " + why.word + ": " + join(why.names) + "."
+		}
 	}
-	return " Not known, because invalid: " + join(names) + "."
+	return s
+}
+
+// absent are the points of which the run has no cell at all, by their ids.
+func (t *table) absent() (points []string) {
+	for _, id := range t.res.Missing() {
+		point := strings.TrimSuffix(strings.TrimRight(id, "0123456789"), "-r")
+		there := slices.ContainsFunc(t.res.Cells, func(c result.Cell) bool {
+			return strings.TrimSuffix(c.ID, fmt.Sprintf("-r%d", c.Repetition)) == point
+		})
+		if !strings.HasSuffix(strings.TrimRight(id, "0123456789"), "-r") {
+			point, there = id, false
+		}
+		if !there && !slices.Contains(points, clean(point)) {
+			points = append(points, clean(point))
+		}
+	}
+	return points
 }
 
 // p99 is the row's, beyond all others where it is not known.
@@ -278,7 +341,7 @@ func (t *table) Paces() (s sheet) {
 
 // PaceNote says how the table is to be read.
 func (t *table) PaceNote() string {
-	return "Backlog: writes that the API server took and storage does not have yet, nor anything newer. It keeps up if that number grows, over the second half of the load, by no more than 5 % of the rate of writing. Freshness of what falls behind is of this length of load; a longer one gives more."
+	return "Backlog: writes that the API server took and storage does not have yet, nor anything newer. It keeps up if that number grows, over the second half of the load, by no more than 5 % of the rate of writing. Freshness of what falls behind is of this length of load; a longer one gives more. With few writes per latency of storage, chance has a part in it: repeat the run, or give it a longer load."
 }
 
 // csvPace are the columns of throughput.csv for open loads.

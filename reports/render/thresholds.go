@@ -42,14 +42,45 @@ func (t *table) missed() (all []string) {
 
 // Bounds is the outcome of the thresholds in a sentence; "" where there are none.
 func (t *table) Bounds() string {
-	all, missed := len(t.res.Thresholds), t.missed()
+	all, held, missed := len(t.res.Thresholds), t.held(), t.missed()
+	s := "Of " + plural(all, "threshold")
+	rest := all - held - len(missed)
 	switch {
 	case all == 0:
 		return ""
-	case len(missed) == 0:
-		return fmt.Sprintf("Of %s, none failed.", plural(all, "threshold"))
+	case rest == all:
+		return s + ", none was judged."
+	case len(missed) > 0:
+		s = fmt.Sprintf("%s, %d failed: %s.", s, len(missed), strings.Join(missed, "; "))
+	default:
+		s += ", none failed."
 	}
-	return fmt.Sprintf("Of %s, %d failed: %s.", plural(all, "threshold"), len(missed), strings.Join(missed, "; "))
+	if rest > 0 {
+		s += fmt.Sprintf(" Not judged: %d.", rest)
+	}
+	return s
+}
+
+// held counts the bounds that were judged and hold.
+func (t *table) held() (n int) {
+	for i := range t.res.Thresholds {
+		if t.res.Thresholds[i].Holds {
+			n++
+		}
+	}
+	return n
+}
+
+// BoundsState is how the thresholds came out: what was not judged, or a point that the run
+// does not have, is no pass.
+func (t *table) BoundsState() state {
+	switch {
+	case len(t.missed()) > 0:
+		return stateFailed
+	case t.held() < len(t.res.Thresholds) || len(t.res.Missing()) > 0:
+		return stateOpen
+	}
+	return statePassed
 }
 
 // thresholdSuite has a case for each bound at each point.

@@ -21,7 +21,7 @@ func TestThresholdsAreShown(t *testing.T) {
 	if err := res.JudgeThresholds(); err != nil {
 		t.Fatal(err)
 	}
-	const sentence = "Of 6 thresholds, 2 failed: partitioned-10 freshness.p99 is 9s, bound < 1s; partitioned-10 pace.growthQPS is 81/s, bound < 10/s."
+	const sentence = "Of 6 thresholds, 2 failed: partitioned-10 freshness.p99 is 9s, bound < 1s; partitioned-10 pace.growthQPS is 81/s, bound < 10/s. Not judged: 2."
 	for _, tt := range []struct {
 		format string
 		want   []string
@@ -56,5 +56,56 @@ func TestThresholdsAreShown(t *testing.T) {
 	last := got.Suites[len(got.Suites)-1]
 	if last.Name != "thresholds" || last.Tests != 6 || last.Failures != 2 || last.Skipped != 2 {
 		t.Errorf("%+v", last)
+	}
+}
+
+// TestOnlyJudgedBoundsAreGreen: what was not judged, or not run, is no pass.
+func TestOnlyJudgedBoundsAreGreen(t *testing.T) {
+	good, invalid := paced{"keyed", "20", 0, 0.6, 1}, func(c *result.Cell) { c.Valid, c.InvalidReasons = false, []string{"late"} }
+	for _, tt := range []struct {
+		name string
+		res  *result.Results
+		want string
+	}{
+		{"all hold", sized(good), `banner passed">Of 1 threshold, none failed.<`},
+		{"one fails", sized(good, paced{"keyed", "10", 0, 6, 1}), `banner failed">Of 2 thresholds, 1 failed`},
+		{"none is judged", change(sized(good), "keyed", invalid), `banner open">Of 1 threshold, none was judged.<`},
+		{"one is not judged", change(sized(good, paced{"dedup", "20", 0, 0.6, 1}), "dedup", invalid), `banner open">Of 2 thresholds, none failed. Not judged: 1.<`},
+		{"a point is missing", change(sized(good), "keyed", func(*result.Cell) {}), `banner open">Of 1 threshold, none failed.<`},
+	} {
+		tt.res.Scenario["thresholds"] = map[string]any{"freshness.p99": "< 1s"}
+		if tt.name == "a point is missing" {
+			tt.res.Run.Order = []string{tt.res.Cells[0].ID, "keyed-30"}
+		}
+		if err := tt.res.JudgeThresholds(); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := HTML(&out, tt.res); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), tt.want) {
+			_, have, _ := strings.Cut(out.String(), `threshold`)
+			t.Errorf("%s lacks %s, has %.200s", tt.name, tt.want, have)
+		}
+	}
+}
+
+// TestNothingIsNotGreen: a run without cells passed nothing.
+func TestNothingIsNotGreen(t *testing.T) {
+	res := sized()
+	res.Run.Order = []string{"keyed-20"}
+	if o := arrange(res).Outcome(); o == statePassed {
+		t.Errorf("a run without cells is %s", o)
+	}
+	res = sized(paced{"keyed", "20", 0, 0.6, 1})
+	for g := range res.Cells[0].Checks {
+		res.Cells[0].Checks[g] = result.Check{Verdict: result.Pass, Judged: 9}
+	}
+	if o := arrange(res).Outcome(); o != statePassed {
+		t.Errorf("a whole run is %s", o)
+	}
+	if res.Run.Order = []string{"keyed-20", "keyed-30"}; arrange(res).Outcome() == statePassed {
+		t.Error("a run that lacks a cell is passed")
 	}
 }

@@ -75,20 +75,30 @@ func Decode(r io.Reader, name string) (*Results, error) {
 	return &res, nil
 }
 
-// Save writes the record to path in one step.
+// Save writes the record to path in one step that outlasts a crash of the machine.
 func Save(path string, res *Results) error {
-	return Replace(path, func(w io.Writer) error { return Encode(w, res) })
+	return ReplaceDurably(path, func(w io.Writer) error { return Encode(w, res) })
 }
 
 // Replace writes a file in one step: a reader sees the old file or the whole new one.
 func Replace(path string, write func(io.Writer) error) error {
-	if err := replace(path, write); err != nil {
+	return replace(path, write, func(*os.File) error { return nil })
+}
+
+// ReplaceDurably does the same, and so that it also holds for whoever looks after a crash of
+// the machine.
+func ReplaceDurably(path string, write func(io.Writer) error) error {
+	return replace(path, write, (*os.File).Sync)
+}
+
+func replace(path string, write func(io.Writer) error, settle func(*os.File) error) error {
+	if err := replaceBy(path, write, settle); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }
 
-func replace(path string, write func(io.Writer) error) error {
+func replaceBy(path string, write func(io.Writer) error, settle func(*os.File) error) error {
 	var buf bytes.Buffer
 	if err := write(&buf); err != nil {
 		return err
@@ -99,7 +109,7 @@ func replace(path string, write func(io.Writer) error) error {
 	}
 	defer os.Remove(tmp.Name()) // no effect once renamed
 	_, err = tmp.Write(buf.Bytes())
-	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
+	if err = errors.Join(err, tmp.Chmod(0o644), settle(tmp), tmp.Close()); err != nil {
 		return err
 	}
 	return os.Rename(tmp.Name(), path)

@@ -105,12 +105,13 @@ func MetricByName(name string) (Metric, error) {
 }
 
 // Of is the metric's value in a cell, nil where it is not known. What a cut cell has of
-// freshness and drain covers only the part that was done, so it is not known there.
+// drain, freshness and counters covers only the part that was done, so it is not known there:
+// only the load was whole.
 func (m Metric) Of(c *Cell) *float64 {
-	if c.Cut && (strings.Contains(m.Name, "freshness.") || strings.HasPrefix(m.Name, "handler.drain")) {
+	if c.Cut && !strings.HasPrefix(m.Name, "load.") && m.Name != "pace.growthQPS" && m.Name != "pace.writtenQPS" {
 		return nil
 	}
-	v := reflect.ValueOf(c).Elem()
+	v, optional := reflect.ValueOf(c).Elem(), false
 	for _, i := range m.index {
 		if v = v.FieldByIndex(i); v.Kind() != reflect.Pointer {
 			continue
@@ -118,12 +119,34 @@ func (m Metric) Of(c *Cell) *float64 {
 		if v.IsNil() {
 			return nil
 		}
-		v = v.Elem()
+		v, optional = v.Elem(), true
+	}
+	if (!optional || strings.HasPrefix(m.Name, "events.")) && m.unknown(c, v.IsZero()) {
+		return nil
 	}
 	if v.CanInt() {
 		return new(float64(v.Int()))
 	}
 	return new(v.Float())
+}
+
+// unknown reports whether a number that is always there says nothing in a cell.
+func (m Metric) unknown(c *Cell, zero bool) bool {
+	section, field, _ := strings.Cut(m.Name, ".")
+	switch {
+	case section == "events":
+		// Without an account of its own, or with that of the last process alone, a watcher
+		// has only what the ledger says of it.
+		return field != "lost" && field != "reordered" && (c.Events.Received == 0 || c.Watcher.Restarts > 0)
+	case !zero:
+		return false
+	case c.Load.DurationS == 0 && c.Freshness == nil:
+		return true // there was no load
+	case m.Name == "storage.latencyP50Ms", m.Name == "storage.latencyP99Ms":
+		return c.Storage.LatencyMeanMs > 0
+	}
+	// Another watcher's sizes, and those of what the load does not have.
+	return slices.Contains([]string{"writer.capacity", "handler.queues", "handler.workers", "handler.capacity", "load.threads"}, m.Name)
 }
 
 // Example is a bound on the metric, as a scenario writes it.

@@ -33,6 +33,15 @@ type Run struct {
 	// Resumed are the times at which the run was taken up again to run cells that were
 	// invalid or missing.
 	Resumed []Resumption `json:"resumed,omitempty"`
+	// Crashed are the cells in which the watcher ended by itself: they have no record, and
+	// are not run once more.
+	Crashed []Crash `json:"crashed,omitempty"`
+}
+
+// Crash is a watcher that ended by itself, and how.
+type Crash struct {
+	ID  string `json:"id"` // of the cell
+	Why string `json:"why"`
 }
 
 // Resumption is one of these times. The Results' own environment is that of the first start.
@@ -56,7 +65,8 @@ type Environment struct {
 	Dirty      bool              `json:"dirty,omitempty"`
 	GoVersion  string            `json:"goVersion"`
 	Modules    map[string]string `json:"modules,omitempty"`
-	Provider   string            `json:"provider"` // embedded, kind, kubeconfig
+	Programs   map[string]string `json:"programs,omitempty"` // that were started, by name, with their SHA-256
+	Provider   string            `json:"provider"`           // embedded, kind, kubeconfig
 	Kubernetes string            `json:"kubernetes,omitempty"`
 	Etcd       string            `json:"etcd,omitempty"`
 	Flags      []string          `json:"flags,omitempty"`     // of kube-apiserver, where known
@@ -105,7 +115,8 @@ type Cell struct {
 	// Capacity is what the cell measured as a calibration, or that of which its load is
 	// a part.
 	Capacity *Capacity `json:"capacity,omitempty"`
-	// Pace is whether storage kept up; nil in a closed loop, whose writes wait, and where
+	// Pace is whether storage kept up; nil in a closed loop, whose writes wait, where the plan
+	// has no steady rate, where the load is short against storage's latency, and where
 	// something was done to the parties meanwhile.
 	Pace *Pace `json:"pace,omitempty"`
 }

@@ -24,7 +24,8 @@ type Threshold struct {
 	Why    string            `json:"why,omitempty"` // why there is no value; the bound does not hold then
 }
 
-// Failed reports whether the bound was judged and does not hold.
+// Failed reports whether the bound does not hold at a point that has valid cells; a figure
+// that is not known is no reason to say that it does.
 func (t *Threshold) Failed() bool { return !t.Holds && t.Valid > 0 }
 
 // Figure is the value with its unit.

@@ -2,6 +2,7 @@ package result
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -100,5 +101,77 @@ func TestJudgeThresholds(t *testing.T) {
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// What a cut cell has of a figure is of the part that was done, and a 0 that stands for
+// nothing is not known: no bound holds of either.
+func TestUnknownFiguresHoldNothing(t *testing.T) {
+	whole := func() Cell {
+		return Cell{
+			ID: "x", Repetition: 1, Valid: true, Load: Load{DurationS: 9, Done: 50, QPS: 5}, Freshness: &Quantiles{P99: 1},
+			Events: &Events{Received: 50, Sent: 50, Lost: new(int64(0))}, Pace: &Pace{GrowthQPS: 1, SentPerEvent: new(0.5)},
+			Handler: Handler{Queues: 1, Workers: 1, Capacity: 8}, Writer: Writer{Capacity: 8}, Watcher: Watcher{RSSPeakMiB: new(9.0)},
+			Storage: Storage{LatencyMeanMs: 5, LatencyP50Ms: 5, LatencyP99Ms: 5, Requests: 40},
+		}
+	}
+	for _, tc := range []struct {
+		name    string
+		edit    func(*Cell)
+		unknown string // of the metrics below
+	}{
+		{"whole", func(*Cell) {}, ""},
+		{"cut", func(c *Cell) { c.Cut = true }, "events.dropped events.lost events.sent freshness.p99 handler.queues pace.sentPerEvent storage.latencyP99Ms storage.requests watcher.rssPeakMiB watcher.restarts writer.capacity"},
+		{"another watcher", func(c *Cell) {
+			c.Events, c.Handler, c.Writer = &Events{Lost: new(int64(0))}, Handler{Strategy: External}, Writer{}
+		},
+			"events.dropped events.sent handler.queues writer.capacity"},
+		{"after a restart", func(c *Cell) { c.Watcher.Restarts = 1 }, "events.dropped events.sent"},
+		{"a latency without quantiles", func(c *Cell) { c.Storage.LatencyP99Ms = 0 }, "storage.latencyP99Ms"},
+		{"no load", func(c *Cell) { *c = Cell{ID: "x", Repetition: 1, Valid: true} },
+			"events.dropped events.lost events.sent freshness.p99 handler.queues load.done load.errors pace.growthQPS pace.sentPerEvent storage.latencyP99Ms storage.requests watcher.rssPeakMiB watcher.restarts writer.capacity"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			bounds := map[string]any{}
+			for _, name := range []string{"events.dropped", "events.lost", "events.sent", "freshness.p99", "handler.queues", "load.done", "load.errors", "pace.growthQPS",
+				"pace.sentPerEvent", "storage.latencyP99Ms", "storage.requests", "watcher.rssPeakMiB", "watcher.restarts", "writer.capacity"} {
+				m, err := MetricByName(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				bounds[name] = "<= 900000" + strings.TrimLeft(m.Example(), "<>=0123456789. ")
+			}
+			c := whole()
+			tc.edit(&c)
+			r := &Results{Scenario: map[string]any{"thresholds": bounds}, Cells: []Cell{c}}
+			if err := r.JudgeThresholds(); err != nil {
+				t.Fatal(err)
+			}
+			var unknown []string
+			for _, th := range r.Thresholds {
+				if th.Value == nil {
+					unknown = append(unknown, th.Metric)
+				}
+				if th.Holds != (th.Value != nil) || th.Failed() != (th.Value == nil) {
+					t.Errorf("%s: %+v", th.Metric, th)
+				}
+			}
+			want := strings.Fields(tc.unknown)
+			slices.Sort(want)
+			if got := strings.Join(unknown, " "); got != strings.Join(want, " ") {
+				t.Errorf("not known:\n%s, want\n%s", got, strings.Join(want, " "))
+			}
+		})
+	}
+}
+
+// A median of two figures has no more digits than they.
+func TestMedianHasTheDigitsOfFigures(t *testing.T) {
+	r := &Results{Scenario: map[string]any{"thresholds": map[string]any{"load.qps": "< 2/s"}}}
+	for i, v := range []float64{1.23456, 1.23457} {
+		r.Cells = append(r.Cells, Cell{ID: fmt.Sprintf("x-r%d", i+1), Repetition: i + 1, Valid: true, Load: Load{QPS: v}})
+	}
+	if err := r.JudgeThresholds(); err != nil || len(r.Thresholds) != 1 || len(fmt.Sprint(*r.Thresholds[0].Value)) > len("1.23457") {
+		t.Errorf("%v, %+v", err, r.Thresholds)
 	}
 }

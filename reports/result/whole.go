@@ -13,6 +13,15 @@ func (r *Results) Missing() []string {
 	})
 }
 
+// Crashes says in which cells the watcher ended by itself; empty if in none.
+func (r *Results) Crashes() string {
+	var all []string
+	for _, c := range r.Run.Crashed {
+		all = append(all, fmt.Sprintf("the watcher ended by itself in %s: %s", c.ID, c.Why))
+	}
+	return strings.Join(all, "; ")
+}
+
 // Gap says that the run is not whole, and what it lacks; empty for one that is.
 func (r *Results) Gap() string {
 	missing := r.Missing()
@@ -21,6 +30,8 @@ func (r *Results) Gap() string {
 	}
 	why := "stopped early"
 	switch {
+	case len(r.Run.Crashed) > 0:
+		why = r.Crashes()
 	case r.Run.Interrupted:
 		why = "interrupted"
 	case r.Run.Finished.IsZero():

@@ -19,6 +19,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 )
 
 const (
@@ -39,12 +40,23 @@ const (
 // Interval is a range, both ends included.
 type Interval struct{ Low, High float64 }
 
-// Median of values; of an even number it is the mean of the middle two. ok is false for none.
+// Digits is how many significant digits figures are published with.
+const Digits = 6
+
+// Median of values; of an even number it is the mean of the middle two, which may have a
+// digit more than they: it is rounded to Digits. ok is false for none.
 func Median(values []float64) (m float64, ok bool) {
-	if len(values) == 0 {
+	switch n := len(values); {
+	case n == 0:
 		return 0, false
+	case n%2 == 1:
+		return middle(slices.Sorted(slices.Values(values))), true
 	}
-	return middle(slices.Sorted(slices.Values(values))), true
+	m = middle(slices.Sorted(slices.Values(values)))
+	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(m, 'g', Digits, 64), 64); err == nil {
+		m = rounded
+	}
+	return m, true
 }
 
 func middle(sorted []float64) float64 {

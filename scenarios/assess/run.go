@@ -38,11 +38,17 @@ func run(ctx context.Context, dir string, r *history.Run, baseline *result.Cell)
 		}
 		res.Cells = append(res.Cells, cell)
 	}
-	capacities(res.Cells)
-	if err := res.JudgeThresholds(); err != nil {
+	if err := Complete(res); err != nil {
 		return nil, &badinput.Error{What: fmt.Sprintf("%s: %v", filepath.Join(dir, history.FileRun), err), Remedy: "the folder must be as it was written"}
 	}
 	return res, nil
+}
+
+// Complete adds what takes all cells of a run: capacities are held against the loads that
+// are a part of them, and thresholds are judged.
+func Complete(res *result.Results) error {
+	capacities(res.Cells)
+	return res.JudgeThresholds()
 }
 
 // Matrix computes matrix.json from the folder of a campaign. Column I compares with the

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/watchbench/watchbench/reports/result"
 )
 
 // Files of a cell's folder.
@@ -29,13 +31,14 @@ const (
 
 const zstdSuffix = ".zst"
 
-// SaveJSON writes v, indented, to the named file of a cell's folder.
+// SaveJSON writes v, indented, to the named file of a cell's or a run's folder, in one step
+// that outlasts a crash of the machine.
 func SaveJSON(dir, name string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
-	return Save(dir, name, append(b, '\n'))
+	return result.ReplaceDurably(filepath.Join(dir, name), writing(append(b, '\n')))
 }
 
 // SaveLines writes items to the named file of a cell's folder, one JSON object a line.
@@ -50,12 +53,17 @@ func SaveLines[T any](dir, name string, items []T) error {
 	return Save(dir, name, b.Bytes())
 }
 
-// Save writes the named file of a cell's folder.
+// Save writes the named file of a cell's or a run's folder in one step: a program that is
+// killed meanwhile leaves the former one.
 func Save(dir, name string, data []byte) error {
-	if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
-		return fmt.Errorf("writing %s: %w", name, err)
+	return result.Replace(filepath.Join(dir, name), writing(data))
+}
+
+func writing(data []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
 	}
-	return nil
 }
 
 // LoadCell reads cell.json. Runs of former versions have none; the error is then a

@@ -113,3 +113,32 @@ func TestFormerSamples(t *testing.T) {
 		t.Errorf("memory %v", value(m))
 	}
 }
+
+// TestSaveReplaces: the former file stays whole until the new one is, so that a run that is
+// killed while it rewrites its record still has one.
+func TestSaveReplaces(t *testing.T) {
+	dir := t.TempDir()
+	path, former := filepath.Join(dir, FileRun), filepath.Join(dir, "former")
+	if err := SaveJSON(dir, FileRun, &Run{Schema: RunSchema, Source: "old"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(path, former); err != nil {
+		t.Skip(err) // a file system without links
+	}
+	want, err := os.ReadFile(former)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := SaveJSON(dir, FileRun, &Run{Schema: RunSchema, Source: "new"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(former); err != nil || string(got) != string(want) {
+		t.Errorf("the former file was written over, %v:\n%s", err, got)
+	}
+	if r, err := LoadRun(dir); err != nil || r.Source != "new" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}

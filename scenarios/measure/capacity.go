@@ -10,9 +10,10 @@ import (
 )
 
 // pace is when the writes of a calibration or of an open load were taken by the apiserver,
-// and when they were made good: storage had acknowledged a state at least as new. 16 bytes
-// per write.
-type pace struct{ written, good []int64 }
+// and when they were made good: storage had acknowledged a state at least as new. settled
+// is the later of both, since a write that storage has before its answer comes is owed at no
+// time. 24 bytes per write.
+type pace struct{ written, good, settled []int64 }
 
 // leastWrites is how many writes must have been made good for a rate to be told.
 const leastWrites = 10
@@ -33,6 +34,7 @@ func (p *pace) watch(changes iter.Seq[history.Change], to int64) iter.Seq[histor
 				p.written = append(p.written, c.Finished)
 				if c.Stored != 0 && c.Arrived <= to {
 					p.good = append(p.good, c.Stored)
+					p.settled = append(p.settled, max(c.Stored, c.Finished))
 				}
 			}
 			if !yield(c) {
@@ -49,6 +51,7 @@ func (p *pace) watch(changes iter.Seq[history.Change], to int64) iter.Seq[histor
 func (p *pace) capacity(cell string, w LoadWindow, senders int) *result.Capacity {
 	slices.Sort(p.written)
 	slices.Sort(p.good)
+	slices.Sort(p.settled)
 	from, to := w.First+(w.Last-w.First)/2, w.Last
 	good, qps := rateWithin(p.good, from, to)
 	_, written := rateWithin(p.written, from, to)
@@ -66,7 +69,7 @@ const paceStep = int64(100e6)
 
 // owed is how many writes storage owed before a time; both lists are sorted.
 func (p *pace) owed(t int64) int {
-	return countBetween(p.written, 0, t) - countBetween(p.good, 0, t)
+	return countBetween(p.written, 0, t) - countBetween(p.settled, 0, t)
 }
 
 // leastOwed is the smallest number of writes that storage owed, looked at every

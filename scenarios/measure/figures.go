@@ -121,7 +121,7 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 		}
 	}
 	if f.paced() {
-		c.Pace = pace.kept(f.load.window, f.pods.acked, ch.settled)
+		c.Pace = pace.kept(f.load.window, f.leastLoad(), f.pods.acked, ch.settled)
 	}
 	c.Valid = len(c.InvalidReasons) == 0
 	return c, nil

@@ -2,7 +2,10 @@ package measure
 
 import (
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -14,21 +17,39 @@ const mostGrowth = 1 - keptUp
 // leastSteps is how often the writes owed must have been counted for a slope.
 const leastSteps = 10
 
-// paced reports whether the cell shows if storage keeps up: the writes do not wait for
-// answers, and nothing but the load happens.
+// A backlog grows until the first writes come out of it, however much storage can take: so
+// the load must be long against the time that storage takes. Writes of one object are sent
+// one after the other, and pod/fast has seven, so half of the load is to be 14 mean
+// latencies, twice such a life; and five times the 99th percentile, for long tails.
+const (
+	leastMeans = 28
+	leastP99s  = 10
+)
+
+// paced reports whether the cell may show if storage keeps up: the writes do not wait for
+// answers and are planned at one rate throughout, and nothing but the load happens.
 func (f *Figures) paced() bool {
 	s := &f.cell.Scenario
-	return s.Load.Model == result.ModelOpen && len(s.Events)+len(s.Storage.Faults)+len(s.Watch.Faults) == 0
+	steady := s.Load.Arrival == "" || s.Load.Arrival == plan.ArrivalConstant || s.Load.Arrival == plan.ArrivalPoisson
+	// A storage that is slow for whole periods has no latency to speak of.
+	steady = steady && !strings.Contains(s.Storage.Latency, "slow(")
+	return s.Load.Model == result.ModelOpen && steady && len(s.Events)+len(s.Storage.Faults)+len(s.Watch.Faults) == 0
+}
+
+// leastLoad is the length of load below which a backlog grows though storage keeps up.
+func (f *Figures) leastLoad() time.Duration {
+	l := f.cell.Scenario.Storage.LatencyFigures(podKind)
+	return max(leastMeans*l.Mean, leastP99s*l.P99)
 }
 
 // kept says whether storage kept up in the second half of the load's window; nil if there
 // were too few writes to tell. acked is how many requests settled how many events.
-func (p *pace) kept(w LoadWindow, acked, settled int64) *result.Pace {
+func (p *pace) kept(w LoadWindow, least time.Duration, acked, settled int64) *result.Pace {
 	slices.Sort(p.written)
-	slices.Sort(p.good)
+	slices.Sort(p.settled)
 	from, to := w.First+(w.Last-w.First)/2, w.Last
 	written := countBetween(p.written, from, to)
-	if written < leastWrites || to-from < leastSteps*paceStep {
+	if written < leastWrites || to-from < leastSteps*paceStep || w.Last-w.First < int64(least) {
 		return nil
 	}
 	rate, growth := float64(written)/(float64(to-from)/1e9), p.growth(from, to)

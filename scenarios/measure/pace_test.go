@@ -2,10 +2,18 @@ package measure
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/spec"
+	"github.com/watchbench/watchbench/storagemock/latency"
 )
 
 // paced is an open load of ten writes per second for 10 s, one object each, for which one
@@ -74,9 +82,107 @@ func TestPace(t *testing.T) {
 	faulty.cell.Scenario.Watch.Faults = []string{"close(1s,5s)"}
 	short := paced(90)
 	short.ops, short.entries = short.ops[:15], short.entries[:15]
-	for name, e := range map[string]*evidence{"closed": calibration(100, 100, 90), "with a fault": faulty, "too short": short} {
+	burst, ramp, stalling := paced(200), paced(90), paced(90)
+	burst.cell.Scenario.Load.Arrival, ramp.cell.Scenario.Load.Arrival = plan.ArrivalBurst, plan.ArrivalRamp
+	burst.cell.Scenario.Load.Burst = &plan.Burst{Period: units.Duration(2e9), Length: units.Duration(1e9)}
+	ramp.cell.Scenario.Load.Ramp = &plan.Ramp{From: 1}
+	stalling.cell.Scenario.Storage.Latency = "slow(5ms,x=10,every=5s,for=1s)"
+	slow, tail := paced(200), paced(200)
+	slow.cell.Scenario.Storage.Latency, tail.cell.Scenario.Storage.Latency = "360ms", "lognormal(p50=60ms,p99=1010ms)"
+	for name, e := range map[string]*evidence{
+		"closed": calibration(100, 100, 90), "with a fault": faulty, "too short": short, "in bursts": burst, "a ramp": ramp, "slow for whole periods": stalling,
+		"short against the mean latency": slow, "short against its tail": tail,
+	} {
 		if p := e.figures(t).Pace; p != nil {
 			t.Errorf("%s: %+v", name, *p)
 		}
 	}
+}
+
+// TestOwedIsNeverLess: what storage had before the apiserver's answer came is not owed, and
+// does not make up for what is.
+func TestOwedIsNeverLess(t *testing.T) {
+	e := paced(200)
+	for i := range e.ops {
+		if i%2 == 0 { // answered 5 s late, long after storage had it
+			e.ops[i].Finished = e.ops[i].Started + 5e9
+			t := float64(i) * 100
+			e.entries[i] = put(e.ops[i].Name, "u", e.ops[i].ResourceVersion, t+1, t+2)
+		}
+	}
+	var p pace
+	for range p.watch(check.Changes(e.ops, e.entries), at(1e6)) {
+		continue
+	}
+	slices.Sort(p.written)
+	slices.Sort(p.settled)
+	for ms := 0.0; ms < 10_000; ms += 100 {
+		want := 0
+		for i, o := range e.ops {
+			if i%2 == 1 && o.Finished < at(ms) && e.entries[i].Responded >= at(ms) {
+				want++
+			}
+		}
+		if got := p.owed(at(ms)); got != want {
+			t.Fatalf("after %v ms %d writes are owed, want %d", ms, got, want)
+		}
+	}
+}
+
+// TestPaceOfSlowStorage: of a load that is just long enough against the latency, all but a
+// few are said to keep up where storage has room for everything; a shorter one says nothing.
+func TestPaceOfSlowStorage(t *testing.T) {
+	for _, text := range []string{"1s", "lognormal(p50=1500ms,p99=2500ms)", "lognormal(p50=1s,p99=2800ms)", "lognormal(p50=60ms,p99=400ms)"} {
+		var f Figures
+		f.cell = &history.Cell{Scenario: spec.Default()}
+		f.cell.Scenario.Storage.Latency = text
+		least, wrong := f.leastLoad(), 0
+		const seeds = 20
+		for seed := range uint64(seeds) {
+			p, w := roomy(t, text, 200, least, seed)
+			if k := p.kept(w, least, 1, 1); k == nil {
+				t.Fatalf("%s over %v: nothing is said", text, least)
+			} else if !k.KeepsUp {
+				wrong++
+			}
+		}
+		if wrong > seeds/5 {
+			t.Errorf("%s over %v: %d of %d fall behind a storage with room for everything", text, least, wrong, seeds)
+		}
+		p, w := roomy(t, text, 200, least/3, 1)
+		if k := p.kept(w, 0, 1, 1); text == "1s" && (k == nil || k.KeepsUp) {
+			t.Error("a third of the load is long enough: the limit is not put to the test")
+		}
+		if p.kept(w, least, 1, 1) != nil {
+			t.Errorf("%s: something is said of a third of the load", text)
+		}
+	}
+}
+
+// roomy is the pace of a watcher that sends the writes of each Pod one after the other, and
+// those of all Pods at once, to a storage without limits.
+func roomy(t *testing.T, text string, rate float64, length time.Duration, seed uint64) (p pace, w LoadWindow) {
+	t.Helper()
+	m, err := latency.ParseModel(text, seed+7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := plan.Default()
+	c.RunID, c.Seed, c.Model, c.Rate, c.Duration, c.Arrival = "sim", seed, plan.ModelOpen, rate, units.Duration(length+length/20), plan.ArrivalPoisson
+	load, err := plan.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := map[string]int64{} // when the Pod's last write is done
+	for op := range load.Timed() {
+		sent := base + int64(op.At)
+		answered := sent + 5e6
+		if w.First == 0 {
+			w.First = sent
+		}
+		w.Last = answered
+		free[op.Pod.Name] = max(answered, free[op.Pod.Name]) + int64(m.Sample("PUT", podKind, time.Time{}))
+		p.written, p.good, p.settled = append(p.written, answered), append(p.good, free[op.Pod.Name]), append(p.settled, free[op.Pod.Name])
+	}
+	return p, w
 }

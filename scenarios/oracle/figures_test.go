@@ -151,6 +151,9 @@ func (r *record) meanLatency(t *testing.T) float64 {
 		if selected && strings.Contains(who, "kind=") && !strings.Contains(who, "Pod") || strings.Contains(who, "method=") && !strings.Contains(who, "PUT") {
 			continue
 		}
+		if _, mean, _, ok := configured(strings.TrimSpace(what)); ok {
+			return mean
+		}
 		if b := bimodalText.FindStringSubmatch(strings.TrimSpace(what)); b != nil {
 			fast, _ := time.ParseDuration(b[1])
 			slow, _ := time.ParseDuration(b[2])
@@ -179,6 +182,9 @@ func (r *record) storageFigures(t *testing.T, a answers, w window) {
 	mean := r.meanLatency(t)
 	a["storage.latencySpec"] = r.cell.Scenario.Storage.Latency
 	a.number("storage.latencyMeanMs", mean*1e3)
+	if p50, _, p99, ok := configured(r.cell.Scenario.Storage.Latency); ok {
+		a["storage.latencyP50Ms"], a["storage.latencyP99Ms"] = within{p50 * 1e3, 1e-6}, within{p99 * 1e3, 1e-6} // whole nanoseconds
+	}
 	var acks, served []int64
 	requests, received, pods := 0.0, 0.0, 0.0
 	for i := range r.ledger {

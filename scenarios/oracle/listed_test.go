@@ -22,7 +22,7 @@ var notCompared = []struct {
 	{`checks\.(G6|G14)\.judged`, nil, "how many comparisons the judge happens to make"},
 	{`checks\.(G7|G8|G9|G12|G13)\..*`, nil, "asked by the fault matrix alone, by rules that are the code's; the facts beside them are compared"},
 	{`handler\.queuedEventSecondsLeast`, nil, "how the 100 ms are divided between the two events of a deletion is the code's choice"},
-	{`storage\.latency(P50|P99)Ms`, nil, "quantiles of the configured distribution, which the grammar's own tests hold to its draws"},
+	{`storage\.latency(P50|P99)Ms`, mixed, "quantiles of a distribution other than lognormal and constant, which the grammar's own tests hold to its draws"},
 	{`watcher\.name`, nil, "copied from the scenario, or words of the command"},
 	{`watcher\.bytesPerObject`, nil, "needs two cells"},
 	{`robustness\..*`, nil, "the same as the matrix's entry"},
@@ -30,7 +30,6 @@ var notCompared = []struct {
 	{`calibrates`, nil, "no calibration is recorded here"},
 	{`capacity\..*`, nil, "no calibration is recorded here"},
 	{`load\.(ofCapacity|plannedQPS)`, nil, "the plan is not saved, only its seed"},
-	{`faults\..*`, nil, "copied from the storage's counters"},
 	{`checks\.(G10|G11|G14)\..*`, faulty, "a request of unknown outcome, or one that was applied twice, may be on either side; the rules for those need the watcher's fence"},
 	{`checks\.G10\..*`, restarted, "which requests a watcher that was killed has left behind is a matter of the fence, too"},
 	{`storage\.latencyMeanMs`, slow, "how long it is slow is drawn while it runs"},
@@ -45,6 +44,11 @@ func faulty(r *record) bool    { return len(r.cell.Scenario.Storage.Faults) > 0 
 func eventful(r *record) bool  { return len(r.cell.Scenario.Events) > 0 }
 func refused(r *record) bool   { return len(r.cell.Refusal) > 0 }
 func restarted(r *record) bool { return r.cell.Watcher.Restarts > 0 || r.cell.Watcher.Joined }
+
+func mixed(r *record) bool {
+	_, _, _, ok := configured(r.cell.Scenario.Storage.Latency)
+	return !ok
+}
 
 func slow(r *record) bool { return strings.HasPrefix(r.cell.Scenario.Storage.Latency, "slow(") }
 

@@ -161,6 +161,21 @@ func sameRun(t *testing.T, dir string) {
 	var asked, published map[string]any
 	readJSON(t, filepath.Join(dir, "run.json"), &asked)
 	readJSON(t, filepath.Join(dir, "results.json"), &published)
+	for part := range published {
+		if !slices.Contains([]string{"schema", "run", "environment", "scenario", "cells", "thresholds"}, part) {
+			t.Errorf("%s is published, and nobody computes it a second time", part)
+		}
+	}
+	if published["schema"] != "watchbench/results/v1" {
+		t.Errorf("schema %v", published["schema"])
+	}
+	var ids []any
+	for _, c := range cells(t, dir) {
+		ids = append(ids, c.id)
+	}
+	if recorded, _ := asked["cells"].([]any); !slices.Equal(ids, recorded) {
+		t.Errorf("the cells %v are published, run.json has %v", ids, recorded)
+	}
 	want, have := map[string]any{}, map[string]any{}
 	for _, part := range []string{"run", "environment", "scenario"} {
 		flatten(want, part, asked[part])

@@ -108,10 +108,15 @@ func (r *record) atLeastAsNew(o *operation, q *request, later []*request, uids m
 }
 
 // pace fits a line to the writes that storage owes, counted every 100 ms from the middle of
-// an open load to its end, when nothing else is done.
+// an open load of a steady rate to its end, when nothing else is done and it is long against
+// storage's latency.
 func (r *record) pace(a answers, changes []change, w window) {
 	s := r.cell.Scenario
 	if s.Load.Model != "open" || len(s.Events)+len(s.Storage.Faults)+len(s.Watch.Faults) > 0 {
+		return
+	}
+	_, mean, p99, ok := configured(s.Storage.Latency)
+	if length := seconds(w.last - w.first); !ok || length < 28*mean || length < 10*p99 || s.Load.Arrival == "ramp" || s.Load.Arrival == "burst" {
 		return
 	}
 	from := w.first + (w.last-w.first)/2

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,7 +42,8 @@ func LoadSource(dir string) (name string, data []byte, sets []string, err error)
 
 // Resume takes up the run of a folder: valid cells stay as they are, and so does an invalid
 // one that violates a guarantee, because no second try takes that back. All others are to be
-// run. The scenario must be the one that was run, on the same version of watchbench.
+// run, but for those in which the watcher crashed. The scenario, the programs and the machine
+// must be those of the run.
 func Resume(ctx context.Context, opts Options, dir string) (*Runner, error) {
 	started := time.Now()
 	prior, err := history.LoadRun(dir)
@@ -63,30 +65,97 @@ func Resume(ctx context.Context, opts Options, dir string) (*Runner, error) {
 	if err := r.lock(); err != nil {
 		return nil, err
 	}
+	// Now that nobody writes to it any more.
+	if prior, err = history.LoadRun(dir); err == nil {
+		err = r.takeUp(ctx, dir, prior)
+	}
+	if err != nil {
+		r.Discard()
+		return nil, err
+	}
+	if len(r.why) == 0 {
+		return r, nil
+	}
+	run := &r.results.Run
+	run.Interrupted, run.Finished = false, time.Time{}
+	run.Resumed = append(run.Resumed, result.Resumption{Started: started, Command: opts.Command, Environment: fresh.Environment, Cells: []result.Rerun{}})
+	return r, nil
+}
+
+// takeUp judges what the folder has and says of the other cells why they are to be run. The
+// results are those of the run as it is, complete if nothing is to be run.
+func (r *Runner) takeUp(ctx context.Context, dir string, prior *history.Run) error {
 	r.results = &result.Results{Schema: result.Schema, Run: prior.Run, Environment: prior.Environment, Scenario: prior.Scenario}
-	r.results.Run.Interrupted, r.results.Run.Finished = false, time.Time{}
-	r.results.Run.Resumed = append(r.results.Run.Resumed, result.Resumption{Started: started, Command: opts.Command, Environment: fresh.Environment, Cells: []result.Rerun{}})
+	said, err := published(dir)
+	if err != nil {
+		return err
+	}
 	r.why = map[string]string{}
 	for _, j := range r.jobs {
-		why := "missing"
-		if slices.Contains(prior.Cells, j.id) {
-			cell, err := assess.Cell(ctx, history.CellDir(dir, j.id), assess.Options{})
-			switch {
-			case ctx.Err() != nil:
-				r.Discard()
-				return nil, context.Cause(ctx)
-			case err != nil:
-				why = "its record cannot be used: " + err.Error()
-			default:
-				r.results.Cells = append(r.results.Cells, cell)
-				why = Repeatable(&cell)
-			}
+		crashed := slices.ContainsFunc(prior.Run.Crashed, func(c result.Crash) bool { return c.ID == j.id })
+		why := ""
+		if !slices.Contains(prior.Cells, j.id) {
+			why = "missing"
+		} else if cell, err := assess.Cell(ctx, history.CellDir(dir, j.id), assess.Options{}); ctx.Err() != nil {
+			return context.Cause(ctx)
+		} else if err != nil {
+			why = "its record cannot be used: " + err.Error()
+		} else {
+			r.results.Cells = append(r.results.Cells, cell)
 		}
-		if why != "" {
+		if err := stands(dir, j.id, why, said[j.id], r.results.Cells); err != nil {
+			return err
+		}
+		if why != "" && !crashed {
 			r.why[j.id] = why
 		}
 	}
-	return r, nil
+	if err := assess.Complete(r.results); err != nil {
+		return badinput.New("the folder must be as the run left it", "--resume %s: %v", dir, err)
+	}
+	for i := range r.results.Cells {
+		if why := Repeatable(&r.results.Cells[i]); why != "" {
+			r.why[r.results.Cells[i].ID] = why
+		}
+	}
+	return nil
+}
+
+// published are the cells of the folder's results.json. A run that was killed before its
+// first cell was done has none.
+func published(dir string) (map[string]*result.Cell, error) {
+	cells := map[string]*result.Cell{}
+	res, err := result.LoadFile(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return cells, nil
+	} else if err != nil {
+		return nil, badinput.New("remove it if watchbench check can do without, else start a new run", "--resume %s: %v", dir, err)
+	}
+	for i := range res.Cells {
+		cells[res.Cells[i].ID] = &res.Cells[i]
+	}
+	return cells, nil
+}
+
+// stands refuses to take back a violation that the run has reported and that its record no
+// longer shows, or a record that is lost and of which nobody knows whether it had one. why
+// says that the record is not there or cannot be used.
+func stands(dir, id, why string, said *result.Cell, now []result.Cell) error {
+	lost := strings.HasPrefix(why, "its record")
+	switch {
+	case said != nil && violates(said):
+		if i := slices.IndexFunc(now, func(c result.Cell) bool { return c.ID == id }); i >= 0 && violates(&now[i]) {
+			return nil
+		}
+		what := "its record no longer shows that"
+		if why != "" {
+			what = strings.Replace(why, "missing", "it is missing", 1)
+		}
+		return badinput.New("a violation stands: start a new run", "--resume %s: %s violates %s by %s, and %s", dir, id, strings.Join(violated(said), ", "), result.FileName, what)
+	case said == nil && lost:
+		return badinput.New("start a new run", "--resume %s: whether %s violates a guarantee is not known: %s, and %s does not have it", dir, id, why, result.FileName)
+	}
+	return nil
 }
 
 // Repeatable says why a cell may be run once more: the reasons for which it is invalid.
@@ -98,18 +167,21 @@ func Repeatable(c *result.Cell) string {
 	return "invalid: " + strings.Join(c.InvalidReasons, "; ")
 }
 
-func violates(c *result.Cell) bool {
-	for g, check := range c.Checks {
-		if check.Verdict == result.Fail && c.Counts(g) {
-			return true
+func violates(c *result.Cell) bool { return len(violated(c)) > 0 }
+
+// violated are the guarantees that a cell violates.
+func violated(c *result.Cell) (all []string) {
+	for _, g := range slices.Sorted(maps.Keys(c.Checks)) {
+		if c.Checks[g].Verdict == result.Fail && c.Counts(g) {
+			all = append(all, g)
 		}
 	}
-	return false
+	return all
 }
 
 // Resumable reports whether a run has cells that Resume would run.
 func Resumable(r *result.Results) bool {
-	return len(r.Missing()) > 0 || slices.ContainsFunc(r.Cells, func(c result.Cell) bool { return Repeatable(&c) != "" })
+	return len(r.Missing()) > len(r.Run.Crashed) || slices.ContainsFunc(r.Cells, func(c result.Cell) bool { return Repeatable(&c) != "" })
 }
 
 // sameRun refuses to mix what cannot be compared.
@@ -118,14 +190,27 @@ func sameRun(dir string, prior *history.Run, now *result.Results) error {
 		return badinput.New("run watchbench matrix with its row", "--resume %s: a run of a fault matrix, which is compared with another", dir)
 	}
 	type part struct {
-		Scenario map[string]any `json:"scenario"`
-		Order    []string       `json:"order"`
-		Provider string         `json:"provider"`
-		Commit   string         `json:"commit"`
-		Dirty    bool           `json:"dirty"`
+		Scenario map[string]any    `json:"scenario"`
+		Order    []string          `json:"order"`
+		Provider string            `json:"provider"`
+		Commit   string            `json:"commit"`
+		Dirty    bool              `json:"dirty"`
+		Go       string            `json:"goVersion"`
+		Modules  map[string]string `json:"modules,omitempty"`
+		Programs map[string]string `json:"programs,omitempty"`
+		// Of the machine: what makes figures of one comparable.
+		CPUModel  string            `json:"cpuModel"`
+		CPUs      int               `json:"cpus"`
+		MemoryGiB int64             `json:"memoryGiB"` // a kernel's own part of it varies
+		Kernel    string            `json:"kernel"`
+		Cgroup    map[string]string `json:"cgroup,omitempty"`
+		Pinned    map[string]string `json:"pinned,omitempty"`
 	}
 	of := func(scenario map[string]any, run result.Run, e result.Environment) part {
-		return part{scenario, run.Order, e.Provider, e.Commit, e.Dirty}
+		return part{
+			scenario, run.Order, e.Provider, e.Commit, e.Dirty, e.GoVersion, e.Modules, e.Programs,
+			e.CPUModel, e.CPUs, (e.MemoryMiB + 512) / 1024, e.Kernel, e.Cgroup, e.Pinned,
+		}
 	}
 	found, err := assess.Differences("the run has", "this command", of(prior.Scenario, prior.Run, prior.Environment), of(now.Scenario, now.Run, now.Environment))
 	if err != nil || len(found) == 0 {
@@ -143,9 +228,10 @@ func (r *Runner) drop(id string) error {
 	return errors.Join(os.RemoveAll(history.CellDir(r.dir, id)), os.RemoveAll(r.cellLogs(id)))
 }
 
-// resumption is the one under way; nil in a run that goes from its beginning.
+// resumption is the one under way; nil in a run that goes from its beginning, or has nothing
+// to go on with.
 func (r *Runner) resumption() *result.Resumption {
-	if r.why == nil {
+	if len(r.why) == 0 {
 		return nil
 	}
 	return &r.results.Run.Resumed[len(r.results.Run.Resumed)-1]

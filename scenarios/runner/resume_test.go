@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -8,8 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/assess"
 	"github.com/watchbench/watchbench/scenarios/assess/assesstest"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -26,9 +30,7 @@ func recorded(t *testing.T) (dir string, f *spec.File) {
 		for _, s := range Steps(f) {
 			r.Run.Order = append(r.Run.Order, s.ID)
 		}
-		e := environment()
-		e.Provider = "embedded"
-		r.Environment = e
+		r.Environment = here(t)
 		r.Cells = slices.DeleteFunc(r.Cells, func(id string) bool { return id == "dedup" })
 	})
 	for _, id := range []string{"partitioned", "keyed"} {
@@ -48,6 +50,47 @@ func recorded(t *testing.T) (dir string, f *spec.File) {
 		t.Fatal(err)
 	}
 	return dir, f
+}
+
+// here is the environment of a run by this process.
+func here(t *testing.T) result.Environment {
+	t.Helper()
+	e := environment()
+	e.Provider = "embedded"
+	var err error
+	if e.Programs, err = programDigests(party.Binaries{}, nil); err != nil || len(e.Programs) == 0 {
+		t.Fatalf("%v, %v", e.Programs, err)
+	}
+	return e
+}
+
+// publish writes the folder's results.json.
+func publish(t *testing.T, dir string) {
+	t.Helper()
+	res, err := assess.Run(t.Context(), dir)
+	if err == nil {
+		err = result.Save(filepath.Join(dir, result.FileName), res)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// contents are the files of a folder.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	if err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all[path] = string(data)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // What is missing is run, and what is invalid; what violates a guarantee stands.
@@ -84,6 +127,11 @@ func TestResumeChooses(t *testing.T) {
 
 // Cells of different runs are not mixed, and the error says what differs.
 func TestResumeRefusesAnotherRun(t *testing.T) {
+	dir, _ := recorded(t)
+	was, err := history.LoadRun(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct {
 		name string
 		sets []string
@@ -94,14 +142,29 @@ func TestResumeRefusesAnotherRun(t *testing.T) {
 		{"another seed", []string{"seed=7"}, nil, "scenario.seed: the run has 1, this command 7"},
 		{"another load", []string{"load.rate=91"}, nil, "scenario.load.rate: the run has 90, this command 91"},
 		{"another version", nil, func(r *history.Run) { r.Environment.Commit = "abc" }, "commit: the run has abc, this command "},
+		{"other sources", nil, func(r *history.Run) { r.Environment.Dirty = !r.Environment.Dirty }, "dirty: the run has "},
+		{"another program", nil, func(r *history.Run) { r.Environment.Programs["watchbench"] = "sha256:0" }, "programs.watchbench: the run has sha256:0, this command sha256:"},
+		{"a program more", nil, func(r *history.Run) { r.Environment.Programs["churn"] = "sha256:0" }, "programs.churn: the run has sha256:0, this command nothing"},
+		{"another processor", nil, func(r *history.Run) { r.Environment.CPUModel = "Z80" }, "cpuModel: the run has Z80, this command "},
+		{"more processors", nil, func(r *history.Run) { r.Environment.CPUs = 999 }, "cpus: the run has 999, this command "},
+		{"more memory", nil, func(r *history.Run) { r.Environment.MemoryMiB += 4096 }, "memoryGiB: the run has "},
+		{"another kernel", nil, func(r *history.Run) { r.Environment.Kernel = "0.12" }, "kernel: the run has 0.12, this command "},
+		{"another limit", nil, func(r *history.Run) { r.Environment.Cgroup = map[string]string{"cpu.max": "1 2"} }, "cgroup"},
+		{"another compiler", nil, func(r *history.Run) { r.Environment.GoVersion = "go0" }, "goVersion: the run has go0, this command "},
+		{"pinned", nil, func(r *history.Run) { r.Environment.Pinned = map[string]string{"etcd": "0"} }, "pinned: the run has "},
 		{"another cluster", nil, func(r *history.Run) { r.Environment.Provider = "kind" }, "provider: the run has kind, this command embedded"},
 		{"a row of the fault matrix", nil, func(r *history.Run) { r.Baseline = &history.Baseline{} }, "a run of a fault matrix"},
 	} {
-		dir, _ := recorded(t)
+		assesstest.Alter(t, dir, func(r *history.Run) { *r = *was })
+		r, err := history.LoadRun(dir) // which shares no map with the others
+		if err != nil {
+			t.Fatal(err)
+		}
+		was = r
 		if tc.edit != nil {
 			assesstest.Alter(t, dir, tc.edit)
 		}
-		_, err := Resume(t.Context(), Options{Scenario: assesstest.Scenario(t, "plain", "", append(tc.sets, four)...), Provider: "embedded"}, dir)
+		_, err = Resume(t.Context(), Options{Scenario: assesstest.Scenario(t, "plain", "", append(tc.sets, four)...), Provider: "embedded"}, dir)
 		if err == nil || !IsInput(err) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
 		}

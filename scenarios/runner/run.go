@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/affinity"
@@ -44,6 +45,8 @@ type Options struct {
 type Outcome struct {
 	Dir     string
 	Results *result.Results
+	// Nothing says that there was nothing to resume: the folder is as it was.
+	Nothing bool
 }
 
 // Runner is one run of a scenario.
@@ -173,7 +176,9 @@ func (r *Runner) Run(ctx context.Context, c *cluster.Cluster) (Outcome, error) {
 }
 
 // Outcome is what the run came to so far.
-func (r *Runner) Outcome() Outcome { return Outcome{Dir: r.dir, Results: r.results} }
+func (r *Runner) Outcome() Outcome {
+	return Outcome{Dir: r.dir, Results: r.results, Nothing: r.why != nil && len(r.why) == 0}
+}
 
 // Discard ends a run that never got a cluster. The folder goes if nothing was written
 // there.
@@ -263,6 +268,9 @@ func (r *Runner) header(base spec.Scenario, started time.Time) (*result.Results,
 		res.Run.Order = append(res.Run.Order, j.id)
 	}
 	res.Environment.Provider = r.opts.Provider
+	if res.Environment.Programs, err = programDigests(r.opts.Binaries, r.opts.Scenario.Cells()); err != nil {
+		return nil, err
+	}
 	res.Environment.Pinned = pinned(r.opts.Pinned)
 	return res, nil
 }
@@ -289,6 +297,9 @@ func (r *Runner) all(ctx context.Context) error {
 		if err != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
+			}
+			if party.WatcherEnded(err) {
+				r.results.Run.Crashed = append(r.results.Run.Crashed, result.Crash{ID: j.id, Why: strings.ReplaceAll(err.Error(), "\n", "; ")})
 			}
 			return fmt.Errorf("cell %s: %w", j.id, err)
 		}

@@ -250,14 +250,14 @@ func (silent) Scrape(context.Context) (history.Scrape, error) { return nil, erro
 
 func sleeping(t *testing.T) silent {
 	t.Helper()
-	cmd := exec.Command("sleep", "60")
+	cmd := exec.Command("sleep", "600")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
 	// Right after its start a process has no memory of its own to show.
 	p, err := procstat.Open(cmd.Process.Pid)
-	for deadline := time.Now().Add(10 * time.Second); err == nil && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * time.Minute); err == nil && time.Now().Before(deadline); {
 		var u procstat.Usage
 		if u, err = p.Usage(); u.RSS > 0 {
 			return silent{cmd}

@@ -1,0 +1,200 @@
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/assess/assesstest"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// What a second try must not change: a run that is finished, a violation, a crash.
+
+// A finished run has nothing to resume, and comes to what it came to; nothing is written.
+func TestResumeOfAWholeRun(t *testing.T) {
+	dir, f := t.TempDir(), assesstest.Scenario(t, "plain", "", "thresholds.freshness.p99=< 20ms") // which does not hold
+	assesstest.Run(t, dir, f, 30, nil)
+	assesstest.Alter(t, dir, func(r *history.Run) { r.Environment = here(t) })
+	publish(t, dir)
+	said, err := result.LoadFile(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t, dir)
+	r, err := Resume(t.Context(), Options{Scenario: f, Provider: "embedded"}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Discard()
+	out := r.Outcome()
+	if len(r.Steps()) != 0 || !out.Nothing {
+		t.Fatalf("%d cells to run", len(r.Steps()))
+	}
+	if d := cmp.Diff(said.Thresholds, out.Results.Thresholds); d != "" || len(said.Thresholds) != 1 || !said.Thresholds[0].Failed() {
+		t.Errorf("(-the run +resumed):\n%s%+v", d, said.Thresholds)
+	}
+	if run := out.Results.Run; len(run.Resumed) > 0 || run.Interrupted != said.Run.Interrupted || !run.Finished.Equal(said.Run.Finished) {
+		t.Errorf("%+v", run)
+	}
+	if d := cmp.Diff(before, contents(t, dir)); d != "" {
+		t.Errorf("the folder was changed:\n%s", d)
+	}
+}
+
+// A violation that was reported stands, whatever becomes of its record; of a record that is
+// lost before anything was reported, nobody knows.
+func TestResumeTakesNoViolationBack(t *testing.T) {
+	damage := func(id string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			if err := os.WriteFile(filepath.Join(history.CellDir(dir, id), history.FileMarks), []byte("{\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	template, f := recorded(t)
+	publish(t, template)
+	for _, tc := range []struct {
+		name string
+		do   func(t *testing.T, dir string)
+		want string // of the error; empty: the cell single is to be run
+	}{
+		{"a violation, then damage", damage("partitioned"), "partitioned violates G1 by results.json, and its record cannot be used: "},
+		{"a violation, and the cell is gone", func(t *testing.T, dir string) {
+			assesstest.Alter(t, dir, func(r *history.Run) {
+				r.Cells = slices.DeleteFunc(r.Cells, func(id string) bool { return id == "partitioned" })
+			})
+		}, "partitioned violates G1 by results.json, and it is missing"},
+		{"a violation, and another final state", func(t *testing.T, dir string) {
+			if err := history.SaveState(history.CellDir(dir, "partitioned"), func(func(history.StateRecord) bool) {}); err != nil {
+				t.Fatal(err)
+			}
+		}, "partitioned violates G1 by results.json, and its record no longer shows that"},
+		{"damage of what nobody judged", func(t *testing.T, dir string) {
+			if err := os.Remove(filepath.Join(dir, result.FileName)); err != nil {
+				t.Fatal(err)
+			}
+			damage("single")(t, dir)
+		}, "whether single violates a guarantee is not known: its record cannot be used: "},
+		{"damage of what was right", damage("single"), ""},
+		{"results.json is damaged", func(t *testing.T, dir string) {
+			if err := os.WriteFile(filepath.Join(dir, result.FileName), []byte("{"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, "results.json: "},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.CopyFS(dir, os.DirFS(template)); err != nil {
+				t.Fatal(err)
+			}
+			tc.do(t, dir)
+			r, err := Resume(t.Context(), Options{Scenario: f, Provider: "embedded"}, dir)
+			if err == nil {
+				defer r.Discard()
+			}
+			switch {
+			case tc.want == "" && err == nil:
+				if !slices.ContainsFunc(r.Steps(), func(s Step) bool { return s.ID == "single" }) {
+					t.Errorf("%+v", r.Steps())
+				}
+			case tc.want == "" || err == nil || !IsInput(err) || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n"):
+				t.Errorf("%v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// A cell in which the watcher crashed gets no second try.
+func TestResumeExcusesNoCrash(t *testing.T) {
+	dir, f := recorded(t)
+	assesstest.Alter(t, dir, func(r *history.Run) {
+		r.Run.Crashed = []result.Crash{{ID: "dedup", Why: "k8s-watch ended: exit code 2"}}
+	})
+	r, err := Resume(t.Context(), Options{Scenario: f, Provider: "embedded"}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Discard()
+	if steps := r.Steps(); len(steps) != 1 || steps[0].ID != "keyed" {
+		t.Errorf("%+v", steps)
+	}
+	res := r.Outcome().Results
+	if gap := res.Gap(); !strings.Contains(gap, "the watcher ended by itself in dedup: k8s-watch ended: exit code 2") {
+		t.Errorf("%q", gap)
+	}
+	res.Cells = slices.DeleteFunc(res.Cells, func(c result.Cell) bool { return c.ID == "keyed" })
+	res.Run.Order = []string{"single", "dedup", "partitioned"}
+	if Resumable(res) {
+		t.Error("a crash is offered for a second try")
+	}
+}
+
+// Without its calibration, nobody knows of which capacity a load was a part.
+func TestResumeRunsWhatACalibrationIsFor(t *testing.T) {
+	dir, f := t.TempDir(), assesstest.Scenario(t, "plain", "")
+	assesstest.Run(t, dir, f, 30, nil)
+	assesstest.Alter(t, dir, func(r *history.Run) { r.Environment = here(t) })
+	path := history.CellDir(dir, "only")
+	c, err := history.LoadCell(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Scenario.Load.OfCapacity = 0.5
+	c.Capacity = &result.Capacity{Cell: "calibrate", QPS: 180}
+	if err := history.SaveJSON(path, history.FileCell, c); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Resume(t.Context(), Options{Scenario: f, Provider: "embedded"}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Discard()
+	if steps := r.Steps(); len(steps) != 1 || !strings.Contains(steps[0].Why, "the capacity of calibrate, which has measured none") {
+		t.Errorf("%+v", steps)
+	}
+}
+
+// The record has the digests of all that was started: programs of our own by their names,
+// and of other watchers every file that their command names.
+func TestProgramDigests(t *testing.T) {
+	dir := t.TempDir()
+	script := filepath.Join(dir, "watcher.sh")
+	for _, name := range []string{"k8s-watch", "storagemock", "churn", "watcher.sh"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("of "+name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bins, err := party.BinariesIn(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells := []spec.Cell{{Scenario: spec.Default()}}
+	cells[0].Scenario.Watcher.Command = "sh " + script + " --config {config}"
+	before, err := programDigests(bins, cells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"watchbench", "k8s-watch", "storagemock", "churn", "sh", script} {
+		if d := before[name]; len(d) != len("sha256:")+64 {
+			t.Errorf("%s: %q", name, d)
+		}
+	}
+	if len(before) != 6 {
+		t.Errorf("%v", before)
+	}
+	if err := os.WriteFile(script, []byte("another"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	after, err := programDigests(bins, cells)
+	if err != nil || after[script] == before[script] || after["sh"] != before["sh"] {
+		t.Errorf("%v after %v, %v", after, before, err)
+	}
+}
