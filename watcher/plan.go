@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/watchbench/watchbench/internal/redact"
 	"github.com/watchbench/watchbench/internal/spelling"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
@@ -35,7 +35,7 @@ type Plan struct {
 
 // MakePlan checks a configuration as New and the start of Run do, and asks the apiserver what it serves.
 // Nothing is watched or written, and storage is not asked anything.
-func MakePlan(ctx context.Context, cfg config.Config, filter config.Filter) (Plan, error) {
+func MakePlan(ctx context.Context, cfg config.Config, filter config.Filter) (p Plan, err error) {
 	var s Settings
 	outside := false
 	if cfg.K8s.Kubeconfig == "" && cfg.K8s.Master == "" {
@@ -57,14 +57,18 @@ func MakePlan(ctx context.Context, cfg config.Config, filter config.Filter) (Pla
 	if err := checkAddress(ctx, cfg.Address); err != nil {
 		return Plan{}, err
 	}
-	p := Plan{Useless: w.uselessAlone()}
+	defer func() {
+		p.Unknown = redact.Error(p.Unknown)
+		for i, entry := range p.Useless {
+			p.Useless[i] = redact.Text(entry)
+		}
+	}()
+	p = Plan{Useless: w.uselessAlone()}
 	if outside {
 		p.Unknown = errors.New("it is that of the cluster it will run in")
 		return p, nil
 	}
-	if u, err := url.Parse(w.kube.Host); err == nil {
-		p.Apiserver = u.Redacted()
-	}
+	p.Apiserver = redact.Text(w.kube.Host)
 	var broken []string
 	if p.Kinds, broken, p.Unknown = w.discover(ctx); p.Unknown != nil {
 		return p, nil

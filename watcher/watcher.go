@@ -19,6 +19,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/internal/redact"
 	"github.com/watchbench/watchbench/watcher/alert"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
@@ -40,9 +41,9 @@ type InputError struct {
 
 func (e *InputError) Error() string {
 	if e.Key == "" {
-		return e.Err.Error()
+		return redact.Text(e.Err.Error())
 	}
-	return e.Key + ": " + e.Err.Error()
+	return e.Key + ": " + redact.Text(e.Err.Error())
 }
 func (e *InputError) Unwrap() error { return e.Err }
 

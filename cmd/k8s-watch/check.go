@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/watchbench/watchbench/internal/redact"
 	"github.com/watchbench/watchbench/watcher"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/discovery"
@@ -84,7 +85,7 @@ func printPlan(out io.Writer, file string, cfg config.Config, filter config.Filt
 	})
 	section("ignores, or takes in another way", warnings)
 	section("has nothing to apply to", p.Useless)
-	_, err := io.WriteString(out, b.String())
+	_, err := io.WriteString(out, redact.Text(b.String()))
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/watchbench/watchbench/internal/redact"
 	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/watcher"
 	"github.com/watchbench/watchbench/watcher/config"
@@ -108,6 +109,6 @@ func runReloading(ctx context.Context, w *watcher.Watcher, signals <-chan os.Sig
 }
 
 func fail(code int, err error) int {
-	fmt.Fprintln(os.Stderr, "k8s-watch:", err)
+	fmt.Fprintln(os.Stderr, "k8s-watch:", redact.Text(err.Error()))
 	return code
 }
