@@ -35,8 +35,17 @@ import (
 // InputError is something wrong in what the user gave; Key names the place in the
 // main file where there is one.
 type InputError struct {
-	Key string
-	Err error
+	File string // the filter file; empty is the main file
+	Key  string
+	Err  error
+}
+
+// In is the error with the file that is wrong; main is the main file.
+func (e *InputError) In(main string) error {
+	if e.File != "" {
+		main = e.File
+	}
+	return fmt.Errorf("%s: %w", main, e)
 }
 
 func (e *InputError) Error() string {
@@ -296,6 +305,9 @@ func (w *Watcher) watch(ctx context.Context) error {
 	}
 	resources, err := w.firstDiscovery(ctx)
 	if err != nil {
+		return err
+	}
+	if err := w.checkMasks(ctx, resources); err != nil {
 		return err
 	}
 	alertor, alerting, err := w.alertor()

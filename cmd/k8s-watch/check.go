@@ -50,7 +50,10 @@ func check(args []string, out io.Writer) int {
 	ctx, cancel := context.WithTimeout(context.Background(), checkLimit)
 	defer cancel()
 	plan, err := watcher.MakePlan(ctx, cfg, filter)
-	if err != nil {
+	var input *watcher.InputError
+	if errors.As(err, &input) {
+		return fail(exitBadInput, input.In(f.File))
+	} else if err != nil {
 		return fail(exitBadInput, fmt.Errorf("%s: %w", f.File, err))
 	}
 	if err := printPlan(out, f.File, cfg, filter, plan, warnings); err != nil {

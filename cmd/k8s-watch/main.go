@@ -83,7 +83,7 @@ func run(args []string) int {
 	}
 	var input *watcher.InputError
 	if errors.As(err, &input) {
-		return fail(exitBadInput, fmt.Errorf("%s: %w", f.File, input))
+		return fail(exitBadInput, input.In(f.File))
 	}
 	return fail(exitError, err)
 }
