@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/watchbench/watchbench/internal/redact"
 	"github.com/watchbench/watchbench/watcher"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/discovery"
@@ -49,7 +50,10 @@ func check(args []string, out io.Writer) int {
 	ctx, cancel := context.WithTimeout(context.Background(), checkLimit)
 	defer cancel()
 	plan, err := watcher.MakePlan(ctx, cfg, filter)
-	if err != nil {
+	var input *watcher.InputError
+	if errors.As(err, &input) {
+		return fail(exitBadInput, input.In(f.File))
+	} else if err != nil {
 		return fail(exitBadInput, fmt.Errorf("%s: %w", f.File, err))
 	}
 	if err := printPlan(out, f.File, cfg, filter, plan, warnings); err != nil {
@@ -84,7 +88,7 @@ func printPlan(out io.Writer, file string, cfg config.Config, filter config.Filt
 	})
 	section("ignores, or takes in another way", warnings)
 	section("has nothing to apply to", p.Useless)
-	_, err := io.WriteString(out, b.String())
+	_, err := io.WriteString(out, redact.Text(b.String()))
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/watchbench/watchbench/internal/redact"
 	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/watcher"
 	"github.com/watchbench/watchbench/watcher/config"
@@ -82,7 +83,7 @@ func run(args []string) int {
 	}
 	var input *watcher.InputError
 	if errors.As(err, &input) {
-		return fail(exitBadInput, fmt.Errorf("%s: %w", f.File, input))
+		return fail(exitBadInput, input.In(f.File))
 	}
 	return fail(exitError, err)
 }
@@ -108,6 +109,6 @@ func runReloading(ctx context.Context, w *watcher.Watcher, signals <-chan os.Sig
 }
 
 func fail(code int, err error) int {
-	fmt.Fprintln(os.Stderr, "k8s-watch:", err)
+	fmt.Fprintln(os.Stderr, "k8s-watch:", redact.Text(err.Error()))
 	return code
 }
