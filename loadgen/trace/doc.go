@@ -12,11 +12,12 @@
 //  1. Frames come in the order in which they were received, with times that never go back.
 //  2. Per resource, INITIAL frames come first, then SYNCED with the resourceVersion of that
 //     list, then what the watch sent, unchanged but for what the recorder masks.
-//  3. Where the watch could not go on (410, a restarted apiserver), a GAP comes, then the
+//  3. Where the watch could not go on (410), or a list broke off, a GAP comes, then the
 //     difference between the last known state and a new list as frames with Inferred set,
-//     then SYNCED with the version of the new list. So the state after a gap is exact;
-//     states between are missing. An inferred DELETED holds apiVersion, kind and the
-//     metadata that identifies the object only, and the resourceVersion of the list.
+//     then SYNCED with the version of the new list, or another GAP if that list broke off.
+//     So the state after it is exact; states between are missing. An inferred DELETED
+//     holds apiVersion, kind and the metadata that identifies the object only, and the
+//     resourceVersion of the list.
 //  4. INITIAL and inferred frames come in the order of the list, not of their versions.
 //  5. A file that was cut anywhere reads up to its last whole block, and the reader says so
 //     with ErrTruncated. A changed byte is an *Error with the place, never another frame.

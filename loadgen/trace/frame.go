@@ -130,14 +130,11 @@ func (c *course) take(f *Frame) error {
 			return c.misplaced(f, "without a list before it")
 		}
 		next = watching
-	case Gap:
-		if *at != watching {
-			return c.misplaced(f, "before a list is complete")
-		}
+	case Gap: // in a list as well: it may break off
 		next = comparing
 	case Initial:
 		if *at != listing {
-			return c.misplaced(f, "after the first list is complete")
+			return c.misplaced(f, "after the first list")
 		}
 	case Bookmark:
 		if *at != watching {

@@ -45,6 +45,7 @@ func life() []Frame {
 		{At: 5, Type: Bookmark, Object: object("", 20)},
 		{At: 6, Type: Gap},
 		{At: 7, Type: Added, Inferred: true, Object: object("c", 21)},
+		{At: 7, Type: Gap},
 		{At: 7, Type: Deleted, Inferred: true, Object: object("a", 30)},
 		{At: 8, Type: Synced, ResourceVersion: "30"},
 		{At: time.Hour, Resource: 1, Type: Added, Object: object("d", 31)},
@@ -118,7 +119,7 @@ func TestOrdinaryZstd(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
-	if len(lines) != len(life())+2 || !strings.HasPrefix(lines[0], `{"started":"2026-01-02T03:04:05.000000006Z"`) || lines[len(lines)-1] != `{"frames":12}` {
+	if len(lines) != len(life())+2 || !strings.HasPrefix(lines[0], `{"started":"2026-01-02T03:04:05.000000006Z"`) || lines[len(lines)-1] != `{"frames":13}` {
 		t.Errorf("%q", lines)
 	}
 }
@@ -139,7 +140,7 @@ func TestCutAnywhere(t *testing.T) {
 		}
 		seen[len(frames)] = true
 	}
-	if len(seen) != 4 { // 0, 5, 10 and 12
+	if len(seen) != 4 { // 0, 5, 10 and 13
 		t.Errorf("frames of prefixes: %v", seen)
 	}
 }
@@ -176,21 +177,23 @@ func TestMovedBlocks(t *testing.T) {
 	}
 	at = append(at, len(data))
 	part := func(i int) []byte { return data[at[i]:at[i+1]] }
-	if len(at) != 6 { // header, 5, 5, 2, end
+	if len(at) != 6 { // header, 5, 5, 3, end
 		t.Fatal(at)
 	}
-	for name, blocks := range map[string][]int{
-		"doubled": {0, 1, 1, 2, 3, 4}, "missing": {0, 1, 3, 4}, "swapped": {0, 2, 1, 3, 4}, "more behind the end": {0, 1, 2, 3, 4, 4}, "two traces": {0, 1, 2, 3, 4, 0, 1, 2, 3, 4},
-		"no header": {1, 2, 3, 4}, "end for a header": {4},
+	for want, orders := range map[string][][]int{
+		"missing or doubled": {{0, 1, 1, 2, 3, 4}, {0, 1, 3, 4}, {0, 2, 1, 3, 4}, {1, 2, 3, 4}, {4}, {0, 1, 2, 4}},
+		"follows the end":    {{0, 1, 2, 3, 4, 4}, {0, 1, 2, 3, 4, 0, 1, 2, 3, 4}},
 	} {
-		var moved []byte
-		for _, i := range blocks {
-			moved = append(moved, part(i)...)
-		}
-		_, _, err := read(moved)
-		var e *Error
-		if !errors.As(err, &e) || errors.Is(err, ErrTruncated) {
-			t.Errorf("%s: %v", name, err)
+		for _, order := range orders {
+			var moved []byte
+			for _, i := range order {
+				moved = append(moved, part(i)...)
+			}
+			_, _, err := read(moved)
+			var e *Error
+			if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v: %v, want %q", order, err, want)
+			}
 		}
 	}
 }
@@ -261,9 +264,8 @@ func TestOrder(t *testing.T) {
 		"unknown type":         {nil, Frame{Type: "ERROR", Object: object("a", 1)}, `type "ERROR" is not known`},
 		"event before list":    {list, Frame{Type: Added, Object: object("b", 1)}, "ADDED of pods before a list is complete"},
 		"bookmark before list": {list, Frame{Type: Bookmark, Object: object("b", 1)}, "before a list is complete"},
-		"gap before list":      {list, Frame{Type: Gap}, "GAP of pods before a list is complete"},
-		"two gaps":             {gap, Frame{Type: Gap}, "before a list is complete"},
-		"initial after list":   {synced, Frame{Type: Initial, Object: object("b", 1)}, "after the first list is complete"},
+		"initial in a gap":     {gap, Frame{Type: Initial, Object: object("b", 1)}, "after the first list"},
+		"initial after list":   {synced, Frame{Type: Initial, Object: object("b", 1)}, "after the first list"},
 		"synced twice":         {synced, Frame{Type: Synced, ResourceVersion: "2"}, "without a list before it"},
 		"inferred":             {synced, Frame{Type: Added, Inferred: true, Object: object("b", 2)}, "inferred without a gap"},
 		"inferred bookmark":    {synced, Frame{Type: Bookmark, Inferred: true, Object: object("b", 2)}, "cannot be inferred"},
@@ -327,6 +329,22 @@ func TestBadFrames(t *testing.T) {
 		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
+	}
+}
+
+// TestMissingFrames: the end says how many there are.
+func TestMissingFrames(t *testing.T) {
+	var m memory
+	w, err := NewWriter(&m, header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.course.frames = 5
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := read(m.Bytes()); err == nil || !strings.Contains(err.Error(), "5 frames were written, 0 are here") {
+		t.Error(err)
 	}
 }
 
