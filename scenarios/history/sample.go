@@ -9,6 +9,12 @@ const (
 	PartyStorage   = "storagemock"
 	PartyRunner    = "runner"
 	PartyProxy     = "watchproxy" // where the watch has faults
+
+	// Where cluster.controllers is set.
+	PartyControllerManager = "controller-manager"
+	PartyScheduler         = "scheduler"
+	PartyKwok              = "kwok"
+	PartyWitness           = "witness"
 )
 
 // Use is what a process has used from its start until a sample.

@@ -175,7 +175,10 @@ func pidsOf(clusterPIDs map[string]int, w *party.Watcher, m *party.Storage, g *p
 	if p != nil {
 		pids[history.PartyProxy] = p.PID()
 	}
-	for from, to := range map[string]string{"kube-apiserver": history.PartyAPIServer, "etcd": history.PartyEtcd} {
+	for from, to := range map[string]string{
+		"kube-apiserver": history.PartyAPIServer, "etcd": history.PartyEtcd,
+		"kube-controller-manager": history.PartyControllerManager, "kube-scheduler": history.PartyScheduler, "kwok": history.PartyKwok,
+	} {
 		if pid, ok := clusterPIDs[from]; ok && pid > 0 {
 			pids[to] = pid
 		}
