@@ -32,6 +32,18 @@ type Use struct {
 	RunDelay *float64 `json:"runDelay,omitempty"`
 }
 
+// After adds what a former process of the same party had used.
+func (u Use) After(former Use) Use {
+	u.CPUSeconds += former.CPUSeconds
+	u.RSSHighestBytes = max(u.RSSHighestBytes, former.RSSHighestBytes)
+	u.Read += former.Read
+	u.Written += former.Written
+	if u.RunDelay != nil && former.RunDelay != nil {
+		u.RunDelay = new(*u.RunDelay + *former.RunDelay)
+	}
+	return u
+}
+
 // CPU is the machine's CPU time since boot, all CPUs together, in seconds. Busy has no
 // stolen time in it.
 type CPU struct {
