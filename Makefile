@@ -35,6 +35,10 @@ $(ECHARTS): internal/assets/echarts.lock.json
 controlplane: build ## build etcd and kube-apiserver once, into the user's cache
 	$(BIN)/watchbench cluster build
 
+.PHONY: controllers-test
+controllers-test: build ## run a live cluster: controller manager, scheduler, kwok (builds them once, minutes)
+	$(GO) test ./internal/cluster -run TestControllers -controllers -count=1 -timeout 30m -v
+
 # Static binaries, packed by deploy/Dockerfile. GOARCH chooses another architecture.
 IMAGES ?= dev
 .PHONY: image

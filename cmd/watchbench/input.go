@@ -171,6 +171,8 @@ func (f *runFlags) fits(on spec.Cluster) error {
 	case f.borrowed == nil:
 	case on.FSync && !f.borrowed.FSyncs():
 		return badinput.New("start it with watchbench cluster up --fsync", "cluster.fsync: the cluster that is up runs without")
+	case on.Controllers && !f.borrowed.Controllers:
+		return badinput.New("start it with watchbench cluster up --controllers", "cluster.controllers: the cluster that is up runs without")
 	case on.Pin:
 		return badinput.New("leave pin out", "cluster.pin: the cluster that is up cannot be pinned")
 	}

@@ -45,6 +45,10 @@ const (
 	// was found gone. Started is the start of the last request that was acknowledged for
 	// it, Finished when it was found; it went at some time between.
 	PhaseOutside = "outside"
+	// PhaseWitnessed is that of a write by others, of which a witness received the watch
+	// event at Finished. It was made after Started; Intended says nothing. See package
+	// loadgen/witness.
+	PhaseWitnessed = "witnessed"
 )
 
 // Operation types.

@@ -13,6 +13,8 @@ type Binaries struct {
 	Watcher, Storage, Churn string
 	// Proxy is needed by scenarios with watch.faults only.
 	Proxy string
+	// Witness is needed by scenarios with cluster.controllers only.
+	Witness string
 }
 
 // FindBinaries looks beside the running executable.
@@ -31,7 +33,7 @@ func FindBinaries() (Binaries, error) {
 func BinariesIn(dir string) (Binaries, error) {
 	b := Binaries{
 		Watcher: filepath.Join(dir, "k8s-watch"), Storage: filepath.Join(dir, "storagemock"), Churn: filepath.Join(dir, "churn"),
-		Proxy: filepath.Join(dir, "watchproxy"),
+		Proxy: filepath.Join(dir, "watchproxy"), Witness: filepath.Join(dir, "witness"),
 	}
 	for _, path := range []string{b.Watcher, b.Storage, b.Churn} {
 		if info, err := os.Stat(path); err != nil || info.IsDir() || info.Mode()&0o111 == 0 {

@@ -50,6 +50,9 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	if err := generatorReady(); err != nil {
 		return err
 	}
+	if err := c.startWitness(ctx); err != nil {
+		return err
+	}
 	first, err := c.settle(ctx, party.SyncLimit)
 	if err == nil && first.mute {
 		err = &party.TimeoutError{What: "the watcher's first write to storage", After: party.SyncLimit, Log: c.watcher.Log}
@@ -249,6 +252,9 @@ func (c *cell) heal(ctx context.Context) error {
 
 // drain waits until storage has what the apiserver holds, at most to the limit.
 func (c *cell) drain(ctx context.Context) error {
+	if err := c.hold(ctx); err != nil {
+		return err
+	}
 	want, err := c.apiState(ctx)
 	if err != nil {
 		return err

@@ -55,7 +55,9 @@ type Metadata struct {
 type Cluster struct {
 	Provider string `json:"provider" jsonschema:"enum=embedded,enum=kind,enum=kubeconfig" jsonschema_description:"embedded: etcd and kube-apiserver of this program; kind: a kind cluster (needs Docker); kubeconfig: any other."`
 	FSync    bool   `json:"fsync,omitempty" jsonschema_description:"Embedded: etcd waits for the disk before it answers a write. Without it writes are faster than in production."`
-	Pin      bool   `json:"pin,omitempty" jsonschema_description:"Embedded, on Linux: watcher, tools and control plane get CPUs of their own. An error where there are fewer than 4 CPUs on 3 cores."`
+	// Controllers are what makes a cluster write by itself.
+	Controllers bool `json:"controllers,omitempty" jsonschema_description:"Embedded: kube-controller-manager, kube-scheduler and kwok as kubelet run, too, and a witness records what they write."`
+	Pin         bool `json:"pin,omitempty" jsonschema_description:"Embedded, on Linux: watcher, tools and control plane get CPUs of their own. An error where there are fewer than 4 CPUs on 3 cores."`
 }
 
 // Storage is the mock's behaviour.
