@@ -25,7 +25,12 @@ help: ## show the targets
 
 .PHONY: build
 build: $(ECHARTS) ## build the commands into bin/
-	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/ $(addprefix ./cmd/,$(filter-out k6,$(CMDS)))
+
+# k6 is a large program under the AGPL, which few runs need.
+.PHONY: k6
+k6: ## build bin/k6, for load.driver: k6 and for scripts (two minutes the first time)
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/k6
 
 # Without npm the build works too; reports then ask the network for the charts.
 $(ECHARTS): internal/assets/echarts.lock.json
