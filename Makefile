@@ -25,7 +25,21 @@ help: ## show the targets
 
 .PHONY: build
 build: $(ECHARTS) ## build the commands into bin/
-	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/ $(addprefix ./cmd/,$(filter-out k6,$(CMDS)))
+
+# k6 is a large program under the AGPL, which few runs need.
+.PHONY: k6
+k6: ## build bin/k6, for load.driver: k6 and for scripts (two minutes the first time)
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/k6
+
+.PHONY: k6-rate
+k6-rate: controlplane ## compare k6's rate with the engine's in five pairs of runs (four minutes, quiet machine)
+	$(GO) test ./cmd/k6 -run TestRate -rate 5 -count=1 -v
+
+.PHONY: k6-types
+k6-types: ## check the declarations of k6/x/podchurn against the shipped scripts (needs npm)
+	npm install --silent --no-audit --no-fund --prefix .cache/k6-types typescript@5.9.3 @types/k6@1.7.0
+	.cache/k6-types/node_modules/.bin/tsc -p loadgen/xk6
 
 # Without npm the build works too; reports then ask the network for the charts.
 $(ECHARTS): internal/assets/echarts.lock.json

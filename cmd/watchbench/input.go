@@ -214,6 +214,11 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'
 func programs(todo []campaign.Scenario, bins party.Binaries) error {
 	for _, s := range todo {
 		for _, c := range s.File.Cells() {
+			if c.Scenario.Load.Driver == spec.DriverK6 {
+				if err := bins.CheckK6(); err != nil {
+					return err
+				}
+			}
 			if w := c.Scenario.Watcher; w.Command != "" {
 				if _, err := bins.Command(w, ""); err != nil {
 					return err

@@ -26,7 +26,7 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	plan := c.s.Load.Plan(c.Run(), c.record.Seed)
-	c.generator, err = party.StartGenerator(c.r.opts.Binaries.Churn, c.logs, c.dir, c.r.cluster.Kubeconfig, plan)
+	c.generator, err = party.StartGenerator(c.r.opts.Binaries, c.s.Load.Driver, c.logs, c.dir, c.r.cluster.Kubeconfig, plan)
 	if err != nil {
 		return err
 	}

@@ -97,11 +97,17 @@ func (c Capacity) Text() string {
 
 // Load is what the generator does to the apiserver.
 type Load struct {
-	Driver string `json:"driver" jsonschema:"enum=engine" jsonschema_description:"The generator."`
+	Driver string `json:"driver" jsonschema:"enum=engine,enum=k6" jsonschema_description:"What sends the load: the generator itself, or k6's virtual users (needs make k6)."`
 	plan.Load
 	// OfCapacity takes the place of Rate, which the runner then sets; see At.
 	OfCapacity Multiple `json:"ofCapacity,omitzero" range:"above 0%..1000%" jsonschema_description:"Open loop: mean rate as a part of the capacity that calibrate measures for the same watcher and storage, such as 80%."`
 }
+
+// Drivers of a load.
+const (
+	DriverEngine = "engine"
+	DriverK6     = "k6"
+)
 
 // Plan is the load as the generator's plan, for the run of that ID.
 func (l Load) Plan(runID string, seed uint64) plan.Config {
@@ -158,7 +164,7 @@ func Default() Scenario {
 	return Scenario{
 		Cluster: Cluster{Provider: "embedded"},
 		Storage: Storage{Latency: "lognormal(mean=87ms,p99=110ms)", Capacity: Capacity{Inflight: 300}, Mode: "faithful", Instances: 1},
-		Load:    Load{Driver: "engine", Load: plan.DefaultLoad()},
+		Load:    Load{Driver: DriverEngine, Load: plan.DefaultLoad()},
 		Watcher: Watcher{
 			Profile: "default", Strategy: "keyed", PodQueueNum: 30, WriterQueueLen: 102_400, HandlerQueueLen: 102_400,
 			QueueFull: "coalesce", QueueFullTimeout: Duration(1e9),

@@ -75,7 +75,7 @@ func (s *Scenario) validateStorage() error {
 }
 
 func (s *Scenario) validateLoad() error {
-	if err := word("load.driver", s.Load.Driver, "engine"); err != nil {
+	if err := word("load.driver", s.Load.Driver, DriverEngine, DriverK6); err != nil {
 		return err
 	}
 	if err := s.Load.validateShare(); err != nil {
