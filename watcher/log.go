@@ -7,7 +7,7 @@ import (
 	"github.com/watchbench/watchbench/internal/redact"
 )
 
-// debugVerbosity is the "v" from which each event is logged.
+// debugVerbosity is the "v" from which each list and watch that fails or ends is logged.
 const debugVerbosity = 4
 
 // NewLogger writes lines of key=value; objects appear in them by name and version,

@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"net"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +27,7 @@ const checkLimit = 10 * time.Second
 const checkUsage = `Usage of k8s-watch check: say what k8s-watch would do with a configuration, and do
 nothing of it. Only the apiserver is asked, for what it serves.
 
-Exit code 0, 1 if filters, masks or selectors have nothing to apply to, 2 if k8s-watch
+Exit code 0, also offline, 1 if filters, masks or selectors have nothing to apply to, 2 if k8s-watch
 would not start.
 `
 
@@ -36,7 +35,7 @@ would not start.
 func check(args []string, out io.Writer) int {
 	var f config.Flags
 	fs := f.Set("k8s-watch check")
-	fs.Usage = func() { fmt.Fprint(os.Stderr, checkUsage, "\n", fs.FlagUsages()) }
+	fs.Usage = func() { fmt.Print(checkUsage, "\n", fs.FlagUsages()) }
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, pflag.ErrHelp) {
 			return exitOK

@@ -50,7 +50,7 @@ func program(ctx context.Context, t *testing.T, args ...string) *exec.Cmd {
 // command runs k8s-watch and gives its exit code and the last line it wrote.
 func command(t *testing.T, args ...string) (code int, last, all string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
 	cmd := program(ctx, t, args...)
 	var out bytes.Buffer

@@ -104,7 +104,7 @@ func TestResumeAfterKill(t *testing.T) {
 		t.Fatalf("%v, %v\n%s", runs, err, strings.Join(all, "\n"))
 	}
 	dir := runs[0]
-	expect(exitInvalid, "1 of 2 cells missing", "check", dir)
+	expect(exitCheck, "1 of 2 cells missing", "check", dir)
 	expect(exitOK, "1 of 2 cells missing", "report", dir)
 	expect(exitInput, "scenario.repeat: the run has 1, this command 3", "run", "--resume", dir, "--repeat", "3")
 	expect(exitCheck, "to be run: ", "run", "--resume", dir)
