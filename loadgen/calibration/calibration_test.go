@@ -42,6 +42,45 @@ func TestLives(t *testing.T) {
 	}
 }
 
+func TestRollout(t *testing.T) {
+	n := Counts(recorded(t, "rollout-30"))
+	for what, want := range PerReplacedPod {
+		if got := float64(n[what]) / 30; math.Abs(got-want) > 0.05 {
+			t.Errorf("%s: %.2f for each pod, want %.1f", what, got, want)
+		}
+	}
+}
+
+func TestCrashLoop(t *testing.T) {
+	steps := recorded(t, "crashloop")
+	stages := Stages(steps, "Pod", 0)
+	first := slices.Index(stages, Stopped) // the first restart has no back-off
+	cycles := stages[first+2 : slices.Index(stages, Terminated)]
+	for range 3 {
+		if i := slices.Index(cycles, BackOff); i < 1 || !slices.Equal(cycles[i-1:i+2], CrashCycle) {
+			t.Fatalf("after the first restart %q, want %q", cycles, CrashCycle)
+		}
+		cycles = cycles[slices.Index(cycles, BackOff)+1:]
+	}
+	// One whole restart: from one back-off to the next.
+	var began []int64
+	for _, s := range steps {
+		if s.Stage == BackOff && s.Kind == "Pod" {
+			began = append(began, s.At)
+		}
+	}
+	if len(began) < 3 {
+		t.Fatalf("%d restarts with back-off", len(began))
+	}
+	within := slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return s.At < began[0] || s.At >= began[2] })
+	n := Counts(within)
+	for what, want := range PerRestart {
+		if got := float64(n[what]) / 2; math.Abs(got-want) > 0.5 {
+			t.Errorf("%s: %.1f for each restart, want %.1f", what, got, want)
+		}
+	}
+}
+
 func TestRecordings(t *testing.T) {
 	names := Names()
 	if len(names) < 3 {
