@@ -49,7 +49,7 @@ const smallRollout = "events=[{at: 0s, what: add-nodes, count: 2}, {at: 0s, what
 // with each mutant, which does not.
 func TestLive(t *testing.T) {
 	if *live == "" {
-		t.Skip("make controllers-test runs it: it needs kube-controller-manager, kube-scheduler and kwok")
+		t.Skip("make live-test runs it: it needs kube-controller-manager, kube-scheduler and kwok")
 	}
 	dir, err := filepath.Abs(*live)
 	if err != nil {
