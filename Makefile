@@ -49,9 +49,15 @@ $(ECHARTS): internal/assets/echarts.lock.json
 controlplane: build ## build etcd and kube-apiserver once, into the user's cache
 	$(BIN)/watchbench cluster build
 
-.PHONY: controllers-test
-controllers-test: build ## run a live cluster: controller manager, scheduler, kwok (builds them once, minutes)
+.PHONY: live
+live: controlplane ## run the scenarios with real controllers (builds these once; about 15 minutes)
+	@$(BIN)/watchbench cluster build --controllers
+	@for s in scenarios/controllers/*.yaml; do $(BIN)/watchbench run controllers/$$(basename $$s .yaml) --out $(OUT) $(ARGS) || exit 1; done
+
+.PHONY: live-test
+live-test: controlplane ## test the live cluster, and watchers with bugs on it (builds it once; about 10 minutes)
 	$(GO) test ./internal/cluster -run TestControllers -controllers -count=1 -timeout 30m -v
+	$(GO) test ./scenarios/controls -run TestLive -live $(abspath $(OUT))/live -count=1 -timeout 30m -v
 
 # Static binaries, packed by deploy/Dockerfile. GOARCH chooses another architecture.
 IMAGES ?= dev

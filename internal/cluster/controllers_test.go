@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -94,6 +95,8 @@ func TestControllers(t *testing.T) {
 	client := kubernetes.NewForConfigOrDie(cfg)
 	live(t, client)
 	whoWrote(t, client)
+	held(t, c)
+	restarted(t, c, client)
 	if err := c.Down(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -180,6 +183,65 @@ func live(t *testing.T, client kubernetes.Interface) {
 		text, n := count(ctx, func(*corev1.Pod) bool { return true })
 		return text, n == 0
 	})
+}
+
+// held stops the controllers and has them go on; one that has died is missed.
+func held(t *testing.T, c *Cluster) {
+	t.Helper()
+	states := func() (text string) {
+		for _, party := range controlplane.Controllers() {
+			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.PIDs[party]))
+			if err != nil {
+				t.Skip("no /proc")
+			}
+			_, after, _ := strings.Cut(string(status), ") ")
+			text += after[:1]
+		}
+		return text
+	}
+	if err := c.Hold(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "three stopped processes", func(context.Context) (string, bool) { return states(), states() == "TTT" })
+	if err := c.Release(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "three running processes", func(context.Context) (string, bool) { return states(), !strings.Contains(states(), "T") })
+	dead := &Cluster{PIDs: map[string]int{controlplane.Scheduler: c.PIDs[controlplane.Scheduler], controlplane.Kwok: os.Getpid()}}
+	if err := dead.Hold(); err == nil || !strings.Contains(err.Error(), "kwok") || strings.Contains(err.Error(), "scheduler") {
+		t.Errorf("got error %v, want one about kwok", err)
+	}
+	if err := dead.Release(); err == nil {
+		t.Error("a process that is not kwok was taken for it")
+	}
+}
+
+// restarted kills the apiserver under its clients: what was written is still there, the
+// controllers go on, and the new process is known.
+func restarted(t *testing.T, c *Cluster, client kubernetes.Interface) {
+	t.Helper()
+	before := c.PIDs[apiserverParty]
+	if err := c.RestartAPIServer(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if c.PIDs[apiserverParty] == before || commandLine(before) != "" {
+		t.Errorf("kube-apiserver was process %d (%q) and is %d", before, commandLine(before), c.PIDs[apiserverParty])
+	}
+	if err := c.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	until(t, "the node that was there", func(ctx context.Context) (string, bool) {
+		_, err := client.CoreV1().Nodes().Get(ctx, "late", metav1.GetOptions{})
+		return fmt.Sprint(err), err == nil
+	})
+	until(t, "a service account for a new namespace", func(ctx context.Context) (string, bool) {
+		_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "new"}}, metav1.CreateOptions{})
+		_, err2 := client.CoreV1().ServiceAccounts("new").Get(ctx, "default", metav1.GetOptions{})
+		return fmt.Sprint(err, err2), err2 == nil
+	})
+	if err := (&Cluster{}).RestartAPIServer(t.Context()); !errors.Is(err, ErrFixed) {
+		t.Errorf("of a cluster that is not ours: %v", err)
+	}
 }
 
 // whoWrote looks for each party's own name among the managers of what it writes, and for
