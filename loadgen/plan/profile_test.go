@@ -72,6 +72,9 @@ func TestProfilesAreGolden(t *testing.T) {
 		if again, same := fingerprint(p.Timed()); again != n || same != sum {
 			t.Errorf("%s: a second pass has %d operations, %x, where the first had %d, %x", name, again, same, n, sum)
 		}
+		if name != ProfileRecreate {
+			continue
+		}
 		if other, differs := fingerprint(profilePlan(t, name, func(c *Config) { c.Seed = 43 }).Timed()); other == n && differs == sum {
 			t.Errorf("%s: another seed gives the same plan", name)
 		}
