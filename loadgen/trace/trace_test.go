@@ -440,3 +440,19 @@ func TestManyWriters(t *testing.T) {
 		t.Errorf("%v: %d frames, %d written, %d bytes of %d, %d blocks", err, len(frames), count, bytes, m.Len(), w.number)
 	}
 }
+
+// BenchmarkRead reads events of 3 KiB, of which a replay wants 50,000 in a second.
+func BenchmarkRead(b *testing.B) {
+	frames := []Frame{{Type: Synced, ResourceVersion: "1"}}
+	for i := range 10_000 {
+		frames = append(frames, Frame{Type: Added, Object: fmt.Appendf(nil, `{"metadata":{"name":"pod-%d"},"padding":%q}`, i, strings.Repeat(fmt.Sprintf("text of %d, ", i), 300)[:3000])})
+	}
+	data := write(b, frames, len(frames)+1)
+	b.SetBytes(3 << 10 * int64(len(frames)))
+	for b.Loop() {
+		if _, all, err := read(data); err != nil || len(all) != len(frames) {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N*len(frames))/b.Elapsed().Seconds(), "events/s")
+}
