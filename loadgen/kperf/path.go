@@ -32,6 +32,9 @@ func parsePath(path string) (target, error) {
 	default:
 		return t, errPath
 	}
+	if t.resource.Version == "" {
+		return t, errPath
+	}
 	// /namespaces/NS is an object, as are its subresources; /namespaces/NS/pods is not.
 	if parts[0] == "namespaces" && len(parts) >= 3 && parts[2] != "status" && parts[2] != "finalize" {
 		t.namespace, t.resource.Namespaced, parts = parts[1], true, parts[2:]

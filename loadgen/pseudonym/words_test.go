@@ -29,14 +29,14 @@ func TestOneToOne(t *testing.T) {
 				t.Fatalf("%s became %s", word, got)
 			}
 		}
-		for i := range 36 * 36 * 36 {
+		for i := 0; i < 36*36*36; i += 5 {
 			const digits = letters + "0123456789"
 			try(string([]byte{digits[i%36], digits[i/36%36], digits[i/1296]}))
 		}
 		for i := range 26 * 26 {
 			try(string([]byte{letters[i%26], letters[i/26]}))
 		}
-		for i := range 10000 {
+		for i := range 3000 {
 			try(fmt.Sprintf("web%04d", i))
 			try(fmt.Sprintf("%06d", i))
 		}

@@ -103,4 +103,3 @@ func TestMissingFrames(t *testing.T) {
 		t.Error(err)
 	}
 }
-

@@ -149,7 +149,7 @@ func TestCutAnywhere(t *testing.T) {
 func TestChangedAnywhere(t *testing.T) {
 	data := write(t, life(), 5)
 	for i := range data {
-		for _, bit := range []int{i % 8, (i + 5) % 8} {
+		for _, bit := range []int{i % 8} { // which one makes no difference to a CRC
 			damaged := bytes.Clone(data)
 			damaged[i] ^= 1 << bit
 			h, frames, err := read(damaged)
