@@ -13,12 +13,15 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
+	"github.com/watchbench/watchbench/internal/strictyaml"
+	"github.com/watchbench/watchbench/loadgen/kperf"
 	"github.com/watchbench/watchbench/loadgen/record"
 	"github.com/watchbench/watchbench/loadgen/trace"
 )
 
 type recordFlags struct {
 	out, kubeconfig, context string
+	kperf                    string
 	duration                 time.Duration
 	resources                []string
 	anonymise, quiet         bool
@@ -45,7 +48,8 @@ values; relations and sizes remain.
 Interrupt it to end sooner: the file is complete up to then. Without --for that is the
 way to end it, with exit code 0.`,
 		Example: `  watchbench record -o trace.zst --kubeconfig ~/.kube/config --context staging --for 10m --anonymise
-  watchbench record -o pods.zst --context kind-dev --resources pods,events`,
+  watchbench record -o pods.zst --context kind-dev --resources pods,events
+  watchbench record -o trace.zst --kperf profile.yaml.gz`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.record(cmd) },
 	}
@@ -56,6 +60,7 @@ way to end it, with exit code 0.`,
 	fl.DurationVar(&f.duration, "for", 0, "how long to record (default: until interrupted)")
 	fl.StringSliceVar(&f.resources, "resources", recordDefault, "resources as kubectl names them")
 	fl.BoolVar(&f.anonymise, "anonymise", false, "replace names, labels, annotations, variables, images and other texts")
+	fl.StringVar(&f.kperf, "kperf", "", "make the file from a replay profile of kperf instead of a cluster")
 	fl.BoolVar(&f.quiet, "quiet", false, "no progress")
 	offerList(cmd, "resources", recordDefault...)
 	return cmd
@@ -73,6 +78,9 @@ func (f *recordFlags) record(cmd *cobra.Command) error {
 	if _, err := os.Lstat(f.out); err == nil {
 		return exists(f.out)
 	}
+	if cmd.Flags().Changed("kperf") {
+		return f.convert(cmd)
+	}
 	say := progressTo(cmd)
 	if f.quiet {
 		say = func(string) {}
@@ -87,6 +95,44 @@ func (f *recordFlags) record(cmd *cobra.Command) error {
 
 func exists(path string) error {
 	return badinput.New("name another file or remove it", "-o %s exists already", path)
+}
+
+// convert makes the file from a replay profile.
+func (f *recordFlags) convert(cmd *cobra.Command) error {
+	for _, name := range []string{"kubeconfig", "context", "for", "resources"} {
+		if cmd.Flags().Changed(name) {
+			return badinput.New("leave one of them out", "--%s means nothing for --kperf", name)
+		}
+	}
+	p, err := kperf.ReadFile(f.kperf)
+	var profile *strictyaml.Error
+	switch {
+	case errors.As(err, &profile):
+		return &badinput.Error{What: err.Error()}
+	case err != nil:
+		return &badinput.Error{What: "--kperf " + f.kperf, Remedy: "name a replay profile", Err: pathless(err)}
+	}
+	counts, err := p.Trace(f.anonymise, f.create)
+	if err != nil {
+		if errors.As(err, &profile) {
+			err = errors.Join(&badinput.Error{What: err.Error()}, os.Remove(f.out))
+		}
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", f.out, counts)
+	return nil
+}
+
+// create makes the file.
+func (f *recordFlags) create(h trace.Header) (*trace.Writer, error) {
+	w, err := trace.Create(f.out, h)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil, exists(f.out)
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return nil, &badinput.Error{What: "-o " + f.out, Remedy: "name a file in a folder that can be written", Err: pathless(err)}
+	}
+	return w, err
 }
 
 // cluster reaches that of the kubeconfig. Where a file has a single context there is no
@@ -120,13 +166,8 @@ func (f *recordFlags) from(cmd *cobra.Command, c *cluster.Cluster, say func(stri
 	if err != nil {
 		return err
 	}
-	w, err := trace.Create(f.out, r.Header())
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return exists(f.out)
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		return &badinput.Error{What: "-o " + f.out, Remedy: "name a file in a folder that can be written", Err: pathless(err)}
-	case err != nil:
+	w, err := f.create(r.Header())
+	if err != nil {
 		return err
 	}
 	ctx := cmd.Context()

@@ -60,7 +60,7 @@ func addressLen(text string) int {
 			colons++
 		}
 	}
-	if colons < 2 {
+	if colons < 2 || v6+1 < len(text) && text[v6] == '.' && isWord(text[v6+1]) { // an IPv4 address within
 		return 0
 	}
 	if n := parsed(text, text[:v6]); n > 0 {

@@ -92,7 +92,9 @@ func (w *words) replace(word string) []byte {
 		letters = hexadecimal
 	}
 	w.symbols = w.symbols[:0]
+	ascii := true
 	for i := 0; i < len(word); {
+		ascii = ascii && word[i] < utf8.RuneSelf
 		s, size := letters(word[i:])
 		w.symbols, i = append(w.symbols, s), i+size
 	}
@@ -105,8 +107,9 @@ func (w *words) replace(word string) []byte {
 			i += size
 		}
 		// A word of the vocabulary stands for itself only. Going on from it to the next
-		// free one keeps the mapping one to one.
-		if !w.kept(string(w.buf)) {
+		// free one keeps the mapping one to one, and ends: the way leads back to the word
+		// itself. Of a word with other characters it might not.
+		if !ascii || !w.kept(string(w.buf)) {
 			return w.buf
 		}
 	}

@@ -29,14 +29,14 @@ func TestOneToOne(t *testing.T) {
 				t.Fatalf("%s became %s", word, got)
 			}
 		}
-		for i := range 36 * 36 * 36 {
+		for i := 0; i < 36*36*36; i += 5 {
 			const digits = letters + "0123456789"
 			try(string([]byte{digits[i%36], digits[i/36%36], digits[i/1296]}))
 		}
 		for i := range 26 * 26 {
 			try(string([]byte{letters[i%26], letters[i/26]}))
 		}
-		for i := range 10000 {
+		for i := range 3000 {
 			try(fmt.Sprintf("web%04d", i))
 			try(fmt.Sprintf("%06d", i))
 		}
@@ -133,10 +133,11 @@ func fits(text, shape string) bool {
 func TestKeptValues(t *testing.T) {
 	p := New(salt, true)
 	for object, want := range map[string]string{
-		`{"resources":{"limits":{"cpu":"100m","memory":"1.5Gi","example.com/gpu":"2"}}}`: `"cpu":"100m","memory":"1.5Gi","`,
-		`{"metadata":{"resourceVersion":"12","generation":3}}`:                           `"resourceVersion":"12","generation":3`,
-		`{"time":"2026-01-02T03:04:05.123456Z"}`:                                         `"time":"2026-01-02T03:04:05.123456Z"`,
-		`{"spec":{"ports":[{"port":80,"protocol":"TCP"}],"clusterIP":"None"}}`:           `"port":80,"protocol":"TCP"`,
+		`{"resources":{"limits":{"cpu":"100m","memory":"1.5Gi","example.com/gpu":"2"}}}`:       `"cpu":"100m","memory":"1.5Gi","`,
+		`{"metadata":{"resourceVersion":"12","generation":3}}`:                                 `"resourceVersion":"12","generation":3`,
+		`{"time":"2026-01-02T03:04:05.123456Z"}`:                                               `"time":"2026-01-02T03:04:05.123456Z"`,
+		`{"spec":{"ports":[{"port":80,"protocol":"TCP"}],"clusterIP":"None"}}`:                 `"port":80,"protocol":"TCP"`,
+		`{"fieldsV1":{"f:spec":{"k:{\"containerPort\":8080,\"protocol\":\"TCP\"}":{".":{}}}}}`: `{"fieldsV1":{"f:spec":{"k:{\"containerPort\":8080,\"protocol\":\"TCP\"}":{".":{}}}}}`,
 		`{"a\u0062c":"\u0041"}`: `"`,
 	} {
 		got, err := p.Object([]byte("before"), "Pod", []byte(object))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -94,6 +95,9 @@ func replay(t testing.TB, data []byte) replayed {
 		now := fmt.Sprintf("%s@%d", o.Metadata.UID, version)
 		if there != (f.Type == trace.Modified || f.Type == trace.Deleted) {
 			t.Fatalf("%s of %s, of which the state is %q", f.Type, key, was)
+		}
+		if there && !strings.HasPrefix(was, o.Metadata.UID+"@") {
+			t.Fatalf("%s of %s with the uid %s, which was %s", f.Type, key, o.Metadata.UID, was)
 		}
 		if f.Type == trace.Deleted {
 			delete(all.state, key)

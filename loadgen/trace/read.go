@@ -49,16 +49,15 @@ var _ error = (*Error)(nil)
 
 // Reader reads a trace once, from its beginning. Use it from one goroutine and Close it.
 type Reader struct {
-	name    string
-	in      *bufio.Reader
-	file    io.Closer // nil: the caller's
-	dec     *zstd.Decoder
-	header  Header
-	course  *course
-	offset  int64  // of the next block
-	number  uint32 // of the next block
-	packed  []byte // reused
-	strings *jsonscan.Interner
+	name   string
+	in     *bufio.Reader
+	file   io.Closer // nil: the caller's
+	dec    *zstd.Decoder
+	header Header
+	course *course
+	offset int64  // of the next block
+	number uint32 // of the next block
+	packed []byte // reused
 }
 
 // Open opens the trace at path and reads its header.
@@ -83,7 +82,7 @@ func newReader(in io.Reader, name string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing decompression: %w", err)
 	}
-	r := &Reader{name: name, in: bufio.NewReaderSize(in, 64<<10), dec: dec, strings: jsonscan.NewInterner()}
+	r := &Reader{name: name, in: bufio.NewReaderSize(in, 64<<10), dec: dec}
 	if err := r.readHeader(); err != nil {
 		dec.Close()
 		return nil, err
@@ -166,7 +165,7 @@ func (r *Reader) frames(b *block, yield func(Frame, error) bool) bool {
 			yield(Frame{}, r.fail(line, errors.New("the last line has no end")))
 			return false
 		}
-		f, err := r.frame(text[:end:end])
+		f, err := parseFrame(text[:end:end])
 		if err == nil {
 			err = r.course.take(&f)
 		}
@@ -188,7 +187,7 @@ func (r *Reader) frames(b *block, yield func(Frame, error) bool) bool {
 
 var errUnknown = errors.New("unknown field")
 
-func (r *Reader) frame(line []byte) (f Frame, err error) {
+func parseFrame(line []byte) (f Frame, err error) {
 	f.Resource = -1 // that it is missing is an error
 	err = jsonscan.Fields(line, func(key []byte, v jsonscan.Value) (err error) {
 		var n int64
@@ -201,12 +200,12 @@ func (r *Reader) frame(line []byte) (f Frame, err error) {
 			n, err = v.Int()
 			f.Resource = int(n)
 		case "type":
-			text, err = v.Text(r.strings)
+			text, err = v.Text(nil)
 			f.Type = Type(text)
 		case "inferred":
 			f.Inferred, err = v.Bool()
 		case "resourceVersion":
-			f.ResourceVersion, err = v.Text(r.strings)
+			f.ResourceVersion, err = v.Text(nil)
 		case "object":
 			f.Object, err = v.Object()
 		default:
@@ -220,7 +219,7 @@ func (r *Reader) frame(line []byte) (f Frame, err error) {
 // end checks the last block, and that nothing follows it.
 func (r *Reader) end(b *block) error {
 	var frames int64
-	err := jsonscan.Decode(bytes.TrimSuffix(b.text, []byte("\n")), r.strings, func(key []byte) any {
+	err := jsonscan.Decode(bytes.TrimSuffix(b.text, []byte("\n")), nil, func(key []byte) any {
 		if string(key) == "frames" {
 			return &frames
 		}
