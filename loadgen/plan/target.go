@@ -10,17 +10,18 @@ type Target struct {
 	// Kind is as in the op log: Pod, ReplicaSet, Deployment, DaemonSet, Job, EndpointSlice,
 	// Event, Node, Lease, ConfigMap, or Widget (the custom resource widgets.watchbench.dev).
 	Kind        string
-	Namespace   int // index; ClusterScoped for a Node
+	Namespace   int // index; ClusterScoped for a Node, NodeLeases for its Lease
 	Name        string
 	Incarnation int // how many objects had this name before
-	// Seed decides what the shape draws: names of containers, labels, images.
+	// Seed decides what the shape draws: names of containers, labels, images. The pods of
+	// one template have the same.
 	Seed uint64
 	// Bytes is the size at its fullest (a ready pod), as JSON with managedFields, as the
 	// apiserver serves it. 0 where the size follows from the content (EndpointSlice, Lease).
 	Bytes int
 	// Containers and InitContainers of a Pod or of a workload's template.
 	Containers, InitContainers int
-	Node                       int // of a Pod: index of the node that it is bound to
+	Node                       int // of a Pod: index of the node that it is bound to, NoNode for none; of a Node: its own
 	// Owner is the object that owns this one: of a Pod its ReplicaSet, Job or DaemonSet, of
 	// a ReplicaSet its Deployment, of a Lease its Node; nil is none. It is acknowledged
 	// before the target is created.
@@ -32,8 +33,15 @@ type Target struct {
 	Spec int
 }
 
-// ClusterScoped is the namespace of what is in none.
-const ClusterScoped = -1
+// Namespaces that are not the run's: ClusterScoped is that of what is in none, NodeLeases
+// that of the nodes' Leases, which every cluster has.
+const (
+	ClusterScoped = -1
+	NodeLeases    = -2
+)
+
+// NoNode is the node of a pod that cannot be scheduled.
+const NoNode = -1
 
 // FirstProfileLane is the first lane of a profile's targets, above those of plain pods.
 const FirstProfileLane = int64(1) << 40
