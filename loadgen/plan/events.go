@@ -79,7 +79,7 @@ func (w *world) event(about *object, reason string, once bool) *event {
 		Kind: "Event", Namespace: about.Namespace, Name: eventName(about.Name, w.index), Seed: w.rng.Uint64(),
 		Bytes: w.tn.Sizes.Event.Draw(w.rng), Subject: about.Target, Reason: reason,
 	})}
-	ttl := w.life(w.tn.Events.TTL.Std())
+	ttl := w.tn.Events.TTL.Std()
 	expires := !w.closed && ttl < w.end-w.now
 	w.put(e.object, oplog.TypeCreate, State{Count: 1}, once && !expires, about)
 	if expires {

@@ -49,11 +49,12 @@ func (w *world) keepNodes() {
 
 // flap loses nodes for a time, one after the other.
 func (w *world) flap() {
-	share, period := *w.tn.Flaps.Share, w.life(w.tn.Flaps.Period.Std())
-	if share == 0 || period == 0 {
+	share := *w.tn.Flaps.Share
+	if share == 0 || w.tn.Flaps.Period == 0 {
 		return
 	}
-	mean := time.Duration(float64(period) / (share * float64(len(w.nodes))))
+	period := w.life(w.tn.Flaps.Period.Std())
+	mean := max(time.Duration(float64(period)/(share*float64(len(w.nodes)))), leastPeriod)
 	var lose func()
 	lose = func() {
 		if n := w.nodes[w.rng.IntN(len(w.nodes))]; !n.down {
@@ -65,13 +66,14 @@ func (w *world) flap() {
 }
 
 // lose has a node's kubelet fall silent: its controller marks it and its pods, and deletes
-// them after the toleration. A node that is back lets them go.
+// them after the toleration. A node that is back lets them go. Hot pods and those of a
+// DaemonSet, which tolerate it, stay.
 func (w *world) lose(n *node) {
 	n.down = true
 	w.emit(n.object, oplog.TypeUnready, State{})
 	w.emit(n.object, oplog.TypeStatus, State{}) // the taint
 	for _, p := range slices.Clone(n.pods) {
-		if !p.ready || p.dying {
+		if !p.ready || p.dying || p.of == workload(lonely{}) {
 			continue
 		}
 		w.after(w.draw(w.tn.Writers.Delay), func() {
@@ -83,7 +85,7 @@ func (w *world) lose(n *node) {
 	}
 	w.after(w.life(w.tn.Flaps.Toleration.Std()), func() {
 		for _, p := range slices.Clone(n.pods) {
-			if n.down && !p.ended && p.of != workload(w.daemons) {
+			if n.down && !p.ended && p.of != workload(w.daemons) && p.of != workload(lonely{}) {
 				w.once(p.object, "TaintManagerEviction")
 				w.terminate(p)
 			}

@@ -59,7 +59,7 @@ func (p *Plan) profileTimed(yield func(Op) bool) {
 	}
 	for {
 		x, ok := w.next()
-		if !ok {
+		if !ok || id-idLoad >= MaxOperations {
 			return
 		}
 		for {
@@ -156,12 +156,15 @@ func (w *world) each(share, pods float64, do func()) {
 	arrange()
 }
 
+// leastPeriod bounds what timeScale makes of a period.
+const leastPeriod = time.Second
+
 // cronJobs starts as many Jobs on the dot as make up a share of the rate, in one batch.
 func (w *world) cronJobs(share float64) {
-	period := w.life(w.tn.Jobs.CronPeriod.Std())
-	if share == 0 || period == 0 {
+	if share == 0 || w.tn.Jobs.CronPeriod == 0 {
 		return
 	}
+	period := max(w.life(w.tn.Jobs.CronPeriod.Std()), leastPeriod)
 	owed := 0.0
 	var tick func()
 	tick = func() {

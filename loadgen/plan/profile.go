@@ -57,7 +57,7 @@ var commonTuning = sync.OnceValue(func() Tuning {
 			ConfigMap: dist.MustSize("LN(3KB,1.3) clip 600B..1MB"), Widget: dist.MustSize("LN(2KB,1.2) clip 800B..1300KB"),
 		},
 		Services: ServiceTuning{
-			Deployments: 40, Step: dist.MustNumber("bins(1=40,2=20,3..15=30,15..60=8,60..125=2)"),
+			Deployments: 100, Step: dist.MustNumber("bins(1=45,2=25,3..8=22,8..30=7,30..125=1)"),
 			Lifetime: dist.MustDuration("bins(5m..10m=9,10m..30m=10,30m..1h=4,1h..6h=6,6h..24h=3,24h..168h=8,168h..336h=4)"), Selected: ptr(0.7),
 		},
 		Rollouts: RolloutTuning{Size: dist.MustNumber("bins(5=80,30=15,250=5)"), Deployments: 10, Surge: ptr(0.25), Unavailable: ptr(0.25)},
@@ -69,7 +69,7 @@ var commonTuning = sync.OnceValue(func() Tuning {
 		Flaps:   FlapTuning{Share: ptr(0), Period: 5 * minute, Down: 10 * minute, Toleration: 5 * minute},
 		Events:  EventTuning{Burst: 25, Refill: 5 * minute, Similar: 10, Window: 10 * minute, TTL: 60 * minute, Pods: 200, Repeat: ptr(0.8)},
 		Writers: WriterTuning{
-			Delay: dist.MustDuration("uniform(5ms,50ms)"), ReplicaSet: second / 5, Deployment: second, Job: second, EndpointSlice: second,
+			Delay: dist.MustDuration("uniform(5ms,50ms)"), ReplicaSet: second / 10, Deployment: second, Job: second, EndpointSlice: second,
 		},
 		Cluster:  ClusterTuning{LeasePeriod: 10 * second, NodeStatusPeriod: 5 * minute, Widgets: 20, WidgetRate: ptr(0), ConfigMaps: 20, ConfigMapRate: ptr(0)},
 		Mix:      MixTuning{Services: ptr(0), Rollouts: ptr(0), Jobs: ptr(0), Daemons: ptr(0), Recreate: ptr(0), Noise: ptr(0)},
@@ -135,6 +135,9 @@ func (c *Load) validateProfile() error {
 	}
 	t := c.ResolvedTuning()
 	if err := t.validate(); err != nil {
+		return err
+	}
+	if err := c.validateRestarts(&t); err != nil {
 		return err
 	}
 	return c.validateRoom(&t)

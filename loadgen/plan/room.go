@@ -1,6 +1,9 @@
 package plan
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // maxPodsPerNamespace is what Kubernetes is tested with.
 const maxPodsPerNamespace = 3000
@@ -22,6 +25,27 @@ func (c *Load) validateRoom(t *Tuning) error {
 			c.Namespaces, most, maxPodsPerNamespace)
 	}
 	return nil
+}
+
+// validateRestarts refuses a rate at which a pod would be deleted before it is there again.
+func (c *Load) validateRestarts(t *Tuning) error {
+	rate := c.MeanRate() * *t.Mix.Recreate
+	if c.Model == ModelClosed || rate == 0 {
+		return nil
+	}
+	need := math.Ceil(1.5 * rate * t.stages().Seconds()) // arrivals are not even
+	if float64(t.Recreate.Pods) < need {
+		return fieldError("tuning.recreate.pods", "%d cannot be restarted %.3g times a second, as each takes about %s; use %.0f or less rate",
+			t.Recreate.Pods, rate, t.stages().Round(100*time.Millisecond), need)
+	}
+	return nil
+}
+
+// stages is how long a pod takes on average beside its lifetime.
+func (t *Tuning) stages() time.Duration {
+	st := &t.Stages
+	return st.Bind.Mean() + st.Creating.Mean() + st.Sandbox.Mean() + st.Running.Mean() + st.Probe.Mean() + st.Seen.Mean() + st.Stop.Mean() + st.Final.Mean() +
+		time.Duration(*st.PullShare*float64(st.Pull.Mean())+*t.Pods.InitShare*float64(st.Init.Mean()))
 }
 
 // expectedPods is about how many pods there are at most at a time.
@@ -46,9 +70,7 @@ func (c *Load) expectedPods(t *Tuning) float64 {
 	if c.Model == ModelClosed {
 		return pods + float64(c.Threads)*max(*mix.Services*t.Services.Step.Mean(), *mix.Jobs*t.Jobs.Pods.Mean())
 	}
-	st, length := &t.Stages, c.Duration.Std().Seconds()
-	stages := (st.Bind.Mean() + st.Creating.Mean() + st.Sandbox.Mean() + st.Running.Mean() + st.Probe.Mean() + st.Stop.Mean() + st.Final.Mean()).Seconds() +
-		*st.PullShare*st.Pull.Mean().Seconds() + *t.Pods.InitShare*st.Init.Mean().Seconds()
+	stages, length := t.stages().Seconds(), c.Duration.Std().Seconds()
 	rate := c.MeanRate()
 	pods += rate * *mix.Services * min(length, stages+t.Services.Lifetime.Mean().Seconds()/t.TimeScale)
 	pods += rate * *mix.Jobs * min(length, stages+(t.Jobs.Run.Mean()+t.Jobs.TTL.Std()).Seconds()/t.TimeScale)

@@ -196,16 +196,17 @@ func (rs *replicaSet) fill() {
 	w.touch(&rs.status)
 }
 
-// shrink deletes pods that are too many: those that are not ready first, then the newest.
+// shrink deletes pods that are too many: of those that are ready the oldest, so that what
+// a scale operation added lives about as long as was drawn for it, then the others. (A real
+// controller begins with those that are not ready and the newest, which under operations
+// that overlap would mostly delete pods that have only begun.)
 func (rs *replicaSet) shrink() {
 	w := rs.d.w
-	for _, wantReady := range []bool{false, true} {
-		for i := len(rs.pods) - 1; i >= 0 && rs.live() > rs.want; i-- {
-			// Deleting a pod without a node takes it out of the list.
-			if i >= len(rs.pods) {
-				continue
-			}
-			if p := rs.pods[i]; !p.dying && p.ready == wantReady {
+	many := rs.live() - rs.want
+	for _, ready := range []bool{true, false} {
+		for _, p := range slices.Clone(rs.pods) {
+			if many > 0 && !p.dying && p.ready == ready {
+				many--
 				w.record(rs.fate, "SuccessfulDelete", p.Name)
 				w.terminate(p)
 			}

@@ -13,7 +13,7 @@ import (
 type Tuning struct {
 	// TimeScale divides how long things live: lifetimes, run times, downtimes, and the
 	// periods of rollouts, nodes and cron; never what one stage of a life takes.
-	TimeScale     float64  `json:"timeScale,omitempty" jsonschema:"minimum=0,maximum=100000,example=10" jsonschema_description:"Divides lifetimes, never the time that a stage takes."`
+	TimeScale     float64  `json:"timeScale,omitempty" jsonschema:"minimum=0,maximum=1000,example=10" jsonschema_description:"Divides lifetimes, never the time that a stage takes."`
 	NamespaceZipf *float64 `json:"namespaceZipf,omitempty" jsonschema:"minimum=0,maximum=10,example=1" jsonschema_description:"Exponent of the Zipf distribution that a workload's namespace is drawn from."`
 
 	Stages   StageTuning    `json:"stages,omitzero"`
@@ -86,7 +86,7 @@ type JobTuning struct {
 	Run        dist.Duration  `json:"run,omitzero" jsonschema_description:"Run time of a pod; divided by timeScale."`
 	TTL        units.Duration `json:"ttl,omitzero" jsonschema:"example=60s" jsonschema_description:"How long a finished Job stays; divided by timeScale."`
 	CronShare  *float64       `json:"cronShare,omitempty" jsonschema:"minimum=0,maximum=1,example=0.2" jsonschema_description:"Share of pods that belong to batches of Jobs on the dot."`
-	CronPeriod units.Duration `json:"cronPeriod,omitzero" jsonschema:"example=1m" jsonschema_description:"Period of those; divided by timeScale."`
+	CronPeriod units.Duration `json:"cronPeriod,omitzero" range:"100ms..24h" jsonschema:"example=1m" jsonschema_description:"Period of those; divided by timeScale."`
 }
 
 // CrashTuning is for containers that end with an error.
@@ -100,7 +100,7 @@ type CrashTuning struct {
 // FlapTuning is for nodes that are lost and come back.
 type FlapTuning struct {
 	Share      *float64       `json:"share,omitempty" jsonschema:"minimum=0,maximum=1,example=0.01" jsonschema_description:"Share of nodes lost per period."`
-	Period     units.Duration `json:"period,omitzero" jsonschema:"example=5m" jsonschema_description:"Divided by timeScale."`
+	Period     units.Duration `json:"period,omitzero" range:"100ms..24h" jsonschema:"example=5m" jsonschema_description:"Divided by timeScale."`
 	Down       units.Duration `json:"down,omitzero" jsonschema:"example=10m" jsonschema_description:"How long a node is away; divided by timeScale."`
 	Toleration units.Duration `json:"toleration,omitzero" jsonschema:"example=5m" jsonschema_description:"How long its pods are kept; divided by timeScale."`
 }
@@ -111,7 +111,7 @@ type EventTuning struct {
 	Refill  units.Duration `json:"refill,omitzero" jsonschema:"example=5m" jsonschema_description:"After which one more is let through."`
 	Similar int            `json:"similar,omitempty" jsonschema:"minimum=0,maximum=100000,example=10" jsonschema_description:"Events of one object and reason that are written on their own; more become one whose count goes up."`
 	Window  units.Duration `json:"window,omitzero" jsonschema:"example=10m" jsonschema_description:"Within which they are counted."`
-	TTL     units.Duration `json:"ttl,omitzero" jsonschema:"example=1h" jsonschema_description:"After which an Event is deleted; divided by timeScale."`
+	TTL     units.Duration `json:"ttl,omitzero" jsonschema:"example=1h" jsonschema_description:"After which an Event is deleted; not divided by timeScale."`
 	Pods    int            `json:"pods,omitempty" jsonschema:"minimum=0,maximum=1000000,example=200" jsonschema_description:"Of mix.noise: least number of pods that exist for the Events to be about."`
 	Repeat  *float64       `json:"repeat,omitempty" jsonschema:"minimum=0,maximum=1,example=0.8" jsonschema_description:"Of mix.noise: share of Events that repeat one there is."`
 }
@@ -128,8 +128,8 @@ type WriterTuning struct {
 
 // ClusterTuning is for what goes on whatever the load is.
 type ClusterTuning struct {
-	LeasePeriod      units.Duration `json:"leasePeriod,omitzero" jsonschema:"example=10s" jsonschema_description:"Of each node's Lease."`
-	NodeStatusPeriod units.Duration `json:"nodeStatusPeriod,omitzero" jsonschema:"example=5m" jsonschema_description:"Of each node's status."`
+	LeasePeriod      units.Duration `json:"leasePeriod,omitzero" range:"100ms..24h" jsonschema:"example=10s" jsonschema_description:"Of each node's Lease."`
+	NodeStatusPeriod units.Duration `json:"nodeStatusPeriod,omitzero" range:"100ms..24h" jsonschema:"example=5m" jsonschema_description:"Of each node's status."`
 	Widgets          int            `json:"widgets,omitempty" jsonschema:"minimum=0,maximum=1000000,example=50" jsonschema_description:"Custom resources."`
 	WidgetRate       *float64       `json:"widgetRate,omitempty" jsonschema:"minimum=0,maximum=10000,example=5" jsonschema_description:"Updates of them per second."`
 	ConfigMaps       int            `json:"configMaps,omitempty" jsonschema:"minimum=0,maximum=1000000,example=50" jsonschema_description:"ConfigMaps."`

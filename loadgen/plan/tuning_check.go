@@ -1,10 +1,13 @@
 package plan
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/watchbench/watchbench/internal/units"
 )
 
 // mostPerUnit bounds the mean of what one arrival stands for.
@@ -48,6 +51,11 @@ func withinTags(v reflect.Value, path string) error {
 			continue
 		}
 		f = reflect.Indirect(f)
+		if low, high, ok := strings.Cut(field.Tag.Get("range"), ".."); ok {
+			if d, least, most := f.Interface().(units.Duration), duration(low), duration(high); d < least || d > most {
+				return fieldError(at, "%s is out of range; use %s to %s", d, least, most)
+			}
+		}
 		var n float64
 		switch {
 		case !f.IsValid():
@@ -65,6 +73,14 @@ func withinTags(v reflect.Value, path string) error {
 		}
 	}
 	return nil
+}
+
+// duration reads one of a tag.
+func duration(text string) (d units.Duration) {
+	if err := d.UnmarshalText([]byte(text)); err != nil {
+		panic(fmt.Sprintf("a range in a tag: %v", err))
+	}
+	return d
 }
 
 // bounds reads minimum and maximum from a tag.
