@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,6 +29,7 @@ type streams struct {
 type options struct {
 	plan, kubeconfig, context, oplog string
 	remove                           string
+	part                             string
 	wait, quiet, check               bool
 	teardownTimeout                  time.Duration
 }
@@ -55,6 +58,7 @@ after an error or a signal.`,
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
 	f.StringVar(&o.context, "context", "", "context of the kubeconfig; default: the current one")
 	f.StringVar(&o.oplog, "oplog", "", "where to write the op log (zstd-compressed NDJSON); a file that is there must be one")
+	f.StringVar(&o.part, "part", "0/1", "send part I of N of a profile's plan, I from 0; part 0 must be ready before the others start, and end after them")
 	f.BoolVar(&o.wait, "wait", false, "wait for a line on standard input before the load, one more after a warm-up, and another before the teardown")
 	f.BoolVar(&o.quiet, "quiet", false, "report phases only, no progress")
 	f.BoolVar(&o.check, "check", false, "check the plan file and exit")
@@ -88,6 +92,13 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 	if err != nil {
 		return &commandline.UsageError{Err: err}
 	}
+	part, parts, err := readPart(o.part, cfg)
+	if err != nil {
+		return err
+	}
+	if p, err = p.Part(part, parts); err != nil {
+		return &commandline.UsageError{Err: err}
+	}
 	if o.check {
 		return nil
 	}
@@ -105,7 +116,7 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	logger := slog.New(slog.NewTextHandler(s.err, nil))
-	engine, err := churn.New(p, churn.Settings{REST: restConfig, Log: log, Logger: logger})
+	engine, err := churn.New(p, churn.Settings{REST: restConfig, Log: log, Logger: logger, Part: part})
 	if err != nil {
 		return err
 	}
@@ -113,6 +124,23 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 	return session.New(engine, cfg, session.Settings{
 		Out: s.out, Wait: o.wait, In: s.in, Quiet: o.quiet, TeardownTimeout: o.teardownTimeout, Log: log, Logger: logger,
 	}).Run(cmd.Context())
+}
+
+// maxParts bounds the generators of one run.
+const maxParts = 16
+
+// readPart reads --part.
+func readPart(text string, cfg plan.Config) (part, parts int, err error) {
+	i, n, ok := strings.Cut(text, "/")
+	part, err1 := strconv.Atoi(i)
+	parts, err2 := strconv.Atoi(n)
+	switch {
+	case !ok || err1 != nil || err2 != nil || parts < 1 || parts > maxParts || part < 0 || part >= parts:
+		return 0, 0, commandline.Usagef("--part %s: use I/N with I from 0 to N-1, and N up to %d, such as 0/2", text, maxParts)
+	case parts > 1 && cfg.Profile == "":
+		return 0, 0, commandline.Usagef("--part %s: only the plan of a profile can be divided; set profile in the plan file", text)
+	}
+	return part, parts, nil
 }
 
 func remove(cmd *cobra.Command, s streams, o options) error {

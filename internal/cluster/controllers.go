@@ -163,7 +163,7 @@ func (r *run) startController(c controller, binaries string) (probe func(context
 	if err != nil {
 		return nil, err
 	}
-	if err := writeLauncher(r.dir, c.party, filepath.Join(binaries, c.party)); err != nil {
+	if err := writeLauncher(r.dir, c.party, filepath.Join(binaries, c.party), nil); err != nil {
 		return nil, err
 	}
 	p, err := r.launch(c.party, c.args(r.dir, kubeconfig, port)...)

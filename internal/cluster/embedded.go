@@ -127,7 +127,8 @@ type run struct {
 	plane *envtest.ControlPlane
 	dog   *watchdog
 	cpus  []int
-	wg    sync.WaitGroup // the processes that we started
+	wg    sync.WaitGroup      // the processes that we started
+	env   map[string][]string // by party, on top of our own
 }
 
 func (e *embedded) start(ctx context.Context, binaries binaryDirs, say func(string, ...any)) (*Cluster, error) {
@@ -163,7 +164,8 @@ func (e *embedded) prepare(ctx context.Context, binaries binaryDirs) (*run, erro
 		return nil, errors.Join(badinput.New("set TMPDIR to a folder on a disk, or leave fsync out",
 			"etcd would write to %s, which is in memory, so fsync would cost nothing", dir), os.RemoveAll(dir))
 	}
-	r := &run{dir: dir, logs: map[string]string{}, files: map[string]*os.File{}, cpus: e.opts.CPUs}
+	r := &run{dir: dir, logs: map[string]string{}, files: map[string]*os.File{}, cpus: e.opts.CPUs,
+		env: map[string][]string{apiserverParty: apiserverEnv()}}
 	if err := e.configure(r, binaries.plane); err != nil {
 		return nil, errors.Join(err, r.down(ctx))
 	}
@@ -182,7 +184,7 @@ func (e *embedded) configure(r *run, binaries string) (err error) {
 		}
 	}
 	for _, party := range []string{etcdParty, apiserverParty} {
-		if err := writeLauncher(r.dir, party, filepath.Join(binaries, party)); err != nil {
+		if err := writeLauncher(r.dir, party, filepath.Join(binaries, party), r.env[party]); err != nil {
 			return err
 		}
 	}
@@ -304,7 +306,7 @@ func (r *run) up(ctx context.Context, opts EmbeddedOptions, binaries binaryDirs)
 		}
 	}
 	for _, party := range opts.parties() {
-		c.Flags[party] = partyFlags(r.dir, party)
+		c.Flags[party] = append(partyFlags(r.dir, party), r.env[party]...)
 		if c.PIDs[party] = partyPID(r.dir, party); c.PIDs[party] == 0 {
 			return nil, fmt.Errorf("%s ended right after it was ready", party)
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -100,6 +101,10 @@ func TestEmbeddedUpDown(t *testing.T) {
 		t.Errorf("kubeconfig: %v, %v, want mode 0600", info, err)
 	}
 	apiFlags := strings.Join(c.Flags[apiserverParty], " ")
+	environ, err := os.ReadFile("/proc/" + strconv.Itoa(c.PIDs[apiserverParty]) + "/environ")
+	if err == nil && !(strings.Contains(string(environ), "GOGC=400\x00") && strings.Contains(apiFlags, " GOGC=400")) {
+		t.Errorf("kube-apiserver runs in %q, the record says %s: want GOGC=400 in both", environ, apiFlags)
+	}
 	if !strings.Contains(apiFlags, "--v=1") || strings.Contains(apiFlags, "delete-collection-workers") || !strings.Contains(apiFlags, "--profiling=false") {
 		t.Errorf("flags of kube-apiserver: %s; want v=1, the default profiling=false, and no delete-collection-workers", apiFlags)
 	}

@@ -52,12 +52,17 @@ name=%[2]s
 [ -e "$dir/stop" ] && exit 1
 printf '%%s\n' "$@" >"$dir/$name.args"
 echo $$ >"$dir/$name.pid"
-exec %[3]s "$@"
+exec env %[4]s %[3]s "$@"
 `
 
-// writeLauncher makes the script for a party, which has its name.
-func writeLauncher(dir, party, binary string) error {
-	script := fmt.Sprintf(launcher, shellQuote(dir), shellQuote(party), shellQuote(binary))
+// writeLauncher makes the script for a party, which has its name and gets env on top of
+// our own environment.
+func writeLauncher(dir, party, binary string, env []string) error {
+	quoted := make([]string, len(env))
+	for i, e := range env {
+		quoted[i] = shellQuote(e)
+	}
+	script := fmt.Sprintf(launcher, shellQuote(dir), shellQuote(party), shellQuote(binary), strings.Join(quoted, " "))
 	if err := os.WriteFile(filepath.Join(dir, party), []byte(script), 0o700); err != nil {
 		return fmt.Errorf("write the launcher of %s: %w", party, err)
 	}

@@ -43,7 +43,7 @@ func TestLauncher(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "p")
-	if err := writeLauncher(dir, "p", "/bin/echo"); err != nil {
+	if err := writeLauncher(dir, "p", "/bin/echo", nil); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command(path, "--help").CombinedOutput(); err != nil || len(out) != 0 {
@@ -56,6 +56,12 @@ func TestLauncher(t *testing.T) {
 	}
 	if got := partyFlags(dir, "p"); len(got) != 2 || got[1] != "--b=two words" {
 		t.Errorf("flags %q", got)
+	}
+	if err := writeLauncher(dir, "q", "/usr/bin/env", []string{"WB_A=it's", "WB_B=$HOME 2"}); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(filepath.Join(dir, "q")).Output(); err != nil || !strings.Contains(string(out), "WB_A=it's\nWB_B=$HOME 2\n") {
+		t.Errorf("environment %q, %v", out, err)
 	}
 	pid, err := os.ReadFile(filepath.Join(dir, "p"+pidSuffix))
 	if err != nil || strings.TrimSpace(string(pid)) != strconv.Itoa(cmd.Process.Pid) {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
@@ -17,7 +16,7 @@ import (
 )
 
 const (
-	// requestTimeout bounds one attempt.
+	// requestTimeout bounds one attempt, unless Settings say otherwise.
 	requestTimeout = 10 * time.Second
 	// maxAttempts bounds how often one operation is sent.
 	maxAttempts = 5
@@ -29,7 +28,7 @@ const (
 	maxErrorText = 300
 )
 
-// perform sends one operation on a pod until it is acknowledged or given up, and
+// perform sends one operation on an object until it is acknowledged or given up, and
 // records every attempt. intended is the time the plan wanted.
 func (e *Engine) perform(ctx context.Context, op plan.Op, st *pod, intended int64) error {
 	first, unclear := int64(0), int64(0) // starts of attempts; unclear: of one that may have taken effect
@@ -38,16 +37,16 @@ func (e *Engine) perform(ctx context.Context, op plan.Op, st *pod, intended int6
 		if attempt == 0 {
 			first = started
 		}
-		reqCtx, cancel := context.WithTimeout(ctx, requestTimeout)
-		a := e.sendPod(reqCtx, op, st, intended)
+		reqCtx, cancel := context.WithTimeout(ctx, e.timeout)
+		a := e.send(reqCtx, op, st, intended)
 		finished := e.clock.now()
 		if a.err != nil && unclear != 0 {
 			a = e.resolve(reqCtx, op, st, a)
 		}
 		if a.err == nil && op.Type == oplog.TypeBind {
 			// The answer to a binding does not hold the pod. This read is not timed.
-			if p, err := e.readPod(reqCtx, op, st); err == nil && p.UID == st.uid {
-				a.version, _ = parseVersion(p.ResourceVersion)
+			if m, err := e.look(reqCtx, op, st); err == nil && m.UID == st.uid {
+				a.version, _ = parseVersion(m.ResourceVersion)
 			}
 		}
 		cancel()
@@ -58,7 +57,7 @@ func (e *Engine) perform(ctx context.Context, op plan.Op, st *pod, intended int6
 		if early {
 			op.Type = oplog.TypeDelete
 		}
-		e.recordPod(op, st, a, attempt, times{intended: intended, started: started, finished: finished})
+		e.recordAttempt(op, st, a, attempt, times{intended: intended, started: started, finished: finished})
 		if a.err == nil {
 			e.settle(op, st, a, started)
 			e.stats.acknowledge(op, intended, first, finished)
@@ -89,49 +88,49 @@ func (e *Engine) perform(ctx context.Context, op plan.Op, st *pod, intended int6
 // took from there it keeps when it goes on with the pod as it is.
 var errEarly = errors.New("the pod was deleted without grace")
 
-// settle notes what an acknowledged operation made of the pod.
+// settle notes what an acknowledged operation made of the object.
 func (e *Engine) settle(op plan.Op, st *pod, a answer, started int64) {
 	switch op.Type {
 	case oplog.TypeCreate:
 		st.uid = a.uid
 		st.reached(a.version, started)
-		e.created.addPod(st)
+		e.created.add(st)
 	case oplog.TypeDelete:
 		st.end()
-		e.created.dropPod(st)
+		e.created.drop(st)
 	default:
 		st.reached(a.version, started)
 	}
 }
 
-// recordGone logs the deletion of a pod that is not there any more when an operation on it
+// recordGone logs the deletion of an object that is not there any more when an operation on it
 // is given up: by somebody else, or by an attempt that had no clear answer.
 func (e *Engine) recordGone(ctx context.Context, op plan.Op, st *pod) {
 	if op.Type == oplog.TypeCreate {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
-	p, err := e.readPod(ctx, op, st)
-	if gone := apierrors.IsNotFound(err) || err == nil && p.UID != st.uid; !gone || !st.end() {
+	m, err := e.look(ctx, op, st)
+	if gone := apierrors.IsNotFound(err) || err == nil && m.UID != st.uid; !gone || !st.end() {
 		return
 	}
 	version, since := st.last()
 	e.log.Append(oplog.Record{
 		ID: e.freeID(), Phase: oplog.PhaseOutside, Type: oplog.TypeDelete, Thread: plan.ThreadNone,
-		Kind: "Pod", Namespace: st.namespace, Name: st.name, UID: string(st.uid), ResourceVersion: version,
+		Kind: st.kind, Namespace: st.namespace, Name: st.name, UID: string(st.uid), ResourceVersion: version,
 		Intended: since, Started: since, Finished: e.clock.now(), Status: http.StatusOK,
 	})
-	e.created.dropPod(st)
+	e.created.drop(st)
 }
 
 type times struct{ intended, started, finished int64 }
 
-// recordPod logs one attempt of an operation on a pod.
-func (e *Engine) recordPod(op plan.Op, st *pod, a answer, attempt int, t times) {
+// recordAttempt logs one attempt of an operation on an object.
+func (e *Engine) recordAttempt(op plan.Op, st *pod, a answer, attempt int, t times) {
 	r := oplog.Record{
 		ID: op.ID, Attempt: attempt, Phase: op.Phase, Type: op.Type, Thread: op.Thread,
-		Kind: "Pod", Namespace: st.namespace, Name: st.name, UID: string(st.uid),
+		Kind: st.kind, Namespace: st.namespace, Name: st.name, UID: string(st.uid),
 		Intended: t.intended, Started: t.started, Finished: t.finished, Status: a.status,
 	}
 	switch {
@@ -174,26 +173,22 @@ func (e *Engine) resolve(ctx context.Context, op plan.Op, st *pod, a answer) ans
 	switch {
 	case op.Type == oplog.TypeDelete && apierrors.IsNotFound(a.err):
 		return answer{status: http.StatusOK}
-	case op.Type == oplog.TypeCreate && apierrors.IsAlreadyExists(a.err):
-		return e.adopt(ctx, op, st, a, func(p *corev1.Pod) bool {
-			return p.Annotations[OpAnnotation] == strconv.FormatInt(op.ID, 10)
-		})
-	case op.Type == oplog.TypeBind && apierrors.IsConflict(a.err):
-		return e.adopt(ctx, op, st, a, func(p *corev1.Pod) bool {
-			return p.Spec.NodeName == e.cfg.NodeName(op.Pod.Node)
-		})
+	case op.Type == oplog.TypeCreate && apierrors.IsAlreadyExists(a.err),
+		op.Type == oplog.TypeBind && apierrors.IsConflict(a.err):
+		return e.adopt(ctx, op, st, a)
 	}
 	return a
 }
 
-// adopt takes the pod as it is for the answer, if it is what op would have made.
-func (e *Engine) adopt(ctx context.Context, op plan.Op, st *pod, a answer, ours func(*corev1.Pod) bool) answer {
-	p, err := e.readPod(ctx, op, st)
-	if err != nil || !ours(p) {
+// adopt takes the object as it is for the answer, if op made it so: the apiserver copies a
+// binding's annotations to the pod.
+func (e *Engine) adopt(ctx context.Context, op plan.Op, st *pod, a answer) answer {
+	m, err := e.look(ctx, op, st)
+	if err != nil || m.Annotations[OpAnnotation] != strconv.FormatInt(op.ID, 10) {
 		return a
 	}
-	version, err := parseVersion(p.ResourceVersion)
-	return answer{status: http.StatusOK, uid: p.UID, version: version, err: err}
+	version, err := parseVersion(m.ResourceVersion)
+	return answer{status: http.StatusOK, uid: m.UID, version: version, err: err}
 }
 
 // retryAfter reports whether a failed attempt is worth another one, and when.

@@ -35,7 +35,7 @@ func (e *Engine) updateBystander(ctx context.Context, op plan.Op, intended int64
 	}
 	namespace := e.cfg.NamespaceName(op.Object % e.cfg.Namespaces)
 	name := e.cfg.BystanderName(op.Object)
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
 	started := e.clock.now()
 	a := do(ctx, e.client.controlSet.CoreV1().RESTClient().Patch(types.MergePatchType).

@@ -110,7 +110,7 @@ func newEngine(t *testing.T, cfg plan.Config) (*churn.Engine, *memoryLog, *rest.
 		t.Fatal(err)
 	}
 	log := &memoryLog{}
-	e, err := churn.New(p, churn.Settings{REST: env.Config, Log: log})
+	e, err := churn.New(p, churn.Settings{REST: env.Config, Log: log, RequestTimeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

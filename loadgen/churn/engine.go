@@ -1,6 +1,7 @@
 package churn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,12 +9,14 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
+	"github.com/watchbench/watchbench/loadgen/shape"
 )
 
 // Recorder takes the records of the op log. *oplog.Writer is one.
@@ -28,6 +31,13 @@ type Settings struct {
 	REST   *rest.Config // how to reach the apiserver; not changed
 	Log    Recorder
 	Logger *slog.Logger
+	// RequestTimeout bounds one attempt; 0: 10 s. An attempt that it ends may take effect
+	// all the same.
+	RequestTimeout time.Duration
+	// Part is which generator of the run this is, where several share a profile by
+	// plan.Plan.Part. That of number 0 makes what all of them need, before the others are
+	// prepared, and removes it after them.
+	Part int
 }
 
 // Engine executes one plan once. Its methods are called in the order that the
@@ -40,18 +50,26 @@ type Engine struct {
 	logger *slog.Logger
 	clock  clock
 	client *clients
-	pods   objectMaker
-	hot    []*pod // by rank; made by Prepare
-	nextID atomic.Int64
-	phase  atomic.Pointer[string]
+	// timeout bounds one attempt.
+	timeout time.Duration
+	part    int
+	pods    objectMaker
+	shape   shaper // of a profile's objects
+	hot     []*pod // by rank; made by Prepare
+	nextID  atomic.Int64
+	phase   atomic.Pointer[string]
 
 	planned                   int64        // load operations; 0: not known before
 	loadStarted, loadFinished atomic.Int64 // Unix ns
 
-	stats   stats // of the load
+	targets *targets // of a profile
+	stats   stats    // of the load
 	health  health
 	created created
 }
+
+// freeIDs are for one of several generators.
+const freeIDs = 100_000_000
 
 // New connects to nothing yet; it fails on a config no client can be made from.
 func New(p *plan.Plan, s Settings) (*Engine, error) {
@@ -64,10 +82,11 @@ func New(p *plan.Plan, s Settings) (*Engine, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	e := &Engine{plan: p, cfg: cfg, rest: client.control, log: s.Log, logger: logger,
-		clock: newClock(), client: client, planned: p.Planned(), created: newCreated()}
+	e := &Engine{plan: p, cfg: cfg, rest: client.control, log: s.Log, logger: logger, timeout: cmp.Or(s.RequestTimeout, requestTimeout), part: s.Part,
+		clock: newClock(), client: client, planned: p.Planned(), targets: newTargets(), created: newCreated()}
 	e.pods = newObjectMaker(&e.cfg)
-	e.nextID.Store(plan.FirstFreeID)
+	e.shape = shape.New(shape.Config{RunID: cfg.RunID, Namespaces: cfg.NamespaceName, Nodes: cfg.NodeName})
+	e.nextID.Store(plan.FirstFreeID + int64(s.Part)*freeIDs)
 	e.enter(oplog.PhasePrepare)
 	return e, nil
 }
@@ -87,14 +106,19 @@ func concurrency(cfg *plan.Config) int {
 	return cfg.Threads
 }
 
+// profile reports whether the load is a profile's, not one of plain pods.
+func (e *Engine) profile() bool { return e.cfg.Profile != "" }
+
 func (e *Engine) enter(phase string) { e.phase.Store(&phase) }
 
 // freeID numbers a request that the plan does not foresee.
 func (e *Engine) freeID() int64 { return e.nextID.Add(1) - 1 }
 
-// pod is what is known of a pod of the plan while it lives. What creates it writes to
-// it, before anything else is sent; the patches of a hot pod are sent beside each other.
+// pod is what is known of a pod of the plan while it lives, or of another object that a
+// profile writes. What creates it writes to it, before anything else is sent; the patches
+// of a hot pod are sent beside each other.
 type pod struct {
+	kind            string // as in the op log
 	namespace, name string
 	uid             types.UID
 
@@ -133,6 +157,7 @@ type created struct {
 	nodes      map[string]types.UID
 	leases     map[string]types.UID
 	pods       map[string]*pod // by namespace/name; live as far as is known
+	definition bool            // of the profiles' custom resource
 }
 
 func newCreated() created {
@@ -150,17 +175,39 @@ func (c *created) keep(err error, note func(*created)) {
 	note(c)
 }
 
-func (c *created) addPod(p *pod) {
+// add notes what is not left to the deletion of its namespace: that is slow for many pods.
+func (c *created) add(p *pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pods[p.namespace+"/"+p.name] = p
+	switch {
+	case p.kind == kindPod:
+		c.pods[p.namespace+"/"+p.name] = p
+	case p.kind == kindNode:
+		c.nodes[p.name] = p.uid
+	case p.kind == kindLease && p.namespace == leaseNamespace:
+		c.leases[p.name] = p.uid
+	}
 }
 
-func (c *created) dropPod(p *pod) {
+func (c *created) drop(p *pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.pods, p.namespace+"/"+p.name)
+	switch {
+	case p.kind == kindPod:
+		delete(c.pods, p.namespace+"/"+p.name)
+	case p.kind == kindNode:
+		delete(c.nodes, p.name)
+	case p.kind == kindLease && p.namespace == leaseNamespace:
+		delete(c.leases, p.name)
+	}
 }
+
+// Kinds that the engine treats each in a way of its own.
+const (
+	kindPod   = "Pod"
+	kindNode  = "Node"
+	kindLease = "Lease"
+)
 
 // ErrUnusable means that the apiserver refused or failed so many operations in a
 // row that going on has no point.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -127,6 +128,7 @@ func (f *fakeAPI) serve(r *http.Request) *http.Response {
 			return status(http.StatusBadRequest, metav1.StatusReasonBadRequest)
 		}
 		p.Spec.NodeName = obj.(*corev1.Binding).Target.Name
+		maps.Copy(p.Annotations, obj.(*corev1.Binding).Annotations)
 		f.put(http.StatusCreated, key, p)
 		return status(http.StatusCreated, "")
 	default: // patch

@@ -123,6 +123,16 @@ func (e *Engine) thread(ctx, waitCtx context.Context, ops iter.Seq[plan.Op]) {
 			}
 			continue
 		}
+		if op.Target != nil {
+			intended := free + think + int64(op.Gap)
+			if !e.clock.sleepUntil(waitCtx, intended) {
+				return
+			}
+			e.stats.begin(op)
+			_ = e.carry(ctx, op, e.targets.of(op.Target, e.newTarget), intended, nil)
+			free = e.clock.now()
+			continue
+		}
 		if op.Type == oplog.TypeCreate {
 			st, broken = e.newPod(op), false
 		}
@@ -147,11 +157,15 @@ func (e *Engine) thread(ctx, waitCtx context.Context, ops iter.Seq[plan.Op]) {
 // patchHot sends one patch of a burst. One that is given up is counted as such and
 // stops nothing else.
 func (e *Engine) patchHot(ctx context.Context, op plan.Op, intended int64) {
+	if op.Target != nil {
+		_ = e.perform(ctx, op, e.targets.of(op.Target, e.newTarget).pod, intended)
+		return
+	}
 	_ = e.perform(ctx, op, e.hot[op.Object], intended)
 }
 
 func (e *Engine) newPod(op plan.Op) *pod {
-	return &pod{namespace: e.cfg.NamespaceName(op.Pod.Namespace), name: op.Pod.Name}
+	return &pod{kind: kindPod, namespace: e.cfg.NamespaceName(op.Pod.Namespace), name: op.Pod.Name}
 }
 
 // openLoop dispatches every operation at its time, whether or not former ones were
@@ -164,6 +178,10 @@ func (e *Engine) openLoop(ctx context.Context) error {
 		intended := start + int64(op.At)
 		if !e.clock.sleepUntil(ctx, intended) {
 			break
+		}
+		if op.Target != nil {
+			e.submitTarget(ctx, l, op, intended)
+			continue
 		}
 		if op.Hot {
 			l.submit(hotLane(op), func() {
@@ -197,19 +215,23 @@ func (e *Engine) openLoop(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// submitTarget puts a profile's operation into its lane.
+func (e *Engine) submitTarget(ctx context.Context, l *lanes, op plan.Op, intended int64) {
+	o, lane := e.targets.of(op.Target, e.newTarget), op.Target.Lane
+	if op.Hot && op.Type != oplog.TypeCreate {
+		// Whatever becomes of it, it stops nothing else.
+		o, lane = &openPod{pod: o.pod}, hotLane(op)
+	}
+	l.submit(lane, func() { _ = e.carry(ctx, op, o, intended, l) })
+}
+
 // hotLane is a lane of the operation's own: it waits for no other. Those of pods are not
 // negative.
 func hotLane(op plan.Op) int64 { return -op.ID }
 
-// openPod is a pod of the open loop; only its lane touches broken.
-type openPod struct {
-	pod    *pod
-	broken bool
-}
-
 // trickle updates the bystander objects until ctx ends.
 func (e *Engine) trickle(ctx context.Context, phase string) error {
-	if e.cfg.Bystander == nil {
+	if e.cfg.Bystander == nil || e.part > 0 {
 		return nil
 	}
 	start := e.clock.now()

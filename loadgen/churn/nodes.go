@@ -66,7 +66,8 @@ func (e *Engine) createLease(ctx context.Context, node *corev1.Node) error {
 // Heartbeat keeps the nodes alive until ctx ends: every ten seconds each node's
 // lease and Ready condition, spread over that time. A failed heartbeat is recorded
 // and comes again with the next round. Its writes carry no operation mark: a
-// heartbeat that changes more than its time would not look like one.
+// heartbeat that changes more than its time would not look like one. During its load a
+// profile has heartbeats of its own.
 func (e *Engine) Heartbeat(ctx context.Context) {
 	since := nodeSince(time.Now())
 	for next := e.clock.now(); ; {
@@ -82,17 +83,20 @@ func (e *Engine) Heartbeat(ctx context.Context) {
 }
 
 func (e *Engine) beat(ctx context.Context, node string, since time.Time) {
-	now := time.Now()
+	now, profile := time.Now(), e.profile()
 	e.created.mu.Lock()
 	_, alive := e.created.nodes[node]
 	_, leased := e.created.leases[node]
 	e.created.mu.Unlock()
-	if !alive {
+	if !alive || profile && *e.phase.Load() == oplog.PhaseLoad {
 		return
 	}
 	if leased {
 		e.patchHeartbeat(ctx, heartbeat{kind: "Lease", node: node,
 			patch: fmt.Appendf(nil, `{"spec":{"renewTime":%q}}`, now.UTC().Format(metav1.RFC3339Micro))})
+	}
+	if profile {
+		return // the status is the profile's
 	}
 	patch, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": nodeConditions(now, since)}})
 	if err != nil {
@@ -108,7 +112,7 @@ type heartbeat struct {
 }
 
 func (e *Engine) patchHeartbeat(ctx context.Context, h heartbeat) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
 	client, kindPath, namespace := e.client.controlSet.CoreV1().RESTClient(), "nodes", ""
 	if h.kind == "Lease" {

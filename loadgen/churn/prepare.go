@@ -27,22 +27,39 @@ const prepareWorkers = 32
 // ErrInUse means that objects with the names of this run exist already.
 var ErrInUse = errors.New("the run id is in use")
 
-// Prepare makes the namespaces, nodes, bystander objects, prefilled and hot pods.
+// Prepare makes the namespaces, nodes, bystander objects, prefilled and hot pods, or what
+// a profile begins with.
 // Whatever it made before an error is removed by Teardown.
 func (e *Engine) Prepare(ctx context.Context) error {
 	if err := e.reachable(ctx); err != nil {
 		return err
 	}
-	for _, step := range []struct {
+	type step struct {
 		what string
 		do   func(context.Context) error
-	}{
+	}
+	steps := []step{
 		{"namespaces", e.createNamespaces},
 		{"nodes", e.createNodes},
 		{"bystander objects", e.createBystanders},
 		{"prefilled pods", e.prefill},
 		{"hot pods", e.createHotPods},
-	} {
+	}
+	if e.profile() {
+		steps = []step{
+			{"namespaces", e.createNamespaces},
+			{"bystander objects", e.createBystanders},
+			{"the custom resource", e.define},
+			{"what the profile begins with", e.setUp},
+		}
+	}
+	if e.part > 0 {
+		steps = []step{
+			{"the custom resource", e.awaitDefinition},
+			{"what the profile begins with", e.setUp},
+		}
+	}
+	for _, step := range steps {
 		if err := step.do(ctx); err != nil {
 			return fmt.Errorf("creating %s: %w", step.what, err)
 		}
@@ -52,7 +69,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 
 // reachable turns the many ways of not reaching an apiserver into one error.
 func (e *Engine) reachable(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
 	if _, err := e.client.controlSet.CoreV1().RESTClient().Get().AbsPath("/version").MaxRetries(0).DoRaw(ctx); err != nil {
 		return fmt.Errorf("reaching the apiserver at %s: %w", e.rest.Host, err)
@@ -138,7 +155,7 @@ func (e *Engine) createOnce(ctx context.Context, c creation, build func(id, inte
 	if client == nil {
 		client = e.client.controlSet.CoreV1().RESTClient()
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
 	a := do(ctx, client.Post().NamespaceIfScoped(obj.GetNamespace(), obj.GetNamespace() != "").Resource(c.resource).
 		VersionedParams(&metav1.CreateOptions{FieldManager: fieldManager}, scheme.ParameterCodec).Body(obj), true)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,7 +25,15 @@ type answer struct {
 	err     error
 }
 
-// sendPod sends one operation on a pod, once.
+// send sends one operation, once.
+func (e *Engine) send(ctx context.Context, op plan.Op, st *pod, intended int64) answer {
+	if op.Target != nil {
+		return e.sendTarget(ctx, op, intended)
+	}
+	return e.sendPod(ctx, op, st, intended)
+}
+
+// sendPod sends one operation on a plain pod, once.
 func (e *Engine) sendPod(ctx context.Context, op plan.Op, st *pod, intended int64) answer {
 	client := e.client.forLane(op.Pod.Lane)
 	switch op.Type {
@@ -68,15 +75,22 @@ func deleteWithin(grace int64, uid types.UID) *metav1.DeleteOptions {
 	return opts
 }
 
-// readPod reads a pod's metadata from the apiserver's database.
-func (e *Engine) readPod(ctx context.Context, op plan.Op, st *pod) (*corev1.Pod, error) {
-	p := &corev1.Pod{}
-	err := e.client.forLane(op.Pod.Lane).Get().Namespace(st.namespace).Resource("pods").Name(st.name).
-		MaxRetries(0).Do(ctx).Into(p)
-	if err != nil {
-		return nil, fmt.Errorf("reading pod %s/%s: %w", st.namespace, st.name, err)
+// look reads an object's metadata from the apiserver's database.
+func (e *Engine) look(ctx context.Context, op plan.Op, st *pod) (metav1.ObjectMeta, error) {
+	get := e.client.forLane(op.Pod.Lane).Get().Namespace(st.namespace).Resource("pods").Name(st.name)
+	if t := op.Target; t != nil {
+		get = e.client.forLane(t.Lane).Get().AbsPath(e.pathOf(t))
 	}
-	return p, nil
+	result := get.SetHeader("Accept", metadataAccepted).MaxRetries(0).Do(ctx)
+	err := result.Error()
+	if err == nil {
+		var body []byte
+		if body, err = result.Raw(); err == nil {
+			m, _, err := readMetadata(body)
+			return m, err
+		}
+	}
+	return metav1.ObjectMeta{}, fmt.Errorf("reading %s %s/%s: %w", st.kind, st.namespace, st.name, err)
 }
 
 // do sends a request once: client-go's own retries would hide what the apiserver
@@ -84,6 +98,9 @@ func (e *Engine) readPod(ctx context.Context, op plan.Op, st *pod) (*corev1.Pod,
 // holds the object and not only a status.
 func do(ctx context.Context, r *rest.Request, object bool) answer {
 	var a answer
+	if object {
+		r = r.SetHeader("Accept", metadataAccepted)
+	}
 	result := r.MaxRetries(0).Do(ctx).StatusCode(&a.status)
 	if a.err = result.Error(); a.err != nil {
 		var status apierrors.APIStatus
@@ -95,16 +112,16 @@ func do(ctx context.Context, r *rest.Request, object bool) answer {
 	if !object {
 		return a
 	}
-	obj, err := result.Get()
+	body, err := result.Raw()
 	if err != nil {
 		a.err = fmt.Errorf("reading the apiserver's answer: %w", err)
 		return a
 	}
-	if meta, ok := obj.(metav1.Object); ok {
-		a.uid = meta.GetUID()
-		grace := meta.GetDeletionGracePeriodSeconds()
-		a.gone = grace != nil && *grace == 0
-		a.version, a.err = parseVersion(meta.GetResourceVersion())
+	m, ok, err := readMetadata(body)
+	if a.err = err; err == nil && ok {
+		a.uid = m.UID
+		a.gone = m.DeletionGracePeriodSeconds != nil && *m.DeletionGracePeriodSeconds == 0
+		a.version, a.err = parseVersion(m.ResourceVersion)
 	}
 	return a
 }

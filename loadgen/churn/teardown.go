@@ -25,7 +25,7 @@ func (e *Engine) Teardown(ctx context.Context) error {
 	e.enter(oplog.PhaseTeardown)
 	early, cancel := beforeEnd(ctx)
 	defer cancel()
-	errs := []error{e.deletePods(early), e.deleteNamespaces(early), e.deleteLeases(ctx), e.deleteNodes(ctx)}
+	errs := []error{e.deletePods(early), e.deleteNamespaces(early), e.deleteLeases(ctx), e.deleteNodes(ctx), e.undefine(ctx)}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("removing what the run created (label %s=%s): %w", RunLabel, e.cfg.RunID, err)
 	}
@@ -56,16 +56,16 @@ func (e *Engine) deletePods(ctx context.Context) error {
 	return each(ctx, upTo(len(pods)), func(ctx context.Context, i int) error {
 		st, now := pods[i], e.clock.now()
 		op := plan.Op{ID: e.freeID(), Phase: oplog.PhaseTeardown, Type: oplog.TypeDelete, Thread: plan.ThreadNone, Pod: plan.Pod{Lane: int64(i)}}
-		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		ctx, cancel := context.WithTimeout(ctx, e.timeout)
 		defer cancel()
-		a := e.sendPod(ctx, op, st, now)
+		a := e.sendPod(ctx, op, st, now)                                   // a profile's pod is deleted as a plain one is
 		gone := apierrors.IsNotFound(a.err) || apierrors.IsConflict(a.err) // or another pod by now
-		e.recordPod(op, st, a, 0, times{intended: now, started: now, finished: e.clock.now()})
+		e.recordAttempt(op, st, a, 0, times{intended: now, started: now, finished: e.clock.now()})
 		if a.err != nil && !gone && ctx.Err() != nil {
 			return fmt.Errorf("deleting pod %s/%s: %w", st.namespace, st.name, a.err)
 		}
 		if a.err == nil || gone {
-			e.created.dropPod(st)
+			e.created.drop(st)
 		}
 		return nil // the namespace's deletion tries again
 	})
@@ -78,7 +78,12 @@ func (e *Engine) deleteNamespaces(ctx context.Context) error {
 	errs := make([]error, len(names))
 	err := each(ctx, upTo(len(names)), func(ctx context.Context, i int) error {
 		r := e.free("Namespace", "", names[i], oplog.TypeDelete)
-		errs[i] = owned.DeleteNamespace(ctx, e.rest, names[i], e.cfg.RunID)
+		if e.profile() {
+			errs[i] = e.removeFinalizers(ctx, names[i])
+		}
+		if errs[i] == nil {
+			errs[i] = owned.DeleteNamespace(ctx, e.rest, names[i], e.cfg.RunID)
+		}
 		e.record(r, outcome(errs[i]))
 		return nil
 	})
@@ -117,10 +122,12 @@ func outcome(err error) answer {
 // it is the one that was created and carries the run's label.
 func deleteNamed[T metav1.Object](ctx context.Context, e *Engine, kind string, of map[string]types.UID, client namedClient[T]) error {
 	e.created.mu.Lock()
-	names := slices.Sorted(maps.Keys(of))
+	uids := maps.Clone(of)
 	e.created.mu.Unlock()
-	var errs []error
-	for _, name := range names {
+	names := slices.Sorted(maps.Keys(uids))
+	errs := make([]error, len(names))
+	err := each(ctx, upTo(len(names)), func(ctx context.Context, i int) error {
+		name := names[i]
 		r := e.free(kind, "", name, oplog.TypeDelete)
 		obj, err := client.Get(ctx, name, metav1.GetOptions{})
 		switch {
@@ -130,7 +137,7 @@ func deleteNamed[T metav1.Object](ctx context.Context, e *Engine, kind string, o
 		case obj.GetLabels()[RunLabel] != e.cfg.RunID:
 			err = fmt.Errorf("it does not carry the label %s=%s any more: not deleted", RunLabel, e.cfg.RunID)
 		default:
-			uid := of[name]
+			uid := uids[name]
 			if err = client.Delete(ctx, name, *deleteWithin(0, uid)); apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 				err = nil // gone, or somebody else's under the same name
 			}
@@ -141,12 +148,13 @@ func deleteNamed[T metav1.Object](ctx context.Context, e *Engine, kind string, o
 			e.record(r, a)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s %s: %w", kind, name, err))
-			continue
+			errs[i] = fmt.Errorf("%s %s: %w", kind, name, err)
+			return nil // the others are deleted all the same
 		}
 		e.created.mu.Lock()
 		delete(of, name)
 		e.created.mu.Unlock()
-	}
-	return errors.Join(errs...)
+		return nil
+	})
+	return errors.Join(append(errs, err)...)
 }

@@ -1,0 +1,130 @@
+package churn
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/shape"
+)
+
+const (
+	kindDefinition = "CustomResourceDefinition"
+	definitionName = "widgets." + shape.WidgetGroup
+	definitionPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+	widgetsPath    = "/apis/" + shape.WidgetGroup + "/v1/widgets"
+	// servedLimit bounds the time until an apiserver serves a new definition, which takes
+	// a second or two.
+	servedLimit = time.Minute
+	servedPoll  = 100 * time.Millisecond
+)
+
+// definition is the CustomResourceDefinition of the profiles' custom resource, as JSON.
+func definition(labels, annotations map[string]string) ([]byte, error) {
+	type m = map[string]any
+	open := m{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
+	return json.Marshal(m{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": kindDefinition,
+		"metadata": m{"name": definitionName, "labels": labels, "annotations": annotations},
+		"spec": m{
+			"group": shape.WidgetGroup, "scope": "Namespaced",
+			"names": m{"plural": "widgets", "singular": "widget", "kind": shape.KindWidget, "listKind": "WidgetList"},
+			"versions": []m{{
+				"name": "v1", "served": true, "storage": true,
+				"schema": m{"openAPIV3Schema": m{"type": "object", "properties": m{"spec": open, "status": open}}},
+			}},
+		},
+	})
+}
+
+// define makes the definition of the custom resource, if the profile has any, and returns
+// once its objects are served. One that another run made is used and left to that run.
+func (e *Engine) define(ctx context.Context) error {
+	if e.cfg.ResolvedTuning().Cluster.Widgets == 0 {
+		return nil
+	}
+	r := e.free(kindDefinition, "", definitionName, oplog.TypeCreate)
+	body, err := definition(e.pods.runLabels(), marks(r.ID, r.Intended))
+	if err != nil {
+		return fmt.Errorf("encoding the definition: %w", err)
+	}
+	client := e.client.controlSet.CoreV1().RESTClient()
+	a := func() answer {
+		ctx, cancel := context.WithTimeout(ctx, e.timeout)
+		defer cancel()
+		return do(ctx, client.Post().AbsPath(definitionPath).SetHeader("Content-Type", "application/json").Body(body), true)
+	}()
+	e.record(r, a)
+	switch {
+	case a.err == nil:
+		e.created.keep(nil, func(c *created) { c.definition = true })
+	case !apierrors.IsAlreadyExists(a.err):
+		e.created.keep(a.err, func(c *created) { c.definition = true })
+		return fmt.Errorf("creating %s %s: %w", kindDefinition, definitionName, a.err)
+	}
+	return e.awaitServed(ctx)
+}
+
+// awaitDefinition waits for what another generator of the run defines.
+func (e *Engine) awaitDefinition(ctx context.Context) error {
+	if e.cfg.ResolvedTuning().Cluster.Widgets == 0 {
+		return nil
+	}
+	return e.awaitServed(ctx)
+}
+
+func (e *Engine) awaitServed(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, servedLimit)
+	defer cancel()
+	client := e.client.controlSet.CoreV1().RESTClient()
+	for {
+		_, err := client.Get().AbsPath(widgetsPath).Param("limit", "1").MaxRetries(0).DoRaw(ctx)
+		if err == nil {
+			return nil
+		}
+		if !e.clock.sleepUntil(ctx, e.clock.now()+int64(servedPoll)) {
+			return fmt.Errorf("waiting for the apiserver to serve %s: %w", definitionName, err)
+		}
+	}
+}
+
+// undefine deletes the definition, if this run made it and nobody took it over.
+func (e *Engine) undefine(ctx context.Context) error {
+	e.created.mu.Lock()
+	made := e.created.definition
+	e.created.mu.Unlock()
+	if !made {
+		return nil
+	}
+	client := e.client.controlSet.CoreV1().RESTClient()
+	var found answer
+	var m metav1.ObjectMeta
+	body, err := client.Get().AbsPath(definitionPath, definitionName).SetHeader("Accept", metadataAccepted).MaxRetries(0).DoRaw(ctx)
+	if err == nil {
+		m, _, err = readMetadata(body)
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		return fmt.Errorf("%s %s: %w", kindDefinition, definitionName, err)
+	case m.Labels[RunLabel] == e.cfg.RunID:
+		r := e.free(kindDefinition, "", definitionName, oplog.TypeDelete)
+		found = do(ctx, client.Delete().AbsPath(definitionPath, definitionName).Body(deleteWithin(0, m.UID)), false)
+		if apierrors.IsNotFound(found.err) || apierrors.IsConflict(found.err) {
+			found = answer{status: http.StatusOK}
+		}
+		found.uid = m.UID
+		found.version, _ = parseVersion(m.ResourceVersion)
+		if e.record(r, found); found.err != nil {
+			return fmt.Errorf("%s %s: %w", kindDefinition, definitionName, found.err)
+		}
+	}
+	e.created.keep(nil, func(c *created) { c.definition = false })
+	return nil
+}

@@ -1,0 +1,42 @@
+package churn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// setUp makes what exists before a profile's load: each object after those that it names,
+// prepareWorkers at a time.
+func (e *Engine) setUp(ctx context.Context) error {
+	ctx, stop := e.health.watch(ctx)
+	defer stop()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	l := newLanes(prepareWorkers)
+	// What is dispatched and not yet done is bounded. The first of it depends on nothing
+	// that is not done, so it never waits for what is not dispatched.
+	room := make(chan struct{}, 4*prepareWorkers)
+	var once sync.Once
+	for op := range e.plan.Setup() {
+		select {
+		case room <- struct{}{}:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		o := e.targets.of(op.Target, e.newTarget)
+		l.submit(op.Target.Lane, func() {
+			defer func() { <-room }()
+			if err := e.carry(ctx, op, o, e.clock.now(), l); err != nil && !errors.Is(err, errSkipped) {
+				once.Do(func() {
+					fail(fmt.Errorf("%s %s %s: %w", op.Type, op.Target.Kind, op.Target.Name, err))
+				})
+			}
+		})
+	}
+	l.wait()
+	return context.Cause(ctx)
+}

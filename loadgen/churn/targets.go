@@ -1,0 +1,151 @@
+package churn
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"weak"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
+
+// targets is what is known of the objects that a profile's operations write. Each is kept
+// as long as the plan, or an operation that is still to be sent, holds its target: an
+// Event needs the uid of a pod that is long gone.
+type targets struct {
+	mu  sync.Mutex // guards all
+	all map[weak.Pointer[plan.Target]]*openPod
+}
+
+func newTargets() *targets {
+	return &targets{all: map[weak.Pointer[plan.Target]]*openPod{}}
+}
+
+// of is what is known of a target; build makes the first of it.
+func (t *targets) of(target *plan.Target, build func(*plan.Target) *pod) *openPod {
+	key := weak.Make(target)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	o := t.all[key]
+	if o == nil {
+		o = &openPod{pod: build(target), made: make(chan struct{})}
+		t.all[key] = o
+		runtime.AddCleanup(target, t.forget, key)
+	}
+	return o
+}
+
+func (t *targets) forget(key weak.Pointer[plan.Target]) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.all, key)
+}
+
+// UID is that of a target whose creation was acknowledged, else "".
+func (t *targets) UID(target *plan.Target) types.UID {
+	t.mu.Lock()
+	o := t.all[weak.Make(target)]
+	t.mu.Unlock()
+	if o == nil {
+		return ""
+	}
+	select {
+	case <-o.made:
+		return o.pod.uid
+	default:
+		return ""
+	}
+}
+
+// openPod is an object of a plan's timed operations; only its lane touches broken.
+type openPod struct {
+	pod    *pod
+	broken bool // the operations that follow are skipped
+	// made is closed when its creation was answered or given up; nil for a plain pod, which
+	// nothing else depends on.
+	made chan struct{}
+}
+
+// dependsOn are the targets that must have been created before op is sent.
+func dependsOn(op plan.Op) []*plan.Target {
+	var all []*plan.Target
+	if op.Type == oplog.TypeCreate {
+		if op.Target.Owner != nil {
+			all = append(all, op.Target.Owner)
+		}
+		if op.Target.Subject != nil {
+			all = append(all, op.Target.Subject)
+		}
+	}
+	if op.State != nil {
+		all = append(all, op.State.Endpoints...)
+	}
+	return all
+}
+
+// awaitTargets waits until op's owner and all others that it names were created. It
+// returns false if ctx ended first, or if there never was an owner.
+func (e *Engine) awaitTargets(ctx context.Context, op plan.Op) bool {
+	for _, t := range dependsOn(op) {
+		o := e.targets.of(t, e.newTarget)
+		select {
+		case <-o.made:
+		default:
+			select {
+			case <-o.made:
+			case <-ctx.Done():
+				return false
+			}
+		}
+		if t == op.Target.Owner && o.pod.uid == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// newTarget is what is known of a target at first.
+func (e *Engine) newTarget(t *plan.Target) *pod {
+	return &pod{kind: t.Kind, namespace: e.namespaceOf(t), name: t.Name}
+}
+
+// namespaceOf is the namespace that a target is in, "" for a cluster-scoped one.
+func (e *Engine) namespaceOf(t *plan.Target) string {
+	switch t.Namespace {
+	case plan.ClusterScoped:
+		return ""
+	case plan.NodeLeases:
+		return leaseNamespace
+	}
+	return e.cfg.NamespaceName(t.Namespace)
+}
+
+// carry sends a profile's operation once the objects that it names are there, and once l,
+// unless nil, has a place for the request.
+func (e *Engine) carry(ctx context.Context, op plan.Op, o *openPod, intended int64, l *lanes) error {
+	if op.Type == oplog.TypeCreate {
+		defer close(o.made)
+	}
+	switch {
+	case o.broken:
+	case !e.awaitTargets(ctx, op):
+		o.broken = true
+	case l != nil && !l.acquire(ctx):
+		return context.Cause(ctx)
+	default:
+		if l != nil {
+			defer l.release()
+		}
+		err := e.perform(ctx, op, o.pod, intended)
+		o.broken = err != nil
+		return err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	e.stats.skip(op)
+	return errSkipped
+}
