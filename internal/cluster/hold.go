@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/cluster/controlplane"
 )
@@ -56,24 +57,45 @@ func (r *run) restartAPIServer(ctx context.Context, c *Cluster) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, defaultStartTimeout, fmt.Errorf("not ready within %s", defaultStartTimeout))
 	defer cancel()
 	flags := partyFlags(r.dir, apiserverParty)
-	err := wait.PollUntilContextCancel(ctx, 5*time.Millisecond, true, func(context.Context) (bool, error) {
-		pid := partyPID(r.dir, apiserverParty)
-		if pid == 0 {
-			return true, nil
-		}
-		if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+	if pid := partyPID(r.dir, apiserverParty); pid != 0 {
+		// Until nobody has that id any more: a process without a command line may still
+		// have its port.
+		err := wait.PollUntilContextCancel(ctx, 5*time.Millisecond, true, func(context.Context) (bool, error) {
+			err := syscall.Kill(-pid, syscall.SIGKILL)
+			if errors.Is(err, syscall.ESRCH) {
+				return true, nil
+			}
 			return false, err
+		})
+		if err != nil {
+			return fmt.Errorf("kill kube-apiserver: %w", err)
 		}
-		return false, nil
-	})
-	if err != nil {
-		return fmt.Errorf("kill kube-apiserver: %w", err)
 	}
-	p, err := r.launch(apiserverParty, flags...)
+	cfg, err := c.RESTConfig()
 	if err != nil {
 		return err
 	}
-	cfg, err := c.RESTConfig()
+	for {
+		err := r.startAPIServer(ctx, cfg, flags)
+		if err == nil {
+			c.PIDs[apiserverParty] = partyPID(r.dir, apiserverParty)
+			return nil
+		}
+		// The port is one that the kernel may lend to a client of anybody's for a moment.
+		if !errors.Is(err, errEnded) || !strings.Contains(logExcerpt(r.logs[apiserverParty]), "address already in use") {
+			return fmt.Errorf("start kube-apiserver again: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("start kube-apiserver again: %w: %w", context.Cause(ctx), err)
+		case <-time.After(healthEvery):
+		}
+	}
+}
+
+// startAPIServer returns when it is ready, or has ended.
+func (r *run) startAPIServer(ctx context.Context, cfg *rest.Config, flags []string) error {
+	p, err := r.launch(apiserverParty, flags...)
 	if err != nil {
 		return err
 	}
@@ -88,8 +110,7 @@ func (r *run) restartAPIServer(ctx context.Context, c *Cluster) error {
 		return last == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("start kube-apiserver again: %w", errors.Join(err, last))
+		return errors.Join(err, last)
 	}
-	c.PIDs[apiserverParty] = partyPID(r.dir, apiserverParty)
 	return nil
 }

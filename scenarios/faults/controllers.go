@@ -271,6 +271,9 @@ func until(ctx context.Context, what string, lacks func(context.Context) (string
 	last := ""
 	err := wait.PollUntilContextTimeout(ctx, settlePoll, settleLimit, true, func(ctx context.Context) (bool, error) {
 		text, err := lacks(ctx)
+		if err != nil && ctx.Err() != nil {
+			return false, nil // the last answer says more than that the time is over
+		}
 		if err != nil {
 			text = err.Error()
 		}
