@@ -19,6 +19,9 @@ type Resource struct {
 	// Custom marks a kind of a CustomResourceDefinition: items of its lists carry
 	// apiVersion and kind, those of built-in kinds do not.
 	Custom bool
+	// Fields are what selectors may ask for besides name and namespace; nil is what an
+	// apiserver offers of a kind of its own.
+	Fields []Field
 	// Verbs of the discovery; empty is those of an ordinary kind.
 	Verbs []string
 }

@@ -78,6 +78,7 @@ func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, group, ve
 		apistatus.Write(w, notAcceptable())
 		return
 	}
+	o.fields = k.fields
 	if o.name != "" { // whatever else the query says
 		s.get(w, k, ver, o)
 		return
@@ -122,7 +123,7 @@ func notAcceptable() error {
 
 func (s *Server) get(w http.ResponseWriter, k *kind, ver string, o *options) {
 	s.mu.Lock()
-	v := k.objects[key{o.namespace, o.name}]
+	v := find(k.objects, key{o.namespace, o.name})
 	res := k.Resource
 	s.mu.Unlock()
 	if v == nil {
