@@ -128,7 +128,13 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, k *kind, ver strin
 	s.mu.Lock()
 	res := k.Resource
 	s.mu.Unlock()
-	writeList(w, res, ver, text, page)
+	c, end := compress(w, r)
+	defer end()
+	if o.form.as == asTable {
+		writeTable(c, res, ver, o.form, text, page)
+		return
+	}
+	writeList(c, res, ver, o.form, text, page)
 }
 
 // page cuts the objects that a request gets from the view. next is the first path of
@@ -169,20 +175,46 @@ func (v view) left(o *options, first *version, sent int) int {
 	return n
 }
 
-func writeList(w http.ResponseWriter, res Resource, ver string, meta []byte, page []*version) {
+func writeTable(w http.ResponseWriter, res Resource, ver string, f form, meta []byte, page []*version) {
+	p := printerOf(res)
+	rows := make([][]byte, 0, len(page))
+	for _, obj := range page {
+		row, err := p.row(res, ver, f.include, obj, obj.rv)
+		if err != nil {
+			apistatus.Write(w, err)
+			return
+		}
+		rows = append(rows, row)
+	}
+	text, err := appendTable(nil, meta, p.columns, rows)
+	if err != nil {
+		apistatus.Write(w, err)
+		return
+	}
 	w.Header().Set("Content-Type", apistatus.ContentType)
-	gv := res.groupVersion(ver)
-	b := append([]byte(`{`+typed(gv, res.Kind+"List")+`"metadata":`), meta...)
-	b = append(b, `,"items":[`...)
+	_, _ = w.Write(append(text, '\n'))
+}
+
+func writeList(w http.ResponseWriter, res Resource, ver string, f form, meta []byte, page []*version) {
+	w.Header().Set("Content-Type", apistatus.ContentType)
+	gv, kind := res.groupVersion(ver), res.Kind
 	what := ""
 	if res.Custom {
-		what = typed(gv, res.Kind)
+		what = typed(gv, kind)
 	}
+	if f.as == asMetadata {
+		gv, kind = metaVersion, asMetadata
+	}
+	b := append(head(nil, gv, kind+"List", meta), `,"items":[`...)
 	for i, obj := range page {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = obj.appendJSON(b, what, obj.rv)
+		if f.as == asMetadata {
+			b = appendPartial(b, obj, obj.rv)
+		} else {
+			b = obj.appendJSON(b, what, obj.rv)
+		}
 		if len(b) >= writeChunk {
 			if _, err := w.Write(b); err != nil {
 				return

@@ -7,9 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,8 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-
-	"github.com/watchbench/watchbench/loadgen/apistatus"
 )
 
 // options is the query of a LIST or WATCH, and the scope of its path.
@@ -28,6 +24,7 @@ type options struct {
 	internalversion.ListOptions
 	namespace, name string
 	fields          *selectable // of the kind
+	form            form
 
 	rv        uint64 // ResourceVersion as a number
 	exact     bool   // the state at rv and no other
@@ -139,20 +136,4 @@ func decodeToken(text string) (rv int64, start string, left int, err error) {
 		return 0, "", 0, badRequest("invalid continue token: continue key is not valid: %v", err)
 	}
 	return t.ResourceVersion, t.Start, max(t.Left, 0), nil
-}
-
-// accepted reports whether the client takes JSON that is no table.
-func accepted(r *http.Request) bool {
-	values := r.Header.Values("Accept")
-	if len(values) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(strings.Split(strings.Join(values, ","), ","), func(one string) bool {
-		media, params, _ := strings.Cut(one, ";")
-		switch strings.TrimSpace(media) {
-		case "", apistatus.ContentType, "application/*", "*/*":
-			return !strings.Contains(params, "as=")
-		}
-		return false
-	})
 }
