@@ -140,3 +140,13 @@ func BenchmarkList(b *testing.B) {
 		_ = resp.Body.Close()
 	}
 }
+
+// BenchmarkPutNew: one more object, without watches.
+func BenchmarkPutNew(b *testing.B) {
+	s := newServer(b, apisim.Config{})
+	for i := range b.N {
+		if _, err := s.Put("pods", podBytes(i)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

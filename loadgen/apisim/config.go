@@ -74,6 +74,25 @@ var (
 	Deployments = Resource{Group: "apps", Versions: []string{"v1"}, Name: "deployments", Kind: "Deployment", Namespaced: true}
 )
 
+// BuiltIn are the resources that watchers of a whole cluster ask for.
+func BuiltIn() []Resource {
+	core := func(name, kind string) Resource {
+		return Resource{Versions: []string{"v1"}, Name: name, Kind: kind, Namespaced: true}
+	}
+	of := func(group, name, kind string) Resource {
+		return Resource{Group: group, Versions: []string{"v1"}, Name: name, Kind: kind, Namespaced: true}
+	}
+	return []Resource{
+		Pods, Nodes, Namespaces, ConfigMaps, Secrets, Events,
+		core("services", "Service"), core("endpoints", "Endpoints"), core("serviceaccounts", "ServiceAccount"), core("persistentvolumeclaims", "PersistentVolumeClaim"),
+		{Versions: []string{"v1"}, Name: "persistentvolumes", Kind: "PersistentVolume"},
+		Deployments, of("apps", "replicasets", "ReplicaSet"), of("apps", "statefulsets", "StatefulSet"), of("apps", "daemonsets", "DaemonSet"),
+		of("batch", "jobs", "Job"), of("batch", "cronjobs", "CronJob"),
+		of("coordination.k8s.io", "leases", "Lease"), of("discovery.k8s.io", "endpointslices", "EndpointSlice"),
+		{Group: "apiextensions.k8s.io", Versions: []string{"v1"}, Name: "customresourcedefinitions", Kind: "CustomResourceDefinition"},
+	}
+}
+
 // Bounds and defaults of Config.
 const (
 	// DefaultWindow is of the order of what an apiserver's watch cache keeps: 100 to

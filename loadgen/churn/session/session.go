@@ -104,9 +104,26 @@ type Settings struct {
 	Logger          *slog.Logger
 }
 
+// Engine sends the load. Its methods are called in this order, Heartbeat beside all that
+// follow it.
+type Engine interface {
+	Prepare(context.Context) error
+	Heartbeat(context.Context)
+	Warmup(context.Context) error
+	Load(ctx context.Context, begun func(started int64)) (churn.Stats, error)
+	Teardown(context.Context) error
+
+	Planned() int64
+	Progress() churn.Progress
+	LoadStarted() int64
+	LoadFinished() int64
+}
+
+var _ Engine = (*churn.Engine)(nil)
+
 // Session is one run.
 type Session struct {
-	engine *churn.Engine
+	engine Engine
 	cfg    plan.Config
 	s      Settings
 
@@ -115,7 +132,7 @@ type Session struct {
 }
 
 // New prepares a session; nothing happens before Run.
-func New(engine *churn.Engine, cfg plan.Config, s Settings) *Session {
+func New(engine Engine, cfg plan.Config, s Settings) *Session {
 	if s.TeardownTimeout == 0 {
 		s.TeardownTimeout = DefaultTeardownTimeout
 	}
