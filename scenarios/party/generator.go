@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
@@ -20,11 +21,12 @@ const (
 
 // Phases in the generator's protocol.
 const (
-	PhaseReady  = "ready"
-	PhaseWarmed = "warmed"
-	PhaseLoad   = "load"
-	PhaseLoaded = "loaded"
-	PhaseError  = "error"
+	PhasePrepare = "prepare"
+	PhaseReady   = "ready"
+	PhaseWarmed  = "warmed"
+	PhaseLoad    = "load"
+	PhaseLoaded  = "loaded"
+	PhaseError   = "error"
 )
 
 // Line is one line of the generator's progress.
@@ -45,17 +47,36 @@ type Generator struct {
 	seen map[string]Line // the last line of each phase
 }
 
+// GeneratorSetup is what a generator is started with.
+type GeneratorSetup struct {
+	Bin, Logs, Cell string
+	Kubeconfig      string // of the cluster, unless that is simulated
+	Plan            plan.Config
+	// Simulate has the generator be the apiserver, too, and play the plan at Speed.
+	Simulate bool
+	Speed    units.Speed
+}
+
+// SimulatedKubeconfig is the kubeconfig of a cell's simulated apiserver. It is there once
+// the generator prepares.
+func SimulatedKubeconfig(cell string) string { return filepath.Join(cell, "apisim.kubeconfig") }
+
 // StartGenerator starts the load generator with a plan; it waits for Go.
-func StartGenerator(bin, logs, cell, kubeconfig string, cfg plan.Config) (*Generator, error) {
-	planPath := filepath.Join(cell, "plan.yaml")
+func StartGenerator(s GeneratorSetup) (*Generator, error) {
+	planPath := filepath.Join(s.Cell, "plan.yaml")
 	// JSON is YAML; the plan's types write their units.
-	if err := writeJSON(planPath, cfg); err != nil {
+	if err := writeJSON(planPath, s.Plan); err != nil {
 		return nil, err
+	}
+	argv := []string{s.Bin, "--plan", planPath, "--oplog", filepath.Join(s.Cell, history.FileOps), "--wait"}
+	if s.Simulate {
+		argv = append(argv, "--simulate", SimulatedKubeconfig(s.Cell), "--speed", s.Speed.String())
+	} else {
+		argv = append(argv, "--kubeconfig", s.Kubeconfig)
 	}
 	g := &Generator{seen: map[string]Line{}}
 	p, err := start(child{
-		name: "churn", logs: logs, stdin: true, lines: g.take,
-		argv: []string{bin, "--plan", planPath, "--kubeconfig", kubeconfig, "--oplog", filepath.Join(cell, history.FileOps), "--wait"},
+		name: "churn", logs: s.Logs, stdin: true, lines: g.take, argv: argv,
 	})
 	if err != nil {
 		return nil, err
