@@ -15,10 +15,13 @@ const internSlots = 1 << 14
 // NewInterner returns an empty cache of 256 KiB.
 func NewInterner() *Interner { return &Interner{seed: maphash.MakeSeed()} }
 
-// Get returns b as a string of its own.
+// Get returns b as a string of its own. A nil Interner keeps nothing.
 func (in *Interner) Get(b []byte) string {
 	if len(b) == 0 {
 		return ""
+	}
+	if in == nil {
+		return string(b)
 	}
 	slot := &in.slots[maphash.Bytes(in.seed, b)%internSlots]
 	if *slot != string(b) {
