@@ -41,13 +41,14 @@ type RenderedPod struct {
 	ending     string // members of the metadata of a pod that is to end
 }
 
-// conditionTypes in the order in which an apiserver holds those of these pods.
-var conditionTypes = [4]string{"PodScheduled", "Initialized", "ContainersReady", "Ready"}
+// conditionTypes in the order in which an apiserver holds those of these pods: a patch
+// puts new ones before those that are there.
+var conditionTypes = [4]string{"Initialized", "ContainersReady", "Ready", "PodScheduled"}
 
 func (p *RenderedPod) set(kind, status, since string) {
 	for i, k := range conditionTypes {
 		if k == kind {
-			p.conditions[i] = condition(kind, status, since)
+			p.conditions[i] = strings.Replace(condition(kind, status, since), `"lastTransitionTime"`, `"lastProbeTime":null,"lastTransitionTime"`, 1)
 		}
 	}
 }
@@ -80,7 +81,6 @@ func (r *Renderer) Begin(op plan.Op) (*RenderedPod, error) {
 // byDefault fills in what an apiserver does.
 func byDefault(s *corev1.PodSpec) {
 	s.RestartPolicy, s.DNSPolicy = corev1.RestartPolicyAlways, corev1.DNSClusterFirst
-	s.ServiceAccountName, s.DeprecatedServiceAccount = "default", "default"
 	s.SecurityContext = &corev1.PodSecurityContext{}
 	zero, lower, wait := int32(0), corev1.PreemptLowerPriority, int64(300)
 	s.Priority, s.PreemptionPolicy = &zero, &lower
@@ -116,14 +116,14 @@ func (r *Renderer) Advance(b []byte, p *RenderedPod, op plan.Op, intended int64)
 		p.set("Initialized", "True", now)
 		p.set("ContainersReady", "False", now)
 		p.set("Ready", "False", now)
-		p.container = container(now, false, 0)
+		p.container = settled(container(now, false, 0))
 	case oplog.TypeReady:
 		p.set("ContainersReady", "True", now)
 		p.set("Ready", "True", now)
-		p.container = container(now, true, 0)
+		p.container = settled(container(now, true, 0))
 	case oplog.TypePatch:
 		p.set("Ready", "True", now)
-		p.container = container(now, true, op.N)
+		p.container = settled(container(now, true, op.N))
 	case oplog.TypeTerminate:
 		end := time.Unix(0, intended).Add(gracePeriodSeconds * time.Second).UTC().Format(time.RFC3339)
 		p.ending = `,"deletionTimestamp":"` + end + `","deletionGracePeriodSeconds":` + strconv.Itoa(gracePeriodSeconds)
@@ -131,10 +131,13 @@ func (r *Renderer) Advance(b []byte, p *RenderedPod, op plan.Op, intended int64)
 		p.phase = "Succeeded"
 		p.set("ContainersReady", "False", now)
 		p.set("Ready", "False", now)
-		p.container = ended(now)
+		p.container = settled(ended(now))
 	}
 	return p.appendJSON(b, op.ID, intended)
 }
+
+// settled adds to a container's status what an apiserver does.
+func settled(container string) string { return strings.TrimSuffix(container, "}") + `,"lastState":{}}` }
 
 func (p *RenderedPod) appendJSON(b []byte, id, intended int64) []byte {
 	b = jsonscan.AppendString(append(b, `{"metadata":{"name":`...), p.Name)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/watchbench/watchbench/loadgen/churn"
@@ -65,6 +66,10 @@ func TestRenderedPods(t *testing.T) {
 		case !ok:
 			t.Fatalf("%+v", e)
 		case op.Type == oplog.TypeDelete:
+			// An apiserver shows first that no grace is left.
+			for e.Type != watch.Deleted {
+				e = <-w.ResultChan()
+			}
 			continue
 		case op.Type == oplog.TypeCreate:
 			if pod, err = r.Begin(op); err != nil {
