@@ -15,6 +15,7 @@ import (
 	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/kubefile"
 	"github.com/watchbench/watchbench/internal/outfile"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/churn"
 	"github.com/watchbench/watchbench/loadgen/churn/session"
 	"github.com/watchbench/watchbench/loadgen/oplog"
@@ -28,8 +29,8 @@ type streams struct {
 
 type options struct {
 	plan, kubeconfig, context, oplog string
-	remove                           string
-	part                             string
+	remove, simulate, listen, part   string
+	speed                            units.Speed
 	wait, quiet, check               bool
 	teardownTimeout                  time.Duration
 }
@@ -63,6 +64,9 @@ after an error or a signal.`,
 	f.BoolVar(&o.quiet, "quiet", false, "report phases only, no progress")
 	f.BoolVar(&o.check, "check", false, "check the plan file and exit")
 	f.StringVar(&o.remove, "remove", "", "remove what the run with this ID left behind and exit; needs --kubeconfig")
+	f.StringVar(&o.simulate, "simulate", "", "play the plan into an apiserver that is simulated in memory, and write its kubeconfig to this file")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "with --simulate: address of the simulated apiserver")
+	f.Var(&o.speed, "speed", "with --simulate: speed of the plan, 0.1x to 1000x, or unlimited: as fast as the watches read")
 	f.DurationVar(&o.teardownTimeout, "teardown-timeout", session.DefaultTeardownTimeout, "time limit for removing what was created")
 	return cmd
 }
@@ -74,6 +78,13 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 		needed = needed[:1]
 	case o.remove != "":
 		needed = needed[1:2]
+	case o.simulate != "":
+		if o.kubeconfig != "" {
+			return commandline.Usagef("--kubeconfig and --simulate exclude each other; leave one of them out")
+		}
+		needed = []commandline.Flag{needed[0], needed[2]}
+	case cmd.Flags().Changed("speed") || cmd.Flags().Changed("listen"):
+		return commandline.Usagef("--speed and --listen are for --simulate; add it or leave them out")
 	}
 	if err := commandline.Require(needed...); err != nil {
 		return err
@@ -105,6 +116,9 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 	oplogFile := outfile.Output{Flag: "--oplog", Path: o.oplog, What: "op log", Ours: outfile.Lines(`{"id":`)}
 	if err := outfile.Check(oplogFile); err != nil {
 		return &commandline.UsageError{Err: err}
+	}
+	if o.simulate != "" {
+		return simulate(cmd, s, o, p)
 	}
 	restConfig, err := kubefile.Read(o.kubeconfig, o.context)
 	if err != nil {

@@ -42,6 +42,7 @@ users: [{name: u, user: {}}]
 func TestBadInput(t *testing.T) {
 	good := write(t, "plan.yaml", "runID: r\nmodel: closed\nthreads: 1\noperations: 1\n")
 	bad := write(t, "bad.yaml", "runID: r\nmodel: closed\nthreads: 1\noperations: 1\nspeed: 3\n")
+	open := write(t, "open.yaml", "runID: r\nmodel: open\nrate: 100\nduration: 1s\n")
 	dead := write(t, "dead", deadKubeconfig)
 	empty := write(t, "empty", "hello: world\n")
 	oplog := filepath.Join(t.TempDir(), "ops")
@@ -52,7 +53,13 @@ func TestBadInput(t *testing.T) {
 		want string
 	}{
 		{"no flags", nil, commandline.ExitUsage, "--plan is missing"},
-		{"unknown flag", []string{"--speed", "3"}, commandline.ExitUsage, "unknown flag: --speed"},
+		{"unknown flag", []string{"--pace", "3"}, commandline.ExitUsage, "unknown flag: --pace"},
+		{"no speed", []string{"--speed", "3"}, commandline.ExitUsage, `"3" is not a speed; write a number with x, for example 10x, or unlimited`},
+		{"speed of a real cluster", []string{"--plan", good, "--kubeconfig", dead, "--oplog", oplog, "--speed", "3x"}, commandline.ExitUsage, "--speed and --listen are for --simulate"},
+		{"two clusters", []string{"--plan", good, "--kubeconfig", dead, "--oplog", oplog, "--simulate", oplog}, commandline.ExitUsage, "exclude each other"},
+		{"closed loop simulated", []string{"--plan", good, "--oplog", oplog, "--simulate", oplog}, commandline.ExitUsage, "model closed cannot be replayed"},
+		{"bad address", []string{"--plan", open, "--oplog", oplog, "--simulate", oplog, "--listen", "127.0.0.1:x"}, commandline.ExitUsage, "unknown port"},
+		{"kubeconfig in no folder", []string{"--plan", open, "--oplog", oplog, "--simulate", "/none/kc"}, commandline.ExitUsage, "/none/kc"},
 		{"argument", []string{"plan.yaml"}, commandline.ExitUsage, `unexpected argument "plan.yaml"`},
 		{"wrong flag value", []string{"--teardown-timeout", "5"}, commandline.ExitUsage, "--teardown-timeout"},
 		{"no time to tear down", []string{"--plan", good, "--kubeconfig", dead, "--oplog", oplog, "--teardown-timeout", "0s"}, commandline.ExitUsage, "use a time above 0s"},

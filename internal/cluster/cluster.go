@@ -18,10 +18,11 @@ const (
 	Embedded   = "embedded"
 	Kind       = "kind"
 	Kubeconfig = "kubeconfig"
+	Replay     = "replay"
 )
 
 // Names lists the providers that New knows.
-func Names() []string { return []string{Embedded, Kind, Kubeconfig} }
+func Names() []string { return []string{Embedded, Kind, Kubeconfig, Replay} }
 
 // Provider brings a cluster up.
 type Provider interface {
@@ -54,14 +55,18 @@ func New(name string, opts Options) (Provider, error) {
 		return newKind(opts.Kind)
 	case Kubeconfig:
 		return newKubeconfig(opts.Kubeconfig)
+	case Replay:
+		return simulated{}, nil
 	}
 	return nil, badinput.New("use one of "+strings.Join(Names(), ", "), "cluster provider %q is not known", name)
 }
 
 // Cluster is a control plane that answers.
 type Cluster struct {
-	Provider    string `json:"provider"`              // embedded, kind or kubeconfig
-	Kubeconfig  string `json:"kubeconfig"`            // path of a kubeconfig file with one context
+	Provider string `json:"provider"` // one of Names
+	// Kubeconfig is the path of a kubeconfig file with one context; empty for the
+	// provider replay.
+	Kubeconfig  string `json:"kubeconfig"`
 	Version     string `json:"version"`               // of kube-apiserver, such as "v1.36.3"
 	EtcdVersion string `json:"etcdVersion,omitempty"` // such as "3.7.3"; empty where it cannot be known
 	// Controllers says whether a controller manager runs: where none does,

@@ -6,6 +6,7 @@
 //     binaries come from.
 //   - kind: a cluster in Docker, through sigs.k8s.io/kind as a library.
 //   - kubeconfig: a cluster that is already there.
+//   - replay: none; the load generator simulates an apiserver for each load.
 //
 // What holds for every provider:
 //

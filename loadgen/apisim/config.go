@@ -19,6 +19,9 @@ type Resource struct {
 	// Custom marks a kind of a CustomResourceDefinition: items of its lists carry
 	// apiVersion and kind, those of built-in kinds do not.
 	Custom bool
+	// Fields are what selectors may ask for besides name and namespace; nil is what an
+	// apiserver offers of a kind of its own.
+	Fields []Field
 	// Verbs of the discovery; empty is those of an ordinary kind.
 	Verbs []string
 }
@@ -70,6 +73,25 @@ var (
 	Events      = Resource{Versions: []string{"v1"}, Name: "events", Kind: "Event", Namespaced: true}
 	Deployments = Resource{Group: "apps", Versions: []string{"v1"}, Name: "deployments", Kind: "Deployment", Namespaced: true}
 )
+
+// BuiltIn are the resources that watchers of a whole cluster ask for.
+func BuiltIn() []Resource {
+	core := func(name, kind string) Resource {
+		return Resource{Versions: []string{"v1"}, Name: name, Kind: kind, Namespaced: true}
+	}
+	of := func(group, name, kind string) Resource {
+		return Resource{Group: group, Versions: []string{"v1"}, Name: name, Kind: kind, Namespaced: true}
+	}
+	return []Resource{
+		Pods, Nodes, Namespaces, ConfigMaps, Secrets, Events,
+		core("services", "Service"), core("endpoints", "Endpoints"), core("serviceaccounts", "ServiceAccount"), core("persistentvolumeclaims", "PersistentVolumeClaim"),
+		{Versions: []string{"v1"}, Name: "persistentvolumes", Kind: "PersistentVolume"},
+		Deployments, of("apps", "replicasets", "ReplicaSet"), of("apps", "statefulsets", "StatefulSet"), of("apps", "daemonsets", "DaemonSet"),
+		of("batch", "jobs", "Job"), of("batch", "cronjobs", "CronJob"),
+		of("coordination.k8s.io", "leases", "Lease"), of("discovery.k8s.io", "endpointslices", "EndpointSlice"),
+		{Group: "apiextensions.k8s.io", Versions: []string{"v1"}, Name: "customresourcedefinitions", Kind: "CustomResourceDefinition"},
+	}
+}
 
 // Bounds and defaults of Config.
 const (

@@ -2,8 +2,9 @@ package apisim
 
 import (
 	"cmp"
-	"maps"
 	"slices"
+
+	"github.com/google/btree"
 )
 
 // event is one change of a kind: from prev to cur, either of which may be nil.
@@ -12,12 +13,29 @@ type event struct {
 	prev, cur *version
 }
 
+// tree holds objects in the order of their paths. A clone is made at once and shares
+// what does not change, so that a list does not hold up changes, however long it takes.
+type tree = btree.BTreeG[*version]
+
+// treeDegree is a compromise between depth and what a change after a clone copies.
+const treeDegree = 32
+
+func newTree() *tree {
+	return btree.NewG(treeDegree, func(a, b *version) bool { return a.compare(b.key) < 0 })
+}
+
+// find returns the object of a key, or nil.
+func find(t *tree, k key) *version {
+	v, _ := t.Get(&version{key: k})
+	return v
+}
+
 // kind is the state and the recent history of one resource. The server's mutex
 // guards it.
 type kind struct {
 	Resource
-	objects map[key]*version
-	sorted  []*version // of objects, nil when out of date
+	fields  *selectable
+	objects *tree
 
 	// events are the window. events[i] has the sequence number first+i; every change
 	// with a version above floor is in the window.
@@ -25,28 +43,47 @@ type kind struct {
 	first  uint64
 	floor  uint64
 	window int
+	// changed is closed and replaced at each change.
+	changed chan struct{}
+	// paged are the views of lists whose next page may be asked for, oldest first.
+	paged []view
+	// readers are the open watches.
+	readers map[*watcher]struct{}
+	// read, unless nil, is closed when one of them has read.
+	read chan struct{}
 
 	gone bool // no longer served
 	cut  int  // counts the calls that end all watches
 }
 
+// maxPaged views are kept; one that is forgotten is made again from the window.
+const maxPaged = 8
+
 func newKind(r Resource, window int, rv uint64) *kind {
-	return &kind{Resource: r, objects: map[key]*version{}, window: window, floor: rv}
+	return &kind{
+		Resource: r, fields: newSelectable(r), objects: newTree(), window: window, floor: rv,
+		changed: make(chan struct{}), readers: map[*watcher]struct{}{},
+	}
 }
 
 // record applies a change.
 func (k *kind) record(e event) {
 	if e.cur != nil {
-		k.objects[e.cur.key] = e.cur
+		k.objects.ReplaceOrInsert(e.cur)
 	} else {
-		delete(k.objects, e.prev.key)
+		k.objects.Delete(e.prev)
 	}
-	k.sorted = nil
 	k.events = append(k.events, e)
 	// Cutting a quarter at a time makes moving the rest cheap.
 	if over := len(k.events) - k.window; over > k.window/4 {
 		k.trim(over)
 	}
+}
+
+// notify wakes the watches.
+func (k *kind) notify() {
+	close(k.changed)
+	k.changed = make(chan struct{})
 }
 
 // trim forgets the n oldest changes.
@@ -57,6 +94,7 @@ func (k *kind) trim(n int) {
 	k.floor = k.events[n-1].rv
 	k.first += uint64(n)
 	k.events = slices.Clone(k.events[n:])
+	k.paged = slices.DeleteFunc(k.paged, func(v view) bool { return v.rv < k.floor })
 }
 
 // next is the sequence number that the next change will get.
@@ -68,34 +106,30 @@ func (k *kind) after(rv uint64) uint64 {
 	return k.first + uint64(i)
 }
 
-// current returns all objects in order. The caller does not keep the slice past the
-// next change.
-func (k *kind) current() []*version {
-	if k.sorted == nil {
-		k.sorted = inOrder(k.objects)
+// at returns the objects as they were at version rv, by taking later changes back.
+// The caller has made sure that rv is not below floor.
+func (k *kind) at(rv uint64) view {
+	if i := slices.IndexFunc(k.paged, func(v view) bool { return v.rv == rv }); i >= 0 {
+		return k.paged[i]
 	}
-	return k.sorted
-}
-
-func inOrder(objects map[key]*version) []*version {
-	all := slices.Collect(maps.Values(objects))
-	slices.SortFunc(all, func(a, b *version) int { return cmp.Compare(a.path(), b.path()) })
-	return all
-}
-
-// at returns all objects in order as they were at version rv, by taking later
-// changes back. The caller has made sure that rv is not below floor.
-func (k *kind) at(rv uint64) []*version {
-	if len(k.events) == 0 || k.events[len(k.events)-1].rv <= rv {
-		return k.current()
-	}
-	objects := maps.Clone(k.objects)
+	t := k.objects.Clone()
 	for i := len(k.events) - 1; i >= 0 && k.events[i].rv > rv; i-- {
 		if e := k.events[i]; e.prev != nil {
-			objects[e.prev.key] = e.prev
+			t.ReplaceOrInsert(e.prev)
 		} else {
-			delete(objects, e.cur.key)
+			t.Delete(e.cur)
 		}
 	}
-	return inOrder(objects)
+	return view{t, rv}
+}
+
+// keep remembers the view of a list that is to be continued.
+func (k *kind) keep(v view) {
+	if slices.ContainsFunc(k.paged, func(o view) bool { return o.rv == v.rv }) {
+		return
+	}
+	if len(k.paged) == maxPaged {
+		k.paged = slices.Delete(k.paged, 0, 1)
+	}
+	k.paged = append(k.paged, v)
 }

@@ -71,7 +71,9 @@ func (s *side) ask(t *testing.T, path, accept string) string {
 			RetryAfterSeconds int
 			Causes            []struct{ Reason string }
 		}
-		Items []item
+		Items             []item
+		ColumnDefinitions []struct{ Name string }
+		Rows              []struct{ Cells []any }
 	}
 	if json.Unmarshal(body, &v) != nil {
 		return strings.Join(append(out, strings.TrimSpace(string(body))), " ")
@@ -80,7 +82,10 @@ func (s *side) ask(t *testing.T, path, accept string) string {
 	for _, i := range v.Items {
 		out = append(out, i.Kind, i.APIVersion, i.Metadata.Name)
 	}
-	return strings.Join(out, " ")
+	for _, r := range v.Rows { // the last cell is an age
+		out = append(out, fmt.Sprint(r.Cells[:len(r.Cells)-1]))
+	}
+	return strings.Join(append(out, fmt.Sprint(v.ColumnDefinitions)), " ")
 }
 
 // frames reads a watch to its end.
@@ -146,6 +151,10 @@ func TestAnswersLikeAnApiserver(t *testing.T) {
 		{maps + "?" + strings.Replace(stream, "Events=true", "Events=false", 1) + "&allowWatchBookmarks=true", ""},
 		{maps + "?" + stream + "&resourceVersion={future}", ""}, {maps + "/b?watch=1&timeoutSeconds=1", ""},
 		{all + "?fieldSelector=metadata.namespace%3D{ns}", ""},
+		{maps, acceptTable}, {maps + "?limit=2", acceptTable}, {maps + "/b", acceptTable}, {maps + "?watch=1&timeoutSeconds=1", acceptTable},
+		{maps, "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}, {maps + "/b", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"},
+		{"/api/v1/namespaces/{ns}/pods?fieldSelector=spec.nodeName%3Dn,status.phase!%3DRunning", ""}, {"/api/v1/namespaces/{ns}/pods?fieldSelector=spec.none%3Dn", ""},
+		{"/api/v1/nodes?fieldSelector=spec.unschedulable%3Dtrue", ""}, {"/api/v1/namespaces/{ns}/pods", acceptTable},
 	}
 	answers := make([][2]string, len(questions))
 	var asked sync.WaitGroup
@@ -190,7 +199,7 @@ func realSide(t *testing.T, cfg *rest.Config, ns string) *side {
 
 func simSide(t *testing.T, ns string) *side {
 	t.Helper()
-	srv := newServer(t, apisim.Config{Resources: []apisim.Resource{apisim.ConfigMaps, apisim.Deployments, apisim.Nodes}})
+	srv := newServer(t, apisim.Config{Resources: []apisim.Resource{apisim.ConfigMaps, apisim.Deployments, apisim.Nodes, apisim.Pods}})
 	s := &side{name: "simulated", ns: ns, host: "http://apisim", client: &http.Client{Transport: apisim.Direct(srv)}}
 	for _, c := range contents {
 		o, err := srv.Apply("configmaps", fmt.Appendf(nil, `{"metadata":{"namespace":%q,"name":%q,"labels":{"app":%q}}}`, ns, c.name, c.app))

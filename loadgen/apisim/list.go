@@ -3,6 +3,7 @@ package apisim
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"net/http"
 	"strconv"
 	"time"
@@ -15,10 +16,26 @@ import (
 // writeChunk is how much of a list is rendered before it is written.
 const writeChunk = 64 << 10
 
-// view is the objects of a kind at one version, in order. It is immutable.
+// view is the objects of a kind at one version. It is immutable.
 type view struct {
-	objects []*version
+	objects *tree
 	rv      uint64
+}
+
+// from yields the objects of a namespace, or of all if it is empty, from a path on.
+func (v view) from(start, namespace string) iter.Seq[*version] {
+	return func(yield func(*version) bool) {
+		first := keyOf(start)
+		if namespace != "" && first.compare(key{namespace, ""}) < 0 {
+			first = key{namespace, ""}
+		}
+		v.objects.AscendGreaterOrEqual(&version{key: first}, func(obj *version) bool {
+			if namespace != "" && obj.namespace != namespace {
+				return false
+			}
+			return yield(obj)
+		})
+	}
 }
 
 // await waits until version rv has come, for as long as an apiserver would.
@@ -27,6 +44,7 @@ func (s *Server) await(ctx context.Context, rv uint64) error {
 	for {
 		s.mu.Lock()
 		current, changed := s.rv, s.changed
+		s.awaited = s.awaited || current < rv
 		s.mu.Unlock()
 		if current >= rv {
 			return nil
@@ -70,7 +88,7 @@ func (s *Server) see(ctx context.Context, k *kind, o *options) (view, error) {
 	case at < k.floor:
 		return view{}, apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
 	}
-	return view{k.at(at), at}, nil
+	return k.at(at), nil
 }
 
 func (s *Server) list(w http.ResponseWriter, r *http.Request, k *kind, ver string, o *options) {
@@ -91,13 +109,16 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, k *kind, ver strin
 	if o.ResourceVersion == "0" && !s.config.NoWatchCache {
 		limit = 0 // an apiserver's watch cache has no pages
 	}
-	page, next, remaining := v.page(o, limit)
+	page, next, left := v.page(o, limit)
 	meta := map[string]any{"resourceVersion": strconv.FormatUint(v.rv, 10)}
 	if next != "" {
-		meta["continue"] = encodeToken(int64(v.rv), next)
+		meta["continue"] = encodeToken(int64(v.rv), next, left)
 		if o.everything() {
-			meta["remainingItemCount"] = remaining
+			meta["remainingItemCount"] = left
 		}
+		s.mu.Lock()
+		k.keep(v)
+		s.mu.Unlock()
 	}
 	text, err := json.Marshal(meta)
 	if err != nil {
@@ -107,39 +128,93 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, k *kind, ver strin
 	s.mu.Lock()
 	res := k.Resource
 	s.mu.Unlock()
-	writeList(w, res, ver, text, page)
+	c, end := compress(w, r)
+	defer end()
+	if o.form.as == asTable {
+		writeTable(c, res, ver, o.form, text, page)
+		return
+	}
+	writeList(c, res, ver, o.form, text, page)
 }
 
 // page cuts the objects that a request gets from the view. next is the first path of
-// what is left, empty if nothing is.
-func (v view) page(o *options, limit int64) (page []*version, next string, remaining int) {
-	for i, obj := range v.objects {
-		if obj.path() < o.start || !o.matches(obj) {
+// what is left, empty if nothing is; left is how much that is, where no selector says
+// otherwise.
+func (v view) page(o *options, limit int64) (page []*version, next string, left int) {
+	if limit <= 0 && o.everything() && o.namespace == "" {
+		page = make([]*version, 0, v.objects.Len())
+	}
+	for obj := range v.from(o.start, o.namespace) {
+		if !o.matches(obj) {
 			continue
 		}
 		if limit > 0 && int64(len(page)) == limit {
 			// The path behind the last one sent, as an apiserver has it.
-			return page, page[len(page)-1].path() + "\x00", len(v.objects) - i
+			return page, page[len(page)-1].path() + "\x00", v.left(o, obj, len(page))
 		}
 		page = append(page, obj)
 	}
 	return page, "", 0
 }
 
-func writeList(w http.ResponseWriter, res Resource, ver string, meta []byte, page []*version) {
+// left counts the objects from first on. Counting them all at each page would make a
+// list in pages quadratic, so that the token carries the number.
+func (v view) left(o *options, first *version, sent int) int {
+	switch {
+	case !o.everything():
+		return 0
+	case o.tokenLeft > 0:
+		return o.tokenLeft - sent
+	case o.namespace == "" && o.start == "":
+		return v.objects.Len() - sent
+	}
+	n := 0
+	for range v.from(first.path(), o.namespace) {
+		n++
+	}
+	return n
+}
+
+func writeTable(w http.ResponseWriter, res Resource, ver string, f form, meta []byte, page []*version) {
+	p := printerOf(res)
+	rows := make([][]byte, 0, len(page))
+	for _, obj := range page {
+		row, err := p.row(res, ver, f.include, obj, obj.rv)
+		if err != nil {
+			apistatus.Write(w, err)
+			return
+		}
+		rows = append(rows, row)
+	}
+	text, err := appendTable(nil, meta, p.columns, rows)
+	if err != nil {
+		apistatus.Write(w, err)
+		return
+	}
 	w.Header().Set("Content-Type", apistatus.ContentType)
-	gv := res.groupVersion(ver)
-	b := append([]byte(`{`+typed(gv, res.Kind+"List")+`"metadata":`), meta...)
-	b = append(b, `,"items":[`...)
+	_, _ = w.Write(append(text, '\n'))
+}
+
+func writeList(w http.ResponseWriter, res Resource, ver string, f form, meta []byte, page []*version) {
+	w.Header().Set("Content-Type", apistatus.ContentType)
+	gv, kind := res.groupVersion(ver), res.Kind
 	what := ""
 	if res.Custom {
-		what = typed(gv, res.Kind)
+		what = typed(gv, kind)
 	}
+	if f.as == asMetadata {
+		gv, kind = metaVersion, asMetadata
+	}
+	b := append(head(nil, gv, kind+"List", meta), `,"items":[`...)
 	for i, obj := range page {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = obj.appendJSON(b, what, obj.rv)
+		if f.as == asMetadata {
+			b = appendPartial(b, obj, obj.rv)
+		} else {
+			b = obj.appendJSON(b, what, obj.rv)
+		}
 		if len(b) >= writeChunk {
 			if _, err := w.Write(b); err != nil {
 				return

@@ -189,7 +189,7 @@ func TestMistakes(t *testing.T) {
 		{s, bad("resourceVersion=-1"), 400, "BadRequest", "invalid resource version"},
 		{s, bad("labelSelector=%21%21"), 400, "BadRequest", "labelSelector"},
 		{s, bad("fieldSelector=a"), 400, "BadRequest", "fieldSelector"},
-		{s, bad("fieldSelector=status.phase%3DRunning"), 400, "BadRequest", "field label not supported: status.phase"},
+		{s, bad("fieldSelector=status.color%3Dred"), 400, "BadRequest", "field label not supported: status.color"},
 		{s, bad("continue=x"), 400, "BadRequest", "continue key is not valid"},
 		{s, bad("continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiIuLi94In0"), 400, "BadRequest", "start key"},
 		{s, bad("continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJ4In0&resourceVersion=5"), 400, "BadRequest", "not allowed when using continue"},

@@ -1,14 +1,16 @@
 package apisim
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/watchbench/watchbench/internal/jsonscan"
 )
 
 // key is an object within its kind.
@@ -22,17 +24,97 @@ func (k key) path() string {
 	return k.namespace + "/" + k.name
 }
 
-// version is one state of an object. It is immutable once it is recorded. The end of
-// an object is reported as its last state under a later version, so its JSON is kept
-// in two parts with the resourceVersion between them.
+// keyOf is the key whose path a continue token begins at.
+func keyOf(path string) key {
+	if ns, name, ok := strings.Cut(path, "/"); ok {
+		return key{ns, name}
+	}
+	return key{"", path}
+}
+
+// compare is cmp.Compare of the paths, without making them.
+func (k key) compare(o key) int {
+	if k.namespace == o.namespace {
+		return cmp.Compare(k.name, o.name)
+	}
+	n := min(len(k.namespace), len(o.namespace))
+	if c := cmp.Compare(k.namespace[:n], o.namespace[:n]); c != 0 {
+		return c
+	}
+	for i := n; ; i++ {
+		a, more := k.at(i)
+		b, others := o.at(i)
+		switch {
+		case !more || !others:
+			return boolCompare(more, others)
+		case a != b:
+			return cmp.Compare(a, b)
+		}
+	}
+}
+
+func boolCompare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// at is a byte of the path.
+func (k key) at(i int) (byte, bool) {
+	if k.namespace != "" {
+		switch {
+		case i < len(k.namespace):
+			return k.namespace[i], true
+		case i == len(k.namespace):
+			return '/', true
+		}
+		i -= len(k.namespace) + 1
+	}
+	if i < len(k.name) {
+		return k.name[i], true
+	}
+	return 0, false
+}
+
+// version is one state of an object. It is immutable once it is recorded, and its
+// JSON is shared by all watches and lists that show it. The end of an object is
+// reported as its last state under a later version, so the JSON is kept without the
+// resourceVersion, which belongs at cut.
 type version struct {
 	key
 	uid, created string // created is the creationTimestamp as JSON
-	labels       labels.Set
-	meta, rest   map[string]json.RawMessage // until render
+	labels       pairs
+	fields       []string // of the kind's selectable fields, in their order
 	rv           uint64
-	head, tail   []byte // JSON without kind and apiVersion, before and after the resourceVersion
+	json         []byte // the object without the leading brace, kind and apiVersion
+	cut          int
 }
+
+// pairs is what a selector asks, as key and value in turn: a map would take several
+// times the memory at a million objects.
+type pairs []string
+
+var _ labels.Labels = pairs(nil)
+
+// Lookup finds a label.
+func (p pairs) Lookup(label string) (string, bool) {
+	for i := 0; i < len(p); i += 2 {
+		if p[i] == label {
+			return p[i+1], true
+		}
+	}
+	return "", false
+}
+
+// Has reports whether a label is there.
+func (p pairs) Has(label string) bool { _, ok := p.Lookup(label); return ok }
+
+// Get is the value of a label, empty if it is not there.
+func (p pairs) Get(label string) string { v, _ := p.Lookup(label); return v }
 
 // errObject is the class of all mistakes in an object that is to be applied.
 var errObject = errors.New("not an object")
@@ -40,82 +122,183 @@ var errObject = errors.New("not an object")
 // maxObject bounds an object. An apiserver takes 3 MiB at most.
 const maxObject = 3 << 20
 
-// parseObject takes an object apart.
-func parseObject(raw []byte) (*version, error) {
+// draft is an object that is to be applied, taken apart.
+type draft struct {
+	version
+	raw        []byte
+	meta, rest []jsonscan.Range // members of metadata and of the object that stay as they are
+}
+
+// parseObject takes an object apart. raw belongs to the draft until it is rendered.
+func parseObject(raw []byte, f *selectable) (*draft, error) {
 	if len(raw) > maxObject {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d", errObject, len(raw), maxObject)
 	}
-	v := &version{}
-	if err := json.Unmarshal(raw, &v.rest); err != nil {
+	d := &draft{raw: raw}
+	var metadata jsonscan.Range
+	s := jsonscan.New(raw)
+	d.version.fields = f.absent()
+	err := s.Object(func(name jsonscan.Str) error {
+		value, err := s.Value()
+		switch {
+		case err != nil:
+		case name.Is(raw, "metadata"):
+			metadata = value
+		case name.Is(raw, "apiVersion"), name.Is(raw, "kind"):
+		default:
+			d.rest = append(d.rest, jsonscan.Range{Start: name.Start - 1, End: value.End})
+			f.read(d.version.fields, name.Text(raw), value.Of(raw))
+		}
+		return err
+	})
+	if err == nil {
+		err = s.End()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%w: want JSON with metadata.name: %w", errObject, err)
 	}
-	if err := json.Unmarshal(v.rest["metadata"], &v.meta); err != nil {
-		return nil, fmt.Errorf("%w: metadata: want a JSON object with name: %w", errObject, err)
+	if s.Spaced() { // frames of a watch are lines
+		compact, err := jsonscan.Compact(raw)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errObject, err)
+		}
+		return parseObject(compact, f)
 	}
-	for field, into := range map[string]any{"name": &v.name, "namespace": &v.namespace, "uid": &v.uid, "labels": &v.labels} {
-		if text, ok := v.meta[field]; ok {
-			if err := json.Unmarshal(text, into); err != nil {
-				return nil, fmt.Errorf("%w: metadata.%s: %w", errObject, field, err)
+	return d, d.metadata(metadata)
+}
+
+// metadata reads the identity; the other members stay as they are.
+func (d *draft) metadata(at jsonscan.Range) error {
+	if at.Empty() || !jsonscan.IsObject(at.Of(d.raw)) {
+		return fmt.Errorf("%w: metadata: want a JSON object with name", errObject)
+	}
+	s := jsonscan.At(d.raw, at.Start)
+	err := s.Object(func(name jsonscan.Str) error {
+		value, err := s.Value()
+		if err != nil {
+			return err
+		}
+		v := value.Of(d.raw)
+		field := name.Text(d.raw)
+		switch field {
+		case "name":
+			d.name, err = text(v)
+		case "namespace":
+			d.namespace, err = text(v)
+		case "uid":
+			d.uid, err = text(v)
+		case "resourceVersion":
+		case "creationTimestamp":
+			d.created = string(v)
+		default:
+			d.meta = append(d.meta, jsonscan.Range{Start: name.Start - 1, End: value.End})
+			if field == "labels" {
+				d.labels, err = labelPairs(v)
 			}
 		}
+		if err != nil {
+			return fmt.Errorf("%w: metadata.%s: %w", errObject, field, err)
+		}
+		return nil
+	})
+	if err == nil && d.name == "" {
+		err = fmt.Errorf("%w: metadata.name is missing", errObject)
 	}
-	if v.name == "" {
-		return nil, fmt.Errorf("%w: metadata.name is missing", errObject)
-	}
-	v.created = string(v.meta["creationTimestamp"])
-	for _, field := range []string{"name", "namespace", "uid", "resourceVersion", "creationTimestamp"} {
-		delete(v.meta, field)
-	}
-	for _, field := range []string{"metadata", "apiVersion", "kind"} {
-		delete(v.rest, field)
-	}
-	return v, nil
+	return err
 }
 
-// render makes the JSON of an object that has its identity.
-func (v *version) render(rv uint64) {
+var errNotText = errors.New("want a string")
+
+func text(v []byte) (string, error) {
+	switch {
+	case jsonscan.IsString(v):
+		return jsonscan.Unquote(v), nil
+	case string(v) == "null":
+		return "", nil
+	}
+	return "", errNotText
+}
+
+func labelPairs(v []byte) (all pairs, err error) {
+	if string(v) == "null" {
+		return nil, nil
+	}
+	if !jsonscan.IsObject(v) {
+		return nil, errors.New("want an object of strings")
+	}
+	for name, value := range jsonscan.Members(v) {
+		s, err := text(value)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, jsonscan.Unquote(name), s)
+	}
+	return all, nil
+}
+
+// render makes the version of a draft that has its identity.
+func (d *draft) render(rv uint64) *version {
+	v := d.version
 	v.rv = rv
-	identity := marshal(struct {
-		Name      string `json:"name"`
-		Namespace string `json:"namespace,omitempty"`
-		UID       string `json:"uid"`
-	}{v.name, v.namespace, v.uid})
-	v.head = append(bytes.TrimSuffix(identity, []byte{'}'}), `,"resourceVersion":"`...)
-	v.tail = slices.Concat([]byte(`","creationTimestamp":`+v.created), closing(v.meta), closing(v.rest))
-	v.meta, v.rest = nil, nil
+	size := len(d.raw) + len(v.created) + len(v.uid) + 64
+	b := make([]byte, 0, size)
+	b = jsonscan.AppendString(append(b, `"metadata":{"name":`...), v.name)
+	if v.namespace != "" {
+		b = jsonscan.AppendString(append(b, `,"namespace":`...), v.namespace)
+	}
+	b = jsonscan.AppendString(append(b, `,"uid":`...), v.uid)
+	b = append(b, `,"resourceVersion":"`...)
+	v.cut = len(b)
+	b = append(append(b, `","creationTimestamp":`...), v.created...)
+	b = appendMembers(b, d.raw, d.meta)
+	b = appendMembers(append(b, '}'), d.raw, d.rest)
+	v.json = append(b, '}')
+	return &v
 }
 
-// closing is further members of a JSON object that has some already, and its end.
-func closing(members map[string]json.RawMessage) []byte {
-	if len(members) == 0 {
-		return []byte{'}'}
+func appendMembers(b, raw []byte, members []jsonscan.Range) []byte {
+	for _, m := range members {
+		b = append(append(b, ','), m.Of(raw)...)
 	}
-	text := marshal(members)
-	text[0] = ','
-	return text
-}
-
-// marshal is for what always has a form. It has no line breaks: frames of a watch
-// are lines.
-func marshal(value any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
-		panic(err)
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'})
+	return b
 }
 
 // appendJSON appends the object under resourceVersion rv; typed is apiVersion and
 // kind as members of JSON, or empty.
 func (v *version) appendJSON(b []byte, typed string, rv uint64) []byte {
-	b = append(append(append(b, '{'), typed...), `"metadata":`...)
-	b = strconv.AppendUint(append(b, v.head...), rv, 10)
-	return append(b, v.tail...)
+	b = append(append(append(b, '{'), typed...), v.json[:v.cut]...)
+	b = strconv.AppendUint(b, rv, 10)
+	return append(b, v.json[v.cut:]...)
 }
 
 // typed is the members that say what an object is.
 func typed(apiVersion, kind string) string {
-	return `"kind":` + string(marshal(kind)) + `,"apiVersion":` + string(marshal(apiVersion)) + `,`
+	b := jsonscan.AppendString([]byte(`"kind":`), kind)
+	b = jsonscan.AppendString(append(b, `,"apiVersion":`...), apiVersion)
+	return string(append(b, ','))
+}
+
+// named answers a field selector for one object.
+type named struct {
+	v *version
+	f *selectable
+}
+
+var _ fields.Fields = named{}
+
+// Has reports whether a field can be selected by.
+func (n named) Has(field string) bool { return n.f.has(field) }
+
+// Get is the value of a field.
+func (n named) Get(field string) string {
+	switch field {
+	case "metadata.name":
+		return n.v.name
+	case "metadata.namespace":
+		return n.v.namespace
+	}
+	if i, ok := n.f.index[field]; ok {
+		return n.v.fields[i]
+	}
+	return ""
 }

@@ -7,9 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,20 +17,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-
-	"github.com/watchbench/watchbench/loadgen/apistatus"
 )
 
 // options is the query of a LIST or WATCH, and the scope of its path.
 type options struct {
 	internalversion.ListOptions
 	namespace, name string
+	fields          *selectable // of the kind
+	form            form
 
-	rv      uint64 // ResourceVersion as a number
-	exact   bool   // the state at rv and no other
-	start   string // of a continue token: the first path
-	tokenRV int64  // of a continue token; 0: there is none
-	timeout time.Duration
+	rv        uint64 // ResourceVersion as a number
+	exact     bool   // the state at rv and no other
+	start     string // of a continue token: the first path
+	tokenRV   int64  // of a continue token; 0: there is none
+	tokenLeft int    // of a continue token: how many objects are left, if it is known
+	timeout   time.Duration
 }
 
 // latest is the version in a token that goes on without a consistent view.
@@ -44,7 +43,7 @@ const maxTimeout = 24 * time.Hour
 func (o *options) matches(v *version) bool {
 	return v != nil && (o.namespace == "" || o.namespace == v.namespace) && (o.name == "" || o.name == v.name) &&
 		(o.LabelSelector.Empty() || o.LabelSelector.Matches(v.labels)) &&
-		(o.FieldSelector.Empty() || o.FieldSelector.Matches(fields.Set{"metadata.name": v.name, "metadata.namespace": v.namespace}))
+		(o.FieldSelector.Empty() || o.FieldSelector.Matches(named{v, o.fields}))
 }
 
 // everything reports whether no selector narrows the list.
@@ -69,7 +68,7 @@ func (o *options) parse(q url.Values, streaming bool) error {
 		o.timeout = time.Duration(min(max(*o.TimeoutSeconds, 0), int64(maxTimeout/time.Second))) * time.Second
 	}
 	for _, r := range o.FieldSelector.Requirements() {
-		if r.Field != "metadata.name" && r.Field != "metadata.namespace" {
+		if !o.fields.has(r.Field) {
 			return badRequest("field label not supported: %s", r.Field)
 		}
 	}
@@ -97,7 +96,7 @@ func (o *options) parseVersion() error {
 		return badRequest("specifying resource version is not allowed when using continue")
 	}
 	var err error
-	o.tokenRV, o.start, err = decodeToken(o.Continue)
+	o.tokenRV, o.start, o.tokenLeft, err = decodeToken(o.Continue)
 	return err
 }
 
@@ -106,13 +105,19 @@ type token struct {
 	APIVersion      string `json:"v"`
 	ResourceVersion int64  `json:"rv"`
 	Start           string `json:"start"`
+	// Left saves counting; an apiserver's database counts by itself.
+	Left int `json:"left,omitempty"`
 }
 
-func encodeToken(rv int64, start string) string {
-	return base64.RawURLEncoding.EncodeToString(marshal(token{"meta.k8s.io/v1", rv, start}))
+func encodeToken(rv int64, start string, left int) string {
+	text, err := json.Marshal(token{"meta.k8s.io/v1", rv, start, left})
+	if err != nil { // numbers and strings always have a form
+		panic(err)
+	}
+	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-func decodeToken(text string) (rv int64, start string, err error) {
+func decodeToken(text string) (rv int64, start string, left int, err error) {
 	var t token
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err == nil {
@@ -128,23 +133,7 @@ func decodeToken(text string) (rv int64, start string, err error) {
 		err = fmt.Errorf("encoded start key %q", t.Start)
 	}
 	if err != nil {
-		return 0, "", badRequest("invalid continue token: continue key is not valid: %v", err)
+		return 0, "", 0, badRequest("invalid continue token: continue key is not valid: %v", err)
 	}
-	return t.ResourceVersion, t.Start, nil
-}
-
-// accepted reports whether the client takes JSON that is no table.
-func accepted(r *http.Request) bool {
-	values := r.Header.Values("Accept")
-	if len(values) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(strings.Split(strings.Join(values, ","), ","), func(one string) bool {
-		media, params, _ := strings.Cut(one, ";")
-		switch strings.TrimSpace(media) {
-		case "", apistatus.ContentType, "application/*", "*/*":
-			return !strings.Contains(params, "as=")
-		}
-		return false
-	})
+	return t.ResourceVersion, t.Start, max(t.Left, 0), nil
 }

@@ -15,12 +15,15 @@ import (
 // serve answers without faults.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
-	case "/healthz", "/livez", "/readyz":
+	case "/healthz", "/livez", "/readyz", "/readyz/ping", "/livez/ping":
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write([]byte("ok"))
 		return
 	case "/version":
 		writeJSON(w, apistatus.ContentType, serverVersion)
+		return
+	case "/openapi/v3": // no schemas: clients that would check or explain objects do without
+		writeJSON(w, apistatus.ContentType, object{"paths": object{}})
 		return
 	}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
@@ -74,12 +77,14 @@ func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, group, ve
 		apistatus.Write(w, apierrors.NewMethodNotSupported(gr, strings.ToLower(r.Method)))
 		return
 	}
-	if !accepted(r) {
+	var ok bool
+	if o.form, ok = formOf(r); !ok {
 		apistatus.Write(w, notAcceptable())
 		return
 	}
+	o.fields = k.fields
 	if o.name != "" { // whatever else the query says
-		s.get(w, k, ver, o)
+		s.get(w, r, k, ver, o)
 		return
 	}
 	if err := o.parse(r.URL.Query(), !s.config.NoStreaming); err != nil {
@@ -120,13 +125,24 @@ func notAcceptable() error {
 	}}
 }
 
-func (s *Server) get(w http.ResponseWriter, k *kind, ver string, o *options) {
+func (s *Server) get(w http.ResponseWriter, r *http.Request, k *kind, ver string, o *options) {
 	s.mu.Lock()
-	v := k.objects[key{o.namespace, o.name}]
+	v := find(k.objects, key{o.namespace, o.name})
 	res := k.Resource
 	s.mu.Unlock()
 	if v == nil {
 		apistatus.Write(w, apierrors.NewNotFound(schema.GroupResource{Group: res.Group, Resource: res.Name}, o.name))
+		return
+	}
+	w, end := compress(w, r)
+	defer end()
+	switch o.form.as {
+	case asTable:
+		writeTable(w, res, ver, o.form, versionOnly(v.rv), []*version{v})
+		return
+	case asMetadata:
+		w.Header().Set("Content-Type", apistatus.ContentType)
+		_, _ = w.Write(append(appendPartial(nil, v, v.rv), '\n'))
 		return
 	}
 	w.Header().Set("Content-Type", apistatus.ContentType)

@@ -28,7 +28,8 @@ type Server struct {
 	mu      sync.Mutex
 	rv      uint64           // guarded by mu: of the latest change
 	kinds   map[string]*kind // guarded by mu, with all that they hold; by Resource.Key
-	changed chan struct{}    // guarded by mu; closed and replaced at each change
+	changed chan struct{}    // guarded by mu; closed at the next change if awaited
+	awaited bool             // guarded by mu
 	uids    uint64           // guarded by mu; the number of uids given out
 	counts  map[string]int   // guarded by mu; requests by verb and resource
 	open    int              // guarded by mu; watches that are open
@@ -62,10 +63,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.entry.Ser
 // Refusing reports whether connections would be refused now; see Direct.
 func (s *Server) Refusing() bool { return s.faults.Refusing() }
 
-// notify wakes the watches. The caller holds mu.
-func (s *Server) notify() {
-	close(s.changed)
-	s.changed = make(chan struct{})
+// notify wakes what waits for a change of the kind, or for a version. The caller
+// holds mu.
+func (s *Server) notify(k *kind) {
+	k.notify()
+	if s.awaited {
+		close(s.changed)
+		s.changed, s.awaited = make(chan struct{}), false
+	}
+}
+
+// notifyAll is notify for all kinds. The caller holds mu.
+func (s *Server) notifyAll() {
+	for _, k := range s.kinds {
+		s.notify(k)
+	}
 }
 
 // Object is one object as it is stored.
@@ -79,50 +91,88 @@ func (s *Server) object(k *kind, v *version) Object {
 	return Object{v.namespace, v.name, v.uid, v.rv, v.appendJSON(nil, typed(k.groupVersion(k.Versions[0]), k.Kind), v.rv)}
 }
 
-// Apply creates or replaces an object, given as JSON with metadata.name, and
-// metadata.namespace where the kind has one, and returns it as stored. The version
-// is always the server's; uid and creationTimestamp are kept if given and else those
-// of the object that is there, or new. Another uid than the stored one's means that
-// the object was deleted and made again, in two changes.
+// Change is what a write made of an object.
+type Change struct {
+	UID             string
+	ResourceVersion uint64 // of the change
+	Before          uint64 // of the state before, 0 if there was none
+}
+
+// Apply is Put for who wants to see the object as it is stored.
 func (s *Server) Apply(resource string, object []byte) (Object, error) {
-	v, err := parseObject(object)
+	k, v, _, err := s.put(resource, object)
 	if err != nil {
-		return Object{}, fmt.Errorf("apply to %s: %w", resource, err)
+		return Object{}, err
+	}
+	return s.object(k, v), nil
+}
+
+// Put creates or replaces an object, given as JSON with metadata.name, and
+// metadata.namespace where the kind has one. The version is always the server's; uid
+// and creationTimestamp are kept if given and else those of the object that is there,
+// or new. Another uid than the stored one's means that the object was deleted and made
+// again, in two changes.
+func (s *Server) Put(resource string, object []byte) (Change, error) {
+	_, v, before, err := s.put(resource, object)
+	if err != nil {
+		return Change{}, err
+	}
+	return Change{v.uid, v.rv, before}, nil
+}
+
+func (s *Server) put(resource string, object []byte) (k *kind, v *version, before uint64, err error) {
+	s.mu.Lock()
+	k, err = s.kind(resource)
+	s.mu.Unlock()
+	if err != nil {
+		return nil, nil, 0, fmt.Errorf("apply: %w", err)
+	}
+	d, err := parseObject(object, k.fields)
+	if err != nil {
+		return nil, nil, 0, fmt.Errorf("apply to %s: %w", resource, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k, err := s.kind(resource)
-	if err != nil {
-		return Object{}, fmt.Errorf("apply: %w", err)
+	if k, err = s.kind(resource); err != nil {
+		return nil, nil, 0, fmt.Errorf("apply: %w", err)
 	}
-	if k.Namespaced != (v.namespace != "") {
-		return Object{}, fmt.Errorf("apply to %s: %w: metadata.namespace %q: the kind is namespaced: %t", resource, errObject, v.namespace, k.Namespaced)
+	if k.Namespaced != (d.namespace != "") {
+		return nil, nil, 0, fmt.Errorf("apply to %s: %w: metadata.namespace %q: the kind is namespaced: %t", resource, errObject, d.namespace, k.Namespaced)
 	}
-	prev := k.objects[v.key]
-	if prev != nil && v.uid != "" && v.uid != prev.uid {
+	prev := find(k.objects, d.key)
+	if prev != nil && d.uid != "" && d.uid != prev.uid {
 		s.rv++
 		k.record(event{rv: s.rv, prev: prev})
 		prev = nil
 	}
-	if v.uid == "" {
-		if prev != nil {
-			v.uid = prev.uid
-		} else {
-			v.uid = s.newUID()
-		}
-	}
-	if v.created == "" || v.created == "null" {
-		if prev != nil {
-			v.created = prev.created
-		} else {
-			v.created = string(marshal(time.Now().UTC().Format(time.RFC3339)))
-		}
-	}
+	d.identify(prev, s.newUID)
 	s.rv++
-	v.render(s.rv)
+	v = d.render(s.rv)
 	k.record(event{rv: s.rv, prev: prev, cur: v})
-	s.notify()
-	return s.object(k, v), nil
+	s.notify(k)
+	if prev != nil {
+		before = prev.rv
+	}
+	return k, v, before, nil
+}
+
+// identify gives an object the identity of the one that is there, or a new one, where
+// it says none of its own.
+func (d *draft) identify(prev *version, newUID func() string) {
+	if d.uid == "" {
+		if prev != nil {
+			d.uid = prev.uid
+		} else {
+			d.uid = newUID()
+		}
+	}
+	if d.created == "" || d.created == "null" {
+		if prev != nil {
+			d.created = prev.created
+		} else {
+			d.created = `"` + time.Now().UTC().Format(time.RFC3339) + `"`
+		}
+	}
 }
 
 // newUID has the form of a uid; the same seed gives the same ones. The caller holds mu.
@@ -139,24 +189,39 @@ func (s *Server) kind(resource string) (*kind, error) {
 	return k, nil
 }
 
-// Delete removes an object and returns its last state under the version of its end.
+// Delete is Remove for who wants to see the last state, under the version of its end.
 func (s *Server) Delete(resource, namespace, name string) (Object, error) {
+	k, prev, rv, err := s.remove(resource, namespace, name)
+	if err != nil {
+		return Object{}, err
+	}
+	o := s.object(k, prev)
+	o.ResourceVersion = rv
+	return o, nil
+}
+
+// Remove deletes an object.
+func (s *Server) Remove(resource, namespace, name string) (Change, error) {
+	_, prev, rv, err := s.remove(resource, namespace, name)
+	if err != nil {
+		return Change{}, err
+	}
+	return Change{prev.uid, rv, prev.rv}, nil
+}
+
+func (s *Server) remove(resource, namespace, name string) (k *kind, prev *version, rv uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k, err := s.kind(resource)
-	if err != nil {
-		return Object{}, fmt.Errorf("delete: %w", err)
+	if k, err = s.kind(resource); err != nil {
+		return nil, nil, 0, fmt.Errorf("delete: %w", err)
 	}
-	prev := k.objects[key{namespace, name}]
-	if prev == nil {
-		return Object{}, fmt.Errorf("delete %s %s: %w", resource, key{namespace, name}.path(), ErrNotFound)
+	if prev = find(k.objects, key{namespace, name}); prev == nil {
+		return nil, nil, 0, fmt.Errorf("delete %s %s: %w", resource, key{namespace, name}.path(), ErrNotFound)
 	}
 	s.rv++
 	k.record(event{rv: s.rv, prev: prev})
-	s.notify()
-	o := s.object(k, prev)
-	o.ResourceVersion = s.rv
-	return o, nil
+	s.notify(k)
+	return k, prev, s.rv, nil
 }
 
 // Get returns an object.
@@ -167,7 +232,7 @@ func (s *Server) Get(resource, namespace, name string) (Object, bool) {
 	if k == nil {
 		return Object{}, false
 	}
-	v := k.objects[key{namespace, name}]
+	v := find(k.objects, key{namespace, name})
 	if v == nil {
 		return Object{}, false
 	}
@@ -182,10 +247,11 @@ func (s *Server) Objects(resource string) []Object {
 	if k == nil {
 		return nil
 	}
-	all := make([]Object, 0, len(k.objects))
-	for _, v := range k.current() {
+	all := make([]Object, 0, k.objects.Len())
+	k.objects.Ascend(func(v *version) bool {
 		all = append(all, s.object(k, v))
-	}
+		return true
+	})
 	return all
 }
 
@@ -206,8 +272,9 @@ func (s *Server) Compact() {
 	for _, k := range s.kinds {
 		k.trim(len(k.events))
 		k.floor = s.rv
+		k.paged = nil
 	}
-	s.notify()
+	s.notifyAll()
 }
 
 // CloseWatches ends all open watches of a resource normally, all watches if it is
@@ -223,7 +290,7 @@ func (s *Server) CloseWatches(resource string) error {
 			k.cut++
 		}
 	}
-	s.notify()
+	s.notifyAll()
 	return nil
 }
 
@@ -244,7 +311,7 @@ func (s *Server) SetResource(r Resource) error {
 		return fmt.Errorf("apisim: resource %s: its scope cannot change", r.Key())
 	}
 	k.Resource = r
-	s.notify()
+	s.notify(k)
 	return nil
 }
 
@@ -256,13 +323,14 @@ func (s *Server) RemoveResource(resource string) error {
 	if err != nil {
 		return fmt.Errorf("remove: %w", err)
 	}
-	for _, v := range slices.Clone(k.current()) {
+	k.objects.Clone().Ascend(func(v *version) bool {
 		s.rv++
 		k.record(event{rv: s.rv, prev: v})
-	}
+		return true
+	})
 	k.gone = true
 	delete(s.kinds, resource)
-	s.notify()
+	s.notify(k)
 	return nil
 }
 

@@ -34,6 +34,6 @@ func tooLarge(wanted, current uint64) *apierrors.StatusError {
 func expiredToken(start string) *apierrors.StatusError {
 	err := apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result. " +
 		"The continue token of this answer goes on with the latest version instead.")
-	err.ErrStatus.Continue = encodeToken(latest, start)
+	err.ErrStatus.Continue = encodeToken(latest, start, 0)
 	return err
 }

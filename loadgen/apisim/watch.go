@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/watchbench/watchbench/loadgen/apistatus"
 )
@@ -27,8 +28,11 @@ type watcher struct {
 	o   *options
 	w   http.ResponseWriter
 
+	res       Resource
+	printer   printer
 	gv, typed string
 	buf       []byte
+	held      bool   // something was rendered since the last flush
 	next      uint64 // sequence number of the next change
 	above     uint64 // only changes of a later version are sent
 	seen      uint64 // everything up to this version was sent or is irrelevant
@@ -50,7 +54,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, k *kind, ver stri
 		return
 	}
 	x := &watcher{s: s, k: k, ver: ver, o: o, w: w}
-	var objects []*version
+	var objects view
 	if failure == nil {
 		objects, failure = x.begin(initial)
 	}
@@ -65,6 +69,8 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, k *kind, ver stri
 	defer func() {
 		s.mu.Lock()
 		s.open--
+		delete(k.readers, x)
+		k.notifyReaders()
 		s.mu.Unlock()
 	}()
 	if x.flush() != nil || !x.sendInitial(objects, initial) {
@@ -74,38 +80,42 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, k *kind, ver stri
 }
 
 // begin finds where the watch starts, and the objects it shows first.
-func (x *watcher) begin(initial bool) ([]*version, error) {
+func (x *watcher) begin(initial bool) (view, error) {
 	s, k, o := x.s, x.k, x.o
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	x.res = k.Resource
 	x.gv = k.groupVersion(x.ver)
 	x.typed = typed(x.gv, k.Kind)
 	x.cut = k.cut
 	x.next, x.above, x.seen = k.next(), s.rv, s.rv
+	var objects view
 	switch {
 	case initial || o.fresh() && o.SendInitialEvents == nil:
-		s.open++
-		return k.current(), nil
+		objects = view{k.objects.Clone(), s.rv}
 	case o.fresh():
 	case o.rv < k.floor:
-		return nil, apierrors.NewResourceExpired("too old resource version: " + o.ResourceVersion + " (" + strconv.FormatUint(k.floor, 10) + ")")
+		return view{}, apierrors.NewResourceExpired("too old resource version: " + o.ResourceVersion + " (" + strconv.FormatUint(k.floor, 10) + ")")
 	default:
 		x.next, x.above, x.seen = k.after(o.rv), o.rv, o.rv
 	}
 	s.open++
-	return nil, nil
+	k.readers[x] = struct{}{}
+	return objects, nil
 }
 
 // sendInitial shows the objects as ADDED, and closes them with a bookmark if the
 // client asked for a streaming list.
-func (x *watcher) sendInitial(objects []*version, closing bool) bool {
-	for _, v := range objects {
-		if !x.o.matches(v) {
-			continue
-		}
-		x.object("ADDED", v, v.rv)
-		if len(x.buf) >= writeChunk && x.flush() != nil {
-			return false
+func (x *watcher) sendInitial(objects view, closing bool) bool {
+	if objects.objects != nil {
+		for v := range objects.from("", x.o.namespace) {
+			if !x.o.matches(v) {
+				continue
+			}
+			x.object("ADDED", v, v.rv)
+			if len(x.buf) >= writeChunk && x.write() != nil {
+				return false
+			}
 		}
 	}
 	if closing && x.o.AllowWatchBookmarks {
@@ -134,11 +144,11 @@ func (x *watcher) run(r *http.Request) {
 		batch, changed, over := x.read()
 		for _, e := range batch {
 			x.change(e)
-			if len(x.buf) >= writeChunk && x.flush() != nil {
+			if len(x.buf) >= writeChunk && x.write() != nil {
 				return
 			}
 		}
-		if len(x.buf) > 0 && x.flush() != nil {
+		if x.held && x.flush() != nil {
 			return
 		}
 		if over {
@@ -150,6 +160,7 @@ func (x *watcher) run(r *http.Request) {
 		select {
 		case <-changed:
 		case <-tick:
+			x.advance()
 			x.bookmark("")
 			if x.flush() != nil {
 				return
@@ -187,7 +198,17 @@ func (x *watcher) read() (batch []event, changed <-chan struct{}, over bool) {
 	if all {
 		x.seen = max(x.seen, s.rv)
 	}
-	return batch, s.changed, all && (k.gone || k.cut != x.cut || !slices.Contains(k.Versions, x.ver))
+	k.notifyReaders()
+	return batch, k.changed, all && (k.gone || k.cut != x.cut || !slices.Contains(k.Versions, x.ver))
+}
+
+// advance notes the changes of other kinds, of which a watch is not told.
+func (x *watcher) advance() {
+	x.s.mu.Lock()
+	defer x.s.mu.Unlock()
+	if x.next == x.k.next() {
+		x.seen = max(x.seen, x.s.rv)
+	}
 }
 
 // change sends one change as the watch's selectors see it.
@@ -208,25 +229,63 @@ func (x *watcher) change(e event) {
 }
 
 func (x *watcher) object(kind string, v *version, rv uint64) {
+	x.held = true
 	x.buf = append(append(append(x.buf, `{"type":"`...), kind...), `","object":`...)
-	x.buf = v.appendJSON(x.buf, x.typed, rv)
+	switch x.o.form.as {
+	case asTable:
+		x.row(v, rv)
+	case asMetadata:
+		x.buf = appendPartial(x.buf, v, rv)
+	default:
+		x.buf = v.appendJSON(x.buf, x.typed, rv)
+	}
 	x.buf = append(x.buf, "}\n"...)
+}
+
+// row shows an object as a table of one row, the first one with the columns.
+func (x *watcher) row(v *version, rv uint64) {
+	if x.printer.cells == nil {
+		x.printer = printerOf(x.res)
+	}
+	row, err := x.printer.row(x.res, x.ver, x.o.form.include, v, rv)
+	if err == nil {
+		x.buf, err = appendTable(x.buf, versionOnly(rv), x.printer.columns, [][]byte{row})
+	}
+	x.printer.columns = []metav1.TableColumnDefinition{}
+	if err != nil {
+		text, _ := apistatus.JSON(err)
+		x.buf = append(x.buf, text...)
+	}
 }
 
 // bookmark reports the version that the watch has reached. more is further members of
 // the metadata.
 func (x *watcher) bookmark(more string) {
-	x.buf = apistatus.AppendEvent(x.buf, "BOOKMARK", []byte(`{`+x.typed+`"metadata":{"resourceVersion":"`+strconv.FormatUint(x.seen, 10)+`","creationTimestamp":null`+more+`}}`))
+	what, closing := x.typed, `}}`
+	switch x.o.form.as {
+	case asTable:
+		what = typed(metaVersion, asTable)
+		closing = `},"columnDefinitions":[],"rows":[]}`
+	case asMetadata:
+		what = typed(metaVersion, asMetadata)
+	}
+	x.buf = apistatus.AppendEvent(x.buf, "BOOKMARK", []byte(`{`+what+`"metadata":{"resourceVersion":"`+strconv.FormatUint(x.seen, 10)+`","creationTimestamp":null`+more+closing))
+}
+
+// write passes on what is rendered; more is to come at once.
+func (x *watcher) write() error {
+	_, err := x.w.Write(x.buf)
+	x.buf = x.buf[:0]
+	return err
 }
 
 // flush writes what is rendered, and the headers if nothing is.
 func (x *watcher) flush() error {
 	if len(x.buf) > 0 {
-		_, err := x.w.Write(x.buf)
-		x.buf = x.buf[:0]
-		if err != nil {
+		if err := x.write(); err != nil {
 			return err
 		}
 	}
+	x.held = false
 	return http.NewResponseController(x.w).Flush()
 }

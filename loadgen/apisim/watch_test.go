@@ -1,8 +1,11 @@
 package apisim_test
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -230,4 +233,37 @@ func TestClosingTheBodyEndsTheHandler(t *testing.T) {
 			t.Errorf("read after close: %v", err)
 		}
 	})
+}
+
+// TestNothingIsHeldBack: what is written is flushed before the watch waits, also when
+// the events at hand end just where a chunk is full.
+func TestNothingIsHeldBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, apisim.Config{})
+		w := &flushes{header: http.Header{}}
+		ctx, stop := context.WithCancel(t.Context())
+		req := httptest.NewRequestWithContext(ctx, http.MethodGet, pods+"?watch=1&resourceVersion=1000", nil)
+		go s.ServeHTTP(w, req)
+		put(t, s, "a/p", `"annotations":{"data":"`+strings.Repeat("x", 70<<10)+`"}`)
+		synctest.Wait()
+		if w.written < 70<<10 || w.held != 0 {
+			t.Errorf("%d bytes written, %d of them held back", w.written, w.held)
+		}
+		stop()
+		synctest.Wait()
+	})
+}
+
+// flushes is a server's buffer that sends nothing before it is flushed.
+type flushes struct {
+	header        http.Header
+	written, held int
+}
+
+func (f *flushes) Header() http.Header { return f.header }
+func (f *flushes) WriteHeader(int)     {}
+func (f *flushes) Flush()              { f.held = 0 }
+func (f *flushes) Write(p []byte) (int, error) {
+	f.written, f.held = f.written+len(p), f.held+len(p)
+	return len(p), nil
 }

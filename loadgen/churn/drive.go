@@ -38,16 +38,13 @@ type Sender struct {
 	pods  map[int64]*openPod // by lane
 }
 
-// Sent is what became of one operation. Times are Unix nanoseconds.
+// Sent is what became of one operation. Times are Unix nanoseconds;
+// Started is 0 if it was not sent.
 type Sent struct {
 	Op                          plan.Op
 	Intended, Started, Finished int64
 	Err                         error // nil: acknowledged
 }
-
-// ErrSkipped is the Err of an operation that was not sent, since one before it on the
-// same object was given up.
-var ErrSkipped = errors.New("not sent: an operation on the same object before it was given up")
 
 var errOver = errors.New("the load is over")
 
@@ -84,6 +81,13 @@ func (s *Sender) Next(start int64) (Sent, bool) {
 // caller holds mu.
 func (s *Sender) submit(op plan.Op, intended int64) <-chan Sent {
 	e, done := s.engine, make(chan Sent, 1)
+	if op.Target != nil {
+		o, lane := e.targetLane(op)
+		s.lanes.submit(lane, func() {
+			s.inTime(op, intended, done, func() error { return e.carry(s.ctx, op, o, intended, s.lanes) })
+		})
+		return done
+	}
 	lane, st := op.Pod.Lane, s.pods[op.Pod.Lane]
 	switch {
 	case op.Hot:
@@ -98,23 +102,37 @@ func (s *Sender) submit(op plan.Op, intended int64) <-chan Sent {
 		delete(s.pods, lane)
 	}
 	s.lanes.submit(lane, func() {
-		r := Sent{Op: op, Intended: intended, Err: ErrSkipped}
-		defer func() { done <- r }()
-		if st.broken {
-			e.stats.skip(op)
-			return
-		}
-		if !e.clock.sleepUntil(s.ctx, intended) || !s.lanes.acquire(s.ctx) {
-			r.Err = context.Cause(s.ctx)
-			return
-		}
-		defer s.lanes.release()
-		r.Started = e.clock.now()
-		r.Err = e.perform(s.ctx, op, st.pod, intended)
-		r.Finished = e.clock.now()
-		st.broken = r.Err != nil && !op.Hot
+		s.inTime(op, intended, done, func() error {
+			if st.broken {
+				e.stats.skip(op)
+				return ErrSkipped
+			}
+			if !s.lanes.acquire(s.ctx) {
+				return context.Cause(s.ctx)
+			}
+			defer s.lanes.release()
+			err := e.perform(s.ctx, op, st.pod, intended)
+			st.broken = err != nil && !op.Hot
+			return err
+		})
 	})
 	return done
+}
+
+// inTime sends by send at the intended time, and says on done what became of it.
+func (s *Sender) inTime(op plan.Op, intended int64, done chan<- Sent, send func() error) {
+	r := Sent{Op: op, Intended: intended}
+	if s.engine.clock.sleepUntil(s.ctx, intended) {
+		r.Started = s.engine.clock.now()
+		r.Err = send()
+		r.Finished = s.engine.clock.now()
+	} else {
+		r.Err = context.Cause(s.ctx)
+	}
+	if errors.Is(r.Err, ErrSkipped) {
+		r.Started, r.Finished = 0, 0
+	}
+	done <- r
 }
 
 // Thread is one thread of a closed plan.

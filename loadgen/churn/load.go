@@ -217,12 +217,19 @@ func (e *Engine) openLoop(ctx context.Context) error {
 
 // submitTarget puts a profile's operation into its lane.
 func (e *Engine) submitTarget(ctx context.Context, l *lanes, op plan.Op, intended int64) {
-	o, lane := e.targets.of(op.Target, e.newTarget), op.Target.Lane
+	o, lane := e.targetLane(op)
+	l.submit(lane, func() { _ = e.carry(ctx, op, o, intended, l) })
+}
+
+// targetLane is what is known of the target of a profile's operation, and the lane that
+// the operation waits in.
+func (e *Engine) targetLane(op plan.Op) (*openPod, int64) {
+	o := e.targets.of(op.Target, e.newTarget)
 	if op.Hot && op.Type != oplog.TypeCreate {
 		// Whatever becomes of it, it stops nothing else.
-		o, lane = &openPod{pod: o.pod}, hotLane(op)
+		return &openPod{pod: o.pod}, hotLane(op)
 	}
-	l.submit(lane, func() { _ = e.carry(ctx, op, o, intended, l) })
+	return o, op.Target.Lane
 }
 
 // hotLane is a lane of the operation's own: it waits for no other. Those of pods are not

@@ -24,8 +24,8 @@ type shaper interface {
 
 var _ shaper = (*shape.Maker)(nil)
 
-// errSkipped is the outcome of an operation that was not sent.
-var errSkipped = errors.New("not sent: an operation before it, on the object or its owner, was given up")
+// ErrSkipped is the outcome of an operation that was not sent.
+var ErrSkipped = errors.New("not sent: an operation before it, on the object or its owner, was given up")
 
 // sendTarget sends one operation of a profile, once.
 func (e *Engine) sendTarget(ctx context.Context, op plan.Op, intended int64) answer {

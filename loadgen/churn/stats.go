@@ -146,7 +146,8 @@ func (s *stats) bystanderDone(begun bool, err error) {
 	}
 }
 
-func quantiles(h *hdrhistogram.Histogram) *Quantiles {
+// QuantilesOf reads a histogram of microseconds, nil if it is empty.
+func QuantilesOf(h *hdrhistogram.Histogram) *Quantiles {
 	if h == nil || h.TotalCount() == 0 {
 		return nil
 	}

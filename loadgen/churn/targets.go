@@ -147,5 +147,5 @@ func (e *Engine) carry(ctx context.Context, op plan.Op, o *openPod, intended int
 		return err
 	}
 	e.stats.skip(op)
-	return errSkipped
+	return ErrSkipped
 }

@@ -72,6 +72,7 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	c := f.described()
 	from, to := f.window()
 	var err error
+	f.load.speed = f.cell.Scenario.Cluster.Replay.Speed
 	if c.Load, err = f.load.figures(&f.cell.Scenario.Load, f.cell.Planned); err != nil {
 		return c, err
 	}

@@ -3,6 +3,7 @@ package measure
 import (
 	"cmp"
 
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/result"
@@ -18,6 +19,7 @@ type LoadWindow struct {
 // load sums up the load phase. Heartbeats keep the cluster alive and are not load; the
 // bystander's trickle is a measure of its own.
 type load struct {
+	speed                       units.Speed // of a load that is played into a simulated apiserver
 	window                      LoadWindow
 	records                     int64         // of the op log, of all phases
 	attempted, done, errors     int64         // operations, successes, failed tries
@@ -84,8 +86,10 @@ func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
 		out.DurationS, out.QPS = round(seconds), round(float64(l.done)/seconds)
 	}
 	if s.Model == result.ModelOpen {
-		out.OfferedQPS = ptr(s.MeanRate())
-		if d := s.Duration.Std().Seconds(); d > 0 {
+		if l.speed.Limited() {
+			out.OfferedQPS = ptr(l.speed.Rate(s.MeanRate()))
+		}
+		if d := l.speed.Length(s.Duration.Std()).Seconds(); d > 0 {
 			out.PlannedQPS = ptr(float64(out.Planned) / d)
 		}
 		if s.OfCapacity > 0 {

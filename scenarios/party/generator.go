@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	k6driver "github.com/watchbench/watchbench/loadgen/xk6/driver"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -22,11 +23,12 @@ const (
 
 // Phases in the generator's protocol.
 const (
-	PhaseReady  = "ready"
-	PhaseWarmed = "warmed"
-	PhaseLoad   = "load"
-	PhaseLoaded = "loaded"
-	PhaseError  = "error"
+	PhasePrepare = "prepare"
+	PhaseReady   = "ready"
+	PhaseWarmed  = "warmed"
+	PhaseLoad    = "load"
+	PhaseLoaded  = "loaded"
+	PhaseError   = "error"
 )
 
 // Line is one line of the generator's progress.
@@ -47,25 +49,45 @@ type Generator struct {
 	seen map[string]Line // the last line of each phase
 }
 
-// StartGenerator starts the load generator of a driver with a plan; it waits for Go.
-func StartGenerator(bins Binaries, driver, logs, cell, kubeconfig string, cfg plan.Config) (*Generator, error) {
-	planPath := filepath.Join(cell, "plan.yaml")
+// GeneratorSetup is what a generator is started with.
+type GeneratorSetup struct {
+	Bins       Binaries
+	Driver     string // spec.DriverEngine or spec.DriverK6
+	Logs, Cell string
+	Kubeconfig string // of the cluster, unless that is simulated
+	Plan       plan.Config
+	// Simulate has the generator be the apiserver, too, and play the plan at Speed.
+	Simulate bool
+	Speed    units.Speed
+}
+
+// SimulatedKubeconfig is the kubeconfig of a cell's simulated apiserver. It is there once
+// the generator prepares.
+func SimulatedKubeconfig(cell string) string { return filepath.Join(cell, "apisim.kubeconfig") }
+
+// StartGenerator starts the load generator with a plan; it waits for Go.
+func StartGenerator(s GeneratorSetup) (*Generator, error) {
+	planPath := filepath.Join(s.Cell, "plan.yaml")
 	// JSON is YAML; the plan's types write their units.
-	if err := writeJSON(planPath, cfg); err != nil {
+	if err := writeJSON(planPath, s.Plan); err != nil {
 		return nil, err
 	}
-	g := &Generator{seen: map[string]Line{}}
-	ops := filepath.Join(cell, history.FileOps)
-	c := child{
-		name: "churn", logs: logs, stdin: true, lines: g.take,
-		argv: []string{bins.Churn, "--plan", planPath, "--kubeconfig", kubeconfig, "--oplog", ops, "--wait"},
+	argv := []string{s.Bins.Churn, "--plan", planPath, "--oplog", filepath.Join(s.Cell, history.FileOps), "--wait"}
+	if s.Simulate {
+		argv = append(argv, "--simulate", SimulatedKubeconfig(s.Cell), "--speed", s.Speed.String())
+	} else {
+		argv = append(argv, "--kubeconfig", s.Kubeconfig)
 	}
-	if driver == spec.DriverK6 {
-		args, env, err := k6driver.Command(cfg, k6driver.Files{Plan: planPath, Kubeconfig: kubeconfig, OpLog: ops, Script: filepath.Join(cell, "k6.js")})
+	g := &Generator{seen: map[string]Line{}}
+	c := child{name: "churn", logs: s.Logs, stdin: true, lines: g.take, argv: argv}
+	if s.Driver == spec.DriverK6 {
+		args, env, err := k6driver.Command(s.Plan, k6driver.Files{
+			Plan: planPath, Kubeconfig: s.Kubeconfig, OpLog: filepath.Join(s.Cell, history.FileOps), Script: filepath.Join(s.Cell, "k6.js"),
+		})
 		if err != nil {
 			return nil, err
 		}
-		c.name, c.argv, c.env = "k6", append([]string{bins.K6}, args...), env
+		c.name, c.argv, c.env = "k6", append([]string{s.Bins.K6}, args...), env
 	}
 	p, err := start(c)
 	if err != nil {

@@ -326,6 +326,14 @@ func (c *cell) kubeconfig() string {
 	case c.proxy != nil && (c.launched == 1 || !c.s.Watch.Leader):
 		return c.proxy.Kubeconfig
 	}
+	return c.apiserver()
+}
+
+// apiserver is the way to the apiserver itself.
+func (c *cell) apiserver() string {
+	if c.s.Simulated() {
+		return party.SimulatedKubeconfig(c.dir)
+	}
 	return c.r.cluster.Kubeconfig
 }
 

@@ -22,13 +22,25 @@ import (
 // prepare starts everything: the mock, the generator up to its ready line, and the
 // watcher up to its first complete lists. The last two need not wait for each other.
 func (c *cell) prepare(ctx context.Context) (err error) {
+	setup := party.GeneratorSetup{
+		Bins: c.r.opts.Binaries, Driver: c.s.Load.Driver, Logs: c.logs, Cell: c.dir, Plan: c.s.Load.Plan(c.Run(), c.record.Seed), Kubeconfig: c.apiserver(),
+	}
+	if c.s.Simulated() { // it is the apiserver, too
+		setup.Simulate, setup.Speed = true, c.s.Cluster.Replay.Speed
+		if c.generator, err = party.StartGenerator(setup); err != nil {
+			return err
+		}
+		if err := c.generator.Reached(ctx, party.PhasePrepare, party.PrepareLimit, nil); err != nil {
+			return err
+		}
+	}
 	if err := c.prepareSides(ctx); err != nil {
 		return err
 	}
-	plan := c.s.Load.Plan(c.Run(), c.record.Seed)
-	c.generator, err = party.StartGenerator(c.r.opts.Binaries, c.s.Load.Driver, c.logs, c.dir, c.r.cluster.Kubeconfig, plan)
-	if err != nil {
-		return err
+	if c.generator == nil {
+		if c.generator, err = party.StartGenerator(setup); err != nil {
+			return err
+		}
 	}
 	generatorReady := func() error { return c.generator.Reached(ctx, party.PhaseReady, party.PrepareLimit, nil) }
 	// With objects to begin with, the watcher's first lists are to have them all.
@@ -107,19 +119,22 @@ func (c *cell) prepareSides(ctx context.Context) (err error) {
 	}
 	if len(c.s.Watch.Faults) > 0 {
 		c.proxy, err = party.StartProxy(ctx, party.ProxySetup{
-			Bin: c.r.opts.Binaries.Proxy, Logs: c.logs, Cell: c.dir, Kubeconfig: c.r.cluster.Kubeconfig, Spec: c.s.Watch, Seed: c.record.Seed,
+			Bin: c.r.opts.Binaries.Proxy, Logs: c.logs, Cell: c.dir, Kubeconfig: c.apiserver(), Spec: c.s.Watch, Seed: c.record.Seed,
 			OwnRights: c.setup.OwnRights,
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if c.api, err = party.NewAPIServer(c.r.cluster.Kubeconfig); err != nil {
+	if c.api, err = party.NewAPIServer(c.apiserver()); err != nil {
 		return err
 	}
-	// What is there already belongs to others: the watcher leaves it alone.
-	if c.ignore, err = c.api.Namespaces(ctx, ""); err != nil {
-		return err
+	// What is there already belongs to others: the watcher leaves it alone. A simulated
+	// cluster has no others.
+	if !c.s.Simulated() {
+		if c.ignore, err = c.api.Namespaces(ctx, ""); err != nil {
+			return err
+		}
 	}
 	kinds := c.s.Kinds()
 	if !slices.Contains(kinds, "Namespace") {
@@ -206,10 +221,16 @@ func (c *cell) planned() int64 {
 // loadSlack is added to the time a load should take before it is given up.
 const loadSlack = time.Minute
 
+// unlimitedLimit is how long a load may take that goes as fast as the watcher reads.
+const unlimitedLimit = 10 * time.Minute
+
 // follow waits for the end of the load and of the timeline, whichever is later. The
 // failure of one ends the wait for the other.
 func (c *cell) follow(ctx context.Context) error {
-	limit := c.s.Load.Duration.Std()
+	limit := c.s.Cluster.Replay.Speed.Length(c.s.Load.Duration.Std())
+	if !c.s.Cluster.Replay.Speed.Limited() {
+		limit = unlimitedLimit
+	}
 	limit += allowance(c.s.Load.Operations)
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error {

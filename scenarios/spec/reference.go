@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding"
 	"fmt"
+	"github.com/watchbench/watchbench/internal/units"
 	"reflect"
 	"slices"
 	"strings"
@@ -56,7 +57,8 @@ type fieldWalk struct {
 
 // typeNames are of types with a notation of their own.
 var typeNames = map[reflect.Type][2]string{ // name, example
-	reflect.TypeFor[Duration](): {"duration", "30s"}, reflect.TypeFor[Size](): {"size", "3KiB"},
+	reflect.TypeFor[units.Speed](): {"speed", "10x"},
+	reflect.TypeFor[Duration]():    {"duration", "30s"}, reflect.TypeFor[Size](): {"size", "3KiB"},
 	reflect.TypeFor[Share](): {"share", "80%"}, reflect.TypeFor[Multiple](): {"multiple", "120%"},
 	reflect.TypeFor[Moment]():     {"time, or a range of times", "2s..5s"},
 	reflect.TypeFor[Thresholds](): {"mapping", "{freshness.p99: '< 1s'}"}, reflect.TypeFor[Expect](): {"mapping", "{G2: {unordered: fail-allowed}}"},

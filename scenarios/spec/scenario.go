@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/result"
 )
@@ -53,11 +54,18 @@ type Metadata struct {
 
 // Cluster says what the watcher watches.
 type Cluster struct {
-	Provider string `json:"provider" jsonschema:"enum=embedded,enum=kind,enum=kubeconfig" jsonschema_description:"embedded: etcd and kube-apiserver of this program; kind: a kind cluster (needs Docker); kubeconfig: any other."`
+	Provider string `json:"provider" jsonschema:"enum=embedded,enum=kind,enum=kubeconfig,enum=replay" jsonschema_description:"embedded: etcd and kube-apiserver of this program; kind: a kind cluster (needs Docker); kubeconfig: any other; replay: an apiserver simulated in memory, into which the load is played."`
 	FSync    bool   `json:"fsync,omitempty" jsonschema_description:"Embedded: etcd waits for the disk before it answers a write. Without it writes are faster than in production."`
 	// Controllers are what makes a cluster write by itself.
 	Controllers bool `json:"controllers,omitempty" jsonschema_description:"Embedded: kube-controller-manager, kube-scheduler and kwok as kubelet run, too, and a witness records what they write."`
 	Pin         bool `json:"pin,omitempty" jsonschema_description:"Embedded, on Linux: watcher, tools and control plane get CPUs of their own. An error where there are fewer than 4 CPUs on 3 cores."`
+	// Replay is for the provider replay.
+	Replay Replay `json:"replay,omitzero" jsonschema_description:"Of the provider replay."`
+}
+
+// Replay says how the load is played into a simulated apiserver.
+type Replay struct {
+	Speed units.Speed `json:"speed,omitzero" jsonschema:"example=10x" jsonschema_description:"How many times faster than the load says, 0.1x to 1000x, or unlimited: as fast as the watcher reads. 1x where nothing is said."`
 }
 
 // Storage is the mock's behaviour.

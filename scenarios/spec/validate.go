@@ -31,7 +31,8 @@ func (s *Scenario) Validate(kinds []EventKind) error {
 func (s *Scenario) validateHead() error {
 	return errors.Join(
 		s.validateNames(),
-		word("cluster.provider", s.Cluster.Provider, "embedded", "kind", "kubeconfig"),
+		word("cluster.provider", s.Cluster.Provider, "embedded", "kind", "kubeconfig", ProviderReplay),
+		s.validateReplay(),
 		within("repeat", s.Repeat, 1, 100),
 		atLeast("drainTimeout", s.DrainTimeout, Duration(1e9)),
 	)
@@ -51,12 +52,13 @@ func (s *Scenario) validateNames() error {
 		return bad("metadata.name", "use at most 63 lower-case letters, digits and dashes", "%q is not a name", s.Metadata.Name)
 	}
 	const ours = "use the provider embedded, or leave it out"
+	others := []string{"kind", "kubeconfig", ProviderReplay}
 	switch c := s.Cluster; {
-	case c.FSync && c.Provider == "kind", c.FSync && c.Provider == "kubeconfig":
+	case c.FSync && slices.Contains(others, c.Provider):
 		return bad("cluster.fsync", ours, "it can be chosen for the embedded control plane only, not for %s", c.Provider)
-	case c.Controllers && c.Provider == "kind", c.Controllers && c.Provider == "kubeconfig":
+	case c.Controllers && slices.Contains(others, c.Provider):
 		return bad("cluster.controllers", ours, "only the embedded control plane is given controllers, not that of %s", c.Provider)
-	case c.Pin && c.Provider == "kind", c.Pin && c.Provider == "kubeconfig":
+	case c.Pin && slices.Contains(others, c.Provider):
 		return bad("cluster.pin", ours, "only the embedded control plane can be pinned, not that of %s", c.Provider)
 	}
 	return nil
@@ -77,6 +79,9 @@ func (s *Scenario) validateStorage() error {
 func (s *Scenario) validateLoad() error {
 	if err := word("load.driver", s.Load.Driver, DriverEngine, DriverK6); err != nil {
 		return err
+	}
+	if s.Load.Driver == DriverK6 && s.Simulated() {
+		return bad("load.driver", "use the engine, or another provider", "k6 needs an apiserver that takes writes, which cluster.provider %s is not", ProviderReplay)
 	}
 	if err := s.Load.validateShare(); err != nil {
 		return err

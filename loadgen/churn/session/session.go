@@ -104,17 +104,19 @@ type Settings struct {
 	Logger          *slog.Logger
 }
 
-// Engine is what a session drives. *churn.Engine is one.
+// Engine sends the load. Its methods are called in this order, Heartbeat beside all that
+// follow it.
 type Engine interface {
-	Prepare(ctx context.Context) error
-	Heartbeat(ctx context.Context)
-	Warmup(ctx context.Context) error
+	Prepare(context.Context) error
+	Heartbeat(context.Context)
+	Warmup(context.Context) error
 	Load(ctx context.Context, begun func(started int64)) (churn.Stats, error)
-	LoadStarted() int64
-	LoadFinished() int64
+	Teardown(context.Context) error
+
 	Planned() int64
 	Progress() churn.Progress
-	Teardown(ctx context.Context) error
+	LoadStarted() int64
+	LoadFinished() int64
 }
 
 var _ Engine = (*churn.Engine)(nil)

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/watchbench/watchbench/internal/commandline"
+	"github.com/watchbench/watchbench/loadgen/churn/session"
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
+	"github.com/watchbench/watchbench/loadgen/replay"
+)
+
+// gcPercent bounds the memory of a large simulated cluster: its objects live long.
+const gcPercent = 50
+
+// simulate plays the plan into a simulated apiserver, which ends with the session.
+func simulate(cmd *cobra.Command, s streams, o options, p *plan.Plan) (err error) {
+	source, err := replay.FromPlan(p)
+	if err != nil {
+		return &commandline.UsageError{Err: err}
+	}
+	debug.SetGCPercent(gcPercent)
+	cfg := p.Config()
+	server, err := replay.Listen(o.listen, source.Resources(), cfg.Seed)
+	if err != nil {
+		return &commandline.UsageError{Err: err}
+	}
+	if err := server.WriteKubeconfig(o.simulate); err != nil {
+		return &commandline.UsageError{Err: err}
+	}
+	log, err := oplog.Create(o.oplog)
+	if err != nil {
+		return &commandline.UsageError{Err: err}
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	engine := replay.New(source, replay.Settings{Server: server.API, Log: log, Speed: o.speed, Length: cfg.Duration.Std()})
+	serving, stop := context.WithCancel(context.WithoutCancel(cmd.Context()))
+	defer stop()
+	var both errgroup.Group
+	both.Go(func() error { return server.Run(serving) })
+	both.Go(func() error {
+		defer stop()
+		return session.New(engine, cfg, session.Settings{
+			Out: s.out, Wait: o.wait, In: s.in, Quiet: o.quiet, TeardownTimeout: o.teardownTimeout, Log: log, Logger: slog.New(slog.NewTextHandler(s.err, nil)),
+		}).Run(cmd.Context())
+	})
+	return both.Wait()
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/loadgen/apisim"
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
+	"github.com/watchbench/watchbench/loadgen/replay"
+)
+
+type replayFlags struct {
+	plan, listen, kubeconfig, oplog string
+	speed                           units.Speed
+	await                           int
+	end                             bool
+}
+
+func replayCommand() *cobra.Command {
+	f := replayFlags{speed: 1}
+	cmd := &cobra.Command{
+		Use:   "replay FILE | replay --plan PLAN",
+		Short: "Play a recorded trace or a plan into a simulated apiserver",
+		Long: `Play a trace that watchbench record made, or a plan of a load, into an apiserver that
+is simulated in memory (docs/replay.md). Watchers, informers and kubectl find it by the
+kubeconfig that --kubeconfig writes. It serves plain HTTP and takes no writes.
+
+After the last event it serves the state until it is interrupted, unless --exit is given.`,
+		Example: `  watchbench replay trace.zst --speed 10x --kubeconfig replay.kubeconfig
+  watchbench replay --plan plan.yaml --speed unlimited --await 1 --kubeconfig kc`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.plan != "" {
+				return needArgs(0, 0, "no trace beside --plan")(cmd, args)
+			}
+			return needArgs(1, 1, "a trace, or --plan")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.replay(cmd, args) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.plan, "plan", "", "plan file (YAML) instead of a trace; its load must be open")
+	fl.Var(&f.speed, "speed", "0.1x to 1000x, or unlimited: as fast as the watches read")
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:0", "address of the simulated apiserver")
+	fl.StringVar(&f.kubeconfig, "kubeconfig", "", "where to write its kubeconfig")
+	fl.StringVar(&f.oplog, "oplog", "", "where to write what happened when (zstd-compressed NDJSON)")
+	fl.IntVar(&f.await, "await", 0, "begin when so many watches are open")
+	fl.BoolVar(&f.end, "exit", false, "exit when the watches have read the last event")
+	return cmd
+}
+
+// noLog keeps no account.
+type noLog struct{}
+
+func (noLog) Append(oplog.Record) {}
+
+func (f *replayFlags) replay(cmd *cobra.Command, args []string) (err error) {
+	if f.await < 0 {
+		return badinput.New("use 0 or more", "--await %d: there are no fewer than none", f.await)
+	}
+	source, settings, done, err := f.source(args)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	server, err := replay.Listen(f.listen, source.Resources(), 1)
+	if err != nil {
+		return &badinput.Error{What: err.Error(), Remedy: "use an address of this machine that is free, such as 127.0.0.1:0"}
+	}
+	if f.kubeconfig != "" {
+		if err := server.WriteKubeconfig(f.kubeconfig); err != nil {
+			return &badinput.Error{What: "--kubeconfig " + f.kubeconfig + ": " + err.Error(), Remedy: "name a file that can be written"}
+		}
+	}
+	settings.Server, settings.Speed, settings.Log = server.API, f.speed, noLog{}
+	if f.oplog != "" {
+		log, err := oplog.Create(f.oplog)
+		if err != nil {
+			return &badinput.Error{What: "--oplog " + f.oplog + ": " + err.Error(), Remedy: "name a file that can be written"}
+		}
+		defer func() { err = errors.Join(err, log.Close()) }()
+		settings.Log = log
+	}
+	serving, stop := context.WithCancel(cmd.Context())
+	defer stop()
+	var both errgroup.Group
+	both.Go(func() error { return server.Run(serving) })
+	both.Go(func() error {
+		defer stop()
+		return f.play(cmd, replay.New(source, settings), server)
+	})
+	return both.Wait()
+}
+
+// source opens what is to be played; done closes it.
+func (f *replayFlags) source(args []string) (s replay.Source, settings replay.Settings, done func() error, err error) {
+	none := func() error { return nil }
+	if f.plan == "" {
+		t, err := replay.FromTrace(args[0])
+		if err != nil {
+			return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "use a file of watchbench record"}
+		}
+		return t, settings, t.Close, nil
+	}
+	cfg, err := plan.ReadFile(f.plan)
+	if err != nil {
+		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see churn --check --plan"}
+	}
+	p, err := plan.New(cfg)
+	if err != nil {
+		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see churn --check --plan"}
+	}
+	settings.Length = cfg.Duration.Std()
+	s, err = replay.FromPlan(p)
+	if err != nil {
+		return nil, settings, none, &badinput.Error{What: f.plan + ": " + err.Error(), Remedy: "use model: open"}
+	}
+	return s, settings, none, nil
+}
+
+// watchPoll is how often it is looked whether watches are open.
+const watchPoll = 20 * time.Millisecond
+
+// play plays to the end and says what came of it.
+func (f *replayFlags) play(cmd *cobra.Command, e *replay.Engine, server *replay.Server) error {
+	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	if err := e.Prepare(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "serving on %s\n", server.URL())
+	for server.API.Stats("").Open < f.await {
+		if err := lifecycle.Pause(ctx, watchPoll); err != nil {
+			return err
+		}
+	}
+	stats, err := e.Load(ctx, nil)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "played %d events in %.1f s at speed %s: %.0f/s, %d impossible\n", stats.Done, stats.DurationS, f.speed, stats.QPS, stats.Errors)
+	if !f.end {
+		<-ctx.Done()
+		return nil
+	}
+	return awaitReaders(ctx, server.API)
+}
+
+// awaitReaders waits until every watch has read everything.
+func awaitReaders(ctx context.Context, api *apisim.Server) error {
+	for _, r := range apisim.BuiltIn() {
+		if err := api.AwaitReaders(ctx, r.Key(), 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}

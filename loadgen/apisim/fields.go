@@ -1,0 +1,111 @@
+package apisim
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/watchbench/watchbench/internal/jsonscan"
+)
+
+// Field is what objects of a kind can be selected by, besides metadata.name and
+// metadata.namespace, which every kind has.
+type Field struct {
+	Name string // in selectors, such as spec.nodeName
+	// Path is where the value is, at most two members deep; empty is Name.
+	Path string
+	// Absent is the value of an object without it.
+	Absent string
+}
+
+// builtInFields are those of an apiserver's own kinds, from its field label
+// conversions and the strategies of its registries.
+var builtInFields = map[string][]Field{
+	"pods": {
+		{Name: "spec.nodeName"}, {Name: "spec.restartPolicy"}, {Name: "spec.schedulerName"}, {Name: "spec.serviceAccountName"},
+		{Name: "spec.hostNetwork", Absent: "false"}, {Name: "status.phase"}, {Name: "status.podIP"}, {Name: "status.nominatedNodeName"},
+	},
+	"nodes":      {{Name: "spec.unschedulable", Absent: "false"}},
+	"namespaces": {{Name: "status.phase"}},
+	"secrets":    {{Name: "type"}},
+	"events": {
+		{Name: "involvedObject.kind"}, {Name: "involvedObject.namespace"}, {Name: "involvedObject.name"}, {Name: "involvedObject.uid"},
+		{Name: "involvedObject.apiVersion"}, {Name: "involvedObject.resourceVersion"}, {Name: "involvedObject.fieldPath"},
+		{Name: "reason"}, {Name: "type"}, {Name: "reportingComponent"}, {Name: "source", Path: "source.component"},
+	},
+	"replicasets.apps": {{Name: "status.replicas", Absent: "0"}},
+	"jobs.batch":       {{Name: "status.successful", Path: "status.succeeded", Absent: "0"}},
+}
+
+// selectable are the fields of a kind, found by the members that lead to them.
+type selectable struct {
+	all   []Field
+	index map[string]int // by name, into the values of a version
+	outer map[string][]inner
+}
+
+// inner is a member of an outer one, which it is itself if its name is empty.
+type inner struct {
+	name  string
+	index int
+}
+
+func newSelectable(r Resource) *selectable {
+	f := &selectable{all: r.Fields, index: map[string]int{}, outer: map[string][]inner{}}
+	if f.all == nil {
+		f.all = builtInFields[r.Key()]
+	}
+	for i, field := range f.all {
+		f.index[field.Name] = i
+		path := field.Path
+		if path == "" {
+			path = field.Name
+		}
+		first, second, _ := strings.Cut(path, ".")
+		f.outer[first] = append(f.outer[first], inner{second, i})
+	}
+	return f
+}
+
+func (f *selectable) has(name string) bool {
+	_, ok := f.index[name]
+	return ok || name == "metadata.name" || name == "metadata.namespace"
+}
+
+// absent are the values of an empty object.
+func (f *selectable) absent() []string {
+	if len(f.all) == 0 {
+		return nil
+	}
+	values := make([]string, len(f.all))
+	for i := range f.all {
+		values[i] = f.all[i].Absent
+	}
+	return values
+}
+
+// read takes from one member of an object what leads to fields.
+func (f *selectable) read(values []string, member string, value []byte) {
+	wanted := f.outer[member]
+	if len(wanted) == 0 {
+		return
+	}
+	for _, w := range wanted {
+		if w.name == "" {
+			values[w.index] = literal(value)
+		}
+	}
+	for name, v := range jsonscan.Members(value) {
+		i := slices.IndexFunc(wanted, func(w inner) bool { return w.name != "" && w.name == string(name[1:len(name)-1]) })
+		if i >= 0 {
+			values[wanted[i].index] = literal(v)
+		}
+	}
+}
+
+// literal is a value as selectors write it: strings without quotes, others as in JSON.
+func literal(v []byte) string {
+	if jsonscan.IsString(v) {
+		return jsonscan.Unquote(v)
+	}
+	return string(v)
+}

@@ -1,0 +1,240 @@
+package apisim_test
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/loadgen/apisim"
+)
+
+// TestFieldSelectors: a list and a watch see a pod come and go by what it says of itself.
+func TestFieldSelectors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, apisim.Config{})
+		apply := func(name, spec, status string) {
+			t.Helper()
+			if _, err := s.Put("pods", fmt.Appendf(nil, `{"metadata":{"namespace":"a","name":%q},"spec":{%s},"status":{%s}}`, name, spec, status)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		on1 := watch(t, s, pods+"?watch=1&resourceVersion=1000&fieldSelector=spec.nodeName%3Dn1")
+		running := watch(t, s, pods+"?watch=1&resourceVersion=1000&fieldSelector=status.phase%3DRunning,metadata.namespace%3Da")
+		apply("p", ``, `"phase":"Pending"`)                // 1001
+		apply("p", `"nodeName":"n1"`, `"phase":"Pending"`) // 1002
+		apply("p", `"nodeName":"n1"`, `"phase":"Running"`) // 1003
+		apply("q", `"nodeName":"n2"`, `"phase":"Running"`) // 1004
+		apply("p", `"nodeName":"n1"`, `"phase":"Failed"`)  // 1005
+		on1.expect("ADDED p@1002", "MODIFIED p@1003", "MODIFIED p@1005")
+		running.expect("ADDED p@1003", "ADDED q@1004", "DELETED p@1005")
+		for selector, want := range map[string]string{
+			"spec.nodeName%3Dn2": "q", "spec.nodeName%3D": "", "status.phase!%3DRunning": "p", "spec.hostNetwork%3Dfalse": "p q", "metadata.name%3Dq": "q",
+		} {
+			if got := getList(t, s, pods+"?fieldSelector="+selector).names(); got != want {
+				t.Errorf("%s: %q, want %q", selector, got, want)
+			}
+		}
+	})
+}
+
+// table is a decoded table.
+type table struct {
+	Kind              string
+	Metadata          struct{ ResourceVersion string }
+	ColumnDefinitions []struct{ Name string }
+	Rows              []struct {
+		Cells  []any
+		Object *struct {
+			Kind, APIVersion string
+			Metadata         struct{ Name string }
+		}
+	}
+}
+
+const acceptTable = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+
+func TestTables(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, apisim.Config{})
+		pod := `{"metadata":{"namespace":"a","name":"p"},"spec":{"nodeName":"n1","containers":[{"name":"a"},{"name":"b"}]},"status":{"phase":"Running","podIP":"10.0.0.1","containerStatuses":[%s]}}`
+		up := `{"name":"a","ready":true,"restartCount":2,"state":{"running":{}}}`
+		if _, err := s.Put("pods", fmt.Appendf(nil, pod, up)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(90 * time.Second)
+		read := func(path string) (got table) {
+			t.Helper()
+			_, _, body := get(t, s, path, acceptTable)
+			if err := json.Unmarshal([]byte(body), &got); err != nil {
+				t.Fatalf("%v: %s", err, body)
+			}
+			return got
+		}
+		for _, path := range []string{pods, "/api/v1/namespaces/a/pods/p"} {
+			got := read(path)
+			if got.Kind != "Table" || len(got.ColumnDefinitions) != 9 || got.Metadata.ResourceVersion != "1001" || got.Rows[0].Object.Kind != "PartialObjectMetadata" || got.Rows[0].Object.Metadata.Name != "p" {
+				t.Errorf("%s: %+v", path, got)
+			}
+			if d := cmp.Diff([]any{"p", "1/2", "Running", "2", "90s", "10.0.0.1", "n1", "<none>", "<none>"}, got.Rows[0].Cells); d != "" {
+				t.Errorf("%s (-want +got):\n%s", path, d)
+			}
+		}
+		if got := read(pods + "?includeObject=None"); got.Rows[0].Object != nil {
+			t.Errorf("%+v", got)
+		}
+		if got := read(pods + "?includeObject=Object"); got.Rows[0].Object.Kind != "Pod" {
+			t.Errorf("%+v", got)
+		}
+		resp := open(t.Context(), t, s, pods+"?watch=1&resourceVersion=1001", acceptTable)
+		defer func() { _ = resp.Body.Close() }()
+		frames := json.NewDecoder(resp.Body)
+		for i, want := range []string{"CrashLoopBackOff", "Error"} {
+			state := map[string]string{"CrashLoopBackOff": `{"waiting":{"reason":"CrashLoopBackOff"}}`, "Error": `{"terminated":{"reason":"Error","exitCode":1}}`}[want]
+			if _, err := s.Put("pods", fmt.Appendf(nil, pod, `{"name":"a","restartCount":3,"state":`+state+`}`)); err != nil {
+				t.Fatal(err)
+			}
+			var f struct {
+				Type   string
+				Object table
+			}
+			if err := frames.Decode(&f); err != nil || f.Type != "MODIFIED" || f.Object.Rows[0].Cells[2] != want || (len(f.Object.ColumnDefinitions) > 0) != (i == 0) {
+				t.Errorf("%v %+v, want %s", err, f, want)
+			}
+		}
+	})
+}
+
+func TestMetadataOnly(t *testing.T) {
+	s := newServer(t, apisim.Config{})
+	put(t, s, "a/p", `"labels":{"x":"y"}`)
+	const accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+	_, _, body := get(t, s, pods, accept)
+	if !strings.HasPrefix(body, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1"`) || strings.Contains(body, `"spec"`) || !strings.Contains(body, `"labels":{"x":"y"}`) {
+		t.Error(body)
+	}
+}
+
+// TestLargeListsAreCompressed: from 128 KiB on, for a client that takes it, never in a
+// watch.
+func TestLargeListsAreCompressed(t *testing.T) {
+	s := newServer(t, apisim.Config{})
+	put(t, s, "a/p", `"annotations":{"data":"`+strings.Repeat("x", 100<<10)+`"}`)
+	ask := func(path, encoding string) (*http.Response, []byte) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://apisim"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept-Encoding", encoding)
+		resp, err := apisim.Direct(s).RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp, body
+	}
+	if resp, body := ask(pods, "gzip"); resp.Header.Get("Content-Encoding") != "" || !json.Valid(body) {
+		t.Error("a small list is compressed")
+	}
+	put(t, s, "a/q", `"annotations":{"data":"`+strings.Repeat("x", 100<<10)+`"}`)
+	_, plain := ask(pods, "")
+	resp, body := ask(pods, "deflate, gzip")
+	if resp.Header.Get("Content-Encoding") != "gzip" || len(body) > 10<<10 {
+		t.Fatalf("%d bytes, %v", len(body), resp.Header)
+	}
+	r, err := gzip.NewReader(strings.NewReader(string(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := io.ReadAll(r); err != nil || string(back) != string(plain) {
+		t.Errorf("%v: %d bytes, want %d", err, len(back), len(plain))
+	}
+	if resp, body := ask(pods+"?watch=1&timeoutSeconds=1", "gzip"); resp.Header.Get("Content-Encoding") != "" || !json.Valid(body[:strings.Index(string(body), "\n")]) {
+		t.Error("a watch is compressed")
+	}
+}
+
+// TestOlderDiscovery asks group by group and version by version.
+func TestOlderDiscovery(t *testing.T) {
+	s := newServer(t, apisim.Config{Resources: []apisim.Resource{
+		apisim.Pods, apisim.Nodes, apisim.Deployments,
+		{Group: "example.com", Versions: []string{"v1beta1", "v1"}, Name: "things", Kind: "Thing", Custom: true},
+	}})
+	c, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: "http://apisim", Transport: apisim.Direct(s)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.UseLegacyDiscovery = true
+	groups, lists, err := c.ServerGroupsAndResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, g := range groups {
+		got += g.PreferredVersion.GroupVersion + " "
+	}
+	for _, l := range lists {
+		for _, r := range l.APIResources {
+			got += fmt.Sprintf("%s/%s:%s:%t ", l.GroupVersion, r.Name, r.Kind, r.Namespaced)
+		}
+	}
+	if want := "v1 apps/v1 example.com/v1 v1/nodes:Node:false v1/pods:Pod:true apps/v1/deployments:Deployment:true " +
+		"example.com/v1/things:Thing:false example.com/v1beta1/things:Thing:false "; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if g, err := c.ServerResourcesForGroupVersion("none/v1"); err == nil {
+		t.Errorf("%+v", g)
+	}
+}
+
+// TestManyPages: a list of 20,000 in pages of 500 comes whole and without repetition
+// while objects change, and says how much is left.
+func TestManyPages(t *testing.T) {
+	s := newServer(t, apisim.Config{})
+	const n = 20_000
+	for i := range n {
+		if _, err := s.Put("pods", fmt.Appendf(nil, `{"metadata":{"namespace":"ns-%d","name":"p%05d"}}`, i%3, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen, next := 0, ""
+	last := ""
+	for {
+		l := getList(t, s, pods+"?limit=500&continue="+next)
+		for _, i := range l.Items {
+			path := i.Metadata.Namespace + "/" + i.Metadata.Name
+			if path <= last {
+				t.Fatalf("%s after %s", path, last)
+			}
+			last = path
+		}
+		seen += len(l.Items)
+		if l.Metadata.RemainingItemCount != n-seen {
+			t.Fatalf("%d seen, %d left", seen, l.Metadata.RemainingItemCount)
+		}
+		if next = l.Metadata.Continue; next == "" {
+			break
+		}
+		put(t, s, fmt.Sprintf("new/p%d", seen), "")
+	}
+	if seen != n {
+		t.Errorf("%d of %d", seen, n)
+	}
+	if l := getList(t, s, "/api/v1/namespaces/ns-1/pods?limit=10"); l.Metadata.RemainingItemCount != n/3-10+1 {
+		t.Errorf("%d left in one namespace", l.Metadata.RemainingItemCount)
+	}
+}

@@ -1,0 +1,55 @@
+package apisim
+
+import "context"
+
+// Behind is how many changes of a resource the slowest of its open watches has still to
+// read, 0 if none is open.
+func (s *Server) Behind(resource string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k := s.kinds[resource]; k != nil {
+		return k.behind()
+	}
+	return 0
+}
+
+// AwaitReaders waits until no open watch of a resource is more than most changes
+// behind, or ctx ends. Whoever makes changes without a rate of their own calls it, lest
+// the window passes the watches: their clients would list again and again, and measure
+// nothing.
+func (s *Server) AwaitReaders(ctx context.Context, resource string, most int) error {
+	for {
+		s.mu.Lock()
+		k := s.kinds[resource]
+		if k == nil || k.behind() <= most {
+			s.mu.Unlock()
+			return nil
+		}
+		if k.read == nil {
+			k.read = make(chan struct{})
+		}
+		read := k.read
+		s.mu.Unlock()
+		select {
+		case <-read:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (k *kind) behind() int {
+	most := 0
+	for x := range k.readers {
+		most = max(most, int(k.next()-x.next))
+	}
+	return most
+}
+
+// notifyReaders wakes who waits for watches to read.
+func (k *kind) notifyReaders() {
+	if k.read != nil {
+		close(k.read)
+		k.read = nil
+	}
+}

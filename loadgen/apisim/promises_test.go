@@ -1,0 +1,144 @@
+package apisim_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/watchbench/watchbench/loadgen/apisim"
+	"github.com/watchbench/watchbench/loadgen/watchcheck"
+)
+
+// TestWatchKeepsItsPromises has many watches follow random changes, some from the
+// start, some as streaming lists, some resumed where another was closed, and judges
+// each.
+func TestWatchKeepsItsPromises(t *testing.T) {
+	s := newServer(t, apisim.Config{BookmarkPeriod: time.Millisecond})
+	const n, watches = 3000, 12
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var changes []watchcheck.Event // complete once the watches are over
+	last := uint64(1000 + n + 1)
+	came := make([][][]watchcheck.Event, watches) // of each, the watches one after the other
+	var all sync.WaitGroup
+	for w := range watches {
+		all.Go(func() {
+			from := uint64(1000)
+			for from < last && ctx.Err() == nil {
+				path := fmt.Sprintf("%s?watch=1&allowWatchBookmarks=1&resourceVersion=%d", pods, from)
+				if w%3 == 0 && from == 1000 {
+					path += "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+				}
+				events := follow(ctx, t, s, path, last, 1+w*97)
+				came[w] = append(came[w], events)
+				if len(events) > 0 {
+					from = events[len(events)-1].Version
+				}
+			}
+		})
+	}
+	rng := rand.New(rand.NewPCG(7, 7))
+	live := map[string]string{}
+	for i := range n {
+		name := fmt.Sprintf("p%d", rng.IntN(50))
+		e := watchcheck.Event{Type: watchcheck.Added, Key: "a/" + name}
+		uid, there := live[name]
+		if there && rng.IntN(4) == 0 {
+			o := remove(t, s, e.Key)
+			e.Type, e.UID, e.Version = watchcheck.Deleted, o.UID, o.ResourceVersion
+			delete(live, name)
+		} else {
+			if there {
+				e.Type = watchcheck.Modified
+			}
+			o := put(t, s, e.Key, "")
+			e.UID, e.Version = o.UID, o.ResourceVersion
+			if there && o.UID != uid {
+				t.Fatal("an update changed the uid")
+			}
+			live[name] = o.UID
+		}
+		changes = append(changes, e)
+		if i%64 == 0 { // so that watches see different parts
+			if err := s.AwaitReaders(ctx, "pods", 100); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	end := put(t, s, "a/end", "")
+	changes = append(changes, watchcheck.Event{Type: watchcheck.Added, Key: "a/end", UID: end.UID, Version: end.ResourceVersion})
+	if end.ResourceVersion != last {
+		t.Fatalf("the last version is %d, not %d", end.ResourceVersion, last)
+	}
+	all.Wait()
+	resumed := 0
+	for w, parts := range came {
+		from := uint64(1000)
+		for i, events := range parts {
+			if len(events) == 0 {
+				continue
+			}
+			reached := events[len(events)-1].Version
+			upTo := changes[:slices.IndexFunc(changes, func(e watchcheck.Event) bool { return e.Version > reached })+1]
+			if reached >= last {
+				upTo = changes
+			} else {
+				upTo = upTo[:len(upTo)-1]
+			}
+			err := error(nil)
+			switch {
+			case i > 0:
+				resumed++
+				err = watchcheck.Resumed(from, upTo, events)
+			case w%3 == 0:
+				err = watchcheck.Stream(upTo, events)
+			default:
+				err = watchcheck.Watch(from, upTo, events)
+			}
+			if err != nil {
+				t.Errorf("watch %d, part %d from version %d to %d: %v", w, i, from, reached, err)
+			}
+			from = reached
+		}
+		if from < last {
+			t.Errorf("watch %d ended at version %d of %d", w, from, last)
+		}
+	}
+	if resumed < watches {
+		t.Errorf("%d watches resumed", resumed)
+	}
+}
+
+// follow reads a watch up to a version, or so many events after its initial ones.
+func follow(ctx context.Context, t *testing.T, s *apisim.Server, path string, last uint64, most int) (events []watchcheck.Event) {
+	resp := open(ctx, t, s, path)
+	defer func() { _ = resp.Body.Close() }()
+	in := bufio.NewReader(resp.Body)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return events
+		}
+		e, err := watchcheck.Parse(line)
+		if err != nil {
+			t.Error(err)
+			return events
+		}
+		events = append(events, e)
+		if e.Version >= last || len(events) > most && (e.Type != watchcheck.Added || e.Version > events[0].Version) && ended(events) {
+			return events
+		}
+	}
+}
+
+// ended reports whether a streaming list is past its initial events; other watches have
+// none.
+func ended(events []watchcheck.Event) bool {
+	return slices.IsSortedFunc(events, func(a, b watchcheck.Event) int { return int(a.Version) - int(b.Version) }) ||
+		slices.ContainsFunc(events, func(e watchcheck.Event) bool { return e.End })
+}

@@ -1,0 +1,290 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/loadgen/apisim"
+	"github.com/watchbench/watchbench/loadgen/churn"
+	"github.com/watchbench/watchbench/loadgen/churn/session"
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
+
+// Settings are what the program gives an Engine, beside the source.
+type Settings struct {
+	Server *apisim.Server // serves the source's resources
+	Log    churn.Recorder
+	Speed  units.Speed
+	// Length is that of the source's events at speed 1x; 0 if it is not known.
+	Length time.Duration
+}
+
+// Engine plays one source once. Its methods are called in the order that session.Engine
+// gives; Progress may be called at any time.
+type Engine struct {
+	source Source
+	s      Settings
+	start  time.Time // with base: a clock that never steps
+	base   int64
+
+	planned           int64
+	started, finished atomic.Int64
+	done, failed      atomic.Int64
+	live              int64
+
+	mu    sync.Mutex // guards what follows
+	lag   *hdrhistogram.Histogram
+	first error // of an event of the load
+	by    churn.BystanderStats
+}
+
+var _ session.Engine = (*Engine)(nil)
+
+// paceEvery is after how many events an unlimited play waits for the watches, paceBehind
+// how far they may be behind then: well inside the smallest window of a server.
+const (
+	paceEvery  = 200
+	paceBehind = 1000
+)
+
+// Histogram of lags: 1 µs to 10 minutes with three digits.
+const (
+	lagMin    = 1
+	lagMax    = int64(10 * time.Minute / time.Microsecond)
+	lagDigits = 3
+)
+
+// New prepares a play; nothing happens before Prepare.
+func New(source Source, s Settings) *Engine {
+	now := time.Now()
+	e := &Engine{source: source, s: s, start: now, base: now.UnixNano(), lag: hdrhistogram.New(lagMin, lagMax, lagDigits)}
+	if c, ok := source.(Counter); ok {
+		e.planned = c.Planned()
+	}
+	return e
+}
+
+func (e *Engine) now() int64 { return e.base + int64(time.Since(e.start)) }
+
+// stamp tells the source when events are meant to happen.
+func (e *Engine) stamp(intended func(time.Duration) int64) {
+	if s, ok := e.source.(Stamper); ok {
+		s.Stamp(intended)
+	}
+}
+
+// Prepare makes the state before the first event.
+func (e *Engine) Prepare(ctx context.Context) error {
+	e.stamp(func(time.Duration) int64 { return e.now() })
+	if err := e.play(ctx, e.source.Initial(), nil); err != nil {
+		return fmt.Errorf("making the first state: %w", err)
+	}
+	return nil
+}
+
+// Heartbeat does nothing: nobody looks after simulated nodes.
+func (e *Engine) Heartbeat(context.Context) {}
+
+// Teardown does nothing: what is simulated ends with its process.
+func (e *Engine) Teardown(context.Context) error { return nil }
+
+// Warmup plays the source's warm-up as fast as the watches take it.
+func (e *Engine) Warmup(ctx context.Context) error {
+	w, ok := e.source.(Warmer)
+	if !ok {
+		return nil
+	}
+	e.stamp(func(time.Duration) int64 { return e.now() })
+	if err := e.play(ctx, w.Warmup(), nil); err != nil {
+		return fmt.Errorf("warming up: %w", err)
+	}
+	return nil
+}
+
+// Load plays the events and reports on it; see churn.Engine.
+func (e *Engine) Load(ctx context.Context, begun func(started int64)) (churn.Stats, error) {
+	start := e.now()
+	e.started.Store(start)
+	if begun != nil {
+		begun(start)
+	}
+	at := func(at time.Duration) int64 { return start + int64(e.s.Speed.Length(at)) }
+	if !e.s.Speed.Limited() {
+		at = func(time.Duration) int64 { return e.now() }
+	}
+	e.stamp(at)
+	err := e.play(ctx, e.source.Events(), at)
+	e.finished.Store(e.now())
+	if err != nil {
+		err = fmt.Errorf("playing the events: %w", err)
+	}
+	return e.stats(), err
+}
+
+// play makes the events happen: at their times, or as fast as the watches read if at is
+// nil or the speed unlimited.
+func (e *Engine) play(ctx context.Context, events iter.Seq2[Event, error], at func(time.Duration) int64) error {
+	paced := at == nil || !e.s.Speed.Limited()
+	n := 0
+	for ev, err := range events {
+		if err != nil {
+			return err
+		}
+		intended := ev.Op.Intended
+		switch {
+		case intended != 0:
+		case at != nil:
+			intended = at(ev.At)
+		default:
+			intended = e.now()
+		}
+		if wait := intended - e.now(); wait > 0 && !paced {
+			if err := lifecycle.Pause(ctx, time.Duration(wait)); err != nil {
+				return err
+			}
+		}
+		if n++; n%paceEvery == 0 {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if paced {
+				if err := e.s.Server.AwaitReaders(ctx, ev.Resource, paceBehind); err != nil {
+					return err
+				}
+			}
+		}
+		e.apply(ev, intended)
+	}
+	return nil
+}
+
+// apply makes one event happen and records it.
+func (e *Engine) apply(ev Event, intended int64) {
+	r := ev.Op
+	if r.Phase == "" {
+		r = record(ev)
+	}
+	r.Intended, r.Started = intended, e.now()
+	var c apisim.Change
+	var err error
+	if ev.Type == Deleted {
+		c, err = e.s.Server.Remove(ev.Resource, ev.Namespace, ev.Name)
+		r.ResourceVersion, r.DeletedVersion = c.Before, c.ResourceVersion
+	} else {
+		c, err = e.s.Server.Put(ev.Resource, ev.Object)
+		r.ResourceVersion = c.ResourceVersion
+	}
+	r.UID, r.Status, r.Finished = c.UID, http.StatusOK, e.now()
+	if err != nil {
+		r.Status, r.Error = http.StatusUnprocessableEntity, err.Error()
+		if errors.Is(err, apisim.ErrNotFound) {
+			r.Status = http.StatusNotFound
+		}
+	}
+	e.s.Log.Append(r)
+	e.count(ev, r, err)
+}
+
+// record is the op log's account of an event that was recorded of a cluster, where it is
+// not known who wrote it and why.
+func record(ev Event) oplog.Record {
+	r := oplog.Record{Phase: oplog.PhaseLoad, Type: oplog.TypePatch, Thread: plan.ThreadNone, Kind: ev.Op.Kind, Namespace: ev.Namespace, Name: ev.Name, ID: ev.Op.ID}
+	switch ev.Type {
+	case Added:
+		r.Type = oplog.TypeCreate
+	case Deleted:
+		r.Type = oplog.TypeDelete
+	}
+	return r
+}
+
+func (e *Engine) count(ev Event, r oplog.Record, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if ev.Resource == "pods" && err == nil {
+		switch ev.Type {
+		case Added:
+			e.live++
+		case Deleted:
+			e.live--
+		}
+	}
+	if r.Phase != oplog.PhaseLoad {
+		return
+	}
+	if err != nil && e.first == nil {
+		e.first = err
+	}
+	if r.Bystander {
+		e.by.Kind = r.Kind
+		e.by.Planned++
+		if err != nil {
+			e.by.Errors++
+		} else {
+			e.by.Done++
+		}
+		return
+	}
+	if err != nil {
+		e.failed.Add(1)
+		return
+	}
+	e.done.Add(1)
+	_ = e.lag.RecordValue(min(max((r.Started-r.Intended)/1000, 0), lagMax)) // the value is in range
+}
+
+// LoadStarted is when the load began, in Unix nanoseconds; 0 before.
+func (e *Engine) LoadStarted() int64 { return e.started.Load() }
+
+// LoadFinished is when the load ended, in Unix nanoseconds; 0 before.
+func (e *Engine) LoadFinished() int64 { return e.finished.Load() }
+
+// Planned is the number of events of the load; 0 if it is not known.
+func (e *Engine) Planned() int64 { return e.planned }
+
+// Progress of the load.
+func (e *Engine) Progress() churn.Progress {
+	p := churn.Progress{Done: e.done.Load(), Planned: e.planned, Errors: e.failed.Load()}
+	if p.Planned > 0 {
+		p.Fraction = min(float64(p.Done)/float64(p.Planned), 1)
+	}
+	return p
+}
+
+// stats is the account of the load.
+func (e *Engine) stats() churn.Stats {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := churn.Stats{Model: plan.ModelOpen, Planned: e.planned, Done: e.done.Load(), Errors: e.failed.Load(), Abandoned: e.failed.Load(), Live: int(e.live)}
+	if s.Planned == 0 {
+		s.Planned = s.Done + s.Errors
+	}
+	if e.first != nil {
+		s.FirstError = e.first.Error()
+	}
+	s.DurationS = time.Duration(e.finished.Load() - e.started.Load()).Seconds()
+	if s.DurationS > 0 {
+		s.QPS = float64(s.Done) / s.DurationS
+	}
+	if length := e.s.Speed.Length(e.s.Length).Seconds(); length > 0 {
+		offered := float64(s.Planned) / length
+		s.OfferedQPS = &offered
+	}
+	s.LagMs = churn.QuantilesOf(e.lag)
+	if e.by.Planned > 0 {
+		by := e.by
+		s.Bystander = &by
+	}
+	return s
+}

@@ -1,0 +1,63 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/loadgen/apisim"
+)
+
+// Server serves a simulated apiserver on a socket.
+type Server struct {
+	API      *apisim.Server
+	listener net.Listener
+}
+
+// headerTimeout bounds how long a client may take to ask.
+const headerTimeout = 10 * time.Second
+
+// window of changes that is kept of each kind: that of an apiserver under a fast load,
+// whose cache grows to it.
+const window = 102_400
+
+// Listen makes a server for a source's resources. It accepts at once and answers with Run.
+func Listen(addr string, resources []apisim.Resource, seed uint64) (*Server, error) {
+	api, err := apisim.New(apisim.Config{Resources: resources, Window: window, Seed: seed})
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen for clients of the simulated apiserver: %w", err)
+	}
+	return &Server{api, l}, nil
+}
+
+// URL is where the server is.
+func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
+
+// WriteKubeconfig makes a file by which clients find the server.
+func (s *Server) WriteKubeconfig(path string) error {
+	if err := kubefile.Write(path, kubefile.For("apisim", &rest.Config{Host: s.URL()})); err != nil {
+		return fmt.Errorf("write the kubeconfig of the simulated apiserver: %w", err)
+	}
+	return nil
+}
+
+// Run serves until ctx ends, and breaks all connections then.
+func (s *Server) Run(ctx context.Context) error {
+	h := &http.Server{Handler: s.API, ReadHeaderTimeout: headerTimeout}
+	stop := context.AfterFunc(ctx, func() { _ = h.Close() })
+	defer stop()
+	if err := h.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the simulated apiserver: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,32 @@
+package spec
+
+import "github.com/watchbench/watchbench/reports/result"
+
+// ProviderReplay is the provider of a cluster that is simulated: each cell has one of its
+// own, with the load in the same process.
+const ProviderReplay = "replay"
+
+// Simulated reports whether the cluster is simulated.
+func (s *Scenario) Simulated() bool { return s.Cluster.Provider == ProviderReplay }
+
+// validateReplay refuses what a simulated apiserver cannot do: it takes no writes.
+func (s *Scenario) validateReplay() error {
+	const real = "use another cluster.provider, or leave it out"
+	switch {
+	case !s.Simulated() && s.Cluster.Replay != Replay{}:
+		return bad("cluster.replay", "use provider: replay, or leave it out", "it means nothing for the provider %s", s.Cluster.Provider)
+	case !s.Simulated():
+		return nil
+	case s.Load.Model != result.ModelOpen:
+		return bad("load.model", "use open, with rate and duration", "%q cannot be replayed: a simulated apiserver answers at once", s.Load.Model)
+	case s.Watcher.LeaderElection:
+		return bad("watcher.leaderElection", real, "a simulated apiserver takes no leases")
+	case len(s.Events) > 0:
+		return bad("events", real, "a simulated apiserver takes none")
+	case s.Extra != Extra{}:
+		return bad("extra", real, "a simulated apiserver takes no objects besides those of the load")
+	case s.Fault != nil:
+		return bad("fault", real, "fault scenarios need an apiserver")
+	}
+	return nil
+}
