@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/loadgen/plan"
-	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // Bounds on the generator's phases besides the load itself.
@@ -45,18 +44,21 @@ type Generator struct {
 	seen map[string]Line // the last line of each phase
 }
 
-// StartGenerator starts the load generator with a plan; it waits for Go.
-func StartGenerator(bin, logs, cell, kubeconfig string, cfg plan.Config) (*Generator, error) {
+// startPart starts one of several load generators with a plan; it waits for a line.
+func startPart(bin, logs, cell, kubeconfig string, cfg plan.Config, part, parts int) (*Generator, error) {
 	planPath := filepath.Join(cell, "plan.yaml")
 	// JSON is YAML; the plan's types write their units.
 	if err := writeJSON(planPath, cfg); err != nil {
 		return nil, err
 	}
 	g := &Generator{seen: map[string]Line{}}
-	p, err := start(child{
-		name: "churn", logs: logs, stdin: true, lines: g.take,
-		argv: []string{bin, "--plan", planPath, "--kubeconfig", kubeconfig, "--oplog", filepath.Join(cell, history.FileOps), "--wait"},
-	})
+	argv := []string{bin, "--plan", planPath, "--kubeconfig", kubeconfig, "--oplog", opsPath(cell, part, parts), "--wait"}
+	name := "churn"
+	if parts > 1 {
+		name = fmt.Sprintf("churn-%d", part)
+		argv = append(argv, "--part", fmt.Sprintf("%d/%d", part, parts))
+	}
+	p, err := start(child{name: name, logs: logs, stdin: true, lines: g.take, argv: argv})
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +105,13 @@ func (g *Generator) Said(phase string) Line {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.seen[phase]
+}
+
+// Last is the last line, of whatever phase.
+func (g *Generator) Last() Line {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.last
 }
 
 // End lets the generator tear down and waits for it. After a failure or an

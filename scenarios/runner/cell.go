@@ -48,7 +48,7 @@ type cell struct {
 	api       *party.APIServer
 	storage   *party.Storage
 	proxy     *party.Proxy
-	generator *party.Generator
+	generator *party.Generators
 	watcher   *party.Watcher
 	others    []*party.Watcher              // replicas, or a second watcher
 	all       []*party.Watcher              // that were started
@@ -213,7 +213,7 @@ func (c *cell) abandon() {
 		all = append(all, c.storage.Process)
 	}
 	if c.generator != nil && c.r.cluster.Ends() {
-		all = append(all, c.generator.Process)
+		all = append(all, c.generator.Processes()...)
 	}
 	for _, p := range all {
 		if !p.Ended() {

@@ -26,13 +26,13 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	plan := c.s.Load.Plan(c.Run(), c.record.Seed)
-	c.generator, err = party.StartGenerator(c.r.opts.Binaries.Churn, c.logs, c.dir, c.r.cluster.Kubeconfig, plan)
+	c.generator, err = party.StartGenerators(c.s.Load.Generators, c.r.opts.Binaries.Churn, c.logs, c.dir, c.r.cluster.Kubeconfig, plan)
 	if err != nil {
 		return err
 	}
 	generatorReady := func() error { return c.generator.Reached(ctx, party.PhaseReady, party.PrepareLimit, nil) }
 	// With objects to begin with, the watcher's first lists are to have them all.
-	if c.s.Load.Prefill > 0 {
+	if c.s.Load.Prefill > 0 || c.s.Load.Profile != "" {
 		if err := generatorReady(); err != nil {
 			return err
 		}
@@ -119,6 +119,9 @@ func (c *cell) prepareSides(ctx context.Context) (err error) {
 		return err
 	}
 	kinds := c.s.Kinds()
+	if party.WatchesNodeLeases(kinds) {
+		c.ignore = slices.DeleteFunc(c.ignore, func(ns string) bool { return ns == party.NodeLeases })
+	}
 	if !slices.Contains(kinds, "Namespace") {
 		kinds = append(slices.Clone(kinds), "Namespace") // no list keeps it out (contract §2.6)
 	}

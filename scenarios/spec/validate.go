@@ -33,6 +33,7 @@ func (s *Scenario) validateHead() error {
 		s.validateNames(),
 		word("cluster.provider", s.Cluster.Provider, "embedded", "kind", "kubeconfig"),
 		within("repeat", s.Repeat, 1, 100),
+		s.validateGenerators(),
 		atLeast("drainTimeout", s.DrainTimeout, Duration(1e9)),
 	)
 }
@@ -191,6 +192,19 @@ func firstError(errs ...error) error {
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// maxGenerators bounds Load.Generators.
+const maxGenerators = 16
+
+func (s *Scenario) validateGenerators() error {
+	switch n := s.Load.Generators; {
+	case n < 0 || n > maxGenerators:
+		return bad("load.generators", fmt.Sprintf("use 1 to %d", maxGenerators), "%d generators", n)
+	case n > 1 && s.Load.Profile == "":
+		return bad("load.generators", "set load.profile, or drop it", "only the load of a profile can be divided among generators")
 	}
 	return nil
 }
