@@ -366,6 +366,8 @@ func nothingLeft(t *testing.T, client kubernetes.Interface, run string) {
 	note("config maps", len(configMaps.Items), err)
 	leases, err := client.CoordinationV1().Leases("").List(ctx, opts)
 	note("leases", len(leases.Items), err)
+	jobs, err := client.BatchV1().Jobs("").List(ctx, opts)
+	note("jobs", len(jobs.Items), err)
 	accounts, err := client.CoreV1().ServiceAccounts("").List(ctx, opts)
 	note("service accounts", len(accounts.Items), err)
 	if len(left) > 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -130,8 +131,15 @@ var resources = map[string]string{
 	"Pod": "pods", "ConfigMap": "configmaps", "Service": "services", "Event": "events", "Secret": "secrets", "Endpoints": "endpoints",
 	"ServiceAccount": "serviceaccounts", "PersistentVolumeClaim": "persistentvolumeclaims", "Deployment": "deployments",
 	"ReplicaSet": "replicasets", "StatefulSet": "statefulsets", "DaemonSet": "daemonsets", "Job": "jobs", "CronJob": "cronjobs",
-	"EndpointSlice": "endpointslices", "Node": "nodes", "Namespace": "namespaces", "PersistentVolume": "persistentvolumes",
+	"EndpointSlice": "endpointslices", kindLease: "leases", kindWidget: "widgets",
+	"Node": "nodes", "Namespace": "namespaces", "PersistentVolume": "persistentvolumes",
 }
+
+// NodeLeases is the namespace of the nodes' Leases, which every cluster has.
+const NodeLeases = "kube-node-lease"
+
+// WatchesNodeLeases reports whether the Leases of nodes are among the kinds.
+func WatchesNodeLeases(kinds []string) bool { return slices.Contains(kinds, kindLease) }
 
 // clusterScoped kinds live in no namespace.
 var clusterScoped = map[string]bool{"Node": true, "Namespace": true, "PersistentVolume": true}

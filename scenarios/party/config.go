@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/watchbench/watchbench/internal/badinput"
@@ -21,8 +22,17 @@ var kindGroups = map[string]string{
 	"Pod": "v1", "ConfigMap": "v1", "Node": "v1", "Namespace": "v1", "Service": "v1", "Event": "v1", "Secret": "v1",
 	"Endpoints": "v1", "ServiceAccount": "v1", "PersistentVolume": "v1", "PersistentVolumeClaim": "v1",
 	"Deployment": "apps/v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1",
-	"Job": "batch/v1", "CronJob": "batch/v1", "EndpointSlice": "discovery.k8s.io/v1",
+	"Job": "batch/v1", "CronJob": "batch/v1",
+	"EndpointSlice": "discovery.k8s.io/v1", kindLease: "coordination.k8s.io/v1",
+	kindWidget: widgetGroup,
 }
+
+const (
+	kindLease = "Lease"
+	// kindWidget is the custom resource of the generator's profiles.
+	kindWidget  = "Widget"
+	widgetGroup = "watchbench.dev/v1"
+)
 
 // renderConfig writes the config and filter file in the original's format and
 // returns the config's path.
@@ -35,9 +45,13 @@ func (s WatcherSetup) renderConfig(port, metricPort int) (string, error) {
 		}
 		groups[g] = append(groups[g], k)
 	}
+	customs := s.Customs
+	if len(groups[widgetGroup]) > 0 {
+		customs = append(slices.Clone(customs), widgetGroup)
+	}
 	var white []string
 	var only []map[string]any
-	for _, g := range []string{"v1", "apps/v1", "batch/v1", "discovery.k8s.io/v1"} {
+	for _, g := range []string{"v1", "apps/v1", "batch/v1", "coordination.k8s.io/v1", "discovery.k8s.io/v1"} {
 		if kinds := groups[g]; len(kinds) > 0 {
 			white = append(white, g)
 			only = append(only, map[string]any{"groupVersion": g, "resourceKinds": kinds})
@@ -54,8 +68,8 @@ func (s WatcherSetup) renderConfig(port, metricPort int) (string, error) {
 		"resourceNamespaceFilters": s.Ignore,
 		"isFilterManagedFields":    false,
 	}
-	if len(s.Customs) > 0 {
-		filter["crdResourceWhiteList"] = s.Customs
+	if len(customs) > 0 {
+		filter["crdResourceWhiteList"] = customs
 	}
 	if len(s.Masks) > 0 {
 		filter["resourceMaskers"] = s.Masks
@@ -83,7 +97,7 @@ func (s WatcherSetup) renderConfig(port, metricPort int) (string, error) {
 	if s.CAFile != "" {
 		bcs["tls"] = map[string]any{"ca-file": s.CAFile}
 	}
-	resource := map[string]any{"disable_netservice": true, "disable_crd": len(s.Customs) == 0}
+	resource := map[string]any{"disable_netservice": true, "disable_crd": len(customs) == 0}
 	if len(s.Selectors) > 0 {
 		resource["label_selectors"] = s.Selectors
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	k6driver "github.com/watchbench/watchbench/loadgen/xk6/driver"
-	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -49,13 +48,14 @@ type Generator struct {
 	seen map[string]Line // the last line of each phase
 }
 
-// GeneratorSetup is what a generator is started with.
+// GeneratorSetup is what the generators of a cell are started with.
 type GeneratorSetup struct {
 	Bins       Binaries
 	Driver     string // spec.DriverEngine or spec.DriverK6
 	Logs, Cell string
 	Kubeconfig string // of the cluster, unless that is simulated
 	Plan       plan.Config
+	Parts      int // how many share the plan; 0 is 1
 	// Simulate has the generator be the apiserver, too, and play the plan at Speed.
 	Simulate bool
 	Speed    units.Speed
@@ -65,14 +65,14 @@ type GeneratorSetup struct {
 // the generator prepares.
 func SimulatedKubeconfig(cell string) string { return filepath.Join(cell, "apisim.kubeconfig") }
 
-// StartGenerator starts the load generator with a plan; it waits for Go.
-func StartGenerator(s GeneratorSetup) (*Generator, error) {
-	planPath := filepath.Join(s.Cell, "plan.yaml")
+// start starts one of the load generators with the plan; it waits for a line.
+func (s GeneratorSetup) start(part int) (*Generator, error) {
+	planPath, ops := filepath.Join(s.Cell, "plan.yaml"), opsPath(s.Cell, part, s.Parts)
 	// JSON is YAML; the plan's types write their units.
 	if err := writeJSON(planPath, s.Plan); err != nil {
 		return nil, err
 	}
-	argv := []string{s.Bins.Churn, "--plan", planPath, "--oplog", filepath.Join(s.Cell, history.FileOps), "--wait"}
+	argv := []string{s.Bins.Churn, "--plan", planPath, "--oplog", ops, "--wait"}
 	if s.Simulate {
 		argv = append(argv, "--simulate", SimulatedKubeconfig(s.Cell), "--speed", s.Speed.String())
 	} else {
@@ -80,14 +80,16 @@ func StartGenerator(s GeneratorSetup) (*Generator, error) {
 	}
 	g := &Generator{seen: map[string]Line{}}
 	c := child{name: "churn", logs: s.Logs, stdin: true, lines: g.take, argv: argv}
-	if s.Driver == spec.DriverK6 {
-		args, env, err := k6driver.Command(s.Plan, k6driver.Files{
-			Plan: planPath, Kubeconfig: s.Kubeconfig, OpLog: filepath.Join(s.Cell, history.FileOps), Script: filepath.Join(s.Cell, "k6.js"),
-		})
+	switch {
+	case s.Driver == spec.DriverK6:
+		args, env, err := k6driver.Command(s.Plan, k6driver.Files{Plan: planPath, Kubeconfig: s.Kubeconfig, OpLog: ops, Script: filepath.Join(s.Cell, "k6.js")})
 		if err != nil {
 			return nil, err
 		}
 		c.name, c.argv, c.env = "k6", append([]string{s.Bins.K6}, args...), env
+	case s.Parts > 1:
+		c.name = fmt.Sprintf("churn-%d", part)
+		c.argv = append(c.argv, "--part", fmt.Sprintf("%d/%d", part, s.Parts))
 	}
 	p, err := start(c)
 	if err != nil {
@@ -136,6 +138,13 @@ func (g *Generator) Said(phase string) Line {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.seen[phase]
+}
+
+// Last is the last line, of whatever phase.
+func (g *Generator) Last() Line {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.last
 }
 
 // End lets the generator tear down and waits for it. After a failure or an

@@ -48,7 +48,7 @@ type cell struct {
 	api       *party.APIServer
 	storage   *party.Storage
 	proxy     *party.Proxy
-	generator *party.Generator
+	generator *party.Generators
 	witness   *party.Witness // with cluster.controllers
 	watcher   *party.Watcher
 	others    []*party.Watcher              // replicas, or a second watcher
@@ -157,7 +157,7 @@ func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
 func (c *cell) startSampling(ctx context.Context) func() {
 	pids := pidsOf(c.r.cluster.PIDs, c.watcher, c.storage, c.generator, c.proxy)
 	if c.witness != nil {
-		pids[history.PartyWitness] = c.witness.PID()
+		pids[history.PartyWitness] = []int{c.witness.PID()}
 	}
 	c.sampler = newSampler(pids, func() metered { return c.live.Load() }, c.storage)
 	ctx, cancel := context.WithCancel(ctx)
@@ -221,7 +221,7 @@ func (c *cell) abandon() {
 		all = append(all, c.witness.Process)
 	}
 	if c.generator != nil && c.r.cluster.Ends() {
-		all = append(all, c.generator.Process)
+		all = append(all, c.generator.Processes()...)
 	}
 	for _, p := range all {
 		if !p.Ended() {

@@ -24,10 +24,11 @@ import (
 func (c *cell) prepare(ctx context.Context) (err error) {
 	setup := party.GeneratorSetup{
 		Bins: c.r.opts.Binaries, Driver: c.s.Load.Driver, Logs: c.logs, Cell: c.dir, Plan: c.s.Load.Plan(c.Run(), c.record.Seed), Kubeconfig: c.apiserver(),
+		Parts: c.s.Load.Generators,
 	}
 	if c.s.Simulated() { // it is the apiserver, too
 		setup.Simulate, setup.Speed = true, c.s.Cluster.Replay.Speed
-		if c.generator, err = party.StartGenerator(setup); err != nil {
+		if c.generator, err = party.StartGenerators(setup); err != nil {
 			return err
 		}
 		if err := c.generator.Reached(ctx, party.PhasePrepare, party.PrepareLimit, nil); err != nil {
@@ -38,13 +39,13 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if c.generator == nil {
-		if c.generator, err = party.StartGenerator(setup); err != nil {
+		if c.generator, err = party.StartGenerators(setup); err != nil {
 			return err
 		}
 	}
 	generatorReady := func() error { return c.generator.Reached(ctx, party.PhaseReady, party.PrepareLimit, nil) }
 	// With objects to begin with, the watcher's first lists are to have them all.
-	if c.s.Load.Prefill > 0 {
+	if c.s.Load.Prefill > 0 || c.s.Load.Profile != "" {
 		if err := generatorReady(); err != nil {
 			return err
 		}
@@ -137,6 +138,9 @@ func (c *cell) prepareSides(ctx context.Context) (err error) {
 		}
 	}
 	kinds := c.s.Kinds()
+	if party.WatchesNodeLeases(kinds) {
+		c.ignore = slices.DeleteFunc(c.ignore, func(ns string) bool { return ns == party.NodeLeases })
+	}
 	if !slices.Contains(kinds, "Namespace") {
 		kinds = append(slices.Clone(kinds), "Namespace") // no list keeps it out (contract §2.6)
 	}

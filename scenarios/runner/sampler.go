@@ -27,7 +27,7 @@ type metered interface {
 
 // sampler reads all parties of a cell periodically.
 type sampler struct {
-	parties map[string]*procstat.Process
+	parties map[string][]*procstat.Process
 	watcher func() metered // the one whose counters are read now
 	storage metered
 	// What former watchers used, so that figures of restarts are those of all.
@@ -44,11 +44,16 @@ type sampler struct {
 
 // newSampler opens the parties; one that cannot be read is left out, so that its
 // figures are unknown rather than 0.
-func newSampler(pids map[string]int, w func() metered, m metered) *sampler {
-	s := &sampler{parties: map[string]*procstat.Process{}, former: map[string]history.Use{}, latestUse: map[string]history.Use{}, watcher: w, storage: m, known: w()}
-	for name, pid := range pids {
-		if p, err := procstat.Open(pid); err == nil {
-			s.parties[name] = p
+func newSampler(pids map[string][]int, w func() metered, m metered) *sampler {
+	s := &sampler{parties: map[string][]*procstat.Process{}, former: map[string]history.Use{}, latestUse: map[string]history.Use{}, watcher: w, storage: m, known: w()}
+	for name, all := range pids {
+		for _, pid := range all {
+			p, err := procstat.Open(pid)
+			if err != nil {
+				delete(s.parties, name)
+				break
+			}
+			s.parties[name] = append(s.parties[name], p)
 		}
 	}
 	return s
@@ -78,16 +83,8 @@ func (s *sampler) sample(ctx context.Context) {
 	}
 	watcher := s.watcher()
 	s.follow(watcher)
-	for name, p := range s.parties {
-		if u, err := p.Usage(); err == nil {
-			use := history.Use{
-				CPUSeconds: u.CPU.Seconds(), RSSBytes: float64(u.RSS), RSSHighestBytes: float64(u.RSSHighest),
-				Read: float64(u.Read), Written: float64(u.Written),
-			}
-			if u.RunDelay >= 0 {
-				delay := u.RunDelay.Seconds()
-				use.RunDelay = &delay
-			}
+	for name, processes := range s.parties {
+		if use, ok := useOf(processes); ok {
 			if name == history.PartyWatcher {
 				s.last = use
 				use.CPUSeconds += s.past.CPUSeconds
@@ -122,6 +119,28 @@ func (s *sampler) sample(ctx context.Context) {
 	s.mu.Unlock()
 }
 
+// useOf adds up what the processes of a party used; not ok if one cannot be read.
+func useOf(processes []*procstat.Process) (sum history.Use, ok bool) {
+	delay, known := 0.0, true
+	for _, p := range processes {
+		u, err := p.Usage()
+		if err != nil {
+			return sum, false
+		}
+		sum.CPUSeconds += u.CPU.Seconds()
+		sum.RSSBytes += float64(u.RSS)
+		sum.RSSHighestBytes += float64(u.RSSHighest)
+		sum.Read += float64(u.Read)
+		sum.Written += float64(u.Written)
+		delay += u.RunDelay.Seconds()
+		known = known && u.RunDelay >= 0
+	}
+	if known {
+		sum.RunDelay = &delay
+	}
+	return sum, true
+}
+
 // ended closes the account of a watcher process by what the kernel says it used, which
 // includes what came after its last reading, and lives too short for any.
 func (s *sampler) ended(w metered, cpu time.Duration) {
@@ -145,7 +164,7 @@ func (s *sampler) restarted(name string, pid int) {
 	s.former[name] = s.latestUse[name]
 	delete(s.parties, name)
 	if p, err := procstat.Open(pid); err == nil {
-		s.parties[name] = p
+		s.parties[name] = []*procstat.Process{p}
 	}
 }
 
@@ -162,7 +181,7 @@ func (s *sampler) follow(w metered) {
 	s.last, s.known = history.Use{}, w
 	delete(s.parties, history.PartyWatcher)
 	if p, err := procstat.Open(w.PID()); err == nil {
-		s.parties[history.PartyWatcher] = p
+		s.parties[history.PartyWatcher] = []*procstat.Process{p}
 	}
 }
 
@@ -184,19 +203,22 @@ func (s *sampler) taken() []history.Sample {
 }
 
 // pidsOf names the processes of a cell by party; p is nil where there is no proxy.
-func pidsOf(clusterPIDs map[string]int, w *party.Watcher, m *party.Storage, g *party.Generator, p *party.Proxy) map[string]int {
-	pids := map[string]int{
-		history.PartyWatcher: w.PID(), history.PartyStorage: m.PID(), history.PartyGenerator: g.PID(), history.PartyRunner: os.Getpid(),
+func pidsOf(clusterPIDs map[string]int, w *party.Watcher, m *party.Storage, g *party.Generators, p *party.Proxy) map[string][]int {
+	pids := map[string][]int{
+		history.PartyWatcher: {w.PID()}, history.PartyStorage: {m.PID()}, history.PartyRunner: {os.Getpid()},
+	}
+	for _, one := range g.Processes() {
+		pids[history.PartyGenerator] = append(pids[history.PartyGenerator], one.PID())
 	}
 	if p != nil {
-		pids[history.PartyProxy] = p.PID()
+		pids[history.PartyProxy] = []int{p.PID()}
 	}
 	for from, to := range map[string]string{
 		"kube-apiserver": history.PartyAPIServer, "etcd": history.PartyEtcd,
 		"kube-controller-manager": history.PartyControllerManager, "kube-scheduler": history.PartyScheduler, "kwok": history.PartyKwok,
 	} {
 		if pid, ok := clusterPIDs[from]; ok && pid > 0 {
-			pids[to] = pid
+			pids[to] = []int{pid}
 		}
 	}
 	return pids

@@ -19,6 +19,9 @@ func (c *cell) apiState(ctx context.Context) ([]history.StateRecord, error) {
 	if err != nil {
 		return nil, err
 	}
+	if party.WatchesNodeLeases(c.record.Kinds) {
+		namespaces = append(namespaces, party.NodeLeases)
+	}
 	state, err := c.api.State(ctx, c.record.Kinds, namespaces, c.rules)
 	if err != nil {
 		return nil, err

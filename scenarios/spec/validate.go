@@ -34,6 +34,7 @@ func (s *Scenario) validateHead() error {
 		word("cluster.provider", s.Cluster.Provider, "embedded", "kind", "kubeconfig", ProviderReplay),
 		s.validateReplay(),
 		within("repeat", s.Repeat, 1, 100),
+		s.validateGenerators(),
 		atLeast("drainTimeout", s.DrainTimeout, Duration(1e9)),
 	)
 }
@@ -79,6 +80,9 @@ func (s *Scenario) validateStorage() error {
 func (s *Scenario) validateLoad() error {
 	if err := word("load.driver", s.Load.Driver, DriverEngine, DriverK6); err != nil {
 		return err
+	}
+	if s.Load.Generators > 1 && (s.Load.Driver == DriverK6 || s.Simulated()) {
+		return bad("load.generators", "leave it out", "only the engine on a real apiserver has several processes")
 	}
 	if s.Load.Driver == DriverK6 && s.Simulated() {
 		return bad("load.driver", "use the engine, or another provider", "k6 needs an apiserver that takes writes, which cluster.provider %s is not", ProviderReplay)
@@ -198,6 +202,19 @@ func firstError(errs ...error) error {
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// maxGenerators bounds Load.Generators.
+const maxGenerators = 16
+
+func (s *Scenario) validateGenerators() error {
+	switch n := s.Load.Generators; {
+	case n < 0 || n > maxGenerators:
+		return bad("load.generators", fmt.Sprintf("use 1 to %d", maxGenerators), "%d generators", n)
+	case n > 1 && s.Load.Profile == "":
+		return bad("load.generators", "set load.profile, or drop it", "only the load of a profile can be divided among generators")
 	}
 	return nil
 }

@@ -113,7 +113,8 @@ func empty(ctx context.Context, cfg *rest.Config, disco discovery.DiscoveryInter
 	if err != nil {
 		return fmt.Errorf("build a client: %w", err)
 	}
-	now := int64(0)
+	// Jobs are orphaned by default, and would wait for a collector to do it.
+	now, policy := int64(0), metav1.DeletePropagationBackground
 	var errs []error
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
@@ -126,7 +127,7 @@ func empty(ctx context.Context, cfg *rest.Config, disco discovery.DiscoveryInter
 				continue
 			}
 			err := objects.Resource(gv.WithResource(r.Name)).Namespace(name).
-				DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
+				DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now, PropagationPolicy: &policy}, metav1.ListOptions{})
 			if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsMethodNotSupported(err) {
 				errs = append(errs, fmt.Errorf("delete the %s: %w", r.Name, err))
 			}
