@@ -25,7 +25,21 @@ help: ## show the targets
 
 .PHONY: build
 build: $(ECHARTS) ## build the commands into bin/
-	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/ $(addprefix ./cmd/,$(filter-out k6,$(CMDS)))
+
+# k6 is a large program under the AGPL, which few runs need.
+.PHONY: k6
+k6: ## build bin/k6, for load.driver: k6 and for scripts (two minutes the first time)
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/k6
+
+.PHONY: k6-rate
+k6-rate: controlplane ## compare k6's rate with the engine's in five pairs of runs (four minutes, quiet machine)
+	$(GO) test ./cmd/k6 -run TestRate -rate 5 -count=1 -v
+
+.PHONY: k6-types
+k6-types: ## check the declarations of k6/x/podchurn against the shipped scripts (needs npm)
+	npm install --silent --no-audit --no-fund --prefix .cache/k6-types typescript@5.9.3 @types/k6@1.7.0
+	.cache/k6-types/node_modules/.bin/tsc -p loadgen/xk6
 
 # Without npm the build works too; reports then ask the network for the charts.
 $(ECHARTS): internal/assets/echarts.lock.json
@@ -34,6 +48,16 @@ $(ECHARTS): internal/assets/echarts.lock.json
 .PHONY: controlplane
 controlplane: build ## build etcd and kube-apiserver once, into the user's cache
 	$(BIN)/watchbench cluster build
+
+.PHONY: live
+live: controlplane ## run the scenarios with real controllers (builds these once; about 15 minutes)
+	@$(BIN)/watchbench cluster build --controllers
+	@for s in scenarios/controllers/*.yaml; do $(BIN)/watchbench run controllers/$$(basename $$s .yaml) --out $(OUT) $(ARGS) || exit 1; done
+
+.PHONY: live-test
+live-test: controlplane ## test the live cluster, and watchers with bugs on it (builds it once; about 10 minutes)
+	$(GO) test ./internal/cluster -run TestControllers -controllers -count=1 -timeout 30m -v
+	$(GO) test ./scenarios/controls -run TestLive -live $(abspath $(OUT))/live -count=1 -timeout 30m -v
 
 # Static binaries, packed by deploy/Dockerfile. GOARCH chooses another architecture.
 IMAGES ?= dev
@@ -72,11 +96,18 @@ aa: build ## run one watcher against itself twenty times; no run may name a winn
 controls: controlplane ## put bugs into the watcher and show that the fault matrix catches each
 	$(GO) test ./scenarios/controls -run TestControls -controls $(abspath $(OUT))/controls -timeout 90m -v $(ARGS)
 
+# Packages whose tests start processes or a control plane. They run after the others, one
+# at a time: what they time must not be another package's load.
+PROCESSES = $(GO) list -f '{{.ImportPath}} {{join .TestImports ","}},{{join .XTestImports ","}},' ./... | \
+	grep -E 'os/exec,|internal/cluster,|internal/cluster/clustertest,|internal/zktest,' | cut -d' ' -f1
+
 .PHONY: test
 test: controlplane ## unit, conformance and integration tests
 	@unshare -rn true 2>/dev/null || unshare -n true 2>/dev/null || \
 		echo "SKIPPED: nothing is tested without a network, network namespaces are not permitted here" >&2
-	$(GO) test -timeout 20m ./...
+	@processes=$$($(PROCESSES)) && code=0 && \
+	$(GO) test -timeout 20m $$($(GO) list ./... | grep -vxF "$$processes") || code=$$?; \
+	$(GO) test -p 1 -timeout 20m $$processes || code=$$?; exit $$code
 
 .PHONY: race
 race: controlplane ## the same tests under the race detector

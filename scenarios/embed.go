@@ -17,7 +17,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-//go:embed *.yaml examples/*.yaml faults/*.yaml regression/*.yaml
+//go:embed *.yaml examples/*.yaml controllers/*.yaml faults/*.yaml regression/*.yaml
 var files embed.FS
 
 // Names lists the shipped scenarios that are not of the fault matrix.
@@ -25,6 +25,9 @@ func Names() []string { return namesIn("") }
 
 // ExampleNames lists those that answer a question of practice, to be copied.
 func ExampleNames() []string { return namesIn("examples/") }
+
+// ControllerNames lists those on a cluster with controllers.
+func ControllerNames() []string { return namesIn("controllers/") }
 
 // FaultNames lists those of the fault matrix, RegressionNames those of bugs that were
 // found.
@@ -34,7 +37,7 @@ func FaultNames() []string { return namesIn("faults/") }
 func RegressionNames() []string { return namesIn("regression/") }
 
 // All lists the names of all shipped scenarios.
-func All() []string { return slices.Concat(Names(), ExampleNames(), FaultNames(), RegressionNames()) }
+func All() []string { return slices.Concat(Names(), ExampleNames(), ControllerNames(), FaultNames(), RegressionNames()) }
 
 func namesIn(dir string) []string {
 	entries, err := fs.Glob(files, dir+"*.yaml")

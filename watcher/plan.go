@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/watchbench/watchbench/internal/redact"
 	"github.com/watchbench/watchbench/internal/spelling"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
@@ -35,7 +35,7 @@ type Plan struct {
 
 // MakePlan checks a configuration as New and the start of Run do, and asks the apiserver what it serves.
 // Nothing is watched or written, and storage is not asked anything.
-func MakePlan(ctx context.Context, cfg config.Config, filter config.Filter) (Plan, error) {
+func MakePlan(ctx context.Context, cfg config.Config, filter config.Filter) (p Plan, err error) {
 	var s Settings
 	outside := false
 	if cfg.K8s.Kubeconfig == "" && cfg.K8s.Master == "" {
@@ -57,17 +57,24 @@ func MakePlan(ctx context.Context, cfg config.Config, filter config.Filter) (Pla
 	if err := checkAddress(ctx, cfg.Address); err != nil {
 		return Plan{}, err
 	}
-	p := Plan{Useless: w.uselessAlone()}
+	defer func() {
+		p.Unknown = redact.Error(p.Unknown)
+		for i, entry := range p.Useless {
+			p.Useless[i] = redact.Text(entry)
+		}
+	}()
+	p = Plan{Useless: w.uselessAlone()}
 	if outside {
 		p.Unknown = errors.New("it is that of the cluster it will run in")
 		return p, nil
 	}
-	if u, err := url.Parse(w.kube.Host); err == nil {
-		p.Apiserver = u.Redacted()
-	}
+	p.Apiserver = redact.Text(w.kube.Host)
 	var broken []string
 	if p.Kinds, broken, p.Unknown = w.discover(ctx); p.Unknown != nil {
 		return p, nil
+	}
+	if err := w.checkMasks(ctx, p.Kinds); err != nil {
+		return Plan{}, err
 	}
 	if len(broken) > 0 {
 		p.Unknown = fmt.Errorf("no answer for the API groups %s", strings.Join(broken, ", "))
@@ -102,8 +109,8 @@ func (w *Watcher) idle(kinds int) bool { return kinds == 0 && w.definitions == n
 // uselessAlone is what can be seen in the files alone.
 func (w *Watcher) uselessAlone() (all []string) {
 	f := w.filter
-	switch custom := len(f.CRDResourceWhiteList) > 0 && !w.cfg.WatchResource.DisableCRD; {
-	case len(f.K8sResourceWhiteList) == 0 && custom:
+	switch {
+	case len(f.K8sResourceWhiteList) == 0 && w.custom():
 		all = append(all, "k8sResourceWhiteList is empty: nothing but custom resources is watched")
 	case len(f.K8sResourceWhiteList) == 0:
 		all = append(all, `k8sResourceWhiteList and crdResourceWhiteList are empty: nothing is watched; name group-versions such as "v1" and "apps/v1"`)
@@ -152,22 +159,22 @@ func (w *Watcher) useless(ctx context.Context, watched []collector.Resource) (al
 	}
 	unserved, _ := w.unserved(served)
 	all = slices.Concat(all, unserved, w.onlyNamespaces(watched))
-	if len(f.CRDResourceWhiteList) > 0 && !w.cfg.WatchResource.DisableCRD {
-		return all, nil // masks and selectors may be for kinds that are still to come
-	}
 	var kinds []string
 	for _, r := range watched {
 		kinds = append(kinds, r.Kind)
 	}
-	for i, m := range f.ResourceMaskers {
-		if !slices.Contains(kinds, m.Kind) {
-			all = append(all, fmt.Sprintf("resourceMaskers[%d]: no kind %q is watched%s", i, m.Kind, meant(m.Kind, kinds)))
+	// Where kinds may still come, only what looks like a slip is said.
+	unwatched := func(at, kind string) {
+		near := meant(kind, kinds)
+		if !slices.Contains(kinds, kind) && (near != "" || !w.custom()) {
+			all = append(all, fmt.Sprintf("%s: no kind %q is watched%s", at, kind, near))
 		}
 	}
+	for i, m := range f.ResourceMaskers {
+		unwatched(fmt.Sprintf("resourceMaskers[%d]", i), m.Kind)
+	}
 	for _, kind := range slices.Sorted(maps.Keys(w.cfg.WatchResource.LabelSelectors)) {
-		if !slices.Contains(kinds, kind) {
-			all = append(all, fmt.Sprintf("watch_resource.label_selectors: no kind %q is watched%s", kind, meant(kind, kinds)))
-		}
+		unwatched("watch_resource.label_selectors", kind)
 	}
 	return all, nil
 }

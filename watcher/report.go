@@ -10,9 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/outage"
 )
 
 // Times of the reporter.
@@ -41,50 +43,92 @@ type trouble struct {
 }
 
 // state is one sort of trouble and how the log speaks of it: one line for all that begins
-// in one look, one for all that ends.
+// in one look, one for all that ends. What flaps gets lines while there is room for them
+// (package outage); a line that finds none waits, and is left out if it is not true any
+// more when there is.
 type state struct {
 	begins, ends string // messages
 	label        string // of what trouble is of
-	said         map[string]time.Time
+	// beginning and ending are the room for lines.
+	beginning, ending *rate.Limiter
+	said              map[string]time.Time // since when what a line has said is wrong
+	over              map[string]time.Time // when what is in said ended, while no line says so
+	pending           map[string]bool      // what is to be said when there is room
+	untold            int                  // how much of that ended before
+}
+
+func newState(begins, ends, label string) *state {
+	return &state{
+		begins: begins, ends: ends, label: label, beginning: outage.NewRoom(), ending: outage.NewRoom(),
+		said: map[string]time.Time{}, over: map[string]time.Time{}, pending: map[string]bool{},
+	}
 }
 
 // look compares what is wrong now with what was said. more are further attributes.
 func (s *state) look(log *slog.Logger, now time.Time, all []trouble, more ...any) {
-	if s.said == nil {
-		s.said = map[string]time.Time{}
-	}
-	over := maps.Clone(s.said)
-	var first trouble
-	var began []string
+	wrong := map[string]trouble{}
 	for _, t := range all {
-		delete(over, t.of)
-		if _, said := s.said[t.of]; said || !t.tell {
-			continue
+		wrong[t.of] = t
+		if _, said := s.said[t.of]; !said && t.tell {
+			s.pending[t.of] = true
 		}
-		if s.said[t.of] = t.since; began == nil || t.since.Before(first.since) {
+		delete(s.over, t.of)
+	}
+	for of := range s.pending {
+		if _, still := wrong[of]; !still {
+			delete(s.pending, of)
+			s.untold++
+		}
+	}
+	for of := range s.said {
+		if _, still := wrong[of]; !still && s.over[of].IsZero() {
+			s.over[of] = now
+		}
+	}
+	if len(s.pending) > 0 && s.beginning.AllowN(now, 1) {
+		s.sayBegins(log, now, wrong, more)
+	}
+	if len(s.over) > 0 && s.ending.AllowN(now, 1) {
+		s.sayEnds(log, more)
+	}
+}
+
+func (s *state) sayBegins(log *slog.Logger, now time.Time, wrong map[string]trouble, more []any) {
+	began := slices.Sorted(maps.Keys(s.pending))
+	first := wrong[began[0]]
+	for _, of := range began {
+		if t := wrong[of]; t.since.Before(first.since) {
 			first = t
 		}
-		began = append(began, t.of)
+		s.said[of] = wrong[of].since
 	}
-	if began != nil {
-		attrs := append([]any{"for", now.Sub(first.since).Round(time.Millisecond), "error", first.err}, more...)
-		if first.silent > 0 {
-			attrs = append(attrs, "silent", first.silent.Round(time.Millisecond))
-		}
-		log.Warn(s.begins, append(s.whose(began), attrs...)...)
+	clear(s.pending)
+	attrs := append([]any{"for", now.Sub(first.since).Round(time.Millisecond), "error", first.err}, more...)
+	if first.silent > 0 {
+		attrs = append(attrs, "silent", first.silent.Round(time.Millisecond))
 	}
-	if len(over) == 0 {
-		return
+	if s.untold > 0 {
+		attrs = append(attrs, "untold", s.untold)
 	}
-	since := now
-	for of, at := range over {
-		delete(s.said, of)
-		if at.Before(since) {
+	s.untold = 0
+	log.Warn(s.begins, append(s.whose(began), attrs...)...)
+}
+
+func (s *state) sayEnds(log *slog.Logger, more []any) {
+	ended := slices.Sorted(maps.Keys(s.over))
+	since, last := s.said[ended[0]], s.over[ended[0]]
+	for _, of := range ended {
+		if at := s.said[of]; at.Before(since) {
 			since = at
 		}
+		if at := s.over[of]; at.After(last) {
+			last = at
+		}
+		delete(s.said, of)
 	}
-	attrs := append([]any{"after", now.Sub(since).Round(time.Millisecond)}, more...)
-	log.Info(s.ends, append(s.whose(slices.Sorted(maps.Keys(over))), attrs...)...)
+	clear(s.over)
+	attrs := append([]any{"after", last.Sub(since).Round(time.Millisecond)}, more...)
+	log.Info(s.ends, append(s.whose(ended), attrs...)...)
 }
 
 func (s *state) whose(names []string) []any {
@@ -97,11 +141,11 @@ func (s *state) whose(names []string) []any {
 // report logs when storage, the apiserver or a kind goes and comes back, until ctx ends.
 // The parts themselves do not: of an outage each kind and each request would tell.
 func (w *Watcher) report(ctx context.Context) error {
-	endpoints := state{begins: "storage endpoint is down", ends: "storage endpoint is up again", label: "endpoint"}
-	paced := state{begins: "storage answers no write of a kind, sending is paced", ends: "storage answers writes of the kind again", label: "kinds"}
-	apiserver := state{begins: "apiserver does not answer", ends: "apiserver answers again"}
-	watches := state{begins: "watch is lost", ends: "watch is back", label: "kinds"}
-	discovery := state{begins: "some API groups are not watched", ends: "all API groups are known again"}
+	endpoints := newState("storage endpoint is down", "storage endpoint is up again", "endpoint")
+	paced := newState("storage answers no write of a kind, sending is paced", "storage answers writes of the kind again", "kinds")
+	apiserver := newState("apiserver does not answer", "apiserver answers again", "")
+	watches := newState("watch is lost", "watch is back", "kinds")
+	discovery := newState("some API groups are not watched", "all API groups are known again", "")
 	w.warnUseless(ctx, w.collector.Load().Resources())
 	var storageUp, apiserverUp time.Time // when they were last away
 	ticks := time.NewTicker(reportEvery)

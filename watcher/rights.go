@@ -2,7 +2,7 @@ package watcher
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -61,7 +61,7 @@ func RightsFor(ctx context.Context, cfg config.Config, filter config.Filter, log
 	_, slips := w.unlisted()
 	_, more := w.unserved(served)
 	if slips = append(slips, more...); len(slips) > 0 {
-		return Rights{}, fmt.Errorf("%s: %s", cfg.FilterConfigPath, strings.Join(slips, "; "))
+		return Rights{}, &InputError{File: cfg.FilterConfigPath, Err: errors.New(strings.Join(slips, "; "))}
 	}
 	return rights(cfg, filter, found), nil
 }

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -151,11 +150,7 @@ func newAlertmanager(cfg config.Config) (*alert.Alertmanager, error) {
 		return m, nil
 	}
 	m.Authorization = func() (string, error) {
-		data, err := os.ReadFile(file)
-		secret := strings.TrimSpace(string(data))
-		if err == nil && secret == "" {
-			err = fmt.Errorf("%s is empty", file)
-		}
+		secret, err := readSecret(file)
 		return authorize(secret), err
 	}
 	if _, err := m.Authorization(); err != nil {

@@ -1,6 +1,7 @@
 package watcher
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -67,18 +68,34 @@ type tokenFile struct {
 }
 
 func (f *tokenFile) read() (string, error) {
-	data, err := os.ReadFile(f.path)
-	token := strings.TrimSpace(string(data))
-	if err == nil && token == "" {
-		err = fmt.Errorf("%s is empty", f.path)
-	}
+	token, err := readSecret(f.path)
 	if err != nil {
 		return "", fmt.Errorf("read the token for the %s: %w", f.of, err)
 	}
-	if strings.ContainsFunc(token, unicode.IsControl) {
-		return "", fmt.Errorf("read the token for the %s: %s holds more than one line", f.of, f.path)
-	}
 	return token, nil
+}
+
+// readSecret reads the one line of a file that holds a secret. A path that may be the
+// secret itself, put where its file belongs, is not in the error.
+func readSecret(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	shown := path
+	if !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "./") && !strings.HasPrefix(path, "../") || strings.ContainsFunc(path, unicode.IsControl) {
+		shown = "the file named there (not shown, it is no path from / or ./ and may be the secret itself)"
+	}
+	secret := strings.TrimSpace(string(data))
+	var cause *os.PathError
+	switch {
+	case errors.As(err, &cause):
+		return "", fmt.Errorf("%s: %w", shown, cause.Err)
+	case err != nil:
+		return "", err
+	case secret == "":
+		return "", fmt.Errorf("%s is empty", shown)
+	case strings.ContainsFunc(secret, unicode.IsControl):
+		return "", fmt.Errorf("%s holds more than one line", shown)
+	}
+	return secret, nil
 }
 
 // token is what the file holds or, while it cannot be read, what it held.

@@ -110,7 +110,7 @@ func (w *Watcher) onlyNamespaces(watched []collector.Resource) []string {
 	other := func(r collector.Resource) bool { return r.Kind != "Namespace" }
 	asked := func(e config.GroupKinds) bool { return slices.Equal(e.ResourceKinds, []string{"Namespace"}) }
 	if len(watched) == 0 || slices.ContainsFunc(watched, other) ||
-		len(w.filter.CRDResourceWhiteList) > 0 && !w.cfg.WatchResource.DisableCRD || slices.ContainsFunc(w.filter.APIResourceSpecification, asked) {
+		w.custom() || slices.ContainsFunc(w.filter.APIResourceSpecification, asked) {
 		return nil
 	}
 	return []string{"no kind but Namespace is watched: the filter file leaves out all others"}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/internal/redact"
 	"github.com/watchbench/watchbench/watcher/alert"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
@@ -34,15 +35,24 @@ import (
 // InputError is something wrong in what the user gave; Key names the place in the
 // main file where there is one.
 type InputError struct {
-	Key string
-	Err error
+	File string // the filter file; empty is the main file
+	Key  string
+	Err  error
+}
+
+// In is the error with the file that is wrong; main is the main file.
+func (e *InputError) In(main string) error {
+	if e.File != "" {
+		main = e.File
+	}
+	return fmt.Errorf("%s: %w", main, e)
 }
 
 func (e *InputError) Error() string {
 	if e.Key == "" {
-		return e.Err.Error()
+		return redact.Text(e.Err.Error())
 	}
-	return e.Key + ": " + e.Err.Error()
+	return e.Key + ": " + redact.Text(e.Err.Error())
 }
 func (e *InputError) Unwrap() error { return e.Err }
 
@@ -295,6 +305,9 @@ func (w *Watcher) watch(ctx context.Context) error {
 	}
 	resources, err := w.firstDiscovery(ctx)
 	if err != nil {
+		return err
+	}
+	if err := w.checkMasks(ctx, resources); err != nil {
 		return err
 	}
 	alertor, alerting, err := w.alertor()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/outfile"
 	"github.com/watchbench/watchbench/loadgen/churn"
 	"github.com/watchbench/watchbench/loadgen/churn/session"
 	"github.com/watchbench/watchbench/loadgen/oplog"
@@ -53,7 +54,7 @@ after an error or a signal.`,
 	f.StringVar(&o.plan, "plan", "", "plan file (YAML)")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
 	f.StringVar(&o.context, "context", "", "context of the kubeconfig; default: the current one")
-	f.StringVar(&o.oplog, "oplog", "", "where to write the op log (zstd-compressed NDJSON)")
+	f.StringVar(&o.oplog, "oplog", "", "where to write the op log (zstd-compressed NDJSON); a file that is there must be one")
 	f.BoolVar(&o.wait, "wait", false, "wait for a line on standard input before the load, one more after a warm-up, and another before the teardown")
 	f.BoolVar(&o.quiet, "quiet", false, "report phases only, no progress")
 	f.BoolVar(&o.check, "check", false, "check the plan file and exit")
@@ -89,6 +90,10 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 	}
 	if o.check {
 		return nil
+	}
+	oplogFile := outfile.Output{Flag: "--oplog", Path: o.oplog, What: "op log", Ours: outfile.Lines(`{"id":`)}
+	if err := outfile.Check(oplogFile); err != nil {
+		return &commandline.UsageError{Err: err}
 	}
 	restConfig, err := kubefile.Read(o.kubeconfig, o.context)
 	if err != nil {

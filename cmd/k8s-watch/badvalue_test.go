@@ -35,7 +35,7 @@ func TestBadValues(t *testing.T) {
 "bcs":{"custom-storage-endpoints":"http://127.0.0.1:1"},"k8s":{"master":"http://127.0.0.1:1"},"filterConfigPath":"FILTER","port":0,"metric_port":0,
 `+tc.keys+"}", `{"k8sResourceWhiteList":["v1"]}`)
 			for name, args := range map[string][]string{"start": {"-f", file}, "check": {"check", "-f", file}} {
-				ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				out, err := program(ctx, t, args...).CombinedOutput()
 				cancel()
 				lines := strings.Split(strings.TrimSpace(string(out)), "\n")

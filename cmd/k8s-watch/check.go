@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"net"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/watchbench/watchbench/internal/redact"
 	"github.com/watchbench/watchbench/watcher"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/discovery"
@@ -27,7 +27,7 @@ const checkLimit = 10 * time.Second
 const checkUsage = `Usage of k8s-watch check: say what k8s-watch would do with a configuration, and do
 nothing of it. Only the apiserver is asked, for what it serves.
 
-Exit code 0, 1 if filters, masks or selectors have nothing to apply to, 2 if k8s-watch
+Exit code 0, also offline, 1 if filters, masks or selectors have nothing to apply to, 2 if k8s-watch
 would not start.
 `
 
@@ -35,7 +35,7 @@ would not start.
 func check(args []string, out io.Writer) int {
 	var f config.Flags
 	fs := f.Set("k8s-watch check")
-	fs.Usage = func() { fmt.Fprint(os.Stderr, checkUsage, "\n", fs.FlagUsages()) }
+	fs.Usage = func() { fmt.Print(checkUsage, "\n", fs.FlagUsages()) }
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, pflag.ErrHelp) {
 			return exitOK
@@ -49,7 +49,10 @@ func check(args []string, out io.Writer) int {
 	ctx, cancel := context.WithTimeout(context.Background(), checkLimit)
 	defer cancel()
 	plan, err := watcher.MakePlan(ctx, cfg, filter)
-	if err != nil {
+	var input *watcher.InputError
+	if errors.As(err, &input) {
+		return fail(exitBadInput, input.In(f.File))
+	} else if err != nil {
 		return fail(exitBadInput, fmt.Errorf("%s: %w", f.File, err))
 	}
 	if err := printPlan(out, f.File, cfg, filter, plan, warnings); err != nil {
@@ -84,7 +87,7 @@ func printPlan(out io.Writer, file string, cfg config.Config, filter config.Filt
 	})
 	section("ignores, or takes in another way", warnings)
 	section("has nothing to apply to", p.Useless)
-	_, err := io.WriteString(out, b.String())
+	_, err := io.WriteString(out, redact.Text(b.String()))
 	return err
 }
 

@@ -86,3 +86,18 @@ func TestWalk(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
+
+// TestHelp: help goes to standard output, with code 0, and names the other commands.
+func TestHelp(t *testing.T) {
+	for want, args := range map[string][]string{
+		"k8s-watch check -f config.json": {"--help"}, "Exit code 0": {"check", "--help"}, "kubectl apply": {"rbac", "--help"},
+	} {
+		cmd := program(t.Context(), t, args...)
+		var errors strings.Builder
+		cmd.Stderr = &errors
+		out, err := cmd.Output()
+		if err != nil || errors.Len() > 0 || !strings.Contains(string(out), want) || !strings.Contains(string(out), "--filterConfigPath") {
+			t.Errorf("%v: %v, %q, standard output:\n%s", args, err, errors.String(), out)
+		}
+	}
+}

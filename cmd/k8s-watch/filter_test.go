@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -48,6 +49,54 @@ func TestUselessFilter(t *testing.T) {
 			}
 			if err := cmd.Wait(); err != nil {
 				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestMaskOfNoKind: a mask that was meant for a kind and does not name it ends the start and
+// the check: what it should remove would be sent.
+func TestMaskOfNoKind(t *testing.T) {
+	mask := func(kind, more string) string {
+		return fmt.Sprintf(`{"k8sResourceWhiteList":["v1"],"resourceMaskers":[{"kind":%q,"path":["data"]}]%s}`, kind, more)
+	}
+	const crds = `,"crdResourceWhiteList":["example.org/v1"]`
+	const refused = `filter.json: resourceMaskers[0].kind: `
+	for name, tc := range map[string]struct{ filter, want string }{
+		"small letters":              {mask("configmap", ""), refused + `"configmap" is not watched, so its field would be sent; did you mean "ConfigMap"?`},
+		"small letters, with CRDs":   {mask("configmap", crds), refused + `"configmap" is not watched, so its field would be sent; did you mean "ConfigMap"?`},
+		"plural, with CRDs":          {mask("configmaps", crds), refused + `"configmaps" is not watched, so its field would be sent; did you mean "ConfigMap"?`},
+		"typing error":               {mask("ConfgMap", ""), refused + `"ConfgMap" is not watched, so its field would be sent; did you mean "ConfigMap"?`},
+		"typing error, with CRDs":    {mask("ConfgMap", crds), `resourceMaskers[0]: no kind "ConfgMap" is watched, did you mean "ConfigMap"?`},
+		"a kind to come, with CRDs":  {mask("Widget", crds), ""},
+		"a kind that is left out":    {mask("Pod", `,"apiResourceException":[{"groupVersion":"v1","resourceKinds":["Pod"]}]`), `resourceMaskers[0]: no kind "Pod" is watched`},
+		"right, beside a wrong mask": {`{"k8sResourceWhiteList":["v1"],"resourceMaskers":[{"kind":"ConfigMap","path":["data"]},{"kind":"pods","path":["spec"]}]}`, `resourceMaskers[1].kind: "pods" is not watched, so its field would be sent; did you mean "Pod"?`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Namespaces, apisim.ConfigMaps, apisim.Pods}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			storage := freeAddress(t)
+			defer storageAt(t, storage).Close()
+			cfg := simulate(t, sim, storage, "127.0.0.1:0", tc.filter)
+			code, last, all := command(t, "check", "-f", cfg)
+			fatal := strings.Contains(tc.want, "].kind: ")
+			want := exitOK
+			if fatal {
+				want = exitBadInput
+			} else if tc.want != "" {
+				want = exitError
+			}
+			if code != want || !strings.Contains(last, tc.want) {
+				t.Errorf("check: exit code %d, want %d and %s:\n%s", code, want, tc.want, all)
+			}
+			if !fatal {
+				return
+			}
+			if code, last, all := command(t, "-f", cfg); code != exitBadInput || !strings.Contains(last, tc.want) {
+				t.Errorf("start: exit code %d, want %d and %s:\n%s", code, exitBadInput, tc.want, all)
 			}
 		})
 	}

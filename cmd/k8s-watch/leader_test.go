@@ -149,7 +149,7 @@ func TestFrozenLeader(t *testing.T) {
 
 func waitFor(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(40 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(90 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("no %s", what)
 		}

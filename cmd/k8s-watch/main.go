@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/watchbench/watchbench/internal/redact"
 	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/watcher"
 	"github.com/watchbench/watchbench/watcher/config"
@@ -26,6 +27,14 @@ const (
 	exitBadInput = 2
 )
 
+const mainUsage = `k8s-watch -f config.json copies the objects of a Kubernetes cluster into bcs-storage.
+k8s-watch check -f config.json says what it would do; k8s-watch rbac -f config.json
+prints the rights that it needs.
+
+Exit codes: 0 clean exit, 1 error, also a lost lease, 2 usage or bad input.
+
+`
+
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
@@ -37,6 +46,7 @@ func run(args []string) int {
 	}
 	var f config.Flags
 	fs := f.Set("k8s-watch")
+	fs.Usage = func() { fmt.Print(mainUsage, fs.FlagUsages()) }
 	showVersion := fs.Bool("version", false, "print the version and exit")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, pflag.ErrHelp) {
@@ -82,7 +92,7 @@ func run(args []string) int {
 	}
 	var input *watcher.InputError
 	if errors.As(err, &input) {
-		return fail(exitBadInput, fmt.Errorf("%s: %w", f.File, input))
+		return fail(exitBadInput, input.In(f.File))
 	}
 	return fail(exitError, err)
 }
@@ -108,6 +118,6 @@ func runReloading(ctx context.Context, w *watcher.Watcher, signals <-chan os.Sig
 }
 
 func fail(code int, err error) int {
-	fmt.Fprintln(os.Stderr, "k8s-watch:", err)
+	fmt.Fprintln(os.Stderr, "k8s-watch:", redact.Text(err.Error()))
 	return code
 }

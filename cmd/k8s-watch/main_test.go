@@ -50,7 +50,7 @@ func program(ctx context.Context, t *testing.T, args ...string) *exec.Cmd {
 // command runs k8s-watch and gives its exit code and the last line it wrote.
 func command(t *testing.T, args ...string) (code int, last, all string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
 	cmd := program(ctx, t, args...)
 	var out bytes.Buffer
@@ -105,7 +105,7 @@ func TestBadInput(t *testing.T) {
 		{"no cluster", []string{"-f", config("nc.json", storage.URL, "", "")}, 2, []string{"neither k8s.kubeconfig nor k8s.master is set"}},
 		{"missing CA", []string{"-f", config("ca.json", storage.URL, kube, `,"server_cert_file":"/none","server_key_file":"/none"`)}, 2, []string{"server_cert_file"}},
 		{"one port twice", []string{"-f", config("ports.json", storage.URL, kube, ""), "--port", "10251", "--metric_port", "10251"}, 2, []string{"ports.json: metric_port: 10251 is the port of health, too (key port)"}},
-		{"filter is a list", []string{"-f", config("f.json", storage.URL, kube, ""), "--filterConfigPath", write("list.json", `[]`)}, 2, []string{"list.json:1: want an object, got []"}},
+		{"filter is a list", []string{"-f", config("f.json", storage.URL, kube, ""), "--filterConfigPath", write("list.json", `[]`)}, 2, []string{"list.json:1: want an object, got a list"}},
 		{"port in use", []string{"-f", config("port.json", storage.URL, kube, ""), "--port", fmt.Sprint(taken.Addr().(*net.TCPAddr).Port)}, 1, []string{"keys address, port", "address already in use"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
@@ -34,7 +33,7 @@ func rbac(args []string) int {
 	kubeconfig := fs.String("kubeconfig", "", "overrides k8s.kubeconfig")
 	name := fs.String("name", "k8s-watch", "name of the ServiceAccount, the roles and the bindings")
 	namespace := fs.String("namespace", "k8s-watch", "namespace of the ServiceAccount")
-	fs.Usage = func() { fmt.Fprint(os.Stderr, rbacUsage, fs.FlagUsages()) }
+	fs.Usage = func() { fmt.Print(rbacUsage, fs.FlagUsages()) }
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, pflag.ErrHelp) {
 			return exitOK
@@ -51,8 +50,8 @@ func rbac(args []string) int {
 	ctx, cancel := context.WithTimeout(context.Background(), rbacTimeout)
 	defer cancel()
 	rights, err := watcher.RightsFor(ctx, cfg, filter, slog.New(slog.DiscardHandler))
-	if _, ok := errors.AsType[*watcher.InputError](err); ok {
-		return fail(exitBadInput, fmt.Errorf("%s: %w", f.File, err))
+	if input, ok := errors.AsType[*watcher.InputError](err); ok {
+		return fail(exitBadInput, input.In(f.File))
 	}
 	if err == nil {
 		err = printRoles(*name, *namespace, rights)

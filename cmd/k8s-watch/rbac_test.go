@@ -305,8 +305,8 @@ func TestRBACSlip(t *testing.T) {
 		cfg := configFiles(t, `{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},"bcs":{"custom-storage-endpoints":"http://h"},"filterConfigPath":"FILTER"}`,
 			`{"k8sResourceWhiteList":["v1","apps/v1"],"apiResourceException":[`+exception+`]}`)
 		code, last, all := command(t, "rbac", "-f", cfg, "--kubeconfig", kubeconfig)
-		if code != exitError || !strings.HasSuffix(last, want) || strings.Contains(all, "kind: ") {
-			t.Errorf("exit code %d, want %d and %s:\n%s", code, exitError, want, all)
+		if code != exitBadInput || !strings.HasSuffix(last, want) || strings.Contains(all, "kind: ") {
+			t.Errorf("exit code %d, want %d and %s:\n%s", code, exitBadInput, want, all)
 		}
 	}
 }

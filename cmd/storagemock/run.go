@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/internal/outfile"
 	"github.com/watchbench/watchbench/storagemock"
 	"github.com/watchbench/watchbench/storagemock/latency"
 	"github.com/watchbench/watchbench/storagemock/ledger"
@@ -81,8 +81,8 @@ comes to, as here:
 	f.Int64Var(&o.MaxBody, "max-body", o.MaxBody, "max request body, bytes")
 	f.IntVar(&o.MaxConns, "max-conns", o.MaxConns, "max connections per instance; others queue")
 	f.StringVar(&o.loadSnapshot, "load-snapshot", "", "load the documents from this snapshot at startup")
-	f.StringVar(&o.saveSnapshot, "save-snapshot", "", "save the documents to this file on exit")
-	f.StringVar(&o.saveLedger, "save-ledger", "", "save the ledger to this file on exit (NDJSON, zstd)")
+	f.StringVar(&o.saveSnapshot, "save-snapshot", "", "save the documents to this file on exit; one that is there must be a snapshot, be it that of --load-snapshot")
+	f.StringVar(&o.saveLedger, "save-ledger", "", "save the ledger to this file on exit (NDJSON, zstd); one that is there must be a ledger")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	return cmd
 }
@@ -181,30 +181,11 @@ func (o options) validate() error {
 	if o.admin == "" && o.pprof {
 		errs = append(errs, errors.New("pprof: profiles are served on the admin address; give --admin as well"))
 	}
-	for _, save := range []struct{ flag, path string }{{"save-ledger", o.saveLedger}, {"save-snapshot", o.saveSnapshot}} {
-		if err := writable(save.path); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w; name a file in an existing folder that can be written", save.flag, err))
-		}
-	}
+	errs = append(errs, outfile.Check(
+		outfile.Output{Flag: "save-ledger", Path: o.saveLedger, What: "ledger", Ours: outfile.Lines(`{"seq":`)},
+		outfile.Output{Flag: "save-snapshot", Path: o.saveSnapshot, What: "snapshot", Ours: outfile.Lines(`{"schema":"watchbench/storagemock-snapshot/`)},
+	))
 	return errors.Join(errs...)
-}
-
-// writable opens a file as save will, and leaves everything as it was.
-func writable(path string) error {
-	if path == "" {
-		return nil
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	switch {
-	case err == nil:
-		return errors.Join(f.Close(), os.Remove(path))
-	case !errors.Is(err, fs.ErrExist):
-		return err
-	}
-	if f, err = os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0); err != nil {
-		return err
-	}
-	return f.Close()
 }
 
 // inUse adds the remedy if another process holds the address.

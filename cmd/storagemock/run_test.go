@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/watchbench/watchbench/storagemock/ledger"
+	"github.com/watchbench/watchbench/storagemock/store"
 )
 
 // asProgram makes the test binary the program itself.
@@ -33,6 +34,14 @@ func TestBadInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer busy.Close()
+	dir := t.TempDir()
+	both, linked, snapshot := filepath.Join(dir, "both"), filepath.Join(dir, "linked"), filepath.Join(dir, "snapshot")
+	if err := os.Symlink("both", linked); err != nil {
+		t.Fatal(err)
+	}
+	if err := save(snapshot, store.New(store.Faithful, 1).Save); err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct {
 		args []string
 		code int
@@ -58,6 +67,11 @@ func TestBadInput(t *testing.T) {
 		{[]string{"--latency", "lognormal(87ms,110ms)"}, 2, "by name: write lognormal(p50=60ms,p99=400ms) or lognormal(mean=87ms,p99=110ms)"},
 		{[]string{"--save-ledger", "/nope/x"}, 2, "save-ledger: open /nope/x: no such file or directory"},
 		{[]string{"--save-snapshot", t.TempDir()}, 2, "save-snapshot: open "},
+		{[]string{"--save-ledger", both, "--save-snapshot", both}, 2, "save-snapshot: " + both + " is the file of save-ledger, too; name another one"},
+		{[]string{"--save-ledger", both, "--save-snapshot", linked}, 2, "is the file of save-ledger, too"},
+		{[]string{"--save-ledger", "run.go"}, 2, "save-ledger: run.go is there and is no ledger, so it is not overwritten"},
+		{[]string{"--save-ledger", snapshot, "--load-snapshot", snapshot}, 2, "is no ledger"},
+		{[]string{"--save-snapshot", "run.go"}, 2, "is no snapshot"},
 		{[]string{"--load-snapshot", "/nonexistent"}, 1, "no such file"},
 		{[]string{"--load-snapshot", "run.go"}, 1, "load-snapshot: run.go"},
 	} {
@@ -159,7 +173,8 @@ func TestProgram(t *testing.T) {
 		t.Errorf("saved ledger: %+v, %v", e, err)
 	}
 
-	cmd, a = begin("--load-snapshot", snapshot)
+	// Both files are there now, and one of them goes on.
+	cmd, a = begin("--load-snapshot", snapshot, "--save-snapshot", snapshot, "--save-ledger", ledgerFile)
 	if got := do("GET", "http://"+a.Listen[0]+path, ""); !strings.Contains(got, `"uid":"u1"`) || a.Admin != "" {
 		t.Errorf("after loading: %s, %+v", got, a)
 	}

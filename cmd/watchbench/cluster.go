@@ -18,10 +18,11 @@ type clusterFlags struct {
 	provider, cache string
 	kind            cluster.KindOptions
 	fsync           bool
+	controllers     bool
 }
 
 func (f *clusterFlags) options() cluster.Options {
-	o := cluster.Options{FSync: f.fsync, Embedded: cluster.EmbeddedOptions{Cache: f.cache, Detach: true}, Kind: f.kind}
+	o := cluster.Options{FSync: f.fsync, Embedded: cluster.EmbeddedOptions{Cache: f.cache, Detach: true, Controllers: f.controllers}, Kind: f.kind}
 	o.Kind.Cache, o.Kind.Keep = f.cache, true
 	return o
 }
@@ -43,6 +44,12 @@ func clusterCommand() *cobra.Command {
 		if use == "up" {
 			sub.Flags().BoolVar(&f.fsync, "fsync", false, "embedded: let etcd wait for the disk, as in production")
 		}
+		switch use {
+		case "build":
+			sub.Flags().BoolVar(&f.controllers, "controllers", false, "kube-controller-manager, kube-scheduler and kwok, too (about two minutes more)")
+		case "up":
+			sub.Flags().BoolVar(&f.controllers, "controllers", false, "embedded: run kube-controller-manager, kube-scheduler and kwok, too")
+		}
 		cmd.AddCommand(sub)
 	}
 	add("build", "Find etcd and kube-apiserver, or build them once into the cache", clusterBuild)
@@ -59,7 +66,7 @@ func kindFlags(fl *pflag.FlagSet, o *cluster.KindOptions) {
 }
 
 func clusterBuild(cmd *cobra.Command, f *clusterFlags) error {
-	dir, err := cluster.Prepare(cmd.Context(), cluster.EmbeddedOptions{Cache: f.cache}, progressTo(cmd))
+	dir, err := cluster.Prepare(cmd.Context(), cluster.EmbeddedOptions{Cache: f.cache, Controllers: f.controllers}, progressTo(cmd))
 	if err == nil {
 		fmt.Fprintln(cmd.OutOrStdout(), dir)
 	}
@@ -67,6 +74,9 @@ func clusterBuild(cmd *cobra.Command, f *clusterFlags) error {
 }
 
 func clusterUp(cmd *cobra.Command, f *clusterFlags) error {
+	if f.controllers && f.provider != cluster.Embedded {
+		return badinput.New("leave --controllers out", "a kind cluster has controllers already")
+	}
 	p, err := cluster.New(f.provider, f.options())
 	if err != nil {
 		return err
@@ -76,6 +86,9 @@ func clusterUp(cmd *cobra.Command, f *clusterFlags) error {
 	case err == nil && c.Check(cmd.Context()) == nil:
 		if f.fsync && !c.FSyncs() {
 			return badinput.New("stop it first with watchbench cluster down", "an embedded cluster without fsync is up already")
+		}
+		if f.controllers && !c.Controllers {
+			return badinput.New("stop it first with watchbench cluster down", "an embedded cluster without controllers is up already")
 		}
 		progressTo(cmd)("already up")
 	case err != nil && !errors.Is(err, cluster.ErrNotUp):

@@ -171,6 +171,8 @@ func (f *runFlags) fits(on spec.Cluster) error {
 	case f.borrowed == nil:
 	case on.FSync && !f.borrowed.FSyncs():
 		return badinput.New("start it with watchbench cluster up --fsync", "cluster.fsync: the cluster that is up runs without")
+	case on.Controllers && !f.borrowed.Controllers:
+		return badinput.New("start it with watchbench cluster up --controllers", "cluster.controllers: the cluster that is up runs without")
 	case on.Pin:
 		return badinput.New("leave pin out", "cluster.pin: the cluster that is up cannot be pinned")
 	}
@@ -212,6 +214,11 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'
 func programs(todo []campaign.Scenario, bins party.Binaries) error {
 	for _, s := range todo {
 		for _, c := range s.File.Cells() {
+			if c.Scenario.Load.Driver == spec.DriverK6 {
+				if err := bins.CheckK6(); err != nil {
+					return err
+				}
+			}
 			if w := c.Scenario.Watcher; w.Command != "" {
 				if _, err := bins.Command(w, ""); err != nil {
 					return err

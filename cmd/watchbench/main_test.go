@@ -125,6 +125,15 @@ func TestBadInput(t *testing.T) {
 		{"report in an unknown format", []string{"report", dir, "--format", "pdf"}, []string{`"pdf"`, "html"}, exitInput},
 		{"check of nothing", []string{"check", dir}, []string{dir, "name the folder of a run or of a cell"}, exitInput},
 		{"validate", []string{"scenarios", "validate", file(t, "e.yaml", "a: b\n")}, []string{"e.yaml:1: a: unknown field"}, exitInput},
+		{"recording without a file", []string{"record", "--context", "x"}, []string{"no file to be written; name it with -o, for example -o trace.zst"}, exitInput},
+		{"recording over a file", []string{"record", "-o", good, "--kubeconfig", dir + "/none"}, []string{"-o " + good + " exists already; name another file or remove it"}, exitInput},
+		{"recording for no time", []string{"record", "-o", dir + "/t", "--for", "0s"}, []string{"--for 0s is no time; use for example --for 10m"}, exitInput},
+		{"recording for a word", []string{"record", "-o", dir + "/t", "--for", "long"}, []string{"--for: ", "see watchbench record --help"}, exitInput},
+		{"recording nothing", []string{"record", "-o", dir + "/t", "--resources", ""}, []string{"--resources is empty"}, exitInput},
+		{"recording without a cluster", []string{"record", "-o", dir + "/t", "--kubeconfig", dir + "/none"}, []string{dir + "/none does not exist"}, exitInput},
+		{"recording an unknown context", []string{"record", "-o", dir + "/t", "--kubeconfig", kubeconfig(t, gone.URL), "--context", "prod"}, []string{`"prod"`, "test"}, exitInput},
+		{"recording what is gone", []string{"record", "-o", dir + "/t", "--kubeconfig", kubeconfig(t, gone.URL)}, []string{strings.TrimPrefix(gone.URL, "http://"), "cannot be reached"}, exitInput},
+		{"recording no apiserver", []string{"record", "-o", dir + "/t", "--kubeconfig", kubeconfig(t, html.URL)}, []string{strings.TrimPrefix(html.URL, "http://")}, exitInput},
 		{"too many arguments", []string{"version", "now"}, []string{"takes no argument"}, exitInput},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -116,6 +116,7 @@ func (f *runFlags) up(ctx context.Context, c spec.Cluster, logs string, pinned a
 	}
 	opts := f.cluster
 	opts.FSync, opts.Embedded.Logs, opts.Embedded.CPUs = c.FSync, logs, pinned.ControlPlane
+	opts.Embedded.Controllers = c.Controllers
 	provider, err := cluster.New(c.Provider, opts)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/outfile"
 	"github.com/watchbench/watchbench/loadgen/watchproxy"
 )
 
@@ -57,7 +58,7 @@ restarts the times of all faults.`,
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the apiserver; clients get its credentials")
 	f.StringVar(&o.context, "context", "", "context of the kubeconfig; default: the current one")
 	f.StringVar(&o.Listen, "listen", o.Listen, "address for the watcher, host:port; port 0 is any free one")
-	f.StringVar(&o.write, "write-kubeconfig", "", "write a kubeconfig for the proxy to this file; its server URL holds a secret path that requests need")
+	f.StringVar(&o.write, "write-kubeconfig", "", "write a kubeconfig for the proxy to this file, which must not be there, be empty, or be of an earlier watchproxy; its server URL holds a secret path that requests need")
 	f.StringVar(&o.Faults, "faults", "", "initial faults; see above")
 	f.BoolVar(&o.Hold, "hold", false, "hold all faults until POST /start on the admin API")
 	f.StringVar(&o.Admin, "admin", "", "loopback host:port of the admin API; empty disables it")
@@ -80,7 +81,8 @@ func execute(cmd *cobra.Command, o options, stdout, stderr io.Writer) (err error
 	if sameFile(o.kubeconfig, o.write) {
 		return commandline.Usagef("--write-kubeconfig %s: that is the apiserver's own kubeconfig; name another file", o.write)
 	}
-	if err := o.Validate(); err != nil {
+	own := outfile.Output{Flag: "--write-kubeconfig", Path: o.write, What: "kubeconfig of a watchproxy", Ours: watchproxy.Written}
+	if err := errors.Join(o.Validate(), outfile.Check(own)); err != nil {
 		return &commandline.UsageError{Err: err}
 	}
 	cfg, err := kubefile.Read(o.kubeconfig, o.context)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/loadgen/apisim"
+	"github.com/watchbench/watchbench/loadgen/watchproxy"
 )
 
 // kubeconfig writes one for a simulated apiserver over sockets.
@@ -68,6 +69,9 @@ func TestCommand(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("kubeconfig: %v %v", info.Mode(), err)
 	}
+	if !watchproxy.Written(written) {
+		t.Error("the next start would take its own kubeconfig for somebody else's")
+	}
 	cfg, err := clientcmd.BuildConfigFromFlags("", written)
 	if err != nil {
 		t.Fatal(err)
@@ -106,13 +110,17 @@ func TestCommand(t *testing.T) {
 		if got != commandline.ExitOK || !strings.Contains(stderr.String(), `spec="503(max=2)" fired=2`) {
 			t.Errorf("exit code %d, logs:\n%s", got, stderr.String())
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("SIGTERM did not end it")
 	}
 }
 
 func TestBadUse(t *testing.T) {
-	good := kubeconfig(t, "http://127.0.0.1:1")
+	good, other := kubeconfig(t, "http://127.0.0.1:1"), kubeconfig(t, "http://127.0.0.1:2")
+	before, err := os.ReadFile(other)
+	if err != nil {
+		t.Fatal(err)
+	}
 	empty := filepath.Join(t.TempDir(), "empty")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -129,6 +137,8 @@ func TestBadUse(t *testing.T) {
 		{[]string{"--kubeconfig", "/nowhere", "--write-kubeconfig", out}, "/nowhere"},
 		{[]string{"--kubeconfig", empty, "--write-kubeconfig", out}, "no cluster in it"},
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", good}, "own kubeconfig"},
+		{[]string{"--kubeconfig", good, "--write-kubeconfig", other}, "--write-kubeconfig: " + other + " is there and is no kubeconfig of a watchproxy, so it is not overwritten; name another file, or remove it"},
+		{[]string{"--kubeconfig", good, "--write-kubeconfig", "main.go"}, "is not overwritten"},
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--faults", "explode"}, "explode is no fault"},
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--listen", "0.0.0.0:0"}, "loopback"},
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--listen", "0.0.0.0:0", "--allow-remote"}, "needs TLS"},
@@ -143,10 +153,13 @@ func TestBadUse(t *testing.T) {
 			t.Errorf("%v: exit %d, %q, want %q in one line", tt.args, code, stderr.String(), tt.want)
 		}
 	}
+	if after, err := os.ReadFile(other); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("somebody else's kubeconfig is %q, %v", after, err)
+	}
 	var stdout, stderr bytes.Buffer
 	folder := filepath.Join(t.TempDir(), "none")
 	if code := run([]string{"--kubeconfig", good, "--write-kubeconfig", filepath.Join(folder, "x")}, &stdout, &stderr); code != commandline.ExitUsage ||
-		!strings.Contains(stderr.String(), "--write-kubeconfig: write the kubeconfig: open "+folder+"/x: no such file or directory") {
+		!strings.Contains(stderr.String(), "--write-kubeconfig: open "+folder+"/x: no such file or directory") {
 		t.Errorf("a missing folder: exit %d, %s", code, stderr.String())
 	}
 	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"k8s.io/apimachinery/pkg/version"
@@ -45,4 +46,27 @@ func serverVersion(ctx context.Context, cfg *rest.Config) (string, error) {
 		return "", errors.New("the answer to GET /version has no gitVersion, so this is not a Kubernetes apiserver")
 	}
 	return info.GitVersion, nil
+}
+
+// etcdVersion asks etcd's plain HTTP endpoint.
+func etcdVersion(ctx context.Context, url string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/version", nil)
+	if err != nil {
+		return "", fmt.Errorf("ask etcd for its version: %w", err)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", fmt.Errorf("ask etcd for its version: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var answer struct {
+		Server string `json:"etcdserver"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		return "", fmt.Errorf("ask etcd for its version: %w", err)
+	}
+	return answer.Server, nil
 }

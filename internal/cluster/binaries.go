@@ -49,6 +49,25 @@ func findBinaries(ctx context.Context, opts EmbeddedOptions, say func(string, ..
 	}, etcdParty, apiserverParty)
 }
 
+// binaryDirs says where the binaries are.
+type binaryDirs struct {
+	plane       string // of etcd and kube-apiserver
+	controllers string // of the rest; empty where it is not wanted
+}
+
+// findAll returns where everything is that the options ask for. The controllers come from
+// our cache: no other place has all three.
+func findAll(ctx context.Context, opts EmbeddedOptions, say func(string, ...any)) (dirs binaryDirs, err error) {
+	if dirs.plane, err = findBinaries(ctx, opts, say); err != nil || !opts.Controllers {
+		return dirs, err
+	}
+	dirs.controllers, err = controlplane.Ensure(ctx, controlplane.Options{
+		Cache:    opts.Cache,
+		Progress: func(line string) { say("%s", line) },
+	}, controlplane.Controllers()...)
+	return dirs, err
+}
+
 func missingBinary(dir string) string {
 	for _, name := range []string{etcdParty, apiserverParty} {
 		if !controlplane.Executable(filepath.Join(dir, name)) {
@@ -61,7 +80,8 @@ func missingBinary(dir string) string {
 // Prepare makes sure that the embedded provider finds its binaries, building them
 // where it must, and returns their directory.
 func Prepare(ctx context.Context, opts EmbeddedOptions, progress func(string)) (dir string, err error) {
-	return findBinaries(ctx, opts, reporter(progress))
+	dirs, err := findAll(ctx, opts, reporter(progress))
+	return dirs.plane, err
 }
 
 // setupEnvtestStores lists where setup-envtest keeps its "k8s" directory by

@@ -83,6 +83,7 @@ type Cluster struct {
 	once    sync.Once
 	downErr error
 	down    func(context.Context) error
+	restart func(context.Context, *Cluster) error // of kube-apiserver; nil where it cannot be
 }
 
 // Down ends what Up started. It may be called more than once; later calls return

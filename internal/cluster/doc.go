@@ -29,7 +29,13 @@
 // its own ports, its own directory and its own certificates. Kind clusters are told
 // apart by their names.
 //
-// What does not hold: the embedded control plane has no controllers and no
+// With EmbeddedOptions.Controllers the embedded control plane has a controller manager,
+// a scheduler and kwok, which plays the kubelets of the nodes with KwokLabel; each has
+// its own client certificate, kwok no more rights than a kubelet needs. Admission of
+// service accounts is off all the same, so that a pod can be made at once in a namespace
+// that has just been made.
+//
+// What does not hold: without them the embedded control plane has no controllers and no
 // scheduler, so a deleted namespace stays in Terminating until its finalizer is
 // removed (owned.DeleteNamespace does that), nothing is garbage-collected by
 // owner reference, and pods stay where they were created. Its etcd serves plain

@@ -3,13 +3,12 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -39,8 +38,11 @@ type EmbeddedOptions struct {
 	// Detach leaves the cluster running when the process ends, in a directory of
 	// its own in the cache; Existing finds it again. There is one at a time.
 	Detach bool
-	// CPUs are those that etcd and kube-apiserver may use; empty are all.
+	// CPUs are those that the parties may use; empty are all.
 	CPUs []int
+	// Controllers has kube-controller-manager, kube-scheduler and kwok run, too; see
+	// controllersOf. Their binaries are always those of the cache.
+	Controllers bool
 
 	fsync bool // Options.FSync
 }
@@ -102,7 +104,7 @@ func newEmbedded(opts EmbeddedOptions) *embedded {
 // Up implements Provider.
 func (e *embedded) Up(ctx context.Context, progress func(string)) (*Cluster, error) {
 	say := reporter(progress)
-	binaries, err := findBinaries(ctx, e.opts, say)
+	binaries, err := findAll(ctx, e.opts, say)
 	if err != nil {
 		return nil, err
 	}
@@ -125,16 +127,17 @@ type run struct {
 	plane *envtest.ControlPlane
 	dog   *watchdog
 	cpus  []int
+	wg    sync.WaitGroup // the processes that we started
 }
 
-func (e *embedded) start(ctx context.Context, binaries string, say func(string, ...any)) (*Cluster, error) {
+func (e *embedded) start(ctx context.Context, binaries binaryDirs, say func(string, ...any)) (*Cluster, error) {
 	started := time.Now()
 	r, err := e.prepare(ctx, binaries)
 	if err != nil {
 		return nil, err
 	}
-	say("starting etcd and kube-apiserver")
-	c, err := r.up(ctx)
+	say("starting %s", strings.Join(e.opts.parties(), ", "))
+	c, err := r.up(ctx, e.opts, binaries)
 	if err != nil {
 		err = r.explain(ctx, err)
 		return nil, errors.Join(err, r.down(ctx))
@@ -151,7 +154,7 @@ func (e *embedded) start(ctx context.Context, binaries string, say func(string, 
 
 // prepare makes the run's directory and configures envtest, starting only the
 // watchdog. On an error nothing is left.
-func (e *embedded) prepare(ctx context.Context, binaries string) (*run, error) {
+func (e *embedded) prepare(ctx context.Context, binaries binaryDirs) (*run, error) {
 	dir, err := e.makeDir(ctx)
 	if err != nil {
 		return nil, err
@@ -161,7 +164,7 @@ func (e *embedded) prepare(ctx context.Context, binaries string) (*run, error) {
 			"etcd would write to %s, which is in memory, so fsync would cost nothing", dir), os.RemoveAll(dir))
 	}
 	r := &run{dir: dir, logs: map[string]string{}, files: map[string]*os.File{}, cpus: e.opts.CPUs}
-	if err := e.configure(r, binaries); err != nil {
+	if err := e.configure(r, binaries.plane); err != nil {
 		return nil, errors.Join(err, r.down(ctx))
 	}
 	return r, nil
@@ -173,10 +176,12 @@ func (e *embedded) configure(r *run, binaries string) (err error) {
 			return fmt.Errorf("make a directory for the control plane: %w", err)
 		}
 	}
-	for _, party := range []string{etcdParty, apiserverParty} {
+	for _, party := range e.opts.parties() {
 		if err := r.openLog(e.opts.Logs, party); err != nil {
 			return err
 		}
+	}
+	for _, party := range []string{etcdParty, apiserverParty} {
 		if err := writeLauncher(r.dir, party, filepath.Join(binaries, party)); err != nil {
 			return err
 		}
@@ -192,7 +197,7 @@ func (e *embedded) configure(r *run, binaries string) (err error) {
 		},
 	}
 	setFlags(r.plane.Etcd.Configure(), etcdFlags, e.durability(), e.opts.EtcdFlags)
-	setFlags(r.plane.APIServer.Configure(), apiserverFlags, e.opts.APIServerFlags)
+	setFlags(r.plane.APIServer.Configure(), apiserverFlags, e.opts.grace(), e.opts.APIServerFlags)
 	if r.dog, err = startWatchdog(embeddedWatchdogScript, r.dir); err != nil {
 		return err
 	}
@@ -259,7 +264,7 @@ func setFlags(args *envtest.Arguments, sets ...map[string]string) {
 }
 
 // up starts the parties and waits until the apiserver serves what clients need.
-func (r *run) up(ctx context.Context) (*Cluster, error) {
+func (r *run) up(ctx context.Context, opts EmbeddedOptions, binaries binaryDirs) (*Cluster, error) {
 	if err := r.startPlane(ctx); err != nil {
 		return nil, err
 	}
@@ -275,8 +280,11 @@ func (r *run) up(ctx context.Context) (*Cluster, error) {
 		Logs:       r.logs,
 		Flags:      map[string][]string{},
 		PIDs:       map[string]int{},
-		ends:       true,
-		down:       r.down,
+		// They are there before it is.
+		Controllers: opts.Controllers,
+		ends:        true,
+		down:        r.down,
+		restart:     r.restartAPIServer,
 	}
 	if err := kubefile.Write(c.Kubeconfig, kubefile.For(contextName, cfg)); err != nil {
 		return nil, err
@@ -290,7 +298,12 @@ func (r *run) up(ctx context.Context) (*Cluster, error) {
 	if err := waitDefaultNamespace(ctx, cfg); err != nil {
 		return nil, err
 	}
-	for _, party := range []string{etcdParty, apiserverParty} {
+	if opts.Controllers {
+		if err := r.startControllers(ctx, binaries.controllers, cfg, opts.StartTimeout); err != nil {
+			return nil, err
+		}
+	}
+	for _, party := range opts.parties() {
 		c.Flags[party] = partyFlags(r.dir, party)
 		if c.PIDs[party] = partyPID(r.dir, party); c.PIDs[party] == 0 {
 			return nil, fmt.Errorf("%s ended right after it was ready", party)
@@ -320,7 +333,9 @@ func (r *run) explain(ctx context.Context, err error) error {
 		return fmt.Errorf("start the control plane: %w", err)
 	}
 	party := apiserverParty
-	if _, statErr := os.Stat(filepath.Join(r.dir, apiserverParty+pidSuffix)); statErr != nil {
+	if own, ok := errors.AsType[*partyError](err); ok {
+		party = own.party
+	} else if _, statErr := os.Stat(filepath.Join(r.dir, apiserverParty+pidSuffix)); statErr != nil {
 		party = etcdParty // kube-apiserver was never launched
 	}
 	excerpt := logExcerpt(r.logs[party])
@@ -338,6 +353,7 @@ func (r *run) down(ctx context.Context) error {
 		// it found nobody to signal.
 		_ = r.plane.Stop()
 	}
+	r.wg.Wait()
 	for _, f := range r.files {
 		err = errors.Join(err, f.Close())
 	}
@@ -352,29 +368,6 @@ func removeRun(ctx context.Context, dir string) error {
 		err = errors.Join(err, fmt.Errorf("remove the control plane's directory: %w", rmErr))
 	}
 	return err
-}
-
-// etcdVersion asks etcd's plain HTTP endpoint.
-func etcdVersion(ctx context.Context, url string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/version", nil)
-	if err != nil {
-		return "", fmt.Errorf("ask etcd for its version: %w", err)
-	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Do(req)
-	if err != nil {
-		return "", fmt.Errorf("ask etcd for its version: %w", err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	var answer struct {
-		Server string `json:"etcdserver"`
-	}
-	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
-		return "", fmt.Errorf("ask etcd for its version: %w", err)
-	}
-	return answer.Server, nil
 }
 
 // waitDefaultNamespace returns when the namespace "default" exists: the apiserver

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/watchbench/watchbench/internal/cluster/controlplane"
 )
 
 // A party is one process of an embedded control plane. envtest starts it, but
@@ -103,6 +105,9 @@ func partyFlags(dir, party string) []string {
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
+// endOrder lists all parties there may be, so that none sees another go.
+var endOrder = append(controlplane.Controllers(), apiserverParty, etcdParty)
+
 // killGrace is how long killed processes get to disappear. They have no state to
 // save and die at once; a machine that is out of memory may take a while.
 const killGrace = 10 * time.Second
@@ -119,7 +124,7 @@ func killParties(ctx context.Context, dir string) error {
 	running := ""
 	err := wait.PollUntilContextCancel(ctx, 5*time.Millisecond, true, func(context.Context) (bool, error) {
 		running = ""
-		for _, party := range []string{apiserverParty, etcdParty} {
+		for _, party := range endOrder {
 			pid := partyPID(dir, party)
 			if pid == 0 {
 				continue

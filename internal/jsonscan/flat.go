@@ -75,6 +75,7 @@ type Value struct {
 }
 
 var (
+	errWantObject = errors.New("want an object")
 	errWantString = errors.New("want a string")
 	errWantNumber = errors.New("want a whole number in range")
 	errWantBool   = errors.New("want true or false")
@@ -82,6 +83,17 @@ var (
 
 // Raw is the decoded content of a string, or the JSON text of any other value.
 func (v Value) Raw() []byte { return v.text }
+
+// Object returns the JSON text of an object.
+func (v Value) Object() ([]byte, error) {
+	switch v.kind {
+	case '{':
+		return v.text, nil
+	case 'n':
+		return nil, nil
+	}
+	return nil, errWantObject
+}
 
 // Text returns a string from in, so that repeated ones share memory.
 func (v Value) Text(in *Interner) (string, error) {

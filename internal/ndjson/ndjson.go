@@ -52,6 +52,20 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
+// OpenZstd reads a file as NewZstd does.
+func OpenZstd(path string) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := NewZstd(f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	r.file = f
+	return r, nil
+}
+
 // NewZstd reads compressed text; several frames in a row are one text. Data that is not
 // zstd is an error of the first Next.
 func NewZstd(in io.Reader) (*Reader, error) {

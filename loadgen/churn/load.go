@@ -34,13 +34,7 @@ func (e *Engine) Warmup(ctx context.Context) error {
 // time at which it begins, in Unix nanoseconds. When ctx ends first, the Stats cover
 // what was sent.
 func (e *Engine) Load(ctx context.Context, begun func(started int64)) (Stats, error) {
-	e.enter(oplog.PhaseLoad)
-	e.stats.reset()
-	e.loadStarted.Store(e.clock.now())
-	if begun != nil {
-		begun(e.loadStarted.Load())
-	}
-	err := e.besideBystander(ctx, oplog.PhaseLoad, func(ctx context.Context) error {
+	return e.load(ctx, begun, func(ctx context.Context) error {
 		if e.cfg.Model == plan.ModelOpen {
 			return e.openLoop(ctx)
 		}
@@ -50,6 +44,17 @@ func (e *Engine) Load(ctx context.Context, begun func(started int64)) (Stats, er
 		}
 		return e.closedLoop(ctx, e.cfg.Threads, e.plan.Thread, deadline)
 	})
+}
+
+// load is the phase around send, which sends the operations.
+func (e *Engine) load(ctx context.Context, begun func(started int64), send func(context.Context) error) (Stats, error) {
+	e.enter(oplog.PhaseLoad)
+	e.stats.reset()
+	e.loadStarted.Store(e.clock.now())
+	if begun != nil {
+		begun(e.loadStarted.Load())
+	}
+	err := e.besideBystander(ctx, oplog.PhaseLoad, send)
 	finished := e.clock.now()
 	e.loadFinished.Store(finished)
 	e.enter(oplog.PhaseDrain)

@@ -45,6 +45,10 @@ const (
 	// was found gone. Started is the start of the last request that was acknowledged for
 	// it, Finished when it was found; it went at some time between.
 	PhaseOutside = "outside"
+	// PhaseWitnessed is that of a write by others, of which a witness received the watch
+	// event at Finished. It was made after Started; Intended says nothing. See package
+	// loadgen/witness.
+	PhaseWitnessed = "witnessed"
 )
 
 // Operation types.
@@ -61,6 +65,24 @@ const (
 	TypeTerminated = "terminated"
 	TypeDelete     = "delete"
 	TypeHeartbeat  = "heartbeat"
+)
+
+// Operation types of profiles beside those above. All write a state.
+const (
+	TypeCreating     = "creating"     // Pod: ContainerCreating, as the kubelet first reports it
+	TypeSandbox      = "sandbox"      // Pod: PodReadyToStartContainers
+	TypeInitialized  = "initialized"  // Pod: its init container has ended
+	TypeUnready      = "unready"      // Pod or Node: Ready is false
+	TypeCrashed      = "crashed"      // Pod: its container ended with an error
+	TypeBackOff      = "backoff"      // Pod: CrashLoopBackOff
+	TypeSucceeded    = "succeeded"    // Pod: phase Succeeded; Job: complete
+	TypeUnfinalized  = "unfinalized"  // Pod of a Job: its finalizer is gone
+	TypeAcknowledged = "acknowledged" // Pod: the kubelet has seen the deletion time
+	TypeScale        = "scale"        // workload: another number of replicas wanted, or another template
+	TypeStatus       = "status"       // workload, Node: counters and conditions
+	TypeUpdate       = "update"       // EndpointSlice, ConfigMap, Widget: content; Event: seen again
+	TypeRenew        = "renew"        // Lease
+
 )
 
 // OK reports whether the apiserver acknowledged the write.

@@ -75,7 +75,7 @@ func TestParseRefuses(t *testing.T) {
 		{"open with think time", open + "thinkTime: 5s\n", "p.yaml:5: thinkTime: belongs"},
 		{"open with too many operations", head + "model: open\nrate: 100000\nduration: 1h\n", "p.yaml:3: rate: "},
 		{"unknown arrival", open + "arrival: random\n", `p.yaml:5: arrival: "random" is not known`},
-		{"ramp without its start", open + "arrival: ramp\n", "p.yaml: ramp: arrival: ramp needs"},
+		{"ramp without its start", open + "arrival: ramp\n", "p.yaml: ramp: is missing; arrival: ramp needs"},
 		{"ramp from below zero", open + "arrival: ramp\nramp: {from: -1}\n", "p.yaml:6: ramp.from: -1 is out of range"},
 		{"ramp for another arrival", open + "ramp: {from: 1}\n", "p.yaml:5: ramp: has no effect with arrival: constant"},
 		{"burst without its shape", open + "arrival: burst\n", "p.yaml: burst: is missing"},

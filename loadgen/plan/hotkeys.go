@@ -93,7 +93,11 @@ func (p *Plan) newBursts(k, n int) *bursts {
 	if h == nil {
 		return nil
 	}
-	b := &bursts{Hotkeys: h, rng: p.rng(streamHot + uint64(k)), pods: p.hot, sent: make([]int, h.Objects)}
+	pods := p.hot
+	if p.cfg.Profile != "" {
+		pods = make([]Pod, h.Objects) // the targets say which
+	}
+	b := &bursts{Hotkeys: h, rng: p.rng(streamHot + uint64(k)), pods: pods, sent: make([]int, h.Objects)}
 	b.saved = float64(h.Burst) * (float64(k) + p.rng(streamHotStart).Float64()) / float64(n)
 	sum := 0.0
 	for rank := 1; rank <= h.Objects; rank++ {

@@ -1,7 +1,7 @@
 package plan
 
-// MeanRate is the writes per second that an open loop's arrivals amount to: over its
-// whole duration, for bursts over whole periods.
+// MeanRate is the writes, or a profile's pods, per second that an open loop's arrivals
+// amount to: over its whole duration, for what recurs over whole periods.
 func (c *Load) MeanRate() float64 {
 	switch c.arrival() {
 	case ArrivalRamp:
@@ -9,12 +9,31 @@ func (c *Load) MeanRate() float64 {
 	case ArrivalBurst:
 		length, period := c.Burst.Length.Std().Seconds(), c.Burst.Period.Std().Seconds()
 		return (c.Rate*length + c.Burst.Base*(period-length)) / period
+	case ArrivalStep:
+		return c.stepMean()
+	case ArrivalCron:
+		return c.Rate + c.Cron.Size/c.Cron.Period.Std().Seconds()
+	case ArrivalTrace:
+		return float64(len(c.Trace)) / c.Duration.Std().Seconds()
 	}
 	return c.Rate
 }
 
+func (c *Load) stepMean() float64 {
+	total, left := 0.0, c.Duration.Std().Seconds()
+	for i, s := range c.Steps {
+		length := min(s.Length.Std().Seconds(), left)
+		if i == len(c.Steps)-1 {
+			length = left
+		}
+		total += s.Rate * length
+		left -= length
+	}
+	return total / c.Duration.Std().Seconds()
+}
+
 // WithMeanRate is the load with the Rate that gives it a mean rate. Its arrivals must not
-// be a ramp, and bursts have nothing between them.
+// be a ramp, steps, cron or a trace, and bursts have nothing between them.
 func (c Load) WithMeanRate(mean float64) Load {
 	c.Rate = mean
 	if b := c.Burst; c.arrival() == ArrivalBurst && b != nil && b.Length > 0 {

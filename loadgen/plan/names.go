@@ -46,20 +46,33 @@ func newNamer(rng *rand.Rand, prefix string) namer {
 // name is the name of pod number index; different for every index below
 // suffixSpace.
 func (n namer) name(index int64) string {
-	base := n.bases[index%int64(len(n.bases))]
+	return n.bases[index%int64(len(n.bases))] + n.suffix(index)
+}
+
+// suffix is the last part of the name of pod number index.
+func (n namer) suffix(index int64) string {
 	v := (index*scramble + n.offset) % suffixSpace
 	suffix := make([]byte, suffixLength)
 	for i := range suffix {
 		suffix[i] = letters[v%27]
 		v /= 27
 	}
-	return base + string(suffix)
+	return string(suffix)
 }
 
 // Names of what a run creates in the cluster.
 
-// NamespaceName is the i-th namespace of the run, from 0.
-func (c *Config) NamespaceName(i int) string { return "watchbench-" + c.RunID + "-" + strconv.Itoa(i) }
+// NamespaceName is the i-th namespace of the run, from 0, or that which ClusterScoped or
+// NodeLeases stands for.
+func (c *Config) NamespaceName(i int) string {
+	switch i {
+	case ClusterScoped:
+		return ""
+	case NodeLeases:
+		return "kube-node-lease"
+	}
+	return "watchbench-" + c.RunID + "-" + strconv.Itoa(i)
+}
 
 // NodeName is the i-th node of the run, from 0.
 func (c *Config) NodeName(i int) string { return "watchbench-" + c.RunID + "-node-" + strconv.Itoa(i) }

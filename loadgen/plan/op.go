@@ -27,6 +27,10 @@ type Op struct {
 	// those of the sequence: a thread, or the timed one.
 	Hot   bool
 	Burst int
+	// Target is what a profile's operation writes, State what the write makes of it; both
+	// are nil for the plain pods above, and not to be changed.
+	Target *Target
+	State  *State
 }
 
 // ThreadNone is the thread of an operation that belongs to none.

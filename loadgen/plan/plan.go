@@ -15,6 +15,11 @@ type Plan struct {
 	cfg   Config
 	steps []step
 	hot   []Pod // by rank
+
+	tuning Tuning    // of a profile
+	made   []*Target // that exist before a profile's load, in the order of Setup; read only
+
+	part, parts int // 0 parts: all of it
 }
 
 // New checks cfg and makes it a Plan.
@@ -23,6 +28,11 @@ func New(cfg Config) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{cfg: cfg, steps: cfg.steps()}
+	if cfg.Profile != "" {
+		p.tuning = cfg.ResolvedTuning()
+		p.newWorld(&p.made)
+		return p, nil
+	}
 	p.hot = p.hotPods()
 	return p, nil
 }
@@ -31,7 +41,8 @@ func New(cfg Config) (*Plan, error) {
 func (p *Plan) Config() Config { return p.cfg }
 
 // Random streams; each part of the plan has its own, so that changing one does not
-// shift the others. Threads add their number to streamThread, streamWarmup or streamHot.
+// shift the others. Threads add their number to streamThread, streamWarmup or streamHot,
+// single pods theirs to streamSingle.
 const (
 	streamNames = iota
 	streamArrival
@@ -42,9 +53,12 @@ const (
 	streamHotNames
 	streamHotPods
 	streamHotStart
+	streamWorld
+	streamLives
 	streamThread = 1 << 20
 	streamWarmup = 1 << 40
 	streamHot    = 1 << 41
+	streamSingle = 1 << 42
 )
 
 func (p *Plan) rng(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(p.cfg.Seed, stream)) }
@@ -56,6 +70,12 @@ func (p *Plan) Planned() int64 {
 		return p.cfg.Operations
 	}
 	n := int64(0)
+	if p.cfg.Profile != "" || p.parts > 1 {
+		for range p.Timed() {
+			n++
+		}
+		return n
+	}
 	for range p.cfg.arrivals(p.rng(streamArrival)) {
 		n++
 	}
@@ -110,6 +130,10 @@ func (p *Plan) loop(s loopSpec) iter.Seq[Op] {
 				limit++
 			}
 		}
+		if p.cfg.Profile != "" {
+			p.profileLoop(s, limit, yield)
+			return
+		}
 		lives := p.newLives(p.rng(s.stream+uint64(s.thread)), s.names, int64(s.thread), int64(s.threads))
 		var l life
 		var hot *bursts
@@ -138,6 +162,9 @@ func (p *Plan) loop(s loopSpec) iter.Seq[Op] {
 // new pod is begun when none is due. The patches of a burst are all due at the time of
 // the first of them, and take the places of as many operations.
 func (p *Plan) Timed() iter.Seq[Op] {
+	if p.cfg.Profile != "" {
+		return p.profileTimed
+	}
 	return func(yield func(Op) bool) {
 		lives := p.newLives(p.rng(streamOpen), newNamer(p.rng(streamNames), ""), 0, 1)
 		var waiting dueHeap

@@ -36,7 +36,7 @@ func (c *Load) Validate() error {
 
 // Problems reports the first wrong field of each part, as Validate does.
 func (c *Load) Problems() (all []error) {
-	for _, check := range []func() error{c.validateModel, c.validateStages, c.validateObjects, c.validateHotkeys, c.validateBystander} {
+	for _, check := range []func() error{c.validateModel, c.validateProfile, c.validateStages, c.validateObjects, c.validateHotkeys, c.validateBystander} {
 		if err := check(); err != nil {
 			all = append(all, err)
 		}
@@ -86,19 +86,23 @@ func (c *Load) validateClosed() error {
 		return fieldError("rate", "belongs to the open model; drop it, or set model: open and drop threads")
 	case c.Arrival != "":
 		return fieldError("arrival", "belongs to the open model; a closed loop sends when a thread is free")
-	case c.Ramp != nil:
-		return fieldError("ramp", "belongs to the open model")
-	case c.Burst != nil:
-		return fieldError("burst", "belongs to the open model")
 	case c.MaxInFlight != 0:
 		return fieldError("maxInFlight", "belongs to the open model; a closed loop has one request under way per thread")
+	}
+	written := c.sections()
+	for _, k := range arrivalKinds {
+		if written[k.section] {
+			return fieldError(k.section, "belongs to the open model")
+		}
 	}
 	return nil
 }
 
 func (c *Load) validateOpen() error {
 	switch {
-	case !(c.Rate > 0 && c.Rate <= MaxRate):
+	case len(c.Steps) > 0 && c.Rate != 0, len(c.Trace) > 0 && c.Rate != 0:
+		return fieldError("rate", "has no effect beside steps or a trace; drop it")
+	case !(c.Rate >= 0 && c.Rate <= MaxRate), c.Rate == 0 && c.arrival() != ArrivalStep && c.arrival() != ArrivalTrace && c.arrival() != ArrivalCron:
 		return fieldError("rate", "%v is out of range; an open loop needs more than 0 and at most %d requests per second", c.Rate, MaxRate)
 	case c.Duration == 0:
 		return fieldError("duration", "is missing; an open loop needs the time it lasts, such as 30s")
@@ -110,48 +114,8 @@ func (c *Load) validateOpen() error {
 		return fieldError("thinkTime", "belongs to the closed model; an open loop sends at given times")
 	case c.MaxInFlight < 0 || c.MaxInFlight > MaxInFlight:
 		return fieldError("maxInFlight", "%d is out of range; use 1 to %d", c.MaxInFlight, MaxInFlight)
-	case c.Rate*c.Duration.Std().Seconds() > MaxOperations:
-		return fieldError("rate", "%v/s for %s are more than %d operations; lower one of them", c.Rate, c.Duration, MaxOperations)
 	}
-	arrival := c.arrival()
-	switch arrival {
-	case ArrivalConstant, ArrivalPoisson:
-	case ArrivalRamp:
-		if c.Ramp == nil {
-			return fieldError("ramp", "arrival: ramp needs ramp: {from: N}; N is a rate from 0 to %d", MaxRate)
-		}
-		if !(c.Ramp.From >= 0 && c.Ramp.From <= MaxRate) {
-			return fieldError("ramp.from", "%v is out of range; use 0 to %d", c.Ramp.From, MaxRate)
-		}
-	case ArrivalBurst:
-		if err := c.validateBurst(); err != nil {
-			return err
-		}
-	default:
-		return fieldError("arrival", "%q is not known; use constant, poisson, ramp or burst", arrival)
-	}
-	if c.Ramp != nil && arrival != ArrivalRamp {
-		return fieldError("ramp", "has no effect with arrival: %s; drop it or set arrival: ramp", arrival)
-	}
-	if c.Burst != nil && arrival != ArrivalBurst {
-		return fieldError("burst", "has no effect with arrival: %s; drop it or set arrival: burst", arrival)
-	}
-	return nil
-}
-
-func (c *Load) validateBurst() error {
-	b := c.Burst
-	switch {
-	case b == nil:
-		return fieldError("burst", "is missing; arrival: burst needs burst: {period: 5s, length: 1s}")
-	case b.Period <= 0 || b.Period > MaxDuration:
-		return fieldError("burst.period", "%s is out of range; use more than 0s and at most %s", b.Period, MaxDuration)
-	case b.Length <= 0 || b.Length > b.Period:
-		return fieldError("burst.length", "%s is out of range; use more than 0s and at most the period, %s", b.Length, b.Period)
-	case !(b.Base >= 0 && b.Base <= c.Rate):
-		return fieldError("burst.base", "%v is out of range; use 0 up to the rate, %v", b.Base, c.Rate)
-	}
-	return nil
+	return c.validateArrival()
 }
 
 func (c *Load) validateObjects() error {
@@ -192,6 +156,9 @@ func (c *Load) validateBystander() error {
 	}
 	return nil
 }
+
+// at is the path of an item of a list.
+func at(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }
 
 // share reports whether v lies within 0 and 1; NaN does not.
 func share(v float64) bool { return !math.IsNaN(v) && v >= 0 && v <= 1 }

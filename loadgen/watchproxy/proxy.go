@@ -21,6 +21,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/watchbench/watchbench/internal/gate"
 	"github.com/watchbench/watchbench/internal/kubefile"
@@ -290,8 +291,19 @@ func (p *Proxy) url() string {
 	return scheme + "://" + net.JoinHostPort(host, port) + p.prefix()
 }
 
+// kubeconfigName is that of the only cluster, user and context of the kubeconfig.
+const kubeconfigName = "watchproxy"
+
 // WriteKubeconfig writes a kubeconfig that leads to the proxy, readable by its owner
 // only.
 func (p *Proxy) WriteKubeconfig(path string) error {
-	return kubefile.Write(path, kubefile.For("watchproxy", p.Config()))
+	return kubefile.Write(path, kubefile.For(kubeconfigName, p.Config()))
+}
+
+// Written reports whether the file at path is a kubeconfig that a Proxy wrote, and
+// nothing else: no other cluster, user or context is in it.
+func Written(path string) bool {
+	cfg, err := clientcmd.LoadFromFile(path)
+	return err == nil && len(cfg.Clusters) == 1 && len(cfg.AuthInfos) == 1 && len(cfg.Contexts) == 1 &&
+		cfg.Clusters[kubeconfigName] != nil && cfg.AuthInfos[kubeconfigName] != nil && cfg.Contexts[kubeconfigName] != nil
 }

@@ -118,6 +118,8 @@ func parseOp(t testing.TB, id int64, line string) oplog.Record {
 			r.Phase = oplog.PhasePrepare
 		case "outside": // found gone a second later
 			r.Phase, r.Finished = oplog.PhaseOutside, r.Started+1e9
+		case "witnessed": // received at that time, written at any time before
+			r.ID, r.Phase, r.Intended, r.Finished, r.Started = 0, oplog.PhaseWitnessed, r.Started, r.Started, t0
 		case "failed":
 			r.Status, r.Error = 409, "conflict"
 		default:

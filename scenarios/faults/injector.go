@@ -53,6 +53,8 @@ type Cell interface {
 	Begin(ctx context.Context, queues int) error
 	// Spawn starts the watcher that is judged and waits for nothing.
 	Spawn(ctx context.Context) error
+	// RestartAPIServer kills kube-apiserver, starts it again and waits until it is ready.
+	RestartAPIServer(ctx context.Context) error
 	// Resumed has the figures of the watcher's counters begin now, after it took another's
 	// place.
 	Resumed(ctx context.Context) error

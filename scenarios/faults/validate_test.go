@@ -46,6 +46,11 @@ func TestBadEvents(t *testing.T) {
 		want      string
 	}{
 		{"unknown event", minimal + "events: [{at: 1s, what: explode}]\n", nil, `s.yaml:5: events[0].what: "explode" is not known; use one of sigterm,`},
+		{"deploy without controllers", minimal + "events: [{at: 1s, what: deploy, count: 3}]\n", nil, "s.yaml:5: events[0].what: deploy without controllers; set cluster.controllers: true"},
+		{"controllers on kind", minimal + "cluster: {provider: kind, controllers: true}\n", nil, "s.yaml:5: cluster.controllers: only the embedded control plane is given controllers, not that of kind"},
+		{"roll before a deployment", minimal + "cluster: {controllers: true}\nevents: [{at: 1s, what: roll}, {at: 1s, what: deploy}]\n", nil, "s.yaml:6: events[0].what: roll without a Deployment; let a deploy come before"},
+		{"removal of no lost node", minimal + "cluster: {controllers: true}\nevents: [{at: 1s, what: remove-nodes}]\n", nil, "s.yaml:6: events[0].what: remove-nodes without lost nodes"},
+		{"too many nodes", minimal + "cluster: {controllers: true}\nevents: [{at: 1s, what: add-nodes, count: 501}]\n", nil, "s.yaml:6: events[0].count: 501 nodes; add at most 500"},
 		{"event without a time unit", minimal + "events: [{at: 1, what: sigkill}]\n", nil, `s.yaml:5: events[0].at: "1" is not a duration; write a number with`},
 		{"range the wrong way", minimal + "events: [{at: 3s..1s, what: sigkill}]\n", nil, `s.yaml:5: events[0].at: "3s..1s" ends before it begins; write the earlier time first, for example 2s..5s`},
 		{"events out of order", minimal + "events: [{at: 3s, what: sigkill}, {at: 1s, what: start}]\n", nil, "s.yaml:5: events[1].at: 1s is before the event above it; write events in the order of their times"},

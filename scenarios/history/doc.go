@@ -7,6 +7,7 @@
 //
 //	cell.json           Cell: the resolved scenario, and what only the runner could see
 //	ops.ndjson.zst      oplog.Record, one per line
+//	witness.ndjson.zst  the same, by a witness; with cluster.controllers
 //	ledger.ndjson.zst   ledger.Entry in the order of application, Seq without gaps
 //	state.ndjson.zst    the final states of both sides
 //	history.json        what the judge needs beside the logs

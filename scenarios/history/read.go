@@ -18,14 +18,20 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// Ops is the op log of a cell's folder, nil when there is none. Every walk opens the
-// file anew; an error is a FormatError and ends the walk.
+// Ops is the op log of a cell's folder, nil when there is none; with what a witness saw
+// beside it, where there was one. Every walk opens the files anew; an error is a
+// FormatError and ends the walk.
 func Ops(dir string) (iter.Seq2[oplog.Record, error], error) {
 	path, err := Find(dir, FileOps)
 	if path == "" || err != nil {
 		return nil, err
 	}
-	return judgeable(path, oplog.ReadFile(path)), nil
+	ops := judgeable(path, oplog.ReadFile(path))
+	witness, err := Find(dir, FileWitness)
+	if witness == "" || err != nil {
+		return ops, err
+	}
+	return withWitnessed(ops, judgeable(witness, oplog.ReadFile(witness))), nil
 }
 
 // judgeable refuses operations that name no object.

@@ -9,6 +9,12 @@ const (
 	PartyStorage   = "storagemock"
 	PartyRunner    = "runner"
 	PartyProxy     = "watchproxy" // where the watch has faults
+
+	// Where cluster.controllers is set.
+	PartyControllerManager = "controller-manager"
+	PartyScheduler         = "scheduler"
+	PartyKwok              = "kwok"
+	PartyWitness           = "witness"
 )
 
 // Use is what a process has used from its start until a sample.
@@ -24,6 +30,18 @@ type Use struct {
 	// RunDelay is how long its threads were ready to run and had no CPU, in seconds; nil
 	// where the kernel does not tell.
 	RunDelay *float64 `json:"runDelay,omitempty"`
+}
+
+// After adds what a former process of the same party had used.
+func (u Use) After(former Use) Use {
+	u.CPUSeconds += former.CPUSeconds
+	u.RSSHighestBytes = max(u.RSSHighestBytes, former.RSSHighestBytes)
+	u.Read += former.Read
+	u.Written += former.Written
+	if u.RunDelay != nil && former.RunDelay != nil {
+		u.RunDelay = new(*u.RunDelay + *former.RunDelay)
+	}
+	return u
 }
 
 // CPU is the machine's CPU time since boot, all CPUs together, in seconds. Busy has no

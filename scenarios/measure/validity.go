@@ -35,6 +35,7 @@ const leastBusy = 0.5
 type grounds struct {
 	limits      spec.Limits
 	littleQueue string
+	dropped     int64    // operations that k6 had no virtual user for
 	busy        *float64 // part of the threads' time with a request under way; nil: not judged
 	faults      []string // of storage, by name
 	limited     bool     // storage has a capacity below what the watcher may send
@@ -46,6 +47,9 @@ func groundsOf(f *Figures, littleQueue string) grounds {
 	g := grounds{limits: s.Limits, littleQueue: littleQueue, faults: s.Storage.FaultNames()}
 	if f.cell.Planned == 0 && !s.Load.Pauses() {
 		g.busy = f.load.busy(s.Load.Threads)
+	}
+	if s.Load.Driver == spec.DriverK6 && s.Load.Model == result.ModelOpen {
+		g.dropped = max(0, f.cell.Planned-f.load.attempted)
 	}
 	c := s.Storage.Capacity
 	g.limited = c.Rate > 0 || c.Inflight > 0 && f.cell.Watcher.Own && f.watcher.Concurrency() >= c.Inflight
@@ -115,6 +119,9 @@ func loadRules(c *result.Cell, g grounds, no, behind func(string, ...any)) {
 	}
 	if l.Model != result.ModelOpen {
 		return
+	}
+	if g.dropped > 0 {
+		behind("k6 dropped %d of %d planned writes: all its virtual users waited for answers", g.dropped, l.Planned)
 	}
 	if q := l.LagMs; q != nil && q.P99 > millis(g.limits.Lag) {
 		behind("the generator was %.0f ms late (p99); the limit is %.0f ms", q.P99, millis(g.limits.Lag))

@@ -130,7 +130,7 @@ var resources = map[string]string{
 	"Pod": "pods", "ConfigMap": "configmaps", "Service": "services", "Event": "events", "Secret": "secrets", "Endpoints": "endpoints",
 	"ServiceAccount": "serviceaccounts", "PersistentVolumeClaim": "persistentvolumeclaims", "Deployment": "deployments",
 	"ReplicaSet": "replicasets", "StatefulSet": "statefulsets", "DaemonSet": "daemonsets", "Job": "jobs", "CronJob": "cronjobs",
-	"Node": "nodes", "Namespace": "namespaces", "PersistentVolume": "persistentvolumes",
+	"EndpointSlice": "endpointslices", "Node": "nodes", "Namespace": "namespaces", "PersistentVolume": "persistentvolumes",
 }
 
 // clusterScoped kinds live in no namespace.

@@ -13,6 +13,10 @@ type Binaries struct {
 	Watcher, Storage, Churn string
 	// Proxy is needed by scenarios with watch.faults only.
 	Proxy string
+	// Witness is needed by scenarios with cluster.controllers only.
+	Witness string
+	// K6 is needed by scenarios with load.driver: k6 only, and built apart.
+	K6 string
 }
 
 // FindBinaries looks beside the running executable.
@@ -31,12 +35,25 @@ func FindBinaries() (Binaries, error) {
 func BinariesIn(dir string) (Binaries, error) {
 	b := Binaries{
 		Watcher: filepath.Join(dir, "k8s-watch"), Storage: filepath.Join(dir, "storagemock"), Churn: filepath.Join(dir, "churn"),
-		Proxy: filepath.Join(dir, "watchproxy"),
+		Proxy: filepath.Join(dir, "watchproxy"), Witness: filepath.Join(dir, "witness"), K6: filepath.Join(dir, "k6"),
 	}
 	for _, path := range []string{b.Watcher, b.Storage, b.Churn} {
-		if info, err := os.Stat(path); err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
+		if !executable(path) {
 			return Binaries{}, &badinput.Error{What: path + " is not there or cannot be executed", Remedy: "run make build, which puts all programs into one folder"}
 		}
 	}
 	return b, nil
+}
+
+// CheckK6 reports that k6 has not been built.
+func (b Binaries) CheckK6() error {
+	if executable(b.K6) {
+		return nil
+	}
+	return &badinput.Error{What: "load.driver: k6 needs " + b.K6 + ", which is not there or cannot be executed", Remedy: "run make k6"}
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir() && info.Mode()&0o111 != 0
 }

@@ -21,7 +21,7 @@ var kindGroups = map[string]string{
 	"Pod": "v1", "ConfigMap": "v1", "Node": "v1", "Namespace": "v1", "Service": "v1", "Event": "v1", "Secret": "v1",
 	"Endpoints": "v1", "ServiceAccount": "v1", "PersistentVolume": "v1", "PersistentVolumeClaim": "v1",
 	"Deployment": "apps/v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1",
-	"Job": "batch/v1", "CronJob": "batch/v1",
+	"Job": "batch/v1", "CronJob": "batch/v1", "EndpointSlice": "discovery.k8s.io/v1",
 }
 
 // renderConfig writes the config and filter file in the original's format and
@@ -37,7 +37,7 @@ func (s WatcherSetup) renderConfig(port, metricPort int) (string, error) {
 	}
 	var white []string
 	var only []map[string]any
-	for _, g := range []string{"v1", "apps/v1", "batch/v1"} {
+	for _, g := range []string{"v1", "apps/v1", "batch/v1", "discovery.k8s.io/v1"} {
 		if kinds := groups[g]; len(kinds) > 0 {
 			white = append(white, g)
 			only = append(only, map[string]any{"groupVersion": g, "resourceKinds": kinds})

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/loadgen/plan"
+	k6driver "github.com/watchbench/watchbench/loadgen/xk6/driver"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // Bounds on the generator's phases besides the load itself.
@@ -45,18 +47,27 @@ type Generator struct {
 	seen map[string]Line // the last line of each phase
 }
 
-// StartGenerator starts the load generator with a plan; it waits for Go.
-func StartGenerator(bin, logs, cell, kubeconfig string, cfg plan.Config) (*Generator, error) {
+// StartGenerator starts the load generator of a driver with a plan; it waits for Go.
+func StartGenerator(bins Binaries, driver, logs, cell, kubeconfig string, cfg plan.Config) (*Generator, error) {
 	planPath := filepath.Join(cell, "plan.yaml")
 	// JSON is YAML; the plan's types write their units.
 	if err := writeJSON(planPath, cfg); err != nil {
 		return nil, err
 	}
 	g := &Generator{seen: map[string]Line{}}
-	p, err := start(child{
+	ops := filepath.Join(cell, history.FileOps)
+	c := child{
 		name: "churn", logs: logs, stdin: true, lines: g.take,
-		argv: []string{bin, "--plan", planPath, "--kubeconfig", kubeconfig, "--oplog", filepath.Join(cell, history.FileOps), "--wait"},
-	})
+		argv: []string{bins.Churn, "--plan", planPath, "--kubeconfig", kubeconfig, "--oplog", ops, "--wait"},
+	}
+	if driver == spec.DriverK6 {
+		args, env, err := k6driver.Command(cfg, k6driver.Files{Plan: planPath, Kubeconfig: kubeconfig, OpLog: ops, Script: filepath.Join(cell, "k6.js")})
+		if err != nil {
+			return nil, err
+		}
+		c.name, c.argv, c.env = "k6", append([]string{bins.K6}, args...), env
+	}
+	p, err := start(c)
 	if err != nil {
 		return nil, err
 	}

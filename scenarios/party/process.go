@@ -42,6 +42,7 @@ type child struct {
 	name  string // of the log file too
 	title string // what messages call it; empty is the name
 	argv  []string
+	env   []string // beyond watchbench's own
 	dir   string
 	logs  string // directory of the log file
 	stdin bool   // keep a pipe to it
@@ -65,6 +66,9 @@ func start(c child) (*Process, error) {
 	defer logFile.Close() // the child has its own descriptor
 	cmd := exec.Command(c.argv[0], c.argv[1:]...)
 	cmd.Dir = c.dir
+	if len(c.env) > 0 {
+		cmd.Env = append(os.Environ(), c.env...)
+	}
 	cmd.Stderr = logFile
 	cmd.Stdout = logFile
 	detach(cmd)

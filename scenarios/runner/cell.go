@@ -49,6 +49,7 @@ type cell struct {
 	storage   *party.Storage
 	proxy     *party.Proxy
 	generator *party.Generator
+	witness   *party.Witness // with cluster.controllers
 	watcher   *party.Watcher
 	others    []*party.Watcher              // replicas, or a second watcher
 	all       []*party.Watcher              // that were started
@@ -155,6 +156,9 @@ func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
 // which waits for the end of it and may be called again.
 func (c *cell) startSampling(ctx context.Context) func() {
 	pids := pidsOf(c.r.cluster.PIDs, c.watcher, c.storage, c.generator, c.proxy)
+	if c.witness != nil {
+		pids[history.PartyWitness] = c.witness.PID()
+	}
 	c.sampler = newSampler(pids, func() metered { return c.live.Load() }, c.storage)
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -183,9 +187,10 @@ func (c *cell) tearDown(ctx context.Context) error {
 	if c.proxy != nil && !c.proxy.Ended() {
 		c.proxy.Stop(party.StorageGrace)
 	}
+	err := c.release()
 	remove, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeLimit)
 	defer cancel()
-	err := c.faults.Remove(remove, c)
+	err = errors.Join(err, c.faults.Remove(remove, c))
 	if c.generator != nil {
 		if ctx.Err() != nil {
 			c.generator.Stop(party.TeardownLimit)
@@ -211,6 +216,9 @@ func (c *cell) abandon() {
 	}
 	if c.storage != nil {
 		all = append(all, c.storage.Process)
+	}
+	if c.witness != nil {
+		all = append(all, c.witness.Process)
 	}
 	if c.generator != nil && c.r.cluster.Ends() {
 		all = append(all, c.generator.Process)

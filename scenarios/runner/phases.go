@@ -26,7 +26,7 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	plan := c.s.Load.Plan(c.Run(), c.record.Seed)
-	c.generator, err = party.StartGenerator(c.r.opts.Binaries.Churn, c.logs, c.dir, c.r.cluster.Kubeconfig, plan)
+	c.generator, err = party.StartGenerator(c.r.opts.Binaries, c.s.Load.Driver, c.logs, c.dir, c.r.cluster.Kubeconfig, plan)
 	if err != nil {
 		return err
 	}
@@ -48,6 +48,9 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if err := generatorReady(); err != nil {
+		return err
+	}
+	if err := c.startWitness(ctx); err != nil {
 		return err
 	}
 	first, err := c.settle(ctx, party.SyncLimit)
@@ -249,6 +252,9 @@ func (c *cell) heal(ctx context.Context) error {
 
 // drain waits until storage has what the apiserver holds, at most to the limit.
 func (c *cell) drain(ctx context.Context) error {
+	if err := c.hold(ctx); err != nil {
+		return err
+	}
 	want, err := c.apiState(ctx)
 	if err != nil {
 		return err

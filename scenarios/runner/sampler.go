@@ -32,8 +32,10 @@ type sampler struct {
 	storage metered
 	// What former watchers used, so that figures of restarts are those of all.
 	known metered
-	past  history.Use
-	last  history.Use
+	// What a party's former processes used, and its present one at the last reading.
+	former, latestUse map[string]history.Use
+	past              history.Use
+	last              history.Use
 
 	turn    sync.Mutex // one reading at a time; guards what is above
 	mu      sync.Mutex // guards samples
@@ -43,7 +45,7 @@ type sampler struct {
 // newSampler opens the parties; one that cannot be read is left out, so that its
 // figures are unknown rather than 0.
 func newSampler(pids map[string]int, w func() metered, m metered) *sampler {
-	s := &sampler{parties: map[string]*procstat.Process{}, watcher: w, storage: m, known: w()}
+	s := &sampler{parties: map[string]*procstat.Process{}, former: map[string]history.Use{}, latestUse: map[string]history.Use{}, watcher: w, storage: m, known: w()}
 	for name, pid := range pids {
 		if p, err := procstat.Open(pid); err == nil {
 			s.parties[name] = p
@@ -93,6 +95,8 @@ func (s *sampler) sample(ctx context.Context) {
 				use.Read += s.past.Read
 				use.Written += s.past.Written
 			}
+			use = use.After(s.former[name])
+			s.latestUse[name] = use
 			x.Parties[name] = use
 		}
 	}
@@ -131,6 +135,18 @@ func (s *sampler) ended(w metered, cpu time.Duration) {
 	s.past.Written += s.last.Written
 	s.last, s.known = history.Use{}, nil
 	delete(s.parties, history.PartyWatcher)
+}
+
+// restarted turns to the new process of a party other than the watcher. What the old one
+// used after its last reading is lost.
+func (s *sampler) restarted(name string, pid int) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	s.former[name] = s.latestUse[name]
+	delete(s.parties, name)
+	if p, err := procstat.Open(pid); err == nil {
+		s.parties[name] = p
+	}
 }
 
 // follow turns to a new watcher process. Of one whose account was not closed, what it
@@ -175,7 +191,10 @@ func pidsOf(clusterPIDs map[string]int, w *party.Watcher, m *party.Storage, g *p
 	if p != nil {
 		pids[history.PartyProxy] = p.PID()
 	}
-	for from, to := range map[string]string{"kube-apiserver": history.PartyAPIServer, "etcd": history.PartyEtcd} {
+	for from, to := range map[string]string{
+		"kube-apiserver": history.PartyAPIServer, "etcd": history.PartyEtcd,
+		"kube-controller-manager": history.PartyControllerManager, "kube-scheduler": history.PartyScheduler, "kwok": history.PartyKwok,
+	} {
 		if pid, ok := clusterPIDs[from]; ok && pid > 0 {
 			pids[to] = pid
 		}

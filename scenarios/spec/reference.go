@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/watchbench/watchbench/internal/dist"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -61,6 +62,10 @@ var typeNames = map[reflect.Type][2]string{ // name, example
 	reflect.TypeFor[Thresholds](): {"mapping", "{freshness.p99: '< 1s'}"}, reflect.TypeFor[Expect](): {"mapping", "{G2: {unordered: fail-allowed}}"},
 	reflect.TypeFor[[]map[string]string](): {"list of points", "[{watcher.strategy: single, load: heavy}]"},
 	reflect.TypeFor[[]string]():            {"list", ""},
+	reflect.TypeFor[[]Duration]():          {"list of durations", ""},
+	reflect.TypeFor[dist.Duration]():       {"distribution of durations", "LN(1s,0.5)"},
+	reflect.TypeFor[dist.Size]():           {"distribution of sizes", "LN(12KB,0.5) clip 3KB..60KB"},
+	reflect.TypeFor[dist.Number]():         {"distribution of numbers", "bins(5=80,30=15,250=5)"},
 }
 
 var kindNames = map[reflect.Kind][2]string{

@@ -55,7 +55,9 @@ type Metadata struct {
 type Cluster struct {
 	Provider string `json:"provider" jsonschema:"enum=embedded,enum=kind,enum=kubeconfig" jsonschema_description:"embedded: etcd and kube-apiserver of this program; kind: a kind cluster (needs Docker); kubeconfig: any other."`
 	FSync    bool   `json:"fsync,omitempty" jsonschema_description:"Embedded: etcd waits for the disk before it answers a write. Without it writes are faster than in production."`
-	Pin      bool   `json:"pin,omitempty" jsonschema_description:"Embedded, on Linux: watcher, tools and control plane get CPUs of their own. An error where there are fewer than 4 CPUs on 3 cores."`
+	// Controllers are what makes a cluster write by itself.
+	Controllers bool `json:"controllers,omitempty" jsonschema_description:"Embedded: kube-controller-manager, kube-scheduler and kwok as kubelet run, too, and a witness records what they write."`
+	Pin         bool `json:"pin,omitempty" jsonschema_description:"Embedded, on Linux: watcher, tools and control plane get CPUs of their own. An error where there are fewer than 4 CPUs on 3 cores."`
 }
 
 // Storage is the mock's behaviour.
@@ -95,11 +97,17 @@ func (c Capacity) Text() string {
 
 // Load is what the generator does to the apiserver.
 type Load struct {
-	Driver string `json:"driver" jsonschema:"enum=engine" jsonschema_description:"The generator."`
+	Driver string `json:"driver" jsonschema:"enum=engine,enum=k6" jsonschema_description:"What sends the load: the generator itself, or k6's virtual users (needs make k6)."`
 	plan.Load
 	// OfCapacity takes the place of Rate, which the runner then sets; see At.
 	OfCapacity Multiple `json:"ofCapacity,omitzero" range:"above 0%..1000%" jsonschema_description:"Open loop: mean rate as a part of the capacity that calibrate measures for the same watcher and storage, such as 80%."`
 }
+
+// Drivers of a load.
+const (
+	DriverEngine = "engine"
+	DriverK6     = "k6"
+)
 
 // Plan is the load as the generator's plan, for the run of that ID.
 func (l Load) Plan(runID string, seed uint64) plan.Config {
@@ -156,7 +164,7 @@ func Default() Scenario {
 	return Scenario{
 		Cluster: Cluster{Provider: "embedded"},
 		Storage: Storage{Latency: "lognormal(mean=87ms,p99=110ms)", Capacity: Capacity{Inflight: 300}, Mode: "faithful", Instances: 1},
-		Load:    Load{Driver: "engine", Load: plan.DefaultLoad()},
+		Load:    Load{Driver: DriverEngine, Load: plan.DefaultLoad()},
 		Watcher: Watcher{
 			Profile: "default", Strategy: "keyed", PodQueueNum: 30, WriterQueueLen: 102_400, HandlerQueueLen: 102_400,
 			QueueFull: "coalesce", QueueFullTimeout: Duration(1e9),

@@ -54,6 +54,8 @@ func (s *Scenario) validateNames() error {
 	switch c := s.Cluster; {
 	case c.FSync && c.Provider == "kind", c.FSync && c.Provider == "kubeconfig":
 		return bad("cluster.fsync", ours, "it can be chosen for the embedded control plane only, not for %s", c.Provider)
+	case c.Controllers && c.Provider == "kind", c.Controllers && c.Provider == "kubeconfig":
+		return bad("cluster.controllers", ours, "only the embedded control plane is given controllers, not that of %s", c.Provider)
 	case c.Pin && c.Provider == "kind", c.Pin && c.Provider == "kubeconfig":
 		return bad("cluster.pin", ours, "only the embedded control plane can be pinned, not that of %s", c.Provider)
 	}
@@ -73,7 +75,7 @@ func (s *Scenario) validateStorage() error {
 }
 
 func (s *Scenario) validateLoad() error {
-	if err := word("load.driver", s.Load.Driver, "engine"); err != nil {
+	if err := word("load.driver", s.Load.Driver, DriverEngine, DriverK6); err != nil {
 		return err
 	}
 	if err := s.Load.validateShare(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -151,7 +152,9 @@ func (c Config) recipe(r Resource) object.Recipe {
 		KeepManagedFields: c.KeepManagedFields,
 		APIVersion:        r.GroupVersion(),
 		Kind:              r.Kind,
-		Masks:             slices.DeleteFunc(slices.Clone(c.Masks), func(m object.Mask) bool { return m.Kind != r.Kind }),
+		// A mask of a kind that is defined later cannot be refused at the start for its
+		// capitals: better masked than sent.
+		Masks: slices.DeleteFunc(slices.Clone(c.Masks), func(m object.Mask) bool { return !strings.EqualFold(m.Kind, r.Kind) }),
 	}
 	if c.Pack {
 		recipe.Packer = &object.Packer{}

@@ -36,7 +36,7 @@ type Config struct {
 	Alertor        Alertor        `json:"alertor"`
 	LeaderElection LeaderElection `json:"leaderElection"`
 
-	// Log level; 4 and more logs each event and each retry.
+	// Log level; from 4 on each list and watch that fails or ends is logged, too.
 	Verbosity int `json:"v"`
 }
 

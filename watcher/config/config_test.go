@@ -58,7 +58,7 @@ func TestParseErrors(t *testing.T) {
 		{"empty", " ", "c.json:1: not valid JSON: the file is empty, want a JSON object"},
 		{"cut off", `{"bcs": {`, "c.json:1: not valid JSON: unexpected EOF"},
 		{"syntax", "{\n\"bcs\": [}\n}", "c.json:2: not valid JSON: invalid character '}' looking for beginning of value"},
-		{"list instead of object", `[]`, "c.json:1: want an object, got []"},
+		{"list instead of object", `[]`, "c.json:1: want an object, got a list"},
 		{"two documents", `{} {}`, "c.json:1: not valid JSON: something follows the JSON object"},
 		{"no cluster", `{"bcs":{"custom-storage-endpoints":"http://h:1"}}`, `c.json: default.clusterID: missing: it is part of every storage URL, for instance "BCS-K8S-00000"`},
 		{"cluster no URL", `{"default":{"clusterID":"a/b"}}`, `c.json:1: default.clusterID: "a/b" cannot stand in a URL: use letters, digits and "-"`},
@@ -136,7 +136,7 @@ func TestWarnings(t *testing.T) {
 
 func TestFilterErrors(t *testing.T) {
 	for _, tc := range []struct{ name, in, want string }{
-		{"type", `{"k8sResourceWhiteList":"v1"}`, `f.json:1: k8sResourceWhiteList: want a list, got "v1"`},
+		{"type", `{"k8sResourceWhiteList":"v1"}`, `f.json:1: k8sResourceWhiteList: want a list, got a string`},
 		{"element", "{\"k8sResourceWhiteList\":[\"v1\",\n7]}", `f.json:2: k8sResourceWhiteList[1]: want a string, got 7`},
 		{"empty mask", `{"resourceMaskers":[{"kind":"Pod","path":[]}]}`, `f.json:1: resourceMaskers[0]: want a kind and a path of at least one non-empty element; as it is, nothing would be masked`},
 		{"contradiction", "{\"isFilterManagedFields\": true,\n\"keepManagedFields\": false}", `f.json:2: keepManagedFields: false contradicts isFilterManagedFields in line 1, which means the same in spite of its name: give one of them`},

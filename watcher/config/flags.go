@@ -45,7 +45,7 @@ func bind(fs *pflag.FlagSet, c *Config) {
 	fs.StringVar(&c.ServerKeyFile, "server_key_file", c.ServerKeyFile, "key of the HTTP servers")
 	fs.BoolVar(&c.DebugMode, "debug_mode", c.DebugMode, "serve pprof on port")
 	fs.StringVar(&c.FilterConfigPath, "filterConfigPath", c.FilterConfigPath, "the filter file (JSON)")
-	fs.IntVarP(&c.Verbosity, "v", "v", c.Verbosity, "log level; 4 and more shows each event")
+	fs.IntVarP(&c.Verbosity, "v", "v", c.Verbosity, "log level; from 4 on it tells of each list and watch that fails or ends")
 }
 
 // Load reads the files that the parsed flags name.

@@ -138,7 +138,7 @@ func (c *Config) check() (key, msg string) {
 		{"address", c.Address},
 	} {
 		if strings.ContainsAny(s.value, "${}") {
-			return s.key, fmt.Sprintf("%q looks like a template that was not rendered: want the value itself, without $, { and }", withoutUser(s.value))
+			return s.key, fmt.Sprintf("%q looks like a template that was not rendered: want the value itself, without $, { and }", s.value)
 		}
 	}
 	switch {
@@ -219,9 +219,9 @@ func (c *Config) check() (key, msg string) {
 			u, err := url.Parse(e)
 			switch {
 			case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-				return l.key, fmt.Sprintf("%q is no address, want http://host:port or https://host:port", withoutUser(e))
+				return l.key, fmt.Sprintf("%q is no address, want http://host:port or https://host:port", e)
 			case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-				return l.key, fmt.Sprintf("%q: an address has a path at most, no user and no query", withoutUser(e))
+				return l.key, fmt.Sprintf("%q: an address has a path at most, no user and no query", e)
 			case !isPort(u.Port()):
 				return l.key, fmt.Sprintf("%q: a port is a number from 1 to 65535", e)
 			}
@@ -266,15 +266,6 @@ func isPort(s string) bool {
 
 // bearerToken is what RFC 6750 lets a token be, or nothing.
 var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]*=*$`)
-
-// withoutUser hides what may be a password in an address.
-func withoutUser(address string) string {
-	scheme, rest, found := strings.Cut(address, "//")
-	if at := strings.LastIndex(rest, "@"); found && at >= 0 {
-		return scheme + "//…" + rest[at:]
-	}
-	return address
-}
 
 // LoadFilter reads and checks the filter file.
 func LoadFilter(path string) (f Filter, warnings []string, err error) {

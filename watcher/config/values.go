@@ -2,7 +2,9 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,15 +17,22 @@ type Duration time.Duration
 func (d *Duration) UnmarshalJSON(b []byte) error {
 	var s string
 	if err := json.Unmarshal(b, &s); err != nil {
-		return fmt.Errorf("want a duration such as \"1s\" or \"250ms\", got %s", b)
+		return fmt.Errorf("want a duration such as \"1s\" or \"250ms\", got %s", kindOf(b))
 	}
 	v, err := time.ParseDuration(s)
 	if err != nil {
-		return fmt.Errorf("want a duration such as \"1s\" or \"250ms\", got %q", s)
+		if nearDuration.MatchString(s) {
+			return fmt.Errorf("want a duration such as \"1s\" or \"250ms\", got %q", s)
+		}
+		return errors.New("want a duration such as \"1s\" or \"250ms\", got another string")
 	}
 	*d = Duration(v)
 	return nil
 }
+
+// nearDuration is what a duration that is slightly wrong looks like; other text may be a
+// secret in the wrong place.
+var nearDuration = regexp.MustCompile(`^[-+]?[0-9.,]{1,19} ?[a-zA-Zµ]{0,8}$`)
 
 // MarshalJSON implements json.Marshaler.
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
@@ -35,7 +44,7 @@ type List []string
 func (l *List) UnmarshalJSON(b []byte) error {
 	var s string
 	if err := json.Unmarshal(b, &s); err != nil {
-		return fmt.Errorf("want one string with commas between the elements, got %s", b)
+		return fmt.Errorf("want one string with commas between the elements, got %s", kindOf(b))
 	}
 	*l = nil
 	if strings.TrimSpace(s) == "" {
@@ -56,7 +65,7 @@ func (l *List) normalise(say func(why string)) {
 		case e == "":
 			say("an element is empty, it is left out")
 		case slices.Contains(kept, e):
-			say(fmt.Sprintf("%q stands twice, once is taken", withoutUser(e)))
+			say(fmt.Sprintf("%q stands twice, once is taken", e))
 		default:
 			kept = append(kept, e)
 		}

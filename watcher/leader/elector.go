@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/watcher/outage"
 )
 
 // ErrLost ends Run when the Lease could not be renewed in time, or is another's.
@@ -88,15 +89,17 @@ type Elector struct {
 	seen   spec
 	seenAt time.Time
 	held   *lease
+	asking outage.Pace // of the trouble that is logged
+	said   time.Time   // when it was last
 }
 
 // trouble is a row of failures to ask for the Lease.
 type trouble struct {
-	since, said time.Time // its begin; when it was logged last
-	err         error     // the last
+	since time.Time // its begin
+	err   error     // the last
 }
 
-// says is how often trouble is logged.
+// says is how often lasting trouble is logged.
 const says = time.Minute
 
 // Trouble is why this replica could not follow the leader: it could not ask for the Lease
@@ -136,7 +139,7 @@ func New(c Config, kube *rest.Config, log *slog.Logger) (*Elector, error) {
 }
 
 func newElector(c Config, client *http.Client, base string, log *slog.Logger) *Elector {
-	return &Elector{cfg: c, log: log, api: leases{client: client, base: base, namespace: c.Namespace, name: c.Name, timeout: c.RequestTimeout}}
+	return &Elector{cfg: c, log: log, asking: outage.NewPace(), api: leases{client: client, base: base, namespace: c.Namespace, name: c.Name, timeout: c.RequestTimeout}}
 }
 
 // left is how long this process may go on without a renewal.
@@ -212,7 +215,8 @@ func (e *Elector) Run(ctx context.Context, lead func(context.Context) error) err
 
 // renew keeps the Lease until ctx ends; its error says how the Lease was lost.
 func (e *Elector) renew(ctx context.Context) error {
-	pause, failing := e.cfg.RetryPeriod-e.renewed.Load().since(), false
+	pause := e.cfg.RetryPeriod - e.renewed.Load().since()
+	log := outage.NewPace()
 	for {
 		if lifecycle.Pause(ctx, min(pause, e.left())) != nil {
 			return nil
@@ -231,14 +235,13 @@ func (e *Elector) renew(ctx context.Context) error {
 		case errors.Is(err, ErrLost):
 			return err
 		case err != nil:
-			if !failing {
-				e.log.Warn("lease not renewed", "error", err, "left", e.left())
+			if tell, untold := log.Begins(time.Now()); tell {
+				e.log.Warn("lease not renewed", append([]any{"error", err, "left", e.left()}, untold...)...)
 			}
-			pause, failing = e.cfg.RetryPeriod/8, true
+			pause = e.cfg.RetryPeriod / 8
 		case e.left() > 0:
-			if failing {
+			if log.Ends() {
 				e.log.Info("lease renewed again")
-				failing = false
 			}
 			e.renewed.Store(&began)
 			pause = e.cfg.RetryPeriod - began.since()
@@ -286,6 +289,7 @@ func (e *Elector) try(ctx context.Context) bool {
 		return false
 	}
 	e.trouble.Store(nil)
+	e.asking.Ends()
 	e.reached.Store(true)
 	e.held = le
 	return le != nil
@@ -295,10 +299,13 @@ func (e *Elector) complain(err error) {
 	now := time.Now()
 	t := trouble{since: now, err: err}
 	if before := e.trouble.Load(); before != nil {
-		t.since, t.said = before.since, before.said
+		t.since = before.since
 	}
-	if now.Sub(t.said) >= says {
-		t.said = now
+	if tell, untold := e.asking.Begins(now); tell {
+		e.said = now
+		e.log.Warn("leader election", append([]any{"error", err}, untold...)...)
+	} else if e.asking.Told() && now.Sub(e.said) >= says {
+		e.said = now
 		e.log.Warn("leader election", "error", err)
 	}
 	e.trouble.Store(&t)

@@ -19,6 +19,11 @@ const (
 	maxDown = 15 * time.Second
 )
 
+// doubt is how long a failed write weighs more than answered reads. Whoever has something to
+// write tries again every few seconds; after a minute without a try there is nothing to
+// write, and the endpoint must not count as down for ever.
+const doubt = time.Minute
+
 // tolerated is how many answers in a row may be none of a bcs-storage at work. One may be
 // an object's own fault.
 const tolerated = 2
@@ -48,7 +53,8 @@ type endpoint struct {
 	record    [2]record // of reads and of writes
 	byWrite   bool      // a write found it down: an answered read only lets one write try
 	trial     trial
-	doubted   bool // in this outage, a write failed that an answered read had let try
+	doubted   bool      // in this outage, a write failed that an answered read had let try
+	failedAt  time.Time // the last write did
 	closed    bool
 }
 
@@ -191,6 +197,9 @@ func (e *endpoint) fault(sort int, err error) {
 func (e *endpoint) markDown(sort int, now time.Time, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if sort == writes {
+		e.failedAt = now
+	}
 	if now.Before(e.downUntil) {
 		return // another request of the same outage
 	}
@@ -209,7 +218,7 @@ func (e *endpoint) markDown(sort int, now time.Time, err error) {
 
 // down is since when the endpoint is down and why, nil if it is not. One that answers reads
 // again is up for all that is known, unless a write has proved the contrary: then only an
-// answered write says so.
+// answered write says so or, where none has been tried for as long as doubt, another read.
 func (e *endpoint) down() (since time.Time, why error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -229,6 +238,8 @@ func (e *endpoint) markUp(sort int) {
 			e.trial = open
 			if !e.doubted {
 				e.up.Set(1)
+			} else {
+				e.client.look() // at when the doubt ends
 			}
 		}
 		return
@@ -243,6 +254,12 @@ func (e *endpoint) markUp(sort int) {
 func (e *endpoint) due(now time.Time) (at time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.doubted && e.trial == open {
+		if at = e.failedAt.Add(doubt); now.Before(at) {
+			return at
+		}
+		e.doubted, e.trial, e.downUntil = false, noTrial, now
+	}
 	if e.why == nil || e.probing || e.trial != noTrial {
 		return time.Time{}
 	}

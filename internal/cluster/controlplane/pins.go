@@ -17,7 +17,15 @@ var pinFiles embed.FS
 const (
 	Etcd      = "etcd"
 	APIServer = "kube-apiserver"
+
+	// What makes a cluster of these two live; see Controllers.
+	ControllerManager = "kube-controller-manager"
+	Scheduler         = "kube-scheduler"
+	Kwok              = "kwok" // plays the kubelets
 )
+
+// Controllers are the binaries that write to a cluster by themselves.
+func Controllers() []string { return []string{ControllerManager, Scheduler, Kwok} }
 
 // tool is one binary: where its source is and what a build of it is like.
 type tool struct {
@@ -31,6 +39,10 @@ type tool struct {
 var tools = []tool{
 	{name: Etcd, pin: "etcd", module: "go.etcd.io/etcd/server/v3", pkg: "go.etcd.io/etcd/server/v3", about: "half a minute"},
 	{name: APIServer, pin: "kubernetes", module: "k8s.io/kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-apiserver", about: "4 minutes"},
+	// After kube-apiserver, most of whose packages they share.
+	{name: ControllerManager, pin: "kubernetes", module: "k8s.io/kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", about: "a minute"},
+	{name: Scheduler, pin: "kubernetes", module: "k8s.io/kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-scheduler", about: "20 seconds"},
+	{name: Kwok, pin: "kwok", module: "sigs.k8s.io/kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", about: "2 minutes"},
 }
 
 // KubernetesVersion is the pinned version, such as "v1.36.3".
@@ -39,10 +51,17 @@ func KubernetesVersion() string { return mustFind(APIServer).version() }
 // EtcdVersion is the pinned version, such as "v3.7.3".
 func EtcdVersion() string { return mustFind(Etcd).version() }
 
+// KwokVersion is the pinned version, such as "v0.8.0".
+func KwokVersion() string { return mustFind(Kwok).version() }
+
 func find(name string) (tool, error) {
 	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == name })
 	if i < 0 {
-		return tool{}, fmt.Errorf("control plane binary %q is not known; known are %s and %s", name, Etcd, APIServer)
+		var known []string
+		for _, t := range tools {
+			known = append(known, t.name)
+		}
+		return tool{}, fmt.Errorf("control plane binary %q is not known; known are %s", name, strings.Join(known, ", "))
 	}
 	return tools[i], nil
 }
@@ -92,7 +111,7 @@ func (t tool) stamp() string {
 func (t tool) ldflags() string {
 	flags := "-s -w"
 	if t.pin != "kubernetes" {
-		return flags // etcd has its version in its source
+		return flags // etcd and kwok have their versions in their sources
 	}
 	v := t.version()
 	part := strings.SplitN(strings.TrimPrefix(v, "v"), ".", 3)

@@ -16,6 +16,9 @@ func TestPins(t *testing.T) {
 	if v := EtcdVersion(); !regexp.MustCompile(`^v3\.\d+\.\d+$`).MatchString(v) {
 		t.Errorf("etcd version %q", v)
 	}
+	if v := KwokVersion(); !regexp.MustCompile(`^v0\.\d+\.\d+$`).MatchString(v) {
+		t.Errorf("kwok version %q", v)
+	}
 	for _, tl := range tools {
 		mod, sum := tl.files()
 		if !strings.Contains(string(mod), "\t"+tl.pkg+"\n") && !strings.Contains(string(mod), "tool "+tl.pkg+"\n") {

@@ -104,9 +104,24 @@ type Settings struct {
 	Logger          *slog.Logger
 }
 
+// Engine is what a session drives. *churn.Engine is one.
+type Engine interface {
+	Prepare(ctx context.Context) error
+	Heartbeat(ctx context.Context)
+	Warmup(ctx context.Context) error
+	Load(ctx context.Context, begun func(started int64)) (churn.Stats, error)
+	LoadStarted() int64
+	LoadFinished() int64
+	Planned() int64
+	Progress() churn.Progress
+	Teardown(ctx context.Context) error
+}
+
+var _ Engine = (*churn.Engine)(nil)
+
 // Session is one run.
 type Session struct {
-	engine *churn.Engine
+	engine Engine
 	cfg    plan.Config
 	s      Settings
 
@@ -115,7 +130,7 @@ type Session struct {
 }
 
 // New prepares a session; nothing happens before Run.
-func New(engine *churn.Engine, cfg plan.Config, s Settings) *Session {
+func New(engine Engine, cfg plan.Config, s Settings) *Session {
 	if s.TeardownTimeout == 0 {
 		s.TeardownTimeout = DefaultTeardownTimeout
 	}

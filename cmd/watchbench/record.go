@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/cluster"
+	"github.com/watchbench/watchbench/loadgen/record"
+	"github.com/watchbench/watchbench/loadgen/trace"
+)
+
+type recordFlags struct {
+	out, kubeconfig, context string
+	duration                 time.Duration
+	resources                []string
+	anonymise, quiet         bool
+}
+
+// recordDefault is what a life of a workload touches.
+var recordDefault = []string{
+	"pods", "nodes", "events", "services", "configmaps", "deployments.apps", "replicasets.apps", "jobs.batch",
+	"endpointslices.discovery.k8s.io", "leases.coordination.k8s.io",
+}
+
+func recordCommand() *cobra.Command {
+	var f recordFlags
+	cmd := &cobra.Command{
+		Use:   "record -o FILE",
+		Short: "Record what a list and a watch of a cluster return",
+		Long: `Record what a list and a watch of chosen resources return, with its times, into a
+compressed file (docs/record.md). Nothing is written to the cluster.
+
+The data of Secrets and ConfigMaps are never written. Everything else is written as it
+is, environment variables and arguments included, unless --anonymise replaces names and
+values; relations and sizes remain.
+
+Interrupt it to end sooner: the file is complete up to then. Without --for that is the
+way to end it, with exit code 0.`,
+		Example: `  watchbench record -o trace.zst --kubeconfig ~/.kube/config --context staging --for 10m --anonymise
+  watchbench record -o pods.zst --context kind-dev --resources pods,events`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.record(cmd) },
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.out, "output", "o", "", "file to be written; an existing one is left alone")
+	fl.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file (default: KUBECONFIG, else ~/.kube/config)")
+	fl.StringVar(&f.context, "context", "", "context to be used; may be left out if the file has only one")
+	fl.DurationVar(&f.duration, "for", 0, "how long to record (default: until interrupted)")
+	fl.StringSliceVar(&f.resources, "resources", recordDefault, "resources as kubectl names them")
+	fl.BoolVar(&f.anonymise, "anonymise", false, "replace names, labels, annotations, variables, images and other texts")
+	fl.BoolVar(&f.quiet, "quiet", false, "no progress")
+	offerList(cmd, "resources", recordDefault...)
+	return cmd
+}
+
+func (f *recordFlags) record(cmd *cobra.Command) error {
+	switch {
+	case f.out == "":
+		return badinput.New("name it with -o, for example -o trace.zst", "no file to be written")
+	case f.duration < 0 || f.duration == 0 && cmd.Flags().Changed("for"):
+		return badinput.New("use for example --for 10m", "--for %s is no time", f.duration)
+	case len(f.resources) == 0:
+		return badinput.New("name some, for example pods,events", "--resources is empty")
+	}
+	if _, err := os.Lstat(f.out); err == nil {
+		return exists(f.out)
+	}
+	say := progressTo(cmd)
+	if f.quiet {
+		say = func(string) {}
+	}
+	c, err := f.cluster(cmd.Context(), say)
+	if err != nil {
+		return err
+	}
+	err = f.from(cmd, c, say)
+	return errors.Join(err, takeDown(cmd.Context(), c))
+}
+
+func exists(path string) error {
+	return badinput.New("name another file or remove it", "-o %s exists already", path)
+}
+
+// cluster reaches that of the kubeconfig. Where a file has a single context there is no
+// doubt which is meant: recording only reads.
+func (f *recordFlags) cluster(ctx context.Context, say func(string)) (*cluster.Cluster, error) {
+	o := cluster.KubeconfigOptions{Path: f.kubeconfig, Context: f.context}
+	if o.Context == "" {
+		only, err := cluster.OnlyContext(o.Path)
+		if err != nil {
+			return nil, err
+		}
+		o.Context = only
+	}
+	p, err := cluster.New(cluster.Kubeconfig, cluster.Options{Kubeconfig: o})
+	if err != nil {
+		return nil, err
+	}
+	return p.Up(ctx, say)
+}
+
+func (f *recordFlags) from(cmd *cobra.Command, c *cluster.Cluster, say func(string)) error {
+	cfg, err := c.RESTConfig()
+	if err != nil {
+		return err
+	}
+	resources, version, err := record.Resolve(cmd.Context(), cfg, f.resources)
+	if err != nil {
+		return err
+	}
+	r, err := record.New(record.Settings{REST: cfg, Resources: resources, ClusterVersion: version, Anonymise: f.anonymise, Progress: say})
+	if err != nil {
+		return err
+	}
+	w, err := trace.Create(f.out, r.Header())
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return exists(f.out)
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return &badinput.Error{What: "-o " + f.out, Remedy: "name a file in a folder that can be written", Err: pathless(err)}
+	case err != nil:
+		return err
+	}
+	ctx := cmd.Context()
+	if f.duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.duration)
+		defer cancel()
+	}
+	began := time.Now()
+	err = errors.Join(readable(r.Run(ctx, w)), w.Close())
+	if badinput.Is(err) { // nothing was recorded that is worth a file
+		return errors.Join(err, os.Remove(f.out))
+	}
+	bytes, frames := w.Written()
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d frames in %s, %d KiB; %s\n", f.out, frames, time.Since(began).Round(time.Second), (bytes+1023)>>10, r.Summary())
+	if err == nil && f.duration > 0 && cmd.Context().Err() != nil {
+		err = context.Cause(cmd.Context())
+	}
+	return err
+}
+
+// readable makes an error of the input of what the cluster does not let its user see.
+func readable(err error) error {
+	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+		return &badinput.Error{What: "record", Remedy: "leave the resource out of --resources, or use an account that may list and watch it", Err: err}
+	}
+	return err
+}
+
+// pathless is the cause of an error that names the path, without it.
+func pathless(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

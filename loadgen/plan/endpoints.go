@@ -1,0 +1,72 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+)
+
+// maxEndpoints is how many endpoints the controller puts into one EndpointSlice.
+const maxEndpoints = 100
+
+// slice is an EndpointSlice.
+type slice struct {
+	*object
+	d      *deployment
+	pods   []*pod
+	exists bool
+	count  int
+	writer controller
+}
+
+// endpoint has the slice of a pod that became ready, or no longer is, written.
+func (d *deployment) endpoint(p *pod) {
+	switch {
+	case p.slice == nil && (!p.ready || p.gone):
+		return
+	case p.slice == nil:
+		p.slice = d.room()
+		p.slice.pods = append(p.slice.pods, p)
+	case p.gone:
+		p.slice.pods = slices.DeleteFunc(p.slice.pods, func(x *pod) bool { return x == p })
+	}
+	d.w.touch(&p.slice.writer)
+}
+
+// room is a slice that can take one more endpoint.
+func (d *deployment) room() *slice {
+	for _, s := range d.slices {
+		if len(s.pods) < maxEndpoints {
+			return s
+		}
+	}
+	w := d.w
+	s := &slice{d: d}
+	s.object = w.object(d.group, Target{
+		Kind: "EndpointSlice", Namespace: d.Namespace, Name: fmt.Sprintf("%s-%s", d.Name, w.suffix()), Seed: d.Seed, Owner: d.Target,
+	})
+	s.writer = controller{every: w.tn.Writers.EndpointSlice.Std(), write: s.write}
+	d.slices = append(d.slices, s)
+	return s
+}
+
+func (s *slice) write() {
+	kind := oplog.TypeUpdate
+	if !s.exists {
+		kind, s.exists = oplog.TypeCreate, true
+	}
+	s.d.w.emit(s.object, kind, s.state(), s.d.object)
+}
+
+func (s *slice) state() State {
+	st := State{Count: s.count, Endpoints: make([]*Target, len(s.pods))}
+	s.count++
+	for i, p := range s.pods {
+		st.Endpoints[i] = p.Target
+		if !p.ready {
+			st.NotReady = append(st.NotReady, p.Target)
+		}
+	}
+	return st
+}

@@ -1,0 +1,123 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+)
+
+// job is a Job; all its pods run at once.
+type job struct {
+	w *world
+	*object
+	pods     []*pod
+	spec     podSpec
+	waiting  []*pod // that have ended and are not yet counted
+	finished int
+	shown    State
+	done     bool
+	status   controller
+	fate     *recorder
+}
+
+// startJob creates a Job of so many pods.
+func (w *world) startJob(pods int) {
+	group := w.group()
+	j := &job{w: w, spec: w.podSpec()}
+	j.object = w.object(group, Target{
+		Kind: "Job", Namespace: w.namespace(), Name: applications[w.index%int64(len(applications))] + "-job-" + w.suffix(), Seed: j.spec.seed,
+		Bytes: w.tn.Sizes.Job.Draw(w.rng), Spec: pods, Containers: j.spec.containers, InitContainers: j.spec.init,
+	})
+	j.fate = &recorder{about: j.object}
+	j.status = controller{every: w.tn.Writers.Job.Std(), write: j.sync}
+	w.emit(j.object, oplog.TypeCreate, State{})
+	w.after(w.draw(w.tn.Writers.Delay), func() {
+		for range pods {
+			j.add()
+		}
+		w.touch(&j.status)
+	})
+}
+
+// changed is told by a pod.
+func (j *job) changed(p *pod) {
+	w := j.w
+	switch {
+	case p.gone, p.dying:
+		if p.gone {
+			j.pods = slices.DeleteFunc(j.pods, func(x *pod) bool { return x == p })
+		}
+		if !j.done && !p.ended && !p.replaced { // it was lost before it ended
+			p.replaced = true
+			w.after(w.draw(w.tn.Writers.Delay), func() { j.add() })
+		}
+	case p.ready:
+		w.kubelet(p, w.life(w.tn.Jobs.Run.Draw(w.rng)), func() {
+			p.ready, p.ended = false, true
+			w.stage(p, oplog.TypeSucceeded)
+			j.waiting = append(j.waiting, p)
+			w.touch(&j.status)
+		})
+	}
+	if !j.done {
+		w.touch(&j.status)
+	}
+}
+
+func (j *job) add() {
+	w := j.w
+	p := w.newPod(j, j.group, j.object, j.Namespace, j.Name+"-"+w.suffix(), j.spec, nil)
+	j.pods = append(j.pods, p)
+	w.start(p, j.object)
+	w.record(j.fate, "SuccessfulCreate", p.Name)
+}
+
+// sync is one round of the Job controller: what has ended is noted, loses its finalizer,
+// and is counted in the next round.
+func (j *job) sync() {
+	w := j.w
+	if j.done {
+		return
+	}
+	s := State{Active: j.Spec - j.finished - len(j.waiting), Succeeded: j.finished}
+	for _, p := range j.pods {
+		if p.ready {
+			s.Ready++
+		}
+	}
+	if j.finished == j.Spec {
+		j.finish()
+		return
+	}
+	if s.Active != j.shown.Active || s.Ready != j.shown.Ready || s.Succeeded != j.shown.Succeeded {
+		j.shown = s
+		w.emit(j.object, oplog.TypeStatus, s)
+	}
+	if len(j.waiting) == 0 {
+		return
+	}
+	for _, p := range j.waiting {
+		w.emit(p.object, oplog.TypeUnfinalized, State{Restarts: p.restarts}, j.object)
+	}
+	j.finished += len(j.waiting)
+	j.waiting = nil
+	w.touch(&j.status)
+}
+
+// finish is the Job's last status; later it goes, and its pods with it.
+func (j *job) finish() {
+	w := j.w
+	j.done = true
+	w.emit(j.object, oplog.TypeSucceeded, State{Succeeded: j.finished})
+	w.once(j.object, "Completed")
+	w.after(w.life(w.tn.Jobs.TTL.Std()), func() {
+		w.emit(j.object, oplog.TypeDelete, State{Succeeded: j.finished})
+		w.after(w.draw(w.tn.Writers.Delay), func() {
+			for _, p := range slices.Clone(j.pods) {
+				if !p.dying {
+					w.remove(p) // it has ended: nothing is waited for
+				}
+			}
+		})
+	})
+}

@@ -1,0 +1,212 @@
+package plan
+
+import (
+	"iter"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+)
+
+// Setup yields what a profile needs before the load, owners first: nodes with their
+// leases, the workloads with their ready pods (Load.Prefill of them those of scaled
+// Deployments), config maps and custom resources. Each target is the one that the load
+// writes to as well. Without a profile there is nothing.
+func (p *Plan) Setup() iter.Seq[Op] {
+	return func(yield func(Op) bool) {
+		if p.cfg.Profile == "" {
+			return
+		}
+		w := p.newWorld(&p.made)
+		for id := int64(idPrepare); ; id++ {
+			x, ok := w.next()
+			if !ok {
+				return
+			}
+			x.op.ID, x.op.Phase, x.op.At = id, oplog.PhasePrepare, 0
+			if p.mine(x.group) && !yield(x.op) {
+				return
+			}
+		}
+	}
+}
+
+// start is the world when the load begins.
+func (p *Plan) start() *world {
+	w := p.newWorld(&p.made)
+	gap := p.cfg.StageGap.Std()
+	if gap == 0 && p.cfg.Model == ModelOpen {
+		gap = DefaultOpenGap
+	}
+	w.begin(p.rng(streamLives), gap)
+	return w
+}
+
+// profileTimed is Timed of a profile.
+func (p *Plan) profileTimed(yield func(Op) bool) {
+	w := p.start()
+	w.end = p.cfg.Duration.Std()
+	w.keepNodes()
+	w.flap()
+	w.arrive()
+	id := int64(idLoad)
+	hot, burstAt := p.newBursts(0, 1), time.Duration(0)
+	send := func(op Op, group int) bool {
+		op.ID, op.Phase = id, oplog.PhaseLoad
+		id++
+		return !p.mine(group) || yield(op)
+	}
+	for {
+		x, ok := w.next()
+		if !ok || id-idLoad >= MaxOperations {
+			return
+		}
+		for {
+			op, first, ok := hot.next()
+			if !ok {
+				break
+			}
+			if first {
+				burstAt = x.op.At
+			}
+			op.At, op.Target, op.State = burstAt, w.hot[op.Object].Target, &State{Count: op.N}
+			if !send(op, w.hot[op.Object].group) {
+				return
+			}
+		}
+		if !send(x.op, x.group) {
+			return
+		}
+	}
+}
+
+// profileLoop is loop of a profile.
+func (p *Plan) profileLoop(s loopSpec, limit int64, yield func(Op) bool) {
+	l := p.newLifeLoop(s.stream+uint64(s.thread), s.thread, s.threads)
+	hot := p.newBursts(s.thread, s.threads)
+	for i := range limit {
+		op, _, isHot := hot.next()
+		if isHot {
+			op.Target, op.State = l.w.hot[op.Object].Target, &State{Count: op.N}
+		} else {
+			op = l.next().op
+			op.At = 0
+		}
+		if i > 0 && !isHot {
+			op.Gap = p.cfg.StageGap.Std()
+		}
+		op.ID = s.firstID + i*int64(s.threads) + int64(s.thread)
+		op.Phase, op.Thread = s.phase, s.thread
+		if !yield(op) {
+			return
+		}
+	}
+}
+
+// arrive has things happen at the plan's rate until its end, each part of the mix by
+// itself.
+func (w *world) arrive() {
+	mix, tn := &w.tn.Mix, &w.tn
+	services := 0
+	w.each(*mix.Services, tn.Services.Step.Mean(), func() {
+		// In turn, so that each is scaled as often.
+		d := w.services[services%len(w.services)]
+		services++
+		w.pulse(d, max(1, tn.Services.Step.Whole(w.rng)))
+	})
+	if n := len(w.rolled); n > 0 {
+		pods := 0
+		for _, d := range w.rolled {
+			pods += d.replicas
+		}
+		w.each(*mix.Rollouts, float64(pods)/float64(n), func() { w.rolled[w.rng.IntN(n)].rollout() })
+	}
+	perJob := tn.Jobs.Pods.Mean()
+	w.each(*mix.Jobs*(1-*tn.Jobs.CronShare), perJob, func() { w.startJob(max(1, tn.Jobs.Pods.Whole(w.rng))) })
+	w.cronJobs(*mix.Jobs * *tn.Jobs.CronShare)
+	w.each(*mix.Daemons, 1, func() { w.daemons.restart() })
+	w.each(*mix.Recreate, 1, w.restartSingle)
+	if *mix.Noise > 0 {
+		about := w.noisy()
+		w.each(*mix.Noise, 1, func() { w.noise(about) })
+	}
+	w.steady(*tn.Cluster.WidgetRate, w.widgets)
+	w.steady(*tn.Cluster.ConfigMapRate, w.configs)
+}
+
+// each has something happen that stands for so many pods on average.
+func (w *world) each(share, pods float64, do func()) {
+	if share == 0 {
+		return
+	}
+	load := w.cfg.Load.times(share / pods)
+	rng := rand.New(rand.NewPCG(w.rng.Uint64(), w.rng.Uint64()))
+	next := load.arrivalTimes(rng)
+	var arrive func()
+	arrange := func() {
+		if at, ok := next(); ok {
+			w.after(at-w.now, arrive)
+		}
+	}
+	arrive = func() {
+		do()
+		arrange()
+	}
+	arrange()
+}
+
+// leastPeriod bounds what timeScale makes of a period.
+const leastPeriod = time.Second
+
+// cronJobs starts as many Jobs on the dot as make up a share of the rate, in one batch.
+func (w *world) cronJobs(share float64) {
+	if share == 0 || w.tn.Jobs.CronPeriod == 0 {
+		return
+	}
+	period := max(w.life(w.tn.Jobs.CronPeriod.Std()), leastPeriod)
+	owed := 0.0
+	var tick func()
+	tick = func() {
+		owed += share * w.cfg.MeanRate() * period.Seconds()
+		for owed >= 1 {
+			pods := max(1, w.tn.Jobs.Pods.Whole(w.rng))
+			owed -= float64(pods)
+			w.startJob(pods)
+		}
+		w.after(period, tick)
+	}
+	w.after(period/2, tick)
+}
+
+// steady updates objects in turn, at a rate that is not the load's.
+func (w *world) steady(rate float64, objects []*object) {
+	if rate == 0 || len(objects) == 0 {
+		return
+	}
+	n := 0
+	var update func()
+	update = func() {
+		n++
+		w.emit(objects[n%len(objects)], oplog.TypeUpdate, State{Count: n})
+		w.after(exponential(w.rng, time.Duration(float64(time.Second)/rate)), update)
+	}
+	w.after(exponential(w.rng, time.Duration(float64(time.Second)/rate)), update)
+}
+
+// exponential is a time until something that happens by chance.
+func exponential(rng *rand.Rand, mean time.Duration) time.Duration {
+	return max(time.Microsecond, time.Duration(-math.Log1p(-rng.Float64())*float64(mean)).Round(time.Microsecond))
+}
+
+// noisy are the pods that Events are about: those that exist before the load.
+func (w *world) noisy() (about []*noisy) {
+	for _, d := range w.services {
+		for _, p := range d.current.pods {
+			n := &noisy{pod: p.object, first: w.rng.IntN(len(noises))}
+			n.fate.about = p.object
+			about = append(about, n)
+		}
+	}
+	return about
+}

@@ -1,0 +1,237 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+)
+
+// deployment is a Deployment with its ReplicaSets and, if a Service selects it, its
+// EndpointSlices.
+type deployment struct {
+	w *world
+	*object
+	replicas int
+	template int
+	init     int // whether its pods have an init container
+	current  *replicaSet
+	old      []*replicaSet // with the newest last
+	slices   []*slice
+	selected bool
+	status   controller
+	roll     controller
+	rolling  int // rollouts that are wanted, the one under way included
+	fate     *recorder
+	shown    State
+}
+
+type replicaSet struct {
+	*object
+	d      *deployment
+	want   int
+	pods   []*pod // that are not gone, the dying ones included
+	spec   podSpec
+	status controller
+	fate   *recorder
+	shown  State
+}
+
+func (w *world) newDeployment(number int) *deployment {
+	group, seed := w.group(), w.rng.Uint64()
+	d := &deployment{w: w}
+	d.object = w.object(group, Target{
+		Kind: "Deployment", Namespace: w.namespace(), Name: fmt.Sprintf("%s-%d", applications[number%len(applications)], number),
+		Seed: seed, Bytes: w.tn.Sizes.Deployment.Draw(w.rng),
+	})
+	d.selected = w.chance(w.tn.Services.Selected)
+	d.fate = &recorder{about: d.object}
+	d.status = controller{every: w.tn.Writers.Deployment.Std(), write: d.writeStatus}
+	d.roll = controller{write: d.reconcile}
+	return d
+}
+
+// newReplicaSet is one of the deployment's present template. Its pods resemble those of
+// the template before.
+func (d *deployment) newReplicaSet(want int) *replicaSet {
+	w := d.w
+	rs := &replicaSet{d: d, want: want}
+	if d.current == nil {
+		rs.spec = w.podSpec()
+	} else {
+		rs.spec = d.current.spec
+		rs.spec.seed = w.rng.Uint64()
+	}
+	hash := make([]byte, 10)
+	for i := range hash {
+		hash[i] = letters[w.rng.IntN(len(letters))]
+	}
+	rs.object = w.object(d.group, Target{
+		Kind: "ReplicaSet", Namespace: d.Namespace, Name: d.Name + "-" + string(hash), Seed: rs.spec.seed,
+		Bytes: w.tn.Sizes.ReplicaSet.Draw(w.rng), Owner: d.Target, Spec: want, Containers: rs.spec.containers, InitContainers: rs.spec.init,
+	})
+	rs.fate = &recorder{about: rs.object}
+	rs.status = controller{every: w.tn.Writers.ReplicaSet.Std(), write: rs.writeStatus}
+	return rs
+}
+
+func (rs *replicaSet) state() State {
+	s := State{Template: rs.d.template}
+	for _, p := range rs.pods {
+		if p.dying {
+			continue
+		}
+		s.Replicas++
+		if p.ready {
+			s.Ready++
+		}
+	}
+	return s
+}
+
+func (rs *replicaSet) writeStatus() {
+	s := rs.state()
+	if s.Replicas == rs.shown.Replicas && s.Ready == rs.shown.Ready {
+		return
+	}
+	rs.shown = s
+	rs.d.w.emit(rs.object, oplog.TypeStatus, s)
+	rs.d.w.touch(&rs.d.status)
+}
+
+func (d *deployment) state() State {
+	s := State{Template: d.template}
+	for _, rs := range append(slices.Clone(d.old), d.current) {
+		s.Replicas += rs.shown.Replicas
+		s.Ready += rs.shown.Ready
+	}
+	s.Updated = d.current.shown.Replicas
+	return s
+}
+
+func (d *deployment) writeStatus() {
+	s := d.state()
+	if s.Replicas == d.shown.Replicas && s.Ready == d.shown.Ready && s.Updated == d.shown.Updated {
+		return
+	}
+	d.shown = s
+	d.w.emit(d.object, oplog.TypeStatus, s)
+}
+
+// changed is told by a pod.
+func (rs *replicaSet) changed(p *pod) {
+	d, w := rs.d, rs.d.w
+	if d.selected {
+		d.endpoint(p)
+	}
+	if p.gone {
+		rs.pods = slices.DeleteFunc(rs.pods, func(x *pod) bool { return x == p })
+	}
+	w.touch(&rs.status)
+	if d.rolling > 0 {
+		w.touch(&d.roll)
+	}
+	if !p.dying && !p.gone {
+		return
+	}
+	// A pod that went without being asked to is replaced.
+	if live := rs.live(); live < rs.want {
+		w.after(w.draw(w.tn.Writers.Delay), func() { rs.fill() })
+	}
+}
+
+func (rs *replicaSet) live() (n int) {
+	for _, p := range rs.pods {
+		if !p.dying {
+			n++
+		}
+	}
+	return n
+}
+
+// scale changes how many pods a ReplicaSet wants, as its deployment's controller does.
+func (rs *replicaSet) scale(want int) {
+	w, d := rs.d.w, rs.d
+	up := want > rs.want
+	rs.want = want
+	s := rs.state()
+	s.Replicas = want
+	w.emit(rs.object, oplog.TypeScale, s)
+	w.record(d.fate, "ScalingReplicaSet", fmt.Sprint(rs.Name, want, up))
+	w.after(w.draw(w.tn.Writers.Delay), func() {
+		if up {
+			rs.fill()
+			return
+		}
+		rs.shrink()
+	})
+}
+
+// maxSlowStart is the most pods that a ReplicaSet's controller makes at once.
+const maxSlowStart = 500
+
+// fill makes the missing pods, in batches that grow as long as all goes well.
+func (rs *replicaSet) fill() {
+	missing := rs.want - rs.live()
+	if missing <= 0 {
+		return
+	}
+	w := rs.d.w
+	made, at := 0, time.Duration(0)
+	for batch := 1; made < min(missing, maxSlowStart); batch *= 2 {
+		n := min(batch, min(missing, maxSlowStart)-made)
+		for range n {
+			p := w.newPod(rs, rs.group, rs.object, rs.Namespace, rs.Name+"-"+w.suffix(), rs.spec, nil)
+			p.crashes = w.chance(w.tn.Crashes.Share)
+			rs.pods = append(rs.pods, p)
+			w.after(at, func() {
+				w.start(p, rs.object)
+				w.record(rs.fate, "SuccessfulCreate", p.Name)
+			})
+		}
+		made += n
+		at += w.draw(w.tn.Writers.Delay)
+	}
+	w.touch(&rs.status)
+}
+
+// shrink deletes pods that are too many: of those that are ready the oldest, so that what
+// a scale operation added lives about as long as was drawn for it, then the others. (A real
+// controller begins with those that are not ready and the newest, which under operations
+// that overlap would mostly delete pods that have only begun.)
+func (rs *replicaSet) shrink() {
+	w := rs.d.w
+	many := rs.live() - rs.want
+	for _, ready := range []bool{true, false} {
+		for _, p := range slices.Clone(rs.pods) {
+			if many > 0 && !p.dying && p.ready == ready {
+				many--
+				w.record(rs.fate, "SuccessfulDelete", p.Name)
+				w.terminate(p)
+			}
+		}
+	}
+}
+
+// scaleBy is what a user or an autoscaler does.
+func (d *deployment) scaleBy(n int) {
+	w := d.w
+	d.replicas = max(0, d.replicas+n)
+	s := d.state()
+	s.Replicas = d.replicas
+	w.emit(d.object, oplog.TypeScale, s)
+	w.after(w.draw(w.tn.Writers.Delay), func() {
+		if d.rolling > 0 {
+			w.touch(&d.roll)
+			return
+		}
+		d.current.scale(d.replicas)
+	})
+}
+
+// pulse adds pods for a time.
+func (w *world) pulse(d *deployment, n int) {
+	d.scaleBy(n)
+	w.after(w.life(w.tn.Services.Lifetime.Draw(w.rng)), func() { d.scaleBy(-n) })
+}

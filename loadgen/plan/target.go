@@ -1,0 +1,63 @@
+package plan
+
+// Target is the object that an operation of a profile writes: everything about it that
+// is decided before the load. The plan makes one per object, and all operations on it
+// share the pointer. It is not changed once the plan has yielded it.
+type Target struct {
+	// Lane orders: operations of one lane are sent one after the other, in the order of
+	// the plan. One name is one lane; lanes of profiles start at FirstProfileLane.
+	Lane int64
+	// Kind is as in the op log: Pod, ReplicaSet, Deployment, DaemonSet, Job, EndpointSlice,
+	// Event, Node, Lease, ConfigMap, or Widget (the custom resource widgets.watchbench.dev).
+	Kind        string
+	Namespace   int // index; ClusterScoped for a Node, NodeLeases for its Lease
+	Name        string
+	Incarnation int // how many objects had this name before
+	// Seed decides what the shape draws: names of containers, labels, images. The pods of
+	// one template have the same.
+	Seed uint64
+	// Bytes is the size at its fullest (a ready pod), as JSON with managedFields, as the
+	// apiserver serves it. 0 where the size follows from the content (EndpointSlice, Lease).
+	Bytes int
+	// Containers and InitContainers of a Pod or of a workload's template.
+	Containers, InitContainers int
+	Node                       int // of a Pod: index of the node that it is bound to, NoNode for none; of a Node: its own
+	// Owner is the object that owns this one: of a Pod its ReplicaSet, Job or DaemonSet, of
+	// a ReplicaSet its Deployment, of a Lease its Node; nil is none. It is acknowledged
+	// before the target is created.
+	Owner *Target
+	// Subject is what an Event is about, nil for all other kinds; Reason is the Event's.
+	Subject *Target
+	Reason  string
+	// Spec is how many pods a workload wants when it is created.
+	Spec int
+}
+
+// Namespaces that are not the run's: ClusterScoped is that of what is in none, NodeLeases
+// that of the nodes' Leases, which every cluster has.
+const (
+	ClusterScoped = -1
+	NodeLeases    = -2
+)
+
+// NoNode is the node of a pod that cannot be scheduled.
+const NoNode = -1
+
+// FirstProfileLane is the first lane of a profile's targets, above those of plain pods.
+const FirstProfileLane = int64(1) << 40
+
+// State is what a write makes of its target, beyond its stage: the counters of a
+// workload's status, an Event's count, an EndpointSlice's members. The plan fills what the kind has.
+type State struct {
+	Replicas  int // spec, then what there is
+	Ready     int
+	Updated   int // Deployment: of the newest template
+	Active    int // Job
+	Succeeded int
+	Failed    int
+	Restarts  int       // Pod: of its first container
+	Count     int       // Event: how often it was seen; others: how often it was updated
+	Template  int       // Deployment, ReplicaSet: which version of the template, from 0
+	Endpoints []*Target // EndpointSlice: its pods, in order; shared, not to be changed
+	NotReady  []*Target // those of them that do not serve; shared, not to be changed
+}

@@ -1,0 +1,289 @@
+package pseudonym
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/jsonscan"
+)
+
+// Names of the kinds that hold other people's data.
+const (
+	secretKind    = "Secret"
+	configMapKind = "ConfigMap"
+)
+
+// maxNesting bounds the depth of an object.
+const maxNesting = 1000
+
+// Pseudonyms replaces what an object holds. It is not safe for concurrent use; several
+// with the same salt give the same pseudonyms.
+type Pseudonyms struct {
+	all    bool
+	named  *words // keeps the vocabulary
+	strict *words
+	filler *filler
+}
+
+// NewSalt returns the secret on which the pseudonyms of one file depend.
+func NewSalt() []byte {
+	salt := make([]byte, 32)
+	_, _ = rand.Read(salt) // it never fails
+	return salt
+}
+
+// New returns Pseudonyms that only mask (see Mask), or replace everything.
+func New(salt []byte, all bool) *Pseudonyms {
+	p := newPermutation(salt)
+	return &Pseudonyms{all: all, named: newWords(p, vocabulary()), strict: newWords(p, nil), filler: newFiller(salt)}
+}
+
+// Text replaces the words of a name, such as the group of a custom resource, as Object
+// does, or returns it as it is if only data are masked.
+func (p *Pseudonyms) Text(text string) string {
+	if !p.all {
+		return text
+	}
+	return string(p.named.appendText(nil, text))
+}
+
+// Object appends object, one JSON value of that kind, without what is not for other eyes.
+//
+// Whatever the mode, the values of a Secret's and a ConfigMap's data become fillers: of
+// the same length, of a Secret's rounded up to 24 bytes; another value has another filler.
+// So do a Secret's annotations, of both kinds the last applied configuration, and a
+// Secret's keys are pseudonyms, in its managedFields too.
+func (p *Pseudonyms) Object(dst []byte, kind string, object []byte) ([]byte, error) {
+	if !p.all && kind != secretKind && kind != configMapKind {
+		return append(dst, object...), nil
+	}
+	if err := jsonscan.ValidWithin(object, maxNesting); err != nil {
+		return dst, fmt.Errorf("object to be anonymised: %w", err)
+	}
+	w := walk{p: p, kind: kind, text: object, scan: jsonscan.New(object), out: dst}
+	err := w.value(place{})
+	if err == nil {
+		err = w.scan.End()
+	}
+	return w.out, err
+}
+
+// treatment says what becomes of a value and of all below it.
+type treatment byte
+
+const (
+	plain   treatment = iota // words are replaced but for the vocabulary, if all are to be
+	strict                   // all words are replaced
+	amounts                  // quantities stay
+	fill                     // fillers
+	managed                  // the keys of fieldsV1
+)
+
+// place is where the walk is.
+type place struct {
+	depth   int
+	key     string // the nearest one above, arrays passed over
+	treat   treatment
+	inEnv   bool // below env
+	hideKey bool // the keys of a Secret's data, here
+}
+
+type walk struct {
+	p    *Pseudonyms
+	kind string
+	text []byte
+	scan jsonscan.Scanner
+	out  []byte
+}
+
+func (w *walk) value(at place) error {
+	c, err := w.scan.Peek()
+	if err != nil {
+		return err
+	}
+	switch c {
+	case '{':
+		return w.object(at)
+	case '[':
+		return w.array(at)
+	case '"':
+		s, err := w.scan.String()
+		if err != nil {
+			return err
+		}
+		if w.stays(at) {
+			w.out = append(append(append(w.out, '"'), s.Of(w.text)...), '"')
+			return nil
+		}
+		w.out = jsonscan.AppendString(w.out, string(w.string(nil, at, s.Text(w.text))))
+		return nil
+	}
+	r, err := w.scan.Value()
+	w.out = append(w.out, r.Of(w.text)...)
+	return err
+}
+
+func (w *walk) array(at place) error {
+	w.out = append(w.out, '[')
+	more, err := w.scan.EnterArray()
+	for err == nil && more {
+		if err = w.value(at); err != nil {
+			return err
+		}
+		if more, err = w.scan.NextElement(); more {
+			w.out = append(w.out, ',')
+		}
+	}
+	w.out = append(w.out, ']')
+	return err
+}
+
+func (w *walk) object(at place) error {
+	w.out = append(w.out, '{')
+	more, err := w.scan.EnterObject()
+	for err == nil && more {
+		var k jsonscan.Str
+		if k, err = w.scan.Key(); err != nil {
+			return err
+		}
+		key := k.Text(w.text)
+		w.out = append(jsonscan.AppendString(w.out, string(w.key(nil, at, key))), ':')
+		if err = w.value(w.below(at, key)); err != nil {
+			return err
+		}
+		if more, err = w.scan.NextMember(); more {
+			w.out = append(w.out, ',')
+		}
+	}
+	w.out = append(w.out, '}')
+	return err
+}
+
+// amountKeys are fields whose texts, or the texts of whose members, are quantities.
+var amountKeys = set("limits requests capacity allocatable hard used allocatedResources overhead usage min max default defaultRequest maxLimitRequestRatio sizeLimit divisor storage averageValue currentAverageValue podFixed")
+
+func set(words string) map[string]struct{} {
+	s := map[string]struct{}{}
+	for _, word := range strings.Fields(words) {
+		s[word] = struct{}{}
+	}
+	return s
+}
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// below is the place of the value of a member.
+func (w *walk) below(at place, key string) place {
+	next := at
+	next.depth++
+	next.key = key
+	held := w.kind == secretKind || w.kind == configMapKind
+	switch {
+	case at.treat == managed:
+		// f:data of a Secret is followed by its keys.
+		next.hideKey = w.kind == secretKind && (key == "f:data" || key == "f:stringData")
+		return next
+	case key == "fieldsV1":
+		next.treat = managed
+		return next
+	case at.depth == 0 && held && (key == "data" || key == "stringData" || key == "binaryData"):
+		next.treat, next.hideKey = fill, w.kind == secretKind
+		return next
+	case held && (key == lastApplied || w.kind == secretKind && key == "annotations"):
+		next.treat = fill
+		return next
+	case at.treat == strict || at.treat == fill:
+		return next
+	}
+	next.hideKey = false
+	switch {
+	case key == "env":
+		next.inEnv = true
+	case key == "value" && at.inEnv, key == "args", key == "command", key == "annotations":
+		next.treat = strict
+	default:
+		if _, ok := amountKeys[key]; ok {
+			next.treat = amounts
+		}
+	}
+	return next
+}
+
+// key appends the key of a member.
+func (w *walk) key(dst []byte, at place, key string) []byte {
+	all := w.p.all || at.hideKey
+	if !all {
+		return append(dst, key...)
+	}
+	if at.treat != managed {
+		return w.p.named.appendText(dst, key)
+	}
+	// f:name of a field, k:{...} and v:... of an element, i:0, or a dot for the whole.
+	if len(key) < 2 || key[1] != ':' {
+		return append(dst, key...)
+	}
+	inner := key[2:]
+	if key[0] == 'k' || key[0] == 'v' {
+		deep := walk{p: w.p, kind: w.kind, text: []byte(inner), scan: jsonscan.New([]byte(inner)), out: append(dst, key[:2]...)}
+		if jsonscan.ValidWithin(deep.text, maxNesting) == nil && deep.value(place{depth: 1}) == nil {
+			return deep.out
+		}
+	}
+	return w.p.named.appendText(append(dst, key[:2]...), inner)
+}
+
+// stays reports whether a text is copied as it stands.
+func (w *walk) stays(at place) bool {
+	return !w.p.all && at.treat != fill
+}
+
+// string appends what a text becomes.
+func (w *walk) string(dst []byte, at place, text string) []byte {
+	switch at.treat {
+	case fill:
+		return w.fill(dst, text)
+	case strict:
+		return w.p.strict.appendText(dst, text)
+	}
+	if isTime(text) || at.treat == amounts && isQuantity(text) || at.key == "resourceVersion" && isNumber(text) {
+		return append(dst, text...)
+	}
+	return w.p.named.appendText(dst, text)
+}
+
+// fill appends the filler of a value of a Secret or a ConfigMap.
+func (w *walk) fill(dst []byte, text string) []byte {
+	n := len(text)
+	if w.kind == secretKind {
+		n = (n + filled - 1) / filled * filled
+	}
+	return w.p.filler.append(dst, text, n)
+}
+
+// isTime reports whether a text is a timestamp as Kubernetes writes them.
+func isTime(text string) bool {
+	if len(text) < len("2006-01-02T15:04:05Z") || len(text) > len(time.RFC3339Nano) || text[4] != '-' {
+		return false
+	}
+	_, err := time.Parse(time.RFC3339Nano, text)
+	return err == nil
+}
+
+func isNumber(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789") == ""
+}
+
+// isQuantity reports whether a text is a quantity, such as 100m, 1.5Gi or 2e3.
+func isQuantity(text string) bool {
+	number := strings.TrimLeft(strings.TrimPrefix(text, "-"), "0123456789.")
+	if len(number) == len(text) || len(text) > 24 {
+		return false
+	}
+	switch strings.TrimRight(number, "0123456789") {
+	case "", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e", "e-":
+		return true
+	}
+	return false
+}

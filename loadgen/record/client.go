@@ -1,0 +1,158 @@
+package record
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/loadgen/trace"
+)
+
+const (
+	// pageObjects bounds the memory for a list: with 15 KiB each a page is 4 MiB.
+	pageObjects = 250
+	// A watch is asked to end after this many seconds, and up to as many more: as
+	// reflectors do, so that apiservers can share the load anew.
+	watchSeconds = 300
+)
+
+// newClient returns a client for paths, which asks for JSON and has no rate limit.
+func newClient(cfg *rest.Config) (rest.Interface, error) {
+	own := rest.CopyConfig(cfg)
+	own.UserAgent = "watchbench-record"
+	own.QPS = -1
+	own.AcceptContentTypes, own.ContentType = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+	own.GroupVersion = &schema.GroupVersion{}
+	own.NegotiatedSerializer = scheme.Codecs.WithoutConversion() // for Status objects only
+	client, err := rest.UnversionedRESTClientFor(own)
+	if err != nil {
+		return nil, fmt.Errorf("build a client: %w", err)
+	}
+	return client, nil
+}
+
+// path is where a resource is listed and watched, over all namespaces.
+func path(r trace.Resource) string {
+	if r.Group == "" {
+		return "/api/" + r.Version + "/" + r.Name
+	}
+	return "/apis/" + r.Group + "/" + r.Version + "/" + r.Name
+}
+
+// page is one page of a list.
+type page struct {
+	items     [][]byte // as they stand in the list: without apiVersion and kind, mostly
+	version   string
+	continued string
+}
+
+func list(ctx context.Context, client rest.Interface, r trace.Resource, token string) (page, error) {
+	req := client.Get().AbsPath(path(r)).Param("limit", strconv.Itoa(pageObjects))
+	if token != "" {
+		req = req.Param("continue", token)
+	}
+	body, err := req.Do(ctx).Raw()
+	if err != nil {
+		return page{}, err
+	}
+	p, err := parsePage(body)
+	if err != nil {
+		return page{}, fmt.Errorf("answer to the list: %w", err)
+	}
+	return p, nil
+}
+
+func parsePage(body []byte) (p page, err error) {
+	if err := jsonscan.ValidWithin(body, jsonscan.MaxDepth); err != nil {
+		return p, err
+	}
+	p.version = jsonscan.Unquote(jsonscan.Lookup(body, "metadata", "resourceVersion"))
+	p.continued = jsonscan.Unquote(jsonscan.Lookup(body, "metadata", "continue"))
+	if p.version == "" {
+		return p, errors.New("no metadata.resourceVersion")
+	}
+	items := jsonscan.Lookup(body, "items")
+	if items == nil || items[0] == 'n' {
+		return p, nil
+	}
+	s := jsonscan.New(items)
+	more, err := s.EnterArray()
+	for err == nil && more {
+		var r jsonscan.Range
+		if r, err = s.Value(); err != nil {
+			return p, err
+		}
+		p.items = append(p.items, r.Of(items))
+		more, err = s.NextElement()
+	}
+	return p, err
+}
+
+// event is one event of a watch.
+type event struct {
+	Type   trace.Type      `json:"type"`
+	Object json.RawMessage `json:"object"`
+}
+
+// watchEvents calls take with each event after version until the watch ends. An event
+// of type ERROR is returned as the error that its Status stands for.
+func watchEvents(ctx context.Context, client rest.Interface, r trace.Resource, version string, take func(event) error) error {
+	seconds := watchSeconds + rand.IntN(watchSeconds)
+	body, err := client.Get().AbsPath(path(r)).Param("watch", "true").Param("allowWatchBookmarks", "true").
+		Param("resourceVersion", version).Param("timeoutSeconds", strconv.Itoa(seconds)).Stream(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = body.Close() }()
+	dec := json.NewDecoder(body)
+	for {
+		var e event
+		switch err := dec.Decode(&e); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("reading the watch: %w", err)
+		}
+		if e.Type == "ERROR" {
+			var status metav1.Status
+			if err := json.Unmarshal(e.Object, &status); err != nil || status.Code == 0 {
+				return errors.New("the watch sent an error that is no Status")
+			}
+			return apierrors.FromObject(&status)
+		}
+		if err := take(e); err != nil {
+			return err
+		}
+	}
+}
+
+// expired reports whether a version is too old to go on from.
+func expired(err error) bool {
+	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
+}
+
+// refused reports whether trying again cannot help.
+func refused(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	switch status.Status().Code {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,260 @@
+package record
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/loadgen/apisim"
+	"github.com/watchbench/watchbench/loadgen/trace"
+)
+
+// recording is a recorder at work on a simulated apiserver.
+type recording struct {
+	server   *apisim.Server
+	recorder *Recorder
+	file     *memory
+	writer   *trace.Writer
+	lines    []string
+}
+
+// begin makes one of pods, of which there are as many as asked for.
+func begin(t *testing.T, server *apisim.Server, settings Settings) *recording {
+	t.Helper()
+	if server == nil {
+		var err error
+		if server, err = apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := &recording{server: server, file: &memory{}}
+	settings.REST = &rest.Config{Host: "http://apisim", Transport: apisim.Direct(server)}
+	if settings.Resources == nil {
+		settings.Resources = []trace.Resource{pods}
+	}
+	settings.ClusterVersion = "v1.36.3"
+	var err error
+	if r.recorder, err = New(settings); err != nil {
+		t.Fatal(err)
+	}
+	if r.writer, err = trace.NewWriter(r.file, r.recorder.Header()); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// run records while act acts, and what is under way then.
+func (r *recording) run(t *testing.T, act func()) error {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- r.recorder.Run(ctx, r.writer) }()
+	act()
+	cancel()
+	err := <-done
+	if closed := r.writer.Close(); closed != nil {
+		t.Error(closed)
+	}
+	return err
+}
+
+func put(t *testing.T, s *apisim.Server, name string) {
+	t.Helper()
+	if _, err := s.Apply("pods", fmt.Appendf(nil, `{"metadata":{"namespace":"a","name":%q},"spec":{}}`, name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// disturb changes pods at random, one each 20 ms.
+func disturb(t *testing.T, s *apisim.Server, d time.Duration) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		name := fmt.Sprintf("p%d", rng.IntN(60))
+		switch rng.IntN(4) {
+		case 0:
+			_, _ = s.Delete("pods", "a", name) // or it is not there
+		case 1: // made again under its name
+			_, _ = s.Delete("pods", "a", name)
+			put(t, s, name)
+		default:
+			put(t, s, name)
+		}
+	}
+}
+
+func truth(s *apisim.Server) map[string]string {
+	m := map[string]string{}
+	for _, o := range s.Objects("pods") {
+		m["Pod "+o.Namespace+"/"+o.Name] = fmt.Sprintf("%s@%d", o.UID, o.ResourceVersion)
+	}
+	return m
+}
+
+// TestSameState: whatever fails on the way, the trace ends in the state of the cluster,
+// and each change in it follows from the one before.
+func TestSameState(t *testing.T) {
+	for _, tc := range []struct {
+		faults  string
+		objects int
+		gaps    bool // some are certain
+	}{
+		{"", 10, false},
+		{"", 2*pageObjects + 1, false},
+		{"close(1s,5s)", 10, false},
+		{"reset(1s,3s)", 10, false},
+		{"410(start):50%,close(2s)", 10, true},
+		{"410(mid):2%", 10, true},
+		{"410(page):70%,410(mid):2%", 2*pageObjects + 1, true},
+		{"error:2%", 10, false},
+		{"truncate:2%", 10, false},
+		{"junk:1%,unknown:1%", 10, false},
+		{"503:40%,close(2s)", 10, false},
+		{"429(retry-after=2s):40%,close(2s)", 10, false},
+		{"html:40%,close(2s)", 10, false},
+		{"gone(15s,from=5s)", 10, false},
+		{"400(verb=watch):80%,close(2s)", 10, true},
+	} {
+		t.Run(tc.faults, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := begin(t, nil, Settings{})
+				for i := range tc.objects {
+					put(t, r.server, fmt.Sprintf("old%d", i))
+				}
+				if tc.faults != "" {
+					if err := r.server.Faults().Add(tc.faults); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r.server.Faults().Start()
+				err := r.run(t, func() {
+					disturb(t, r.server, time.Minute)
+					if err := r.server.Faults().Remove(0); err != nil && tc.faults != "" {
+						t.Fatal(err)
+					}
+					time.Sleep(10 * time.Minute) // the longest pause, and a watch that is silent, end
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := replay(t, r.file.Bytes())
+				differ(t, "state", got.state, truth(r.server))
+				if (got.gaps > 0) != tc.gaps && (tc.gaps || tc.faults == "") {
+					t.Errorf("%d gaps, want some: %v", got.gaps, tc.gaps)
+				}
+				if p := r.recorder.Progress()[0]; int(p.Gaps) != got.gaps || int(p.Live) != len(got.state) || p.Version == "" {
+					t.Errorf("progress %+v with %d gaps and %d objects", p, got.gaps, len(got.state))
+				}
+			})
+		})
+	}
+}
+
+// TestRefused: what can never be recorded ends the recording, with the resource.
+func TestRefused(t *testing.T) {
+	for status, want := range map[string]string{"403": "list pods: ", "404": "list pods: ", "401": "list pods: "} {
+		synctest.Test(t, func(t *testing.T) {
+			r := begin(t, nil, Settings{})
+			if err := r.server.Faults().Add(status); err != nil {
+				t.Fatal(err)
+			}
+			r.server.Faults().Start()
+			if err := r.run(t, func() { time.Sleep(time.Minute) }); err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%s: %v", status, err)
+			}
+		})
+	}
+}
+
+// TestDiskFull: a trace that cannot be written ends the recording.
+func TestDiskFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := begin(t, nil, Settings{})
+		writer, err := trace.NewWriter(&full{room: 500}, r.recorder.Header())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		done := make(chan error, 1)
+		go func() { done <- r.recorder.Run(ctx, writer) }()
+		disturb(t, r.server, 5*time.Second)
+		if err := <-done; err == nil || !strings.Contains(err.Error(), "writing the trace: "+io.ErrShortWrite.Error()) {
+			t.Error(err)
+		}
+		_ = writer.Close()
+	})
+}
+
+type full struct{ room int }
+
+func (f *full) Write(p []byte) (int, error) {
+	if f.room -= len(p); f.room < 0 {
+		return 0, io.ErrShortWrite
+	}
+	return len(p), nil
+}
+
+func (*full) Close() error { return nil }
+
+// TestProgress: long recordings say how far they are.
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lines := make(chan string, 100)
+		r := begin(t, nil, Settings{Progress: func(line string) { lines <- line }})
+		put(t, r.server, "one")
+		if err := r.run(t, func() { time.Sleep(25 * time.Second); put(t, r.server, "two"); time.Sleep(10 * time.Second) }); err != nil {
+			t.Fatal(err)
+		}
+		close(lines)
+		var all []string
+		for line := range lines {
+			all = append(all, line)
+		}
+		if len(all) != 3 || !strings.HasPrefix(all[0], "10s: 2 frames, 0 KiB; pods 1 listed, 0 events") || !strings.HasPrefix(all[2], "30s: 3 frames, 0 KiB; pods 1 listed, 1 events") {
+			t.Errorf("%q", all)
+		}
+	})
+}
+
+// TestAnonymised: the trace of a custom resource shows neither its group nor its names,
+// and a second recording uses other pseudonyms.
+func TestAnonymised(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var texts []string
+		server, err := apisim.New(apisim.Config{Resources: []apisim.Resource{{Group: "acme.example", Versions: []string{"v1"}, Name: "invoices", Kind: "Invoice", Namespaced: true, Custom: true}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := server.Apply("invoices.acme.example", []byte(`{"metadata":{"namespace":"billing","name":"initech-0042"},"spec":{"customer":"Initech"}}`)); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			r := begin(t, server, Settings{Anonymise: true, Resources: []trace.Resource{{Group: "acme.example", Version: "v1", Name: "invoices", Kind: "Invoice", Namespaced: true}}})
+			if err := r.run(t, func() { time.Sleep(time.Second) }); err != nil {
+				t.Fatal(err)
+			}
+			got := replay(t, r.file.Bytes())
+			text := fmt.Sprint(got.header.Resources, got.states)
+			if len(got.states) != 1 || !got.header.Anonymised {
+				t.Errorf("%+v", got)
+			}
+			for _, word := range []string{"acme", "nvoice", "initech", "billing"} {
+				if strings.Contains(strings.ToLower(text), word) {
+					t.Errorf("%s shows: %s", word, text)
+				}
+			}
+			texts = append(texts, text)
+		}
+		if texts[0] == texts[1] {
+			t.Error("two recordings have the same pseudonyms")
+		}
+	})
+}

@@ -1,0 +1,124 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+
+	"github.com/watchbench/watchbench/loadgen/apisim"
+	"github.com/watchbench/watchbench/loadgen/trace"
+)
+
+func TestMain(m *testing.M) {
+	apisim.ForBubbles()
+	goleak.VerifyTestMain(clustertest.Shared(m))
+}
+
+var pods = trace.Resource{Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true}
+
+type memory struct{ bytes.Buffer }
+
+func (*memory) Close() error { return nil }
+
+// object is what a test has to know of one.
+type object struct {
+	Kind     string
+	Metadata struct {
+		Namespace, Name, UID, ResourceVersion string
+		Annotations                           map[string]string
+	}
+}
+
+// replayed is what a trace says: the last state of each object, and each state on the way.
+type replayed struct {
+	header trace.Header
+	frames int
+	state  map[string]string // Kind namespace/name → uid@version
+	states map[string]int    // Kind namespace/name uid@version, how often
+	gone   map[string]string // Kind uid → version of the deletion
+	gaps   int
+	synced map[string]bool // by resource
+}
+
+// replay reads a trace and applies it. It refuses what a replay could not do: a change of
+// an object that is not there, an addition of one that is.
+func replay(t testing.TB, data []byte) replayed {
+	t.Helper()
+	r, err := trace.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	all := replayed{header: r.Header(), state: map[string]string{}, states: map[string]int{}, gone: map[string]string{}, synced: map[string]bool{}}
+	last := map[string]uint64{}
+	for f, err := range r.Frames() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.frames++
+		resource := r.Header().Resources[f.Resource]
+		switch f.Type {
+		case trace.Gap:
+			all.gaps++
+			continue
+		case trace.Synced:
+			all.synced[resource.Name] = true
+			continue
+		}
+		var o object
+		if err := json.Unmarshal(f.Object, &o); err != nil || o.Kind != resource.Kind {
+			t.Fatalf("%s: %v: %s", resource, err, f.Object)
+		}
+		if f.Type == trace.Bookmark {
+			continue
+		}
+		version, err := strconv.ParseUint(o.Metadata.ResourceVersion, 10, 64)
+		if err != nil {
+			t.Fatalf("%s: %s", resource, f.Object)
+		}
+		if f.Type != trace.Initial && !f.Inferred {
+			if version <= last[resource.Name] {
+				t.Fatalf("%s: version %d after %d", resource, version, last[resource.Name])
+			}
+			last[resource.Name] = version
+		}
+		key := fmt.Sprintf("%s %s/%s", o.Kind, o.Metadata.Namespace, o.Metadata.Name)
+		was, there := all.state[key]
+		now := fmt.Sprintf("%s@%d", o.Metadata.UID, version)
+		if there != (f.Type == trace.Modified || f.Type == trace.Deleted) {
+			t.Fatalf("%s of %s, of which the state is %q", f.Type, key, was)
+		}
+		if f.Type == trace.Deleted {
+			delete(all.state, key)
+			all.gone[o.Kind+" "+o.Metadata.UID] = o.Metadata.ResourceVersion
+			continue
+		}
+		all.state[key] = now
+		all.states[key+" "+now]++
+	}
+	return all
+}
+
+func differ(t testing.TB, what string, got, want map[string]string) {
+	t.Helper()
+	if maps.Equal(got, want) {
+		return
+	}
+	for k, v := range want {
+		if got[k] != v {
+			t.Errorf("%s: %s is %q, want %q", what, k, got[k], v)
+		}
+	}
+	for k, v := range got {
+		if _, ok := want[k]; !ok {
+			t.Errorf("%s: %s is %q, want nothing", what, k, v)
+		}
+	}
+}

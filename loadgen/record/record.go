@@ -1,0 +1,164 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/loadgen/pseudonym"
+	"github.com/watchbench/watchbench/loadgen/trace"
+)
+
+const (
+	// flushEvery bounds what is lost if the program is killed.
+	flushEvery = time.Second
+	// reportEvery is how often progress is reported.
+	reportEvery = 10 * time.Second
+)
+
+// Settings says what to record.
+type Settings struct {
+	REST           *rest.Config
+	Resources      []trace.Resource // see Resolve
+	ClusterVersion string
+	// Anonymise replaces names and values; see package pseudonym.
+	Anonymise bool
+	// Progress receives one line at a time, from any goroutine; it may be nil.
+	Progress func(line string)
+}
+
+// Recorder records one cluster, once.
+type Recorder struct {
+	settings Settings
+	header   trace.Header
+	salt     []byte
+	streams  []*stream
+	ran      atomic.Bool
+}
+
+// New makes a recorder; nothing is requested yet.
+func New(s Settings) (*Recorder, error) {
+	if len(s.Resources) == 0 {
+		return nil, errors.New("no resource to record")
+	}
+	client, err := newClient(s.REST)
+	if err != nil {
+		return nil, err
+	}
+	r := &Recorder{settings: s, salt: pseudonym.NewSalt(), header: trace.Header{
+		Started: time.Now(), ClusterVersion: s.ClusterVersion, Anonymised: s.Anonymise,
+	}}
+	for i, resource := range s.Resources {
+		names := pseudonym.New(r.salt, s.Anonymise)
+		r.streams = append(r.streams, &stream{
+			client: client, names: names, resource: resource, index: i, objects: map[string]live{}, now: r.now, say: r.say,
+		})
+		resource.Group, resource.Name, resource.Kind = names.Text(resource.Group), names.Text(resource.Name), names.Text(resource.Kind)
+		r.header.Resources = append(r.header.Resources, resource)
+	}
+	return r, nil
+}
+
+// Header is that of the trace which Run is to be given.
+func (r *Recorder) Header() trace.Header { return r.header }
+
+func (r *Recorder) now() time.Duration { return time.Since(r.header.Started) }
+
+func (r *Recorder) say(format string, args ...any) {
+	if r.settings.Progress != nil {
+		r.settings.Progress(fmt.Sprintf("%s: ", r.now().Round(time.Second)) + fmt.Sprintf(format, args...))
+	}
+}
+
+// Run records into w until ctx ends, which is no error, or something fails for good: the
+// trace cannot be written, or a resource may not be listed. It does not close w.
+func (r *Recorder) Run(ctx context.Context, w *trace.Writer) error {
+	if r.ran.Swap(true) {
+		return errors.New("a recorder runs once")
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var running sync.WaitGroup
+	failed := make(chan error, len(r.streams)+1) // one send each
+	for _, s := range r.streams {
+		s.out = w
+		running.Go(func() { failed <- s.run(ctx) })
+	}
+	running.Go(func() { failed <- r.flush(ctx, w) })
+	var first error
+	for range cap(failed) {
+		if err := <-failed; err != nil && first == nil {
+			first = err
+			cancel(err)
+		}
+	}
+	running.Wait()
+	if err := w.Flush(); first == nil {
+		first = err
+	}
+	return first
+}
+
+// flush writes what is collected to the file every second, and reports.
+func (r *Recorder) flush(ctx context.Context, w *trace.Writer) error {
+	tick := time.NewTicker(flushEvery)
+	defer tick.Stop()
+	reported := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		if time.Since(reported) >= reportEvery {
+			reported = time.Now()
+			bytes, frames := w.Written()
+			r.say("%d frames, %d KiB; %s", frames, bytes>>10, r.Summary())
+		}
+	}
+}
+
+// Summary says what was recorded of each resource.
+func (r *Recorder) Summary() string {
+	var parts []string
+	for _, p := range r.Progress() {
+		part := fmt.Sprintf("%s %d listed, %d events", p.Resource.Name, p.Listed, p.Events)
+		if p.Gaps > 0 {
+			part += fmt.Sprintf(", %d gaps", p.Gaps)
+		}
+		if p.Version == "" {
+			part += ", list not complete"
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Progress is how far a resource has come.
+type Progress struct {
+	Resource             trace.Resource
+	Listed, Events, Gaps int64
+	Live                 int64  // objects that are there
+	Version              string // of the last event; "" before the first list is complete
+}
+
+// Progress returns that of each resource, in the order of the settings.
+func (r *Recorder) Progress() (all []Progress) {
+	for _, s := range r.streams {
+		p := Progress{Resource: s.resource, Listed: s.counts.listed.Load(), Events: s.counts.events.Load(), Gaps: s.counts.gaps.Load(), Live: s.counts.live.Load()}
+		if v := s.counts.version.Load(); v != nil {
+			p.Version = *v
+		}
+		all = append(all, p)
+	}
+	return all
+}

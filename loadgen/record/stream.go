@@ -1,0 +1,288 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/loadgen/pseudonym"
+	"github.com/watchbench/watchbench/loadgen/trace"
+)
+
+const (
+	// The pauses after a failure, doubled from one to the next, as a reflector's.
+	leastPause = 800 * time.Millisecond
+	mostPause  = 30 * time.Second
+	// hopeless is how many watches in a row may be refused before the resource is listed
+	// anew: the version may be one that the cluster no longer knows, or never knew.
+	hopeless = 5
+)
+
+// live is what is known of an object that is there.
+type live struct {
+	uid, version string
+	round        uint32 // of the list that saw it last
+}
+
+// stream records one resource.
+type stream struct {
+	client   rest.Interface
+	out      *trace.Writer
+	now      func() time.Duration
+	say      func(format string, args ...any)
+	names    *pseudonym.Pseudonyms
+	resource trace.Resource
+	index    int
+
+	objects map[string]live // by namespace/name
+	round   uint32          // lists begun
+	version string          // of the last event; "" before a list
+	buf     []byte
+
+	counts counts
+}
+
+// counts may be read while the stream runs.
+type counts struct {
+	listed, events, gaps, live atomic.Int64
+	version                    atomic.Pointer[string]
+}
+
+// writeError is an error of the trace, after which nothing can be recorded.
+type writeError struct{ error }
+
+func (e writeError) Unwrap() error { return e.error }
+
+// run returns nil when ctx ends.
+func (s *stream) run(ctx context.Context) error {
+	pause, failures := leastPause, 0
+	for ctx.Err() == nil {
+		var err error
+		listing := s.version == ""
+		if listing {
+			err = s.list(ctx)
+		} else {
+			before := s.counts.events.Load()
+			err = s.watch(ctx)
+			if s.counts.events.Load() > before {
+				pause, failures = leastPause, 0
+			}
+		}
+		var broken writeError
+		var status apierrors.APIStatus
+		switch {
+		case ctx.Err() != nil:
+		case err == nil:
+			pause, failures = leastPause, 0
+			continue
+		case errors.As(err, &broken):
+			return broken.error
+		case refused(err) && s.round == 1 && listing:
+			return fmt.Errorf("list %s: %w", s.resource, err)
+		case expired(err):
+			s.say("%s: events are missing, listing again: %v", s.resource, err)
+			s.version = ""
+			if !listing {
+				continue
+			}
+		default:
+			if failures++; errors.As(err, &status) && failures >= hopeless {
+				s.version, failures = "", 0
+			}
+			s.say("%s: trying again: %v", s.resource, err)
+		}
+		_ = lifecycle.Pause(ctx, pause/2+rand.N(pause/2))
+		pause = min(2*pause, mostPause)
+	}
+	return nil
+}
+
+// list writes the objects that are there: all of them the first time, later what differs
+// from what is known.
+func (s *stream) list(ctx context.Context) error {
+	first := s.round == 0
+	s.round++
+	if !first {
+		s.counts.gaps.Add(1)
+		if err := s.append(trace.Frame{Type: trace.Gap}); err != nil {
+			return err
+		}
+	}
+	for token := ""; ; {
+		p, err := list(ctx, s.client, s.resource, token)
+		if err != nil {
+			return err
+		}
+		for _, item := range p.items {
+			if err := s.listed(item, first); err != nil {
+				return err
+			}
+		}
+		if token = p.continued; token == "" {
+			return s.complete(p.version)
+		}
+	}
+}
+
+// listed takes one object of a list.
+func (s *stream) listed(item []byte, first bool) error {
+	key, now, err := identify(item)
+	if err != nil {
+		return err
+	}
+	now.round = s.round
+	was, known := s.objects[key]
+	s.objects[key] = now
+	s.counts.listed.Add(1)
+	s.counts.live.Store(int64(len(s.objects)))
+	f := trace.Frame{Type: trace.Modified, Inferred: true}
+	switch {
+	case first:
+		f = trace.Frame{Type: trace.Initial}
+	case known && was.uid == now.uid && was.version == now.version:
+		return nil
+	case known && was.uid != now.uid: // deleted and created anew
+		if err := s.gone(key, was, now.version); err != nil {
+			return err
+		}
+		f.Type = trace.Added
+	case !known:
+		f.Type = trace.Added
+	}
+	if jsonscan.Lookup(item, "kind") == nil {
+		item = s.typed(item)
+	}
+	return s.object(f, item)
+}
+
+// typed returns an item of a list with the apiVersion and kind that items lack.
+func (s *stream) typed(item []byte) []byte {
+	b := append([]byte(`{"apiVersion":`), jsonscan.AppendString(nil, s.resource.APIVersion())...)
+	b = append(append(b, `,"kind":`...), jsonscan.AppendString(nil, s.resource.Kind)...)
+	rest := item[1:]
+	if strings.TrimLeft(string(rest[:min(len(rest), 8)]), " \t\r\n")[:1] != "}" {
+		b = append(b, ',')
+	}
+	return append(b, rest...)
+}
+
+// gone writes the end of an object that no event told of.
+func (s *stream) gone(key string, was live, version string) error {
+	namespace, name, ok := strings.Cut(key, "/")
+	if !ok {
+		namespace, name = "", key
+	}
+	b := append([]byte(`{"metadata":{"name":`), jsonscan.AppendString(nil, name)...)
+	if namespace != "" {
+		b = append(append(b, `,"namespace":`...), jsonscan.AppendString(nil, namespace)...)
+	}
+	b = append(append(b, `,"uid":`...), jsonscan.AppendString(nil, was.uid)...)
+	b = append(append(b, `,"resourceVersion":`...), jsonscan.AppendString(nil, version)...)
+	return s.object(trace.Frame{Type: trace.Deleted, Inferred: true}, s.typed(append(b, "}}"...)))
+}
+
+// complete ends a list: what it did not show is gone.
+func (s *stream) complete(version string) error {
+	for key, was := range s.objects {
+		if was.round == s.round {
+			continue
+		}
+		if err := s.gone(key, was, version); err != nil {
+			return err
+		}
+		delete(s.objects, key)
+	}
+	s.counts.live.Store(int64(len(s.objects)))
+	s.at(version)
+	return s.append(trace.Frame{Type: trace.Synced, ResourceVersion: version})
+}
+
+// watch writes events until the watch ends.
+func (s *stream) watch(ctx context.Context) error {
+	return watchEvents(ctx, s.client, s.resource, s.version, func(e event) error {
+		switch e.Type {
+		case trace.Bookmark:
+			if err := s.object(trace.Frame{Type: e.Type}, e.Object); err != nil {
+				return err
+			}
+			version := jsonscan.Unquote(jsonscan.Lookup(e.Object, "metadata", "resourceVersion"))
+			if version == "" {
+				return errors.New("a bookmark without a resourceVersion")
+			}
+			s.at(version)
+			return nil
+		case trace.Added, trace.Modified, trace.Deleted:
+		default:
+			return fmt.Errorf("the watch sent an event of type %q", e.Type)
+		}
+		key, now, err := identify(e.Object)
+		if err != nil {
+			return err
+		}
+		if err := s.object(trace.Frame{Type: e.Type}, e.Object); err != nil {
+			return err
+		}
+		if e.Type == trace.Deleted {
+			delete(s.objects, key)
+		} else {
+			now.round = s.round
+			s.objects[key] = now
+		}
+		s.counts.events.Add(1)
+		s.counts.live.Store(int64(len(s.objects)))
+		s.at(now.version)
+		return nil
+	})
+}
+
+func (s *stream) at(version string) {
+	s.version = version
+	s.counts.version.Store(&version)
+}
+
+// identify returns the key of an object and what has to be known of it.
+func identify(object []byte) (key string, now live, err error) {
+	meta := jsonscan.Lookup(object, "metadata")
+	for k, v := range jsonscan.Members(meta) {
+		switch string(k) {
+		case `"name"`:
+			key += jsonscan.Unquote(v)
+		case `"namespace"`:
+			key = jsonscan.Unquote(v) + "/" + key
+		case `"uid"`:
+			now.uid = jsonscan.Unquote(v)
+		case `"resourceVersion"`:
+			now.version = jsonscan.Unquote(v)
+		}
+	}
+	if key == "" || strings.HasSuffix(key, "/") || now.version == "" {
+		return "", live{}, errors.New("the apiserver sent an object without a name or a resourceVersion")
+	}
+	return key, now, nil
+}
+
+// object writes a frame with an object, without what must not be written.
+func (s *stream) object(f trace.Frame, object []byte) (err error) {
+	if s.buf, err = s.names.Object(s.buf[:0], s.resource.Kind, object); err != nil {
+		return err
+	}
+	f.Object = s.buf
+	return s.append(f)
+}
+
+func (s *stream) append(f trace.Frame) error {
+	f.At, f.Resource = s.now(), s.index
+	if err := s.out.Append(f); err != nil {
+		return writeError{err}
+	}
+	return nil
+}

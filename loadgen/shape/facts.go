@@ -1,0 +1,161 @@
+package shape
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
+
+// facts are what an object has of its own beside its template: the slots of a text.
+type facts struct {
+	name, namespace, node      string
+	uid, ownerUID, subjectUID  types.UID
+	ownerName, ownerKind       string
+	app                        string // name of the workload, as a label's value
+	hash                       string // what a ReplicaSet's or Job's pods are told apart by
+	subjectName                string
+	ip, hostIP                 string
+	container                  string // 62 hexadecimal digits of the container's id
+	tag                        string // of the image
+	op, intended               string
+	created, now, deleted, was metav1.Time // was: before now, for what an earlier operation wrote
+	nowMicro                   metav1.MicroTime
+	state                      plan.State
+	generation                 int64
+	wanted                     int32  // pods, of a workload
+	backOff                    string // delay of a crash loop
+	resourceVersion            string
+	placed                     place // of a Pod
+}
+
+// tagLength is that of every image tag, so that it does not change the size.
+const tagLength = 12
+
+// facts gathers what op's object has, uids from refs.
+func (m *Maker) facts(op plan.Op, refs Refs, intended time.Time) facts {
+	t := op.Target
+	at := metav1.NewTime(intended.UTC().Truncate(time.Second))
+	f := facts{
+		name: t.Name, op: strconv.FormatInt(op.ID, 10), intended: strconv.FormatInt(intended.UnixNano(), 10),
+		created: at, now: at, deleted: metav1.NewTime(at.Add(gracePeriodSeconds * time.Second)),
+		// No write of a kubelet comes so late after a binding that this is its second: the
+		// kubelet's time of PodScheduled differs from the apiserver's, always.
+		was:        metav1.NewTime(at.Add(-scheduledBefore)),
+		nowMicro:   metav1.NewMicroTime(intended.UTC().Truncate(time.Microsecond)),
+		generation: 1,
+	}
+	f.wanted = int32(t.Spec)
+	if op.State != nil {
+		f.state = *op.State
+		if t.Kind != KindJob || t.Spec == 0 {
+			f.wanted = int32(op.State.Replicas)
+		}
+	}
+	f.generation += int64(f.state.Template)
+	f.backOff = backOff(f.state.Restarts)
+	switch t.Namespace {
+	case plan.ClusterScoped:
+	case plan.NodeLeases:
+		f.namespace = "kube-node-lease"
+	default:
+		f.namespace = m.cfg.Namespaces(t.Namespace)
+	}
+	f.uid = uidOf(refs, t)
+	f.app = labelValue(root(t).Name)
+	tagged := t
+	if o := t.Owner; o != nil {
+		f.ownerName, f.ownerKind, f.ownerUID = o.Name, o.Kind, uidOf(refs, o)
+		f.hash = o.Name[strings.LastIndexByte(o.Name, '-')+1:]
+		if t.Kind == KindPod {
+			tagged = o
+		}
+	}
+	switch t.Kind {
+	case KindReplicaSet:
+		f.hash = t.Name[strings.LastIndexByte(t.Name, '-')+1:]
+	case KindPod:
+		f.node, f.ip, f.hostIP = m.nodeName(t), podIP(t.Lane), hostIP(t.Node)
+		f.container = fmt.Sprintf("%016x%016x%016x%014x", mix(t.Seed), mix(t.Seed+1), mix(t.Seed+2), mix(t.Seed+3)>>8)
+	case KindNode:
+		f.node, f.hostIP = t.Name, hostIP(t.Node)
+	case KindEvent:
+		if s := t.Subject; s != nil {
+			f.subjectName, f.subjectUID = s.Name, uidOf(refs, s)
+			if s.Kind == KindPod || s.Kind == KindNode {
+				f.node = m.nodeName(s)
+			}
+		}
+	}
+	f.hash = labelValue(f.hash)
+	version := 0
+	if t.Kind == KindDeployment || t.Kind == KindDaemonSet {
+		version = f.state.Template
+	}
+	f.tag = imageTag(tagged.Seed, version)
+	return f
+}
+
+// nodeName is the node that a target is on; "" for a pod that is on none.
+func (m *Maker) nodeName(t *plan.Target) string {
+	if t.Node < 0 {
+		return ""
+	}
+	return m.cfg.Nodes(t.Node)
+}
+
+// scheduledBefore is how long ago a kubelet says that a pod was scheduled.
+const scheduledBefore = 30 * time.Second
+
+func uidOf(refs Refs, t *plan.Target) types.UID {
+	if refs == nil {
+		return ""
+	}
+	return refs.UID(t)
+}
+
+// root is the workload that a target belongs to in the end.
+func root(t *plan.Target) *plan.Target {
+	for t.Owner != nil {
+		t = t.Owner
+	}
+	return t
+}
+
+func imageTag(seed uint64, version int) string {
+	x := mix(seed + uint64(version)<<32)
+	tag := fmt.Sprintf("%d.%d.%d-%08x", 1+x%9, x>>8%10, x>>16%10, uint32(x>>32))
+	return tag[:tagLength]
+}
+
+// podIP is an address in 10.64.0.0/10 that follows from the lane.
+func podIP(lane int64) string {
+	n := uint32(mix(uint64(lane))) & 0x3fffff
+	return fmt.Sprintf("10.%d.%d.%d", 64+n>>16, n>>8&0xff, n&0xff)
+}
+
+// hostIP is an address in 10.0.0.0/10.
+func hostIP(node int) string {
+	n := uint32(node) + 2
+	return fmt.Sprintf("10.%d.%d.%d", n>>16&0x3f, n>>8&0xff, n&0xff)
+}
+
+// meta is the metadata of every object. f.ownerUID may be empty before the owner is known.
+func (m *Maker) meta(f *facts, labels, annotations map[string]string) metav1.ObjectMeta {
+	labels[RunLabel] = m.cfg.RunID
+	annotations[OpAnnotation], annotations[IntendedAnnotation] = f.op, f.intended
+	meta := metav1.ObjectMeta{Name: f.name, Namespace: f.namespace, UID: f.uid, Labels: labels, Annotations: annotations}
+	if f.ownerName != "" {
+		yes := true
+		meta.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: kinds[f.ownerKind].gvk().GroupVersion().String(), Kind: f.ownerKind,
+			Name: f.ownerName, UID: f.ownerUID, Controller: &yes, BlockOwnerDeletion: &yes,
+		}}
+	}
+	return meta
+}

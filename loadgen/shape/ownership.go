@@ -1,0 +1,189 @@
+package shape
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/client-go/applyconfigurations"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
+
+// ownership is who owns which fields of an object after the operations so far. It
+// depends on the structure of the object alone, so that objects of one template share it:
+// the nodes form a tree whose edges are operations.
+type ownership struct {
+	fields []metav1.ManagedFieldsEntry // as computed, of the sample
+	texts  []managed
+	next   map[step]*ownership
+	object text // of the whole object; empty where it is not kept
+}
+
+// managed is one manager's entry, ready but for its time.
+type managed struct {
+	manager, subresource, apiVersion string
+	fields                           text
+}
+
+// step is an operation as far as it decides about fields.
+type step struct {
+	op   string
+	bits uint32 // which counters are not 0, and what else decides
+}
+
+func stepOf(op plan.Op, f *facts) step {
+	s := step{op: op.Type}
+	for i, n := range [...]int{f.state.Replicas, f.state.Ready, f.state.Updated, f.state.Active, f.state.Succeeded, f.state.Failed,
+		f.state.Replicas - f.state.Ready, len(f.state.Endpoints)} {
+		if n > 0 {
+			s.bits |= 1 << i
+		}
+	}
+	if op.Target.Kind == KindPod {
+		s.bits = uint32(min(f.state.Restarts, 7))
+	}
+	return s
+}
+
+// fieldManagers are the apiserver's own code for managedFields, by kind and subresource.
+var fieldManagers = struct {
+	sync.Mutex
+	made  map[[2]string]*managedfields.FieldManager
+	types managedfields.TypeConverter
+}{made: map[[2]string]*managedfields.FieldManager{}}
+
+// resets are what a write to a subresource cannot change, as the apiserver's strategies have it.
+func resets(kind, subresource string) *fieldpath.Set {
+	if subresource == "" {
+		switch kind {
+		case KindPod, KindReplicaSet, KindDeployment, KindDaemonSet, KindJob, KindNode:
+			return fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
+		}
+		return fieldpath.NewSet()
+	}
+	set := fieldpath.NewSet(fieldpath.MakePathOrDie("spec"))
+	switch kind {
+	case KindPod:
+		set.Insert(fieldpath.MakePathOrDie("metadata", "deletionTimestamp"))
+		set.Insert(fieldpath.MakePathOrDie("metadata", "ownerReferences"))
+	case KindDeployment:
+		set.Insert(fieldpath.MakePathOrDie("metadata", "labels"))
+	}
+	return set
+}
+
+func fieldManager(kind, subresource string) (*managedfields.FieldManager, error) {
+	fieldManagers.Lock()
+	defer fieldManagers.Unlock()
+	key := [2]string{kind, subresource}
+	if m := fieldManagers.made[key]; m != nil {
+		return m, nil
+	}
+	gvk := kinds[kind].gvk()
+	filter := map[fieldpath.APIVersion]fieldpath.Filter{
+		fieldpath.APIVersion(gvk.GroupVersion().String()): fieldpath.NewExcludeSetFilter(resets(kind, subresource)),
+	}
+	var m *managedfields.FieldManager
+	var err error
+	if kind == KindWidget {
+		m, err = managedfields.NewDefaultCRDFieldManager(managedfields.NewDeducedTypeConverter(), sameVersion{}, noDefaults{}, unstructuredMaker{}, gvk, gvk.GroupVersion(), subresource, filter)
+	} else {
+		if fieldManagers.types == nil {
+			fieldManagers.types = applyconfigurations.NewTypeConverter(scheme.Scheme)
+		}
+		m, err = managedfields.NewDefaultFieldManager(fieldManagers.types, sameVersion{}, noDefaults{}, scheme.Scheme, gvk, gvk.GroupVersion(), subresource, filter)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("preparing managedFields of %s: %w", kind, err)
+	}
+	fieldManagers.made[key] = m
+	return m, nil
+}
+
+// write computes the ownership after a manager has turned former into sent. former is nil
+// for a creation.
+func (o *ownership) write(kind, manager, subresource string, former, sent Object) (*ownership, error) {
+	fm, err := fieldManager(kind, subresource)
+	if err != nil {
+		return nil, err
+	}
+	gvk := kinds[kind].gvk()
+	if former == nil {
+		if former, err = empty(kind); err != nil {
+			return nil, err
+		}
+	}
+	former.GetObjectKind().SetGroupVersionKind(gvk)
+	sent.GetObjectKind().SetGroupVersionKind(gvk)
+	former.SetManagedFields(o.fields)
+	sent.SetManagedFields(nil)
+	after, err := fm.Update(former, sent, manager)
+	if err != nil {
+		return nil, fmt.Errorf("computing managedFields of %s: %w", kind, err)
+	}
+	n := &ownership{fields: after.(metav1.Object).GetManagedFields()}
+	for _, e := range n.fields {
+		fields, err := json.Marshal(e.FieldsV1)
+		if err != nil {
+			return nil, fmt.Errorf("computing managedFields of %s: %w", kind, err)
+		}
+		n.texts = append(n.texts, managed{manager: e.Manager, subresource: e.Subresource, apiVersion: e.APIVersion, fields: cut(fields)})
+	}
+	return n, nil
+}
+
+func empty(kind string) (Object, error) {
+	gvk := kinds[kind].gvk()
+	if kind == KindWidget {
+		return unstructuredMaker{}.make(gvk), nil
+	}
+	obj, err := scheme.Scheme.New(gvk)
+	if err != nil {
+		return nil, fmt.Errorf("computing managedFields of %s: %w", kind, err)
+	}
+	return obj.(Object), nil
+}
+
+// text is JSON with slots in it for what each object has of its own.
+type text struct {
+	parts [][]byte // one more than slots
+	slots []slot
+}
+
+// cut finds the slots of a sample.
+func cut(sample []byte) text {
+	var t text
+	rest := string(sample)
+	for {
+		at, found := len(rest), slot(-1)
+		for s, mark := range slotMarks {
+			if i := strings.Index(rest[:at], mark); i >= 0 {
+				at, found = i, slot(s)
+			}
+		}
+		if found < 0 {
+			t.parts = append(t.parts, []byte(rest))
+			return t
+		}
+		t.parts, t.slots = append(t.parts, []byte(rest[:at])), append(t.slots, found)
+		rest = rest[at+len(slotMarks[found]):]
+	}
+}
+
+func (t *text) empty() bool { return len(t.parts) == 0 }
+
+func (t *text) append(b []byte, fill func([]byte, slot) []byte) []byte {
+	for i, s := range t.slots {
+		b = fill(append(b, t.parts[i]...), s)
+	}
+	return append(b, t.parts[len(t.parts)-1]...)
+}
+
+var _ runtime.ObjectCreater = scheme.Scheme

@@ -1,0 +1,221 @@
+package shape
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+)
+
+// stage is what a kubelet has of a pod.
+type stage struct {
+	phase                           corev1.PodPhase
+	sandbox, initialized, ready     bool
+	running, ended, failed, backOff bool
+	waits                           bool // for its init containers
+	generation                      int64
+}
+
+// stages of a pod after an operation; what is not here has no status of a kubelet.
+var stages = map[string]stage{
+	oplog.TypeCreating:     {phase: corev1.PodPending},
+	oplog.TypeSandbox:      {phase: corev1.PodPending, sandbox: true},
+	oplog.TypeInitialized:  {phase: corev1.PodPending, sandbox: true, initialized: true},
+	oplog.TypeRunning:      {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true},
+	oplog.TypeReady:        {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true, ready: true},
+	oplog.TypePatch:        {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true, ready: true},
+	oplog.TypeStatus:       {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true, ready: true},
+	oplog.TypeUnready:      {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true},
+	oplog.TypeCrashed:      {phase: corev1.PodRunning, sandbox: true, initialized: true, ended: true, failed: true},
+	oplog.TypeBackOff:      {phase: corev1.PodRunning, sandbox: true, initialized: true, backOff: true},
+	oplog.TypeSucceeded:    {phase: corev1.PodSucceeded, initialized: true, ended: true},
+	oplog.TypeAcknowledged: {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true, ready: true, generation: 2},
+	oplog.TypeTerminated:   {phase: corev1.PodRunning, initialized: true, ended: true, generation: 2},
+}
+
+// podStatus is what the kubelet says of a pod at a stage.
+func podStatus(spec *corev1.PodSpec, s stage, f *facts) corev1.PodStatus {
+	if s.generation == 0 {
+		s.generation = 1
+	}
+	inits := len(spec.InitContainers) > 0
+	s.waits = inits && !s.initialized
+	start := f.now
+	status := corev1.PodStatus{
+		ObservedGeneration: s.generation, Phase: s.phase, HostIP: f.hostIP, HostIPs: []corev1.HostIP{{IP: f.hostIP}},
+		StartTime: &start, QOSClass: qosOf(spec),
+	}
+	if s.sandbox || s.ended {
+		status.PodIP, status.PodIPs = f.ip, []corev1.PodIP{{IP: f.ip}}
+	}
+	condition := func(kind corev1.PodConditionType, ok bool, reason, message string) {
+		c := corev1.PodCondition{Type: kind, ObservedGeneration: s.generation, Status: corev1.ConditionTrue, LastTransitionTime: f.now}
+		if !ok {
+			c.Status, c.Reason, c.Message = corev1.ConditionFalse, reason, message
+		}
+		if ok && reason == reasonCompleted {
+			c.Reason = reason
+		}
+		status.Conditions = append(status.Conditions, c)
+	}
+	reason, message := "ContainersNotReady", "containers with unready status: ["+names(spec.Containers)+"]"
+	if s.phase == corev1.PodSucceeded {
+		reason, message = reasonCompleted, ""
+	}
+	condition(corev1.PodReadyToStartContainers, s.sandbox, "", "")
+	if initialized := s.initialized || !inits; s.phase == corev1.PodSucceeded {
+		condition(corev1.PodInitialized, true, reasonCompleted, "")
+	} else {
+		condition(corev1.PodInitialized, initialized, "ContainersNotInitialized", "containers with incomplete status: ["+names(spec.InitContainers)+"]")
+	}
+	condition(corev1.PodReady, s.ready, reason, message)
+	condition(corev1.ContainersReady, s.ready, reason, message)
+	status.Conditions = append(status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, ObservedGeneration: s.generation, Status: corev1.ConditionTrue, LastTransitionTime: f.was})
+	for i := range spec.InitContainers {
+		status.InitContainerStatuses = append(status.InitContainerStatuses, initStatus(&spec.InitContainers[i], len(spec.Containers)+i, s, f))
+	}
+	for i := range spec.Containers {
+		status.ContainerStatuses = append(status.ContainerStatuses, containerStatus(&spec.Containers[i], i, s, f))
+	}
+	return status
+}
+
+const reasonCompleted = "PodCompleted"
+
+func names(containers []corev1.Container) string {
+	var all string
+	for i := range containers {
+		if i > 0 {
+			all += " "
+		}
+		all += containers[i].Name
+	}
+	return all
+}
+
+// qosOf is the class that the apiserver gives: nothing here has limits on all.
+func qosOf(spec *corev1.PodSpec) corev1.PodQOSClass {
+	for i := range spec.Containers {
+		if r := &spec.Containers[i].Resources; len(r.Requests) > 0 || len(r.Limits) > 0 {
+			return corev1.PodQOSBurstable
+		}
+	}
+	return corev1.PodQOSBestEffort
+}
+
+// containerID ends with the index of the container, so that those of a pod differ.
+func containerID(f *facts, i int) string {
+	digits := strconv.FormatInt(int64(i%256), 16)
+	if len(digits) < 2 {
+		digits = "0" + digits
+	}
+	return "containerd://" + f.container + digits
+}
+
+func commonStatus(c *corev1.Container, tag string) corev1.ContainerStatus {
+	st := corev1.ContainerStatus{Name: c.Name, Image: c.Image + ":" + tag}
+	for i := range c.VolumeMounts {
+		v := &c.VolumeMounts[i]
+		mount := corev1.VolumeMountStatus{Name: v.Name, MountPath: v.MountPath, ReadOnly: v.ReadOnly}
+		if v.ReadOnly {
+			disabled := corev1.RecursiveReadOnlyDisabled
+			mount.RecursiveReadOnly = &disabled
+		}
+		st.VolumeMounts = append(st.VolumeMounts, mount)
+	}
+	return st
+}
+
+// run fills in what only a container that was started has.
+func run(st *corev1.ContainerStatus, c *corev1.Container, i int, f *facts) {
+	st.ImageID = c.Image + "@sha256:" + f.container + "5a"
+	st.ContainerID = containerID(f, i)
+	if r := &c.Resources; len(r.Requests) > 0 || len(r.Limits) > 0 {
+		st.AllocatedResources = r.Requests
+		st.Resources = &corev1.ResourceRequirements{Limits: r.Limits, Requests: r.Requests}
+	}
+	user := int64(0)
+	if s := c.SecurityContext; s != nil && s.RunAsUser != nil {
+		user = *s.RunAsUser
+	}
+	st.User = &corev1.ContainerUser{Linux: &corev1.LinuxContainerUser{UID: user, GID: user, SupplementalGroups: []int64{user}}}
+}
+
+func containerStatus(c *corev1.Container, i int, s stage, f *facts) corev1.ContainerStatus {
+	st := commonStatus(c, f.tag)
+	started := s.running
+	st.Started = &started
+	if i == 0 {
+		st.RestartCount = int32(f.state.Restarts)
+	}
+	end := func() *corev1.ContainerStateTerminated {
+		t := &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: f.was, FinishedAt: f.now, ContainerID: containerID(f, i)}
+		if s.failed || s.backOff || s.running {
+			t.ExitCode, t.Reason = 1, "Error"
+		}
+		return t
+	}
+	switch {
+	case s.running:
+		run(&st, c, i, f)
+		st.Ready = s.ready
+		st.State.Running = &corev1.ContainerStateRunning{StartedAt: f.now}
+	case s.ended && (i == 0 || !s.failed):
+		run(&st, c, i, f)
+		st.State.Terminated = end()
+	case s.ended: // the neighbour of the one that crashed
+		run(&st, c, i, f)
+		st.Ready, started = true, true
+		st.State.Running = &corev1.ContainerStateRunning{StartedAt: f.was}
+	case s.backOff && i == 0:
+		run(&st, c, i, f)
+		st.State.Waiting = &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff",
+			Message: "back-off " + f.backOff + " restarting failed container=" + c.Name + " pod=" + f.name + "_" + f.namespace + "(" + string(f.uid) + ")"}
+		st.LastTerminationState.Terminated = end()
+	case s.backOff:
+		run(&st, c, i, f)
+		st.Ready, started = true, true
+		st.State.Running = &corev1.ContainerStateRunning{StartedAt: f.was}
+	case s.waits:
+		st.State.Waiting = &corev1.ContainerStateWaiting{Reason: "PodInitializing"}
+	default:
+		st.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}
+	}
+	if i == 0 && st.RestartCount > 0 && st.LastTerminationState.Terminated == nil && st.State.Waiting == nil {
+		st.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", StartedAt: f.was, FinishedAt: f.was, ContainerID: containerID(f, i)}
+	}
+	return st
+}
+
+// backOff is the delay of the n-th restart: 10 s, doubled, at most five minutes (KEP-4603).
+func backOff(restarts int) string {
+	switch {
+	case restarts <= 1:
+		return "10s"
+	case restarts == 2:
+		return "20s"
+	case restarts == 3:
+		return "40s"
+	case restarts == 4:
+		return "1m20s"
+	case restarts == 5:
+		return "2m40s"
+	default:
+		return "5m0s"
+	}
+}
+
+func initStatus(c *corev1.Container, i int, s stage, f *facts) corev1.ContainerStatus {
+	st := commonStatus(c, f.tag)
+	no := false
+	st.Started = &no
+	if s.initialized {
+		run(&st, c, i, f)
+		st.Ready = true
+		st.State.Terminated = &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: f.was, FinishedAt: f.now, ContainerID: containerID(f, i)}
+	} else {
+		st.State.Waiting = &corev1.ContainerStateWaiting{Reason: "PodInitializing"}
+	}
+	return st
+}

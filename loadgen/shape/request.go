@@ -1,0 +1,205 @@
+package shape
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
+
+// Verbs of requests.
+const (
+	VerbCreate = "create" // POST
+	VerbUpdate = "update" // PUT without resourceVersion: whatever the object is, for this uid
+	VerbPatch  = "patch"
+	VerbDelete = "delete"
+)
+
+// Request is what is sent for one operation.
+type Request struct {
+	Verb         string
+	Resource     schema.GroupVersionResource
+	Namespace    string // "" for what is in none
+	Name         string
+	Subresource  string // "", "status" or "binding"
+	FieldManager string
+	// Object is the body of a create or an update. Of a status write it is metadata and
+	// status: the apiserver keeps the spec that it has.
+	Object runtime.Object
+	// Body and PatchType are those of a patch.
+	Body      []byte
+	PatchType types.PatchType
+	Delete    *metav1.DeleteOptions
+}
+
+// Object is the object as it is after op, but for what only the apiserver knows. It is
+// that of an ordinary life: after an operation that writes no status, the status is the
+// one that such an operation usually follows.
+func (m *Maker) Object(op plan.Op, refs Refs, intended time.Time) Object {
+	f := m.facts(op, refs, intended)
+	f.place(op, place{})
+	return m.object(op, m.template(op.Target, false), refs, &f, viewServed)
+}
+
+// Request is how op is sent.
+func (m *Maker) Request(op plan.Op, refs Refs, intended time.Time) Request {
+	f := m.facts(op, refs, intended)
+	f.place(op, place{})
+	k := kinds[op.Target.Kind]
+	r := Request{Resource: k.resource, Namespace: f.namespace, Name: f.name, FieldManager: manager(op)}
+	build := func(v view) runtime.Object { return m.object(op, m.template(op.Target, false), refs, &f, v) }
+	switch how(op) {
+	case howCreate:
+		r.Verb = VerbCreate
+		f.uid = ""
+		r.Object = build(viewSent)
+	case howBind:
+		r.Verb, r.Subresource = VerbCreate, "binding"
+		// The apiserver copies a binding's annotations to the pod.
+		r.Object = &corev1.Binding{
+			ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace, UID: f.uid, Annotations: map[string]string{OpAnnotation: f.op, IntendedAnnotation: f.intended}},
+			Target:     corev1.ObjectReference{Kind: KindNode, Name: f.node},
+		}
+	case howStatus:
+		r.Verb, r.Subresource = VerbUpdate, "status"
+		r.Object = build(viewStatus)
+	case howUpdate:
+		r.Verb = VerbUpdate
+		r.Object = build(viewSent)
+	case howPatch:
+		r.Verb, r.PatchType = VerbPatch, types.MergePatchType
+		r.Body = m.patch(op, build, &f)
+		if op.Type == oplog.TypeScale {
+			r.PatchType = types.StrategicMergePatchType
+		}
+	case howDelete:
+		r.Verb, r.Delete = VerbDelete, &metav1.DeleteOptions{GracePeriodSeconds: ptr(int64(0))}
+		if op.Type == oplog.TypeTerminate {
+			r.Delete.GracePeriodSeconds = ptr(int64(gracePeriodSeconds))
+		}
+		if f.uid != "" {
+			r.Delete.Preconditions = &metav1.Preconditions{UID: &f.uid}
+		}
+		if op.Target.Kind != KindPod {
+			// Jobs would otherwise orphan their pods and wait for a garbage collector.
+			r.Delete.PropagationPolicy = ptr(metav1.DeletePropagationBackground)
+		}
+	}
+	return r
+}
+
+// Ways in which operations are sent.
+type way int
+
+const (
+	howCreate way = iota
+	howBind
+	howStatus
+	howUpdate
+	howPatch
+	howDelete
+)
+
+func how(op plan.Op) way {
+	switch op.Type {
+	case oplog.TypeCreate:
+		return howCreate
+	case oplog.TypeBind:
+		return howBind
+	case oplog.TypeTerminate, oplog.TypeDelete:
+		return howDelete
+	case oplog.TypeScale, oplog.TypeUnfinalized, oplog.TypeRenew:
+		return howPatch
+	case oplog.TypeUpdate:
+		if op.Target.Kind == KindLease || op.Target.Kind == KindWidget {
+			return howPatch
+		}
+		return howUpdate
+	}
+	switch op.Target.Kind {
+	case KindWidget, KindLease:
+		return howPatch
+	case KindEvent, KindConfigMap, KindEndpointSlice:
+		return howUpdate
+	}
+	return howStatus
+}
+
+// manager is the name under which op is written.
+func manager(op plan.Op) string {
+	k := kinds[op.Target.Kind]
+	switch {
+	case op.Target.Kind == KindEvent:
+		return eventManager(op.Target.Reason)
+	case op.Type == oplog.TypeBind:
+		return managerScheduler
+	case op.Type == oplog.TypeUnfinalized, op.Type == oplog.TypeUnready && op.Target.Kind == KindNode:
+		return managerController
+	case op.Target.Kind == KindPod && op.Type == oplog.TypeCreate && op.Target.Owner == nil:
+		return managerDeployer
+	case how(op) == howStatus:
+		return k.status
+	default:
+		return k.creator
+	}
+}
+
+// patch is the body of an operation that changes a part of an object that has more.
+func (m *Maker) patch(op plan.Op, build func(view) runtime.Object, f *facts) []byte {
+	meta := map[string]any{"annotations": map[string]string{OpAnnotation: f.op, IntendedAnnotation: f.intended}}
+	if f.uid != "" {
+		meta["uid"] = f.uid
+	}
+	body := map[string]any{"metadata": meta}
+	switch {
+	case op.Type == oplog.TypeUnfinalized:
+		meta["finalizers"] = nil
+	case op.Target.Kind == KindLease:
+		body["spec"] = map[string]any{"renewTime": f.nowMicro}
+	case op.Target.Kind == KindWidget:
+		spec := map[string]any{"revision": 10000 + f.state.Count}
+		body["spec"] = spec
+		if f.placed.counted {
+			body["status"] = map[string]any{"phase": "Ready", "observedGeneration": f.generation}
+		}
+	default:
+		spec := map[string]any{"replicas": f.wanted}
+		if op.Target.Kind == KindDeployment || op.Target.Kind == KindDaemonSet {
+			if op.Target.Kind == KindDaemonSet {
+				delete(spec, "replicas")
+			}
+			spec["template"] = map[string]any{"spec": map[string]any{"containers": tags(build(viewSent))}}
+		}
+		body["spec"] = spec
+	}
+	b, err := json.Marshal(body)
+	if err != nil {
+		panic(fmt.Sprintf("shape: patch of %s: %v", op.Target.Kind, err)) // only strings and numbers are in it
+	}
+	return b
+}
+
+// tags are the containers of a workload's template as a patch of their images names them.
+func tags(obj runtime.Object) []map[string]string {
+	var containers []corev1.Container
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		containers = o.Spec.Template.Spec.Containers
+	case *appsv1.DaemonSet:
+		containers = o.Spec.Template.Spec.Containers
+	}
+	all := make([]map[string]string, len(containers))
+	for i := range containers {
+		all[i] = map[string]string{"name": containers[i].Name, "image": containers[i].Image}
+	}
+	return all
+}

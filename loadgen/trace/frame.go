@@ -1,0 +1,172 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Version is the version of the format that this package writes, and the newest that it
+// reads.
+const Version = 1
+
+// Header says what was recorded, and where.
+type Header struct {
+	// Started is when the recording began, to which the times of the frames relate.
+	Started time.Time `json:"started"`
+	// ClusterVersion is that of the apiserver, such as "v1.36.3".
+	ClusterVersion string `json:"clusterVersion"`
+	// Anonymised says that names and values are pseudonyms.
+	Anonymised bool `json:"anonymised"`
+	// Resources are what was recorded; frames refer to them by index.
+	Resources []Resource `json:"resources"`
+}
+
+// Resource is one kind of object, as discovery names it.
+type Resource struct {
+	Group      string `json:"group"` // "" for the core group
+	Version    string `json:"version"`
+	Name       string `json:"name"` // the plural in URLs, such as "pods"
+	Kind       string `json:"kind"`
+	Namespaced bool   `json:"namespaced"`
+}
+
+// APIVersion is the resource's group and version as objects name them, such as "apps/v1".
+func (r Resource) APIVersion() string {
+	if r.Group == "" {
+		return r.Version
+	}
+	return r.Group + "/" + r.Version
+}
+
+// String is name.version.group, or only the name in the core group.
+func (r Resource) String() string {
+	if r.Group == "" {
+		return r.Name
+	}
+	return r.Name + "." + r.Version + "." + r.Group
+}
+
+// Type says what a frame is.
+type Type string
+
+// Types of frames. Initial, Added, Modified, Deleted and Bookmark hold an object; Synced
+// and Gap are marks.
+const (
+	Initial  Type = "INITIAL" // in the list with which the recording began
+	Added    Type = "ADDED"
+	Modified Type = "MODIFIED"
+	Deleted  Type = "DELETED"
+	Bookmark Type = "BOOKMARK"
+	Synced   Type = "SYNCED" // the list is complete, at ResourceVersion
+	Gap      Type = "GAP"    // events are missing; a difference follows
+)
+
+// Frame is one event of a watch, one object of a list, or a mark.
+type Frame struct {
+	// At is the time since Header.Started.
+	At time.Duration
+	// Resource is the index in Header.Resources.
+	Resource int
+	Type     Type
+	// Inferred marks what was not received as an event but found by comparing a new list
+	// with the last known state.
+	Inferred bool
+	// ResourceVersion is that of a list; Synced only.
+	ResourceVersion string
+	// Object is compact JSON with apiVersion and kind. Of a frame that was read it shares
+	// memory with about a mebibyte of other frames: clone what is to be kept.
+	Object []byte
+}
+
+// HoldsObject reports whether frames of this type have an object.
+func (t Type) HoldsObject() bool {
+	switch t {
+	case Initial, Added, Modified, Deleted, Bookmark:
+		return true
+	}
+	return false
+}
+
+// course is how far each resource has come; it holds writer and reader to the order that
+// the package promises.
+type course struct {
+	resources []Resource
+	state     []stage
+	last      time.Duration
+	frames    int64
+}
+
+type stage byte
+
+const (
+	listing   stage = iota // before the first Synced
+	watching               // after a Synced
+	comparing              // after a Gap
+)
+
+func newCourse(h Header) *course {
+	return &course{resources: h.Resources, state: make([]stage, len(h.Resources))}
+}
+
+var errEmptyVersion = errors.New("SYNCED without a resourceVersion")
+
+// take accepts the next frame, or says why it cannot stand here.
+func (c *course) take(f *Frame) error {
+	if f.Resource < 0 || f.Resource >= len(c.state) {
+		return fmt.Errorf("resource %d, the header names %d", f.Resource, len(c.state))
+	}
+	if f.At < c.last {
+		return fmt.Errorf("time %s after %s", f.At, c.last)
+	}
+	at := &c.state[f.Resource]
+	next := *at
+	switch f.Type {
+	case Synced:
+		if f.ResourceVersion == "" {
+			return errEmptyVersion
+		}
+		if *at == watching {
+			return c.misplaced(f, "without a list before it")
+		}
+		next = watching
+	case Gap: // in a list as well: it may break off
+		next = comparing
+	case Initial:
+		if *at != listing {
+			return c.misplaced(f, "after the first list")
+		}
+	case Bookmark:
+		if *at != watching {
+			return c.misplaced(f, "before a list is complete")
+		}
+	case Added, Modified, Deleted:
+		switch {
+		case *at == listing:
+			return c.misplaced(f, "before a list is complete")
+		case *at == comparing && !f.Inferred:
+			return c.misplaced(f, "between a gap and the list after it that is not inferred")
+		case *at == watching && f.Inferred:
+			return c.misplaced(f, "that is inferred without a gap before it")
+		}
+	default:
+		return fmt.Errorf("type %q is not known", f.Type)
+	}
+	switch {
+	case f.Inferred && f.Type != Added && f.Type != Modified && f.Type != Deleted:
+		return c.misplaced(f, "cannot be inferred")
+	case f.Type.HoldsObject() && len(f.Object) == 0:
+		return c.misplaced(f, "without an object")
+	case !f.Type.HoldsObject() && len(f.Object) > 0:
+		return c.misplaced(f, "with an object")
+	case f.Type != Synced && f.ResourceVersion != "":
+		return c.misplaced(f, "with a resourceVersion beside its object")
+	}
+	*at, c.last = next, f.At
+	c.frames++
+	return nil
+}
+
+func (c *course) misplaced(f *Frame, why string) error {
+	return fmt.Errorf("%s of %s %s", f.Type, c.resources[f.Resource], why)
+}

@@ -1,0 +1,164 @@
+package witness
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// apiserver answers lists and watches of replicasets in turn, as it was told.
+type apiserver struct {
+	mu      sync.Mutex // guards what follows
+	lists   []string   // items: "name uid version", separated by commas; the collection's version comes first
+	watches []string   // events: "TYPE name uid version", separated by commas
+	asked   []string   // versions that were watched from
+	done    func()     // called when there is no other watch
+}
+
+func meta(item string) map[string]any {
+	w := strings.Fields(item)
+	ns := "a"
+	if before, after, ok := strings.Cut(w[0], "/"); ok {
+		ns, w[0] = before, after
+	}
+	return map[string]any{
+		"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
+		"metadata": map[string]string{"name": w[0], "namespace": ns, "uid": w[1], "resourceVersion": w[2]},
+	}
+}
+
+func (a *apiserver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	enc := json.NewEncoder(w)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if r.URL.Query().Get("watch") == "" {
+		version, items, _ := strings.Cut(a.lists[0], ":")
+		a.lists = a.lists[1:]
+		objects := []any{}
+		for item := range strings.SplitSeq(items, ",") {
+			if item = strings.TrimSpace(item); item != "" {
+				objects = append(objects, meta(item))
+			}
+		}
+		_ = enc.Encode(map[string]any{"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": map[string]string{"resourceVersion": version}, "items": objects})
+		return
+	}
+	a.asked = append(a.asked, r.URL.Query().Get("resourceVersion"))
+	if len(a.watches) == 0 {
+		a.done()
+		w.(http.Flusher).Flush()
+		a.mu.Unlock()
+		<-r.Context().Done()
+		a.mu.Lock()
+		return
+	}
+	events := a.watches[0]
+	a.watches = a.watches[1:]
+	for e := range strings.SplitSeq(events, ",") {
+		kind, item, _ := strings.Cut(strings.TrimSpace(e), " ")
+		if kind == "ERROR" {
+			_ = enc.Encode(map[string]any{"type": kind, "object": map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": 410, "message": "too old resource version"}})
+			continue
+		}
+		_ = enc.Encode(map[string]any{"type": kind, "object": meta(item)})
+	}
+}
+
+type records struct {
+	mu  sync.Mutex
+	all []oplog.Record
+}
+
+func (r *records) Append(x oplog.Record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, x)
+}
+
+func witnessed(t *testing.T, kindName string, a *apiserver) []string {
+	t.Helper()
+	server := httptest.NewServer(a)
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	a.done = cancel
+	var log records
+	w, err := New(Config{
+		Kinds:            []Kind{{Name: kindName, Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}}},
+		IgnoreNamespaces: []string{"kube-system"}, Log: slog.New(slog.DiscardHandler),
+	}, &rest.Config{Host: server.URL}, &log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready := false
+	if err := w.Run(ctx, func() { ready = true }); err != nil || !ready {
+		t.Fatalf("ready %v, %v", ready, err)
+	}
+	var told []string
+	for _, r := range log.all {
+		if r.Phase != oplog.PhaseWitnessed || r.Kind != kindName || r.Namespace != "a" || !r.OK() || r.Started == 0 || r.Finished < r.Started || r.Intended != r.Finished {
+			t.Errorf("record %+v", r)
+		}
+		text := fmt.Sprintf("%s %s %s %d", r.Type, r.Name, r.UID, r.ResourceVersion)
+		if r.Type == oplog.TypeDelete {
+			text += fmt.Sprintf(" at %d", r.DeletedVersion)
+		}
+		told = append(told, text)
+	}
+	return told
+}
+
+// Every event is recorded once; what was there before the beginning, and what is in a
+// namespace of others, is not.
+func TestWitness(t *testing.T) {
+	a := &apiserver{
+		lists:   []string{"10: old u0 5, kube-system/x u9 6", "40: web u2 35, old u0 5"},
+		watches: []string{"ADDED web u1 11, MODIFIED web u1 12, BOOKMARK - - 20, ADDED kube-system/y u8 21, DELETED web u1 22", "ADDED web u2 30, MODIFIED web u2 35"},
+	}
+	got := witnessed(t, "ReplicaSet", a)
+	want := []string{"create web u1 11", "patch web u1 12", "delete web u1 12 at 22", "create web u2 30", "patch web u2 35"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if !slices.Equal(a.asked, []string{"10", "22", "35"}) {
+		t.Errorf("watched from %q", a.asked)
+	}
+}
+
+// After a 410 and at the end lists fill the gap: with what they show, and no more.
+func TestWitnessFillsGaps(t *testing.T) {
+	a := &apiserver{
+		lists:   []string{"10: kept u0 5, gone u1 6", "50: kept u0 12, new u2 45", "60: kept u0 55"},
+		watches: []string{"MODIFIED kept u0 12, ERROR - - 0"},
+	}
+	got := witnessed(t, "ReplicaSet", a)
+	want := []string{"patch kept u0 12", "create new u2 45", "delete gone u1 6 at 0", "patch kept u0 55", "delete new u2 45 at 0"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// Metadata cannot tell a heartbeat from another change of a node, and it need not.
+func TestWitnessTakesNodesForBeating(t *testing.T) {
+	a := &apiserver{lists: []string{"10:", "20: n u1 12"}, watches: []string{"ADDED n u1 11, MODIFIED n u1 12"}}
+	if got, want := witnessed(t, "Node", a), []string{"create n u1 11", "heartbeat n u1 12"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

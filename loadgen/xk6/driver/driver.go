@@ -1,0 +1,82 @@
+// Package driver says how k6 is to run the load of a plan: with which script, arguments
+// and environment. It knows nothing of k6's code.
+package driver
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
+
+//go:embed driver.js
+var script []byte
+
+// MaxVUs is how many virtual users an open plan gets.
+const MaxVUs = 64
+
+// Files are paths that the run needs.
+type Files struct {
+	Plan       string // is there
+	Kubeconfig string // is there
+	OpLog      string // is written
+	Script     string // is written by Command
+}
+
+// Command writes the script and returns k6's arguments and what its environment has
+// beyond the caller's. It speaks the protocol of package session on standard input and
+// output.
+func Command(cfg plan.Config, f Files) (args, env []string, err error) {
+	if err := os.WriteFile(f.Script, script, 0o600); err != nil {
+		return nil, nil, fmt.Errorf("writing the script for k6: %w", err)
+	}
+	abs := func(path string) string {
+		if a, err := filepath.Abs(path); err == nil {
+			return a
+		}
+		return path
+	}
+	p, err := plan.New(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	load, err := json.Marshal(map[string]any{
+		"plan": abs(f.Plan), "kubeconfig": abs(f.Kubeconfig), "opLog": abs(f.OpLog), "executor": executor(p),
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("describing the load to k6: %w", err)
+	}
+	args = []string{"run", "--quiet", "--no-color", "--summary-mode=disabled", "--no-thresholds", "--address=", "--log-output=stderr", f.Script}
+	return args, append(Hermetic(), "WATCHBENCH_K6="+string(load)), nil
+}
+
+// Hermetic is the environment in which k6 asks nobody on the network for anything.
+func Hermetic() []string {
+	return []string{"K6_NO_USAGE_REPORT=true", "K6_AUTO_EXTENSION_RESOLUTION=false"}
+}
+
+// executor is the k6 executor of the plan's load, one iteration per operation.
+func executor(p *plan.Plan) map[string]any {
+	cfg := p.Config()
+	if cfg.Model == plan.ModelClosed {
+		if cfg.Duration > 0 && cfg.Operations == 0 {
+			return map[string]any{"executor": "constant-vus", "vus": cfg.Threads, "duration": cfg.Duration.String(), "gracefulStop": "5m"}
+		}
+		each := (cfg.Operations + int64(cfg.Threads) - 1) / int64(cfg.Threads)
+		return map[string]any{"executor": "per-vu-iterations", "vus": cfg.Threads, "iterations": each, "maxDuration": "24h", "gracefulStop": "5m"}
+	}
+	if (cfg.Arrival == "" || cfg.Arrival == plan.ArrivalConstant) && cfg.Hotkeys == nil && cfg.Rate*1000 == math.Trunc(cfg.Rate*1000) {
+		return map[string]any{
+			"executor": "constant-arrival-rate", "rate": int64(cfg.Rate * 1000), "timeUnit": "1000s", "duration": cfg.Duration.String(),
+			"preAllocatedVUs": MaxVUs, "maxVUs": MaxVUs, "gracefulStop": "5m",
+		}
+	}
+	// Of all other arrivals the virtual users keep the times themselves.
+	return map[string]any{
+		"executor": "shared-iterations", "vus": min(MaxVUs, max(1, p.Planned())), "iterations": max(1, p.Planned()), "maxDuration": "24h", "gracefulStop": "5m",
+	}
+}

@@ -1,0 +1,24 @@
+// A scenario's load with `driver: k6`: the plan, one operation per iteration.
+import { Churn } from 'k6/x/podchurn';
+
+const load = JSON.parse(__ENV.WATCHBENCH_K6);
+
+export const options = {
+  scenarios: { load: load.executor },
+  setupTimeout: '24h', // it waits for the go-ahead
+  teardownTimeout: '10m',
+};
+
+const churn = new Churn({ kubeconfig: load.kubeconfig, opLog: load.opLog, plan: load.plan, wait: true });
+
+export function setup() {
+  churn.prepare();
+}
+
+export default function () {
+  churn.step();
+}
+
+export function teardown() {
+  churn.finish();
+}

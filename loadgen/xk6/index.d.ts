@@ -1,0 +1,86 @@
+/**
+ * Pods that come and go on a Kubernetes cluster, as load for whatever watches it.
+ *
+ * @module podchurn
+ */
+export as namespace podchurn;
+
+/** What `new Churn` takes. An unknown option is an error. */
+export interface ChurnOptions {
+  /** Path of the kubeconfig. */
+  kubeconfig: string;
+  /** Context of the kubeconfig; default: its current one. */
+  context?: string;
+  /** Path of the op log, zstd-compressed NDJSON with one record per request. It must not exist. */
+  opLog: string;
+  /** Path of a plan file, or its fields. */
+  plan: string | Plan;
+  /** Wait for lines on standard input before load and teardown, as `churn --wait` does. */
+  wait?: boolean;
+}
+
+/** The fields of a plan file; docs/scenario-reference.md describes them under `load`. */
+export interface Plan {
+  /** Decides everything that is random. */
+  seed?: number;
+  /** Names the run: label, namespaces and nodes carry it. Lower-case letters, digits and dashes. */
+  runID: string;
+  model: 'closed' | 'open';
+  /** Closed loop. */
+  threads?: number;
+  operations?: number;
+  duration?: string;
+  thinkTime?: string;
+  /** Open loop: writes per second. */
+  rate?: number;
+  [field: string]: unknown;
+}
+
+/** One write request. */
+export interface OpResult {
+  /** The API server acknowledged it. */
+  ok: boolean;
+  /** create, bind, running, ready, patch, terminate, terminated, delete, … */
+  op: string;
+  kind: string;
+  name: string;
+  /** Why it was given up; empty if it was not. */
+  error: string;
+  /** From dispatch to the answer, retries included. */
+  durationMs: number;
+  /** From the intended dispatch to the actual one. */
+  lagMs: number;
+}
+
+/** A pod that the script made. Its methods throw unless theirs is the next operation of the plan's stages. */
+export interface Pod {
+  readonly name: string;
+  /** The next operation; empty after the last. */
+  next(): string;
+  results(): OpResult[];
+  bind(): OpResult;
+  running(): OpResult;
+  ready(): OpResult;
+  patch(): OpResult;
+  terminate(): OpResult;
+  terminated(): OpResult;
+  delete(): OpResult;
+}
+
+/** One process has one Churn; every virtual user constructs it with the same options. */
+export declare class Churn {
+  constructor(options: ChurnOptions);
+  /** Makes namespaces, nodes and what else the plan wants, and begins the load. For setup(). */
+  prepare(): void;
+  /** Ends the load, completes the op log and removes what was made. For teardown(). */
+  finish(): void;
+  /**
+   * Sends the plan's next operation and returns false when there is none: in a closed loop that
+   * of the thread with this virtual user's number, in an open one the next at its time.
+   */
+  step(): boolean;
+  /** Sends the whole life of a new pod, with the pauses of the plan's stages. */
+  life(): OpResult[];
+  /** Creates a pod whose other operations the script sends. */
+  createPod(): Pod;
+}

@@ -1,0 +1,61 @@
+package xk6
+
+import (
+	"time"
+
+	"go.k6.io/k6/js/modules"
+	"go.k6.io/k6/metrics"
+)
+
+// opMetrics are what k6 shows of operations. Their only tags beyond k6's own are op and
+// kind, of which there are about twenty in all.
+type opMetrics struct {
+	duration   *metrics.Metric // answer minus dispatch
+	fromIntent *metrics.Metric // answer minus intended dispatch
+	lag        *metrics.Metric // dispatch minus intended dispatch
+	ops        *metrics.Metric
+	failed     *metrics.Metric
+}
+
+func registerMetrics(r *metrics.Registry) (*opMetrics, error) {
+	m := &opMetrics{}
+	for _, d := range []struct {
+		to   **metrics.Metric
+		name string
+		kind metrics.MetricType
+		of   []metrics.ValueType
+	}{
+		{&m.duration, "podchurn_op_duration", metrics.Trend, []metrics.ValueType{metrics.Time}},
+		{&m.fromIntent, "podchurn_op_from_intended", metrics.Trend, []metrics.ValueType{metrics.Time}},
+		{&m.lag, "podchurn_lag", metrics.Trend, []metrics.ValueType{metrics.Time}},
+		{&m.ops, "podchurn_ops", metrics.Counter, nil},
+		{&m.failed, "podchurn_op_failed", metrics.Rate, nil},
+	} {
+		var err error
+		if *d.to, err = r.NewMetric(d.name, d.kind, d.of...); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// push gives k6 the figures of one operation.
+func (m *opMetrics) push(vu modules.VU, r OpResult) {
+	state := vu.State()
+	if state == nil {
+		return
+	}
+	now := time.Now()
+	tags := state.Tags.GetCurrentValues()
+	set := tags.Tags.With("op", r.Op).With("kind", r.Kind)
+	sample := func(metric *metrics.Metric, value float64) metrics.Sample {
+		return metrics.Sample{TimeSeries: metrics.TimeSeries{Metric: metric, Tags: set}, Time: now, Value: value, Metadata: tags.Metadata}
+	}
+	metrics.PushIfNotDone(vu.Context(), state.Samples, metrics.ConnectedSamples{
+		Samples: []metrics.Sample{
+			sample(m.duration, r.DurationMs), sample(m.fromIntent, r.LagMs+r.DurationMs), sample(m.lag, r.LagMs),
+			sample(m.ops, 1), sample(m.failed, metrics.B(!r.OK)),
+		},
+		Tags: set, Time: now,
+	})
+}

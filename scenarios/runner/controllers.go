@@ -1,0 +1,58 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/party"
+)
+
+// startWitness starts what records the controllers' writes. It comes after the watcher's
+// first lists: so the watcher was in time for everything that the witness will see.
+func (c *cell) startWitness(ctx context.Context) (err error) {
+	if !c.s.Cluster.Controllers {
+		return nil
+	}
+	c.witness, err = party.StartWitness(ctx, party.WitnessSetup{
+		Bin: c.r.opts.Binaries.Witness, Logs: c.logs, Cell: c.dir, Kubeconfig: c.r.cluster.Kubeconfig, Kinds: c.record.Kinds, Ignore: c.ignore,
+	})
+	return err
+}
+
+// lastWrites is how long a request that a controller had on its way may take.
+const lastWrites = 300 * time.Millisecond
+
+// hold stops the controllers at the end of the load, so that the state that storage is to
+// reach stands still, and completes the witness's record of what they did.
+func (c *cell) hold(ctx context.Context) error {
+	if c.witness == nil {
+		return nil
+	}
+	if err := c.r.cluster.Hold(); err != nil {
+		return err
+	}
+	if err := lifecycle.Pause(ctx, lastWrites); err != nil {
+		return err
+	}
+	return c.witness.End()
+}
+
+// release has the controllers go on and ends the witness, whatever state the cell is in.
+func (c *cell) release() error {
+	if c.witness == nil {
+		return nil
+	}
+	return errors.Join(c.r.cluster.Release(), c.witness.End())
+}
+
+// RestartAPIServer kills kube-apiserver, starts it again and waits until it is ready.
+func (c *cell) RestartAPIServer(ctx context.Context) error {
+	if err := c.r.cluster.RestartAPIServer(ctx); err != nil {
+		return err
+	}
+	c.sampler.restarted(history.PartyAPIServer, c.r.cluster.PIDs["kube-apiserver"])
+	return nil
+}
