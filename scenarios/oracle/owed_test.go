@@ -151,7 +151,7 @@ func (r *record) pace(a answers, changes []change, w window) {
 	}
 	acked := 0.0
 	for i := range r.ledger {
-		if q := &r.ledger[i]; q.mine() && r.during(q) && q.acked() && q.Kind == "Pod" {
+		if q := &r.ledger[i]; q.mine() && r.during(q, w) && q.acked() && q.Kind == "Pod" {
 			acked++
 		}
 	}
