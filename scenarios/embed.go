@@ -37,7 +37,9 @@ func FaultNames() []string { return namesIn("faults/") }
 func RegressionNames() []string { return namesIn("regression/") }
 
 // All lists the names of all shipped scenarios.
-func All() []string { return slices.Concat(Names(), ExampleNames(), ControllerNames(), FaultNames(), RegressionNames()) }
+func All() []string {
+	return slices.Concat(Names(), ExampleNames(), ControllerNames(), FaultNames(), RegressionNames())
+}
 
 func namesIn(dir string) []string {
 	entries, err := fs.Glob(files, dir+"*.yaml")
