@@ -27,12 +27,14 @@ const (
 )
 
 // paced reports whether the cell may show if storage keeps up: the writes do not wait for
-// answers and are planned at one rate throughout, and nothing but the load happens.
+// answers and are planned at one rate throughout, and nothing but the load happens. A
+// profile has a rate of pods, whose writes come as they do, and controllers write beside it.
 func (f *Figures) paced() bool {
 	s := &f.cell.Scenario
 	steady := s.Load.Arrival == "" || s.Load.Arrival == plan.ArrivalConstant || s.Load.Arrival == plan.ArrivalPoisson
 	// A storage that is slow for whole periods has no latency to speak of.
 	steady = steady && !strings.Contains(s.Storage.Latency, "slow(")
+	steady = steady && s.Load.Profile == "" && !s.Cluster.Controllers
 	return s.Load.Model == result.ModelOpen && steady && len(s.Events)+len(s.Storage.Faults)+len(s.Watch.Faults) == 0
 }
 

@@ -87,11 +87,13 @@ func TestPace(t *testing.T) {
 	burst.cell.Scenario.Load.Burst = &plan.Burst{Period: units.Duration(2e9), Length: units.Duration(1e9)}
 	ramp.cell.Scenario.Load.Ramp = &plan.Ramp{From: 1}
 	stalling.cell.Scenario.Storage.Latency = "slow(5ms,x=10,every=5s,for=1s)"
-	slow, tail := paced(200), paced(200)
+	slow, tail, profile, controllers := paced(200), paced(200), paced(90), paced(90)
+	profile.cell.Scenario.Load.Profile = "rollout"
+	controllers.cell.Scenario.Cluster.Controllers = true
 	slow.cell.Scenario.Storage.Latency, tail.cell.Scenario.Storage.Latency = "360ms", "lognormal(p50=60ms,p99=1010ms)"
 	for name, e := range map[string]*evidence{
 		"closed": calibration(100, 100, 90), "with a fault": faulty, "too short": short, "in bursts": burst, "a ramp": ramp, "slow for whole periods": stalling,
-		"short against the mean latency": slow, "short against its tail": tail,
+		"short against the mean latency": slow, "short against its tail": tail, "a profile": profile, "writes of controllers": controllers,
 	} {
 		if p := e.figures(t).Pace; p != nil {
 			t.Errorf("%s: %+v", name, *p)

@@ -172,10 +172,10 @@ func (r *record) meanLatency(t *testing.T) float64 {
 	return 0
 }
 
-// during says that storage received the request between the beginning of the load and the
-// end of the drain, or the cut.
-func (r *record) during(q *request) bool {
-	return q.Received >= r.cell.LoadStarted && q.Received <= r.cell.DrainEnd
+// during says that storage received the request between the first dispatch of the load,
+// without the bystander's, and the end of the drain, or the cut.
+func (r *record) during(q *request, w window) bool {
+	return q.Received >= w.first && q.Received <= max(r.cell.DrainEnd, w.last)
 }
 
 func (r *record) storageFigures(t *testing.T, a answers, w window) {
@@ -189,7 +189,7 @@ func (r *record) storageFigures(t *testing.T, a answers, w window) {
 	requests, received, pods := 0.0, 0.0, 0.0
 	for i := range r.ledger {
 		q := &r.ledger[i]
-		if !q.mine() || !r.during(q) {
+		if !q.mine() || !r.during(q, w) {
 			continue
 		}
 		received++
@@ -264,7 +264,7 @@ func (r *record) backlog(t *testing.T, a answers, changes []change, w window) {
 	last := int64(0)
 	for i := range r.ledger {
 		q := &r.ledger[i]
-		if r.during(q) && q.mine() && q.acked() && q.Kind == "Pod" && q.Responded >= start {
+		if r.during(q, w) && q.mine() && q.acked() && q.Kind == "Pod" && q.Responded >= start {
 			acks[(q.Responded-start)/ms]++
 			last = max(last, q.Responded)
 		}
@@ -329,7 +329,7 @@ func (r *record) handlerFigures(a answers, changes []change, w window) {
 	r.queued(a, changes)
 	if !r.cell.Cut {
 		a["handler.drainSeconds"] = seconds(end - w.first)
-		a["handler.drainAfterLoadSeconds"] = seconds(end - w.last)
+		a["handler.drainAfterLoadSeconds"] = max(0, seconds(end-w.last)) // storage had all before the last answer
 		return
 	}
 	r.projection(a, changes, w)

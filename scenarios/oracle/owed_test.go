@@ -112,11 +112,12 @@ func (r *record) atLeastAsNew(o *operation, q *request, later []*request, uids m
 // storage's latency.
 func (r *record) pace(a answers, changes []change, w window) {
 	s := r.cell.Scenario
-	if s.Load.Model != "open" || len(s.Events)+len(s.Storage.Faults)+len(s.Watch.Faults) > 0 {
+	if s.Load.Model != "open" || len(s.Events)+len(s.Storage.Faults)+len(s.Watch.Faults) > 0 || s.Load.Profile != "" || s.Cluster.Controllers {
 		return
 	}
 	_, mean, p99, ok := configured(s.Storage.Latency)
-	if length := seconds(w.last - w.first); !ok || length < 28*mean || length < 10*p99 || s.Load.Arrival == "ramp" || s.Load.Arrival == "burst" {
+	steady := s.Load.Arrival == "" || s.Load.Arrival == "constant" || s.Load.Arrival == "poisson"
+	if length := seconds(w.last - w.first); !ok || !steady || length < 28*mean || length < 10*p99 {
 		return
 	}
 	from := w.first + (w.last-w.first)/2
@@ -151,7 +152,7 @@ func (r *record) pace(a answers, changes []change, w window) {
 	}
 	acked := 0.0
 	for i := range r.ledger {
-		if q := &r.ledger[i]; q.mine() && r.during(q) && q.acked() && q.Kind == "Pod" {
+		if q := &r.ledger[i]; q.mine() && r.during(q, w) && q.acked() && q.Kind == "Pod" {
 			acked++
 		}
 	}

@@ -120,6 +120,7 @@ type cellFile struct {
 }
 
 type scenario struct {
+	Cluster struct{ Controllers bool }
 	Storage struct {
 		Latency, Mode string
 		Capacity      struct {
@@ -130,6 +131,7 @@ type scenario struct {
 	}
 	Load struct {
 		Model, Arrival, OfCapacity string
+		Profile                    string
 		Threads                    int
 		Operations                 int64
 		Rate                       float64

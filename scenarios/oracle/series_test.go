@@ -65,7 +65,7 @@ func (r *record) series(a answers, w window) {
 		}
 	}
 	for i := range r.ledger {
-		if q := &r.ledger[i]; q.mine() && q.acked() && r.during(q) {
+		if q := &r.ledger[i]; q.mine() && q.acked() && r.during(q, w) {
 			acks = append(acks, q.Responded)
 		}
 	}

@@ -34,16 +34,29 @@ func (r *record) validity(t *testing.T, a answers, w window) {
 	if r.cell.Scenario.Fault != nil {
 		valid = valid && r.hitEnough()
 	}
-	if s := r.cell.Scenario.Storage; len(s.Faults) == 0 && s.Capacity.Rate == 0 {
-		// A lognormal with p99 at no more than 1.5 times its mean deviates by less than
-		// a fifth of it.
+	s := r.cell.Scenario.Storage
+	deviation, known := deviationOf(s.Latency)
+	limited := s.Capacity.Rate > 0 || s.Capacity.Inflight > 0 && r.concurrency() >= float64(s.Capacity.Inflight)
+	if known && len(s.Faults) == 0 && !limited {
 		mean := number("storage.latencyMeanMs")
-		deviation := 0.2 * mean / math.Sqrt(number("storage.latencyMs.count"))
-		if seen := number("storage.latencyMeanSeenMs"); seen > 1.1*mean+3+3*deviation {
+		chance := 3 * deviation * 1e3 / math.Sqrt(number("storage.latencyMs.count"))
+		if seen := number("storage.latencyMeanSeenMs"); seen > 1.1*mean+3+chance {
 			valid = false
 		}
 	}
 	a["valid"] = valid
+}
+
+// deviationOf is the standard deviation of a lognormal or constant latency, in seconds;
+// false for other distributions. It is by the variance of a lognormal, where the published
+// validity goes by draws.
+func deviationOf(text string) (float64, bool) {
+	p50, mean, _, ok := configured(text)
+	if !ok {
+		return 0, false
+	}
+	inSquares := math.Pow(mean/p50, 2) // e to the variance of the logarithm
+	return mean * math.Sqrt(inSquares-1), true
 }
 
 var mostFirings = regexp.MustCompile(`\bmax=(\d+)`)

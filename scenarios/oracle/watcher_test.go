@@ -5,7 +5,7 @@ import "strings"
 const mib = 1 << 20
 
 func (r *record) watcherFigures(a answers, changes []change, w window) {
-	var last int64
+	last := w.last
 	for _, c := range changes {
 		if c.Kind == "Pod" && !c.Bystander {
 			last = max(last, c.stored)

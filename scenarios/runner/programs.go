@@ -12,8 +12,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// programDigests are the digests of what the run executes: its own programs by their names, and
-// the files that commands of other watchers name by the words that do. A word that is no
+// programDigests are the digests of what the run executes: its own programs by their names, of
+// those that only some scenarios need where a cell does, and the files that commands of other watchers name by the words that do. A word that is no
 // file, such as a flag, has none.
 func programDigests(bins party.Binaries, cells []spec.Cell) (map[string]string, error) {
 	paths := map[string]string{}
@@ -26,6 +26,12 @@ func programDigests(bins party.Binaries, cells []spec.Cell) (map[string]string, 
 		}
 	}
 	for _, c := range cells {
+		if c.Scenario.Cluster.Controllers {
+			paths[filepath.Base(bins.Witness)] = bins.Witness
+		}
+		if c.Scenario.Load.Driver == spec.DriverK6 {
+			paths[filepath.Base(bins.K6)] = bins.K6
+		}
 		w := c.Scenario.Watcher
 		if w.Command == "" {
 			continue

@@ -167,7 +167,7 @@ func TestResumeRunsWhatACalibrationIsFor(t *testing.T) {
 func TestProgramDigests(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "watcher.sh")
-	for _, name := range []string{"k8s-watch", "storagemock", "churn", "watcher.sh"} {
+	for _, name := range []string{"k8s-watch", "storagemock", "churn", "watcher.sh", "witness", "k6"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("of "+name), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -187,9 +187,14 @@ func TestProgramDigests(t *testing.T) {
 			t.Errorf("%s: %q", name, d)
 		}
 	}
-	if len(before) != 6 {
+	if len(before) != 6 { // witness and k6 are not started
 		t.Errorf("%v", before)
 	}
+	cells[0].Scenario.Load.Driver, cells[0].Scenario.Cluster.Controllers = spec.DriverK6, true
+	if all, err := programDigests(bins, cells); err != nil || len(all["k6"]) < 64 || len(all["witness"]) < 64 {
+		t.Errorf("%v, %v", all, err)
+	}
+	cells[0].Scenario.Load.Driver, cells[0].Scenario.Cluster.Controllers = spec.DriverEngine, false
 	if err := os.WriteFile(script, []byte("another"), 0o755); err != nil {
 		t.Fatal(err)
 	}
