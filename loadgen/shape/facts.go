@@ -25,6 +25,7 @@ type facts struct {
 	tag                        string // of the image
 	op, intended               string
 	created, now, deleted, was metav1.Time // was: before now, for what an earlier operation wrote
+	started                    metav1.Time // of a Job
 	nowMicro                   metav1.MicroTime
 	state                      plan.State
 	generation                 int64
@@ -57,6 +58,7 @@ func (m *Maker) facts(op plan.Op, refs Refs, intended time.Time) facts {
 			f.wanted = int32(op.State.Replicas)
 		}
 	}
+	f.started = f.was
 	f.generation += int64(f.state.Template)
 	f.backOff = backOff(f.state.Restarts)
 	switch t.Namespace {

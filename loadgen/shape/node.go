@@ -15,10 +15,10 @@ const nodeTaint = "watchbench.dev/churn"
 // node has text bytes of images: their names are half of a real node.
 func (m *Maker) node(op plan.Op, f *facts, v view, text int) *corev1.Node {
 	d := newDraw(op.Target.Seed, streamContent)
-	zone := endpointZones[max(0, op.Target.Node)%len(endpointZones)]
+	zone := zoneOf(op.Target.Node)
 	labels := map[string]string{
 		"beta.kubernetes.io/arch": "amd64", "kubernetes.io/arch": "amd64", "kubernetes.io/hostname": labelValue(f.name),
-		"node.kubernetes.io/instance-type": "m6i.4xlarge", "topology.kubernetes.io/region": "eu-west-1", "topology.kubernetes.io/zone": zone,
+		"node.kubernetes.io/instance-type": "m6i.4xlarge", corev1.LabelTopologyRegion: region, corev1.LabelTopologyZone: zone,
 	}
 	n := &corev1.Node{
 		ObjectMeta: m.meta(f, labels, map[string]string{"node.alpha.kubernetes.io/ttl": "0", "volumes.kubernetes.io/controller-managed-attach-detach": "true"}),
@@ -47,6 +47,8 @@ func (m *Maker) node(op plan.Op, f *facts, v view, text int) *corev1.Node {
 		n.Spec = corev1.NodeSpec{}
 	}
 	if v == viewServed {
+		// Admission adds this one; no node controller is there to take it away.
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule})
 		n.CreationTimestamp = f.created
 	}
 	return n

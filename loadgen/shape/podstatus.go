@@ -13,6 +13,7 @@ type stage struct {
 	phase                           corev1.PodPhase
 	sandbox, initialized, ready     bool
 	running, ended, failed, backOff bool
+	killed                          bool // by the kubelet, since the pod is deleted
 	waits                           bool // for its init containers
 	generation                      int64
 }
@@ -31,7 +32,7 @@ var stages = map[string]stage{
 	oplog.TypeBackOff:      {phase: corev1.PodRunning, sandbox: true, initialized: true, backOff: true},
 	oplog.TypeSucceeded:    {phase: corev1.PodSucceeded, initialized: true, ended: true},
 	oplog.TypeAcknowledged: {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true, ready: true, generation: 2},
-	oplog.TypeTerminated:   {phase: corev1.PodRunning, initialized: true, ended: true, generation: 2},
+	oplog.TypeTerminated:   {phase: corev1.PodFailed, initialized: true, ended: true, killed: true, generation: 2},
 }
 
 // podStatus is what the kubelet says of a pod at a stage.
@@ -60,8 +61,11 @@ func podStatus(spec *corev1.PodSpec, s stage, f *facts) corev1.PodStatus {
 		status.Conditions = append(status.Conditions, c)
 	}
 	reason, message := "ContainersNotReady", "containers with unready status: ["+names(spec.Containers)+"]"
-	if s.phase == corev1.PodSucceeded {
+	switch s.phase {
+	case corev1.PodSucceeded:
 		reason, message = reasonCompleted, ""
+	case corev1.PodFailed:
+		reason, message = "PodFailed", ""
 	}
 	condition(corev1.PodReadyToStartContainers, s.sandbox, "", "")
 	if initialized := s.initialized || !inits; s.phase == corev1.PodSucceeded {
@@ -151,7 +155,10 @@ func containerStatus(c *corev1.Container, i int, s stage, f *facts) corev1.Conta
 	}
 	end := func() *corev1.ContainerStateTerminated {
 		t := &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: f.was, FinishedAt: f.now, ContainerID: containerID(f, i)}
-		if s.failed || s.backOff || s.running {
+		switch {
+		case s.killed:
+			t.ExitCode, t.Reason = 137, "Error"
+		case s.failed, s.backOff, s.running:
 			t.ExitCode, t.Reason = 1, "Error"
 		}
 		return t

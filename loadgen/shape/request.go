@@ -54,6 +54,7 @@ func (m *Maker) Object(op plan.Op, refs Refs, intended time.Time) Object {
 func (m *Maker) Request(op plan.Op, refs Refs, intended time.Time) Request {
 	f := m.facts(op, refs, intended)
 	f.place(op, place{})
+	m.start(op, &f)
 	k := kinds[op.Target.Kind]
 	r := Request{Resource: k.resource, Namespace: f.namespace, Name: f.name, FieldManager: manager(op)}
 	build := func(v view) runtime.Object { return m.object(op, m.template(op.Target, false), refs, &f, v) }
@@ -95,6 +96,24 @@ func (m *Maker) Request(op plan.Op, refs Refs, intended time.Time) Request {
 		}
 	}
 	return r
+}
+
+// start remembers when a Job began: its status tells it, and the apiserver takes no other
+// time later. Of a Job that was created by none of m's requests it is that of each write.
+func (m *Maker) start(op plan.Op, f *facts) {
+	if op.Target.Kind != KindJob {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch at, ok := m.started[op.Target]; {
+	case op.Last:
+		delete(m.started, op.Target)
+	case op.Type == oplog.TypeCreate:
+		m.started[op.Target] = f.now
+	case ok:
+		f.started = at
+	}
 }
 
 // Ways in which operations are sent.

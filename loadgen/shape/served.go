@@ -128,6 +128,7 @@ func (l *life) advance(op plan.Op, f *facts) {
 		l.op, l.intended = f.op, f.intended
 	}
 	f.op, f.intended, f.created, f.deleted, f.generation = l.op, l.intended, l.created, l.deleted, l.generation
+	f.started = l.created
 	f.state, f.wanted, f.tag = l.state, l.wanted, l.tag
 	f.backOff = backOff(f.state.Restarts)
 }

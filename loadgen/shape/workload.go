@@ -143,10 +143,7 @@ func (m *Maker) job(op plan.Op, t *template, f *facts, v view) *batchv1.Job {
 		}
 		if v == viewServed {
 			// The apiserver makes the selector and the labels that it selects by.
-			for _, prefix := range []string{"batch.kubernetes.io/", ""} {
-				j.Spec.Template.Labels[prefix+"controller-uid"] = string(f.uid)
-				j.Spec.Template.Labels[prefix+"job-name"] = f.name
-			}
+			jobLabels(j.Spec.Template.Labels, f.name, f.uid)
 			j.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"batch.kubernetes.io/controller-uid": string(f.uid)}}
 		}
 	}
@@ -158,7 +155,7 @@ func (m *Maker) job(op plan.Op, t *template, f *facts, v view) *batchv1.Job {
 	}
 	s := f.state
 	j.Status = batchv1.JobStatus{
-		StartTime: &f.was, Active: int32(s.Active), Succeeded: int32(s.Succeeded), Failed: int32(s.Failed),
+		StartTime: &f.started, Active: int32(s.Active), Succeeded: int32(s.Succeeded), Failed: int32(s.Failed),
 		Ready: ptr(int32(s.Ready)), Terminating: ptr(int32(0)), UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{},
 	}
 	if op.Type == oplog.TypeSucceeded {
