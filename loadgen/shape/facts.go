@@ -20,7 +20,7 @@ type facts struct {
 	app                        string // name of the workload, as a label's value
 	hash                       string // what a ReplicaSet's or Job's pods are told apart by
 	subjectName                string
-	ip, hostIP                 string
+	ip, hostIP, zone           string // of a Pod; the last two of a Node too
 	container                  string // 62 hexadecimal digits of the container's id
 	tag                        string // of the image
 	op, intended               string
@@ -29,6 +29,7 @@ type facts struct {
 	nowMicro                   metav1.MicroTime
 	state                      plan.State
 	generation                 int64
+	observed                   int64  // generation that the status is about
 	wanted                     int32  // pods, of a workload
 	backOff                    string // delay of a crash loop
 	resourceVersion            string
@@ -60,6 +61,7 @@ func (m *Maker) facts(op plan.Op, refs Refs, intended time.Time) facts {
 	}
 	f.started = f.was
 	f.generation += int64(f.state.Template)
+	f.observed = f.generation
 	f.backOff = backOff(f.state.Restarts)
 	switch t.Namespace {
 	case plan.ClusterScoped:
@@ -83,9 +85,10 @@ func (m *Maker) facts(op plan.Op, refs Refs, intended time.Time) facts {
 		f.hash = t.Name[strings.LastIndexByte(t.Name, '-')+1:]
 	case KindPod:
 		f.node, f.ip, f.hostIP = m.nodeName(t), podIP(t.Lane), hostIP(t.Node)
+		f.zone = zoneOf(t.Node)
 		f.container = fmt.Sprintf("%016x%016x%016x%014x", mix(t.Seed), mix(t.Seed+1), mix(t.Seed+2), mix(t.Seed+3)>>8)
 	case KindNode:
-		f.node, f.hostIP = t.Name, hostIP(t.Node)
+		f.node, f.hostIP, f.zone = t.Name, hostIP(t.Node), zoneOf(t.Node)
 	case KindEvent:
 		if s := t.Subject; s != nil {
 			f.subjectName, f.subjectUID = s.Name, uidOf(refs, s)

@@ -71,7 +71,7 @@ func (m *Maker) pod(op plan.Op, t *template, f *facts, v view) *corev1.Pod {
 	labels := podLabels(t, f, f.ownerKind)
 	if f.placed.bound && op.Target.Node != plan.NoNode {
 		// Admission copies them from the node at the binding.
-		labels[corev1.LabelTopologyRegion], labels[corev1.LabelTopologyZone] = region, zoneOf(op.Target.Node)
+		labels[corev1.LabelTopologyRegion], labels[corev1.LabelTopologyZone] = region, f.zone
 	}
 	p := &corev1.Pod{ObjectMeta: m.meta(f, labels, annotations)}
 	if op.Type != oplog.TypeUnfinalized && f.ownerKind == KindJob && !f.placed.finalized {
@@ -79,7 +79,7 @@ func (m *Maker) pod(op plan.Op, t *template, f *facts, v view) *corev1.Pod {
 	}
 	s, hasStatus := stages[f.placed.stage]
 	if hasStatus {
-		p.Status = podStatus(&t.spec, s, f)
+		p.Status = podStatus(t, s, f)
 	}
 	if v == viewStatus {
 		return p

@@ -36,7 +36,8 @@ var stages = map[string]stage{
 }
 
 // podStatus is what the kubelet says of a pod at a stage.
-func podStatus(spec *corev1.PodSpec, s stage, f *facts) corev1.PodStatus {
+func podStatus(t *template, s stage, f *facts) corev1.PodStatus {
+	spec := &t.spec
 	if s.generation == 0 {
 		s.generation = 1
 	}
@@ -76,11 +77,15 @@ func podStatus(spec *corev1.PodSpec, s stage, f *facts) corev1.PodStatus {
 	condition(corev1.PodReady, s.ready, reason, message)
 	condition(corev1.ContainersReady, s.ready, reason, message)
 	status.Conditions = append(status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, ObservedGeneration: s.generation, Status: corev1.ConditionTrue, LastTransitionTime: f.was})
+	status.Conditions = gateConditions(t.gates, s, f, status.Conditions)
 	for i := range spec.InitContainers {
 		status.InitContainerStatuses = append(status.InitContainerStatuses, initStatus(&spec.InitContainers[i], len(spec.Containers)+i, s, f))
 	}
 	for i := range spec.Containers {
 		status.ContainerStatuses = append(status.ContainerStatuses, containerStatus(&spec.Containers[i], i, s, f))
+		if end := status.ContainerStatuses[i].State.Terminated; i == 0 && s.killed && end != nil {
+			end.Message = t.farewell
+		}
 	}
 	return status
 }

@@ -188,7 +188,7 @@ func (m *Maker) patch(op plan.Op, build func(view) runtime.Object, f *facts) []b
 		spec := map[string]any{"revision": 10000 + f.state.Count}
 		body["spec"] = spec
 		if f.placed.counted {
-			body["status"] = map[string]any{"phase": "Ready", "observedGeneration": f.generation}
+			body["status"] = map[string]any{"phase": "Ready", "observedGeneration": f.observed}
 		}
 	default:
 		spec := map[string]any{"replicas": f.wanted}

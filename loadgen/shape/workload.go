@@ -71,7 +71,7 @@ func (m *Maker) deployment(t *template, f *facts, v view) *appsv1.Deployment {
 		progress, progressMessage = "NewReplicaSetAvailable", "ReplicaSet \""+f.name+"-"+f.tag+"\" has successfully progressed."
 	}
 	d.Status = appsv1.DeploymentStatus{
-		ObservedGeneration: f.generation, Replicas: int32(s.Replicas), UpdatedReplicas: int32(s.Updated), ReadyReplicas: int32(s.Ready),
+		ObservedGeneration: f.observed, Replicas: int32(s.Replicas), UpdatedReplicas: int32(s.Updated), ReadyReplicas: int32(s.Ready),
 		AvailableReplicas: int32(s.Ready), UnavailableReplicas: int32(max(0, s.Replicas-s.Ready)), TerminatingReplicas: ptr(int32(0)),
 		Conditions: []appsv1.DeploymentCondition{
 			{Type: appsv1.DeploymentAvailable, Status: available, LastUpdateTime: f.now, LastTransitionTime: f.now, Reason: reason, Message: message},
@@ -99,7 +99,7 @@ func (m *Maker) replicaSet(op plan.Op, t *template, f *facts, v view) *appsv1.Re
 	s := f.state
 	rs.Status = appsv1.ReplicaSetStatus{
 		Replicas: int32(s.Replicas), FullyLabeledReplicas: int32(s.Replicas), ReadyReplicas: int32(s.Ready), AvailableReplicas: int32(s.Ready),
-		TerminatingReplicas: ptr(int32(0)), ObservedGeneration: f.generation,
+		TerminatingReplicas: ptr(int32(0)), ObservedGeneration: f.observed,
 	}
 	return rs
 }
@@ -126,7 +126,7 @@ func (m *Maker) daemonSet(t *template, f *facts, v view) *appsv1.DaemonSet {
 	s := f.state
 	ds.Status = appsv1.DaemonSetStatus{
 		CurrentNumberScheduled: int32(s.Replicas), DesiredNumberScheduled: int32(s.Replicas), NumberReady: int32(s.Ready), NumberAvailable: int32(s.Ready),
-		NumberUnavailable: int32(max(0, s.Replicas-s.Ready)), UpdatedNumberScheduled: int32(s.Updated), ObservedGeneration: f.generation,
+		NumberUnavailable: int32(max(0, s.Replicas-s.Ready)), UpdatedNumberScheduled: int32(s.Updated), ObservedGeneration: f.observed,
 	}
 	return ds
 }
@@ -158,7 +158,7 @@ func (m *Maker) job(op plan.Op, t *template, f *facts, v view) *batchv1.Job {
 		StartTime: &f.started, Active: int32(s.Active), Succeeded: int32(s.Succeeded), Failed: int32(s.Failed),
 		Ready: ptr(int32(s.Ready)), Terminating: ptr(int32(0)), UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{},
 	}
-	if op.Type == oplog.TypeSucceeded {
+	if f.placed.stage == oplog.TypeSucceeded {
 		j.Status.CompletionTime = &f.now
 		for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
 			j.Status.Conditions = append(j.Status.Conditions, batchv1.JobCondition{Type: kind, Status: corev1.ConditionTrue,
