@@ -51,6 +51,7 @@ func podStatus(t *template, s stage, f *facts) corev1.PodStatus {
 	if s.sandbox || s.ended {
 		status.PodIP, status.PodIPs = f.ip, []corev1.PodIP{{IP: f.ip}}
 	}
+	status.Conditions = make([]corev1.PodCondition, 0, 5+len(t.gates))
 	condition := func(kind corev1.PodConditionType, ok bool, reason, message string) {
 		c := corev1.PodCondition{Type: kind, ObservedGeneration: s.generation, Status: corev1.ConditionTrue, LastTransitionTime: f.now}
 		if !ok {
@@ -61,23 +62,34 @@ func podStatus(t *template, s stage, f *facts) corev1.PodStatus {
 		}
 		status.Conditions = append(status.Conditions, c)
 	}
-	reason, message := "ContainersNotReady", "containers with unready status: ["+names(spec.Containers)+"]"
+	var reason, message string
 	switch s.phase {
 	case corev1.PodSucceeded:
 		reason, message = reasonCompleted, ""
 	case corev1.PodFailed:
 		reason, message = "PodFailed", ""
+	default:
+		if !s.ready {
+			reason, message = "ContainersNotReady", "containers with unready status: ["+names(spec.Containers)+"]"
+		}
 	}
 	condition(corev1.PodReadyToStartContainers, s.sandbox, "", "")
-	if initialized := s.initialized || !inits; s.phase == corev1.PodSucceeded {
+	switch initialized := s.initialized || !inits; {
+	case s.phase == corev1.PodSucceeded:
 		condition(corev1.PodInitialized, true, reasonCompleted, "")
-	} else {
-		condition(corev1.PodInitialized, initialized, "ContainersNotInitialized", "containers with incomplete status: ["+names(spec.InitContainers)+"]")
+	case initialized:
+		condition(corev1.PodInitialized, true, "", "")
+	default:
+		condition(corev1.PodInitialized, false, "ContainersNotInitialized", "containers with incomplete status: ["+names(spec.InitContainers)+"]")
 	}
 	condition(corev1.PodReady, s.ready, reason, message)
 	condition(corev1.ContainersReady, s.ready, reason, message)
 	status.Conditions = append(status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, ObservedGeneration: s.generation, Status: corev1.ConditionTrue, LastTransitionTime: f.was})
 	status.Conditions = gateConditions(t.gates, s, f, status.Conditions)
+	if inits {
+		status.InitContainerStatuses = make([]corev1.ContainerStatus, 0, len(spec.InitContainers))
+	}
+	status.ContainerStatuses = make([]corev1.ContainerStatus, 0, len(spec.Containers))
 	for i := range spec.InitContainers {
 		status.InitContainerStatuses = append(status.InitContainerStatuses, initStatus(&spec.InitContainers[i], len(spec.Containers)+i, s, f))
 	}
@@ -122,14 +134,18 @@ func containerID(f *facts, i int) string {
 	return "containerd://" + f.container + digits
 }
 
+var recursiveDisabled = corev1.RecursiveReadOnlyDisabled
+
 func commonStatus(c *corev1.Container, tag string) corev1.ContainerStatus {
 	st := corev1.ContainerStatus{Name: c.Name, Image: c.Image + ":" + tag}
+	if len(c.VolumeMounts) > 0 {
+		st.VolumeMounts = make([]corev1.VolumeMountStatus, 0, len(c.VolumeMounts))
+	}
 	for i := range c.VolumeMounts {
 		v := &c.VolumeMounts[i]
 		mount := corev1.VolumeMountStatus{Name: v.Name, MountPath: v.MountPath, ReadOnly: v.ReadOnly}
 		if v.ReadOnly {
-			disabled := corev1.RecursiveReadOnlyDisabled
-			mount.RecursiveReadOnly = &disabled
+			mount.RecursiveReadOnly = &recursiveDisabled
 		}
 		st.VolumeMounts = append(st.VolumeMounts, mount)
 	}

@@ -196,7 +196,12 @@ func (m *Maker) patch(op plan.Op, build func(view) runtime.Object, f *facts) []b
 			if op.Target.Kind == KindDaemonSet {
 				delete(spec, "replicas")
 			}
-			spec["template"] = map[string]any{"spec": map[string]any{"containers": tags(build(viewSent))}}
+			containers, inits := tags(build(viewSent))
+			pod := map[string]any{"containers": containers}
+			if len(inits) > 0 {
+				pod["initContainers"] = inits
+			}
+			spec["template"] = map[string]any{"spec": pod}
 		}
 		body["spec"] = spec
 	}
@@ -208,17 +213,20 @@ func (m *Maker) patch(op plan.Op, build func(view) runtime.Object, f *facts) []b
 }
 
 // tags are the containers of a workload's template as a patch of their images names them.
-func tags(obj runtime.Object) []map[string]string {
-	var containers []corev1.Container
+func tags(obj runtime.Object) (containers, inits []map[string]string) {
+	var spec corev1.PodSpec
 	switch o := obj.(type) {
 	case *appsv1.Deployment:
-		containers = o.Spec.Template.Spec.Containers
+		spec = o.Spec.Template.Spec
 	case *appsv1.DaemonSet:
-		containers = o.Spec.Template.Spec.Containers
+		spec = o.Spec.Template.Spec
 	}
-	all := make([]map[string]string, len(containers))
-	for i := range containers {
-		all[i] = map[string]string{"name": containers[i].Name, "image": containers[i].Image}
+	named := func(in []corev1.Container) []map[string]string {
+		all := make([]map[string]string, len(in))
+		for i := range in {
+			all[i] = map[string]string{"name": in[i].Name, "image": in[i].Image}
+		}
+		return all
 	}
-	return all
+	return named(spec.Containers), named(spec.InitContainers)
 }

@@ -42,7 +42,7 @@ func (m *Maker) deployment(t *template, f *facts, v view) *appsv1.Deployment {
 	meta, pod := m.workload(t, f, KindDeployment)
 	d := &appsv1.Deployment{ObjectMeta: meta}
 	if f.placed.counted {
-		d.Annotations[revisionAnnotation] = strconv.Itoa(f.state.Template + 1)
+		d.Annotations[revisionAnnotation] = strconv.FormatInt(f.observed, 10)
 	}
 	if v != viewStatus {
 		quarter := intstr.FromString("25%")
@@ -60,15 +60,16 @@ func (m *Maker) deployment(t *template, f *facts, v view) *appsv1.Deployment {
 		return d
 	}
 	s := f.state
+	newest := f.name + "-" + imageTag(f.seed, int(f.observed-1))
 	available := corev1.ConditionTrue
 	reason, message := "MinimumReplicasAvailable", "Deployment has minimum availability."
 	if s.Ready == 0 && s.Replicas > 0 {
 		available, reason, message = corev1.ConditionFalse, "MinimumReplicasUnavailable", "Deployment does not have minimum availability."
 	}
 	progress := "ReplicaSetUpdated"
-	progressMessage := "ReplicaSet \"" + f.name + "-" + f.tag + "\" is progressing."
+	progressMessage := "ReplicaSet \"" + newest + "\" is progressing."
 	if s.Updated == s.Replicas && s.Ready == s.Replicas {
-		progress, progressMessage = "NewReplicaSetAvailable", "ReplicaSet \""+f.name+"-"+f.tag+"\" has successfully progressed."
+		progress, progressMessage = "NewReplicaSetAvailable", "ReplicaSet \""+newest+"\" has successfully progressed."
 	}
 	d.Status = appsv1.DeploymentStatus{
 		ObservedGeneration: f.observed, Replicas: int32(s.Replicas), UpdatedReplicas: int32(s.Updated), ReadyReplicas: int32(s.Ready),
