@@ -1,7 +1,9 @@
 package shape
 
 import (
-	"fmt"
+	"encoding/binary"
+	"encoding/hex"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -20,14 +22,17 @@ type facts struct {
 	app                        string // name of the workload, as a label's value
 	hash                       string // what a ReplicaSet's or Job's pods are told apart by
 	subjectName                string
-	ip, hostIP                 string
+	ip, hostIP, zone           string // of a Pod; the last two of a Node too
 	container                  string // 62 hexadecimal digits of the container's id
 	tag                        string // of the image
 	op, intended               string
 	created, now, deleted, was metav1.Time // was: before now, for what an earlier operation wrote
+	started                    metav1.Time // of a Job
 	nowMicro                   metav1.MicroTime
 	state                      plan.State
 	generation                 int64
+	seed                       uint64
+	observed                   int64  // generation that the status is about
 	wanted                     int32  // pods, of a workload
 	backOff                    string // delay of a crash loop
 	resourceVersion            string
@@ -42,7 +47,7 @@ func (m *Maker) facts(op plan.Op, refs Refs, intended time.Time) facts {
 	t := op.Target
 	at := metav1.NewTime(intended.UTC().Truncate(time.Second))
 	f := facts{
-		name: t.Name, op: strconv.FormatInt(op.ID, 10), intended: strconv.FormatInt(intended.UnixNano(), 10),
+		name: t.Name, seed: t.Seed, op: strconv.FormatInt(op.ID, 10), intended: strconv.FormatInt(intended.UnixNano(), 10),
 		created: at, now: at, deleted: metav1.NewTime(at.Add(gracePeriodSeconds * time.Second)),
 		// No write of a kubelet comes so late after a binding that this is its second: the
 		// kubelet's time of PodScheduled differs from the apiserver's, always.
@@ -57,7 +62,9 @@ func (m *Maker) facts(op plan.Op, refs Refs, intended time.Time) facts {
 			f.wanted = int32(op.State.Replicas)
 		}
 	}
+	f.started = f.was
 	f.generation += int64(f.state.Template)
+	f.observed = f.generation
 	f.backOff = backOff(f.state.Restarts)
 	switch t.Namespace {
 	case plan.ClusterScoped:
@@ -81,9 +88,10 @@ func (m *Maker) facts(op plan.Op, refs Refs, intended time.Time) facts {
 		f.hash = t.Name[strings.LastIndexByte(t.Name, '-')+1:]
 	case KindPod:
 		f.node, f.ip, f.hostIP = m.nodeName(t), podIP(t.Lane), hostIP(t.Node)
-		f.container = fmt.Sprintf("%016x%016x%016x%014x", mix(t.Seed), mix(t.Seed+1), mix(t.Seed+2), mix(t.Seed+3)>>8)
+		f.zone = zoneOf(t.Node)
+		f.container = digits(t.Seed)
 	case KindNode:
-		f.node, f.hostIP = t.Name, hostIP(t.Node)
+		f.node, f.hostIP, f.zone = t.Name, hostIP(t.Node), zoneOf(t.Node)
 	case KindEvent:
 		if s := t.Subject; s != nil {
 			f.subjectName, f.subjectUID = s.Name, uidOf(refs, s)
@@ -127,22 +135,40 @@ func root(t *plan.Target) *plan.Target {
 	return t
 }
 
+// digits are 62 hexadecimal ones that follow from seed.
+func digits(seed uint64) string {
+	var raw [32]byte
+	for i := range uint64(4) {
+		binary.BigEndian.PutUint64(raw[8*i:], mix(seed+i))
+	}
+	var text [64]byte
+	hex.Encode(text[:], raw[:])
+	return string(text[:62])
+}
+
 func imageTag(seed uint64, version int) string {
 	x := mix(seed + uint64(version)<<32)
-	tag := fmt.Sprintf("%d.%d.%d-%08x", 1+x%9, x>>8%10, x>>16%10, uint32(x>>32))
-	return tag[:tagLength]
+	var random [4]byte
+	binary.BigEndian.PutUint32(random[:], uint32(x>>32))
+	tag := append(make([]byte, 0, 16), '1'+byte(x%9), '.', '0'+byte(x>>8%10), '.', '0'+byte(x>>16%10), '-')
+	return string(hex.AppendEncode(tag, random[:])[:tagLength])
 }
 
 // podIP is an address in 10.64.0.0/10 that follows from the lane.
 func podIP(lane int64) string {
 	n := uint32(mix(uint64(lane))) & 0x3fffff
-	return fmt.Sprintf("10.%d.%d.%d", 64+n>>16, n>>8&0xff, n&0xff)
+	return address(64+n>>16, n)
 }
 
 // hostIP is an address in 10.0.0.0/10.
 func hostIP(node int) string {
 	n := uint32(node) + 2
-	return fmt.Sprintf("10.%d.%d.%d", n>>16&0x3f, n>>8&0xff, n&0xff)
+	return address(n>>16&0x3f, n)
+}
+
+// address is 10.b.x.y, where n ends with x and y.
+func address(b, n uint32) string {
+	return netip.AddrFrom4([4]byte{10, byte(b), byte(n >> 8), byte(n)}).String()
 }
 
 // meta is the metadata of every object. f.ownerUID may be empty before the owner is known.

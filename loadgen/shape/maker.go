@@ -59,7 +59,8 @@ type Maker struct {
 	// mu guards the maps below.
 	mu        sync.Mutex
 	templates map[templateKey]*template
-	lives     map[*plan.Target]*life // of Served
+	lives     map[*plan.Target]*life       // of Served
+	started   map[*plan.Target]metav1.Time // Jobs that Request created
 
 	trees sync.Mutex // guards ownership.next; taken with mu held where a template is built
 }
@@ -68,6 +69,6 @@ type Maker struct {
 func New(cfg Config) *Maker {
 	return &Maker{
 		cfg: cfg, templates: map[templateKey]*template{},
-		lives: map[*plan.Target]*life{},
+		lives: map[*plan.Target]*life{}, started: map[*plan.Target]metav1.Time{},
 	}
 }

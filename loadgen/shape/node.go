@@ -15,21 +15,20 @@ const nodeTaint = "watchbench.dev/churn"
 // node has text bytes of images: their names are half of a real node.
 func (m *Maker) node(op plan.Op, f *facts, v view, text int) *corev1.Node {
 	d := newDraw(op.Target.Seed, streamContent)
-	zone := endpointZones[max(0, op.Target.Node)%len(endpointZones)]
 	labels := map[string]string{
 		"beta.kubernetes.io/arch": "amd64", "kubernetes.io/arch": "amd64", "kubernetes.io/hostname": labelValue(f.name),
-		"node.kubernetes.io/instance-type": "m6i.4xlarge", "topology.kubernetes.io/region": "eu-west-1", "topology.kubernetes.io/zone": zone,
+		"node.kubernetes.io/instance-type": "m6i.4xlarge", corev1.LabelTopologyRegion: region, corev1.LabelTopologyZone: f.zone,
 	}
 	n := &corev1.Node{
 		ObjectMeta: m.meta(f, labels, map[string]string{"node.alpha.kubernetes.io/ttl": "0", "volumes.kubernetes.io/controller-managed-attach-detach": "true"}),
-		Spec: corev1.NodeSpec{ProviderID: "aws:///" + zone + "/i-" + d.hex(17),
+		Spec: corev1.NodeSpec{ProviderID: "aws:///" + f.zone + "/i-" + d.hex(17),
 			Taints: []corev1.Taint{{Key: nodeTaint, Value: m.cfg.RunID, Effect: corev1.TaintEffectNoSchedule}}},
 	}
 	room := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("64"), corev1.ResourceMemory: resource.MustParse("256Gi"), corev1.ResourcePods: resource.MustParse("1000000"),
 		corev1.ResourceEphemeralStorage: resource.MustParse("200Gi"), "hugepages-2Mi": resource.MustParse("0"),
 	}
-	ready := op.Type != oplog.TypeUnready
+	ready := f.placed.stage != oplog.TypeUnready
 	n.Status = corev1.NodeStatus{
 		Capacity: room, Allocatable: room, Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: f.hostIP}, {Type: corev1.NodeHostName, Address: f.name}},
 		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: 10250}},
@@ -47,6 +46,8 @@ func (m *Maker) node(op plan.Op, f *facts, v view, text int) *corev1.Node {
 		n.Spec = corev1.NodeSpec{}
 	}
 	if v == viewServed {
+		// Admission adds this one; no node controller is there to take it away.
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule})
 		n.CreationTimestamp = f.created
 	}
 	return n

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
@@ -47,26 +48,38 @@ func podLabels(t *template, f *facts, of string) map[string]string {
 	case KindReplicaSet:
 		l[hashLabel] = f.hash
 	case KindJob:
-		l["batch.kubernetes.io/job-name"] = labelValue(f.ownerName)
-		if f.ownerUID != "" {
-			l["batch.kubernetes.io/controller-uid"] = string(f.ownerUID)
-		}
+		jobLabels(l, f.ownerName, f.ownerUID)
 	case KindDaemonSet:
 		l["controller-revision-hash"] = f.hash
 	}
 	return l
 }
 
+// jobLabels are those that the apiserver gives the template of a Job's pods.
+func jobLabels(l map[string]string, name string, uid types.UID) {
+	for _, prefix := range []string{"batch.kubernetes.io/", ""} {
+		l[prefix+"job-name"] = labelValue(name)
+		if uid != "" {
+			l[prefix+"controller-uid"] = string(uid)
+		}
+	}
+}
+
 func (m *Maker) pod(op plan.Op, t *template, f *facts, v view) *corev1.Pod {
 	annotations := make(map[string]string, len(t.annotations)+2)
 	maps.Copy(annotations, t.annotations)
-	p := &corev1.Pod{ObjectMeta: m.meta(f, podLabels(t, f, f.ownerKind), annotations)}
+	labels := podLabels(t, f, f.ownerKind)
+	if f.placed.bound && op.Target.Node != plan.NoNode {
+		// Admission copies them from the node at the binding.
+		labels[corev1.LabelTopologyRegion], labels[corev1.LabelTopologyZone] = region, f.zone
+	}
+	p := &corev1.Pod{ObjectMeta: m.meta(f, labels, annotations)}
 	if op.Type != oplog.TypeUnfinalized && f.ownerKind == KindJob && !f.placed.finalized {
 		p.Finalizers = []string{JobFinalizer}
 	}
 	s, hasStatus := stages[f.placed.stage]
 	if hasStatus {
-		p.Status = podStatus(&t.spec, s, f)
+		p.Status = podStatus(t, s, f)
 	}
 	if v == viewStatus {
 		return p
@@ -89,7 +102,7 @@ func (m *Maker) pod(op plan.Op, t *template, f *facts, v view) *corev1.Pod {
 	if !hasStatus {
 		p.Status.Phase, p.Status.QOSClass = corev1.PodPending, qosOf(&t.spec)
 		if f.placed.bound {
-			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, ObservedGeneration: 1, Status: corev1.ConditionTrue, LastTransitionTime: f.was}}
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: f.was}}
 		}
 	}
 	return p
@@ -101,21 +114,22 @@ func (f *facts) place(op plan.Op, former place) place {
 	at := former
 	switch op.Type {
 	case oplog.TypeCreate:
-		at = place{}
+		at = place{known: true}
 	case oplog.TypeBind:
-		at = place{bound: true}
+		at = place{known: at.known, bound: true}
 	case oplog.TypeUnfinalized:
-		if at.stage == "" {
+		if !at.known {
 			at = place{bound: true, stage: oplog.TypeSucceeded}
 		}
 		at.finalized = true
 	case oplog.TypeTerminate, oplog.TypeDelete:
-		if at.stage == "" && !at.bound {
-			at = place{bound: true, stage: oplog.TypeReady}
+		if !at.known {
+			at = place{bound: true, stage: oplog.TypeReady, deleting: true}
 		}
-		at.deleting = true
+		// A deletion without grace writes nothing: what is deleted is what was there.
+		at.deleting = at.deleting || op.Type == oplog.TypeTerminate
 	case oplog.TypeScale:
-		at.counted = true
+		at.counted = at.counted || !at.known
 	case oplog.TypeStatus, oplog.TypeSucceeded, oplog.TypeUnready:
 		at.counted = true
 		fallthrough
@@ -131,6 +145,7 @@ func (f *facts) place(op plan.Op, former place) place {
 
 // place is where an object is in its life.
 type place struct {
+	known                      bool // its life from the creation on
 	bound, deleting, finalized bool
 	counted                    bool   // of a workload: its controller has written the status
 	stage                      string // of a Pod: type of the last operation that wrote the status

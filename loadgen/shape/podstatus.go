@@ -13,6 +13,7 @@ type stage struct {
 	phase                           corev1.PodPhase
 	sandbox, initialized, ready     bool
 	running, ended, failed, backOff bool
+	killed                          bool // by the kubelet, since the pod is deleted
 	waits                           bool // for its init containers
 	generation                      int64
 }
@@ -31,11 +32,12 @@ var stages = map[string]stage{
 	oplog.TypeBackOff:      {phase: corev1.PodRunning, sandbox: true, initialized: true, backOff: true},
 	oplog.TypeSucceeded:    {phase: corev1.PodSucceeded, initialized: true, ended: true},
 	oplog.TypeAcknowledged: {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true, ready: true, generation: 2},
-	oplog.TypeTerminated:   {phase: corev1.PodRunning, initialized: true, ended: true, generation: 2},
+	oplog.TypeTerminated:   {phase: corev1.PodFailed, initialized: true, ended: true, killed: true, generation: 2},
 }
 
 // podStatus is what the kubelet says of a pod at a stage.
-func podStatus(spec *corev1.PodSpec, s stage, f *facts) corev1.PodStatus {
+func podStatus(t *template, s stage, f *facts) corev1.PodStatus {
+	spec := &t.spec
 	if s.generation == 0 {
 		s.generation = 1
 	}
@@ -49,6 +51,7 @@ func podStatus(spec *corev1.PodSpec, s stage, f *facts) corev1.PodStatus {
 	if s.sandbox || s.ended {
 		status.PodIP, status.PodIPs = f.ip, []corev1.PodIP{{IP: f.ip}}
 	}
+	status.Conditions = make([]corev1.PodCondition, 0, 5+len(t.gates))
 	condition := func(kind corev1.PodConditionType, ok bool, reason, message string) {
 		c := corev1.PodCondition{Type: kind, ObservedGeneration: s.generation, Status: corev1.ConditionTrue, LastTransitionTime: f.now}
 		if !ok {
@@ -59,24 +62,42 @@ func podStatus(spec *corev1.PodSpec, s stage, f *facts) corev1.PodStatus {
 		}
 		status.Conditions = append(status.Conditions, c)
 	}
-	reason, message := "ContainersNotReady", "containers with unready status: ["+names(spec.Containers)+"]"
-	if s.phase == corev1.PodSucceeded {
+	var reason, message string
+	switch s.phase {
+	case corev1.PodSucceeded:
 		reason, message = reasonCompleted, ""
+	case corev1.PodFailed:
+		reason, message = "PodFailed", ""
+	default:
+		if !s.ready {
+			reason, message = "ContainersNotReady", "containers with unready status: ["+names(spec.Containers)+"]"
+		}
 	}
 	condition(corev1.PodReadyToStartContainers, s.sandbox, "", "")
-	if initialized := s.initialized || !inits; s.phase == corev1.PodSucceeded {
+	switch initialized := s.initialized || !inits; {
+	case s.phase == corev1.PodSucceeded:
 		condition(corev1.PodInitialized, true, reasonCompleted, "")
-	} else {
-		condition(corev1.PodInitialized, initialized, "ContainersNotInitialized", "containers with incomplete status: ["+names(spec.InitContainers)+"]")
+	case initialized:
+		condition(corev1.PodInitialized, true, "", "")
+	default:
+		condition(corev1.PodInitialized, false, "ContainersNotInitialized", "containers with incomplete status: ["+names(spec.InitContainers)+"]")
 	}
 	condition(corev1.PodReady, s.ready, reason, message)
 	condition(corev1.ContainersReady, s.ready, reason, message)
 	status.Conditions = append(status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, ObservedGeneration: s.generation, Status: corev1.ConditionTrue, LastTransitionTime: f.was})
+	status.Conditions = gateConditions(t.gates, s, f, status.Conditions)
+	if inits {
+		status.InitContainerStatuses = make([]corev1.ContainerStatus, 0, len(spec.InitContainers))
+	}
+	status.ContainerStatuses = make([]corev1.ContainerStatus, 0, len(spec.Containers))
 	for i := range spec.InitContainers {
 		status.InitContainerStatuses = append(status.InitContainerStatuses, initStatus(&spec.InitContainers[i], len(spec.Containers)+i, s, f))
 	}
 	for i := range spec.Containers {
 		status.ContainerStatuses = append(status.ContainerStatuses, containerStatus(&spec.Containers[i], i, s, f))
+		if end := status.ContainerStatuses[i].State.Terminated; i == 0 && s.killed && end != nil {
+			end.Message = t.farewell
+		}
 	}
 	return status
 }
@@ -113,14 +134,18 @@ func containerID(f *facts, i int) string {
 	return "containerd://" + f.container + digits
 }
 
+var recursiveDisabled = corev1.RecursiveReadOnlyDisabled
+
 func commonStatus(c *corev1.Container, tag string) corev1.ContainerStatus {
 	st := corev1.ContainerStatus{Name: c.Name, Image: c.Image + ":" + tag}
+	if len(c.VolumeMounts) > 0 {
+		st.VolumeMounts = make([]corev1.VolumeMountStatus, 0, len(c.VolumeMounts))
+	}
 	for i := range c.VolumeMounts {
 		v := &c.VolumeMounts[i]
 		mount := corev1.VolumeMountStatus{Name: v.Name, MountPath: v.MountPath, ReadOnly: v.ReadOnly}
 		if v.ReadOnly {
-			disabled := corev1.RecursiveReadOnlyDisabled
-			mount.RecursiveReadOnly = &disabled
+			mount.RecursiveReadOnly = &recursiveDisabled
 		}
 		st.VolumeMounts = append(st.VolumeMounts, mount)
 	}
@@ -151,7 +176,10 @@ func containerStatus(c *corev1.Container, i int, s stage, f *facts) corev1.Conta
 	}
 	end := func() *corev1.ContainerStateTerminated {
 		t := &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: f.was, FinishedAt: f.now, ContainerID: containerID(f, i)}
-		if s.failed || s.backOff || s.running {
+		switch {
+		case s.killed:
+			t.ExitCode, t.Reason = 137, "Error"
+		case s.failed, s.backOff, s.running:
 			t.ExitCode, t.Reason = 1, "Error"
 		}
 		return t

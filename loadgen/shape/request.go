@@ -54,6 +54,7 @@ func (m *Maker) Object(op plan.Op, refs Refs, intended time.Time) Object {
 func (m *Maker) Request(op plan.Op, refs Refs, intended time.Time) Request {
 	f := m.facts(op, refs, intended)
 	f.place(op, place{})
+	m.start(op, &f)
 	k := kinds[op.Target.Kind]
 	r := Request{Resource: k.resource, Namespace: f.namespace, Name: f.name, FieldManager: manager(op)}
 	build := func(v view) runtime.Object { return m.object(op, m.template(op.Target, false), refs, &f, v) }
@@ -95,6 +96,24 @@ func (m *Maker) Request(op plan.Op, refs Refs, intended time.Time) Request {
 		}
 	}
 	return r
+}
+
+// start remembers when a Job began: its status tells it, and the apiserver takes no other
+// time later. Of a Job that was created by none of m's requests it is that of each write.
+func (m *Maker) start(op plan.Op, f *facts) {
+	if op.Target.Kind != KindJob {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch at, ok := m.started[op.Target]; {
+	case op.Last:
+		delete(m.started, op.Target)
+	case op.Type == oplog.TypeCreate:
+		m.started[op.Target] = f.now
+	case ok:
+		f.started = at
+	}
 }
 
 // Ways in which operations are sent.
@@ -169,7 +188,7 @@ func (m *Maker) patch(op plan.Op, build func(view) runtime.Object, f *facts) []b
 		spec := map[string]any{"revision": 10000 + f.state.Count}
 		body["spec"] = spec
 		if f.placed.counted {
-			body["status"] = map[string]any{"phase": "Ready", "observedGeneration": f.generation}
+			body["status"] = map[string]any{"phase": "Ready", "observedGeneration": f.observed}
 		}
 	default:
 		spec := map[string]any{"replicas": f.wanted}
@@ -177,7 +196,12 @@ func (m *Maker) patch(op plan.Op, build func(view) runtime.Object, f *facts) []b
 			if op.Target.Kind == KindDaemonSet {
 				delete(spec, "replicas")
 			}
-			spec["template"] = map[string]any{"spec": map[string]any{"containers": tags(build(viewSent))}}
+			containers, inits := tags(build(viewSent))
+			pod := map[string]any{"containers": containers}
+			if len(inits) > 0 {
+				pod["initContainers"] = inits
+			}
+			spec["template"] = map[string]any{"spec": pod}
 		}
 		body["spec"] = spec
 	}
@@ -189,17 +213,20 @@ func (m *Maker) patch(op plan.Op, build func(view) runtime.Object, f *facts) []b
 }
 
 // tags are the containers of a workload's template as a patch of their images names them.
-func tags(obj runtime.Object) []map[string]string {
-	var containers []corev1.Container
+func tags(obj runtime.Object) (containers, inits []map[string]string) {
+	var spec corev1.PodSpec
 	switch o := obj.(type) {
 	case *appsv1.Deployment:
-		containers = o.Spec.Template.Spec.Containers
+		spec = o.Spec.Template.Spec
 	case *appsv1.DaemonSet:
-		containers = o.Spec.Template.Spec.Containers
+		spec = o.Spec.Template.Spec
 	}
-	all := make([]map[string]string, len(containers))
-	for i := range containers {
-		all[i] = map[string]string{"name": containers[i].Name, "image": containers[i].Image}
+	named := func(in []corev1.Container) []map[string]string {
+		all := make([]map[string]string, len(in))
+		for i := range in {
+			all[i] = map[string]string{"name": in[i].Name, "image": in[i].Image}
+		}
+		return all
 	}
-	return all
+	return named(spec.Containers), named(spec.InitContainers)
 }

@@ -28,7 +28,9 @@ type life struct {
 
 	op, intended     string
 	created, deleted metav1.Time
+	now, was         metav1.Time // of the last write of content or status; of a binding both
 	generation       int64
+	observed         int64
 	times            []entryTime
 }
 
@@ -84,9 +86,9 @@ func (m *Maker) forget(t *plan.Target, l *life) {
 // serve moves a life on and renders the object.
 func (m *Maker) serve(l *life, op plan.Op, refs Refs, rv uint64, intended time.Time) []byte {
 	f := m.facts(op, refs, intended)
-	before := *l
+	before, written := *l, f.now.Time
 	l.advance(op, &f)
-	l.own = m.own(l, &before, op, &f)
+	l.own = m.own(l, &before, op, &f, written)
 	f.resourceVersion = strconv.FormatUint(rv, 10)
 	if !l.own.object.empty() {
 		return l.own.object.append(make([]byte, 0, 16<<10), func(b []byte, s slot) []byte {
@@ -121,6 +123,17 @@ func (l *life) advance(op plan.Op, f *facts) {
 			l.generation++
 		}
 	}
+	switch how(op) {
+	case howBind:
+		l.now, l.was = f.now, f.now
+	case howCreate, howStatus, howUpdate:
+		l.now, l.was, l.observed = f.now, f.was, f.observed
+	case howPatch:
+		if op.Type != oplog.TypeScale && op.Type != oplog.TypeUnfinalized {
+			l.now, l.was, l.observed = f.now, f.was, f.observed
+		}
+	}
+	f.now, f.was, f.observed = l.now, l.was, l.observed
 	if op.Type == oplog.TypeTerminate {
 		l.deleted = f.deleted
 	}
@@ -128,12 +141,13 @@ func (l *life) advance(op plan.Op, f *facts) {
 		l.op, l.intended = f.op, f.intended
 	}
 	f.op, f.intended, f.created, f.deleted, f.generation = l.op, l.intended, l.created, l.deleted, l.generation
+	f.started = l.created
 	f.state, f.wanted, f.tag = l.state, l.wanted, l.tag
 	f.backOff = backOff(f.state.Restarts)
 }
 
 // own is the ownership after op, computed at the first object of its structure.
-func (m *Maker) own(l, before *life, op plan.Op, f *facts) *ownership {
+func (m *Maker) own(l, before *life, op plan.Op, f *facts, written time.Time) *ownership {
 	w := how(op)
 	key := stepOf(op, f)
 	at := before.own
@@ -141,7 +155,7 @@ func (m *Maker) own(l, before *life, op plan.Op, f *facts) *ownership {
 		at = l.own
 	}
 	if w != howDelete && w != howBind {
-		l.touch(manager(op), subresource(op), f.now.Time)
+		l.touch(manager(op), subresource(op), written)
 	}
 	m.trees.Lock()
 	next := at.next[key]

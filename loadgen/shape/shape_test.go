@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
@@ -97,6 +98,37 @@ func TestSameOperationSameObject(t *testing.T) {
 		}
 		if a, b := newMaker().Request(op, uids{}, start), newMaker().Request(op, uids{}, start); !reflect.DeepEqual(a, b) {
 			t.Errorf("%s: two requests of one operation differ", typ)
+		}
+	}
+}
+
+// TestPodGrowsOverItsLife holds the sizes of a pod's stages to those that were recorded of
+// a real one (docs/calibration.md), in percent of the ready pod.
+func TestPodGrowsOverItsLife(t *testing.T) {
+	recorded := map[string]float64{oplog.TypeCreate: 57, oplog.TypeBind: 60, oplog.TypeCreating: 94, oplog.TypeTerminated: 107}
+	sizes := map[string]float64{}
+	m, p := newMaker(), podOf(12000, 1)
+	for i, typ := range podStages {
+		sizes[typ] = float64(len(m.Served(plan.Op{ID: int64(i + 1), Type: typ, Target: p}, uids{}, 1000, start.Add(time.Duration(i)*time.Second))))
+	}
+	for typ, want := range recorded {
+		if got := 100 * sizes[typ] / sizes[oplog.TypeReady]; math.Abs(got-want) > 4 {
+			t.Errorf("%s: %.1f %% of the ready pod, want %.0f", typ, got, want)
+		}
+	}
+}
+
+// TestJobKeepsItsStart holds that a Job's status always tells the same start, as the
+// apiserver demands.
+func TestJobKeepsItsStart(t *testing.T) {
+	m, job := newMaker(), &plan.Target{Kind: "Job", Name: "report-123", Bytes: 5000, Spec: 2}
+	for i, typ := range []string{oplog.TypeCreate, oplog.TypeStatus, oplog.TypeSucceeded} {
+		r := m.Request(plan.Op{ID: int64(i + 1), Type: typ, Target: job}, uids{}, start.Add(time.Duration(i)*time.Minute))
+		if typ == oplog.TypeCreate {
+			continue
+		}
+		if got := r.Object.(*batchv1.Job).Status.StartTime; got == nil || !got.Time.Equal(start.Truncate(time.Second)) {
+			t.Errorf("%s: started %v, want %v", typ, got, start)
 		}
 	}
 }

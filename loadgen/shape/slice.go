@@ -27,11 +27,16 @@ func (m *Maker) slice(refs Refs, f *facts, v view) *discoveryv1.EndpointSlice {
 }
 
 var (
-	yes, no       = true, false
-	serving       = discoveryv1.EndpointConditions{Ready: &yes, Serving: &yes, Terminating: &no}
-	notServing    = discoveryv1.EndpointConditions{Ready: &no, Serving: &no, Terminating: &no}
-	endpointZones = [...]string{"eu-west-1a", "eu-west-1b", "eu-west-1c"}
+	yes, no    = true, false
+	serving    = discoveryv1.EndpointConditions{Ready: &yes, Serving: &yes, Terminating: &no}
+	notServing = discoveryv1.EndpointConditions{Ready: &no, Serving: &no, Terminating: &no}
+	zones      = [...]string{"eu-west-1a", "eu-west-1b", "eu-west-1c"}
 )
+
+const region = "eu-west-1"
+
+// zoneOf is the zone of a node.
+func zoneOf(node int) string { return zones[max(0, node)%len(zones)] }
 
 func (m *Maker) endpoints(refs Refs, f *facts) []discoveryv1.Endpoint {
 	members := f.state.Endpoints
@@ -42,11 +47,14 @@ func (m *Maker) endpoints(refs Refs, f *facts) []discoveryv1.Endpoint {
 	for _, t := range f.state.NotReady {
 		down[t] = true
 	}
+	if len(members) == 0 {
+		return nil
+	}
 	all := make([]discoveryv1.Endpoint, 0, len(members))
 	for _, t := range members {
 		node := m.nodeName(t)
 		e := discoveryv1.Endpoint{
-			Addresses: []string{podIP(t.Lane)}, Conditions: serving, NodeName: &node, Zone: &endpointZones[max(0, t.Node)%len(endpointZones)],
+			Addresses: []string{podIP(t.Lane)}, Conditions: serving, NodeName: &node, Zone: ptr(zoneOf(t.Node)),
 			TargetRef: &corev1.ObjectReference{Kind: KindPod, Namespace: f.namespace, Name: t.Name, UID: uidOf(refs, t)},
 		}
 		if down[t] {

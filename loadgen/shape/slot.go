@@ -22,6 +22,7 @@ const (
 	slotHash
 	slotIP
 	slotHostIP
+	slotZone
 	slotContainer
 	slotTag
 	slotOp
@@ -41,7 +42,7 @@ const (
 // anything that a template has.
 var slotMarks = [slotCount]string{
 	slotName: "zq0name", slotNamespace: "zq0ns", slotNode: "zq0node", slotUID: "zq0uid", slotOwnerUID: "zq0owneruid",
-	slotOwnerName: "zq0ownername", slotApp: "zq0app", slotHash: "zq0hash", slotIP: "zq0ip", slotHostIP: "zq0hostip",
+	slotOwnerName: "zq0ownername", slotApp: "zq0app", slotHash: "zq0hash", slotIP: "zq0ip", slotHostIP: "zq0hostip", slotZone: "zq0zone",
 	slotContainer: "zq0container", slotTag: "zq0tag", slotOp: "zq0op", slotIntended: "zq0intended",
 	slotCreated: "1901-01-01T00:00:01Z", slotNow: "1901-01-01T00:00:02Z", slotDeleted: "1901-01-01T00:00:03Z", slotWas: "1901-01-01T00:00:04Z",
 	slotRestarts: "1987654321", slotBackOff: "zq0backoff", slotVersion: "zq0version", slotManaged: "zq0managed",
@@ -70,6 +71,7 @@ func (f *facts) slots() {
 	text(&f.hash, slotHash)
 	text(&f.ip, slotIP)
 	text(&f.hostIP, slotHostIP)
+	text(&f.zone, slotZone)
 	text(&f.container, slotContainer)
 	text(&f.tag, slotTag)
 	text(&f.op, slotOp)
@@ -105,6 +107,8 @@ func (f *facts) append(b []byte, s slot) []byte {
 		return append(b, f.ip...)
 	case slotHostIP:
 		return append(b, f.hostIP...)
+	case slotZone:
+		return append(b, f.zone...)
 	case slotContainer:
 		return append(b, f.container...)
 	case slotTag:

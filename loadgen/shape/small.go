@@ -60,7 +60,7 @@ func (m *Maker) widget(op plan.Op, f *facts, v view, text int) *unstructured.Uns
 	w := map[string]any{"apiVersion": WidgetGroup + "/v1", "kind": KindWidget, "metadata": metadata,
 		"spec": map[string]any{"owner": pick(d, teams), "tier": pick(d, roles), "revision": int64(10000 + f.state.Count), "report": d.text(text)}}
 	if f.placed.counted {
-		w["status"] = map[string]any{"phase": "Ready", "observedGeneration": f.generation}
+		w["status"] = map[string]any{"phase": "Ready", "observedGeneration": f.observed}
 	}
 	return &unstructured.Unstructured{Object: w}
 }

@@ -16,6 +16,8 @@ type template struct {
 	labels      map[string]string
 	annotations map[string]string // of the pods
 	own         map[string]string // annotations of a workload itself
+	gates       []gate            // of a Pod
+	farewell    string            // of a Pod: what a container says that is killed
 	text        int               // bytes of content, of kinds without pods
 	refs        int               // live targets; guarded by Maker.mu
 	root        *ownership
@@ -38,7 +40,7 @@ const (
 	sizeStep = 0.02
 	nameStep = 24
 
-	streamSpec, streamContent = 1, 2
+	streamSpec, streamContent, streamGates = 1, 2, 3
 )
 
 // MaxBytes is the largest object that is made: etcd takes 1.5 MiB of protobuf, which the
@@ -127,7 +129,12 @@ func (m *Maker) build(key templateKey, t *plan.Target) *template {
 		case KindPod, KindReplicaSet, KindDeployment, KindDaemonSet, KindJob:
 			d := newDraw(seed, streamSpec)
 			job := key.kind == KindJob || key.ownerKind == KindJob
+			if key.kind == KindPod {
+				tp.gates, tp.farewell = gatesFor(newDraw(seed, streamGates), budget)
+				budget -= min(budget/gatePart, maxGates)
+			}
 			tp.spec, tp.annotations = buildSpec(d, key.containers, key.inits, budget, job)
+			tp.spec.ReadinessGates = gateNames(tp.gates)
 			tp.labels = map[string]string{"app.kubernetes.io/component": tp.spec.Containers[0].Name}
 			if pad > 0 {
 				text := newDraw(seed, streamContent).text(pad)

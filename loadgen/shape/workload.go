@@ -43,7 +43,7 @@ func (m *Maker) deployment(t *template, f *facts, v view) *appsv1.Deployment {
 	meta, pod := m.workload(t, f, KindDeployment)
 	d := &appsv1.Deployment{ObjectMeta: meta}
 	if f.placed.counted {
-		d.Annotations[revisionAnnotation] = strconv.Itoa(f.state.Template + 1)
+		d.Annotations[revisionAnnotation] = strconv.FormatInt(f.observed, 10)
 	}
 	if v != viewStatus {
 		quarter := intstr.FromString("25%")
@@ -61,18 +61,19 @@ func (m *Maker) deployment(t *template, f *facts, v view) *appsv1.Deployment {
 		return d
 	}
 	s := f.state
+	newest := f.name + "-" + imageTag(f.seed, int(f.observed-1))
 	available := corev1.ConditionTrue
 	reason, message := "MinimumReplicasAvailable", "Deployment has minimum availability."
 	if s.Ready == 0 && s.Replicas > 0 {
 		available, reason, message = corev1.ConditionFalse, "MinimumReplicasUnavailable", "Deployment does not have minimum availability."
 	}
 	progress := "ReplicaSetUpdated"
-	progressMessage := "ReplicaSet \"" + f.name + "-" + f.tag + "\" is progressing."
+	progressMessage := "ReplicaSet \"" + newest + "\" is progressing."
 	if s.Updated == s.Replicas && s.Ready == s.Replicas {
-		progress, progressMessage = "NewReplicaSetAvailable", "ReplicaSet \""+f.name+"-"+f.tag+"\" has successfully progressed."
+		progress, progressMessage = "NewReplicaSetAvailable", "ReplicaSet \""+newest+"\" has successfully progressed."
 	}
 	d.Status = appsv1.DeploymentStatus{
-		ObservedGeneration: f.generation, Replicas: int32(s.Replicas), UpdatedReplicas: int32(s.Updated), ReadyReplicas: int32(s.Ready),
+		ObservedGeneration: f.observed, Replicas: int32(s.Replicas), UpdatedReplicas: int32(s.Updated), ReadyReplicas: int32(s.Ready),
 		AvailableReplicas: int32(s.Ready), UnavailableReplicas: int32(max(0, s.Replicas-s.Ready)), TerminatingReplicas: ptr(int32(0)),
 		Conditions: []appsv1.DeploymentCondition{
 			{Type: appsv1.DeploymentAvailable, Status: available, LastUpdateTime: f.now, LastTransitionTime: f.now, Reason: reason, Message: message},
@@ -100,7 +101,7 @@ func (m *Maker) replicaSet(op plan.Op, t *template, f *facts, v view) *appsv1.Re
 	s := f.state
 	rs.Status = appsv1.ReplicaSetStatus{
 		Replicas: int32(s.Replicas), FullyLabeledReplicas: int32(s.Replicas), ReadyReplicas: int32(s.Ready), AvailableReplicas: int32(s.Ready),
-		TerminatingReplicas: ptr(int32(0)), ObservedGeneration: f.generation,
+		TerminatingReplicas: ptr(int32(0)), ObservedGeneration: f.observed,
 	}
 	return rs
 }
@@ -127,7 +128,7 @@ func (m *Maker) daemonSet(t *template, f *facts, v view) *appsv1.DaemonSet {
 	s := f.state
 	ds.Status = appsv1.DaemonSetStatus{
 		CurrentNumberScheduled: int32(s.Replicas), DesiredNumberScheduled: int32(s.Replicas), NumberReady: int32(s.Ready), NumberAvailable: int32(s.Ready),
-		NumberUnavailable: int32(max(0, s.Replicas-s.Ready)), UpdatedNumberScheduled: int32(s.Updated), ObservedGeneration: f.generation,
+		NumberUnavailable: int32(max(0, s.Replicas-s.Ready)), UpdatedNumberScheduled: int32(s.Updated), ObservedGeneration: f.observed,
 	}
 	return ds
 }
@@ -148,10 +149,7 @@ func (m *Maker) job(op plan.Op, t *template, f *facts, v view) *batchv1.Job {
 		}
 		if v == viewServed {
 			// The apiserver makes the selector and the labels that it selects by.
-			for _, prefix := range []string{"batch.kubernetes.io/", ""} {
-				j.Spec.Template.Labels[prefix+"controller-uid"] = string(f.uid)
-				j.Spec.Template.Labels[prefix+"job-name"] = f.name
-			}
+			jobLabels(j.Spec.Template.Labels, f.name, f.uid)
 			j.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"batch.kubernetes.io/controller-uid": string(f.uid)}}
 		}
 	}
@@ -163,10 +161,10 @@ func (m *Maker) job(op plan.Op, t *template, f *facts, v view) *batchv1.Job {
 	}
 	s := f.state
 	j.Status = batchv1.JobStatus{
-		StartTime: &jobStart, Active: int32(s.Active), Succeeded: int32(s.Succeeded), Failed: int32(s.Failed),
+		StartTime: &f.started, Active: int32(s.Active), Succeeded: int32(s.Succeeded), Failed: int32(s.Failed),
 		Ready: ptr(int32(s.Ready)), Terminating: ptr(int32(0)), UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{},
 	}
-	if op.Type == oplog.TypeSucceeded {
+	if f.placed.stage == oplog.TypeSucceeded {
 		j.Status.CompletionTime = &f.now
 		for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
 			j.Status.Conditions = append(j.Status.Conditions, batchv1.JobCondition{Type: kind, Status: corev1.ConditionTrue,
