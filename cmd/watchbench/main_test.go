@@ -91,7 +91,7 @@ func TestBadInput(t *testing.T) {
 		{"impossible matrix", []string{"run", file(t, "d.yaml", tiny+"matrix: {watcher.strategy: []}\n")}, []string{"d.yaml:5: matrix.watcher.strategy: no points"}, exitInput},
 		{"bad override", []string{"run", good, "--set", "load.threads=x"}, []string{`--set load.threads=x: load.threads: "x" is not a whole number`}, exitInput},
 		{"bad repeat", []string{"run", good, "--repeat", "0"}, []string{"--repeat 0: 0 is out of range; use 1 to 100"}, exitInput},
-		{"unknown provider", []string{"run", good, "--cluster", "cloud"}, []string{"--cluster cloud is not known; use one of embedded, kind, kubeconfig, running"}, exitInput},
+		{"unknown provider", []string{"run", good, "--cluster", "cloud"}, []string{"--cluster cloud is not known; use one of embedded, kind, kubeconfig, replay, running"}, exitInput},
 		{"fsync of kind", []string{"run", good, "--cluster", "kind", "--fsync"}, []string{"--fsync means nothing for --cluster kind; use --cluster embedded, or leave it out"}, exitInput},
 		{"a name that is too long", []string{"run", good, "--name", strings.Repeat("x", 61)}, []string{`x" is not a name; use at most 60 letters, digits and signs`}, exitInput},
 		{"fsync of a cluster that stays up", []string{"cluster", "up", "--provider", "kind", "--fsync"}, []string{"fsync can be chosen for the embedded control plane only"}, exitInput},

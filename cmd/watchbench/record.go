@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,7 +48,7 @@ values; relations and sizes remain.
 
 Interrupt it to end sooner: the file is complete up to then. Without --for that is the
 way to end it, with exit code 0.`,
-		Example: `  watchbench record -o trace.zst --kubeconfig ~/.kube/config --context staging --for 10m --anonymise
+		Example: `  watchbench record -o trace.zst --context staging --for 10m --anonymise
   watchbench record -o pods.zst --context kind-dev --resources pods,events
   watchbench record -o trace.zst --kperf profile.yaml.gz`,
 		Args: noArgs,
@@ -59,6 +60,9 @@ way to end it, with exit code 0.`,
 	fl.StringVar(&f.context, "context", "", "context to be used; may be left out if the file has only one")
 	fl.DurationVar(&f.duration, "for", 0, "how long to record (default: until interrupted)")
 	fl.StringSliceVar(&f.resources, "resources", recordDefault, "resources as kubectl names them")
+	// The list is too long for the line of its flag.
+	fl.Lookup("resources").DefValue = "[]"
+	cmd.Long += "\n\nWithout --resources: " + strings.Join(recordDefault, ", ") + "."
 	fl.BoolVar(&f.anonymise, "anonymise", false, "replace names, labels, annotations, variables, images and other texts")
 	fl.StringVar(&f.kperf, "kperf", "", "make the file from a replay profile of kperf instead of a cluster")
 	fl.BoolVar(&f.quiet, "quiet", false, "no progress")

@@ -3,7 +3,6 @@ package shape
 import (
 	"maps"
 	"strconv"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -132,10 +131,6 @@ func (m *Maker) daemonSet(t *template, f *facts, v view) *appsv1.DaemonSet {
 	}
 	return ds
 }
-
-// jobStart is when every Job started: no apiserver lets that be changed, and the intended
-// time of the write that set it is not known at the next.
-var jobStart = metav1.NewTime(time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC))
 
 func (m *Maker) job(op plan.Op, t *template, f *facts, v view) *batchv1.Job {
 	meta, pod := m.workload(t, f, KindDeployment)
