@@ -95,6 +95,15 @@ func fromSeconds(s float64) time.Duration {
 	return time.Duration(us) * time.Microsecond
 }
 
+// Equal reports whether both were read from the same text.
+func (d Duration) Equal(e Duration) bool { return d.text == e.text }
+
+// Equal reports whether both were read from the same text.
+func (s Size) Equal(e Size) bool { return s.text == e.text }
+
+// Equal reports whether both were read from the same text.
+func (n Number) Equal(e Number) bool { return n.text == e.text }
+
 // MustDuration, MustSize and MustNumber are for texts that a program itself contains.
 func MustDuration(text string) (d Duration) { must(d.UnmarshalText([]byte(text))); return d }
 

@@ -118,7 +118,7 @@ func TestRefused(t *testing.T) {
 		"4 clip 9":                "want a range such as 1..10",
 		"4 clip 9..3":             "9 is above 3",
 		"12KB":                    "12KB is neither a number nor a distribution",
-		strings.Repeat("1", 5000): "a distribution of 5000 characters; write at most 4096",
+		strings.Repeat("1", 5000): "a distribution of 5000 characters; write at most 1024",
 	} {
 		var n Number
 		err := n.UnmarshalText([]byte(text))

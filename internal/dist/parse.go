@@ -39,7 +39,7 @@ const (
 	// maxSigma keeps a mean within 270,000 times the median.
 	maxSigma = 5
 	maxZipf  = 10_000
-	maxText  = 4 << 10
+	maxText  = 1 << 10
 )
 
 // parse reads one distribution. Problem and remedy of its errors are parted by a semicolon.

@@ -24,8 +24,8 @@ func (p *Plan) newWorld(made *[]*Target) *world {
 	w.setupOthers()
 	w.setupServices()
 	if *w.tn.Mix.Rollouts > 0 {
-		for i := range w.tn.Rollouts.Deployments {
-			w.rolled = append(w.rolled, w.setupDeployment(w.tn.Services.Deployments+i, max(1, w.tn.Rollouts.Size.Whole(w.rng))))
+		for i := range max(w.tn.Rollouts.Deployments, w.cfg.Threads) {
+			w.rolled = append(w.rolled, w.setupDeployment(len(w.services)+i, max(1, w.tn.Rollouts.Size.Whole(w.rng))))
 		}
 	}
 	if *w.tn.Mix.Daemons > 0 {
@@ -73,10 +73,7 @@ func (w *world) setupServices() {
 	if *w.tn.Mix.Services == 0 && *w.tn.Mix.Noise == 0 && w.cfg.Prefill == 0 {
 		return
 	}
-	n, pods := max(1, w.tn.Services.Deployments), w.cfg.Prefill
-	if w.closed {
-		n = max(n, w.cfg.Threads)
-	}
+	n, pods := max(1, w.tn.Services.Deployments, w.cfg.Threads), w.cfg.Prefill // each thread has its own
 	if *w.tn.Mix.Noise > 0 {
 		pods = max(pods, w.tn.Events.Pods)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -70,6 +71,9 @@ func TestProfilesAreGolden(t *testing.T) {
 		fmt.Fprintf(&b, "%d, %x\n", n, sum)
 		if again, same := fingerprint(p.Timed()); again != n || same != sum {
 			t.Errorf("%s: a second pass has %d operations, %x, where the first had %d, %x", name, again, same, n, sum)
+		}
+		if name != ProfileRecreate {
+			continue
 		}
 		if other, differs := fingerprint(profilePlan(t, name, func(c *Config) { c.Seed = 43 }).Timed()); other == n && differs == sum {
 			t.Errorf("%s: another seed gives the same plan", name)
@@ -288,6 +292,29 @@ func TestCountsPerLife(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A large Deployment has several slices, each as full as the controller fills it.
+func TestSlicesAreFull(t *testing.T) {
+	p := profilePlan(t, ProfileRollout, func(c *Config) {
+		c.Tuning = &Tuning{Services: ServiceTuning{Selected: ptr(1)}, Rollouts: RolloutTuning{Size: dist.MustNumber("250"), Deployments: 2}}
+	})
+	members := map[*Target]int{}
+	for op := range p.Setup() {
+		if op.Target.Kind == "EndpointSlice" {
+			members[op.Target] = len(op.State.Endpoints)
+		}
+	}
+	if got := slices.Sorted(maps.Values(members)); !slices.Equal(got, []int{50, 50, 100, 100, 100, 100}) {
+		t.Errorf("the slices of two times 250 pods have %v endpoints", got)
+	}
+	most := 0
+	for op := range p.Timed() {
+		most = max(most, len(op.State.Endpoints))
+	}
+	if most != 100 {
+		t.Errorf("a slice has %d endpoints during rollouts", most)
 	}
 }
 

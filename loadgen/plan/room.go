@@ -56,7 +56,7 @@ func (c *Load) expectedPods(t *Tuning) float64 {
 		pods = max(pods, float64(t.Events.Pods))
 	}
 	if *mix.Rollouts > 0 {
-		pods += float64(t.Rollouts.Deployments) * t.Rollouts.Size.Mean() * (1 + *t.Rollouts.Surge)
+		pods += float64(max(t.Rollouts.Deployments, c.Threads)) * t.Rollouts.Size.Mean() * (1 + *t.Rollouts.Surge)
 	}
 	if *mix.Daemons > 0 {
 		pods += float64(c.Nodes)

@@ -25,6 +25,7 @@ func TestTuningIsRefused(t *testing.T) {
 		{"too few nodes", "profile: service-churn\nprefill: 8000\n", "p.yaml:5: nodes: 60 have room for 6600 pods, and the load has about 92"},
 		{"too few namespaces", "profile: service-churn\nprefill: 5000\ntuning: {namespaceZipf: 5}\n", "p.yaml:6: namespaces: 20, of which the fullest has about"},
 		{"restarts too fast", "profile: recreate\n", "p.yaml: tuning.recreate.pods: 60 cannot be restarted 20 times a second, as each takes about"},
+		{"noise in a closed loop", "model: closed\nprofile: event-noise\n", "p.yaml:7: profile: event-noise goes by the clock, and a closed loop has none"},
 		{"steps with a rate", "arrival: step\nsteps: [{length: 1s, rate: 5}]\n", "p.yaml:3: rate: has no effect beside steps or a trace; drop it"},
 		{"a trace backwards", "rate: 0\narrival: trace\ntrace: [2s, 1s]\n", "p.yaml:9: trace[1]: 1s is before the time in front of it, 2s; sort the list"},
 		{"mmpp without its section", "arrival: mmpp\n", "p.yaml: mmpp: is missing; arrival: mmpp needs mmpp: {factor: 5, share: 0.05, stay: 3s}"},
@@ -35,6 +36,9 @@ func TestTuningIsRefused(t *testing.T) {
 			if strings.Contains(tc.file, "rate: 0") {
 				file = strings.Replace(file, "rate: 20\n", "", 1)
 				tc.want = strings.Replace(tc.want, ":9:", ":8:", 1)
+			}
+			if strings.Contains(tc.file, "closed") {
+				file = "runID: r1\nmodel: closed\nthreads: 2\noperations: 5\nnodes: 60\nnamespaces: 20\n" + strings.TrimPrefix(tc.file, "model: closed\n")
 			}
 			_, err := Parse("p.yaml", []byte(file))
 			if err == nil {
@@ -102,6 +106,9 @@ func FuzzProfile(f *testing.F) {
 		}
 		if cfg.Rate = min(max(rate, 0.1), 30); cfg.Validate() != nil {
 			return
+		}
+		if cfg.Tuning == nil {
+			cfg.Tuning = &Tuning{}
 		}
 		cfg.Tuning.Services.Deployments, cfg.Tuning.Rollouts.Deployments = min(cfg.Tuning.Services.Deployments, 10), min(cfg.Tuning.Rollouts.Deployments, 3)
 		cfg.Tuning.Cluster.Widgets, cfg.Tuning.Cluster.ConfigMaps = min(cfg.Tuning.Cluster.Widgets, 10), min(cfg.Tuning.Cluster.ConfigMaps, 10)

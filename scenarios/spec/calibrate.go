@@ -37,8 +37,10 @@ func (l *Load) validateShare() error {
 		return bad("load.ofCapacity", "set model: open, or drop it", "belongs to the open model; a closed loop has no rate")
 	case l.Rate != 0:
 		return bad("load.ofCapacity", "keep one of them", "rate and ofCapacity exclude each other")
-	case l.Arrival == plan.ArrivalRamp:
-		return bad("load.ofCapacity", "use constant, poisson or burst", "a ramp has no one rate")
+	case l.Profile != "":
+		return bad("load.ofCapacity", "give a rate in pods per second", "the capacity is in writes per second, and the rate of a profile in pods")
+	case l.Arrival == plan.ArrivalRamp, l.Arrival == plan.ArrivalStep, l.Arrival == plan.ArrivalTrace, l.Arrival == plan.ArrivalCron:
+		return bad("load.ofCapacity", "use constant, poisson, burst, mmpp or diurnal", "arrival: %s has no one rate", l.Arrival)
 	case burst != nil && burst.Base != 0:
 		return bad("load.burst.base", "drop it", "with ofCapacity all writes come in the bursts, so that their mean rate is the part asked for")
 	case burst != nil && burst.Period > 0 && l.Duration%burst.Period != 0:

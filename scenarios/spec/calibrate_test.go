@@ -111,7 +111,7 @@ func TestCalibrateErrors(t *testing.T) {
 		{"a closed loop", with("{model: open, arrival: poisson, duration: 10s}", "{model: closed, threads: 3, duration: 10s}"),
 			"s.yaml:13: load.ofCapacity: belongs to the open model; a closed loop has no rate; set model: open, or drop it"},
 		{"two rates", with("arrival: poisson,", "rate: 7,"), "s.yaml:13: load.ofCapacity: rate and ofCapacity exclude each other; keep one of them"},
-		{"a ramp", with("arrival: poisson,", "arrival: ramp, ramp: {from: 1},"), "s.yaml:13: load.ofCapacity: a ramp has no one rate; use constant, poisson or burst"},
+		{"a ramp", with("arrival: poisson,", "arrival: ramp, ramp: {from: 1},"), "s.yaml:13: load.ofCapacity: arrival: ramp has no one rate; use constant, poisson, burst, mmpp or diurnal"},
 		{"writes between bursts", with("length: 500ms", "length: 500ms, base: 3"),
 			"s.yaml:12: load.burst.base: with ofCapacity all writes come in the bursts, so that their mean rate is the part asked for; drop it"},
 		{"half a period", with("arrival: burst, duration: 10s", "arrival: burst, duration: 9s"),
