@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,12 +59,12 @@ func (r *record) trafficFigures(a answers, w window) {
 			deleted[o.Kind]++
 		}
 	}
-	puts, bytes := map[string]float64{}, map[string]float64{}
+	puts, size := map[string]float64{}, map[string]float64{}
 	for i := range r.ledger {
 		q := &r.ledger[i]
 		if q.Method == "PUT" && q.acked() && !bystanders[q.key()] && q.Received >= w.first && q.Received <= max(r.cell.DrainEnd, w.last) {
 			puts[q.Kind]++
-			bytes[q.Kind] += float64(q.Bytes)
+			size[q.Kind] += float64(q.Bytes)
 		}
 	}
 	expected, living := map[string]float64{}, map[string]bool{}
@@ -89,11 +90,11 @@ func (r *record) trafficFigures(a answers, w window) {
 	for kind := range expected {
 		kinds[kind] = true
 	}
-	var all, should, size float64
+	var all, should, total float64
 	for kind := range kinds {
 		at := "traffic.kinds." + kind + "."
 		a[at+"added"], a[at+"deleted"], a[at+"modified"], a[at+"puts"] = added[kind], deleted[kind], events[kind]-added[kind]-deleted[kind], puts[kind]
-		a.number(at+"bytes", bytes[kind]/puts[kind])
+		a.number(at+"bytes", size[kind]/puts[kind])
 		if x, ok := expected[kind]; ok {
 			a[at+"expected"] = x
 		}
@@ -101,13 +102,13 @@ func (r *record) trafficFigures(a answers, w window) {
 			a[at+"perPod"], a[at+"expectedPerPod"] = events[kind]/lives, expected[kind]/lives
 			all, should = all+events[kind], should+expected[kind]
 			if events[kind] > 0 {
-				size += events[kind] * bytes[kind] / puts[kind] // not a number without any
+				total += events[kind] * size[kind] / puts[kind] // not a number without any
 			}
 		}
 	}
 	if all > 0 {
 		a["traffic.eventsPerPod"], a["traffic.expectedEventsPerPod"], a["traffic.expectedBytesPerPod"] = all/lives, should/lives, 150_000.0
-		a.number("traffic.bytesPerPod", size/lives)
+		a.number("traffic.bytesPerPod", total/lives)
 	}
 }
 
@@ -217,6 +218,23 @@ func extend(t *testing.T, dir string) {
 	must(err)
 	c.LedgerBytes = info.Size()
 	must(history.SaveJSON(dir, history.FileCell, c))
+}
+
+// TestTrafficIsReproduced: the record gives the same results.json again, to the byte.
+func TestTrafficIsReproduced(t *testing.T) {
+	dir := profiled(t)
+	res, err := assess.Run(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again bytes.Buffer
+	if err := result.Encode(&again, res); err != nil {
+		t.Fatal(err)
+	}
+	first, err := os.ReadFile(filepath.Join(dir, result.FileName))
+	if err != nil || !bytes.Equal(first, again.Bytes()) || !bytes.Contains(first, []byte(`"podLives"`)) {
+		t.Errorf("another assessment of the record differs, or has no traffic; %v", err)
+	}
 }
 
 // TestTraffic computes what profiles wrote a second time, and sees that no alteration of what
