@@ -218,12 +218,12 @@ func pad(s string, width int, left bool) string {
 }
 
 // knees prints who keeps up, what the strategies carry and their freshness at parts of it,
-// and which bounds hold.
+// which bounds hold, and what profiles wrote.
 func (p *printer) knees(t *table) {
 	for _, part := range []struct {
 		title string
 		sheet sheet
-	}{{"who keeps up", t.Paces()}, {"capacity", t.Capacities()}, {"freshness against load", t.Knees()}, {"thresholds", t.Thresholds()}} {
+	}{{"who keeps up", t.Paces()}, {"capacity", t.Capacities()}, {"freshness against load", t.Knees()}, {"thresholds", t.Thresholds()}, {"events per kind", t.Traffic()}} {
 		if len(part.sheet.Rows) > 0 {
 			p.line("", "")
 			p.line(ansiBold, "%s", part.title)

@@ -115,6 +115,8 @@ type Cell struct {
 	// Capacity is what the cell measured as a calibration, or that of which its load is
 	// a part.
 	Capacity *Capacity `json:"capacity,omitempty"`
+	// Traffic is what the load wrote, by kind; nil without a profile.
+	Traffic *Traffic `json:"traffic,omitempty"`
 	// Pace is whether storage kept up; nil in a closed loop, whose writes wait, where the plan
 	// has no steady rate, where the load is short against storage's latency, and where
 	// something was done to the parties meanwhile.

@@ -28,6 +28,7 @@ type Figures struct {
 	requests int64 // of all kinds, within the window
 	acked    int64
 	answers  rate
+	traffic  *profiled // nil for plain pods
 }
 
 var _ history.Observer = (*Figures)(nil)
@@ -35,11 +36,20 @@ var _ history.Observer = (*Figures)(nil)
 // New begins with what was not logged; the samples are in the order of time. The scrapes
 // are nil for a watcher that has no metrics of ours.
 func New(cell *history.Cell, before, after history.Scrape, samples []history.Sample) *Figures {
-	return &Figures{cell: cell, watcher: cell.Scenario.Largest(), before: before, after: after, samples: samples, load: newLoad(), pods: served{took: NewHistogram()}}
+	f := &Figures{cell: cell, watcher: cell.Scenario.Largest(), before: before, after: after, samples: samples, load: newLoad(), pods: served{took: NewHistogram()}}
+	if cell.Scenario.Load.Profile != "" {
+		f.traffic = newProfiled()
+	}
+	return f
 }
 
 // Operation takes a record of the op log.
-func (f *Figures) Operation(r *oplog.Record) { f.load.add(r) }
+func (f *Figures) Operation(r *oplog.Record) {
+	f.load.add(r)
+	if f.traffic != nil {
+		f.traffic.operation(r)
+	}
+}
 
 // Request takes an entry of the ledger, after all operations. Requests received before
 // the load or after the drain do not count.
@@ -49,6 +59,9 @@ func (f *Figures) Request(e *ledger.Entry) {
 		return
 	}
 	f.requests++
+	if f.traffic != nil {
+		f.traffic.request(e)
+	}
 	if e.Kind == podKind {
 		if f.pods.requests == 0 {
 			f.pods.acks = newBins(from, to)
@@ -102,6 +115,9 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	c.Writer.MaxDepth = maxOf(f.samples, from, to, func(s *history.Sample) *float64 { return s.WriterDepth })
 	c.Handler.MaxDepth = maxOf(f.samples, from, to, func(s *history.Sample) *float64 { return s.HandlerDepth })
 	c.Events = eventsBetween(f.before, f.after)
+	if f.traffic != nil {
+		c.Traffic = f.traffic.beside(&f.cell.Scenario.Load.Load, c.Load.DurationS)
+	}
 	c.Series = f.curves(from, &ch.writes)
 	end := f.busyEnd()
 	use := between(f.samples, from, end)

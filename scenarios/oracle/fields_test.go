@@ -20,7 +20,7 @@ var notShown = map[string]string{
 // second time and nobody says why.
 func TestEveryFieldIsComparedOrListed(t *testing.T) {
 	compared := map[string]bool{}
-	for _, dir := range saved(t, testdata) {
+	for _, dir := range append(saved(t, testdata), profiled(t)) {
 		for _, c := range cells(t, dir) {
 			r := load(t, c.dir)
 			for path := range compute(t, r) {

@@ -463,6 +463,7 @@ func compute(t *testing.T, r *record) answers {
 	r.handlerFigures(a, changes, w)
 	r.watcherFigures(a, changes, w)
 	r.eventFigures(a)
+	r.trafficFigures(a, w)
 	r.checkFigures(a)
 	r.validity(t, a, w)
 	r.series(a, w)

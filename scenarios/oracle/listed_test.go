@@ -25,6 +25,8 @@ var notCompared = []struct {
 	{`storage\.latency(P50|P99)Ms`, mixed, "quantiles of a distribution other than lognormal and constant, which the grammar's own tests hold to its draws"},
 	{`watcher\.name`, nil, "copied from the scenario, or words of the command"},
 	{`watcher\.bytesPerObject`, nil, "needs two cells"},
+	{`traffic\.kinds\.\w+\.(expectedBytes|source)`, nil, "means of the plan's distributions, and a word; the plan's own tests hold them to numbers"},
+	{`traffic\.(expected.*|kinds\.\w+\.expected.*)`, otherProfile, "the numbers of other profiles are the plan's, whose tests spell them out"},
 	{`robustness\..*`, nil, "the same as the matrix's entry"},
 	{`resumed`, nil, "copied from the cell's record"},
 	{`calibrates`, nil, "no calibration is recorded here"},
@@ -39,6 +41,8 @@ var notCompared = []struct {
 	{`(series\.watcher|watcher|events|queues|handler|writer|parties|checks\.G6|checks\.G14|storage\.requestsPerEvent).*`, restarted, "the counters of several processes"},
 	{`(handler|storage|writer)\.(workers|queues|capacity|limitQPS|efficiency|efficiencyBacklog|backlogSeconds|imbalance)`, eventful, "queues may be changed under load"},
 }
+
+func otherProfile(r *record) bool { return r.cell.Scenario.Load.Profile != "service-churn" }
 
 func faulty(r *record) bool    { return len(r.cell.Scenario.Storage.Faults) > 0 }
 func eventful(r *record) bool  { return len(r.cell.Scenario.Events) > 0 }

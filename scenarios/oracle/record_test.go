@@ -55,7 +55,7 @@ type request struct {
 	Name, UID                    string
 	ResourceVersion              uint64
 	Received, Applied, Responded int64
-	Status, Code                 int
+	Status, Code, Bytes          int
 	Effect, Fault                string
 }
 
@@ -132,6 +132,7 @@ type scenario struct {
 	Load struct {
 		Model, Arrival, OfCapacity string
 		Profile                    string
+		Nodes                      float64
 		Threads                    int
 		Operations                 int64
 		Rate                       float64

@@ -1,0 +1,110 @@
+package render
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// profiledRun has two strategies under one profile, whose figures add up, an invalid cell that
+// counts for nothing, and a load of plain pods.
+func profiledRun() *result.Results {
+	res := &result.Results{Schema: result.Schema, Run: result.Run{ID: "r", Scenario: "churn"}}
+	for _, s := range []string{"keyed", "dedup", "single", "plain"} {
+		c := result.Cell{
+			ID: s, Valid: true, Params: map[string]string{result.ParamStrategy: s, result.ParamLoad: "busy"}, Handler: result.Handler{DrainSeconds: new(9.0)},
+			Load: result.Load{Model: result.ModelOpen, DurationS: 10, QPS: 100}, Checks: map[string]result.Check{"G1": {Verdict: result.Pass, Judged: 3}},
+			Traffic: &result.Traffic{
+				Profile: "service-churn", PodLives: 10, ExpectedBytesPerPod: new(150_000.0),
+				Kinds: map[string]result.KindTraffic{
+					"Pod":           {Added: 10, Modified: 75, Deleted: 10, Expected: new(100.0), PerPod: new(9.5), ExpectedPerPod: new(10.0), Source: "recorded", Puts: 90, Bytes: new(12_000.0), ExpectedBytes: new(12_345.0)},
+					"Event":         {Added: 60, Modified: 22, Expected: new(80.0), PerPod: new(8.2), ExpectedPerPod: new(8.0), Source: "estimate", Puts: 80, Bytes: new(1300.0)},
+					"EndpointSlice": {Expected: new(20.0), PerPod: new(0.0), ExpectedPerPod: new(2.0), Source: "estimate"},
+					"Lease":         {Modified: 50, Expected: new(40.0), Source: "setting", Puts: 10, Bytes: new(860.0), ExpectedBytes: new(860.0)},
+					"Gadget":        {Modified: 3},
+				},
+			},
+		}
+		switch s {
+		case "dedup": // merged half of the Pods' states away
+			k := c.Traffic.Kinds["Pod"]
+			k.Puts, k.Bytes = 30, new(16_000.0)
+			c.Traffic.Kinds["Pod"] = k
+		case "single":
+			c.Valid, c.InvalidReasons, c.Traffic.PodLives = false, []string{"late"}, 1e6
+		case "plain":
+			c.Traffic, c.Params[result.ParamLoad] = nil, "plain"
+		}
+		res.Cells = append(res.Cells, c)
+	}
+	return res
+}
+
+func TestTraffic(t *testing.T) {
+	var terminal, markdown, page bytes.Buffer
+	for _, err := range []error{Terminal(&terminal, profiledRun(), TerminalOptions{}), Markdown(&markdown, profiledRun()), writePage(&page, profiledRun(), nil)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var lines []string // with single blanks
+	for l := range strings.Lines(terminal.String()) {
+		lines = append(lines, strings.Join(strings.Fields(l), " "))
+	}
+	// Of Pods storage received 90 × 12 KB and 30 × 16 KB.
+	want := []string{
+		"Pod service-churn busy 20 150 20 9.50 10.00 95 13.00 12.35 123.50 recorded",
+		"Event service-churn busy 120 44 0 8.20 8.00 102 1.30 – 10.66 estimate",
+		"EndpointSlice service-churn busy 0 0 0 0.00 2.00 0 – – 0.00 estimate",
+		"Lease service-churn busy 0 100 0 – – 125 0.86 0.86 – setting",
+		"Gadget service-churn busy 0 6 0 – – – – – – none",
+		"a pod's life service-churn busy 140 194 20 17.70 20.00 88 – – 134.16 20 lives in 2 cells; about 150 KB each by estimate",
+	}
+	text := strings.Join(lines, "\n")
+	for _, w := range append(want, "events per kind") {
+		if !strings.Contains(text, w) {
+			t.Errorf("the terminal lacks %q:\n%s", w, terminal.String())
+		}
+	}
+	for _, w := range []string{"### Events per kind", "| Pod | service-churn | busy | 20 | 150 | 20 | 9.50 | 10.00 | 95 | 13.00 | 12.35 | 123.50 | recorded |", "half a life"} {
+		if !strings.Contains(markdown.String(), w) {
+			t.Errorf("Markdown lacks %q:\n%s", w, markdown.String())
+		}
+	}
+	for _, w := range []string{`<a href="#traffic">`, `<section id="traffic">`, "<td>134.16</td>", "half a life"} {
+		if !strings.Contains(page.String(), w) {
+			t.Errorf("the page lacks %q", w)
+		}
+	}
+}
+
+// TestTrafficIsNotInvented: without a profile nothing is shown, and of a kind that storage did
+// not receive the size of a life is not known.
+func TestTrafficIsNotInvented(t *testing.T) {
+	res := profiledRun()
+	for i := range res.Cells {
+		res.Cells[i].Traffic = nil
+	}
+	for _, write := range []func(*bytes.Buffer) error{
+		func(b *bytes.Buffer) error { return Terminal(b, res, TerminalOptions{}) },
+		func(b *bytes.Buffer) error { return Markdown(b, res) },
+		func(b *bytes.Buffer) error { return writePage(b, res, nil) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil || strings.Contains(strings.ToLower(b.String()), "events per kind") {
+			t.Errorf("plain pods have a table of profiles, %v", err)
+		}
+	}
+	res = profiledRun()
+	for i := range res.Cells[:2] {
+		k := res.Cells[i].Traffic.Kinds["Event"]
+		k.Puts, k.Bytes = 0, nil
+		res.Cells[i].Traffic.Kinds["Event"] = k
+	}
+	rows := arrange(res).Traffic().Rows
+	if last := rows[len(rows)-1].Cells; last[0].Text != "a pod's life" || last[11].Text != unknown {
+		t.Errorf("%+v", last)
+	}
+}

@@ -1,0 +1,42 @@
+package result
+
+// Traffic is what a load with a profile made of watch events, beside what the profile's
+// ratios say of it.
+type Traffic struct {
+	Profile string `json:"profile"`
+	// PodLives is half of the Pods created and deleted together: a life that only began or
+	// ended in the load is half of one.
+	PodLives float64                `json:"podLives"`
+	Kinds    map[string]KindTraffic `json:"kinds"`
+	// EventsPerPod and BytesPerPod are of the kinds that belong to the lives of pods, per life;
+	// bytes are events × mean size.
+	EventsPerPod         *float64 `json:"eventsPerPod,omitempty"`
+	ExpectedEventsPerPod *float64 `json:"expectedEventsPerPod,omitempty"`
+	BytesPerPod          *float64 `json:"bytesPerPod,omitempty"`
+	ExpectedBytesPerPod  *float64 `json:"expectedBytesPerPod,omitempty"`
+}
+
+// KindTraffic is that of one kind.
+type KindTraffic struct {
+	// Added, Modified and Deleted are the writes that the apiserver acknowledged, each of
+	// which is one watch event. Heartbeats and the bystander are not among them.
+	Added    int64 `json:"added"`
+	Modified int64 `json:"modified"`
+	Deleted  int64 `json:"deleted"`
+	// Expected is how many there should be, by the profile's ratios and what happened; nil
+	// where they say nothing of the kind.
+	Expected *float64 `json:"expected,omitempty"`
+	// PerPod and ExpectedPerPod are both per life; nil for kinds that are written by the clock.
+	PerPod         *float64 `json:"perPod,omitempty"`
+	ExpectedPerPod *float64 `json:"expectedPerPod,omitempty"`
+	// Source is where the expectation is from: recorded, estimate or setting; of several, the
+	// weakest.
+	Source string `json:"source,omitempty" jsonschema:"enum=recorded,enum=estimate,enum=setting"`
+	// Puts are the requests with an object that storage acknowledged, and Bytes their mean body.
+	Puts          int64    `json:"puts"`
+	Bytes         *float64 `json:"bytes,omitempty"`
+	ExpectedBytes *float64 `json:"expectedBytes,omitempty"`
+}
+
+// Events is how many there were.
+func (k KindTraffic) Events() int64 { return k.Added + k.Modified + k.Deleted }

@@ -1,0 +1,275 @@
+package oracle
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/assess"
+	"github.com/watchbench/watchbench/scenarios/assess/assesstest"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+// churnRatios is what service-churn is to write, as docs/load.md has it: for so many
+// operations of one type on a kind of object, so many events of other kinds.
+var churnRatios = []struct {
+	of, on string
+	events map[string]float64
+}{
+	{"Pod", "create", map[string]float64{"Pod": 6, "Event": 6, "ReplicaSet": 1.5, "Deployment": 0.5, "EndpointSlice": 0.7}},
+	{"Pod", "delete", map[string]float64{"Pod": 4, "Event": 2, "ReplicaSet": 1.5, "Deployment": 0.5, "EndpointSlice": 1.3}},
+	{"Pod", "crashed", map[string]float64{"Pod": 3, "Event": 4.5, "ReplicaSet": 2, "Deployment": 2, "EndpointSlice": 1.4}},
+	{"Pod", "unready", map[string]float64{"Pod": 1, "Event": 1, "EndpointSlice": 0.7}},
+	{"Pod", "patch", map[string]float64{"Pod": 1}},
+	{"Node", "unready", map[string]float64{"Node": 4, "Event": 1}},
+	{"Job", "create", map[string]float64{"Job": 6}},
+	{"Job", "delete", map[string]float64{"Job": 1}},
+}
+
+// trafficFigures computes what a profile's load wrote and what it was to write. The numbers
+// for time are those of the default tuning; of other profiles the ratios are not compared.
+func (r *record) trafficFigures(a answers, w window) {
+	l := r.cell.Scenario.Load
+	if l.Profile == "" {
+		return
+	}
+	a["traffic.profile"] = l.Profile
+	times, bystanders := map[[2]string]float64{}, map[key]bool{}
+	events, added, deleted := map[string]float64{}, map[string]float64{}, map[string]float64{}
+	for i := range r.ops {
+		o := &r.ops[i]
+		if o.Bystander {
+			bystanders[o.key()] = true
+			continue
+		}
+		if !o.counted() {
+			continue
+		}
+		times[[2]string{o.Kind, o.Type}]++
+		events[o.Kind]++
+		if o.Type == "create" {
+			added[o.Kind]++
+		}
+		if o.delete() {
+			deleted[o.Kind]++
+		}
+	}
+	puts, size := map[string]float64{}, map[string]float64{}
+	for i := range r.ledger {
+		q := &r.ledger[i]
+		if q.Method == "PUT" && q.acked() && !bystanders[q.key()] && q.Received >= w.first && q.Received <= max(r.cell.DrainEnd, w.last) {
+			puts[q.Kind]++
+			size[q.Kind] += float64(q.Bytes)
+		}
+	}
+	expected, living := map[string]float64{}, map[string]bool{}
+	for _, x := range churnRatios {
+		for kind, n := range x.events {
+			if times[[2]string{x.of, x.on}] > 0 {
+				expected[kind] += n * times[[2]string{x.of, x.on}]
+				living[kind] = living[kind] || x.of != "Node"
+			}
+		}
+	}
+	if l.Model == "open" {
+		length := six(seconds(w.last - w.first)) // as it is published
+		expected["Lease"] += l.Nodes / 10 * length
+		expected["Node"] += l.Nodes / 300 * length
+	}
+	lives := (added["Pod"] + deleted["Pod"]) / 2
+	a["traffic.podLives"] = lives
+	kinds := map[string]bool{}
+	for kind := range events {
+		kinds[kind] = true
+	}
+	for kind := range expected {
+		kinds[kind] = true
+	}
+	var all, should, total float64
+	for kind := range kinds {
+		at := "traffic.kinds." + kind + "."
+		a[at+"added"], a[at+"deleted"], a[at+"modified"], a[at+"puts"] = added[kind], deleted[kind], events[kind]-added[kind]-deleted[kind], puts[kind]
+		a.number(at+"bytes", size[kind]/puts[kind])
+		if x, ok := expected[kind]; ok {
+			a[at+"expected"] = x
+		}
+		if living[kind] && lives > 0 {
+			a[at+"perPod"], a[at+"expectedPerPod"] = events[kind]/lives, expected[kind]/lives
+			all, should = all+events[kind], should+expected[kind]
+			if events[kind] > 0 {
+				total += events[kind] * size[kind] / puts[kind] // not a number without any
+			}
+		}
+	}
+	if all > 0 {
+		a["traffic.eventsPerPod"], a["traffic.expectedEventsPerPod"], a["traffic.expectedBytesPerPod"] = all/lives, should/lives, 150_000.0
+		a.number("traffic.bytesPerPod", total/lives)
+	}
+}
+
+// profiled is the folder of a run with a profile that never happened: the record of plain
+// pods, and after it some of what a life writes.
+func profiled(t *testing.T, sets ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	assesstest.Run(t, dir, assesstest.Scenario(t, "profiled", "", append(sets, "load.profile=service-churn")...), 30, nil)
+	for _, c := range cellsOf(t, dir) {
+		extend(t, c)
+	}
+	res, err := assess.Run(t.Context(), dir)
+	if err == nil {
+		err = result.Save(filepath.Join(dir, result.FileName), res)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func cellsOf(t *testing.T, dir string) (dirs []string) {
+	t.Helper()
+	r, err := history.LoadRun(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range r.Cells {
+		dirs = append(dirs, history.CellDir(dir, id))
+	}
+	return dirs
+}
+
+// extend appends to a cell's op log and ledger.
+func extend(t *testing.T, dir string) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var ops []oplog.Record
+	all, err := history.Ops(dir)
+	must(err)
+	for r, err := range all {
+		must(err)
+		ops = append(ops, r)
+	}
+	var entries []ledger.Entry
+	requests, err := history.Ledger(dir)
+	must(err)
+	for e, err := range requests {
+		must(err)
+		e.Bytes = 3000 + int(e.Seq)
+		entries = append(entries, e)
+	}
+	last, seq := ops[len(ops)-1], uint64(len(entries))
+	write := func(kind, typ, name string, bytes int, change func(*oplog.Record, *ledger.Entry)) {
+		o := last
+		o.ID, o.Kind, o.Type, o.Name, o.UID, o.Bystander, o.ResourceVersion = last.ID+1, kind, typ, name, "u"+name, false, last.ResourceVersion+1
+		o.Intended, o.Started, o.Finished = o.Intended+1e6, o.Started+1e6, o.Finished+1e6
+		last = o
+		e := entries[0]
+		seq++
+		e.Seq, e.Kind, e.Name, e.UID, e.ResourceVersion, e.Bytes = seq, kind, name, o.UID, o.ResourceVersion, bytes
+		e.Received, e.Applied, e.Responded = o.Finished+1e6, o.Finished+2e6, o.Finished+3e6
+		if typ == oplog.TypeDelete {
+			e.Method, e.Effect = "DELETE", ledger.EffectDeleted
+		}
+		if change != nil {
+			change(&o, &e)
+		}
+		ops, entries = append(ops, o), append(entries, e)
+	}
+	for i, typ := range []string{oplog.TypeCreate, oplog.TypeReady, oplog.TypeCrashed, oplog.TypeReady, oplog.TypeUnready, oplog.TypeTerminate, oplog.TypeDelete} {
+		write("Pod", typ, "life", 12_000+i, nil)
+	}
+	for range 3 {
+		write("Event", oplog.TypeUpdate, "seen", 1250, nil)
+	}
+	write("ReplicaSet", oplog.TypeStatus, "rs", 6000, nil)
+	write("Node", oplog.TypeUnready, "lost", 45_000, nil)
+	write("Job", oplog.TypeCreate, "job", 5000, nil)
+	write("Job", oplog.TypeDelete, "job", 0, nil)
+	write("Gadget", oplog.TypeUpdate, "of-nobody", 77, nil)
+	write("ConfigMap", oplog.TypeUpdate, "of-load", 500, nil) // beside those of the bystander
+	write("Lease", oplog.TypeHeartbeat, "lost", 860, nil)
+	write("Pod", oplog.TypeReady, "refused", 1e6, func(o *oplog.Record, e *ledger.Entry) { o.Status, e.Status = 409, 500 })
+	write("Pod", oplog.TypeReady, "before", 1e6, func(o *oplog.Record, e *ledger.Entry) { o.Phase, e.Received = oplog.PhaseWarmup, ops[0].Started-5 })
+
+	w, err := oplog.Create(filepath.Join(dir, history.FileOps))
+	must(err)
+	for _, o := range ops {
+		w.Append(o)
+	}
+	must(w.Close())
+	f, err := os.Create(filepath.Join(dir, history.FileLedger))
+	must(err)
+	_, err = ledger.WriteZstd(f, slices.Values(entries))
+	must(err)
+	info, err := f.Stat()
+	must(err)
+	must(f.Close())
+	c, err := history.LoadCell(dir)
+	must(err)
+	c.LedgerBytes = info.Size()
+	must(history.SaveJSON(dir, history.FileCell, c))
+}
+
+// TestTrafficIsReproduced: the record gives the same results.json again, to the byte.
+func TestTrafficIsReproduced(t *testing.T) {
+	dir := profiled(t)
+	res, err := assess.Run(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again bytes.Buffer
+	if err := result.Encode(&again, res); err != nil {
+		t.Fatal(err)
+	}
+	first, err := os.ReadFile(filepath.Join(dir, result.FileName))
+	if err != nil || !bytes.Equal(first, again.Bytes()) || !bytes.Contains(first, []byte(`"podLives"`)) {
+		t.Errorf("another assessment of the record differs, or has no traffic; %v", err)
+	}
+}
+
+// TestTraffic computes what profiles wrote a second time, and sees that no alteration of what
+// is published goes unnoticed.
+func TestTraffic(t *testing.T) {
+	compared, altered := 0, 0
+	for _, sets := range [][]string{nil, {"load.nodes=30"}, {"matrix.watcher.strategy=keyed,dedup"}} {
+		for _, c := range cells(t, profiled(t, sets...)) {
+			r, have, want := load(t, c.dir), map[string]any{}, answers{}
+			r.trafficFigures(want, r.loadWindow())
+			traffic, _ := c.published["traffic"].(map[string]any)
+			flatten(have, "traffic", traffic)
+			for _, d := range compare(r, want, have) {
+				t.Errorf("%s: %s", c.id, d)
+			}
+			for path, v := range have {
+				if r.free(path) {
+					continue
+				}
+				compared++
+				for _, other := range alterations(v, want[path]) {
+					altered++
+					if same(other, want[path]) {
+						t.Errorf("%s: %s was altered from %v to %v, and nobody noticed", c.id, path, v, other)
+					}
+				}
+			}
+			for _, must := range []string{"traffic.bytesPerPod", "traffic.kinds.Pod.deleted", "traffic.kinds.Job.perPod", "traffic.kinds.Node.expected", "traffic.kinds.Gadget.bytes"} {
+				if _, ok := have[must]; !ok {
+					t.Errorf("%s has no %s: the record does not put it to the test", c.id, must)
+				}
+			}
+		}
+	}
+	if compared < 200 || altered < compared {
+		t.Errorf("%d leaves compared, %d alterations", compared, altered)
+	}
+}
