@@ -84,14 +84,18 @@ func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
 		out.DurationS, out.QPS = round(seconds), round(float64(l.done)/seconds)
 	}
 	if s.Model == result.ModelOpen {
-		out.OfferedQPS = ptr(s.MeanRate())
+		if s.Profile == "" { // whose rate is of pods, each of which is many writes
+			out.OfferedQPS = ptr(s.MeanRate())
+		}
 		if d := s.Duration.Std().Seconds(); d > 0 {
 			out.PlannedQPS = ptr(float64(out.Planned) / d)
 		}
 		if s.OfCapacity > 0 {
 			out.OfCapacity = ptr(float64(s.OfCapacity))
 		}
-		out.Arrival = cmp.Or(s.Arrival, plan.ArrivalConstant)
+		if out.Arrival = cmp.Or(s.Arrival, plan.ArrivalConstant); s.Arrival == "" && s.Profile != "" {
+			out.Arrival = plan.ArrivalPoisson
+		}
 	} else {
 		out.ThinkS, out.Timed = s.ThinkTime.Std().Seconds(), s.Duration > 0
 	}

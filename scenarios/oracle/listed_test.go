@@ -29,7 +29,7 @@ var notCompared = []struct {
 	{`resumed`, nil, "copied from the cell's record"},
 	{`calibrates`, nil, "no calibration is recorded here"},
 	{`capacity\..*`, nil, "no calibration is recorded here"},
-	{`load\.(ofCapacity|plannedQPS)`, nil, "the plan is not saved, only its seed"},
+	{`load\.ofCapacity`, nil, "copied from the scenario"},
 	{`checks\.(G10|G11|G14)\..*`, faulty, "a request of unknown outcome, or one that was applied twice, may be on either side; the rules for those need the watcher's fence"},
 	{`checks\.G10\..*`, restarted, "which requests a watcher that was killed has left behind is a matter of the fence, too"},
 	{`storage\.latencyMeanMs`, slow, "how long it is slow is drawn while it runs"},
