@@ -56,13 +56,20 @@ func emptied(r *record) bool {
 	return slices.ContainsFunc(r.ledger, func(q request) bool { return q.Method == "DELETE" && q.took() && q.UID == "" })
 }
 
+// forms are their paths, whole.
+var forms = func() (all []*regexp.Regexp) {
+	for _, n := range notCompared {
+		all = append(all, regexp.MustCompile("^"+n.path+"$"))
+	}
+	return all
+}()
+
 // free reports whether a path is on the list for the record.
 func (r *record) free(path string) bool {
-	return slices.ContainsFunc(notCompared, func(n struct {
-		path string
-		in   func(*record) bool
-		why  string
-	}) bool {
-		return (n.in == nil || n.in(r)) && regexp.MustCompile("^"+n.path+"$").MatchString(path)
-	})
+	for i, n := range notCompared {
+		if (n.in == nil || n.in(r)) && forms[i].MatchString(path) {
+			return true
+		}
+	}
+	return false
 }
