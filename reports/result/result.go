@@ -181,7 +181,7 @@ type Load struct {
 	Planned    int64      `json:"planned"` // attempted, where time alone ends the load
 	Done       int64      `json:"done"`
 	Errors     int64      `json:"errors"`
-	OfferedQPS *float64   `json:"offeredQPS,omitempty"` // open loop only: the mean rate asked for
+	OfferedQPS *float64   `json:"offeredQPS,omitempty"` // open loop only: the mean rate asked for; not of a profile, whose rate is of pods
 	PlannedQPS *float64   `json:"plannedQPS,omitempty"` // what the plan has, by chance (poisson) another rate
 	OfCapacity *float64   `json:"ofCapacity,omitempty"` // that rate as a part of the capacity
 	QPS        float64    `json:"qps"`

@@ -86,7 +86,7 @@ func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
 		out.DurationS, out.QPS = round(seconds), round(float64(l.done)/seconds)
 	}
 	if s.Model == result.ModelOpen {
-		if l.speed.Limited() {
+		if l.speed.Limited() && s.Profile == "" { // the rate of a profile is of pods, each of which is many writes
 			out.OfferedQPS = ptr(l.speed.Rate(s.MeanRate()))
 		}
 		if d := l.speed.Length(s.Duration.Std()).Seconds(); d > 0 {
@@ -95,7 +95,9 @@ func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
 		if s.OfCapacity > 0 {
 			out.OfCapacity = ptr(float64(s.OfCapacity))
 		}
-		out.Arrival = cmp.Or(s.Arrival, plan.ArrivalConstant)
+		if out.Arrival = cmp.Or(s.Arrival, plan.ArrivalConstant); s.Arrival == "" && s.Profile != "" {
+			out.Arrival = plan.ArrivalPoisson
+		}
 	} else {
 		out.ThinkS, out.Timed = s.ThinkTime.Std().Seconds(), s.Duration > 0
 	}

@@ -213,6 +213,8 @@ func TestLoadIsDescribed(t *testing.T) {
 			plan.Load{Model: plan.ModelOpen, Rate: 8, Arrival: plan.ArrivalBurst, Burst: &plan.Burst{Period: spec.Duration(2e9), Length: spec.Duration(1e9)}},
 			result.Load{Model: "open", Arrival: "burst", OfferedQPS: ptr(4.0)},
 		},
+		// The rate of a profile is of pods, not of writes.
+		{plan.Load{Model: plan.ModelOpen, Rate: 2, Profile: "service-churn", Duration: spec.Duration(5e9)}, result.Load{Model: "open", Arrival: "poisson", PlannedQPS: ptr(0.0)}},
 	} {
 		l := newLoad()
 		got, err := l.figures(&spec.Load{Load: tt.load}, 0)

@@ -61,6 +61,9 @@ func (r *record) loadFigures(a answers, w window) {
 	}
 	if l.Model == "open" {
 		a["load.arrival"] = cmp.Or(l.Arrival, "constant")
+		if l.Profile != "" {
+			a["load.arrival"] = cmp.Or(l.Arrival, "poisson")
+		}
 	}
 	if l.Model == "closed" {
 		a["load.threads"] = float64(l.Threads)
@@ -93,7 +96,10 @@ func (r *record) loadFigures(a answers, w window) {
 		a["load.planned"] = float64(len(attempted))
 	}
 	a.number("load.qps", done/length)
-	if l.Model == "open" {
+	if length, err := time.ParseDuration(l.Duration); l.Model == "open" && err == nil {
+		a.number("load.plannedQPS", a["load.planned"].(float64)/length.Seconds())
+	}
+	if l.Model == "open" && l.Profile == "" {
 		a.number("load.offeredQPS", l.Rate)
 	}
 	a.quantiles("load.lagMs", lag, milli)

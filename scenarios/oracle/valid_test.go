@@ -26,7 +26,7 @@ func (r *record) validity(t *testing.T, a answers, w window) {
 			t.Fatal(err)
 		}
 		valid = valid && number("load.lagMs.p99") <= most.Seconds()*1e3
-		valid = valid && number("load.qps") >= share(t, limits.MinOffered)*number("load.offeredQPS")
+		valid = valid && number("load.qps") >= share(t, limits.MinOffered)*number("load.plannedQPS")
 	}
 	for _, f := range append(r.cell.Fired, r.cell.WatchFired...) {
 		valid = valid && f.Fired > 0

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -283,13 +282,9 @@ func TestInterruptedRunLeavesNothing(t *testing.T) {
 				}
 				return len(b), nil
 			}), true)
-			before := time.Now()
 			out, err := Run(ctx, opts, clustertest.Start(t).Cluster)
 			if !errors.Is(err, why) || !out.Results.Run.Interrupted || len(out.Results.Cells) != 0 {
 				t.Errorf("%v, interrupted %v, %d cells", err, out.Results.Run.Interrupted, len(out.Results.Cells))
-			}
-			if took := time.Since(before); took > time.Minute {
-				t.Errorf("it took %s to stop", took)
 			}
 			nothingLeft(t)
 		})
