@@ -104,7 +104,7 @@ func (s Size) Equal(e Size) bool { return s.text == e.text }
 // Equal reports whether both were read from the same text.
 func (n Number) Equal(e Number) bool { return n.text == e.text }
 
-// MustDuration, MustSize and MustNumber are for texts that a program itself contains.
+// MustDuration reads a text that the program itself contains, or panics.
 func MustDuration(text string) (d Duration) { must(d.UnmarshalText([]byte(text))); return d }
 
 // MustSize reads a size or panics.

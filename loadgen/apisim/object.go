@@ -137,7 +137,7 @@ func parseObject(raw []byte, f *selectable) (*draft, error) {
 	d := &draft{raw: raw}
 	var metadata jsonscan.Range
 	s := jsonscan.New(raw)
-	d.version.fields = f.absent()
+	d.fields = f.absent()
 	err := s.Object(func(name jsonscan.Str) error {
 		value, err := s.Value()
 		switch {
@@ -147,7 +147,7 @@ func parseObject(raw []byte, f *selectable) (*draft, error) {
 		case name.Is(raw, "apiVersion"), name.Is(raw, "kind"):
 		default:
 			d.rest = append(d.rest, jsonscan.Range{Start: name.Start - 1, End: value.End})
-			f.read(d.version.fields, name.Text(raw), value.Of(raw))
+			f.read(d.fields, name.Text(raw), value.Of(raw))
 		}
 		return err
 	})

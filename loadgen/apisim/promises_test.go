@@ -91,7 +91,7 @@ func TestWatchKeepsItsPromises(t *testing.T) {
 			} else {
 				upTo = upTo[:len(upTo)-1]
 			}
-			err := error(nil)
+			var err error
 			switch {
 			case i > 0:
 				resumed++

@@ -85,9 +85,9 @@ func (w *world) setupServices() {
 // setupDeployment makes one with all its pods ready.
 func (w *world) setupDeployment(number, replicas int) *deployment {
 	d := w.newDeployment(number)
-	d.Target.Spec, d.replicas = replicas, replicas
+	d.Spec, d.replicas = replicas, replicas
 	d.current = d.newReplicaSet(replicas)
-	d.Target.Containers, d.Target.InitContainers = d.current.spec.containers, d.current.spec.init
+	d.Containers, d.InitContainers = d.current.spec.containers, d.current.spec.init
 	w.emit(d.object, oplog.TypeCreate, State{Replicas: replicas})
 	rs := d.current
 	w.emit(rs.object, oplog.TypeCreate, State{Replicas: replicas}, d.object)

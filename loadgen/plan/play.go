@@ -140,7 +140,7 @@ func (w *world) each(share, pods float64, do func()) {
 	if share == 0 {
 		return
 	}
-	load := w.cfg.Load.times(share / pods)
+	load := w.cfg.times(share / pods)
 	rng := rand.New(rand.NewPCG(w.rng.Uint64(), w.rng.Uint64()))
 	next := load.arrivalTimes(rng)
 	var arrive func()

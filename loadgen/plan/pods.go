@@ -66,7 +66,7 @@ func (w *world) newPod(of workload, group int, owner *object, namespace int, nam
 	return p
 }
 
-func (n *node) index() int { return n.Target.Node }
+func (n *node) index() int { return n.Node }
 
 // start creates the pod and has it live.
 func (w *world) start(p *pod, owner *object) {

@@ -15,7 +15,6 @@ type deployment struct {
 	*object
 	replicas int
 	template int
-	init     int // whether its pods have an init container
 	current  *replicaSet
 	old      []*replicaSet // with the newest last
 	slices   []*slice

@@ -202,7 +202,6 @@ type node struct {
 	pods    []*pod
 	waiting []func() // what its kubelet does when it is back
 	down    bool
-	count   int
 }
 
 // podsPerNode is the kubelet's limit.

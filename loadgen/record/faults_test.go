@@ -22,7 +22,6 @@ type recording struct {
 	recorder *Recorder
 	file     *memory
 	writer   *trace.Writer
-	lines    []string
 }
 
 // begin makes one of pods, of which there are as many as asked for.

@@ -35,9 +35,6 @@ var sources = map[string]source{
 	"Completed":         {component: "job-controller", message: "Job completed"},
 }
 
-// maxMessage bounds what is added to an event's message to give it its size.
-const maxMessage = 128 << 10
-
 func (m *Maker) event(op plan.Op, f *facts, v view, filler string) *corev1.Event {
 	t := op.Target
 	src, ok := sources[t.Reason]

@@ -133,7 +133,7 @@ func (b *specBuilder) extras() {
 		return true
 	}
 	for refused := 0; refused < 12; {
-		taken := false
+		var taken bool
 		switch n := b.IntN(20); {
 		case n < 7:
 			if taken = mounted < maxMounts && b.afford(costMount); taken {

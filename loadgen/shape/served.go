@@ -201,9 +201,10 @@ func (m *Maker) step(l *life, op plan.Op, f *facts) *ownership {
 			former = m.object(l.former, l.template, sampleRefs{}, &before, viewServed)
 		}
 		v := viewSent
-		if w == howStatus {
+		switch w {
+		case howStatus:
 			v = viewStatus
-		} else if w == howPatch {
+		case howPatch:
 			v = viewServed
 		}
 		sent := m.object(op, l.template, sampleRefs{}, &sample, v)

@@ -123,7 +123,7 @@ func fullest(kind string) []string {
 func (m *Maker) build(key templateKey, t *plan.Target) *template {
 	want := wantedBytes(t)
 	seed := mix(key.family)
-	make := func(budget, pad int) *template {
+	fill := func(budget, pad int) *template {
 		tp := &template{root: &ownership{}}
 		switch key.kind {
 		case KindPod, KindReplicaSet, KindDeployment, KindDaemonSet, KindJob:
@@ -150,18 +150,17 @@ func (m *Maker) build(key templateKey, t *plan.Target) *template {
 		return tp
 	}
 	if key.size == 0 {
-		return make(0, 0)
+		return fill(0, 0)
 	}
-	budget := want
-	base := m.measure(make(0, 0), t)
-	budget = want - base
+	base := m.measure(fill(0, 0), t)
+	budget := want - base
 	if budget <= 0 {
-		return make(0, 0)
+		return fill(0, 0)
 	}
 	withSpec := key.kind == KindPod || key.kind == KindReplicaSet || key.kind == KindDeployment || key.kind == KindDaemonSet || key.kind == KindJob
 	left := 0
 	for range 6 {
-		left = want - m.measure(make(budget, 0), t)
+		left = want - m.measure(fill(budget, 0), t)
 		if left >= 0 || !withSpec {
 			break
 		}
@@ -173,11 +172,11 @@ func (m *Maker) build(key templateKey, t *plan.Target) *template {
 		pad = min(left-padCost, 128<<10)
 	}
 	if pad <= 0 && withSpec {
-		return make(budget, 0)
+		return fill(budget, 0)
 	}
-	tp := make(budget, pad)
+	tp := fill(budget, pad)
 	if over := m.measure(tp, t) - want; over != 0 && (!withSpec || pad > over) {
-		tp = make(budget, pad-over)
+		tp = fill(budget, pad-over)
 	}
 	return tp
 }

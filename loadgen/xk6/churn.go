@@ -181,15 +181,27 @@ func (p *Pod) Next() string {
 	return p.ops[0].Type
 }
 
-// Bind, Running, Ready, Patch, Terminate, Terminated and Delete send that operation if it
-// is the next of the pod's life, and are an error otherwise.
-func (p *Pod) Bind() (OpResult, error)       { return p.send(oplog.TypeBind) }
-func (p *Pod) Running() (OpResult, error)    { return p.send(oplog.TypeRunning) }
-func (p *Pod) Ready() (OpResult, error)      { return p.send(oplog.TypeReady) }
-func (p *Pod) Patch() (OpResult, error)      { return p.send(oplog.TypePatch) }
-func (p *Pod) Terminate() (OpResult, error)  { return p.send(oplog.TypeTerminate) }
+// Bind sends that operation if it is the next of the pod's life, and is an error otherwise,
+// as are the methods that follow.
+func (p *Pod) Bind() (OpResult, error) { return p.send(oplog.TypeBind) }
+
+// Running is like Bind.
+func (p *Pod) Running() (OpResult, error) { return p.send(oplog.TypeRunning) }
+
+// Ready is like Bind.
+func (p *Pod) Ready() (OpResult, error) { return p.send(oplog.TypeReady) }
+
+// Patch is like Bind.
+func (p *Pod) Patch() (OpResult, error) { return p.send(oplog.TypePatch) }
+
+// Terminate is like Bind.
+func (p *Pod) Terminate() (OpResult, error) { return p.send(oplog.TypeTerminate) }
+
+// Terminated is like Bind.
 func (p *Pod) Terminated() (OpResult, error) { return p.send(oplog.TypeTerminated) }
-func (p *Pod) Delete() (OpResult, error)     { return p.send(oplog.TypeDelete) }
+
+// Delete is like Bind.
+func (p *Pod) Delete() (OpResult, error) { return p.send(oplog.TypeDelete) }
 
 func (p *Pod) send(op string) (OpResult, error) {
 	if next := p.Next(); next != op {

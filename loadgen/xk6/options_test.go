@@ -47,14 +47,14 @@ func TestBadOptions(t *testing.T) {
 }
 
 func TestOneChurnPerProcess(t *testing.T) {
-	make := func(threads string) string {
+	construct := func(threads string) string {
 		return `new Churn({kubeconfig: 'a', opLog: 'b', plan: {runID: 'r', model: 'closed', operations: 5, threads: ` + threads + `}});`
 	}
 	const load = `const {Churn} = require('k6/x/podchurn');`
-	if _, err := newRuntime(t).RunOnEventLoop(load + make("1") + make("1")); err != nil {
+	if _, err := newRuntime(t).RunOnEventLoop(load + construct("1") + construct("1")); err != nil {
 		t.Errorf("the same options twice: %v", err)
 	}
-	if _, err := newRuntime(t).RunOnEventLoop(load + make("1") + make("2")); err == nil || !strings.Contains(err.Error(), "the same options") {
+	if _, err := newRuntime(t).RunOnEventLoop(load + construct("1") + construct("2")); err == nil || !strings.Contains(err.Error(), "the same options") {
 		t.Errorf("other options: %v", err)
 	}
 }

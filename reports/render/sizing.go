@@ -218,16 +218,16 @@ func (t *table) sizing(c contest) []headline {
 // larger, and invalid, without a verdict or not there.
 func (t *table) notKnown(c contest, chosen ...*row) (s string) {
 	larger := func(r *row) bool {
-		any := false
+		compared := false
 		for _, o := range chosen {
 			if o == nil {
 				continue
 			}
-			if any = true; t.bySize(r, o) <= 0 {
+			if compared = true; t.bySize(r, o) <= 0 {
 				return false
 			}
 		}
-		return any
+		return compared
 	}
 	var invalid, untold []string
 	for _, r := range c.rows {

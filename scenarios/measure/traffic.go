@@ -77,7 +77,9 @@ func (t *profiled) beside(l *plan.Load, seconds float64) *result.Traffic {
 		expected[r.Kind] += r.Events * times
 		ofLives[r.Kind] = ofLives[r.Kind] || r.PerLife() && r.Of != nodeKind
 		source[r.Kind] = plan.WeakestSource(source[r.Kind], r.Source)
-		out.Kinds[r.Kind] = out.Kinds[r.Kind] // expected, and perhaps never seen
+		if _, seen := out.Kinds[r.Kind]; !seen {
+			out.Kinds[r.Kind] = result.KindTraffic{} // expected all the same
+		}
 	}
 
 	var events, should, bytes float64

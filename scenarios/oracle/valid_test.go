@@ -55,7 +55,7 @@ func deviationOf(text string) (float64, bool) {
 	if !ok {
 		return 0, false
 	}
-	inSquares := math.Pow(mean/p50, 2) // e to the variance of the logarithm
+	inSquares := (mean / p50) * (mean / p50) // e to the variance of the logarithm
 	return mean * math.Sqrt(inSquares-1), true
 }
 

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"encoding"
 	"fmt"
-	"github.com/watchbench/watchbench/internal/units"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/watchbench/watchbench/internal/dist"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
 )
 

@@ -11,7 +11,7 @@ func (s *Scenario) Simulated() bool { return s.Cluster.Provider == ProviderRepla
 
 // validateReplay refuses what a simulated apiserver cannot do: it takes no writes.
 func (s *Scenario) validateReplay() error {
-	const real = "use another cluster.provider, or leave it out"
+	const remedy = "use another cluster.provider, or leave it out"
 	switch {
 	case !s.Simulated() && s.Cluster.Replay != Replay{}:
 		return bad("cluster.replay", "use provider: replay, or leave it out", "it means nothing for the provider %s", s.Cluster.Provider)
@@ -20,13 +20,13 @@ func (s *Scenario) validateReplay() error {
 	case s.Load.Model != result.ModelOpen:
 		return bad("load.model", "use open, with rate and duration", "%q cannot be replayed: a simulated apiserver answers at once", s.Load.Model)
 	case s.Watcher.LeaderElection:
-		return bad("watcher.leaderElection", real, "a simulated apiserver takes no leases")
+		return bad("watcher.leaderElection", remedy, "a simulated apiserver takes no leases")
 	case len(s.Events) > 0:
-		return bad("events", real, "a simulated apiserver takes none")
+		return bad("events", remedy, "a simulated apiserver takes none")
 	case s.Extra != Extra{}:
-		return bad("extra", real, "a simulated apiserver takes no objects besides those of the load")
+		return bad("extra", remedy, "a simulated apiserver takes no objects besides those of the load")
 	case s.Fault != nil:
-		return bad("fault", real, "fault scenarios need an apiserver")
+		return bad("fault", remedy, "fault scenarios need an apiserver")
 	}
 	return nil
 }
