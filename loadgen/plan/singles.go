@@ -24,7 +24,7 @@ func (s *single) next() *pod {
 	p := w.newPod(s, s.group, nil, s.namespace, s.name, s.spec, nil)
 	if s.pod != nil {
 		s.times++
-		p.Lane, p.Target.Incarnation = s.pod.Lane, s.times
+		p.Lane, p.Incarnation = s.pod.Lane, s.times
 		p.last = s.pod.last
 	}
 	s.pod = p
