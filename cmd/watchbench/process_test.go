@@ -113,7 +113,8 @@ func (p *process) end(t *testing.T) (took time.Duration) {
 // TestHangUp: a closed terminal ends a run as SIGTERM does, with a report of what was
 // measured.
 func TestHangUp(t *testing.T) {
-	p := spawn(t, tiny+"repeat: 2\n", "[2/2]", ": load")
+	slow := strings.Replace(tiny, "operations: 10", "operations: 20, thinkTime: 1s", 1) // its load must not end before the signal
+	p := spawn(t, slow+"repeat: 2\n", "[2/2]", ": load")
 	p.signal(t, syscall.SIGHUP)
 	p.signal(t, syscall.SIGHUP)
 	p.end(t)
