@@ -120,7 +120,7 @@ func (f *replayFlags) source(args []string) (s replay.Source, settings replay.Se
 	settings.Length = cfg.Duration.Std()
 	s, err = replay.FromPlan(p)
 	if err != nil {
-		return nil, settings, none, &badinput.Error{What: f.plan + ": " + err.Error(), Remedy: "use model: open"}
+		return nil, settings, none, &badinput.Error{What: f.plan + ": " + err.Error(), Remedy: "see docs/replay.md"}
 	}
 	return s, settings, none, nil
 }

@@ -42,6 +42,9 @@ var ErrClosedLoop = fmt.Errorf("model closed cannot be replayed: a simulated api
 
 // FromPlan makes a source of an open loop's plan.
 func FromPlan(p *plan.Plan) (*PlanSource, error) {
+	if profile := p.Config().Profile; profile != "" {
+		return nil, fmt.Errorf("profile: %s cannot be replayed; leave it out, only plain pods can", profile)
+	}
 	cfg := p.Config()
 	if cfg.Model != plan.ModelOpen {
 		return nil, ErrClosedLoop

@@ -19,6 +19,8 @@ func (s *Scenario) validateReplay() error {
 		return nil
 	case s.Load.Model != result.ModelOpen:
 		return bad("load.model", "use open, with rate and duration", "%q cannot be replayed: a simulated apiserver answers at once", s.Load.Model)
+	case s.Load.Profile != "":
+		return bad("load.profile", "use the provider embedded, or plain pods", "only plain pods are played into a simulated apiserver")
 	case s.Watcher.LeaderElection:
 		return bad("watcher.leaderElection", remedy, "a simulated apiserver takes no leases")
 	case len(s.Events) > 0:
