@@ -24,7 +24,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-var barePairs = flag.Int("bare", 0, "hold the engine against a bare client-go loop in so many pairs of runs (make bench-engine); needs a quiet machine")
+var barePairs = flag.Int("bare", 0, "hold the engine against a bare client-go loop in so many pairs of runs; needs a quiet machine")
 
 // Aims of the engine, and what a pair of runs sends.
 const (
@@ -41,7 +41,7 @@ const (
 // client-go: the same requests to the same apiserver, in turns.
 func TestEngineAgainstABareLoop(t *testing.T) {
 	if *barePairs == 0 {
-		t.Skip("measures for minutes, and needs a quiet machine: make bench-engine")
+		t.Skip("measures for minutes, and needs a quiet machine: go test ./loadgen/churn -run TestEngineAgainstABareLoop -bare 5 -v")
 	}
 	env := clustertest.Start(t)
 	var rates, ratios, extra []float64
