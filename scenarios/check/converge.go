@@ -89,13 +89,21 @@ func (j *judge) compareSides(k *keyState) (judged, differs bool) {
 	}
 	switch a, s := k.live, k.stored; {
 	case k.wanted && a != nil:
-		return true, s == nil || a.life != s.life || a.digest != s.digest
+		return true, s == nil || a.life != s.life || a.digest != s.digest && !k.renewed(a, s)
 	case s == nil:
 		return false, false
 	case k.wanted && k.kind == kindEvent:
 		return false, false // an Event's deletion is never sent (contract §2.3 rule 1)
 	}
 	return true, true
+}
+
+// renewed reports whether storage has a younger version than the apiserver had when it
+// was read, and all that came between were heartbeats.
+func (k *keyState) renewed(a, s *finalState) bool {
+	since := k.versions[k.upTo(a.rv):k.upTo(max(a.rv, s.rv))]
+	return len(since) > 0 && since[len(since)-1].rv == s.rv &&
+		!slices.ContainsFunc(since, func(v version) bool { return v.flags&versionHeartbeat == 0 || int32(v.life) != s.life })
 }
 
 func (j *judge) difference(k *keyState) string {

@@ -92,12 +92,18 @@ var stories = []storyCase{
 		meta: Meta{Rules: Rules{IgnoreNames: []string{"kubernetes"}}}, requests: []string{"15 PUT web u2 101"}}},
 	{name: "a heartbeat is skipped", story: story{ops: []string{"10 create Node:n u1 100", "20 heartbeat Node:n u1 105"},
 		requests: []string{"15 PUT Node:n u1 100"}, storage: []string{"Node:n u1 100 same"}, apiserver: []string{"Node:n u1 105 same"}}},
+	{name: "a heartbeat after the apiserver was read", story: story{ops: []string{"10 create Lease:n u1 100", "20 heartbeat Lease:n u1 105", "25 heartbeat Lease:n u1 107"},
+		requests: []string{"15 PUT Lease:n u1 100", "26 PUT Lease:n u1 107"}, apiserver: []string{"Lease:n u1 105"}}},
 	{name: "removed while not served, back with the same uid", story: story{ops: onePod, marks: unservedPods(40, 60),
 		requests: []string{"35 PUT web u1 110", "45 DELETE web", "65 PUT web u1 110"}}},
 	{name: "removed while not served, back and deleted", story: story{ops: slices.Concat(onePod, []string{"70 delete web u1"}), marks: unservedPods(40, 60),
 		requests: []string{"35 PUT web u1 110", "45 DELETE web", "65 PUT web u1 110", "75 DELETE web"}}},
 
 	// Bad histories.
+	{name: "a heartbeat and a change after the apiserver was read, which none can be", fails: "G1", story: story{ops: []string{"10 create Lease:n u1 100", "20 patch Lease:n u1 105", "25 heartbeat Lease:n u1 107"},
+		requests: []string{"15 PUT Lease:n u1 100", "21 PUT Lease:n u1 105", "26 PUT Lease:n u1 107"}, apiserver: []string{"Lease:n u1 100"}}},
+	{name: "other contents of the apiserver's version after heartbeats", fails: "G1", story: story{ops: []string{"10 create Lease:n u1 100", "20 heartbeat Lease:n u1 105"},
+		requests: []string{"15 PUT Lease:n u1 100", "26 PUT Lease:n u1 105"}, apiserver: []string{"Lease:n u1 105"}, storage: []string{"Lease:n u1 105 other"}}},
 	{name: "late apply, the next write not fenced from when its client gave up, repaired", fails: "G2 G3 G10", story: story{ops: onePod, meta: Meta{StorageTimeout: 5e9, SyncPeriod: 2e9},
 		requests: []string{"5030 PUT web u1 110", "25 PUT web u1 105 applied=8025 late", "9900 PUT web u1 110"}}},
 	{name: "late apply, the next write not fenced from when its client was gone, repaired", fails: "G2 G3 G10", story: story{ops: onePod, meta: Meta{StorageTimeout: 10e9, SyncPeriod: 2e9},

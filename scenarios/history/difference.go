@@ -6,7 +6,8 @@ import (
 )
 
 // Difference names an object of which storage does not hold what the apiserver does;
-// empty if there is none.
+// empty if there is none. Storage may have a Lease of a younger version: nodes renew
+// theirs after the apiserver was read, too.
 func Difference(apiserver, storage []StateRecord) string {
 	have := make(map[Key]StateRecord, len(storage))
 	for _, r := range storage {
@@ -18,6 +19,7 @@ func Difference(apiserver, storage []StateRecord) string {
 		switch {
 		case !there:
 			return fmt.Sprintf("%s/%s/%s is not in storage", w.Kind, w.Namespace, w.Name)
+		case s.UID == w.UID && w.Kind == "Lease" && s.ResourceVersion > w.ResourceVersion:
 		case s.UID != w.UID || s.Digest != w.Digest:
 			return fmt.Sprintf("%s/%s/%s: storage holds uid %s version %d, the apiserver uid %s version %d, or another content",
 				w.Kind, w.Namespace, w.Name, s.UID, s.ResourceVersion, w.UID, w.ResourceVersion)

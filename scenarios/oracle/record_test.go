@@ -70,6 +70,7 @@ type key struct{ Kind, Namespace, Name string }
 
 type state struct {
 	Side, Kind, Namespace, Name, UID, Digest string
+	ResourceVersion                          uint64
 }
 
 type use struct{ CPUSeconds, RSSBytes, RSSHighestBytes, Read, Written float64 }
