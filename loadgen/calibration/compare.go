@@ -44,7 +44,7 @@ func Compare(recorded, imitated []Step, t Tolerance) (differences []string) {
 	if !t.Sizes {
 		return differences
 	}
-	for _, stage := range []string{Created, Bound, Creating, Running, Terminating, Terminated} {
+	for _, stage := range []string{Created, Bound, Creating, Sandbox, Running, Stopped, BackOff, Ended, Terminating, Terminated} {
 		w, h := Share(recorded, "Pod", stage, Ready), Share(imitated, "Pod", stage, Ready)
 		if w != 0 && h != 0 && math.Abs(w-h) > t.Size {
 			say("a pod that is %s has %.0f %% of the size of a ready one, %.0f %% in the recording", stage, 100*h, 100*w)

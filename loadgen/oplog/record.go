@@ -75,6 +75,7 @@ const (
 	TypeUnready      = "unready"      // Pod or Node: Ready is false
 	TypeCrashed      = "crashed"      // Pod: its container ended with an error
 	TypeBackOff      = "backoff"      // Pod: CrashLoopBackOff
+	TypeStopped      = "stopped"      // Pod: its containers have ended, and its phase does not say so yet
 	TypeSucceeded    = "succeeded"    // Pod: phase Succeeded; Job: complete
 	TypeUnfinalized  = "unfinalized"  // Pod of a Job: its finalizer is gone
 	TypeAcknowledged = "acknowledged" // Pod: the kubelet has seen the deletion time

@@ -101,7 +101,7 @@ func (w *world) setupDeployment(number, replicas int) *deployment {
 		}
 	}
 	rs.shown = rs.state()
-	d.shown = d.state()
+	d.shown, d.missing = d.state(), d.unavailable()
 	if replicas > 0 {
 		w.emit(rs.object, oplog.TypeStatus, rs.shown)
 		w.emit(d.object, oplog.TypeStatus, d.shown)
@@ -121,7 +121,7 @@ func (w *world) setupPod(p *pod, owner *object) {
 	if p.on == nil {
 		return
 	}
-	p.ready = true
+	p.ready, p.addressed = true, true
 	w.stage(p, oplog.TypeBind)
 	w.stage(p, oplog.TypeReady)
 }

@@ -20,18 +20,20 @@ type slice struct {
 	writer controller
 }
 
-// endpoint has the slice of a pod that became ready, or no longer is, written.
+// endpoint has the slice of a pod written that got its address, became ready or no longer
+// is, or has ended.
 func (d *deployment) endpoint(p *pod) {
+	s := p.slice
 	switch {
-	case p.slice == nil && (!p.ready || p.gone):
+	case s == nil && !p.addressed:
 		return
-	case p.slice == nil:
-		p.slice = d.room()
-		p.slice.pods = append(p.slice.pods, p)
-	case p.gone:
-		p.slice.pods = slices.DeleteFunc(p.slice.pods, func(x *pod) bool { return x == p })
+	case s == nil:
+		s = d.room()
+		s.pods, p.slice = append(s.pods, p), s
+	case !p.addressed:
+		s.pods, p.slice = slices.DeleteFunc(s.pods, func(x *pod) bool { return x == p }), nil
 	}
-	d.w.touch(&p.slice.writer)
+	d.w.touch(&s.writer)
 }
 
 // room is a slice that can take one more endpoint.

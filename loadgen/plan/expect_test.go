@@ -25,27 +25,34 @@ func profileLoad(profile string) *Load {
 	return &c
 }
 
-// TestRatiosAreThePublishedOnes: what a life means by the estimates for clusters and by what
-// was recorded. The numbers are spelled out, as docs/load.md has them.
+// TestRatiosAreThePublishedOnes: what a life means by what was recorded. The numbers are spelled
+// out, as docs/load.md has them.
 func TestRatiosAreThePublishedOnes(t *testing.T) {
-	service := map[string]float64{"Pod": 10, "Event": 8, "ReplicaSet": 3, "Deployment": 1, "EndpointSlice": 2}
+	service := map[string]float64{"Pod": 9.65, "Event": 9.46, "ReplicaSet": 3.54, "Deployment": 3.79, "EndpointSlice": 1.93}
 	for profile, want := range map[string]map[string]float64{
-		ProfileServiceChurn: service, ProfileColdStart: service, ProfileCrashLoop: service, ProfileNodeFlap: service,
-		ProfileBatchJobs:       {"Pod": 10, "Event": 7},
-		ProfileRollout:         {"Pod": 10, "Event": 8.5, "ReplicaSet": 3.5, "Deployment": 1, "EndpointSlice": 2.5},
-		ProfileRecreate:        {"Pod": 10, "Event": 6},
+		ProfileServiceChurn: service, ProfileCrashLoop: service, ProfileNodeFlap: service,
+		ProfileColdStart:       {"Pod": 9.65, "Event": 9.71, "ReplicaSet": 2.19, "Deployment": 2.22, "EndpointSlice": 1.77},
+		ProfileBatchJobs:       {"Pod": 9.15, "Event": 6.65},
+		ProfileRollout:         {"Pod": 9.65, "Event": 8.75, "ReplicaSet": 5.4, "Deployment": 3.1, "EndpointSlice": 2.24},
+		ProfileRecreate:        {"Pod": 9.65, "Event": 6.95},
 		ProfileEventNoise:      {},
-		ProfileMixedProduction: {"Pod": 10, "Event": 0.45*8 + 0.1*8.5 + 0.4*7 + 0.05*7, "ReplicaSet": 0.45*3 + 0.1*3.5, "Deployment": 0.55, "EndpointSlice": 0.45*2 + 0.1*2.5, "DaemonSet": 0.1},
+		ProfileMixedProduction: {"Pod": 9.45, "Event": 8.24, "ReplicaSet": 2.13, "Deployment": 2.02, "EndpointSlice": 1.09, "DaemonSet": 0.1},
 	} {
 		c := profileLoad(profile)
 		got := perLife(c, "Pod")
 		for _, kind := range []string{"Pod", "Event", "ReplicaSet", "Deployment", "EndpointSlice", "DaemonSet"} {
-			if math.Abs(got[kind]-want[kind]) > 1e-9 {
+			if math.Abs(got[kind]-want[kind]) > 0.005 {
 				t.Errorf("%s: %v of %s for a life, want %v", profile, got[kind], kind, want[kind])
 			}
 		}
-		if jobs := perLife(c, "Job"); jobs["Job"] != 7 {
-			t.Errorf("%s: a Job is written %v times, want 7", profile, jobs["Job"])
+		jobs := 0.0
+		for _, r := range c.Ratios() {
+			if r.Kind == "Job" {
+				jobs += r.Events
+			}
+		}
+		if jobs != 7 {
+			t.Errorf("%s: a Job is written %v times, want 7", profile, jobs)
 		}
 		rates := map[string]float64{}
 		for _, r := range c.Ratios() {
@@ -73,18 +80,21 @@ func TestRatiosAreThePublishedOnes(t *testing.T) {
 }
 
 // TestRatiosFitThePlans: of each kind with a rate or a life, the plan itself writes what the
-// expectation says, to the factor by which estimates may be off.
+// expectation says, to the factor by which it may be off: a plan has chance in it, and its
+// controllers gather.
 func TestRatiosFitThePlans(t *testing.T) {
 	for _, tc := range []struct {
 		profile string
 		tuning  Tuning
 		factor  map[string]float64 // farthest off; "" is of what is not named
 	}{
-		{ProfileServiceChurn, Tuning{}, map[string]float64{"": 2.5, "Pod": 1.05, "Event": 1.25, "Lease": 1.1}},
-		{ProfileBatchJobs, Tuning{Jobs: JobTuning{Pods: dist.MustNumber("1")}}, map[string]float64{"": 1.4, "Pod": 1.15, "Lease": 1.1}},
-		{ProfileRollout, Tuning{}, map[string]float64{"": 2.5, "Pod": 1.1, "Lease": 1.1}},
-		{ProfileRecreate, Tuning{}, map[string]float64{"": 1.4, "Pod": 1.05, "Lease": 1.1}},
-		{ProfileMixedProduction, Tuning{Jobs: JobTuning{Pods: dist.MustNumber("1")}}, map[string]float64{"": 2.5, "Pod": 1.1, "Lease": 1.2, "Widget": 1.3, "ConfigMap": 1.6, "Node": 4}},
+		// Which Deployments a Service selects is chance: of EndpointSlices a few more or less.
+		{ProfileServiceChurn, Tuning{}, map[string]float64{"": 1.1, "EndpointSlice": 1.5}},
+		{ProfileBatchJobs, Tuning{Jobs: JobTuning{Pods: dist.MustNumber("1")}}, map[string]float64{"": 1.1, "Job": 1.25}},
+		// Most of these have 5 replicas, and so more steps for each pod than the recorded one of 30.
+		{ProfileRollout, Tuning{}, map[string]float64{"": 1.3, "EndpointSlice": 1.5, "Pod": 1.1, "Lease": 1.1}},
+		{ProfileRecreate, Tuning{}, map[string]float64{"": 1.1}},
+		{ProfileMixedProduction, Tuning{Jobs: JobTuning{Pods: dist.MustNumber("1")}}, map[string]float64{"": 1.3, "EndpointSlice": 2, "DaemonSet": 1.5, "Pod": 1.1, "Lease": 1.2, "ConfigMap": 1.6}},
 	} {
 		tc.tuning.TimeScale = 20
 		p := profilePlan(t, tc.profile, func(c *Config) { c.Tuning, c.Duration, c.Nodes = &tc.tuning, 2*minute, 100 })
@@ -122,7 +132,10 @@ func TestExpectedBytes(t *testing.T) {
 			t.Errorf("%s: %v bytes", kind, c.ExpectedBytes(kind))
 		}
 	}
-	if c.ExpectedBytes("EndpointSlice") != 0 || c.ExpectedBytesPerLife() != 150_000 || profileLoad(ProfileRollout).ExpectedBytesPerLife() != 0 {
+	if c.ExpectedBytes("EndpointSlice") != 0 || profileLoad(ProfileRollout).ExpectedBytesPerLife() != 0 {
 		t.Error("what nobody knows has a size")
+	}
+	if got := c.ExpectedBytesPerLife(); got != 190_000 {
+		t.Errorf("the writes of a life have %v bytes", got)
 	}
 }

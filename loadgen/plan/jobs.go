@@ -24,18 +24,19 @@ type job struct {
 func (w *world) startJob(pods int) {
 	group := w.group()
 	j := &job{w: w, spec: w.podSpec()}
+	j.spec.probed = false // nobody waits for what runs to its end
 	j.object = w.object(group, Target{
 		Kind: "Job", Namespace: w.namespace(), Name: applications[w.index%int64(len(applications))] + "-job-" + w.suffix(), Seed: j.spec.seed,
 		Bytes: w.tn.Sizes.Job.Draw(w.rng), Spec: pods, Containers: j.spec.containers, InitContainers: j.spec.init,
 	})
 	j.fate = &recorder{about: j.object}
-	j.status = controller{every: w.tn.Writers.Job.Std(), write: j.sync}
+	j.status = controller{batch: w.tn.Writers.Job.Std(), write: j.sync}
 	w.emit(j.object, oplog.TypeCreate, State{})
 	w.after(w.draw(w.tn.Writers.Delay), func() {
 		for range pods {
 			j.add()
 		}
-		w.touch(&j.status)
+		j.sync()
 	})
 }
 
@@ -53,10 +54,15 @@ func (j *job) changed(p *pod) {
 		}
 	case p.ready:
 		w.kubelet(p, w.life(w.tn.Jobs.Run.Draw(w.rng)), func() {
-			p.ready, p.ended = false, true
-			w.stage(p, oplog.TypeSucceeded)
-			j.waiting = append(j.waiting, p)
+			p.ready = false
+			w.stage(p, oplog.TypeStopped)
 			w.touch(&j.status)
+			w.kubelet(p, w.draw(w.tn.Stages.Final), func() {
+				p.ended = true
+				w.stage(p, oplog.TypeSucceeded)
+				j.waiting = append(j.waiting, p)
+				w.touch(&j.status)
+			})
 		})
 	}
 	if !j.done {
@@ -72,8 +78,8 @@ func (j *job) add() {
 	w.record(j.fate, "SuccessfulCreate", p.Name)
 }
 
-// sync is one round of the Job controller: what has ended is noted, loses its finalizer,
-// and is counted in the next round.
+// sync is one round of the Job controller: what has ended is noted, loses its finalizer, and
+// is counted.
 func (j *job) sync() {
 	w := j.w
 	if j.done {
@@ -85,11 +91,7 @@ func (j *job) sync() {
 			s.Ready++
 		}
 	}
-	if j.finished == j.Spec {
-		j.finish()
-		return
-	}
-	if s.Active != j.shown.Active || s.Ready != j.shown.Ready || s.Succeeded != j.shown.Succeeded {
+	if s.Active != j.shown.Active || s.Ready != j.shown.Ready || len(j.waiting) > 0 {
 		j.shown = s
 		w.emit(j.object, oplog.TypeStatus, s)
 	}
@@ -101,7 +103,12 @@ func (j *job) sync() {
 	}
 	j.finished += len(j.waiting)
 	j.waiting = nil
-	w.touch(&j.status)
+	if j.finished == j.Spec {
+		j.finish()
+		return
+	}
+	j.shown.Succeeded = j.finished
+	w.emit(j.object, oplog.TypeStatus, j.shown)
 }
 
 // finish is the Job's last status; later it goes, and its pods with it.

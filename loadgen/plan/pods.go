@@ -10,23 +10,26 @@ import (
 // pod is a pod of a profile on its way through its life.
 type pod struct {
 	*object
-	of       workload
-	on       *node // nil until it is bound
-	restarts int
-	ready    bool
-	dying    bool
-	ended    bool // it succeeded
-	replaced bool // its workload has made another
-	lost     bool // it is not ready because its node is away
-	crashes  bool
-	fate     *recorder // of the kubelet; nil unless it repeats itself
-	backOff  time.Duration
-	slice    *slice
+	of        workload
+	on        *node // nil until it is bound
+	restarts  int
+	ready     bool
+	dying     bool
+	ended     bool // it succeeded
+	addressed bool // its status has an address, and it has not ended
+	stopped   bool // its container crashed, and has not begun again
+	replaced  bool // its workload has made another
+	lost      bool // it is not ready because its node is away
+	crashes   bool
+	probed    bool      // it is ready only when its probe says so
+	fate      *recorder // of the kubelet; nil unless it repeats itself
+	backOff   time.Duration
+	slice     *slice
 }
 
 // workload is what makes pods and hears of them.
 type workload interface {
-	changed(p *pod) // p.ready, p.dying or p.gone has
+	changed(p *pod) // p.ready, p.addressed, p.dying or p.gone has
 }
 
 // podSpec is what the pods of one workload have in common.
@@ -34,6 +37,7 @@ type podSpec struct {
 	seed             uint64
 	bytes            int
 	containers, init int
+	probed           bool
 }
 
 func (w *world) podSpec() podSpec {
@@ -41,6 +45,7 @@ func (w *world) podSpec() podSpec {
 	if w.chance(w.tn.Pods.InitShare) {
 		s.init = 1
 	}
+	s.probed = w.chance(w.tn.Stages.ProbeShare)
 	return s
 }
 
@@ -52,7 +57,7 @@ func (w *world) newPod(of workload, group int, owner *object, namespace int, nam
 	if owner != nil {
 		t.Owner = owner.Target
 	}
-	p := &pod{of: of}
+	p := &pod{of: of, probed: s.probed}
 	t.Node = NoNode
 	// The node is decided with the pod, as all of its target is.
 	if p.on = on; on == nil {
@@ -147,36 +152,58 @@ func (w *world) run(p *pod) {
 	if p.crashes && p.fate == nil {
 		p.fate = &recorder{about: p.object}
 	}
-	for range p.Containers {
+	starts := p.Containers
+	if p.restarts > 0 {
+		starts = 1 // the others run
+	}
+	for range starts {
 		w.containerEvents(p)
 	}
+	ready := func() {
+		p.stopped = false
+		w.setReady(p, oplog.TypeReady)
+		if p.crashes {
+			w.kubelet(p, w.draw(w.tn.Crashes.Run), func() { w.crash(p) })
+		}
+	}
 	w.kubelet(p, w.draw(w.tn.Stages.Running), func() {
+		if !p.probed {
+			ready() // one write says both
+			return
+		}
+		p.stopped = false
 		w.stage(p, oplog.TypeRunning)
-		w.kubelet(p, w.draw(w.tn.Stages.Probe), func() {
-			w.setReady(p, oplog.TypeReady)
-			if p.crashes {
-				w.kubelet(p, w.draw(w.tn.Crashes.Run), func() { w.crash(p) })
-			}
-		})
+		if !p.addressed {
+			p.addressed = true
+			p.of.changed(p)
+		}
+		w.kubelet(p, w.draw(w.tn.Stages.Probe), ready)
 	})
 }
 
 func (w *world) setReady(p *pod, kind string) {
 	w.stage(p, kind)
 	p.ready, p.lost = kind == oplog.TypeReady, kind == oplog.TypeUnready
+	p.addressed = true
 	p.of.changed(p)
 }
 
-// crash ends the first container with an error; it is started again after a pause that
-// grows.
+// crash ends the first container with an error; it is started again, the first time at
+// once, then after a pause that grows. That it waits is written only as the pause ends.
 func (w *world) crash(p *pod) {
 	p.restarts++
+	p.stopped = true
 	w.setReady(p, oplog.TypeCrashed)
-	p.backOff = min(max(2*p.backOff, w.tn.Crashes.BackOff.Std()), w.tn.Crashes.BackOffMax.Std())
-	w.kubelet(p, time.Second, func() {
+	pause := p.backOff
+	p.backOff = min(max(2*pause, w.tn.Crashes.BackOff.Std()), w.tn.Crashes.BackOffMax.Std())
+	if pause == 0 {
+		w.run(p)
+		return
+	}
+	w.record(p.fate, "BackOff", "")
+	w.kubelet(p, pause, func() {
 		w.stage(p, oplog.TypeBackOff)
-		w.record(p.fate, "BackOff", "")
-		w.kubelet(p, p.backOff, func() { w.run(p) })
+		w.run(p)
 	})
 }
 
@@ -194,12 +221,20 @@ func (w *world) terminate(p *pod) {
 	w.stage(p, oplog.TypeTerminate)
 	p.of.changed(p)
 	w.dying(p, w.draw(w.tn.Stages.Seen), func() {
-		w.stage(p, oplog.TypeAcknowledged)
-		for range p.Containers {
-			w.once(p.object, "Killing")
-		}
-		w.dying(p, w.draw(w.tn.Stages.Stop), func() {
+		stop := w.draw(w.tn.Stages.Stop)
+		if p.stopped { // nothing is left to kill
+			stop = 0
 			w.stage(p, oplog.TypeTerminated)
+		} else {
+			w.stage(p, oplog.TypeAcknowledged)
+			for range p.Containers {
+				w.once(p.object, "Killing")
+			}
+		}
+		w.dying(p, stop, func() {
+			w.stage(p, oplog.TypeTerminated)
+			p.addressed = false
+			p.of.changed(p)
 			w.dying(p, w.draw(w.tn.Stages.Final), func() { w.remove(p) })
 		})
 	})
@@ -218,7 +253,7 @@ func (w *world) dying(p *pod, d time.Duration, do func()) {
 
 // remove is the end of a pod.
 func (w *world) remove(p *pod) {
-	p.dying, p.ready = true, false
+	p.dying, p.ready, p.addressed = true, false, false
 	w.stage(p, oplog.TypeDelete)
 	p.gone = true
 	if p.on != nil {

@@ -50,7 +50,7 @@ func fingerprint(ops iter.Seq[Op]) (n int, sum uint64) {
 		}
 		fmt.Fprintln(h, op.ID, op.Phase, op.Type, op.Thread, op.At.Microseconds(), op.Gap.Microseconds(), op.N, op.Last, op.Hot, op.Burst,
 			o.Lane, o.Kind, o.Namespace, o.Name, o.Incarnation, o.Seed, o.Bytes, o.Containers, o.InitContainers, o.Node, owner, subject, o.Reason, o.Spec,
-			s.Replicas, s.Ready, s.Updated, s.Active, s.Succeeded, s.Failed, s.Restarts, s.Count, s.Template)
+			s.Replicas, s.Ready, s.Updated, s.Terminating, s.Active, s.Succeeded, s.Failed, s.Restarts, s.Count, s.Template)
 		for _, e := range s.Endpoints {
 			fmt.Fprintln(h, e.Name)
 		}
@@ -269,17 +269,17 @@ func TestCountsPerLife(t *testing.T) {
 		want          map[string][2]float64 // from, to
 	}{
 		{"service", ProfileServiceChurn, nil, map[string][2]float64{
-			"": {21.5, 24.5}, "Pod": {9.9, 10.3}, "Event": {7.5, 9.5}, "ReplicaSet": {1.5, 3}, "Deployment": {0.8, 2}, "EndpointSlice": {0.8, 2.1},
-			"Pod/create": {1, 1}, "Pod/delete": {0.98, 1}, "Pod/terminate": {0.98, 1}, "Pod/acknowledged": {0.98, 1}, "Pod/terminated": {0.98, 1}, "Pod/ready": {0.98, 1.01},
+			"": {24, 28}, "Pod": {9.4, 9.9}, "Event": {7.5, 9.5}, "ReplicaSet": {2.8, 3.7}, "Deployment": {3, 4}, "EndpointSlice": {1, 2.1},
+			"Pod/create": {1, 1}, "Pod/delete": {0.98, 1}, "Pod/terminate": {0.98, 1}, "Pod/running": {0.35, 0.65}, "Pod/acknowledged": {0.98, 1}, "Pod/terminated": {0.98, 1}, "Pod/ready": {0.98, 1.01},
 		}},
 		{"jobs of one pod", ProfileBatchJobs, func(tn *Tuning) {
 			tn.Jobs = JobTuning{Pods: dist.MustNumber("1"), Run: dist.MustDuration("LN(10s,0.5)"), TTL: 5 * second}
-		}, map[string][2]float64{"Pod": {8.8, 9.4}, "Job": {5, 7.2}, "Event": {6, 9}, "Pod/succeeded": {0.99, 1}, "Pod/unfinalized": {0.99, 1}, "Pod/terminate": {0, 0}, "Pod/delete": {0.99, 1}}},
+		}, map[string][2]float64{"Pod": {8.8, 9.4}, "Job": {6, 7}, "Event": {6, 9}, "Pod/running": {0, 0}, "Pod/stopped": {0.99, 1}, "Pod/succeeded": {0.99, 1}, "Pod/unfinalized": {0.99, 1}, "Pod/terminate": {0, 0}, "Pod/delete": {0.99, 1}}},
 		{"large jobs", ProfileBatchJobs, func(tn *Tuning) {
 			tn.Jobs = JobTuning{Pods: dist.MustNumber("100"), Run: dist.MustDuration("10s"), TTL: 5 * second}
 		}, map[string][2]float64{"Job": {0.05, 0.9}}},
 		{"rollout", ProfileRollout, nil, map[string][2]float64{
-			"Pod": {9.6, 10.4}, "ReplicaSet": {2, 4.5}, "Deployment": {0.3, 1.7}, "EndpointSlice": {0.3, 2.5}, "Event": {5, 10},
+			"Pod": {9.3, 9.9}, "ReplicaSet": {5, 8}, "Deployment": {2.5, 4.5}, "EndpointSlice": {1, 3}, "Event": {5, 10},
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -325,26 +325,30 @@ func TestCrashLoop(t *testing.T) {
 		c.Rate, c.Duration = 0.2, 20*minute
 		c.Tuning = &Tuning{Stages: StageTuning{Probe: dist.MustDuration("1s"), Running: dist.MustDuration("1s")}, Crashes: CrashTuning{Run: dist.MustDuration("2s")}}
 	})
-	backOffs := map[*Target][]time.Duration{}
+	pauses := map[*Target][]time.Duration{}
 	since := map[*Target]time.Duration{}
 	kinds := map[string]int{}
 	for op := range p.Timed() {
 		kinds[op.Target.Kind+"/"+op.Type]++
 		switch {
-		case op.Target.Kind == "Pod" && op.Type == oplog.TypeBackOff:
+		case op.Target.Kind == "Pod" && op.Type == oplog.TypeCrashed:
 			since[op.Target] = op.At
-		case op.Target.Kind == "Pod" && op.Type == oplog.TypeRunning && since[op.Target] > 0:
-			if op.State.Restarts != len(backOffs[op.Target])+1 {
-				t.Fatalf("restart %d is counted as %d", len(backOffs[op.Target])+1, op.State.Restarts)
+		case op.Target.Kind == "Pod" && (op.Type == oplog.TypeRunning || op.Type == oplog.TypeReady) && since[op.Target] > 0:
+			if op.State.Restarts != len(pauses[op.Target])+1 {
+				t.Fatalf("restart %d is counted as %d", len(pauses[op.Target])+1, op.State.Restarts)
 			}
-			backOffs[op.Target] = append(backOffs[op.Target], op.At-since[op.Target])
+			pauses[op.Target] = append(pauses[op.Target], op.At-since[op.Target])
+			delete(since, op.Target)
 		}
 	}
 	longest := 0
-	for _, all := range backOffs {
+	for _, all := range pauses {
 		longest = max(longest, len(all))
 		for i, d := range all {
-			want := min(10*time.Second<<i, 5*time.Minute) + time.Second // and it takes 1s to start
+			want := time.Second // it takes 1s to start
+			if i > 0 {
+				want += min(10*time.Second<<(i-1), 5*time.Minute)
+			}
 			if d < want || d > want+200*time.Millisecond {
 				t.Fatalf("pause %d lasted %s, want %s", i+1, d, want)
 			}

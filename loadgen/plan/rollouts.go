@@ -28,12 +28,14 @@ func (d *deployment) begin() {
 		d.old = append(d.old, d.current)
 		d.current = d.newReplicaSet(0)
 		w.emit(d.current.object, oplog.TypeCreate, State{Template: d.template}, d.object)
+		d.observe()
 		w.touch(&d.roll)
 	})
 }
 
-// reconcile takes the next step of a rollout: new pods as far as the surge allows, and
-// old ones away as far as enough are ready.
+// reconcile takes the next step of a rollout, by what the ReplicaSets say of themselves: new
+// pods as far as the surge allows or, if there is nothing to add, old ones away as far as
+// enough are ready.
 func (d *deployment) reconcile() {
 	if d.rolling == 0 {
 		return
@@ -44,15 +46,15 @@ func (d *deployment) reconcile() {
 	if most == least {
 		least-- // or nothing could move
 	}
-	total, ready := d.current.want, d.current.state().Ready
+	total, newReady := d.current.want, d.current.shown.Ready
+	ready := newReady
 	for _, rs := range d.old {
 		total += rs.want
-		ready += rs.state().Ready
+		ready += rs.shown.Ready
 	}
-	newReady := d.current.state().Ready
 	if up := min(most-total, d.replicas-d.current.want); up != 0 {
 		d.current.scale(d.current.want + up)
-		total += up
+		return
 	}
 	down := min(total-least-(d.current.want-newReady), ready-least)
 	for _, rs := range d.old {

@@ -44,8 +44,8 @@ func (c *Load) validateRestarts(t *Tuning) error {
 // stages is how long a pod takes on average beside its lifetime.
 func (t *Tuning) stages() time.Duration {
 	st := &t.Stages
-	return st.Bind.Mean() + st.Creating.Mean() + st.Sandbox.Mean() + st.Running.Mean() + st.Probe.Mean() + st.Seen.Mean() + st.Stop.Mean() + st.Final.Mean() +
-		time.Duration(*st.PullShare*float64(st.Pull.Mean())+*t.Pods.InitShare*float64(st.Init.Mean()))
+	return st.Bind.Mean() + st.Creating.Mean() + st.Sandbox.Mean() + st.Running.Mean() + st.Seen.Mean() + st.Stop.Mean() + st.Final.Mean() +
+		time.Duration(*st.ProbeShare*float64(st.Probe.Mean())+*st.PullShare*float64(st.Pull.Mean())+*t.Pods.InitShare*float64(st.Init.Mean()))
 }
 
 // expectedPods is about how many pods there are at most at a time.

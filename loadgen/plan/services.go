@@ -24,6 +24,7 @@ type deployment struct {
 	rolling  int // rollouts that are wanted, the one under way included
 	fate     *recorder
 	shown    State
+	missing  int // unavailable pods that the status tells
 }
 
 type replicaSet struct {
@@ -47,7 +48,7 @@ func (w *world) newDeployment(number int) *deployment {
 	d.selected = w.chance(w.tn.Services.Selected)
 	d.fate = &recorder{about: d.object}
 	d.status = controller{every: w.tn.Writers.Deployment.Std(), write: d.writeStatus}
-	d.roll = controller{write: d.reconcile}
+	d.roll = controller{every: w.tn.Writers.Deployment.Std(), write: d.reconcile}
 	return d
 }
 
@@ -79,6 +80,7 @@ func (rs *replicaSet) state() State {
 	s := State{Template: rs.d.template}
 	for _, p := range rs.pods {
 		if p.dying {
+			s.Terminating++
 			continue
 		}
 		s.Replicas++
@@ -90,13 +92,30 @@ func (rs *replicaSet) state() State {
 }
 
 func (rs *replicaSet) writeStatus() {
-	s := rs.state()
-	if s.Replicas == rs.shown.Replicas && s.Ready == rs.shown.Ready {
-		return
+	if !sameCounters(rs.state(), rs.shown) {
+		rs.observe()
 	}
-	rs.shown = s
-	rs.d.w.emit(rs.object, oplog.TypeStatus, s)
-	rs.d.w.touch(&rs.d.status)
+}
+
+// observe writes the status whether or not its counters differ: after a change of the spec
+// they have the generation that they are about.
+func (rs *replicaSet) observe() {
+	rs.shown = rs.state()
+	rs.d.w.emit(rs.object, oplog.TypeStatus, rs.shown)
+	rs.told()
+}
+
+// told has the deployment's controller look at what its ReplicaSet says or wants.
+func (rs *replicaSet) told() {
+	d := rs.d
+	d.w.touch(&d.status)
+	if d.rolling > 0 {
+		d.w.touch(&d.roll)
+	}
+}
+
+func sameCounters(a, b State) bool {
+	return a.Replicas == b.Replicas && a.Ready == b.Ready && a.Updated == b.Updated && a.Terminating == b.Terminating
 }
 
 func (d *deployment) state() State {
@@ -104,18 +123,31 @@ func (d *deployment) state() State {
 	for _, rs := range append(slices.Clone(d.old), d.current) {
 		s.Replicas += rs.shown.Replicas
 		s.Ready += rs.shown.Ready
+		s.Terminating += rs.shown.Terminating
 	}
 	s.Updated = d.current.shown.Replicas
 	return s
 }
 
-func (d *deployment) writeStatus() {
-	s := d.state()
-	if s.Replicas == d.shown.Replicas && s.Ready == d.shown.Ready && s.Updated == d.shown.Updated {
-		return
+// unavailable is how many pods of those that the ReplicaSets want are not ready.
+func (d *deployment) unavailable() int {
+	want, ready := d.current.want, d.current.shown.Ready
+	for _, rs := range d.old {
+		want, ready = want+rs.want, ready+rs.shown.Ready
 	}
-	d.shown = s
-	d.w.emit(d.object, oplog.TypeStatus, s)
+	return max(0, want-ready)
+}
+
+func (d *deployment) writeStatus() {
+	if !sameCounters(d.state(), d.shown) || d.unavailable() != d.missing {
+		d.observe()
+	}
+}
+
+// observe is that of a ReplicaSet.
+func (d *deployment) observe() {
+	d.shown, d.missing = d.state(), d.unavailable()
+	d.w.emit(d.object, oplog.TypeStatus, d.shown)
 }
 
 // changed is told by a pod.
@@ -128,9 +160,6 @@ func (rs *replicaSet) changed(p *pod) {
 		rs.pods = slices.DeleteFunc(rs.pods, func(x *pod) bool { return x == p })
 	}
 	w.touch(&rs.status)
-	if d.rolling > 0 {
-		w.touch(&d.roll)
-	}
 	if !p.dying && !p.gone {
 		return
 	}
@@ -158,7 +187,9 @@ func (rs *replicaSet) scale(want int) {
 	s.Replicas = want
 	w.emit(rs.object, oplog.TypeScale, s)
 	w.record(d.fate, "ScalingReplicaSet", fmt.Sprint(rs.Name, want, up))
+	rs.told()
 	w.after(w.draw(w.tn.Writers.Delay), func() {
+		rs.observe() // before anything comes of it
 		if up {
 			rs.fill()
 			return
@@ -225,6 +256,7 @@ func (d *deployment) scaleBy(n int) {
 			w.touch(&d.roll)
 			return
 		}
+		d.observe()
 		d.current.scale(d.replicas)
 	})
 }

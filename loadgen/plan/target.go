@@ -49,15 +49,16 @@ const FirstProfileLane = int64(1) << 40
 // State is what a write makes of its target, beyond its stage: the counters of a
 // workload's status, an Event's count, an EndpointSlice's members. The plan fills what the kind has.
 type State struct {
-	Replicas  int // spec, then what there is
-	Ready     int
-	Updated   int // Deployment: of the newest template
-	Active    int // Job
-	Succeeded int
-	Failed    int
-	Restarts  int       // Pod: of its first container
-	Count     int       // Event: how often it was seen; others: how often it was updated
-	Template  int       // Deployment, ReplicaSet: which version of the template, from 0
-	Endpoints []*Target // EndpointSlice: its pods, in order; shared, not to be changed
-	NotReady  []*Target // those of them that do not serve; shared, not to be changed
+	Replicas    int // spec, then what there is
+	Ready       int
+	Updated     int // Deployment: of the newest template
+	Terminating int // ReplicaSet, Deployment: pods that are to go and are still there
+	Active      int // Job
+	Succeeded   int
+	Failed      int
+	Restarts    int       // Pod: of its first container
+	Count       int       // Event: how often it was seen; others: how often it was updated
+	Template    int       // Deployment, ReplicaSet: which version of the template, from 0
+	Endpoints   []*Target // EndpointSlice: its pods, in order; shared, not to be changed
+	NotReady    []*Target // those of them that do not serve; shared, not to be changed
 }

@@ -33,17 +33,18 @@ type Tuning struct {
 
 // StageTuning is how long the stages of a pod take.
 type StageTuning struct {
-	Bind      dist.Duration `json:"bind,omitzero" jsonschema_description:"From creation until the scheduler has bound the pod."`
-	Creating  dist.Duration `json:"creating,omitzero" jsonschema_description:"Until the kubelet reports ContainerCreating."`
-	Sandbox   dist.Duration `json:"sandbox,omitzero" jsonschema_description:"Until the pod's network is there."`
-	PullShare *float64      `json:"pullShare,omitempty" jsonschema:"minimum=0,maximum=1,example=0.3" jsonschema_description:"Share of pods whose images are pulled first."`
-	Pull      dist.Duration `json:"pull,omitzero" jsonschema_description:"How long that takes."`
-	Init      dist.Duration `json:"init,omitzero" jsonschema_description:"How long an init container runs."`
-	Running   dist.Duration `json:"running,omitzero" jsonschema_description:"Until the kubelet reports Running."`
-	Probe     dist.Duration `json:"probe,omitzero" jsonschema_description:"Until the readiness probe has succeeded."`
-	Seen      dist.Duration `json:"seen,omitzero" jsonschema_description:"Until the kubelet acknowledges a deletion."`
-	Stop      dist.Duration `json:"stop,omitzero" jsonschema_description:"Until the containers have ended, up to the grace of 30s."`
-	Final     dist.Duration `json:"final,omitzero" jsonschema_description:"Until the pod is removed."`
+	Bind       dist.Duration `json:"bind,omitzero" jsonschema_description:"From creation until the scheduler has bound the pod."`
+	Creating   dist.Duration `json:"creating,omitzero" jsonschema_description:"Until the kubelet reports ContainerCreating."`
+	Sandbox    dist.Duration `json:"sandbox,omitzero" jsonschema_description:"Until the pod's network is there."`
+	PullShare  *float64      `json:"pullShare,omitempty" jsonschema:"minimum=0,maximum=1,example=0.3" jsonschema_description:"Share of pods whose images are pulled first."`
+	Pull       dist.Duration `json:"pull,omitzero" jsonschema_description:"How long that takes."`
+	Init       dist.Duration `json:"init,omitzero" jsonschema_description:"How long an init container runs."`
+	Running    dist.Duration `json:"running,omitzero" jsonschema_description:"Until the kubelet reports Running."`
+	ProbeShare *float64      `json:"probeShare,omitempty" jsonschema:"minimum=0,maximum=1,example=0.5" jsonschema_description:"Share of workloads whose pods have a readiness probe; of others, and of Jobs, running and ready are one write."`
+	Probe      dist.Duration `json:"probe,omitzero" jsonschema_description:"Until the readiness probe has succeeded."`
+	Seen       dist.Duration `json:"seen,omitzero" jsonschema_description:"Until the kubelet acknowledges a deletion."`
+	Stop       dist.Duration `json:"stop,omitzero" jsonschema_description:"Until the containers have ended, up to the grace of 30s."`
+	Final      dist.Duration `json:"final,omitzero" jsonschema_description:"From the end of the containers until the pod is removed or, of a Job, has succeeded."`
 }
 
 // PodTuning is what pods are made of.
@@ -116,14 +117,14 @@ type EventTuning struct {
 	Repeat  *float64       `json:"repeat,omitempty" jsonschema:"minimum=0,maximum=1,example=0.8" jsonschema_description:"Of mix.noise: share of Events that repeat one there is."`
 }
 
-// WriterTuning is the least time between two writes of one object by its controller, which
-// gathers what happens in between.
+// WriterTuning is how controllers gather what happens: the least time between two writes of
+// one object; of a Job, how long after a pod's change its controller looks.
 type WriterTuning struct {
 	Delay         dist.Duration  `json:"delay,omitzero" jsonschema_description:"From an event to a controller's write."`
 	ReplicaSet    units.Duration `json:"replicaSet,omitzero" jsonschema:"example=200ms" jsonschema_description:"Least time between two status writes of one ReplicaSet."`
-	Deployment    units.Duration `json:"deployment,omitzero" jsonschema:"example=1s" jsonschema_description:"Least time between two status writes of one Deployment or DaemonSet."`
-	Job           units.Duration `json:"job,omitzero" jsonschema:"example=1s" jsonschema_description:"Least time between two status writes of one Job."`
-	EndpointSlice units.Duration `json:"endpointSlice,omitzero" jsonschema:"example=1s" jsonschema_description:"Least time between two writes of one EndpointSlice."`
+	Deployment    units.Duration `json:"deployment,omitzero" jsonschema:"example=200ms" jsonschema_description:"Least time between two status writes of one Deployment or DaemonSet."`
+	Job           units.Duration `json:"job,omitzero" jsonschema:"example=1s" jsonschema_description:"How long a Job's controller gathers what its pods do before it looks."`
+	EndpointSlice units.Duration `json:"endpointSlice,omitzero" jsonschema:"example=200ms" jsonschema_description:"Least time between two writes of one EndpointSlice."`
 }
 
 // ClusterTuning is for what goes on whatever the load is.

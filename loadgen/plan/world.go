@@ -220,7 +220,8 @@ func (w *world) place() *node {
 
 // controller gathers what happens and writes at most once within a time.
 type controller struct {
-	every   time.Duration
+	batch   time.Duration // from what happens until it looks
+	every   time.Duration // least time between two looks
 	written bool
 	last    time.Duration
 	pending bool
@@ -233,7 +234,7 @@ func (w *world) touch(c *controller) {
 		return
 	}
 	c.pending = true
-	d := w.draw(w.tn.Writers.Delay)
+	d := c.batch + w.draw(w.tn.Writers.Delay)
 	if c.written {
 		d = max(d, c.last+c.every-w.now)
 	}

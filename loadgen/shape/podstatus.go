@@ -13,6 +13,7 @@ type stage struct {
 	phase                           corev1.PodPhase
 	sandbox, initialized, ready     bool
 	running, ended, failed, backOff bool
+	completed                       bool // its containers have ended well
 	killed                          bool // by the kubelet, since the pod is deleted
 	waits                           bool // for its init containers
 	generation                      int64
@@ -30,7 +31,8 @@ var stages = map[string]stage{
 	oplog.TypeUnready:      {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true},
 	oplog.TypeCrashed:      {phase: corev1.PodRunning, sandbox: true, initialized: true, ended: true, failed: true},
 	oplog.TypeBackOff:      {phase: corev1.PodRunning, sandbox: true, initialized: true, backOff: true},
-	oplog.TypeSucceeded:    {phase: corev1.PodSucceeded, initialized: true, ended: true},
+	oplog.TypeStopped:      {phase: corev1.PodRunning, sandbox: true, initialized: true, ended: true, completed: true},
+	oplog.TypeSucceeded:    {phase: corev1.PodSucceeded, initialized: true, ended: true, completed: true},
 	oplog.TypeAcknowledged: {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true, ready: true, generation: 2},
 	oplog.TypeTerminated:   {phase: corev1.PodFailed, initialized: true, ended: true, killed: true, generation: 2},
 }
@@ -48,7 +50,7 @@ func podStatus(t *template, s stage, f *facts) corev1.PodStatus {
 		ObservedGeneration: s.generation, Phase: s.phase, HostIP: f.hostIP, HostIPs: []corev1.HostIP{{IP: f.hostIP}},
 		StartTime: &start, QOSClass: qosOf(spec),
 	}
-	if s.sandbox || s.ended {
+	if s.initialized { // a kubelet tells the address with the first container, not with the sandbox
 		status.PodIP, status.PodIPs = f.ip, []corev1.PodIP{{IP: f.ip}}
 	}
 	status.Conditions = make([]corev1.PodCondition, 0, 5+len(t.gates))
@@ -63,19 +65,17 @@ func podStatus(t *template, s stage, f *facts) corev1.PodStatus {
 		status.Conditions = append(status.Conditions, c)
 	}
 	var reason, message string
-	switch s.phase {
-	case corev1.PodSucceeded:
-		reason, message = reasonCompleted, ""
-	case corev1.PodFailed:
-		reason, message = "PodFailed", ""
-	default:
-		if !s.ready {
-			reason, message = "ContainersNotReady", "containers with unready status: ["+names(spec.Containers)+"]"
-		}
+	switch {
+	case s.completed:
+		reason = reasonCompleted
+	case s.phase == corev1.PodFailed:
+		reason = "PodFailed"
+	case !s.ready:
+		reason, message = "ContainersNotReady", "containers with unready status: ["+names(spec.Containers)+"]"
 	}
 	condition(corev1.PodReadyToStartContainers, s.sandbox, "", "")
 	switch initialized := s.initialized || !inits; {
-	case s.phase == corev1.PodSucceeded:
+	case s.completed:
 		condition(corev1.PodInitialized, true, reasonCompleted, "")
 	case initialized:
 		condition(corev1.PodInitialized, true, "", "")

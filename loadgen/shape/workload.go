@@ -73,7 +73,7 @@ func (m *Maker) deployment(t *template, f *facts, v view) *appsv1.Deployment {
 	}
 	d.Status = appsv1.DeploymentStatus{
 		ObservedGeneration: f.observed, Replicas: int32(s.Replicas), UpdatedReplicas: int32(s.Updated), ReadyReplicas: int32(s.Ready),
-		AvailableReplicas: int32(s.Ready), UnavailableReplicas: int32(max(0, s.Replicas-s.Ready)), TerminatingReplicas: ptr(int32(0)),
+		AvailableReplicas: int32(s.Ready), UnavailableReplicas: int32(max(0, s.Replicas-s.Ready)), TerminatingReplicas: ptr(int32(s.Terminating)),
 		Conditions: []appsv1.DeploymentCondition{
 			{Type: appsv1.DeploymentAvailable, Status: available, LastUpdateTime: f.now, LastTransitionTime: f.now, Reason: reason, Message: message},
 			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, LastUpdateTime: f.now, LastTransitionTime: f.was, Reason: progress, Message: progressMessage},
@@ -100,7 +100,7 @@ func (m *Maker) replicaSet(op plan.Op, t *template, f *facts, v view) *appsv1.Re
 	s := f.state
 	rs.Status = appsv1.ReplicaSetStatus{
 		Replicas: int32(s.Replicas), FullyLabeledReplicas: int32(s.Replicas), ReadyReplicas: int32(s.Ready), AvailableReplicas: int32(s.Ready),
-		TerminatingReplicas: ptr(int32(0)), ObservedGeneration: f.observed,
+		TerminatingReplicas: ptr(int32(s.Terminating)), ObservedGeneration: f.observed,
 	}
 	return rs
 }

@@ -29,9 +29,9 @@ type KindTraffic struct {
 	// PerPod and ExpectedPerPod are both per life; nil for kinds that are written by the clock.
 	PerPod         *float64 `json:"perPod,omitempty"`
 	ExpectedPerPod *float64 `json:"expectedPerPod,omitempty"`
-	// Source is where the expectation is from: recorded, estimate or setting; of several, the
+	// Source is where the expectation is from: recorded, derived, estimate or setting; of several, the
 	// weakest.
-	Source string `json:"source,omitempty" jsonschema:"enum=recorded,enum=estimate,enum=setting"`
+	Source string `json:"source,omitempty" jsonschema:"enum=recorded,enum=derived,enum=estimate,enum=setting"`
 	// Puts are the requests with an object that storage acknowledged, and Bytes their mean body.
 	Puts          int64    `json:"puts"`
 	Bytes         *float64 `json:"bytes,omitempty"`

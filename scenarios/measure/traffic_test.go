@@ -56,24 +56,25 @@ func TestTraffic(t *testing.T) {
 	e := churned()
 	got := e.figures(t).Traffic
 	n := func(v float64) *float64 { return &v }
-	// A service pod's life has 6 and 4 events of the Pod, 6 and 2 Events, 1.5 and 1.5 of the
-	// ReplicaSet, 0.5 and 0.5 of the Deployment and 0.7 and 1.3 of the EndpointSlice.
+	// A service pod's life has 5.65 and 4 writes of the Pod, 6.9063 and 2.5563 Events, 1.7688 and
+	// 1.7688 of the ReplicaSet, 2.025 and 1.7688 of the Deployment and 1.05 and 0.8794 of the
+	// EndpointSlice.
 	want := &result.Traffic{
 		Profile: plan.ProfileServiceChurn, PodLives: 3,
 		Kinds: map[string]result.KindTraffic{
 			"Pod": {
-				Added: 4, Modified: 7, Deleted: 2, Expected: n(32), PerPod: n(4.33333), ExpectedPerPod: n(10.6667), Source: plan.SourceRecorded,
+				Added: 4, Modified: 7, Deleted: 2, Expected: n(30.6), PerPod: n(4.33333), ExpectedPerPod: n(10.2), Source: plan.SourceRecorded,
 				Puts: 8, Bytes: n(9000),
 			},
-			"Event":         {Added: 4, Expected: n(28), PerPod: n(1.33333), ExpectedPerPod: n(9.33333), Source: plan.SourceEstimate, Puts: 4, Bytes: n(1000)},
-			"ReplicaSet":    {Modified: 1, Expected: n(9), PerPod: n(0.333333), ExpectedPerPod: n(3), Source: plan.SourceEstimate, Puts: 1, Bytes: n(5000)},
-			"Deployment":    {Expected: n(3), PerPod: n(0), ExpectedPerPod: n(1), Source: plan.SourceEstimate},
-			"EndpointSlice": {Expected: n(5.4), PerPod: n(0), ExpectedPerPod: n(1.8), Source: plan.SourceEstimate},
+			"Event":         {Added: 4, Expected: n(32.7376), PerPod: n(1.33333), ExpectedPerPod: n(10.9125), Source: plan.SourceDerived, Puts: 4, Bytes: n(1000)},
+			"ReplicaSet":    {Modified: 1, Expected: n(10.6127), PerPod: n(0.333333), ExpectedPerPod: n(3.53756), Source: plan.SourceDerived, Puts: 1, Bytes: n(5000)},
+			"Deployment":    {Expected: n(11.6377), PerPod: n(0), ExpectedPerPod: n(3.87924), Source: plan.SourceDerived},
+			"EndpointSlice": {Expected: n(5.95876), PerPod: n(0), ExpectedPerPod: n(1.98625), Source: plan.SourceDerived},
 			"Gadget":        {Modified: 1, Puts: 1, Bytes: n(10)},
 		},
-		EventsPerPod: n(6), ExpectedEventsPerPod: n(25.8),
+		EventsPerPod: n(6), ExpectedEventsPerPod: n(30.5156),
 		// 13 × 9000 + 4 × 1000 + 1 × 5000
-		BytesPerPod: n(42000), ExpectedBytesPerPod: n(150_000),
+		BytesPerPod: n(42000), ExpectedBytesPerPod: n(190_000),
 	}
 	for kind, k := range want.Kinds {
 		k.ExpectedBytes = known(e.cell.Scenario.Load.ExpectedBytes(kind))

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,19 +16,28 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
+// podsPerScale is the mean of load.tuning.services.step: of one, two, and of ranges whose
+// logarithms are uniform.
+var podsPerScale = 0.45*1 + 0.25*2 + 0.22*5/math.Log(8./3) + 0.07*22/math.Log(30./8) + 0.01*95/math.Log(125./30)
+
 // churnRatios is what service-churn is to write, as docs/load.md has it: for so many
-// operations of one type on a kind of object, so many events of other kinds.
+// operations of one type on a kind of object, so many writes of other kinds. There are 1.3
+// containers, 0.15 init containers and 0.3 pulls to a pod, half of the pods have a probe, and
+// a Service selects 70 %.
 var churnRatios = []struct {
 	of, on string
 	events map[string]float64
 }{
-	{"Pod", "create", map[string]float64{"Pod": 6, "Event": 6, "ReplicaSet": 1.5, "Deployment": 0.5, "EndpointSlice": 0.7}},
-	{"Pod", "delete", map[string]float64{"Pod": 4, "Event": 2, "ReplicaSet": 1.5, "Deployment": 0.5, "EndpointSlice": 1.3}},
-	{"Pod", "crashed", map[string]float64{"Pod": 3, "Event": 4.5, "ReplicaSet": 2, "Deployment": 2, "EndpointSlice": 1.4}},
-	{"Pod", "unready", map[string]float64{"Pod": 1, "Event": 1, "EndpointSlice": 0.7}},
+	{"Pod", "create", map[string]float64{"Pod": 5.65, "Event": 1 + 3*1.45 + 0.3 + 1 + 1/podsPerScale, "ReplicaSet": 1 + 3/podsPerScale,
+		"Deployment": 1 + 4/podsPerScale, "EndpointSlice": 0.7 * 1.5}},
+	{"Pod", "delete", map[string]float64{"Pod": 4, "Event": 1.3 + 1 + 1/podsPerScale, "ReplicaSet": 1 + 3/podsPerScale,
+		"Deployment": 1 + 3/podsPerScale, "EndpointSlice": 0.7 * (1 + 1/podsPerScale)}},
+	{"Pod", "crashed", map[string]float64{"Pod": 3.5, "Event": 4, "ReplicaSet": 2, "Deployment": 2, "EndpointSlice": 1.4}},
+	{"Pod", "unready", map[string]float64{"Pod": 1, "Event": 1, "ReplicaSet": 1, "Deployment": 1, "EndpointSlice": 0.7}},
 	{"Pod", "patch", map[string]float64{"Pod": 1}},
 	{"Node", "unready", map[string]float64{"Node": 4, "Event": 1}},
-	{"Job", "create", map[string]float64{"Job": 6}},
+	{"Job", "create", map[string]float64{"Job": 3}},
+	{"Job", "succeeded", map[string]float64{"Job": 3, "Event": 1}},
 	{"Job", "delete", map[string]float64{"Job": 1}},
 }
 
@@ -107,7 +117,7 @@ func (r *record) trafficFigures(a answers, w window) {
 		}
 	}
 	if all > 0 {
-		a["traffic.eventsPerPod"], a["traffic.expectedEventsPerPod"], a["traffic.expectedBytesPerPod"] = all/lives, should/lives, 150_000.0
+		a["traffic.eventsPerPod"], a["traffic.expectedEventsPerPod"], a["traffic.expectedBytesPerPod"] = all/lives, should/lives, 190_000.0
 		a.number("traffic.bytesPerPod", total/lives)
 	}
 }
@@ -194,6 +204,7 @@ func extend(t *testing.T, dir string) {
 	write("ReplicaSet", oplog.TypeStatus, "rs", 6000, nil)
 	write("Node", oplog.TypeUnready, "lost", 45_000, nil)
 	write("Job", oplog.TypeCreate, "job", 5000, nil)
+	write("Job", oplog.TypeSucceeded, "job", 5000, nil)
 	write("Job", oplog.TypeDelete, "job", 0, nil)
 	write("Gadget", oplog.TypeUpdate, "of-nobody", 77, nil)
 	write("ConfigMap", oplog.TypeUpdate, "of-load", 500, nil) // beside those of the bystander
