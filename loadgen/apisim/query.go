@@ -65,7 +65,7 @@ func (o *options) fresh() bool { return o.ResourceVersion == "" || o.ResourceVer
 func (o *options) parse(q url.Values, streaming bool) error {
 	o.LabelSelector, o.FieldSelector = labels.Everything(), fields.Everything() // an empty query sets nothing
 	if err := scheme.ParameterCodec.DecodeParameters(q, metav1.SchemeGroupVersion, &o.ListOptions); err != nil {
-		return badRequest("%s: %v", q.Encode(), err)
+		return badRequest("%v", err)
 	}
 	internalversion.SetListOptionsDefaults(&o.ListOptions, streaming)
 	if errs := validation.ValidateListOptions(&o.ListOptions, streaming); len(errs) > 0 {
