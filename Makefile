@@ -59,6 +59,10 @@ live-test: controlplane ## test the live cluster, and watchers with bugs on it (
 	$(GO) test ./internal/cluster -run TestControllers -controllers -count=1 -timeout 30m -v
 	$(GO) test ./scenarios/controls -run TestLive -live $(abspath $(OUT))/live -count=1 -timeout 30m -v
 
+.PHONY: kubectl-test
+kubectl-test: controlplane ## compare what kubectl shows of a simulated and of a real apiserver (builds it once; about 2 minutes)
+	$(GO) test ./loadgen/apisim -run TestKubectl -kubectl -count=1 -timeout 20m -v
+
 # Static binaries, packed by deploy/Dockerfile. GOARCH chooses another architecture.
 IMAGES ?= dev
 .PHONY: image

@@ -16,6 +16,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/assess/assesstest"
 )
 
 const pair = `apiVersion: watchbench/v1
@@ -28,23 +29,6 @@ thresholds: {load.errors: '> 9'}  # which does not hold
 limits: {minPower: 0}
 drainTimeout: 30s
 `
-
-// files are those of a folder, with what they hold.
-func files(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	if err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		all[path] = string(data)
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
 
 // A run that was killed in the middle is taken up where it was, checked and reported.
 func TestResumeAfterKill(t *testing.T) {
@@ -118,9 +102,9 @@ func TestResumeAfterKill(t *testing.T) {
 	if slices.ContainsFunc(res.Cells, func(c result.Cell) bool { return !c.Valid }) {
 		t.Log("a cell is invalid, so there is something to resume")
 	} else {
-		before := files(t, dir)
+		before := assesstest.Contents(t, dir)
 		expect(exitCheck, "nothing to resume", "run", "--resume", dir)
-		if d := cmp.Diff(before, files(t, dir)); d != "" {
+		if d := cmp.Diff(before, assesstest.Contents(t, dir)); d != "" {
 			t.Errorf("resuming a finished run changed its folder:\n%s", d)
 		}
 	}

@@ -54,11 +54,19 @@ func (r Resource) Validate() error {
 	return nil
 }
 
-var ordinaryVerbs = []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+// Verbs in the order in which an apiserver lists them.
+var (
+	ordinaryVerbs  = []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+	customVerbs    = []string{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
+	namespaceVerbs = []string{"create", "delete", "get", "list", "patch", "update", "watch"}
+)
 
 func (r Resource) verbs() []string {
-	if len(r.Verbs) > 0 {
+	switch {
+	case len(r.Verbs) > 0:
 		return r.Verbs
+	case r.Custom:
+		return customVerbs
 	}
 	return ordinaryVerbs
 }
@@ -67,7 +75,7 @@ func (r Resource) verbs() []string {
 var (
 	Pods        = Resource{Versions: []string{"v1"}, Name: "pods", Kind: "Pod", Namespaced: true}
 	Nodes       = Resource{Versions: []string{"v1"}, Name: "nodes", Kind: "Node"}
-	Namespaces  = Resource{Versions: []string{"v1"}, Name: "namespaces", Kind: "Namespace"}
+	Namespaces  = Resource{Versions: []string{"v1"}, Name: "namespaces", Kind: "Namespace", Verbs: namespaceVerbs}
 	ConfigMaps  = Resource{Versions: []string{"v1"}, Name: "configmaps", Kind: "ConfigMap", Namespaced: true}
 	Secrets     = Resource{Versions: []string{"v1"}, Name: "secrets", Kind: "Secret", Namespaced: true}
 	Events      = Resource{Versions: []string{"v1"}, Name: "events", Kind: "Event", Namespaced: true}

@@ -90,7 +90,7 @@ func resourceList(all []Resource, group, version string) object {
 		if r.Group == group && slices.Contains(r.Versions, version) {
 			list = append(list, object{
 				"name": r.Name, "singularName": strings.ToLower(r.Kind), "namespaced": r.Namespaced, "kind": r.Kind,
-				"verbs": r.verbs(), "shortNames": shortNames[r.Key()],
+				"verbs": r.verbs(), "shortNames": shortNames[r.Key()], "categories": categories[r.Key()],
 			})
 		}
 	}
@@ -100,11 +100,22 @@ func resourceList(all []Resource, group, version string) object {
 	return object{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": Resource{Group: group}.groupVersion(version), "resources": list}
 }
 
-// shortNames are those that kubectl's users type.
-var shortNames = map[string][]string{
-	"pods": {"po"}, "nodes": {"no"}, "namespaces": {"ns"}, "configmaps": {"cm"}, "events": {"ev"}, "services": {"svc"},
-	"deployments.apps": {"deploy"}, "replicasets.apps": {"rs"},
-}
+// shortNames are those that kubectl's users type, categories are those that stand for
+// several kinds, as in kubectl get all.
+var (
+	shortNames = map[string][]string{
+		"pods": {"po"}, "nodes": {"no"}, "namespaces": {"ns"}, "configmaps": {"cm"}, "events": {"ev"}, "services": {"svc"}, "endpoints": {"ep"},
+		"serviceaccounts": {"sa"}, "persistentvolumes": {"pv"}, "persistentvolumeclaims": {"pvc"},
+		"deployments.apps": {"deploy"}, "replicasets.apps": {"rs"}, "statefulsets.apps": {"sts"}, "daemonsets.apps": {"ds"}, "cronjobs.batch": {"cj"},
+		"customresourcedefinitions.apiextensions.k8s.io": {"crd", "crds"},
+	}
+	categories = map[string][]string{
+		"pods": inAll, "services": inAll, "deployments.apps": inAll, "replicasets.apps": inAll, "statefulsets.apps": inAll, "daemonsets.apps": inAll,
+		"jobs.batch": inAll, "cronjobs.batch": inAll,
+		"customresourcedefinitions.apiextensions.k8s.io": {"api-extensions"},
+	}
+	inAll = []string{"all"}
+)
 
 func sameGroup(all []Resource) int {
 	n := 1
@@ -150,7 +161,7 @@ func aggregated(group string, all []Resource) object {
 				scope = "Namespaced"
 			}
 			resources = append(resources, object{
-				"shortNames": shortNames[r.Key()], "resource": r.Name, "singularResource": strings.ToLower(r.Kind), "scope": scope, "verbs": r.verbs(),
+				"shortNames": shortNames[r.Key()], "categories": categories[r.Key()], "resource": r.Name, "singularResource": strings.ToLower(r.Kind), "scope": scope, "verbs": r.verbs(),
 				"responseKind": object{"group": r.Group, "version": v, "kind": r.Kind},
 			})
 		}

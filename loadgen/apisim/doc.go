@@ -23,9 +23,8 @@
 //
 // An object is parsed and encoded once, when it is written; watches and lists share its
 // bytes. Lists of 128 KiB and more are compressed for clients that take gzip. Objects
-// are shown whole, as their metadata alone, or as rows of a table, with the columns of
-// an apiserver's for Pods, Nodes, Namespaces, ConfigMaps and Deployments, and name and
-// age for other kinds. Fields to select by are those of an apiserver's kinds, or those
+// are shown whole, as their metadata alone, or as rows of a table: those of an apiserver
+// for the kinds of BuiltIn, and name and age for others. Fields to select by are those of an apiserver's kinds, or those
 // that a Resource names.
 //
 // Not offered: writes over HTTP, authentication, protobuf, schemas in OpenAPI,

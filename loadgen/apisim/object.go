@@ -98,23 +98,23 @@ type version struct {
 // times the memory at a million objects.
 type pairs []string
 
-var _ labels.Labels = pairs(nil)
+var _ labels.Labels = (*pairs)(nil) // by pointer, which is asked without an allocation
 
 // Lookup finds a label.
-func (p pairs) Lookup(label string) (string, bool) {
-	for i := 0; i < len(p); i += 2 {
-		if p[i] == label {
-			return p[i+1], true
+func (p *pairs) Lookup(label string) (string, bool) {
+	for i := 0; i < len(*p); i += 2 {
+		if (*p)[i] == label {
+			return (*p)[i+1], true
 		}
 	}
 	return "", false
 }
 
 // Has reports whether a label is there.
-func (p pairs) Has(label string) bool { _, ok := p.Lookup(label); return ok }
+func (p *pairs) Has(label string) bool { _, ok := p.Lookup(label); return ok }
 
 // Get is the value of a label, empty if it is not there.
-func (p pairs) Get(label string) string { v, _ := p.Lookup(label); return v }
+func (p *pairs) Get(label string) string { v, _ := p.Lookup(label); return v }
 
 // errObject is the class of all mistakes in an object that is to be applied.
 var errObject = errors.New("not an object")
@@ -284,13 +284,13 @@ type named struct {
 	f *selectable
 }
 
-var _ fields.Fields = named{}
+var _ fields.Fields = (*named)(nil)
 
 // Has reports whether a field can be selected by.
-func (n named) Has(field string) bool { return n.f.has(field) }
+func (n *named) Has(field string) bool { return n.f.has(field) }
 
 // Get is the value of a field.
-func (n named) Get(field string) string {
+func (n *named) Get(field string) string {
 	switch field {
 	case "metadata.name":
 		return n.v.name

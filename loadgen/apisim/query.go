@@ -25,6 +25,7 @@ type options struct {
 	namespace, name string
 	fields          *selectable // of the kind
 	form            form
+	asked           named
 
 	rv        uint64 // ResourceVersion as a number
 	exact     bool   // the state at rv and no other
@@ -42,8 +43,14 @@ const maxTimeout = 24 * time.Hour
 
 func (o *options) matches(v *version) bool {
 	return v != nil && (o.namespace == "" || o.namespace == v.namespace) && (o.name == "" || o.name == v.name) &&
-		(o.LabelSelector.Empty() || o.LabelSelector.Matches(v.labels)) &&
-		(o.FieldSelector.Empty() || o.FieldSelector.Matches(named{v, o.fields}))
+		(o.LabelSelector.Empty() || o.LabelSelector.Matches(&v.labels)) &&
+		(o.FieldSelector.Empty() || o.FieldSelector.Matches(o.ask(v)))
+}
+
+// ask is v as a field selector asks it, until the next one.
+func (o *options) ask(v *version) *named {
+	o.asked = named{v, o.fields}
+	return &o.asked
 }
 
 // everything reports whether no selector narrows the list.
@@ -58,7 +65,7 @@ func (o *options) fresh() bool { return o.ResourceVersion == "" || o.ResourceVer
 func (o *options) parse(q url.Values, streaming bool) error {
 	o.LabelSelector, o.FieldSelector = labels.Everything(), fields.Everything() // an empty query sets nothing
 	if err := scheme.ParameterCodec.DecodeParameters(q, metav1.SchemeGroupVersion, &o.ListOptions); err != nil {
-		return badRequest("%s: %v", q.Encode(), err)
+		return badRequest("%v", err)
 	}
 	internalversion.SetListOptionsDefaults(&o.ListOptions, streaming)
 	if errs := validation.ValidateListOptions(&o.ListOptions, streaming); len(errs) > 0 {

@@ -22,8 +22,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	case "/version":
 		writeJSON(w, apistatus.ContentType, serverVersion)
 		return
-	case "/openapi/v3": // no schemas: clients that would check or explain objects do without
-		writeJSON(w, apistatus.ContentType, object{"paths": object{}})
+	case "/openapi/v3":
+		s.schemas(w)
 		return
 	}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
@@ -34,9 +34,33 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.serveResource(w, r, parts[1], parts[2], parts[3:])
 	case parts[0] == "api" || parts[0] == "apis":
 		s.discover(w, r, parts)
+	case parts[0] == "openapi":
+		// Of a 404 in a form that they did not ask for, clients do not show the text.
+		http.Error(w, isSimulated, http.StatusNotAcceptable)
 	default:
 		notFound(w)
 	}
+}
+
+// isSimulated tells users of kubectl why they are refused.
+const isSimulated = "the apiserver is simulated: it takes no writes and has no schemas"
+
+// schemas lists where the schemas of the groups would be: who looks there is told that
+// there are none.
+func (s *Server) schemas(w http.ResponseWriter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	paths := object{}
+	for _, k := range s.kinds {
+		for _, v := range k.Versions {
+			path := "apis/" + k.groupVersion(v)
+			if k.Group == "" {
+				path = "api/" + v
+			}
+			paths[path] = object{"serverRelativeURL": "/openapi/v3/" + path}
+		}
+	}
+	writeJSON(w, apistatus.ContentType, object{"paths": paths})
 }
 
 // notFound is what an apiserver says of a path that it does not know.
@@ -63,6 +87,12 @@ func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, group, ve
 		res = k.Resource
 	}
 	s.mu.Unlock()
+	if k != nil && r.Method != http.MethodGet {
+		err := apierrors.NewMethodNotSupported(schema.GroupResource{Group: group, Resource: res.Name}, strings.ToLower(r.Method))
+		err.ErrStatus.Message += ": " + isSimulated
+		apistatus.Write(w, err)
+		return
+	}
 	if k == nil || len(parts) > 2 || slices.Contains(parts, "") || !slices.Contains(res.Versions, ver) ||
 		o.namespace != "" && !res.Namespaced {
 		if s.knows(group) {
@@ -72,15 +102,13 @@ func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, group, ve
 		notFound(w)
 		return
 	}
-	gr := schema.GroupResource{Group: group, Resource: res.Name}
-	if r.Method != http.MethodGet {
-		apistatus.Write(w, apierrors.NewMethodNotSupported(gr, strings.ToLower(r.Method)))
-		return
-	}
 	var ok bool
 	if o.form, ok = formOf(r); !ok {
 		apistatus.Write(w, notAcceptable())
 		return
+	}
+	if res.Key() == "endpoints" {
+		w.Header().Set("Warning", `299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"`)
 	}
 	o.fields = k.fields
 	if o.name != "" { // whatever else the query says

@@ -12,7 +12,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/dist"
 	"github.com/watchbench/watchbench/internal/units"
@@ -102,19 +101,10 @@ func profileEngine(t *testing.T, api *anyAPI) (*Engine, *recorder) {
 	t.Helper()
 	api.t, api.objects, api.uids = t, map[string]metav1.ObjectMeta{}, map[types.UID]bool{}
 	cfg := plan.Default()
-	cfg.Seed, cfg.RunID, cfg.Model, cfg.Profile = 1, "fake", plan.ModelOpen, plan.ProfileServiceChurn
+	cfg.Seed, cfg.Model, cfg.Profile = 1, plan.ModelOpen, plan.ProfileServiceChurn
 	cfg.Rate, cfg.Duration, cfg.Nodes, cfg.Prefill = 5, units.Duration(10*time.Second), 2, 4
 	cfg.Tuning = &plan.Tuning{TimeScale: 1000, Services: plan.ServiceTuning{Deployments: 2, Step: dist.MustNumber("2")}}
-	p, err := plan.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := &recorder{}
-	e, err := New(p, Settings{REST: &rest.Config{Host: "http://apiserver.invalid", Transport: api}, Log: log})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e, log
+	return engineOn(t, cfg, api)
 }
 
 // TestProfileOrder: however slow the answers are, no object is created before its owner,

@@ -202,10 +202,17 @@ func (r *recorder) Append(rec oplog.Record) {
 func fakeEngine(t *testing.T, api *fakeAPI, change func(*plan.Config)) (*Engine, *recorder) {
 	t.Helper()
 	cfg := plan.Default()
-	cfg.RunID, cfg.Model, cfg.Threads, cfg.Operations, cfg.Survivors = "fake", plan.ModelClosed, 1, 9, 0
+	cfg.Model, cfg.Threads, cfg.Operations, cfg.Survivors = plan.ModelClosed, 1, 9, 0
 	if change != nil {
 		change(&cfg)
 	}
+	return engineOn(t, cfg, api)
+}
+
+// engineOn is an engine of a load on a fake apiserver.
+func engineOn(t *testing.T, cfg plan.Config, api http.RoundTripper) (*Engine, *recorder) {
+	t.Helper()
+	cfg.RunID = "fake"
 	p, err := plan.New(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -31,9 +31,18 @@ func (m *Maker) workload(t *template, f *facts, of string) (metav1.ObjectMeta, c
 	return meta, corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: t.annotations}, Spec: withTag(t.spec, f.tag)}
 }
 
-// serve adds what the apiserver does.
-func serve(meta *metav1.ObjectMeta, f *facts) {
-	meta.Generation, meta.CreationTimestamp = f.generation, f.created
+// show fills in what a view of a workload has: the spec unless the status alone is
+// written, what the apiserver adds, and the status once a controller has written one.
+func (f *facts) show(v view, meta *metav1.ObjectMeta, spec, status func()) {
+	if v != viewStatus {
+		spec()
+	}
+	if v == viewServed {
+		meta.Generation, meta.CreationTimestamp = f.generation, f.created
+	}
+	if v != viewSent && f.placed.counted {
+		status()
+	}
 }
 
 func ptr[T any](v T) *T { return &v }
@@ -44,7 +53,7 @@ func (m *Maker) deployment(t *template, f *facts, v view) *appsv1.Deployment {
 	if f.placed.counted {
 		d.Annotations[revisionAnnotation] = strconv.FormatInt(f.observed, 10)
 	}
-	if v != viewStatus {
+	f.show(v, &d.ObjectMeta, func() {
 		quarter := intstr.FromString("25%")
 		d.Spec = appsv1.DeploymentSpec{
 			Replicas: ptr(f.wanted), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{appLabel: f.app}}, Template: pod,
@@ -52,13 +61,11 @@ func (m *Maker) deployment(t *template, f *facts, v view) *appsv1.Deployment {
 				RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: &quarter, MaxSurge: &quarter}},
 			RevisionHistoryLimit: ptr(int32(10)), ProgressDeadlineSeconds: ptr(int32(600)),
 		}
-	}
-	if v == viewServed {
-		serve(&d.ObjectMeta, f)
-	}
-	if v == viewSent || !f.placed.counted {
-		return d
-	}
+	}, func() { d.Status = deploymentStatus(f) })
+	return d
+}
+
+func deploymentStatus(f *facts) appsv1.DeploymentStatus {
 	s := f.state
 	newest := f.name + "-" + imageTag(f.seed, int(f.observed-1))
 	available := corev1.ConditionTrue
@@ -71,7 +78,7 @@ func (m *Maker) deployment(t *template, f *facts, v view) *appsv1.Deployment {
 	if s.Updated == s.Replicas && s.Ready == s.Replicas {
 		progress, progressMessage = "NewReplicaSetAvailable", "ReplicaSet \""+newest+"\" has successfully progressed."
 	}
-	d.Status = appsv1.DeploymentStatus{
+	return appsv1.DeploymentStatus{
 		ObservedGeneration: f.observed, Replicas: int32(s.Replicas), UpdatedReplicas: int32(s.Updated), ReadyReplicas: int32(s.Ready),
 		AvailableReplicas: int32(s.Ready), UnavailableReplicas: int32(max(0, s.Replicas-s.Ready)), TerminatingReplicas: ptr(int32(s.Terminating)),
 		Conditions: []appsv1.DeploymentCondition{
@@ -79,29 +86,23 @@ func (m *Maker) deployment(t *template, f *facts, v view) *appsv1.Deployment {
 			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, LastUpdateTime: f.now, LastTransitionTime: f.was, Reason: progress, Message: progressMessage},
 		},
 	}
-	return d
 }
 
 func (m *Maker) replicaSet(op plan.Op, t *template, f *facts, v view) *appsv1.ReplicaSet {
 	meta, pod := m.workload(t, f, KindReplicaSet)
 	rs := &appsv1.ReplicaSet{ObjectMeta: meta}
 	rs.Annotations[revisionAnnotation] = strconv.FormatUint(1+mix(op.Target.Seed)%9, 10)
-	if v != viewStatus {
+	f.show(v, &rs.ObjectMeta, func() {
 		rs.Spec = appsv1.ReplicaSetSpec{
 			Replicas: ptr(f.wanted), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{appLabel: f.app, hashLabel: f.hash}}, Template: pod,
 		}
-	}
-	if v == viewServed {
-		serve(&rs.ObjectMeta, f)
-	}
-	if v == viewSent || !f.placed.counted {
-		return rs
-	}
-	s := f.state
-	rs.Status = appsv1.ReplicaSetStatus{
-		Replicas: int32(s.Replicas), FullyLabeledReplicas: int32(s.Replicas), ReadyReplicas: int32(s.Ready), AvailableReplicas: int32(s.Ready),
-		TerminatingReplicas: ptr(int32(s.Terminating)), ObservedGeneration: f.observed,
-	}
+	}, func() {
+		s := f.state
+		rs.Status = appsv1.ReplicaSetStatus{
+			Replicas: int32(s.Replicas), FullyLabeledReplicas: int32(s.Replicas), ReadyReplicas: int32(s.Ready), AvailableReplicas: int32(s.Ready),
+			TerminatingReplicas: ptr(int32(s.Terminating)), ObservedGeneration: f.observed,
+		}
+	})
 	return rs
 }
 
@@ -109,7 +110,7 @@ func (m *Maker) daemonSet(t *template, f *facts, v view) *appsv1.DaemonSet {
 	meta, pod := m.workload(t, f, KindDeployment)
 	ds := &appsv1.DaemonSet{ObjectMeta: meta}
 	ds.Annotations["deprecated.daemonset.template.generation"] = "1"
-	if v != viewStatus {
+	f.show(v, &ds.ObjectMeta, func() {
 		one, none := intstr.FromInt32(1), intstr.FromInt32(0)
 		ds.Spec = appsv1.DaemonSetSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{appLabel: f.app}}, Template: pod,
@@ -117,25 +118,20 @@ func (m *Maker) daemonSet(t *template, f *facts, v view) *appsv1.DaemonSet {
 				RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: &one, MaxSurge: &none}},
 			RevisionHistoryLimit: ptr(int32(10)),
 		}
-	}
-	if v == viewServed {
-		serve(&ds.ObjectMeta, f)
-	}
-	if v == viewSent || !f.placed.counted {
-		return ds
-	}
-	s := f.state
-	ds.Status = appsv1.DaemonSetStatus{
-		CurrentNumberScheduled: int32(s.Replicas), DesiredNumberScheduled: int32(s.Replicas), NumberReady: int32(s.Ready), NumberAvailable: int32(s.Ready),
-		NumberUnavailable: int32(max(0, s.Replicas-s.Ready)), UpdatedNumberScheduled: int32(s.Updated), ObservedGeneration: f.observed,
-	}
+	}, func() {
+		s := f.state
+		ds.Status = appsv1.DaemonSetStatus{
+			CurrentNumberScheduled: int32(s.Replicas), DesiredNumberScheduled: int32(s.Replicas), NumberReady: int32(s.Ready), NumberAvailable: int32(s.Ready),
+			NumberUnavailable: int32(max(0, s.Replicas-s.Ready)), UpdatedNumberScheduled: int32(s.Updated), ObservedGeneration: f.observed,
+		}
+	})
 	return ds
 }
 
 func (m *Maker) job(op plan.Op, t *template, f *facts, v view) *batchv1.Job {
 	meta, pod := m.workload(t, f, KindDeployment)
 	j := &batchv1.Job{ObjectMeta: meta}
-	if v != viewStatus {
+	f.show(v, &j.ObjectMeta, func() {
 		n := f.wanted
 		j.Spec = batchv1.JobSpec{
 			Parallelism: ptr(n), Completions: ptr(n), BackoffLimit: ptr(int32(6)), ManualSelector: ptr(false),
@@ -147,24 +143,22 @@ func (m *Maker) job(op plan.Op, t *template, f *facts, v view) *batchv1.Job {
 			jobLabels(j.Spec.Template.Labels, f.name, f.uid)
 			j.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"batch.kubernetes.io/controller-uid": string(f.uid)}}
 		}
-	}
-	if v == viewServed {
-		serve(&j.ObjectMeta, f)
-	}
-	if v == viewSent || !f.placed.counted {
-		return j
-	}
+	}, func() { j.Status = jobStatus(f) })
+	return j
+}
+
+func jobStatus(f *facts) batchv1.JobStatus {
 	s := f.state
-	j.Status = batchv1.JobStatus{
+	js := batchv1.JobStatus{
 		StartTime: &f.started, Active: int32(s.Active), Succeeded: int32(s.Succeeded), Failed: int32(s.Failed),
 		Ready: ptr(int32(s.Ready)), Terminating: ptr(int32(0)), UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{},
 	}
 	if f.placed.stage == oplog.TypeSucceeded {
-		j.Status.CompletionTime = &f.now
+		js.CompletionTime = &f.now
 		for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
-			j.Status.Conditions = append(j.Status.Conditions, batchv1.JobCondition{Type: kind, Status: corev1.ConditionTrue,
+			js.Conditions = append(js.Conditions, batchv1.JobCondition{Type: kind, Status: corev1.ConditionTrue,
 				LastProbeTime: f.now, LastTransitionTime: f.now, Reason: "CompletionsReached", Message: "Reached expected number of succeeded pods"})
 		}
 	}
-	return j
+	return js
 }

@@ -24,26 +24,11 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// contents are the files of a folder that assessing it must not touch.
-func contents(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	must(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		all[strings.TrimPrefix(path, dir)] = string(data)
-		return err
-	}))
-	return all
-}
-
 // TestRunTwice: a run's folder alone gives results.json, and gives the same bytes again.
 func TestRunTwice(t *testing.T) {
 	dir := t.TempDir()
 	assesstest.Run(t, dir, assesstest.Scenario(t, "plain", ""), 30, nil)
-	before := contents(t, dir)
+	before := assesstest.Contents(t, dir)
 	var first, second bytes.Buffer
 	for _, to := range []*bytes.Buffer{&first, &second} {
 		res, err := Run(t.Context(), dir)
@@ -53,7 +38,7 @@ func TestRunTwice(t *testing.T) {
 	if d := cmp.Diff(first.String(), second.String()); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff(before, contents(t, dir)); d != "" {
+	if d := cmp.Diff(before, assesstest.Contents(t, dir)); d != "" {
 		t.Errorf("the folder was changed:\n%s", d)
 	}
 	res, err := result.Decode(&first, "first")

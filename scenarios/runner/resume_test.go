@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -74,23 +73,6 @@ func publish(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// contents are the files of a folder.
-func contents(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	if err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		all[path] = string(data)
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return all
 }
 
 // What is missing is run, and what is invalid; what violates a guarantee stands.

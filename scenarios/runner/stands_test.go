@@ -28,7 +28,7 @@ func TestResumeOfAWholeRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := contents(t, dir)
+	before := assesstest.Contents(t, dir)
 	r, err := Resume(t.Context(), Options{Scenario: f, Provider: "embedded"}, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestResumeOfAWholeRun(t *testing.T) {
 	if run := out.Results.Run; len(run.Resumed) > 0 || run.Interrupted != said.Run.Interrupted || !run.Finished.Equal(said.Run.Finished) {
 		t.Errorf("%+v", run)
 	}
-	if d := cmp.Diff(before, contents(t, dir)); d != "" {
+	if d := cmp.Diff(before, assesstest.Contents(t, dir)); d != "" {
 		t.Errorf("the folder was changed:\n%s", d)
 	}
 }

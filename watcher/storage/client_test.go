@@ -535,15 +535,7 @@ func TestIdleEndpointComesBack(t *testing.T) {
 			go leanConn(far)
 			return near, nil
 		}
-		cfg := Default()
-		cfg.ClusterID, cfg.Endpoints = "c", []string{"http://storage:50024"}
-		c, err := New(cfg, Settings{Dial: dial})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- c.Run(ctx) }()
+		c := clientWith(t, Settings{Dial: dial}, 0, "http://storage:50024")
 		if c.Put(t.Context(), pod) == nil || c.Reachable() == nil {
 			t.Error("reachable after a refused connection")
 		}
@@ -555,10 +547,6 @@ func TestIdleEndpointComesBack(t *testing.T) {
 		time.Sleep(maxDown)
 		if err := c.Reachable(); err != nil {
 			t.Errorf("after %s: %v", maxDown, err)
-		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
 		}
 	})
 }

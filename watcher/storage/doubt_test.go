@@ -42,15 +42,7 @@ func TestDoubtEnds(t *testing.T) {
 			}()
 			return near, nil
 		}
-		cfg := Default()
-		cfg.ClusterID, cfg.Endpoints = "c", []string{"http://storage:50024"}
-		c, err := New(cfg, Settings{Dial: dial})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- c.Run(ctx) }()
+		c := clientWith(t, Settings{Dial: dial}, 0, "http://storage:50024")
 		is := func(when string, up bool) {
 			t.Helper()
 			synctest.Wait()
@@ -84,9 +76,5 @@ func TestDoubtEnds(t *testing.T) {
 		reads.Store(false)
 		time.Sleep(time.Hour)
 		is("with no reads either", false)
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
 	})
 }

@@ -22,6 +22,9 @@ const (
 	ControllerManager = "kube-controller-manager"
 	Scheduler         = "kube-scheduler"
 	Kwok              = "kwok" // plays the kubelets
+
+	// Kubectl is for tests of what it is shown.
+	Kubectl = "kubectl"
 )
 
 // Controllers are the binaries that write to a cluster by themselves.
@@ -43,6 +46,8 @@ var tools = []tool{
 	{name: ControllerManager, pin: "kubernetes", module: "k8s.io/kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", about: "a minute"},
 	{name: Scheduler, pin: "kubernetes", module: "k8s.io/kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-scheduler", about: "20 seconds"},
 	{name: Kwok, pin: "kwok", module: "sigs.k8s.io/kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", about: "2 minutes"},
+	// In a pin of its own: it needs more than kube-apiserver, which is not to be built again for it.
+	{name: Kubectl, pin: "kubectl", module: "k8s.io/kubernetes", pkg: "k8s.io/kubernetes/cmd/kubectl", about: "a minute"},
 }
 
 // KubernetesVersion is the pinned version, such as "v1.36.3".
@@ -110,7 +115,7 @@ func (t tool) stamp() string {
 // link) and sets the version of Kubernetes, which its own build would take from git.
 func (t tool) ldflags() string {
 	flags := "-s -w"
-	if t.pin != "kubernetes" {
+	if t.module != "k8s.io/kubernetes" {
 		return flags // etcd and kwok have their versions in their sources
 	}
 	v := t.version()

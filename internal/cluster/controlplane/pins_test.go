@@ -34,15 +34,20 @@ func TestPins(t *testing.T) {
 // this repository uses should be of the same one.
 func TestPinsBelongTogether(t *testing.T) {
 	staging := "v0." + strings.TrimPrefix(KubernetesVersion(), "v1.")
-	mod, _ := mustFind(APIServer).files()
-	replaced := regexp.MustCompile(`(?m)^\t(k8s\.io/\S+) => (\S+) (\S+)$`).FindAllStringSubmatch(string(mod), -1)
-	if len(replaced) < 30 {
-		t.Fatalf("only %d staging modules are replaced", len(replaced))
-	}
-	for _, r := range replaced {
-		if r[1] != r[2] || r[3] != staging {
-			t.Errorf("%s is replaced by %s %s, want %s", r[1], r[2], r[3], staging)
+	for _, name := range []string{APIServer, Kubectl} {
+		mod, _ := mustFind(name).files()
+		replaced := regexp.MustCompile(`(?m)^\t(k8s\.io/\S+) => (\S+) (\S+)$`).FindAllStringSubmatch(string(mod), -1)
+		if len(replaced) < 30 {
+			t.Fatalf("%s: only %d staging modules are replaced", name, len(replaced))
 		}
+		for _, r := range replaced {
+			if r[1] != r[2] || r[3] != staging {
+				t.Errorf("%s: %s is replaced by %s %s, want %s", name, r[1], r[2], r[3], staging)
+			}
+		}
+	}
+	if v := mustFind(Kubectl).version(); v != KubernetesVersion() {
+		t.Errorf("kubectl is %s, kube-apiserver %s", v, KubernetesVersion())
 	}
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}", "k8s.io/client-go").Output()
 	if err != nil {

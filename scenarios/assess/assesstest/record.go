@@ -3,6 +3,7 @@ package assesstest
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,6 +48,21 @@ limits: {minPower: 0}
 	f, err := spec.Format{}.Parse(name+".yaml", []byte(text), sets...)
 	must(t, err)
 	return f
+}
+
+// Contents are the files of a folder by their paths below it, for what must not be touched.
+func Contents(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	all, root := map[string]string{}, os.DirFS(dir)
+	must(t, fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(root, path)
+		all[path] = string(data)
+		return err
+	}))
+	return all
 }
 
 var effects = map[string]string{oplog.TypeCreate: ledger.EffectCreated, oplog.TypePatch: ledger.EffectReplaced}
