@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -154,6 +155,45 @@ func TestSameState(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestShortWatches: a proxy that ends each watch at once is asked with pauses, and what
+// changes meanwhile is not lost.
+func TestShortWatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := begin(t, nil, Settings{})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		watches, short := 0, true // only one resource is recorded, request by request
+		proxy := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if short && req.URL.Query().Get("watch") != "" {
+				if watches++; watches > 1000 {
+					cancel() // without pauses the bubble's clock stands still
+				}
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusOK)
+				short = time.Since(r.recorder.header.Started) < 2*time.Minute
+				return
+			}
+			r.server.ServeHTTP(w, req)
+		})
+		var err error
+		r.recorder, err = New(Settings{REST: &rest.Config{Host: "http://apisim", Transport: apisim.Direct(proxy)}, Resources: []trace.Resource{pods}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Minute, func() { put(t, r.server, "one") })
+		if err := r.recorder.Run(ctx, r.writer); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.writer.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if watches < 3 || watches > 100 {
+			t.Errorf("%d watches within two minutes", watches)
+		}
+		differ(t, "state", replay(t, r.file.Bytes()).state, truth(r.server))
+	})
 }
 
 // TestRefused: what can never be recorded ends the recording, with the resource.

@@ -51,6 +51,9 @@ func New(s Settings) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
+	if i := strings.IndexAny(s.ClusterVersion, "-+"); i >= 0 && s.Anonymise { // who built it
+		s.ClusterVersion = s.ClusterVersion[:i]
+	}
 	r := &Recorder{settings: s, salt: pseudonym.NewSalt(), header: trace.Header{
 		Started: time.Now(), ClusterVersion: s.ClusterVersion, Anonymised: s.Anonymise,
 	}}
@@ -59,7 +62,8 @@ func New(s Settings) (*Recorder, error) {
 		r.streams = append(r.streams, &stream{
 			client: client, names: names, resource: resource, index: i, objects: map[string]live{}, now: r.now, say: r.say,
 		})
-		resource.Group, resource.Name, resource.Kind = names.Text(resource.Group), names.Text(resource.Name), names.Text(resource.Kind)
+		resource.Group, resource.Version = names.Text(resource.Group), names.APIVersion(resource.Version)
+		resource.Name, resource.Kind = names.Text(resource.Name), names.Text(resource.Kind)
 		r.header.Resources = append(r.header.Resources, resource)
 	}
 	return r, nil
@@ -141,6 +145,21 @@ func (r *Recorder) Summary() string {
 		parts = append(parts, part)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// Incomplete returns an error that names the resources whose first list is not complete:
+// what the watch of such a resource would have shown is not in the trace.
+func (r *Recorder) Incomplete() error {
+	var names []string
+	for _, p := range r.Progress() {
+		if p.Version == "" {
+			names = append(names, p.Resource.String())
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the first list of %s is not complete: the trace cannot be replayed", strings.Join(names, ", "))
 }
 
 // Progress is how far a resource has come.

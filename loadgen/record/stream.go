@@ -22,6 +22,9 @@ const (
 	// The pauses after a failure, doubled from one to the next, as a reflector's.
 	leastPause = 800 * time.Millisecond
 	mostPause  = 30 * time.Second
+	// leastWatch is how long a watch has to last that shows nothing: a server or proxy
+	// that ends each at once is not to be asked without a pause.
+	leastWatch = time.Second
 	// hopeless is how many watches in a row may be refused before the resource is listed
 	// anew: the version may be one that the cluster no longer knows, or never knew.
 	hopeless = 5
@@ -57,6 +60,8 @@ type counts struct {
 	version                    atomic.Pointer[string]
 }
 
+var errShort = errors.New("the watch ended at once")
+
 // writeError is an error of the trace, after which nothing can be recorded.
 type writeError struct{ error }
 
@@ -71,10 +76,13 @@ func (s *stream) run(ctx context.Context) error {
 		if listing {
 			err = s.list(ctx)
 		} else {
-			before := s.counts.events.Load()
+			before, began := s.counts.events.Load(), time.Now()
 			err = s.watch(ctx)
-			if s.counts.events.Load() > before {
+			switch {
+			case s.counts.events.Load() > before:
 				pause, failures = leastPause, 0
+			case err == nil && time.Since(began) < leastWatch:
+				err = errShort
 			}
 		}
 		var broken writeError
