@@ -243,6 +243,46 @@ func (f *full) Write(p []byte) (int, error) {
 
 func (*full) Close() error { return nil }
 
+// TestDown: a recording that does not reach the cluster at its end says so.
+func TestDown(t *testing.T) {
+	for faults, down := range map[string]bool{"gone(10m,from=5s)": true, "gone(10s,from=5s)": false} {
+		synctest.Test(t, func(t *testing.T) {
+			r := begin(t, nil, Settings{})
+			if err := r.server.Faults().Add(faults); err != nil {
+				t.Fatal(err)
+			}
+			r.server.Faults().Start()
+			if err := r.run(t, func() { time.Sleep(3 * time.Minute) }); err != nil {
+				t.Fatal(err)
+			}
+			if got := r.recorder.Summary(); strings.HasSuffix(got, ", not followed at the end") != down {
+				t.Errorf("%s: %s", faults, got)
+			}
+		})
+	}
+}
+
+// TestTooDeep: an object that no trace takes ends the recording, anonymised or not: asked
+// again it would be the same.
+func TestTooDeep(t *testing.T) {
+	for _, anonymise := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := begin(t, nil, Settings{Anonymise: anonymise})
+			deep := `{"metadata":{"namespace":"a","name":"deep"},"spec":` + strings.Repeat("[", 1500) + strings.Repeat("]", 1500) + `}`
+			err := r.run(t, func() {
+				time.Sleep(time.Second)
+				if _, err := r.server.Apply("pods", []byte(deep)); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(time.Minute)
+			})
+			if err == nil || !strings.Contains(err.Error(), "object of") || !strings.Contains(err.Error(), "too deep") {
+				t.Errorf("anonymise %v: %v", anonymise, err)
+			}
+		})
+	}
+}
+
 // TestProgress: long recordings say how far they are.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -142,6 +142,9 @@ func (r *Recorder) Summary() string {
 		if p.Version == "" {
 			part += ", list not complete"
 		}
+		if p.Down {
+			part += ", not followed at the end"
+		}
 		parts = append(parts, part)
 	}
 	return strings.Join(parts, "; ")
@@ -168,12 +171,13 @@ type Progress struct {
 	Listed, Events, Gaps int64
 	Live                 int64  // objects that are there
 	Version              string // of the last event; "" before the first list is complete
+	Down                 bool   // the last request failed: what happens is not recorded until one succeeds
 }
 
 // Progress returns that of each resource, in the order of the settings.
 func (r *Recorder) Progress() (all []Progress) {
 	for _, s := range r.streams {
-		p := Progress{Resource: s.resource, Listed: s.counts.listed.Load(), Events: s.counts.events.Load(), Gaps: s.counts.gaps.Load(), Live: s.counts.live.Load()}
+		p := Progress{Resource: s.resource, Listed: s.counts.listed.Load(), Events: s.counts.events.Load(), Gaps: s.counts.gaps.Load(), Live: s.counts.live.Load(), Down: s.counts.down.Load()}
 		if v := s.counts.version.Load(); v != nil {
 			p.Version = *v
 		}

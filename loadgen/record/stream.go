@@ -58,6 +58,7 @@ type stream struct {
 type counts struct {
 	listed, events, gaps, live atomic.Int64
 	version                    atomic.Pointer[string]
+	down                       atomic.Bool // the last request failed
 }
 
 var errShort = errors.New("the watch ended at once")
@@ -85,6 +86,7 @@ func (s *stream) run(ctx context.Context) error {
 				err = errShort
 			}
 		}
+		s.counts.down.Store(err != nil && ctx.Err() == nil || s.counts.down.Load())
 		var broken writeError
 		var status apierrors.APIStatus
 		switch {
@@ -216,7 +218,7 @@ func (s *stream) complete(version string) error {
 
 // watch writes events until the watch ends.
 func (s *stream) watch(ctx context.Context) error {
-	return watchEvents(ctx, s.client, s.resource, s.version, func(e event) error {
+	return watchEvents(ctx, s.client, s.resource, s.version, func() { s.counts.down.Store(false) }, func(e event) error {
 		switch e.Type {
 		case trace.Bookmark:
 			if err := s.object(trace.Frame{Type: e.Type}, e.Object); err != nil {
@@ -281,7 +283,7 @@ func identify(object []byte) (key string, now live, err error) {
 // object writes a frame with an object, without what must not be written.
 func (s *stream) object(f trace.Frame, object []byte) (err error) {
 	if s.buf, err = s.names.Object(s.buf[:0], s.resource.Kind, object); err != nil {
-		return err
+		return writeError{fmt.Errorf("an object of %s: %w", s.resource, err)} // it will not be another one next time
 	}
 	f.Object = s.buf
 	return s.append(f)
