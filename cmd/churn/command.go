@@ -20,6 +20,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/churn/session"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
+	"github.com/watchbench/watchbench/loadgen/replay"
 )
 
 type streams struct {
@@ -113,8 +114,7 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 	if o.check {
 		return nil
 	}
-	oplogFile := outfile.Output{Flag: "--oplog", Path: o.oplog, What: "op log", Ours: outfile.Lines(`{"id":`)}
-	if err := outfile.Check(oplogFile); err != nil {
+	if err := outfile.Check(oplog.Output("--oplog", o.oplog), replay.KubeconfigOutput("--simulate", o.simulate)); err != nil {
 		return &commandline.UsageError{Err: err}
 	}
 	if o.simulate != "" {

@@ -181,16 +181,22 @@ func (f *recordFlags) from(cmd *cobra.Command, c *cluster.Cluster, say func(stri
 		defer cancel()
 	}
 	began := time.Now()
-	err = errors.Join(readable(r.Run(ctx, w)), w.Close())
+	err = readable(r.Run(ctx, w))
+	if closed := w.Close(); err == nil { // else it is the same
+		err = closed
+	}
 	if badinput.Is(err) { // nothing was recorded that is worth a file
 		return errors.Join(err, os.Remove(f.out))
 	}
 	bytes, frames := w.Written()
 	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d frames in %s, %d KiB; %s\n", f.out, frames, time.Since(began).Round(time.Second), (bytes+1023)>>10, r.Summary())
-	if err == nil && f.duration > 0 && cmd.Context().Err() != nil {
-		err = context.Cause(cmd.Context())
+	switch {
+	case err != nil:
+		return err
+	case f.duration > 0 && cmd.Context().Err() != nil:
+		return context.Cause(cmd.Context())
 	}
-	return err
+	return r.Incomplete()
 }
 
 // readable makes an error of the input of what the cluster does not let its user see.

@@ -3,16 +3,22 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	kube "k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/watchbench/watchbench/loadgen/apisim"
+	"github.com/watchbench/watchbench/loadgen/apistatus"
 	"github.com/watchbench/watchbench/loadgen/trace"
 )
 
@@ -48,6 +54,28 @@ func apiserver(t *testing.T, faults string) string {
 	}))
 	t.Cleanup(func() { h.CloseClientConnections(); h.Close() })
 	return kubeconfig(t, h.URL)
+}
+
+// TestRecordNeedsListAndWatchOnly: an account that may read the recorded resource and
+// nothing else is enough.
+func TestRecordNeedsListAndWatchOnly(t *testing.T) {
+	server, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if slices.Contains([]string{"/version", "/api", "/apis", "/api/v1", "/api/v1/pods"}, r.URL.Path) {
+			server.ServeHTTP(w, r)
+			return
+		}
+		apistatus.Write(w, apierrors.NewForbidden(kube.GroupResource{}, r.URL.Path, errors.New("no rights")))
+	}))
+	t.Cleanup(func() { h.CloseClientConnections(); h.Close() })
+	path := filepath.Join(t.TempDir(), "trace.zst")
+	out, progress, code := recordUntil(t, path, 1, "--kubeconfig", kubeconfig(t, h.URL), "--resources", "pods")
+	if code != exitOK || len(framesOf(path)) != 1 {
+		t.Errorf("exit code %d, %q, %q", code, out, progress)
+	}
 }
 
 // recordUntil runs the command until the file has so many frames, and interrupts it.
@@ -152,6 +180,16 @@ func framesOf(path string) (all []trace.Type) {
 		}
 	}
 	return all
+}
+
+// TestRecordOfNothing: where a list was never complete the time is over without a result.
+func TestRecordOfNothing(t *testing.T) {
+	config, path := apiserver(t, "503(kind=Pod)"), filepath.Join(t.TempDir(), "trace.zst")
+	_, _, code, err := invoke(t, "record", "-o", path, "--kubeconfig", config, "--resources", "pods,nodes", "--for", "300ms")
+	if code != exitError || !strings.Contains(err.Error(), "the first list of pods is not complete") {
+		t.Errorf("%d, %v", code, err)
+	}
+	whole(t, path)
 }
 
 // TestRecordBadResources: a resource that is not there or may not be listed is named.

@@ -11,11 +11,13 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/internal/outfile"
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/loadgen/replay"
+	"github.com/watchbench/watchbench/loadgen/trace"
 )
 
 type replayFlags struct {
@@ -65,6 +67,9 @@ func (f *replayFlags) replay(cmd *cobra.Command, args []string) (err error) {
 	if f.await < 0 {
 		return badinput.New("use 0 or more", "--await %d: there are no fewer than none", f.await)
 	}
+	if err := outfile.Check(replay.KubeconfigOutput("--kubeconfig", f.kubeconfig), oplog.Output("--oplog", f.oplog)); err != nil {
+		return &badinput.Error{What: err.Error()}
+	}
 	source, settings, done, err := f.source(args)
 	if err != nil {
 		return err
@@ -94,7 +99,7 @@ func (f *replayFlags) replay(cmd *cobra.Command, args []string) (err error) {
 	both.Go(func() error { return server.Run(serving) })
 	both.Go(func() error {
 		defer stop()
-		return f.play(cmd, replay.New(source, settings), server)
+		return f.play(cmd, replay.New(source, settings), server, source.Resources())
 	})
 	return both.Wait()
 }
@@ -129,7 +134,7 @@ func (f *replayFlags) source(args []string) (s replay.Source, settings replay.Se
 const watchPoll = 20 * time.Millisecond
 
 // play plays to the end and says what came of it.
-func (f *replayFlags) play(cmd *cobra.Command, e *replay.Engine, server *replay.Server) error {
+func (f *replayFlags) play(cmd *cobra.Command, e *replay.Engine, server *replay.Server, resources []apisim.Resource) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	if err := e.Prepare(ctx); err != nil {
 		return err
@@ -141,20 +146,23 @@ func (f *replayFlags) play(cmd *cobra.Command, e *replay.Engine, server *replay.
 		}
 	}
 	stats, err := e.Load(ctx, nil)
-	if err != nil {
+	if err != nil && !errors.Is(err, trace.ErrTruncated) {
 		return err
 	}
 	fmt.Fprintf(out, "played %d events in %.1f s at speed %s: %.0f/s, %d impossible\n", stats.Done, stats.DurationS, f.speed, stats.QPS, stats.Errors)
-	if !f.end {
-		<-ctx.Done()
-		return nil
+	if f.end {
+		return errors.Join(awaitReaders(ctx, server.API, resources), err)
 	}
-	return awaitReaders(ctx, server.API)
+	if err != nil { // the recording was killed: what there is of it is served
+		fmt.Fprintf(cmd.ErrOrStderr(), "watchbench: %v\n", err)
+	}
+	<-ctx.Done()
+	return nil
 }
 
-// awaitReaders waits until every watch has read everything.
-func awaitReaders(ctx context.Context, api *apisim.Server) error {
-	for _, r := range apisim.BuiltIn() {
+// awaitReaders waits until everything is written to every watch.
+func awaitReaders(ctx context.Context, api *apisim.Server, resources []apisim.Resource) error {
+	for _, r := range resources {
 		if err := api.AwaitReaders(ctx, r.Key(), 0); err != nil {
 			return err
 		}

@@ -1,15 +1,24 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/kubefile"
 	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/trace"
 )
 
 const shippedTrace = "../../loadgen/trace/testdata/churn.trace.zst"
@@ -56,6 +65,116 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// TestReplayExitsWhenAllIsRead: a client that reads slowly has had everything when the
+// command ends, of custom resources as of others; also where the trace is cut.
+func TestReplayExitsWhenAllIsRead(t *testing.T) {
+	const objects = 2500
+	for _, group := range []string{"", "acme.example"} {
+		dir := t.TempDir()
+		path, kubeconfig := filepath.Join(dir, "trace"), filepath.Join(dir, "kubeconfig")
+		w, err := trace.Create(path, trace.Header{Started: time.Now(), Resources: []trace.Resource{{Group: group, Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = w.Append(trace.Frame{Type: trace.Synced, ResourceVersion: "1"})
+		for i := range objects {
+			err = errors.Join(err, w.Append(trace.Frame{Type: trace.Added, Object: fmt.Appendf(nil, `{"metadata":{"namespace":"a","name":"p%d"},"fill":%q}`, i, strings.Repeat("x", 3000))}))
+		}
+		if err = errors.Join(err, w.Flush()); err != nil { // and not closed
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() {
+			_, err := runReplay(t, path, "--speed", "1000x", "--await", "1", "--exit", "--kubeconfig", kubeconfig)
+			done <- err
+		}()
+		var cfg *rest.Config
+		for cfg == nil && len(done) == 0 {
+			cfg, _ = kubefile.Read(kubeconfig, "") // it may be half written
+			time.Sleep(10 * time.Millisecond)
+		}
+		url := "/api/v1/pods?watch=1"
+		if group != "" {
+			url = "/apis/" + group + "/v1/pods?watch=1"
+		}
+		resp, err := http.Get(cfg.Host + url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, got := bufio.NewReader(resp.Body), 0
+		for ; ; got++ {
+			if _, err := in.ReadBytes('\n'); err != nil {
+				break
+			}
+			if got%100 == 0 {
+				time.Sleep(10 * time.Millisecond)
+			}
+		}
+		_ = resp.Body.Close()
+		if err := <-done; !errors.Is(err, trace.ErrTruncated) || got != objects {
+			t.Errorf("group %q: %d of %d objects, %v", group, got, objects, err)
+		}
+		_ = w.Close()
+	}
+}
+
+// TestReplayServesWhatThereIs: after the end of a trace that was cut its state is served.
+func TestReplayServesWhatThereIs(t *testing.T) {
+	whole, err := os.ReadFile(shippedTrace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "cut")
+	if err := os.WriteFile(path, whole[:len(whole)-20], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	cmd := command()
+	told, tell := io.Pipe()
+	cmd.SetOut(io.Discard)
+	cmd.SetErr(tell)
+	cmd.SetArgs([]string{"replay", path, "--speed", "unlimited"})
+	done := make(chan error, 1)
+	go func() { done <- cmd.ExecuteContext(ctx); _ = tell.Close() }()
+	if line, err := bufio.NewReader(told).ReadString('\n'); !strings.Contains(line, "the trace is cut short after ") || len(done) > 0 {
+		t.Errorf("%q, %v", line, err)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReplayReplacesItsOwnFilesOnly: --kubeconfig and --oplog write; what somebody else
+// wrote is left as it is, the trace itself included.
+func TestReplayReplacesItsOwnFilesOnly(t *testing.T) {
+	whole, err := os.ReadFile(shippedTrace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const config = "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\ncontexts: [{name: prod, context: {cluster: c}}]\n"
+	for flag, text := range map[string]string{"--kubeconfig": config, "--oplog": string(whole)} {
+		path := filepath.Join(t.TempDir(), "mine")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := runReplay(t, shippedTrace, "--speed", "unlimited", "--exit", flag, path)
+		if left, _ := os.ReadFile(path); string(left) != text {
+			t.Errorf("%s destroyed a file: %s", flag, out)
+		}
+		if err == nil || !strings.Contains(err.Error(), flag+": "+path+" is there and is no ") || exitCode(t.Context(), err) != exitInput {
+			t.Errorf("%s: %v", flag, err)
+		}
+		own := filepath.Join(t.TempDir(), "own")
+		for range 2 {
+			if out, err := runReplay(t, shippedTrace, "--speed", "unlimited", "--exit", flag, own); err != nil {
+				t.Errorf("%s: %v %s", flag, err, out)
+			}
+		}
+	}
+}
+
 func TestReplayRefusesBadInput(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -68,17 +187,17 @@ func TestReplayRefusesBadInput(t *testing.T) {
 	closed := write("closed.yaml", "runID: r\nmodel: closed\nthreads: 1\noperations: 1\n")
 	wrong := write("wrong.yaml", "runID: r\nspeed: 3\n")
 	for want, args := range map[string][]string{
-		"needs a trace, or --plan":             nil,
-		"no trace beside --plan":               {"--plan", closed, shippedTrace},
-		"no such file":                         {filepath.Join(dir, "none")},
-		"not a trace of watchbench record":     {closed},
-		"model closed cannot be replayed":      {"--plan", closed},
-		"wrong.yaml:2: speed: unknown field":   {"--plan", wrong},
-		`"0.01x" is out of range`:              {shippedTrace, "--speed", "0.01x"},
-		"--await -1":                           {shippedTrace, "--await", "-1"},
-		"use an address of this machine":       {shippedTrace, "--listen", "256.0.0.1:x"},
-		"--kubeconfig /none/kc: ":              {shippedTrace, "--kubeconfig", "/none/kc"},
-		"--oplog /none/ops: creating the op l": {shippedTrace, "--oplog", "/none/ops"},
+		"needs a trace, or --plan":           nil,
+		"no trace beside --plan":             {"--plan", closed, shippedTrace},
+		"no such file":                       {filepath.Join(dir, "none")},
+		"not a trace of watchbench record":   {closed},
+		"model closed cannot be replayed":    {"--plan", closed},
+		"wrong.yaml:2: speed: unknown field": {"--plan", wrong},
+		`"0.01x" is out of range`:            {shippedTrace, "--speed", "0.01x"},
+		"--await -1":                         {shippedTrace, "--await", "-1"},
+		"use an address of this machine":     {shippedTrace, "--listen", "256.0.0.1:x"},
+		"--kubeconfig: open /none/kc: ":      {shippedTrace, "--kubeconfig", "/none/kc"},
+		"--oplog: open /none/ops: ":          {shippedTrace, "--oplog", "/none/ops"},
 	} {
 		out, err := runReplay(t, append(args, "--exit")...)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {

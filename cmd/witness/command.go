@@ -14,6 +14,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/outfile"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/witness"
 )
@@ -62,6 +63,9 @@ func execute(ctx context.Context, o options, stdout, stderr io.Writer) (err erro
 	}
 	access, err := kubefile.Read(o.kubeconfig, o.context)
 	if err != nil {
+		return &commandline.UsageError{Err: err}
+	}
+	if err := outfile.Check(oplog.Output("--oplog", o.oplog)); err != nil {
 		return &commandline.UsageError{Err: err}
 	}
 	log, err := oplog.Create(o.oplog)

@@ -49,6 +49,20 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
+// TestOplogReplacesLogsOnly: a file that holds something else is left as it is.
+func TestOplogReplacesLogsOnly(t *testing.T) {
+	const text = "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\ncontexts: [{name: x, context: {cluster: c}}]\ncurrent-context: x\n"
+	path := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, err bytes.Buffer
+	code := commandline.Run(context.Background(), command(&out, &err), []string{"--kubeconfig", path, "--oplog", path, "--kind", "Pod=v1/pods"})
+	if left, _ := os.ReadFile(path); code != commandline.ExitUsage || string(left) != text {
+		t.Errorf("exit code %d, %q; the file holds %q", code, &err, left)
+	}
+}
+
 func FuzzParseKind(f *testing.F) {
 	for _, s := range []string{"Pod=v1/pods", "ReplicaSet=apps/v1/replicasets", "", "=", "a=/b", "a=b/c/"} {
 		f.Add(s)

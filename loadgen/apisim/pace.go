@@ -2,8 +2,8 @@ package apisim
 
 import "context"
 
-// Behind is how many changes of a resource the slowest of its open watches has still to
-// read, 0 if none is open.
+// Behind is how many changes of a resource have still to be written to the slowest of its
+// open watches, 0 if none is open.
 func (s *Server) Behind(resource string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,12 +41,12 @@ func (s *Server) AwaitReaders(ctx context.Context, resource string, most int) er
 func (k *kind) behind() int {
 	most := 0
 	for x := range k.readers {
-		most = max(most, int(k.next()-x.next))
+		most = max(most, int(k.next()-x.written))
 	}
 	return most
 }
 
-// notifyReaders wakes who waits for watches to read.
+// notifyReaders wakes who waits for watches.
 func (k *kind) notifyReaders() {
 	if k.read != nil {
 		close(k.read)

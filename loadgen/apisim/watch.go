@@ -34,6 +34,7 @@ type watcher struct {
 	buf       []byte
 	held      bool   // something was rendered since the last flush
 	next      uint64 // sequence number of the next change
+	written   uint64 // sequence number of the first change that is not yet written
 	above     uint64 // only changes of a later version are sent
 	seen      uint64 // everything up to this version was sent or is irrelevant
 	cut       int    // of the kind, at the start
@@ -89,15 +90,18 @@ func (x *watcher) begin(initial bool) (view, error) {
 	x.typed = typed(x.gv, k.Kind)
 	x.cut = k.cut
 	x.next, x.above, x.seen = k.next(), s.rv, s.rv
+	x.written = x.next
 	var objects view
 	switch {
 	case initial || o.fresh() && o.SendInitialEvents == nil:
 		objects = view{k.objects.Clone(), s.rv}
+		x.written-- // they count as one change that is to be written
 	case o.fresh():
 	case o.rv < k.floor:
 		return view{}, apierrors.NewResourceExpired("too old resource version: " + o.ResourceVersion + " (" + strconv.FormatUint(k.floor, 10) + ")")
 	default:
 		x.next, x.above, x.seen = k.after(o.rv), o.rv, o.rv
+		x.written = x.next
 	}
 	s.open++
 	k.readers[x] = struct{}{}
@@ -183,11 +187,13 @@ func (x *watcher) untilBookmark(deadline time.Time) time.Duration {
 	return x.s.config.BookmarkPeriod
 }
 
-// read takes the next changes. over: the watch ends after them.
+// read takes the next changes, when those taken before are written. over: the watch ends
+// after them.
 func (x *watcher) read() (batch []event, changed <-chan struct{}, over bool) {
 	s, k := x.s, x.k
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	x.written = x.next
 	if x.next < k.first {
 		return nil, nil, true // too slow: what comes next is forgotten
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/internal/strictyaml"
 	"github.com/watchbench/watchbench/loadgen/pseudonym"
 	"github.com/watchbench/watchbench/loadgen/trace"
@@ -41,7 +42,7 @@ func (p *Profile) Trace(anonymise bool, create func(trace.Header) (*trace.Writer
 	names := pseudonym.New(pseudonym.NewSalt(), anonymise)
 	h := trace.Header{Started: started, ClusterVersion: "kperf profile", Anonymised: anonymise}
 	for _, r := range p.resources {
-		r.Group, r.Name, r.Kind = names.Text(r.Group), names.Text(r.Name), names.Text(r.Kind)
+		r.Group, r.Version, r.Name, r.Kind = names.Text(r.Group), names.APIVersion(r.Version), names.Text(r.Name), names.Text(r.Kind)
 		h.Resources = append(h.Resources, r)
 	}
 	w, err := create(h)
@@ -72,7 +73,11 @@ func (c *converter) run() error {
 	}
 	for i, r := range c.profile.Requests {
 		c.at = time.Duration(r.Timestamp) * time.Millisecond
-		if err := c.request(i, r, c.profile.targets[i]); err != nil {
+		err := c.request(i, r, c.profile.targets[i])
+		if errors.Is(err, jsonscan.ErrTooDeep) {
+			err = strictyaml.Bad(fmt.Sprintf("requests[%d].body", i), "nest less", "%v", err)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -84,11 +89,16 @@ func (c *converter) request(i int, r Request, t target) error {
 	case !r.writes():
 		c.counts.Reads++
 		return nil
-	case t.subresource != "" && t.subresource != "status" && t.subresource != "scale":
+	case t.subresource != "" && (t.subresource != "status" && t.subresource != "scale" || r.Verb == verbDelete || r.Verb == verbDeleteCollection):
 		c.counts.Skipped++
 		return nil
 	}
 	resource := slices.IndexFunc(c.profile.resources, func(x trace.Resource) bool { return same(x, t.resource) })
+	if resource < 0 { // nothing makes one, a subresource of it is changed
+		c.counts.Refused++
+		return nil
+	}
+	t.resource = c.profile.resources[resource]
 	switch r.Verb {
 	case verbDelete:
 		key := t.key()
@@ -107,7 +117,7 @@ func (c *converter) request(i int, r Request, t target) error {
 	key := t.key()
 	was := c.objects[key]
 	switch {
-	case r.Verb == verbCreate && was == nil, r.Verb == verbApply && was == nil && t.subresource == "":
+	case (r.Verb == verbCreate || r.Verb == verbApply) && was == nil && t.subresource == "":
 		return c.put(resource, key, t, body, nil)
 	case r.Verb == verbCreate, was == nil:
 		c.counts.Refused++
@@ -125,7 +135,7 @@ func (c *converter) request(i int, r Request, t target) error {
 }
 
 func (t target) key() string {
-	return strings.Join([]string{t.resource.Group, t.resource.Version, t.resource.Name, t.namespace, t.name}, "/")
+	return strings.Join([]string{t.resource.Group, t.resource.Name, t.namespace, t.name}, "/")
 }
 
 // suffix is what an apiserver would draw at random.
@@ -209,11 +219,23 @@ func (c *converter) frame(kind trace.Type, resource int, o map[string]any) error
 	if err != nil {
 		return fmt.Errorf("encoding an object: %w", err)
 	}
-	if data, err = c.names.Object(nil, c.profile.resources[resource].Kind, data); err != nil {
+	if data, err = c.names.Object(nil, masked(c.profile.resources[resource]), data); err != nil {
 		return err
 	}
 	c.counts.Events++
 	return c.out.Append(trace.Frame{At: c.at, Resource: resource, Type: kind, Object: data})
+}
+
+// masked is the kind by which data are masked. It goes by the path: what a profile calls a
+// kind is free text.
+func masked(r trace.Resource) string {
+	switch r.String() {
+	case "secrets":
+		return "Secret"
+	case "configmaps":
+		return "ConfigMap"
+	}
+	return r.Kind
 }
 
 // patched applies a patch as the apiserver does to what kperf sends.

@@ -186,6 +186,57 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// TestSecretsByAnyKind: data are masked by the path; a kind is what somebody called it.
+func TestSecretsByAnyKind(t *testing.T) {
+	for _, kind := range []string{"Secret", "secret", "Secrets", "ConfigMap"} {
+		for _, path := range []string{"secrets", "configmaps"} {
+			p, err := Parse("p.yaml", []byte(head+"- {timestamp: 1, verb: CREATE, resourceKind: "+kind+", apiPath: /api/v1/namespaces/a/"+path+`, body: '{"metadata":{"name":"s"},"data":{"zqjz":"aHVudGVyMg=="}}'}`+"\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, frames, _ := traced(t, p, false); strings.Contains(frames[0], "aHVudGVyMg") || strings.Contains(frames[0], `"zqjz"`) != (path == "configmaps") {
+				t.Errorf("%s of %s: %s", kind, path, frames[0])
+			}
+		}
+	}
+}
+
+// TestVersionsAreOneResource: what was made by one version of a group is changed and
+// removed by another, and a replay serves it once. Subresources have kinds of their own.
+func TestVersionsAreOneResource(t *testing.T) {
+	p, err := Parse("p.yaml", []byte(head+`
+- {timestamp: 1, verb: CREATE, resourceKind: Deployment, apiPath: /apis/apps/v1/namespaces/a/deployments, body: '{"metadata":{"name":"d"},"spec":{"replicas":1}}'}
+- {timestamp: 2, verb: PATCH, resourceKind: Scale, name: d, apiPath: /apis/apps/v1/namespaces/a/deployments/d/scale, body: '{"spec":{"replicas":3}}'}
+- {timestamp: 3, verb: PATCH, resourceKind: Deployment, name: d, apiPath: /apis/apps/v1beta2/namespaces/a/deployments/d, body: '{"spec":{"paused":true}}'}
+- {timestamp: 4, verb: CREATE, resourceKind: Binding, name: p, apiPath: /api/v1/namespaces/a/pods/p/binding, body: '{"target":{"name":"n"}}'}
+- {timestamp: 5, verb: PATCH, resourceKind: Scale, name: s, apiPath: /apis/apps/v1/namespaces/a/statefulsets/s/scale, body: '{"spec":{"replicas":3}}'}
+- {timestamp: 6, verb: DELETE, resourceKind: Deployment, name: d, apiPath: /apis/apps/v1beta2/namespaces/a/deployments/d}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, frames, counts := traced(t, p, false)
+	if len(h.Resources) != 1 || len(frames) != 4 || (counts != Counts{Events: 4, Refused: 1, Skipped: 1}) {
+		t.Fatalf("%+v %q %+v", h.Resources, frames, counts)
+	}
+	for i, part := range []string{"1 ADDED", `"replicas":3`, `"paused":true`, "6 DELETED"} {
+		if !strings.Contains(frames[i], part) || !strings.Contains(frames[i], `"apiVersion":"apps/v1","kind":"Deployment"`) {
+			t.Errorf("frame %d: %s", i, frames[i])
+		}
+	}
+}
+
+// TestTooDeep: what no trace takes is a mistake of the profile, with its line.
+func TestTooDeep(t *testing.T) {
+	p, err := Parse("p.yaml", []byte(head+`- {timestamp: 1, verb: CREATE, resourceKind: Node, apiPath: /api/v1/nodes, body: '{"metadata":{"name":"n"},"a":`+strings.Repeat("[", 1500)+strings.Repeat("]", 1500)+"}'}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Trace(false, func(h trace.Header) (*trace.Writer, error) { return trace.NewWriter(&memory{}, h) }); err == nil || !strings.HasPrefix(err.Error(), "p.yaml:5: requests[0].body: ") {
+		t.Error(err)
+	}
+}
+
 // FuzzParse: a profile is refused, or it gives a trace or an error with its place.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(life))

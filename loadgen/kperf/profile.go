@@ -199,7 +199,7 @@ func (p *Profile) understand() error {
 			if body, err = r.content(at, &t); err != nil {
 				return err
 			}
-			if err := p.written(at, t.resource); err != nil {
+			if err := p.written(at, t); err != nil {
 				return err
 			}
 		}
@@ -233,8 +233,13 @@ func (r Request) content(at string, t *target) (map[string]any, error) {
 	return body, nil
 }
 
-// written notes a resource of which there are writes.
-func (p *Profile) written(at string, r trace.Resource) error {
+// written notes a resource of which there are writes. A subresource may have a kind of
+// its own (Scale, Binding), which says nothing of the object.
+func (p *Profile) written(at string, t target) error {
+	if t.subresource != "" && t.subresource != "status" {
+		return nil
+	}
+	r := t.resource
 	k := slices.IndexFunc(p.resources, func(x trace.Resource) bool { return same(x, r) })
 	switch {
 	case k < 0:
@@ -247,9 +252,9 @@ func (p *Profile) written(at string, r trace.Resource) error {
 	return nil
 }
 
-func same(a, b trace.Resource) bool {
-	return a.Group == b.Group && a.Version == b.Version && a.Name == b.Name
-}
+// same reports whether two paths lead to the same objects: every version of a group
+// shows them, and the one that a profile names first is written.
+func same(a, b trace.Resource) bool { return a.Group == b.Group && a.Name == b.Name }
 
 func (r Request) writes() bool {
 	return r.Verb != verbGet && r.Verb != verbList && r.Verb != verbWatch

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/watchbench/watchbench/internal/outfile"
 )
 
 const (
@@ -53,6 +55,11 @@ func Create(path string) (*Writer, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return w, nil
+}
+
+// Output describes the file that Create is to write, for a check before it does.
+func Output(flag, path string) outfile.Output {
+	return outfile.Output{Flag: flag, Path: path, What: "op log", Ours: outfile.Lines(`{"id":`)}
 }
 
 // NewWriter writes to file and closes it with the Writer.

@@ -3,6 +3,7 @@ package pseudonym
 import (
 	"crypto/rand"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -49,6 +50,25 @@ func (p *Pseudonyms) Text(text string) string {
 	return string(p.named.appendText(nil, text))
 }
 
+// APIVersion is Text for a version, or a group and a version. Versions as Kubernetes has
+// them (v2alpha1) stay.
+func (p *Pseudonyms) APIVersion(text string) string {
+	if !p.all {
+		return text
+	}
+	return string(p.appendAPIVersion(nil, text))
+}
+
+func (p *Pseudonyms) appendAPIVersion(dst []byte, text string) []byte {
+	version := strings.LastIndexByte(text, '/') + 1
+	if !kubeVersion.MatchString(text[version:]) {
+		return p.named.appendText(dst, text)
+	}
+	return append(p.named.appendText(dst, text[:version]), text[version:]...)
+}
+
+var kubeVersion = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
+
 // Object appends object, one JSON value of that kind, without what is not for other eyes.
 //
 // Whatever the mode, the values of a Secret's and a ConfigMap's data become fillers: of
@@ -74,11 +94,12 @@ func (p *Pseudonyms) Object(dst []byte, kind string, object []byte) ([]byte, err
 type treatment byte
 
 const (
-	plain   treatment = iota // words are replaced but for the vocabulary, if all are to be
-	strict                   // all words are replaced
-	amounts                  // quantities stay
-	fill                     // fillers
-	managed                  // the keys of fieldsV1
+	plain    treatment = iota // words are replaced but for the vocabulary, if all are to be
+	strict                    // all words are replaced
+	amounts                   // quantities stay
+	labelled                  // plain, whatever the labels are called
+	fill                      // fillers
+	managed                   // the keys of fieldsV1
 )
 
 // place is where the walk is.
@@ -172,6 +193,9 @@ func set(words string) map[string]struct{} {
 	return s
 }
 
+// labelKeys are fields whose members are labels.
+var labelKeys = set("labels matchLabels nodeSelector selector")
+
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // below is the place of the value of a member.
@@ -181,12 +205,11 @@ func (w *walk) below(at place, key string) place {
 	next.key = key
 	held := w.kind == secretKind || w.kind == configMapKind
 	switch {
+	case at.treat == fill || at.treat == labelled:
+		return next
 	case at.treat == managed:
 		// f:data of a Secret is followed by its keys.
 		next.hideKey = w.kind == secretKind && (key == "f:data" || key == "f:stringData")
-		return next
-	case key == "fieldsV1":
-		next.treat = managed
 		return next
 	case at.depth == 0 && held && (key == "data" || key == "stringData" || key == "binaryData"):
 		next.treat, next.hideKey = fill, w.kind == secretKind
@@ -194,11 +217,13 @@ func (w *walk) below(at place, key string) place {
 	case held && (key == lastApplied || w.kind == secretKind && key == "annotations"):
 		next.treat = fill
 		return next
-	case at.treat == strict || at.treat == fill:
+	case at.treat == strict:
 		return next
 	}
 	next.hideKey = false
 	switch {
+	case key == "fieldsV1" && at.key == "managedFields":
+		next.treat = managed
 	case key == "env":
 		next.inEnv = true
 	case key == "value" && at.inEnv, key == "args", key == "command", key == "annotations":
@@ -206,6 +231,8 @@ func (w *walk) below(at place, key string) place {
 	default:
 		if _, ok := amountKeys[key]; ok {
 			next.treat = amounts
+		} else if _, ok := labelKeys[key]; ok {
+			next.treat = labelled
 		}
 	}
 	return next
@@ -217,12 +244,16 @@ func (w *walk) key(dst []byte, at place, key string) []byte {
 	if !all {
 		return append(dst, key...)
 	}
+	words := w.p.named
+	if !w.p.all { // nothing refers to a Secret's keys: no word of them need stay
+		words = w.p.strict
+	}
 	if at.treat != managed {
-		return w.p.named.appendText(dst, key)
+		return words.appendText(dst, key)
 	}
 	// f:name of a field, k:{...} and v:... of an element, i:0, or a dot for the whole.
 	if len(key) < 2 || key[1] != ':' {
-		return append(dst, key...)
+		return words.appendText(dst, key)
 	}
 	inner := key[2:]
 	if key[0] == 'k' || key[0] == 'v' {
@@ -231,7 +262,7 @@ func (w *walk) key(dst []byte, at place, key string) []byte {
 			return deep.out
 		}
 	}
-	return w.p.named.appendText(append(dst, key[:2]...), inner)
+	return words.appendText(append(dst, key[:2]...), inner)
 }
 
 // stays reports whether a text is copied as it stands.
@@ -246,9 +277,14 @@ func (w *walk) string(dst []byte, at place, text string) []byte {
 		return w.fill(dst, text)
 	case strict:
 		return w.p.strict.appendText(dst, text)
+	case labelled:
+		return w.p.named.appendText(dst, text)
 	}
 	if isTime(text) || at.treat == amounts && isQuantity(text) || at.key == "resourceVersion" && isNumber(text) {
 		return append(dst, text...)
+	}
+	if at.key == "apiVersion" {
+		return w.p.appendAPIVersion(dst, text)
 	}
 	return w.p.named.appendText(dst, text)
 }

@@ -87,8 +87,8 @@ func (w *words) appendWord(dst []byte, word string) []byte {
 
 // replace returns the pseudonym, valid until the next call.
 func (w *words) replace(word string) []byte {
-	letters := alphanumeric
-	if isDigest(word) {
+	letters, digest := alphanumeric, isDigest(word)
+	if digest {
 		letters = hexadecimal
 	}
 	w.symbols = w.symbols[:0]
@@ -106,10 +106,10 @@ func (w *words) replace(word string) []byte {
 			w.buf, size = appendSymbol(w.buf, word[i:], w.symbols[k])
 			i += size
 		}
-		// A word of the vocabulary stands for itself only. Going on from it to the next
+		// A word of the vocabulary stands for itself only, and a digest for a digest. Going on from it to the next
 		// free one keeps the mapping one to one, and ends: the way leads back to the word
 		// itself. Of a word with other characters it might not.
-		if !ascii || !w.kept(string(w.buf)) {
+		if !ascii || !w.kept(string(w.buf)) && isDigest(string(w.buf)) == digest {
 			return w.buf
 		}
 	}

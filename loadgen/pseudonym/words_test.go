@@ -133,11 +133,11 @@ func fits(text, shape string) bool {
 func TestKeptValues(t *testing.T) {
 	p := New(salt, true)
 	for object, want := range map[string]string{
-		`{"resources":{"limits":{"cpu":"100m","memory":"1.5Gi","example.com/gpu":"2"}}}`:       `"cpu":"100m","memory":"1.5Gi","`,
-		`{"metadata":{"resourceVersion":"12","generation":3}}`:                                 `"resourceVersion":"12","generation":3`,
-		`{"time":"2026-01-02T03:04:05.123456Z"}`:                                               `"time":"2026-01-02T03:04:05.123456Z"`,
-		`{"spec":{"ports":[{"port":80,"protocol":"TCP"}],"clusterIP":"None"}}`:                 `"port":80,"protocol":"TCP"`,
-		`{"fieldsV1":{"f:spec":{"k:{\"containerPort\":8080,\"protocol\":\"TCP\"}":{".":{}}}}}`: `{"fieldsV1":{"f:spec":{"k:{\"containerPort\":8080,\"protocol\":\"TCP\"}":{".":{}}}}}`,
+		`{"resources":{"limits":{"cpu":"100m","memory":"1.5Gi","example.com/gpu":"2"}}}`:                           `"cpu":"100m","memory":"1.5Gi","`,
+		`{"metadata":{"resourceVersion":"12","generation":3}}`:                                                     `"resourceVersion":"12","generation":3`,
+		`{"time":"2026-01-02T03:04:05.123456Z"}`:                                                                   `"time":"2026-01-02T03:04:05.123456Z"`,
+		`{"spec":{"ports":[{"port":80,"protocol":"TCP"}],"clusterIP":"None"}}`:                                     `"port":80,"protocol":"TCP"`,
+		`{"managedFields":[{"fieldsV1":{"f:spec":{"k:{\"containerPort\":8080,\"protocol\":\"TCP\"}":{".":{}}}}}]}`: `{"fieldsV1":{"f:spec":{"k:{\"containerPort\":8080,\"protocol\":\"TCP\"}":{".":{}}}}}`,
 		`{"a\u0062c":"\u0041"}`: `"`,
 	} {
 		got, err := p.Object([]byte("before"), "Pod", []byte(object))

@@ -107,9 +107,10 @@ type event struct {
 	Object json.RawMessage `json:"object"`
 }
 
-// watchEvents calls take with each event after version until the watch ends. An event
+// watchEvents calls opened when the watch is open, and take with each event after version
+// until it ends. An event
 // of type ERROR is returned as the error that its Status stands for.
-func watchEvents(ctx context.Context, client rest.Interface, r trace.Resource, version string, take func(event) error) error {
+func watchEvents(ctx context.Context, client rest.Interface, r trace.Resource, version string, opened func(), take func(event) error) error {
 	seconds := watchSeconds + rand.IntN(watchSeconds)
 	body, err := client.Get().AbsPath(path(r)).Param("watch", "true").Param("allowWatchBookmarks", "true").
 		Param("resourceVersion", version).Param("timeoutSeconds", strconv.Itoa(seconds)).Stream(ctx)
@@ -117,6 +118,7 @@ func watchEvents(ctx context.Context, client rest.Interface, r trace.Resource, v
 		return err
 	}
 	defer func() { _ = body.Close() }()
+	opened()
 	dec := json.NewDecoder(body)
 	for {
 		var e event

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -156,6 +157,45 @@ func TestSameState(t *testing.T) {
 	}
 }
 
+// TestShortWatches: a proxy that ends each watch at once is asked with pauses, and what
+// changes meanwhile is not lost.
+func TestShortWatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := begin(t, nil, Settings{})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		watches, short := 0, true // only one resource is recorded, request by request
+		proxy := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if short && req.URL.Query().Get("watch") != "" {
+				if watches++; watches > 1000 {
+					cancel() // without pauses the bubble's clock stands still
+				}
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusOK)
+				short = time.Since(r.recorder.header.Started) < 2*time.Minute
+				return
+			}
+			r.server.ServeHTTP(w, req)
+		})
+		var err error
+		r.recorder, err = New(Settings{REST: &rest.Config{Host: "http://apisim", Transport: apisim.Direct(proxy)}, Resources: []trace.Resource{pods}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Minute, func() { put(t, r.server, "one") })
+		if err := r.recorder.Run(ctx, r.writer); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.writer.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if watches < 3 || watches > 100 {
+			t.Errorf("%d watches within two minutes", watches)
+		}
+		differ(t, "state", replay(t, r.file.Bytes()).state, truth(r.server))
+	})
+}
+
 // TestRefused: what can never be recorded ends the recording, with the resource.
 func TestRefused(t *testing.T) {
 	for status, want := range map[string]string{"403": "list pods: ", "404": "list pods: ", "401": "list pods: "} {
@@ -202,6 +242,46 @@ func (f *full) Write(p []byte) (int, error) {
 }
 
 func (*full) Close() error { return nil }
+
+// TestDown: a recording that does not reach the cluster at its end says so.
+func TestDown(t *testing.T) {
+	for faults, down := range map[string]bool{"gone(10m,from=5s)": true, "gone(10s,from=5s)": false} {
+		synctest.Test(t, func(t *testing.T) {
+			r := begin(t, nil, Settings{})
+			if err := r.server.Faults().Add(faults); err != nil {
+				t.Fatal(err)
+			}
+			r.server.Faults().Start()
+			if err := r.run(t, func() { time.Sleep(3 * time.Minute) }); err != nil {
+				t.Fatal(err)
+			}
+			if got := r.recorder.Summary(); strings.HasSuffix(got, ", not followed at the end") != down {
+				t.Errorf("%s: %s", faults, got)
+			}
+		})
+	}
+}
+
+// TestTooDeep: an object that no trace takes ends the recording, anonymised or not: asked
+// again it would be the same.
+func TestTooDeep(t *testing.T) {
+	for _, anonymise := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := begin(t, nil, Settings{Anonymise: anonymise})
+			deep := `{"metadata":{"namespace":"a","name":"deep"},"spec":` + strings.Repeat("[", 1500) + strings.Repeat("]", 1500) + `}`
+			err := r.run(t, func() {
+				time.Sleep(time.Second)
+				if _, err := r.server.Apply("pods", []byte(deep)); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(time.Minute)
+			})
+			if err == nil || !strings.Contains(err.Error(), "object of") || !strings.Contains(err.Error(), "too deep") {
+				t.Errorf("anonymise %v: %v", anonymise, err)
+			}
+		})
+	}
+}
 
 // TestProgress: long recordings say how far they are.
 func TestProgress(t *testing.T) {

@@ -51,6 +51,9 @@ func New(s Settings) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
+	if i := strings.IndexAny(s.ClusterVersion, "-+"); i >= 0 && s.Anonymise { // who built it
+		s.ClusterVersion = s.ClusterVersion[:i]
+	}
 	r := &Recorder{settings: s, salt: pseudonym.NewSalt(), header: trace.Header{
 		Started: time.Now(), ClusterVersion: s.ClusterVersion, Anonymised: s.Anonymise,
 	}}
@@ -59,7 +62,8 @@ func New(s Settings) (*Recorder, error) {
 		r.streams = append(r.streams, &stream{
 			client: client, names: names, resource: resource, index: i, objects: map[string]live{}, now: r.now, say: r.say,
 		})
-		resource.Group, resource.Name, resource.Kind = names.Text(resource.Group), names.Text(resource.Name), names.Text(resource.Kind)
+		resource.Group, resource.Version = names.Text(resource.Group), names.APIVersion(resource.Version)
+		resource.Name, resource.Kind = names.Text(resource.Name), names.Text(resource.Kind)
 		r.header.Resources = append(r.header.Resources, resource)
 	}
 	return r, nil
@@ -138,9 +142,27 @@ func (r *Recorder) Summary() string {
 		if p.Version == "" {
 			part += ", list not complete"
 		}
+		if p.Down {
+			part += ", not followed at the end"
+		}
 		parts = append(parts, part)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// Incomplete returns an error that names the resources whose first list is not complete:
+// what the watch of such a resource would have shown is not in the trace.
+func (r *Recorder) Incomplete() error {
+	var names []string
+	for _, p := range r.Progress() {
+		if p.Version == "" {
+			names = append(names, p.Resource.String())
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the first list of %s is not complete: the trace cannot be replayed", strings.Join(names, ", "))
 }
 
 // Progress is how far a resource has come.
@@ -149,12 +171,13 @@ type Progress struct {
 	Listed, Events, Gaps int64
 	Live                 int64  // objects that are there
 	Version              string // of the last event; "" before the first list is complete
+	Down                 bool   // the last request failed: what happens is not recorded until one succeeds
 }
 
 // Progress returns that of each resource, in the order of the settings.
 func (r *Recorder) Progress() (all []Progress) {
 	for _, s := range r.streams {
-		p := Progress{Resource: s.resource, Listed: s.counts.listed.Load(), Events: s.counts.events.Load(), Gaps: s.counts.gaps.Load(), Live: s.counts.live.Load()}
+		p := Progress{Resource: s.resource, Listed: s.counts.listed.Load(), Events: s.counts.events.Load(), Gaps: s.counts.gaps.Load(), Live: s.counts.live.Load(), Down: s.counts.down.Load()}
 		if v := s.counts.version.Load(); v != nil {
 			p.Version = *v
 		}

@@ -22,6 +22,9 @@ const (
 	// The pauses after a failure, doubled from one to the next, as a reflector's.
 	leastPause = 800 * time.Millisecond
 	mostPause  = 30 * time.Second
+	// leastWatch is how long a watch has to last that shows nothing: a server or proxy
+	// that ends each at once is not to be asked without a pause.
+	leastWatch = time.Second
 	// hopeless is how many watches in a row may be refused before the resource is listed
 	// anew: the version may be one that the cluster no longer knows, or never knew.
 	hopeless = 5
@@ -55,7 +58,10 @@ type stream struct {
 type counts struct {
 	listed, events, gaps, live atomic.Int64
 	version                    atomic.Pointer[string]
+	down                       atomic.Bool // the last request failed
 }
+
+var errShort = errors.New("the watch ended at once")
 
 // writeError is an error of the trace, after which nothing can be recorded.
 type writeError struct{ error }
@@ -71,12 +77,16 @@ func (s *stream) run(ctx context.Context) error {
 		if listing {
 			err = s.list(ctx)
 		} else {
-			before := s.counts.events.Load()
+			before, began := s.counts.events.Load(), time.Now()
 			err = s.watch(ctx)
-			if s.counts.events.Load() > before {
+			switch {
+			case s.counts.events.Load() > before:
 				pause, failures = leastPause, 0
+			case err == nil && time.Since(began) < leastWatch:
+				err = errShort
 			}
 		}
+		s.counts.down.Store(err != nil && ctx.Err() == nil || s.counts.down.Load())
 		var broken writeError
 		var status apierrors.APIStatus
 		switch {
@@ -208,7 +218,7 @@ func (s *stream) complete(version string) error {
 
 // watch writes events until the watch ends.
 func (s *stream) watch(ctx context.Context) error {
-	return watchEvents(ctx, s.client, s.resource, s.version, func(e event) error {
+	return watchEvents(ctx, s.client, s.resource, s.version, func() { s.counts.down.Store(false) }, func(e event) error {
 		switch e.Type {
 		case trace.Bookmark:
 			if err := s.object(trace.Frame{Type: e.Type}, e.Object); err != nil {
@@ -273,7 +283,7 @@ func identify(object []byte) (key string, now live, err error) {
 // object writes a frame with an object, without what must not be written.
 func (s *stream) object(f trace.Frame, object []byte) (err error) {
 	if s.buf, err = s.names.Object(s.buf[:0], s.resource.Kind, object); err != nil {
-		return err
+		return writeError{fmt.Errorf("an object of %s: %w", s.resource, err)} // it will not be another one next time
 	}
 	f.Object = s.buf
 	return s.append(f)

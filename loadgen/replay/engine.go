@@ -51,7 +51,7 @@ type Engine struct {
 
 var _ session.Engine = (*Engine)(nil)
 
-// paceEvery is after how many events an unlimited play waits for the watches, paceBehind
+// paceEvery is after how many events of a resource an unlimited play waits for its watches, paceBehind
 // how far they may be behind then: well inside the smallest window of a server.
 const (
 	paceEvery  = 200
@@ -136,7 +136,7 @@ func (e *Engine) Load(ctx context.Context, begun func(started int64)) (churn.Sta
 // nil or the speed unlimited.
 func (e *Engine) play(ctx context.Context, events iter.Seq2[Event, error], at func(time.Duration) int64) error {
 	paced := at == nil || !e.s.Speed.Limited()
-	n := 0
+	since := map[string]int{} // events of each resource that nobody waited for
 	for ev, err := range events {
 		if err != nil {
 			return err
@@ -154,7 +154,8 @@ func (e *Engine) play(ctx context.Context, events iter.Seq2[Event, error], at fu
 				return err
 			}
 		}
-		if n++; n%paceEvery == 0 {
+		if since[ev.Resource]++; since[ev.Resource] == paceEvery {
+			since[ev.Resource] = 0
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/outfile"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
@@ -43,9 +45,21 @@ func Listen(addr string, resources []apisim.Resource, seed uint64) (*Server, err
 // URL is where the server is.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
 
+// contextName is the only context of the kubeconfigs written here.
+const contextName = "apisim"
+
+// KubeconfigOutput describes the file that WriteKubeconfig is to write. Only an earlier
+// one of it is replaced: the flag is easily taken for the one that names the user's own.
+func KubeconfigOutput(flag, path string) outfile.Output {
+	return outfile.Output{Flag: flag, Path: path, What: "kubeconfig of a simulated apiserver", Ours: func(path string) bool {
+		cfg, err := clientcmd.LoadFromFile(path)
+		return err == nil && len(cfg.Contexts) == 1 && cfg.Contexts[contextName] != nil
+	}}
+}
+
 // WriteKubeconfig makes a file by which clients find the server.
 func (s *Server) WriteKubeconfig(path string) error {
-	if err := kubefile.Write(path, kubefile.For("apisim", &rest.Config{Host: s.URL()})); err != nil {
+	if err := kubefile.Write(path, kubefile.For(contextName, &rest.Config{Host: s.URL()})); err != nil {
 		return fmt.Errorf("write the kubeconfig of the simulated apiserver: %w", err)
 	}
 	return nil

@@ -20,6 +20,8 @@ const (
 	lineBytes = 512
 	// maxResources bounds the header. Clusters have a few hundred.
 	maxResources = 4096
+	// maxHeader bounds its text: decoded, a damaged one may take a hundred times as much.
+	maxHeader = 1 << 20
 )
 
 // kind of a block.

@@ -47,6 +47,9 @@ func (r Resource) String() string {
 	return r.Name + "." + r.Version + "." + r.Group
 }
 
+// key is what no two resources of a trace may share: a replay serves it once.
+func (r Resource) key() string { return r.Name + "." + r.Group }
+
 // Type says what a frame is.
 type Type string
 

@@ -111,10 +111,16 @@ func (r *Reader) readHeader() error {
 		return err
 	case b.kind != headerBlock || b.lines != 1:
 		return r.fail(0, errors.New("the trace does not begin with a header"))
+	case len(b.text) > maxHeader:
+		return r.fail(0, fmt.Errorf("the header has %d bytes, at most %d are possible", len(b.text), maxHeader))
 	}
 	dec := json.NewDecoder(bytes.NewReader(b.text))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&r.header); err != nil {
+	err = dec.Decode(&r.header)
+	if err == nil && dec.More() {
+		err = errors.New("something follows it")
+	}
+	if err != nil {
 		return r.fail(1, fmt.Errorf("header: %w", err))
 	}
 	if err := r.header.validate(); err != nil {

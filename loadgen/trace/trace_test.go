@@ -357,3 +357,38 @@ func BenchmarkRead(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N*len(frames))/b.Elapsed().Seconds(), "events/s")
 }
+
+// TestHeaders: what cannot be served is no trace, and a header takes little memory however
+// it is made.
+func TestHeaders(t *testing.T) {
+	pods := header.Resources[0]
+	for want, resources := range map[string][]Resource{
+		"pods is named twice":                       {pods, {Version: "v2", Name: "pods", Kind: "Pod"}},
+		`resource 0: "../x" has no path`:            {{Version: "v1", Name: "../x", Kind: "X"}},
+		`resource 0: "x.v1.a/b" has no path`:        {{Group: "a/b", Version: "v1", Name: "x", Kind: "X"}},
+		"resource 0 lacks its version":              {{Name: "x", Kind: "X"}},
+		"bytes, fewer than 1048576 are possible":    {{Version: "v1", Name: "x", Kind: strings.Repeat("x", 1<<20)}},
+		"4097 resources, at most 4096 are possible": make([]Resource, maxResources+1),
+	} {
+		h := header
+		h.Resources = resources
+		if _, err := NewWriter(&memory{}, h); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const start = `{"started":"2026-01-02T03:04:05Z","clusterVersion":"v1","anonymised":false,"resources":[`
+	for text, want := range map[string]string{
+		start + `{"version":"v1","name":"pods","kind":"Pod"}]} {}` + "\n": "header: something follows it",
+		start + strings.Repeat("{},", 5_000_000) + "{}]}\n":               "the header has 15000093 bytes, at most 1048576",
+	} {
+		packed := enc.EncodeAll([]byte(text), nil)
+		p := preamble{version: Version, kind: headerBlock, lines: 1, text: uint32(len(text)), packed: uint32(len(packed))}
+		if _, _, err := read(append(p.encode(packed), packed...)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.100s: %v, want %s", text, err, want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -58,6 +59,9 @@ func NewWriter(file io.WriteCloser, h Header) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the trace's header: %w", err)
 	}
+	if len(line) >= maxHeader {
+		return nil, fmt.Errorf("header of the trace: %d bytes, fewer than %d are possible", len(line), maxHeader)
+	}
 	w := &Writer{file: file, enc: enc, course: newCourse(h), text: append(line, '\n'), lines: 1}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,10 +77,17 @@ func (h Header) validate() error {
 	case len(h.Resources) > maxResources:
 		return fmt.Errorf("%d resources, at most %d are possible", len(h.Resources), maxResources)
 	}
+	seen := map[string]bool{}
 	for i, r := range h.Resources {
-		if r.Version == "" || r.Name == "" || r.Kind == "" {
+		switch {
+		case r.Version == "" || r.Name == "" || r.Kind == "":
 			return fmt.Errorf("resource %d lacks its version, name or kind", i)
+		case strings.ContainsAny(r.Name, "/. ") || strings.ContainsAny(r.Group+r.Version, "/ "):
+			return fmt.Errorf("resource %d: %q has no path", i, r)
+		case seen[r.key()]:
+			return fmt.Errorf("resource %d: %s is named twice", i, r)
 		}
+		seen[r.key()] = true
 	}
 	return nil
 }

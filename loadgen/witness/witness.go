@@ -109,7 +109,7 @@ type object struct {
 func (k *kind) list(ctx context.Context, record bool) error {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
-	seen := map[string]bool{}
+	seen, version := map[string]bool{}, ""
 	for next := ""; ; {
 		page, err := k.w.client.Resource(k.Resource).List(ctx, metav1.ListOptions{Limit: listPage, Continue: next})
 		if err != nil {
@@ -125,11 +125,12 @@ func (k *kind) list(ctx context.Context, record bool) error {
 				k.learn(m)
 			}
 		}
-		k.version = page.ResourceVersion
+		version = page.ResourceVersion
 		if next = page.Continue; next == "" {
 			break
 		}
 	}
+	k.version = version // of a whole list only: what a page lacks would never be told of
 	now := time.Now().UnixNano()
 	for uid, o := range k.known {
 		if !seen[uid] {

@@ -25,11 +25,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // apiserver answers lists and watches of replicasets in turn, as it was told.
 type apiserver struct {
 	mu      sync.Mutex // guards what follows
-	lists   []string   // items: "name uid version", separated by commas; the collection's version comes first
+	lists   []string   // items: "name uid version", separated by commas; the collection's version comes first, with + if a page follows; "expired" is 410
 	watches []string   // events: "TYPE name uid version", separated by commas
 	asked   []string   // versions that were watched from
 	done    func()     // called when there is no other watch
 }
+
+var expired = map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": 410, "message": "too old resource version"}
 
 func meta(item string) map[string]any {
 	w := strings.Fields(item)
@@ -51,13 +53,23 @@ func (a *apiserver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("watch") == "" {
 		version, items, _ := strings.Cut(a.lists[0], ":")
 		a.lists = a.lists[1:]
+		if version == "expired" {
+			w.WriteHeader(http.StatusGone)
+			_ = enc.Encode(expired)
+			return
+		}
+		version, more := strings.CutSuffix(version, "+")
+		list := map[string]string{"resourceVersion": version}
+		if more {
+			list["continue"] = "next"
+		}
 		objects := []any{}
 		for item := range strings.SplitSeq(items, ",") {
 			if item = strings.TrimSpace(item); item != "" {
 				objects = append(objects, meta(item))
 			}
 		}
-		_ = enc.Encode(map[string]any{"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": map[string]string{"resourceVersion": version}, "items": objects})
+		_ = enc.Encode(map[string]any{"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": list, "items": objects})
 		return
 	}
 	a.asked = append(a.asked, r.URL.Query().Get("resourceVersion"))
@@ -74,7 +86,7 @@ func (a *apiserver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for e := range strings.SplitSeq(events, ",") {
 		kind, item, _ := strings.Cut(strings.TrimSpace(e), " ")
 		if kind == "ERROR" {
-			_ = enc.Encode(map[string]any{"type": kind, "object": map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": 410, "message": "too old resource version"}})
+			_ = enc.Encode(map[string]any{"type": kind, "object": expired})
 			continue
 		}
 		_ = enc.Encode(map[string]any{"type": kind, "object": meta(item)})
@@ -152,6 +164,21 @@ func TestWitnessFillsGaps(t *testing.T) {
 	want := []string{"patch kept u0 12", "create new u2 45", "delete gone u1 6 at 0", "patch kept u0 55", "delete new u2 45 at 0"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// A list of which a page is missing is no list to watch from.
+func TestWitnessTakesWholeLists(t *testing.T) {
+	a := &apiserver{
+		lists:   []string{"10: kept u0 5, gone u1 6", "50+: kept u0 12", "expired", "60: kept u0 12, new u2 45", "60: kept u0 12, new u2 45"},
+		watches: []string{"ERROR - - 0", "ERROR - - 0"},
+	}
+	got := witnessed(t, "ReplicaSet", a)
+	if want := []string{"patch kept u0 12", "create new u2 45", "delete gone u1 6 at 0"}; !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if !slices.Equal(a.asked, []string{"10", "10", "60"}) {
+		t.Errorf("watched from %q", a.asked)
 	}
 }
 

@@ -253,6 +253,7 @@ func TestIncompleteRecords(t *testing.T) {
 		{"an empty scrape", rewrite(history.FileAfter, func(string) string { return "" }), "no metrics"},
 		{"an event that nobody carried out", edited(func(c *history.Cell) { c.Scenario.Events = []spec.Event{{What: "kill-restart", Times: 3}} }), "-3 of the event kill-restart"},
 		{"a deed that was not asked for", rewrite(history.FileDeeds, func(string) string { return `{"what":"sigkill","began":1,"ended":2}` + "\n" }), "+1 of the event sigkill"},
+		{"controllers that nobody watched", edited(func(c *history.Cell) { c.Scenario.Cluster.Controllers = true }), history.FileWitness + " is missing"},
 		{"nothing captured for the canaries", rewrite(history.FileMeta, func(s string) string { return strings.Replace(s, "{", `{"canaries": ["secret"],`, 1) }), history.DirCaptured + " is missing"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -74,6 +74,11 @@ func load(dir string) (*recorded, error) {
 				return nil, err
 			}
 		}
+		if c.Cell.Scenario.Cluster.Controllers {
+			if err := require(dir, history.FileWitness); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if c.history, err = check.Load(dir); err != nil {
 		return nil, err

@@ -130,13 +130,24 @@ func (a *app) addNodes(ctx context.Context, c Cell, e spec.Event) (Done, error) 
 // loseNodes has nodes lose their kubelets and waits until the controller manager has taken
 // them for lost, and every pod on them for evicted.
 func (a *app) loseNodes(ctx context.Context, _ Cell, e spec.Event) (Done, error) {
-	n := min(e.Number(), len(a.nodes))
-	lost := a.nodes[:n]
+	n := e.Number()
+	if n > len(a.nodes) {
+		return Done{}, fmt.Errorf("lose %d nodes: there are %d", n, len(a.nodes))
+	}
+	lost, evicted := a.nodes[:n], 0
 	for _, name := range lost {
 		patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"false"}}}`, cluster.KwokLabel)
 		if _, err := a.client.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			return Done{}, fmt.Errorf("lose the node %s: %w", name, err)
 		}
+		pods, err := a.client.CoreV1().Pods(a.at).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + name})
+		if err != nil {
+			return Done{}, err
+		}
+		evicted += len(pods.Items)
+	}
+	if evicted == 0 {
+		return Done{}, errors.New("no pod is on the lost nodes: nothing would be evicted")
 	}
 	a.nodes, a.lost = a.nodes[n:], append(a.lost, lost...)
 	return Done{Keys: int64(n)}, until(ctx, "the eviction of pods from lost nodes", func(ctx context.Context) (string, error) {
@@ -214,11 +225,15 @@ func (a *app) roll(ctx context.Context, _ Cell, _ spec.Event) (Done, error) {
 	return Done{Keys: int64(*d.Spec.Replicas)}, nil
 }
 
-// crash has some pods fail and begin again for as long as the event says; they recover.
+// crash has some pods fail and begin again for as long as the event says, and until each
+// has; they recover.
 func (a *app) crash(ctx context.Context, _ Cell, e spec.Event) (Done, error) {
 	pods, err := a.client.CoreV1().Pods(a.at).List(ctx, metav1.ListOptions{Limit: int64(e.Number())})
 	if err != nil {
 		return Done{}, err
+	}
+	if n := len(pods.Items); n < e.Number() {
+		return Done{}, fmt.Errorf("%d pods are to crash, %d are there", e.Number(), n)
 	}
 	mark := func(value string) error {
 		for i := range pods.Items {
@@ -238,7 +253,25 @@ func (a *app) crash(ctx context.Context, _ Cell, e spec.Event) (Done, error) {
 		return Done{}, context.Cause(ctx)
 	case <-time.After(e.For.Std()):
 	}
+	if err := until(ctx, "the crashes", func(ctx context.Context) (string, error) { return a.uncrashed(ctx, pods.Items) }); err != nil {
+		return Done{}, err
+	}
 	return Done{Keys: int64(len(pods.Items))}, mark("false")
+}
+
+// uncrashed names a pod that is there and has never ended.
+func (a *app) uncrashed(ctx context.Context, pods []corev1.Pod) (string, error) {
+	for i := range pods {
+		p, err := a.client.CoreV1().Pods(a.at).Get(ctx, pods[i].Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return "", err
+		case !slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.RestartCount > 0 || s.State.Terminated != nil }):
+			return p.Name + " has not crashed", nil
+		}
+	}
+	return "", nil
 }
 
 // settle waits until the Deployment has the pods that it is to have, all available, and
