@@ -38,7 +38,7 @@ func (p *Plan) newWorld(made *[]*Target) *world {
 		w.emit(w.daemons.object, oplog.TypeStatus, w.daemons.shown)
 	}
 	if *w.tn.Mix.Recreate > 0 {
-		for i := range w.tn.Recreate.Pods {
+		for i := range max(w.tn.Recreate.Pods, w.cfg.Threads) {
 			s := w.newSingle(i)
 			w.singles = append(w.singles, s)
 			w.setupPod(s.next(), nil)

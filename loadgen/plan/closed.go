@@ -30,13 +30,7 @@ func (p *Plan) newLifeLoop(stream uint64, thread, threads int) *lifeLoop {
 			l.total += share
 		}
 	}
-	own := func(all []*deployment) (mine []*deployment) {
-		for i := thread; i < len(all); i += threads {
-			mine = append(mine, all[i])
-		}
-		return mine
-	}
-	services, rolled := own(w.services), own(w.rolled)
+	services, rolled, singles := own(w.services, thread, threads), own(w.rolled, thread, threads), own(w.singles, thread, threads)
 	if len(services) > 0 {
 		add(*mix.Services/tn.Services.Step.Mean(), func() {
 			w.pulse(services[w.rng.IntN(len(services))], max(1, tn.Services.Step.Whole(w.rng)))
@@ -46,7 +40,21 @@ func (p *Plan) newLifeLoop(stream uint64, thread, threads int) *lifeLoop {
 		add(*mix.Rollouts/tn.Rollouts.Size.Mean(), func() { rolled[w.rng.IntN(len(rolled))].rollout() })
 	}
 	add(*mix.Jobs/tn.Jobs.Pods.Mean(), func() { w.startJob(max(1, tn.Jobs.Pods.Whole(w.rng))) })
+	if restarts := 0; len(singles) > 0 {
+		add(*mix.Recreate, func() {
+			w.terminate(singles[restarts%len(singles)].pod)
+			restarts++
+		})
+	}
 	return l
+}
+
+// own is a thread's part of what exists before the load.
+func own[T any](all []T, thread, threads int) (mine []T) {
+	for i := thread; i < len(all); i += threads {
+		mine = append(mine, all[i])
+	}
+	return mine
 }
 
 // next is the thread's next write.

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,24 +28,67 @@ func TestProfilesKeepOrder(t *testing.T) {
 			}
 		})
 	}
-	t.Run("closed", func(t *testing.T) {
-		p := profilePlan(t, ProfileServiceChurn, func(c *Config) { asClosed(c); c.Hotkeys = &Hotkeys{Objects: 4, Burst: 5, Share: 0.1} })
-		k := newKeeper(t)
-		for op := range p.Setup() {
-			k.take(op, 0)
-		}
-		for i := range 3 {
-			for op := range p.Thread(i) {
-				if op.Thread != i {
-					t.Fatalf("thread %d has an operation of thread %d", i, op.Thread)
-				}
+	for _, name := range []string{ProfileServiceChurn, ProfileRollout, ProfileBatchJobs, ProfileRecreate} {
+		t.Run(name+", closed", func(t *testing.T) {
+			p := profilePlan(t, name, func(c *Config) { asClosed(c); c.Hotkeys = &Hotkeys{Objects: 4, Burst: 5, Share: 0.1} })
+			k := newKeeper(t)
+			for op := range p.Setup() {
 				k.take(op, 0)
 			}
+			for i := range 3 {
+				for op := range p.Thread(i) {
+					if op.Thread != i {
+						t.Fatalf("thread %d has an operation of thread %d", i, op.Thread)
+					}
+					k.take(op, 0)
+				}
+			}
+			if k.ops != 3000+k.setup || k.hot < 200 {
+				t.Errorf("%d operations after %d, %d on hot pods", k.ops, k.setup, k.hot)
+			}
+		})
+	}
+}
+
+// TestClosedRestarts: a thread restarts its own pods in turn; the name of one is taken again
+// right after it is gone, with the writes and Events that a restart has in an open loop.
+func TestClosedRestarts(t *testing.T) {
+	p := profilePlan(t, ProfileRecreate, func(c *Config) { asClosed(c); c.Tuning = &Tuning{Recreate: RecreateTuning{Pods: 5}} })
+	kinds, by := map[string]float64{}, map[string]int{} // names by the thread that restarts them
+	restarts, starts := map[string]int{}, 0.0
+	for k := range 3 {
+		gone := ""
+		for op := range p.Thread(k) {
+			kinds[op.Target.Kind]++
+			switch {
+			case op.Target.Kind != "Pod":
+			case op.Type == oplog.TypeDelete:
+				gone = op.Target.Name
+				starts += float64(4*op.Target.Containers + 3*op.Target.InitContainers)
+				restarts[gone]++
+				if other, ok := by[gone]; ok && other != k {
+					t.Fatalf("%s is restarted by the threads %d and %d", gone, other, k)
+				}
+				by[gone] = k
+			case op.Type == oplog.TypeCreate && op.Target.Name != gone:
+				t.Fatalf("%s is created after %s was deleted", op.Target.Name, gone)
+			}
 		}
-		if k.ops != 3000+k.setup || k.hot < 200 {
-			t.Errorf("%d operations after %d, %d on hot pods", k.ops, k.setup, k.hot)
-		}
-	})
+	}
+	all := slices.Sorted(maps.Values(restarts))
+	total := 0.0
+	for _, n := range all {
+		total += float64(n)
+	}
+	if len(all) != 5 || all[0] < 20 {
+		t.Errorf("names were restarted %v times, want all five many times", all)
+	}
+	near(t, "writes of a pod", kinds["Pod"]/total, 9.65, 0.4) // half are never seen running before they are ready, 15 % have an init container
+	// Scheduled, four of each container, three of an init container, and Pulling of some.
+	near(t, "Events per restart", kinds["Event"]/total, 1+starts/total+0.3, 0.3)
+	if kinds["Pod"]+kinds["Event"] != 3000 {
+		t.Errorf("writes by kind: %v", kinds)
+	}
 }
 
 // keeper holds the rules.

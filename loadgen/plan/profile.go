@@ -137,8 +137,8 @@ func (c *Load) validateProfile() error {
 	if err := t.validate(); err != nil {
 		return err
 	}
-	if c.Model == ModelClosed && *t.Mix.Services+*t.Mix.Rollouts+*t.Mix.Jobs == 0 {
-		return fieldError("profile", "%s goes by the clock, and a closed loop has none; set model: open, or a profile with services, rollouts or jobs", c.Profile)
+	if c.Model == ModelClosed && *t.Mix.Services+*t.Mix.Rollouts+*t.Mix.Jobs+*t.Mix.Recreate == 0 {
+		return fieldError("profile", "%s goes by the clock, and a closed loop has none; set model: open, or a profile with services, rollouts, jobs or names that are taken again", c.Profile)
 	}
 	if err := c.validateRestarts(&t); err != nil {
 		return err

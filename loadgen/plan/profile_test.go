@@ -78,10 +78,12 @@ func TestProfilesAreGolden(t *testing.T) {
 			t.Errorf("%s: another seed gives the same plan", name)
 		}
 	}
-	closed := profilePlan(t, ProfileServiceChurn, asClosed)
-	for k := range 3 {
-		n, sum := fingerprint(closed.Thread(k))
-		fmt.Fprintf(&b, "closed, thread %d: %d, %x\n", k, n, sum)
+	for _, name := range []string{ProfileServiceChurn, ProfileRecreate} {
+		closed := profilePlan(t, name, asClosed)
+		for k := range 3 {
+			n, sum := fingerprint(closed.Thread(k))
+			fmt.Fprintf(&b, "%s, closed, thread %d: %d, %x\n", name, k, n, sum)
+		}
 	}
 	golden(t, "profiles.txt", b.String())
 }

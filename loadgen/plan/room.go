@@ -62,7 +62,7 @@ func (c *Load) expectedPods(t *Tuning) float64 {
 		pods += float64(c.Nodes)
 	}
 	if *mix.Recreate > 0 {
-		pods += float64(t.Recreate.Pods)
+		pods += float64(max(t.Recreate.Pods, c.Threads))
 	}
 	if c.Hotkeys != nil {
 		pods += float64(c.Hotkeys.Objects)

@@ -67,7 +67,7 @@ var (
 	}
 	freshnessP99 = &column{
 		Title: "freshness p99", Unit: "s", csv: "freshness_p99_s", bench: "freshness-p99-sec", scale: 1, better: "lower", decimals: 2, speed: true,
-		Meaning: "Per operation: from its intended time (open loop: the plan's; closed loop: when its thread was free to write) until storage acknowledged a state at least that new; the 99th percentile, deletions included.",
+		Meaning: "Per operation on a kind that is watched: from its intended time (open loop: the plan's; closed loop: when its thread was free to write) until storage acknowledged a state at least that new; the 99th percentile, deletions included.",
 		measure: freshnessQuantiles[2].measure,
 	}
 	verdict = &column{
@@ -91,7 +91,7 @@ var (
 var published = []*column{
 	{
 		Title: "apiserver", Unit: "qps", csv: "apiserver_qps", bench: "apiserver-writes/sec", scale: 1, better: "higher", decimals: 1,
-		Meaning: "Successful writes per second that the generator reached against the apiserver, over the load window.",
+		Meaning: "Successful writes per second, of all kinds, that the generator reached against the apiserver, over the load window.",
 		measure: medianOf(func(c *result.Cell) *float64 { return ifSome(c.Load.QPS, c.Load.DurationS > 0) }),
 	},
 	{
