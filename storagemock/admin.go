@@ -93,7 +93,7 @@ func (s *Server) adminState(w http.ResponseWriter, req *http.Request) {
 		if ns != "" && d.Namespace != ns {
 			continue
 		}
-		line := stateLine{d.Cluster, kubernetesKind(d.Kind), d.Namespace, d.Name, d.Data}
+		line := stateLine{d.Cluster, kubernetesKind(d.Kind), d.Namespace, d.Name, d.Data()}
 		if err := enc.Encode(line); err != nil {
 			s.abort(req, fmt.Errorf("writing the state: %w", err))
 		}

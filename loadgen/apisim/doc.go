@@ -21,10 +21,11 @@
 //  6. Mistakes are answered with the Status and the code of an apiserver.
 //  7. Without requests there are no goroutines; a handler ends with its request.
 //
-// An object is parsed and encoded once, when it is written; watches and lists share its
-// bytes. Lists of 128 KiB and more are compressed for clients that take gzip. Objects
-// are shown whole, as their metadata alone, or as rows of a table: those of an apiserver
-// for the kinds of BuiltIn, and name and age for others. Fields to select by are those of an apiserver's kinds, or those
+// An object is parsed and encoded once, when it is written, and kept packed: some 700
+// bytes for a pod of 3 KiB. Lists of 128 KiB and more are compressed for clients that
+// take gzip. Objects are shown whole, as their metadata alone, or as rows of a table:
+// those of an apiserver for the kinds of BuiltIn, and name and age for others. Fields to
+// select by are those of an apiserver's kinds, or those
 // that a Resource names.
 //
 // Not offered: writes over HTTP, authentication, protobuf, schemas in OpenAPI,

@@ -105,7 +105,7 @@ func (f *selectable) read(values []string, member string, value []byte) {
 // literal is a value as selectors write it: strings without quotes, others as in JSON.
 func literal(v []byte) string {
 	if jsonscan.IsString(v) {
-		return jsonscan.Unquote(v)
+		return shared(jsonscan.Unquote(v))
 	}
-	return string(v)
+	return shared(string(v))
 }

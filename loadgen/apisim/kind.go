@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/google/btree"
+
+	"github.com/watchbench/watchbench/internal/pack"
 )
 
 // event is one change of a kind: from prev to cur, either of which may be nil.
@@ -36,6 +38,7 @@ type kind struct {
 	Resource
 	fields  *selectable
 	objects *tree
+	packer  pack.Packer
 
 	// events are the window. events[i] has the sequence number first+i; every change
 	// with a version above floor is in the window.

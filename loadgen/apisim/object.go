@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
+	"unique"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/pack"
 )
 
 // key is an object within its kind.
@@ -80,19 +83,24 @@ func (k key) at(i int) (byte, bool) {
 	return 0, false
 }
 
-// version is one state of an object. It is immutable once it is recorded, and its
-// JSON is shared by all watches and lists that show it. The end of an object is
-// reported as its last state under a later version, so the JSON is kept without the
-// resourceVersion, which belongs at cut.
+// version is one state of an object. It is immutable once it is recorded. The end of an
+// object is reported as its last state under a later version, so the JSON is kept without
+// the resourceVersion, which belongs at cut.
 type version struct {
 	key
 	uid, created string // created is the creationTimestamp as JSON
 	labels       pairs
 	fields       []string // of the kind's selectable fields, in their order
 	rv           uint64
-	json         []byte // the object without the leading brace, kind and apiVersion
+	packed       pack.Text // the JSON without the leading brace, kind and apiVersion; plain where that is smaller
+	plain        []byte
 	cut          int
 }
+
+// maxScratch is the largest buffer that is kept for unpacking.
+const maxScratch = 256 << 10
+
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
 // pairs is what a selector asks, as key and value in turn: a map would take several
 // times the memory at a million objects.
@@ -185,11 +193,12 @@ func (d *draft) metadata(at jsonscan.Range) error {
 			d.name, err = text(v)
 		case "namespace":
 			d.namespace, err = text(v)
+			d.namespace = shared(d.namespace)
 		case "uid":
 			d.uid, err = text(v)
 		case "resourceVersion":
 		case "creationTimestamp":
-			d.created = string(v)
+			d.created = shared(string(v))
 		default:
 			d.meta = append(d.meta, jsonscan.Range{Start: name.Start - 1, End: value.End})
 			if field == "labels" {
@@ -231,29 +240,39 @@ func labelPairs(v []byte) (all pairs, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, jsonscan.Unquote(name), s)
+		all = append(all, shared(jsonscan.Unquote(name)), shared(s))
 	}
 	return all, nil
 }
 
+// shared is a text that many objects have, in memory that they share.
+func shared(s string) string { return unique.Make(s).Value() }
+
 // render makes the version of a draft that has its identity.
-func (d *draft) render(rv uint64) *version {
+func (d *draft) render(rv uint64, p *pack.Packer) *version {
 	v := d.version
 	v.rv = rv
-	size := len(d.raw) + len(v.created) + len(v.uid) + 64
-	b := make([]byte, 0, size)
+	v.packed, v.plain = p.Pack(func(b []byte) []byte {
+		b, v.cut = d.append(b)
+		return b
+	})
+	return &v
+}
+
+// append appends the JSON of a version; cut is where its resourceVersion belongs.
+func (d *draft) append(b []byte) (_ []byte, cut int) {
+	v := &d.version
 	b = jsonscan.AppendString(append(b, `"metadata":{"name":`...), v.name)
 	if v.namespace != "" {
 		b = jsonscan.AppendString(append(b, `,"namespace":`...), v.namespace)
 	}
 	b = jsonscan.AppendString(append(b, `,"uid":`...), v.uid)
 	b = append(b, `,"resourceVersion":"`...)
-	v.cut = len(b)
+	cut = len(b)
 	b = append(append(b, `","creationTimestamp":`...), v.created...)
 	b = appendMembers(b, d.raw, d.meta)
 	b = appendMembers(append(b, '}'), d.raw, d.rest)
-	v.json = append(b, '}')
-	return &v
+	return append(b, '}'), cut
 }
 
 func appendMembers(b, raw []byte, members []jsonscan.Range) []byte {
@@ -266,9 +285,22 @@ func appendMembers(b, raw []byte, members []jsonscan.Range) []byte {
 // appendJSON appends the object under resourceVersion rv; typed is apiVersion and
 // kind as members of JSON, or empty.
 func (v *version) appendJSON(b []byte, typed string, rv uint64) []byte {
-	b = append(append(append(b, '{'), typed...), v.json[:v.cut]...)
+	buf := scratch.Get().(*[]byte)
+	text := v.plain
+	if !v.packed.IsZero() {
+		var err error
+		if text, err = v.packed.Unpack(*buf); err != nil {
+			panic(fmt.Sprintf("object %s: %v", v.path(), err)) // only this package writes it
+		}
+		*buf = text
+	}
+	b = append(append(append(b, '{'), typed...), text[:v.cut]...)
 	b = strconv.AppendUint(b, rv, 10)
-	return append(b, v.json[v.cut:]...)
+	b = append(b, text[v.cut:]...)
+	if cap(*buf) <= maxScratch {
+		scratch.Put(buf)
+	}
+	return b
 }
 
 // typed is the members that say what an object is.

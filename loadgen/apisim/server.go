@@ -147,7 +147,7 @@ func (s *Server) put(resource string, object []byte) (k *kind, v *version, befor
 	}
 	d.identify(prev, s.newUID)
 	s.rv++
-	v = d.render(s.rv)
+	v = d.render(s.rv, &k.packer)
 	k.record(event{rv: s.rv, prev: prev, cur: v})
 	s.notify(k)
 	if prev != nil {

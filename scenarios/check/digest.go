@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/watchbench/watchbench/scenarios/history"
 )
@@ -46,22 +47,35 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 //
 // Key order and string escapes do not matter; numbers are compared as written.
 func Digest(o Raw, r Rules) (history.StateRecord, error) {
-	obj, rec, err := project(o, r)
-	if err != nil {
-		return rec, err
+	rec := o.record()
+	buf := canonicals.Get().(*[]byte)
+	defer canonicals.Put(buf)
+	var err error
+	if *buf, err = r.plain((*buf)[:0], o, &rec); err != nil {
+		var obj map[string]any
+		if obj, rec, err = project(o, r); err != nil {
+			return rec, err
+		}
+		if *buf, err = json.Marshal(obj); err != nil { // keys sorted, numbers as they were
+			return rec, fmt.Errorf("object %s: %w", rec.Key(), err)
+		}
 	}
-	canonical, err := json.Marshal(obj) // keys sorted, numbers as they were
-	if err != nil {
-		return rec, fmt.Errorf("object %s: %w", rec.Key(), err)
-	}
-	sum := sha256.Sum256(canonical)
+	sum := sha256.Sum256(*buf)
 	rec.Digest = hex.EncodeToString(sum[:digestBytes])
 	return rec, rec.Validate()
 }
 
+// canonicals are buffers for canonical forms.
+var canonicals = sync.Pool{New: func() any { return new([]byte) }}
+
+// record is what is known of an object without reading it.
+func (o Raw) record() history.StateRecord {
+	return history.StateRecord{Side: o.Side, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Bytes: len(o.JSON)}
+}
+
 // project applies the rules of Digest to an object; the record lacks its digest.
 func project(o Raw, r Rules) (map[string]any, history.StateRecord, error) {
-	rec := history.StateRecord{Side: o.Side, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Bytes: len(o.JSON)}
+	rec := o.record()
 	obj, err := decodeObject(o.JSON)
 	if err != nil {
 		return nil, rec, fmt.Errorf("object %s: %w", rec.Key(), err)

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -121,6 +122,41 @@ func TestDigestRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %q", raw, err, want)
 		}
 	}
+}
+
+// FuzzPlain: the pass over the text gives what decoding, applying the rules and encoding
+// gives.
+func FuzzPlain(f *testing.F) {
+	for _, raw := range []string{
+		`{"metadata":{"name":"a","uid":"u","resourceVersion":"7","managedFields":[{}],"annotations":{"workload.bkbcs.tencent.com/kind":"x"}},"spec":{"z":[1,{"x":null,"a":"<\u00e9\n"}],"a":1.0}}`,
+		`{"metadata":{"annotations":{"b":"1","a":"2","workload.bkbcs.tencent.com/name":"x"},"namespace":"n","name":"a"},"kind":"x"}`,
+		`{"metadata":{"name":"a","uid":"u"},"metadata":{"name":"b"},"a":1,"a":{"b":2}}`,
+		`{"metadata":{"name":"a","annotations":{}},"a\u0062":true}`, `{"metadata":[1],"x":"` + "\xff" + `"}`, `{} x`, `[1]`, ``,
+	} {
+		f.Add([]byte(raw), true, true)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, apiserver, pod bool) {
+		o := Raw{Side: history.SideStorage, Kind: "Job", JSON: raw}
+		if apiserver {
+			o.Side, o.APIVersion = history.SideApiserver, "v1"
+		}
+		if pod {
+			o.Kind = kindPod
+		}
+		got := o.record()
+		fast, err := (&Rules{}).plain(nil, o, &got)
+		if err != nil {
+			return
+		}
+		obj, want, err := project(o, Rules{})
+		if err != nil {
+			t.Fatalf("%q: %v", raw, err)
+		}
+		slow, err := json.Marshal(obj)
+		if err != nil || string(slow) != string(fast) || got != want {
+			t.Errorf("%q:\n%s\n%+v\nwant\n%s\n%+v (%v)", raw, fast, got, slow, want, err)
+		}
+	})
 }
 
 func FuzzDigest(f *testing.F) {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
@@ -61,8 +62,8 @@ func (a *APIServer) Close() { a.http.CloseIdleConnections() }
 type list struct {
 	Metadata struct {
 		Continue string `json:"continue"`
-	} `json:"metadata"`
-	Items []json.RawMessage `json:"items"`
+	}
+	Items []json.RawMessage
 }
 
 // Each lists a collection and passes on every item as the apiserver sent it.
@@ -95,13 +96,40 @@ func (a *APIServer) Each(ctx context.Context, path, selector string, item func(j
 
 func (a *APIServer) page(ctx context.Context, pathAndQuery string) (l list, err error) {
 	data, err := a.Send(ctx, http.MethodGet, pathAndQuery, nil)
+	if err == nil {
+		err = l.read(data)
+	}
+	return l, err
+}
+
+// read takes a list apart; the items are parts of data.
+func (l *list) read(data []byte) error {
+	s := jsonscan.New(data)
+	err := s.Object(func(name jsonscan.Str) error {
+		if first, err := s.Peek(); err != nil || first != '[' || !name.Is(data, "items") {
+			v, err := s.Value()
+			if err == nil && name.Is(data, "metadata") {
+				err = json.Unmarshal(v.Of(data), &l.Metadata)
+			}
+			return err
+		}
+		more, err := s.EnterArray()
+		for more && err == nil {
+			var item jsonscan.Range
+			if item, err = s.Value(); err == nil {
+				l.Items = append(l.Items, item.Of(data))
+				more, err = s.NextElement()
+			}
+		}
+		return err
+	})
+	if err == nil {
+		err = s.End()
+	}
 	if err != nil {
-		return l, err
+		return fmt.Errorf("read the answer: %w", err)
 	}
-	if err := json.Unmarshal(data, &l); err != nil {
-		return l, fmt.Errorf("read the answer: %w", err)
-	}
-	return l, nil
+	return nil
 }
 
 type named struct {
@@ -192,16 +220,9 @@ func (a *APIServer) Object(ctx context.Context, k history.Key) ([]byte, error) {
 
 // DigestItem is one item of a list in the apiserver's form.
 func DigestItem(raw json.RawMessage, version, kind string, rules check.Rules) (history.StateRecord, error) {
-	var n named
-	if err := json.Unmarshal(raw, &n); err != nil {
-		return history.StateRecord{}, fmt.Errorf("read a %s: %w", kind, err)
-	}
-	rec, err := check.Digest(check.Raw{
-		Side: history.SideApiserver, APIVersion: version, Kind: kind,
-		Namespace: n.Metadata.Namespace, Name: n.Metadata.Name, JSON: raw,
-	}, rules)
+	rec, err := check.Digest(check.Raw{Side: history.SideApiserver, APIVersion: version, Kind: kind, JSON: raw}, rules)
 	if err != nil {
-		return rec, fmt.Errorf("digest %s/%s/%s of the apiserver: %w", kind, n.Metadata.Namespace, n.Metadata.Name, err)
+		return rec, fmt.Errorf("digest %s/%s/%s of the apiserver: %w", kind, rec.Namespace, rec.Name, err)
 	}
 	return rec, nil
 }

@@ -1,6 +1,7 @@
 package party
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -237,10 +239,26 @@ func (m *Storage) fetchLedger(ctx context.Context, path string) error {
 
 // row is one live record as the mock exports it.
 type row struct {
-	Kind      string          `json:"kind"`
-	Namespace string          `json:"namespace"`
-	Name      string          `json:"name"`
-	Data      json.RawMessage `json:"data"`
+	Kind, Namespace, Name string
+	Data                  []byte
+}
+
+// readRow reads a line; the data are a part of it.
+func readRow(line []byte, in *jsonscan.Interner) (r row, err error) {
+	err = jsonscan.Fields(line, func(key []byte, v jsonscan.Value) (err error) {
+		switch string(key) {
+		case "kind":
+			r.Kind, err = v.Text(in)
+		case "namespace":
+			r.Namespace, err = v.Text(in)
+		case "name":
+			r.Name, err = v.Text(nil)
+		case "data":
+			r.Data = v.Raw()
+		}
+		return err
+	})
+	return r, err
 }
 
 // State reads what storage holds of the cluster's objects and digests it by the rules.
@@ -283,11 +301,17 @@ func (m *Storage) each(ctx context.Context, namespace string, object func(check.
 		return err
 	}
 	defer resp.Body.Close()
-	for dec := json.NewDecoder(resp.Body); ; {
-		var r row
-		if err := dec.Decode(&r); errors.Is(err, io.EOF) {
+	in := jsonscan.NewInterner()
+	for lines := bufio.NewReaderSize(resp.Body, 256<<10); ; {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) && len(line) == 0 {
 			return nil
-		} else if err != nil {
+		}
+		var r row
+		if err == nil {
+			r, err = readRow(line, in)
+		}
+		if err != nil {
 			return fmt.Errorf("read storage's state: %w", err)
 		}
 		if check.Unwatched(r.Kind) {

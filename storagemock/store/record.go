@@ -3,11 +3,13 @@ package store
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"iter"
 	"math/rand/v2"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/pack"
 	"github.com/watchbench/watchbench/storagemock/query"
 )
 
@@ -18,12 +20,33 @@ type Key struct{ Cluster, Kind, Namespace, Name string }
 type Record struct {
 	Key
 	ID              ObjectID
-	Data            []byte // JSON
-	UID             string // of Data's metadata
-	ResourceVersion uint64 // of Data's metadata
+	UID             string // of the content's metadata
+	ResourceVersion uint64 // of the content's metadata
 	Created         time.Time
 	Updated         time.Time
 	Event           *Event // for mirrored events: the record it came with
+
+	packed pack.Text // the content; it is plain where that is smaller
+	plain  []byte
+}
+
+// Data is the content: JSON, in memory that may be shared. Nobody may write to it.
+func (r *Record) Data() []byte {
+	if r.packed.IsZero() {
+		return r.plain
+	}
+	data, err := r.packed.Unpack(nil)
+	if err != nil {
+		panic(fmt.Sprintf("document %s/%s/%s: %v", r.Kind, r.Namespace, r.Name, err)) // only this package writes it
+	}
+	return data
+}
+
+// keep makes data the content.
+func (c *collection) keep(r *Record, data []byte) {
+	if data != nil {
+		r.packed, r.plain = c.packer.Pack(func(dst []byte) []byte { return append(dst, data...) })
+	}
 }
 
 // ObjectID is a document identifier in the database's form.
@@ -62,7 +85,7 @@ var _ query.Document = (*Record)(nil)
 // Fields yields the document's fields as the real server returns them.
 func (r *Record) Fields() iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
-		data := r.Data
+		data := r.Data()
 		if data == nil {
 			data = []byte("null")
 		}

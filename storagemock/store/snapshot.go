@@ -63,7 +63,7 @@ func (s *Store) Save(w io.Writer) error {
 	return nil
 }
 
-// lines copies the state; the data itself is shared, because it never changes.
+// lines copies the state.
 func (s *Store) lines() []snapshotLine {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -77,7 +77,7 @@ func (s *Store) lines() []snapshotLine {
 			if sl.rec == nil {
 				l.Deleted = sl.deleted.UnixNano()
 			} else {
-				l.Data, l.Created, l.Updated = sl.rec.Data, sl.rec.Created.UnixNano(), sl.rec.Updated.UnixNano()
+				l.Data, l.Created, l.Updated = sl.rec.Data(), sl.rec.Created.UnixNano(), sl.rec.Updated.UnixNano()
 				if sl.rec.Event != nil {
 					ev := sl.rec.Event.Record
 					ev.Data = nil // it is the document's data
@@ -160,7 +160,8 @@ func (s *Store) restore(l snapshotLine, isEvent bool) error {
 	if l.Kind == "" {
 		return errors.New("a document's kind is missing")
 	}
-	sl := s.addSlot(s.collection(l.Kind), Key{l.Cluster, l.Kind, l.Namespace, l.Name}, id)
+	c := s.collection(l.Kind)
+	sl := s.addSlot(c, Key{l.Cluster, l.Kind, l.Namespace, l.Name}, id)
 	sl.highest, sl.past = l.Highest, l.Past
 	if l.Deleted != 0 {
 		sl.deleted = time.Unix(0, l.Deleted)
@@ -170,9 +171,10 @@ func (s *Store) restore(l snapshotLine, isEvent bool) error {
 	s.live++
 	meta := ParseMeta(l.Data)
 	sl.rec = &Record{
-		Key: Key{sl.key.cluster, s.intern(l.Kind), sl.key.namespace, sl.key.name}, ID: id, Data: l.Data,
+		Key: Key{sl.key.cluster, s.intern(l.Kind), sl.key.namespace, sl.key.name}, ID: id,
 		UID: meta.UID, ResourceVersion: meta.ResourceVersion, Created: created, Updated: time.Unix(0, l.Updated),
 	}
+	c.keep(sl.rec, l.Data)
 	if l.Event != nil {
 		l.Event.Data = l.Data
 		sl.rec.Event = newEvent(*l.Event, created)

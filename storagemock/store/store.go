@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/pack"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 	"github.com/watchbench/watchbench/storagemock/query"
 )
@@ -84,6 +85,7 @@ type collection struct {
 	// namespaced counts slots with a namespace: while it is 0, a request of the
 	// cluster scope needs no search.
 	namespaced int
+	packer     pack.Packer
 }
 
 type (
@@ -154,7 +156,7 @@ func (c *collection) target(k Key) *slot {
 
 // Object is the content of a Put.
 type Object struct {
-	Data []byte // kept, not copied
+	Data []byte // copied
 	Meta Meta
 }
 
@@ -196,9 +198,10 @@ func (s *Store) put(k Key, obj Object, ev *Event, now time.Time) Change {
 	ch.Key = Key{sl.key.cluster, s.intern(k.Kind), sl.key.namespace, sl.key.name}
 	sl.highest = max(sl.highest, obj.Meta.ResourceVersion)
 	sl.rec = &Record{
-		Key: ch.Key, ID: sl.id, Data: obj.Data,
+		Key: ch.Key, ID: sl.id,
 		UID: obj.Meta.UID, ResourceVersion: obj.Meta.ResourceVersion, Created: created, Updated: now, Event: ev,
 	}
+	c.keep(sl.rec, obj.Data)
 	return ch
 }
 

@@ -50,7 +50,7 @@ func TestLifeOfADocument(t *testing.T) {
 	if second.Created != start || second.Updated != start.Add(time.Second) || second.ID != first.ID {
 		t.Errorf("after the second PUT: %+v", second)
 	}
-	if string(first.Data) == string(second.Data) || first.ResourceVersion != 1 {
+	if string(first.Data()) == string(second.Data()) || first.ResourceVersion != 1 {
 		t.Error("the first record has changed")
 	}
 	s.Delete(key("a", "p1"), nil, "", start, ignore)

@@ -3,7 +3,7 @@ package object
 import (
 	"log/slog"
 
-	"github.com/klauspost/compress/s2"
+	"github.com/watchbench/watchbench/internal/pack"
 )
 
 // Object is one cluster object. It is immutable: whoever holds one may keep it,
@@ -24,8 +24,7 @@ type Object struct {
 	// packed: read JSON() instead.
 	Raw []byte
 
-	packed []byte   // compressed, instead of Raw
-	dict   *s2.Dict // that packed refers to, nil for none
+	packed pack.Text // compressed, instead of Raw
 }
 
 // With returns an object of the same identity and version with other content, which
@@ -35,7 +34,7 @@ func (o *Object) With(raw []byte) *Object {
 }
 
 // Size is the number of bytes that the object's content takes in memory.
-func (o *Object) Size() int { return len(o.Raw) + len(o.packed) }
+func (o *Object) Size() int { return len(o.Raw) + o.packed.Size() }
 
 // String names the object; its content is never printed (G13).
 func (o *Object) String() string {

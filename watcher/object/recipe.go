@@ -38,7 +38,7 @@ func (r *Recipe) Build(b []byte, m *Meta, kind string, prev *Object) (*Object, e
 	}
 	head := r.head(m, len(b)-total(cuts) > len("{}"))
 	if r.Packer != nil {
-		r.Packer.pack(o, b, head, cuts)
+		o.pack(r.Packer, b, head, cuts)
 		return o, nil
 	}
 	o.Raw = appendOut(make([]byte, 0, len(b)+len(head)-total(cuts)), b, head, cuts)
