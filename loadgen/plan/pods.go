@@ -15,6 +15,7 @@ type pod struct {
 	restarts int
 	ready    bool
 	dying    bool
+	runs     bool // its Job has drawn how long
 	ended    bool // it succeeded
 	replaced bool // its workload has made another
 	lost     bool // it is not ready because its node is away

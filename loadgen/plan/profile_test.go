@@ -22,8 +22,11 @@ func profilePlan(t testing.TB, name string, change func(*Config)) *Plan {
 	cfg.Seed, cfg.RunID, cfg.Model, cfg.Rate, cfg.Duration = 42, "r1", ModelOpen, 20, minute/2
 	cfg.Profile, cfg.Nodes, cfg.Namespaces = name, 60, 20
 	cfg.Tuning = &Tuning{TimeScale: 20}
-	if name == ProfileRecreate {
+	switch name {
+	case ProfileRecreate:
 		cfg.Rate = 2
+	case ProfileRollout:
+		cfg.Rate = 6
 	}
 	if change != nil {
 		change(&cfg)
@@ -273,12 +276,12 @@ func TestCountsPerLife(t *testing.T) {
 			"Pod/create": {1, 1}, "Pod/delete": {0.98, 1}, "Pod/terminate": {0.98, 1}, "Pod/acknowledged": {0.98, 1}, "Pod/terminated": {0.98, 1}, "Pod/ready": {0.98, 1.01},
 		}},
 		{"jobs of one pod", ProfileBatchJobs, func(tn *Tuning) {
-			tn.Jobs = JobTuning{Pods: dist.MustNumber("1"), Run: dist.MustDuration("LN(10s,0.5)"), TTL: 5 * second}
+			tn.Jobs = JobTuning{Pods: dist.MustNumber("1"), Run: dist.MustDuration("LN(10s,0.5)"), TTL: ptr(5 * second)}
 		}, map[string][2]float64{"Pod": {8.8, 9.4}, "Job": {5, 7.2}, "Event": {6, 9}, "Pod/succeeded": {0.99, 1}, "Pod/unfinalized": {0.99, 1}, "Pod/terminate": {0, 0}, "Pod/delete": {0.99, 1}}},
 		{"large jobs", ProfileBatchJobs, func(tn *Tuning) {
-			tn.Jobs = JobTuning{Pods: dist.MustNumber("100"), Run: dist.MustDuration("10s"), TTL: 5 * second}
+			tn.Jobs = JobTuning{Pods: dist.MustNumber("100"), Run: dist.MustDuration("10s"), TTL: ptr(5 * second)}
 		}, map[string][2]float64{"Job": {0.05, 0.9}}},
-		{"rollout", ProfileRollout, nil, map[string][2]float64{
+		{"rollout", ProfileRollout, func(tn *Tuning) { tn.Rollouts.Deployments = 30 }, map[string][2]float64{
 			"Pod": {9.6, 10.4}, "ReplicaSet": {2, 4.5}, "Deployment": {0.3, 1.7}, "EndpointSlice": {0.3, 2.5}, "Event": {5, 10},
 		}},
 	} {
@@ -298,7 +301,8 @@ func TestCountsPerLife(t *testing.T) {
 // A large Deployment has several slices, each as full as the controller fills it.
 func TestSlicesAreFull(t *testing.T) {
 	p := profilePlan(t, ProfileRollout, func(c *Config) {
-		c.Tuning = &Tuning{Services: ServiceTuning{Selected: ptr(1)}, Rollouts: RolloutTuning{Size: dist.MustNumber("250"), Deployments: 2}}
+		c.Tuning = &Tuning{Services: ServiceTuning{Selected: ptr(1.0)}, Rollouts: RolloutTuning{Size: dist.MustNumber("250"), Deployments: 2}}
+		c.Rate = 15
 	})
 	members := map[*Target]int{}
 	for op := range p.Setup() {
@@ -459,7 +463,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 func TestTimeScale(t *testing.T) {
 	measure := func(scale float64) (stage, life time.Duration) {
 		p := profilePlan(t, ProfileServiceChurn, func(c *Config) {
-			c.Tuning = &Tuning{TimeScale: scale, Cluster: ClusterTuning{LeasePeriod: minute}, Services: ServiceTuning{Lifetime: dist.MustDuration("200s"), Step: dist.MustNumber("1")}}
+			c.Tuning = &Tuning{TimeScale: scale, Cluster: ClusterTuning{LeasePeriod: ptr(minute)}, Services: ServiceTuning{Lifetime: dist.MustDuration("200s"), Step: dist.MustNumber("1")}}
 			c.Duration, c.Rate, c.Nodes = 10*minute, 5, 200
 		})
 		created, running := map[*Target]time.Duration{}, map[*Target]time.Duration{}
