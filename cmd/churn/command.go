@@ -108,7 +108,7 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 		return err
 	}
 	if p, err = p.Part(part, parts); err != nil {
-		return &commandline.UsageError{Err: err}
+		return commandline.Usagef("--part %s: %w", o.part, err)
 	}
 	if o.check {
 		return nil

@@ -10,7 +10,7 @@ func (p *Plan) Part(i, n int) (*Plan, error) {
 	case n < 1 || i < 0 || i >= n:
 		return nil, fmt.Errorf("part %d of %d: want 0 to the number of parts", i, n)
 	case n > 1 && (p.cfg.Profile == "" || p.cfg.Model != ModelOpen):
-		return nil, fmt.Errorf("part %d of %d: only the open load of a profile can be divided", i, n)
+		return nil, fmt.Errorf("only the open load of a profile can be divided")
 	}
 	q := *p
 	q.part, q.parts = i, n
