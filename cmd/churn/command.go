@@ -60,7 +60,7 @@ after an error or a signal.`,
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
 	f.StringVar(&o.context, "context", "", "context of the kubeconfig; default: the current one")
 	f.StringVar(&o.oplog, "oplog", "", "where to write the op log (zstd-compressed NDJSON); a file that is there must be one")
-	f.StringVar(&o.part, "part", "0/1", "send part I of N of a profile's plan, I from 0; part 0 must be ready before the others start, and end after them")
+	f.StringVar(&o.part, "part", "0/1", "send part I of N of a profile's open load, I from 0; part 0 must be ready before the others start, and end after them")
 	f.BoolVar(&o.wait, "wait", false, "wait for a line on standard input before the load, one more after a warm-up, and another before the teardown")
 	f.BoolVar(&o.quiet, "quiet", false, "report phases only, no progress")
 	f.BoolVar(&o.check, "check", false, "check the plan file and exit")
@@ -104,12 +104,12 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 	if err != nil {
 		return &commandline.UsageError{Err: err}
 	}
-	part, parts, err := readPart(o.part, cfg)
+	part, parts, err := readPart(o.part)
 	if err != nil {
 		return err
 	}
 	if p, err = p.Part(part, parts); err != nil {
-		return &commandline.UsageError{Err: err}
+		return commandline.Usagef("--part %s: %w", o.part, err)
 	}
 	if o.check {
 		return nil
@@ -144,15 +144,12 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 const maxParts = 16
 
 // readPart reads --part.
-func readPart(text string, cfg plan.Config) (part, parts int, err error) {
+func readPart(text string) (part, parts int, err error) {
 	i, n, ok := strings.Cut(text, "/")
 	part, err1 := strconv.Atoi(i)
 	parts, err2 := strconv.Atoi(n)
-	switch {
-	case !ok || err1 != nil || err2 != nil || parts < 1 || parts > maxParts || part < 0 || part >= parts:
+	if !ok || err1 != nil || err2 != nil || parts < 1 || parts > maxParts || part < 0 || part >= parts {
 		return 0, 0, commandline.Usagef("--part %s: use I/N with I from 0 to N-1, and N up to %d, such as 0/2", text, maxParts)
-	case parts > 1 && cfg.Profile == "":
-		return 0, 0, commandline.Usagef("--part %s: only the plan of a profile can be divided; set profile in the plan file", text)
 	}
 	return part, parts, nil
 }

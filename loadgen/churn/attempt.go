@@ -29,9 +29,9 @@ const (
 )
 
 // perform sends one operation on an object until it is acknowledged or given up, and
-// records every attempt. intended is the time the plan wanted.
-func (e *Engine) perform(ctx context.Context, op plan.Op, st *pod, intended int64) error {
-	first, unclear := int64(0), int64(0) // starts of attempts; unclear: of one that may have taken effect
+// records every attempt. intended is the time the plan wanted, first when the first attempt began.
+func (e *Engine) perform(ctx context.Context, op plan.Op, st *pod, intended int64) (first int64, err error) {
+	unclear := int64(0) // start of an attempt that may have taken effect
 	for attempt := 0; ; attempt++ {
 		started := e.clock.now()
 		if attempt == 0 {
@@ -63,9 +63,9 @@ func (e *Engine) perform(ctx context.Context, op plan.Op, st *pod, intended int6
 			e.stats.acknowledge(op, intended, first, finished)
 			e.health.report(nil)
 			if early {
-				return errEarly
+				return first, errEarly
 			}
-			return nil
+			return first, nil
 		}
 		if unclear == 0 && (a.status == 0 || a.status >= http.StatusInternalServerError) {
 			unclear = started
@@ -78,7 +78,7 @@ func (e *Engine) perform(ctx context.Context, op plan.Op, st *pod, intended int6
 				e.health.report(a.err)
 				e.recordGone(ctx, op, st)
 			}
-			return a.err
+			return first, a.err
 		}
 	}
 }

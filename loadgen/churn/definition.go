@@ -46,7 +46,7 @@ func definition(labels, annotations map[string]string) ([]byte, error) {
 // define makes the definition of the custom resource, if the profile has any, and returns
 // once its objects are served. One that another run made is used and left to that run.
 func (e *Engine) define(ctx context.Context) error {
-	if e.cfg.ResolvedTuning().Cluster.Widgets == 0 {
+	if *e.cfg.ResolvedTuning().Cluster.Widgets == 0 {
 		return nil
 	}
 	r := e.free(kindDefinition, "", definitionName, oplog.TypeCreate)
@@ -73,7 +73,7 @@ func (e *Engine) define(ctx context.Context) error {
 
 // awaitDefinition waits for what another generator of the run defines.
 func (e *Engine) awaitDefinition(ctx context.Context) error {
-	if e.cfg.ResolvedTuning().Cluster.Widgets == 0 {
+	if *e.cfg.ResolvedTuning().Cluster.Widgets == 0 {
 		return nil
 	}
 	return e.awaitServed(ctx)

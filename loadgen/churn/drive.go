@@ -84,7 +84,7 @@ func (s *Sender) submit(op plan.Op, intended int64) <-chan Sent {
 	if op.Target != nil {
 		o, lane := e.targetLane(op)
 		s.lanes.submit(lane, func() {
-			s.inTime(op, intended, done, func() error { return e.carry(s.ctx, op, o, intended, s.lanes) })
+			s.inTime(op, intended, done, func() (int64, error) { return e.carry(s.ctx, op, o, intended, s.lanes) })
 		})
 		return done
 	}
@@ -102,35 +102,34 @@ func (s *Sender) submit(op plan.Op, intended int64) <-chan Sent {
 		delete(s.pods, lane)
 	}
 	s.lanes.submit(lane, func() {
-		s.inTime(op, intended, done, func() error {
+		s.inTime(op, intended, done, func() (int64, error) {
 			if st.broken {
 				e.stats.skip(op)
-				return ErrSkipped
+				return 0, ErrSkipped
 			}
 			if !s.lanes.acquire(s.ctx) {
-				return context.Cause(s.ctx)
+				return 0, context.Cause(s.ctx)
 			}
 			defer s.lanes.release()
-			err := e.perform(s.ctx, op, st.pod, intended)
+			started, err := e.perform(s.ctx, op, st.pod, intended)
 			st.broken = err != nil && !op.Hot
-			return err
+			return started, err
 		})
 	})
 	return done
 }
 
-// inTime sends by send at the intended time, and says on done what became of it.
-func (s *Sender) inTime(op plan.Op, intended int64, done chan<- Sent, send func() error) {
+// inTime sends by send, which returns when it did, at the intended time, and says on done
+// what became of it.
+func (s *Sender) inTime(op plan.Op, intended int64, done chan<- Sent, send func() (int64, error)) {
 	r := Sent{Op: op, Intended: intended}
 	if s.engine.clock.sleepUntil(s.ctx, intended) {
-		r.Started = s.engine.clock.now()
-		r.Err = send()
-		r.Finished = s.engine.clock.now()
+		r.Started, r.Err = send()
 	} else {
 		r.Err = context.Cause(s.ctx)
 	}
-	if errors.Is(r.Err, ErrSkipped) {
-		r.Started, r.Finished = 0, 0
+	if r.Started != 0 {
+		r.Finished = s.engine.clock.now()
 	}
 	done <- r
 }

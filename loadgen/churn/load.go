@@ -129,7 +129,7 @@ func (e *Engine) thread(ctx, waitCtx context.Context, ops iter.Seq[plan.Op]) {
 				return
 			}
 			e.stats.begin(op)
-			_ = e.carry(ctx, op, e.targets.of(op.Target, e.newTarget), intended, nil)
+			_, _ = e.carry(ctx, op, e.targets.of(op.Target, e.newTarget), intended, nil)
 			free = e.clock.now()
 			continue
 		}
@@ -149,7 +149,8 @@ func (e *Engine) thread(ctx, waitCtx context.Context, ops iter.Seq[plan.Op]) {
 			return
 		}
 		e.stats.begin(op)
-		broken = e.perform(ctx, op, st, intended) != nil
+		_, err := e.perform(ctx, op, st, intended)
+		broken = err != nil
 		free = e.clock.now()
 	}
 }
@@ -158,10 +159,10 @@ func (e *Engine) thread(ctx, waitCtx context.Context, ops iter.Seq[plan.Op]) {
 // stops nothing else.
 func (e *Engine) patchHot(ctx context.Context, op plan.Op, intended int64) {
 	if op.Target != nil {
-		_ = e.perform(ctx, op, e.targets.of(op.Target, e.newTarget).pod, intended)
+		_, _ = e.perform(ctx, op, e.targets.of(op.Target, e.newTarget).pod, intended)
 		return
 	}
-	_ = e.perform(ctx, op, e.hot[op.Object], intended)
+	_, _ = e.perform(ctx, op, e.hot[op.Object], intended)
 }
 
 func (e *Engine) newPod(op plan.Op) *pod {
@@ -208,7 +209,8 @@ func (e *Engine) openLoop(ctx context.Context) error {
 				return
 			}
 			defer l.release()
-			st.broken = e.perform(ctx, op, st.pod, intended) != nil
+			_, err := e.perform(ctx, op, st.pod, intended)
+			st.broken = err != nil
 		})
 	}
 	l.wait()
@@ -218,7 +220,7 @@ func (e *Engine) openLoop(ctx context.Context) error {
 // submitTarget puts a profile's operation into its lane.
 func (e *Engine) submitTarget(ctx context.Context, l *lanes, op plan.Op, intended int64) {
 	o, lane := e.targetLane(op)
-	l.submit(lane, func() { _ = e.carry(ctx, op, o, intended, l) })
+	l.submit(lane, func() { _, _ = e.carry(ctx, op, o, intended, l) })
 }
 
 // targetLane is what is known of the target of a profile's operation, and the lane that

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
 const (
@@ -68,7 +69,7 @@ func (e *Engine) createLease(ctx context.Context, node *corev1.Node) error {
 // two rounds nothing is written and a watcher can be seen to have caught up. A failed
 // heartbeat is recorded and comes again with the next round. Its writes carry no
 // operation mark: a heartbeat that changes more than its time would not look like one.
-// During its load a profile has heartbeats of its own.
+// During its open load a profile has heartbeats of its own.
 func (e *Engine) Heartbeat(ctx context.Context) {
 	since := nodeSince(time.Now())
 	for next := e.clock.now(); e.clock.sleepUntil(ctx, next); next += int64(heartbeatPeriod) {
@@ -88,7 +89,7 @@ func (e *Engine) beat(ctx context.Context, node string, since time.Time) {
 	_, alive := e.created.nodes[node]
 	_, leased := e.created.leases[node]
 	e.created.mu.Unlock()
-	if !alive || profile && *e.phase.Load() == oplog.PhaseLoad {
+	if !alive || profile && e.cfg.Model == plan.ModelOpen && *e.phase.Load() == oplog.PhaseLoad {
 		return
 	}
 	if leased {

@@ -102,7 +102,8 @@ func (e *Engine) prefill(ctx context.Context) error {
 	ctx, stop := e.health.watch(ctx)
 	defer stop()
 	err := each(ctx, e.plan.Prefill(), func(ctx context.Context, op plan.Op) error {
-		return e.perform(ctx, op, e.newPod(op), e.clock.now())
+		_, err := e.perform(ctx, op, e.newPod(op), e.clock.now())
+		return err
 	})
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause
@@ -118,7 +119,7 @@ func (e *Engine) createHotPods(ctx context.Context) error {
 		st := e.newPod(ops[0])
 		e.hot[ops[0].Object] = st
 		for _, op := range ops {
-			if err := e.perform(ctx, op, st, e.clock.now()); err != nil {
+			if _, err := e.perform(ctx, op, st, e.clock.now()); err != nil {
 				return err
 			}
 		}

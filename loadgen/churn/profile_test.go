@@ -49,7 +49,7 @@ func shortLives(t *testing.T) plan.Config {
 		Recreate: plan.RecreateTuning{Pods: 2},
 		Crashes:  plan.CrashTuning{Share: &some},
 		Events:   plan.EventTuning{Pods: 2},
-		Cluster:  plan.ClusterTuning{LeasePeriod: units.Duration(2 * time.Second), NodeStatusPeriod: units.Duration(3 * time.Second), Widgets: 3, WidgetRate: &few, ConfigMaps: 3, ConfigMapRate: &few},
+		Cluster:  plan.ClusterTuning{LeasePeriod: new(units.Duration(2 * time.Second)), NodeStatusPeriod: new(units.Duration(3 * time.Second)), Widgets: new(3), WidgetRate: &few, ConfigMaps: new(3), ConfigMapRate: &few},
 	}
 	return cfg
 }

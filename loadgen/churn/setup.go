@@ -30,7 +30,7 @@ func (e *Engine) setUp(ctx context.Context) error {
 		o := e.targets.of(op.Target, e.newTarget)
 		l.submit(op.Target.Lane, func() {
 			defer func() { <-room }()
-			if err := e.carry(ctx, op, o, e.clock.now(), l); err != nil && !errors.Is(err, ErrSkipped) {
+			if _, err := e.carry(ctx, op, o, e.clock.now(), l); err != nil && !errors.Is(err, ErrSkipped) {
 				once.Do(func() {
 					fail(fmt.Errorf("%s %s %s: %w", op.Type, op.Target.Kind, op.Target.Name, err))
 				})

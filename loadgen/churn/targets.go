@@ -124,8 +124,8 @@ func (e *Engine) namespaceOf(t *plan.Target) string {
 }
 
 // carry sends a profile's operation once the objects that it names are there, and once l,
-// unless nil, has a place for the request.
-func (e *Engine) carry(ctx context.Context, op plan.Op, o *openPod, intended int64, l *lanes) error {
+// unless nil, has a place for the request. It returns when the first attempt began, 0 for none.
+func (e *Engine) carry(ctx context.Context, op plan.Op, o *openPod, intended int64, l *lanes) (started int64, err error) {
 	if op.Type == oplog.TypeCreate {
 		defer close(o.made)
 	}
@@ -134,18 +134,18 @@ func (e *Engine) carry(ctx context.Context, op plan.Op, o *openPod, intended int
 	case !e.awaitTargets(ctx, op):
 		o.broken = true
 	case l != nil && !l.acquire(ctx):
-		return context.Cause(ctx)
+		return 0, context.Cause(ctx)
 	default:
 		if l != nil {
 			defer l.release()
 		}
-		err := e.perform(ctx, op, o.pod, intended)
+		started, err = e.perform(ctx, op, o.pod, intended)
 		o.broken = err != nil
-		return err
+		return started, err
 	}
 	if err := context.Cause(ctx); err != nil {
-		return err
+		return 0, err
 	}
 	e.stats.skip(op)
-	return ErrSkipped
+	return 0, ErrSkipped
 }

@@ -194,7 +194,7 @@ func (c *Load) cronTimes(rng *rand.Rand) func(int64) float64 {
 	between := poisson(rng, c.Rate) // +Inf where the rate is 0
 	next, owed, batch, tick := between(0), 0.0, 0, 0.0
 	return func(i int64) float64 {
-		for batch == 0 && tick+period <= next {
+		for batch == 0 && tick+period <= next && tick < c.Duration.Std().Seconds() {
 			tick += period
 			owed += c.Cron.Size
 			batch = int(owed)

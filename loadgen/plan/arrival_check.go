@@ -104,8 +104,8 @@ func (c *Load) validateModulation() error {
 			return fieldError("mmpp.factor", "%v is out of range; use 1 to 1000", m.Factor)
 		case !(m.Share > 0 && m.Share <= 0.9):
 			return fieldError("mmpp.share", "%v is out of range; use more than 0 and at most 0.9", m.Share)
-		case m.Stay <= 0 || m.Stay > MaxDuration:
-			return fieldError("mmpp.stay", "%s is out of range; use more than 0s and at most %s", m.Stay, MaxDuration)
+		case m.Stay < LeastStay || m.Stay > MaxDuration:
+			return fieldError("mmpp.stay", "%s is out of range; use %s to %s", m.Stay, LeastStay, MaxDuration)
 		}
 	}
 	if d := c.Diurnal; d != nil {
@@ -124,8 +124,8 @@ func (c *Load) validateCron() error {
 	switch {
 	case b == nil:
 		return nil
-	case b.Period <= 0 || b.Period > MaxDuration:
-		return fieldError("cron.period", "%s is out of range; use more than 0s and at most %s", b.Period, MaxDuration)
+	case b.Period < LeastStay || b.Period > MaxDuration:
+		return fieldError("cron.period", "%s is out of range; use %s to %s", b.Period, LeastStay, MaxDuration)
 	case !(b.Size > 0 && b.Size <= MaxPrefill):
 		return fieldError("cron.size", "%v is out of range; use more than 0 and at most %d", b.Size, MaxPrefill)
 	}

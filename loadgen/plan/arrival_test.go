@@ -120,7 +120,7 @@ func TestProfileRates(t *testing.T) {
 		for seed := range uint64(2) {
 			p := profilePlan(t, name, func(c *Config) {
 				c.Seed, c.Nodes, c.Duration, c.Rate = seed, 100, 2*minute, 20
-				c.Tuning.Recreate.Pods, c.Tuning.Cluster.LeasePeriod = 500, minute
+				c.Tuning.Recreate.Pods, c.Tuning.Cluster.LeasePeriod = 500, ptr(minute)
 			})
 			for op := range p.Timed() {
 				if op.Target.Kind == "Pod" && op.Type == "create" {

@@ -53,13 +53,13 @@ func (p *Plan) newWorld(made *[]*Target) *world {
 
 // setupOthers makes what no workload has.
 func (w *world) setupOthers() {
-	for i := range w.tn.Cluster.Widgets {
+	for i := range *w.tn.Cluster.Widgets {
 		w.widgets = append(w.widgets, w.object(w.group(), Target{
 			Kind: "Widget", Namespace: w.namespace(), Name: fmt.Sprintf("widget-%d", i), Seed: w.rng.Uint64(), Bytes: w.tn.Sizes.Widget.Draw(w.rng),
 		}))
 		w.emit(w.widgets[i], oplog.TypeCreate, State{})
 	}
-	for i := range w.tn.Cluster.ConfigMaps {
+	for i := range *w.tn.Cluster.ConfigMaps {
 		w.configs = append(w.configs, w.object(w.group(), Target{
 			Kind: "ConfigMap", Namespace: w.namespace(), Name: fmt.Sprintf("config-%d", i), Seed: w.rng.Uint64(), Bytes: w.tn.Sizes.ConfigMap.Draw(w.rng),
 		}))

@@ -127,7 +127,7 @@ type RateStep struct {
 type MMPP struct {
 	Factor float64        `json:"factor" jsonschema:"required,minimum=1,maximum=1000,example=5" jsonschema_description:"arrival mmpp and diurnal: how many times the rate is raised."`
 	Share  float64        `json:"share" jsonschema:"required,exclusiveMinimum=0,maximum=0.9,example=0.05" jsonschema_description:"arrival mmpp and diurnal: part of the time at the raised rate."`
-	Stay   units.Duration `json:"stay" range:"above 0s..24h" jsonschema:"required,example=3s" jsonschema_description:"arrival mmpp and diurnal: mean length of one rise."`
+	Stay   units.Duration `json:"stay" range:"10ms..24h" jsonschema:"required,example=3s" jsonschema_description:"arrival mmpp and diurnal: mean length of one rise."`
 }
 
 // Diurnal is a sine around Load.Rate, which it begins at, upwards.
@@ -138,7 +138,7 @@ type Diurnal struct {
 
 // Cron is a batch at the end of each Period, beside a Poisson process of Load.Rate.
 type Cron struct {
-	Period units.Duration `json:"period" range:"above 0s..24h" jsonschema:"required,example=1m" jsonschema_description:"arrival cron: from batch to batch."`
+	Period units.Duration `json:"period" range:"10ms..24h" jsonschema:"required,example=1m" jsonschema_description:"arrival cron: from batch to batch."`
 	Size   float64        `json:"size" jsonschema:"required,exclusiveMinimum=0,maximum=1000000,example=100" jsonschema_description:"arrival cron: writes, or a profile's pods, of one batch."`
 }
 
@@ -182,8 +182,10 @@ const (
 	MinObjectBytes = units.Size(2100)
 	// MaxObjectBytes keeps the padding below Kubernetes' limit of 256 KiB for all
 	// annotations of an object.
-	MaxObjectBytes   = units.Size(200 << 10)
-	MaxDuration      = units.Duration(24 * 3600e9)
+	MaxObjectBytes = units.Size(200 << 10)
+	MaxDuration    = units.Duration(24 * 3600e9)
+	// LeastStay bounds what MMPP and Cron go through step by step.
+	LeastStay        = units.Duration(10e6)
 	MaxBystanderRate = 1000
 	MinBystanderSize = units.Size(600)
 )

@@ -146,8 +146,8 @@ func (c *Load) Ratios() []Ratio {
 	}{
 		{"Lease", perSecond(c.Nodes, cl.LeasePeriod.Std().Seconds())},
 		{"Node", perSecond(c.Nodes, cl.NodeStatusPeriod.Std().Seconds())},
-		{"Widget", perSecond(min(1, cl.Widgets), 1) * *cl.WidgetRate},
-		{"ConfigMap", perSecond(min(1, cl.ConfigMaps), 1) * *cl.ConfigMapRate},
+		{"Widget", perSecond(min(1, *cl.Widgets), 1) * *cl.WidgetRate},
+		{"ConfigMap", perSecond(min(1, *cl.ConfigMaps), 1) * *cl.ConfigMapRate},
 		{"Event", *t.Mix.Noise * c.MeanRate()},
 	} {
 		if r.perSecond > 0 {

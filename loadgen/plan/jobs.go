@@ -52,7 +52,8 @@ func (j *job) changed(p *pod) {
 			p.replaced = true
 			w.after(w.draw(w.tn.Writers.Delay), func() { j.add() })
 		}
-	case p.ready:
+	case p.ready && !p.runs: // one whose node was lost for a while goes on
+		p.runs = true
 		w.kubelet(p, w.life(w.tn.Jobs.Run.Draw(w.rng)), func() {
 			p.ready = false
 			w.stage(p, oplog.TypeStopped)

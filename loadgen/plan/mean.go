@@ -4,32 +4,16 @@ package plan
 // amount to: over its whole duration, for what recurs over whole periods.
 func (c *Load) MeanRate() float64 {
 	switch c.arrival() {
-	case ArrivalRamp:
-		return (c.Ramp.From + c.Rate) / 2
 	case ArrivalBurst:
 		length, period := c.Burst.Length.Std().Seconds(), c.Burst.Period.Std().Seconds()
 		return (c.Rate*length + c.Burst.Base*(period-length)) / period
-	case ArrivalStep:
-		return c.stepMean()
 	case ArrivalCron:
 		return c.Rate + c.Cron.Size/c.Cron.Period.Std().Seconds()
-	case ArrivalTrace:
-		return float64(len(c.Trace)) / c.Duration.Std().Seconds()
+	case ArrivalRamp, ArrivalStep, ArrivalTrace:
+		length := c.Duration.Std().Seconds()
+		return c.arrivedBy(length) / length
 	}
 	return c.Rate
-}
-
-func (c *Load) stepMean() float64 {
-	total, left := 0.0, c.Duration.Std().Seconds()
-	for i, s := range c.Steps {
-		length := min(s.Length.Std().Seconds(), left)
-		if i == len(c.Steps)-1 {
-			length = left
-		}
-		total += s.Rate * length
-		left -= length
-	}
-	return total / c.Duration.Std().Seconds()
 }
 
 // WithMeanRate is the load with the Rate that gives it a mean rate. Its arrivals must not

@@ -70,6 +70,8 @@ func (w *world) flap() {
 // DaemonSet, which tolerate it, stay.
 func (w *world) lose(n *node) {
 	n.down = true
+	n.losses++
+	loss := n.losses
 	w.emit(n.object, oplog.TypeUnready, State{})
 	w.emit(n.object, oplog.TypeStatus, State{}) // the taint
 	for _, p := range slices.Clone(n.pods) {
@@ -84,6 +86,9 @@ func (w *world) lose(n *node) {
 		})
 	}
 	w.after(w.life(w.tn.Flaps.Toleration.Std()), func() {
+		if n.losses != loss {
+			return // it was back in between
+		}
 		for _, p := range slices.Clone(n.pods) {
 			if n.down && !p.ended && p.of != workload(w.daemons) && p.of != workload(lonely{}) {
 				w.once(p.object, "TaintManagerEviction")

@@ -122,9 +122,12 @@ func (w *world) arrive() {
 		}
 		w.each(*mix.Rollouts, float64(pods)/float64(n), func() { w.rolled[w.rng.IntN(n)].rollout() })
 	}
-	perJob := tn.Jobs.Pods.Mean()
-	w.each(*mix.Jobs*(1-*tn.Jobs.CronShare), perJob, func() { w.startJob(max(1, tn.Jobs.Pods.Whole(w.rng))) })
-	w.cronJobs(*mix.Jobs * *tn.Jobs.CronShare)
+	onTheDot := *tn.Jobs.CronShare
+	if w.cronPeriod()/2 >= w.end {
+		onTheDot = 0 // the load ends before the first batch
+	}
+	w.each(*mix.Jobs*(1-onTheDot), tn.Jobs.Pods.Mean(), func() { w.startJob(max(1, tn.Jobs.Pods.Whole(w.rng))) })
+	w.cronJobs(*mix.Jobs * onTheDot)
 	w.each(*mix.Daemons, 1, func() { w.daemons.restart() })
 	w.each(*mix.Recreate, 1, w.restartSingle)
 	if *mix.Noise > 0 {
@@ -159,12 +162,17 @@ func (w *world) each(share, pods float64, do func()) {
 // leastPeriod bounds what timeScale makes of a period.
 const leastPeriod = time.Second
 
+// cronPeriod is the time from batch to batch of Jobs.
+func (w *world) cronPeriod() time.Duration {
+	return max(w.life(w.tn.Jobs.CronPeriod.Std()), leastPeriod)
+}
+
 // cronJobs starts as many Jobs on the dot as make up a share of the rate, in one batch.
 func (w *world) cronJobs(share float64) {
-	if share == 0 || w.tn.Jobs.CronPeriod == 0 {
+	if share == 0 {
 		return
 	}
-	period := max(w.life(w.tn.Jobs.CronPeriod.Std()), leastPeriod)
+	period := w.cronPeriod()
 	owed := 0.0
 	var tick func()
 	tick = func() {

@@ -15,6 +15,7 @@ type pod struct {
 	restarts  int
 	ready     bool
 	dying     bool
+	runs      bool // its Job has drawn how long
 	ended     bool // it succeeded
 	addressed bool // its status has an address, and it has not ended
 	stopped   bool // its container crashed, and has not begun again

@@ -31,7 +31,7 @@ const (
 	minute = 60 * second
 )
 
-func ptr(v float64) *float64 { return &v }
+func ptr[T any](v T) *T { return &v }
 
 // commonTuning holds for every profile that says nothing else. The stages' times, the
 // shares and the lifetimes are those of containers in published surveys; what an object
@@ -40,7 +40,7 @@ func ptr(v float64) *float64 { return &v }
 var commonTuning = sync.OnceValue(func() Tuning {
 	return Tuning{
 		TimeScale:     1,
-		NamespaceZipf: ptr(1),
+		NamespaceZipf: ptr(1.0),
 		Stages: StageTuning{
 			Bind: dist.MustDuration("LN(50ms,1.0) clip 1ms..10s"), Creating: dist.MustDuration("uniform(50ms,500ms)"),
 			Sandbox: dist.MustDuration("LN(700ms,0.5)"), PullShare: ptr(0.3), Pull: dist.MustDuration("LN(3s,1.2) clip 0s..300s"),
@@ -63,41 +63,41 @@ var commonTuning = sync.OnceValue(func() Tuning {
 		Rollouts: RolloutTuning{Size: dist.MustNumber("bins(5=80,30=15,250=5)"), Deployments: 10, Surge: ptr(0.25), Unavailable: ptr(0.25)},
 		Jobs: JobTuning{
 			Pods: dist.MustNumber("zipf(1.5,500)"), Run: dist.MustDuration("bins(1s..10s=22,10s..1m=17,1m..5m=15,5m..10m=9,10m..30m=10,30m..1h=4)"),
-			TTL: minute, CronShare: ptr(0.2), CronPeriod: minute,
+			TTL: ptr(minute), CronShare: ptr(0.2), CronPeriod: minute,
 		},
-		Crashes: CrashTuning{Share: ptr(0), Run: dist.MustDuration("LN(5s,1.0) clip 500ms..10m"), BackOff: 10 * second, BackOffMax: 5 * minute},
-		Flaps:   FlapTuning{Share: ptr(0), Period: 5 * minute, Down: 10 * minute, Toleration: 5 * minute},
+		Crashes: CrashTuning{Share: ptr(0.0), Run: dist.MustDuration("LN(5s,1.0) clip 500ms..10m"), BackOff: 10 * second, BackOffMax: 5 * minute},
+		Flaps:   FlapTuning{Share: ptr(0.0), Period: 5 * minute, Down: 10 * minute, Toleration: 5 * minute},
 		Events:  EventTuning{Burst: 25, Refill: 5 * minute, Similar: 10, Window: 10 * minute, TTL: 60 * minute, Pods: 200, Repeat: ptr(0.8)},
 		Writers: WriterTuning{
 			Delay: dist.MustDuration("uniform(5ms,50ms)"), ReplicaSet: second / 10, Deployment: second / 10, Job: second, EndpointSlice: second / 10,
 		},
-		Cluster:  ClusterTuning{LeasePeriod: 10 * second, NodeStatusPeriod: 5 * minute, Widgets: 20, WidgetRate: ptr(0), ConfigMaps: 20, ConfigMapRate: ptr(0)},
-		Mix:      MixTuning{Services: ptr(0), Rollouts: ptr(0), Jobs: ptr(0), Daemons: ptr(0), Recreate: ptr(0), Noise: ptr(0)},
+		Cluster:  ClusterTuning{LeasePeriod: ptr(10 * second), NodeStatusPeriod: ptr(5 * minute), Widgets: ptr(20), WidgetRate: ptr(0.0), ConfigMaps: ptr(20), ConfigMapRate: ptr(0.0)},
+		Mix:      MixTuning{Services: ptr(0.0), Rollouts: ptr(0.0), Jobs: ptr(0.0), Daemons: ptr(0.0), Recreate: ptr(0.0), Noise: ptr(0.0)},
 		Recreate: RecreateTuning{Pods: 60},
 	}
 })
 
 // profiles are what differs from commonTuning.
 var profiles = map[string]func(*Tuning){
-	ProfileServiceChurn: func(t *Tuning) { t.Mix.Services = ptr(1) },
-	ProfileBatchJobs:    func(t *Tuning) { t.Mix.Jobs = ptr(1) },
-	ProfileRollout:      func(t *Tuning) { t.Mix.Rollouts = ptr(1) },
+	ProfileServiceChurn: func(t *Tuning) { t.Mix.Services = ptr(1.0) },
+	ProfileBatchJobs:    func(t *Tuning) { t.Mix.Jobs = ptr(1.0) },
+	ProfileRollout:      func(t *Tuning) { t.Mix.Rollouts = ptr(1.0) },
 	ProfileCrashLoop: func(t *Tuning) {
-		t.Mix.Services, t.Crashes.Share = ptr(1), ptr(1)
+		t.Mix.Services, t.Crashes.Share = ptr(1.0), ptr(1.0)
 	},
-	ProfileNodeFlap: func(t *Tuning) { t.Mix.Services, t.Flaps.Share = ptr(1), ptr(0.01) },
+	ProfileNodeFlap: func(t *Tuning) { t.Mix.Services, t.Flaps.Share = ptr(1.0), ptr(0.01) },
 	ProfileMixedProduction: func(t *Tuning) {
-		t.Mix = MixTuning{Services: ptr(0.45), Rollouts: ptr(0.1), Jobs: ptr(0.4), Daemons: ptr(0.05), Recreate: ptr(0), Noise: ptr(0)}
+		t.Mix = MixTuning{Services: ptr(0.45), Rollouts: ptr(0.1), Jobs: ptr(0.4), Daemons: ptr(0.05), Recreate: ptr(0.0), Noise: ptr(0.0)}
 		t.Crashes.Share, t.Flaps.Share = ptr(0.02), ptr(0.01)
-		t.Cluster.WidgetRate, t.Cluster.ConfigMapRate = ptr(5), ptr(1)
+		t.Cluster.WidgetRate, t.Cluster.ConfigMapRate = ptr(5.0), ptr(1.0)
 	},
-	ProfileRecreate: func(t *Tuning) { t.Mix.Recreate = ptr(1) },
+	ProfileRecreate: func(t *Tuning) { t.Mix.Recreate = ptr(1.0) },
 	ProfileColdStart: func(t *Tuning) {
-		t.Mix.Services, t.Services.Deployments = ptr(1), 100
+		t.Mix.Services, t.Services.Deployments = ptr(1.0), 100
 		t.Services.Step = dist.MustNumber("bins(5=50,30=25,60..125=25)")
-		t.Stages.PullShare = ptr(1)
+		t.Stages.PullShare = ptr(1.0)
 	},
-	ProfileEventNoise: func(t *Tuning) { t.Mix.Noise = ptr(1) },
+	ProfileEventNoise: func(t *Tuning) { t.Mix.Noise = ptr(1.0) },
 }
 
 // ResolvedTuning is the tuning in force: the file's over the profile's. The profile must

@@ -21,8 +21,11 @@ func profilePlan(t testing.TB, name string, change func(*Config)) *Plan {
 	cfg.Seed, cfg.RunID, cfg.Model, cfg.Rate, cfg.Duration = 42, "r1", ModelOpen, 20, minute/2
 	cfg.Profile, cfg.Nodes, cfg.Namespaces = name, 60, 20
 	cfg.Tuning = &Tuning{TimeScale: 20}
-	if name == ProfileRecreate {
+	switch name {
+	case ProfileRecreate:
 		cfg.Rate = 2
+	case ProfileRollout:
+		cfg.Rate = 6
 	}
 	if change != nil {
 		change(&cfg)
@@ -96,7 +99,7 @@ func asClosed(c *Config) {
 func TestTimeScale(t *testing.T) {
 	measure := func(scale float64) (stage, life time.Duration) {
 		p := profilePlan(t, ProfileServiceChurn, func(c *Config) {
-			c.Tuning = &Tuning{TimeScale: scale, Cluster: ClusterTuning{LeasePeriod: minute}, Services: ServiceTuning{Lifetime: dist.MustDuration("200s"), Step: dist.MustNumber("1")}}
+			c.Tuning = &Tuning{TimeScale: scale, Cluster: ClusterTuning{LeasePeriod: ptr(minute)}, Services: ServiceTuning{Lifetime: dist.MustDuration("200s"), Step: dist.MustNumber("1")}}
 			c.Duration, c.Rate, c.Nodes = 10*minute, 5, 200
 		})
 		created, running := map[*Target]time.Duration{}, map[*Target]time.Duration{}

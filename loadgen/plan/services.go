@@ -198,7 +198,7 @@ func (rs *replicaSet) scale(want int) {
 	})
 }
 
-// maxSlowStart is the most pods that a ReplicaSet's controller makes at once.
+// maxSlowStart is the most pods that a ReplicaSet's controller makes before it looks again.
 const maxSlowStart = 500
 
 // fill makes the missing pods, in batches that grow as long as all goes well.
@@ -222,6 +222,9 @@ func (rs *replicaSet) fill() {
 		}
 		made += n
 		at += w.draw(w.tn.Writers.Delay)
+	}
+	if made < missing {
+		w.after(at, rs.fill)
 	}
 	w.touch(&rs.status)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Tuning holds the numbers of a profile. What is left out has the value that docs/load.md
-// gives for it; lengths of time, sizes and numbers are distributions in the notation of
+// gives for it, as has a zero of what is no pointer; lengths of time, sizes and numbers are distributions in the notation of
 // internal/dist, a plain value among them.
 type Tuning struct {
 	// TimeScale divides how long things live: lifetimes, run times, downtimes, and the
@@ -83,11 +83,11 @@ type RolloutTuning struct {
 
 // JobTuning is for Jobs.
 type JobTuning struct {
-	Pods       dist.Number    `json:"pods,omitzero" jsonschema_description:"Pods of one Job; all run at once."`
-	Run        dist.Duration  `json:"run,omitzero" jsonschema_description:"Run time of a pod; divided by timeScale."`
-	TTL        units.Duration `json:"ttl,omitzero" jsonschema:"example=60s" jsonschema_description:"How long a finished Job stays; divided by timeScale."`
-	CronShare  *float64       `json:"cronShare,omitempty" jsonschema:"minimum=0,maximum=1,example=0.2" jsonschema_description:"Share of pods that belong to batches of Jobs on the dot."`
-	CronPeriod units.Duration `json:"cronPeriod,omitzero" range:"100ms..24h" jsonschema:"example=1m" jsonschema_description:"Period of those; divided by timeScale."`
+	Pods       dist.Number     `json:"pods,omitzero" jsonschema_description:"Pods of one Job; all run at once."`
+	Run        dist.Duration   `json:"run,omitzero" jsonschema_description:"Run time of a pod; divided by timeScale."`
+	TTL        *units.Duration `json:"ttl,omitempty" jsonschema:"example=60s" jsonschema_description:"How long a finished Job stays; divided by timeScale."`
+	CronShare  *float64        `json:"cronShare,omitempty" jsonschema:"minimum=0,maximum=1,example=0.2" jsonschema_description:"Share of pods that belong to batches of Jobs on the dot."`
+	CronPeriod units.Duration  `json:"cronPeriod,omitzero" range:"100ms..24h" jsonschema:"example=1m" jsonschema_description:"Period of those; divided by timeScale."`
 }
 
 // CrashTuning is for containers that end with an error.
@@ -129,12 +129,12 @@ type WriterTuning struct {
 
 // ClusterTuning is for what goes on whatever the load is.
 type ClusterTuning struct {
-	LeasePeriod      units.Duration `json:"leasePeriod,omitzero" range:"100ms..24h" jsonschema:"example=10s" jsonschema_description:"Of each node's Lease."`
-	NodeStatusPeriod units.Duration `json:"nodeStatusPeriod,omitzero" range:"100ms..24h" jsonschema:"example=5m" jsonschema_description:"Of each node's status."`
-	Widgets          int            `json:"widgets,omitempty" jsonschema:"minimum=0,maximum=1000000,example=50" jsonschema_description:"Custom resources."`
-	WidgetRate       *float64       `json:"widgetRate,omitempty" jsonschema:"minimum=0,maximum=10000,example=5" jsonschema_description:"Updates of them per second."`
-	ConfigMaps       int            `json:"configMaps,omitempty" jsonschema:"minimum=0,maximum=1000000,example=50" jsonschema_description:"ConfigMaps."`
-	ConfigMapRate    *float64       `json:"configMapRate,omitempty" jsonschema:"minimum=0,maximum=10000,example=1" jsonschema_description:"Updates of them per second."`
+	LeasePeriod      *units.Duration `json:"leasePeriod,omitempty" range:"100ms..24h" jsonschema:"example=10s" jsonschema_description:"Of each node's Lease; 0s: never."`
+	NodeStatusPeriod *units.Duration `json:"nodeStatusPeriod,omitempty" range:"100ms..24h" jsonschema:"example=5m" jsonschema_description:"Of each node's status; 0s: never."`
+	Widgets          *int            `json:"widgets,omitempty" jsonschema:"minimum=0,maximum=1000000,example=50" jsonschema_description:"Custom resources."`
+	WidgetRate       *float64        `json:"widgetRate,omitempty" jsonschema:"minimum=0,maximum=10000,example=5" jsonschema_description:"Updates of them per second."`
+	ConfigMaps       *int            `json:"configMaps,omitempty" jsonschema:"minimum=0,maximum=1000000,example=50" jsonschema_description:"ConfigMaps."`
+	ConfigMapRate    *float64        `json:"configMapRate,omitempty" jsonschema:"minimum=0,maximum=10000,example=1" jsonschema_description:"Updates of them per second."`
 }
 
 // MixTuning divides the pods of a profile among its parts; the shares need not sum to 1.

@@ -50,9 +50,10 @@ func withinTags(v reflect.Value, path string) error {
 			}
 			continue
 		}
+		never := f.Kind() == reflect.Pointer // may be 0
 		f = reflect.Indirect(f)
 		if low, high, ok := strings.Cut(field.Tag.Get("range"), ".."); ok {
-			if d, least, most := f.Interface().(units.Duration), duration(low), duration(high); d < least || d > most {
+			if d, least, most := f.Interface().(units.Duration), duration(low), duration(high); (d < least || d > most) && (d != 0 || !never) {
 				return fieldError(at, "%s is out of range; use %s to %s", d, least, most)
 			}
 		}

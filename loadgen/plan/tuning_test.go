@@ -24,7 +24,7 @@ func TestTuningIsRefused(t *testing.T) {
 		{"plain pods' stages", "profile: service-churn\nlifecycle: pod/fast\n", "p.yaml:8: lifecycle: has no effect on a profile's pods"},
 		{"too few nodes", "profile: service-churn\nprefill: 8000\n", "p.yaml:5: nodes: 60 have room for 6600 pods, and the load has about 92"},
 		{"too few namespaces", "profile: service-churn\nprefill: 5000\ntuning: {namespaceZipf: 5}\n", "p.yaml:6: namespaces: 20, of which the fullest has about"},
-		{"restarts too fast", "profile: recreate\n", "p.yaml: tuning.recreate.pods: 60 cannot be restarted 20 times a second, as each takes about"},
+		{"restarts too fast", "profile: recreate\n", "p.yaml: tuning.recreate.pods: 60 cannot be restarted 333 times in 16.6s, which is what each takes; use 499 or less rate"},
 		{"noise in a closed loop", "model: closed\nprofile: event-noise\n", "p.yaml:7: profile: event-noise goes by the clock, and a closed loop has none"},
 		{"steps with a rate", "arrival: step\nsteps: [{length: 1s, rate: 5}]\n", "p.yaml:3: rate: has no effect beside steps or a trace; drop it"},
 		{"a trace backwards", "rate: 0\narrival: trace\ntrace: [2s, 1s]\n", "p.yaml:9: trace[1]: 1s is before the time in front of it, 2s; sort the list"},
@@ -111,7 +111,7 @@ func FuzzProfile(f *testing.F) {
 			cfg.Tuning = &Tuning{}
 		}
 		cfg.Tuning.Services.Deployments, cfg.Tuning.Rollouts.Deployments = min(cfg.Tuning.Services.Deployments, 10), min(cfg.Tuning.Rollouts.Deployments, 3)
-		cfg.Tuning.Cluster.Widgets, cfg.Tuning.Cluster.ConfigMaps = min(cfg.Tuning.Cluster.Widgets, 10), min(cfg.Tuning.Cluster.ConfigMaps, 10)
+		cfg.Tuning.Cluster.Widgets, cfg.Tuning.Cluster.ConfigMaps = ptr(10), ptr(10)
 		cfg.Prefill, cfg.Nodes, cfg.Namespaces = min(cfg.Prefill, 100), min(cfg.Nodes, 100), min(cfg.Namespaces, 20)
 		p, err := New(cfg)
 		if err != nil {

@@ -99,13 +99,15 @@ func (h *writeHeap) Pop() any {
 // after has do happen later.
 func (w *world) after(d time.Duration, do func()) {
 	w.seq++
-	heap.Push(&w.timers, timer{w.now + d, w.seq, do})
+	heap.Push(&w.timers, timer{w.now + min(d, longest), w.seq, do})
 }
+
+// longest is more than anything lasts, and so little that times can be added.
+const longest = 1000 * 24 * time.Hour
 
 // life scales a lifetime.
 func (w *world) life(d time.Duration) time.Duration {
-	const most = float64(1000 * 24 * time.Hour) // nothing lasts longer
-	return time.Duration(min(float64(d)/w.tn.TimeScale, most)).Round(time.Microsecond)
+	return time.Duration(min(float64(d)/w.tn.TimeScale, float64(longest))).Round(time.Microsecond)
 }
 
 // draw is a length of time that is not scaled.
@@ -202,6 +204,7 @@ type node struct {
 	pods    []*pod
 	waiting []func() // what its kubelet does when it is back
 	down    bool
+	losses  int
 }
 
 // podsPerNode is the kubelet's limit.

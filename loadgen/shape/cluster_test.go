@@ -59,8 +59,8 @@ func mixedPlan(t *testing.T, run string) *plan.Plan {
 		Recreate: plan.RecreateTuning{Pods: 2},
 		Crashes:  plan.CrashTuning{Share: &share, Run: short, BackOff: units.Duration(100 * time.Millisecond)},
 		Flaps:    plan.FlapTuning{Share: &flaps, Period: units.Duration(1000 * time.Second), Down: units.Duration(1000 * time.Second)},
-		Cluster: plan.ClusterTuning{LeasePeriod: units.Duration(2 * time.Second), NodeStatusPeriod: units.Duration(3 * time.Second),
-			Widgets: 3, WidgetRate: &often, ConfigMaps: 3, ConfigMapRate: &often},
+		Cluster: plan.ClusterTuning{LeasePeriod: new(units.Duration(2 * time.Second)), NodeStatusPeriod: new(units.Duration(3 * time.Second)),
+			Widgets: new(3), WidgetRate: &often, ConfigMaps: new(3), ConfigMapRate: &often},
 	}
 	p, err := plan.New(cfg)
 	if err != nil {

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/loadgen/shape"
@@ -130,5 +132,33 @@ func TestJobKeepsItsStart(t *testing.T) {
 		if got := r.Object.(*batchv1.Job).Status.StartTime; got == nil || !got.Time.Equal(start.Truncate(time.Second)) {
 			t.Errorf("%s: started %v, want %v", typ, got, start)
 		}
+	}
+}
+
+// TestEventsHaveSources: whatever a profile has an Event for, somebody of Kubernetes tells it,
+// in words of its own.
+func TestEventsHaveSources(t *testing.T) {
+	share := 1.0
+	seen := map[string]bool{}
+	for _, name := range plan.ProfileNames() {
+		cfg := plan.Default()
+		cfg.RunID, cfg.Model, cfg.Rate, cfg.Duration, cfg.Nodes, cfg.Profile = "r", plan.ModelOpen, 2, units.Duration(time.Minute), 20, name
+		cfg.Tuning = &plan.Tuning{TimeScale: 100, Flaps: plan.FlapTuning{Share: &share}}
+		p, err := plan.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := newMaker()
+		for op := range p.Timed() {
+			if reason := op.Target.Reason; op.Type == oplog.TypeCreate && reason != "" && !seen[reason] {
+				seen[reason] = true
+				if e := m.Object(op, uids{}, start).(*corev1.Event); e.Source.Component == "watchbench" {
+					t.Errorf("%s: nobody tells of %s: %s", name, reason, e.Message)
+				}
+			}
+		}
+	}
+	if len(seen) < 15 || !seen["TaintManagerEviction"] || !seen["FailedMount"] {
+		t.Errorf("only %v", seen)
 	}
 }

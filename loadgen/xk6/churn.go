@@ -60,8 +60,24 @@ func (i *instance) newChurn(call sobek.ConstructorCall) *sobek.Object {
 	return obj
 }
 
-// Prepare makes what the plan wants to exist and begins the load.
-func (c *client) Prepare() error { return c.host.prepare(c.vu.Context()) }
+// exit is k6's event.Exit, whose package is not for modules.
+const exit = 6
+
+// Prepare makes what the plan wants to exist and begins the load. Should the script never call
+// Finish, as k6 has no teardown() after an exception in setup(), k6's exit does.
+func (c *client) Prepare() error {
+	if err := c.host.prepare(c.vu.Context()); err != nil {
+		return err
+	}
+	_, events := c.vu.Events().Global.Subscribe(exit)
+	go func() { // until k6 exits
+		for e := range events {
+			_ = c.host.finish() // which has logged it
+			e.Done()
+		}
+	}()
+	return nil
+}
 
 // Finish ends the load, completes the op log and removes what was made.
 func (c *client) Finish() error { return c.host.finish() }
@@ -85,6 +101,9 @@ func (c *client) running() (*churn.Sender, error) {
 // a closed loop, of the one sequence in an open one. It returns false when there is none.
 func (c *client) Step() (bool, error) {
 	s, err := c.running()
+	if err == nil {
+		err = c.host.use("step()")
+	}
 	if err != nil {
 		return false, err
 	}
@@ -131,8 +150,8 @@ func (c *client) result(s churn.Sent) OpResult {
 	}
 	if s.Started != 0 {
 		r.DurationMs, r.LagMs = float64(s.Finished-s.Started)/1e6, float64(max(0, s.Started-s.Intended))/1e6
-		c.metrics.push(c.vu, r)
 	}
+	c.metrics.push(c.vu, r, s.Started != 0)
 	return r
 }
 
@@ -161,6 +180,9 @@ type Pod struct {
 // CreatePod begins the life of a new pod. The result of the creation is pod.results[0].
 func (c *client) CreatePod() (*Pod, error) {
 	s, err := c.running()
+	if err == nil {
+		err = c.host.use("createPod() or life()")
+	}
 	if err != nil {
 		return nil, err
 	}

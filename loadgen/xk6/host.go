@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/outfile"
 	"github.com/watchbench/watchbench/loadgen/churn"
 	"github.com/watchbench/watchbench/loadgen/churn/session"
 	"github.com/watchbench/watchbench/loadgen/oplog"
@@ -47,6 +48,7 @@ type host struct {
 	options Options
 	plan    *plan.Plan
 	lives   atomic.Int64 // begun by createPod and life
+	used    atomic.Pointer[string]
 
 	begin, end sync.Once
 	loading    chan *churn.Sender // one, when the load begins
@@ -76,6 +78,11 @@ func (h *host) start(ctx context.Context) error {
 		close(h.ended)
 		return err
 	}
+	err = outfile.Check(outfile.Output{Flag: "opLog", Path: h.options.OpLog, What: "op log", Ours: outfile.Lines(`{"id":`)})
+	if err != nil {
+		close(h.ended)
+		return err
+	}
 	log, err := oplog.Create(h.options.OpLog)
 	if err != nil {
 		close(h.ended)
@@ -96,7 +103,9 @@ func (h *host) start(ctx context.Context) error {
 	go func() {
 		defer close(h.ended)
 		defer engine.Close()
-		h.err = errors.Join(session.New(driven{engine, h}, h.plan.Config(), settings).Run(run), log.Close())
+		if h.err = errors.Join(session.New(driven{engine, h}, h.plan.Config(), settings).Run(run), log.Close()); h.err != nil {
+			logger.Error("the load ended", "err", h.err)
+		}
 	}()
 	select {
 	case s := <-h.loading:
@@ -107,6 +116,15 @@ func (h *host) start(ctx context.Context) error {
 	case <-ctx.Done():
 		return errors.Join(context.Cause(ctx), h.finish())
 	}
+}
+
+// use refuses a second way of choosing operations: their ids and names are the same.
+func (h *host) use(how string) error {
+	h.used.CompareAndSwap(nil, &how)
+	if first := *h.used.Load(); first != how {
+		return fmt.Errorf("%s after %s: both send the plan's pods; use one of them in a run", how, first)
+	}
+	return nil
 }
 
 // finish ends the load and returns when the session has removed what it made.

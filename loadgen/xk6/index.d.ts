@@ -11,7 +11,7 @@ export interface ChurnOptions {
   kubeconfig: string;
   /** Context of the kubeconfig; default: its current one. */
   context?: string;
-  /** Path of the op log, zstd-compressed NDJSON with one record per request. It must not exist. */
+  /** Path of the op log, zstd-compressed NDJSON with one record per request. What is there is replaced only if it is one. */
   opLog: string;
   /** Path of a plan file, or its fields. */
   plan: string | Plan;

@@ -39,8 +39,8 @@ func registerMetrics(r *metrics.Registry) (*opMetrics, error) {
 	return m, nil
 }
 
-// push gives k6 the figures of one operation.
-func (m *opMetrics) push(vu modules.VU, r OpResult) {
+// push gives k6 the figures of one operation; of one that was not sent, only that it failed.
+func (m *opMetrics) push(vu modules.VU, r OpResult, sent bool) {
 	state := vu.State()
 	if state == nil {
 		return
@@ -51,11 +51,9 @@ func (m *opMetrics) push(vu modules.VU, r OpResult) {
 	sample := func(metric *metrics.Metric, value float64) metrics.Sample {
 		return metrics.Sample{TimeSeries: metrics.TimeSeries{Metric: metric, Tags: set}, Time: now, Value: value, Metadata: tags.Metadata}
 	}
-	metrics.PushIfNotDone(vu.Context(), state.Samples, metrics.ConnectedSamples{
-		Samples: []metrics.Sample{
-			sample(m.duration, r.DurationMs), sample(m.fromIntent, r.LagMs+r.DurationMs), sample(m.lag, r.LagMs),
-			sample(m.ops, 1), sample(m.failed, metrics.B(!r.OK)),
-		},
-		Tags: set, Time: now,
-	})
+	all := []metrics.Sample{sample(m.failed, metrics.B(!r.OK))}
+	if sent {
+		all = append(all, sample(m.duration, r.DurationMs), sample(m.fromIntent, r.LagMs+r.DurationMs), sample(m.lag, r.LagMs), sample(m.ops, 1))
+	}
+	metrics.PushIfNotDone(vu.Context(), state.Samples, metrics.ConnectedSamples{Samples: all, Tags: set, Time: now})
 }

@@ -15,7 +15,7 @@ import (
 type Options struct {
 	Kubeconfig string // path
 	Context    string // of the kubeconfig; "" is its current one
-	OpLog      string // path of the op log to write; it must not exist
+	OpLog      string // path of the op log to write; a file that is there must be one
 	Plan       plan.Config
 	// Wait makes prepare and finish wait for lines on standard input, as churn --wait does.
 	Wait bool

@@ -107,7 +107,7 @@ func (c Capacity) Text() string {
 type Load struct {
 	Driver string `json:"driver" jsonschema:"enum=engine,enum=k6" jsonschema_description:"What sends the load: the generator itself, or k6's virtual users (needs make k6)."`
 	// Generators is how many processes share a profile's plan.
-	Generators int `json:"generators,omitempty" jsonschema:"minimum=0,maximum=16,example=2" jsonschema_description:"Generators that share the load of a profile, each a process; 0 means 1."`
+	Generators int `json:"generators,omitempty" jsonschema:"minimum=0,maximum=16,example=2" jsonschema_description:"Generators that share the open load of a profile, each a process; 0 means 1."`
 	plan.Load
 	// OfCapacity takes the place of Rate, which the runner then sets; see At.
 	OfCapacity Multiple `json:"ofCapacity,omitzero" range:"above 0%..1000%" jsonschema_description:"Open loop: mean rate as a part of the capacity that calibrate measures for the same watcher and storage, such as 80%."`

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/watchbench/watchbench/internal/strictyaml"
+	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
 var (
@@ -215,6 +216,8 @@ func (s *Scenario) validateGenerators() error {
 		return bad("load.generators", fmt.Sprintf("use 1 to %d", maxGenerators), "%d generators", n)
 	case n > 1 && s.Load.Profile == "":
 		return bad("load.generators", "set load.profile, or drop it", "only the load of a profile can be divided among generators")
+	case n > 1 && s.Load.Model == plan.ModelClosed:
+		return bad("load.generators", "set load.model: open, or drop it", "the threads of a closed loop cannot be divided among generators")
 	}
 	return nil
 }

@@ -44,8 +44,9 @@ func Command(cfg plan.Config, f Files) (args, env []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	executor, arrivals := executor(p)
 	load, err := json.Marshal(map[string]any{
-		"plan": abs(f.Plan), "kubeconfig": abs(f.Kubeconfig), "opLog": abs(f.OpLog), "executor": executor(p),
+		"plan": abs(f.Plan), "kubeconfig": abs(f.Kubeconfig), "opLog": abs(f.OpLog), "executor": executor, "arrivals": arrivals,
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("describing the load to k6: %w", err)
@@ -59,24 +60,21 @@ func Hermetic() []string {
 	return []string{"K6_NO_USAGE_REPORT=true", "K6_AUTO_EXTENSION_RESOLUTION=false"}
 }
 
-// executor is the k6 executor of the plan's load, one iteration per operation.
-func executor(p *plan.Plan) map[string]any {
+// executor is the k6 executor of the plan's load; arrivals says that it begins an iteration for
+// each operation. Otherwise each virtual user has one iteration, in which it sends what is its.
+func executor(p *plan.Plan) (of map[string]any, arrivals bool) {
 	cfg := p.Config()
-	if cfg.Model == plan.ModelClosed {
-		if cfg.Duration > 0 && cfg.Operations == 0 {
-			return map[string]any{"executor": "constant-vus", "vus": cfg.Threads, "duration": cfg.Duration.String(), "gracefulStop": "5m"}
-		}
-		each := (cfg.Operations + int64(cfg.Threads) - 1) / int64(cfg.Threads)
-		return map[string]any{"executor": "per-vu-iterations", "vus": cfg.Threads, "iterations": each, "maxDuration": "24h", "gracefulStop": "5m"}
-	}
-	if (cfg.Arrival == "" || cfg.Arrival == plan.ArrivalConstant) && cfg.Hotkeys == nil && cfg.Rate*1000 == math.Trunc(cfg.Rate*1000) {
+	constant := cfg.Model == plan.ModelOpen && cfg.Profile == "" && (cfg.Arrival == "" || cfg.Arrival == plan.ArrivalConstant)
+	if constant && cfg.Hotkeys == nil && cfg.Rate*1000 == math.Trunc(cfg.Rate*1000) {
 		return map[string]any{
 			"executor": "constant-arrival-rate", "rate": int64(cfg.Rate * 1000), "timeUnit": "1000s", "duration": cfg.Duration.String(),
 			"preAllocatedVUs": MaxVUs, "maxVUs": MaxVUs, "gracefulStop": "5m",
-		}
+		}, true
 	}
 	// Of all other arrivals the virtual users keep the times themselves.
-	return map[string]any{
-		"executor": "shared-iterations", "vus": min(MaxVUs, max(1, p.Planned())), "iterations": max(1, p.Planned()), "maxDuration": "24h", "gracefulStop": "5m",
+	vus := MaxVUs
+	if cfg.Model == plan.ModelClosed {
+		vus = cfg.Threads
 	}
+	return map[string]any{"executor": "per-vu-iterations", "vus": vus, "iterations": 1, "maxDuration": "24h", "gracefulStop": "5m"}, false
 }

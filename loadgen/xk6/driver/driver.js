@@ -1,4 +1,4 @@
-// A scenario's load with `driver: k6`: the plan, one operation per iteration.
+// A scenario's load with `driver: k6`: the plan's operations.
 import { Churn } from 'k6/x/podchurn';
 
 const load = JSON.parse(__ENV.WATCHBENCH_K6);
@@ -16,7 +16,8 @@ export function setup() {
 }
 
 export default function () {
-  churn.step();
+  // Under an arrival rate an iteration is one operation, otherwise all of a virtual user's.
+  while (churn.step() && !load.arrivals);
 }
 
 export function teardown() {

@@ -1,0 +1,159 @@
+package churn
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
+
+// anyEngine is an engine of a plan on a fake apiserver.
+func anyEngine(t *testing.T, api *anyAPI, change func(*plan.Config)) (*Engine, *recorder) {
+	t.Helper()
+	profileEngine(t, api) // fills api
+	cfg := plan.Default()
+	cfg.Seed, cfg.RunID = 1, "fake"
+	change(&cfg)
+	p, err := plan.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &recorder{}
+	e, err := New(p, Settings{REST: &rest.Config{Host: "http://apiserver.invalid", Transport: api}, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, log
+}
+
+// TestSentAsLogged: what a caller with threads of its own is told of an operation is what the
+// op log says; an operation that waited for a place was dispatched when it had one.
+func TestSentAsLogged(t *testing.T) {
+	virtual(t, "", func(t *testing.T) {
+		e, log := anyEngine(t, &anyAPI{latency: time.Second}, func(c *plan.Config) {
+			c.Model, c.Threads, c.Operations = plan.ModelClosed, 1, 1
+		})
+		var mu sync.Mutex
+		var all []Sent
+		_, err := e.LoadBy(t.Context(), nil, func(_ context.Context, s *Sender) error {
+			var wg sync.WaitGroup
+			for i := range int64(3) {
+				wg.Go(func() {
+					r := s.Do(e.plan.Life(i)[0], s.Now())
+					mu.Lock()
+					defer mu.Unlock()
+					all = append(all, r)
+				})
+			}
+			wg.Wait()
+			return nil
+		})
+		if err != nil || len(all) != 3 || len(log.records) != 3 {
+			t.Fatalf("%d sent, %d logged, %v", len(all), len(log.records), err)
+		}
+		slices.SortFunc(all, func(a, b Sent) int { return int(a.Started - b.Started) })
+		for i, r := range log.records { // in the order of the answers
+			if got := all[i]; got.Op.ID != r.ID || got.Intended != r.Intended || got.Started != r.Started || got.Finished != r.Finished {
+				t.Errorf("operation %d: told %d, %d, %d, logged %+v", got.Op.ID, got.Intended, got.Started, got.Finished, r)
+			}
+			if wait := time.Duration(r.Started - r.Intended); wait != time.Duration(i)*time.Second {
+				t.Errorf("operation %d waited %s for its place", r.ID, wait)
+			}
+		}
+	})
+}
+
+// TestSentInOrder: virtual users that take a profile's operations in turn send all of them,
+// none before its time; after one that was refused the rest of its object is told as not sent.
+func TestSentInOrder(t *testing.T) {
+	virtual(t, "", func(t *testing.T) {
+		api := &anyAPI{latency: 50 * time.Millisecond}
+		refused := ""
+		api.refuse = func(path string, m metav1.ObjectMeta) bool {
+			if refused == "" && path == "/apis/batch/v1/namespaces/watchbench-fake-0/jobs" {
+				refused = m.Name
+				return true
+			}
+			return false
+		}
+		e, log := anyEngine(t, api, func(c *plan.Config) {
+			c.Model, c.Rate, c.Duration, c.Profile, c.Nodes = plan.ModelOpen, 4, units.Duration(20*time.Second), plan.ProfileBatchJobs, 20
+			c.Tuning = &plan.Tuning{TimeScale: 100}
+		})
+		if err := e.setUp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		before := len(log.records)
+		var mu sync.Mutex
+		done, unsent := 0, 0
+		stats, err := e.LoadBy(t.Context(), nil, func(_ context.Context, s *Sender) error {
+			start := s.Now()
+			var wg sync.WaitGroup
+			for range 64 {
+				wg.Go(func() {
+					for {
+						r, ok := s.Next(start)
+						if !ok {
+							return
+						}
+						mu.Lock()
+						if done++; r.Started == 0 {
+							unsent++
+						} else if r.Started < r.Intended || r.Finished < r.Started {
+							t.Errorf("operation %d: intended at %d, sent at %d, answered at %d", r.Op.ID, r.Intended, r.Started, r.Finished)
+						}
+						mu.Unlock()
+					}
+				})
+			}
+			wg.Wait()
+			return nil
+		})
+		if err != nil || int64(done) != stats.Planned || refused == "" || unsent == 0 || int64(unsent) != stats.Skipped {
+			t.Errorf("%d of %d operations, %d not sent, %d skipped after Job %q was refused: %v", done, stats.Planned, unsent, stats.Skipped, refused, err)
+		}
+		if logged := len(log.records) - before; logged < done-unsent {
+			t.Errorf("%d records of %d operations", logged, done-unsent)
+		}
+	})
+}
+
+// TestClosedProfileKeepsNodes: no operation of a closed loop renews a Lease, so the heartbeat
+// does, or a controller manager would take the nodes for lost after 40 s.
+func TestClosedProfileKeepsNodes(t *testing.T) {
+	virtual(t, "", func(t *testing.T) {
+		e, log := anyEngine(t, &anyAPI{latency: time.Second}, func(c *plan.Config) {
+			c.Model, c.Threads, c.Operations, c.Profile = plan.ModelClosed, 1, 120, plan.ProfileServiceChurn
+		})
+		if err := e.setUp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { e.Heartbeat(ctx) })
+		if _, err := e.Load(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		stop()
+		wg.Wait()
+		renewed := map[string]int{}
+		for _, r := range log.records {
+			if r.Phase == oplog.PhaseLoad && r.Type == oplog.TypeHeartbeat && r.Kind == kindLease && r.OK() {
+				renewed[r.Name]++
+			}
+		}
+		for i := range e.cfg.Nodes {
+			if n := renewed[e.cfg.NodeName(i)]; n < 8 {
+				t.Errorf("the Lease of node %d is renewed %d times in two minutes", i, n)
+			}
+		}
+	})
+}

@@ -1,0 +1,230 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/dist"
+	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/loadgen/oplog"
+)
+
+// openHead begins a plan of a minute with room for 6,600 pods.
+const openHead = "runID: r1\nmodel: open\nduration: 60s\nnodes: 60\nnamespaces: 20\n"
+
+// What no cluster or generator could do is refused before the run, with what would do.
+func TestTooMuchIsRefused(t *testing.T) {
+	times := strings.Repeat("1s,", 300) + "1s"
+	for _, tc := range []struct{ name, file, want string }{
+		{"pods of a burst", "profile: service-churn\nrate: 1000\narrival: burst\nburst: {period: 30s, length: 10s}\ntuning: {services: {lifetime: 5s}}\n", "nodes: 60 have room for 6600 pods, and the load has about 10"},
+		{"pods of a step", "profile: service-churn\narrival: step\nsteps: [{length: 10s, rate: 900}, {length: 50s}]\n", "nodes: 60 have room for 6600 pods, and the load has about 9"},
+		{"groups of a trace", "profile: coldstart\narrival: trace\ntrace: [" + times + "]\n", "nodes: 60 have room for 6600 pods, and the load has about 9"},
+		{"restarts in a burst", "profile: recreate\nrate: 100\narrival: burst\nburst: {period: 60s, length: 1s}\n", "tuning.recreate.pods: 60 cannot be restarted 100 times"},
+		{"daemons", "profile: mixed-production\nrate: 100\ntuning: {timeScale: 100}\n", "nodes: 60 cannot be restarted "},
+		{"rollouts", "profile: rollout\nrate: 20\n", "tuning.rollouts.deployments: 10 cannot be rolled "},
+		{"an endless stage", "profile: recreate\nrate: 1\ntuning: {stages: {sandbox: 'pareto(1s,0.5)', probe: 'pareto(1s,0.5)', running: 'pareto(1s,0.5)'}}\n", "tuning.recreate.pods: 60 cannot be restarted "},
+		{"writes", "profile: service-churn\nrate: 100\nduration: 2h\nnodes: 100\nnamespaces: 1000\ntuning: {services: {lifetime: 10s}}\n", "duration: 2h of this load have about 1.7"},
+		{"leases", "profile: service-churn\nrate: 1\nduration: 24h\nnodes: 5000\nnamespaces: 1000\ntuning: {services: {lifetime: 10s}}\n", "duration: 24h of this load have about 4."},
+		{"custom resources", "profile: service-churn\nrate: 1\ntuning: {cluster: {widgets: 1000000}}\n", "tuning.cluster.widgets: makes most of the 1000"},
+		{"threads", "model: closed\nthreads: 2000\noperations: 5000\nnodes: 200\nprofile: service-churn\n", "threads: 2000, each of which knows all 4440 objects that there are before the load; use at most 225"},
+		{"namespaces", "profile: service-churn\nrate: 1\nprefill: 5900\nnamespaces: 2\n", "namespaces: 2, of which the fullest has about 39"},
+		{"a rise of nothing", "rate: 1\narrival: mmpp\nmmpp: {factor: 5, share: 0.5, stay: 1ns}\n", "mmpp.stay: 1ns is out of range; use 10ms to 24h"},
+		{"a batch of nothing", "arrival: cron\nrate: 1\ncron: {period: 1ns, size: 1e-5}\n", "cron.period: 1ns is out of range; use 10ms to 24h"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			file := openHead
+			for _, line := range strings.SplitAfter(openHead, "\n") { // each field once
+				if key, _, _ := strings.Cut(line, ":"); key != "" && strings.Contains("\n"+tc.file, "\n"+key+":") || strings.Contains(tc.file, "closed") && key == "duration" {
+					file = strings.Replace(file, line, "", 1)
+				}
+			}
+			_, err := Parse("p", []byte(file+tc.file))
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			if _, got, _ := strings.Cut(err.Error(), " "); !strings.HasPrefix(got, tc.want) {
+				t.Errorf("got  %v\nwant %s…", err, tc.want)
+			}
+		})
+	}
+	_, err := Parse("p", []byte(strings.Replace(openHead, "namespaces: 20", "namespaces: 2", 1)+"profile: service-churn\nrate: 1\nprefill: 5900\n"))
+	if err == nil || !strings.Contains(err.Error(), "use 4 namespaces or a smaller tuning.namespaceZipf") {
+		t.Errorf("the namespaces that would do are not named: %v", err)
+	}
+}
+
+// A plan that is refused for its peaks would have had pods without a node; one that is
+// accepted at its limit has none.
+func TestRoomHoldsThePeak(t *testing.T) {
+	p := profilePlan(t, ProfileServiceChurn, func(c *Config) {
+		c.Rate, c.Arrival, c.Burst, c.Duration, c.Nodes = 500, ArrivalBurst, &Burst{Period: minute / 2, Length: 10 * second}, minute, 60
+		c.Tuning = &Tuning{Services: ServiceTuning{Lifetime: dist.MustDuration("5s"), Step: dist.MustNumber("5")}, Cluster: ClusterTuning{LeasePeriod: ptr(minute)}}
+	})
+	for op := range p.Timed() {
+		if op.Target.Kind == "Pod" && op.Target.Node == NoNode {
+			t.Fatalf("%s has no node at %s", op.Target.Name, op.At)
+		}
+	}
+}
+
+// Batches of almost nothing come to an end, as does every load.
+func TestSmallBatchesEnd(t *testing.T) {
+	p := openPlan(t, func(c *Config) {
+		c.Rate, c.Arrival, c.Cron, c.Duration = 0, ArrivalCron, &Cron{Period: second, Size: 1e-300}, minute
+	})
+	if n := p.Planned(); n != 0 {
+		t.Errorf("%d operations", n)
+	}
+}
+
+// A scale operation makes all its pods, however many.
+func TestLargeSteps(t *testing.T) {
+	p := profilePlan(t, ProfileServiceChurn, func(c *Config) {
+		c.Rate, c.Arrival, c.Trace, c.Nodes, c.Namespaces = 0, ArrivalTrace, []units.Duration{0}, 60, 20
+		c.Tuning = &Tuning{Services: ServiceTuning{Step: dist.MustNumber("1700")}}
+	})
+	made := 0
+	for op := range p.Timed() {
+		if op.Target.Kind == "Pod" && op.Type == oplog.TypeCreate {
+			made++
+		}
+	}
+	if made != 1700 {
+		t.Errorf("%d pods of 1700", made)
+	}
+}
+
+// Without time for a batch on the dot all Jobs come by chance.
+func TestNoTimeForABatch(t *testing.T) {
+	total := 0.0
+	const runs = 5
+	for seed := range uint64(runs) {
+		p := profilePlan(t, ProfileBatchJobs, func(c *Config) {
+			c.Seed, c.Rate, c.Duration = seed, 50, 20*second
+			c.Tuning = &Tuning{Jobs: JobTuning{Pods: dist.MustNumber("1"), CronShare: ptr(0.9)}}
+		})
+		for op := range p.Timed() {
+			if op.Target.Kind == "Pod" && op.Type == oplog.TypeCreate {
+				total++
+			}
+		}
+	}
+	if rate := total / 20 / runs; rate < 45 || rate > 55 {
+		t.Errorf("%.1f pods per second, want 50", rate)
+	}
+}
+
+// Delays beyond all times leave the order as it is.
+func TestEndlessDelays(t *testing.T) {
+	p := profilePlan(t, ProfileServiceChurn, func(c *Config) {
+		c.Rate, c.Tuning = 5, &Tuning{Writers: WriterTuning{Delay: dist.MustDuration("mix(0.5=10ms,0.5=pareto(1s,0.1))")}}
+	})
+	at := time.Duration(0)
+	for op := range p.Timed() {
+		if op.At < at {
+			t.Fatalf("operation %d is due at %s, after one at %s", op.ID, op.At, at)
+		}
+		at = op.At
+	}
+}
+
+// A Job's pod whose node was away goes on when it is back, and ends once; nothing is removed
+// while it runs.
+func TestJobsOnLostNodes(t *testing.T) {
+	p := profilePlan(t, ProfileBatchJobs, func(c *Config) {
+		c.Rate, c.Duration, c.Nodes = 2, 5*minute, 10
+		c.Tuning = &Tuning{Jobs: JobTuning{Pods: dist.MustNumber("3"), Run: dist.MustDuration("30s")},
+			Flaps: FlapTuning{Share: ptr(1.0), Period: minute, Down: 20 * second, Toleration: 5 * minute}}
+	})
+	writes, again := map[*Target][]string{}, 0
+	for op := range p.Timed() {
+		if o := op.Target; o.Kind == "Pod" {
+			writes[o] = append(writes[o], op.Type)
+			switch op.Type {
+			case oplog.TypeUnready:
+				again++
+			case oplog.TypeSucceeded, oplog.TypeUnfinalized:
+				if n := len(slices.DeleteFunc(slices.Clone(writes[o]), func(s string) bool { return s != op.Type })); n > 1 {
+					t.Fatalf("%s: %v", o.Name, writes[o])
+				}
+			case oplog.TypeDelete:
+				if !slices.Contains(writes[o], oplog.TypeSucceeded) && !slices.Contains(writes[o], oplog.TypeTerminated) {
+					t.Fatalf("%s is removed while it runs: %v", o.Name, writes[o])
+				}
+			}
+		}
+	}
+	if again < 100 {
+		t.Errorf("only %d pods were lost for a while", again)
+	}
+}
+
+// A node that is back in time loses no pod, not even at its next loss.
+func TestTolerationBeginsAnew(t *testing.T) {
+	p := profilePlan(t, ProfileNodeFlap, func(c *Config) {
+		c.Rate, c.Duration, c.Nodes, c.Prefill = 0.1, 10*minute, 2, 50
+		c.Tuning = &Tuning{Flaps: FlapTuning{Share: ptr(1.0), Period: minute / 2, Down: 20 * second, Toleration: 30 * second}}
+	})
+	lost := 0
+	for op := range p.Timed() {
+		if op.Target.Kind == "Node" && op.Type == oplog.TypeUnready {
+			lost++
+		}
+		if op.Target.Reason == "TaintManagerEviction" {
+			t.Fatalf("%s is evicted at %s", op.Target.Subject.Name, op.At)
+		}
+	}
+	if lost < 10 {
+		t.Errorf("nodes were lost only %d times", lost)
+	}
+}
+
+// A zero is a number, too: no custom resources, no Leases, Jobs that go at once.
+func TestZeroOverrides(t *testing.T) {
+	cfg, err := Parse("p", []byte(openHead+"profile: mixed-production\nrate: 5\n"+
+		"tuning: {timeScale: 20, jobs: {ttl: 0s}, cluster: {widgets: 0, configMaps: 0, leasePeriod: 0s, nodeStatusPeriod: 0s}, flaps: {share: 0}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for op := range p.Setup() {
+		if k := op.Target.Kind; k == "Widget" || k == "ConfigMap" {
+			t.Fatalf("there is a %s", k)
+		}
+	}
+	ended := map[*Target]time.Duration{}
+	for op := range p.Timed() {
+		switch o := op.Target; {
+		case o.Kind == "Lease" || o.Kind == "Node":
+			t.Fatalf("%s of a %s", op.Type, o.Kind)
+		case o.Kind == "Job" && op.Type == oplog.TypeSucceeded:
+			ended[o] = op.At
+		case o.Kind == "Job" && op.Type == oplog.TypeDelete && op.At-ended[o] > time.Second:
+			t.Errorf("%s went %s after its end", o.Name, op.At-ended[o])
+		}
+	}
+	if len(ended) == 0 {
+		t.Error("no Job ended")
+	}
+	if _, err := Parse("p", fmt.Appendf(nil, openHead+"profile: rollout\nrate: 5\ntuning: {cluster: {leasePeriod: 1ms}}\n")); err == nil {
+		t.Error("a Lease each millisecond is accepted")
+	}
+}
+
+// Only what can be divided is.
+func TestPartsOfOtherLoads(t *testing.T) {
+	for name, p := range map[string]*Plan{"closed": profilePlan(t, ProfileServiceChurn, asClosed), "plain pods": openPlan(t, nil)} {
+		if _, err := p.Part(0, 2); err == nil || !strings.Contains(err.Error(), "only the open load of a profile can be divided") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := p.Part(0, 1); err != nil {
+			t.Errorf("%s: the whole is refused: %v", name, err)
+		}
+	}
+}
