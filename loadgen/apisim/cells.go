@@ -286,6 +286,7 @@ func externalIP(o *corev1.Service) string {
 	return cmp.Or(strings.Join(o.Spec.ExternalIPs, ","), none)
 }
 
+//nolint:staticcheck // deprecated, and served by every cluster
 func endpointsCells(o *corev1.Endpoints) []any {
 	var all []string
 	for _, s := range o.Subsets {

@@ -149,15 +149,15 @@ func (k kubectl) mask(text string) string {
 // which serves more.
 func servedAlike(t *testing.T, actual, simulated kubectl) {
 	for _, args := range []string{"api-resources -o wide", "api-versions", "version"} {
-		real, sim := actual.run(t, strings.Fields(args)...), simulated.run(t, strings.Fields(args)...)
-		has := strings.Split(real, "\n")
+		want, sim := actual.run(t, strings.Fields(args)...), simulated.run(t, strings.Fields(args)...)
+		has := strings.Split(want, "\n")
 		sim = strings.ReplaceAll(sim, "-apisim", "") // which the version says, lest somebody takes it for a real one
 		if lines := strings.Split(sim, "\n"); len(lines) < 4 {
 			t.Errorf("%s: %q", args, sim)
 		}
 		for line := range strings.SplitSeq(sim, "\n") {
 			if !slices.Contains(has, line) {
-				t.Errorf("%s: %q is not what a real apiserver has:\n%s", args, line, real)
+				t.Errorf("%s: %q is not what a real apiserver has:\n%s", args, line, want)
 			}
 		}
 	}

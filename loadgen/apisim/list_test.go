@@ -183,12 +183,12 @@ func TestMistakes(t *testing.T) {
 		reason string
 		text   string
 	}{
-		{s, bad("limit=x"), 400, "BadRequest", "limit=x"},
-		{s, bad("timeoutSeconds=x&watch=1"), 400, "BadRequest", `timeoutSeconds=x`},
+		{s, bad("limit=x"), 400, "BadRequest", `strconv.ParseInt: parsing "x"`},
+		{s, bad("timeoutSeconds=x&watch=1"), 400, "BadRequest", `strconv.ParseInt: parsing "x"`},
 		{s, bad("resourceVersion=x"), 400, "BadRequest", "invalid resource version"},
 		{s, bad("resourceVersion=-1"), 400, "BadRequest", "invalid resource version"},
-		{s, bad("labelSelector=%21%21"), 400, "BadRequest", "labelSelector"},
-		{s, bad("fieldSelector=a"), 400, "BadRequest", "fieldSelector"},
+		{s, bad("labelSelector=%21%21"), 400, "BadRequest", "unable to parse requirement: found '!'"},
+		{s, bad("fieldSelector=a"), 400, "BadRequest", "invalid selector: 'a'"},
 		{s, bad("fieldSelector=status.color%3Dred"), 400, "BadRequest", "field label not supported: status.color"},
 		{s, bad("continue=x"), 400, "BadRequest", "continue key is not valid"},
 		{s, bad("continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiIuLi94In0"), 400, "BadRequest", "start key"},
