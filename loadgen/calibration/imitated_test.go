@@ -36,7 +36,7 @@ func imitate(t *testing.T, profile string, change func(*plan.Tuning)) (steps []c
 		Sizes:    plan.SizeTuning{Pod: dist.MustSize("12KB")},
 		Services: plan.ServiceTuning{Deployments: 1, Selected: share(1), Step: dist.MustNumber("1"), Lifetime: dist.MustDuration(lifetime.String())},
 		Rollouts: plan.RolloutTuning{Deployments: 1, Size: dist.MustNumber("30")},
-		Jobs:     plan.JobTuning{Pods: dist.MustNumber("1"), Run: dist.MustDuration("5s"), TTL: 4 * second, CronShare: share(0)},
+		Jobs:     plan.JobTuning{Pods: dist.MustNumber("1"), Run: dist.MustDuration("5s"), TTL: new(4 * second), CronShare: share(0)},
 		Crashes:  plan.CrashTuning{Run: dist.MustDuration("3s")},
 	}
 	if change != nil {
@@ -157,6 +157,13 @@ func writes(steps []calibration.Step, kind string, until int64) (n int) {
 	return n
 }
 
+// leftSlice reports whether the last write of a slice comes before the deletion of the pod:
+// an endpoint goes as its pod has ended.
+func leftSlice(steps []calibration.Step) bool {
+	last := slices.IndexFunc(steps, func(s calibration.Step) bool { return s.Kind == "Pod" && s.Type == "DELETED" })
+	return !slices.ContainsFunc(steps[last:], func(s calibration.Step) bool { return s.Kind == "EndpointSlice" })
+}
+
 // TestImitatedLives holds what the plan writes against what a real cluster wrote. A life alone
 // leaves nothing to chance: its writes are the same in number and order, and each stage of the
 // pod has the recorded share of its size, to six points. In a rollout of 30 controllers gather
@@ -180,6 +187,9 @@ func TestImitatedLives(t *testing.T) {
 			got := imitate(t, c.profile, c.change)
 			for _, d := range calibration.Compare(only(want, ofPods), only(got, ofPods), exact) {
 				t.Error(d)
+			}
+			if w, g := leftSlice(want), leftSlice(got); !w || !g {
+				t.Errorf("a pod leaves its slice before it is deleted: %t, in the recording %t", g, w)
 			}
 			for _, kind := range []string{"ReplicaSet", "Deployment"} {
 				if w, g := writes(want, kind, 0), writes(got, kind, (second+c.until).Std().Milliseconds()); w != g {

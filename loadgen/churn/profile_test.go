@@ -94,13 +94,17 @@ func watchKinds(ctx context.Context, t *testing.T, cfg *rest.Config, run string)
 		if err != nil {
 			t.Fatalf("%s: %v", kind, err)
 		}
-		readers.Go(func() {
+		read := func() {
 			defer stream.Stop()
 			for e := range stream.ResultChan() {
 				m, ok := e.Object.(*metav1.PartialObjectMetadata)
 				if !ok {
+					if ctx.Err() == nil {
+						t.Errorf("the watch of %s: %v", kind, e.Object)
+					}
 					return
 				}
+				from.ResourceVersion = m.ResourceVersion
 				if grace := m.DeletionGracePeriodSeconds; e.Type == watch.Modified && grace != nil && *grace == 0 {
 					continue // the first half of a deletion without grace, which is one operation
 				}
@@ -108,6 +112,17 @@ func watchKinds(ctx context.Context, t *testing.T, cfg *rest.Config, run string)
 				w.mu.Lock()
 				w.events[kind] = append(w.events[kind], seen{kind: e.Type, name: m.Namespace + "/" + m.Name, uid: string(m.UID), version: version, op: m.Annotations[churn.OpAnnotation]})
 				w.mu.Unlock()
+			}
+		}
+		readers.Go(func() {
+			// An apiserver closes the watch of a client that is slow to read.
+			for read(); ctx.Err() == nil && !t.Failed(); read() {
+				if stream, err = client.Resource(resource).Watch(ctx, from); err != nil {
+					if ctx.Err() == nil {
+						t.Errorf("watching %s again: %v", kind, err)
+					}
+					return
+				}
 			}
 		})
 	}

@@ -17,6 +17,7 @@ type slice struct {
 	pods   []*pod
 	exists bool
 	count  int
+	shown  State
 	writer controller
 }
 
@@ -54,20 +55,27 @@ func (d *deployment) room() *slice {
 }
 
 func (s *slice) write() {
-	kind := oplog.TypeUpdate
-	if !s.exists {
+	st, kind := s.state(), oplog.TypeUpdate
+	switch {
+	case !s.exists:
 		kind, s.exists = oplog.TypeCreate, true
+	case slices.Equal(st.Endpoints, s.shown.Endpoints) && slices.Equal(st.NotReady, s.shown.NotReady) && slices.Equal(st.Leaving, s.shown.Leaving):
+		return // what changed has changed back
 	}
-	s.d.w.emit(s.object, kind, s.state(), s.d.object)
+	st.Count, s.shown = s.count, st
+	s.count++
+	s.d.w.emit(s.object, kind, st, s.d.object)
 }
 
 func (s *slice) state() State {
-	st := State{Count: s.count, Endpoints: make([]*Target, len(s.pods))}
-	s.count++
+	st := State{Endpoints: make([]*Target, len(s.pods))}
 	for i, p := range s.pods {
 		st.Endpoints[i] = p.Target
 		if !p.ready {
 			st.NotReady = append(st.NotReady, p.Target)
+		}
+		if p.dying {
+			st.Leaving = append(st.Leaving, p.Target)
 		}
 	}
 	return st

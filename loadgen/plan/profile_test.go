@@ -59,6 +59,9 @@ func fingerprint(ops iter.Seq[Op]) (n int, sum uint64) {
 		for _, e := range s.NotReady {
 			fmt.Fprintln(h, e.Name)
 		}
+		for _, e := range s.Leaving {
+			fmt.Fprintln(h, e.Name)
+		}
 	}
 	return n, h.Sum64()
 }

@@ -60,5 +60,6 @@ type State struct {
 	Count       int       // Event: how often it was seen; others: how often it was updated
 	Template    int       // Deployment, ReplicaSet: which version of the template, from 0
 	Endpoints   []*Target // EndpointSlice: its pods, in order; shared, not to be changed
-	NotReady    []*Target // those of them that do not serve; shared, not to be changed
+	NotReady    []*Target // those of them that are not ready; shared, not to be changed
+	Leaving     []*Target // those of them that are to go; shared, not to be changed
 }

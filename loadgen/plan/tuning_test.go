@@ -24,7 +24,7 @@ func TestTuningIsRefused(t *testing.T) {
 		{"plain pods' stages", "profile: service-churn\nlifecycle: pod/fast\n", "p.yaml:8: lifecycle: has no effect on a profile's pods"},
 		{"too few nodes", "profile: service-churn\nprefill: 8000\n", "p.yaml:5: nodes: 60 have room for 6600 pods, and the load has about 92"},
 		{"too few namespaces", "profile: service-churn\nprefill: 5000\ntuning: {namespaceZipf: 5}\n", "p.yaml:6: namespaces: 20, of which the fullest has about"},
-		{"restarts too fast", "profile: recreate\n", "p.yaml: tuning.recreate.pods: 60 cannot be restarted 333 times in 16.6s, which is what each takes; use 499 or less rate"},
+		{"restarts too fast", "profile: recreate\n", "p.yaml: tuning.recreate.pods: 60 cannot be restarted 332 times in 16.6s, which is what each takes; use 498 or less rate"},
 		{"noise in a closed loop", "model: closed\nprofile: event-noise\n", "p.yaml:7: profile: event-noise goes by the clock, and a closed loop has none"},
 		{"steps with a rate", "arrival: step\nsteps: [{length: 1s, rate: 5}]\n", "p.yaml:3: rate: has no effect beside steps or a trace; drop it"},
 		{"a trace backwards", "rate: 0\narrival: trace\ntrace: [2s, 1s]\n", "p.yaml:9: trace[1]: 1s is before the time in front of it, 2s; sort the list"},

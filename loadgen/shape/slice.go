@@ -30,6 +30,7 @@ var (
 	yes, no    = true, false
 	serving    = discoveryv1.EndpointConditions{Ready: &yes, Serving: &yes, Terminating: &no}
 	notServing = discoveryv1.EndpointConditions{Ready: &no, Serving: &no, Terminating: &no}
+	leaving    = discoveryv1.EndpointConditions{Ready: &no, Serving: &yes, Terminating: &yes}
 	zones      = [...]string{"eu-west-1a", "eu-west-1b", "eu-west-1c"}
 )
 
@@ -47,6 +48,10 @@ func (m *Maker) endpoints(refs Refs, f *facts) []discoveryv1.Endpoint {
 	for _, t := range f.state.NotReady {
 		down[t] = true
 	}
+	going := make(map[*plan.Target]bool, len(f.state.Leaving))
+	for _, t := range f.state.Leaving {
+		going[t] = true
+	}
 	if len(members) == 0 {
 		return nil
 	}
@@ -57,7 +62,10 @@ func (m *Maker) endpoints(refs Refs, f *facts) []discoveryv1.Endpoint {
 			Addresses: []string{podIP(t.Lane)}, Conditions: serving, NodeName: &node, Zone: ptr(zoneOf(t.Node)),
 			TargetRef: &corev1.ObjectReference{Kind: KindPod, Namespace: f.namespace, Name: t.Name, UID: uidOf(refs, t)},
 		}
-		if down[t] {
+		switch {
+		case going[t]:
+			e.Conditions = leaving
+		case down[t]:
 			e.Conditions = notServing
 		}
 		all = append(all, e)
