@@ -107,3 +107,24 @@ func TestDigestsAmongThemselves(t *testing.T) {
 		}
 	}
 }
+
+// TestFillersNeedTheSalt: without it nobody can try likely passwords.
+func TestFillersNeedTheSalt(t *testing.T) {
+	filled := func(salt string) string {
+		got, err := New([]byte(salt), false).Object(nil, "Secret", []byte(`{"data":{"a":"aHVudGVyMg=="}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var o struct{ Data map[string]string }
+		if err := json.Unmarshal(got, &o); err != nil || len(o.Data) != 1 {
+			t.Fatalf("%s, %v", got, err)
+		}
+		for _, value := range o.Data {
+			return value
+		}
+		return ""
+	}
+	if a, again, b := filled("one"), filled("one"), filled("two"); a != again || a == b {
+		t.Errorf("%q and %q with one salt, %q with another", a, again, b)
+	}
+}

@@ -243,6 +243,34 @@ func (f *full) Write(p []byte) (int, error) {
 
 func (*full) Close() error { return nil }
 
+// TestBookmarksAreResumedFrom: a resource that is silent while others change loses nothing
+// when its watch ends.
+func TestBookmarksAreResumedFrom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := begin(t, nil, Settings{})
+		put(t, r.server, "one")
+		err := r.run(t, func() {
+			time.Sleep(time.Second)
+			r.server.Compact() // what was shown so far is too old
+			time.Sleep(2 * time.Minute)
+			if err := r.server.CloseWatches("pods"); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Minute)
+			put(t, r.server, "two")
+			time.Sleep(time.Minute)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := replay(t, r.file.Bytes())
+		differ(t, "state", got.state, truth(r.server))
+		if got.gaps > 0 || r.server.Stats("pods").Watches < 2 {
+			t.Errorf("%d gaps, %+v", got.gaps, r.server.Stats("pods"))
+		}
+	})
+}
+
 // TestDown: a recording that does not reach the cluster at its end says so.
 func TestDown(t *testing.T) {
 	for faults, down := range map[string]bool{"gone(10m,from=5s)": true, "gone(10s,from=5s)": false} {

@@ -109,7 +109,8 @@ type object struct {
 func (k *kind) list(ctx context.Context, record bool) error {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
-	seen, version := map[string]bool{}, ""
+	seen := map[string]bool{}
+	var version string
 	for next := ""; ; {
 		page, err := k.w.client.Resource(k.Resource).List(ctx, metav1.ListOptions{Limit: listPage, Continue: next})
 		if err != nil {

@@ -253,21 +253,21 @@ func (a *app) crash(ctx context.Context, _ Cell, e spec.Event) (Done, error) {
 		return Done{}, context.Cause(ctx)
 	case <-time.After(e.For.Std()):
 	}
-	if err := until(ctx, "the crashes", func(ctx context.Context) (string, error) { return a.uncrashed(ctx, pods.Items) }); err != nil {
+	if err := until(ctx, "the crashes", a.uncrashed); err != nil {
 		return Done{}, err
 	}
 	return Done{Keys: int64(len(pods.Items))}, mark("false")
 }
 
-// uncrashed names a pod that is there and has never ended.
-func (a *app) uncrashed(ctx context.Context, pods []corev1.Pod) (string, error) {
-	for i := range pods {
-		p, err := a.client.CoreV1().Pods(a.at).Get(ctx, pods[i].Name, metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err):
-		case err != nil:
-			return "", err
-		case !slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.RestartCount > 0 || s.State.Terminated != nil }):
+// uncrashed names a pod that is to crash and has never ended.
+func (a *app) uncrashed(ctx context.Context) (string, error) {
+	pods, err := a.client.CoreV1().Pods(a.at).List(ctx, metav1.ListOptions{LabelSelector: cluster.CrashLabel + "=true"})
+	if err != nil {
+		return "", err
+	}
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		if !slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.RestartCount > 0 || s.State.Terminated != nil }) {
 			return p.Name + " has not crashed", nil
 		}
 	}
