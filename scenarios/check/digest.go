@@ -45,16 +45,31 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 //     skips changes that touch nothing else (contract §2.2).
 //
 // Key order and string escapes do not matter; numbers are compared as written.
+//
+// Content is the same without the resourceVersion.
 func Digest(o Raw, r Rules) (history.StateRecord, error) {
 	obj, rec, err := project(o, r)
 	if err != nil {
 		return rec, err
 	}
+	meta, _ := obj["metadata"].(map[string]any)
+	version, versioned := meta["resourceVersion"]
+	delete(meta, "resourceVersion")
 	canonical, err := json.Marshal(obj) // keys sorted, numbers as they were
 	if err != nil {
 		return rec, fmt.Errorf("object %s: %w", rec.Key(), err)
 	}
 	sum := sha256.Sum256(canonical)
+	if o.Side == history.SideStorage {
+		rec.Content = hex.EncodeToString(sum[:digestBytes])
+	}
+	if versioned {
+		text, err := json.Marshal(version)
+		if err != nil {
+			return rec, fmt.Errorf("object %s: %w", rec.Key(), err)
+		}
+		sum = sha256.Sum256(append(sum[:], text...))
+	}
 	rec.Digest = hex.EncodeToString(sum[:digestBytes])
 	return rec, rec.Validate()
 }

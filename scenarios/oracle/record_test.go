@@ -69,7 +69,7 @@ func (r *request) mine() bool { return r.Fault != "tamper" }
 type key struct{ Kind, Namespace, Name string }
 
 type state struct {
-	Side, Kind, Namespace, Name, UID, Digest string
+	Side, Kind, Namespace, Name, UID, Digest, Content string
 }
 
 type use struct{ CPUSeconds, RSSBytes, RSSHighestBytes, Read, Written float64 }
@@ -120,7 +120,10 @@ type cellFile struct {
 }
 
 type scenario struct {
-	Cluster struct{ Controllers bool }
+	Cluster struct {
+		Controllers bool
+		Replay      struct{ Trace, Speed string }
+	}
 	Storage struct {
 		Latency, Mode string
 		Capacity      struct {
