@@ -229,6 +229,13 @@ func simulated(t *testing.T, cfg plan.Config) map[string][]seen {
 	if err != nil || stats.Done != stats.Planned || stats.Errors != 0 {
 		t.Fatalf("%v %+v", err, stats)
 	}
+	made := map[string]oplog.Record{}
+	for _, r := range log.records {
+		if first, again := made[r.UID]; again && r.Type == oplog.TypeCreate {
+			t.Errorf("%s %s has the uid of %s %s", r.Kind, r.Name, first.Kind, first.Name)
+		}
+		made[r.UID] = r
+	}
 	records := log.records[prepared:]
 	for end := time.Now().Add(2 * time.Minute); got.count() < len(records) && time.Now().Before(end); {
 		time.Sleep(20 * time.Millisecond)
