@@ -30,6 +30,7 @@ type streams struct {
 
 type options struct {
 	plan, kubeconfig, context, oplog string
+	trace                            string
 	remove, simulate, listen, part   string
 	speed                            units.Speed
 	wait, quiet, check               bool
@@ -66,6 +67,7 @@ after an error or a signal.`,
 	f.BoolVar(&o.check, "check", false, "check the plan file and exit")
 	f.StringVar(&o.remove, "remove", "", "remove what the run with this ID left behind and exit; needs --kubeconfig")
 	f.StringVar(&o.simulate, "simulate", "", "play the plan into an apiserver that is simulated in memory, and write its kubeconfig to this file")
+	f.StringVar(&o.trace, "trace", "", "with --simulate: play this trace of watchbench record instead of a plan")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "with --simulate: address of the simulated apiserver")
 	f.Var(&o.speed, "speed", "with --simulate: speed of the plan, 0.1x to 1000x, or unlimited: as fast as the watches read")
 	f.DurationVar(&o.teardownTimeout, "teardown-timeout", session.DefaultTeardownTimeout, "time limit for removing what was created")
@@ -83,9 +85,16 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 		if o.kubeconfig != "" {
 			return commandline.Usagef("--kubeconfig and --simulate exclude each other; leave one of them out")
 		}
-		needed = []commandline.Flag{needed[0], needed[2]}
-	case cmd.Flags().Changed("speed") || cmd.Flags().Changed("listen"):
-		return commandline.Usagef("--speed and --listen are for --simulate; add it or leave them out")
+		switch {
+		case o.trace == "":
+			needed = []commandline.Flag{needed[0], needed[2]}
+		case o.plan != "":
+			return commandline.Usagef("--plan and --trace exclude each other; leave one of them out")
+		default:
+			needed = needed[2:]
+		}
+	case cmd.Flags().Changed("speed") || cmd.Flags().Changed("listen") || cmd.Flags().Changed("trace"):
+		return commandline.Usagef("--speed, --listen and --trace are for --simulate; add it or leave them out")
 	}
 	if err := commandline.Require(needed...); err != nil {
 		return err
@@ -95,6 +104,13 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 	}
 	if o.remove != "" {
 		return remove(cmd, s, o)
+	}
+	oplogFile := outfile.Output{Flag: "--oplog", Path: o.oplog, What: "op log", Ours: outfile.Lines(`{"id":`)}
+	if o.trace != "" {
+		if err := outfile.Check(oplogFile, replay.KubeconfigOutput("--simulate", o.simulate)); err != nil {
+			return &commandline.UsageError{Err: err}
+		}
+		return simulate(cmd, s, o, nil)
 	}
 	cfg, err := plan.ReadFile(o.plan)
 	if err != nil {
@@ -114,7 +130,7 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 	if o.check {
 		return nil
 	}
-	if err := outfile.Check(oplog.Output("--oplog", o.oplog), replay.KubeconfigOutput("--simulate", o.simulate)); err != nil {
+	if err := outfile.Check(oplogFile, replay.KubeconfigOutput("--simulate", o.simulate)); err != nil {
 		return &commandline.UsageError{Err: err}
 	}
 	if o.simulate != "" {

@@ -19,14 +19,27 @@ import (
 // gcPercent bounds the memory of a large simulated cluster: its objects live long.
 const gcPercent = 50
 
-// simulate plays the plan into a simulated apiserver, which ends with the session.
+// simulate plays the plan, or the trace that is named, into a simulated apiserver, which ends
+// with the session.
 func simulate(cmd *cobra.Command, s streams, o options, p *plan.Plan) (err error) {
-	source, err := replay.FromPlan(p)
+	settings := replay.Settings{Speed: o.speed}
+	var source replay.Source
+	var cfg plan.Config
+	if p != nil {
+		cfg = p.Config()
+		settings.Length = cfg.Duration.Std()
+		source, err = replay.FromPlan(p)
+	} else if settings.Planned, settings.Length, err = replay.Extent(o.trace); err == nil {
+		var t *replay.TraceSource
+		if t, err = replay.FromTrace(o.trace); err == nil {
+			defer func() { err = errors.Join(err, t.Close()) }()
+		}
+		source = t
+	}
 	if err != nil {
 		return &commandline.UsageError{Err: err}
 	}
 	debug.SetGCPercent(gcPercent)
-	cfg := p.Config()
 	server, err := replay.Listen(o.listen, source.Resources(), cfg.Seed)
 	if err != nil {
 		return &commandline.UsageError{Err: err}
@@ -39,7 +52,8 @@ func simulate(cmd *cobra.Command, s streams, o options, p *plan.Plan) (err error
 		return &commandline.UsageError{Err: err}
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	engine := replay.New(source, replay.Settings{Server: server.API, Log: log, Speed: o.speed, Length: cfg.Duration.Std()})
+	settings.Server, settings.Log = server.API, log
+	engine := replay.New(source, settings)
 	serving, stop := context.WithCancel(context.WithoutCancel(cmd.Context()))
 	defer stop()
 	var both errgroup.Group

@@ -10,6 +10,17 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
+// TestSimulateTrace plays a recorded trace, whose length is known before.
+func TestSimulateTrace(t *testing.T) {
+	ops, kubeconfig := filepath.Join(t.TempDir(), "ops"), filepath.Join(t.TempDir(), "kubeconfig")
+	const trace = "../../loadgen/trace/testdata/churn.trace.zst"
+	var out, errOut bytes.Buffer
+	code := run([]string{"--trace", trace, "--oplog", ops, "--simulate", kubeconfig, "--speed", "100x"}, strings.NewReader(""), &out, &errOut)
+	if code != commandline.ExitOK || errOut.Len() > 0 || !strings.Contains(out.String(), `"planned":397}`) || !strings.Contains(out.String(), `"done":397,"errors":0`) {
+		t.Fatalf("exit code %d: %s%s", code, &out, &errOut)
+	}
+}
+
 // TestSimulate plays a plan without a cluster, and logs it.
 func TestSimulate(t *testing.T) {
 	plan := write(t, "plan.yaml", "runID: r\nmodel: open\nrate: 500\nduration: 4s\nwarmup: {operations: 20}\n")

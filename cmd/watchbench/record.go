@@ -30,7 +30,7 @@ type recordFlags struct {
 
 // recordDefault is what a life of a workload touches.
 var recordDefault = []string{
-	"pods", "nodes", "events", "services", "configmaps", "deployments.apps", "replicasets.apps", "jobs.batch",
+	"namespaces", "pods", "nodes", "events", "services", "configmaps", "deployments.apps", "replicasets.apps", "jobs.batch",
 	"endpointslices.discovery.k8s.io", "leases.coordination.k8s.io",
 }
 

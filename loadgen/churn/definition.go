@@ -2,13 +2,13 @@ package churn
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/shape"
@@ -25,13 +25,13 @@ const (
 	servedPoll  = 100 * time.Millisecond
 )
 
-// definition is the CustomResourceDefinition of the profiles' custom resource, as JSON.
-func definition(labels, annotations map[string]string) ([]byte, error) {
+// definition is the CustomResourceDefinition of the profiles' custom resource.
+func definition(labels map[string]string) *unstructured.Unstructured {
 	type m = map[string]any
 	open := m{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
-	return json.Marshal(m{
+	return &unstructured.Unstructured{Object: m{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": kindDefinition,
-		"metadata": m{"name": definitionName, "labels": labels, "annotations": annotations},
+		"metadata": m{"name": definitionName, "labels": labels},
 		"spec": m{
 			"group": shape.WidgetGroup, "scope": "Namespaced",
 			"names": m{"plural": "widgets", "singular": "widget", "kind": shape.KindWidget, "listKind": "WidgetList"},
@@ -40,17 +40,32 @@ func definition(labels, annotations map[string]string) ([]byte, error) {
 				"schema": m{"openAPIV3Schema": m{"type": "object", "properties": m{"spec": open, "status": open}}},
 			}},
 		},
-	})
+	}}
+}
+
+// established is a definition as an apiserver shows it that serves its objects.
+func established(d *unstructured.Unstructured) *unstructured.Unstructured {
+	type m = map[string]any
+	d.Object["status"] = m{
+		"acceptedNames": d.Object["spec"].(m)["names"], "storedVersions": []string{"v1"},
+		"conditions": []m{
+			{"type": "NamesAccepted", "status": "True", "reason": "NoConflicts", "message": "no conflicts found"},
+			{"type": "Established", "status": "True", "reason": "InitialNamesAccepted", "message": "the initial names have been accepted"},
+		},
+	}
+	return d
 }
 
 // define makes the definition of the custom resource, if the profile has any, and returns
 // once its objects are served. One that another run made is used and left to that run.
 func (e *Engine) define(ctx context.Context) error {
-	if *e.cfg.ResolvedTuning().Cluster.Widgets == 0 {
+	if !e.cfg.HasWidgets() {
 		return nil
 	}
 	r := e.free(kindDefinition, "", definitionName, oplog.TypeCreate)
-	body, err := definition(e.pods.runLabels(), marks(r.ID, r.Intended))
+	d := definition(e.pods.runLabels())
+	d.SetAnnotations(marks(r.ID, r.Intended))
+	body, err := d.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("encoding the definition: %w", err)
 	}
@@ -73,7 +88,7 @@ func (e *Engine) define(ctx context.Context) error {
 
 // awaitDefinition waits for what another generator of the run defines.
 func (e *Engine) awaitDefinition(ctx context.Context) error {
-	if *e.cfg.ResolvedTuning().Cluster.Widgets == 0 {
+	if !e.cfg.HasWidgets() {
 		return nil
 	}
 	return e.awaitServed(ctx)

@@ -23,6 +23,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/churn"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
+	"github.com/watchbench/watchbench/loadgen/replay"
 	"github.com/watchbench/watchbench/loadgen/shape"
 )
 
@@ -157,6 +158,9 @@ func TestProfileOnCluster(t *testing.T) {
 	stop()
 	wait()
 	t.Logf("%.0f/s, lag p99 %.0f ms, %s", stats.QPS, stats.LagMs.P99, holdKinds(t, records, got.events))
+	if told, other := countsOf(got.events), countsOf(simulated(t, cfg)); !maps.Equal(told, other) {
+		t.Errorf("events by kind:\nreal      %v\nsimulated %v", told, other)
+	}
 	if err := engine.Teardown(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -171,6 +175,90 @@ func TestProfileOnCluster(t *testing.T) {
 			t.Fatalf("the definition of the custom resource is still there: %v", err)
 		}
 	}
+}
+
+// TestProfileSimulated plays a profile into a simulated apiserver, whose op log and watches
+// are held against each other as those of a real one, and against the plan.
+func TestProfileSimulated(t *testing.T) {
+	cfg := shortLives(t)
+	p, err := plan.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int{}
+	for op := range p.Timed() {
+		event := watch.Modified
+		switch op.Type {
+		case oplog.TypeCreate:
+			event = watch.Added
+		case oplog.TypeDelete:
+			event = watch.Deleted
+		}
+		want[op.Target.Kind+" "+string(event)]++
+	}
+	if got := countsOf(simulated(t, cfg)); !maps.Equal(got, want) {
+		t.Errorf("events by kind:\nplan      %v\nsimulated %v", want, got)
+	}
+}
+
+// countsOf are the events of a watch by kind and type.
+func countsOf(events map[string][]seen) map[string]int {
+	n := map[string]int{}
+	for kind, all := range events {
+		for _, e := range all {
+			n[kind+" "+string(e.kind)]++
+		}
+	}
+	return n
+}
+
+// simulated plays a plan's load into a simulated apiserver and returns what its watches were
+// told, held against the op log.
+func simulated(t *testing.T, cfg plan.Config) map[string][]seen {
+	t.Helper()
+	p, err := plan.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := replay.FromPlan(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := replay.Listen("127.0.0.1:0", source.Resources(), cfg.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	serving.Go(func() { _ = server.Run(ctx) })
+	log := &memoryLog{}
+	engine := replay.New(source, replay.Settings{Server: server.API, Log: log, Speed: units.Unlimited})
+	if err := engine.Prepare(ctx); err != nil {
+		t.Fatal(err)
+	}
+	prepared := len(log.records)
+	got, wait := watchKinds(ctx, t, &rest.Config{Host: server.URL()}, cfg.RunID)
+	stats, err := engine.Load(ctx, nil)
+	if err != nil || stats.Done != stats.Planned || stats.Errors != 0 {
+		t.Fatalf("%v %+v", err, stats)
+	}
+	made := map[string]oplog.Record{}
+	for _, r := range log.records {
+		if first, again := made[r.UID]; again && r.Type == oplog.TypeCreate {
+			t.Errorf("%s %s has the uid of %s %s", r.Kind, r.Name, first.Kind, first.Name)
+		}
+		made[r.UID] = r
+	}
+	records := log.records[prepared:]
+	for end := time.Now().Add(2 * time.Minute); got.count() < len(records) && time.Now().Before(end); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	stop()
+	wait()
+	t.Logf("simulated: %.0f/s, %s", stats.QPS, holdKinds(t, records, got.events))
+	return got.events
 }
 
 // acknowledged are the records of writes that took effect.

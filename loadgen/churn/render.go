@@ -13,12 +13,13 @@ import (
 	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
+	"github.com/watchbench/watchbench/loadgen/shape"
 )
 
-// Renderer makes of a plan's operations the objects that an apiserver would hold after
-// them, for a simulated one: what an Engine sends, and what defaults, the binding and
-// the merged status patches make of it. TestRenderedPods holds them against a real
-// apiserver's.
+// Renderer makes of a plan's operations on plain pods the objects that an apiserver would
+// hold after them, for a simulated one: what an Engine sends, and what defaults, the
+// binding and the merged status patches make of it. TestRenderedPods holds them against a
+// real apiserver's. Those of a profile are from shape.Maker.Served.
 type Renderer struct {
 	cfg  *plan.Config
 	make objectMaker
@@ -180,17 +181,23 @@ func appendMarks(b []byte, id, intended int64) []byte {
 	return append(b, '"')
 }
 
-// Ground are the objects that a run makes besides pods: namespaces, with the kind that
-// holds them, and nodes.
-func (r *Renderer) Ground() []metav1.Object {
-	var all []metav1.Object
+// Ground are the objects that a run makes besides those of its operations: namespaces,
+// and nodes for plain pods or the custom resource of a profile.
+func (r *Renderer) Ground() []shape.Object {
+	var all []shape.Object
 	for i := range r.cfg.Namespaces {
 		ns := r.make.namespace(i)
 		ns.TypeMeta = metav1.TypeMeta{Kind: "Namespace", APIVersion: "v1"}
 		ns.Status.Phase = corev1.NamespaceActive
 		all = append(all, ns)
 	}
+	if r.cfg.HasWidgets() {
+		all = append(all, established(definition(r.make.runLabels())))
+	}
 	for i := range r.cfg.Nodes {
+		if r.cfg.Profile != "" {
+			break // its operations make them
+		}
 		node := r.make.node(i)
 		node.TypeMeta = metav1.TypeMeta{Kind: "Node", APIVersion: "v1"}
 		all = append(all, node)

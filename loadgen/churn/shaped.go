@@ -94,5 +94,5 @@ func path(r schema.GroupVersionResource, namespace string) string {
 // pathOf is where a target is.
 func (e *Engine) pathOf(t *plan.Target) string {
 	resource, _ := shape.Resource(t.Kind)
-	return path(resource, e.namespaceOf(t)) + "/" + t.Name
+	return path(resource, e.cfg.NamespaceName(t.Namespace)) + "/" + t.Name
 }

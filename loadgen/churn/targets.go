@@ -109,18 +109,7 @@ func (e *Engine) awaitTargets(ctx context.Context, op plan.Op) bool {
 
 // newTarget is what is known of a target at first.
 func (e *Engine) newTarget(t *plan.Target) *pod {
-	return &pod{kind: t.Kind, namespace: e.namespaceOf(t), name: t.Name}
-}
-
-// namespaceOf is the namespace that a target is in, "" for a cluster-scoped one.
-func (e *Engine) namespaceOf(t *plan.Target) string {
-	switch t.Namespace {
-	case plan.ClusterScoped:
-		return ""
-	case plan.NodeLeases:
-		return leaseNamespace
-	}
-	return e.cfg.NamespaceName(t.Namespace)
+	return &pod{kind: t.Kind, namespace: e.cfg.NamespaceName(t.Namespace), name: t.Name}
 }
 
 // carry sends a profile's operation once the objects that it names are there, and once l,

@@ -111,6 +111,11 @@ func (c *Load) ResolvedTuning() Tuning {
 	return c.Tuning.over(base)
 }
 
+// HasWidgets reports whether the load writes custom resources, as some profiles do.
+func (c *Load) HasWidgets() bool {
+	return c.Profile != "" && *c.ResolvedTuning().Cluster.Widgets > 0
+}
+
 func (c *Load) validateProfile() error {
 	if c.Profile == "" {
 		if c.Tuning != nil {

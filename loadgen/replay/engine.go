@@ -26,8 +26,10 @@ type Settings struct {
 	Server *apisim.Server // serves the source's resources
 	Log    churn.Recorder
 	Speed  units.Speed
-	// Length is that of the source's events at speed 1x; 0 if it is not known.
-	Length time.Duration
+	// Length is that of the source's events at speed 1x, Planned their number; 0 if it is not
+	// known. A Counter knows its number.
+	Length  time.Duration
+	Planned int64
 }
 
 // Engine plays one source once. Its methods are called in the order that session.Engine
@@ -51,8 +53,8 @@ type Engine struct {
 
 var _ session.Engine = (*Engine)(nil)
 
-// paceEvery is after how many events of a resource an unlimited play waits for its watches, paceBehind
-// how far they may be behind then: well inside the smallest window of a server.
+// paceEvery is after how many events of a resource an unlimited play waits for its watches,
+// paceBehind how far they may be behind then: well inside the smallest window of a server.
 const (
 	paceEvery  = 200
 	paceBehind = 1000
@@ -68,7 +70,7 @@ const (
 // New prepares a play; nothing happens before Prepare.
 func New(source Source, s Settings) *Engine {
 	now := time.Now()
-	e := &Engine{source: source, s: s, start: now, base: now.UnixNano(), lag: hdrhistogram.New(lagMin, lagMax, lagDigits)}
+	e := &Engine{source: source, s: s, planned: s.Planned, start: now, base: now.UnixNano(), lag: hdrhistogram.New(lagMin, lagMax, lagDigits)}
 	if c, ok := source.(Counter); ok {
 		e.planned = c.Planned()
 	}
@@ -136,7 +138,7 @@ func (e *Engine) Load(ctx context.Context, begun func(started int64)) (churn.Sta
 // nil or the speed unlimited.
 func (e *Engine) play(ctx context.Context, events iter.Seq2[Event, error], at func(time.Duration) int64) error {
 	paced := at == nil || !e.s.Speed.Limited()
-	since := map[string]int{} // events of each resource that nobody waited for
+	played := map[string]int{} // by resource
 	for ev, err := range events {
 		if err != nil {
 			return err
@@ -154,8 +156,7 @@ func (e *Engine) play(ctx context.Context, events iter.Seq2[Event, error], at fu
 				return err
 			}
 		}
-		if since[ev.Resource]++; since[ev.Resource] == paceEvery {
-			since[ev.Resource] = 0
+		if played[ev.Resource]++; played[ev.Resource]%paceEvery == 0 {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}

@@ -44,6 +44,28 @@ func FromTrace(path string) (*TraceSource, error) {
 	return s, nil
 }
 
+// Extent is how many events a trace has after its first lists, and how long they take at
+// speed 1x. It reads the whole trace.
+func Extent(path string) (events int64, length time.Duration, err error) {
+	s, err := FromTrace(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for _, err := range s.Initial() {
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	for e, err := range s.Events() {
+		if err != nil {
+			return 0, 0, err
+		}
+		events, length = events+1, e.At
+	}
+	return events, length, nil
+}
+
 // Close frees what the source holds.
 func (s *TraceSource) Close() error {
 	s.stop()

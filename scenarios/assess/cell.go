@@ -53,6 +53,7 @@ type recorded struct {
 	history *check.History
 	rules   matrix.Rules
 	seen    matrix.Seen
+	stored  inventory
 }
 
 // load reads everything but the logs.

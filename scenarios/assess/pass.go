@@ -33,6 +33,9 @@ func (c *recorded) judge(ctx context.Context) (cell result.Cell, err error) {
 		return cell, err
 	}
 	cell.Checks = v.Checks
+	if !cell.Cut {
+		cell.Storage.Digest = c.stored.digest()
+	}
 	if cell.Events == nil && (v.Lost != nil || v.Reordered != nil) {
 		cell.Events = &result.Events{} // a watcher without an account of its own still has its losses
 	}
@@ -53,7 +56,8 @@ func refusedCell(c *history.Cell) result.Cell {
 	return cell
 }
 
-// states shows the final states to the rules on their way to the judge.
+// states shows the final states to the rules on their way to the judge, and gathers those
+// of storage.
 func (c *recorded) states(all iter.Seq2[history.StateRecord, error]) iter.Seq2[history.StateRecord, error] {
 	if all == nil {
 		return nil
@@ -62,6 +66,7 @@ func (c *recorded) states(all iter.Seq2[history.StateRecord, error]) iter.Seq2[h
 		for s, err := range all {
 			if err == nil {
 				c.rules.State(&s)
+				c.stored.add(&s)
 			}
 			if !yield(s, err) {
 				return

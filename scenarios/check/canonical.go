@@ -23,6 +23,7 @@ type canon struct {
 	managed bool // managedFields stay
 	pod     bool
 	seen    [2]bool // the object has apiVersion, kind
+	version []byte  // metadata.resourceVersion, which is left out; nil: there is none
 	spare   []byte  // for the order of members
 }
 
@@ -44,34 +45,34 @@ type pair struct {
 var errNotPlain = errors.New("not a plain object")
 
 // plain appends the canonical form of an object for which there are neither masks nor
-// rules of its kind, and sets the record's identity. The error says only that it is for
+// rules of its kind, without its resourceVersion, which is beside it, and sets the record's identity. The error says only that it is for
 // project to tell what is wrong, or to apply the rules.
-func (r *Rules) plain(dst []byte, o Raw, rec *history.StateRecord) ([]byte, error) {
+func (r *Rules) plain(dst []byte, o Raw, rec *history.StateRecord) (canonical, version []byte, err error) {
 	if len(r.Masks) > 0 || o.Kind == "" || o.Kind == kindNode || !utf8.Valid(o.JSON) {
-		return dst, errNotPlain
+		return dst, nil, errNotPlain
 	}
 	found := *rec
 	found.Name, found.Namespace = "", ""
 	c := canon{s: jsonscan.New(o.JSON), b: o.JSON, rec: &found, managed: r.KeepManagedFields || o.Side != history.SideApiserver, pod: o.Kind == kindPod}
 	if first, err := c.s.Peek(); err != nil || first != '{' {
-		return dst, errNotPlain
+		return dst, nil, errNotPlain
 	}
 	missing := [2]string{}
 	if o.Side == history.SideApiserver {
 		missing = [2]string{o.APIVersion, o.Kind}
 	}
-	dst, err := c.object(dst, atRoot, missing)
+	dst, err = c.object(dst, atRoot, missing)
 	if err == nil {
 		err = c.s.End()
 	}
 	if err != nil {
-		return dst, err
+		return dst, nil, err
 	}
 	if rec.Name != "" {
 		found.Name, found.Namespace = rec.Name, rec.Namespace
 	}
 	*rec = found
-	return dst, nil
+	return dst, c.version, nil
 }
 
 func (c *canon) value(dst []byte, at place) ([]byte, error) {
@@ -167,6 +168,7 @@ func (c *canon) member(dst []byte, at place, key string) (_ []byte, keep bool, e
 	case at == atRoot && key == "metadata":
 		inside = inMetadata
 		*c.rec = history.StateRecord{Side: c.rec.Side, Kind: c.rec.Kind, Bytes: c.rec.Bytes} // a second one counts alone
+		c.version = nil
 	case at == atRoot && key == "apiVersion":
 		c.seen[0] = true
 	case at == atRoot && key == "kind":
@@ -183,6 +185,10 @@ func (c *canon) member(dst []byte, at place, key string) (_ []byte, keep bool, e
 	}
 	if at == inMetadata {
 		c.identity(key, dst[from:])
+		if key == "resourceVersion" {
+			c.version = slices.Clone(dst[from:])
+			return dst, false, nil
+		}
 	}
 	return dst, inside != inAnnotations || string(dst[from:]) != "{}", nil
 }

@@ -46,23 +46,45 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 //     skips changes that touch nothing else (contract §2.2).
 //
 // Key order and string escapes do not matter; numbers are compared as written.
+//
+// Content is the same without the resourceVersion.
 func Digest(o Raw, r Rules) (history.StateRecord, error) {
 	rec := o.record()
 	buf := canonicals.Get().(*[]byte)
 	defer canonicals.Put(buf)
-	var err error
-	if *buf, err = r.plain((*buf)[:0], o, &rec); err != nil {
+	canonical, version, err := r.plain((*buf)[:0], o, &rec)
+	if *buf = canonical; err != nil {
 		var obj map[string]any
 		if obj, rec, err = project(o, r); err != nil {
 			return rec, err
 		}
-		if *buf, err = json.Marshal(obj); err != nil { // keys sorted, numbers as they were
+		if *buf, version, err = marshal(obj); err != nil {
 			return rec, fmt.Errorf("object %s: %w", rec.Key(), err)
 		}
 	}
 	sum := sha256.Sum256(*buf)
+	if o.Side == history.SideStorage {
+		rec.Content = hex.EncodeToString(sum[:digestBytes])
+	}
+	if version != nil {
+		sum = sha256.Sum256(append(sum[:], version...))
+	}
 	rec.Digest = hex.EncodeToString(sum[:digestBytes])
 	return rec, rec.Validate()
+}
+
+// marshal is the canonical form of an object without its resourceVersion, which is beside
+// it; keys are sorted, numbers as they were.
+func marshal(obj map[string]any) (canonical, version []byte, err error) {
+	meta, _ := obj["metadata"].(map[string]any)
+	if v, ok := meta["resourceVersion"]; ok {
+		if version, err = json.Marshal(v); err != nil {
+			return nil, nil, err
+		}
+		delete(meta, "resourceVersion")
+	}
+	canonical, err = json.Marshal(obj)
+	return canonical, version, err
 }
 
 // canonicals are buffers for canonical forms.

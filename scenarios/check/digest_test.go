@@ -1,7 +1,6 @@
 package check
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -99,12 +98,26 @@ func TestDigestRecord(t *testing.T) {
 	raw := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"a","uid":"u1","resourceVersion":"7"}}`
 	got := digest(t, Raw{JSON: []byte(raw)}, Rules{})
 	want := history.StateRecord{Side: history.SideApiserver, Kind: "Pod", Namespace: "a", Name: "web", UID: "u1", ResourceVersion: 7, Digest: got.Digest, Bytes: len(raw)}
-	if got != want || len(got.Digest) != 2*digestBytes {
+	if got != want || got.Content != "" || len(got.Digest) != 2*digestBytes {
 		t.Errorf("%+v", got)
 	}
 	row := digest(t, Raw{Side: history.SideStorage, Kind: "Pod", Namespace: "b", Name: "other", JSON: []byte(raw)}, Rules{})
 	if row.Namespace != "b" || row.Name != "other" {
 		t.Errorf("the row's own key must win: %+v", row)
+	}
+	for _, c := range []struct {
+		now                     string
+		sameDigest, sameContent bool
+	}{
+		{raw, true, true},
+		{strings.Replace(raw, `"7"`, `"8"`, 1), false, true},
+		{strings.Replace(raw, `,"resourceVersion":"7"`, "", 1), false, true},
+		{strings.Replace(raw, `"u1"`, `"u2"`, 1), false, false},
+	} {
+		other := digest(t, Raw{Side: history.SideStorage, Kind: "Pod", Namespace: "b", Name: "other", JSON: []byte(c.now)}, Rules{})
+		if (other.Digest == row.Digest) != c.sameDigest || (other.Content == row.Content) != c.sameContent || len(other.Content) != 2*digestBytes {
+			t.Errorf("%s: digest %s and content %s, of %s %s and %s", c.now, other.Digest, other.Content, raw, row.Digest, row.Content)
+		}
 	}
 }
 
@@ -144,7 +157,7 @@ func FuzzPlain(f *testing.F) {
 			o.Kind = kindPod
 		}
 		got := o.record()
-		fast, err := (&Rules{}).plain(nil, o, &got)
+		fast, version, err := (&Rules{}).plain(nil, o, &got)
 		if err != nil {
 			return
 		}
@@ -152,9 +165,9 @@ func FuzzPlain(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q: %v", raw, err)
 		}
-		slow, err := json.Marshal(obj)
-		if err != nil || string(slow) != string(fast) || got != want {
-			t.Errorf("%q:\n%s\n%+v\nwant\n%s\n%+v (%v)", raw, fast, got, slow, want, err)
+		slow, slowVersion, err := marshal(obj)
+		if err != nil || string(slow) != string(fast) || string(slowVersion) != string(version) || got != want {
+			t.Errorf("%q:\n%s %s\n%+v\nwant\n%s %s\n%+v (%v)", raw, fast, version, got, slow, slowVersion, want, err)
 		}
 	})
 }

@@ -143,6 +143,8 @@ func (s *StateRecord) field(key []byte) any {
 		return &s.ResourceVersion
 	case "digest":
 		return &s.Digest
+	case "content":
+		return &s.Content
 	case "bytes":
 		return &s.Bytes
 	case "differs":

@@ -61,7 +61,7 @@ func FuzzOps(f *testing.F) {
 // FuzzState also holds the quick scanner to encoding/json: what it accepts
 // must mean the same there.
 func FuzzState(f *testing.F) {
-	f.Add([]byte(`{"side":"storage","kind":"Pod","namespace":"a","name":"b","uid":"u","resourceVersion":18446744073709551615,"digest":"d","bytes":3}`))
+	f.Add([]byte(`{"side":"storage","kind":"Pod","namespace":"a","name":"b","uid":"u","resourceVersion":18446744073709551615,"digest":"d","content":"c","bytes":3}`))
 	f.Add([]byte(`{"side":"apiserver","kind":"Pöd","name":"\ud83d\ude00","digest":"d","bytes":-1}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for r, err := range readState("state", linesOf(t, b)) {
@@ -93,7 +93,7 @@ func compareWithJSON(t *testing.T, b []byte, got StateRecord) {
 
 // exactKeys reports whether every key is spelt as in the format, and none twice.
 func exactKeys(line []byte) bool {
-	known := []string{"side", "kind", "namespace", "name", "uid", "resourceVersion", "digest", "bytes"}
+	known := []string{"side", "kind", "namespace", "name", "uid", "resourceVersion", "digest", "content", "bytes"}
 	var seen []string
 	d := json.NewDecoder(bytes.NewReader(line))
 	if _, err := d.Token(); err != nil {

@@ -30,8 +30,11 @@ type StateRecord struct {
 	Name            string `json:"name"`
 	UID             string `json:"uid,omitempty"`
 	ResourceVersion uint64 `json:"resourceVersion,omitempty"`
-	Digest          string `json:"digest"` // see Digest
-	Bytes           int    `json:"bytes"`  // of the object as read
+	Digest          string `json:"digest"` // see check.Digest
+	// Content, of storage's side, is the digest without the resourceVersion: another apiserver
+	// has other versions of the same states.
+	Content string `json:"content,omitempty"`
+	Bytes   int    `json:"bytes"` // of the object as read
 	// Differs, of storage's side, says in which fields a version that the apiserver holds
 	// too is not as expected; told of the first of such objects only. See check.Fields.
 	Differs string `json:"differs,omitempty"`

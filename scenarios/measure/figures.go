@@ -85,7 +85,7 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	c := f.described()
 	from, to := f.window()
 	var err error
-	f.load.speed = f.cell.Scenario.Cluster.Replay.Speed
+	f.load.speed, f.load.traced = f.cell.Scenario.Cluster.Replay.Speed, f.cell.Scenario.Traced()
 	if c.Load, err = f.load.figures(&f.cell.Scenario.Load, f.cell.Planned); err != nil {
 		return c, err
 	}
@@ -116,7 +116,7 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	c.Handler.MaxDepth = maxOf(f.samples, from, to, func(s *history.Sample) *float64 { return s.HandlerDepth })
 	c.Events = eventsBetween(f.before, f.after)
 	if f.traffic != nil {
-		c.Traffic = f.traffic.beside(&f.cell.Scenario.Load.Load, c.Load.DurationS)
+		c.Traffic = f.traffic.beside(&f.cell.Scenario.Load.Load, f.planned(c.Load.DurationS))
 	}
 	c.Series = f.curves(from, &ch.writes)
 	end := f.busyEnd()
@@ -142,6 +142,14 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	}
 	c.Valid = len(c.InvalidReasons) == 0
 	return c, nil
+}
+
+// planned is how many seconds of the plan were played in so many.
+func (f *Figures) planned(seconds float64) float64 {
+	if !f.load.speed.Limited() {
+		return f.cell.Scenario.Load.Duration.Std().Seconds()
+	}
+	return f.load.speed.Rate(seconds)
 }
 
 // busyEnd is the last acknowledgement, or the end of the load if that was later.

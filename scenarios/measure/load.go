@@ -20,6 +20,7 @@ type LoadWindow struct {
 // bystander's trickle is a measure of its own.
 type load struct {
 	speed                       units.Speed // of a load that is played into a simulated apiserver
+	traced                      bool        // that load is a recorded trace
 	window                      LoadWindow
 	records                     int64         // of the op log, of all phases
 	attempted, done, errors     int64         // operations, successes, failed tries
@@ -77,7 +78,11 @@ func (l *load) busy(threads int) *float64 {
 // figures are those of the load phase; planned is 0 where time alone ends it, and what was
 // attempted counts instead.
 func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
-	out := result.Load{Model: s.Model, Threads: s.Threads, Planned: planned, Done: l.done, Errors: l.errors, Warmup: s.Warmup.Operations}
+	model := s.Model
+	if l.traced {
+		model = result.ModelOpen
+	}
+	out := result.Load{Model: model, Threads: s.Threads, Planned: planned, Done: l.done, Errors: l.errors, Warmup: s.Warmup.Operations}
 	if out.Planned == 0 {
 		out.Planned = l.attempted
 	}
@@ -85,8 +90,8 @@ func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
 		seconds := float64(w.Last-w.First) / 1e9
 		out.DurationS, out.QPS = round(seconds), round(float64(l.done)/seconds)
 	}
-	if s.Model == result.ModelOpen {
-		if l.speed.Limited() && s.Profile == "" { // the rate of a profile is of pods, each of which is many writes
+	if model == result.ModelOpen {
+		if l.speed.Limited() && s.Profile == "" && !l.traced { // the rate of a profile is of pods, each of which is many writes
 			out.OfferedQPS = ptr(l.speed.Rate(s.MeanRate()))
 		}
 		if d := l.speed.Length(s.Duration.Std()).Seconds(); d > 0 {
@@ -97,6 +102,9 @@ func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
 		}
 		if out.Arrival = cmp.Or(s.Arrival, plan.ArrivalConstant); s.Arrival == "" && s.Profile != "" {
 			out.Arrival = plan.ArrivalPoisson
+		}
+		if l.traced {
+			out.Arrival = plan.ArrivalTrace
 		}
 	} else {
 		out.ThinkS, out.Timed = s.ThinkTime.Std().Seconds(), s.Duration > 0

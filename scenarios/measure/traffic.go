@@ -47,7 +47,7 @@ func (t *profiled) request(e *ledger.Entry) {
 }
 
 // beside holds the counts against the ratios of the load's profile; seconds is how long the
-// load lasted.
+// load lasted by the plan's clock.
 func (t *profiled) beside(l *plan.Load, seconds float64) *result.Traffic {
 	out := &result.Traffic{Profile: l.Profile, Kinds: map[string]result.KindTraffic{}}
 	for c, n := range t.done {

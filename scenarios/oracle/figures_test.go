@@ -2,6 +2,8 @@ package oracle
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -184,9 +186,31 @@ func (r *record) during(q *request, w window) bool {
 	return q.Received >= w.first && q.Received <= max(r.cell.DrainEnd, w.last)
 }
 
+// storedDigest hashes what storage held in the end; empty where the record has no contents.
+func (r *record) storedDigest() string {
+	var lines []string
+	for _, s := range r.states {
+		if s.Side != "storage" {
+			continue
+		}
+		if s.Content == "" {
+			return ""
+		}
+		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\n", s.Kind, s.Namespace, s.Name, s.UID, s.Content))
+	}
+	if lines == nil {
+		return ""
+	}
+	slices.Sort(lines)
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(lines, ""))))
+}
+
 func (r *record) storageFigures(t *testing.T, a answers, w window) {
 	mean := r.meanLatency(t)
 	a["storage.latencySpec"] = r.cell.Scenario.Storage.Latency
+	if d := r.storedDigest(); d != "" && !r.cell.Cut {
+		a["storage.digest"] = d
+	}
 	a.number("storage.latencyMeanMs", mean*1e3)
 	if p50, _, p99, ok := configured(r.cell.Scenario.Storage.Latency); ok {
 		a["storage.latencyP50Ms"], a["storage.latencyP99Ms"] = within{p50 * 1e3, 1e-6}, within{p99 * 1e3, 1e-6} // whole nanoseconds
@@ -469,7 +493,7 @@ func compute(t *testing.T, r *record) answers {
 	r.handlerFigures(a, changes, w)
 	r.watcherFigures(a, changes, w)
 	r.eventFigures(a)
-	r.trafficFigures(a, w)
+	r.trafficFigures(t, a, w)
 	r.checkFigures(a)
 	r.validity(t, a, w)
 	r.series(a, w)

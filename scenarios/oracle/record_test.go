@@ -69,8 +69,8 @@ func (r *request) mine() bool { return r.Fault != "tamper" }
 type key struct{ Kind, Namespace, Name string }
 
 type state struct {
-	Side, Kind, Namespace, Name, UID, Digest string
-	ResourceVersion                          uint64
+	Side, Kind, Namespace, Name, UID, Digest, Content string
+	ResourceVersion                                   uint64
 }
 
 type use struct{ CPUSeconds, RSSBytes, RSSHighestBytes, Read, Written float64 }
@@ -121,7 +121,10 @@ type cellFile struct {
 }
 
 type scenario struct {
-	Cluster struct{ Controllers bool }
+	Cluster struct {
+		Controllers bool
+		Replay      struct{ Trace, Speed string }
+	}
 	Storage struct {
 		Latency, Mode string
 		Capacity      struct {

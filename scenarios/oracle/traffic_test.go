@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
@@ -43,7 +45,8 @@ var churnRatios = []struct {
 
 // trafficFigures computes what a profile's load wrote and what it was to write. The numbers
 // for time are those of the default tuning; of other profiles the ratios are not compared.
-func (r *record) trafficFigures(a answers, w window) {
+func (r *record) trafficFigures(t *testing.T, a answers, w window) {
+	t.Helper()
 	l := r.cell.Scenario.Load
 	if l.Profile == "" {
 		return
@@ -87,7 +90,7 @@ func (r *record) trafficFigures(a answers, w window) {
 		}
 	}
 	if l.Model == "open" {
-		length := six(seconds(w.last - w.first)) // as it is published
+		length := six(seconds(w.last-w.first)) * r.speed(t) // as it is published
 		expected["Lease"] += l.Nodes / 10 * length
 		expected["Node"] += l.Nodes / 300 * length
 	}
@@ -120,6 +123,20 @@ func (r *record) trafficFigures(a answers, w window) {
 		a["traffic.eventsPerPod"], a["traffic.expectedEventsPerPod"], a["traffic.expectedBytesPerPod"] = all/lives, should/lives, 190_000.0
 		a.number("traffic.bytesPerPod", total/lives)
 	}
+}
+
+// speed is how many times faster than the plan says the load was played.
+func (r *record) speed(t *testing.T) float64 {
+	t.Helper()
+	text := r.cell.Scenario.Cluster.Replay.Speed
+	if text == "" {
+		return 1
+	}
+	x, err := strconv.ParseFloat(strings.TrimSuffix(text, "x"), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
 }
 
 // profiled is the folder of a run with a profile that never happened: the record of plain
@@ -252,10 +269,10 @@ func TestTrafficIsReproduced(t *testing.T) {
 // is published goes unnoticed.
 func TestTraffic(t *testing.T) {
 	compared, altered := 0, 0
-	for _, sets := range [][]string{nil, {"load.nodes=30"}, {"matrix.watcher.strategy=keyed,dedup"}} {
+	for _, sets := range [][]string{nil, {"load.nodes=30"}, {"cluster.provider=replay", "cluster.replay.speed=4x"}, {"matrix.watcher.strategy=keyed,dedup"}} {
 		for _, c := range cells(t, profiled(t, sets...)) {
 			r, have, want := load(t, c.dir), map[string]any{}, answers{}
-			r.trafficFigures(want, r.loadWindow())
+			r.trafficFigures(t, want, r.loadWindow())
 			traffic, _ := c.published["traffic"].(map[string]any)
 			flatten(have, "traffic", traffic)
 			for _, d := range compare(r, want, have) {

@@ -172,8 +172,8 @@ func WatchesNodeLeases(kinds []string) bool { return slices.Contains(kinds, kind
 // clusterScoped kinds live in no namespace.
 var clusterScoped = map[string]bool{"Node": true, "Namespace": true, "PersistentVolume": true}
 
-// State reads what the apiserver holds of the kinds in the namespaces; of kinds
-// without a namespace it reads everything, as the watcher does.
+// State reads what the apiserver holds of the kinds in the namespaces, in all of them if
+// one is empty; of kinds without a namespace it reads everything, as the watcher does.
 func (a *APIServer) State(ctx context.Context, kinds, namespaces []string, rules check.Rules) ([]history.StateRecord, error) {
 	var out []history.StateRecord
 	for _, kind := range kinds {

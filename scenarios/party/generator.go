@@ -55,7 +55,8 @@ type GeneratorSetup struct {
 	Logs, Cell string
 	Kubeconfig string // of the cluster, unless that is simulated
 	Plan       plan.Config
-	Parts      int // how many share the plan; 0 is 1
+	Trace      string // a file that is played instead of the plan; with Simulate only
+	Parts      int    // how many share the plan; 0 is 1
 	// Simulate has the generator be the apiserver, too, and play the plan at Speed.
 	Simulate bool
 	Speed    units.Speed
@@ -68,11 +69,12 @@ func SimulatedKubeconfig(cell string) string { return filepath.Join(cell, "apisi
 // start starts one of the load generators with the plan; it waits for a line.
 func (s GeneratorSetup) start(part int) (*Generator, error) {
 	planPath, ops := filepath.Join(s.Cell, "plan.yaml"), opsPath(s.Cell, part, s.Parts)
-	// JSON is YAML; the plan's types write their units.
-	if err := writeJSON(planPath, s.Plan); err != nil {
+	argv := []string{s.Bins.Churn, "--plan", planPath, "--oplog", ops, "--wait"}
+	if s.Trace != "" {
+		argv[1], argv[2] = "--trace", s.Trace
+	} else if err := writeJSON(planPath, s.Plan); err != nil { // JSON is YAML; the plan's types write their units
 		return nil, err
 	}
-	argv := []string{s.Bins.Churn, "--plan", planPath, "--oplog", ops, "--wait"}
 	if s.Simulate {
 		argv = append(argv, "--simulate", SimulatedKubeconfig(s.Cell), "--speed", s.Speed.String())
 	} else {

@@ -11,6 +11,7 @@ import (
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/internal/procstat"
+	"github.com/watchbench/watchbench/loadgen/replay"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/faults"
@@ -27,7 +28,7 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 		Parts: c.s.Load.Generators,
 	}
 	if c.s.Simulated() { // it is the apiserver, too
-		setup.Simulate, setup.Speed = true, c.s.Cluster.Replay.Speed
+		setup.Simulate, setup.Speed, setup.Trace = true, c.s.Cluster.Replay.Speed, c.s.Cluster.Replay.Trace
 		if c.generator, err = party.StartGenerators(setup); err != nil {
 			return err
 		}
@@ -45,7 +46,7 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	}
 	generatorReady := func() error { return c.generator.Reached(ctx, party.PhaseReady, party.PrepareLimit, nil) }
 	// With objects to begin with, the watcher's first lists are to have them all.
-	if c.s.Load.Prefill > 0 || c.s.Load.Profile != "" {
+	if c.s.Load.Prefill > 0 || c.s.Load.Profile != "" || c.s.Traced() {
 		if err := generatorReady(); err != nil {
 			return err
 		}
@@ -231,7 +232,14 @@ const unlimitedLimit = 10 * time.Minute
 // follow waits for the end of the load and of the timeline, whichever is later. The
 // failure of one ends the wait for the other.
 func (c *cell) follow(ctx context.Context) error {
-	limit := c.s.Cluster.Replay.Speed.Length(c.s.Load.Duration.Std())
+	length := c.s.Load.Duration.Std()
+	if c.s.Traced() {
+		var err error
+		if _, length, err = replay.Extent(c.s.Cluster.Replay.Trace); err != nil {
+			return fmt.Errorf("read the trace: %w", err)
+		}
+	}
+	limit := c.s.Cluster.Replay.Speed.Length(length)
 	if !c.s.Cluster.Replay.Speed.Limited() {
 		limit = unlimitedLimit
 	}

@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"bytes"
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -80,10 +82,57 @@ func requests(t *testing.T, run, cell string) map[string]int {
 	return n
 }
 
-// play runs the load and judges each cell.
-func play(t *testing.T, sets ...string) Outcome {
+// profiled are loads of all kinds into a simulated apiserver.
+const profiled = `apiVersion: watchbench/v1
+kind: Scenario
+metadata: {name: profiled}
+cluster: {provider: replay}
+storage: {latency: 2ms}
+load: {model: open, profile: service-churn, rate: 3, duration: 12s, nodes: 4, namespaces: 3, prefill: 6, tuning: {timeScale: 1000}}
+watcher: {podQueueNum: 8, resources: [Pod, Event, ReplicaSet, Deployment, DaemonSet, Job, EndpointSlice, Node, Lease, ConfigMap, Widget]}
+matrix:
+  load.profile: [service-churn, mixed-production]
+limits: {minPower: 0, lag: 10s, minOffered: 10%}
+drainTimeout: 60s
+`
+
+// TestPlayedProfiles: profiles are played at a speed and as fast as the watcher reads, are
+// judged as on a real cluster, and write as much of each kind at both.
+func TestPlayedProfiles(t *testing.T) {
+	written := map[string]map[string]result.KindTraffic{}
+	for _, speed := range []string{"4x", "unlimited"} {
+		opts, said := stage(t, profiled, "cluster.replay.speed="+speed)
+		out := simulated(t, opts, said)
+		for _, c := range out.Results.Cells {
+			if !onlyLate(c) || c.Cut || c.Load.Done != c.Load.Planned || c.Load.Done < 200 || c.Load.Errors != 0 || c.Traffic == nil {
+				t.Fatalf("%s at %s: %v, cut %t, %+v", c.ID, speed, c.InvalidReasons, c.Cut, c.Load)
+			}
+			for _, g := range []string{"G1", "G2", "G3", "G4", "G6", "G14"} {
+				if v := c.Checks[g]; v.Verdict != result.Pass {
+					t.Errorf("%s at %s: %s is %s: %s %s", c.ID, speed, g, v.Verdict, v.Counterexample, v.Note)
+				}
+			}
+			for kind, k := range c.Traffic.Kinds {
+				if k.Added+k.Modified+k.Deleted > 0 && k.Puts == 0 && k.Deleted == 0 {
+					t.Errorf("%s at %s: nothing of the kind %s reached storage", c.ID, speed, kind)
+				}
+				if of := written[c.ID][kind]; speed == "unlimited" && (of.Added != k.Added || of.Modified != k.Modified || of.Deleted != k.Deleted) {
+					t.Errorf("%s: %s: %+v at 4x, %+v at %s", c.ID, kind, of, k, speed)
+				}
+			}
+			// The clock is the plan's: 4 Leases, every 10 of its 12 seconds.
+			if l := c.Traffic.Kinds["Lease"]; l.Expected == nil || speed == "unlimited" && math.Abs(*l.Expected-4.8) > 0.01 || l.Events() < 3 {
+				t.Errorf("%s at %s: Leases %+v", c.ID, speed, l)
+			}
+			written[c.ID] = c.Traffic.Kinds
+		}
+		judgedAlike(t, out.Dir)
+	}
+}
+
+// simulated runs on a simulated apiserver.
+func simulated(t *testing.T, opts Options, said *bytes.Buffer) Outcome {
 	t.Helper()
-	opts, said := stage(t, played, sets...)
 	opts.Provider = cluster.Replay
 	provider, err := cluster.New(cluster.Replay, cluster.Options{})
 	if err != nil {
@@ -97,6 +146,14 @@ func play(t *testing.T, sets ...string) Outcome {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
+	return out
+}
+
+// play runs the load and judges each cell.
+func play(t *testing.T, sets ...string) Outcome {
+	t.Helper()
+	opts, said := stage(t, played, sets...)
+	out := simulated(t, opts, said)
 	for _, c := range out.Results.Cells {
 		if !onlyLate(c) || c.Load.Done != 1500 || c.Load.Errors != 0 {
 			t.Fatalf("%s: %v, %d of %d done", c.ID, c.InvalidReasons, c.Load.Done, c.Load.Planned)

@@ -13,14 +13,11 @@ import (
 	"github.com/watchbench/watchbench/scenarios/party"
 )
 
-// apiState reads the apiserver's side in the namespaces of the run.
+// apiState reads the apiserver's side in the namespaces of the run, of a trace in all.
 func (c *cell) apiState(ctx context.Context) ([]history.StateRecord, error) {
-	namespaces, err := c.api.Namespaces(ctx, party.RunLabel+"="+c.Run())
+	namespaces, err := c.namespaces(ctx)
 	if err != nil {
 		return nil, err
-	}
-	if party.WatchesNodeLeases(c.record.Kinds) {
-		namespaces = append(namespaces, party.NodeLeases)
 	}
 	state, err := c.api.State(ctx, c.record.Kinds, namespaces, c.rules)
 	if err != nil {
@@ -28,6 +25,17 @@ func (c *cell) apiState(ctx context.Context) ([]history.StateRecord, error) {
 	}
 	more, err := c.faults.State(ctx, c)
 	return append(state, more...), err
+}
+
+func (c *cell) namespaces(ctx context.Context) ([]string, error) {
+	if c.s.Traced() {
+		return []string{""}, nil
+	}
+	all, err := c.api.Namespaces(ctx, party.RunLabel+"="+c.Run())
+	if party.WatchesNodeLeases(c.record.Kinds) {
+		all = append(all, party.NodeLeases)
+	}
+	return all, err
 }
 
 // catchUpPoll spaces the comparisons while storage catches up.

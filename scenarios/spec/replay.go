@@ -1,6 +1,11 @@
 package spec
 
-import "github.com/watchbench/watchbench/reports/result"
+import (
+	"reflect"
+
+	"github.com/watchbench/watchbench/loadgen/trace"
+	"github.com/watchbench/watchbench/reports/result"
+)
 
 // ProviderReplay is the provider of a cluster that is simulated: each cell has one of its
 // own, with the load in the same process.
@@ -8,6 +13,24 @@ const ProviderReplay = "replay"
 
 // Simulated reports whether the cluster is simulated.
 func (s *Scenario) Simulated() bool { return s.Cluster.Provider == ProviderReplay }
+
+// Traced reports whether the load is a recorded trace. The section load is then the default.
+func (s *Scenario) Traced() bool { return s.Cluster.Replay.Trace != "" }
+
+// validateTrace refuses a load beside a trace, and a file that is none.
+func (s *Scenario) validateTrace() error {
+	if !reflect.DeepEqual(s.Load, Default().Load) {
+		return bad("load", "leave it out, or cluster.replay.trace", "the trace %s is the load", s.Cluster.Replay.Trace)
+	}
+	t, err := trace.Open(s.Cluster.Replay.Trace)
+	if err == nil {
+		err = t.Close()
+	}
+	if err != nil {
+		return bad("cluster.replay.trace", "name a file of watchbench record", "%v", err)
+	}
+	return nil
+}
 
 // validateReplay refuses what a simulated apiserver cannot do: it takes no writes.
 func (s *Scenario) validateReplay() error {
@@ -17,10 +40,8 @@ func (s *Scenario) validateReplay() error {
 		return bad("cluster.replay", "use provider: replay, or leave it out", "it means nothing for the provider %s", s.Cluster.Provider)
 	case !s.Simulated():
 		return nil
-	case s.Load.Model != result.ModelOpen:
+	case !s.Traced() && s.Load.Model != result.ModelOpen:
 		return bad("load.model", "use open, with rate and duration", "%q cannot be replayed: a simulated apiserver answers at once", s.Load.Model)
-	case s.Load.Profile != "":
-		return bad("load.profile", "use the provider embedded, or plain pods", "only plain pods are played into a simulated apiserver")
 	case s.Watcher.LeaderElection:
 		return bad("watcher.leaderElection", remedy, "a simulated apiserver takes no leases")
 	case len(s.Events) > 0:
@@ -29,6 +50,8 @@ func (s *Scenario) validateReplay() error {
 		return bad("extra", remedy, "a simulated apiserver takes no objects besides those of the load")
 	case s.Fault != nil:
 		return bad("fault", remedy, "fault scenarios need an apiserver")
+	case s.Traced():
+		return s.validateTrace()
 	}
 	return nil
 }

@@ -5,6 +5,25 @@ import (
 	"testing"
 )
 
+const shippedTrace = "../../loadgen/trace/testdata/churn.trace.zst"
+
+// TestTraceIsTheLoad: a scenario with a trace has no other load.
+func TestTraceIsTheLoad(t *testing.T) {
+	const head = "apiVersion: watchbench/v1\nkind: Scenario\nmetadata: {name: x}\ncluster: {provider: replay, replay: {speed: 10x, trace: " + shippedTrace + "}}\n"
+	f, err := Format{}.Parse("x.yaml", []byte(head))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := f.Cells()[0].Scenario; !s.Traced() || s.Load.Model != "" {
+		t.Errorf("%+v", s)
+	}
+	for _, load := range []string{"load: {model: open, rate: 1, duration: 1s}\n", "load: {prefill: 3}\n", "matrix: {load.nodes: [1, 2]}\n"} {
+		if _, err := (Format{}).Parse("x.yaml", []byte(head+load)); err == nil || !strings.Contains(err.Error(), "is the load") {
+			t.Errorf("%s: %v", load, err)
+		}
+	}
+}
+
 func TestReplayNeedsNoWrites(t *testing.T) {
 	good := func() *Scenario {
 		s := Default()
@@ -18,11 +37,14 @@ func TestReplayNeedsNoWrites(t *testing.T) {
 	for want, change := range map[string]func(*Scenario){
 		"cluster.replay: it means nothing for the provider embedded; use provider: replay, or leave it out": func(s *Scenario) { s.Cluster.Provider, s.Cluster.Replay.Speed = "embedded", 10 },
 		"load.model: \"closed\" cannot be replayed":                                                         func(s *Scenario) { s.Load.Model = "closed" },
-		"load.profile: ":           func(s *Scenario) { s.Load.Profile = "service-churn" },
-		"watcher.leaderElection: ": func(s *Scenario) { s.Watcher.LeaderElection = true },
-		"events: ":                 func(s *Scenario) { s.Events = make([]Event, 1) },
-		"extra: ":                  func(s *Scenario) { s.Extra.Pods = 1 },
-		"fault: ":                  func(s *Scenario) { s.Fault = &Fault{} },
+		"load: the trace none.zst is the load":                                                              func(s *Scenario) { s.Cluster.Replay.Trace = "none.zst" },
+		"cluster.replay.trace: open none.zst: no such file":                                                 func(s *Scenario) { s.Load, s.Cluster.Replay.Trace = Default().Load, "none.zst" },
+		"cluster.replay.trace: replay.go: byte 0: this is not a trace of":                                   func(s *Scenario) { s.Load, s.Cluster.Replay.Trace = Default().Load, "replay.go" },
+		"cluster.replay: it means nothing for the provider embedded; use pro":                               func(s *Scenario) { s.Cluster.Provider, s.Cluster.Replay.Trace = "embedded", shippedTrace },
+		"watcher.leaderElection: ":                                                                          func(s *Scenario) { s.Watcher.LeaderElection = true },
+		"events: ":                                                                                          func(s *Scenario) { s.Events = make([]Event, 1) },
+		"extra: ":                                                                                           func(s *Scenario) { s.Extra.Pods = 1 },
+		"fault: ":                                                                                           func(s *Scenario) { s.Fault = &Fault{} },
 	} {
 		s := good()
 		change(s)

@@ -63,8 +63,9 @@ type Cluster struct {
 	Replay Replay `json:"replay,omitzero" jsonschema_description:"Of the provider replay."`
 }
 
-// Replay says how the load is played into a simulated apiserver.
+// Replay says what is played into a simulated apiserver, and how.
 type Replay struct {
+	Trace string      `json:"trace,omitempty" jsonschema:"example=trace.zst" jsonschema_description:"File of watchbench record, as seen from the working directory, that is the load instead of a plan. The section load is then left out."`
 	Speed units.Speed `json:"speed,omitzero" jsonschema:"example=10x" jsonschema_description:"How many times faster than the load says, 0.1x to 1000x, or unlimited: as fast as the watcher reads. 1x where nothing is said."`
 }
 

@@ -79,6 +79,9 @@ func (s *Scenario) validateStorage() error {
 }
 
 func (s *Scenario) validateLoad() error {
+	if s.Traced() {
+		return nil // see validateReplay
+	}
 	if err := word("load.driver", s.Load.Driver, DriverEngine, DriverK6); err != nil {
 		return err
 	}

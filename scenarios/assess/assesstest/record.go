@@ -111,7 +111,11 @@ func Cell(t testing.TB, dir, id string, s spec.Scenario, delay int64) {
 			if i < 10 {
 				continue // patched later
 			}
-			states = append(states, history.StateRecord{Side: side, Kind: kind, Namespace: "n", Name: name, UID: uid, ResourceVersion: uint64(i + 1), Digest: uid, Bytes: 100})
+			content := ""
+			if side == history.SideStorage {
+				content = "c" + uid
+			}
+			states = append(states, history.StateRecord{Content: content, Side: side, Kind: kind, Namespace: "n", Name: name, UID: uid, ResourceVersion: uint64(i + 1), Digest: uid, Bytes: 100})
 		}
 	}
 	must(t, ops.Close())

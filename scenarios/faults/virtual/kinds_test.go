@@ -17,7 +17,7 @@ func (w *world) versions(kind string) []string {
 	var all []string
 	for _, d := range w.mock.Store().All() {
 		if d.Kind == kind {
-			_, after, _ := strings.Cut(string(d.Data), `"apiVersion":"`)
+			_, after, _ := strings.Cut(string(d.Data()), `"apiVersion":"`)
 			version, _, _ := strings.Cut(after, `"`)
 			all = append(all, version)
 		}

@@ -94,7 +94,7 @@ func (o *outcome) digest(t *testing.T) string {
 		if d.Kind == synchronizer.StateKind {
 			continue // not the cluster's
 		}
-		rec, err := check.Digest(check.Raw{Side: history.SideApiserver, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, JSON: d.Data},
+		rec, err := check.Digest(check.Raw{Side: history.SideApiserver, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, JSON: d.Data()},
 			check.Rules{Masks: []check.Mask{{Kind: "Secret", Path: []string{"data"}}}})
 		if err != nil {
 			t.Fatal(err)

@@ -27,7 +27,7 @@ func (w *world) owned(r apisim.Resource, name, kind, owner string) {
 func (w *world) workload(name string) string {
 	for _, d := range w.mock.Store().All() {
 		if d.Kind == "Pod" && d.Name == name {
-			_, after, _ := strings.Cut(string(d.Data), `workload.bkbcs.tencent.com/kind":"`)
+			_, after, _ := strings.Cut(string(d.Data()), `workload.bkbcs.tencent.com/kind":"`)
 			kind, _, _ := strings.Cut(after, `"`)
 			return kind
 		}

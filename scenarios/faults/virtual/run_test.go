@@ -230,7 +230,7 @@ func (w *world) state() []history.StateRecord {
 		}
 	}
 	for _, d := range w.mock.Store().All() {
-		take(check.Raw{Side: history.SideStorage, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, JSON: d.Data})
+		take(check.Raw{Side: history.SideStorage, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, JSON: d.Data()})
 	}
 	return all
 }
@@ -269,7 +269,7 @@ func (w *world) equal() bool {
 		if w.setup.notes > 0 && d.Kind == "Event" {
 			continue // some of them, and older ones, were shed
 		}
-		if !ok || have != rv(d.Kind, d.UID, d.ResourceVersion, d.Data) {
+		if !ok || have != rv(d.Kind, d.UID, d.ResourceVersion, d.Data()) {
 			return false
 		}
 		delete(want, k)
