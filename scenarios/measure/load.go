@@ -77,7 +77,7 @@ func (l *load) busy(threads int) *float64 {
 // figures are those of the load phase; planned is 0 where time alone ends it, and what was
 // attempted counts instead.
 func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
-	out := result.Load{Model: s.Model, Threads: s.Threads, Planned: planned, Done: l.done, Errors: l.errors, Warmup: s.Warmup.Operations}
+	out := result.Load{Model: s.Model, Threads: s.Threads, Planned: planned, Done: l.done, Errors: l.errors, Warmup: s.Warmup.Operations, Prefill: int64(s.Prefill)}
 	if out.Planned == 0 {
 		out.Planned = l.attempted
 	}

@@ -27,7 +27,7 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 		Parts: c.s.Load.Generators,
 	}
 	if c.s.Simulated() { // it is the apiserver, too
-		setup.Simulate, setup.Speed = true, c.s.Cluster.Replay.Speed
+		setup.Simulate, setup.Speed = true, c.s.Speed()
 		if c.generator, err = party.StartGenerators(setup); err != nil {
 			return err
 		}
@@ -43,7 +43,9 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	generatorReady := func() error { return c.generator.Reached(ctx, party.PhaseReady, party.PrepareLimit, nil) }
+	generatorReady := func() error {
+		return c.generator.Reached(ctx, party.PhaseReady, c.patience(party.PrepareLimit), nil)
+	}
 	// With objects to begin with, the watcher's first lists are to have them all.
 	if c.s.Load.Prefill > 0 || c.s.Load.Profile != "" {
 		if err := generatorReady(); err != nil {
@@ -57,6 +59,9 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	c.firstSync()
+	if err := c.stored(ctx); err != nil {
+		return err
+	}
 	if err := c.startReplicas(ctx); err != nil {
 		return err
 	}
@@ -66,7 +71,7 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	if err := c.startWitness(ctx); err != nil {
 		return err
 	}
-	first, err := c.settle(ctx, party.SyncLimit)
+	first, err := c.settle(ctx, c.patience(party.SyncLimit))
 	if err == nil && first.mute {
 		err = &party.TimeoutError{What: "the watcher's first write to storage", After: party.SyncLimit, Log: c.watcher.Log}
 	}
@@ -157,15 +162,23 @@ func (c *cell) firstSync() {
 	if !c.watcher.Own {
 		return
 	}
+	if cpu := c.cpuSoFar(); cpu != nil {
+		w := &c.record.Watcher
+		w.FirstSync, w.FirstSyncCPU = new(float64(w.Ready-w.Started)/1e9), cpu
+	}
+}
+
+// cpuSoFar is the CPU time of the watcher's process in seconds, nil if it cannot be read.
+func (c *cell) cpuSoFar() *float64 {
 	p, err := procstat.Open(c.watcher.PID())
 	if err != nil {
-		return
+		return nil
 	}
-	if u, err := p.Usage(); err == nil {
-		w := &c.record.Watcher
-		took, cpu := float64(w.Ready-w.Started)/1e9, u.CPU.Seconds()
-		w.FirstSync, w.FirstSyncCPU = &took, &cpu
+	u, err := p.Usage()
+	if err != nil {
+		return nil
 	}
+	return new(u.CPU.Seconds())
 }
 
 // startReplicas starts the other replicas, or the watchers of the other shards, beside
@@ -231,8 +244,8 @@ const unlimitedLimit = 10 * time.Minute
 // follow waits for the end of the load and of the timeline, whichever is later. The
 // failure of one ends the wait for the other.
 func (c *cell) follow(ctx context.Context) error {
-	limit := c.s.Cluster.Replay.Speed.Length(c.s.Load.Duration.Std())
-	if !c.s.Cluster.Replay.Speed.Limited() {
+	limit := c.s.Speed().Length(c.s.Load.Duration.Std())
+	if !c.s.Speed().Limited() {
 		limit = unlimitedLimit
 	}
 	limit += allowance(c.s.Load.Operations)

@@ -24,11 +24,9 @@ drainTimeout: 60s
 expect: {G1: {unordered: fail-allowed}, G2: {unordered: fail-allowed}, G3: {unordered: fail-allowed}, G4: {unordered: fail-allowed}, G5: {unordered: fail-allowed}}
 `
 
-// TestPlayedLoad: without a control plane every check is judged, the same seed gives
-// strategies that send every event the same number of requests, the one that keeps no
-// order is caught, and the folder judges alike.
-func TestPlayedLoad(t *testing.T) {
-	opts, said := stage(t, played)
+// simulated runs a scenario without a control plane.
+func simulated(t *testing.T, opts Options) (Outcome, error) {
+	t.Helper()
 	opts.Provider = cluster.Replay
 	provider, err := cluster.New(cluster.Replay, cluster.Options{})
 	if err != nil {
@@ -38,7 +36,15 @@ func TestPlayedLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := Run(t.Context(), opts, up)
+	return Run(t.Context(), opts, up)
+}
+
+// TestPlayedLoad: without a control plane every check is judged, the same seed gives
+// strategies that send every event the same number of requests, the one that keeps no
+// order is caught, and the folder judges alike.
+func TestPlayedLoad(t *testing.T) {
+	opts, said := stage(t, played)
+	out, err := simulated(t, opts)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}

@@ -1,6 +1,11 @@
 package spec
 
-import "github.com/watchbench/watchbench/reports/result"
+import (
+	"cmp"
+
+	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/reports/result"
+)
 
 // ProviderReplay is the provider of a cluster that is simulated: each cell has one of its
 // own, with the load in the same process.
@@ -9,12 +14,19 @@ const ProviderReplay = "replay"
 // Simulated reports whether the cluster is simulated.
 func (s *Scenario) Simulated() bool { return s.Cluster.Provider == ProviderReplay }
 
+// Speed is how fast the load is played into a simulated apiserver.
+func (s *Scenario) Speed() units.Speed { return cmp.Or(s.Load.Speed, s.Cluster.Replay.Speed) }
+
 // validateReplay refuses what a simulated apiserver cannot do: it takes no writes.
 func (s *Scenario) validateReplay() error {
 	const remedy = "use another cluster.provider, or leave it out"
 	switch {
 	case !s.Simulated() && s.Cluster.Replay != Replay{}:
 		return bad("cluster.replay", "use provider: replay, or leave it out", "it means nothing for the provider %s", s.Cluster.Provider)
+	case !s.Simulated() && s.Load.Speed != 0:
+		return bad("load.speed", "use provider: replay, or leave it out", "it means nothing for the provider %s", s.Cluster.Provider)
+	case !s.Simulated() && s.Ladder:
+		return bad("ladder", "use provider: replay, or leave it out", "only a simulated apiserver is filled quickly enough, not that of %s", s.Cluster.Provider)
 	case !s.Simulated():
 		return nil
 	case s.Load.Model != result.ModelOpen:

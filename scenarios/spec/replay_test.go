@@ -18,11 +18,13 @@ func TestReplayNeedsNoWrites(t *testing.T) {
 	for want, change := range map[string]func(*Scenario){
 		"cluster.replay: it means nothing for the provider embedded; use provider: replay, or leave it out": func(s *Scenario) { s.Cluster.Provider, s.Cluster.Replay.Speed = "embedded", 10 },
 		"load.model: \"closed\" cannot be replayed":                                                         func(s *Scenario) { s.Load.Model = "closed" },
-		"load.profile: ":           func(s *Scenario) { s.Load.Profile = "service-churn" },
-		"watcher.leaderElection: ": func(s *Scenario) { s.Watcher.LeaderElection = true },
-		"events: ":                 func(s *Scenario) { s.Events = make([]Event, 1) },
-		"extra: ":                  func(s *Scenario) { s.Extra.Pods = 1 },
-		"fault: ":                  func(s *Scenario) { s.Fault = &Fault{} },
+		"load.speed: it means nothing for the provider embedded":                                            func(s *Scenario) { s.Cluster.Provider, s.Load.Speed = "embedded", 10 },
+		"ladder: only a simulated apiserver":                                                                func(s *Scenario) { s.Cluster.Provider, s.Ladder = "embedded", true },
+		"load.profile: ":                                                                                    func(s *Scenario) { s.Load.Profile = "service-churn" },
+		"watcher.leaderElection: ":                                                                          func(s *Scenario) { s.Watcher.LeaderElection = true },
+		"events: ":                                                                                          func(s *Scenario) { s.Events = make([]Event, 1) },
+		"extra: ":                                                                                           func(s *Scenario) { s.Extra.Pods = 1 },
+		"fault: ":                                                                                           func(s *Scenario) { s.Fault = &Fault{} },
 	} {
 		s := good()
 		change(s)
