@@ -1,9 +1,11 @@
 package procstat
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/prometheus/procfs"
@@ -38,6 +40,56 @@ func Describe() Machine {
 	if b, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
 		m.Kernel = strings.TrimSpace(string(b))
 	}
+	dir := controlGroup(fs)
+	for _, name := range cgroupFiles {
+		if b, err := os.ReadFile(dir + "/" + name); err == nil {
+			if m.Cgroup == nil {
+				m.Cgroup = map[string]string{}
+			}
+			m.Cgroup[name] = strings.TrimSpace(string(b))
+		}
+	}
+	return m
+}
+
+// MemoryAvailable is what programs may still take without the machine or this process's
+// control group running out, in bytes.
+func MemoryAvailable() (float64, error) {
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return 0, fmt.Errorf("open /proc: %w", err)
+	}
+	mem, err := fs.Meminfo()
+	if err != nil {
+		return 0, fmt.Errorf("read the available memory: %w", err)
+	}
+	if mem.MemAvailableBytes == nil {
+		return 0, errors.New("the kernel does not say how much memory is available")
+	}
+	have := float64(*mem.MemAvailableBytes)
+	group := controlGroup(fs)
+	limit, used := readNumber(group+"/memory.max"), readNumber(group+"/memory.current")
+	if limit > 0 && used > 0 {
+		have = min(have, max(0, limit-used))
+	}
+	return have, nil
+}
+
+// readNumber is 0 for a file without a number, such as one that says max.
+func readNumber(path string) float64 {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.ParseFloat(strings.TrimSpace(string(b)), 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// controlGroup is the folder of this process's control group.
+func controlGroup(fs procfs.FS) string {
 	dir := "/sys/fs/cgroup"
 	if self, err := fs.Self(); err == nil {
 		if groups, err := self.Cgroups(); err == nil {
@@ -48,15 +100,7 @@ func Describe() Machine {
 			}
 		}
 	}
-	for _, name := range cgroupFiles {
-		if b, err := os.ReadFile(dir + "/" + name); err == nil {
-			if m.Cgroup == nil {
-				m.Cgroup = map[string]string{}
-			}
-			m.Cgroup[name] = strings.TrimSpace(string(b))
-		}
-	}
-	return m
+	return dir
 }
 
 // LoadAverage reads the run queue's mean length over 1, 5 and 15 minutes.

@@ -217,17 +217,22 @@ func pad(s string, width int, left bool) string {
 	return fill + s
 }
 
-// knees prints who keeps up, what the strategies carry and their freshness at parts of it,
+const titleGrowth = "growth"
+
+// knees prints how costs grow, who keeps up, what the strategies carry and their freshness at parts of it,
 // which bounds hold, and what profiles wrote.
 func (p *printer) knees(t *table) {
 	for _, part := range []struct {
 		title string
 		sheet sheet
-	}{{"who keeps up", t.Paces()}, {"capacity", t.Capacities()}, {"freshness against load", t.Knees()}, {"thresholds", t.Thresholds()}, {"events per kind", t.Traffic()}} {
+	}{{titleGrowth, t.Growth()}, {"who keeps up", t.Paces()}, {"capacity", t.Capacities()}, {"freshness against load", t.Knees()}, {"thresholds", t.Thresholds()}, {"events per kind", t.Traffic()}} {
 		if len(part.sheet.Rows) > 0 {
 			p.line("", "")
 			p.line(ansiBold, "%s", part.title)
 			p.sheet(part.sheet)
+			if part.title == titleGrowth {
+				p.line("", "%s", t.GrowthNote())
+			}
 		}
 	}
 }

@@ -17,6 +17,7 @@ type Results struct {
 	Scenario    map[string]any `json:"scenario"` // the resolved scenario as it was run
 	Cells       []Cell         `json:"cells"`
 	Thresholds  []Threshold    `json:"thresholds,omitempty"` // the scenario's, at every point of its matrix
+	Growth      *Growth        `json:"growth,omitempty"`     // of a ladder
 }
 
 // Run identifies one run.
@@ -36,6 +37,14 @@ type Run struct {
 	// Crashed are the cells in which the watcher ended by itself: they have no record, and
 	// are not run once more.
 	Crashed []Crash `json:"crashed,omitempty"`
+	// Skipped are the rungs of a ladder that the machine has no room for.
+	Skipped []Skip `json:"skipped,omitempty"`
+}
+
+// Skip is a rung that was not run, and why.
+type Skip struct {
+	ID  string `json:"id"` // of the cell
+	Why string `json:"why"`
 }
 
 // Crash is a watcher that ended by itself, and how.
@@ -177,6 +186,7 @@ type Load struct {
 	Timed      bool       `json:"timed,omitempty"`            // closed loop that a duration may end, so that the number of writes follows the answers
 	Warmup     int64      `json:"warmupOperations,omitempty"` // sent before the load, and not counted
 	HotBurst   int        `json:"hotBurst,omitempty"`         // writes that are sent to one Pod at once, without waiting for answers
+	Prefill    int64      `json:"prefill,omitempty"`          // Pods that existed before the load
 	DurationS  float64    `json:"durationSeconds"`
 	Planned    int64      `json:"planned"` // attempted, where time alone ends the load
 	Done       int64      `json:"done"`
@@ -277,6 +287,8 @@ type Watcher struct {
 	CachedObjects     *float64 `json:"cachedObjects,omitempty"`       // as the load began
 	FirstSync         *float64 `json:"firstSyncSeconds,omitempty"`    // from the start of the process until its lists were complete
 	FirstSyncCPU      *float64 `json:"firstSyncCPUSeconds,omitempty"` // CPU time of the process in it
+	Stored            *float64 `json:"storedSeconds,omitempty"`       // from the start of the process until storage had acknowledged all that existed before the load
+	StoredCPU         *float64 `json:"storedCPUSeconds,omitempty"`    // CPU time of the process in it
 	ExitCode          *int     `json:"exitCode,omitempty"`
 	// Restarts is how many processes were started after the first. The counters are
 	// those of the last one; CPU and memory are those of all, traffic is not known.

@@ -45,9 +45,10 @@ func run(ctx context.Context, dir string, r *history.Run, baseline *result.Cell)
 }
 
 // Complete adds what takes all cells of a run: capacities are held against the loads that
-// are a part of them, and thresholds are judged.
+// are a part of them, the growth of a ladder is taken, and thresholds are judged.
 func Complete(res *result.Results) error {
 	capacities(res.Cells)
+	res.MeasureGrowth()
 	return res.JudgeThresholds()
 }
 

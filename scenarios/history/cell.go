@@ -76,7 +76,11 @@ type WatcherRun struct {
 	// until it was ready.
 	FirstSync    *float64 `json:"firstSync,omitempty"`
 	FirstSyncCPU *float64 `json:"firstSyncCPU,omitempty"`
-	ExitCode     *int     `json:"exitCode,omitempty"` // nil in a cut cell, whose watcher is killed
+	// Stored is when storage was seen to hold what existed before the load, and the watcher
+	// idle; StoredCPU is its CPU time until then, in seconds. 0 where nothing existed.
+	Stored    int64    `json:"stored,omitempty"`
+	StoredCPU *float64 `json:"storedCPU,omitempty"`
+	ExitCode  *int     `json:"exitCode,omitempty"` // nil in a cut cell, whose watcher is killed
 	// Exits are the ends of all processes, in the order of their starts.
 	Exits []Exit `json:"exits,omitempty"`
 }

@@ -28,6 +28,7 @@ type Figures struct {
 	requests int64 // of all kinds, within the window
 	acked    int64
 	answers  rate
+	stored   int64     // the last acknowledgement of what existed before the load
 	traffic  *profiled // nil for plain pods
 }
 
@@ -54,6 +55,9 @@ func (f *Figures) Operation(r *oplog.Record) {
 // Request takes an entry of the ledger, after all operations. Requests received before
 // the load or after the drain do not count.
 func (f *Figures) Request(e *ledger.Entry) {
+	if e.Acked() && e.Responded <= f.cell.Watcher.Stored {
+		f.stored = max(f.stored, e.Responded)
+	}
 	from, to := f.window()
 	if e.Received < from || e.Received > to {
 		return
@@ -85,7 +89,7 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	c := f.described()
 	from, to := f.window()
 	var err error
-	f.load.speed, f.load.traced = f.cell.Scenario.Cluster.Replay.Speed, f.cell.Scenario.Traced()
+	f.load.speed, f.load.traced = f.cell.Scenario.Speed(), f.cell.Scenario.Traced()
 	if c.Load, err = f.load.figures(&f.cell.Scenario.Load, f.cell.Planned); err != nil {
 		return c, err
 	}
@@ -194,6 +198,9 @@ func (f *Figures) described() result.Cell {
 		c.Writer.Capacity = f.watcher.WriterQueueLen
 		c.Watcher.Version, c.Watcher.CachedObjects = w.Version, f.before.Sum(metric.CacheKeys)
 		c.Watcher.FirstSync, c.Watcher.FirstSyncCPU = rounded(w.FirstSync), rounded(w.FirstSyncCPU)
+		if f.stored > 0 && w.Restarts == 0 {
+			c.Watcher.Stored, c.Watcher.StoredCPU = ptr(float64(f.stored-w.Started)/1e9), rounded(w.StoredCPU)
+		}
 	}
 	if w.Own && f.watcher.Profile == strategyLegacy {
 		c.Handler.Strategy = strategyLegacy

@@ -82,7 +82,7 @@ func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
 	if l.traced {
 		model = result.ModelOpen
 	}
-	out := result.Load{Model: model, Threads: s.Threads, Planned: planned, Done: l.done, Errors: l.errors, Warmup: s.Warmup.Operations}
+	out := result.Load{Model: model, Threads: s.Threads, Planned: planned, Done: l.done, Errors: l.errors, Warmup: s.Warmup.Operations, Prefill: int64(s.Prefill)}
 	if out.Planned == 0 {
 		out.Planned = l.attempted
 	}

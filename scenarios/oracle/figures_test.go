@@ -474,6 +474,16 @@ func (r *record) identity(a answers) {
 	if c.Watcher.FirstSyncCPU != nil {
 		a.number("watcher.firstSyncCPUSeconds", *c.Watcher.FirstSyncCPU)
 	}
+	last := int64(0)
+	for i := range r.ledger {
+		if q := &r.ledger[i]; q.acked() && q.Responded <= c.Watcher.Stored {
+			last = max(last, q.Responded)
+		}
+	}
+	if last > 0 {
+		a.number("watcher.storedSeconds", seconds(last-c.Watcher.Started))
+		a.number("watcher.storedCPUSeconds", *c.Watcher.StoredCPU)
+	}
 	for name, n := range c.StorageFaults {
 		a["faults."+name] = float64(n)
 	}

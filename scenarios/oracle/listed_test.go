@@ -17,7 +17,7 @@ var notCompared = []struct {
 	{`bottleneck\..*`, nil, "a sentence about the other figures; its rules are the code's"},
 	{`invalidReasons\..*`, nil, "sentences; whether there are any is compared as valid"},
 	{`lateReasons\..*`, nil, "the sentences among invalidReasons that a stalled machine may cause"},
-	{`load\.(thinkSeconds|timed)`, nil, "copied from the scenario"},
+	{`load\.(thinkSeconds|timed|prefill)`, nil, "copied from the scenario"},
 	{`checks\.\w+\.(counterexample|furtherCounterexamples.*|note)`, nil, "sentences; the verdict and the number of violations are compared"},
 	{`checks\.(G6|G14)\.judged`, nil, "how many comparisons the judge happens to make"},
 	{`checks\.(G7|G8|G9|G12|G13)\..*`, nil, "asked by the fault matrix alone, by rules that are the code's; the facts beside them are compared"},

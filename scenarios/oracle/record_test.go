@@ -105,6 +105,8 @@ type cellFile struct {
 		Started, Ready          int64
 		Restarts                int
 		FirstSync, FirstSyncCPU *float64
+		Stored                  int64
+		StoredCPU               *float64
 		ExitCode                *int
 	}
 	Planned                                        int64

@@ -17,7 +17,7 @@ import (
 const (
 	startLimit = 10 * time.Second // of the mock and the watcher's sockets
 	askTimeout = 5 * time.Second  // one scrape
-	fetchLimit = 2 * time.Minute  // a whole ledger or state
+	fetchLimit = 10 * time.Minute // a whole ledger or state, of up to a million objects
 )
 
 // newClient keeps a few connections to one process and follows no redirect.

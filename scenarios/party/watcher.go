@@ -55,6 +55,7 @@ type WatcherSetup struct {
 	Instance    int
 	Selectors   map[string]string // label selectors by kind
 	CPUs        []int             // that it may use; empty are those of watchbench
+	Patience    time.Duration     // for its first lists, beyond SyncLimit
 }
 
 // freePorts asks the kernel for ports. They are given back before the watcher
@@ -189,7 +190,7 @@ func (w *Watcher) AwaitReady(ctx context.Context) error {
 	if !w.Own {
 		return nil
 	}
-	return w.Await(ctx, "the watcher's readiness", 20*time.Millisecond, SyncLimit, w.ready)
+	return w.Await(ctx, "the watcher's readiness", 20*time.Millisecond, SyncLimit+w.setup.Patience, w.ready)
 }
 
 // ready asks /readyz.

@@ -303,7 +303,7 @@ func (c *cell) watcherSetup(queues int) party.WatcherSetup {
 	setup := party.WatcherSetup{
 		Bin: c.r.opts.Binaries.Watcher, Name: name, Cell: c.dir, Logs: c.logs, Kubeconfig: c.kubeconfig(),
 		Endpoints: c.storage.Endpoints, Ignore: c.ignore, Spec: w, Kinds: c.s.Kinds(), Customs: c.setup.Customs, Listed: c.setup.Listed, Masks: c.rules.Masks,
-		Conditional: c.s.Storage.Mode == check.ModeConditional, CAFile: c.setup.CAFile, CPUs: c.r.opts.Pinned.Watcher,
+		Conditional: c.s.Storage.Mode == check.ModeConditional, CAFile: c.setup.CAFile, Patience: c.patience(0), CPUs: c.r.opts.Pinned.Watcher,
 	}
 	if n := c.s.Load.Shards; n > 0 {
 		setup.Selectors = map[string]string{"Pod": fmt.Sprintf("%s=%d", party.ShardLabel, (c.launched-1)%n)}

@@ -28,7 +28,7 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 		Parts: c.s.Load.Generators,
 	}
 	if c.s.Simulated() { // it is the apiserver, too
-		setup.Simulate, setup.Speed, setup.Trace = true, c.s.Cluster.Replay.Speed, c.s.Cluster.Replay.Trace
+		setup.Simulate, setup.Speed, setup.Trace = true, c.s.Speed(), c.s.Cluster.Replay.Trace
 		if c.generator, err = party.StartGenerators(setup); err != nil {
 			return err
 		}
@@ -44,7 +44,9 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	generatorReady := func() error { return c.generator.Reached(ctx, party.PhaseReady, party.PrepareLimit, nil) }
+	generatorReady := func() error {
+		return c.generator.Reached(ctx, party.PhaseReady, c.patience(party.PrepareLimit), nil)
+	}
 	// With objects to begin with, the watcher's first lists are to have them all.
 	if c.s.Load.Prefill > 0 || c.s.Load.Profile != "" || c.s.Traced() {
 		if err := generatorReady(); err != nil {
@@ -58,6 +60,9 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	c.firstSync()
+	if err := c.stored(ctx); err != nil {
+		return err
+	}
 	if err := c.startReplicas(ctx); err != nil {
 		return err
 	}
@@ -67,7 +72,7 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	if err := c.startWitness(ctx); err != nil {
 		return err
 	}
-	first, err := c.settle(ctx, party.SyncLimit)
+	first, err := c.settle(ctx, c.patience(party.SyncLimit))
 	if err == nil && first.mute {
 		err = &party.TimeoutError{What: "the watcher's first write to storage", After: party.SyncLimit, Log: c.watcher.Log}
 	}
@@ -158,15 +163,23 @@ func (c *cell) firstSync() {
 	if !c.watcher.Own {
 		return
 	}
+	if cpu := c.cpuSoFar(); cpu != nil {
+		w := &c.record.Watcher
+		w.FirstSync, w.FirstSyncCPU = new(float64(w.Ready-w.Started)/1e9), cpu
+	}
+}
+
+// cpuSoFar is the CPU time of the watcher's process in seconds, nil if it cannot be read.
+func (c *cell) cpuSoFar() *float64 {
 	p, err := procstat.Open(c.watcher.PID())
 	if err != nil {
-		return
+		return nil
 	}
-	if u, err := p.Usage(); err == nil {
-		w := &c.record.Watcher
-		took, cpu := float64(w.Ready-w.Started)/1e9, u.CPU.Seconds()
-		w.FirstSync, w.FirstSyncCPU = &took, &cpu
+	u, err := p.Usage()
+	if err != nil {
+		return nil
 	}
+	return new(u.CPU.Seconds())
 }
 
 // startReplicas starts the other replicas, or the watchers of the other shards, beside
@@ -239,8 +252,8 @@ func (c *cell) follow(ctx context.Context) error {
 			return fmt.Errorf("read the trace: %w", err)
 		}
 	}
-	limit := c.s.Cluster.Replay.Speed.Length(length)
-	if !c.s.Cluster.Replay.Speed.Limited() {
+	limit := c.s.Speed().Length(length)
+	if !c.s.Speed().Limited() {
 		limit = unlimitedLimit
 	}
 	limit += allowance(c.s.Load.Operations)

@@ -161,6 +161,17 @@ func (p *Progress) finished(c result.Cell) {
 	p.phaseNow, p.part, p.cellAt = "", 0, p.now()
 }
 
+// skipped says that a cell is not run.
+func (p *Progress) skipped(id, why string) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	fmt.Fprintf(p.w, "[%d/%d] %s: skipped: %s\n", p.current+1, len(p.jobs), id, why)
+}
+
 // summary is a cell in a few words.
 func summary(c result.Cell) string {
 	var w []string

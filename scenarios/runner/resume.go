@@ -106,7 +106,7 @@ func (r *Runner) takeUp(ctx context.Context, dir string, prior *history.Run) err
 		if err := stands(dir, j.id, why, said[j.id], r.results.Cells); err != nil {
 			return err
 		}
-		if why != "" && !crashed {
+		if why != "" && !crashed && !prior.Run.Skips(j.id) {
 			r.why[j.id] = why
 		}
 	}

@@ -37,6 +37,9 @@ type Options struct {
 	Pinned affinity.Groups
 	// FailFast ends the run after the first cell that is invalid or violates a guarantee.
 	FailFast bool
+	// Memory is how many bytes the rungs of a ladder may need; 0 is what the machine has
+	// available when one is to begin.
+	Memory float64
 	// Baseline is an undisturbed cell, with which G8 compares; nil if there is none.
 	Baseline *result.Cell
 }
@@ -109,7 +112,11 @@ func (r *Runner) lock() (err error) {
 
 func jobsOf(f *spec.File) []job {
 	base := f.Base()
-	return calibrationsFirst(order(f.Cells(), base.Repeat, base.Seed))
+	jobs := order(f.Cells(), base.Repeat, base.Seed)
+	if base.Ladder {
+		jobs = climb(jobs, f.Cells())
+	}
+	return calibrationsFirst(jobs)
 }
 
 // Step is a cell that is to be run.
@@ -293,6 +300,14 @@ func (r *Runner) all(ctx context.Context) error {
 				return err
 			}
 		}
+		if why := r.unfit(&j.cell.Scenario); why != "" {
+			r.results.Run.Skipped = append(r.results.Run.Skipped, result.Skip{ID: j.id, Why: why})
+			r.progress.skipped(j.id, why)
+			if err := r.save(); err != nil {
+				return err
+			}
+			continue
+		}
 		cell, err := r.newCell(j).run(ctx)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -326,6 +341,7 @@ func (r *Runner) save() error {
 	if err := r.results.JudgeThresholds(); err != nil {
 		return err
 	}
+	r.results.MeasureGrowth()
 	return errors.Join(r.saveRecord(), result.Save(filepath.Join(r.dir, result.FileName), r.results))
 }
 

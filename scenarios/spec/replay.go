@@ -1,8 +1,10 @@
 package spec
 
 import (
+	"cmp"
 	"reflect"
 
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/trace"
 	"github.com/watchbench/watchbench/reports/result"
 )
@@ -32,12 +34,19 @@ func (s *Scenario) validateTrace() error {
 	return nil
 }
 
+// Speed is how fast the load is played into a simulated apiserver.
+func (s *Scenario) Speed() units.Speed { return cmp.Or(s.Load.Speed, s.Cluster.Replay.Speed) }
+
 // validateReplay refuses what a simulated apiserver cannot do: it takes no writes.
 func (s *Scenario) validateReplay() error {
 	const remedy = "use another cluster.provider, or leave it out"
 	switch {
 	case !s.Simulated() && s.Cluster.Replay != Replay{}:
 		return bad("cluster.replay", "use provider: replay, or leave it out", "it means nothing for the provider %s", s.Cluster.Provider)
+	case !s.Simulated() && s.Load.Speed != 0:
+		return bad("load.speed", "use provider: replay, or leave it out", "it means nothing for the provider %s", s.Cluster.Provider)
+	case !s.Simulated() && s.Ladder:
+		return bad("ladder", "use provider: replay, or leave it out", "only a simulated apiserver is filled quickly enough, not that of %s", s.Cluster.Provider)
 	case !s.Simulated():
 		return nil
 	case !s.Traced() && s.Load.Model != result.ModelOpen:

@@ -41,6 +41,8 @@ func TestReplayNeedsNoWrites(t *testing.T) {
 		"cluster.replay.trace: open none.zst: no such file":                                                 func(s *Scenario) { s.Load, s.Cluster.Replay.Trace = Default().Load, "none.zst" },
 		"cluster.replay.trace: replay.go: byte 0: this is not a trace of":                                   func(s *Scenario) { s.Load, s.Cluster.Replay.Trace = Default().Load, "replay.go" },
 		"cluster.replay: it means nothing for the provider embedded; use pro":                               func(s *Scenario) { s.Cluster.Provider, s.Cluster.Replay.Trace = "embedded", shippedTrace },
+		"load.speed: it means nothing for the provider embedded":                                            func(s *Scenario) { s.Cluster.Provider, s.Load.Speed = "embedded", 10 },
+		"ladder: only a simulated apiserver":                                                                func(s *Scenario) { s.Cluster.Provider, s.Ladder = "embedded", true },
 		"watcher.leaderElection: ":                                                                          func(s *Scenario) { s.Watcher.LeaderElection = true },
 		"events: ":                                                                                          func(s *Scenario) { s.Events = make([]Event, 1) },
 		"extra: ":                                                                                           func(s *Scenario) { s.Extra.Pods = 1 },

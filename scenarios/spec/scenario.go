@@ -38,12 +38,14 @@ type Scenario struct {
 	// RepeatOnce are points that are run once, whatever Repeat says: those that teach no
 	// more the second time, such as one that is certain to be cut. By axis of the matrix,
 	// the point's value or name.
-	RepeatOnce   []map[string]string `json:"repeatOnce,omitempty" jsonschema_description:"Points of the matrix that are run once, whatever repeat says: by axis, the point, for example {watcher.strategy: single, load: heavy}."`
-	Seed         uint64              `json:"seed" jsonschema:"example=7" jsonschema_description:"Of the plan, the storage latency and the order of cells."`
-	DrainTimeout Duration            `json:"drainTimeout" range:"1s.." jsonschema_description:"Time after the load until a cell is cut and its drain time projected."`
-	Limits       Limits              `json:"limits"`
-	Thresholds   Thresholds          `json:"thresholds,omitempty" jsonschema_description:"Bounds on figures of results.json, each held to the median of a point's repetitions; exit code 3 if one does not hold."`
-	Expect       Expect              `json:"expect,omitempty" jsonschema_description:"Per check G1 to G14: pass, fail-allowed or fail-expected, or a mapping from strategy (or default) to one of these."`
+	RepeatOnce []map[string]string `json:"repeatOnce,omitempty" jsonschema_description:"Points of the matrix that are run once, whatever repeat says: by axis, the point, for example {watcher.strategy: single, load: heavy}."`
+	// Ladder says that the points of the matrix are rungs: see the runner's unfit.
+	Ladder       bool       `json:"ladder,omitempty" jsonschema_description:"Provider replay: the points of the matrix are rungs, run in their order; one that needs more memory than the machine has, or a higher rate than an unlimited rung before it reached, is skipped, and the report says so. See scale.md."`
+	Seed         uint64     `json:"seed" jsonschema:"example=7" jsonschema_description:"Of the plan, the storage latency and the order of cells."`
+	DrainTimeout Duration   `json:"drainTimeout" range:"1s.." jsonschema_description:"Time after the load until a cell is cut and its drain time projected."`
+	Limits       Limits     `json:"limits"`
+	Thresholds   Thresholds `json:"thresholds,omitempty" jsonschema_description:"Bounds on figures of results.json, each held to the median of a point's repetitions; exit code 3 if one does not hold."`
+	Expect       Expect     `json:"expect,omitempty" jsonschema_description:"Per check G1 to G14: pass, fail-allowed or fail-expected, or a mapping from strategy (or default) to one of these."`
 }
 
 // Metadata names a scenario.
@@ -110,6 +112,7 @@ type Load struct {
 	// Generators is how many processes share a profile's plan.
 	Generators int `json:"generators,omitempty" jsonschema:"minimum=0,maximum=16,example=2" jsonschema_description:"Generators that share the open load of a profile, each a process; 0 means 1."`
 	plan.Load
+	Speed units.Speed `json:"speed,omitzero" jsonschema:"example=unlimited" jsonschema_description:"Provider replay: how fast this load is played; cluster.replay.speed where nothing is said."`
 	// OfCapacity takes the place of Rate, which the runner then sets; see At.
 	OfCapacity Multiple `json:"ofCapacity,omitzero" range:"above 0%..1000%" jsonschema_description:"Open loop: mean rate as a part of the capacity that calibrate measures for the same watcher and storage, such as 80%."`
 }
