@@ -15,14 +15,27 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// churnRatios is what service-churn is to write, as docs/load.md has it: for so many
-// operations of one type on a kind of object, so many events of other kinds.
-var churnRatios = []struct {
+// ratio is so many events of other kinds for each operation of one type on a kind of object.
+type ratio struct {
 	of, on string
 	events map[string]float64
-}{
-	{"Pod", "create", map[string]float64{"Pod": 6, "Event": 6, "ReplicaSet": 1.5, "Deployment": 0.5, "EndpointSlice": 0.7}},
-	{"Pod", "delete", map[string]float64{"Pod": 4, "Event": 2, "ReplicaSet": 1.5, "Deployment": 0.5, "EndpointSlice": 1.3}},
+}
+
+// lifeRatios are what pods of a profile are to write from their creation and deletion, as
+// docs/load.md has it.
+var lifeRatios = map[string][]ratio{
+	"service-churn": {
+		{"Pod", "create", map[string]float64{"Pod": 6, "Event": 6, "ReplicaSet": 1.5, "Deployment": 0.5, "EndpointSlice": 0.7}},
+		{"Pod", "delete", map[string]float64{"Pod": 4, "Event": 2, "ReplicaSet": 1.5, "Deployment": 0.5, "EndpointSlice": 1.3}},
+	},
+	"recreate": {
+		{"Pod", "create", map[string]float64{"Pod": 6, "Event": 5}},
+		{"Pod", "delete", map[string]float64{"Pod": 4, "Event": 1}},
+	},
+}
+
+// otherRatios are those of what else may happen, whatever the profile.
+var otherRatios = []ratio{
 	{"Pod", "crashed", map[string]float64{"Pod": 3, "Event": 4.5, "ReplicaSet": 2, "Deployment": 2, "EndpointSlice": 1.4}},
 	{"Pod", "unready", map[string]float64{"Pod": 1, "Event": 1, "EndpointSlice": 0.7}},
 	{"Pod", "patch", map[string]float64{"Pod": 1}},
@@ -68,7 +81,7 @@ func (r *record) trafficFigures(a answers, w window) {
 		}
 	}
 	expected, living := map[string]float64{}, map[string]bool{}
-	for _, x := range churnRatios {
+	for _, x := range slices.Concat(lifeRatios[l.Profile], otherRatios) {
 		for kind, n := range x.events {
 			if times[[2]string{x.of, x.on}] > 0 {
 				expected[kind] += n * times[[2]string{x.of, x.on}]
@@ -107,7 +120,10 @@ func (r *record) trafficFigures(a answers, w window) {
 		}
 	}
 	if all > 0 {
-		a["traffic.eventsPerPod"], a["traffic.expectedEventsPerPod"], a["traffic.expectedBytesPerPod"] = all/lives, should/lives, 150_000.0
+		a["traffic.eventsPerPod"], a["traffic.expectedEventsPerPod"] = all/lives, should/lives
+		if l.Profile == "service-churn" {
+			a["traffic.expectedBytesPerPod"] = 150_000.0
+		}
 		a.number("traffic.bytesPerPod", total/lives)
 	}
 }
