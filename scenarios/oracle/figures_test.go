@@ -116,7 +116,7 @@ func (r *record) freshness(a answers, changes []change) {
 		case c.stored == 0:
 		case c.Bystander:
 			others = append(others, c.stored-c.Intended)
-		case c.Kind == "Pod":
+		case slices.Contains(r.cell.Kinds, c.Kind):
 			own = append(own, c.stored-c.Intended)
 		}
 	}

@@ -42,7 +42,7 @@ var notCompared = []struct {
 	{`(handler|storage|writer)\.(workers|queues|capacity|limitQPS|efficiency|efficiencyBacklog|backlogSeconds|imbalance)`, eventful, "queues may be changed under load"},
 }
 
-func otherProfile(r *record) bool { return r.cell.Scenario.Load.Profile != "service-churn" }
+func otherProfile(r *record) bool { return lifeRatios[r.cell.Scenario.Load.Profile] == nil }
 
 func faulty(r *record) bool    { return len(r.cell.Scenario.Storage.Faults) > 0 }
 func eventful(r *record) bool  { return len(r.cell.Scenario.Events) > 0 }
