@@ -93,6 +93,9 @@ func TestReplayExitsWhenAllIsRead(t *testing.T) {
 			cfg, _ = kubefile.Read(kubeconfig, "") // it may be half written
 			time.Sleep(10 * time.Millisecond)
 		}
+		if cfg == nil {
+			t.Fatal(<-done)
+		}
 		url := "/api/v1/pods?watch=1"
 		if group != "" {
 			url = "/apis/" + group + "/v1/pods?watch=1"

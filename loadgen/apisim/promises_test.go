@@ -77,6 +77,11 @@ func TestWatchKeepsItsPromises(t *testing.T) {
 		t.Fatalf("the last version is %d, not %d", end.ResourceVersion, last)
 	}
 	all.Wait()
+	// One that begins late takes many changes at a time.
+	late := follow(ctx, t, s, following{path: pods + "?watch=1&resourceVersion=1000", last: last, most: 2 * n})
+	if err := watchcheck.Watch(1000, changes, late); err != nil {
+		t.Errorf("a watch that begins late: %v", err)
+	}
 	resumed := 0
 	for w, parts := range came {
 		from := uint64(1000)
