@@ -29,8 +29,13 @@ func TestLegacyFails(t *testing.T) {
 			t.Parallel()
 			failed := map[string]int{}
 			example := map[string]string{}
-			all := seedsOf(t, max(3, *seeds/4))
-			for _, seed := range all {
+			// In one history of three under F5 the end happens to be right.
+			least, histories := max(3, *seeds/4), 0
+			for _, seed := range seedsOf(t, 4*least) {
+				if histories >= least && !slices.ContainsFunc(tt.must, func(g string) bool { return failed[g] == 0 }) {
+					break
+				}
+				histories++
 				s := tt.s
 				s.seed, s.ops, s.until = seed, *opsFlag, time.Minute
 				edit := s.edit
@@ -51,13 +56,13 @@ func TestLegacyFails(t *testing.T) {
 			var line []string
 			for _, g := range check.Guarantees {
 				if failed[g] > 0 {
-					line = append(line, fmt.Sprintf("%s %d/%d", g, failed[g], len(all)))
+					line = append(line, fmt.Sprintf("%s %d/%d", g, failed[g], histories))
 				}
 			}
 			t.Logf("legacy under %s fails: %s", tt.id, strings.Join(line, ", "))
 			for _, g := range slices.Sorted(slices.Values(tt.must)) {
 				if failed[g] == 0 {
-					t.Errorf("%s: %s did not fail in any of %d histories", tt.id, g, len(all))
+					t.Errorf("%s: %s did not fail in any of %d histories", tt.id, g, histories)
 				} else {
 					t.Log(example[g])
 				}
