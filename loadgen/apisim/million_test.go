@@ -16,15 +16,15 @@ import (
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
-var million = flag.Bool("million", false, "stream a million objects of 3 KiB; takes minutes and 4 GiB")
+var million = flag.Bool("million", false, "stream a million objects of 3 KiB; takes minutes and 2 GiB")
 
 // millionLimit is the memory that server and client together may take.
-const millionLimit = 8 << 30
+const millionLimit = 3 << 30
 
 // TestMillion streams a million objects as a list in pages and as a streaming list.
 func TestMillion(t *testing.T) {
 	if !*million {
-		t.Skip("takes minutes and 4 GiB; run with -million")
+		t.Skip("takes minutes and 2 GiB; run with -million")
 	}
 	s := newServer(t, apisim.Config{})
 	const n = 1_000_000

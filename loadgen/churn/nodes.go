@@ -64,17 +64,19 @@ func (e *Engine) createLease(ctx context.Context, node *corev1.Node) error {
 	return err
 }
 
-// Heartbeat keeps the nodes alive until ctx ends: every ten seconds each node's
-// lease and Ready condition, one node after the other without a pause, so that between
-// two rounds nothing is written and a watcher can be seen to have caught up. A failed
-// heartbeat is recorded and comes again with the next round. Its writes carry no
-// operation mark: a heartbeat that changes more than its time would not look like one.
-// During its open load a profile has heartbeats of its own.
+// Heartbeat keeps the nodes alive until ctx ends: every ten seconds each node's lease and
+// Ready condition. During the load they are spread over that time; before and after it
+// one follows right after the other, so that between two rounds nothing is written and a
+// watcher can be seen to have caught up (with some hundred nodes; a round of a thousand
+// fills the time). A failed heartbeat is recorded and comes again with the next round. Its
+// writes carry no operation mark: a heartbeat that changes more than its time would not look
+// like one. During its open load a profile has heartbeats of its own.
 func (e *Engine) Heartbeat(ctx context.Context) {
 	since := nodeSince(time.Now())
-	for next := e.clock.now(); e.clock.sleepUntil(ctx, next); next += int64(heartbeatPeriod) {
+	for next := e.clock.now(); e.clock.sleepUntil(ctx, next); next = max(next+int64(heartbeatPeriod), e.clock.now()) {
 		for i := range e.cfg.Nodes {
-			if ctx.Err() != nil {
+			due := next + int64(heartbeatPeriod)*int64(i)/int64(e.cfg.Nodes)
+			if ctx.Err() != nil || *e.phase.Load() == oplog.PhaseLoad && !e.clock.sleepUntil(ctx, due) {
 				return
 			}
 			// A heartbeat under way at the end is waited for.

@@ -129,6 +129,8 @@ func (c *canon) object(dst []byte, at place, missing [2]string) ([]byte, error) 
 		}
 		if m.to = len(dst); keep {
 			all = append(all, m)
+		} else {
+			all = slices.DeleteFunc(all, func(former pair) bool { return former.key == m.key })
 		}
 		more, err = c.s.NextMember()
 	}

@@ -98,9 +98,13 @@ func (j *judge) compareSides(k *keyState) (judged, differs bool) {
 	return true, true
 }
 
-// renewed reports whether storage has a younger version than the apiserver had when it
-// was read, and all that came between were heartbeats.
+// renewed reports whether storage has a younger version of a Lease than the apiserver had
+// when it was read, and all that came between were heartbeats. (A Node's are not part of
+// its digest.)
 func (k *keyState) renewed(a, s *finalState) bool {
+	if k.kind != kindLease {
+		return false
+	}
 	since := k.versions[k.upTo(a.rv):k.upTo(max(a.rv, s.rv))]
 	return len(since) > 0 && since[len(since)-1].rv == s.rv &&
 		!slices.ContainsFunc(since, func(v version) bool { return v.flags&versionHeartbeat == 0 || int32(v.life) != s.life })

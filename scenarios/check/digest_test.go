@@ -144,6 +144,7 @@ func FuzzPlain(f *testing.F) {
 		`{"metadata":{"name":"a","uid":"u","resourceVersion":"7","managedFields":[{}],"annotations":{"workload.bkbcs.tencent.com/kind":"x"}},"spec":{"z":[1,{"x":null,"a":"<\u00e9\n"}],"a":1.0}}`,
 		`{"metadata":{"annotations":{"b":"1","a":"2","workload.bkbcs.tencent.com/name":"x"},"namespace":"n","name":"a"},"kind":"x"}`,
 		`{"metadata":{"name":"a","uid":"u"},"metadata":{"name":"b"},"a":1,"a":{"b":2}}`,
+		`{"metadata":{"name":"a","annotations":{"a":"1"},"annotations":{}}}`,
 		`{"metadata":{"name":"a","annotations":{}},"a\u0062":true}`, `{"metadata":[1],"x":"` + "\xff" + `"}`, `{} x`, `[1]`, ``,
 	} {
 		f.Add([]byte(raw), true, true)

@@ -102,6 +102,8 @@ var stories = []storyCase{
 	// Bad histories.
 	{name: "a heartbeat and a change after the apiserver was read, which none can be", fails: "G1", story: story{ops: []string{"10 create Lease:n u1 100", "20 patch Lease:n u1 105", "25 heartbeat Lease:n u1 107"},
 		requests: []string{"15 PUT Lease:n u1 100", "21 PUT Lease:n u1 105", "26 PUT Lease:n u1 107"}, apiserver: []string{"Lease:n u1 100"}}},
+	{name: "other contents of a Node at a heartbeat's version", fails: "G1", story: story{ops: []string{"10 create Node:n u1 100", "20 heartbeat Node:n u1 105"},
+		requests: []string{"15 PUT Node:n u1 100", "26 PUT Node:n u1 105"}, apiserver: []string{"Node:n u1 100 same"}, storage: []string{"Node:n u1 105 other"}}},
 	{name: "other contents of the apiserver's version after heartbeats", fails: "G1", story: story{ops: []string{"10 create Lease:n u1 100", "20 heartbeat Lease:n u1 105"},
 		requests: []string{"15 PUT Lease:n u1 100", "26 PUT Lease:n u1 105"}, apiserver: []string{"Lease:n u1 105"}, storage: []string{"Lease:n u1 105 other"}}},
 	{name: "late apply, the next write not fenced from when its client gave up, repaired", fails: "G2 G3 G10", story: story{ops: onePod, meta: Meta{StorageTimeout: 5e9, SyncPeriod: 2e9},

@@ -36,6 +36,7 @@ func (m *Mask) meant(kind, namespace string) bool {
 const (
 	kindEvent         = "Event"
 	kindNode          = "Node"
+	kindLease         = "Lease"
 	kindPod           = "Pod"
 	kindSecret        = "Secret"
 	kindExportService = "ExportService"

@@ -20,7 +20,7 @@ metadata: {name: played}
 cluster: {provider: replay, replay: {speed: unlimited}}
 storage: {latency: 'lognormal(mean=5ms,p99=15ms)'}
 load:
-  {model: open, rate: 1500, duration: 1s, recreate: 0.8, survivors: 0.1, bystander: {kind: ConfigMap, rate: 5}, warmup: {operations: 40},
+  {model: open, rate: 1500, duration: 1s, recreate: 0.8, survivors: 0.1, prefill: 1, bystander: {kind: ConfigMap, rate: 5}, warmup: {operations: 40},
    hotkeys: {objects: 4, burst: 10, share: 0.3}}
 watcher: {podQueueNum: 8, synchronizer: {disabled: true}}
 matrix:
