@@ -14,7 +14,8 @@ metadata: {name: lively}
 storage: {latency: 'lognormal(mean=5ms,p99=15ms)'}
 load:
   {model: open, profile: service-churn, rate: 2, duration: 6s, nodes: 20, namespaces: 3, prefill: 10,
-   tuning: {timeScale: 1000, sizes: {pod: 4KB}, services: {deployments: 2, selected: 1}}}
+   tuning: {timeScale: 1000, sizes: {pod: 4KB}, services: {deployments: 2, selected: 1},
+     stages: {pullShare: 0, stop: 200ms, final: 200ms}}}
 limits: {minPower: 0, lag: 10s, minOffered: 10%}
 watcher: {strategy: keyed, podQueueNum: 8, resources: [Pod, Event, ReplicaSet, Deployment, EndpointSlice, Node, Lease]}
 drainTimeout: 60s

@@ -68,7 +68,9 @@ const churned = `apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: churned}
 storage: {latency: 'lognormal(mean=5ms,p99=15ms)'}
-load: {model: open, profile: service-churn, rate: 4, duration: 4s, nodes: 3, namespaces: 3, prefill: 6, tuning: {timeScale: 1000}}
+load:
+  {model: open, profile: service-churn, rate: 4, duration: 6s, nodes: 3, namespaces: 3, prefill: 6,
+   tuning: {timeScale: 1000, stages: {pullShare: 0, stop: 200ms, final: 200ms}}}
 watcher: {podQueueNum: 8, resources: [Pod, Event, ReplicaSet, Deployment, Node]}
 limits: {minPower: 0, lag: 10s, minOffered: 10%}
 drainTimeout: 60s
