@@ -24,6 +24,10 @@ type Error struct {
 // around it.
 func (e *Error) Unwritten() bool { return e.unwritten || e.node == nil }
 
+// Section reports whether it is a section as a whole that is wrong, which a file and overrides
+// may write together.
+func (e *Error) Section() bool { return e.node != nil && e.node.Kind == yaml.MappingNode }
+
 // Line is where the field is written; that of an override is negative, see OverrideLine.
 func (e *Error) Line() int {
 	if e.node == nil {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/oplog"
@@ -20,18 +19,9 @@ func anyEngine(t *testing.T, api *anyAPI, change func(*plan.Config)) (*Engine, *
 	t.Helper()
 	profileEngine(t, api) // fills api
 	cfg := plan.Default()
-	cfg.Seed, cfg.RunID = 1, "fake"
+	cfg.Seed = 1
 	change(&cfg)
-	p, err := plan.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := &recorder{}
-	e, err := New(p, Settings{REST: &rest.Config{Host: "http://apiserver.invalid", Transport: api}, Log: log})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e, log
+	return engineOn(t, cfg, api)
 }
 
 // TestSentAsLogged: what a caller with threads of its own is told of an operation is what the

@@ -33,10 +33,10 @@ var profileKinds = []string{"Pod", "ReplicaSet", "Deployment", "DaemonSet", "Job
 // shortLives is a profile with all its parts whose pods go through every stage within
 // seconds.
 func shortLives(t *testing.T) plan.Config {
-	half, some, few := 0.4, 0.1, 2.0
+	half, some, few, noise := 0.4, 0.1, 2.0, 0.5/5.5
 	cfg := plan.Default()
 	cfg.Seed, cfg.RunID, cfg.Model, cfg.Profile = 3, runID(t), plan.ModelOpen, plan.ProfileMixedProduction
-	cfg.Rate, cfg.Duration, cfg.Namespaces, cfg.Nodes, cfg.Prefill = 5, units.Duration(8*time.Second), 3, 4, 10
+	cfg.Rate, cfg.Duration, cfg.Namespaces, cfg.Nodes, cfg.Prefill = 5.5, units.Duration(8*time.Second), 3, 4, 10
 	short := dist.MustDuration("uniform(10ms,60ms)")
 	cfg.Tuning = &plan.Tuning{
 		TimeScale: 1000,
@@ -46,7 +46,7 @@ func shortLives(t *testing.T) plan.Config {
 		Services: plan.ServiceTuning{Deployments: 3, Step: dist.MustNumber("bins(1=50,3=50)")},
 		Rollouts: plan.RolloutTuning{Deployments: 1, Size: dist.MustNumber("4")},
 		Jobs:     plan.JobTuning{Pods: dist.MustNumber("bins(1=50,3=50)")},
-		Mix:      plan.MixTuning{Services: &half, Rollouts: &some, Jobs: &half, Daemons: &some, Recreate: &some, Noise: &some},
+		Mix:      plan.MixTuning{Services: &half, Rollouts: &some, Jobs: &half, Daemons: &some, Recreate: &some, Noise: &noise},
 		Recreate: plan.RecreateTuning{Pods: 2},
 		Crashes:  plan.CrashTuning{Share: &some},
 		Events:   plan.EventTuning{Pods: 2},

@@ -64,7 +64,7 @@ func TestParseRefuses(t *testing.T) {
 		{"closed with a ramp", closed + "ramp: {from: 1}\n", "p.yaml:5: ramp: belongs"},
 		{"closed with a burst", closed + "burst: {period: 1s, length: 1s}\n", "p.yaml:5: burst: belongs"},
 		{"closed with a request limit", closed + "maxInFlight: 5\n", "p.yaml:5: maxInFlight: belongs"},
-		{"duration beyond a day", closed + "duration: 25h\n", "p.yaml:5: duration: 25h is longer"},
+		{"duration beyond a day", closed + "duration: 25h\n", "p.yaml:5: duration: 25h is too long; use at most 24h"},
 
 		{"open without a rate", head + "model: open\nduration: 5s\n", "p.yaml: rate: 0 is out of range"},
 		{"open with rate .nan", head + "model: open\nduration: 5s\nrate: .nan\n", `p.yaml:4: rate: ".nan" is not a number`},

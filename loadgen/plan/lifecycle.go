@@ -147,12 +147,12 @@ func (c *Load) validateStages() error {
 		case s.Times < 0 || s.Times > MaxPatches:
 			return fieldError(at+".times", "%d is out of range; use 1 to %d", s.Times, MaxPatches)
 		case s.Gap > MaxDuration:
-			return fieldError(at+".gap", "%s is longer than the limit of %s", s.Gap, MaxDuration)
+			return fieldError(at+".gap", "%s is too long; use at most %s", s.Gap, MaxDuration)
 		}
 		rank = r
 	}
 	if c.StageGap > MaxDuration {
-		return fieldError("stageGap", "%s is longer than the limit of %s", c.StageGap, MaxDuration)
+		return fieldError("stageGap", "%s is too long; use at most %s", c.StageGap, MaxDuration)
 	}
 	return nil
 }

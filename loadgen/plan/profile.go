@@ -100,9 +100,16 @@ var profiles = map[string]func(*Tuning){
 	ProfileEventNoise: func(t *Tuning) { t.Mix.Noise = ptr(1.0) },
 }
 
-// ResolvedTuning is the tuning in force: the file's over the profile's. The profile must
-// be known.
+// ResolvedTuning is the tuning in force: the file's over the profile's, with a mix that sums
+// to 1. The profile must be known.
 func (c *Load) ResolvedTuning() Tuning {
+	t := c.writtenTuning()
+	t.Mix.normalise()
+	return t
+}
+
+// writtenTuning is ResolvedTuning with the mix as it is written.
+func (c *Load) writtenTuning() Tuning {
 	base := commonTuning()
 	profiles[c.Profile](&base)
 	if c.Tuning == nil {
@@ -138,12 +145,16 @@ func (c *Load) validateProfile() error {
 			return fieldError(f.path, "has no effect on a profile's pods; drop it, or set load.tuning")
 		}
 	}
-	t := c.ResolvedTuning()
+	t := c.writtenTuning()
 	if err := t.validate(); err != nil {
 		return err
 	}
+	t.Mix.normalise()
 	if c.Model == ModelClosed && *t.Mix.Services+*t.Mix.Rollouts+*t.Mix.Jobs+*t.Mix.Recreate == 0 {
 		return fieldError("profile", "%s goes by the clock, and a closed loop has none; set model: open, or a profile with services, rollouts, jobs or names that are taken again", c.Profile)
+	}
+	if c.validateModel() != nil {
+		return nil // what arrives is not known
 	}
 	if err := c.validateRestarts(&t); err != nil {
 		return err

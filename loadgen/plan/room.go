@@ -24,8 +24,11 @@ const (
 func (c *Load) validateRoom(t *Tuning) error {
 	pods := c.expectedPods(t)
 	if room := float64(c.Nodes * podsPerNode); pods > room {
-		return fieldError("nodes", "%d have room for %.0f pods, and the load has about %.0f at a time; use %.0f nodes, less rate or prefill, or a larger tuning.timeScale",
-			c.Nodes, room, pods, math.Ceil(pods/podsPerNode))
+		remedy := "less rate or prefill, or a larger tuning.timeScale"
+		if need := math.Ceil(pods / podsPerNode); need <= MaxNodes {
+			remedy = fmt.Sprintf("%.0f nodes, %s", need, remedy)
+		}
+		return fieldError("nodes", "%d have room for %.0f pods, and the load has about %.0f at a time; use %s", c.Nodes, room, pods, remedy)
 	}
 	if most := c.fullest(t, pods, c.Namespaces); most > maxPodsPerNamespace {
 		remedy := "use a smaller tuning.namespaceZipf"
@@ -111,17 +114,23 @@ func (c *Load) validateRestarts(t *Tuning) error {
 	}
 	const even = 1.5 // arrivals are not
 	mix, whole := &t.Mix, t.starting()+t.stopping()
-	slow := func(field string, there int, share float64) error {
+	remedy := func(need float64, most int) string {
+		if need > float64(most) {
+			return "use less rate"
+		}
+		return fmt.Sprintf("use %.0f or less rate", need)
+	}
+	slow := func(field string, there, most int, share float64) error {
 		need := math.Ceil(even * c.most(whole, share, nil))
 		if share == 0 || float64(there) >= need {
 			return nil
 		}
-		return fieldError(field, "%d cannot be restarted %.3g times in %s, which is what each takes; use %.0f or less rate", there, need/even, whole.Round(100*time.Millisecond), need)
+		return fieldError(field, "%d cannot be restarted %.3g times in %s, which is what each takes; %s", there, need/even, whole.Round(100*time.Millisecond), remedy(need, most))
 	}
-	if err := slow("tuning.recreate.pods", t.Recreate.Pods, *mix.Recreate); err != nil {
+	if err := slow("tuning.recreate.pods", t.Recreate.Pods, maxBefore, *mix.Recreate); err != nil {
 		return err
 	}
-	if err := slow("nodes", c.Nodes, *mix.Daemons); err != nil {
+	if err := slow("nodes", c.Nodes, MaxNodes, *mix.Daemons); err != nil {
 		return err
 	}
 	// A rollout goes in several steps, each of which waits for the slowest of its pods.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"reflect"
 
 	"github.com/watchbench/watchbench/internal/dist"
@@ -137,7 +138,9 @@ type ClusterTuning struct {
 	ConfigMapRate    *float64        `json:"configMapRate,omitempty" jsonschema:"minimum=0,maximum=10000,example=1" jsonschema_description:"Updates of them per second."`
 }
 
-// MixTuning divides the pods of a profile among its parts; the shares need not sum to 1.
+// MixTuning divides the pods of a profile among its parts. Shares that do not sum to 1 are
+// divided by their sum, so that the load's rate stays that of all pods. Noise is apart: so many
+// times the rate are Events, beside the pods.
 type MixTuning struct {
 	Services *float64 `json:"services,omitempty" jsonschema:"minimum=0,maximum=1,example=0.45" jsonschema_description:"Part of the pods that scale operations add."`
 	Rollouts *float64 `json:"rollouts,omitempty" jsonschema:"minimum=0,maximum=1,example=0.1" jsonschema_description:"Part that rollouts replace."`
@@ -145,6 +148,21 @@ type MixTuning struct {
 	Daemons  *float64 `json:"daemons,omitempty" jsonschema:"minimum=0,maximum=1,example=0.05" jsonschema_description:"Part of DaemonSets."`
 	Recreate *float64 `json:"recreate,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Part whose names are taken again."`
 	Noise    *float64 `json:"noise,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Part of the rate that is Events about pods that are there."`
+}
+
+// normalise makes the shares of pods sum to 1.
+func (m *MixTuning) normalise() {
+	shares := []**float64{&m.Services, &m.Rollouts, &m.Jobs, &m.Daemons, &m.Recreate}
+	sum := 0.0
+	for _, s := range shares {
+		sum += **s
+	}
+	if sum == 0 || math.Abs(sum-1) < 1e-9 {
+		return
+	}
+	for _, s := range shares {
+		*s = ptr(**s / sum) // what was there belongs to others
+	}
 }
 
 // RecreateTuning is for pods whose name is taken again at once.

@@ -19,6 +19,7 @@ func TestTuningIsRefused(t *testing.T) {
 		{"a size without unit", "profile: rollout\ntuning: {sizes: {pod: 12}}\n", `p.yaml:8: tuning.sizes.pod: "12", column 1: 12 is neither a size nor a distribution`},
 		{"a distribution of another kind", "profile: rollout\ntuning: {stages: {bind: 'LN(12KB,0.5)'}}\n", `p.yaml:8: tuning.stages.bind: "LN(12KB,0.5)", column 4: 12KB: not a duration`},
 		{"without a mean", "profile: batch-jobs\ntuning: {jobs: {pods: 'pareto(1,1)'}}\n", "p.yaml:8: tuning.jobs.pods: has a mean of +Inf pods; use a distribution with a mean of 1 to 100000, such as one with a clip"},
+		{"a share above 1", "profile: service-churn\ntuning: {mix: {services: 5}}\n", "p.yaml:8: tuning.mix.services: 5 is out of range; use 0 to 1"},
 		{"nothing to do", "profile: service-churn\ntuning: {mix: {services: 0}}\n", "p.yaml:8: tuning.mix: has only zeros"},
 		{"plain pods' survivors", "profile: service-churn\nsurvivors: 0.5\n", "p.yaml:8: survivors: has no effect on a profile's pods; drop it, or set load.tuning"},
 		{"plain pods' stages", "profile: service-churn\nlifecycle: pod/fast\n", "p.yaml:8: lifecycle: has no effect on a profile's pods"},
@@ -48,6 +49,46 @@ func TestTuningIsRefused(t *testing.T) {
 				t.Errorf("got  %s\nwant %s…", got, tc.want)
 			}
 		})
+	}
+}
+
+// A profile whose arrivals lack their section is refused for that, before its size is judged.
+func TestArrivalWithoutItsSection(t *testing.T) {
+	for _, k := range arrivalKinds {
+		if k.section == "" {
+			continue
+		}
+		_, err := Parse("p", []byte(openHead+"profile: service-churn\nrate: 5\narrival: "+k.name+"\n"))
+		if want := k.section + ": is missing; arrival: " + k.name; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
+	}
+}
+
+// The rate is that of all pods, however the shares of a mix are written.
+func TestMixSumsUp(t *testing.T) {
+	prints := map[string]uint64{}
+	mixed := func(mix MixTuning) uint64 {
+		_, sum := fingerprint(profilePlan(t, ProfileServiceChurn, func(c *Config) { c.Tuning = &Tuning{Mix: mix} }).Timed())
+		return sum
+	}
+	for name, mix := range map[string]MixTuning{
+		"alone": {}, "a fifth alone": {Services: ptr(0.2)},
+		"halves": {Services: ptr(0.5), Jobs: ptr(0.5), Noise: ptr(0.5)}, "wholes": {Jobs: ptr(1.0), Noise: ptr(0.5)},
+		"less noise": {Jobs: ptr(1.0), Noise: ptr(0.25)},
+	} {
+		prints[name] = mixed(mix)
+	}
+	if prints["alone"] != prints["a fifth alone"] || prints["halves"] != prints["wholes"] {
+		t.Errorf("shares of one proportion give several plans: %v", prints)
+	}
+	if prints["wholes"] == prints["less noise"] {
+		t.Error("noise is divided by the sum of the others")
+	}
+	given := MixTuning{Services: ptr(0.2)}
+	mixed(given)
+	if *given.Services != 0.2 {
+		t.Errorf("the configuration's own share became %v", *given.Services)
 	}
 }
 

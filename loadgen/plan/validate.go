@@ -58,7 +58,7 @@ func (c *Config) validateRun() error {
 
 func (c *Load) validateModel() error {
 	if c.Duration > MaxDuration {
-		return fieldError("duration", "%s is longer than the limit of %s", c.Duration, MaxDuration)
+		return fieldError("duration", "%s is too long; use at most %s", c.Duration, MaxDuration)
 	}
 	switch c.Model {
 	case ModelClosed:
@@ -81,7 +81,7 @@ func (c *Load) validateClosed() error {
 	case c.Operations == 0 && c.Duration == 0:
 		return fieldError("operations", "is missing; a closed loop ends after a number of operations, a duration, or the first of both")
 	case c.ThinkTime > MaxDuration:
-		return fieldError("thinkTime", "%s is longer than the limit of %s", c.ThinkTime, MaxDuration)
+		return fieldError("thinkTime", "%s is too long; use at most %s", c.ThinkTime, MaxDuration)
 	case c.Rate != 0:
 		return fieldError("rate", "belongs to the open model; drop it, or set model: open and drop threads")
 	case c.Arrival != "":

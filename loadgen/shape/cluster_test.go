@@ -45,7 +45,7 @@ func mixedPlan(t *testing.T, run string) *plan.Plan {
 	short := dist.MustDuration("uniform(10ms,60ms)")
 	cfg := plan.Default()
 	cfg.Seed, cfg.RunID, cfg.Model, cfg.Profile = 4, run, plan.ModelOpen, plan.ProfileMixedProduction
-	cfg.Rate, cfg.Duration, cfg.Namespaces, cfg.Nodes = 4, units.Duration(8*time.Second), 2, 4
+	cfg.Rate, cfg.Duration, cfg.Namespaces, cfg.Nodes = 8, units.Duration(8*time.Second), 2, 4
 	cfg.Tuning = &plan.Tuning{
 		TimeScale: 1000,
 		Stages: plan.StageTuning{

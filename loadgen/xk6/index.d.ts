@@ -31,7 +31,7 @@ export interface Plan {
   operations?: number;
   duration?: string;
   thinkTime?: string;
-  /** Open loop: writes per second. */
+  /** Open loop: writes per second; of a profile, pods. */
   rate?: number;
   [field: string]: unknown;
 }

@@ -97,6 +97,8 @@ func follows(e, was *Error) bool {
 		return true
 	case e.Field == was.Field && (e.Place == was.Place || e.Problem == was.Problem && strings.HasPrefix(e.Field, "matrix.")):
 		return true
+	case e.Line() < 0 && e.Section() && e.Field == was.Field && e.Problem == was.Problem:
+		return true // an override's part of the section is left
 	case e.Field == "load.ofCapacity" && strings.HasPrefix(was.Field, "calibrate"):
 		return true
 	}

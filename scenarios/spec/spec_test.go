@@ -236,6 +236,28 @@ thresholds:
 	}
 }
 
+// A section that a file and overrides write together is one mistake, a field in both is two.
+func TestMistakesOfOverrides(t *testing.T) {
+	text := func(load string) []byte {
+		return []byte(strings.Replace(minimal, "closed, threads: 2, operations: 10", "open, rate: 2, duration: 5s, nodes: 60, namespaces: 20, "+load, 1))
+	}
+	const zeros = "profile: service-churn, tuning: {mix: {services: 0}}"
+	for _, tc := range []struct {
+		load string
+		sets []string
+		want int
+	}{
+		{zeros, []string{"load.tuning.mix.services=0"}, 1},
+		{"profile: service-churn", []string{"load.tuning.mix.jobs=0", "load.tuning.mix.services=0"}, 1},
+		{"profil: service-churn", []string{"load.profil=rollout"}, 2},
+	} {
+		_, err := Format{}.Parse("f.yaml", text(tc.load), tc.sets...)
+		if got := len(flat(err)); got != tc.want {
+			t.Errorf("%d mistakes, want %d: %v", got, tc.want, err)
+		}
+	}
+}
+
 func TestThresholds(t *testing.T) {
 	const bounds = minimal + `thresholds:
   freshness.p99: "< 1s"
