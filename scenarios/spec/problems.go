@@ -97,6 +97,8 @@ func follows(e, was *Error) bool {
 		return true
 	case e.Field == was.Field && (e.Place == was.Place || e.Problem == was.Problem && strings.HasPrefix(e.Field, "matrix.")):
 		return true
+	case was.Field == "cluster.replay.trace" && (strings.HasPrefix(e.Field, "load") || strings.HasPrefix(e.Field, "watcher.resources")):
+		return true // the trace would be the load, and have kinds of its own
 	case e.Field == "load.ofCapacity" && strings.HasPrefix(was.Field, "calibrate"):
 		return true
 	}
