@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -227,6 +228,23 @@ func sameRun(dir string, prior *history.Run, now *result.Results) error {
 		return err
 	}
 	return badinput.New("drop what contradicts the run, or start a new one", "--resume %s: another run: %s", dir, strings.Join(found, "; "))
+}
+
+// OtherCommit says that another commit than that of this program recorded a run; empty if the
+// same one did, or if the record does not say which.
+func OtherCommit(recorded *result.Environment) string {
+	name := func(e *result.Environment) string {
+		s := cmp.Or(e.Commit, "unknown")
+		if e.Dirty {
+			s += ", with changes"
+		}
+		return s
+	}
+	now := environment()
+	if recorded.Commit == "" || name(recorded) == name(&now) {
+		return ""
+	}
+	return fmt.Sprintf("recorded by commit %s; this program is of commit %s, which may judge otherwise", name(recorded), name(&now))
 }
 
 // drop takes a cell that is to be run anew out of the results and its folder away.
