@@ -10,6 +10,7 @@ import (
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/assess"
+	"github.com/watchbench/watchbench/scenarios/runner"
 )
 
 func checkCommand() *cobra.Command {
@@ -43,7 +44,7 @@ func recheck(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	differ := 0
+	differ, other := 0, ""
 	if c.Results != nil && c.Results.Gap() != "" {
 		fmt.Fprintln(out, c.Results.Gap())
 	}
@@ -52,6 +53,12 @@ func recheck(cmd *cobra.Command, dir string) error {
 			return err
 		}
 		differ += len(one.Differences)
+		if one.Results != nil && other == "" {
+			other = runner.OtherCommit(&one.Results.Environment)
+		}
+	}
+	if differ > 0 && other != "" {
+		fmt.Fprintf(out, "%s: %s\n", dir, other)
 	}
 	err = checkedVerdict(out, c)
 	if differ > 0 {

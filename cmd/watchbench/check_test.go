@@ -68,6 +68,32 @@ func TestCheckCommand(t *testing.T) {
 	}
 }
 
+// Differences from what another commit recorded are said to be that; without differences it
+// does not matter.
+func TestCheckNamesAnotherCommit(t *testing.T) {
+	const other = "recorded by commit abc; this program is of commit "
+	dir := t.TempDir()
+	assesstest.Run(t, dir, assesstest.Scenario(t, "plain", ""), 30, nil)
+	assesstest.Alter(t, dir, func(r *history.Run) { r.Environment.Commit = "abc" })
+	for range 2 {
+		if out, _, code, err := invoke(t, "check", dir); code != exitOK || strings.Contains(out, other) {
+			t.Fatalf("%d, %v\n%s", code, err, out)
+		}
+	}
+	res, err := result.LoadFile(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Cells[0].Load.Done++
+	if err := result.Save(filepath.Join(dir, result.FileName), res); err != nil {
+		t.Fatal(err)
+	}
+	out, _, code, _ := invoke(t, "check", dir)
+	if code != exitCheck || !strings.Contains(out, "load.done: ") || !strings.Contains(out, other) {
+		t.Errorf("%d\n%s", code, out)
+	}
+}
+
 // A folder that cannot be read is not one that lacks something.
 func TestCheckNamesTheCause(t *testing.T) {
 	loop := filepath.Join(t.TempDir(), "loop")

@@ -178,6 +178,17 @@ func TestReplayReplacesItsOwnFilesOnly(t *testing.T) {
 	}
 }
 
+// TestReplayWarnsOfOthers: a server that other machines reach says that it asks nobody who
+// they are.
+func TestReplayWarnsOfOthers(t *testing.T) {
+	for listen, want := range map[string]bool{"127.0.0.1:0": false, "localhost:0": false, ":0": true, "0.0.0.0:0": true} {
+		out, err := runReplay(t, shippedTrace, "--speed", "unlimited", "--exit", "--listen", listen)
+		if err != nil || strings.Contains(out, "watchbench: --listen "+listen+": other machines can reach it, and nobody has to authenticate") != want {
+			t.Errorf("%s: %v\n%s", listen, err, out)
+		}
+	}
+}
+
 func TestReplayRefusesBadInput(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {

@@ -67,12 +67,27 @@ func MemoryAvailable() (float64, error) {
 		return 0, errors.New("the kernel does not say how much memory is available")
 	}
 	have := float64(*mem.MemAvailableBytes)
-	group := controlGroup(fs)
-	limit, used := readNumber(group+"/memory.max"), readNumber(group+"/memory.current")
-	if limit > 0 && used > 0 {
-		have = min(have, max(0, limit-used))
+	if room, limited := groupRoom(controlGroup(fs)); limited {
+		have = min(have, room)
 	}
 	return have, nil
+}
+
+// groupRoom is what the limit of a control group leaves, in bytes, and whether it has one.
+// Files that were read once are in the use, and make way as MemAvailable has it.
+func groupRoom(dir string) (bytes float64, limited bool) {
+	limit, used := readNumber(dir+"/memory.max"), readNumber(dir+"/memory.current")
+	if limit <= 0 || used <= 0 {
+		return 0, false
+	}
+	stat, _ := os.ReadFile(dir + "/memory.stat") // nothing can be reclaimed that is not known
+	for line := range strings.Lines(string(stat)) {
+		if text, ok := strings.CutPrefix(line, "inactive_file "); ok {
+			n, _ := strconv.ParseFloat(strings.TrimSpace(text), 64)
+			used -= n
+		}
+	}
+	return min(limit, max(0, limit-used)), true
 }
 
 // readNumber is 0 for a file without a number, such as one that says max.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"testing"
@@ -176,6 +177,36 @@ func TestMachine(t *testing.T) {
 	c, err := ReadCPUTime()
 	if err != nil || c.Total < c.Busy || c.Busy <= 0 {
 		t.Errorf("CPU time %+v: %v", c, err)
+	}
+}
+
+// Files that the kernel keeps because there is room are no use of it.
+func TestGroupRoom(t *testing.T) {
+	for _, tc := range []struct {
+		name                 string
+		limit, current, stat string
+		want                 float64
+		limited              bool
+	}{
+		{"no limit", "max\n", "500\n", "inactive_file 100\n", 0, false},
+		{"files", "1000\n", "900\n", "anon 500\nfile 400\nactive_file 100\ninactive_file 300\n", 400, true},
+		{"no files", "1000\n", "900\n", "", 100, true},
+		{"over the limit", "1000\n", "1200\n", "inactive_file 100\n", 0, true},
+		{"read at different times", "1000\n", "100\n", "inactive_file 200\n", 1000, true},
+		{"no group", "", "", "", 0, false},
+	} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{"memory.max": tc.limit, "memory.current": tc.current, "memory.stat": tc.stat} {
+			if text == "" {
+				continue
+			}
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, limited := groupRoom(dir); got != tc.want || limited != tc.limited {
+			t.Errorf("%s: %v, %v", tc.name, got, limited)
+		}
 	}
 }
 

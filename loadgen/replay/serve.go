@@ -45,6 +45,12 @@ func Listen(addr string, resources []apisim.Resource, seed uint64) (*Server, err
 // URL is where the server is.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
 
+// Remote reports whether other machines may reach the server.
+func (s *Server) Remote() bool {
+	a, ok := s.listener.Addr().(*net.TCPAddr)
+	return ok && !a.IP.IsLoopback()
+}
+
 // contextName is the only context of the kubeconfigs written here.
 const contextName = "apisim"
 

@@ -145,6 +145,31 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
+// TestWhole: only the whole file is whole; every other length is cut, with as many frames as
+// reading finds.
+func TestWhole(t *testing.T) {
+	data, path := write(t, life(), 5), filepath.Join(t.TempDir(), "t")
+	first := preambleBytes + binary.LittleEndian.Uint32(data[28:])
+	for n := range len(data) + 1 {
+		if err := os.WriteFile(path, data[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := Whole(path)
+		if n == len(data) && err != nil || n < len(data) && !errors.Is(err, ErrTruncated) {
+			t.Fatalf("%d of %d bytes: %v", n, len(data), err)
+		}
+		if _, _, want := read(data[:n]); want != nil && !strings.HasSuffix(err.Error(), want.Error()) {
+			t.Fatalf("%d bytes: %v, reading says %v", n, err, want)
+		}
+	}
+	if err := os.WriteFile(path, append(data[:first:first], make([]byte, 99)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Whole(path); err == nil || errors.Is(err, ErrTruncated) {
+		t.Errorf("zeroes: %v", err)
+	}
+}
+
 // TestChangedAnywhere: no changed bit gives another frame or another header.
 func TestChangedAnywhere(t *testing.T) {
 	data := write(t, life(), 5)

@@ -48,7 +48,8 @@ func (t *Threshold) String() string {
 }
 
 // JudgeThresholds sets Thresholds from the scenario's bounds and the cells, sorted by point
-// and metric. Calibrations have none. An error is a bound that cannot be read.
+// and metric. Calibrations have none. At a point that was skipped no bound holds. An error is
+// a bound that cannot be read.
 func (r *Results) JudgeThresholds() error {
 	r.Thresholds = nil
 	bounds, _ := r.Scenario["thresholds"].(map[string]any)
@@ -68,17 +69,40 @@ func (r *Results) JudgeThresholds() error {
 		}
 		points[p] = append(points[p], c)
 	}
+	skipped := map[string]string{}
+	for _, s := range r.Run.Skipped {
+		p := r.pointOf(s.ID)
+		if points[p] == nil && skipped[p] == "" {
+			order, skipped[p] = append(order, p), "skipped: "+s.Why
+		}
+	}
 	slices.Sort(order)
 	for _, p := range order {
 		for _, name := range slices.Sorted(maps.Keys(bounds)) {
-			t := Threshold{Point: p, Params: points[p][0].Params, Metric: name, Bound: fmt.Sprint(bounds[name])}
+			t := Threshold{Point: p, Metric: name, Bound: fmt.Sprint(bounds[name])}
+			if len(points[p]) > 0 {
+				t.Params = points[p][0].Params
+			}
 			if err := t.judge(points[p]); err != nil {
 				return fmt.Errorf("scenario.thresholds.%s: %w", name, err)
+			}
+			if why := skipped[p]; why != "" {
+				t.Why = why
 			}
 			r.Thresholds = append(r.Thresholds, t)
 		}
 	}
 	return nil
+}
+
+// pointOf is the id of a cell that was not run, without its repetition if there are several.
+func (r *Results) pointOf(id string) string {
+	if n, _ := r.Scenario["repeat"].(float64); n > 1 {
+		if i := strings.LastIndex(id, "-r"); i > 0 {
+			return id[:i]
+		}
+	}
+	return id
 }
 
 func (t *Threshold) judge(cells []*Cell) error {

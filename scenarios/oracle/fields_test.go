@@ -14,9 +14,6 @@ import (
 var notShown = map[string]string{
 	"watcher.restarts": "no committed cell restarts its watcher",
 	"events.lost":      "compared where a cell was not cut",
-
-	"watcher.storedSeconds":    "no committed cell notes when storage had what existed before",
-	"watcher.storedCPUSeconds": "no committed cell notes when storage had what existed before",
 }
 
 // TestEveryFieldIsComparedOrListed fails for a field of results.json that nobody computes a

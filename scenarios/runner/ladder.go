@@ -10,6 +10,7 @@ import (
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -35,12 +36,28 @@ func (r *Runner) unfit(s *spec.Scenario) string {
 			}
 		}
 	}
-	need := memoryFor(r.results.Cells, int64(s.Load.Prefill))
+	need := r.memoryFor(int64(s.Load.Prefill))
 	have, err := r.opts.available()
 	if err != nil || need <= have {
 		return ""
 	}
 	return fmt.Sprintf("needs %.1f GiB, %.1f GiB are available", gib(need), gib(have))
+}
+
+// skip notes why a rung is not run. One that is to be run anew keeps the cell that it has.
+func (r *Runner) skip(id, why string) error {
+	r.forget(id)
+	if !slices.ContainsFunc(r.results.Cells, func(c result.Cell) bool { return c.ID == id }) {
+		r.results.Run.Skipped = append(r.results.Run.Skipped, result.Skip{ID: id, Why: why})
+	}
+	r.progress.skipped(id, why)
+	return r.save()
+}
+
+// forget takes away the note that a rung was skipped.
+func (r *Runner) forget(id string) {
+	run := &r.results.Run
+	run.Skipped = slices.DeleteFunc(run.Skipped, func(s result.Skip) bool { return s.ID == id })
 }
 
 func gib(bytes float64) float64 { return bytes / (1 << 30) }
@@ -56,13 +73,11 @@ func (o *Options) available() (float64, error) {
 // memoryFor is what all parties together need for so many objects, in bytes: what they used
 // at the largest size so far, at the least of its rates, and for each further object as much
 // as from the size before to that one. 0 where fewer than two smaller sizes are known.
-func memoryFor(cells []result.Cell, objects int64) float64 {
+func (r *Runner) memoryFor(objects int64) float64 {
 	used := map[int64]float64{}
-	for _, c := range cells {
-		sum := 0.0
-		for _, p := range c.Parties {
-			sum += p.RSSPeakMiB * (1 << 20)
-		}
+	for i := range r.results.Cells {
+		c := &r.results.Cells[i]
+		sum := r.usedBy(c)
 		if least, known := used[c.Load.Prefill]; sum > 0 && (!known || sum < least) {
 			used[c.Load.Prefill] = sum
 		}
@@ -79,6 +94,26 @@ func memoryFor(cells []result.Cell, objects int64) float64 {
 	small, large := sizes[len(sizes)-2], sizes[len(sizes)-1]
 	each := max(0, used[large]-used[small]) / float64(large-small)
 	return used[large] + each*float64(objects-large)
+}
+
+// usedBy is the most memory that the parties of a cell ever used, each since it began, in
+// bytes. What results.json has of them begins with the load, after the first list, which takes
+// the most; it stands in only where the samples have nothing.
+func (r *Runner) usedBy(c *result.Cell) (sum float64) {
+	highest := map[string]float64{}
+	for name, p := range c.Parties {
+		highest[name] = p.RSSPeakMiB * (1 << 20)
+	}
+	samples, _ := history.LoadLines[history.Sample](history.CellDir(r.dir, c.ID), history.FileSamples)
+	for _, s := range samples {
+		for name, u := range s.Parties {
+			highest[name] = max(highest[name], u.RSSBytes, u.RSSHighestBytes)
+		}
+	}
+	for _, bytes := range highest {
+		sum += bytes
+	}
+	return sum
 }
 
 // patience is a limit that grows with what exists before the load: a busy machine lists,

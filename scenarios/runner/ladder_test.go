@@ -1,11 +1,16 @@
 package runner
 
 import (
+	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/assess/assesstest"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -13,7 +18,7 @@ import (
 // fit, and only there.
 func TestUnfit(t *testing.T) {
 	cell := func(objects int64, mib float64) result.Cell {
-		return result.Cell{ID: "c", Valid: true, Load: result.Load{Prefill: objects, OfferedQPS: new(100.0), QPS: 100},
+		return result.Cell{ID: fmt.Sprint("c", objects, "-", mib), Valid: true, Load: result.Load{Prefill: objects, OfferedQPS: new(100.0), QPS: 100},
 			Parties: map[string]result.Party{"watcher": {RSSPeakMiB: mib / 2}, "storagemock": {RSSPeakMiB: mib / 2}}}
 	}
 	unlimited := cell(10, 50)
@@ -43,15 +48,91 @@ func TestUnfit(t *testing.T) {
 			s := spec.Default()
 			s.Ladder, s.Cluster.Provider = true, spec.ProviderReplay
 			s.Load.Prefill, s.Load.Rate, s.Load.Speed = tc.objects, tc.rate, tc.speed
-			r := &Runner{opts: Options{Memory: tc.memory}, results: &result.Results{Cells: tc.cells}}
+			r := &Runner{opts: Options{Memory: tc.memory}, dir: t.TempDir(), results: &result.Results{Cells: tc.cells}}
 			if got := r.unfit(&s); !strings.HasPrefix(got, tc.want) || (got == "") != (tc.want == "") {
 				t.Errorf("%q, want %q", got, tc.want)
+			}
+			without := r.memoryFor(int64(tc.objects))
+			// A first list that took twice as much was over before the load began.
+			for _, c := range tc.cells {
+				dir := history.CellDir(r.dir, c.ID)
+				half := c.Parties["watcher"].RSSPeakMiB * mib
+				use := map[string]history.Use{"watcher": {RSSBytes: half, RSSHighestBytes: 3 * half}, "storagemock": {RSSBytes: half}}
+				if err := errors.Join(os.MkdirAll(dir, 0o755), history.SaveLines(dir, history.FileSamples, []history.Sample{{Parties: use}})); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if need, want := r.memoryFor(int64(tc.objects)), 2*without; need != want {
+				t.Errorf("%.0f bytes with first lists, want %.0f", need, want)
 			}
 			s.Ladder = false
 			if got := r.unfit(&s); got != "" {
 				t.Errorf("no ladder: %q", got)
 			}
 		})
+	}
+}
+
+// TestResumeClimbsOnce: a rung that was measured and is invalid is not given away for one that
+// is skipped, and a rung that was skipped is taken up when it fits, and only then.
+func TestResumeClimbsOnce(t *testing.T) {
+	f := assesstest.Scenario(t, "rungs", "", "cluster.provider=replay", "ladder=true", "matrix.load.prefill=100,200,300,400")
+	record := func() string {
+		dir := t.TempDir()
+		assesstest.Run(t, dir, f, 30, nil)
+		assesstest.Alter(t, dir, func(r *history.Run) {
+			r.Environment = here(t)
+			last := len(r.Cells) - 1
+			r.Run.Skipped, r.Cells = []result.Skip{{ID: r.Cells[last], Why: "no room"}}, r.Cells[:last]
+		})
+		return dir
+	}
+	dir := record()
+	run, err := history.LoadRun(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	invalid, skipped := run.Cells[2], run.Run.Skipped[0].ID
+	resume := func(dir string, memory float64) (*Runner, string) {
+		r, err := Resume(t.Context(), Options{Scenario: f, Provider: "embedded", Memory: memory}, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(r.Discard)
+		var steps []string
+		for _, s := range r.Steps() {
+			steps = append(steps, s.ID)
+		}
+		return r, strings.Join(steps, " ")
+	}
+	if _, steps := resume(dir, 1<<50); steps != skipped {
+		t.Errorf("with room %q is to be run, want %q", steps, skipped)
+	}
+	dir = record()
+	if err := os.RemoveAll(history.CellDir(dir, skipped)); err != nil {
+		t.Fatal(err)
+	}
+	c, err := history.LoadCell(history.CellDir(dir, invalid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Planned = 1000 // of which too few were done
+	if err := history.SaveJSON(history.CellDir(dir, invalid), history.FileCell, c); err != nil {
+		t.Fatal(err)
+	}
+	r, steps := resume(dir, 1)
+	if steps != invalid {
+		t.Errorf("without room %q is to be run, want %q", steps, invalid)
+	}
+	if err := r.all(t.Context()); err != nil { // no cluster: it must not begin
+		t.Fatal(err)
+	}
+	now, err := history.LoadRun(dir)
+	if err != nil || len(now.Cells) != 3 || len(now.Run.Skipped) != 1 || now.Run.Skipped[0].ID != skipped {
+		t.Errorf("cells %v, skipped %+v: %v", now.Cells, now.Run.Skipped, err)
+	}
+	if _, err := history.LoadCell(history.CellDir(dir, invalid)); err != nil {
+		t.Errorf("the record of %s is gone: %v", invalid, err)
 	}
 }
 

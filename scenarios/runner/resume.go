@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ func LoadSource(dir string) (name string, data []byte, sets []string, err error)
 
 // Resume takes up the run of a folder: valid cells stay as they are, and so does an invalid
 // one that violates a guarantee, because no second try takes that back. All others are to be
-// run, but for those in which the watcher crashed. The scenario, the programs and the machine
+// run, but for those in which the watcher crashed and rungs that still do not fit. The scenario, the programs and the machine
 // must be those of the run.
 func Resume(ctx context.Context, opts Options, dir string) (*Runner, error) {
 	started := time.Now()
@@ -91,6 +92,7 @@ func (r *Runner) takeUp(ctx context.Context, dir string, prior *history.Run) err
 		return err
 	}
 	r.why = map[string]string{}
+	var skipped []job
 	for _, j := range r.jobs {
 		crashed := slices.ContainsFunc(prior.Run.Crashed, func(c result.Crash) bool { return c.ID == j.id })
 		why := ""
@@ -106,7 +108,11 @@ func (r *Runner) takeUp(ctx context.Context, dir string, prior *history.Run) err
 		if err := stands(dir, j.id, why, said[j.id], r.results.Cells); err != nil {
 			return err
 		}
-		if why != "" && !crashed && !prior.Run.Skips(j.id) {
+		switch {
+		case why == "" || crashed:
+		case prior.Run.Skips(j.id):
+			skipped = append(skipped, j)
+		default:
 			r.why[j.id] = why
 		}
 	}
@@ -116,6 +122,11 @@ func (r *Runner) takeUp(ctx context.Context, dir string, prior *history.Run) err
 	for i := range r.results.Cells {
 		if why := Repeatable(&r.results.Cells[i]); why != "" {
 			r.why[r.results.Cells[i].ID] = why
+		}
+	}
+	for _, j := range skipped {
+		if r.unfit(&j.cell.Scenario) == "" {
+			r.why[j.id] = "skipped before, fits now"
 		}
 	}
 	return nil
@@ -219,9 +230,27 @@ func sameRun(dir string, prior *history.Run, now *result.Results) error {
 	return badinput.New("drop what contradicts the run, or start a new one", "--resume %s: another run: %s", dir, strings.Join(found, "; "))
 }
 
+// OtherCommit says that another commit than that of this program recorded a run; empty if the
+// same one did, or if the record does not say which.
+func OtherCommit(recorded *result.Environment) string {
+	name := func(e *result.Environment) string {
+		s := cmp.Or(e.Commit, "unknown")
+		if e.Dirty {
+			s += ", with changes"
+		}
+		return s
+	}
+	now := environment()
+	if recorded.Commit == "" || name(recorded) == name(&now) {
+		return ""
+	}
+	return fmt.Sprintf("recorded by commit %s; this program is of commit %s, which may judge otherwise", name(recorded), name(&now))
+}
+
 // drop takes a cell that is to be run anew out of the results and its folder away.
 func (r *Runner) drop(id string) error {
 	r.results.Cells = slices.DeleteFunc(r.results.Cells, func(c result.Cell) bool { return c.ID == id })
+	r.forget(id)
 	if err := r.save(); err != nil {
 		return err
 	}

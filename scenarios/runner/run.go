@@ -295,18 +295,16 @@ func (r *Runner) all(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		r.progress.cell(i)
+		if why := r.unfit(&j.cell.Scenario); why != "" {
+			if err := r.skip(j.id, why); err != nil {
+				return err
+			}
+			continue
+		}
 		if r.why != nil {
 			if err := r.drop(j.id); err != nil {
 				return err
 			}
-		}
-		if why := r.unfit(&j.cell.Scenario); why != "" {
-			r.results.Run.Skipped = append(r.results.Run.Skipped, result.Skip{ID: j.id, Why: why})
-			r.progress.skipped(j.id, why)
-			if err := r.save(); err != nil {
-				return err
-			}
-			continue
 		}
 		cell, err := r.newCell(j).run(ctx)
 		if err != nil {

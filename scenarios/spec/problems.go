@@ -99,6 +99,8 @@ func follows(e, was *Error) bool {
 		return true
 	case e.Line() < 0 && e.Section() && e.Field == was.Field && e.Problem == was.Problem:
 		return true // an override's part of the section is left
+	case was.Field == "cluster.replay.trace" && (strings.HasPrefix(e.Field, "load") || strings.HasPrefix(e.Field, "watcher.resources")):
+		return true // the trace would be the load, and have kinds of its own
 	case e.Field == "load.ofCapacity" && strings.HasPrefix(was.Field, "calibrate"):
 		return true
 	}

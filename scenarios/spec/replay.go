@@ -2,9 +2,13 @@ package spec
 
 import (
 	"cmp"
+	"errors"
 	"reflect"
+	"slices"
 
+	"github.com/watchbench/watchbench/internal/spelling"
 	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/trace"
 	"github.com/watchbench/watchbench/reports/result"
 )
@@ -19,17 +23,49 @@ func (s *Scenario) Simulated() bool { return s.Cluster.Provider == ProviderRepla
 // Traced reports whether the load is a recorded trace. The section load is then the default.
 func (s *Scenario) Traced() bool { return s.Cluster.Replay.Trace != "" }
 
-// validateTrace refuses a load beside a trace, and a file that is none.
+// validateTrace refuses a load beside a trace, a file that is none, and one that was cut: its
+// end is not the state in which the recorded cluster ended.
 func (s *Scenario) validateTrace() error {
 	if !reflect.DeepEqual(s.Load, Default().Load) {
 		return bad("load", "leave it out, or cluster.replay.trace", "the trace %s is the load", s.Cluster.Replay.Trace)
 	}
-	t, err := trace.Open(s.Cluster.Replay.Trace)
-	if err == nil {
-		err = t.Close()
-	}
-	if err != nil {
+	switch err := trace.Whole(s.Cluster.Replay.Trace); {
+	case errors.Is(err, trace.ErrTruncated):
+		return bad("cluster.replay.trace", "name a trace whose recording ended by itself or by one interrupt", "%v", err)
+	case err != nil:
 		return bad("cluster.replay.trace", "name a file of watchbench record", "%v", err)
+	}
+	return nil
+}
+
+// validateKind refuses a kind that is not there. Only of a trace it is known which there are;
+// elsewhere one that is spelt much as a built-in one is taken for a mistake, but on a cluster
+// of the user's, where it may be a custom resource.
+func (s *Scenario) validateKind(path, kind string) error {
+	var known []string
+	for _, r := range apisim.BuiltIn() {
+		known = append(known, r.Kind)
+	}
+	if s.Traced() {
+		t, err := trace.Open(s.Cluster.Replay.Trace)
+		if err != nil {
+			return nil // validateTrace says so
+		}
+		for _, r := range t.Header().Resources {
+			known = append(known, r.Kind)
+		}
+		if err := t.Close(); err != nil {
+			return err
+		}
+	}
+	near := spelling.Nearest(kind, known)
+	switch {
+	case slices.Contains(known, kind):
+		return nil
+	case s.Traced():
+		return bad(path, spelling.Ask(near, "leave it out"), "the trace has no %s", kind)
+	case near != "" && near[0] == kind[0] && s.Cluster.Provider != "kubeconfig":
+		return bad(path, spelling.Ask(near, ""), "%q is not a kind of this cluster", kind)
 	}
 	return nil
 }
@@ -51,6 +87,8 @@ func (s *Scenario) validateReplay() error {
 		return nil
 	case !s.Traced() && s.Load.Model != result.ModelOpen:
 		return bad("load.model", "use open, with rate and duration", "%q cannot be replayed: a simulated apiserver answers at once", s.Load.Model)
+	case s.Ladder && (s.Traced() || s.Load.Profile != ""):
+		return bad("ladder", "leave it out, or use plain pods", "the rate of a profile or a trace cannot be compared with that of an unlimited rung")
 	case s.Watcher.LeaderElection:
 		return bad("watcher.leaderElection", remedy, "a simulated apiserver takes no leases")
 	case len(s.Events) > 0:

@@ -1,8 +1,13 @@
 package spec
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/watchbench/watchbench/loadgen/trace"
 )
 
 const shippedTrace = "../../loadgen/trace/testdata/churn.trace.zst"
@@ -20,6 +25,72 @@ func TestTraceIsTheLoad(t *testing.T) {
 	for _, load := range []string{"load: {model: open, rate: 1, duration: 1s}\n", "load: {prefill: 3}\n", "matrix: {load.nodes: [1, 2]}\n"} {
 		if _, err := (Format{}).Parse("x.yaml", []byte(head+load)); err == nil || !strings.Contains(err.Error(), "is the load") {
 			t.Errorf("%s: %v", load, err)
+		}
+	}
+}
+
+// TestTraceMustBeWhole: one that was cut is refused before anything starts, and a trace that
+// cannot be read is one mistake, not also a missing load.
+func TestTraceMustBeWhole(t *testing.T) {
+	whole, err := os.ReadFile(shippedTrace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name string
+		data []byte
+		want string
+	}{
+		{"without its end", whole[:len(whole)-1], " frames, which are whole; name a trace whose"},
+		{"half of it", whole[:len(whole)/2], "the trace is cut short after "},
+		{"half a preamble", whole[:len(whole)-60], "the trace is cut short after "},
+		{"empty", nil, "the trace is cut short within its header"},
+		{"none", nil, "no such file or directory; name a file of"},
+	} {
+		path := filepath.Join(t.TempDir(), "t")
+		if tc.name != "none" {
+			if err := os.WriteFile(path, tc.data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text := "apiVersion: watchbench/v1\nkind: Scenario\nmetadata: {name: x}\ncluster: {provider: replay, replay: {trace: " + path + "}}\nwatcher: {resources: [Pod]}\n"
+		_, err := Format{}.Parse("x.yaml", []byte(text))
+		if err == nil || !strings.HasPrefix(err.Error(), "x.yaml:4: cluster.replay.trace: ") || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+	}
+}
+
+// TestKindsThatAreNotThere: a misspelt kind is asked about, one that a cluster may have is not.
+func TestKindsThatAreNotThere(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t")
+	w, err := trace.Create(path, trace.Header{Started: time.Now(), Resources: []trace.Resource{{Group: "acme.example", Version: "v1", Name: "gadgets", Kind: "Gadget"}}})
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ provider, kind, want string }{
+		{"embedded", "Podd", `x.yaml:5: watcher.resources[1]: "Podd" is not a kind of this cluster; did you mean Pod?`},
+		{"embedded", "Replicaset", `did you mean ReplicaSet?`},
+		{"embedded", "Device", ""}, // not quite a Service
+		{"embedded", "Gadget", ""},
+		{"embedded", "Widget", ""},
+		{"kubeconfig", "Podd", ""},
+		{"replay, replay: {trace: " + path + "}", "Gadget", ""},
+		{"replay, replay: {trace: " + path + "}", "Secret", ""},
+		{"replay, replay: {trace: " + path + "}", "Gadgets", "the trace has no Gadgets; did you mean Gadget?"},
+		{"replay, replay: {trace: " + path + "}", "Foo", "watcher.resources[1]: the trace has no Foo; leave it out"},
+	} {
+		load := "load: {model: open, rate: 1, duration: 1s}\n"
+		if strings.Contains(tc.provider, "trace") {
+			load = ""
+		}
+		text := "apiVersion: watchbench/v1\nkind: Scenario\nmetadata: {name: x}\ncluster: {provider: " + tc.provider + "}\nwatcher: {resources: [Pod, " + tc.kind + "]}\n" + load
+		_, err := Format{}.Parse("x.yaml", []byte(text))
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s %s: %v, want %q", tc.provider, tc.kind, err, tc.want)
 		}
 	}
 }
@@ -43,6 +114,8 @@ func TestReplayNeedsNoWrites(t *testing.T) {
 		"cluster.replay: it means nothing for the provider embedded; use pro":                               func(s *Scenario) { s.Cluster.Provider, s.Cluster.Replay.Trace = "embedded", shippedTrace },
 		"load.speed: it means nothing for the provider embedded":                                            func(s *Scenario) { s.Cluster.Provider, s.Load.Speed = "embedded", 10 },
 		"ladder: only a simulated apiserver":                                                                func(s *Scenario) { s.Cluster.Provider, s.Ladder = "embedded", true },
+		"ladder: the rate of a profile or a trace cannot be compared":                                       func(s *Scenario) { s.Ladder, s.Load.Profile = true, "service-churn" },
+		"ladder: the rate of a profile or a trace cannot":                                                   func(s *Scenario) { s.Ladder, s.Load, s.Cluster.Replay.Trace = true, Default().Load, shippedTrace },
 		"watcher.leaderElection: ":                                                                          func(s *Scenario) { s.Watcher.LeaderElection = true },
 		"events: ":                                                                                          func(s *Scenario) { s.Events = make([]Event, 1) },
 		"extra: ":                                                                                           func(s *Scenario) { s.Extra.Pods = 1 },

@@ -40,7 +40,7 @@ type Scenario struct {
 	// the point's value or name.
 	RepeatOnce []map[string]string `json:"repeatOnce,omitempty" jsonschema_description:"Points of the matrix that are run once, whatever repeat says: by axis, the point, for example {watcher.strategy: single, load: heavy}."`
 	// Ladder says that the points of the matrix are rungs: see the runner's unfit.
-	Ladder       bool       `json:"ladder,omitempty" jsonschema_description:"Provider replay: the points of the matrix are rungs, run in their order; one that needs more memory than the machine has, or a higher rate than an unlimited rung before it reached, is skipped, and the report says so. See scale.md."`
+	Ladder       bool       `json:"ladder,omitempty" jsonschema_description:"Provider replay, plain pods: the points of the matrix are rungs, run in their order; one that needs more memory than the machine has, or a higher rate than an unlimited rung before it reached, is skipped, and the report says so. See scale.md."`
 	Seed         uint64     `json:"seed" jsonschema:"example=7" jsonschema_description:"Of the plan, the storage latency and the order of cells."`
 	DrainTimeout Duration   `json:"drainTimeout" range:"1s.." jsonschema_description:"Time after the load until a cell is cut and its drain time projected."`
 	Limits       Limits     `json:"limits"`

@@ -74,7 +74,7 @@ func Cell(t testing.TB, dir, id string, s spec.Scenario, delay int64) {
 	must(t, os.MkdirAll(dir, 0o755))
 	c := history.Cell{
 		Schema: history.CellSchema, ID: id, Repetition: 1, Params: map[string]string{"load": "light"}, Scenario: s, Seed: 1, CPUs: 2,
-		Watcher: history.WatcherRun{Version: "v1", Own: true, Started: epoch - 2000*ms, Ready: epoch - 1000*ms}, Kinds: []string{"Pod", "ConfigMap", "Namespace"},
+		Watcher: history.WatcherRun{Version: "v1", Own: true, Started: epoch - 2000*ms, Ready: epoch - 1000*ms, Stored: epoch + (delay+100)*ms, StoredCPU: new(0.25)}, Kinds: []string{"Pod", "ConfigMap", "Namespace"},
 		Planned: writes * 9 / 10, LoadStarted: epoch, LoadFinished: epoch + 10*writes*ms, FaultsSet: epoch,
 		DrainEnd: epoch + 20*writes*ms + delay*ms, ScrapeStarted: epoch + 20*writes*ms + delay*ms, ScrapeFinished: epoch + 20*writes*ms + (delay+1)*ms,
 	}
