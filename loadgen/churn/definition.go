@@ -109,7 +109,8 @@ func (e *Engine) awaitServed(ctx context.Context) error {
 	}
 }
 
-// undefine deletes the definition, if this run made it and nobody took it over.
+// undefine deletes the definition, if this run made it and nobody took it over, and returns
+// once it is gone: a run that begins before would use one that is about to go.
 func (e *Engine) undefine(ctx context.Context) error {
 	e.created.mu.Lock()
 	made := e.created.definition
@@ -131,7 +132,8 @@ func (e *Engine) undefine(ctx context.Context) error {
 	case m.Labels[RunLabel] == e.cfg.RunID:
 		r := e.free(kindDefinition, "", definitionName, oplog.TypeDelete)
 		found = do(ctx, client.Delete().AbsPath(definitionPath, definitionName).Body(deleteWithin(0, m.UID)), false)
-		if apierrors.IsNotFound(found.err) || apierrors.IsConflict(found.err) {
+		others := apierrors.IsNotFound(found.err) || apierrors.IsConflict(found.err)
+		if others {
 			found = answer{status: http.StatusOK}
 		}
 		found.uid = m.UID
@@ -139,7 +141,28 @@ func (e *Engine) undefine(ctx context.Context) error {
 		if e.record(r, found); found.err != nil {
 			return fmt.Errorf("%s %s: %w", kindDefinition, definitionName, found.err)
 		}
+		if !others {
+			if err := e.awaitUndefined(ctx); err != nil {
+				return err
+			}
+		}
 	}
 	e.created.keep(nil, func(c *created) { c.definition = false })
 	return nil
+}
+
+// awaitUndefined waits for the apiserver to finish with the deletion, which it does by itself.
+func (e *Engine) awaitUndefined(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, servedLimit)
+	defer cancel()
+	client := e.client.controlSet.CoreV1().RESTClient()
+	for {
+		_, err := client.Get().AbsPath(definitionPath, definitionName).SetHeader("Accept", metadataAccepted).MaxRetries(0).DoRaw(ctx)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if !e.clock.sleepUntil(ctx, e.clock.now()+int64(servedPoll)) {
+			return fmt.Errorf("waiting for the end of %s %s: it is still there", kindDefinition, definitionName)
+		}
+	}
 }
