@@ -95,16 +95,26 @@ func (e *Engine) awaitDefinition(ctx context.Context) error {
 }
 
 func (e *Engine) awaitServed(ctx context.Context) error {
+	client := e.client.controlSet.CoreV1().RESTClient()
+	err := e.poll(ctx, func(ctx context.Context) error {
+		_, err := client.Get().AbsPath(widgetsPath).Param("limit", "1").MaxRetries(0).DoRaw(ctx)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for the apiserver to serve %s: %w", definitionName, err)
+	}
+	return nil
+}
+
+// poll repeats a question until it has no error, at most for servedLimit, and returns the
+// last one.
+func (e *Engine) poll(ctx context.Context, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, servedLimit)
 	defer cancel()
-	client := e.client.controlSet.CoreV1().RESTClient()
 	for {
-		_, err := client.Get().AbsPath(widgetsPath).Param("limit", "1").MaxRetries(0).DoRaw(ctx)
-		if err == nil {
-			return nil
-		}
-		if !e.clock.sleepUntil(ctx, e.clock.now()+int64(servedPoll)) {
-			return fmt.Errorf("waiting for the apiserver to serve %s: %w", definitionName, err)
+		err := ask(ctx)
+		if err == nil || !e.clock.sleepUntil(ctx, e.clock.now()+int64(servedPoll)) {
+			return err
 		}
 	}
 }
@@ -153,16 +163,12 @@ func (e *Engine) undefine(ctx context.Context) error {
 
 // awaitUndefined waits for the apiserver to finish with the deletion, which it does by itself.
 func (e *Engine) awaitUndefined(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, servedLimit)
-	defer cancel()
 	client := e.client.controlSet.CoreV1().RESTClient()
-	for {
+	return e.poll(ctx, func(ctx context.Context) error {
 		_, err := client.Get().AbsPath(definitionPath, definitionName).SetHeader("Accept", metadataAccepted).MaxRetries(0).DoRaw(ctx)
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		if !e.clock.sleepUntil(ctx, e.clock.now()+int64(servedPoll)) {
-			return fmt.Errorf("waiting for the end of %s %s: it is still there", kindDefinition, definitionName)
-		}
-	}
+		return fmt.Errorf("waiting for the end of %s %s: it is still there", kindDefinition, definitionName)
+	})
 }
