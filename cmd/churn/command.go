@@ -105,9 +105,9 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 	if o.remove != "" {
 		return remove(cmd, s, o)
 	}
-	oplogFile := outfile.Output{Flag: "--oplog", Path: o.oplog, What: "op log", Ours: outfile.Lines(`{"id":`)}
+	outputs := []outfile.Output{oplog.Output("--oplog", o.oplog), replay.KubeconfigOutput("--simulate", o.simulate)}
 	if o.trace != "" {
-		if err := outfile.Check(oplogFile, replay.KubeconfigOutput("--simulate", o.simulate)); err != nil {
+		if err := outfile.Check(outputs...); err != nil {
 			return &commandline.UsageError{Err: err}
 		}
 		return simulate(cmd, s, o, nil)
@@ -130,7 +130,7 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 	if o.check {
 		return nil
 	}
-	if err := outfile.Check(oplogFile, replay.KubeconfigOutput("--simulate", o.simulate)); err != nil {
+	if err := outfile.Check(outputs...); err != nil {
 		return &commandline.UsageError{Err: err}
 	}
 	if o.simulate != "" {

@@ -78,7 +78,7 @@ func (h *host) start(ctx context.Context) error {
 		close(h.ended)
 		return err
 	}
-	err = outfile.Check(outfile.Output{Flag: "opLog", Path: h.options.OpLog, What: "op log", Ours: outfile.Lines(`{"id":`)})
+	err = outfile.Check(oplog.Output("opLog", h.options.OpLog))
 	if err != nil {
 		close(h.ended)
 		return err
