@@ -3,6 +3,7 @@ package spec
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -38,10 +39,13 @@ func (s *Scenario) validateTrace() error {
 	return nil
 }
 
-// validateKind refuses a kind that is not there. Only of a trace it is known which there are;
-// elsewhere one that is spelt much as a built-in one is taken for a mistake, but on a cluster
-// of the user's, where it may be a custom resource.
-func (s *Scenario) validateKind(path, kind string) error {
+// validateKinds refuses kinds of watcher.resources that are not there. Only of a trace it is
+// known which there are; elsewhere one that is spelt much as a built-in one is taken for a
+// mistake, but on a cluster of the user's, where it may be a custom resource.
+func (s *Scenario) validateKinds() error {
+	if len(s.Watcher.Resources) == 0 {
+		return nil
+	}
 	var known []string
 	for _, r := range apisim.BuiltIn() {
 		known = append(known, r.Kind)
@@ -58,14 +62,15 @@ func (s *Scenario) validateKind(path, kind string) error {
 			return err
 		}
 	}
-	near := spelling.Nearest(kind, known)
-	switch {
-	case slices.Contains(known, kind):
-		return nil
-	case s.Traced():
-		return bad(path, spelling.Ask(near, "leave it out"), "the trace has no %s", kind)
-	case near != "" && near[0] == kind[0] && s.Cluster.Provider != "kubeconfig":
-		return bad(path, spelling.Ask(near, ""), "%q is not a kind of this cluster", kind)
+	for i, kind := range s.Watcher.Resources {
+		path, near := fmt.Sprintf("watcher.resources[%d]", i), spelling.Nearest(kind, known)
+		switch {
+		case slices.Contains(known, kind):
+		case s.Traced():
+			return bad(path, spelling.Ask(near, "leave it out"), "the trace has no %s", kind)
+		case near != "" && near[0] == kind[0] && s.Cluster.Provider != "kubeconfig":
+			return bad(path, spelling.Ask(near, ""), "%q is not a kind of this cluster", kind)
+		}
 	}
 	return nil
 }

@@ -126,9 +126,9 @@ func (s *Scenario) validateWatcher() error {
 		if !kindForm.MatchString(k) {
 			return bad(fmt.Sprintf("watcher.resources[%d]", i), "use kinds as Kubernetes spells them, for example Pod", "%q is not a kind", k)
 		}
-		if err := s.validateKind(fmt.Sprintf("watcher.resources[%d]", i), k); err != nil {
-			return err
-		}
+	}
+	if err := s.validateKinds(); err != nil {
+		return err
 	}
 	if len(w.Resources) > 0 {
 		need := []string{"Pod"}
