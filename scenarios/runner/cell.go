@@ -44,6 +44,7 @@ type cell struct {
 	ignore []string // namespaces that were there before
 	setup  faults.Setup
 	faults *faults.Set
+	length time.Duration // of the load at speed 1x
 
 	api       *party.APIServer
 	storage   *party.Storage

@@ -23,6 +23,9 @@ import (
 // prepare starts everything: the mock, the generator up to its ready line, and the
 // watcher up to its first complete lists. The last two need not wait for each other.
 func (c *cell) prepare(ctx context.Context) (err error) {
+	if c.length, err = c.loadLength(); err != nil {
+		return err
+	}
 	setup := party.GeneratorSetup{
 		Bins: c.r.opts.Binaries, Driver: c.s.Load.Driver, Logs: c.logs, Cell: c.dir, Plan: c.s.Load.Plan(c.Run(), c.record.Seed), Kubeconfig: c.apiserver(),
 		Parts: c.s.Load.Generators,
@@ -77,6 +80,19 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 		err = &party.TimeoutError{What: "the watcher's first write to storage", After: party.SyncLimit, Log: c.watcher.Log}
 	}
 	return err
+}
+
+// loadLength is how long the load takes at speed 1x. All of a trace is read for that, so not
+// while anything is measured.
+func (c *cell) loadLength() (time.Duration, error) {
+	if !c.s.Traced() {
+		return c.s.Load.Duration.Std(), nil
+	}
+	_, length, err := replay.Extent(c.s.Cluster.Replay.Trace)
+	if err != nil {
+		return 0, fmt.Errorf("read the trace: %w", err)
+	}
+	return length, nil
 }
 
 // settle waits until storage has what the apiserver holds: nothing of what was before
@@ -245,14 +261,7 @@ const unlimitedLimit = 10 * time.Minute
 // follow waits for the end of the load and of the timeline, whichever is later. The
 // failure of one ends the wait for the other.
 func (c *cell) follow(ctx context.Context) error {
-	length := c.s.Load.Duration.Std()
-	if c.s.Traced() {
-		var err error
-		if _, length, err = replay.Extent(c.s.Cluster.Replay.Trace); err != nil {
-			return fmt.Errorf("read the trace: %w", err)
-		}
-	}
-	limit := c.s.Speed().Length(length)
+	limit := c.s.Speed().Length(c.length)
 	if !c.s.Speed().Limited() {
 		limit = unlimitedLimit
 	}
