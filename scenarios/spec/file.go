@@ -222,7 +222,7 @@ func (f *File) parseSets() ([]assignment, error) {
 		// still say what was run.
 		if j := slices.IndexFunc(f.axes, func(a axis) bool { return a.path == path && !a.named }); j >= 0 && value.Kind == yaml.ScalarNode {
 			f.axes[j].points = []point{{label: value.Value, value: value}}
-			if err := f.checkPoints(f.axes[j]); err != nil {
+			if err := f.checkPoints(f.axes[j], nil); err != nil {
 				return nil, err
 			}
 			continue
@@ -283,12 +283,24 @@ func (f *File) decode(root *yaml.Node) (Scenario, *strictyaml.Decoder, error) {
 	return s, d, err
 }
 
-func (f *File) expand() error {
-	count := 1
+// count is the number of points that the matrix has, which is bounded.
+func (f *File) count() (int, error) {
+	count, sizes := 1.0, []string{}
 	for _, a := range f.axes {
-		if count *= len(a.points); count > MaxCells {
-			return f.tree.Fail(a.node, "matrix", fmt.Sprintf("more than %d cells", MaxCells), "take points away")
-		}
+		count *= float64(len(a.points))
+		sizes = append(sizes, fmt.Sprintf("%d of %s", len(a.points), a.path))
+	}
+	if count > MaxCells {
+		return 0, f.tree.Fail(f.axes[len(f.axes)-1].node, "matrix", fmt.Sprintf("%.0f points (%s), at most %d are run", count, strings.Join(sizes, " × "), MaxCells),
+			"use larger steps, or choose points for a run of their own: --set matrix."+f.axes[0].path+"="+f.axes[0].points[0].label)
+	}
+	return int(count), nil
+}
+
+func (f *File) expand() error {
+	count, err := f.count()
+	if err != nil {
+		return err
 	}
 	if err := f.checkOverlap(); err != nil {
 		return err

@@ -11,9 +11,11 @@ import (
 
 	"github.com/watchbench/watchbench/internal/expr"
 	"github.com/watchbench/watchbench/internal/strictyaml"
+	"github.com/watchbench/watchbench/internal/units"
 )
 
-// MaxCells bounds the matrix; at some ten seconds a cell this is an hour.
+// MaxCells bounds the points of the matrix, whatever repeat says; at some ten seconds a cell
+// this is an hour for each repetition.
 const MaxCells = 400
 
 // axis is one key of the matrix: the path it sets and the points it takes.
@@ -33,9 +35,6 @@ type assignment struct {
 	path  string
 	value *yaml.Node
 }
-
-// notSwept are sections that hold for the run as a whole.
-var notSwept = []string{"apiVersion", "kind", "metadata", "cluster", "repeat", "repeatOnce", "pair", "ladder", "matrix", "expect", "thresholds", "seed", "events", "extra"}
 
 func (f *File) parseMatrix(n *yaml.Node) ([]axis, error) {
 	if n == nil || strictyaml.IsNull(n) {
@@ -58,41 +57,95 @@ func (f *File) parseMatrix(n *yaml.Node) ([]axis, error) {
 func (f *File) parseAxis(key, val *yaml.Node) (axis, error) {
 	field := "matrix." + key.Value
 	a := axis{path: key.Value, node: key}
-	leaf, err := f.checkPath(key, key.Value, field)
+	kind, typ, err := f.checkPath(key, key.Value, field)
 	if err != nil {
 		return axis{}, err
 	}
+	_, counts := quantityOf(key.Value, typ)
+	isRange := counts && val.Kind == yaml.ScalarNode && units.IsRange(val.Value)
 	switch {
-	case leaf && val.Kind == yaml.SequenceNode:
-		for _, p := range val.Content {
-			if p.Kind != yaml.ScalarNode || strictyaml.IsNull(p) {
-				return axis{}, f.tree.Fail(p, field, "a point that is not one value", "write a list of values, for example [1, 2]")
-			}
-			a.points = append(a.points, point{label: p.Value, value: p})
+	case kind == oneValue && (val.Kind == yaml.SequenceNode || isRange):
+		all := val.Content
+		if isRange {
+			all = []*yaml.Node{val}
 		}
-	case !leaf && val.Kind == yaml.MappingNode:
+		for _, n := range all {
+			if n.Kind != yaml.ScalarNode || strictyaml.IsNull(n) {
+				return axis{}, f.tree.Fail(n, field, "a point that is not one value", "write a list of values, for example [1, 2]")
+			}
+			points, err := f.pointsOf(n, field, key.Value, typ)
+			if err != nil {
+				return axis{}, err
+			}
+			a.points = append(a.points, points...)
+		}
+	case kind != oneValue && val.Kind == yaml.MappingNode:
 		a.named = true
 		for j := 0; j+1 < len(val.Content); j += 2 {
-			name, fields := val.Content[j], val.Content[j+1]
-			if fields.Kind != yaml.MappingNode || len(fields.Content) == 0 {
-				return axis{}, f.tree.Fail(fields, field+"."+name.Value, "a point without fields",
-					"write the fields of "+key.Value+" it sets, for example "+name.Value+": {threads: 10}")
+			name, value := val.Content[j], val.Content[j+1]
+			if err := f.checkNamed(kind, key.Value, name.Value, value); err != nil {
+				return axis{}, err
 			}
-			a.points = append(a.points, point{label: name.Value, value: fields})
+			a.points = append(a.points, point{label: name.Value, value: value})
 		}
-	case leaf:
+	case kind == oneValue:
 		return axis{}, f.tree.Fail(val, field, "not a list", "write the values of "+key.Value+" in brackets, for example ["+val.Value+"]")
+	case kind == listOfValues:
+		return axis{}, f.tree.Fail(val, field, key.Value+" is a list, so its points need names", "write "+key.Value+": {a: [], b: […]}")
 	default:
 		return axis{}, f.tree.Fail(val, field, key.Value+" is a section, so its points need names", "write "+key.Value+": {a: {…}, b: {…}}")
 	}
-	return a, f.checkPoints(a)
+	return a, f.checkPoints(a, typ)
 }
 
-func (f *File) checkPoints(a axis) error {
+// checkNamed looks at a named point of a section or of a list.
+func (f *File) checkNamed(kind shape, path, name string, value *yaml.Node) error {
+	field := "matrix." + path + "." + name
+	if kind == listOfValues {
+		if value.Kind != yaml.SequenceNode {
+			return f.tree.Fail(value, field, "not a list", "write "+name+": [a, b]")
+		}
+		return nil
+	}
+	if value.Kind != yaml.MappingNode || len(value.Content) == 0 {
+		return f.tree.Fail(value, field, "a point without fields", "write the fields of "+path+" it sets, for example "+name+": {threads: 10}")
+	}
+	set := map[string]*yaml.Node{}
+	leaves(path, value, set)
+	for _, leaf := range slices.Sorted(maps.Keys(set)) {
+		if section, why, remedy := whole(leaf); why != "" {
+			return f.tree.Fail(set[leaf], field, section+" cannot be swept: "+why, remedy)
+		}
+	}
+	return nil
+}
+
+// pointsOf are the points that a value stands for: one, or those of a range.
+func (f *File) pointsOf(n *yaml.Node, field, path string, typ reflect.Type) (all []point, err error) {
+	q, counts := quantityOf(path, typ)
+	if !counts || !units.IsRange(n.Value) || path == latencyPath && strings.ContainsAny(n.Value, "(;=:") {
+		return []point{{label: n.Value, value: n}}, nil
+	}
+	values, err := q.Range(n.Value, MaxCells)
+	if err != nil {
+		problem, remedy, _ := strings.Cut(err.Error(), "; ")
+		return nil, f.tree.Fail(n, field, problem, remedy)
+	}
+	for _, v := range values {
+		all = append(all, point{label: v, value: &yaml.Node{Kind: yaml.ScalarNode, Value: v, Line: n.Line, Column: n.Column}})
+	}
+	return all, nil
+}
+
+// checkPoints refuses points that cannot be told apart, of an axis of values those as well that
+// are written differently; typ is nil for named points.
+func (f *File) checkPoints(a axis, typ reflect.Type) error {
 	field := "matrix." + a.path
 	if len(a.points) == 0 {
 		return f.tree.Fail(a.node, field, "no points, so there is nothing to run", "give it at least one, or take the axis away")
 	}
+	q, counts := quantityOf(a.path, typ)
+	values := map[float64]string{}
 	seen := map[string]bool{}
 	for _, p := range a.points {
 		if seen[p.label] {
@@ -102,35 +155,17 @@ func (f *File) checkPoints(a axis) error {
 		if slug(p.label) == "" {
 			return f.tree.Fail(p.value, field, fmt.Sprintf("the point %q has neither letters nor digits", p.label), "rename it")
 		}
+		if !counts {
+			continue
+		}
+		if v, ok := q.Value(p.label); ok {
+			if values[v] != "" {
+				return f.tree.Fail(p.value, field, fmt.Sprintf("the points %s and %s are the same", values[v], p.label), "keep one; use repeat to measure again")
+			}
+			values[v] = p.label
+		}
 	}
 	return nil
-}
-
-// checkPath says whether a dotted path names a single value (true) or a section.
-func (f *File) checkPath(n *yaml.Node, path, field string) (bool, error) {
-	typ := reflect.TypeFor[Scenario]()
-	done := ""
-	for _, part := range strings.Split(path, ".") {
-		if typ.Kind() == reflect.Pointer {
-			typ = typ.Elem()
-		}
-		if typ.Kind() != reflect.Struct {
-			return false, f.tree.Fail(n, field, done+" has no fields", "give the path of a field of the scenario")
-		}
-		at, ok := strictyaml.FieldByName(typ, part)
-		if !ok {
-			return false, f.tree.Fail(n, field, "unknown field", strictyaml.UnknownField(typ, done, part))
-		}
-		done = strings.TrimPrefix(done+"."+part, ".")
-		if slices.Contains(notSwept, done) {
-			return false, f.tree.Fail(n, field, done+" holds for the whole run", "it cannot be swept; set it outside of matrix")
-		}
-		typ = at.Type
-	}
-	if typ.Kind() == reflect.Pointer {
-		typ = typ.Elem()
-	}
-	return typ.Kind() != reflect.Struct && typ.Kind() != reflect.Map, nil
 }
 
 // checkOverlap refuses two axes that set the same field: one would silently win.
@@ -170,7 +205,7 @@ func leaves(path string, n *yaml.Node, into map[string]*yaml.Node) {
 }
 
 // choose applies --set matrix.<axis>=a,b: of named points the ones to keep, of a
-// plain axis its new values; an axis that is not there is added.
+// plain axis its new values or ranges; an axis that is not there is added.
 func (f *File) choose(at *yaml.Node, name, text string) error {
 	field := "matrix." + name
 	var values []string
@@ -194,20 +229,24 @@ func (f *File) choose(at *yaml.Node, name, text string) error {
 			keep = append(keep, f.axes[i].points[j])
 		}
 		f.axes[i].points = keep
-		return f.checkPoints(axis{path: name, points: keep, node: at})
+		return f.checkPoints(axis{path: name, points: keep, node: at}, nil)
 	}
-	leaf, err := f.checkPath(at, name, field)
+	kind, typ, err := f.checkPath(at, name, field)
 	if err != nil {
 		return err
 	}
-	if !leaf {
+	if kind != oneValue {
 		return f.tree.Fail(at, field, "the file has no named points for it", "add them to the file's matrix")
 	}
 	a := axis{path: name, node: at}
 	for _, v := range values {
-		a.points = append(a.points, point{label: v, value: &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: v, Line: at.Line}})
+		points, err := f.pointsOf(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: v, Line: at.Line}, field, name, typ)
+		if err != nil {
+			return err
+		}
+		a.points = append(a.points, points...)
 	}
-	if err := f.checkPoints(a); err != nil {
+	if err := f.checkPoints(a, typ); err != nil {
 		return err
 	}
 	if i >= 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -244,7 +245,7 @@ var sectionNotes = map[string]string{
 }
 
 // afterFields describes what is no field of a cell.
-const afterFields = `
+var afterFields = `
 ## matrix
 
 Every combination of the points of its axes is a cell. The key is the path of a field, with a list of values, or that of a section, with named
@@ -258,14 +259,40 @@ matrix:
     heavy: {model: closed, threads: 40, operations: 1200}
 ` + "```" + `
 
-` + "`--set matrix.watcher.strategy=keyed,dedup`" + ` replaces the values of an axis or adds one; ` + "`--set matrix.load=light`" + ` chooses named points. An axis
-can be any field of storage, load, watcher, watch, ceilings, limits and fault, and drainTimeout. There are at most 400 cells.
+Where a field is a number, a duration, a size, a share or a speed, a range stands for several values, alone or in the list:
+
+| range | values |
+|---|---|
+| ` + "`1..256 *2`" + ` | 1, 2, 4, 8 … 256 |
+| ` + "`10ms..60ms +10ms`" + ` | 10ms, 20ms … 60ms; what is added is written as the values are |
+| ` + "`[1, 4..64 *4, 100]`" + ` | 1, 4, 16, 64, 100 |
+| ` + "`1..100 *2`" + ` | 1, 2, 4 … 64: the end is a bound, and a value where a step meets it |
+| ` + "`1..8 *1.5`" + ` | 1, 2, 3, 5, 8: whole numbers, bytes and nanoseconds are rounded |
+
+The points of a list have names as well: ` + "`storage.faults: {none: [], some: ['503:1%']}`" + `.
+
+` + "`--set matrix.watcher.strategy=keyed,dedup`" + ` replaces the values of an axis or adds one, ` + "`--set 'matrix.watcher.podQueueNum=1..64 *2'`" + ` as well;
+` + "`--set matrix.load=light`" + ` chooses named points. There are at most 400 points, whatever ` + "`repeat`" + ` says. An axis can be any field but these:
+
+| field | why not | instead |
+|---|---|---|
+` + fixedRows() + `
+[sweep.md](sweep.md) goes from a sweep to its curve.
 
 ## calibrate
 
 The load (and ` + "`drainTimeout`, `limits`" + `) of a cell that runs first for each watcher and storage and measures the capacity of which
 ` + "`load.ofCapacity`" + ` is a part: ` + "`calibrate: {load: {model: closed, threads: 60, duration: 8s}}`" + `.
 `
+
+// fixedRows are the fields that no axis can set, as rows of a table.
+func fixedRows() string {
+	var b strings.Builder
+	for _, f := range slices.Sorted(maps.Keys(fixed)) {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f, cell(fixed[f].why), cell(fixed[f].remedy))
+	}
+	return b.String()
+}
 
 const thresholdsNote = `Bounds by metric, each a sign and a value: ` + "`freshness.p99: '< 1s'`" + `; see [measures.md](measures.md#thresholds). A value without a unit is in the
 metric's own where its name says which; a share may be written in percent.`

@@ -22,15 +22,16 @@ func (format Format) Schema() ([]byte, error) {
 	}
 	s.ID = SchemaID
 	s.Title = "watchbench scenario"
+	steps := &jsonschema.Schema{Type: "string", Pattern: `\.\.`, Examples: []any{"1..256 *2", "10ms..60ms +10ms"}}
 	value := &jsonschema.Schema{Type: "array", MinItems: ptr(uint64(1)), UniqueItems: true,
 		Items: &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string"}, {Type: "number"}, {Type: "boolean"}}}}
 	named := &jsonschema.Schema{Type: "object", MinProperties: ptr(uint64(1)),
-		AdditionalProperties: &jsonschema.Schema{Type: "object", MinProperties: ptr(uint64(1))}}
+		AdditionalProperties: &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "object", MinProperties: ptr(uint64(1))}, {Type: "array"}}}}
 	s.Properties.Set("matrix", &jsonschema.Schema{
 		Type:        "object",
-		Description: "The path of a field and the values it takes, or of a section and named points that set some of its fields. Every combination is one cell.",
+		Description: "The path of a field and the values it takes, or a range of them (1..256 *2), or of a section or list and named points. Every combination is one cell.",
 		PatternProperties: map[string]*jsonschema.Schema{
-			`^(storage|load|watcher|watch|fault|ceilings|drainTimeout|limits)(\.[A-Za-z]+)*$`: {OneOf: []*jsonschema.Schema{value, named}},
+			`^(storage|load|watcher|watch|extra|events|fault|ceilings|drainTimeout|limits|cluster\.replay)(\.[A-Za-z]+)*$`: {OneOf: []*jsonschema.Schema{value, steps, named}},
 		},
 		AdditionalProperties: jsonschema.FalseSchema,
 	})

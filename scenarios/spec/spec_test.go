@@ -277,7 +277,7 @@ func TestThresholds(t *testing.T) {
 		{bounds + "  freshness: {p99: < 3s}", nil, "tiny.yaml:8: thresholds.freshness.p99: given twice; keep one"},
 		{minimal + "thresholds: [a]", nil, "tiny.yaml:5: thresholds: not a mapping; write for example freshness.p99: '< 1s'"},
 		{minimal, []string{"thresholds.freshness.p99=1s"}, `--set thresholds.freshness.p99=1s: thresholds.freshness.p99: "1s" begins with none of <, <=, > and >=; write for example '< 1s'`},
-		{minimal + "matrix: {thresholds: [1]}", nil, "tiny.yaml:5: matrix.thresholds: thresholds holds for the whole run; it cannot be swept; set it outside of matrix"},
+		{minimal + "matrix: {thresholds: [1]}", nil, "tiny.yaml:5: matrix.thresholds: thresholds cannot be swept: it judges the points, all by the same bounds; set it outside of matrix, and choose the points with --set"},
 		{minimal + "fault: {row: F2, title: x, assert: [C]}\nthresholds: {freshness.p99: < 1s}", nil, "tiny.yaml:6: thresholds: a row of the fault matrix has columns; use fault.freshness, fault.recovery and ceilings"},
 	} {
 		f, err := Format{}.Parse("tiny.yaml", []byte(tc.text), tc.sets...)
@@ -406,7 +406,7 @@ func TestBadInput(t *testing.T) {
 		{"axis below a value", with("watcher.strategy:", "watcher.strategy.x:"), nil,
 			"s.yaml:9: matrix.watcher.strategy.x: watcher.strategy has no fields; give the path of a field of the scenario"},
 		{"axis of the run", with("watcher.strategy: [single, keyed]", "repeat: [1, 2]"), nil,
-			"s.yaml:9: matrix.repeat: repeat holds for the whole run; it cannot be swept; set it outside of matrix"},
+			"s.yaml:9: matrix.repeat: repeat cannot be swept: it says how often the matrix is run; set it outside of matrix; with repeatOnce a point is run once"},
 		{"section without names", with("watcher.strategy: [single, keyed]", "watcher: [single, keyed]"), nil,
 			"s.yaml:9: matrix.watcher: watcher is a section, so its points need names; write watcher: {a: {…}, b: {…}}"},
 		{"point without fields", with("{model: closed, threads: 10, operations: 360}", "{}"), nil,
@@ -461,7 +461,7 @@ func TestBounds(t *testing.T) {
 		{"long", strings.Repeat("#\n", MaxBytes), "a scenario has at most"},
 		{"deep", deep, "nested too deeply"},
 		{"wide", wide, "too many values"},
-		{"many cells", axes.String(), "more than 400 cells"},
+		{"many cells", axes.String(), "matrix: 512 points (8 of watcher.podQueueNum × 8 of watcher.handlerQueueLen × 8 of watcher.writerQueueLen), at most 400 are run; use larger steps, or choose points for a run of their own: --set matrix.watcher.podQueueNum=1"},
 	} {
 		if _, err := (Format{}).Parse("s.yaml", []byte(tc.src)); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
@@ -511,6 +511,8 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(minimal), "load.threads=3")
 	f.Add([]byte(swept), "matrix.load=heavy")
 	f.Add([]byte(swept), "watcher.strategy=keyed")
+	f.Add([]byte(minimal+"matrix: {watcher.podQueueNum: [1, 4..64 *2]}\n"), "matrix.storage.latency=5ms..80ms *2,1s")
+	f.Add([]byte(minimal+"matrix: {storage.faults: {a: [], b: ['503:1%']}}\nrepeat: 2\npair: storage.faults\n"), "matrix.load.objectBytes=3KiB..1MiB +1B")
 	f.Add([]byte("a: &x [*x]"), "=")
 	f.Add([]byte("matrix: {load: {a: {load: {}}}}"), "matrix.=")
 	f.Fuzz(func(t *testing.T, src []byte, set string) {
