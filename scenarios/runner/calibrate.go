@@ -15,9 +15,9 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// calibrationsFirst puts the calibrations of each repetition before its other cells, and
-// gives each of these the calibration of its own repetition.
-func calibrationsFirst(jobs []job) []job {
+// calibrationsFirst puts the calibrations of each repetition, or block of them, before its
+// other cells, and gives each of these the calibration of its own repetition.
+func calibrationsFirst(jobs []job, base spec.Scenario) []job {
 	for i := range jobs {
 		if j := &jobs[i]; j.cell.Calibration != "" {
 			j.calibration = j.cell.Calibration + strings.TrimPrefix(j.id, j.cell.ID)
@@ -29,7 +29,8 @@ func calibrationsFirst(jobs []job) []job {
 		}
 		return 1
 	}
-	slices.SortStableFunc(jobs, func(a, b job) int { return cmp.Or(cmp.Compare(a.rep, b.rep), cmp.Compare(last(a), last(b))) })
+	round := func(j job) int { return (j.rep - 1) / block(base) }
+	slices.SortStableFunc(jobs, func(a, b job) int { return cmp.Or(cmp.Compare(round(a), round(b)), cmp.Compare(last(a), last(b))) })
 	return jobs
 }
 

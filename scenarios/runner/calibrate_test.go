@@ -23,7 +23,7 @@ func capacityJobs(t *testing.T, repeat int) []job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return calibrationsFirst(order(f.Cells(), repeat, 1))
+	return calibrationsFirst(order(f.Cells(), plainly(repeat, 1)), f.Base())
 }
 
 // TestCalibrationsComeFirst: in each repetition, and each cell gets that of its own.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -108,15 +107,6 @@ func (r *Runner) lock() (err error) {
 		return badinput.New("wait for its end", "the run of %s is under way", r.dir)
 	}
 	return err
-}
-
-func jobsOf(f *spec.File) []job {
-	base := f.Base()
-	jobs := order(f.Cells(), base.Repeat, base.Seed)
-	if base.Ladder {
-		jobs = climb(jobs, f.Cells())
-	}
-	return calibrationsFirst(jobs)
 }
 
 // Step is a cell that is to be run.
@@ -227,33 +217,6 @@ func makeDir(out, id string) (dir, unique string, err error) {
 			return "", "", &badinput.Error{What: fmt.Sprintf("--out %s: %v", out, err), Remedy: "name a folder that can be written"}
 		}
 	}
-}
-
-// order lists the cells of all repetitions. The first is shuffled by the seed, the second
-// is the first in reverse, the third is shuffled anew, and so on: a drift of the machine
-// does not always hit the same strategy, and none is always before another. What is not to
-// be repeated is in the first.
-func order(cells []spec.Cell, repeat int, seed uint64) []job {
-	var jobs []job
-	var round []int
-	for rep := 1; rep <= repeat; rep++ {
-		if rep%2 == 0 {
-			slices.Reverse(round)
-		} else {
-			round = rand.New(rand.NewPCG(seed, uint64(rep))).Perm(len(cells))
-		}
-		for _, i := range round {
-			if rep > 1 && cells[i].Once {
-				continue
-			}
-			j := job{cell: cells[i], id: cells[i].ID, rep: rep}
-			if repeat > 1 {
-				j.id += "-r" + strconv.Itoa(rep)
-			}
-			jobs = append(jobs, j)
-		}
-	}
-	return jobs
 }
 
 // header is everything of results.json that is known before the first cell.

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios"
@@ -31,58 +29,6 @@ func strategies(t *testing.T, sets ...string) *spec.File {
 		t.Fatal(err)
 	}
 	return f
-}
-
-func TestOrderIsSeeded(t *testing.T) {
-	cells := strategies(t).Cells()
-	ids := func(seed uint64) []string {
-		var out []string
-		for _, j := range order(cells, 2, seed) {
-			out = append(out, j.id)
-		}
-		return out
-	}
-	a, b, c := ids(1), ids(1), ids(2)
-	if d := cmp.Diff(a, b); d != "" {
-		t.Errorf("the same seed gives another order:\n%s", d)
-	}
-	if cmp.Equal(a, c) || cmp.Equal(a[:10], a[10:]) {
-		t.Error("seeds or repetitions do not change the order")
-	}
-	seen := map[string]bool{}
-	for _, id := range a {
-		seen[id] = true
-	}
-	if len(a) != 19 || len(seen) != 19 || !seen["keyed-heavy-r2"] {
-		t.Errorf("%d cells, %d different: %v", len(a), len(seen), a)
-	}
-}
-
-// All points once, then again; what is to run once is in the first round.
-func TestRepetitionsAreInterleaved(t *testing.T) {
-	f := strategies(t)
-	jobs := order(f.Cells(), f.Base().Repeat, 1)
-	once := 0
-	for i, j := range jobs {
-		if i > 0 && j.rep < jobs[i-1].rep {
-			t.Errorf("%s after %s", j.id, jobs[i-1].id)
-		}
-		if j.cell.ID == "single-heavy" {
-			once++
-		}
-	}
-	for seed := range uint64(50) {
-		at := map[string]int{}
-		for i, j := range order(f.Cells(), 2, seed) {
-			at[j.id] = i
-		}
-		if a, b := at["keyed-light-r1"] < at["dedup-light-r1"], at["keyed-light-r2"] < at["dedup-light-r2"]; a == b {
-			t.Errorf("seed %d: one of two cells is first in both repetitions", seed)
-		}
-	}
-	if want := 10 + 4*9; len(jobs) != want || once != 1 {
-		t.Errorf("%d cells, %d of them single-heavy; want %d and 1", len(jobs), once, want)
-	}
 }
 
 func TestSame(t *testing.T) {
@@ -145,7 +91,7 @@ func TestProgressLines(t *testing.T) {
 		p := NewProgress(&out, terminal)
 		now := time.Unix(0, 0)
 		p.now = func() time.Time { return now }
-		jobs := order(strategies(t, "matrix.watcher.strategy=keyed").Cells(), 1, 1)
+		jobs := order(strategies(t, "matrix.watcher.strategy=keyed").Cells(), plainly(1, 1))
 		p.begin(jobs)
 		p.Line("cluster up")
 		for i := range jobs {
@@ -183,7 +129,7 @@ func TestProgressFits(t *testing.T) {
 	var out bytes.Buffer
 	p := NewProgress(&out, true)
 	p.Columns = 40
-	p.begin(order(strategies(t, "matrix.load=light").Cells(), 1, 1))
+	p.begin(order(strategies(t, "matrix.load=light").Cells(), plainly(1, 1)))
 	p.cell(0)
 	p.note(strings.Repeat("something long ", 10))
 	p.phase(PhaseLoad)
@@ -212,7 +158,7 @@ func TestEstimateLearns(t *testing.T) {
 	p := NewProgress(&bytes.Buffer{}, false)
 	now := time.Unix(0, 0)
 	p.now = func() time.Time { return now }
-	p.begin(order(strategies(t, "matrix.load=light", "watcher.strategy=keyed", "repeat=3").Cells(), 3, 1))
+	p.begin(order(strategies(t, "matrix.load=light", "watcher.strategy=keyed", "repeat=3").Cells(), plainly(3, 1)))
 	p.cell(0)
 	_, before := p.estimate()
 	now = now.Add(3 * p.expected[0])

@@ -120,6 +120,9 @@ func (format Format) parse(name string, data []byte, sets []string, without []*E
 	if err := f.checkOnce(slices.Concat(written, f.axes)); err != nil {
 		return nil, err
 	}
+	if err := f.checkPair(); err != nil {
+		return nil, err
+	}
 	if err := f.expand(); err != nil {
 		return nil, err
 	}

@@ -38,6 +38,34 @@ func (f *File) checkOnce(axes []axis) error {
 	return nil
 }
 
+// checkPair refuses a pair that is no axis of two points, and what would break its blocks.
+func (f *File) checkPair() error {
+	s, d, err := f.decode(f.merged(nil))
+	if err != nil || s.Pair == "" {
+		return err
+	}
+	i := slices.IndexFunc(f.axes, func(a axis) bool { return a.path == s.Pair })
+	var names []string
+	for _, a := range f.axes {
+		names = append(names, a.path)
+	}
+	switch {
+	case len(names) == 0:
+		err = bad("pair", "add matrix: {watcher: {base: {…}, new: {…}}} and pair: watcher", "the scenario has no matrix")
+	case i < 0:
+		err = bad("pair", oneOf(names), "%s is no axis of the matrix", s.Pair)
+	case len(f.axes[i].points) != 2:
+		err = bad("pair", "keep two, or drop pair", "a pair has two points, the axis %s has %d", s.Pair, len(f.axes[i].points))
+	case s.Repeat%2 != 0:
+		err = bad("repeat", fmt.Sprintf("use %d, so that the blocks A B B A are whole", s.Repeat+1), "%d is odd, and the axis %s is a pair", s.Repeat, s.Pair)
+	case len(s.RepeatOnce) > 0:
+		err = bad("repeatOnce", "drop it, or pair", "a point that is run once has no block A B B A")
+	case s.Ladder:
+		err = bad("pair", "drop it, or ladder", "the rungs of a ladder are run in the order in which they are written")
+	}
+	return d.Locate(err)
+}
+
 // among reports whether the cell is at one of the points.
 func (c *Cell) among(points []map[string]string) bool {
 	return slices.ContainsFunc(points, func(point map[string]string) bool {

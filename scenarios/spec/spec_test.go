@@ -308,6 +308,37 @@ func TestExpect(t *testing.T) {
 	}
 }
 
+// TestPair: what a pair needs, and what would break its blocks.
+func TestPair(t *testing.T) {
+	for _, tc := range []struct {
+		text string
+		sets []string
+		want string // empty: taken
+	}{
+		{"repeat: 2\npair: watcher.strategy\n", nil, ""},
+		{"repeat: 4\npair: load\n", nil, ""},
+		{"repeat: 2\npair: load\n", []string{"matrix.load=light"}, "s.yaml:17: pair: a pair has two points, the axis load has 1; keep two, or drop pair"},
+		{"repeat: 2\npair: load\n", []string{"matrix.load=light", "pair=''"}, ""},
+		{"repeat: 2\n", []string{"pair=watcher.strategy"}, ""},
+		{"repeat: 2\n", []string{"pair=watcher.strateg"}, "--set pair=watcher.strateg: pair: watcher.strateg is no axis of the matrix; use one of watcher.strategy, load"},
+		{"pair: watcher.strategy\nrepeat: 3\n", nil, "s.yaml:17: repeat: 3 is odd, and the axis watcher.strategy is a pair; use 4, so that the blocks A B B A are whole"},
+		{"pair: watcher.strategy\n", nil, "s.yaml: repeat: 1 is odd, and the axis watcher.strategy is a pair; use 2, so that the blocks A B B A are whole"},
+		{"repeat: 2\npair: watcher.strategy\n", []string{"matrix.watcher.strategy=keyed,single,dedup"}, "s.yaml:17: pair: a pair has two points, the axis watcher.strategy has 3; keep two, or drop pair"},
+		{"repeat: 2\npair: load\nrepeatOnce: [{load: light}]\n", nil, "s.yaml:18: repeatOnce: a point that is run once has no block A B B A; drop it, or pair"},
+		{"repeat: 2\npair: load\nladder: true\n", []string{"cluster.provider=replay"}, "s.yaml:17: pair: the rungs of a ladder are run in the order in which they are written; drop it, or ladder"},
+		{"repeat: 2\npair: [load]\n", nil, "s.yaml:17: pair: a list where one value is wanted; write one value"},
+		{"repeat: 2\nmatrix: {pair: [load]}\n", nil, "s.yaml:17: matrix: given twice in one mapping; keep one"},
+	} {
+		_, err := Format{}.Parse("s.yaml", []byte(swept+tc.text), tc.sets...)
+		if got := fmt.Sprint(err); (err == nil) != (tc.want == "") || !strings.Contains(got, tc.want) && err != nil {
+			t.Errorf("%q %v:\n got %s\nwant %s", tc.text, tc.sets, got, tc.want)
+		}
+	}
+	if _, err := (Format{}).Parse("s.yaml", []byte(minimal), "repeat=2", "pair=watcher"); err == nil || !strings.Contains(err.Error(), "pair: the scenario has no matrix; add ") {
+		t.Error(err)
+	}
+}
+
 // TestBadInput holds every message to its place, field and remedy.
 func TestBadInput(t *testing.T) {
 	with := func(old, repl string) string {
