@@ -63,7 +63,7 @@ func (p *point) judge(name string, rule Rule, rules *Rules, blocked bool) Findin
 }
 
 // leastDetect is what must be visible of a count that varies by itself.
-const leastDetect = 0.05
+const leastDetect = 0.2
 
 // known counts the cells that know a figure, among those that could.
 func (p *point) known(fig figure) (known, cells int) {

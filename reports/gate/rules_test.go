@@ -14,7 +14,7 @@ import (
 
 func TestDefaultRules(t *testing.T) {
 	r := Defaults()
-	if len(r.Metrics) < 9 || r.Blocks != 6 || r.Alpha != 0.05 || len(r.Invariants) != 8 {
+	if len(r.Metrics) < 8 || r.Blocks != 6 || r.Alpha != 0.05 || len(r.Invariants) != 8 {
 		t.Errorf("%+v", r)
 	}
 	again, err := ParseRules("rules.yaml", DefaultsFile())
