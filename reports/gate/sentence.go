@@ -122,7 +122,7 @@ func (v *Verdict) Says(f Finding) string {
 	case f.Outcome == Pass:
 		return s + " " + signed(f.Ratio.Median)
 	default:
-		s += " " + signed(f.Ratio.Median)
+		s += fmt.Sprintf(" %s (interval %s to %s, %s allowed)", signed(f.Ratio.Median), signed(f.Interval.Low), signed(f.Interval.High), signed(f.limit()))
 	}
 	if f.Why != "" {
 		s += ": " + f.Why
