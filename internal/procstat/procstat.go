@@ -11,8 +11,10 @@ import (
 
 // Usage is what one process has used so far.
 type Usage struct {
-	CPU time.Duration // user and system time of all threads, in steps of 10 ms
-	RSS int64         // resident bytes
+	// CPU is user and system time of all threads, to the nanosecond as long as none has
+	// ended; of ended threads it is known in steps of the kernel's clock tick, 10 ms.
+	CPU time.Duration
+	RSS int64 // resident bytes
 	// RSSHighest is the most it ever had resident, in bytes; 0 where the kernel does not
 	// tell.
 	RSSHighest int64
@@ -48,24 +50,25 @@ func Open(pid int) (*Process, error) {
 	return &Process{pid: pid, start: st.Starttime, proc: proc}, nil
 }
 
-// runDelay adds up the threads': /proc/PID/schedstat is that of the first thread only.
-func (p *Process) runDelay() time.Duration {
-	threads, err := procfs.AllThreads(p.pid)
+// threads adds up what the threads that are there now ran and waited to run, -1 where the
+// kernel does not tell: /proc/PID/schedstat is that of the first thread only.
+func (p *Process) threads() (ran, waited time.Duration) {
+	all, err := procfs.AllThreads(p.pid)
 	if err != nil {
-		return -1
+		return -1, -1
 	}
-	total := time.Duration(0)
 	read := false
-	for _, t := range threads {
+	for _, t := range all {
 		if s, err := t.Schedstat(); err == nil { // a thread may have ended
-			total += time.Duration(s.WaitingNanoseconds)
+			ran += time.Duration(s.RunningNanoseconds)
+			waited += time.Duration(s.WaitingNanoseconds)
 			read = true
 		}
 	}
 	if !read {
-		return -1
+		return -1, -1
 	}
-	return total
+	return ran, waited
 }
 
 // Usage reads the counters.
@@ -77,12 +80,13 @@ func (p *Process) Usage() (Usage, error) {
 	if st.Starttime != p.start {
 		return Usage{}, fmt.Errorf("read the state of process %d: it ended and its id was given away", p.pid)
 	}
+	ran, waited := p.threads()
 	u := Usage{
-		CPU:     time.Duration(st.CPUTime() * float64(time.Second)).Round(time.Millisecond),
+		CPU:     max(ran, time.Duration(st.CPUTime()*float64(time.Second)).Round(time.Millisecond)),
 		RSS:     int64(st.ResidentMemory()),
 		Read:    -1,
 		Written: -1,
-		Threads: st.NumThreads, RunDelay: p.runDelay(),
+		Threads: st.NumThreads, RunDelay: waited,
 	}
 	if status, err := p.proc.NewStatus(); err == nil {
 		u.RSSHighest = int64(status.VmHWM)

@@ -96,7 +96,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, k *kind, ver strin
 	if o.tokenRV != 0 {
 		verb = "page"
 	}
-	s.count(verb, k.Key())
+	s.count(r, verb, k.Key())
 	v, err := s.see(r.Context(), k, o)
 	if r.Context().Err() != nil {
 		return

@@ -1,8 +1,10 @@
 package apisim_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -89,6 +91,32 @@ func TestPagesShowOneVersion(t *testing.T) {
 		if st := s.Stats("pods"); st.Lists != 1 || st.Pages != 2 {
 			t.Errorf("%+v", st)
 		}
+	}
+}
+
+// TestObserverIsNotCounted: the requests of who looks on are answered, and are in no count.
+func TestObserverIsNotCounted(t *testing.T) {
+	s := newServer(t, apisim.Config{})
+	stats := func() (st apisim.Stats) {
+		t.Helper()
+		code, _, body := get(t, s, apisim.PathStats)
+		if err := json.Unmarshal([]byte(body), &st); code != http.StatusOK || err != nil {
+			t.Fatalf("%d %s: %v", code, body, err)
+		}
+		return st
+	}
+	getList(t, s, pods)
+	for _, agent := range []string{apisim.Observer, "k8s-watch"} {
+		r := httptest.NewRequest(http.MethodGet, pods, nil)
+		r.Header.Set("User-Agent", agent)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if w.Code != http.StatusOK {
+			t.Errorf("%s: %d", agent, w.Code)
+		}
+	}
+	if st := stats(); st.Lists != 2 || st.Watches != 0 {
+		t.Errorf("%+v, want 2 lists", st)
 	}
 }
 

@@ -22,6 +22,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	case "/version":
 		writeJSON(w, apistatus.ContentType, serverVersion)
 		return
+	case PathStats:
+		writeJSON(w, apistatus.ContentType, s.Stats(""))
+		return
 	case "/openapi/v3":
 		s.schemas(w)
 		return

@@ -334,13 +334,19 @@ func (s *Server) RemoveResource(resource string) error {
 	return nil
 }
 
+// Observer is the User-Agent of who looks on: its requests are answered and not counted.
+const Observer = "watchbench-observer"
+
+// PathStats is where Stats are served, as JSON and not as by a real API server.
+const PathStats = "/watchbench/stats"
+
 // Stats counts the requests that reached the server past the faults.
 type Stats struct {
-	Lists   int // first pages and whole lists
-	Pages   int // lists with a continue token
-	Watches int
-	Streams int // watches that began as streaming lists
-	Open    int // watches open now, of all resources
+	Lists   int `json:"lists"` // first pages and whole lists
+	Pages   int `json:"pages"` // lists with a continue token
+	Watches int `json:"watches"`
+	Streams int `json:"streams"` // watches that began as streaming lists
+	Open    int `json:"open"`    // watches open now, of all resources
 }
 
 // Stats counts the requests for a resource, for all of them if it is empty.
@@ -356,7 +362,10 @@ func (s *Server) Stats(resource string) Stats {
 	return Stats{sum("list"), sum("page"), sum("watch"), sum("stream"), s.open}
 }
 
-func (s *Server) count(verb, resource string) {
+func (s *Server) count(r *http.Request, verb, resource string) {
+	if r.UserAgent() == Observer {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts[verb]++

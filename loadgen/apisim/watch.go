@@ -46,7 +46,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, k *kind, ver stri
 	if initial {
 		verb = "stream"
 	}
-	s.count(verb, k.Key())
+	s.count(r, verb, k.Key())
 	var failure error
 	if initial {
 		failure = s.await(r.Context(), o.rv)

@@ -76,7 +76,7 @@ func unitOf(name string) string {
 		return "KiB/s"
 	case strings.HasSuffix(strings.ToLower(name), "qps"):
 		return "/s"
-	case name == "bytesPerObject":
+	case name == "bytesPerObject", name == "bytesPerEvent", name == "allocBytesPerEvent":
 		return "B"
 	case strings.HasPrefix(name, "efficiency"), name == "ofCapacity", name == "littleDiscrepancy":
 		return "share"

@@ -250,6 +250,7 @@ type Storage struct {
 	EfficiencyBacklog *float64 `json:"efficiencyBacklog,omitempty"`
 	BacklogSeconds    *float64 `json:"backlogSeconds,omitempty"`    // that time
 	RequestsPerEvent  *float64 `json:"requestsPerEvent,omitempty"`  // received for Pods, over the events that the watcher received
+	BytesPerEvent     *float64 `json:"bytesPerEvent,omitempty"`     // in the bodies of these requests, over the same events
 	ConnectionsOpened *float64 `json:"connectionsOpened,omitempty"` // by the watcher, during load and drain
 	// Digest is the SHA-256 of what storage held in the end: of each object a line with kind,
 	// namespace, name, uid and content, tabs between, in the order of bytes. resourceVersions
@@ -274,22 +275,31 @@ type Watcher struct {
 	CPUWindow         *float64 `json:"cpuWindowSeconds,omitempty"` // between the readings around load and drain
 	CPUMicrosPerReq   *float64 `json:"cpuMicrosPerRequest,omitempty"`
 	CPUMicrosPerEvent *float64 `json:"cpuMicrosPerEvent,omitempty"`
-	RSSStartMiB       *float64 `json:"rssStartMiB,omitempty"`
-	RSSPeakMiB        *float64 `json:"rssPeakMiB,omitempty"`
-	RSSEndMiB         *float64 `json:"rssEndMiB,omitempty"`
-	RSSHighestMiB     *float64 `json:"rssHighestMiB,omitempty"` // since the start of the process, first lists included
-	HeapMiB           *float64 `json:"heapMiB,omitempty"`
-	BytesPerObject    *float64 `json:"bytesPerObject,omitempty"`
-	NetKiBps          *float64 `json:"netKiBps,omitempty"` // all peers, both directions
-	NetInKiBps        *float64 `json:"netInKiBps,omitempty"`
-	NetOutKiBps       *float64 `json:"netOutKiBps,omitempty"`
-	Goroutines        *float64 `json:"goroutines,omitempty"`
-	CachedObjects     *float64 `json:"cachedObjects,omitempty"`       // as the load began
-	FirstSync         *float64 `json:"firstSyncSeconds,omitempty"`    // from the start of the process until its lists were complete
-	FirstSyncCPU      *float64 `json:"firstSyncCPUSeconds,omitempty"` // CPU time of the process in it
-	Stored            *float64 `json:"storedSeconds,omitempty"`       // from the start of the process until storage had acknowledged all that existed before the load
-	StoredCPU         *float64 `json:"storedCPUSeconds,omitempty"`    // CPU time of the process in it
-	ExitCode          *int     `json:"exitCode,omitempty"`
+	// AllocsPerEvent and AllocBytesPerEvent are what its Go runtime allocated during load and
+	// drain, over the events that it received; nil without the Go metrics of its /metrics.
+	AllocsPerEvent     *float64 `json:"allocsPerEvent,omitempty"`
+	AllocBytesPerEvent *float64 `json:"allocBytesPerEvent,omitempty"`
+	// Lists and Watches are the requests that a simulated API server saw from it, from its
+	// start to the end of the drain: each page of a list is one; a watch that begins as a
+	// streaming list is a watch. nil with an API server that does not tell them apart.
+	Lists          *int64   `json:"lists,omitempty"`
+	Watches        *int64   `json:"watches,omitempty"`
+	RSSStartMiB    *float64 `json:"rssStartMiB,omitempty"`
+	RSSPeakMiB     *float64 `json:"rssPeakMiB,omitempty"`
+	RSSEndMiB      *float64 `json:"rssEndMiB,omitempty"`
+	RSSHighestMiB  *float64 `json:"rssHighestMiB,omitempty"` // since the start of the process, first lists included
+	HeapMiB        *float64 `json:"heapMiB,omitempty"`
+	BytesPerObject *float64 `json:"bytesPerObject,omitempty"`
+	NetKiBps       *float64 `json:"netKiBps,omitempty"` // all peers, both directions
+	NetInKiBps     *float64 `json:"netInKiBps,omitempty"`
+	NetOutKiBps    *float64 `json:"netOutKiBps,omitempty"`
+	Goroutines     *float64 `json:"goroutines,omitempty"`
+	CachedObjects  *float64 `json:"cachedObjects,omitempty"`       // as the load began
+	FirstSync      *float64 `json:"firstSyncSeconds,omitempty"`    // from the start of the process until its lists were complete
+	FirstSyncCPU   *float64 `json:"firstSyncCPUSeconds,omitempty"` // CPU time of the process in it
+	Stored         *float64 `json:"storedSeconds,omitempty"`       // from the start of the process until storage had acknowledged all that existed before the load
+	StoredCPU      *float64 `json:"storedCPUSeconds,omitempty"`    // CPU time of the process in it
+	ExitCode       *int     `json:"exitCode,omitempty"`
 	// Restarts is how many processes were started after the first. The counters are
 	// those of the last one; CPU and memory are those of all, traffic is not known.
 	Restarts int `json:"restarts,omitempty"`

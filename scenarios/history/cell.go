@@ -80,7 +80,11 @@ type WatcherRun struct {
 	// idle; StoredCPU is its CPU time until then, in seconds. 0 where nothing existed.
 	Stored    int64    `json:"stored,omitempty"`
 	StoredCPU *float64 `json:"storedCPU,omitempty"`
-	ExitCode  *int     `json:"exitCode,omitempty"` // nil in a cut cell, whose watcher is killed
+	// Lists and Watches are the requests that a simulated API server had from it until the
+	// end of the drain; nil with another API server.
+	Lists    *int64 `json:"lists,omitempty"`
+	Watches  *int64 `json:"watches,omitempty"`
+	ExitCode *int   `json:"exitCode,omitempty"` // nil in a cut cell, whose watcher is killed
 	// Exits are the ends of all processes, in the order of their starts.
 	Exits []Exit `json:"exits,omitempty"`
 }

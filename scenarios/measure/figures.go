@@ -30,6 +30,8 @@ type Figures struct {
 	answers  rate
 	stored   int64     // the last acknowledgement of what existed before the load
 	traffic  *profiled // nil for plain pods
+	// told is the writes of the load by kind, the bystander's included.
+	told map[string]int64
 }
 
 var _ history.Observer = (*Figures)(nil)
@@ -37,7 +39,7 @@ var _ history.Observer = (*Figures)(nil)
 // New begins with what was not logged; the samples are in the order of time. The scrapes
 // are nil for a watcher that has no metrics of ours.
 func New(cell *history.Cell, before, after history.Scrape, samples []history.Sample) *Figures {
-	f := &Figures{cell: cell, watcher: cell.Scenario.Largest(), before: before, after: after, samples: samples, load: newLoad(), pods: served{took: NewHistogram()}}
+	f := &Figures{cell: cell, watcher: cell.Scenario.Largest(), before: before, after: after, samples: samples, load: newLoad(), told: map[string]int64{}, pods: served{took: NewHistogram()}}
 	if cell.Scenario.Load.Profile != "" {
 		f.traffic = newProfiled()
 	}
@@ -47,6 +49,9 @@ func New(cell *history.Cell, before, after history.Scrape, samples []history.Sam
 // Operation takes a record of the op log.
 func (f *Figures) Operation(r *oplog.Record) {
 	f.load.add(r)
+	if r.Phase == oplog.PhaseLoad && r.Type != oplog.TypeHeartbeat && r.OK() {
+		f.told[r.Kind]++
+	}
 	if f.traffic != nil {
 		f.traffic.operation(r)
 	}
@@ -265,9 +270,9 @@ func (f *Figures) storageFigures(c *result.Cell, ch *changes) (err error) {
 	s.Requests, s.QPS, s.LimitQPS = f.acked, f.pods.qps(), limit(f.inFlight(), f.latencyMs())
 	if f.cell.Watcher.Restarts == 0 { // the counters are those of the last process
 		s.ConnectionsOpened = growth(f.before, f.after, metric.StorageConns)
-		if n := growth(f.before, f.after, metric.EventsReceived, "kind", podKind); n != nil && *n > 0 {
-			s.RequestsPerEvent = ptr(float64(f.pods.requests) / *n)
-		}
+	}
+	if n := f.events(podKind); n != nil {
+		s.RequestsPerEvent, s.BytesPerEvent = ptr(float64(f.pods.requests) / *n), ptr(float64(f.pods.bytes) / *n)
 	}
 	if s.LimitQPS == nil {
 		return nil

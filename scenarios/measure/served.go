@@ -5,6 +5,7 @@ import "github.com/watchbench/watchbench/storagemock/ledger"
 // served is what storage acknowledged of the requests for Pods. Times are Unix nanoseconds.
 type served struct {
 	requests    int64 // received
+	bytes       int64 // in their bodies
 	acked       int64
 	first, last int64 // acknowledgements
 	acks        bins
@@ -14,6 +15,7 @@ type served struct {
 
 func (s *served) add(e *ledger.Entry) {
 	s.requests++
+	s.bytes += int64(e.Bytes)
 	if !e.Acked() {
 		return
 	}

@@ -44,7 +44,8 @@ func (u use) seconds() float64 {
 	return float64(u.b.Time-u.a.Time) / 1e9
 }
 
-// cpu is a party's CPU time in seconds, in steps of the kernel's clock tick of 10 ms.
+// cpu is a party's CPU time in seconds, in steps of the kernel's clock tick of 10 ms where
+// threads have ended meanwhile.
 func (u use) cpu(party string) *float64 {
 	if u.a == nil {
 		return nil
@@ -91,6 +92,10 @@ func (u use) parties() map[string]result.Party {
 func (f *Figures) watcherFigures(c *result.Cell, u use) {
 	w := &c.Watcher
 	w.RSSHighestMiB = maxOf(f.samples, 0, maxTime, ofWatcher(func(x history.Use) float64 { return x.RSSHighestBytes }))
+	w.Lists, w.Watches = f.cell.Watcher.Lists, f.cell.Watcher.Watches
+	if n := f.events(""); n != nil {
+		w.AllocsPerEvent, w.AllocBytesPerEvent = per(growth(f.before, f.after, goMallocs), *n), per(growth(f.before, f.after, goAllocated), *n)
+	}
 	cpu := u.cpu(history.PartyWatcher)
 	if cpu == nil {
 		return
@@ -99,8 +104,7 @@ func (f *Figures) watcherFigures(c *result.Cell, u use) {
 	if f.requests > 0 {
 		w.CPUMicrosPerReq = ptr(*cpu * 1e6 / float64(f.requests))
 	}
-	// The counters are those of the last process, CPU time is that of all.
-	if n := growth(f.before, f.after, metric.EventsReceived); n != nil && *n > 0 && f.cell.Watcher.Restarts == 0 {
+	if n := f.events(""); n != nil {
 		w.CPUMicrosPerEvent = ptr(*cpu * 1e6 / *n)
 	}
 	rss := ofWatcher(func(x history.Use) float64 { return x.RSSBytes })
@@ -118,6 +122,48 @@ func (f *Figures) watcherFigures(c *result.Cell, u use) {
 			w.NetInKiBps, w.NetOutKiBps, w.NetKiBps = ptr(in/1024/u.seconds()), ptr(out/1024/u.seconds()), ptr((in+out)/1024/u.seconds())
 		}
 	}
+}
+
+// events is how many events of a kind, or of all kinds, the watcher received during load and
+// drain: by its own account or, of one that gives none, by the log of a simulated API server,
+// each of whose writes is one event. nil if there were none, if nobody knows, and of a watcher
+// that was restarted: its counters are those of the last process, CPU time and requests those
+// of all.
+func (f *Figures) events(kind string) *float64 {
+	if f.cell.Watcher.Restarts > 0 {
+		return nil
+	}
+	var labels []string
+	if kind != "" {
+		labels = []string{"kind", kind}
+	}
+	n := growth(f.before, f.after, metric.EventsReceived, labels...)
+	if n == nil && f.cell.Scenario.Simulated() {
+		n = new(float64)
+		for k, told := range f.told {
+			if kind == "" || k == kind {
+				*n += float64(told)
+			}
+		}
+	}
+	if n == nil || *n <= 0 {
+		return nil
+	}
+	return n
+}
+
+// Counters of the Go runtime, as client_golang's collector names them.
+const (
+	goMallocs   = "go_memstats_mallocs_total"
+	goAllocated = "go_memstats_alloc_bytes_total"
+)
+
+// per divides what is known.
+func per(v *float64, n float64) *float64 {
+	if v == nil {
+		return nil
+	}
+	return ptr(*v / n)
 }
 
 // known ends with the last reading that has the watcher's own account of its traffic, or

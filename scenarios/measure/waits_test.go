@@ -99,10 +99,14 @@ func TestWatchersSide(t *testing.T) {
 		return b.String()
 	}
 	e := backlog(0)
+	for i := range e.entries {
+		e.entries[i].Bytes = 256
+	}
 	c := e.scraped(t, text(50, 10, 40, 3), text(150, 30, 140, 8))
 	approx(t, "latency", c.Storage.WatcherMeanMs, 200, 1e-6)
 	approx(t, "requests per event", c.Storage.RequestsPerEvent, 1, 1e-6)
 	approx(t, "connections", c.Storage.ConnectionsOpened, 5, 0)
+	approx(t, "bytes per event", c.Storage.BytesPerEvent, float64(len(e.entries)*256)/100, 1e-6)
 	e.cell.Watcher.Restarts = 1
 	if c = e.scraped(t, text(50, 10, 40, 3), text(150, 30, 140, 8)); c.Storage.RequestsPerEvent != nil || c.Watcher.CPUMicrosPerEvent != nil {
 		t.Error("the requests of all processes were divided by the events of the last")
@@ -112,5 +116,45 @@ func TestWatchersSide(t *testing.T) {
 	}
 	if c = backlog(0).figures(t); c.Storage.WatcherMeanMs != nil || c.Storage.ConnectionsOpened != nil || c.Storage.RequestsPerEvent != nil {
 		t.Errorf("a watcher without metrics has %+v", c.Storage)
+	}
+}
+
+// TestAllocations: what the Go runtime allocated between the two readings, over the events
+// between them; unknown without either counter, and of a watcher that was restarted.
+func TestAllocations(t *testing.T) {
+	text := func(events, mallocs, bytes int) string {
+		return fmt.Sprintf("%s{kind=\"Pod\"} %d\n%s{kind=\"ConfigMap\"} %d\n# TYPE go_memstats_mallocs_total counter\ngo_memstats_mallocs_total %d\n# TYPE go_memstats_alloc_bytes_total counter\ngo_memstats_alloc_bytes_total %d\n",
+			metric.EventsReceived, events, metric.EventsReceived, events, mallocs, bytes)
+	}
+	e := backlog(0)
+	c := e.scraped(t, text(50, 1000, 64_000), text(150, 7000, 264_000))
+	approx(t, "allocations", c.Watcher.AllocsPerEvent, 30, 1e-9)
+	approx(t, "allocated bytes", c.Watcher.AllocBytesPerEvent, 1000, 1e-9)
+	if c = e.scraped(t, watcherMetrics(50), watcherMetrics(150)); c.Watcher.AllocsPerEvent != nil || c.Watcher.AllocBytesPerEvent != nil {
+		t.Errorf("a watcher without metrics of the Go runtime allocated %v", *c.Watcher.AllocsPerEvent)
+	}
+	e.cell.Watcher.Restarts = 1
+	if c = e.scraped(t, text(50, 1000, 64_000), text(150, 7000, 264_000)); c.Watcher.AllocsPerEvent != nil {
+		t.Error("the allocations of the last process were divided")
+	}
+}
+
+// TestEventsOfOther: where a watcher gives no account of its events, those that a simulated
+// API server told are counted; of a real one nobody knows.
+func TestEventsOfOther(t *testing.T) {
+	e := backlog(0)
+	e.cell.Scenario.Cluster.Provider = spec.ProviderReplay
+	c := e.figures(t)
+	approx(t, "requests per event", c.Storage.RequestsPerEvent, float64(len(e.entries))/float64(c.Load.Done), 1e-6)
+	if c.Watcher.CPUMicrosPerEvent == nil || c.Watcher.AllocsPerEvent != nil || c.Watcher.Lists != nil {
+		t.Errorf("CPU %v, allocations %v, lists %v per event", c.Watcher.CPUMicrosPerEvent, c.Watcher.AllocsPerEvent, c.Watcher.Lists)
+	}
+	e.cell.Watcher.Lists, e.cell.Watcher.Watches = new(int64(3)), new(int64(2))
+	if c = e.figures(t); *c.Watcher.Lists != 3 || *c.Watcher.Watches != 2 {
+		t.Errorf("%d lists, %d watches", *c.Watcher.Lists, *c.Watcher.Watches)
+	}
+	e.cell.Watcher.Restarts = 1
+	if c = e.figures(t); c.Storage.RequestsPerEvent != nil {
+		t.Error("a restarted watcher's requests are divided by the events of the load")
 	}
 }

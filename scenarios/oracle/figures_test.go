@@ -216,7 +216,7 @@ func (r *record) storageFigures(t *testing.T, a answers, w window) {
 		a["storage.latencyP50Ms"], a["storage.latencyP99Ms"] = within{p50 * 1e3, 1e-6}, within{p99 * 1e3, 1e-6} // whole nanoseconds
 	}
 	var acks, served []int64
-	requests, received, pods := 0.0, 0.0, 0.0
+	requests, received, pods, bytes := 0.0, 0.0, 0.0, 0.0
 	for i := range r.ledger {
 		q := &r.ledger[i]
 		if !q.mine() || !r.during(q, w) {
@@ -230,6 +230,7 @@ func (r *record) storageFigures(t *testing.T, a answers, w window) {
 			continue
 		}
 		pods++
+		bytes += float64(q.Bytes)
 		if q.acked() {
 			acks = append(acks, q.Responded)
 			served = append(served, q.Responded-q.Received)
@@ -259,6 +260,7 @@ func (r *record) storageFigures(t *testing.T, a answers, w window) {
 	}
 	if received, known := r.grown("k8swatch_events_received_total", `kind="Pod"`); known && r.cell.Watcher.Restarts == 0 {
 		a.number("storage.requestsPerEvent", pods/received)
+		a.number("storage.bytesPerEvent", bytes/received)
 	}
 	if opened, known := r.grown("k8swatch_storage_connections_opened_total"); known && r.cell.Watcher.Restarts == 0 {
 		a.number("storage.connectionsOpened", opened)

@@ -25,6 +25,7 @@ var notCompared = []struct {
 	{`storage\.latency(P50|P99)Ms`, mixed, "quantiles of a distribution other than lognormal and constant, which the grammar's own tests hold to its draws"},
 	{`watcher\.name`, nil, "copied from the scenario, or words of the command"},
 	{`watcher\.bytesPerObject`, nil, "needs two cells"},
+	{`watcher\.(lists|watches)`, nil, "copied from the cell's record, where the API server is simulated"},
 	{`traffic\.kinds\.\w+\.(expectedBytes|source)`, nil, "means of the plan's distributions, and a word; the plan's own tests hold them to numbers"},
 	{`traffic\.(expected.*|kinds\.\w+\.expected.*)`, otherProfile, "the numbers of other profiles are the plan's, whose tests spell them out"},
 	{`robustness\..*`, nil, "the same as the matrix's entry"},
@@ -38,7 +39,7 @@ var notCompared = []struct {
 	{`checks\.G11\..*`, emptied, "whether a DELETE that found nothing was sent for the second time is not in the ledger"},
 	{`checks\.(G[2345]|G11)\..*`, eventful, "events change objects that no operation of the op log names"},
 	{`events\.(lost|reordered)`, eventful, "events change objects that no operation of the op log names"},
-	{`(series\.watcher|watcher|events|queues|handler|writer|parties|checks\.G6|checks\.G14|storage\.requestsPerEvent).*`, restarted, "the counters of several processes"},
+	{`(series\.watcher|watcher|events|queues|handler|writer|parties|checks\.G6|checks\.G14|storage\.requestsPerEvent|storage\.bytesPerEvent).*`, restarted, "the counters of several processes"},
 	{`(handler|storage|writer)\.(workers|queues|capacity|limitQPS|efficiency|efficiencyBacklog|backlogSeconds|imbalance)`, eventful, "queues may be changed under load"},
 }
 

@@ -42,6 +42,11 @@ func (r *record) watcherFigures(a answers, changes []change, w window) {
 	}
 	if n, known := r.grown("k8swatch_events_received_total"); known && n > 0 && r.cell.Watcher.Restarts == 0 {
 		a.number("watcher.cpuMicrosPerEvent", cpu*1e6/n)
+		for figure, counter := range map[string]string{"allocsPerEvent": "mallocs", "allocBytesPerEvent": "alloc_bytes"} {
+			if v, known := r.grown("go_memstats_" + counter + "_total"); known {
+				a.number("watcher."+figure, v/n)
+			}
+		}
 	}
 	a.number("watcher.rssStartMiB", first.Parties["watcher"].RSSBytes/mib)
 	if v := end.Parties["watcher"].RSSBytes; v > 0 {

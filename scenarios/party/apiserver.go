@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
@@ -43,7 +44,7 @@ func NewAPIServer(kubeconfig string) (*APIServer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the cluster's kubeconfig: %w", err)
 	}
-	cfg.QPS = -1
+	cfg.QPS, cfg.UserAgent = -1, apisim.Observer
 	hc, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("build a client from the cluster's kubeconfig: %w", err)
@@ -57,6 +58,20 @@ func NewAPIServer(kubeconfig string) (*APIServer, error) {
 
 // Close drops the connections that are kept.
 func (a *APIServer) Close() { a.http.CloseIdleConnections() }
+
+// Seen is how many requests to list and to watch a simulated API server had from others
+// than this client: each page of a list is one, and so is a streaming list, a watch.
+func (a *APIServer) Seen(ctx context.Context) (lists, watches int64, err error) {
+	var s apisim.Stats
+	data, err := a.Send(ctx, http.MethodGet, apisim.PathStats, nil)
+	if err == nil {
+		err = json.Unmarshal(data, &s)
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("read how many requests the simulated API server had: %w", err)
+	}
+	return int64(s.Lists + s.Pages), int64(s.Watches + s.Streams), nil
+}
 
 // list is one page of a list.
 type list struct {

@@ -337,6 +337,13 @@ func (c *cell) drain(ctx context.Context) error {
 		return err
 	}
 	c.record.ScrapeFinished = time.Now().UnixNano()
+	if c.s.Simulated() {
+		lists, watches, err := c.api.Seen(ctx)
+		if err != nil {
+			return err
+		}
+		c.record.Watcher.Lists, c.record.Watcher.Watches = &lists, &watches
+	}
 	if err := c.awaitReturn(ctx); err != nil {
 		return err
 	}

@@ -1,0 +1,97 @@
+package versus
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func save(t *testing.T, dir string, res *result.Results) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := result.Save(filepath.Join(dir, result.FileName), res); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	dir := t.TempDir()
+	at := func(parts ...string) string { return filepath.Join(append([]string{dir}, parts...)...) }
+	write(t, at("empty", "results.json"), "")
+	write(t, at("text", "results.json"), "go test")
+	write(t, at("other", "results.json"), `{"schema": "watchbench/results/v9", "cells": 7}`)
+	write(t, at("none", "results.json"), `{"run": {}}`)
+	write(t, at("unknown", "results.json"), `{"schema": "watchbench/results/v1", "speed": 7}`)
+	write(t, at("matrix", "matrix.json"), `{}`)
+	write(t, at("record", "run.json"), `{}`)
+	write(t, at("runs", "run-1", "results.json"), `{}`)
+	write(t, at("runs", "run-2", "results.json"), `{}`)
+	write(t, at("bare", "notes.txt"), "")
+	if err := os.MkdirAll(at("folder", "results.json"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	save(t, at("hollow"), &result.Results{Schema: result.Schema, Run: result.Run{ID: "hollow"}})
+	for _, tt := range []struct {
+		path string
+		why  error // nil: what the decoder says
+		want string
+	}{
+		{"nosuch", ErrMissing, "nosuch: no such file or folder; name a run's folder or its results.json"},
+		{"matrxi", ErrMissing, "did you mean " + at("matrix") + "?"},
+		{"empty", ErrEmpty, "results.json: the file is empty; watchbench check " + at("empty") + " writes it anew"},
+		{"empty/results.json", ErrEmpty, "the file is empty"},
+		{"text", nil, "results.json: line 1, column 1: invalid character 'g'"},
+		{"other", result.ErrSchema, `schema is "watchbench/results/v9": not a watchbench/results/v1 file; watchbench check`},
+		{"none", result.ErrSchema, `field "schema" is missing`},
+		{"unknown", nil, `unknown field "speed" at the top`},
+		{"matrix", ErrMatrix, "it is a fault matrix, not a run; name the folder of one of its runs"},
+		{"matrix/matrix.json", ErrMatrix, "name the folder of one of its runs"},
+		{"record", ErrNoResult, "watchbench check " + at("record") + " writes it from the record"},
+		{"runs", ErrNoResult, "name a run's folder, such as " + at("runs", "run-2")},
+		{"bare", ErrNoResult, "the folder has no results.json; name a run's folder"},
+		{"bare/notes.txt", ErrEmpty, "the file is empty"},
+		{"folder", ErrNoFile, "results.json: not a regular file"},
+		{"hollow", ErrNoCells, "the run has no cells"},
+		{"empty/results.json/x", nil, "not a directory"},
+	} {
+		res, err := Load(at(tt.path))
+		switch {
+		case err == nil:
+			t.Errorf("%s: accepted: %+v", tt.path, res.Run)
+		case !badinput.Is(err):
+			t.Errorf("%s: no bad input: %v", tt.path, err)
+		case tt.why != nil && !errors.Is(err, tt.why):
+			t.Errorf("%s: %v, want the reason %v", tt.path, err, tt.why)
+		case !strings.Contains(err.Error(), tt.want):
+			t.Errorf("%s: %v, want %q", tt.path, err, tt.want)
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	save(t, dir, run(cell("light-keyed-r1", "load=light")))
+	for _, path := range []string{dir, filepath.Join(dir, result.FileName)} {
+		res, err := Load(path)
+		if err != nil || len(res.Cells) != 1 {
+			t.Errorf("%s: %v, %v", path, res, err)
+		}
+	}
+}
