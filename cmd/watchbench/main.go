@@ -93,12 +93,24 @@ func command() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return badinput.New("see "+cmd.CommandPath()+" --help", "%v", commandline.FlagError(cmd, err))
 	})
-	root.AddCommand(runCommand(), matrixCommand(), reportCommand(), checkCommand(), gateCommand(), recordCommand(), replayCommand(), scenariosCommand(), clusterCommand(), manCommand(), &cobra.Command{
-		Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes,
-	}, &cobra.Command{
-		Use: "version", Short: "Print the version", Args: noArgs,
-		Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "watchbench", version.Version) },
-	})
+	root.AddCommand(
+		runCommand(),
+		matrixCommand(),
+		reportCommand(),
+		compareCommand(),
+		checkCommand(),
+		gateCommand(),
+		recordCommand(),
+		replayCommand(),
+		scenariosCommand(),
+		clusterCommand(),
+		manCommand(),
+		&cobra.Command{
+			Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes,
+		}, &cobra.Command{
+			Use: "version", Short: "Print the version", Args: noArgs,
+			Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "watchbench", version.Version) },
+		})
 	commandline.Wrap(root)
 	return root
 }

@@ -337,26 +337,11 @@ const microsPerSecond = 1e6
 
 // histogram merges those of the valid repetitions; nil if one is missing.
 func (r *row) histogram(of distribution) *hdrhistogram.Histogram {
-	var merged *hdrhistogram.Histogram
+	var all []*result.Quantiles
 	for _, c := range r.valid {
-		q := of(c)
-		if q == nil || q.HDR == "" {
-			return nil
-		}
-		h, err := hdrhistogram.Decode([]byte(q.HDR))
-		if err != nil {
-			return nil
-		}
-		if merged == nil {
-			merged = h
-		} else if merged.Merge(h) > 0 {
-			return nil // values outside the first one's range would be lost
-		}
+		all = append(all, of(c))
 	}
-	if merged == nil || merged.TotalCount() == 0 {
-		return nil
-	}
-	return merged
+	return result.Merge(all)
 }
 
 // medianOf summarises a number over the valid repetitions that know it.

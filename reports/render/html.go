@@ -24,9 +24,9 @@ var (
 	pageScript string
 )
 
-var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
+var pageTemplates = template.Must(template.New("").Funcs(template.FuncMap{
 	"json": func(c optioner) (template.JS, error) { data, err := encode(c); return template.JS(data), err },
-}).ParseFS(pageFiles, "page/page.html"))
+}).ParseFS(pageFiles, "page/*.html"))
 
 // HTML writes the report as one file. Built with the chart script, the file needs
 // nothing but a browser; built without, its charts ask the network for the pinned
@@ -36,12 +36,10 @@ func HTML(w io.Writer, res *result.Results) error {
 	return writePage(w, res, script)
 }
 
-// page is what the template shows: the table's methods and the assets. All of it is
-// plain text that the template escapes, except what has a template type.
-type page struct {
-	*table
-	Notice string
-
+// shell is what every page has around its content. All of it is plain text that the
+// template escapes, except what has a template type.
+type shell struct {
+	Notice    string
 	CSP       string
 	Style     template.CSS
 	Script    template.JS // this page's own
@@ -55,25 +53,35 @@ type page struct {
 // browser accepts only the pinned content.
 const remoteScript = "https://cdn.jsdelivr.net/npm/echarts@%s/dist/echarts.min.js"
 
-// writePage puts style and scripts in and forbids all others: a script runs only if
+// newShell has style and scripts and forbids all others: a script runs only if
 // its digest stands in the page's policy, so text that slipped through every
 // escape could still not run.
-func writePage(w io.Writer, res *result.Results, echarts []byte) error {
-	p := &page{
-		table: arrange(res), Notice: strings.TrimSpace(assets.Notice()),
-		Style: template.CSS(pageStyle), Script: template.JS(pageScript), Settings: map[string]any{"dark": darkPalette},
+func newShell(echarts []byte) shell {
+	s := shell{
+		Notice: strings.TrimSpace(assets.Notice()),
+		Style:  template.CSS(pageStyle), Script: template.JS(pageScript), Settings: map[string]any{"dark": darkPalette},
 	}
 	allowed := digest([]byte(pageScript)) + " "
 	if len(echarts) > 0 {
-		p.ECharts = template.JS(echarts)
+		s.ECharts = template.JS(echarts)
 		allowed += digest(echarts)
 	} else {
 		lock := assets.Pinned()
-		p.Remote, p.Integrity = fmt.Sprintf(remoteScript, lock.Version), lock.FileIntegrity
+		s.Remote, s.Integrity = fmt.Sprintf(remoteScript, lock.Version), lock.FileIntegrity
 		allowed += "https://cdn.jsdelivr.net"
 	}
-	p.CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; script-src " + allowed
-	return fill(w, pageTemplate, p)
+	s.CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; script-src " + allowed
+	return s
+}
+
+// page is what the template of a report shows: the table's methods and the shell.
+type page struct {
+	*table
+	shell
+}
+
+func writePage(w io.Writer, res *result.Results, echarts []byte) error {
+	return fill(w, pageTemplates.Lookup("page.html"), page{arrange(res), newShell(echarts)})
 }
 
 func digest(script []byte) string {

@@ -13,10 +13,17 @@ import (
 // a factor; "" where there is none, or nothing to be uncertain of.
 func (v reading) spread() string {
 	i, ok := v.interval()
-	if !ok || i.Low == i.High {
+	if !ok {
 		return ""
 	}
-	switch part, ok := i.Spread(*v.number); {
+	return spreadOf(i, *v.number)
+}
+
+func spreadOf(i stats.Interval, figure float64) string {
+	if i.Low == i.High {
+		return ""
+	}
+	switch part, ok := i.Spread(figure); {
 	case !ok:
 		return ""
 	case part < 0.0995:

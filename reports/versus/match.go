@@ -86,6 +86,9 @@ func (p *Point) add(g *group) {
 	p.Cells, p.Left, p.Cut, p.all = append(p.Cells, cells), append(p.Left, left), append(p.Cut, cut), append(p.all, g.cells)
 }
 
+// All are a run's cells of the point, be they valid or not.
+func (p *Point) All(run int) []*result.Cell { return p.all[run] }
+
 // Has reports whether a run has cells of the point, be they valid or not.
 func (p *Point) Has(run int) bool { return len(p.all[run]) > 0 }
 
