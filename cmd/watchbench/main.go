@@ -99,6 +99,7 @@ func command() *cobra.Command {
 		reportCommand(),
 		compareCommand(),
 		checkCommand(),
+		kneeCommand(),
 		gateCommand(),
 		recordCommand(),
 		replayCommand(),
