@@ -103,7 +103,7 @@ func (t *table) Sweeps() (s sheet) {
 	for _, c := range sweptColumns {
 		s.Heads = append(s.Heads, c.heading(false))
 		if c == storageRate {
-			s.Heads = append(s.Heads, heading{Title: "of the line above", Unit: "×"})
+			s.Heads = append(s.Heads, heading{Title: "gain", Unit: "×", Meaning: "Storage rate divided by that of the line above."})
 		}
 	}
 	s.Heads = append(s.Heads, verdict.heading(false))
@@ -129,7 +129,7 @@ func (t *table) Sweeps() (s sheet) {
 
 // SweptNote says how to read the table.
 func (t *table) SweptNote() string {
-	return "Where the rate no longer follows the value, something else limits it: see “Where the events went”. Points that fail a core check have no curve, and none is drawn through them."
+	return "Gain is the storage rate divided by that of the line above. Where it no longer follows the values, something else limits it: see “Where the events went”. Points that fail a core check have no curve, and none is drawn through them."
 }
 
 func sweptText(c *column, r *row) string {
