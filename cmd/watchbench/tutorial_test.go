@@ -9,12 +9,18 @@ import (
 	"testing"
 )
 
-var updateTutorial = flag.Bool("update-tutorial", false, "rewrite the output that docs/first-scenario.md shows")
+var updateTutorial = flag.Bool("update-tutorial", false, "rewrite the output that docs/first-scenario.md and docs/sweep.md show")
 
-// TestTutorial: the file that docs/first-scenario.md shows is a scenario, and the commands
-// that start nothing print what stands there.
+// TestTutorial: the files that the pages show are scenarios, and the commands that start
+// nothing print what stands there.
 func TestTutorial(t *testing.T) {
-	path, err := filepath.Abs("../../docs/first-scenario.md")
+	for _, page := range []string{"first-scenario.md", "sweep.md"} {
+		t.Run(page, func(t *testing.T) { tutorial(t, "../../docs/"+page) })
+	}
+}
+
+func tutorial(t *testing.T, path string) {
+	path, err := filepath.Abs(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,6 +60,10 @@ var (
 		Meaning: "From the first write of the load until storage acknowledged the last state or deletion of a Pod that it was owed. “~ proj.” means: the drain limit came first; the events still owed, divided by the rate so far, were added.",
 		measure: measureDrain,
 	}
+	storageRate = &column{Title: "storage", Unit: "qps", csv: "storage_qps", bench: "storage-requests/sec", scale: 1, better: "higher", decimals: 1, speed: true,
+		Meaning: "Acknowledged requests for Pods per second, from the first acknowledgement to the last.",
+		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.QPS }),
+	}
 	efficiency = &column{
 		Title: "efficiency", Unit: "%", csv: "efficiency_percent", bench: "efficiency-percent", scale: 1, better: "higher", decimals: 1, speed: true, closed: true,
 		Meaning: "Storage rate divided by what that concurrency allows at the configured mean latency (requests in flight ÷ mean latency, Little's law).",
@@ -115,11 +119,7 @@ var published = []*column{
 		Meaning: "Mean time that an acknowledged request for a Pod spent in storage, by the mock's clock: from its last byte to its answer, waiting for capacity included. The watcher waits longer, by the network and its own scheduling.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.SeenMeanMs }),
 	},
-	{
-		Title: "storage", Unit: "qps", csv: "storage_qps", bench: "storage-requests/sec", scale: 1, better: "higher", decimals: 1, speed: true,
-		Meaning: "Acknowledged requests for Pods per second, from the first acknowledgement to the last.",
-		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.QPS }),
-	},
+	storageRate,
 	{
 		Title: "watcher cpu", Unit: "cores", csv: "watcher_cpu_cores", bench: "watcher-cores", scale: 1, decimals: 3,
 		Meaning: "User and system time of the watcher process per second, over load and drain.",

@@ -217,21 +217,23 @@ func pad(s string, width int, left bool) string {
 	return fill + s
 }
 
-const titleGrowth = "growth"
-
 // knees prints how costs grow, who keeps up, what the strategies carry and their freshness at parts of it,
-// which bounds hold, and what profiles wrote.
+// the figures over swept values, which bounds hold, and what profiles wrote.
 func (p *printer) knees(t *table) {
 	for _, part := range []struct {
 		title string
 		sheet sheet
-	}{{titleGrowth, t.Growth()}, {"who keeps up", t.Paces()}, {"capacity", t.Capacities()}, {"freshness against load", t.Knees()}, {"thresholds", t.Thresholds()}, {"events per kind", t.Traffic()}} {
+		note  string
+	}{
+		{"growth", t.Growth(), t.GrowthNote()}, {"who keeps up", t.Paces(), ""}, {"capacity", t.Capacities(), ""}, {"freshness against load", t.Knees(), ""},
+		{"over the swept values", t.Sweeps(), t.SweptNote()}, {"thresholds", t.Thresholds(), ""}, {"events per kind", t.Traffic(), ""},
+	} {
 		if len(part.sheet.Rows) > 0 {
 			p.line("", "")
 			p.line(ansiBold, "%s", part.title)
 			p.sheet(part.sheet)
-			if part.title == titleGrowth {
-				p.line("", "%s", t.GrowthNote())
+			if part.note != "" {
+				p.line("", "%s", part.note)
 			}
 		}
 	}

@@ -32,15 +32,42 @@ type Progress struct {
 	remark   string  // what is done to the parties just now
 	started  time.Time
 	cellAt   time.Time
-	spent    time.Duration // in finished cells
-	guessed  time.Duration // expected for those
-	drawn    int           // columns of the line on the terminal
+	took     map[string]pace // by the finished cells: of each point, of each kind of cell, and of all
+	drawn    int             // columns of the line on the terminal
 	drawnAt  time.Time
 }
 
 // NewProgress writes to w; terminal says whether lines can be redrawn.
 func NewProgress(w io.Writer, terminal bool) *Progress {
 	return &Progress{w: w, terminal: terminal, now: time.Now, current: -1}
+}
+
+// pace is what finished cells took, and what was expected of them.
+type pace struct {
+	cells           int
+	spent, expected time.Duration
+}
+
+// paceKeys are what a cell is measured by, the nearest first: its own point in another
+// repetition, cells of its kind, which are those with the same watcher, and all.
+func paceKeys(j job) [3]string {
+	w := j.cell.Scenario.Watcher
+	return [3]string{"point " + j.cell.ID, fmt.Sprintf("kind %v %s %s", j.cell.Calibrates, w.Strategy, w.Label()), "all"}
+}
+
+// likely is how long a cell will take: as long as its point did, else as long as is guessed,
+// corrected by how wrong the guesses were for its kind, else for all.
+func (p *Progress) likely(i int) time.Duration {
+	keys := paceKeys(p.jobs[i])
+	if x := p.took[keys[0]]; x.cells > 0 {
+		return x.spent / time.Duration(x.cells)
+	}
+	for _, k := range keys[1:] {
+		if x := p.took[k]; x.expected > 0 {
+			return time.Duration(x.spent.Seconds() / x.expected.Seconds() * float64(p.expected[i]))
+		}
+	}
+	return p.expected[i]
 }
 
 // Overheads used to guess how long a cell takes; corrected by the cells already run.
@@ -62,6 +89,9 @@ func expect(s spec.Scenario) time.Duration {
 			events, load = n, n/rate
 		}
 	}
+	if s.Simulated() {
+		load = s.Speed().Length(l.Duration.Std()).Seconds() // events stay as many
+	}
 	warm := float64(l.Warmup.Operations)
 	drain, warmup := 0.0, warm/guessedRate
 	if mean := s.Storage.MeanLatency(podKind).Seconds(); mean > 0 && s.Watcher.Command == "" {
@@ -81,7 +111,7 @@ func (p *Progress) begin(jobs []job) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.jobs, p.started = jobs, p.now()
+	p.jobs, p.started, p.took = jobs, p.now(), map[string]pace{}
 	for _, j := range jobs {
 		p.expected = append(p.expected, expect(j.cell.Scenario))
 	}
@@ -153,8 +183,10 @@ func (p *Progress) finished(c result.Cell) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.spent += p.now().Sub(p.cellAt)
-	p.guessed += p.expected[p.current]
+	for _, k := range paceKeys(p.jobs[p.current]) {
+		x := p.took[k]
+		p.took[k] = pace{x.cells + 1, x.spent + p.now().Sub(p.cellAt), x.expected + p.expected[p.current]}
+	}
 	p.clear()
 	fmt.Fprintf(p.w, "[%d/%d] %s: %s\n", p.current+1, len(p.jobs), c.ID, summary(c))
 	p.current++
@@ -257,19 +289,14 @@ func (p *Progress) text() string {
 	return s
 }
 
-// estimate is the time spent and the time left, the guesses corrected by how wrong
-// they were so far.
+// estimate is the time spent and the time left.
 func (p *Progress) estimate() (done, left time.Duration) {
-	factor := 1.0
-	if p.guessed > 0 {
-		factor = p.spent.Seconds() / p.guessed.Seconds()
-	}
 	for j := p.current; j < len(p.expected); j++ {
-		left += time.Duration(factor * float64(p.expected[j]))
+		left += p.likely(j)
 	}
 	inCell := p.now().Sub(p.cellAt)
 	if p.current < len(p.expected) {
-		inCell = min(inCell, time.Duration(factor*float64(p.expected[p.current])))
+		inCell = min(inCell, p.likely(p.current))
 	}
 	return p.now().Sub(p.started), max(0, left-inCell)
 }

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/procstat"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios"
 	"github.com/watchbench/watchbench/scenarios/check"
@@ -165,6 +167,47 @@ func TestEstimateLearns(t *testing.T) {
 	p.finished(result.Cell{})
 	if _, after := p.estimate(); after < before || (after-6*p.expected[0]).Abs() > time.Millisecond {
 		t.Errorf("cells take three times what was guessed; %s left of three became %s of two, want %s", before, after, 6*p.expected[0])
+	}
+}
+
+// TestEstimateByKind: a point takes as long as it did, another of its kind as much longer than
+// guessed, and what was measured of one watcher says nothing of another that was measured, too.
+func TestEstimateByKind(t *testing.T) {
+	p := NewProgress(&bytes.Buffer{}, false)
+	now := time.Unix(0, 0)
+	p.now = func() time.Time { return now }
+	jobs := order(strategies(t, "matrix.watcher.strategy=keyed,single", "repeatOnce=[]").Cells(), plainly(2, 1))
+	p.begin(jobs)
+	factor := map[string]int{"keyed-light": 2, "single-light": 7, "single-heavy": 5}
+	for i, j := range jobs[:4] {
+		p.cell(i)
+		if n := factor[j.cell.ID]; n > 0 {
+			now = now.Add(time.Duration(n) * p.expected[i])
+			p.finished(result.Cell{})
+		}
+	}
+	heavy := slices.IndexFunc(jobs, func(j job) bool { return j.id == "keyed-heavy-r2" })
+	for i, j := range jobs[4:] {
+		want := time.Duration(factor[j.cell.ID]) * p.expected[4+i]
+		if 4+i == heavy {
+			want = 2 * p.expected[heavy] // by its kind
+		}
+		if got := p.likely(4 + i); (got - want).Abs() > time.Millisecond {
+			t.Errorf("%s: %s, want %s; guessed %s", j.id, got, want, p.expected[4+i])
+		}
+	}
+}
+
+// TestExpectKnowsTheSpeed: a load that is played faster is over sooner.
+func TestExpectKnowsTheSpeed(t *testing.T) {
+	s := spec.Default()
+	s.Cluster.Provider, s.Load.Model, s.Load.Rate, s.Load.Duration = spec.ProviderReplay, result.ModelOpen, 1, spec.Duration(100*time.Second)
+	s.Storage.Latency = "1ms"
+	for speed, want := range map[units.Speed]time.Duration{0: 100 * time.Second, 10: 10 * time.Second, units.Unlimited: 0} {
+		s.Load.Speed = speed
+		if got := expect(s) - cellOverhead; (got - want).Abs() > 100*time.Millisecond {
+			t.Errorf("at %s: %s, want %s", speed, got, want)
+		}
 	}
 }
 

@@ -13,7 +13,11 @@ type Problems []*Error
 
 func (p Problems) Error() string {
 	lines := []string{fmt.Sprintf("%d mistakes:", len(p))}
-	for _, e := range p {
+	for i, e := range p {
+		if i == maxProblems { // as of a range whose every value is wrong
+			lines = append(lines, fmt.Sprintf("  and %d more", len(p)-i))
+			break
+		}
 		lines = append(lines, "  "+e.Error())
 	}
 	return strings.Join(lines, "\n")

@@ -111,6 +111,15 @@ func TestRangesOfAxes(t *testing.T) {
 	}
 }
 
+// Where every value of a range is wrong, not every one is listed.
+func TestManyWrongPoints(t *testing.T) {
+	_, err := Format{}.Parse("s.yaml", []byte(minimal+"matrix: {watcher.podQueueNum: 5000..5399 +1}\n"))
+	lines := strings.Split(fmt.Sprint(err), "\n")
+	if len(lines) != maxProblems+2 || lines[0] != "400 mistakes:" || lines[maxProblems+1] != "  and 380 more" {
+		t.Errorf("%d lines: %v", len(lines), err)
+	}
+}
+
 // What a run records of a range are its points, as numbers where they are.
 func TestRecordOfARange(t *testing.T) {
 	f, err := Format{}.Parse("s.yaml", []byte(minimal+"matrix: {watcher.podQueueNum: 1..4 *2, storage.latency: 5ms..10ms *2}\n"))
