@@ -146,7 +146,7 @@ func (s *side) exact(p *group) *group {
 // partner on the other side.
 func (s *side) but(p *group, of *side) *group {
 	for _, g := range s.points {
-		if !g.taken && of.exact(g) == nil && maps.Equal(without(g.params), without(p.params)) {
+		if of.exact(g) == nil && maps.Equal(without(g.params), without(p.params)) {
 			return g
 		}
 	}

@@ -109,12 +109,12 @@ func ofScenario(runs []*result.Results) (all []Difference, err error) {
 	for _, place := range slices.Sorted(maps.Keys(values)) {
 		top, _, _ := strings.Cut(place, ".")
 		d := Difference{Kind: OfScenario, What: place}
-		switch {
-		case top == "seed", top == "metadata":
+		switch top {
+		case "seed", "metadata":
 			continue
-		case top == "watcher":
+		case "watcher":
 			d.Kind = OfWatcher
-		case top == "cluster":
+		case "cluster":
 			d.Kind = OfCluster
 		}
 		for i := range runs {
