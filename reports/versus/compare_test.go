@@ -202,7 +202,7 @@ func TestOrigin(t *testing.T) {
 	at := func(change func(*result.Results)) *result.Results {
 		res := run(cpu(1)...)
 		res.Run.Seed, res.Run.Started = 7, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-		res.Environment = result.Environment{CPUModel: "Fast", CPUs: 2, Programs: map[string]string{"k8s-watch": "abc", "churn": "def"}}
+		res.Environment = result.Environment{CPUModel: "Fast", CPUs: 2, Programs: map[string]string{"k8s-watch": "sha256:abc", "churn": "def"}}
 		res.Scenario = map[string]any{"metadata": map[string]any{"name": "s"}, "load": map[string]any{"threads": 4.0}, "watcher": map[string]any{"podQueueNum": 30.0}}
 		if change != nil {
 			change(res)
@@ -239,7 +239,7 @@ func TestNothingInCommon(t *testing.T) {
 		return run(cell("x", "load="+load, "watcher.strategy=single"), cell("y", "load="+load, "watcher.strategy=keyed"))
 	}
 	c := compared(t, "*.*", two("a"), two("b"))
-	if len(c.Figures) != 0 || !strings.Contains(c.Verdicts[0], "they have no point in common") || len(c.Left) != 4 {
+	if len(c.Figures) != 0 || !strings.Contains(c.Verdicts[0], "they have no point in common") || len(c.Left) != 5 {
 		t.Errorf("%+v", c)
 	}
 }

@@ -111,7 +111,7 @@ func TestMatch(t *testing.T) {
 				run(cell("light-dedup", "load=light", "watcher.strategy=dedup")),
 			},
 			nil,
-			[]string{"light-keyed: in run 1 only", "light-single: in run 1 only", "light-dedup: in run 2, not in run 1 (points that differ in the watcher alone are matched only where each run has one watcher)"},
+			[]string{"light-keyed: in run 1 only", "light-single: in run 1 only", "light-dedup: in run 2, not in run 1", oneWatcherEach},
 		},
 		{
 			"another watcher under the same parameters",

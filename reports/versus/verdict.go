@@ -66,7 +66,7 @@ func (c *Comparison) verdict(run int) string {
 	comparable := total - count[NotComparable]
 	switch {
 	case comparable == 0:
-		parts = append(parts, fmt.Sprintf("none of %s of %s compares with %s", plural(total, "figure"), name, base))
+		parts = append(parts, fmt.Sprintf("nothing of %s compares with %s (%s)", name, base, plural(total, "figure")))
 	case len(found) == 0:
 		parts = append(parts, fmt.Sprintf("no difference between %s and %s is shown in %s", name, base, plural(comparable, "figure")))
 	default:
