@@ -38,7 +38,7 @@ they have in common, and the second sentence says what sets them apart.
 
 The exit code does not depend on the verdicts.`,
 		Example: `  watchbench compare out/before out/after
-  watchbench compare out/before out/after --metrics 'freshness.*,watcher.cpuMicrosPerEvent'
+  watchbench compare out/before out/after --metrics 'freshness.*,watcher.cpu*'
   watchbench compare out/a out/b out/c --format terminal,html --out out/compared`,
 		Args: needArgs(2, -1, "at least two runs: their folders or results.json"), ValidArgsFunction: folders,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.compare(cmd, args) },

@@ -253,14 +253,22 @@ func ratioText(s versus.Side) string {
 	if s.Ratio == nil {
 		return unknown
 	}
-	return short(*s.Ratio) + " ×"
+	return ratioNumber(*s.Ratio) + " ×"
 }
 
 func ratioInterval(s versus.Side) string {
 	if s.RatioLow == nil || *s.RatioLow == *s.RatioHigh {
 		return ""
 	}
-	return short(*s.RatioLow) + "–" + short(*s.RatioHigh)
+	return ratioNumber(*s.RatioLow) + "–" + ratioNumber(*s.RatioHigh)
+}
+
+// ratioNumber tells ratios near 1 apart from it, and from one another.
+func ratioNumber(v float64) string {
+	if v >= 0.1 && v < 2 {
+		return fixed(&v, 3)
+	}
+	return short(v)
 }
 
 // LeftOut is what the comparison lacks, and why.

@@ -165,7 +165,7 @@ func makeCell(l madeLoad, s madeStrategy, rep int) result.Cell {
 	c.Events = &result.Events{Received: int64(l.ops), Sent: int64(served), Coalesced: merged, Queued: int64(l.ops) - merged - int64(served), Lost: new(int64(0)), Reordered: new(int64(0))}
 	c.Bottleneck = result.Bottleneck{Stage: "storage", Why: "all " + strconv.Itoa(s.workers) + " senders were waiting for storage 99 % of the time"}
 	c.Checks = map[string]result.Check{}
-	for _, g := range coreChecks {
+	for _, g := range result.Core {
 		c.Checks[g] = result.Check{Verdict: result.Pass, Judged: int64(served)}
 	}
 	if c.Cut {

@@ -3,6 +3,7 @@ package render
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,13 +17,18 @@ import (
 // pageFile writes a report to disk; with the chart script, or skips without it.
 func pageFile(t *testing.T, res *result.Results) string {
 	t.Helper()
+	return pageFileBy(t, func(w io.Writer, script []byte) error { return writePage(w, res, script) })
+}
+
+func pageFileBy(t *testing.T, write func(io.Writer, []byte) error) string {
+	t.Helper()
 	script, ok := assets.ECharts()
 	if !ok {
 		t.Skip("built without the chart script (internal/assets/fetch.sh)")
 	}
 	path := filepath.Join(t.TempDir(), "index.html")
 	var buf bytes.Buffer
-	if err := writePage(&buf, res, script); err != nil {
+	if err := write(&buf, script); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, buf.Bytes(), 0o644); err != nil {

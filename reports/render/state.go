@@ -35,10 +35,7 @@ var states = []struct {
 	{statePassed, "passed every check"},
 }
 
-// coreChecks are those a cell must pass before its speed is compared.
-var coreChecks = []string{"G1", "G2", "G3", "G4", "G5", "G6"}
-
-func core(g string) bool { return slices.Contains(coreChecks, g) }
+func core(g string) bool { return slices.Contains(result.Core, g) }
 
 func (r *row) state() state {
 	switch {

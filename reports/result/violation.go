@@ -1,5 +1,8 @@
 package result
 
+// Core are the checks that a cell must pass before its speed is compared.
+var Core = []string{"G1", "G2", "G3", "G4", "G5", "G6"}
+
 // byClock are the checks whose verdict depends on how fast the machine was: memory and
 // sockets that a stall let pile up, a delay of others, a repair within its time.
 var byClock = map[string]bool{"G7": true, "G8": true, "G12": true}

@@ -169,7 +169,7 @@ func sideOf(m result.Metric, p *Point, run int) (s Side) {
 		}
 	}
 	s.N = len(s.values)
-	if v, ok := stats.Median(s.values); ok {
+	if v, ok := stats.Median(s.values); ok && finite(v) {
 		s.Value = &v
 	}
 	if percentile, micros, ok := m.Percentile(); ok && s.N > 1 {
@@ -181,11 +181,14 @@ func sideOf(m result.Metric, p *Point, run int) (s Side) {
 			s.Value = new(float64(result.Merge(all).ValueAtPercentile(percentile)) / micros)
 		}
 	}
-	if i, ok := stats.Of(s.values); ok && s.Value != nil {
+	if i, ok := stats.Of(s.values); ok && s.Value != nil && finite(i.High) {
 		s.Low, s.High = &i.Low, &i.High
 	}
 	return s
 }
+
+// finite reports whether JSON can carry a number.
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // counted adds up what went wrong, over all cells that say so: a loss is one however late
 // the machine was.
@@ -211,6 +214,9 @@ func counted(name string, cells []*result.Cell) (s Side) {
 	return s
 }
 
+// rounding is the width, as a part of the ratio, of the interval of values without noise.
+const rounding = 1e-9
+
 // judge holds a run's side against the first run's.
 func (f *Figure) judge(p *Point, run int) {
 	base, s := &f.Sides[0], &f.Sides[run]
@@ -219,13 +225,16 @@ func (f *Figure) judge(p *Point, run int) {
 		s.Verdict = NotComparable
 		return
 	}
-	if *base.Value != 0 {
-		s.Ratio = new(*s.Value / *base.Value)
+	if ratio := *s.Value / *base.Value; finite(ratio) {
+		s.Ratio = &ratio
 	}
 	side := stats.Apart(s.values, base.values)
-	if r, ok := stats.RatioOf(base.values, s.values); ok && s.Ratio != nil && !correctness {
+	if r, ok := stats.RatioOf(base.values, s.values); ok && s.Ratio != nil && !correctness && finite(r.At(stats.Level).High) {
 		i := r.At(stats.Level)
 		low, high := min(i.Low, *s.Ratio), max(i.High, *s.Ratio)
+		if high/low-1 < rounding {
+			low, high = *s.Ratio, *s.Ratio
+		}
 		s.RatioLow, s.RatioHigh = &low, &high
 		switch side = 0; {
 		case low > 1:

@@ -2,10 +2,10 @@ package versus
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/spelling"
@@ -26,7 +26,8 @@ var (
 // whatToName is the remedy for a path that is no run.
 const whatToName = "name a run's folder or its " + result.FileName
 
-// Load reads a run: path names its folder or its results.json. Every error is one of bad
+// Load reads a run: path names its folder or its results.json, or a folder in which it is the
+// only run. Every error is one of bad
 // input (badinput), says what is wrong, where, and what would be right, and wraps its
 // reason: one of those above, result.ErrSchema, or what the file system or the decoder says.
 func Load(path string) (*result.Results, error) {
@@ -61,10 +62,14 @@ func loadFolder(dir string) (*result.Results, error) {
 	case exists(dir, recordFile):
 		return nil, refuse(dir, ErrNoResult, "watchbench check "+dir+" writes it from the record")
 	}
-	if run := latest(dir); run != "" {
-		return nil, refuse(dir, ErrNoResult, "name a run's folder, such as "+run)
+	switch runs := runsBelow(dir); len(runs) {
+	case 0:
+		return nil, refuse(dir, ErrNoResult, "name a run's folder")
+	case 1:
+		return loadFolder(runs[0])
+	default:
+		return nil, refuse(dir, ErrNoResult, fmt.Sprintf("name one of its %d runs, such as %s", len(runs), runs[len(runs)-1]))
 	}
-	return nil, refuse(dir, ErrNoResult, "name a run's folder")
 }
 
 // recordFile is what a run writes first.
@@ -112,16 +117,16 @@ func sibling(path string) string {
 	return ""
 }
 
-// latest is the run below a folder of runs that comes last by name; "" if there is none.
-func latest(dir string) string {
+// runsBelow are the runs in a folder of runs (watchbench run --out), by name.
+func runsBelow(dir string) (runs []string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return ""
+		return nil
 	}
-	for _, e := range slices.Backward(entries) {
+	for _, e := range entries {
 		if run := filepath.Join(dir, e.Name()); e.IsDir() && exists(run, result.FileName) {
-			return run
+			runs = append(runs, run)
 		}
 	}
-	return ""
+	return runs
 }

@@ -64,7 +64,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"matrix", ErrMatrix, "it is a fault matrix, not a run; name the folder of one of its runs"},
 		{"matrix/matrix.json", ErrMatrix, "name the folder of one of its runs"},
 		{"record", ErrNoResult, "watchbench check " + at("record") + " writes it from the record"},
-		{"runs", ErrNoResult, "name a run's folder, such as " + at("runs", "run-2")},
+		{"runs", ErrNoResult, "name one of its 2 runs, such as " + at("runs", "run-2")},
 		{"bare", ErrNoResult, "the folder has no results.json; name a run's folder"},
 		{"bare/notes.txt", ErrEmpty, "the file is empty"},
 		{"folder", ErrNoFile, "results.json: not a regular file"},
@@ -86,9 +86,9 @@ func TestLoadRefuses(t *testing.T) {
 }
 
 func TestLoad(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "run-1")
 	save(t, dir, run(cell("light-keyed-r1", "load=light")))
-	for _, path := range []string{dir, filepath.Join(dir, result.FileName)} {
+	for _, path := range []string{dir, filepath.Join(dir, result.FileName), filepath.Dir(dir)} {
 		res, err := Load(path)
 		if err != nil || len(res.Cells) != 1 {
 			t.Errorf("%s: %v, %v", path, res, err)

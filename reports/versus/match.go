@@ -56,15 +56,27 @@ func Match(runs ...*result.Results) (points []Point, left []string) {
 			points = append(points, point)
 		}
 	}
+	several := false
 	for i, s := range sides {
 		for _, p := range s.points {
-			if !p.taken {
-				left = append(left, p.name+": "+s.whyLeft(base, i))
+			switch {
+			case p.taken:
+			case s == base:
+				left = append(left, p.name+": in run 1 only")
+			default:
+				left = append(left, fmt.Sprintf("%s: in run %d, not in run 1", p.name, i+1))
+				several = several || !s.oneWatcher || !base.oneWatcher
 			}
 		}
 	}
+	if several {
+		left = append(left, oneWatcherEach)
+	}
 	return points, left
 }
+
+// oneWatcherEach is why points that could have been matched are left.
+const oneWatcherEach = "points that differ in the watcher alone are matched only where each run has one watcher"
 
 // add appends a run's cells; nil is a run that does not have the point.
 func (p *Point) add(g *group) {
@@ -146,22 +158,11 @@ func (s *side) exact(p *group) *group {
 // partner on the other side.
 func (s *side) but(p *group, of *side) *group {
 	for _, g := range s.points {
-		if !g.taken && of.exact(g) == nil && maps.Equal(without(g.params), without(p.params)) {
+		if of.exact(g) == nil && maps.Equal(without(g.params), without(p.params)) {
 			return g
 		}
 	}
 	return nil
-}
-
-// whyLeft is why a point of the i-th run has no partner.
-func (s *side) whyLeft(base *side, i int) string {
-	switch {
-	case s == base:
-		return "in run 1 only"
-	case s.oneWatcher && base.oneWatcher:
-		return fmt.Sprintf("in run %d, not in run 1", i+1)
-	}
-	return fmt.Sprintf("in run %d, not in run 1 (points that differ in the watcher alone are matched only where each run has one watcher)", i+1)
 }
 
 // ofWatcher reports whether a parameter is the watcher's.

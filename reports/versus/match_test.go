@@ -2,6 +2,7 @@ package versus
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -110,7 +111,7 @@ func TestMatch(t *testing.T) {
 				run(cell("light-dedup", "load=light", "watcher.strategy=dedup")),
 			},
 			nil,
-			[]string{"light-keyed: in run 1 only", "light-single: in run 1 only", "light-dedup: in run 2, not in run 1 (points that differ in the watcher alone are matched only where each run has one watcher)"},
+			[]string{"light-keyed: in run 1 only", "light-single: in run 1 only", "light-dedup: in run 2, not in run 1", oneWatcherEach},
 		},
 		{
 			"another watcher under the same parameters",
@@ -139,7 +140,8 @@ func TestMatch(t *testing.T) {
 }
 
 // FuzzMatch holds that whatever two records have, no cell is in two points, none is
-// matched with itself alone, and what is in no point is said.
+// matched with itself alone, what is in no point is said, and the comparison is one that
+// JSON can carry, with a reason for all that it does not compare.
 func FuzzMatch(f *testing.F) {
 	encoded := func(res *result.Results) []byte {
 		var b bytes.Buffer
@@ -149,6 +151,8 @@ func FuzzMatch(f *testing.F) {
 		return b.Bytes()
 	}
 	f.Add(encoded(run(cell("a-r1", "load=a"), cell("a-r2", "load=a"), cell("b", "load=b", "watcher=x"))), encoded(run(cell("a", "load=a"), cell("b", "load=b", "watcher=y"))))
+	f.Add(encoded(run(cpu(1e308, 1e308)...)), encoded(run(cpu(1e-308, 1e-308)...)))
+	f.Add(encoded(run(lost(1, 0, -1)...)), encoded(run(each(lost(2, 3), invalid)...)))
 	f.Add(encoded(run(cell("a"))), encoded(run(cell("z", "watcher.strategy=\x00\"=;"))))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		var runs []*result.Results
@@ -184,6 +188,23 @@ func FuzzMatch(f *testing.F) {
 			}
 			if out > 0 && len(left) == 0 {
 				t.Fatalf("%d cells of run %d are in no point, and nobody says so", out, i+1)
+			}
+		}
+		metrics, err := Metrics("*.*", "bystander.*.*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Compare(metrics, Run{"a", runs[0]}, Run{"b", runs[1]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := json.Marshal(c); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range c.Figures {
+			s := f.Sides[1]
+			if (s.Verdict == NotComparable) != (s.Why != "") || s.Verdict != NotComparable && (s.Value == nil || f.Sides[0].Value == nil) {
+				t.Fatalf("%s of %s: %+v", f.Metric, f.Point, s)
 			}
 		}
 	})

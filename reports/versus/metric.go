@@ -23,9 +23,9 @@ var better = map[string]int{
 	"handler.drainSeconds": Lower, "handler.drainAfterLoadSeconds": Lower, "handler.imbalance": Lower, "handler.maxDepth": Lower,
 	"writer.fullSeconds": Lower, "writer.maxDepth": Lower,
 	"storage.qps": Higher, "storage.efficiency": Higher, "storage.efficiencyBacklog": Higher,
-	"storage.requestsPerEvent": Lower, "storage.bytesPerEvent": Lower, "storage.connectionsOpened": Lower,
+	"storage.requestsPerEvent": Lower, "storage.bytesPerEvent": Lower,
 	"watcher.cpuSeconds": Lower, "watcher.cpuMicrosPerRequest": Lower, "watcher.cpuMicrosPerEvent": Lower,
-	"watcher.rssPeakMiB": Lower, "watcher.rssHighestMiB": Lower, "watcher.heapMiB": Lower, "watcher.bytesPerObject": Lower, "watcher.goroutines": Lower,
+	"watcher.rssPeakMiB": Lower, "watcher.rssHighestMiB": Lower, "watcher.heapMiB": Lower, "watcher.bytesPerObject": Lower,
 	"watcher.allocsPerEvent": Lower, "watcher.allocBytesPerEvent": Lower, "watcher.lists": Lower, "watcher.watches": Lower,
 	"watcher.firstSyncSeconds": Lower, "watcher.firstSyncCPUSeconds": Lower, "watcher.storedSeconds": Lower, "watcher.storedCPUSeconds": Lower,
 }
@@ -33,13 +33,12 @@ var better = map[string]int{
 // context are the metrics without a better side that are compared all the same: they tell
 // whether both sides had the same load, storage and work.
 var context = map[string]bool{
-	"load.qps": true, "storage.latencyMeanSeenMs": true, "watcher.cpuCores": true, "watcher.netKiBps": true,
+	"load.qps": true, "storage.latencyMeanSeenMs": true, "storage.connectionsOpened": true, "watcher.cpuCores": true, "watcher.netKiBps": true,
 }
 
 // byPlan are the metrics that the plan decides in an open loop: none is better there.
 var byPlan = map[string]bool{
-	"handler.drainSeconds": true, "handler.drainAfterLoadSeconds": true,
-	"storage.qps": true, "storage.efficiency": true, "storage.efficiencyBacklog": true,
+	"handler.drainSeconds": true, "storage.qps": true, "storage.efficiency": true, "storage.efficiencyBacklog": true,
 }
 
 // perRequest are the metrics that mean something else where requests were saved: a watcher

@@ -109,12 +109,12 @@ func ofScenario(runs []*result.Results) (all []Difference, err error) {
 	for _, place := range slices.Sorted(maps.Keys(values)) {
 		top, _, _ := strings.Cut(place, ".")
 		d := Difference{Kind: OfScenario, What: place}
-		switch {
-		case top == "seed", top == "metadata":
+		switch top {
+		case "seed", "metadata":
 			continue
-		case top == "watcher":
+		case "watcher":
 			d.Kind = OfWatcher
-		case top == "cluster":
+		case "cluster":
 			d.Kind = OfCluster
 		}
 		for i := range runs {
@@ -148,7 +148,10 @@ func programs(runs []*result.Results) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-func abbreviated(digest string) string { return digest[:min(12, len(digest))] }
+func abbreviated(digest string) string {
+	digest = strings.TrimPrefix(digest, "sha256:")
+	return digest[:min(12, len(digest))]
+}
 
 func pairs(m map[string]string) string {
 	var parts []string
@@ -207,12 +210,12 @@ func (c *Comparison) origin(run int) string {
 }
 
 // shownDifferences bounds those of one kind in a sentence; all are in the table.
-const shownDifferences = 3
+const shownDifferences = 2
 
 // brief is a value in a sentence.
 func brief(s string) string {
-	if r := []rune(s); len(r) > 40 {
-		return string(r[:39]) + "…"
+	if r := []rune(s); len(r) > 24 {
+		return string(r[:23]) + "…"
 	}
 	return s
 }

@@ -11,12 +11,9 @@ import (
 	"github.com/watchbench/watchbench/reports/stats"
 )
 
-// core are the checks that a cell must pass before its speed is compared.
-var core = []string{"G1", "G2", "G3", "G4", "G5", "G6"}
-
 // failing are the core checks that a run fails at the point, allowed or not.
 func (p *Point) failing(run int) (names []string) {
-	for _, g := range core {
+	for _, g := range result.Core {
 		if slices.ContainsFunc(p.all[run], func(c *result.Cell) bool {
 			v := c.Checks[g].Verdict
 			return (v == result.Fail || v == result.Allowed) && c.Counts(g)

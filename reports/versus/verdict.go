@@ -48,20 +48,25 @@ func (c *Comparison) verdict(run int) string {
 	figures := func(v Verdict, word string) string {
 		s := fmt.Sprintf("%d %s", count[v], word)
 		if f := most[v]; f != nil {
-			s += fmt.Sprintf(" (most: %s of %s, %s)", f.Metric, f.Point, f.Sides[run].times())
+			of := f.Metric
+			if len(c.Points) > 1 {
+				of += " of " + f.Point
+			}
+			s += fmt.Sprintf(" (most: %s, %s)", of, f.Sides[run].times())
 		}
 		return s
 	}
 	var found []string
+	words := map[Verdict]string{WorseThan: "worse", BetterThan: "better", Differs: "different"}
 	for _, v := range []Verdict{WorseThan, BetterThan, Differs} {
 		if count[v] > 0 {
-			found = append(found, figures(v, string(v)))
+			found = append(found, figures(v, words[v]))
 		}
 	}
 	comparable := total - count[NotComparable]
 	switch {
 	case comparable == 0:
-		parts = append(parts, fmt.Sprintf("none of %s of %s compares with %s", plural(total, "figure"), name, base))
+		parts = append(parts, fmt.Sprintf("nothing of %s compares with %s (%s)", name, base, plural(total, "figure")))
 	case len(found) == 0:
 		parts = append(parts, fmt.Sprintf("no difference between %s and %s is shown in %s", name, base, plural(comparable, "figure")))
 	default:
@@ -83,7 +88,7 @@ const shownFaults = 4
 
 // times is a ratio in a sentence.
 func (s Side) times() string {
-	if s.RatioLow == nil {
+	if s.RatioLow == nil || *s.RatioLow == *s.RatioHigh {
 		return number(*s.Ratio) + " ×"
 	}
 	return fmt.Sprintf("%s × (%s to %s)", number(*s.Ratio), number(*s.RatioLow), number(*s.RatioHigh))
