@@ -278,19 +278,12 @@ func (f *Finding) limit() float64 {
 	return 1 - f.Allow
 }
 
-// harm is the p-value of "worse than allowed", fine that of "not worse than allowed".
+// harm is the p-value of "worse than allowed".
 func (f *Finding) harm() float64 {
 	if f.Better == lower {
 		return f.Ratio.PAbove(f.limit())
 	}
 	return f.Ratio.PBelow(f.limit())
-}
-
-func (f *Finding) fine() float64 {
-	if f.Better == lower {
-		return f.Ratio.PBelow(f.limit())
-	}
-	return f.Ratio.PAbove(f.limit())
 }
 
 // noise is how far the interval reaches to one side, as a part.
