@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,6 +117,7 @@ func addPair(t *testing.T, arg string) {
 		t.Fatal(err)
 	}
 	res.Run.Command, res.Environment.Modules, res.Environment.Cgroup = nil, nil, nil
+	maps.DeleteFunc(res.Environment.Programs, func(name, _ string) bool { return !slices.Contains(tools, name) })
 	res.Scenario = map[string]any{"repeat": res.Scenario["repeat"], "pair": res.Scenario["pair"]}
 	for i := range res.Cells {
 		c := &res.Cells[i]
