@@ -23,7 +23,7 @@ storage's knee and the universal scalability law. What the run has no data for i
 refused, with the reason.
 
 The report goes to standard output; nothing is written.`,
-		Example: `  watchbench run ./mine.yaml --set matrix.watcher.podQueueNum=1,5,10,20,40,80 --repeat 3
+		Example: `  watchbench run ./mine.yaml --set matrix.watcher.podQueueNum=1,5,20,40,80
   watchbench model out/mine-20260102-150405
   watchbench model out/mine-20260102-150405 --format html > model.html`,
 		Args: needArgs(1, 1, "the folder of a run"), ValidArgsFunction: folders,
