@@ -104,6 +104,9 @@ func (t Table) sheet() sheet {
 func DocumentTerminal(w io.Writer, d *Document, o TerminalOptions) error {
 	p := &printer{w: bufio.NewWriter(w), opts: o}
 	p.line(ansiBold, "%s", clean(d.Title))
+	if d.Subtitle != "" {
+		p.line(ansiDim, "%s", clean(d.Subtitle))
+	}
 	for _, f := range d.Findings {
 		p.line("", "%s", clean(f))
 	}
