@@ -134,11 +134,10 @@ func DocumentMarkdown(w io.Writer, d *Document) error {
 // DocumentHTML writes a document as one file, with the chart script as HTML does.
 func DocumentHTML(w io.Writer, d *Document) error {
 	script, _ := assets.ECharts()
-	frame := newFrame(script)
-	return fill(w, pageTemplate.Lookup("document.html"), struct {
+	return fill(w, pageTemplates.Lookup("document.html"), struct {
 		documentView
-		pageFrame
-	}{documentView{d}, frame})
+		shell
+	}{documentView{d}, newShell(script)})
 }
 
 // documentView is what the templates show.

@@ -24,9 +24,9 @@ var (
 	pageScript string
 )
 
-var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
+var pageTemplates = template.Must(template.New("").Funcs(template.FuncMap{
 	"json": func(c optioner) (template.JS, error) { data, err := encode(c); return template.JS(data), err },
-}).ParseFS(pageFiles, "page/page.html", "page/document.html"))
+}).ParseFS(pageFiles, "page/*.html"))
 
 // HTML writes the report as one file. Built with the chart script, the file needs
 // nothing but a browser; built without, its charts ask the network for the pinned
@@ -36,17 +36,10 @@ func HTML(w io.Writer, res *result.Results) error {
 	return writePage(w, res, script)
 }
 
-// page is what the template shows: the table's methods and the frame.
-type page struct {
-	*table
-	pageFrame
-}
-
-// pageFrame is what all pages have in common. All of it is plain text that the template
-// escapes, except what has a template type.
-type pageFrame struct {
-	Notice string
-
+// shell is what every page has around its content. All of it is plain text that the
+// template escapes, except what has a template type.
+type shell struct {
+	Notice    string
 	CSP       string
 	Style     template.CSS
 	Script    template.JS // this page's own
@@ -60,29 +53,35 @@ type pageFrame struct {
 // browser accepts only the pinned content.
 const remoteScript = "https://cdn.jsdelivr.net/npm/echarts@%s/dist/echarts.min.js"
 
-func writePage(w io.Writer, res *result.Results, echarts []byte) error {
-	return fill(w, pageTemplate, page{arrange(res), newFrame(echarts)})
-}
-
-// newFrame puts style and scripts in and forbids all others: a script runs only if
+// newShell has style and scripts and forbids all others: a script runs only if
 // its digest stands in the page's policy, so text that slipped through every
 // escape could still not run.
-func newFrame(echarts []byte) pageFrame {
-	p := pageFrame{
+func newShell(echarts []byte) shell {
+	s := shell{
 		Notice: strings.TrimSpace(assets.Notice()),
 		Style:  template.CSS(pageStyle), Script: template.JS(pageScript), Settings: map[string]any{"dark": darkPalette},
 	}
 	allowed := digest([]byte(pageScript)) + " "
 	if len(echarts) > 0 {
-		p.ECharts = template.JS(echarts)
+		s.ECharts = template.JS(echarts)
 		allowed += digest(echarts)
 	} else {
 		lock := assets.Pinned()
-		p.Remote, p.Integrity = fmt.Sprintf(remoteScript, lock.Version), lock.FileIntegrity
+		s.Remote, s.Integrity = fmt.Sprintf(remoteScript, lock.Version), lock.FileIntegrity
 		allowed += "https://cdn.jsdelivr.net"
 	}
-	p.CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; script-src " + allowed
-	return p
+	s.CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; script-src " + allowed
+	return s
+}
+
+// page is what the template of a report shows: the table's methods and the shell.
+type page struct {
+	*table
+	shell
+}
+
+func writePage(w io.Writer, res *result.Results, echarts []byte) error {
+	return fill(w, pageTemplates.Lookup("page.html"), page{arrange(res), newShell(echarts)})
 }
 
 func digest(script []byte) string {
