@@ -32,7 +32,7 @@ func kneeCommand() *cobra.Command {
 	var f kneeFlags
 	cmd := &cobra.Command{
 		Use:   "knee SCENARIO",
-		Short: "Find the highest rate that each strategy carries within an objective",
+		Short: "Find the highest rate that each strategy carries",
 		Long: `Find the knee of each strategy: the highest rate of an open loop at which nothing is
 lost, the backlog does not grow and freshness is within the objective; then measure
 freshness at 70 % of it.
@@ -44,9 +44,10 @@ is then "at least" the highest rate below it.
 
 Exit code 3 if a strategy carries none of the rates that were tried, 5 if nothing valid
 was measured of one.`,
-		Example: `  watchbench knee capacity-replay --objective freshness.p99=2s
-  watchbench knee ./mine.yaml --strategies keyed,dedup --resolution 10% --set load.duration=20s
-  watchbench knee ./mine.yaml --watcher-command './my-watcher -f {config}' --format json`,
+		Example: `  watchbench knee examples/knee --objective freshness.p99=2s
+  watchbench knee ./mine.yaml --strategies keyed,dedup --resolution 10%
+  watchbench knee ./mine.yaml --cluster embedded --set load.duration=20s
+  watchbench knee ./mine.yaml --watcher-command './mine -f {config}'`,
 		Args: needArgs(1, 1, "one scenario"), ValidArgsFunction: scenarioNames,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.find(cmd, args[0]) },
 	}

@@ -96,10 +96,11 @@ func command() *cobra.Command {
 	root.AddCommand(
 		runCommand(),
 		matrixCommand(),
+		kneeCommand(),
+		modelCommand(),
 		reportCommand(),
 		compareCommand(),
 		checkCommand(),
-		kneeCommand(),
 		gateCommand(),
 		recordCommand(),
 		replayCommand(),

@@ -53,8 +53,14 @@ type process struct {
 // spawn runs a scenario until standard error has a line with all these parts.
 func spawn(t *testing.T, scenario string, until ...string) *process {
 	t.Helper()
+	return start(t, []string{"run", file(t, "slow.yaml", scenario)}, until...)
+}
+
+// start does so with any command that has --out.
+func start(t *testing.T, args []string, until ...string) *process {
+	t.Helper()
 	p := &process{out: t.TempDir(), temp: t.TempDir()}
-	p.Cmd = exec.CommandContext(t.Context(), watchbench(t), "run", file(t, "slow.yaml", scenario), "--out", p.out)
+	p.Cmd = exec.CommandContext(t.Context(), watchbench(t), append(args, "--out", p.out)...)
 	p.Env = append(os.Environ(), "TMPDIR="+p.temp)
 	pipe, err := p.StderrPipe()
 	if err != nil {

@@ -104,6 +104,9 @@ func (t Table) sheet() sheet {
 func DocumentTerminal(w io.Writer, d *Document, o TerminalOptions) error {
 	p := &printer{w: bufio.NewWriter(w), opts: o}
 	p.line(ansiBold, "%s", clean(d.Title))
+	if d.Subtitle != "" {
+		p.line(ansiDim, "%s", clean(d.Subtitle))
+	}
 	for _, f := range d.Findings {
 		p.line("", "%s", clean(f))
 	}
@@ -131,11 +134,10 @@ func DocumentMarkdown(w io.Writer, d *Document) error {
 // DocumentHTML writes a document as one file, with the chart script as HTML does.
 func DocumentHTML(w io.Writer, d *Document) error {
 	script, _ := assets.ECharts()
-	frame := newShell(script)
 	return fill(w, pageTemplates.Lookup("document.html"), struct {
 		documentView
 		shell
-	}{documentView{d}, frame})
+	}{documentView{d}, newShell(script)})
 }
 
 // documentView is what the templates show.

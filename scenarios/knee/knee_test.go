@@ -152,6 +152,25 @@ func TestNotCarried(t *testing.T) {
 	}
 }
 
+// TestVerdict: most cells decide, a tie does not carry, and what is no noise is final.
+func TestVerdict(t *testing.T) {
+	yes, no, void := Probe{Verdict: Carried}, Probe{Verdict: Not}, Probe{Verdict: Invalid}
+	near, hard := Probe{Verdict: Carried, near: true}, Probe{Verdict: Not, hard: true}
+	for _, v := range []struct {
+		cells []Probe
+		want  string
+		sure  bool
+	}{
+		{[]Probe{yes}, Carried, true}, {[]Probe{no}, Not, true}, {[]Probe{near}, Carried, false}, {[]Probe{void}, Invalid, false},
+		{[]Probe{void, yes}, Carried, true}, {[]Probe{yes, no}, Not, false}, {[]Probe{near, yes}, Carried, true}, {[]Probe{near, no, yes}, Carried, true},
+		{[]Probe{yes, yes, hard}, Not, true}, {[]Probe{void, hard}, Not, true}, {nil, Invalid, false},
+	} {
+		if got, sure := verdict(v.cells); got != v.want || sure != v.sure {
+			t.Errorf("%+v: %s, sure %v; want %s, %v", v.cells, got, sure, v.want, v.sure)
+		}
+	}
+}
+
 func TestNoKnee(t *testing.T) {
 	m := &fake{knees: map[string]float64{"keyed": 0.01}}
 	s := find(t, m).Strategies[0]

@@ -2,7 +2,9 @@ package model
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -49,7 +51,7 @@ func TestWait(t *testing.T) {
 		{"M/M/1 at 80%", Queue{Rate: 0.8, Latency: second, Deviation: second, Servers: 1, Burstiness: 1}, 0.64 / 0.2},
 		{"M/D/1 at 80%", Queue{Rate: 0.8, Latency: second, Servers: 1, Burstiness: 1}, 0.64 / 0.2 / 2},
 		{"D/D/1", Queue{Rate: 0.8, Latency: second, Servers: 1}, 0},
-		{"M/M/2 at 75%", Queue{Rate: 1.5, Latency: second, Deviation: second, Servers: 2, Burstiness: 1}, 2 * math.Pow(.75, 3) / (1 - .75*.75)},
+		{"M/M/2 at 75%", Queue{Rate: 1.5, Latency: second, Deviation: second, Servers: 2, Burstiness: 1}, 2 * .75 * .75 * .75 / (1 - .75*.75)},
 	} {
 		w, err := v.q.Wait()
 		if err != nil {
@@ -83,6 +85,22 @@ func TestPartition(t *testing.T) {
 			if got := partition(Key{Name: v.key.Namespace + "/" + v.key.Name}, n); got != want {
 				t.Errorf("name %v of %d queues: %d, want %d", v.key, n, got, want)
 			}
+		}
+	}
+}
+
+// TestPartitionArithmetic holds the wrapping arithmetic against numbers of any size.
+func TestPartitionArithmetic(t *testing.T) {
+	wrap, mask := new(big.Int).Lsh(big.NewInt(1), 64), big.NewInt(0x7FFFFFFF)
+	for i := range 200 {
+		k := Key{fmt.Sprintf("namespace-%d", i%7), fmt.Sprintf("web-%x-%d", i*i, i)}
+		h := new(big.Int)
+		for _, b := range []byte(k.Namespace + "/" + k.Name) {
+			h.Mod(h.Add(h.Mul(h, big.NewInt(131)), big.NewInt(int64(b))), wrap)
+		}
+		h.And(h, mask)
+		if want := int(h.Mod(h, big.NewInt(30)).Int64()); partition(k, 30) != want {
+			t.Errorf("%v: %d, want %d", k, partition(k, 30), want)
 		}
 	}
 }
@@ -174,6 +192,8 @@ func TestKnee(t *testing.T) {
 	for seed := range uint64(50) {
 		_, err := KneeOf(kneeAt(400, 20_000, 0.03, seed, 5, 10, 20, 40, 80, 160))
 		refused(t, "still rising", err, NotFlat)
+		_, err = KneeOf(kneeAt(400, 20_000, 0.03, seed, 5, 10, 20, 36, 38, 40)) // the last three are nearly flat
+		refused(t, "rising to points close together", err, NotFlat)
 		_, err = KneeOf(kneeAt(4, 200, 0.03, seed, 5, 10, 20, 40, 80, 160))
 		refused(t, "flat from the start", err, NotRising)
 	}

@@ -39,6 +39,7 @@ type Fitted struct {
 	Scaling
 	GammaIn, AlphaIn, BetaIn stats.Interval
 	R2                       float64 // of logarithms
+	Error                    float64 // typical distance of a point from the law, as a part of its rate
 	Points                   int     // different numbers of queues
 	Least, Most              int     // of them
 	peaks                    stats.Interval
@@ -57,7 +58,7 @@ const (
 	ScalingLevel  = 0.95 // share of intervals that hold what they estimate
 	scalingPoints = 5    // different numbers of queues
 	scalingR2     = 0.9
-	resamples     = 1000
+	resamples     = 500
 )
 
 // ScalingOf fits the law by least squares of logarithms, α and β not below 0, and resamples
@@ -89,6 +90,7 @@ func ScalingOf(points []Rated) (Fitted, error) {
 		total += (l - mean) * (l - mean)
 	}
 	f := Fitted{Scaling: s, Points: len(queues), Least: queues[0], Most: queues[len(queues)-1]}
+	f.Error = math.Exp(math.Sqrt(left/float64(len(points)))) - 1
 	if total > 0 {
 		f.R2 = 1 - left/total
 	}

@@ -97,6 +97,9 @@ func TestScalingRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if f.Alpha < 0 || f.Beta < 0 || f.AlphaIn.Low < 0 || f.BetaIn.Low < 0 {
+				t.Errorf("below 0: %+v", f)
+			}
 			if _, err := f.Peak(); err == nil {
 				peaks++
 			} else {

@@ -1,0 +1,168 @@
+package capacity
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/reports/stats"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/spec"
+	"github.com/watchbench/watchbench/scenarios/tune/model"
+)
+
+// queuesField is the axis over which laws are fitted.
+const queuesField = "watcher.podQueueNum"
+
+// point is a point of the matrix with what its valid cells measured.
+type point struct {
+	name     string // the cells' id without the repetition
+	group    string // strategy, and what else tells it apart but for the queues
+	scenario spec.Scenario
+	cells    []*result.Cell
+	keys     map[model.Key]int64 // writes of pods in the load of the first cell
+}
+
+func (p *point) strategy() string { return p.scenario.Watcher.Strategy }
+func (p *point) queues() int      { return p.scenario.Watcher.Concurrency() }
+
+// label names the point in a table.
+func (p *point) label() string {
+	if p.queues() == 1 {
+		return p.group + ", 1 queue"
+	}
+	return fmt.Sprintf("%s, %d queues", p.group, p.queues())
+}
+
+// inFlight is how many requests for Pods storage may be answering.
+func (p *point) inFlight() int {
+	n := p.queues()
+	if c := p.scenario.Storage.Capacity.Inflight; c > 0 {
+		n = min(n, c)
+	}
+	return n
+}
+
+// median of what the cells have; nil where one of them has none.
+func (p *point) median(of func(*result.Cell) *float64) *float64 {
+	var all []float64
+	for _, c := range p.cells {
+		v := of(c)
+		if v == nil {
+			return nil
+		}
+		all = append(all, *v)
+	}
+	m, ok := stats.Median(all)
+	if !ok {
+		return nil
+	}
+	return &m
+}
+
+// leastBacklog is the part of the drain in which there was a backlog in a cell whose rate is
+// a limit.
+const leastBacklog = 0.5
+
+// limited reports whether storage's rate was a limit rather than that of the load.
+func (p *point) limited() bool {
+	return !slices.ContainsFunc(p.cells, func(c *result.Cell) bool {
+		b, d := c.Storage.BacklogSeconds, c.Handler.DrainSeconds
+		return c.Pace != nil && c.Pace.KeepsUp || b == nil || d == nil || *b < leastBacklog**d
+	})
+}
+
+// read finds the points of a run that models can be held against.
+func read(dir string, res *result.Results, r *Report) (points []*point, err error) {
+	byName := map[string]*point{}
+	for i := range res.Cells {
+		c := &res.Cells[i]
+		out := func(why string) { r.LeftOut = append(r.LeftOut, c.ID+": "+why) }
+		switch {
+		case c.Calibrates:
+			continue
+		case !c.Valid:
+			out("invalid: " + strings.Join(c.InvalidReasons, "; "))
+			continue
+		case c.Cut:
+			out("its drain was cut")
+			continue
+		}
+		folder := history.CellDir(dir, c.ID)
+		record, err := history.LoadCell(folder)
+		if err != nil {
+			return nil, badinput.New("name the folder of a run, with its cells", "%s: the record of the cell %s cannot be read: %v", dir, c.ID, err)
+		}
+		s := record.Scenario
+		switch {
+		case !record.Watcher.Own:
+			out("of another watcher it is not known how it queues")
+			continue
+		case s.Watcher.Strategy == "adaptive":
+			out("adaptive finds the number of requests in flight itself")
+			continue
+		case len(s.Events)+len(s.Storage.Faults)+len(s.Watch.Faults) > 0:
+			out("with faults there is no steady rate")
+			continue
+		}
+		name := strings.TrimSuffix(c.ID, "-r"+strconv.Itoa(c.Repetition))
+		p := byName[name]
+		if p == nil {
+			p = &point{name: name, group: group(&s, c.Params), scenario: s}
+			if p.keys, err = keys(folder); err != nil {
+				return nil, err
+			}
+			byName[name] = p
+			points = append(points, p)
+		}
+		p.cells = append(p.cells, c)
+	}
+	slices.SortStableFunc(points, func(a, b *point) int {
+		if a.group != b.group {
+			return strings.Compare(a.group, b.group)
+		}
+		return a.queues() - b.queues()
+	})
+	return points, nil
+}
+
+// group is the strategy and the other coordinates of the point.
+func group(s *spec.Scenario, params map[string]string) string {
+	words := []string{s.Watcher.Strategy}
+	if label := s.Watcher.Label(); label != "" {
+		words = append(words, label)
+	}
+	var names []string
+	for name := range params {
+		if name != queuesField && name != "watcher.strategy" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		words = append(words, params[name])
+	}
+	return strings.Join(words, " ")
+}
+
+// keys counts the acknowledged writes of each pod in the load.
+func keys(folder string) (map[model.Key]int64, error) {
+	ops, err := history.Ops(folder)
+	if ops == nil || err != nil {
+		return nil, err
+	}
+	all := map[model.Key]int64{}
+	for op, err := range ops {
+		if err != nil {
+			return nil, err
+		}
+		if op.Phase == oplog.PhaseLoad && op.Kind == "Pod" && op.Status >= 200 && op.Status < 300 {
+			all[model.Key{Namespace: op.Namespace, Name: op.Name}]++
+		}
+	}
+	return all, nil
+}
