@@ -35,7 +35,7 @@ type assignment struct {
 }
 
 // notSwept are sections that hold for the run as a whole.
-var notSwept = []string{"apiVersion", "kind", "metadata", "cluster", "repeat", "repeatOnce", "ladder", "matrix", "expect", "thresholds", "seed", "events", "extra"}
+var notSwept = []string{"apiVersion", "kind", "metadata", "cluster", "repeat", "repeatOnce", "only", "ladder", "matrix", "expect", "thresholds", "seed", "events", "extra"}
 
 func (f *File) parseMatrix(n *yaml.Node) ([]axis, error) {
 	if n == nil || strictyaml.IsNull(n) {
