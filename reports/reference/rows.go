@@ -1,10 +1,10 @@
-// Package published holds the throughput tables that the authors of bcs-k8s-watch published,
+// Package reference holds the throughput tables that the authors of bcs-k8s-watch published,
 // and compares a run at the same settings (scenario reference) with them.
 //
 // The figures are facts with a source: throughput.csv names it. What the comparison needs of
 // a run is in its results.json, so that a saved run can be compared again; docs/published.md
 // has the definitions and how they were derived.
-package published
+package reference
 
 import (
 	_ "embed"

@@ -1,0 +1,256 @@
+package reference
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Factor is the storage rate after ÷ before at comparable loads, by each definition.
+type Factor struct {
+	Watcher       string
+	Before, After *Row
+	Published     float64
+	Busiest       *float64
+	Windowed      *float64
+	Pods          *float64
+}
+
+// comparable is how far apart the published writes per second of two rows may be, as a
+// factor, for their storage rates to be divided.
+const comparable = 1.5
+
+// factors pairs each row before with the row after of the nearest load.
+func (c *Comparison) factors(watcher string) (all []Factor) {
+	for _, b := range c.of(watcher, Before) {
+		var a *Line
+		for _, l := range c.of(watcher, After) {
+			if apart(l.Row, b.Row) <= math.Log(comparable) && (a == nil || apart(l.Row, b.Row) < apart(a.Row, b.Row)) {
+				a = l
+			}
+		}
+		if a != nil {
+			all = append(all, Factor{
+				watcher, b.Row, a.Row, a.Row.StorageQPS / b.Row.StorageQPS,
+				over(a.Busiest, b.Busiest), over(a.Windowed, b.Windowed), over(a.Pods, b.Pods),
+			})
+		}
+	}
+	return all
+}
+
+func apart(a, b *Row) float64 { return math.Abs(math.Log(a.QPS / b.QPS)) }
+
+func over(a, b *float64) *float64 {
+	if a == nil || b == nil || *b == 0 {
+		return nil
+	}
+	return new(*a / *b)
+}
+
+// Verdicts of a rule.
+const (
+	Holds       = "holds"
+	Fails       = "does not hold"
+	NotMeasured = "not measured"
+)
+
+// Rule is one statement about the shape of the tables, and whether it is true of a watcher.
+type Rule struct {
+	Watcher string
+	Name    string
+	Verdict string
+	Figures string // that decide it
+}
+
+// Bounds of the rules.
+const (
+	// FactorWithin is how far the mean factor may be from the published one, as a factor.
+	FactorWithin = 1.5
+	// Flat is how far apart rates are that count as equal, as a factor; what grows, grows by
+	// more. The published rates before lie within 1.19 of each other from 30 threads on.
+	Flat = 1.25
+	// Slack is by how much the drain of more writes may be shorter and still not contradict.
+	Slack = 0.10
+)
+
+func (c *Comparison) rules(watcher string, factors []Factor) []Rule {
+	rules := []Rule{
+		factorRule(factors), flatRule(c.of(watcher, Before)), growthRule(c.of(watcher, After)), fullRule(c.of(watcher, Before)),
+		drainRule(c.of(watcher, Before), c.of(watcher, After)),
+	}
+	for i := range rules {
+		rules[i].Watcher = watcher
+	}
+	return rules
+}
+
+// factorRule: after beats before at each comparable load, by about the published factor.
+func factorRule(factors []Factor) Rule {
+	r := Rule{Name: "after beats before, by the published factor", Verdict: NotMeasured, Figures: "no two comparable loads were measured"}
+	var logs, published, n float64
+	wins := true
+	var parts []string
+	for _, f := range factors {
+		if f.Busiest == nil {
+			continue
+		}
+		wins = wins && *f.Busiest > 1
+		logs, published, n = logs+math.Log(*f.Busiest), published+math.Log(f.Published), n+1
+		parts = append(parts, fmt.Sprintf("%s to %s threads %.1f (published %.1f)", threads(f.Before), threads(f.After), *f.Busiest, f.Published))
+	}
+	if n == 0 {
+		return r
+	}
+	measured, wanted := math.Exp(logs/n), math.Exp(published/n)
+	r.Verdict = verdict(wins && math.Abs(math.Log(measured/wanted)) <= math.Log(FactorWithin))
+	r.Figures = fmt.Sprintf("%.1f × the storage rate, published %.1f ×, within ×÷ %v: %s", measured, wanted, FactorWithin, strings.Join(parts, ", "))
+	return r
+}
+
+func threads(r *Row) string { return fmt.Sprint(r.Threads) }
+
+func verdict(holds bool) string {
+	if holds {
+		return Holds
+	}
+	return Fails
+}
+
+// span is the lines that have a figure, with the least and the greatest of it.
+func span(lines []*Line, of func(*Line) *float64) (low, high float64, n int) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, l := range lines {
+		if v := of(l); v != nil {
+			low, high, n = min(low, *v), max(high, *v), n+1
+		}
+	}
+	return low, high, n
+}
+
+func rate(l *Line) *float64 { return l.Busiest }
+
+// flatRule: one queue's rate does not follow the load.
+func flatRule(before []*Line) Rule {
+	r := Rule{Name: "before: storage rate is flat in threads", Verdict: NotMeasured}
+	low, high, n := span(before, rate)
+	if n < 2 {
+		r.Figures = fmt.Sprintf("%d rows have a rate, 2 are needed", n)
+		return r
+	}
+	r.Verdict = verdict(high <= Flat*low)
+	r.Figures = fmt.Sprintf("%.1f to %.1f requests/s in %d rows (flat: within ×%v)", low, high, n, Flat)
+	return r
+}
+
+// growthRule: that of many queues does, where the load itself grew.
+func growthRule(after []*Line) Rule {
+	r := Rule{Name: "after: storage rate grows with the load", Verdict: NotMeasured}
+	least, most := ends(after)
+	if least == nil {
+		r.Figures = "too few rows have a rate"
+		return r
+	}
+	grew := *most.QPS / *least.QPS
+	r.Figures = fmt.Sprintf("%.1f requests/s at %.0f writes/s, %.1f at %.0f", *least.Busiest, *least.QPS, *most.Busiest, *most.QPS)
+	if grew < Flat {
+		r.Figures = fmt.Sprintf("the load did not grow by ×%v: ", Flat) + r.Figures
+		return r
+	}
+	r.Verdict = verdict(*most.Busiest > Flat**least.Busiest)
+	return r
+}
+
+// ends are the lines of the least and the highest load that was reached.
+func ends(lines []*Line) (least, most *Line) {
+	for _, l := range lines {
+		if l.QPS == nil || l.Busiest == nil {
+			continue
+		}
+		if least == nil || *l.QPS < *least.QPS {
+			least = l
+		}
+		if most == nil || *l.QPS > *most.QPS {
+			most = l
+		}
+	}
+	if least == most {
+		return nil, nil
+	}
+	return least, most
+}
+
+// fullRule: the Writer queue is full in the rows in which it is published to be, and in no
+// other. A row whose load brought fewer events than the queues have room for says nothing of
+// the first.
+func fullRule(before []*Line) Rule {
+	r := Rule{Name: "before: the Writer queue fills from 100 threads on", Verdict: NotMeasured}
+	var wrong, right []string
+	most, reached := 0.0, false
+	room := Settings[Before].Room()
+	for _, l := range before {
+		if l.QueueFull == nil {
+			continue
+		}
+		want := l.Row.WriterFullS > 0
+		if l.MostQueued != nil {
+			most = max(most, *l.MostQueued)
+		}
+		switch {
+		case *l.QueueFull != want && !want:
+			wrong = append(wrong, fmt.Sprintf("full at %s, not published so", l.Label()))
+		case *l.QueueFull != want && l.MostQueued != nil && *l.MostQueued >= float64(room):
+			wrong = append(wrong, fmt.Sprintf("not full at %s, with %.0f events waiting", l.Label(), *l.MostQueued))
+		case *l.QueueFull == want:
+			right = append(right, l.Label())
+			reached = reached || want
+		}
+	}
+	switch {
+	case len(wrong) > 0:
+		r.Verdict, r.Figures = Fails, strings.Join(wrong, "; ")
+	case reached:
+		r.Verdict, r.Figures = Holds, "as published at "+strings.Join(right, ", ")
+	default:
+		r.Figures = fmt.Sprintf("at most %.0f of the %d events that the queues hold waited: the load was not high enough", most, room)
+	}
+	return r
+}
+
+// drainRule: more writes take longer to drain, in each setup.
+func drainRule(setups ...[]*Line) Rule {
+	r := Rule{Name: "drain grows with the load", Verdict: NotMeasured}
+	var wrong, right []string
+	for _, lines := range setups {
+		for _, a := range lines {
+			for _, b := range lines {
+				if a.Writes == nil || b.Writes == nil || a.DrainS == nil || b.DrainS == nil || *b.Writes < Flat**a.Writes {
+					continue
+				}
+				text := fmt.Sprintf("%s %.0f writes %s, %.0f writes %s", a.Row.Setup, *a.Writes, a.drain(), *b.Writes, b.drain())
+				if *b.DrainS < (1-Slack)**a.DrainS {
+					wrong = append(wrong, text)
+				} else {
+					right = append(right, text)
+				}
+			}
+		}
+	}
+	switch {
+	case len(wrong) > 0:
+		r.Verdict, r.Figures = Fails, strings.Join(wrong, "; ")
+	case len(right) > 0:
+		r.Verdict, r.Figures = Holds, strings.Join(right, "; ")
+	default:
+		r.Figures = fmt.Sprintf("no two rows of one setup differ by ×%v in their writes", Flat)
+	}
+	return r
+}
+
+// drain is the drain time as text; a projected one is marked.
+func (l *Line) drain() string {
+	if l.Projected {
+		return fmt.Sprintf("~%.1f s (projected)", *l.DrainS)
+	}
+	return fmt.Sprintf("%.1f s", *l.DrainS)
+}
