@@ -61,6 +61,7 @@ type Rule struct {
 	Name    string
 	Verdict string
 	Figures string // that decide it
+	Needed  bool   // without it there is no verdict on the tables
 }
 
 // Bounds of the rules.
@@ -87,7 +88,7 @@ func (c *Comparison) rules(watcher string, factors []Factor) []Rule {
 
 // factorRule: after beats before at each comparable load, by about the published factor.
 func factorRule(factors []Factor) Rule {
-	r := Rule{Name: "after beats before, by the published factor", Verdict: NotMeasured, Figures: "no two comparable loads were measured"}
+	r := Rule{Name: "after beats before, by the published factor", Needed: true, Verdict: NotMeasured, Figures: "no two comparable loads were measured"}
 	var logs, published, n float64
 	wins := true
 	var parts []string
