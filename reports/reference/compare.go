@@ -154,8 +154,8 @@ func lineOf(row *Row, watcher string, cells []*result.Cell) Line {
 	l.Projected = slices.ContainsFunc(valid, func(c *result.Cell) bool { return c.Handler.DrainProjected })
 	l.LatencyMs = of(func(c *result.Cell) *float64 { return c.Storage.SeenMeanMs })
 	l.Pods = of(func(c *result.Cell) *float64 { return c.Storage.QPS })
-	l.Busiest = of(func(c *result.Cell) *float64 { return busiest(c, BusiestSeconds) })
-	l.Windowed = of(func(c *result.Cell) *float64 { return busiest(c, Windows[row.Setup]) })
+	l.Busiest = of(func(c *result.Cell) *float64 { return Busiest(c, BusiestSeconds) })
+	l.Windowed = of(func(c *result.Cell) *float64 { return Busiest(c, Windows[row.Setup]) })
 	l.CPUCores = of(func(c *result.Cell) *float64 { return c.Watcher.CPUCores })
 	l.MemMiB = of(func(c *result.Cell) *float64 { return c.Watcher.RSSPeakMiB })
 	l.NetKiBps = of(func(c *result.Cell) *float64 { return c.Watcher.NetKiBps })
@@ -208,10 +208,10 @@ func known(v float64) *float64 {
 	return &v
 }
 
-// busiest is the highest mean of the acknowledged requests of all kinds over so many seconds;
+// Busiest is the highest mean of the acknowledged requests of all kinds over so many seconds;
 // nil if the cell was not watched for as long. After a drain that was waited for nothing
 // comes, so such a cell counts as watched.
-func busiest(c *result.Cell, seconds float64) *float64 {
+func Busiest(c *result.Cell, seconds float64) *float64 {
 	s := c.Series[result.SeriesStorageQPS]
 	if len(s.V) < 2 || len(s.T) != len(s.V) {
 		return nil

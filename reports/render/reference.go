@@ -35,20 +35,20 @@ type figure struct {
 	decimals    int
 	published   func(*reference.Row) float64
 	measured    func(*reference.Figures) *float64
-	unprinted   bool // the published figure is another's; only the ratio to it is shown
+	csv         string // the published column; "" for one that has its figure from another, to which only the ratio is shown
 }
 
 var figures = []figure{
-	{"apiserver", "qps", 1, func(r *reference.Row) float64 { return r.QPS }, func(f *reference.Figures) *float64 { return f.QPS }, false},
-	{"writer full", "s", 1, func(r *reference.Row) float64 { return r.WriterFullS }, func(f *reference.Figures) *float64 { return f.WriterFullS }, false},
-	{"Pod handler drain", "s", 1, func(r *reference.Row) float64 { return r.DrainS }, func(f *reference.Figures) *float64 { return f.DrainS }, false},
-	{"storage latency", "ms", 1, func(r *reference.Row) float64 { return r.LatencyMs }, func(f *reference.Figures) *float64 { return f.LatencyMs }, false},
-	{"storage, published window", "qps", 1, func(r *reference.Row) float64 { return r.StorageQPS }, func(f *reference.Figures) *float64 { return f.Windowed }, false},
-	{"storage, busiest 10 s", "qps", 1, func(r *reference.Row) float64 { return r.StorageQPS }, func(f *reference.Figures) *float64 { return f.Busiest }, true},
-	{"storage, Pods", "qps", 1, func(r *reference.Row) float64 { return r.StorageQPS }, func(f *reference.Figures) *float64 { return f.Pods }, true},
-	{"watcher cpu", "cores", 3, func(r *reference.Row) float64 { return r.CPUCores }, func(f *reference.Figures) *float64 { return f.CPUCores }, false},
-	{"mem", "MiB", 1, func(r *reference.Row) float64 { return r.MemMiB }, func(f *reference.Figures) *float64 { return f.MemMiB }, false},
-	{"network I/O", "KiB/s", 1, func(r *reference.Row) float64 { return r.NetKiBps }, func(f *reference.Figures) *float64 { return f.NetKiBps }, false},
+	{"apiserver", "qps", 1, func(r *reference.Row) float64 { return r.QPS }, func(f *reference.Figures) *float64 { return f.QPS }, "apiserver_qps"},
+	{"writer full", "s", 1, func(r *reference.Row) float64 { return r.WriterFullS }, func(f *reference.Figures) *float64 { return f.WriterFullS }, "writer_full_s"},
+	{"Pod handler drain", "s", 1, func(r *reference.Row) float64 { return r.DrainS }, func(f *reference.Figures) *float64 { return f.DrainS }, "pod_handler_drain_s"},
+	{"storage latency", "ms", 1, func(r *reference.Row) float64 { return r.LatencyMs }, func(f *reference.Figures) *float64 { return f.LatencyMs }, "storage_latency_ms"},
+	{"storage, published window", "qps", 1, func(r *reference.Row) float64 { return r.StorageQPS }, func(f *reference.Figures) *float64 { return f.Windowed }, "storage_qps"},
+	{"storage, busiest 10 s", "qps", 1, func(r *reference.Row) float64 { return r.StorageQPS }, func(f *reference.Figures) *float64 { return f.Busiest }, ""},
+	{"storage, Pods", "qps", 1, func(r *reference.Row) float64 { return r.StorageQPS }, func(f *reference.Figures) *float64 { return f.Pods }, ""},
+	{"watcher cpu", "cores", 3, func(r *reference.Row) float64 { return r.CPUCores }, func(f *reference.Figures) *float64 { return f.CPUCores }, "watcher_cpu_cores"},
+	{"mem", "MiB", 1, func(r *reference.Row) float64 { return r.MemMiB }, func(f *reference.Figures) *float64 { return f.MemMiB }, "watcher_mem_mib"},
+	{"network I/O", "KiB/s", 1, func(r *reference.Row) float64 { return r.NetKiBps }, func(f *reference.Figures) *float64 { return f.NetKiBps }, "watcher_net_kib"},
 }
 
 // Beside is each published row with what was measured in its place; without rows for other
@@ -68,7 +68,7 @@ func (t *table) Beside() (s sheet) {
 			p := sheetRow{First: i > 0 && c.Lines[i-1].Row.Setup != l.Row.Setup}
 			p.add(l.Row.Setup, strconv.Itoa(l.Row.Threads), "published")
 			for _, f := range figures {
-				if f.unprinted {
+				if f.csv == "" {
 					p.add("")
 				} else {
 					p.add(fixedAs(f.published(l.Row), f.decimals))
@@ -186,6 +186,36 @@ func (t *table) BesideNote() string {
 	return strings.Join(append(notes, fmt.Sprintf(
 		"Published storage rates are of all kinds, averaged over about %.0f s before and %.0f s after; “–” where a cell was watched for less. “busiest 10 s” is of all kinds too, “Pods” of Pods alone, from first to last acknowledgement.",
 		reference.Windows[reference.Before], reference.Windows[reference.After])), " ")
+}
+
+// csvReference has the published figures of each line's row, and its storage rates of all
+// kinds.
+func (t *table) csvReference() (fields []csvField) {
+	if t.compared == nil {
+		return nil
+	}
+	of := func(r *row) *reference.Row { return reference.Find(r.load) }
+	for _, f := range figures {
+		if f.csv != "" {
+			fields = append(fields, csvField{"published_" + f.csv, func(r *row) string {
+				if p := of(r); p != nil {
+					return exact(f.published(p))
+				}
+				return ""
+			}})
+		}
+	}
+	rate := func(name string, seconds func(*reference.Row) float64) csvField {
+		return csvNumber(name, func(r *row) reading {
+			if p := of(r); p != nil {
+				return reading{number: reference.Busiest(r.cells[0], seconds(p))}
+			}
+			return reading{}
+		})
+	}
+	return append(fields,
+		rate("all_kinds_busiest_10s_qps", func(*reference.Row) float64 { return reference.BusiestSeconds }),
+		rate("all_kinds_published_window_qps", func(p *reference.Row) float64 { return reference.Windows[p.Setup] }))
 }
 
 // reached is the part of the published writes per second that counts as reached.
