@@ -19,9 +19,9 @@ const (
 	legacyPrefix = "legacy-"
 )
 
-// BusiestSeconds is the length of the window of Figures.Busiest: long enough for a hundred
-// acknowledgements of one serial queue, short enough for a backlog of half a minute.
-const BusiestSeconds = 10
+// MostDrain is the longest window, in seconds, of Figures.All: that of a drain as published
+// after. A drain before is longer, and its rate the same all along, while the other kinds' last.
+const MostDrain = 30
 
 // Windows are the lengths, in seconds, over which the published storage rates were averaged,
 // by setup: what fits the published figures best, by TestWindows. They are not the same.
@@ -36,8 +36,8 @@ type Figures struct {
 	Projected    bool // the drain was not waited for
 	LatencyMs    *float64
 	Pods         *float64 // requests for Pods per second, between their first and last acknowledgement
-	Busiest      *float64 // requests of all kinds per second, in the busiest BusiestSeconds
-	Windowed     *float64 // the same in the busiest window of the length in Windows
+	All          *float64 // requests of all kinds per second, over the drain of Pods or its busiest MostDrain
+	Windowed     *float64 // the same, in the busiest window of the length in Windows
 	CPUCores     *float64
 	MemMiB       *float64
 	NetKiBps     *float64
@@ -154,7 +154,7 @@ func lineOf(row *Row, watcher string, cells []*result.Cell) Line {
 	l.Projected = slices.ContainsFunc(valid, func(c *result.Cell) bool { return c.Handler.DrainProjected })
 	l.LatencyMs = of(func(c *result.Cell) *float64 { return c.Storage.SeenMeanMs })
 	l.Pods = of(func(c *result.Cell) *float64 { return c.Storage.QPS })
-	l.Busiest = of(func(c *result.Cell) *float64 { return Busiest(c, BusiestSeconds) })
+	l.All = of(AllKinds)
 	l.Windowed = of(func(c *result.Cell) *float64 { return Busiest(c, Windows[row.Setup]) })
 	l.CPUCores = of(func(c *result.Cell) *float64 { return c.Watcher.CPUCores })
 	l.MemMiB = of(func(c *result.Cell) *float64 { return c.Watcher.RSSPeakMiB })
@@ -206,6 +206,16 @@ func known(v float64) *float64 {
 		return nil
 	}
 	return &v
+}
+
+// AllKinds is the rate of requests of all kinds over the drain of Pods: from the start of the
+// load, if that is less than MostDrain, else in the busiest MostDrain.
+func AllKinds(c *result.Cell) *float64 {
+	window := float64(MostDrain)
+	if d := c.Handler.DrainSeconds; d != nil && !c.Handler.DrainProjected {
+		window = min(window, *d)
+	}
+	return Busiest(c, window)
 }
 
 // Busiest is the highest mean of the acknowledged requests of all kinds over so many seconds;

@@ -60,6 +60,24 @@ func (r *Row) Writes() float64 { return r.QPS * r.Seconds }
 // Serial is what one serial queue sends per second.
 func (r *Row) Serial() float64 { return 1000 / r.LatencyMs }
 
+// What the published rows say of the mix of kinds; TestMix derives both.
+const (
+	// PodsPerWrite is how many Pod events a write makes.
+	PodsPerWrite = 1.27
+	// Others is how many other kinds have a serial queue that is as busy as that of Pods.
+	Others = 2
+)
+
+// DrainQPS is the storage rate of all kinds while Pods drain and the other queues are busy, by
+// the other figures of the row; the printed one is a mean over a window that may be longer.
+func (r *Row) DrainQPS() float64 {
+	pods := r.Serial()
+	if r.Setup == After {
+		pods = PodsPerWrite * r.Writes() / r.DrainS
+	}
+	return pods + Others*r.Serial()
+}
+
 // Pause is the time from one write of a thread to its next.
 func (r *Row) Pause() time.Duration {
 	return time.Duration(float64(r.Threads) / r.QPS * float64(time.Second))

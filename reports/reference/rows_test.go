@@ -41,10 +41,6 @@ func TestRows(t *testing.T) {
 // queue each, together, from the storage rate beyond the Pods'.
 type mix struct{ pods, others float64 }
 
-// othersQueues is how many other kinds have a serial queue: with more threads the rate ends
-// at three times what one such queue can send.
-const othersQueues = 2
-
 // rate is the storage rate that a row would show, averaged over a window.
 func (m mix) rate(r *Row, window float64) float64 {
 	pods := m.pods * r.Writes()
@@ -52,7 +48,7 @@ func (m mix) rate(r *Row, window float64) float64 {
 		pods = r.DrainS * r.Serial()
 	}
 	pods = min(pods, pods*window/r.DrainS)
-	return (pods + min(m.others*r.Writes(), othersQueues*r.Serial()*window)) / window
+	return (pods + min(m.others*r.Writes(), Others*r.Serial()*window)) / window
 }
 
 // misfit is the root mean square of the logarithms of published ÷ computed, as a factor.
@@ -121,6 +117,24 @@ func TestWindows(t *testing.T) {
 	for _, want := range []string{table.String(), fmt.Sprintf("%.2f Pod events for each write", m.pods), fmt.Sprintf("%.2f requests for each write", m.others)} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("docs/published.md does not say\n%s", want)
+		}
+	}
+}
+
+// TestMix: the constants are those that the rows say. With more threads the rate before ends
+// at three times what one queue can send.
+func TestMix(t *testing.T) {
+	if got := podsPerWrite(); math.Abs(got-PodsPerWrite) > 0.005 {
+		t.Errorf("%.3f Pod events for each write", got)
+	}
+	for _, name := range []string{"before-100", "before-200"} {
+		if r := Find(name); math.Abs(r.StorageQPS/r.DrainQPS()-1) > 0.05 {
+			t.Errorf("%s: %v published, %v while Pods drain", name, r.StorageQPS, r.DrainQPS())
+		}
+	}
+	for _, r := range Rows() {
+		if r.Setup == After && r.DrainQPS() < r.StorageQPS {
+			t.Errorf("%s: %v published, only %v while Pods drain", r.Name(), r.StorageQPS, r.DrainQPS())
 		}
 	}
 }

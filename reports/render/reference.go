@@ -44,7 +44,7 @@ var figures = []figure{
 	{"Pod handler drain", "s", 1, func(r *reference.Row) float64 { return r.DrainS }, func(f *reference.Figures) *float64 { return f.DrainS }, "pod_handler_drain_s"},
 	{"storage latency", "ms", 1, func(r *reference.Row) float64 { return r.LatencyMs }, func(f *reference.Figures) *float64 { return f.LatencyMs }, "storage_latency_ms"},
 	{"storage, published window", "qps", 1, func(r *reference.Row) float64 { return r.StorageQPS }, func(f *reference.Figures) *float64 { return f.Windowed }, "storage_qps"},
-	{"storage, busiest 10 s", "qps", 1, func(r *reference.Row) float64 { return r.StorageQPS }, func(f *reference.Figures) *float64 { return f.Busiest }, ""},
+	{"storage, over the drain", "qps", 1, func(r *reference.Row) float64 { return r.StorageQPS }, func(f *reference.Figures) *float64 { return f.All }, ""},
 	{"storage, Pods", "qps", 1, func(r *reference.Row) float64 { return r.StorageQPS }, func(f *reference.Figures) *float64 { return f.Pods }, ""},
 	{"watcher cpu", "cores", 3, func(r *reference.Row) float64 { return r.CPUCores }, func(f *reference.Figures) *float64 { return f.CPUCores }, "watcher_cpu_cores"},
 	{"mem", "MiB", 1, func(r *reference.Row) float64 { return r.MemMiB }, func(f *reference.Figures) *float64 { return f.MemMiB }, "watcher_mem_mib"},
@@ -113,12 +113,12 @@ func (t *table) Factors() (s sheet) {
 		return s
 	}
 	s.Keys, s.Heads = 2, append(words("watcher", "before → after"),
-		heading{Title: "published", Unit: "×"}, heading{Title: "busiest 10 s, all kinds", Unit: "×"}, heading{Title: "published windows, all kinds", Unit: "×"}, heading{Title: "busy window, Pods", Unit: "×"})
+		heading{Title: "published", Unit: "×"}, heading{Title: "published, drains alone", Unit: "×"}, heading{Title: "over the drain, all kinds", Unit: "×"}, heading{Title: "published windows, all kinds", Unit: "×"}, heading{Title: "busy window, Pods", Unit: "×"})
 	for i := range c.Factors {
 		f := &c.Factors[i]
 		var l sheetRow
 		l.First = i > 0 && c.Factors[i-1].Watcher != f.Watcher
-		l.add(f.Watcher, fmt.Sprintf("%d → %d threads", f.Before.Threads, f.After.Threads), short(f.Published), fixed(f.Busiest, 1), fixed(f.Windowed, 1), fixed(f.Pods, 1))
+		l.add(f.Watcher, fmt.Sprintf("%d → %d threads", f.Before.Threads, f.After.Threads), short(f.Published), fixedAs(f.Drain, 1), fixed(f.All, 1), fixed(f.Windowed, 1), fixed(f.Pods, 1))
 		s.Rows = append(s.Rows, l)
 	}
 	return s
@@ -184,8 +184,8 @@ func (t *table) BesideNote() string {
 		notes = append(notes, "Invalid: "+strings.Join(void, "; ")+".")
 	}
 	return strings.Join(append(notes, fmt.Sprintf(
-		"Published storage rates are of all kinds, averaged over about %.0f s before and %.0f s after; “–” where a cell was watched for less. “busiest 10 s” is of all kinds too, “Pods” of Pods alone, from first to last acknowledgement.",
-		reference.Windows[reference.Before], reference.Windows[reference.After])), " ")
+		"Published storage rates are of all kinds, averaged over about %.0f s before and %.0f s after; “–” where a cell was watched for less. “over the drain” is of all kinds too, over the drain of Pods or its busiest %d s; “Pods” of Pods alone, from first to last acknowledgement.",
+		reference.Windows[reference.Before], reference.Windows[reference.After], reference.MostDrain)), " ")
 }
 
 // csvReference has the published figures of each line's row, and its storage rates of all
@@ -205,17 +205,14 @@ func (t *table) csvReference() (fields []csvField) {
 			}})
 		}
 	}
-	rate := func(name string, seconds func(*reference.Row) float64) csvField {
-		return csvNumber(name, func(r *row) reading {
+	return append(fields,
+		csvNumber("all_kinds_drain_qps", func(r *row) reading { return reading{number: reference.AllKinds(r.cells[0])} }),
+		csvNumber("all_kinds_published_window_qps", func(r *row) reading {
 			if p := of(r); p != nil {
-				return reading{number: reference.Busiest(r.cells[0], seconds(p))}
+				return reading{number: reference.Busiest(r.cells[0], reference.Windows[p.Setup])}
 			}
 			return reading{}
-		})
-	}
-	return append(fields,
-		rate("all_kinds_busiest_10s_qps", func(*reference.Row) float64 { return reference.BusiestSeconds }),
-		rate("all_kinds_published_window_qps", func(p *reference.Row) float64 { return reference.Windows[p.Setup] }))
+		}))
 }
 
 // reached is the part of the published writes per second that counts as reached.
@@ -231,8 +228,8 @@ func (t *table) Shaped() string {
 	for _, w := range reference.Watchers {
 		logs, n := 0.0, 0.0
 		for _, f := range c.Factors {
-			if f.Watcher == w && f.Busiest != nil {
-				logs, n = logs+math.Log(*f.Busiest), n+1
+			if f.Watcher == w && f.All != nil {
+				logs, n = logs+math.Log(*f.All), n+1
 			}
 		}
 		if n > 0 {
