@@ -12,7 +12,7 @@ func TestReferencePlan(t *testing.T) {
 	for _, tc := range []struct {
 		args  []string
 		cells int
-	}{{nil, 26}, {[]string{"--quick"}, 10}, {[]string{"--quick", "--set", "matrix.load=before-20"}, 2}} {
+	}{{nil, 26}, {[]string{"--quick"}, 8}, {[]string{"--quick", "--set", "matrix.load=before-20"}, 2}} {
 		out, _, code, err := invoke(t, append([]string{"reference", "--dry-run"}, tc.args...)...)
 		if lines := strings.Count(out, "repetition 1"); err != nil || code != exitOK || lines != tc.cells {
 			t.Errorf("%v: %d cells, want %d (%v)\n%s", tc.args, lines, tc.cells, err, out)
