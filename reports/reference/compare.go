@@ -37,6 +37,7 @@ type Figures struct {
 	LatencyMs    *float64
 	Pods         *float64 // requests for Pods per second, between their first and last acknowledgement
 	All          *float64 // requests of all kinds per second, over the drain of Pods or its busiest MostDrain
+	Fixed        *float64 // the same, in the busiest MostDrain whether Pods drained sooner or not
 	Windowed     *float64 // the same, in the busiest window of the length in Windows
 	CPUCores     *float64
 	MemMiB       *float64
@@ -155,6 +156,7 @@ func lineOf(row *Row, watcher string, cells []*result.Cell) Line {
 	l.LatencyMs = of(func(c *result.Cell) *float64 { return c.Storage.SeenMeanMs })
 	l.Pods = of(func(c *result.Cell) *float64 { return c.Storage.QPS })
 	l.All = of(AllKinds)
+	l.Fixed = of(func(c *result.Cell) *float64 { return Busiest(c, MostDrain) })
 	l.Windowed = of(func(c *result.Cell) *float64 { return Busiest(c, Windows[row.Setup]) })
 	l.CPUCores = of(func(c *result.Cell) *float64 { return c.Watcher.CPUCores })
 	l.MemMiB = of(func(c *result.Cell) *float64 { return c.Watcher.RSSPeakMiB })

@@ -132,12 +132,14 @@ func span(lines []*Line, of func(*Line) *float64) (low, high float64, n int) {
 	return low, high, n
 }
 
-func rate(l *Line) *float64 { return l.All }
+// fixed is the rate that a window of fixed length has, as the published ones: one that is
+// longer than the drain follows the load.
+func fixed(l *Line) *float64 { return l.Fixed }
 
 // flatRule: one queue's rate does not follow the load.
 func flatRule(before []*Line) Rule {
 	r := Rule{Name: "before: storage rate is flat in threads", Verdict: NotMeasured}
-	low, high, n := span(before, rate)
+	low, high, n := span(before, fixed)
 	if n < 2 {
 		r.Figures = "a rate is known of fewer than two rows"
 		return r
@@ -156,19 +158,19 @@ func growthRule(after []*Line) Rule {
 		return r
 	}
 	grew := *most.QPS / *least.QPS
-	r.Figures = fmt.Sprintf("%.1f requests/s at %.0f writes/s, %.1f at %.0f", *least.All, *least.QPS, *most.All, *most.QPS)
+	r.Figures = fmt.Sprintf("%.1f requests/s in 30 s at %.0f writes/s, %.1f at %.0f", *least.Fixed, *least.QPS, *most.Fixed, *most.QPS)
 	if grew < Flat {
 		r.Figures = fmt.Sprintf("the load did not grow by ×%v: ", Flat) + r.Figures
 		return r
 	}
-	r.Verdict = verdict(*most.All > Flat**least.All)
+	r.Verdict = verdict(*most.Fixed > Flat**least.Fixed)
 	return r
 }
 
 // ends are the lines of the least and the highest load that was reached.
 func ends(lines []*Line) (least, most *Line) {
 	for _, l := range lines {
-		if l.QPS == nil || l.All == nil {
+		if l.QPS == nil || l.Fixed == nil {
 			continue
 		}
 		if least == nil || *l.QPS < *least.QPS {

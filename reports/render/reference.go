@@ -45,6 +45,7 @@ var figures = []figure{
 	{"storage latency", "ms", 1, func(r *reference.Row) float64 { return r.LatencyMs }, func(f *reference.Figures) *float64 { return f.LatencyMs }, "storage_latency_ms"},
 	{"storage, published window", "qps", 1, func(r *reference.Row) float64 { return r.StorageQPS }, func(f *reference.Figures) *float64 { return f.Windowed }, "storage_qps"},
 	{"storage, over the drain", "qps", 1, func(r *reference.Row) float64 { return r.StorageQPS }, func(f *reference.Figures) *float64 { return f.All }, ""},
+	{"storage, 30 s", "qps", 1, func(r *reference.Row) float64 { return r.StorageQPS }, func(f *reference.Figures) *float64 { return f.Fixed }, ""},
 	{"storage, Pods", "qps", 1, func(r *reference.Row) float64 { return r.StorageQPS }, func(f *reference.Figures) *float64 { return f.Pods }, ""},
 	{"watcher cpu", "cores", 3, func(r *reference.Row) float64 { return r.CPUCores }, func(f *reference.Figures) *float64 { return f.CPUCores }, "watcher_cpu_cores"},
 	{"mem", "MiB", 1, func(r *reference.Row) float64 { return r.MemMiB }, func(f *reference.Figures) *float64 { return f.MemMiB }, "watcher_mem_mib"},
@@ -184,7 +185,7 @@ func (t *table) BesideNote() string {
 		notes = append(notes, "Invalid: "+strings.Join(void, "; ")+".")
 	}
 	return strings.Join(append(notes, fmt.Sprintf(
-		"Published storage rates are of all kinds, averaged over about %.0f s before and %.0f s after; “–” where a cell was watched for less. “over the drain” is of all kinds too, over the drain of Pods or its busiest %d s; “Pods” of Pods alone, from first to last acknowledgement.",
+		"Published storage rates are of all kinds, averaged over about %[1].0f s before and %[2].0f s after; “–” where a cell was watched for less. “over the drain” is of all kinds too, over the drain of Pods or its busiest %[3]d s; “30 s” in the busiest %[3]d s whether Pods drained sooner or not; “Pods” of Pods alone, from first to last acknowledgement.",
 		reference.Windows[reference.Before], reference.Windows[reference.After], reference.MostDrain)), " ")
 }
 
