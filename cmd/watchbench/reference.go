@@ -13,7 +13,7 @@ import (
 
 // quick is what makes the run short: fewer rows, and drains that are cut. Load, threads and
 // queues stay as published, and a storage rate that a backlog decides is known after seconds.
-var quick = []string{"matrix.load=before-20,before-100,after-20,after-80", "drainTimeout=22s"}
+var quick = []string{"matrix.load=before-20,before-100,after-20,after-80", "drainTimeout=28s"}
 
 func referenceCommand() *cobra.Command {
 	var f runFlags
@@ -27,7 +27,7 @@ was measured against the published figures: each row with its ratios, the storag
 after ÷ before, and a verdict on the shape. watchbench report DIR shows the same again.
 
 The published drains add up to more than an hour for each watcher. --quick runs four rows
-and cuts their drains after 22 s (projected drains are marked), in less than 10 minutes on
+and cuts their drains after 28 s (projected drains are marked), in less than 10 minutes on
 two cores.
 
 Exit code 3 if a statement about the shape does not hold, or a check fails; 5 if the factor
@@ -45,7 +45,7 @@ after ÷ before could not be measured, or a cell is invalid.`,
 	}
 	f.common(cmd)
 	fl := cmd.Flags()
-	fl.BoolVar(&short, "quick", false, "four of the rows, with drains cut after 22 s: less than 10 minutes on two cores")
+	fl.BoolVar(&short, "quick", false, "four of the rows, with drains cut after 28 s: less than 10 minutes on two cores")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print what would be run, in which order and about how long, and start nothing")
 	fl.BoolVar(&f.explain, "explain", false, explainUsage)
 	return cmd
