@@ -92,12 +92,12 @@ func TestBad(t *testing.T) {
 		}},
 		{"after is far too fast", "after beats", Fails, func(r *result.Results) {
 			for _, row := range []string{"after-20", "after-80"} {
-				*at(r, row) = measured("after", row, 400, 600, 20)
+				*at(r, row) = measured("after", row, 400, 700, 20)
 			}
 		}},
 		{"one pair loses", "after beats", Fails, func(r *result.Results) {
 			*at(r, "after-20") = measured("after", "after-20", 340, 32, 100)
-			*at(r, "after-80") = measured("after", "after-80", 500, 1200, 20)
+			*at(r, "after-80") = measured("after", "after-80", 500, 1600, 20)
 		}},
 		{"after is invalid", "after beats", NotMeasured, func(r *result.Results) { at(r, "after-20").Valid, at(r, "after-80").Valid = false, false }},
 		{"no curve", "after beats", NotMeasured, func(r *result.Results) {
@@ -177,6 +177,17 @@ func TestOthers(t *testing.T) {
 	res.Cells[0].Valid, res.Cells[0].InvalidReasons = false, []string{"storage was late"}
 	if c := Compare(res); c.Lines[0].All != nil || c.Lines[0].Why != "storage was late" {
 		t.Errorf("an invalid cell has figures: %+v", c.Lines[0])
+	}
+}
+
+// TestUnknownDepth: how many events waited is not 0 where it is not known.
+func TestUnknownDepth(t *testing.T) {
+	res := good()
+	for i := range res.Cells {
+		delete(res.Cells[i].Series, result.SeriesQueueDepth)
+	}
+	if r := ruleOf(t, Compare(res), Ours, "Writer queue"); r.Verdict != NotMeasured || strings.Contains(r.Figures, "0 of") {
+		t.Errorf("%+v", r)
 	}
 }
 
