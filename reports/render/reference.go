@@ -185,7 +185,7 @@ func (t *table) BesideNote() string {
 		notes = append(notes, "Invalid: "+strings.Join(void, "; ")+".")
 	}
 	return strings.Join(append(notes, fmt.Sprintf(
-		"Published storage rates are of all kinds, averaged over about %[1].0f s before and %[2].0f s after; “–” where a cell was watched for less. “over the drain” is of all kinds too, over the drain of Pods or its busiest %[3]d s; “30 s” in the busiest %[3]d s whether Pods drained sooner or not; “Pods” of Pods alone, from first to last acknowledgement.",
+		"Published storage rates are of all kinds, averaged over about %.0[1]f s before and %.0[2]f s after; “–” where a cell was watched for less. “over the drain” is of all kinds too, over the drain of Pods or its busiest %[3]d s; “30 s” in the busiest %[3]d s whether Pods drained sooner or not; “Pods” of Pods alone, from first to last acknowledgement.",
 		reference.Windows[reference.Before], reference.Windows[reference.After], reference.MostDrain)), " ")
 }
 
