@@ -29,23 +29,22 @@ var Windows = map[string]float64{Before: 300, After: 60}
 
 // Figures are those of one row; nil is not known. Of several repetitions they are medians.
 type Figures struct {
-	QPS          *float64 // writes per second against the API server
-	Writes       *float64 // that the load made
-	WriterFullS  *float64
-	DrainS       *float64
-	Projected    bool // the drain was not waited for
-	LatencyMs    *float64
-	Pods         *float64 // requests for Pods per second, between their first and last acknowledgement
-	All          *float64 // requests of all kinds per second, over the drain of Pods or its busiest MostDrain
-	Fixed        *float64 // the same, in the busiest MostDrain whether Pods drained sooner or not
-	Windowed     *float64 // the same, in the busiest window of the length in Windows
-	CPUCores     *float64
-	MemMiB       *float64
-	NetKiBps     *float64
-	MostQueued   *float64 // Pod events that waited at one time
-	QueueFull    *bool    // the queue that takes what handler queues do not was full
-	Lost         *float64 // objects
-	DroppedEvent *float64 // events
+	QPS         *float64 // writes per second against the API server
+	Writes      *float64 // that the load made
+	WriterFullS *float64
+	DrainS      *float64
+	Projected   bool // the drain was not waited for
+	LatencyMs   *float64
+	Pods        *float64 // requests for Pods per second, between their first and last acknowledgement
+	All         *float64 // requests of all kinds per second, over the drain of Pods or its busiest MostDrain
+	Fixed       *float64 // the same, in the busiest MostDrain whether Pods drained sooner or not
+	Windowed    *float64 // the same, in the busiest window of the length in Windows
+	CPUCores    *float64
+	MemMiB      *float64
+	NetKiBps    *float64
+	MostQueued  *float64 // Pod events that waited at one time
+	QueueFull   *bool    // the queue that takes what handler queues do not was full
+	Dropped     *float64 // events
 }
 
 // Line is what one watcher did in the place of a published row.
@@ -162,8 +161,7 @@ func lineOf(row *Row, watcher string, cells []*result.Cell) Line {
 	l.MemMiB = of(func(c *result.Cell) *float64 { return c.Watcher.RSSPeakMiB })
 	l.NetKiBps = of(func(c *result.Cell) *float64 { return c.Watcher.NetKiBps })
 	l.MostQueued = of(mostQueued)
-	l.Lost = of(func(c *result.Cell) *float64 { return event(c, func(e *result.Events) *int64 { return e.Lost }) })
-	l.DroppedEvent = of(func(c *result.Cell) *float64 { return event(c, func(e *result.Events) *int64 { return &e.Dropped }) })
+	l.Dropped = of(dropped)
 	for _, c := range valid {
 		if full := queueFull(c); full != nil && (l.QueueFull == nil || *full) {
 			l.QueueFull = full
@@ -195,11 +193,11 @@ func mostQueued(c *result.Cell) *float64 {
 	return new(slices.Max(s.V))
 }
 
-func event(c *result.Cell, of func(*result.Events) *int64) *float64 {
-	if c.Events == nil || of(c.Events) == nil {
+func dropped(c *result.Cell) *float64 {
+	if c.Events == nil {
 		return nil
 	}
-	return new(float64(*of(c.Events)))
+	return new(float64(c.Events.Dropped))
 }
 
 // known is nil for what a cell without it has as 0.

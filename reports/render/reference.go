@@ -167,8 +167,8 @@ func (t *table) BesideNote() string {
 			slow = append(slow, fmt.Sprintf("%s %.0f of %v", name, *l.QPS, l.Row.QPS))
 		}
 		projected = projected || l.Projected
-		if l.DroppedEvent != nil && *l.DroppedEvent > 0 {
-			lost = append(lost, fmt.Sprintf("%s %.0f", name, *l.DroppedEvent))
+		if l.Dropped != nil && *l.Dropped > 0 {
+			lost = append(lost, fmt.Sprintf("%s %.0f", name, *l.Dropped))
 		}
 	}
 	var notes []string
