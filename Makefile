@@ -77,6 +77,7 @@ deploy-test: ## run the images and manifests of deploy/ on a kind cluster (needs
 # make exits with 2 whatever the command's code was: this says which, and what it means.
 BENCH     = $(BIN)/watchbench run $(SCENARIO) $(ON) --out $(OUT) $(ARGS)
 MATRIX    = $(BIN)/watchbench matrix $(ON) --out $(OUT) $(ARGS)
+REFERENCE = $(BIN)/watchbench reference $(ON) --out $(OUT) $(if $(QUICK),--quick) $(ARGS)
 EXPLAINED = || { code=$$?; echo "exit code $$($(BIN)/watchbench help exit-codes | sed -n "s/^ *$$code  */$$code of watchbench: /p") (make exits with 2)" >&2; exit $$code; }
 
 .PHONY: bench
@@ -86,6 +87,10 @@ bench: build ## run a scenario and write its report (default: strategies, on the
 .PHONY: robustness
 robustness: controlplane ## run the fault matrix on real processes and print it (about 20 minutes)
 	@$(info $(MATRIX))$(MATRIX) $(EXPLAINED)
+
+.PHONY: reference
+reference: build ## run the published before/after tables again, beside their figures (QUICK=1: less than 10 minutes; else hours)
+	@$(info $(REFERENCE))$(REFERENCE) $(EXPLAINED)
 
 # Each run has a seed of its own; one with an invalid cell (exit code 5) counts as well.
 .PHONY: aa

@@ -96,6 +96,7 @@ func command() *cobra.Command {
 	root.AddCommand(
 		runCommand(),
 		matrixCommand(),
+		referenceCommand(),
 		kneeCommand(),
 		modelCommand(),
 		reportCommand(),

@@ -23,7 +23,7 @@ func TestMakeNamesTheExitCode(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, "watchbench"), []byte(program), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, target := range []string{"bench", "robustness"} {
+	for _, target := range []string{"bench", "robustness", "reference"} {
 		cmd := exec.Command("make", "-s", "-C", "../..", "-o", "build", "-o", "controlplane", "BIN="+bin, target)
 		said, err := cmd.CombinedOutput()
 		if want := "exit code 3 of watchbench: a correctness check or a threshold failed (make exits with 2)"; err == nil || !strings.Contains(string(said), want) {

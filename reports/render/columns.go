@@ -276,7 +276,7 @@ func measureFailing(r *row) reading {
 
 func measureDrain(r *row) reading {
 	v := medianOf(func(c *result.Cell) *float64 { return c.Handler.DrainSeconds })(r)
-	v.projected = v.number != nil && slices.ContainsFunc(r.valid, func(c *result.Cell) bool { return c.Cut || c.Handler.DrainProjected })
+	v.projected = v.number != nil && slices.ContainsFunc(r.valid, func(c *result.Cell) bool { return c.Handler.DrainProjected })
 	return v
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/watchbench/watchbench/reports/reference"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -33,11 +34,13 @@ type table struct {
 	// unasked are guarantees that no cell could judge: the scenario lets nothing
 	// happen that they ask about.
 	unasked []string
+	// compared is the run beside the published tables; nil for other scenarios.
+	compared *reference.Comparison
 }
 
 // arrange groups the cells by matrix point and sorts the rows.
 func arrange(res *result.Results) *table {
-	t := &table{res: res, Run: &res.Run}
+	t := &table{res: res, Run: &res.Run, compared: reference.Compare(res)}
 	values := map[string]map[string]bool{}
 	checks := map[string]bool{}
 	for i := range res.Cells {

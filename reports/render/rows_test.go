@@ -115,9 +115,12 @@ func TestRepetitionsAreSummarisedByTheMedian(t *testing.T) {
 func TestSomeRepetitionsCut(t *testing.T) {
 	cut := drained(17)
 	cut.Cut, cut.CutFraction, cut.Handler.DrainProjected = true, 0.99, true
+	done := drained(17)
+	done.Cut, done.CutFraction = true, 1
 	for want, cells := range map[string][]result.Cell{
 		"1 of 3 cut at the drain limit with 99.0 % of the events acknowledged, whose drain is projected; the row's is the median of all": {drained(9), drained(10), cut},
 		"cut at the drain limit with 99.0 % of the events acknowledged; a full drain is projected to take about 17.0 s":                  {cut, cut},
+		"cut at the drain limit with 100 % of the events acknowledged; the Pods had drained, other kinds had not":                        {done, done},
 	} {
 		if got := repeated(cells...).notes(); len(got) == 0 || got[0] != want {
 			t.Errorf("%q, want %q", got, want)

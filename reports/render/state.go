@@ -198,7 +198,9 @@ func (r *row) notes() []string {
 	}
 	if f := r.cutFraction(); f != nil {
 		note := fmt.Sprintf("%scut at the drain limit with %s of the events acknowledged", r.cuts(), percent(*f))
-		if v := drain.measure(r); v.number != nil && r.cuts() == "" {
+		if v := drain.measure(r); v.number != nil && !v.projected {
+			note += "; the Pods had drained, other kinds had not"
+		} else if v.number != nil && r.cuts() == "" {
 			note += fmt.Sprintf("; a full drain is projected to take about %s s", short(*v.number))
 		} else if v.number != nil {
 			note += ", whose drain is projected; the row's is the median of all"

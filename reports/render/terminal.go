@@ -45,6 +45,7 @@ func Terminal(w io.Writer, res *result.Results, opts TerminalOptions) error {
 	p.line("", "")
 	p.sheet(t.Grid())
 	p.knees(t)
+	p.published(t)
 	p.verdicts(t)
 	for i, n := range t.Notes() {
 		if i == 0 {
@@ -67,6 +68,9 @@ func Terminal(w io.Writer, res *result.Results, opts TerminalOptions) error {
 	}
 	for _, l := range t.Floors() {
 		p.line("", "%s", l)
+	}
+	if s := t.Shaped(); s != "" {
+		p.line("", "%s", s)
 	}
 	if s := t.Bounds(); s != "" {
 		p.line(map[bool]string{true: ansiRed}[len(t.missed()) > 0], "%s", s)
@@ -236,6 +240,23 @@ func (p *printer) knees(t *table) {
 				p.line("", "%s", part.note)
 			}
 		}
+	}
+}
+
+// published prints a run of the scenario reference beside the published tables.
+func (p *printer) published(t *table) {
+	for _, part := range []struct {
+		title string
+		sheet sheet
+	}{{"beside the published tables", t.Beside()}, {"storage rate, after ÷ before", t.Factors()}, {"shape", t.Shape()}} {
+		if len(part.sheet.Rows) > 0 {
+			p.line("", "")
+			p.line(ansiBold, "%s", part.title)
+			p.sheet(part.sheet)
+		}
+	}
+	if s := t.BesideNote(); s != "" {
+		p.line("", "%s", s)
 	}
 }
 

@@ -59,8 +59,8 @@ func (c *Cell) validate(path string) error {
 		return fmt.Errorf("%s.cutFraction is %v; it lies between 0 and 1", path, c.CutFraction)
 	case !c.Cut && c.Handler.DrainProjected:
 		return fmt.Errorf("%s.handler.drainProjected is set on a cell that was not cut", path)
-	case c.Cut && c.Handler.DrainSeconds != nil && !c.Handler.DrainProjected:
-		return fmt.Errorf("%s was cut, so handler.drainSeconds must be marked drainProjected", path)
+	case c.Cut && c.Handler.DrainSeconds != nil && !c.Handler.DrainProjected && (c.Handler.Owed == nil || *c.Handler.Owed > 0):
+		return fmt.Errorf("%s was cut and owes Pods, so handler.drainSeconds must be marked drainProjected", path)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Checks)) {
 		check := c.Checks[name]

@@ -131,6 +131,18 @@ func TestCutCellIsProjected(t *testing.T) {
 	}
 }
 
+// TestCutAfterThePods: a cell that waited for other kinds only when it was cut has a drain of
+// Pods that was measured.
+func TestCutAfterThePods(t *testing.T) {
+	whole := deletions(10).figures(t)
+	e := deletions(10)
+	e.cell.Cut, e.cell.DrainEnd = true, at(60_000)
+	c := e.figures(t)
+	if c.Handler.DrainProjected || *c.Handler.Owed != 0 || c.CutFraction != 1 || *c.Handler.DrainSeconds != *whole.Handler.DrainSeconds || *c.Handler.DrainAfterLoad != *whole.Handler.DrainAfterLoad {
+		t.Errorf("%+v, drain %v, want %v", c.Handler, *c.Handler.DrainSeconds, *whole.Handler.DrainSeconds)
+	}
+}
+
 // deletions is a cell in which a single sender of 100 ms is given n objects that are
 // created and deleted, object by object: 2n operations, 3n events.
 func deletions(n int) *evidence {

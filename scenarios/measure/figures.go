@@ -306,7 +306,8 @@ func (f *Figures) watcherLatencyMs() *float64 {
 
 // drainFigures reports how long storage needed for what it was owed: what is written
 // again although storage had it is no part of that. A cut cell is projected from its
-// cut: the events still owed, at the mean rate at which events were settled so far.
+// cut: the events still owed, at the mean rate at which events were settled so far; where none
+// is owed, only other kinds were waited for, and the drain of Pods was seen.
 func (f *Figures) drainFigures(c *result.Cell, ch *changes) {
 	w := f.load.window
 	if ch.last == 0 || w.First == 0 {
@@ -315,13 +316,17 @@ func (f *Figures) drainFigures(c *result.Cell, ch *changes) {
 	end := float64(ch.last - w.First) // nanoseconds since the epoch would lose digits
 	if c.Cut {
 		c.CutFraction = round(float64(ch.settled) / float64(ch.settled+ch.owed))
+		c.Handler.Owed = &ch.owed
+	}
+	if c.Cut && ch.owed > 0 {
 		if f.pods.last == f.pods.first {
+			c.Handler.Owed = nil
 			return // no rate to project with
 		}
 		perNano := float64(ch.settled) / float64(f.pods.last-f.pods.first)
 		_, cut := f.window()
 		end = float64(cut-w.First) + float64(ch.owed)/perNano
-		c.Handler.Owed, c.Handler.DrainProjected = &ch.owed, true
+		c.Handler.DrainProjected = true
 	}
 	c.Handler.DrainSeconds = ptr(end / 1e9)
 	c.Handler.DrainAfterLoad = ptr(max(0, end-float64(w.Last-w.First)) / 1e9)

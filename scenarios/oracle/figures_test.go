@@ -441,9 +441,14 @@ func (r *record) projection(a answers, changes []change, w window) {
 		each = states / deletions
 	}
 	owed += late + math.Max(0, math.Round(late*each-lateStates))
-	a["handler.drainProjected"] = true
 	a["handler.owedEvents"] = owed
 	a.number("cutFraction", settled/(settled+owed))
+	if owed == 0 { // the Pods were done; other kinds were waited for
+		a.number("handler.drainSeconds", seconds(lastAck-w.first))
+		a.number("handler.drainAfterLoadSeconds", max(0, seconds(lastAck-w.last)))
+		return
+	}
+	a["handler.drainProjected"] = true
 	drain := seconds(r.cell.DrainEnd-w.first) + owed*seconds(lastAck-firstAck)/settled
 	a.number("handler.drainSeconds", drain)
 	a.number("handler.drainAfterLoadSeconds", drain-seconds(w.last-w.first))

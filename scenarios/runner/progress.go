@@ -216,6 +216,9 @@ func summary(c result.Cell) string {
 	}
 	if d := c.Handler.DrainSeconds; d != nil {
 		how := "drained in"
+		if c.Cut {
+			how = "cut, Pods drained in"
+		}
 		if c.Handler.DrainProjected {
 			how = fmt.Sprintf("cut at %.0f%%, would drain in", 100*c.CutFraction)
 		}

@@ -47,6 +47,7 @@ type File struct {
 	over      []assignment // by --set, of all but the matrix
 	cells     []Cell
 	base      Scenario
+	only      []map[string]string // points of the matrix to be run; empty is all
 }
 
 // Format is the format of scenario files with the kinds of events that a program can
@@ -117,7 +118,7 @@ func (format Format) parse(name string, data []byte, sets []string, without []*E
 	if f.over, err = f.parseSets(); err != nil {
 		return nil, err
 	}
-	if err := f.checkOnce(slices.Concat(written, f.axes)); err != nil {
+	if err := f.checkReferred(slices.Concat(written, f.axes)); err != nil {
 		return nil, err
 	}
 	if err := f.checkPair(); err != nil {
@@ -331,6 +332,9 @@ func (f *File) expand() error {
 			cell.Params = append(cell.Params, Param{Name: a.path, Value: p.label})
 			words = append(words, slug(p.label))
 		}
+		if len(f.only) > 0 && !cell.among(f.only) {
+			continue
+		}
 		s, err := f.resolve(point)
 		if err != nil {
 			wrong = append(wrong, err)
@@ -350,6 +354,9 @@ func (f *File) expand() error {
 	}
 	if len(wrong) > 0 {
 		return errors.Join(wrong...)
+	}
+	if len(f.cells) == 0 {
+		return f.tree.Fail(nil, "only", "no point of the matrix is left to run", "name points that are chosen, or leave it out")
 	}
 	f.base = f.cells[0].Scenario
 	return f.addCalibrations(ids)

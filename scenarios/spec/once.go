@@ -6,17 +6,28 @@ import (
 	"slices"
 )
 
-// checkOnce refuses a point of repeatOnce that is not among the axes, as written or as
-// chosen: it would be repeated without a word.
-func (f *File) checkOnce(axes []axis) error {
+// checkReferred refuses a point of repeatOnce or only that is not among the axes, as written or
+// as chosen: it would be repeated, or not be run, without a word.
+func (f *File) checkReferred(axes []axis) error {
 	s, d, err := f.decode(f.merged(nil))
 	if err != nil {
 		return err
 	}
-	for i, point := range s.RepeatOnce {
-		path := fmt.Sprintf("repeatOnce[%d]", i)
+	f.only = s.Only
+	if err := checkPointsOf("repeatOnce", s.RepeatOnce, axes); err != nil {
+		return d.Locate(err)
+	}
+	if err := checkPointsOf("only", s.Only, axes); err != nil {
+		return d.Locate(err)
+	}
+	return nil
+}
+
+func checkPointsOf(field string, points []map[string]string, axes []axis) error {
+	for i, point := range points {
+		path := fmt.Sprintf("%s[%d]", field, i)
 		if len(point) == 0 {
-			return d.Locate(bad(path, "write for example {watcher.strategy: single}", "a point without an axis"))
+			return bad(path, "write for example {watcher.strategy: single}", "a point without an axis")
 		}
 		for _, name := range slices.Sorted(maps.Keys(point)) {
 			var labels []string
@@ -28,10 +39,10 @@ func (f *File) checkOnce(axes []axis) error {
 				}
 			}
 			if len(labels) == 0 {
-				return d.Locate(bad(path, "name axes of the matrix", "%s is no axis of the matrix", name))
+				return bad(path, "name axes of the matrix", "%s is no axis of the matrix", name)
 			}
 			if !slices.Contains(labels, point[name]) {
-				return d.Locate(bad(path, oneOf(labels), "%s has no point %q", name, point[name]))
+				return bad(path, oneOf(labels), "%s has no point %q", name, point[name])
 			}
 		}
 	}

@@ -84,6 +84,37 @@ func TestMatrixExpandsInWrittenOrder(t *testing.T) {
 	}
 }
 
+// TestOnly: of the combinations those that are named are run, in the order of the matrix.
+func TestOnly(t *testing.T) {
+	for _, tc := range []struct {
+		points string
+		sets   []string
+		want   string
+	}{
+		{"", nil, "single-light single-heavy keyed-light keyed-heavy"},
+		{"{watcher.strategy: keyed, load: heavy}, {watcher.strategy: single, load: light}", nil, "single-light keyed-heavy"},
+		{"{load: heavy}", nil, "single-heavy keyed-heavy"},
+		{"{load: heavy}", []string{"only=[]"}, "single-light single-heavy keyed-light keyed-heavy"},
+		{"{watcher.strategy: single, load: light}, {load: heavy}", []string{"matrix.watcher.strategy=keyed"}, "keyed-heavy"},
+		{"{watcher.strategy: single, load: light}", []string{"matrix.load=heavy"}, "swept.yaml: only: no point of the matrix is left to run; name points that are chosen, or leave it out"},
+		{"{load: huge}", nil, `swept.yaml:16: only[0]: load has no point "huge"; use one of light, heavy`},
+		{"{}", nil, "swept.yaml:16: only[0]: a point without an axis; write for example {watcher.strategy: single}"},
+	} {
+		f, err := Format{}.Parse("swept.yaml", []byte(swept+"only: ["+tc.points+"]\n"), tc.sets...)
+		var got []string
+		if err != nil {
+			got = []string{err.Error()}
+		} else {
+			for _, c := range f.Cells() {
+				got = append(got, c.ID)
+			}
+		}
+		if strings.Join(got, " ") != tc.want {
+			t.Errorf("[%s] %v: %s, want %s", tc.points, tc.sets, strings.Join(got, " "), tc.want)
+		}
+	}
+}
+
 func TestRepeatOnce(t *testing.T) {
 	once := func(f *File) string {
 		var out []string
