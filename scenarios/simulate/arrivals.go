@@ -23,7 +23,7 @@ func planned(s *spec.Scenario, seed uint64, api time.Duration) (iter.Seq[Arrival
 		return nil, 0, &badinput.Error{What: "load: " + err.Error()}
 	}
 	cfg := p.Config()
-	r := reader{cfg: &cfg, api: api, ended: !s.Simulated()}
+	r := reader{cfg: &cfg, api: api, ends: newEnds(s)}
 	if cfg.Model == plan.ModelClosed {
 		return r.beside(p, r.closed(p)), cfg.Operations, nil
 	}
@@ -48,7 +48,7 @@ type timedOp struct {
 type reader struct {
 	cfg   *plan.Config
 	api   time.Duration
-	ended bool // the apiserver shows a Pod's end before it is gone
+	ends  ends
 	names []string
 }
 
@@ -68,7 +68,7 @@ func (r *reader) beside(p *plan.Plan, ops iter.Seq[timedOp]) iter.Seq[Arrival] {
 				}
 			}
 			a := r.arrival(x)
-			if r.ended && a.Delete && a.Kind == podKind { // its deletion time, a state of its own
+			if r.ends.first(&a, x.op.Type) {
 				state := a
 				state.Delete = false
 				if !yield(state) {
@@ -91,6 +91,32 @@ func (r *reader) arrival(x timedOp) Arrival {
 	}
 	a.Kind, a.Namespace, a.Name, a.UID = podKind, r.namespace(op.Pod.Namespace), op.Pod.Name, uid(op.Pod.Name, op.Pod.Incarnation)
 	return a
+}
+
+// ends knows which deletions of Pods make two events: an apiserver first writes the deletion
+// time, unless an operation has asked for that before. One that is simulated does not.
+type ends struct {
+	two   bool
+	asked map[string]struct{} // uids
+}
+
+func newEnds(s *spec.Scenario) ends { return ends{!s.Simulated(), map[string]struct{}{}} }
+
+// first reports whether an arrival comes with such a state before it.
+func (e *ends) first(a *Arrival, op string) bool {
+	if !e.two || a.Kind != podKind {
+		return false
+	}
+	if op == oplog.TypeTerminate {
+		e.asked[a.UID] = struct{}{}
+		return false
+	}
+	if !a.Delete {
+		return false
+	}
+	_, asked := e.asked[a.UID]
+	delete(e.asked, a.UID)
+	return !asked
 }
 
 // namespace keeps the names, which are made of numbers.

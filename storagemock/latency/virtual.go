@@ -1,7 +1,6 @@
 package latency
 
 import (
-	"container/heap"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -22,7 +21,7 @@ type virtualStation struct {
 	places  int
 	queue   int
 	limiter *rate.Limiter
-	leaving times   // of the requests that have, or will have, a place; at most as many as places
+	leaving []int64 // a min-heap: when the last request of each place leaves; as long as places were used
 	turns   []int64 // when those that wait enter service, ascending
 }
 
@@ -50,7 +49,7 @@ func (v *Virtual) Serve(method, kind string, now time.Duration) (time.Duration, 
 	}
 	end := turn + int64(v.model.Sample(method, kind, at(turn))+v.overhead)
 	if s.places > 0 {
-		heap.Push(&s.leaving, end)
+		s.leave(end)
 	}
 	return time.Duration(end) - now, nil
 }
@@ -70,8 +69,7 @@ func (s *virtualStation) enter(now int64) (int64, error) {
 		n++
 	}
 	s.turns = s.turns[n:]
-	taken := s.places > 0 && len(s.leaving) >= s.places
-	if taken {
+	if s.full() {
 		turn = max(turn, s.leaving[0])
 	}
 	if turn > now {
@@ -83,22 +81,35 @@ func (s *virtualStation) enter(now int64) (int64, error) {
 		}
 		s.turns = append(s.turns, turn)
 	}
-	if taken {
-		heap.Pop(&s.leaving)
-	}
 	return turn, nil
 }
 
-// times is a min-heap.
-type times []int64
+func (s *virtualStation) full() bool { return s.places > 0 && len(s.leaving) >= s.places }
 
-func (t times) Len() int           { return len(t) }
-func (t times) Less(i, j int) bool { return t[i] < t[j] }
-func (t times) Swap(i, j int)      { t[i], t[j] = t[j], t[i] }
-func (t *times) Push(x any)        { *t = append(*t, x.(int64)) }
-func (t *times) Pop() any {
-	old := *t
-	x := old[len(old)-1]
-	*t = old[:len(old)-1]
-	return x
+// leave notes the end of the request whose turn came last: it has a new place, or that of the
+// one that leaves first.
+func (s *virtualStation) leave(end int64) {
+	h := s.leaving
+	if !s.full() {
+		i := len(h)
+		h = append(h, end)
+		for ; i > 0 && h[(i-1)/2] > end; i = (i - 1) / 2 {
+			h[i] = h[(i-1)/2]
+		}
+		h[i] = end
+		s.leaving = h
+		return
+	}
+	i := 0
+	for c := 1; c < len(h); c = 2*i + 1 {
+		if c+1 < len(h) && h[c+1] < h[c] {
+			c++
+		}
+		if h[c] >= end {
+			break
+		}
+		h[i] = h[c]
+		i = c
+	}
+	h[i] = end
 }
