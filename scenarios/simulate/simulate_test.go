@@ -66,6 +66,9 @@ func TestDeterministic(t *testing.T) {
 				if a.Events != a.Requests+a.Coalesced+a.Dropped {
 					t.Errorf("%d events, %d requests, %d coalesced, %d dropped", a.Events, a.Requests, a.Coalesced, a.Dropped)
 				}
+				if a.Dropped == 0 && a.Freshness.Count != a.Events {
+					t.Errorf("%d of %d changes have arrived", a.Freshness.Count, a.Events)
+				}
 				if (full == "drop" && strategy == "single") != (a.Dropped > 0) && strategy == "single" {
 					t.Errorf("%d dropped", a.Dropped)
 				}
