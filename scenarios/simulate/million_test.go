@@ -20,9 +20,12 @@ func TestTenMillion(t *testing.T) {
 	if !*tenMillion {
 		t.Skip("takes up to a minute for each strategy; use -ten-million")
 	}
-	for _, strategy := range []string{"keyed", "partitioned", "dedup", "adaptive"} {
-		t.Run(strategy, func(t *testing.T) {
-			s := large(t, strategy)
+	for name, sets := range map[string][]string{
+		"keyed": nil, "partitioned": {"watcher.strategy=partitioned"}, "dedup": {"watcher.strategy=dedup"}, "adaptive": {"watcher.strategy=adaptive"},
+		"backlog": {"watcher.podQueueNum=500"}, // storage takes a quarter of what comes
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := large(t, sets...)
 			var most uint64
 			began, cpu := time.Now(), cpuTime(t)
 			o := run(t, s, Options{Progress: func(int64, int64) {
@@ -48,7 +51,7 @@ func cpuTime(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-func large(t testing.TB, strategy string) *spec.Scenario {
-	return scenario(t, "load.rate=100000", "load.duration=100s", "storage.latency=lognormal(p50=18ms,p99=40ms)", "storage.capacity={inflight: 4096}",
-		"watcher.podQueueNum=2000", "watcher.strategy="+strategy, "load.arrival=constant")
+func large(t testing.TB, sets ...string) *spec.Scenario {
+	return scenario(t, append([]string{"load.rate=100000", "load.duration=100s", "storage.latency=lognormal(p50=18ms,p99=40ms)", "storage.capacity={inflight: 4096}",
+		"watcher.podQueueNum=2000", "load.arrival=constant"}, sets...)...)
 }

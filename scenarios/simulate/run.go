@@ -180,7 +180,7 @@ func imbalance(handled []uint64) float64 {
 
 // waitingBytes is what one waiting event takes besides its object, by
 // BenchmarkWaitingEvent of package watcher/pipeline.
-const waitingBytes = 500
+const waitingBytes = 350
 
 // objectBytes is the size of a Pod of the load.
 func objectBytes(s *spec.Scenario) int64 {

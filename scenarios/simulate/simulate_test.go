@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +135,17 @@ func TestClosed(t *testing.T) {
 	}
 	if o = closed("{model: closed, threads: 4, duration: 3s}"); o.LoadSeconds < 2.9 || o.LoadSeconds > 3.03 {
 		t.Errorf("3 s last %g s", o.LoadSeconds)
+	}
+}
+
+// TestUnsent: deletions of Events, and kinds that are not watched, never reach the queues.
+func TestUnsent(t *testing.T) {
+	s := scenario(t, "watcher.resources=[Pod,Event]")
+	o := run(t, s, Options{Arrivals: slices.Values([]Arrival{
+		{Kind: "Event", Name: "a", UID: "a"}, {Kind: "Event", Name: "a", UID: "a", Delete: true}, {Kind: "Node", Name: "n"}, {Kind: podKind, Name: "p", Delete: true},
+	})})
+	if o.Events != 2 || o.Requests != 2 {
+		t.Errorf("%d events, %d requests: want an Event's creation and a Pod's deletion", o.Events, o.Requests)
 	}
 }
 
