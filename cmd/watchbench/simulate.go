@@ -44,7 +44,7 @@ arrivals of its op log, and held against what was measured.
 Exit code 3 if a cell's drain time or storage rate is predicted worse than --tolerance
 allows, 5 if there is no cell to compare.`,
 		Example: `  watchbench simulate strategies
-  watchbench simulate mine.yaml --set load.rate=100000 --set watcher.podQueueNum=2000
+  watchbench simulate mine.yaml --set watcher.podQueueNum=2000
   watchbench simulate --against out/simulated-20260102-150405 --tolerance 5%`,
 		Args: needArgs(0, 1, "a scenario, by name or path, or --against with the folder of a run"), ValidArgsFunction: scenarioNames,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -217,8 +217,10 @@ func (v *Virtual) play(until int64) {
 // settle lets workers and sources look that were told to, until none is left.
 func (v *Virtual) settle() {
 	for {
-		for i := 0; i < len(v.woken); i++ { // work wakes further ones
-			v.work(v.woken[i])
+		looked := 0
+		for looked < len(v.woken) { // work wakes further ones
+			v.work(v.woken[looked])
+			looked++
 		}
 		v.woken = v.woken[:0]
 		moved := false
