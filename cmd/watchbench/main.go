@@ -98,6 +98,7 @@ func command() *cobra.Command {
 		matrixCommand(),
 		referenceCommand(),
 		kneeCommand(),
+		simulateCommand(),
 		modelCommand(),
 		reportCommand(),
 		compareCommand(),

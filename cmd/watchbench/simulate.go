@@ -1,0 +1,229 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/simulate"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+type simulateFlags struct {
+	sets      []string
+	seed      uint64
+	overhead  time.Duration
+	api       time.Duration
+	against   string
+	tolerance string
+	format    string
+	quiet     bool
+}
+
+func simulateCommand() *cobra.Command {
+	var f simulateFlags
+	cmd := &cobra.Command{
+		Use:   "simulate [SCENARIO]",
+		Short: "Play a scenario through the watcher's own queues in virtual time",
+		Long: `Play each point of a scenario's matrix through the watcher's own queue code in virtual
+time, with storage's latency and capacity. Nothing is measured: the watcher's CPU, the
+network and the apiserver's limits are not in it. See docs/simulate.md.
+
+With --against instead of a scenario, each valid cell of a saved run is simulated with the
+arrivals of its op log, and held against what was measured.
+
+Exit code 3 if a cell's drain time or storage rate is predicted worse than --tolerance
+allows, 5 if there is no cell to compare.`,
+		Example: `  watchbench simulate strategies
+  watchbench simulate mine.yaml --set watcher.podQueueNum=2000
+  watchbench simulate --against out/simulated-20260102-150405 --tolerance 5%`,
+		Args: needArgs(0, 1, "a scenario, by name or path, or --against with the folder of a run"), ValidArgsFunction: scenarioNames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.format != "table" && f.format != "json" {
+				return badinput.New("use table or json", "--format %s is not known", f.format)
+			}
+			if f.overhead < 0 || f.api <= 0 {
+				return badinput.New("give a duration such as 2ms", "--overhead %s, --api-latency %s: want 0 or more, and more than 0", f.overhead, f.api)
+			}
+			if (f.against == "") == (len(args) == 0) {
+				return badinput.New("", "watchbench simulate needs a scenario, by name or path, or --against with the folder of a run")
+			}
+			if f.against != "" {
+				return f.compare(cmd, f.against)
+			}
+			return f.simulate(cmd, args[0])
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringArrayVar(&f.sets, "set", nil, setUsage)
+	offerBy(cmd, "set", overrides)
+	fl.Uint64Var(&f.seed, "seed", 0, "seed for the plan and storage latency; 0: the scenario's")
+	fl.DurationVar(&f.overhead, "overhead", 0, "time per request besides storage latency; with --against, fitted on the run's other points unless given")
+	fl.DurationVar(&f.api, "api-latency", simulate.DefaultAPI, "time from a write's dispatch to its answer and to the watcher")
+	fl.StringVar(&f.against, "against", "", "folder of a run to simulate, and to hold against what it measured")
+	offerBy(cmd, "against", folders)
+	fl.StringVar(&f.tolerance, "tolerance", "5%", "with --against: largest error of drain time and storage rate")
+	fl.StringVar(&f.format, "format", "table", "table or json")
+	offer(cmd, "format", "table", "json")
+	fl.BoolVar(&f.quiet, "quiet", false, "no progress")
+	return cmd
+}
+
+// simulatedPoint is one row of the table.
+type simulatedPoint struct {
+	Cell     string            `json:"cell"`
+	Params   map[string]string `json:"params"`
+	Strategy string            `json:"strategy"`
+	Load     string            `json:"load"`
+	*simulate.Outcome
+}
+
+func (f *simulateFlags) simulate(cmd *cobra.Command, ref string) error {
+	_, file, err := parse(ref, f.sets...)
+	if err != nil {
+		return err
+	}
+	var points []simulatedPoint
+	for i, c := range file.Cells() {
+		began := time.Now()
+		o, err := simulate.Run(cmd.Context(), &c.Scenario, simulate.Options{Seed: f.seed, Overhead: f.overhead, API: f.api, Progress: f.progress(cmd, c.ID)})
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.ID, err)
+		}
+		if !f.quiet {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%d/%d %s: %d events in %s\n", i+1, len(file.Cells()), c.ID, o.Events, time.Since(began).Round(time.Millisecond))
+		}
+		p := simulatedPoint{Cell: c.ID, Params: map[string]string{}, Strategy: c.Scenario.Watcher.Strategy, Load: loadOf(&c.Scenario), Outcome: o}
+		for _, x := range c.Params {
+			p.Params[x.Name] = x.Value
+		}
+		points = append(points, p)
+	}
+	if f.format == "json" {
+		return encode(cmd.OutOrStdout(), map[string]any{"simulated": true, "overheadMs": f.overhead.Seconds() * 1e3, "apiLatencyMs": f.api.Seconds() * 1e3, "points": points})
+	}
+	return writePoints(cmd.OutOrStdout(), points, f)
+}
+
+// progress shows on a terminal how far a cell is.
+func (f *simulateFlags) progress(cmd *cobra.Command, id string) func(done, of int64) {
+	if f.quiet || !isTerminal(cmd.ErrOrStderr()) {
+		return nil
+	}
+	return func(done, of int64) {
+		if of > 0 {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d of %d\r", id, done, of)
+			return
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d\r", id, done)
+	}
+}
+
+// loadOf names a load in a few characters.
+func loadOf(s *spec.Scenario) string {
+	what := s.Load.Profile
+	if s.Load.Model == result.ModelClosed {
+		return strings.TrimSpace(fmt.Sprintf("%s %d threads", what, s.Load.Threads))
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %g/s × %s", what, s.Load.Rate, s.Load.Duration))
+}
+
+func writePoints(w io.Writer, points []simulatedPoint, f *simulateFlags) error {
+	fmt.Fprintf(w, "simulated: nothing was measured; overhead %s per request, apiserver %s per write\n", f.overhead, f.api)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, "strategy\tload\tevents\trequests\tcoalesced\tdropped\tdrain s\tafter load s\tstorage/s\tefficiency\timbalance\tfresh p50 s\tp99 s\tmax depth\twriter full s\t")
+	for _, p := range points {
+		p50, p99 := "—", "—"
+		if p.Freshness != nil {
+			p50, p99 = figure(p.Freshness.P50), figure(p.Freshness.P99)
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t\n", p.Strategy, p.Load, p.Events, p.Requests, p.Coalesced, p.Dropped,
+			figure(p.DrainSeconds), figure(p.DrainAfterLoadSeconds), figure(p.StorageQPS), known(p.Efficiency), known(p.Imbalance), p50, p99, p.WriterMaxDepth+p.HandlerMaxDepth, figure(p.WriterFullSeconds))
+	}
+	return tw.Flush()
+}
+
+// figure has three significant digits, and all those before the point.
+func figure(v float64) string {
+	digits := 2
+	if v != 0 {
+		digits = max(0, 2-int(math.Floor(math.Log10(math.Abs(v)))))
+	}
+	return fmt.Sprintf("%.*f", min(digits, 6), v)
+}
+
+// known is a figure that is 0 where there is none.
+func known(v float64) string {
+	if v == 0 {
+		return "—"
+	}
+	return figure(v)
+}
+
+func (f *simulateFlags) compare(cmd *cobra.Command, dir string) error {
+	var tolerance units.Share
+	if err := tolerance.UnmarshalText([]byte(f.tolerance)); err != nil {
+		return &badinput.Error{What: "--tolerance", Err: err}
+	}
+	overhead := time.Duration(-1)
+	if cmd.Flags().Changed("overhead") {
+		overhead = f.overhead
+	}
+	if len(f.sets) > 0 || cmd.Flags().Changed("seed") || cmd.Flags().Changed("api-latency") {
+		return badinput.New("leave it out", "--set, --seed and --api-latency mean nothing with --against: the run has its own")
+	}
+	all, left, err := simulate.Against(cmd.Context(), dir, overhead)
+	if err != nil {
+		return err
+	}
+	var worse []string
+	for i := range all {
+		if c := &all[i]; !c.Within(float64(tolerance)) {
+			worse = append(worse, fmt.Sprintf("%s: drain %+.1f %%, rate %+.1f %%", c.Cell, 100*c.DrainError, 100*c.RateError))
+		}
+	}
+	if f.format == "json" {
+		err = encode(cmd.OutOrStdout(), map[string]any{"simulated": true, "tolerance": tolerance, "cells": all, "left": left})
+	} else {
+		err = writeComparison(cmd.OutOrStdout(), all, left)
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(all) == 0:
+		return &verdict{exitInvalid, "no cell could be compared"}
+	case len(worse) > 0:
+		return &verdict{exitCheck, fmt.Sprintf("%d of %d cells are not predicted within %s: %s", len(worse), len(all), f.tolerance, strings.Join(worse, "; "))}
+	}
+	return nil
+}
+
+func writeComparison(w io.Writer, all []simulate.Comparison, left []string) error {
+	fmt.Fprintln(w, "simulated, beside what was measured; m: measured, p: predicted from the arrivals of the op log")
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, "cell\trepetition\toverhead\tfitted on\trequests m\tp\tdrain s m\tp\terror\tstorage/s m\tp\terror\tfresh p50 s m\tp\tp99 s m\tp\t")
+	for _, c := range all {
+		m, p, fitted := &c.Measured, &c.Predicted, "given"
+		if c.FittedOn > 0 {
+			fitted = fmt.Sprintf("%d others", c.FittedOn)
+		}
+		fmt.Fprintf(tw, "%s\t%d\t%.2f ms\t%s\t%d\t%d\t%s\t%s\t%+.1f %%\t%s\t%s\t%+.1f %%\t%s\t%s\t%s\t%s\t\n", c.Cell, c.Repetition, c.OverheadMs, fitted,
+			m.Requests, p.Requests, figure(m.DrainSeconds), figure(p.DrainSeconds), 100*c.DrainError, figure(m.StorageQPS), figure(p.StorageQPS), 100*c.RateError,
+			figure(m.FreshnessP50), figure(p.FreshnessP50), figure(m.FreshnessP99), figure(p.FreshnessP99))
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	for _, l := range left {
+		fmt.Fprintln(w, "left out:", l)
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/assess"
+	"github.com/watchbench/watchbench/scenarios/assess/assesstest"
+	"github.com/watchbench/watchbench/scenarios/history"
+)
+
+var updateSimulated = flag.Bool("update-simulated", false, "write the golden files of watchbench simulate")
+
+const simulatedSets = "load.duration=2s"
+
+// TestSimulateCommand: one seed gives the same table to the byte.
+func TestSimulateCommand(t *testing.T) {
+	out, _, code, err := invoke(t, "simulate", "simulated", "--set", simulatedSets, "--overhead", "500us", "--quiet")
+	if code != exitOK || err != nil {
+		t.Fatalf("exit code %d: %v\n%s", code, err, out)
+	}
+	if !strings.HasPrefix(out, "simulated: nothing was measured") {
+		t.Errorf("does not begin by saying so:\n%s", out)
+	}
+	golden := filepath.Join("testdata", "simulated.txt")
+	if *updateSimulated {
+		if err := os.WriteFile(golden, []byte(out), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), out); d != "" {
+		t.Error(d)
+	}
+	out, _, code, err = invoke(t, "simulate", "simulated", "--set", simulatedSets, "--format", "json", "--quiet")
+	var doc struct {
+		Simulated bool `json:"simulated"`
+		Points    []struct {
+			Strategy string
+			Events   int64
+		} `json:"points"`
+	}
+	if jerr := json.Unmarshal([]byte(out), &doc); jerr != nil || code != exitOK || !doc.Simulated || len(doc.Points) != 12 || doc.Points[0].Events == 0 {
+		t.Errorf("exit code %d, %v, %v: %+v", code, err, jerr, doc)
+	}
+}
+
+func TestSimulateRefuses(t *testing.T) {
+	for want, args := range map[string][]string{
+		"needs a scenario":         {"simulate"},
+		"watcher.profile":          {"simulate", "simulated", "--set", "watcher.profile=legacy"},
+		"--format":                 {"simulate", "simulated", "--format", "xml"},
+		"--overhead":               {"simulate", "simulated", "--overhead", "-1ms"},
+		"--tolerance":              {"simulate", "--against", ".", "--tolerance", "5"},
+		"mean nothing":             {"simulate", "--against", ".", "--seed", "2"},
+		"name the folder of a run": {"simulate", "--against", t.TempDir()},
+	} {
+		if _, _, code, err := invoke(t, args...); code != exitInput || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: exit code %d, %v; want %q", args, code, err, want)
+		}
+	}
+}
+
+// TestSimulateAgainst: a prediction that is off is a failed check, and none is no pass.
+func TestSimulateAgainst(t *testing.T) {
+	for _, tc := range []struct {
+		latency string
+		args    []string
+		planned bool
+		code    int
+	}{
+		{"28ms", nil, true, exitOK},
+		{"90ms", nil, true, exitCheck},
+		{"90ms", []string{"--tolerance", "50%"}, true, exitOK},
+		{"28ms", []string{"--overhead", "80ms"}, true, exitCheck},
+		{"28ms", nil, false, exitInvalid},
+	} {
+		dir := t.TempDir()
+		assesstest.Run(t, dir, assesstest.Scenario(t, "plain", "", "storage.latency="+tc.latency), 30, nil)
+		if !tc.planned {
+			cell := history.CellDir(dir, "only")
+			c, err := history.LoadCell(cell)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Planned = 1000
+			if err := history.SaveJSON(cell, history.FileCell, c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		res, err := assess.Run(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Cells[0].Valid != tc.planned {
+			t.Fatalf("%+v: valid %t", tc, res.Cells[0].Valid)
+		}
+		if err := result.Save(filepath.Join(dir, result.FileName), res); err != nil {
+			t.Fatal(err)
+		}
+		out, _, code, err := invoke(t, append([]string{"simulate", "--against", dir}, tc.args...)...)
+		if code != tc.code {
+			t.Errorf("%+v: exit code %d, %v\n%s", tc, code, err, out)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package simulate
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/assess"
+	"github.com/watchbench/watchbench/scenarios/assess/assesstest"
+	"github.com/watchbench/watchbench/scenarios/history"
+)
+
+// saved is the folder of a run in which storage had every write 28 ms after its answer.
+func saved(t *testing.T, edit func(*history.Cell), sets ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	assesstest.Run(t, dir, assesstest.Scenario(t, "plain", "", sets...), 30, nil)
+	cell := history.CellDir(dir, "only")
+	c, err := history.LoadCell(cell)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(c)
+	if err := history.SaveJSON(cell, history.FileCell, c); err != nil {
+		t.Fatal(err)
+	}
+	res, err := assess.Run(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := result.Save(filepath.Join(dir, result.FileName), res); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestAgainst: the right latency predicts the cell, a wrong one does not, and what cannot be
+// compared is said.
+func TestAgainst(t *testing.T) {
+	same := func(*history.Cell) {}
+	all, left, err := Against(t.Context(), saved(t, same, "storage.latency=28ms"), 0)
+	if err != nil || len(all) != 1 || len(left) != 0 {
+		t.Fatalf("%+v, %v, %v", all, left, err)
+	}
+	if c := all[0]; !c.Within(0.005) || c.Measured.Requests != c.Predicted.Requests || c.Predicted.FreshnessP99 < 0.029 || c.Predicted.FreshnessP99 > 0.031 {
+		t.Errorf("%+v", c)
+	}
+	all, _, err = Against(t.Context(), saved(t, same, "storage.latency=90ms"), 0)
+	if err != nil || len(all) != 1 || all[0].Within(0.05) || all[0].DrainError < 0.05 {
+		t.Errorf("a wrong latency: %+v, %v", all, err)
+	}
+	all, left, err = Against(t.Context(), saved(t, func(c *history.Cell) { c.Planned = 1000 }), 0)
+	if err != nil || len(all) != 0 || len(left) != 1 || !strings.Contains(left[0], "invalid") {
+		t.Errorf("an invalid cell: %+v, %v, %v", all, left, err)
+	}
+	all, left, err = Against(t.Context(), saved(t, func(c *history.Cell) { c.Scenario.Watcher.Profile = "legacy" }), 0)
+	if err != nil || len(all) != 0 || len(left) != 1 || !strings.Contains(left[0], "legacy") {
+		t.Errorf("legacy: %+v, %v, %v", all, left, err)
+	}
+	if _, _, err := Against(t.Context(), t.TempDir(), 0); !badinput.Is(err) {
+		t.Errorf("an empty folder: %v", err)
+	}
+}
+
+// TestFit: an overhead is found again in what it made, and never fitted on the cell's own point.
+func TestFit(t *testing.T) {
+	cell := func(point string, overhead time.Duration, sets ...string) *measured {
+		m := &measured{cell: &result.Cell{Params: map[string]string{"point": point}}, scenario: scenario(t, append(sets, "watcher.strategy=single")...), seed: 3}
+		arrivals, _, err := planned(m.scenario, 3, time.Millisecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.arrivals = slices.Collect(arrivals)
+		o, err := m.run(t.Context(), overhead)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.cell.Storage.QPS = &o.StorageQPS
+		if err := m.fit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	a, b, idle := cell("a", 3*time.Millisecond), cell("b", 5*time.Millisecond), cell("c", 5*time.Millisecond, "load.rate=5")
+	for m, want := range map[*measured]time.Duration{a: 3 * time.Millisecond, b: 5 * time.Millisecond} {
+		if d := m.overhead - want; !m.fits || d > 100*time.Microsecond || d < -100*time.Microsecond {
+			t.Errorf("fitted %s, want %s", m.overhead, want)
+		}
+	}
+	if idle.fits {
+		t.Errorf("fitted %s to a cell that waits for its load", idle.overhead)
+	}
+	cells := []*measured{a, b, idle}
+	if d, n := fromOthers(cells, a); d != b.overhead || n != 1 {
+		t.Errorf("of others: %s of %d", d, n)
+	}
+	if d, n := fromOthers(cells[:1], a); d != 0 || n != 0 {
+		t.Errorf("of none: %s of %d", d, n)
+	}
+}
+
+// TestRecorded: one object's changes arrive in the order of their versions, whatever the
+// answers' order was; a real apiserver shows a Pod's end before it is gone.
+func TestRecorded(t *testing.T) {
+	op := func(typ, name string, version uint64, finished int64) oplog.Record {
+		return oplog.Record{Phase: oplog.PhaseLoad, Type: typ, Kind: podKind, Name: name, UID: name, ResourceVersion: version, Intended: 1000, Started: 1000, Finished: finished, Status: 200}
+	}
+	failed := op(oplog.TypePatch, "a", 0, 1500)
+	failed.Error = "no"
+	records := []oplog.Record{
+		failed, op(oplog.TypePatch, "a", 3, 2000), op(oplog.TypePatch, "a", 2, 4000), op(oplog.TypeCreate, "b", 1, 3000), op(oplog.TypeDelete, "a", 3, 5000),
+		{Phase: oplog.PhaseWarmup, Type: oplog.TypeCreate, Kind: podKind, Name: "w", Started: 1, Finished: 2, Status: 200},
+	}
+	each := func(yield func(oplog.Record, error) bool) {
+		for _, r := range records {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+	for provider, want := range map[string][]string{
+		"replay":   {"b@1 2µs", "a@2 3µs", "a@3 3µs", "a@3 4µs gone"},
+		"embedded": {"b@1 2µs", "a@2 3µs", "a@3 3µs", "a@3 4µs", "a@3 4µs gone"},
+	} {
+		s := scenario(t, "cluster.provider="+provider)
+		all, err := recorded(s, each)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, a := range all {
+			text := a.Name + "@" + string(rune('0'+a.Version)) + " " + a.At.String()
+			if a.Delete {
+				text += " gone"
+			}
+			got = append(got, text)
+			if a.Lag != a.At {
+				t.Errorf("%s: lag %s", text, a.Lag)
+			}
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", provider, d)
+		}
+	}
+}
