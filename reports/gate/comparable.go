@@ -1,0 +1,162 @@
+package gate
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// always may differ between two saved runs: what the gate is about, words that nobody
+// measures, and how busy the machine was, which the control is to find.
+var always = []string{
+	"scenario.watcher.command", "scenario.watcher.name", "scenario.metadata.description",
+	"environment.loadBefore", "environment.loadAfter", "environment.stealPercent",
+	"environment.programs", // those of the tool are compared by name
+}
+
+// tools are the programs that are not the watcher: with others, another thing is measured.
+var tools = []string{"watchbench", "storagemock", "churn", "watchproxy", "witness", "k6"}
+
+// mostDifferences bounds how many a message lists.
+const mostDifferences = 5
+
+// differences are why two runs cannot be held against each other.
+func differences(base, other *result.Results, mayDiffer []string) (reasons []string) {
+	allowed := func(path string) bool {
+		in := func(list []string) bool {
+			return slices.ContainsFunc(list, func(p string) bool {
+				return path == p || strings.HasPrefix(path, p+".") || strings.HasPrefix(path, p+"[")
+			})
+		}
+		return in(always) || in(mayDiffer)
+	}
+	for _, part := range []struct {
+		what string
+		a, b any
+	}{{"scenario", base.Scenario, other.Scenario}, {"environment", base.Environment, other.Environment}} {
+		var paths []string
+		walk(part.what, plain(part.a), plain(part.b), func(path, a, b string) {
+			if !allowed(path) {
+				paths = append(paths, fmt.Sprintf("%s is %s and %s", path, a, b))
+			}
+		})
+		if n := len(paths); n > mostDifferences {
+			paths = append(paths[:mostDifferences], fmt.Sprintf("%d more", n-mostDifferences))
+		}
+		if len(paths) > 0 {
+			reasons = append(reasons, fmt.Sprintf("another %s: %s", part.what, strings.Join(paths, "; ")))
+		}
+	}
+	if base.Run.Scenario != other.Run.Scenario {
+		reasons = append(reasons, fmt.Sprintf("another scenario: %q and %q", base.Run.Scenario, other.Run.Scenario))
+	}
+	if base.Run.Seed != other.Run.Seed && !allowed("scenario.seed") {
+		reasons = append(reasons, fmt.Sprintf("another seed: %d and %d; the plans differ (mayDiffer: [scenario.seed])", base.Run.Seed, other.Run.Seed))
+	}
+	for _, name := range tools {
+		a, b := base.Environment.Programs[name], other.Environment.Programs[name]
+		if a != b && !allowed("environment.programs."+name) && !slices.Contains(mayDiffer, "environment.programs") {
+			reasons = append(reasons, fmt.Sprintf("another build of %s; measure both with the same (mayDiffer: [environment.programs])", name))
+		}
+	}
+	return reasons
+}
+
+// alone are reasons why a run cannot be judged, whatever it is held against.
+func alone(what string, res *result.Results, mayDiffer []string) (reasons []string) {
+	if res == nil {
+		return []string{what + " was not read"}
+	}
+	if res.Schema != result.Schema {
+		return []string{fmt.Sprintf("%s has the schema %q, not %s", what, res.Schema, result.Schema)}
+	}
+	if len(res.Cells) == 0 {
+		return []string{what + " has no cells"}
+	}
+	if len(res.Scenario) == 0 {
+		reasons = append(reasons, what+" does not say what scenario it ran")
+	}
+	if e := res.Environment; e.Provider == "" || e.CPUs == 0 || e.GoVersion == "" {
+		reasons = append(reasons, what+" does not say where it ran: provider, cpus or goVersion is missing")
+	}
+	if len(res.Run.Order) == 0 {
+		reasons = append(reasons, what+" does not say which cells it was to have (run.order)")
+	}
+	if len(res.Run.Crashed) == 0 { // otherwise the watcher is to blame, which the invariants say
+		if gap := res.Gap(); gap != "" {
+			reasons = append(reasons, what+" is "+gap)
+		}
+	}
+	planned := map[string]bool{}
+	for _, id := range res.Run.Order {
+		planned[id] = true
+	}
+	for i := range res.Cells {
+		if c := &res.Cells[i]; !planned[c.ID] && len(planned) > 0 {
+			reasons = append(reasons, fmt.Sprintf("%s has a cell that it was not to have: %s", what, c.ID))
+			break
+		}
+	}
+	for i := range res.Run.Resumed {
+		resumed := *res
+		resumed.Environment = res.Run.Resumed[i].Environment
+		for _, r := range differences(res, &resumed, mayDiffer) {
+			reasons = append(reasons, what+" was resumed in "+r)
+		}
+	}
+	return reasons
+}
+
+// plain is a value as JSON has it.
+func plain(v any) any {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	var tree any
+	if json.Unmarshal(data, &tree) != nil {
+		return string(data)
+	}
+	return tree
+}
+
+// walk calls differ for each leaf that is not the same in both trees.
+func walk(path string, a, b any, differ func(path, a, b string)) {
+	x, isX := a.(map[string]any)
+	y, isY := b.(map[string]any)
+	if isX && isY {
+		keys := maps.Clone(x)
+		maps.Copy(keys, y)
+		for _, k := range slices.Sorted(maps.Keys(keys)) {
+			walk(path+"."+k, x[k], y[k], differ)
+		}
+		return
+	}
+	if !reflect.DeepEqual(a, b) {
+		differ(path, shown(a), shown(b))
+	}
+}
+
+// shown is a value in a message.
+func shown(v any) string {
+	if v == nil {
+		return "not given"
+	}
+	s, isText := v.(string)
+	if !isText {
+		data, err := json.Marshal(v)
+		if err != nil {
+			return "?"
+		}
+		s = string(data)
+	}
+	if r := []rune(s); len(r) > 60 {
+		s = string(r[:57]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,135 @@
+package gate
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	validator "github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/watchbench/watchbench/internal/strictyaml"
+)
+
+func TestDefaultRules(t *testing.T) {
+	r := Defaults()
+	if len(r.Metrics) < 8 || r.Blocks != 6 || r.Alpha != 0.05 || len(r.Invariants) != 8 {
+		t.Errorf("%+v", r)
+	}
+	again, err := ParseRules("rules.yaml", DefaultsFile())
+	if err != nil || len(again.Metrics) != len(r.Metrics) {
+		t.Errorf("the defaults over themselves: %v, %v", again, err)
+	}
+}
+
+func TestRulesChangeOnlyWhatTheyWrite(t *testing.T) {
+	r, err := ParseRules("r.yaml", []byte("blocks: 10\nmetrics:\n  watcher.cpuMicrosPerEvent: {allow: 5%}\n  freshness.p50: {skip: true}\n  watcher.rssPeakMiB: {kind: paired, better: lower, allow: 10%, detect: 30%}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cpu, was := r.Metrics["watcher.cpuMicrosPerEvent"], Defaults().Metrics["watcher.cpuMicrosPerEvent"]
+	if was.Allow = 0.05; cpu != was {
+		t.Errorf("got %+v, want %+v", cpu, was)
+	}
+	if _, there := r.Metrics["freshness.p50"]; there || r.Blocks != 10 || r.Repeats != 6 || len(r.Metrics) != len(Defaults().Metrics) {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestBadRules(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                       "r.yaml: the file is empty; a rules file starts with metrics:",
+		"block: 3":                               "r.yaml:1: block: unknown field; did you mean blocks?",
+		"blocks: 2":                              "r.yaml:1: blocks: 2 blocks give no interval; use 3 to 1000",
+		"repeats: 1":                             "r.yaml:1: repeats: 1 repetitions give no interval",
+		"alpha: 0.05":                            `r.yaml:1: alpha: "0.05" is not a share; write 0% to 100%`,
+		"alpha: 0%":                              "r.yaml:1: alpha: 0% is out of range",
+		"invalidCells: 90%":                      "r.yaml:1: invalidCells: 90%: most cells could be invalid",
+		"lag: 0s":                                "r.yaml:1: lag: 0s is no limit",
+		"invariants: [G1, G15]":                  `r.yaml:1: invariants[1]: "G15" is no invariant; use G1 to G14, errors or lag`,
+		"mayDiffer: [kernel]":                    `r.yaml:1: mayDiffer[0]: "kernel" is not below environment or scenario`,
+		"metrics: {watcher.cpu: {}}":             "r.yaml:1: metrics.watcher.cpu: watcher.cpu: unknown metric",
+		"metrics: {load.qps: {}}":                `r.yaml:1: metrics.load.qps.kind: "" is not a kind; write exact or paired`,
+		"metrics: {load.qps / x: {}}":            "r.yaml:1: metrics.load.qps / x: x: unknown metric",
+		"metrics: {freshness.p50: {allow: 0%}}":  "r.yaml:1: metrics.freshness.p50.allow: 0%: no interval can be within it",
+		"metrics: {freshness.p50: {allow: 60%}}": "metrics.freshness.p50.detect: 50% is not more than the 60% that is allowed",
+		"metrics: {freshness.p50: {better: less}}":                        `metrics.freshness.p50.better: "less" is no direction`,
+		"metrics: {load.qps: {kind: exact, better: higher, allow: 100%}}": "100% allows anything",
+		"metrics: {load.qps: {kind: exact, better: higher, detect: 10%}}": "an exact metric has no noise to see through",
+		"metrics: {freshness.p50: {else: x}}":                             "metrics.freshness.p50.else: x: unknown metric",
+	} {
+		_, err := ParseRules("r.yaml", []byte(text))
+		var at *strictyaml.Error
+		if !errors.As(err, &at) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q:\n got %v\nwant %s", text, err, want)
+		}
+	}
+	all := "metrics:\n"
+	for name := range Defaults().Metrics {
+		all += "  " + name + ": {skip: true}\n"
+	}
+	if _, err := ParseRules("r.yaml", []byte(all)); err == nil || !strings.Contains(err.Error(), "no metric is left to judge") {
+		t.Errorf("all skipped: %v", err)
+	}
+}
+
+func TestSchemaAcceptsTheDefaults(t *testing.T) {
+	data, err := Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := validator.UnmarshalJSON(strings.NewReader(string(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := validator.NewCompiler()
+	if err := c.AddResource("rules.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("rules.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(text string) error {
+		var tree any
+		if err := yaml.Unmarshal([]byte(text), &tree); err != nil {
+			t.Fatal(err)
+		}
+		plain, err := json.Marshal(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := validator.UnmarshalJSON(strings.NewReader(string(plain)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Validate(v)
+	}
+	if err := check(string(DefaultsFile())); err != nil {
+		t.Error(err)
+	}
+	if check("metrics: {load.qps: {kind: sharp}}") == nil || check("nonsense: 1") == nil {
+		t.Error("the schema accepts anything")
+	}
+}
+
+// FuzzRules checks that no input panics, that an error is one line, and that rules that are
+// accepted are valid.
+func FuzzRules(f *testing.F) {
+	f.Add(string(defaults))
+	f.Add("metrics: {a / b: {else: c}}\nmayDiffer: [scenario.x]")
+	f.Add("invariants: [G1]\nalpha: 5%\nblocks: 3")
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := ParseRules("r.yaml", []byte(text))
+		if err != nil {
+			if strings.ContainsAny(err.Error(), "\n\r") {
+				t.Errorf("error on several lines: %q", err)
+			}
+			return
+		}
+		if err := r.Validate(); err != nil || len(r.Metrics) == 0 {
+			t.Errorf("accepted and not valid: %v", err)
+		}
+	})
+}
