@@ -23,6 +23,7 @@ const (
 	exitError       = 1
 	exitInput       = 2
 	exitCheck       = 3
+	exitRegression  = 4
 	exitInvalid     = 5
 	exitInterrupted = 130
 )
@@ -33,7 +34,8 @@ const exitCodes = `Exit codes:
   1    error
   2    usage or bad input
   3    a correctness check or a threshold failed
-  5    run invalid
+  4    regression: gate FAIL
+  5    run invalid, or gate INVALID or INCONCLUSIVE
   130  interrupted`
 
 // verdict is an outcome with an exit code of its own that is not a failure of the
@@ -91,7 +93,7 @@ func command() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return badinput.New("see "+cmd.CommandPath()+" --help", "%v", commandline.FlagError(cmd, err))
 	})
-	root.AddCommand(runCommand(), matrixCommand(), reportCommand(), checkCommand(), recordCommand(), replayCommand(), scenariosCommand(), clusterCommand(), manCommand(), &cobra.Command{
+	root.AddCommand(runCommand(), matrixCommand(), reportCommand(), checkCommand(), gateCommand(), recordCommand(), replayCommand(), scenariosCommand(), clusterCommand(), manCommand(), &cobra.Command{
 		Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes,
 	}, &cobra.Command{
 		Use: "version", Short: "Print the version", Args: noArgs,

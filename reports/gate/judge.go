@@ -114,10 +114,9 @@ func settle(all []Finding, alpha float64) {
 	holm(noisy)
 	for _, f := range noisy {
 		raw := f.harm()
-		change := fmt.Sprintf("interval %s to %s, %s allowed", signed(f.Interval.Low), signed(f.Interval.High), signed(f.limit()))
 		switch {
 		case f.Holm <= alpha && f.beyond():
-			f.Outcome, f.Why = Fail, because(f.Why, "%s", change)
+			f.Outcome, f.Why = Fail, because(f.Why, "the whole interval is beyond what is allowed")
 		case f.within():
 			f.Outcome = Pass
 			if f.Improved = f.improved(); f.Improved {
@@ -126,9 +125,9 @@ func settle(all []Finding, alpha float64) {
 		case raw > alpha && f.noise() > f.detect:
 			f.Outcome, f.Why = Inconclusive, because(f.Why, "too much noise: an interval of ±%.2g %% hides a change of %.2g %%", 100*f.noise(), 100*f.detect)
 		case raw <= alpha:
-			f.Outcome, f.Why = Warn, because(f.Why, "%s: beyond it, but among %d figures that is too often chance (p %.2g by Holm)", change, len(noisy), f.Holm)
+			f.Outcome, f.Why = Warn, because(f.Why, "the interval is beyond what is allowed, but one of %d figures is that by chance too often (p %.2g by Holm)", len(noisy), f.Holm)
 		default:
-			f.Outcome, f.Why = Warn, because(f.Why, "%s: the interval overlaps it", change)
+			f.Outcome, f.Why = Warn, because(f.Why, "the interval overlaps what is allowed")
 		}
 	}
 }
@@ -177,7 +176,10 @@ func (v *Verdict) finish() *Verdict {
 // signed is a ratio as a change in percent.
 func signed(ratio float64) string {
 	c := 100 * (ratio - 1)
-	if math.Abs(c) < 0.05 && c != 0 {
+	switch {
+	case c == 0:
+		return "0 %"
+	case math.Abs(c) < 0.05:
 		return fmt.Sprintf("%+.2g %%", c)
 	}
 	return fmt.Sprintf("%+.1f %%", c)
