@@ -27,13 +27,8 @@ const mostDifferences = 5
 
 // differences are why two runs cannot be held against each other.
 func differences(base, other *result.Results, mayDiffer []string) (reasons []string) {
-	allowed := func(path string) bool {
-		in := func(list []string) bool {
-			return slices.ContainsFunc(list, func(p string) bool {
-				return path == p || strings.HasPrefix(path, p+".") || strings.HasPrefix(path, p+"[")
-			})
-		}
-		return in(always) || in(mayDiffer)
+	in := func(list []string, path string) bool {
+		return slices.ContainsFunc(list, func(p string) bool { return path == p || strings.HasPrefix(path, p+".") })
 	}
 	for _, part := range []struct {
 		what string
@@ -41,7 +36,7 @@ func differences(base, other *result.Results, mayDiffer []string) (reasons []str
 	}{{"scenario", base.Scenario, other.Scenario}, {"environment", base.Environment, other.Environment}} {
 		var paths []string
 		walk(part.what, plain(part.a), plain(part.b), func(path, a, b string) {
-			if !allowed(path) {
+			if !in(always, path) && !in(mayDiffer, path) {
 				paths = append(paths, fmt.Sprintf("%s is %s and %s", path, a, b))
 			}
 		})
@@ -55,12 +50,12 @@ func differences(base, other *result.Results, mayDiffer []string) (reasons []str
 	if base.Run.Scenario != other.Run.Scenario {
 		reasons = append(reasons, fmt.Sprintf("another scenario: %q and %q", base.Run.Scenario, other.Run.Scenario))
 	}
-	if base.Run.Seed != other.Run.Seed && !allowed("scenario.seed") {
+	if base.Run.Seed != other.Run.Seed && !in(mayDiffer, "scenario.seed") {
 		reasons = append(reasons, fmt.Sprintf("another seed: %d and %d; the plans differ (mayDiffer: [scenario.seed])", base.Run.Seed, other.Run.Seed))
 	}
 	for _, name := range tools {
 		a, b := base.Environment.Programs[name], other.Environment.Programs[name]
-		if a != b && !allowed("environment.programs."+name) && !slices.Contains(mayDiffer, "environment.programs") {
+		if a != b && !in(mayDiffer, "environment.programs."+name) {
 			reasons = append(reasons, fmt.Sprintf("another build of %s; measure both with the same (mayDiffer: [environment.programs])", name))
 		}
 	}

@@ -1,7 +1,7 @@
 package gate
 
 import (
-	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -121,18 +121,18 @@ func saved(seed uint64, n noise, repeats int, p planted) (base, changed *result.
 	return run("base-1", 2*seed, planted{}), run("new-1", 2*seed+1, p)
 }
 
-// clone by way of the file format, which is what a gate reads.
-func clone(t testing.TB, res *result.Results) *result.Results {
+// deep is a copy that shares nothing.
+func deep(t testing.TB, res *result.Results) *result.Results {
 	t.Helper()
-	var buf bytes.Buffer
-	if err := result.Encode(&buf, res); err != nil {
-		t.Fatal(err)
-	}
-	again, err := result.Decode(&buf, "clone")
+	data, err := json.Marshal(res)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return again
+	var again result.Results
+	if err := json.Unmarshal(data, &again); err != nil {
+		t.Fatal(err)
+	}
+	return &again
 }
 
 func mustPaired(t testing.TB, res *result.Results) *Verdict {

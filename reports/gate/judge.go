@@ -97,7 +97,9 @@ func (v *Verdict) judge(points []*point) {
 			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(v.Rules.Metrics)) {
-			v.Metrics = append(v.Metrics, p.judge(name, v.Rules.Metrics[name], &v.Rules, v.Blocked))
+			if rule := v.Rules.Metrics[name]; p.at(rule.At, points) {
+				v.Metrics = append(v.Metrics, p.judge(name, rule, &v.Rules, v.Blocked))
+			}
 		}
 	}
 	settle(v.Metrics, float64(v.Rules.Alpha))

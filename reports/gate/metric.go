@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -13,6 +14,7 @@ import (
 // samples are one metric's values of both sides at a point.
 type samples struct {
 	base, new []float64
+	same      [][2]float64 // base and new of one repetition, which have one plan
 	blocks    [][4]float64 // of a paired run
 	blocked   bool
 }
@@ -50,13 +52,13 @@ func (p *point) judge(name string, rule Rule, rules *Rules, blocked bool) Findin
 	}
 	f.Base, f.New = median(s.base), median(s.new)
 	if rule.Kind == KindExact {
-		spread, sharp := s.sharp(float64(rule.Allow))
+		spread, sharp := s.sharp(f.Allow)
 		if sharp {
 			f.exact(s)
 			return f
 		}
 		f.Kind, f.detect = KindPaired, max(2*f.Allow, leastDetect)
-		f.Why = fmt.Sprintf("not exact here, as BASE alone varies by %.2g %%", 100*spread)
+		f.Why = fmt.Sprintf("not exact here: repetitions of one plan differ by up to %.2g %%", 100*spread)
 	}
 	f.compare(s, rules)
 	return f
@@ -98,6 +100,13 @@ func (p *point) samples(fig figure, blocked bool) (s samples, why string) {
 		}
 		if missing > 0 {
 			return s, fmt.Sprintf("missing in %d of %d cells of %s", missing, len(cells), side.name)
+		}
+	}
+	for _, a := range p.base.valid() {
+		for _, b := range p.new.valid() {
+			if a.Repetition == b.Repetition {
+				s.same = append(s.same, [2]float64{*fig.value(a), *fig.value(b)})
+			}
 		}
 	}
 	if blocked {
@@ -144,49 +153,83 @@ func (s samples) zero() string {
 	return ""
 }
 
-// sharp reports whether the base alone is as exact as is allowed, and how far it spreads.
+// sharp reports whether a count is as exact as the rule takes it to be: BASE has the same in
+// all repetitions, or, where each has a plan of its own, NEW differs from it by the same
+// factor in each. spread is how far that is from so.
 func (s samples) sharp(allow float64) (spread float64, ok bool) {
-	low, high := slices.Min(s.base), slices.Max(s.base)
-	if low == high {
-		return 0, true
-	}
-	if low <= 0 {
+	if len(s.same) == 0 {
 		return math.Inf(1), false
 	}
-	spread = high/low - 1
-	return spread, spread <= allow+rounding
+	var ratios []float64
+	for _, v := range s.same {
+		switch {
+		case v[0] == v[1]:
+			ratios = append(ratios, 1)
+		case v[0] > 0 && v[1] > 0:
+			ratios = append(ratios, v[1]/v[0])
+		default:
+			return math.Inf(1), apart(s.base) <= allow+rounding
+		}
+	}
+	spread = apart(ratios)
+	return spread, min(spread, apart(s.base)) <= allow+rounding
+}
+
+// apart is how far values spread, as a part of the lowest.
+func apart(values []float64) float64 {
+	low, high := slices.Min(values), slices.Max(values)
+	switch {
+	case low == high:
+		return 0
+	case low <= 0:
+		return math.Inf(1)
+	}
+	return high/low - 1
 }
 
 // rounding is what the six digits of results.json may add.
 const rounding = 1e-5
 
-// exact judges a count.
+// exact judges a count, each repetition of NEW by that of BASE with the same plan.
 func (f *Finding) exact(s samples) {
-	worse := func(v float64) bool {
-		if f.Better == lower {
-			return v > *f.Base*(1+f.Allow+rounding)
+	direction := func(base, changed float64) int { // 1 is worse, -1 better, by more than is allowed
+		by := cmp.Compare(changed, base)
+		if within := base * (f.Allow + rounding); math.Abs(changed-base) <= within {
+			by = 0
 		}
-		return v < *f.Base*(1-f.Allow-rounding)
-	}
-	f.N, f.Outcome = min(len(s.base), len(s.new)), Pass
-	f.Improved = f.Better == lower && *f.New < *f.Base*(1-f.Allow-rounding) || f.Better == higher && *f.New > *f.Base*(1+f.Allow+rounding)
-	if *f.Base > 0 && *f.New > 0 {
-		r := *f.New / *f.Base
-		f.Ratio, f.Interval = &stats.Ratio{Median: r, Interval: stats.Interval{Low: r, High: r}, N: f.N}, stats.Interval{Low: r, High: r}
-	}
-	odd := 0
-	for _, v := range s.new {
-		if worse(v) {
-			odd++
+		if f.Better == higher {
+			by = -by
 		}
+		return by
+	}
+	f.N, f.Outcome = len(s.same), Pass
+	var ratios []float64
+	worse, better, gone := 0, 0, 0
+	for _, v := range s.same {
+		switch direction(v[0], v[1]) {
+		case 1:
+			worse++
+		case -1:
+			better++
+		}
+		if v[0] > 0 && v[1] > 0 {
+			ratios = append(ratios, v[1]/v[0])
+		} else if v[0] > 0 {
+			gone++
+		}
+	}
+	if m := median(ratios); m != nil {
+		f.Ratio, f.Interval = &stats.Ratio{Median: *m, Interval: stats.Interval{Low: *m, High: *m}, N: f.N}, stats.Interval{Low: *m, High: *m}
 	}
 	switch {
-	case worse(*f.New):
-		f.Outcome, f.Why = Fail, "worse in "+of(odd, len(s.new))
-	case odd > 0:
-		f.Outcome, f.Why = Warn, "worse in "+of(odd, len(s.new))+", though not in the median"
-	case f.Improved:
-		f.Why = "improved"
+	case 2*worse >= f.N:
+		f.Outcome, f.Why = Fail, "worse in "+of(worse, f.N)
+	case worse > 0:
+		f.Outcome, f.Why = Warn, "worse in "+of(worse, f.N)
+	case gone > 0:
+		f.Outcome, f.Why = Warn, "went to 0 in "+of(gone, f.N)+", which is better, or no measurement"
+	case 2*better > f.N:
+		f.Improved, f.Why = true, "improved"
 	}
 }
 
@@ -195,7 +238,7 @@ func because(why, format string, args ...any) string {
 	return strings.TrimPrefix(why+"; "+fmt.Sprintf(format, args...), "; ")
 }
 
-func of(n, all int) string { return fmt.Sprintf("%d of %d cells", n, all) }
+func of(n, all int) string { return fmt.Sprintf("%d of %d repetitions", n, all) }
 
 // compare judges a figure with noise by its own interval.
 func (f *Finding) compare(s samples, rules *Rules) {
@@ -235,19 +278,12 @@ func (f *Finding) limit() float64 {
 	return 1 - f.Allow
 }
 
-// harm is the p-value of "worse than allowed", fine that of "not worse than allowed".
+// harm is the p-value of "worse than allowed".
 func (f *Finding) harm() float64 {
 	if f.Better == lower {
 		return f.Ratio.PAbove(f.limit())
 	}
 	return f.Ratio.PBelow(f.limit())
-}
-
-func (f *Finding) fine() float64 {
-	if f.Better == lower {
-		return f.Ratio.PBelow(f.limit())
-	}
-	return f.Ratio.PAbove(f.limit())
 }
 
 // noise is how far the interval reaches to one side, as a part.

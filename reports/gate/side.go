@@ -20,7 +20,21 @@ const (
 // point is one combination of the matrix, with the cells of both sides.
 type point struct {
 	name      string // its parameters; empty where there is one only
+	params    map[string]string
 	base, new group
+}
+
+// at reports whether a rule with this condition, such as load=heavy, is about the point:
+// if it has that parameter, or none has.
+func (p *point) at(condition string, all []*point) bool {
+	if condition == "" {
+		return true
+	}
+	has := func(p *point) bool {
+		k, v, _ := strings.Cut(condition, "=")
+		return p.params[k] == v
+	}
+	return has(p) || !slices.ContainsFunc(all, has)
 }
 
 // group is the cells of one side at one point, in the order of repetition.
@@ -83,7 +97,7 @@ func split(res *result.Results, rules *Rules) (points []*point, odd []string) {
 			odd = append(odd, c.ID+" is of neither side: its "+Axis+" is "+cmp.Or(side, "not named"))
 			continue
 		}
-		p := at(&points, by, nameOf(c, Axis), rules)
+		p := place(&points, by, c, nameOf(c, Axis), rules)
 		if side == BaseSide {
 			p.base.cells = append(p.base.cells, c)
 		} else {
@@ -103,7 +117,7 @@ func join(base, changed *result.Results, rules *Rules) []*point {
 			if c.Calibrates {
 				continue
 			}
-			p := at(&points, by, nameOf(c, ""), rules)
+			p := place(&points, by, c, nameOf(c, ""), rules)
 			if i == 0 {
 				p.base.cells = append(p.base.cells, c)
 			} else {
@@ -114,10 +128,11 @@ func join(base, changed *result.Results, rules *Rules) []*point {
 	return arrange(points)
 }
 
-func at(points *[]*point, by map[string]*point, name string, rules *Rules) *point {
+// place is the point of that name, which a cell may be the first of.
+func place(points *[]*point, by map[string]*point, c *result.Cell, name string, rules *Rules) *point {
 	p := by[name]
 	if p == nil {
-		p = &point{name: name, base: group{rules: rules}, new: group{rules: rules}}
+		p = &point{name: name, params: c.Params, base: group{rules: rules}, new: group{rules: rules}}
 		by[name] = p
 		*points = append(*points, p)
 	}

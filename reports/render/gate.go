@@ -63,7 +63,7 @@ func gateSheets(v *gate.Verdict) (parts []gatePart) {
 	if len(v.Metrics) > 0 {
 		parts = append(parts, gatePart{"Figures", gateFigures(v, v.Metrics)})
 	}
-	odd := slices.DeleteFunc(slices.Clone(v.Invariants), func(f gate.Finding) bool { return f.Outcome == gate.Pass })
+	odd := slices.DeleteFunc(slices.Clone(v.Invariants), func(f gate.Finding) bool { return f.Outcome == gate.Pass && f.Why == "" })
 	if len(odd) > 0 {
 		s := sheet{Keys: 1, Heads: append(words("invariant", "point"), heading{Title: "verdict", Left: true, marked: true}, heading{Title: "why", Left: true})}
 		for _, f := range odd {
@@ -73,7 +73,7 @@ func gateSheets(v *gate.Verdict) (parts []gatePart) {
 			r.add(clean(f.Why))
 			s.Rows = append(s.Rows, r)
 		}
-		parts = append(parts, gatePart{"Invariants that do not simply hold", s})
+		parts = append(parts, gatePart{"Invariants, but for those that simply hold", s})
 	}
 	if v.Control.Outcome != gate.Pass && len(v.Control.Findings) > 0 {
 		parts = append(parts, gatePart{"Control", gateFigures(v, v.Control.Findings)})

@@ -1,0 +1,179 @@
+package gate
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// pack adds a run to the recorded pairs: -pack aa-quiet=out/gate-20260102-150405. The part of
+// the name before the first - is what was planted. A long run makes several pairs, of six
+// consecutive blocks each.
+var pack = flag.String("pack", "", "NAME=DIR: add the run in DIR to testdata/pairs as NAME-01.json.zst and so on")
+
+// Recorded pairs are runs that hold both sides, as results.json without what the gate does
+// not read. Of pairs of one kind, so many may have another outcome.
+var recorded = map[string]struct {
+	want   Outcome // PASS: not FAIL
+	missed int     // of 20 or fewer; of aa, of 50
+	least  int     // pairs that there are to be
+}{
+	"aa":      {Pass, 1, 50},
+	"cpu10":   {Fail, 0, 1},
+	"cpu20":   {Fail, 1, 20},
+	"request": {Fail, 1, 20}, // one more per event
+}
+
+const pairsDir = "testdata/pairs"
+
+// TestRecordedPairs holds the gate to runs of a real watcher, as it is and with planted
+// regressions.
+func TestRecordedPairs(t *testing.T) {
+	if *pack != "" {
+		addPair(t, *pack)
+	}
+	files, err := filepath.Glob(filepath.Join(pairsDir, "*.json.zst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Skip("no pairs were recorded yet: " + pairsDir + " is empty, and only synthetic pairs (TestErrorRates) hold the gate to its error rates")
+	}
+	outcomes := map[string]map[Outcome][]string{}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json.zst")
+		kind, _, _ := strings.Cut(name, "-")
+		if _, known := recorded[kind]; !known {
+			t.Errorf("%s: what was planted is not known", file)
+			continue
+		}
+		v := mustPaired(t, readPair(t, file))
+		if outcomes[kind] == nil {
+			outcomes[kind] = map[Outcome][]string{}
+		}
+		outcomes[kind][v.Outcome] = append(outcomes[kind][v.Outcome], name+": "+v.Sentence())
+	}
+	for kind, is := range recorded {
+		got, n, wrong := outcomes[kind], 0, []string(nil)
+		for o, list := range got {
+			n += len(list)
+			t.Logf("%s: %d %s", kind, len(list), o)
+			if is.want == Fail && o != Fail || is.want == Pass && o == Fail {
+				wrong = append(wrong, list...)
+			}
+		}
+		slices.Sort(wrong)
+		if n < is.least {
+			t.Logf("%s: only %d of %d pairs are recorded", kind, n, is.least)
+		}
+		if len(wrong) > is.missed {
+			t.Errorf("%s: %d of %d are not %s:\n%s", kind, len(wrong), n, is.want, strings.Join(wrong, "\n"))
+		}
+	}
+	if judged := len(outcomes["aa"][Pass]) + len(outcomes["aa"][Warn]); judged == 0 {
+		t.Error("of the pairs of the same, none could be judged: that they do not FAIL says nothing")
+	}
+}
+
+func readPair(t *testing.T, file string) *result.Results {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := zstd.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	res, err := result.Decode(z, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// addPair writes a run without its curves and histograms, and without what says where it
+// was recorded.
+func addPair(t *testing.T, arg string) {
+	t.Helper()
+	name, dir, ok := strings.Cut(arg, "=")
+	if !ok {
+		t.Fatal("-pack takes NAME=DIR")
+	}
+	res, err := result.LoadFile(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Run.Command, res.Environment.Modules, res.Environment.Cgroup = nil, nil, nil
+	res.Scenario = map[string]any{"repeat": res.Scenario["repeat"], "pair": res.Scenario["pair"]}
+	for i := range res.Cells {
+		c := &res.Cells[i]
+		c.Series, c.Queues, c.Parties, c.Bottleneck = nil, nil, nil, result.Bottleneck{}
+		c.Watcher.Command, c.Traffic, c.Pace = nil, nil, nil
+		for _, q := range []*result.Quantiles{c.Freshness, c.Bystander.Freshness, c.Storage.SeenMs, c.Load.LagMs, c.Load.FromIntent, c.Load.FromActual} {
+			if q != nil {
+				q.HDR = ""
+			}
+		}
+	}
+	for k, pair := range chunks(res, Defaults().Blocks) {
+		writePair(t, filepath.Join(pairsDir, fmt.Sprintf("%s-%02d.json.zst", name, k+1)), pair)
+	}
+}
+
+// chunks cuts a run into parts of so many blocks; what is left over is dropped.
+func chunks(res *result.Results, blocks int) (parts []*result.Results) {
+	for k := 0; ; k++ {
+		part := *res
+		part.Cells, part.Run.Order = nil, nil
+		whole := false
+		for _, c := range res.Cells {
+			if (c.Repetition-1)/(2*blocks) != k {
+				continue
+			}
+			c.Repetition -= 2 * blocks * k
+			whole = whole || c.Repetition == 2*blocks
+			part.Cells, part.Run.Order = append(part.Cells, c), append(part.Run.Order, c.ID)
+		}
+		if !whole {
+			return parts
+		}
+		parts = append(parts, &part)
+	}
+}
+
+func writePair(t *testing.T, file string, res *result.Results) {
+	t.Helper()
+	var text, packed bytes.Buffer
+	if err := result.Encode(&text, res); err != nil {
+		t.Fatal(err)
+	}
+	z, err := zstd.NewWriter(&packed, zstd.WithEncoderLevel(zstd.SpeedBestCompression))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := z.Write(text.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(pairsDir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, packed.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s: %d bytes", file, packed.Len())
+}
