@@ -145,11 +145,11 @@ func (g *gateRun) run(cmd *cobra.Command) (out runner.Outcome, same string, err 
 	if err != nil {
 		return out, "", err
 	}
-	base, new, same, err := g.commands(cmd.Context(), func(line string) { g.progress(cmd).Line(line) })
+	base, changed, same, err := g.commands(cmd.Context(), func(line string) { g.progress(cmd).Line(line) })
 	if err != nil || same != "" {
 		return out, same, err
 	}
-	file, err := g.file(base, new)
+	file, err := g.file(base, changed)
 	if err != nil {
 		return out, "", err
 	}
@@ -175,7 +175,7 @@ func save(out runner.Outcome) error {
 }
 
 // commands are those of both sides, built where they are revisions.
-func (g *gateRun) commands(ctx context.Context, line func(string)) (base, new, same string, err error) {
+func (g *gateRun) commands(ctx context.Context, line func(string)) (base, changed, same string, err error) {
 	if g.base.rev == "" && g.new.rev == "" {
 		return g.base.command, g.new.command, "", nil
 	}
@@ -213,13 +213,13 @@ func word(path string) string {
 }
 
 // file is the scenario with the commands of both sides; without them it is k8s-watch.
-func (g *gateRun) file(base, new string) (*spec.File, error) {
+func (g *gateRun) file(base, changed string) (*spec.File, error) {
 	name, data, err := scenarios.Read(g.scenario)
 	if err != nil {
 		return nil, err
 	}
-	if base != "" && new != "" {
-		if data, err = withCommands(name, data, map[string]string{gate.BaseSide: base, gate.NewSide: new}); err != nil {
+	if base != "" && changed != "" {
+		if data, err = withCommands(name, data, map[string]string{gate.BaseSide: base, gate.NewSide: changed}); err != nil {
 			return nil, err
 		}
 	}

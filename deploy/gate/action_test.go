@@ -103,10 +103,10 @@ func TestInputs(t *testing.T) {
 
 // ground is a runner's machine with programs of the test's own.
 type ground struct {
-	a                    action
-	dir, bin             string
-	inputs, env          map[string]string
-	summary, output, out string
+	a               action
+	dir, bin        string
+	inputs, env     map[string]string
+	summary, output string
 }
 
 // stub go "builds" a watchbench that writes what the test wants and ends as it wants; stub
