@@ -25,7 +25,7 @@ type gateFlags struct {
 
 func gateCommand() *cobra.Command {
 	var f gateFlags
-	var r gateRun
+	var r sideBySide
 	cmd := &cobra.Command{
 		Use:   "gate BASE NEW | gate RUN | gate --base-… --new-…",
 		Short: "Judge whether a watcher got worse",

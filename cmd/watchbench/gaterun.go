@@ -23,9 +23,9 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// gateRun is what gate runs by itself: two watchers side by side, each by its command, or
+// sideBySide is what gate runs by itself: two watchers side by side, each by its command, or
 // k8s-watch as it is at a revision.
-type gateRun struct {
+type sideBySide struct {
 	runFlags
 	base, new side
 	blocks    int
@@ -49,7 +49,7 @@ const (
 )
 
 // register adds the flags.
-func (g *gateRun) register(cmd *cobra.Command) {
+func (g *sideBySide) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&g.base.command, "base-command", "", "run the base by this command; {config} stands for the path of its config file")
 	fl.StringVar(&g.new.command, "new-command", "", "run what is judged by this command")
@@ -73,7 +73,7 @@ func (g *gateRun) register(cmd *cobra.Command) {
 var runOnly = []string{"blocks", "scenario", "runs", "set", "seed", "quiet"}
 
 // asked reports whether a run is to be made, and refuses flags that do not go together.
-func (g *gateRun) asked(cmd *cobra.Command) (bool, error) {
+func (g *sideBySide) asked(cmd *cobra.Command) (bool, error) {
 	given := func(name string) bool { return cmd.Flags().Changed(name) }
 	for _, name := range []string{"base-command", "new-command", "base-rev", "new-rev"} {
 		if given(name) && strings.TrimSpace(cmd.Flag(name).Value.String()) == "" {
@@ -106,7 +106,7 @@ func (g *gateRun) asked(cmd *cobra.Command) (bool, error) {
 }
 
 // runBoth runs two watchers side by side and judges the run.
-func (f *gateFlags) runBoth(cmd *cobra.Command, args []string, g *gateRun) error {
+func (f *gateFlags) runBoth(cmd *cobra.Command, args []string, g *sideBySide) error {
 	if len(args) > 0 {
 		return badinput.New("leave it out, or the flags that name two watchers", "%s is a saved run", args[0])
 	}
@@ -132,7 +132,7 @@ func (f *gateFlags) runBoth(cmd *cobra.Command, args []string, g *gateRun) error
 
 // run builds what is to be built, runs both watchers side by side, and returns the run. same
 // says that both are the same program, so that nothing was run.
-func (g *gateRun) run(cmd *cobra.Command) (out runner.Outcome, same string, err error) {
+func (g *sideBySide) run(cmd *cobra.Command) (out runner.Outcome, same string, err error) {
 	if cmd.Flags().Changed("seed") {
 		g.sets = append(g.sets, fmt.Sprintf("seed=%d", g.seed))
 	}
@@ -175,7 +175,7 @@ func save(out runner.Outcome) error {
 }
 
 // commands are those of both sides, built where they are revisions.
-func (g *gateRun) commands(ctx context.Context, line func(string)) (base, changed, same string, err error) {
+func (g *sideBySide) commands(ctx context.Context, line func(string)) (base, changed, same string, err error) {
 	if g.base.rev == "" && g.new.rev == "" {
 		return g.base.command, g.new.command, "", nil
 	}
@@ -213,7 +213,7 @@ func word(path string) string {
 }
 
 // file is the scenario with the commands of both sides; without them it is k8s-watch.
-func (g *gateRun) file(base, changed string) (*spec.File, error) {
+func (g *sideBySide) file(base, changed string) (*spec.File, error) {
 	name, data, err := scenarios.Read(g.scenario)
 	if err != nil {
 		return nil, err

@@ -81,8 +81,6 @@ func guarantee(name string, base, changed tally) (Outcome, string) {
 		return NotJudged, "on either side: " + changed.why()
 	case base.judged == 0 && name == "G1":
 		return Invalid, "loss was judged in no cell of BASE: " + base.why()
-	case base.judged == 0:
-		return Warn, fmt.Sprintf("judged in no cell of BASE (%s), holds in %d of NEW", base.why(), changed.judged)
 	case base.violated > 0:
 		return Warn, fmt.Sprintf("violated in %s of BASE, in none of NEW: what holds costs time, so the figures compare unlike work", of(base))
 	case changed.allowed > base.allowed:

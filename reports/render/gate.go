@@ -73,7 +73,7 @@ func gateSheets(v *gate.Verdict) (parts []gatePart) {
 			r.add(clean(f.Why))
 			s.Rows = append(s.Rows, r)
 		}
-		parts = append(parts, gatePart{"Invariants, but for those that simply hold", s})
+		parts = append(parts, gatePart{"Invariants to look at", s})
 	}
 	if v.Control.Outcome != gate.Pass && len(v.Control.Findings) > 0 {
 		parts = append(parts, gatePart{"Control", gateFigures(v, v.Control.Findings)})
