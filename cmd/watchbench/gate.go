@@ -44,7 +44,7 @@ The verdict is printed; --out writes it in every format, and both sides in the G
 format, as base.txt and new.txt: benchstat base.txt new.txt.`,
 		Example: `  watchbench gate out/gate-20260102-150405
   watchbench gate out/base out/new --control out/base-again --rules rules.yaml
-  watchbench gate --base-command './base/watcher --config {config}' --new-command './watcher --config {config}'
+  watchbench gate --base-command 'OLD {config}' --new-command 'NEW {config}'
   watchbench gate --base-rev v1.4.0
   watchbench gate rules > rules.yaml`,
 		ValidArgsFunction: folders,
