@@ -25,12 +25,17 @@ type gateFlags struct {
 
 func gateCommand() *cobra.Command {
 	var f gateFlags
+	var r sideBySide
 	cmd := &cobra.Command{
-		Use:   "gate BASE NEW | gate RUN",
+		Use:   "gate BASE NEW | gate RUN | gate --base-… --new-…",
 		Short: "Judge whether a watcher got worse",
 		Long: `Judge whether NEW is worse than BASE, by rules: invariants, exact counters, CPU, then wall
 clock. BASE and NEW are saved runs; RUN holds both sides, as the points base and new of the
 axis watcher of its matrix. See docs/gate.md.
+
+Instead of saved runs, two watchers may be run side by side, in blocks A B B A: by their
+commands, or k8s-watch as it is at two revisions of this repository, which are built. See
+docs/gate-ci.md.
 
 PASS, WARN: exit code 0, WARN with --strict: 4. FAIL: 4. INCONCLUSIVE (too few samples, too
 much noise) and INVALID (missing or not comparable): 5, never 0.
@@ -39,11 +44,24 @@ The verdict is printed; --out writes it in every format, and both sides in the G
 format, as base.txt and new.txt: benchstat base.txt new.txt.`,
 		Example: `  watchbench gate out/gate-20260102-150405
   watchbench gate out/base out/new --control out/base-again --rules rules.yaml
+  watchbench gate --base-command 'OLD {config}' --new-command 'NEW {config}'
+  watchbench gate --base-rev v1.4.0
   watchbench gate rules > rules.yaml`,
-		Args: needArgs(1, 2, "two runs, or one that holds both sides"), ValidArgsFunction: folders,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.saved(cmd, args) },
+		ValidArgsFunction: folders,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if run, err := r.asked(cmd); err != nil {
+				return err
+			} else if run {
+				return f.runBoth(cmd, args, &r)
+			}
+			if err := needArgs(1, 2, "two runs, or one that holds both sides")(cmd, args); err != nil {
+				return err
+			}
+			return f.saved(cmd, args)
+		},
 	}
 	f.add(cmd)
+	r.register(cmd)
 	cmd.AddCommand(gateRulesCommand())
 	return cmd
 }

@@ -46,6 +46,9 @@ func TestPlayedLoad(t *testing.T) {
 			} else if n != events {
 				t.Errorf("%s: %d events sent or merged, another cell has %d", c.ID, n, events)
 			}
+			if w := c.Watcher; w.Lists == nil || w.Watches == nil || *w.Watches != 3 || w.AllocsPerEvent == nil || c.Storage.BytesPerEvent == nil {
+				t.Errorf("%s: %v lists and %v watches, want as many watches as kinds; %v allocations, %v bytes per event", c.ID, w.Lists, w.Watches, w.AllocsPerEvent, c.Storage.BytesPerEvent)
+			}
 			sent := requests(t, run.Dir, c.ID)
 			if c.Params["watcher.strategy"] == "dedup" {
 				continue

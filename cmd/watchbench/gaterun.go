@@ -1,0 +1,279 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/revision"
+	"github.com/watchbench/watchbench/internal/strictyaml"
+	"github.com/watchbench/watchbench/reports/gate"
+	"github.com/watchbench/watchbench/reports/render"
+	"github.com/watchbench/watchbench/scenarios"
+	"github.com/watchbench/watchbench/scenarios/campaign"
+	"github.com/watchbench/watchbench/scenarios/faults"
+	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/scenarios/runner"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// sideBySide is what gate runs by itself: two watchers side by side, each by its command, or
+// k8s-watch as it is at a revision.
+type sideBySide struct {
+	runFlags
+	base, new side
+	blocks    int
+	scenario  string
+}
+
+// side is one of the two.
+type side struct{ command, rev string }
+
+// Bounds on the blocks of a run that gate starts; by fewer than the least nothing is decided.
+const (
+	leastBlocks   = 6
+	defaultBlocks = 8
+	mostBlocks    = 50
+)
+
+const (
+	gateScenario = "gate"
+	watcherStamp = "github.com/watchbench/watchbench/internal/version.Version"
+	watcherMain  = "./cmd/k8s-watch"
+)
+
+// register adds the flags.
+func (g *sideBySide) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&g.base.command, "base-command", "", "run the base by this command; {config} stands for the path of its config file")
+	fl.StringVar(&g.new.command, "new-command", "", "run what is judged by this command")
+	fl.StringVar(&g.base.rev, "base-rev", "", "build k8s-watch as it was at this revision of the repository, and run it as the base")
+	fl.StringVar(&g.new.rev, "new-rev", "", "the same for what is judged (default with --base-rev: worktree, all that is checked out)")
+	fl.IntVar(&g.blocks, "blocks", defaultBlocks, fmt.Sprintf("blocks of four cells, base new new base, to run at each point (%d to %d)", leastBlocks, mostBlocks))
+	fl.StringVar(&g.scenario, "scenario", gateScenario, "what to run them through: a scenario with pair: watcher, and the points base and new")
+	fl.StringVar(&g.out, "runs", "out", "folder in which a run gets its own; its verdict is written there, too, without --out")
+	fl.StringArrayVar(&g.sets, "set", nil, setUsage)
+	fl.Uint64Var(&g.seed, "seed", 0, "seed for the plan, latency and cell order (default: the scenario's)")
+	fl.BoolVar(&g.quiet, "quiet", false, "print no progress")
+	offerBy(cmd, "scenario", scenarioNames)
+	offerBy(cmd, "runs", folders)
+	offerBy(cmd, "set", overrides)
+	revisions := cobra.FixedCompletions([]cobra.Completion{revision.Worktree, "HEAD", "HEAD~1"}, cobra.ShellCompDirectiveNoFileComp)
+	offerBy(cmd, "base-rev", revisions)
+	offerBy(cmd, "new-rev", revisions)
+}
+
+// runOnly are the flags that mean nothing for saved runs.
+var runOnly = []string{"blocks", "scenario", "runs", "set", "seed", "quiet"}
+
+// asked reports whether a run is to be made, and refuses flags that do not go together.
+func (g *sideBySide) asked(cmd *cobra.Command) (bool, error) {
+	given := func(name string) bool { return cmd.Flags().Changed(name) }
+	for _, name := range []string{"base-command", "new-command", "base-rev", "new-rev"} {
+		if given(name) && strings.TrimSpace(cmd.Flag(name).Value.String()) == "" {
+			return false, badinput.New("give it a value, or leave it out", "--%s is empty", name)
+		}
+	}
+	if given("base-rev") && !given("new-rev") && !given("new-command") {
+		g.new.rev = revision.Worktree
+	}
+	switch {
+	case g.base == side{} && g.new == side{}:
+		for _, name := range runOnly {
+			if given(name) {
+				return false, badinput.New("add --base-command and --new-command, or --base-rev, or leave it out", "--%s means nothing for saved runs", name)
+			}
+		}
+		return false, nil
+	case g.base == side{}:
+		return false, badinput.New("add --base-command or --base-rev", "there is nothing to hold the new watcher against")
+	case g.new == side{}:
+		return false, badinput.New("add --new-command or --new-rev", "there is nothing to judge")
+	case g.base.command != "" && g.base.rev != "":
+		return false, badinput.New("leave one of them out", "--base-command and --base-rev both say what the base is")
+	case g.new.command != "" && g.new.rev != "":
+		return false, badinput.New("leave one of them out", "--new-command and --new-rev both say what is to be judged")
+	case g.blocks < leastBlocks || g.blocks > mostBlocks:
+		return false, badinput.New(fmt.Sprintf("use %d to %d", leastBlocks, mostBlocks), "--blocks %d", g.blocks)
+	}
+	return true, nil
+}
+
+// runBoth runs two watchers side by side and judges the run.
+func (f *gateFlags) runBoth(cmd *cobra.Command, args []string, g *sideBySide) error {
+	if len(args) > 0 {
+		return badinput.New("leave it out, or the flags that name two watchers", "%s is a saved run", args[0])
+	}
+	if f.control != "" {
+		return badinput.New("leave it out: the run's blocks are its control", "--control is for two saved runs")
+	}
+	rules, err := f.read()
+	if err != nil {
+		return err
+	}
+	out, same, err := g.run(cmd)
+	if err != nil || same != "" {
+		if same != "" {
+			fmt.Fprintln(cmd.OutOrStdout(), same)
+		}
+		return err
+	}
+	if f.out == "" {
+		f.out = out.Dir
+	}
+	return f.paired(cmd, out.Results, rules)
+}
+
+// run builds what is to be built, runs both watchers side by side, and returns the run. same
+// says that both are the same program, so that nothing was run.
+func (g *sideBySide) run(cmd *cobra.Command) (out runner.Outcome, same string, err error) {
+	if cmd.Flags().Changed("seed") {
+		g.sets = append(g.sets, fmt.Sprintf("seed=%d", g.seed))
+	}
+	g.sets = append(g.sets, fmt.Sprintf("repeat=%d", 2*g.blocks))
+	// What is wrong with the scenario is said before anything is built.
+	if _, err := g.file(g.base.command, g.new.command); err != nil {
+		return out, "", err
+	}
+	bins, err := party.FindBinaries()
+	if err != nil {
+		return out, "", err
+	}
+	base, changed, same, err := g.commands(cmd.Context(), func(line string) { g.progress(cmd).Line(line) })
+	if err != nil || same != "" {
+		return out, same, err
+	}
+	file, err := g.file(base, changed)
+	if err != nil {
+		return out, "", err
+	}
+	if err := programs([]campaign.Scenario{{Name: g.scenario, File: file}}, bins); err != nil {
+		return out, "", err
+	}
+	out, err = g.execute(cmd, file, bins)
+	if out.Results == nil {
+		return out, "", err
+	}
+	if len(out.Results.Run.Crashed) > 0 && cmd.Context().Err() == nil {
+		err = nil // which of the two it was, and what that means, is the gate's to say
+	}
+	return out, "", errors.Join(err, save(out))
+}
+
+// save writes the reports of a run, if there is anything to report.
+func save(out runner.Outcome) error {
+	if len(out.Results.Cells) == 0 {
+		return nil
+	}
+	return render.All(out.Dir, out.Results)
+}
+
+// commands are those of both sides, built where they are revisions.
+func (g *sideBySide) commands(ctx context.Context, line func(string)) (base, changed, same string, err error) {
+	if g.base.rev == "" && g.new.rev == "" {
+		return g.base.command, g.new.command, "", nil
+	}
+	cache, err := revision.DefaultCache()
+	if err != nil {
+		return "", "", "", err
+	}
+	b := revision.Builder{Repo: ".", Package: watcherMain, Stamp: watcherStamp, Cache: cache, Line: line}
+	var programs [2]revision.Program
+	commands := [2]string{g.base.command, g.new.command}
+	for i, rev := range []string{g.base.rev, g.new.rev} {
+		if rev == "" {
+			continue
+		}
+		if programs[i], err = b.Build(ctx, rev); err != nil {
+			return "", "", "", err
+		}
+		commands[i] = word(programs[i].Path) + " -f {config}"
+	}
+	if p := programs; p[0].Code != "" && p[0].Code == p[1].Code {
+		same = fmt.Sprintf("%s and %s are the same program but for its version: nothing to gate", p[0].Version, p[1].Version)
+	}
+	return commands[0], commands[1], same, nil
+}
+
+// word keeps a path with spaces one word of a command.
+func word(path string) string {
+	switch {
+	case !strings.ContainsAny(path, " \t'\""):
+		return path
+	case strings.Contains(path, `"`):
+		return "'" + path + "'"
+	}
+	return `"` + path + `"`
+}
+
+// file is the scenario with the commands of both sides; without them it is k8s-watch.
+func (g *sideBySide) file(base, changed string) (*spec.File, error) {
+	name, data, err := scenarios.Read(g.scenario)
+	if err != nil {
+		return nil, err
+	}
+	if base != "" && changed != "" {
+		if data, err = withCommands(name, data, map[string]string{gate.BaseSide: base, gate.NewSide: changed}); err != nil {
+			return nil, err
+		}
+	}
+	file, err := faults.Format.Parse(name, data, g.sets...)
+	if err != nil {
+		return nil, err
+	}
+	sides := map[string]bool{}
+	for _, c := range file.Cells() {
+		for _, p := range c.Params {
+			sides[p.Name+"="+p.Value] = true
+		}
+	}
+	if file.Base().Pair != gate.Axis || !sides[gate.Axis+"="+gate.BaseSide] || !sides[gate.Axis+"="+gate.NewSide] {
+		return nil, notPaired(name)
+	}
+	return file, nil
+}
+
+func notPaired(name string) error {
+	return badinput.New("add matrix: {watcher: {base: {name: base}, new: {name: new}}} and pair: watcher, as watchbench scenarios show gate has them",
+		"%s does not run two watchers side by side", name)
+}
+
+// withCommands sets the command of each side in a scenario's matrix.
+func withCommands(name string, data []byte, commands map[string]string) ([]byte, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil || len(doc.Content) == 0 {
+		return data, nil // the scenario's own reader says what is wrong, and where
+	}
+	for side, command := range commands {
+		point := doc.Content[0]
+		for _, key := range []string{"matrix", gate.Axis, side} {
+			if point = member(point, key); point == nil || point.Kind != yaml.MappingNode {
+				return nil, notPaired(name)
+			}
+		}
+		strictyaml.Put(point, "command", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: command})
+	}
+	var out bytes.Buffer
+	e := yaml.NewEncoder(&out)
+	e.SetIndent(2)
+	if err := errors.Join(e.Encode(&doc), e.Close()); err != nil {
+		return nil, fmt.Errorf("write the commands into %s: %w", name, err)
+	}
+	return out.Bytes(), nil
+}
+
+// member is a value of a YAML mapping, nil if it has none of that name.
+func member(n *yaml.Node, key string) *yaml.Node {
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/watchbench/watchbench/scenarios"
+	"github.com/watchbench/watchbench/scenarios/faults"
+)
+
+var gated = flag.Bool("gate", false, "run watchbench gate on two watchers and two revisions (two minutes; needs make build)")
+
+// TestGateSides: flags that do not go together are refused before anything is built or run.
+func TestGateSides(t *testing.T) {
+	for _, tc := range []struct{ args, want string }{
+		{"--base-command a", "there is nothing to judge; add --new-command or --new-rev"},
+		{"--new-command a", "there is nothing to hold the new watcher against; add --base-command or --base-rev"},
+		{"--new-rev HEAD", "there is nothing to hold the new watcher against"},
+		{"--base-command a --base-rev v1 --new-command b", "--base-command and --base-rev both say what the base is"},
+		{"--base-rev v1 --new-command a --new-rev v2", "--new-command and --new-rev both say what is to be judged"},
+		{"--base-command= --new-command a", "--base-command is empty"},
+		{"--base-command a --new-command b --blocks 5", "--blocks 5; use 6 to 50"},
+		{"--base-command a --new-command b --blocks 51", "--blocks 51; use 6 to 50"},
+		{"--base-command a --new-command b out/x", "out/x is a saved run"},
+		{"--base-command a --new-command b --control out/x", "--control is for two saved runs"},
+		{"--blocks 7 out/a out/b", "--blocks means nothing for saved runs"},
+		{"--base-command a --new-command b --scenario smoke", "scenarios/smoke.yaml does not run two watchers side by side; add matrix: {watcher: {base:"},
+		{"--base-command a --new-command b --scenario aa", "does not run two watchers side by side"},
+		{"--base-command a --new-command b --scenario nothere", "no scenario of that name is shipped"},
+		{"--base-rev v1 --set load.rate=none", "--set load.rate=none"},
+		{"--base-rev v1 --format prose", "--format prose is not known"},
+		{"", "needs two runs, or one that holds both sides"},
+	} {
+		_, _, code, err := invoke(t, append([]string{"gate"}, strings.Fields(tc.args)...)...)
+		if err == nil || !strings.Contains(err.Error(), tc.want) || code != exitInput {
+			t.Errorf("%s: %v (exit code %d), want %s", tc.args, err, code, tc.want)
+		}
+	}
+}
+
+// TestWithCommands: the commands stand in both points, quotes and all, and the rest of the
+// scenario is as it was.
+func TestWithCommands(t *testing.T) {
+	base, changed := `"/a b/w" -f {config} --x='1: #2'`, `/n/w -f {config}`
+	name, data, err := scenarios.Read(gateScenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited, err := withCommands(name, data, map[string]string{"base": base, "new": changed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := faults.Format.Parse(name, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := faults.Format.Parse(name, edited)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells := map[string]string{}
+	for _, c := range file.Cells() {
+		cells[c.ID] = c.Scenario.Watcher.Command
+	}
+	if len(cells) != 2 || cells["base"] != base || cells["new"] != changed {
+		t.Errorf("%q", cells)
+	}
+	a, b := plain.Cells()[0].Scenario, file.Cells()[0].Scenario
+	if a.Load.Rate != b.Load.Rate || a.Storage.Latency != b.Storage.Latency || plain.Base().Pair != file.Base().Pair || b.Watcher.Name != "base" {
+		t.Errorf("%+v\n%+v", a, b)
+	}
+	if _, err := withCommands("x", []byte("matrix: {watcher: {base: {name: a}}}"), map[string]string{"base": "a", "new": "b"}); err == nil {
+		t.Error("a scenario without the point new is taken")
+	}
+}
+
+// TestGateRuns runs the real thing: the same watcher twice is no regression, one revision
+// against the same code is nothing to gate, and a command that is no watcher is an error.
+func TestGateRuns(t *testing.T) {
+	if !*gated {
+		t.Skip("-gate runs it; it takes two minutes")
+	}
+	bin, err := filepath.Abs("../../bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(bin, "watchbench")); err != nil {
+		t.Skip("make build first: " + err.Error())
+	}
+	run := func(args ...string) (string, int) {
+		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "watchbench"), args...)
+		out, _ := cmd.CombinedOutput()
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	command := "'" + filepath.Join(bin, "k8s-watch") + "' -f {config}"
+	runs := t.TempDir()
+	out, code := run("gate", "--base-command", command, "--new-command", command, "--blocks", "6", "--runs", runs, "--quiet")
+	if code == exitRegression || code != exitOK && code != exitInvalid {
+		t.Errorf("the same watcher twice: exit code %d\n%s", code, out)
+	}
+	found, _ := filepath.Glob(filepath.Join(runs, "gate-*", "gate.md"))
+	if len(found) != 1 {
+		t.Errorf("reports: %v", found)
+	}
+	if out, code := run("gate", "--base-rev", "HEAD", "--new-rev", "HEAD", "--runs", runs, "--quiet"); code != exitOK || !strings.Contains(out, "nothing to gate") {
+		t.Errorf("the same revision twice: exit code %d\n%s", code, out)
+	}
+	if out, code := run("gate", "--base-command", command, "--new-command", "/no/such/watcher", "--runs", runs, "--quiet"); code != exitInput {
+		t.Errorf("no watcher: exit code %d\n%s", code, out)
+	}
+}
