@@ -131,6 +131,11 @@ func (f *File) Source() (name string, data []byte, sets []string) {
 	return f.name, f.data, f.tree.Overrides
 }
 
+// With is the same file with further overrides, which go over those it has.
+func (f *File) With(sets ...string) (*File, error) {
+	return f.format.Parse(f.name, f.data, slices.Concat(f.tree.Overrides, sets)...)
+}
+
 // Base is the scenario without its matrix: what all cells share, and where the
 // fields that a matrix cannot vary stand.
 func (f *File) Base() Scenario { return f.base }

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchbench/watchbench/internal/affinity"
+	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/cluster"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/campaign"
+	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/scenarios/runner"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// measurer runs variants of a scenario, one after another, on one cluster, for commands that
+// choose what to run by what was measured before. Each variant has a run's folder of its own
+// below dir. It is not for concurrent use.
+type measurer struct {
+	flags    *runFlags
+	cmd      *cobra.Command
+	bins     party.Binaries
+	on       spec.Cluster
+	pinned   affinity.Groups
+	release  func() error
+	cluster  *cluster.Cluster // nil until the first variant
+	progress *runner.Progress // for lines between variants
+	dir      string
+}
+
+// measurer makes the folder of a command's measurements and looks for the programs that the
+// scenario needs. The cluster is brought up for the first variant; of provider replay there
+// is none. The caller closes the measurer.
+func (f *runFlags) measurer(cmd *cobra.Command, command string, s campaign.Scenario) (*measurer, error) {
+	bins, err := party.FindBinaries()
+	if err != nil {
+		return nil, err
+	}
+	if err := programs([]campaign.Scenario{s}, bins); err != nil {
+		return nil, err
+	}
+	m := &measurer{flags: f, cmd: cmd, bins: bins, on: s.File.Base().Cluster, progress: f.progress(cmd)}
+	if m.pinned, m.release, err = pinned(m.on.Pin); err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("%s-%s-%s", command, s.File.Base().Metadata.Name, time.Now().Format("20060102-150405"))
+	if m.dir, err = ownFolder(f.out, name); err != nil {
+		return nil, errors.Join(err, m.release())
+	}
+	return m, nil
+}
+
+// ownFolder makes a folder that nobody else has.
+func ownFolder(out, name string) (string, error) {
+	refused := func(err error) error {
+		return &badinput.Error{What: fmt.Sprintf("--out %s: %v", out, err), Remedy: "name a folder that can be written"}
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return "", refused(err)
+	}
+	dir := filepath.Join(out, name)
+	for n := 2; ; n++ {
+		err := os.Mkdir(dir, 0o755)
+		if err == nil {
+			return dir, nil
+		}
+		if !errors.Is(err, os.ErrExist) || n > 100 {
+			return "", refused(err)
+		}
+		dir = filepath.Join(out, fmt.Sprintf("%s-%d", name, n))
+	}
+}
+
+// Line shows a line of text above the progress of the variants.
+func (m *measurer) Line(text string) { m.progress.Line(text) }
+
+// Measure runs all cells of a variant; the folder is that of the run's id, below dir. With an
+// error come the results so far, which may be nil or have no cell; after an interruption it is
+// the cause of ctx.
+func (m *measurer) Measure(ctx context.Context, file *spec.File) (*result.Results, error) {
+	if on := file.Base().Cluster; on.Provider != m.on.Provider || on.FSync != m.on.FSync || on.Controllers != m.on.Controllers || on.Pin != m.on.Pin {
+		return nil, fmt.Errorf("a variant needs another cluster than the one that is up: %+v, not %+v", on, m.on)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if m.cluster == nil {
+		up, err := m.flags.up(ctx, m.on, filepath.Join(m.dir, "logs"), m.pinned, m.progress)
+		if err != nil {
+			return nil, err
+		}
+		m.cluster = up
+	}
+	out, err := runner.Run(ctx, runner.Options{
+		Scenario: file, Binaries: m.bins, Provider: m.on.Provider, OutDir: m.dir, Progress: m.flags.progress(m.cmd), Command: commandLine(),
+		Pinned: m.pinned,
+	}, m.cluster)
+	return out.Results, err
+}
+
+// Close takes the cluster down, after an interruption too. The folder goes if nothing is in
+// it.
+func (m *measurer) Close() (err error) {
+	if m.cluster != nil {
+		err = takeDown(m.cmd.Context(), m.cluster)
+		m.cluster = nil
+	}
+	_ = os.Remove(m.dir)
+	return errors.Join(err, m.release())
+}
