@@ -26,7 +26,7 @@ var (
 
 var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	"json": func(c optioner) (template.JS, error) { data, err := encode(c); return template.JS(data), err },
-}).ParseFS(pageFiles, "page/page.html"))
+}).ParseFS(pageFiles, "page/page.html", "page/document.html"))
 
 // HTML writes the report as one file. Built with the chart script, the file needs
 // nothing but a browser; built without, its charts ask the network for the pinned
@@ -36,10 +36,15 @@ func HTML(w io.Writer, res *result.Results) error {
 	return writePage(w, res, script)
 }
 
-// page is what the template shows: the table's methods and the assets. All of it is
-// plain text that the template escapes, except what has a template type.
+// page is what the template shows: the table's methods and the frame.
 type page struct {
 	*table
+	pageFrame
+}
+
+// pageFrame is what all pages have in common. All of it is plain text that the template
+// escapes, except what has a template type.
+type pageFrame struct {
 	Notice string
 
 	CSP       string
@@ -55,13 +60,17 @@ type page struct {
 // browser accepts only the pinned content.
 const remoteScript = "https://cdn.jsdelivr.net/npm/echarts@%s/dist/echarts.min.js"
 
-// writePage puts style and scripts in and forbids all others: a script runs only if
+func writePage(w io.Writer, res *result.Results, echarts []byte) error {
+	return fill(w, pageTemplate, page{arrange(res), newFrame(echarts)})
+}
+
+// newFrame puts style and scripts in and forbids all others: a script runs only if
 // its digest stands in the page's policy, so text that slipped through every
 // escape could still not run.
-func writePage(w io.Writer, res *result.Results, echarts []byte) error {
-	p := &page{
-		table: arrange(res), Notice: strings.TrimSpace(assets.Notice()),
-		Style: template.CSS(pageStyle), Script: template.JS(pageScript), Settings: map[string]any{"dark": darkPalette},
+func newFrame(echarts []byte) pageFrame {
+	p := pageFrame{
+		Notice: strings.TrimSpace(assets.Notice()),
+		Style:  template.CSS(pageStyle), Script: template.JS(pageScript), Settings: map[string]any{"dark": darkPalette},
 	}
 	allowed := digest([]byte(pageScript)) + " "
 	if len(echarts) > 0 {
@@ -73,7 +82,7 @@ func writePage(w io.Writer, res *result.Results, echarts []byte) error {
 		allowed += "https://cdn.jsdelivr.net"
 	}
 	p.CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; script-src " + allowed
-	return fill(w, pageTemplate, p)
+	return p
 }
 
 func digest(script []byte) string {

@@ -56,7 +56,7 @@
       confine: true, backgroundColor: panel, borderColor: line, textStyle: { color: ink, fontSize: 12 },
       valueFormatter: function (v) { return number(Array.isArray(v) ? v[1] : v) + " " + figure.unit; },
       axisPointer: { type: option.series[0] && option.series[0].type === "bar" ? "shadow" : "line", label: {
-        backgroundColor: soft, formatter: function (p) { return figure.axis === "percentile" ? percentile(p.value) : typeof p.value === "number" ? number(p.value) + (figure.axis === "rate" ? " writes/s" : " s") : String(p.value); } } }
+        backgroundColor: soft, formatter: function (p) { return figure.axis === "percentile" ? percentile(p.value) : typeof p.value === "number" ? number(p.value) + ({ rate: " writes/s", plain: "" }[figure.axis] ?? " s") : String(p.value); } } }
     });
     (option.xAxis || []).forEach(function (axis) {
       axis.axisLine = { lineStyle: { color: soft } };

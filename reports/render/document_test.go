@@ -1,0 +1,98 @@
+package render
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+)
+
+func document() *Document {
+	return &Document{
+		Title: "knees of strategies", Subtitle: "run of a day",
+		Findings: []string{"keyed carries 210 writes/s.", "single carries 11 writes/s."},
+		Sections: []Section{
+			{
+				Title: "knees", Text: []string{"Open loop."},
+				Table: Table{Keys: 1, Heads: []Head{{Title: "strategy", Words: true}, {Title: "knee", Unit: "writes/s"}, {Title: "why", Words: true}}, Rows: [][]Cell{
+					append([]Cell{{"keyed", Plain}, {"210", Good}}, Cells("2 lost")...), {{"single", Plain}, {"11", Bad}, {"backlog", Warn}},
+				}},
+				Plots: []Plot{{Title: "Freshness", Caption: "p99.", X: "writes/s", Unit: "s", Log: true, Lines: []PlotLine{
+					{Name: "keyed", Points: [][2]float64{{100, 0.2}, {200, 1.9}, {0, 1}, {math.NaN(), 1}}}, {Name: "by Little", Model: true, Points: [][2]float64{{100, 0.1}, {200, 0.2}}}, {Name: "nothing"},
+				}}, {Title: "Empty"}},
+				Notes: []string{"one probe was invalid"},
+			},
+			{Title: "method"},
+		},
+	}
+}
+
+func TestDocumentGolden(t *testing.T) {
+	for name, write := range map[string]func(*bytes.Buffer) error{
+		"document.txt": func(b *bytes.Buffer) error { return DocumentTerminal(b, document(), TerminalOptions{}) },
+		"document-40.txt": func(b *bytes.Buffer) error {
+			return DocumentTerminal(b, document(), TerminalOptions{Width: 40, Color: true})
+		},
+		"document.md": func(b *bytes.Buffer) error { return DocumentMarkdown(b, document()) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, b.Bytes())
+	}
+}
+
+func TestDocumentPage(t *testing.T) {
+	var b bytes.Buffer
+	if err := DocumentHTML(&b, document()); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	for _, want := range []string{"<h2>knees</h2>", `data-chart="section1-plot1"`, `"data":[{"value":[100,0.2]`, "one probe was invalid", `<td class=" good">210</td>`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	if strings.Contains(page, "section1-plot2") {
+		t.Error("the page has an empty chart")
+	}
+	if n := strings.Count(page, `<th scope="row">keyed</th>`); n != 2 {
+		t.Errorf("%d points of keyed, want the 2 that have a place", n)
+	}
+}
+
+// TestDocumentHostile: text is data in every format, wherever it stands.
+func TestDocumentHostile(t *testing.T) {
+	const evil = "</script><script>alert(1)</script>\x1b[31m|[x](http://e) @all {a|b}"
+	d := document()
+	d.Title, d.Subtitle, d.Findings[0] = evil, evil, evil
+	s := &d.Sections[0]
+	s.Title, s.Text[0], s.Notes[0] = evil, evil, evil
+	s.Table.Heads[0].Title, s.Table.Heads[1].Unit, s.Table.Rows[0][0].Text = evil, evil, evil
+	p := &s.Plots[0]
+	p.Title, p.Caption, p.X, p.Unit, p.Lines[0].Name = evil, evil, evil, evil, evil
+	var page, md, terminal bytes.Buffer
+	if err := DocumentHTML(&page, d); err != nil {
+		t.Fatal(err)
+	}
+	if err := DocumentMarkdown(&md, d); err != nil {
+		t.Fatal(err)
+	}
+	if err := DocumentTerminal(&terminal, d, TerminalOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for name, got := range map[string]string{"page": page.String(), "Markdown": md.String()} {
+		for _, bad := range []string{"<script>alert", "\x1b", "[x](http", "@all {"} {
+			if name == "page" && (bad == "[x](http" || bad == "@all {") {
+				continue // means nothing there
+			}
+			if strings.Contains(got, bad) {
+				t.Errorf("%s has %q", name, bad)
+			}
+		}
+	}
+	if strings.Contains(terminal.String(), "\x1b") {
+		t.Error("the terminal gets a control sequence")
+	}
+}

@@ -1,0 +1,186 @@
+package model
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+func near(t *testing.T, what string, got, want, within float64) {
+	t.Helper()
+	if math.IsNaN(got) || math.Abs(got-want) > within*math.Abs(want) {
+		t.Errorf("%s: %g, want %g within %g%%", what, got, want, 100*within)
+	}
+}
+
+func refused(t *testing.T, what string, err error, want Reason) {
+	t.Helper()
+	var r *Refusal
+	if !errors.As(err, &r) || r.Reason != want || r.Detail == "" {
+		t.Errorf("%s: %v, want a refusal: %s", what, err, want)
+	}
+}
+
+func TestLittle(t *testing.T) {
+	near(t, "serial", Rate(1, 90*time.Millisecond), 11.111, 1e-4)
+	near(t, "30 in flight", Rate(30, 90*time.Millisecond), 333.33, 1e-4)
+	for _, v := range []struct {
+		rate    float64
+		latency time.Duration
+		want    int
+	}{{200, 84 * time.Millisecond, 17}, {200, 60 * time.Millisecond, 12}, {1, time.Millisecond, 1}} {
+		if got := InFlight(v.rate, v.latency); got != v.want {
+			t.Errorf("%g/s at %v: %d in flight, want %d", v.rate, v.latency, got, v.want)
+		}
+	}
+}
+
+// TestWait: M/M/1 and M/M/2 have closed forms, M/D/1 waits half as long as M/M/1.
+func TestWait(t *testing.T) {
+	second := time.Second
+	for _, v := range []struct {
+		name   string
+		q      Queue
+		length float64
+	}{
+		{"M/M/1 at 80%", Queue{Rate: 0.8, Latency: second, Deviation: second, Servers: 1, Burstiness: 1}, 0.64 / 0.2},
+		{"M/D/1 at 80%", Queue{Rate: 0.8, Latency: second, Servers: 1, Burstiness: 1}, 0.64 / 0.2 / 2},
+		{"D/D/1", Queue{Rate: 0.8, Latency: second, Servers: 1}, 0},
+		{"M/M/2 at 75%", Queue{Rate: 1.5, Latency: second, Deviation: second, Servers: 2, Burstiness: 1}, 2 * math.Pow(.75, 3) / (1 - .75*.75)},
+	} {
+		w, err := v.q.Wait()
+		if err != nil {
+			t.Errorf("%s: %v", v.name, err)
+		}
+		near(t, v.name, w.Length, v.length, 1e-9)
+		near(t, v.name+" wait", w.Seconds, v.length/v.q.Rate, 1e-9)
+	}
+	_, err := Queue{Rate: 1, Latency: second, Servers: 1}.Wait()
+	refused(t, "full", err, Overloaded)
+	_, err = Queue{Rate: 1, Latency: second}.Wait()
+	refused(t, "no servers", err, OutOfDomain)
+	if w, err := (Queue{Rate: 9_999, Latency: second, Deviation: second, Servers: 10_000, Burstiness: 1}).Wait(); err != nil || !(w.Busy > 0.9 && w.Busy < 1) {
+		t.Errorf("10000 servers: %+v, %v", w, err)
+	}
+}
+
+// The vectors are the contract's (§2.5).
+func TestPartition(t *testing.T) {
+	for _, v := range []struct {
+		key  Key
+		want map[int]int
+	}{
+		{Key{"team-a", "web-abc-1"}, map[int]int{1: 0, 3: 2, 10: 9, 30: 29, 120: 119}},
+		{Key{"default", "nginx-0"}, map[int]int{1: 0, 3: 0, 10: 9, 30: 9, 120: 99}},
+	} {
+		for n, want := range v.want {
+			if got := partition(v.key, n); got != want {
+				t.Errorf("%v of %d queues: %d, want %d", v.key, n, got, want)
+			}
+			if got := partition(Key{Name: v.key.Namespace + "/" + v.key.Name}, n); got != want {
+				t.Errorf("name %v of %d queues: %d, want %d", v.key, n, got, want)
+			}
+		}
+	}
+}
+
+func TestSkew(t *testing.T) {
+	// Both are in queue 9 of 10.
+	s, err := SkewOf(map[Key]int64{{"team-a", "web-abc-1"}: 6, {"default", "nginx-0"}: 2}, 10)
+	if err != nil || s.Busiest != 1 || s.Imbalance() != 10 || s.Events != 8 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	near(t, "limit of one queue", s.Limit(100*time.Millisecond), 10, 1e-9)
+	// Of 3 queues they are in two.
+	s, err = SkewOf(map[Key]int64{{"team-a", "web-abc-1"}: 6, {"default", "nginx-0"}: 2}, 3)
+	if err != nil || !slices.Equal(s.Shares, []float64{0.25, 0, 0.75}) {
+		t.Errorf("%+v, %v", s, err)
+	}
+	near(t, "limit", s.Limit(100*time.Millisecond), 10/0.75, 1e-9)
+	_, err = SkewOf(nil, 3)
+	refused(t, "no events", err, TooFew)
+}
+
+func TestBurst(t *testing.T) {
+	at := func(times ...time.Duration) func(func(time.Duration) bool) {
+		return slices.Values(times)
+	}
+	b, err := Absorb(at(0, 0, 0, 0, time.Second, time.Second), 2)
+	// 4 at once; 2 are left after a second, 2 more come; 4 take two seconds.
+	if want := (Backlog{Events: 6, Peak: 4, Drained: 3 * time.Second, AfterLast: 2 * time.Second}); err != nil || b != want {
+		t.Errorf("%+v, %v; want %+v", b, err, want)
+	}
+	b, err = Absorb(at(0, 10*time.Second), 2) // an idle time does not count for later
+	if want := (Backlog{Events: 2, Peak: 1, Drained: 10500 * time.Millisecond, AfterLast: 500 * time.Millisecond}); err != nil || b != want {
+		t.Errorf("%+v, %v; want %+v", b, err, want)
+	}
+	_, err = Absorb(at(time.Second, 0), 2)
+	refused(t, "unordered", err, OutOfDomain)
+	_, err = Absorb(at(0), 0)
+	refused(t, "no service", err, OutOfDomain)
+
+	for _, v := range []struct {
+		events int64
+		over   time.Duration
+		rate   float64
+		peak   int64
+		drain  time.Duration
+	}{
+		{20_000, 0, 2_000, 20_000, 10 * time.Second},
+		{20_000, 5 * time.Second, 2_000, 10_000, 5 * time.Second},
+		{100, 10 * time.Second, 50, 1, 20 * time.Millisecond},
+	} {
+		b, err := Burst(v.events, v.over, v.rate)
+		if err != nil || b.Peak != v.peak || b.AfterLast != v.drain || b.Drained != v.over+v.drain {
+			t.Errorf("%+v: %+v, %v", v, b, err)
+		}
+		// The same as its arrivals one by one, but for the one that arrives last.
+		var times []time.Duration
+		for i := range v.events {
+			times = append(times, time.Duration(float64(v.over)*float64(i)/float64(v.events)))
+		}
+		one, err := Absorb(slices.Values(times), v.rate)
+		if err != nil || math.Abs(float64(one.Peak-b.Peak)) > 2 {
+			t.Errorf("%+v: %+v one by one, %v", v, one, err)
+		}
+	}
+}
+
+// kneeAt is a storage with a knee, and noise of a factor.
+func kneeAt(knee, capacity, noise float64, seed uint64, inFlight ...int) (all []Point) {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for _, n := range inFlight {
+		rate := min(float64(n)/knee, 1) * capacity * math.Exp(noise*rng.NormFloat64())
+		all = append(all, Point{InFlight: n, Rate: rate, Latency: time.Duration(float64(n) / rate * 1e9)})
+	}
+	return all
+}
+
+// TestKnee finds a planted knee at 40 within 10 %.
+func TestKnee(t *testing.T) {
+	for seed := range uint64(50) {
+		k, err := KneeOf(kneeAt(40, 2_000, 0.03, seed, 5, 10, 20, 30, 60, 90, 120))
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		near(t, "knee", k.InFlight, 40, 0.1)
+		near(t, "knee by latency", k.ByLatency, 40, 0.15)
+		near(t, "capacity", k.Capacity, 2_000, 0.1)
+		near(t, "base latency", k.Base.Seconds(), 0.02, 0.1)
+	}
+	for seed := range uint64(50) {
+		_, err := KneeOf(kneeAt(400, 20_000, 0.03, seed, 5, 10, 20, 40, 80, 160))
+		refused(t, "still rising", err, NotFlat)
+		_, err = KneeOf(kneeAt(4, 200, 0.03, seed, 5, 10, 20, 40, 80, 160))
+		refused(t, "flat from the start", err, NotRising)
+	}
+	_, err := KneeOf(kneeAt(40, 2_000, 0, 1, 10, 10, 80, 160))
+	refused(t, "three numbers in flight", err, TooFew)
+	_, err = KneeOf(kneeAt(40, 2_000, 0, 1, 5, 10, 20, 30, 60))
+	refused(t, "one point beyond", err, NotFlat)
+	_, err = KneeOf([]Point{{10, math.NaN(), 0}})
+	refused(t, "no rate", err, OutOfDomain)
+}
