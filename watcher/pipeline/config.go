@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -48,6 +49,8 @@ func QueueFulls() []QueueFull { return []QueueFull{Coalesce, Block, Drop} }
 type Backoff struct {
 	Min time.Duration // delay after the first failure
 	Max time.Duration // delay after many
+
+	jitter *rand.Rand // nil: the process's own
 }
 
 // Config is what a user may choose. Default gives a complete one.

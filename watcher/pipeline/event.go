@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/watchbench/watchbench/watcher/object"
@@ -25,6 +26,13 @@ type Event struct {
 	ResourceVersion uint64
 	Object          *object.Object // nil for Delete
 	Received        time.Time      // when the watch delivered it
+}
+
+func (e *Event) check() error {
+	if e.Key.Kind == "" || e.Key.Name == "" || e.Action != Put && e.Action != Delete {
+		return fmt.Errorf("pipeline: event of %q with action %d: want a kind, a name and Put or Delete", e.Key, e.Action)
+	}
+	return nil
 }
 
 // EarlyError is a Sender's answer for an event that it has not sent yet, because something

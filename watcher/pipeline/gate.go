@@ -90,8 +90,11 @@ func (b Backoff) delay(n int) int64 {
 	if shift := n - 1; shift < 32 && b.Min<<shift < b.Max && b.Min<<shift > 0 {
 		d = b.Min << shift
 	}
-	half := int64(d) / 2
-	return int64(d) - half + rand.Int64N(half+1)
+	half, by := int64(d)/2, rand.Int64N
+	if b.jitter != nil {
+		by = b.jitter.Int64N
+	}
+	return int64(d) - half + by(half+1)
 }
 
 // after is a duration as the offset from now that the queues count in.

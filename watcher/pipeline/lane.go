@@ -230,6 +230,10 @@ func (l *lane) wakeWorker(q *partition) {
 		q.wake.Signal()
 	case q.started < q.workers && l.running && !l.stopped:
 		q.started++
+		if v := l.p.virtual; v != nil {
+			v.woken = append(v.woken, worker{l, q})
+			return
+		}
 		l.p.workers.Go(func() { l.work(q) })
 	}
 }

@@ -46,6 +46,7 @@ type Pipeline struct {
 	logger    *slog.Logger
 	clusterID string
 	start     time.Time
+	virtual   *Virtual // drives the lanes instead of goroutines; nil in a watcher
 
 	lanes  atomic.Pointer[map[string]*lane] // replaced, never written to
 	adding sync.Mutex                       // held while lanes is replaced
@@ -96,7 +97,12 @@ func New(c Config, s Settings) (*Pipeline, error) {
 }
 
 // now is the queues' clock: nanoseconds since New, monotonic.
-func (p *Pipeline) now() int64 { return int64(time.Since(p.start)) }
+func (p *Pipeline) now() int64 {
+	if p.virtual != nil {
+		return p.virtual.now
+	}
+	return int64(time.Since(p.start))
+}
 
 // AddKind makes the metrics of a kind appear, at 0, before its first event.
 func (p *Pipeline) AddKind(kind string) { p.lane(kind).retire(false) }
@@ -143,8 +149,8 @@ func (p *Pipeline) sorted() []*lane {
 // capacity. An error means that the event is dropped and counted so; an event that
 // Drop discards is no error.
 func (p *Pipeline) Enqueue(ctx context.Context, e Event) error {
-	if e.Key.Kind == "" || e.Key.Name == "" || e.Action != Put && e.Action != Delete {
-		return fmt.Errorf("pipeline: event of %q with action %d: want a kind, a name and Put or Delete", e.Key, e.Action)
+	if err := e.check(); err != nil {
+		return err
 	}
 	now := p.now()
 	l := p.lane(e.Key.Kind)

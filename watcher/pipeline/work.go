@@ -205,14 +205,19 @@ func (l *lane) wait(ctx context.Context, e *Event) error {
 			err = ErrClosed
 		}
 		l.mu.Lock()
-		l.waiting--
-		l.dropped++
-		l.settle(1)
-		if err == nil {
-			l.discarded++
-			l.p.writer.discard()
-		}
+		l.turnAway(err == nil)
 		l.mu.Unlock()
 		return err
+	}
+}
+
+// turnAway drops an event that waited for room in vain; discard: since its time is over.
+func (l *lane) turnAway(discard bool) {
+	l.waiting--
+	l.dropped++
+	l.settle(1)
+	if discard {
+		l.discarded++
+		l.p.writer.discard()
 	}
 }
