@@ -11,6 +11,9 @@ import (
 // answer is the smallest setting of a strategy that holds the bound by all that is known,
 // nil if none does. Larger ones near it hold it, too.
 func (x *Search) answer(ctx context.Context, strategy string, bound float64) (*candidate, error) {
+	if x.wrong(strategy) {
+		return nil, nil
+	}
 	if c := x.proven(strategy, bound); c != nil {
 		return c, nil
 	}
@@ -44,6 +47,16 @@ func (x *Search) answer(ctx context.Context, strategy string, bound float64) (*c
 	return nil, nil
 }
 
+// wrong reports whether a check failed in any cell of a strategy, which is then out for good.
+func (x *Search) wrong(strategy string) bool {
+	for _, c := range x.cands {
+		if c.set.Strategy == strategy && slices.ContainsFunc(c.cells, func(t result.TunedCell) bool { return len(t.Failed) > 0 }) {
+			return true
+		}
+	}
+	return false
+}
+
 // near reports whether a neighbour holds the bound but for chance.
 func (x *Search) near(c *candidate, bound float64) bool {
 	v := x.value(c)
@@ -72,7 +85,7 @@ func (x *Search) refine(ctx context.Context, low int, s Setting, bound float64) 
 // proven is the smallest setting of a strategy that was measured and holds.
 func (x *Search) proven(strategy string, bound float64) (best *candidate) {
 	for _, c := range x.cands {
-		if c.set.Strategy == strategy && c.excluded == "" && len(c.cells) > 0 && x.verdict(c, bound) == result.TunedHolds &&
+		if c.set.Strategy == strategy && c.excluded == "" && len(c.cells) > 0 && x.verdict(c, bound) == result.TunedHolds && !x.wrong(strategy) &&
 			(best == nil || bySize(c.set, best.set) < 0) && c.set.Queues >= x.floor(strategy, bound) {
 			best = c
 		}
@@ -88,7 +101,7 @@ func (x *Search) floor(strategy string, bound float64) int {
 		if c.set.Strategy != strategy || len(c.cells) == 0 {
 			continue
 		}
-		if v := x.verdict(c, bound); v != result.TunedHolds {
+		if v := x.verdict(c, bound); v != result.TunedHolds && v != result.TunedInvalid {
 			least = max(least, c.set.Queues+max(1, c.set.Queues/step))
 			if c.set.Queues == 0 {
 				least = 1 // there is no other
@@ -168,7 +181,7 @@ func (x *Search) closest(strategy string) (best *candidate) {
 	var all []*candidate
 	low := math.Inf(1)
 	for _, c := range x.cands {
-		if v := x.value(c); v != nil && (strategy == "" || c.set.Strategy == strategy) {
+		if v := x.value(c); v != nil && (strategy == "" || c.set.Strategy == strategy) && !x.wrong(c.set.Strategy) {
 			all, low = append(all, c), min(low, *v)
 		}
 	}

@@ -99,7 +99,7 @@ func (x *Search) proven1() (best *candidate) {
 	}
 	for _, c := range x.cands {
 		v, _ := x.worst(c)
-		if v == nil || c.excluded != "" {
+		if v == nil || c.excluded != "" || x.wrong(c.set.Strategy) {
 			continue
 		}
 		if best == nil {
@@ -143,16 +143,34 @@ func (x *Search) beside(ctx context.Context, best *candidate) error {
 	if err != nil {
 		return err
 	}
-	var others []*candidate
-	for _, c := range all {
-		if c.set.Strategy != best.set.Strategy && len(others) == 0 {
-			others = append(others, c)
+	has := func(strategies ...string) bool {
+		return slices.ContainsFunc(all, func(c *candidate) bool {
+			return c.set.Strategy != best.set.Strategy && slices.Contains(strategies, c.set.Strategy)
+		})
+	}
+	if !has(x.o.Strategies...) { // none holds: then what comes closest
+		var near *candidate
+		for _, strategy := range x.o.Strategies {
+			if c := x.closest(strategy); c != nil && strategy != best.set.Strategy && (near == nil || *x.value(c) < *x.value(near)) {
+				near = c
+			}
+		}
+		if all, err = x.with(ctx, all, near); err != nil {
+			return err
 		}
 	}
-	if c := x.original(all); c != nil && c != best && !slices.Contains(others, c) {
-		others = append(others, c)
+	if !has(originals...) && !slices.Contains(originals, best.set.Strategy) {
+		if all, err = x.with(ctx, all, x.original(nil)); err != nil {
+			return err
+		}
 	}
-	for _, c := range others {
+	other, original := false, slices.Contains(originals, best.set.Strategy)
+	for _, c := range all {
+		of := slices.Contains(originals, c.set.Strategy)
+		if c.set.Strategy == best.set.Strategy || other && (original || !of) {
+			continue
+		}
+		other, original = true, original || of
 		if len(c.cells) > 0 {
 			continue
 		}
@@ -164,12 +182,50 @@ func (x *Search) beside(ctx context.Context, best *candidate) error {
 	return nil
 }
 
-// original is the best setting that bcs-k8s-watch has: of partitioned, or single.
-func (x *Search) original(finalists []*candidate) *candidate {
-	for _, c := range finalists {
-		if c.set.Strategy == partitioned || c.set.Strategy == single {
+// with adds a candidate that does not hold the bound, with queues that are as long as it needs.
+func (x *Search) with(ctx context.Context, all []*candidate, c *candidate) ([]*candidate, error) {
+	if c == nil {
+		return all, nil
+	}
+	if len(c.cells) == 0 {
+		if err := x.play(ctx, seeds, c.set); err != nil {
+			return nil, err
+		}
+		fit, err := x.shortened(ctx, c.set, math.Inf(1))
+		if err != nil || fit == nil {
+			return all, err
+		}
+		c = fit
+	}
+	return append(all, c), nil
+}
+
+// originals are the strategies that bcs-k8s-watch has.
+var originals = []string{partitioned, single}
+
+// original is the best setting that bcs-k8s-watch has: of those that hold, else the best that
+// was measured, else what comes closest by simulation.
+func (x *Search) original(held []*candidate) (best *candidate) {
+	for _, c := range held {
+		if slices.Contains(originals, c.set.Strategy) {
 			return c
 		}
+	}
+	for _, strategy := range originals {
+		for _, c := range x.cands {
+			v, _ := x.worst(c)
+			if c.set.Strategy != strategy || v == nil || c.excluded != "" {
+				continue
+			}
+			if best == nil {
+				best = c
+			} else if b, _ := x.worst(best); *v < *b {
+				best = c
+			}
+		}
+	}
+	if best != nil {
+		return best
 	}
 	if c := x.closest(partitioned); c != nil {
 		return c
@@ -206,7 +262,11 @@ func (x *Search) measure(ctx context.Context, c *candidate, rep int) error {
 	}
 	x.learn()
 	last := &c.cells[len(c.cells)-1]
-	x.line("%s: %s %s", c.set.Name(), x.verdict(c, x.bound()), x.said(x.o.Objective.of(&last.Figures)))
+	left := ""
+	if x.o.Budget > 0 {
+		left = fmt.Sprintf(", at most %s left", max(0, x.o.Budget-x.spent).Round(time.Second))
+	}
+	x.line("%s: %s, %s (%d cells measured in %s%s)", c.set.Name(), x.verdict(c, x.bound()), x.said(x.o.Objective.of(&last.Figures)), x.measured, x.spent.Round(time.Second), left)
 	return nil
 }
 

@@ -5,7 +5,7 @@
 //
 //  1. Every candidate is screened in virtual time (package simulate); only those near the
 //     answer are measured, and only what was measured is recommended.
-//  2. A candidate of which a check fails, or that loses an object, is out for good.
+//  2. A strategy of which a check fails, or that loses an object, is out for good.
 //  3. A cell that is late gets one second try, and both are counted. An invalid cell is
 //     never evidence.
 //  4. The sentence and the reasons are made from figures by rule, and say of how many runs

@@ -92,7 +92,7 @@ type candidate struct {
 func New(o Options) (*Search, error) {
 	if n := len(o.Scenario.Cells()); n != 1 {
 		// The axes of the watcher are the search's own.
-		f, err := o.Scenario.With(overrides(Setting{keyed, 1, leastWriter, MaxLength})...)
+		f, err := o.Scenario.With(overrides(Setting{Strategy: keyed, Queues: 1, WriterLen: leastWriter, HandlerLen: MaxLength})...)
 		if err != nil {
 			return nil, err
 		}
@@ -385,7 +385,7 @@ func (x *Search) bound() float64 {
 	}
 	low := 0.0
 	for _, c := range x.cands {
-		if v := x.value(c); v != nil && (low == 0 || *v < low) {
+		if v := x.value(c); v != nil && (low == 0 || *v < low) && !x.wrong(c.set.Strategy) {
 			low = *v
 		}
 	}
@@ -484,3 +484,6 @@ func (x *Search) learn() {
 		x.factor = min(max(k, 0.25), 4)
 	}
 }
+
+// Use says what measures, and where progress is shown.
+func (x *Search) Use(m Measurer, line func(string)) { x.o.Measurer, x.o.Line = m, line }

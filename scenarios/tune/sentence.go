@@ -2,6 +2,7 @@ package tune
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -161,12 +162,12 @@ func runs(n int) string {
 
 // roundUp keeps two digits, upwards: "within" must stay true.
 func roundUp(v float64) float64 {
-	s, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 2, 64), 64)
-	if err != nil || s >= v {
-		return max(s, v*0) // not a number stays one
+	if v <= 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return v
 	}
-	up, err := strconv.ParseFloat(strconv.FormatFloat(v*1.05, 'g', 2, 64), 64)
-	if err != nil || up < v {
+	unit := math.Pow(10, math.Floor(math.Log10(v))-1)
+	up, err := strconv.ParseFloat(strconv.FormatFloat(math.Ceil(v/unit-1e-9)*unit, 'g', 2, 64), 64)
+	if err != nil {
 		return v
 	}
 	return up
