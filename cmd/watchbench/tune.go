@@ -126,11 +126,6 @@ func (f *tuneFlags) question(cmd *cobra.Command, args []string, o tune.Objective
 		return source{}, badinput.New("leave one of them out", "--trace is the load, so --rate, --profile, --for and a rate to reach mean nothing")
 	case !given("trace") && !given("rate") && o.Rate == 0:
 		return source{}, badinput.New("write for example watchbench tune --rate 200/s --storage 'p50=60ms,p99=400ms'", "there is no load: no scenario, --rate or --trace")
-	case !given("storage"):
-		return source{}, badinput.New("add for example --storage 'p50=60ms,p99=400ms'", "how long does storage take?")
-	}
-	if q.Storage, err = tune.ParseStorage(f.latency); err != nil {
-		return source{}, err
 	}
 	q.Trace, q.Profile, q.Length, q.Rate = f.trace, f.profile, f.length, o.Rate
 	if given("rate") {
@@ -140,6 +135,12 @@ func (f *tuneFlags) question(cmd *cobra.Command, args []string, o tune.Objective
 		if o.Rate > 0 && o.Rate != q.Rate {
 			return source{}, badinput.New("give one", "--rate %s is not the rate of --objective %s", f.rate, f.objective)
 		}
+	}
+	if !given("storage") {
+		return source{}, badinput.New("add for example --storage 'p50=60ms,p99=400ms'", "--storage is missing: the time that storage takes to answer")
+	}
+	if q.Storage, err = tune.ParseStorage(f.latency); err != nil {
+		return source{}, err
 	}
 	if q.Profile != "" {
 		return f.profiled(q)

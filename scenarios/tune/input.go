@@ -126,7 +126,7 @@ func ParseObjective(text string) (Objective, error) {
 	o := Objective{Text: text, Metric: objectives[i].metric}
 	if word == "rate" {
 		if !bounded {
-			return o, badinput.New("write for example rate=200/s; watchbench knee finds the highest", "--objective rate: which one?")
+			return o, badinput.New("write for example rate=200/s; watchbench knee finds the highest", "--objective rate names no rate")
 		}
 		rate, err := ParseRate(value)
 		if err != nil {

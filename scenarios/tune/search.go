@@ -100,11 +100,15 @@ func New(o Options) (*Search, error) {
 	}
 	cells := o.Scenario.Cells()
 	if len(cells) != 1 {
-		var names []string
-		for _, p := range cells[0].Params {
-			names = append(names, p.Name)
+		i := slices.IndexFunc(cells[0].Params, func(p spec.Param) bool {
+			return slices.ContainsFunc(cells, func(c spec.Cell) bool { return !slices.Contains(c.Params, p) })
+		})
+		axis := spec.Param{Name: "AXIS", Value: "POINT"}
+		if i >= 0 {
+			axis = cells[0].Params[i]
 		}
-		return nil, badinput.New("choose one with --set matrix.AXIS=POINT; the axes are "+fmt.Sprint(names), "%s has %d points: tune needs one load", o.Scenario.Base().Metadata.Name, len(cells))
+		return nil, badinput.New(fmt.Sprintf("choose one, for example --set matrix.%s=%s", axis.Name, axis.Value),
+			"%s has %d points besides the watcher's settings: tune needs one load", o.Scenario.Base().Metadata.Name, len(cells))
 	}
 	x := &Search{o: o, base: &cells[0].Scenario, factor: 1, cands: map[Setting]*candidate{}, short: map[Setting]int{}}
 	if cells[0].Calibrates || cells[0].Calibration != "" {
