@@ -1,13 +1,10 @@
 package simulate
 
 import (
-	"context"
-	"errors"
 	"iter"
 	"time"
 
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // Options are what a scenario does not say.
@@ -20,6 +17,9 @@ type Options struct {
 	// Arrivals are the events as the watcher receives them, in the order of time; nil:
 	// those of the scenario's plan.
 	Arrivals iter.Seq[Arrival]
+	// API is how long a write takes from its dispatch to its answer and to the watcher,
+	// where the arrivals are those of the plan; 0: DefaultAPI.
+	API time.Duration
 	// Progress is called now and then with the events played so far, and how many there
 	// will be, 0 where that is not known; nil: not at all.
 	Progress func(done, of int64)
@@ -31,21 +31,27 @@ type Arrival struct {
 	Kind, Namespace, Name, UID string
 	Version                    uint64 // resourceVersion; grows along the arrivals of an object
 	Delete                     bool
+	Lag                        time.Duration // from when the change was meant to be made until At; part of its freshness
+	Bystander                  bool          // its freshness is not the load's
 }
 
+// DefaultAPI is about what a small pod's write takes on an idle control plane.
+const DefaultAPI = 5 * time.Millisecond
+
 // Outcome are the figures of a simulated cell, defined as those of the same names in
-// results.json. Requests and events are of all kinds; rates, efficiency and imbalance of Pods.
+// results.json. Counts are of all kinds; drain, rates, efficiency, imbalance and the depth of
+// the handler queues of Pods. Requests are those that storage acknowledged.
 type Outcome struct {
 	Events, Requests, Coalesced, Dropped int64
-	// LoadSeconds is from the first arrival to the last, DrainSeconds from the first
-	// arrival to storage's last answer; DrainAfterLoadSeconds is the part of it after the
-	// load.
+	// LoadSeconds is from the start of the load to the last arrival, DrainSeconds from
+	// there to the last answer that brought storage a change to a Pod;
+	// DrainAfterLoadSeconds is the part of it after the load.
 	LoadSeconds, DrainSeconds, DrainAfterLoadSeconds float64
-	// StorageQPS is the rate of answers between the first and the last; Efficiency what
+	// StorageQPS is the rate of acknowledgements between the first and the last; Efficiency what
 	// part that is of requests in flight ÷ mean latency, 0 where no such limit is known.
 	// Imbalance is the busiest queue's share ÷ the mean share; 0 with one queue.
 	StorageQPS, Efficiency, Imbalance float64
-	// Freshness is the time from arrival to the answer that brought it, or a newer state,
+	// Freshness is the time from arrival, and Lag before it, to the answer that brought it, or a newer state,
 	// to storage, in seconds; nil if nothing was sent.
 	Freshness *result.Quantiles
 	// WriterFullSeconds is how long the Writer was at its length, WriterMaxDepth and
@@ -55,9 +61,4 @@ type Outcome struct {
 	// PeakQueuedBytes is what the events that waited at once take in the watcher's queues,
 	// with the states that they hold.
 	PeakQueuedBytes int64
-}
-
-// Run plays one cell's load through the watcher's own queue engine in virtual time.
-func Run(ctx context.Context, s *spec.Scenario, o Options) (*Outcome, error) {
-	return nil, errors.New("not built yet")
 }

@@ -1,0 +1,222 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// scenario is a small open load with settings of the test's own.
+func scenario(t testing.TB, sets ...string) *spec.Scenario {
+	t.Helper()
+	return parsed(t, "{model: open, rate: 400, duration: 5s, arrival: poisson, survivors: 0.2, recreate: 0.1}", sets...)
+}
+
+// parsed is one with another load.
+func parsed(t testing.TB, load string, sets ...string) *spec.Scenario {
+	t.Helper()
+	const file = `apiVersion: watchbench/v1
+kind: Scenario
+metadata: {name: mine}
+cluster: {provider: replay}
+storage: {latency: 'lognormal(p50=40ms,p99=90ms)', capacity: {inflight: 300}}
+load: %s
+watcher: {strategy: keyed, podQueueNum: 12}
+drainTimeout: 1h
+seed: 7
+`
+	f, err := spec.Format{}.Parse("mine.yaml", fmt.Appendf(nil, file, load), sets...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := f.Cells()[0].Scenario
+	return &s
+}
+
+func run(t testing.TB, s *spec.Scenario, o Options) *Outcome {
+	t.Helper()
+	out, err := Run(t.Context(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestDeterministic: one seed, one outcome; another seed, another one.
+func TestDeterministic(t *testing.T) {
+	for _, strategy := range spec.Strategies {
+		for _, full := range []string{"coalesce", "block", "drop"} {
+			t.Run(strategy+"/"+full, func(t *testing.T) {
+				s := scenario(t, "watcher.strategy="+strategy, "watcher.queueFull="+full, "watcher.handlerQueueLen=20", "watcher.writerQueueLen=30")
+				a, b, other := run(t, s, Options{}), run(t, s, Options{}), run(t, s, Options{Seed: 8})
+				if d := cmp.Diff(a, b); d != "" {
+					t.Error(d)
+				}
+				if cmp.Equal(a, other) {
+					t.Errorf("the seed changes nothing: %+v", a)
+				}
+				if a.Events != a.Requests+a.Coalesced+a.Dropped {
+					t.Errorf("%d events, %d requests, %d coalesced, %d dropped", a.Events, a.Requests, a.Coalesced, a.Dropped)
+				}
+				if (full == "drop" && strategy == "single") != (a.Dropped > 0) && strategy == "single" {
+					t.Errorf("%d dropped", a.Dropped)
+				}
+			})
+		}
+	}
+}
+
+// TestFigures: where the figures are known by arithmetic they are what they must be.
+func TestFigures(t *testing.T) {
+	at := func(yield func(Arrival) bool) {
+		for i := range 100 {
+			if !yield(Arrival{At: time.Duration(i) * time.Millisecond, Kind: podKind, Namespace: "n", Name: fmt.Sprint("p-", i), UID: "u"}) {
+				return
+			}
+		}
+	}
+	s := scenario(t, "watcher.strategy=single", "storage.latency=10ms")
+	o := run(t, s, Options{Arrivals: at, Overhead: time.Millisecond})
+	want := &Outcome{
+		Events: 100, Requests: 100, LoadSeconds: 0.099, DrainSeconds: 1.1, DrainAfterLoadSeconds: 1.001, StorageQPS: 99 / 1.089, Efficiency: 99 / 1.089 / 100,
+		HandlerMaxDepth: 90, MaxInFlight: 1, PeakQueuedBytes: 90 * (waitingBytes + int64(s.Load.ObjectBytes)),
+	}
+	if o.Freshness == nil || o.Freshness.Max < 1.0 || o.Freshness.Max > 1.002 || o.Freshness.Count != 100 {
+		t.Errorf("freshness %+v", o.Freshness)
+	}
+	o.Freshness = nil
+	near := cmp.Comparer(func(a, b float64) bool { d := a - b; return d < 1e-9 && d > -1e-9 })
+	if d := cmp.Diff(want, o, near); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestStrategies: partitions are uneven, dedup sends less, more workers drain sooner.
+func TestStrategies(t *testing.T) {
+	load := []string{"load.rate=600", "load.hotkeys={share: 0.5, objects: 5, burst: 20}"}
+	of := map[string]*Outcome{}
+	for _, strategy := range spec.Strategies {
+		of[strategy] = run(t, scenario(t, append(load, "watcher.strategy="+strategy)...), Options{})
+	}
+	if p := of["partitioned"]; p.Imbalance <= 1.05 || of["keyed"].Imbalance != 0 {
+		t.Errorf("imbalance %g, of keyed %g", p.Imbalance, of["keyed"].Imbalance)
+	}
+	if of["dedup"].Requests >= of["keyed"].Requests || of["dedup"].Coalesced == 0 {
+		t.Errorf("dedup sends %d of %d", of["dedup"].Requests, of["keyed"].Requests)
+	}
+	if of["single"].DrainSeconds < 5*of["unordered"].DrainSeconds || of["partitioned"].DrainSeconds < of["unordered"].DrainSeconds {
+		t.Errorf("drain: single %g, unordered %g, partitioned %g", of["single"].DrainSeconds, of["unordered"].DrainSeconds, of["partitioned"].DrainSeconds)
+	}
+	if of["single"].Events != of["dedup"].Events {
+		t.Errorf("%d and %d events of one plan", of["single"].Events, of["dedup"].Events)
+	}
+}
+
+// TestClosed: threads wait for the apiserver, so that its latency is the pace.
+func TestClosed(t *testing.T) {
+	closed := func(load string) *Outcome {
+		return run(t, parsed(t, load, "cluster.provider=embedded", "watcher.podQueueNum=200"), Options{API: 20 * time.Millisecond})
+	}
+	o := closed("{model: closed, threads: 4, operations: 2000}")
+	if o.LoadSeconds < 9.9 || o.LoadSeconds > 10.1 {
+		t.Errorf("2000 writes of 4 threads at 20ms take %g s", o.LoadSeconds)
+	}
+	if o.Events <= 2000 {
+		t.Errorf("%d events: no Pod was seen to terminate", o.Events)
+	}
+	if o = closed("{model: closed, threads: 4, duration: 3s}"); o.LoadSeconds < 2.9 || o.LoadSeconds > 3.03 {
+		t.Errorf("3 s last %g s", o.LoadSeconds)
+	}
+}
+
+// TestTimeout: an answer that comes too late fences its key, and the state is sent again.
+func TestTimeout(t *testing.T) {
+	o := run(t, scenario(t, "storage.latency=bimodal(20ms,2s,0.02)", "watcher.storageTimeout=1s"), Options{})
+	if o.Freshness.Max < 6 {
+		t.Errorf("freshness is at most %g s, with a timeout of 1s and a fence of 5s", o.Freshness.Max)
+	}
+}
+
+// TestRefused: what cannot be simulated is said, with the field.
+func TestRefused(t *testing.T) {
+	for set, want := range map[string]string{
+		"watcher.profile=legacy":         "watcher.profile",
+		"watcher.command=other {config}": "watcher.command",
+		"storage.faults=['503:1%']":      "storage.faults",
+		"storage.instances=2":            "storage.instances",
+		"load.speed=unlimited":           "unlimited",
+		"drainTimeout=1s":                "drainTimeout",
+	} {
+		sets := []string{set}
+		if set == "drainTimeout=1s" {
+			sets = append(sets, "watcher.strategy=single")
+		}
+		_, err := Run(t.Context(), scenario(t, sets...), Options{})
+		if !badinput.Is(err) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", set, err)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := errors.New("stop")
+	cancel(stop)
+	if _, err := Run(ctx, scenario(t), Options{}); !errors.Is(err, stop) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+var tenMillion = flag.Bool("ten-million", false, "simulate ten million events, and a million Pods, within 60 s and 2 GiB")
+
+// TestTenMillion: 10,000,000 events at 100,000/s, 2,000 requests in flight.
+func TestTenMillion(t *testing.T) {
+	if !*tenMillion {
+		t.Skip("takes up to a minute for each strategy; use -ten-million")
+	}
+	for _, strategy := range []string{"keyed", "partitioned", "dedup", "adaptive"} {
+		t.Run(strategy, func(t *testing.T) {
+			s := large(t, strategy)
+			var most uint64
+			began := time.Now()
+			o := run(t, s, Options{Progress: func(int64, int64) {
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				most = max(most, m.Sys)
+			}})
+			took := time.Since(began)
+			t.Logf("%s for %d events, %d requests, at most %d MiB; drain %.1f s, %.0f requests/s, %d in flight", took.Round(time.Millisecond), o.Events, o.Requests, most>>20, o.DrainSeconds, o.StorageQPS, o.MaxInFlight)
+			if took > time.Minute || most > 2<<30 || o.Events < 9_900_000 {
+				t.Errorf("%s, %d MiB, %d events", took, most>>20, o.Events)
+			}
+		})
+	}
+}
+
+func large(t testing.TB, strategy string) *spec.Scenario {
+	return scenario(t, "load.rate=100000", "load.duration=100s", "storage.latency=lognormal(p50=18ms,p99=40ms)", "storage.capacity={inflight: 4096}",
+		"watcher.podQueueNum=2000", "watcher.strategy="+strategy, "load.survivors=1", "load.stages=null", "load.arrival=constant")
+}
+
+// BenchmarkRun is the cost of one event, plan included.
+func BenchmarkRun(b *testing.B) {
+	for _, strategy := range spec.Strategies {
+		b.Run(strategy, func(b *testing.B) {
+			s := scenario(b, "load.rate=20000", "load.duration=5s", "storage.latency=lognormal(p50=18ms,p99=40ms)", "storage.capacity={inflight: 4096}",
+				"watcher.podQueueNum=2000", "watcher.strategy="+strategy)
+			for b.Loop() {
+				if o := run(b, s, Options{}); o.Events < 90_000 {
+					b.Fatal(o.Events)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/100_000, "ns/event")
+		})
+	}
+}

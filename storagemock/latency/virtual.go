@@ -1,0 +1,104 @@
+package latency
+
+import (
+	"container/heap"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Virtual is one storage instance in virtual time: the same rules, distributions and
+// capacity as a server's, where a request's whole course is known as it arrives. It is not
+// safe for concurrent use.
+type Virtual struct {
+	model    *Model
+	stations []Rule[*virtualStation]
+	overhead time.Duration
+}
+
+// virtualStation is a Station in virtual time. Both of its waits are in the order of
+// arrival, so that the request that is next knows when its turn comes.
+type virtualStation struct {
+	places  int
+	queue   int
+	limiter *rate.Limiter
+	leaving times   // of the requests that have, or will have, a place; at most as many as places
+	turns   []int64 // when those that wait enter service, ascending
+}
+
+// NewVirtual returns an idle storage. The overhead is what each request takes in service
+// besides its latency.
+func NewVirtual(m *Model, capacities []Rule[Capacity], overhead time.Duration) *Virtual {
+	v := &Virtual{model: m, overhead: overhead}
+	for _, c := range append(capacities, Rule[Capacity]{Value: Capacity{Queue: DefaultQueue}}) {
+		s := &virtualStation{places: c.Value.InFlight, queue: c.Value.Queue}
+		if c.Value.Rate > 0 {
+			s.limiter = rate.NewLimiter(rate.Limit(c.Value.Rate), c.Value.Burst)
+		}
+		v.stations = append(v.stations, Rule[*virtualStation]{c.Match, s})
+	}
+	return v
+}
+
+// Serve returns how long a request takes that arrives now, from its arrival to its answer:
+// waiting, latency and overhead. Calls are in the order of time. The error is ErrQueueFull.
+func (v *Virtual) Serve(method, kind string, now time.Duration) (time.Duration, error) {
+	s := first(v.stations, method, kind)
+	turn, err := s.enter(int64(now))
+	if err != nil {
+		return v.overhead, err
+	}
+	end := turn + int64(v.model.Sample(method, kind, at(turn))+v.overhead)
+	if s.places > 0 {
+		heap.Push(&s.leaving, end)
+	}
+	return time.Duration(end) - now, nil
+}
+
+func at(ns int64) time.Time { return time.Unix(0, ns) }
+
+// enter returns when a request that arrives now enters service.
+func (s *virtualStation) enter(now int64) (int64, error) {
+	turn := now
+	var turns *rate.Reservation
+	if s.limiter != nil {
+		turns = s.limiter.ReserveN(at(now), 1)
+		turn += int64(turns.DelayFrom(at(now)))
+	}
+	n := 0
+	for n < len(s.turns) && s.turns[n] <= now {
+		n++
+	}
+	s.turns = s.turns[n:]
+	taken := s.places > 0 && len(s.leaving) >= s.places
+	if taken {
+		turn = max(turn, s.leaving[0])
+	}
+	if turn > now {
+		if len(s.turns) >= s.queue {
+			if turns != nil {
+				turns.CancelAt(at(now))
+			}
+			return 0, ErrQueueFull
+		}
+		s.turns = append(s.turns, turn)
+	}
+	if taken {
+		heap.Pop(&s.leaving)
+	}
+	return turn, nil
+}
+
+// times is a min-heap.
+type times []int64
+
+func (t times) Len() int           { return len(t) }
+func (t times) Less(i, j int) bool { return t[i] < t[j] }
+func (t times) Swap(i, j int)      { t[i], t[j] = t[j], t[i] }
+func (t *times) Push(x any)        { *t = append(*t, x.(int64)) }
+func (t *times) Pop() any {
+	old := *t
+	x := old[len(old)-1]
+	*t = old[:len(old)-1]
+	return x
+}
