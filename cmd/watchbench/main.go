@@ -91,7 +91,7 @@ func command() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return badinput.New("see "+cmd.CommandPath()+" --help", "%v", commandline.FlagError(cmd, err))
 	})
-	root.AddCommand(runCommand(), matrixCommand(), tuneCommand(), reportCommand(), checkCommand(), recordCommand(), replayCommand(), scenariosCommand(), clusterCommand(), manCommand(), &cobra.Command{
+	root.AddCommand(runCommand(), matrixCommand(), kneeCommand(), tuneCommand(), reportCommand(), checkCommand(), recordCommand(), replayCommand(), scenariosCommand(), clusterCommand(), manCommand(), &cobra.Command{
 		Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes,
 	}, &cobra.Command{
 		Use: "version", Short: "Print the version", Args: noArgs,
