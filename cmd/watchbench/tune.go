@@ -108,7 +108,7 @@ func (f *tuneFlags) options() (o tune.Options, err error) {
 	case f.budget < 10*time.Second:
 		return o, badinput.New("use 10s or more", "--budget %s is less than one measurement takes", f.budget)
 	}
-	o.Repeat, o.Budget, o.Simulate = f.repeat, f.budget, tune.Virtual
+	o.Repeat, o.Budget, o.Simulate = f.repeat, f.budget, tune.Virtual()()
 	return o, nil
 }
 
