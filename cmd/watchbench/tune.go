@@ -28,8 +28,13 @@ type tuneFlags struct {
 	limits                           []string
 	length, budget                   time.Duration
 	earlier                          string
+	asked                            float64  // writes per second of a profile
 	notes                            []string // how the question became a scenario
 }
+
+// profileLength is --for where nothing is said, with a profile: of a shorter load chance has
+// too large a part.
+const profileLength = 30 * time.Second
 
 func tuneCommand() *cobra.Command {
 	f := tuneFlags{objective: "freshness.p99", queues: tune.QueueRange.String(), lengths: tune.LengthRange.String(), length: 20 * time.Second, budget: 8 * time.Minute}
@@ -69,7 +74,7 @@ another. Exit code 3 if nothing meets the objective, 5 if that could not be meas
 	fl.StringVar(&f.lengths, "lengths", f.lengths, "writerQueueLen and handlerQueueLen to search")
 	fl.StringVar(&f.only, "strategies", strings.Join(tune.Strategies, ","), "strategies that take part")
 	fl.IntVar(&f.repeat, "repeat", f.repeat, "how often the recommendation is measured, each time with another seed")
-	fl.DurationVar(&f.length, "for", f.length, "length of the load of one measurement, with --rate")
+	fl.DurationVar(&f.length, "for", f.length, "length of the load of one measurement, with --rate (default 30s with --profile)")
 	fl.DurationVar(&f.budget, "budget", f.budget, "time for measuring; what is not measured by then is not recommended")
 	fl.StringVar(&f.earlier, "resume", "", "folder of an earlier tune of the same load, whose measurements are used again")
 	offer(cmd, "profile", plan.ProfileNames()...)
@@ -108,7 +113,7 @@ func (f *tuneFlags) options() (o tune.Options, err error) {
 	case f.budget < 10*time.Second:
 		return o, badinput.New("use 10s or more", "--budget %s is less than one measurement takes", f.budget)
 	}
-	o.Repeat, o.Budget, o.Simulate = f.repeat, f.budget, tune.Virtual()()
+	o.Repeat, o.Budget, o.Simulate = f.repeat, f.budget, tune.Virtual()
 	return o, nil
 }
 
@@ -143,6 +148,9 @@ func (f *tuneFlags) question(cmd *cobra.Command, args []string, o tune.Objective
 		return source{}, err
 	}
 	if q.Profile != "" {
+		if f.asked = q.Rate; !given("for") {
+			q.Length = profileLength
+		}
 		return f.profiled(q)
 	}
 	data, sets, err := q.Source()
@@ -211,7 +219,7 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	o.Scenario, o.Repeat = todo[0].File, repeat
+	o.Scenario, o.Repeat, o.Asked = todo[0].File, repeat, f.asked
 	if f.earlier != "" {
 		if o.Known, err = f.known(o); err != nil {
 			return err

@@ -144,7 +144,7 @@ func candidateNotes(t *result.Tuning) []string {
 	n := []string{
 		fmt.Sprintf("%s in virtual time, %s measured; a sweep over all settings that were screened, each as often as the recommendation, would be %d cells.",
 			plural(t.Simulations, "cell"), plural(t.Measured, "cell"), t.Exhaustive),
-		"Predicted is the worst of the seeds that were simulated, measured the worst of the n valid cells; error is what part the measurement is above the prediction.",
+		"Predicted is the worst of the seeds that were simulated, measured the worst of the n valid cells; error is what part a cell is above the prediction for its own seed, the median of the cells.",
 	}
 	if t.Reused > 0 {
 		n = append(n, plural(t.Reused, "cell")+" of an earlier search used again.")

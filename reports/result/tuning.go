@@ -134,8 +134,8 @@ type TunedCandidate struct {
 	Seeds     int          `json:"seeds"`              // simulated
 	Excluded  string       `json:"excluded,omitempty"` // the limit that it is beyond, or the check that it failed
 	Cells     []TunedCell  `json:"cells,omitempty"`
-	// Measured is the worst of the valid cells by the objective, Error what part it is
-	// beyond the prediction.
+	// Measured is the worst of the valid cells by the objective. Error is what part a cell is
+	// beyond the prediction for its own plan, the median of the cells.
 	Measured *float64 `json:"measured,omitempty"`
 	Error    *float64 `json:"error,omitempty"`
 	Verdict  string   `json:"verdict"` // one of the constants below

@@ -11,7 +11,7 @@ import (
 // answer is the smallest setting of a strategy that holds the bound by all that is known,
 // nil if none does. Larger ones near it hold it, too.
 func (x *Search) answer(ctx context.Context, strategy string, bound float64) (*candidate, error) {
-	if x.wrong(strategy) {
+	if x.wrong(strategy) || x.late[strategy] {
 		return nil, nil
 	}
 	if c := x.proven(strategy, bound); c != nil {

@@ -16,6 +16,7 @@ type whatIf struct {
 	words string
 	sets  []string // overrides that make it so
 	not   string   // why it cannot be screened
+	rate  float64  // times the rate of writes
 }
 
 // changes screens, with the strategy of the answer, what would be needed if the load or the
@@ -55,7 +56,7 @@ func (x *Search) whatIfs() (all []whatIf) {
 		rate = whatIf{words: "the burst is twice as large", sets: []string{"load.rate=" + number(2*s.Load.Rate)}}
 		burst.words = ""
 	default:
-		rate.sets = []string{"load.rate=" + number(2*s.Load.Rate)}
+		rate.sets, rate.rate = []string{"load.rate=" + number(2*s.Load.Rate)}, 2
 		burst = x.bursts(burst)
 	}
 	latency := whatIf{words: "storage takes twice the time"}
@@ -102,6 +103,7 @@ func (x *Search) otherwise(ctx context.Context, w whatIf, best Setting) (result.
 	if o.Objective.Rate > 0 {
 		o.Objective.Bound = 0 // by its own load
 	}
+	o.Asked *= max(1, w.rate)
 	other, err := New(o)
 	if err != nil {
 		return c, err

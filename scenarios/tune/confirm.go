@@ -33,6 +33,12 @@ func (x *Search) confirm(ctx context.Context) (best *candidate, err error) {
 		if err != nil {
 			return best, err
 		}
+		if len(all) == 0 && len(x.late) > 0 {
+			if c := x.cheapest(); c != nil {
+				best = c
+			}
+			return best, nil
+		}
 		if len(all) == 0 {
 			return x.giveUp(ctx)
 		}
@@ -43,7 +49,9 @@ func (x *Search) confirm(ctx context.Context) (best *candidate, err error) {
 			probes++
 			err = x.measure(ctx, best, 0)
 		case x.verdict(best, x.bound()) == result.TunedInvalid:
-			return best, nil
+			// Another setting of it would be as late: the answer is then of another strategy.
+			x.late[best.set.Strategy] = true
+			x.notes = append(x.notes, fmt.Sprintf("%s, predicted to do, could not be measured, so %s is out: %s", best.set.Name(), best.set.Strategy, best.cells[len(best.cells)-1].Reason))
 		case below < maxBelow && next != nil:
 			x.line("to be measured: %s, to see whether fewer do", next.set.Name())
 			probes, below = probes+1, below+1
@@ -61,7 +69,7 @@ func (x *Search) confirm(ctx context.Context) (best *candidate, err error) {
 		}
 	}
 	x.notes = append(x.notes, fmt.Sprintf("ended after %d settings that were measured", maxProbes))
-	return x.proven1(), nil
+	return x.cheapest(), nil
 }
 
 // giveUp measures what comes closest, if that was not done, where nothing holds.
@@ -85,9 +93,9 @@ func (x *Search) giveUp(ctx context.Context) (*candidate, error) {
 	return c, nil
 }
 
-// proven1 is the cheapest of all that were measured and hold, else what comes closest of
+// cheapest is the cheapest of all that were measured and hold, else what comes closest of
 // what was measured.
-func (x *Search) proven1() (best *candidate) {
+func (x *Search) cheapest() (best *candidate) {
 	bound := x.bound()
 	for _, strategy := range x.o.Strategies {
 		if c := x.proven(strategy, bound); c != nil && (best == nil || x.cost(c, best) < 0) {
@@ -272,7 +280,10 @@ func (x *Search) measure(ctx context.Context, c *candidate, rep int) error {
 
 // cell is a repetition of a candidate, of an earlier search if that has it.
 func (x *Search) cell(ctx context.Context, c *candidate, rep int) (result.TunedCell, error) {
-	seed := x.seed(rep)
+	seed, err := x.seed(rep)
+	if err != nil {
+		return result.TunedCell{}, err
+	}
 	for _, k := range x.o.Known {
 		if k.Setting == c.set && k.Seed == seed && k.Valid {
 			x.reused++

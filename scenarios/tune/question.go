@@ -90,17 +90,24 @@ func (q Question) Profiled(l plan.Load, seed uint64) (sets []string, note string
 	if q.Storage != "" {
 		sets = append(sets, "storage.latency="+quoted(q.Storage))
 	}
-	note = fmt.Sprintf("%s writes/s of profile %s: %s pods/s, each of about %s writes in its life; the plan of %s has %s writes/s",
-		figure(q.Rate), l.Profile, figure(pods), figure(perPod), q.Length, figure(got))
+	note = fmt.Sprintf("%s writes/s of profile %s: %s pods/s, each of about %s writes in its life; plans of %s have %s writes/s on average, those used %s ± %.0f %%",
+		figure(q.Rate), l.Profile, figure(pods), figure(perPod), q.Length, figure(got), figure(q.Rate), 100*nearRate)
 	return sets, note, nil
 }
 
-// nearRate is how far the plan's rate may be from what was asked for.
-const nearRate = 0.03
+const (
+	// nearRate is how far the rate of a plan may be from what was asked for. Profiles scale by
+	// chance, some of them by a hundred Pods at once: of 30 s each seed has another rate.
+	nearRate = 0.05
+	// averaged is how many plans a profile's rate is the mean of.
+	averaged = 16
+	// maxSeeds is how many plans are looked at for one with the rate that was asked for.
+	maxSeeds = 200
+)
 
-// pods finds the pods per second with which a profile's plan has the rate of writes. It begins
-// with the writes of a pod's life, by the profile's ratios; in a short load not all pods that
-// begin also end, so the plan has the last word.
+// pods finds the Pods per second with which a profile's plans have the rate of writes on
+// average. It begins with the writes of a Pod's life, by the profile's ratios; in a short load
+// not all Pods that begin also end, so the plans have the last word.
 func (q Question) pods(l plan.Load, seed uint64) (pods, perPod, got float64, err error) {
 	l.Profile, l.Model = q.Profile, plan.ModelOpen
 	l.Duration = units.Duration(q.Length)
@@ -118,7 +125,7 @@ func (q Question) pods(l plan.Load, seed uint64) (pods, perPod, got float64, err
 	}
 	one, perPod := clock(1)
 	two, _ := clock(2)
-	perPod += two - one // what grows with the rate by the clock is of pods, too
+	perPod += two - one // what grows with the rate by the clock is of Pods, too
 	fixed := one - (two - one)
 	if perPod <= 0 {
 		return 0, 0, 0, badinput.New("use another profile", "--profile %s: its writes do not follow from a rate", q.Profile)
@@ -127,20 +134,31 @@ func (q Question) pods(l plan.Load, seed uint64) (pods, perPod, got float64, err
 		return 0, 0, 0, badinput.New(fmt.Sprintf("use more than %s/s", figure(fixed)), "--rate %s/s: profile %s makes %s writes/s by the clock alone", figure(q.Rate), q.Profile, figure(fixed))
 	}
 	pods = (q.Rate - fixed) / perPod
-	for range 5 {
-		l.Rate = math.Round(pods*1e4) / 1e4
-		p, err := plan.New(plan.Config{Seed: seed, RunID: "tune", Load: l})
-		if err != nil {
-			return 0, 0, 0, &badinput.Error{What: fmt.Sprintf("--rate %s/s of profile %s, which is %s pods/s", figure(q.Rate), q.Profile, figure(pods)), Err: err}
+	for range 4 {
+		l.Rate, got = math.Round(pods*1e4)/1e4, 0
+		for i := range uint64(averaged) {
+			n, err := rateOf(l, seed+i)
+			if err != nil {
+				return 0, 0, 0, &badinput.Error{What: fmt.Sprintf("--rate %s/s of profile %s, which is %s pods/s", figure(q.Rate), q.Profile, figure(pods)), Err: err}
+			}
+			got += n / averaged
 		}
-		got = float64(p.Planned()) / q.Length.Seconds()
 		if math.Abs(got-q.Rate) <= nearRate*q.Rate || got <= fixed {
 			break
 		}
 		pods *= (q.Rate - fixed) / (got - fixed)
 	}
-	if math.Abs(got-q.Rate) > 3*nearRate*q.Rate {
-		return 0, 0, 0, badinput.New("use a longer --for, or another rate", "--rate %s/s: the plan of profile %s comes to %s/s", figure(q.Rate), q.Profile, figure(got))
+	if math.Abs(got-q.Rate) > 4*nearRate*q.Rate {
+		return 0, 0, 0, badinput.New("use a longer --for, or another rate", "--rate %s/s: plans of profile %s come to %s/s on average", figure(q.Rate), q.Profile, figure(got))
 	}
 	return l.Rate, perPod, got, nil
+}
+
+// rateOf is the writes per second of a plan.
+func rateOf(l plan.Load, seed uint64) (float64, error) {
+	p, err := plan.New(plan.Config{Seed: seed, RunID: "tune", Load: l})
+	if err != nil {
+		return 0, err
+	}
+	return float64(p.Planned()) / l.Duration.Std().Seconds(), nil
 }

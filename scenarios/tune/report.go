@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/reports/stats"
 )
 
 // Run searches. What was measured is in the tuning whatever the error, which is nil, the
@@ -28,14 +30,20 @@ func (x *Search) Run(ctx context.Context) (*result.Tuning, error) {
 	if errors.Is(err, errBudget) {
 		x.notes, err = append(x.notes, fmt.Sprintf("measuring ended after %s, its --budget", x.spent.Round(time.Second))), nil
 		if best == nil || x.verdict(best, x.bound()) != result.TunedHolds {
-			best = x.proven1()
+			best = x.cheapest()
 		}
 	}
 	if err == nil && best != nil {
 		t.Changes, err = x.changes(ctx, best.set)
 	}
 	if ctx.Err() != nil && best == nil {
-		best = x.proven1()
+		best = x.cheapest()
+	}
+	if original := x.original(x.ranked(x.all(), x.bound())); original != nil && len(original.cells) == 0 && err == nil {
+		var with []*candidate
+		if with, err = x.with(ctx, nil, original); len(with) > 0 {
+			x.first = with[0]
+		}
 	}
 	x.fill(t, best)
 	t.Interrupted, t.Finished = ctx.Err() != nil, time.Now()
@@ -76,13 +84,8 @@ func ms(d time.Duration) string { return figure(float64(d) / 1e6) }
 func (x *Search) fill(t *result.Tuning, best *candidate) {
 	bound := x.bound()
 	x.best(t, best)
-	var all []*candidate
-	for _, s := range slices.SortedFunc(maps.Keys(x.cands), bySize) {
-		if c := x.cands[s]; len(c.by) > 0 || len(c.cells) > 0 {
-			all = append(all, c)
-		}
-	}
-	original := x.original(x.ranked(all, bound))
+	all := x.all()
+	original := cmp.Or(x.first, x.original(x.ranked(all, bound)))
 	var runner *candidate
 	if best != nil {
 		runner = x.runnerUp(all, best, bound)
@@ -106,6 +109,16 @@ func (x *Search) fill(t *result.Tuning, best *candidate) {
 		t.Sentence = "Nothing was measured, so nothing is recommended."
 	}
 	t.Fragments = x.fragments(t.At(t.Best), t.At(t.Original), t.Met)
+}
+
+// all are the candidates of which anything is known, in order.
+func (x *Search) all() (all []*candidate) {
+	for _, s := range slices.SortedFunc(maps.Keys(x.cands), bySize) {
+		if c := x.cands[s]; len(c.by) > 0 || len(c.cells) > 0 {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // best says whether what was found may be recommended.
@@ -156,8 +169,9 @@ func (x *Search) entry(c *candidate, bound float64) result.TunedCandidate {
 			e.Predicted = c.by[i]
 		}
 	}
-	if e.Measured, _ = x.worst(c); e.Measured != nil && e.Value != nil && *e.Value > 0 {
-		e.Error = new(*e.Measured / *e.Value - 1)
+	e.Measured, _ = x.worst(c)
+	if k, ok := stats.Median(x.ratios(c)); ok {
+		e.Error = new(k - 1)
 	}
 	if e.Verdict == result.TunedWrong {
 		for _, t := range c.cells {

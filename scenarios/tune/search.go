@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -41,6 +42,7 @@ type Options struct {
 	Budget     time.Duration // of measuring
 	Simulate   Simulator
 	Measurer   Measurer
+	Asked      float64            // writes per second that a plan of a profile must have, within 5 %; 0: any
 	Known      []result.TunedCell // of an earlier search for the same scenario
 	Line       func(string)       // progress
 }
@@ -69,8 +71,12 @@ type Search struct {
 	memory   float64         // MiB that a watcher takes besides its queues; 0: not known
 	short    map[Setting]int // length of handler queues by strategy and number, where the longest take too much
 
+	first *candidate      // what the original is told, where nothing of it was measured
+	late  map[string]bool // strategies of which a setting could not be measured
+
 	mu       sync.Mutex // guards what follows, while simulations run side by side
 	cands    map[Setting]*candidate
+	plans    []uint64 // seeds by repetition
 	sims     int
 	measured int
 	second   int
@@ -110,7 +116,7 @@ func New(o Options) (*Search, error) {
 		return nil, badinput.New(fmt.Sprintf("choose one, for example --set matrix.%s=%s", axis.Name, axis.Value),
 			"%s has %d points besides the watcher's settings: tune needs one load", o.Scenario.Base().Metadata.Name, len(cells))
 	}
-	x := &Search{o: o, base: &cells[0].Scenario, factor: 1, cands: map[Setting]*candidate{}, short: map[Setting]int{}}
+	x := &Search{o: o, base: &cells[0].Scenario, factor: 1, cands: map[Setting]*candidate{}, short: map[Setting]int{}, late: map[string]bool{}}
 	if cells[0].Calibrates || cells[0].Calibration != "" {
 		return nil, badinput.New("give the load a rate", "%s has a load that follows each strategy's capacity", x.base.Metadata.Name)
 	}
@@ -134,7 +140,11 @@ func (x *Search) extent() (err error) {
 		if s.Load.Model != result.ModelOpen {
 			return badinput.New("use a scenario with load.model: open, or --rate", "%s is a closed loop, whose rate follows the answers: there is nothing to tune for", s.Metadata.Name)
 		}
-		p, err := plan.New(s.Load.Plan("tune", s.Seed))
+		seed, err := x.seed(0)
+		if err != nil {
+			return err
+		}
+		p, err := plan.New(s.Load.Plan("tune", seed))
 		if err != nil {
 			return badinput.New("see watchbench scenarios validate", "%v", err)
 		}
@@ -162,8 +172,31 @@ func (x *Search) variant(s Setting, sets ...string) (*spec.File, error) {
 	return f, err
 }
 
-// seed is that of a repetition.
-func (x *Search) seed(rep int) uint64 { return x.base.Seed + uint64(rep) }
+// seed is that of a repetition: the next one whose plan has the rate that was asked for.
+func (x *Search) seed(rep int) (uint64, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for len(x.plans) <= rep {
+		next := x.base.Seed
+		if n := len(x.plans); n > 0 {
+			next = x.plans[n-1] + 1
+		}
+		for ; x.o.Asked > 0; next++ {
+			rate, err := rateOf(x.base.Load.Load, next)
+			if err != nil {
+				return 0, err
+			}
+			if math.Abs(rate-x.o.Asked) <= nearRate*x.o.Asked {
+				break
+			}
+			if next >= x.base.Seed+maxSeeds {
+				return 0, badinput.New("use a longer load", "of %d plans only %d have about %s writes/s", maxSeeds, len(x.plans), figure(x.o.Asked))
+			}
+		}
+		x.plans = append(x.plans, next)
+	}
+	return x.plans[rep], nil
+}
 
 // play simulates settings with the first n seeds where that was not done yet.
 func (x *Search) play(ctx context.Context, n int, all ...Setting) error {
@@ -203,7 +236,11 @@ func (x *Search) simulate(ctx context.Context, s Setting, rep int) (Figures, err
 	x.mu.Lock()
 	x.sims++
 	x.mu.Unlock()
-	out, err := x.o.Simulate(ctx, &f.Cells()[0].Scenario, x.seed(rep), x.overhead)
+	seed, err := x.seed(rep)
+	if err != nil {
+		return Figures{}, err
+	}
+	out, err := x.o.Simulate(ctx, &f.Cells()[0].Scenario, seed, x.overhead)
 	if err != nil {
 		return out, fmt.Errorf("simulate %s: %w", s.Name(), err)
 	}
@@ -479,14 +516,29 @@ func (x *Search) requests(c *candidate) int64 {
 func (x *Search) learn() {
 	var ratios []float64
 	for _, c := range x.cands {
-		m, _ := x.worst(c)
-		if p := x.predicted(c); m != nil && p != nil && *p > 0 && c.excluded == "" {
-			ratios = append(ratios, *m / *p)
+		if c.excluded == "" {
+			ratios = append(ratios, x.ratios(c)...)
 		}
 	}
 	if k, ok := stats.Median(ratios); ok {
 		x.factor = min(max(k, 0.25), 4)
 	}
+}
+
+// ratios are measured ÷ predicted, of the valid cells whose plan was simulated as well.
+func (x *Search) ratios(c *candidate) (all []float64) {
+	for i := range c.cells {
+		t := &c.cells[i]
+		rep := slices.Index(x.plans, t.Seed)
+		if !t.Valid || rep < 0 || rep >= len(c.by) {
+			continue
+		}
+		m, p := x.o.Objective.of(&t.Figures), x.o.Objective.of(&c.by[rep])
+		if m != nil && p != nil && *p > 0 {
+			all = append(all, *m / *p)
+		}
+	}
+	return all
 }
 
 // Use says what measures, and where progress is shown.

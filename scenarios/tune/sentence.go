@@ -51,6 +51,8 @@ func (x *Search) situation() string {
 		at = fmt.Sprintf("For a burst of %s %s", thousands(x.planned), of)
 	case s.Traced():
 		at = fmt.Sprintf("For a recording with %s changes in %s", thousands(x.planned), x.length)
+	case x.o.Asked > 0:
+		at = fmt.Sprintf("At about %s %s a second", figure(x.o.Asked), of)
 	default:
 		at = fmt.Sprintf("At %s %s a second", figure(float64(x.planned)/x.length.Seconds()), of)
 	}
