@@ -77,10 +77,9 @@ func shown(t *result.Tuning) (all []*result.TunedCandidate) {
 }
 
 func candidates(t *result.Tuning) Table {
-	metric := t.Objective.Metric
 	table := Table{Keys: 1, Heads: []Head{
 		{Title: "setting", Words: true}, {Title: "handler length"}, {Title: "predicted", Unit: "s"}, {Title: "measured", Unit: "s"}, {Title: "error", Unit: "%"}, {Title: "n"},
-		{Title: "requests per event"}, {Title: "memory", Unit: "MiB"}, {Title: metric, Words: true}, {Title: "is", Words: true},
+		{Title: "requests per event"}, {Title: "memory", Unit: "MiB"}, {Title: "verdict", Words: true}, {Words: true},
 	}}
 	for _, c := range shown(t) {
 		valid, second := 0, c.Predicted
@@ -144,7 +143,7 @@ func candidateNotes(t *result.Tuning) []string {
 	n := []string{
 		fmt.Sprintf("%s in virtual time, %s measured; a sweep over all settings that were screened, each as often as the recommendation, would be %d cells.",
 			plural(t.Simulations, "cell"), plural(t.Measured, "cell"), t.Exhaustive),
-		"Predicted is the worst of the seeds that were simulated, measured the worst of the n valid cells; error is what part a cell is above the prediction for its own seed, the median of the cells.",
+		"Predicted and measured are " + t.Objective.Metric + ". Predicted is the worst of the seeds that were simulated, measured the worst of the n valid cells; error is what part a cell is above the prediction for its own seed, the median of the cells.",
 	}
 	if t.Reused > 0 {
 		n = append(n, plural(t.Reused, "cell")+" of an earlier search used again.")
