@@ -54,8 +54,8 @@ drainAfterLoad=5s, rate=200/s (carried without loss).
 
 With --rate or --trace the API server is simulated (provider replay) unless --cluster names
 another. Exit code 3 if nothing meets the objective, 5 if that could not be measured.`,
-		Example: `  watchbench tune --rate 200/s --storage 'p50=60ms,p99=400ms' --profile service-churn
-  watchbench tune --rate 200/s --storage 'p50=60ms,p99=400ms' --objective freshness.p99=2s --limit inflight=60
+		Example: `  watchbench tune --rate 200/s --storage 80ms --profile service-churn
+  watchbench tune --rate 200/s --storage p50=60ms,p99=400ms --limit inflight=60
   watchbench tune --trace trace.zst --storage 80ms --objective drainAfterLoad=5s
   watchbench tune replay-burst --objective drain --strategies keyed,partitioned`,
 		Args:              needArgs(0, 1, "at most one scenario"),

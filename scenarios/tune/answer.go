@@ -96,19 +96,19 @@ func (x *Search) proven(strategy string, bound float64) (best *candidate) {
 // floor is the least number of queues that may still do: more than any that was measured
 // and did not, by a step.
 func (x *Search) floor(strategy string, bound float64) int {
-	least := 0
+	most, fails := -1, 0
 	for _, c := range x.cands {
 		if c.set.Strategy != strategy || len(c.cells) == 0 {
 			continue
 		}
 		if v := x.verdict(c, bound); v != result.TunedHolds && v != result.TunedInvalid {
-			least = max(least, c.set.Queues+max(1, c.set.Queues/step))
-			if c.set.Queues == 0 {
-				least = 1 // there is no other
-			}
+			most, fails = max(most, c.set.Queues), fails+1
 		}
 	}
-	return least
+	if fails == 0 {
+		return 0
+	}
+	return most + max(1, most*min(step/2, 1<<(fails-1))/step)
 }
 
 // shortened gives a setting queues that are as long as it needs, twice what it came to, and

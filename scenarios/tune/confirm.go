@@ -126,6 +126,9 @@ func (x *Search) cheapest() (best *candidate) {
 // none worth measuring.
 func (x *Search) below(ctx context.Context, c *candidate) *candidate {
 	bound := x.bound()
+	if x.o.Objective.Bound == 0 {
+		return nil // what is as good is by the model; a measurement could not tell 5 %
+	}
 	if !numbered(c.set.Strategy) || len(c.cells) == 0 || x.verdict(c, bound) != result.TunedHolds {
 		return nil
 	}

@@ -52,9 +52,13 @@ const (
 	margin = 0.05
 	// tolerance is what counts as equally low where the objective has no bound.
 	tolerance = 0.05
+	// noise is how far a measurement may be above what is expected before that is refuted,
+	// where the objective has no bound.
+	noise = 0.25
 	// seeds is how many plans a candidate near the answer is played with.
 	seeds = 3
-	// step is the least part by which the next candidate is larger than one that failed.
+	// step is the least part by which the next candidate is larger than one that failed; it
+	// doubles with each that does.
 	step = 16
 )
 
@@ -426,11 +430,11 @@ func (x *Search) bound() float64 {
 	}
 	low := 0.0
 	for _, c := range x.cands {
-		if v := x.value(c); v != nil && (low == 0 || *v < low) && !x.wrong(c.set.Strategy) {
+		if v := x.predicted(c); v != nil && c.excluded == "" && (low == 0 || *v < low) && !x.wrong(c.set.Strategy) {
 			low = *v
 		}
 	}
-	return low * (1 + tolerance)
+	return low * x.factor * (1 + tolerance)
 }
 
 // holds judges a candidate: by its valid cells where it has some, else by prediction.
@@ -457,8 +461,10 @@ func (x *Search) verdict(c *candidate, bound float64) string {
 	slow := slices.ContainsFunc(c.cells, func(t result.TunedCell) bool {
 		return t.Valid && (!t.Safe || x.o.Objective.Rate > 0 && t.KeepsUp != nil && !*t.KeepsUp)
 	})
-	if x.o.Objective.Bound == 0 {
-		bound *= 1 + tolerance // two measurements of one setting differ as well
+	if x.o.Objective.Bound == 0 && v != nil {
+		// Nothing is promised: measurements differ from one another, and the middle one counts.
+		bound *= 1 + noise
+		v = x.middle(c)
 	}
 	switch {
 	case !any && len(c.cells) > 0:
@@ -469,6 +475,20 @@ func (x *Search) verdict(c *candidate, bound float64) string {
 		return result.TunedFails
 	}
 	return result.TunedHolds
+}
+
+// middle is the median of the valid cells.
+func (x *Search) middle(c *candidate) *float64 {
+	var all []float64
+	for i := range c.cells {
+		if v := x.o.Objective.of(&c.cells[i].Figures); c.cells[i].Valid && v != nil {
+			all = append(all, *v)
+		}
+	}
+	if m, ok := stats.Median(all); ok {
+		return &m
+	}
+	return nil
 }
 
 // tooBig reports whether a cell took more memory than allowed, or a number that is not known.
