@@ -27,7 +27,11 @@ func (x *Search) fragments(best, original *result.TunedCandidate, met bool) (all
 			bcs["podQueueNum"] = best.Queues
 		}
 		f := fragment(FileOurs, "k8s-watch", bcs)
-		if !met {
+		switch {
+		case met:
+		case best.Verdict == result.TunedInvalid, best.Verdict == result.TunedUnmeasured:
+			f.Note = "predicted only: no valid measurement confirms it"
+		default:
 			f.Note = "what comes closest; it does not hold the objective"
 		}
 		all = append(all, f)
@@ -40,7 +44,7 @@ func (x *Search) fragments(best, original *result.TunedCandidate, met bool) (all
 	switch original.Verdict {
 	case result.TunedHolds:
 		f.Note += "Holds the objective"
-	case result.TunedUnmeasured:
+	case result.TunedUnmeasured, result.TunedInvalid:
 		f.Note += "Predicted only"
 	default:
 		f.Note += "Does not hold the objective; it is what comes closest"

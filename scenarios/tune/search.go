@@ -358,14 +358,21 @@ func (x *Search) screen(ctx context.Context) error {
 	if len(all) == 0 {
 		return badinput.New("raise the limit", "no setting is within --limit %v", x.o.Limits.Text)
 	}
-	began := time.Now()
+	began, n := time.Now(), len(all)
 	if err := x.play(ctx, 1, all...); err != nil {
 		return err
 	}
 	if err := x.shorten(ctx, all); err != nil {
 		return err
 	}
-	x.line("screened %d settings in virtual time in %s", len(all), time.Since(began).Round(100*time.Millisecond))
+	if x.o.Objective.Bound == 0 { // the lowest of one plan each is luck
+		bound := x.bound()
+		all = slices.DeleteFunc(all, func(s Setting) bool { return !x.near(x.cand(s), bound) })
+		if err := x.play(ctx, seeds, all...); err != nil {
+			return err
+		}
+	}
+	x.line("screened %d settings in virtual time in %s", n, time.Since(began).Round(100*time.Millisecond))
 	return nil
 }
 
@@ -430,7 +437,7 @@ func (x *Search) bound() float64 {
 	}
 	low := 0.0
 	for _, c := range x.cands {
-		if v := x.predicted(c); v != nil && c.excluded == "" && (low == 0 || *v < low) && !x.wrong(c.set.Strategy) {
+		if v := x.predicted(c); v != nil && c.excluded == "" && (low == 0 || *v < low) && !x.wrong(c.set.Strategy) && !x.late[c.set.Strategy] {
 			low = *v
 		}
 	}
