@@ -243,13 +243,13 @@ func strategyHeat(t *result.Tuning) Heat {
 		h.Columns = append(h.Columns, fmt.Sprint(n))
 	}
 	for _, s := range strategiesOf(t) {
-		row, any := make([]*float64, len(numbers)), false
+		row, known := make([]*float64, len(numbers)), false
 		for _, c := range byNumber(t, s) {
 			if i := slices.Index(numbers, c.Queues); i >= 0 {
-				row[i], any = c.Value, true
+				row[i], known = c.Value, true
 			}
 		}
-		if any {
+		if known {
 			h.Rows, h.Values = append(h.Rows, s), append(h.Values, row)
 		}
 	}

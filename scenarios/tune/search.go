@@ -403,7 +403,7 @@ func (x *Search) value(c *candidate) *float64 {
 	if c.excluded != "" {
 		return nil
 	}
-	if m, any := x.worst(c); any {
+	if m, measured := x.worst(c); measured {
 		return m
 	}
 	if p := x.predicted(c); p != nil {
@@ -412,8 +412,8 @@ func (x *Search) value(c *candidate) *float64 {
 	return nil
 }
 
-// worst is the worst of the valid cells, nil if that is not known; any says that there are.
-func (x *Search) worst(c *candidate) (worst *float64, any bool) {
+// worst is the worst of the valid cells, nil if that is not known; known says that there are.
+func (x *Search) worst(c *candidate) (worst *float64, known bool) {
 	for i := range c.cells {
 		if !c.cells[i].Valid {
 			continue
@@ -422,11 +422,11 @@ func (x *Search) worst(c *candidate) (worst *float64, any bool) {
 		if v == nil {
 			return nil, true
 		}
-		if any = true; worst == nil || *v > *worst {
+		if known = true; worst == nil || *v > *worst {
 			worst = v
 		}
 	}
-	return worst, any
+	return worst, known
 }
 
 // bound is what a setting must stay within: the objective's, or what is as good as the
@@ -446,7 +446,7 @@ func (x *Search) bound() float64 {
 
 // holds judges a candidate: by its valid cells where it has some, else by prediction.
 func (x *Search) holds(c *candidate, bound float64) bool {
-	if _, any := x.worst(c); any {
+	if _, measured := x.worst(c); measured {
 		return x.verdict(c, bound) == result.TunedHolds
 	}
 	v := x.value(c)

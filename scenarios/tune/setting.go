@@ -22,14 +22,15 @@ const (
 	dedup       = "dedup"
 	adaptive    = "adaptive"
 
-	// maxQueues is the most that --queues may name, and the original's default number
-	// stands for adaptive's in a scenario, which always has one.
+	// maxQueues is the most that --queues may name.
 	maxQueues = 256
 
 	// leastWriter is what both watchers raise a shorter bcs.writerQueueLen to.
 	leastWriter = 10_240
-	// MaxLength and MinLength are the ends of what --lengths may name.
-	MinLength, MaxLength = 256, 131_072
+	// MinLength is the least that --lengths may name.
+	MinLength = 256
+	// MaxLength is the most.
+	MaxLength = 131_072
 )
 
 // Strategies are those that take part. unordered does not: it loses the order by design.

@@ -21,8 +21,7 @@ func (x *Search) why(c, runner *candidate) (all []result.TuningFact) {
 	}
 	if x.length > 0 && mean > 0 && requests > 0 {
 		rate := requests / x.length.Seconds()
-		n := model.InFlight(rate, mean)
-		add("Little's law", "%s requests a second of %s ms each keep %d in flight; what is beyond that catches up", figure(rate), ms(mean), n)
+		add("Little's law", "%s requests a second of %s ms each keep %s in flight on average; what is beyond that catches up", figure(rate), ms(mean), figure(rate*mean.Seconds()))
 	} else if mean > 0 && requests > 0 {
 		n, limit := int(x.inFlight(c)), ""
 		if most := s.Storage.Capacity.Inflight; most > 0 && n > most {
@@ -44,9 +43,9 @@ func (x *Search) why(c, runner *candidate) (all []result.TuningFact) {
 		add("burst", "at most %s events wait at once; the queues of %s have room for twice that", thousands(int64(*d)), thousands(int64(c.set.HandlerLen)))
 	}
 	if low := x.smaller(c); low != nil {
-		v, any := x.worst(low)
+		v, measured := x.worst(low)
 		how := "measured"
-		if !any {
+		if !measured {
 			v, how = x.value(low), "predicted"
 		}
 		verdict := "would do"
