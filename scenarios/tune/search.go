@@ -464,7 +464,7 @@ func (x *Search) verdict(c *candidate, bound float64) string {
 	if slices.ContainsFunc(c.cells, func(t result.TunedCell) bool { return len(t.Failed) > 0 }) {
 		return result.TunedWrong
 	}
-	v, any := x.worst(c)
+	v, measured := x.worst(c)
 	slow := slices.ContainsFunc(c.cells, func(t result.TunedCell) bool {
 		return t.Valid && (!t.Safe || x.o.Objective.Rate > 0 && t.KeepsUp != nil && !*t.KeepsUp)
 	})
@@ -474,9 +474,9 @@ func (x *Search) verdict(c *candidate, bound float64) string {
 		v = x.middle(c)
 	}
 	switch {
-	case !any && len(c.cells) > 0:
+	case !measured && len(c.cells) > 0:
 		return result.TunedInvalid
-	case !any:
+	case !measured:
 		return result.TunedUnmeasured
 	case v == nil || slow || *v > bound || x.tooBig(c):
 		return result.TunedFails
