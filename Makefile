@@ -84,6 +84,10 @@ EXPLAINED = || { code=$$?; echo "exit code $$($(BIN)/watchbench help exit-codes 
 bench: build ## run a scenario and write its report (default: strategies, on the embedded control plane)
 	@$(info $(BENCH))$(BENCH) $(EXPLAINED)
 
+.PHONY: tune
+tune: build ## find settings: make tune ARGS="--rate 200/s --storage 'p50=60ms,p99=400ms'"
+	@$(BIN)/watchbench tune $(ON) --out $(OUT) $(ARGS) $(EXPLAINED)
+
 .PHONY: robustness
 robustness: controlplane ## run the fault matrix on real processes and print it (about 20 minutes)
 	@$(info $(MATRIX))$(MATRIX) $(EXPLAINED)

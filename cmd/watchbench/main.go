@@ -97,6 +97,7 @@ func command() *cobra.Command {
 		runCommand(),
 		matrixCommand(),
 		referenceCommand(),
+		tuneCommand(),
 		kneeCommand(),
 		simulateCommand(),
 		modelCommand(),

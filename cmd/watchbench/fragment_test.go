@@ -1,0 +1,70 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/tune"
+)
+
+// TestFragmentsAreReadBack: what k8s-watch would refuse, ignore or take as another value is
+// not handed out, nor a key that the original does not have.
+func TestFragmentsAreReadBack(t *testing.T) {
+	for _, c := range []struct{ file, text, problem string }{
+		{tune.FileOurs, `{"bcs": {"strategy": "keyed", "podQueueNum": 12, "writerQueueLen": 10240, "handlerQueueLen": 131072, "queueFull": "coalesce"}}`, ""},
+		{tune.FileOurs, `{"bcs": {"strategy": "adaptive", "writerQueueLen": 10240, "handlerQueueLen": 512, "queueFull": "coalesce"}}`, ""},
+		{tune.FileOriginal, `{"bcs": {"podQueueNum": 30, "writerQueueLen": 10240}}`, ""},
+		{tune.FileOriginal, `{"bcs": {"podQueueNum": 0, "writerQueueLen": 10240}}`, ""},
+		{tune.FileOurs, `{"bcs": {"writerQueueLen": 512}}`, "would be taken as 10240"},
+		{tune.FileOurs, `{"bcs": {"podQueueNum": 12, "strategy": "fast"}}`, "would not start k8s-watch"},
+		{tune.FileOurs, `{"bcs": {"podQueueNum": 12, "strategy": "single"}}`, "without effect"},
+		{tune.FileOurs, `{"bcs": {"podQueueNums": 12}}`, "without effect"},
+		{tune.FileOriginal, `{"bcs": {"podQueueNum": 12, "handlerQueueLen": 512}}`, "has no bcs.handlerQueueLen"},
+		{tune.FileOurs, `{"bcs"`, "k8s-watch.json"},
+	} {
+		err := checkFragment(&result.TuningFragment{File: c.file, Text: c.text})
+		if c.problem == "" && err != nil || c.problem != "" && (err == nil || !strings.Contains(err.Error(), c.problem)) {
+			t.Errorf("%s: %v, want %q", c.text, err, c.problem)
+		}
+	}
+}
+
+// TestTuneRefuses: bad input is one error, with exit code 2, and leaves nothing behind.
+func TestTuneRefuses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "there is no load"},
+		{[]string{"--rate", "200"}, "--rate 200 is not a rate"},
+		{[]string{"--rate", "200/s"}, "--storage is missing"},
+		{[]string{"--rate", "200/s", "--storage", "soon"}, "--storage soon"},
+		{[]string{"--rate", "200/s", "--storage", "60ms", "--profile", "x"}, "--profile x is not known"},
+		{[]string{"--rate", "3/s", "--storage", "60ms", "--profile", "service-churn"}, "by the clock alone"},
+		{[]string{"--rate", "200/s", "--storage", "60ms", "--objective", "drain=5s"}, "the load alone lasts 20s"},
+		{[]string{"--rate", "200/s", "--storage", "60ms", "--objective", "rate=100/s"}, "is not the rate of --objective"},
+		{[]string{"--rate", "200/s", "--storage", "60ms", "--set", "load.rate=0"}, "load.rate"},
+		{[]string{"--rate", "200/s", "--storage", "60ms", "--resume", "nosuch"}, "--resume nosuch"},
+		{[]string{"smoke"}, "closed loop"},
+		{[]string{"strategies"}, "--set matrix.load="},
+		{[]string{"smoke", "--rate", "1/s"}, "without a scenario"},
+		{[]string{"--trace", "nosuch.zst", "--storage", "60ms"}, "nosuch.zst"},
+		{[]string{"--trace", "x", "--rate", "1/s"}, "--trace is the load"},
+		{[]string{"replay-burst", "--strategies", "unordered"}, "is not one"},
+		{[]string{"replay-burst", "--repeat", "0"}, "--repeat 0"},
+	} {
+		_, stderr, code, err := invoke(t, append([]string{"tune"}, c.args...)...)
+		if err != nil {
+			stderr += err.Error()
+		}
+		if code != exitInput || !strings.Contains(stderr, c.want) || strings.Count(strings.TrimSpace(stderr), "\n") > 0 {
+			t.Errorf("%v: exit code %d\n%s", c.args, code, stderr)
+		}
+	}
+	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}

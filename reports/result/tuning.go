@@ -1,0 +1,206 @@
+package result
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// TuningSchema names the format of tuning.json, TuningFile the file in a tuning's folder.
+const (
+	TuningSchema = "watchbench/tuning/v1"
+	TuningFile   = "tuning.json"
+)
+
+// Tuning is what a search for settings asked, tried and recommends. Times are in seconds.
+type Tuning struct {
+	Schema      string    `json:"schema"`
+	Started     time.Time `json:"started"`
+	Finished    time.Time `json:"finished"`
+	Interrupted bool      `json:"interrupted,omitempty"` // ended early; what was measured is kept
+	Scenario    string    `json:"scenario"`              // its metadata.name
+	Provider    string    `json:"provider"`              // on which was measured
+	// Asked is the load and the storage in words: "200 writes/s, storage latency …".
+	Asked     []TuningFact    `json:"asked"`
+	Objective TuningObjective `json:"objective"`
+	Limits    []string        `json:"limits,omitempty"` // as the user wrote them
+	// Identity is of what cells may be used again: scenario and overrides.
+	Identity string `json:"identity"`
+
+	// Met says that a setting holds the objective in every repetition asked for.
+	Met      bool   `json:"met"`
+	Sentence string `json:"sentence"` // the answer for whoever did not ask
+	// Best, RunnerUp and Original are indices of Candidates: the recommendation or what
+	// comes closest, the best of another strategy, and the best that bcs-k8s-watch has;
+	// -1 where there is none.
+	Best     int `json:"best"`
+	RunnerUp int `json:"runnerUp"`
+	Original int `json:"original"`
+
+	Candidates []TunedCandidate `json:"candidates"`
+	Why        []TuningFact     `json:"why,omitempty"`
+	Changes    []TuningChange   `json:"changes,omitempty"` // what would change the answer
+	Fragments  []TuningFragment `json:"fragments,omitempty"`
+	Notes      []string         `json:"notes,omitempty"`
+
+	Simulations int     `json:"simulations"` // cells played in virtual time
+	Measured    int     `json:"measured"`    // cells measured, second tries included
+	SecondTries int     `json:"secondTries"` // of cells that were late
+	Reused      int     `json:"reused,omitempty"`
+	Exhaustive  int     `json:"exhaustive"` // cells of a sweep over every setting that was screened
+	Overhead    float64 `json:"overheadSeconds"`
+}
+
+// TuningFact is a line with a name.
+type TuningFact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// TuningObjective is what was to be reached.
+type TuningObjective struct {
+	Text   string   `json:"text"`            // as the user wrote it
+	Metric string   `json:"metric"`          // of results.json: freshness.p99, handler.drainSeconds, …
+	Bound  *float64 `json:"bound,omitempty"` // in seconds; nil: as low as it gets
+	// Rate is set where the objective is a rate of writes per second that is carried.
+	Rate float64 `json:"rate,omitempty"`
+}
+
+// Setting is one way to run the watcher.
+type Setting struct {
+	Strategy   string `json:"strategy"`
+	Queues     int    `json:"podQueueNum"` // 0 where the strategy has no such number
+	WriterLen  int    `json:"writerQueueLen"`
+	HandlerLen int    `json:"handlerQueueLen"`
+}
+
+// Name is "keyed 12".
+func (s Setting) Name() string {
+	if s.Queues == 0 {
+		return s.Strategy
+	}
+	return fmt.Sprintf("%s %d", s.Strategy, s.Queues)
+}
+
+// TunedFigures are those that a tuning looks at; nil is not known.
+type TunedFigures struct {
+	Events        int64    `json:"events"`
+	Requests      int64    `json:"requests"`
+	Drain         *float64 `json:"drainSeconds,omitempty"`
+	DrainAfter    *float64 `json:"drainAfterLoadSeconds,omitempty"`
+	P50           *float64 `json:"freshnessP50,omitempty"`
+	P90           *float64 `json:"freshnessP90,omitempty"`
+	P99           *float64 `json:"freshnessP99,omitempty"`
+	Max           *float64 `json:"freshnessMax,omitempty"`
+	StorageQPS    *float64 `json:"storageQPS,omitempty"`
+	Imbalance     *float64 `json:"imbalance,omitempty"`
+	InFlight      *float64 `json:"inFlight,omitempty"`     // most requests that storage had at once
+	WriterDepth   *float64 `json:"writerDepth,omitempty"`  // most events
+	HandlerDepth  *float64 `json:"handlerDepth,omitempty"` // most events
+	WriterFull    *float64 `json:"writerFullSeconds,omitempty"`
+	QueuedMiB     *float64 `json:"queuedMiB,omitempty"` // simulated: what waits at once
+	RSSMiB        *float64 `json:"rssMiB,omitempty"`    // measured: most resident memory
+	Dropped       *int64   `json:"dropped,omitempty"`
+	Lost          *int64   `json:"lost,omitempty"`
+	WatcherMeanMs *float64 `json:"watcherMeanMs,omitempty"` // measured: time of a request by the watcher's clock
+	SeenMeanMs    *float64 `json:"seenMeanMs,omitempty"`    // measured: by storage's
+}
+
+// TunedCell is one measured cell.
+type TunedCell struct {
+	Setting Setting      `json:"setting"`
+	Seed    uint64       `json:"seed"`
+	Run     string       `json:"run"` // id of the run
+	Seconds float64      `json:"seconds"`
+	Valid   bool         `json:"valid"`
+	Late    bool         `json:"late,omitempty"` // invalid for time alone
+	Cut     bool         `json:"cut,omitempty"`
+	Failed  []string     `json:"failed,omitempty"` // checks that failed
+	Safe    bool         `json:"safe"`             // nothing lost: G1 passed, and the ledger has no loss
+	Ordered bool         `json:"ordered"`          // order checks passed, with power
+	Reason  string       `json:"reason,omitempty"` // why it is invalid
+	KeepsUp *bool        `json:"keepsUp,omitempty"`
+	Figures TunedFigures `json:"figures"`
+}
+
+// TunedCandidate is a setting with what was predicted and what was measured.
+type TunedCandidate struct {
+	Setting
+	// Predicted is the worst of the seeds that were simulated, by the objective.
+	Predicted TunedFigures `json:"predicted"`
+	Value     *float64     `json:"value,omitempty"`    // predicted, of the objective's metric
+	Seeds     int          `json:"seeds"`              // simulated
+	Excluded  string       `json:"excluded,omitempty"` // the limit that it is beyond, or the check that it failed
+	Cells     []TunedCell  `json:"cells,omitempty"`
+	// Measured is the worst of the valid cells by the objective. Error is what part a cell is
+	// beyond the prediction for its own plan, the median of the cells.
+	Measured *float64 `json:"measured,omitempty"`
+	Error    *float64 `json:"error,omitempty"`
+	Verdict  string   `json:"verdict"` // one of the constants below
+}
+
+// Verdicts on a candidate.
+const (
+	TunedHolds      = "holds"        // the objective, in every cell measured
+	TunedFails      = "fails"        // it in at least one
+	TunedWrong      = "wrong"        // a check failed
+	TunedInvalid    = "invalid"      // no valid cell
+	TunedUnmeasured = "not measured" // predicted only
+)
+
+// TuningChange is what the answer would be if something were otherwise, by simulation.
+type TuningChange struct {
+	If      string   `json:"if"`
+	Answer  string   `json:"answer"`
+	Setting *Setting `json:"setting,omitempty"`
+	Value   *float64 `json:"value,omitempty"` // predicted, of the objective's metric
+}
+
+// TuningFragment is a part of a watcher's configuration, as a file.
+type TuningFragment struct {
+	File string `json:"file"`
+	For  string `json:"for"`
+	Text string `json:"text"`
+	Note string `json:"note,omitempty"`
+}
+
+// At is a candidate by its index, nil for -1.
+func (t *Tuning) At(i int) *TunedCandidate {
+	if i < 0 || i >= len(t.Candidates) {
+		return nil
+	}
+	return &t.Candidates[i]
+}
+
+// EncodeTuning writes tuning.json.
+func EncodeTuning(w io.Writer, t *Tuning) error {
+	data, err := json.MarshalIndent(t, "", " ")
+	if err != nil {
+		return fmt.Errorf("encode tuning: %w", err)
+	}
+	_, err = w.Write(append(data, '\n'))
+	return err
+}
+
+// LoadTuning reads tuning.json.
+func LoadTuning(path string) (*Tuning, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	var t Tuning
+	if err := json.Unmarshal(data, &t); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, place(data, err))
+	}
+	if t.Schema != TuningSchema {
+		return nil, fmt.Errorf("%s: schema is %q, not %s", path, t.Schema, TuningSchema)
+	}
+	return &t, nil
+}

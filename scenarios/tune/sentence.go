@@ -1,0 +1,185 @@
+package tune
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// sentence is the answer for whoever pays, made of what was measured.
+func (x *Search) sentence(c *candidate, met bool) string {
+	s := x.situation() + ", "
+	n := x.valid(c)
+	v, _ := x.worst(c)
+	switch {
+	case met:
+		s += enough(c.set, len(x.kinds)) + x.goal() + ": " + x.achieved(*v)
+		if c.set.Strategy == dedup || c.set.Strategy == adaptive {
+			s += " (the latest state of an object; states that it had in between may be left out)"
+		}
+		return s + "; " + x.proof(c) + "."
+	case len(c.cells) == 0:
+		return s + "nothing was measured that holds the objective; by simulation " + c.set.Name() + " comes closest, with " + x.said(x.predicted(c)) + "."
+	}
+	s += "no setting that was tried " + x.missed() + "; "
+	bad := slices.IndexFunc(c.cells, func(t result.TunedCell) bool { return len(t.Failed) > 0 })
+	switch {
+	case bad >= 0:
+		return s + c.set.Name() + " comes closest, and fails " + strings.Join(c.cells[bad].Failed, " ") + "."
+	case n == 0:
+		return s + "of " + c.set.Name() + " no measurement is valid (" + c.cells[len(c.cells)-1].Reason + ")."
+	case v == nil:
+		return s + c.set.Name() + " comes closest, and was not done when it was cut."
+	}
+	return s + fmt.Sprintf("%s comes closest, with %s s (%s).", c.set.Name(), figure(*v), runs(n))
+}
+
+// situation is load and storage.
+func (x *Search) situation() string {
+	s := x.base
+	of := "changes"
+	if len(x.kinds) == 1 {
+		of = "changes of Pods"
+	}
+	var at string
+	switch {
+	case x.length == 0:
+		at = fmt.Sprintf("For a burst of %s %s", thousands(x.planned), of)
+	case s.Traced():
+		at = fmt.Sprintf("For a recording with %s changes in %s", thousands(x.planned), x.length)
+	case x.o.Asked > 0:
+		at = fmt.Sprintf("At about %s %s a second", figure(x.o.Asked), of)
+	default:
+		at = fmt.Sprintf("At %s %s a second", figure(float64(x.planned)/x.length.Seconds()), of)
+	}
+	if f := s.Storage.LatencyFigures(podKind); f.P50 > 0 {
+		at += fmt.Sprintf(" and a storage that answers in %s ms (99 of 100 times within %s ms)", ms(f.P50), ms(f.P99))
+	}
+	return at
+}
+
+// enough says how much a setting is.
+func enough(s Setting, kinds int) string {
+	each := ""
+	if kinds > 1 {
+		each = " for each kind of object"
+	}
+	switch {
+	case s.Strategy == single:
+		return "one request at a time" + each + " is enough"
+	case s.Strategy == adaptive:
+		return "k8s-watch with the strategy adaptive, which finds the number of requests itself, is enough"
+	case s.Strategy == partitioned:
+		return fmt.Sprintf("%d queues for Pods are enough", s.Queues)
+	case s.Queues == 1:
+		return "one request at a time" + each + " is enough"
+	}
+	return fmt.Sprintf("%d requests at once%s are enough", s.Queues, each)
+}
+
+// goal is what it is enough for, where the user named none.
+func (x *Search) goal() string {
+	if x.o.Objective.Bound == 0 {
+		return " to be about as fast as it gets"
+	}
+	return ""
+}
+
+func (x *Search) missed() string {
+	o := x.o.Objective
+	switch {
+	case o.Rate > 0:
+		return fmt.Sprintf("carries %s changes a second", figure(o.Rate))
+	case o.Bound > 0:
+		return "keeps " + o.Metric + " within " + figure(o.Bound.Seconds()) + " s"
+	}
+	return "could be confirmed"
+}
+
+// achieved is the worst of the runs.
+func (x *Search) achieved(v float64) string {
+	within := figure(roundUp(v)) + " s"
+	switch x.o.Objective.Metric {
+	case metricP50:
+		return "half of the changes are in storage within " + within
+	case metricP90:
+		return "9 of 10 changes are in storage within " + within
+	case metricP99:
+		return "99 of 100 changes are in storage within " + within
+	case metricMax:
+		return "every change is in storage within " + within
+	case metricDrain:
+		return "all of it is in storage within " + within + " of the first change"
+	}
+	return "all of it is in storage within " + within + " of the last change"
+}
+
+// proof says what was found in how many runs, and nothing of what was not judged.
+func (x *Search) proof(c *candidate) string {
+	n, safe, ordered, events := 0, 0, 0, int64(0)
+	for i := range c.cells {
+		t := &c.cells[i]
+		if !t.Valid {
+			continue
+		}
+		if n++; events == 0 || t.Figures.Events < events {
+			events = t.Figures.Events
+		}
+		if t.Safe {
+			safe++
+		}
+		if t.Ordered {
+			ordered++
+		}
+	}
+	s := "measured in " + runs(n)
+	if safe == n && n > 0 {
+		s = "nothing was lost in " + runs(n)
+		if ordered == n {
+			s = "nothing was lost or reordered in " + runs(n)
+		}
+	}
+	if events > 0 {
+		s += " of " + thousands(events) + " changes"
+		if n > 1 {
+			s = strings.Replace(s, " of "+thousands(events), " of at least "+thousands(events), 1)
+		}
+	}
+	if x.base.Simulated() {
+		s += " from a simulated API server"
+	}
+	return s
+}
+
+func runs(n int) string {
+	if n == 1 {
+		return "1 run"
+	}
+	return fmt.Sprintf("%d runs", n)
+}
+
+// roundUp keeps two digits, upwards: "within" must stay true.
+func roundUp(v float64) float64 {
+	if v <= 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return v
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(v))-1)
+	up, err := strconv.ParseFloat(strconv.FormatFloat(math.Ceil(v/unit-1e-9)*unit, 'g', 2, 64), 64)
+	if err != nil {
+		return v
+	}
+	return up
+}
+
+// thousands writes 20,000.
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

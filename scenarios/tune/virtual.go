@@ -1,0 +1,108 @@
+package tune
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/replay"
+	"github.com/watchbench/watchbench/scenarios/simulate"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+const (
+	// readRate is how many events a second a watcher reads of a simulated apiserver that
+	// plays as fast as it does, about, on two CPUs.
+	readRate = 10_000
+	// simulatedAPI is how long a change takes from a simulated apiserver to the watcher.
+	simulatedAPI = time.Millisecond
+	// unlimitedDrain lets even one request at a time drain: a simulation is to say how long
+	// that takes.
+	unlimitedDrain = 1000 * time.Hour
+	// maxArrivals bounds what is kept of a recording.
+	maxArrivals = 5_000_000
+)
+
+// Virtual simulates with package simulate. A recording is read once.
+func Virtual() Simulator {
+	var mu sync.Mutex
+	recordings := map[string][]simulate.Arrival{}
+	return func(ctx context.Context, s *spec.Scenario, seed uint64, overhead time.Duration) (Figures, error) {
+		t := *s
+		o := simulate.Options{Seed: seed, Overhead: overhead}
+		t.DrainTimeout = spec.Duration(unlimitedDrain)
+		if t.Simulated() {
+			o.API = simulatedAPI
+		}
+		switch {
+		case t.Traced():
+			mu.Lock()
+			all, ok := recordings[t.Cluster.Replay.Trace]
+			var err error
+			if !ok {
+				all, err = arrivals(t.Cluster.Replay.Trace)
+				recordings[t.Cluster.Replay.Trace] = all
+			}
+			mu.Unlock()
+			if err != nil {
+				return Figures{}, err
+			}
+			o.Arrivals = paced(all, t.Speed())
+		case t.Simulated() && !t.Speed().Limited():
+			events := t.Load.MeanRate() * t.Load.Duration.Std().Seconds()
+			t.Load.Speed = 0
+			t.Cluster.Replay.Speed = units.Speed(max(units.MinSpeed, readRate*t.Load.Duration.Std().Seconds()/max(1, events)))
+		}
+		out, err := simulate.Run(ctx, &t, o)
+		if err != nil {
+			return Figures{}, err
+		}
+		return FromOutcome(out), nil
+	}
+}
+
+// arrivals reads the events of a recording.
+func arrivals(path string) (all []simulate.Arrival, err error) {
+	t, err := replay.FromTrace(path)
+	if err != nil {
+		return nil, badinput.New("name a file of watchbench record", "%v", err)
+	}
+	defer func() { _ = t.Close() }()
+	for _, err := range t.Initial() {
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+	}
+	for e, err := range t.Events() {
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+		if len(all) == maxArrivals {
+			return nil, badinput.New("record less", "%s has more than %d events", path, maxArrivals)
+		}
+		all = append(all, simulate.Arrival{
+			At: e.At, Kind: e.Op.Kind, Namespace: e.Namespace, Name: e.Name, UID: e.UID, Version: uint64(len(all) + 1), Delete: e.Op.Type == oplog.TypeDelete,
+		})
+	}
+	slices.SortStableFunc(all, func(a, b simulate.Arrival) int { return int(min(1, max(-1, a.At-b.At))) })
+	return all, nil
+}
+
+// paced are arrivals at a speed; unlimited is as fast as a watcher reads.
+func paced(all []simulate.Arrival, speed units.Speed) func(yield func(simulate.Arrival) bool) {
+	return func(yield func(simulate.Arrival) bool) {
+		for i, a := range all {
+			if a.At = speed.Length(a.At); !speed.Limited() {
+				a.At = time.Duration(i) * time.Second / readRate
+			}
+			if !yield(a) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package tune
+
+import (
+	"fmt"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/tune/model"
+)
+
+// why gives the reasons for an answer, in figures.
+func (x *Search) why(c, runner *candidate) (all []result.TuningFact) {
+	add := func(name, format string, args ...any) {
+		all = append(all, result.TuningFact{Name: name, Value: fmt.Sprintf(format, args...)})
+	}
+	s := x.base
+	mean := s.Storage.MeanLatency(podKind) + x.overhead
+	requests, first := 0.0, Figures{}
+	if len(c.by) > 0 {
+		first = c.by[0]
+		requests = float64(first.Requests)
+	}
+	if x.length > 0 && mean > 0 && requests > 0 {
+		rate := requests / x.length.Seconds()
+		add("Little's law", "%s requests a second of %s ms each keep %s in flight on average; what is beyond that catches up", figure(rate), ms(mean), figure(rate*mean.Seconds()))
+	} else if mean > 0 && requests > 0 {
+		n, limit := int(x.inFlight(c)), ""
+		if most := s.Storage.Capacity.Inflight; most > 0 && n > most {
+			n, limit = most, ", storage's own limit,"
+		}
+		rate := model.Rate(n, mean)
+		b, err := model.Burst(int64(requests), 0, rate)
+		if err == nil {
+			add("Little's law", "%d in flight%s at %s ms are %s requests a second; %s of them take %s s", n, limit, ms(mean), figure(rate), thousands(int64(requests)), figure(b.Drained.Seconds()))
+		}
+	}
+	if first.Requests < first.Events && first.Events > 0 {
+		add("merging", "%s of %s changes are sent: later ones took their place", thousands(first.Requests), thousands(first.Events))
+	}
+	if v := first.Imbalance; v != nil && *v > 1.005 {
+		add("skew", "the busiest of %d queues has %s times the mean share, and decides when all is done", c.set.Queues, figure(*v))
+	}
+	if d := first.HandlerDepth; d != nil {
+		add("burst", "at most %s events wait at once; the queues of %s have room for twice that", thousands(int64(*d)), thousands(int64(c.set.HandlerLen)))
+	}
+	if low := x.smaller(c); low != nil {
+		v, measured := x.worst(low)
+		how := "measured"
+		if !measured {
+			v, how = x.value(low), "predicted"
+		}
+		verdict := "would do"
+		if !x.holds(low, x.bound()) {
+			verdict = "does not"
+		}
+		add("fewer", "%s %s: %s, %s", low.set.Name(), verdict, x.said(v), how)
+	}
+	if runner != nil {
+		v, _ := x.worst(runner)
+		add("runner-up", "%s %s: %s, measured in %s", runner.set.Name(), x.verdict(runner, x.bound()), x.said(v), runs(x.valid(runner)))
+	}
+	return all
+}
+
+// smaller is the largest setting below one of the same strategy that is known: measured, if
+// one is.
+func (x *Search) smaller(c *candidate) (low *candidate) {
+	for _, k := range x.cands {
+		if k.set.Strategy != c.set.Strategy || k.set.Queues >= c.set.Queues || len(k.by) == 0 && len(k.cells) == 0 {
+			continue
+		}
+		if low == nil || (x.valid(k) > 0) != (x.valid(low) > 0) && x.valid(k) > 0 ||
+			(x.valid(k) > 0) == (x.valid(low) > 0) && bySize(k.set, low.set) > 0 {
+			low = k
+		}
+	}
+	return low
+}
