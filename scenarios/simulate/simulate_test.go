@@ -138,6 +138,17 @@ func TestClosed(t *testing.T) {
 	}
 }
 
+// TestEnds: a real apiserver's deletion of a Pod makes two events of one operation, and
+// freshness is by operation.
+func TestEnds(t *testing.T) {
+	const load = "{model: open, rate: 400, duration: 2s, stages: [{stage: create}, {stage: patch}, {stage: delete}]}"
+	replay := run(t, parsed(t, load), Options{})
+	real := run(t, parsed(t, load, "cluster.provider=embedded"), Options{})
+	if real.Events < replay.Events+100 || replay.Freshness.Count != replay.Events || real.Freshness.Count != replay.Events {
+		t.Errorf("%d events, %d fresh; on a real apiserver %d and %d", replay.Events, replay.Freshness.Count, real.Events, real.Freshness.Count)
+	}
+}
+
 // TestUnsent: deletions of Events, and kinds that are not watched, never reach the queues.
 func TestUnsent(t *testing.T) {
 	s := scenario(t, "watcher.resources=[Pod,Event]")
