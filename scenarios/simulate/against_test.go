@@ -80,7 +80,7 @@ func TestFit(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.arrivals = slices.Collect(arrivals)
-		o, err := m.run(t.Context(), overhead)
+		o, err := m.run(t.Context(), overhead, m.seed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,6 +149,36 @@ func TestDelay(t *testing.T) {
 		if m := (&measured{delay: d, scenario: scenario(t)}); d >= 0 || err != nil || m.idle() {
 			t.Errorf("%s: %s, %v: unknown is not idle", name, d, err)
 		}
+	}
+}
+
+// TestTypical: what is shown is the simulation in the middle of those with other latencies, whole.
+func TestTypical(t *testing.T) {
+	m := &measured{cell: &result.Cell{}, scenario: scenario(t, "watcher.strategy=partitioned"), seed: 3}
+	arrivals, _, err := planned(m.scenario, 3, time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.arrivals = slices.Collect(arrivals)
+	got, err := m.typical(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	below, above, same := 0, 0, 0
+	for seed := range uint64(5) {
+		switch o, err := m.run(t.Context(), 0, 3+seed); {
+		case err != nil:
+			t.Fatal(err)
+		case cmp.Equal(o, got):
+			same++
+		case o.DrainSeconds < got.DrainSeconds:
+			below++
+		default:
+			above++
+		}
+	}
+	if below != 2 || same != 1 || above != 2 {
+		t.Errorf("%d draws drain sooner, %d are it, %d drain later", below, same, above)
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-func (m *measured) run(ctx context.Context, overhead time.Duration) (*Outcome, error) {
-	o, err := Run(ctx, m.scenario, Options{Seed: m.seed, Overhead: overhead, Wake: m.wake, Arrivals: slices.Values(m.arrivals)})
+func (m *measured) run(ctx context.Context, overhead time.Duration, seed uint64) (*Outcome, error) {
+	o, err := Run(ctx, m.scenario, Options{Seed: seed, Overhead: overhead, Wake: m.wake, Arrivals: slices.Values(m.arrivals)})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.cell.ID, err)
 	}
@@ -34,7 +34,7 @@ func (m *measured) fit(ctx context.Context) error {
 	mean := m.scenario.Storage.MeanLatency(podKind)
 	rates := map[time.Duration]float64{0: 0, mean: 0}
 	for d := range maps.Clone(rates) {
-		o, err := m.run(ctx, d)
+		o, err := m.run(ctx, d, m.seed)
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (m *measured) fit(ctx context.Context) error {
 	low, high := time.Duration(0), mostOverhead
 	for range fitSteps {
 		middle := (low + high) / 2
-		o, err := m.run(ctx, middle)
+		o, err := m.run(ctx, middle, m.seed)
 		if err != nil {
 			return err
 		}
