@@ -79,9 +79,7 @@ func Against(ctx context.Context, dir string, overhead time.Duration) (all []Com
 		}
 		cells = append(cells, m)
 	}
-	for _, m := range cells {
-		m.wake, m.woken = median(others(cells, m, func(o *measured) (time.Duration, bool) { return o.delay, o.idle() }))
-	}
+	wake(cells)
 	if overhead < 0 {
 		for _, m := range cells {
 			if err := m.fit(ctx); err != nil {

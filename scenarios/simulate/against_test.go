@@ -152,6 +152,25 @@ func TestDelay(t *testing.T) {
 	}
 }
 
+// TestWake: a cell is woken as idle cells of other points were, and what comes meanwhile is merged.
+func TestWake(t *testing.T) {
+	burst := []Arrival{{Kind: podKind, Name: "p", UID: "u", Version: 1}, {At: 100 * time.Microsecond, Kind: podKind, Name: "p", UID: "u", Version: 2}}
+	cell := func(point string, delay time.Duration) *measured {
+		return &measured{cell: &result.Cell{Params: map[string]string{"point": point}}, scenario: scenario(t, "watcher.strategy=dedup"), delay: delay, arrivals: burst}
+	}
+	alone, busy, unknown := cell("a", time.Millisecond), cell("b", time.Second), cell("c", -1)
+	cells := []*measured{alone, cell("a", time.Millisecond), busy, unknown}
+	wake(cells)
+	if alone.wake != 0 || alone.woken != 0 || busy.wake != time.Millisecond || busy.woken != 2 || unknown.woken != 2 {
+		t.Errorf("%s of %d, %s of %d", alone.wake, alone.woken, busy.wake, busy.woken)
+	}
+	for m, want := range map[*measured]int64{alone: 2, busy: 1} {
+		if o, err := m.run(t.Context(), 0, 1); err != nil || o.Requests != want {
+			t.Errorf("%+v, %v; want %d requests", o, err, want)
+		}
+	}
+}
+
 // TestTypical: what is shown is the simulation in the middle of those with other latencies, whole.
 func TestTypical(t *testing.T) {
 	m := &measured{cell: &result.Cell{}, scenario: scenario(t, "watcher.strategy=partitioned"), seed: 3}

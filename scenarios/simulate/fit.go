@@ -103,6 +103,13 @@ func (m *measured) idle() bool {
 	return m.delay >= 0 && m.delay < m.scenario.Storage.MeanLatency(podKind)/4
 }
 
+// wake gives each cell the median delay of the idle cells of other points.
+func wake(cells []*measured) {
+	for _, m := range cells {
+		m.wake, m.woken = median(others(cells, m, func(o *measured) (time.Duration, bool) { return o.delay, o.idle() }))
+	}
+}
+
 // others are a figure of the cells of other points that have it.
 func others(cells []*measured, m *measured, figure func(*measured) (time.Duration, bool)) (all []time.Duration) {
 	for _, o := range cells {
