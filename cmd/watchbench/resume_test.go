@@ -37,7 +37,7 @@ kind: Scenario
 metadata: {name: swept-pair}
 cluster: {provider: replay}
 storage: {latency: 2ms}
-load: {model: open, rate: 200, duration: 1s, namespaces: 3}
+load: {model: open, rate: 1000, duration: 200ms, namespaces: 3}
 watcher: {synchronizer: {disabled: true}}
 matrix:
   watcher.podQueueNum: 4..8 *2
@@ -54,7 +54,7 @@ metadata: {name: killed-ladder}
 cluster: {provider: replay}
 ladder: true
 storage: {latency: 2ms}
-load: {model: open, rate: 200, duration: 1s, namespaces: 3}
+load: {model: open, rate: 1000, duration: 200ms, namespaces: 3}
 watcher: {synchronizer: {disabled: true}}
 matrix: {load.prefill: 100..400 *2}
 limits: {minPower: 0, lag: 60s, minOffered: 1%, minEvents: 0%}
@@ -69,12 +69,11 @@ func programsBuilt(t *testing.T) *bench {
 	if testing.Short() {
 		t.Skip("builds and runs programs, which -short leaves out")
 	}
-	b := &bench{bin: t.TempDir()}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", b.bin+"/", ".", "../k8s-watch", "../storagemock", "../churn", "../watchproxy")
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
+	bin, err := built()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return b
+	return &bench{bin: bin}
 }
 
 func (b *bench) command(t *testing.T, args ...string) *exec.Cmd {

@@ -22,6 +22,7 @@ type simulateFlags struct {
 	seed      uint64
 	overhead  time.Duration
 	api       time.Duration
+	wake      time.Duration
 	against   string
 	tolerance string
 	format    string
@@ -41,7 +42,8 @@ With --against instead of a scenario, each valid cell of a saved run is simulate
 arrivals of its op log, and held against what was measured.
 
 Exit code 3 if a cell's drain time or storage rate is predicted worse than --tolerance
-allows, 5 if there is no cell to compare.`,
+allows, 5 if there is no cell to compare, or none that storage twice as slow would
+change by more than that.`,
 		Example: `  watchbench simulate strategies
   watchbench simulate mine.yaml --set watcher.podQueueNum=2000
   watchbench simulate --against out/simulated-20260102-150405 --tolerance 5%`,
@@ -50,8 +52,8 @@ allows, 5 if there is no cell to compare.`,
 			if f.format != "table" && f.format != "json" {
 				return badinput.New("use table or json", "--format %s is not known", f.format)
 			}
-			if f.overhead < 0 || f.api <= 0 {
-				return badinput.New("give a duration such as 2ms", "--overhead %s, --api-latency %s: want 0 or more, and more than 0", f.overhead, f.api)
+			if f.overhead < 0 || f.wake < 0 || f.api <= 0 {
+				return badinput.New("give a duration such as 2ms", "--overhead %s, --wake %s, --api-latency %s: want 0 or more, and the last more than 0", f.overhead, f.wake, f.api)
 			}
 			if (f.against == "") == (len(args) == 0) {
 				return badinput.New("", "watchbench simulate needs a scenario, by name or path, or --against with the folder of a run")
@@ -67,6 +69,7 @@ allows, 5 if there is no cell to compare.`,
 	offerBy(cmd, "set", overrides)
 	fl.Uint64Var(&f.seed, "seed", 0, "seed for the plan and storage latency; 0: the scenario's")
 	fl.DurationVar(&f.overhead, "overhead", 0, "time per request besides storage latency; with --against, fitted on the run's other points unless given")
+	fl.DurationVar(&f.wake, "wake", 0, "time from an event to its request where a worker has nothing to do")
 	fl.DurationVar(&f.api, "api-latency", simulate.DefaultAPI, "time from a write's dispatch to its answer and to the watcher")
 	fl.StringVar(&f.against, "against", "", "folder of a run to simulate, and to hold against what it measured")
 	offerBy(cmd, "against", folders)
@@ -94,7 +97,7 @@ func (f *simulateFlags) simulate(cmd *cobra.Command, ref string) error {
 	var points []simulatedPoint
 	for i, c := range file.Cells() {
 		began := time.Now()
-		o, err := simulate.Run(cmd.Context(), &c.Scenario, simulate.Options{Seed: f.seed, Overhead: f.overhead, API: f.api, Progress: f.progress(cmd, c.ID)})
+		o, err := simulate.Run(cmd.Context(), &c.Scenario, simulate.Options{Seed: f.seed, Overhead: f.overhead, Wake: f.wake, API: f.api, Progress: f.progress(cmd, c.ID)})
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.ID, err)
 		}
@@ -108,7 +111,7 @@ func (f *simulateFlags) simulate(cmd *cobra.Command, ref string) error {
 		points = append(points, p)
 	}
 	if f.format == "json" {
-		return encode(cmd.OutOrStdout(), map[string]any{"simulated": true, "overheadMs": f.overhead.Seconds() * 1e3, "apiLatencyMs": f.api.Seconds() * 1e3, "points": points})
+		return encode(cmd.OutOrStdout(), map[string]any{"simulated": true, "overheadMs": f.overhead.Seconds() * 1e3, "wakeMs": f.wake.Seconds() * 1e3, "apiLatencyMs": f.api.Seconds() * 1e3, "points": points})
 	}
 	return writePoints(cmd.OutOrStdout(), points, f)
 }
@@ -137,7 +140,7 @@ func loadOf(s *spec.Scenario) string {
 }
 
 func writePoints(w io.Writer, points []simulatedPoint, f *simulateFlags) error {
-	fmt.Fprintf(w, "simulated: nothing was measured; overhead %s per request, apiserver %s per write\n", f.overhead, f.api)
+	fmt.Fprintf(w, "simulated: nothing was measured; overhead %s per request, %s to wake a worker, apiserver %s per write\n", f.overhead, f.wake, f.api)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "strategy\tload\tevents\trequests\tcoalesced\tdropped\tdrain s\tafter load s\tstorage/s\tefficiency\timbalance\tfresh p50 s\tp99 s\tmax depth\twriter full s\t")
 	for _, p := range points {
@@ -177,23 +180,28 @@ func (f *simulateFlags) compare(cmd *cobra.Command, dir string) error {
 	if cmd.Flags().Changed("overhead") {
 		overhead = f.overhead
 	}
-	if len(f.sets) > 0 || cmd.Flags().Changed("seed") || cmd.Flags().Changed("api-latency") {
-		return badinput.New("leave it out", "--set, --seed and --api-latency mean nothing with --against: the run has its own")
+	if len(f.sets) > 0 || cmd.Flags().Changed("seed") || cmd.Flags().Changed("api-latency") || cmd.Flags().Changed("wake") {
+		return badinput.New("leave it out", "--set, --seed, --wake and --api-latency mean nothing with --against: the run has its own")
 	}
 	all, left, err := simulate.Against(cmd.Context(), dir, overhead)
 	if err != nil {
 		return err
 	}
 	var worse []string
+	telling := 0
 	for i := range all {
-		if c := &all[i]; !c.Within(float64(tolerance)) {
+		c := &all[i]
+		if c.Telling(float64(tolerance)) {
+			telling++
+		}
+		if !c.Within(float64(tolerance)) {
 			worse = append(worse, fmt.Sprintf("%s: drain %+.1f %%, rate %+.1f %%", c.Cell, 100*c.DrainError, 100*c.RateError))
 		}
 	}
 	if f.format == "json" {
-		err = encode(cmd.OutOrStdout(), map[string]any{"simulated": true, "tolerance": tolerance, "cells": all, "left": left})
+		err = encode(cmd.OutOrStdout(), map[string]any{"simulated": true, "tolerance": tolerance, "telling": telling, "cells": all, "left": left})
 	} else {
-		err = writeComparison(cmd.OutOrStdout(), all, left)
+		err = writeComparison(cmd.OutOrStdout(), all, left, float64(tolerance))
 	}
 	switch {
 	case err != nil:
@@ -202,25 +210,37 @@ func (f *simulateFlags) compare(cmd *cobra.Command, dir string) error {
 		return &verdict{exitInvalid, "no cell could be compared"}
 	case len(worse) > 0:
 		return &verdict{exitCheck, fmt.Sprintf("%d of %d cells are not predicted within %s: %s", len(worse), len(all), f.tolerance, strings.Join(worse, "; "))}
+	case telling == 0:
+		return &verdict{exitInvalid, fmt.Sprintf("nothing is shown: storage twice as slow would change no cell's drain time or storage rate by more than %s", f.tolerance)}
 	}
 	return nil
 }
 
-func writeComparison(w io.Writer, all []simulate.Comparison, left []string) error {
+func writeComparison(w io.Writer, all []simulate.Comparison, left []string, tolerance float64) error {
 	fmt.Fprintln(w, "simulated, beside what was measured; m: measured, p: predicted from the arrivals of the op log")
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "cell\trepetition\toverhead\tfitted on\trequests m\tp\tdrain s m\tp\terror\tstorage/s m\tp\terror\tfresh p50 s m\tp\tp99 s m\tp\t")
+	fmt.Fprintln(tw, "cell\trepetition\ttells\twake\toverhead\tfitted on\trequests m\tp\tdrain s m\tp\terror\tstorage/s m\tp\terror\tfresh p50 s m\tp\tp99 s m\tp\t")
+	telling := 0
 	for _, c := range all {
-		m, p, fitted := &c.Measured, &c.Predicted, "given"
-		if c.FittedOn > 0 {
+		m, p, fitted, tells := &c.Measured, &c.Predicted, "given", "no"
+		switch {
+		case c.FittedOn > 0:
 			fitted = fmt.Sprintf("%d others", c.FittedOn)
+		case c.OverheadMs == 0:
+			fitted = "none"
 		}
-		fmt.Fprintf(tw, "%s\t%d\t%.2f ms\t%s\t%d\t%d\t%s\t%s\t%+.1f %%\t%s\t%s\t%+.1f %%\t%s\t%s\t%s\t%s\t\n", c.Cell, c.Repetition, c.OverheadMs, fitted,
+		if c.Telling(tolerance) {
+			tells, telling = "yes", telling+1
+		}
+		fmt.Fprintf(tw, "%s\t%d\t%s\t%.2f ms\t%.2f ms\t%s\t%d\t%d\t%s\t%s\t%+.1f %%\t%s\t%s\t%+.1f %%\t%s\t%s\t%s\t%s\t\n", c.Cell, c.Repetition, tells, c.WakeMs, c.OverheadMs, fitted,
 			m.Requests, p.Requests, figure(m.DrainSeconds), figure(p.DrainSeconds), 100*c.DrainError, figure(m.StorageQPS), figure(p.StorageQPS), 100*c.RateError,
 			figure(m.FreshnessP50), figure(p.FreshnessP50), figure(m.FreshnessP99), figure(p.FreshnessP99))
 	}
 	if err := tw.Flush(); err != nil {
 		return err
+	}
+	if len(all) > 0 {
+		fmt.Fprintf(w, "%d of %d cells tell: storage twice as slow would change their drain time or rate by more than %g %%. The others follow their load, whatever the model is.\n", telling, len(all), 100*tolerance)
 	}
 	for _, l := range left {
 		fmt.Fprintln(w, "left out:", l)

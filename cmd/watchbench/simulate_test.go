@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,7 +72,8 @@ func TestSimulateRefuses(t *testing.T) {
 	}
 }
 
-// TestSimulateAgainst: a prediction that is off is a failed check, and none is no pass.
+// TestSimulateAgainst: a prediction that is off is a failed check, and none, or one that could
+// not have been off, is no pass.
 func TestSimulateAgainst(t *testing.T) {
 	for _, tc := range []struct {
 		latency string
@@ -79,9 +81,10 @@ func TestSimulateAgainst(t *testing.T) {
 		planned bool
 		code    int
 	}{
-		{"28ms", nil, true, exitOK},
+		{"28ms", []string{"--tolerance", "3%"}, true, exitOK},
+		{"28ms", nil, true, exitInvalid}, // of a drain of 610 ms storage is less than 5%
 		{"90ms", nil, true, exitCheck},
-		{"90ms", []string{"--tolerance", "50%"}, true, exitOK},
+		{"90ms", []string{"--tolerance", "12%"}, true, exitOK},
 		{"28ms", []string{"--overhead", "80ms"}, true, exitCheck},
 		{"28ms", nil, false, exitInvalid},
 	} {
@@ -111,6 +114,9 @@ func TestSimulateAgainst(t *testing.T) {
 		out, _, code, err := invoke(t, append([]string{"simulate", "--against", dir}, tc.args...)...)
 		if code != tc.code {
 			t.Errorf("%+v: exit code %d, %v\n%s", tc, code, err, out)
+		}
+		if given := slices.Contains(tc.args, "--overhead"); tc.planned && (strings.Contains(out, "given") != given || strings.Contains(out, "none") == given) {
+			t.Errorf("%+v: where the overhead is from:\n%s", tc, out)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -24,11 +23,18 @@ type Comparison struct {
 	Params     map[string]string `json:"params"`
 	Strategy   string            `json:"strategy"`
 	// OverheadMs is what was added to each request, FittedOn how many cells it is the
-	// median of; 0: it was given, or there was none to fit on.
+	// median of; 0: it was given, or there was none to fit on, so that it is 0.
 	OverheadMs float64 `json:"overheadMs"`
 	FittedOn   int     `json:"fittedOn"`
-	Measured   Figures `json:"measured"`
-	Predicted  Figures `json:"predicted"`
+	// WakeMs is Options.Wake, WokenIn how many cells it is the median of; with 0 cells it is 0.
+	WakeMs    float64 `json:"wakeMs"`
+	WokenIn   int     `json:"wokenIn"`
+	Measured  Figures `json:"measured"`
+	Predicted Figures `json:"predicted"`
+	// Sensitivity is by what part drain time or storage rate, whichever moves more, would
+	// change if storage took twice its mean latency. Where it is small the load sets the
+	// pace, and any model of storage and queues predicts the cell.
+	Sensitivity float64 `json:"sensitivity"`
 	// DrainError and RateError are predicted ÷ measured − 1.
 	DrainError float64 `json:"drainError"`
 	RateError  float64 `json:"rateError"`
@@ -48,10 +54,14 @@ func (c *Comparison) Within(tolerance float64) bool {
 	return math.Abs(c.DrainError) <= tolerance && math.Abs(c.RateError) <= tolerance // NaN is not
 }
 
+// Telling reports whether a wrong model could have missed by more than the tolerance.
+func (c *Comparison) Telling(tolerance float64) bool { return c.Sensitivity > tolerance }
+
 // Against simulates every valid cell of a run's folder with the arrivals of its op log. A
 // negative overhead is fitted: for each cell, the median of those that make the simulation of
-// a cell of another point of the matrix as fast as it was measured, never of its own. left
-// says of the other cells why they are left out.
+// a cell of another point of the matrix as fast as it was measured, never of its own. So is
+// the wake, the median of what other points' idle cells took from a write's answer to its
+// request. left says of the other cells why they are left out.
 func Against(ctx context.Context, dir string, overhead time.Duration) (all []Comparison, left []string, err error) {
 	res, err := result.LoadFile(dir)
 	if err != nil {
@@ -69,6 +79,7 @@ func Against(ctx context.Context, dir string, overhead time.Duration) (all []Com
 		}
 		cells = append(cells, m)
 	}
+	wake(cells)
 	if overhead < 0 {
 		for _, m := range cells {
 			if err := m.fit(ctx); err != nil {
@@ -79,25 +90,58 @@ func Against(ctx context.Context, dir string, overhead time.Duration) (all []Com
 	for _, m := range cells {
 		given, n := overhead, 0
 		if overhead < 0 {
-			given, n = fromOthers(cells, m)
+			given, n = median(others(cells, m, func(o *measured) (time.Duration, bool) { return o.overhead, o.fits }))
 		}
-		o, err := m.run(ctx, given)
+		c, err := m.compare(ctx, given)
 		if err != nil {
 			return nil, nil, err
 		}
-		c := Comparison{
-			Cell: m.cell.ID, Repetition: m.cell.Repetition, Params: m.cell.Params, Strategy: m.cell.Handler.Strategy,
-			OverheadMs: given.Seconds() * 1e3, FittedOn: n,
-			Measured:  Figures{m.cell.Storage.Requests, *m.cell.Handler.DrainSeconds, *m.cell.Storage.QPS, m.cell.Freshness.P50, m.cell.Freshness.P99},
-			Predicted: Figures{Requests: o.Requests, DrainSeconds: o.DrainSeconds, StorageQPS: o.StorageQPS},
-		}
-		if o.Freshness != nil {
-			c.Predicted.FreshnessP50, c.Predicted.FreshnessP99 = o.Freshness.P50, o.Freshness.P99
-		}
-		c.DrainError, c.RateError = c.Predicted.DrainSeconds/c.Measured.DrainSeconds-1, c.Predicted.StorageQPS/c.Measured.StorageQPS-1
-		all = append(all, c)
+		c.FittedOn = n
+		all = append(all, *c)
 	}
 	return all, left, nil
+}
+
+// draws is how many times a cell is simulated, each with other latencies of the same
+// distribution: which request got which in the run is not known.
+const draws = 5
+
+// typical is the simulation whose drain time is the median of so many draws.
+func (m *measured) typical(ctx context.Context, overhead time.Duration) (*Outcome, error) {
+	var all []*Outcome
+	for i := range uint64(draws) {
+		o, err := m.run(ctx, overhead, m.seed+i)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, o)
+	}
+	slices.SortFunc(all, func(a, b *Outcome) int { return cmp.Compare(a.DrainSeconds, b.DrainSeconds) })
+	return all[draws/2], nil
+}
+
+// compare simulates a cell, also with storage twice as slow.
+func (m *measured) compare(ctx context.Context, overhead time.Duration) (*Comparison, error) {
+	o, err := m.typical(ctx, overhead)
+	if err != nil {
+		return nil, err
+	}
+	slow, err := m.typical(ctx, overhead+m.scenario.Storage.MeanLatency(podKind))
+	if err != nil {
+		return nil, err
+	}
+	c := &Comparison{
+		Cell: m.cell.ID, Repetition: m.cell.Repetition, Params: m.cell.Params, Strategy: m.cell.Handler.Strategy,
+		OverheadMs: overhead.Seconds() * 1e3, WakeMs: m.wake.Seconds() * 1e3, WokenIn: m.woken,
+		Measured:    Figures{m.cell.Storage.Requests, *m.cell.Handler.DrainSeconds, *m.cell.Storage.QPS, m.cell.Freshness.P50, m.cell.Freshness.P99},
+		Predicted:   Figures{Requests: o.Requests, DrainSeconds: o.DrainSeconds, StorageQPS: o.StorageQPS},
+		Sensitivity: max(slow.DrainSeconds/o.DrainSeconds-1, 1-slow.StorageQPS/o.StorageQPS),
+	}
+	if o.Freshness != nil {
+		c.Predicted.FreshnessP50, c.Predicted.FreshnessP99 = o.Freshness.P50, o.Freshness.P99
+	}
+	c.DrainError, c.RateError = c.Predicted.DrainSeconds/c.Measured.DrainSeconds-1, c.Predicted.StorageQPS/c.Measured.StorageQPS-1
+	return c, nil
 }
 
 // measured is a cell with what it is simulated by.
@@ -106,8 +150,11 @@ type measured struct {
 	scenario *spec.Scenario
 	seed     uint64
 	arrivals []Arrival
+	delay    time.Duration // median, from a write's answer to the request with its state; negative: unknown
+	wake     time.Duration // median of other points' delays
+	woken    int           // how many
 	overhead time.Duration // that fits it
-	fits     bool          // its rate depends on the overhead
+	fits     bool          // its rate depends on the overhead, and one was found
 }
 
 // load reads a cell; why says why it cannot be compared.
@@ -139,24 +186,31 @@ func load(dir string, c *result.Cell) (m *measured, why string, err error) {
 	if ops == nil {
 		return nil, "there is no op log", nil
 	}
-	arrivals, err := recorded(&s, ops)
+	arrivals, first, err := recorded(&s, ops)
 	if err != nil {
 		return nil, "", err
 	}
 	if len(arrivals) == 0 {
 		return nil, "the op log has no write of the load", nil
 	}
-	return &measured{cell: c, scenario: &s, seed: record.Seed, arrivals: arrivals}, "", nil
+	sent, err := history.Ledger(folder)
+	if err != nil {
+		return nil, "", err
+	}
+	m = &measured{cell: c, scenario: &s, seed: record.Seed, arrivals: arrivals}
+	m.delay, err = delayOf(arrivals, first, sent)
+	return m, "", err
 }
 
 // recorded are the arrivals of an op log: the load's writes when they were answered, those of
-// one object in the order of their versions.
-func recorded(s *spec.Scenario, ops iter.Seq2[oplog.Record, error]) ([]Arrival, error) {
+// one object in the order of their versions. first is the start of the load, in Unix
+// nanoseconds.
+func recorded(s *spec.Scenario, ops iter.Seq2[oplog.Record, error]) (all []Arrival, first int64, err error) {
 	var records []oplog.Record
-	first := int64(math.MaxInt64)
+	first = math.MaxInt64
 	for r, err := range ops {
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if r.Phase != oplog.PhaseLoad && r.Phase != oplog.PhaseWitnessed || r.Type == oplog.TypeHeartbeat || !r.OK() {
 			continue
@@ -173,27 +227,24 @@ func recorded(s *spec.Scenario, ops iter.Seq2[oplog.Record, error]) ([]Arrival, 
 	type name struct{ kind, namespace, name string }
 	last := map[name]time.Duration{}
 	end := newEnds(s)
-	var all []Arrival
 	for i := range records {
 		r := &records[i]
 		of := name{r.Kind, r.Namespace, r.Name}
 		a := Arrival{
 			At: max(time.Duration(r.Finished-first), last[of], 0), Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: r.UID,
-			Version: version(r), Delete: r.Type == oplog.TypeDelete, Bystander: r.Bystander,
+			Version: version(r), Delete: r.Type == oplog.TypeDelete, Uncounted: r.Bystander,
 		}
 		last[of] = a.At
 		if r.Phase == oplog.PhaseLoad {
 			a.Lag = max(0, a.At-time.Duration(r.Intended-first))
 		}
 		if end.first(&a, r.Type) {
-			state := a
-			state.Delete = false
-			all = append(all, state)
+			all = append(all, state(a))
 		}
 		all = append(all, a)
 	}
 	slices.SortStableFunc(all, func(a, b Arrival) int { return cmp.Compare(a.At, b.At) })
-	return all, nil
+	return all, first, nil
 }
 
 func deletes(r *oplog.Record) int {
@@ -201,69 +252,4 @@ func deletes(r *oplog.Record) int {
 		return 1
 	}
 	return 0
-}
-
-func (m *measured) run(ctx context.Context, overhead time.Duration) (*Outcome, error) {
-	o, err := Run(ctx, m.scenario, Options{Seed: m.seed, Overhead: overhead, Arrivals: slices.Values(m.arrivals)})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", m.cell.ID, err)
-	}
-	return o, nil
-}
-
-const (
-	// mostOverhead is the largest that is looked for.
-	mostOverhead = 50 * time.Millisecond
-	// fitSteps halve it to 50 µs.
-	fitSteps = 10
-	// sensitive is the least part by which a cell's rate must fall at twice the mean
-	// latency, or what is fitted to it is noise.
-	sensitive = 0.2
-)
-
-// fit looks for the overhead that makes the simulation as fast as the cell.
-func (m *measured) fit(ctx context.Context) error {
-	mean := m.scenario.Storage.MeanLatency(podKind)
-	rates := map[time.Duration]float64{0: 0, mean: 0}
-	for d := range maps.Clone(rates) {
-		o, err := m.run(ctx, d)
-		if err != nil {
-			return err
-		}
-		rates[d] = o.StorageQPS
-	}
-	if mean == 0 || rates[mean] > rates[0]*(1-sensitive) {
-		return nil
-	}
-	m.fits = true
-	low, high := time.Duration(0), mostOverhead
-	for range fitSteps {
-		middle := (low + high) / 2
-		o, err := m.run(ctx, middle)
-		if err != nil {
-			return err
-		}
-		if o.StorageQPS > *m.cell.Storage.QPS {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	m.overhead = low
-	return nil
-}
-
-// fromOthers is the median of the overheads of the other points' cells, and of how many.
-func fromOthers(cells []*measured, m *measured) (time.Duration, int) {
-	var all []time.Duration
-	for _, o := range cells {
-		if o.fits && !maps.Equal(o.cell.Params, m.cell.Params) {
-			all = append(all, o.overhead)
-		}
-	}
-	if len(all) == 0 {
-		return 0, 0
-	}
-	slices.Sort(all)
-	return all[len(all)/2], len(all)
 }

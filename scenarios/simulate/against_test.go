@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/assess"
 	"github.com/watchbench/watchbench/scenarios/assess/assesstest"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
 // saved is the folder of a run in which storage had every write 28 ms after its answer.
@@ -78,7 +80,7 @@ func TestFit(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.arrivals = slices.Collect(arrivals)
-		o, err := m.run(t.Context(), overhead)
+		o, err := m.run(t.Context(), overhead, m.seed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,12 +99,118 @@ func TestFit(t *testing.T) {
 	if idle.fits {
 		t.Errorf("fitted %s to a cell that waits for its load", idle.overhead)
 	}
+	fast := a.cell.Storage.QPS
+	a.fits, a.overhead = false, 0
+	*fast *= 2
+	if err := a.fit(t.Context()); err != nil || a.fits {
+		t.Errorf("%v: fitted %s to a cell that was faster than without any", err, a.overhead)
+	}
+	*fast /= 20
+	if err := a.fit(t.Context()); err != nil || a.fits {
+		t.Errorf("%v: fitted %s to a cell that was slower than with the most", err, a.overhead)
+	}
+	a.fits = true
+	fitted := func(m *measured) (time.Duration, bool) { return m.overhead, m.fits }
 	cells := []*measured{a, b, idle}
-	if d, n := fromOthers(cells, a); d != b.overhead || n != 1 {
+	if d, n := median(others(cells, a, fitted)); d != b.overhead || n != 1 {
 		t.Errorf("of others: %s of %d", d, n)
 	}
-	if d, n := fromOthers(cells[:1], a); d != 0 || n != 0 {
+	if d, n := median(others(cells[:1], a, fitted)); d != 0 || n != 0 {
 		t.Errorf("of none: %s of %d", d, n)
+	}
+}
+
+// TestDelay: the time from an answer to the first request with that very state, of no other.
+func TestDelay(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	arrivals := []Arrival{
+		{At: 1 * time.Millisecond, UID: "a", Version: 1}, {At: 2 * time.Millisecond, UID: "b", Version: 2}, {At: 3 * time.Millisecond, UID: "c", Version: 3},
+		{At: 4 * time.Millisecond, UID: "d", Version: 4, Delete: true}, {At: 5 * time.Millisecond, UID: "e", Version: 5, Uncounted: true},
+	}
+	put := func(uid string, version uint64, received int64) ledger.Entry {
+		return ledger.Entry{Method: "PUT", UID: uid, ResourceVersion: version, Received: 100*ms + received}
+	}
+	entries := []ledger.Entry{
+		put("a", 1, 3*ms), put("b", 2, 9*ms), put("b", 2, 900*ms), // once more
+		put("c", 3, 6*ms), put("d", 4, 500*ms), put("e", 5, 500*ms), put("a", 7, 500*ms), {Method: "DELETE", UID: "c", ResourceVersion: 3, Received: 500 * ms},
+	}
+	each := func(yield func(ledger.Entry, error) bool) {
+		for _, e := range entries {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+	if d, err := delayOf(arrivals, 100*ms, each); d != 3*time.Millisecond || err != nil {
+		t.Errorf("%s, %v; want the median of 2, 7 and 3 ms", d, err)
+	}
+	for name, sent := range map[string]iter.Seq2[ledger.Entry, error]{"no ledger": nil, "an empty one": func(func(ledger.Entry, error) bool) {}} {
+		d, err := delayOf(arrivals, 100*ms, sent)
+		if m := (&measured{delay: d, scenario: scenario(t)}); d >= 0 || err != nil || m.idle() {
+			t.Errorf("%s: %s, %v: unknown is not idle", name, d, err)
+		}
+	}
+}
+
+// TestWake: a cell is woken as idle cells of other points were, and what comes meanwhile is merged.
+func TestWake(t *testing.T) {
+	burst := []Arrival{{Kind: podKind, Name: "p", UID: "u", Version: 1}, {At: 100 * time.Microsecond, Kind: podKind, Name: "p", UID: "u", Version: 2}}
+	cell := func(point string, delay time.Duration) *measured {
+		return &measured{cell: &result.Cell{Params: map[string]string{"point": point}}, scenario: scenario(t, "watcher.strategy=dedup"), delay: delay, arrivals: burst}
+	}
+	alone, busy, unknown := cell("a", time.Millisecond), cell("b", time.Second), cell("c", -1)
+	cells := []*measured{alone, cell("a", time.Millisecond), busy, unknown}
+	wake(cells)
+	if alone.wake != 0 || alone.woken != 0 || busy.wake != time.Millisecond || busy.woken != 2 || unknown.woken != 2 {
+		t.Errorf("%s of %d, %s of %d", alone.wake, alone.woken, busy.wake, busy.woken)
+	}
+	for m, want := range map[*measured]int64{alone: 2, busy: 1} {
+		if o, err := m.run(t.Context(), 0, 1); err != nil || o.Requests != want {
+			t.Errorf("%+v, %v; want %d requests", o, err, want)
+		}
+	}
+}
+
+// TestTypical: what is shown is the simulation in the middle of those with other latencies, whole.
+func TestTypical(t *testing.T) {
+	m := &measured{cell: &result.Cell{}, scenario: scenario(t, "watcher.strategy=partitioned"), seed: 3}
+	arrivals, _, err := planned(m.scenario, 3, time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.arrivals = slices.Collect(arrivals)
+	got, err := m.typical(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	below, above, same := 0, 0, 0
+	for seed := range uint64(5) {
+		switch o, err := m.run(t.Context(), 0, 3+seed); {
+		case err != nil:
+			t.Fatal(err)
+		case cmp.Equal(o, got):
+			same++
+		case o.DrainSeconds < got.DrainSeconds:
+			below++
+		default:
+			above++
+		}
+	}
+	if below != 2 || same != 1 || above != 2 {
+		t.Errorf("%d draws drain sooner, %d are it, %d drain later", below, same, above)
+	}
+}
+
+// TestTelling: a cell that follows its load shows nothing of the model, however well it is met.
+func TestTelling(t *testing.T) {
+	same := func(*history.Cell) {}
+	all, _, err := Against(t.Context(), saved(t, same, "storage.latency=28ms"), 0)
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	c := all[0]
+	if twice := 0.028 / c.Predicted.DrainSeconds; c.Sensitivity < twice/2 || c.Sensitivity > 2*twice || c.Telling(c.Sensitivity) || !c.Telling(c.Sensitivity/2) {
+		t.Errorf("sensitivity %g: a drain of %g s would be 28 ms longer", c.Sensitivity, c.Predicted.DrainSeconds)
 	}
 }
 
@@ -130,9 +238,9 @@ func TestRecorded(t *testing.T) {
 		"embedded": {"b@1 2µs", "a@2 3µs", "a@3 3µs", "a@3 4µs", "a@3 4µs gone"},
 	} {
 		s := scenario(t, "cluster.provider="+provider)
-		all, err := recorded(s, each)
-		if err != nil {
-			t.Fatal(err)
+		all, first, err := recorded(s, each)
+		if err != nil || first != 1000 {
+			t.Fatal(first, err)
 		}
 		var got []string
 		for _, a := range all {

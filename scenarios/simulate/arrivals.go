@@ -62,16 +62,14 @@ func (r *reader) beside(p *plan.Plan, ops iter.Seq[timedOp]) iter.Seq[Arrival] {
 			for ; more && trickle.At <= x.at; trickle, more = next() {
 				if !yield(Arrival{
 					At: trickle.At + r.api, Lag: r.api, Kind: bystanderKind, Namespace: r.namespace(0), Name: r.cfg.BystanderName(trickle.Object),
-					UID: "bystander", Version: uint64(trickle.N), Bystander: true,
+					UID: "bystander", Version: uint64(trickle.N), Uncounted: true,
 				}) {
 					return
 				}
 			}
 			a := r.arrival(x)
 			if r.ends.first(&a, x.op.Type) {
-				state := a
-				state.Delete = false
-				if !yield(state) {
+				if !yield(state(a)) {
 					return
 				}
 			}
@@ -117,6 +115,12 @@ func (e *ends) first(a *Arrival, op string) bool {
 	_, asked := e.asked[a.UID]
 	delete(e.asked, a.UID)
 	return !asked
+}
+
+// state is the change that precedes a deletion, which no operation waits for.
+func state(a Arrival) Arrival {
+	a.Delete, a.Uncounted = false, true
+	return a
 }
 
 // namespace keeps the names, which are made of numbers.

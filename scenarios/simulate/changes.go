@@ -21,7 +21,7 @@ type changes struct {
 type change struct {
 	intended  int64  // nanoseconds since the start of the load
 	former    uint64 // the change before it of the same name that was lacking too; 0: none
-	bystander bool
+	uncounted bool
 	arrived   bool
 }
 
@@ -30,7 +30,7 @@ func newChanges() changes { return changes{first: 1, latest: map[object.Key]uint
 // add returns the number of the change, from 1.
 func (c *changes) add(key object.Key, a *Arrival) uint64 {
 	number := c.first + uint64(len(c.list))
-	c.list = append(c.list, change{intended: int64(a.At - a.Lag), former: c.latest[key], bystander: a.Bystander})
+	c.list = append(c.list, change{intended: int64(a.At - a.Lag), former: c.latest[key], uncounted: a.Uncounted})
 	c.latest[key] = number
 	return number
 }

@@ -48,6 +48,7 @@ func Run(ctx context.Context, s *spec.Scenario, o Options) (*Outcome, error) {
 	if err != nil {
 		return nil, &badinput.Error{What: err.Error()}
 	}
+	v.Wake = o.Wake
 	kinds, n, last := s.Kinds(), int64(0), time.Duration(0)
 	for a := range arrivals {
 		if !slices.Contains(kinds, a.Kind) || a.Delete && a.Kind == eventKind {
@@ -274,7 +275,7 @@ func (s *storage) End(e *pipeline.Event, _, now time.Duration, err error) {
 		s.pods.add(now)
 	}
 	if s.changes.arrived(e, func(c *change) {
-		if !c.bystander {
+		if !c.uncounted {
 			s.freshness.Add(int64(now) - c.intended)
 		}
 	}) && pod {

@@ -14,6 +14,10 @@ type Options struct {
 	// Overhead is added to the time of each request: what watcher, network and timers
 	// take besides storage's latency, as fitted from a measured cell; see Fit.
 	Overhead time.Duration
+	// Wake is how long the watcher takes from an event to its request where a worker has
+	// nothing to do: events of one object that come within it make one request if the
+	// strategy merges. A worker that was answered goes on at once.
+	Wake time.Duration
 	// Arrivals are the events as the watcher receives them, in the order of time; nil:
 	// those of the scenario's plan.
 	Arrivals iter.Seq[Arrival]
@@ -32,7 +36,7 @@ type Arrival struct {
 	Version                    uint64 // resourceVersion; grows along the arrivals of an object
 	Delete                     bool
 	Lag                        time.Duration // from when the change was meant to be made until At; part of its freshness
-	Bystander                  bool          // its freshness is not the load's
+	Uncounted                  bool          // its freshness is not that of an operation of the load
 }
 
 // DefaultAPI is about what a small pod's write takes on an idle control plane.

@@ -359,5 +359,8 @@ func (f *File) expand() error {
 		return f.tree.Fail(nil, "only", "no point of the matrix is left to run", "name points that are chosen, or leave it out")
 	}
 	f.base = f.cells[0].Scenario
+	if err := f.checkSides(); err != nil {
+		return err
+	}
 	return f.addCalibrations(ids)
 }

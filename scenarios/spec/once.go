@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -75,6 +76,24 @@ func (f *File) checkPair() error {
 		err = bad("pair", "drop it, or ladder", "the rungs of a ladder are run in the order in which they are written")
 	}
 	return d.Locate(err)
+}
+
+// checkSides refuses points of which only leaves one side of the pair.
+func (f *File) checkSides() error {
+	if len(f.only) == 0 || f.base.Pair == "" {
+		return nil
+	}
+	side := func(p Param) bool { return p.Name == f.base.Pair }
+	for _, c := range f.cells {
+		others := slices.DeleteFunc(slices.Clone(c.Params), side)
+		if !slices.ContainsFunc(f.cells, func(o Cell) bool {
+			return o.ID != c.ID && slices.Equal(slices.DeleteFunc(slices.Clone(o.Params), side), others)
+		}) {
+			_, d, err := f.decode(f.merged(nil))
+			return cmp.Or(err, d.Locate(bad("only", "name both points, or drop pair", "of the pair %s, %s has no other side", f.base.Pair, c.ID)))
+		}
+	}
+	return nil
 }
 
 // among reports whether the cell is at one of the points.

@@ -348,6 +348,8 @@ func TestPair(t *testing.T) {
 	}{
 		{"repeat: 2\npair: watcher.strategy\n", nil, ""},
 		{"repeat: 4\npair: load\n", nil, ""},
+		{"repeat: 2\npair: watcher.strategy\nonly: [{load: light}]\n", nil, ""},
+		{"repeat: 2\npair: watcher.strategy\nonly: [{load: light}, {load: heavy, watcher.strategy: keyed}]\n", nil, "s.yaml:18: only: of the pair watcher.strategy, keyed-heavy has no other side; name both points, or drop pair"},
 		{"repeat: 2\npair: load\n", []string{"matrix.load=light"}, "s.yaml:17: pair: a pair has two points, the axis load has 1; keep two, or drop pair"},
 		{"repeat: 2\npair: load\n", []string{"matrix.load=light", "pair=''"}, ""},
 		{"repeat: 2\n", []string{"pair=watcher.strategy"}, ""},
