@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -92,12 +93,28 @@ func TestBad(t *testing.T) {
 		}},
 		{"after is far too fast", "after beats", Fails, func(r *result.Results) {
 			for _, row := range []string{"after-20", "after-80"} {
-				*at(r, row) = measured("after", row, 400, 700, 20)
+				*at(r, row) = measured("after", row, 400, 600, 20)
+			}
+		}},
+		{"after is faster, but by too little", "after beats", Fails, func(r *result.Results) {
+			for _, row := range []string{"after-20", "after-80"} {
+				*at(r, row) = measured("after", row, 400, 145, 40)
 			}
 		}},
 		{"one pair loses", "after beats", Fails, func(r *result.Results) {
 			*at(r, "after-20") = measured("after", "after-20", 340, 32, 100)
-			*at(r, "after-80") = measured("after", "after-80", 500, 1600, 20)
+			*at(r, "after-80") = measured("after", "after-80", 500, 1200, 20)
+		}},
+		{"loads that the machine kept apart", "after beats", NotMeasured, func(r *result.Results) {
+			for _, row := range []string{"after-20", "after-80"} {
+				c := at(r, row)
+				c.Load.QPS /= 2
+			}
+		}},
+		{"loads that are not known", "after beats", NotMeasured, func(r *result.Results) {
+			for _, row := range []string{"after-20", "after-80"} {
+				at(r, row).Load.QPS = 0
+			}
 		}},
 		{"after is invalid", "after beats", NotMeasured, func(r *result.Results) { at(r, "after-20").Valid, at(r, "after-80").Valid = false, false }},
 		{"no curve", "after beats", NotMeasured, func(r *result.Results) {
@@ -156,6 +173,23 @@ func TestLegacy(t *testing.T) {
 	}
 	if c := Compare(res); len(c.of(Ours, "")) != 0 || len(c.Factors) != 2 || c.Factors[0].Watcher != Legacy {
 		t.Errorf("%+v", c.Factors)
+	}
+}
+
+// TestFactorWithin: how far the factor may be off is how far single published ones are from
+// their middle, and no more. Figures that were measured have no part in it.
+func TestFactorWithin(t *testing.T) {
+	c := &Comparison{}
+	for i := range Rows() {
+		row := &Rows()[i]
+		c.Lines = append(c.Lines, Line{Row: row, Watcher: Ours, Figures: Figures{QPS: &row.QPS}})
+	}
+	low, high := math.Inf(1), 0.0
+	for _, f := range c.factors(Ours) {
+		low, high = min(low, f.Published), max(high, f.Published)
+	}
+	if half := math.Sqrt(high / low); FactorWithin < half || FactorWithin > 1.02*half {
+		t.Errorf("published factors %.2f to %.2f are ×÷ %.3f about their middle; the rule allows ×÷ %v", low, high, half, FactorWithin)
 	}
 }
 

@@ -227,22 +227,18 @@ func (t *table) Shaped() string {
 	}
 	var parts []string
 	for _, w := range reference.Watchers {
-		logs, n := 0.0, 0.0
+		logs, published, n := 0.0, 0.0, 0.0
 		for _, f := range c.Factors {
 			if f.Watcher == w && f.All != nil {
-				logs, n = logs+math.Log(*f.All), n+1
+				logs, published, n = logs+math.Log(*f.All), published+math.Log(f.Published), n+1
 			}
 		}
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s ×", w, short(math.Exp(logs/n))))
+			parts = append(parts, fmt.Sprintf("%s %s × (published %s ×)", w, short(math.Exp(logs/n)), short(math.Exp(published/n))))
 		}
 	}
 	if len(parts) == 0 {
 		return "Storage rate after ÷ before: not measured."
 	}
-	logs, n := 0.0, 0.0
-	for _, f := range c.Factors {
-		logs, n = logs+math.Log(f.Published), n+1
-	}
-	return fmt.Sprintf("Storage rate after ÷ before at comparable loads: %s; published %s ×.", strings.Join(parts, ", "), short(math.Exp(logs/n)))
+	return "Storage rate after ÷ before at comparable loads: " + strings.Join(parts, ", ") + "."
 }

@@ -51,7 +51,7 @@ func TestBeside(t *testing.T) {
 		"| before | 20 | k8s-watch | 290.0 | ", "| ~31.0 proj. |", "| k8s-watch ÷ published | 0.97 |", "| ~0.08",
 		"| k8s-watch | 20 → 20 threads | 5.57 | 7.4 | 6.5 | – |", "✅ holds", "⚠️ not measured",
 		"averaged over about 300 s before and 60 s after;", "or its busiest 30 s; “30 s” in the busiest 30 s whether", "k8s-watch after 20 threads 200 of 351.8", "legacy after 20 threads (storage &lt;late&gt;",
-		"- Storage rate after ÷ before at comparable loads: k8s-watch 6.50 ×; published 5.57 ×.",
+		"- Storage rate after ÷ before at comparable loads: k8s-watch 6.50 × (published 5.57 ×).",
 	} {
 		if !strings.Contains(md, want) {
 			t.Errorf("no %q in\n%s", want, md)
@@ -86,5 +86,25 @@ func TestBeside(t *testing.T) {
 	other.Run.Scenario = "mine"
 	if md := show(Markdown, other); strings.Contains(md, "Beside the published") || strings.Contains(show(CSV, other), "published_") {
 		t.Error("a run of another scenario is compared")
+	}
+}
+
+// TestShapedPairs: the published factor in the sentence is that of the pairs that were measured.
+func TestShapedPairs(t *testing.T) {
+	res := besides()
+	for _, load := range []string{"before-100", "after-80"} {
+		c := res.Cells[2] // invalid
+		watcher, _, _ := strings.Cut(load, "-")
+		c.Params = map[string]string{"watcher": watcher, "load": load}
+		res.Cells = append(res.Cells, c)
+	}
+	var b bytes.Buffer
+	if err := Markdown(&b, res); err != nil {
+		t.Fatal(err)
+	}
+	if want := "comparable loads: k8s-watch 6.50 × (published 5.57 ×)."; !strings.Contains(b.String(), want) {
+		_, rest, _ := strings.Cut(b.String(), "Storage rate after")
+		line, _, _ := strings.Cut(rest, "\n")
+		t.Errorf("%q, want %q", line, want)
 	}
 }

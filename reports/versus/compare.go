@@ -225,7 +225,8 @@ func (f *Figure) judge(p *Point, run int) {
 		s.Verdict = NotComparable
 		return
 	}
-	if ratio := *s.Value / *base.Value; finite(ratio) {
+	// Totals over unequal numbers of cells have no ratio.
+	if ratio := *s.Value / *base.Value; finite(ratio) && (!correctness || s.N == base.N) {
 		s.Ratio = &ratio
 	}
 	side := stats.Apart(s.values, base.values)
@@ -243,11 +244,11 @@ func (f *Figure) judge(p *Point, run int) {
 			side = -1
 		}
 	}
-	if correctness && (*base.Value == 0) != (*s.Value == 0) { // one fault where there was none needs no repetition
-		side = cmp.Compare(*s.Value, *base.Value)
+	if correctness && *base.Value == 0 && *s.Value > 0 { // one fault where there was none needs no repetition
+		side = 1
 	}
 	better := f.Better
-	if perRequest[f.Metric] && p.otherWork(run) {
+	if perRequest[f.Metric] && p.otherWork(run) || perLoad[f.Metric] && p.otherLoad(run) {
 		better = 0
 	}
 	switch {

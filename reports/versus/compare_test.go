@@ -115,11 +115,15 @@ func TestLostComesFirst(t *testing.T) {
 		{"one object where none was lost", lost(0, 0, 0), lost(0, 1, 0), WorseThan, 1},
 		{"none where some were", lost(4, 5, 6), lost(0, 0, 0), BetterThan, 0},
 		{"about as many", lost(4, 5, 6), lost(5, 6, 4), NoDifference, 15},
+		{"lost in some repetitions, and not in the only one", lost(0, 1, 0, 0, 0), lost(0), NoDifference, 0},
+		{"as many in each of fewer repetitions", lost(4, 4, 4, 4, 4), lost(4), NoDifference, 4},
 		{"a loss in an invalid cell", lost(0, 0), each(lost(2, 0), invalid), WorseThan, 2},
 	} {
 		c := compared(t, "events.lost", run(tt.base...), run(tt.now...))
 		if s := c.Figures[0].Sides[1]; s.Verdict != tt.want || *s.Value != tt.total {
 			t.Errorf("%s: %s, %v in all", tt.name, s.Verdict, *s.Value)
+		} else if s.Ratio != nil && len(tt.base) != len(tt.now) {
+			t.Errorf("%s: a ratio of %v of totals over unequal numbers of cells", tt.name, *s.Ratio)
 		}
 	}
 	if c := compared(t, "events.lost", run(lost(0, 0)...), run(lost(0, 0)...)); len(c.Figures) != 0 {
@@ -198,6 +202,36 @@ func TestWorkThatWasSaved(t *testing.T) {
 	}
 }
 
+// A run that wrote less drains sooner and is none the better for it.
+func TestLessWasWritten(t *testing.T) {
+	drains := func(seconds float64, writes int64) *result.Results {
+		return run(each(cpu(1, 1, 1), func(c *result.Cell) {
+			c.Handler.DrainSeconds, c.Load.Done, c.Load.Model = &seconds, writes, result.ModelClosed
+		})...)
+	}
+	for _, tt := range []struct {
+		writes int64
+		want   Verdict
+	}{{1000, BetterThan}, {950, BetterThan}, {500, Differs}, {2000, Differs}} {
+		if s := compared(t, "handler.drainSeconds", drains(10, 1000), drains(5, tt.writes)).Figures[0].Sides[1]; s.Verdict != tt.want {
+			t.Errorf("half the drain after %d writes instead of 1000: %s, want %s", tt.writes, s.Verdict, tt.want)
+		}
+	}
+}
+
+// A check that was not judged is not mended.
+func TestNoLongerFails(t *testing.T) {
+	checked := func(verdict string) *result.Results {
+		return run(each(cpu(1, 1), func(c *result.Cell) { c.Checks = map[string]result.Check{"G2": {Verdict: verdict}} })...)
+	}
+	for verdict, want := range map[string]bool{result.Pass: true, result.NotJudged: false, result.NoPower: false, "": false, result.Fail: false} {
+		c := compared(t, "watcher.cpuMicrosPerEvent", checked(result.Fail), checked(verdict))
+		if got := strings.Contains(c.Verdicts[0], "no longer fails"); got != want {
+			t.Errorf("after fail, %q: %q", verdict, c.Verdicts[0])
+		}
+	}
+}
+
 func TestOrigin(t *testing.T) {
 	at := func(change func(*result.Results)) *result.Results {
 		res := run(cpu(1)...)
@@ -267,7 +301,7 @@ func TestMetrics(t *testing.T) {
 		names[m.Name] = true
 	}
 	coming := []string{"storage.bytesPerEvent", "watcher.allocsPerEvent", "watcher.allocBytesPerEvent", "watcher.lists", "watcher.watches"}
-	for _, table := range []map[string]bool{context, byPlan, perRequest, ofCorrectness} {
+	for _, table := range []map[string]bool{context, byPlan, perRequest, perLoad, ofCorrectness} {
 		for name := range table {
 			if !names[name] {
 				t.Errorf("%s is no metric", name)

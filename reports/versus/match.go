@@ -62,9 +62,9 @@ func Match(runs ...*result.Results) (points []Point, left []string) {
 			switch {
 			case p.taken:
 			case s == base:
-				left = append(left, p.name+": in run 1 only")
+				left = append(left, p.name+": in "+Name(0)+" only")
 			default:
-				left = append(left, fmt.Sprintf("%s: in run %d, not in run 1", p.name, i+1))
+				left = append(left, fmt.Sprintf("%s: in %s, not in %s", p.name, Name(i), Name(0)))
 				several = several || !s.oneWatcher || !base.oneWatcher
 			}
 		}

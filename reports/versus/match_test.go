@@ -89,7 +89,7 @@ func TestMatch(t *testing.T) {
 		{
 			"points of one run only",
 			[]*result.Results{run(cell("a", "load=a"), cell("b", "load=b")), run(cell("b", "load=b"), cell("c", "load=c"))},
-			[]string{"b: [b]-0 [b]-0"}, []string{"a: in run 1 only", "c: in run 2, not in run 1"},
+			[]string{"b: [b]-0 [b]-0"}, []string{"a: in A only", "c: in B, not in A"},
 		},
 		{
 			"another strategy each",
@@ -111,7 +111,7 @@ func TestMatch(t *testing.T) {
 				run(cell("light-dedup", "load=light", "watcher.strategy=dedup")),
 			},
 			nil,
-			[]string{"light-keyed: in run 1 only", "light-single: in run 1 only", "light-dedup: in run 2, not in run 1", oneWatcherEach},
+			[]string{"light-keyed: in A only", "light-single: in A only", "light-dedup: in B, not in A", oneWatcherEach},
 		},
 		{
 			"another watcher under the same parameters",

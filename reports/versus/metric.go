@@ -47,6 +47,16 @@ var perRequest = map[string]bool{
 	"storage.qps": true, "storage.efficiency": true, "storage.efficiencyBacklog": true, "watcher.cpuMicrosPerRequest": true,
 }
 
+// perLoad are the metrics that grow with what was written: a run whose closed loop wrote less
+// is none the better for less of them.
+var perLoad = map[string]bool{
+	"freshness.p50": true, "freshness.p90": true, "freshness.p99": true, "freshness.max": true,
+	"bystander.freshness.p50": true, "bystander.freshness.p99": true,
+	"handler.drainSeconds": true, "handler.drainAfterLoadSeconds": true, "handler.maxDepth": true, "writer.fullSeconds": true, "writer.maxDepth": true,
+	"events.dropped": true, "events.retried": true,
+	"watcher.cpuSeconds": true, "watcher.rssPeakMiB": true, "watcher.rssHighestMiB": true, "watcher.heapMiB": true,
+}
+
 // ofCorrectness are the metrics that count what went wrong.
 var ofCorrectness = map[string]bool{"events.lost": true, "events.reordered": true}
 

@@ -24,6 +24,17 @@ func (p *Point) failing(run int) (names []string) {
 	return names
 }
 
+// passing are those of the checks that a run's cells that count pass, all of them: one that
+// was not judged says nothing.
+func (p *Point) passing(run int, checks []string) (names []string) {
+	for _, g := range checks {
+		if len(p.Cells[run]) > 0 && !slices.ContainsFunc(p.Cells[run], func(c *result.Cell) bool { return c.Checks[g].Verdict != result.Pass }) {
+			names = append(names, g)
+		}
+	}
+	return names
+}
+
 // open reports whether the load is an open loop.
 func (p *Point) open() bool {
 	return slices.ContainsFunc(p.all[0], func(c *result.Cell) bool { return c.Load.Model == result.ModelOpen })
@@ -54,6 +65,12 @@ func (p *Point) share(run int, of func(*result.Cell) float64) (part float64, ok 
 // otherWork reports whether a run sent another number of requests than the first.
 func (p *Point) otherWork(run int) bool {
 	part, ok := p.share(run, requests)
+	return ok && math.Abs(part-1) > sameWork
+}
+
+// otherLoad reports whether a run wrote another amount than the first.
+func (p *Point) otherLoad(run int) bool {
+	part, ok := p.share(run, writes)
 	return ok && math.Abs(part-1) > sameWork
 }
 

@@ -22,7 +22,7 @@ func (c *Comparison) verdict(run int) string {
 		if failing := minus(now, before); len(failing) > 0 {
 			parts = append(parts, fmt.Sprintf("%s fails %s at %s, which %s does not", name, strings.Join(failing, " "), p.Name, base))
 		}
-		if mended := minus(before, now); len(mended) > 0 && len(p.Cells[run]) > 0 {
+		if mended := p.passing(run, minus(before, now)); len(mended) > 0 {
 			parts = append(parts, fmt.Sprintf("%s no longer fails %s at %s", name, strings.Join(mended, " "), p.Name))
 		}
 	}

@@ -123,7 +123,12 @@ func (r *Report) wait(p *point) {
 		}
 		return new(*c.Handler.QueuedSeconds / c.Load.DurationS)
 	})
-	rate := p.median(func(c *result.Cell) *float64 { return &c.Load.QPS })
+	// What arrives are the events that are sent: a deletion is one write and two of them. Storage
+	// keeps up, so they arrive at its rate.
+	rate := p.median(storageRate)
+	if rate == nil {
+		return
+	}
 	w, err := model.Queue{Rate: *rate, Latency: p.latency(), Deviation: deviation, Servers: p.inFlight(), Burstiness: burstiness}.Wait()
 	if err != nil {
 		r.refuse(p.label()+", mean queue", err)
