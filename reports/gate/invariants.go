@@ -118,7 +118,8 @@ func (p *point) errors(allow float64) (Outcome, string) {
 	return Pass, ""
 }
 
-// lag says which cells were behind their plan; they do not count.
+// lag says which cells were behind their plan; they do not count. What that means for the
+// gate, whole judges.
 func (p *point) lag() (Outcome, string) {
 	behind := func(g group) int {
 		n := 0
@@ -129,8 +130,11 @@ func (p *point) lag() (Outcome, string) {
 		}
 		return n
 	}
+	if len(p.new.cells) == 0 {
+		return NotJudged, "NEW has no cell"
+	}
 	if a, b := behind(p.base), behind(p.new); a+b > 0 {
-		return Pass, fmt.Sprintf("behind the plan, and left out: %d cells of BASE, %d of NEW", a, b)
+		return NotJudged, fmt.Sprintf("behind the plan, and left out: %d cells of BASE, %d of NEW", a, b)
 	}
 	return Pass, ""
 }
@@ -173,7 +177,7 @@ func (g group) invalid() (n int, why string) {
 	for _, c := range g.cells {
 		if !g.counts(c) {
 			n++
-			why = cmp.Or(why, strings.Join(c.InvalidReasons, "; "), "behind the plan")
+			why = cmp.Or(why, strings.Join(c.InvalidReasons, "; "), "behind the plan, or nobody knows by how much")
 		}
 	}
 	return n, why

@@ -44,10 +44,11 @@ func (g group) valid() (all []*result.Cell) {
 // counts reports whether a cell is one that may be judged.
 func (g group) counts(c *result.Cell) bool { return c.Valid && !g.lags(c) }
 
-// lags reports whether an open loop was behind its plan by more than the rules allow.
+// lags reports whether an open loop was behind its plan by more than the rules allow, or
+// nobody knows by how much.
 func (g group) lags(c *result.Cell) bool {
 	lag := c.Load.LagMs
-	return slices.Contains(g.rules.Invariants, invLag) && c.Load.Model == "open" && lag != nil && lag.P99 > float64(g.rules.Lag.Std().Milliseconds())
+	return slices.Contains(g.rules.Invariants, invLag) && c.Load.Model == "open" && (lag == nil || lag.P99 > float64(g.rules.Lag.Std().Milliseconds()))
 }
 
 // blocks are the cells of each block of a paired run: those of repetitions 2k−1 and 2k.
