@@ -73,7 +73,7 @@ func TestRecordedPairs(t *testing.T) {
 			}
 		}
 		slices.Sort(wrong)
-		if n < is.least {
+		if n < is.least && *pack == "" {
 			t.Errorf("%s: only %d of %d pairs are recorded (make gate-pairs): what must hold of them is not shown", kind, n, is.least)
 		}
 		if len(wrong) > is.missed {
