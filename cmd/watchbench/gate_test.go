@@ -19,9 +19,12 @@ func gateRun(t *testing.T, id string, cpu float64, sides ...string) string {
 	if sides == nil {
 		sides = []string{""}
 	} else {
-		reps = 12
+		reps, sides = 12, slices.Clone(sides)
 	}
 	for rep := 1; rep <= reps; rep++ {
+		if rep%2 == 0 { // A B B A
+			slices.Reverse(sides)
+		}
 		for _, side := range sides {
 			factor := 1 + 0.002*float64(rep%3) // a little noise
 			params := map[string]string{}

@@ -117,6 +117,9 @@ func (f *gateFlags) runBoth(cmd *cobra.Command, args []string, g *sideBySide) er
 	if err != nil {
 		return err
 	}
+	if g.blocks < rules.Blocks {
+		return badinput.New("use as many, or ask for fewer there", "--blocks %d is less than the %d that %s asks for", g.blocks, rules.Blocks, f.rules)
+	}
 	out, same, err := g.run(cmd)
 	if err != nil || same != "" {
 		if same != "" {

@@ -27,6 +27,7 @@ func TestGateSides(t *testing.T) {
 		{"--base-command a --new-command b --blocks 51", "--blocks 51; use 6 to 50"},
 		{"--base-command a --new-command b out/x", "out/x is a saved run"},
 		{"--base-command a --new-command b --control out/x", "--control is for two saved runs"},
+		{"--base-command a --new-command b --rules testdata/gate-blocks.yaml", "--blocks 8 is less than the 10 that testdata/gate-blocks.yaml asks for"},
 		{"--blocks 7 out/a out/b", "--blocks means nothing for saved runs"},
 		{"--base-command a --new-command b --scenario smoke", "scenarios/smoke.yaml does not run two watchers side by side; add matrix: {watcher: {base:"},
 		{"--base-command a --new-command b --scenario aa", "does not run two watchers side by side"},

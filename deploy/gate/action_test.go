@@ -232,6 +232,19 @@ func TestSteps(t *testing.T) {
 	}
 }
 
+// TestOfAnEarlierUse: what another use of the action left in the folder is not this one's.
+func TestOfAnEarlierUse(t *testing.T) {
+	g := newGround(t)
+	left := filepath.Join(g.dir, "watchbench-gate")
+	if err := errors.Join(os.MkdirAll(left, 0o755), os.WriteFile(filepath.Join(left, "gate.txt"), []byte("PASS: because\n"), 0o644), os.WriteFile(filepath.Join(left, "gate.md"), []byte("## PASS\n"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	g.env["CODE"] = "1"
+	if printed, code := g.run(t); code != 1 || read(t, g.output) != "verdict=ERROR\nexit-code=1\n" || read(t, g.summary) != "" {
+		t.Errorf("exit code %d: %s\n%s\n%s", code, printed, read(t, g.output), read(t, g.summary))
+	}
+}
+
 // TestImages: binaries are copied out of images and stand for {binary}; hostile inputs stay
 // one argument.
 func TestImages(t *testing.T) {

@@ -91,11 +91,18 @@ func alone(what string, res *result.Results, mayDiffer []string) (reasons []stri
 	for _, id := range res.Run.Order {
 		planned[id] = true
 	}
+	seen := map[string]bool{}
 	for i := range res.Cells {
-		if c := &res.Cells[i]; !planned[c.ID] && len(planned) > 0 {
-			reasons = append(reasons, fmt.Sprintf("%s has a cell that it was not to have: %s", what, c.ID))
+		id := res.Cells[i].ID
+		if !planned[id] && len(planned) > 0 {
+			reasons = append(reasons, fmt.Sprintf("%s has a cell that it was not to have: %s", what, id))
 			break
 		}
+		if seen[id] {
+			reasons = append(reasons, fmt.Sprintf("%s has %s twice", what, id))
+			break
+		}
+		seen[id] = true
 	}
 	for i := range res.Run.Resumed {
 		resumed := *res

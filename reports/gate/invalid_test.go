@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -61,6 +62,7 @@ func TestKnownBad(t *testing.T) {
 		}, Invalid, "2 of 6 cells of NEW are invalid"},
 		{"one invalid leaves too few", func(r *result.Results) { r.Cells[0].Valid, r.Cells[0].InvalidReasons = false, []string{"too late"} }, Inconclusive, "5 repetitions of each side, 6 are needed"},
 		{"an open loop that lags", each(func(c *result.Cell) { c.Load.Model, c.Load.LagMs = "open", &result.Quantiles{Count: 2000, P99: 900} }), Invalid, "6 of 6 cells of NEW are invalid, 20% may be: behind the plan"},
+		{"an open loop whose lag is not known", each(func(c *result.Cell) { c.Load.Model = "open" }), Invalid, "6 of 6 cells of NEW are invalid, 20% may be: behind the plan, or nobody knows by how much"},
 		{"no CPU", each(func(c *result.Cell) { c.Watcher.CPUMicrosPerEvent = nil }), Invalid, "watcher.cpuMicrosPerEvent (load=light): missing in 6 of 6 cells of NEW"},
 		{"no CPU in one cell", func(r *result.Results) { r.Cells[3].Watcher.CPUMicrosPerEvent = nil }, Invalid, "missing in 1 of 6 cells of NEW"},
 		{"CPU zero", each(func(c *result.Cell) { c.Watcher.CPUMicrosPerEvent = new(0.0) }), Invalid, "0 in a cell of NEW, which is no measurement"},
@@ -91,6 +93,9 @@ func TestKnownBad(t *testing.T) {
 			r.Cells = r.Cells[:5]
 			r.Run.Crashed = []result.Crash{{ID: "light-r6", Why: "exit code 2"}}
 		}, Fail, "the watcher of NEW ended by itself in light-r6: exit code 2"},
+		{"every cell twice", func(r *result.Results) { r.Cells = append(r.Cells, r.Cells...) }, Invalid, "NEW has light-r1 twice"},
+		{"other repetitions", each(func(c *result.Cell) { c.Repetition += 6 }), Invalid, "BASE and NEW have no repetition in common"},
+		{"BASE itself", func(r *result.Results) { *r = *deep(t, base) }, Invalid, "NEW is BASE itself"},
 		{"too few", func(r *result.Results) { r.Cells, r.Run.Order = r.Cells[:5], r.Run.Order[:5] }, Inconclusive, "5 repetitions of each side, 6 are needed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -161,6 +166,49 @@ func TestPairedKnownBad(t *testing.T) {
 				r.Cells[i].Repetition = 1
 			}
 		}, Inconclusive, "0 whole blocks"},
+		{"not in a row", func(r *result.Results) { // as without pair: watcher
+			var order []string
+			for _, side := range []string{NewSide, BaseSide} {
+				for i := range r.Cells {
+					if r.Cells[i].Params[Axis] == side {
+						order = append(order, r.Cells[i].ID)
+					}
+				}
+			}
+			r.Run.Order = order
+		}, Inconclusive, "0 whole blocks, 6 are needed; 6 more were not run in a row, A B B A, in one session"},
+		{"another point's cells between", func(r *result.Results) { *r = *paired(1, quiet, 6, planted{}, "light", "heavy") }, Inconclusive, "0 whole blocks"},
+		{"A B A B", func(r *result.Results) {
+			for i := 0; i < len(r.Run.Order); i += 4 {
+				r.Run.Order[i+2], r.Run.Order[i+3] = r.Run.Order[i+3], r.Run.Order[i+2]
+			}
+		}, Inconclusive, "0 whole blocks"},
+		{"half a block was run by a resumption", func(r *result.Results) {
+			r.Run.Resumed = []result.Resumption{{Environment: r.Environment}}
+			r.Cells[6].Resumed, r.Cells[7].Resumed = 1, 1
+		}, Inconclusive, "5 whole blocks"},
+		{"whole blocks were run by a resumption", func(r *result.Results) {
+			r.Run.Resumed = []result.Resumption{{Environment: r.Environment}}
+			for i := 8; i < len(r.Cells); i++ {
+				r.Cells[i].Resumed = 1
+			}
+		}, Pass, "NEW is not worse"},
+		{"NEW makes the machine late", late(NewSide, 12), Fail, "12 of 12 cells of NEW are invalid, 0 of 12 of BASE, though they ran side by side: the generator was late"},
+		{"NEW makes the machine late in most of its cells", late(NewSide, 8), Fail, "8 of 12 cells of NEW"},
+		{"one cell of NEW lags", func(r *result.Results) {
+			for i := range r.Cells {
+				r.Cells[i].Load.Model, r.Cells[i].Load.LagMs = "open", &result.Quantiles{Count: 2000, P99: 9}
+			}
+			r.Cells[4].Load.LagMs.P99 = 900
+		}, Inconclusive, "5 whole blocks"},
+		{"NEW is late more often, as by chance", late(NewSide, 7), Invalid, "7 of 12 cells of NEW are invalid, 20% may be"},
+		{"BASE is late", late(BaseSide, 12), Invalid, "12 of 12 cells of BASE are invalid"},
+		{"drain and freshness of another watcher are not known", func(r *result.Results) {
+			for i := range r.Cells {
+				c := &r.Cells[i]
+				c.Handler.Strategy, c.Handler.DrainSeconds, c.Freshness = result.External, nil, nil
+			}
+		}, Invalid, "missing in 12 of 12 cells of BASE"},
 		{"base crashed", func(r *result.Results) {
 			r.Run.Order = append(r.Run.Order, "light-base-r13")
 			r.Run.Crashed = []result.Crash{{ID: "light-base-r13", Why: "exit code 2"}}
@@ -182,5 +230,39 @@ func TestPairedKnownBad(t *testing.T) {
 	}
 	if v := Unread(Defaults(), "base: the file is empty"); v.Outcome != Invalid || !strings.Contains(v.Sentence(), "the file is empty") {
 		t.Errorf("unread: %s: %s", v.Outcome, v.Sentence())
+	}
+}
+
+// late makes so many cells of a side invalid.
+func late(side string, cells int) func(r *result.Results) {
+	return func(r *result.Results) {
+		n := 0
+		for i := range r.Cells {
+			if c := &r.Cells[i]; c.Params[Axis] == side && n < cells {
+				n++
+				c.Valid, c.InvalidReasons = false, []string{"the generator was late"}
+			}
+		}
+	}
+}
+
+// TestLateInAnotherSession: of two sessions, it may be the machine.
+func TestLateInAnotherSession(t *testing.T) {
+	base, changed := saved(1, quiet, 12, planted{})
+	late("", 12)(changed)
+	if v := mustSaved(t, base, changed); v.Outcome != Invalid {
+		t.Errorf("%s: %s", v.Outcome, v.Sentence())
+	}
+}
+
+// TestFisher: the tea that Fisher's lady tasted, and the bounds of what is a chance.
+func TestFisher(t *testing.T) {
+	for _, tt := range []struct {
+		a, n, b, m int
+		want       float64
+	}{{4, 4, 0, 4, 1. / 70}, {3, 4, 1, 4, 17. / 70}, {0, 4, 4, 4, 1}, {0, 5, 0, 5, 1}, {5, 5, 5, 5, 1}, {12, 12, 0, 12, 1. / 2704156}} {
+		if got := fisher(tt.a, tt.n, tt.b, tt.m); math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("%+v: %v", tt, got)
+		}
 	}
 }

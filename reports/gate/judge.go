@@ -61,13 +61,19 @@ func Saved(base, changed, control *result.Results, rules Rules) (*Verdict, error
 	}
 	v.Base, v.New, v.Scenario = base.Run.ID, changed.Run.ID, cmp.Or(changed.Run.Scenario, base.Run.Scenario)
 	v.Reasons = append(v.Reasons, differences(base, changed, rules.MayDiffer)...)
+	if sameRun(base, changed) {
+		v.Reasons = append(v.Reasons, "NEW is BASE itself: one run cannot be held against itself")
+	}
 	if control != nil {
 		v.Reasons = append(v.Reasons, alone("the control", control, rules.MayDiffer)...)
 		for _, r := range differences(base, control, rules.MayDiffer) {
 			v.Reasons = append(v.Reasons, "the control is of "+r)
 		}
-		if control.Run.ID == base.Run.ID && control.Run.Started.Equal(base.Run.Started) {
+		switch {
+		case sameRun(control, base):
 			v.Reasons = append(v.Reasons, "the control is BASE itself, not a second run of it")
+		case sameRun(control, changed):
+			v.Reasons = append(v.Reasons, "the control is NEW itself, not a second run of BASE")
 		}
 	}
 	points := join(base, changed, &rules)
@@ -84,6 +90,11 @@ func Saved(base, changed, control *result.Results, rules Rules) (*Verdict, error
 	return v.finish(), nil
 }
 
+// sameRun reports whether two records are of one run.
+func sameRun(a, b *result.Results) bool {
+	return a.Run.ID == b.Run.ID && a.Run.Started.Equal(b.Run.Started)
+}
+
 // Unread is the verdict on runs that cannot be read.
 func Unread(rules Rules, reasons ...string) *Verdict {
 	return (&Verdict{Base: "base", New: "new", Rules: rules, Reasons: reasons}).finish()
@@ -92,14 +103,12 @@ func Unread(rules Rules, reasons ...string) *Verdict {
 // judge fills in invariants and, unless the whole cannot be judged, metrics.
 func (v *Verdict) judge(points []*point) {
 	for _, p := range points {
-		v.Invariants = append(v.Invariants, p.invariants(&v.Rules)...)
+		v.Invariants = append(v.Invariants, p.invariants(&v.Rules, v.Blocked)...)
 		if len(v.Reasons) > 0 {
 			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(v.Rules.Metrics)) {
-			if rule := v.Rules.Metrics[name]; p.at(rule.At, points) {
-				v.Metrics = append(v.Metrics, p.judge(name, rule, &v.Rules, v.Blocked))
-			}
+			v.Metrics = append(v.Metrics, p.judge(name, v.Rules.Metrics[name], &v.Rules, v.Blocked))
 		}
 	}
 	settle(v.Metrics, float64(v.Rules.Alpha))

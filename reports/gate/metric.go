@@ -16,6 +16,7 @@ type samples struct {
 	base, new []float64
 	same      [][2]float64 // base and new of one repetition, which have one plan
 	blocks    [][4]float64 // of a paired run
+	apart     int          // blocks that were not run in a row
 	blocked   bool
 }
 
@@ -38,7 +39,7 @@ func (p *point) judge(name string, rule Rule, rules *Rules, blocked bool) Findin
 	case cells == 0:
 		f.Outcome, f.Why = Invalid, "no cell of either side is valid and drained"
 		return f
-	case known == 0 && (rule.Optional || p.theirs()):
+	case known == 0 && rule.Optional:
 		f.Outcome, f.Why = NotJudged, "neither side knows it"
 		return f
 	}
@@ -109,8 +110,11 @@ func (p *point) samples(fig figure, blocked bool) (s samples, why string) {
 			}
 		}
 	}
+	if len(s.same) == 0 {
+		return s, "BASE and NEW have no repetition in common"
+	}
 	if blocked {
-		s.blocks = pair(fig, p.base.blocks(), p.new.blocks())
+		s.blocks, s.apart = pair(fig, p.base.blocks(), p.new.blocks()), len(p.apart)
 	}
 	return s, ""
 }
@@ -258,6 +262,9 @@ func (f *Finding) compare(s samples, rules *Rules) {
 	switch {
 	case f.N < least:
 		f.Outcome, f.Why = Inconclusive, because(f.Why, "%d %s, %d are needed", f.N, what, least)
+		if s.apart > 0 {
+			f.Why = because(f.Why, "%d more were not run in a row, A B B A, in one session", s.apart)
+		}
 		return
 	case !ok && slices.Max(s.base) == 0 && slices.Max(s.new) == 0:
 		f.Outcome, f.Why = Pass, "0 on both sides"

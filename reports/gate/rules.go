@@ -36,7 +36,6 @@ type Rule struct {
 	Better    string      `json:"better" jsonschema:"enum=lower,enum=higher"`
 	Allow     units.Share `json:"allow" jsonschema_description:"How much worse it may be."`
 	Detect    units.Share `json:"detect,omitempty" jsonschema_description:"paired: the change that must be visible in the noise, or the metric is INCONCLUSIVE."`
-	At        string      `json:"at,omitempty" jsonschema:"example=load=heavy" jsonschema_description:"Judge only points of the matrix that have this parameter, such as load=heavy; all, where none has."`
 	Else      string      `json:"else,omitempty" jsonschema_description:"Judged instead, where the watcher is not k8s-watch and neither side knows the metric."`
 	Optional  bool        `json:"optional,omitempty" jsonschema_description:"Not judged, rather than INVALID, where neither side knows it."`
 	MayBeZero bool        `json:"mayBeZero,omitempty" jsonschema_description:"0 is a measurement, such as of retries; by default it is a sign that nothing was measured."`
@@ -142,9 +141,6 @@ func (r Rule) over(other Rule, written func(field string) bool) Rule {
 	if written("detect") {
 		other.Detect = r.Detect
 	}
-	if written("at") {
-		other.At = r.At
-	}
 	if written("else") {
 		other.Else = r.Else
 	}
@@ -206,10 +202,7 @@ func (r Rule) validate(path, name string) error {
 			return bad(path+".else", remedy, "%s", what)
 		}
 	}
-	param, value, ok := strings.Cut(r.At, "=")
 	switch {
-	case r.At != "" && (!ok || param == "" || value == ""):
-		return bad(path+".at", "write a parameter and its value, for example load=heavy", "%q is no parameter of a point", r.At)
 	case r.Kind != KindExact && r.Kind != KindPaired:
 		return bad(path+".kind", "write exact or paired", "%q is not a kind", r.Kind)
 	case r.Better != lower && r.Better != higher:

@@ -57,7 +57,6 @@ func TestBadRules(t *testing.T) {
 		"metrics: {freshness.p50: {better: less}}":                        `metrics.freshness.p50.better: "less" is no direction`,
 		"metrics: {load.qps: {kind: exact, better: higher, allow: 100%}}": "100% allows anything",
 		"metrics: {load.qps: {kind: exact, better: higher, detect: 10%}}": "an exact metric has no noise to see through",
-		"metrics: {freshness.p50: {at: load}}":                            `metrics.freshness.p50.at: "load" is no parameter of a point; write a parameter and its value, for example load=heavy`,
 		"metrics: {freshness.p50: {else: x}}":                             "metrics.freshness.p50.else: x: unknown metric",
 	} {
 		_, err := ParseRules("r.yaml", []byte(text))

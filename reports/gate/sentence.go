@@ -116,7 +116,10 @@ func (v *Verdict) Says(f Finding) string {
 		s += fmt.Sprintf(" went from %.4g to %.4g", *f.Base, *f.New)
 	case f.Ratio == nil || f.Base == nil:
 	case f.Kind == KindExact:
-		return s + fmt.Sprintf(" %s, an exact count (%s allowed)", signed(f.Ratio.Median), signed(f.limit()))
+		s += fmt.Sprintf(" %s, an exact count (%s allowed)", signed(f.Ratio.Median), signed(f.limit()))
+		if f.Outcome != Warn {
+			return s
+		}
 	case f.Outcome == Fail:
 		return s + fmt.Sprintf(" %s, %s %% sure of at least %s (%s allowed, %s)", signed(f.Ratio.Median), sure(v), signed(f.least()), signed(f.limit()), some(f.N, v.unit()))
 	case f.Outcome == Pass:

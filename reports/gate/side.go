@@ -20,27 +20,15 @@ const (
 // point is one combination of the matrix, with the cells of both sides.
 type point struct {
 	name      string // its parameters; empty where there is one only
-	params    map[string]string
 	base, new group
-}
-
-// at reports whether a rule with this condition, such as load=heavy, is about the point:
-// if it has that parameter, or none has.
-func (p *point) at(condition string, all []*point) bool {
-	if condition == "" {
-		return true
-	}
-	has := func(p *point) bool {
-		k, v, _ := strings.Cut(condition, "=")
-		return p.params[k] == v
-	}
-	return has(p) || !slices.ContainsFunc(all, has)
+	apart     map[int]bool // blocks of a paired run whose cells were not run in a row
 }
 
 // group is the cells of one side at one point, in the order of repetition.
 type group struct {
 	cells []*result.Cell
 	rules *Rules
+	apart map[int]bool // as the point's
 }
 
 // valid are the cells that may be measured: whole, valid, and within the rules' lag.
@@ -56,14 +44,16 @@ func (g group) valid() (all []*result.Cell) {
 // counts reports whether a cell is one that may be judged.
 func (g group) counts(c *result.Cell) bool { return c.Valid && !g.lags(c) }
 
-// lags reports whether an open loop was behind its plan by more than the rules allow.
+// lags reports whether an open loop was behind its plan by more than the rules allow, or
+// nobody knows by how much.
 func (g group) lags(c *result.Cell) bool {
 	lag := c.Load.LagMs
-	return slices.Contains(g.rules.Invariants, invLag) && c.Load.Model == "open" && lag != nil && lag.P99 > float64(g.rules.Lag.Std().Milliseconds())
+	return slices.Contains(g.rules.Invariants, invLag) && c.Load.Model == "open" && (lag == nil || lag.P99 > float64(g.rules.Lag.Std().Milliseconds()))
 }
 
 // blocks are the cells of each block of a paired run: those of repetitions 2k−1 and 2k.
-// A block that lacks a cell, or has one that does not count, is nil.
+// A block that lacks a cell, or has one that does not count, has nil there; one whose cells
+// were not run in a row has two.
 func (g group) blocks() (all [][2]*result.Cell) {
 	for _, c := range g.cells {
 		k := (c.Repetition - 1) / 2
@@ -73,7 +63,7 @@ func (g group) blocks() (all [][2]*result.Cell) {
 		for len(all) <= k {
 			all = append(all, [2]*result.Cell{})
 		}
-		if g.counts(c) && !c.Cut {
+		if g.counts(c) && !c.Cut && !g.apart[k] {
 			all[k][(c.Repetition-1)%2] = c
 		}
 	}
@@ -104,7 +94,37 @@ func split(res *result.Results, rules *Rules) (points []*point, odd []string) {
 			p.new.cells = append(p.new.cells, c)
 		}
 	}
-	return arrange(points), odd
+	at := map[string]int{}
+	for i, id := range res.Run.Order {
+		at[id] = i
+	}
+	for _, p := range arrange(points) {
+		p.separate(at)
+	}
+	return points, odd
+}
+
+// separate finds the blocks that are none: a drift falls out only of four cells that were run
+// one after the other, in one session, A B B A. at is each cell's place in the run's order.
+func (p *point) separate(at map[string]int) {
+	p.apart = map[int]bool{}
+	blocks := map[int][]*result.Cell{}
+	for _, c := range slices.Concat(p.base.cells, p.new.cells) {
+		blocks[(c.Repetition-1)/2] = append(blocks[(c.Repetition-1)/2], c)
+	}
+	for k, cells := range blocks {
+		if len(cells) != 4 {
+			continue // not whole anyway
+		}
+		slices.SortFunc(cells, func(a, b *result.Cell) int { return cmp.Compare(at[a.ID], at[b.ID]) })
+		for i, c := range cells {
+			inner := i == 1 || i == 2
+			if at[c.ID] != at[cells[0].ID]+i || c.Resumed != cells[0].Resumed || (c.Params[Axis] == cells[0].Params[Axis]) == inner {
+				p.apart[k] = true
+			}
+		}
+	}
+	p.base.apart, p.new.apart = p.apart, p.apart
 }
 
 // join puts the points of two runs side by side.
@@ -132,7 +152,7 @@ func join(base, changed *result.Results, rules *Rules) []*point {
 func place(points *[]*point, by map[string]*point, c *result.Cell, name string, rules *Rules) *point {
 	p := by[name]
 	if p == nil {
-		p = &point{name: name, params: c.Params, base: group{rules: rules}, new: group{rules: rules}}
+		p = &point{name: name, base: group{rules: rules}, new: group{rules: rules}}
 		by[name] = p
 		*points = append(*points, p)
 	}
