@@ -213,6 +213,11 @@ func TestLateGetsOneSecondTry(t *testing.T) {
 	w.late = 1000
 	o = options(t, w, burst, "drain=9s")
 	o.Strategies = []string{keyed}
+	o.Line = func(line string) {
+		if strings.HasPrefix(line, keyed) && strings.Contains(line, " s (") {
+			t.Errorf("a figure of an invalid cell is shown: %s", line)
+		}
+	}
 	got = run(t, o)
 	if got.Met || strings.Contains(got.Sentence, "enough") || len(w.measured) > 4 {
 		t.Errorf("met %t after %d cells: %s", got.Met, len(w.measured), got.Sentence)
@@ -365,6 +370,19 @@ func TestByLength(t *testing.T) {
 	}
 	if len(x.cands) > 0 {
 		t.Error("the map is part of the search")
+	}
+}
+
+// TestRoom: that queues have room for twice what waits is said where they have.
+func TestRoom(t *testing.T) {
+	for high, want := range map[int]string{MaxLength: " have room for twice that", 4096: "do not have room for twice that"} {
+		o := options(t, planted(), burst, "drain=9s") // 10,000 wait
+		o.Strategies, o.Lengths = []string{keyed}, Range{MinLength, high}
+		got := run(t, o)
+		i := slices.IndexFunc(got.Why, func(f result.TuningFact) bool { return f.Name == "burst" })
+		if i < 0 || !strings.Contains(got.Why[i].Value, want) || strings.Contains(want, "not") != strings.Contains(got.Why[i].Value, "not") {
+			t.Errorf("lengths up to %d: %v", high, got.Why)
+		}
 	}
 }
 
