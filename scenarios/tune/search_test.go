@@ -298,6 +298,7 @@ func TestMemoryLimit(t *testing.T) {
 		w.memory, w.perEvent = memory, perEvent
 		o := options(t, w, burst, "drain=9s")
 		o.Strategies, o.Limits = []string{keyed}, Limits{Text: []string{"memory=64MiB"}, Memory: 64 << 20}
+		o.Queues = Range{30, 60}
 		return w, run(t, o)
 	}
 	w, got := limited(30, 0.01) // 10,000 events that wait are 100 MiB, 3,400 are 34
