@@ -26,7 +26,7 @@ func TuningDocument(t *result.Tuning) *Document {
 		}
 		add(Section{Title: "What would change it", Table: Table{Keys: 1, Heads: []Head{{Title: "if", Words: true}, {Title: "then, by simulation", Words: true}}, Rows: rows}})
 	}
-	add(Section{Title: "Candidates", Table: candidates(t), Plots: drawnPlots(kneePlot(t)), Heats: []Heat{strategyHeat(t)}, Notes: candidateNotes(t)})
+	add(Section{Title: "Candidates", Table: candidates(t), Plots: drawnPlots(kneePlot(t)), Heats: []Heat{strategyHeat(t), lengthHeat(t)}, Notes: candidateNotes(t)})
 	add(Section{Title: "Question", Table: factTable(tuningQuestion(t))})
 	return d
 }
@@ -252,6 +252,31 @@ func strategyHeat(t *result.Tuning) Heat {
 		if known {
 			h.Rows, h.Values = append(h.Rows, s), append(h.Values, row)
 		}
+	}
+	return h
+}
+
+// lengthHeat is the map of lengths by number, of the strategy of the answer.
+func lengthHeat(t *result.Tuning) Heat {
+	l := t.Lengths
+	if l == nil {
+		return Heat{}
+	}
+	h := Heat{
+		Title: t.Objective.Metric + " of " + l.Strategy + " by podQueueNum and handlerQueueLen", X: "podQueueNum", Unit: "s", Values: l.Values,
+		Caption: "Predicted in virtual time; the darker, the longer. A gap is beyond a limit, or loses events. Where a column has one colour, its queues never fill.",
+	}
+	for _, n := range l.Queues {
+		h.Columns = append(h.Columns, fmt.Sprint(n))
+	}
+	if len(h.Columns) == 0 {
+		h.X, h.Columns = "", []string{"finds its number itself"}
+		if l.Strategy == "single" {
+			h.Columns[0] = "one queue"
+		}
+	}
+	for _, n := range l.Lengths {
+		h.Rows = append(h.Rows, fmt.Sprint(n))
 	}
 	return h
 }

@@ -29,7 +29,8 @@ type Tuning struct {
 	// Identity is of what cells may be used again: scenario and overrides.
 	Identity string `json:"identity"`
 
-	// Met says that a setting holds the objective in every repetition asked for.
+	// Met says that a setting was measured and holds the objective in every valid cell; a
+	// note says if those are fewer than were asked for.
 	Met      bool   `json:"met"`
 	Sentence string `json:"sentence"` // the answer for whoever did not ask
 	// Best, RunnerUp and Original are indices of Candidates: the recommendation or what
@@ -42,6 +43,7 @@ type Tuning struct {
 	Candidates []TunedCandidate `json:"candidates"`
 	Why        []TuningFact     `json:"why,omitempty"`
 	Changes    []TuningChange   `json:"changes,omitempty"` // what would change the answer
+	Lengths    *TuningLengths   `json:"lengths,omitempty"` // around what is recommended
 	Fragments  []TuningFragment `json:"fragments,omitempty"`
 	Notes      []string         `json:"notes,omitempty"`
 
@@ -156,6 +158,15 @@ type TuningChange struct {
 	Answer  string   `json:"answer"`
 	Setting *Setting `json:"setting,omitempty"`
 	Value   *float64 `json:"value,omitempty"` // predicted, of the objective's metric
+}
+
+// TuningLengths is the objective's metric of one strategy by number of queues and the length
+// of its handler queues, predicted in virtual time with the first plan.
+type TuningLengths struct {
+	Strategy string       `json:"strategy"`
+	Queues   []int        `json:"queues"` // empty where the strategy has none to choose: then Values has one column
+	Lengths  []int        `json:"lengths"`
+	Values   [][]*float64 `json:"values"` // seconds, by length and number; null: beyond a limit, or loses events
 }
 
 // TuningFragment is a part of a watcher's configuration, as a file.

@@ -47,8 +47,8 @@ func (x *Search) whatIfs() (all []whatIf) {
 	rate := whatIf{words: "the rate doubles"}
 	burst := whatIf{words: "the same changes come in bursts of 5 times the rate, for a tenth of the time"}
 	switch {
-	case s.Traced() && s.Speed().Limited() && float64(s.Speed())*2 <= units.MaxSpeed:
-		rate.sets = []string{"cluster.replay.speed=" + units.Speed(2*float64(s.Speed())).String()}
+	case s.Traced() && s.Speed().Limited() && s.Speed().Rate(2) <= units.MaxSpeed:
+		rate.sets = []string{"cluster.replay.speed=" + units.Speed(s.Speed().Rate(2)).String()}
 		burst.not = "the recording says when changes come"
 	case s.Traced():
 		rate.not, burst.not = "the recording is played as fast as it is read", "the recording says when changes come"

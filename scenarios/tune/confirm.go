@@ -277,7 +277,11 @@ func (x *Search) measure(ctx context.Context, c *candidate, rep int) error {
 	if x.o.Budget > 0 {
 		left = fmt.Sprintf(", at most %s left", max(0, x.o.Budget-x.spent).Round(time.Second))
 	}
-	x.line("%s: %s, %s (%d cells measured in %s%s)", c.set.Name(), x.verdict(c, x.bound()), x.said(x.o.Objective.of(&last.Figures)), x.measured, x.spent.Round(time.Second), left)
+	what := x.verdict(c, x.bound()) + ", " + x.said(x.o.Objective.of(&last.Figures))
+	if !last.Valid { // its figures are no evidence
+		what = "no valid measurement: " + last.Reason
+	}
+	x.line("%s: %s (%d cells measured in %s%s)", c.set.Name(), what, x.measured, x.spent.Round(time.Second), left)
 	return nil
 }
 

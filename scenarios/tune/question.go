@@ -101,6 +101,8 @@ const (
 	nearRate = 0.05
 	// averaged is how many plans a profile's rate is the mean of.
 	averaged = 16
+	// maxTries bounds how often the rate is corrected: by chance the mean does not grow evenly.
+	maxTries = 8
 	// maxSeeds is how many plans are looked at for one with the rate that was asked for.
 	maxSeeds = 200
 )
@@ -133,25 +135,29 @@ func (q Question) pods(l plan.Load, seed uint64) (pods, perPod, got float64, err
 	if q.Rate <= fixed {
 		return 0, 0, 0, badinput.New(fmt.Sprintf("use more than %s/s", figure(fixed)), "--rate %s/s: profile %s makes %s writes/s by the clock alone", figure(q.Rate), q.Profile, figure(fixed))
 	}
-	pods = (q.Rate - fixed) / perPod
-	for range 4 {
-		l.Rate, got = math.Round(pods*1e4)/1e4, 0
+	next := (q.Rate - fixed) / perPod
+	for range maxTries {
+		l.Rate = math.Round(next*1e4) / 1e4
+		mean := 0.0
 		for i := range uint64(averaged) {
 			n, err := rateOf(l, seed+i)
 			if err != nil {
-				return 0, 0, 0, &badinput.Error{What: fmt.Sprintf("--rate %s/s of profile %s, which is %s pods/s", figure(q.Rate), q.Profile, figure(pods)), Err: err}
+				return 0, 0, 0, &badinput.Error{What: fmt.Sprintf("--rate %s/s of profile %s, which is %s pods/s", figure(q.Rate), q.Profile, figure(next)), Err: err}
 			}
-			got += n / averaged
+			mean += n / averaged
 		}
-		if math.Abs(got-q.Rate) <= nearRate*q.Rate || got <= fixed {
+		if pods == 0 || math.Abs(mean-q.Rate) < math.Abs(got-q.Rate) {
+			pods, got = l.Rate, mean
+		}
+		if math.Abs(mean-q.Rate) <= nearRate*q.Rate || mean <= fixed {
 			break
 		}
-		pods *= (q.Rate - fixed) / (got - fixed)
+		next *= (q.Rate - fixed) / (mean - fixed)
 	}
 	if math.Abs(got-q.Rate) > 4*nearRate*q.Rate {
 		return 0, 0, 0, badinput.New("use a longer --for, or another rate", "--rate %s/s: plans of profile %s come to %s/s on average", figure(q.Rate), q.Profile, figure(got))
 	}
-	return l.Rate, perPod, got, nil
+	return pods, perPod, got, nil
 }
 
 // rateOf is the writes per second of a plan.

@@ -36,6 +36,9 @@ func (x *Search) Run(ctx context.Context) (*result.Tuning, error) {
 	if err == nil && best != nil {
 		t.Changes, err = x.changes(ctx, best.set)
 	}
+	if err == nil && best != nil {
+		t.Lengths, err = x.byLength(ctx, best.set)
+	}
 	if ctx.Err() != nil && best == nil {
 		best = x.cheapest()
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,8 @@ type world struct {
 	slower   float64            // measured ÷ simulated
 	wrong    string             // a strategy that loses
 	late     int                // so many cells are late
+	memory   float64            // MiB of a process; 0: not known
+	perEvent float64            // MiB of an event that waits
 	measured []Setting
 	seeds    []uint64
 }
@@ -55,7 +58,12 @@ func (w *world) drain(s *spec.Scenario, seed uint64) float64 {
 
 func (w *world) simulate(_ context.Context, s *spec.Scenario, seed uint64, overhead time.Duration) (Figures, error) {
 	d := w.drain(s, seed) * (w.latency + overhead.Seconds()) / w.latency
-	return Figures{Events: int64(w.events), Requests: int64(w.events), Drain: new(d), DrainAfter: new(d), HandlerDepth: new(w.events / 2), InFlight: new(float64(s.Watcher.PodQueueNum))}, nil
+	return Figures{Events: int64(w.events), Requests: int64(w.events), Drain: new(d), DrainAfter: new(d), HandlerDepth: new(w.events / 2), InFlight: new(float64(s.Watcher.PodQueueNum)), QueuedMiB: new(w.queued(s))}, nil
+}
+
+// queued is the MiB of what waits in a queue, as long as it is.
+func (w *world) queued(s *spec.Scenario) float64 {
+	return w.perEvent * min(w.events/2, float64(s.Watcher.HandlerQueueLen))
 }
 
 func (w *world) Measure(_ context.Context, f *spec.File) (*result.Results, error) {
@@ -68,6 +76,9 @@ func (w *world) Measure(_ context.Context, f *spec.File) (*result.Results, error
 		c.Checks[g] = result.Check{Verdict: result.Pass}
 	}
 	c.Events = &result.Events{Received: int64(w.events), Lost: new(int64(0))}
+	if w.memory > 0 {
+		c.Watcher.RSSPeakMiB = new(w.memory + w.queued(&s))
+	}
 	if s.Watcher.Strategy == w.wrong {
 		c.Checks["G1"], c.Events.Lost = result.Check{Verdict: result.Fail}, new(int64(3))
 	}
@@ -202,6 +213,11 @@ func TestLateGetsOneSecondTry(t *testing.T) {
 	w.late = 1000
 	o = options(t, w, burst, "drain=9s")
 	o.Strategies = []string{keyed}
+	o.Line = func(line string) {
+		if strings.HasPrefix(line, keyed) && strings.Contains(line, " s (") {
+			t.Errorf("a figure of an invalid cell is shown: %s", line)
+		}
+	}
 	got = run(t, o)
 	if got.Met || strings.Contains(got.Sentence, "enough") || len(w.measured) > 4 {
 		t.Errorf("met %t after %d cells: %s", got.Met, len(w.measured), got.Sentence)
@@ -239,6 +255,135 @@ func TestLimits(t *testing.T) {
 	}
 	if _, err := x.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "no setting is within") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestFirstMeasurements: a bound is kept with 5 % to spare, to the queue; and what a first
+// measurement says of the predictions is in the next choice.
+func TestFirstMeasurements(t *testing.T) {
+	for _, c := range []struct {
+		name, objective string
+		slower          float64
+		want            []int // numbers of queues, in the order in which they are measured first
+	}{
+		// 20,000 events of 15 ms are 300 s of requests: 34 queues drain in 8.8 s, 36 in 8.3 s.
+		{"to spare", "drain=9s", 1, []int{36}},
+		// 27 drain in 11.1 s by prediction and 14.4 s in truth; 35 in 8.6 s and 11.1 s.
+		{"learns", "drain=12s", 1.3, []int{27, 35}},
+		// 27 drain in 12.2 s in truth, 29 in 11.4 s: between what failed and the next rung.
+		{"above what failed", "drain=12s", 1.1, []int{27, 29}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := planted()
+			w.noise, w.slower = 0, c.slower
+			o := options(t, w, burst, c.objective)
+			o.Strategies = []string{keyed}
+			run(t, o)
+			var got []int
+			for _, s := range w.measured[:len(c.want)] {
+				got = append(got, s.Queues)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%v queues are measured first, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestMemoryLimit: queues that would hold more are shortened, a process that takes more is not
+// recommended, and one whose memory is not known is no evidence.
+func TestMemoryLimit(t *testing.T) {
+	limited := func(memory, perEvent float64) (*world, *result.Tuning) {
+		w := planted()
+		w.memory, w.perEvent = memory, perEvent
+		o := options(t, w, burst, "drain=9s")
+		o.Strategies, o.Limits = []string{keyed}, Limits{Text: []string{"memory=64MiB"}, Memory: 64 << 20}
+		o.Queues = Range{30, 60}
+		return w, run(t, o)
+	}
+	w, got := limited(30, 0.01) // 10,000 events that wait are 100 MiB, 3,400 are 34
+	best := got.At(got.Best)
+	if !got.Met || best.HandlerLen > 3400 {
+		t.Errorf("met %t with queues of %d: %s", got.Met, best.HandlerLen, got.Sentence)
+	}
+	for _, s := range w.measured {
+		if w.perEvent*float64(s.HandlerLen) > 64 {
+			t.Errorf("%s with queues of %d was measured", s.Name(), s.HandlerLen)
+		}
+	}
+	// Beside a process of 40 MiB, of which only a measurement tells, there is room for 2,400.
+	w, got = limited(40, 0.01)
+	if !got.Met || got.At(got.Best).HandlerLen > 2400 {
+		t.Errorf("met %t: %s", got.Met, got.Sentence)
+	}
+	for _, s := range w.measured[1:] {
+		if s.HandlerLen > 2400 {
+			t.Errorf("%s with queues of %d was measured although the first cell ruled it out", s.Name(), s.HandlerLen)
+		}
+	}
+	if _, got = limited(65, 0); got.Met {
+		t.Errorf("a process of 65 MiB is within 64 MiB: %s", got.Sentence)
+	}
+	if _, got = limited(0, 0); got.Met {
+		t.Errorf("memory that is not known is within 64 MiB: %s", got.Sentence)
+	}
+	if _, got = limited(63, 0); !got.Met {
+		t.Errorf("a process of 63 MiB is not within 64 MiB: %s", got.Sentence)
+	}
+}
+
+// TestByLength: the map has every length by numbers around the answer, its values are those of
+// a simulation of that setting, and what is beyond a limit or loses has none.
+func TestByLength(t *testing.T) {
+	w := planted()
+	w.noise, w.perEvent = 0, 0.01
+	o := options(t, w, burst, "drain=9s")
+	o.Strategies, o.Limits = []string{keyed}, Limits{Memory: 64 << 20, InFlight: 41}
+	o.Simulate = func(ctx context.Context, s *spec.Scenario, seed uint64, overhead time.Duration) (Figures, error) {
+		f, err := w.simulate(ctx, s, seed, overhead)
+		f.Drain = new(*f.Drain + 100/float64(s.Watcher.HandlerQueueLen))
+		if s.Watcher.HandlerQueueLen < 1024 {
+			f.Dropped = new(int64(1))
+		}
+		return f, err
+	}
+	x, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := x.byLength(t.Context(), Setting{Strategy: keyed, Queues: 36, WriterLen: leastWriter, HandlerLen: 1024})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []int{27, 30, 33, 36, 37, 41, 46}; !slices.Equal(got.Queues, want) {
+		t.Errorf("%v queues, want %v", got.Queues, want)
+	}
+	if want := []int{256, 1024, 4096, 16384, 65536, 131072}; !slices.Equal(got.Lengths, want) {
+		t.Errorf("lengths %v, want %v", got.Lengths, want)
+	}
+	for y, length := range got.Lengths {
+		for i, n := range got.Queues {
+			v, none := got.Values[y][i], length < 1024 || length > 6400 || n > 41
+			if want := 300/float64(min(n, 40)) + 100/float64(length); (v == nil) != none || v != nil && math.Abs(*v-want) > 1e-9 {
+				t.Errorf("%d queues of %d: %v", n, length, v)
+			}
+		}
+	}
+	if len(x.cands) > 0 {
+		t.Error("the map is part of the search")
+	}
+}
+
+// TestRoom: that queues have room for twice what waits is said where they have.
+func TestRoom(t *testing.T) {
+	for high, want := range map[int]string{MaxLength: " have room for twice that", 4096: "do not have room for twice that"} {
+		o := options(t, planted(), burst, "drain=9s") // 10,000 wait
+		o.Strategies, o.Lengths = []string{keyed}, Range{MinLength, high}
+		got := run(t, o)
+		i := slices.IndexFunc(got.Why, func(f result.TuningFact) bool { return f.Name == "burst" })
+		if i < 0 || !strings.Contains(got.Why[i].Value, want) || strings.Contains(want, "not") != strings.Contains(got.Why[i].Value, "not") {
+			t.Errorf("lengths up to %d: %v", high, got.Why)
+		}
 	}
 }
 

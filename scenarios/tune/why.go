@@ -40,7 +40,11 @@ func (x *Search) why(c, runner *candidate) (all []result.TuningFact) {
 		add("skew", "the busiest of %d queues has %s times the mean share, and decides when all is done", c.set.Queues, figure(*v))
 	}
 	if d := first.HandlerDepth; d != nil {
-		add("burst", "at most %s events wait at once; the queues of %s have room for twice that", thousands(int64(*d)), thousands(int64(c.set.HandlerLen)))
+		room := "have room for twice that"
+		if 2**d > float64(c.set.HandlerLen) {
+			room = "do not have room for twice that"
+		}
+		add("burst", "at most %s events wait at once; the queues of %s %s", thousands(int64(*d)), thousands(int64(c.set.HandlerLen)), room)
 	}
 	if low := x.smaller(c); low != nil {
 		v, measured := x.worst(low)
