@@ -33,9 +33,9 @@ const exitCodes = `Exit codes:
   0    ok
   1    error
   2    usage or bad input
-  3    a correctness check or a threshold failed
+  3    a correctness check or a threshold failed, or an objective was not met
   4    regression: gate FAIL
-  5    run invalid, or gate INVALID or INCONCLUSIVE
+  5    nothing valid to judge: run invalid, gate INVALID or INCONCLUSIVE
   130  interrupted`
 
 // verdict is an outcome with an exit code of its own that is not a failure of the

@@ -145,7 +145,7 @@ func TestWait(t *testing.T) {
 		c.Load.QPS, c.Load.DurationS, c.Handler.QueuedSeconds, c.Pace = 30, 10, new(15.0), &result.Pace{KeepsUp: true}
 	})
 	// M/D/1 at 80 %: ρ² ÷ 2(1−ρ).
-	if l := line(t, s.of(t), "keyed, 1 queue", "mean queue", "M/G/c"); math.Abs(*l.Predicted-1.6) > 1e-9 || *l.Measured != 1.5 || l.Kind != model.Approximate {
+	if l := line(t, s.of(t), "keyed, 1 queue", "mean queue", "G/G/c"); math.Abs(*l.Predicted-1.6) > 1e-9 || *l.Measured != 1.5 || l.Kind != model.Approximate {
 		t.Errorf("%+v", l)
 	}
 }

@@ -135,7 +135,7 @@ func (r *Report) wait(p *point) {
 		return
 	}
 	r.add(p, model.Line{
-		Figure: "mean queue", Unit: "events", Model: "M/G/c", Kind: model.Approximate, Predicted: &w.Length, Measured: measured,
+		Figure: "mean queue", Unit: "events", Model: "G/G/c", Kind: model.Approximate, Predicted: &w.Length, Measured: measured,
 		Note: fmt.Sprintf("at a utilisation of %.0f %%; writes of one pod wait for each other, too", 100*w.Utilisation),
 	})
 }
