@@ -20,12 +20,12 @@ import (
 
 var (
 	pairsDir  = flag.String("pairs", "", "folder for runs of the watcher against itself and against planted regressions; without it none is made")
-	pairsWant = flag.String("pairs-want", "aa=50,cpu10=4,cpu20=20,request=20", "with -pairs: how many pairs of six blocks of each kind there are to be; those that are there count")
+	pairsWant = flag.String("pairs-want", "aa=50,cpu10=4,cpu20=20,request=20", "with -pairs: how many times six blocks of each kind there are to be; those that are there count")
 )
 
 const (
 	pairBlocks = 6  // of a pair, as reports/gate cuts a run
-	mostBlocks = 48 // of a run: eight pairs, some twelve minutes
+	mostBlocks = 48 // of a run: eight pairs, some ten minutes
 )
 
 // planted is a watcher that is worse in a way that the gate must see.
