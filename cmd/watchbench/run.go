@@ -39,6 +39,7 @@ type runFlags struct {
 	resume         string
 	dryRun         bool
 	failFast       bool
+	profile        bool
 	quiet          bool
 }
 
@@ -76,6 +77,7 @@ merges. An invalid cell that violates a guarantee is kept.`,
 	fl.StringVar(&f.resume, "resume", "", "folder of a run of which to run the cells that are invalid or missing")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print what would be run, in which order and about how long, and start nothing")
 	fl.BoolVar(&f.failFast, "fail-fast", false, "stop after the first cell that is invalid or fails a check (thresholds are judged at the end)")
+	fl.BoolVar(&f.profile, "profile", false, "take CPU and heap profiles of watcher and storage in each cell; they cost CPU time, which the figures contain")
 	fl.StringVar(&f.format, "format", "table", "what to print at the end: table or json")
 	fl.BoolVar(&f.explain, "explain", false, explainUsage)
 	offer(cmd, "format", "table", "json")
@@ -216,7 +218,7 @@ func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binar
 	defer func() { err = errors.Join(err, release()) }()
 	r, err := f.runner(ctx, runner.Options{
 		Scenario: file, Binaries: bins, Provider: on.Provider, OutDir: f.out, Progress: progress, Command: commandLine(), Pinned: groups,
-		FailFast: f.failFast,
+		FailFast: f.failFast, Profile: f.profile,
 	})
 	if err != nil {
 		return out, err

@@ -51,6 +51,9 @@ func (t *table) Environment() []fact {
 		{"Load average after", loadAverage(e.LoadAfter)},
 		{"Steal", steal(e)},
 	}
+	if e.Profiled {
+		facts = append(facts, fact{"Profiles", "were taken; the CPU figures contain what that cost"})
+	}
 	for _, party := range slices.Sorted(maps.Keys(e.Pinned)) {
 		facts = append(facts, fact{"CPUs of " + party, e.Pinned[party]})
 	}

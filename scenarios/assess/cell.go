@@ -43,7 +43,7 @@ func Cell(ctx context.Context, dir string, o Options) (result.Cell, error) {
 		expect(&c.Cell.Scenario, &cell)
 	}
 	matrix.Fill(&c.Case, c.rules, &cell, c.seen)
-	cell.Resumed = c.Cell.Resumed
+	cell.Resumed, cell.Profiles = c.Cell.Resumed, c.Cell.Profiles
 	return cell, nil
 }
 

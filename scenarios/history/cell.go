@@ -56,6 +56,8 @@ type Cell struct {
 	// NotRun says why nothing was started: there is no capacity to take a part of. There
 	// are no other files then.
 	NotRun string `json:"notRun,omitempty"`
+	// Profiles were taken on request.
+	Profiles []result.Profile `json:"profiles,omitempty"`
 	// Refusal is how a watcher ended that must not talk to storage; nil in other cells.
 	Refusal *Refusal `json:"refusal,omitempty"`
 }

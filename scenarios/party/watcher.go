@@ -56,6 +56,7 @@ type WatcherSetup struct {
 	Selectors   map[string]string // label selectors by kind
 	CPUs        []int             // that it may use; empty are those of watchbench
 	Patience    time.Duration     // for its first lists, beyond SyncLimit
+	Profiled    bool              // it is to serve profiles
 }
 
 // freePorts asks the kernel for ports. They are given back before the watcher
@@ -164,6 +165,11 @@ func (w *Watcher) Scrape(ctx context.Context) (history.Scrape, error) {
 // Metrics reads the watcher's metrics, as text and parsed.
 func (w *Watcher) Metrics(ctx context.Context) ([]byte, history.Scrape, error) {
 	return scrape(ctx, w.http, w.metrics)
+}
+
+// Profile is what the watcher serves below /debug/pprof/ on its port of health, such as heap.
+func (w *Watcher) Profile(ctx context.Context, what string) ([]byte, error) {
+	return profile(ctx, w.http, w.health, what)
 }
 
 // SaveMetrics writes the watcher's metrics and its health page to files.

@@ -58,6 +58,7 @@ type cell struct {
 	launched  int
 
 	sampler   *sampler
+	profiles  *profiler        // nil without --profile
 	before    []byte           // the watcher's metrics as the load began, as text
 	after     []byte           // and after the drain
 	cpuBefore procstat.CPUTime // of the machine as the load began
@@ -101,6 +102,7 @@ func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
 	stopSampling := func() {}
 	defer func() {
 		stopSampling()
+		c.profiles.abandon()
 		err = errors.Join(err, c.tearDown(ctx))
 	}()
 	type phase struct {
@@ -110,7 +112,10 @@ func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
 	phases := []phase{
 		{PhasePrepare, c.prepare},
 		{PhaseWarmup, c.warmUp},
-		{PhaseLoad, func(ctx context.Context) error { stopSampling = c.startSampling(ctx); return c.load(ctx) }},
+		{PhaseLoad, func(ctx context.Context) error {
+			stopSampling, c.profiles = c.startSampling(ctx), c.startProfiling(ctx)
+			return c.load(ctx)
+		}},
 		{PhaseDrain, c.drain},
 		{"collect", func(ctx context.Context) error { stopSampling(); return c.collect(ctx) }},
 	}
@@ -304,7 +309,7 @@ func (c *cell) watcherSetup(queues int) party.WatcherSetup {
 	setup := party.WatcherSetup{
 		Bin: c.r.opts.Binaries.Watcher, Name: name, Cell: c.dir, Logs: c.logs, Kubeconfig: c.kubeconfig(),
 		Endpoints: c.storage.Endpoints, Ignore: c.ignore, Spec: w, Kinds: c.s.Kinds(), Customs: c.setup.Customs, Listed: c.setup.Listed, Masks: c.rules.Masks,
-		Conditional: c.s.Storage.Mode == check.ModeConditional, CAFile: c.setup.CAFile, Patience: c.patience(0), CPUs: c.r.opts.Pinned.Watcher,
+		Conditional: c.s.Storage.Mode == check.ModeConditional, CAFile: c.setup.CAFile, Patience: c.patience(0), Profiled: c.r.opts.Profile, CPUs: c.r.opts.Pinned.Watcher,
 	}
 	if n := c.s.Load.Shards; n > 0 {
 		setup.Selectors = map[string]string{"Pod": fmt.Sprintf("%s=%d", party.ShardLabel, (c.launched-1)%n)}

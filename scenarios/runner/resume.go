@@ -216,11 +216,12 @@ func sameRun(dir string, prior *history.Run, now *result.Results) error {
 		Kernel    string            `json:"kernel"`
 		Cgroup    map[string]string `json:"cgroup,omitempty"`
 		Pinned    map[string]string `json:"pinned,omitempty"`
+		Profiled  bool              `json:"profiled"`
 	}
 	of := func(scenario map[string]any, run result.Run, e result.Environment) part {
 		return part{
 			scenario, run.Order, e.Provider, e.Commit, e.Dirty, e.GoVersion, e.Modules, e.Programs,
-			e.CPUModel, e.CPUs, (e.MemoryMiB + 512) / 1024, e.Kernel, e.Cgroup, e.Pinned,
+			e.CPUModel, e.CPUs, (e.MemoryMiB + 512) / 1024, e.Kernel, e.Cgroup, e.Pinned, e.Profiled,
 		}
 	}
 	found, err := assess.Differences("the run has", "this command", of(prior.Scenario, prior.Run, prior.Environment), of(now.Scenario, now.Run, now.Environment))

@@ -34,6 +34,8 @@ type Options struct {
 	// Pinned are the CPUs of the parties; watchbench itself is on those of the tools,
 	// and what it starts inherits them.
 	Pinned affinity.Groups
+	// Profile takes CPU and heap profiles of watcher and storage in each cell.
+	Profile bool
 	// FailFast ends the run after the first cell that is invalid or violates a guarantee.
 	FailFast bool
 	// Memory is how many bytes the rungs of a ladder may need; 0 is what the machine has
@@ -241,7 +243,7 @@ func (r *Runner) header(base spec.Scenario, started time.Time) (*result.Results,
 	if res.Environment.Programs, err = programDigests(r.opts.Binaries, r.opts.Scenario.Cells()); err != nil {
 		return nil, err
 	}
-	res.Environment.Pinned = pinned(r.opts.Pinned)
+	res.Environment.Pinned, res.Environment.Profiled = pinned(r.opts.Pinned), r.opts.Profile
 	return res, nil
 }
 
