@@ -185,16 +185,6 @@ func (t *Tuning) At(i int) *TunedCandidate {
 	return &t.Candidates[i]
 }
 
-// EncodeTuning writes tuning.json.
-func EncodeTuning(w io.Writer, t *Tuning) error {
-	data, err := json.MarshalIndent(t, "", " ")
-	if err != nil {
-		return fmt.Errorf("encode tuning: %w", err)
-	}
-	_, err = w.Write(append(data, '\n'))
-	return err
-}
-
 // LoadTuning reads tuning.json.
 func LoadTuning(path string) (*Tuning, error) {
 	f, err := os.Open(path)
