@@ -19,6 +19,11 @@ func TuningDocument(t *result.Tuning) *Document {
 	if len(t.Why) > 0 {
 		add(Section{Title: "Why", Table: factTable(t.Why)})
 	}
+	if len(t.Lengths) > 0 {
+		add(Section{Title: "Queue lengths", Table: tuningLengths(t.Lengths), Notes: []string{
+			"Found in virtual time, with all plans. Recommended is the shortest that is enough with one doubling of room, if it has not that much already; what was measured is with what is recommended.",
+		}})
+	}
 	if len(t.Changes) > 0 {
 		var rows [][]Cell
 		for _, c := range t.Changes {
@@ -252,31 +257,6 @@ func strategyHeat(t *result.Tuning) Heat {
 		if known {
 			h.Rows, h.Values = append(h.Rows, s), append(h.Values, row)
 		}
-	}
-	return h
-}
-
-// lengthHeat is the map of lengths by number, of the strategy of the answer.
-func lengthHeat(t *result.Tuning) Heat {
-	l := t.Lengths
-	if l == nil {
-		return Heat{}
-	}
-	h := Heat{
-		Title: t.Objective.Metric + " of " + l.Strategy + " by podQueueNum and handlerQueueLen", X: "podQueueNum", Unit: "s", Values: l.Values,
-		Caption: "Predicted in virtual time; the darker, the longer. A gap is beyond a limit, or loses events. Where a column has one colour, its queues never fill.",
-	}
-	for _, n := range l.Queues {
-		h.Columns = append(h.Columns, fmt.Sprint(n))
-	}
-	if len(h.Columns) == 0 {
-		h.X, h.Columns = "", []string{"finds its number itself"}
-		if l.Strategy == "single" {
-			h.Columns[0] = "one queue"
-		}
-	}
-	for _, n := range l.Lengths {
-		h.Rows = append(h.Rows, fmt.Sprint(n))
 	}
 	return h
 }

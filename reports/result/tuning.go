@@ -42,8 +42,9 @@ type Tuning struct {
 
 	Candidates []TunedCandidate `json:"candidates"`
 	Why        []TuningFact     `json:"why,omitempty"`
-	Changes    []TuningChange   `json:"changes,omitempty"` // what would change the answer
-	Lengths    *TuningLengths   `json:"lengths,omitempty"` // around what is recommended
+	Changes    []TuningChange   `json:"changes,omitempty"`   // what would change the answer
+	Lengths    []TuningLength   `json:"lengths,omitempty"`   // of the recommendation and the runner-up
+	LengthMap  *TuningLengths   `json:"lengthMap,omitempty"` // around what is recommended
 	Fragments  []TuningFragment `json:"fragments,omitempty"`
 	Notes      []string         `json:"notes,omitempty"`
 
@@ -158,6 +159,20 @@ type TuningChange struct {
 	Answer  string   `json:"answer"`
 	Setting *Setting `json:"setting,omitempty"`
 	Value   *float64 `json:"value,omitempty"` // predicted, of the objective's metric
+}
+
+// TuningLength is what a search for one length of a setting found in virtual time. A length is
+// enough if with it all plans keep the objective and lose nothing within the limits, and a
+// strategy that sends every change does so as with long queues.
+type TuningLength struct {
+	Setting     Setting `json:"setting"`
+	Key         string  `json:"key"`                // handlerQueueLen, writerQueueLen
+	Shortest    int     `json:"shortest,omitempty"` // that is enough; 0: it has no effect
+	Recommended int     `json:"recommended"`
+	NoEffect    string  `json:"noEffect,omitempty"` // why
+	Shorter     int     `json:"shorter,omitempty"`  // the longest that is not enough
+	Comes       string  `json:"comes,omitempty"`    // why it is not
+	None        string  `json:"none,omitempty"`     // why there is no shorter one
 }
 
 // TuningLengths is the objective's metric of one strategy by number of queues and the length

@@ -130,6 +130,9 @@ func (x *Search) otherwise(ctx context.Context, w whatIf, best Setting) (result.
 		c.Answer = found.set.Name() + " instead of " + best.Name()
 	}
 	c.Setting, c.Value = &found.set, other.value(found)
+	if n := found.set.HandlerLen; n > best.HandlerLen {
+		c.Answer += fmt.Sprintf(" (handlerQueueLen %d)", n)
+	}
 	c.Answer += ", with " + other.said(c.Value)
 	return c, nil
 }

@@ -126,6 +126,7 @@ func (x *Search) fit(ctx context.Context, c *candidate) error {
 	for _, k := range x.cands {
 		k.by, k.excluded = nil, ""
 	}
+	clear(x.probes)
 	var measured []Setting
 	for _, k := range x.cands {
 		if len(k.cells) > 0 {

@@ -37,7 +37,7 @@ func (x *Search) Run(ctx context.Context) (*result.Tuning, error) {
 		t.Changes, err = x.changes(ctx, best.set)
 	}
 	if err == nil && best != nil {
-		t.Lengths, err = x.byLength(ctx, best.set)
+		t.LengthMap, err = x.byLength(ctx, best.set)
 	}
 	if ctx.Err() != nil && best == nil {
 		best = x.cheapest()
@@ -47,6 +47,9 @@ func (x *Search) Run(ctx context.Context) (*result.Tuning, error) {
 		if with, err = x.with(ctx, nil, original); len(with) > 0 {
 			x.first = with[0]
 		}
+	}
+	if err == nil && best != nil {
+		t.Lengths, err = x.lengths(ctx, best, x.runnerUp(x.all(), best, x.bound()))
 	}
 	x.fill(t, best)
 	t.Interrupted, t.Finished = ctx.Err() != nil, time.Now()

@@ -145,17 +145,24 @@ func (x *Search) exclude(c *candidate) {
 
 // play simulates settings with the first n seeds where that was not done yet.
 func (x *Search) play(ctx context.Context, n int, all ...Setting) error {
+	cands := make([]*candidate, len(all))
+	for i, s := range all {
+		cands[i] = x.cand(s)
+	}
+	return x.playAll(ctx, n, cands...)
+}
+
+func (x *Search) playAll(ctx context.Context, n int, all ...*candidate) error {
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	for _, s := range all {
-		c := x.cand(s)
+	for _, c := range all {
 		have := len(c.by)
 		if have < n {
 			c.by = append(c.by, make([]Figures, n-have)...)
 		}
 		for i := have; i < n; i++ {
 			g.Go(func() error {
-				f, err := x.simulate(ctx, s, i)
+				f, err := x.simulate(ctx, c.set, i)
 				c.by[i] = f
 				return err
 			})
@@ -164,8 +171,8 @@ func (x *Search) play(ctx context.Context, n int, all ...Setting) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	for _, s := range all {
-		x.exclude(x.cand(s))
+	for _, c := range all {
+		x.exclude(c)
 	}
 	return nil
 }

@@ -60,7 +60,8 @@ type Search struct {
 
 	mu       sync.Mutex // guards what follows, while simulations run side by side
 	cands    map[Setting]*candidate
-	plans    []uint64 // seeds by repetition
+	probes   map[Setting]*candidate // of other lengths, with all plans
+	plans    []uint64               // seeds by repetition
 	sims     int
 	measured int
 	second   int
@@ -100,7 +101,7 @@ func New(o Options) (*Search, error) {
 		return nil, badinput.New(fmt.Sprintf("choose one, for example --set matrix.%s=%s", axis.Name, axis.Value),
 			"%s has %d points besides the watcher's settings: tune needs one load", o.Scenario.Base().Metadata.Name, len(cells))
 	}
-	x := &Search{o: o, base: &cells[0].Scenario, factor: 1, cands: map[Setting]*candidate{}, short: map[Setting]int{}, late: map[string]bool{}}
+	x := &Search{o: o, base: &cells[0].Scenario, factor: 1, cands: map[Setting]*candidate{}, probes: map[Setting]*candidate{}, short: map[Setting]int{}, late: map[string]bool{}}
 	if cells[0].Calibrates || cells[0].Calibration != "" {
 		return nil, badinput.New("give the load a rate", "%s has a load that follows each strategy's capacity", x.base.Metadata.Name)
 	}

@@ -251,15 +251,23 @@ func TestByLength(t *testing.T) {
 	}
 }
 
-// TestRoom: that queues have room for twice what waits is said where they have.
-func TestRoom(t *testing.T) {
-	for high, want := range map[int]string{MaxLength: " have room for twice that", 4096: "do not have room for twice that"} {
-		o := options(t, planted(), burst, "drain=9s") // 10,000 wait
-		o.Strategies, o.Lengths = []string{keyed}, Range{MinLength, high}
-		got := run(t, o)
-		i := slices.IndexFunc(got.Why, func(f result.TuningFact) bool { return f.Name == "burst" })
-		if i < 0 || !strings.Contains(got.Why[i].Value, want) || strings.Contains(want, "not") != strings.Contains(got.Why[i].Value, "not") {
-			t.Errorf("lengths up to %d: %v", high, got.Why)
+// TestSources: each reason with a figure says where it is from.
+func TestSources(t *testing.T) {
+	for _, text := range []string{burst, asking} {
+		for _, strategies := range [][]string{Strategies, {keyed}, {partitioned}} {
+			w := planted()
+			w.imbalance = 1.3
+			o := options(t, w, text, "drainAfterLoad=9s")
+			o.Strategies = strategies
+			got := run(t, o)
+			if len(got.Why) < 3 {
+				t.Fatalf("%+v", got.Why)
+			}
+			for _, f := range got.Why {
+				if strings.ContainsAny(f.Value, "0123456789") && !strings.Contains(f.Value, "simulated") && !strings.Contains(f.Value, "measured") {
+					t.Errorf("%s: %s", f.Name, f.Value)
+				}
+			}
 		}
 	}
 }

@@ -25,18 +25,19 @@ watcher: {synchronizer: {disabled: true}}
 // world is a storage and a watcher by arithmetic: what queues, strategies and a storage's
 // limit come to, without a process.
 type world struct {
-	knee     int
-	latency  float64            // s
-	events   float64            // of the load
-	skew     map[string]float64 // what a strategy takes longer
-	noise    float64            // of a seed
-	slower   float64            // measured ÷ simulated
-	wrong    string             // a strategy that loses
-	late     int                // so many cells are late
-	memory   float64            // MiB of a process; 0: not known
-	perEvent float64            // MiB of an event that waits
-	measured []Setting
-	seeds    []uint64
+	knee      int
+	latency   float64            // s
+	events    float64            // of the load
+	skew      map[string]float64 // what a strategy takes longer
+	noise     float64            // of a seed
+	slower    float64            // measured ÷ simulated
+	wrong     string             // a strategy that loses
+	late      int                // so many cells are late
+	memory    float64            // MiB of a process; 0: not known
+	imbalance float64
+	perEvent  float64 // MiB of an event that waits
+	measured  []Setting
+	seeds     []uint64
 }
 
 func (w *world) drain(s *spec.Scenario, seed uint64) float64 {
@@ -54,7 +55,7 @@ func (w *world) drain(s *spec.Scenario, seed uint64) float64 {
 
 func (w *world) simulate(_ context.Context, s *spec.Scenario, seed uint64, overhead time.Duration) (Figures, error) {
 	d := w.drain(s, seed) * (w.latency + overhead.Seconds()) / w.latency
-	return Figures{Events: int64(w.events), Requests: int64(w.events), Drain: new(d), DrainAfter: new(d), HandlerDepth: new(w.events / 2), InFlight: new(float64(s.Watcher.PodQueueNum)), QueuedMiB: new(w.queued(s))}, nil
+	return Figures{Events: int64(w.events), Requests: int64(w.events), Drain: new(d), DrainAfter: new(d), HandlerDepth: new(min(w.events/2, float64(s.Watcher.HandlerQueueLen))), Imbalance: new(w.imbalance), InFlight: new(float64(s.Watcher.PodQueueNum)), QueuedMiB: new(w.queued(s))}, nil
 }
 
 // queued is the MiB of what waits in a queue, as long as it is.
