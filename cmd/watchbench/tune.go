@@ -16,6 +16,8 @@ import (
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/campaign"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/tune"
 )
 
@@ -73,7 +75,7 @@ another. Exit code 3 if nothing meets the objective, 5 if that could not be meas
 	fl.StringVar(&f.only, "strategies", strings.Join(tune.Strategies, ","), "strategies that take part")
 	fl.IntVar(&f.repeat, "repeat", f.repeat, "how often the recommendation is measured, each time with another seed")
 	fl.DurationVar(&f.length, "for", f.length, "length of the load of one measurement, with --rate (default 30s with --profile)")
-	fl.DurationVar(&f.budget, "budget", f.budget, "time for measuring; what is not measured by then is not recommended")
+	fl.DurationVar(&f.budget, "budget", f.budget, "time for the whole search; what is not measured by then is not recommended")
 	fl.StringVar(&f.earlier, "resume", "", "folder of an earlier tune of the same load, whose measurements are used again")
 	offer(cmd, "profile", plan.ProfileNames()...)
 	offer(cmd, "objective", "freshness.p99=", "freshness.p99", "freshness.p50=", "freshness.max=", "drain=", "drain", "drainAfterLoad=", "rate=")
@@ -146,7 +148,7 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) (err error) {
 	for _, n := range f.notes {
 		m.Line(n)
 	}
-	search.Use(m, m.Line)
+	search.Use(witness{m}, m.Line)
 	t, err := search.Run(cmd.Context())
 	if err == nil || t.Measured+t.Reused > 0 {
 		t.Notes = slices.Concat(f.notes, t.Notes)
@@ -188,4 +190,22 @@ func tuneVerdict(t *result.Tuning) error {
 	return &verdict{exitCheck, "no setting that was tried meets the objective " + t.Objective.Text}
 }
 
-var _ tune.Measurer = (*measurer)(nil)
+// witness is a measurer that looks into a cell's own files for evidence that the machine stood
+// still.
+type witness struct{ *measurer }
+
+// Stalled returns it; none where the files cannot be read.
+func (w witness) Stalled(res *result.Results, cell string) []string {
+	dir := history.CellDir(filepath.Join(w.dir, res.Run.ID), cell)
+	c, err := history.LoadCell(dir)
+	if err != nil {
+		return nil
+	}
+	samples, err := history.LoadLines[history.Sample](dir, history.FileSamples)
+	if err != nil {
+		return nil
+	}
+	return matrix.Stalled(&matrix.Case{Cell: c, Samples: samples})
+}
+
+var _ tune.Witness = witness{}

@@ -153,13 +153,23 @@ func candidateNotes(t *result.Tuning) []string {
 	if t.Reused > 0 {
 		n = append(n, plural(t.Reused, "cell")+" of an earlier search used again.")
 	}
-	if t.SecondTries > 0 {
-		n = append(n, fmt.Sprintf("%s late and measured once more.", plural(t.SecondTries, "cell")))
-	}
+	n = append(n, secondTries(t)...)
 	if t.Overhead > 0 {
 		n = append(n, fmt.Sprintf("Predictions add %s ms to each request, what it took besides storage's own time.", short(1000*t.Overhead)))
 	}
 	return append(n, t.Notes...)
+}
+
+// secondTries are the cells that were measured once more, with the evidence for it.
+func secondTries(t *result.Tuning) (all []string) {
+	for i := range t.Candidates {
+		for j := range t.Candidates[i].Cells {
+			if r := t.Candidates[i].Cells[j].Retry; r != nil {
+				all = append(all, fmt.Sprintf("Second try: %s was late (%s) while the machine stood still: %s.", r.Scenario, r.Why, strings.Join(r.Stalled, ", ")))
+			}
+		}
+	}
+	return all
 }
 
 // byNumber are the screened candidates of a strategy that has a number, by it; of several

@@ -50,7 +50,6 @@ type Tuning struct {
 
 	Simulations int     `json:"simulations"` // cells played in virtual time
 	Measured    int     `json:"measured"`    // cells measured, second tries included
-	SecondTries int     `json:"secondTries"` // of cells that were late
 	Reused      int     `json:"reused,omitempty"`
 	Exhaustive  int     `json:"exhaustive"` // cells of a sweep over every setting that was screened
 	Overhead    float64 `json:"overheadSeconds"`
@@ -126,6 +125,9 @@ type TunedCell struct {
 	Reason  string       `json:"reason,omitempty"` // why it is invalid
 	KeepsUp *bool        `json:"keepsUp,omitempty"`
 	Figures TunedFigures `json:"figures"`
+	// Retry is set if this is a second try: why the first was late, and the evidence that the
+	// machine stood still meanwhile.
+	Retry *Retry `json:"retry,omitempty"`
 }
 
 // TunedCandidate is a setting with what was predicted and what was measured.

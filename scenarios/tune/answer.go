@@ -11,7 +11,7 @@ import (
 // answer is the smallest setting of a strategy that holds the bound by all that is known,
 // nil if none does. Larger ones near it hold it, too.
 func (x *Search) answer(ctx context.Context, strategy string, bound float64) (*candidate, error) {
-	if x.wrong(strategy) || x.late[strategy] {
+	if x.wrong(strategy) || x.out(strategy) {
 		return nil, nil
 	}
 	if c := x.proven(strategy, bound); c != nil {
@@ -94,7 +94,7 @@ func (x *Search) proven(strategy string, bound float64) (best *candidate) {
 }
 
 // floor is the least number of queues that may still do: more than any that was measured
-// and did not, by a step.
+// and did not, or could not be measured, by a step.
 func (x *Search) floor(strategy string, bound float64) int {
 	most, fails := -1, 0
 	for _, c := range x.cands {
@@ -105,10 +105,14 @@ func (x *Search) floor(strategy string, bound float64) int {
 			most, fails = max(most, c.set.Queues), fails+1
 		}
 	}
-	if fails == 0 {
-		return 0
+	least := 0
+	if fails > 0 {
+		least = most + max(1, most*min(step/2, 1<<(fails-1))/step)
 	}
-	return most + max(1, most*min(step/2, 1<<(fails-1))/step)
+	for _, s := range x.late[strategy] { // the next one may be measured
+		least = max(least, s.Queues+max(1, s.Queues/step))
+	}
+	return least
 }
 
 // shortened is a setting with queues as long as it needs; see fitLengths. nil if no length of it

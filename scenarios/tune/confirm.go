@@ -16,12 +16,15 @@ const (
 	maxProbes = 9
 	// maxBelow bounds how many smaller settings are tried than one that holds.
 	maxBelow = 3
+	// maxLate is how many settings of a strategy may be left out because they could not be
+	// measured before all of it is.
+	maxLate = 2
 	// cellOverhead is what a cell takes besides load and drain.
 	cellOverhead = 6 * time.Second
 )
 
-// errBudget ends measuring: there is no time for another cell.
-var errBudget = errors.New("the time for measuring is used up")
+// errBudget ends screening, and measuring when there is no time for another cell.
+var errBudget = errors.New("the time for the search is used up")
 
 // confirm measures what the simulations recommend until a setting holds the objective in
 // every repetition, nothing does, or the time is used up. What is recommended then is the
@@ -48,9 +51,7 @@ func (x *Search) confirm(ctx context.Context) (best *candidate, err error) {
 			probes++
 			err = x.measure(ctx, best, 0)
 		case x.verdict(best, x.bound()) == result.TunedInvalid:
-			// Another setting of it would be as late: the answer is then of another strategy.
-			x.late[best.set.Strategy] = true
-			x.notes = append(x.notes, fmt.Sprintf("%s, predicted to do, could not be measured, so %s is out: %s", best.set.Name(), best.set.Strategy, best.cells[len(best.cells)-1].Reason))
+			x.leaveOut(best)
 		case below < maxBelow && next != nil:
 			x.line("to be measured: %s, to see whether fewer do", next.set.Name())
 			probes, below = probes+1, below+1
@@ -69,6 +70,25 @@ func (x *Search) confirm(ctx context.Context) (best *candidate, err error) {
 	}
 	x.notes = append(x.notes, fmt.Sprintf("ended after %d settings that were measured", maxProbes))
 	return x.cheapest(), nil
+}
+
+// leaveOut goes on without a setting that could not be measured, and after maxLate of them
+// without the strategy: another setting of it would be as late.
+func (x *Search) leaveOut(c *candidate) {
+	s := c.set.Strategy
+	x.late[s] = append(x.late[s], c.set)
+	what := "it is left out"
+	if x.out(s) {
+		what += ", and with it " + s
+	}
+	x.notes = append(x.notes, fmt.Sprintf("%s, predicted to do, could not be measured (%s): %s", c.set.Name(), c.cells[len(c.cells)-1].Reason, what))
+	x.line("%s", x.notes[len(x.notes)-1])
+}
+
+// out reports whether a strategy has no setting left that could be measured.
+func (x *Search) out(strategy string) bool {
+	n := len(x.late[strategy])
+	return n >= maxLate || n > 0 && !numbered(strategy)
 }
 
 // giveUp measures what comes closest, if that was not done, where nothing holds.

@@ -77,7 +77,7 @@ func (x *Search) bound() float64 {
 	}
 	low := 0.0
 	for _, c := range x.cands {
-		if v := x.predicted(c); v != nil && c.excluded == "" && (low == 0 || *v < low) && !x.wrong(c.set.Strategy) && !x.late[c.set.Strategy] {
+		if v := x.predicted(c); v != nil && c.excluded == "" && (low == 0 || *v < low) && !x.wrong(c.set.Strategy) && !x.out(c.set.Strategy) {
 			low = *v
 		}
 	}

@@ -4,27 +4,32 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
 )
 
-// measure runs one repetition of a candidate, once more if it was late, and learns from it.
+// measure runs one repetition of a candidate, once more if it was late on a machine that stood
+// still, and learns from it.
 func (x *Search) measure(ctx context.Context, c *candidate, rep int) error {
-	for try := 0; ; try++ {
-		cell, err := x.cell(ctx, c, rep)
+	cell, stalled, err := x.cell(ctx, c, rep)
+	if err != nil {
+		return err
+	}
+	if !cell.Valid && cell.Late && len(cell.Failed) == 0 && len(stalled) > 0 && x.retries < result.MostRetries {
+		x.retries++
+		retry := &result.Retry{Scenario: c.set.Name(), Why: cell.Reason, Stalled: stalled}
+		x.line("%s was late and gets one second try: %s; %s", c.set.Name(), cell.Reason, strings.Join(stalled, ", "))
+		second, _, err := x.cell(ctx, c, rep)
 		if err != nil {
+			c.cells = append(c.cells, cell) // there is no time for another
 			return err
 		}
-		if !cell.Valid && cell.Late && len(cell.Failed) == 0 && try == 0 {
-			x.second++
-			x.line("%s was late and gets one second try: %s", c.set.Name(), cell.Reason)
-			continue
-		}
-		c.cells = append(c.cells, cell)
-		break
+		cell, cell.Retry = second, retry
 	}
+	c.cells = append(c.cells, cell)
 	if err := x.fit(ctx, c); err != nil {
 		return err
 	}
@@ -32,7 +37,7 @@ func (x *Search) measure(ctx context.Context, c *candidate, rep int) error {
 	last := &c.cells[len(c.cells)-1]
 	left := ""
 	if x.o.Budget > 0 {
-		left = fmt.Sprintf(", at most %s left", max(0, x.o.Budget-x.spent).Round(time.Second))
+		left = fmt.Sprintf(", at most %s left", max(0, x.left()).Round(time.Second))
 	}
 	what := x.verdict(c, x.bound()) + ", " + x.said(x.o.Objective.of(&last.Figures))
 	if !last.Valid { // its figures are no evidence
@@ -42,40 +47,48 @@ func (x *Search) measure(ctx context.Context, c *candidate, rep int) error {
 	return nil
 }
 
-// cell is a repetition of a candidate, of an earlier search if that has it.
-func (x *Search) cell(ctx context.Context, c *candidate, rep int) (result.TunedCell, error) {
+// left is the time for measuring that is left. As much as the first screening took is kept for
+// what is simulated at the end.
+func (x *Search) left() time.Duration { return x.o.Budget - time.Since(x.began) - x.took }
+
+// cell is a repetition of a candidate, of an earlier search if that has it, and the evidence
+// that the machine stood still in it if it is late.
+func (x *Search) cell(ctx context.Context, c *candidate, rep int) (t result.TunedCell, stalled []string, err error) {
 	seed, err := x.seed(rep)
 	if err != nil {
-		return result.TunedCell{}, err
+		return t, nil, err
 	}
 	for _, k := range x.o.Known {
 		if k.Setting == c.set && k.Seed == seed && k.Valid {
 			x.reused++
-			return k, nil
+			return k, nil, nil
 		}
 	}
 	drain := x.patience(c)
-	if x.o.Budget > 0 && x.spent+x.length+cellOverhead+x.expectedDrain(c) > x.o.Budget {
-		return result.TunedCell{}, errBudget
+	if x.o.Budget > 0 && x.length+cellOverhead+x.expectedDrain(c) > x.left() {
+		return t, nil, errBudget
 	}
 	f, err := x.variant(c.set, fmt.Sprintf("seed=%d", seed), "repeat=1", "drainTimeout="+drain.String())
 	if err != nil {
-		return result.TunedCell{}, err
+		return t, nil, err
 	}
 	began := time.Now()
 	res, err := x.o.Measurer.Measure(ctx, f)
 	took := time.Since(began)
 	x.spent += took
 	if err != nil {
-		return result.TunedCell{}, err
+		return t, nil, err
 	}
 	if res == nil || len(res.Cells) != 1 {
-		return result.TunedCell{}, fmt.Errorf("measure %s: no cell", c.set.Name())
+		return t, nil, fmt.Errorf("measure %s: no cell", c.set.Name())
 	}
 	x.measured++
-	t := fromCell(&res.Cells[0])
+	t = fromCell(&res.Cells[0])
 	t.Setting, t.Seed, t.Run, t.Seconds = c.set, seed, res.Run.ID, took.Seconds()
-	return t, nil
+	if w, ok := x.o.Measurer.(Witness); ok && t.Late {
+		stalled = w.Stalled(res, res.Cells[0].ID)
+	}
+	return t, stalled, nil
 }
 
 // patience is how long a cell may drain: a point that cannot hold the objective any more is

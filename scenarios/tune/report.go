@@ -23,12 +23,13 @@ func (x *Search) Run(ctx context.Context) (*result.Tuning, error) {
 		Asked: x.asked(),
 	}
 	var best *candidate
-	err := x.screen(ctx)
+	x.began = t.Started
+	err := x.screenInTime(ctx)
 	if err == nil {
 		best, err = x.confirm(ctx)
 	}
 	if errors.Is(err, errBudget) {
-		x.notes, err = append(x.notes, fmt.Sprintf("measuring ended after %s, its --budget", x.spent.Round(time.Second))), nil
+		x.notes, err = append(x.notes, fmt.Sprintf("measuring ended after %s, its --budget", time.Since(x.began).Round(time.Second))), nil
 		if best == nil || x.verdict(best, x.bound()) != result.TunedHolds {
 			best = x.cheapest()
 		}
@@ -104,7 +105,7 @@ func (x *Search) fill(t *result.Tuning, best *candidate) {
 			}
 		}
 	}
-	t.Simulations, t.Measured, t.SecondTries, t.Reused, t.Overhead = x.sims, x.measured, x.second, x.reused, x.overhead.Seconds()
+	t.Simulations, t.Measured, t.Reused, t.Overhead = x.sims, x.measured, x.reused, x.overhead.Seconds()
 	for _, strategy := range x.o.Strategies {
 		t.Exhaustive += len(x.rungs(strategy)) * max(1, x.o.Repeat)
 	}

@@ -53,6 +53,18 @@ func (x *Search) roomy(strategy string, queues int) Setting {
 	return s
 }
 
+// screenInTime is the first screening, which ends with the budget.
+func (x *Search) screenInTime(ctx context.Context) error {
+	if x.o.Budget > 0 {
+		var done context.CancelFunc
+		ctx, done = context.WithDeadlineCause(ctx, x.began.Add(x.o.Budget), errBudget)
+		defer done()
+	}
+	err := x.screen(ctx)
+	x.took = time.Since(x.began)
+	return err
+}
+
 // screen plays every rung of every strategy.
 func (x *Search) screen(ctx context.Context) error {
 	var all []Setting

@@ -22,6 +22,13 @@ type Measurer interface {
 	Measure(ctx context.Context, f *spec.File) (*result.Results, error)
 }
 
+// Witness is a Measurer that can tell whether the machine stood still in a cell. With one that
+// cannot, no cell gets a second try.
+type Witness interface {
+	// Stalled returns the evidence, none if there is none.
+	Stalled(res *result.Results, cell string) []string
+}
+
 // Simulator plays one cell in virtual time.
 type Simulator func(ctx context.Context, s *spec.Scenario, seed uint64, overhead time.Duration) (Figures, error)
 
@@ -34,7 +41,7 @@ type Options struct {
 	Lengths    Range
 	Strategies []string
 	Repeat     int           // how often the recommendation is measured
-	Budget     time.Duration // of measuring
+	Budget     time.Duration // of the whole search; 0: any
 	Simulate   Simulator
 	Measurer   Measurer
 	Asked      float64            // writes per second that a plan of a profile must have, within 5 %; 0: any
@@ -55,8 +62,10 @@ type Search struct {
 	memory   float64         // MiB that a watcher takes besides its queues; 0: not known
 	short    map[Setting]int // length of handler queues by strategy and number, where the longest take too much
 
-	first *candidate      // what the original is told, where nothing of it was measured
-	late  map[string]bool // strategies of which a setting could not be measured
+	first *candidate           // what the original is told, where nothing of it was measured
+	late  map[string][]Setting // could not be measured, by strategy
+	began time.Time
+	took  time.Duration // of the first screening
 
 	mu       sync.Mutex // guards what follows, while simulations run side by side
 	cands    map[Setting]*candidate
@@ -64,7 +73,7 @@ type Search struct {
 	plans    []uint64               // seeds by repetition
 	sims     int
 	measured int
-	second   int
+	retries  int
 	reused   int
 	spent    time.Duration
 	notes    []string
@@ -101,7 +110,7 @@ func New(o Options) (*Search, error) {
 		return nil, badinput.New(fmt.Sprintf("choose one, for example --set matrix.%s=%s", axis.Name, axis.Value),
 			"%s has %d points besides the watcher's settings: tune needs one load", o.Scenario.Base().Metadata.Name, len(cells))
 	}
-	x := &Search{o: o, base: &cells[0].Scenario, factor: 1, cands: map[Setting]*candidate{}, probes: map[Setting]*candidate{}, short: map[Setting]int{}, late: map[string]bool{}}
+	x := &Search{o: o, base: &cells[0].Scenario, factor: 1, cands: map[Setting]*candidate{}, probes: map[Setting]*candidate{}, short: map[Setting]int{}, late: map[string][]Setting{}}
 	if cells[0].Calibrates || cells[0].Calibration != "" {
 		return nil, badinput.New("give the load a rate", "%s has a load that follows each strategy's capacity", x.base.Metadata.Name)
 	}

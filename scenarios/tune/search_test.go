@@ -76,31 +76,6 @@ func TestWrongIsOutForGood(t *testing.T) {
 	}
 }
 
-// TestLateGetsOneSecondTry: one, which is counted; what is late again is no evidence.
-func TestLateGetsOneSecondTry(t *testing.T) {
-	w := planted()
-	w.late = 1
-	o := options(t, w, burst, "drain=9s")
-	o.Strategies = []string{keyed}
-	got := run(t, o)
-	if !got.Met || got.SecondTries != 1 {
-		t.Errorf("met %t, %d second tries", got.Met, got.SecondTries)
-	}
-	w = planted()
-	w.late = 1000
-	o = options(t, w, burst, "drain=9s")
-	o.Strategies = []string{keyed}
-	o.Line = func(line string) {
-		if strings.HasPrefix(line, keyed) && strings.Contains(line, " s (") {
-			t.Errorf("a figure of an invalid cell is shown: %s", line)
-		}
-	}
-	got = run(t, o)
-	if got.Met || strings.Contains(got.Sentence, "enough") || len(w.measured) > 4 {
-		t.Errorf("met %t after %d cells: %s", got.Met, len(w.measured), got.Sentence)
-	}
-}
-
 // TestNothingMeetsIt: says so, with what comes closest, and recommends nothing.
 func TestNothingMeetsIt(t *testing.T) {
 	w := planted()

@@ -32,6 +32,7 @@ type world struct {
 	noise     float64            // of a seed
 	slower    float64            // measured ÷ simulated
 	wrong     string             // a strategy that loses
+	stalled   []string           // evidence for that
 	late      int                // so many cells are late
 	memory    float64            // MiB of a process; 0: not known
 	imbalance float64
@@ -57,6 +58,9 @@ func (w *world) simulate(_ context.Context, s *spec.Scenario, seed uint64, overh
 	d := w.drain(s, seed) * (w.latency + overhead.Seconds()) / w.latency
 	return Figures{Events: int64(w.events), Requests: int64(w.events), Drain: new(d), DrainAfter: new(d), HandlerDepth: new(min(w.events/2, float64(s.Watcher.HandlerQueueLen))), Imbalance: new(w.imbalance), InFlight: new(float64(s.Watcher.PodQueueNum)), QueuedMiB: new(w.queued(s))}, nil
 }
+
+// Stalled is the evidence for what is late.
+func (w *world) Stalled(*result.Results, string) []string { return w.stalled }
 
 // queued is the MiB of what waits in a queue, as long as it is.
 func (w *world) queued(s *spec.Scenario) float64 {
