@@ -1,10 +1,14 @@
 package tune
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // TestLate: a late cell gets one second try, and only with evidence that the machine stood
@@ -82,5 +86,33 @@ func TestBudget(t *testing.T) {
 	x.o.Budget, x.began, x.took = time.Minute, time.Now().Add(-25*time.Second), 25*time.Second
 	if left := x.left(); left > 10*time.Second || left < 5*time.Second {
 		t.Errorf("%s left of a minute after 25 s, of which 25 s are kept", left)
+	}
+}
+
+// TestBudgetOfInvalidCells: where the time ends before a cell was valid, the answer says so and
+// why, and what was predicted is handed out as that.
+func TestBudgetOfInvalidCells(t *testing.T) {
+	w := planted()
+	w.late = 1000
+	o := options(t, w, burst, "drain=9s")
+	o.Strategies, o.Budget = []string{keyed}, time.Minute
+	x, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Use(measureFunc(func(ctx context.Context, f *spec.File) (*result.Results, error) {
+		x.began = x.began.Add(-time.Minute)
+		return w.Measure(ctx, f)
+	}), nil)
+	got, err := x.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := got.At(got.Best)
+	if got.Met || best == nil || !strings.Contains(got.Sentence, "by simulation keyed with podQueueNum 37 would do") {
+		t.Fatalf("met %t, %+v: %s", got.Met, best, got.Sentence)
+	}
+	if !strings.Contains(got.Fragments[0].Note, "predicted only") || !strings.Contains(strings.Join(got.Notes, " "), "could not be measured (late)") {
+		t.Errorf("%+v %v", got.Fragments[0], got.Notes)
 	}
 }

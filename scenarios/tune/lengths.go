@@ -44,7 +44,7 @@ func (x *Search) fitLengths(ctx context.Context, roomy Setting, bound float64) (
 	switch {
 	case merges(roomy.Strategy) && x.coalesces():
 		// A key waits once wherever it waits: the length decides only which metric counts it.
-		f.handler.NoEffect = roomy.Strategy + " keeps one event of an object however long its queue is; this is twice the depth reached"
+		f.handler.NoEffect = roomy.Strategy + " keeps one event of an object however long its queue is; this has room for twice the depth reached"
 		f.set.HandlerLen = atLeast(steps, room*depth(base, handlerDepth))
 	default:
 		if x.blocks() {
@@ -64,7 +64,7 @@ func (x *Search) fitLengths(ctx context.Context, roomy Setting, bound float64) (
 	steps = x.writerSteps()
 	switch {
 	case x.coalesces():
-		f.writer.NoEffect = "with queueFull coalesce the Writer refuses nothing; this is twice the depth reached, and at least what both watchers raise less to"
+		f.writer.NoEffect = "with queueFull coalesce the Writer refuses nothing; this has room for twice the depth reached, and is what both watchers raise less to, or more"
 		f.set.WriterLen = atLeast(steps, room*depth(at, writerDepth))
 	default:
 		of := func(n int) Setting { s := f.set; s.WriterLen = n; return s }

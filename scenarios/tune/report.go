@@ -31,7 +31,9 @@ func (x *Search) Run(ctx context.Context) (*result.Tuning, error) {
 	if errors.Is(err, errBudget) {
 		x.notes, err = append(x.notes, fmt.Sprintf("measuring ended after %s, its --budget", time.Since(x.began).Round(time.Second))), nil
 		if best == nil || x.verdict(best, x.bound()) != result.TunedHolds {
-			best = x.cheapest()
+			if c := x.cheapest(); c != nil {
+				best = c
+			}
 		}
 	}
 	if err == nil && best != nil {

@@ -69,10 +69,7 @@ func (x *Search) screenInTime(ctx context.Context) error {
 func (x *Search) screen(ctx context.Context) error {
 	var all []Setting
 	for _, strategy := range x.o.Strategies {
-		for _, s := range x.rungs(strategy) {
-			x.cand(s).ladder = true
-			all = append(all, s)
-		}
+		all = append(all, x.rungs(strategy)...)
 	}
 	if len(all) == 0 {
 		return badinput.New("raise the limit", "no setting is within --limit %v", x.o.Limits.Text)

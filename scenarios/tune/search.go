@@ -83,7 +83,6 @@ type Search struct {
 type candidate struct {
 	set      Setting
 	by       []Figures // predicted, by seed
-	ladder   bool      // one of those that are screened
 	excluded string
 	cells    []result.TunedCell
 }

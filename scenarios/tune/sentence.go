@@ -18,12 +18,16 @@ func (x *Search) sentence(c *candidate, met bool) string {
 	switch {
 	case met:
 		s += enough(c.set, x.kinds) + x.goal() + ": " + x.achieved(*v)
-		if c.set.Strategy == dedup || c.set.Strategy == adaptive {
+		if merges(c.set.Strategy) || len(c.by) > 0 && c.by[0].Requests < c.by[0].Events {
 			s += " (the latest state of an object; states that it had in between may be left out)"
 		}
 		return s + "; " + x.proof(c) + "."
 	case len(c.cells) == 0:
-		return s + "nothing was measured that holds the objective; by simulation " + named(c.set) + " comes closest, with " + x.said(x.predicted(c)) + "."
+		how := "comes closest"
+		if x.holds(c, x.bound()) {
+			how = "would do"
+		}
+		return s + "nothing was measured that holds the objective; by simulation " + named(c.set) + " " + how + ", with " + x.said(x.predicted(c)) + "."
 	}
 	s += "no setting that was tried " + x.missed() + "; "
 	bad := slices.IndexFunc(c.cells, func(t result.TunedCell) bool { return len(t.Failed) > 0 })
