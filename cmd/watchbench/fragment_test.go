@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/scenarios/tune"
 )
 
@@ -15,6 +18,8 @@ func TestFragmentsAreReadBack(t *testing.T) {
 	for _, c := range []struct{ file, text, problem string }{
 		{tune.FileOurs, `{"bcs": {"strategy": "keyed", "podQueueNum": 12, "writerQueueLen": 10240, "handlerQueueLen": 131072, "queueFull": "coalesce"}}`, ""},
 		{tune.FileOurs, `{"bcs": {"strategy": "adaptive", "writerQueueLen": 10240, "handlerQueueLen": 512, "queueFull": "coalesce"}}`, ""},
+		{tune.FileOurs, `{"bcs": {"strategy": "keyed", "podQueueNum": 12, "writerQueueLen": 10240, "handlerQueueLen": 32768, "queueFull": "block"}}`, ""},
+		{tune.FileOurs, `{"bcs": {"strategy": "keyed", "podQueueNum": 12, "handlerQueueLen": 512, "queueFull": "block"}}`, "blocks the watch of Events"},
 		{tune.FileOriginal, `{"bcs": {"podQueueNum": 30, "writerQueueLen": 10240}}`, ""},
 		{tune.FileOriginal, `{"bcs": {"podQueueNum": 0, "writerQueueLen": 10240}}`, ""},
 		{tune.FileOurs, `{"bcs": {"writerQueueLen": 512}}`, "would be taken as 10240"},
@@ -55,6 +60,7 @@ func TestTuneRefuses(t *testing.T) {
 		{[]string{"--trace", "x", "--rate", "1/s"}, "--trace is the load"},
 		{[]string{"replay-burst", "--strategies", "unordered"}, "is not one"},
 		{[]string{"replay-burst", "--repeat", "0"}, "--repeat 0"},
+		{[]string{"replay-burst", "--watcher-command", "mine {config}"}, "unknown flag: --watcher-command"},
 	} {
 		_, stderr, code, err := invoke(t, append([]string{"tune"}, c.args...)...)
 		if err != nil {
@@ -66,5 +72,32 @@ func TestTuneRefuses(t *testing.T) {
 	}
 	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+// TestRepeatIsTheSearchs: --repeat of tune is no override of the scenario, so that a search
+// with another one may use the measurements of the first again.
+func TestRepeatIsTheSearchs(t *testing.T) {
+	for _, c := range []struct {
+		apart []string
+		want  int
+	}{{nil, 5}, {[]string{"repeat"}, 1}} {
+		f := runFlags{apart: c.apart}
+		cmd := &cobra.Command{}
+		f.ours(cmd)
+		cmd.Flags().IntVar(&f.repeat, "repeat", 3, "")
+		if err := cmd.ParseFlags([]string{"--repeat", "5"}); err != nil {
+			t.Fatal(err)
+		}
+		file, err := f.parse(cmd, source{"replay-burst", func(sets ...string) (*spec.File, error) {
+			_, file, err := parse("replay-burst", sets...)
+			return file, err
+		}}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := file.Base().Repeat; got != c.want {
+			t.Errorf("apart %v: repeated %d times, want %d", c.apart, got, c.want)
+		}
 	}
 }

@@ -186,7 +186,7 @@ const providerField = "cluster.provider"
 func (f *runFlags) parse(cmd *cobra.Command, s source, provider string) (*spec.File, error) {
 	sets, said := slices.Clone(f.sets), map[string]string{}
 	add := func(flag, path, value, shown string) {
-		if cmd.Flags().Changed(flag) {
+		if cmd.Flags().Changed(flag) && !slices.Contains(f.apart, flag) {
 			set := path + "=" + value
 			sets, said["--set "+set] = append(sets, set), "--"+flag+" "+shown
 		}

@@ -41,6 +41,10 @@ type runFlags struct {
 	failFast       bool
 	profile        bool
 	quiet          bool
+
+	// apart are flags that have a meaning of their own in a command: they do not override the
+	// scenario's field.
+	apart []string
 }
 
 func runCommand() *cobra.Command {
@@ -89,8 +93,14 @@ const explainUsage = "print how the figures came about, and where, before the ou
 
 const setUsage = "override a field (path=value), or choose matrix points (matrix.axis=a,b)"
 
-// common adds the flags of every command that runs scenarios.
+// common adds the flags of every command that runs scenarios with any watcher.
 func (f *runFlags) common(cmd *cobra.Command) {
+	f.ours(cmd)
+	cmd.Flags().StringVar(&f.watcherCommand, "watcher-command", "", "command of another watcher; {config} stands for the path of its config file")
+}
+
+// ours adds those of every command that runs scenarios.
+func (f *runFlags) ours(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.provider, "cluster", "", "embedded, kind, kubeconfig, or running: that of watchbench cluster up (default: what other flags imply, the scenario's, or embedded)")
 	fl.StringVar(&f.cluster.Kubeconfig.Path, "kubeconfig", "", "kubeconfig: path of the file (implies --cluster kubeconfig)")
@@ -100,7 +110,6 @@ func (f *runFlags) common(cmd *cobra.Command) {
 	fl.BoolVar(&f.cluster.Kind.Keep, "kind-keep", false, "kind: keep the cluster that was created")
 	fl.StringVar(&f.out, "out", "out", "folder in which each run gets its own")
 	fl.StringArrayVar(&f.sets, "set", nil, setUsage)
-	fl.StringVar(&f.watcherCommand, "watcher-command", "", "command of another watcher; {config} stands for the path of its config file")
 	fl.BoolVar(&f.cluster.FSync, "fsync", false, "embedded: let etcd wait for the disk, as in production")
 	fl.BoolVar(&f.pin, "pin", false, "embedded: keep watcher, tools and control plane to CPUs of their own (4 CPUs or more)")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")

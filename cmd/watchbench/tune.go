@@ -16,8 +16,8 @@ import (
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/campaign"
-	"github.com/watchbench/watchbench/scenarios/faults"
-	"github.com/watchbench/watchbench/scenarios/spec"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/tune"
 )
 
@@ -38,7 +38,7 @@ const profileLength = 30 * time.Second
 
 func tuneCommand() *cobra.Command {
 	f := tuneFlags{objective: "freshness.p99", queues: tune.QueueRange.String(), lengths: tune.LengthRange.String(), length: 20 * time.Second, budget: 8 * time.Minute}
-	f.repeat = 3
+	f.repeat, f.apart = 3, []string{"repeat"}
 	cmd := &cobra.Command{
 		Use:   "tune [SCENARIO] | tune --rate R --storage L",
 		Short: "Find the settings for a load and a storage",
@@ -62,7 +62,7 @@ another. Exit code 3 if nothing meets the objective, 5 if that could not be meas
 		ValidArgsFunction: scenarioNames,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.tune(cmd, args) },
 	}
-	f.common(cmd)
+	f.ours(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.rate, "rate", "", "writes per second that the API server takes, of all kinds watched, such as 200/s")
 	fl.StringVar(&f.latency, "storage", "", "time to answer one request: 'p50=60ms,p99=400ms', 80ms, or a distribution of storage.latency")
@@ -75,7 +75,7 @@ another. Exit code 3 if nothing meets the objective, 5 if that could not be meas
 	fl.StringVar(&f.only, "strategies", strings.Join(tune.Strategies, ","), "strategies that take part")
 	fl.IntVar(&f.repeat, "repeat", f.repeat, "how often the recommendation is measured, each time with another seed")
 	fl.DurationVar(&f.length, "for", f.length, "length of the load of one measurement, with --rate (default 30s with --profile)")
-	fl.DurationVar(&f.budget, "budget", f.budget, "time for measuring; what is not measured by then is not recommended")
+	fl.DurationVar(&f.budget, "budget", f.budget, "time for the whole search; what is not measured by then is not recommended")
 	fl.StringVar(&f.earlier, "resume", "", "folder of an earlier tune of the same load, whose measurements are used again")
 	offer(cmd, "profile", plan.ProfileNames()...)
 	offer(cmd, "objective", "freshness.p99=", "freshness.p99", "freshness.p50=", "freshness.max=", "drain=", "drain", "drainAfterLoad=", "rate=")
@@ -117,92 +117,6 @@ func (f *tuneFlags) options() (o tune.Options, err error) {
 	return o, nil
 }
 
-// question finds what is asked: the scenario to be parsed.
-func (f *tuneFlags) question(cmd *cobra.Command, args []string, o tune.Objective) (source, error) {
-	var q tune.Question
-	var err error
-	given := func(flag string) bool { return cmd.Flags().Changed(flag) }
-	switch {
-	case len(args) == 1 && (given("rate") || given("storage") || given("profile") || given("trace") || given("for")):
-		return source{}, badinput.New("use --set, for example --set load.rate=200", "--rate, --storage, --profile, --trace and --for are for a question without a scenario")
-	case len(args) == 1:
-		return f.scenario(args[0], o)
-	case given("trace") && (given("rate") || given("profile") || given("for") || o.Rate > 0):
-		return source{}, badinput.New("leave one of them out", "--trace is the load, so --rate, --profile, --for and a rate to reach mean nothing")
-	case !given("trace") && !given("rate") && o.Rate == 0:
-		return source{}, badinput.New("write for example watchbench tune --rate 200/s --storage 'p50=60ms,p99=400ms'", "there is no load: no scenario, --rate or --trace")
-	}
-	q.Trace, q.Profile, q.Length, q.Rate = f.trace, f.profile, f.length, o.Rate
-	if given("rate") {
-		if q.Rate, err = tune.ParseRate(f.rate); err != nil {
-			return source{}, err
-		}
-		if o.Rate > 0 && o.Rate != q.Rate {
-			return source{}, badinput.New("give one", "--rate %s is not the rate of --objective %s", f.rate, f.objective)
-		}
-	}
-	if !given("storage") {
-		return source{}, badinput.New("add for example --storage 'p50=60ms,p99=400ms'", "--storage is missing: the time that storage takes to answer")
-	}
-	if q.Storage, err = tune.ParseStorage(f.latency); err != nil {
-		return source{}, err
-	}
-	if q.Profile != "" {
-		if f.asked = q.Rate; !given("for") {
-			q.Length = profileLength
-		}
-		return f.profiled(q)
-	}
-	data, sets, err := q.Source()
-	if err != nil {
-		return source{}, err
-	}
-	return source{"tune", func(more ...string) (*spec.File, error) {
-		return faults.Format.Parse("tune", data, slices.Concat(sets, more)...)
-	}}, nil
-}
-
-// profiled is the shipped scenario of a profile, at the rate that is asked for.
-func (f *tuneFlags) profiled(q tune.Question) (source, error) {
-	if !slices.Contains(plan.ProfileNames(), q.Profile) {
-		return source{}, badinput.New("use one of "+strings.Join(plan.ProfileNames(), ", "), "--profile %s is not known", q.Profile)
-	}
-	_, file, err := parse(q.Profile)
-	if err != nil {
-		return source{}, err
-	}
-	base := file.Base()
-	sets, note, err := q.Profiled(base.Load.Load, base.Seed)
-	if err != nil {
-		return source{}, err
-	}
-	f.notes = append(f.notes, note)
-	return source{q.Profile, func(more ...string) (*spec.File, error) {
-		_, file, err := parse(q.Profile, slices.Concat(sets, more)...)
-		return file, err
-	}}, nil
-}
-
-// scenario is a scenario of a file, at the rate of the objective if that names one.
-func (f *tuneFlags) scenario(ref string, o tune.Objective) (source, error) {
-	var sets []string
-	if o.Rate > 0 {
-		_, file, err := parse(ref)
-		if err != nil {
-			return source{}, err
-		}
-		base := file.Base()
-		if base.Load.Profile != "" {
-			return source{}, badinput.New("use --rate and --profile", "--objective %s: the rate of %s is of Pods, not of writes", f.objective, ref)
-		}
-		sets = append(sets, fmt.Sprintf("load.rate=%g", o.Rate))
-	}
-	return source{ref, func(more ...string) (*spec.File, error) {
-		_, file, err := parse(ref, slices.Concat(sets, more)...)
-		return file, err
-	}}, nil
-}
-
 func (f *tuneFlags) tune(cmd *cobra.Command, args []string) (err error) {
 	o, err := f.options()
 	if err != nil {
@@ -212,14 +126,11 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	// The number of repetitions is the search's, not the scenario's.
-	repeat := f.repeat
-	cmd.Flags().Lookup("repeat").Changed = false
 	todo, err := f.parseAll(cmd, []source{src})
 	if err != nil {
 		return err
 	}
-	o.Scenario, o.Repeat, o.Asked = todo[0].File, repeat, f.asked
+	o.Scenario, o.Asked = todo[0].File, f.asked
 	if f.earlier != "" {
 		if o.Known, err = f.known(o); err != nil {
 			return err
@@ -237,7 +148,7 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) (err error) {
 	for _, n := range f.notes {
 		m.Line(n)
 	}
-	search.Use(m, m.Line)
+	search.Use(witness{m}, m.Line)
 	t, err := search.Run(cmd.Context())
 	if err == nil || t.Measured+t.Reused > 0 {
 		t.Notes = slices.Concat(f.notes, t.Notes)
@@ -249,21 +160,6 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) (err error) {
 	return tuneVerdict(t)
 }
 
-// known are the measurements of an earlier search.
-func (f *tuneFlags) known(o tune.Options) (cells []result.TunedCell, err error) {
-	t, err := result.LoadTuning(filepath.Join(f.earlier, result.TuningFile))
-	if err != nil {
-		return nil, &badinput.Error{What: "--resume " + f.earlier, Remedy: "name a folder of watchbench tune", Err: err}
-	}
-	if t.Identity != tune.Identity(o) {
-		return nil, badinput.New("repeat the load, the storage and --set of that command, or drop --resume", "--resume %s: it is of another scenario, or one with other overrides", f.earlier)
-	}
-	for _, c := range t.Candidates {
-		cells = append(cells, c.Cells...)
-	}
-	return cells, nil
-}
-
 // publish writes the answer into its folder and prints it.
 func (f *tuneFlags) publish(cmd *cobra.Command, dir string, t *result.Tuning) error {
 	for i := range t.Fragments {
@@ -272,20 +168,11 @@ func (f *tuneFlags) publish(cmd *cobra.Command, dir string, t *result.Tuning) er
 		}
 	}
 	doc := render.TuningDocument(t)
-	files := map[string]func(io.Writer) error{
-		result.TuningFile: func(w io.Writer) error { return result.EncodeTuning(w, t) },
-		"report.md":       func(w io.Writer) error { return render.DocumentMarkdown(w, doc) },
-		"index.html":      func(w io.Writer) error { return render.DocumentHTML(w, doc) },
-	}
+	err := writeDocument(dir, result.TuningFile, t, doc)
 	for _, g := range t.Fragments {
-		files[g.File] = func(w io.Writer) error { _, err := io.WriteString(w, g.Text); return err }
+		err = errors.Join(err, result.Replace(filepath.Join(dir, g.File), func(w io.Writer) error { _, err := io.WriteString(w, g.Text); return err }))
 	}
-	var err error
-	for name, write := range files {
-		err = errors.Join(err, result.Replace(filepath.Join(dir, name), write))
-	}
-	err = errors.Join(err, render.DocumentTerminal(cmd.OutOrStdout(), doc, terminalOptions(cmd.OutOrStdout())))
-	fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", filepath.Join(relative(dir), "index.html"))
+	err = errors.Join(err, showDocument(cmd, dir, doc))
 	if t.Interrupted {
 		fmt.Fprintf(cmd.ErrOrStderr(), "the same command with --resume %s uses again what was measured\n", relative(dir))
 	}
@@ -303,4 +190,22 @@ func tuneVerdict(t *result.Tuning) error {
 	return &verdict{exitCheck, "no setting that was tried meets the objective " + t.Objective.Text}
 }
 
-var _ tune.Measurer = (*measurer)(nil)
+// witness is a measurer that looks into a cell's own files for evidence that the machine stood
+// still.
+type witness struct{ *measurer }
+
+// Stalled returns it; none where the files cannot be read.
+func (w witness) Stalled(res *result.Results, cell string) []string {
+	dir := history.CellDir(filepath.Join(w.dir, res.Run.ID), cell)
+	c, err := history.LoadCell(dir)
+	if err != nil {
+		return nil
+	}
+	samples, err := history.LoadLines[history.Sample](dir, history.FileSamples)
+	if err != nil {
+		return nil
+	}
+	return matrix.Stalled(&matrix.Case{Cell: c, Samples: samples})
+}
+
+var _ tune.Witness = witness{}

@@ -19,6 +19,11 @@ func TuningDocument(t *result.Tuning) *Document {
 	if len(t.Why) > 0 {
 		add(Section{Title: "Why", Table: factTable(t.Why)})
 	}
+	if len(t.Lengths) > 0 {
+		add(Section{Title: "Queue lengths", Table: tuningLengths(t.Lengths), Notes: []string{
+			"Found in virtual time, with all plans. Recommended is the shortest that is enough with one doubling of room, if it has not that much already; what was measured is with what is recommended.",
+		}})
+	}
 	if len(t.Changes) > 0 {
 		var rows [][]Cell
 		for _, c := range t.Changes {
@@ -148,13 +153,23 @@ func candidateNotes(t *result.Tuning) []string {
 	if t.Reused > 0 {
 		n = append(n, plural(t.Reused, "cell")+" of an earlier search used again.")
 	}
-	if t.SecondTries > 0 {
-		n = append(n, fmt.Sprintf("%s late and measured once more.", plural(t.SecondTries, "cell")))
-	}
+	n = append(n, secondTries(t)...)
 	if t.Overhead > 0 {
 		n = append(n, fmt.Sprintf("Predictions add %s ms to each request, what it took besides storage's own time.", short(1000*t.Overhead)))
 	}
 	return append(n, t.Notes...)
+}
+
+// secondTries are the cells that were measured once more, with the evidence for it.
+func secondTries(t *result.Tuning) (all []string) {
+	for i := range t.Candidates {
+		for j := range t.Candidates[i].Cells {
+			if r := t.Candidates[i].Cells[j].Retry; r != nil {
+				all = append(all, fmt.Sprintf("Second try: %s was late (%s) while the machine stood still: %s.", r.Scenario, r.Why, strings.Join(r.Stalled, ", ")))
+			}
+		}
+	}
+	return all
 }
 
 // byNumber are the screened candidates of a strategy that has a number, by it; of several
@@ -252,31 +267,6 @@ func strategyHeat(t *result.Tuning) Heat {
 		if known {
 			h.Rows, h.Values = append(h.Rows, s), append(h.Values, row)
 		}
-	}
-	return h
-}
-
-// lengthHeat is the map of lengths by number, of the strategy of the answer.
-func lengthHeat(t *result.Tuning) Heat {
-	l := t.Lengths
-	if l == nil {
-		return Heat{}
-	}
-	h := Heat{
-		Title: t.Objective.Metric + " of " + l.Strategy + " by podQueueNum and handlerQueueLen", X: "podQueueNum", Unit: "s", Values: l.Values,
-		Caption: "Predicted in virtual time; the darker, the longer. A gap is beyond a limit, or loses events. Where a column has one colour, its queues never fill.",
-	}
-	for _, n := range l.Queues {
-		h.Columns = append(h.Columns, fmt.Sprint(n))
-	}
-	if len(h.Columns) == 0 {
-		h.X, h.Columns = "", []string{"finds its number itself"}
-		if l.Strategy == "single" {
-			h.Columns[0] = "one queue"
-		}
-	}
-	for _, n := range l.Lengths {
-		h.Rows = append(h.Rows, fmt.Sprint(n))
 	}
 	return h
 }

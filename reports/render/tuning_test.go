@@ -22,14 +22,19 @@ func tuning() *result.Tuning {
 			{Setting: result.Setting{Strategy: "keyed", Queues: 8, HandlerLen: 512}, Value: new(3.1), Seeds: 1, Verdict: result.TunedUnmeasured},
 			{Setting: result.Setting{Strategy: "keyed", Queues: 12, HandlerLen: 512}, Value: new(0.85), Measured: new(0.93), Error: new(0.094), Cells: []result.TunedCell{cell(true), cell(false), cell(true)}, Predicted: figures, Seeds: 3, Verdict: result.TunedHolds},
 			{Setting: result.Setting{Strategy: "keyed", Queues: 16, HandlerLen: 512}, Value: new(0.7), Seeds: 1, Verdict: result.TunedUnmeasured},
-			{Setting: result.Setting{Strategy: "dedup", Queues: 10, HandlerLen: 256}, Value: new(0.6), Measured: new(2.4), Cells: []result.TunedCell{cell(true)}, Seeds: 3, Verdict: result.TunedFails},
+			{Setting: result.Setting{Strategy: "dedup", Queues: 10, HandlerLen: 256}, Value: new(0.6), Measured: new(2.4), Cells: []result.TunedCell{{Valid: true, Figures: figures, Retry: &result.Retry{Scenario: "dedup 10", Why: "load.lag: 0.3 s", Stalled: []string{"the runner stood still for 2s"}}}}, Seeds: 3, Verdict: result.TunedFails},
 			{Setting: result.Setting{Strategy: "partitioned", Queues: 30, HandlerLen: 256}, Cells: []result.TunedCell{cell(true)}, Seeds: 3, Verdict: result.TunedWrong, Excluded: "fails G1"},
 		},
-		Why:       []result.TuningFact{{Name: "Little's law", Value: "200 requests a second keep 17 in flight"}},
-		Lengths:   &result.TuningLengths{Strategy: "keyed", Queues: []int{11, 12}, Lengths: []int{256, 1024}, Values: [][]*float64{{nil, new(0.97)}, {new(0.91), new(0.85)}}},
+		Why: []result.TuningFact{{Name: "Little's law", Value: "200 requests a second keep 17 in flight"}},
+		Lengths: []result.TuningLength{
+			{Setting: result.Setting{Strategy: "keyed", Queues: 12}, Key: "handlerQueueLen", Shortest: 256, Recommended: 512, None: "the shortest that --lengths allows"},
+			{Setting: result.Setting{Strategy: "keyed", Queues: 12}, Key: "writerQueueLen", Shortest: 16384, Recommended: 32768, Shorter: 10240, Comes: "drops 31 events in the simulation"},
+			{Setting: result.Setting{Strategy: "dedup", Queues: 10}, Key: "handlerQueueLen", Recommended: 256, NoEffect: "dedup keeps one event of an object"},
+		},
+		LengthMap: &result.TuningLengths{Strategy: "keyed", Queues: []int{11, 12}, Lengths: []int{256, 1024}, Values: [][]*float64{{nil, new(0.97)}, {new(0.91), new(0.85)}}},
 		Changes:   []result.TuningChange{{If: "the rate doubles", Answer: "keyed 24 instead of keyed 12, with 1.7 s"}},
 		Fragments: []result.TuningFragment{{File: "k8s-watch.json", For: "k8s-watch", Text: "{\n  \"bcs\": {}\n}\n"}, {File: "bcs-k8s-watch.json", For: "bcs-k8s-watch", Text: "{}\n", Note: "predicted only"}},
-		Notes:     []string{"a note"}, Simulations: 300, Measured: 5, SecondTries: 1, Exhaustive: 375, Overhead: 0.003,
+		Notes:     []string{"a note"}, Simulations: 300, Measured: 5, Exhaustive: 375, Overhead: 0.003,
 	}
 }
 
@@ -64,7 +69,7 @@ func TestTuningPage(t *testing.T) {
 		}
 	}
 	none := tuning()
-	none.Met, none.Best, none.RunnerUp, none.Original, none.Candidates, none.Fragments, none.Lengths = false, -1, -1, -1, nil, nil, nil
+	none.Met, none.Best, none.RunnerUp, none.Original, none.Candidates, none.Fragments, none.LengthMap = false, -1, -1, -1, nil, nil, nil
 	b.Reset()
 	if err := DocumentHTML(&b, TuningDocument(none)); err != nil {
 		t.Fatal(err)
@@ -79,7 +84,9 @@ func TestTuningHostile(t *testing.T) {
 	const evil = "</script><script>alert(1)</script>\x1b[31m|[x](http://e)"
 	d := tuning()
 	d.Sentence, d.Scenario, d.Provider, d.Asked[0].Value, d.Notes[0], d.Limits[0] = evil, evil, evil, evil, evil, evil
-	d.Why[0].Value, d.Changes[0].Answer, d.Fragments[0].Text, d.Objective.Text, d.Candidates[4].Excluded, d.Candidates[1].Strategy, d.Lengths.Strategy = evil, evil, evil, evil, evil, evil, evil
+	d.Why[0].Value, d.Changes[0].Answer, d.Fragments[0].Text, d.Objective.Text, d.Candidates[4].Excluded, d.Candidates[1].Strategy, d.LengthMap.Strategy = evil, evil, evil, evil, evil, evil, evil
+	d.Candidates[3].Cells[0].Retry = &result.Retry{Scenario: evil, Why: evil, Stalled: []string{evil}}
+	d.Lengths[0].Setting.Strategy, d.Lengths[1].Comes, d.Lengths[2].NoEffect = evil, evil, evil
 	var page, md, terminal bytes.Buffer
 	doc := TuningDocument(d)
 	for _, err := range []error{DocumentHTML(&page, doc), DocumentMarkdown(&md, doc), DocumentTerminal(&terminal, doc, TerminalOptions{})} {

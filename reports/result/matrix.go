@@ -26,7 +26,7 @@ type Matrix struct {
 	Retries []Retry `json:"secondTries,omitempty"`
 }
 
-// Retry is a second try of a scenario: what the first one came to, and the evidence that
+// Retry is a second try of a scenario, or of a setting that is tuned: what the first one came to, and the evidence that
 // the machine stood still meanwhile.
 type Retry struct {
 	Scenario string   `json:"scenario"`

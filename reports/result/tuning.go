@@ -42,14 +42,14 @@ type Tuning struct {
 
 	Candidates []TunedCandidate `json:"candidates"`
 	Why        []TuningFact     `json:"why,omitempty"`
-	Changes    []TuningChange   `json:"changes,omitempty"` // what would change the answer
-	Lengths    *TuningLengths   `json:"lengths,omitempty"` // around what is recommended
+	Changes    []TuningChange   `json:"changes,omitempty"`   // what would change the answer
+	Lengths    []TuningLength   `json:"lengths,omitempty"`   // of the recommendation and the runner-up
+	LengthMap  *TuningLengths   `json:"lengthMap,omitempty"` // around what is recommended
 	Fragments  []TuningFragment `json:"fragments,omitempty"`
 	Notes      []string         `json:"notes,omitempty"`
 
 	Simulations int     `json:"simulations"` // cells played in virtual time
 	Measured    int     `json:"measured"`    // cells measured, second tries included
-	SecondTries int     `json:"secondTries"` // of cells that were late
 	Reused      int     `json:"reused,omitempty"`
 	Exhaustive  int     `json:"exhaustive"` // cells of a sweep over every setting that was screened
 	Overhead    float64 `json:"overheadSeconds"`
@@ -125,6 +125,9 @@ type TunedCell struct {
 	Reason  string       `json:"reason,omitempty"` // why it is invalid
 	KeepsUp *bool        `json:"keepsUp,omitempty"`
 	Figures TunedFigures `json:"figures"`
+	// Retry is set if this is a second try: why the first was late, and the evidence that the
+	// machine stood still meanwhile.
+	Retry *Retry `json:"retry,omitempty"`
 }
 
 // TunedCandidate is a setting with what was predicted and what was measured.
@@ -160,6 +163,20 @@ type TuningChange struct {
 	Value   *float64 `json:"value,omitempty"` // predicted, of the objective's metric
 }
 
+// TuningLength is what a search for one length of a setting found in virtual time. A length is
+// enough if with it all plans keep the objective and lose nothing within the limits, and a
+// strategy that sends every change does so as with long queues.
+type TuningLength struct {
+	Setting     Setting `json:"setting"`
+	Key         string  `json:"key"`                // handlerQueueLen, writerQueueLen
+	Shortest    int     `json:"shortest,omitempty"` // that is enough; 0: it has no effect
+	Recommended int     `json:"recommended"`
+	NoEffect    string  `json:"noEffect,omitempty"` // why
+	Shorter     int     `json:"shorter,omitempty"`  // the longest that is not enough
+	Comes       string  `json:"comes,omitempty"`    // why it is not
+	None        string  `json:"none,omitempty"`     // why there is no shorter one
+}
+
 // TuningLengths is the objective's metric of one strategy by number of queues and the length
 // of its handler queues, predicted in virtual time with the first plan.
 type TuningLengths struct {
@@ -183,16 +200,6 @@ func (t *Tuning) At(i int) *TunedCandidate {
 		return nil
 	}
 	return &t.Candidates[i]
-}
-
-// EncodeTuning writes tuning.json.
-func EncodeTuning(w io.Writer, t *Tuning) error {
-	data, err := json.MarshalIndent(t, "", " ")
-	if err != nil {
-		return fmt.Errorf("encode tuning: %w", err)
-	}
-	_, err = w.Write(append(data, '\n'))
-	return err
 }
 
 // LoadTuning reads tuning.json.

@@ -11,7 +11,7 @@ import (
 // answer is the smallest setting of a strategy that holds the bound by all that is known,
 // nil if none does. Larger ones near it hold it, too.
 func (x *Search) answer(ctx context.Context, strategy string, bound float64) (*candidate, error) {
-	if x.wrong(strategy) || x.late[strategy] {
+	if x.wrong(strategy) || x.out(strategy) {
 		return nil, nil
 	}
 	if c := x.proven(strategy, bound); c != nil {
@@ -94,7 +94,7 @@ func (x *Search) proven(strategy string, bound float64) (best *candidate) {
 }
 
 // floor is the least number of queues that may still do: more than any that was measured
-// and did not, by a step.
+// and did not, or could not be measured, by a step.
 func (x *Search) floor(strategy string, bound float64) int {
 	most, fails := -1, 0
 	for _, c := range x.cands {
@@ -105,58 +105,31 @@ func (x *Search) floor(strategy string, bound float64) int {
 			most, fails = max(most, c.set.Queues), fails+1
 		}
 	}
-	if fails == 0 {
-		return 0
+	least := 0
+	if fails > 0 {
+		least = most + max(1, most*min(step/2, 1<<(fails-1))/step)
 	}
-	return most + max(1, most*min(step/2, 1<<(fails-1))/step)
+	for _, s := range x.late[strategy] { // the next one may be measured
+		least = max(least, s.Queues+max(1, s.Queues/step))
+	}
+	return least
 }
 
-// shortened gives a setting queues that are as long as it needs, twice what it came to, and
-// no longer.
+// shortened is a setting with queues as long as it needs; see fitLengths. nil if no length of it
+// keeps the bound.
 func (x *Search) shortened(ctx context.Context, s Setting, bound float64) (*candidate, error) {
-	roomy := x.cand(s)
-	depth := func(of func(*Figures) *float64) int {
-		d := 0.0
-		for i := range roomy.by {
-			if v := of(&roomy.by[i]); v != nil {
-				d = max(d, *v)
-			}
-		}
-		return int(math.Ceil(2 * d))
+	f, err := x.fitLengths(ctx, s, bound)
+	if err != nil || f == nil {
+		return nil, err
 	}
-	handler := depth(func(f *Figures) *float64 { return f.HandlerDepth })
-	writer := depth(func(f *Figures) *float64 { return f.WriterDepth })
-	fit := s
-	fit.HandlerLen = x.lengthFor(handler)
-	fit.WriterLen = max(leastWriter, x.lengthFor(writer))
-	for {
-		c := x.cand(fit)
-		if err := x.play(ctx, seeds, fit); err != nil {
-			return nil, err
-		}
-		switch {
-		case c.excluded != "" && fit.HandlerLen > x.o.Lengths.Low: // a shorter queue holds less
-			fit.HandlerLen = max(x.o.Lengths.Low, fit.HandlerLen/2)
-		case x.holds(c, bound), len(c.cells) > 0:
-			return c, nil
-		case fit == s:
-			return nil, nil
-		default:
-			if roomy.excluded != "" {
-				return nil, nil
-			}
-			return roomy, nil
-		}
+	c := x.cand(f.set)
+	if err := x.play(ctx, seeds, f.set); err != nil {
+		return nil, err
 	}
-}
-
-// lengthFor is the shortest of the lengths that holds n.
-func (x *Search) lengthFor(n int) int {
-	all := lengths(x.o.Lengths)
-	if i := slices.IndexFunc(all, func(l int) bool { return l >= n }); i >= 0 {
-		return all[i]
+	if math.IsInf(bound, 0) || len(c.cells) > 0 || x.holds(c, bound) {
+		return c, nil
 	}
-	return x.o.Lengths.High
+	return nil, nil
 }
 
 // finalists are the answers of all strategies, cheapest first.

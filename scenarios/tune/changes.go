@@ -124,10 +124,14 @@ func (x *Search) otherwise(ctx context.Context, w whatIf, best Setting) (result.
 			return c, nil
 		}
 		c.Answer = fmt.Sprintf("no setting of %s would hold; %s comes closest", best.Strategy, found.set.Name())
-	} else if found.set.Queues == best.Queues {
-		c.Answer = best.Name() + " would still do"
 	} else {
 		c.Answer = found.set.Name() + " instead of " + best.Name()
+		if found.set.Queues == best.Queues {
+			c.Answer = best.Name() + " would still do"
+		}
+		if n := found.set.HandlerLen; n > best.HandlerLen {
+			c.Answer += fmt.Sprintf(" (handlerQueueLen %d)", n)
+		}
 	}
 	c.Setting, c.Value = &found.set, other.value(found)
 	c.Answer += ", with " + other.said(c.Value)

@@ -170,8 +170,8 @@ func ParseLimits(all []string) (l Limits, err error) {
 			if l.InFlight != 0 {
 				return l, badinput.New("give one", "--limit inflight is there twice")
 			}
-			if l.InFlight, err = strconv.Atoi(value); err != nil || l.InFlight < 1 || l.InFlight > maxQueues {
-				return l, badinput.New(fmt.Sprintf("write 1 to %d, for example inflight=60", maxQueues), "--limit %s: %q is no number of requests", short(text), short(value))
+			if l.InFlight, err = strconv.Atoi(value); err != nil || l.InFlight < 1 {
+				return l, badinput.New("write at least 1, for example inflight=60", "--limit %s: %q is no number of requests", short(text), short(value))
 			}
 		default:
 			return l, badinput.New(remedy, "--limit %s is not known", short(text))

@@ -63,7 +63,10 @@ func TestParseLimits(t *testing.T) {
 	if err != nil || l.Memory != 64<<20 || l.InFlight != 60 {
 		t.Fatalf("%+v, %v", l, err)
 	}
-	for _, bad := range [][]string{{"memory=64"}, {"memory=1B"}, {"inflight=0"}, {"inflight=x"}, {"inflight=9999"}, {"cpu=1"}, {""}, {"inflight=1", "inflight=2"}, {"memory=2MiB", "memory=3MiB"}} {
+	if l, err := ParseLimits([]string{"inflight=9999"}); err != nil || l.InFlight != 9999 { // 8 kinds with 256 queues each may have 2,048
+		t.Errorf("%+v, %v", l, err)
+	}
+	for _, bad := range [][]string{{"memory=64"}, {"memory=1B"}, {"inflight=0"}, {"inflight=x"}, {"inflight=-1"}, {"cpu=1"}, {""}, {"inflight=1", "inflight=2"}, {"memory=2MiB", "memory=3MiB"}} {
 		if l, err := ParseLimits(bad); !badinput.Is(err) {
 			t.Errorf("%v is %+v, %v", bad, l, err)
 		}

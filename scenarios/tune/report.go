@@ -23,21 +23,24 @@ func (x *Search) Run(ctx context.Context) (*result.Tuning, error) {
 		Asked: x.asked(),
 	}
 	var best *candidate
-	err := x.screen(ctx)
+	x.began = t.Started
+	err := x.screenInTime(ctx)
 	if err == nil {
 		best, err = x.confirm(ctx)
 	}
 	if errors.Is(err, errBudget) {
-		x.notes, err = append(x.notes, fmt.Sprintf("measuring ended after %s, its --budget", x.spent.Round(time.Second))), nil
+		x.notes, err = append(x.notes, fmt.Sprintf("measuring ended after %s, its --budget", time.Since(x.began).Round(time.Second))), nil
 		if best == nil || x.verdict(best, x.bound()) != result.TunedHolds {
-			best = x.cheapest()
+			if c := x.cheapest(); c != nil {
+				best = c
+			}
 		}
 	}
 	if err == nil && best != nil {
 		t.Changes, err = x.changes(ctx, best.set)
 	}
 	if err == nil && best != nil {
-		t.Lengths, err = x.byLength(ctx, best.set)
+		t.LengthMap, err = x.byLength(ctx, best.set)
 	}
 	if ctx.Err() != nil && best == nil {
 		best = x.cheapest()
@@ -47,6 +50,9 @@ func (x *Search) Run(ctx context.Context) (*result.Tuning, error) {
 		if with, err = x.with(ctx, nil, original); len(with) > 0 {
 			x.first = with[0]
 		}
+	}
+	if err == nil && best != nil {
+		t.Lengths, err = x.lengths(ctx, best, x.runnerUp(x.all(), best, x.bound()))
 	}
 	x.fill(t, best)
 	t.Interrupted, t.Finished = ctx.Err() != nil, time.Now()
@@ -101,7 +107,7 @@ func (x *Search) fill(t *result.Tuning, best *candidate) {
 			}
 		}
 	}
-	t.Simulations, t.Measured, t.SecondTries, t.Reused, t.Overhead = x.sims, x.measured, x.second, x.reused, x.overhead.Seconds()
+	t.Simulations, t.Measured, t.Reused, t.Overhead = x.sims, x.measured, x.reused, x.overhead.Seconds()
 	for _, strategy := range x.o.Strategies {
 		t.Exhaustive += len(x.rungs(strategy)) * max(1, x.o.Repeat)
 	}

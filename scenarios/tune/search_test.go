@@ -11,131 +11,8 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
-
-// burst is 20,000 writes as fast as the watcher reads them, into a storage that takes 40 at
-// a time.
-const burst = `apiVersion: watchbench/v1
-kind: Scenario
-metadata: {name: planted}
-cluster: {provider: replay, replay: {speed: unlimited}}
-storage: {latency: 'lognormal(mean=15ms,p99=30ms)', capacity: {inflight: 40}}
-load: {model: open, rate: 20000, duration: 1s}
-watcher: {synchronizer: {disabled: true}}
-`
-
-// world is a storage and a watcher by arithmetic: what queues, strategies and a storage's
-// limit come to, without a process.
-type world struct {
-	knee     int
-	latency  float64            // s
-	events   float64            // of the load
-	skew     map[string]float64 // what a strategy takes longer
-	noise    float64            // of a seed
-	slower   float64            // measured ÷ simulated
-	wrong    string             // a strategy that loses
-	late     int                // so many cells are late
-	memory   float64            // MiB of a process; 0: not known
-	perEvent float64            // MiB of an event that waits
-	measured []Setting
-	seeds    []uint64
-}
-
-func (w *world) drain(s *spec.Scenario, seed uint64) float64 {
-	n := s.Watcher.PodQueueNum
-	if s.Watcher.Strategy == adaptive {
-		n = w.knee
-	}
-	events := w.events
-	if s.Watcher.Strategy == dedup || s.Watcher.Strategy == adaptive {
-		events *= 0.6
-	}
-	d := events * w.latency / float64(min(n, w.knee)) * max(1, w.skew[s.Watcher.Strategy])
-	return d * (1 + w.noise*math.Sin(float64(seed)*7+float64(n)))
-}
-
-func (w *world) simulate(_ context.Context, s *spec.Scenario, seed uint64, overhead time.Duration) (Figures, error) {
-	d := w.drain(s, seed) * (w.latency + overhead.Seconds()) / w.latency
-	return Figures{Events: int64(w.events), Requests: int64(w.events), Drain: new(d), DrainAfter: new(d), HandlerDepth: new(w.events / 2), InFlight: new(float64(s.Watcher.PodQueueNum)), QueuedMiB: new(w.queued(s))}, nil
-}
-
-// queued is the MiB of what waits in a queue, as long as it is.
-func (w *world) queued(s *spec.Scenario) float64 {
-	return w.perEvent * min(w.events/2, float64(s.Watcher.HandlerQueueLen))
-}
-
-func (w *world) Measure(_ context.Context, f *spec.File) (*result.Results, error) {
-	s := f.Cells()[0].Scenario
-	w.measured = append(w.measured, Setting{Strategy: s.Watcher.Strategy, Queues: s.Watcher.PodQueueNum, WriterLen: s.Watcher.WriterQueueLen, HandlerLen: s.Watcher.HandlerQueueLen})
-	w.seeds = append(w.seeds, s.Seed)
-	d := w.drain(&s, s.Seed+1000) * max(1, w.slower)
-	c := result.Cell{ID: "only", Valid: true, Handler: result.Handler{DrainSeconds: new(d), DrainAfterLoad: new(d)}, Checks: map[string]result.Check{}}
-	for _, g := range []string{"G1", "G2", "G3"} {
-		c.Checks[g] = result.Check{Verdict: result.Pass}
-	}
-	c.Events = &result.Events{Received: int64(w.events), Lost: new(int64(0))}
-	if w.memory > 0 {
-		c.Watcher.RSSPeakMiB = new(w.memory + w.queued(&s))
-	}
-	if s.Watcher.Strategy == w.wrong {
-		c.Checks["G1"], c.Events.Lost = result.Check{Verdict: result.Fail}, new(int64(3))
-	}
-	if w.late > 0 {
-		w.late--
-		c.Valid, c.InvalidReasons, c.LateReasons = false, []string{"late"}, []string{"late"}
-	}
-	return &result.Results{Run: result.Run{ID: "x"}, Cells: []result.Cell{c}}, nil
-}
-
-func options(t *testing.T, w *world, text, objective string) Options {
-	t.Helper()
-	f, err := faults.Format.Parse("test.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := ParseObjective(objective)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Options{
-		Scenario: f, Objective: o, Queues: QueueRange, Lengths: LengthRange, Strategies: []string{single, partitioned, keyed, dedup, adaptive}, Repeat: 3,
-		Simulate: w.simulate, Measurer: w,
-	}
-}
-
-func run(t *testing.T, o Options) *result.Tuning {
-	t.Helper()
-	x, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := x.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got
-}
-
-func planted() *world {
-	return &world{knee: 40, latency: 0.015, events: 20_000, skew: map[string]float64{partitioned: 1.4}, noise: 0.01}
-}
-
-// exhaustive is the smallest number of a strategy that holds by what would be measured, of
-// every number there is.
-func (w *world) exhaustive(t *testing.T, o Options, strategy string, bound float64) int {
-	for n := o.Queues.Low; n <= o.Queues.High; n++ {
-		f, err := o.Scenario.With(overrides(Setting{Strategy: strategy, Queues: n, WriterLen: leastWriter, HandlerLen: MaxLength})...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s := f.Cells()[0].Scenario; w.drain(&s, s.Seed+1000)*max(1, w.slower) <= bound {
-			return n
-		}
-	}
-	return 0
-}
 
 // TestFindsTheKnee: with and without a bound, and where measurements are slower than
 // predictions, the answer is within 15 % of what trying every number gives.
@@ -196,31 +73,6 @@ func TestWrongIsOutForGood(t *testing.T) {
 		if c.Strategy == dedup && len(c.Cells) > 0 && (c.Verdict != result.TunedWrong || c.Excluded == "") {
 			t.Errorf("%s: %s %s", c.Name(), c.Verdict, c.Excluded)
 		}
-	}
-}
-
-// TestLateGetsOneSecondTry: one, which is counted; what is late again is no evidence.
-func TestLateGetsOneSecondTry(t *testing.T) {
-	w := planted()
-	w.late = 1
-	o := options(t, w, burst, "drain=9s")
-	o.Strategies = []string{keyed}
-	got := run(t, o)
-	if !got.Met || got.SecondTries != 1 {
-		t.Errorf("met %t, %d second tries", got.Met, got.SecondTries)
-	}
-	w = planted()
-	w.late = 1000
-	o = options(t, w, burst, "drain=9s")
-	o.Strategies = []string{keyed}
-	o.Line = func(line string) {
-		if strings.HasPrefix(line, keyed) && strings.Contains(line, " s (") {
-			t.Errorf("a figure of an invalid cell is shown: %s", line)
-		}
-	}
-	got = run(t, o)
-	if got.Met || strings.Contains(got.Sentence, "enough") || len(w.measured) > 4 {
-		t.Errorf("met %t after %d cells: %s", got.Met, len(w.measured), got.Sentence)
 	}
 }
 
@@ -374,15 +226,23 @@ func TestByLength(t *testing.T) {
 	}
 }
 
-// TestRoom: that queues have room for twice what waits is said where they have.
-func TestRoom(t *testing.T) {
-	for high, want := range map[int]string{MaxLength: " have room for twice that", 4096: "do not have room for twice that"} {
-		o := options(t, planted(), burst, "drain=9s") // 10,000 wait
-		o.Strategies, o.Lengths = []string{keyed}, Range{MinLength, high}
-		got := run(t, o)
-		i := slices.IndexFunc(got.Why, func(f result.TuningFact) bool { return f.Name == "burst" })
-		if i < 0 || !strings.Contains(got.Why[i].Value, want) || strings.Contains(want, "not") != strings.Contains(got.Why[i].Value, "not") {
-			t.Errorf("lengths up to %d: %v", high, got.Why)
+// TestSources: each reason with a figure says where it is from.
+func TestSources(t *testing.T) {
+	for _, text := range []string{burst, asking} {
+		for _, strategies := range [][]string{Strategies, {keyed}, {partitioned}} {
+			w := planted()
+			w.imbalance = 1.3
+			o := options(t, w, text, "drainAfterLoad=9s")
+			o.Strategies = strategies
+			got := run(t, o)
+			if len(got.Why) < 3 {
+				t.Fatalf("%+v", got.Why)
+			}
+			for _, f := range got.Why {
+				if strings.ContainsAny(f.Value, "0123456789") && !strings.Contains(f.Value, "simulated") && !strings.Contains(f.Value, "measured") {
+					t.Errorf("%s: %s", f.Name, f.Value)
+				}
+			}
 		}
 	}
 }
@@ -421,10 +281,4 @@ func TestInterrupted(t *testing.T) {
 	if got.Reused != 2 || !got.Met {
 		t.Errorf("%d used again, met %t", got.Reused, got.Met)
 	}
-}
-
-type measureFunc func(context.Context, *spec.File) (*result.Results, error)
-
-func (f measureFunc) Measure(ctx context.Context, s *spec.File) (*result.Results, error) {
-	return f(ctx, s)
 }

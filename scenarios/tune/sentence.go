@@ -17,25 +17,29 @@ func (x *Search) sentence(c *candidate, met bool) string {
 	v, _ := x.worst(c)
 	switch {
 	case met:
-		s += enough(c.set, len(x.kinds)) + x.goal() + ": " + x.achieved(*v)
-		if c.set.Strategy == dedup || c.set.Strategy == adaptive {
+		s += enough(c.set, x.kinds) + x.goal() + ": " + x.achieved(*v)
+		if merges(c.set.Strategy) || len(c.by) > 0 && c.by[0].Requests < c.by[0].Events {
 			s += " (the latest state of an object; states that it had in between may be left out)"
 		}
 		return s + "; " + x.proof(c) + "."
 	case len(c.cells) == 0:
-		return s + "nothing was measured that holds the objective; by simulation " + c.set.Name() + " comes closest, with " + x.said(x.predicted(c)) + "."
+		how := "comes closest"
+		if x.holds(c, x.bound()) {
+			how = "would do"
+		}
+		return s + "nothing was measured that holds the objective; by simulation " + named(c.set) + " " + how + ", with " + x.said(x.predicted(c)) + "."
 	}
 	s += "no setting that was tried " + x.missed() + "; "
 	bad := slices.IndexFunc(c.cells, func(t result.TunedCell) bool { return len(t.Failed) > 0 })
 	switch {
 	case bad >= 0:
-		return s + c.set.Name() + " comes closest, and fails " + strings.Join(c.cells[bad].Failed, " ") + "."
+		return s + named(c.set) + " comes closest, and fails " + strings.Join(c.cells[bad].Failed, " ") + "."
 	case n == 0:
-		return s + "of " + c.set.Name() + " no measurement is valid (" + c.cells[len(c.cells)-1].Reason + ")."
+		return s + "of " + named(c.set) + " no measurement is valid (" + c.cells[len(c.cells)-1].Reason + ")."
 	case v == nil:
-		return s + c.set.Name() + " comes closest, and was not done when it was cut."
+		return s + named(c.set) + " comes closest, and was not done when it was cut."
 	}
-	return s + fmt.Sprintf("%s comes closest, with %s s (%s).", c.set.Name(), figure(*v), runs(n))
+	return s + fmt.Sprintf("%s comes closest, with %s s (%s).", named(c.set), figure(*v), runs(n))
 }
 
 // situation is load and storage.
@@ -62,23 +66,41 @@ func (x *Search) situation() string {
 	return at
 }
 
-// enough says how much a setting is.
-func enough(s Setting, kinds int) string {
-	each := ""
-	if kinds > 1 {
-		each = " for each kind of object"
+// enough says what a setting is, by the names that a configuration has for it.
+func enough(s Setting, kinds []string) string {
+	at := fmt.Sprintf("%d requests at once", s.Queues)
+	if s.Queues <= 1 {
+		at = "one request at a time"
 	}
-	switch {
-	case s.Strategy == single:
-		return "one request at a time" + each + " is enough"
-	case s.Strategy == adaptive:
-		return "k8s-watch with the strategy adaptive, which finds the number of requests itself, is enough"
-	case s.Strategy == partitioned:
-		return fmt.Sprintf("%d queues for Pods are enough", s.Queues)
-	case s.Queues == 1:
-		return "one request at a time" + each + " is enough"
+	if len(kinds) > 1 {
+		at += fmt.Sprintf(" for each of %d kinds of object", len(kinds))
 	}
-	return fmt.Sprintf("%d requests at once%s are enough", s.Queues, each)
+	name := "the strategy " + named(s)
+	switch s.Strategy {
+	case single:
+		return name + ", which has no podQueueNum (" + at + "), is enough"
+	case adaptive:
+		return name + ", which needs no podQueueNum (it finds the number of requests itself), is enough"
+	case partitioned:
+		at = fmt.Sprintf("%d queues for Pods", s.Queues)
+		others := len(kinds) - 1
+		if slices.Contains(kinds, eventKind) {
+			others--
+			at += fmt.Sprintf(", %d for Events", originalEventQueues*s.Queues)
+		}
+		if others > 0 {
+			at += ", one for each other kind"
+		}
+	}
+	return name + " (" + at + ") is enough"
+}
+
+// named is a setting by the names of a configuration.
+func named(s Setting) string {
+	if !numbered(s.Strategy) {
+		return s.Strategy
+	}
+	return fmt.Sprintf("%s with podQueueNum %d", s.Strategy, s.Queues)
 }
 
 // goal is what it is enough for, where the user named none.

@@ -16,11 +16,15 @@ type Setting = result.Setting
 
 const (
 	podKind     = "Pod"
+	eventKind   = "Event"
 	single      = "single"
 	partitioned = "partitioned"
 	keyed       = "keyed"
 	dedup       = "dedup"
 	adaptive    = "adaptive"
+
+	// originalEventQueues is how many queues the original has for Events to each for Pods.
+	originalEventQueues = 4
 
 	// maxQueues is the most that --queues may name.
 	maxQueues = 256
@@ -54,14 +58,6 @@ func ladder(r Range) (steps []int) {
 	return append(steps, r.High)
 }
 
-// lengths are the powers of two within the range, and its ends.
-func lengths(r Range) (steps []int) {
-	for n := r.Low; n < r.High; n *= 2 {
-		steps = append(steps, n)
-	}
-	return append(steps, r.High)
-}
-
 // most is how many requests a setting may have in flight by its make: for the inflight
 // limit, and as what it costs storage. Kinds are those that are watched; 0 is no bound.
 func most(s Setting, kinds []string) int {
@@ -74,8 +70,8 @@ func most(s Setting, kinds []string) int {
 			switch k {
 			case podKind:
 				n += s.Queues
-			case "Event":
-				n += 4 * s.Queues // the original's factor
+			case eventKind:
+				n += originalEventQueues * s.Queues
 			default:
 				n++
 			}

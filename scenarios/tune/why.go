@@ -19,9 +19,13 @@ func (x *Search) why(c, runner *candidate) (all []result.TuningFact) {
 		first = c.by[0]
 		requests = float64(first.Requests)
 	}
+	each := ms(mean) + " ms each, as configured"
+	if x.overhead > 0 {
+		each += fmt.Sprintf(" and %s ms measured besides", ms(x.overhead))
+	}
 	if x.length > 0 && mean > 0 && requests > 0 {
 		rate := requests / x.length.Seconds()
-		add("Little's law", "%s requests a second of %s ms each keep %s in flight on average; what is beyond that catches up", figure(rate), ms(mean), figure(rate*mean.Seconds()))
+		add("Little's law", "%s requests a second, simulated, of %s, keep %s in flight on average; what is beyond that catches up", figure(rate), each, figure(rate*mean.Seconds()))
 	} else if mean > 0 && requests > 0 {
 		n, limit := int(x.inFlight(c)), ""
 		if most := s.Storage.Capacity.Inflight; most > 0 && n > most {
@@ -30,27 +34,23 @@ func (x *Search) why(c, runner *candidate) (all []result.TuningFact) {
 		rate := model.Rate(n, mean)
 		b, err := model.Burst(int64(requests), 0, rate)
 		if err == nil {
-			add("Little's law", "%d in flight%s at %s ms are %s requests a second; %s of them take %s s", n, limit, ms(mean), figure(rate), thousands(int64(requests)), figure(b.Drained.Seconds()))
+			add("Little's law", "%d in flight%s of %s, are %s requests a second; the %s that were simulated take %s s by that", n, limit, each, figure(rate), thousands(int64(requests)), figure(b.Drained.Seconds()))
 		}
 	}
 	if first.Requests < first.Events && first.Events > 0 {
-		add("merging", "%s of %s changes are sent: later ones took their place", thousands(first.Requests), thousands(first.Events))
+		add("merging", "%s of %s changes are sent, simulated: later ones took their place", thousands(first.Requests), thousands(first.Events))
 	}
 	if v := first.Imbalance; v != nil && *v > 1.005 {
-		add("skew", "the busiest of %d queues has %s times the mean share, and decides when all is done", c.set.Queues, figure(*v))
+		add("skew", "the busiest of %d queues has %s times the mean share, simulated, and decides when all is done", c.set.Queues, figure(*v))
 	}
-	if d := first.HandlerDepth; d != nil {
-		room := "have room for twice that"
-		if 2**d > float64(c.set.HandlerLen) {
-			room = "do not have room for twice that"
-		}
-		add("burst", "at most %s events wait at once; the queues of %s %s", thousands(int64(*d)), thousands(int64(c.set.HandlerLen)), room)
+	if d := depth(c, handlerDepth); d > 0 {
+		add("burst", "at most %s changes of Pods wait in handler queues at once, simulated; each queue has room for %s", thousands(int64(d)), thousands(int64(c.set.HandlerLen)))
 	}
 	if low := x.smaller(c); low != nil {
 		v, measured := x.worst(low)
 		how := "measured"
 		if !measured {
-			v, how = x.value(low), "predicted"
+			v, how = x.value(low), "simulated"
 		}
 		verdict := "would do"
 		if !x.holds(low, x.bound()) {

@@ -1,0 +1,104 @@
+package tune
+
+import (
+	"context"
+	"math"
+	"slices"
+)
+
+// originals are the strategies that bcs-k8s-watch has.
+var originals = []string{partitioned, single}
+
+// beside measures what the answer is compared with: the best of another strategy, and the
+// best that the original has, as far as there is time.
+func (x *Search) beside(ctx context.Context, best *candidate) error {
+	all, err := x.finalists(ctx)
+	if err != nil {
+		return err
+	}
+	has := func(strategies ...string) bool {
+		return slices.ContainsFunc(all, func(c *candidate) bool {
+			return c.set.Strategy != best.set.Strategy && slices.Contains(strategies, c.set.Strategy)
+		})
+	}
+	if !has(x.o.Strategies...) { // none holds: then what comes closest
+		var near *candidate
+		for _, strategy := range x.o.Strategies {
+			if c := x.closest(strategy); c != nil && strategy != best.set.Strategy && (near == nil || *x.value(c) < *x.value(near)) {
+				near = c
+			}
+		}
+		if all, err = x.with(ctx, all, near); err != nil {
+			return err
+		}
+	}
+	if !has(originals...) && !slices.Contains(originals, best.set.Strategy) {
+		if all, err = x.with(ctx, all, x.original(nil)); err != nil {
+			return err
+		}
+	}
+	other, original := false, slices.Contains(originals, best.set.Strategy)
+	for _, c := range all {
+		of := slices.Contains(originals, c.set.Strategy)
+		if c.set.Strategy == best.set.Strategy || other && (original || !of) {
+			continue
+		}
+		other, original = true, original || of
+		if len(c.cells) > 0 {
+			continue
+		}
+		x.line("to be measured: %s, beside the answer", c.set.Name())
+		if err := x.measure(ctx, c, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// with adds a candidate that does not hold the bound, with queues that are as long as it needs.
+func (x *Search) with(ctx context.Context, all []*candidate, c *candidate) ([]*candidate, error) {
+	if c == nil {
+		return all, nil
+	}
+	if len(c.cells) == 0 {
+		if err := x.play(ctx, seeds, c.set); err != nil {
+			return nil, err
+		}
+		fit, err := x.shortened(ctx, c.set, math.Inf(1))
+		if err != nil || fit == nil {
+			return all, err
+		}
+		c = fit
+	}
+	return append(all, c), nil
+}
+
+// original is the best setting that bcs-k8s-watch has: of those that hold, else the best that
+// was measured, else what comes closest by simulation.
+func (x *Search) original(held []*candidate) (best *candidate) {
+	for _, c := range held {
+		if slices.Contains(originals, c.set.Strategy) {
+			return c
+		}
+	}
+	for _, strategy := range originals {
+		for _, c := range x.cands {
+			v, _ := x.worst(c)
+			if c.set.Strategy != strategy || v == nil || c.excluded != "" {
+				continue
+			}
+			if best == nil {
+				best = c
+			} else if b, _ := x.worst(best); *v < *b {
+				best = c
+			}
+		}
+	}
+	if best != nil {
+		return best
+	}
+	if c := x.closest(partitioned); c != nil {
+		return c
+	}
+	return x.closest(single)
+}

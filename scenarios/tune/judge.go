@@ -1,0 +1,166 @@
+package tune
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/reports/stats"
+)
+
+// predicted is the worst of the seeds, nil where one is not known.
+func (x *Search) predicted(c *candidate) *float64 {
+	var worst *float64
+	for i := range c.by {
+		v := x.o.Objective.of(&c.by[i])
+		if v == nil {
+			return nil
+		}
+		if worst == nil || *v > *worst {
+			worst = v
+		}
+	}
+	return worst
+}
+
+// value is what is to be expected of a candidate: what was measured, else what was
+// predicted, corrected by how wrong predictions were. nil if it is out or not known.
+func (x *Search) value(c *candidate) *float64 {
+	if c.excluded != "" {
+		return nil
+	}
+	if m, measured := x.worst(c); measured {
+		return m
+	}
+	if p := x.predicted(c); p != nil {
+		return new(*p * x.factor)
+	}
+	return nil
+}
+
+// worst is the worst of the valid cells, nil if that is not known; known says that there are.
+func (x *Search) worst(c *candidate) (worst *float64, known bool) {
+	for i := range c.cells {
+		if !c.cells[i].Valid {
+			continue
+		}
+		v := x.o.Objective.of(&c.cells[i].Figures)
+		if v == nil {
+			return nil, true
+		}
+		if known = true; worst == nil || *v > *worst {
+			worst = v
+		}
+	}
+	return worst, known
+}
+
+// middle is the median of the valid cells.
+func (x *Search) middle(c *candidate) *float64 {
+	var all []float64
+	for i := range c.cells {
+		if v := x.o.Objective.of(&c.cells[i].Figures); c.cells[i].Valid && v != nil {
+			all = append(all, *v)
+		}
+	}
+	if m, ok := stats.Median(all); ok {
+		return &m
+	}
+	return nil
+}
+
+// bound is what a setting must stay within: the objective's, or what is as good as the
+// lowest. Infinite if nothing is known.
+func (x *Search) bound() float64 {
+	if x.o.Objective.Bound > 0 {
+		return x.o.Objective.Bound.Seconds()
+	}
+	low := 0.0
+	for _, c := range x.cands {
+		if v := x.predicted(c); v != nil && c.excluded == "" && (low == 0 || *v < low) && !x.wrong(c.set.Strategy) && !x.out(c.set.Strategy) {
+			low = *v
+		}
+	}
+	return low * x.factor * (1 + tolerance)
+}
+
+// holds judges a candidate: by its valid cells where it has some, else by prediction.
+func (x *Search) holds(c *candidate, bound float64) bool {
+	if _, measured := x.worst(c); measured {
+		return x.verdict(c, bound) == result.TunedHolds
+	}
+	v := x.value(c)
+	if v == nil {
+		return false
+	}
+	if x.o.Objective.Bound > 0 {
+		bound *= 1 - margin
+	}
+	return *v <= bound
+}
+
+// verdict is that of the measurements.
+func (x *Search) verdict(c *candidate, bound float64) string {
+	if slices.ContainsFunc(c.cells, func(t result.TunedCell) bool { return len(t.Failed) > 0 }) {
+		return result.TunedWrong
+	}
+	v, measured := x.worst(c)
+	slow := slices.ContainsFunc(c.cells, func(t result.TunedCell) bool {
+		return t.Valid && (!t.Safe || x.o.Objective.Rate > 0 && t.KeepsUp != nil && !*t.KeepsUp)
+	})
+	if x.o.Objective.Bound == 0 && v != nil {
+		// Nothing is promised: measurements differ from one another, and the middle one counts.
+		bound *= 1 + noise
+		v = x.middle(c)
+	}
+	switch {
+	case !measured && len(c.cells) > 0:
+		return result.TunedInvalid
+	case !measured:
+		return result.TunedUnmeasured
+	case v == nil || slow || *v > bound || x.tooBig(c):
+		return result.TunedFails
+	}
+	return result.TunedHolds
+}
+
+// tooBig reports whether a cell took more memory than allowed, or a number that is not known.
+func (x *Search) tooBig(c *candidate) bool {
+	limit := float64(x.o.Limits.Memory) / (1 << 20)
+	return limit > 0 && slices.ContainsFunc(c.cells, func(t result.TunedCell) bool {
+		return t.Valid && (t.Figures.RSSMiB == nil || *t.Figures.RSSMiB > limit)
+	})
+}
+
+// cost orders settings: fewer requests in flight first, of those that have none to be set
+// what they came to; then fewer requests, then shorter queues.
+func (x *Search) cost(a, b *candidate) int {
+	return cmp.Or(cmp.Compare(x.inFlight(a), x.inFlight(b)), cmp.Compare(x.requests(a), x.requests(b)),
+		cmp.Compare(a.set.HandlerLen, b.set.HandlerLen), bySize(a.set, b.set))
+}
+
+// inFlight is what a setting may have in flight, or came to.
+func (x *Search) inFlight(c *candidate) float64 {
+	if n := most(c.set, x.kinds); n > 0 {
+		return float64(n)
+	}
+	peak := 0.0
+	for _, f := range c.by {
+		if f.InFlight != nil {
+			peak = max(peak, *f.InFlight)
+		}
+	}
+	for i := range c.cells {
+		if v := c.cells[i].Figures.InFlight; v != nil {
+			peak = max(peak, *v)
+		}
+	}
+	return peak
+}
+
+func (x *Search) requests(c *candidate) int64 {
+	if len(c.by) == 0 {
+		return 0
+	}
+	return c.by[0].Requests
+}
