@@ -144,7 +144,7 @@ func settle(all []Finding, alpha float64) {
 }
 
 // open reports whether a finding waits for settle.
-func (f *Finding) open() bool { return f.Kind == KindPaired && f.Outcome == Warn && f.Ratio != nil }
+func (f *Finding) open() bool { return f.Kind == KindNoisy && f.Outcome == Warn && f.Ratio != nil }
 
 // improved reports whether the whole interval is better by as much as would be allowed the
 // other way.

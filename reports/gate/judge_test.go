@@ -43,7 +43,7 @@ func TestOutcomeOfOneFigure(t *testing.T) {
 
 // TestHigherIsBetter: direction and limit of a rate.
 func TestHigherIsBetter(t *testing.T) {
-	rules, err := ParseRules("r.yaml", []byte("metrics: {storage.qps: {kind: paired, better: higher, allow: 10%, detect: 50%}}"))
+	rules, err := ParseRules("r.yaml", []byte("metrics: {storage.qps: {kind: noisy, better: higher, allow: 10%, detect: 50%}}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestNotExact(t *testing.T) {
 		*res.Cells[i].Storage.RequestsPerEvent = 1 + 0.02*float64(i%5)
 	}
 	f := finding(t, mustPaired(t, res), "storage.requestsPerEvent")
-	if f.Kind != KindPaired || f.Outcome != Warn || !strings.Contains(f.Why, "not exact here") {
+	if f.Kind != KindNoisy || f.Outcome != Warn || !strings.Contains(f.Why, "not exact here") {
 		t.Errorf("%s, %s: %s", f.Kind, f.Outcome, f.Why)
 	}
 	// Each plan has a count of its own: exact all the same.

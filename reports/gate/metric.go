@@ -21,7 +21,7 @@ type samples struct {
 }
 
 // judge finds the outcome of one metric at one point, but for the part that all metrics
-// have in common (see settle): a paired one is left with the outcome of its own interval.
+// have in common (see settle): a noisy one is left with the outcome of its own interval.
 func (p *point) judge(name string, rule Rule, rules *Rules, blocked bool) Finding {
 	f := Finding{Point: p.name, Name: name, Kind: rule.Kind, Better: rule.Better, Allow: float64(rule.Allow), Holm: 1, detect: float64(rule.Detect)}
 	fig, err := figureOf(name)
@@ -58,7 +58,7 @@ func (p *point) judge(name string, rule Rule, rules *Rules, blocked bool) Findin
 			f.exact(s)
 			return f
 		}
-		f.Kind, f.detect = KindPaired, max(2*f.Allow, leastDetect)
+		f.Kind, f.detect = KindNoisy, max(2*f.Allow, leastDetect)
 		f.Why = fmt.Sprintf("not exact here: repetitions of one plan differ by up to %.2g %%", 100*spread)
 	}
 	f.compare(s, rules)

@@ -50,7 +50,7 @@ type Verdict struct {
 type Finding struct {
 	Point   string // its parameters; empty where there is one only
 	Name    string
-	Kind    string // KindExact, KindPaired, or empty for an invariant
+	Kind    string // KindExact, KindNoisy, or empty for an invariant
 	Unit    string
 	Outcome Outcome
 	Why     string // in words; never empty but for PASS

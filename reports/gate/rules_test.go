@@ -24,7 +24,7 @@ func TestDefaultRules(t *testing.T) {
 }
 
 func TestRulesChangeOnlyWhatTheyWrite(t *testing.T) {
-	r, err := ParseRules("r.yaml", []byte("blocks: 10\nmetrics:\n  watcher.cpuMicrosPerEvent: {allow: 5%}\n  freshness.p50: {skip: true}\n  watcher.rssPeakMiB: {kind: paired, better: lower, allow: 10%, detect: 30%}\n"))
+	r, err := ParseRules("r.yaml", []byte("blocks: 10\nmetrics:\n  watcher.cpuMicrosPerEvent: {allow: 5%}\n  freshness.p50: {skip: true}\n  watcher.rssPeakMiB: {kind: noisy, better: lower, allow: 10%, detect: 30%}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,8 @@ func TestBadRules(t *testing.T) {
 		"invariants: [G1, G15]":                  `r.yaml:1: invariants[1]: "G15" is no invariant; use G1 to G14, errors or lag`,
 		"mayDiffer: [kernel]":                    `r.yaml:1: mayDiffer[0]: "kernel" is not below environment or scenario`,
 		"metrics: {watcher.cpu: {}}":             "r.yaml:1: metrics.watcher.cpu: watcher.cpu: unknown metric",
-		"metrics: {load.qps: {}}":                `r.yaml:1: metrics.load.qps.kind: "" is not a kind; write exact or paired`,
+		"metrics: {load.qps: {kind: paired}}":    `r.yaml:1: metrics.load.qps.kind: "paired" is not a kind; write exact or noisy`,
+		"metrics: {load.qps: {}}":                `r.yaml:1: metrics.load.qps.kind: "" is not a kind; write exact or noisy`,
 		"metrics: {load.qps / x: {}}":            "r.yaml:1: metrics.load.qps / x: x: unknown metric",
 		"metrics: {freshness.p50: {allow: 0%}}":  "r.yaml:1: metrics.freshness.p50.allow: 0%: no interval can be within it",
 		"metrics: {freshness.p50: {allow: 60%}}": "metrics.freshness.p50.detect: 50% is not more than the 60% that is allowed",
