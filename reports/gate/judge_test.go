@@ -171,6 +171,29 @@ func TestNotExact(t *testing.T) {
 	}
 }
 
+// TestEventsCountedTwice: NEW does twice the work for each event and counts each twice, so
+// that no figure per event shows it. The count itself does.
+func TestEventsCountedTwice(t *testing.T) {
+	res := paired(3, quiet, 6, planted{requests: 1, cpu: 2})
+	for i := range res.Cells {
+		c := &res.Cells[i]
+		if c.Params[Axis] == NewSide {
+			c.Events.Received, c.Events.Filtered = 4000, 2000 // so that G6 holds
+			*c.Storage.RequestsPerEvent /= 2
+			*c.Storage.BytesPerEvent /= 2
+			*c.Watcher.CPUMicrosPerEvent /= 2
+			*c.Watcher.AllocsPerEvent /= 2
+		}
+	}
+	v := mustPaired(t, res)
+	if f := finding(t, v, "watcher.cpuMicrosPerEvent"); f.Outcome != Pass {
+		t.Errorf("CPU per event is %s, so this shows nothing", f.Outcome)
+	}
+	if want := "NEW is worse than BASE: events.received / load.done (load=light) +100.0 %, an exact count"; v.Outcome != Fail || !strings.Contains(v.Sentence(), want) {
+		t.Errorf("%s: %s, want %s", v.Outcome, v.Sentence(), want)
+	}
+}
+
 // TestNotEverywhere: a count that is worse in a few repetitions says so.
 func TestNotEverywhere(t *testing.T) {
 	res := paired(5, quiet, 6, planted{})
@@ -190,7 +213,7 @@ func TestAnotherWatcher(t *testing.T) {
 	res := paired(6, quiet, 6, planted{requests: 0.5})
 	for i := range res.Cells {
 		c := &res.Cells[i]
-		c.Storage.RequestsPerEvent, c.Storage.BytesPerEvent, c.Watcher.CPUMicrosPerEvent, c.Watcher.AllocsPerEvent = nil, nil, nil, nil
+		c.Storage.RequestsPerEvent, c.Storage.BytesPerEvent, c.Watcher.CPUMicrosPerEvent, c.Watcher.AllocsPerEvent, c.Events = nil, nil, nil, nil, nil
 	}
 	if f := finding(t, mustPaired(t, res), "storage.requestsPerEvent"); f.Outcome != Invalid {
 		t.Errorf("of our own watcher: %s", f.Outcome)
@@ -205,8 +228,8 @@ func TestAnotherWatcher(t *testing.T) {
 	if f := finding(t, v, "watcher.cpuSeconds / load.done"); f.Outcome != Pass {
 		t.Errorf("CPU: %s: %s", f.Outcome, v.Says(*f))
 	}
-	if n := len(v.Unjudged()); n != 2 {
-		t.Errorf("%d figures are listed as not judged, want bytes and allocations", n)
+	if n := len(v.Unjudged()); n != 3 {
+		t.Errorf("%d figures are listed as not judged, want events, bytes and allocations", n)
 	}
 	// One side alone has lost it.
 	res.Cells[0].Watcher.AllocsPerEvent = new(100.0)
