@@ -96,7 +96,7 @@ func (b Builder) Build(ctx context.Context, rev string) (p Program, err error) {
 	}
 	built := filepath.Join(work, "built")
 	if p.Code, err = b.build(ctx, source, built, p.Version); err != nil {
-		return p, fmt.Errorf("build %s of %s: %w", b.Package, p.Version, err)
+		return p, err
 	}
 	if dirty {
 		entry += "-dirty-" + p.Code[:12]
@@ -169,6 +169,9 @@ func (b Builder) build(ctx context.Context, source, into, version string) (code 
 	compile := func(out string, flags ...string) error {
 		args := append([]string{"build", "-trimpath", "-buildvcs=false", "-o", out}, flags...)
 		_, err := run(ctx, source, nil, "go", append(args, b.Package)...)
+		if failed := (*commandError)(nil); errors.As(err, &failed) {
+			return &BuildError{b.Package, version, err}
+		}
 		return err
 	}
 	if err := compile(bare); err != nil {

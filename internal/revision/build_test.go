@@ -169,6 +169,10 @@ func TestBuildRefuses(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tc.want) || badinput.Is(err) != tc.input {
 				t.Errorf("%v (bad input: %t)", err, badinput.Is(err))
 			}
+			var broken *BuildError
+			if is := errors.As(err, &broken); is != (tc.name == "does not compile") || is && broken.First() != "cmd/tell/main.go:3:15: undefined: nothing" {
+				t.Errorf("%+v", broken)
+			}
 			if left, _ := os.ReadDir(b.Cache); len(left) > 0 {
 				t.Errorf("left: %v", left)
 			}

@@ -11,6 +11,7 @@
 //     it is the digest of a build without the version stamp and without paths.
 //  4. A revision that is not there is an error of bad input that says what to fetch where the
 //     clone is shallow.
+//  5. A revision whose program does not build is a *BuildError.
 //
 // Submodules and files of git LFS are not fetched.
 package revision
