@@ -37,7 +37,7 @@ type side struct{ command, rev string }
 // Bounds on the blocks of a run that gate starts; by fewer than the least nothing is decided.
 const (
 	leastBlocks   = 6
-	defaultBlocks = 8
+	defaultBlocks = 16
 	mostBlocks    = 50
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/faults"
 )
 
-var gated = flag.Bool("gate", false, "run watchbench gate on two watchers and two revisions (two minutes; needs make build)")
+var gated = flag.Bool("gate", false, "run watchbench gate on two watchers and two revisions (six minutes; needs make build)")
 
 // TestGateSides: flags that do not go together are refused before anything is built or run.
 func TestGateSides(t *testing.T) {
@@ -27,7 +27,7 @@ func TestGateSides(t *testing.T) {
 		{"--base-command a --new-command b --blocks 51", "--blocks 51; use 6 to 50"},
 		{"--base-command a --new-command b out/x", "out/x is a saved run"},
 		{"--base-command a --new-command b --control out/x", "--control is for two saved runs"},
-		{"--base-command a --new-command b --rules testdata/gate-blocks.yaml", "--blocks 8 is less than the 10 that testdata/gate-blocks.yaml asks for"},
+		{"--base-command a --new-command b --blocks 8 --rules testdata/gate-blocks.yaml", "--blocks 8 is less than the 10 that testdata/gate-blocks.yaml asks for"},
 		{"--blocks 7 out/a out/b", "--blocks means nothing for saved runs"},
 		{"--base-command a --new-command b --scenario smoke", "scenarios/smoke.yaml does not run two watchers side by side; add matrix: {watcher: {base:"},
 		{"--base-command a --new-command b --scenario aa", "does not run two watchers side by side"},
@@ -83,7 +83,7 @@ func TestWithCommands(t *testing.T) {
 // against the same code is nothing to gate, and a command that is no watcher is an error.
 func TestGateRuns(t *testing.T) {
 	if !*gated {
-		t.Skip("-gate runs it; it takes two minutes")
+		t.Skip("-gate runs it; it takes six minutes")
 	}
 	bin, err := filepath.Abs("../../bin")
 	if err != nil {
