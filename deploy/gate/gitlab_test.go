@@ -44,7 +44,7 @@ const stubCrane = `#!/bin/bash
 echo "crane $*" >>"$CALLS"
 [ "$1" = auth ] && exec cat >"$CALLS.password"
 mkdir -p "$STUBS/root/usr/local/bin"
-echo "$2" >"$STUBS/root/usr/local/bin/watcher"
+echo "$4" >"$STUBS/root/usr/local/bin/watcher"
 tar -C "$STUBS/root" -cf - usr
 `
 
@@ -91,7 +91,7 @@ func TestGitLab(t *testing.T) {
 		calls []string
 	}{
 		{"gitlab-ci.yml", []string{"git worktree add --detach TMP/base-source ba5e", "go build -C TMP/base-source -o TMP/base/watcher ./cmd/watcher", "go build -o TMP/new/watcher ./cmd/watcher"}},
-		{"gitlab-ci-image.yml", []string{"crane auth login -u u --password-stdin registry.example.com", "crane export registry.example.com/w:v1.4.0 -", "crane export registry.example.com/w:c0ffee -"}},
+		{"gitlab-ci-image.yml", []string{"crane auth login -u u --password-stdin registry.example.com", "crane export --platform linux/arm64 registry.example.com/w:v1.4.0 -", "crane export --platform linux/arm64 registry.example.com/w:c0ffee -"}},
 	} {
 		t.Run(tc.file, func(t *testing.T) {
 			j := readJob(t, tc.file)
