@@ -26,10 +26,7 @@ func (v *Verdict) control(what string, points, again []*point) {
 			if f.Point != p.name || f.Kind != KindNoisy || f.Ratio == nil {
 				continue
 			}
-			fig, err := figureOf(f.Name)
-			if err != nil {
-				continue
-			}
+			fig := f.fig
 			switch {
 			case v.Blocked:
 				r, ok := halves(fig, p.base.blocks())

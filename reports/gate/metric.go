@@ -29,7 +29,7 @@ func (p *point) judge(name string, rule Rule, rules *Rules, blocked bool) Findin
 		f.Outcome, f.Why = Invalid, err.Error()
 		return f
 	}
-	f.Unit = fig.unit
+	f.Unit, f.fig = fig.unit, fig
 	known, cells := p.known(fig)
 	if known == 0 && p.theirs() && rule.Else != "" {
 		name, rule.Else = rule.Else, ""
@@ -62,6 +62,9 @@ func (p *point) judge(name string, rule Rule, rules *Rules, blocked bool) Findin
 		f.Why = fmt.Sprintf("not exact here: repetitions of one plan differ by up to %.2g %%", 100*spread)
 	}
 	f.compare(s, rules)
+	if rule.Relative && f.open() {
+		f.steady(p, fig, blocked, rules)
+	}
 	return f
 }
 

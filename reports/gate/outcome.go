@@ -66,6 +66,7 @@ type Finding struct {
 	Improved  bool    // the whole interval is on the better side of 1
 
 	detect float64
+	fig    figure // that Ratio is of
 }
 
 // Control is the comparison of the same with itself.

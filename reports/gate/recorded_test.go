@@ -122,7 +122,8 @@ func addPair(t *testing.T, arg string) {
 	res.Scenario = map[string]any{"repeat": res.Scenario["repeat"], "pair": res.Scenario["pair"]}
 	for i := range res.Cells {
 		c := &res.Cells[i]
-		c.Series, c.Queues, c.Parties, c.Bottleneck = nil, nil, nil, result.Bottleneck{}
+		c.Series, c.Queues, c.Bottleneck = nil, nil, result.Bottleneck{}
+		maps.DeleteFunc(c.Parties, func(name string, _ result.Party) bool { return !slices.Contains(yardstick, name) })
 		c.Watcher.Command, c.Traffic, c.Pace = nil, nil, nil
 		for _, q := range []*result.Quantiles{c.Freshness, c.Bystander.Freshness, c.Storage.SeenMs, c.Load.LagMs, c.Load.FromIntent, c.Load.FromActual} {
 			if q != nil {

@@ -36,6 +36,7 @@ type Rule struct {
 	Better    string      `json:"better" jsonschema:"enum=lower,enum=higher"`
 	Allow     units.Share `json:"allow" jsonschema_description:"How much worse it may be."`
 	Detect    units.Share `json:"detect,omitempty" jsonschema_description:"noisy: the change that must be visible in the noise, or the metric is INCONCLUSIVE."`
+	Relative  bool        `json:"relative,omitempty" jsonschema_description:"noisy: judge it also as a part of the CPU time of generator and storage in the same cell, which the noise of the machine does not change as much."`
 	Else      string      `json:"else,omitempty" jsonschema_description:"Judged instead, where the watcher is not k8s-watch and neither side knows the metric."`
 	Optional  bool        `json:"optional,omitempty" jsonschema_description:"Not judged, rather than INVALID, where neither side knows it."`
 	MayBeZero bool        `json:"mayBeZero,omitempty" jsonschema_description:"0 is a measurement, such as of retries; by default it is a sign that nothing was measured."`
@@ -141,6 +142,9 @@ func (r Rule) over(other Rule, written func(field string) bool) Rule {
 	if written("detect") {
 		other.Detect = r.Detect
 	}
+	if written("relative") {
+		other.Relative = r.Relative
+	}
 	if written("else") {
 		other.Else = r.Else
 	}
@@ -213,6 +217,8 @@ func (r Rule) validate(path, name string) error {
 		return bad(path+".allow", "use 0.1% or more, or kind: exact", "%s: no interval can be within it", r.Allow)
 	case r.Kind == KindNoisy && r.Detect <= r.Allow:
 		return bad(path+".detect", "use more than allow", "%s is not more than the %s that is allowed", r.Detect, r.Allow)
+	case r.Kind == KindExact && r.Relative:
+		return bad(path+".relative", "leave it out, or write kind: noisy", "an exact metric has no noise to take out")
 	case r.Kind == KindExact && r.Detect != 0:
 		return bad(path+".detect", "leave it out, or write kind: noisy", "an exact metric has no noise to see through")
 	}
