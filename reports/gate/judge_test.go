@@ -43,7 +43,7 @@ func TestOutcomeOfOneFigure(t *testing.T) {
 
 // TestHigherIsBetter: direction and limit of a rate.
 func TestHigherIsBetter(t *testing.T) {
-	rules, err := ParseRules("r.yaml", []byte("metrics: {storage.qps: {kind: noisy, better: higher, allow: 10%, detect: 50%}}"))
+	rules, err := parseRules("r.yaml", []byte("metrics: {storage.qps: {kind: noisy, better: higher, allow: 10%, detect: 50%}}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestHolm(t *testing.T) {
 
 // TestHolmHoldsBack: a figure that would FAIL alone does not among many.
 func TestHolmHoldsBack(t *testing.T) {
-	alone, err := ParseRules("r.yaml", []byte("metrics: {handler.drainSeconds: {skip: true}, freshness.p50: {skip: true}, watcher.allocsPerEvent: {skip: true}}"))
+	alone, err := parseRules("r.yaml", []byte("metrics: {handler.drainSeconds: {skip: true}, freshness.p50: {skip: true}, watcher.allocsPerEvent: {skip: true}}"))
 	if err != nil {
 		t.Fatal(err)
 	}

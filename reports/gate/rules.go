@@ -92,11 +92,11 @@ func LoadRules(path string) (Rules, error) {
 	if err != nil {
 		return Rules{}, &badinput.Error{What: "--rules " + path, Err: err, Remedy: "name a file of rules; watchbench gate rules prints the defaults"}
 	}
-	return ParseRules(path, data)
+	return parseRules(path, data)
 }
 
-// ParseRules reads changes to the default rules; file is for errors only.
-func ParseRules(file string, data []byte) (Rules, error) { return parse(file, data, Defaults()) }
+// parseRules reads changes to the default rules; file is for errors only.
+func parseRules(file string, data []byte) (Rules, error) { return parse(file, data, Defaults()) }
 
 func parse(file string, data []byte, r Rules) (Rules, error) {
 	t, err := syntax.Parse(file, data)
