@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -38,15 +37,11 @@ type side struct{ command, rev string }
 // Bounds on the blocks of a run that gate starts; by fewer than the least nothing is decided.
 const (
 	leastBlocks   = 6
-	defaultBlocks = 8
+	defaultBlocks = 16
 	mostBlocks    = 50
 )
 
-const (
-	gateScenario = "gate"
-	watcherStamp = "github.com/watchbench/watchbench/internal/version.Version"
-	watcherMain  = "./cmd/k8s-watch"
-)
+const gateScenario = "gate"
 
 // register adds the flags.
 func (g *sideBySide) register(cmd *cobra.Command) {
@@ -121,6 +116,10 @@ func (f *gateFlags) runBoth(cmd *cobra.Command, args []string, g *sideBySide) er
 		return badinput.New("use as many, or ask for fewer there", "--blocks %d is less than the %d that %s asks for", g.blocks, rules.Blocks, f.rules)
 	}
 	out, same, err := g.run(cmd)
+	if u := (*unbuilt)(nil); errors.As(err, &u) {
+		fmt.Fprintln(cmd.ErrOrStderr(), u) // all that the compiler printed; the verdict has the first line
+		return f.conclude(cmd, u.verdict(rules), nil, nil)
+	}
 	if err != nil || same != "" {
 		if same != "" {
 			fmt.Fprintln(cmd.OutOrStdout(), same)
@@ -175,44 +174,6 @@ func save(out runner.Outcome) error {
 		return nil
 	}
 	return render.All(out.Dir, out.Results)
-}
-
-// commands are those of both sides, built where they are revisions.
-func (g *sideBySide) commands(ctx context.Context, line func(string)) (base, changed, same string, err error) {
-	if g.base.rev == "" && g.new.rev == "" {
-		return g.base.command, g.new.command, "", nil
-	}
-	cache, err := revision.DefaultCache()
-	if err != nil {
-		return "", "", "", err
-	}
-	b := revision.Builder{Repo: ".", Package: watcherMain, Stamp: watcherStamp, Cache: cache, Line: line}
-	var programs [2]revision.Program
-	commands := [2]string{g.base.command, g.new.command}
-	for i, rev := range []string{g.base.rev, g.new.rev} {
-		if rev == "" {
-			continue
-		}
-		if programs[i], err = b.Build(ctx, rev); err != nil {
-			return "", "", "", err
-		}
-		commands[i] = word(programs[i].Path) + " -f {config}"
-	}
-	if p := programs; p[0].Code != "" && p[0].Code == p[1].Code {
-		same = fmt.Sprintf("%s and %s are the same program but for its version: nothing to gate", p[0].Version, p[1].Version)
-	}
-	return commands[0], commands[1], same, nil
-}
-
-// word keeps a path with spaces one word of a command.
-func word(path string) string {
-	switch {
-	case !strings.ContainsAny(path, " \t'\""):
-		return path
-	case strings.Contains(path, `"`):
-		return "'" + path + "'"
-	}
-	return `"` + path + `"`
 }
 
 // file is the scenario with the commands of both sides; without them it is k8s-watch.

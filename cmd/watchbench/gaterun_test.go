@@ -12,7 +12,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/faults"
 )
 
-var gated = flag.Bool("gate", false, "run watchbench gate on two watchers and two revisions (two minutes; needs make build)")
+var gated = flag.Bool("gate", false, "run watchbench gate on two watchers and two revisions (six minutes; needs make build)")
 
 // TestGateSides: flags that do not go together are refused before anything is built or run.
 func TestGateSides(t *testing.T) {
@@ -27,7 +27,7 @@ func TestGateSides(t *testing.T) {
 		{"--base-command a --new-command b --blocks 51", "--blocks 51; use 6 to 50"},
 		{"--base-command a --new-command b out/x", "out/x is a saved run"},
 		{"--base-command a --new-command b --control out/x", "--control is for two saved runs"},
-		{"--base-command a --new-command b --rules testdata/gate-blocks.yaml", "--blocks 8 is less than the 10 that testdata/gate-blocks.yaml asks for"},
+		{"--base-command a --new-command b --blocks 8 --rules testdata/gate-blocks.yaml", "--blocks 8 is less than the 10 that testdata/gate-blocks.yaml asks for"},
 		{"--blocks 7 out/a out/b", "--blocks means nothing for saved runs"},
 		{"--base-command a --new-command b --scenario smoke", "scenarios/smoke.yaml does not run two watchers side by side; add matrix: {watcher: {base:"},
 		{"--base-command a --new-command b --scenario aa", "does not run two watchers side by side"},
@@ -82,21 +82,7 @@ func TestWithCommands(t *testing.T) {
 // TestGateRuns runs the real thing: the same watcher twice is no regression, one revision
 // against the same code is nothing to gate, and a command that is no watcher is an error.
 func TestGateRuns(t *testing.T) {
-	if !*gated {
-		t.Skip("-gate runs it; it takes two minutes")
-	}
-	bin, err := filepath.Abs("../../bin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(bin, "watchbench")); err != nil {
-		t.Skip("make build first: " + err.Error())
-	}
-	run := func(args ...string) (string, int) {
-		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "watchbench"), args...)
-		out, _ := cmd.CombinedOutput()
-		return string(out), cmd.ProcessState.ExitCode()
-	}
+	bin, run := forGate(t)
 	command := "'" + filepath.Join(bin, "k8s-watch") + "' -f {config}"
 	runs := t.TempDir()
 	out, code := run("gate", "--base-command", command, "--new-command", command, "--blocks", "6", "--runs", runs, "--quiet")
@@ -112,5 +98,44 @@ func TestGateRuns(t *testing.T) {
 	}
 	if out, code := run("gate", "--base-command", command, "--new-command", "/no/such/watcher", "--runs", runs, "--quiet"); code != exitInput {
 		t.Errorf("no watcher: exit code %d\n%s", code, out)
+	}
+}
+
+// TestGateStarved: a NEW that takes the machine makes its own cells invalid only. That is
+// FAIL, not INVALID.
+func TestGateStarved(t *testing.T) {
+	bin, run := forGate(t)
+	burn, err := filepath.Abs("testdata/burn.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	watcher := "'" + filepath.Join(bin, "k8s-watch") + "' -f {config}"
+	out, code := run("gate", "--base-command", watcher, "--new-command", "sh '"+burn+"' 40 "+watcher,
+		"--blocks", "6", "--set", "load.rate=300", "--runs", t.TempDir(), "--quiet")
+	if code == exitInvalid && strings.Contains(out, "cells of BASE are invalid") {
+		t.Skip("the machine is too busy for BASE: " + out)
+	}
+	if code != exitRegression {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+}
+
+// forGate is the folder of the built programs, and runs watchbench in it.
+func forGate(t *testing.T) (bin string, run func(args ...string) (string, int)) {
+	t.Helper()
+	if !*gated {
+		t.Skip("-gate runs it; both take six minutes")
+	}
+	bin, err := filepath.Abs("../../bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(bin, "watchbench")); err != nil {
+		t.Skip("make build first: " + err.Error())
+	}
+	return bin, func(args ...string) (string, int) {
+		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "watchbench"), args...)
+		out, _ := cmd.CombinedOutput()
+		return string(out), cmd.ProcessState.ExitCode()
 	}
 }

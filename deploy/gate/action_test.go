@@ -109,13 +109,14 @@ type ground struct {
 	summary, output string
 }
 
-// stub go "builds" a watchbench that writes what the test wants and ends as it wants; stub
-// docker copies a text.
+// stub go "builds" a watchbench that writes what the test wants and ends as it wants, into a
+// folder; of what is built as a file it notes the call. stub docker copies a text.
 const (
 	stubGo = `#!/bin/bash
 echo "go $*" >>"$CALLS"
+[ "$1" = env ] && exec echo arm64
 while [ $# -gt 0 ]; do [ "$1" = -o ] && to=$2; shift; done
-cp "$STUBS/watchbench" "$to/watchbench"
+case "$to" in */) mkdir -p "$to" && cp "$STUBS/watchbench" "$to/watchbench" ;; esac
 `
 	stubDocker = `#!/bin/bash
 echo "docker $*" >>"$CALLS"
@@ -259,7 +260,7 @@ func TestImages(t *testing.T) {
 	}
 	temp := g.env["RUNNER_TEMP"] + "/watchbench"
 	args := strings.Split(strings.TrimSpace(read(t, g.env["CALLS"]+".args")), "\n")
-	want := []string{"gate", "--blocks", "8", "--scenario", "gate", "--out", "watchbench-gate", "--runs", "watchbench-gate/run", "--quiet",
+	want := []string{"gate", "--blocks", "16", "--scenario", "gate", "--out", "watchbench-gate", "--runs", "watchbench-gate/run", "--quiet",
 		"--base-command", temp + "/base/watcher -f {config}", "--new-command", strings.ReplaceAll(hostile, "{binary}", temp+"/new/watcher"), "--rules", "my rules.yaml"}
 	if !slices.Equal(args, want) {
 		t.Errorf("\n got %q\nwant %q", args, want)
@@ -277,41 +278,6 @@ func TestImages(t *testing.T) {
 	g.inputs["new-image"] = "example.com/w:2"
 	if printed, code = g.run(t); code != 2 || !strings.Contains(printed, "image-path is empty") {
 		t.Errorf("exit code %d: %s", code, printed)
-	}
-}
-
-// TestGitLab: the example parses, keeps the report where watchbench writes it, and takes the
-// exit code of "cannot say" for a warning only.
-func TestGitLab(t *testing.T) {
-	data, err := os.ReadFile("gitlab-ci.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var jobs map[string]struct {
-		Script       []string
-		AllowFailure struct {
-			ExitCodes []int `yaml:"exit_codes"`
-		} `yaml:"allow_failure"`
-		Artifacts struct {
-			When    string
-			Paths   []string
-			Reports struct{ JUnit string }
-		}
-	}
-	if err := yaml.Unmarshal(data, &jobs); err != nil || len(jobs) != 1 {
-		t.Fatal(len(jobs), err)
-	}
-	j := jobs["watchbench-gate"]
-	script := strings.Join(j.Script, "\n")
-	if !slices.Equal(j.AllowFailure.ExitCodes, []int{5}) || j.Artifacts.When != "always" || j.Artifacts.Reports.JUnit != "watchbench-gate/gate.xml" ||
-		!strings.Contains(script, "--out watchbench-gate ") || !slices.Equal(j.Artifacts.Paths, []string{"watchbench-gate"}) {
-		t.Errorf("%+v", j)
-	}
-	for _, line := range j.Script {
-		cmd := exec.CommandContext(t.Context(), "bash", "-n", "-c", line)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%s: %s", line, out)
-		}
 	}
 }
 

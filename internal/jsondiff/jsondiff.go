@@ -103,6 +103,9 @@ func name(old, now any, i int) string {
 	return fmt.Sprint(i)
 }
 
+// mostShown bounds the characters of a value that are shown.
+const mostShown = 120
+
 // Text is a value in a line; long ones are cut.
 func Text(v any) string {
 	if v == nil {
@@ -115,8 +118,8 @@ func Text(v any) string {
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	if len(data) > 120 {
-		data = append(data[:120], "…"...)
+	if r := []rune(string(data)); len(r) > mostShown {
+		return string(r[:mostShown]) + "…"
 	}
 	return string(data)
 }

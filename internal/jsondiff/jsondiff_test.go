@@ -44,6 +44,9 @@ func TestText(t *testing.T) {
 			t.Errorf("%v: %q, want %q", tt.v, got, tt.want)
 		}
 	}
+	if got := Text([]string{strings.Repeat("ü", 500)}); got != `["`+strings.Repeat("ü", mostShown-2)+"…" {
+		t.Errorf("cut within a character: %q", got)
+	}
 	if got := Text(strings.Repeat("x", 500)); len(got) > 130 || !strings.HasSuffix(got, "…") {
 		t.Errorf("a long text: %q", got)
 	}

@@ -64,14 +64,14 @@ func (b Builder) Build(ctx context.Context, rev string) (p Program, err error) {
 	if dirty {
 		p.Version += "-dirty"
 	}
-	goVersion, err := run(ctx, root, nil, "go", "env", "GOVERSION", "GOOS", "GOARCH", "GOFLAGS", "CGO_ENABLED")
+	env, err := goSettings(ctx, root)
 	if err != nil {
 		return p, err
 	}
 	if err := os.MkdirAll(b.Cache, 0o755); err != nil {
 		return p, fmt.Errorf("make the cache of built revisions: %w", err)
 	}
-	of := sha256.Sum256([]byte(strings.Join([]string{p.Commit, b.Package, b.Stamp, goVersion}, "\n")))
+	of := sha256.Sum256([]byte(strings.Join([]string{p.Commit, b.Package, b.Stamp, env}, "\n")))
 	entry := filepath.Join(b.Cache, p.Commit[:12]+"-"+hex.EncodeToString(of[:6]))
 	if code, err := os.ReadFile(filepath.Join(entry, codeFile)); err == nil && !dirty {
 		p.Path, p.Code = b.program(entry), string(code)
@@ -96,7 +96,7 @@ func (b Builder) Build(ctx context.Context, rev string) (p Program, err error) {
 	}
 	built := filepath.Join(work, "built")
 	if p.Code, err = b.build(ctx, source, built, p.Version); err != nil {
-		return p, fmt.Errorf("build %s of %s: %w", b.Package, p.Version, err)
+		return p, err
 	}
 	if dirty {
 		entry += "-dirty-" + p.Code[:12]
@@ -106,6 +106,18 @@ func (b Builder) Build(ctx context.Context, rev string) (p Program, err error) {
 	}
 	p.Path = b.program(entry)
 	return p, b.prune(entry)
+}
+
+// settings are what decides, beside the source, what the Go toolchain builds.
+var settings = []string{
+	"GOVERSION", "GOTOOLCHAIN", "GOOS", "GOARCH", "GOFLAGS", "GOEXPERIMENT", "GOFIPS140", "GOWORK",
+	"GO386", "GOAMD64", "GOARM", "GOARM64", "GOMIPS", "GOMIPS64", "GOPPC64", "GORISCV64", "GOWASM",
+	"CGO_ENABLED", "CC", "CXX", "AR", "PKG_CONFIG", "CGO_CPPFLAGS", "CGO_CFLAGS", "CGO_CXXFLAGS", "CGO_LDFLAGS",
+}
+
+// goSettings are their values, as JSON.
+func goSettings(ctx context.Context, root string) (string, error) {
+	return run(ctx, root, nil, "go", append([]string{"env", "-json"}, settings...)...)
 }
 
 // codeFile has a built program's Code.
@@ -157,6 +169,9 @@ func (b Builder) build(ctx context.Context, source, into, version string) (code 
 	compile := func(out string, flags ...string) error {
 		args := append([]string{"build", "-trimpath", "-buildvcs=false", "-o", out}, flags...)
 		_, err := run(ctx, source, nil, "go", append(args, b.Package)...)
+		if failed := (*commandError)(nil); errors.As(err, &failed) {
+			return &BuildError{b.Package, version, err}
+		}
 		return err
 	}
 	if err := compile(bare); err != nil {

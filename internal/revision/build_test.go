@@ -122,6 +122,29 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// TestGoSettings: a program that was built with other settings is another entry of the cache.
+func TestGoSettings(t *testing.T) {
+	dir := t.TempDir()
+	plain, err := goSettings(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"GOAMD64": "v3", "GOARM64": "v8.1", "GOEXPERIMENT": "nogreenteagc", "GOFLAGS": "-race", "GOFIPS140": "latest", "GOTOOLCHAIN": "path",
+		"CGO_ENABLED": "0", "CC": "other-cc", "CXX": "other-c++", "CGO_CFLAGS": "-O3", "CGO_LDFLAGS": "-O3", "GOOS": "plan9", "GOARCH": "386",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if os.Getenv(name) == value {
+				t.Skip("that is what it is")
+			}
+			t.Setenv(name, value)
+			if other, err := goSettings(t.Context(), dir); err != nil || other == plain {
+				t.Errorf("with %s=%s they are the same: %s, %v", name, value, other, err)
+			}
+		})
+	}
+}
+
 // TestBuildRefuses: what cannot be built says why, and leaves nothing.
 func TestBuildRefuses(t *testing.T) {
 	dir := repo(t)
@@ -145,6 +168,10 @@ func TestBuildRefuses(t *testing.T) {
 			_, err := b.Build(t.Context(), tc.rev)
 			if err == nil || !strings.Contains(err.Error(), tc.want) || badinput.Is(err) != tc.input {
 				t.Errorf("%v (bad input: %t)", err, badinput.Is(err))
+			}
+			var broken *BuildError
+			if is := errors.As(err, &broken); is != (tc.name == "does not compile") || is && broken.First() != "cmd/tell/main.go:3:15: undefined: nothing" {
+				t.Errorf("%+v", broken)
 			}
 			if left, _ := os.ReadDir(b.Cache); len(left) > 0 {
 				t.Errorf("left: %v", left)

@@ -37,8 +37,7 @@ func run(ctx context.Context, dir string, env []string, name string, args ...str
 			return "", fmt.Errorf("%s is not installed: %w", name, err)
 		}
 		said := strings.Split(strings.TrimSpace(errs.String()), "\n")
-		said = said[max(0, len(said)-lastLines):]
-		return "", fmt.Errorf("%s: %w: %s", name, err, strings.Join(said, "\n"))
+		return "", &commandError{name, err, said[max(0, len(said)-lastLines):]}
 	}
 	return strings.TrimSpace(out.String()), nil
 }

@@ -1,13 +1,11 @@
 package gate
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/watchbench/watchbench/internal/jsondiff"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -28,18 +26,25 @@ const mostDifferences = 5
 // differences are why two runs cannot be held against each other.
 func differences(base, other *result.Results, mayDiffer []string) (reasons []string) {
 	in := func(list []string, path string) bool {
-		return slices.ContainsFunc(list, func(p string) bool { return path == p || strings.HasPrefix(path, p+".") })
+		return slices.ContainsFunc(list, func(p string) bool {
+			below, is := strings.CutPrefix(path, p)
+			return is && (below == "" || below[0] == '.' || below[0] == '[')
+		})
 	}
 	for _, part := range []struct {
 		what string
 		a, b any
 	}{{"scenario", base.Scenario, other.Scenario}, {"environment", base.Environment, other.Environment}} {
+		found, err := jsondiff.Of(part.a, part.b)
+		if err != nil {
+			reasons = append(reasons, part.what+": "+err.Error())
+		}
 		var paths []string
-		walk(part.what, plain(part.a), plain(part.b), func(path, a, b string) {
-			if !in(always, path) && !in(mayDiffer, path) {
-				paths = append(paths, fmt.Sprintf("%s is %s and %s", path, a, b))
+		for _, d := range found {
+			if path := strings.TrimSuffix(part.what+"."+d.Place, "."); !in(always, path) && !in(mayDiffer, path) {
+				paths = append(paths, fmt.Sprintf("%s is %s and %s", path, jsondiff.Text(d.Old), jsondiff.Text(d.New)))
 			}
-		})
+		}
 		if n := len(paths); n > mostDifferences {
 			paths = append(paths[:mostDifferences], fmt.Sprintf("%d more", n-mostDifferences))
 		}
@@ -112,53 +117,4 @@ func alone(what string, res *result.Results, mayDiffer []string) (reasons []stri
 		}
 	}
 	return reasons
-}
-
-// plain is a value as JSON has it.
-func plain(v any) any {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	var tree any
-	if json.Unmarshal(data, &tree) != nil {
-		return string(data)
-	}
-	return tree
-}
-
-// walk calls differ for each leaf that is not the same in both trees.
-func walk(path string, a, b any, differ func(path, a, b string)) {
-	x, isX := a.(map[string]any)
-	y, isY := b.(map[string]any)
-	if isX && isY {
-		keys := maps.Clone(x)
-		maps.Copy(keys, y)
-		for _, k := range slices.Sorted(maps.Keys(keys)) {
-			walk(path+"."+k, x[k], y[k], differ)
-		}
-		return
-	}
-	if !reflect.DeepEqual(a, b) {
-		differ(path, shown(a), shown(b))
-	}
-}
-
-// shown is a value in a message.
-func shown(v any) string {
-	if v == nil {
-		return "not given"
-	}
-	s, isText := v.(string)
-	if !isText {
-		data, err := json.Marshal(v)
-		if err != nil {
-			return "?"
-		}
-		s = string(data)
-	}
-	if r := []rune(s); len(r) > 60 {
-		s = string(r[:57]) + "…"
-	}
-	return s
 }

@@ -23,13 +23,10 @@ func (v *Verdict) control(what string, points, again []*point) {
 	for _, p := range points {
 		for i := range v.Metrics {
 			f := &v.Metrics[i]
-			if f.Point != p.name || f.Kind != KindPaired || f.Ratio == nil {
+			if f.Point != p.name || f.Kind != KindNoisy || f.Ratio == nil {
 				continue
 			}
-			fig, err := figureOf(f.Name)
-			if err != nil {
-				continue
-			}
+			fig := f.fig
 			switch {
 			case v.Blocked:
 				r, ok := halves(fig, p.base.blocks())
@@ -72,7 +69,7 @@ func (v *Verdict) control(what string, points, again []*point) {
 		return
 	}
 	for i := range v.Metrics {
-		if f := &v.Metrics[i]; f.Kind == KindPaired && f.Ratio != nil {
+		if f := &v.Metrics[i]; f.Kind == KindNoisy && f.Ratio != nil {
 			f.Outcome, f.Improved, f.Why = Invalid, false, "the control failed: "+failed
 		}
 	}
@@ -80,7 +77,7 @@ func (v *Verdict) control(what string, points, again []*point) {
 
 // same adds the finding of one side against itself.
 func (v *Verdict) same(of *Finding, side string, r stats.Ratio, ok bool) {
-	f := Finding{Point: of.Point, Name: of.Name + " of " + side, Kind: KindPaired, Unit: of.Unit, Better: of.Better, Allow: of.Allow, Holm: 1}
+	f := Finding{Point: of.Point, Name: of.Name + " of " + side, Kind: KindNoisy, Unit: of.Unit, Better: of.Better, Allow: of.Allow, Holm: 1}
 	if !ok {
 		f.Why = fmt.Sprintf("too few cells to compare %s with itself; --control takes a second run of BASE", side)
 	} else {

@@ -17,7 +17,8 @@
 //     a rule names the difference.
 //  5. Where two halves of the same thing differ by as much as would fail the change, the
 //     figures with noise are INVALID.
-//  6. The same records and rules give the same verdict.
+//  6. A change that does not build is FAIL; of one whose base does not build nothing is said.
+//  7. The same records and rules give the same verdict.
 //
 // It does not promise to find effects below the noise: docs/gate.md has the sizes that so
 // many blocks find. It writes nothing; package render does.

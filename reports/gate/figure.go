@@ -13,6 +13,8 @@ type figure struct {
 	unit    string
 	of, per result.Metric // per: only where quotient
 	divided bool
+	beside  bool                        // ÷ what the yardstick took
+	own     func(*result.Cell) *float64 // in place of the metrics
 }
 
 // figureOf reads a metric's path, or two with a slash between.
@@ -38,12 +40,21 @@ func figureOf(name string) (figure, error) {
 
 // value of a cell, nil where it is not known.
 func (f figure) value(c *result.Cell) *float64 {
-	v := f.of.Of(c)
-	if v == nil || !f.divided {
-		return v
+	if f.own != nil {
+		return f.own(c)
 	}
-	per := f.per.Of(c)
-	if per == nil || *per == 0 {
+	v := f.of.Of(c)
+	if f.divided {
+		v = quotient(v, f.per.Of(c))
+	}
+	if f.beside {
+		v = quotient(v, beside(c))
+	}
+	return v
+}
+
+func quotient(v, per *float64) *float64 {
+	if v == nil || per == nil || *per == 0 {
 		return nil
 	}
 	return new(*v / *per)

@@ -14,7 +14,12 @@ import (
 
 // noise is that of cells on a busy machine: each is related to the one before, some are
 // slowed much, and all drift over the run.
-type noise struct{ sigma, related, outliers, outlier, drift float64 }
+type noise struct {
+	sigma, related, outliers, outlier, drift float64
+	// machine slows all processes of a cell alike; without it, cells do not tell what the
+	// others used.
+	machine float64
+}
 
 // usual is about what cells on two shared cores show.
 var usual = noise{sigma: 0.025, related: 0.4, outliers: 0.05, outlier: 0.25, drift: 0.08}
@@ -36,6 +41,7 @@ func (n noise) stream(rng *rand.Rand, count int) func() float64 {
 type planted struct {
 	cpu, fresh, drain, qps float64 // factors; 0 is 1
 	requests               float64 // more per event
+	others                 float64 // factor of the CPU time of generator and storage
 }
 
 func orOne(v float64) float64 {
@@ -71,17 +77,25 @@ func record(rng *rand.Rand, n noise, sides []string, reps []int, loads []string,
 				id, params[Axis] = fmt.Sprintf("%s-%s-r%d", load, side, reps[i]), side
 			}
 			at := func(v float64) *float64 { return &v }
+			slow := math.Exp(n.machine * rng.NormFloat64())
 			pass := func() result.Check { return result.Check{Verdict: result.Pass, Judged: 2000} }
 			res.Cells = append(res.Cells, result.Cell{
 				ID: id, Params: params, Repetition: reps[i], Valid: true,
 				Load:      result.Load{Model: "closed", Threads: 10, DurationS: 10, Planned: 2000, Done: 2000, QPS: 200},
 				Handler:   result.Handler{Strategy: "partitioned", Queues: 30, Workers: 30, Capacity: 1024, DrainSeconds: at(10 * drain() * orOne(q.drain))},
 				Storage:   result.Storage{Requests: int64(2000 * (1 + q.requests)), QPS: at(200 / qps() * orOne(q.qps)), RequestsPerEvent: at(1 + q.requests), BytesPerEvent: at(3072 * (1 + q.requests))},
+				Events:    &result.Events{Received: 2000, Sent: 2000},
 				Freshness: &result.Quantiles{Count: 2000, P50: 0.05 * fresh() * orOne(q.fresh), P90: 0.1, P99: 0.2, Max: 0.3},
-				Watcher: result.Watcher{CPUSeconds: at(0.4), CPUMicrosPerEvent: at(200 * cpu() * orOne(q.cpu)), RSSPeakMiB: at(40),
+				Watcher: result.Watcher{CPUSeconds: at(0.4), CPUMicrosPerEvent: at(200 * slow * cpu() * orOne(q.cpu)), RSSPeakMiB: at(40),
 					AllocsPerEvent: at(120 + 0.1*rng.Float64()), Lists: new(int64(2)), Watches: new(int64(4))},
 				Checks: map[string]result.Check{"G1": pass(), "G2": pass(), "G3": pass(), "G4": pass(), "G5": pass(), "G6": pass()},
 			})
+			if n.machine > 0 {
+				used := func(s float64) result.Party {
+					return result.Party{CPUSeconds: at(s * slow * orOne(q.others) * math.Exp(n.sigma*rng.NormFloat64()))}
+				}
+				res.Cells[len(res.Cells)-1].Parties = map[string]result.Party{"generator": used(0.3), "storagemock": used(0.5)}
+			}
 			res.Run.Order = append(res.Run.Order, id)
 		}
 	}

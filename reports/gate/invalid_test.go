@@ -53,6 +53,7 @@ func TestKnownBad(t *testing.T) {
 			e.CPUs = 64
 			r.Run.Resumed = []result.Resumption{{Environment: e}}
 		}, Invalid, "NEW was resumed in another environment: environment.cpus is 2 and 64"},
+		{"other flags", func(r *result.Results) { r.Environment.Flags = []string{"--v=9"} }, Invalid, "environment.flags is nothing and [\"--v=9\"]"},
 		{"another point", each(func(c *result.Cell) { c.Params["load"] = "dark" }), Invalid, "cells (load=dark): BASE has none at this point"},
 		{"all invalid", each(func(c *result.Cell) { c.Valid, c.InvalidReasons = false, []string{"too late"} }), Invalid, "6 of 6 cells of NEW are invalid, 20% may be: too late"},
 		{"a third invalid", func(r *result.Results) {
@@ -123,15 +124,30 @@ func TestKnownBad(t *testing.T) {
 func TestMayDiffer(t *testing.T) {
 	base, changed := saved(1, quiet, 6, planted{})
 	changed.Environment.Kernel, changed.Environment.Programs["watchbench"] = "6.13.0", "ff"
+	base.Environment.Flags, changed.Environment.Flags = []string{"--v=1"}, []string{"--v=2"}
 	rules := Defaults()
 	for _, tt := range []struct {
 		may  []string
 		want Outcome
-	}{{nil, Invalid}, {[]string{"environment.kernel"}, Invalid}, {[]string{"environment.kernel", "environment.programs"}, Pass}, {[]string{"environment.kern", "environment.programs"}, Invalid}} {
+	}{{nil, Invalid}, {[]string{"environment.kernel", "environment.flags"}, Invalid}, {[]string{"environment.kernel", "environment.programs"}, Invalid},
+		{[]string{"environment.kernel", "environment.flags", "environment.programs"}, Pass}, {[]string{"environment.kern", "environment.flags", "environment.programs"}, Invalid}} {
 		rules.MayDiffer = tt.may
 		if v, err := Saved(base, changed, nil, rules); err != nil || v.Outcome != tt.want {
 			t.Errorf("%v: %s: %s, %v", tt.may, v.Outcome, v.Sentence(), err)
 		}
+	}
+}
+
+// TestErrorsOfNone: of cells that are all invalid it is not said that nothing was planned.
+func TestErrorsOfNone(t *testing.T) {
+	res := paired(1, quiet, 6, planted{})
+	for i := range res.Cells {
+		if c := &res.Cells[i]; c.Params[Axis] == NewSide {
+			c.Valid, c.InvalidReasons = false, []string{"too late"}
+		}
+	}
+	if f := finding(t, mustPaired(t, res), "errors"); f.Outcome != NotJudged || f.Why != "no cell of NEW counts" {
+		t.Errorf("%s: %s", f.Outcome, f.Why)
 	}
 }
 

@@ -107,7 +107,10 @@ func (p *point) errors(allow float64) (Outcome, string) {
 	}
 	base, knownBase := share(p.base)
 	changed, knownNew := share(p.new)
+	none := func(g group) bool { return !slices.ContainsFunc(g.cells, g.counts) }
 	switch {
+	case none(p.base) || none(p.new):
+		return NotJudged, "no cell of " + map[bool]string{true: "BASE", false: "NEW"}[none(p.base)] + " counts"
 	case !knownBase || !knownNew:
 		return Invalid, "no writes were planned in a cell of " + map[bool]string{true: "NEW", false: "BASE"}[knownBase]
 	case changed > allow && base > allow:

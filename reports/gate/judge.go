@@ -100,6 +100,21 @@ func Unread(rules Rules, reasons ...string) *Verdict {
 	return (&Verdict{Base: "base", New: "new", Rules: rules, Reasons: reasons}).finish()
 }
 
+// Unbuilt is the verdict where a side does not build; base and changed say why, or are empty.
+// A change that does not build is worse than a base that does. Without a base nothing can be
+// said of the change: whatever is missing may be missing on this machine.
+func Unbuilt(rules Rules, base, changed string) *Verdict {
+	switch {
+	case base != "" && changed != "":
+		return Unread(rules, "neither side builds: BASE "+base, "NEW "+changed)
+	case base != "":
+		return Unread(rules, "BASE does not build: "+base)
+	}
+	v := &Verdict{Base: "base", New: "new", Rules: rules}
+	v.Invariants = []Finding{{Name: "build", Outcome: Fail, Why: "NEW does not build: " + changed}}
+	return v.finish()
+}
+
 // judge fills in invariants and, unless the whole cannot be judged, metrics.
 func (v *Verdict) judge(points []*point) {
 	for _, p := range points {
@@ -144,7 +159,7 @@ func settle(all []Finding, alpha float64) {
 }
 
 // open reports whether a finding waits for settle.
-func (f *Finding) open() bool { return f.Kind == KindPaired && f.Outcome == Warn && f.Ratio != nil }
+func (f *Finding) open() bool { return f.Kind == KindNoisy && f.Outcome == Warn && f.Ratio != nil }
 
 // improved reports whether the whole interval is better by as much as would be allowed the
 // other way.

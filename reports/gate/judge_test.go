@@ -43,7 +43,7 @@ func TestOutcomeOfOneFigure(t *testing.T) {
 
 // TestHigherIsBetter: direction and limit of a rate.
 func TestHigherIsBetter(t *testing.T) {
-	rules, err := ParseRules("r.yaml", []byte("metrics: {storage.qps: {kind: paired, better: higher, allow: 10%, detect: 50%}}"))
+	rules, err := parseRules("r.yaml", []byte("metrics: {storage.qps: {kind: noisy, better: higher, allow: 10%, detect: 50%}}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestHolm(t *testing.T) {
 
 // TestHolmHoldsBack: a figure that would FAIL alone does not among many.
 func TestHolmHoldsBack(t *testing.T) {
-	alone, err := ParseRules("r.yaml", []byte("metrics: {handler.drainSeconds: {skip: true}, freshness.p50: {skip: true}, watcher.allocsPerEvent: {skip: true}}"))
+	alone, err := parseRules("r.yaml", []byte("metrics: {handler.drainSeconds: {skip: true}, freshness.p50: {skip: true}, watcher.allocsPerEvent: {skip: true}}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestNotExact(t *testing.T) {
 		*res.Cells[i].Storage.RequestsPerEvent = 1 + 0.02*float64(i%5)
 	}
 	f := finding(t, mustPaired(t, res), "storage.requestsPerEvent")
-	if f.Kind != KindPaired || f.Outcome != Warn || !strings.Contains(f.Why, "not exact here") {
+	if f.Kind != KindNoisy || f.Outcome != Warn || !strings.Contains(f.Why, "not exact here") {
 		t.Errorf("%s, %s: %s", f.Kind, f.Outcome, f.Why)
 	}
 	// Each plan has a count of its own: exact all the same.
@@ -168,6 +168,29 @@ func TestNotExact(t *testing.T) {
 	}
 	if f := finding(t, mustPaired(t, res), "storage.requestsPerEvent"); f.Kind != KindExact || f.Outcome != Pass {
 		t.Errorf("%s, %s: %s", f.Kind, f.Outcome, f.Why)
+	}
+}
+
+// TestEventsCountedTwice: NEW does twice the work for each event and counts each twice, so
+// that no figure per event shows it. The count itself does.
+func TestEventsCountedTwice(t *testing.T) {
+	res := paired(3, quiet, 6, planted{requests: 1, cpu: 2})
+	for i := range res.Cells {
+		c := &res.Cells[i]
+		if c.Params[Axis] == NewSide {
+			c.Events.Received, c.Events.Filtered = 4000, 2000 // so that G6 holds
+			*c.Storage.RequestsPerEvent /= 2
+			*c.Storage.BytesPerEvent /= 2
+			*c.Watcher.CPUMicrosPerEvent /= 2
+			*c.Watcher.AllocsPerEvent /= 2
+		}
+	}
+	v := mustPaired(t, res)
+	if f := finding(t, v, "watcher.cpuMicrosPerEvent"); f.Outcome != Pass {
+		t.Errorf("CPU per event is %s, so this shows nothing", f.Outcome)
+	}
+	if want := "NEW is worse than BASE: events.received / load.done (load=light) +100.0 %, an exact count"; v.Outcome != Fail || !strings.Contains(v.Sentence(), want) {
+		t.Errorf("%s: %s, want %s", v.Outcome, v.Sentence(), want)
 	}
 }
 
@@ -190,7 +213,7 @@ func TestAnotherWatcher(t *testing.T) {
 	res := paired(6, quiet, 6, planted{requests: 0.5})
 	for i := range res.Cells {
 		c := &res.Cells[i]
-		c.Storage.RequestsPerEvent, c.Storage.BytesPerEvent, c.Watcher.CPUMicrosPerEvent, c.Watcher.AllocsPerEvent = nil, nil, nil, nil
+		c.Storage.RequestsPerEvent, c.Storage.BytesPerEvent, c.Watcher.CPUMicrosPerEvent, c.Watcher.AllocsPerEvent, c.Events = nil, nil, nil, nil, nil
 	}
 	if f := finding(t, mustPaired(t, res), "storage.requestsPerEvent"); f.Outcome != Invalid {
 		t.Errorf("of our own watcher: %s", f.Outcome)
@@ -205,8 +228,8 @@ func TestAnotherWatcher(t *testing.T) {
 	if f := finding(t, v, "watcher.cpuSeconds / load.done"); f.Outcome != Pass {
 		t.Errorf("CPU: %s: %s", f.Outcome, v.Says(*f))
 	}
-	if n := len(v.Unjudged()); n != 2 {
-		t.Errorf("%d figures are listed as not judged, want bytes and allocations", n)
+	if n := len(v.Unjudged()); n != 3 {
+		t.Errorf("%d figures are listed as not judged, want events, bytes and allocations", n)
 	}
 	// One side alone has lost it.
 	res.Cells[0].Watcher.AllocsPerEvent = new(100.0)

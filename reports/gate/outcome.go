@@ -50,7 +50,7 @@ type Verdict struct {
 type Finding struct {
 	Point   string // its parameters; empty where there is one only
 	Name    string
-	Kind    string // KindExact, KindPaired, or empty for an invariant
+	Kind    string // KindExact, KindNoisy, or empty for an invariant
 	Unit    string
 	Outcome Outcome
 	Why     string // in words; never empty but for PASS
@@ -66,6 +66,7 @@ type Finding struct {
 	Improved  bool    // the whole interval is on the better side of 1
 
 	detect float64
+	fig    figure // that Ratio is of
 }
 
 // Control is the comparison of the same with itself.

@@ -47,7 +47,7 @@ func TestPowerTable(t *testing.T) {
 // the first of four figures by Holm, and the share of gates of the same that PASS.
 func powerTable() []byte {
 	const runs, allow = 400, 0.03
-	blocks := []int{6, 8, 10, 15, 20}
+	blocks := []int{6, 8, 12, 16, 24}
 	var b bytes.Buffer
 	b.WriteString("| noise of a cell |")
 	for _, n := range blocks {

@@ -32,10 +32,11 @@ type Rules struct {
 
 // Rule is how one metric is judged.
 type Rule struct {
-	Kind      string      `json:"kind" jsonschema:"enum=exact,enum=paired" jsonschema_description:"exact: a count that the plan decides. paired: a figure with noise."`
+	Kind      string      `json:"kind" jsonschema:"enum=exact,enum=noisy" jsonschema_description:"exact: a count that the plan decides. noisy: a figure that varies between equal cells."`
 	Better    string      `json:"better" jsonschema:"enum=lower,enum=higher"`
 	Allow     units.Share `json:"allow" jsonschema_description:"How much worse it may be."`
-	Detect    units.Share `json:"detect,omitempty" jsonschema_description:"paired: the change that must be visible in the noise, or the metric is INCONCLUSIVE."`
+	Detect    units.Share `json:"detect,omitempty" jsonschema_description:"noisy: the change that must be visible in the noise, or the metric is INCONCLUSIVE."`
+	Relative  bool        `json:"relative,omitempty" jsonschema_description:"noisy: judge it also as a part of the CPU time of generator and storage in the same cell, which the noise of the machine does not change as much."`
 	Else      string      `json:"else,omitempty" jsonschema_description:"Judged instead, where the watcher is not k8s-watch and neither side knows the metric."`
 	Optional  bool        `json:"optional,omitempty" jsonschema_description:"Not judged, rather than INVALID, where neither side knows it."`
 	MayBeZero bool        `json:"mayBeZero,omitempty" jsonschema_description:"0 is a measurement, such as of retries; by default it is a sign that nothing was measured."`
@@ -44,8 +45,8 @@ type Rule struct {
 
 // Kinds of a rule.
 const (
-	KindExact  = "exact"
-	KindPaired = "paired"
+	KindExact = "exact"
+	KindNoisy = "noisy"
 )
 
 const (
@@ -91,11 +92,11 @@ func LoadRules(path string) (Rules, error) {
 	if err != nil {
 		return Rules{}, &badinput.Error{What: "--rules " + path, Err: err, Remedy: "name a file of rules; watchbench gate rules prints the defaults"}
 	}
-	return ParseRules(path, data)
+	return parseRules(path, data)
 }
 
-// ParseRules reads changes to the default rules; file is for errors only.
-func ParseRules(file string, data []byte) (Rules, error) { return parse(file, data, Defaults()) }
+// parseRules reads changes to the default rules; file is for errors only.
+func parseRules(file string, data []byte) (Rules, error) { return parse(file, data, Defaults()) }
 
 func parse(file string, data []byte, r Rules) (Rules, error) {
 	t, err := syntax.Parse(file, data)
@@ -140,6 +141,9 @@ func (r Rule) over(other Rule, written func(field string) bool) Rule {
 	}
 	if written("detect") {
 		other.Detect = r.Detect
+	}
+	if written("relative") {
+		other.Relative = r.Relative
 	}
 	if written("else") {
 		other.Else = r.Else
@@ -203,18 +207,20 @@ func (r Rule) validate(path, name string) error {
 		}
 	}
 	switch {
-	case r.Kind != KindExact && r.Kind != KindPaired:
-		return bad(path+".kind", "write exact or paired", "%q is not a kind", r.Kind)
+	case r.Kind != KindExact && r.Kind != KindNoisy:
+		return bad(path+".kind", "write exact or noisy", "%q is not a kind", r.Kind)
 	case r.Better != lower && r.Better != higher:
 		return bad(path+".better", "write lower or higher", "%q is no direction", r.Better)
 	case r.Allow >= 1:
 		return bad(path+".allow", "use less than 100%", "%s allows anything", r.Allow)
-	case r.Kind == KindPaired && r.Allow < 0.001:
+	case r.Kind == KindNoisy && r.Allow < 0.001:
 		return bad(path+".allow", "use 0.1% or more, or kind: exact", "%s: no interval can be within it", r.Allow)
-	case r.Kind == KindPaired && r.Detect <= r.Allow:
+	case r.Kind == KindNoisy && r.Detect <= r.Allow:
 		return bad(path+".detect", "use more than allow", "%s is not more than the %s that is allowed", r.Detect, r.Allow)
+	case r.Kind == KindExact && r.Relative:
+		return bad(path+".relative", "leave it out, or write kind: noisy", "an exact metric has no noise to take out")
 	case r.Kind == KindExact && r.Detect != 0:
-		return bad(path+".detect", "leave it out, or write kind: paired", "an exact metric has no noise to see through")
+		return bad(path+".detect", "leave it out, or write kind: noisy", "an exact metric has no noise to see through")
 	}
 	return nil
 }

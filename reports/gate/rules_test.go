@@ -17,14 +17,14 @@ func TestDefaultRules(t *testing.T) {
 	if len(r.Metrics) < 8 || r.Blocks != 6 || r.Alpha != 0.05 || len(r.Invariants) != 8 {
 		t.Errorf("%+v", r)
 	}
-	again, err := ParseRules("rules.yaml", DefaultsFile())
+	again, err := parseRules("rules.yaml", DefaultsFile())
 	if err != nil || len(again.Metrics) != len(r.Metrics) {
 		t.Errorf("the defaults over themselves: %v, %v", again, err)
 	}
 }
 
 func TestRulesChangeOnlyWhatTheyWrite(t *testing.T) {
-	r, err := ParseRules("r.yaml", []byte("blocks: 10\nmetrics:\n  watcher.cpuMicrosPerEvent: {allow: 5%}\n  freshness.p50: {skip: true}\n  watcher.rssPeakMiB: {kind: paired, better: lower, allow: 10%, detect: 30%}\n"))
+	r, err := parseRules("r.yaml", []byte("blocks: 10\nmetrics:\n  watcher.cpuMicrosPerEvent: {allow: 5%}\n  freshness.p50: {skip: true}\n  watcher.rssPeakMiB: {kind: noisy, better: lower, allow: 10%, detect: 30%}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,8 @@ func TestBadRules(t *testing.T) {
 		"invariants: [G1, G15]":                  `r.yaml:1: invariants[1]: "G15" is no invariant; use G1 to G14, errors or lag`,
 		"mayDiffer: [kernel]":                    `r.yaml:1: mayDiffer[0]: "kernel" is not below environment or scenario`,
 		"metrics: {watcher.cpu: {}}":             "r.yaml:1: metrics.watcher.cpu: watcher.cpu: unknown metric",
-		"metrics: {load.qps: {}}":                `r.yaml:1: metrics.load.qps.kind: "" is not a kind; write exact or paired`,
+		"metrics: {load.qps: {kind: paired}}":    `r.yaml:1: metrics.load.qps.kind: "paired" is not a kind; write exact or noisy`,
+		"metrics: {load.qps: {}}":                `r.yaml:1: metrics.load.qps.kind: "" is not a kind; write exact or noisy`,
 		"metrics: {load.qps / x: {}}":            "r.yaml:1: metrics.load.qps / x: x: unknown metric",
 		"metrics: {freshness.p50: {allow: 0%}}":  "r.yaml:1: metrics.freshness.p50.allow: 0%: no interval can be within it",
 		"metrics: {freshness.p50: {allow: 60%}}": "metrics.freshness.p50.detect: 50% is not more than the 60% that is allowed",
@@ -59,7 +60,7 @@ func TestBadRules(t *testing.T) {
 		"metrics: {load.qps: {kind: exact, better: higher, detect: 10%}}": "an exact metric has no noise to see through",
 		"metrics: {freshness.p50: {else: x}}":                             "metrics.freshness.p50.else: x: unknown metric",
 	} {
-		_, err := ParseRules("r.yaml", []byte(text))
+		_, err := parseRules("r.yaml", []byte(text))
 		var at *strictyaml.Error
 		if !errors.As(err, &at) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q:\n got %v\nwant %s", text, err, want)
@@ -69,7 +70,7 @@ func TestBadRules(t *testing.T) {
 	for name := range Defaults().Metrics {
 		all += "  " + name + ": {skip: true}\n"
 	}
-	if _, err := ParseRules("r.yaml", []byte(all)); err == nil || !strings.Contains(err.Error(), "no metric is left to judge") {
+	if _, err := parseRules("r.yaml", []byte(all)); err == nil || !strings.Contains(err.Error(), "no metric is left to judge") {
 		t.Errorf("all skipped: %v", err)
 	}
 }
@@ -121,7 +122,7 @@ func FuzzRules(f *testing.F) {
 	f.Add("metrics: {a / b: {else: c}}\nmayDiffer: [scenario.x]")
 	f.Add("invariants: [G1]\nalpha: 5%\nblocks: 3")
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := ParseRules("r.yaml", []byte(text))
+		r, err := parseRules("r.yaml", []byte(text))
 		if err != nil {
 			if strings.ContainsAny(err.Error(), "\n\r") {
 				t.Errorf("error on several lines: %q", err)

@@ -15,12 +15,16 @@ import (
 // Why a path is no run, for errors.Is. A file of another format or version is
 // result.ErrSchema.
 var (
-	ErrMissing  = errors.New("no such file or folder")
-	ErrEmpty    = errors.New("the file is empty")
-	ErrNoResult = errors.New("the folder has no " + result.FileName)
-	ErrMatrix   = errors.New("it is a fault matrix, not a run")
-	ErrNoFile   = errors.New("not a regular file")
-	ErrNoCells  = errors.New("the run has no cells")
+	ErrMissing = errors.New("no such file or folder")
+	ErrMatrix  = errors.New("it is a fault matrix, not a run")
+	ErrNoFile  = errors.New("not a regular file")
+)
+
+// Why a run has nothing to compare.
+var (
+	errEmpty    = errors.New("the file is empty")
+	errNoResult = errors.New("the folder has no " + result.FileName)
+	errNoCells  = errors.New("the run has no cells")
 )
 
 // whatToName is the remedy for a path that is no run.
@@ -60,15 +64,15 @@ func loadFolder(dir string) (*result.Results, error) {
 	case exists(dir, result.MatrixFile):
 		return nil, refuse(dir, ErrMatrix, "name the folder of one of its runs")
 	case exists(dir, recordFile):
-		return nil, refuse(dir, ErrNoResult, "watchbench check "+dir+" writes it from the record")
+		return nil, refuse(dir, errNoResult, "watchbench check "+dir+" writes it from the record")
 	}
 	switch runs := runsBelow(dir); len(runs) {
 	case 0:
-		return nil, refuse(dir, ErrNoResult, "name a run's folder")
+		return nil, refuse(dir, errNoResult, "name a run's folder")
 	case 1:
 		return loadFolder(runs[0])
 	default:
-		return nil, refuse(dir, ErrNoResult, fmt.Sprintf("name one of its %d runs, such as %s", len(runs), runs[len(runs)-1]))
+		return nil, refuse(dir, errNoResult, fmt.Sprintf("name one of its %d runs, such as %s", len(runs), runs[len(runs)-1]))
 	}
 }
 
@@ -77,7 +81,7 @@ const recordFile = "run.json"
 
 func loadFile(path string, size int64) (*result.Results, error) {
 	if size == 0 {
-		return nil, refuse(path, ErrEmpty, "watchbench check "+filepath.Dir(path)+" writes it anew from the run's record")
+		return nil, refuse(path, errEmpty, "watchbench check "+filepath.Dir(path)+" writes it anew from the run's record")
 	}
 	res, err := result.LoadFile(path)
 	switch {
@@ -86,7 +90,7 @@ func loadFile(path string, size int64) (*result.Results, error) {
 	case err != nil:
 		return nil, refuse("read run", err, whatToName)
 	case len(res.Cells) == 0:
-		return nil, refuse(path, ErrNoCells, "watchbench run --resume "+filepath.Dir(path)+" runs what is missing")
+		return nil, refuse(path, errNoCells, "watchbench run --resume "+filepath.Dir(path)+" runs what is missing")
 	}
 	return res, nil
 }

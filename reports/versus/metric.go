@@ -9,25 +9,25 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// Lower and Higher say which values of a metric are the better ones; 0 is neither.
+// lower and higher say which values of a metric are the better ones; 0 is neither.
 const (
-	Lower  = -1
-	Higher = 1
+	lower  = -1
+	higher = 1
 )
 
 // better are the metrics of which some values are better than others.
 var better = map[string]int{
-	"events.lost": Lower, "events.reordered": Lower, "events.dropped": Lower, "events.retried": Lower,
-	"freshness.p50": Lower, "freshness.p90": Lower, "freshness.p99": Lower, "freshness.max": Lower,
-	"bystander.freshness.p50": Lower, "bystander.freshness.p99": Lower,
-	"handler.drainSeconds": Lower, "handler.drainAfterLoadSeconds": Lower, "handler.imbalance": Lower, "handler.maxDepth": Lower,
-	"writer.fullSeconds": Lower, "writer.maxDepth": Lower,
-	"storage.qps": Higher, "storage.efficiency": Higher, "storage.efficiencyBacklog": Higher,
-	"storage.requestsPerEvent": Lower, "storage.bytesPerEvent": Lower,
-	"watcher.cpuSeconds": Lower, "watcher.cpuMicrosPerRequest": Lower, "watcher.cpuMicrosPerEvent": Lower,
-	"watcher.rssPeakMiB": Lower, "watcher.rssHighestMiB": Lower, "watcher.heapMiB": Lower, "watcher.bytesPerObject": Lower,
-	"watcher.allocsPerEvent": Lower, "watcher.allocBytesPerEvent": Lower, "watcher.lists": Lower, "watcher.watches": Lower,
-	"watcher.firstSyncSeconds": Lower, "watcher.firstSyncCPUSeconds": Lower, "watcher.storedSeconds": Lower, "watcher.storedCPUSeconds": Lower,
+	"events.lost": lower, "events.reordered": lower, "events.dropped": lower, "events.retried": lower,
+	"freshness.p50": lower, "freshness.p90": lower, "freshness.p99": lower, "freshness.max": lower,
+	"bystander.freshness.p50": lower, "bystander.freshness.p99": lower,
+	"handler.drainSeconds": lower, "handler.drainAfterLoadSeconds": lower, "handler.imbalance": lower, "handler.maxDepth": lower,
+	"writer.fullSeconds": lower, "writer.maxDepth": lower,
+	"storage.qps": higher, "storage.efficiency": higher, "storage.efficiencyBacklog": higher,
+	"storage.requestsPerEvent": lower, "storage.bytesPerEvent": lower,
+	"watcher.cpuSeconds": lower, "watcher.cpuMicrosPerRequest": lower, "watcher.cpuMicrosPerEvent": lower,
+	"watcher.rssPeakMiB": lower, "watcher.rssHighestMiB": lower, "watcher.heapMiB": lower, "watcher.bytesPerObject": lower,
+	"watcher.allocsPerEvent": lower, "watcher.allocBytesPerEvent": lower, "watcher.lists": lower, "watcher.watches": lower,
+	"watcher.firstSyncSeconds": lower, "watcher.firstSyncCPUSeconds": lower, "watcher.storedSeconds": lower, "watcher.storedCPUSeconds": lower,
 }
 
 // context are the metrics without a better side that are compared all the same: they tell
@@ -59,9 +59,6 @@ var perLoad = map[string]bool{
 
 // ofCorrectness are the metrics that count what went wrong.
 var ofCorrectness = map[string]bool{"events.lost": true, "events.reordered": true}
-
-// Better is the better side of a metric: Lower, Higher, or 0.
-func Better(metric string) int { return better[metric] }
 
 // Metrics finds the metrics that patterns name, in the order of results.json: a name, such
 // as freshness.p99, or one with * for any part of it, such as watcher.*. Without patterns

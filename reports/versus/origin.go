@@ -25,15 +25,15 @@ type Kind string
 
 // Kinds, the gravest first.
 const (
-	OfScenario Kind = "scenario"
-	OfCluster  Kind = "control plane"
-	OfMachine  Kind = "machine"
-	OfSeed     Kind = "seed"
-	OfWatcher  Kind = "watcher"
-	OfBuild    Kind = "build" // of watchbench
+	kindScenario Kind = "scenario"
+	kindCluster  Kind = "control plane"
+	kindMachine  Kind = "machine"
+	kindSeed     Kind = "seed"
+	kindWatcher  Kind = "watcher"
+	kindBuild    Kind = "build" // of watchbench
 )
 
-var kinds = []Kind{OfScenario, OfCluster, OfMachine, OfSeed, OfWatcher, OfBuild}
+var kinds = []Kind{kindScenario, kindCluster, kindMachine, kindSeed, kindWatcher, kindBuild}
 
 // nothing stands for what a run does not say.
 const nothing = "–"
@@ -53,34 +53,34 @@ func differences(runs []*result.Results) (all []Difference, err error) {
 	env := func(of func(*result.Environment) string) func(*result.Results) string {
 		return func(r *result.Results) string { return of(&r.Environment) }
 	}
-	add(OfScenario, "name", func(r *result.Results) string { return r.Run.Scenario })
-	add(OfCluster, "provider", env(func(e *result.Environment) string { return e.Provider }))
-	add(OfCluster, "Kubernetes", env(func(e *result.Environment) string { return e.Kubernetes }))
-	add(OfCluster, "etcd", env(func(e *result.Environment) string { return e.Etcd }))
-	add(OfCluster, "kube-apiserver flags", env(func(e *result.Environment) string { return strings.Join(e.Flags, " ") }))
-	add(OfCluster, "etcd flags", env(func(e *result.Environment) string { return strings.Join(e.EtcdFlags, " ") }))
-	add(OfMachine, "processor", env(func(e *result.Environment) string { return e.CPUModel }))
-	add(OfMachine, "CPUs", env(func(e *result.Environment) string { return fmt.Sprint(e.CPUs) }))
-	add(OfMachine, "memory GiB", env(func(e *result.Environment) string {
+	add(kindScenario, "name", func(r *result.Results) string { return r.Run.Scenario })
+	add(kindCluster, "provider", env(func(e *result.Environment) string { return e.Provider }))
+	add(kindCluster, "Kubernetes", env(func(e *result.Environment) string { return e.Kubernetes }))
+	add(kindCluster, "etcd", env(func(e *result.Environment) string { return e.Etcd }))
+	add(kindCluster, "kube-apiserver flags", env(func(e *result.Environment) string { return strings.Join(e.Flags, " ") }))
+	add(kindCluster, "etcd flags", env(func(e *result.Environment) string { return strings.Join(e.EtcdFlags, " ") }))
+	add(kindMachine, "processor", env(func(e *result.Environment) string { return e.CPUModel }))
+	add(kindMachine, "CPUs", env(func(e *result.Environment) string { return fmt.Sprint(e.CPUs) }))
+	add(kindMachine, "memory GiB", env(func(e *result.Environment) string {
 		return fmt.Sprint((e.MemoryMiB + 512) / 1024) // a kernel's own part of it varies
 	}))
-	add(OfMachine, "limits (cgroup)", env(func(e *result.Environment) string { return pairs(e.Cgroup) }))
-	add(OfMachine, "pinned", env(func(e *result.Environment) string { return pairs(e.Pinned) }))
-	add(OfMachine, "kernel", env(func(e *result.Environment) string { return e.Kernel }))
-	add(OfSeed, "seed", func(r *result.Results) string { return fmt.Sprint(r.Run.Seed) })
-	add(OfWatcher, "name", watchers(func(w *result.Watcher) string { return w.Name }))
-	add(OfWatcher, "version", watchers(func(w *result.Watcher) string { return w.Version }))
-	add(OfBuild, "commit", env(func(e *result.Environment) string {
+	add(kindMachine, "limits (cgroup)", env(func(e *result.Environment) string { return pairs(e.Cgroup) }))
+	add(kindMachine, "pinned", env(func(e *result.Environment) string { return pairs(e.Pinned) }))
+	add(kindMachine, "kernel", env(func(e *result.Environment) string { return e.Kernel }))
+	add(kindSeed, "seed", func(r *result.Results) string { return fmt.Sprint(r.Run.Seed) })
+	add(kindWatcher, "name", watchers(func(w *result.Watcher) string { return w.Name }))
+	add(kindWatcher, "version", watchers(func(w *result.Watcher) string { return w.Version }))
+	add(kindBuild, "commit", env(func(e *result.Environment) string {
 		if e.Dirty {
 			return e.Commit + " with changes"
 		}
 		return e.Commit
 	}))
-	add(OfBuild, "Go", env(func(e *result.Environment) string { return e.GoVersion }))
+	add(kindBuild, "Go", env(func(e *result.Environment) string { return e.GoVersion }))
 	for _, name := range programs(runs) {
-		kind := OfBuild
+		kind := kindBuild
 		if name == "k8s-watch" || name == "watcher" {
-			kind = OfWatcher
+			kind = kindWatcher
 		}
 		add(kind, "SHA-256 of "+name, env(func(e *result.Environment) string { return abbreviated(e.Programs[name]) }))
 	}
@@ -108,14 +108,14 @@ func ofScenario(runs []*result.Results) (all []Difference, err error) {
 	}
 	for _, place := range slices.Sorted(maps.Keys(values)) {
 		top, _, _ := strings.Cut(place, ".")
-		d := Difference{Kind: OfScenario, What: place}
+		d := Difference{Kind: kindScenario, What: place}
 		switch top {
 		case "seed", "metadata":
 			continue
 		case "watcher":
-			d.Kind = OfWatcher
+			d.Kind = kindWatcher
 		case "cluster":
-			d.Kind = OfCluster
+			d.Kind = kindCluster
 		}
 		for i := range runs {
 			d.Values = append(d.Values, cmp.Or(values[place][i], values[place][0]))
@@ -195,7 +195,7 @@ func (c *Comparison) origin(run int) string {
 	case gap <= -sameSession:
 		apart = fmt.Sprintf("%s ran %s before %s", name, long(-gap), base)
 	}
-	machine := slices.ContainsFunc(c.Differences, func(d Difference) bool { return d.Kind == OfMachine && d.Values[run] != d.Values[0] })
+	machine := slices.ContainsFunc(c.Differences, func(d Difference) bool { return d.Kind == kindMachine && d.Values[run] != d.Values[0] })
 	caveat := ""
 	switch {
 	case machine:

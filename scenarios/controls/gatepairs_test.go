@@ -20,7 +20,7 @@ import (
 
 var (
 	pairsDir  = flag.String("pairs", "", "folder for runs of the watcher against itself and against planted regressions; without it none is made")
-	pairsWant = flag.String("pairs-want", "aa=50,cpu10=4,cpu20=20,request=20", "with -pairs: how many times six blocks of each kind there are to be; those that are there count")
+	pairsWant = flag.String("pairs-want", "aa=50,cpu10=4,cpu20=54,request=20", "with -pairs: how many times six blocks of each kind there are to be; those that are there count")
 )
 
 const (

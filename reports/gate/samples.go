@@ -1,0 +1,95 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// samples are one metric's values of both sides at a point.
+type samples struct {
+	base, new []float64
+	same      [][2]float64 // base and new of one repetition, which have one plan
+	blocks    [][4]float64 // of a paired run
+	apart     int          // blocks that were not run in a row
+	blocked   bool
+}
+
+// samples collects the values; why says what is missing.
+func (p *point) samples(fig figure, blocked bool) (s samples, why string) {
+	s.blocked = blocked
+	for _, side := range []struct {
+		name string
+		g    group
+		into *[]float64
+	}{{"BASE", p.base, &s.base}, {"NEW", p.new, &s.new}} {
+		cells := side.g.valid()
+		if len(cells) == 0 {
+			return s, side.name + " has no cell that is valid and drained"
+		}
+		missing := 0
+		for _, c := range cells {
+			if v := fig.value(c); v == nil {
+				missing++
+			} else {
+				*side.into = append(*side.into, *v)
+			}
+		}
+		if missing > 0 {
+			return s, fmt.Sprintf("missing in %d of %d cells of %s", missing, len(cells), side.name)
+		}
+	}
+	for _, a := range p.base.valid() {
+		for _, b := range p.new.valid() {
+			if a.Repetition == b.Repetition {
+				s.same = append(s.same, [2]float64{*fig.value(a), *fig.value(b)})
+			}
+		}
+	}
+	if len(s.same) == 0 {
+		return s, "BASE and NEW have no repetition in common"
+	}
+	if blocked {
+		s.blocks, s.apart = pair(fig, p.base.blocks(), p.new.blocks()), len(p.apart)
+	}
+	return s, ""
+}
+
+// pair puts the blocks that both sides have whole into the order A B B A.
+func pair(fig figure, base, changed [][2]*result.Cell) (blocks [][4]float64) {
+	for k := range min(len(base), len(changed)) {
+		cells := [4]*result.Cell{base[k][0], changed[k][0], changed[k][1], base[k][1]}
+		var values [4]float64
+		whole := true
+		for i, c := range cells {
+			if c == nil {
+				whole = false
+				break
+			}
+			v := fig.value(c)
+			if v == nil {
+				whole = false
+				break
+			}
+			values[i] = *v
+		}
+		if whole {
+			blocks = append(blocks, values)
+		}
+	}
+	return blocks
+}
+
+// zero says where a value is zero or below that was expected to be above.
+func (s samples) zero() string {
+	for _, side := range []struct {
+		name   string
+		values []float64
+	}{{"BASE", s.base}, {"NEW", s.new}} {
+		if slices.ContainsFunc(side.values, func(v float64) bool { return !(v > 0) }) {
+			return "0 in a cell of " + side.name + ", which is no measurement (mayBeZero: true, if it is one)"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,79 @@
+package gate
+
+import (
+	"testing"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// shaken is what cells of one second showed on two shared cores: CPU per event varied by 7 %
+// between equal cells, of which 3 % were left as a part of what generator and storage used.
+var shaken = noise{sigma: 0.02, related: 0.4, machine: 0.06}
+
+// outcomes counts what the gate says of so many runs.
+func outcomes(t *testing.T, runs, blocks int, n noise, p planted, change func(*result.Results)) map[Outcome]int {
+	t.Helper()
+	counts := map[Outcome]int{}
+	for seed := range uint64(runs) {
+		res := paired(seed, n, blocks, p)
+		if change != nil {
+			change(res)
+		}
+		counts[finding(t, mustPaired(t, res), "watcher.cpuMicrosPerEvent").Outcome]++
+	}
+	return counts
+}
+
+func unknown(res *result.Results) {
+	for i := range res.Cells {
+		res.Cells[i].Parties = nil
+	}
+}
+
+// TestNoiseOfTheMachineFallsOut: what slows all processes alike hides neither that nothing
+// changed nor a change of a tenth, which it does where the others' CPU time is not known.
+func TestNoiseOfTheMachineFallsOut(t *testing.T) {
+	const runs = 200
+	same, changed := planted{}, planted{cpu: 1.1}
+	with, without := outcomes(t, runs, 8, shaken, same, nil), outcomes(t, runs, 8, shaken, same, unknown)
+	t.Logf("nothing changed: %v, by itself %v", with, without)
+	if with[Fail] > runs/100 || with[Pass] < runs*3/5 || without[Pass] > runs*2/5 {
+		t.Error("nothing changed: want hardly any FAIL, and PASS mostly, but by itself in less than half")
+	}
+	with, without = outcomes(t, runs, 8, shaken, changed, nil), outcomes(t, runs, 8, shaken, changed, unknown)
+	t.Logf("10 %% more CPU: %v, by itself %v", with, without)
+	if with[Fail] < runs*9/10 || without[Fail] > runs/2 || with[Pass] > 0 {
+		t.Error("10 % more CPU: want FAIL in nine of ten, by itself in less than half")
+	}
+	if just := outcomes(t, 2*runs, 8, shaken, planted{cpu: 1.03}, nil); just[Fail] > 2*runs/20 {
+		t.Errorf("what is just allowed: %v, want at most 5 %% FAIL", just)
+	}
+}
+
+// TestSharedHarmIsSeen: a change that makes storage and generator work harder in the same
+// measure, as a connection for each request would, does not hide behind them.
+func TestSharedHarmIsSeen(t *testing.T) {
+	const runs = 200
+	for _, tt := range []struct {
+		by     float64
+		blocks int
+		fail   int // at least, of 200
+	}{{1.3, 8, 180}, {1.15, 16, 180}, {1.1, 16, 100}} {
+		counts := outcomes(t, runs, tt.blocks, shaken, planted{cpu: tt.by, others: tt.by}, nil)
+		t.Logf("%.2f in %d blocks: %v", tt.by, tt.blocks, counts)
+		if counts[Pass] > runs/50 || counts[Fail] < tt.fail {
+			t.Errorf("%.2f in %d blocks: %v; want hardly any PASS and %d FAIL", tt.by, tt.blocks, counts, tt.fail)
+		}
+	}
+}
+
+// TestYardstickMayBeMissing: where one cell does not tell what a party used, the figure is
+// judged by itself.
+func TestYardstickMayBeMissing(t *testing.T) {
+	res := paired(1, shaken, 8, planted{})
+	res.Cells[3].Parties["generator"] = result.Party{}
+	f := finding(t, mustPaired(t, res), "watcher.cpuMicrosPerEvent")
+	if f.fig.beside || f.Ratio == nil || f.N != 8 {
+		t.Errorf("judged relative to what is not known: %+v", f)
+	}
+}
