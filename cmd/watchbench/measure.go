@@ -39,11 +39,8 @@ type measurer struct {
 // scenario needs. The cluster is brought up for the first variant; of provider replay there
 // is none. The caller closes the measurer.
 func (f *runFlags) measurer(cmd *cobra.Command, command string, s campaign.Scenario) (*measurer, error) {
-	bins, err := party.FindBinaries()
+	bins, err := binaries([]campaign.Scenario{s})
 	if err != nil {
-		return nil, err
-	}
-	if err := programs([]campaign.Scenario{s}, bins); err != nil {
 		return nil, err
 	}
 	m := &measurer{flags: f, cmd: cmd, bins: bins, on: s.File.Base().Cluster, progress: f.progress(cmd)}
