@@ -26,7 +26,7 @@ func TestTenMillion(t *testing.T) {
 		name string
 		sets []string
 	}{
-		{"single", []string{"watcher.strategy=single", "load.rate=120", "load.duration=83340s", "storage.latency=lognormal(p50=4ms,p99=9ms)"}},
+		{"single", []string{"watcher.strategy=single", "load.rate=120", "load.duration=83300s", "storage.latency=lognormal(p50=4ms,p99=9ms)"}},
 		{"partitioned", []string{"watcher.strategy=partitioned"}},
 		{"keyed", nil},
 		{"dedup", []string{"watcher.strategy=dedup"}},
