@@ -121,12 +121,12 @@ func TestReportMatrix(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{dir, filepath.Join(dir, result.MatrixFile)} {
-		out, _, code, err := invoke(t, "report", path, "--format", "terminal,md")
+		out, _, code, err := invoke(t, "report", path, "--format", "table,md")
 		if code != exitOK || !strings.Contains(out, "f01-slow") && !strings.Contains(out, "slow") {
 			t.Errorf("%s: %d, %v\n%s", path, code, err, out)
 		}
 	}
-	if _, _, code, err := invoke(t, "report", dir, "--format", "html"); code != exitInput || !strings.Contains(err.Error(), "a matrix, which has no format html; use terminal or md") {
+	if _, _, code, err := invoke(t, "report", dir, "--format", "html"); code != exitInput || !strings.Contains(err.Error(), "a matrix, which has no format html; use table or md") {
 		t.Errorf("%d, %v", code, err)
 	}
 }

@@ -39,13 +39,13 @@ they have in common, and the second sentence says what sets them apart.
 The exit code does not depend on the verdicts.`,
 		Example: `  watchbench compare out/before out/after
   watchbench compare out/before out/after --metrics 'freshness.*,watcher.cpu*'
-  watchbench compare out/a out/b out/c --format terminal,html --out out/compared`,
+  watchbench compare out/a out/b out/c --format table,html --out out/compared`,
 		Args: needArgs(2, -1, "at least two runs: their folders or results.json"), ValidArgsFunction: folders,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.compare(cmd, args) },
 	}
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.metrics, "metrics", nil, "comma-separated `names`, with * for any part of one, such as freshness.p99,watcher.* (default: those that can be better or worse)")
-	fl.StringSliceVar(&f.formats, "format", []string{"terminal"}, "comma-separated: "+strings.Join(comparisonFormats(), ", "))
+	fl.StringSliceVar(&f.formats, "format", []string{tableFormat}, "comma-separated: "+strings.Join(comparisonFormats(), ", "))
 	fl.StringVar(&f.out, "out", "", "`folder` for the files of the formats; without it, one format is printed")
 	fl.BoolVar(&f.all, "all", false, "print all figures and reasons, and what the runs do not share")
 	var names []string
@@ -60,7 +60,7 @@ The exit code does not depend on the verdicts.`,
 
 // comparisonFormats are the values of --format.
 func comparisonFormats() []string {
-	names := []string{"terminal"}
+	names := []string{tableFormat}
 	for _, f := range render.ComparisonFormats() {
 		names = append(names, f.Name)
 	}
@@ -107,7 +107,7 @@ func (f *compareFlags) compare(cmd *cobra.Command, args []string) error {
 		}
 		fmt.Fprintln(cmd.ErrOrStderr(), path)
 	}
-	if slices.Contains(f.formats, "terminal") {
+	if slices.Contains(f.formats, tableFormat) {
 		o := terminalOptions(cmd.OutOrStdout())
 		o.Explain = f.all
 		return render.CompareTerminal(cmd.OutOrStdout(), c, o)
@@ -119,7 +119,7 @@ func (f *compareFlags) compare(cmd *cobra.Command, args []string) error {
 func (f *compareFlags) files() (files []render.ComparisonFormat, err error) {
 	for i, name := range f.formats {
 		f.formats[i] = strings.TrimSpace(name)
-		if f.formats[i] == "terminal" {
+		if f.formats[i] == tableFormat {
 			continue
 		}
 		known := render.ComparisonFormats()

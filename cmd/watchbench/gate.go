@@ -71,7 +71,7 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.rules, "rules", "", "file of changes to the rules that watchbench gate rules prints")
 	fl.StringVar(&f.control, "control", "", "a second run of BASE, to tell what two sessions differ by")
-	fl.StringVar(&f.format, "format", terminalFormat, "what is printed: "+strings.Join(gateFormats(), ", "))
+	fl.StringVar(&f.format, "format", tableFormat, "what is printed: "+strings.Join(gateFormats(), ", "))
 	fl.StringVar(&f.out, "out", "", "folder to write all formats to")
 	fl.BoolVar(&f.strict, "strict", false, "exit code 4 for WARN too")
 	offer(cmd, "format", gateFormats()...)
@@ -80,10 +80,10 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 	offerBy(cmd, "rules", cobra.FixedCompletions([]cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt))
 }
 
-const terminalFormat = "terminal"
+const tableFormat = "table"
 
 func gateFormats() []string {
-	names := []string{terminalFormat}
+	names := []string{tableFormat}
 	for _, g := range render.GateFormats() {
 		names = append(names, g.Name)
 	}

@@ -88,7 +88,7 @@ func TestGateExitCodes(t *testing.T) {
 		{"a run that is not there", []string{base, base + "x"}, exitInput, "no such file or folder"},
 		{"rules that are not there", []string{base, same, "--rules", "nosuch.yaml"}, exitInput, "--rules: open nosuch.yaml: no such file"},
 		{"wrong rules", []string{base, same, "--rules", file(t, "r.yaml", "metrics: {watcher.cpu: {}}\n")}, exitInput, "r.yaml:1: metrics.watcher.cpu: watcher.cpu: unknown metric"},
-		{"unknown format", []string{base, same, "--format", "pdf"}, exitInput, "--format pdf is not known; use one of terminal, md, junit, github"},
+		{"unknown format", []string{base, same, "--format", "pdf"}, exitInput, "--format pdf is not known; use one of table, md, junit, github"},
 		{"a control of one run", []string{both, "--control", base}, exitInput, "--control is for two saved runs"},
 		{"annotations", []string{base, slow, "--format", "github"}, exitRegression, "::error title=watchbench gate%3A FAIL::"},
 	} {

@@ -210,6 +210,15 @@ func (f *runFlags) parse(cmd *cobra.Command, s source, provider string) (*spec.F
 // quote makes a text a YAML scalar.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
+// binaries finds the programs that scenarios need, before anything is started.
+func binaries(todo []campaign.Scenario) (party.Binaries, error) {
+	bins, err := party.FindBinaries()
+	if err != nil {
+		return bins, err
+	}
+	return bins, programs(todo, bins)
+}
+
 // programs looks for the watchers of other people before anything is started.
 func programs(todo []campaign.Scenario, bins party.Binaries) error {
 	for _, s := range todo {

@@ -204,4 +204,7 @@ func encode(w io.Writer, record any) error {
 	return enc.Encode(record)
 }
 
-var _ knee.Measurer = (*measurer)(nil)
+var (
+	_ knee.Measurer = (*measurer)(nil)
+	_ knee.Witness  = (*measurer)(nil)
+)

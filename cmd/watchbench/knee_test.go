@@ -4,10 +4,14 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/watchbench/watchbench/scenarios/assess/assesstest"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/knee"
 )
 
@@ -72,6 +76,31 @@ func TestKneeVerdict(t *testing.T) {
 		if code := exitCode(t.Context(), kneeVerdict(&knee.Report{Strategies: all})); code != want {
 			t.Errorf("%+v: exit code %d, want %d", all, code, want)
 		}
+	}
+}
+
+// TestStalled: the evidence of a variant's cell is in its samples.
+func TestStalled(t *testing.T) {
+	m := &measurer{dir: t.TempDir()}
+	run := filepath.Join(m.dir, "run-1")
+	assesstest.Run(t, run, assesstest.Scenario(t, "plain", ""), 30, nil)
+	if evidence, err := m.Stalled("run-1", "only"); err != nil || len(evidence) > 0 {
+		t.Errorf("%q, %v: nothing stood still", evidence, err)
+	}
+	dir := history.CellDir(run, "only")
+	samples, err := history.LoadLines[history.Sample](dir, history.FileSamples)
+	if err != nil || len(samples) < 4 {
+		t.Fatal(len(samples), err)
+	}
+	samples[2].Until = samples[3].Time - int64(3*time.Second)
+	if err := history.SaveLines(dir, history.FileSamples, samples); err != nil {
+		t.Fatal(err)
+	}
+	if evidence, err := m.Stalled("run-1", "only"); err != nil || !slices.Equal(evidence, []string{"the runner stood still for 3s"}) {
+		t.Errorf("%q, %v", evidence, err)
+	}
+	if _, err := m.Stalled("run-2", "only"); err == nil {
+		t.Error("a run that is not there")
 	}
 }
 

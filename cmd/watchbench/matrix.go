@@ -65,11 +65,8 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) (err error) {
 	if err != nil {
 		return err
 	}
-	bins, err := party.FindBinaries()
+	bins, err := binaries(todo)
 	if err != nil {
-		return err
-	}
-	if err := programs(todo, bins); err != nil {
 		return err
 	}
 	on := todo[0].File.Base().Cluster

@@ -15,6 +15,8 @@ import (
 	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/campaign"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -39,11 +41,8 @@ type measurer struct {
 // scenario needs. The cluster is brought up for the first variant; of provider replay there
 // is none. The caller closes the measurer.
 func (f *runFlags) measurer(cmd *cobra.Command, command string, s campaign.Scenario) (*measurer, error) {
-	bins, err := party.FindBinaries()
+	bins, err := binaries([]campaign.Scenario{s})
 	if err != nil {
-		return nil, err
-	}
-	if err := programs([]campaign.Scenario{s}, bins); err != nil {
 		return nil, err
 	}
 	m := &measurer{flags: f, cmd: cmd, bins: bins, on: s.File.Base().Cluster, progress: f.progress(cmd)}
@@ -103,6 +102,20 @@ func (m *measurer) Measure(ctx context.Context, file *spec.File) (*result.Result
 		Pinned: m.pinned,
 	}, m.cluster)
 	return out.Results, err
+}
+
+// Stalled returns the evidence that the machine stood still in a cell of a variant's run.
+func (m *measurer) Stalled(run, cell string) ([]string, error) {
+	dir := history.CellDir(filepath.Join(m.dir, run), cell)
+	record, err := history.LoadCell(dir)
+	if err != nil {
+		return nil, err
+	}
+	samples, err := history.LoadLines[history.Sample](dir, history.FileSamples)
+	if err != nil {
+		return nil, err
+	}
+	return matrix.Stalled(&matrix.Case{Cell: record, Samples: samples}), nil
 }
 
 // Close takes the cluster down, after an interruption too. The folder goes if nothing is in

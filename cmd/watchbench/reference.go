@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/reports/reference"
-	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
 )
 
@@ -59,11 +58,8 @@ func (f *runFlags) reference(cmd *cobra.Command) error {
 	if f.dryRun {
 		return f.plan(cmd, todo)
 	}
-	bins, err := party.FindBinaries()
+	bins, err := binaries(todo)
 	if err != nil {
-		return err
-	}
-	if err := programs(todo, bins); err != nil {
 		return err
 	}
 	file := todo[0].File

@@ -19,17 +19,17 @@ func reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR|FILE",
 		Short: "Render the results of a run or of a fault matrix",
-		Long: `Render the results of a run. The format terminal is printed; the others are written
-beside results.json. A fault matrix has the formats terminal and md.
+		Long: `Render the results of a run. The format table is printed; the others are written
+beside results.json. A fault matrix has the formats table and md.
 
 The exit code does not depend on the verdicts; that of watchbench check does.`,
-		Example: "  watchbench report out/smoke-20260102-150405 --format terminal,html",
+		Example: "  watchbench report out/smoke-20260102-150405 --format table,html",
 		Args:    needArgs(1, 1, "the folder of a run or of a matrix, or a results.json"), ValidArgsFunction: folders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var files []render.Format
 			terminal := false
 			for _, name := range strings.Split(formats, ",") {
-				if name = strings.TrimSpace(name); name == "terminal" {
+				if name = strings.TrimSpace(name); name == tableFormat {
 					terminal = true
 					continue
 				}
@@ -65,11 +65,11 @@ The exit code does not depend on the verdicts; that of watchbench check does.`,
 		},
 	}
 	cmd.Flags().BoolVar(&explain, "explain", false, explainUsage)
-	known := []string{"terminal"}
+	known := []string{tableFormat}
 	for _, f := range render.Formats() {
 		known = append(known, f.Name)
 	}
-	cmd.Flags().StringVar(&formats, "format", "terminal", "comma-separated: "+strings.Join(known, ", "))
+	cmd.Flags().StringVar(&formats, "format", tableFormat, "comma-separated: "+strings.Join(known, ", "))
 	offerList(cmd, "format", known...)
 	return cmd
 }
@@ -92,7 +92,7 @@ func reportMatrix(cmd *cobra.Command, dir string, files []render.Format, termina
 	}
 	for _, f := range files {
 		if f.Name != "md" {
-			return badinput.New("use terminal or md, or name the folder of one of its runs", "%s is the folder of a matrix, which has no format %s", dir, f.Name)
+			return badinput.New("use table or md, or name the folder of one of its runs", "%s is the folder of a matrix, which has no format %s", dir, f.Name)
 		}
 		if err := render.WriteMatrix(dir, m); err != nil {
 			return err

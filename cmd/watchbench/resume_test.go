@@ -206,7 +206,7 @@ func TestResumeAfterKill(t *testing.T) {
 	expect(exitInput, "scenario.repeat: the run has 1, this command 3", "run", "--resume", dir, "--repeat", "3")
 	expect(exitCheck, "to be run: ", "run", "--resume", dir)
 	expect(exitCheck, "agrees with the record", "check", dir)
-	expect(exitOK, "Resumed", "report", dir, "--explain", "--format", "terminal,md,html")
+	expect(exitOK, "Resumed", "report", dir, "--explain", "--format", "table,md,html")
 
 	res, err := result.LoadFile(dir)
 	if err != nil {

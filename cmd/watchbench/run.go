@@ -181,11 +181,8 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) error {
 	if f.dryRun {
 		return f.plan(cmd, todo)
 	}
-	bins, err := party.FindBinaries()
+	bins, err := binaries(todo)
 	if err != nil {
-		return err
-	}
-	if err := programs(todo, bins); err != nil {
 		return err
 	}
 	var worst error

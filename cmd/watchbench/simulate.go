@@ -80,21 +80,12 @@ change by more than that.`,
 	return cmd
 }
 
-// simulatedPoint is one row of the table.
-type simulatedPoint struct {
-	Cell     string            `json:"cell"`
-	Params   map[string]string `json:"params"`
-	Strategy string            `json:"strategy"`
-	Load     string            `json:"load"`
-	*simulate.Outcome
-}
-
 func (f *simulateFlags) simulate(cmd *cobra.Command, ref string) error {
 	_, file, err := parse(ref, f.sets...)
 	if err != nil {
 		return err
 	}
-	var points []simulatedPoint
+	var points []simulate.Point
 	for i, c := range file.Cells() {
 		began := time.Now()
 		o, err := simulate.Run(cmd.Context(), &c.Scenario, simulate.Options{Seed: f.seed, Overhead: f.overhead, Wake: f.wake, API: f.api, Progress: f.progress(cmd, c.ID)})
@@ -104,14 +95,17 @@ func (f *simulateFlags) simulate(cmd *cobra.Command, ref string) error {
 		if !f.quiet {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%d/%d %s: %d events in %s\n", i+1, len(file.Cells()), c.ID, o.Events, time.Since(began).Round(time.Millisecond))
 		}
-		p := simulatedPoint{Cell: c.ID, Params: map[string]string{}, Strategy: c.Scenario.Watcher.Strategy, Load: loadOf(&c.Scenario), Outcome: o}
+		p := simulate.Point{Cell: c.ID, Params: map[string]string{}, Strategy: c.Scenario.Watcher.Strategy, Load: loadOf(&c.Scenario), Outcome: *o}
 		for _, x := range c.Params {
 			p.Params[x.Name] = x.Value
 		}
 		points = append(points, p)
 	}
 	if f.format == "json" {
-		return encode(cmd.OutOrStdout(), map[string]any{"simulated": true, "overheadMs": f.overhead.Seconds() * 1e3, "wakeMs": f.wake.Seconds() * 1e3, "apiLatencyMs": f.api.Seconds() * 1e3, "points": points})
+		return encode(cmd.OutOrStdout(), simulate.Document{
+			Schema: simulate.Schema, Scenario: file.Base().Metadata.Name, OverheadMs: f.overhead.Seconds() * 1e3, WakeMs: f.wake.Seconds() * 1e3,
+			APILatencyMs: f.api.Seconds() * 1e3, Points: points,
+		})
 	}
 	return writePoints(cmd.OutOrStdout(), points, f)
 }
@@ -139,7 +133,7 @@ func loadOf(s *spec.Scenario) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %g/s × %s", what, s.Load.Rate, s.Load.Duration))
 }
 
-func writePoints(w io.Writer, points []simulatedPoint, f *simulateFlags) error {
+func writePoints(w io.Writer, points []simulate.Point, f *simulateFlags) error {
 	fmt.Fprintf(w, "simulated: nothing was measured; overhead %s per request, %s to wake a worker, apiserver %s per write\n", f.overhead, f.wake, f.api)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "strategy\tload\tevents\trequests\tcoalesced\tdropped\tdrain s\tafter load s\tstorage/s\tefficiency\timbalance\tfresh p50 s\tp99 s\tmax depth\twriter full s\t")
@@ -199,7 +193,10 @@ func (f *simulateFlags) compare(cmd *cobra.Command, dir string) error {
 		}
 	}
 	if f.format == "json" {
-		err = encode(cmd.OutOrStdout(), map[string]any{"simulated": true, "tolerance": tolerance, "telling": telling, "cells": all, "left": left})
+		err = encode(cmd.OutOrStdout(), simulate.AgainstDocument{
+			Schema: simulate.AgainstSchema, Tolerance: float64(tolerance), Telling: telling,
+			Cells: append([]simulate.Comparison{}, all...), Left: append([]string{}, left...), // [] rather than null
+		})
 	} else {
 		err = writeComparison(cmd.OutOrStdout(), all, left, float64(tolerance))
 	}

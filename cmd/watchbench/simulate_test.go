@@ -15,6 +15,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/assess"
 	"github.com/watchbench/watchbench/scenarios/assess/assesstest"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/simulate"
 )
 
 var updateSimulated = flag.Bool("update-simulated", false, "write the golden files of watchbench simulate")
@@ -44,15 +45,14 @@ func TestSimulateCommand(t *testing.T) {
 		t.Error(d)
 	}
 	out, _, code, err = invoke(t, "simulate", "simulated", "--set", simulatedSets, "--format", "json", "--quiet")
-	var doc struct {
-		Simulated bool `json:"simulated"`
-		Points    []struct {
-			Strategy string
-			Events   int64
-		} `json:"points"`
-	}
-	if jerr := json.Unmarshal([]byte(out), &doc); jerr != nil || code != exitOK || !doc.Simulated || len(doc.Points) != 12 || doc.Points[0].Events == 0 {
+	var doc simulate.Document
+	dec := json.NewDecoder(strings.NewReader(out))
+	dec.DisallowUnknownFields()
+	if jerr := dec.Decode(&doc); jerr != nil || code != exitOK || doc.Schema != simulate.Schema || len(doc.Points) != 12 || doc.Points[0].Events == 0 {
 		t.Errorf("exit code %d, %v, %v: %+v", code, err, jerr, doc)
+	}
+	if !strings.Contains(out, `"storageQPS"`) || !strings.Contains(out, `"scenario": "simulated"`) {
+		t.Errorf("not the fields of the schema: %.600s", out)
 	}
 }
 
@@ -114,6 +114,11 @@ func TestSimulateAgainst(t *testing.T) {
 		out, _, code, err := invoke(t, append([]string{"simulate", "--against", dir}, tc.args...)...)
 		if code != tc.code {
 			t.Errorf("%+v: exit code %d, %v\n%s", tc, code, err, out)
+		}
+		data, _, _, _ := invoke(t, append([]string{"simulate", "--format", "json", "--against", dir}, tc.args...)...)
+		var doc simulate.AgainstDocument
+		if err := json.Unmarshal([]byte(data), &doc); err != nil || doc.Schema != simulate.AgainstSchema || doc.Cells == nil || doc.Left == nil || len(doc.Cells)+len(doc.Left) != 1 {
+			t.Errorf("%+v: %v in %s", tc, err, data)
 		}
 		if given := slices.Contains(tc.args, "--overhead"); tc.planned && (strings.Contains(out, "given") != given || strings.Contains(out, "none") == given) {
 			t.Errorf("%+v: where the overhead is from:\n%s", tc, out)

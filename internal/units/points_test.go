@@ -35,6 +35,7 @@ func TestRange(t *testing.T) {
 		{Speeds, "0.1x..0.5x +0.1x", "0.1x 0.2x 0.3x 0.4x 0.5x"},
 		{Numbers, "0.1..0.5 +0.1", "0.1 0.2 0.3 0.4 0.5"},
 		{Numbers, "1..3 +0.7", "1 1.7 2.4"},
+		{Numbers, "0..0.9999999995 +1", "0 0.9999999995"}, // never above the end
 
 		{WholeNumbers, "1..256", "the range 1..256 does not say how it steps; write 1..256 *2 or 1..256 +10"},
 		{Durations, "1s..2s", "the range 1s..2s does not say how it steps; write 1s..2s *2 or 1s..2s +10ms"},

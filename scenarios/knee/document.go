@@ -130,7 +130,7 @@ func (r *Report) knees() render.Section {
 			if y.P99Low != nil {
 				span = number(*y.P99Low) + "–" + number(*y.P99High)
 			}
-			row = append(row, render.Cells(number(y.Rate), orUnknown(y.P50), orUnknown(y.P99), span, count(y.Lost), fmt.Sprintf("%d/%d", y.Valid, y.Cells))...)
+			row = append(row, render.Cells(number(y.Rate), orUnknown(y.P50), orUnknown(y.P99), span, count(y.Lost), y.n())...)
 		} else {
 			row = append(row, render.Cells(unknown, unknown, unknown, unknown, unknown, unknown)...)
 		}
@@ -149,6 +149,15 @@ func (r *Report) knees() render.Section {
 		s.Plots = []render.Plot{plot}
 	}
 	return s
+}
+
+// n is how many cells are valid, of how many, and how many of these had a second try.
+func (s *Steady) n() string {
+	n := fmt.Sprintf("%d/%d", s.Valid, s.Cells)
+	if len(s.SecondTries) > 0 {
+		n += fmt.Sprintf(", %d repeated", len(s.SecondTries))
+	}
+	return n
 }
 
 // curve is the median of what was reached at each rate, in valid cells.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -44,6 +45,7 @@ type fake struct {
 	seeds     map[string][]uint64
 	fail      error
 	crash     bool
+	took      time.Duration // of a cell
 }
 
 func (m *fake) Measure(_ context.Context, f *spec.File) (*result.Results, error) {
@@ -59,8 +61,12 @@ func (m *fake) Measure(_ context.Context, f *spec.File) (*result.Results, error)
 		res.Run.Crashed = []result.Crash{{ID: "keyed", Why: "killed"}}
 		return res, fmt.Errorf("cell keyed: the watcher ended")
 	}
-	for range s.Repeat {
-		res.Cells = append(res.Cells, m.cell(s))
+	for i := range s.Repeat {
+		c := m.cell(s)
+		c.Repetition = i + 1
+		c.ID = fmt.Sprintf("only-r%d", c.Repetition)
+		res.Cells = append(res.Cells, c)
+		time.Sleep(m.took)
 	}
 	return res, nil
 }

@@ -1,12 +1,10 @@
 package knee
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/reports/stats"
 )
 
 // result is what the search came to.
@@ -83,67 +81,4 @@ func (f *finder) contradictions(knee float64, carried bool) (all []string) {
 		}
 	}
 	return all
-}
-
-// settle measures freshness at a part of the knee.
-func (f *finder) settle(ctx context.Context, knee float64) error {
-	rate := rounded(Share * knee)
-	if f.Report != nil {
-		f.Report(fmt.Sprintf("%s: measuring freshness at %s %s, %.0f%% of it", f.where, number(rate), f.unit, 100*Share))
-	}
-	file, err := f.s.at(rate, f.s.base.Seed, f.Repeat)
-	if err != nil {
-		return err
-	}
-	res, err := f.m.Measure(ctx, file)
-	if res == nil {
-		return err
-	}
-	f.steady = f.steadyOf(rate, res)
-	switch crashes := res.Crashes(); {
-	case crashes != "" && ctx.Err() == nil:
-		f.steady.Why, err = crashes, nil
-	case f.steady.Carried < f.steady.Valid:
-		f.remark("at %.0f%% of the knee only %d of %d valid cells met the objective: %s", 100*Share, f.steady.Carried, f.steady.Valid, f.steady.Why)
-	}
-	return err
-}
-
-func (f *finder) steadyOf(rate float64, res *result.Results) *Steady {
-	s := &Steady{Rate: rate, Share: Share, Cells: len(res.Cells), Run: res.Run.ID}
-	var p50, p99 []float64
-	lost, known := int64(0), true
-	for i := range res.Cells {
-		c := &res.Cells[i]
-		p := f.Objective.judge(c, f.s.base.Limits)
-		if p.Verdict != Carried && s.Why == "" {
-			s.Why = p.Why
-		}
-		if p.Verdict == Invalid {
-			continue
-		}
-		s.Valid++
-		if p.Verdict == Carried {
-			s.Carried++
-		}
-		if p.Lost == nil {
-			known = false
-		} else {
-			lost += *p.Lost
-		}
-		if c.Freshness != nil && !c.Cut {
-			p50, p99 = append(p50, c.Freshness.P50), append(p99, c.Freshness.P99)
-		}
-	}
-	if known && s.Valid > 0 {
-		s.Lost = &lost
-	}
-	if m, ok := stats.Median(p50); ok {
-		s.P50 = &m
-	}
-	if m, ok := stats.Median(p99); ok {
-		low, high := slices.Min(p99), slices.Max(p99)
-		s.P99, s.P99Low, s.P99High = &m, &low, &high
-	}
-	return s
 }

@@ -91,4 +91,15 @@ type Steady struct {
 	Carried int      `json:"carried"` // of the valid ones
 	Why     string   `json:"why,omitempty"`
 	Run     string   `json:"run,omitempty"`
+	// SecondTries are those of cells that were late while the machine stood still.
+	SecondTries []SecondTry `json:"secondTries,omitempty"`
+}
+
+// SecondTry is a cell that was run twice: why, and the evidence that the machine stood still
+// in the first try.
+type SecondTry struct {
+	Cell    string   `json:"cell"`
+	Why     string   `json:"why"`
+	Stalled []string `json:"stalled"`
+	Run     string   `json:"run"` // of the second try
 }

@@ -35,8 +35,12 @@ func Find(ctx context.Context, m Measurer, o Options) (*Report, error) {
 		Schema: Schema, Scenario: base.Metadata.Name, Objective: o.Objective.String(), Limit: o.Objective.Limit, Resolution: o.Resolution,
 		Unit: unit(base), Provider: base.Cluster.Provider, LoadS: base.Load.Duration.Std().Seconds(), Started: time.Now(),
 	}
+	var p pace
 	for i, s := range all {
-		f := &finder{Options: o, m: m, s: s, tried: map[float64][]Probe{}, unit: r.Unit, where: fmt.Sprintf("knee of %s (%d of %d)", s.label, i+1, len(all))}
+		f := &finder{
+			Options: o, m: m, s: s, tried: map[float64][]Probe{}, unit: r.Unit, where: fmt.Sprintf("knee of %s (%d of %d)", s.label, i+1, len(all)),
+			pace: &p, follow: len(all) - i - 1,
+		}
 		err = f.run(ctx)
 		r.Strategies = append(r.Strategies, f.result())
 		if err != nil {
@@ -54,6 +58,9 @@ type finder struct {
 	s     *searched
 	unit  string
 	where string // for progress
+
+	pace   *pace // of all strategies
+	follow int   // strategies after this one
 
 	probes  []Probe             // in the order in which they were run
 	tried   map[float64][]Probe // by rate
@@ -204,11 +211,7 @@ func (f *finder) measure(ctx context.Context, rate float64) error {
 		return errSpent
 	}
 	seed := f.s.base.Seed + uint64(len(f.tried[rate]))
-	file, err := f.s.at(rate, seed, 1)
-	if err != nil {
-		return err
-	}
-	res, err := f.m.Measure(ctx, file)
+	res, err := f.cells(ctx, rate, seed, 1)
 	p, ok := f.read(res)
 	if !ok {
 		return errors.Join(fmt.Errorf("%s at %s %s: no cell was measured", f.s.label, number(rate), f.unit), err)
@@ -221,6 +224,18 @@ func (f *finder) measure(ctx context.Context, rate float64) error {
 	f.tried[rate] = append(f.tried[rate], p)
 	f.say(p)
 	return nil
+}
+
+// cells runs so many at a rate.
+func (f *finder) cells(ctx context.Context, rate float64, seed uint64, n int) (*result.Results, error) {
+	file, err := f.s.at(rate, seed, n)
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	res, err := f.m.Measure(ctx, file)
+	f.pace.add(n, time.Since(began))
+	return res, err
 }
 
 // read judges the one cell of a probe.
@@ -243,12 +258,16 @@ func (f *finder) remark(format string, args ...any) {
 	f.remarks = append(f.remarks, fmt.Sprintf(format, args...))
 }
 
-// say reports a probe and the bracket.
-func (f *finder) say(p Probe) {
-	if f.Report == nil {
-		return
+// report tells of progress.
+func (f *finder) report(line string) {
+	if f.Report != nil {
+		f.Report(f.where + ": " + line)
 	}
-	line := fmt.Sprintf("%s: %s %s %s", f.where, number(p.Rate), f.unit, p.Verdict)
+}
+
+// say reports a probe, the bracket and how long all will take.
+func (f *finder) say(p Probe) {
+	line := fmt.Sprintf("%s %s %s", number(p.Rate), f.unit, p.Verdict)
 	if p.Why != "" {
 		line += " (" + p.Why + ")"
 	}
@@ -262,5 +281,5 @@ func (f *finder) say(p Probe) {
 	case bounded:
 		line += fmt.Sprintf("; the knee is below %s", number(high))
 	}
-	f.Report(fmt.Sprintf("%s; cell %d, at most %d", line, len(f.probes), f.MaxCells))
+	f.report(fmt.Sprintf("%s; cell %d, at most %d%s", line, len(f.probes), f.MaxCells, f.pace.left(f.ahead()+f.Repeat+f.later())))
 }

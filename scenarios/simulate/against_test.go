@@ -66,6 +66,9 @@ func TestAgainst(t *testing.T) {
 	if err != nil || len(all) != 0 || len(left) != 1 || !strings.Contains(left[0], "legacy") {
 		t.Errorf("legacy: %+v, %v, %v", all, left, err)
 	}
+	if _, why, err := load("", &result.Cell{Valid: true, Cut: true}); err != nil || !strings.Contains(why, "cut") {
+		t.Errorf("a cut cell: %q, %v", why, err)
+	}
 	if _, _, err := Against(t.Context(), t.TempDir(), 0); !badinput.Is(err) {
 		t.Errorf("an empty folder: %v", err)
 	}
@@ -222,8 +225,10 @@ func TestRecorded(t *testing.T) {
 	}
 	failed := op(oplog.TypePatch, "a", 0, 1500)
 	failed.Error = "no"
+	beat, beside := op(oplog.TypeHeartbeat, "l", 4, 4500), op(oplog.TypePatch, "c", 5, 600)
+	beside.Kind, beside.Bystander, beside.Intended, beside.Started = bystanderKind, true, 500, 500
 	records := []oplog.Record{
-		failed, op(oplog.TypePatch, "a", 3, 2000), op(oplog.TypePatch, "a", 2, 4000), op(oplog.TypeCreate, "b", 1, 3000), op(oplog.TypeDelete, "a", 3, 5000),
+		failed, op(oplog.TypeDelete, "a", 3, 5000), op(oplog.TypePatch, "a", 3, 2000), op(oplog.TypePatch, "a", 2, 4000), op(oplog.TypeCreate, "b", 1, 3000), beat, beside,
 		{Phase: oplog.PhaseWarmup, Type: oplog.TypeCreate, Kind: podKind, Name: "w", Started: 1, Finished: 2, Status: 200},
 	}
 	each := func(yield func(oplog.Record, error) bool) {
@@ -234,8 +239,8 @@ func TestRecorded(t *testing.T) {
 		}
 	}
 	for provider, want := range map[string][]string{
-		"replay":   {"b@1 2µs", "a@2 3µs", "a@3 3µs", "a@3 4µs gone"},
-		"embedded": {"b@1 2µs", "a@2 3µs", "a@3 3µs", "a@3 4µs", "a@3 4µs gone"},
+		"replay":   {"c@5 0s", "b@1 2µs", "a@2 3µs", "a@3 3µs", "a@3 4µs gone"},
+		"embedded": {"c@5 0s", "b@1 2µs", "a@2 3µs", "a@3 3µs", "a@3 4µs", "a@3 4µs gone"},
 	} {
 		s := scenario(t, "cluster.provider="+provider)
 		all, first, err := recorded(s, each)
@@ -249,8 +254,8 @@ func TestRecorded(t *testing.T) {
 				text += " gone"
 			}
 			got = append(got, text)
-			if a.Lag != a.At {
-				t.Errorf("%s: lag %s", text, a.Lag)
+			if want := a.At + map[string]time.Duration{"c": 500}[a.Name]; a.Lag != want || a.Name == "c" && !a.Uncounted {
+				t.Errorf("%s: lag %s, uncounted %t", text, a.Lag, a.Uncounted)
 			}
 		}
 		if d := cmp.Diff(want, got); d != "" {

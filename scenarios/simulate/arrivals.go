@@ -191,12 +191,9 @@ func (t *thread) step(cfg *plan.Config, free time.Duration) (ok bool) {
 	if t.op, ok = t.next(); !ok {
 		return false
 	}
-	t.at = free
+	t.at = free + t.op.Gap
 	if !inBurst {
 		t.at += cfg.ThinkTime.Std()
-	}
-	if !t.op.Hot {
-		t.at += t.op.Gap
 	}
 	return true
 }

@@ -21,6 +21,7 @@ type changes struct {
 type change struct {
 	intended  int64  // nanoseconds since the start of the load
 	former    uint64 // the change before it of the same name that was lacking too; 0: none
+	followed  bool   // there is a later one of the same name
 	uncounted bool
 	arrived   bool
 }
@@ -29,8 +30,11 @@ func newChanges() changes { return changes{first: 1, latest: map[object.Key]uint
 
 // add returns the number of the change, from 1.
 func (c *changes) add(key object.Key, a *Arrival) uint64 {
-	number := c.first + uint64(len(c.list))
-	c.list = append(c.list, change{intended: int64(a.At - a.Lag), former: c.latest[key], uncounted: a.Uncounted})
+	number, former := c.first+uint64(len(c.list)), c.latest[key]
+	if former > 0 {
+		c.list[former-c.first].followed = true
+	}
+	c.list = append(c.list, change{intended: int64(a.At - a.Lag), former: former, uncounted: a.Uncounted})
 	c.latest[key] = number
 	return number
 }
@@ -43,12 +47,12 @@ func (c *changes) arrived(e *pipeline.Event, yield func(*change)) (found bool) {
 		if x.arrived {
 			break
 		}
+		if !x.followed { // the name lacks nothing
+			delete(c.latest, e.Key)
+		}
 		x.arrived, found = true, true
 		yield(x)
 		n = x.former
-	}
-	if c.latest[e.Key] == e.ResourceVersion {
-		delete(c.latest, e.Key)
 	}
 	n := 0
 	for n < len(c.list) && c.list[n].arrived {

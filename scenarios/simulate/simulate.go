@@ -44,25 +44,32 @@ const DefaultAPI = 5 * time.Millisecond
 
 // Outcome are the figures of a simulated cell, defined as those of the same names in
 // results.json. Counts are of all kinds; drain, rates, efficiency, imbalance and the depth of
-// the handler queues of Pods. Requests are those that storage acknowledged.
+// the handler queues of Pods.
 type Outcome struct {
-	Events, Requests, Coalesced, Dropped int64
-	// LoadSeconds is from the start of the load to the last arrival, DrainSeconds from
-	// there to the last answer that brought storage a change to a Pod;
-	// DrainAfterLoadSeconds is the part of it after the load.
-	LoadSeconds, DrainSeconds, DrainAfterLoadSeconds float64
-	// StorageQPS is the rate of acknowledgements between the first and the last; Efficiency what
-	// part that is of requests in flight ÷ mean latency, 0 where no such limit is known.
-	// Imbalance is the busiest queue's share ÷ the mean share; 0 with one queue.
-	StorageQPS, Efficiency, Imbalance float64
-	// Freshness is the time from arrival, and Lag before it, to the answer that brought it, or a newer state,
-	// to storage, in seconds; nil if nothing was sent.
-	Freshness *result.Quantiles
-	// WriterFullSeconds is how long the Writer was at its length, WriterMaxDepth and
-	// HandlerMaxDepth are in events, MaxInFlight in requests.
-	WriterFullSeconds                            float64
-	WriterMaxDepth, HandlerMaxDepth, MaxInFlight int
+	Events    int64 `json:"events"`
+	Requests  int64 `json:"requests"` // that storage acknowledged
+	Coalesced int64 `json:"coalesced"`
+	Dropped   int64 `json:"dropped"`
+	// LoadSeconds is from the start of the load to the last arrival, DrainSeconds from the
+	// same start to the last answer that brought storage a change to a Pod;
+	// DrainAfterLoadSeconds is the part of it after the last arrival.
+	LoadSeconds           float64 `json:"loadSeconds"`
+	DrainSeconds          float64 `json:"drainSeconds"`
+	DrainAfterLoadSeconds float64 `json:"drainAfterLoadSeconds"`
+	StorageQPS            float64 `json:"storageQPS"` // acknowledgements between the first and the last
+	// Efficiency is what part StorageQPS is of requests in flight ÷ mean latency, 0 where no
+	// such limit is known; Imbalance the busiest queue's share ÷ the mean share, 0 with one
+	// queue.
+	Efficiency float64 `json:"efficiency,omitempty"`
+	Imbalance  float64 `json:"imbalance,omitempty"`
+	// Freshness is the time from arrival, and Lag before it, to the answer that brought it,
+	// or a newer state, to storage; nil if nothing was sent.
+	Freshness         *result.Quantiles `json:"freshness,omitempty"`
+	WriterFullSeconds float64           `json:"writerFullSeconds"` // at its length
+	WriterMaxDepth    int               `json:"writerMaxDepth"`    // events
+	HandlerMaxDepth   int               `json:"handlerMaxDepth"`   // events
+	MaxInFlight       int               `json:"maxInFlight"`       // requests
 	// PeakQueuedBytes is what the events that waited at once take in the watcher's queues,
 	// with the states that they hold.
-	PeakQueuedBytes int64
+	PeakQueuedBytes int64 `json:"peakQueuedBytes"`
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -141,6 +143,104 @@ func TestClosed(t *testing.T) {
 	}
 }
 
+// TestClosedBurst: the writes of a burst are sent at once, and the next when all are answered;
+// threads that write at one time do so in the order of their numbers.
+func TestClosedBurst(t *testing.T) {
+	const api, think = 20 * time.Millisecond, 30 * time.Millisecond
+	s := parsed(t, "{model: closed, threads: 3, operations: 900, thinkTime: 30ms, hotkeys: {share: 0.5, objects: 2, burst: 10}}", "cluster.provider=embedded")
+	p, err := plan.New(s.Load.Plan("simulated", 7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := p.Config()
+	r := reader{cfg: &cfg, api: api}
+	last := map[int]timedOp{}
+	inBursts, before := 0, timedOp{}
+	for x := range r.closed(p) {
+		if x.at < before.at || x.at == before.at && x.op.Thread < before.op.Thread {
+			t.Fatalf("thread %d writes at %s, after thread %d at %s", x.op.Thread, x.at, before.op.Thread, before.at)
+		}
+		before = x
+		was, known := last[x.op.Thread]
+		last[x.op.Thread] = x
+		want := think
+		switch {
+		case known && was.op.Hot && was.op.Burst > 0:
+			want = was.at
+			inBursts++
+		case known:
+			want = was.at + api + think + x.op.Gap
+		}
+		if x.at != want {
+			t.Fatalf("thread %d: %+v at %s, want %s after %+v at %s", x.op.Thread, x.op, x.at, want, was.op, was.at)
+		}
+	}
+	if inBursts < 300 {
+		t.Errorf("%d writes in bursts: the test shows little", inBursts)
+	}
+	// The end of the load is the first time at which nothing is sent.
+	if o := run(t, parsed(t, "{model: closed, threads: 1, duration: 100ms}", "cluster.provider=embedded"), Options{API: api}); o.Freshness.Count != 5 {
+		t.Errorf("%d writes in 100 ms at 20 ms", o.Freshness.Count)
+	}
+}
+
+// TestBystander: its updates come between those of the load, at their own times, and are not
+// counted in its freshness.
+func TestBystander(t *testing.T) {
+	s := scenario(t, "load.bystander={kind: ConfigMap, rate: 10}")
+	all, _, err := planned(s, 7, time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, last := 0, time.Duration(0)
+	for a := range all {
+		if a.At < last {
+			t.Fatalf("%+v after %s", a, last)
+		}
+		if last = a.At; a.Kind != bystanderKind {
+			continue
+		}
+		if n++; !a.Uncounted || a.Name == "" || a.Lag != time.Millisecond || a.Version == 0 {
+			t.Errorf("%+v", a)
+		}
+	}
+	if n < 45 || n > 51 {
+		t.Errorf("%d updates in 5 s at 10/s", n)
+	}
+	with, without := run(t, s, Options{}), run(t, scenario(t), Options{})
+	if with.Events != without.Events+int64(n) || with.Freshness.Count != without.Freshness.Count {
+		t.Errorf("%d events, %d fresh; without it %d and %d", with.Events, with.Freshness.Count, without.Events, without.Freshness.Count)
+	}
+}
+
+// TestOfPods: the drain and the storage rate are those of Pods, and efficiency is by the least of
+// workers and storage's places.
+func TestOfPods(t *testing.T) {
+	s := scenario(t, "watcher.resources=[Pod,ConfigMap]", "storage.latency=10ms")
+	o := run(t, s, Options{Arrivals: slices.Values([]Arrival{
+		{Kind: podKind, Name: "p", UID: "u"}, {At: time.Second, Kind: "ConfigMap", Name: "c", UID: "c"},
+	})})
+	if o.DrainSeconds != 0.01 || o.LoadSeconds != 1 || o.Requests != 2 {
+		t.Errorf("%+v: the Pod's drain is 10 ms", o)
+	}
+	o = run(t, scenario(t, "storage.latency=40ms", "storage.capacity={inflight: 4}"), Options{})
+	if o.Efficiency < 0.98 || o.Efficiency > 1.001 || o.MaxInFlight != 12 {
+		t.Errorf("%+v: four places are always busy", o)
+	}
+}
+
+// TestAsked: an apiserver writes a Pod's deletion time once, and who was asked is forgotten.
+func TestAsked(t *testing.T) {
+	e := ends{true, map[string]struct{}{}}
+	gone := &Arrival{Kind: podKind, UID: "a", Delete: true}
+	if e.first(&Arrival{Kind: podKind, UID: "a"}, oplog.TypeTerminate) || e.first(gone, oplog.TypeDelete) || len(e.asked) > 0 {
+		t.Errorf("asked before: %v", e.asked)
+	}
+	if !e.first(gone, oplog.TypeDelete) || e.first(&Arrival{Kind: podKind, UID: "b"}, oplog.TypePatch) || e.first(&Arrival{Kind: "Node", Delete: true}, oplog.TypeDelete) {
+		t.Error("only a Pod's deletion makes two events")
+	}
+}
+
 // TestEnds: a real apiserver's deletion of a Pod makes two events of one operation, and
 // freshness is by operation.
 func TestEnds(t *testing.T) {
@@ -185,8 +285,8 @@ func TestRefused(t *testing.T) {
 		"drainTimeout=1s":                "drainTimeout",
 	} {
 		sets := []string{set}
-		if set == "drainTimeout=1s" {
-			sets = append(sets, "watcher.strategy=single")
+		if set == "drainTimeout=1s" { // the drain ends some 4 s after the load
+			sets = append(sets, "watcher.strategy=single", "load.rate=40")
 		}
 		_, err := Run(t.Context(), scenario(t, sets...), Options{})
 		if !badinput.Is(err) || !strings.Contains(err.Error(), want) {

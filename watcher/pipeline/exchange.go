@@ -36,7 +36,6 @@ func (h *exchanges) pop() exchange {
 	s := *h
 	top, n := s[0], len(s)-1
 	last := s[n]
-	s[n] = exchange{}
 	s = s[:n]
 	*h = s
 	if n == 0 {

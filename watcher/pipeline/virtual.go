@@ -300,10 +300,6 @@ func (v *Virtual) retry(s *source) {
 func (v *Virtual) moveOn(s *source) {
 	v.p.writer.forget(s.on)
 	s.on.listed = false
-	select {
-	case <-s.on.room: // meant for the event before
-	default:
-	}
 	s.waits, s.head, s.until = false, Event{}, 0
 	for s.passed < len(s.behind) && !s.waits {
 		s.passed++
@@ -318,10 +314,6 @@ func (v *Virtual) moveOn(s *source) {
 // work is one look of a worker; see lane.work.
 func (v *Virtual) work(w worker) {
 	l, q := w.lane, w.part
-	if q.started > q.workers {
-		q.started--
-		return
-	}
 	s, probe := l.take(q, v.now)
 	if s == nil {
 		q.started--

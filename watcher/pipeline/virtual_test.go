@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -181,6 +182,10 @@ var virtualSettings = []struct {
 	{"busy", 500 * time.Microsecond, several, func(*Config) {}},
 	{"short queues, coalesce", 500 * time.Microsecond, several, func(c *Config) { c.HandlerQueueLen, c.WriterQueueLen = 4, 8 }},
 	{"short queues, block", 500 * time.Microsecond, []string{"Pod"}, func(c *Config) { c.HandlerQueueLen, c.WriterQueueLen, c.QueueFull = 4, 8, Block }},
+	{"few Events", 500 * time.Microsecond, []string{"Pod", "Event"}, func(c *Config) { c.Events.Count = 6 }},
+	{"few Events, block", 500 * time.Microsecond, []string{"Event"}, func(c *Config) {
+		c.HandlerQueueLen, c.WriterQueueLen, c.QueueFull, c.Events.Count = 4, 8, Block, 6
+	}},
 	{"short queues, drop", 500 * time.Microsecond, []string{"Pod"}, func(c *Config) {
 		c.HandlerQueueLen, c.WriterQueueLen, c.QueueFull, c.QueueFullTimeout = 4, 8, Drop, 50*time.Millisecond
 	}},
@@ -217,6 +222,17 @@ func TestVirtualIsThePipeline(t *testing.T) {
 				}
 				if st := v.Stats(); st != wantStats || len(got) != len(want) {
 					t.Errorf("virtual %d requests, %+v\nreal %d, %+v", len(got), st, len(want), wantStats)
+				}
+				if len(v.p.writer.waiters) > 0 || v.Unread() > 0 {
+					t.Errorf("%d wait for room, %d unread, and all is sent", len(v.p.writer.waiters), v.Unread())
+				}
+				for _, src := range v.sources {
+					if len(src.behind) > 0 {
+						t.Errorf("%d events of %s are kept that were handed over", len(src.behind), src.lane.kind)
+					}
+				}
+				if strings.HasPrefix(set.name, "few Events") && v.Stats().Dropped == 0 {
+					t.Error("no Event was shed: the test shows nothing of it")
 				}
 				if set.name == "busy" && s == Single && v.maxQueued < 100 {
 					t.Errorf("at most %d waited: the test shows little", v.maxQueued)
