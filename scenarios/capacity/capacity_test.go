@@ -15,7 +15,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
-	"github.com/watchbench/watchbench/scenarios/tune/model"
+	"github.com/watchbench/watchbench/scenarios/model"
 )
 
 // saved is a run of a sweep, with records of its cells, whose rates are given.
@@ -84,9 +84,9 @@ func (s *saved) of(t *testing.T) *Report {
 }
 
 // line finds the only one of a point with a figure by a model.
-func line(t *testing.T, r *Report, point, figure, by string) model.Line {
+func line(t *testing.T, r *Report, point, figure, by string) Line {
 	t.Helper()
-	var found []model.Line
+	var found []Line
 	for _, l := range r.Lines {
 		if l.Point == point && l.Figure == figure && l.Model == by {
 			found = append(found, l)
@@ -105,7 +105,7 @@ func TestLittleAndSkew(t *testing.T) {
 	s.cell(t, "partitioned", 3, 2, 64, imbalance)
 	s.cell(t, "single", 30, 1, 48)
 	r := s.of(t)
-	if l := line(t, r, "partitioned, 3 queues", "storage rate", "Little's law"); *l.Predicted != 150 || *l.Measured != 62 || l.N != 2 || l.Kind != model.Bounds {
+	if l := line(t, r, "partitioned, 3 queues", "storage rate", "Little's law"); *l.Predicted != 150 || *l.Measured != 62 || l.N != 2 || l.Kind != Bounds {
 		t.Errorf("%+v", l)
 	}
 	if l := line(t, r, "partitioned, 3 queues", "busiest queue's share", "hash of the keys"); *l.Predicted != 0.75 || *l.Measured != 0.75 {
@@ -145,7 +145,7 @@ func TestWait(t *testing.T) {
 		c.Load.QPS, c.Load.DurationS, c.Handler.QueuedSeconds, c.Pace = 30, 10, new(15.0), &result.Pace{KeepsUp: true}
 	})
 	// M/D/1 at 80 %: ρ² ÷ 2(1−ρ).
-	if l := line(t, s.of(t), "keyed, 1 queue", "mean queue", "G/G/c"); math.Abs(*l.Predicted-1.6) > 1e-9 || *l.Measured != 1.5 || l.Kind != model.Approximate {
+	if l := line(t, s.of(t), "keyed, 1 queue", "mean queue", "G/G/c"); math.Abs(*l.Predicted-1.6) > 1e-9 || *l.Measured != 1.5 || l.Kind != Approximate {
 		t.Errorf("%+v", l)
 	}
 }
@@ -163,7 +163,7 @@ func TestScaling(t *testing.T) {
 	if len(r.Curves) != 1 || r.Curves[0].Peak == nil || math.Abs(*r.Curves[0].Peak-44.5) > 4 || len(r.Curves[0].Points) != 6 {
 		t.Fatalf("%+v, %v", r.Curves, r.Refused)
 	}
-	if l := line(t, r, "keyed, 20 queues", "storage rate", "universal scalability law"); l.Kind != model.Fits || math.Abs(*l.Predicted-law.At(20)) > 0.03*law.At(20) {
+	if l := line(t, r, "keyed, 20 queues", "storage rate", "universal scalability law"); l.Kind != Fits || math.Abs(*l.Predicted-law.At(20)) > 0.03*law.At(20) {
 		t.Errorf("%+v", l)
 	}
 	var page, text bytes.Buffer

@@ -1,4 +1,4 @@
-// Package capacity sets the models of scenarios/tune/model beside what a saved run measured.
+// Package capacity sets the models of scenarios/model beside what a saved run measured.
 //
 // Promises:
 //
@@ -10,7 +10,7 @@
 package capacity
 
 import (
-	"github.com/watchbench/watchbench/scenarios/tune/model"
+	"github.com/watchbench/watchbench/scenarios/model"
 )
 
 // Schema names the format of a Report as JSON.
@@ -21,7 +21,7 @@ type Report struct {
 	Schema   string       `json:"schema"`
 	Run      string       `json:"run"`
 	Scenario string       `json:"scenario"`
-	Lines    []model.Line `json:"lines"`
+	Lines    []Line `json:"lines"`
 	Curves   []Curve      `json:"curves,omitempty"`
 	Refused  []string     `json:"refused,omitempty"` // which model says nothing, and why
 	LeftOut  []string     `json:"leftOut,omitempty"` // which cells are not used, and why

@@ -8,7 +8,7 @@ import (
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/tune/model"
+	"github.com/watchbench/watchbench/scenarios/model"
 )
 
 const perSecond = "requests/s"
@@ -43,7 +43,7 @@ func Of(dir string, res *result.Results) (*Report, error) {
 	return r, nil
 }
 
-func (r *Report) add(p *point, l model.Line) {
+func (r *Report) add(p *point, l Line) {
 	l.Point, l.N = p.label(), len(p.cells)
 	r.Lines = append(r.Lines, l)
 }
@@ -59,7 +59,7 @@ func (p *point) latency() time.Duration { return p.scenario.Storage.MeanLatency(
 
 // little holds the rate against N ÷ L, or what storage was allowed.
 func (r *Report) little(p *point) {
-	l := model.Line{Figure: "storage rate", Unit: perSecond, Model: "Little's law", Kind: model.Bounds, Measured: p.median(storageRate)}
+	l := Line{Figure: "storage rate", Unit: perSecond, Model: "Little's law", Kind: Bounds, Measured: p.median(storageRate)}
 	switch {
 	case p.latency() <= 0:
 		l.Note = "storage has no latency"
@@ -96,10 +96,10 @@ func (r *Report) skew(p *point) {
 		}
 		return new(*c.Handler.Imbalance / float64(c.Handler.Queues))
 	})
-	r.add(p, model.Line{Figure: "busiest queue's share", Model: "hash of the keys", Kind: model.Predicts, Predicted: &s.Busiest, Measured: share})
+	r.add(p, Line{Figure: "busiest queue's share", Model: "hash of the keys", Kind: Predicts, Predicted: &s.Busiest, Measured: share})
 	if p.latency() > 0 && p.limited() {
 		bound := min(p.limit(), s.Limit(p.latency()))
-		r.add(p, model.Line{Figure: "storage rate", Unit: perSecond, Model: "hash skew", Kind: model.Bounds, Predicted: &bound, Measured: p.median(storageRate)})
+		r.add(p, Line{Figure: "storage rate", Unit: perSecond, Model: "hash skew", Kind: Bounds, Predicted: &bound, Measured: p.median(storageRate)})
 	}
 }
 
@@ -134,8 +134,8 @@ func (r *Report) wait(p *point) {
 		r.refuse(p.label()+", mean queue", err)
 		return
 	}
-	r.add(p, model.Line{
-		Figure: "mean queue", Unit: "events", Model: "G/G/c", Kind: model.Approximate, Predicted: &w.Length, Measured: measured,
+	r.add(p, Line{
+		Figure: "mean queue", Unit: "events", Model: "G/G/c", Kind: Approximate, Predicted: &w.Length, Measured: measured,
 		Note: fmt.Sprintf("at a utilisation of %.0f %%; writes of one pod wait for each other, too", 100*w.Utilisation),
 	})
 }
@@ -180,7 +180,7 @@ func (r *Report) scaling(group string, points []*point, knee *model.Knee) {
 		if rate == nil {
 			continue
 		}
-		r.add(p, model.Line{Figure: "storage rate", Unit: perSecond, Model: "universal scalability law", Kind: model.Fits, Predicted: new(f.At(p.queues())), Measured: rate})
+		r.add(p, Line{Figure: "storage rate", Unit: perSecond, Model: "universal scalability law", Kind: Fits, Predicted: new(f.At(p.queues())), Measured: rate})
 		c.Points = append(c.Points, [2]float64{float64(p.queues()), *rate})
 		c.Limits = append(c.Limits, [2]float64{float64(p.queues()), p.limit()})
 	}
@@ -213,8 +213,8 @@ func (r *Report) knee(group string, points []*point) *model.Knee {
 		r.refuse(group+", storage's knee", err)
 		return nil
 	}
-	l := model.Line{
-		Point: group, Figure: "storage's knee", Unit: "in flight", Model: "storage.capacity", Kind: model.Predicts, N: len(all), Measured: &k.InFlight,
+	l := Line{
+		Point: group, Figure: "storage's knee", Unit: "in flight", Model: "storage.capacity", Kind: Predicts, N: len(all), Measured: &k.InFlight,
 		Note: fmt.Sprintf("two lines: flat at %.3g requests/s; by latency alone the knee is at %.3g", k.Capacity, k.ByLatency),
 	}
 	if c := points[len(points)-1].scenario.Storage.Capacity; c.Inflight > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/watchbench/watchbench/reports/stats"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
-	"github.com/watchbench/watchbench/scenarios/tune/model"
+	"github.com/watchbench/watchbench/scenarios/model"
 )
 
 // queuesField is the axis over which laws are fitted.
