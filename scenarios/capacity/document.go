@@ -15,7 +15,7 @@ func (r *Report) Document() *render.Document {
 	}
 	d.Sections = []render.Section{{
 		Title: "model and measurement", Table: Table(r.Lines),
-		Text: []string{"Predictions are made of the configured latency and the keys that were written. An error above 0 says that the model promised more than was measured; that of an upper bound is what it leaves open, that of a fit is no error of prediction."},
+		Text: []string{"Predictions are made of the configured latency and capacity and the writes in the op log. An error above 0 says that the model promised more than was measured; that of an upper bound is what it leaves open, that of a fit is no error of prediction."},
 	}}
 	for _, c := range r.Curves {
 		d.Sections[0].Plots = append(d.Sections[0].Plots, c.plot())

@@ -36,6 +36,7 @@ func Of(dir string, res *result.Results) (*Report, error) {
 		r.little(p)
 		r.skew(p)
 		r.wait(p)
+		r.burst(p)
 	}
 	for _, g := range order {
 		r.scaling(g, groups[g], r.knee(g, groups[g]))
@@ -55,7 +56,7 @@ func (r *Report) refuse(of string, err error) {
 func storageRate(c *result.Cell) *float64 { return c.Storage.QPS }
 
 // latency is the mean that was configured for writes of Pods.
-func (p *point) latency() time.Duration { return p.scenario.Storage.MeanLatency("Pod") }
+func (p *point) latency() time.Duration { return p.scenario.Storage.MeanLatency(podKind) }
 
 // little holds the rate against N ÷ L, or what storage was allowed.
 func (r *Report) little(p *point) {
@@ -74,7 +75,7 @@ func (r *Report) little(p *point) {
 
 func (p *point) limit() float64 {
 	limit := model.Rate(p.inFlight(), p.latency())
-	if c := p.scenario.Storage.Capacity.Rate; c > 0 {
+	if c := p.allowed().Rate; c > 0 {
 		limit = min(limit, float64(c))
 	}
 	return limit
@@ -85,7 +86,11 @@ func (r *Report) skew(p *point) {
 	if p.strategy() != "partitioned" || p.queues() < 2 {
 		return
 	}
-	s, err := model.SkewOf(p.keys, p.queues())
+	if p.loads[0] == nil {
+		r.refuse(p.label()+", hash skew", errNoOps)
+		return
+	}
+	s, err := model.SkewOf(p.loads[0].keys, p.queues())
 	if err != nil {
 		r.refuse(p.label()+", hash skew", err)
 		return
@@ -96,7 +101,7 @@ func (r *Report) skew(p *point) {
 		}
 		return new(*c.Handler.Imbalance / float64(c.Handler.Queues))
 	})
-	r.add(p, Line{Figure: "busiest queue's share", Model: "hash of the keys", Kind: Predicts, Predicted: &s.Busiest, Measured: share})
+	r.add(p, Line{Figure: "busiest queue's share", Model: "hash of the keys", Kind: Predicts, Predicted: new(float64(s)), Measured: share})
 	if p.latency() > 0 && p.limited() {
 		bound := min(p.limit(), s.Limit(p.latency()))
 		r.add(p, Line{Figure: "storage rate", Unit: perSecond, Model: "hash skew", Kind: Bounds, Predicted: &bound, Measured: p.median(storageRate)})
@@ -108,7 +113,7 @@ func (r *Report) skew(p *point) {
 func (r *Report) wait(p *point) {
 	load := &p.scenario.Load
 	burstiness, steady := map[string]float64{"": 0, plan.ArrivalConstant: 0, plan.ArrivalPoisson: 1}[load.Arrival]
-	deviation, ok := p.scenario.Storage.LatencyDeviation("Pod")
+	deviation, ok := p.scenario.Storage.LatencyDeviation(podKind)
 	if p.strategy() == "partitioned" || p.strategy() == "dedup" || load.Profile != "" || !steady || !ok || p.latency() <= 0 {
 		return
 	}
@@ -123,12 +128,15 @@ func (r *Report) wait(p *point) {
 		}
 		return new(*c.Handler.QueuedSeconds / c.Load.DurationS)
 	})
-	// What arrives are the events that are sent: a deletion is one write and two of them. Storage
-	// keeps up, so they arrive at its rate.
-	rate := p.median(storageRate)
-	if rate == nil {
-		return
+	var rates []float64
+	for i, l := range p.loads {
+		if l == nil {
+			r.refuse(p.label()+", mean queue", errNoOps)
+			return
+		}
+		rates = append(rates, float64(len(l.events))/p.cells[i].Load.DurationS)
 	}
+	rate := median(rates)
 	w, err := model.Queue{Rate: *rate, Latency: p.latency(), Deviation: deviation, Servers: p.inFlight(), Burstiness: burstiness}.Wait()
 	if err != nil {
 		r.refuse(p.label()+", mean queue", err)
@@ -207,7 +215,7 @@ func (r *Report) knee(group string, points []*point) *model.Knee {
 	k, err := model.KneeOf(all)
 	if err != nil {
 		var no *model.Refusal
-		if errors.As(err, &no) && no.Reason == model.NotFlat && points[0].scenario.Storage.Capacity.Inflight == 0 {
+		if errors.As(err, &no) && no.Reason == model.NotFlat && points[0].allowed().Inflight == 0 {
 			return nil // none was configured, and none is there
 		}
 		r.refuse(group+", storage's knee", err)
@@ -217,7 +225,7 @@ func (r *Report) knee(group string, points []*point) *model.Knee {
 		Point: group, Figure: "storage's knee", Unit: "in flight", Model: "storage.capacity", Kind: Predicts, N: len(all), Measured: &k.InFlight,
 		Note: fmt.Sprintf("two lines: flat at %.3g requests/s; by latency alone the knee is at %.3g", k.Capacity, k.ByLatency),
 	}
-	if c := points[len(points)-1].scenario.Storage.Capacity; c.Inflight > 0 {
+	if c := points[len(points)-1].allowed(); c.Inflight > 0 {
 		l.Predicted = new(float64(c.Inflight))
 	}
 	r.Lines = append(r.Lines, l)

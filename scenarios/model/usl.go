@@ -37,20 +37,17 @@ func (s Scaling) peak() (n float64, ok bool) {
 // Fitted is a law with the intervals that hold its parameters at ScalingLevel.
 type Fitted struct {
 	Scaling
-	GammaIn, AlphaIn, BetaIn stats.Interval
-	R2                       float64 // of logarithms
-	Error                    float64 // typical distance of a point from the law, as a part of its rate
-	Points                   int     // different numbers of queues
-	Least, Most              int     // of them
-	peaks                    stats.Interval
+	AlphaIn, BetaIn stats.Interval
+	R2              float64 // of logarithms
+	Error           float64 // typical distance of a point from the law, as a part of its rate
+	least, most     int     // queues
+	gammas, peaks   stats.Interval
 }
 
 // Peak is where the rate is highest.
 type Peak struct {
 	Queues float64
 	In     stats.Interval
-	Rate   float64
-	Beyond bool // above the most queues that were measured, so extrapolated
 }
 
 // Bounds of a fit.
@@ -89,7 +86,7 @@ func ScalingOf(points []Rated) (Fitted, error) {
 	for _, l := range logs {
 		total += (l - mean) * (l - mean)
 	}
-	f := Fitted{Scaling: s, Points: len(queues), Least: queues[0], Most: queues[len(queues)-1]}
+	f := Fitted{Scaling: s, least: queues[0], most: queues[len(queues)-1]}
 	f.Error = math.Exp(math.Sqrt(left/float64(len(points)))) - 1
 	if total > 0 {
 		f.R2 = 1 - left/total
@@ -136,7 +133,7 @@ func (f *Fitted) resample(points []Rated, logs []float64) {
 		}
 		peaks = append(peaks, top)
 	}
-	f.GammaIn, f.AlphaIn, f.BetaIn, f.peaks = percentiles(gammas), percentiles(alphas), percentiles(betas), percentiles(peaks)
+	f.gammas, f.AlphaIn, f.BetaIn, f.peaks = percentiles(gammas), percentiles(alphas), percentiles(betas), percentiles(peaks)
 }
 
 // Peak is the number of queues with the highest rate, N* = √((1−α) ÷ β). It is refused where
@@ -144,11 +141,9 @@ func (f *Fitted) resample(points []Rated, logs []float64) {
 func (f *Fitted) Peak() (Peak, error) {
 	n, ok := f.peak()
 	if !ok || f.BetaIn.Low <= 0 || math.IsInf(f.peaks.High, 1) {
-		return Peak{}, refuse(NoPeak, "from %d to %d queues the rate does not turn: more queues are not shown to make it slower", f.Least, f.Most)
+		return Peak{}, refuse(NoPeak, "from %d to %d queues the rate does not turn: more queues are not shown to make it slower", f.least, f.most)
 	}
-	s := f.Scaling
-	top := s.Gamma * n / (1 + s.Alpha*(n-1) + s.Beta*n*(n-1))
-	return Peak{Queues: n, In: f.peaks, Rate: top, Beyond: n > float64(f.Most)}, nil
+	return Peak{Queues: n, In: f.peaks}, nil
 }
 
 func percentiles(values []float64) stats.Interval {
