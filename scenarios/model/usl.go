@@ -114,7 +114,7 @@ func (f *Fitted) resample(points []Rated, logs []float64) {
 		mean += residuals[i] / float64(n)
 	}
 	free := n - parameters
-	grow := math.Sqrt(float64(n)/float64(free)) * student(free) / normal
+	grow := math.Sqrt(float64(n)/float64(free)) * stats.Student(ScalingLevel, float64(free)) / stats.Student(ScalingLevel, math.Inf(1))
 	for i := range residuals {
 		residuals[i] = (residuals[i] - mean) * grow
 	}
@@ -133,7 +133,8 @@ func (f *Fitted) resample(points []Rated, logs []float64) {
 		}
 		peaks = append(peaks, top)
 	}
-	f.gammas, f.AlphaIn, f.BetaIn, f.peaks = percentiles(gammas), percentiles(alphas), percentiles(betas), percentiles(peaks)
+	in := func(values []float64) stats.Interval { return stats.Percentiles(values, ScalingLevel) }
+	f.gammas, f.AlphaIn, f.BetaIn, f.peaks = in(gammas), in(alphas), in(betas), in(peaks)
 }
 
 // Peak is the number of queues with the highest rate, N* = √((1−α) ÷ β). It is refused where
@@ -144,27 +145,4 @@ func (f *Fitted) Peak() (Peak, error) {
 		return Peak{}, refuse(NoPeak, "from %d to %d queues the rate does not turn: more queues are not shown to make it slower", f.least, f.most)
 	}
 	return Peak{Queues: n, In: f.peaks}, nil
-}
-
-func percentiles(values []float64) stats.Interval {
-	slices.Sort(values)
-	cut := int(math.Floor((1 - ScalingLevel) / 2 * float64(len(values))))
-	return stats.Interval{Low: values[cut], High: values[len(values)-1-cut]}
-}
-
-// normal and student are the two-sided quantiles at ScalingLevel.
-const normal = 1.959964
-
-// student is Student's quantile with so many degrees of freedom, by the expansion of Cornish
-// and Fisher (Abramowitz and Stegun 26.7.5) from three on, where it is within 2 %.
-func student(free int) float64 {
-	switch free {
-	case 1:
-		return 12.706
-	case 2:
-		return 4.303
-	}
-	z, n := normal, float64(free)
-	z2 := z * z
-	return z + z*(z2+1)/(4*n) + z*(5*z2*z2+16*z2+3)/(96*n*n) + z*(3*z2*z2*z2+19*z2*z2+17*z2-15)/(384*n*n*n)
 }
