@@ -3,7 +3,6 @@ package capacity
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/watchbench/watchbench/internal/badinput"
@@ -124,7 +123,7 @@ func read(dir string, res *result.Results, r *Report) (points []*point, err erro
 			out("with faults there is no steady rate")
 			continue
 		}
-		name := strings.TrimSuffix(c.ID, "-r"+strconv.Itoa(c.Repetition))
+		name := c.Point()
 		p := byName[name]
 		if p == nil {
 			p = &point{name: name, group: group(&s, c.Params), scenario: s}
