@@ -47,7 +47,7 @@ func modelOf(cmd *cobra.Command, dir, format string) error {
 	case "html":
 		show = func(r *capacity.Report) error { return render.DocumentHTML(out, r.Document()) }
 	case "json":
-		show = func(r *capacity.Report) error { return encode(out, r) }
+		show = func(r *capacity.Report) error { return result.EncodeJSON(out, r) }
 	default:
 		return badinput.New("use table, md, html or json", "--format %s is not known", format)
 	}
