@@ -41,6 +41,7 @@ func TestWait(t *testing.T) {
 	}{
 		{"M/M/1 at 80%", Queue{Rate: 0.8, Latency: second, Deviation: second, Servers: 1, Burstiness: 1}, 0.64 / 0.2},
 		{"M/D/1 at 80%", Queue{Rate: 0.8, Latency: second, Servers: 1, Burstiness: 1}, 0.64 / 0.2 / 2},
+		{"M/G/1 at 80%", Queue{Rate: 0.8, Latency: second, Deviation: second / 2, Servers: 1, Burstiness: 1}, 0.64 / 0.2 * (1 + 0.25) / 2},
 		{"D/D/1", Queue{Rate: 0.8, Latency: second, Servers: 1}, 0},
 		{"M/M/2 at 75%", Queue{Rate: 1.5, Latency: second, Deviation: second, Servers: 2, Burstiness: 1}, 2 * .75 * .75 * .75 / (1 - .75*.75)},
 	} {
