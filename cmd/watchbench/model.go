@@ -18,8 +18,8 @@ func modelCommand() *cobra.Command {
 		Use:   "model RUN",
 		Short: "Set the capacity model beside what a saved run measured",
 		Long: `Set the capacity model beside what a saved run measured: Little's law, the hash skew of
-the keys that were written, the mean queue and, of a run that sweeps watcher.podQueueNum,
-storage's knee and the universal scalability law. What the run has no data for is
+the keys that were written, the mean queue, the backlog of a burst and, of a run that
+sweeps watcher.podQueueNum, storage's knee and the universal scalability law. What the run has no data for is
 refused, with the reason.
 
 The report goes to standard output; nothing is written.`,
@@ -47,7 +47,7 @@ func modelOf(cmd *cobra.Command, dir, format string) error {
 	case "html":
 		show = func(r *capacity.Report) error { return render.DocumentHTML(out, r.Document()) }
 	case "json":
-		show = func(r *capacity.Report) error { return encode(out, r) }
+		show = func(r *capacity.Report) error { return result.EncodeJSON(out, r) }
 	default:
 		return badinput.New("use table, md, html or json", "--format %s is not known", format)
 	}

@@ -39,12 +39,12 @@ func Paired(res *result.Results, rules Rules) (*Verdict, error) {
 func sideOf(points []*point, id string) string {
 	for _, p := range points {
 		for side, g := range map[string]group{BaseSide: p.base, NewSide: p.new} {
-			if slices.ContainsFunc(g.cells, func(c *result.Cell) bool { return stem(c.ID) == stem(id) }) {
+			if slices.ContainsFunc(g.cells, func(c *result.Cell) bool { return c.Point() == result.PointOf(id) }) {
 				return side
 			}
 		}
 	}
-	if slices.Contains(strings.Split(stem(id), "-"), BaseSide) {
+	if slices.Contains(strings.Split(result.PointOf(id), "-"), BaseSide) {
 		return BaseSide
 	}
 	return NewSide

@@ -186,11 +186,3 @@ func (p *point) theirs() bool {
 	other := func(c *result.Cell) bool { return c.Handler.Strategy == result.External }
 	return slices.ContainsFunc(p.base.cells, other) || slices.ContainsFunc(p.new.cells, other)
 }
-
-// stem is a cell's id without its repetition.
-func stem(id string) string {
-	if i := strings.LastIndex(id, "-r"); i > 0 {
-		return id[:i]
-	}
-	return id
-}

@@ -2,13 +2,13 @@ package render
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
 	"github.com/watchbench/watchbench/reports/versus"
 )
@@ -36,9 +36,7 @@ func ComparisonFormats() []ComparisonFormat {
 
 // CompareJSON writes the comparison as it is.
 func CompareJSON(w io.Writer, c *versus.Comparison) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", " ")
-	return e.Encode(c)
+	return result.EncodeJSON(w, c)
 }
 
 // CompareCSV writes a line per point, metric and run.

@@ -253,13 +253,8 @@ func (t *table) notKnown(c contest, chosen ...*row) (s string) {
 // absent are the points of which the run has no cell at all, by their ids.
 func (t *table) absent() (points []string) {
 	for _, id := range t.res.Missing() {
-		point := strings.TrimSuffix(strings.TrimRight(id, "0123456789"), "-r")
-		there := slices.ContainsFunc(t.res.Cells, func(c result.Cell) bool {
-			return strings.TrimSuffix(c.ID, fmt.Sprintf("-r%d", c.Repetition)) == point
-		})
-		if !strings.HasSuffix(strings.TrimRight(id, "0123456789"), "-r") {
-			point, there = id, false
-		}
+		point := result.PointOf(id)
+		there := slices.ContainsFunc(t.res.Cells, func(c result.Cell) bool { return c.Point() == point })
 		if !there && !slices.Contains(points, clean(point)) {
 			points = append(points, clean(point))
 		}

@@ -121,14 +121,14 @@ func Encode(w io.Writer, res *Results) error {
 	if err := res.Validate(); err != nil {
 		return err
 	}
-	data, err := json.MarshalIndent(filled(*res), "", " ")
+	data, err := indented(filled(*res))
 	if err != nil {
-		return fmt.Errorf("encode results: %w", err)
+		return err
 	}
 	data = numberList.ReplaceAllFunc(data, func(list []byte) []byte {
 		return bytes.Join(bytes.Fields(list), nil)
 	})
-	_, err = w.Write(append(data, '\n'))
+	_, err = w.Write(data)
 	return err
 }
 

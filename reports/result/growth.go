@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/watchbench/watchbench/reports/stats"
 )
@@ -59,7 +57,7 @@ func (r *Results) MeasureGrowth() {
 	byPoint := map[string][]*Cell{}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		point := strings.TrimSuffix(c.ID, "-r"+strconv.Itoa(c.Repetition))
+		point := c.Point()
 		if byPoint[point] == nil {
 			g.Rungs = append(g.Rungs, Rung{Point: point, Objects: c.Load.Prefill})
 		}

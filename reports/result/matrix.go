@@ -153,11 +153,4 @@ func LoadMatrix(dir string) (*Matrix, error) {
 }
 
 // EncodeMatrix writes the matrix as indented JSON.
-func EncodeMatrix(w io.Writer, m *Matrix) error {
-	data, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode the matrix: %w", err)
-	}
-	_, err = w.Write(append(data, '\n'))
-	return err
-}
+func EncodeMatrix(w io.Writer, m *Matrix) error { return EncodeJSON(w, m) }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/watchbench/watchbench/reports/stats"
 )
@@ -63,7 +62,7 @@ func (r *Results) JudgeThresholds() error {
 		if c.Calibrates {
 			continue
 		}
-		p := strings.TrimSuffix(c.ID, "-r"+strconv.Itoa(c.Repetition))
+		p := c.Point()
 		if points[p] == nil {
 			order = append(order, p)
 		}
@@ -98,9 +97,7 @@ func (r *Results) JudgeThresholds() error {
 // pointOf is the id of a cell that was not run, without its repetition if there are several.
 func (r *Results) pointOf(id string) string {
 	if n, _ := r.Scenario["repeat"].(float64); n > 1 {
-		if i := strings.LastIndex(id, "-r"); i > 0 {
-			return id[:i]
-		}
+		return PointOf(id)
 	}
 	return id
 }

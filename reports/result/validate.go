@@ -113,7 +113,7 @@ func finite(v reflect.Value, path string) error {
 				return err
 			}
 		}
-	case reflect.Slice:
+	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
 			if err := finite(v.Index(i), fmt.Sprintf("%s[%d]", path, i)); err != nil {
 				return err

@@ -84,7 +84,7 @@ func (r Ratio) finish() Ratio {
 func (r Ratio) At(level float64) Interval {
 	half := 0.0
 	if r.se > 0 {
-		half = r.se * quantile((1+level)/2, r.df)
+		half = r.se * Student(level, r.df)
 	}
 	return Interval{min(r.Median, math.Exp(r.center-half)), max(r.Median, math.Exp(r.center+half))}
 }
@@ -104,26 +104,6 @@ func (r Ratio) tail(beyond float64) float64 {
 		return 0 // values without any noise
 	}
 	return 1
-}
-
-// manyDegrees of freedom are as good as infinitely many.
-const manyDegrees = 1e4
-
-// quantile of Student's t by bisection; p is above one half.
-func quantile(p, df float64) float64 {
-	t := moremath.TDist{V: min(df, manyDegrees)}
-	low, high := 0.0, 1.0
-	for t.CDF(high) < p && high < 1e9 {
-		high *= 2
-	}
-	for range 80 {
-		if mid := (low + high) / 2; t.CDF(mid) < p {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return high
 }
 
 func logsInOrder(values []float64) ([]float64, bool) {

@@ -101,8 +101,14 @@ func student(values []float64) Interval {
 	return Interval{math.Exp(mean - half), math.Exp(mean + half)}
 }
 
-// quantiles are Student's at (1 + Level)/2, by degrees of freedom.
-var quantiles = [BootstrapFrom]float64{2: 9.924843, 3: 5.840909, 4: 4.604095, 5: 4.032143, 6: 3.707428, 7: 3.499483, 8: 3.355387}
+// quantiles are Student's at Level by degrees of freedom, as far as student needs them, with
+// six decimals: the last bits of a search are in no published interval.
+var quantiles = func() (q [BootstrapFrom - 1]float64) {
+	for df := Least - 1; df < len(q); df++ {
+		q[df] = math.Round(1e6*Student(Level, float64(df))) / 1e6
+	}
+	return q
+}()
 
 // bootstrap is the percentile interval of the resampled median.
 func bootstrap(values []float64) Interval {
@@ -116,9 +122,7 @@ func bootstrap(values []float64) Interval {
 		slices.Sort(again)
 		medians[i] = middle(again)
 	}
-	slices.Sort(medians)
-	cut := int(math.Floor((1 - Level) / 2 * resamples))
-	return Interval{medians[cut], medians[resamples-1-cut]}
+	return Percentiles(medians, Level)
 }
 
 // Apart reports whether the values of a are all but certainly below those of b (-1), above

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/watchbench/watchbench/reports/result"
@@ -131,7 +130,7 @@ func newSide(res *result.Results) *side {
 		k := key(c.Params, false)
 		g := byKey[k]
 		if g == nil {
-			g = &group{name: strings.TrimSuffix(c.ID, "-r"+strconv.Itoa(c.Repetition)), params: c.Params}
+			g = &group{name: c.Point(), params: c.Params}
 			byKey[k] = g
 			s.points = append(s.points, g)
 		}

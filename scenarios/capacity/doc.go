@@ -1,8 +1,8 @@
-// Package capacity sets the models of scenarios/tune/model beside what a saved run measured.
+// Package capacity sets the models of scenarios/model beside what a saved run measured.
 //
 // Promises:
 //
-//  1. Predictions are made of what was configured, and of the keys that were written; only
+//  1. Predictions are made of what was configured, and of the writes in the op log; only
 //     fits use what was measured, and are marked so.
 //  2. A rate counts as a limit only where it was one: where storage kept up with the load, the
 //     rate is the load's, and no model of a limit is held against it.
@@ -10,7 +10,7 @@
 package capacity
 
 import (
-	"github.com/watchbench/watchbench/scenarios/tune/model"
+	"github.com/watchbench/watchbench/scenarios/model"
 )
 
 // Schema names the format of a Report as JSON.
@@ -18,13 +18,13 @@ const Schema = "watchbench/model/v1"
 
 // Report is models and measurements side by side.
 type Report struct {
-	Schema   string       `json:"schema"`
-	Run      string       `json:"run"`
-	Scenario string       `json:"scenario"`
-	Lines    []model.Line `json:"lines"`
-	Curves   []Curve      `json:"curves,omitempty"`
-	Refused  []string     `json:"refused,omitempty"` // which model says nothing, and why
-	LeftOut  []string     `json:"leftOut,omitempty"` // which cells are not used, and why
+	Schema   string   `json:"schema"`
+	Run      string   `json:"run"`
+	Scenario string   `json:"scenario"`
+	Lines    []Line   `json:"lines"`
+	Curves   []Curve  `json:"curves,omitempty"`
+	Refused  []string `json:"refused,omitempty"` // which model says nothing, and why
+	LeftOut  []string `json:"leftOut,omitempty"` // which cells are not used, and why
 }
 
 // Curve is the law that was fitted over the queues of one watcher.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/watchbench/watchbench/reports/render"
-	"github.com/watchbench/watchbench/scenarios/tune/model"
+	"github.com/watchbench/watchbench/scenarios/model"
 )
 
 // Document is the report as terminal, Markdown and page draw it.
@@ -14,8 +14,8 @@ func (r *Report) Document() *render.Document {
 		d.Findings = append(d.Findings, c.sentence())
 	}
 	d.Sections = []render.Section{{
-		Title: "model and measurement", Table: model.Table(r.Lines),
-		Text: []string{"Predictions are made of the configured latency and the keys that were written. An error above 0 says that the model promised more than was measured; that of an upper bound is what it leaves open, that of a fit is no error of prediction."},
+		Title: "model and measurement", Table: Table(r.Lines),
+		Text: []string{"Predictions are made of the configured latency and capacity and the writes in the op log. An error above 0 says that the model promised more than was measured; that of an upper bound is what it leaves open, that of a fit is no error of prediction."},
 	}}
 	for _, c := range r.Curves {
 		d.Sections[0].Plots = append(d.Sections[0].Plots, c.plot())

@@ -8,7 +8,7 @@ import (
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/tune/model"
+	"github.com/watchbench/watchbench/scenarios/model"
 )
 
 const perSecond = "requests/s"
@@ -36,6 +36,7 @@ func Of(dir string, res *result.Results) (*Report, error) {
 		r.little(p)
 		r.skew(p)
 		r.wait(p)
+		r.burst(p)
 	}
 	for _, g := range order {
 		r.scaling(g, groups[g], r.knee(g, groups[g]))
@@ -43,7 +44,7 @@ func Of(dir string, res *result.Results) (*Report, error) {
 	return r, nil
 }
 
-func (r *Report) add(p *point, l model.Line) {
+func (r *Report) add(p *point, l Line) {
 	l.Point, l.N = p.label(), len(p.cells)
 	r.Lines = append(r.Lines, l)
 }
@@ -55,11 +56,11 @@ func (r *Report) refuse(of string, err error) {
 func storageRate(c *result.Cell) *float64 { return c.Storage.QPS }
 
 // latency is the mean that was configured for writes of Pods.
-func (p *point) latency() time.Duration { return p.scenario.Storage.MeanLatency("Pod") }
+func (p *point) latency() time.Duration { return p.scenario.Storage.MeanLatency(podKind) }
 
 // little holds the rate against N ÷ L, or what storage was allowed.
 func (r *Report) little(p *point) {
-	l := model.Line{Figure: "storage rate", Unit: perSecond, Model: "Little's law", Kind: model.Bounds, Measured: p.median(storageRate)}
+	l := Line{Figure: "storage rate", Unit: perSecond, Model: "Little's law", Kind: Bounds, Measured: p.median(storageRate)}
 	switch {
 	case p.latency() <= 0:
 		l.Note = "storage has no latency"
@@ -74,7 +75,7 @@ func (r *Report) little(p *point) {
 
 func (p *point) limit() float64 {
 	limit := model.Rate(p.inFlight(), p.latency())
-	if c := p.scenario.Storage.Capacity.Rate; c > 0 {
+	if c := p.allowed().Rate; c > 0 {
 		limit = min(limit, float64(c))
 	}
 	return limit
@@ -85,7 +86,11 @@ func (r *Report) skew(p *point) {
 	if p.strategy() != "partitioned" || p.queues() < 2 {
 		return
 	}
-	s, err := model.SkewOf(p.keys, p.queues())
+	if p.loads[0] == nil {
+		r.refuse(p.label()+", hash skew", errNoOps)
+		return
+	}
+	s, err := model.SkewOf(p.loads[0].keys, p.queues())
 	if err != nil {
 		r.refuse(p.label()+", hash skew", err)
 		return
@@ -96,10 +101,10 @@ func (r *Report) skew(p *point) {
 		}
 		return new(*c.Handler.Imbalance / float64(c.Handler.Queues))
 	})
-	r.add(p, model.Line{Figure: "busiest queue's share", Model: "hash of the keys", Kind: model.Predicts, Predicted: &s.Busiest, Measured: share})
+	r.add(p, Line{Figure: "busiest queue's share", Model: "hash of the keys", Kind: Predicts, Predicted: new(float64(s)), Measured: share})
 	if p.latency() > 0 && p.limited() {
 		bound := min(p.limit(), s.Limit(p.latency()))
-		r.add(p, model.Line{Figure: "storage rate", Unit: perSecond, Model: "hash skew", Kind: model.Bounds, Predicted: &bound, Measured: p.median(storageRate)})
+		r.add(p, Line{Figure: "storage rate", Unit: perSecond, Model: "hash skew", Kind: Bounds, Predicted: &bound, Measured: p.median(storageRate)})
 	}
 }
 
@@ -108,7 +113,7 @@ func (r *Report) skew(p *point) {
 func (r *Report) wait(p *point) {
 	load := &p.scenario.Load
 	burstiness, steady := map[string]float64{"": 0, plan.ArrivalConstant: 0, plan.ArrivalPoisson: 1}[load.Arrival]
-	deviation, ok := p.scenario.Storage.LatencyDeviation("Pod")
+	deviation, ok := p.scenario.Storage.LatencyDeviation(podKind)
 	if p.strategy() == "partitioned" || p.strategy() == "dedup" || load.Profile != "" || !steady || !ok || p.latency() <= 0 {
 		return
 	}
@@ -123,19 +128,22 @@ func (r *Report) wait(p *point) {
 		}
 		return new(*c.Handler.QueuedSeconds / c.Load.DurationS)
 	})
-	// What arrives are the events that are sent: a deletion is one write and two of them. Storage
-	// keeps up, so they arrive at its rate.
-	rate := p.median(storageRate)
-	if rate == nil {
-		return
+	var rates []float64
+	for i, l := range p.loads {
+		if l == nil {
+			r.refuse(p.label()+", mean queue", errNoOps)
+			return
+		}
+		rates = append(rates, float64(len(l.events))/p.cells[i].Load.DurationS)
 	}
+	rate := median(rates)
 	w, err := model.Queue{Rate: *rate, Latency: p.latency(), Deviation: deviation, Servers: p.inFlight(), Burstiness: burstiness}.Wait()
 	if err != nil {
 		r.refuse(p.label()+", mean queue", err)
 		return
 	}
-	r.add(p, model.Line{
-		Figure: "mean queue", Unit: "events", Model: "G/G/c", Kind: model.Approximate, Predicted: &w.Length, Measured: measured,
+	r.add(p, Line{
+		Figure: "mean queue", Unit: "events", Model: "G/G/c", Kind: Approximate, Predicted: &w.Length, Measured: measured,
 		Note: fmt.Sprintf("at a utilisation of %.0f %%; writes of one pod wait for each other, too", 100*w.Utilisation),
 	})
 }
@@ -180,7 +188,7 @@ func (r *Report) scaling(group string, points []*point, knee *model.Knee) {
 		if rate == nil {
 			continue
 		}
-		r.add(p, model.Line{Figure: "storage rate", Unit: perSecond, Model: "universal scalability law", Kind: model.Fits, Predicted: new(f.At(p.queues())), Measured: rate})
+		r.add(p, Line{Figure: "storage rate", Unit: perSecond, Model: "universal scalability law", Kind: Fits, Predicted: new(f.At(p.queues())), Measured: rate})
 		c.Points = append(c.Points, [2]float64{float64(p.queues()), *rate})
 		c.Limits = append(c.Limits, [2]float64{float64(p.queues()), p.limit()})
 	}
@@ -207,17 +215,17 @@ func (r *Report) knee(group string, points []*point) *model.Knee {
 	k, err := model.KneeOf(all)
 	if err != nil {
 		var no *model.Refusal
-		if errors.As(err, &no) && no.Reason == model.NotFlat && points[0].scenario.Storage.Capacity.Inflight == 0 {
+		if errors.As(err, &no) && no.Reason == model.NotFlat && points[0].allowed().Inflight == 0 {
 			return nil // none was configured, and none is there
 		}
 		r.refuse(group+", storage's knee", err)
 		return nil
 	}
-	l := model.Line{
-		Point: group, Figure: "storage's knee", Unit: "in flight", Model: "storage.capacity", Kind: model.Predicts, N: len(all), Measured: &k.InFlight,
+	l := Line{
+		Point: group, Figure: "storage's knee", Unit: "in flight", Model: "storage.capacity", Kind: Predicts, N: len(all), Measured: &k.InFlight,
 		Note: fmt.Sprintf("two lines: flat at %.3g requests/s; by latency alone the knee is at %.3g", k.Capacity, k.ByLatency),
 	}
-	if c := points[len(points)-1].scenario.Storage.Capacity; c.Inflight > 0 {
+	if c := points[len(points)-1].allowed(); c.Inflight > 0 {
 		l.Predicted = new(float64(c.Inflight))
 	}
 	r.Lines = append(r.Lines, l)

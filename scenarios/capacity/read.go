@@ -3,17 +3,17 @@ package capacity
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
-	"github.com/watchbench/watchbench/scenarios/tune/model"
 )
+
+// podKind is the kind of the load.
+const podKind = "Pod"
 
 // queuesField is the axis over which laws are fitted.
 const queuesField = "watcher.podQueueNum"
@@ -24,7 +24,7 @@ type point struct {
 	group    string // strategy, and what else tells it apart but for the queues
 	scenario spec.Scenario
 	cells    []*result.Cell
-	keys     map[model.Key]int64 // writes of pods in the load of the first cell
+	loads    []*load // of the cells; nil where there is no op log
 }
 
 func (p *point) strategy() string { return p.scenario.Watcher.Strategy }
@@ -41,10 +41,19 @@ func (p *point) label() string {
 // inFlight is how many requests for Pods storage may be answering.
 func (p *point) inFlight() int {
 	n := p.queues()
-	if c := p.scenario.Storage.Capacity.Inflight; c > 0 {
+	if c := p.allowed().Inflight; c > 0 {
 		n = min(n, c)
 	}
 	return n
+}
+
+// allowed is storage's capacity for Pods.
+func (p *point) allowed() spec.Capacity {
+	c := p.scenario.Storage.Capacity
+	if len(c.Kinds) > 0 && !slices.Contains(c.Kinds, podKind) {
+		return spec.Capacity{}
+	}
+	return c
 }
 
 // median of what the cells have; nil where one of them has none.
@@ -57,7 +66,12 @@ func (p *point) median(of func(*result.Cell) *float64) *float64 {
 		}
 		all = append(all, *v)
 	}
-	m, ok := stats.Median(all)
+	return median(all)
+}
+
+// median of values, nil without any.
+func median(values []float64) *float64 {
+	m, ok := stats.Median(values)
 	if !ok {
 		return nil
 	}
@@ -109,17 +123,18 @@ func read(dir string, res *result.Results, r *Report) (points []*point, err erro
 			out("with faults there is no steady rate")
 			continue
 		}
-		name := strings.TrimSuffix(c.ID, "-r"+strconv.Itoa(c.Repetition))
+		name := c.Point()
 		p := byName[name]
 		if p == nil {
 			p = &point{name: name, group: group(&s, c.Params), scenario: s}
-			if p.keys, err = keys(folder); err != nil {
-				return nil, err
-			}
 			byName[name] = p
 			points = append(points, p)
 		}
-		p.cells = append(p.cells, c)
+		l, err := readLoad(folder, &s)
+		if err != nil {
+			return nil, err
+		}
+		p.cells, p.loads = append(p.cells, c), append(p.loads, l)
 	}
 	slices.SortStableFunc(points, func(a, b *point) int {
 		if a.group != b.group {
@@ -147,22 +162,4 @@ func group(s *spec.Scenario, params map[string]string) string {
 		words = append(words, params[name])
 	}
 	return strings.Join(words, " ")
-}
-
-// keys counts the acknowledged writes of each pod in the load.
-func keys(folder string) (map[model.Key]int64, error) {
-	ops, err := history.Ops(folder)
-	if ops == nil || err != nil {
-		return nil, err
-	}
-	all := map[model.Key]int64{}
-	for op, err := range ops {
-		if err != nil {
-			return nil, err
-		}
-		if op.Phase == oplog.PhaseLoad && op.Kind == "Pod" && op.Status >= 200 && op.Status < 300 {
-			all[model.Key{Namespace: op.Namespace, Name: op.Name}]++
-		}
-	}
-	return all, nil
 }

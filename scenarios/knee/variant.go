@@ -9,8 +9,8 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/loadgen/plan"
+	"github.com/watchbench/watchbench/scenarios/model"
 	"github.com/watchbench/watchbench/scenarios/spec"
-	"github.com/watchbench/watchbench/scenarios/tune/model"
 )
 
 // Rates that a search may try, in the unit of load.rate.

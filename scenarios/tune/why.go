@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/tune/model"
+	"github.com/watchbench/watchbench/scenarios/model"
 )
 
 // why gives the reasons for an answer, in figures.

@@ -7,7 +7,7 @@
 //  1. Rates are per second, and count what the caller counts: requests or events.
 //  2. What the data does not support is refused with a *Refusal, which says why; no figure
 //     is made up.
-//  3. What is an approximation is called one, in its name or its comment, and Line marks it.
+//  3. What is an approximation is called one, in its name or its comment.
 //
 // What each formula says, and where it is from, is in docs/capacity-model.md.
 package model

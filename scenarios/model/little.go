@@ -1,22 +1,12 @@
 package model
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // Rate is the most that inflight requests at a time, each of which takes latency, come to per
 // second: N ÷ L, by Little's law. One request at a time gives the serial limit 1 ÷ L. It is
 // +Inf for a latency of 0.
 func Rate(inflight int, latency time.Duration) float64 {
 	return float64(inflight) / latency.Seconds()
-}
-
-// InFlight is how many requests at a time carry a rate per second at the latency: λ × L,
-// rounded up. At exactly that many nothing is left to catch up with.
-func InFlight(rate float64, latency time.Duration) int {
-	const slack = 1e-9 // 200/s × 60 ms is 12 requests, though 200 × 0.06 is 12.000000000000002
-	return int(math.Ceil(rate*latency.Seconds() - slack))
 }
 
 // Queue is one queue before servers that each answer one request at a time.
@@ -30,15 +20,10 @@ type Queue struct {
 	Burstiness float64
 }
 
-// Utilisation is the part of the servers that is busy on average; 1 and more is overload.
-func (q Queue) Utilisation() float64 { return q.Rate * q.Latency.Seconds() / float64(q.Servers) }
-
 // Waiting is what Queue.Wait predicts.
 type Waiting struct {
 	Utilisation float64
-	Busy        float64 // probability that an arrival finds all servers busy, for Poisson arrivals and exponential latency
 	Length      float64 // mean number that wait, besides those in flight
-	Seconds     float64 // mean time that one waits, before its request
 }
 
 // Wait is the mean queue in a steady state, approximately: Erlang's M/M/c, scaled by the
@@ -49,14 +34,14 @@ func (q Queue) Wait() (Waiting, error) {
 	if q.Servers < 1 || q.Rate <= 0 || q.Latency <= 0 || q.Deviation < 0 || q.Burstiness < 0 {
 		return Waiting{}, refuse(OutOfDomain, "%d servers, %g arrivals/s of %v ± %v", q.Servers, q.Rate, q.Latency, q.Deviation)
 	}
-	rho := q.Utilisation()
+	rho := q.Rate * q.Latency.Seconds() / float64(q.Servers)
 	if rho >= 1 {
 		return Waiting{}, refuse(Overloaded, "%.0f%% of %d servers are needed: the queue grows without end", 100*rho, q.Servers)
 	}
 	busy := erlangC(rho*float64(q.Servers), q.Servers)
 	cv := q.Deviation.Seconds() / q.Latency.Seconds()
 	length := busy * rho / (1 - rho) * (q.Burstiness + cv*cv) / 2
-	return Waiting{Utilisation: rho, Busy: busy, Length: length, Seconds: length / q.Rate}, nil
+	return Waiting{Utilisation: rho, Length: length}, nil
 }
 
 // erlangC is the probability of waiting in M/M/c under an offered load in Erlang, by the

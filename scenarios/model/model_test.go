@@ -3,10 +3,10 @@ package model
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"math/big"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 )
@@ -29,15 +29,6 @@ func refused(t *testing.T, what string, err error, want Reason) {
 func TestLittle(t *testing.T) {
 	near(t, "serial", Rate(1, 90*time.Millisecond), 11.111, 1e-4)
 	near(t, "30 in flight", Rate(30, 90*time.Millisecond), 333.33, 1e-4)
-	for _, v := range []struct {
-		rate    float64
-		latency time.Duration
-		want    int
-	}{{200, 84 * time.Millisecond, 17}, {200, 60 * time.Millisecond, 12}, {1, time.Millisecond, 1}} {
-		if got := InFlight(v.rate, v.latency); got != v.want {
-			t.Errorf("%g/s at %v: %d in flight, want %d", v.rate, v.latency, got, v.want)
-		}
-	}
 }
 
 // TestWait: M/M/1 and M/M/2 have closed forms, M/D/1 waits half as long as M/M/1.
@@ -50,6 +41,7 @@ func TestWait(t *testing.T) {
 	}{
 		{"M/M/1 at 80%", Queue{Rate: 0.8, Latency: second, Deviation: second, Servers: 1, Burstiness: 1}, 0.64 / 0.2},
 		{"M/D/1 at 80%", Queue{Rate: 0.8, Latency: second, Servers: 1, Burstiness: 1}, 0.64 / 0.2 / 2},
+		{"M/G/1 at 80%", Queue{Rate: 0.8, Latency: second, Deviation: second / 2, Servers: 1, Burstiness: 1}, 0.64 / 0.2 * (1 + 0.25) / 2},
 		{"D/D/1", Queue{Rate: 0.8, Latency: second, Servers: 1}, 0},
 		{"M/M/2 at 75%", Queue{Rate: 1.5, Latency: second, Deviation: second, Servers: 2, Burstiness: 1}, 2 * .75 * .75 * .75 / (1 - .75*.75)},
 	} {
@@ -58,14 +50,14 @@ func TestWait(t *testing.T) {
 			t.Errorf("%s: %v", v.name, err)
 		}
 		near(t, v.name, w.Length, v.length, 1e-9)
-		near(t, v.name+" wait", w.Seconds, v.length/v.q.Rate, 1e-9)
+		near(t, v.name+" utilisation", w.Utilisation, v.q.Rate/float64(v.q.Servers), 1e-9)
 	}
 	_, err := Queue{Rate: 1, Latency: second, Servers: 1}.Wait()
 	refused(t, "full", err, Overloaded)
 	_, err = Queue{Rate: 1, Latency: second}.Wait()
 	refused(t, "no servers", err, OutOfDomain)
-	if w, err := (Queue{Rate: 9_999, Latency: second, Deviation: second, Servers: 10_000, Burstiness: 1}).Wait(); err != nil || !(w.Busy > 0.9 && w.Busy < 1) {
-		t.Errorf("10000 servers: %+v, %v", w, err)
+	if busy := erlangC(9_999, 10_000); !(busy > 0.9 && busy < 1) {
+		t.Errorf("10000 servers: %g", busy)
 	}
 }
 
@@ -79,10 +71,10 @@ func TestPartition(t *testing.T) {
 		{Key{"default", "nginx-0"}, map[int]int{1: 0, 3: 0, 10: 9, 30: 9, 120: 99}},
 	} {
 		for n, want := range v.want {
-			if got := partition(v.key, n); got != want {
+			if got := Partition(v.key, n); got != want {
 				t.Errorf("%v of %d queues: %d, want %d", v.key, n, got, want)
 			}
-			if got := partition(Key{Name: v.key.Namespace + "/" + v.key.Name}, n); got != want {
+			if got := Partition(Key{Name: v.key.Namespace + "/" + v.key.Name}, n); got != want {
 				t.Errorf("name %v of %d queues: %d, want %d", v.key, n, got, want)
 			}
 		}
@@ -99,68 +91,99 @@ func TestPartitionArithmetic(t *testing.T) {
 			h.Mod(h.Add(h.Mul(h, big.NewInt(131)), big.NewInt(int64(b))), wrap)
 		}
 		h.And(h, mask)
-		if want := int(h.Mod(h, big.NewInt(30)).Int64()); partition(k, 30) != want {
-			t.Errorf("%v: %d, want %d", k, partition(k, 30), want)
+		if want := int(h.Mod(h, big.NewInt(30)).Int64()); Partition(k, 30) != want {
+			t.Errorf("%v: %d, want %d", k, Partition(k, 30), want)
 		}
 	}
 }
 
 func TestSkew(t *testing.T) {
-	// Both are in queue 9 of 10.
-	s, err := SkewOf(map[Key]int64{{"team-a", "web-abc-1"}: 6, {"default", "nginx-0"}: 2}, 10)
-	if err != nil || s.Busiest != 1 || s.Imbalance() != 10 || s.Events != 8 {
-		t.Errorf("%+v, %v", s, err)
+	keys := map[Key]int64{{"team-a", "web-abc-1"}: 6, {"default", "nginx-0"}: 2}
+	for n, want := range map[int]float64{10: 1, 3: 0.75} { // both in queue 9 of 10; of 3 queues in two
+		s, err := SkewOf(keys, n)
+		if err != nil || float64(s) != want {
+			t.Errorf("%d queues: %g, %v; want %g", n, s, err, want)
+		}
+		near(t, "limit", s.Limit(100*time.Millisecond), 10/want, 1e-9)
 	}
-	near(t, "limit of one queue", s.Limit(100*time.Millisecond), 10, 1e-9)
-	// Of 3 queues they are in two.
-	s, err = SkewOf(map[Key]int64{{"team-a", "web-abc-1"}: 6, {"default", "nginx-0"}: 2}, 3)
-	if err != nil || !slices.Equal(s.Shares, []float64{0.25, 0, 0.75}) {
-		t.Errorf("%+v, %v", s, err)
-	}
-	near(t, "limit", s.Limit(100*time.Millisecond), 10/0.75, 1e-9)
+	_, err := SkewOf(keys, 0)
+	refused(t, "no queues", err, OutOfDomain)
 	_, err = SkewOf(nil, 3)
 	refused(t, "no events", err, TooFew)
 }
 
-func TestBurst(t *testing.T) {
-	at := func(times ...time.Duration) func(func(time.Duration) bool) {
-		return slices.Values(times)
+// arrivals come at times, in the queues of the same place.
+func arrivals(times []time.Duration, queues ...int) iter.Seq2[time.Duration, int] {
+	return func(yield func(time.Duration, int) bool) {
+		for i, at := range times {
+			queue := 0
+			if i < len(queues) {
+				queue = queues[i]
+			}
+			if !yield(at, queue) {
+				return
+			}
+		}
 	}
-	b, err := Absorb(at(0, 0, 0, 0, time.Second, time.Second), 2)
-	// 4 at once; 2 are left after a second, 2 more come; 4 take two seconds.
-	if want := (Backlog{Events: 6, Peak: 4, Drained: 3 * time.Second, AfterLast: 2 * time.Second}); err != nil || b != want {
-		t.Errorf("%+v, %v; want %+v", b, err, want)
-	}
-	b, err = Absorb(at(0, 10*time.Second), 2) // an idle time does not count for later
-	if want := (Backlog{Events: 2, Peak: 1, Drained: 10500 * time.Millisecond, AfterLast: 500 * time.Millisecond}); err != nil || b != want {
-		t.Errorf("%+v, %v; want %+v", b, err, want)
-	}
-	_, err = Absorb(at(time.Second, 0), 2)
-	refused(t, "unordered", err, OutOfDomain)
-	_, err = Absorb(at(0), 0)
-	refused(t, "no service", err, OutOfDomain)
+}
 
+func TestAbsorb(t *testing.T) {
+	const second = time.Second
 	for _, v := range []struct {
-		events int64
-		over   time.Duration
-		rate   float64
-		peak   int64
-		drain  time.Duration
+		name   string
+		times  []time.Duration
+		in     []int
+		queues int
+		want   Backlog
+	}{
+		// 4 at once; 2 are left after a second, 2 more come; 4 take two seconds.
+		{"two bursts", []time.Duration{0, 0, 0, 0, second, second}, nil, 1, Backlog{Events: 6, Peak: 4, Longest: 4, Drained: 3 * second}},
+		{"idle time does not count for later", []time.Duration{0, 10 * second}, nil, 1, Backlog{Events: 2, Peak: 1, Longest: 1, Drained: 10500 * time.Millisecond}},
+		// The first queue has 3 for 1.5 s, the second 1, and another 2 after a second: 1 + 2 then.
+		{"two queues", []time.Duration{0, 0, 0, 0, second, second}, []int{0, 0, 0, 1, 1, 1}, 2, Backlog{Events: 6, Peak: 4, Longest: 3, Drained: 2 * second}},
+		{"an idle queue does not help another", []time.Duration{0, 0, 0, 0}, []int{1, 1, 1, 1}, 2, Backlog{Events: 4, Peak: 4, Longest: 4, Drained: 2 * second}},
+		{"the other queue drains last", []time.Duration{0, 0, 0, second}, []int{0, 0, 0, 1}, 2, Backlog{Events: 4, Peak: 3, Longest: 3, Drained: 1500 * time.Millisecond}},
+		{"none", nil, nil, 1, Backlog{}},
+	} {
+		b, err := Absorb(arrivals(v.times, v.in...), v.queues, 2)
+		if err != nil || b != v.want {
+			t.Errorf("%s: %+v, %v; want %+v", v.name, b, err, v.want)
+		}
+	}
+	for name, refuses := range map[string]func() (Backlog, error){
+		"unordered":       func() (Backlog, error) { return Absorb(arrivals([]time.Duration{second, 0}), 1, 2) },
+		"no service":      func() (Backlog, error) { return Absorb(arrivals([]time.Duration{0}), 1, 0) },
+		"no queues":       func() (Backlog, error) { return Absorb(arrivals(nil), 0, 2) },
+		"no such queue":   func() (Backlog, error) { return Absorb(arrivals([]time.Duration{0}, 1), 1, 2) },
+		"a burst of none": func() (Backlog, error) { return Burst(-1, 0, 2) },
+	} {
+		_, err := refuses()
+		refused(t, name, err, OutOfDomain)
+	}
+}
+
+func TestBurst(t *testing.T) {
+	for _, v := range []struct {
+		events  int64
+		over    time.Duration
+		rate    float64
+		peak    int64
+		drained time.Duration
 	}{
 		{20_000, 0, 2_000, 20_000, 10 * time.Second},
-		{20_000, 5 * time.Second, 2_000, 10_000, 5 * time.Second},
-		{100, 10 * time.Second, 50, 1, 20 * time.Millisecond},
+		{20_000, 5 * time.Second, 2_000, 10_000, 10 * time.Second},
+		{100, 10 * time.Second, 50, 1, 10*time.Second + 20*time.Millisecond},
 	} {
 		b, err := Burst(v.events, v.over, v.rate)
-		if err != nil || b.Peak != v.peak || b.AfterLast != v.drain || b.Drained != v.over+v.drain {
-			t.Errorf("%+v: %+v, %v", v, b, err)
+		if want := (Backlog{Events: v.events, Peak: v.peak, Longest: v.peak, Drained: v.drained}); err != nil || b != want {
+			t.Errorf("%+v, %v; want %+v", b, err, want)
 		}
 		// The same as its arrivals one by one, but for the one that arrives last.
 		var times []time.Duration
 		for i := range v.events {
 			times = append(times, time.Duration(float64(v.over)*float64(i)/float64(v.events)))
 		}
-		one, err := Absorb(slices.Values(times), v.rate)
+		one, err := Absorb(arrivals(times), 1, v.rate)
 		if err != nil || math.Abs(float64(one.Peak-b.Peak)) > 2 {
 			t.Errorf("%+v: %+v one by one, %v", v, one, err)
 		}
@@ -187,7 +210,6 @@ func TestKnee(t *testing.T) {
 		near(t, "knee", k.InFlight, 40, 0.1)
 		near(t, "knee by latency", k.ByLatency, 40, 0.15)
 		near(t, "capacity", k.Capacity, 2_000, 0.1)
-		near(t, "base latency", k.Base.Seconds(), 0.02, 0.1)
 	}
 	for seed := range uint64(50) {
 		_, err := KneeOf(kneeAt(400, 20_000, 0.03, seed, 5, 10, 20, 40, 80, 160))

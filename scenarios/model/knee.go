@@ -18,8 +18,6 @@ type Point struct {
 type Knee struct {
 	InFlight float64 // beyond it requests wait for each other
 	Capacity float64 // answers per second from there on
-	// Base is the latency below the knee, by the slope: one request ÷ (rate ÷ in flight).
-	Base time.Duration
 	// ByLatency is the knee by Little's law alone: capacity × the latency that was measured
 	// with the fewest requests in flight; 0 where that is not known. It is independent of the
 	// slope, and so says how far to trust it.
@@ -75,7 +73,7 @@ func KneeOf(points []Point) (Knee, error) {
 	per, _ := slope(points[:starts[at]])
 	capacity, _ := flat(points[starts[at]:])
 	k := Knee{
-		InFlight: math.Exp(capacity - per), Capacity: math.Exp(capacity), Base: seconds(math.Exp(-per)),
+		InFlight: math.Exp(capacity - per), Capacity: math.Exp(capacity),
 		Error: math.Exp(math.Sqrt(best/float64(len(points)))) - 1,
 	}
 	if k.Error > kneeError {

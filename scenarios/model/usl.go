@@ -37,20 +37,17 @@ func (s Scaling) peak() (n float64, ok bool) {
 // Fitted is a law with the intervals that hold its parameters at ScalingLevel.
 type Fitted struct {
 	Scaling
-	GammaIn, AlphaIn, BetaIn stats.Interval
-	R2                       float64 // of logarithms
-	Error                    float64 // typical distance of a point from the law, as a part of its rate
-	Points                   int     // different numbers of queues
-	Least, Most              int     // of them
-	peaks                    stats.Interval
+	AlphaIn, BetaIn stats.Interval
+	R2              float64 // of logarithms
+	Error           float64 // typical distance of a point from the law, as a part of its rate
+	least, most     int     // queues
+	gammas, peaks   stats.Interval
 }
 
 // Peak is where the rate is highest.
 type Peak struct {
 	Queues float64
 	In     stats.Interval
-	Rate   float64
-	Beyond bool // above the most queues that were measured, so extrapolated
 }
 
 // Bounds of a fit.
@@ -89,7 +86,7 @@ func ScalingOf(points []Rated) (Fitted, error) {
 	for _, l := range logs {
 		total += (l - mean) * (l - mean)
 	}
-	f := Fitted{Scaling: s, Points: len(queues), Least: queues[0], Most: queues[len(queues)-1]}
+	f := Fitted{Scaling: s, least: queues[0], most: queues[len(queues)-1]}
 	f.Error = math.Exp(math.Sqrt(left/float64(len(points)))) - 1
 	if total > 0 {
 		f.R2 = 1 - left/total
@@ -117,7 +114,7 @@ func (f *Fitted) resample(points []Rated, logs []float64) {
 		mean += residuals[i] / float64(n)
 	}
 	free := n - parameters
-	grow := math.Sqrt(float64(n)/float64(free)) * student(free) / normal
+	grow := math.Sqrt(float64(n)/float64(free)) * stats.Student(ScalingLevel, float64(free)) / stats.Student(ScalingLevel, math.Inf(1))
 	for i := range residuals {
 		residuals[i] = (residuals[i] - mean) * grow
 	}
@@ -136,7 +133,8 @@ func (f *Fitted) resample(points []Rated, logs []float64) {
 		}
 		peaks = append(peaks, top)
 	}
-	f.GammaIn, f.AlphaIn, f.BetaIn, f.peaks = percentiles(gammas), percentiles(alphas), percentiles(betas), percentiles(peaks)
+	in := func(values []float64) stats.Interval { return stats.Percentiles(values, ScalingLevel) }
+	f.gammas, f.AlphaIn, f.BetaIn, f.peaks = in(gammas), in(alphas), in(betas), in(peaks)
 }
 
 // Peak is the number of queues with the highest rate, N* = √((1−α) ÷ β). It is refused where
@@ -144,32 +142,7 @@ func (f *Fitted) resample(points []Rated, logs []float64) {
 func (f *Fitted) Peak() (Peak, error) {
 	n, ok := f.peak()
 	if !ok || f.BetaIn.Low <= 0 || math.IsInf(f.peaks.High, 1) {
-		return Peak{}, refuse(NoPeak, "from %d to %d queues the rate does not turn: more queues are not shown to make it slower", f.Least, f.Most)
+		return Peak{}, refuse(NoPeak, "from %d to %d queues the rate does not turn: more queues are not shown to make it slower", f.least, f.most)
 	}
-	s := f.Scaling
-	top := s.Gamma * n / (1 + s.Alpha*(n-1) + s.Beta*n*(n-1))
-	return Peak{Queues: n, In: f.peaks, Rate: top, Beyond: n > float64(f.Most)}, nil
-}
-
-func percentiles(values []float64) stats.Interval {
-	slices.Sort(values)
-	cut := int(math.Floor((1 - ScalingLevel) / 2 * float64(len(values))))
-	return stats.Interval{Low: values[cut], High: values[len(values)-1-cut]}
-}
-
-// normal and student are the two-sided quantiles at ScalingLevel.
-const normal = 1.959964
-
-// student is Student's quantile with so many degrees of freedom, by the expansion of Cornish
-// and Fisher (Abramowitz and Stegun 26.7.5) from three on, where it is within 2 %.
-func student(free int) float64 {
-	switch free {
-	case 1:
-		return 12.706
-	case 2:
-		return 4.303
-	}
-	z, n := normal, float64(free)
-	z2 := z * z
-	return z + z*(z2+1)/(4*n) + z*(5*z2*z2+16*z2+3)/(96*n*n) + z*(3*z2*z2*z2+19*z2*z2+17*z2-15)/(384*n*n*n)
+	return Peak{Queues: n, In: f.peaks}, nil
 }

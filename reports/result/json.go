@@ -1,0 +1,33 @@
+package result
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+)
+
+// EncodeJSON writes a document as indented JSON with a line break at its end. Nothing is
+// written on an error; of a number that JSON cannot carry, NaN and infinities, it says where.
+func EncodeJSON(w io.Writer, document any) error {
+	data, err := indented(document)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return err
+}
+
+func indented(document any) ([]byte, error) {
+	data, err := json.MarshalIndent(document, "", " ")
+	if unsupported := (*json.UnsupportedValueError)(nil); errors.As(err, &unsupported) {
+		if at := finite(reflect.ValueOf(document), ""); at != nil {
+			err = at
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encode %T: %w", document, err)
+	}
+	return append(data, '\n'), nil
+}
