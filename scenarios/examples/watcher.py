@@ -34,7 +34,7 @@ def enqueue(method, kind, item):
     meta = item["metadata"]
     meta.pop("managedFields", None)  # isFilterManagedFields is false: storage does not want them
     namespace, name = meta.get("namespace"), meta["name"]
-    if namespace in filters["resourceNamespaceFilters"]:
+    if namespace in (filters["resourceNamespaceFilters"] or []):  # null where none is left out
         return
     scope = f"namespace_resources/clusters/{cluster}/namespaces/{namespace}" if namespace else f"cluster_resources/clusters/{cluster}"
     path = f"/bcsstorage/v1/k8s/dynamic/{scope}/{kind}/{name}"
