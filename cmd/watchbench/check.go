@@ -16,7 +16,7 @@ import (
 func checkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check DIR",
-		Short: "Recompute results and checks from a saved record",
+		Short: "Recompute the results and checks of a saved run",
 		Long: `Recompute figures, checks and the fault matrix from a saved folder, without a cluster:
 results.json of a run's folder; matrix.json, and results.json of each run, of a
 matrix's. A missing file is written; an existing one is compared, and what differs is

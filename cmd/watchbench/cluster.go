@@ -46,9 +46,9 @@ func clusterCommand() *cobra.Command {
 		}
 		switch use {
 		case "build":
-			sub.Flags().BoolVar(&f.controllers, "controllers", false, "kube-controller-manager, kube-scheduler and kwok, too (about two minutes more)")
+			sub.Flags().BoolVar(&f.controllers, "controllers", false, "also build kube-controller-manager, kube-scheduler and kwok (about two minutes more)")
 		case "up":
-			sub.Flags().BoolVar(&f.controllers, "controllers", false, "embedded: run kube-controller-manager, kube-scheduler and kwok, too")
+			sub.Flags().BoolVar(&f.controllers, "controllers", false, "embedded: also run kube-controller-manager, kube-scheduler and kwok")
 		}
 		cmd.AddCommand(sub)
 	}

@@ -27,7 +27,7 @@ func compareCommand() *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
 		Use:   "compare BASE NEW [MORE...]",
-		Short: "Compare two or more runs: what changed, and how sure that is",
+		Short: "Compare saved runs: what changed, and how sure that is",
 		Long: `Compare saved runs with the first of them, point by point: the median of each metric with
 its interval, the ratio with its interval, and whether that is better, worse, no
 difference shown, or not comparable and why. What was lost or reordered comes first; a

@@ -28,7 +28,7 @@ func gateCommand() *cobra.Command {
 	var r sideBySide
 	cmd := &cobra.Command{
 		Use:   "gate BASE NEW | gate RUN | gate --base-… --new-…",
-		Short: "Judge whether a watcher got worse",
+		Short: "Judge whether a change made a watcher worse",
 		Long: `Judge whether NEW is worse than BASE, by rules: invariants, exact counters, CPU, then wall
 clock. BASE and NEW are saved runs; RUN holds both sides, as the points base and new of the
 axis watcher of its matrix. See docs/gate.md.
@@ -71,8 +71,8 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.rules, "rules", "", "file of changes to the rules that watchbench gate rules prints")
 	fl.StringVar(&f.control, "control", "", "a second run of BASE, to tell what two sessions differ by")
-	fl.StringVar(&f.format, "format", tableFormat, "what is printed: "+strings.Join(gateFormats(), ", "))
-	fl.StringVar(&f.out, "out", "", "folder to write all formats to")
+	fl.StringVar(&f.format, "format", tableFormat, "what to print: "+strings.Join(gateFormats(), ", "))
+	fl.StringVar(&f.out, "out", "", "folder to write all formats to (default: that of the run, if one is made; else none)")
 	fl.BoolVar(&f.strict, "strict", false, "exit code 4 for WARN too")
 	offer(cmd, "format", gateFormats()...)
 	offerBy(cmd, "control", folders)

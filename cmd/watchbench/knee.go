@@ -53,10 +53,10 @@ was measured of one.`,
 	}
 	f.common(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&f.objective, "objective", "freshness.p99=2s", "the most that a quantile of freshness may be")
-	fl.StringSliceVar(&f.strategies, "strategies", nil, "comma-separated (default: those of the scenario)")
-	fl.StringVar(&f.resolution, "resolution", fmt.Sprintf("%g%%", 100*knee.DefaultResolution), "how wide the bracket around a knee may be, as a part of it")
-	fl.IntVar(&f.cells, "cells", knee.DefaultCells, "how many cells the search may take per strategy")
+	fl.StringVar(&f.objective, "objective", "freshness.p99=2s", "what a rate must meet: freshness.p50, freshness.p90, freshness.p99 or freshness.max at most so long")
+	fl.StringSliceVar(&f.strategies, "strategies", nil, "comma-separated strategies to search (default: those of the scenario)")
+	fl.StringVar(&f.resolution, "resolution", fmt.Sprintf("%g%%", 100*knee.DefaultResolution), "how wide the bracket around a knee may be, as a share of the knee: 0.5% to 50%")
+	fl.IntVar(&f.cells, "cells", knee.DefaultCells, "the most cells that the search takes per strategy, at least 4")
 	fl.IntVar(&f.repeat, "repeat", knee.DefaultRepeat, "how often to measure at 70 % of the knee")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed for the plans and latency (default: the scenario's)")
 	fl.StringVar(&f.format, "format", "table", "what to print at the end: table or json")
@@ -114,7 +114,7 @@ func (f *kneeFlags) options() (o knee.Options, err error) {
 	}
 	var share units.Share
 	if err := share.UnmarshalText([]byte(f.resolution)); err != nil {
-		return o, badinput.New("write for example 5%", "--resolution %s: %v", f.resolution, err)
+		return o, badinput.New("use 0.5% to 50%, for example 5%", "--resolution %s: not a percentage", f.resolution)
 	}
 	o.Resolution, o.MaxCells, o.Repeat = float64(share), f.cells, f.repeat
 	return o, nil

@@ -93,23 +93,12 @@ func command() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return badinput.New("see "+cmd.CommandPath()+" --help", "%v", commandline.FlagError(cmd, err))
 	})
-	root.AddCommand(
-		runCommand(),
-		matrixCommand(),
-		referenceCommand(),
-		tuneCommand(),
-		kneeCommand(),
-		simulateCommand(),
-		modelCommand(),
-		reportCommand(),
-		compareCommand(),
-		checkCommand(),
-		gateCommand(),
-		recordCommand(),
-		replayCommand(),
-		scenariosCommand(),
-		clusterCommand(),
-		manCommand(),
+	group(root, "Measure:", runCommand(), reportCommand(), checkCommand(), scenariosCommand())
+	group(root, "Which settings?", tuneCommand(), kneeCommand(), simulateCommand(), modelCommand())
+	group(root, "Did it get worse?", compareCommand(), gateCommand(), referenceCommand())
+	group(root, "What if something fails?", matrixCommand())
+	group(root, "Other clusters, watchers, loads:", clusterCommand(), recordCommand(), replayCommand())
+	root.AddCommand(manCommand(),
 		&cobra.Command{
 			Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes,
 		}, &cobra.Command{
@@ -118,6 +107,15 @@ func command() *cobra.Command {
 		})
 	commandline.Wrap(root)
 	return root
+}
+
+// group lists commands under a title of the help; README.md has the same ones.
+func group(root *cobra.Command, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, cmd := range commands {
+		cmd.GroupID = title
+	}
+	root.AddCommand(commands...)
 }
 
 // parent is a command of which only the subcommands do something.

@@ -30,7 +30,7 @@ func matrixCommand() *cobra.Command {
 	var f matrixFlags
 	cmd := &cobra.Command{
 		Use:   "matrix [ROW|SCENARIO...]",
-		Short: "Run the fault matrix and print one table: faults by guarantees",
+		Short: "Run the fault matrix: which guarantees hold under which faults",
 		Long: `Run the fault matrix: every scenario below faults/ and regression/, or those of the
 named rows (F2) or names (faults/f02-refuse), on one control plane. The row F0 is run
 first where another row is compared with it. The table is printed and written as

@@ -16,7 +16,7 @@ func modelCommand() *cobra.Command {
 	format := "table"
 	cmd := &cobra.Command{
 		Use:   "model RUN",
-		Short: "Set the capacity model beside what a saved run measured",
+		Short: "Compare a saved run with the capacity model",
 		Long: `Set the capacity model beside what a saved run measured: Little's law, the hash skew of
 the keys that were written, the mean queue, the backlog of a burst and, of a run that
 sweeps watcher.podQueueNum, storage's knee and the universal scalability law. What the run has no data for is

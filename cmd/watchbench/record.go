@@ -38,7 +38,7 @@ func recordCommand() *cobra.Command {
 	var f recordFlags
 	cmd := &cobra.Command{
 		Use:   "record -o FILE",
-		Short: "Record what a list and a watch of a cluster return",
+		Short: "Record what the list and watch of a cluster return",
 		Long: `Record what a list and a watch of chosen resources return, with its times, into a
 compressed file (docs/record.md). Nothing is written to the cluster.
 
@@ -57,7 +57,7 @@ way to end it, with exit code 0.`,
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "output", "o", "", "file to be written; an existing one is left alone")
 	fl.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file (default: KUBECONFIG, else ~/.kube/config)")
-	fl.StringVar(&f.context, "context", "", "context to be used; may be left out if the file has only one")
+	fl.StringVar(&f.context, "context", "", "context to use; may be left out if the file has only one")
 	fl.DurationVar(&f.duration, "for", 0, "how long to record (default: until interrupted)")
 	fl.StringSliceVar(&f.resources, "resources", recordDefault, "resources as kubectl names them")
 	// The list is too long for the line of its flag.
@@ -65,7 +65,7 @@ way to end it, with exit code 0.`,
 	cmd.Long += "\n\nWithout --resources: " + strings.Join(recordDefault, ", ") + "."
 	fl.BoolVar(&f.anonymise, "anonymise", false, "replace names, labels, annotations, variables, images and other texts")
 	fl.StringVar(&f.kperf, "kperf", "", "make the file from a replay profile of kperf instead of a cluster")
-	fl.BoolVar(&f.quiet, "quiet", false, "no progress")
+	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	offerList(cmd, "resources", recordDefault...)
 	return cmd
 }

@@ -19,7 +19,7 @@ func referenceCommand() *cobra.Command {
 	var short bool
 	cmd := &cobra.Command{
 		Use:   "reference",
-		Short: "Run the published before/after tables again, beside their figures",
+		Short: "Measure the rows of the published tables, beside their figures",
 		Long: `Run the scenario reference: the rows of the tables that the authors of bcs-k8s-watch
 published, with k8s-watch and with its profile legacy (the original's rules), and hold what
 was measured against the published figures: each row with its ratios, the storage rate

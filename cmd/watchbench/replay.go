@@ -31,7 +31,7 @@ func replayCommand() *cobra.Command {
 	f := replayFlags{speed: 1}
 	cmd := &cobra.Command{
 		Use:   "replay FILE | replay --plan PLAN",
-		Short: "Play a recorded trace or a plan into a simulated apiserver",
+		Short: "Play a recorded trace or a plan into a simulated API server",
 		Long: `Play a trace that watchbench record made, or a plan of a load, into an apiserver that
 is simulated in memory (docs/replay.md). Watchers, informers and kubectl find it by the
 kubeconfig that --kubeconfig writes. It serves plain HTTP and takes no writes.
@@ -49,11 +49,11 @@ After the last event it serves the state until it is interrupted, unless --exit 
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.plan, "plan", "", "plan file (YAML) instead of a trace; its load must be open")
-	fl.Var(&f.speed, "speed", "0.1x to 1000x, or unlimited: as fast as the watches read")
+	fl.Var(&f.speed, "speed", "how fast to play: 0.1x to 1000x, or unlimited, which is as fast as the watches read")
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:0", "address of the simulated apiserver")
-	fl.StringVar(&f.kubeconfig, "kubeconfig", "", "where to write its kubeconfig")
-	fl.StringVar(&f.oplog, "oplog", "", "where to write what happened when (zstd-compressed NDJSON)")
-	fl.IntVar(&f.await, "await", 0, "begin when so many watches are open")
+	fl.StringVar(&f.kubeconfig, "kubeconfig", "", "file to write its kubeconfig to (default: none is written)")
+	fl.StringVar(&f.oplog, "oplog", "", "file to write each operation and its time to, as zstd-compressed NDJSON (default: none is written)")
+	fl.IntVar(&f.await, "await", 0, "begin once this many watches are open (default: at once)")
 	fl.BoolVar(&f.end, "exit", false, "exit when the watches have read the last event")
 	return cmd
 }

@@ -18,7 +18,7 @@ func reportCommand() *cobra.Command {
 	var explain bool
 	cmd := &cobra.Command{
 		Use:   "report DIR|FILE",
-		Short: "Render the results of a run or of a fault matrix",
+		Short: "Print or render the results of a run or of a fault matrix",
 		Long: `Render the results of a run. The format table is printed; the others are written
 beside results.json. A fault matrix has the formats table and md.
 

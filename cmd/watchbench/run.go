@@ -51,7 +51,7 @@ func runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run SCENARIO... | run --resume DIR",
-		Short: "Run scenarios and write their results and reports",
+		Short: "Run scenarios, and write their results and reports",
 		Long: `Run scenarios, by shipped name or file path, and write the results and reports of each
 to a folder of its own. watchbench scenarios list shows the shipped ones. All of them are
 read before anything is started.
@@ -75,10 +75,10 @@ merges. An invalid cell that violates a guarantee is kept.`,
 	}
 	f.common(cmd)
 	fl := cmd.Flags()
-	fl.IntVar(&f.repeat, "repeat", 0, "how often to run every cell (default: the scenario's)")
+	fl.IntVar(&f.repeat, "repeat", 0, "how often to run each cell (default: the scenario's)")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed for the plan, latency and cell order (default: the scenario's)")
 	fl.StringVar(&f.name, "name", "", "what reports call the watcher (default: its strategy, or the words of --watcher-command)")
-	fl.StringVar(&f.resume, "resume", "", "folder of a run of which to run the cells that are invalid or missing")
+	fl.StringVar(&f.resume, "resume", "", "folder of an earlier run: run only its cells that are invalid or missing")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print what would be run, in which order and about how long, and start nothing")
 	fl.BoolVar(&f.failFast, "fail-fast", false, "stop after the first cell that is invalid or fails a check (thresholds are judged at the end)")
 	fl.BoolVar(&f.profile, "profile", false, "take CPU and heap profiles of watcher and storage in each cell; they cost CPU time, which the figures contain")
@@ -108,7 +108,7 @@ func (f *runFlags) ours(cmd *cobra.Command) {
 	kindFlags(fl, &f.cluster.Kind)
 	fl.BoolVar(&f.cluster.Kind.Reuse, "kind-reuse", false, "kind: use a running cluster of that name and keep it")
 	fl.BoolVar(&f.cluster.Kind.Keep, "kind-keep", false, "kind: keep the cluster that was created")
-	fl.StringVar(&f.out, "out", "out", "folder in which each run gets its own")
+	fl.StringVar(&f.out, "out", "out", "folder in which each run gets a folder of its own")
 	fl.StringArrayVar(&f.sets, "set", nil, setUsage)
 	fl.BoolVar(&f.cluster.FSync, "fsync", false, "embedded: let etcd wait for the disk, as in production")
 	fl.BoolVar(&f.pin, "pin", false, "embedded: keep watcher, tools and control plane to CPUs of their own (4 CPUs or more)")

@@ -33,7 +33,7 @@ func simulateCommand() *cobra.Command {
 	var f simulateFlags
 	cmd := &cobra.Command{
 		Use:   "simulate [SCENARIO]",
-		Short: "Play a scenario through the watcher's own queues in virtual time",
+		Short: "Predict the figures of a scenario in virtual time, at any scale",
 		Long: `Play each point of a scenario's matrix through the watcher's own queue code in virtual
 time, with storage's latency and capacity. Nothing is measured: the watcher's CPU, the
 network and the apiserver's limits are not in it. See docs/simulate.md.
@@ -67,16 +67,16 @@ change by more than that.`,
 	fl := cmd.Flags()
 	fl.StringArrayVar(&f.sets, "set", nil, setUsage)
 	offerBy(cmd, "set", overrides)
-	fl.Uint64Var(&f.seed, "seed", 0, "seed for the plan and storage latency; 0: the scenario's")
-	fl.DurationVar(&f.overhead, "overhead", 0, "time per request besides storage latency; with --against, fitted on the run's other points unless given")
-	fl.DurationVar(&f.wake, "wake", 0, "time from an event to its request where a worker has nothing to do")
+	fl.Uint64Var(&f.seed, "seed", 0, "seed for the plan and storage latency (default: the scenario's)")
+	fl.DurationVar(&f.overhead, "overhead", 0, "time per request besides storage latency, such as 700us (default 0s; with --against, fitted on the run's other points)")
+	fl.DurationVar(&f.wake, "wake", 0, "time from an event to its request where a worker has nothing to do, such as 500us (default 0s; with --against, taken from the run)")
 	fl.DurationVar(&f.api, "api-latency", simulate.DefaultAPI, "time from a write's dispatch to its answer and to the watcher")
 	fl.StringVar(&f.against, "against", "", "folder of a run to simulate, and to hold against what it measured")
 	offerBy(cmd, "against", folders)
-	fl.StringVar(&f.tolerance, "tolerance", "5%", "with --against: largest error of drain time and storage rate")
-	fl.StringVar(&f.format, "format", "table", "table or json")
+	fl.StringVar(&f.tolerance, "tolerance", "5%", "with --against: largest error of drain time and storage rate; beyond it the exit code is 3")
+	fl.StringVar(&f.format, "format", "table", "what to print: table or json")
 	offer(cmd, "format", "table", "json")
-	fl.BoolVar(&f.quiet, "quiet", false, "no progress")
+	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	return cmd
 }
 

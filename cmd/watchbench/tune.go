@@ -41,7 +41,7 @@ func tuneCommand() *cobra.Command {
 	f.repeat, f.apart = 3, []string{"repeat"}
 	cmd := &cobra.Command{
 		Use:   "tune [SCENARIO] | tune --rate R --storage L",
-		Short: "Find the settings for a load and a storage",
+		Short: "Find the settings that a load and a storage need",
 		Long: `Search strategy, number of queues and their lengths for an objective (docs/tune.md). The
 load is that of a scenario, a recorded trace, or what you know: writes per second and the
 storage's latency. Every candidate is screened in virtual time; those near the answer are
@@ -69,13 +69,13 @@ another. Exit code 3 if nothing meets the objective, 5 if that could not be meas
 	fl.StringVar(&f.profile, "profile", "", "what the writes are, with --rate: a profile of docs/load.md (default: plain Pods)")
 	fl.StringVar(&f.trace, "trace", "", "recorded trace that is the load, instead of --rate")
 	fl.StringVar(&f.objective, "objective", f.objective, "what to reach: "+strings.Join(tune.ObjectiveWords(), ", ")+"; with =value, the smallest setting within it")
-	fl.StringArrayVar(&f.limits, "limit", nil, "what a setting must not exceed: memory=64MiB, inflight=60")
-	fl.StringVar(&f.queues, "queues", f.queues, "podQueueNum to search")
-	fl.StringVar(&f.lengths, "lengths", f.lengths, "writerQueueLen and handlerQueueLen to search")
-	fl.StringVar(&f.only, "strategies", strings.Join(tune.Strategies, ","), "strategies that take part")
-	fl.IntVar(&f.repeat, "repeat", f.repeat, "how often the recommendation is measured, each time with another seed")
-	fl.DurationVar(&f.length, "for", f.length, "length of the load of one measurement, with --rate (default 30s with --profile)")
-	fl.DurationVar(&f.budget, "budget", f.budget, "time for the whole search; what is not measured by then is not recommended")
+	fl.StringArrayVar(&f.limits, "limit", nil, "what a setting must not exceed: memory=64MiB (of the watcher), inflight=60 (requests)")
+	fl.StringVar(&f.queues, "queues", f.queues, "values of podQueueNum to search, from..to")
+	fl.StringVar(&f.lengths, "lengths", f.lengths, "queue lengths to search, from..to: writerQueueLen and handlerQueueLen, in events")
+	fl.StringVar(&f.only, "strategies", strings.Join(tune.Strategies, ","), "comma-separated strategies that take part")
+	fl.IntVar(&f.repeat, "repeat", f.repeat, "how often the recommendation is measured, each time with another seed: 1 to 20")
+	fl.DurationVar(&f.length, "for", f.length, "length of the load of one measurement, with --rate, 2s to 1h; 30s with --profile unless given")
+	fl.DurationVar(&f.budget, "budget", f.budget, "time for the whole search, at least 10s; what is not measured by then is not recommended")
 	fl.StringVar(&f.earlier, "resume", "", "folder of an earlier tune of the same load, whose measurements are used again")
 	offer(cmd, "profile", plan.ProfileNames()...)
 	offer(cmd, "objective", "freshness.p99=", "freshness.p99", "freshness.p50=", "freshness.max=", "drain=", "drain", "drainAfterLoad=", "rate=")

@@ -82,9 +82,6 @@ func (q Quantity) Range(text string, most int) ([]string, error) {
 	low, rest, _ := strings.Cut(text, "..")
 	high, sign, by, ok := cutStep(rest)
 	low, high, by = strings.TrimSpace(low), strings.TrimSpace(high), strings.TrimSpace(by)
-	if !ok {
-		return nil, fmt.Errorf("the range %s does not say how it steps; write %s..%s *2 or %s..%s +%s", text, low, high, low, high, q.step)
-	}
 	from, err := q.parse(low)
 	if err != nil {
 		return nil, err
@@ -92,6 +89,13 @@ func (q Quantity) Range(text string, most int) ([]string, error) {
 	to, err := q.parse(high)
 	if err != nil {
 		return nil, err
+	}
+	if !ok {
+		advice := fmt.Sprintf("%s..%s +%s", low, high, q.step)
+		if from > 0 {
+			advice = fmt.Sprintf("%s..%s *2 or %s", low, high, advice)
+		}
+		return nil, fmt.Errorf("the range %s does not say how it steps; write %s", text, advice)
 	}
 	step, err := q.parseStep(sign, by)
 	if err != nil {

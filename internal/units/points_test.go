@@ -39,6 +39,9 @@ func TestRange(t *testing.T) {
 
 		{WholeNumbers, "1..256", "the range 1..256 does not say how it steps; write 1..256 *2 or 1..256 +10"},
 		{Durations, "1s..2s", "the range 1s..2s does not say how it steps; write 1s..2s *2 or 1s..2s +10ms"},
+		{WholeNumbers, "0..8", "the range 0..8 does not say how it steps; write 0..8 +10"},
+		{WholeNumbers, "1...5", `".5" is not a whole number from 0; `},
+		{WholeNumbers, "a..b", `"a" is not a whole number from 0; `},
 		{WholeNumbers, "8..1 *2", "the range 8..1 *2 ends before it begins; write 1..8 *2"},
 		{WholeNumbers, "1..8 *1", "the range 1..8 *1 does not move by *1; step by more, for example 1..8 *2"},
 		{WholeNumbers, "1..8 *0.5", "the range 1..8 *0.5 does not move"},

@@ -10,16 +10,19 @@ filters = json.load(open(config["filterConfigPath"]))
 kubeconfig = dict(re.findall(r"([\w-]+): *[\"']?([^\s\"']+)", open(config["k8s"]["kubeconfig"]).read()))  # one cluster, one user
 storage = urlsplit(config["bcs"]["custom-storage-endpoints"].split(",")[0]).netloc
 cluster = config["default"]["clusterID"]
-tls = ssl.create_default_context(cadata=base64.b64decode(kubeconfig["certificate-authority-data"]).decode())
-with tempfile.NamedTemporaryFile() as pem:  # Python takes a client certificate from a file only
-    pem.write(base64.b64decode(kubeconfig["client-certificate-data"]) + base64.b64decode(kubeconfig["client-key-data"]))
-    pem.flush()
-    tls.load_cert_chain(pem.name)
+tls = None  # a simulated API server (watchbench gate, tune and knee) has no certificate
+if kubeconfig["server"].startswith("https:"):
+    tls = ssl.create_default_context(cadata=base64.b64decode(kubeconfig["certificate-authority-data"]).decode())
+    with tempfile.NamedTemporaryFile() as pem:  # Python takes a client certificate from a file only
+        pem.write(base64.b64decode(kubeconfig["client-certificate-data"]) + base64.b64decode(kubeconfig["client-key-data"]))
+        pem.flush()
+        tls.load_cert_chain(pem.name)
 senders = [queue.Queue() for _ in range(16)]
 
 
 def apiserver(path):
-    connection = http.client.HTTPSConnection(urlsplit(kubeconfig["server"]).netloc, context=tls)
+    server = urlsplit(kubeconfig["server"]).netloc
+    connection = http.client.HTTPSConnection(server, context=tls) if tls else http.client.HTTPConnection(server)
     connection.request("GET", path)
     answer = connection.getresponse()
     if answer.status != 200:
@@ -31,7 +34,7 @@ def enqueue(method, kind, item):
     meta = item["metadata"]
     meta.pop("managedFields", None)  # isFilterManagedFields is false: storage does not want them
     namespace, name = meta.get("namespace"), meta["name"]
-    if namespace in filters["resourceNamespaceFilters"]:
+    if namespace in (filters["resourceNamespaceFilters"] or []):  # null where none is left out
         return
     scope = f"namespace_resources/clusters/{cluster}/namespaces/{namespace}" if namespace else f"cluster_resources/clusters/{cluster}"
     path = f"/bcsstorage/v1/k8s/dynamic/{scope}/{kind}/{name}"

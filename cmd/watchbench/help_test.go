@@ -1,0 +1,56 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+// TestHelpGroupsTheCommands holds each command to a group of the help and to one grammar.
+func TestHelpGroupsTheCommands(t *testing.T) {
+	root := command()
+	for _, cmd := range root.Commands() {
+		if cmd.Hidden || !cmd.Runnable() || cmd.Name() == "version" {
+			continue
+		}
+		if cmd.GroupID == "" {
+			t.Errorf("%s is in no group of watchbench --help", cmd.Name())
+		}
+		if word, _, _ := strings.Cut(cmd.Short, " "); strings.HasSuffix(word, "s") || strings.ToUpper(word[:1]) != word[:1] || strings.HasSuffix(cmd.Short, ".") {
+			t.Errorf("%s: %q: want an imperative, with a capital and no full stop", cmd.Name(), cmd.Short)
+		}
+		if len(cmd.Short) > 67 { // behind two spaces and the name, 80 columns in all
+			t.Errorf("%s: %q is wider than the terminal", cmd.Name(), cmd.Short)
+		}
+	}
+	help, _, _, err := invoke(t, "--help")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := 0
+	for _, title := range []string{"Measure:", "Which settings?", "Did it get worse?", "What if something fails?", "Other clusters, watchers, loads:"} {
+		next := strings.Index(help[at:], "\n"+title+"\n")
+		if next < 0 {
+			t.Fatalf("%q is missing or out of order in\n%s", title, help)
+		}
+		at += next
+	}
+}
+
+// TestFlagsSayOneDefault looks for a usage that names a default beside the one that is
+// printed anyway, and for a duration or number of which neither names any.
+func TestFlagsSayOneDefault(t *testing.T) {
+	for _, cmd := range command().Commands() {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			zero := f.DefValue == "" || f.DefValue == "0" || f.DefValue == "0s" || f.DefValue == "false" || f.DefValue == "[]"
+			said := strings.Contains(f.Usage, "(default")
+			if said && !zero {
+				t.Errorf("%s --%s names two defaults: %q and %s", cmd.Name(), f.Name, f.Usage, f.DefValue)
+			}
+			if kind := f.Value.Type(); zero && !said && (kind == "duration" || kind == "int" || strings.HasPrefix(kind, "uint")) {
+				t.Errorf("%s --%s names no default: %q", cmd.Name(), f.Name, f.Usage)
+			}
+		})
+	}
+}
