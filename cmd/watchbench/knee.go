@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -153,7 +152,7 @@ func (f *kneeFlags) choose(o *knee.Options) error {
 
 func (f *kneeFlags) showKnee(cmd *cobra.Command, dir string, r *knee.Report) error {
 	if f.format == "json" {
-		return encode(cmd.OutOrStdout(), r)
+		return result.EncodeJSON(cmd.OutOrStdout(), r)
 	}
 	return showDocument(cmd, dir, r.Document())
 }
@@ -183,7 +182,7 @@ func kneeVerdict(r *knee.Report) error {
 // page and Markdown.
 func writeDocument(dir, name string, record any, d *render.Document) error {
 	return errors.Join(
-		result.Replace(filepath.Join(dir, name), func(w io.Writer) error { return encode(w, record) }),
+		result.Replace(filepath.Join(dir, name), func(w io.Writer) error { return result.EncodeJSON(w, record) }),
 		result.Replace(filepath.Join(dir, "index.html"), func(w io.Writer) error { return render.DocumentHTML(w, d) }),
 		result.Replace(filepath.Join(dir, "report.md"), func(w io.Writer) error { return render.DocumentMarkdown(w, d) }),
 	)
@@ -196,12 +195,6 @@ func showDocument(cmd *cobra.Command, dir string, d *render.Document) error {
 	}
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", filepath.Join(relative(dir), "index.html"))
 	return err
-}
-
-func encode(w io.Writer, record any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(record)
 }
 
 var (

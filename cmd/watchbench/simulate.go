@@ -102,7 +102,7 @@ func (f *simulateFlags) simulate(cmd *cobra.Command, ref string) error {
 		points = append(points, p)
 	}
 	if f.format == "json" {
-		return encode(cmd.OutOrStdout(), simulate.Document{
+		return result.EncodeJSON(cmd.OutOrStdout(), simulate.Document{
 			Schema: simulate.Schema, Scenario: file.Base().Metadata.Name, OverheadMs: f.overhead.Seconds() * 1e3, WakeMs: f.wake.Seconds() * 1e3,
 			APILatencyMs: f.api.Seconds() * 1e3, Points: points,
 		})
@@ -193,7 +193,7 @@ func (f *simulateFlags) compare(cmd *cobra.Command, dir string) error {
 		}
 	}
 	if f.format == "json" {
-		err = encode(cmd.OutOrStdout(), simulate.AgainstDocument{
+		err = result.EncodeJSON(cmd.OutOrStdout(), simulate.AgainstDocument{
 			Schema: simulate.AgainstSchema, Tolerance: float64(tolerance), Telling: telling,
 			Cells: append([]simulate.Comparison{}, all...), Left: append([]string{}, left...), // [] rather than null
 		})

@@ -32,7 +32,4 @@ func TestEncodeJSON(t *testing.T) {
 	if err := EncodeJSON(&b, &document{Lines: []inner{{Points: [][2]float64{{1, 2}}}}, Own: math.NaN()}); err != nil || !strings.HasSuffix(b.String(), "}\n") {
 		t.Errorf("%v: %q", err, &b)
 	}
-	if err := EncodeTuning(&b, &Tuning{Candidates: []TunedCandidate{{}}}); err != nil {
-		t.Error(err)
-	}
 }
