@@ -30,6 +30,7 @@ var notCompared = []struct {
 	{`traffic\.(expected.*|kinds\.\w+\.expected.*)`, otherProfile, "the numbers of other profiles are the plan's, whose tests spell them out"},
 	{`robustness\..*`, nil, "the same as the matrix's entry"},
 	{`resumed`, nil, "copied from the cell's record"},
+	{`profiles\..*`, nil, "names of files"},
 	{`calibrates`, nil, "no calibration is recorded here"},
 	{`capacity\..*`, nil, "no calibration is recorded here"},
 	{`load\.ofCapacity`, nil, "copied from the scenario"},
