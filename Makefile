@@ -107,12 +107,12 @@ aa: build ## run one watcher against itself twenty times; no run may name a winn
 
 # BASE is the last release before the commit that is checked out or, without one, its parent.
 BASE   ?= $(shell git describe --tags --abbrev=0 --match 'v*' HEAD^ 2>/dev/null || git rev-parse --verify --quiet HEAD^)
-BLOCKS ?= 8
+BLOCKS ?= 16
 .PHONY: gate
-gate: build ## hold k8s-watch against a revision, BASE=REV, side by side (five minutes)
+gate: build ## hold k8s-watch against a revision, BASE=REV, side by side (four minutes)
 	@$(BIN)/watchbench gate --base-rev '$(BASE)' --blocks $(BLOCKS) --runs $(OUT) $(ARGS)
 
-# What gate -pack takes for reports/gate/testdata/pairs: two hours and a half of a quiet machine.
+# What gate -pack takes for reports/gate/testdata/pairs: three hours of a quiet machine.
 .PHONY: gate-pairs
 gate-pairs: build ## record k8s-watch against itself and against planted regressions, for the gate's own tests (hours)
 	$(GO) test ./scenarios/controls -run TestGatePairs -pairs $(abspath $(OUT))/pairs -count=1 -timeout 6h -v
