@@ -15,7 +15,7 @@ func Alerts() []Alert {
 			Summary: "what waits for storage takes {{ $value | humanizeDuration }} to send",
 			Means:   "Storage takes fewer changes than the cluster makes.",
 			Do:      "Compare the latency of storage with what is usual; if storage can stand more, raise bcs.maxInFlight or bcs.podQueueNum.",
-			Link:    "k8s-watch-reference.md#k8swatch_events_queued",
+			Link:    reference + metric.EventsQueued,
 		},
 		{
 			Name: ChangeTooOld, Severity: Critical, For: 1,
@@ -39,7 +39,7 @@ func Alerts() []Alert {
 			Summary: "{{ $value | humanize }} changes of {{ $labels.kind }} were dropped",
 			Means:   "Changes were discarded; storage lacks them until the next comparison.",
 			Do:      "Set bcs.queueFull to coalesce if it is drop; else see in the log which drain was too short.",
-			Link:    "k8s-watch-reference.md#k8swatch_events_dropped_total",
+			Link:    reference + metric.EventsDropped,
 		},
 		{
 			Name: Parked, Severity: Warning, For: 1,
@@ -55,7 +55,7 @@ func Alerts() []Alert {
 			Summary: "{{ $labels.kind }} was listed anew {{ $value | humanize }} times",
 			Means:   "Watches break in a way that costs a whole list each time.",
 			Do:      "See whether the apiserver restarts, and what closes connections between it and the watcher.",
-			Link:    "k8s-watch-reference.md#k8swatch_relists_total",
+			Link:    reference + metric.Relists,
 		},
 		{
 			Name: QueueNearFull, Severity: Warning, For: 1,
@@ -93,7 +93,7 @@ func Alerts() []Alert {
 				"  and max by (%[1]s, instance) (%[6]s)", by, metric.ProcessMemory, GrowthRatio, int64(GrowthBytes), metric.ProcessStart, metric.EventsQueued),
 			Summary: "memory grew by {{ $value | humanize1024 }}B within $long",
 			Means:   "The cluster has more objects, more waits for storage, or something leaks.",
-			Do:      "Compare bcs_k8s_watch_cache_keys_num and k8swatch_events_queued; if neither grew, take a heap profile.",
+			Do:      "Compare " + metric.CacheKeys + " and " + metric.EventsQueued + "; if neither grew, take a heap profile.",
 			Link:    "watcher.md#processors-and-memory",
 		},
 		{
@@ -102,7 +102,7 @@ func Alerts() []Alert {
 			Summary: "no storage endpoint answers",
 			Means:   "Nothing is written; changes wait in the watcher.",
 			Do:      "Ask storage for its health from the watcher's network.",
-			Link:    "k8s-watch-reference.md#k8swatch_storage_endpoint_up",
+			Link:    reference + metric.StorageUp,
 		},
 		{
 			Name: WatcherDown, Severity: Critical, For: 0.2,

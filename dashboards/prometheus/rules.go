@@ -27,13 +27,13 @@ const (
 
 // Names of the recorded series.
 const (
-	RecordReceived   = "cluster:k8swatch_events_received:rate"
+	RecordReceived   = "cluster:" + metric.EventsReceived + ":rate"
 	RecordSettled    = "cluster:k8swatch_events_settled:rate"
-	RecordQueued     = "cluster:k8swatch_events_queued:sum"
+	RecordQueued     = "cluster:" + metric.EventsQueued + ":sum"
 	RecordBacklog    = "cluster:k8swatch_backlog_seconds:ratio"
-	RecordLag        = "cluster_kind:k8swatch_lag_seconds:max"
+	RecordLag        = "cluster_kind:" + metric.Lag + ":max"
 	RecordQueueUse   = "cluster_queue:k8swatch_queue_use:ratio"
-	RecordFreshness  = "cluster:k8swatch_freshness_seconds:p99"
+	RecordFreshness  = "cluster:" + metric.Freshness + ":p99"
 	RecordLatency    = "cluster:storage_request_latency_seconds:p99"
 	RecordSuccess    = "cluster:storage_request_success:ratio"
 	RecordCPUPerSent = "cluster:k8swatch_cpu_seconds_per_event:ratio"
@@ -75,6 +75,9 @@ type Alert struct {
 	Do      string // what to do first
 	Link    string // page in docs, with the section
 }
+
+// reference is the page with a section for each metric of k8s-watch.
+const reference = "k8s-watch-reference.md#"
 
 // docs is where links of runbooks lead.
 const docs = "https://github.com/watchbench/watchbench/blob/main/docs/"
