@@ -17,8 +17,8 @@ func first() Row {
 	return Row{"Is storage up to date?", []Panel{
 		{Title: "Lag", Unit: seconds, Bad: prometheus.LagSeconds, Text: "Age of the oldest change that storage lacks, given up or not; while a watch fails, at least how long it has been silent.",
 			Queries: one(top(kind, of(metric.Lag)), kind)},
-		{Title: "Time to send what waits", Unit: seconds, Bad: prometheus.BacklogSeconds, Text: "Changes that wait, divided by the changes a second that are settled. A gap: nothing is settled.",
-			Queries: one(per(sum(cluster, of(metric.EventsQueued)), sum(cluster, rate(metric.EventsSent))+" + "+sum(cluster, rate(metric.EventsCoalesced))), cluster)},
+		{Title: "Time to send what waits", Unit: seconds, Bad: prometheus.BacklogSeconds, Text: "Changes that wait, divided by those sent a second. A gap: nothing is sent.",
+			Queries: one(per(sum(cluster, of(metric.EventsQueued)), sum(cluster, rate(metric.EventsSent))), cluster)},
 		{Title: "Freshness", Unit: seconds, Text: "From the receipt of a change to its acknowledgement by storage.", Queries: quantiles(metric.Freshness)},
 		{Title: "Storage endpoints up", Unit: yesNo, Stat: true, Bad: 1, BadBelow: true, Text: "No is an endpoint that is left out: it does not answer as storage does.",
 			Queries: one(fmt.Sprintf("min by (cluster_id, endpoint) (%s)", of(metric.StorageUp)), "cluster_id, endpoint")},

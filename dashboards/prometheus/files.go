@@ -88,11 +88,11 @@ type rule struct {
 func groups(t Timing) []group {
 	records, alerts := group{Name: "k8s-watch-records"}, group{Name: "k8s-watch-alerts"}
 	for _, r := range Records() {
-		records.Rules = append(records.Rules, rule{Record: r.Name, Expr: t.expand(r.Expr)})
+		records.Rules = append(records.Rules, rule{Record: r.Name, Expr: t.Expand(r.Expr)})
 	}
 	for _, a := range Alerts() {
 		alerts.Rules = append(alerts.Rules, rule{
-			Alert: a.Name, Expr: t.expand(a.Expr), For: Text(time.Duration(a.For * float64(t.For))),
+			Alert: a.Name, Expr: t.Expand(a.Expr), For: Text(time.Duration(a.For * float64(t.For))),
 			Labels: map[string]string{"severity": a.Severity},
 			Annotations: map[string]string{
 				"summary":     "{{ $labels.cluster_id }}: " + strings.ReplaceAll(a.Summary, "$long", Text(t.Long)),

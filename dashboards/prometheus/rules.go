@@ -28,7 +28,7 @@ const (
 // Names of the recorded series.
 const (
 	RecordReceived   = "cluster:" + metric.EventsReceived + ":rate"
-	RecordSettled    = "cluster:k8swatch_events_settled:rate"
+	RecordSent       = "cluster:" + metric.EventsSent + ":rate"
 	RecordQueued     = "cluster:" + metric.EventsQueued + ":sum"
 	RecordBacklog    = "cluster:k8swatch_backlog_seconds:ratio"
 	RecordLag        = "cluster_kind:" + metric.Lag + ":max"
@@ -53,9 +53,9 @@ func sum(m, span string) string { return fmt.Sprintf("sum by (%s) (rate(%s[%s]))
 func Records() []Record {
 	return []Record{
 		{RecordReceived, sum(metric.EventsReceived, "$window"), "Changes a second from the apiserver."},
-		{RecordSettled, sum(metric.EventsSent, "$window") + "\n  + " + sum(metric.EventsCoalesced, "$window"), "Changes a second that storage took, or that a later one replaced."},
+		{RecordSent, sum(metric.EventsSent, "$window"), "Changes a second that storage took."},
 		{RecordQueued, fmt.Sprintf("sum by (%s) (%s)", by, metric.EventsQueued), "Changes that wait for storage."},
-		{RecordBacklog, RecordQueued + " / " + RecordSettled, "Time to send what waits, at the present speed; +Inf if nothing is sent."},
+		{RecordBacklog, RecordQueued + " / " + RecordSent, "Time to send what waits, at the present speed; +Inf if nothing is sent."},
 		{RecordLag, fmt.Sprintf("max by (%s, kind) (%s)", by, metric.Lag), "Age of the oldest change that storage lacks."},
 		{RecordQueueUse, fmt.Sprintf("max by (%s, queue) (%s / (%s > 0))", by, metric.QueueDepth, metric.QueueCapacity), "How full each queue is; 1 is full."},
 		{RecordFreshness, fmt.Sprintf("histogram_quantile(0.99, sum by (%s, le) (rate(%s_bucket[$window])))", by, metric.Freshness), "99th percentile of the time from a change to its acknowledgement."},

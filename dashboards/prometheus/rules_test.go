@@ -24,8 +24,7 @@ type samples struct {
 var conditions = map[string][]samples{
 	FallingBehind: {
 		{metric.EventsQueued, `kind="Pod"`, "6100+0x180", "5900+0x180", "90+0x180"},
-		{metric.EventsSent, `kind="Pod"`, "0+3000x180", "0+3000x180", "0+0x180"},
-		{metric.EventsCoalesced, `kind="Pod"`, "0+3000x180", "0+3000x180", "0+0x180"},
+		{metric.EventsSent, `kind="Pod"`, "0+6000x180", "0+6000x180", "0+0x180"},
 	},
 	ChangeTooOld:  {{metric.Lag, `kind="Pod"`, "61+0x180", "59+0x180", "0+0x100 61+0x3 0+0x80"}},
 	DeadWatch:     {{metric.WatchSilent, `kind="Pod"`, "121+0x180", "119+0x180", "55+0x180"}},

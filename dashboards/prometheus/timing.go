@@ -31,7 +31,7 @@ func Text(d time.Duration) string {
 	return fmt.Sprintf("%ds", d/time.Second)
 }
 
-// expand replaces $window, $long and $age in an expression: $age is in seconds, twice Long.
-func (t Timing) expand(expr string) string {
+// Expand replaces $window, $long and $age in an expression: $age is in seconds, twice Long.
+func (t Timing) Expand(expr string) string {
 	return strings.NewReplacer("$window", Text(t.Window), "$long", Text(t.Long), "$age", strconv.Itoa(int(2*t.Long/time.Second))).Replace(expr)
 }
