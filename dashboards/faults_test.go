@@ -72,7 +72,7 @@ func trials() []trial {
 			end: func(t *testing.T, c *cell) { check(t, c.sim.Faults().Remove(0)) }},
 		{must: prometheus.Dropping, may: append(late, prometheus.Repairing), bcs: object{"queueFull": "drop", "queueFullTimeout": "10ms", "handlerQueueLen": 4, "eventQueueLen": 4, "strategy": "partitioned", "podQueueNum": 1},
 			begin: slow, again: all},
-		{must: prometheus.Parked, may: []string{prometheus.ChangeTooOld}, bcs: object{"parkAfter": 1}, begin: mock("422(method=PUT,key=default/map-1*)")},
+		{must: prometheus.Parked, may: []string{prometheus.ChangeTooOld, prometheus.Repairing, prometheus.FallingBehind}, bcs: object{"parkAfter": 1}, begin: mock("422(method=PUT,key=default/map-1*)")},
 		{must: prometheus.Relisting, begin: watch("410(mid):20%"), end: func(t *testing.T, c *cell) { check(t, c.sim.Faults().Remove(0)) }},
 		{must: prometheus.QueueNearFull, may: late, bcs: object{"handlerQueueLen": 32}, begin: slow, again: all},
 		{must: prometheus.Repairing, again: func(t *testing.T, c *cell) { c.lose(t, 10) }},
