@@ -15,7 +15,7 @@ func benchRows() []Row {
 		{"Throughput", []Panel{
 			{Title: "Changes per second", Unit: perSec, Text: "What came, what storage acknowledged, and what a later change replaced.", Queries: []Query{
 				rate1(metric.EventsReceived, "received"), rate1(metric.EventsSent, "sent"), rate1(metric.EventsCoalesced, "coalesced")}},
-			{Title: "Lost", Unit: number, Bad: 1, Text: "Changes dropped in the time shown. A run that claims none must show 0.", Queries: one(sum(cluster, inRange(metric.EventsDropped)), cluster)},
+			{Title: "Lost", Unit: number, Stat: true, Bad: 1, Text: "Changes dropped in the time shown. A run that claims none must show 0.", Queries: one(sum(cluster, inRange(metric.EventsDropped)), cluster)},
 			{Title: "Requests at the mock", Unit: perSec, Text: "By what became of them.", Queries: rated("effect", metric.MockRequests)},
 		}},
 		{"Delay", []Panel{

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -41,6 +42,9 @@ func TestPanels(t *testing.T) {
 					t.Errorf("%s, %s: want a unit, a description and queries", d.Title, p.Title)
 				}
 				for _, q := range p.Queries {
+					if p.Stat != strings.Contains(q.Expr, "$__range") && p.Unit != yesNo {
+						t.Errorf("%s, %s: totals of the time shown are numbers, everything else is a chart", d.Title, p.Title)
+					}
 					if q.Legend == "" {
 						t.Errorf("%s, %s: %s has no legend", d.Title, p.Title, q.Expr)
 					}

@@ -37,7 +37,7 @@ func originalStorage() Row {
 	const both = "handler, method"
 	m, text := metric.StorageRequests, "Mended: the original counts since the start of the process."
 	add := func(origin int, title, unit, text string, q ...Query) {
-		r.Panels = append(r.Panels, Panel{Origin: origin, Title: title, Unit: unit, Text: text, Queries: q})
+		r.Panels = append(r.Panels, Panel{Origin: origin, Title: title, Unit: unit, Text: text, Queries: q, Stat: unit == number})
 	}
 	by := func(labels, expr string) Query { return Query{expr, legend(labels)} }
 	ratio := func(labels string) string { return per(sum(labels, rate(m, succeeded)), sum(labels, rate(m))) }

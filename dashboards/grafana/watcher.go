@@ -86,9 +86,9 @@ func synchronizer() Row {
 
 func process() Row {
 	return Row{"Process", append(resources(),
-		Panel{Title: "Reloads", Unit: number, Text: "Of the configuration, by result.", Queries: one(sum("instance, result", inRange(metric.ConfigReloads)), "instance, result")},
-		Panel{Title: "Alerts delivered", Unit: number, Text: "Warnings about owned Pods, by result.", Queries: one(sum("cluster_id, target, result", inRange(metric.Alerts)), "cluster_id, target, result")},
-		Panel{Title: "Writes refused", Unit: number, Bad: 1, Text: "Kept back because this replica led no more; the next leader sends them.", Queries: one(sum("instance", inRange(metric.WritesRefused)), "instance")},
+		Panel{Title: "Reloads", Unit: number, Stat: true, Text: "Of the configuration, by result.", Queries: one(sum("instance, result", inRange(metric.ConfigReloads)), "instance, result")},
+		Panel{Title: "Alerts delivered", Unit: number, Stat: true, Text: "Warnings about owned Pods, by result.", Queries: one(sum("cluster_id, target, result", inRange(metric.Alerts)), "cluster_id, target, result")},
+		Panel{Title: "Writes refused", Unit: number, Stat: true, Bad: 1, Text: "Kept back because this replica led no more; the next leader sends them.", Queries: one(sum("instance", inRange(metric.WritesRefused)), "instance")},
 		Panel{Title: "Kinds of one name", Unit: number, Bad: 1, Text: "Kinds of two API groups that share a name; the second is stored as Kind.group.", Queries: summed("instance", metric.KindCollisions)},
 	)}
 }
