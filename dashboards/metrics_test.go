@@ -166,7 +166,11 @@ watchbench exports none of its own. *Used by* names alerts and panels (dashboard
 The dashboards are in [dashboards/grafana](../dashboards/grafana), the scrape configuration and the rules in
 [dashboards/prometheus](../dashboards/prometheus). To try them: ` + "`docker compose -f deploy/monitoring/compose.yaml up`" + `, with the
 addresses to scrape in ` + "`dashboards/prometheus/targets/`" + `; Grafana is then on http://localhost:3000. Several clusters stay apart by the
-label ` + "`cluster_id`" + `, which each target carries.
+label ` + "`cluster_id`" + `, which each target carries. A bench run chooses free ports: enter those while it runs.
+In a cluster with the Prometheus operator, ` + "`deploy/components/monitoring`" + ` brings the same rules.
+
+` + "`go test ./dashboards -run TestFaults -faults -timeout 15m`" + ` lets a Prometheus (Debian's package) scrape real processes with faults: each alert
+fires under the fault meant for it and under no other, and each panel shows something.
 
 `
 

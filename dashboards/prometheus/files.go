@@ -23,6 +23,15 @@ const (
 	StorageTargetsFile = "targets/storagemock.yml"
 )
 
+// Operator is the rules as an object of the Prometheus operator.
+func Operator(t Timing) ([]byte, error) {
+	return text("# The rules of dashboards/prometheus, for clusters with the Prometheus operator.\n", map[string]any{
+		"apiVersion": "monitoring.coreos.com/v1", "kind": "PrometheusRule",
+		"metadata": map[string]string{"name": "rules-of-k8s-watch", "namespace": "k8s-watch"},
+		"spec":     map[string]any{"groups": groups(t)},
+	})
+}
+
 // Target is one process to scrape.
 type Target struct {
 	Address string // host:port

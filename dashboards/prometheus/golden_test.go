@@ -24,6 +24,9 @@ func TestFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if files["../../deploy/components/monitoring/prometheusrule.yaml"], err = Operator(Default()); err != nil {
+		t.Fatal(err)
+	}
 	for name, want := range files {
 		if *update {
 			if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
