@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -28,6 +29,7 @@ type cell struct {
 	dir, bin string
 	sim      *apisim.Server
 	api      *httptest.Server
+	leases   *lessor
 	admin    string // URL of the mock
 	watchers []*replica
 }
@@ -52,7 +54,8 @@ func launch(t *testing.T, bin, name string, bcs object, replicas int) *cell {
 	for i := range objects {
 		c.write(t, i, 0)
 	}
-	c.api = httptest.NewServer(&lessor{Handler: c.sim})
+	c.leases = &lessor{Handler: c.sim}
+	c.api = httptest.NewServer(c.leases)
 	t.Cleanup(func() { c.api.CloseClientConnections(); c.api.Close() })
 	mock := start(t, filepath.Join(bin, "storagemock"), filepath.Join(c.dir, "mock.log"), "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--latency", "2ms", "--max-conns", "64")
 	line := struct {
@@ -150,7 +153,8 @@ func (c *cell) ask(t *testing.T, method, path, body string) {
 // lessor is an apiserver that keeps Leases, too.
 type lessor struct {
 	http.Handler
-	mu      sync.Mutex // guards what follows
+	away    atomic.Bool // Leases are answered with 503
+	mu      sync.Mutex  // guards what follows
 	lease   object
 	version int
 }
@@ -158,6 +162,10 @@ type lessor struct {
 func (l *lessor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !strings.Contains(r.URL.Path, "/leases") {
 		l.Handler.ServeHTTP(w, r)
+		return
+	}
+	if l.away.Load() {
+		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
 	l.mu.Lock()

@@ -76,7 +76,7 @@ func trials() []trial {
 		{must: prometheus.Relisting, begin: watch("410(mid):20%"), end: func(t *testing.T, c *cell) { check(t, c.sim.Faults().Remove(0)) }},
 		{must: prometheus.QueueNearFull, may: late, bcs: object{"handlerQueueLen": 32}, begin: slow, again: all},
 		{must: prometheus.Repairing, again: func(t *testing.T, c *cell) { c.lose(t, 10) }},
-		{must: prometheus.LeaderFlapping, may: []string{prometheus.WatcherDown}, replicas: 2, again: func(t *testing.T, c *cell) {
+		{must: prometheus.LeaderFlapping, may: []string{prometheus.WatcherDown, prometheus.NoLeader}, replicas: 2, again: func(t *testing.T, c *cell) {
 			for _, r := range c.watchers {
 				r.end(syscall.SIGTERM)
 				time.Sleep(3 * time.Second) // for the other one to lead
@@ -84,6 +84,14 @@ func trials() []trial {
 				time.Sleep(3 * time.Second)
 			}
 		}},
+		{must: prometheus.NoLeader, may: []string{prometheus.WatcherDown}, replicas: 2, begin: func(_ *testing.T, c *cell) { c.leases.away.Store(true) },
+			end: func(t *testing.T, c *cell) {
+				c.leases.away.Store(false)
+				for _, r := range c.watchers { // the former leader has ended by itself
+					r.end(syscall.SIGTERM)
+					c.run(t, r)
+				}
+			}},
 		{must: prometheus.MemoryGrowth, may: append(late, prometheus.Repairing), begin: func(t *testing.T, c *cell) {
 			c.faults(t, "stall(2s,method=PUT)")
 			for i := range large {

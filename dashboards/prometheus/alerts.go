@@ -85,6 +85,14 @@ func Alerts() []Alert {
 			Link:    "watcher.md#several-replicas",
 		},
 		{
+			Name: NoLeader, Severity: Critical, For: 0.2,
+			Expr:    fmt.Sprintf("sum by (%s) (%s) == 0", by, metric.Leading),
+			Summary: "no replica leads",
+			Means:   "Nobody writes to storage, and no replica measures how old it gets.",
+			Do:      "Read in the log what is wrong with the Lease: a right is missing, or the apiserver does not answer.",
+			Link:    "watcher.md#several-replicas",
+		},
+		{
 			Name: MemoryGrowth, Severity: Warning, For: 1,
 			// Not while a process is young and fills its cache.
 			Expr: fmt.Sprintf("max by (%[1]s, instance) (%[2]s - min_over_time(%[2]s[$long])) > %[4]d\n"+

@@ -93,6 +93,7 @@ const (
 	QueueNearFull  = "K8sWatchQueueNearFull"
 	Repairing      = "K8sWatchSynchronizerRepairing"
 	LeaderFlapping = "K8sWatchLeaderFlapping"
+	NoLeader       = "K8sWatchNoLeader"
 	MemoryGrowth   = "K8sWatchMemoryGrowth"
 	StorageDown    = "K8sWatchStorageDown"
 	WatcherDown    = "K8sWatchDown"

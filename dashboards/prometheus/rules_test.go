@@ -36,7 +36,14 @@ var conditions = map[string][]samples{
 		{metric.SyncRepairs, `kind="Pod"`, "0+1x180", "7+0x180", "0+1x180"},
 		{metric.ProcessStart, "", "0+0x180", "0+0x180", "9000+0x180"},
 	},
-	LeaderFlapping: {{metric.Leading, "", "0+0x130 1 0 1 0+0x60", "0+0x130 1 0 1+0x60", "1+0x180"}},
+	LeaderFlapping: {
+		{metric.Leading, `replica="a"`, "0+0x130 1 0 1 0+0x60", "0+0x130 1 0 1+0x60", "1+0x180"},
+		{metric.Leading, `replica="b"`, "1+0x180", "1+0x180", "0+0x180"},
+	},
+	NoLeader: {
+		{metric.Leading, `replica="a"`, "0+0x180", "1+0x180", "0+0x180"},
+		{metric.Leading, `replica="b"`, "0+0x180", "0+0x180", "1+0x180"},
+	},
 	MemoryGrowth: {
 		{metric.ProcessMemory, "", "209715200+0x150 325058560+0x50", "209715200+0x150 304087040+0x50", "20971520+0x150 62914560+0x50"},
 		{metric.ProcessStart, "", "0+0x180", "0+0x180", "0+0x180"},
