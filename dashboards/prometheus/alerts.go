@@ -106,7 +106,8 @@ func Alerts() []Alert {
 		},
 		{
 			Name: StorageDown, Severity: Critical, For: 0.2,
-			Expr:    fmt.Sprintf("max by (%s) (%s) == 0", by, metric.StorageUp),
+			// Replicas that do not lead do not ask storage: without a leader that is its own alert.
+			Expr:    fmt.Sprintf("max by (%[1]s) (%[2]s) == 0 unless sum by (%[1]s) (%[3]s) == 0", by, metric.StorageUp, metric.Leading),
 			Summary: "no storage endpoint answers",
 			Means:   "Nothing is written; changes wait in the watcher.",
 			Do:      "Ask storage for its health from the watcher's network.",

@@ -43,6 +43,7 @@ var conditions = map[string][]samples{
 	NoLeader: {
 		{metric.Leading, `replica="a"`, "0+0x180", "1+0x180", "0+0x180"},
 		{metric.Leading, `replica="b"`, "0+0x180", "0+0x180", "1+0x180"},
+		{metric.StorageUp, `endpoint="a"`, "0+0x180", "1+0x180", "1+0x180"}, // a standby does not look
 	},
 	MemoryGrowth: {
 		{metric.ProcessMemory, "", "209715200+0x150 325058560+0x50", "209715200+0x150 304087040+0x50", "20971520+0x150 62914560+0x50"},
