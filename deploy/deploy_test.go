@@ -208,7 +208,7 @@ func TestDemoIsApart(t *testing.T) {
 
 // The ServiceMonitor finds the Service and a port of it.
 func TestMonitoring(t *testing.T) {
-	monitor := only[*unstructured.Unstructured](t, render(t, "components/monitoring"), "")
+	monitor := only[*unstructured.Unstructured](t, render(t, "components/monitoring"), "k8s-watch")
 	service := only[*corev1.Service](t, render(t, "k8s-watch"), "")
 	labels, _, _ := unstructured.NestedStringMap(monitor.Object, "spec", "selector", "matchLabels")
 	endpoints, _, _ := unstructured.NestedSlice(monitor.Object, "spec", "endpoints")

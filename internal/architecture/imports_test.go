@@ -46,6 +46,7 @@ var rules = []rule{
 	{"scenarios/model", []string{"reports/render", "reports/result", "scenarios/simulate"}, "the capacity model is formulas: it knows no run and draws nothing"},
 	{"scenarios/faults", []string{"scenarios/runner"}, "a fault acts on a view of the cell"},
 	{"reports", []string{"watcher", "loadgen", "storagemock", "scenarios", "dashboards"}, "reports reads results"},
+	{"dashboards", []string{"watcher", "loadgen", "storagemock", "scenarios"}, "dashboards reads results and metrics"},
 	{"watcher/storage", []string{"watcher/pipeline", "watcher/collector"}, "collector → pipeline → storage"},
 	{"watcher/pipeline", []string{"watcher/collector"}, "collector → pipeline → storage"},
 	{"internal", []string{"watcher", "loadgen", "storagemock", "scenarios", "reports", "dashboards"}, "internal are leaves"},

@@ -132,10 +132,26 @@ const (
 
 // Metrics of the storage mock.
 const (
-	MockRequests = "storagemock_requests_total"          // method, kind, effect
-	MockInFlight = "storagemock_inflight_requests"       //
-	MockQueued   = "storagemock_queued_requests"         // waiting for capacity
-	MockLatency  = "storagemock_request_latency_seconds" // histogram: receipt to answer
-	MockFaults   = "storagemock_faults_fired_total"      // fault
-	MockObjects  = "storagemock_objects"                 // live records
+	// Grows with the load. `effect` says what became of each request.
+	MockRequests = "storagemock_requests_total"
+	// Storage is slower or the load higher. At `--capacity inflight` it is the bound.
+	MockInFlight = "storagemock_inflight_requests"
+	// Requests wait because `--capacity` is reached: the mock is the bottleneck.
+	MockQueued = "storagemock_queued_requests"
+	// The mock answers more slowly: its `--latency`, its capacity, or a fault.
+	MockLatency = "storagemock_request_latency_seconds"
+	// A fault hits requests, as it was asked to.
+	MockFaults = "storagemock_faults_fired_total"
+	// The cluster has more objects, or deletions do not arrive.
+	MockObjects = "storagemock_objects"
+)
+
+// Metrics of every process, by client_golang's collectors, and of Prometheus about each target.
+const (
+	ProcessCPU    = "process_cpu_seconds_total"
+	ProcessMemory = "process_resident_memory_bytes"
+	ProcessStart  = "process_start_time_seconds"
+	GoHeap        = "go_memstats_heap_inuse_bytes"
+	GoGoroutines  = "go_goroutines"
+	TargetUp      = "up"
 )

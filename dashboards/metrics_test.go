@@ -1,0 +1,222 @@
+package dashboards
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	registry "github.com/prometheus/client_golang/prometheus"
+
+	"github.com/watchbench/watchbench/dashboards/grafana"
+	"github.com/watchbench/watchbench/dashboards/prometheus"
+	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/storagemock"
+)
+
+const page, reference = "../docs/metrics.md", "../docs/k8s-watch-reference.md"
+
+// entry is one exported metric.
+type entry struct{ name, typ, labels, means string }
+
+// exported are the metrics of k8s-watch and of storagemock. Those of the watcher are read
+// from its reference, which package watcher's TestReference generates from the registry;
+// TestFaults compares both lists with what processes export.
+func exported(t *testing.T) []entry {
+	t.Helper()
+	b, err := os.ReadFile(reference)
+	check(t, err)
+	var all []entry
+	section := regexp.MustCompile("(?m)^### (\\w+)\n\nA (counter|gauge|histogram)(?: by ((?:`\\w+`,? ?)+))?(?:, as in bcs-k8s-watch)?\\. .*\n\n\\*Reading it:\\* (.*)$")
+	for _, m := range section.FindAllStringSubmatch(string(b), -1) {
+		all = append(all, entry{m[1], m[2], m[3], strings.ReplaceAll(m[4], "](#", "](k8s-watch-reference.md#")})
+	}
+	if n := strings.Count(string(b), "*Reading it:*"); len(all) != n {
+		t.Fatalf("%d of %d metrics in %s understood", len(all), n, reference)
+	}
+	return append(all, mockMetrics(t)...)
+}
+
+var description = regexp.MustCompile(`^Desc\{fqName: "([^"]*)".*variableLabels: \{([^}]*)\}`)
+
+// mockMetrics are those that a storagemock registers.
+func mockMetrics(t *testing.T) (all []entry) {
+	t.Helper()
+	reg := registry.NewRegistry()
+	cfg := storagemock.DefaultConfig()
+	cfg.Listen = "127.0.0.1:0"
+	s, err := storagemock.New(cfg, storagemock.Settings{Registry: reg})
+	check(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	means := constants(t)
+	descs := make(chan *registry.Desc)
+	go func() { reg.Describe(descs); close(descs) }()
+	for d := range descs {
+		m := description.FindStringSubmatch(d.String())
+		if m == nil {
+			t.Fatalf("not understood: %s", d)
+		}
+		e := entry{name: m[1], typ: "gauge", means: means[m[1]]}
+		switch {
+		case e.name == metric.MockLatency:
+			e.typ = "histogram"
+		case strings.HasSuffix(e.name, "_total"):
+			e.typ = "counter"
+		}
+		if m[2] != "" {
+			e.labels = "`" + strings.ReplaceAll(m[2], ",", "`, `") + "`"
+		}
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+// constants are the comments of internal/metric by the names of metrics.
+func constants(t *testing.T) map[string]string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "../internal/metric/metric.go", nil, parser.ParseComments)
+	check(t, err)
+	all := map[string]string{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok {
+			if lit, ok := v.Values[0].(*ast.BasicLit); ok {
+				name, _ := strconv.Unquote(lit.Value)
+				all[name] = strings.Join(strings.Fields(v.Doc.Text()), " ")
+			}
+		}
+		return true
+	})
+	return all
+}
+
+// ofEvery reports whether a metric is one of every Go process or of every scrape.
+func ofEvery(name string) bool {
+	return strings.HasPrefix(name, "go_") || strings.HasPrefix(name, "process_") || name == metric.TargetUp
+}
+
+// unit is that of a metric, by its name.
+func unit(name string) string {
+	switch {
+	case name == metric.StorageLatency || name == metric.QueueLatency:
+		return "s"
+	case name == metric.QueueDepthTime:
+		return "changes × s"
+	case name == metric.Synced || name == metric.Leading || name == metric.StorageUp:
+		return "0 or 1"
+	case strings.Contains(name, "timestamp_seconds"):
+		return "Unix s"
+	case strings.Contains(name, "_seconds"):
+		return "s"
+	case strings.Contains(name, "_bytes"):
+		return "bytes"
+	}
+	return "count"
+}
+
+// uses are the alerts and the panels that read a metric; "for debugging" if none does.
+func uses(name string) string {
+	reads := regexp.MustCompile(`(^|[^\w:])` + name + `(_bucket|_sum|_count)?($|[^\w:])`)
+	var recorded []string
+	for _, r := range prometheus.Records() {
+		recorded = append(recorded, r.Name, r.Expr)
+	}
+	var all []string
+	for _, a := range prometheus.Alerts() {
+		// An alert on a record reads what that one reads, which may be records, too.
+		expr := a.Expr
+		for range 2 {
+			expr = strings.NewReplacer(recorded...).Replace(expr)
+		}
+		if reads.MatchString(expr) {
+			all = append(all, fmt.Sprintf("[%s](#%s)", a.Name, strings.ToLower(a.Name)))
+		}
+	}
+	for _, d := range grafana.All() {
+		for _, r := range d.Rows {
+			for _, p := range r.Panels {
+				if slices.ContainsFunc(p.Queries, func(q grafana.Query) bool { return reads.MatchString(q.Expr) }) {
+					all = append(all, strings.TrimSuffix(d.File, ".json")+": "+p.Title)
+				}
+			}
+		}
+	}
+	const most = 4
+	if more := len(all) - most; more > 0 {
+		all = append(all[:most], fmt.Sprintf("%d more panels", more))
+	}
+	if len(all) == 0 {
+		return "for debugging"
+	}
+	return strings.Join(all, "; ")
+}
+
+const intro = `# Metrics
+
+Generated from the code: ` + "`go test ./dashboards/... -update`" + `. Every metric that k8s-watch and storagemock export is here;
+watchbench exports none of its own. *Used by* names alerts and panels (dashboard: panel), or says that a metric is for debugging.
+
+The dashboards are in [dashboards/grafana](../dashboards/grafana), the scrape configuration and the rules in
+[dashboards/prometheus](../dashboards/prometheus). To try them: ` + "`docker compose -f deploy/monitoring/compose.yaml up`" + `, with the
+addresses to scrape in ` + "`dashboards/prometheus/targets/`" + `; Grafana is then on http://localhost:3000. Several clusters stay apart by the
+label ` + "`cluster_id`" + `, which each target carries. A bench run chooses free ports: enter those while it runs.
+In a cluster with the Prometheus operator, ` + "`deploy/components/monitoring`" + ` brings the same rules.
+
+` + "`go test ./dashboards -run TestFaults -faults -timeout 15m`" + ` lets a Prometheus (Debian's package) scrape real processes with faults: each alert
+fires under the fault meant for it and under no other, and each panel shows something.
+
+`
+
+// TestMetricsPage: docs/metrics.md is what the code says, and internal/metric names nothing
+// that no process exports.
+func TestMetricsPage(t *testing.T) {
+	b := bytes.NewBufferString(intro)
+	list := exported(t)
+	table := func(title, prefix string) {
+		fmt.Fprintf(b, "## %s\n\n| metric | type | labels | unit | a growing value means | used by |\n|---|---|---|---|---|---|\n", title)
+		for _, e := range list {
+			if strings.HasPrefix(e.name, prefix) == (title == prometheus.StorageJob) {
+				if e.means == "" {
+					t.Errorf("%s: no comment in internal/metric", e.name)
+				}
+				fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", e.name, e.typ, e.labels, unit(e.name), e.means, uses(e.name))
+			}
+		}
+	}
+	mocks := prometheus.StorageJob + "_"
+	table("k8s-watch", mocks)
+	b.WriteString("\n")
+	table(prometheus.StorageJob, mocks)
+	b.WriteString("\n## Every process\n\nBoth export the metrics of client_golang's collectors for Go and for the process, and Prometheus adds `up`. " +
+		"These are used; all other `go_…` and `process_…` are for debugging.\n\n| metric | used by |\n|---|---|\n")
+	for _, name := range []string{metric.ProcessCPU, metric.ProcessMemory, metric.ProcessStart, metric.GoHeap, metric.GoGoroutines, metric.TargetUp} {
+		fmt.Fprintf(b, "| `%s` | %s |\n", name, uses(name))
+	}
+	b.WriteString("\n## Alerts\n")
+	for _, a := range prometheus.Alerts() {
+		fmt.Fprintf(b, "\n### %s\n\nSeverity %s. %s %s See [%s](%s).\n\n```\n%s\n```\n", a.Name, a.Severity, a.Means, a.Do, a.Link, a.Link, prometheus.Default().Expand(a.Expr))
+	}
+	b.WriteString("\n## Recorded series\n\n| series | what it is |\n|---|---|\n")
+	for _, r := range prometheus.Records() {
+		fmt.Fprintf(b, "| `%s` | %s |\n", r.Name, r.Text)
+	}
+	if *update {
+		check(t, os.WriteFile(page, b.Bytes(), 0o644)) //nolint:gosec // a page
+	}
+	if have, err := os.ReadFile(page); err != nil || !bytes.Equal(have, b.Bytes()) {
+		t.Errorf("%s is not what the code says (%v): run this test with -update", page, err)
+	}
+	ours := regexp.MustCompile(`^(k8swatch|bcs_k8s_watch|bkbcs_k8swatch|storagemock)_`)
+	for name := range constants(t) {
+		if ours.MatchString(name) && !slices.ContainsFunc(list, func(e entry) bool { return e.name == name }) {
+			t.Errorf("internal/metric names %s, which nothing exports", name)
+		}
+	}
+}
