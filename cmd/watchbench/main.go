@@ -107,6 +107,7 @@ func command() *cobra.Command {
 		gateCommand(),
 		recordCommand(),
 		replayCommand(),
+		dashboardCommand(),
 		scenariosCommand(),
 		clusterCommand(),
 		manCommand(),

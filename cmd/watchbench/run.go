@@ -40,6 +40,8 @@ type runFlags struct {
 	dryRun         bool
 	failFast       bool
 	quiet          bool
+	live           string
+	page           *livePage // with --live
 }
 
 func runCommand() *cobra.Command {
@@ -77,6 +79,7 @@ merges. An invalid cell that violates a guarantee is kept.`,
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print what would be run, in which order and about how long, and start nothing")
 	fl.BoolVar(&f.failFast, "fail-fast", false, "stop after the first cell that is invalid or fails a check (thresholds are judged at the end)")
 	fl.StringVar(&f.format, "format", "table", "what to print at the end: table or json")
+	fl.StringVar(&f.live, "live", "", "serve a live page of the run at this address (:0 is any free port of the loopback address)")
 	fl.BoolVar(&f.explain, "explain", false, explainUsage)
 	offer(cmd, "format", "table", "json")
 	offerBy(cmd, "resume", folders)
@@ -152,13 +155,12 @@ func (f *runFlags) progress(cmd *cobra.Command) *runner.Progress {
 	return p
 }
 
-func (f *runFlags) run(cmd *cobra.Command, refs []string) error {
+func (f *runFlags) run(cmd *cobra.Command, refs []string) (err error) {
 	if f.format != "table" && f.format != "json" {
 		return badinput.New("use table or json", "--format %s is not known", f.format)
 	}
 	// Read all input before starting anything.
 	var todo []campaign.Scenario
-	var err error
 	if f.resume != "" {
 		todo, err = f.readResumed(cmd, refs)
 	} else {
@@ -177,6 +179,12 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) error {
 	if err := programs(todo, bins); err != nil {
 		return err
 	}
+	if cmd.Flags().Changed("live") {
+		if f.page, err = openLive(cmd, f.live); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.page.close(cmd)) }()
+	}
 	var worst error
 	for _, s := range todo {
 		res, err := f.one(cmd, s.File, bins)
@@ -193,10 +201,11 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) error {
 // one runs a scenario and shows what was measured, even after a failure or an
 // interruption.
 func (f *runFlags) one(cmd *cobra.Command, file *spec.File, bins party.Binaries) (*result.Results, error) {
+	f.page.begin(file.Base().Metadata.Name)
 	out, err := f.execute(cmd, file, bins)
 	if out.Results != nil && len(out.Results.Cells) > 0 {
 		if !out.Nothing {
-			err = errors.Join(err, render.All(out.Dir, out.Results))
+			err = errors.Join(err, render.All(out.Dir, out.Results), f.page.report(out.Dir))
 		}
 		err = errors.Join(err, f.show(cmd, out))
 	}
@@ -216,7 +225,7 @@ func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binar
 	defer func() { err = errors.Join(err, release()) }()
 	r, err := f.runner(ctx, runner.Options{
 		Scenario: file, Binaries: bins, Provider: on.Provider, OutDir: f.out, Progress: progress, Command: commandLine(), Pinned: groups,
-		FailFast: f.failFast,
+		FailFast: f.failFast, Observer: f.page.observer(),
 	})
 	if err != nil {
 		return out, err
