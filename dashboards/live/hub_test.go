@@ -123,7 +123,7 @@ func TestLateViewer(t *testing.T) {
 		}{
 			{last, 0, false},
 			{fmt.Sprintf("%s-%d", s.boot, History), 50, false},
-			{"another-5", History, true},
+			{"another-100", History, true}, // a number that is still kept here
 			{s.boot + "-3", History, true},
 			{s.boot + "-x", History, true},
 			{fmt.Sprintf("%s-%d", s.boot, 1<<40), 0, false},
