@@ -93,7 +93,7 @@ func command() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return badinput.New("see "+cmd.CommandPath()+" --help", "%v", commandline.FlagError(cmd, err))
 	})
-	group(root, "Measure:", runCommand(), reportCommand(), checkCommand(), scenariosCommand())
+	group(root, "Measure:", runCommand(), dashboardCommand(), reportCommand(), checkCommand(), scenariosCommand())
 	group(root, "Which settings?", tuneCommand(), kneeCommand(), simulateCommand(), modelCommand())
 	group(root, "Did it get worse?", compareCommand(), gateCommand(), referenceCommand())
 	group(root, "What if something fails?", matrixCommand())

@@ -41,6 +41,8 @@ type runFlags struct {
 	failFast       bool
 	profile        bool
 	quiet          bool
+	live           string
+	page           *livePage // with --live
 
 	// apart are flags that have a meaning of their own in a command: they do not override the
 	// scenario's field.
@@ -83,6 +85,7 @@ merges. An invalid cell that violates a guarantee is kept.`,
 	fl.BoolVar(&f.failFast, "fail-fast", false, "stop after the first cell that is invalid or fails a check (thresholds are judged at the end)")
 	fl.BoolVar(&f.profile, "profile", false, "take CPU and heap profiles of watcher and storage in each cell; they cost CPU time, which the figures contain")
 	fl.StringVar(&f.format, "format", "table", "what to print at the end: table or json")
+	fl.StringVar(&f.live, "live", "", "serve a live page of the run at this address (:0 is any free port of the loopback address)")
 	fl.BoolVar(&f.explain, "explain", false, explainUsage)
 	offer(cmd, "format", "table", "json")
 	offerBy(cmd, "resume", folders)
@@ -163,13 +166,12 @@ func (f *runFlags) progress(cmd *cobra.Command) *runner.Progress {
 	return p
 }
 
-func (f *runFlags) run(cmd *cobra.Command, refs []string) error {
+func (f *runFlags) run(cmd *cobra.Command, refs []string) (err error) {
 	if f.format != "table" && f.format != "json" {
 		return badinput.New("use table or json", "--format %s is not known", f.format)
 	}
 	// Read all input before starting anything.
 	var todo []campaign.Scenario
-	var err error
 	if f.resume != "" {
 		todo, err = f.readResumed(cmd, refs)
 	} else {
@@ -184,6 +186,12 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) error {
 	bins, err := binaries(todo)
 	if err != nil {
 		return err
+	}
+	if cmd.Flags().Changed("live") {
+		if f.page, err = openLive(cmd, f.live); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.page.close(cmd)) }()
 	}
 	var worst error
 	for _, s := range todo {
@@ -201,10 +209,11 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) error {
 // one runs a scenario and shows what was measured, even after a failure or an
 // interruption.
 func (f *runFlags) one(cmd *cobra.Command, file *spec.File, bins party.Binaries) (*result.Results, error) {
+	f.page.begin(file.Base().Metadata.Name)
 	out, err := f.execute(cmd, file, bins)
 	if out.Results != nil && len(out.Results.Cells) > 0 {
 		if !out.Nothing {
-			err = errors.Join(err, render.All(out.Dir, out.Results))
+			err = errors.Join(err, render.All(out.Dir, out.Results), f.page.report(out.Dir))
 		}
 		err = errors.Join(err, f.show(cmd, out))
 	}
@@ -224,7 +233,7 @@ func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binar
 	defer func() { err = errors.Join(err, release()) }()
 	r, err := f.runner(ctx, runner.Options{
 		Scenario: file, Binaries: bins, Provider: on.Provider, OutDir: f.out, Progress: progress, Command: commandLine(), Pinned: groups,
-		FailFast: f.failFast, Profile: f.profile,
+		FailFast: f.failFast, Profile: f.profile, Observer: f.page.observer(),
 	})
 	if err != nil {
 		return out, err

@@ -127,7 +127,7 @@ func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
 			continue
 		}
 		if p.name != "collect" {
-			c.r.progress.phase(p.name)
+			c.phase(p.name)
 		}
 		if err := p.do(ctx); err != nil {
 			return out, fmt.Errorf("%s: %w", p.name, err)
@@ -151,11 +151,16 @@ func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
 	if err := history.SaveJSON(c.dir, history.FileCell, &c.record); err != nil {
 		return out, err
 	}
-	c.r.progress.phase(PhaseCheck)
+	c.phase(PhaseCheck)
 	if out, err = assess.Cell(ctx, c.dir, assess.Options{Baseline: c.r.opts.Baseline}); err != nil {
 		return out, fmt.Errorf("%s: %w", PhaseCheck, err)
 	}
 	return out, nil
+}
+
+func (c *cell) phase(name string) {
+	c.r.progress.phase(name)
+	c.r.observed.phase(name)
 }
 
 // startSampling samples in the background until the returned function is called,
@@ -166,6 +171,7 @@ func (c *cell) startSampling(ctx context.Context) func() {
 		pids[history.PartyWitness] = []int{c.witness.PID()}
 	}
 	c.sampler = newSampler(pids, func() metered { return c.live.Load() }, c.storage)
+	c.sampler.show = c.r.observed.sample
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { c.sampler.run(ctx) })
@@ -182,7 +188,7 @@ func (c *cell) tearDown(ctx context.Context) error {
 		return nil
 	}
 	c.ended = true
-	c.r.progress.phase(PhaseTeardown)
+	c.phase(PhaseTeardown)
 	defer context.AfterFunc(lifecycle.Hurry(ctx), c.abandon)()
 	grace := party.WatcherGrace + c.s.Watcher.DrainTimeout.Std()
 	for _, w := range append(slices.Clone(c.others), c.watcher) {
@@ -251,8 +257,13 @@ func (c *cell) Storage() *party.Storage  { return c.storage }
 func (c *cell) Proxy() *party.Proxy      { return c.proxy }
 func (c *cell) Watcher() *party.Watcher  { return c.watcher }
 func (c *cell) Rules() check.Rules       { return c.rules }
-func (c *cell) Note(text string)         { c.r.progress.note(text) }
 func (c *cell) AddCanary(secret string)  { c.canaries = append(c.canaries, secret) }
+
+// Note shows what is done to the parties.
+func (c *cell) Note(text string) {
+	c.r.progress.note(text)
+	c.r.observed.note(text)
+}
 
 func (c *cell) Others() []*party.Watcher { return slices.Clone(c.others) }
 

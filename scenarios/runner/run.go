@@ -30,6 +30,7 @@ type Options struct {
 	Provider string // of the cluster, for the record
 	OutDir   string // runs are made below it
 	Progress *Progress
+	Observer Observer // may be nil
 	Command  []string // for the record
 	// Pinned are the CPUs of the parties; watchbench itself is on those of the tools,
 	// and what it starts inherits them.
@@ -65,6 +66,7 @@ type Runner struct {
 	unlock   func()
 	cluster  *cluster.Cluster
 	progress *Progress
+	observed observed
 	version  string
 	results  *result.Results
 	cpu      procstat.CPUTime // of the machine when the run began
@@ -260,6 +262,7 @@ func (r *Runner) all(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		r.progress.cell(i)
+		r.observed.cell(j.id, i+1, len(todo))
 		if why := r.unfit(&j.cell.Scenario); why != "" {
 			if err := r.skip(j.id, why); err != nil {
 				return err
@@ -289,6 +292,7 @@ func (r *Runner) all(ctx context.Context) error {
 			})
 		}
 		r.progress.finished(cell)
+		r.observed.finished(&cell)
 		if err := r.save(); err != nil {
 			return err
 		}

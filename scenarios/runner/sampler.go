@@ -30,6 +30,7 @@ type sampler struct {
 	parties map[string][]*procstat.Process
 	watcher func() metered // the one whose counters are read now
 	storage metered
+	show    func(history.Sample, []byte, error) // each sample, with the watcher's metrics; nil shows nobody
 	// What former watchers used, so that figures of restarts are those of all.
 	known metered
 	// What a party's former processes used, and its present one at the last reading.
@@ -97,7 +98,8 @@ func (s *sampler) sample(ctx context.Context) {
 			x.Parties[name] = use
 		}
 	}
-	if w, err := watcher.Scrape(ctx); err == nil {
+	text, w, scrapeErr := scrapeText(ctx, watcher)
+	if scrapeErr == nil {
 		x.QueueDepth = w.Sum(metric.EventsQueued, "kind", podKind)
 		x.WriterDepth = w.Sum(metric.QueueDepth, "queue", metric.WriterQueueHandler)
 		x.HandlerDepth = w.HandlerDepth(metric.QueueDepth, podKind)
@@ -117,6 +119,9 @@ func (s *sampler) sample(ctx context.Context) {
 	s.mu.Lock()
 	s.samples = append(s.samples, x)
 	s.mu.Unlock()
+	if s.show != nil {
+		s.show(x, text, scrapeErr)
+	}
 }
 
 // useOf adds up what the processes of a party used; not ok if one cannot be read.

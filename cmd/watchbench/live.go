@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchbench/watchbench/dashboards/live"
+	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/runner"
+)
+
+// How long the page of a run that has ended stays for those who view it.
+const (
+	lingerLimit = 10 * time.Minute
+	lingerPause = 3 * time.Second // without a viewer; a reload takes less
+)
+
+// livePage shows runs while they go on. A nil one shows nothing.
+type livePage struct {
+	server *live.Server
+	feed   *live.Feed
+	err    error // of the server, once serving is done
+	stop   context.CancelFunc
+	done   chan struct{}
+
+	mu  sync.Mutex // guards run
+	run live.Run
+}
+
+var _ runner.Observer = (*livePage)(nil)
+
+// openLive serves the page at an address and prints where that is.
+func openLive(cmd *cobra.Command, addr string) (*livePage, error) {
+	l, err := live.Listen(addr)
+	if err != nil {
+		return nil, badinput.New("", "--live %s: %v", addr, err)
+	}
+	p := &livePage{feed: live.NewFeed(), done: make(chan struct{})}
+	if p.server, err = live.New("Live run", p.feed); err != nil {
+		return nil, fmt.Errorf("make the live page: %w", err)
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "live page: http://%s/\n", l.Addr())
+	if live.Remote(l) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "watchbench: --live %s: other machines can reach it, and nobody has to authenticate\n", addr)
+	}
+	ctx, stop := context.WithCancel(cmd.Context())
+	p.stop = stop
+	go func() { // ends with stop; close awaits it
+		defer close(p.done)
+		p.err = p.server.Run(ctx, l)
+	}()
+	return p, nil
+}
+
+// observer is what a runner tells; nil where there is no page.
+func (p *livePage) observer() runner.Observer {
+	if p == nil {
+		return nil
+	}
+	return p
+}
+
+// Observe implements runner.Observer.
+func (p *livePage) Observe(m runner.Moment) {
+	r := live.Reading{Time: time.Now(), Metrics: m.Metrics, Err: m.Err}
+	if s := m.Sample; s != nil {
+		r.Time, r.InFlight, r.Memory = time.Unix(0, s.Time), s.StorageInFlight, s.Memory()
+		if u, ok := s.Parties[history.PartyWatcher]; ok {
+			r.CPUSeconds = &u.CPUSeconds
+		}
+	}
+	p.show(r, func(run *live.Run) {
+		run.Cell, run.Number, run.Of, run.Phase, run.Fault, run.Note = m.Cell, m.Number, m.Of, m.Phase, m.Fault, m.Note
+		if m.Verdict != nil {
+			run.Add(verdictOf(m.Cell, m.Verdict))
+		}
+	})
+}
+
+func verdictOf(cell string, v *runner.Verdict) live.Verdict {
+	state := live.StatePassed
+	switch {
+	case len(v.Violated) > 0:
+		state = live.StateFailed
+	case !v.Valid:
+		state = live.StateInvalid
+	}
+	return live.Verdict{Cell: cell, State: state, Text: v.Text}
+}
+
+// show puts a reading on the page, with what became of the run.
+func (p *livePage) show(r live.Reading, change func(*live.Run)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change(&p.run)
+	r.Run = new(p.run)
+	p.feed.Put(r)
+}
+
+// begin turns to the next scenario.
+func (p *livePage) begin(scenario string) {
+	if p != nil {
+		p.show(live.Reading{Time: time.Now()}, func(run *live.Run) { *run = live.Run{Scenario: scenario} })
+	}
+}
+
+// report links to the report of a run.
+func (p *livePage) report(dir string) error {
+	if p == nil {
+		return nil
+	}
+	if err := p.server.ServeReport(dir); err != nil {
+		return err
+	}
+	p.show(live.Reading{Time: time.Now()}, func(run *live.Run) { run.Report = live.ReportPath })
+	return nil
+}
+
+// close ends the page. Where somebody still views it, that waits until nobody does, the limit
+// or an interruption.
+func (p *livePage) close(cmd *cobra.Command) error {
+	if p == nil {
+		return nil
+	}
+	p.show(live.Reading{Time: time.Now()}, func(run *live.Run) {
+		*run = live.Run{Scenario: run.Scenario, Verdicts: run.Verdicts, Judged: run.Judged, Failed: run.Failed, Report: run.Report, Ended: true}
+	})
+	if n := p.server.Viewers(); n > 0 && cmd.Context().Err() == nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "the live page stays while it is viewed, at most %s; interrupt to end it now\n", strings.TrimSuffix(lingerLimit.String(), "0s"))
+		ctx, cancel := context.WithTimeout(cmd.Context(), lingerLimit)
+		p.server.AwaitViewers(ctx, lingerPause)
+		cancel()
+	}
+	p.stop()
+	<-p.done
+	if p.err != nil {
+		return fmt.Errorf("serve the live page: %w", p.err)
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/runner"
+)
+
+// TestLiveBadInput: a wrong address or target is bad input, and says what would be right.
+func TestLiveBadInput(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	target := []string{"dashboard", "--target", "http://127.0.0.1:1"}
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"dashboard"}, "--target is missing; name the URL of the watcher's metrics"},
+		{[]string{"dashboard", "--target", "ftp://x"}, `--target: "ftp://x" does not begin with http:// or https://; write for example http://`},
+		{[]string{"dashboard", "--target", "127.0.0.1:80"}, "--target: "},
+		{append(target, "--interval", "1ms"), "--interval 1ms is out of range; use 100ms to 1m0s"},
+		{append(target, "--listen", "8080"), `--listen 8080: "8080" is not an address; write host:port`},
+		{append(target, "--listen", l.Addr().String()), "is in use; use another, or :0 for any free port"},
+	} {
+		if _, _, code, err := invoke(t, tc.args...); code != exitInput || err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%v: code %d, %v, want %q", tc.args, code, err, tc.want)
+		}
+	}
+	for _, addr := range []string{l.Addr().String(), "nowhere", ":99999"} {
+		if p, err := openLive(testCommand(t.Context(), io.Discard), addr); p != nil || err == nil || exitCode(t.Context(), err) != exitInput || !strings.Contains(err.Error(), "--live "+addr+": ") {
+			t.Errorf("--live %s: %v", addr, err)
+		}
+	}
+}
+
+func testCommand(ctx context.Context, stderr io.Writer) *cobra.Command {
+	cmd := &cobra.Command{}
+	cmd.SetContext(ctx)
+	cmd.SetErr(stderr)
+	return cmd
+}
+
+// TestLivePageOfARun: the address is printed, what the runner tells is on the page, the report
+// is linked and served, and without a viewer nothing stays.
+func TestLivePageOfARun(t *testing.T) {
+	var stderr bytes.Buffer
+	cmd := testCommand(t.Context(), &stderr)
+	p, err := openLive(cmd, ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, ok := strings.CutPrefix(strings.TrimSpace(stderr.String()), "live page: ")
+	if !ok || !strings.HasPrefix(url, "http://127.0.0.1:") {
+		t.Fatalf("printed %q", stderr.String())
+	}
+	p.begin("smoke")
+	at := runner.Moment{Cell: "keyed", Number: 1, Of: 2, Phase: "load", Fault: "storage: 503:1%"}
+	sample := at
+	sample.Sample = &history.Sample{Time: time.Now().UnixNano(), Parties: map[string]history.Use{history.PartyWatcher: {CPUSeconds: 1, RSSBytes: 4096}}}
+	sample.Metrics = []byte("k8swatch_events_received_total{kind=\"Pod\"} 5\nk8swatch_inflight_requests 3\n")
+	p.Observe(sample)
+	for _, v := range []runner.Verdict{{Valid: true, Text: "fine"}, {Valid: true, Violated: []string{"G1"}, Text: "G1 failed"}, {Text: "invalid: late"}} {
+		at.Verdict = &v
+		p.Observe(at)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "index.html"), []byte("the report"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.report(dir); err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{}}
+	read := func(path, until string) string {
+		t.Helper()
+		resp, err := client.Get(url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		var all strings.Builder
+		buf := make([]byte, 4096)
+		for !strings.Contains(all.String(), until) {
+			n, err := resp.Body.Read(buf)
+			all.Write(buf[:n])
+			if err != nil {
+				break
+			}
+		}
+		return all.String()
+	}
+	stream := read("events", `"report":"/report/"`)
+	for _, want := range []string{
+		`"scenario":"smoke"`, `"cell":"keyed","number":1,"of":2,"phase":"load","fault":"storage: 503:1%"`, `"inFlight":3`, `"memory":4096`,
+		`"judged":3,"failed":1`, `{"cell":"keyed","state":"failed","text":"G1 failed"}`, `"state":"invalid"`, `"report":"/report/"`,
+	} {
+		if !strings.Contains(stream, want) {
+			t.Errorf("the stream lacks %s:\n%s", want, stream)
+		}
+	}
+	if got := read("report/", "report"); got != "the report" {
+		t.Errorf("the report: %q", got)
+	}
+	client.CloseIdleConnections()
+	for deadline := time.Now().Add(10 * time.Second); p.server.Viewers() > 0 && time.Now().Before(deadline); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err := p.close(cmd); err != nil {
+		t.Error(err)
+	}
+	if _, err := client.Get(url); err == nil {
+		t.Error("the page is still served")
+	}
+}
+
+// TestNoLivePage: without --live all of it does nothing.
+func TestNoLivePage(t *testing.T) {
+	var p *livePage
+	p.begin("x")
+	if p.observer() != nil || p.report("nowhere") != nil || p.close(nil) != nil {
+		t.Error("a page that is not there does something")
+	}
+}

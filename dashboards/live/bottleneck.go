@@ -1,0 +1,94 @@
+package live
+
+import (
+	"fmt"
+
+	"github.com/watchbench/watchbench/internal/metric"
+)
+
+// Bottleneck is where changes wait, by the rule of docs/dashboard.md.
+type Bottleneck struct {
+	Where string `json:"where"` // one of the At constants
+	Why   string `json:"why"`
+}
+
+// Where changes can wait.
+const (
+	AtNone    = "none"
+	AtStorage = "storage"
+	AtWatch   = "watch stream"
+	AtCPU     = "watcher CPU"
+	AtWriter  = "Writer queue"
+	AtHandler = "one handler queue"
+)
+
+// Thresholds of the rule.
+const (
+	silentTooLong = 60.0 // seconds; 55 are normal of a quiet kind
+	fewWaiting    = 10.0 // events that wait in a watcher that keeps up
+	busyShare     = 0.9  // of the CPUs that the watcher may use
+	skewShare     = 0.5  // of the events in all handler queues, in one
+	skewQueues    = 4    // of a kind, at least
+)
+
+// bottleneck applies the first rule that holds; nil where the depth of no queue is known.
+func bottleneck(f *Frame, text families) *Bottleneck {
+	if f.Writer == nil && f.Handlers == nil {
+		return nil
+	}
+	at := func(where, format string, args ...any) *Bottleneck {
+		return &Bottleneck{where, fmt.Sprintf(format, args...)}
+	}
+	if up := text.sum(metric.StorageUp, "", ""); up != nil && *up == 0 {
+		return at(AtStorage, "no endpoint answers as it should")
+	}
+	if silent, kind := text.largest(metric.WatchSilent); silent != nil && *silent > silentTooLong {
+		return at(AtWatch, "nothing heard of %s for %.0f s", kind, *silent)
+	}
+	writer, handlers := orZero(f.Writer), orZero(f.Handlers)
+	if writer+handlers < fewWaiting {
+		return at(AtNone, "%.0f events wait", writer+handlers)
+	}
+	if cpus := text.sum(goProcs, "", ""); cpus != nil && f.CPU != nil && *f.CPU >= busyShare**cpus {
+		return at(AtCPU, "%.2f of %.0f CPUs in use", *f.CPU, *cpus)
+	}
+	if writer > handlers {
+		return at(AtWriter, "%.0f events wait in it, %.0f in the handler queues", writer, handlers)
+	}
+	if q := skewed(text.queues(), handlers); q != nil {
+		return at(AtHandler, "%s holds %.0f of the %.0f events in the handler queues", plain(q.Name), q.Depth, handlers)
+	}
+	return at(AtStorage, "%.0f events in the handler queues wait for their turn in storage", handlers)
+}
+
+// skewed is the queue that holds most of all events, although its kind has several queues.
+func skewed(all []Queue, handlers float64) *Queue {
+	var deepest *Queue
+	siblings := map[string]int{}
+	for i := range all {
+		q := &all[i]
+		if q.Name == metric.WriterQueueHandler {
+			continue
+		}
+		if kind, number := stem(q.Name); number != "" {
+			siblings[kind]++
+		}
+		if deepest == nil || q.Depth > deepest.Depth {
+			deepest = q
+		}
+	}
+	if deepest == nil || deepest.Depth < skewShare*handlers {
+		return nil
+	}
+	if kind, number := stem(deepest.Name); number == "" || siblings[kind] < skewQueues {
+		return nil
+	}
+	return deepest
+}
+
+func orZero(v *float64) float64 {
+	if v == nil {
+		return 0
+	}
+	return *v
+}

@@ -1,0 +1,204 @@
+package live
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/watchbench/watchbench/internal/metric"
+)
+
+// Metrics that every Go process with Prometheus' client exposes.
+const (
+	processCPU    = "process_cpu_seconds_total"
+	processMemory = "process_resident_memory_bytes"
+	processStart  = "process_start_time_seconds"
+	goProcs       = "go_sched_gomaxprocs_threads"
+)
+
+// wanted are the metrics that a frame is made of. All else is left unparsed: it is most of a
+// watcher's exposition.
+var wanted = func() map[string]bool {
+	all := map[string]bool{}
+	for _, name := range []string{
+		metric.EventsReceived, metric.EventsSent, metric.EventsCoalesced, metric.EventsDropped,
+		metric.QueueDepth, metric.QueueCapacity, metric.HandlerQueue, metric.HandlerDiscards,
+		metric.InFlight, metric.StorageRequests, metric.StorageLatency, metric.StorageUp,
+		metric.Freshness, metric.OldestUnsent, metric.WatchSilent, metric.NetBytes,
+		processCPU, processMemory, processStart, goProcs,
+	} {
+		all[name] = true
+	}
+	return all
+}()
+
+// errNoWatcher is the answer of something else.
+var errNoWatcher = errors.New("its answer has no metric of k8s-watch or bcs-k8s-watch")
+
+type families map[string]*dto.MetricFamily
+
+// parse reads the Prometheus text format.
+func parse(text []byte) (families, error) {
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	f, err := parser.TextToMetricFamilies(bytes.NewReader(narrow(text)))
+	if err != nil {
+		return nil, fmt.Errorf("read its metrics: %w", err)
+	}
+	if f[metric.HandlerQueue] == nil && f[metric.StorageRequests] == nil && f[metric.EventsReceived] == nil && f[metric.QueueDepth] == nil {
+		return nil, errNoWatcher
+	}
+	return f, nil
+}
+
+// narrow keeps the lines of wanted metrics.
+func narrow(text []byte) []byte {
+	kept := make([]byte, 0, len(text)/2)
+	for line := range bytes.Lines(text) {
+		name := line
+		if rest, isType := bytes.CutPrefix(line, []byte("# TYPE ")); isType {
+			name = rest
+		}
+		if i := bytes.IndexAny(name, " {\t\r\n"); i >= 0 {
+			name = name[:i]
+		}
+		if wanted[string(name)] || wanted[string(base(name))] {
+			kept = append(kept, line...)
+		}
+	}
+	if n := len(kept); n > 0 && kept[n-1] != '\n' {
+		kept = append(kept, '\n')
+	}
+	return kept
+}
+
+// base is the name of the histogram that a line belongs to.
+func base(name []byte) []byte {
+	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+		if b, ok := bytes.CutSuffix(name, []byte(suffix)); ok {
+			return b
+		}
+	}
+	return name
+}
+
+// each visits the finite values of a metric that is no histogram.
+func (f families) each(name string, visit func(label func(string) string, v float64)) {
+	for _, m := range f[name].GetMetric() {
+		var v float64
+		switch {
+		case m.Counter != nil:
+			v = m.Counter.GetValue()
+		case m.Gauge != nil:
+			v = m.Gauge.GetValue()
+		case m.Untyped != nil:
+			v = m.Untyped.GetValue()
+		default:
+			continue
+		}
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			visit(func(l string) string { return label(m, l) }, v)
+		}
+	}
+}
+
+func label(m *dto.Metric, name string) string {
+	for _, l := range m.GetLabel() {
+		if l.GetName() == name {
+			return l.GetValue()
+		}
+	}
+	return ""
+}
+
+// sum adds up a metric's series with a label's value, or all for ""; nil where none is exposed.
+func (f families) sum(name, by, value string) *float64 {
+	var total *float64
+	f.each(name, func(label func(string) string, v float64) {
+		if total == nil {
+			total = new(float64)
+		}
+		if by == "" || label(by) == value {
+			*total += v
+		}
+	})
+	return finite(total)
+}
+
+// largest is the highest value of a metric and the kind of its series.
+func (f families) largest(name string) (v *float64, kind string) {
+	f.each(name, func(label func(string) string, x float64) {
+		if v == nil || x > *v || x == *v && label("kind") < kind {
+			v, kind = new(x), label("kind")
+		}
+	})
+	return v, plain(kind)
+}
+
+// finite is v, or nil where a sum overflowed.
+func finite(v *float64) *float64 {
+	if v == nil || math.IsInf(*v, 0) || math.IsNaN(*v) {
+		return nil
+	}
+	return v
+}
+
+// queues lists the queues with their capacities, the Writer first, then in the order of
+// their numbers.
+func (f families) queues() []Queue {
+	name, by := metric.QueueDepth, "queue"
+	if f[name] == nil {
+		name, by = metric.HandlerQueue, "handler"
+	}
+	depth, capacity := map[string]float64{}, map[string]float64{}
+	f.each(name, func(label func(string) string, v float64) { depth[label(by)] += max(0, v) })
+	f.each(metric.QueueCapacity, func(label func(string) string, v float64) { capacity[label("queue")] += v })
+	all := make([]Queue, 0, len(depth))
+	for _, n := range slices.SortedFunc(maps.Keys(depth), byNumber) {
+		d := depth[n]
+		if finite(&d) == nil {
+			continue
+		}
+		q := Queue{Name: n, Depth: d}
+		if c, ok := capacity[n]; ok && c > 0 && finite(&c) != nil {
+			q.Capacity = new(c)
+		}
+		all = append(all, q)
+	}
+	return all
+}
+
+// byNumber puts the Writer first and Pod_2 before Pod_10.
+func byNumber(a, b string) int {
+	if wa, wb := a == metric.WriterQueueHandler, b == metric.WriterQueueHandler; wa != wb {
+		if wa {
+			return -1
+		}
+		return 1
+	}
+	sa, na := stem(a)
+	sb, nb := stem(b)
+	switch {
+	case sa != sb:
+		return strings.Compare(sa, sb)
+	case len(na) != len(nb):
+		return len(na) - len(nb)
+	}
+	return strings.Compare(a, b)
+}
+
+// stem splits the number off the name of a queue: Pod_12 is one of the queues Pod.
+func stem(name string) (kind, number string) {
+	i := strings.LastIndexByte(name, '_')
+	if i < 0 || i+1 == len(name) || strings.Trim(name[i+1:], "0123456789") != "" {
+		return name, ""
+	}
+	return name[:i], name[i+1:]
+}

@@ -1,0 +1,289 @@
+// The script of the live page. All text from outside is set as text. What is kept is bounded:
+// each line has a fixed number of points, which are made once and used again.
+"use strict";
+(() => {
+  const byID = id => document.getElementById(id);
+  const text = (id, s) => { const e = byID(id); if (e.textContent !== s) e.textContent = s; };
+  const show = (id, on) => { byID(id).hidden = !on; };
+  const version = document.querySelector("meta[name=page]").content;
+  const night = matchMedia("(prefers-color-scheme: dark)");
+  const DRAW_GAP = 200; // ms between two drawings
+  const RECONNECT = 3000; // ms, where the browser does not try again by itself
+
+  let setup, views = [], boot = "", last = "", newest = null, seen = 0, lost = 0;
+
+  // ---- figures
+  const at = (frame, path) => path.split(".").reduce((x, k) => x == null ? null : x[k], frame);
+  const short = x => x == null ? "–" : x >= 100 || x === 0 ? Math.round(x).toLocaleString("en") : Number(x.toPrecision(3)).toString();
+  const clock = ms => new Date(ms).toLocaleTimeString();
+
+  // ---- charts
+  const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  function themed(option) {
+    let source = JSON.stringify(option);
+    if (night.matches) source = source.replace(/#[0-9a-f]{6}/g, c => setup.dark[c] || c);
+    const o = JSON.parse(source);
+    const soft = css("--soft"), line = css("--line"), ink = css("--ink");
+    o.textStyle = { fontFamily: css("--sans"), color: ink };
+    for (const axis of [].concat(o.xAxis || [], o.yAxis || [])) {
+      axis.axisLabel = Object.assign({}, axis.axisLabel, { color: soft });
+      axis.axisLine = { lineStyle: { color: line } };
+      axis.splitLine = { show: axis.type === "value", lineStyle: { color: line } };
+    }
+    if (o.legend) for (const l of [].concat(o.legend)) l.textStyle = { color: ink };
+    o.tooltip = Object.assign({}, o.tooltip, { backgroundColor: css("--panel"), borderColor: line, textStyle: { color: ink, fontSize: 12 }, confine: true, transitionDuration: 0 });
+    return o;
+  }
+
+  class View {
+    constructor(c) {
+      this.c = c;
+      this.box = byID("chart-" + c.id);
+      this.box.hidden = true;
+      this.clear();
+    }
+    open() {
+      if (this.chart || this.box.hidden || !window.echarts) return;
+      this.chart = echarts.init(this.box, null, { renderer: "canvas" });
+      const option = themed(this.c.option);
+      if (this.tip) option.tooltip.formatter = p => { // an element, so that names stay text
+        const e = document.createElement("span");
+        e.textContent = this.tip(p.value);
+        return e;
+      };
+      this.chart.setOption(option);
+      this.fresh = true;
+    }
+    restyle() {
+      if (this.chart) { this.chart.dispose(); this.chart = null; }
+      this.dirty = true;
+    }
+    known() {
+      if (!this.box.hidden) return;
+      this.box.hidden = false;
+      show("empty-" + this.c.id, false);
+    }
+    forget() {
+      this.box.hidden = true;
+      show("empty-" + this.c.id, true);
+      if (this.chart) { this.chart.dispose(); this.chart = null; }
+    }
+    draw() {
+      this.open();
+      if (!this.chart || !this.dirty) return;
+      this.dirty = false;
+      this.paint();
+      this.fresh = false;
+    }
+  }
+
+  class Lines extends View {
+    clear() { this.data = this.c.series.map(() => []); this.forget(); }
+    add(f) {
+      this.c.series.forEach((s, i) => {
+        const all = this.data[i], v = at(f, s.path);
+        const point = all.length < setup.history ? [0, null] : all.shift();
+        point[0] = f.t;
+        point[1] = v == null ? null : v * s.scale;
+        all.push(point);
+        if (v != null) this.known();
+      });
+      this.dirty = true;
+    }
+    paint() { this.chart.setOption({ series: this.data.map(data => ({ data })) }, { lazyUpdate: true, silent: true }); }
+  }
+
+  class Fill extends View {
+    clear() { this.names = []; this.data = []; this.forget(); }
+    add(f) {
+      if (!f.queues) { this.data.fill(null); this.dirty = true; return; }
+      const q = f.queues.filter(x => x.c != null);
+      if (q.length === 0) return;
+      this.names.length = this.data.length = q.length;
+      q.forEach((x, i) => { this.names[i] = x.n; this.data[i] = Math.min(100, 100 * x.d / x.c); });
+      this.known();
+      this.dirty = true;
+    }
+    paint() {
+      this.chart.setOption({ xAxis: { data: this.names }, series: [{ data: this.data }] }, { lazyUpdate: true, silent: true });
+    }
+  }
+
+  class Heat extends View {
+    clear() {
+      this.names = []; this.data = []; this.bin = 0;
+      this.columns = Array.from({ length: setup.heatColumns }, (_, i) => `${(i + 1 - setup.heatColumns) * setup.heatBin / 1000} s`);
+      this.forget();
+    }
+    tip([x, y, v]) { return `${this.names[y]}, ${this.columns[x]}: ${short(v)} events`; }
+    rename(names) {
+      if (names.length === this.names.length && names.every((n, i) => n === this.names[i])) return;
+      const old = new Map(this.names.map((n, i) => [n, i])), n = setup.heatColumns, former = this.data;
+      this.data = [];
+      names.forEach((name, y) => {
+        const from = old.get(name);
+        for (let x = 0; x < n; x++) this.data.push([x, y, from === undefined ? null : former[from * n + x][2]]);
+      });
+      this.names = names;
+    }
+    add(f) {
+      const n = setup.heatColumns, bin = Math.floor(f.t / setup.heatBin);
+      const queues = (f.queues || []).filter(q => q.n !== "writer_normal_queue");
+      if (queues.length > 0) { this.rename(queues.map(q => q.n)); this.known(); }
+      if (this.names.length === 0) return;
+      const step = this.bin === 0 ? 0 : Math.max(0, Math.min(n, bin - this.bin));
+      if (bin > this.bin) this.bin = bin;
+      for (let y = 0; step > 0 && y < this.names.length; y++)
+        for (let x = 0; x < n; x++) this.data[y * n + x][2] = x + step < n ? this.data[y * n + x + step][2] : null;
+      queues.forEach((q, y) => { const cell = this.data[y * n + n - 1]; cell[2] = Math.max(cell[2] || 0, q.d); });
+      if (step > 0 || this.fresh || !this.chart) this.dirty = true; // many cells: once a column
+    }
+    paint() {
+      let most = 1;
+      for (const d of this.data) if (d[2] > most) most = d[2];
+      this.chart.setOption({ xAxis: { data: this.columns }, yAxis: { data: this.names }, visualMap: { max: most }, series: [{ data: this.data }] }, { lazyUpdate: true, silent: true });
+    }
+  }
+
+  // ---- text
+  const FIGURES = [
+    ["Received", f => f.received, "events/s"], ["Sent", f => f.sent, "events/s"], ["Coalesced", f => f.coalesced, "events/s"], ["Dropped", f => f.dropped, "events/s"],
+    ["Writer queue", f => f.writer, "events"], ["Handler queues", f => f.handlers, "events"], ["In flight", f => f.inFlight, "requests"],
+    ["Storage p50", f => at(f, "latency.p50"), "ms", 1000], ["Storage p90", f => at(f, "latency.p90"), "ms", 1000], ["Storage p99", f => at(f, "latency.p99"), "ms", 1000],
+    ["Freshness p50", f => at(f, "freshness.p50"), "s"], ["Freshness p99", f => at(f, "freshness.p99"), "s"], ["Oldest unsent", f => f.oldest, "s"],
+    ["CPU", f => f.cpu, "cores"], ["Memory", f => f.memory, "MiB", 1 / 1048576], ["Network in", f => f.netIn, "KiB/s", 1 / 1024], ["Network out", f => f.netOut, "KiB/s", 1 / 1024],
+  ];
+  function figures() {
+    for (const [i, [name]] of FIGURES.entries()) {
+      const row = document.createElement("div"), dt = document.createElement("dt"), dd = document.createElement("dd");
+      dt.textContent = name;
+      dd.id = "figure-" + i;
+      dd.textContent = "–";
+      row.append(dt, dd);
+      byID("figures").append(row);
+    }
+  }
+  function tell(f) {
+    for (const [i, [, of, unit, scale]] of FIGURES.entries()) {
+      const v = of(f);
+      let s = v == null ? "–" : short(v * (scale || 1)) + " " + unit;
+      if (v > 0 && of(f) === f.oldest && f.oldestKind) s += " (" + f.oldestKind + ")";
+      text("figure-" + i, s);
+    }
+    const b = f.bottleneck, line = byID("bottleneck");
+    line.replaceChildren("Bottleneck: ");
+    if (b) {
+      const strong = document.createElement("strong");
+      strong.textContent = b.where;
+      strong.className = b.where === "none" ? "none" : "";
+      line.append(strong, " – " + b.why);
+    } else line.append("not known");
+    const out = f.unreachable;
+    problem(out ? `No reading since ${clock(out.since)}: ${out.why}` : "");
+    tellRun(f.run);
+    if (byID("queues").open) queues(f);
+  }
+  let told = "";
+  function problem(s) { if (!lost) { text("problem", s); show("problem", s !== ""); } }
+  function tellRun(run) {
+    show("run", !!run);
+    show("verdicts", !!run && !!run.verdicts && run.verdicts.length > 0);
+    if (!run) return;
+    text("run-title", "Run of " + run.scenario);
+    text("run-cell", run.cell ? `${run.cell} (${run.number} of ${run.of})` : "–");
+    text("run-phase", run.ended ? "the run has ended" : (run.phase || "–") + (run.note ? ` (${run.note})` : ""));
+    text("run-fault", run.fault || "none");
+    show("run-pending", !run.report);
+    show("run-report", !!run.report);
+    if (run.report && run.report.startsWith("/report/")) byID("run-report").setAttribute("href", run.report);
+    const key = JSON.stringify(run.verdicts || []);
+    if (key === told) return;
+    told = key;
+    text("verdicts-count", `${run.judged === 1 ? "1 cell" : (run.judged || 0) + " cells"} judged, ${run.failed || 0} failed`);
+    byID("verdicts-list").start = run.judged || 0;
+    byID("verdicts-list").replaceChildren(...(run.verdicts || []).slice().reverse().map(v => {
+      const li = document.createElement("li"), state = document.createElement("span");
+      state.textContent = v.state;
+      state.className = "state " + (["passed", "failed", "invalid"].includes(v.state) ? v.state : "");
+      li.append(state, ` ${v.cell}: ${v.text}`);
+      return li;
+    }));
+  }
+  function queues(f) {
+    byID("queues-body").replaceChildren(...(f.queues || []).map(q => {
+      const tr = document.createElement("tr");
+      for (const s of [q.n, short(q.d), short(q.c)]) { const td = document.createElement("td"); td.textContent = s; tr.append(td); }
+      return tr;
+    }));
+    show("queues-more", !!f.moreQueues);
+    text("queues-more", `${f.moreQueues || 0} more queues are not shown.`);
+  }
+
+  // ---- drawing
+  let due = false, drawn = 0;
+  function plan() {
+    if (due) return;
+    due = true;
+    setTimeout(() => requestAnimationFrame(() => { due = false; drawn = performance.now(); draw(); }), Math.max(0, DRAW_GAP - (performance.now() - drawn)));
+  }
+  function draw() {
+    if (newest) tell(newest);
+    if (!lost && newest && newest.t) text("status", `Last reading ${clock(newest.t)}`);
+    for (const v of views) v.draw();
+  }
+
+  // ---- frames
+  function add(f) {
+    seen++;
+    if (f.state) { newest = Object.assign({}, newest, { run: f.run }); return; }
+    newest = f;
+    for (const v of views) v.add(f);
+  }
+  function clear() {
+    newest = null;
+    for (const v of views) v.clear();
+    tell({});
+  }
+  function away() {
+    if (lost) return;
+    lost = Date.now();
+    text("problem", `Not connected to watchbench since ${clock(lost)}; trying again.`);
+    show("problem", true);
+  }
+  function connect() {
+    const stream = new EventSource("/events" + (last ? "?last=" + encodeURIComponent(last) : ""));
+    stream.addEventListener("hello", e => {
+      const h = JSON.parse(e.data);
+      if (h.page !== version) { stream.close(); location.reload(); return; }
+      lost = 0;
+      problem("");
+      if (h.reset) { boot = h.boot; last = ""; clear(); text("status", "Connected; waiting for a reading"); }
+      boot = h.boot;
+    });
+    stream.addEventListener("frames", e => {
+      last = e.lastEventId;
+      JSON.parse(e.data).forEach(add);
+      plan();
+    });
+    stream.onerror = () => {
+      away();
+      if (stream.readyState === EventSource.CLOSED) setTimeout(connect, RECONNECT);
+    };
+  }
+
+  async function start() {
+    setup = await (await fetch("/options.json")).json();
+    const kinds = { lines: Lines, fill: Fill, heat: Heat };
+    views = setup.charts.map(c => new kinds[c.kind](c));
+    figures();
+    night.addEventListener("change", () => { for (const v of views) v.restyle(); plan(); });
+    let resizing = 0;
+    addEventListener("resize", () => { clearTimeout(resizing); resizing = setTimeout(() => { for (const v of views) if (v.chart) v.chart.resize(); }, 100); });
+    byID("queues").addEventListener("toggle", () => { if (newest) queues(newest); });
+    document.documentElement.dataset.ready = "true";
+    connect();
+  }
+  // What the tests look at.
+  window.live = { state: () => ({ seen, boot, last, points: views.map(v => ({ id: v.c.id, n: (v.c.kind === "lines" ? v.data[0] : v.data).length, drawn: !!v.chart })) }), views: () => views };
+  start().catch(e => { text("status", "The page did not start: " + e.message); });
+})();

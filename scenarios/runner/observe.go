@@ -1,0 +1,105 @@
+package runner
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
+)
+
+// Observer follows a run while it goes on. Observe is called by several goroutines, one at a
+// time; it must not block, because what is measured waits for it.
+type Observer interface {
+	Observe(Moment)
+}
+
+// Moment is what a run does at one time.
+type Moment struct {
+	Cell   string // "" before the first
+	Number int    // of the cell, from 1
+	Of     int
+	Phase  string
+	Fault  string // the faults of storage and watch that are in force
+	Note   string // what is done to the parties just now
+
+	// Sample is a reading that the run has just taken, Metrics the watcher's exposition of it
+	// as text, and Err why there is none. Both are nil at other moments.
+	Sample  *history.Sample
+	Metrics []byte
+	Err     error
+
+	Verdict *Verdict // of the cell that was just judged
+}
+
+// Verdict is the outcome of a cell in a few words.
+type Verdict struct {
+	Valid    bool
+	Violated []string // guarantees
+	Text     string
+}
+
+// observed keeps what the next moment has in common with the last; the zero value tells
+// nobody.
+type observed struct {
+	to  Observer
+	mu  sync.Mutex // guards now; held while the observer is told, which keeps the order
+	now Moment
+}
+
+func (o *observed) tell(change func(*Moment)) {
+	if o.to == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	change(&o.now)
+	o.to.Observe(o.now)
+	o.now.Sample, o.now.Metrics, o.now.Err, o.now.Verdict = nil, nil, nil, nil
+}
+
+func (o *observed) cell(id string, number, of int) {
+	o.tell(func(m *Moment) { *m = Moment{Cell: id, Number: number, Of: of} })
+}
+
+func (o *observed) phase(name string) { o.tell(func(m *Moment) { m.Phase, m.Note = name, "" }) }
+func (o *observed) note(text string)  { o.tell(func(m *Moment) { m.Note = text }) }
+func (o *observed) fault(text string) { o.tell(func(m *Moment) { m.Fault = text }) }
+
+func (o *observed) finished(c *result.Cell) {
+	o.tell(func(m *Moment) {
+		m.Phase, m.Fault, m.Note = "", "", ""
+		m.Verdict = &Verdict{c.Valid, violated(c), summary(*c)}
+	})
+}
+
+func (o *observed) sample(x history.Sample, metrics []byte, err error) {
+	o.tell(func(m *Moment) { m.Sample, m.Metrics, m.Err = &x, metrics, err })
+}
+
+// texted is a process that gives its metrics as text, too.
+type texted interface {
+	Metrics(context.Context) ([]byte, history.Scrape, error)
+}
+
+// scrapeText scrapes once, and has the text where the process gives it.
+func scrapeText(ctx context.Context, m metered) ([]byte, history.Scrape, error) {
+	if t, ok := m.(texted); ok {
+		return t.Metrics(ctx)
+	}
+	s, err := m.Scrape(ctx)
+	return nil, s, err
+}
+
+// faultText names the faults of a cell that hold during its load.
+func (c *cell) faultText() string {
+	var all []string
+	if f := c.s.Storage.FaultText(); f != "" {
+		all = append(all, "storage: "+f)
+	}
+	if f := c.s.Watch.FaultText(); f != "" {
+		all = append(all, "watch: "+f)
+	}
+	return strings.Join(all, "; ")
+}

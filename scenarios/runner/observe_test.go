@@ -1,0 +1,83 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
+)
+
+// noted is an Observer that keeps everything.
+type noted []Moment
+
+func (n *noted) Observe(m Moment) { *n = append(*n, m) }
+
+// TestMomentsCarryTheWholeState: an observer that misses a moment knows all from the next;
+// samples and verdicts are of one moment only.
+func TestMomentsCarryTheWholeState(t *testing.T) {
+	var all noted
+	o := observed{to: &all}
+	o.cell("a", 1, 2)
+	o.phase(PhaseLoad)
+	o.fault("storage: 503:1%")
+	o.sample(history.Sample{Time: 7}, []byte("text"), nil)
+	o.note("restart 1/1")
+	o.finished(&result.Cell{ID: "a", InvalidReasons: []string{"late"}})
+	o.cell("b", 2, 2)
+	in := Moment{Cell: "a", Number: 1, Of: 2, Phase: PhaseLoad, Fault: "storage: 503:1%"}
+	sampled, notedAt := in, in
+	sampled.Sample, sampled.Metrics = &history.Sample{Time: 7}, []byte("text")
+	notedAt.Note = "restart 1/1"
+	want := noted{
+		{Cell: "a", Number: 1, Of: 2}, {Cell: "a", Number: 1, Of: 2, Phase: PhaseLoad}, in, sampled, notedAt,
+		{Cell: "a", Number: 1, Of: 2, Verdict: &Verdict{Text: "invalid: late"}}, {Cell: "b", Number: 2, Of: 2},
+	}
+	if !reflect.DeepEqual(all, want) {
+		t.Errorf("told %+v,\nwant %+v", all, want)
+	}
+}
+
+// TestNobodyObserves: without an observer nothing is kept.
+func TestNobodyObserves(t *testing.T) {
+	var o observed
+	o.cell("a", 1, 1)
+	o.sample(history.Sample{}, []byte("x"), nil)
+	if !reflect.DeepEqual(o.now, Moment{}) {
+		t.Errorf("kept %+v", o.now)
+	}
+}
+
+// counted is a watcher that counts its scrapes.
+type counted struct {
+	silent
+	scrapes *int
+}
+
+func (c counted) Metrics(context.Context) ([]byte, history.Scrape, error) {
+	*c.scrapes++
+	return []byte("text"), history.Scrape{}, nil
+}
+
+// TestSampleIsShownWithoutAnotherScrape: what is shown is what the sampler took anyway.
+func TestSampleIsShownWithoutAnotherScrape(t *testing.T) {
+	n := 0
+	w := counted{sleeping(t), &n}
+	s := newSampler(map[string][]int{history.PartyWatcher: {w.PID()}}, func() metered { return w }, silent{})
+	var text []byte
+	s.show = func(_ history.Sample, metrics []byte, err error) { text = metrics }
+	s.sample(t.Context())
+	if n != 1 || string(text) != "text" || len(s.taken()) != 1 {
+		t.Errorf("%d scrapes, shown %q, %d samples", n, text, len(s.taken()))
+	}
+	mute := sleeping(t)
+	s = newSampler(nil, func() metered { return mute }, silent{})
+	var shown error
+	s.show = func(_ history.Sample, _ []byte, err error) { shown = err }
+	s.sample(t.Context())
+	if shown == nil || errors.Is(shown, context.Canceled) {
+		t.Errorf("a watcher without metrics is shown with %v", shown)
+	}
+}
