@@ -117,6 +117,10 @@ gate: build ## hold k8s-watch against a revision, BASE=REV, side by side (four m
 gate-pairs: build ## record k8s-watch against itself and against planted regressions, for the gate's own tests (hours)
 	$(GO) test ./scenarios/controls -run TestGatePairs -pairs $(abspath $(OUT))/pairs -count=1 -timeout 6h -v
 
+.PHONY: dashboards-test
+dashboards-test: ## try each panel and alert on processes with faults (Debian's prometheus; five minutes)
+	$(GO) test ./dashboards -run TestFaults -faults -count=1 -timeout 15m
+
 .PHONY: controls
 controls: controlplane ## put bugs into the watcher and show that the fault matrix catches each
 	$(GO) test ./scenarios/controls -run TestControls -controls $(abspath $(OUT))/controls -timeout 90m -v $(ARGS)
