@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -36,14 +37,15 @@ func simulateCommand() *cobra.Command {
 		Short: "Predict the figures of a scenario in virtual time, at any scale",
 		Long: `Play each point of a scenario's matrix through the watcher's own queue code in virtual
 time, with storage's latency and capacity. Nothing is measured: the watcher's CPU, the
-network and the apiserver's limits are not in it. See docs/simulate.md.
+network and the apiserver's limits are not in it. A point that is not drained at
+drainTimeout is cut, as in a run. See docs/simulate.md.
 
 With --against instead of a scenario, each valid cell of a saved run is simulated with the
 arrivals of its op log, and held against what was measured.
 
 Exit code 3 if a cell's drain time or storage rate is predicted worse than --tolerance
 allows, 5 if there is no cell to compare, or none that storage twice as slow would
-change by more than that.`,
+change by more than that; 5 as well if each point of a scenario is cut.`,
 		Example: `  watchbench simulate strategies
   watchbench simulate mine.yaml --set watcher.podQueueNum=2000
   watchbench simulate --against out/simulated-20260102-150405 --tolerance 5%`,
@@ -55,8 +57,13 @@ change by more than that.`,
 			if f.overhead < 0 || f.wake < 0 || f.api <= 0 {
 				return badinput.New("give a duration such as 2ms", "--overhead %s, --wake %s, --api-latency %s: want 0 or more, and the last more than 0", f.overhead, f.wake, f.api)
 			}
-			if (f.against == "") == (len(args) == 0) {
+			switch {
+			case f.against == "" && len(args) == 0:
 				return badinput.New("", "watchbench simulate needs a scenario, by name or path, or --against with the folder of a run")
+			case f.against != "" && len(args) > 0:
+				return badinput.New("leave one out", "scenario %s and --against %s: the run has its own scenario", args[0], f.against)
+			case f.against == "" && cmd.Flags().Changed("tolerance"):
+				return badinput.New("leave it out", "--tolerance means nothing without --against")
 			}
 			if f.against != "" {
 				return f.compare(cmd, f.against)
@@ -102,12 +109,17 @@ func (f *simulateFlags) simulate(cmd *cobra.Command, ref string) error {
 		points = append(points, p)
 	}
 	if f.format == "json" {
-		return result.EncodeJSON(cmd.OutOrStdout(), simulate.Document{
+		err = result.EncodeJSON(cmd.OutOrStdout(), simulate.Document{
 			Schema: simulate.Schema, Scenario: file.Base().Metadata.Name, OverheadMs: f.overhead.Seconds() * 1e3, WakeMs: f.wake.Seconds() * 1e3,
 			APILatencyMs: f.api.Seconds() * 1e3, Points: points,
 		})
+	} else {
+		err = writePoints(cmd.OutOrStdout(), points, f)
 	}
-	return writePoints(cmd.OutOrStdout(), points, f)
+	if err == nil && !slices.ContainsFunc(points, func(p simulate.Point) bool { return !p.Cut }) {
+		return &verdict{exitInvalid, "no point drains within drainTimeout"}
+	}
+	return err
 }
 
 // progress shows on a terminal how far a cell is.
@@ -137,15 +149,34 @@ func writePoints(w io.Writer, points []simulate.Point, f *simulateFlags) error {
 	fmt.Fprintf(w, "simulated: nothing was measured; overhead %s per request, %s to wake a worker, apiserver %s per write\n", f.overhead, f.wake, f.api)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "strategy\tload\tevents\trequests\tcoalesced\tdropped\tdrain s\tafter load s\tstorage/s\tefficiency\timbalance\tfresh p50 s\tp99 s\tmax depth\twriter full s\t")
+	unfinished := 0
 	for _, p := range points {
-		p50, p99 := "—", "—"
+		requests, p50, p99 := fmt.Sprint(p.Requests), "—", "—"
+		if p.Cut {
+			requests += fmt.Sprintf(", %d left", p.Left)
+			unfinished++
+		}
 		if p.Freshness != nil {
 			p50, p99 = figure(p.Freshness.P50), figure(p.Freshness.P99)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t\n", p.Strategy, p.Load, p.Events, p.Requests, p.Coalesced, p.Dropped,
-			figure(p.DrainSeconds), figure(p.DrainAfterLoadSeconds), figure(p.StorageQPS), known(p.Efficiency), known(p.Imbalance), p50, p99, p.WriterMaxDepth+p.HandlerMaxDepth, figure(p.WriterFullSeconds))
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t\n", p.Strategy, p.Load, p.Events, requests, p.Coalesced, p.Dropped,
+			optional(p.DrainSeconds), optional(p.DrainAfterLoadSeconds), optional(p.StorageQPS), known(p.Efficiency), known(p.Imbalance), p50, p99, p.WriterMaxDepth+p.HandlerMaxDepth, figure(p.WriterFullSeconds))
 	}
-	return tw.Flush()
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	if unfinished > 0 {
+		fmt.Fprintf(w, "%s cut at drainTimeout with events left: their counts are until then, and their drain, rates and freshness are not known. --set drainTimeout=… plays on.\n", some(unfinished, "point"))
+	}
+	return nil
+}
+
+// optional is a figure, if it is known.
+func optional(v *float64) string {
+	if v == nil {
+		return "—"
+	}
+	return figure(*v)
 }
 
 // figure has three significant digits, and all those before the point.

@@ -65,10 +65,26 @@ func TestSimulateRefuses(t *testing.T) {
 		"--tolerance":              {"simulate", "--against", ".", "--tolerance", "5"},
 		"mean nothing":             {"simulate", "--against", ".", "--seed", "2"},
 		"name the folder of a run": {"simulate", "--against", t.TempDir()},
+		"scenario simulated and --against out/run: the run has its own scenario": {"simulate", "simulated", "--against", "out/run"},
+		"--tolerance means nothing without --against":                            {"simulate", "simulated", "--tolerance", "3%"},
 	} {
 		if _, _, code, err := invoke(t, args...); code != exitInput || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: exit code %d, %v; want %q", args, code, err, want)
 		}
+	}
+}
+
+// TestSimulateCut: a point that is not drained is a row without the figures that only a whole
+// drain shows. If there is no other, nothing is predicted.
+func TestSimulateCut(t *testing.T) {
+	cut := []string{"simulate", "simulated", "--set", simulatedSets, "--set", "drainTimeout=10s", "--quiet"}
+	out, _, code, err := invoke(t, cut...)
+	if code != exitOK || err != nil || !strings.Contains(out, "1 point cut at drainTimeout") || strings.Count(out, " left ") != 1 {
+		t.Errorf("exit code %d, %v:\n%s", code, err, out)
+	}
+	out, _, code, err = invoke(t, append(cut, "--set", "matrix.watcher.strategy=single", "--set", "matrix.load.rate=500")...)
+	if code != exitInvalid || err == nil || !strings.Contains(err.Error(), "no point drains within drainTimeout") || !strings.Contains(out, " left ") {
+		t.Errorf("exit code %d, %v:\n%s", code, err, out)
 	}
 }
 

@@ -126,6 +126,18 @@ func TestLittleAndSkew(t *testing.T) {
 	}
 }
 
+// TestSkewOfRepetitions: repetitions write keys of their own, and what is predicted is the median
+// of their shares, as what was measured is.
+func TestSkewOfRepetitions(t *testing.T) {
+	s := newSaved(t)
+	s.cell(t, "partitioned", 3, 1, 60, func(_ *spec.Scenario, c *result.Cell) { c.Handler.Imbalance = new(2.25) })
+	s.ops = []oplog.Record{{ID: 1, Phase: oplog.PhaseLoad, Type: oplog.TypePatch, Kind: "Pod", Namespace: "default", Name: "nginx-0", Status: 200}}
+	s.cell(t, "partitioned", 3, 2, 60, func(_ *spec.Scenario, c *result.Cell) { c.Handler.Imbalance = new(3.0) })
+	if l := line(t, s.of(t), "partitioned, 3 queues", "busiest queue's share", "hash of the keys"); *l.Predicted != 0.875 || *l.Measured != 0.875 {
+		t.Errorf("predicted %g, measured %g", *l.Predicted, *l.Measured)
+	}
+}
+
 // TestLimits: what storage is allowed is a limit, too, and a load that it keeps up with is
 // none.
 func TestLimits(t *testing.T) {

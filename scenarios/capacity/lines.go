@@ -86,24 +86,29 @@ func (r *Report) skew(p *point) {
 	if p.strategy() != "partitioned" || p.queues() < 2 {
 		return
 	}
-	if p.loads[0] == nil {
-		r.refuse(p.label()+", hash skew", errNoOps)
-		return
+	var shares []float64 // each repetition has keys of its own
+	for _, l := range p.loads {
+		if l == nil {
+			r.refuse(p.label()+", hash skew", errNoOps)
+			return
+		}
+		s, err := model.SkewOf(l.keys, p.queues())
+		if err != nil {
+			r.refuse(p.label()+", hash skew", err)
+			return
+		}
+		shares = append(shares, float64(s))
 	}
-	s, err := model.SkewOf(p.loads[0].keys, p.queues())
-	if err != nil {
-		r.refuse(p.label()+", hash skew", err)
-		return
-	}
+	predicted := median(shares)
 	share := p.median(func(c *result.Cell) *float64 {
 		if c.Handler.Imbalance == nil || c.Handler.Queues == 0 {
 			return nil
 		}
 		return new(*c.Handler.Imbalance / float64(c.Handler.Queues))
 	})
-	r.add(p, Line{Figure: "busiest queue's share", Model: "hash of the keys", Kind: Predicts, Predicted: new(float64(s)), Measured: share})
+	r.add(p, Line{Figure: "busiest queue's share", Model: "hash of the keys", Kind: Predicts, Predicted: predicted, Measured: share})
 	if p.latency() > 0 && p.limited() {
-		bound := min(p.limit(), s.Limit(p.latency()))
+		bound := min(p.limit(), model.Skew(*predicted).Limit(p.latency()))
 		r.add(p, Line{Figure: "storage rate", Unit: perSecond, Model: "hash skew", Kind: Bounds, Predicted: &bound, Measured: p.median(storageRate)})
 	}
 }

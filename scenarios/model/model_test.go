@@ -223,6 +223,8 @@ func TestKnee(t *testing.T) {
 	refused(t, "three numbers in flight", err, TooFew)
 	_, err = KneeOf(kneeAt(40, 2_000, 0, 1, 5, 10, 20, 30, 60))
 	refused(t, "one point beyond", err, NotFlat)
+	_, err = KneeOf([]Point{{1, 100, 0}, {2, 200, 0}, {3, 300, 0}, {100, 310, 0}}) // nearer to one level than to one slope
+	refused(t, "one point far beyond", err, NotFlat)
 	_, err = KneeOf([]Point{{10, math.NaN(), 0}})
 	refused(t, "no rate", err, OutOfDomain)
 }

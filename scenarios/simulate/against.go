@@ -96,6 +96,10 @@ func Against(ctx context.Context, dir string, overhead time.Duration) (all []Com
 		if err != nil {
 			return nil, nil, err
 		}
+		if c == nil {
+			left = append(left, fmt.Sprintf("%s, repetition %d: its drain time or storage rate, measured or simulated, is 0", m.cell.ID, m.cell.Repetition))
+			continue
+		}
 		c.FittedOn = n
 		all = append(all, *c)
 	}
@@ -116,15 +120,19 @@ func (m *measured) typical(ctx context.Context, overhead time.Duration) (*Outcom
 		}
 		all = append(all, o)
 	}
-	slices.SortFunc(all, func(a, b *Outcome) int { return cmp.Compare(a.DrainSeconds, b.DrainSeconds) })
+	slices.SortFunc(all, func(a, b *Outcome) int { return cmp.Compare(*a.DrainSeconds, *b.DrainSeconds) })
 	return all[draws/2], nil
 }
 
-// compare simulates a cell, also with storage twice as slow.
+// compare simulates a cell, also with storage twice as slow; nil if a figure to be compared is
+// 0, which no ratio can be to.
 func (m *measured) compare(ctx context.Context, overhead time.Duration) (*Comparison, error) {
 	o, err := m.typical(ctx, overhead)
 	if err != nil {
 		return nil, err
+	}
+	if min(*o.DrainSeconds, *o.StorageQPS, *m.cell.Handler.DrainSeconds, *m.cell.Storage.QPS) <= 0 {
+		return nil, nil
 	}
 	slow, err := m.typical(ctx, overhead+m.scenario.Storage.MeanLatency(podKind))
 	if err != nil {
@@ -134,8 +142,8 @@ func (m *measured) compare(ctx context.Context, overhead time.Duration) (*Compar
 		Cell: m.cell.ID, Repetition: m.cell.Repetition, Params: m.cell.Params, Strategy: m.cell.Handler.Strategy,
 		OverheadMs: overhead.Seconds() * 1e3, WakeMs: m.wake.Seconds() * 1e3, WokenIn: m.woken,
 		Measured:    Figures{m.cell.Storage.Requests, *m.cell.Handler.DrainSeconds, *m.cell.Storage.QPS, m.cell.Freshness.P50, m.cell.Freshness.P99},
-		Predicted:   Figures{Requests: o.Requests, DrainSeconds: o.DrainSeconds, StorageQPS: o.StorageQPS},
-		Sensitivity: max(slow.DrainSeconds/o.DrainSeconds-1, 1-slow.StorageQPS/o.StorageQPS),
+		Predicted:   Figures{Requests: o.Requests, DrainSeconds: *o.DrainSeconds, StorageQPS: *o.StorageQPS},
+		Sensitivity: max(*slow.DrainSeconds / *o.DrainSeconds - 1, 1 - *slow.StorageQPS / *o.StorageQPS),
 	}
 	if o.Freshness != nil {
 		c.Predicted.FreshnessP50, c.Predicted.FreshnessP99 = o.Freshness.P50, o.Freshness.P99

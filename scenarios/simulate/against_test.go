@@ -87,7 +87,7 @@ func TestFit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.cell.Storage.QPS = &o.StorageQPS
+		m.cell.Storage.QPS = o.StorageQPS
 		if err := m.fit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestTypical(t *testing.T) {
 			t.Fatal(err)
 		case cmp.Equal(o, got):
 			same++
-		case o.DrainSeconds < got.DrainSeconds:
+		case *o.DrainSeconds < *got.DrainSeconds:
 			below++
 		default:
 			above++
@@ -201,6 +201,25 @@ func TestTypical(t *testing.T) {
 	}
 	if below != 2 || same != 1 || above != 2 {
 		t.Errorf("%d draws drain sooner, %d are it, %d drain later", below, same, above)
+	}
+}
+
+// TestNoRatio: a cell with a rate of 0, such as that of a single request, cannot be compared: no
+// error relative to it is a number.
+func TestNoRatio(t *testing.T) {
+	m := &measured{cell: &result.Cell{ID: "only"}, scenario: scenario(t, "watcher.strategy=dedup", "storage.latency=10ms"), seed: 3}
+	m.cell.Handler.DrainSeconds, m.cell.Storage.QPS, m.cell.Freshness = new(0.02), new(50.0), &result.Quantiles{}
+	m.arrivals = []Arrival{{Kind: podKind, Namespace: "ns", Name: "a", UID: "a", Version: 1}}
+	if c, err := m.compare(t.Context(), 0); c != nil || err != nil {
+		t.Errorf("predicted 0: %+v, %v", c, err)
+	}
+	m.arrivals = append(m.arrivals, Arrival{At: time.Second, Kind: podKind, Namespace: "ns", Name: "b", UID: "b", Version: 2})
+	if c, err := m.compare(t.Context(), 0); c == nil || err != nil {
+		t.Errorf("predicted 1/s: %+v, %v", c, err)
+	}
+	m.cell.Storage.QPS = new(0.0)
+	if c, err := m.compare(t.Context(), 0); c != nil || err != nil {
+		t.Errorf("measured 0: %+v, %v", c, err)
 	}
 }
 

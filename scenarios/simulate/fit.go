@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -15,6 +16,9 @@ func (m *measured) run(ctx context.Context, overhead time.Duration, seed uint64)
 	o, err := Run(ctx, m.scenario, Options{Seed: seed, Overhead: overhead, Wake: m.wake, Arrivals: slices.Values(m.arrivals)})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.cell.ID, err)
+	}
+	if o.Cut {
+		return nil, badinput.New("name another run", "%s: %s after the load %d of %d simulated events are unsent", m.cell.ID, m.scenario.DrainTimeout, o.Left, o.Events)
 	}
 	return o, nil
 }
@@ -38,7 +42,7 @@ func (m *measured) fit(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		rates[d] = o.StorageQPS
+		rates[d] = *o.StorageQPS
 	}
 	if mean == 0 || rates[mean] > rates[0]*(1-sensitive) {
 		return nil
@@ -53,7 +57,7 @@ func (m *measured) fit(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if o.StorageQPS > *m.cell.Storage.QPS {
+		if *o.StorageQPS > *m.cell.Storage.QPS {
 			low = middle
 		} else {
 			high = middle

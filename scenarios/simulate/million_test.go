@@ -45,7 +45,7 @@ func TestTenMillion(t *testing.T) {
 			}})
 			used, took := (cpuTime(t) - cpu).Round(time.Millisecond), time.Since(began).Round(time.Millisecond)
 			t.Logf("%s, of CPU time %s, for %d events, %d requests, at most %d MiB; drain %.1f s, %.0f requests/s, %d in flight",
-				took, used, o.Events, o.Requests, most>>20, o.DrainSeconds, o.StorageQPS, o.MaxInFlight)
+				took, used, o.Events, o.Requests, most>>20, *o.DrainSeconds, *o.StorageQPS, o.MaxInFlight)
 			if took > time.Minute || most > 2<<30 || o.Events < 9_900_000 {
 				t.Errorf("%s, of CPU time %s, %d MiB, %d events; want at most 1m0s, 2 GiB, and 9,900,000 or more", took, used, most>>20, o.Events)
 			}

@@ -50,13 +50,17 @@ type Outcome struct {
 	Requests  int64 `json:"requests"` // that storage acknowledged
 	Coalesced int64 `json:"coalesced"`
 	Dropped   int64 `json:"dropped"`
+	// Cut: the scenario's drainTimeout came first, with Left events unsent. Counts are then
+	// until the cut, and drain, rates, efficiency, imbalance and freshness are not known.
+	Cut  bool  `json:"cut,omitempty"`
+	Left int64 `json:"left,omitempty"`
 	// LoadSeconds is from the start of the load to the last arrival, DrainSeconds from the
 	// same start to the last answer that brought storage a change to a Pod;
 	// DrainAfterLoadSeconds is the part of it after the last arrival.
-	LoadSeconds           float64 `json:"loadSeconds"`
-	DrainSeconds          float64 `json:"drainSeconds"`
-	DrainAfterLoadSeconds float64 `json:"drainAfterLoadSeconds"`
-	StorageQPS            float64 `json:"storageQPS"` // acknowledgements between the first and the last
+	LoadSeconds           float64  `json:"loadSeconds"`
+	DrainSeconds          *float64 `json:"drainSeconds,omitempty"`
+	DrainAfterLoadSeconds *float64 `json:"drainAfterLoadSeconds,omitempty"`
+	StorageQPS            *float64 `json:"storageQPS,omitempty"` // acknowledgements between the first and the last
 	// Efficiency is what part StorageQPS is of requests in flight ÷ mean latency, 0 where no
 	// such limit is known; Imbalance the busiest queue's share ÷ the mean share, 0 with one
 	// queue.

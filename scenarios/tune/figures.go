@@ -14,8 +14,8 @@ type Figures = result.TunedFigures
 // FromOutcome are the figures of a simulated cell.
 func FromOutcome(o *simulate.Outcome) Figures {
 	f := Figures{
-		Events: o.Events, Requests: o.Requests, Drain: new(o.DrainSeconds), DrainAfter: new(o.DrainAfterLoadSeconds),
-		StorageQPS: new(o.StorageQPS), InFlight: new(float64(o.MaxInFlight)), WriterDepth: new(float64(o.WriterMaxDepth)),
+		Events: o.Events, Requests: o.Requests, Drain: o.DrainSeconds, DrainAfter: o.DrainAfterLoadSeconds,
+		StorageQPS: o.StorageQPS, InFlight: new(float64(o.MaxInFlight)), WriterDepth: new(float64(o.WriterMaxDepth)),
 		HandlerDepth: new(float64(o.HandlerMaxDepth)), WriterFull: new(o.WriterFullSeconds), QueuedMiB: new(float64(o.PeakQueuedBytes) / (1 << 20)),
 		Dropped: new(o.Dropped),
 	}

@@ -62,6 +62,9 @@ func Virtual() Simulator {
 		if err != nil {
 			return Figures{}, err
 		}
+		if out.Cut {
+			return Figures{}, badinput.New("lower the load", "%s after the load %d of %d simulated events are unsent", unlimitedDrain, out.Left, out.Events)
+		}
 		return FromOutcome(out), nil
 	}
 }

@@ -341,7 +341,7 @@ func (v *Virtual) note(s *source) {
 	v.maxWriter = max(v.maxWriter, v.p.writer.depth)
 	queued := 0
 	for _, o := range v.sources {
-		queued += o.lane.queued - o.lane.inFlight
+		queued += o.lane.queued - o.lane.waiting - o.lane.inFlight
 	}
 	v.maxQueued = max(v.maxQueued, queued)
 	l := s.lane
