@@ -240,7 +240,7 @@ func (c *cell) load(ctx context.Context) error {
 	}
 	err := c.heal(ctx)
 	c.sampler.sample(ctx)
-	c.profiles.heap(ctx)
+	c.profiles.heap()
 	return err
 }
 

@@ -36,13 +36,14 @@ type profileSource interface {
 // profiler takes profiles of processes. On nil its methods do nothing.
 type profiler struct {
 	parties map[string]func() profileSource // the process that is asked now
+	loaded  chan struct{}                   // closed: the load has ended
 	stop    chan struct{}                   // closed: no further slice begins
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
 	mu    sync.Mutex
-	taken map[profileKey][]*profile.Profile
-	err   map[profileKey]error // the latest
+	taken map[profileKey]*profile.Profile // merged of all so far
+	err   map[profileKey]error            // the latest
 }
 
 // profileKey is what a file has.
@@ -60,44 +61,50 @@ func (c *cell) startProfiling(ctx context.Context) *profiler {
 }
 
 func newProfiler(ctx context.Context, parties map[string]func() profileSource) *profiler {
-	p := &profiler{parties: parties, stop: make(chan struct{}), taken: map[profileKey][]*profile.Profile{}, err: map[profileKey]error{}}
+	p := &profiler{parties: parties, loaded: make(chan struct{}), stop: make(chan struct{}), taken: map[profileKey]*profile.Profile{}, err: map[profileKey]error{}}
 	ctx, p.cancel = context.WithCancel(ctx)
 	for party := range parties {
 		p.running.Go(func() { p.slices(ctx, party) })
+		p.running.Go(func() {
+			select {
+			case <-ctx.Done():
+			case <-p.loaded:
+				p.take(ctx, profileKey{party, result.ProfileHeap}, "heap")
+			}
+		})
 	}
 	return p
 }
 
-// slices takes one CPU profile after the other.
+// slices takes one CPU profile after the other, at a pace where they come sooner than they
+// can have been taken, as an error does.
 func (p *profiler) slices(ctx context.Context, party string) {
 	for {
-		pause := time.Duration(0)
-		if !p.take(ctx, profileKey{party, result.ProfileCPU}, fmt.Sprintf("profile?seconds=%.0f", profileSlice.Seconds())) {
-			pause = profileRetry
+		began := time.Now()
+		p.take(ctx, profileKey{party, result.ProfileCPU}, fmt.Sprintf("profile?seconds=%.0f", profileSlice.Seconds()))
+		if time.Since(began) < profileSlice && lifecycle.Pause(ctx, profileRetry) != nil {
+			return
 		}
 		select {
 		case <-p.stop:
 			return
+		case <-ctx.Done():
+			return
 		default:
 		}
-		if lifecycle.Pause(ctx, pause) != nil {
-			return
-		}
 	}
 }
 
-// heap takes the heap profiles.
-func (p *profiler) heap(ctx context.Context) {
-	if p == nil {
-		return
-	}
-	for party := range p.parties {
-		p.take(ctx, profileKey{party, result.ProfileHeap}, "heap")
+// heap takes the heap profiles in the background: a process that hangs must not lengthen the
+// drain.
+func (p *profiler) heap() {
+	if p != nil {
+		close(p.loaded)
 	}
 }
 
-// take asks for one profile and reports whether it came.
-func (p *profiler) take(ctx context.Context, key profileKey, what string) bool {
+// take asks for one profile and merges it with those before.
+func (p *profiler) take(ctx context.Context, key profileKey, what string) {
 	ctx, cancel := context.WithTimeout(ctx, profileSlice+profileGrace)
 	defer cancel()
 	var got *profile.Profile
@@ -107,15 +114,17 @@ func (p *profiler) take(ctx context.Context, key profileKey, what string) bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if former := p.taken[key]; err == nil && former != nil {
+		got, err = profile.Merge([]*profile.Profile{former, got})
+	}
 	if err != nil {
 		p.err[key] = err
-		return false
+		return
 	}
-	p.taken[key] = append(p.taken[key], got)
-	return true
+	p.taken[key] = got
 }
 
-// finish waits for the slices under way, at most profileSlice and profileGrace.
+// finish waits, after heap, for the profiles under way, at most profileSlice and profileGrace.
 func (p *profiler) finish() {
 	if p == nil {
 		return
@@ -125,7 +134,7 @@ func (p *profiler) finish() {
 	p.cancel()
 }
 
-// abandon ends the slices under way.
+// abandon ends the profiles under way.
 func (p *profiler) abandon() {
 	if p == nil {
 		return
@@ -138,7 +147,7 @@ func (p *profiler) abandon() {
 func (p *profiler) missing() (all []string) {
 	for party := range p.parties {
 		for _, kind := range []string{result.ProfileCPU, result.ProfileHeap} {
-			if key := (profileKey{party, kind}); len(p.taken[key]) == 0 {
+			if key := (profileKey{party, kind}); p.taken[key] == nil {
 				all = append(all, fmt.Sprintf("no %s profile of the %s: %v", kind, party, p.err[key]))
 			}
 		}
@@ -159,10 +168,7 @@ func (c *cell) saveProfiles() error {
 		c.r.progress.Line(c.record.ID + ": " + text)
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(p.taken), func(a, b profileKey) int { return strings.Compare(a.party+a.kind, b.party+b.kind) }) {
-		merged, err := profile.Merge(p.taken[key])
-		if err != nil {
-			return fmt.Errorf("merge the %s profiles of the %s: %w", key.kind, key.party, err)
-		}
+		merged := p.taken[key]
 		var data bytes.Buffer
 		if err := merged.Write(&data); err != nil {
 			return fmt.Errorf("write the %s profile of the %s: %w", key.kind, key.party, err)

@@ -17,10 +17,11 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// serving serves profiles; a CPU profile takes as long as a slice. It fails while down.
+// serving serves profiles; a CPU profile takes as long as a slice, or no time at all if hasty.
+// It fails while down and does not answer while it hangs.
 type serving struct {
-	down  atomic.Bool
-	asked atomic.Int64
+	down, hangs, hasty, other atomic.Bool
+	asked                     atomic.Int64
 }
 
 func (s *serving) Profile(ctx context.Context, what string) ([]byte, error) {
@@ -29,8 +30,12 @@ func (s *serving) Profile(ctx context.Context, what string) ([]byte, error) {
 		return nil, errors.New("connection refused")
 	}
 	took := time.Duration(0)
-	if what != "heap" {
+	if what != "heap" && !s.hasty.Load() {
 		took = profileSlice
+	}
+	if s.hangs.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
 	}
 	select {
 	case <-ctx.Done():
@@ -38,6 +43,9 @@ func (s *serving) Profile(ctx context.Context, what string) ([]byte, error) {
 	case <-time.After(took):
 	}
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, DurationNanos: took.Nanoseconds()}
+	if s.other.Load() {
+		p.SampleType[0].Type = "wall"
+	}
 	var data bytes.Buffer
 	if err := p.Write(&data); err != nil {
 		return nil, err
@@ -59,16 +67,16 @@ func TestProfilerOutlivesARestart(t *testing.T) {
 		time.Sleep(profileSlice)
 		restarted.down.Store(false)
 		time.Sleep(2 * profileSlice)
-		p.heap(t.Context())
+		p.heap()
 		began := time.Now()
 		p.finish()
 		if took := time.Since(began); took > profileSlice {
 			t.Errorf("the end took %s, a slice takes %s", took, profileSlice)
 		}
-		if n := len(p.taken[profileKey{"steady", result.ProfileCPU}]); n != 5 {
+		if n := slicesOf(p, "steady"); n != 5 {
 			t.Errorf("%d slices in four and a half times the length of one, want 5", n)
 		}
-		if n := int64(len(p.taken[profileKey{"restarted", result.ProfileCPU}])); n < 4 || restarted.asked.Load() < n+2 {
+		if n := slicesOf(p, "restarted"); n < 4 || restarted.asked.Load() < n+2 {
 			t.Errorf("%d slices of the process that was restarted, of %d asked for: want some before and after, and failures between", n, restarted.asked.Load())
 		}
 		if most := int64(5*profileSlice/profileRetry) + 2; silent.asked.Load() > most {
@@ -77,6 +85,66 @@ func TestProfilerOutlivesARestart(t *testing.T) {
 		want := "no cpu profile of the silent: connection refused\nno heap profile of the silent: connection refused"
 		if got := strings.Join(p.missing(), "\n"); got != want {
 			t.Errorf("missing:\n%s\nwant:\n%s", got, want)
+		}
+	})
+}
+
+// slicesOf is of how many slices the CPU profile of a process was merged.
+func slicesOf(p *profiler, party string) int64 {
+	if got := p.taken[profileKey{party, result.ProfileCPU}]; got != nil {
+		return got.DurationNanos / profileSlice.Nanoseconds()
+	}
+	return 0
+}
+
+// TestProfilerBearsOddWatchers: one that hangs as the load ends does not hold up the drain,
+// one that answers at once is not asked without pause, and a profile that cannot be merged
+// with those before costs no more than itself.
+func TestProfilerBearsOddWatchers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs, hasty, changed := &serving{}, &serving{}, &serving{}
+		hasty.hasty.Store(true)
+		p := newProfiler(t.Context(), map[string]func() profileSource{
+			"hangs": func() profileSource { return hangs }, "hasty": func() profileSource { return hasty }, "changed": func() profileSource { return changed },
+		})
+		time.Sleep(2*profileSlice + profileSlice/2)
+		hangs.hangs.Store(true)
+		changed.other.Store(true)
+		began := time.Now()
+		p.heap()
+		if took := time.Since(began); took > 0 {
+			t.Errorf("the end of the load took %s longer", took)
+		}
+		p.finish()
+		if took := time.Since(began); took > profileSlice+profileGrace {
+			t.Errorf("the end took %s", took)
+		}
+		if most := int64(4*profileSlice/profileRetry) + 2; hasty.asked.Load() > most {
+			t.Errorf("a process that answers at once was asked %d times, at most %d are fair", hasty.asked.Load(), most)
+		}
+		if n := slicesOf(p, "changed"); n != 2 {
+			t.Errorf("%d slices of the process whose profiles changed, want the 2 before", n)
+		}
+		if got, want := strings.Join(p.missing(), "\n"), "no heap profile of the hangs: context deadline exceeded"; got != want {
+			t.Errorf("missing:\n%s\nwant:\n%s", got, want)
+		}
+	})
+}
+
+// TestProfilerEndsInAPause: no slice begins after the end, also where the end comes between
+// two tries.
+func TestProfilerEndsInAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &serving{}
+		s.down.Store(true)
+		p := newProfiler(t.Context(), map[string]func() profileSource{"watcher": func() profileSource { return s }})
+		p.heap()
+		time.Sleep(profileRetry / 2)
+		s.down.Store(false)
+		began := time.Now()
+		p.finish()
+		if took := time.Since(began); took > profileRetry || slicesOf(p, "watcher") != 0 {
+			t.Errorf("the end took %s, with %d slices", took, slicesOf(p, "watcher"))
 		}
 	})
 }
