@@ -34,7 +34,7 @@ func differences(base, other *result.Results, mayDiffer []string) (reasons []str
 	for _, part := range []struct {
 		what string
 		a, b any
-	}{{"scenario", base.Scenario, other.Scenario}, {"environment", base.Environment, other.Environment}} {
+	}{{"scenario", base.Scenario, other.Scenario}, {"environment", fixed(base.Environment), fixed(other.Environment)}} {
 		found, err := jsondiff.Of(part.a, part.b)
 		if err != nil {
 			reasons = append(reasons, part.what+": "+err.Error())
@@ -65,6 +65,12 @@ func differences(base, other *result.Results, mayDiffer []string) (reasons []str
 		}
 	}
 	return reasons
+}
+
+// fixed is an environment without what a control plane draws anew each time it starts.
+func fixed(e result.Environment) result.Environment {
+	e.Flags, e.EtcdFlags = result.FixedFlags(e.Flags), result.FixedFlags(e.EtcdFlags)
+	return e
 }
 
 // alone are reasons why a run cannot be judged, whatever it is held against.
