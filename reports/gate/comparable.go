@@ -82,6 +82,9 @@ func alone(what string, res *result.Results, mayDiffer []string) (reasons []stri
 		return []string{fmt.Sprintf("%s has the schema %q, not %s", what, res.Schema, result.Schema)}
 	}
 	if len(res.Cells) == 0 {
+		if c := res.Run.Crashed; len(c) > 0 {
+			return []string{fmt.Sprintf("%s has no cells: its watcher ended by itself in %s: %s", what, c[0].ID, c[0].Why)}
+		}
 		return []string{what + " has no cells"}
 	}
 	if len(res.Scenario) == 0 {

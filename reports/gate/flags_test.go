@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/watchbench/watchbench/reports/result"
@@ -22,5 +23,14 @@ func TestDrawnPortsAreNoDifference(t *testing.T) {
 	changed.Environment.Flags[3] = "--v=2"
 	if v := mustSaved(t, base, changed); len(v.Reasons) != 1 {
 		t.Error("another flag goes unseen:", v.Reasons)
+	}
+}
+
+// TestCrashAtOnceIsTheReason: a run whose watcher ended before its first cell says so first.
+func TestCrashAtOnceIsTheReason(t *testing.T) {
+	res := paired(1, usual, 6, planted{})
+	res.Cells, res.Run.Crashed = nil, []result.Crash{{ID: "light-base-r1", Why: "exit code 2, see watcher.log"}}
+	if v := mustPaired(t, res); !strings.Contains(v.Sentence(), "exit code 2, see watcher.log") {
+		t.Error(v.Sentence())
 	}
 }
