@@ -54,7 +54,7 @@ format, as base.txt and new.txt: benchstat base.txt new.txt.`,
 			} else if run {
 				return f.runBoth(cmd, args, &r)
 			}
-			if err := needArgs(1, 2, "two runs, or one that holds both sides")(cmd, args); err != nil {
+			if err := needArgs(1, 2, "two runs, or one that holds both sides, or the flags that name two watchers: --base-command and --new-command, or --base-rev")(cmd, args); err != nil {
 				return err
 			}
 			return f.saved(cmd, args)

@@ -34,7 +34,7 @@ func differences(base, other *result.Results, mayDiffer []string) (reasons []str
 	for _, part := range []struct {
 		what string
 		a, b any
-	}{{"scenario", base.Scenario, other.Scenario}, {"environment", base.Environment, other.Environment}} {
+	}{{"scenario", base.Scenario, other.Scenario}, {"environment", fixed(base.Environment), fixed(other.Environment)}} {
 		found, err := jsondiff.Of(part.a, part.b)
 		if err != nil {
 			reasons = append(reasons, part.what+": "+err.Error())
@@ -67,6 +67,12 @@ func differences(base, other *result.Results, mayDiffer []string) (reasons []str
 	return reasons
 }
 
+// fixed is an environment without what a control plane draws anew each time it starts.
+func fixed(e result.Environment) result.Environment {
+	e.Flags, e.EtcdFlags = result.FixedFlags(e.Flags), result.FixedFlags(e.EtcdFlags)
+	return e
+}
+
 // alone are reasons why a run cannot be judged, whatever it is held against.
 func alone(what string, res *result.Results, mayDiffer []string) (reasons []string) {
 	if res == nil {
@@ -76,6 +82,9 @@ func alone(what string, res *result.Results, mayDiffer []string) (reasons []stri
 		return []string{fmt.Sprintf("%s has the schema %q, not %s", what, res.Schema, result.Schema)}
 	}
 	if len(res.Cells) == 0 {
+		if c := res.Run.Crashed; len(c) > 0 {
+			return []string{fmt.Sprintf("%s has no cells: its watcher ended by itself in %s: %s", what, c[0].ID, c[0].Why)}
+		}
 		return []string{what + " has no cells"}
 	}
 	if len(res.Scenario) == 0 {

@@ -34,7 +34,8 @@ func yards() figure {
 // so the p-value is twice the smaller one. The interval is the relative one where that is
 // narrower and the yardstick itself is not seen to differ between the sides: a change that
 // makes storage work harder, as one connection for each request would, raises both, and would
-// hide itself.
+// hide itself. In few blocks such a change goes unseen, so the relative interval decides only
+// what the median of the figure itself agrees with.
 func (f *Finding) steady(p *point, fig figure, blocked bool, rules *Rules) {
 	level := 1 - 2*float64(rules.Alpha)
 	own, okOwn := p.ratio(fig.relative(), blocked)
@@ -42,17 +43,24 @@ func (f *Finding) steady(p *point, fig figure, blocked bool, rules *Rules) {
 	if !okOwn || !okYard {
 		return
 	}
-	raw := f.harm()
-	one := yard.At(level)
-	whole, part := f.Interval, own.At(level)
+	raw, one := f.harm(), yard.At(level)
+	f.Holm = min(1, 2*raw)
+	whole := f.Interval
 	other := *f
-	other.Ratio, other.Interval = &own, part
-	f.Holm = min(1, 2*min(raw, other.harm()))
-	if part.High/part.Low >= whole.High/whole.Low || one.Low > 1 || one.High < 1 {
+	other.Ratio, other.Interval = &own, own.At(level)
+	if other.Interval.High/other.Interval.Low >= whole.High/whole.Low || one.Low > 1 || one.High < 1 || !other.agrees(f.Ratio.Median) {
 		return
 	}
-	f.Ratio, f.Interval, f.fig = &own, part, fig.relative()
+	f.Holm = min(1, 2*min(raw, other.harm()))
+	f.Ratio, f.Interval, f.fig = &own, other.Interval, fig.relative()
 	f.Why = because(f.Why, "relative to the %s, which differs by %s to %s", yards().name, signed(one.Low), signed(one.High))
+}
+
+// agrees reports whether a ratio lies on the side of what is allowed on which the interval
+// does. An interval on both sides decides nothing, so that any ratio agrees.
+func (f *Finding) agrees(ratio float64) bool {
+	limit := f.limit()
+	return !(f.Interval.Low > limit && ratio <= limit || f.Interval.High < limit && ratio >= limit)
 }
 
 // ratio of NEW ÷ BASE of a figure that all cells know.

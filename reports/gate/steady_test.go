@@ -45,8 +45,20 @@ func TestNoiseOfTheMachineFallsOut(t *testing.T) {
 	if with[Fail] < runs*9/10 || without[Fail] > runs/2 || with[Pass] > 0 {
 		t.Error("10 % more CPU: want FAIL in nine of ten, by itself in less than half")
 	}
-	if just := outcomes(t, 2*runs, 8, shaken, planted{cpu: 1.03}, nil); just[Fail] > 2*runs/20 {
-		t.Errorf("what is just allowed: %v, want at most 5 %% FAIL", just)
+	quiet := shaken
+	quiet.machine = 0.001
+	for _, n := range []noise{shaken, quiet} {
+		// Half of the change in the yardstick makes it look smaller, not larger.
+		for _, others := range []float64{1, 1.015} {
+			just := outcomes(t, 2*runs, 8, n, planted{cpu: 1.03, others: others}, nil)
+			t.Logf("what is just allowed, shared noise %g, others × %g: %v", n.machine, others, just)
+			if just[Fail] > 2*runs/20 {
+				t.Errorf("what is just allowed, shared noise %g, others × %g: %v, want at most 5 %% FAIL", n.machine, others, just)
+			}
+		}
+		if half := outcomes(t, runs, 8, n, planted{cpu: 1.1, others: 1.05}, nil); half[Pass] > runs/50 {
+			t.Errorf("10 %% more CPU, half of it in the yardstick, shared noise %g: %v, want hardly any PASS", n.machine, half)
+		}
 	}
 }
 
@@ -58,7 +70,7 @@ func TestSharedHarmIsSeen(t *testing.T) {
 		by     float64
 		blocks int
 		fail   int // at least, of 200
-	}{{1.3, 8, 180}, {1.15, 16, 180}, {1.1, 16, 100}} {
+	}{{1.3, 8, 180}, {1.15, 16, 180}, {1.1, 16, 100}, {1.1, 6, 10}} {
 		counts := outcomes(t, runs, tt.blocks, shaken, planted{cpu: tt.by, others: tt.by}, nil)
 		t.Logf("%.2f in %d blocks: %v", tt.by, tt.blocks, counts)
 		if counts[Pass] > runs/50 || counts[Fail] < tt.fail {

@@ -152,6 +152,9 @@ func gateNotes(v *gate.Verdict) (notes []string) {
 }
 
 func gateMethod(v *gate.Verdict) string {
+	if len(v.Metrics)+len(v.Control.Findings) == 0 {
+		return "No figure was judged."
+	}
 	how := "two saved runs"
 	if v.Blocked {
 		how = "both sides in one run, in blocks A B B A"

@@ -175,3 +175,14 @@ func TestBenchstatComparesSides(t *testing.T) {
 func gateText(w io.Writer, v *gate.Verdict) error {
 	return GateTerminal(w, v, TerminalOptions{Width: 120})
 }
+
+// TestGateUnbuiltComparesNothing: where a side does not build there are no two saved runs.
+func TestGateUnbuiltComparesNothing(t *testing.T) {
+	var buf bytes.Buffer
+	if err := GateTerminal(&buf, gate.Unbuilt(gate.Defaults(), "", "HEAD: x.go:1: undefined: y"), TerminalOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(buf.String(), "saved runs") {
+		t.Error(buf.String())
+	}
+}

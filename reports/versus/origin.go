@@ -57,8 +57,8 @@ func differences(runs []*result.Results) (all []Difference, err error) {
 	add(kindCluster, "provider", env(func(e *result.Environment) string { return e.Provider }))
 	add(kindCluster, "Kubernetes", env(func(e *result.Environment) string { return e.Kubernetes }))
 	add(kindCluster, "etcd", env(func(e *result.Environment) string { return e.Etcd }))
-	add(kindCluster, "kube-apiserver flags", env(func(e *result.Environment) string { return strings.Join(e.Flags, " ") }))
-	add(kindCluster, "etcd flags", env(func(e *result.Environment) string { return strings.Join(e.EtcdFlags, " ") }))
+	add(kindCluster, "kube-apiserver flags", env(func(e *result.Environment) string { return strings.Join(result.FixedFlags(e.Flags), " ") }))
+	add(kindCluster, "etcd flags", env(func(e *result.Environment) string { return strings.Join(result.FixedFlags(e.EtcdFlags), " ") }))
 	add(kindMachine, "processor", env(func(e *result.Environment) string { return e.CPUModel }))
 	add(kindMachine, "CPUs", env(func(e *result.Environment) string { return fmt.Sprint(e.CPUs) }))
 	add(kindMachine, "memory GiB", env(func(e *result.Environment) string {
