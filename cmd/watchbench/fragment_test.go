@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -53,6 +54,7 @@ func TestTuneRefuses(t *testing.T) {
 		{[]string{"--rate", "200/s", "--storage", "60ms", "--objective", "rate=100/s"}, "is not the rate of --objective"},
 		{[]string{"--rate", "200/s", "--storage", "60ms", "--set", "load.rate=0"}, "load.rate"},
 		{[]string{"--rate", "200/s", "--storage", "60ms", "--resume", "nosuch"}, "--resume nosuch"},
+		{[]string{"--rate", "200/s", "--storage", "60ms", "--objective", "drain=30s", "--objective", "freshness.p99=2s"}, "there is drain=30s already"},
 		{[]string{"smoke"}, "closed loop"},
 		{[]string{"strategies"}, "--set matrix.load="},
 		{[]string{"smoke", "--rate", "1/s"}, "without a scenario"},
@@ -72,6 +74,21 @@ func TestTuneRefuses(t *testing.T) {
 	}
 	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+// TestReportOfTune: the folder of a search has its report, and check knows nothing of it.
+func TestReportOfTune(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, result.TuningFile), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, code, err := invoke(t, "report", dir)
+	if err != nil {
+		stderr += err.Error()
+	}
+	if code != exitInput || !strings.Contains(stderr, "report.md") || strings.Contains(stderr, "watchbench check") {
+		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }
 

@@ -44,6 +44,9 @@ The exit code does not depend on the verdicts; that of watchbench check does.`,
 			}
 			res, err := result.LoadFile(args[0])
 			if err != nil {
+				if _, tuned := os.Stat(filepath.Join(args[0], result.TuningFile)); tuned == nil {
+					return badinput.New("open its index.html, or read report.md", "%s is the folder of watchbench tune, whose report is written already", args[0])
+				}
 				return &badinput.Error{What: err.Error(), Remedy: "name the folder of a run or of a matrix, or a run's results.json; watchbench check DIR writes that anew"}
 			}
 			dir := args[0]

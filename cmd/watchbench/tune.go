@@ -68,7 +68,7 @@ another. Exit code 3 if nothing meets the objective, 5 if that could not be meas
 	fl.StringVar(&f.latency, "storage", "", "time to answer one request: 'p50=60ms,p99=400ms', 80ms, or a distribution of storage.latency")
 	fl.StringVar(&f.profile, "profile", "", "what the writes are, with --rate: a profile of docs/load.md (default: plain Pods)")
 	fl.StringVar(&f.trace, "trace", "", "recorded trace that is the load, instead of --rate")
-	fl.StringVar(&f.objective, "objective", f.objective, "what to reach: "+strings.Join(tune.ObjectiveWords(), ", ")+"; with =value, the smallest setting within it")
+	fl.Var(&once{value: &f.objective}, "objective", "what to reach: "+strings.Join(tune.ObjectiveWords(), ", ")+"; with =value, the smallest setting within it")
 	fl.StringArrayVar(&f.limits, "limit", nil, "what a setting must not exceed: memory=64MiB (of the watcher), inflight=60 (requests)")
 	fl.StringVar(&f.queues, "queues", f.queues, "values of podQueueNum to search, from..to")
 	fl.StringVar(&f.lengths, "lengths", f.lengths, "queue lengths to search, from..to: writerQueueLen and handlerQueueLen, in events")
@@ -83,6 +83,24 @@ another. Exit code 3 if nothing meets the objective, 5 if that could not be meas
 	offerList(cmd, "strategies", tune.Strategies...)
 	offerBy(cmd, "resume", folders)
 	return cmd
+}
+
+// once is a text that is given at most once: a second one would silently replace the first.
+type once struct {
+	value *string
+	given bool
+}
+
+func (o *once) String() string { return *o.value }
+func (o *once) Type() string   { return "string" }
+
+// Set refuses a second one.
+func (o *once) Set(text string) error {
+	if o.given {
+		return fmt.Errorf("there is %s already: give one", *o.value)
+	}
+	*o.value, o.given = text, true
+	return nil
 }
 
 // options reads all flags but those of the scenario.

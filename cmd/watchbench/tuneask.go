@@ -106,7 +106,7 @@ func (f *tuneFlags) scenario(ref string, o tune.Objective) (source, error) {
 func (f *tuneFlags) known(o tune.Options) (cells []result.TunedCell, err error) {
 	t, err := result.LoadTuning(filepath.Join(f.earlier, result.TuningFile))
 	if err != nil {
-		return nil, &badinput.Error{What: "--resume " + f.earlier, Remedy: "name a folder of watchbench tune", Err: err}
+		return nil, &badinput.Error{What: "--resume " + f.earlier, Remedy: "name a folder of this version's watchbench tune", Err: err}
 	}
 	if t.Identity != tune.Identity(o) {
 		return nil, badinput.New("repeat the load, the storage and --set of that command, or drop --resume", "--resume %s: it is of another scenario, or one with other overrides", f.earlier)

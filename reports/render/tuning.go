@@ -10,7 +10,7 @@ import (
 
 // TuningDocument is what a search for settings found, the answer first.
 func TuningDocument(t *result.Tuning) *Document {
-	d := &Document{Title: "settings for " + t.Scenario, Subtitle: tuningSubtitle(t), Findings: []string{t.Sentence}}
+	d := &Document{Title: tuningTitle(t), Subtitle: tuningSubtitle(t), Findings: []string{t.Sentence}}
 	if t.Interrupted {
 		d.Findings = append(d.Findings, "Interrupted: this is what was measured until then.")
 	}
@@ -34,6 +34,15 @@ func TuningDocument(t *result.Tuning) *Document {
 	add(Section{Title: "Candidates", Table: candidates(t), Plots: drawnPlots(kneePlot(t)), Heats: []Heat{strategyHeat(t), lengthHeat(t)}, Notes: candidateNotes(t)})
 	add(Section{Title: "Question", Table: factTable(tuningQuestion(t))})
 	return d
+}
+
+// tuningTitle names the scenario, or the load of a question without one, which is called
+// TuningQuestion.
+func tuningTitle(t *result.Tuning) string {
+	if t.Scenario == result.TuningQuestion && len(t.Asked) > 0 {
+		return "settings for " + t.Asked[0].Value
+	}
+	return "settings for " + t.Scenario
 }
 
 func tuningSubtitle(t *result.Tuning) string {

@@ -8,10 +8,12 @@ import (
 	"time"
 )
 
-// TuningSchema names the format of tuning.json, TuningFile the file in a tuning's folder.
+// TuningSchema names the format of tuning.json, TuningFile the file in a tuning's folder, and
+// TuningQuestion the scenario of a question that names none.
 const (
-	TuningSchema = "watchbench/tuning/v1"
-	TuningFile   = "tuning.json"
+	TuningSchema   = "watchbench/tuning/v2" // v1 had its map of lengths as "lengths"
+	TuningFile     = "tuning.json"
+	TuningQuestion = "tune"
 )
 
 // Tuning is what a search for settings asked, tried and recommends. Times are in seconds.
@@ -213,12 +215,19 @@ func LoadTuning(path string) (*Tuning, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
+	// The schema is looked at before the fields, which differ in a file of another version.
+	var named struct {
+		Schema string `json:"schema"`
+	}
+	if err := json.Unmarshal(data, &named); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, place(data, err))
+	}
+	if named.Schema != TuningSchema {
+		return nil, fmt.Errorf("%s: schema is %q, not %s", path, named.Schema, TuningSchema)
+	}
 	var t Tuning
 	if err := json.Unmarshal(data, &t); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, place(data, err))
-	}
-	if t.Schema != TuningSchema {
-		return nil, fmt.Errorf("%s: schema is %q, not %s", path, t.Schema, TuningSchema)
 	}
 	return &t, nil
 }

@@ -42,7 +42,13 @@ func (x *Search) confirm(ctx context.Context) (best *candidate, err error) {
 			return best, nil
 		}
 		if len(all) == 0 {
-			return x.giveUp(ctx)
+			done := x.measured + x.reused
+			best, err = x.giveUp(ctx)
+			if err != nil || x.measured+x.reused == done || x.verdict(best, x.bound()) != result.TunedHolds {
+				return best, err
+			}
+			probes++ // the prediction was wrong: it is repeated as any other
+			continue
 		}
 		best = all[0]
 		switch next := x.below(ctx, best); {

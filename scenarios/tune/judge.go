@@ -2,6 +2,7 @@ package tune
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/watchbench/watchbench/reports/result"
@@ -75,13 +76,41 @@ func (x *Search) bound() float64 {
 	if x.o.Objective.Bound > 0 {
 		return x.o.Objective.Bound.Seconds()
 	}
-	low := 0.0
-	for _, c := range x.cands {
-		if v := x.predicted(c); v != nil && c.excluded == "" && (low == 0 || *v < low) && !x.wrong(c.set.Strategy) && !x.out(c.set.Strategy) {
-			low = *v
+	low := math.Inf(1)
+	for _, strategy := range x.o.Strategies {
+		if !x.wrong(strategy) && !x.out(strategy) {
+			low = min(low, x.lowest(strategy))
 		}
 	}
+	if math.IsInf(low, 1) {
+		return 0
+	}
 	return low * x.factor * (1 + tolerance)
+}
+
+// lowest is the lowest prediction of a strategy's rungs whose next one comes near it, so that
+// one that was lucky does not set the bound. Infinite if there is none.
+func (x *Search) lowest(strategy string) float64 {
+	low := math.Inf(1)
+	rungs := x.rungs(strategy)
+	for i, s := range rungs {
+		v := x.allowed(s)
+		if i+1 < len(rungs) {
+			v = max(v, x.allowed(rungs[i+1])/(1+tolerance))
+		}
+		low = min(low, v)
+	}
+	return low
+}
+
+// allowed is what a setting is predicted to come to, infinite if it is out or not known.
+func (x *Search) allowed(s Setting) float64 {
+	if c := x.cand(s); c.excluded == "" {
+		if v := x.predicted(c); v != nil {
+			return *v
+		}
+	}
+	return math.Inf(1)
 }
 
 // holds judges a candidate: by its valid cells where it has some, else by prediction.

@@ -81,10 +81,19 @@ func (x *Search) screen(ctx context.Context) error {
 	if err := x.shorten(ctx, all); err != nil {
 		return err
 	}
-	if x.o.Objective.Bound == 0 { // the lowest of one plan each is luck
+	all = nil // as long as the limits have left them
+	for _, strategy := range x.o.Strategies {
+		all = append(all, x.rungs(strategy)...)
+	}
+	// The lowest of one plan each is luck; and that of all plans is higher, so that others are
+	// near it.
+	for x.o.Objective.Bound == 0 {
 		bound := x.bound()
-		all = slices.DeleteFunc(all, func(s Setting) bool { return !x.near(x.cand(s), bound) })
-		if err := x.play(ctx, seeds, all...); err != nil {
+		again := slices.DeleteFunc(slices.Clone(all), func(s Setting) bool { c := x.cand(s); return len(c.by) >= seeds || !x.near(c, bound) })
+		if len(again) == 0 {
+			break
+		}
+		if err := x.play(ctx, seeds, again...); err != nil {
 			return err
 		}
 	}

@@ -53,8 +53,11 @@ func (x *Search) why(c, runner *candidate) (all []result.TuningFact) {
 			v, how = x.value(low), "simulated"
 		}
 		verdict := "would do"
-		if !x.holds(low, x.bound()) {
+		switch {
+		case !x.holds(low, x.bound()):
 			verdict = "does not"
+		case !measured:
+			verdict = "might do, and was not measured"
 		}
 		add("fewer", "%s %s: %s, %s", low.set.Name(), verdict, x.said(v), how)
 	}
@@ -66,10 +69,10 @@ func (x *Search) why(c, runner *candidate) (all []result.TuningFact) {
 }
 
 // smaller is the largest setting below one of the same strategy that is known: measured, if
-// one is.
+// one is. What was played with fewer plans is no comparison.
 func (x *Search) smaller(c *candidate) (low *candidate) {
 	for _, k := range x.cands {
-		if k.set.Strategy != c.set.Strategy || k.set.Queues >= c.set.Queues || len(k.by) == 0 && len(k.cells) == 0 {
+		if k.set.Strategy != c.set.Strategy || k.set.Queues >= c.set.Queues || len(k.by) < len(c.by) && len(k.cells) == 0 || len(k.by) == 0 && len(k.cells) == 0 {
 			continue
 		}
 		if low == nil || (x.valid(k) > 0) != (x.valid(low) > 0) && x.valid(k) > 0 ||
