@@ -14,8 +14,7 @@ import (
 // says: log, health, metrics, check and rbac.
 func TestAddressSecret(t *testing.T) {
 	const secret = "hunter2-of-the-address"
-	storage, health, metrics := freeAddress(t), freeAddress(t), freeAddress(t)
-	defer storageAt(t, storage).Close()
+	storage, health, metrics := runningStorage(t), freeAddress(t), freeAddress(t)
 	port := func(address string) string {
 		_, p, _ := net.SplitHostPort(address)
 		return p

@@ -27,8 +27,7 @@ func TestUselessFilter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			storage, health := freeAddress(t), freeAddress(t)
-			defer storageAt(t, storage).Close()
+			storage, health := runningStorage(t), freeAddress(t)
 			cmd, log := program(t.Context(), t, "-f", simulate(t, sim, storage, health, tc.filter)), &journal{}
 			cmd.Stderr = log
 			if err := cmd.Start(); err != nil {
@@ -78,8 +77,7 @@ func TestMaskOfNoKind(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			storage := freeAddress(t)
-			defer storageAt(t, storage).Close()
+			storage := runningStorage(t)
 			cfg := simulate(t, sim, storage, "127.0.0.1:0", tc.filter)
 			code, last, all := command(t, "check", "-f", cfg)
 			fatal := strings.Contains(tc.want, "].kind: ")

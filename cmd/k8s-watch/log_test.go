@@ -57,6 +57,14 @@ func storageAt(t *testing.T, address string) *httptest.Server {
 	return srv
 }
 
+// runningStorage is the address of one that runs until the test has ended.
+func runningStorage(t *testing.T) string {
+	t.Helper()
+	srv := storageAt(t, "127.0.0.1:0")
+	t.Cleanup(srv.Close)
+	return srv.Listener.Addr().String()
+}
+
 // simulate writes the files for a watcher of a simulated apiserver, with storage and
 // health at the given addresses, and returns the configuration's path.
 func simulate(t *testing.T, sim *apisim.Server, storage, health, filter string) string {
