@@ -252,6 +252,7 @@ func TestOrigin(t *testing.T) {
 		{"the next day", func(r *result.Results) { r.Run.Started = r.Run.Started.Add(26 * time.Hour) }, "programs; B ran 26 hours after A, so what changed on the machine meanwhile is part of every difference."},
 		{"the week before", func(r *result.Results) { r.Run.Started = r.Run.Started.Add(-7 * 24 * time.Hour) }, "B ran 7 days before A"},
 		{"no time", func(r *result.Results) { r.Run.Started = time.Time{} }, "how long apart they ran is not known"},
+		{"profiled", func(r *result.Results) { r.Environment.Profiled = true }, "B differs from A in machine (profiles no → taken); run within an hour of each other, so times and CPU differ by the machine alone; only counts compare."},
 		{"another machine", func(r *result.Results) { r.Environment.CPUs = 8 }, "B differs from A in machine (CPUs 2 → 8); run within an hour of each other, so times and CPU differ by the machine alone; only counts compare."},
 		{"another seed", func(r *result.Results) { r.Run.Seed = 8 }, "in seed (7 → 8); "},
 		{"another load", func(r *result.Results) { r.Scenario["load"] = map[string]any{"threads": 8.0} }, "in scenario (load.threads 4 → 8); "},

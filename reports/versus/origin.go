@@ -66,6 +66,12 @@ func differences(runs []*result.Results) (all []Difference, err error) {
 	}))
 	add(kindMachine, "limits (cgroup)", env(func(e *result.Environment) string { return pairs(e.Cgroup) }))
 	add(kindMachine, "pinned", env(func(e *result.Environment) string { return pairs(e.Pinned) }))
+	add(kindMachine, "profiles", env(func(e *result.Environment) string {
+		if e.Profiled {
+			return "taken" // which costs the watcher CPU time
+		}
+		return "no"
+	}))
 	add(kindMachine, "kernel", env(func(e *result.Environment) string { return e.Kernel }))
 	add(kindSeed, "seed", func(r *result.Results) string { return fmt.Sprint(r.Run.Seed) })
 	add(kindWatcher, "name", watchers(func(w *result.Watcher) string { return w.Name }))
