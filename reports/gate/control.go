@@ -126,9 +126,5 @@ func second(fig figure, p *point) (stats.Ratio, bool) {
 	if p == nil {
 		return stats.Ratio{}, false
 	}
-	s, why := p.samples(fig, false)
-	if why != "" {
-		return stats.Ratio{}, false
-	}
-	return stats.RatioOf(s.base, s.new)
+	return p.ratio(fig, false)
 }

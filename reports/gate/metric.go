@@ -80,14 +80,10 @@ func because(why, format string, args ...any) string {
 func (f *Finding) compare(s samples, rules *Rules) {
 	least, what := rules.Repeats, "repetitions of each side"
 	f.N = min(len(s.base), len(s.new))
-	var r stats.Ratio
-	var ok bool
 	if s.blocked {
 		least, what, f.N = rules.Blocks, "whole blocks", len(s.blocks)
-		r, ok = stats.PairedRatio(s.blocks)
-	} else {
-		r, ok = stats.RatioOf(s.base, s.new)
 	}
+	r, ok := s.ratio()
 	if ok {
 		f.Ratio, f.Interval = &r, r.At(1-2*float64(rules.Alpha))
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/reports/stats"
 )
 
 // samples are one metric's values of both sides at a point.
@@ -92,4 +93,21 @@ func (s samples) zero() string {
 		}
 	}
 	return ""
+}
+
+// ratio of NEW ÷ BASE of a figure that all cells know.
+func (p *point) ratio(fig figure, blocked bool) (stats.Ratio, bool) {
+	s, why := p.samples(fig, blocked)
+	if why != "" {
+		return stats.Ratio{}, false
+	}
+	return s.ratio()
+}
+
+// ratio is NEW ÷ BASE, within the blocks where there are any.
+func (s samples) ratio() (stats.Ratio, bool) {
+	if s.blocked {
+		return stats.PairedRatio(s.blocks)
+	}
+	return stats.RatioOf(s.base, s.new)
 }

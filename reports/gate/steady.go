@@ -1,9 +1,6 @@
 package gate
 
-import (
-	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/reports/stats"
-)
+import "github.com/watchbench/watchbench/reports/result"
 
 // yardstick are the parties whose work the plan decides, the same on both sides. What slows
 // the machine down for a while slows them as it does the watcher.
@@ -61,16 +58,4 @@ func (f *Finding) steady(p *point, fig figure, blocked bool, rules *Rules) {
 func (f *Finding) agrees(ratio float64) bool {
 	limit := f.limit()
 	return !(f.Interval.Low > limit && ratio <= limit || f.Interval.High < limit && ratio >= limit)
-}
-
-// ratio of NEW ÷ BASE of a figure that all cells know.
-func (p *point) ratio(fig figure, blocked bool) (stats.Ratio, bool) {
-	s, why := p.samples(fig, blocked)
-	switch {
-	case why != "":
-		return stats.Ratio{}, false
-	case blocked:
-		return stats.PairedRatio(s.blocks)
-	}
-	return stats.RatioOf(s.base, s.new)
 }
