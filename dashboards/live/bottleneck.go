@@ -39,6 +39,9 @@ func bottleneck(f *Frame, text families) *Bottleneck {
 	at := func(where, format string, args ...any) *Bottleneck {
 		return &Bottleneck{where, fmt.Sprintf(format, args...)}
 	}
+	if leads := text.sum(metric.Leading, "", ""); leads != nil && *leads == 0 {
+		return at(AtNone, "this replica stands by")
+	}
 	if up := text.sum(metric.StorageUp, "", ""); up != nil && *up == 0 {
 		return at(AtStorage, "no endpoint answers as it should")
 	}

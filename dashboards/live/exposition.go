@@ -32,7 +32,7 @@ var wanted = func() map[string]bool {
 		metric.EventsReceived, metric.EventsSent, metric.EventsCoalesced, metric.EventsDropped,
 		metric.QueueDepth, metric.QueueCapacity, metric.HandlerQueue, metric.HandlerDiscards,
 		metric.InFlight, metric.StorageRequests, metric.StorageLatency, metric.StorageUp,
-		metric.Freshness, metric.OldestUnsent, metric.WatchSilent, metric.NetBytes,
+		metric.Freshness, metric.OldestUnsent, metric.WatchSilent, metric.NetBytes, metric.Leading,
 		processCPU, processMemory, processStart, goProcs,
 	} {
 		all[name] = true

@@ -220,6 +220,8 @@ func TestBottleneck(t *testing.T) {
 		{"writer", strings.Replace(ownText(1, deep...), `"writer_normal_queue"} 3`, `"writer_normal_queue"} 300`, 1), AtWriter},
 		{"storage away", ownText(1) + metric.StorageUp + `{endpoint="a"} 0` + "\n", AtStorage},
 		{"one endpoint of two", ownText(1) + metric.StorageUp + `{endpoint="a"} 0` + "\n" + metric.StorageUp + `{endpoint="b"} 1` + "\n", AtNone},
+		{"standby", ownText(1) + metric.StorageUp + `{endpoint="a"} 0` + "\n" + metric.Leading + " 0\n", AtNone},
+		{"leader without storage", ownText(1) + metric.StorageUp + `{endpoint="a"} 0` + "\n" + metric.Leading + " 1\n", AtStorage},
 		{"silent watch", strings.Replace(ownText(1), "} 12\n", "} 61\n", 1), AtWatch},
 		{"no queues", metric.StorageRequests + "{method=\"PUT\"} 1\n", ""},
 	} {
