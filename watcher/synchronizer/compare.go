@@ -60,6 +60,7 @@ func (s *Synchronizer) kind(ctx context.Context, kind string) (repaired, open in
 // settleAll examines suspects: those to be read a limited number at a time, the proven
 // ones one after the other.
 func (s *Synchronizer) settleAll(ctx context.Context, kind string, suspects []suspect, f *findings) {
+	s.metrics.repairs.WithLabelValues(kind) // from 0, so that the first repair is an increase
 	waiting := s.metrics.waiting.WithLabelValues(kind)
 	waiting.Set(float64(len(suspects)))
 	defer waiting.Set(0)

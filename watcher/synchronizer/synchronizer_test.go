@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/goleak"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -262,9 +263,16 @@ func TestRepairsWhatDiffers(t *testing.T) {
 				w.cache[k], w.records[k] = raw(i, ""), raw(i, "")
 			}
 			tc.setup(w)
-			n, err := w.synchronizer(t, nil).Once(t.Context())
+			s := w.synchronizer(t, nil)
+			n, err := s.Once(t.Context())
 			if err != nil || n != len(tc.want) {
 				t.Errorf("%d repairs, error %v", n, err)
+			}
+			if series := testutil.CollectAndCount(s.metrics.repairs); series == 0 { // before it is asked for below
+				t.Error("a kind that was compared has no counter of repairs: its first one would be no increase")
+			}
+			if counted := testutil.ToFloat64(s.metrics.repairs.WithLabelValues("Pod")); int(counted) != len(tc.want) {
+				t.Errorf("%v repairs are counted, want %d", counted, len(tc.want))
 			}
 			if d := cmp.Diff(tc.want, w.repairs); d != "" {
 				t.Error(d)
