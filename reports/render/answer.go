@@ -176,7 +176,7 @@ func (t *table) scaling() (s []string) {
 		s = append(s, "Writes per second that storage can be kept up to date with: "+join(carried)+".")
 	}
 	if g := t.res.Growth; g != nil && g.Memory != nil {
-		s = append(s, fmt.Sprintf("Ten times as many objects take %s times the memory.", short(math.Pow(10, g.Memory.Exponent))))
+		s = append(s, fmt.Sprintf("Beyond the smallest step, ten times as many objects take %s times the memory.", short(math.Pow(10, g.Memory.Exponent))))
 	}
 	return s
 }

@@ -45,7 +45,7 @@ func shapes(t *testing.T) map[string]*result.Results {
 		"knee":                   shares(),
 		"sweep":                  swept("storage.latency", "10ms", "20ms", "40ms"),
 		"reference":              besides(),
-		"growth":                 {Schema: result.Schema, Cells: three().Cells, Growth: &result.Growth{Memory: &result.Slope{Exponent: 0.98, Rungs: 4}}},
+		"growth":                 {Schema: result.Schema, Cells: three().Cells, Growth: &result.Growth{Rungs: []result.Rung{{Point: "1k", Objects: 1000, Valid: 1, Stored: new(1.5)}}, Memory: &result.Slope{Exponent: 0.98, Rungs: 4}}},
 		"faults":                 every(three(), func(c *result.Cell) { c.Faults = map[string]int64{"503": 4} }),
 	}
 	all["interrupted"].Run.Interrupted = true
