@@ -35,17 +35,19 @@ func (t *table) doubts() (s []string) {
 		}
 		s = append(s, "Nothing can be said about speed: no measurement is valid"+why+".")
 	}
-	if n := len(t.res.Missing()); n > 0 {
-		why := "The run stopped early"
-		if t.Run.Interrupted {
-			why = "The run was interrupted"
-		}
-		if len(t.Run.Crashed) > 0 {
-			why = "The watcher crashed"
-		}
-		s = append(s, fmt.Sprintf("%s: %d of %d measurements are missing.", why, n, len(t.Run.Order)))
+	n, why := len(t.res.Missing()), "The run stopped early"
+	switch {
+	case len(t.Run.Crashed) > 0:
+		why = "The watcher crashed"
+	case t.Run.Interrupted:
+		why = "The run was interrupted"
+	case n == 0:
+		return s
 	}
-	return s
+	if n > 0 {
+		why += fmt.Sprintf(": %d of %d measurements are missing", n, len(t.Run.Order))
+	}
+	return append(s, why+".")
 }
 
 // mostTold bounds how many rows or loads the paragraph tells of by name.
@@ -55,6 +57,7 @@ const mostTold = 2
 func (t *table) wrong() (s []string) {
 	var failed []string
 	allowed := 0
+	var who []string
 	for _, r := range t.rows {
 		switch r.state() {
 		case stateFailed:
@@ -65,7 +68,9 @@ func (t *table) wrong() (s []string) {
 			}
 			failed = append(failed, fmt.Sprintf("%s %s (%s)", t.inWords(r), what, plural(int(max(r.checks[g].Violations, 1)), "violation")))
 		case stateAllowed:
-			allowed++
+			if allowed++; !slices.Contains(who, inShort(r.strategy, 5)) {
+				who = append(who, inShort(r.strategy, 5))
+			}
 		}
 	}
 	if n := len(failed); n > mostTold {
@@ -78,7 +83,7 @@ func (t *table) wrong() (s []string) {
 		s = append(s, fmt.Sprintf("Of %s, %d failed.", plural(len(t.res.Thresholds), "required limit"), missed))
 	}
 	if allowed > 0 && len(failed) == 0 {
-		s = append(s, fmt.Sprintf("As the scenario allows, %d of %d %s failed.", allowed, len(t.rows), t.combinations()))
+		s = append(s, fmt.Sprintf("As the scenario allows, %s failed, in %d of %d %s.", join(who[:min(len(who), 3)]), allowed, len(t.rows), t.combinations()))
 	}
 	return s
 }
@@ -219,7 +224,7 @@ func (t *table) proven() (s []string) {
 	}
 	var rest []string
 	if cut > 0 {
-		rest = append(rest, fmt.Sprintf("%d out of time", cut))
+		rest = append(rest, fmt.Sprintf("%d ran out of time", cut))
 	}
 	if untested > 0 {
 		rest = append(rest, fmt.Sprintf("%d not fully put to the test", untested))

@@ -138,7 +138,7 @@ func left(c *result.Check, shown int) string {
 
 // FoundNote says what of the counterexamples is not on the page.
 func (t *table) FoundNote() string {
-	return fmt.Sprintf("The record keeps up to 50 counterexamples of a check and cell, the first 10 with requests, versions and fields; this page shows at most %d, %d of them with these. Times are UTC.", pageExamples, pageEvidence)
+	return fmt.Sprintf("The record keeps up to 50 counterexamples of a check and cell, the first 5 with requests, versions and fields; this page shows at most %d, %d of them with these. Times are UTC.", pageExamples, pageEvidence)
 }
 
 func (f *foundItem) add(e *result.Evidence) {

@@ -11,7 +11,7 @@ import (
 
 // Bounds on the evidence: of how many counterexamples of a check, and how much of each.
 const (
-	maxEvidence    = 10
+	maxEvidence    = 5
 	requestsBefore = 5 // and the one that violates
 	requestsAfter  = 2
 	maxWritten     = 8
