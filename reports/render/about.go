@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +52,10 @@ func (t *table) Environment() []fact {
 		{"Load average after", loadAverage(e.LoadAfter)},
 		{"Steal", steal(e)},
 	}
+	facts = append(facts, fact{"Storage latency", t.latency()}, fact{"Watcher", join(t.distinct(watcherVersion))}, fact{"Not recorded", notRecorded})
+	if len(e.Programs) > 0 {
+		facts = append(facts, fact{"Programs", pairs(digests(e.Programs))})
+	}
 	if e.Profiled {
 		facts = append(facts, fact{"Profiles", "were taken; the CPU figures contain what that cost"})
 	}
@@ -67,6 +72,42 @@ func (t *table) Environment() []fact {
 		facts = append(facts, fact{"Modules", pairs(e.Modules)})
 	}
 	return cleaned(facts)
+}
+
+// notRecorded is what a reader who distrusts the figures would ask for in vain.
+const notRecorded = "frequency governor, thermal or cgroup throttling, clock source, kind of disk, and what else ran on the machine beyond its load average"
+
+// latency is what storage was asked for, and what it served at least and at most.
+func (t *table) latency() string {
+	asked := t.distinct(func(c *result.Cell) string { return c.Storage.LatencySpec })
+	least, most := math.Inf(1), 0.0
+	for i := range t.res.Cells {
+		if c := &t.res.Cells[i]; c.Valid && c.Storage.SeenMeanMs != nil {
+			least, most = min(least, *c.Storage.SeenMeanMs), max(most, *c.Storage.SeenMeanMs)
+		}
+	}
+	served := "not known"
+	if most > 0 {
+		served = fmt.Sprintf("%s to %s ms", brief(least), brief(most))
+	}
+	if len(asked) == 0 && most == 0 {
+		return ""
+	}
+	return "asked " + orUnknown(join(asked)) + "; served, means of the valid cells: " + served
+}
+
+// watcherVersion is what the process under test was called and called itself.
+func watcherVersion(c *result.Cell) string {
+	return strings.TrimSpace(c.Watcher.Name + " " + c.Watcher.Version)
+}
+
+// digests are the first figures of SHA-256 sums, enough to tell programs apart.
+func digests(programs map[string]string) map[string]string {
+	all := map[string]string{}
+	for name, sum := range programs {
+		all[name] = sum[:min(len(sum), len("sha256:")+12)]
+	}
+	return all
 }
 
 // steal is not known where the machine does not even tell its load.
@@ -94,14 +135,32 @@ func (t *table) Provenance() []fact {
 	for _, s := range r.Resumed {
 		var ids []string
 		for _, c := range s.Cells {
-			ids = append(ids, c.ID)
+			id := c.ID
+			if c.Why != "" {
+				id += " (" + c.Why + ")"
+			}
+			ids = append(ids, id)
 		}
 		facts = append(facts, fact{"Resumed", fmt.Sprintf("%s, for %s: %s", when(s.Started), plural(len(ids), "cell"), strings.Join(ids, ", "))})
+		if here, there := machine(&t.res.Environment), machine(&s.Environment); here != there {
+			facts = append(facts, fact{"Resumed elsewhere", there})
+		}
+	}
+	for _, s := range r.Skipped {
+		facts = append(facts, fact{"Skipped", s.ID + ": " + s.Why})
+	}
+	if why := t.res.Crashes(); why != "" {
+		facts = append(facts, fact{"Crashed", why})
 	}
 	if gap := t.res.Gap(); gap != "" {
 		facts = append(facts, fact{"Complete", gap})
 	}
 	return cleaned(facts)
+}
+
+// machine is what an environment says of program and machine, for telling two apart.
+func machine(e *result.Environment) string {
+	return strings.Join([]string{e.Commit, e.GoVersion, e.CPUModel, plural(e.CPUs, "CPU"), strconv.FormatInt(e.MemoryMiB, 10) + " MiB", e.Kernel, e.Kubernetes, e.Etcd}, ", ")
 }
 
 // cleaned makes the values safe to show; an empty one is not known.

@@ -266,9 +266,6 @@ var freshnessQuantiles = []struct {
 // Definitions are all columns of the table with what they mean.
 func (t *table) Definitions() []*column { return slices.Concat(published, ours) }
 
-// CostDefinitions are those of the second table.
-func (t *table) CostDefinitions() []*column { return titled(further) }
-
 // measureFailing counts the checks that failed, allowed or not.
 func measureFailing(r *row) reading {
 	return reading{number: ifSome(float64(len(r.failing())), len(r.checks) > 0)}

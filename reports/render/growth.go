@@ -16,7 +16,7 @@ func (t *table) Growth() (s sheet) {
 	}
 	s.Keys, s.Heads = 1, append(words("rung"),
 		heading{Title: "objects"}, heading{Title: "offered", Unit: "events/s"}, heading{Title: "achieved", Unit: "events/s"},
-		heading{Title: "first sync", Unit: "s"}, heading{Title: "sync CPU", Unit: "s"}, heading{Title: "memory", Unit: "MiB"}, heading{Title: "per object", Unit: "B"}, heading{Title: "peak", Unit: "MiB"},
+		heading{Title: "first sync", Unit: "s", Meaning: storedMeaning}, heading{Title: "sync CPU", Unit: "s"}, heading{Title: "memory", Unit: "MiB"}, heading{Title: "per object", Unit: "B"}, heading{Title: "peak", Unit: "MiB"},
 		heading{Title: "freshness p50", Unit: "s"}, heading{Title: "freshness p99", Unit: "s"}, heading{Title: "", Left: true})
 	for i := range g.Rungs {
 		x := &g.Rungs[i]

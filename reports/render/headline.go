@@ -21,6 +21,9 @@ type headline struct {
 	Name     string // whose it is
 	Note     string // what belongs to it
 	Sentence string // all of it in words
+	// plain is the same for readers who know no terms, without a full stop, and more what may
+	// follow it.
+	plain, more string
 }
 
 // Headlines are the answers for each load: of a closed one, drain times are compared; an
@@ -91,6 +94,7 @@ func headlineOf(load string, rows []*row) headline {
 		h.Sentence = clean(load) + ": no winner: " + h.Note + "."
 		return h
 	}
+	under := "Under load " + inShort(load, 8) + ", "
 	var all []timed
 	for _, r := range rows {
 		if v := drain.measure(r); r.correct() && r.checks["G1"].Verdict == result.Pass && !r.isFloor() && v.number != nil && !v.projected {
@@ -100,8 +104,11 @@ func headlineOf(load string, rows []*row) headline {
 	slices.SortStableFunc(all, func(a, b timed) int { return cmp.Compare(*a.drain.number, *b.drain.number) })
 	switch len(all) {
 	case 0:
+		h.plain = under + "no speed can be compared"
 		return none("no point may be compared")
 	case 1:
+		h.plain = under + fmt.Sprintf("storage had everything from %s after %s s, with nothing to compare that with", inShort(all[0].label(), 8), drain.text(all[0].drain))
+		h.more = all[0].arrived()
 		return none("only %s may be compared", all[0].label())
 	}
 	first, others := all[0], all[1:]
@@ -111,6 +118,12 @@ func headlineOf(load string, rows []*row) headline {
 		if stats.Apart(first.drain.values, o.drain.values) >= 0 {
 			near = append(near, o.timing())
 			few = few || len(o.drain.values) < stats.Least
+		}
+	}
+	if len(near) > 1 {
+		h.plain = under + fmt.Sprintf("the %d fastest are too close to call", len(near))
+		if len(near) <= 3 {
+			h.plain = under + join(near) + " are too close to call"
 		}
 	}
 	switch {
@@ -129,6 +142,19 @@ func headlineOf(load string, rows []*row) headline {
 	}
 	h.Note = count + " · " + strings.Join(claims, " · ")
 	h.Sentence = fmt.Sprintf("%s: %s drained fastest of %d correct points, in %s s %s: %s.", clean(load), h.Name, len(all), h.Value, count, strings.Join(claims, ", "))
+	h.plain = under + inShort(h.Name, 8) + " was fastest"
+	if len(all) < len(rows) {
+		h.plain += fmt.Sprintf(" of %d comparable", len(all))
+	}
+	h.more = ": storage had everything after " + h.Value + " s"
+	if spread := first.drain.spread(); spread != "" {
+		h.more += " (" + spread + ")"
+	}
+	h.more += ", " + claims[0]
+	if last := claims[len(claims)-1]; len(claims) > 1 {
+		h.more += " and " + last
+	}
+	h.more += first.arrived()
 	if s := untested(all); s != "" {
 		h.Note += " · " + s
 		h.Sentence += " " + s
@@ -148,6 +174,16 @@ func untested(all []timed) string {
 		return ""
 	}
 	return "Not put to the test, for want of power: " + join(rows) + "."
+}
+
+// arrived is within which time storage had the row's changes; "" where it is not known or
+// only bounded.
+func (r *row) arrived() string {
+	p50, p99 := freshnessQuantiles[0].measure(r), freshnessP99.measure(r)
+	if p50.number == nil || p99.number == nil || p50.atLeast || p99.atLeast {
+		return ""
+	}
+	return fmt.Sprintf("; half of the changes arrived within %s s, 99 %% within %s s", freshnessP99.text(p50), freshnessP99.text(p99))
 }
 
 // serial is the strategy with one request at a time, which others are compared with.

@@ -25,7 +25,8 @@ var (
 )
 
 var pageTemplates = template.Must(template.New("").Funcs(template.FuncMap{
-	"json": func(c optioner) (template.JS, error) { data, err := encode(c); return template.JS(data), err },
+	"defined": define,
+	"json":    func(c optioner) (template.JS, error) { data, err := encode(c); return template.JS(data), err },
 }).ParseFS(pageFiles, "page/*.html"))
 
 // HTML writes the report as one file. Built with the chart script, the file needs

@@ -170,7 +170,10 @@ func hostileRecord(t *testing.T) *result.Results {
 			check.Counterexample, check.Note = check.Counterexample+hostile, hostile
 			c.Checks[g] = check
 		}
-		c.Checks[hostile] = result.Check{Verdict: result.Fail, Violations: 1, Judged: 1, Counterexample: hostile, Note: hostile}
+		c.Checks[hostile] = result.Check{Verdict: result.Fail, Violations: 1, Judged: 1, Counterexample: hostile, Note: hostile, Evidence: []result.Evidence{{
+			Kind: hostile, Namespace: hostile, Name: hostile, Written: []result.Written{{UID: hostile}},
+			Requests: []result.KeyRequest{{Method: hostile, UID: hostile, Effect: hostile, Fault: hostile}}, Fields: []result.Difference{{Path: hostile, Expected: hostile, Stored: hostile}},
+		}}}
 	}
 	return res
 }

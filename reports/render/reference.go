@@ -238,7 +238,7 @@ func (t *table) Shaped() string {
 		}
 	}
 	if len(parts) == 0 {
-		return "Storage rate after ÷ before: not measured."
+		return "How the rate of writes to storage differs between the published setups before and after was not measured."
 	}
-	return "Storage rate after ÷ before at comparable loads: " + strings.Join(parts, ", ") + "."
+	return "Rate of writes to storage with the published setup “after”, as a multiple of that with “before”, at comparable loads: " + strings.Join(parts, ", ") + "."
 }

@@ -51,7 +51,7 @@ func TestBeside(t *testing.T) {
 		"| before | 20 | k8s-watch | 290.0 | ", "| ~31.0 proj. |", "| k8s-watch ÷ published | 0.97 |", "| ~0.08",
 		"| k8s-watch | 20 → 20 threads | 5.57 | 7.4 | 6.5 | – |", "✅ holds", "⚠️ not measured",
 		"averaged over about 300 s before and 60 s after;", "or its busiest 30 s; “30 s” in the busiest 30 s whether", "k8s-watch after 20 threads 200 of 351.8", "legacy after 20 threads (storage &lt;late&gt;",
-		"- Storage rate after ÷ before at comparable loads: k8s-watch 6.50 × (published 5.57 ×).",
+		"\nRate of writes to storage with the published setup “after”, as a multiple of that with “before”, at comparable loads: k8s-watch 6.50 × (published 5.57 ×).",
 	} {
 		if !strings.Contains(md, want) {
 			t.Errorf("no %q in\n%s", want, md)

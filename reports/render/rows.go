@@ -129,6 +129,9 @@ func together(a, b result.Check) result.Check {
 		worse, other = b, a
 	}
 	if worse.Counterexample != "" && other.Counterexample != "" {
+		if n := 1 + len(worse.Further); len(other.Evidence) > 0 {
+			worse.Evidence = slices.Concat(worse.Evidence, make([]result.Evidence, n-min(n, len(worse.Evidence))), other.Evidence)
+		}
 		worse.Further = slices.Concat(worse.Further, []string{other.Counterexample}, other.Further)
 	}
 	worse.Judged, worse.Violations = a.Judged+b.Judged, a.Violations+b.Violations

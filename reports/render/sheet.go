@@ -19,9 +19,10 @@ type sheet struct {
 type heading struct {
 	Title, Unit string
 	Meaning     string
-	Left        bool // words, not figures
-	Divide      bool // a bar stands before the column
-	marked      bool // Markdown shows a cell's tone by a sign
+	Def         string // the anchor of the definition on the page, where there is one
+	Left        bool   // words, not figures
+	Divide      bool   // a bar stands before the column
+	marked      bool   // Markdown shows a cell's tone by a sign
 }
 
 // words are headings of columns of words.

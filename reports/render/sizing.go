@@ -197,19 +197,27 @@ func (t *table) sizing(c contest) []headline {
 	case all == nil && latest == nil:
 		least := slices.MinFunc(rows, func(a, b *row) int { return cmp.Compare(*growth(a).number, *growth(b).number) })
 		h.Value = "none"
+		h.plain = fmt.Sprintf("At %s, %s keeps up; the backlog of %s, which is least behind, grows by %s writes every second", question(least), none, inShort(t.setting(least), 12), shortOf(growth(least).number))
 		h.Sentence = fmt.Sprintf("%s: %s keeps up; least behind is %s: %s.", question(least), none, t.setting(least), least.behind())
 	case all == nil:
 		h.Value = latest.label()
+		h.plain = fmt.Sprintf("At %s, the %s that keeps up is %s, which skips states that newer ones have replaced", question(latest), which, inShort(t.setting(latest), 12))
+		h.more = latest.arrived()
 		h.Sentence = fmt.Sprintf("%s: the %s that keeps up is %s (%s); none does that sends every event.", question(latest), which, t.setting(latest), latest.cost())
 	default:
 		h.Value = all.label()
+		h.plain = fmt.Sprintf("At %s, the %s that keeps up is %s, which passes on every event", question(all), which, inShort(t.setting(all), 12))
+		h.more = all.arrived()
 		h.Sentence = fmt.Sprintf("%s: the %s that keeps up is %s (%s)", question(all), which, t.setting(all), all.cost())
 		if latest != nil {
+			h.plain += "; if the latest state of an object is enough, " + inShort(t.setting(latest), 12)
 			h.Sentence += fmt.Sprintf("; if the latest state of an object is enough, %s (%s)", t.setting(latest), latest.cost())
 		}
 		h.Sentence += "."
 	}
-	h.Sentence += notKnown
+	if h.Sentence += notKnown; notKnown != "" {
+		h.more += "; others that are invalid or missing might also do"
+	}
 	h.Note = h.Sentence
 	return []headline{h}
 }

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -245,46 +244,6 @@ func violations(c result.Check) string {
 		s += " (" + c.Note + ")"
 	}
 	return s
-}
-
-// example are the first counterexamples of a failed check.
-type example struct {
-	Name    string // of the row
-	Failure string // in one line
-	Text    string // one a line
-	Allowed bool
-}
-
-// Counterexamples of a check in a report, and on a terminal.
-const (
-	shownExamples    = 10
-	terminalExamples = 3
-)
-
-// Examples are those of all rows.
-func (t *table) Examples() []example { return t.examples(shownExamples) }
-
-func (t *table) examples(most int) (all []example) {
-	for _, r := range t.rows {
-		for _, g := range r.failing() {
-			c := r.checks[g]
-			text := cmp.Or(counterexamples(c, most), "The record holds no counterexample.")
-			all = append(all, example{r.name(), clean(r.failure(g)), text, c.Verdict == result.Allowed})
-		}
-	}
-	return all
-}
-
-// counterexamples are the first of a check, one a line, and where the others are.
-func counterexamples(c result.Check, most int) string {
-	lines := []string{strings.TrimSpace(cleanLines(c.Counterexample))}
-	for _, text := range c.Further {
-		lines = append(lines, strings.TrimSpace(cleanLines(text)))
-	}
-	if n := len(lines) - most; n > 0 {
-		lines = append(lines[:most], fmt.Sprintf("… and %d more in %s", n, result.FileName))
-	}
-	return strings.Join(lines, "\n")
 }
 
 func (r *row) repetition(c *result.Cell) string {

@@ -63,18 +63,16 @@ func Terminal(w io.Writer, res *result.Results, opts TerminalOptions) error {
 	p.line("", "")
 	p.context(t)
 	p.line("", "")
-	for _, h := range t.Headlines() {
+	for _, h := range t.Untold() {
 		p.line("", "%s", h.Sentence)
 	}
 	for _, l := range t.Floors() {
 		p.line("", "%s", l)
 	}
-	if s := t.Shaped(); s != "" {
-		p.line("", "%s", s)
-	}
 	if s := t.Bounds(); s != "" {
 		p.line(map[bool]string{true: ansiRed}[len(t.missed()) > 0], "%s", s)
 	}
+	p.line("", "%s", t.Answer())
 	p.line(ansiBold, "%s", t.Summary())
 	return p.w.Flush()
 }

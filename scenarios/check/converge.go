@@ -79,7 +79,7 @@ func (j *judge) converge() {
 		return cmp.Or(cmp.Compare(k.kind, l.kind), cmp.Compare(k.namespace, l.namespace), cmp.Compare(k.name, l.name))
 	})
 	for _, k := range found {
-		t.fail(func() string { return j.difference(k) })
+		t.failAt(k, 0, func() string { return j.difference(k) })
 	}
 }
 
@@ -238,7 +238,7 @@ func (j *judge) recreate() {
 		if want == have || want == "" && !j.olderUID(k, have, newest) {
 			continue
 		}
-		t.fail(func() string {
+		t.failAt(k, 0, func() string {
 			return fmt.Sprintf("%s: the name was given to %d objects, the last is uid %s; storage ends with %s, the apiserver with %s; %s",
 				k, known, k.uid(newest), uidOrNothing(have), uidOrNothing(want), k.lastRequest())
 		})

@@ -10,8 +10,9 @@
 //	v.Checks["G2"]                          // result.Check for every guarantee G1…G14
 //	v.Lost, v.Reordered                     // nil where history cannot tell
 //
-// Judge reads the record once: the final states, the op log, the ledger. Observers,
-// such as measure.Figures, see the two logs on the way. What G7 and G8 are judged by may
+// Judge reads the record once: the final states, the op log, the ledger; and the ledger once
+// more where a check failed, for the requests around the violations. Observers, such as
+// measure.Figures, see the two logs on the way, once. What G7 and G8 are judged by may
 // depend on the record too; History.Bounds computes it once the logs have been read.
 //
 // What a run writes, beside the files of package history:
@@ -34,7 +35,8 @@
 //  1. A check that looked at nothing is not-judged, never passed.
 //  2. A failed check names its counterexamples, of the first 50 violations: the key, the
 //     versions and the requests with their sequence numbers and times (UTC), and the fields
-//     where only the content is wrong.
+//     where only the content is wrong. The first five of a check have evidence: what was
+//     written to that key, and up to eight requests in the order in which they took effect.
 //  3. The order checks G2 to G5 say how many pairs of states could have been swapped
 //     (Power); whoever reads the verdict asks for a least number of them.
 //  4. In a cut cell G1 and the final uid of G5 are not judged; the others are

@@ -9,9 +9,9 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// History is everything recorded about one cell. The sequences are read once
-// each, front to back; a nil one was not recorded, and what depends on it is not
-// judged.
+// History is everything recorded about one cell. The sequences are read front to
+// back, the ledger's up to twice, the others once; a nil one was not recorded, and
+// what depends on it is not judged.
 type History struct {
 	Meta
 	Ops     iter.Seq2[oplog.Record, error]

@@ -94,7 +94,7 @@ func (j *judge) restarts() {
 		t.judged = j.restarted
 		j.eachRestart(t)
 		if g1.violations > 0 {
-			t.failN(g1.violations, func() string { return fmt.Sprintf("after %d restarts: %s", j.restarted, g1.examples[0]) })
+			t.failN(g1.violations, func() string { return fmt.Sprintf("after %d restarts: %s", j.restarted, g1.examples[0].text) })
 		}
 	}
 }

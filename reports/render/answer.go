@@ -1,0 +1,363 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/reports/stats"
+)
+
+// Answer is what the run found, in one paragraph for readers who know none of the checks by
+// name. Bad news come first. It says nothing that headlines, tables and verdicts do not.
+func (t *table) Answer() string {
+	var s []string
+	for _, more := range [][]string{t.doubts(), t.wrong(), t.speeds(), t.scaling(), t.proven(), t.limits(), t.sureness()} {
+		s = append(s, more...)
+	}
+	return strings.Join(s, " ")
+}
+
+// doubts say that there is nothing to answer with, or not all of it.
+func (t *table) doubts() (s []string) {
+	valid := t.any(func(c *result.Cell) bool { return c.Valid })
+	switch {
+	case len(t.rows) == 0:
+		s = append(s, "Nothing can be said: the run holds no measurement.")
+	case !valid:
+		why := ""
+		if reasons := t.res.Cells[0].InvalidReasons; len(reasons) > 0 {
+			why = "; of the first: " + inShort(reasons[0], 20)
+		}
+		s = append(s, "Nothing can be said about speed: no measurement is valid"+why+".")
+	}
+	n, why := len(t.res.Missing()), "The run stopped early"
+	switch {
+	case len(t.Run.Crashed) > 0:
+		why = "The watcher crashed"
+	case t.Run.Interrupted:
+		why = "The run was interrupted"
+	case n == 0:
+		return s
+	}
+	if n > 0 {
+		why += fmt.Sprintf(": %d of %d measurements are missing", n, len(t.Run.Order))
+	}
+	return append(s, why+".")
+}
+
+// mostTold bounds how many rows or loads the paragraph tells of by name.
+const mostTold = 2
+
+// wrong are the violated guarantees and bounds.
+func (t *table) wrong() (s []string) {
+	var failed []string
+	allowed := 0
+	var who []string
+	for _, r := range t.rows {
+		switch r.state() {
+		case stateFailed:
+			g := r.with(result.Fail)[0]
+			what := "check " + clean(g) + " failed"
+			if w := misdeeds[g]; w != "" {
+				what = w
+			}
+			failed = append(failed, fmt.Sprintf("%s %s (%s)", t.inWords(r), what, plural(int(max(r.checks[g].Violations, 1)), "violation")))
+		case stateAllowed:
+			if allowed++; !slices.Contains(who, inShort(r.strategy, 5)) {
+				who = append(who, inShort(r.strategy, 5))
+			}
+		}
+	}
+	if n := len(failed); n > mostTold {
+		failed = append(failed[:mostTold], fmt.Sprintf("%d more failed", n-mostTold))
+	}
+	if len(failed) > 0 {
+		s = append(s, "Not correct: "+strings.Join(failed, "; ")+".")
+	}
+	if missed := len(t.missed()); missed > 0 {
+		s = append(s, fmt.Sprintf("Of %s, %d failed.", plural(len(t.res.Thresholds), "required limit"), missed))
+	}
+	if allowed > 0 && len(failed) == 0 {
+		s = append(s, fmt.Sprintf("As the scenario allows, %s failed, in %d of %d %s.", join(who[:min(len(who), 3)]), allowed, len(t.rows), t.combinations()))
+	}
+	return s
+}
+
+// misdeeds are the violations of each guarantee in plain words, after a row's name.
+var misdeeds = map[string]string{
+	"G1":  "left storage different from the cluster",
+	"G2":  "let an object's versions go backwards",
+	"G3":  "replaced newer data with older",
+	"G4":  "brought deleted objects back",
+	"G5":  "mixed up a recreated object with the one before it",
+	"G6":  "lost count of events",
+	"G7":  "outgrew its limits on memory or connections",
+	"G8":  "let a fault delay objects that it did not concern",
+	"G9":  "left storage wrong after a restart",
+	"G10": "let a late request overwrite newer data",
+	"G11": "undid newer data by repeating a request",
+	"G12": "did not repair damaged records in time",
+	"G13": "leaked secret data",
+	"G14": "reported figures that the record contradicts",
+}
+
+// speeds are the answers for one or two loads, or how often there is one; beside the
+// published tables, the comparison with them.
+func (t *table) speeds() (s []string) {
+	if shaped := t.Shaped(); shaped != "" {
+		return []string{shaped}
+	}
+	all := t.told()
+	if len(all) == 0 {
+		return nil
+	}
+	if len(all) > mostTold {
+		if c := t.champions(); len(c) > 0 {
+			s = append(s, fmt.Sprintf("Of %d loads, %s.", len(all), join(c)))
+		}
+		all = all[:1]
+	}
+	for i, h := range all {
+		if i == 0 {
+			h.plain += h.more
+		}
+		s = append(s, h.plain+".")
+	}
+	return s
+}
+
+// told are the headlines that have an answer in plain words, the heaviest load first.
+func (t *table) told() []headline {
+	all := slices.DeleteFunc(t.Headlines(), func(h headline) bool { return h.plain == "" })
+	slices.Reverse(all)
+	return all
+}
+
+// Untold are the headlines that Answer does not tell in full.
+func (t *table) Untold() []headline {
+	all := t.told()
+	if len(all) == 0 {
+		return nil
+	}
+	all = all[1:]
+	slices.Reverse(all)
+	return all
+}
+
+// champions are the strategies that drained fastest, under how many loads each.
+func (t *table) champions() (words []string) {
+	names := map[string]int{}
+	for r := range t.winners() {
+		names[r.strategy]++
+	}
+	order := slices.SortedFunc(maps.Keys(names), func(a, b string) int { return cmp.Or(cmp.Compare(names[b], names[a]), cmp.Compare(a, b)) })
+	for _, n := range order[:min(len(order), 3)] {
+		words = append(words, fmt.Sprintf("%s was fastest under %d", inShort(n, 5), names[n]))
+	}
+	return words
+}
+
+// scaling is what strategies carry, and how costs grow with objects.
+func (t *table) scaling() (s []string) {
+	var carried []string
+	for _, r := range t.rows {
+		if v := capacity(r); r.calibrates() && !slices.ContainsFunc(r.failing(), core) && v.number != nil {
+			least := ""
+			if v.atLeast {
+				least = "at least "
+			}
+			carried = append(carried, fmt.Sprintf("%s %s%s", inShort(r.strategy, 5), least, fixed(v.number, 1)))
+		}
+	}
+	if len(carried) > 0 {
+		if n := len(carried); n > 5 {
+			carried = append(carried[:5], fmt.Sprintf("%d more in the table", n-5))
+		}
+		s = append(s, "Writes per second that storage can be kept up to date with: "+join(carried)+".")
+	}
+	if g := t.res.Growth; g != nil && g.Memory != nil {
+		s = append(s, fmt.Sprintf("Beyond the smallest step, ten times as many objects take %s times the memory.", short(math.Pow(10, g.Memory.Exponent))))
+	}
+	return s
+}
+
+// proven counts where nothing was lost, reordered or brought back, and where that was not
+// put to the test.
+func (t *table) proven() (s []string) {
+	good, cut, untested, valid := 0, 0, 0, 0
+	var events int64
+	known := true
+	for _, r := range t.rows {
+		if r.void() || r.isFloor() {
+			continue
+		}
+		valid++
+		has := func(verdict string, asked ...string) bool {
+			return slices.ContainsFunc(asked, func(g string) bool { return r.checks[g].Verdict == verdict })
+		}
+		every := !slices.ContainsFunc([]string{"G1", "G2", "G3", "G4"}, func(g string) bool { return r.checks[g].Verdict != result.Pass })
+		switch {
+		case every:
+			good++
+			for _, c := range r.valid {
+				if c.Events == nil {
+					known = false
+				} else {
+					events += c.Events.Received
+				}
+			}
+		case has(result.Fail, "G1", "G2", "G3", "G4") || has(result.Allowed, "G1", "G2", "G3", "G4"):
+		case r.cut():
+			cut++
+		default:
+			untested++
+		}
+	}
+	over := ""
+	if known && events > 0 {
+		over = fmt.Sprintf(" (%d events received)", events)
+	}
+	var rest []string
+	if cut > 0 {
+		rest = append(rest, fmt.Sprintf("%d ran out of time", cut))
+	}
+	if untested > 0 {
+		rest = append(rest, fmt.Sprintf("%d not fully put to the test", untested))
+	}
+	switch {
+	case good > 0 && len(t.rows) == 1:
+		s = append(s, "Nothing was lost, reordered or brought back"+over+".")
+	case good > 0:
+		s = append(s, fmt.Sprintf("Of %d %s, %d lost, reordered and resurrected nothing%s%s.", len(t.rows), t.combinations(), good, over, leading("; ", join(rest))))
+	case valid > 0:
+		s = append(s, "Not proven: that nothing was lost, reordered or brought back"+leading("; ", join(rest))+".")
+	}
+	return s
+}
+
+// combinations is what the rows are.
+func (t *table) combinations() string { return "combinations of " + t.who() + " and load" }
+
+// leading puts a text before another unless that is empty.
+func leading(before, s string) string {
+	if s == "" {
+		return ""
+	}
+	return before + s
+}
+
+// limits is what kept the told rows, or without any the valid ones, from being faster.
+func (t *table) limits() []string {
+	winners := t.winners()
+	stages := map[string]bool{}
+	for _, r := range t.rows {
+		if len(winners) > 0 && !winners[r] || len(winners) == 0 && !r.correct() || r.void() || r.isFloor() {
+			continue
+		}
+		for _, c := range r.valid {
+			stages[c.Bottleneck.Stage] = true
+		}
+	}
+	var words []string
+	for _, x := range bottlenecks {
+		if stages[x.stage] {
+			words = append(words, x.words)
+			delete(stages, x.stage)
+		}
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	who := "What limited it"
+	if len(winners) > 1 || len(winners) == 0 && len(t.rows) > 1 {
+		who = "What limited them"
+	}
+	return []string{who + ": " + strings.Join(words[:min(3, len(words))], "; or ") + "."}
+}
+
+// bottlenecks are the stages of a record in plain words.
+var bottlenecks = []struct{ stage, words string }{
+	{"storage", "storage had no more capacity"},
+	{"handler concurrency", "the number of requests in flight, each waiting for storage"},
+	{"handler skew", "some of the watcher's queues had far more work than others"},
+	{"writer queue", "the watcher's first queue was full"},
+	{"watcher CPU", "the watcher had no more CPU"},
+	{"machine CPU", "the machine had no more CPU"},
+	{"generator", "the load generator was late, so the watcher's own limit was not reached"},
+	{"none", "the load itself, which the watcher kept up with"},
+	{"unknown", "not known"},
+}
+
+// sureness is how much the figures rest on.
+func (t *table) sureness() (s []string) {
+	least, most, invalid := 0, 0, 0
+	for _, r := range t.rows {
+		if n := len(r.valid); n > 0 {
+			if most = max(most, n); least == 0 || n < least {
+				least = n
+			}
+		}
+		invalid += len(r.cells) - len(r.valid)
+	}
+	left := "."
+	if invalid > 0 {
+		left = fmt.Sprintf("; %d of %d were invalid.", invalid, len(t.res.Cells))
+	}
+	switch {
+	case most == 0:
+		return nil
+	case most == 1:
+		s = append(s, fmt.Sprintf("Each was measured once, so differences within %v × are not claimed%s", stats.Factor, left))
+	default:
+		s = append(s, fmt.Sprintf("Figures are medians of %s measurements%s%s", span(least, most), withInterval(least), left))
+	}
+	if t.disturbed() {
+		s = append(s, "Faults were injected on purpose.")
+	}
+	return s
+}
+
+// withInterval says what stands after ±, if every median has one.
+func withInterval(least int) string {
+	if least < stats.Least {
+		return ""
+	}
+	return fmt.Sprintf(", ± their %g %% interval", 100*stats.Level)
+}
+
+func span(least, most int) string {
+	if least == most {
+		return fmt.Sprint(most)
+	}
+	return fmt.Sprintf("%d to %d", least, most)
+}
+
+// inWords is a row's name in a sentence.
+func (t *table) inWords(r *row) string {
+	if len(t.loads()) == 1 {
+		return inShort(r.label(), 8)
+	}
+	return inShort(r.label(), 8) + " under " + inShort(r.load, 5)
+}
+
+// inShort is the first words of a text that may be long.
+func inShort(s string, most int) string {
+	words := strings.Fields(clean(s))
+	cut := len(words) > most
+	if cut {
+		words = words[:most]
+	}
+	s = strings.Join(words, " ")
+	if r := []rune(s); len(r) > most*12 {
+		s, cut = string(r[:most*12]), true
+	}
+	if cut {
+		s += "…"
+	}
+	return s
+}
