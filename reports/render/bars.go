@@ -40,7 +40,7 @@ func freshnessDots(id string, rows []*row) *chart {
 		dots.AddSeries(q.name, values, filled(colors[j]))
 	}
 	return &chart{
-		ID: id, Title: "Freshness percentiles", Unit: "s", Axis: "dots", Option: dots, Data: data,
+		ID: id, Title: "Freshness percentiles", Unit: "s", Axis: "dots", Lines: len(rows), Option: dots, Data: data,
 		Caption: "From the intended time of an operation until storage acknowledged a state at least that new; further left is better. In a cut cell, only what was acknowledged.",
 	}
 }

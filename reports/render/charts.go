@@ -22,9 +22,13 @@ type chart struct {
 	Caption string
 	Unit    string
 	Axis    string // how the x axis is labelled: "" as is, "percentile" from 1/(1-q)
+	Lines   int    // that stand below one another, of a chart with a line per row
 	Option  optioner
 	Data    dataTable
 }
+
+// Height is enough for each line's name.
+func (c *chart) Height() int { return max(300, 110+26*c.Lines) }
 
 type dataTable struct {
 	Head []string
@@ -146,7 +150,7 @@ func curveChart(id string, rows []*row, k curveKind) *chart {
 	data := dataTable{Head: []string{"s"}}
 	var shown []result.Series
 	from, to := 0.0, 0.0
-	var window []float64
+	var drains phases
 	for _, r := range believed(rows) {
 		cell := r.representative()
 		s := cell.Series[k.series]
@@ -163,9 +167,7 @@ func curveChart(id string, rows []*row, k curveKind) *chart {
 		if len(points) == 0 {
 			continue
 		}
-		if cell.Load.DurationS > 0 {
-			window = append(window, cell.Load.DurationS)
-		}
+		drains.add(cell)
 		line.AddSeries(r.legend(), points, r.stroke()...)
 		shown = append(shown, s)
 		data.Head = append(data.Head, r.legend())
@@ -175,11 +177,7 @@ func curveChart(id string, rows []*row, k curveKind) *chart {
 	if len(shown) == 0 {
 		return nil
 	}
-	if m := median(window); m != nil && *m < to {
-		last := &line.MultiSeries[len(line.MultiSeries)-1]
-		charts.WithMarkLineNameXAxisItemOpts(opts.MarkLineNameXAxisItem{Name: "load ends", XAxis: *m})(last)
-		dotted("load ends", "end")(last)
-	}
+	drains.shade(line, to)
 	const lines = 12
 	for i := range lines + 1 {
 		x := from + (to-from)*float64(i)/lines
