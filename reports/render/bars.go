@@ -62,18 +62,18 @@ func freshnessCurve(id string, rows []*row) *chart {
 			continue
 		}
 		seconds := func(percentile float64) float64 { return float64(h.ValueAtPercentile(percentile)) / microsPerSecond }
-		var points []opts.LineData
+		var points [][2]any
 		// 60 steps over three decades of 1/(1-q): 0 % to 99.9 %.
 		const steps = 60
 		for s := range steps + 1 {
 			x := math.Pow(10, 3*float64(s)/steps)
-			points = append(points, opts.LineData{Value: []float64{x, seconds(100 * (1 - 1/x))}})
+			points = append(points, [2]any{digits(x), digits(seconds(100 * (1 - 1/x)))})
 		}
 		data.Head = append(data.Head, r.legend())
 		for j, p := range percentiles {
 			data.Rows[j] = append(data.Rows[j], short(seconds(p)))
 		}
-		line.AddSeries(r.legend(), points, r.stroke()...)
+		addLine(line, r, points)
 	}
 	if len(data.Head) == 1 {
 		return nil

@@ -60,7 +60,7 @@ func TestPhasesAreShaded(t *testing.T) {
 		}
 		c.Series = map[string]result.Series{result.SeriesQueueDepth: s}
 		x.change(&c)
-		if got := strings.Join(areas(t, curveChart("x", []*row{row1(c)}, mainCurves[0])), "; "); got != x.want {
+		if got := strings.Join(areas(t, curveChart("x", []*row{row1(c)}, mainCurves[0], maxPoints)), "; "); got != x.want {
 			t.Errorf("%s: %q, want %q", name, got, x.want)
 		}
 	}
