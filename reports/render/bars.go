@@ -41,7 +41,7 @@ func freshnessDots(id string, rows []*row) *chart {
 	}
 	return &chart{
 		ID: id, Title: "Freshness percentiles", Unit: "s", Axis: "dots", Lines: len(rows), Option: dots, Data: data,
-		Caption: "From the intended time of an operation until storage acknowledged a state at least that new; further left is better. In a cut cell, only what was acknowledged.",
+		Caption: "From the intended time of an operation until storage acknowledged a state at least that new; further left is better. In a cut cell, only what was acknowledged." + mergedNote(rows),
 	}
 }
 
@@ -80,8 +80,16 @@ func freshnessCurve(id string, rows []*row) *chart {
 	}
 	return &chart{
 		ID: id, Title: "Freshness distribution", Unit: "s", Axis: "percentile", Option: line, Data: data,
-		Caption: "The same in full: how many per cent of the operations had been acknowledged by storage within how many seconds.",
+		Caption: "The same in full: how many per cent of the operations had been acknowledged by storage within how many seconds." + mergedNote(rows),
 	}
+}
+
+// mergedNote says that percentiles are of all repetitions, where there are several.
+func mergedNote(rows []*row) string {
+	if slices.ContainsFunc(rows, func(r *row) bool { return len(r.valid) > 1 }) {
+		return " Percentiles are of several repetitions together; how far these lie apart is in the table above."
+	}
+	return ""
 }
 
 // barSeries is one bar per name; nil is a value that is not known.

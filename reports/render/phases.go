@@ -40,13 +40,15 @@ func (p *phases) shade(line *charts.Line, end float64) {
 		Name  string          `json:"name,omitempty"`
 		XAxis float64         `json:"xAxis"`
 		Style *opts.ItemStyle `json:"itemStyle,omitempty"`
+		Label *opts.Label     `json:"label,omitempty"`
 	}
-	area := func(name, color string, from, to float64) []edge {
-		return []edge{{name, from, &opts.ItemStyle{Color: color, Opacity: opts.Float(0.3)}}, {XAxis: to}}
+	// Names stand at the outer ends, so that those of a short phase do not meet.
+	area := func(name, color, position string, from, to float64) []edge {
+		return []edge{{name, from, &opts.ItemStyle{Color: color, Opacity: opts.Float(0.3)}, &opts.Label{Position: position}}, {XAxis: to}}
 	}
-	shaded := opts.MarkAreas{Data: []any{area("load", "#8fb0ea", 0, min(*m, end))}}
+	shaded := opts.MarkAreas{Data: []any{area("load", "#8fb0ea", "insideTopLeft", 0, min(*m, end))}}
 	if until := min(p.drained, end); until > *m {
-		shaded.Data = append(shaded.Data, area("drain", "#c7d7f5", *m, until))
+		shaded.Data = append(shaded.Data, area("drain", "#c7d7f5", "insideTopRight", *m, until))
 	}
 	line.AddSeries("", []opts.LineData{})
 	line.MultiSeries[len(line.MultiSeries)-1].MarkAreas = &shaded

@@ -91,7 +91,7 @@
         left: 4, right: 150, top: 8, bottom: 8, nodeWidth: 14, nodeGap: 16, layoutIterations: 0, draggable: false, emphasis: { focus: "adjacency" },
         label: { color: ink, fontSize: 12, fontFamily: font, textBorderColor: panel, textBorderWidth: 3 }, lineStyle: { color: "gradient", opacity: 0.35 }
       });
-      if (s.markArea) Object.assign(s.markArea, { silent: true, label: { color: soft, fontSize: 11, position: "insideTop" } });
+      if (s.markArea) Object.assign(s.markArea, { silent: true, label: { color: soft, fontSize: 11 } });
       if (s.markLine) {
         s.markLine.silent = true;
         s.markLine.lineStyle = Object.assign({}, s.markLine.lineStyle, { color: soft });
