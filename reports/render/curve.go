@@ -15,8 +15,8 @@ const (
 	maxPoints = 2000
 	// pagePoints bounds those of all curves of a page, some 15 bytes each, while each line
 	// keeps leastPoints.
-	pagePoints  = 60_000
-	leastPoints = 100
+	pagePoints  = 45_000
+	leastPoints = 40
 	// beforeLoad is how much of a curve before the load is shown, in seconds.
 	beforeLoad = 2.0
 	// gapFactor: a distance between samples this many times the usual one is a gap,

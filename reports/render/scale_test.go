@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -32,8 +33,8 @@ func large(t testing.TB) *result.Results {
 				c.ID = fmt.Sprintf("%d-%s-r%d", load, s, rep+1)
 				c.Params = map[string]string{result.ParamStrategy: s, result.ParamLoad: fmt.Sprintf("load-%02d", load)}
 				c.Series = map[string]result.Series{}
-				for i, name := range []string{result.SeriesQueueDepth, result.SeriesWriterDepth, result.SeriesHandlerDepth, result.SeriesStorageQPS, result.SeriesStorageInFlight,
-					result.SeriesLoadQPS, result.SeriesWatcherCPU, result.SeriesWatcherRSS, result.SeriesWatcherNet} {
+				for i, name := range strings.Fields("queue.depth writer.depth handler.depth storage.qps storage.inflight load.qps watcher.cpuCores watcher.rssMiB watcher.netKiBps " +
+					"apiserver.cpuCores apiserver.rssMiB etcd.cpuCores etcd.rssMiB generator.cpuCores generator.rssMiB runner.cpuCores runner.rssMiB storagemock.cpuCores storagemock.rssMiB") {
 					var v result.Series
 					for j := range 600 { // ten a second
 						at := float64(j)*0.1 + 0.000123*float64(rep)

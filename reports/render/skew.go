@@ -9,7 +9,7 @@ import (
 func skewHeat(id string, t *table) *chart {
 	h := Heat{
 		Title: "Queue skew by queue", X: "Pod queue", Unit: "× mean", Linear: true,
-		Caption: "Events handled per Pod queue against the mean of its row; the darker, the busier. A column that is dark in several rows is a queue to which the same objects are always assigned.",
+		Caption: "Events handled per Pod queue against the mean of its row: the more a field stands out from the page, the busier the queue.",
 	}
 	var rows []*row
 	queues := map[string]bool{}
