@@ -7,7 +7,7 @@ import (
 	"github.com/go-echarts/go-echarts/v2/opts"
 )
 
-// Heat is a chart of values over two lists: the darker, the higher.
+// Heat is a chart of values over two lists: the more a field stands out from the page, the higher.
 type Heat struct {
 	Title, Caption string
 	X, Unit        string   // what the x axis and the values are
