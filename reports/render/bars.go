@@ -40,8 +40,8 @@ func freshnessDots(id string, rows []*row) *chart {
 		dots.AddSeries(q.name, values, filled(colors[j]))
 	}
 	return &chart{
-		ID: id, Title: "Freshness percentiles", Unit: "s", Axis: "dots", Option: dots, Data: data,
-		Caption: "From the intended time of an operation until storage acknowledged a state at least that new; further left is better. In a cut cell, only what was acknowledged.",
+		ID: id, Title: "Freshness percentiles", Unit: "s", Axis: "dots", Lines: len(rows), Option: dots, Data: data,
+		Caption: "From the intended time of an operation until storage acknowledged a state at least that new; further left is better. In a cut cell, only what was acknowledged." + mergedNote(rows),
 	}
 }
 
@@ -62,26 +62,34 @@ func freshnessCurve(id string, rows []*row) *chart {
 			continue
 		}
 		seconds := func(percentile float64) float64 { return float64(h.ValueAtPercentile(percentile)) / microsPerSecond }
-		var points []opts.LineData
+		var points [][2]any
 		// 60 steps over three decades of 1/(1-q): 0 % to 99.9 %.
 		const steps = 60
 		for s := range steps + 1 {
 			x := math.Pow(10, 3*float64(s)/steps)
-			points = append(points, opts.LineData{Value: []float64{x, seconds(100 * (1 - 1/x))}})
+			points = append(points, [2]any{digits(x), digits(seconds(100 * (1 - 1/x)))})
 		}
 		data.Head = append(data.Head, r.legend())
 		for j, p := range percentiles {
 			data.Rows[j] = append(data.Rows[j], short(seconds(p)))
 		}
-		line.AddSeries(r.legend(), points, r.stroke()...)
+		addLine(line, r, points)
 	}
 	if len(data.Head) == 1 {
 		return nil
 	}
 	return &chart{
 		ID: id, Title: "Freshness distribution", Unit: "s", Axis: "percentile", Option: line, Data: data,
-		Caption: "The same in full: how many per cent of the operations had been acknowledged by storage within how many seconds.",
+		Caption: "The same in full: how many per cent of the operations had been acknowledged by storage within how many seconds." + mergedNote(rows),
 	}
+}
+
+// mergedNote says that percentiles are of all repetitions, where there are several.
+func mergedNote(rows []*row) string {
+	if slices.ContainsFunc(rows, func(r *row) bool { return len(r.valid) > 1 }) {
+		return " Percentiles are of several repetitions together; how far these lie apart is in the table above."
+	}
+	return ""
 }
 
 // barSeries is one bar per name; nil is a value that is not known.

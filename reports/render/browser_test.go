@@ -213,12 +213,15 @@ func (b *browser) eval(script string, result any) {
 			Value json.RawMessage `json:"value"`
 		} `json:"result"`
 		Exception *struct {
-			Text string `json:"text"`
+			Text      string `json:"text"`
+			Exception struct {
+				Description string `json:"description"`
+			} `json:"exception"`
 		} `json:"exceptionDetails"`
 	}
 	b.call("Runtime.evaluate", map[string]any{"expression": script, "returnByValue": true, "awaitPromise": true}, &answer)
 	if answer.Exception != nil {
-		b.t.Fatalf("%s: %s", script, answer.Exception.Text)
+		b.t.Fatalf("%s: %s %s", script, answer.Exception.Text, answer.Exception.Exception.Description)
 	}
 	if result != nil && len(answer.Result.Value) > 0 {
 		if err := json.Unmarshal(answer.Result.Value, result); err != nil {

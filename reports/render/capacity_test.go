@@ -183,6 +183,7 @@ func TestKneeInBrowser(t *testing.T) {
 	path := pageFile(t, shares())
 	b.media("screen", "light")
 	b.open(path, 1440, 1000)
+	b.drawAll()
 	var lines int
 	b.eval(`[...document.querySelectorAll('[data-chart="knee-chart"] svg path')].filter(p => p.getAttribute("stroke-width") === "2" && p.getAttribute("fill") === "none").length`, &lines)
 	if lines < 4 {

@@ -22,9 +22,13 @@ type chart struct {
 	Caption string
 	Unit    string
 	Axis    string // how the x axis is labelled: "" as is, "percentile" from 1/(1-q)
+	Lines   int    // that stand below one another, of a chart with a line per row
 	Option  optioner
 	Data    dataTable
 }
+
+// Height is enough for each line's name.
+func (c *chart) Height() int { return max(300, 110+26*c.Lines) }
 
 type dataTable struct {
 	Head []string
@@ -120,10 +124,11 @@ var moreCurves = []curveKind{
 }
 
 // curveCharts draws the given measures of one load, all strategies in one chart so
-// that they share their axes. Measures that no row has are left out.
-func curveCharts(id string, rows []*row, kinds []curveKind) (all []*chart) {
+// that they share their axes, with at most so many points a line. Measures that no row has
+// are left out.
+func curveCharts(id string, rows []*row, kinds []curveKind, most int) (all []*chart) {
 	for i, k := range kinds {
-		all = append(all, curveChart(fmt.Sprintf("%s-%d", id, i), rows, k))
+		all = append(all, curveChart(fmt.Sprintf("%s-%d", id, i), rows, k, most))
 	}
 	return drawn(all)
 }
@@ -138,7 +143,7 @@ func believed(rows []*row) []*row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return r.void() })
 }
 
-func curveChart(id string, rows []*row, k curveKind) *chart {
+func curveChart(id string, rows []*row, k curveKind, most int) *chart {
 	line := charts.NewLine()
 	x := named("value", "seconds from the start of the load")
 	x.Min, x.Max = "dataMin", "dataMax"
@@ -146,27 +151,19 @@ func curveChart(id string, rows []*row, k curveKind) *chart {
 	data := dataTable{Head: []string{"s"}}
 	var shown []result.Series
 	from, to := 0.0, 0.0
-	var window []float64
+	var drains phases
+	thinned := false
 	for _, r := range believed(rows) {
 		cell := r.representative()
 		s := cell.Series[k.series]
-		pieces := curve(s, maxPoints)
-		var points []opts.LineData
-		for j, piece := range pieces {
-			if j > 0 {
-				points = append(points, opts.LineData{Value: []any{piece[0].x, "-"}}) // breaks the line
-			}
-			for _, p := range piece {
-				points = append(points, opts.LineData{Value: []float64{p.x, p.y}})
-			}
-		}
+		thinned = thinned || len(s.T) > most
+		pieces := curve(s, most)
+		points := dots(pieces)
 		if len(points) == 0 {
 			continue
 		}
-		if cell.Load.DurationS > 0 {
-			window = append(window, cell.Load.DurationS)
-		}
-		line.AddSeries(r.legend(), points, r.stroke()...)
+		drains.add(cell)
+		addLine(line, r, points)
 		shown = append(shown, s)
 		data.Head = append(data.Head, r.legend())
 		first, last := pieces[0][0], pieces[len(pieces)-1]
@@ -175,11 +172,7 @@ func curveChart(id string, rows []*row, k curveKind) *chart {
 	if len(shown) == 0 {
 		return nil
 	}
-	if m := median(window); m != nil && *m < to {
-		last := &line.MultiSeries[len(line.MultiSeries)-1]
-		charts.WithMarkLineNameXAxisItemOpts(opts.MarkLineNameXAxisItem{Name: "load ends", XAxis: *m})(last)
-		dotted("load ends", "end")(last)
-	}
+	drains.shade(line, to)
 	const lines = 12
 	for i := range lines + 1 {
 		x := from + (to-from)*float64(i)/lines
@@ -189,7 +182,11 @@ func curveChart(id string, rows []*row, k curveKind) *chart {
 		}
 		data.Rows = append(data.Rows, cells)
 	}
-	return &chart{ID: id, Title: k.title, Caption: k.caption, Unit: k.unit, Option: line, Data: data}
+	caption := k.caption
+	if thinned {
+		caption = strings.TrimSpace(fmt.Sprintf("%s At most %d points of a line are drawn, chosen to keep its shape.", caption, most))
+	}
+	return &chart{ID: id, Title: k.title, Caption: caption, Unit: k.unit, Option: line, Data: data}
 }
 
 // otherCurves lists the curves of the record that have no place of their own.

@@ -22,7 +22,7 @@ func TestLinesDiffer(t *testing.T) {
 		}
 		res.Cells = append(res.Cells, c)
 	}
-	data, err := encode(curveChart("x", arrange(res).rows, mainCurves[1]).Option)
+	data, err := encode(curveChart("x", arrange(res).rows, mainCurves[1], maxPoints).Option)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -158,6 +158,7 @@ func TestComparePageInBrowser(t *testing.T) {
 	path := comparisonFile(t, two(t))
 	b.media("screen", "light")
 	b.open(path, 1440, 1000)
+	b.drawAll()
 	var state struct {
 		Plots, Drawn, Both int
 		Width              float64

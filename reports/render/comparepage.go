@@ -50,6 +50,7 @@ func (c comparison) views() (all []pointView) {
 			order = append(order, f.Point)
 		}
 	}
+	most := pointsPerLine(len(order) * len(c.Runs) * len(mainCurves))
 	for i, name := range order {
 		j := slices.IndexFunc(c.Points, func(p versus.Point) bool { return p.Name == name })
 		rows := c.rows(&c.Points[j])
@@ -58,7 +59,7 @@ func (c comparison) views() (all []pointView) {
 		if fresh != nil {
 			fresh.Caption = "How many per cent of the operations had been acknowledged by storage within how many seconds, all repetitions together."
 		}
-		v := pointView{ID: id, Name: clean(name), Charts: drawn(append([]*chart{fresh}, curveCharts(id+"-curve", rows, mainCurves)...))}
+		v := pointView{ID: id, Name: clean(name), Charts: drawn(append([]*chart{fresh}, curveCharts(id+"-curve", rows, mainCurves, most)...))}
 		if len(v.Charts) > 0 {
 			all = append(all, v)
 		}

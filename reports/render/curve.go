@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/go-echarts/go-echarts/v2/charts"
+
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -11,6 +13,10 @@ const (
 	// maxPoints bounds one line of a chart: more than a screen has columns, and a
 	// browser stays quick with a dozen such lines.
 	maxPoints = 2000
+	// pagePoints bounds those of all curves of a page, some 15 bytes each, while each line
+	// keeps leastPoints.
+	pagePoints  = 45_000
+	leastPoints = 40
 	// beforeLoad is how much of a curve before the load is shown, in seconds.
 	beforeLoad = 2.0
 	// gapFactor: a distance between samples this many times the usual one is a gap,
@@ -52,6 +58,52 @@ func curve(s result.Series, limit int) [][]point {
 		}
 	}
 	return pieces
+}
+
+// pointsPerLine is how many points each of a page's curves may have.
+func pointsPerLine(curves int) int {
+	return min(max(pagePoints/max(curves, 1), leastPoints), maxPoints)
+}
+
+// curvesOf counts the curves of the rows.
+func curvesOf(rows []*row) (n int) {
+	for _, r := range believed(rows) {
+		n += len(r.representative().Series)
+	}
+	return n
+}
+
+// dots are the points of a line as ECharts takes them, with a break between pieces: times in
+// milliseconds, values to five digits, which is more than a screen shows.
+func dots(pieces [][]point) (all [][2]any) {
+	for i, piece := range pieces {
+		if i > 0 {
+			all = append(all, [2]any{math.Round(piece[0].x*1e3) / 1e3, "-"})
+		}
+		for _, p := range piece {
+			all = append(all, [2]any{math.Round(p.x*1e3) / 1e3, digits(p.y)})
+		}
+	}
+	return all
+}
+
+// digits rounds to five of them.
+func digits(v float64) float64 {
+	if v == 0 || !finiteNumber(v) {
+		return v
+	}
+	scale := math.Pow10(4 - int(math.Floor(math.Log10(math.Abs(v)))))
+	if !finiteNumber(scale) || scale == 0 {
+		return v
+	}
+	return math.Round(v*scale) / scale
+}
+
+// addLine adds a row's line. Its points are plain pairs: go-echarts would write each as an
+// object of its own.
+func addLine(line *charts.Line, r *row, points [][2]any) {
+	line.AddSeries(r.legend(), nil, r.stroke()...)
+	line.MultiSeries[len(line.MultiSeries)-1].Data = points
 }
 
 func finiteNumber(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -103,7 +103,7 @@ func TestLongCurvesAreBoundedInThePage(t *testing.T) {
 		s.T, s.V = append(s.T, float64(i)/10), append(s.V, float64(i%7))
 	}
 	res.Cells[0].Series[result.SeriesQueueDepth] = s
-	drawing, err := encode(curveCharts("x", arrange(res).under("heavy"), mainCurves[:1])[0].Option)
+	drawing, err := encode(curveCharts("x", arrange(res).under("heavy"), mainCurves[:1], maxPoints)[0].Option)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,5 +117,27 @@ func TestLongCurvesAreBoundedInThePage(t *testing.T) {
 		if len(s.Data) > maxPoints {
 			t.Errorf("a line has %d points", len(s.Data))
 		}
+	}
+}
+
+// TestThinnedCurvesSaySo: the caption names the bound, where there are more samples.
+func TestThinnedCurvesSaySo(t *testing.T) {
+	for samples, want := range map[int]bool{50: false, 51: true} {
+		c := drained(1)
+		var s result.Series
+		for i := range samples {
+			s.T, s.V = append(s.T, float64(i)), append(s.V, float64(i%3)+0.123456789)
+		}
+		c.Series = map[string]result.Series{result.SeriesQueueDepth: s}
+		drawing := curveChart("x", []*row{row1(c)}, mainCurves[0], 50)
+		if got := strings.Contains(drawing.Caption, "At most 50 points of a line are drawn"); got != want {
+			t.Errorf("%d samples: %q", samples, drawing.Caption)
+		}
+		if data, err := encode(drawing.Option); err != nil || !strings.Contains(string(data), "[0,0.12346]") {
+			t.Errorf("points are not rounded: %v %s", err, data)
+		}
+	}
+	if few, many := pointsPerLine(3), pointsPerLine(450); few != maxPoints || many*450 > pagePoints {
+		t.Errorf("%d points of 3 curves, %d of 450", few, many)
 	}
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/go-echarts/go-echarts/v2/opts"
 )
 
-// Heat is a chart of values over two lists: the darker, the higher.
+// Heat is a chart of values over two lists: the more a field stands out from the page, the higher.
 type Heat struct {
 	Title, Caption string
 	X, Unit        string   // what the x axis and the values are
 	Columns, Rows  []string // along x and y
 	Values         [][]*float64
+	Linear         bool // colours from 0 on; otherwise by the logarithm, and what is not above 0 has none
 }
 
-// chart draws the map; nil without a value. Colours follow the logarithm, so that what is
-// near the lowest is told apart.
+// chart draws the map; nil without a value.
 func (h Heat) chart(id string) *chart {
 	m := charts.NewHeatMap()
 	columns, rows := cleanAll(h.Columns), make([]string, len(h.Rows))
@@ -29,12 +29,17 @@ func (h Heat) chart(id string) *chart {
 		for x := range h.Columns {
 			v := h.Values[y][x]
 			line = append(line, shortOf(v))
-			if v == nil || !finiteNumber(*v) || *v <= 0 {
+			if v == nil || !finiteNumber(*v) || *v <= 0 && !h.Linear {
 				continue
 			}
-			log := math.Log10(*v)
-			low, high = min(low, log), max(high, log)
-			points = append(points, opts.HeatMapData{Value: []any{x, y, math.Round(log*1e4) / 1e4}, Name: rows[y] + " " + columns[x] + ": " + short(*v) + " " + clean(h.Unit)})
+			shade := *v
+			if h.Linear {
+				low = 0
+			} else {
+				shade = math.Log10(*v)
+			}
+			low, high = min(low, shade), max(high, shade)
+			points = append(points, opts.HeatMapData{Value: []any{x, y, math.Round(shade*1e4) / 1e4}, Name: rows[y] + " " + columns[x] + ": " + short(*v) + " " + clean(h.Unit)})
 		}
 		data.Rows = append(data.Rows, line)
 	}
@@ -50,5 +55,5 @@ func (h Heat) chart(id string) *chart {
 			InRange: &opts.VisualMapInRange{Color: []string{"#c7d7f5", "#8fb0ea", "#4f7fd6", "#1e4fa8"}},
 		}))...)
 	m.AddSeries(clean(h.Unit), points)
-	return &chart{ID: id, Title: clean(h.Title), Caption: clean(h.Caption), Unit: clean(h.Unit), Axis: "heat", Option: m, Data: data}
+	return &chart{ID: id, Title: clean(h.Title), Caption: clean(h.Caption), Unit: clean(h.Unit), Axis: "heat", Lines: len(rows), Option: m, Data: data}
 }

@@ -136,18 +136,24 @@ type loadView struct {
 
 // Loads are the charts of each load.
 func (t *table) Loads() (all []loadView) {
+	most := pointsPerLine(curvesOf(t.rows))
 	for i, load := range t.loads() {
 		rows := t.under(load)
 		id := fmt.Sprintf("load%d", i+1)
-		main := append(curveCharts(id+"-curve", rows, mainCurves),
-			freshnessDots(id+"-freshness", rows), freshnessCurve(id+"-distribution", rows), skewBars(id+"-skew", rows), partyBars(id+"-machine", rows))
+		main := append(curveCharts(id+"-curve", rows, mainCurves, most),
+			freshnessDots(id+"-freshness", rows), freshnessCurve(id+"-distribution", rows))
+		flows := t.flowCharts(id+"-flow", rows)
+		main = append(main, flows[:min(1, len(flows))]...)
+		main = append(main, skewBars(id+"-skew", rows), partyBars(id+"-machine", rows))
 		all = append(all, loadView{
 			ID: id, Name: clean(load), Main: drawn(main),
-			More: curveCharts(id+"-more", rows, append(slices.Clone(moreCurves), otherCurves(rows)...)),
+			More: append(curveCharts(id+"-more", rows, append(slices.Clone(moreCurves), otherCurves(rows)...), most), flows[min(1, len(flows)):]...),
 		})
 	}
 	return all
 }
 
 // Overall are the charts of all loads.
-func (t *table) Overall() []*chart { return drawn([]*chart{efficiencyBars("efficiency", t)}) }
+func (t *table) Overall() []*chart {
+	return drawn([]*chart{efficiencyBars("efficiency", t), skewHeat("skew", t)})
+}

@@ -45,6 +45,7 @@ func TestPageInBrowser(t *testing.T) {
 	path := pageFile(t, fixture(t))
 	b.media("screen", "light")
 	b.open(path, 1440, 1000)
+	b.drawAll()
 
 	var state struct {
 		Plots, Drawn, Open int
@@ -56,8 +57,8 @@ func TestPageInBrowser(t *testing.T) {
 			Open: document.querySelectorAll(".data[open]").length, Width: document.documentElement.scrollWidth};
 	})()`
 	b.eval(measure, &state)
-	if state.Plots != 17 || state.Drawn != state.Plots {
-		t.Errorf("%d of %d charts are drawn, want 17 (2 loads × 8, efficiency)", state.Drawn, state.Plots)
+	if state.Plots != 20 || state.Drawn != state.Plots {
+		t.Errorf("%d of %d charts are drawn, want 20 (2 loads × 9, efficiency, skew)", state.Drawn, state.Plots)
 	}
 	if state.Open != 0 {
 		t.Errorf("%d data tables are open beside their charts", state.Open)
@@ -92,10 +93,11 @@ func TestPageInBrowser(t *testing.T) {
 	shoot(b, "heavy.png", "#load2", 1440, 2500)
 	shoot(b, "rest.png", "#flow", 1440, 2200)
 
-	b.eval(`document.querySelectorAll("details.more").forEach(d => d.open = true); new Promise(done => setTimeout(done, 200))`, nil)
+	b.eval(`document.querySelectorAll("details.more").forEach(d => d.open = true)`, nil)
+	b.drawAll()
 	b.eval(measure, &state)
-	if state.Plots != 19 || state.Drawn != state.Plots {
-		t.Errorf("opened: %d of %d charts are drawn, want 19", state.Drawn, state.Plots)
+	if state.Plots != 29 || state.Drawn != state.Plots {
+		t.Errorf("opened: %d of %d charts are drawn, want 29", state.Drawn, state.Plots)
 	}
 
 	b.size(400, 800)

@@ -254,7 +254,7 @@ func drawnPlots(p Plot) []Plot {
 func strategyHeat(t *result.Tuning) Heat {
 	h := Heat{
 		Title: t.Objective.Metric + " by strategy and podQueueNum", X: "podQueueNum", Unit: "s",
-		Caption: "Predicted in virtual time; the darker, the longer. Colours follow the logarithm.",
+		Caption: "Predicted in virtual time; the more a field stands out from the page, the longer. Colours follow the logarithm.",
 	}
 	var numbers []int
 	for i := range t.Candidates {

@@ -30,7 +30,7 @@ func lengthHeat(t *result.Tuning) Heat {
 	}
 	h := Heat{
 		Title: t.Objective.Metric + " of " + l.Strategy + " by podQueueNum and handlerQueueLen", X: "podQueueNum", Unit: "s", Values: l.Values,
-		Caption: "Predicted in virtual time; the darker, the longer. A gap is beyond a limit, or loses events. Where a column has one colour, its queues never fill.",
+		Caption: "Predicted in virtual time; the more a field stands out from the page, the longer. A gap is beyond a limit, or loses events. Where a column has one colour, its queues never fill.",
 	}
 	for _, n := range l.Queues {
 		h.Columns = append(h.Columns, fmt.Sprint(n))

@@ -86,6 +86,12 @@
     (option.series || []).forEach(function (s) {
       s.emphasis = { focus: "series" };
       if (s.type === "bar") s.barMaxWidth = 34;
+      if (s.type === "scatter") s.itemStyle = Object.assign({ opacity: 1 }, s.itemStyle);
+      if (s.type === "sankey") Object.assign(s, {
+        left: 4, right: 150, top: 8, bottom: 8, nodeWidth: 14, nodeGap: 16, layoutIterations: 0, draggable: false, emphasis: { focus: "adjacency" },
+        label: { color: ink, fontSize: 12, fontFamily: font, textBorderColor: panel, textBorderWidth: 3 }, lineStyle: { color: "gradient", opacity: 0.35 }
+      });
+      if (s.markArea) Object.assign(s.markArea, { silent: true, label: { color: soft, fontSize: 11 } });
       if (s.markLine) {
         s.markLine.silent = true;
         s.markLine.lineStyle = Object.assign({}, s.markLine.lineStyle, { color: soft });
@@ -97,6 +103,7 @@
 
   function draw(figure) {
     if (figure.chart) figure.chart.dispose();
+    figure.option = figure.option || JSON.parse(figure.source.textContent);
     figure.chart = window.echarts.init(figure.plot, null, { renderer: "svg" });
     figure.chart.setOption(styled(figure));
   }
@@ -104,7 +111,26 @@
   // A plot inside a closed <details> waits until that is opened.
   function visible(f) { return f.plot.offsetWidth > 0 && !f.plot.closest("details.more:not([open])"); }
 
-  function drawVisible() { figures.filter(visible).forEach(draw); }
+  // A chart is drawn when it comes near the window: a report has up to some hundred.
+  var observer = new IntersectionObserver(function (entries) {
+    entries.forEach(function (e) {
+      var f = figures.find(function (f) { return f.plot === e.target; });
+      if (e.isIntersecting && visible(f) && !f.chart) draw(f);
+    });
+  }, { rootMargin: "400px" });
+
+  function watch() { figures.forEach(function (f) { observer.unobserve(f.plot); observer.observe(f.plot); }); }
+
+  // redraw draws anew what is drawn, and the rest when it comes near.
+  function redraw() {
+    figures.forEach(function (f) {
+      if (!f.chart) return;
+      if (visible(f)) return draw(f);
+      f.chart.dispose();
+      f.chart = null;
+    });
+    watch();
+  }
 
   function paintDots() {
     document.querySelectorAll("[data-color]").forEach(function (dot) { dot.style.background = tinted(dot.getAttribute("data-color")); });
@@ -114,7 +140,7 @@
   function repaint() {
     button.textContent = dark() ? "Light" : "Dark";
     paintDots();
-    if (window.echarts) drawVisible();
+    if (window.echarts) redraw();
   }
   button.hidden = false;
   button.addEventListener("click", function () {
@@ -133,10 +159,10 @@
     var source = document.querySelector('[data-option="' + id + '"]');
     plot.hidden = false;
     plot.parentNode.querySelector(".data").open = false;
-    figures.push({ plot: plot, option: JSON.parse(source.textContent), unit: plot.getAttribute("data-unit"), axis: plot.getAttribute("data-axis") });
+    figures.push({ plot: plot, source: source, unit: plot.getAttribute("data-unit"), axis: plot.getAttribute("data-axis") });
   });
   repaint();
-  document.querySelectorAll("details.more").forEach(function (d) { d.addEventListener("toggle", drawVisible); });
+  document.querySelectorAll("details.more").forEach(function (d) { d.addEventListener("toggle", watch); });
   var pending = 0;
   window.addEventListener("resize", function () {
     clearTimeout(pending);
@@ -148,6 +174,7 @@
     before = root.getAttribute("data-theme");
     root.setAttribute("data-theme", "light");
     repaint();
+    figures.forEach(function (f) { if (!f.chart && visible(f)) draw(f); });
     figures.forEach(function (f) { if (f.chart && visible(f)) f.chart.resize({ width: Math.min(f.plot.offsetWidth, 480) }); });
   });
   window.addEventListener("afterprint", function () {

@@ -1,0 +1,42 @@
+package render
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// TestPictures takes the pictures of docs/images from a real run, when asked:
+//
+//	WATCHBENCH_RUN=out/strategies-… WATCHBENCH_SCREENSHOTS=$PWD/docs/images go test ./reports/render -run TestPictures
+//
+// report.png stands in README.md beside the table of one run, and the others in
+// docs/report.md, which names theirs.
+func TestPictures(t *testing.T) {
+	dir := os.Getenv("WATCHBENCH_RUN")
+	if dir == "" {
+		t.Skip("WATCHBENCH_RUN names no run")
+	}
+	res, err := result.LoadFile(dir + "/results.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := startBrowser(t)
+	path := pageFile(t, res)
+	b.media("screen", "light")
+	b.open(path, 1280, 900)
+	b.drawAll()
+	load := fmt.Sprintf("#load%d", len(arrange(res).loads())) // the heaviest
+	shoot(b, "report.png", "", 1280, 900)
+	shoot(b, "report-charts.png", load, 1280, 1800)
+	b.media("screen", "dark")
+	b.drawAll()
+	shoot(b, "report-dark.png", load, 1280, 1400)
+	b.media("screen", "light")
+	b.open(path, 420, 900)
+	b.drawAll()
+	shoot(b, "report-phone.png", load, 420, 1400)
+	b.quiet(path)
+}

@@ -1,0 +1,150 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/assets"
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// large has 200 cells: 10 loads × 5 strategies × 4 repetitions, each with the curves of a
+// minute, its distributions and its checks.
+func large(t testing.TB) *result.Results {
+	t.Helper()
+	res := fixture(t)
+	model := res.Cells
+	res.Cells, res.Run.Order = nil, nil
+	for load := range 10 {
+		for _, s := range []string{"keyed", "partitioned", "dedup", "unordered", "single"} {
+			for rep := range 4 {
+				c := model[0]
+				for _, m := range model {
+					if m.Params[result.ParamStrategy] == s && m.Repetition == 1 && m.Params[result.ParamLoad] == "heavy" {
+						c = m
+					}
+				}
+				c.Repetition = rep + 1
+				c.ID = fmt.Sprintf("%d-%s-r%d", load, s, rep+1)
+				c.Params = map[string]string{result.ParamStrategy: s, result.ParamLoad: fmt.Sprintf("load-%02d", load)}
+				c.Series = map[string]result.Series{}
+				for i, name := range strings.Fields("queue.depth writer.depth handler.depth storage.qps storage.inflight load.qps watcher.cpuCores watcher.rssMiB watcher.netKiBps " +
+					"apiserver.cpuCores apiserver.rssMiB etcd.cpuCores etcd.rssMiB generator.cpuCores generator.rssMiB runner.cpuCores runner.rssMiB storagemock.cpuCores storagemock.rssMiB") {
+					var v result.Series
+					for j := range 600 { // ten a second
+						at := float64(j)*0.1 + 0.000123*float64(rep)
+						v.T, v.V = append(v.T, at), append(v.V, float64(load+1)*100*(1+math.Sin(at/float64(i+1)+float64(len(s)))/math.Sqrt2))
+					}
+					c.Series[name] = v
+				}
+				res.Cells, res.Run.Order = append(res.Cells, c), append(res.Run.Order, c.ID)
+			}
+		}
+	}
+	return res
+}
+
+const (
+	// A report of 200 cells may take this much CPU time, have this many bytes, and take a
+	// browser this long until the charts in its window are drawn.
+	mostCPU   = 3 * time.Second
+	mostBytes = 3_000_000
+	mostOpen  = 2 * time.Second
+)
+
+func cpuTime(t testing.TB) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func TestLargeReportIsQuickAndSmall(t *testing.T) {
+	script, ok := assets.ECharts()
+	if !ok {
+		t.Skip("built without the chart script (internal/assets/fetch.sh)")
+	}
+	res := large(t)
+	var page bytes.Buffer
+	began := cpuTime(t)
+	for _, f := range Formats() {
+		if err := f.Write(&bytes.Buffer{}, res); err != nil {
+			t.Fatal(err)
+		}
+	}
+	used := cpuTime(t) - began
+	if err := writePage(&page, res, script); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("all formats of %d cells: %v of CPU, page of %d bytes", len(res.Cells), used.Round(time.Millisecond), page.Len())
+	if used > mostCPU {
+		t.Errorf("%v of CPU, at most %v", used, mostCPU)
+	}
+	if page.Len() > mostBytes {
+		t.Errorf("%d bytes, at most %d", page.Len(), mostBytes)
+	}
+}
+
+func BenchmarkLargePage(b *testing.B) {
+	res := large(b)
+	script, _ := assets.ECharts()
+	for b.Loop() {
+		var page bytes.Buffer
+		if err := writePage(&page, res, script); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(page.Len()), "bytes/page")
+	}
+}
+
+// TestLargeReportOpensQuickly: load event and charts in the window, at the top and at the
+// first load, by the page's own clock. Of three attempts the quickest counts, because other
+// work of the machine is no part of it.
+func TestLargeReportOpensQuickly(t *testing.T) {
+	b := startBrowser(t)
+	path := pageFile(t, large(t))
+	b.media("screen", "light")
+	const settle = `(async () => {
+		const begin = %s, target = document.querySelector(%q);
+		if (target) target.scrollIntoView({behavior: "instant"});
+		const near = () => [...document.querySelectorAll("[data-chart]")].filter(p => { const r = p.getBoundingClientRect(); return r.width && r.top < innerHeight && r.bottom > 0; });
+		while (near().some(p => !p.querySelector("svg"))) await new Promise(requestAnimationFrame);
+		return {Took: performance.now() - begin, Charts: near().length};
+	})()`
+	type timing struct {
+		Took   float64 // milliseconds
+		Charts int
+	}
+	best := timing{Took: math.Inf(1)}
+	for range 3 {
+		b.open(path, 1400, 900)
+		var opened, scrolled timing
+		b.eval(fmt.Sprintf(settle, "0", "#nothing"), &opened)
+		b.eval(fmt.Sprintf(settle, "performance.now()", `[data-chart="load1-curve-0"]`), &scrolled)
+		if opened.Took+scrolled.Took < best.Took {
+			best = timing{opened.Took + scrolled.Took, scrolled.Charts}
+		}
+		if time.Duration(best.Took*1e6) <= mostOpen {
+			break
+		}
+	}
+	t.Logf("opened, and %d charts drawn, in %.0f ms", best.Charts, best.Took)
+	if time.Duration(best.Took*1e6) > mostOpen || best.Charts == 0 {
+		t.Errorf("%d charts are drawn after %.0f ms, at most %v", best.Charts, best.Took, mostOpen)
+	}
+	missing := `[...document.querySelectorAll("[data-chart]")].filter(p => p.checkVisibility() && !p.closest("details.more:not([open])") && !p.querySelector("svg")).length`
+	var before, after int
+	b.eval(missing, &before)
+	b.eval(`dispatchEvent(new Event("beforeprint")); `+missing, &after)
+	if before == 0 || after != 0 {
+		t.Errorf("%d charts were not drawn before printing, and %d are not on paper; want some, and none", before, after)
+	}
+	b.quiet(path)
+}
