@@ -20,7 +20,7 @@ func reportCommand() *cobra.Command {
 		Use:   "report DIR|FILE",
 		Short: "Print or render the results of a run or of a fault matrix",
 		Long: `Render the results of a run. The format table is printed; the others are written
-beside results.json. A fault matrix has the formats table and md.
+beside results.json. A fault matrix has the formats table, md and html.
 
 The exit code does not depend on the verdicts; that of watchbench check does.`,
 		Example: "  watchbench report out/smoke-20260102-150405 --format table,html",
@@ -94,13 +94,19 @@ func reportMatrix(cmd *cobra.Command, dir string, files []render.Format, termina
 		return &badinput.Error{What: err.Error(), Remedy: "remove it and let watchbench check " + dir + " write it anew"}
 	}
 	for _, f := range files {
-		if f.Name != "md" {
-			return badinput.New("use table or md, or name the folder of one of its runs", "%s is the folder of a matrix, which has no format %s", dir, f.Name)
+		if f.Name != "md" && f.Name != "html" {
+			return badinput.New("use table, md or html, or name the folder of one of its runs", "%s is the folder of a matrix, which has no format %s", dir, f.Name)
 		}
-		if err := render.WriteMatrix(dir, m); err != nil {
+	}
+	for _, f := range files {
+		name, write := "matrix.md", render.WriteMatrix
+		if f.Name == "html" {
+			name, write = f.File, render.WriteMatrixPage
+		}
+		if err := write(dir, m); err != nil {
 			return err
 		}
-		fmt.Fprintln(cmd.ErrOrStderr(), filepath.Join(dir, "matrix.md"))
+		fmt.Fprintln(cmd.ErrOrStderr(), filepath.Join(dir, name))
 	}
 	if terminal {
 		return render.MatrixTerminal(cmd.OutOrStdout(), m, terminalOptions(cmd.OutOrStdout()))

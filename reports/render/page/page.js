@@ -136,6 +136,7 @@
     figures.push({ plot: plot, option: JSON.parse(source.textContent), unit: plot.getAttribute("data-unit"), axis: plot.getAttribute("data-axis") });
   });
   repaint();
+  window.addEventListener("hashchange", drawVisible); // a timeline is shown when it is the target
   document.querySelectorAll("details.more").forEach(function (d) { d.addEventListener("toggle", drawVisible); });
   var pending = 0;
   window.addEventListener("resize", function () {
