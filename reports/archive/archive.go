@@ -56,9 +56,11 @@ type Entry struct {
 	Tuning  *result.Tuning
 }
 
-// Files that say what a folder is, beside those of package result.
+// KneeFile is what watchbench knee found.
+const KneeFile = "knee.json"
+
+// Further files that say what a folder is, beside those of package result.
 const (
-	kneeFile    = "knee.json"
 	runFile     = "run.json"        // of a run, before it has results
 	matrixRun   = "matrix-run.json" // the same of a matrix
 	pageFile    = "index.html"
@@ -128,7 +130,7 @@ func read(dir, name string) *Entry {
 		e.Kind, err = Matrix, e.matrix(folder)
 	case has(result.TuningFile):
 		e.Kind, err = Tuning, e.tuning(folder)
-	case has(kneeFile):
+	case has(KneeFile):
 		e.Kind, err = Knee, e.knee(folder)
 	case has(matrixRun):
 		e.Kind, err = Matrix, errors.New("it has no "+result.MatrixFile+"; watchbench check writes it")
@@ -204,7 +206,7 @@ func (e *Entry) knee(folder string) error {
 		Scenario          string
 		Started, Finished time.Time
 	}
-	if err := decode(filepath.Join(folder, kneeFile), &k); err != nil {
+	if err := decode(filepath.Join(folder, KneeFile), &k); err != nil {
 		return err
 	}
 	e.Started, e.Finished, e.Scenario = k.Started, k.Finished, k.Scenario

@@ -79,7 +79,7 @@ func historyLineOf(e *archive.Entry) (l historyLine) {
 		l.Href = "./" + url.PathEscape(e.Name) + "/" + e.Page
 	}
 	if !e.Started.IsZero() && e.Finished.After(e.Started) {
-		l.Took = e.Finished.Sub(e.Started).Round(time.Second).String()
+		l.Took = span(e.Finished.Sub(e.Started).Seconds())
 	}
 	switch {
 	case e.Reason != "":
@@ -101,11 +101,10 @@ func (l *historyLine) ofRun(res *result.Results) {
 	t := arrange(res)
 	l.Outcome = outcomeCell(t.Outcome())
 	l.Revision = revision(res)
-	var said []string
-	for _, h := range t.Headlines() {
-		said = append(said, h.Sentence)
+	l.Headline = cmp.Or(t.Shaped(), t.Summary())
+	if all := t.Headlines(); len(all) > 0 {
+		l.Headline = all[0].Sentence
 	}
-	l.Headline = cmp.Or(strings.Join(said[:min(len(said), 2)], " "), t.Shaped(), t.Summary())
 }
 
 // outcomeCell is a state in words.
@@ -192,7 +191,7 @@ type historyPage struct {
 func (p historyPage) Title() string   { return "Saved runs" }
 func (p historyPage) Summary() string { return historySummary(p.entries) }
 func (p historyPage) Heads() []string {
-	return []string{"folder", "started (UTC)", "kind", "scenario", "watcher", "outcome", "took", "headline"}
+	return []string{"folder", "outcome", "started (UTC)", "kind", "scenario", "watcher", "took", "headline"}
 }
 
 func writeHistory(w io.Writer, all []archive.Entry, echarts []byte) error {

@@ -272,6 +272,12 @@ func TestHistoryInBrowser(t *testing.T) {
 	dir, all := savedFolder(t)
 	all[0].Name = hostile // what a folder is called is data too
 	all[1].Reason = hostile
+	for i := range all {
+		if r := all[i].Results; r != nil && r.Environment.CPUs == 2 {
+			all[i].Scenario = hostile
+			r.Environment.Commit, r.Cells[0].ID, r.Cells[0].Params = hostile, hostile, map[string]string{hostile: hostile}
+		}
+	}
 	path, err := WriteHistory(dir, all)
 	if err != nil {
 		t.Fatal(err)
