@@ -209,6 +209,12 @@ func TestMatrixPageInBrowser(t *testing.T) {
 			shoot(b, fmt.Sprintf("matrix-%d-%s.png", width, scheme), "#cell3", width, 1300)
 		}
 	}
+	b.call("Page.navigate", map[string]any{"url": "about:blank"}, nil)
+	b.open(path+"#cell3", 1400, 900) // as a link from elsewhere
+	b.eval(`new Promise(done => setTimeout(done, 300))`, nil)
+	if n := b.text(`String(document.querySelectorAll("#cell3 .plot svg").length)`); n != "3" {
+		t.Errorf("opened at a cell, %s of its charts are drawn", n)
+	}
 	for _, href := range hrefs(b) {
 		if to, inside := strings.CutPrefix(href, "#"); inside {
 			if b.text(fmt.Sprintf(`String(document.getElementById(%q) !== null)`, to)) != "true" {

@@ -137,6 +137,7 @@
   });
   repaint();
   window.addEventListener("hashchange", drawVisible); // a timeline is shown when it is the target
+  if (location.hash) window.addEventListener("load", drawVisible); // which it becomes later than this runs
   document.querySelectorAll("details.more").forEach(function (d) { d.addEventListener("toggle", drawVisible); });
   var pending = 0;
   window.addEventListener("resize", function () {
