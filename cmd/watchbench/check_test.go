@@ -126,7 +126,13 @@ func TestReportMatrix(t *testing.T) {
 			t.Errorf("%s: %d, %v\n%s", path, code, err, out)
 		}
 	}
-	if _, _, code, err := invoke(t, "report", dir, "--format", "html"); code != exitInput || !strings.Contains(err.Error(), "a matrix, which has no format html; use table or md") {
+	if _, errOut, code, err := invoke(t, "report", dir, "--format", "html"); code != exitOK || errOut != filepath.Join(dir, "index.html")+"\n" {
+		t.Errorf("%d, %v, %s", code, err, errOut)
+	}
+	if page, err := os.ReadFile(filepath.Join(dir, "index.html")); err != nil || !strings.Contains(string(page), "f01-slow") {
+		t.Errorf("the page lacks the scenario: %v", err)
+	}
+	if _, _, code, err := invoke(t, "report", dir, "--format", "csv"); code != exitInput || !strings.Contains(err.Error(), "a matrix, which has no format csv; use table, md or html") {
 		t.Errorf("%d, %v", code, err)
 	}
 }

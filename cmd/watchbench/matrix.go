@@ -34,7 +34,8 @@ func matrixCommand() *cobra.Command {
 		Long: `Run the fault matrix: every scenario below faults/ and regression/, or those of the
 named rows (F2) or names (faults/f02-refuse), on one control plane. The row F0 is run
 first where another row is compared with it. The table is printed and written as
-matrix.md and matrix.json beside the runs' folders.
+index.html, with a timeline of each cell, as matrix.md and as matrix.json beside the
+runs' folders.
 
 A scenario that is late, and nothing else, gets one retry if the machine stood still
 meanwhile. Each retry is counted below the table.
@@ -97,10 +98,13 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) (err error) {
 		},
 	})
 	err = errors.Join(err, takeDown(ctx, up))
+	if perr := render.WriteMatrixPage(dir, m); err == nil {
+		err = perr
+	}
 	if perr := render.MatrixTerminal(cmd.OutOrStdout(), m, terminalOptions(cmd.OutOrStdout())); err == nil {
 		err = perr
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%.0f s, %s\n", m.Seconds, filepath.Join(dir, "matrix.md"))
+	fmt.Fprintf(cmd.OutOrStdout(), "%.0f s, %s\n", m.Seconds, filepath.Join(dir, "index.html"))
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,8 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/reports/archive"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 func reportCommand() *cobra.Command {
@@ -18,13 +21,17 @@ func reportCommand() *cobra.Command {
 	var explain bool
 	cmd := &cobra.Command{
 		Use:   "report DIR|FILE",
-		Short: "Print or render the results of a run or of a fault matrix",
+		Short: "Print or render the results of a run, a fault matrix or many runs",
 		Long: `Render the results of a run. The format table is printed; the others are written
-beside results.json. A fault matrix has the formats table and md.
+beside results.json. A fault matrix has the formats table, md and html.
+
+Of a folder of runs, such as out, the list is printed, and index.html is written there:
+all runs, matrices, searches, comparisons and gates, newest first, and each figure over
+the runs of one scenario on one machine. --format table or html does only one of both.
 
 The exit code does not depend on the verdicts; that of watchbench check does.`,
-		Example: "  watchbench report out/smoke-20260102-150405 --format table,html",
-		Args:    needArgs(1, 1, "the folder of a run or of a matrix, or a results.json"), ValidArgsFunction: folders,
+		Example: "  watchbench report out/smoke-20260102-150405 --format table,html\n  watchbench report out",
+		Args:    needArgs(1, 1, "the folder of a run, of a matrix or of several runs, or a results.json"), ValidArgsFunction: folders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var files []render.Format
 			terminal := false
@@ -42,10 +49,18 @@ The exit code does not depend on the verdicts; that of watchbench check does.`,
 			if path := matrixOf(args[0]); path != "" {
 				return reportMatrix(cmd, path, files, terminal)
 			}
+			if all := archiveOf(args[0]); all != nil {
+				if !cmd.Flags().Changed("format") {
+					files = render.Formats()[:1]
+				}
+				return reportArchive(cmd, args[0], all, files, terminal)
+			}
 			res, err := result.LoadFile(args[0])
 			if err != nil {
-				if _, tuned := os.Stat(filepath.Join(args[0], result.TuningFile)); tuned == nil {
-					return badinput.New("open its index.html, or read report.md", "%s is the folder of watchbench tune, whose report is written already", args[0])
+				for _, search := range []struct{ file, command string }{{result.TuningFile, "tune"}, {archive.KneeFile, "knee"}} {
+					if _, serr := os.Stat(filepath.Join(args[0], search.file)); serr == nil {
+						return badinput.New("open its index.html, or read report.md", "%s is the folder of watchbench %s, whose report is written already", args[0], search.command)
+					}
 				}
 				return &badinput.Error{What: err.Error(), Remedy: "name the folder of a run or of a matrix, or a run's results.json; watchbench check DIR writes that anew"}
 			}
@@ -94,16 +109,62 @@ func reportMatrix(cmd *cobra.Command, dir string, files []render.Format, termina
 		return &badinput.Error{What: err.Error(), Remedy: "remove it and let watchbench check " + dir + " write it anew"}
 	}
 	for _, f := range files {
-		if f.Name != "md" {
-			return badinput.New("use table or md, or name the folder of one of its runs", "%s is the folder of a matrix, which has no format %s", dir, f.Name)
+		if f.Name != "md" && f.Name != "html" {
+			return badinput.New("use table, md or html, or name the folder of one of its runs", "%s is the folder of a matrix, which has no format %s", dir, f.Name)
 		}
-		if err := render.WriteMatrix(dir, m); err != nil {
+	}
+	for _, f := range files {
+		name, write := "matrix.md", render.WriteMatrix
+		if f.Name == "html" {
+			name, write = f.File, render.WriteMatrixPage
+		}
+		if err := write(dir, m); err != nil {
 			return err
 		}
-		fmt.Fprintln(cmd.ErrOrStderr(), filepath.Join(dir, "matrix.md"))
+		fmt.Fprintln(cmd.ErrOrStderr(), filepath.Join(dir, name))
 	}
 	if terminal {
 		return render.MatrixTerminal(cmd.OutOrStdout(), m, terminalOptions(cmd.OutOrStdout()))
 	}
 	return nil
+}
+
+// archiveOf are the entries of a folder that is no run's, matrix's or search's own, if it holds
+// any of these.
+func archiveOf(path string) []archive.Entry {
+	for _, own := range []string{result.FileName, result.TuningFile, archive.KneeFile, history.FileRun, history.FileCampaign} {
+		if _, err := os.Lstat(filepath.Join(path, own)); err == nil {
+			return nil
+		}
+	}
+	all, err := archive.Read(path)
+	if err != nil || !archive.Known(all) {
+		return nil
+	}
+	return all
+}
+
+func reportArchive(cmd *cobra.Command, dir string, all []archive.Entry, files []render.Format, terminal bool) error {
+	for _, f := range files {
+		if f.Name != "html" {
+			return badinput.New("use table or html, or name one of its runs, such as "+filepath.Join(dir, all[0].Name), "%s is a folder of runs, which has no format %s", dir, f.Name)
+		}
+	}
+	if terminal {
+		if err := render.HistoryTerminal(cmd.OutOrStdout(), all, terminalOptions(cmd.OutOrStdout())); err != nil {
+			return err
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	path, err := render.WriteHistory(dir, all)
+	if errors.Is(err, render.ErrForeign) {
+		return &badinput.Error{What: err.Error(), Remedy: "move it away, or use --format table"}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(cmd.ErrOrStderr(), path)
+	return err
 }

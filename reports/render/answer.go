@@ -314,7 +314,7 @@ func (t *table) sureness() (s []string) {
 	case most == 1:
 		s = append(s, fmt.Sprintf("Each was measured once, so differences within %v × are not claimed%s", stats.Factor, left))
 	default:
-		s = append(s, fmt.Sprintf("Figures are medians of %s measurements%s%s", span(least, most), withInterval(least), left))
+		s = append(s, fmt.Sprintf("Figures are medians of %s measurements%s%s", fromTo(least, most), withInterval(least), left))
 	}
 	if t.disturbed() {
 		s = append(s, "Faults were injected on purpose.")
@@ -330,7 +330,7 @@ func withInterval(least int) string {
 	return fmt.Sprintf(", ± their %g %% interval", 100*stats.Level)
 }
 
-func span(least, most int) string {
+func fromTo(least, most int) string {
 	if least == most {
 		return fmt.Sprint(most)
 	}

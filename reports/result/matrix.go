@@ -105,10 +105,23 @@ var MatrixRows = []MatrixRow{
 	{ID: "F28", Title: "abuse of the query API", NotBuilt: "the query API is not built yet"},
 }
 
-// MatrixColumns are the matrix's columns with what they stand for.
-var MatrixColumns = []struct{ ID, Title string }{
-	{"C", "converge"}, {"O", "order"}, {"L", "loss"}, {"B", "bounded"}, {"I", "isolation"}, {"A", "amplification"}, {"T", "time"}, {"S", "secrecy"},
-	{"X", "exit"},
+// MatrixColumn is one guarantee of the matrix.
+type MatrixColumn struct {
+	ID, Title string
+	Meaning   string // what it asks, in a sentence
+}
+
+// MatrixColumns are the matrix's columns, in order.
+var MatrixColumns = []MatrixColumn{
+	{"C", "converge", "In the end, and after each restart, storage holds what the apiserver holds."},
+	{"O", "order", "No older state overwrites a newer one, and nothing that was deleted comes back. In brackets: how many pairs of writes could have been swapped."},
+	{"L", "loss", "Every event is accounted for: sent, merged, filtered, or still queued."},
+	{"B", "bounded", "Memory, queues, goroutines and sockets stay below their ceilings."},
+	{"I", "isolation", "Kinds and objects that the fault does not hit stay as fresh as without it."},
+	{"A", "amplification", "Requests to storage per state that it took; retries back off."},
+	{"T", "time", "How long recovery from the fault takes."},
+	{"S", "secrecy", "Masked fields turn up in no log, file, metric or stored byte."},
+	{"X", "exit", "Every watcher exits cleanly when asked to, none ends by itself or panics."},
 }
 
 // Verdict sums up an entry: failed are asserted columns that failed (with an expected

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // unknownField finds the first field in a decoded document that type t does not have
@@ -15,7 +16,7 @@ func unknownField(doc any, t reflect.Type, path string) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if list, ok := doc.([]any); ok && t.Kind() == reflect.Slice {
+	if list, ok := doc.([]any); ok && t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Float64 { // curves have thousands
 		for i, e := range list {
 			if err := unknownField(e, t.Elem(), fmt.Sprintf("%s[%d]", path, i)); err != nil {
 				return err
@@ -49,13 +50,20 @@ func unknownField(doc any, t reflect.Type, path string) error {
 	return nil
 }
 
+// fieldsOf keeps what jsonFields found: a record has thousands of objects of a few types.
+var fieldsOf sync.Map // reflect.Type to map[string]reflect.Type
+
 // jsonFields maps the JSON names of a struct to the types of their values.
 func jsonFields(t reflect.Type) map[string]reflect.Type {
+	if known, ok := fieldsOf.Load(t); ok {
+		return known.(map[string]reflect.Type)
+	}
 	fields := map[string]reflect.Type{}
 	for _, f := range reflect.VisibleFields(t) {
 		fields[jsonName(f)] = f.Type
 	}
 	delete(fields, "")
+	fieldsOf.Store(t, fields)
 	return fields
 }
 

@@ -114,6 +114,9 @@ func finite(v reflect.Value, path string) error {
 			}
 		}
 	case reflect.Slice, reflect.Array:
+		if all, ok := v.Interface().([]float64); ok && !slices.ContainsFunc(all, func(f float64) bool { return math.IsNaN(f) || math.IsInf(f, 0) }) {
+			return nil // without a path for each sample of a curve
+		}
 		for i := range v.Len() {
 			if err := finite(v.Index(i), fmt.Sprintf("%s[%d]", path, i)); err != nil {
 				return err

@@ -27,6 +27,7 @@ func Fill(c *Case, rules []Rule, cell *result.Cell, seen Seen) {
 	}
 	all := facts(rules, seen)
 	fillRow(c, cell, all)
+	cell.Robustness.Moments = Moments(c)
 	if cell.Robustness.Stalled = Stalled(c); len(cell.Robustness.Stalled) > 0 {
 		lostTime(c).forgive(c, cell, all, seen)
 	}

@@ -1,0 +1,242 @@
+// Package archive reads a folder of saved runs, such as out/: which runs, fault matrices,
+// searches, comparisons and gates are there, and what each holds.
+//
+// It promises:
+//
+//  1. A folder that is broken or half written is an Entry with the reason; it keeps no
+//     other from being read.
+//  2. The order is that of time, the newest first, and depends on the records alone.
+//  3. A link is no entry, and makes none.
+package archive
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// Kind is what an entry is, as a table shows it.
+type Kind string
+
+// Kinds.
+const (
+	Run        Kind = "run"
+	Matrix     Kind = "matrix"
+	Tuning     Kind = "tuning"
+	Knee       Kind = "knee"
+	Comparison Kind = "comparison"
+	Gate       Kind = "gate"
+	Unknown    Kind = "–"
+)
+
+// Entry is a folder in the archive. At most one of Results, Matrix, Tuning is set; none if
+// Reason is.
+type Entry struct {
+	Name     string // of the folder
+	Kind     Kind
+	Page     string // file for a browser, in the folder; empty if there is none
+	Started  time.Time
+	Finished time.Time
+	Scenario string
+	Reason   string // nothing is known of it
+
+	Results *result.Results // without its curves
+	Matrix  *result.Matrix
+	Tuning  *result.Tuning
+}
+
+// KneeFile is what watchbench knee found.
+const KneeFile = "knee.json"
+
+// Further files that say what a folder is, beside those of package result.
+const (
+	runFile     = "run.json"        // of a run, before it has results
+	matrixRun   = "matrix-run.json" // the same of a matrix
+	pageFile    = "index.html"
+	comparePage = "compare.html"
+	compareJSON = "compare.json"
+)
+
+// gateFiles are those of a verdict.
+var gateFiles = []string{"gate.md", "gate.xml", "gate.annotations"}
+
+// Read reads the entries of a folder. Files, hidden folders and empty ones are no entries.
+func Read(dir string) ([]Entry, error) {
+	found, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the folder: %w", err)
+	}
+	var names []string
+	for _, f := range found {
+		if f.IsDir() && !strings.HasPrefix(f.Name(), ".") {
+			names = append(names, f.Name())
+		}
+	}
+	entries := make([]*Entry, len(names))
+	var all sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, name := range names {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			entries[i] = read(dir, name)
+		})
+	}
+	all.Wait()
+	var kept []Entry
+	for _, e := range entries {
+		if e != nil {
+			kept = append(kept, *e)
+		}
+	}
+	slices.SortStableFunc(kept, func(a, b Entry) int {
+		return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.Name, a.Name))
+	})
+	return kept, nil
+}
+
+// Known reports whether any entry is of a known kind.
+func Known(all []Entry) bool {
+	return slices.ContainsFunc(all, func(e Entry) bool { return e.Kind != Unknown })
+}
+
+// read is nil for a folder that is empty.
+func read(dir, name string) *Entry {
+	folder := filepath.Join(dir, name)
+	has := func(file string) bool {
+		info, err := os.Lstat(filepath.Join(folder, file))
+		return err == nil && info.Mode().IsRegular()
+	}
+	e := &Entry{Name: name, Started: stamp(name)}
+	if has(pageFile) {
+		e.Page = pageFile
+	}
+	var err error
+	switch {
+	case has(result.FileName):
+		e.Kind, err = Run, e.run(folder)
+	case has(result.MatrixFile):
+		e.Kind, err = Matrix, e.matrix(folder)
+	case has(result.TuningFile):
+		e.Kind, err = Tuning, e.tuning(folder)
+	case has(KneeFile):
+		e.Kind, err = Knee, e.knee(folder)
+	case has(matrixRun):
+		e.Kind, err = Matrix, errors.New("it has no "+result.MatrixFile+"; watchbench check writes it")
+	case has(runFile):
+		e.Kind, err = Run, errors.New("it has no "+result.FileName+": killed, or not finished yet; watchbench check writes it")
+	case has(comparePage):
+		e.Kind, e.Page = Comparison, comparePage
+	case has(compareJSON), has("compare.md"), has("compare.csv"):
+		e.Kind = Comparison
+	case slices.ContainsFunc(gateFiles, has):
+		e.Kind = Gate
+	default:
+		if files, rerr := os.ReadDir(folder); rerr == nil && len(files) == 0 {
+			return nil
+		}
+		e.Kind, err = Unknown, errors.New("it has no file of watchbench")
+	}
+	if err != nil {
+		// The folder's path is the reader's own.
+		e.Reason = strings.ReplaceAll(err.Error(), folder+string(filepath.Separator), "")
+		e.Results, e.Matrix, e.Tuning = nil, nil, nil
+	}
+	return e
+}
+
+func (e *Entry) run(folder string) error {
+	res, err := result.LoadFile(filepath.Join(folder, result.FileName))
+	if err != nil {
+		return err
+	}
+	for i := range res.Cells {
+		res.Cells[i].Series = nil
+	}
+	e.Results, e.Started, e.Finished, e.Scenario = res, res.Run.Started, res.Run.Finished, res.Run.Scenario
+	return nil
+}
+
+// matrix takes the time from the first run that is there: matrix.json has none.
+func (e *Entry) matrix(folder string) error {
+	m, err := result.LoadMatrix(folder)
+	if err != nil {
+		return err
+	}
+	e.Matrix = m
+	for _, x := range m.Entries {
+		if x.Dir == "" || !filepath.IsLocal(x.Dir) {
+			continue
+		}
+		var first struct {
+			Run struct {
+				Started time.Time `json:"started"`
+			} `json:"run"`
+		}
+		if decode(filepath.Join(folder, x.Dir, result.FileName), &first) == nil {
+			e.Started, e.Finished = first.Run.Started, first.Run.Started.Add(time.Duration(m.Seconds*float64(time.Second)))
+			break
+		}
+	}
+	return nil
+}
+
+func (e *Entry) tuning(folder string) error {
+	t, err := result.LoadTuning(filepath.Join(folder, result.TuningFile))
+	if err != nil {
+		return err
+	}
+	e.Tuning, e.Started, e.Finished, e.Scenario = t, t.Started, t.Finished, t.Scenario
+	return nil
+}
+
+func (e *Entry) knee(folder string) error {
+	var k struct {
+		Scenario          string
+		Started, Finished time.Time
+	}
+	if err := decode(filepath.Join(folder, KneeFile), &k); err != nil {
+		return err
+	}
+	e.Started, e.Finished, e.Scenario = k.Started, k.Finished, k.Scenario
+	return nil
+}
+
+// mostBytes bounds a file of which only a few fields are read.
+const mostBytes = 64 << 20
+
+func decode(path string, into any) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	if err := json.NewDecoder(io.LimitReader(f, mostBytes)).Decode(into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// stamp is the time that a folder's name ends with, taken as UTC; zero if it has none.
+func stamp(name string) time.Time {
+	const form = "20060102-150405"
+	if len(name) < len(form) {
+		return time.Time{}
+	}
+	t, err := time.Parse(form, name[len(name)-len(form):])
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}

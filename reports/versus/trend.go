@@ -1,0 +1,61 @@
+package versus
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// Apart lists what keeps the figures of two runs from being joined in one line: differences of
+// scenario, control plane and machine. Watchers, seeds and builds may differ: a line over runs
+// is there to show what they change.
+func Apart(a, b *result.Results) ([]Difference, error) {
+	all, err := differences([]*result.Results{a, b})
+	return slices.DeleteFunc(all, func(d Difference) bool {
+		return d.Kind != kindScenario && d.Kind != kindCluster && d.Kind != kindMachine
+	}), err
+}
+
+// Sentence is "machine CPUs 2 → 4".
+func (d Difference) Sentence() string {
+	place := strings.TrimPrefix(strings.TrimPrefix(d.What, string(d.Kind)), ".")
+	return fmt.Sprintf("%s %s %s → %s", d.Kind, place, brief(d.Values[0]), brief(d.Values[len(d.Values)-1]))
+}
+
+// Reading is what one run has at one of its points.
+type Reading struct {
+	Point  string // as in Point.Name
+	Params map[string]string
+	Sides  []Side // by metric; without values where Why says so
+	// Why says that the figures are not to be compared: nothing valid was measured, or a core
+	// check fails.
+	Why string
+}
+
+// Readings sums a run up at each of its points.
+func Readings(res *result.Results, metrics []result.Metric) (all []Reading) {
+	for _, g := range newSide(res).points {
+		p := Point{Name: g.name, Params: g.params}
+		p.add(g)
+		r := Reading{Point: g.name, Params: g.params, Sides: make([]Side, len(metrics))}
+		failing := p.failing(0)
+		switch {
+		case len(failing) > 0:
+			r.Why = "fails " + strings.Join(failing, " ")
+		case len(p.Cells[0]) == 0 && p.Cut[0] > 0:
+			r.Why = "cut"
+		case len(p.Cells[0]) == 0:
+			r.Why = "invalid"
+		case p.Cut[0] > 0:
+			r.Why = "partly cut" // those that were not are the faster ones
+		default:
+			for i, m := range metrics {
+				r.Sides[i] = sideOf(m, &p, 0)
+			}
+		}
+		all = append(all, r)
+	}
+	return all
+}
