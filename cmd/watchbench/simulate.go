@@ -95,12 +95,12 @@ func (f *simulateFlags) simulate(cmd *cobra.Command, ref string) error {
 	var points []simulate.Point
 	for i, c := range file.Cells() {
 		began := time.Now()
-		o, err := simulate.Run(cmd.Context(), &c.Scenario, simulate.Options{Seed: f.seed, Overhead: f.overhead, Wake: f.wake, API: f.api, Progress: f.progress(cmd, c.ID)})
+		o, err := simulate.Run(cmd.Context(), &c.Scenario, simulate.Options{Seed: f.seed, Overhead: f.overhead, Wake: f.wake, API: f.api, Progress: f.progress(cmd, fmt.Sprintf("[%d/%d] %s", i+1, len(file.Cells()), c.ID))})
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.ID, err)
 		}
 		if !f.quiet {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%d/%d %s: %d events in %s\n", i+1, len(file.Cells()), c.ID, o.Events, time.Since(began).Round(time.Millisecond))
+			fmt.Fprintf(cmd.ErrOrStderr(), "[%d/%d] %s: %d events in %s\n", i+1, len(file.Cells()), c.ID, o.Events, time.Since(began).Round(time.Millisecond))
 		}
 		p := simulate.Point{Cell: c.ID, Params: map[string]string{}, Strategy: c.Scenario.Watcher.Strategy, Load: loadOf(&c.Scenario), Outcome: *o}
 		for _, x := range c.Params {
@@ -122,17 +122,20 @@ func (f *simulateFlags) simulate(cmd *cobra.Command, ref string) error {
 	return err
 }
 
-// progress shows on a terminal how far a cell is.
-func (f *simulateFlags) progress(cmd *cobra.Command, id string) func(done, of int64) {
-	if f.quiet || !isTerminal(cmd.ErrOrStderr()) {
+// progress shows how far a cell is, and how long it still takes at this rate.
+func (f *simulateFlags) progress(cmd *cobra.Command, which string) func(done, of int64) {
+	if f.quiet {
 		return nil
 	}
+	s, began := screen(cmd), time.Now()
 	return func(done, of int64) {
-		if of > 0 {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d of %d\r", id, done, of)
-			return
+		took := time.Since(began)
+		text := fmt.Sprintf("%s: %d events, %.0f/s", which, done, float64(done)/max(took.Seconds(), 1e-3))
+		if done > 0 && of >= done {
+			left := time.Duration(float64(took) * float64(of-done) / float64(done))
+			text = fmt.Sprintf("%s: %.0f%%, %s left, %.0f events/s", which, 100*float64(done)/float64(of), left.Round(time.Second), float64(done)/max(took.Seconds(), 1e-3))
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d\r", id, done)
+		s.Status(text, false)
 	}
 }
 
