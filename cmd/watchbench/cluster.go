@@ -66,7 +66,9 @@ func kindFlags(fl *pflag.FlagSet, o *cluster.KindOptions) {
 }
 
 func clusterBuild(cmd *cobra.Command, f *clusterFlags) error {
-	dir, err := cluster.Prepare(cmd.Context(), cluster.EmbeddedOptions{Cache: f.cache, Controllers: f.controllers}, progressTo(cmd))
+	say, stop := steps(cmd)
+	dir, err := cluster.Prepare(cmd.Context(), cluster.EmbeddedOptions{Cache: f.cache, Controllers: f.controllers}, say)
+	stop()
 	if err == nil {
 		fmt.Fprintln(cmd.OutOrStdout(), dir)
 	}
@@ -90,11 +92,13 @@ func clusterUp(cmd *cobra.Command, f *clusterFlags) error {
 		if f.controllers && !c.Controllers {
 			return badinput.New("stop it first with watchbench cluster down", "an embedded cluster without controllers is up already")
 		}
-		progressTo(cmd)("already up")
+		screen(cmd).Line("already up")
 	case err != nil && !errors.Is(err, cluster.ErrNotUp):
 		return err
 	default:
-		if c, err = p.Up(cmd.Context(), progressTo(cmd)); err != nil {
+		say, stop := steps(cmd)
+		c, err = p.Up(cmd.Context(), say)
+		if stop(); err != nil {
 			return err
 		}
 	}
@@ -143,8 +147,4 @@ func takeDown(ctx context.Context, c *cluster.Cluster) error {
 		return fmt.Errorf("end the cluster: %w", err)
 	}
 	return nil
-}
-
-func progressTo(cmd *cobra.Command) func(string) {
-	return func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), line) }
 }
