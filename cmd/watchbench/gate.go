@@ -166,7 +166,7 @@ func (f *gateFlags) saved(cmd *cobra.Command, args []string) error {
 
 // notARun reports whether an argument names something else than a run.
 func notARun(err error) bool {
-	return errors.Is(err, versus.ErrMissing) || errors.Is(err, versus.ErrMatrix) || errors.Is(err, versus.ErrNoFile)
+	return errors.Is(err, versus.ErrMissing) || errors.Is(err, versus.ErrMatrix) || errors.Is(err, versus.ErrNoFile) || errors.Is(err, versus.ErrNoRun)
 }
 
 // paired judges one run that holds both sides.

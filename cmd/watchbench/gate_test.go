@@ -86,6 +86,8 @@ func TestGateExitCodes(t *testing.T) {
 		{"other rules", []string{base, slow, "--rules", file(t, "r.yaml", "metrics: {watcher.cpuMicrosPerEvent: {allow: 12%}}\n")}, exitOK, "PASS"},
 		{"no run", nil, exitInput, "needs two runs, or one that holds both sides"},
 		{"a run that is not there", []string{base, base + "x"}, exitInput, "no such file or folder"},
+		{"an empty folder", []string{base, t.TempDir()}, exitInput, "the folder has no results.json; name a run's folder"},
+		{"a folder of runs", []string{base, filepath.Dir(filepath.Dir(base))}, exitInput, "no results.json"},
 		{"rules that are not there", []string{base, same, "--rules", "nosuch.yaml"}, exitInput, "--rules: open nosuch.yaml: no such file"},
 		{"wrong rules", []string{base, same, "--rules", file(t, "r.yaml", "metrics: {watcher.cpu: {}}\n")}, exitInput, "r.yaml:1: metrics.watcher.cpu: watcher.cpu: unknown metric"},
 		{"unknown format", []string{base, same, "--format", "pdf"}, exitInput, "--format pdf is not known; use one of table, md, junit, github"},

@@ -74,6 +74,9 @@ func (g *sideBySide) asked(cmd *cobra.Command) (bool, error) {
 		if given(name) && strings.TrimSpace(cmd.Flag(name).Value.String()) == "" {
 			return false, badinput.New("give it a value, or leave it out", "--%s is empty", name)
 		}
+		if strings.HasSuffix(name, "-command") && given(name) && !strings.Contains(cmd.Flag(name).Value.String(), "{config}") {
+			return false, badinput.New("write {config} where the path of the config file belongs", "--%s never names its config", name)
+		}
 	}
 	if given("base-rev") && !given("new-rev") && !given("new-command") {
 		g.new.rev = revision.Worktree

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchbench/watchbench/internal/wording"
 	"github.com/watchbench/watchbench/scenarios"
 	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/runner"
@@ -84,7 +85,7 @@ func listScenarios(cmd *cobra.Command, _ []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", n, some(len(f.Cells()), "point"), f.Base().Metadata.Description)
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", n, wording.Count(len(f.Cells()), "point"), f.Base().Metadata.Description)
 	}
 	return tw.Flush()
 }

@@ -122,7 +122,9 @@ func gateValue(v *float64) string {
 // gateNotes say what was compared, how, and what was not.
 func gateNotes(v *gate.Verdict) (notes []string) {
 	for _, r := range v.Reasons {
-		notes = append(notes, "Not comparable: "+clean(r)+".")
+		if !strings.Contains(v.Sentence(), r) { // which names the first few
+			notes = append(notes, "Not comparable: "+clean(r)+".")
+		}
 	}
 	var holding []string
 	seen := map[string]bool{}

@@ -139,7 +139,7 @@ func TestExpectReference(t *testing.T) {
 // TestExpectCountsTheBystander: its backlog is waited for like that of the load.
 func TestExpectCountsTheBystander(t *testing.T) {
 	s := strategies(t, "matrix.load=light", "storage.latency=100ms", "drainTimeout=1h").Cells()[0].Scenario
-	s.Load.Threads, s.Load.Operations, s.Load.Duration = 1, 0, spec.Duration(10 * time.Second)
+	s.Load.Threads, s.Load.Operations, s.Load.Duration = 1, 0, spec.Duration(10*time.Second)
 	without := expect(s)
 	s.Load.Bystander = &plan.Bystander{Kind: "ConfigMap", Rate: 110, Objects: 20}
 	if d := expect(s); d < 114*time.Second || d <= without {
