@@ -24,7 +24,7 @@ beside results.json. A fault matrix has the formats table and md.
 
 The exit code does not depend on the verdicts; that of watchbench check does.`,
 		Example: "  watchbench report out/smoke-20260102-150405 --format table,html",
-		Args:    needArgs(1, 1, "the folder of a run or of a matrix, or a results.json"), ValidArgsFunction: folders,
+		Args:    needArgs(1, 1, "the folder of a run or of a matrix, or a results.json"), ValidArgsFunction: runs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var files []render.Format
 			terminal := false

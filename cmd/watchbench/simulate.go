@@ -80,7 +80,7 @@ change by more than that; 5 as well if each point of a scenario is cut.`,
 	fl.DurationVar(&f.wake, "wake", 0, "time from an event to its request where a worker has nothing to do, such as 500us (default 0s; with --against, taken from the run)")
 	fl.DurationVar(&f.api, "api-latency", simulate.DefaultAPI, "time from a write's dispatch to its answer and to the watcher")
 	fl.StringVar(&f.against, "against", "", "folder of a run to simulate, and to hold against what it measured")
-	offerBy(cmd, "against", folders)
+	offerBy(cmd, "against", runs)
 	fl.StringVar(&f.tolerance, "tolerance", "5%", "with --against: largest error of drain time and storage rate; beyond it the exit code is 3")
 	fl.StringVar(&f.format, "format", "table", "what to print: table or json")
 	offer(cmd, "format", "table", "json")

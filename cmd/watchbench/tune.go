@@ -81,7 +81,7 @@ another. Exit code 3 if nothing meets the objective, 5 if that could not be meas
 	offer(cmd, "objective", "freshness.p99=", "freshness.p99", "freshness.p50=", "freshness.max=", "drain=", "drain", "drainAfterLoad=", "rate=")
 	offer(cmd, "limit", "memory=", "inflight=")
 	offerList(cmd, "strategies", tune.Strategies...)
-	offerBy(cmd, "resume", folders)
+	offerBy(cmd, "resume", runs)
 	return cmd
 }
 

@@ -91,7 +91,7 @@ func (s *Screen) Status(text string, force bool) {
 	defer s.mu.Unlock()
 	now := s.now()
 	switch since := now.Sub(s.said); {
-	case !s.live && since >= plainEvery:
+	case !s.live && (force || since >= plainEvery):
 		s.said = now
 		fmt.Fprintln(s.w, text)
 	case s.live && (force || s.drawn == 0 || since >= redrawEvery) && !s.open:
@@ -141,7 +141,7 @@ func (s *Screen) Follow(status func() string) (stop func()) {
 			case <-done:
 				return
 			case <-tick.C:
-				s.Status(status(), true)
+				s.Status(status(), s.live)
 			}
 		}
 	}()

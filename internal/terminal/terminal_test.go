@@ -126,7 +126,7 @@ func TestPlainLinesAreFew(t *testing.T) {
 		var out bytes.Buffer
 		s := New(&out, false, nil)
 		for range 600 {
-			s.Status("working", true)
+			s.Status("working", false)
 			time.Sleep(100 * time.Millisecond)
 		}
 		if n := strings.Count(out.String(), "working\n"); n != 6 {
@@ -134,9 +134,12 @@ func TestPlainLinesAreFew(t *testing.T) {
 		}
 		s.Line("done")
 		out.Reset()
-		s.Status("working", true)
+		s.Status("working", false)
 		if out.Len() > 0 {
 			t.Errorf("%q right behind another line", out.String())
+		}
+		if s.Status("the next phase", true); out.String() != "the next phase\n" {
+			t.Errorf("%q, forced", out.String())
 		}
 	})
 }

@@ -17,6 +17,7 @@ type Screen interface {
 	Line(text string)
 	Status(text string, force bool)
 	Clear()
+	Live() bool   // drawn in place
 	Columns() int // of a status; 0 unknown
 }
 
@@ -111,7 +112,7 @@ func (p *Progress) phase(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.phaseNow, p.part = name, 0
-	p.draw(true)
+	p.draw(p.screen.Live() || name == PhaseLoad || name == PhaseDrain)
 }
 
 // note says what is done to the parties, until it is said anew.

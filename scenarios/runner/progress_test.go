@@ -41,11 +41,9 @@ func TestProgressLines(t *testing.T) {
 		}
 		p.end()
 		text := out.String()
-		want := []string{"cluster up\n", "[2/2] " + jobs[1].id + ": 800 writes/s, storage 340.0/s, G2 failed\n"}
-		if live {
-			want = append(want, "[1/2] "+jobs[0].id+": load", "% of the run", "s left")
-		}
-		for _, w := range want {
+		for _, w := range []string{
+			"cluster up\n", "[2/2] " + jobs[1].id + ": 800 writes/s, storage 340.0/s, G2 failed\n", "[1/2] " + jobs[0].id + ": load", "% of the run", "s left",
+		} {
 			if !strings.Contains(text, w) {
 				t.Errorf("in place %v: %q lacks %q", live, text, w)
 			}
@@ -53,8 +51,8 @@ func TestProgressLines(t *testing.T) {
 		if strings.Contains(text, "\r") != live || strings.Contains(text, "\x1b") {
 			t.Errorf("in place %v: redrawing in %q", live, text)
 		}
-		if n := strings.Count(text, "\n"); n != 3 {
-			t.Errorf("in place %v: %d lines of cells that take no time, want 3: %q", live, n, text)
+		if n := strings.Count(text, "\n"); n != map[bool]int{true: 3, false: 7}[live] { // with load and drain of each
+			t.Errorf("in place %v: %d lines: %q", live, n, text)
 		}
 	}
 	var silent *Progress
