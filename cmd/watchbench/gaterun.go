@@ -125,7 +125,7 @@ func (f *gateFlags) runBoth(cmd *cobra.Command, args []string, g *sideBySide) er
 	}
 	if err != nil || same != "" {
 		if same != "" {
-			fmt.Fprintln(cmd.OutOrStdout(), same)
+			err = errors.Join(err, f.nothing(cmd, same))
 		}
 		return err
 	}
@@ -133,6 +133,19 @@ func (f *gateFlags) runBoth(cmd *cobra.Command, args []string, g *sideBySide) er
 		f.out = out.Dir
 	}
 	return f.paired(cmd, out.Results, rules)
+}
+
+// nothing says that there is nothing to gate.
+func (f *gateFlags) nothing(cmd *cobra.Command, why string) (err error) {
+	switch f.format {
+	case tableFormat:
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), why)
+	case jsonFormat:
+		err = render.NothingToGate(cmd.OutOrStdout(), why)
+	default:
+		fmt.Fprintln(cmd.ErrOrStderr(), why)
+	}
+	return err
 }
 
 // run builds what is to be built, runs both watchers side by side, and returns the run. same

@@ -234,7 +234,7 @@ func TestExitCodes(t *testing.T) {
 
 func TestScenarioCommands(t *testing.T) {
 	out, _, code, err := invoke(t, "scenarios", "list")
-	if code != exitOK || !strings.Contains(strings.Join(strings.Fields(out), " "), "strategies 10 points") {
+	if code != exitOK || !strings.Contains(strings.Join(strings.Fields(out), " "), "strategies 10 Serial baseline") {
 		t.Errorf("list: %q, %v", out, err)
 	}
 	out, _, _, err = invoke(t, "scenarios", "show", "smoke")

@@ -19,18 +19,22 @@ func reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR|FILE",
 		Short: "Print or render the results of a run or of a fault matrix",
-		Long: `Render the results of a run. The format table is printed; the others are written
-beside results.json. A fault matrix has the formats table and md.
+		Long: `Render the results of a run. The formats table and json are printed; the others
+are written beside results.json. A fault matrix has the formats table, json and md.
 
 The exit code does not depend on the verdicts; that of watchbench check does.`,
 		Example: "  watchbench report out/smoke-20260102-150405 --format table,html",
 		Args:    needArgs(1, 1, "the folder of a run or of a matrix, or a results.json"), ValidArgsFunction: runs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var files []render.Format
-			terminal := false
+			terminal, asJSON := false, false
 			for _, name := range strings.Split(formats, ",") {
 				if name = strings.TrimSpace(name); name == tableFormat {
 					terminal = true
+					continue
+				}
+				if name == jsonFormat {
+					asJSON = true
 					continue
 				}
 				f, err := render.FormatByName(name)
@@ -39,8 +43,11 @@ The exit code does not depend on the verdicts; that of watchbench check does.`,
 				}
 				files = append(files, f)
 			}
+			if asJSON && terminal {
+				return badinput.New("leave table out", "--format %s: only one of table and json can be printed", formats)
+			}
 			if path := matrixOf(args[0]); path != "" {
-				return reportMatrix(cmd, path, files, terminal)
+				return reportMatrix(cmd, path, files, terminal, asJSON)
 			}
 			res, err := result.LoadFile(args[0])
 			if err != nil {
@@ -59,6 +66,9 @@ The exit code does not depend on the verdicts; that of watchbench check does.`,
 				}
 				fmt.Fprintln(cmd.ErrOrStderr(), filepath.Join(dir, f.File))
 			}
+			if asJSON {
+				return result.Encode(cmd.OutOrStdout(), res)
+			}
 			if terminal {
 				o := terminalOptions(cmd.OutOrStdout())
 				o.Explain = explain
@@ -68,7 +78,7 @@ The exit code does not depend on the verdicts; that of watchbench check does.`,
 		},
 	}
 	cmd.Flags().BoolVar(&explain, "explain", false, explainUsage)
-	known := []string{tableFormat}
+	known := []string{tableFormat, jsonFormat}
 	for _, f := range render.Formats() {
 		known = append(known, f.Name)
 	}
@@ -88,7 +98,7 @@ func matrixOf(path string) string {
 	return path
 }
 
-func reportMatrix(cmd *cobra.Command, dir string, files []render.Format, terminal bool) error {
+func reportMatrix(cmd *cobra.Command, dir string, files []render.Format, terminal, asJSON bool) error {
 	m, err := result.LoadMatrix(dir)
 	if err != nil {
 		return &badinput.Error{What: err.Error(), Remedy: "remove it and let watchbench check " + dir + " write it anew"}
@@ -101,6 +111,9 @@ func reportMatrix(cmd *cobra.Command, dir string, files []render.Format, termina
 			return err
 		}
 		fmt.Fprintln(cmd.ErrOrStderr(), filepath.Join(dir, "matrix.md"))
+	}
+	if asJSON {
+		return result.EncodeMatrix(cmd.OutOrStdout(), m)
 	}
 	if terminal {
 		return render.MatrixTerminal(cmd.OutOrStdout(), m, terminalOptions(cmd.OutOrStdout()))

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/simulate"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -151,11 +151,11 @@ func loadOf(s *spec.Scenario) string {
 
 func writePoints(w io.Writer, points []simulate.Point, f *simulateFlags) error {
 	fmt.Fprintf(w, "simulated: nothing was measured; overhead %s per request, %s to wake a worker, apiserver %s per write\n", f.overhead, f.wake, f.api)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "strategy\tload\tevents\trequests\tcoalesced\tdropped\tdrain s\tafter load s\tstorage/s\tefficiency\timbalance\tfresh p50 s\tp99 s\tmax depth\twriter full s\t")
+	t := render.Table{Keys: 2, Heads: heads("strategy,load", "events", "requests", "coalesced", "dropped", "drain,s", "drain after load,s", "storage,/s", "efficiency", "imbalance",
+		"freshness p50,s", "freshness p99,s", "max depth", "writer full,s")}
 	unfinished := 0
 	for _, p := range points {
-		requests, p50, p99 := fmt.Sprint(p.Requests), "—", "—"
+		requests, p50, p99 := fmt.Sprint(p.Requests), "–", "–"
 		if p.Cut {
 			requests += fmt.Sprintf(", %d left", p.Left)
 			unfinished++
@@ -163,10 +163,11 @@ func writePoints(w io.Writer, points []simulate.Point, f *simulateFlags) error {
 		if p.Freshness != nil {
 			p50, p99 = figure(p.Freshness.P50), figure(p.Freshness.P99)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t\n", p.Strategy, p.Load, p.Events, requests, p.Coalesced, p.Dropped,
-			optional(p.DrainSeconds), optional(p.DrainAfterLoadSeconds), optional(p.StorageQPS), known(p.Efficiency), known(p.Imbalance), p50, p99, p.WriterMaxDepth+p.HandlerMaxDepth, figure(p.WriterFullSeconds))
+		t.Rows = append(t.Rows, render.Cells(p.Strategy, p.Load, fmt.Sprint(p.Events), requests, fmt.Sprint(p.Coalesced), fmt.Sprint(p.Dropped),
+			optional(p.DrainSeconds), optional(p.DrainAfterLoadSeconds), optional(p.StorageQPS), known(p.Efficiency), known(p.Imbalance), p50, p99,
+			fmt.Sprint(p.WriterMaxDepth+p.HandlerMaxDepth), figure(p.WriterFullSeconds)))
 	}
-	if err := tw.Flush(); err != nil {
+	if err := render.TableTerminal(w, t, terminalOptions(w)); err != nil {
 		return err
 	}
 	if unfinished > 0 {
@@ -175,10 +176,22 @@ func writePoints(w io.Writer, points []simulate.Point, f *simulateFlags) error {
 	return nil
 }
 
+// heads are columns: the first two of words, each other by its title and, behind a comma, unit.
+func heads(keys string, titles ...string) (all []render.Head) {
+	for k := range strings.SplitSeq(keys, ",") {
+		all = append(all, render.Head{Title: k, Words: true})
+	}
+	for _, t := range titles {
+		title, unit, _ := strings.Cut(t, ",")
+		all = append(all, render.Head{Title: title, Unit: unit})
+	}
+	return all
+}
+
 // optional is a figure, if it is known.
 func optional(v *float64) string {
 	if v == nil {
-		return "—"
+		return "–"
 	}
 	return figure(*v)
 }
@@ -195,7 +208,7 @@ func figure(v float64) string {
 // known is a figure that is 0 where there is none.
 func known(v float64) string {
 	if v == 0 {
-		return "—"
+		return "–"
 	}
 	return figure(v)
 }
@@ -250,8 +263,8 @@ func (f *simulateFlags) compare(cmd *cobra.Command, dir string) error {
 
 func writeComparison(w io.Writer, all []simulate.Comparison, left []string, tolerance float64) error {
 	fmt.Fprintln(w, "simulated, beside what was measured; m: measured, p: predicted from the arrivals of the op log")
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "cell\trepetition\ttells\twake\toverhead\tfitted on\trequests m\tp\tdrain s m\tp\terror\tstorage/s m\tp\terror\tfresh p50 s m\tp\tp99 s m\tp\t")
+	t := render.Table{Keys: 2, Heads: heads("cell,repetition", "tells", "wake,ms", "overhead,ms", "fitted on", "requests m", "requests p", "drain m,s", "drain p,s", "drain error,%",
+		"storage m,/s", "storage p,/s", "storage error,%", "freshness p50 m,s", "freshness p50 p,s", "freshness p99 m,s", "freshness p99 p,s")}
 	telling := 0
 	for _, c := range all {
 		m, p, fitted, tells := &c.Measured, &c.Predicted, "given", "no"
@@ -264,11 +277,12 @@ func writeComparison(w io.Writer, all []simulate.Comparison, left []string, tole
 		if c.Telling(tolerance) {
 			tells, telling = "yes", telling+1
 		}
-		fmt.Fprintf(tw, "%s\t%d\t%s\t%.2f ms\t%.2f ms\t%s\t%d\t%d\t%s\t%s\t%+.1f %%\t%s\t%s\t%+.1f %%\t%s\t%s\t%s\t%s\t\n", c.Cell, c.Repetition, tells, c.WakeMs, c.OverheadMs, fitted,
-			m.Requests, p.Requests, figure(m.DrainSeconds), figure(p.DrainSeconds), 100*c.DrainError, figure(m.StorageQPS), figure(p.StorageQPS), 100*c.RateError,
-			figure(m.FreshnessP50), figure(p.FreshnessP50), figure(m.FreshnessP99), figure(p.FreshnessP99))
+		t.Rows = append(t.Rows, render.Cells(c.Cell, fmt.Sprint(c.Repetition), tells, fmt.Sprintf("%.2f", c.WakeMs), fmt.Sprintf("%.2f", c.OverheadMs), fitted,
+			fmt.Sprint(m.Requests), fmt.Sprint(p.Requests), figure(m.DrainSeconds), figure(p.DrainSeconds), fmt.Sprintf("%+.1f", 100*c.DrainError),
+			figure(m.StorageQPS), figure(p.StorageQPS), fmt.Sprintf("%+.1f", 100*c.RateError),
+			figure(m.FreshnessP50), figure(p.FreshnessP50), figure(m.FreshnessP99), figure(p.FreshnessP99)))
 	}
-	if err := tw.Flush(); err != nil {
+	if err := render.TableTerminal(w, t, terminalOptions(w)); err != nil {
 		return err
 	}
 	if len(all) > 0 {
