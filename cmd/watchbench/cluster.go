@@ -11,6 +11,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
+	"github.com/watchbench/watchbench/reports/result"
 )
 
 // clusterFlags choose a cluster that outlives the command.
@@ -19,6 +20,7 @@ type clusterFlags struct {
 	kind            cluster.KindOptions
 	fsync           bool
 	controllers     bool
+	format          string // of status
 }
 
 func (f *clusterFlags) options() cluster.Options {
@@ -45,6 +47,8 @@ func clusterCommand() *cobra.Command {
 			sub.Flags().BoolVar(&f.fsync, "fsync", false, "embedded: let etcd wait for the disk, as in production")
 		}
 		switch use {
+		case "status":
+			formatFlag(sub, &f.format)
 		case "build":
 			sub.Flags().BoolVar(&f.controllers, "controllers", false, "also build kube-controller-manager, kube-scheduler and kwok (about two minutes more)")
 		case "up":
@@ -66,7 +70,9 @@ func kindFlags(fl *pflag.FlagSet, o *cluster.KindOptions) {
 }
 
 func clusterBuild(cmd *cobra.Command, f *clusterFlags) error {
-	dir, err := cluster.Prepare(cmd.Context(), cluster.EmbeddedOptions{Cache: f.cache, Controllers: f.controllers}, progressTo(cmd))
+	say, stop := steps(cmd)
+	dir, err := cluster.Prepare(cmd.Context(), cluster.EmbeddedOptions{Cache: f.cache, Controllers: f.controllers}, say)
+	stop()
 	if err == nil {
 		fmt.Fprintln(cmd.OutOrStdout(), dir)
 	}
@@ -90,11 +96,13 @@ func clusterUp(cmd *cobra.Command, f *clusterFlags) error {
 		if f.controllers && !c.Controllers {
 			return badinput.New("stop it first with watchbench cluster down", "an embedded cluster without controllers is up already")
 		}
-		progressTo(cmd)("already up")
+		screen(cmd).Line("already up")
 	case err != nil && !errors.Is(err, cluster.ErrNotUp):
 		return err
 	default:
-		if c, err = p.Up(cmd.Context(), progressTo(cmd)); err != nil {
+		say, stop := steps(cmd)
+		c, err = p.Up(cmd.Context(), say)
+		if stop(); err != nil {
 			return err
 		}
 	}
@@ -103,18 +111,39 @@ func clusterUp(cmd *cobra.Command, f *clusterFlags) error {
 }
 
 func clusterStatus(cmd *cobra.Command, f *clusterFlags) error {
-	c, err := cluster.Existing(cmd.Context(), f.provider, f.options())
-	if errors.Is(err, cluster.ErrNotUp) {
-		return fmt.Errorf("%w; start one with watchbench cluster up", err)
+	if err := knownFormat(f.format); err != nil {
+		return err
+	}
+	c, err := existing(cmd.Context(), f)
+	if f.format == jsonFormat {
+		s := clusterState{Schema: "watchbench/cluster/v1", Provider: f.provider}
+		if err != nil {
+			s.Error = err.Error()
+		} else {
+			s.Up, s.Version, s.Kubeconfig = true, c.Version, c.Kubeconfig
+		}
+		return errors.Join(err, result.EncodeJSON(cmd.OutOrStdout(), s))
 	}
 	if err != nil {
 		return err
 	}
-	if err := c.Check(cmd.Context()); err != nil {
-		return fmt.Errorf("the cluster does not respond, stop it with watchbench cluster down: %w", err)
-	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s %s up, kubeconfig %s\n", c.Provider, c.Version, c.Kubeconfig)
 	return nil
+}
+
+// existing is the cluster that is up and responds.
+func existing(ctx context.Context, f *clusterFlags) (*cluster.Cluster, error) {
+	c, err := cluster.Existing(ctx, f.provider, f.options())
+	if errors.Is(err, cluster.ErrNotUp) {
+		return nil, fmt.Errorf("%w; start one with watchbench cluster up", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Check(ctx); err != nil {
+		return nil, fmt.Errorf("the cluster does not respond, stop it with watchbench cluster down: %w", err)
+	}
+	return c, nil
 }
 
 func clusterDown(cmd *cobra.Command, f *clusterFlags) error {
@@ -143,8 +172,4 @@ func takeDown(ctx context.Context, c *cluster.Cluster) error {
 		return fmt.Errorf("end the cluster: %w", err)
 	}
 	return nil
-}
-
-func progressTo(cmd *cobra.Command) func(string) {
-	return func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), line) }
 }

@@ -47,7 +47,7 @@ format, as base.txt and new.txt: benchstat base.txt new.txt.`,
   watchbench gate --base-command 'OLD {config}' --new-command 'NEW {config}'
   watchbench gate --base-rev v1.4.0
   watchbench gate rules > rules.yaml`,
-		ValidArgsFunction: folders,
+		ValidArgsFunction: runs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if run, err := r.asked(cmd); err != nil {
 				return err
@@ -75,7 +75,7 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.out, "out", "", "folder to write all formats to (default: that of the run, if one is made; else none)")
 	fl.BoolVar(&f.strict, "strict", false, "exit code 4 for WARN too")
 	offer(cmd, "format", gateFormats()...)
-	offerBy(cmd, "control", folders)
+	offerBy(cmd, "control", runs)
 	offerBy(cmd, "out", folders)
 	offerBy(cmd, "rules", cobra.FixedCompletions([]cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt))
 }
@@ -166,7 +166,7 @@ func (f *gateFlags) saved(cmd *cobra.Command, args []string) error {
 
 // notARun reports whether an argument names something else than a run.
 func notARun(err error) bool {
-	return errors.Is(err, versus.ErrMissing) || errors.Is(err, versus.ErrMatrix) || errors.Is(err, versus.ErrNoFile)
+	return errors.Is(err, versus.ErrMissing) || errors.Is(err, versus.ErrMatrix) || errors.Is(err, versus.ErrNoFile) || errors.Is(err, versus.ErrNoRun)
 }
 
 // paired judges one run that holds both sides.

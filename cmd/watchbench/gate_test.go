@@ -86,9 +86,11 @@ func TestGateExitCodes(t *testing.T) {
 		{"other rules", []string{base, slow, "--rules", file(t, "r.yaml", "metrics: {watcher.cpuMicrosPerEvent: {allow: 12%}}\n")}, exitOK, "PASS"},
 		{"no run", nil, exitInput, "needs two runs, or one that holds both sides"},
 		{"a run that is not there", []string{base, base + "x"}, exitInput, "no such file or folder"},
+		{"an empty folder", []string{base, t.TempDir()}, exitInput, "the folder has no results.json; name a run's folder"},
+		{"a folder of runs", []string{base, filepath.Dir(filepath.Dir(base))}, exitInput, "no results.json"},
 		{"rules that are not there", []string{base, same, "--rules", "nosuch.yaml"}, exitInput, "--rules: open nosuch.yaml: no such file"},
 		{"wrong rules", []string{base, same, "--rules", file(t, "r.yaml", "metrics: {watcher.cpu: {}}\n")}, exitInput, "r.yaml:1: metrics.watcher.cpu: watcher.cpu: unknown metric"},
-		{"unknown format", []string{base, same, "--format", "pdf"}, exitInput, "--format pdf is not known; use one of table, md, junit, github"},
+		{"unknown format", []string{base, same, "--format", "pdf"}, exitInput, "--format pdf is not known; use one of table, md, json, junit, github"},
 		{"a control of one run", []string{both, "--control", base}, exitInput, "--control is for two saved runs"},
 		{"annotations", []string{base, slow, "--format", "github"}, exitRegression, "::error title=watchbench gate%3A FAIL::"},
 	} {
@@ -103,9 +105,9 @@ func TestGateExitCodes(t *testing.T) {
 		}
 		var want []string
 		if tt.code != exitInput {
-			want = []string{"base.txt", "gate.annotations", "gate.md", "gate.txt", "gate.xml", "new.txt"}
+			want = []string{"base.txt", "gate.annotations", "gate.json", "gate.md", "gate.txt", "gate.xml", "new.txt"}
 			if strings.Contains(tt.says, "schema") || strings.Contains(tt.says, "empty") {
-				want = want[1:5]
+				want = want[1:6]
 			}
 		}
 		var got []string

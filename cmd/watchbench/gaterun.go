@@ -74,6 +74,9 @@ func (g *sideBySide) asked(cmd *cobra.Command) (bool, error) {
 		if given(name) && strings.TrimSpace(cmd.Flag(name).Value.String()) == "" {
 			return false, badinput.New("give it a value, or leave it out", "--%s is empty", name)
 		}
+		if strings.HasSuffix(name, "-command") && given(name) && !strings.Contains(cmd.Flag(name).Value.String(), "{config}") {
+			return false, badinput.New("write {config} where the path of the config file belongs", "--%s never names its config", name)
+		}
 	}
 	if given("base-rev") && !given("new-rev") && !given("new-command") {
 		g.new.rev = revision.Worktree
@@ -122,7 +125,7 @@ func (f *gateFlags) runBoth(cmd *cobra.Command, args []string, g *sideBySide) er
 	}
 	if err != nil || same != "" {
 		if same != "" {
-			fmt.Fprintln(cmd.OutOrStdout(), same)
+			err = errors.Join(err, f.nothing(cmd, same))
 		}
 		return err
 	}
@@ -130,6 +133,19 @@ func (f *gateFlags) runBoth(cmd *cobra.Command, args []string, g *sideBySide) er
 		f.out = out.Dir
 	}
 	return f.paired(cmd, out.Results, rules)
+}
+
+// nothing says that there is nothing to gate.
+func (f *gateFlags) nothing(cmd *cobra.Command, why string) (err error) {
+	switch f.format {
+	case tableFormat:
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), why)
+	case jsonFormat:
+		err = render.NothingToGate(cmd.OutOrStdout(), why)
+	default:
+		fmt.Fprintln(cmd.ErrOrStderr(), why)
+	}
+	return err
 }
 
 // run builds what is to be built, runs both watchers side by side, and returns the run. same

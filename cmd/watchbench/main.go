@@ -13,6 +13,7 @@ import (
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/spelling"
+	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/scenarios/runner"
 )
@@ -48,14 +49,19 @@ type verdict struct {
 func (v *verdict) Error() string { return v.text }
 
 func main() {
-	ctx := interruptible()
-	err := command().ExecuteContext(ctx)
+	// All that is said passes through it, so that nothing tears its status.
+	stderr := terminal.Stderr(os.Stderr)
+	ctx := interruptible(stderr)
+	root := command()
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	stderr.Clear()
 	code := exitCode(ctx, err)
 	if err != nil && code != exitInterrupted {
-		fmt.Fprintln(os.Stderr, "watchbench:", err)
+		fmt.Fprintln(stderr, "watchbench:", err)
 	}
 	if code == exitInterrupted {
-		fmt.Fprintln(os.Stderr, "watchbench: interrupted")
+		fmt.Fprintln(stderr, "watchbench: interrupted")
 	}
 	os.Exit(code)
 }

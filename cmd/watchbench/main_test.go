@@ -120,7 +120,7 @@ func TestBadInput(t *testing.T) {
 		{"unknown context", []string{"run", good, "--cluster", "kubeconfig", "--kubeconfig", kubeconfig(t, gone.URL), "--context", "prod"}, []string{`"prod"`, "test"}, exitInput},
 		{"unreachable apiserver", []string{"run", good, "--cluster", "kubeconfig", "--kubeconfig", kubeconfig(t, gone.URL), "--context", "test"}, []string{strings.TrimPrefix(gone.URL, "http://")}, exitInput},
 		{"not an apiserver", []string{"run", good, "--cluster", "kubeconfig", "--kubeconfig", kubeconfig(t, html.URL), "--context", "test"}, []string{strings.TrimPrefix(html.URL, "http://")}, exitInput},
-		{"out is a file", []string{"run", good, "--out", good}, []string{"--out " + good, "name a folder that can be written"}, exitInput},
+		{"out is a file", []string{"run", good, "--out", good}, []string{"make a folder for the run in " + good, "name a folder that can be written"}, exitInput},
 		{"report of nothing", []string{"report", dir}, []string{"results.json", "name the folder of a run"}, exitInput},
 		{"report in an unknown format", []string{"report", dir, "--format", "pdf"}, []string{`"pdf"`, "html"}, exitInput},
 		{"check of nothing", []string{"check", dir}, []string{dir, "name the folder of a run or of a cell"}, exitInput},
@@ -234,7 +234,7 @@ func TestExitCodes(t *testing.T) {
 
 func TestScenarioCommands(t *testing.T) {
 	out, _, code, err := invoke(t, "scenarios", "list")
-	if code != exitOK || !strings.Contains(strings.Join(strings.Fields(out), " "), "strategies 10 points") {
+	if code != exitOK || !strings.Contains(strings.Join(strings.Fields(out), " "), "strategies 10 Serial baseline") {
 		t.Errorf("list: %q, %v", out, err)
 	}
 	out, _, _, err = invoke(t, "scenarios", "show", "smoke")

@@ -53,6 +53,7 @@ that are expected to fail are run, and it is an error if they pass.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.profile, "profile", "default", "watcher profile: default or legacy")
 	offer(cmd, "profile", "default", "legacy")
+	formatFlag(cmd, &f.format)
 	fl.BoolVar(&f.byHand, "by-hand", false, "also include the long scenarios (hours)")
 	return cmd
 }
@@ -60,6 +61,9 @@ that are expected to fail are run, and it is an error if they pass.`,
 func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) (err error) {
 	if f.profile != "default" && f.profile != "legacy" {
 		return badinput.New("use default or legacy", "--profile %s is not known", f.profile)
+	}
+	if err := knownFormat(f.format); err != nil {
+		return err
 	}
 	f.sets = append(f.sets, "watcher.profile="+f.profile)
 	todo, rows, err := f.chosen(cmd, refs)
@@ -101,14 +105,25 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) (err error) {
 	if perr := render.WriteMatrixPage(dir, m); err == nil {
 		err = perr
 	}
-	if perr := render.MatrixTerminal(cmd.OutOrStdout(), m, terminalOptions(cmd.OutOrStdout())); err == nil {
+	if perr := f.showMatrix(cmd, dir, m); err == nil {
 		err = perr
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%.0f s, %s\n", m.Seconds, filepath.Join(dir, "index.html"))
 	if err != nil {
 		return err
 	}
 	return matrixVerdict(m)
+}
+
+func (f *matrixFlags) showMatrix(cmd *cobra.Command, dir string, m *result.Matrix) error {
+	out := cmd.OutOrStdout()
+	if f.format == jsonFormat {
+		return result.EncodeMatrix(out, m)
+	}
+	if err := render.MatrixTerminal(out, m, terminalOptions(out)); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "%.0f s, %s\n", m.Seconds, filepath.Join(dir, "index.html"))
+	return err
 }
 
 // chosen reads the scenarios to run. What is not run may not go with the flags, and need

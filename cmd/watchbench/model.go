@@ -26,7 +26,7 @@ The report goes to standard output; nothing is written.`,
 		Example: `  watchbench run ./mine.yaml --set matrix.watcher.podQueueNum=1,5,20,40,80
   watchbench model out/mine-20260102-150405
   watchbench model out/mine-20260102-150405 --format html > model.html`,
-		Args: needArgs(1, 1, "the folder of a run"), ValidArgsFunction: folders,
+		Args: needArgs(1, 1, "the folder of a run"), ValidArgsFunction: runs,
 		RunE: func(cmd *cobra.Command, args []string) error { return modelOf(cmd, args[0], format) },
 	}
 	cmd.Flags().StringVar(&format, "format", format, "what to print: table, md, html or json")

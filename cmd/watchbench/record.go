@@ -85,7 +85,7 @@ func (f *recordFlags) record(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("kperf") {
 		return f.convert(cmd)
 	}
-	say := progressTo(cmd)
+	say := screen(cmd).Line
 	if f.quiet {
 		say = func(string) {}
 	}
@@ -181,7 +181,9 @@ func (f *recordFlags) from(cmd *cobra.Command, c *cluster.Cluster, say func(stri
 		defer cancel()
 	}
 	began := time.Now()
+	stop := following(cmd, f.quiet || !screen(cmd).Live(), recording(began, f.duration, r.Progress))
 	err = readable(r.Run(ctx, w))
+	stop()
 	if closed := w.Close(); err == nil { // else it is the same
 		err = closed
 	}

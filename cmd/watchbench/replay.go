@@ -24,7 +24,7 @@ type replayFlags struct {
 	plan, listen, kubeconfig, oplog string
 	speed                           units.Speed
 	await                           int
-	end                             bool
+	end, quiet                      bool
 }
 
 func replayCommand() *cobra.Command {
@@ -54,6 +54,7 @@ After the last event it serves the state until it is interrupted, unless --exit 
 	fl.StringVar(&f.kubeconfig, "kubeconfig", "", "file to write its kubeconfig to (default: none is written)")
 	fl.StringVar(&f.oplog, "oplog", "", "file to write each operation and its time to, as zstd-compressed NDJSON (default: none is written)")
 	fl.IntVar(&f.await, "await", 0, "begin once this many watches are open (default: at once)")
+	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	fl.BoolVar(&f.end, "exit", false, "exit when the watches have read the last event")
 	return cmd
 }
@@ -148,7 +149,9 @@ func (f *replayFlags) play(cmd *cobra.Command, e *replay.Engine, server *replay.
 			return err
 		}
 	}
+	stop := following(cmd, f.quiet, playing(time.Now(), e.Progress))
 	stats, err := e.Load(ctx, nil)
+	stop()
 	if err != nil && !errors.Is(err, trace.ErrTruncated) {
 		return err
 	}

@@ -22,8 +22,8 @@ func reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR|FILE",
 		Short: "Print or render the results of a run, a fault matrix or many runs",
-		Long: `Render the results of a run. The format table is printed; the others are written
-beside results.json. A fault matrix has the formats table, md and html.
+		Long: `Render the results of a run. The formats table and json are printed; the others
+are written beside results.json. A fault matrix has the formats table, json, md and html.
 
 Of a folder of runs, such as out, the list is printed, and index.html is written there:
 all runs, matrices, searches, comparisons and gates, newest first, and each figure over
@@ -31,13 +31,17 @@ the runs of one scenario on one machine. --format table or html does only one of
 
 The exit code does not depend on the verdicts; that of watchbench check does.`,
 		Example: "  watchbench report out/smoke-20260102-150405 --format table,html\n  watchbench report out",
-		Args:    needArgs(1, 1, "the folder of a run, of a matrix or of several runs, or a results.json"), ValidArgsFunction: folders,
+		Args:    needArgs(1, 1, "the folder of a run, of a matrix or of several runs, or a results.json"), ValidArgsFunction: runs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var files []render.Format
-			terminal := false
+			terminal, asJSON := false, false
 			for _, name := range strings.Split(formats, ",") {
 				if name = strings.TrimSpace(name); name == tableFormat {
 					terminal = true
+					continue
+				}
+				if name == jsonFormat {
+					asJSON = true
 					continue
 				}
 				f, err := render.FormatByName(name)
@@ -46,12 +50,18 @@ The exit code does not depend on the verdicts; that of watchbench check does.`,
 				}
 				files = append(files, f)
 			}
+			if asJSON && terminal {
+				return badinput.New("leave table out", "--format %s: only one of table and json can be printed", formats)
+			}
 			if path := matrixOf(args[0]); path != "" {
-				return reportMatrix(cmd, path, files, terminal)
+				return reportMatrix(cmd, path, files, terminal, asJSON)
 			}
 			if all := archiveOf(args[0]); all != nil {
 				if !cmd.Flags().Changed("format") {
 					files = render.Formats()[:1]
+				}
+				if asJSON {
+					return noFormat(args[0], all, jsonFormat)
 				}
 				return reportArchive(cmd, args[0], all, files, terminal)
 			}
@@ -74,6 +84,9 @@ The exit code does not depend on the verdicts; that of watchbench check does.`,
 				}
 				fmt.Fprintln(cmd.ErrOrStderr(), filepath.Join(dir, f.File))
 			}
+			if asJSON {
+				return result.Encode(cmd.OutOrStdout(), res)
+			}
 			if terminal {
 				o := terminalOptions(cmd.OutOrStdout())
 				o.Explain = explain
@@ -83,7 +96,7 @@ The exit code does not depend on the verdicts; that of watchbench check does.`,
 		},
 	}
 	cmd.Flags().BoolVar(&explain, "explain", false, explainUsage)
-	known := []string{tableFormat}
+	known := []string{tableFormat, jsonFormat}
 	for _, f := range render.Formats() {
 		known = append(known, f.Name)
 	}
@@ -103,14 +116,14 @@ func matrixOf(path string) string {
 	return path
 }
 
-func reportMatrix(cmd *cobra.Command, dir string, files []render.Format, terminal bool) error {
+func reportMatrix(cmd *cobra.Command, dir string, files []render.Format, terminal, asJSON bool) error {
 	m, err := result.LoadMatrix(dir)
 	if err != nil {
 		return &badinput.Error{What: err.Error(), Remedy: "remove it and let watchbench check " + dir + " write it anew"}
 	}
 	for _, f := range files {
 		if f.Name != "md" && f.Name != "html" {
-			return badinput.New("use table, md or html, or name the folder of one of its runs", "%s is the folder of a matrix, which has no format %s", dir, f.Name)
+			return badinput.New("use table, json, md or html, or name the folder of one of its runs", "%s is the folder of a matrix, which has no format %s", dir, f.Name)
 		}
 	}
 	for _, f := range files {
@@ -123,6 +136,9 @@ func reportMatrix(cmd *cobra.Command, dir string, files []render.Format, termina
 		}
 		fmt.Fprintln(cmd.ErrOrStderr(), filepath.Join(dir, name))
 	}
+	if asJSON {
+		return result.EncodeMatrix(cmd.OutOrStdout(), m)
+	}
 	if terminal {
 		return render.MatrixTerminal(cmd.OutOrStdout(), m, terminalOptions(cmd.OutOrStdout()))
 	}
@@ -130,6 +146,11 @@ func reportMatrix(cmd *cobra.Command, dir string, files []render.Format, termina
 }
 
 // archiveOf are the entries of a folder that is no run's, matrix's or search's own, if it holds
+// noFormat refuses a format that a folder of runs does not have.
+func noFormat(dir string, all []archive.Entry, format string) error {
+	return badinput.New("use table or html, or name one of its runs, such as "+filepath.Join(dir, all[0].Name), "%s is a folder of runs, which has no format %s", dir, format)
+}
+
 // any of these.
 func archiveOf(path string) []archive.Entry {
 	for _, own := range []string{result.FileName, result.TuningFile, archive.KneeFile, history.FileRun, history.FileCampaign} {
@@ -147,7 +168,7 @@ func archiveOf(path string) []archive.Entry {
 func reportArchive(cmd *cobra.Command, dir string, all []archive.Entry, files []render.Format, terminal bool) error {
 	for _, f := range files {
 		if f.Name != "html" {
-			return badinput.New("use table or html, or name one of its runs, such as "+filepath.Join(dir, all[0].Name), "%s is a folder of runs, which has no format %s", dir, f.Name)
+			return noFormat(dir, all, f.Name)
 		}
 	}
 	if terminal {

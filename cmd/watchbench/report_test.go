@@ -37,6 +37,7 @@ func TestReportFolder(t *testing.T) {
 		{"table", exitOK, true, false, ""},
 		{"csv", exitInput, false, false, "a folder of runs, which has no format csv; use table or html, or name one of its runs, such as "},
 		{"table,html,md", exitInput, false, false, "no format md"},
+		{"json", exitInput, false, false, "no format json"},
 		{"pdf", exitInput, false, false, "unknown report format"},
 		{"html", exitOK, false, true, ""},
 		{"", exitOK, true, true, ""},

@@ -10,11 +10,11 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/watchbench/watchbench/internal/affinity"
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
+	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/campaign"
@@ -84,11 +84,11 @@ merges. An invalid cell that violates a guarantee is kept.`,
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print what would be run, in which order and about how long, and start nothing")
 	fl.BoolVar(&f.failFast, "fail-fast", false, "stop after the first cell that is invalid or fails a check (thresholds are judged at the end)")
 	fl.BoolVar(&f.profile, "profile", false, "take CPU and heap profiles of watcher and storage in each cell; they cost CPU time, which the figures contain")
-	fl.StringVar(&f.format, "format", "table", "what to print at the end: table or json")
+	fl.StringVar(&f.format, "format", "table", "what to print at the end: table, or json, a document per scenario")
 	fl.StringVar(&f.live, "live", "", "serve a live page of the run at this address (:0 is any free port of the loopback address)")
 	fl.BoolVar(&f.explain, "explain", false, explainUsage)
 	offer(cmd, "format", "table", "json")
-	offerBy(cmd, "resume", folders)
+	offerBy(cmd, "resume", runs)
 	return cmd
 }
 
@@ -161,9 +161,7 @@ func (f *runFlags) progress(cmd *cobra.Command) *runner.Progress {
 	if f.quiet {
 		return nil
 	}
-	p := runner.NewProgress(cmd.ErrOrStderr(), isTerminal(cmd.ErrOrStderr()))
-	p.Columns = terminalOptions(cmd.ErrOrStderr()).Width
-	return p
+	return runner.NewProgress(screen(cmd))
 }
 
 func (f *runFlags) run(cmd *cobra.Command, refs []string) (err error) {
@@ -290,18 +288,17 @@ func relative(path string) string {
 	return path
 }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+// screen is where a command shows how far it is: its standard error, which main makes one.
+func screen(cmd *cobra.Command) *terminal.Screen {
+	if s, ok := cmd.ErrOrStderr().(*terminal.Screen); ok {
+		return s
+	}
+	return terminal.New(cmd.ErrOrStderr(), false, nil)
 }
 
-func terminalOptions(w io.Writer) render.TerminalOptions {
-	if !isTerminal(w) {
-		return render.TerminalOptions{}
-	}
-	o := render.TerminalOptions{Color: os.Getenv("NO_COLOR") == ""}
-	if width, _, err := term.GetSize(int(w.(*os.File).Fd())); err == nil {
-		o.Width = width
+func terminalOptions(w io.Writer) (o render.TerminalOptions) {
+	if f, ok := w.(*os.File); ok {
+		o.Color, o.Width = terminal.Of(f)
 	}
 	return o
 }

@@ -3,10 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"text/tabwriter"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchbench/watchbench/reports/render"
+	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios"
 	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/runner"
@@ -33,7 +35,7 @@ func scenariosCommand() *cobra.Command {
 	validate.Flags().StringArrayVar(&sets, "set", nil, setUsage)
 	offerBy(validate, "set", overrides)
 	cmd.AddCommand(
-		&cobra.Command{Use: "list", Short: "List the shipped scenarios", Args: noArgs, RunE: listScenarios},
+		listCommand(),
 		&cobra.Command{
 			Use: "show SCENARIO", Short: "Print a scenario file", Args: needArgs(1, 1, "one scenario"), ValidArgsFunction: scenarioNames,
 			RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,14 +79,35 @@ func validateScenarios(cmd *cobra.Command, refs, sets []string) error {
 	return errors.Join(wrong...)
 }
 
-func listScenarios(cmd *cobra.Command, _ []string) error {
-	tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+func listCommand() *cobra.Command {
+	format := ""
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the shipped scenarios", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return listScenarios(cmd, format) },
+	}
+	formatFlag(cmd, &format)
+	return cmd
+}
+
+func listScenarios(cmd *cobra.Command, format string) error {
+	if err := knownFormat(format); err != nil {
+		return err
+	}
+	d := listed{Schema: "watchbench/scenarios/v1"}
 	for _, n := range scenarios.All() {
 		_, f, err := parse(n)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", n, some(len(f.Cells()), "point"), f.Base().Metadata.Description)
+		d.Scenarios = append(d.Scenarios, listedScenario{n, len(f.Cells()), f.Base().Metadata.Description})
 	}
-	return tw.Flush()
+	out := cmd.OutOrStdout()
+	if format == jsonFormat {
+		return result.EncodeJSON(out, d)
+	}
+	t := render.Table{Keys: 1, Heads: []render.Head{{Title: "scenario", Words: true}, {Title: "points"}, {Title: "description", Words: true}}}
+	for _, s := range d.Scenarios {
+		t.Rows = append(t.Rows, render.Cells(s.Name, strconv.Itoa(s.Points), s.Description))
+	}
+	return render.TableTerminal(out, t, terminalOptions(out))
 }

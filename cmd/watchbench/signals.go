@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -13,7 +14,7 @@ import (
 // interruptible returns a context that the first signal ends: what was started is cleaned
 // up, and what was measured so far is reported. The second has the clean-up wait for
 // nothing; the third ends the program at once, and watchdogs remove what they can.
-func interruptible() context.Context {
+func interruptible(stderr io.Writer) context.Context {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
 		signals = append(signals, syscall.SIGHUP)
@@ -30,7 +31,7 @@ func interruptible() context.Context {
 				break
 			}
 		}
-		fmt.Fprintln(os.Stderr, "watchbench: stopping everything at once; interrupt again to leave the rest behind")
+		fmt.Fprintln(stderr, "watchbench: stopping everything at once; interrupt again to leave the rest behind")
 		hurryUp()
 		signal.Stop(got)
 	}()

@@ -6,13 +6,14 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/simulate"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -79,7 +80,7 @@ change by more than that; 5 as well if each point of a scenario is cut.`,
 	fl.DurationVar(&f.wake, "wake", 0, "time from an event to its request where a worker has nothing to do, such as 500us (default 0s; with --against, taken from the run)")
 	fl.DurationVar(&f.api, "api-latency", simulate.DefaultAPI, "time from a write's dispatch to its answer and to the watcher")
 	fl.StringVar(&f.against, "against", "", "folder of a run to simulate, and to hold against what it measured")
-	offerBy(cmd, "against", folders)
+	offerBy(cmd, "against", runs)
 	fl.StringVar(&f.tolerance, "tolerance", "5%", "with --against: largest error of drain time and storage rate; beyond it the exit code is 3")
 	fl.StringVar(&f.format, "format", "table", "what to print: table or json")
 	offer(cmd, "format", "table", "json")
@@ -95,12 +96,12 @@ func (f *simulateFlags) simulate(cmd *cobra.Command, ref string) error {
 	var points []simulate.Point
 	for i, c := range file.Cells() {
 		began := time.Now()
-		o, err := simulate.Run(cmd.Context(), &c.Scenario, simulate.Options{Seed: f.seed, Overhead: f.overhead, Wake: f.wake, API: f.api, Progress: f.progress(cmd, c.ID)})
+		o, err := simulate.Run(cmd.Context(), &c.Scenario, simulate.Options{Seed: f.seed, Overhead: f.overhead, Wake: f.wake, API: f.api, Progress: f.progress(cmd, fmt.Sprintf("[%d/%d] %s", i+1, len(file.Cells()), c.ID))})
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.ID, err)
 		}
 		if !f.quiet {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%d/%d %s: %d events in %s\n", i+1, len(file.Cells()), c.ID, o.Events, time.Since(began).Round(time.Millisecond))
+			fmt.Fprintf(cmd.ErrOrStderr(), "[%d/%d] %s: %d events in %s\n", i+1, len(file.Cells()), c.ID, o.Events, time.Since(began).Round(time.Millisecond))
 		}
 		p := simulate.Point{Cell: c.ID, Params: map[string]string{}, Strategy: c.Scenario.Watcher.Strategy, Load: loadOf(&c.Scenario), Outcome: *o}
 		for _, x := range c.Params {
@@ -122,17 +123,20 @@ func (f *simulateFlags) simulate(cmd *cobra.Command, ref string) error {
 	return err
 }
 
-// progress shows on a terminal how far a cell is.
-func (f *simulateFlags) progress(cmd *cobra.Command, id string) func(done, of int64) {
-	if f.quiet || !isTerminal(cmd.ErrOrStderr()) {
+// progress shows how far a cell is, and how long it still takes at this rate.
+func (f *simulateFlags) progress(cmd *cobra.Command, which string) func(done, of int64) {
+	if f.quiet {
 		return nil
 	}
+	s, began := screen(cmd), time.Now()
 	return func(done, of int64) {
-		if of > 0 {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d of %d\r", id, done, of)
-			return
+		took := time.Since(began)
+		text := fmt.Sprintf("%s: %d events, %.0f/s", which, done, float64(done)/max(took.Seconds(), 1e-3))
+		if done > 0 && of >= done {
+			left := time.Duration(float64(took) * float64(of-done) / float64(done))
+			text = fmt.Sprintf("%s: %.0f%%, %s left, %.0f events/s", which, 100*float64(done)/float64(of), left.Round(time.Second), float64(done)/max(took.Seconds(), 1e-3))
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d\r", id, done)
+		s.Status(text, false)
 	}
 }
 
@@ -147,11 +151,11 @@ func loadOf(s *spec.Scenario) string {
 
 func writePoints(w io.Writer, points []simulate.Point, f *simulateFlags) error {
 	fmt.Fprintf(w, "simulated: nothing was measured; overhead %s per request, %s to wake a worker, apiserver %s per write\n", f.overhead, f.wake, f.api)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "strategy\tload\tevents\trequests\tcoalesced\tdropped\tdrain s\tafter load s\tstorage/s\tefficiency\timbalance\tfresh p50 s\tp99 s\tmax depth\twriter full s\t")
+	t := render.Table{Keys: 2, Heads: heads("strategy,load", "events", "requests", "coalesced", "dropped", "drain,s", "drain after load,s", "storage,/s", "efficiency", "imbalance",
+		"freshness p50,s", "freshness p99,s", "max depth", "writer full,s")}
 	unfinished := 0
 	for _, p := range points {
-		requests, p50, p99 := fmt.Sprint(p.Requests), "—", "—"
+		requests, p50, p99 := fmt.Sprint(p.Requests), "–", "–"
 		if p.Cut {
 			requests += fmt.Sprintf(", %d left", p.Left)
 			unfinished++
@@ -159,22 +163,35 @@ func writePoints(w io.Writer, points []simulate.Point, f *simulateFlags) error {
 		if p.Freshness != nil {
 			p50, p99 = figure(p.Freshness.P50), figure(p.Freshness.P99)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t\n", p.Strategy, p.Load, p.Events, requests, p.Coalesced, p.Dropped,
-			optional(p.DrainSeconds), optional(p.DrainAfterLoadSeconds), optional(p.StorageQPS), known(p.Efficiency), known(p.Imbalance), p50, p99, p.WriterMaxDepth+p.HandlerMaxDepth, figure(p.WriterFullSeconds))
+		t.Rows = append(t.Rows, render.Cells(p.Strategy, p.Load, fmt.Sprint(p.Events), requests, fmt.Sprint(p.Coalesced), fmt.Sprint(p.Dropped),
+			optional(p.DrainSeconds), optional(p.DrainAfterLoadSeconds), optional(p.StorageQPS), known(p.Efficiency), known(p.Imbalance), p50, p99,
+			fmt.Sprint(p.WriterMaxDepth+p.HandlerMaxDepth), figure(p.WriterFullSeconds)))
 	}
-	if err := tw.Flush(); err != nil {
+	if err := render.TableTerminal(w, t, terminalOptions(w)); err != nil {
 		return err
 	}
 	if unfinished > 0 {
-		fmt.Fprintf(w, "%s cut at drainTimeout with events left: their counts are until then, and their drain, rates and freshness are not known. --set drainTimeout=… plays on.\n", some(unfinished, "point"))
+		fmt.Fprintf(w, "%s cut at drainTimeout with events left: their counts are until then, and their drain, rates and freshness are not known. --set drainTimeout=… plays on.\n", wording.Count(unfinished, "point"))
 	}
 	return nil
+}
+
+// heads are columns: the first two of words, each other by its title and, behind a comma, unit.
+func heads(keys string, titles ...string) (all []render.Head) {
+	for k := range strings.SplitSeq(keys, ",") {
+		all = append(all, render.Head{Title: k, Words: true})
+	}
+	for _, t := range titles {
+		title, unit, _ := strings.Cut(t, ",")
+		all = append(all, render.Head{Title: title, Unit: unit})
+	}
+	return all
 }
 
 // optional is a figure, if it is known.
 func optional(v *float64) string {
 	if v == nil {
-		return "—"
+		return "–"
 	}
 	return figure(*v)
 }
@@ -191,7 +208,7 @@ func figure(v float64) string {
 // known is a figure that is 0 where there is none.
 func known(v float64) string {
 	if v == 0 {
-		return "—"
+		return "–"
 	}
 	return figure(v)
 }
@@ -246,8 +263,8 @@ func (f *simulateFlags) compare(cmd *cobra.Command, dir string) error {
 
 func writeComparison(w io.Writer, all []simulate.Comparison, left []string, tolerance float64) error {
 	fmt.Fprintln(w, "simulated, beside what was measured; m: measured, p: predicted from the arrivals of the op log")
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "cell\trepetition\ttells\twake\toverhead\tfitted on\trequests m\tp\tdrain s m\tp\terror\tstorage/s m\tp\terror\tfresh p50 s m\tp\tp99 s m\tp\t")
+	t := render.Table{Keys: 2, Heads: heads("cell,repetition", "tells", "wake,ms", "overhead,ms", "fitted on", "requests m", "requests p", "drain m,s", "drain p,s", "drain error,%",
+		"storage m,/s", "storage p,/s", "storage error,%", "freshness p50 m,s", "freshness p50 p,s", "freshness p99 m,s", "freshness p99 p,s")}
 	telling := 0
 	for _, c := range all {
 		m, p, fitted, tells := &c.Measured, &c.Predicted, "given", "no"
@@ -260,11 +277,12 @@ func writeComparison(w io.Writer, all []simulate.Comparison, left []string, tole
 		if c.Telling(tolerance) {
 			tells, telling = "yes", telling+1
 		}
-		fmt.Fprintf(tw, "%s\t%d\t%s\t%.2f ms\t%.2f ms\t%s\t%d\t%d\t%s\t%s\t%+.1f %%\t%s\t%s\t%+.1f %%\t%s\t%s\t%s\t%s\t\n", c.Cell, c.Repetition, tells, c.WakeMs, c.OverheadMs, fitted,
-			m.Requests, p.Requests, figure(m.DrainSeconds), figure(p.DrainSeconds), 100*c.DrainError, figure(m.StorageQPS), figure(p.StorageQPS), 100*c.RateError,
-			figure(m.FreshnessP50), figure(p.FreshnessP50), figure(m.FreshnessP99), figure(p.FreshnessP99))
+		t.Rows = append(t.Rows, render.Cells(c.Cell, fmt.Sprint(c.Repetition), tells, fmt.Sprintf("%.2f", c.WakeMs), fmt.Sprintf("%.2f", c.OverheadMs), fitted,
+			fmt.Sprint(m.Requests), fmt.Sprint(p.Requests), figure(m.DrainSeconds), figure(p.DrainSeconds), fmt.Sprintf("%+.1f", 100*c.DrainError),
+			figure(m.StorageQPS), figure(p.StorageQPS), fmt.Sprintf("%+.1f", 100*c.RateError),
+			figure(m.FreshnessP50), figure(p.FreshnessP50), figure(m.FreshnessP99), figure(p.FreshnessP99)))
 	}
-	if err := tw.Flush(); err != nil {
+	if err := render.TableTerminal(w, t, terminalOptions(w)); err != nil {
 		return err
 	}
 	if len(all) > 0 {

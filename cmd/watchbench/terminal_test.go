@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -56,15 +54,4 @@ func TestHelpFits(t *testing.T) {
 		}
 	}
 	check(command())
-}
-
-func TestManPages(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "man1")
-	if _, _, _, err := invoke(t, "man", dir); err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(filepath.Join(dir, "watchbench-run.1"))
-	if err != nil || !strings.Contains(string(page), "watcher-command") {
-		t.Errorf("%v: %s", err, page)
-	}
 }

@@ -77,11 +77,12 @@ another. Exit code 3 if nothing meets the objective, 5 if that could not be meas
 	fl.DurationVar(&f.length, "for", f.length, "length of the load of one measurement, with --rate, 2s to 1h; 30s with --profile unless given")
 	fl.DurationVar(&f.budget, "budget", f.budget, "time for the whole search, at least 10s; what is not measured by then is not recommended")
 	fl.StringVar(&f.earlier, "resume", "", "folder of an earlier tune of the same load, whose measurements are used again")
+	formatFlag(cmd, &f.format)
 	offer(cmd, "profile", plan.ProfileNames()...)
 	offer(cmd, "objective", "freshness.p99=", "freshness.p99", "freshness.p50=", "freshness.max=", "drain=", "drain", "drainAfterLoad=", "rate=")
 	offer(cmd, "limit", "memory=", "inflight=")
 	offerList(cmd, "strategies", tune.Strategies...)
-	offerBy(cmd, "resume", folders)
+	offerBy(cmd, "resume", runs)
 	return cmd
 }
 
@@ -136,6 +137,9 @@ func (f *tuneFlags) options() (o tune.Options, err error) {
 }
 
 func (f *tuneFlags) tune(cmd *cobra.Command, args []string) (err error) {
+	if err := knownFormat(f.format); err != nil {
+		return err
+	}
 	o, err := f.options()
 	if err != nil {
 		return err
@@ -190,7 +194,11 @@ func (f *tuneFlags) publish(cmd *cobra.Command, dir string, t *result.Tuning) er
 	for _, g := range t.Fragments {
 		err = errors.Join(err, result.Replace(filepath.Join(dir, g.File), func(w io.Writer) error { _, err := io.WriteString(w, g.Text); return err }))
 	}
-	err = errors.Join(err, showDocument(cmd, dir, doc))
+	if f.format == jsonFormat {
+		err = errors.Join(err, result.EncodeJSON(cmd.OutOrStdout(), t))
+	} else {
+		err = errors.Join(err, showDocument(cmd, dir, doc))
+	}
 	if t.Interrupted {
 		fmt.Fprintf(cmd.ErrOrStderr(), "the same command with --resume %s uses again what was measured\n", relative(dir))
 	}

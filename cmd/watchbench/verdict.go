@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/watchbench/watchbench/internal/wording"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -15,26 +16,18 @@ func firstVerdict(failed, missed, invalid []string) error {
 	sort.Strings(failed)
 	var wrong []string
 	if n := len(failed); n > 0 {
-		wrong = append(wrong, fmt.Sprintf("%s failed: %s", some(n, "check"), strings.Join(failed, ", ")))
+		wrong = append(wrong, fmt.Sprintf("%s failed: %s", wording.Count(n, "check"), strings.Join(failed, ", ")))
 	}
 	if n := len(missed); n > 0 {
-		wrong = append(wrong, fmt.Sprintf("%s failed: %s", some(n, "threshold"), strings.Join(missed, ", ")))
+		wrong = append(wrong, fmt.Sprintf("%s failed: %s", wording.Count(n, "threshold"), strings.Join(missed, ", ")))
 	}
 	switch {
 	case len(wrong) > 0:
 		return &verdict{exitCheck, strings.Join(wrong, "; ")}
 	case len(invalid) > 0:
-		return &verdict{exitInvalid, fmt.Sprintf("%s invalid: %s", some(len(invalid), "cell"), strings.Join(invalid, ", "))}
+		return &verdict{exitInvalid, fmt.Sprintf("%s invalid: %s", wording.Count(len(invalid), "cell"), strings.Join(invalid, ", "))}
 	}
 	return nil
-}
-
-// some writes "1 cell", "2 cells".
-func some(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }
 
 // worse keeps the verdict with the lower code, which is the graver one.

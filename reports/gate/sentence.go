@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/watchbench/watchbench/internal/wording"
 )
 
 // mostNamed bounds how many findings a sentence names.
@@ -23,7 +25,7 @@ func (v *Verdict) Sentence() string {
 	case Inconclusive:
 		return "Whether NEW is worse cannot be said: " + v.list(named)
 	case Pass:
-		s := fmt.Sprintf("NEW is not worse than BASE: %s within what is allowed, %s %% sure of each", some(v.count(Pass), "figure"), sure(v))
+		s := fmt.Sprintf("NEW is not worse than BASE: %s within what is allowed, %s %% sure of each", wording.Count(v.count(Pass), "figure"), sure(v))
 		if better := v.better(); len(better) > 0 {
 			s += "; better: " + v.list(better)
 		}
@@ -121,7 +123,7 @@ func (v *Verdict) Says(f Finding) string {
 			return s
 		}
 	case f.Outcome == Fail:
-		return s + fmt.Sprintf(" %s, %s %% sure of at least %s (%s allowed, %s)", signed(f.Ratio.Median), sure(v), signed(f.least()), signed(f.limit()), some(f.N, v.unit()))
+		return s + fmt.Sprintf(" %s, %s %% sure of at least %s (%s allowed, %s)", signed(f.Ratio.Median), sure(v), signed(f.least()), signed(f.limit()), wording.Count(f.N, v.unit()))
 	case f.Outcome == Pass:
 		return s + " " + signed(f.Ratio.Median)
 	default:
@@ -149,14 +151,6 @@ func (v *Verdict) unit() string {
 }
 
 func sure(v *Verdict) string { return fmt.Sprintf("%.4g", 100*(1-float64(v.Rules.Alpha))) }
-
-// some writes "1 cell", "2 cells".
-func some(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
-}
 
 // Change is a finding's ratio and interval, as changes in percent; empty if it has none.
 func (f *Finding) Change() (change, low, high string) {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
 	"github.com/watchbench/watchbench/reports/versus"
@@ -189,12 +190,15 @@ const leastPoint = 24
 
 // clip cuts the middle out of a text that is wider than width.
 func clip(s string, width int) string {
-	r := []rune(s)
-	if len(r) <= width {
+	if terminal.Columns(s) <= width {
 		return s
 	}
-	head := (width - 1) / 2
-	return string(r[:head]) + "…" + string(r[len(r)-(width-1-head):])
+	r := []rune(s)
+	tail := len(r)
+	for room := (width - 1) / 2; tail > 0 && room >= terminal.Columns(string(r[tail-1])); tail-- {
+		room -= terminal.Columns(string(r[tail-1]))
+	}
+	return terminal.Cut(s, width-terminal.Columns(string(r[tail:]))) + string(r[tail:])
 }
 
 // all are the places of the runs.

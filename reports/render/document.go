@@ -127,6 +127,13 @@ func DocumentTerminal(w io.Writer, d *Document, o TerminalOptions) error {
 	return p.w.Flush()
 }
 
+// TableTerminal prints a table alone.
+func TableTerminal(w io.Writer, t Table, o TerminalOptions) error {
+	p := &printer{w: bufio.NewWriter(w), opts: o}
+	p.sheet(t.sheet())
+	return p.w.Flush()
+}
+
 // DocumentMarkdown writes a document in GitHub's dialect.
 func DocumentMarkdown(w io.Writer, d *Document) error {
 	return fill(w, markdownTemplates.Lookup("document.md"), documentView{d})

@@ -17,7 +17,18 @@ func GateTerminal(w io.Writer, v *gate.Verdict, opts TerminalOptions) error {
 	for _, part := range gateSheets(v) {
 		p.line("", "")
 		p.line(ansiBold, "%s", part.Title)
-		p.sheet(part.Sheet)
+		// The reasons are sentences, for which no column is wide enough.
+		s, why := part.Sheet, len(part.Sheet.Heads)-1
+		p.sheet(s.columns(0, why))
+		for _, r := range s.Rows {
+			name, _, _ := strings.Cut(r.Cells[0].Text, ", ")
+			if at := r.Cells[1].Text; at != "" {
+				name += " (" + at + ")"
+			}
+			if text := r.Cells[why].Text; text != "" {
+				p.line("", "  %s: %s", name, text)
+			}
+		}
 	}
 	p.line("", "")
 	for _, n := range gateNotes(v) {
@@ -122,7 +133,9 @@ func gateValue(v *float64) string {
 // gateNotes say what was compared, how, and what was not.
 func gateNotes(v *gate.Verdict) (notes []string) {
 	for _, r := range v.Reasons {
-		notes = append(notes, "Not comparable: "+clean(r)+".")
+		if !strings.Contains(v.Sentence(), r) { // which names the first few
+			notes = append(notes, "Not comparable: "+clean(r)+".")
+		}
 	}
 	var holding []string
 	seen := map[string]bool{}

@@ -14,6 +14,7 @@ import (
 func GateFormats() []GateFormat {
 	return []GateFormat{
 		{"md", "gate.md", GateMarkdown},
+		{"json", "gate.json", GateJSON},
 		{"junit", "gate.xml", GateJUnit},
 		{"github", "gate.annotations", GateAnnotations},
 	}

@@ -7,8 +7,8 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -109,13 +109,13 @@ func (s sheet) widths() []int {
 			lines = []string{above, below, h.Unit}
 		}
 		for _, l := range lines {
-			widths[i] = max(widths[i], utf8.RuneCountInString(l))
+			widths[i] = max(widths[i], terminal.Columns(l))
 		}
 		for _, r := range s.Rows {
 			for l := range strings.SplitSeq(r.Cells[i].Text, "\n") {
-				widths[i] = max(widths[i], utf8.RuneCountInString(l))
+				widths[i] = max(widths[i], terminal.Columns(l))
 			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(r.Cells[i].Spread))
+			widths[i] = max(widths[i], terminal.Columns(r.Cells[i].Spread))
 		}
 	}
 	return widths
@@ -146,7 +146,7 @@ func (p *printer) part(s sheet) {
 	var above, titles, units, rule sheetRow
 	for i, h := range s.Heads {
 		upper, title := "", h.Title
-		if utf8.RuneCountInString(title) > widths[i] {
+		if terminal.Columns(title) > widths[i] {
 			upper, title, _ = strings.Cut(title, " ")
 		}
 		above.add(upper)
@@ -167,15 +167,13 @@ func (p *printer) part(s sheet) {
 			p.heads(s, widths, r.spreads(), ansiDim)
 			continue
 		}
-		keys := ""
-		for i, k := range r.Cells[:s.Keys] {
-			keys += pad(strings.ReplaceAll(k.Text, "\n", " "), widths[i], s.Heads[i].Left) + "  "
+		why := "INVALID: " + r.Void
+		keys := s.columns(0, s.Keys)
+		if most := p.opts.Width; most > 0 && keys.width()+2+terminal.Columns(why) > most {
+			why = "INVALID, see below"
 		}
-		why := "│ INVALID: " + r.Void
-		if most := p.opts.Width; most > 0 && utf8.RuneCountInString(keys+why) > most {
-			why = "│ INVALID, see below"
-		}
-		fmt.Fprintln(p.w, keys+p.paint(ansiRed, why))
+		keys.Heads = append(keys.Heads, heading{Left: true, Divide: true})
+		p.cells(keys, append(widths[:s.Keys:s.Keys], 0), append(slices.Clone(r.Cells[:s.Keys]), cell{Text: why, tone: bad}), "")
 	}
 }
 
@@ -212,7 +210,7 @@ func (p *printer) cells(s sheet, widths []int, cells []cell, style string) {
 }
 
 func pad(s string, width int, left bool) string {
-	fill := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+	fill := strings.Repeat(" ", max(0, width-terminal.Columns(s)))
 	if left {
 		return s + fill
 	}

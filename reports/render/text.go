@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/watchbench/watchbench/internal/wording"
 )
 
 // unknown is how a value that is not known is shown.
@@ -87,22 +89,6 @@ func when(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
-// join lists words as a sentence does.
-func join(words []string) string {
-	switch n := len(words); n {
-	case 0:
-		return ""
-	case 1:
-		return words[0]
-	default:
-		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
-	}
-}
-
-// plural writes "1 cell", "2 cells".
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return strconv.Itoa(n) + " " + word + "s"
-}
+// join and plural are those of every sentence.
+func join(words []string) string       { return wording.List(words) }
+func plural(n int, word string) string { return wording.Count(n, word) }

@@ -18,12 +18,13 @@ var (
 	ErrMissing = errors.New("no such file or folder")
 	ErrMatrix  = errors.New("it is a fault matrix, not a run")
 	ErrNoFile  = errors.New("not a regular file")
+	ErrNoRun   = errors.New("the folder has no " + result.FileName)
 )
 
 // Why a run has nothing to compare.
 var (
 	errEmpty    = errors.New("the file is empty")
-	errNoResult = errors.New("the folder has no " + result.FileName)
+	errNoResult = errors.New("the run has no " + result.FileName)
 	errNoCells  = errors.New("the run has no cells")
 )
 
@@ -68,11 +69,11 @@ func loadFolder(dir string) (*result.Results, error) {
 	}
 	switch runs := runsBelow(dir); len(runs) {
 	case 0:
-		return nil, refuse(dir, errNoResult, "name a run's folder")
+		return nil, refuse(dir, ErrNoRun, "name a run's folder")
 	case 1:
 		return loadFolder(runs[0])
 	default:
-		return nil, refuse(dir, errNoResult, fmt.Sprintf("name one of its %d runs, such as %s", len(runs), runs[len(runs)-1]))
+		return nil, refuse(dir, ErrNoRun, fmt.Sprintf("name one of its %d runs, such as %s", len(runs), runs[len(runs)-1]))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/jsondiff"
+	"github.com/watchbench/watchbench/internal/wording"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -212,7 +213,7 @@ func (c *Comparison) origin(run int) string {
 	if len(other) == 0 {
 		return fmt.Sprintf("%s and %s have the same scenario, machine, seed and programs; %s%s.", base, name, apart, caveat)
 	}
-	return fmt.Sprintf("%s differs from %s in %s; %s%s.", name, base, join(other), apart, caveat)
+	return fmt.Sprintf("%s differs from %s in %s; %s%s.", name, base, wording.List(other), apart, caveat)
 }
 
 // shownDifferences bounds those of one kind in a sentence; all are in the table.
@@ -232,5 +233,5 @@ func long(d time.Duration) string {
 	if d >= 48*time.Hour {
 		n, unit = int(math.Round(d.Hours()/24)), "day"
 	}
-	return plural(n, unit)
+	return wording.Count(n, unit)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/watchbench/watchbench/internal/wording"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
 )
@@ -143,7 +144,7 @@ func (c *Comparison) absent() (all []string) {
 		if n := len(names); n > shownAbsent {
 			names = append(names[:shownAbsent:shownAbsent], fmt.Sprintf("%d more", n-shownAbsent))
 		}
-		all = append(all, why+": "+join(names))
+		all = append(all, why+": "+wording.List(names))
 	}
 	return all
 }
@@ -168,9 +169,9 @@ func (r *reasons) add(run int, text string) {
 func (r reason) who(all [][]*result.Cell) string {
 	var parts []string
 	for _, run := range slices.Sorted(maps.Keys(r.cells)) {
-		parts = append(parts, fmt.Sprintf("%d of %s of %s", r.cells[run], plural(len(all[run]), "cell"), Name(run)))
+		parts = append(parts, fmt.Sprintf("%d of %s of %s", r.cells[run], wording.Count(len(all[run]), "cell"), Name(run)))
 	}
-	return join(parts)
+	return wording.List(parts)
 }
 
 // names are the runs.
@@ -179,5 +180,5 @@ func (r reason) names() string {
 	for _, run := range slices.Sorted(maps.Keys(r.cells)) {
 		parts = append(parts, Name(run))
 	}
-	return join(parts)
+	return wording.List(parts)
 }

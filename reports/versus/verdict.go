@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/watchbench/watchbench/internal/wording"
 	"github.com/watchbench/watchbench/reports/stats"
 )
 
@@ -66,11 +67,11 @@ func (c *Comparison) verdict(run int) string {
 	comparable := total - count[NotComparable]
 	switch {
 	case comparable == 0:
-		parts = append(parts, fmt.Sprintf("nothing of %s compares with %s (%s)", name, base, plural(total, "figure")))
+		parts = append(parts, fmt.Sprintf("nothing of %s compares with %s (%s)", name, base, wording.Count(total, "figure")))
 	case len(found) == 0:
-		parts = append(parts, fmt.Sprintf("no difference between %s and %s is shown in %s", name, base, plural(comparable, "figure")))
+		parts = append(parts, fmt.Sprintf("no difference between %s and %s is shown in %s", name, base, wording.Count(comparable, "figure")))
 	default:
-		s := fmt.Sprintf("of %s of %s that compare with %s, %s", plural(comparable, "figure"), name, base, join(found))
+		s := fmt.Sprintf("of %s of %s that compare with %s, %s", wording.Count(comparable, "figure"), name, base, wording.List(found))
 		if n := count[NoDifference]; n > 0 {
 			s += fmt.Sprintf(", and %d show no difference", n)
 		}
@@ -124,22 +125,6 @@ func (c *Comparison) sureness() (notes []string) {
 // minus are the words of a that b lacks.
 func minus(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
-}
-
-// join lists words as a sentence does.
-func join(words []string) string {
-	if n := len(words); n > 1 {
-		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
-	}
-	return strings.Join(words, "")
-}
-
-// plural writes "1 figure", "2 figures".
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return strconv.Itoa(n) + " " + word + "s"
 }
 
 // number has three significant digits, and all those before the point.

@@ -20,6 +20,7 @@ import (
 	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/assess"
@@ -61,7 +62,7 @@ func (l *living) run(ctx context.Context, s Scenario, baseline *result.Cell) (st
 	o := runner.Options{Scenario: s.File, Binaries: l.bins, Provider: cluster.Embedded, OutDir: l.dir, Baseline: baseline}
 	if l.runs++; l.runs == l.stalls {
 		loading := make(chan struct{})
-		o.Progress = runner.NewProgress(phaseWriter{sync.OnceFunc(func() { close(loading) })}, false)
+		o.Progress = runner.NewProgress(terminal.New(phaseWriter{sync.OnceFunc(func() { close(loading) })}, true, nil))
 		var stall sync.WaitGroup
 		defer stall.Wait()
 		var cancel func()

@@ -36,6 +36,7 @@ type Line struct {
 	Started  int64   `json:"started"`
 	Finished int64   `json:"finished"`
 	Planned  int64   `json:"planned"`
+	Done     int64   `json:"done"`
 	Fraction float64 `json:"fraction"`
 	Error    string  `json:"error"`
 }

@@ -56,18 +56,22 @@ func (g *Generators) Reached(ctx context.Context, phase string, limit time.Durat
 	return nil
 }
 
-// progress tells each about all generators, of which the slowest decides.
+// progress tells each about all generators, of which the slowest decides; what is done is the
+// sum.
 func (g *Generators) progress(each func(Line)) func(Line) {
 	if each == nil || len(g.all) == 1 {
 		return each
 	}
 	return func(Line) {
 		slowest := g.all[0].Last()
+		done := slowest.Done
 		for _, one := range g.all[1:] {
-			if l := one.Last(); l.Phase == PhaseLoad && (slowest.Phase != PhaseLoad || l.Fraction < slowest.Fraction) {
+			l := one.Last()
+			if done += l.Done; l.Phase == PhaseLoad && (slowest.Phase != PhaseLoad || l.Fraction < slowest.Fraction) {
 				slowest = l
 			}
 		}
+		slowest.Done = done
 		each(slowest)
 	}
 }

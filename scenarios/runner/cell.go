@@ -171,7 +171,7 @@ func (c *cell) startSampling(ctx context.Context) func() {
 		pids[history.PartyWitness] = []int{c.witness.PID()}
 	}
 	c.sampler = newSampler(pids, func() metered { return c.live.Load() }, c.storage)
-	c.sampler.show = c.r.observed.sample
+	c.sampler.show, c.sampler.rates = c.r.observed.sample, c.r.progress.sampled
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { c.sampler.run(ctx) })

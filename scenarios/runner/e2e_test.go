@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/assess"
 	"github.com/watchbench/watchbench/scenarios/check"
@@ -67,7 +68,7 @@ func stage(t *testing.T, scenario string, sets ...string) (Options, *bytes.Buffe
 	}
 	said := &bytes.Buffer{}
 	return Options{
-		Scenario: f, Binaries: bins, Provider: "embedded", OutDir: t.TempDir(), Progress: NewProgress(said, false),
+		Scenario: f, Binaries: bins, Provider: "embedded", OutDir: t.TempDir(), Progress: NewProgress(terminal.New(said, false, nil)),
 	}, said
 }
 
@@ -276,12 +277,12 @@ func TestInterruptedRunLeavesNothing(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			why := errors.New("Ctrl-C")
-			opts.Progress = NewProgress(writerFunc(func(b []byte) (int, error) {
+			opts.Progress = NewProgress(terminal.New(writerFunc(func(b []byte) (int, error) {
 				if strings.Contains(string(b), ": "+phase) {
 					cancel(why)
 				}
 				return len(b), nil
-			}), true)
+			}), true, nil))
 			out, err := Run(ctx, opts, clustertest.Start(t).Cluster)
 			if !errors.Is(err, why) || !out.Results.Run.Interrupted || len(out.Results.Cells) != 0 {
 				t.Errorf("%v, interrupted %v, %d cells", err, out.Results.Run.Interrupted, len(out.Results.Cells))

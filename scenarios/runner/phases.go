@@ -274,6 +274,7 @@ func (c *cell) follow(ctx context.Context) error {
 		return c.generator.Reached(ctx, party.PhaseLoaded, limit+loadSlack, func(l party.Line) {
 			if l.Phase == party.PhaseLoad {
 				c.r.progress.share(l.Fraction)
+				c.r.progress.wrote(l.Done)
 			}
 		})
 	})

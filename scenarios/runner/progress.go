@@ -2,26 +2,31 @@ package runner
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
-	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// Progress shows how far a run is: one line that is redrawn on a terminal, plain
-// lines elsewhere. A nil Progress is silent.
-type Progress struct {
-	// Columns of the terminal; a longer line is cut off, because one that the terminal wraps
-	// cannot be redrawn. 0: not known.
-	Columns int
+// Screen is where progress is shown: lines, and a status that is drawn in place on a terminal
+// and is a plain line now and then elsewhere.
+type Screen interface {
+	Line(text string)
+	Status(text string, force bool)
+	Clear()
+	Live() bool   // drawn in place
+	Columns() int // of a status; 0 unknown
+}
 
-	w        io.Writer
-	terminal bool
-	now      func() time.Time
+var _ Screen = (*terminal.Screen)(nil)
+
+// Progress shows how far a run is. A nil Progress is silent.
+type Progress struct {
+	screen Screen
+	now    func() time.Time
 
 	mu       sync.Mutex // guards what follows
 	jobs     []job
@@ -30,16 +35,15 @@ type Progress struct {
 	phaseNow string
 	part     float64 // of the phase
 	remark   string  // what is done to the parties just now
+	rates    rates
 	started  time.Time
 	cellAt   time.Time
 	took     map[string]pace // by the finished cells: of each point, of each kind of cell, and of all
-	drawn    int             // columns of the line on the terminal
-	drawnAt  time.Time
 }
 
-// NewProgress writes to w; terminal says whether lines can be redrawn.
-func NewProgress(w io.Writer, terminal bool) *Progress {
-	return &Progress{w: w, terminal: terminal, now: time.Now, current: -1}
+// NewProgress shows a run on a screen.
+func NewProgress(s Screen) *Progress {
+	return &Progress{screen: s, now: time.Now, current: -1}
 }
 
 // pace is what finished cells took, and what was expected of them.
@@ -70,41 +74,6 @@ func (p *Progress) likely(i int) time.Duration {
 	return p.expected[i]
 }
 
-// Overheads used to guess how long a cell takes; corrected by the cells already run.
-const (
-	cellOverhead = 4 * time.Second // start, sync, check, tear down
-	guessedRate  = 700.0           // writes per second of a closed loop on two CPUs
-)
-
-// expect guesses the length of a cell: its warm-up until storage has it, its load, then
-// its backlog by Little's law.
-func expect(s spec.Scenario) time.Duration {
-	l := s.Load
-	load := l.Duration.Std().Seconds()
-	events := l.Rate * load
-	if l.Model == result.ModelClosed {
-		rate := min(guessedRate, float64(l.Threads)*100)
-		events = rate * load
-		if n := float64(l.Operations); n > 0 && (load == 0 || n < events) {
-			events, load = n, n/rate
-		}
-	}
-	if s.Simulated() {
-		load = s.Speed().Length(l.Duration.Std()).Seconds() // events stay as many
-	}
-	warm := float64(l.Warmup.Operations)
-	drain, warmup := 0.0, warm/guessedRate
-	if mean := s.Storage.MeanLatency(podKind).Seconds(); mean > 0 && s.Watcher.Command == "" {
-		senders := float64(s.Largest().Concurrency())
-		if c := s.Storage.Capacity.Inflight; c > 0 {
-			senders = min(senders, float64(c))
-		}
-		drain = min(max(0, events*mean/senders-load), s.DrainTimeout.Std().Seconds())
-		warmup = max(warmup, warm*mean/senders)
-	}
-	return cellOverhead + time.Duration((warmup+load+drain)*float64(time.Second))
-}
-
 func (p *Progress) begin(jobs []job) {
 	if p == nil {
 		return
@@ -124,8 +93,7 @@ func (p *Progress) Line(text string) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.clear()
-	fmt.Fprintln(p.w, text)
+	p.screen.Line(text)
 }
 
 func (p *Progress) cell(i int) {
@@ -134,7 +102,7 @@ func (p *Progress) cell(i int) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.current, p.cellAt, p.phaseNow, p.part, p.remark = i, p.now(), "", 0, ""
+	p.current, p.cellAt, p.phaseNow, p.part, p.remark, p.rates = i, p.now(), "", 0, "", rates{}
 }
 
 func (p *Progress) phase(name string) {
@@ -144,14 +112,7 @@ func (p *Progress) phase(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.phaseNow, p.part = name, 0
-	if p.current < 0 {
-		return
-	}
-	if p.terminal {
-		p.draw(true)
-	} else if name == PhaseLoad || name == PhaseDrain {
-		fmt.Fprintln(p.w, p.text())
-	}
+	p.draw(p.screen.Live() || name == PhaseLoad || name == PhaseDrain)
 }
 
 // note says what is done to the parties, until it is said anew.
@@ -176,6 +137,32 @@ func (p *Progress) share(part float64) {
 	p.draw(false)
 }
 
+// wrote says how many writes the apiserver has taken since the load began.
+func (p *Progress) wrote(n int64) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rates.writes.read(p.now(), float64(n))
+	p.draw(false)
+}
+
+// sampled says how many requests storage has answered and how many events wait in the
+// watcher; nil where that is not known.
+func (p *Progress) sampled(requests, backlog *float64) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if requests != nil {
+		p.rates.requests.read(p.now(), *requests)
+	}
+	p.rates.backlog = backlog
+	p.draw(false)
+}
+
 // finished tells the figures of a cell in one line.
 func (p *Progress) finished(c result.Cell) {
 	if p == nil {
@@ -187,10 +174,9 @@ func (p *Progress) finished(c result.Cell) {
 		x := p.took[k]
 		p.took[k] = pace{x.cells + 1, x.spent + p.now().Sub(p.cellAt), x.expected + p.expected[p.current]}
 	}
-	p.clear()
-	fmt.Fprintf(p.w, "[%d/%d] %s: %s\n", p.current+1, len(p.jobs), c.ID, summary(c))
+	p.screen.Line(fmt.Sprintf("[%d/%d] %s: %s", p.current+1, len(p.jobs), c.ID, summary(c)))
 	p.current++
-	p.phaseNow, p.part, p.cellAt = "", 0, p.now()
+	p.phaseNow, p.part, p.cellAt, p.rates = "", 0, p.now(), rates{}
 }
 
 // skipped says that a cell is not run.
@@ -200,8 +186,7 @@ func (p *Progress) skipped(id, why string) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.clear()
-	fmt.Fprintf(p.w, "[%d/%d] %s: skipped: %s\n", p.current+1, len(p.jobs), id, why)
+	p.screen.Line(fmt.Sprintf("[%d/%d] %s: skipped: %s", p.current+1, len(p.jobs), id, why))
 }
 
 // summary is a cell in a few words.
@@ -245,49 +230,50 @@ func (p *Progress) end() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.clear()
+	p.screen.Clear()
 }
 
-// clear takes the redrawn line off a terminal.
-func (p *Progress) clear() {
-	if p.terminal && p.drawn > 0 {
-		fmt.Fprintf(p.w, "\r%s\r", strings.Repeat(" ", p.drawn))
-		p.drawn = 0
+func (p *Progress) draw(force bool) {
+	if p.current >= 0 && p.current < len(p.jobs) && p.phaseNow != "" {
+		p.screen.Status(p.text(p.screen.Columns()), force)
 	}
 }
 
-// redrawEvery keeps a terminal calm.
-const redrawEvery = 200 * time.Millisecond
+// leastID is how much of a cell's name stays where there is no room for all of it.
+const leastID = 12
 
-func (p *Progress) draw(always bool) {
-	if !p.terminal || p.current < 0 || p.current >= len(p.jobs) {
-		return
-	}
-	if now := p.now(); always || now.Sub(p.drawnAt) >= redrawEvery {
-		p.drawnAt = now
-		text := p.text()
-		if r := []rune(text); p.Columns > 0 && len(r) >= p.Columns {
-			text = string(r[:max(0, p.Columns-2)]) + "…"
-		}
-		pad := max(0, p.drawn-len([]rune(text)))
-		fmt.Fprintf(p.w, "\r%s%s", text, strings.Repeat(" ", pad))
-		p.drawn = len([]rune(text))
-	}
-}
-
-// text is the line: which cell, what it does, how far all is and how long still.
-func (p *Progress) text() string {
-	i := min(p.current, len(p.jobs)-1)
-	s := fmt.Sprintf("[%d/%d] %s: %s", i+1, len(p.jobs), p.jobs[i].id, p.phaseNow)
+// text is the line: which cell, what it does, how far all is and how long still, then how fast
+// it goes. Of what a narrow screen has no room for, the last go first.
+func (p *Progress) text(columns int) string {
+	head, id := fmt.Sprintf("[%d/%d] ", p.current+1, len(p.jobs)), p.jobs[p.current].id
+	phase := ": " + p.phaseNow
 	if p.part > 0 {
-		s += fmt.Sprintf(" %.0f%%", 100*p.part)
+		phase += fmt.Sprintf(" %.0f%%", 100*p.part)
 	}
-	if p.remark != "" {
-		s += " (" + p.remark + ")"
-	}
+	var more []string
 	done, left := p.estimate()
 	if total := done + left; total > 0 {
-		s += fmt.Sprintf(", %.0f%% of the run, %s left", 100*done.Seconds()/total.Seconds(), left.Round(time.Second))
+		more = append(more, fmt.Sprintf(", %.0f%% of the run, %s left", 100*done.Seconds()/total.Seconds(), left.Round(time.Second)))
+	}
+	for _, r := range p.rates.texts(p.phaseNow, p.now()) {
+		more = append(more, ", "+r)
+	}
+	if p.remark != "" {
+		more = append(more, " ("+p.remark+")")
+	}
+	if columns <= 0 {
+		return head + id + phase + strings.Join(more, "")
+	}
+	room := columns - terminal.Columns(head+phase)
+	if len(more) > 0 {
+		id = terminal.Cut(id, max(leastID, room-terminal.Columns(more[0])))
+	}
+	s := head + id + phase
+	for _, m := range more {
+		if terminal.Columns(s+m) > columns {
+			break
+		}
+		s += m
 	}
 	return s
 }

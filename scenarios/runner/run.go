@@ -203,7 +203,7 @@ func (r *Runner) close(ctx context.Context) error {
 // makeDir makes the run's folder. Two runs of one second get different ones.
 func makeDir(out, id string) (dir, unique string, err error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
-		return "", "", &badinput.Error{What: fmt.Sprintf("--out %s: %v", out, err), Remedy: "name a folder that can be written"}
+		return "", "", &badinput.Error{What: fmt.Sprintf("make a folder for the run in %s: %v", out, err), Remedy: "name a folder that can be written"}
 	}
 	for n := 1; ; n++ {
 		unique = id
@@ -218,7 +218,7 @@ func makeDir(out, id string) (dir, unique string, err error) {
 		case err == nil:
 			return dir, unique, nil
 		case !errors.Is(err, os.ErrExist) || n > 100:
-			return "", "", &badinput.Error{What: fmt.Sprintf("--out %s: %v", out, err), Remedy: "name a folder that can be written"}
+			return "", "", &badinput.Error{What: fmt.Sprintf("make a folder for the run in %s: %v", out, err), Remedy: "name a folder that can be written"}
 		}
 	}
 }

@@ -1,9 +1,9 @@
 package runner
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/procstat"
+	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios"
@@ -87,64 +88,6 @@ func TestBehindOf(t *testing.T) {
 	}
 }
 
-func TestProgressLines(t *testing.T) {
-	for _, terminal := range []bool{false, true} {
-		var out bytes.Buffer
-		p := NewProgress(&out, terminal)
-		now := time.Unix(0, 0)
-		p.now = func() time.Time { return now }
-		jobs := order(strategies(t, "matrix.watcher.strategy=keyed").Cells(), plainly(1, 1))
-		p.begin(jobs)
-		p.Line("cluster up")
-		for i := range jobs {
-			p.cell(i)
-			for _, phase := range []string{PhasePrepare, PhaseLoad, PhaseDrain} {
-				p.phase(phase)
-				now = now.Add(2 * time.Second)
-				p.share(0.5)
-			}
-			qps := 340.0
-			p.finished(result.Cell{ID: jobs[i].id, Valid: true, Load: result.Load{QPS: 800}, Storage: result.Storage{QPS: &qps},
-				Checks: map[string]result.Check{"G2": {Verdict: result.Fail}}})
-		}
-		p.end()
-		text := out.String()
-		for _, want := range []string{"cluster up\n", "[1/2] " + jobs[0].id + ": load", "% of the run", "s left", "[2/2] " + jobs[1].id + ": 800 writes/s, storage 340.0/s, G2 failed\n"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("terminal %v: %q lacks %q", terminal, text, want)
-			}
-		}
-		if strings.Contains(text, "\r") != terminal {
-			t.Errorf("terminal %v: redrawing in %q", terminal, text)
-		}
-	}
-	var silent *Progress
-	silent.begin(nil)
-	silent.phase(PhaseLoad)
-	silent.share(1)
-	silent.finished(result.Cell{})
-	silent.end()
-}
-
-// TestProgressFits: a line that the terminal wrapped could not be redrawn.
-func TestProgressFits(t *testing.T) {
-	var out bytes.Buffer
-	p := NewProgress(&out, true)
-	p.Columns = 40
-	p.begin(order(strategies(t, "matrix.load=light").Cells(), plainly(1, 1)))
-	p.cell(0)
-	p.note(strings.Repeat("something long ", 10))
-	p.phase(PhaseLoad)
-	for l := range strings.SplitSeq(out.String(), "\r") {
-		if n := len([]rune(l)); n >= p.Columns {
-			t.Errorf("%d columns of %d: %q", n, p.Columns, l)
-		}
-	}
-	if !strings.Contains(out.String(), "…") {
-		t.Errorf("nothing was cut off: %q", out.String())
-	}
-}
-
 // TestExpectCountsTheWarmup: its writes, and what storage takes for them, are waited for.
 func TestExpectCountsTheWarmup(t *testing.T) {
 	s := strategies(t, "matrix.load=light", "watcher.strategy=single", "storage.latency=50ms").Cells()[0].Scenario
@@ -157,7 +100,7 @@ func TestExpectCountsTheWarmup(t *testing.T) {
 }
 
 func TestEstimateLearns(t *testing.T) {
-	p := NewProgress(&bytes.Buffer{}, false)
+	p := NewProgress(terminal.New(io.Discard, false, nil))
 	now := time.Unix(0, 0)
 	p.now = func() time.Time { return now }
 	p.begin(order(strategies(t, "matrix.load=light", "watcher.strategy=keyed", "repeat=3").Cells(), plainly(3, 1)))
@@ -173,7 +116,7 @@ func TestEstimateLearns(t *testing.T) {
 // TestEstimateByKind: a point takes as long as it did, another of its kind as much longer than
 // guessed, and what was measured of one watcher says nothing of another that was measured, too.
 func TestEstimateByKind(t *testing.T) {
-	p := NewProgress(&bytes.Buffer{}, false)
+	p := NewProgress(terminal.New(io.Discard, false, nil))
 	now := time.Unix(0, 0)
 	p.now = func() time.Time { return now }
 	jobs := order(strategies(t, "matrix.watcher.strategy=keyed,single", "repeatOnce=[]").Cells(), plainly(2, 1))
@@ -205,7 +148,7 @@ func TestExpectKnowsTheSpeed(t *testing.T) {
 	s.Storage.Latency = "1ms"
 	for speed, want := range map[units.Speed]time.Duration{0: 100 * time.Second, 10: 10 * time.Second, units.Unlimited: 0} {
 		s.Load.Speed = speed
-		if got := expect(s) - cellOverhead; (got - want).Abs() > 100*time.Millisecond {
+		if got := expect(s) - cellOverhead - 100*writeOverhead; (got - want).Abs() > 100*time.Millisecond {
 			t.Errorf("at %s: %s, want %s", speed, got, want)
 		}
 	}

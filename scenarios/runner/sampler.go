@@ -31,6 +31,7 @@ type sampler struct {
 	watcher func() metered // the one whose counters are read now
 	storage metered
 	show    func(history.Sample, []byte, error) // each sample, with the watcher's metrics; nil shows nobody
+	rates   func(requests, backlog *float64)    // what storage has answered, and what waits in the watcher; nil shows nobody
 	// What former watchers used, so that figures of restarts are those of all.
 	known metered
 	// What a party's former processes used, and its present one at the last reading.
@@ -109,8 +110,9 @@ func (s *sampler) sample(ctx context.Context) {
 		x.NetIn = w.Sum(metric.NetBytes, "direction", "in")
 		x.NetOut = w.Sum(metric.NetBytes, "direction", "out")
 	}
+	var requests *float64
 	if m, err := s.storage.Scrape(ctx); err == nil {
-		x.StorageInFlight = m.Sum(metric.MockInFlight)
+		x.StorageInFlight, requests = m.Sum(metric.MockInFlight), m.Sum(metric.MockRequests)
 	}
 	x.Until = time.Now().UnixNano()
 	if ctx.Err() != nil {
@@ -121,6 +123,9 @@ func (s *sampler) sample(ctx context.Context) {
 	s.mu.Unlock()
 	if s.show != nil {
 		s.show(x, text, scrapeErr)
+	}
+	if s.rates != nil {
+		s.rates(requests, x.QueueDepth)
 	}
 }
 

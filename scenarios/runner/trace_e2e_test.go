@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/loadgen/record"
 	"github.com/watchbench/watchbench/loadgen/trace"
 	"github.com/watchbench/watchbench/reports/result"
@@ -83,12 +84,12 @@ func TestTraceEndsInTheLiveDigest(t *testing.T) {
 	stop := recording(t, path)
 	opts, said := stage(t, churned)
 	var once sync.Once
-	opts.Progress = NewProgress(writerFunc(func(b []byte) (int, error) {
+	opts.Progress = NewProgress(terminal.New(writerFunc(func(b []byte) (int, error) {
 		if strings.Contains(string(b), ": "+PhaseTeardown) { // storage has drained, the objects are still there
 			once.Do(stop)
 		}
 		return said.Write(b)
-	}), true)
+	}), true, nil))
 	live := finish(t, opts, said).Results.Cells[0]
 	once.Do(func() { t.Fatal("the recording was not stopped before the teardown") })
 	if !onlyLate(live) || live.Cut || live.Checks["G1"].Verdict != result.Pass || len(live.Storage.Digest) != 64 {

@@ -1,0 +1,60 @@
+package runner
+
+import (
+	"time"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// What a guess of a cell's length takes for granted, of two CPUs; corrected by the cells
+// already run.
+const (
+	cellOverhead = 4 * time.Second // start, sync, check, tear down
+	// writeOverhead is what each write takes beside the load: its record is read and judged and
+	// what it made is removed. It is what runs of docs/published.md and README.md took beyond
+	// the rest of the guess, divided by their writes.
+	writeOverhead = 5 * time.Millisecond
+	guessedRate   = 700.0                 // writes per second of a closed loop
+	guessedAnswer = 10 * time.Millisecond // of one write, before the thread thinks
+)
+
+// expect guesses the length of a cell: its warm-up until storage has it, its load, the
+// longest of its backlogs by Little's law, and what is done with its record.
+func expect(s spec.Scenario) time.Duration {
+	load, events := extent(&s)
+	warm := float64(s.Load.Warmup.Operations)
+	drain, warmup := 0.0, warm/guessedRate
+	if mean := s.Storage.MeanLatency(podKind).Seconds(); mean > 0 && s.Watcher.Command == "" {
+		senders := float64(s.Largest().Concurrency())
+		if c := s.Storage.Capacity.Inflight; c > 0 {
+			senders = min(senders, float64(c))
+		}
+		drain = max(0, events*mean/senders-load)
+		warmup = max(warmup, warm*mean/senders)
+	}
+	if b := s.Load.Bystander; b != nil && s.Watcher.Command == "" { // in a queue of its own
+		drain = max(drain, load*(b.Rate*s.Storage.MeanLatency(b.Kind).Seconds()-1))
+	}
+	drain = min(drain, s.DrainTimeout.Std().Seconds())
+	beside := (events + warm) * writeOverhead.Seconds()
+	return cellOverhead + time.Duration((warmup+load+drain+beside)*float64(time.Second))
+}
+
+// extent is how many seconds a load takes, and how many writes it makes.
+func extent(s *spec.Scenario) (seconds, events float64) {
+	l := s.Load
+	seconds = l.Duration.Std().Seconds()
+	events = l.Rate * seconds
+	if l.Model == result.ModelClosed {
+		rate := min(guessedRate, float64(l.Threads)/(guessedAnswer+l.ThinkTime.Std()).Seconds())
+		events = rate * seconds
+		if n := float64(l.Operations); n > 0 && (seconds == 0 || n < events) {
+			events, seconds = n, n/rate
+		}
+	}
+	if s.Simulated() {
+		seconds = s.Speed().Length(l.Duration.Std()).Seconds() // events stay as many
+	}
+	return seconds, events
+}
