@@ -287,6 +287,7 @@ func TestHistoryInBrowser(t *testing.T) {
 		for _, scheme := range []string{"light", "dark"} {
 			b.media("", scheme)
 			b.open(path, width, 900)
+			b.drawAll()
 			var plots []struct {
 				ID    string
 				Paths int

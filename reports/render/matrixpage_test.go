@@ -183,6 +183,7 @@ func TestMatrixPageInBrowser(t *testing.T) {
 			if got := b.text(shown); got != `["cell3"]` {
 				t.Errorf("%d %s: after Enter on F2's T, %s is shown", width, scheme, got)
 			}
+			b.drawAll()
 			var plots []struct {
 				ID    string
 				Paths int

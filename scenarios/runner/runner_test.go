@@ -148,7 +148,7 @@ func TestExpectKnowsTheSpeed(t *testing.T) {
 	s.Storage.Latency = "1ms"
 	for speed, want := range map[units.Speed]time.Duration{0: 100 * time.Second, 10: 10 * time.Second, units.Unlimited: 0} {
 		s.Load.Speed = speed
-		if got := expect(s) - cellOverhead - 100*writeOverhead; (got - want).Abs() > 100*time.Millisecond {
+		if got := expect(s) - cellOverhead; (got - want).Abs() > 100*time.Millisecond {
 			t.Errorf("at %s: %s, want %s", speed, got, want)
 		}
 	}
