@@ -308,10 +308,10 @@ func (t *table) sureness() (s []string) {
 	if invalid > 0 {
 		left = fmt.Sprintf("; %d of %d were invalid.", invalid, len(t.res.Cells))
 	}
-	switch {
-	case most == 0:
+	switch most {
+	case 0:
 		return nil
-	case most == 1:
+	case 1:
 		s = append(s, fmt.Sprintf("Each was measured once, so differences within %v × are not claimed%s", stats.Factor, left))
 	default:
 		s = append(s, fmt.Sprintf("Figures are medians of %s measurements%s%s", fromTo(least, most), withInterval(least), left))
