@@ -145,12 +145,12 @@ func reportMatrix(cmd *cobra.Command, dir string, files []render.Format, termina
 	return nil
 }
 
-// archiveOf are the entries of a folder that is no run's, matrix's or search's own, if it holds
 // noFormat refuses a format that a folder of runs does not have.
 func noFormat(dir string, all []archive.Entry, format string) error {
 	return badinput.New("use table or html, or name one of its runs, such as "+filepath.Join(dir, all[0].Name), "%s is a folder of runs, which has no format %s", dir, format)
 }
 
+// archiveOf are the entries of a folder that is no run's, matrix's or search's own, if it holds
 // any of these.
 func archiveOf(path string) []archive.Entry {
 	for _, own := range []string{result.FileName, result.TuningFile, archive.KneeFile, history.FileRun, history.FileCampaign} {

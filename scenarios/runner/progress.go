@@ -149,18 +149,20 @@ func (p *Progress) wrote(n int64) {
 }
 
 // sampled says how many requests storage has answered and how many events wait in the
-// watcher; nil where that is not known.
+// watcher; nil where that is not known. It neither draws nor waits for what does: a terminal that
+// takes nothing must not hold up the samples of the record.
 func (p *Progress) sampled(requests, backlog *float64) {
 	if p == nil {
 		return
 	}
-	p.mu.Lock()
+	if !p.mu.TryLock() {
+		return // the next sample says it
+	}
 	defer p.mu.Unlock()
 	if requests != nil {
 		p.rates.requests.read(p.now(), *requests)
 	}
 	p.rates.backlog = backlog
-	p.draw(false)
 }
 
 // finished tells the figures of a cell in one line.
