@@ -31,9 +31,9 @@ func interruptible(stderr io.Writer) context.Context {
 				break
 			}
 		}
-		fmt.Fprintln(stderr, "watchbench: stopping everything at once; interrupt again to leave the rest behind")
 		hurryUp()
 		signal.Stop(got)
+		fmt.Fprintln(stderr, "watchbench: stopping everything at once; interrupt again to leave the rest behind") // last: the terminal may take nothing
 	}()
 	return lifecycle.WithHurry(ctx, hurry)
 }
