@@ -39,7 +39,7 @@ func FormatByName(name string) (Format, error) {
 		for _, f := range formats {
 			names = append(names, f.Name)
 		}
-		return Format{}, fmt.Errorf("unknown report format %q; known are table, %s", name, strings.Join(names, ", "))
+		return Format{}, fmt.Errorf("unknown report format %q; known are table, json, %s", name, strings.Join(names, ", "))
 	}
 	return formats[i], nil
 }
