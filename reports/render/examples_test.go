@@ -98,16 +98,16 @@ func TestCounterexamplesInBrowser(t *testing.T) {
 	b := startBrowser(t)
 	path := pageFile(t, fixture(t))
 	b.open(path, 1280, 900)
-	const visible = `[...document.querySelectorAll("#checks .example table")].filter(e => e.checkVisibility()).length`
+	const visible = `[...document.querySelectorAll("#counterexamples .example table")].filter(e => e.checkVisibility()).length`
 	var n int
 	if b.eval(visible, &n); n != 0 {
 		t.Errorf("%d tables are open before anybody asked", n)
 	}
-	b.eval(`[...document.querySelectorAll("#checks .example")].find(e => /G3/.test(e.innerText)).querySelector("summary").click()`, nil)
+	b.eval(`[...document.querySelectorAll("#counterexamples .example")].find(e => /G3/.test(e.innerText)).querySelector("summary").click()`, nil)
 	if b.eval(visible, &n); n != 3 {
 		t.Errorf("%d tables, want requests, versions and fields", n)
 	}
-	text := b.text(`document.querySelector("#checks .example[open]").innerText`)
+	text := b.text(`document.querySelector("#counterexamples .example[open]").innerText`)
 	for _, want := range []string{"unordered / heavy (repetition 1)", "198 violations", "Pod wb-heavy-unordered/pod-0017", "12:00:02.131000", "no answer, replaced, fault late", "at fault", "status.phase", "12 further requests"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
