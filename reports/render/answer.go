@@ -83,9 +83,21 @@ func (t *table) wrong() (s []string) {
 		s = append(s, fmt.Sprintf("Of %s, %d failed.", plural(len(t.res.Thresholds), "required limit"), missed))
 	}
 	if allowed > 0 && len(failed) == 0 {
-		s = append(s, fmt.Sprintf("As the scenario allows, %s failed, in %d of %d %s.", join(who[:min(len(who), 3)]), allowed, len(t.rows), t.combinations()))
+		s = append(s, fmt.Sprintf("As the scenario allows, %s failed, in %d of %d %s.", join(others(who, 3)), allowed, len(t.rows), t.combinations()))
 	}
 	return s
+}
+
+// others are the first names, and how many more there are.
+func others(names []string, most int) []string {
+	n := len(names) - most
+	switch {
+	case n <= 0:
+		return names
+	case n == 1:
+		return append(names[:most:most], "1 other")
+	}
+	return append(names[:most:most], fmt.Sprintf("%d others", n))
 }
 
 // misdeeds are the violations of each guarantee in plain words, after a row's name.
@@ -205,10 +217,10 @@ func (t *table) proven() (s []string) {
 		case every:
 			good++
 			for _, c := range r.valid {
-				if c.Events == nil {
+				if e := account(c); e == nil {
 					known = false
 				} else {
-					events += c.Events.Received
+					events += e.Received
 				}
 			}
 		case has(result.Fail, "G1", "G2", "G3", "G4") || has(result.Allowed, "G1", "G2", "G3", "G4"):

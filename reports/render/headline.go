@@ -107,7 +107,7 @@ func headlineOf(load string, rows []*row) headline {
 		h.plain = under + "no speed can be compared"
 		return none("no point may be compared")
 	case 1:
-		h.plain = under + fmt.Sprintf("storage had everything from %s after %s s, with nothing to compare that with", inShort(all[0].label(), 8), drain.text(all[0].drain))
+		h.plain = under + fmt.Sprintf("storage had all Pods from %s after %s s, with nothing to compare that with", inShort(all[0].label(), 8), drain.text(all[0].drain))
 		h.more = all[0].arrived()
 		return none("only %s may be compared", all[0].label())
 	}
@@ -146,7 +146,7 @@ func headlineOf(load string, rows []*row) headline {
 	if len(all) < len(rows) {
 		h.plain += fmt.Sprintf(" of %d comparable", len(all))
 	}
-	h.more = ": storage had everything after " + h.Value + " s"
+	h.more = ": all Pods stored after " + h.Value + " s"
 	if spread := first.drain.spread(); spread != "" {
 		h.more += " (" + spread + ")"
 	}

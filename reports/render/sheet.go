@@ -206,6 +206,15 @@ func verdictCell(c result.Check) cell {
 // flowHeads are the columns of the conservation table (G6).
 var flowHeads = []string{"received", "sent", "coalesced", "filtered", "parked", "queued", "dropped", "retried"}
 
+// account is what the cell's watcher says of its events; nil for one that says nothing, whose
+// record has its losses alone.
+func account(c *result.Cell) *result.Events {
+	if e := c.Events; e != nil && (c.Handler.Strategy != result.External || e.Received > 0) {
+		return e
+	}
+	return nil
+}
+
 // Flows is the table of the events' whereabouts and of what limited each valid row.
 func (t *table) Flows() sheet {
 	s := t.labelled()
@@ -220,7 +229,7 @@ func (t *table) Flows() sheet {
 			continue
 		}
 		c, l := r.representative(), &all[i]
-		if e := c.Events; e != nil {
+		if e := account(c); e != nil {
 			for _, n := range []int64{e.Received, e.Sent, e.Coalesced, e.Filtered, e.Parked, e.Queued, e.Dropped, e.Retried} {
 				l.add(fmt.Sprint(n))
 			}

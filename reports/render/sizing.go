@@ -194,6 +194,11 @@ func (t *table) sizing(c contest) []headline {
 	}
 	h := headline{Label: "load " + clean(c.name) + ": " + which + " that keeps up"}
 	switch {
+	case all == nil && latest == nil && slices.ContainsFunc(rows, (*row).keepsUp):
+		kept := slices.MinFunc(slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return !r.keepsUp() }), t.bySize)
+		h.Value = "none"
+		h.plain = fmt.Sprintf("At %s, %s will do: %s keeps up, but %s", question(kept), none, inShort(t.setting(kept), 12), kept.unfit())
+		h.Sentence = fmt.Sprintf("%s: %s will do: %s keeps up, but %s.", question(kept), none, t.setting(kept), kept.unfit())
 	case all == nil && latest == nil:
 		least := slices.MinFunc(rows, func(a, b *row) int { return cmp.Compare(*growth(a).number, *growth(b).number) })
 		h.Value = "none"
@@ -220,6 +225,17 @@ func (t *table) sizing(c contest) []headline {
 	}
 	h.Note = h.Sentence
 	return []headline{h}
+}
+
+// unfit is why a row that keeps up is no answer.
+func (r *row) unfit() string {
+	switch wrong := slices.DeleteFunc(r.failing(), func(g string) bool { return !core(g) }); {
+	case len(wrong) > 0:
+		return "fails " + ranges(wrong)
+	case len(r.checks) == 0:
+		return "no check judged it"
+	}
+	return "a larger one falls behind or is not correct"
 }
 
 // notKnown names the points that may be the answer in place of the chosen ones: they are not

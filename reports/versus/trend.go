@@ -11,11 +11,33 @@ import (
 // Apart lists what keeps the figures of two runs from being joined in one line: differences of
 // scenario, control plane and machine. Watchers, seeds and builds may differ: a line over runs
 // is there to show what they change.
+// What was resumed elsewhere was measured on both machines.
 func Apart(a, b *result.Results) ([]Difference, error) {
-	all, err := differences([]*result.Results{a, b})
-	return slices.DeleteFunc(all, func(d Difference) bool {
-		return d.Kind != kindScenario && d.Kind != kindCluster && d.Kind != kindMachine
-	}), err
+	for _, x := range places(a) {
+		for _, y := range places(b) {
+			all, err := differences([]*result.Results{x, y})
+			all = slices.DeleteFunc(all, func(d Difference) bool {
+				return d.Kind != kindScenario && d.Kind != kindCluster && d.Kind != kindMachine
+			})
+			if len(all) > 0 || err != nil {
+				return all, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// places are the run as it was started, and as it was taken up again.
+func places(res *result.Results) []*result.Results {
+	all := []*result.Results{res}
+	for i := range res.Run.Resumed {
+		if r := &res.Run.Resumed[i]; slices.ContainsFunc(res.Cells, func(c result.Cell) bool { return c.Resumed == i+1 }) {
+			again := *res
+			again.Environment = r.Environment
+			all = append(all, &again)
+		}
+	}
+	return all
 }
 
 // Sentence is "machine CPUs 2 → 4".

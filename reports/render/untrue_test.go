@@ -1,0 +1,63 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// TestAnswerSaysNothingUntrue: records whose paragraph would be tempted to say more, or
+// worse, than they hold.
+func TestAnswerSaysNothingUntrue(t *testing.T) {
+	passing := func(c *result.Cell) {
+		for _, g := range []string{"G1", "G2", "G3", "G4"} {
+			c.Checks[g] = result.Check{Verdict: result.Pass, Judged: 9}
+		}
+		c.Events = &result.Events{Received: 100, Sent: 100}
+	}
+	foreign := measured(map[string][]float64{"dedup": {5, 5.1, 5.2}, "keyed": {9, 9.1, 9.2}})
+	change(change(foreign, "dedup", passing), "keyed", func(c *result.Cell) {
+		passing(c)
+		c.Watcher.Name, c.Handler.Strategy, c.Events = "other", result.External, &result.Events{Lost: new(int64(0))}
+	})
+	wrong := func(c *result.Cell) {
+		c.Checks["G2"] = result.Check{Verdict: result.Fail, Violations: 1, Judged: 1}
+	}
+	names := map[string][]float64{}
+	for _, s := range []string{"a", "b", "c", "d", "e"} {
+		names[s] = []float64{5}
+	}
+	allowed := measured(names)
+	for i := range allowed.Cells {
+		allowed.Cells[i].Checks["G1"] = result.Check{Verdict: result.Allowed, Violations: 1, Judged: 9}
+	}
+	for _, tc := range []struct {
+		name, not, want string
+		res             *result.Results
+	}{
+		{"drain is of Pods", "storage had everything", "dedup was fastest: all Pods stored after", measured(map[string][]float64{"dedup": {5, 5.1, 5.2}, "keyed": {9, 9.1, 9.2}})},
+		{"drain of one", "storage had everything", "storage had all Pods from keyed after", measured(map[string][]float64{"keyed": {9}})},
+		{"events of a part", "events received", "2 lost, reordered and resurrected nothing.", foreign},
+		{"keeps up and is wrong", "no strategy keeps up", "keyed keeps up, but fails G2", change(sized(paced{"keyed", "20", 0.4, 0.62, 1}), "keyed", wrong)},
+		{"a larger one falls behind", "no setting keeps up", "keyed with podQueueNum 20 keeps up, but a larger one falls behind or is not correct", sized(paced{"keyed", "20", 0, 0.62, 1}, paced{"keyed", "30", 60, 0.62, 1})},
+		{"five fail as allowed", "a, b and c failed", "a, b, c and 2 others failed, in 5 of 5", allowed},
+	} {
+		if got := arrange(tc.res).Answer(); strings.Contains(got, tc.not) || !strings.Contains(got, tc.want) {
+			t.Errorf("%s: %s", tc.name, got)
+		}
+	}
+}
+
+// TestNoAccountIsNotZero: a watcher without counters received an unknown number of events.
+func TestNoAccountIsNotZero(t *testing.T) {
+	res := change(measured(map[string][]float64{"keyed": {9}}), "keyed", func(c *result.Cell) {
+		c.Watcher.Name, c.Handler.Strategy, c.Events = "other", result.External, &result.Events{Lost: new(int64(0))}
+	})
+	row := arrange(res).Flows().Rows[0]
+	for i, c := range row.Cells[len(row.Cells)-2-len(flowHeads) : len(row.Cells)-2] {
+		if c.Text != unknown {
+			t.Errorf("%s: %q", flowHeads[i], c.Text)
+		}
+	}
+}
