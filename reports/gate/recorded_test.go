@@ -33,7 +33,7 @@ var recorded = map[string]struct {
 	"aa":      {Pass, 1, 8, 50, 6},
 	"cpu10":   {Fail, 0, 1, 1, 24},
 	"cpu20":   {Fail, 1, 21, 20, 16}, // as many as watchbench gate makes by default
-	"request": {Fail, 1, 20, 20, 6}, // one more per event
+	"request": {Fail, 1, 20, 20, 6},  // one more per event
 }
 
 const pairsDir = "testdata/pairs"
