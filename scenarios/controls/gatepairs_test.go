@@ -21,6 +21,7 @@ import (
 var (
 	pairsDir  = flag.String("pairs", "", "folder for runs of the watcher against itself and against planted regressions; without it none is made")
 	pairsWant = flag.String("pairs-want", "aa=50,cpu10=4,cpu20=54,request=20", "with -pairs: how many times six blocks of each kind there are to be; those that are there count")
+	pairsSeed = flag.Int("pairs-seed", 1000, "with -pairs: seed of the first kind's plans; recordings that are to be added to others need one of their own")
 )
 
 const (
@@ -114,7 +115,7 @@ func TestGatePairs(t *testing.T) {
 			runs := filepath.Join(dir, fmt.Sprintf("%s-%02d", p.name, n))
 			blocks := min(mostBlocks, pairBlocks*want[p.name])
 			began := time.Now()
-			res, err := r.gate(t.Context(), runs, watcher, blocks, 1000*(i+1)+100*n)
+			res, err := r.gate(t.Context(), runs, watcher, blocks, *pairsSeed+1000*i+100*n)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -168,7 +168,7 @@ func TestMakeDir(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := makeDir(file, "x"); err == nil || !IsInput(err) || !strings.Contains(err.Error(), "--out "+file) {
+	if _, _, err := makeDir(file, "x"); err == nil || !IsInput(err) || !strings.Contains(err.Error(), "for the run in "+file) {
 		t.Errorf("a file for a folder: %v", err)
 	}
 }
