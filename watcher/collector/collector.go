@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/view"
 )
 
 var (
@@ -38,6 +39,9 @@ type Settings struct {
 	// First is asked when the first list of a kind is cached: true takes the list over, and
 	// the Sink gets of it what Repair is called for. It must not block. Nil takes none.
 	First func(kind string) bool
+	// View makes what learns of every change of a resource's cache, in order and before the
+	// Sink does, for who reads it: see package view. Nil, and returning nil, is nobody.
+	View func(Resource) *view.View
 }
 
 // Collector keeps the latest version of every object of its kinds and hands each
@@ -47,6 +51,7 @@ type Collector struct {
 	conn    *connection
 	sink    Sink
 	first   func(kind string) bool
+	view    func(Resource) *view.View
 	logger  *slog.Logger
 	metrics *metrics
 	backoff wait.Backoff // retry, unless a test is in a hurry
@@ -73,6 +78,9 @@ func New(c Config, s Settings) (*Collector, error) {
 	if s.Logger == nil {
 		s.Logger = slog.New(slog.DiscardHandler)
 	}
+	if s.View == nil {
+		s.View = func(Resource) *view.View { return nil }
+	}
 	m, err := newMetrics(s.Registry)
 	if err != nil {
 		return nil, fmt.Errorf("collector: %w", err)
@@ -82,7 +90,7 @@ func New(c Config, s Settings) (*Collector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("collector: %w", err)
 	}
-	col := &Collector{config: c, conn: conn, sink: s.Sink, first: s.First, logger: s.Logger, metrics: m, backoff: retry, notFound: make(chan struct{}, 1), kinds: map[string]*kind{}}
+	col := &Collector{config: c, conn: conn, sink: s.Sink, first: s.First, view: s.View, logger: s.Logger, metrics: m, backoff: retry, notFound: make(chan struct{}, 1), kinds: map[string]*kind{}}
 	for _, r := range c.Resources {
 		col.kinds[r.Key()] = col.newKind(r)
 	}
@@ -147,6 +155,9 @@ func (c *Collector) RemoveResource(key string) error {
 		return fmt.Errorf("remove %s: %w", key, ErrUnknownKind)
 	}
 	k.stop()
+	if v := k.store.view; v != nil {
+		v.End()
+	}
 	c.metrics.forget(key)
 	return nil
 }
@@ -230,6 +241,14 @@ func (c *Collector) List(kind string) []*object.Object {
 		return nil
 	}
 	return k.store.list()
+}
+
+// View is what Settings.View made for a kind; nil where there is none.
+func (c *Collector) View(key string) *view.View {
+	if k := c.kind(key); k != nil {
+		return k.store.view
+	}
+	return nil
 }
 
 // KindSynced reports whether the first complete list of a kind is in the store.

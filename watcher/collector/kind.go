@@ -43,6 +43,7 @@ func (c *Collector) newKind(r Resource) *kind {
 		synced:  make(chan struct{}),
 		objects: map[name]*object.Object{},
 		since:   map[name]uint64{},
+		view:    c.view(r),
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
+	"github.com/watchbench/watchbench/watcher/view"
 )
 
 // Sink takes events. Enqueue blocks for as long as the pipeline's policy is to
@@ -41,6 +42,7 @@ type store struct {
 	metrics  *kindMetrics
 	logger   *slog.Logger
 	ctx      context.Context // of the run, for Enqueue: the reflector passes none
+	view     *view.View      // learns of each change; nil: nobody reads
 
 	synced   chan struct{} // closed after the first Replace
 	syncOnce sync.Once
@@ -126,7 +128,10 @@ func (s *store) admit(version string) error {
 	return nil
 }
 
-var _ cache.ReflectorStore = (*store)(nil)
+var (
+	_ cache.ReflectorStore         = (*store)(nil)
+	_ cache.ResourceVersionUpdater = (*store)(nil)
+)
 
 // get returns the cached object; one that could not be masked is not there.
 func (s *store) get(n name) (*object.Object, bool) {
@@ -193,6 +198,7 @@ func (s *store) put(obj any) error {
 		return nil
 	}
 	s.set(n, it.obj)
+	s.show(old, it.obj, it.obj.ResourceVersion, it.received)
 	s.emitPut(old, it, false)
 	return nil
 }
@@ -247,8 +253,47 @@ func (s *store) Delete(obj any) error {
 		}
 		version = max(version, old.ResourceVersion)
 	}
+	s.show(old, nil, version, it.received)
 	s.emitDelete(gone.Key, uid, version, it.received)
 	return nil
+}
+
+// show tells the view of a change.
+func (s *store) show(old, now *object.Object, version uint64, received time.Time) {
+	if s.view != nil {
+		s.view.Changed(readable(old), readable(now), version, received)
+	}
+}
+
+// readable is an object as readers see it: one that could not be masked is not there.
+func readable(o *object.Object) *object.Object {
+	if o == nil || !o.HasContent() {
+		return nil
+	}
+	return o
+}
+
+// showList tells the view what a list changed.
+func (s *store) showList(changes []change, gone []*object.Object, at time.Time) {
+	if s.view == nil {
+		return
+	}
+	all := make([]view.Difference, 0, len(gone)+len(changes))
+	for _, o := range gone {
+		all = append(all, view.Difference{Old: readable(o)})
+	}
+	for _, c := range changes {
+		all = append(all, view.Difference{Old: readable(c.old), Now: readable(c.it.obj)})
+	}
+	s.view.Replaced(all, s.latest, at)
+}
+
+// UpdateResourceVersion takes a version up to which the watch has brought everything.
+func (s *store) UpdateResourceVersion(version string) {
+	v, err := strconv.ParseUint(version, 10, 64)
+	if err == nil && s.view != nil {
+		s.view.Advance(v)
+	}
 }
 
 // set caches an object, or none where o is nil.
@@ -286,6 +331,7 @@ func (s *store) Replace(list []any, version string) error {
 		}
 	}
 	changes, gone := s.merge(list)
+	s.showList(changes, gone, now)
 	s.renew.Store(false)
 	s.metrics.cacheKeys.Set(float64(s.len()))
 	s.metrics.synced.Set(1)

@@ -1,0 +1,53 @@
+// Package access decides who may read what of the resource watcher's API.
+package access
+
+import (
+	"context"
+	"net/http"
+)
+
+// User is who sent a request, as a TokenReview names him.
+type User struct {
+	Name, UID string
+	Groups    []string
+	Extra     map[string][]string
+}
+
+// Attributes are what a request is about: all that a SubjectAccessReview asks for. Path is
+// that of a request for no resource, such as discovery; the others are then empty.
+type Attributes struct {
+	Verb                                  string // get, list or watch; get of a Path
+	Group, Version, Resource, Subresource string
+	Namespace, Name                       string
+	LabelSelector, FieldSelector          string // as sent; "" is none
+	Path                                  string
+}
+
+// Guard answers both questions. Authenticate's error is an *UnauthorizedError, Authorize's
+// a *ForbiddenError, or either is an *UnavailableError: the apiserver could not be asked.
+type Guard interface {
+	Authenticate(*http.Request) (User, error)
+	Authorize(context.Context, User, Attributes) error
+}
+
+// UnauthorizedError is the refusal of a request without valid credentials: 401.
+type UnauthorizedError struct{ Reason string }
+
+func (e *UnauthorizedError) Error() string { return "unauthorized: " + e.Reason }
+
+// ForbiddenError is the refusal of what a user may not do: 403.
+type ForbiddenError struct {
+	User       User
+	Attributes Attributes
+	Reason     string
+}
+
+func (e *ForbiddenError) Error() string { return "forbidden: " + e.Reason }
+
+// UnavailableError says that nobody could decide: 503.
+type UnavailableError struct{ Err error }
+
+func (e *UnavailableError) Error() string { return "access cannot be decided now: " + e.Err.Error() }
+
+// Unwrap returns why.
+func (e *UnavailableError) Unwrap() error { return e.Err }

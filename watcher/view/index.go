@@ -1,0 +1,138 @@
+package view
+
+import (
+	"slices"
+	"sync"
+	"unique"
+
+	"github.com/watchbench/watchbench/watcher/object"
+)
+
+// Index finds objects by values that their content has. It is brought up to date by
+// readers, and soon after a change by a goroutine of its own, never by the collector.
+type Index struct {
+	v  *View
+	of func(raw []byte) []string
+
+	mu     sync.Mutex
+	built  bool                         // guarded by mu
+	seq    uint64                       // guarded by mu; of the last change that is in
+	values map[Name][]string            // guarded by mu
+	names  map[string]map[Name]struct{} // guarded by mu
+	buf    []byte                       // guarded by mu; for unpacking
+}
+
+// NewIndex indexes the objects by the values that of finds in their content, sorted or in
+// any other order that does not change; they may share memory with it. The index is built at its first use.
+func (v *View) NewIndex(of func(raw []byte) []string) *Index {
+	return &Index{v: v, of: of}
+}
+
+// Close lets go of the index's memory; a later use builds it anew.
+func (i *Index) Close() {
+	i.v.mu.Lock()
+	i.v.indexes = slices.DeleteFunc(slices.Clone(i.v.indexes), func(x *Index) bool { return x == i })
+	i.v.mu.Unlock()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.built, i.values, i.names = false, nil, nil
+}
+
+// Find returns the objects that have the value, sorted by name, and the state in which they
+// have it.
+func (i *Index) Find(value string) ([]*object.Object, *Snapshot, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	s, err := i.update()
+	if err != nil {
+		return nil, nil, err
+	}
+	found := make([]*object.Object, 0, len(i.names[value]))
+	for n := range i.names[value] {
+		if o, ok := s.Get(n); ok {
+			found = append(found, o)
+		}
+	}
+	slices.SortFunc(found, func(a, b *object.Object) int { return NameOf(a).Compare(NameOf(b)) })
+	return found, s, nil
+}
+
+func (i *Index) refresh() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.built {
+		_, _ = i.update() // it is synced, as it was built
+	}
+}
+
+// update brings the index to the present state. The caller holds mu.
+func (i *Index) update() (*Snapshot, error) {
+	v := i.v
+	v.mu.Lock()
+	s, err := v.snapshot()
+	if err != nil {
+		v.mu.Unlock()
+		return nil, err
+	}
+	if i.built && i.seq == s.seq {
+		v.mu.Unlock()
+		return s, nil
+	}
+	var changes []Change
+	rebuild := !i.built || i.seq+1 < v.ring.oldest()
+	if rebuild && !i.built {
+		v.indexes = append(slices.Clone(v.indexes), i)
+	}
+	if !rebuild {
+		changes = v.ring.after(i.seq, make([]Change, 0, v.ring.last-i.seq))
+	}
+	v.mu.Unlock()
+	if rebuild {
+		i.built, i.values, i.names = true, make(map[Name][]string, s.Len()), map[string]map[Name]struct{}{}
+		s.Ascend("", Name{}, func(o *object.Object) bool { i.put(o); return true })
+	}
+	for _, c := range changes {
+		if c.Type == Deleted {
+			i.forget(NameOf(c.Object))
+		} else {
+			i.put(c.Object)
+		}
+	}
+	i.seq = s.seq
+	return s, nil
+}
+
+func (i *Index) put(o *object.Object) {
+	var plain *object.Object
+	plain, i.buf = o.Unpacked(i.buf)
+	n, values := NameOf(o), i.of(plain.Raw)
+	if slices.Equal(values, i.values[n]) {
+		return
+	}
+	i.forget(n)
+	if len(values) == 0 {
+		return
+	}
+	own := make([]string, 0, len(values))
+	for _, value := range values {
+		value = unique.Make(value).Value() // its memory is the buffer's
+		own = append(own, value)
+		at := i.names[value]
+		if at == nil {
+			at = map[Name]struct{}{}
+			i.names[value] = at
+		}
+		at[n] = struct{}{}
+	}
+	i.values[n] = own
+}
+
+func (i *Index) forget(n Name) {
+	for _, value := range i.values[n] {
+		delete(i.names[value], n)
+		if len(i.names[value]) == 0 {
+			delete(i.names, value)
+		}
+	}
+	delete(i.values, n)
+}

@@ -1,0 +1,177 @@
+package view_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/view"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func pod(name, uid string, version uint64) *object.Object {
+	return &object.Object{Key: object.Key{Kind: "Pod", Namespace: "a", Name: name}, UID: uid, ResourceVersion: version, Raw: fmt.Appendf(nil, `{"n":%q}`, name)}
+}
+
+func synced(objects ...*object.Object) *view.View {
+	v := view.New(view.Config{})
+	var all []view.Difference
+	for _, o := range objects {
+		all = append(all, view.Difference{Now: o})
+	}
+	v.Replaced(all, 100, time.Now())
+	return v
+}
+
+// TestAnotherObjectOfTheName is a deletion and an addition, each with a version of its own:
+// who resumes between the two misses neither.
+func TestAnotherObjectOfTheName(t *testing.T) {
+	old, now := pod("p", "1", 50), pod("p", "2", 110)
+	v := synced(old)
+	c, err := v.Follow(100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Changed(old, now, 110, time.Now())
+	got, version, err := c.Poll(make([]view.Change, 0, 9))
+	if err != nil || len(got) != 2 || got[0].Type != view.Deleted || got[0].Object != old || got[0].Version != 109 || got[1].Type != view.Added || got[1].Version != 110 || version != 110 {
+		t.Fatalf("%v %d %v", got, version, err)
+	}
+	again, _ := v.Follow(109)
+	if rest, _, _ := again.Poll(make([]view.Change, 0, 9)); len(rest) != 1 || rest[0].Object != now {
+		t.Errorf("after 109: %v", rest)
+	}
+	if s := v.Stats(); s.Objects != 1 || s.Bytes != int64(now.Size()) {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestReadersWakeUp: a waiting reader learns of a change, of the end, and of its own ctx.
+func TestReadersWakeUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := synced()
+		c, _ := v.Follow(100)
+		type answer struct {
+			n   int
+			err error
+		}
+		answers := make(chan answer, 1)
+		next := func(ctx context.Context) {
+			changes, _, err := c.Next(ctx, make([]view.Change, 0, 4))
+			answers <- answer{len(changes), err}
+		}
+		go next(t.Context())
+		synctest.Wait()
+		v.Changed(nil, pod("p", "1", 101), 101, time.Now())
+		if a := <-answers; a.n != 1 || a.err != nil {
+			t.Errorf("%+v", a)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go next(ctx)
+		synctest.Wait()
+		gone := errors.New("gone")
+		cancel(gone)
+		if a := <-answers; !errors.Is(a.err, gone) {
+			t.Errorf("%+v", a)
+		}
+		go func() { answers <- answer{0, v.WaitFor(t.Context(), 120)} }()
+		go next(t.Context())
+		synctest.Wait()
+		v.Advance(119)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(answers) != 0 {
+			t.Error("somebody was served by version 119")
+		}
+		v.Advance(120)
+		if a := <-answers; a.err != nil {
+			t.Errorf("%+v", a)
+		}
+		v.End()
+		if a := <-answers; !errors.Is(a.err, view.ErrEnded) {
+			t.Errorf("%+v", a)
+		}
+		if err := v.WaitFor(t.Context(), 121); !errors.Is(err, view.ErrEnded) {
+			t.Error(err)
+		}
+	})
+}
+
+// TestOlderListStartsAnew: after a backup was restored, versions are lower.
+func TestOlderListStartsAnew(t *testing.T) {
+	v := synced(pod("p", "1", 50))
+	v.Changed(pod("p", "1", 50), pod("p", "1", 200), 200, time.Now())
+	v.Replaced([]view.Difference{{Old: pod("p", "1", 200), Now: pod("p", "1", 60)}}, 70, time.Now())
+	s, err := v.Snapshot()
+	if err != nil || s.Version != 70 {
+		t.Fatalf("%+v %v", s, err)
+	}
+	c, err := v.Follow(70)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Changed(pod("p", "1", 60), pod("p", "1", 71), 71, time.Now())
+	if got, _, err := c.Poll(make([]view.Change, 0, 4)); err != nil || len(got) != 1 || got[0].Version != 71 {
+		t.Errorf("%v %v", got, err)
+	}
+	if _, err := v.Follow(69); !errors.Is(err, view.ErrExpired) {
+		t.Errorf("before the list: %v", err)
+	}
+}
+
+// TestWindowIsBoundedByBytes, which the states before keep alive.
+func TestWindowIsBoundedByBytes(t *testing.T) {
+	v := view.New(view.Config{WindowBytes: 10_000})
+	v.Replaced(nil, 1, time.Now())
+	old := pod("p", "1", 2)
+	old.Raw = make([]byte, 1000)
+	v.Changed(nil, old, 2, time.Now())
+	for i := range uint64(100) {
+		now := pod("p", "1", 3+i)
+		now.Raw = make([]byte, 1000)
+		v.Changed(old, now, 3+i, time.Now())
+		old = now
+	}
+	if _, err := v.Follow(102 - 11); !errors.Is(err, view.ErrExpired) {
+		t.Errorf("more than 10 versions of 1000 bytes are kept: %v", err)
+	}
+	if _, err := v.Follow(102 - 9); err != nil {
+		t.Errorf("9 versions back: %v", err)
+	}
+}
+
+func BenchmarkChanged(b *testing.B) {
+	for _, read := range []bool{false, true} {
+		b.Run(fmt.Sprintf("read=%t", read), func(b *testing.B) {
+			v := view.New(view.Config{})
+			objects := make([]*object.Object, 100_000)
+			var all []view.Difference
+			for i := range objects {
+				objects[i] = pod(fmt.Sprint("pod-", i), fmt.Sprint(i), 1)
+				all = append(all, view.Difference{Now: objects[i]})
+			}
+			v.Replaced(all, 1, time.Now())
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := range b.N {
+				at := i * 7919 % len(objects)
+				now := *objects[at]
+				now.ResourceVersion = uint64(i + 2)
+				v.Changed(objects[at], &now, now.ResourceVersion, time.Time{})
+				objects[at] = &now
+				if read {
+					if _, err := v.Snapshot(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}

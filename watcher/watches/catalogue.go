@@ -1,0 +1,60 @@
+// Package watches keeps the kinds that readers ask for: those that the pipeline collects
+// anyway, and others from their first query on for as long as they are used.
+package watches
+
+import (
+	"slices"
+
+	"github.com/watchbench/watchbench/watcher/collector"
+)
+
+// Kind is a resource that the cluster serves in one version.
+type Kind struct {
+	collector.Resource
+	Singular               string
+	ShortNames, Categories []string
+}
+
+// Group is an API group, its preferred version first. The core group has no name.
+type Group struct {
+	Name     string
+	Versions []Version
+}
+
+// Version is what a group serves in one version, sorted by plural name. Only what can be
+// listed and watched is in it.
+type Version struct {
+	Name  string
+	Kinds []Kind
+}
+
+// Catalogue is what the cluster serves at one moment, without what is denied. It is
+// immutable.
+type Catalogue struct{ Groups []Group } // sorted by name
+
+// GVR names a resource in one version.
+type GVR struct{ Group, Version, Resource string }
+
+// Find returns the kind behind a plural name.
+func (c *Catalogue) Find(r GVR) (Kind, bool) {
+	return c.first(r.Group, r.Version, func(k Kind) bool { return k.Name == r.Resource })
+}
+
+// FindKind returns the resource of that kind, such as Pod.
+func (c *Catalogue) FindKind(group, version, kind string) (Kind, bool) {
+	return c.first(group, version, func(k Kind) bool { return k.Kind == kind })
+}
+
+func (c *Catalogue) first(group, version string, is func(Kind) bool) (Kind, bool) {
+	for _, g := range c.Groups {
+		for _, v := range g.Versions {
+			if g.Name != group || v.Name != version {
+				continue
+			}
+			if i := slices.IndexFunc(v.Kinds, is); i >= 0 {
+				return v.Kinds[i], true
+			}
+		}
+	}
+	return Kind{}, false
+}
