@@ -1,6 +1,7 @@
 package notify_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/notify"
 	"github.com/watchbench/watchbench/watcher/view"
 )
@@ -451,4 +453,73 @@ func TestUnreachable(t *testing.T) {
 	}
 	back := newReceiverAt(t, strings.TrimPrefix(url, "http://"))
 	eventually(t, "all have come", func() bool { return len(back.all()) == 200 })
+}
+
+// TestExpired: a subscription that falls behind the window goes on with the differences.
+func TestExpired(t *testing.T) {
+	r := newReceiver(t, nil)
+	k := newKind(t, view.Config{Window: 1}) // any two changes at once are too many
+	reg, _ := run(t, k, one(t, r.URL, `"initial":"list"`), nil)
+	for range 20 {
+		for i := range 10 {
+			k.put(fmt.Sprintf("n/o%d", i), fmt.Sprintf("u%d", i), "", "")
+		}
+		k.delete("n/o3")
+		time.Sleep(3 * time.Millisecond)
+	}
+	last := map[string]received{}
+	eventually(t, "all last states have come", func() bool {
+		for _, g := range r.all() {
+			last[g.uid] = g
+		}
+		for i := range 10 {
+			if g := last[fmt.Sprintf("u%d", i)]; i != 3 && g.version != uint64(100+19*11+i+1) {
+				return false
+			}
+		}
+		g, sent := last["u3"]
+		return !sent || g.typ == "DELETED"
+	})
+	checkRising(t, r.all())
+	if n := value(t, reg, "k8swatch_notify_gaps_total", "reason=expired"); n == 0 {
+		t.Error("no gap was counted")
+	}
+}
+
+// TestRunTwice: the second one is refused.
+func TestRunTwice(t *testing.T) {
+	n, err := notify.New(notify.Default(), notify.Settings{Kinds: newKind(t, view.Config{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := n.Run(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := n.Run(ctx); !errors.Is(err, notify.ErrRunTwice) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAtOnce: an end at once waits for nothing.
+func TestAtOnce(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	r := newReceiver(t, func(int, received, http.ResponseWriter) bool { <-release; return true })
+	k := newKind(t, view.Config{})
+	k.put("n/a", "u", "", "")
+	n, err := notify.New(one(t, r.URL, `"initial":"list"`), notify.Settings{Kinds: k})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- n.Run(ctx) }()
+	eventually(t, "it is tried", func() bool { return r.tries() == 1 })
+	began := time.Now()
+	cancel(lifecycle.AtOnce(errors.New("now")))
+	if err := <-done; err != nil || time.Since(began) > 2*time.Second {
+		t.Errorf("%v after %s", err, time.Since(began))
+	}
 }
