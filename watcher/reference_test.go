@@ -23,6 +23,8 @@ import (
 
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/notify"
+	"github.com/watchbench/watchbench/watcher/notify/webhook"
 )
 
 const referenceHead = `# Reference of k8s-watch
@@ -197,6 +199,15 @@ func descriptions(t *testing.T) (all []string, types map[string]string) {
 	if _, err := w.stages(c); err != nil {
 		t.Fatal(err)
 	}
+	subscribed := notify.Default()
+	subscribed.Subscriptions = []notify.Subscription{{
+		Name: "s", Resource: notify.Resource{Version: "v1", Resource: "pods"}, Target: notify.Target{Webhook: webhook.Config{URL: "https://h/"}},
+	}}
+	n, err := notify.New(subscribed, notify.Settings{Kinds: struct{ notify.Kinds }{}, Registry: w.registry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Close()
 	descs := make(chan *prometheus.Desc)
 	go func() { w.registry.Describe(descs); close(descs) }()
 	for d := range descs {
@@ -218,7 +229,7 @@ var description = regexp.MustCompile(`^Desc\{fqName: "([^"]*)", help: "((?:[^"\\
 
 // histograms are the metrics of that type; of the others those that end so are counters.
 var (
-	histograms = []string{"bkbcs_k8swatch_storage_request_latency_time", "bkbcs_k8swatch_queue_latency_time", "k8swatch_freshness_seconds"}
+	histograms = []string{"bkbcs_k8swatch_storage_request_latency_time", "bkbcs_k8swatch_queue_latency_time", "k8swatch_freshness_seconds", "k8swatch_notify_latency_seconds"}
 	counters   = regexp.MustCompile(`_total$|request_total_num$|_discard_events$`)
 )
 
