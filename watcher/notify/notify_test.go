@@ -1,6 +1,7 @@
 package notify_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -272,6 +273,27 @@ func TestRestart(t *testing.T) {
 	}
 	k.put("n/d", "u4", "", "")
 	eventually(t, "it goes on", func() bool { return strings.HasSuffix(r.show(), "MODIFIED d 109") })
+}
+
+// TestRelist: where the kind's own watch goes on with a new list, what that shows is sent as
+// changes, and no place is lost.
+func TestRelist(t *testing.T) {
+	r := newReceiver(t, nil)
+	k := newKind(t, view.Config{})
+	reg, _ := run(t, k, one(t, r.URL, `"workers":1`), nil)
+	k.put("n/a", "u1", "", "")
+	k.put("n/b", "u2", "", "")
+	r.expect("ADDED a 101", "ADDED b 102")
+	k.mu.Lock()
+	gone, stays := k.objects["n/a"], k.objects["n/b"]
+	again := *stays
+	again.ResourceVersion, again.Raw = 105, bytes.Replace(stays.Raw, []byte("102"), []byte("105"), 1)
+	k.view.Replaced([]view.Difference{{Old: gone}, {Old: stays, Now: &again}}, 110, time.Now())
+	k.mu.Unlock()
+	r.expect("ADDED a 101", "ADDED b 102", "DELETED a 110", "MODIFIED b 105")
+	if n := value(t, reg, "k8swatch_notify_gaps_total"); n != 0 {
+		t.Errorf("%v gaps", n)
+	}
 }
 
 // TestResync: a queue that is full loses no object's last state.
