@@ -376,7 +376,7 @@ func TestShutdown(t *testing.T) {
 				return false
 			})
 			k := newKind(t, view.Config{})
-			c := one(t, r.URL, `"initial":"list","workers":1`)
+			c := one(t, r.URL, `"initial":"list","workers":1,"retry":{"tries":1}`) // a try that is cut off is none
 			if err := c.DrainTimeout.UnmarshalJSON([]byte(tc.drain)); err != nil {
 				t.Fatal(err)
 			}
@@ -394,6 +394,9 @@ func TestShutdown(t *testing.T) {
 			delivered, left := value(t, reg, "k8swatch_notify_delivered_total"), value(t, reg, "k8swatch_notify_dropped_total", "reason=abandoned")
 			if int(delivered) != tc.delivered || delivered+left != 30 {
 				t.Errorf("%v delivered, %v abandoned, want %d of 30", delivered, left, tc.delivered)
+			}
+			if n := value(t, reg, "k8swatch_notify_dead_lettered_total"); n != 0 {
+				t.Errorf("%v dead letters", n)
 			}
 		})
 	}
