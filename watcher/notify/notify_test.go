@@ -171,7 +171,9 @@ func TestPoison(t *testing.T) {
 		return g.name == "poison"
 	})
 	k := newKind(t, view.Config{})
-	reg, _ := run(t, k, one(t, r.URL, `"initial":"list","workers":1,"retry":{"tries":3}`), nil)
+	c := one(t, r.URL, `"initial":"list","workers":1,"retry":{"tries":3}`)
+	c.DrainTimeout = 1
+	reg, _ := run(t, k, c, nil)
 	k.put("n/poison", "p", "", "")
 	eventually(t, "the poison was tried", func() bool { return r.tries() == 1 })
 	var want []string
@@ -182,9 +184,7 @@ func TestPoison(t *testing.T) {
 	}
 	want[0] = "ADDED a 103"
 	r.expect(want...)
-	if n := value(t, reg, "k8swatch_notify_queued"); n != 51 {
-		t.Errorf("%v wait, want the 51 of the poison", n)
-	}
+	eventually(t, "only the poison waits", func() bool { return value(t, reg, "k8swatch_notify_queued") == 51 })
 	if r.tries() != 51 {
 		t.Errorf("%d tries, want 51: Retry-After was not obeyed", r.tries())
 	}
@@ -329,6 +329,20 @@ func TestResync(t *testing.T) {
 	if n := value(t, reg, "k8swatch_notify_dropped_total"); n != 0 {
 		t.Errorf("%v dropped", n)
 	}
+}
+
+// TestResyncLast: the change that found the queue full comes, too, though nothing follows it.
+func TestResyncLast(t *testing.T) {
+	gate := make(chan struct{})
+	r := newReceiver(t, func(int, received, http.ResponseWriter) bool { <-gate; return false })
+	k := newKind(t, view.Config{})
+	reg, _ := run(t, k, one(t, r.URL, `"workers":1,"queue":{"length":1,"whenFull":"resync"}`), nil)
+	k.put("n/a", "u1", "", "")
+	eventually(t, "the first one is on its way", func() bool { return r.tries() == 1 })
+	k.put("n/b", "u2", "", "")
+	eventually(t, "the queue is full", func() bool { return value(t, reg, "k8swatch_notify_gaps_total", "reason=full") == 1 })
+	close(gate)
+	r.expect("ADDED a 101", "ADDED b 102")
 }
 
 // checkRising reports events of an object that are older than the one before.
