@@ -107,6 +107,9 @@ func (d *decoder) value(path string, r jsonscan.Range, v reflect.Value) error {
 			return d.fail(path, err.Error())
 		}
 		return nil
+	case v.Kind() == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		return d.value(path, r, v.Elem())
 	case v.Kind() == reflect.Struct:
 		return d.object(path, r, "an object", func(at, key string, value jsonscan.Range) error {
 			f, ok := fieldByKey(v, key)
@@ -197,9 +200,16 @@ func (d *decoder) unknown(path, key string, t reflect.Type) error {
 		d.ignore(path, msg+" It is ignored")
 		return nil
 	}
+	if strings.HasPrefix(path, strict) {
+		return d.fail(path, "unknown key, want one of "+strings.Join(known, ", "))
+	}
 	d.ignore(path, "unknown key, ignored")
 	return nil
 }
+
+// strict is where an unknown key is an error: in what bcs-k8s-watch never had, no key can
+// be one of its own.
+const strict = "resourceWatcher."
 
 // index is that of a list's element in a path.
 var index = regexp.MustCompile(`\[\d+\]`)
