@@ -38,7 +38,7 @@ type cluster struct {
 type event struct {
 	rv              int
 	of, typ, object string
-	unserved        watches.GVR // instead: watches of it end
+	unserved        watches.GVR // instead: watches of it that are open end
 }
 
 var (
@@ -137,6 +137,14 @@ func (c *cluster) unserve(r watches.GVR) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.served, r)
+	c.history = append(c.history, event{rv: c.rv, unserved: r})
+	c.notify()
+}
+
+// interrupt ends the open watches of a resource.
+func (c *cluster) interrupt(r watches.GVR) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.history = append(c.history, event{rv: c.rv, unserved: r})
 	c.notify()
 }
