@@ -92,6 +92,9 @@ func (c *cluster) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.code, Status: http.StatusText(a.code), Header: a.header, Body: r, Request: req, ProtoMajor: 1}, nil
 }
 
+// CloseIdleConnections does nothing: there are none.
+func (c *cluster) CloseIdleConnections() {}
+
 func (c *cluster) inMemory() *rest.Config {
 	return &rest.Config{Host: "http://cluster.example", Transport: c}
 }

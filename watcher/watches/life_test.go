@@ -284,7 +284,7 @@ func TestPinnedAtRunTime(t *testing.T) {
 // TestDropOfThePipelines is refused.
 func TestDropOfThePipelines(t *testing.T) {
 	api := newCluster(t)
-	col := collect(t, api, collector.Config{Resources: []collector.Resource{pods}})
+	col := collect(t, api.listen(), collector.Config{Resources: []collector.Resource{pods}})
 	h := run(t, api, api.listen(), func(_ *watches.Config, s *watches.Settings) {
 		s.Collected = func() *collector.Collector { return col }
 	})

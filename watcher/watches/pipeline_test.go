@@ -8,7 +8,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
@@ -27,9 +30,9 @@ var (
 )
 
 // collect runs a pipeline's collector with views.
-func collect(t *testing.T, api *cluster, c collector.Config) *collector.Collector {
+func collect(t *testing.T, kube *rest.Config, c collector.Config) *collector.Collector {
 	t.Helper()
-	col, err := collector.New(c, collector.Settings{Client: api.listen(), Sink: nobody{}, View: func(r collector.Resource) *view.View {
+	col, err := collector.New(c, collector.Settings{Client: kube, Sink: nobody{}, View: func(r collector.Resource) *view.View {
 		if r.Kind == "Secret" {
 			return nil
 		}
@@ -69,7 +72,7 @@ func TestReadsWhatThePipelineCollects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			api := newCluster(t)
 			api.put(podsGVR, "a/p", "u1", "")
-			col := collect(t, api, tc.config)
+			col := collect(t, api.listen(), tc.config)
 			h := run(t, api, api.listen(), func(c *watches.Config, s *watches.Settings) {
 				c.Deny = nil
 				s.Collected = func() *collector.Collector { return col }
@@ -109,7 +112,7 @@ func TestPipelineChangesItsMind(t *testing.T) {
 		}
 		return false
 	})
-	col := collect(t, api, collector.Config{})
+	col := collect(t, api.listen(), collector.Config{})
 	h := run(t, api, api.listen(), func(_ *watches.Config, s *watches.Settings) {
 		s.Collected = func() *collector.Collector { return col }
 	})
@@ -187,7 +190,7 @@ func TestRemovedFromThePipelineWhileWaiting(t *testing.T) {
 		}
 		return false
 	})
-	col := collect(t, api, collector.Config{Resources: []collector.Resource{pods}})
+	col := collect(t, api.listen(), collector.Config{Resources: []collector.Resource{pods}})
 	h := run(t, api, api.listen(), func(_ *watches.Config, s *watches.Settings) {
 		s.Collected = func() *collector.Collector { return col }
 	})
@@ -214,44 +217,68 @@ func TestRemovedFromThePipelineWhileWaiting(t *testing.T) {
 func TestBrokenWatchReconnectsWhenOpened(t *testing.T) {
 	for _, from := range []watches.Source{watches.Pipeline, watches.Lazy} {
 		t.Run(string(from), func(t *testing.T) {
-			api := newCluster(t)
-			api.put(podsGVR, "a/p", "u1", "")
-			var resources []collector.Resource
-			if from == watches.Pipeline {
-				resources = append(resources, pods)
-			}
-			col := collect(t, api, collector.Config{Resources: resources})
-			h := run(t, api, api.listen(), func(_ *watches.Config, s *watches.Settings) {
-				s.Collected = func() *collector.Collector { return col }
-			})
-			w := h.open(podsGVR)
-			defer w.Close()
-			var tries atomic.Int32
-			api.setFault(func(_ string, r watches.GVR, w http.ResponseWriter, _ *http.Request) bool {
-				if r == podsGVR {
-					tries.Add(1)
-					refuse(w, 500, "InternalError")
+			synctest.Test(t, func(t *testing.T) {
+				api := newCluster(t)
+				api.put(podsGVR, "a/p", "u1", "")
+				var resources []collector.Resource
+				if from == watches.Pipeline {
+					resources = append(resources, pods)
 				}
-				return r == podsGVR
-			})
-			api.interrupt(podsGVR)
-			h.eventually(5*time.Second, "it is broken", func() bool { return w.Health().Broken != nil })
-			// Without queries the pauses grow; after some tries the next is many seconds away.
-			h.eventually(20*time.Second, "some tries fail", func() bool { return tries.Load() >= 4 })
-			api.put(podsGVR, "a/q", "u2", "")
-			again := h.open(podsGVR)
-			if again.Health().Broken == nil || !slices.Equal(names(t, again.View), []string{"a/p"}) {
-				t.Errorf("while upstream is down: %+v, %v", again.Health(), names(t, again.View))
-			}
-			again.Close()
-			if s, _ := h.status(podsGVR); s.State != watches.Broken || s.Error == "" || s.Objects != 1 {
-				t.Errorf("%+v", s)
-			}
-			api.setFault(nil)
-			h.eventually(2500*time.Millisecond, "it goes on soon after it is opened", func() bool {
-				h.open(podsGVR).Close()
-				return w.Health().Broken == nil && len(names(t, w.View)) == 2
+				col := collect(t, api.inMemory(), collector.Config{Resources: resources})
+				h := run(t, api, api.inMemory(), func(_ *watches.Config, s *watches.Settings) {
+					s.Collected = func() *collector.Collector { return col }
+				})
+				breaks(t, api, h)
 			})
 		})
+	}
+}
+
+func breaks(t *testing.T, api *cluster, h *harness) {
+	w := h.open(podsGVR)
+	defer w.Close()
+	if health := w.Health(); health.Broken != nil || health.Heard.IsZero() {
+		t.Errorf("at first: %+v", health)
+	}
+	var tries atomic.Int32
+	api.setFault(func(_ string, r watches.GVR, w http.ResponseWriter, _ *http.Request) bool {
+		if r == podsGVR {
+			tries.Add(1)
+			refuse(w, 500, "InternalError")
+		}
+		return r == podsGVR
+	})
+	heard := time.Now()
+	api.interrupt(podsGVR)
+	time.Sleep(5 * time.Minute)
+	before := tries.Load()
+	if before < 5 {
+		t.Fatalf("%d tries", before)
+	}
+	// The pause is half a minute or more by now. A hundred queries within a second end one.
+	api.put(podsGVR, "a/q", "u2", "")
+	for range 100 {
+		again := h.open(podsGVR)
+		if again.Health().Broken == nil || !slices.Equal(names(t, again.View), []string{"a/p"}) {
+			t.Errorf("while upstream is down: %+v, %v", again.Health(), names(t, again.View))
+		}
+		again.Close()
+		time.Sleep(5 * time.Millisecond)
+	}
+	if n := tries.Load() - before; n < 1 || n > 3 { // a try is a watch, or a list in both forms
+		t.Errorf("%d requests because of queries", n)
+	}
+	if s, _ := h.status(podsGVR); s.State != watches.Broken || s.Error == "" || s.Objects != 1 {
+		t.Errorf("%+v", s)
+	}
+	if health := w.Health(); health.Heard.Sub(heard).Abs() > time.Minute {
+		t.Errorf("heard at %s, the last sign was about %s", health.Heard, heard)
+	}
+	api.setFault(nil)
+	time.Sleep(time.Second)
+	h.open(podsGVR).Close()
+	time.Sleep(100 * time.Millisecond)
+	if got := names(t, w.View); w.Health().Broken != nil || len(got) != 2 {
+		t.Errorf("it does not go on at once: %+v, %v", w.Health(), got)
 	}
 }

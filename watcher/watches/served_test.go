@@ -141,6 +141,32 @@ func TestDefinitionReturnsWithAnotherScope(t *testing.T) {
 	}
 }
 
+// TestDefinitionOutrunsDiscovery: what a definition no longer has the cluster serve is not
+// served, whatever the last answer of discovery said; later that is believed again.
+func TestDefinitionOutrunsDiscovery(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, api *cluster, h *harness) {
+		api.define("things", "x.io", "Thing", "Namespaced", "v1")
+		api.serve(things("v1"), "Thing", true) // as discovery says, too
+		time.Sleep(2 * time.Minute)
+		w := h.open(things("v1"))
+		defer w.Close()
+		api.undefine("things", "x.io", "v1")
+		time.Sleep(2 * time.Second)
+		if got := show(h.Served()); got != builtIn {
+			t.Errorf("deleted: %s", got)
+		}
+		s, _ := w.View.Snapshot()
+		if _, _, err := w.View.FollowFrom(s).Poll(nil); !errors.Is(err, view.ErrEnded) {
+			t.Errorf("its watch: %v", err)
+		}
+		api.serve(things("v1"), "Thing", true) // by another server than that of definitions
+		time.Sleep(3 * time.Minute)
+		if got := show(h.Served()); got != builtIn+" x.io/v1=things" {
+			t.Errorf("served by somebody else: %s", got)
+		}
+	})
+}
+
 // TestManyDefinitionsAtOnce: 100 come and go.
 func TestManyDefinitionsAtOnce(t *testing.T) {
 	api := newCluster(t)
