@@ -23,6 +23,7 @@ import (
 
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/watches"
 )
 
 const referenceHead = `# Reference of k8s-watch
@@ -195,6 +196,9 @@ func descriptions(t *testing.T) (all []string, types map[string]string) {
 		t.Fatal(err)
 	}
 	if _, err := w.stages(c); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := watches.New(watches.Default(), watches.Settings{Client: w.kube, Registry: w.registry}); err != nil {
 		t.Fatal(err)
 	}
 	descs := make(chan *prometheus.Desc)
