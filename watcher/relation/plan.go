@@ -1,6 +1,7 @@
 package relation
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -49,6 +50,25 @@ func newPlan(served *watches.Catalogue, followed []watches.GVR, wanted []string)
 		}
 	}
 	return p
+}
+
+// reading returns the plan with a kind in that version.
+func (p *plan) reading(k watches.Kind) *plan {
+	if was, served := p.kinds[kindOf(k)]; !served || gvrOf(was) == gvrOf(k) {
+		return p
+	}
+	other := *p
+	other.kinds = maps.Clone(p.kinds)
+	other.kinds[kindOf(k)] = k
+	for _, list := range []*[]watches.Kind{&other.dependents, &other.namespaced, &other.unlooked} {
+		*list = slices.Clone(*list)
+		for i, x := range *list {
+			if kindOf(x) == kindOf(k) {
+				(*list)[i] = k
+			}
+		}
+	}
+	return &other
 }
 
 // looksInto reports whether a query may look into a kind that no object names.

@@ -114,6 +114,7 @@ func (w *run) begin() error {
 		return &InputError{"namespace", "leave it out: " + gvkOf(k) + " is in no namespace"}
 	}
 	w.start = k
+	w.plan = w.plan.reading(k)
 	err := w.set.Guard.Authorize(w.ctx, w.q.User, access.Attributes{
 		Verb: "get", Group: k.Group, Version: k.Version, Resource: k.Name, Namespace: w.q.Namespace, Name: w.q.Name,
 	})
@@ -149,15 +150,6 @@ var secretKind = func() (k watches.Kind) {
 	k.Version, k.Name, k.Kind, k.Namespaced = "v1", secretsKind, secrets.kind, true
 	return k
 }()
-
-// kind is how a kind is read: in the version of the start, or that of the plan.
-func (w *run) kind(of groupKind) (watches.Kind, bool) {
-	if of == kindOf(w.start) {
-		return w.start, true
-	}
-	k, served := w.plan.kinds[of]
-	return k, served
-}
 
 // may asks the guard once for each kind and namespace.
 func (w *run) may(k watches.Kind, namespace string) error {

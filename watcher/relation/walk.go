@@ -65,7 +65,7 @@ func (w *run) steps(level []int, d Direction) (steps []step) {
 			switch {
 			case names && raw != nil && ru.holder.matches(n.of):
 				steps = w.named(steps, i, ru, raw)
-			case !names && ru.back == nil && ru.target.matches(n.of):
+			case !names && ru.back == nil && ru.target.matches(n.of) && (n.kind.Namespaced || ru.space != spaceOwn):
 				w.gaps.look(ru.typ)
 				steps = append(steps, step{node: i, rule: ru})
 			}
@@ -144,7 +144,7 @@ func (w *run) openFor(steps []step) {
 // others of the same are interested.
 func (w *run) holders(s step) []watches.Kind {
 	if s.rule.holder != (groupKind{}) {
-		if k, served := w.kind(s.rule.holder); served && w.looksInto(k) {
+		if k, served := w.plan.kinds[s.rule.holder]; served && w.looksInto(k) {
 			return []watches.Kind{k}
 		}
 		return nil
@@ -161,7 +161,7 @@ func (w *run) looksInto(k watches.Kind) bool {
 
 // readable is the kind of what a reference names, if it may be looked up.
 func (w *run) readable(s step) (watches.Kind, bool) {
-	k, served := w.kind(s.ref.of)
+	k, served := w.plan.kinds[s.ref.of]
 	if !served || s.ref.of == secrets || s.rule.target != (groupKind{}) && !w.looksInto(k) {
 		return k, false
 	}
@@ -270,7 +270,7 @@ func (w *run) search(s step, reach func(int)) {
 	case s.rule.typ == Owner:
 		w.unlooked(namespaced)
 	case w.holders(s) == nil:
-		k, served := w.kind(h)
+		k, served := w.plan.kinds[h]
 		if served {
 			w.gaps.add(s.rule.typ, NotLookedInto, gvkOf(k))
 		} else {
