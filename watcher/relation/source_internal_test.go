@@ -20,6 +20,18 @@ func Indexes(r *Relations) int {
 	return len(r.indexes)
 }
 
+// Words are what answers consist of.
+func Words() []string {
+	words := slices.Clone(parameters)
+	for _, r := range rules {
+		words = append(words, string(r.typ))
+	}
+	for _, r := range []Reason{NotServed, Withheld, NotFollowed, NotLookedInto, Forbidden, AccessUnknown, NotSynced, WatchBroken, Filtered, Unreadable, LimitReached, Unavailable} {
+		words = append(words, string(r))
+	}
+	return append(words, string(NotFound), string(OtherUID), string(Unconfirmed), string(Down), string(Up), string(Both))
+}
+
 type oneView struct{ v *view.View }
 
 func (o oneView) Served() *watches.Catalogue { return &watches.Catalogue{} }
