@@ -131,7 +131,7 @@ type body struct {
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err != nil { // io.EOF above all: what follows may last
+	if err == io.EOF { //nolint:errorlint // as io.Reader has it; what follows may last, but after another error net/http reads on
 		_ = b.conn.SetReadDeadline(time.Time{})
 	}
 	return n, err
