@@ -638,7 +638,10 @@ func TestResets(t *testing.T) {
 		mu.Lock()
 		conns[req.Context().Value(resetsKey{})]++
 		mu.Unlock()
-		begun <- struct{}{}
+		select {
+		case begun <- struct{}{}:
+		case <-req.Context().Done():
+		}
 		<-req.Context().Done()
 	})})
 	c := p.client(true)
@@ -657,7 +660,10 @@ func TestResets(t *testing.T) {
 				_ = resp.Body.Close()
 			}
 		}()
-		<-begun
+		select {
+		case <-begun:
+		case <-done: // the connection had just been closed
+		}
 		cancel()
 		<-done
 	}
