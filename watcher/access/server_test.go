@@ -268,7 +268,7 @@ func TestSlowClients(t *testing.T) {
 		{"does not send its body", func(c net.Conn) time.Duration {
 			_, _ = io.WriteString(c, "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{")
 			return ended(c)
-		}, bodyTimeout},
+		}, readTimeout},
 		{"sends its body byte by byte", func(c net.Conn) time.Duration {
 			began := time.Now()
 			_, _ = io.WriteString(c, "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000\r\n\r\n")
@@ -279,7 +279,7 @@ func TestSlowClients(t *testing.T) {
 				}
 				time.Sleep(time.Second / 10)
 			}
-		}, bodyTimeout},
+		}, readTimeout},
 		{"takes nothing", func(c net.Conn) time.Duration {
 			_, _ = io.WriteString(c, "GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
 			began := time.Now()

@@ -100,7 +100,7 @@ func TestRights(t *testing.T) {
 		_ = client.RbacV1().ClusterRoleBindings().Delete(context.Background(), binding.Name, metav1.DeleteOptions{})
 	})
 
-	ask := c.serve(access.TokenReview, watcher)
+	ask := c.serve(watcher)
 	inPods := access.Attributes{Verb: "list", Version: "v1", Resource: "pods", Namespace: c.ns}
 	with := func(change func(*access.Attributes)) access.Attributes {
 		a := inPods
@@ -112,7 +112,7 @@ func TestRights(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("the rights do not arrive")
 		}
-		ask = c.serve(access.TokenReview, watcher) // a denial is remembered
+		ask = c.serve(watcher) // a denial is remembered
 	}
 	for _, tc := range []struct {
 		name, token string
@@ -152,20 +152,20 @@ func TestRights(t *testing.T) {
 	if got := ask(pods, inPods); got != 200 {
 		t.Errorf("within the minute: %d", got)
 	}
-	for deadline := time.Now().Add(15 * time.Second); c.serve(access.TokenReview, watcher)(pods, inPods) != 401; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(15 * time.Second); c.serve(watcher)(pods, inPods) != 401; time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the token of a deleted account is accepted")
 		}
 	}
 	// A watcher without the right to ask can let nobody in.
-	if got := c.serve(access.TokenReview, stranger)(one, inPods); got != 503 {
+	if got := c.serve(stranger)(one, inPods); got != 503 {
 		t.Errorf("the watcher may not ask: %d", got)
 	}
 }
 
 // serve starts a server that asks with the watcher's token; the function returned asks it
 // and is answered with a status code.
-func (c cluster) serve(how access.Authentication, watcher string) func(token string, a access.Attributes) int {
+func (c cluster) serve(watcher string) func(token string, a access.Attributes) int {
 	c.t.Helper()
 	dir := c.t.TempDir()
 	ca, err := certs.NewAuthority("ca", time.Hour)
@@ -177,7 +177,7 @@ func (c cluster) serve(how access.Authentication, watcher string) func(token str
 		c.t.Fatal(err)
 	}
 	cfg := access.Default()
-	cfg.Port, cfg.Authentication, cfg.CertFile, cfg.KeyFile = 0, how, filepath.Join(dir, "cert"), filepath.Join(dir, "key")
+	cfg.Port, cfg.Authentication, cfg.CertFile, cfg.KeyFile = 0, access.TokenReview, filepath.Join(dir, "cert"), filepath.Join(dir, "key")
 	if err := certs.WriteFiles(cert, cfg.CertFile, cfg.KeyFile); err != nil {
 		c.t.Fatal(err)
 	}
