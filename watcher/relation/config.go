@@ -27,7 +27,8 @@ type Config struct {
 	// Wait is how long a query waits for the first lists of kinds that were not followed yet.
 	// What is not there by then is named as missing.
 	Wait units.Duration `json:"wait"`
-	// IndexIdle is how long an index stays in memory after its last use.
+	// IndexIdle is how long an index stays in memory after its last use. An index keeps its kind's
+	// objects in memory too: longer than unused watches are kept, it keeps what they have freed.
 	IndexIdle units.Duration `json:"indexIdle"`
 }
 

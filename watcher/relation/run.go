@@ -196,7 +196,7 @@ func (w *run) source(k watches.Kind) *source {
 	}
 	s, err := open(w.opening, w.set.Kinds, k)
 	if s.missing == Unavailable {
-		w.set.Logger.Warn("a kind cannot be read for relations", "kind", gvkOf(k), "error", err)
+		w.unavailable(k, err)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,6 +1,7 @@
 package relation
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"sync"
@@ -63,7 +64,9 @@ func (w *run) steps(level []int, d Direction) (steps []step) {
 		for _, ru := range rules {
 			names := (d == Down) == ru.down
 			switch {
-			case names && raw != nil && ru.holder.matches(n.of):
+			case raw == nil && ru.typ == Owner: // of a Secret not even the uid is known
+				w.gaps.add(Owner, NotLookedInto, gvkOf(n.kind))
+			case names && ru.holder.matches(n.of):
 				steps = w.named(steps, i, ru, raw)
 			case !names && ru.back == nil && ru.target.matches(n.of) && (n.kind.Namespaced || ru.space != spaceOwn):
 				w.gaps.look(ru.typ)
@@ -156,7 +159,7 @@ func (w *run) holders(s step) []watches.Kind {
 }
 
 func (w *run) looksInto(k watches.Kind) bool {
-	return k.Kind == w.start.Kind && k.Group == w.start.Group || w.plan.looksInto(k)
+	return kindOf(k) == kindOf(w.start) || w.plan.looksInto(k)
 }
 
 // readable is the kind of what a reference names, if it may be looked up.
@@ -282,15 +285,11 @@ func (w *run) search(s step, reach func(int)) {
 		target.namespace = n.Namespace
 	}
 	var keys []string
-	switch s.rule.typ {
-	case Owner, Target:
-		target.uid = n.UID
-		if n.UID != "" {
-			keys = append(keys, target.key())
-		}
-		target.uid = ""
+	if s.rule.typ != Owner { // whose references have a uid
+		keys = append(keys, target.key())
 	}
-	if s.rule.typ != Owner {
+	if s.rule.typ == Owner || s.rule.typ == Target {
+		target.uid = n.UID
 		keys = append(keys, target.key())
 	}
 	for _, k := range w.holders(s) {
@@ -308,7 +307,7 @@ func (w *run) searchIn(s step, k watches.Kind, keys []string, namespace string, 
 		}
 	}
 	from := w.source(k)
-	if reason := from.missing + from.doubt; reason != "" {
+	if reason := cmp.Or(from.missing, from.doubt); reason != "" {
 		w.gaps.add(s.rule.typ, reason, gvkOf(k))
 	}
 	if from.missing != "" {
