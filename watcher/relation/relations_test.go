@@ -116,45 +116,55 @@ func TestIndexesGoWhenIdle(t *testing.T) {
 	})
 }
 
-// slow opens Pods, and no other kind, only when ctx ends.
+// slow takes its time to open a kind, the apps group aside.
 type slow struct {
 	*cluster
-	waits int
+	takes time.Duration
 }
 
 func (s *slow) Open(ctx context.Context, r watches.GVR) (*watches.Watch, error) {
-	if !strings.HasPrefix(r.Group, "apps") {
-		<-ctx.Done()
-		return nil, context.Cause(ctx)
+	if r.Group != "apps" {
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(s.takes):
+		}
 	}
 	return s.cluster.Open(ctx, r)
 }
 
-// TestWaitsTogether: the first lists of all kinds take one wait, not one each.
+// TestWaitsTogether: the first lists of all kinds take one wait, not one each, and no longer
+// than is configured.
 func TestWaitsTogether(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster()
-		c.put(t, plain("apps/v1/ReplicaSet", "a/r", "r"))
-		r, err := relation.New(relation.Default(), relation.Settings{Kinds: &slow{cluster: c}, Guard: &guard{}, Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		began := time.Now()
-		a := ask(t, r, "apps/v1/ReplicaSet a/r down 3")
-		if took := time.Since(began); took != 5*time.Second {
-			t.Errorf("took %s", took)
-		}
-		if g := a.Types[relation.Owner].Gaps; len(g) != 2 || g[1].Reason != relation.NotSynced || len(g[1].Kinds) < 8 {
-			t.Errorf("%+v", g)
-		}
-	})
+	for _, tt := range []struct {
+		takes, want time.Duration
+		gaps        int
+	}{{time.Second, time.Second, 1}, {time.Hour, 5 * time.Second, 2}} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, plain("apps/v1/ReplicaSet", "a/r", "r"))
+			r, err := relation.New(relation.Default(), relation.Settings{Kinds: &slow{c, tt.takes}, Guard: &guard{}, Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			a := ask(t, r, "apps/v1/ReplicaSet a/r down 3")
+			if took := time.Since(began); took != tt.want {
+				t.Errorf("took %s; want %s", took, tt.want)
+			}
+			g := a.Types[relation.Owner].Gaps
+			if len(g) != tt.gaps || tt.gaps == 2 && (g[1].Reason != relation.NotSynced || len(g[1].Kinds) < 8) {
+				t.Errorf("%+v", g)
+			}
+		})
+	}
 }
 
 // TestEndOfTheRequest ends a query that waits.
 func TestEndOfTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster()
-		r, err := relation.New(relation.Default(), relation.Settings{Kinds: &slow{cluster: c}, Guard: &guard{}, Logger: slog.New(slog.DiscardHandler)})
+		r, err := relation.New(relation.Default(), relation.Settings{Kinds: &slow{c, time.Hour}, Guard: &guard{}, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
