@@ -2,6 +2,7 @@ package relation_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -181,7 +182,8 @@ func (g *guard) Authorize(_ context.Context, u access.User, a access.Attributes)
 		return nil
 	}
 	err := g.refuse(a)
-	if f, ok := err.(*access.ForbiddenError); ok { //nolint:errorlint // the test's own
+	var f *access.ForbiddenError
+	if errors.As(err, &f) {
 		f.User, f.Attributes = u, a
 	}
 	return err

@@ -97,10 +97,10 @@ func (r *Relations) index(of watches.GVR, ru *rule, v *view.View) *index {
 	r.mu.Lock()
 	name := indexName{of, ru}
 	i := r.indexes[name]
-	var close *index
+	var idle *index
 	if i == nil || i.view != v {
 		if i != nil {
-			close = r.drop(name)
+			idle = r.drop(name)
 		}
 		i = &index{Index: v.NewIndex(ru.values), view: v, gone: r.ended}
 		if !r.ended {
@@ -109,8 +109,8 @@ func (r *Relations) index(of watches.GVR, ru *rule, v *view.View) *index {
 	}
 	i.users++
 	r.mu.Unlock()
-	if close != nil {
-		close.Close()
+	if idle != nil {
+		idle.Close()
 	}
 	return i
 }

@@ -54,7 +54,7 @@ func (r *Relations) Graph(ctx context.Context, q Query) (*Answer, error) {
 type run struct {
 	*Relations
 	q            Query
-	ctx, opening context.Context //nolint:containedctx // of the query
+	ctx, opening context.Context
 	plan         *plan
 	start        watches.Kind
 

@@ -32,6 +32,7 @@ type lookup struct {
 	*index
 	before map[string][]*object.Object // by key
 	known  int                         // of source.order
+	whole  bool                        // before has all objects
 }
 
 // open opens a kind; the error says why it cannot be read.
@@ -99,9 +100,7 @@ func (s *source) find(r *Relations, ru *rule, key, namespace string) ([]*object.
 		return nil, err
 	}
 	if at != s.state {
-		if s.catchUp(); s.lost {
-			return s.scan(ru, key, namespace), nil
-		}
+		s.catchUp()
 		all = s.asBefore(l, ru, key, all)
 	}
 	if namespace != "" {
@@ -132,24 +131,25 @@ func (s *source) catchUp() {
 	}
 }
 
-// asBefore takes back what changed after the snapshot.
+// asBefore takes back what changed after the snapshot: everything, where that is not known
+// any more.
 func (s *source) asBefore(l *lookup, ru *rule, key string, all []*object.Object) []*object.Object {
-	if len(s.changed) == 0 {
+	if len(s.order) == 0 && !s.lost {
 		return all
 	}
-	if l.before == nil {
-		l.before = map[string][]*object.Object{}
+	if l.before == nil || s.lost && !l.whole {
+		l.before, l.whole = map[string][]*object.Object{}, s.lost
+		if s.lost {
+			s.state.Ascend("", view.Name{}, func(o *object.Object) bool { l.note(s, ru, o); return true })
+		}
+	}
+	if l.whole {
+		return slices.Clone(l.before[key])
 	}
 	for ; l.known < len(s.order); l.known++ {
-		o, there := s.state.Get(s.order[l.known])
-		if !there {
-			continue
+		if o, there := s.state.Get(s.order[l.known]); there {
+			l.note(s, ru, o)
 		}
-		s.refs(ru, o, func(k string) {
-			if same := l.before[k]; len(same) == 0 || same[len(same)-1] != o {
-				l.before[k] = append(same, o)
-			}
-		})
 	}
 	all = slices.DeleteFunc(all, func(o *object.Object) bool { _, changed := s.changed[view.NameOf(o)]; return changed })
 	all = append(all, l.before[key]...)
@@ -157,15 +157,12 @@ func (s *source) asBefore(l *lookup, ru *rule, key string, all []*object.Object)
 	return all
 }
 
-// scan is find without an index.
-func (s *source) scan(ru *rule, key, namespace string) (all []*object.Object) {
-	s.state.Ascend(namespace, view.Name{}, func(o *object.Object) bool {
-		if s.refers(ru, o, key) {
-			all = append(all, o)
+func (l *lookup) note(s *source, ru *rule, o *object.Object) {
+	s.refs(ru, o, func(key string) {
+		if same := l.before[key]; len(same) == 0 || same[len(same)-1] != o { // it may name something twice
+			l.before[key] = append(same, o)
 		}
-		return true
 	})
-	return all
 }
 
 // refs calls yield with the keys of an object's references.
