@@ -81,10 +81,6 @@ func TestGaps(t *testing.T) {
 			[]string{"owner WatchBroken v1/Pod"},
 		},
 		{
-			"only a part is followed", func(c *cluster) { c.narrow(setsGVR, "app=web"); c.views[setsGVR] = newCluster().views[setsGVR] }, "v1/Pod a/p up 3", []string{"ReplicaSet:a/r? owner Pod:a/p"},
-			[]string{"owner Filtered apps/v1/ReplicaSet"},
-		},
-		{
 			"an owner of a kind that is not served", nil, "v1/Pod a/x up 3", []string{"Thing:t? owner Pod:a/x"},
 			[]string{"owner NotServed gone.io/v2/Thing"},
 		},
@@ -110,19 +106,6 @@ func TestGaps(t *testing.T) {
 				t.Errorf("%d watches are still held", c.held)
 			}
 		})
-	}
-}
-
-// narrow has a kind followed in part.
-func (c *cluster) narrow(r watches.GVR, selector string) {
-	for _, g := range c.catalogue.Groups {
-		for _, v := range g.Versions {
-			for i, k := range v.Kinds {
-				if k.Name == r.Resource {
-					v.Kinds[i].LabelSelector = selector
-				}
-			}
-		}
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 type source struct {
 	kind    watches.Kind
 	missing Reason // why it cannot be read; "" is that it can
-	doubt   Reason // why it may not be all or the latest; "" is neither
+	broken  bool   // it may not be the latest
 	watch   *watches.Watch
 	state   *view.Snapshot
 
@@ -47,12 +47,7 @@ func open(ctx context.Context, from Kinds, k watches.Kind) (*source, error) {
 		return s.without(err), err
 	}
 	s.watch, s.later = w, w.View.FollowAll(s.state)
-	switch {
-	case w.Health != nil && w.Health().Broken != nil:
-		s.doubt = WatchBroken
-	case w.Kind.LabelSelector != "":
-		s.doubt = Filtered
-	}
+	s.broken = w.Health().Broken != nil
 	return s, nil
 }
 

@@ -26,7 +26,7 @@ func Words() []string {
 	for _, r := range rules {
 		words = append(words, string(r.typ))
 	}
-	for _, r := range []Reason{NotServed, Withheld, NotFollowed, NotLookedInto, Forbidden, AccessUnknown, NotSynced, WatchBroken, Filtered, Unreadable, LimitReached, Unavailable} {
+	for _, r := range []Reason{NotServed, Withheld, NotFollowed, NotLookedInto, Forbidden, AccessUnknown, NotSynced, WatchBroken, Unreadable, LimitReached, Unavailable} {
 		words = append(words, string(r))
 	}
 	return append(words, string(NotFound), string(OtherUID), string(Unconfirmed), string(Down), string(Up), string(Both))
@@ -36,7 +36,7 @@ type oneView struct{ v *view.View }
 
 func (o oneView) Served() *watches.Catalogue { return &watches.Catalogue{} }
 func (o oneView) Open(context.Context, watches.GVR) (*watches.Watch, error) {
-	return &watches.Watch{View: o.v, Close: func() {}}, nil
+	return &watches.Watch{View: o.v, Health: func() watches.Health { return watches.Health{} }, Close: func() {}}, nil
 }
 
 // TestFindAtTheSnapshot: what an index finds after changes is what a slow look at the
