@@ -271,12 +271,8 @@ func (w *run) finish() *Answer {
 	w.answer.Types = w.gaps.states()
 	for of, s := range w.sources {
 		if s.state != nil {
-			w.answer.ResourceVersions[gvrText(of)] = strconv.FormatUint(s.state.Version, 10)
+			w.answer.ResourceVersions[of.String()] = strconv.FormatUint(s.state.Version, 10)
 		}
 	}
 	return w.answer
-}
-
-func gvrText(r watches.GVR) string {
-	return strings.TrimPrefix(r.Group+"/"+r.Version+"/"+r.Resource, "/")
 }
