@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
@@ -22,7 +23,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(clustertest.Shared(m)) }
 
 // served is what the cluster of the tests serves: group, version, plural, kind.
 var served = []string{
