@@ -135,10 +135,16 @@ func TestPipelineChangesItsMind(t *testing.T) {
 		})
 	}
 	source(podsGVR, watches.Lazy)
+	held1 := h.open(podsGVR)
 	if err := col.AddResource(pods); err != nil {
 		t.Fatal(err)
 	}
 	source(podsGVR, watches.Pipeline)
+	time.Sleep(1200 * time.Millisecond) // longer than between two looks
+	if held1.Health().Broken != nil {
+		t.Error("a lazy watch has ended while it was held")
+	}
+	held1.Close()
 	h.eventually(5*time.Second, "the lazy watch ends, as the pipeline has the kind", func() bool { return h.metric("k8swatch_lazy_watches", "") == 0 })
 
 	w := h.open(podsGVR)
