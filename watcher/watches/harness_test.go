@@ -25,14 +25,14 @@ func TestMain(m *testing.M) {
 // harness is running Watches.
 type harness struct {
 	*watches.Watches
-	t    *testing.T
+	t    testing.TB
 	api  *cluster
 	reg  *prometheus.Registry
 	stop func()
 }
 
 // run starts Watches with a configuration and settings that change may change.
-func run(t *testing.T, api *cluster, kube *rest.Config, change func(*watches.Config, *watches.Settings)) *harness {
+func run(t testing.TB, api *cluster, kube *rest.Config, change func(*watches.Config, *watches.Settings)) *harness {
 	t.Helper()
 	h := &harness{t: t, api: api, reg: prometheus.NewRegistry()}
 	c, s := watches.Default(), watches.Settings{Client: kube, Registry: h.reg}

@@ -30,7 +30,7 @@ var (
 )
 
 // collect runs a pipeline's collector with views.
-func collect(t *testing.T, kube *rest.Config, c collector.Config) *collector.Collector {
+func collect(t testing.TB, kube *rest.Config, c collector.Config) *collector.Collector {
 	t.Helper()
 	col, err := collector.New(c, collector.Settings{Client: kube, Sink: nobody{}, View: func(r collector.Resource) *view.View {
 		if r.Kind == "Secret" {

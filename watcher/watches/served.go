@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -139,7 +140,11 @@ func (w *Watches) discovered(r GVR) (Kind, bool) {
 func (w *Watches) update() {
 	w.mu.Lock()
 	c := w.build()
-	w.catalogue.Store(c)
+	if was := w.Served(); reflect.DeepEqual(c, was) {
+		c = was
+	} else {
+		w.catalogue.Store(c)
+	}
 	ended := w.sweep(c)
 	w.mu.Unlock()
 	w.end(ended)

@@ -236,6 +236,7 @@ func TestDiscoveryKeepsUp(t *testing.T) {
 		api.serve(metricsGVR, "PodMetrics", true)
 		time.Sleep(61 * time.Second)
 		const all = builtIn + " metrics.k8s.io/v1=pods"
+		same := h.Served()
 		if got := show(h.Served()); got != all {
 			t.Errorf("after a minute: %s", got)
 		}
@@ -245,7 +246,7 @@ func TestDiscoveryKeepsUp(t *testing.T) {
 		api.stale["metrics.k8s.io/v1"], api.stale["apps/v1"] = true, true
 		api.mu.Unlock()
 		time.Sleep(5 * time.Minute)
-		if got := show(h.Served()); got != all || w.Health().Broken != nil {
+		if got := show(h.Served()); got != all || h.Served() != same || w.Health().Broken != nil {
 			t.Errorf("while groups fail: %s, %+v", got, w.Health())
 		}
 		api.mu.Lock()
