@@ -108,7 +108,7 @@ func (w *Watches) open(ctx context.Context, r GVR) (*Watch, error) {
 			h.release()
 		}
 		if unsynced := (*UnsyncedError)(nil); errors.As(err, &unsynced) {
-			unsynced.Waited = time.Since(began)
+			err = &UnsyncedError{time.Since(began), unsynced.Err} // that one is others', too
 		}
 		switch {
 		case err != nil && wait == nil && !errors.Is(err, errAgain) && !errors.Is(err, errTimeUp):

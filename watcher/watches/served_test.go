@@ -262,5 +262,10 @@ func TestDiscoveryKeepsUp(t *testing.T) {
 		if _, _, err := w.View.FollowFrom(s).Poll(nil); !errors.Is(err, view.ErrEnded) {
 			t.Errorf("its watch: %v", err)
 		}
+		api.unserve(nodesGVR) // which the catalogue still names
+		began := time.Now()
+		if _, err := h.Open(t.Context(), nodesGVR); !errors.Is(err, watches.ErrNotServed) || time.Since(began) > 4*time.Second {
+			t.Errorf("a 404 to the first list: %v after %s", err, time.Since(began))
+		}
 	})
 }
