@@ -11,6 +11,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 
+	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
@@ -19,7 +20,7 @@ import (
 func TestMain(m *testing.M) {
 	// The last one sleeps until a time of the real clock, which never comes in virtual time.
 	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(clustertest.Shared(m))
 }
 
 // harness is running Watches.

@@ -3,6 +3,7 @@ package watches_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -253,6 +254,18 @@ func TestDiscoveryKeepsUp(t *testing.T) {
 		clear(api.stale)
 		api.mu.Unlock()
 		time.Sleep(time.Minute)
+		api.mu.Lock()
+		all0 := maps.Clone(api.served)
+		clear(api.served)
+		api.mu.Unlock()
+		time.Sleep(61 * time.Second)
+		if got := show(h.Served()); got != all {
+			t.Errorf("while discovery names nothing: %s", got)
+		}
+		api.mu.Lock()
+		api.served = all0
+		api.mu.Unlock()
+		time.Sleep(61 * time.Second)
 		api.unserve(metricsGVR) // the watch ends, and its successor gets a 404
 		time.Sleep(15 * time.Second)
 		if got := show(h.Served()); got != builtIn {
