@@ -165,3 +165,16 @@ const (
 	GoGoroutines  = "go_goroutines"
 	TargetUp      = "up"
 )
+
+// Metrics of the resource watcher's read API.
+const (
+	// Grows with what clients ask. `code="429"`: more than `maxInFlight` or `maxWatches`; `code="503"`: kinds that are not synced;
+	// `code="0"`: clients that went before they were answered.
+	QueryRequests = "k8swatch_query_requests_total"
+	// Lists of large kinds, or the process does not get its CPU. A first query waits until its kind is synced.
+	QuerySeconds = "k8swatch_query_seconds"
+	// At `maxInFlight` others are refused: slow clients, large lists, or kinds that do not sync.
+	QueryInFlight = "k8swatch_query_inflight_requests"
+	// Watches that clients hold open. At `maxWatches` others are refused.
+	QueryWatchers = "k8swatch_query_watchers"
+)
