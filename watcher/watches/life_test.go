@@ -194,7 +194,7 @@ func TestRoomIsBounded(t *testing.T) {
 		var limit *watches.LimitError
 		refused := func(r watches.GVR) {
 			t.Helper()
-			if _, err := h.Open(t.Context(), r); !errors.As(err, &limit) || limit.Limit != "maxBytes" || limit.Most != 100_000 {
+			if _, err := h.Open(t.Context(), r); !errors.As(err, &limit) || limit.Limit != "resourceWatcher.watches.maxBytes" || limit.Most != 100_000 {
 				t.Errorf("%s: %v", r, err)
 			}
 		}

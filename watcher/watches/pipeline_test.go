@@ -1,8 +1,10 @@
 package watches_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -231,10 +233,21 @@ func TestBrokenWatchReconnectsWhenOpened(t *testing.T) {
 					resources = append(resources, pods)
 				}
 				col := collect(t, api.inMemory(), collector.Config{Resources: resources})
+				var log bytes.Buffer
 				h := run(t, api, api.inMemory(), func(_ *watches.Config, s *watches.Settings) {
 					s.Collected = func() *collector.Collector { return col }
+					s.Logger = slog.New(slog.NewTextHandler(&log, nil))
 				})
 				breaks(t, api, h)
+				time.Sleep(2 * time.Second)
+				h.stop()
+				want := 0
+				if from == watches.Lazy { // the pipeline has a reporter of its own
+					want = 1
+				}
+				if text := log.String(); strings.Count(text, "is lost") != want || strings.Count(text, "goes on") != want {
+					t.Errorf("log:\n%s", text)
+				}
 			})
 		})
 	}

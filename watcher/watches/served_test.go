@@ -266,7 +266,7 @@ func TestDiscoveryKeepsUp(t *testing.T) {
 		api.served = all0
 		api.mu.Unlock()
 		time.Sleep(15 * time.Second) // the next look is 45 s or more away
-		api.unserve(metricsGVR) // the watch ends, and its successor gets a 404
+		api.unserve(metricsGVR)      // the watch ends, and its successor gets a 404
 		time.Sleep(15 * time.Second)
 		if got := show(h.Served()); got != builtIn {
 			t.Errorf("after a 404: %s", got)
