@@ -23,17 +23,19 @@ type silent struct{}
 
 func (silent) Enqueue(context.Context, pipeline.Event) error { return nil }
 
-// outage is an apiserver that answers one streaming list, and from then on as answer says.
+// outage is an apiserver that answers one streaming list, and from then on as answer says; nil
+// is more of the same.
 type outage struct {
 	tries  atomic.Int32
-	end    chan struct{} // closed to end the first watch
+	end    chan struct{} // a value ends a watch
+	last   string        // sent before the end
 	answer func() (*http.Response, error)
 }
 
 func (o *outage) CloseIdleConnections() {}
 
 func (o *outage) RoundTrip(req *http.Request) (*http.Response, error) {
-	if o.tries.Add(1) > 1 {
+	if o.tries.Add(1) > 1 && o.answer != nil {
 		return o.answer()
 	}
 	r, w := io.Pipe()
@@ -41,11 +43,44 @@ func (o *outage) RoundTrip(req *http.Request) (*http.Response, error) {
 		_, _ = io.WriteString(w, bookmarkFrame("Pod", 100, true))
 		select {
 		case <-o.end:
+			_, _ = io.WriteString(w, o.last)
 		case <-req.Context().Done():
 		}
 		_ = w.Close()
 	}()
 	return &http.Response{StatusCode: http.StatusOK, Body: r, Header: http.Header{}}, nil
+}
+
+// TestEndedWatchIsBroken: between the end of a watch, though the apiserver answers, and the
+// next list, what is cached is not followed.
+func TestEndedWatchIsBroken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := &outage{end: make(chan struct{}), last: `{"type":"ERROR","object":` + statusJSON(410, "Expired", "too old") + "}\n"}
+		col, err := collector.New(collector.Config{Resources: []collector.Resource{pods}}, collector.Settings{Client: &rest.Config{Host: "http://cluster.example", Transport: api}, Sink: silent{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- col.Run(ctx) }()
+		if err := col.WaitForSync(ctx); err != nil {
+			t.Fatal(err)
+		}
+		api.end <- struct{}{}
+		synctest.Wait()
+		if st, _ := col.State("Pod"); st.Broken == nil || api.tries.Load() != 1 {
+			t.Errorf("while it pauses: %+v after %d requests", st, api.tries.Load())
+		}
+		col.Retry("Pod")
+		synctest.Wait()
+		if st, _ := col.State("Pod"); st.Broken != nil || api.tries.Load() != 2 || st.Relists != 1 {
+			t.Errorf("retried: %+v after %d requests", st, api.tries.Load())
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestRetryEndsAPause, those of client-go's reflector and those between its tries, once a
@@ -82,7 +117,7 @@ func TestRetryEndsAPause(t *testing.T) {
 				if st, _ := col.State("Pod"); st.Broken != nil || st.Heard.IsZero() {
 					t.Errorf("%+v", st)
 				}
-				close(api.end)
+				api.end <- struct{}{}
 				time.Sleep(10 * time.Minute)
 				synctest.Wait()
 				if st, _ := col.State("Pod"); st.Broken == nil || !st.Synced || time.Since(st.Heard) < 9*time.Minute {
