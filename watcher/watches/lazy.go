@@ -148,7 +148,7 @@ func (w *Watches) weigh(l *lazy) error {
 			stopped = append(stopped, w.crowdOut(l))
 		}
 	}
-	err := error(nil)
+	var err error
 	if l.ended() {
 		err = l.why
 	}
