@@ -90,7 +90,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	gvr, err := h.serve(rec, r, &verb)
 	switch {
 	case err == nil:
-	case errors.Is(err, errAborted), rec.status != 0:
+	case rec.status != 0: // so that the client does not take what it has for the whole
 		panic(http.ErrAbortHandler)
 	case r.Context().Err() != nil: // nobody is there
 	default:

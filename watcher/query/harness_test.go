@@ -42,6 +42,7 @@ func kind(r watches.GVR, name string, namespaced bool, short ...string) watches.
 type cluster struct {
 	mu     sync.Mutex
 	served *watches.Catalogue
+	early  *watches.Catalogue // what Open knows while Served does not
 	views  map[watches.GVR]*view.View
 	fail   map[watches.GVR]error // what Open returns
 	health watches.Health
@@ -72,6 +73,9 @@ func (c *cluster) Open(_ context.Context, r watches.GVR) (*watches.Watch, error)
 	defer c.mu.Unlock()
 	c.opened = append(c.opened, r)
 	k, ok := c.served.Find(r)
+	if c.early != nil {
+		k, ok = c.early.Find(r)
+	}
 	switch {
 	case c.fail[r] != nil:
 		return nil, c.fail[r]

@@ -47,10 +47,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, q *request, open *
 	if !out.gzip || len(b.out) < chunk {
 		w.Header().Set("Content-Length", strconv.Itoa(len(b.out)))
 	}
-	if err := out.write(b); err != nil {
-		return aborted(err)
-	}
-	return nil
+	return out.write(b)
 }
 
 // objects calls visit with what a list may have in it: a superset of what matches, in
@@ -140,13 +137,10 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, q *request, open 
 		return err == nil
 	})
 	if err != nil {
-		return aborted(err)
+		return err
 	}
 	b.out = append(b.out, "]}\n"...)
-	if err := out.write(b); err != nil {
-		return aborted(err)
-	}
-	return nil
+	return out.write(b)
 }
 
 // page takes the objects of one page and says how the list goes on.

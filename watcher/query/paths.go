@@ -52,10 +52,8 @@ func writeText(w http.ResponseWriter, status int, text string) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	if _, err := w.Write([]byte(text)); err != nil {
-		return aborted(err)
-	}
-	return nil
+	_, err := w.Write([]byte(text))
+	return err
 }
 
 // versionInfo is the cluster's version, to which clients compare theirs.

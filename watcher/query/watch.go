@@ -71,11 +71,11 @@ func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.
 		return x.fail(tooOld(o.version, v.Stats().Version))
 	}
 	if err := x.flush(); err != nil {
-		return aborted(err)
+		return err
 	}
 	if initial {
 		if err := x.sendState(state, o.AllowWatchBookmarks); err != nil {
-			return aborted(err)
+			return err
 		}
 	}
 	return x.run(r.Context(), o, v)
@@ -85,7 +85,7 @@ func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.
 func (x *watcher) fail(err error) error {
 	text, _ := apistatus.JSON(err)
 	if _, err := x.w.Write(apistatus.AppendEvent(nil, "ERROR", text)); err != nil {
-		return aborted(err)
+		return err
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (x *watcher) run(ctx context.Context, o *options, v *view.View) error {
 		case errors.Is(err, view.ErrExpired):
 			return x.fail(tooOld(x.seen, v.Stats().Version))
 		case err != nil:
-			return aborted(err)
+			return err
 		}
 		b := buffers.Get().(*buffer)
 		x.bookmark(b, "")
@@ -167,7 +167,7 @@ func (x *watcher) run(ctx context.Context, o *options, v *view.View) error {
 			err = x.flush()
 		}
 		if err != nil {
-			return aborted(err)
+			return err
 		}
 	}
 }
