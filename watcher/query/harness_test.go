@@ -176,9 +176,10 @@ func (g *guard) Authorize(_ context.Context, u access.User, a access.Attributes)
 type server struct {
 	*cluster
 	*guard
-	http *httptest.Server
-	h    *query.Handler
-	reg  *prometheus.Registry
+	followed *followed
+	http     *httptest.Server
+	h        *query.Handler
+	reg      *prometheus.Registry
 }
 
 func start(t testing.TB, change ...func(*query.Config)) *server {
@@ -187,9 +188,9 @@ func start(t testing.TB, change ...func(*query.Config)) *server {
 	for _, c := range change {
 		c(&cfg)
 	}
-	s := &server{cluster: newCluster(), guard: &guard{}, reg: prometheus.NewRegistry()}
+	s := &server{cluster: newCluster(), guard: &guard{}, followed: &followed{}, reg: prometheus.NewRegistry()}
 	var err error
-	s.h, err = query.New(cfg, query.Settings{Kinds: s.cluster, Guard: s.guard, Registry: s.reg, Version: "v1.36.3"})
+	s.h, err = query.New(cfg, query.Settings{Kinds: s.cluster, Watches: s.followed, Guard: s.guard, Registry: s.reg, Version: "v1.36.3"})
 	if err != nil {
 		t.Fatal(err)
 	}

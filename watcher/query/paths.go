@@ -21,6 +21,9 @@ func (h *Handler) servePath(w *recorder, r *http.Request, q *request, user acces
 	if err := h.guard.Authorize(r.Context(), user, q.attributes()); err != nil {
 		return err
 	}
+	if rest, ok := strings.CutPrefix(q.path, watchesPath); ok && h.watches != nil && (rest == "" || rest[0] == '/') {
+		return h.serveWatches(w, r, strings.TrimPrefix(rest, "/"))
+	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return methodNotAllowed(w, r, http.MethodGet)
 	}
