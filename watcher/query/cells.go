@@ -2,6 +2,7 @@ package query
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,6 +21,7 @@ var (
 		"nodes":                  show("Name,Status,Roles,Age,Version,+Internal-IP", nodeCells),
 		"namespaces":             show("Name,Status,Age", phaseCells),
 		"persistentvolumeclaims": show("Name,Status,Age", phaseCells),
+		"configmaps":             show("Name,Data,Age", configMapCells),
 		"services":               show("Name,Type,Cluster-IP,External-IP,Port(s),Age", serviceCells),
 		"events":                 show("Last Seen,Type,Reason,Object,Message", eventCells),
 		"deployments.apps":       show("Name,Ready,Up-to-date,Available,Age", deploymentCells),
@@ -80,6 +82,15 @@ func phaseCells(o *phased) []any {
 		phase = "Terminating"
 	}
 	return []any{o.Metadata.Name, phase, o.Metadata.age()}
+}
+
+type configMap struct {
+	Metadata         meta
+	Data, BinaryData map[string]json.RawMessage
+}
+
+func configMapCells(o *configMap) []any {
+	return []any{o.Metadata.Name, len(o.Data) + len(o.BinaryData), o.Metadata.age()}
 }
 
 type nodeObject struct {

@@ -34,7 +34,7 @@ func Default() Config {
 }
 
 // Validate refuses what could not work.
-func (c *Config) Validate() error {
+func (c Config) Validate() error {
 	for _, n := range []struct {
 		key   string
 		value int

@@ -89,6 +89,7 @@ func TestCells(t *testing.T) {
 		{"", "nodes", `{` + meta + `}`, "x|Unknown|db,worker|2d2h||<none>"},
 		{"", "namespaces", `{` + meta + `,"status":{"phase":"Active"}}`, "x|Active|2d2h"},
 		{"", "namespaces", `{` + gone + `,"status":{"phase":"Active"}}`, "x|Terminating|2d2h"},
+		{"", "configmaps", `{` + meta + `,"data":{"a":"b","c":"d"},"binaryData":{"e":"ZQ=="}}`, "x|3|2d2h"},
 		{"", "services", `{` + meta + `,"spec":{"type":"NodePort","clusterIP":"10.0.0.1","ports":[{"port":80,"nodePort":30080,"protocol":"TCP"},{"port":53,"protocol":"UDP"}]}}`, "x|NodePort|10.0.0.1|<none>|80:30080/TCP,53/UDP|2d2h"},
 		{"", "services", `{` + meta + `,"spec":{"type":"LoadBalancer"}}`, "x|LoadBalancer|<none>|<pending>|<none>|2d2h"},
 		{"", "services", `{` + meta + `,"spec":{"type":"ExternalName","externalName":"a.example"}}`, "x|ExternalName|<none>|a.example|<none>|2d2h"},

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 
@@ -158,8 +157,7 @@ func (h *Handler) serve(w *recorder, r *http.Request, verb *string) (watches.GVR
 	switch {
 	case q.path == "":
 		if r.Method != http.MethodGet {
-			w.Header().Set("Allow", http.MethodGet)
-			return q.gvr, apierrors.NewMethodNotSupported(schema.GroupResource{Group: q.gvr.Group, Resource: q.gvr.Resource}, strings.ToLower(r.Method))
+			return q.gvr, methodNotAllowed(w, r, http.MethodGet, schema.GroupResource{Group: q.gvr.Group, Resource: q.gvr.Resource})
 		}
 		return q.gvr, h.read(w, r, q, user, 0)
 	default:

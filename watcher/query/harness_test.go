@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/goleak"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -363,8 +362,6 @@ func (g *guard) lastAsked() access.Attributes {
 	defer g.mu.Unlock()
 	return slices.Clone(g.asked)[len(g.asked)-1]
 }
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type (
 	cfg  = query.Config

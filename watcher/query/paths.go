@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiversion "k8s.io/apimachinery/pkg/version"
 
@@ -44,10 +45,13 @@ func (h *Handler) servePath(w *recorder, r *http.Request, q *request, user acces
 	return noResource()
 }
 
-func methodNotAllowed(w http.ResponseWriter, r *http.Request, allowed string) error {
+func methodNotAllowed(w http.ResponseWriter, r *http.Request, allowed string, of ...schema.GroupResource) error {
 	w.Header().Set("Allow", allowed)
-	err := apierrors.NewMethodNotSupported(schema.GroupResource{}, strings.ToLower(r.Method))
-	err.ErrStatus.Message = "the server does not allow this method on the requested resource: the API can only be read"
+	if len(of) == 0 {
+		return status(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "the server does not allow this method on the requested resource: the API can only be read")
+	}
+	err := apierrors.NewMethodNotSupported(of[0], strings.ToLower(r.Method))
+	err.ErrStatus.Message += ": the API can only be read"
 	return err
 }
 
