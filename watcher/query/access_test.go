@@ -178,6 +178,9 @@ func TestLimits(t *testing.T) {
 	go func() { waiting <- s.ask(t, "/api/v1/pods?resourceVersion=101") }()
 	within(t, "a request waits", func() bool { return gauge(t, s, "k8swatch_query_inflight_requests") == 1 })
 	s.ask(t, "/api/v1/nodes").failed(t, 429, "too many requests")
+	if a := s.ask(t, "/healthz"); a.code != 200 {
+		t.Errorf("a busy server is not healthy: %d", a.code)
+	}
 	s.views[pods].Advance(101)
 	if a := <-waiting; a.code != 200 {
 		t.Errorf("%s", a.body)

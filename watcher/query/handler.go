@@ -145,11 +145,13 @@ func (h *Handler) serve(w *recorder, r *http.Request, verb *string) (watches.GVR
 	if q.verb == "watch" {
 		sort = h.watchers
 	}
-	release, err := sort.take()
-	if err != nil {
-		return q.gvr, err
+	if !q.health() { // which a busy server must answer, lest it be restarted for that
+		release, err := sort.take()
+		if err != nil {
+			return q.gvr, err
+		}
+		defer release()
 	}
-	defer release()
 	user, err := h.guard.Authenticate(r)
 	if err != nil {
 		return q.gvr, err

@@ -34,7 +34,7 @@ type buffer struct {
 }
 
 var buffers = sync.Pool{New: func() any {
-	return &buffer{out: make([]byte, 0, chunk+8<<10), changes: make([]view.Change, 0, maxBatch)}
+	return &buffer{changes: make([]view.Change, 0, maxBatch)} // out grows: most frames of watches are small
 }}
 
 func (b *buffer) free() {
