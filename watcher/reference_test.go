@@ -54,7 +54,7 @@ bcs-k8s-watch has it too.
 func TestReference(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString(referenceHead)
-	docs := comments(t, "config/config.go", "config/filter.go")
+	docs := comments(t, "config/config.go", "config/filter.go", "access/config.go", "watches/config.go", "query/config.go", "relation/config.go")
 	writeKeys(t, &b, "## Configuration file\n\nJSON, named by `-f`. *Flag*: `--` and the key does the same and wins.", config.Default(), docs)
 	b.WriteString("\n`" + strings.Join(config.UnusedKeys(), "`, `") + "`: no effect; accepted, as keys and as flags, because bcs-k8s-watch has them.\n\n")
 	writeKeys(t, &b, "## Filter file\n\nJSON, named by `filterConfigPath`.", config.Filter{}, docs)
@@ -91,10 +91,16 @@ func comments(t *testing.T, files ...string) map[string]string {
 			case *ast.TypeSpec:
 				if s, ok := n.Type.(*ast.StructType); ok {
 					for _, f := range s.Fields.List {
+						if len(f.Names) == 0 {
+							continue
+						}
 						note(parsed.Name.Name+"."+n.Name.Name+"."+f.Names[0].Name, f.Doc)
 					}
 				}
 			case *ast.ValueSpec:
+				if len(n.Values) == 0 {
+					return true
+				}
 				if lit, ok := n.Values[0].(*ast.BasicLit); ok {
 					name, _ := strconv.Unquote(lit.Value)
 					note(name, n.Doc)
@@ -127,6 +133,8 @@ func keys(t *testing.T, path string, v reflect.Value, docs map[string]string) (a
 			k.typ = "list of objects"
 		case f.Type.Kind() == reflect.Slice:
 			k.typ = "list of strings"
+		case f.Type.Kind() == reflect.Map && f.Type.Elem().Kind() == reflect.Slice:
+			k.typ = "object of lists of strings"
 		case f.Type.Kind() == reflect.Map:
 			k.typ = "object of strings"
 		case f.Type.Kind() == reflect.Bool, f.Type.Kind() == reflect.String:

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 // Bounds of a query's depth.
@@ -22,13 +22,13 @@ type Config struct {
 	// start a watch for each of them. Kinds that are followed anyway are looked into too, and so are
 	// those that an object names as its owner.
 	Kinds []string `json:"kinds"`
-	// MaxNodes is how many objects an answer has at most. It is cut there and says so.
+	// Objects in an answer at most. It is cut there and says so.
 	MaxNodes int `json:"maxNodes"`
-	// Wait is how long a query waits for the first lists of kinds that were not followed yet.
+	// How long a query waits for the first lists of kinds that were not followed yet.
 	// What is not there by then is named as missing.
-	Wait units.Duration `json:"wait"`
-	// IndexIdle is how long an index stays in memory after its last use.
-	IndexIdle units.Duration `json:"indexIdle"`
+	Wait setting.Duration `json:"wait"`
+	// How long an index stays in memory after its last use.
+	IndexIdle setting.Duration `json:"indexIdle"`
 }
 
 // Default is the configuration without any key set.
@@ -41,8 +41,8 @@ func Default() Config {
 			"endpointslices.discovery.k8s.io", "ingresses.networking.k8s.io",
 		},
 		MaxNodes:  1000,
-		Wait:      units.Duration(5 * time.Second),
-		IndexIdle: units.Duration(5 * time.Minute),
+		Wait:      setting.Duration(5 * time.Second),
+		IndexIdle: setting.Duration(5 * time.Minute),
 	}
 }
 

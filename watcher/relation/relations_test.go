@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/watcher/relation"
+	"github.com/watchbench/watchbench/watcher/setting"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
@@ -69,7 +69,7 @@ func TestIndexesGoWhenIdle(t *testing.T) {
 		c := newCluster()
 		c.put(t, plain("v1/Node", "n", "n"))
 		c.put(t, with("v1/Pod", "a/p", "p", `"spec":{"nodeName":"n"}`))
-		r := relations(t, c, &guard{}, func(c *relation.Config) { c.IndexIdle = units.Duration(time.Minute) })
+		r := relations(t, c, &guard{}, func(c *relation.Config) { c.IndexIdle = setting.Duration(time.Minute) })
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- r.Run(ctx) }()
@@ -182,7 +182,7 @@ func TestConfig(t *testing.T) {
 		{func(c *relation.Config) { c.Kinds = []string{"secrets"} }, `kinds[0]: "secrets": Secrets are never looked into`},
 		{func(c *relation.Config) { c.MaxNodes = 0 }, "maxNodes: 0: want 1 to 100000"},
 		{func(c *relation.Config) { c.Wait = 0 }, "wait: 0s: want more than 0s, and at most 30s"},
-		{func(c *relation.Config) { c.Wait = units.Duration(time.Minute) }, "wait: 1m: want"},
+		{func(c *relation.Config) { c.Wait = setting.Duration(time.Minute) }, "wait: 1m0s: want"},
 		{func(c *relation.Config) { c.IndexIdle = 1 }, "indexIdle: 1ns: want 1s or more"},
 	}
 	for _, tt := range tests {

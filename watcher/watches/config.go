@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 // MaxWait is the longest that a query may wait for a first list.
@@ -40,20 +42,7 @@ type Config struct {
 }
 
 // Duration is a length of time, written as in Go: 5s.
-type Duration time.Duration
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (d *Duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	if err != nil {
-		return errors.New(`want a duration such as "5s" or "10m"`)
-	}
-	*d = Duration(v)
-	return nil
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+type Duration = setting.Duration
 
 // Default is what an empty section means.
 func Default() Config {

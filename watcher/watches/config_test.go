@@ -18,7 +18,7 @@ func TestConfig(t *testing.T) {
 	if text, err := json.Marshal(c); err != nil || !strings.Contains(string(text), `"wait":"2s"`) {
 		t.Errorf("%s %v", text, err)
 	}
-	if err := json.Unmarshal([]byte(`{"ttl":"ten"}`), &c); err == nil || !strings.Contains(err.Error(), "10m") {
+	if err := json.Unmarshal([]byte(`{"ttl":"ten"}`), &c); err == nil || !strings.Contains(err.Error(), "want a duration") {
 		t.Error(err)
 	}
 	for want, change := range map[string]func(*Config){
