@@ -228,17 +228,31 @@ func TestPanic(t *testing.T) {
 	if n := gauge(t, s, "k8swatch_query_inflight_requests"); n != 0 {
 		t.Errorf("%v are in flight", n)
 	}
-	// In the midst of an answer the connection ends, so that nobody takes half a list for
-	// the whole.
+}
+
+// TestHalfAnAnswer is not taken for the whole: what goes wrong at first is 500, later the
+// connection ends.
+func TestHalfAnAnswer(t *testing.T) {
+	s := start(t)
+	somePods(s)
 	bad := &object.Object{Key: object.Key{Kind: "Gadget", Namespace: "b", Name: "b"}, Raw: []byte(`{"metadata":1`)}
 	s.views[gadgets].Changed(nil, bad, 101, time.Now())
-	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, s.http.URL+"/apis/example.com/v1/gadgets", nil)
-	r.Header.Set("Accept", tableForm)
-	resp, err := s.http.Client().Do(r)
-	if err == nil {
+	s.ask(t, "/apis/example.com/v1/namespaces/b/gadgets", "Accept", tableForm).failed(t, 500, "could not be served")
+	s.rv = 101
+	for i := range 100 {
+		s.put(gadgets, "a", fmt.Sprintf("g%d", i), nil, fmt.Sprintf(`,"spec":{"pad":%q}`, strings.Repeat("x", 2000)))
+	}
+	for _, header := range []string{"identity", "gzip"} {
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, s.http.URL+"/apis/example.com/v1/gadgets?includeObject=Object", nil)
+		r.Header.Set("Accept", tableForm)
+		r.Header.Set("Accept-Encoding", header)
+		resp, err := s.http.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
 		defer resp.Body.Close()
-		if b, err := io.ReadAll(resp.Body); err == nil && resp.StatusCode == 200 {
-			t.Errorf("a whole answer: %s", b)
+		if _, err := io.ReadAll(resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: %v", header, err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package query_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -347,11 +348,12 @@ func (w *stream) expect(want ...string) {
 	}
 }
 
+// ended expects a regular end.
 func (w *stream) ended() {
 	w.t.Helper()
 	var e event
-	if err := w.d.Decode(&e); err == nil {
-		w.t.Fatalf("another event: %v", e)
+	if err := w.d.Decode(&e); !errors.Is(err, io.EOF) {
+		w.t.Fatalf("%v, or another event: %v", err, e)
 	}
 }
 
