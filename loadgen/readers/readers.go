@@ -64,6 +64,7 @@ type Readers struct {
 	gets, lists, watches, control *endpoint
 	names                         []named
 	watchers                      []*watcher // the control first
+	since                         uint64     // where the control began
 }
 
 const (
@@ -185,6 +186,7 @@ func (r *Readers) connect(ctx context.Context, all *errgroup.Group, access Acces
 			return w.run(ctx, turn, once)
 		})
 	}
+	r.since = there.version
 	begin(&watcher{id: readlog.Control, at: r.control, from: there.version})
 	open.Wait()
 	if r.cfg.Get+r.cfg.List > 0 || r.cfg.Watches > 0 {
@@ -266,7 +268,7 @@ func (r *Readers) behind(healthy []*hook) (p progress) {
 	for _, h := range healthy {
 		v := h.last.Load()
 		p.sum += v
-		if v < want {
+		if v < want && want > r.since {
 			p.hooks++
 		}
 	}

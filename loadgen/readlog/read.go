@@ -82,7 +82,7 @@ func read(lines *ndjson.Reader, yield func(Record, error) bool) {
 			return
 		}
 	}
-	if r != (Record{}) || records != n {
+	if r != (Record{What: end}) || records != n {
 		fail(fmt.Errorf("%w: its last line counts %d records, %d were read", ErrTruncated, records, n))
 		return
 	}

@@ -115,10 +115,10 @@ func TestRefused(t *testing.T) {
 	}{
 		"cut in the middle": {whole[:len(whole)/2], ErrTruncated, ""},
 		"no last line":      {compressed(t, `{"what":"get"}`+"\n"), ErrTruncated, "after 1 records"},
-		"a record missing":  {compressed(t, `{"what":"get"}`+"\n"+`{"records":2}`+"\n"), ErrTruncated, "counts 2 records, 1 were read"},
+		"a record missing":  {compressed(t, `{"what":"get"}`+"\n"+`{"what":"end","records":2}`+"\n"), ErrTruncated, "counts 2 records, 1 were read"},
 		"unknown field":     {compressed(t, `{"what":"get","more":1}`+"\n"), nil, "more"},
 		"nothing it is of":  {compressed(t, `{"code":1}`+"\n"), nil, "does not say what"},
-		"text after":        {compressed(t, `{"records":0}`+"\n"+`{"what":"get"}`+"\n"), nil, "after the last line"},
+		"text after":        {compressed(t, `{"what":"end","records":0}`+"\n"+`{"what":"get"}`+"\n"), nil, "after the last line"},
 	} {
 		_, err := collect(Read(bytes.NewReader(c.data)))
 		if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
@@ -156,8 +156,8 @@ func TestConcurrent(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add(`{"what":"get","code":200}` + "\n" + `{"records":1}` + "\n")
-	f.Add(`{"records":0}`)
+	f.Add(`{"what":"get","code":200}` + "\n" + `{"what":"end","records":1}` + "\n")
+	f.Add(`{"what":"end","records":0}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		got, err := collect(Read(bytes.NewReader(compressed(t, text))))
 		if err != nil {

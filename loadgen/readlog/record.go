@@ -33,6 +33,9 @@ const (
 	Delivery = "delivery"
 )
 
+// end is the last line, which counts the others.
+const end = "end"
+
 // Control is the Reader of the watch that goes straight to the apiserver: what it shows
 // is what happened. Others count from 1.
 const Control = 0

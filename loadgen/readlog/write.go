@@ -122,7 +122,7 @@ func (w *Writer) Close() error {
 		return ErrClosed
 	}
 	w.closed = true
-	w.buf = fmt.Appendf(w.buf, "{\"records\":%d}\n", w.count)
+	w.buf = fmt.Appendf(w.buf, "{\"what\":%q,\"records\":%d}\n", end, w.count)
 	w.mu.Unlock()
 	err := w.flush()
 	w.out.Lock()
