@@ -120,6 +120,16 @@ const (
 	// A leader that had lost its Lease kept writes back, which the next one sends. Often: the apiserver is slow, or the process
 	// does not get its CPU.
 	WritesRefused = "k8swatch_writes_refused_total"
+	// Programs ask for more kinds: each costs memory and a watch at the apiserver. At `maxWatches` more are refused.
+	LazyWatches = "k8swatch_lazy_watches"
+	// The kinds that programs ask for have more objects. At `maxBytes` those that are not in use end.
+	LazyBytes = "k8swatch_lazy_watch_bytes"
+	// Programs ask for kinds that are not followed yet, which costs the apiserver a list each. Steady growth: `ttl` is shorter than
+	// the time between two queries; raise it, or pin the kinds.
+	LazyStarts = "k8swatch_lazy_watches_started_total"
+	// Grows with the queries. If those of `outcome="unsynced"` grow, first lists take long or fail: `/v1/watches` and the log say
+	// which and why. `limit`: raise `maxWatches` or `maxBytes`.
+	WatchOpens = "k8swatch_watch_opens_total"
 	// SIGHUP was sent. `result="failed"`: the file is wrong and nothing changed; the log says where.
 	ConfigReloads = "k8swatch_config_reloads_total"
 )
@@ -154,4 +164,17 @@ const (
 	GoHeap        = "go_memstats_heap_inuse_bytes"
 	GoGoroutines  = "go_goroutines"
 	TargetUp      = "up"
+)
+
+// Metrics of the resource watcher's read API.
+const (
+	// Grows with what clients ask. `code="429"`: more than `maxInFlight` or `maxWatches`; `code="503"`: kinds that are not synced;
+	// `code="0"`: clients that went before they were answered.
+	QueryRequests = "k8swatch_query_requests_total"
+	// Lists of large kinds, or the process does not get its CPU. A first query waits until its kind is synced.
+	QuerySeconds = "k8swatch_query_seconds"
+	// At `maxInFlight` others are refused: slow clients, large lists, or kinds that do not sync.
+	QueryInFlight = "k8swatch_query_inflight_requests"
+	// Watches that clients hold open. At `maxWatches` others are refused.
+	QueryWatchers = "k8swatch_query_watchers"
 )
