@@ -16,20 +16,24 @@ import (
 type Serving struct {
 	Kubeconfig string   // is written here, for those who read from it
 	Webhooks   []string // URLs, a subscription to all Pods for each
+	SecretFile string   // with what deliveries are signed; empty: not at all
 }
 
-// resourceWatcher is the section of the watcher's configuration.
+// resourceWatcher is the section of the watcher's configuration. Pods are collected anyway.
 func (s *Serving) resourceWatcher(port int) map[string]any {
-	section := map[string]any{"enabled": true, "address": "127.0.0.1", "port": port, "pinned": []string{"v1/pods"}}
+	section := map[string]any{"enabled": true, "server": map[string]any{"address": "127.0.0.1", "port": port}}
 	var subscriptions []map[string]any
 	for i, url := range s.Webhooks {
+		webhook := map[string]any{"url": url, "allow": []string{"127.0.0.0/8"}}
+		if s.SecretFile != "" {
+			webhook["secretFile"] = s.SecretFile
+		}
 		subscriptions = append(subscriptions, map[string]any{
-			"name": fmt.Sprintf("receiver-%d", i+1), "resource": "v1/pods",
-			"target": map[string]any{"webhook": map[string]any{"url": url, "allow": []string{"127.0.0.0/8"}}},
+			"name": fmt.Sprintf("receiver-%d", i+1), "resource": "v1/pods", "target": map[string]any{"webhook": webhook},
 		})
 	}
 	if subscriptions != nil {
-		section["subscriptions"] = subscriptions
+		section["notify"] = map[string]any{"subscriptions": subscriptions}
 	}
 	return section
 }
