@@ -72,7 +72,7 @@ type Watcher struct {
 	cfg      config.Config
 	filter   config.Filter
 	log      *slog.Logger
-	listen   func(address string) (net.Listener, error) // nil: TCP
+	listen   listenFunc // nil: TCP
 	registry *prometheus.Registry
 	kube     *rest.Config
 	storage  *storage.Client
@@ -83,6 +83,7 @@ type Watcher struct {
 	pipeline     *pipeline.Pipeline // nil under the profile "legacy"
 	owners       *owners            // nil under the profile "legacy"
 	path         path               // of the events; pipeline, if there is one
+	resources    *resources         // nil where the resource watcher is off
 
 	// collector is made by Run, when the cluster has said what there is to watch.
 	collector    atomic.Pointer[collector.Collector]
@@ -148,7 +149,7 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 		if w.path, err = w.legacyPath(storageSettings); err != nil {
 			return nil, err
 		}
-		return w, nil
+		return w, w.addResources()
 	}
 	w.owners = newOwners(w.collector.Load)
 	send := &sender{storage: w.storage, workload: workload{cache: w}, owners: w.owners, clusterScoped: func(kind string) bool {
@@ -161,7 +162,7 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 		return nil, &InputError{Key: "bcs", Err: err}
 	}
 	w.path = w.pipeline
-	return w, nil
+	return w, w.addResources()
 }
 
 // Get is the cached state of an object; nothing is cached before Run has asked the
@@ -233,11 +234,19 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 	defer metrics.close()
 	// Consumers first: they end last.
-	return lifecycle.Run(ctx,
-		lifecycle.Stage{Name: "health", Run: health.Run},
-		lifecycle.Stage{Name: "metrics", Run: metrics.Run},
-		lifecycle.Stage{Name: "watch", Run: w.lead},
-	)
+	stages := []lifecycle.Stage{
+		{Name: "health", Run: health.Run},
+		{Name: "metrics", Run: metrics.Run},
+		{Name: "watch", Run: w.lead},
+	}
+	if w.resources != nil {
+		readers, err := w.resources.stages(ctx, w)
+		if err != nil {
+			return err
+		}
+		stages = append(stages, readers...)
+	}
+	return lifecycle.Run(ctx, stages...)
 }
 
 // lead works at once or, with leader election, while this replica leads.
@@ -326,6 +335,7 @@ func (w *Watcher) watch(ctx context.Context) error {
 			}
 			return true
 		},
+		View: w.views(),
 	})
 	if err != nil {
 		return &InputError{Err: err}
