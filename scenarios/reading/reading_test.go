@@ -298,6 +298,10 @@ func TestVacuous(t *testing.T) {
 		"GETs refused": {func(s *story) {
 			s.change(func(r *readlog.Record) bool { return r.What == readlog.Get }, func(r *readlog.Record) bool { r.Code, r.Items = 503, 0; return true })
 		}, "0 of 100 planned GETs were answered"},
+		"no GET where none is enough": {func(s *story) {
+			s.cell.Scenario.Limits.MinEvents = 0
+			s.change(func(r *readlog.Record) bool { return r.What == readlog.Get }, drop)
+		}, "0 of 100 planned GETs"},
 		"no LIST": {func(s *story) { s.change(func(r *readlog.Record) bool { return r.What == readlog.List }, drop) }, "0 of 10 planned LISTs"},
 		"no events": {func(s *story) {
 			s.change(func(r *readlog.Record) bool { return r.What == readlog.Event && r.Reader > 0 }, drop)
