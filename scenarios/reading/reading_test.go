@@ -273,6 +273,19 @@ func TestWatchesThatEnd(t *testing.T) {
 	}
 }
 
+// The record has a delivery when it ends. What counts is when it came.
+func TestDeliveriesThatEndLate(t *testing.T) {
+	s := newStory()
+	var late readlog.Record
+	s.change(of(readlog.Delivery, 1, 22), func(r *readlog.Record) bool { late = *r; return false })
+	late.Ended = 1999 * ms
+	s.add(late)
+	out, err := s.judge(t)
+	if err != nil || out.Checks["R3"].Verdict != result.Pass {
+		t.Errorf("%+v, %v", out.Checks["R3"], err)
+	}
+}
+
 // A delivery that is repeated is none too many.
 func TestRepeatedDelivery(t *testing.T) {
 	s := newStory()
