@@ -90,6 +90,8 @@ func verdictOf(cell string, v *runner.Verdict) live.Verdict {
 		state = live.StateFailed
 	case !v.Valid:
 		state = live.StateInvalid
+	case v.Open:
+		state = live.StateOpen
 	}
 	return live.Verdict{Cell: cell, State: state, Text: v.Text}
 }
