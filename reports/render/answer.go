@@ -136,7 +136,7 @@ func (t *table) speeds() (s []string) {
 	}
 	for i, h := range all {
 		if i == 0 {
-			h.plain += h.more
+			h.plain = h.full()
 		}
 		s = append(s, h.plain+".")
 	}

@@ -202,12 +202,12 @@ func (t *table) sizing(c contest) []headline {
 	case len(all) == 0:
 		h.Value = latest.label()
 		h.plain = fmt.Sprintf("At %s, the %s%s", question(latest[0]), latest.are(which, short), latest.each("skips states that newer ones have replaced"))
-		h.more = latest.arrived()
+		h.arrived = latest
 		h.Sentence = fmt.Sprintf("%s: the %s; none does that sends every event.", question(latest[0]), latest.are(which, whole))
 	default:
 		h.Value = all.label()
 		h.plain = fmt.Sprintf("At %s, the %s%s", question(all[0]), all.are(which, short), all.each("passes on every event"))
-		h.more = all.arrived()
+		h.arrived = all
 		h.Sentence = fmt.Sprintf("%s: the %s", question(all[0]), all.are(which, whole))
 		if len(latest) > 0 {
 			h.plain += "; if the latest state of an object is enough, " + latest.names(short)
@@ -216,7 +216,7 @@ func (t *table) sizing(c contest) []headline {
 		h.Sentence += "."
 	}
 	if h.Sentence += notKnown; notKnown != "" {
-		h.more += "; others that are invalid or missing might also do"
+		h.caveat = "; others that are invalid or missing might also do"
 	}
 	h.Note = h.Sentence
 	return []headline{h}
