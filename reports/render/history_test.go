@@ -217,6 +217,25 @@ func TestHistoryKeepsForeignFiles(t *testing.T) {
 	}
 }
 
+// TestHistoryOfManySettings: runs that all differ are not each held against all others.
+func TestHistoryOfManySettings(t *testing.T) {
+	base := fixture(t)
+	var all []archive.Entry
+	for i := range 1000 {
+		res := *base
+		res.Scenario = map[string]any{"load": map[string]any{"rate": float64(i)}}
+		all = append(all, archive.Entry{Name: fmt.Sprint("run", i), Kind: archive.Run, Results: &res, Scenario: "s"})
+	}
+	before := processorTime(t)
+	groups, alone, err := trends(all)
+	if err != nil || len(groups) != 0 || len(alone) != len(all) || !strings.Contains(alone[999], "differs from the newest run of its scenario: scenario load.rate 0 → 999") {
+		t.Fatalf("%d groups, %d alone, %v, %s", len(groups), len(alone), err, alone[len(alone)-1])
+	}
+	if took := processorTime(t) - before; took > 2*time.Second {
+		t.Errorf("took %v of processor time", took)
+	}
+}
+
 // TestHistoryOfManyRuns: 500 runs are read and written within seconds, to less than 3 MB.
 func TestHistoryOfManyRuns(t *testing.T) {
 	if testing.Short() {
