@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -120,7 +121,7 @@ func TestLivePageOfARun(t *testing.T) {
 	for deadline := time.Now().Add(10 * time.Second); p.server.Viewers() > 0 && time.Now().Before(deadline); {
 		time.Sleep(5 * time.Millisecond)
 	}
-	if err := p.close(cmd); err != nil {
+	if err := p.close(cmd, nil); err != nil {
 		t.Error(err)
 	}
 	if _, err := client.Get(url); err == nil {
@@ -128,11 +129,54 @@ func TestLivePageOfARun(t *testing.T) {
 	}
 }
 
+// TestViewersAndErrors: a page that is viewed stays after a run, whatever its verdict, and goes at
+// once with one that broke off, whose error would else be said minutes later.
+func TestViewersAndErrors(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ended error
+		stays bool
+	}{
+		"verdict": {&verdict{exitCheck, "G1 failed"}, true}, "none": {nil, true}, "broken": {errors.New("the cluster is gone"), false},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var stderr bytes.Buffer
+		cmd := testCommand(ctx, &stderr)
+		p, err := openLive(cmd, ":0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		viewing, leave := context.WithCancel(ctx)
+		left := make(chan int64)
+		url := strings.TrimSpace(strings.TrimPrefix(stderr.String(), "live page: "))
+		go func() { left <- view(viewing, url) }()
+		for deadline := time.Now().Add(10 * time.Second); p.server.Viewers() == 0 && time.Now().Before(deadline); {
+			time.Sleep(5 * time.Millisecond)
+		}
+		closed := make(chan error, 1)
+		go func() { closed <- p.close(cmd, tc.ended) }()
+		select {
+		case err := <-closed:
+			if tc.stays || err != nil {
+				t.Errorf("%s: the page went from its viewer, %v", name, err)
+			}
+		case <-time.After(2 * time.Second):
+			if !tc.stays {
+				t.Errorf("%s: the page stays", name)
+			}
+			cancel() // as an interruption
+			<-closed
+		}
+		leave()
+		<-left
+		cancel()
+	}
+}
+
 // TestNoLivePage: without --live all of it does nothing.
 func TestNoLivePage(t *testing.T) {
 	var p *livePage
 	p.begin("x")
-	if p.observer() != nil || p.report("nowhere") != nil || p.close(nil) != nil {
+	if p.observer() != nil || p.report("nowhere") != nil || p.close(nil, nil) != nil {
 		t.Error("a page that is not there does something")
 	}
 }
