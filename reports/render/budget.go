@@ -31,46 +31,65 @@ func (t *table) undrawn() (d drawings) {
 	return d
 }
 
-// draw has the charts for which there is room, given in bytes: those that answer first, then the
-// main ones of each load, then the further ones.
-func (t *table) draw(room int) (d drawings, err error) {
-	take := func(all []*chart) (kept []*chart) {
-		for _, c := range all {
-			var b bytes.Buffer
-			if err == nil {
-				err = pageTemplates.Lookup("chart").Execute(&b, c)
-			}
-			if b.Len() > room {
-				continue
-			}
-			room -= b.Len()
-			c.HTML = template.HTML(b.String()) //nolint:gosec // by the template, which escapes
-			kept = append(kept, c)
+// room is what a page has left for charts, in bytes.
+type room struct {
+	left int
+	err  error // of the first chart that could not be drawn
+}
+
+// take draws the charts for which there is room.
+func (r *room) take(all []*chart) (kept []*chart) {
+	for _, c := range all {
+		var b bytes.Buffer
+		if r.err == nil {
+			r.err = pageTemplates.Lookup("chart").Execute(&b, c)
 		}
-		return kept
+		if b.Len() > r.left {
+			continue
+		}
+		r.left -= b.Len()
+		c.HTML = template.HTML(b.String()) //nolint:gosec // by the template, which escapes
+		kept = append(kept, c)
 	}
-	one := func(c *chart) *chart {
-		for _, c := range take(drawn([]*chart{c})) {
-			return c
-		}
+	return kept
+}
+
+// one draws a chart that may not be there, or not have the room.
+func (r *room) one(c *chart) *chart {
+	for _, c := range r.take(drawn([]*chart{c})) {
+		return c
+	}
+	return nil
+}
+
+// undrawnNote says how many charts a page leaves out; none for 0.
+func undrawnNote(n int) []string {
+	if n == 0 {
 		return nil
 	}
-	d = drawings{Knee: one(t.Knee()), OverLoad: one(t.OverLoad()), SweptCharts: take(t.SweptCharts()), KindCharts: take(t.KindCharts()), Overall: take(t.Overall())}
-	d.Loads = t.Loads()
+	return []string{fmt.Sprintf("%s not drawn, so that the page stays below 3 MB: the tables and %s have the figures.", plural(n, "chart"), result.FileName)}
+}
+
+// draw has the charts for which there is room: those that answer first, then the main ones of
+// each load, then the further ones.
+func (t *table) draw(bytes int) (drawings, error) {
+	r := &room{left: bytes}
+	d := drawings{
+		Knee: r.one(t.Knee()), OverLoad: r.one(t.OverLoad()), SweptCharts: r.take(t.SweptCharts()), KindCharts: r.take(t.KindCharts()), Overall: r.take(t.Overall()),
+		Loads: t.Loads(),
+	}
 	due := make([]int, len(d.Loads))
 	for i := range d.Loads {
 		l := &d.Loads[i]
 		due[i] = len(l.Main) + len(l.More)
-		l.Main = take(l.Main)
+		l.Main = r.take(l.Main)
 	}
 	for i := range d.Loads {
 		l := &d.Loads[i]
-		l.More = take(l.More)
-		if n := due[i] - len(l.Main) - len(l.More); n > 0 {
-			l.Notes = append(l.Notes, fmt.Sprintf("%s not drawn, so that the page stays below 3 MB: the tables and %s have the figures.", plural(n, "chart"), result.FileName))
-		}
+		l.More = r.take(l.More)
+		l.Notes = append(l.Notes, undrawnNote(due[i]-len(l.Main)-len(l.More))...)
 	}
-	return d, err
+	return d, r.err
 }
 
 // telling are the rows that the charts of a load have room for, in their order: the fastest,

@@ -20,6 +20,7 @@ const (
 	trendGroups = 12 // with charts
 	trendOpen   = 2  // groups whose charts are drawn at once
 	trendApart  = 4  // differences that are named
+	trendLeft   = 50 // readings that are in no line
 )
 
 // trendFigures are those that have a chart over runs.
@@ -36,7 +37,9 @@ type trendGroup struct {
 	ID, Title, About string
 	Apart            []string // what sets it apart from the newest group of the scenario
 	Charts           []*chart
-	Left             []string // readings that are in no line, and why
+	Left             []string // readings that are in no line, and why; the first trendLeft
+	Lefts            int      // how many there are
+	Notes            []string // what is not drawn
 	Later            bool     // drawn on request
 
 	runs []*archive.Entry
@@ -156,6 +159,9 @@ func (g *trendGroup) fill(number int, metrics []result.Metric) {
 			}
 			l.readings[i] = r
 			if r.Why != "" {
+				if g.Lefts++; g.Lefts > trendLeft {
+					continue
+				}
 				g.Left = append(g.Left, clean(fmt.Sprintf("%s, %s: %s", e.Name, r.Point, r.Why)))
 			}
 		}
