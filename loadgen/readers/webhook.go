@@ -68,7 +68,7 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.Signed = h.key != nil && h.signed(req.Header, body)
 	switch {
 	case r.Error != "" && r.Code == 0 && fault != nil:
-		r.Code = h.misbehave(w, req, fault)
+		r.Code, r.Items = h.misbehave(w, req, fault)
 	case r.Code != 0:
 		w.WriteHeader(r.Code)
 	}
@@ -80,36 +80,37 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// misbehave does what the fault says, and returns the status that was sent; 0 for none.
-func (h *hook) misbehave(w http.ResponseWriter, req *http.Request, f *hookfault.Spec) int {
+// misbehave does what the fault says, and returns the status that was sent, 0 for none, and
+// how much of a huge answer could be sent.
+func (h *hook) misbehave(w http.ResponseWriter, req *http.Request, f *hookfault.Spec) (code int, sent int64) {
 	switch f.Effect {
 	case hookfault.Status:
 		if f.RetryAfter > 0 {
 			w.Header().Set("Retry-After", strconv.Itoa(int(f.RetryAfter/time.Second)))
 		}
 		w.WriteHeader(f.Status)
-		return f.Status
+		return f.Status, 0
 	case hookfault.Stall:
 		if lifecycle.Pause(req.Context(), f.Delay) != nil {
-			return 0
+			return 0, 0
 		}
 		w.WriteHeader(http.StatusNoContent)
-		return http.StatusNoContent
+		return http.StatusNoContent, 0
 	case hookfault.Hang:
 		<-req.Context().Done()
-		return 0
+		return 0, 0
 	case hookfault.Huge:
 		w.Header().Set("Content-Length", strconv.FormatInt(f.Size, 10))
 		w.WriteHeader(http.StatusOK)
-		_, _ = io.CopyN(w, zeros{}, f.Size) // the client may have enough
-		return http.StatusOK
+		sent, _ = io.CopyN(w, zeros{}, f.Size) // the client may have enough
+		return http.StatusOK, sent
 	case hookfault.Redirect:
 		http.Redirect(w, req, "http://"+h.listen.Addr().String()+"/elsewhere", http.StatusTemporaryRedirect)
-		return http.StatusTemporaryRedirect
+		return http.StatusTemporaryRedirect, 0
 	case hookfault.Reset:
 		h.reset(w)
 	}
-	return 0
+	return 0, 0
 }
 
 func (h *hook) reset(w http.ResponseWriter) {

@@ -138,6 +138,18 @@ func TestParseFrame(t *testing.T) {
 	}
 }
 
+func TestReadList(t *testing.T) {
+	l, err := readList([]byte(`{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[{"a":1},{}]} `), nil)
+	if err != nil || l != (listing{version: 7, items: 2}) {
+		t.Errorf("%+v, %v", l, err)
+	}
+	for _, body := range []string{``, `{}`, `[]`, `{"items":{}}`, `{"items":[`, `{"items":[{}]`, `{"items":[]}{}`, `{"metadata":{"resourceVersion":""},"items":[]}`, `{"items":[{},]}`} {
+		if l, err := readList([]byte(body), nil); err == nil {
+			t.Errorf("%s is read as %+v", body, l)
+		}
+	}
+}
+
 func FuzzParseFrame(f *testing.F) {
 	f.Add(`{"type":"ADDED","object":{"metadata":{"uid":"u","resourceVersion":"7"}}}`)
 	f.Add(`{"type":"ERROR","object":{"code":410}}`)

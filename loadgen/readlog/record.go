@@ -49,7 +49,7 @@ type Record struct {
 	// the last byte of its body was read.
 	Intended, Started, Ended int64
 	Code                     int   // HTTP status; 0: no answer
-	Items                    int64 // objects in a complete and valid body
+	Items                    int64 // objects in a complete and valid body; of a delivery, bytes of a huge answer that could be sent
 	Bytes                    int64 // of the body
 	// Error says why a query has no result although it may have a Code, such as a body
 	// that was cut. Of a delivery it is the name of the fault that hit it.

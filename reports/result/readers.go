@@ -65,6 +65,8 @@ type Webhooks struct {
 	LagMs    *Quantiles `json:"lagMs,omitempty"`
 	BehindMs *Quantiles `json:"behindMs,omitempty"`
 	FaultyMs *Quantiles `json:"faultyLagMs,omitempty"`
+	// AnswerBytes is the most that a receiver could send of an answer that was far too large.
+	AnswerBytes int64 `json:"answerBytes,omitempty"`
 	// Faults is how often each fault fired.
 	Faults map[string]int64 `json:"faults,omitempty"`
 }
