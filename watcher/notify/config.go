@@ -146,7 +146,7 @@ type Resource struct {
 	Group string `json:"group"`
 	// Version of the API.
 	Version string `json:"version"`
-	// Plural name, such as `pods`.
+	// Plural name, such as `pods`. In place of these three a string will do: `apps/v1/deployments`, `v1/pods`.
 	Resource string `json:"resource"`
 }
 
