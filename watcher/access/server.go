@@ -21,8 +21,8 @@ import (
 
 // Bounds of what a client may send and how long it may take.
 const (
-	headerTimeout = 5 * time.Second // the TLS handshake has as long
-	bodyTimeout   = 10 * time.Second
+	headerTimeout = 5 * time.Second  // the TLS handshake has as long
+	readTimeout   = 10 * time.Second // header and body; net/http ends it with the body, so that watches last
 	idleTimeout   = time.Minute
 	maxHeader     = 16 << 10 // bytes
 	maxBody       = 64 << 10 // bytes
@@ -57,8 +57,6 @@ type Server struct {
 	http     http.Server
 	listener net.Listener
 	guard    Guard
-	log      *slog.Logger
-	tls      bool
 	ran      atomic.Bool
 }
 
@@ -102,10 +100,10 @@ func NewServer(ctx context.Context, c Config, s ServerSettings) (*Server, error)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true) // over TLS only
 	return &Server{
-		listener: l, guard: s.Guard, log: s.Logger, tls: serving != nil,
+		listener: l, guard: s.Guard,
 		http: http.Server{
 			Handler: f, TLSConfig: serving, Protocols: protocols,
-			ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+			ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 			HTTP2: &http.HTTP2Config{
 				MaxConcurrentStreams: maxStreams, MaxReadFrameSize: 16 << 10,
 				MaxReceiveBufferPerConnection: 2 * maxBody, MaxReceiveBufferPerStream: maxBody,
@@ -189,7 +187,6 @@ func (s *Server) Run(ctx context.Context) error {
 	if g, ok := s.guard.(interface{ CloseIdleConnections() }); ok {
 		defer g.CloseIdleConnections()
 	}
-	s.log.Info("serving the resource watcher", "address", s.Addr().String(), "tls", s.tls)
 	return lifecycle.Serve(ctx, &s.http, s.listener, closeGrace)
 }
 

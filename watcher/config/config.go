@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/watchbench/watchbench/watcher/access"
+	"github.com/watchbench/watchbench/watcher/notify"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 	"github.com/watchbench/watchbench/watcher/query"
 	"github.com/watchbench/watchbench/watcher/relation"
@@ -95,13 +96,14 @@ type LeaderElection struct {
 // ResourceWatcher lets other programs read what is cached, and tells them of changes. It is
 // this watcher's own section; an unknown key in it is an error.
 type ResourceWatcher struct {
-	// Serve the cache to other programs, see [querying with kubectl](query.md). Off, it costs nothing.
+	// Serve the cache to other programs, see [querying with kubectl](query.md). Off, it does nothing.
 	Enabled bool           `json:"enabled"`
 	Server  access.Config  `json:"server"`
 	Watches watches.Config `json:"watches"`
 	Query   query.Config   `json:"query"`
 	// What answers `/v1/relations`, see [relations](relations.md).
 	Relations relation.Config `json:"relations"`
+	Notify    notify.Config   `json:"notify"`
 }
 
 // section is one part of the configuration that checks itself.
@@ -113,6 +115,7 @@ type section struct {
 func (r *ResourceWatcher) sections() []section {
 	return []section{
 		{"server", r.Server.Validate}, {"watches", r.Watches.Validate}, {"query", r.Query.Validate}, {"relations", r.Relations.Validate},
+		{"notify", r.Notify.Validate},
 	}
 }
 

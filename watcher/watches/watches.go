@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/watcher/collector"
-	"github.com/watchbench/watchbench/watcher/pipeline"
 	"github.com/watchbench/watchbench/watcher/view"
 )
 
@@ -30,8 +29,8 @@ type Settings struct {
 	// Collector is the configuration of the pipeline's collector: what is masked and stripped
 	// there is so here. Its resources, namespace and filters do not apply.
 	Collector collector.Config
-	// Collected returns the pipeline's collector. A kind of which it has all objects is read
-	// there, if it was made with a View. Nil, and returning nil, is none.
+	// Collected returns the pipeline's collector, at once. A kind of which it has all objects
+	// is read there, if it was made with a View. Nil, and returning nil, is none.
 	Collected func() *collector.Collector
 	View      view.Config           // of the kinds that are followed here
 	Registry  prometheus.Registerer // nil: no metrics
@@ -64,11 +63,6 @@ type Watches struct {
 	crowded     map[GVR]time.Time      // guarded by mu; refused until then, for want of room
 }
 
-// nobody takes all events: what is followed here is for readers only.
-type nobody struct{}
-
-func (nobody) Enqueue(context.Context, pipeline.Event) error { return nil }
-
 // New registers the metrics. Nothing is requested before Run.
 func New(c Config, s Settings) (*Watches, error) {
 	if err := c.Validate(); err != nil {
@@ -98,7 +92,7 @@ func New(c Config, s Settings) (*Watches, error) {
 	cc.Resources, cc.Namespace, cc.IgnoreNamespaces, cc.IgnoreNames, cc.After, cc.Pack = nil, "", nil, nil, nil, true
 	var err error
 	w.own, err = collector.New(cc, collector.Settings{
-		Client: s.Client, Sink: nobody{}, Logger: s.Logger,
+		Client: s.Client, Sink: collector.Discard, Logger: s.Logger,
 		View: func(collector.Resource) *view.View { return view.New(s.View) },
 	})
 	if err != nil {
@@ -143,5 +137,6 @@ func (w *Watches) Run(ctx context.Context) error {
 // Known is closed once it was learned what the cluster serves; Served is empty before.
 func (w *Watches) Known() <-chan struct{} { return w.known }
 
-// Served returns what the cluster serves, as far as it is known.
+// Served returns what the cluster serves, as far as it is known: the same pointer until
+// that changes.
 func (w *Watches) Served() *Catalogue { return w.catalogue.Load() }
