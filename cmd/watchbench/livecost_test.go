@@ -65,7 +65,9 @@ func TestLiveCost(t *testing.T) {
 	last := <-read
 	stop()
 	bytes := <-viewed
-	if err := cmd.Wait(); err != nil {
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() == exitInvalid { // some cell was; its block is left out
+		t.Log(last[len(last)-1])
+	} else if err != nil {
 		t.Fatalf("%v\n%s", err, strings.Join(last, "\n"))
 	}
 	if least := int64(2 * 2 * *liveCost * 1024); bytes < least {
