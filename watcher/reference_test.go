@@ -23,6 +23,8 @@ import (
 
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/notify"
+	"github.com/watchbench/watchbench/watcher/notify/webhook"
 )
 
 const referenceHead = `# Reference of k8s-watch
@@ -53,7 +55,8 @@ bcs-k8s-watch has it too.
 func TestReference(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString(referenceHead)
-	docs := comments(t, "config/config.go", "config/filter.go")
+	docs := comments(t, "config/config.go", "config/filter.go", "access/config.go", "watches/config.go", "query/config.go", "relation/config.go",
+		"notify/config.go", "notify/webhook/config.go", "notify/nats/nats.go", "notify/kafka/kafka.go")
 	writeKeys(t, &b, "## Configuration file\n\nJSON, named by `-f`. *Flag*: `--` and the key does the same and wins.", config.Default(), docs)
 	b.WriteString("\n`" + strings.Join(config.UnusedKeys(), "`, `") + "`: no effect; accepted, as keys and as flags, because bcs-k8s-watch has them.\n\n")
 	writeKeys(t, &b, "## Filter file\n\nJSON, named by `filterConfigPath`.", config.Filter{}, docs)
@@ -73,7 +76,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// comments are those of the fields, by "Type.Field", and of the constants with a text, by it.
+// comments are those of the fields, by "package.Type.Field", and of the constants with a text, by it.
 func comments(t *testing.T, files ...string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -90,10 +93,16 @@ func comments(t *testing.T, files ...string) map[string]string {
 			case *ast.TypeSpec:
 				if s, ok := n.Type.(*ast.StructType); ok {
 					for _, f := range s.Fields.List {
-						note(n.Name.Name+"."+f.Names[0].Name, f.Doc)
+						if len(f.Names) == 0 {
+							continue
+						}
+						note(parsed.Name.Name+"."+n.Name.Name+"."+f.Names[0].Name, f.Doc)
 					}
 				}
 			case *ast.ValueSpec:
+				if len(n.Values) == 0 {
+					return true
+				}
 				if lit, ok := n.Values[0].(*ast.BasicLit); ok {
 					name, _ := strconv.Unquote(lit.Value)
 					note(name, n.Doc)
@@ -113,7 +122,7 @@ func keys(t *testing.T, path string, v reflect.Value, docs map[string]string) (a
 	t.Helper()
 	for i := range v.NumField() {
 		f, value := v.Type().Field(i), v.Field(i)
-		k := key{path: path + f.Tag.Get("json"), doc: docs[v.Type().Name()+"."+f.Name]}
+		k := key{path: path + f.Tag.Get("json"), doc: docs[v.Type().String()+"."+f.Name]}
 		switch {
 		case f.Type.Kind() == reflect.Struct:
 			all = append(all, keys(t, k.path+".", value, docs)...)
@@ -124,8 +133,12 @@ func keys(t *testing.T, path string, v reflect.Value, docs map[string]string) (a
 			k.typ = "string, a list with commas"
 		case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct:
 			k.typ = "list of objects"
+		case f.Type == reflect.TypeFor[[]int]():
+			k.typ = "list of numbers"
 		case f.Type.Kind() == reflect.Slice:
 			k.typ = "list of strings"
+		case f.Type.Kind() == reflect.Map && f.Type.Elem().Kind() == reflect.Slice:
+			k.typ = "object of lists of strings"
 		case f.Type.Kind() == reflect.Map:
 			k.typ = "object of strings"
 		case f.Type.Kind() == reflect.Bool, f.Type.Kind() == reflect.String:
@@ -142,7 +155,7 @@ func keys(t *testing.T, path string, v reflect.Value, docs map[string]string) (a
 			}
 		}
 		if k.doc == "" {
-			t.Errorf("%s: no comment at %s.%s", k.path, v.Type().Name(), f.Name)
+			t.Errorf("%s: no comment at %s.%s", k.path, v.Type(), f.Name)
 		}
 		all = append(all, k)
 		if k.typ == "list of objects" && !strings.HasPrefix(k.doc, "No effect") {
@@ -183,10 +196,15 @@ func descriptions(t *testing.T) (all []string, types map[string]string) {
 	cfg.WatchResource.DisableNetService = true
 	cfg.LeaderElection.Enabled = true
 	cfg.Alertor.Alertmanager = config.List{"http://127.0.0.1:4"}
+	cfg.ResourceWatcher.Enabled = true
+	cfg.ResourceWatcher.Notify.Subscriptions = []notify.Subscription{{
+		Name: "s", Resource: notify.Resource{Version: "v1", Resource: "pods"}, Target: notify.Target{Webhook: webhook.Config{URL: "https://h/"}},
+	}}
 	w, err := New(cfg, config.Filter{}, Settings{Kube: &rest.Config{Host: "http://127.0.0.1:4"}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(w.resources.notifier.Close)
 	if _, _, err := w.alertor(); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +236,7 @@ var description = regexp.MustCompile(`^Desc\{fqName: "([^"]*)", help: "((?:[^"\\
 
 // histograms are the metrics of that type; of the others those that end so are counters.
 var (
-	histograms = []string{"bkbcs_k8swatch_storage_request_latency_time", "bkbcs_k8swatch_queue_latency_time", "k8swatch_freshness_seconds"}
+	histograms = []string{"bkbcs_k8swatch_storage_request_latency_time", "bkbcs_k8swatch_queue_latency_time", "k8swatch_freshness_seconds", "k8swatch_notify_latency_seconds"}
 	counters   = regexp.MustCompile(`_total$|request_total_num$|_discard_events$`)
 )
 

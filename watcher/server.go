@@ -32,6 +32,9 @@ type server struct {
 	http     http.Server
 }
 
+// listenFunc binds an address.
+type listenFunc = func(address string) (net.Listener, error)
+
 func listenTCP(addr string) (net.Listener, error) {
 	return net.Listen("tcp", addr) //nolint:noctx // binding does not block
 }

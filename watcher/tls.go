@@ -11,10 +11,10 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/watchbench/watchbench/watcher/alert"
+	"github.com/watchbench/watchbench/watcher/certfile"
 	"github.com/watchbench/watchbench/watcher/config"
 )
 
@@ -40,7 +40,7 @@ func clientTLS(key string, f config.TLS, skipVerify bool) (func() (*tls.Config, 
 		t := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: skipVerify} //nolint:gosec // asked for, and warned of
 		if f.CAFile != "" {
 			var err error
-			if t.RootCAs, err = certPool(key+".ca-file", f.CAFile); err != nil {
+			if t.RootCAs, err = certfile.Pool(key+".ca-file", f.CAFile); err != nil {
 				return nil, err
 			}
 		}
@@ -84,19 +84,6 @@ func keyPair(f config.TLS) (tls.Certificate, error) {
 		return pair, nil
 	}
 	return tls.X509KeyPair(cert, key)
-}
-
-// certPool reads the certificates of a CA file; key names it in errors.
-func certPool(key, file string) (*x509.CertPool, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", key, err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(data) {
-		return nil, fmt.Errorf("%s: %s holds no PEM certificate", key, file)
-	}
-	return pool, nil
 }
 
 // httpClient reads what load reads for each new connection.
@@ -173,30 +160,12 @@ func serverTLS(c config.Config, log *slog.Logger) (*tls.Config, error) {
 		}
 		t := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}
 		if c.CAFile != "" {
-			if t.ClientCAs, err = certPool("ca_file", c.CAFile); err != nil {
+			if t.ClientCAs, err = certfile.Pool("ca_file", c.CAFile); err != nil {
 				return nil, err
 			}
 			t.ClientAuth = tls.RequireAndVerifyClientCert
 		}
 		return t, nil
 	}
-	last, err := load()
-	if err != nil {
-		return nil, err
-	}
-	var mu sync.Mutex // guards last and failed
-	failed := false
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		t, err := load()
-		mu.Lock()
-		defer mu.Unlock()
-		switch {
-		case err == nil:
-			last = t
-		case !failed:
-			log.Warn("the servers' certificate cannot be read, serving with the last one", "error", err)
-		}
-		failed = err != nil
-		return last, nil
-	}}, nil
+	return certfile.Server(load, 0, log)
 }

@@ -72,7 +72,7 @@ type Watcher struct {
 	cfg      config.Config
 	filter   config.Filter
 	log      *slog.Logger
-	listen   func(address string) (net.Listener, error) // nil: TCP
+	listen   listenFunc // nil: TCP
 	registry *prometheus.Registry
 	kube     *rest.Config
 	storage  *storage.Client
@@ -83,6 +83,7 @@ type Watcher struct {
 	pipeline     *pipeline.Pipeline // nil under the profile "legacy"
 	owners       *owners            // nil under the profile "legacy"
 	path         path               // of the events; pipeline, if there is one
+	resources    *resources         // nil where the resource watcher is off
 
 	// collector is made by Run, when the cluster has said what there is to watch.
 	collector    atomic.Pointer[collector.Collector]
@@ -148,7 +149,7 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 		if w.path, err = w.legacyPath(storageSettings); err != nil {
 			return nil, err
 		}
-		return w, nil
+		return w, w.addResources()
 	}
 	w.owners = newOwners(w.collector.Load)
 	send := &sender{storage: w.storage, workload: workload{cache: w}, owners: w.owners, clusterScoped: func(kind string) bool {
@@ -161,7 +162,7 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 		return nil, &InputError{Key: "bcs", Err: err}
 	}
 	w.path = w.pipeline
-	return w, nil
+	return w, w.addResources()
 }
 
 // Get is the cached state of an object; nothing is cached before Run has asked the
@@ -233,22 +234,31 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 	defer metrics.close()
 	// Consumers first: they end last.
-	return lifecycle.Run(ctx,
-		lifecycle.Stage{Name: "health", Run: health.Run},
-		lifecycle.Stage{Name: "metrics", Run: metrics.Run},
-		lifecycle.Stage{Name: "watch", Run: w.lead},
-	)
+	stages := []lifecycle.Stage{
+		{Name: "health", Run: health.Run},
+		{Name: "metrics", Run: metrics.Run},
+	}
+	if r := w.resources; r != nil {
+		server, err := r.serve(ctx, w.log)
+		if err != nil {
+			return err
+		}
+		defer server.Close()
+		stages = append(stages, lifecycle.Stage{Name: "watches", Run: r.watches.Run},
+			lifecycle.Stage{Name: "relations", Run: r.relations.Run}, lifecycle.Stage{Name: "resource watcher", Run: server.Run})
+	}
+	return lifecycle.Run(ctx, append(stages, lifecycle.Stage{Name: "watch", Run: w.lead})...)
 }
 
 // lead works at once or, with leader election, while this replica leads.
 func (w *Watcher) lead(ctx context.Context) error {
 	if w.elector == nil {
-		return w.work(ctx)
+		return w.workAndNotify(ctx)
 	}
 	w.standby.Store(true)
 	err := w.elector.Run(ctx, func(ctx context.Context) error {
 		w.standby.Store(false)
-		return w.work(ctx)
+		return w.workAndNotify(ctx)
 	})
 	if _, untrusted := errors.AsType[*tls.CertificateVerificationError](err); untrusted && w.standby.Load() {
 		return &InputError{Key: "k8s", Err: err}
@@ -283,6 +293,14 @@ func (w *Watcher) newElector() (*leader.Elector, error) {
 			return 0
 		}),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: metric.WritesRefused, Help: "Writes that did not leave because this replica led no more."}, func() float64 { return float64(e.Refused()) }))
+}
+
+// workAndNotify is work and, beside it, what subscriptions get.
+func (w *Watcher) workAndNotify(ctx context.Context) error {
+	if w.resources == nil {
+		return w.work(ctx)
+	}
+	return lifecycle.Run(ctx, lifecycle.Stage{Name: "watch", Run: w.work}, lifecycle.Stage{Name: "notify", Run: w.resources.notifier.Run})
 }
 
 // work watches and sends until ctx ends, then drains. Storage that is looked up in
@@ -326,6 +344,7 @@ func (w *Watcher) watch(ctx context.Context) error {
 			}
 			return true
 		},
+		View: w.views(),
 	})
 	if err != nil {
 		return &InputError{Err: err}

@@ -17,8 +17,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	kube "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/watchbench/watchbench/internal/apistatus"
 	"github.com/watchbench/watchbench/loadgen/apisim"
-	"github.com/watchbench/watchbench/loadgen/apistatus"
 	"github.com/watchbench/watchbench/loadgen/trace"
 )
 

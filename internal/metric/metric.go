@@ -120,6 +120,37 @@ const (
 	// A leader that had lost its Lease kept writes back, which the next one sends. Often: the apiserver is slow, or the process
 	// does not get its CPU.
 	WritesRefused = "k8swatch_writes_refused_total"
+	// Programs ask for more kinds; each costs memory and a watch at the apiserver. At `resourceWatcher.watches.maxWatches` further
+	// ones are refused.
+	LazyWatches = "k8swatch_lazy_watches"
+	// The kinds that programs ask for have more objects. Above `resourceWatcher.watches.maxBytes` unused watches end.
+	LazyBytes = "k8swatch_lazy_watch_bytes"
+	// Programs ask for kinds that are not followed yet; each costs the apiserver a list. Steady growth: queries are further apart than
+	// `resourceWatcher.watches.ttl`; raise it, or pin the kinds.
+	LazyStarts = "k8swatch_lazy_watches_started_total"
+	// Grows with the queries. If those of `outcome="unsynced"` grow, first lists take long or fail: `/v1/watches` says which and why.
+	// `limit`: raise `maxWatches` or `maxBytes` in `resourceWatcher.watches`.
+	WatchOpens = "k8swatch_watch_opens_total"
+	// Changes come faster than a receiver takes them, or it does not answer: the log says which. What is full drops by
+	// `queue.whenFull` of the subscription.
+	NotifyQueued = "k8swatch_notify_queued"
+	// Grows with the load.
+	NotifyDelivered = "k8swatch_notify_delivered_total"
+	// A receiver refuses for now or does not answer. A few are no harm; the log says why.
+	NotifyRetried = "k8swatch_notify_retried_total"
+	// Events were given up. `refused`, `too_large` and `redirect`: the receiver does not want them as they are; `tries` and `age`:
+	// it was away too long. The log says why, and the dead letters hold the events.
+	NotifyDeadLettered = "k8swatch_notify_dead_lettered_total"
+	// Events were lost. `full`: raise `workers` or the bounds of `queue`, or see why the receiver is slow; `dead_letter`: the file
+	// could not be written; `abandoned`: raise `drainTimeout`.
+	NotifyDropped = "k8swatch_notify_dropped_total"
+	// A subscription did not see each state of its objects: it sends the differences. `expired`: the process does not get its CPU;
+	// `full`: as `k8swatch_notify_dropped_total`, under `resync`; `reopened`: the kind was away, as when its CRD changes.
+	NotifyGaps = "k8swatch_notify_gaps_total"
+	// A receiver falls behind or is away. See [k8swatch_notify_queued](#k8swatch_notify_queued).
+	NotifyOldest = "k8swatch_notify_oldest_seconds"
+	// Notifications take longer. See [k8swatch_notify_queued](#k8swatch_notify_queued).
+	NotifyLatency = "k8swatch_notify_latency_seconds"
 	// SIGHUP was sent. `result="failed"`: the file is wrong and nothing changed; the log says where.
 	ConfigReloads = "k8swatch_config_reloads_total"
 )
@@ -154,4 +185,17 @@ const (
 	GoHeap        = "go_memstats_heap_inuse_bytes"
 	GoGoroutines  = "go_goroutines"
 	TargetUp      = "up"
+)
+
+// Metrics of the resource watcher's read API.
+const (
+	// Grows with what clients ask. `code="429"`: more than `maxInFlight` or `maxWatches`; `code="503"`: kinds that are not synced;
+	// `code="0"`: clients that went before they were answered.
+	QueryRequests = "k8swatch_query_requests_total"
+	// Lists of large kinds, or the process does not get its CPU. A first query waits until its kind is synced.
+	QuerySeconds = "k8swatch_query_seconds"
+	// At `maxInFlight` others are refused: slow clients, large lists, or kinds that do not sync.
+	QueryInFlight = "k8swatch_query_inflight_requests"
+	// Watches that clients hold open. At `maxWatches` others are refused.
+	QueryWatchers = "k8swatch_query_watchers"
 )

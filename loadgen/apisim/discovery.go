@@ -8,7 +8,7 @@ import (
 
 	apiversion "k8s.io/apimachinery/pkg/version"
 
-	"github.com/watchbench/watchbench/loadgen/apistatus"
+	"github.com/watchbench/watchbench/internal/apistatus"
 )
 
 // serverVersion is the answer to /version, of the release whose behaviour this is.

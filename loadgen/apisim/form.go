@@ -8,8 +8,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/watchbench/watchbench/internal/apistatus"
 	"github.com/watchbench/watchbench/internal/jsonscan"
-	"github.com/watchbench/watchbench/loadgen/apistatus"
 )
 
 // form is how a client wants objects shown.

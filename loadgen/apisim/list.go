@@ -10,7 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/watchbench/watchbench/loadgen/apistatus"
+	"github.com/watchbench/watchbench/internal/apistatus"
 )
 
 // writeChunk is how much of a list is rendered before it is written.

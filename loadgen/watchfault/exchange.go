@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/watchbench/watchbench/loadgen/apistatus"
+	"github.com/watchbench/watchbench/internal/apistatus"
 )
 
 // ending is how a fault ends an exchange.

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/watchbench/watchbench/internal/apistatus"
 	"github.com/watchbench/watchbench/internal/gate"
-	"github.com/watchbench/watchbench/loadgen/apistatus"
 )
 
 // Wrap puts the faults before a handler. The result has a method Refusing.

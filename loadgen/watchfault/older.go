@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/watchbench/watchbench/loadgen/apistatus"
+	"github.com/watchbench/watchbench/internal/apistatus"
 )
 
 // recorder keeps an answer in memory.

@@ -23,10 +23,10 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/watchbench/watchbench/internal/apistatus"
 	"github.com/watchbench/watchbench/internal/gate"
 	"github.com/watchbench/watchbench/internal/kubefile"
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/loadgen/apistatus"
 	"github.com/watchbench/watchbench/loadgen/watchfault"
 )
 

@@ -98,7 +98,7 @@ var MatrixRows = []MatrixRow{
 	{ID: "F21", Title: "huge objects, garbled watch"},
 	{ID: "F22", Title: "custom resources come and go"},
 	{ID: "F23", Title: "two watchers at once, leader killed"},
-	{ID: "F24", Title: "slow receivers of notifications", NotBuilt: "notifications are not built yet"},
+	{ID: "F24", Title: "slow receivers of notifications"},
 	{ID: "F25", Title: "forged addresses of webhooks", NotBuilt: "webhooks are not built yet"},
 	{ID: "F26", Title: "canaries in masked fields"},
 	{ID: "F27", Title: "bad certificates, old TLS, rotated CA and token"},

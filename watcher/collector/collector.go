@@ -78,9 +78,6 @@ func New(c Config, s Settings) (*Collector, error) {
 	if s.Logger == nil {
 		s.Logger = slog.New(slog.DiscardHandler)
 	}
-	if s.View == nil {
-		s.View = func(Resource) *view.View { return nil }
-	}
 	m, err := newMetrics(s.Registry)
 	if err != nil {
 		return nil, fmt.Errorf("collector: %w", err)
@@ -155,7 +152,7 @@ func (c *Collector) RemoveResource(key string) error {
 		return fmt.Errorf("remove %s: %w", key, ErrUnknownKind)
 	}
 	k.stop()
-	if v := k.store.view; v != nil {
+	if v := k.store.view.Load(); v != nil {
 		v.End()
 	}
 	c.metrics.forget(key)
@@ -164,7 +161,8 @@ func (c *Collector) RemoveResource(key string) error {
 
 // MoveResource collects the kind with r's key from another version of its API. What is
 // cached stays and is sent again in the new version; what went meanwhile is deleted. Group,
-// kind and scope must stay what they were.
+// kind and scope must stay what they were. The view of the former version ends; there is
+// another one for the new.
 func (c *Collector) MoveResource(r Resource) error {
 	if err := r.Validate(); err != nil {
 		return err
@@ -181,6 +179,9 @@ func (c *Collector) MoveResource(r Resource) error {
 		return fmt.Errorf("move %s: %w", r, ErrUnknownKind)
 	}
 	k.store.renew.Store(true)
+	if v := k.store.view.Swap(c.newView(r)); v != nil {
+		v.End()
+	}
 	moved := c.kindOf(r, k.store)
 	c.kinds[key] = moved
 	if c.ctx != nil {
@@ -243,10 +244,18 @@ func (c *Collector) List(kind string) []*object.Object {
 	return k.store.list()
 }
 
+// newView is what Settings.View makes for r.
+func (c *Collector) newView(r Resource) *view.View {
+	if c.view == nil {
+		return nil
+	}
+	return c.view(r)
+}
+
 // View is what Settings.View made for a kind; nil where there is none.
 func (c *Collector) View(key string) *view.View {
 	if k := c.kind(key); k != nil {
-		return k.store.view
+		return k.store.view.Load()
 	}
 	return nil
 }

@@ -62,26 +62,47 @@ func NewDiscovery(cfg *rest.Config) (*Discovery, error) {
 	return &Discovery{conn}, nil
 }
 
-// apiGroup is one group with its versions, the preferred one first.
-type apiGroup struct {
-	name     string
-	versions []apiVersion
+// APIGroup is a group with its versions, the preferred one first. The core group has no
+// name.
+type APIGroup struct {
+	Name     string
+	Versions []APIVersion
 }
 
-func (g apiGroup) gv(v apiVersion) string {
-	return schema.GroupVersion{Group: g.name, Version: v.name}.String()
+func (g APIGroup) gv(v APIVersion) string {
+	return schema.GroupVersion{Group: g.Name, Version: v.Name}.String()
 }
 
-type apiVersion struct {
-	name      string
-	resources []apiResource
-	err       error // why resources is not known
+// APIVersion is what a group serves in one version, without subresources.
+type APIVersion struct {
+	Name      string
+	Resources []APIResource
+	Err       error // why Resources is not known, or not current
 }
 
-type apiResource struct {
-	name, kind string
-	namespaced bool
-	verbs      []string
+// APIResource is a resource as discovery describes it.
+type APIResource struct {
+	Resource
+	Singular                      string
+	ShortNames, Categories, Verbs []string
+}
+
+// Groups returns all that is served. A version that cannot be learned says so by its Err;
+// the error is for who could not be asked at all.
+func (d *Discovery) Groups(ctx context.Context) ([]APIGroup, error) {
+	return d.ask(ctx, func(string) bool { return true })
+}
+
+// ask returns the groups that are wanted, and perhaps others.
+func (d *Discovery) ask(ctx context.Context, wanted func(group string) bool) (groups []APIGroup, err error) {
+	for _, root := range []string{"/api", "/apis"} {
+		found, err := d.groups(ctx, root, wanted)
+		if err != nil {
+			return nil, fmt.Errorf("discover %s: %w", root, err)
+		}
+		groups = append(groups, found...)
+	}
+	return groups, nil
 }
 
 // Resources returns, of every resource that the filter lets through, the version that the
@@ -89,38 +110,34 @@ type apiResource struct {
 // some groups cannot be learned it returns the others together with a *DiscoveryError; the
 // caller should ask again.
 func (d *Discovery) Resources(ctx context.Context, f DiscoveryFilter) ([]Resource, error) {
-	var groups []apiGroup
-	broken := map[string]error{}
-	for _, root := range []string{"/api", "/apis"} {
-		found, err := d.groups(ctx, root, f)
-		if err != nil {
-			return nil, fmt.Errorf("discover %s: %w", root, err)
-		}
-		groups = append(groups, found...)
+	groups, err := d.ask(ctx, f.wantsGroup)
+	if err != nil {
+		return nil, err
 	}
+	broken := map[string]error{}
 	var all []Resource
 	for _, g := range groups {
-		if !f.wantsGroup(g.name) {
+		if !f.wantsGroup(g.Name) {
 			continue
 		}
 		taken := map[string]bool{}
-		for _, v := range g.versions {
-			if v.err != nil {
-				broken[g.gv(v)] = v.err
+		for _, v := range g.Versions {
+			if v.Err != nil {
+				broken[g.gv(v)] = v.Err
 				// Which version is preferred for a resource is not known below this one.
 				break
 			}
 			if !slices.Contains(f.GroupVersions, g.gv(v)) {
 				continue
 			}
-			for _, r := range v.resources {
-				if taken[r.name] {
+			for _, r := range v.Resources {
+				if taken[r.Name] {
 					continue
 				}
-				taken[r.name] = true
-				res := Resource{Group: g.name, Version: v.name, Name: r.name, Kind: r.kind, Namespaced: r.namespaced, LabelSelector: f.LabelSelectors[r.kind]}
-				if f.wants(res, r.verbs) {
-					all = append(all, res)
+				taken[r.Name] = true
+				r.LabelSelector = f.LabelSelectors[r.Kind]
+				if f.wants(r.Resource, r.Verbs) {
+					all = append(all, r.Resource)
 				}
 			}
 		}
@@ -133,7 +150,7 @@ func (d *Discovery) Resources(ctx context.Context, f DiscoveryFilter) ([]Resourc
 }
 
 // groups reads one of the two roots, in the aggregated form if the server has it.
-func (d *Discovery) groups(ctx context.Context, root string, f DiscoveryFilter) ([]apiGroup, error) {
+func (d *Discovery) groups(ctx context.Context, root string, wanted func(group string) bool) ([]APIGroup, error) {
 	var answer struct {
 		Kind  string
 		Items []aggregatedGroup // aggregated
@@ -146,24 +163,24 @@ func (d *Discovery) groups(ctx context.Context, root string, f DiscoveryFilter) 
 	}
 	switch answer.Kind {
 	case "APIGroupDiscoveryList":
-		groups := make([]apiGroup, 0, len(answer.Items))
+		groups := make([]APIGroup, 0, len(answer.Items))
 		for _, g := range answer.Items {
 			groups = append(groups, g.group())
 		}
 		return groups, nil
 	case "APIVersions":
-		g := apiGroup{}
+		g := APIGroup{}
 		for _, v := range answer.Versions {
-			g.versions = append(g.versions, d.version(ctx, root+"/"+v, v))
+			g.Versions = append(g.Versions, d.version(ctx, root+"/"+v, Resource{Version: v}))
 		}
-		return []apiGroup{g}, nil
+		return []APIGroup{g}, nil
 	case "APIGroupList":
-		var groups []apiGroup
+		var groups []APIGroup
 		for _, in := range answer.Groups {
-			if !f.wantsGroup(in.Name) {
+			if !wanted(in.Name) {
 				continue
 			}
-			g := apiGroup{name: in.Name}
+			g := APIGroup{Name: in.Name}
 			names := []string{in.PreferredVersion.Version}
 			for _, v := range in.Versions {
 				if v.Version != in.PreferredVersion.Version {
@@ -171,7 +188,7 @@ func (d *Discovery) groups(ctx context.Context, root string, f DiscoveryFilter) 
 				}
 			}
 			for _, v := range names {
-				g.versions = append(g.versions, d.version(ctx, root+"/"+in.Name+"/"+v, v))
+				g.Versions = append(g.Versions, d.version(ctx, root+"/"+in.Name+"/"+v, Resource{Group: in.Name, Version: v}))
 			}
 			groups = append(groups, g)
 		}
@@ -187,42 +204,49 @@ type aggregatedGroup struct {
 		Version   string
 		Freshness string
 		Resources []struct {
-			Resource     string
-			ResponseKind *struct{ Kind string }
-			Scope        string
-			Verbs        []string
+			Resource                      string
+			ResponseKind                  *struct{ Kind string }
+			Scope                         string
+			SingularResource              string
+			ShortNames, Categories, Verbs []string
 		}
 	}
 }
 
-func (in aggregatedGroup) group() apiGroup {
-	g := apiGroup{name: in.Metadata.Name}
+func (in aggregatedGroup) group() APIGroup {
+	g := APIGroup{Name: in.Metadata.Name}
 	for _, v := range in.Versions {
-		out := apiVersion{name: v.Version}
+		out := APIVersion{Name: v.Version}
 		if v.Freshness == "Stale" {
-			out.err = errStale
+			out.Err = errStale
 		}
 		for _, r := range v.Resources {
 			if r.ResponseKind == nil {
 				continue // only subresources
 			}
-			out.resources = append(out.resources, apiResource{r.Resource, r.ResponseKind.Kind, r.Scope == "Namespaced", r.Verbs})
+			out.Resources = append(out.Resources, APIResource{
+				Resource: Resource{Group: g.Name, Version: v.Version, Name: r.Resource, Kind: r.ResponseKind.Kind, Namespaced: r.Scope == "Namespaced"},
+				Singular: r.SingularResource, ShortNames: r.ShortNames, Categories: r.Categories, Verbs: r.Verbs,
+			})
 		}
-		g.versions = append(g.versions, out)
+		g.Versions = append(g.Versions, out)
 	}
 	return g
 }
 
-// version reads one group-version in the older form.
-func (d *Discovery) version(ctx context.Context, path, name string) apiVersion {
-	v := apiVersion{name: name}
+// version reads one group-version, that of gv, in the older form.
+func (d *Discovery) version(ctx context.Context, path string, gv Resource) APIVersion {
+	v := APIVersion{Name: gv.Version}
 	var answer metav1.APIResourceList
-	if v.err = d.get(ctx, path, acceptJSON, &answer); v.err != nil {
+	if v.Err = d.get(ctx, path, acceptJSON, &answer); v.Err != nil {
 		return v
 	}
 	for _, r := range answer.APIResources {
 		if !strings.Contains(r.Name, "/") {
-			v.resources = append(v.resources, apiResource{r.Name, r.Kind, r.Namespaced, r.Verbs})
+			v.Resources = append(v.Resources, APIResource{
+				Resource: Resource{Group: gv.Group, Version: gv.Version, Name: r.Name, Kind: r.Kind, Namespaced: r.Namespaced},
+				Singular: r.SingularName, ShortNames: r.ShortNames, Categories: r.Categories, Verbs: r.Verbs,
+			})
 		}
 	}
 	return v

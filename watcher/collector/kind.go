@@ -24,7 +24,8 @@ type kind struct {
 
 	backoff wait.Backoff
 	after   func(context.Context) // waits for what must come before the first list; nil: nothing
-	once    sync.Once             // guards the one start or stop before it
+	pauses  pauses
+	once    sync.Once // guards the one start or stop before it
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when everything has ended
 }
@@ -33,7 +34,7 @@ func (c *Collector) newKind(r Resource) *kind {
 	m := c.metrics.of(r.Key())
 	m.synced.Set(0)
 	m.cacheKeys.Set(0)
-	return c.kindOf(r, &store{
+	st := &store{
 		resource: r, kind: r.Key(),
 		filter:  filter{c.config.IgnoreNamespaces, c.config.IgnoreNames},
 		sink:    c.sink,
@@ -43,8 +44,9 @@ func (c *Collector) newKind(r Resource) *kind {
 		synced:  make(chan struct{}),
 		objects: map[name]*object.Object{},
 		since:   map[name]uint64{},
-		view:    c.view(r),
-	})
+	}
+	st.view.Store(c.newView(r))
+	return c.kindOf(r, st)
 }
 
 // kindOf collects r into a store.
@@ -70,6 +72,7 @@ func (k *kind) start(ctx context.Context) {
 	k.once.Do(func() {
 		ctx, k.cancel = context.WithCancel(ctx)
 		k.store.ctx = ctx
+		k.pauses.begin(ctx)
 		go k.run(ctx)
 	})
 }
@@ -83,7 +86,7 @@ func (k *kind) run(ctx context.Context) {
 	r := cache.NewReflectorWithOptions(k.source, nil, k.store, cache.ReflectorOptions{
 		Name: k.store.kind, TypeDescription: k.resource.String(), Logger: &logger,
 		Backoff: &k.backoff,
-		Clock:   stoppableClock{clock.RealClock{}, ctx},
+		Clock:   stoppableClock{clock.RealClock{}, k.pauses.context},
 	})
 	k.reflect(klog.NewContext(ctx, logger), r)
 	k.source.running.wait()
@@ -114,9 +117,9 @@ func (k *kind) reflect(ctx context.Context, r *cache.Reflector) {
 		if err := r.ListAndWatchWithContext(ctx); err != nil {
 			cache.DefaultWatchErrorHandler(ctx, r, err)
 		}
-		if lifecycle.Pause(ctx, pause.after(k.store.attempt(start))) != nil {
-			return
-		}
+		k.pauses.under.Store(true)
+		_ = lifecycle.Pause(k.pauses.context(), pause.after(k.store.attempt(start)))
+		k.pauses.under.Store(false)
 	}
 }
 
@@ -138,12 +141,12 @@ func (k *kind) synced() bool {
 	}
 }
 
-// stoppableClock is the real clock whose After also fires when ctx ends. The
-// reflector waits for some of its delays, up to a minute, without a look at its
-// context.
+// stoppableClock is the real clock whose After also fires when a context of that moment
+// ends. The reflector waits for some of its delays, up to a minute, without a look at its
+// own.
 type stoppableClock struct {
 	clock.RealClock
-	ctx context.Context
+	context func() context.Context
 }
 
 var _ clock.Clock = stoppableClock{}
@@ -156,7 +159,7 @@ func (c stoppableClock) After(d time.Duration) <-chan time.Time {
 		default:
 		}
 	}
-	stop := context.AfterFunc(c.ctx, give)
+	stop := context.AfterFunc(c.context(), give)
 	time.AfterFunc(d, func() {
 		stop()
 		give()

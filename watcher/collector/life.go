@@ -33,9 +33,9 @@ type failure struct {
 
 func newLife(asks func()) *life { return &life{start: time.Now(), asks: asks} }
 
-// sign notes a sign of life.
+// sign notes a sign of life; 0 is that there was none.
 func (l *life) sign() {
-	l.last.Store(int64(time.Since(l.start)))
+	l.last.Store(max(1, int64(time.Since(l.start))))
 	if l.failed.Load() != nil {
 		l.failed.Store(nil)
 	}

@@ -48,6 +48,7 @@ type kindMetrics struct {
 	filtered                map[string]prometheus.Counter
 	lists, relists, watches prometheus.Counter
 	cacheKeys, synced       prometheus.Gauge
+	relisted                atomic.Int64 // what relists counts
 }
 
 func (m *metrics) of(kind string) *kindMetrics {

@@ -103,6 +103,7 @@ func (s *source) countList() {
 	s.metrics.lists.Inc()
 	if s.listed.Swap(true) {
 		s.metrics.relists.Inc()
+		s.metrics.relisted.Add(1)
 	}
 }
 

@@ -25,6 +25,13 @@ type Sink interface {
 	Enqueue(ctx context.Context, e pipeline.Event) error
 }
 
+// Discard is the Sink of a collector whose cache is only read.
+var Discard Sink = nowhere{}
+
+type nowhere struct{}
+
+func (nowhere) Enqueue(context.Context, pipeline.Event) error { return nil }
+
 // name is a key within one kind.
 type name struct{ namespace, name string }
 
@@ -42,7 +49,8 @@ type store struct {
 	metrics  *kindMetrics
 	logger   *slog.Logger
 	ctx      context.Context // of the run, for Enqueue: the reflector passes none
-	view     *view.View      // learns of each change; nil: nobody reads
+	// view learns of each change; nil: nobody reads. It is another one after a move.
+	view atomic.Pointer[view.View]
 
 	synced   chan struct{} // closed after the first Replace
 	syncOnce sync.Once
@@ -260,8 +268,8 @@ func (s *store) Delete(obj any) error {
 
 // show tells the view of a change.
 func (s *store) show(old, now *object.Object, version uint64, received time.Time) {
-	if s.view != nil {
-		s.view.Changed(readable(old), readable(now), version, received)
+	if v := s.view.Load(); v != nil {
+		v.Changed(readable(old), readable(now), version, received)
 	}
 }
 
@@ -273,26 +281,39 @@ func readable(o *object.Object) *object.Object {
 	return o
 }
 
-// showList tells the view what a list changed.
+// showList tells the view what a list changed. A view that is not synced learns of what
+// is there, whatever was cached: the kind may have moved.
 func (s *store) showList(changes []change, gone []*object.Object, at time.Time) {
-	if s.view == nil {
+	v := s.view.Load()
+	if v == nil {
 		return
 	}
 	all := make([]view.Difference, 0, len(gone)+len(changes))
+	show := func(old, now *object.Object) {
+		if !v.IsSynced() {
+			old = nil
+		}
+		if old, now = readable(old), readable(now); old != nil || now != nil {
+			all = append(all, view.Difference{Old: old, Now: now})
+		}
+	}
 	for _, o := range gone {
-		all = append(all, view.Difference{Old: readable(o)})
+		show(o, nil)
 	}
 	for _, c := range changes {
-		all = append(all, view.Difference{Old: readable(c.old), Now: readable(c.it.obj)})
+		show(c.old, c.it.obj)
 	}
-	s.view.Replaced(all, s.latest, at)
+	v.Replaced(all, s.latest, at)
 }
 
 // UpdateResourceVersion takes a version up to which the watch has brought everything.
 func (s *store) UpdateResourceVersion(version string) {
-	v, err := strconv.ParseUint(version, 10, 64)
-	if err == nil && s.view != nil {
-		s.view.Advance(v)
+	shown := s.view.Load()
+	if shown == nil {
+		return
+	}
+	if v, err := strconv.ParseUint(version, 10, 64); err == nil {
+		shown.Advance(v)
 	}
 }
 

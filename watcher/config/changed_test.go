@@ -55,7 +55,8 @@ func TestChangedSeesEveryKey(t *testing.T) {
 		case reflect.Slice:
 			v.Set(reflect.MakeSlice(v.Type(), 3, 3))
 		case reflect.Map:
-			v.Set(reflect.ValueOf(map[string]string{"Pod": "a=b"}))
+			v.Set(reflect.MakeMap(v.Type()))
+			v.SetMapIndex(reflect.ValueOf("Pod"), reflect.Zero(v.Type().Elem()))
 		default:
 			t.Errorf("a field of kind %s", v.Kind())
 		}

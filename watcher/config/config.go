@@ -1,6 +1,15 @@
 package config
 
-import "github.com/watchbench/watchbench/watcher/pipeline"
+import (
+	"strings"
+
+	"github.com/watchbench/watchbench/watcher/access"
+	"github.com/watchbench/watchbench/watcher/notify"
+	"github.com/watchbench/watchbench/watcher/pipeline"
+	"github.com/watchbench/watchbench/watcher/query"
+	"github.com/watchbench/watchbench/watcher/relation"
+	"github.com/watchbench/watchbench/watcher/watches"
+)
 
 // The comments of the fields are the text of docs/k8s-watch-reference.md, in Markdown.
 // After a change: go test ./watcher -run TestReference -update
@@ -35,6 +44,8 @@ type Config struct {
 	Synchronizer   Synchronizer   `json:"synchronizer"`
 	Alertor        Alertor        `json:"alertor"`
 	LeaderElection LeaderElection `json:"leaderElection"`
+
+	ResourceWatcher ResourceWatcher `json:"resourceWatcher"`
 
 	// Log level; from 4 on each list and watch that fails or ends is logged, too.
 	Verbosity int `json:"v"`
@@ -80,6 +91,49 @@ type LeaderElection struct {
 	Namespace string `json:"namespace"`
 	// Name of the Lease.
 	Name string `json:"name"`
+}
+
+// ResourceWatcher lets other programs read what is cached, and tells them of changes. It is
+// this watcher's own section; an unknown key in it is an error.
+type ResourceWatcher struct {
+	// Serve the cache to other programs, see [querying with kubectl](query.md). Off, it does nothing.
+	Enabled bool           `json:"enabled"`
+	Server  access.Config  `json:"server"`
+	Watches watches.Config `json:"watches"`
+	Query   query.Config   `json:"query"`
+	// What answers `/v1/relations`, see [relations](relations.md).
+	Relations relation.Config `json:"relations"`
+	Notify    notify.Config   `json:"notify"`
+}
+
+// section is one part of the configuration that checks itself.
+type section struct {
+	key      string
+	validate func() error
+}
+
+func (r *ResourceWatcher) sections() []section {
+	return []section{
+		{"server", r.Server.Validate}, {"watches", r.Watches.Validate}, {"query", r.Query.Validate}, {"relations", r.Relations.Validate},
+		{"notify", r.Notify.Validate},
+	}
+}
+
+// check finds the first value that cannot work. Each section names its own keys.
+func (r *ResourceWatcher) check() (key, msg string) {
+	for _, s := range r.sections() {
+		err := s.validate()
+		if err == nil {
+			continue
+		}
+		first, _, _ := strings.Cut(err.Error(), "\n") // of errors that are joined
+		key, msg, ok := strings.Cut(first, ": ")
+		if !ok {
+			key, msg = "", first
+		}
+		return strings.TrimSuffix("resourceWatcher."+s.key+"."+key, "."), msg
+	}
+	return "", ""
 }
 
 // Identity says which cluster this is.

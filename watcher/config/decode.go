@@ -15,6 +15,7 @@ import (
 	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/internal/redact"
 	"github.com/watchbench/watchbench/internal/spelling"
+	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 // Error is one wrong thing in a file. Key is empty when the file as a whole is wrong.
@@ -107,6 +108,9 @@ func (d *decoder) value(path string, r jsonscan.Range, v reflect.Value) error {
 			return d.fail(path, err.Error())
 		}
 		return nil
+	case v.Kind() == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		return d.value(path, r, v.Elem())
 	case v.Kind() == reflect.Struct:
 		return d.object(path, r, "an object", func(at, key string, value jsonscan.Range) error {
 			f, ok := fieldByKey(v, key)
@@ -197,9 +201,16 @@ func (d *decoder) unknown(path, key string, t reflect.Type) error {
 		d.ignore(path, msg+" It is ignored")
 		return nil
 	}
+	if strings.HasPrefix(path, strict) {
+		return d.fail(path, "unknown key, want one of "+strings.Join(known, ", "))
+	}
 	d.ignore(path, "unknown key, ignored")
 	return nil
 }
+
+// strict is where an unknown key is an error: in what bcs-k8s-watch never had, no key can
+// be one of its own.
+const strict = "resourceWatcher."
 
 // index is that of a list's element in a path.
 var index = regexp.MustCompile(`\[\d+\]`)
@@ -217,31 +228,11 @@ func (d *decoder) fail(path, msg string) error {
 }
 
 func (d *decoder) wrong(path, want string, r jsonscan.Range) error {
-	got := kindOf(r.Of(d.data))
+	got := setting.KindOf(r.Of(d.data))
 	if at := strings.ToLower(path); strings.Contains(at, "password") || strings.Contains(at, "token") {
 		got = "something else" // it is not to be printed
 	}
 	return d.fail(path, fmt.Sprintf("want %s, got %s", want, got))
-}
-
-// harmless are values that may be printed where another type belongs: what is meant for a
-// number or for true and false, with or without quotes. Anything else may be a secret in
-// the wrong place.
-var harmless = regexp.MustCompile(`^"?(?:[-+]?[0-9][0-9.,_]{0,18}|true|false|yes|no|on|off|)"?$`)
-
-// kindOf is the value itself where that is harmless, else its type.
-func kindOf(raw []byte) string {
-	switch {
-	case harmless.Match(raw):
-		return string(raw)
-	case raw[0] == '{':
-		return "an object"
-	case raw[0] == '[':
-		return "a list"
-	case raw[0] == '"':
-		return "a string"
-	}
-	return "a number" // one of unusual length or form
 }
 
 // fieldByKey matches as the original does: without regard to case.

@@ -3,9 +3,14 @@ package config
 import (
 	"time"
 
+	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/notify"
 	"github.com/watchbench/watchbench/watcher/pipeline"
+	"github.com/watchbench/watchbench/watcher/query"
+	"github.com/watchbench/watchbench/watcher/relation"
 	"github.com/watchbench/watchbench/watcher/storage"
+	"github.com/watchbench/watchbench/watcher/watches"
 )
 
 // Defaults of the original (contract §7.1). What concerns the queues is
@@ -35,6 +40,9 @@ func Default() Config {
 		Synchronizer:   Synchronizer{Period: Duration(5 * time.Minute), Name: "k8s-watch"},
 		Alertor:        Alertor{Convergence: Duration(time.Minute)},
 		LeaderElection: LeaderElection{Namespace: "kube-system", Name: "k8s-watch"},
+		ResourceWatcher: ResourceWatcher{
+			Server: access.Default(), Watches: watches.Default(), Query: query.Default(), Relations: relation.Default(), Notify: notify.Default(),
+		},
 		BCS: BCS{
 			WriterQueueLen:   DefaultWriterQueueLen,
 			PodQueueNum:      p.PodQueueNum,

@@ -247,6 +247,9 @@ func (c *Config) check() (key, msg string) {
 	if ns := c.WatchResource.Namespace; ns != "" && len(validation.IsDNS1123Label(ns)) > 0 {
 		return "watch_resource.namespace", fmt.Sprintf("%q is no namespace: want the name of one, or nothing for all", ns)
 	}
+	if key, msg := c.ResourceWatcher.check(); key != "" {
+		return key, msg
+	}
 	for kind, sel := range c.WatchResource.LabelSelectors {
 		if _, err := labels.Parse(sel); err != nil {
 			return "watch_resource.label_selectors." + kind, fmt.Sprintf("%q is no label selector: %v", sel, err)

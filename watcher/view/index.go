@@ -28,6 +28,22 @@ func (v *View) NewIndex(of func(raw []byte) []string) *Index {
 	return &Index{v: v, of: of}
 }
 
+// IndexBy returns the index of that name, which it makes as NewIndex does where there is
+// none yet. It lives as long as the view.
+func (v *View) IndexBy(name string, of func(raw []byte) []string) *Index {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	i := v.named[name]
+	if i == nil {
+		if v.named == nil {
+			v.named = map[string]*Index{}
+		}
+		i = v.NewIndex(of)
+		v.named[name] = i
+	}
+	return i
+}
+
 // Close lets go of the index's memory; a later use builds it anew.
 func (i *Index) Close() {
 	i.v.mu.Lock()

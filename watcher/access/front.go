@@ -1,0 +1,143 @@
+package access
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+
+	"golang.org/x/time/rate"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// userKey is where the server leaves the user for the guard.
+type userKey struct{}
+
+// front stands before the handler: what it refuses reaches no parser of the API.
+type front struct {
+	next  http.Handler
+	guard Guard
+	hosts bool // only requests that name this machine
+}
+
+func (f front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer countReset(r)
+	h := w.Header()
+	h.Set("Cache-Control", "no-cache, private")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if why := f.foreign(r); why != "" {
+		refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, why)
+		return
+	}
+	if r.ContentLength > maxBody {
+		h.Set("Connection", "close") // do not read what nobody wants
+		refuse(w, http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, "the body is larger than 64 KiB")
+		return
+	}
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	}
+	u, err := f.guard.Authenticate(r)
+	if err != nil {
+		unauthenticated(w, err)
+		return
+	}
+	f.next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), userKey{}, u)))
+}
+
+// foreign says why a request is refused whoever sends it: it comes from a web page, which
+// must not read the cluster through the browser of somebody who may, or it asks for a user
+// to be impersonated, which would be answered with the rights of the one who sent it.
+func (f front) foreign(r *http.Request) string {
+	for name := range r.Header {
+		if strings.HasPrefix(name, "Impersonate-") {
+			return "impersonation is not supported"
+		}
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "none", "same-origin":
+	default:
+		return "a web page of another site asks"
+	}
+	if len(r.Header.Values("Origin")) > 0 {
+		return "a web page asks: requests with an Origin are refused"
+	}
+	if f.hosts && !localHost(r.Host) {
+		return "the Host is not this machine: without authentication want localhost or a loopback address"
+	}
+	return ""
+}
+
+// localHost reports whether a Host header names this machine. A page whose own name was made
+// to resolve to loopback has another.
+func localHost(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	} else if h, ok := strings.CutPrefix(host, "["); ok {
+		if host, ok = strings.CutSuffix(h, "]"); !ok {
+			return false
+		}
+	}
+	return strings.EqualFold(host, localhost) || isLoopback(host)
+}
+
+// unauthenticated ends the connection, so that nobody without credentials keeps one.
+func unauthenticated(w http.ResponseWriter, err error) {
+	h := w.Header()
+	h.Set("Connection", "close")
+	switch {
+	case errors.Is(err, ErrBusy):
+		h.Set("Retry-After", "1")
+		refuse(w, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, ErrBusy.Error())
+	case isUnavailable(err):
+		h.Set("Retry-After", "1")
+		refuse(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "the apiserver does not say whose the credentials are")
+	default:
+		h.Set("WWW-Authenticate", "Bearer")
+		refuse(w, http.StatusUnauthorized, metav1.StatusReasonUnauthorized, err.Error())
+	}
+}
+
+func isUnavailable(err error) bool {
+	_, ok := errors.AsType[*UnavailableError](err)
+	return ok
+}
+
+// refuse answers with a Status.
+func refuse(w http.ResponseWriter, code int, reason metav1.StatusReason, message string) {
+	text, err := json.Marshal(metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure, Code: int32(code), Reason: reason, Message: message, //nolint:gosec // a status code
+	})
+	if err != nil {
+		text = nil // cannot be
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(text)
+}
+
+// resets counts the requests that were cancelled on one connection.
+type resets struct {
+	conn  net.Conn
+	allow *rate.Limiter
+}
+
+type resetsKey struct{}
+
+func withResets(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, resetsKey{}, &resets{c, rate.NewLimiter(1, maxResets)})
+}
+
+// countReset runs when a request ends: its context has ended before only if the client
+// cancelled it, or is gone.
+func countReset(r *http.Request) {
+	if r.ProtoMajor != 2 || r.Context().Err() == nil {
+		return
+	}
+	if c, ok := r.Context().Value(resetsKey{}).(*resets); ok && !c.allow.Allow() {
+		_ = c.conn.Close()
+	}
+}

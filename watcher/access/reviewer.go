@@ -1,0 +1,347 @@
+package access
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/watcher/certfile"
+)
+
+// How long answers count: those of controller-runtime's filter for metrics.
+const (
+	userTTL    = time.Minute
+	refusedTTL = 10 * time.Second // of credentials
+	allowTTL   = 5 * time.Minute
+	denyTTL    = 30 * time.Second
+)
+
+// How many answers are kept. The least recently used goes first.
+const (
+	maxUsers   = 4096
+	maxRefused = 1024 // credentials
+	maxAllowed = 16384
+	maxDenied  = 4096
+)
+
+// authenticated is the group of everybody whose credentials are good. The apiserver adds it
+// to what a TokenReview says, and to nobody with a certificate that it has not seen.
+const authenticated = "system:authenticated"
+
+// The resources that are created.
+const (
+	tokenReviews  = "tokenreviews"
+	accessReviews = "subjectaccessreviews"
+)
+
+// Settings are passed by code.
+type Settings struct {
+	Logger *slog.Logger // nil: no logs
+	// Kube is how the watcher itself reaches the apiserver.
+	Kube *rest.Config
+}
+
+// Reviewer asks the apiserver who a client is and what that user may do. Credentials are
+// kept by a keyed hash only.
+type Reviewer struct {
+	server       *apiserver
+	tokens, acls *lane
+	audiences    []string
+	secret       [32]byte                         // of the hash
+	clientCAs    *certfile.Latest[*x509.CertPool] // nil: no certificates
+	users        *cache[User]
+	decisions    *cache[string] // why not
+}
+
+var _ Guard = (*Reviewer)(nil)
+
+// New is the guard that the configuration asks for: Open, or a *Reviewer.
+func New(c Config, s Settings) (Guard, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if c.Authentication == None {
+		return Open(), nil
+	}
+	return newReviewer(c, s)
+}
+
+func newReviewer(c Config, s Settings) (*Reviewer, error) {
+	if s.Logger == nil {
+		s.Logger = slog.New(slog.DiscardHandler)
+	}
+	server, err := newAPIServer(s.Kube, s.Logger)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reviewer{
+		server: server, audiences: c.Audiences,
+		tokens: server.lane("authentication.k8s.io", tokenReviews), acls: server.lane("authorization.k8s.io", accessReviews),
+		users: newCache[User](maxUsers, maxRefused), decisions: newCache[string](maxAllowed, maxDenied),
+	}
+	_, _ = rand.Read(r.secret[:]) // never fails
+	if c.ClientCAFile != "" {
+		r.clientCAs, err = certfile.NewLatest(func() (*x509.CertPool, error) {
+			return certfile.Pool("clientCAFile", c.ClientCAFile)
+		}, fileAge, func(err error) {
+			s.Logger.Warn("the CA of client certificates cannot be read, the last one is used", "error", err)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// CloseIdleConnections ends those to the apiserver that are kept for a next review.
+func (r *Reviewer) CloseIdleConnections() { r.server.closeIdle() }
+
+// prefix keeps the keys of different things apart.
+type prefix string
+
+const (
+	ofToken       prefix = "token\x00"
+	ofCertificate prefix = "certificate\x00"
+	ofAccess      prefix = "access\x00"
+)
+
+func (r *Reviewer) key(p prefix, what []byte) (k key) {
+	h := hmac.New(sha256.New, r.secret[:])
+	_, _ = h.Write([]byte(p))
+	_, _ = h.Write(what)
+	h.Sum(k[:0])
+	return k
+}
+
+// Authenticate returns the user of the client's certificate or else of the bearer token.
+// The user is shared: callers must not change it.
+func (r *Reviewer) Authenticate(req *http.Request) (User, error) {
+	if u, ok := req.Context().Value(userKey{}).(User); ok {
+		return u, nil // the server has asked already
+	}
+	token, refused := bearer(req.Header.Values("Authorization"))
+	if r.clientCAs != nil && req.TLS != nil && len(req.TLS.PeerCertificates) > 0 {
+		u, err := r.certificate(req.Context(), req.TLS.PeerCertificates)
+		if err == nil || token == "" {
+			return u, err
+		}
+	}
+	if refused != nil {
+		return User{}, refused
+	}
+	return r.token(req.Context(), token)
+}
+
+// bearer is the token of a request's Authorization headers.
+func bearer(headers []string) (string, error) {
+	if len(headers) == 0 {
+		return "", &UnauthorizedError{"the request has no bearer token"}
+	}
+	scheme, token, _ := strings.Cut(headers[0], " ")
+	// The characters of RFC 6750 and those that are printed, but no second word.
+	odd := func(c rune) bool { return c <= ' ' || c >= 0x7f }
+	if len(headers) > 1 || !strings.EqualFold(scheme, "bearer") || token == "" || strings.ContainsFunc(token, odd) {
+		return "", &UnauthorizedError{"want one header Authorization: Bearer and a token"}
+	}
+	return token, nil
+}
+
+type tokenSpec struct {
+	Token     string   `json:"token"`
+	Audiences []string `json:"audiences,omitempty"`
+}
+
+type tokenStatus struct {
+	Authenticated bool
+	User          struct {
+		Username, UID string
+		Groups        []string
+		Extra         map[string][]string
+	}
+	Audiences []string
+}
+
+func (r *Reviewer) token(ctx context.Context, token string) (User, error) {
+	a, err := r.users.do(ctx, r.key(ofToken, []byte(token)), func(ctx context.Context) (answer[User], error) {
+		var s tokenStatus
+		if err := r.tokens.review(ctx, tokenSpec{token, r.audiences}, &s); err != nil {
+			return answer[User]{}, err
+		}
+		// An apiserver that knows no audiences names none: its yes is then for its own only.
+		ours := len(r.audiences) == 0 || slices.ContainsFunc(s.Audiences, func(a string) bool { return slices.Contains(r.audiences, a) })
+		if !s.Authenticated || !ours || s.User.Username == "" {
+			return answer[User]{until: time.Now().Add(refusedTTL)}, nil
+		}
+		return answer[User]{User{s.User.Username, s.User.UID, s.User.Groups, s.User.Extra}, true, time.Now().Add(userTTL)}, nil
+	})
+	switch {
+	case err != nil:
+		return User{}, unavailable(err)
+	case !a.yes:
+		return User{}, &UnauthorizedError{"the apiserver does not accept the token"}
+	}
+	return a.value, nil
+}
+
+// certificate verifies a chain for each new minute, not each handshake: a connection may
+// outlive its certificate or the CA.
+func (r *Reviewer) certificate(ctx context.Context, chain []*x509.Certificate) (User, error) {
+	leaf := chain[0]
+	a, err := r.users.do(ctx, r.key(ofCertificate, leaf.Raw), func(context.Context) (answer[User], error) {
+		o := x509.VerifyOptions{
+			Roots: r.clientCAs.Get(), Intermediates: x509.NewCertPool(),
+			KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		}
+		for _, c := range chain[1:] {
+			o.Intermediates.AddCert(c)
+		}
+		now := time.Now()
+		if _, err := leaf.Verify(o); err != nil || leaf.Subject.CommonName == "" {
+			return answer[User]{until: now.Add(refusedTTL)}, nil
+		}
+		u := User{Name: leaf.Subject.CommonName, Groups: slices.Clone(leaf.Subject.Organization)}
+		if !slices.Contains(u.Groups, authenticated) {
+			u.Groups = append(u.Groups, authenticated)
+		}
+		until := now.Add(userTTL)
+		if leaf.NotAfter.Before(until) {
+			until = leaf.NotAfter
+		}
+		return answer[User]{u, true, until}, nil
+	})
+	switch {
+	case err != nil:
+		return User{}, unavailable(err)
+	case !a.yes:
+		return User{}, &UnauthorizedError{"the client's certificate is not valid, not of the CA, or names nobody"}
+	}
+	return a.value, nil
+}
+
+// unavailable is err as one of the Guard's.
+func unavailable(err error) error {
+	if u, ok := errors.AsType[*UnavailableError](err); ok {
+		return u
+	}
+	return &UnavailableError{err}
+}
+
+type accessSpec struct {
+	Resource    *resourceAttributes    `json:"resourceAttributes,omitempty"`
+	NonResource *nonResourceAttributes `json:"nonResourceAttributes,omitempty"`
+	User        string                 `json:"user,omitempty"`
+	Groups      []string               `json:"groups,omitempty"`
+	Extra       map[string][]string    `json:"extra,omitempty"`
+	UID         string                 `json:"uid,omitempty"`
+}
+
+type resourceAttributes struct {
+	Namespace     string        `json:"namespace,omitempty"`
+	Verb          string        `json:"verb"`
+	Group         string        `json:"group,omitempty"`
+	Version       string        `json:"version,omitempty"`
+	Resource      string        `json:"resource"`
+	Subresource   string        `json:"subresource,omitempty"`
+	Name          string        `json:"name,omitempty"`
+	FieldSelector *requirements `json:"fieldSelector,omitempty"`
+	LabelSelector *requirements `json:"labelSelector,omitempty"`
+}
+
+type nonResourceAttributes struct {
+	Path string `json:"path"`
+	Verb string `json:"verb"`
+}
+
+// question is what a review asks; a list or watch of one name is about that object.
+func (a Attributes) question(u User) accessSpec {
+	s := accessSpec{User: u.Name, Groups: u.Groups, Extra: u.Extra, UID: u.UID}
+	if a.Path != "" {
+		s.NonResource = &nonResourceAttributes{a.Path, a.Verb}
+		return s
+	}
+	r := &resourceAttributes{
+		Namespace: a.Namespace, Verb: a.Verb, Group: a.Group, Version: a.Version,
+		Resource: a.Resource, Subresource: a.Subresource, Name: a.Name,
+	}
+	if a.FieldSelector != "" {
+		var only string
+		r.FieldSelector, only = fieldLimit(a.FieldSelector)
+		if r.Name == "" && (a.Verb == "list" || a.Verb == "watch") && len(path.IsValidPathSegmentName(only)) == 0 {
+			r.Name = only
+		}
+	}
+	if a.LabelSelector != "" {
+		r.LabelSelector = labelLimit(a.LabelSelector)
+	}
+	s.Resource = r
+	return s
+}
+
+type accessStatus struct {
+	Allowed, Denied bool
+	Reason          string
+}
+
+// maxReason bounds what is kept of an authorizer's reason, in bytes.
+const maxReason = 256
+
+// Authorize asks whether the user may do exactly that.
+func (r *Reviewer) Authorize(ctx context.Context, u User, a Attributes) error {
+	spec := a.question(u)
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return &UnavailableError{errors.New("encode a review")}
+	}
+	d, err := r.decisions.do(ctx, r.key(ofAccess, text), func(ctx context.Context) (answer[string], error) {
+		var s accessStatus
+		if err := r.acls.review(ctx, spec, &s); err != nil {
+			return answer[string]{}, err
+		}
+		if s.Allowed && !s.Denied {
+			return answer[string]{yes: true, until: time.Now().Add(allowTTL)}, nil
+		}
+		return answer[string]{value: strings.Clone(s.Reason[:min(len(s.Reason), maxReason)]), until: time.Now().Add(denyTTL)}, nil
+	})
+	switch {
+	case err != nil:
+		return unavailable(err)
+	case !d.yes:
+		return &ForbiddenError{User: u, Attributes: a, Reason: a.refusal(u, d.value)}
+	}
+	return nil
+}
+
+// refusal says it in the apiserver's words, which clients know.
+func (a Attributes) refusal(u User, why string) string {
+	var s string
+	switch resource := a.Resource; {
+	case a.Path != "":
+		s = fmt.Sprintf("User %q cannot %s path %q", u.Name, a.Verb, a.Path)
+	default:
+		if a.Subresource != "" {
+			resource += "/" + a.Subresource
+		}
+		scope := "at the cluster scope"
+		if a.Namespace != "" {
+			scope = fmt.Sprintf("in the namespace %q", a.Namespace)
+		}
+		s = fmt.Sprintf("User %q cannot %s resource %q in API group %q %s", u.Name, a.Verb, resource, a.Group, scope)
+	}
+	if why != "" {
+		s += ": " + why
+	}
+	return s
+}

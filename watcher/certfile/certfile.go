@@ -1,0 +1,81 @@
+// Package certfile reads certificates from files that somebody replaces while the process
+// runs.
+package certfile
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+// Pool reads the certificates of a CA file; key names it in errors.
+func Pool(key, file string) (*x509.CertPool, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(data) {
+		return nil, fmt.Errorf("%s: %s holds no PEM certificate", key, file)
+	}
+	return pool, nil
+}
+
+// Latest is what a load of files returned last. While they cannot be read that stays, and
+// the log says so once.
+type Latest[T any] struct {
+	load func() (T, error)
+	keep time.Duration
+	warn func(error)
+
+	mu     sync.Mutex
+	last   T         // guarded by mu
+	at     time.Time // guarded by mu: of the last load, whether it failed or not
+	failed bool      // guarded by mu: the last load failed, and that was logged
+}
+
+// NewLatest loads now; that this fails is an error. What was loaded less than keep ago is
+// not loaded again. warn is told of the first failure in a row.
+func NewLatest[T any](load func() (T, error), keep time.Duration, warn func(error)) (*Latest[T], error) {
+	last, err := load()
+	if err != nil {
+		return nil, err
+	}
+	return &Latest[T]{load: load, keep: keep, warn: warn, last: last, at: time.Now()}, nil
+}
+
+// Get loads again unless that was just done.
+func (l *Latest[T]) Get() T {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.keep > 0 && time.Since(l.at) < l.keep {
+		return l.last
+	}
+	t, err := l.load()
+	l.at = time.Now()
+	switch {
+	case err == nil:
+		l.last = t
+	case !l.failed:
+		l.warn(err)
+	}
+	l.failed = err != nil
+	return l.last
+}
+
+// Server is the configuration of a server that takes load's latest for each new connection.
+func Server(load func() (*tls.Config, error), keep time.Duration, log *slog.Logger) (*tls.Config, error) {
+	latest, err := NewLatest(load, keep, func(err error) {
+		log.Warn("the servers' certificate cannot be read, serving with the last one", "error", err)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		return latest.Get(), nil
+	}}, nil
+}

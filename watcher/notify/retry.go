@@ -1,0 +1,63 @@
+package notify
+
+import (
+	"errors"
+	"time"
+
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
+)
+
+// after decides about a try that failed: when the next one is due and when the target is to
+// be tried again at all, or, with a reason, that there is none.
+func (s *subscription) after(i *item, err error) (due, hold time.Time, reason delivery.Reason) {
+	var permanent *delivery.PermanentError
+	var unreachable *delivery.UnreachableError
+	var later *delivery.RetryAfterError
+	now := time.Now()
+	old := now.Sub(i.first) >= time.Duration(s.Retry.Age)
+	if errors.As(err, &unreachable) {
+		// No event is to blame: it was no try, and the others would fare no better.
+		i.tries--
+		if old {
+			reason = delivery.Age
+		}
+		hold = s.leaveAlone(now)
+		return hold, hold, reason
+	}
+	s.reached()
+	switch {
+	case errors.As(err, &permanent):
+		return due, hold, permanent.Reason
+	case i.tries >= s.Retry.Tries:
+		return due, hold, delivery.Tries
+	case old:
+		return due, hold, delivery.Age
+	}
+	pause := jitter(time.Duration(s.Retry.Initial), time.Duration(s.Retry.Max), i.tries-1)
+	if errors.As(err, &later) {
+		pause += later.After // never before, and not all at once
+		if later.All {
+			hold = now.Add(later.After)
+		}
+	}
+	return now.Add(pause), hold, ""
+}
+
+// leaveAlone returns until when the target is left alone. Workers that fail together say so
+// once.
+func (s *subscription) leaveAlone(now time.Time) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !now.Before(s.alone) {
+		s.alone = now.Add(jitter(time.Duration(s.Retry.Initial), time.Duration(s.Retry.Max), s.unreachable))
+		s.unreachable++
+	}
+	return s.alone
+}
+
+// reached notes that the target answered.
+func (s *subscription) reached() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unreachable = 0
+}

@@ -1,0 +1,20 @@
+// Package query serves what the watcher caches as a Kubernetes API that can only be read:
+// discovery, GET, LIST and WATCH, for kubectl, client-go and any other client, and the
+// same by GroupVersionKind under /v1/objects.
+//
+// It promises:
+//
+//  1. Whoever may not read something does not learn of it, nor starts a watch upstream:
+//     every request is authorised with all of its attributes first.
+//  2. A list is the state at one version, sorted as the apiserver sorts. Its pages are of
+//     the same state, or the list has expired (410).
+//  3. A watch yields every change behind its start once, in order, as its selectors see it,
+//     or ends with 410. A slow one is cut; it holds up nobody.
+//  4. There is no answer from a cache that is not complete: 503 instead of an empty list.
+//  5. Selectors see what is cached, which masked fields are not in. A selector that cannot be
+//     evaluated is refused; it never selects more.
+//  6. Objects are sent as they are cached. None is decoded, except for the cells of tables.
+//
+// It does not promise that an answer is as fresh as the apiserver's: headers say how old
+// it may be, and a resourceVersion in the request waits for that version.
+package query

@@ -1,0 +1,235 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/watcher/access"
+	"github.com/watchbench/watchbench/watcher/view"
+	"github.com/watchbench/watchbench/watcher/watches"
+)
+
+// Kinds are what can be read.
+type Kinds interface {
+	Served() *watches.Catalogue
+	Open(context.Context, watches.GVR) (*watches.Watch, error)
+}
+
+// Watches are what is followed, and can be changed at run time.
+type Watches interface {
+	List() []watches.Status
+	Add(context.Context, watches.GVR) error
+	Drop(watches.GVR) error
+}
+
+var (
+	_ Kinds   = (*watches.Watches)(nil)
+	_ Watches = (*watches.Watches)(nil)
+)
+
+// Settings are what code passes in.
+type Settings struct {
+	Kinds    Kinds
+	Watches  Watches // nil: /v1/watches is not served
+	Guard    access.Guard
+	Logger   *slog.Logger          // nil: slog.Default()
+	Registry prometheus.Registerer // nil: no metrics
+	// Version is that of the cluster, as in v1.36.3, for /version. It may be empty.
+	Version string
+}
+
+// Handler serves the API. It has no goroutine but those of its requests.
+type Handler struct {
+	config     Config
+	kinds      Kinds
+	watches    Watches
+	guard      access.Guard
+	logger     *slog.Logger
+	version    string
+	selectable map[string]*selectable
+	patience   time.Duration // writeTimeout
+	requests   slots
+	watchers   slots
+	metrics    *metrics
+
+	mu   sync.Mutex
+	hubs map[*view.View]*hub // guarded by mu; of views that somebody watches
+}
+
+var _ http.Handler = (*Handler)(nil)
+
+// New makes a Handler.
+func New(c Config, s Settings) (*Handler, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if s.Kinds == nil || s.Guard == nil {
+		return nil, errors.New("query: Settings without Kinds or Guard")
+	}
+	if s.Logger == nil {
+		s.Logger = slog.Default()
+	}
+	h := &Handler{
+		config: c, kinds: s.Kinds, watches: s.Watches, guard: s.Guard, logger: s.Logger, version: s.Version, selectable: allSelectable(c.FieldIndexes), patience: writeTimeout,
+		requests: newSlots("requests", c.MaxInFlight), watchers: newSlots("watches", c.MaxWatches), hubs: map[*view.View]*hub{},
+	}
+	var err error
+	h.metrics, err = newMetrics(s.Registry, h)
+	return h, err
+}
+
+// ServeHTTP answers one request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	rec := newRecorder(w, h.patience)
+	start, verb := time.Now(), ""
+	defer func() {
+		if p := recover(); p != nil {
+			h.panicked(rec, p) // ends with another panic once the answer has begun
+		}
+		h.metrics.observe(verb, rec.status, time.Since(start))
+	}()
+	gvr, err := h.serve(rec, r, &verb)
+	switch {
+	case err == nil:
+	case rec.status != 0: // so that the client does not take what it has for the whole
+		panic(http.ErrAbortHandler)
+	case r.Context().Err() != nil: // nobody is there
+	default:
+		h.refuse(rec, statusOf(err, gvr))
+	}
+}
+
+// refuse answers with a Status.
+func (h *Handler) refuse(w http.ResponseWriter, err error) {
+	w.Header().Del("Content-Length")
+	w.Header().Del("Content-Encoding")
+	apistatus.Write(w, err)
+}
+
+// panicked answers after a panic, of which neither client nor log gets more than its place:
+// its value may have content of an object in it.
+func (h *Handler) panicked(rec *recorder, p any) {
+	if p == http.ErrAbortHandler { //nolint:errorlint // the value itself, as in net/http
+		panic(p)
+	}
+	h.logger.Error("a request caused a panic: please report it", "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+	if rec.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	h.refuse(rec, apierrors.NewInternalError(errors.New("the request could not be served")))
+}
+
+// serve finds out what a request wants and whether it may have it.
+func (h *Handler) serve(w *recorder, r *http.Request, verb *string) (watches.GVR, error) {
+	if err := checkSize(r); err != nil {
+		return watches.GVR{}, err
+	}
+	q, err := parseRequest(r)
+	if err != nil {
+		return watches.GVR{}, err
+	}
+	*verb = q.verb
+	sort := h.requests
+	if q.verb == "watch" {
+		sort = h.watchers
+	}
+	if !q.health() { // which a busy server must answer, lest it be restarted for that
+		release, err := sort.take()
+		if err != nil {
+			return q.gvr, err
+		}
+		defer release()
+	}
+	user, err := h.guard.Authenticate(r)
+	if err != nil {
+		return q.gvr, err
+	}
+	switch {
+	case q.path == "":
+		if r.Method != http.MethodGet {
+			return q.gvr, methodNotAllowed(w, r, http.MethodGet, schema.GroupResource{Group: q.gvr.Group, Resource: q.gvr.Resource})
+		}
+		return q.gvr, h.read(w, r, q, user, 0)
+	default:
+		return q.gvr, h.servePath(w, r, q, user)
+	}
+}
+
+// read answers a GET, LIST or WATCH. Above 0, wait is how long the kind's first list may
+// take.
+func (h *Handler) read(w *recorder, r *http.Request, q *request, user access.User, wait time.Duration) error {
+	if err := h.guard.Authorize(r.Context(), user, q.attributes()); err != nil {
+		return err
+	}
+	if q.subresource != "" {
+		return noResource()
+	}
+	kind, known := h.kinds.Served().Find(q.gvr)
+	if known {
+		if err := q.scope(kind); err != nil {
+			return err
+		}
+	}
+	var ok bool
+	if q.form, ok = formOf(r, false); !ok {
+		return notAcceptable()
+	}
+	if err := q.form.parseInclude(q.query.Get("includeObject")); err != nil {
+		return err
+	}
+	if q.name == "" {
+		if err := h.parseList(q); err != nil {
+			return err
+		}
+	}
+	ctx := r.Context()
+	if wait > 0 {
+		ctx = watches.WithWait(ctx, wait)
+	}
+	open, err := h.kinds.Open(ctx, q.gvr)
+	if err != nil {
+		return err
+	}
+	defer open.Close()
+	if !known { // it is now
+		if err := q.scope(open.Kind); err != nil {
+			return err
+		}
+	}
+	switch {
+	case q.name != "":
+		return h.get(w, r, q, open)
+	case q.options.Watch:
+		return h.watch(w, r, q, open)
+	}
+	return h.list(w, r, q, open)
+}
+
+// parseList reads what a list or watch asks for.
+func (h *Handler) parseList(q *request) (err error) {
+	s := h.fields(q.gvr)
+	if q.options, err = h.parseOptions(q.query, q.namespace, s); err != nil {
+		return err
+	}
+	q.matcher = newMatcher(q.namespace, q.options, s)
+	return nil
+}
+
+func (h *Handler) fields(r watches.GVR) *selectable {
+	if s := h.selectable[resourceKey(r)]; s != nil {
+		return s
+	}
+	return labelsOnly
+}

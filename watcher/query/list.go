@@ -1,0 +1,204 @@
+package query
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/view"
+	"github.com/watchbench/watchbench/watcher/watches"
+)
+
+// get answers with one object.
+func (h *Handler) get(w http.ResponseWriter, r *http.Request, q *request, open *watches.Watch) error {
+	version, err := parseVersion(q.query.Get("resourceVersion"))
+	if err != nil {
+		return err
+	}
+	if err := await(r.Context(), open.View, version); err != nil {
+		return err
+	}
+	s, err := open.View.Snapshot()
+	if err != nil {
+		return err
+	}
+	o, ok := s.Get(view.Name{Namespace: q.namespace, Name: q.name})
+	if !ok {
+		freshness(w.Header(), open, s.Version)
+		return apierrors.NewNotFound(schema.GroupResource{Group: q.gvr.Group, Resource: q.gvr.Resource}, q.name)
+	}
+	b := buffers.Get().(*buffer)
+	defer b.free()
+	b.raw, b.next = o.Content(b.next)
+	b.out, err = q.form.appendObject(b.out, open.Kind, b.raw, true)
+	if err != nil {
+		return err
+	}
+	b.out = append(b.out, '\n')
+	freshness(w.Header(), open, s.Version)
+	w.Header().Set("Content-Type", apistatus.ContentType)
+	out := newSink(w, r)
+	defer out.end()
+	if !out.gzip || len(b.out) < chunk {
+		w.Header().Set("Content-Length", strconv.Itoa(len(b.out)))
+	}
+	return out.write(b)
+}
+
+// objects calls visit with what a list may have in it: a superset of what matches, in
+// order, until visit returns false.
+type objects func(visit func(*object.Object) bool)
+
+// source finds the objects of a list's state, by an index or a name where that narrows it.
+// With an index the state is the present one, which may be newer than s.
+func source(open *watches.Watch, o *options, m *matcher, s *view.Snapshot) (objects, *view.Snapshot, error) {
+	after := o.token.after()
+	if m.name != "" && (m.namespace != "" || !open.Kind.Namespaced) {
+		return func(visit func(*object.Object) bool) {
+			n := view.Name{Namespace: m.namespace, Name: m.name}
+			if found, ok := s.Get(n); ok && (after == view.Name{} || after.Compare(n) < 0) {
+				visit(found)
+			}
+		}, s, nil
+	}
+	if o.indexed.name != "" && !o.exact && o.token.Name == "" {
+		hits, now, err := index(open.View, o.indexed).Find(o.value)
+		return each(hits), now, err
+	}
+	return func(visit func(*object.Object) bool) { s.Ascend(m.namespace, after, visit) }, s, nil
+}
+
+// each visits a slice.
+func each(all []*object.Object) objects {
+	return func(visit func(*object.Object) bool) {
+		for _, o := range all {
+			if !visit(o) {
+				return
+			}
+		}
+	}
+}
+
+// index is a view's index of a field.
+func index(v *view.View, f field) *view.Index {
+	p := newPaths([]field{f})
+	return v.IndexBy(f.name, func(raw []byte) []string {
+		var a attributes
+		a.read(p, object.Key{}, raw)
+		return []string{a.value(0)}
+	})
+}
+
+// list answers with what matches, one page of it if there is a limit.
+func (h *Handler) list(w http.ResponseWriter, r *http.Request, q *request, open *watches.Watch) error {
+	o, m := q.options, q.matcher
+	s, version, err := see(r.Context(), open.View, o)
+	if err != nil {
+		return err
+	}
+	all, now, err := source(open, o, m, s)
+	if err != nil {
+		return err
+	}
+	if now != s {
+		s, version = now, now.Version
+	}
+	meta := listMeta{version: version, left: -1}
+	b := buffers.Get().(*buffer)
+	defer b.free()
+	if o.Limit > 0 {
+		all, meta = page(all, s, o, m, meta, b)
+		m = &matcher{} // what is on the page matches
+	}
+	freshness(w.Header(), open, meta.version)
+	w.Header().Set("Content-Type", apistatus.ContentType)
+	out := newSink(w, r)
+	defer out.end()
+	b.out = q.form.appendListHead(b.out, open.Kind, meta)
+	first := true
+	all(func(obj *object.Object) bool {
+		if !m.place(obj.Key) {
+			return true
+		}
+		b.raw, b.next = obj.Content(b.next)
+		if !m.object(obj.Key, b.raw) {
+			return true
+		}
+		if !first {
+			b.out = append(b.out, ',')
+		}
+		first = false
+		if b.out, err = q.form.appendItem(b.out, open.Kind, b.raw); err == nil && len(b.out) >= chunk {
+			err = out.write(b)
+		}
+		return err == nil
+	})
+	if err != nil {
+		return err
+	}
+	b.out = append(b.out, "]}\n"...)
+	return out.write(b)
+}
+
+// page takes the objects of one page and says how the list goes on.
+func page(all objects, s *view.Snapshot, o *options, m *matcher, meta listMeta, b *buffer) (objects, listMeta) {
+	var taken []*object.Object
+	more := false
+	all(func(obj *object.Object) bool {
+		if !m.place(obj.Key) {
+			return true
+		}
+		if m.selects() {
+			b.raw, b.next = obj.Content(b.next)
+			if !m.object(obj.Key, b.raw) {
+				return true
+			}
+		}
+		if more = len(taken) == int(o.Limit); !more {
+			taken = append(taken, obj)
+		}
+		return !more
+	})
+	if more {
+		last := taken[len(taken)-1]
+		if o.everything() {
+			meta.left = left(s, o, m, len(taken), view.NameOf(last))
+		}
+		meta.next = token{Version: int64(meta.version), Namespace: last.Key.Namespace, Name: last.Key.Name, Left: meta.left}.String()
+	}
+	return each(taken), meta
+}
+
+// left is how many objects are behind a page that ends at last.
+func left(s *view.Snapshot, o *options, m *matcher, taken int, last view.Name) int {
+	switch {
+	case o.token.Name != "" && o.token.Left > taken:
+		return o.token.Left - taken
+	case o.token.Name == "" && m.namespace == "":
+		return s.Len() - taken
+	}
+	return s.Count(m.namespace, last)
+}
+
+// Freshness headers.
+const (
+	versionHeader = "X-Watchbench-Resource-Version"
+	ageHeader     = "X-Watchbench-Age"
+)
+
+// freshness says how old an answer may be.
+func freshness(to http.Header, open *watches.Watch, version uint64) {
+	to.Set(versionHeader, strconv.FormatUint(version, 10))
+	health := open.Health()
+	if !health.Heard.IsZero() {
+		to.Set(ageHeader, strconv.FormatInt(max(0, int64(time.Since(health.Heard)/time.Second)), 10))
+	}
+	if health.Broken != nil {
+		to.Set("Warning", `299 - "the watch of the apiserver is interrupted: this answer may be out of date"`)
+	}
+}

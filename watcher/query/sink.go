@@ -1,0 +1,137 @@
+package query
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/watchbench/watchbench/watcher/view"
+)
+
+const (
+	// chunk is how much is rendered before it is written, and from which size on an answer is
+	// compressed for those who ask for that.
+	chunk = 64 << 10
+	// writeTimeout is how long a client may take to accept what is written at once. Then it is
+	// cut.
+	writeTimeout = 10 * time.Second
+	// maxKept is the largest buffer that is kept for another request.
+	maxKept = 256 << 10
+	// maxBatch is how many changes a watcher takes at once.
+	maxBatch = 64
+)
+
+// buffer is what a request needs while it renders.
+type buffer struct {
+	out     []byte
+	next    []byte // for Object.Content
+	raw     []byte // of the object at hand; may be the object's own
+	edited  []byte // an object with another version
+	changes []view.Change
+}
+
+var buffers = sync.Pool{New: func() any {
+	return &buffer{changes: make([]view.Change, 0, maxBatch)} // out grows: most frames of watches are small
+}}
+
+func (b *buffer) free() {
+	b.raw, b.out = nil, b.out[:0]
+	clear(b.changes[:cap(b.changes)]) // they keep objects alive
+	if cap(b.out) <= maxKept && cap(b.next) <= maxKept {
+		buffers.Put(b)
+	}
+}
+
+var gzips = sync.Pool{New: func() any {
+	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	if err != nil {
+		panic(err) // of the level alone
+	}
+	return w
+}}
+
+// sink writes an answer in pieces, compressed if it is large and the client takes that.
+type sink struct {
+	w    http.ResponseWriter
+	gzip bool         // until the first write: whether the client takes it
+	gz   *gzip.Writer // nil: not compressed
+}
+
+func newSink(w http.ResponseWriter, r *http.Request) *sink {
+	return &sink{w: w, gzip: strings.Contains(strings.Join(r.Header.Values("Accept-Encoding"), ","), "gzip")}
+}
+
+// write takes what b has rendered.
+func (s *sink) write(b *buffer) (err error) {
+	if s.gzip {
+		s.gzip = false
+		s.w.Header().Add("Vary", "Accept-Encoding")
+		if len(b.out) >= chunk {
+			s.w.Header().Set("Content-Encoding", "gzip")
+			s.gz = gzips.Get().(*gzip.Writer)
+			s.gz.Reset(s.w)
+		}
+	}
+	if s.gz != nil {
+		_, err = s.gz.Write(b.out)
+	} else {
+		_, err = s.w.Write(b.out)
+	}
+	b.out = b.out[:0]
+	return err
+}
+
+// end writes what is left. That the client is gone is no mistake.
+func (s *sink) end() {
+	if s.gz != nil {
+		_ = s.gz.Close()
+		s.gz.Reset(nil)
+		gzips.Put(s.gz)
+	}
+}
+
+// recorder passes an answer on, notes its status, and cuts clients that do not read.
+type recorder struct {
+	http.ResponseWriter
+	control  *http.ResponseController
+	patience time.Duration // how long a client may take
+	status   int           // 0: nothing was sent yet
+}
+
+func newRecorder(w http.ResponseWriter, patience time.Duration) *recorder {
+	return &recorder{ResponseWriter: w, control: http.NewResponseController(w), patience: patience}
+}
+
+// Unwrap is for http.ResponseController.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// WriteHeader notes the status.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write bounds the time that the client takes.
+func (r *recorder) Write(p []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	r.deadline(time.Now().Add(r.patience))
+	return r.ResponseWriter.Write(p)
+}
+
+// flush sends what was written, after which the connection may idle.
+func (r *recorder) flush() error {
+	r.deadline(time.Now().Add(r.patience))
+	err := r.control.Flush()
+	r.deadline(time.Time{})
+	return err
+}
+
+// deadline has no effect on what is no connection, as in tests.
+func (r *recorder) deadline(t time.Time) { _ = r.control.SetWriteDeadline(t) }

@@ -1,0 +1,50 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/watchbench/watchbench/watcher/view"
+)
+
+// maxWait is how long a request waits for a version that is still to come, as in the
+// apiserver.
+const maxWait = 3 * time.Second
+
+// await waits until a view has a version.
+func await(ctx context.Context, v *view.View, version uint64) error {
+	if version == 0 {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	err := v.WaitFor(limited, version)
+	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return tooLarge(version, v.Stats().Version)
+	}
+	return err
+}
+
+// see finds the state that a list asks for, and the version to show for it.
+func see(ctx context.Context, v *view.View, o *options) (*view.Snapshot, uint64, error) {
+	version, exact := o.version, o.exact
+	if o.token.Version > 0 {
+		version, exact = uint64(o.token.Version), true
+	}
+	if err := await(ctx, v, version); err != nil {
+		return nil, 0, err
+	}
+	if !exact {
+		s, err := v.Snapshot()
+		if err != nil {
+			return nil, 0, err
+		}
+		return s, s.Version, nil
+	}
+	s, err := v.At(version)
+	if errors.Is(err, view.ErrExpired) && o.token.Version > 0 {
+		err = expiredToken(o.token)
+	}
+	return s, version, err
+}

@@ -1,0 +1,84 @@
+package query
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/watchbench/watchbench/watcher/watches"
+)
+
+// printer makes the rows of a kind's table, as kubectl get prints it.
+type printer struct {
+	columns json.RawMessage
+	cells   func(raw []byte) ([]any, error)
+}
+
+// show is a printer that reads no more of an object than T. A column that begins with a
+// plus sign is shown by -o wide only.
+func show[T any](names string, cells func(*T) []any) printer {
+	var all []metav1.TableColumnDefinition
+	for name := range strings.SplitSeq(names, ",") {
+		c := metav1.TableColumnDefinition{Name: strings.TrimPrefix(name, "+"), Type: "string"}
+		if c.Name != name {
+			c.Priority = 1
+		}
+		if c.Name == "Name" {
+			c.Format = "name"
+		}
+		all = append(all, c)
+	}
+	text, err := json.Marshal(all)
+	if err != nil { // strings and numbers always have a form
+		panic(err)
+	}
+	return printer{text, func(raw []byte) ([]any, error) {
+		o := new(T)
+		if err := json.Unmarshal(raw, o); err != nil {
+			return nil, fmt.Errorf("render a row: %T cannot be read", o) // the error would quote content
+		}
+		return cells(o), nil
+	}}
+}
+
+func printerOf(k watches.Kind) printer {
+	if p, ok := printers[resourceKey(watches.GVR{Group: k.Group, Resource: k.Name})]; ok {
+		return p
+	}
+	return anyPrinter
+}
+
+// appendColumns appends the columns of a kind's table; without them the client knows them
+// from before.
+func appendColumns(b []byte, k watches.Kind, all bool) []byte {
+	if !all {
+		return append(b, "[]"...)
+	}
+	return append(b, printerOf(k).columns...)
+}
+
+// appendRow appends one object as a row.
+func appendRow(b []byte, k watches.Kind, raw []byte, include metav1.IncludeObjectPolicy) ([]byte, error) {
+	cells, err := printerOf(k).cells(raw)
+	if err != nil { // of a kind under a known name, but with another shape
+		if cells, err = anyPrinter.cells(raw); err != nil {
+			return b, err
+		}
+	}
+	text, err := json.Marshal(cells)
+	if err != nil {
+		return b, fmt.Errorf("render a row: %T cannot be written", cells)
+	}
+	b = append(append(append(b, `{"cells":`...), text...), `,"object":`...)
+	switch include {
+	case metav1.IncludeNone:
+		b = append(b, "null"...)
+	case metav1.IncludeObject:
+		b = append(b, raw...)
+	default:
+		b = appendPartial(b, raw)
+	}
+	return append(b, '}'), nil
+}

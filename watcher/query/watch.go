@@ -1,0 +1,288 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/view"
+	"github.com/watchbench/watchbench/watcher/watches"
+)
+
+const (
+	// bookmarkEvery is how often a watch that asks for bookmarks gets one.
+	bookmarkEvery = 50 * time.Second
+	// lastBookmark is how long before its end a watch gets its last one.
+	lastBookmark = 2 * time.Second
+	// watchTimeout ends a watch that sets no time of its own after this time to twice this
+	// time.
+	watchTimeout = 30 * time.Minute
+)
+
+// watcher is one watch. It has no goroutine and no queue: it reads the view's window at its
+// own pace.
+type watcher struct {
+	w       *recorder
+	kind    watches.Kind
+	form    form
+	matcher *matcher
+	hub     *hub
+	cursor  *view.Cursor
+	columns bool   // whether the columns of a table are still to be sent
+	seen    uint64 // up to this version everything was sent
+	pending bool   // something was written since the last flush
+}
+
+// watch answers with changes until they end, the client goes or its time is up.
+func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.Watch) error {
+	o, v := q.options, open.View
+	initial := o.SendInitialEvents != nil && *o.SendInitialEvents
+	x := &watcher{w: w, kind: open.Kind, form: q.form, matcher: q.matcher, columns: true}
+	var state objects
+	var err error
+	switch {
+	case initial || o.fresh():
+		if err = await(r.Context(), v, o.version); err != nil {
+			return err
+		}
+		s, err := v.Snapshot()
+		if err != nil {
+			return err
+		}
+		if initial {
+			if state, s, err = source(open, o, q.matcher, s); err != nil {
+				return err
+			}
+		}
+		x.cursor, x.seen = v.FollowFrom(s), s.Version
+	default:
+		x.cursor, err = v.Follow(o.version)
+		x.seen = o.version
+		if err != nil && !errors.Is(err, view.ErrExpired) {
+			return err
+		}
+	}
+	var leave func()
+	x.hub, leave = h.join(v, open.Kind, h.fields(q.gvr))
+	defer leave()
+	freshness(w.Header(), open, v.Stats().Version)
+	w.Header().Set("Content-Type", apistatus.ContentType)
+	w.WriteHeader(http.StatusOK)
+	if err != nil { // past the headers, as an apiserver does
+		return x.fail(tooOld(o.version, v.Stats().Version))
+	}
+	if err := x.flush(); err != nil {
+		return err
+	}
+	if initial {
+		if err := x.sendState(state, o.AllowWatchBookmarks); err != nil {
+			return err
+		}
+	}
+	return x.run(r.Context(), o, v)
+}
+
+// fail ends the watch with an ERROR.
+func (x *watcher) fail(err error) error {
+	text, _ := apistatus.JSON(err)
+	if _, err := x.w.Write(apistatus.AppendEvent(nil, "ERROR", text)); err != nil {
+		return err
+	}
+	return nil
+}
+
+// sendState sends the objects of a state as ADDED, and a bookmark behind them.
+func (x *watcher) sendState(all objects, bookmark bool) error {
+	b := buffers.Get().(*buffer)
+	defer b.free()
+	var err error
+	all(func(o *object.Object) bool {
+		if !x.matcher.place(o.Key) {
+			return true
+		}
+		if x.matcher.selects() {
+			b.raw, b.next = o.Content(b.next)
+			if !x.matcher.object(o.Key, b.raw) {
+				return true
+			}
+		}
+		if err = appendFrame(b, x.kind, x.shape(view.Added), o, 0); err == nil && len(b.out) >= chunk {
+			err = x.write(b)
+		}
+		return err == nil
+	})
+	if err != nil {
+		return err
+	}
+	if bookmark {
+		x.bookmark(b, `,"annotations":{"k8s.io/initial-events-end":"true"}`)
+	}
+	if err := x.write(b); err != nil {
+		return err
+	}
+	return x.flush()
+}
+
+// shape is that of the next frame.
+func (x *watcher) shape(t view.Type) shape {
+	s := shape{x.form, t, x.columns && x.form.as == asTable}
+	x.columns = false
+	return s
+}
+
+// run sends changes until the watch is over.
+func (x *watcher) run(ctx context.Context, o *options, v *view.View) error {
+	timeout := o.timeout
+	if timeout == 0 {
+		timeout = watchTimeout + rand.N(watchTimeout)
+	}
+	end := time.Now().Add(timeout)
+	for {
+		tick := end
+		if o.AllowWatchBookmarks {
+			tick = nextBookmark(time.Now(), end)
+		}
+		err := x.until(ctx, tick, v)
+		switch {
+		case err == nil && !tick.Before(end), ctx.Err() != nil:
+			return nil
+		case errors.Is(err, view.ErrEnded):
+			return nil
+		case errors.Is(err, view.ErrExpired):
+			return x.fail(tooOld(x.seen, v.Stats().Version))
+		case err != nil:
+			return err
+		}
+		b := buffers.Get().(*buffer)
+		x.bookmark(b, "")
+		err = x.write(b)
+		b.free()
+		if err == nil {
+			err = x.flush()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// nextBookmark is when a bookmark is due, end if there is none before.
+func nextBookmark(now, end time.Time) time.Time {
+	next := now.Add(bookmarkEvery)
+	if last := end.Add(-lastBookmark); next.After(last) {
+		next = last
+	}
+	if !next.After(now) {
+		return end
+	}
+	return next
+}
+
+// until sends changes up to a moment.
+func (x *watcher) until(ctx context.Context, t time.Time, v *view.View) error {
+	ctx, cancel := context.WithDeadline(ctx, t)
+	defer cancel()
+	for {
+		if err := x.drain(ctx); err != nil {
+			return err
+		}
+		if x.pending {
+			if err := x.flush(); err != nil {
+				return err
+			}
+		}
+		if ctx.Err() == nil && x.cursor.Wait(ctx) == nil {
+			continue
+		}
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return nil
+		}
+		return context.Cause(ctx)
+	}
+}
+
+// drain sends the changes that there are.
+func (x *watcher) drain(ctx context.Context) error {
+	b := buffers.Get().(*buffer)
+	defer b.free()
+	for ctx.Err() == nil {
+		changes, version, err := x.cursor.Poll(b.changes)
+		if err != nil {
+			return err
+		}
+		for _, c := range changes {
+			if err := x.change(c, b); err != nil {
+				return err
+			}
+			if len(b.out) >= chunk {
+				if err := x.write(b); err != nil {
+					return err
+				}
+			}
+		}
+		x.seen = max(x.seen, version)
+		if len(changes) == 0 {
+			break
+		}
+	}
+	return x.write(b)
+}
+
+// change renders one change as the watch's selectors see it.
+func (x *watcher) change(c view.Change, b *buffer) error {
+	if !x.matcher.place(c.Object.Key) {
+		return nil
+	}
+	e := x.hub.event(c)
+	t := c.Type
+	if x.matcher.selects() {
+		before, after := e.attributes(b)
+		was := c.Old != nil && x.matcher.attributes(before)
+		is := c.Type != view.Deleted && x.matcher.attributes(after)
+		switch {
+		case was && is:
+			t = view.Modified
+		case is:
+			t = view.Added
+		case was:
+			t = view.Deleted
+		default:
+			return nil
+		}
+	}
+	return e.appendFrame(x.shape(t), b)
+}
+
+// bookmark renders one. more is further members of its metadata.
+func (x *watcher) bookmark(b *buffer, more string) {
+	gv, kind := x.form.kind(x.kind, true)
+	b.out = append(typed(append(b.out, `{"type":"BOOKMARK","object":{`...), gv, kind), `"metadata":{"resourceVersion":"`...)
+	b.out = append(append(strconv.AppendUint(b.out, x.seen, 10), `","creationTimestamp":null`...), more...)
+	b.out = append(b.out, '}')
+	if x.form.as == asTable {
+		b.out = append(b.out, `,"columnDefinitions":[],"rows":[]`...)
+	}
+	b.out = append(b.out, "}}\n"...)
+}
+
+// write passes on what is rendered.
+func (x *watcher) write(b *buffer) error {
+	if len(b.out) == 0 {
+		return nil
+	}
+	_, err := x.w.Write(b.out)
+	b.out = b.out[:0]
+	x.pending = true
+	return err
+}
+
+// flush sends what was written: nothing more is waiting.
+func (x *watcher) flush() error {
+	x.pending = false
+	return x.w.flush()
+}

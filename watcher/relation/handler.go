@@ -1,0 +1,146 @@
+package relation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/watcher/access"
+	"github.com/watchbench/watchbench/watcher/view"
+	"github.com/watchbench/watchbench/watcher/watches"
+)
+
+// Path is where Relations answers.
+const Path = "/v1/relations"
+
+var _ http.Handler = (*Relations)(nil)
+
+// retryAfter is when a client should try again, in seconds.
+const retryAfter = 1
+
+// ServeHTTP answers GET with an Answer, or a Status.
+func (r *Relations) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if req.Method != http.MethodGet && req.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		refuse(w, apierrors.NewMethodNotSupported(schema.GroupResource{Resource: "relations"}, req.Method))
+		return
+	}
+	user, err := r.set.Guard.Authenticate(req)
+	if err != nil {
+		r.fail(w, Query{}, err)
+		return
+	}
+	q, err := ParseQuery(req.URL.RawQuery)
+	if err != nil {
+		r.fail(w, q, err)
+		return
+	}
+	q.User = user
+	answer, err := r.Graph(req.Context(), q)
+	if err != nil {
+		r.fail(w, q, err)
+		return
+	}
+	send(w, answer)
+}
+
+func (r *Relations) fail(w http.ResponseWriter, q Query, err error) {
+	s := r.status(q, err)
+	if s.ErrStatus.Code == http.StatusInternalServerError {
+		r.set.Logger.Error("a query for relations was not answered", "kind", q.Kind, "error", err)
+	}
+	refuse(w, s)
+}
+
+// status puts an error in the apiserver's words.
+func (r *Relations) status(q Query, err error) *apierrors.StatusError {
+	resource := schema.GroupResource{Group: q.Group, Resource: q.Kind}
+	if k, served := r.set.Kinds.Served().FindKind(q.Group, q.Version, q.Kind); served {
+		resource.Resource = k.Name
+	}
+	var (
+		input     *InputError
+		forbidden *access.ForbiddenError
+		denied    *access.UnauthorizedError
+		undecided *access.UnavailableError
+		missing   *NotFoundError
+		limit     *watches.LimitError
+		unsynced  *watches.UnsyncedError
+	)
+	switch {
+	case errors.As(err, &input):
+		return apierrors.NewBadRequest(err.Error())
+	case errors.As(err, &denied):
+		return apierrors.NewUnauthorized("Unauthorized")
+	case errors.As(err, &forbidden):
+		return apierrors.NewForbidden(resource, q.Name, errors.New(mayNot(forbidden)))
+	case errors.As(err, &missing):
+		return apierrors.NewNotFound(resource, q.Name)
+	case errors.Is(err, watches.ErrNotServed):
+		return &apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
+			Message: "the server could not find the requested resource", Details: &metav1.StatusDetails{Group: q.Group, Kind: q.Kind, Name: q.Name},
+		}}
+	case errors.Is(err, watches.ErrDenied), errors.Is(err, watches.ErrNotFollowed):
+		return apierrors.NewForbidden(resource, q.Name, err)
+	case errors.Is(err, access.ErrBusy):
+		return apierrors.NewTooManyRequests(access.ErrBusy.Error(), retryAfter)
+	case errors.As(err, &undecided), errors.As(err, &limit), errors.As(err, &unsynced), errors.Is(err, view.ErrNotSynced):
+		s := apierrors.NewServiceUnavailable(said(err, undecided))
+		s.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retryAfter}
+		return s
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return apierrors.NewTimeoutError("the request did not complete in time", retryAfter)
+	}
+	return apierrors.NewInternalError(errors.New("the query was not answered"))
+}
+
+// said is what a client may know of an error: not why the apiserver could not be asked.
+func said(err error, undecided *access.UnavailableError) string {
+	var unsynced *watches.UnsyncedError
+	switch {
+	case undecided != nil:
+		return "access cannot be decided now"
+	case errors.As(err, &unsynced):
+		return fmt.Sprintf("the first list was not complete after %s", unsynced.Waited)
+	}
+	return err.Error()
+}
+
+// mayNot is the apiserver's sentence.
+func mayNot(e *access.ForbiddenError) string {
+	a := e.Attributes
+	where := "at the cluster scope"
+	if a.Namespace != "" {
+		where = fmt.Sprintf("in the namespace %q", a.Namespace)
+	}
+	text := fmt.Sprintf("User %q cannot %s resource %q in API group %q %s", e.User.Name, a.Verb, a.Resource, a.Group, where)
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	return text
+}
+
+func refuse(w http.ResponseWriter, err *apierrors.StatusError) {
+	if err.ErrStatus.Code == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	apistatus.Write(w, err)
+}
+
+func send(w http.ResponseWriter, a *Answer) {
+	text, err := json.Marshal(a)
+	if err != nil { // strings and numbers can always be encoded
+		panic(err)
+	}
+	w.Header().Set("Content-Type", apistatus.ContentType)
+	w.Header().Set("Cache-Control", "no-cache, private")
+	_, _ = w.Write(append(text, '\n')) // the client is gone
+}

@@ -1,0 +1,245 @@
+package relation_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/watchbench/watchbench/watcher/relation"
+	"github.com/watchbench/watchbench/watcher/setting"
+	"github.com/watchbench/watchbench/watcher/view"
+	"github.com/watchbench/watchbench/watcher/watches"
+)
+
+// TestOneStateOfAKind: while Pods move from one owner to another, each is shown below one of
+// them, never both or neither.
+func TestOneStateOfAKind(t *testing.T) {
+	const sets, number = 200, 40 // so many owners take a while to look at
+	c := newCluster()
+	c.put(t, plain("apps/v1/Deployment", "a/web", "d"))
+	for i := range sets {
+		c.put(t, owned("apps/v1/ReplicaSet", fmt.Sprint("a/r", i), fmt.Sprint("r", i), "apps/v1/Deployment web d"))
+	}
+	move := func(i, to int) {
+		c.put(t, owned("v1/Pod", fmt.Sprint("a/p", i), fmt.Sprint("p", i), fmt.Sprintf("apps/v1/ReplicaSet r%d r%d", to, to)))
+	}
+	for i := range number {
+		move(i, i)
+	}
+	r := relations(t, c, &guard{}, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel()
+	all.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			move(i%number, i*71%sets)
+			runtime.Gosched()
+		}
+	})
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for range 30 {
+				a, err := r.Graph(t.Context(), question(t, "apps/v1/Deployment a/web down 2"))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if len(a.Edges) != sets+number || len(a.Nodes) != 1+sets+number {
+					t.Errorf("%d edges, %d nodes", len(a.Edges), len(a.Nodes))
+					return
+				}
+			}
+		})
+	}
+	readers.Wait()
+}
+
+// TestIndexesGoWhenIdle: their memory is not kept, and they are made anew; with a new View
+// of a kind the old one's go at once.
+func TestIndexesGoWhenIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster()
+		c.put(t, plain("v1/Node", "n", "n"))
+		c.put(t, with("v1/Pod", "a/p", "p", `"spec":{"nodeName":"n"}`))
+		r := relations(t, c, &guard{}, func(c *relation.Config) { c.IndexIdle = setting.Duration(time.Minute) })
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- r.Run(ctx) }()
+		synctest.Wait()
+		if err := r.Run(ctx); err == nil {
+			t.Error("a second Run is not refused")
+		}
+		query := func() {
+			t.Helper()
+			if a := ask(t, r, "v1/Node n up 1"); len(a.Edges) != 1 {
+				t.Errorf("%v", lines(a))
+			}
+		}
+		for range 5 {
+			query()
+			time.Sleep(50 * time.Second)
+			if relation.Indexes(r) != 1 {
+				t.Errorf("%d indexes; want that of Pods by Node", relation.Indexes(r))
+			}
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := relation.Indexes(r); n != 0 {
+			t.Errorf("%d indexes are left of an idle time", n)
+		}
+		query()
+		again := newCluster()
+		again.put(t, with("v1/Pod", "b/q", "q", `"spec":{"nodeName":"n"}`))
+		c.views[podsGVR] = again.views[podsGVR]
+		if a := ask(t, r, "v1/Node n up 1"); !slices.Equal(lines(a), []string{"Pod:b/q node Node:n"}) || relation.Indexes(r) != 1 {
+			t.Errorf("after the View was replaced: %v, %d indexes", lines(a), relation.Indexes(r))
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if n := relation.Indexes(r); n != 0 {
+			t.Errorf("%d indexes are left at the end", n)
+		}
+		ask(t, r, "v1/Node n up 1")
+		if n := relation.Indexes(r); n != 0 {
+			t.Errorf("%d indexes are kept after the end", n)
+		}
+	})
+}
+
+// slow takes its time to open a kind, the apps group aside.
+type slow struct {
+	*cluster
+	takes time.Duration
+}
+
+func (s *slow) Open(ctx context.Context, r watches.GVR) (*watches.Watch, error) {
+	if r.Group != "apps" {
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(s.takes):
+		}
+	}
+	return s.cluster.Open(ctx, r)
+}
+
+// TestWaitsTogether: the first lists of all kinds take one wait, not one each, and no longer
+// than is configured.
+func TestWaitsTogether(t *testing.T) {
+	for _, tt := range []struct {
+		takes, want time.Duration
+		gaps        int
+	}{{time.Second, time.Second, 1}, {time.Hour, 5 * time.Second, 2}} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, plain("apps/v1/ReplicaSet", "a/r", "r"))
+			r, err := relation.New(relation.Default(), relation.Settings{Kinds: &slow{c, tt.takes}, Guard: &guard{}, Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			a := ask(t, r, "apps/v1/ReplicaSet a/r down 3")
+			if took := time.Since(began); took != tt.want {
+				t.Errorf("took %s; want %s", took, tt.want)
+			}
+			g := a.Types[relation.Owner].Gaps
+			if len(g) != tt.gaps || tt.gaps == 2 && (g[1].Reason != relation.NotSynced || len(g[1].Kinds) < 8) {
+				t.Errorf("%+v", g)
+			}
+		})
+	}
+}
+
+// TestEndOfTheRequest ends a query that waits.
+func TestEndOfTheRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster()
+		r, err := relation.New(relation.Default(), relation.Settings{Kinds: &slow{c, time.Hour}, Guard: &guard{}, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		_, err = r.Graph(ctx, question(t, "v1/Pod a/p down 1"))
+		if err == nil || time.Since(began) != time.Second {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+	})
+}
+
+func TestConfig(t *testing.T) {
+	if err := relation.Default().Validate(); err != nil {
+		t.Error(err)
+	}
+	tests := []struct {
+		change func(*relation.Config)
+		want   string
+	}{
+		{func(c *relation.Config) { c.Kinds = []string{"apps/v1/replicasets"} }, `kinds[0]: "apps/v1/replicasets": want resource.group in lower case, such as replicasets.apps, or pods of the core group`},
+		{func(c *relation.Config) { c.Kinds = []string{"pods", "Pod"} }, `kinds[1]: "Pod": want resource.group`},
+		{func(c *relation.Config) { c.Kinds = []string{"pods", "pods"} }, `kinds[1]: "pods" stands twice`},
+		{func(c *relation.Config) { c.Kinds = []string{"secrets"} }, `kinds[0]: "secrets": Secrets are never looked into`},
+		{func(c *relation.Config) { c.MaxNodes = 0 }, "maxNodes: 0: want 1 to 100000"},
+		{func(c *relation.Config) { c.Wait = 0 }, "wait: 0s: want more than 0s, and at most 30s"},
+		{func(c *relation.Config) { c.Wait = setting.Duration(time.Minute) }, "wait: 1m0s: want"},
+		{func(c *relation.Config) { c.IndexIdle = 1 }, "indexIdle: 1ns: want 1s or more"},
+	}
+	for _, tt := range tests {
+		c := relation.Default()
+		tt.change(&c)
+		if err := c.Validate(); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%v; want %s", err, tt.want)
+		}
+	}
+}
+
+// TestFollowedVersion: a kind is read in the version that is followed, unless the query names
+// another.
+func TestFollowedVersion(t *testing.T) {
+	c := newCluster()
+	old := watches.GVR{Group: "autoscaling", Version: "v1", Resource: "horizontalpodautoscalers"}
+	c.put(t, plain("apps/v1/Deployment", "a/web", "d"))
+	const hpa = `"spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}}`
+	c.put(t, with("autoscaling/v1/HorizontalPodAutoscaler", "a/h", "h", hpa))
+	c.put(t, with("autoscaling/v2/HorizontalPodAutoscaler", "a/h", "h", hpa))
+	r := relations(t, c, &guard{}, nil)
+	scaler := func() string { return ask(t, r, "apps/v1/Deployment a/web up 1").Nodes[1].GVK }
+	if got := scaler(); got != "autoscaling/v2/HorizontalPodAutoscaler" {
+		t.Errorf("preferred: %s", got)
+	}
+	c.followed = []watches.GVR{old}
+	if got := scaler(); got != "autoscaling/v1/HorizontalPodAutoscaler" {
+		t.Errorf("followed: %s", got)
+	}
+	a := ask(t, r, "autoscaling/v2/HorizontalPodAutoscaler a/h down 1")
+	if a.Nodes[0].GVK != "autoscaling/v2/HorizontalPodAutoscaler" || a.ResourceVersions["autoscaling/v1/horizontalpodautoscalers"] != "" {
+		t.Errorf("%+v", a)
+	}
+}
+
+// TestVersions names what was read.
+func TestVersions(t *testing.T) {
+	c := newCluster()
+	c.put(t, plain("v1/Pod", "a/p", "p"))
+	c.views[podsGVR].Advance(4711)
+	a := ask(t, relations(t, c, &guard{}, nil), "v1/Pod a/p up 1")
+	if a.ResourceVersions["v1/pods"] != "4711" || a.ResourceVersions["autoscaling/v2/horizontalpodautoscalers"] != "100" || a.Nodes[0].ResourceVersion != "101" {
+		t.Errorf("%v, node at %s", a.ResourceVersions, a.Nodes[0].ResourceVersion)
+	}
+	c.drop(t, podsGVR, view.Name{Namespace: "a", Name: "p"})
+	if _, err := relations(t, c, &guard{}, nil).Graph(t.Context(), question(t, "v1/Pod a/p up 1")); err == nil || err.Error() != `Pod "p" not found` {
+		t.Error(err)
+	}
+}

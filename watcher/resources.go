@@ -1,0 +1,106 @@
+package watcher
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/watchbench/watchbench/watcher/access"
+	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/notify"
+	"github.com/watchbench/watchbench/watcher/query"
+	"github.com/watchbench/watchbench/watcher/relation"
+	"github.com/watchbench/watchbench/watcher/view"
+	"github.com/watchbench/watchbench/watcher/watches"
+)
+
+// resources is the resource watcher: what the section resourceWatcher switches on. It reads
+// what the collector caches and whatever else its readers ask for. Every replica serves,
+// whoever leads; only the leader notifies.
+type resources struct {
+	cfg       config.ResourceWatcher
+	listen    listenFunc
+	guard     access.Guard
+	watches   *watches.Watches
+	relations *relation.Relations
+	notifier  *notify.Notifier
+	handler   http.Handler
+}
+
+// newResources makes the parts. Nothing is bound or requested yet.
+func (w *Watcher) newResources() (*resources, error) {
+	r := &resources{cfg: w.cfg.ResourceWatcher, listen: w.listen}
+	var err error
+	if r.guard, err = access.New(r.cfg.Server, access.Settings{Kube: w.kube, Logger: w.log}); err != nil {
+		return nil, &InputError{Key: "resourceWatcher.server", Err: err}
+	}
+	r.watches, err = watches.New(r.cfg.Watches, watches.Settings{
+		Client: w.kube, Collector: w.collectorConfig(nil), Collected: w.collector.Load, Registry: w.registry, Logger: w.log,
+	})
+	if err != nil {
+		return nil, &InputError{Key: "resourceWatcher.watches", Err: err}
+	}
+	r.relations, err = relation.New(r.cfg.Relations, relation.Settings{
+		Kinds: r.watches, Followed: r.followed, Guard: r.guard, Logger: w.log,
+	})
+	if err != nil {
+		return nil, &InputError{Key: "resourceWatcher.relations", Err: err}
+	}
+	objects, err := query.New(r.cfg.Query, query.Settings{Kinds: r.watches, Watches: r.watches, Guard: r.guard, Registry: w.registry, Logger: w.log})
+	if err != nil {
+		return nil, &InputError{Key: "resourceWatcher.query", Err: err}
+	}
+	r.notifier, err = notify.New(r.cfg.Notify, notify.Settings{Kinds: r.watches, Collector: w.dedicated, Registry: w.registry, Logger: w.log})
+	if err != nil {
+		return nil, &InputError{Key: "resourceWatcher.notify", Err: err}
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", objects)
+	mux.Handle(relation.Path, r.relations)
+	r.handler = mux
+	return r, nil
+}
+
+// followed are the kinds that are followed already.
+func (r *resources) followed() (all []watches.GVR) {
+	for _, s := range r.watches.List() {
+		all = append(all, watches.GVR{Group: s.Group, Version: s.Version, Resource: s.Resource})
+	}
+	return all
+}
+
+// addResources makes the resource watcher if it is on.
+func (w *Watcher) addResources() (err error) {
+	if w.cfg.ResourceWatcher.Enabled {
+		w.resources, err = w.newResources()
+	}
+	return err
+}
+
+// views makes the views of the kinds that the pipeline collects; nil where nobody reads.
+func (w *Watcher) views() func(collector.Resource) *view.View {
+	if w.resources == nil {
+		return nil
+	}
+	return func(collector.Resource) *view.View { return view.New(view.Config{}) }
+}
+
+// dedicated is the collector of a subscription that has a watch of its own: what it gets is
+// masked as everything else.
+func (w *Watcher) dedicated(r collector.Resource, views func(collector.Resource) *view.View) (*collector.Collector, error) {
+	c := w.collectorConfig([]collector.Resource{r})
+	c.Namespace, c.After = "", nil
+	return collector.New(c, collector.Settings{Client: w.kube, Sink: collector.Discard, View: views, Logger: w.log})
+}
+
+// serve binds the address of the API, which is served by Run.
+func (r *resources) serve(ctx context.Context, log *slog.Logger) (*access.Server, error) {
+	server, err := access.NewServer(ctx, r.cfg.Server, access.ServerSettings{Handler: r.handler, Guard: r.guard, Listen: r.listen, Logger: log})
+	if err != nil {
+		return nil, fmt.Errorf("serve the resource watcher (resourceWatcher.server): %w", inUse(err, "resourceWatcher.server.port"))
+	}
+	log.Info("serving objects", "address", server.Addr())
+	return server, nil
+}

@@ -1,0 +1,154 @@
+package watches
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/watchbench/watchbench/watcher/setting"
+)
+
+// Keys of the configuration, as LimitError names them.
+const (
+	keyMaxWatches = "resourceWatcher.watches.maxWatches"
+	keyMaxBytes   = "resourceWatcher.watches.maxBytes"
+)
+
+// MaxWait is the longest that a query may wait for a first list.
+const MaxWait = 30 * time.Second
+
+// Config is the user's part. The comments of the fields are the text of the reference, in
+// Markdown.
+type Config struct {
+	// Start a watch, over all namespaces, when a query asks for a kind that is not followed. When off, such queries are refused (403),
+	// and only what is collected for storage, `pinned` or added at run time can be read.
+	Lazy bool `json:"lazy"`
+	// How long a query waits for the first list of a kind before it gets 503 with `Retry-After`; the list goes on meanwhile. A query
+	// may ask for another time, up to `30s`.
+	Wait Duration `json:"wait"`
+	// How long a watch goes on after its last use by a query, a watch or a subscription. Pinned kinds do not end.
+	TTL Duration `json:"ttl"`
+	// Most kinds that are followed besides those collected for storage. Further ones are refused (503) until others end.
+	MaxWatches int `json:"maxWatches"`
+	// Most bytes of cached objects, as held in memory, of those kinds together; checked every second and after each first list. Above
+	// it, unused watches end, the least recently used first, and new ones are refused (503). A kind that does not fit by itself ends
+	// once its first list is complete, and what ended for lack of room is refused for a minute. Pinned kinds and those in use go on,
+	// even if they grow beyond the limit: alert on `k8swatch_lazy_watch_bytes`.
+	MaxBytes int64 `json:"maxBytes"`
+	// Kinds that are followed from the start, whether used or not, as `group/version/resource` or, in the core group,
+	// `version/resource`: `apps/v1/deployments`, `v1/pods`. One that is not served yet is followed once it is.
+	Pinned []string `json:"pinned"`
+	// Resources that nobody may read, as `group/resource`, where `v1` stands for the core group and `*` for any group or resource:
+	// `v1/secrets`, `*/secrets`, `example.com/*`. All versions of the group are withheld. Objects that are served from two groups,
+	// such as Events, need two entries. `[]` withholds nothing, not even Secrets.
+	Deny []string `json:"deny"`
+}
+
+// Duration is a length of time, written as in Go: 5s.
+type Duration = setting.Duration
+
+// Default is what an empty section means.
+func Default() Config {
+	return Config{
+		Lazy: true, Wait: Duration(5 * time.Second), TTL: Duration(10 * time.Minute),
+		MaxWatches: 100, MaxBytes: 256 << 20, Deny: []string{"v1/secrets"},
+	}
+}
+
+// Validate names the wrong keys and what would be right.
+func (c Config) Validate() error {
+	var errs []error
+	if c.Wait < 0 || time.Duration(c.Wait) > MaxWait {
+		errs = append(errs, fmt.Errorf("wait: %s: want 0s to %s", time.Duration(c.Wait), MaxWait))
+	}
+	if time.Duration(c.TTL) < time.Second {
+		errs = append(errs, fmt.Errorf("ttl: %s: want 1s or more", time.Duration(c.TTL)))
+	}
+	if c.MaxWatches < 0 {
+		errs = append(errs, fmt.Errorf("maxWatches: %d: want 0 or more", c.MaxWatches))
+	}
+	if c.MaxBytes <= 0 {
+		errs = append(errs, fmt.Errorf("maxBytes: %d: want a number of bytes above 0, such as %d", c.MaxBytes, Default().MaxBytes))
+	}
+	denied, err := parseDeny(c.Deny)
+	if err != nil {
+		errs = append(errs, err)
+	}
+	for _, text := range c.Pinned {
+		r, err := ParseGVR(text)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("pinned: %w", err))
+		case denied.has(r.Group, r.Resource):
+			errs = append(errs, fmt.Errorf("pinned: %s: deny withholds it; name it in one of the two", text))
+		}
+	}
+	if len(c.Pinned) > c.MaxWatches {
+		errs = append(errs, fmt.Errorf("maxWatches: %d: want at least the %d that are pinned", c.MaxWatches, len(c.Pinned)))
+	}
+	return errors.Join(errs...)
+}
+
+// String is group/version/resource, or version/resource of the core group.
+func (r GVR) String() string {
+	if r.Group == "" {
+		return r.Version + "/" + r.Resource
+	}
+	return r.Group + "/" + r.Version + "/" + r.Resource
+}
+
+var (
+	groupName    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+	versionName  = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
+	coreVersion  = regexp.MustCompile(`^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$`)
+	resourceName = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
+)
+
+// ParseGVR reads what String writes.
+func ParseGVR(text string) (GVR, error) {
+	parts := strings.Split(text, "/")
+	if len(parts) == 2 {
+		parts = append([]string{""}, parts...)
+	}
+	if len(parts) != 3 || parts[0] != "" && !groupName.MatchString(parts[0]) || !versionName.MatchString(parts[1]) || !resourceName.MatchString(parts[2]) {
+		return GVR{}, fmt.Errorf("%.80q: want group/version/resource or, of the core group, version/resource, with the plural name: apps/v1/deployments, v1/pods", text)
+	}
+	return GVR{parts[0], parts[1], parts[2]}, nil
+}
+
+const anything = "*"
+
+// rule withholds resources.
+type rule struct{ group, resource string }
+
+// denied is the list of what is withheld.
+type denied []rule
+
+func parseDeny(texts []string) (denied, error) {
+	var all denied
+	var errs []error
+	for _, text := range texts {
+		group, resource, ok := strings.Cut(text, "/")
+		r := rule{group, resource}
+		if coreVersion.MatchString(group) {
+			r.group = ""
+		} else {
+			ok = ok && (group == anything || groupName.MatchString(group))
+		}
+		if !ok || resource != anything && !resourceName.MatchString(resource) {
+			errs = append(errs, fmt.Errorf("deny: %.80q: want group/resource with the plural name, v1 for the core group, * for any: v1/secrets, */secrets, example.com/*", text))
+			continue
+		}
+		all = append(all, r)
+	}
+	return all, errors.Join(errs...)
+}
+
+func (d denied) has(group, resource string) bool {
+	return slices.ContainsFunc(d, func(r rule) bool {
+		return (r.group == anything || r.group == group) && (r.resource == anything || r.resource == resource)
+	})
+}

@@ -1,0 +1,148 @@
+package watches
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/watchbench/watchbench/watcher/crd"
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/view"
+)
+
+// definitionsGVR is what says which custom kinds are served, before discovery does.
+var definitionsGVR = GVR{crd.Definitions.Group, crd.Definitions.Version, crd.Definitions.Name}
+
+// definition is what a CustomResourceDefinition has the cluster serve: nothing, if it is
+// not established or gone.
+type definition struct {
+	kinds []Kind
+	at    time.Time // when it went; zero while it is there
+}
+
+// goneFor is how long nobody else is believed about a kind whose definition is gone: an
+// answer of discovery may be older than that.
+const goneFor = 30 * time.Second
+
+func (d *definition) gone() bool { return !d.at.IsZero() }
+
+// readDefinition takes the JSON of a CustomResourceDefinition. The names are those that
+// the apiserver has accepted.
+func readDefinition(raw []byte) (*definition, error) {
+	var in struct {
+		Spec struct {
+			Group, Scope string
+			Versions     []struct {
+				Name   string
+				Served bool
+			}
+		}
+		Status struct {
+			Conditions    []struct{ Type, Status string }
+			AcceptedNames struct {
+				Plural, Singular, Kind string
+				ShortNames, Categories []string
+			}
+		}
+	}
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return nil, err
+	}
+	d := &definition{}
+	for _, c := range in.Status.Conditions {
+		if c.Type != "Established" || c.Status != "True" {
+			continue
+		}
+		for _, v := range in.Spec.Versions {
+			names := in.Status.AcceptedNames
+			k := Kind{Singular: names.Singular, ShortNames: names.ShortNames, Categories: names.Categories}
+			k.Group, k.Version, k.Name, k.Kind, k.Namespaced = in.Spec.Group, v.Name, names.Plural, names.Kind, in.Spec.Scope == "Namespaced"
+			if v.Served && k.Validate() == nil {
+				d.kinds = append(d.kinds, k)
+			}
+		}
+	}
+	return d, nil
+}
+
+// define follows the CustomResourceDefinitions for as long as they are served.
+func (w *Watches) define(ctx context.Context) {
+	select {
+	case <-w.known:
+	case <-ctx.Done():
+	}
+	for ctx.Err() == nil {
+		h, _, err := w.hold(definitionsGVR, true)
+		if err == nil {
+			err = w.followDefinitions(ctx, h)
+			h.release()
+		}
+		w.logger.Debug("the CustomResourceDefinitions are not followed", "error", err)
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (w *Watches) followDefinitions(ctx context.Context, h *hold) error {
+	if err := w.synced(ctx, h); err != nil {
+		return err
+	}
+	v := h.view
+	s, err := v.Snapshot()
+	if err != nil {
+		return err
+	}
+	all := map[string]*definition{}
+	var buf []byte
+	s.Ascend("", view.Name{}, func(o *object.Object) bool {
+		all[o.Key.Name], buf = w.definitionOf(o, buf)
+		return true
+	})
+	w.mu.Lock()
+	for name, d := range w.definitions {
+		if _, is := all[name]; !is && !d.gone() {
+			all[name] = &definition{at: time.Now()}
+		}
+	}
+	w.mu.Unlock()
+	cursor := v.FollowAll(s)
+	changes := make([]view.Change, 0, 64)
+	for {
+		w.defined(all)
+		got, _, err := cursor.Next(ctx, changes)
+		if err != nil {
+			return err
+		}
+		clear(all)
+		for _, c := range got {
+			name := c.Object.Key.Name
+			if c.Type == view.Deleted {
+				all[name] = &definition{at: time.Now()}
+			} else {
+				all[name], buf = w.definitionOf(c.Object, buf)
+			}
+		}
+	}
+}
+
+// definitionOf reads o with the help of buf. One that cannot be read is none.
+func (w *Watches) definitionOf(o *object.Object, buf []byte) (*definition, []byte) {
+	plain, buf := o.Unpacked(buf)
+	d, err := readDefinition(plain.Raw)
+	if err != nil {
+		w.logger.Warn("CustomResourceDefinition ignored", "name", o.Key.Name, "error", err)
+		return &definition{}, buf
+	}
+	return d, buf
+}
+
+func (w *Watches) defined(changes map[string]*definition) {
+	w.mu.Lock()
+	for name, d := range changes {
+		w.definitions[name] = d
+	}
+	w.mu.Unlock()
+	w.update()
+}

@@ -1,0 +1,315 @@
+package watches_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/view"
+	"github.com/watchbench/watchbench/watcher/watches"
+)
+
+// virtual runs a test in virtual time.
+func virtual(t *testing.T, change func(*watches.Config, *watches.Settings), test func(t *testing.T, api *cluster, h *harness)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		api := newCluster(t)
+		h := run(t, api, api.inMemory(), change)
+		defer h.stop()
+		<-h.Known()
+		test(t, api, h)
+	})
+}
+
+// followed reports whether a kind is followed.
+func (h *harness) followed(r watches.GVR) bool { _, ok := h.status(r); return ok }
+
+// TestIdleWatchesEnd after the TTL, counted from the last use; who holds one keeps it.
+func TestIdleWatchesEnd(t *testing.T) {
+	virtual(t, func(c *watches.Config, _ *watches.Settings) { c.Pinned = []string{"v1/nodes"} }, func(t *testing.T, api *cluster, h *harness) {
+		held, idle := h.open(podsGVR), h.open(deployGVR)
+		idle.Close()
+		time.Sleep(9 * time.Minute)
+		again := h.open(deployGVR)
+		again.Close()
+		again.Close() // twice: nothing more is let go
+		idle.Close()
+		time.Sleep(9 * time.Minute)
+		if !h.followed(deployGVR) {
+			t.Error("it was used within the TTL")
+		}
+		time.Sleep(2 * time.Minute)
+		if h.followed(deployGVR) || !h.followed(podsGVR) || !h.followed(nodesGVR) {
+			t.Errorf("after the TTL: %+v", h.List())
+		}
+		if s, _ := h.status(podsGVR); s.Holders != 1 {
+			t.Errorf("%+v", s)
+		}
+		if s, _ := h.status(nodesGVR); !s.Pinned || s.State != watches.Synced {
+			t.Errorf("%+v", s)
+		}
+		time.Sleep(time.Hour)
+		held.Close()
+		time.Sleep(9 * time.Minute)
+		if !h.followed(podsGVR) {
+			t.Error("the TTL does not begin with the end of use")
+		}
+		time.Sleep(2 * time.Minute)
+		if h.followed(podsGVR) {
+			t.Error("it does not end")
+		}
+		if n := api.lists(nodesGVR); n != 1 {
+			t.Errorf("what is pinned was listed %d times", n)
+		}
+		lists := api.lists(podsGVR)
+		h.open(podsGVR).Close()
+		if n := api.lists(podsGVR); n != lists+1 {
+			t.Errorf("%d lists more for a new watch", n-lists)
+		}
+	})
+}
+
+// TestCancelledQueriesLeaveNothing but one watch, which ends in time.
+func TestCancelledQueriesLeaveNothing(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, api *cluster, h *harness) {
+		api.setFault(func(_ string, r watches.GVR, _ http.ResponseWriter, req *http.Request) bool {
+			if r == podsGVR {
+				<-req.Context().Done()
+			}
+			return r == podsGVR
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() {
+				if _, err := h.Open(ctx, podsGVR); !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if s, _ := h.status(podsGVR); s.Holders != 100 {
+			t.Errorf("%+v", s)
+		}
+		cancel()
+		all.Wait()
+		if s, ok := h.status(podsGVR); !ok || s.Holders != 0 || s.State != watches.Starting {
+			t.Errorf("%+v", s)
+		}
+		time.Sleep(11 * time.Minute)
+		if h.followed(podsGVR) {
+			t.Error("it does not end")
+		}
+		if n := h.metric("k8swatch_watch_opens_total", "cancelled"); n != 100 {
+			t.Errorf("%v cancelled", n)
+		}
+	})
+}
+
+// TestUpstreamHangs: the wait is the configured one, then the one that was asked for, and no
+// more than 30 s.
+func TestUpstreamHangs(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, api *cluster, h *harness) {
+		api.setFault(func(_ string, r watches.GVR, _ http.ResponseWriter, req *http.Request) bool {
+			if r == podsGVR {
+				<-req.Context().Done()
+			}
+			return r == podsGVR
+		})
+		for asked, want := range map[time.Duration]time.Duration{0: 5 * time.Second, time.Second: time.Second, time.Hour: 30 * time.Second} {
+			ctx := t.Context()
+			if asked > 0 {
+				ctx = watches.WithWait(ctx, asked)
+			}
+			began := time.Now()
+			var unsynced *watches.UnsyncedError
+			if _, err := h.Open(ctx, podsGVR); !errors.As(err, &unsynced) || time.Since(began) != want || unsynced.Waited != want {
+				t.Errorf("asked for %s: %v after %s", asked, err, time.Since(began))
+			}
+		}
+	})
+}
+
+// TestOpenDuringShutdown: who waits is told, and nothing is opened afterwards.
+func TestOpenDuringShutdown(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, api *cluster, h *harness) {
+		w := h.open(nodesGVR)
+		api.setFault(func(_ string, r watches.GVR, _ http.ResponseWriter, req *http.Request) bool {
+			if r == podsGVR {
+				<-req.Context().Done()
+			}
+			return r == podsGVR
+		})
+		failed := make(chan error, 1)
+		go func() {
+			_, err := h.Open(t.Context(), podsGVR)
+			failed <- err
+		}()
+		synctest.Wait()
+		began := time.Now()
+		h.stop()
+		var unsynced *watches.UnsyncedError
+		if err := <-failed; !errors.As(err, &unsynced) || time.Since(began) > time.Second {
+			t.Errorf("waiting: %v", err)
+		}
+		for _, r := range []watches.GVR{podsGVR, nodesGVR, deployGVR} {
+			if _, err := h.Open(t.Context(), r); !errors.As(err, &unsynced) {
+				t.Errorf("%s afterwards: %v", r, err)
+			}
+		}
+		if err := h.Add(t.Context(), deployGVR); !errors.As(err, &unsynced) {
+			t.Errorf("add: %v", err)
+		}
+		s, err := w.View.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := w.View.FollowFrom(s).Poll(nil); !errors.Is(err, view.ErrEnded) {
+			t.Errorf("a cursor: %v", err)
+		}
+		w.Close()
+		if err := h.Run(t.Context()); !errors.Is(err, watches.ErrRunTwice) {
+			t.Error(err)
+		}
+	})
+}
+
+// noise does not compress.
+func noise(bytes int) string {
+	var b strings.Builder
+	for i := uint64(1); b.Len() < bytes; i++ {
+		fmt.Fprintf(&b, "%016x", i*0x9e3779b97f4a7c15)
+	}
+	return fmt.Sprintf(`"spec":{"x":%q}`, b.String())
+}
+
+// TestRoomIsBounded: what was used longest ago ends first, what does not fit by itself is
+// refused, and neither comes back with the next query.
+func TestRoomIsBounded(t *testing.T) {
+	virtual(t, func(c *watches.Config, _ *watches.Settings) { c.MaxBytes = 100_000 }, func(t *testing.T, api *cluster, h *harness) {
+		var limit *watches.LimitError
+		refused := func(r watches.GVR) {
+			t.Helper()
+			if _, err := h.Open(t.Context(), r); !errors.As(err, &limit) || limit.Limit != "resourceWatcher.watches.maxBytes" || limit.Most != 100_000 {
+				t.Errorf("%s: %v", r, err)
+			}
+		}
+		for i := range 10 {
+			api.put(podsGVR, fmt.Sprint("a/p", i), "u", noise(30_000))
+		}
+		refused(podsGVR)
+		if h.followed(podsGVR) {
+			t.Error("it goes on")
+		}
+		for range 5 {
+			refused(podsGVR)
+		}
+		if n := api.lists(podsGVR); n != 1 {
+			t.Errorf("%d lists of what does not fit, want 1", n)
+		}
+
+		api.serve(things("v1"), "Thing", false)
+		time.Sleep(time.Minute)
+		api.put(nodesGVR, "n", "u", noise(60_000))
+		api.put(deployGVR, "a/d", "u", noise(60_000))
+		h.open(nodesGVR).Close()
+		time.Sleep(10 * time.Second)
+		api.put(things("v1"), "t", "u", noise(20_000))
+		h.open(things("v1")).Close() // fits beside it
+		time.Sleep(10 * time.Second)
+		w := h.open(deployGVR) // fits if the one ends that was used longest ago
+		if h.followed(nodesGVR) || !h.followed(things("v1")) || !h.followed(deployGVR) {
+			t.Errorf("%+v", h.List())
+		}
+		refused(nodesGVR)
+		api.put(deployGVR, "a/e", "u", noise(400_000)) // what is held grows
+		time.Sleep(5 * time.Second)
+		if !h.followed(deployGVR) {
+			t.Error("what is held has ended")
+		}
+		time.Sleep(2 * time.Minute)
+		refused(nodesGVR) // nothing new above the limit
+		w.Close()
+		time.Sleep(2 * time.Second)
+		if h.followed(deployGVR) {
+			t.Error("what is idle goes on above the limit")
+		}
+		h.open(nodesGVR).Close() // there is room, and the minute is over
+		api.mu.Lock()
+		clear(api.objects["pods."])
+		api.mu.Unlock()
+		h.open(podsGVR).Close()
+	})
+}
+
+// TestPinnedAtRunTime: Add and Drop, and what cannot be dropped.
+func TestPinnedAtRunTime(t *testing.T) {
+	virtual(t, func(c *watches.Config, _ *watches.Settings) { c.Pinned = []string{"v1/nodes", "x.io/v1/things"} }, func(t *testing.T, api *cluster, h *harness) {
+		for r, want := range map[watches.GVR]error{secretsGVR: watches.ErrDenied, {Version: "v1", Resource: "x"}: watches.ErrNotServed} {
+			if err := h.Add(t.Context(), r); !errors.Is(err, want) {
+				t.Errorf("add %s: %v", r, err)
+			}
+		}
+		for range 2 {
+			if err := h.Add(t.Context(), podsGVR); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Hour)
+		if s, _ := h.status(podsGVR); !s.Pinned || s.State != watches.Synced || s.Holders != 0 {
+			t.Errorf("%+v", s)
+		}
+		w := h.open(podsGVR)
+		defer w.Close()
+		s, _ := w.View.Snapshot()
+		if err := h.Drop(podsGVR); err != nil || h.followed(podsGVR) {
+			t.Errorf("drop: %v", err)
+		}
+		if _, _, err := w.View.FollowFrom(s).Poll(nil); !errors.Is(err, view.ErrEnded) {
+			t.Errorf("a reader of what was dropped: %v", err)
+		}
+		for r, want := range map[watches.GVR]error{podsGVR: watches.ErrNoWatch, nodesGVR: watches.ErrKept, crdGVR: watches.ErrKept} {
+			if err := h.Drop(r); !errors.Is(err, want) {
+				t.Errorf("drop %s: %v", r, err)
+			}
+		}
+		h.open(podsGVR).Close() // by a query it may come back
+		api.define("things", "x.io", "Thing", "Namespaced", "v1")
+		time.Sleep(3 * time.Second)
+		if s, _ := h.status(things("v1")); !s.Pinned || s.State != watches.Synced {
+			t.Errorf("pinned before it was served: %+v", s)
+		}
+	})
+}
+
+// TestDropOfThePipelines is refused.
+func TestDropOfThePipelines(t *testing.T) {
+	api := newCluster(t)
+	col := collect(t, api.listen(), collector.Config{Resources: []collector.Resource{pods}})
+	h := run(t, api, api.listen(), func(_ *watches.Config, s *watches.Settings) {
+		s.Collected = func() *collector.Collector { return col }
+	})
+	if err := h.Drop(podsGVR); !errors.Is(err, watches.ErrKept) {
+		t.Error(err)
+	}
+	if err := h.Add(t.Context(), podsGVR); err != nil {
+		t.Error(err)
+	}
+	if n := h.metric("k8swatch_lazy_watches", ""); n != 0 {
+		t.Errorf("%v lazy watches", n)
+	}
+	if err := h.Drop(podsGVR); err != nil { // the pin
+		t.Error(err)
+	}
+	w := h.open(podsGVR)
+	defer w.Close()
+	api.put(podsGVR, "a/p", "u", "")
+	h.eventually(5*time.Second, "an event", func() bool { s, _ := h.status(podsGVR); return s.LastEventAge != nil && *s.LastEventAge < 60 })
+}

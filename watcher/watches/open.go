@@ -1,0 +1,233 @@
+package watches
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/view"
+)
+
+// lookAtList is how often a kind that is waited for is looked at: whether its list fails, and
+// whether the pipeline still collects it.
+const lookAtList = 50 * time.Millisecond
+
+var (
+	// errAgain says that what was held is not what it was: take hold anew.
+	errAgain  = errors.New("the kind is followed in another way now")
+	errTimeUp = errors.New("the wait is over")
+	// errLooking is why nothing is known before the first discovery.
+	errLooking = errors.New("what the cluster serves is not known yet")
+)
+
+type waitKey struct{}
+
+// WithWait has Open wait for a first list for d, at most MaxWait, instead of Config.Wait.
+func WithWait(ctx context.Context, d time.Duration) context.Context {
+	return context.WithValue(ctx, waitKey{}, min(max(d, 0), MaxWait))
+}
+
+// hold is a kind that is held: until release, it does not end for want of use.
+type hold struct {
+	kind    Kind
+	view    *view.View
+	from    *collector.Collector
+	key     string // there
+	lazy    *lazy  // nil: it is the pipeline's
+	release func() // may be called more than once
+}
+
+// state is that of the kind; false where its collector has it no more.
+func (h *hold) state() (collector.State, bool) {
+	s, ok := h.from.State(h.key)
+	return s, ok && s.View == h.view
+}
+
+func (h *hold) health() Health {
+	s, ok := h.state()
+	if !ok {
+		return Health{Broken: view.ErrEnded}
+	}
+	return Health{Broken: s.Broken, Heard: s.Heard}
+}
+
+// watch is what a reader gets.
+func (h *hold) watch() *Watch {
+	return &Watch{Kind: h.kind, View: h.view, Health: h.health, Close: h.release}
+}
+
+// Open returns a kind for a reader, who must Close it: from the pipeline's collector, or else
+// from a watch that the first to ask starts. It waits for the first list for as long as
+// Config.Wait or WithWait says, and no longer than ctx. A watch that is broken is tried
+// again at once; what was cached can be read meanwhile.
+//
+// Errors are ErrDenied, ErrNotServed, ErrNotFollowed, *LimitError, *UnsyncedError (also where
+// ctx's deadline ends the wait), and the cause of ctx's cancellation.
+func (w *Watches) Open(ctx context.Context, r GVR) (*Watch, error) {
+	watch, err := w.open(ctx, r)
+	w.metrics.opened(err)
+	return watch, err
+}
+
+func (w *Watches) open(ctx context.Context, r GVR) (*Watch, error) {
+	h, wait, err := w.hold(r, false)
+	if err == nil && wait == nil && h.view.IsSynced() && (h.lazy == nil || h.lazy.weighed.Load()) {
+		if s, ok := h.state(); ok && s.Broken != nil {
+			h.from.Retry(h.key)
+		}
+		return h.watch(), nil
+	}
+	limit := time.Duration(w.config.Wait)
+	if asked, ok := ctx.Value(waitKey{}).(time.Duration); ok {
+		limit = asked
+	}
+	began := time.Now()
+	waiting, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	var trouble error
+	for {
+		switch {
+		case wait != nil: // for who holds nothing
+			trouble = err
+			select {
+			case <-wait:
+			case <-w.ending:
+				return nil, &UnsyncedError{time.Since(began), errEnded}
+			case <-waiting.Done():
+			}
+		case err == nil:
+			if err = w.synced(waiting, h); err == nil {
+				return h.watch(), nil
+			}
+			s, _ := h.state()
+			trouble = s.Broken
+			h.release()
+		}
+		if unsynced := (*UnsyncedError)(nil); errors.As(err, &unsynced) {
+			err = &UnsyncedError{time.Since(began), unsynced.Err} // that one is others', too
+		}
+		switch {
+		case err != nil && wait == nil && !errors.Is(err, errAgain) && !errors.Is(err, errTimeUp):
+			return nil, err
+		case errors.Is(ctx.Err(), context.Canceled):
+			return nil, context.Cause(ctx)
+		case waiting.Err() != nil:
+			return nil, &UnsyncedError{time.Since(began), trouble}
+		}
+		h, wait, err = w.hold(r, false)
+	}
+}
+
+// synced waits until the first list of what is held is there and fits.
+func (w *Watches) synced(ctx context.Context, h *hold) error {
+	var gone <-chan struct{}
+	if h.lazy != nil {
+		gone = h.lazy.gone
+	}
+	tick := time.NewTicker(lookAtList)
+	defer tick.Stop()
+	for {
+		select {
+		case <-gone:
+			return h.lazy.why
+		case <-h.view.Synced():
+			if h.lazy != nil {
+				return w.weigh(h.lazy)
+			}
+			return nil
+		case <-w.ending:
+			return &UnsyncedError{Err: errEnded}
+		case <-ctx.Done():
+			return errTimeUp
+		case <-tick.C:
+		}
+		s, ok := h.state()
+		switch {
+		case !ok && h.lazy == nil:
+			return errAgain
+		case s.Broken == nil:
+		case apierrors.IsForbidden(s.Broken) || apierrors.IsUnauthorized(s.Broken) || apierrors.IsMethodNotSupported(s.Broken):
+			return &UnsyncedError{Err: s.Broken}
+		default:
+			h.from.Retry(h.key)
+		}
+	}
+}
+
+// hold takes hold of a kind, starting its watch if need be. Where that has to wait for
+// something it returns that, and why. within is for the package's own use: nothing is
+// withheld, and no limit applies.
+func (w *Watches) hold(r GVR, within bool) (h *hold, wait <-chan struct{}, err error) {
+	if !within && w.deny.has(r.Group, r.Resource) {
+		return nil, nil, ErrDenied
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	kind, served := w.Served().Find(r)
+	select {
+	case <-w.ending:
+		return nil, nil, &UnsyncedError{Err: errEnded}
+	default:
+	}
+	if c, s := w.pipelines(r); c != nil {
+		if !served {
+			kind = Kind{Resource: s.Resource}
+			kind.KeyKind = ""
+		}
+		w.readers[r]++
+		return &hold{kind: kind, view: s.View, from: c, key: s.Resource.Key(), release: sync.OnceFunc(func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if w.readers[r]--; w.readers[r] == 0 {
+				delete(w.readers, r)
+			}
+		})}, nil, nil
+	}
+	l := w.lazy[r]
+	switch {
+	case l != nil && l.ended():
+		return nil, l.done, errAgain
+	case l != nil:
+	case within:
+		if kind, served = w.discovered(r); !served {
+			return nil, nil, ErrNotServed
+		}
+		l, err = w.start(kind, true)
+	case w.groups == nil:
+		return nil, w.known, cmp.Or(w.lookErr, errLooking)
+	case !served:
+		return nil, nil, ErrNotServed
+	case !w.config.Lazy:
+		return nil, nil, ErrNotFollowed
+	default:
+		l, err = w.start(kind, false)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	l.holders++
+	return &hold{kind: l.kind, view: l.view, from: w.own, key: l.key, lazy: l, release: sync.OnceFunc(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		l.holders--
+		l.used = time.Now()
+	})}, nil, nil
+}
+
+// pipelines returns the pipeline's collector if it has all of a resource for readers.
+func (w *Watches) pipelines(r GVR) (*collector.Collector, collector.State) {
+	c := w.collected()
+	if c == nil {
+		return nil, collector.State{}
+	}
+	s, ok := c.Find(r.Group, r.Version, r.Resource)
+	if !ok || !s.Whole || s.View == nil {
+		return nil, collector.State{}
+	}
+	return c, s
+}

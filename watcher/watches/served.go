@@ -1,0 +1,210 @@
+package watches
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/watchbench/watchbench/watcher/collector"
+)
+
+// Pauses between two looks at what the cluster serves, whatever asks for one no less than
+// the last.
+const (
+	lookAgain  = time.Minute
+	lookBroken = 10 * time.Second
+	lookFirst  = time.Second // until the first one that succeeds
+	lookLeast  = 2 * time.Second
+)
+
+// errNothing is an answer that no apiserver gives which is ready.
+var errNothing = errors.New("the apiserver says that it serves nothing")
+
+// discover keeps up with what discovery says. A list or watch that is answered with 404
+// has it look at once.
+func (w *Watches) discover(ctx context.Context) {
+	for {
+		groups, err := w.discovery.Groups(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		pause := w.learn(groups, err)
+		select {
+		case <-time.After(min(pause, lookLeast)):
+		case <-ctx.Done():
+			return
+		}
+		if pause -= lookLeast; pause <= 0 {
+			continue
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-w.own.NotFound():
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// learn takes what discovery said. It returns after which time to ask again.
+func (w *Watches) learn(groups []collector.APIGroup, err error) time.Duration {
+	pause := lookAgain
+	if err == nil && len(groups) == 0 {
+		err = errNothing
+	}
+	w.mu.Lock()
+	said := w.lookErr != nil
+	w.lookErr = err
+	if err == nil {
+		before := map[string]collector.APIVersion{}
+		for _, g := range w.groups {
+			for _, v := range g.Versions {
+				before[g.Name+"/"+v.Name] = v
+			}
+		}
+		for _, g := range groups {
+			for i, v := range g.Versions {
+				if v.Err == nil {
+					continue
+				}
+				pause, w.lookErr = lookBroken, v.Err
+				if was := before[g.Name+"/"+v.Name]; len(was.Resources) > 0 {
+					g.Versions[i].Resources = was.Resources
+				}
+			}
+		}
+		w.groups = groups
+		maps.DeleteFunc(w.definitions, func(_ string, d *definition) bool {
+			return d.gone() && time.Since(d.at) > goneFor
+		})
+	}
+	err = w.lookErr
+	w.mu.Unlock()
+	switch {
+	case w.groups == nil: // only this goroutine writes it
+		pause = lookFirst
+	case err != nil:
+		pause = lookBroken
+	}
+	if err != nil && !said {
+		w.logger.Warn("discovery is incomplete; what was known of the rest stays", "error", err)
+	}
+	w.update()
+	if w.groups != nil {
+		w.learned.Do(func() {
+			w.warnOfDeny()
+			close(w.known)
+		})
+	}
+	return pause
+}
+
+// warnOfDeny names entries of deny that withhold nothing: most likely a kind or a singular
+// name where the plural is meant.
+func (w *Watches) warnOfDeny() {
+	for i, r := range w.deny {
+		if r.resource == anything {
+			continue
+		}
+		if !slices.ContainsFunc(w.groups, func(g collector.APIGroup) bool {
+			return slices.ContainsFunc(g.Versions, func(v collector.APIVersion) bool {
+				return slices.ContainsFunc(v.Resources, func(found collector.APIResource) bool {
+					return denied{r}.has(g.Name, found.Name)
+				})
+			})
+		}) {
+			w.logger.Warn("an entry of deny withholds nothing that the cluster serves", "entry", w.config.Deny[i])
+		}
+	}
+}
+
+// discovered returns a resource of the last discovery. The caller holds mu.
+func (w *Watches) discovered(r GVR) (Kind, bool) {
+	for _, g := range w.groups {
+		for _, v := range g.Versions {
+			for _, found := range v.Resources {
+				if k := (Kind{found.Resource, found.Singular, found.ShortNames, found.Categories}); gvrOf(k) == r {
+					return k, true
+				}
+			}
+		}
+	}
+	return Kind{}, false
+}
+
+// update brings the catalogue up to date, and ends the watches of kinds that are not served
+// any more or are others now.
+func (w *Watches) update() {
+	w.mu.Lock()
+	c := w.build()
+	if was := w.Served(); reflect.DeepEqual(c, was) {
+		c = was
+	} else {
+		w.catalogue.Store(c)
+	}
+	ended := w.sweep(c)
+	w.mu.Unlock()
+	w.end(ended)
+}
+
+// build makes the catalogue of what discovery and the definitions say; of what a definition
+// is known for, only what that says. The caller holds mu.
+func (w *Watches) build() *Catalogue {
+	all := map[string][]Version{}
+	put := func(k Kind) {
+		if w.deny.has(k.Group, k.Name) {
+			return
+		}
+		versions := all[k.Group]
+		i := slices.IndexFunc(versions, func(v Version) bool { return v.Name == k.Version })
+		if i < 0 { // of a definition
+			versions = append(versions, Version{Name: k.Version})
+			slices.SortStableFunc(versions, func(a, b Version) int { return version.CompareKubeAwareVersionStrings(b.Name, a.Name) })
+			i = slices.IndexFunc(versions, func(v Version) bool { return v.Name == k.Version })
+			all[k.Group] = versions
+		}
+		versions[i].Kinds = append(versions[i].Kinds, k)
+	}
+	for _, g := range w.groups {
+		for _, v := range g.Versions {
+			all[g.Name] = append(all[g.Name], Version{Name: v.Name})
+		}
+		for _, v := range g.Versions {
+			for _, r := range v.Resources {
+				_, custom := w.definitions[r.Name+"."+g.Name]
+				if !custom && r.Validate() == nil && slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch") {
+					put(Kind{r.Resource, r.Singular, r.ShortNames, r.Categories})
+				}
+			}
+		}
+	}
+	for _, d := range w.definitions {
+		for _, k := range d.kinds {
+			put(k)
+		}
+	}
+	c := &Catalogue{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		g := Group{Name: name}
+		for _, v := range all[name] {
+			if len(v.Kinds) > 0 {
+				slices.SortFunc(v.Kinds, func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
+				g.Versions = append(g.Versions, v)
+			}
+		}
+		if len(g.Versions) > 0 {
+			c.Groups = append(c.Groups, g)
+		}
+	}
+	return c
+}

@@ -1,0 +1,284 @@
+package watches_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/watchbench/watchbench/watcher/view"
+	"github.com/watchbench/watchbench/watcher/watches"
+)
+
+// show is a catalogue in one line.
+func show(c *watches.Catalogue) string {
+	var all []string
+	for _, g := range c.Groups {
+		for _, v := range g.Versions {
+			var kinds []string
+			for _, k := range v.Kinds {
+				kinds = append(kinds, k.Name)
+			}
+			all = append(all, strings.TrimPrefix(g.Name+"/"+v.Name, "/")+"="+strings.Join(kinds, ","))
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+const builtIn = "v1=nodes,pods apiextensions.k8s.io/v1=customresourcedefinitions apps/v1=deployments"
+
+// things is a custom kind.
+func things(version string) watches.GVR {
+	return watches.GVR{Group: "x.io", Version: version, Resource: "things"}
+}
+
+func TestServed(t *testing.T) {
+	api := newCluster(t)
+	h := run(t, api, api.listen(), nil)
+	if c := h.Served(); c == nil {
+		t.Error("nil before it is known")
+	}
+	<-h.Known()
+	if d := cmp.Diff(builtIn, show(h.Served())); d != "" {
+		t.Error(d)
+	}
+	want := watches.Kind{Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"}}
+	want.Version, want.Name, want.Kind, want.Namespaced = "v1", "pods", "Pod", true
+	if got, ok := h.Served().Find(podsGVR); !ok || cmp.Diff(want, got) != "" {
+		t.Error(cmp.Diff(want, got))
+	}
+	if got, ok := h.Served().FindKind("apps", "v1", "Deployment"); !ok || got.Name != "deployments" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestDefinitionsReachTheCatalogue within 2 s, though discovery does not name them, and
+// touch no other kind.
+func TestDefinitionsReachTheCatalogue(t *testing.T) {
+	api := newCluster(t)
+	h := run(t, api, api.listen(), nil)
+	other := h.open(podsGVR)
+	defer other.Close()
+	h.eventually(5*time.Second, "definitions are followed", func() bool { s, _ := h.status(crdGVR); return s.State == watches.Synced })
+	pods := api.count("WATCH v1/pods") + api.lists(podsGVR)
+	served := func(what, custom string) {
+		t.Helper()
+		h.eventually(2*time.Second, what, func() bool {
+			return show(h.Served()) == strings.TrimSpace(builtIn+" "+custom)
+		})
+	}
+	api.define("things", "x.io", "Thing", "Namespaced", "v1beta1")
+	served("established", "x.io/v1beta1=things")
+	beta := h.open(things("v1beta1"))
+	defer beta.Close()
+	api.define("things", "x.io", "Thing", "Namespaced", "v1beta1", "v1", "v2alpha1")
+	served("versions added, the preferred one first", "x.io/v1=things x.io/v1beta1=things x.io/v2alpha1=things")
+	stable := h.open(things("v1"))
+	defer stable.Close()
+	if beta.View == stable.View {
+		t.Error("two versions have one view")
+	}
+	if k, _ := h.Served().Find(things("v1")); k.Singular != "thing" || !slices.Equal(k.ShortNames, []string{"x"}) || !k.Namespaced {
+		t.Errorf("%+v", k)
+	}
+	api.define("things", "x.io", "Thing", "Namespaced", "v1beta1-off", "v1")
+	served("versions no longer served", "x.io/v1=things")
+	ended(t, h, beta)
+	if stable.Health().Broken != nil {
+		t.Error("the watch of the other version has ended")
+	}
+	if _, err := h.Open(t.Context(), things("v1beta1")); !errors.Is(err, watches.ErrNotServed) {
+		t.Errorf("not served: %v", err)
+	}
+	api.undefine("things", "x.io", "v1")
+	served("deleted", "")
+	ended(t, h, stable)
+	if n := api.count("WATCH v1/pods") + api.lists(podsGVR); n != pods {
+		t.Errorf("%d requests for Pods because of definitions", n-pods)
+	}
+}
+
+// ended waits for the end of a watch.
+func ended(t *testing.T, h *harness, w *watches.Watch) {
+	t.Helper()
+	s, err := w.View.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cursor := w.View.FollowFrom(s)
+	h.eventually(2*time.Second, w.Kind.String()+" ends", func() bool {
+		_, _, err := cursor.Poll(make([]view.Change, 0, 99))
+		return errors.Is(err, view.ErrEnded)
+	})
+}
+
+// TestDefinitionReturnsWithAnotherScope: readers of the former learn of its end, and the
+// next one gets the new.
+func TestDefinitionReturnsWithAnotherScope(t *testing.T) {
+	api := newCluster(t)
+	api.define("things", "x.io", "Thing", "Namespaced", "v1")
+	api.put(things("v1"), "a/old", "u1", "")
+	h := run(t, api, api.listen(), nil)
+	h.eventually(5*time.Second, "served", func() bool { _, ok := h.Served().Find(things("v1")); return ok })
+	old := h.open(things("v1"))
+	defer old.Close()
+	api.remove(things("v1"), "a/old")
+	api.undefine("things", "x.io", "v1")
+	api.define("things", "x.io", "Thing", "Cluster", "v1")
+	api.put(things("v1"), "new", "u2", "")
+	ended(t, h, old)
+	now := h.open(things("v1"))
+	defer now.Close()
+	if got := names(t, now.View); now.Kind.Namespaced || !slices.Equal(got, []string{"/new"}) {
+		t.Errorf("%+v: %v", now.Kind, got)
+	}
+}
+
+// TestDefinitionOutrunsDiscovery: what a definition no longer has the cluster serve is not
+// served, whatever the last answer of discovery said; later that is believed again.
+func TestDefinitionOutrunsDiscovery(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, api *cluster, h *harness) {
+		api.define("things", "x.io", "Thing", "Namespaced", "v1")
+		api.serve(things("v1"), "Thing", true) // as discovery says, too
+		time.Sleep(2 * time.Minute)
+		w := h.open(things("v1"))
+		defer w.Close()
+		api.undefine("things", "x.io", "v1")
+		time.Sleep(2 * time.Second)
+		if got := show(h.Served()); got != builtIn {
+			t.Errorf("deleted: %s", got)
+		}
+		s, _ := w.View.Snapshot()
+		if _, _, err := w.View.FollowFrom(s).Poll(nil); !errors.Is(err, view.ErrEnded) {
+			t.Errorf("its watch: %v", err)
+		}
+		api.serve(things("v1"), "Thing", true) // by another server than that of definitions
+		time.Sleep(3 * time.Minute)
+		if got := show(h.Served()); got != builtIn+" x.io/v1=things" {
+			t.Errorf("served by somebody else: %s", got)
+		}
+	})
+}
+
+// TestManyDefinitionsAtOnce: 100 come and go.
+func TestManyDefinitionsAtOnce(t *testing.T) {
+	api := newCluster(t)
+	h := run(t, api, api.listen(), nil)
+	h.eventually(5*time.Second, "definitions are followed", func() bool { s, _ := h.status(crdGVR); return s.State == watches.Synced })
+	for i := range 100 {
+		api.define(fmt.Sprintf("kinds%d", i), "x.io", fmt.Sprintf("Kind%d", i), "Namespaced", "v1")
+	}
+	h.eventually(2*time.Second, "100 more", func() bool { return strings.Count(show(h.Served()), "kinds") == 100 })
+	for i := range 20 {
+		h.open(watches.GVR{Group: "x.io", Version: "v1", Resource: fmt.Sprintf("kinds%d", i)}).Close()
+	}
+	for i := range 100 {
+		api.undefine(fmt.Sprintf("kinds%d", i), "x.io", "v1")
+	}
+	h.eventually(2*time.Second, "none", func() bool { return show(h.Served()) == builtIn && h.metric("k8swatch_lazy_watches", "") == 0 })
+}
+
+// TestKindRemovedWhileWaiting: who waits for its first list learns that it is not served.
+func TestKindRemovedWhileWaiting(t *testing.T) {
+	api := newCluster(t)
+	api.define("things", "x.io", "Thing", "Namespaced", "v1")
+	var asked atomic.Bool
+	api.setFault(func(_ string, r watches.GVR, _ http.ResponseWriter, req *http.Request) bool {
+		if r == things("v1") {
+			asked.Store(true)
+			<-req.Context().Done()
+		}
+		return r == things("v1")
+	})
+	h := run(t, api, api.listen(), nil)
+	h.eventually(5*time.Second, "served", func() bool { _, ok := h.Served().Find(things("v1")); return ok })
+	opened := make(chan error, 1)
+	go func() {
+		_, err := h.Open(watches.WithWait(t.Context(), 20*time.Second), things("v1"))
+		opened <- err
+	}()
+	h.eventually(5*time.Second, "listed", asked.Load)
+	began := time.Now()
+	api.undefine("things", "x.io", "v1")
+	if err := <-opened; !errors.Is(err, watches.ErrNotServed) || time.Since(began) > 2*time.Second {
+		t.Errorf("after %s: %v", time.Since(began), err)
+	}
+}
+
+// TestDiscoveryKeepsUp in virtual time: every minute, at once after a 404, and a group that
+// fails stays what it was.
+func TestDiscoveryKeepsUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := newCluster(t)
+		api.setFault(func(verb string, _ watches.GVR, w http.ResponseWriter, _ *http.Request) bool {
+			if verb == "DISCOVER" {
+				refuse(w, 503, "ServiceUnavailable")
+			}
+			return verb == "DISCOVER"
+		})
+		h := run(t, api, api.inMemory(), nil)
+		defer h.stop()
+		time.Sleep(time.Minute)
+		var unsynced *watches.UnsyncedError
+		if _, err := h.Open(t.Context(), podsGVR); !errors.As(err, &unsynced) || !strings.Contains(err.Error(), "ServiceUnavailable") || unsynced.Waited != 5*time.Second {
+			t.Errorf("nothing is known yet: %v", err)
+		}
+		api.setFault(nil)
+		h.open(podsGVR).Close() // within 5 s
+		metricsGVR := watches.GVR{Group: "metrics.k8s.io", Version: "v1", Resource: "pods"}
+		api.serve(metricsGVR, "PodMetrics", true)
+		time.Sleep(61 * time.Second)
+		const all = builtIn + " metrics.k8s.io/v1=pods"
+		same := h.Served()
+		if got := show(h.Served()); got != all {
+			t.Errorf("after a minute: %s", got)
+		}
+		w := h.open(metricsGVR)
+		defer w.Close()
+		api.mu.Lock()
+		api.stale["metrics.k8s.io/v1"], api.stale["apps/v1"] = true, true
+		api.mu.Unlock()
+		time.Sleep(5 * time.Minute)
+		if got := show(h.Served()); got != all || h.Served() != same || w.Health().Broken != nil {
+			t.Errorf("while groups fail: %s, %+v", got, w.Health())
+		}
+		api.mu.Lock()
+		clear(api.stale)
+		api.mu.Unlock()
+		time.Sleep(time.Minute)
+		api.mu.Lock()
+		all0 := maps.Clone(api.served)
+		clear(api.served)
+		api.mu.Unlock()
+		time.Sleep(61 * time.Second)
+		if got := show(h.Served()); got != all {
+			t.Errorf("while discovery names nothing: %s", got)
+		}
+		api.mu.Lock()
+		api.served = all0
+		api.mu.Unlock()
+		time.Sleep(15 * time.Second) // the next look is 45 s or more away
+		api.unserve(metricsGVR)      // the watch ends, and its successor gets a 404
+		time.Sleep(15 * time.Second)
+		if got := show(h.Served()); got != builtIn {
+			t.Errorf("after a 404: %s", got)
+		}
+		s, _ := w.View.Snapshot()
+		if _, _, err := w.View.FollowFrom(s).Poll(nil); !errors.Is(err, view.ErrEnded) {
+			t.Errorf("its watch: %v", err)
+		}
+		api.unserve(nodesGVR) // which the catalogue still names
+		began := time.Now()
+		if _, err := h.Open(t.Context(), nodesGVR); !errors.Is(err, watches.ErrNotServed) || time.Since(began) > 4*time.Second {
+			t.Errorf("a 404 to the first list: %v after %s", err, time.Since(began))
+		}
+	})
+}

@@ -1,0 +1,142 @@
+package watches
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/view"
+)
+
+// ErrRunTwice is returned by the second Run.
+var ErrRunTwice = errors.New("the watches have been run already; make new ones")
+
+// errEnded is why nothing is opened after Run.
+var errEnded = errors.New("the watcher ends")
+
+// Settings is what the program gives besides the user's Config.
+type Settings struct {
+	Client *rest.Config // required
+	// Collector is the configuration of the pipeline's collector: what is masked and stripped
+	// there is so here. Its resources, namespace and filters do not apply.
+	Collector collector.Config
+	// Collected returns the pipeline's collector, at once. A kind of which it has all objects
+	// is read there, if it was made with a View. Nil, and returning nil, is none.
+	Collected func() *collector.Collector
+	View      view.Config           // of the kinds that are followed here
+	Registry  prometheus.Registerer // nil: no metrics
+	Logger    *slog.Logger          // nil: no logs
+}
+
+// Watches is made by New. Its methods may be called from several goroutines.
+type Watches struct {
+	config    Config
+	deny      denied
+	collected func() *collector.Collector
+	own       *collector.Collector
+	discovery *collector.Discovery
+	logger    *slog.Logger
+	metrics   *metrics
+
+	catalogue atomic.Pointer[Catalogue]
+	learned   sync.Once     // closes known
+	known     chan struct{} // closed once it was learned what is served
+	ending    chan struct{} // closed at the end of Run
+
+	mu          sync.Mutex
+	ran         bool                   // guarded by mu
+	groups      []collector.APIGroup   // guarded by mu; what discovery said last
+	lookErr     error                  // guarded by mu; what was wrong with it
+	definitions map[string]*definition // guarded by mu; by name; see definitions.go
+	pins        map[GVR]*pin           // guarded by mu
+	lazy        map[GVR]*lazy          // guarded by mu
+	readers     map[GVR]int            // guarded by mu; holders of the pipeline's kinds
+	crowded     map[GVR]time.Time      // guarded by mu; refused until then, for want of room
+}
+
+// New registers the metrics. Nothing is requested before Run.
+func New(c Config, s Settings) (*Watches, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if s.Client == nil {
+		return nil, errors.New("watches: settings have no Client: want how to reach the apiserver")
+	}
+	if s.Logger == nil {
+		s.Logger = slog.New(slog.DiscardHandler)
+	}
+	if s.Collected == nil {
+		s.Collected = func() *collector.Collector { return nil }
+	}
+	w := &Watches{
+		config: c, collected: s.Collected, logger: s.Logger,
+		known: make(chan struct{}), ending: make(chan struct{}),
+		definitions: map[string]*definition{}, pins: map[GVR]*pin{}, lazy: map[GVR]*lazy{}, readers: map[GVR]int{}, crowded: map[GVR]time.Time{},
+	}
+	w.catalogue.Store(&Catalogue{})
+	for _, text := range c.Pinned {
+		r, _ := ParseGVR(text) // valid, as c is
+		w.pins[r] = &pin{configured: true}
+	}
+	w.deny, _ = parseDeny(c.Deny)
+	cc := s.Collector
+	cc.Resources, cc.Namespace, cc.IgnoreNamespaces, cc.IgnoreNames, cc.After, cc.Pack = nil, "", nil, nil, nil, true
+	var err error
+	w.own, err = collector.New(cc, collector.Settings{
+		Client: s.Client, Sink: collector.Discard, Logger: s.Logger,
+		View: func(collector.Resource) *view.View { return view.New(s.View) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watches: %w", err)
+	}
+	if w.discovery, err = collector.NewDiscovery(s.Client); err != nil {
+		return nil, fmt.Errorf("watches: %w", err)
+	}
+	if w.metrics, err = newMetrics(w, s.Registry); err != nil {
+		return nil, fmt.Errorf("watches: %w", err)
+	}
+	return w, nil
+}
+
+// Run follows what is asked for until ctx ends, and returns nil after all its goroutines
+// have ended. What was opened before stays readable, and its cursors end.
+func (w *Watches) Run(ctx context.Context) error {
+	w.mu.Lock()
+	if w.ran {
+		w.mu.Unlock()
+		return ErrRunTwice
+	}
+	w.ran = true
+	w.mu.Unlock()
+	var all sync.WaitGroup
+	for _, part := range []func(context.Context){w.discover, w.define, w.tidy} {
+		all.Go(func() { part(ctx) })
+	}
+	err := w.own.Run(ctx)
+	close(w.ending)
+	all.Wait()
+	w.discovery.Close()
+	w.mu.Lock()
+	left := maps.Clone(w.lazy)
+	w.mu.Unlock()
+	for _, l := range left {
+		l.view.End()
+	}
+	return err
+}
+
+// Known is closed once it was learned what the cluster serves; Served is empty before.
+func (w *Watches) Known() <-chan struct{} { return w.known }
+
+// Served returns what the cluster serves, as far as it is known: the same pointer until
+// that changes.
+func (w *Watches) Served() *Catalogue { return w.catalogue.Load() }
