@@ -185,6 +185,15 @@ func (t *Target) why() error {
 	return errors.New("the client is connecting")
 }
 
+// messageID is that of an event under a subject. A stream knows ids in all its subjects
+// together: with the event's alone, that of a second subscription to it would be dropped.
+func (c Config) messageID(e delivery.Event) string {
+	if c.Subject == "" || c.Subject == defaultSubject {
+		return e.ID
+	}
+	return e.ID + " " + c.Subject
+}
+
 // Deliver publishes e and waits until the stream has it. The stream itself tells a
 // message that it has, by its id, from a new one.
 func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
@@ -192,7 +201,7 @@ func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
 	if err != nil {
 		return err
 	}
-	options := []jetstream.PublishOpt{jetstream.WithMsgID(e.ID), jetstream.WithRetryAttempts(0)}
+	options := []jetstream.PublishOpt{jetstream.WithMsgID(t.config.messageID(e)), jetstream.WithRetryAttempts(0)}
 	if t.config.Stream != "" {
 		options = append(options, jetstream.WithExpectStream(t.config.Stream))
 	}

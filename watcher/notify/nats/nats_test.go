@@ -130,6 +130,22 @@ func TestDeliver(t *testing.T) {
 	}
 }
 
+// TestTwoSubjects: an event that two subscriptions send to one stream is there for each, and
+// once.
+func TestTwoSubjects(t *testing.T) {
+	s := start(t, t.TempDir(), -1, nil)
+	st := stream(t, s, nil)
+	for _, subject := range []string{"", "k8s.own.{name}", "", "k8s.own.{name}"} {
+		if err := target(t, s, nats.Config{Subject: subject}).Deliver(t.Context(), event("a", 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := messages(t, st)
+	if len(all) != 2 || all[1].Subject != "k8s.own.a" || all[1].Header.Get("Nats-Msg-Id") != "u-a:1:MODIFIED k8s.own.{name}" {
+		t.Errorf("%d messages, want 2; %+v", len(all), all)
+	}
+}
+
 // TestRestart: over a restart of the server under load nothing that was acknowledged is
 // lost, and each object's messages are in order and there once.
 func TestRestart(t *testing.T) {
