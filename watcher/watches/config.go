@@ -92,6 +92,12 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// Withholds reports whether nobody may read a resource. It is for a valid Config.
+func (c Config) Withholds(r GVR) bool {
+	d, _ := parseDeny(c.Deny)
+	return d.has(r.Group, r.Resource)
+}
+
 // String is group/version/resource, or version/resource of the core group.
 func (r GVR) String() string {
 	if r.Group == "" {
