@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -37,6 +39,8 @@ type Moment struct {
 type Verdict struct {
 	Valid    bool
 	Violated []string // guarantees
+	Allowed  bool     // a check failed that the scenario allows to
+	Open     bool     // a core check was not judged, or had no power
 	Text     string
 }
 
@@ -70,7 +74,9 @@ func (o *observed) fault(text string) { o.tell(func(m *Moment) { m.Fault = text 
 func (o *observed) finished(c *result.Cell) {
 	o.tell(func(m *Moment) {
 		m.Phase, m.Fault, m.Note = "", "", ""
-		m.Verdict = &Verdict{c.Valid, violated(c), summary(*c)}
+		unjudged, weak := open(c)
+		allowed := slices.ContainsFunc(slices.Collect(maps.Values(c.Checks)), func(x result.Check) bool { return x.Verdict == result.Allowed })
+		m.Verdict = &Verdict{c.Valid, violated(c), allowed, len(unjudged)+len(weak) > 0, summary(*c)}
 	})
 }
 
