@@ -17,9 +17,9 @@ func TestPicture(t *testing.T) {
 		t.Skip("WATCHBENCH_LIVE names no page")
 	}
 	p := newTab(t, browser(t))
-	p.open(url, 1200, "light")
+	p.open(url, 1400, "light")
 	p.await(allDrawn)
-	p.await(`/load|drain/.test(document.getElementById("run-phase").innerText) && document.getElementById("verdicts-list").children.length > 0`)
+	p.await(`/load|drain/.test(document.getElementById("run-phase").innerText) && document.getElementById("verdicts-list").children.length > 2`)
 	var picture []byte
 	p.do(chromedp.FullScreenshot(&picture, 100))
 	if err := os.WriteFile(filepath.Join(dir, "live.png"), picture, 0o644); err != nil {
