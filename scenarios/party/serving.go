@@ -10,18 +10,32 @@ import (
 
 	"github.com/watchbench/watchbench/internal/kubefile"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // Serving is what the watcher's resource watcher is started with.
 type Serving struct {
 	Kubeconfig string   // is written here, for those who read from it
 	Webhooks   []string // URLs, a subscription to all Pods for each
+	Forbidden  []string // URLs that must not be connected to, a subscription each
+	Guard      *Guard   // nil: everybody on this machine may read
 	SecretFile string   // with what deliveries are signed; empty: not at all
 }
 
+// Guard has the resource watcher serve over TLS, and ask the apiserver who may read what.
+type Guard struct {
+	CertFile, KeyFile string
+	CA                []byte // PEM, of the certificate
+}
+
 // resourceWatcher is the section of the watcher's configuration. Pods are collected anyway.
-func (s *Serving) resourceWatcher(port int) map[string]any {
-	section := map[string]any{"enabled": true, "server": map[string]any{"address": "127.0.0.1", "port": port}}
+// drain is how long what is queued may be delivered at the end.
+func (s *Serving) resourceWatcher(port int, drain spec.Duration) map[string]any {
+	server := map[string]any{"address": "127.0.0.1", "port": port}
+	if g := s.Guard; g != nil {
+		server["certFile"], server["keyFile"], server["authentication"] = g.CertFile, g.KeyFile, "tokenReview"
+	}
+	section := map[string]any{"enabled": true, "server": server}
 	var subscriptions []map[string]any
 	for i, url := range s.Webhooks {
 		webhook := map[string]any{"url": url, "allow": []string{"127.0.0.0/8"}}
@@ -32,15 +46,27 @@ func (s *Serving) resourceWatcher(port int) map[string]any {
 			"name": fmt.Sprintf("receiver-%d", i+1), "resource": "v1/pods", "target": map[string]any{"webhook": webhook},
 		})
 	}
+	for i, url := range s.Forbidden {
+		subscriptions = append(subscriptions, map[string]any{
+			"name": ForbiddenName(i), "resource": "v1/pods", "target": map[string]any{"webhook": map[string]any{"url": url}},
+		})
+	}
 	if subscriptions != nil {
-		section["notify"] = map[string]any{"subscriptions": subscriptions}
+		section["notify"] = map[string]any{"subscriptions": subscriptions, "drainTimeout": drain.String()}
 	}
 	return section
 }
 
+// ForbiddenName is the name of the subscription for Serving.Forbidden[i].
+func ForbiddenName(i int) string { return fmt.Sprintf("forbidden-%d", i+1) }
+
 // write makes the kubeconfig that leads to the port.
 func (s *Serving) write(port int) error {
-	return kubefile.Write(s.Kubeconfig, kubefile.For("k8s-watch", &rest.Config{Host: fmt.Sprintf("http://127.0.0.1:%d", port)}))
+	cfg := &rest.Config{Host: fmt.Sprintf("http://127.0.0.1:%d", port)}
+	if s.Guard != nil {
+		cfg.Host, cfg.CAData = fmt.Sprintf("https://127.0.0.1:%d", port), s.Guard.CA
+	}
+	return kubefile.Write(s.Kubeconfig, kubefile.For("k8s-watch", cfg))
 }
 
 // counted are the series of an apiserver that say what readers cost it.

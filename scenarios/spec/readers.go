@@ -18,7 +18,7 @@ const (
 // The zero value is none.
 type Readers struct {
 	From          string   `json:"from,omitempty" jsonschema:"enum=watcher,enum=apiserver,example=watcher" jsonschema_description:"Whom the readers ask: watcher, whose resource watcher then runs, or apiserver, for comparison. watcher where a reader is asked for and nothing is said; alone it has the resource watcher run without readers."`
-	Get           int      `json:"get,omitempty" jsonschema:"minimum=0,maximum=100000,example=2000" jsonschema_description:"GETs of single Pods per second, of those that exist before the load (load.prefill); Poisson, whatever the answers take."`
+	Get           int      `json:"get,omitempty" jsonschema:"minimum=0,maximum=100000,example=2000" jsonschema_description:"GETs of single Pods per second, of those that exist before the load (load.prefill), whatever the answers take."`
 	List          int      `json:"list,omitempty" jsonschema:"minimum=0,maximum=100000,example=20" jsonschema_description:"LISTs of Pods per second, at most 8 under way at once."`
 	Limit         int      `json:"limit,omitempty" jsonschema:"minimum=0,maximum=100000,example=500" jsonschema_description:"Objects in a LIST, its first page; 0 is all."`
 	LabelSelector string   `json:"labelSelector,omitempty" jsonschema:"example=app=web" jsonschema_description:"Of the LISTs."`
