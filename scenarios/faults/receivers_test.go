@@ -97,25 +97,6 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// An answer with another code than it must have breaks the row.
-func TestAbuse(t *testing.T) {
-	for want, seen := range map[string]string{
-		"": `[{"what":"rights","code":200,"want":[200]},{"what":"Secrets","code":404,"want":[403,404]}]`,
-		"S answers of the read API that are others than they must be": `[{"what":"Secrets","code":200,"want":[403,404]}]`,
-	} {
-		c := &matrix.Case{Cell: &history.Cell{}, Baseline: &result.Cell{Freshness: &result.Quantiles{P99: 0.1}}, Deeds: []history.Deed{{What: abuseQueries, Seen: json.RawMessage(seen)}}}
-		c.Cell.Scenario.Fault = &spec.Fault{Isolation: 1.2}
-		rules, err := (&abuse{}).Rules(c)
-		if err != nil || len(rules) != 1 {
-			t.Fatalf("%d rules, %v", len(rules), err)
-		}
-		broken, all := stated(t, rules, matrix.Seen{Figures: &result.Cell{Freshness: &result.Quantiles{P99: 0.11}}})
-		if strings.Join(broken, "; ") != want || len(all) != 2 {
-			t.Errorf("%s: broken are %q, want %q", seen, broken, want)
-		}
-	}
-}
-
 // Each thing that a receiver must not do to others breaks its column.
 func TestReceivers(t *testing.T) {
 	judge := func(spoil func(*result.Cell)) string {
