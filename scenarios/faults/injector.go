@@ -101,9 +101,6 @@ type Setup struct {
 	Listed     []string   // group/versions that discovery is to find
 	// CustomKinds are kinds to be judged beside those that the scenario names.
 	CustomKinds []string
-	// Guard is how the read API is served over TLS to those with rights; nil: to all on
-	// this machine.
-	Guard *party.Guard
 	// Forbidden are URLs of receivers that the watcher must not connect to, a subscription
 	// each.
 	Forbidden []string

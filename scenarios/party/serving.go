@@ -18,24 +18,13 @@ type Serving struct {
 	Kubeconfig string   // is written here, for those who read from it
 	Webhooks   []string // URLs, a subscription to all Pods for each
 	Forbidden  []string // URLs that must not be connected to, a subscription each
-	Guard      *Guard   // nil: everybody on this machine may read
 	SecretFile string   // with what deliveries are signed; empty: not at all
-}
-
-// Guard has the resource watcher serve over TLS, and ask the apiserver who may read what.
-type Guard struct {
-	CertFile, KeyFile string
-	CA                []byte // PEM, of the certificate
 }
 
 // resourceWatcher is the section of the watcher's configuration. Pods are collected anyway.
 // drain is how long what is queued may be delivered at the end.
 func (s *Serving) resourceWatcher(port int, drain spec.Duration) map[string]any {
-	server := map[string]any{"address": "127.0.0.1", "port": port}
-	if g := s.Guard; g != nil {
-		server["certFile"], server["keyFile"], server["authentication"] = g.CertFile, g.KeyFile, "tokenReview"
-	}
-	section := map[string]any{"enabled": true, "server": server}
+	section := map[string]any{"enabled": true, "server": map[string]any{"address": "127.0.0.1", "port": port}}
 	var subscriptions []map[string]any
 	for i, url := range s.Webhooks {
 		webhook := map[string]any{"url": url, "allow": []string{"127.0.0.0/8"}}
@@ -62,11 +51,7 @@ func ForbiddenName(i int) string { return fmt.Sprintf("forbidden-%d", i+1) }
 
 // write makes the kubeconfig that leads to the port.
 func (s *Serving) write(port int) error {
-	cfg := &rest.Config{Host: fmt.Sprintf("http://127.0.0.1:%d", port)}
-	if s.Guard != nil {
-		cfg.Host, cfg.CAData = fmt.Sprintf("https://127.0.0.1:%d", port), s.Guard.CA
-	}
-	return kubefile.Write(s.Kubeconfig, kubefile.For("k8s-watch", cfg))
+	return kubefile.Write(s.Kubeconfig, kubefile.For("k8s-watch", &rest.Config{Host: fmt.Sprintf("http://127.0.0.1:%d", port)}))
 }
 
 // counted are the series of an apiserver that say what readers cost it.
