@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -30,7 +27,6 @@ type forbidden struct {
 	accepting sync.WaitGroup
 	came      atomic.Int64
 	targets   []string
-	refused   []string // of the targets, by the watcher's log
 }
 
 // forbiddenSeen is what is kept of it.
@@ -38,9 +34,6 @@ type forbiddenSeen struct {
 	Targets     []string `json:"targets"`     // URLs, in the order of the subscriptions
 	Connections int64    `json:"connections"` // to those of them that are listened at
 	Listening   int      `json:"listening"`
-	// Refused are those of Targets of which the watcher says that it refused the address: a
-	// failure alone may be that of an attempt.
-	Refused []string `json:"refused"`
 }
 
 func forbiddenAddresses() family {
@@ -58,7 +51,6 @@ func forbiddenAddresses() family {
 
 var (
 	_ Arranger = (*forbidden)(nil)
-	_ Finisher = (*forbidden)(nil)
 	_ Remover  = (*forbidden)(nil)
 	_ Ruler    = (*forbidden)(nil)
 )
@@ -81,7 +73,7 @@ func (f *forbidden) Arrange(c Cell) error {
 	if err != nil {
 		return fmt.Errorf("listen where no receiver may be: %w", err)
 	}
-	for _, host := range []string{"127.0.0.1", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[64:ff9b::7f00:1]"} {
+	for _, host := range []string{"127.0.0.1", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[64:ff9b::7f00:1]", "127.1"} {
 		f.targets = append(f.targets, fmt.Sprintf("http://%s:%d/", host, port))
 	}
 	for addr, host := range map[string]string{"[::1]:0": "[::1]", "127.0.0.2:0": "127.0.0.2"} {
@@ -89,7 +81,7 @@ func (f *forbidden) Arrange(c Cell) error {
 			f.targets = append(f.targets, fmt.Sprintf("http://%s:%d/", host, port))
 		}
 	}
-	f.targets = append(f.targets, "http://169.254.169.254/latest/meta-data/", "http://[fd00:ec2::254]/", "http://[fe80::1]/", "http://10.0.0.1/", "http://224.0.0.1/")
+	f.targets = append(f.targets, "http://169.254.169.254/latest/meta-data/", "http://[fd00:ec2::254]/", "http://[fe80::1]/", "http://10.0.0.1/", "http://224.0.0.1/", "http://metadata.google.internal./")
 	c.Setup().Forbidden = f.targets
 	return nil
 }
@@ -108,33 +100,7 @@ func (f *forbidden) count(l net.Listener) {
 
 // MarshalJSON is what was seen by the end of the cell.
 func (f *forbidden) MarshalJSON() ([]byte, error) {
-	return json.Marshal(forbiddenSeen{f.targets, f.came.Load(), len(f.listeners), f.refused})
-}
-
-// Finish looks for the refusals in the watcher's log.
-func (f *forbidden) Finish(_ context.Context, c Cell) error {
-	if len(f.targets) == 0 {
-		return nil
-	}
-	log, err := os.ReadFile(c.Watcher().Log)
-	if err != nil {
-		return fmt.Errorf("look for refusals in the watcher's log: %w", err)
-	}
-	f.refused = f.refusals(string(log))
-	return nil
-}
-
-func (f *forbidden) refusals(log string) (some []string) {
-	for i, target := range f.targets {
-		of := " subscription=" + party.ForbiddenName(i) + " "
-		for line := range strings.Lines(log) {
-			if strings.Contains(line, of) && strings.Contains(line, "address refused") {
-				some = append(some, target)
-				break
-			}
-		}
-	}
-	return some
+	return json.Marshal(forbiddenSeen{f.targets, f.came.Load(), len(f.listeners)})
 }
 
 // Remove closes the listeners.
@@ -156,23 +122,30 @@ func (*forbidden) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 		return nil, err
 	}
 	seen := all[len(all)-1]
+	of := func(name string, i int) float64 {
+		if v := c.After.Sum(name, "subscription", party.ForbiddenName(i)); v != nil {
+			return *v
+		}
+		return 0
+	}
 	return []matrix.Rule{{Facts: func(matrix.Seen) []result.Fact {
-		delivered, first := int64(0), ""
+		refused, delivered, first := 0, 0, ""
 		for i, target := range seen.Targets {
-			if v := c.After.Sum(metric.NotifyDelivered, "subscription", party.ForbiddenName(i)); v != nil && *v > 0 {
+			if of(metric.NotifyDeadLettered, i)+of(metric.NotifyRetried, i) > 0 {
+				refused++
+			} else {
+				first = "nothing was tried for " + target
+			}
+			if of(metric.NotifyDelivered, i) > 0 {
 				delivered++
-				first = target
+				first = "something was delivered to " + target
 			}
 		}
-		refused := fact("S", fmt.Sprintf("forbidden addresses of %d that were refused as such", len(seen.Targets)), "", float64(len(seen.Refused)), len(seen.Refused) == len(seen.Targets))
-		for _, target := range seen.Targets {
-			if !slices.Contains(seen.Refused, target) {
-				refused.Detail = "not " + target
-			}
-		}
+		tried := fact("S", fmt.Sprintf("forbidden addresses of %d that were tried and refused", len(seen.Targets)), "", float64(refused), refused == len(seen.Targets))
+		tried.Detail = first
 		return []result.Fact{
 			matrix.None("S", "connections to addresses where no receiver may be", seen.Connections, ""),
-			matrix.None("S", "forbidden subscriptions that delivered", delivered, first), refused,
+			matrix.None("S", "forbidden subscriptions that delivered", int64(delivered), first), tried,
 		}
 	}, Vacuous: func(matrix.Seen) []string {
 		if seen.Listening == 0 {
