@@ -28,9 +28,6 @@ const (
 	headerSignature = "Webhook-Signature"
 )
 
-// elsewhere is the path to which redirects lead. Nobody may follow them.
-const elsewhere = "/elsewhere"
-
 // hook is a receiver of webhooks.
 type hook struct {
 	id     int // from 1
@@ -58,8 +55,6 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	switch {
 	case err != nil:
 		r.Error = errBody.Error()
-	case req.URL.Path == elsewhere:
-		r.Error, r.Code = "it follows a redirect", http.StatusBadRequest
 	case frameErr != nil:
 		r.Error, r.Code = "its body is not an event", http.StatusBadRequest
 	case req.Header.Get(headerID) != fmt.Sprintf("%s:%d:%s", f.uid, f.version, f.typ):
@@ -110,7 +105,7 @@ func (h *hook) misbehave(w http.ResponseWriter, req *http.Request, f *hookfault.
 		sent, _ = io.CopyN(w, zeros{}, f.Size) // the client may have enough
 		return http.StatusOK, sent
 	case hookfault.Redirect:
-		http.Redirect(w, req, "http://"+h.listen.Addr().String()+elsewhere, http.StatusTemporaryRedirect)
+		http.Redirect(w, req, "http://"+h.listen.Addr().String()+"/elsewhere", http.StatusTemporaryRedirect)
 		return http.StatusTemporaryRedirect, 0
 	case hookfault.Reset:
 		h.reset(w)

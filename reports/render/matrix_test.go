@@ -54,7 +54,7 @@ func TestMatrix(t *testing.T) {
 		"pass (412)", "no power (12 of 30)", "F19 f19-burst only O has no power (12 of 30): pods are only created",
 		"FAILED, INVALID", "F1 f01-slow O: G2: web", "FAILED, aborted", "F3 f03-blackhole X: k8s-watch ended: exit status 2",
 		"1 scenarios needed a second try; at most 2 may", "f04-errors: the runner stood still for 2s; the first try: T: 9 s",
-		"not built: the query API is not built yet",
+		"not built: webhooks are not built yet",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the table lacks %q:\n%s", want, text)

@@ -101,9 +101,6 @@ type Setup struct {
 	Listed     []string   // group/versions that discovery is to find
 	// CustomKinds are kinds to be judged beside those that the scenario names.
 	CustomKinds []string
-	// Forbidden are URLs of receivers that the watcher must not connect to, a subscription
-	// each.
-	Forbidden []string
 }
 
 // family is the injectors of one cell that share what they know of it.

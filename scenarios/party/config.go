@@ -114,7 +114,7 @@ func (s WatcherSetup) renderConfig(ports []int) (string, error) {
 		"address":          "127.0.0.1", "port": ports[0], "metric_port": ports[1], "v": 1,
 	}
 	if s.Serving != nil {
-		config["resourceWatcher"] = s.Serving.resourceWatcher(ports[2], w.DrainTimeout)
+		config["resourceWatcher"] = s.Serving.resourceWatcher(ports[2])
 	}
 	if sync := w.Synchronizer; sync.Disabled {
 		config["synchronizer"] = map[string]any{"disabled": true}

@@ -10,20 +10,17 @@ import (
 
 	"github.com/watchbench/watchbench/internal/kubefile"
 	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // Serving is what the watcher's resource watcher is started with.
 type Serving struct {
 	Kubeconfig string   // is written here, for those who read from it
 	Webhooks   []string // URLs, a subscription to all Pods for each
-	Forbidden  []string // URLs that must not be connected to, a subscription each
 	SecretFile string   // with what deliveries are signed; empty: not at all
 }
 
 // resourceWatcher is the section of the watcher's configuration. Pods are collected anyway.
-// drain is how long what is queued may be delivered at the end.
-func (s *Serving) resourceWatcher(port int, drain spec.Duration) map[string]any {
+func (s *Serving) resourceWatcher(port int) map[string]any {
 	section := map[string]any{"enabled": true, "server": map[string]any{"address": "127.0.0.1", "port": port}}
 	var subscriptions []map[string]any
 	for i, url := range s.Webhooks {
@@ -35,19 +32,11 @@ func (s *Serving) resourceWatcher(port int, drain spec.Duration) map[string]any 
 			"name": fmt.Sprintf("receiver-%d", i+1), "resource": "v1/pods", "target": map[string]any{"webhook": webhook},
 		})
 	}
-	for i, url := range s.Forbidden {
-		subscriptions = append(subscriptions, map[string]any{
-			"name": ForbiddenName(i), "resource": "v1/pods", "target": map[string]any{"webhook": map[string]any{"url": url}},
-		})
-	}
 	if subscriptions != nil {
-		section["notify"] = map[string]any{"subscriptions": subscriptions, "drainTimeout": drain.String()}
+		section["notify"] = map[string]any{"subscriptions": subscriptions}
 	}
 	return section
 }
-
-// ForbiddenName is the name of the subscription for Serving.Forbidden[i].
-func ForbiddenName(i int) string { return fmt.Sprintf("forbidden-%d", i+1) }
 
 // write makes the kubeconfig that leads to the port.
 func (s *Serving) write(port int) error {

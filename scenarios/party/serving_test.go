@@ -38,7 +38,7 @@ func TestServing(t *testing.T) {
 	setup.Serving = &Serving{Kubeconfig: filepath.Join(dir, "k"), Webhooks: []string{"http://127.0.0.1:5/"}, SecretFile: "/s"}
 	want := map[string]any{
 		"enabled": true, "server": map[string]any{"address": "127.0.0.1", "port": 3.0},
-		"notify": map[string]any{"drainTimeout": "1s", "subscriptions": []any{map[string]any{
+		"notify": map[string]any{"subscriptions": []any{map[string]any{
 			"name": "receiver-1", "resource": "v1/pods",
 			"target": map[string]any{"webhook": map[string]any{"url": "http://127.0.0.1:5/", "allow": []any{"127.0.0.0/8"}, "secretFile": "/s"}},
 		}}},

@@ -52,7 +52,7 @@ func (c *cell) startReaders(ctx context.Context) (err error) {
 	target := c.apiserver()
 	if r.Served() {
 		target = filepath.Join(c.dir, "watcher.kubeconfig")
-		c.reading.serving = &party.Serving{Kubeconfig: target, Forbidden: c.setup.Forbidden}
+		c.reading.serving = &party.Serving{Kubeconfig: target}
 	}
 	secret := ""
 	if r.Webhooks > 0 {
