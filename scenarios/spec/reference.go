@@ -236,6 +236,7 @@ var sectionNotes = map[string]string{
 	"storage":  "The storage service that the watcher writes to. Latencies and faults have grammars of their own: `storagemock --help`.",
 	"load":     "What is done to the API server: a closed loop (threads that wait for each answer) or an open one (a rate).",
 	"watcher":  "The process under test. All but `command`, `resources`, `replicas` and the timeouts is for `k8s-watch`; another watcher reads what it likes from its config file.",
+	"readers":  "Programs that read Pods from the watcher or the API server while the load goes on, and receive webhooks; see [readers.md](readers.md).",
 	"watch":    "What goes wrong between API server and watcher.",
 	"extra":    "Objects beside the load, which events change.",
 	"events[]": "What is done to the parties, in the order of time; see [faults.md](faults.md).",

@@ -24,6 +24,7 @@ var bases = []string{
 	minimal + "fault: {row: F2, title: x, assert: [C]}\n",
 	minimal + "storage: {instances: 5, faults: ['503:1%']}\nwatcher: {replicas: 2, leaderElection: true}\nwatch: {faults: ['close(1s,5s)']}\nextra: {namespaces: 1, pods: 1}\n",
 	minimal + "cluster: {provider: replay}\n",
+	strings.Replace(minimal, "operations: 10", "operations: 10, prefill: 10", 1) + "readers: {list: 1, webhooks: 3}\n",
 }
 
 // outcome reports whether a value of a field is refused in any of the bases, or taken in any.

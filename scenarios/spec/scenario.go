@@ -27,6 +27,7 @@ type Scenario struct {
 	Storage    Storage  `json:"storage"`
 	Load       Load     `json:"load"`
 	Watcher    Watcher  `json:"watcher"`
+	Readers    Readers  `json:"readers,omitzero"`
 	// Watch, Extra and Events are what is done to the parties beside the load.
 	Watch    Watch    `json:"watch,omitzero"`
 	Extra    Extra    `json:"extra,omitzero"`

@@ -31,7 +31,7 @@ func (format Format) Schema() ([]byte, error) {
 		Type:        "object",
 		Description: "The path of a field and the values it takes, or a range of them (1..256 *2), or of a section or list and named points. Every combination is one cell.",
 		PatternProperties: map[string]*jsonschema.Schema{
-			`^(storage|load|watcher|watch|extra|events|fault|ceilings|drainTimeout|limits|cluster\.replay)(\.[A-Za-z]+)*$`: {OneOf: []*jsonschema.Schema{value, steps, named}},
+			`^(storage|load|watcher|readers|watch|extra|events|fault|ceilings|drainTimeout|limits|cluster\.replay)(\.[A-Za-z]+)*$`: {OneOf: []*jsonschema.Schema{value, steps, named}},
 		},
 		AdditionalProperties: jsonschema.FalseSchema,
 	})

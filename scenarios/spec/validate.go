@@ -24,7 +24,7 @@ var (
 func (s *Scenario) Validate(kinds []EventKind) error {
 	err := errors.Join(s.validateHead(), s.validateStorage(), s.validateLoad(), s.validateWatcher(), s.validateLimits(), s.Expect.validate())
 	if err == nil {
-		err = firstError(s.validateFault(), s.validateEvents(kinds))
+		err = firstError(s.validateReaders(), s.validateFault(), s.validateEvents(kinds))
 	}
 	return err
 }

@@ -1,0 +1,245 @@
+package readers
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/loadgen/readlog"
+)
+
+const (
+	frameBuffer = 32 << 10
+	// maxFrame bounds one event: an object may have 3 MiB.
+	maxFrame = 4 << 20
+	// pause is the mean time before a watch that ended is opened again.
+	pause = 200 * time.Millisecond
+	// maxTries bounds the attempts to open a watch for the first time.
+	maxTries = 20
+)
+
+// watcher is one watch, opened again and again.
+type watcher struct {
+	id         int
+	at         *endpoint
+	collection string
+	log        Log
+	from       uint64
+	last       atomic.Uint64 // version of the last event or bookmark
+}
+
+// run watches until ctx ends. opened is called when the first watch is open.
+func (w *watcher) run(ctx context.Context, turn chan struct{}, opened func()) error {
+	w.last.Store(w.from)
+	rng := rand.New(rand.NewPCG(uint64(w.id), 0x7761746368))
+	for tries := 1; ctx.Err() == nil; {
+		asked := time.Now().UnixNano()
+		resp, err := w.open(ctx, turn)
+		if err == nil && resp.StatusCode == http.StatusOK {
+			w.log.Append(readlog.Record{What: readlog.Opened, Reader: w.id, Version: w.from, Started: asked, Ended: time.Now().UnixNano(), Code: resp.StatusCode})
+			if tries > 0 {
+				tries = 0
+				opened()
+			}
+			err = w.read(resp.Body)
+			_ = resp.Body.Close() // only read from
+		} else if err == nil {
+			body, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10)) // for the message only
+			_ = resp.Body.Close()
+			err = &endError{code: resp.StatusCode, text: string(body)}
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		if tries == maxTries {
+			return fmt.Errorf("open a watch of %s: %w", w.collection, err)
+		} else if tries > 0 {
+			tries++
+		}
+		if !w.ended(ctx, err) || lifecycle.Pause(ctx, time.Duration(rng.Float64()*2*float64(pause))) != nil {
+			break
+		}
+	}
+	return nil
+}
+
+// ended records the end of a watch, and finds where to go on; false if ctx ended.
+func (w *watcher) ended(ctx context.Context, err error) bool {
+	end := readlog.Record{What: readlog.Closed, Reader: w.id, Version: w.last.Load(), Ended: time.Now().UnixNano()}
+	if gone, ok := errors.AsType[*endError](err); ok {
+		end.Code = gone.code
+	}
+	if err != nil {
+		end.Error = reason(err)
+	}
+	w.log.Append(end)
+	w.from = w.last.Load()
+	for end.Code == http.StatusGone {
+		l, err := w.at.listAll(ctx, w.collection+"?limit=1", nil)
+		if err == nil {
+			w.from = l.version
+			w.last.Store(l.version)
+			break
+		}
+		if lifecycle.Pause(ctx, pause) != nil {
+			return false
+		}
+	}
+	return ctx.Err() == nil
+}
+
+// open asks for the watch. turn bounds how many are opened at once.
+func (w *watcher) open(ctx context.Context, turn chan struct{}) (*http.Response, error) {
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	q := url.Values{"watch": {"true"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {strconv.FormatUint(w.from, 10)}}
+	return w.at.request(ctx, w.collection+"?"+q.Encode())
+}
+
+// endError is a watch that the server refused or ended with an ERROR.
+type endError struct {
+	code int
+	text string
+}
+
+func (e *endError) Error() string { return fmt.Sprintf("%d: %.200s", e.code, e.text) }
+
+// read records the events of one watch up to its end; nil is an end in order.
+func (w *watcher) read(body io.Reader) error {
+	in := bufio.NewReaderSize(body, frameBuffer)
+	var long []byte
+	for {
+		line, err := in.ReadSlice('\n')
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			if long = append(long, line...); len(long) > maxFrame {
+				return fmt.Errorf("an event of more than %d bytes", maxFrame)
+			}
+			continue
+		case errors.Is(err, io.EOF):
+			if len(line)+len(long) > 0 {
+				return fmt.Errorf("%w: it ends inside an event", errBody)
+			}
+			return nil
+		case err != nil:
+			return err
+		}
+		if len(long) > 0 {
+			long = append(long, line...)
+			line = long
+		}
+		received := time.Now().UnixNano()
+		f, err := parseFrame(line)
+		if err != nil {
+			return err
+		}
+		if f.typ == typeError {
+			return &endError{code: f.code, text: typeError}
+		}
+		w.log.Append(readlog.Record{What: readlog.Event, Reader: w.id, Type: f.typ, UID: f.uid, Version: f.version, Ended: received, Bytes: int64(len(line))})
+		w.last.Store(f.version)
+		long = long[:0]
+	}
+}
+
+const typeError = "ERROR"
+
+// frame is what is read of an event.
+type frame struct {
+	typ, uid string
+	version  uint64
+	code     int // of an ERROR
+}
+
+var types = []string{"ADDED", "MODIFIED", "DELETED", "BOOKMARK", typeError}
+
+// errEnough ends the look at a frame early: what follows the metadata is most of it.
+var errEnough = errors.New("enough")
+
+func parseFrame(line []byte) (f frame, err error) {
+	line = bytes.TrimSpace(line)
+	s := jsonscan.New(line)
+	object := false
+	err = s.Object(func(key jsonscan.Str) error {
+		switch {
+		case key.Is(line, "type"):
+			t, err := s.String()
+			for _, known := range types {
+				if err == nil && t.Is(line, known) {
+					f.typ = known
+				}
+			}
+			return err
+		case key.Is(line, "object"):
+			object = true
+			return f.object(&s, line)
+		}
+		_, err := s.ValueWithin(maxDepth)
+		return err
+	})
+	switch {
+	case errors.Is(err, errEnough):
+		err = nil
+	case err == nil:
+		err = s.End()
+	}
+	switch {
+	case err != nil:
+		return f, fmt.Errorf("not an event: %w", err)
+	case f.typ == "" || !object:
+		return f, errors.New("not an event: it has no type that is known, or no object")
+	case f.typ == typeError:
+		return f, nil
+	case f.version == 0 || f.uid == "" && f.typ != "BOOKMARK":
+		return f, errors.New("not an event: its object has no uid or no resourceVersion")
+	}
+	return f, nil
+}
+
+// object reads an event's object as far as its metadata.
+func (f *frame) object(s *jsonscan.Scanner, line []byte) error {
+	return s.Object(func(key jsonscan.Str) error {
+		switch {
+		case key.Is(line, "metadata"):
+			v, err := s.ValueWithin(maxDepth)
+			if err != nil {
+				return err
+			}
+			if f.typ == typeError {
+				return nil
+			}
+			meta := v.Of(line)
+			f.uid = jsonscan.Unquote(jsonscan.Lookup(meta, "uid"))
+			if f.version, err = parseVersion(jsonscan.Unquote(jsonscan.Lookup(meta, "resourceVersion"))); err != nil {
+				return err
+			}
+			if f.typ != "" {
+				return errEnough
+			}
+			return nil
+		case key.Is(line, "code"):
+			v, err := s.ValueWithin(maxDepth)
+			if err == nil {
+				f.code, _ = strconv.Atoi(string(v.Of(line))) // of an object other than a Status, anything
+			}
+			return err
+		}
+		_, err := s.ValueWithin(maxDepth)
+		return err
+	})
+}

@@ -1,0 +1,172 @@
+package readers
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/watchbench/watchbench/loadgen/apisim"
+	"github.com/watchbench/watchbench/loadgen/readlog"
+)
+
+const secret = "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ="
+
+// deliver posts an event as a watcher does; it returns the status, 0 for none, and how
+// many bytes of the answer came.
+func deliver(t *testing.T, addr, id, body string, limit time.Duration) (code int, n int64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mac := hmac.New(sha256.New, []byte("secret-secret-secret"))
+	_, _ = fmt.Fprintf(mac, "%s.%s.%s", id, "17", body)
+	req.Header.Set("webhook-id", id)
+	req.Header.Set("webhook-timestamp", "17")
+	req.Header.Set("webhook-signature", "v1,wrong v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, 0
+	}
+	defer resp.Body.Close()
+	n, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
+	return resp.StatusCode, n
+}
+
+func TestWebhooks(t *testing.T) {
+	_, url := pods(t, apisim.Config{})
+	const good = `{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"p","uid":"u1","resourceVersion":"5"}}}`
+	log := read(t, Config{
+		Webhooks: 7, Secret: secret,
+		WebhookFaults: "503(receiver=2,retry-after=3s), hang(receiver=3), reset(receiver=4), huge(2MiB,receiver=5), redirect(receiver=6), stall(100ms,receiver=7)",
+	}, &play{target: url, control: url, before: map[string]func([]string){Stop: func(listen []string) {
+		want := []int{204, 503, 0, 0, 200, 307, 204}
+		for i, addr := range listen {
+			limit := 5 * time.Second
+			if i == 2 {
+				limit = 200 * time.Millisecond
+			}
+			code, n := deliver(t, addr, "u1:5:ADDED", good, limit)
+			if code != want[i] || i == 4 && n != 1<<20 {
+				t.Errorf("receiver %d answers %d and %d bytes, want %d", i+1, code, n, want[i])
+			}
+		}
+		for id, body := range map[string]string{"u1:6:ADDED": good, "u1:5:MODIFIED": good, "": good, "u1:5:ADDED": `{"type":"ADDED"}`} {
+			if code, _ := deliver(t, listen[0], id, body, time.Second); code != 400 {
+				t.Errorf("%q with %s: %d", id, body, code)
+			}
+		}
+	}}})
+	for i, want := range []struct {
+		code int
+		text string
+	}{{204, ""}, {503, "503"}, {0, "hang"}, {0, "reset"}, {200, "huge(2MiB)"}, {307, "redirect"}, {204, "stall(100ms)"}} {
+		all := log.of(readlog.Delivery, i+1)
+		if len(all) == 0 {
+			t.Errorf("receiver %d: no record", i+1)
+			continue
+		}
+		r := all[0]
+		if r.Code != want.code || r.Error != want.text || r.UID != "u1" || r.Version != 5 || r.Type != "ADDED" || !r.Signed || r.Ended < r.Started || r.Bytes != int64(len(good)) {
+			t.Errorf("receiver %d: %+v, want %+v", i+1, r, want)
+		}
+		if i == 6 && r.Ended-r.Started < int64(100*time.Millisecond) {
+			t.Errorf("a stall of 100 ms took %d ns", r.Ended-r.Started)
+		}
+	}
+	if all := log.of(readlog.Delivery, 1); len(all) != 5 || all[1].Code != 400 || all[4].Code != 400 {
+		t.Errorf("%+v", all)
+	}
+}
+
+// A signature of another body or with another key is none.
+func TestSignature(t *testing.T) {
+	key, err := secretKey(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &hook{key: key}
+	header := http.Header{"Webhook-Id": {"a"}, "Webhook-Timestamp": {"1"}}
+	mac := hmac.New(sha256.New, key)
+	_, _ = mac.Write([]byte("a.1.body"))
+	header.Set("Webhook-Signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	if !h.signed(header, []byte("body")) || h.signed(header, []byte("bodY")) {
+		t.Error("the signature is that of one body")
+	}
+	header.Set("Webhook-Timestamp", "2")
+	if h.signed(header, []byte("body")) {
+		t.Error("a signature holds for another time")
+	}
+	for _, bad := range []string{"", "c2VjcmV0", "whsec_", "whsec_***"} {
+		if _, err := secretKey(bad); err == nil {
+			t.Errorf("%q is taken for a secret", bad)
+		}
+	}
+}
+
+func TestParseFrame(t *testing.T) {
+	for line, want := range map[string]frame{
+		`{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"p","uid":"u","resourceVersion":"7"},"spec":{}}}`:   {typ: "ADDED", uid: "u", version: 7},
+		`{"object":{"metadata":{"uid":"u","resourceVersion":"7"}},"type":"DELETED"}`:                                   {typ: "DELETED", uid: "u", version: 7},
+		`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9","creationTimestamp":null}}}`:                   {typ: "BOOKMARK", version: 9},
+		`{"type":"ERROR","object":{"kind":"Status","metadata":{},"status":"Failure","reason":"Expired","code":410}}`:   {typ: "ERROR", code: 410},
+		`{"type":"MODIFIED","object":{"metadata":{"uid":"u","resourceVersion":"7","annotations":{"uid":"x"}}}}` + "\n": {typ: "MODIFIED", uid: "u", version: 7},
+	} {
+		if got, err := parseFrame([]byte(line)); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", line, got, err)
+		}
+	}
+	for _, line := range []string{
+		``, `{}`, `[]`, `{"type":"ADDED"}`, `{"type":"MOVED","object":{"metadata":{"uid":"u","resourceVersion":"7"}}}`,
+		`{"type":"ADDED","object":{"metadata":{"uid":"u"}}}`, `{"type":"ADDED","object":{"metadata":{"resourceVersion":"7"}}}`,
+		`{"type":"ADDED","object":{"metadata":{"uid":"u","resourceVersion":"x"}}}`, `{"type":"BOOKMARK","object":{}}`,
+	} {
+		if got, err := parseFrame([]byte(line)); err == nil {
+			t.Errorf("%s is read as %+v", line, got)
+		}
+	}
+}
+
+func FuzzParseFrame(f *testing.F) {
+	f.Add(`{"type":"ADDED","object":{"metadata":{"uid":"u","resourceVersion":"7"}}}`)
+	f.Add(`{"type":"ERROR","object":{"code":410}}`)
+	f.Fuzz(func(t *testing.T, line string) {
+		got, err := parseFrame([]byte(line))
+		if err == nil && got.typ != typeError && (got.version == 0 || got.uid == "" && got.typ != "BOOKMARK") {
+			t.Errorf("%q: %+v", line, got)
+		}
+	})
+}
+
+func FuzzReadList(f *testing.F) {
+	f.Add(`{"metadata":{"resourceVersion":"7"},"items":[{},{"a":1}]}`)
+	f.Fuzz(func(t *testing.T, body string) {
+		n := int64(0)
+		if l, err := readList([]byte(body), func([]byte) { n++ }); err == nil && l.items != n {
+			t.Errorf("%q: %d items, %d shown", body, l.items, n)
+		}
+	})
+}
+
+func BenchmarkParseFrame(b *testing.B) {
+	line := []byte(`{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"a","uid":"0b8f7a52-5c0e-4b68-b2c5-1f1d6a4a4c11","resourceVersion":"712345"},"spec":{"env":"` +
+		strings.Repeat("x", 3000) + `"}}}`)
+	b.SetBytes(int64(len(line)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := parseFrame(line); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package result
+
+import "strings"
+
+// Readers are those who read Pods while the load went on, and what that did to the others;
+// nil where the resource watcher did not run and nobody read from the apiserver.
+type Readers struct {
+	From string `json:"from"` // watcher or apiserver
+	// Get and List are nil where nobody asked.
+	Get      *Queries  `json:"get,omitempty"`
+	List     *Queries  `json:"list,omitempty"`
+	Watches  *Watches  `json:"watches,omitempty"`
+	Webhooks *Webhooks `json:"webhooks,omitempty"`
+	Follower *Follower `json:"follower,omitempty"`
+	// FreshnessRatio is the 99th percentile of the Pods' freshness over that of the cell
+	// with the same plan, in the same repetition, and no readers; CPURatio is that of the
+	// watcher's CPU time, and RSSRatio that of its peak of memory. nil without such a cell.
+	FreshnessRatio *float64 `json:"freshnessRatio,omitempty"`
+	CPURatio       *float64 `json:"cpuRatio,omitempty"`
+	RSSRatio       *float64 `json:"rssRatio,omitempty"`
+}
+
+// Queries are those of one verb, over the time of the load.
+type Queries struct {
+	Planned int64 `json:"planned"` // by rate and time
+	Sent    int64 `json:"sent"`    // those that were answered, or failed
+	Done    int64 `json:"done"`    // answered with 200 and a complete and valid body, a GET with the object asked for
+	// Errors are the others, by status or by what went wrong.
+	Errors map[string]int64 `json:"errors,omitempty"`
+	QPS    *float64         `json:"qps,omitempty"` // done, per second
+	// FromIntent is the time from when a query was due to the last byte of its answer, of
+	// those that were done, FromActual from when it was sent.
+	FromIntent *Quantiles `json:"latencyIntendedMs,omitempty"`
+	FromActual *Quantiles `json:"latencyActualMs,omitempty"`
+	Items      *float64   `json:"itemsPerAnswer,omitempty"`
+	Bytes      *float64   `json:"bytesPerAnswer,omitempty"`
+}
+
+// Watches are those of the readers.
+type Watches struct {
+	Count    int   `json:"count"`
+	Changes  int64 `json:"changes"`  // that each was to show, by the control
+	Events   int64 `json:"events"`   // received, by all
+	Missed   int64 `json:"missed"`   // that did not come, by all
+	Resumed  int64 `json:"resumed"`  // watches that ended, and went on where they were
+	Relisted int64 `json:"relisted"` // that began anew, after a 410
+	// LagMs is the time from when a write was due to its event at a reader, of writes whose
+	// version is known; BehindMs from the control's event to the reader's.
+	LagMs    *Quantiles `json:"lagMs,omitempty"`
+	BehindMs *Quantiles `json:"behindMs,omitempty"`
+}
+
+// Webhooks are deliveries to the receivers.
+type Webhooks struct {
+	Receivers int   `json:"receivers"`
+	Changes   int64 `json:"changes"` // that each was to be told
+	Attempts  int64 `json:"attempts"`
+	Delivered int64 `json:"delivered"` // answered with 2xx
+	Repeated  int64 `json:"repeated"`  // delivered before, once more
+	// Healthy are those that met no fault; Missed is what they were not told.
+	Healthy int   `json:"healthy"`
+	Missed  int64 `json:"missed"`
+	// LagMs and BehindMs are those of Watches, for the healthy; FaultyMs is LagMs for the
+	// others.
+	LagMs    *Quantiles `json:"lagMs,omitempty"`
+	BehindMs *Quantiles `json:"behindMs,omitempty"`
+	FaultyMs *Quantiles `json:"faultyLagMs,omitempty"`
+	// Faults is how often each fault fired.
+	Faults map[string]int64 `json:"faults,omitempty"`
+}
+
+// Follower is a second watcher that reads from the first.
+type Follower struct {
+	Objects int64 `json:"objects"` // in its storage in the end
+	// Digest is that of Storage.Digest, for its storage.
+	Digest   string   `json:"digest,omitempty"`
+	Seconds  *float64 `json:"behindSeconds,omitempty"` // until its storage had all, after the first's had
+	CPUCores *float64 `json:"cpuCores,omitempty"`
+}
+
+// API is what the apiserver was asked during the load, by its own counters. The load's
+// writes are not among them.
+type API struct {
+	Gets  float64 `json:"gets"`
+	Lists float64 `json:"lists"`
+	// Watches are those open at the end of the load, of all kinds, and Events what it sent
+	// to watches of Pods.
+	Watches float64 `json:"watches"`
+	Events  float64 `json:"events"`
+	// CPUCores is its CPU time over load and drain.
+	CPUCores *float64 `json:"cpuCores,omitempty"`
+}
+
+// CompareReaders compares each cell with readers with the one of the same plan that has
+// none: the same repetition, and the same point of all axes but those of readers.
+func (r *Results) CompareReaders() {
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if c.Readers == nil {
+			continue
+		}
+		c.Readers.FreshnessRatio, c.Readers.CPURatio, c.Readers.RSSRatio = nil, nil, nil
+		base := r.withoutReaders(c)
+		if base == nil || !c.Valid || !base.Valid || c.Cut || base.Cut {
+			continue
+		}
+		if c.Freshness != nil && base.Freshness != nil {
+			c.Readers.FreshnessRatio = ratio(&c.Freshness.P99, &base.Freshness.P99)
+		}
+		c.Readers.CPURatio = ratio(c.Watcher.CPUCores, base.Watcher.CPUCores)
+		c.Readers.RSSRatio = ratio(c.Watcher.RSSPeakMiB, base.Watcher.RSSPeakMiB)
+	}
+}
+
+func ratio(a, b *float64) *float64 {
+	if a == nil || b == nil || *b <= 0 {
+		return nil
+	}
+	return new(*a / *b)
+}
+
+// withoutReaders is the cell to compare with; nil if there is none, or several.
+func (r *Results) withoutReaders(c *Cell) (found *Cell) {
+	for i := range r.Cells {
+		o := &r.Cells[i]
+		if o.Readers != nil || o.Calibrates || o.Repetition != c.Repetition || !samePlan(o.Params, c.Params) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = o
+	}
+	return found
+}
+
+// samePlan reports whether two points differ in axes of readers alone.
+func samePlan(a, b map[string]string) bool {
+	same := func(a, b map[string]string) bool {
+		for axis, point := range a {
+			if axis != "readers" && !strings.HasPrefix(axis, "readers.") && b[axis] != point {
+				return false
+			}
+		}
+		return true
+	}
+	return same(a, b) && same(b, a)
+}

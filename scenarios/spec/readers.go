@@ -1,0 +1,99 @@
+package spec
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/watchbench/watchbench/loadgen/hookfault"
+)
+
+// Where readers read from.
+const (
+	FromWatcher   = "watcher"
+	FromAPIServer = "apiserver"
+)
+
+// Readers are programs that read Pods while the load goes on, and receive notifications.
+// The zero value is none.
+type Readers struct {
+	From          string   `json:"from,omitempty" jsonschema:"enum=watcher,enum=apiserver,example=watcher" jsonschema_description:"Whom the readers ask: watcher, whose resource watcher then runs, or apiserver, for comparison. watcher where a reader is asked for and nothing is said; alone it has the resource watcher run without readers."`
+	Get           int      `json:"get,omitempty" jsonschema:"minimum=0,maximum=100000,example=2000" jsonschema_description:"GETs of single Pods per second, of those that exist before the load (load.prefill); Poisson, whatever the answers take."`
+	List          int      `json:"list,omitempty" jsonschema:"minimum=0,maximum=100000,example=20" jsonschema_description:"LISTs of Pods per second, at most 8 under way at once."`
+	Limit         int      `json:"limit,omitempty" jsonschema:"minimum=0,maximum=100000,example=500" jsonschema_description:"Objects in a LIST, its first page; 0 is all."`
+	LabelSelector string   `json:"labelSelector,omitempty" jsonschema:"example=app=web" jsonschema_description:"Of the LISTs."`
+	FieldSelector string   `json:"fieldSelector,omitempty" jsonschema:"example=spec.nodeName=node-1" jsonschema_description:"Of the LISTs."`
+	Connections   int      `json:"connections,omitempty" jsonschema:"minimum=0,maximum=4096,example=64" jsonschema_description:"GETs under way at once, each on a connection; 0 is 64. Those beyond are sent late, and their latency counts from when they were due."`
+	Watches       int      `json:"watches,omitempty" jsonschema:"minimum=0,maximum=10000,example=500" jsonschema_description:"Watches of all Pods, each on a connection of its own."`
+	Webhooks      int      `json:"webhooks,omitempty" jsonschema:"minimum=0,maximum=100,example=4" jsonschema_description:"Receivers of webhooks, each with a subscription to all Pods."`
+	WebhookFaults []string `json:"webhookFaults,omitempty" jsonschema:"example=['hang(receiver=2)']" jsonschema_description:"What goes wrong at the receivers during the load: a status such as 500:20%, stall(5s), hang, reset, huge(64MiB) or redirect, with receiver=1|3 at some of them. Each must fire, or the cell is invalid."`
+	Follower      bool     `json:"follower,omitempty" jsonschema_description:"A second k8s-watch reads what the first serves, and copies it into a storage of its own, which must end as the first's."`
+}
+
+// DefaultConnections is Readers.Connections where nothing is said.
+const DefaultConnections = 64
+
+// Asked reports whether there are any readers, or the resource watcher is to run for none.
+func (r *Readers) Asked() bool { return r.From != "" || r.Read() || r.Webhooks > 0 || r.Follower }
+
+// Read reports whether anyone queries or watches.
+func (r *Readers) Read() bool { return r.Get+r.List+r.Watches > 0 }
+
+// Source is whom the readers ask.
+func (r *Readers) Source() string { return cmp.Or(r.From, FromWatcher) }
+
+// Served reports whether the watcher serves: its resource watcher runs.
+func (r *Readers) Served() bool { return r.Asked() && r.Source() == FromWatcher }
+
+// FaultText is all faults of the receivers in one line.
+func (r *Readers) FaultText() string { return strings.Join(r.WebhookFaults, ",") }
+
+// FaultSpecs are the faults of the receivers, parsed.
+func (r *Readers) FaultSpecs() []hookfault.Spec {
+	all, err := hookfault.Parse(r.FaultText())
+	if err != nil {
+		return nil // Validate reports it
+	}
+	return all
+}
+
+func (s *Scenario) validateReaders() error {
+	r := &s.Readers
+	if err := firstError(
+		word("readers.from", cmp.Or(r.From, FromWatcher), FromWatcher, FromAPIServer),
+		within("readers.get", r.Get, 0, 100_000), within("readers.list", r.List, 0, 100_000), within("readers.limit", r.Limit, 0, 100_000),
+		within("readers.connections", r.Connections, 0, 4096), within("readers.watches", r.Watches, 0, 10_000),
+		within("readers.webhooks", r.Webhooks, 0, hookfault.MaxReceivers),
+		oneEach("readers.webhookFaults", r.WebhookFaults, hookfault.Parse, "500:20%"),
+	); err != nil || !r.Asked() {
+		return err
+	}
+	const ours = "leave it out, or set readers.from: apiserver"
+	w := &s.Watcher
+	switch {
+	case s.Simulated():
+		return bad("readers", "use another provider, or leave it out", "readers need a real apiserver, which cluster.provider %s is not", ProviderReplay)
+	case r.Get > 0 && s.Load.Prefill == 0:
+		return bad("readers.get", "set load.prefill, for example 300", "no Pod exists before the load that could be asked for")
+	case r.List == 0 && r.Limit+len(r.LabelSelector)+len(r.FieldSelector) > 0:
+		return bad("readers.list", "set it, for example to 20", "a limit or a selector of LISTs, and no LIST")
+	case len(r.WebhookFaults) > 0 && r.Webhooks == 0:
+		return bad("readers.webhooks", "set it, for example to 4", "faults of receivers, and no receiver")
+	case r.Source() == FromAPIServer && r.Webhooks > 0:
+		return bad("readers.webhooks", "leave it out, or readers.from", "an apiserver notifies nobody")
+	case r.Source() == FromAPIServer && r.Follower:
+		return bad("readers.follower", "leave it out, or readers.from", "a second watcher of the apiserver follows nobody")
+	case r.Served() && (w.Command != "" || w.Profile != "default"):
+		return bad("readers.from", ours, "only k8s-watch with the profile default serves what it has")
+	case r.Served() && (w.Replicas > 1 || s.Load.Shards > 0):
+		return bad("readers.from", ours, "with several watchers, none has all Pods, or only one serves them")
+	}
+	for i, f := range r.FaultSpecs() {
+		for _, n := range f.Receivers {
+			if n > r.Webhooks {
+				return bad(fmt.Sprintf("readers.webhookFaults[%d]", i), fmt.Sprintf("use 1 to %d", r.Webhooks), "there is no receiver %d", n)
+			}
+		}
+	}
+	return nil
+}
