@@ -269,6 +269,10 @@ var guarantees = map[string]struct{ name, meaning string }{
 	"G12": {"self-healing", "A row removed, edited or added in storage is repaired within one synchronizer period and 2 s."},
 	"G13": {"secrecy", "Masked data turns up in no file of the cell, log, metric or stored byte."},
 	"G14": {"honest telemetry", "Counters and lag metrics agree with the recorded history."},
+	"R1":  {"answers", "An answer is complete and what was asked for, and a list lacks nothing that was there all the time."},
+	"R2":  {"watches", "A watch shows every change once, in order and as it was."},
+	"R3":  {"webhooks", "A receiver without faults is told of every change, and of those of one object in their order."},
+	"R4":  {"follower", "A watcher that reads from the first ends with the same objects in its storage."},
 }
 
 // checkTitle is "G2 (ordered)".

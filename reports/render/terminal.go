@@ -226,7 +226,8 @@ func (p *printer) knees(t *table) {
 		note  string
 	}{
 		{"growth", t.Growth(), t.GrowthNote()}, {"who keeps up", t.Paces(), ""}, {"capacity", t.Capacities(), ""}, {"freshness against load", t.Knees(), ""},
-		{"over the swept values", t.Sweeps(), t.SweptNote()}, {"thresholds", t.Thresholds(), ""}, {"events per kind", t.Traffic(), ""},
+		{"over the swept values", t.Sweeps(), t.SweptNote()}, {"thresholds", t.Thresholds(), ""}, {"readers", t.Readers(), t.ReadersNote()},
+		{"what reading costs", t.ReaderCosts(), t.ReaderCostsNote()}, {"events per kind", t.Traffic(), ""},
 	} {
 		if len(part.sheet.Rows) > 0 {
 			p.line("", "")

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/watchbench/watchbench/reports/stats"
 )
@@ -46,8 +47,12 @@ func (t *Threshold) String() string {
 	return s
 }
 
+// servesReaders reports whether anyone reads from the watcher in a cell.
+func servesReaders(c *Cell) bool { return c.Readers != nil && c.Readers.From == "watcher" }
+
 // JudgeThresholds sets Thresholds from the scenario's bounds and the cells, sorted by point
-// and metric. Calibrations have none. At a point that was skipped no bound holds. An error is
+// and metric. Calibrations have none, and figures of readers are bounded only where they read
+// from the watcher. At a point that was skipped no bound holds. An error is
 // a bound that cannot be read.
 func (r *Results) JudgeThresholds() error {
 	r.Thresholds = nil
@@ -78,6 +83,9 @@ func (r *Results) JudgeThresholds() error {
 	slices.Sort(order)
 	for _, p := range order {
 		for _, name := range slices.Sorted(maps.Keys(bounds)) {
+			if strings.HasPrefix(name, "readers.") && !slices.ContainsFunc(points[p], servesReaders) {
+				continue
+			}
 			t := Threshold{Point: p, Metric: name, Bound: fmt.Sprint(bounds[name])}
 			if len(points[p]) > 0 {
 				t.Params = points[p][0].Params

@@ -38,6 +38,9 @@ func Cell(ctx context.Context, dir string, o Options) (result.Cell, error) {
 	if err != nil {
 		return cell, unusable(fmt.Errorf("cell %s: %w", c.Cell.ID, err))
 	}
+	if err := c.readers(ctx, dir, &cell); err != nil {
+		return cell, unusable(fmt.Errorf("cell %s: %w", c.Cell.ID, err))
+	}
 	weigh(&c.Cell.Scenario, &cell)
 	if !o.Strict {
 		expect(&c.Cell.Scenario, &cell)
@@ -72,6 +75,16 @@ func load(dir string) (*recorded, error) {
 		}
 		if c.Cell.Watcher.Own {
 			if err := require(dir, history.FileBefore, history.FileAfter); err != nil {
+				return nil, err
+			}
+		}
+		if r := &c.Cell.Scenario.Readers; r.Read() || r.Webhooks > 0 {
+			if err := require(dir, history.FileReaders); err != nil {
+				return nil, err
+			}
+		}
+		if c.Cell.Scenario.Readers.Follower {
+			if err := require(dir, history.FileFollower); err != nil {
 				return nil, err
 			}
 		}

@@ -48,6 +48,7 @@ func run(ctx context.Context, dir string, r *history.Run, baseline *result.Cell)
 // are a part of them, the growth of a ladder is taken, and thresholds are judged.
 func Complete(res *result.Results) error {
 	capacities(res.Cells)
+	res.CompareReaders()
 	res.MeasureGrowth()
 	return res.JudgeThresholds()
 }

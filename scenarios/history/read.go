@@ -86,8 +86,15 @@ func Ledger(dir string) (iter.Seq2[ledger.Entry, error], error) {
 }
 
 // State is the final states of a cell's folder, nil when there are none; see Ops.
-func State(dir string) (iter.Seq2[StateRecord, error], error) {
-	path, err := Find(dir, FileState)
+func State(dir string) (iter.Seq2[StateRecord, error], error) { return stateIn(dir, FileState) }
+
+// FollowerState is what the storage of a follower held in the end; see State.
+func FollowerState(dir string) (iter.Seq2[StateRecord, error], error) {
+	return stateIn(dir, FileFollower)
+}
+
+func stateIn(dir, name string) (iter.Seq2[StateRecord, error], error) {
+	path, err := Find(dir, name)
 	if path == "" || err != nil {
 		return nil, err
 	}

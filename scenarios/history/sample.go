@@ -10,6 +10,10 @@ const (
 	PartyRunner    = "runner"
 	PartyProxy     = "watchproxy" // where the watch has faults
 
+	// In cells with readers.
+	PartyReaders  = "readers"
+	PartyFollower = "follower" // the second watcher, without its storage
+
 	// Where cluster.controllers is set.
 	PartyControllerManager = "controller-manager"
 	PartyScheduler         = "scheduler"

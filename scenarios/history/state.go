@@ -69,7 +69,16 @@ func (s *StateRecord) Validate() error {
 
 // SaveState writes the final states of a cell's folder, compressed.
 func SaveState(dir string, records iter.Seq[StateRecord]) error {
-	f, err := os.Create(filepath.Join(dir, FileState))
+	return saveState(dir, FileState, records)
+}
+
+// SaveFollower writes FileFollower of a cell's folder.
+func SaveFollower(dir string, records iter.Seq[StateRecord]) error {
+	return saveState(dir, FileFollower, records)
+}
+
+func saveState(dir, name string, records iter.Seq[StateRecord]) error {
+	f, err := os.Create(filepath.Join(dir, name))
 	if err != nil {
 		return fmt.Errorf("creating the state file: %w", err)
 	}

@@ -38,8 +38,9 @@ const (
 )
 
 // renderConfig writes the config and filter file in the original's format and
-// returns the config's path.
-func (s WatcherSetup) renderConfig(port, metricPort int) (string, error) {
+// returns the config's path. The ports are those of health, metrics and the resource
+// watcher.
+func (s WatcherSetup) renderConfig(ports []int) (string, error) {
 	groups := map[string][]string{}
 	for _, k := range s.Kinds {
 		g, ok := kindGroups[k]
@@ -110,7 +111,10 @@ func (s WatcherSetup) renderConfig(port, metricPort int) (string, error) {
 		"bcs":              bcs,
 		"k8s":              map[string]any{"kubeconfig": s.Kubeconfig},
 		"filterConfigPath": filterPath,
-		"address":          "127.0.0.1", "port": port, "metric_port": metricPort, "v": 1,
+		"address":          "127.0.0.1", "port": ports[0], "metric_port": ports[1], "v": 1,
+	}
+	if s.Serving != nil {
+		config["resourceWatcher"] = s.Serving.resourceWatcher(ports[2])
 	}
 	if sync := w.Synchronizer; sync.Disabled {
 		config["synchronizer"] = map[string]any{"disabled": true}

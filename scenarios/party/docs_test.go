@@ -30,7 +30,7 @@ func TestDocumentedKeys(t *testing.T) {
 		func(w *spec.Watcher) { w.Profile, setup.Conditional = "default", true },
 	} {
 		edit(&setup.Spec)
-		path, err := setup.renderConfig(1, 2)
+		path, err := setup.renderConfig([]int{1, 2, 3})
 		if err != nil {
 			t.Fatal(err)
 		}

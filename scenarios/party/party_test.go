@@ -24,7 +24,7 @@ func TestRenderedConfig(t *testing.T) {
 	path, err := WatcherSetup{
 		Cell: dir, Logs: dir, Kubeconfig: "/k", Endpoints: []string{"http://a:1", "http://b:2"}, Ignore: []string{"kube-system"},
 		Spec: w, Kinds: []string{"Pod", "ConfigMap", "Deployment"},
-	}.renderConfig(1, 2)
+	}.renderConfig([]int{1, 2, 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestRenderedConfig(t *testing.T) {
 	if d := cmp.Diff(want, filter); d != "" {
 		t.Error(d)
 	}
-	if path, err = (WatcherSetup{Cell: dir, Spec: w, Kinds: []string{"Pod"}, Customs: []string{"g/v1", "g/v2"}}).renderConfig(1, 2); err != nil {
+	if path, err = (WatcherSetup{Cell: dir, Spec: w, Kinds: []string{"Pod"}, Customs: []string{"g/v1", "g/v2"}}).renderConfig([]int{1, 2, 3}); err != nil {
 		t.Fatal(err)
 	}
 	var follows struct {
@@ -68,7 +68,7 @@ func TestRenderedConfig(t *testing.T) {
 	if d := cmp.Diff([]any{"g/v1", "g/v2"}, filter["crdResourceWhiteList"]); d != "" || follows.Watch.NoCRDs {
 		t.Errorf("custom resources are not followed: disable_crd %v\n%s", follows.Watch.NoCRDs, d)
 	}
-	_, err = WatcherSetup{Cell: dir, Spec: w, Kinds: []string{"Gizmo"}}.renderConfig(1, 2)
+	_, err = WatcherSetup{Cell: dir, Spec: w, Kinds: []string{"Gizmo"}}.renderConfig([]int{1, 2, 3})
 	if err == nil || !badinput.Is(err) {
 		t.Errorf("a kind of an unknown group: %v", err)
 	}

@@ -2,6 +2,7 @@ package party
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,8 +37,9 @@ type StorageSetup struct {
 	Bin, Logs, Cell string // program, folder of logs, folder of the cell
 	Spec            spec.Storage
 	Seed            uint64
-	TLS             *TLS // nil: plain HTTP
-	Profiled        bool // it is to serve profiles
+	TLS             *TLS   // nil: plain HTTP
+	Profiled        bool   // it is to serve profiles
+	Name            string // of the process and its log; empty is storagemock
 
 	listen, admin string
 }
@@ -88,7 +90,7 @@ func (m *Storage) start(ctx context.Context) (said announcement, err error) {
 			argv = append(argv, "--tls-max-version", "1.1")
 		}
 	}
-	name := "storagemock"
+	name := cmp.Or(s.Name, "storagemock")
 	if m.life > 1 {
 		argv = append(argv, "--load-snapshot", m.file(m.life-1, documents))
 		name += "-" + strconv.Itoa(m.life)

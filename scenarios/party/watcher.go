@@ -57,6 +57,7 @@ type WatcherSetup struct {
 	CPUs        []int             // that it may use; empty are those of watchbench
 	Patience    time.Duration     // for its first lists, beyond SyncLimit
 	Profiled    bool              // it is to serve profiles
+	Serving     *Serving          // nil: its resource watcher is off
 }
 
 // freePorts asks the kernel for ports. They are given back before the watcher
@@ -124,13 +125,18 @@ func (s WatcherSetup) startOnce(ctx context.Context) (*Watcher, error) {
 // SpawnWatcher starts the watcher and waits for nothing: it may not listen yet, and may
 // end because a port was taken in between.
 func SpawnWatcher(s WatcherSetup) (*Watcher, error) {
-	ports, err := freePorts(2)
+	ports, err := freePorts(3)
 	if err != nil {
 		return nil, err
 	}
-	config, err := s.renderConfig(ports[0], ports[1])
+	config, err := s.renderConfig(ports)
 	if err != nil {
 		return nil, err
+	}
+	if s.Serving != nil {
+		if err := s.Serving.write(ports[2]); err != nil {
+			return nil, err
+		}
 	}
 	argv, dir, title := []string{s.Bin, "-f", config}, s.Cell, ""
 	if s.Spec.Command != "" {
@@ -218,7 +224,7 @@ const reloadLimit = 5 * time.Second
 // reports that it did, with the time at which it was asked to.
 func (w *Watcher) Reconfigure(ctx context.Context, change func(*spec.Watcher)) (asked time.Time, err error) {
 	change(&w.setup.Spec)
-	if _, err := w.setup.renderConfig(w.ports[0], w.ports[1]); err != nil {
+	if _, err := w.setup.renderConfig(w.ports); err != nil {
 		return asked, err
 	}
 	before, err := w.Scrape(ctx)

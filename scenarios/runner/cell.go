@@ -51,6 +51,7 @@ type cell struct {
 	proxy     *party.Proxy
 	generator *party.Generators
 	witness   *party.Witness // with cluster.controllers
+	reading   reading
 	watcher   *party.Watcher
 	others    []*party.Watcher              // replicas, or a second watcher
 	all       []*party.Watcher              // that were started
@@ -170,6 +171,12 @@ func (c *cell) startSampling(ctx context.Context) func() {
 	if c.witness != nil {
 		pids[history.PartyWitness] = []int{c.witness.PID()}
 	}
+	if c.reading.readers != nil {
+		pids[history.PartyReaders] = []int{c.reading.readers.PID()}
+	}
+	if c.reading.follower != nil {
+		pids[history.PartyFollower] = []int{c.reading.follower.PID()}
+	}
 	c.sampler = newSampler(pids, func() metered { return c.live.Load() }, c.storage)
 	c.sampler.show, c.sampler.rates = c.r.observed.sample, c.r.progress.sampled
 	ctx, cancel := context.WithCancel(ctx)
@@ -190,6 +197,7 @@ func (c *cell) tearDown(ctx context.Context) error {
 	c.ended = true
 	c.phase(PhaseTeardown)
 	defer context.AfterFunc(lifecycle.Hurry(ctx), c.abandon)()
+	c.stopReading()
 	grace := party.WatcherGrace + c.s.Watcher.DrainTimeout.Std()
 	for _, w := range append(slices.Clone(c.others), c.watcher) {
 		if w != nil && !w.Ended() {
@@ -229,6 +237,7 @@ func (c *cell) abandon() {
 	if c.storage != nil {
 		all = append(all, c.storage.Process)
 	}
+	all = append(all, c.reading.processes()...)
 	if c.witness != nil {
 		all = append(all, c.witness.Process)
 	}
@@ -321,6 +330,9 @@ func (c *cell) watcherSetup(queues int) party.WatcherSetup {
 		Bin: c.r.opts.Binaries.Watcher, Name: name, Cell: c.dir, Logs: c.logs, Kubeconfig: c.kubeconfig(),
 		Endpoints: c.storage.Endpoints, Ignore: c.ignore, Spec: w, Kinds: c.s.Kinds(), Customs: c.setup.Customs, Listed: c.setup.Listed, Masks: c.rules.Masks,
 		Conditional: c.s.Storage.Mode == check.ModeConditional, CAFile: c.setup.CAFile, Patience: c.patience(0), Profiled: c.r.opts.Profile, CPUs: c.r.opts.Pinned.Watcher,
+	}
+	if c.launched == 1 {
+		setup.Serving = c.reading.serving
 	}
 	if n := c.s.Load.Shards; n > 0 {
 		setup.Selectors = map[string]string{"Pod": fmt.Sprintf("%s=%d", party.ShardLabel, (c.launched-1)%n)}

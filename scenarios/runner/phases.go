@@ -81,7 +81,10 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	if err == nil && first.mute {
 		err = &party.TimeoutError{What: "the watcher's first write to storage", After: party.SyncLimit, Log: c.watcher.Log}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return c.connectReaders(ctx)
 }
 
 // loadLength is how long the load takes at speed 1x. All of a trace is read for that, so not
@@ -140,6 +143,9 @@ func (c *cell) prepareSides(ctx context.Context) (err error) {
 		Bin: c.r.opts.Binaries.Storage, Logs: c.logs, Cell: c.dir, Spec: c.s.Storage, Seed: c.record.Seed, TLS: c.setup.TLS, Profiled: c.r.opts.Profile,
 	})
 	if err != nil {
+		return err
+	}
+	if err := c.startReaders(ctx); err != nil {
 		return err
 	}
 	if len(c.s.Watch.Faults) > 0 {
@@ -221,6 +227,7 @@ func (c *cell) load(ctx context.Context) error {
 	if err := c.readMetrics(ctx, &c.before); err != nil {
 		return err
 	}
+	c.record.APIBefore = c.apiReads(ctx)
 	c.sampler.sample(ctx)
 	c.cpuBefore, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux
 	c.record.LoadStarted = time.Now().UnixNano()
@@ -228,10 +235,18 @@ func (c *cell) load(ctx context.Context) error {
 	if err := c.setFaults(ctx); err != nil {
 		return err
 	}
+	if r := c.reading.readers; r != nil {
+		if err := r.Go(); err != nil {
+			return err
+		}
+	}
 	if err := c.generator.Tell("go"); err != nil {
 		return err
 	}
 	if err := c.follow(ctx); err != nil {
+		return err
+	}
+	if err := c.haltReading(ctx); err != nil {
 		return err
 	}
 	c.record.Planned = c.planned()
@@ -369,6 +384,9 @@ func (c *cell) drain(ctx context.Context) error {
 			return err
 		}
 	} else if err := c.explain(ctx, want, c.drained.state); err != nil {
+		return err
+	}
+	if err := c.followed(ctx, want); err != nil {
 		return err
 	}
 	return history.SaveState(c.dir, slices.Values(slices.Concat(want, c.drained.state)))

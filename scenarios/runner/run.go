@@ -305,6 +305,7 @@ func (r *Runner) all(ctx context.Context) error {
 
 // save writes results.json and the record.
 func (r *Runner) save() error {
+	r.results.CompareReaders()
 	if err := r.results.JudgeThresholds(); err != nil {
 		return err
 	}

@@ -1,0 +1,383 @@
+package reading
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/readlog"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+const ms = int64(1e6)
+
+// story is a record that is made up: ten Pods of which each is created, changed and
+// deleted, while readers read.
+type story struct {
+	cell history.Cell
+	log  []readlog.Record
+	ops  []oplog.Record
+	sign bool
+}
+
+// newStory has what everyone saw as it should be.
+func newStory() *story {
+	s := &story{}
+	s.cell.Scenario = spec.Default()
+	s.cell.Scenario.Load.Prefill = 5
+	s.cell.Scenario.Readers = spec.Readers{Get: 100, List: 10, Watches: 3, Webhooks: 2, WebhookFaults: []string{"500(receiver=2):20%"}}
+	s.add(
+		readlog.Record{What: readlog.Opened, Reader: readlog.Control, Version: 10, Code: 200},
+		readlog.Record{What: readlog.Opened, Reader: 1, Version: 10, Code: 200},
+		readlog.Record{What: readlog.Opened, Reader: 2, Version: 12, Code: 200},
+		readlog.Record{What: readlog.Opened, Reader: 3, Version: 10, Code: 200},
+		readlog.Record{What: readlog.Started, Ended: 1000 * ms},
+	)
+	at := 1000 * ms
+	for i := range 100 {
+		at += 10 * ms
+		s.add(readlog.Record{What: readlog.Get, Intended: at, Started: at + ms, Ended: at + 3*ms, Code: 200, Items: 1, Bytes: 3000})
+		if i%10 == 0 {
+			s.add(readlog.Record{What: readlog.List, Intended: at, Started: at, Ended: at + 5*ms, Code: 200, Items: 7, Bytes: 21000})
+		}
+	}
+	version := uint64(20)
+	for i, typ := range []string{"ADDED", "MODIFIED", "DELETED"} {
+		for pod := range 10 {
+			version += 2
+			at := 1000*ms + int64(version)*ms
+			uid := fmt.Sprint("uid-", pod)
+			op := oplog.Record{Phase: oplog.PhaseLoad, Type: []string{oplog.TypeCreate, oplog.TypePatch, oplog.TypeDelete}[i], Kind: "Pod", Name: "p", UID: uid,
+				ResourceVersion: version, Intended: at - 4*ms, Started: at - 4*ms, Finished: at, Status: 200}
+			if i == 2 {
+				op.ResourceVersion -= 20
+			}
+			s.ops = append(s.ops, op)
+			for reader := range 4 {
+				s.add(readlog.Record{What: readlog.Event, Reader: reader, Type: typ, UID: uid, Version: version, Ended: at + int64(reader)*ms})
+			}
+			for reader := 1; reader < 3; reader++ {
+				if reader == 2 && pod == 3 {
+					s.add(readlog.Record{What: readlog.Delivery, Reader: 2, Type: typ, UID: uid, Version: version, Started: at + 4*ms, Ended: at + 4*ms, Code: 500, Error: "500"})
+				}
+				s.add(readlog.Record{What: readlog.Delivery, Reader: reader, Type: typ, UID: uid, Version: version, Started: at + 5*ms, Ended: at + 6*ms, Code: 204})
+			}
+		}
+	}
+	s.add(readlog.Record{What: readlog.Event, Reader: 1, Type: bookmark, Version: version, Ended: 1990 * ms}, readlog.Record{What: readlog.Stopped, Ended: 2000 * ms})
+	return s
+}
+
+func (s *story) add(r ...readlog.Record) { s.log = append(s.log, r...) }
+
+// change edits the records that match, or drops those of which keep is false.
+func (s *story) change(match func(*readlog.Record) bool, edit func(*readlog.Record) (keep bool)) {
+	var log []readlog.Record
+	for _, r := range s.log {
+		if match(&r) && !edit(&r) {
+			continue
+		}
+		log = append(log, r)
+	}
+	s.log = log
+}
+
+func (s *story) judge(t *testing.T) (*Outcome, error) {
+	t.Helper()
+	return Judge(t.Context(), Input{Cell: &s.cell, Signed: s.sign,
+		Log: func(yield func(readlog.Record, error) bool) {
+			for _, r := range s.log {
+				if !yield(r, nil) {
+					return
+				}
+			}
+		},
+		Ops: func(yield func(oplog.Record, error) bool) {
+			for _, r := range s.ops {
+				if !yield(r, nil) {
+					return
+				}
+			}
+		},
+	})
+}
+
+func TestGoodStory(t *testing.T) {
+	s := newStory()
+	out, err := s.judge(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Invalid) > 0 {
+		t.Errorf("invalid: %q", out.Invalid)
+	}
+	for name, judged := range map[string]int64{"R1": 110, "R2": 90, "R3": 60} {
+		if c := out.Checks[name]; c.Verdict != result.Pass || c.Judged != judged {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	f := out.Figures
+	if q := f.Get; q.Planned != 100 || q.Sent != 100 || q.Done != 100 || len(q.Errors) > 0 || *q.QPS != 100 || *q.Bytes != 3000 ||
+		int(q.FromIntent.P50) != 3 || int(q.FromActual.Max) != 2 {
+		t.Errorf("GETs: %+v", q)
+	}
+	if q := f.List; q.Planned != 10 || q.Done != 10 || *q.Items != 7 || int(q.FromIntent.Max) != 5 {
+		t.Errorf("LISTs: %+v", q)
+	}
+	if w := f.Watches; w.Count != 3 || w.Changes != 30 || w.Events != 90 || w.Missed+w.Resumed+w.Relisted != 0 || int(w.LagMs.Max+0.5) != 7 || int(w.BehindMs.P50+0.5) != 2 {
+		t.Errorf("watches: %+v, lag %+v, behind %+v", w, w.LagMs, w.BehindMs)
+	}
+	if w := f.Webhooks; w.Receivers != 2 || w.Healthy != 1 || w.Attempts != 63 || w.Delivered != 60 || w.Missed+w.Repeated != 0 || w.Faults["500"] != 3 ||
+		int(w.LagMs.Max+0.5) != 9 || int(w.FaultyMs.Max+0.5) != 10 || w.LagMs.Count != 30 {
+		t.Errorf("webhooks: %+v, lag %+v", w, w.LagMs)
+	}
+}
+
+func of(what string, reader int, version uint64) func(*readlog.Record) bool {
+	return func(r *readlog.Record) bool {
+		return r.What == what && r.Reader == reader && (version == 0 || r.Version == version)
+	}
+}
+
+func drop(*readlog.Record) bool { return false }
+
+// swap exchanges the versions and objects of two records of a reader.
+func swap(what string, reader int, a, b uint64) func(*story) {
+	return func(s *story) {
+		var i, j int
+		for n := range s.log {
+			if of(what, reader, a)(&s.log[n]) {
+				i = n
+			}
+			if of(what, reader, b)(&s.log[n]) {
+				j = n
+			}
+		}
+		x, y := &s.log[i], &s.log[j]
+		x.Version, x.UID, x.Type, y.Version, y.UID, y.Type = y.Version, y.UID, y.Type, x.Version, x.UID, x.Type
+	}
+}
+
+// Each bad history is rejected, with the error of what is wrong with it.
+func TestBadStories(t *testing.T) {
+	edit := func(match func(*readlog.Record) bool, how func(*readlog.Record)) func(*story) {
+		return func(s *story) { s.change(match, func(r *readlog.Record) bool { how(r); return true }) }
+	}
+	for name, c := range map[string]struct {
+		spoil func(*story)
+		check string
+		err   error
+		many  int64
+	}{
+		"another object": {edit(func(r *readlog.Record) bool { return r.What == readlog.Get && r.Intended == 1010*ms }, func(r *readlog.Record) { r.Items, r.Error = 0, "it is not the object asked for" }), "R1", ErrAnswer, 1},
+		"an empty list":  {edit(func(r *readlog.Record) bool { return r.What == readlog.List && r.Intended == 1010*ms }, func(r *readlog.Record) { r.Items = 0 }), "R1", ErrShort, 1},
+		"a short list":   {edit(func(r *readlog.Record) bool { return r.What == readlog.List && r.Intended == 1010*ms }, func(r *readlog.Record) { r.Items = 4 }), "R1", ErrShort, 1},
+		"a missed event": {func(s *story) { s.change(of(readlog.Event, 2, 40), drop) }, "R2", ErrReliable, 1},
+		"no last event":  {func(s *story) { s.change(of(readlog.Event, 2, 80), drop) }, "R2", ErrReliable, 1},
+		"an event twice": {func(s *story) {
+			s.log = append(s.log, readlog.Record{What: readlog.Event, Reader: 1, Type: "ADDED", UID: "uid-9", Version: 40, Ended: 1995 * ms})
+		}, "R2", ErrUnique, 1},
+		"two events swapped": {swap(readlog.Event, 3, 40, 42), "R2", ErrOrdered, 1},
+		"a version that never was": {func(s *story) {
+			s.log = append(s.log, readlog.Record{What: readlog.Event, Reader: 1, Type: "ADDED", UID: "uid-9", Version: 41, Ended: 1995 * ms})
+		}, "R2", ErrReliable, 1},
+		"another type": {edit(of(readlog.Event, 1, 40), func(r *readlog.Record) { r.Type = "MODIFIED" }), "R2", ErrReliable, 1},
+		"another uid":  {edit(of(readlog.Event, 1, 40), func(r *readlog.Record) { r.UID = "x" }), "R2", ErrReliable, 1},
+		"early bookmark": {func(s *story) {
+			s.change(of(readlog.Event, 3, 40), func(r *readlog.Record) bool { r.Type = bookmark; r.Version = 60; return true })
+		}, "R2", ErrBookmark, 0},
+		"deliveries swapped": {func(s *story) { swap(readlog.Delivery, 1, 22, 42)(s) }, "R3", ErrOrdered, 1},
+		"one not delivered":  {func(s *story) { s.change(of(readlog.Delivery, 1, 60), drop) }, "R3", ErrReliable, 1},
+		"one not accepted":   {edit(of(readlog.Delivery, 1, 60), func(r *readlog.Record) { r.Code = 500 }), "R3", ErrReliable, 1},
+		"a false delivery":   {edit(of(readlog.Delivery, 2, 60), func(r *readlog.Record) { r.Type = "ADDED" }), "R3", ErrReliable, 1},
+		"no delivery at all": {edit(of(readlog.Delivery, 2, 60), func(r *readlog.Record) { r.Code, r.Error = 400, "its body is not an event" }), "R3", ErrAnswer, 1},
+		"no signatures":      {func(s *story) { s.sign = true }, "R3", ErrUnsigned, 60},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			c.spoil(s)
+			out, err := s.judge(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := out.Checks[c.check]
+			if got.Verdict != result.Fail || c.many > 0 && got.Violations != c.many || !strings.Contains(got.Counterexample+strings.Join(got.Further, " "), c.err.Error()) {
+				t.Errorf("%+v, want %d of %q", got, c.many, c.err)
+			}
+			for _, other := range Checks {
+				if x, ok := out.Checks[other]; ok && other != c.check && x.Verdict != result.Pass {
+					t.Errorf("%s: %+v", other, x)
+				}
+			}
+		})
+	}
+}
+
+// An error status is an error and no fast answer; one that is late counts from when it
+// was due.
+func TestErrorsAreNoAnswers(t *testing.T) {
+	s := newStory()
+	n := 0
+	s.change(func(r *readlog.Record) bool { return r.What == readlog.Get }, func(r *readlog.Record) bool {
+		switch n++; {
+		case n <= 5:
+			r.Code, r.Items, r.Ended = 429, 0, r.Started+1
+		case n <= 8:
+			r.Code, r.Items, r.Error = 0, 0, "timeout"
+		case n == 9:
+			r.Started, r.Ended = r.Intended+500*ms, r.Intended+501*ms
+		}
+		return true
+	})
+	out, err := s.judge(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q := out.Figures.Get; q.Done != 92 || q.Errors["429"] != 5 || q.Errors["timeout"] != 3 || q.FromIntent.Count != 92 || int(q.FromIntent.Max+0.5) != 501 || int(q.FromActual.Max+0.5) != 2 {
+		t.Errorf("%+v, %+v", q, q.FromIntent)
+	}
+	if len(out.Invalid) > 0 {
+		t.Errorf("%q", out.Invalid)
+	}
+}
+
+// A watch that goes on where it was missed nothing; one that began anew skipped, which
+// shows.
+func TestWatchesThatEnd(t *testing.T) {
+	s := newStory()
+	s.add(readlog.Record{What: readlog.Closed, Reader: 1, Version: 80}, readlog.Record{What: readlog.Opened, Reader: 1, Version: 80})
+	s.change(func(r *readlog.Record) bool {
+		return r.What == readlog.Event && r.Reader == 3 && r.Version > 60 && r.Version < 70
+	}, func(r *readlog.Record) bool {
+		if r.Version == 62 {
+			*r = readlog.Record{What: readlog.Closed, Reader: 3, Version: 60, Code: 410}
+			return true
+		}
+		if r.Version == 68 {
+			*r = readlog.Record{What: readlog.Opened, Reader: 3, Version: 69}
+			return true
+		}
+		return false
+	})
+	out, err := s.judge(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := out.Figures.Watches; w.Resumed != 1 || w.Relisted != 1 || w.Missed != 0 || w.Events != 86 || out.Checks["R2"].Verdict != result.Pass {
+		t.Errorf("%+v, %+v", w, out.Checks["R2"])
+	}
+}
+
+// A delivery that is repeated is none too many.
+func TestRepeatedDelivery(t *testing.T) {
+	s := newStory()
+	s.add(readlog.Record{What: readlog.Delivery, Reader: 1, Type: "DELETED", UID: "uid-9", Version: 80, Started: 1999 * ms, Ended: 1999 * ms, Code: 204})
+	out, err := s.judge(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := out.Figures.Webhooks; w.Repeated != 1 || w.Delivered != 61 || out.Checks["R3"].Verdict != result.Pass {
+		t.Errorf("%+v, %+v", w, out.Checks["R3"])
+	}
+}
+
+// A run that shows nothing is invalid.
+func TestVacuous(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(*story)
+		want  string
+	}{
+		"few GETs": {func(s *story) {
+			s.change(func(r *readlog.Record) bool { return r.What == readlog.Get && r.Intended > 1790*ms }, drop)
+		}, "79 of 100 planned GETs were answered (79%); at least 80% are needed"},
+		"GETs refused": {func(s *story) {
+			s.change(func(r *readlog.Record) bool { return r.What == readlog.Get }, func(r *readlog.Record) bool { r.Code, r.Items = 503, 0; return true })
+		}, "0 of 100 planned GETs were answered"},
+		"no LIST": {func(s *story) { s.change(func(r *readlog.Record) bool { return r.What == readlog.List }, drop) }, "0 of 10 planned LISTs"},
+		"no events": {func(s *story) {
+			s.change(func(r *readlog.Record) bool { return r.What == readlog.Event && r.Reader > 0 }, drop)
+		}, "the watches received 0 of 90 events"},
+		"few events": {func(s *story) {
+			s.change(func(r *readlog.Record) bool { return r.What == readlog.Event && r.Reader > 0 && r.Version > 64 }, drop)
+		}, "the watches received 66 of 90 events"},
+		"no delivery": {func(s *story) {
+			s.change(func(r *readlog.Record) bool { return r.What == readlog.Delivery && r.Error == "" }, drop)
+		}, "0 of 30 notifications reached receivers"},
+		"no fault": {func(s *story) {
+			s.change(func(r *readlog.Record) bool { return r.Error == "500" }, drop)
+		}, "the fault 500 of the receivers never fired"},
+		"nothing happened": {func(s *story) { s.ops = nil }, "the load wrote no Pod"},
+		"a blind control": {func(s *story) {
+			s.change(of(readlog.Event, readlog.Control, 40), drop)
+		}, "the control, a watch straight from the apiserver, lacks 1 of 30 writes, the first of version 40"},
+		"a control that lists": {func(s *story) {
+			s.add(readlog.Record{What: readlog.Closed, Reader: readlog.Control, Code: 410})
+		}, "the control had to list anew"},
+	} {
+		s := newStory()
+		c.spoil(s)
+		out, err := s.judge(t)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if !strings.Contains(strings.Join(out.Invalid, "; "), c.want) {
+			t.Errorf("%s: %q, want %q", name, out.Invalid, c.want)
+		}
+	}
+}
+
+// A record that cannot be judged is an error.
+func TestUnusable(t *testing.T) {
+	broken := errors.New("broken")
+	for name, spoil := range map[string]func(*story){
+		"no control": func(s *story) { s.change(of(readlog.Opened, readlog.Control, 0), drop) },
+		"no end":     func(s *story) { s.change(func(r *readlog.Record) bool { return r.What == readlog.Stopped }, drop) },
+		"a control that goes back": func(s *story) {
+			s.log = append(s.log, readlog.Record{What: readlog.Event, Type: "ADDED", UID: "u", Version: 30})
+		},
+	} {
+		s := newStory()
+		spoil(s)
+		if _, err := s.judge(t); err == nil {
+			t.Errorf("%s: judged", name)
+		}
+	}
+	s := newStory()
+	_, err := Judge(context.Background(), Input{Cell: &s.cell, Log: func(yield func(readlog.Record, error) bool) { yield(readlog.Record{}, broken) }})
+	if !errors.Is(err, broken) {
+		t.Error(err)
+	}
+}
+
+func TestFollower(t *testing.T) {
+	state := func(uids ...string) func(func(history.StateRecord, error) bool) {
+		return func(yield func(history.StateRecord, error) bool) {
+			for i, uid := range uids {
+				if uid != "" && !yield(history.StateRecord{Side: history.SideStorage, Kind: "Pod", Name: fmt.Sprint(i), UID: uid, Digest: "d" + uid}, nil) {
+					return
+				}
+			}
+		}
+	}
+	first := state("a", "b", "c")
+	if c, n, err := Follower(first, state("a", "b", "c")); err != nil || c.Verdict != result.Pass || c.Judged != 3 || n != 3 {
+		t.Errorf("%+v, %d, %v", c, n, err)
+	}
+	for want, second := range map[string]func(func(history.StateRecord, error) bool){
+		"Pod/1 is missing there": state("a", "", "c"), "Pod/1 is there at version 0 of uid x": state("a", "x", "c"), "Pod/3 is only there": state("a", "b", "c", "d"),
+	} {
+		c, _, err := Follower(first, second)
+		if err != nil || c.Verdict != result.Fail || c.Violations != 1 || !strings.Contains(c.Counterexample, ErrFollower.Error()) || !strings.Contains(c.Counterexample, want) {
+			t.Errorf("%+v, %v, want %s", c, err, want)
+		}
+	}
+	if c, _, _ := Follower(state(), state()); c.Verdict != result.NotJudged {
+		t.Errorf("two empty storages: %+v", c)
+	}
+}
