@@ -130,6 +130,26 @@ const (
 	// Grows with the queries. If those of `outcome="unsynced"` grow, first lists take long or fail: `/v1/watches` and the log say
 	// which and why. `limit`: raise `maxWatches` or `maxBytes`.
 	WatchOpens = "k8swatch_watch_opens_total"
+	// Changes come faster than a receiver takes them, or it does not answer: the log says which. What is full drops by
+	// `queue.whenFull` of the subscription.
+	NotifyQueued = "k8swatch_notify_queued"
+	// Grows with the load.
+	NotifyDelivered = "k8swatch_notify_delivered_total"
+	// A receiver refuses for now or does not answer. A few are no harm; the log says why.
+	NotifyRetried = "k8swatch_notify_retried_total"
+	// Events were given up. `refused`, `too_large` and `redirect`: the receiver does not want them as they are; `tries` and `age`:
+	// it was away too long. The log says why, and the dead letters hold the events.
+	NotifyDeadLettered = "k8swatch_notify_dead_lettered_total"
+	// Events were lost. `full`: raise `workers` or the bounds of `queue`, or see why the receiver is slow; `dead_letter`: the file
+	// could not be written; `abandoned`: raise `drainTimeout`.
+	NotifyDropped = "k8swatch_notify_dropped_total"
+	// A subscription did not see each state of its objects: it sends the differences. `expired`: the process does not get its CPU;
+	// `full`: as `k8swatch_notify_dropped_total`, under `resync`; `reopened`: the kind was away, as when its CRD changes.
+	NotifyGaps = "k8swatch_notify_gaps_total"
+	// A receiver falls behind or is away. See [k8swatch_notify_queued](#k8swatch_notify_queued).
+	NotifyOldest = "k8swatch_notify_oldest_seconds"
+	// Notifications take longer. See [k8swatch_notify_queued](#k8swatch_notify_queued).
+	NotifyLatency = "k8swatch_notify_latency_seconds"
 	// SIGHUP was sent. `result="failed"`: the file is wrong and nothing changed; the log says where.
 	ConfigReloads = "k8swatch_config_reloads_total"
 )

@@ -1,0 +1,186 @@
+package notify
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
+	"github.com/watchbench/watchbench/watcher/notify/kafka"
+	"github.com/watchbench/watchbench/watcher/notify/nats"
+	"github.com/watchbench/watchbench/watcher/notify/webhook"
+	"github.com/watchbench/watchbench/watcher/watches"
+)
+
+// Config is the user's.
+type Config struct {
+	// Who is told of which changes, see [receiving webhooks](webhooks.md).
+	Subscriptions []Subscription `json:"subscriptions"`
+	DeadLetters   DeadLetters    `json:"deadLetters"`
+	// Longest time, at the end of the process, in which what is queued is still delivered. What is left then is counted as dropped.
+	DrainTimeout delivery.Duration `json:"drainTimeout"`
+}
+
+// Subscription is one receiver of one kind's changes.
+type Subscription struct {
+	// Name of the subscription in metrics, logs and files: lower-case letters, digits and dashes. Each has another one.
+	Name string `json:"name"`
+	// Kind of the objects, such as `"apps/v1/deployments"` or `"v1/pods"`, or an object of `group`, `version` and `resource`.
+	Resource Resource `json:"resource"`
+	// Names of the objects; without: all.
+	Names []string `json:"names"`
+	// Namespaces of the objects; without: all.
+	Namespaces []string `json:"namespaces"`
+	// Labels of the objects, as `kubectl -l` takes them. One that begins to match is sent as `ADDED`, one that does not match any
+	// more as `DELETED`.
+	LabelSelector string `json:"labelSelector"`
+	// Types of events that are sent: `ADDED`, `MODIFIED`, `DELETED`; without: all.
+	Events []string `json:"events"`
+	// Send `MODIFIED` only if the value at this path differs, such as `status.phase`. A dot within a key is written `\.`.
+	ChangedPath string `json:"changedPath"`
+	// What is sent of the objects that exist at the start: `none`, or `list`, each as `ADDED`.
+	Initial string `json:"initial"`
+	// Follow the kind by a watch and a cache of this subscription alone, to which the apiserver sends only what `labelSelector`
+	// asks for. It pays off where few of many objects match and nothing else follows the kind.
+	Dedicated bool `json:"dedicated"`
+	// Events of different objects that are delivered at once. 4 if it is not set.
+	Workers int    `json:"workers"`
+	Queue   Queue  `json:"queue"`
+	Retry   Retry  `json:"retry"`
+	Target  Target `json:"target"`
+}
+
+// Queue bounds what waits for one target.
+type Queue struct {
+	// Events. 4096 if it is not set.
+	Length int `json:"length"`
+	// Bytes of their objects, as cached. 16777216 (16 MiB) if it is not set. The last event may exceed it.
+	Bytes int64 `json:"bytes"`
+	// What gives way when the queue is full: `dropOldest`, `dropNewest`, or, with `resync`, nothing: the subscription stops reading
+	// until there is room again and goes on with the difference of each object. `dropOldest` if it is not set.
+	WhenFull string `json:"whenFull"`
+}
+
+// The values of Queue.WhenFull.
+const (
+	DropOldest = "dropOldest"
+	DropNewest = "dropNewest"
+	Resync     = "resync"
+)
+
+// The values of Subscription.Initial.
+const (
+	InitialNone = "none"
+	InitialList = "list"
+)
+
+// Retry says what becomes of an event that was not taken.
+type Retry struct {
+	// Longest pause after the first try; it doubles with each. A pause is any time up to that. 500 ms if it is not set.
+	Initial delivery.Duration `json:"initial"`
+	// Longest pause of all. 1 min if it is not set. A receiver's `Retry-After` may ask for more, up to 15 min.
+	Max delivery.Duration `json:"max"`
+	// Tries, after which the event is a dead letter. 20 if it is not set.
+	Tries int `json:"tries"`
+	// Time since the first try, after which the event is a dead letter. 1 h if it is not set.
+	Age delivery.Duration `json:"age"`
+}
+
+// Target is where to: one of these.
+type Target struct {
+	Webhook webhook.Config `json:"webhook"`
+	NATS    nats.Config    `json:"nats"`
+	Kafka   kafka.Config   `json:"kafka"`
+}
+
+// DeadLetters says what becomes of events that are given up.
+type DeadLetters struct {
+	// `drop`, which counts and logs them, or `file`, which also writes them, one JSON object a line, to a file per subscription.
+	Policy string `json:"policy"`
+	// Directory of those files, `<name>.ndjson`. It must exist.
+	Directory string `json:"directory"`
+	// Size of a file, at which it is renamed to `<name>.1.ndjson` and begun anew: a subscription has two at most.
+	Bytes int64 `json:"bytes"`
+}
+
+// The values of DeadLetters.Policy.
+const (
+	DeadDrop = "drop"
+	DeadFile = "file"
+)
+
+// Default has no subscriptions.
+func Default() Config {
+	return Config{
+		DeadLetters:  DeadLetters{Policy: DeadDrop, Bytes: 16 << 20},
+		DrainTimeout: delivery.Duration(10 * time.Second),
+	}
+}
+
+// withDefaults fills in what is not set.
+func (s Subscription) withDefaults() Subscription {
+	set(&s.Workers, 4)
+	set(&s.Queue.Length, 4096)
+	set(&s.Queue.Bytes, 16<<20)
+	set(&s.Queue.WhenFull, DropOldest)
+	set(&s.Initial, InitialNone)
+	set(&s.Retry.Initial, delivery.Duration(500*time.Millisecond))
+	set(&s.Retry.Max, delivery.Duration(time.Minute))
+	set(&s.Retry.Tries, 20)
+	set(&s.Retry.Age, delivery.Duration(time.Hour))
+	return s
+}
+
+func set[T comparable](v *T, unset T) {
+	var zero T
+	if *v == zero {
+		*v = unset
+	}
+}
+
+// Resource names a kind by its plural.
+type Resource struct {
+	// API group, empty for the core one.
+	Group string `json:"group"`
+	// Version of the API.
+	Version string `json:"version"`
+	// Plural name, such as `pods`.
+	Resource string `json:"resource"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It also takes "group/version/resource", of the
+// core group "version/resource".
+func (r *Resource) UnmarshalJSON(b []byte) error {
+	const want = `want "group/version/resource" such as "apps/v1/deployments", "version/resource" of the core group, or {"group": …, "version": …, "resource": …}`
+	var text string
+	if json.Unmarshal(b, &text) == nil {
+		parts := strings.Split(text, "/")
+		switch len(parts) {
+		case 2:
+			*r = Resource{"", parts[0], parts[1]}
+		case 3:
+			*r = Resource{parts[0], parts[1], parts[2]}
+		default:
+			return errors.New(want)
+		}
+		return nil
+	}
+	type plain Resource
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	if dec.Decode((*plain)(r)) != nil {
+		return errors.New(want)
+	}
+	return nil
+}
+
+func (r Resource) String() string {
+	if r.Group == "" {
+		return r.Version + "/" + r.Resource
+	}
+	return r.Group + "/" + r.Version + "/" + r.Resource
+}
+
+func (r Resource) gvr() watches.GVR { return watches.GVR(r) }

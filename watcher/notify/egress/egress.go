@@ -1,0 +1,122 @@
+// Package egress decides which addresses a target of notifications may have. The decision is
+// made where a connection is dialled, after the name was resolved: what a name stood for
+// before, or what a receiver says, does not count.
+package egress
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"code.dny.dev/ssrf"
+
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
+)
+
+// Config is what an operator allows.
+type Config struct {
+	Allow      []string // networks such as 10.0.0.0/8, in addition to public addresses
+	AllowPorts []int    // of those that are refused otherwise
+	CAFile     string   // PEM; empty: the system's
+}
+
+// guarded are ports that no receiver of notifications listens on: those of a cluster's own
+// parts, which trust their callers.
+var guarded = []int{2379, 2380, 10250, 10255, 10257, 10259}
+
+// timeout bounds the dialling of one address, and a TLS handshake.
+const timeout = 10 * time.Second
+
+// Validate refuses what could not be meant. The errors name the keys as targets have them.
+func (c Config) Validate() error {
+	for i, text := range c.Allow {
+		p, err := netip.ParsePrefix(text)
+		switch key := fmt.Sprintf("allow[%d]", i); {
+		case err != nil:
+			return delivery.KeyError(key, "%q is no network, want one such as 10.0.0.0/8 or fd00::/8", text)
+		case p != p.Masked():
+			return delivery.KeyError(key, "%q has bits behind its mask, want %s", text, p.Masked())
+		case p.Addr().Is4In6():
+			return delivery.KeyError(key, "%q is an IPv4 network in IPv6 form, want the IPv4 one: that is what is dialled", text)
+		}
+	}
+	for i, port := range c.AllowPorts {
+		if !slices.Contains(guarded, port) {
+			return delivery.KeyError(fmt.Sprintf("allowPorts[%d]", i), "%d is not refused anyway, want one of %v", port, guarded)
+		}
+	}
+	if c.CAFile != "" {
+		if _, err := readPool(c.CAFile); err != nil {
+			return delivery.KeyError("caFile", "%w", err)
+		}
+	}
+	return nil
+}
+
+// CheckPort refuses a port that is guarded and not allowed.
+func (c Config) CheckPort(port string) error {
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 {
+		return fmt.Errorf("port %q is none, want 1 to 65535", port)
+	}
+	if slices.Contains(guarded, int(n)) && !slices.Contains(c.AllowPorts, int(n)) {
+		return fmt.Errorf("port %d belongs to the cluster itself, want another one or the port in allowPorts", n)
+	}
+	return nil
+}
+
+// BlockedError says that an address must not be dialled.
+type BlockedError struct{ Err error }
+
+func (e *BlockedError) Error() string { return "address refused: " + e.Err.Error() }
+
+// Unwrap returns why.
+func (e *BlockedError) Unwrap() error { return e.Err }
+
+// Dialer dials what is allowed. Safe for concurrent use.
+type Dialer struct {
+	net  net.Dialer
+	pool pool
+}
+
+// NewDialer makes one of a valid Config. resolver may be nil.
+func NewDialer(c Config, resolver *net.Resolver) *Dialer {
+	var v4, v6 []netip.Prefix
+	for _, text := range c.Allow {
+		if p := netip.MustParsePrefix(text); p.Addr().Is4() {
+			v4 = append(v4, p)
+		} else {
+			v6 = append(v6, p)
+		}
+	}
+	guard := ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))
+	return &Dialer{
+		net: net.Dialer{
+			Timeout: timeout, Resolver: resolver,
+			ControlContext: func(_ context.Context, network, address string, _ syscall.RawConn) error {
+				if err := guard.Safe(network, address, nil); err != nil {
+					return &BlockedError{err}
+				}
+				_, port, err := net.SplitHostPort(address)
+				if err == nil {
+					err = c.CheckPort(port)
+				}
+				if err != nil {
+					return &BlockedError{err}
+				}
+				return nil
+			},
+		},
+		pool: pool{file: c.CAFile},
+	}
+}
+
+// Dial connects to host:port.
+func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return d.net.DialContext(ctx, network, address)
+}

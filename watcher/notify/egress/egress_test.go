@@ -1,0 +1,306 @@
+package egress_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/watchbench/watchbench/internal/certs"
+	"github.com/watchbench/watchbench/watcher/notify/egress"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// names is a DNS server of a test: each name has its addresses, and each question after the
+// first gets those of the next round, as one that rebinds gives them.
+type names struct {
+	rounds map[string][][]string
+
+	mu    sync.Mutex
+	asked map[string]int // guarded by mu
+}
+
+// serve starts the server and returns the resolver that asks it.
+func (n *names) serve(t *testing.T) *net.Resolver {
+	t.Helper()
+	n.asked = map[string]int{}
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	t.Cleanup(func() { _ = conn.Close(); <-done })
+	go func() {
+		defer close(done)
+		buf := make([]byte, 512)
+		for {
+			size, from, err := conn.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			var m dnsmessage.Message
+			if m.Unpack(buf[:size]) != nil || len(m.Questions) != 1 {
+				continue
+			}
+			n.answer(&m)
+			if reply, err := m.Pack(); err == nil {
+				_, _ = conn.WriteTo(reply, from)
+			}
+		}
+	}()
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "udp", conn.LocalAddr().String())
+	}}
+}
+
+func (n *names) answer(m *dnsmessage.Message) {
+	q := m.Questions[0]
+	m.Response, m.Authoritative = true, true
+	key := strings.TrimSuffix(q.Name.String(), ".")
+	rounds := n.rounds[key]
+	if len(rounds) == 0 {
+		m.RCode = dnsmessage.RCodeNameError
+		return
+	}
+	n.mu.Lock()
+	round := n.asked[key+q.Type.String()]
+	n.asked[key+q.Type.String()]++
+	n.mu.Unlock()
+	for _, a := range rounds[min(round, len(rounds)-1)] {
+		ip := net.ParseIP(a)
+		h := dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class}
+		switch v4 := ip.To4(); {
+		case q.Type == dnsmessage.TypeA && v4 != nil:
+			m.Answers = append(m.Answers, dnsmessage.Resource{Header: h, Body: &dnsmessage.AResource{A: [4]byte(v4)}})
+		case q.Type == dnsmessage.TypeAAAA && v4 == nil:
+			m.Answers = append(m.Answers, dnsmessage.Resource{Header: h, Body: &dnsmessage.AAAAResource{AAAA: [16]byte(ip)}})
+		}
+	}
+}
+
+// listener counts the connections that reach it.
+type listener struct {
+	net.Listener
+	accepted atomic.Int64
+}
+
+func listen(t *testing.T, address string) *listener {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Skipf("this machine has no %s: %v", address, err)
+	}
+	n := &listener{Listener: l}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			n.accepted.Add(1)
+			_ = c.Close()
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close(); <-done })
+	return n
+}
+
+// TestRefused is F25 at the dial: each of these is refused before a connection is made, and
+// those on which somebody listens see none.
+func TestRefused(t *testing.T) {
+	four, six := listen(t, "127.0.0.1:0"), listen(t, "[::1]:0")
+	port4, port6 := four.Addr().(*net.TCPAddr).Port, six.Addr().(*net.TCPAddr).Port
+	private := (&names{rounds: map[string][][]string{
+		"loopback.example":  {{"127.0.0.1"}},
+		"loopback6.example": {{"::1"}},
+		"metadata.example":  {{"169.254.169.254"}},
+		"mixed.example":     {{"127.0.0.1", "10.0.0.1", "::1", "fd00::1"}},
+		"rebind.example":    {{"8.8.8.8"}, {"127.0.0.1"}}, // only the first answer would pass
+	}}).serve(t)
+	// A look at the name beforehand sees the public address; the dial is what counts.
+	if a, err := private.LookupHost(t.Context(), "rebind.example"); err != nil || len(a) != 1 || a[0] != "8.8.8.8" {
+		t.Fatalf("rebind.example is %v, %v", a, err)
+	}
+	plain := egress.NewDialer(egress.Config{Allow: []string{"192.168.7.0/24", "fd77::/16"}}, private)
+	at4, at6 := fmt.Sprint(port4), fmt.Sprint(port6)
+	for _, address := range []string{
+		"127.0.0.1:" + at4, "127.1.2.3:" + at4, "[::1]:" + at6, "[::ffff:127.0.0.1]:" + at4, "[::ffff:7f00:1]:" + at4, "0.0.0.0:" + at4, "[::]:" + at6,
+		"[::127.0.0.1]:" + at4, // the deprecated form
+		"localhost:" + at4, "loopback.example:" + at4, "loopback6.example:" + at6, "mixed.example:" + at4, "rebind.example:" + at4,
+		"169.254.169.254:80", "metadata.example:80", "[fd00:ec2::254]:80", "[::ffff:169.254.169.254]:80", "100.100.100.200:80",
+		"10.0.0.1:80", "172.16.0.1:80", "192.168.0.1:80", "100.64.0.1:80", "[fd00::1]:80", "[fc00::1]:80",
+		"[fe80::1]:80", "224.0.0.1:80", "[ff02::1]:80", "255.255.255.255:80", "240.0.0.1:80", "0.1.2.3:80",
+		"[64:ff9b::7f00:1]:" + at4, "[64:ff9b::a9fe:a9fe]:80", "[64:ff9b:1::7f00:1]:80", "[2002:7f00:1::]:80", "[2001:0:7f00:1::]:80", "[100::1]:80",
+		"192.168.7.1:10250", "192.168.7.1:2379", // allowed networks, guarded ports
+	} {
+		t.Run(address, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			for how, dial := range map[string]func(context.Context, string, string) (net.Conn, error){"plain": plain.Dial, "TLS": plain.DialTLS} {
+				conn, err := dial(ctx, "tcp", address)
+				if err == nil {
+					_ = conn.Close()
+				}
+				var blocked *egress.BlockedError
+				if !errors.As(err, &blocked) {
+					t.Errorf("%s: %v, want that the address is refused", how, err)
+				}
+			}
+		})
+	}
+	if n := four.accepted.Load() + six.accepted.Load(); n != 0 {
+		t.Errorf("%d connections were made", n)
+	}
+}
+
+// TestAllowed: what an operator names is reached, by address or by name, and only that.
+func TestAllowed(t *testing.T) {
+	l := listen(t, "127.0.0.2:0")
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	r := (&names{rounds: map[string][][]string{"in.example": {{"127.0.0.2"}}, "out.example": {{"127.0.0.3"}}}}).serve(t)
+	d := egress.NewDialer(egress.Config{Allow: []string{"127.0.0.2/32"}}, r)
+	for host, ok := range map[string]bool{"127.0.0.2": true, "::ffff:127.0.0.2": true, "in.example": true, "127.0.0.3": false, "out.example": false} {
+		conn, err := d.Dial(t.Context(), "tcp", net.JoinHostPort(host, port))
+		if err == nil {
+			_ = conn.Close()
+		}
+		if (err == nil) != ok {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, tc := range []struct {
+		c    egress.Config
+		want string
+	}{
+		{egress.Config{}, ""},
+		{egress.Config{Allow: []string{"10.96.0.0/12", "fd00::/8"}, AllowPorts: []int{10250}}, ""},
+		{egress.Config{Allow: []string{"10.0.0.0/8", "kube.local"}}, "allow[1]: "},
+		{egress.Config{Allow: []string{"10.0.0.1"}}, "allow[0]: "},
+		{egress.Config{Allow: []string{"10.0.0.1/8"}}, "allow[0]: "},
+		{egress.Config{Allow: []string{"::ffff:10.0.0.0/104"}}, "allow[0]: "},
+		{egress.Config{AllowPorts: []int{443}}, "allowPorts[0]: "},
+		{egress.Config{AllowPorts: []int{10250 + 1<<16}}, "allowPorts[0]: "},
+		{egress.Config{CAFile: "/none"}, "caFile: "},
+		{egress.Config{CAFile: "egress_test.go"}, "caFile: "},
+	} {
+		err := tc.c.Validate()
+		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tc.want)) {
+			t.Errorf("%+v: %v, want %q", tc.c, err, tc.want)
+		}
+	}
+}
+
+// TestTLS: a server is verified, by a CA that is read again when it was replaced; an old
+// version of TLS is refused.
+func TestTLS(t *testing.T) {
+	dir := t.TempDir()
+	caFile := filepath.Join(dir, "ca.pem")
+	right, err := certs.NewAuthority("right", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong, err := certs.NewAuthority("wrong", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve := func(s certs.Server, version uint16) string {
+		cert, err := right.Issue(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}, MaxVersion: version}) //nolint:gosec // what a test needs
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_ = c.(*tls.Conn).Handshake()
+				_ = c.Close()
+			}
+		}()
+		t.Cleanup(func() { _ = l.Close(); <-done })
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		return "localhost:" + port
+	}
+	good := serve(certs.Server{DNSNames: []string{"localhost"}}, 0)
+	other := serve(certs.Server{DNSNames: []string{"other"}}, 0)
+	old := serve(certs.Server{DNSNames: []string{"localhost"}}, tls.VersionTLS11)
+	expired := serve(certs.Server{DNSNames: []string{"localhost"}, To: time.Now().Add(-time.Minute)}, 0)
+	d := egress.NewDialer(egress.Config{Allow: []string{"127.0.0.0/8", "::1/128"}, CAFile: caFile}, nil)
+	write := func(a *certs.Authority, age time.Duration) {
+		if err := os.WriteFile(caFile, a.PEM(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Now().Add(-age)
+		if err := os.Chtimes(caFile, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dial := func(address string) error {
+		c, err := d.DialTLS(t.Context(), "tcp", address)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err
+	}
+	write(wrong, time.Minute)
+	if err := dial(good); err == nil {
+		t.Error("the wrong CA was believed")
+	}
+	write(right, 0)
+	if err := dial(good); err != nil {
+		t.Errorf("after the CA's file was replaced: %v", err)
+	}
+	for what, address := range map[string]string{"another host": other, "TLS 1.1": old, "an expired certificate": expired} {
+		if err := dial(address); err == nil {
+			t.Errorf("%s was accepted", what)
+		}
+	}
+}
+
+// FuzzAllow: whatever is allowed, loopback passes only if it is in there.
+func FuzzAllow(f *testing.F) {
+	f.Add("10.0.0.0/8")
+	f.Add("127.0.0.0/8")
+	f.Add("::/0")
+	f.Add("::ffff:127.0.0.0/104")
+	f.Fuzz(func(t *testing.T, allow string) {
+		c := egress.Config{Allow: []string{allow}}
+		if c.Validate() != nil {
+			return
+		}
+		conn, err := egress.NewDialer(c, nil).Dial(t.Context(), "tcp", "127.0.0.1:1")
+		if err == nil {
+			_ = conn.Close()
+		}
+		var blocked *egress.BlockedError
+		if within := netip.MustParsePrefix(allow).Contains(netip.MustParseAddr("127.0.0.1")); errors.As(err, &blocked) == within {
+			t.Errorf("%q: %v", allow, err)
+		}
+	})
+}

@@ -1,0 +1,139 @@
+package notify
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/view"
+)
+
+// filter is what a subscription asks for. It is for one goroutine.
+type filter struct {
+	names, namespaces map[string]bool // nil: all
+	selector          labels.Selector // nil: all
+	types             [view.Deleted + 1]bool
+	path              []string // nil: any difference is one
+
+	was, is []byte // buffers for unpacking
+}
+
+// newFilter makes the filter of a valid subscription.
+func newFilter(s Subscription) (*filter, error) {
+	f := &filter{names: setOf(s.Names), namespaces: setOf(s.Namespaces)}
+	selector, err := labels.Parse(s.LabelSelector)
+	if err != nil {
+		return nil, err
+	}
+	if !selector.Empty() {
+		f.selector = selector
+	}
+	for t := view.Added; t <= view.Deleted; t++ {
+		f.types[t] = len(s.Events) == 0
+	}
+	for _, e := range s.Events {
+		f.types[typeOf(e)] = true
+	}
+	f.path, err = parsePath(s.ChangedPath)
+	return f, err
+}
+
+func setOf(all []string) map[string]bool {
+	if len(all) == 0 {
+		return nil
+	}
+	set := map[string]bool{}
+	for _, s := range all {
+		set[s] = true
+	}
+	return set
+}
+
+// typeOf is the type of that name, 0 if there is none.
+func typeOf(name string) view.Type {
+	for t := view.Added; t <= view.Deleted; t++ {
+		if t.String() == name {
+			return t
+		}
+	}
+	return 0
+}
+
+// matches reports whether the subscription is about the object.
+func (f *filter) matches(o *object.Object) bool {
+	if f.names != nil && !f.names[o.Key.Name] || f.namespaces != nil && !f.namespaces[o.Key.Namespace] {
+		return false
+	}
+	if f.selector == nil {
+		return true
+	}
+	var raw []byte
+	raw, f.is = o.Content(f.is)
+	return f.selector.Matches(rawLabels(jsonscan.Lookup(raw, "metadata", "labels")))
+}
+
+// differs reports whether a modification is one for the subscription.
+func (f *filter) differs(was, is *object.Object) bool {
+	if f.path == nil {
+		return true
+	}
+	var before, after []byte
+	before, f.was = was.Content(f.was)
+	after, f.is = is.Content(f.is)
+	return !bytes.Equal(jsonscan.Lookup(before, f.path...), jsonscan.Lookup(after, f.path...))
+}
+
+// rawLabels is metadata.labels as it stands; nil has none.
+type rawLabels []byte
+
+var _ labels.Labels = rawLabels(nil)
+
+// Lookup implements labels.Labels.
+func (l rawLabels) Lookup(label string) (string, bool) {
+	v := jsonscan.Lookup(l, label)
+	if v == nil {
+		return "", false
+	}
+	return jsonscan.Unquote(v), true
+}
+
+// Has implements labels.Labels.
+func (l rawLabels) Has(label string) bool { _, ok := l.Lookup(label); return ok }
+
+// Get implements labels.Labels.
+func (l rawLabels) Get(label string) string { v, _ := l.Lookup(label); return v }
+
+// parsePath splits a path at its dots; one behind a backslash belongs to the key.
+func parsePath(text string) ([]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var path []string
+	var key strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\' && i+1 < len(text) && (text[i+1] == '.' || text[i+1] == '\\'):
+			i++
+			key.WriteByte(text[i])
+		case c == '\\':
+			return nil, errors.New(`has a backslash before something else than a dot or another one`)
+		case c == '.':
+			path = append(path, key.String())
+			key.Reset()
+		case c == '[' || c == '*':
+			return nil, errors.New("goes through keys only, want one such as status.phase")
+		default:
+			key.WriteByte(c)
+		}
+	}
+	for _, k := range append(path, key.String()) {
+		if k == "" {
+			return nil, errors.New("has an empty key, want one such as status.phase")
+		}
+	}
+	return append(path, key.String()), nil
+}

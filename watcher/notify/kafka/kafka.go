@@ -1,0 +1,240 @@
+// Package kafka produces events to a topic of Kafka.
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
+
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
+	"github.com/watchbench/watchbench/watcher/notify/egress"
+)
+
+// Config describes a topic.
+type Config struct {
+	// Brokers to begin with, `host:port`. The others are those that these name, and are dialled by the same rules.
+	Brokers []string `json:"brokers"`
+	// Topic, which must exist. Messages have the uid of their object as the key, so those of one object are in one partition, in order.
+	Topic string `json:"topic"`
+	// Connect by TLS.
+	TLS bool `json:"tls"`
+	// CA that the brokers' certificates are verified by, in PEM form, read again when it was replaced; without: the system's.
+	CAFile string `json:"caFile"`
+	// How to log in: `plain`, `scram-sha-256` or `scram-sha-512`; without: not at all. `plain` needs `tls`.
+	SASL string `json:"sasl"`
+	// User to log in as.
+	User string `json:"user"`
+	// File with the password of `user`, read at each connection.
+	PasswordFile string `json:"passwordFile"`
+	// Networks that may be connected to, as those of a webhook.
+	Allow []string `json:"allow"`
+	// Ports that are allowed although the cluster's own parts listen on them.
+	AllowPorts []int `json:"allowPorts"`
+	// Longest wait for the acknowledgement of all replicas in sync. At least 1 s; 10 s if it is not set.
+	Timeout delivery.Duration `json:"timeout"`
+}
+
+const (
+	defaultTimeout = 10 * time.Second
+	minTimeout     = time.Second // the client's own bound
+	// minMetadata is how soon the client asks again who leads, once it was told a wrong one:
+	// by default after 5 s.
+	minMetadata = 250 * time.Millisecond
+)
+
+// topicName is what brokers accept.
+var topicName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
+
+func (c Config) egress() egress.Config {
+	return egress.Config{Allow: c.Allow, AllowPorts: c.AllowPorts, CAFile: c.CAFile}
+}
+
+// Validate refuses what could not work; errors name the key.
+func (c Config) Validate() error {
+	for i, b := range c.Brokers {
+		host, port, err := net.SplitHostPort(b)
+		if err != nil || host == "" || strings.ContainsAny(b, "/@?#") {
+			return delivery.KeyError(fmt.Sprintf("brokers[%d]", i), "is no address, want host:port")
+		}
+		if err := c.egress().CheckPort(port); err != nil {
+			return delivery.KeyError(fmt.Sprintf("brokers[%d]", i), "%w", err)
+		}
+	}
+	switch {
+	case !topicName.MatchString(c.Topic) || c.Topic == "." || c.Topic == "..":
+		return delivery.KeyError("topic", "%q is no name of a topic", c.Topic)
+	case c.CAFile != "" && !c.TLS:
+		return delivery.KeyError("caFile", "has no use without tls")
+	case c.Timeout != 0 && c.Timeout < delivery.Duration(minTimeout):
+		return delivery.KeyError("timeout", "is less than %s", minTimeout)
+	}
+	if err := c.checkLogin(); err != nil {
+		return err
+	}
+	return c.egress().Validate()
+}
+
+func (c Config) checkLogin() error {
+	switch c.SASL {
+	case "":
+		if c.User != "" || c.PasswordFile != "" {
+			return delivery.KeyError("sasl", "missing, want plain, scram-sha-256 or scram-sha-512 with user and passwordFile")
+		}
+		return nil
+	case "plain":
+		if !c.TLS {
+			return delivery.KeyError("sasl", "plain shows the password to the network, want tls")
+		}
+	case "scram-sha-256", "scram-sha-512":
+	default:
+		return delivery.KeyError("sasl", "%q, want plain, scram-sha-256 or scram-sha-512", c.SASL)
+	}
+	if c.User == "" {
+		return delivery.KeyError("user", "missing")
+	}
+	if _, err := os.Stat(c.PasswordFile); err != nil {
+		return delivery.KeyError("passwordFile", "%w", err)
+	}
+	return nil
+}
+
+// login is how to log in; nil: not at all.
+func (c Config) login() sasl.Mechanism {
+	password := func() (string, error) {
+		b, err := os.ReadFile(c.PasswordFile)
+		return strings.TrimRight(string(b), "\r\n"), err
+	}
+	secret := func(context.Context) (scram.Auth, error) {
+		p, err := password()
+		return scram.Auth{User: c.User, Pass: p}, err
+	}
+	switch c.SASL {
+	case "plain":
+		return plain.Plain(func(context.Context) (plain.Auth, error) {
+			p, err := password()
+			return plain.Auth{User: c.User, Pass: p}, err
+		})
+	case "scram-sha-256":
+		return scram.Sha256(secret)
+	case "scram-sha-512":
+		return scram.Sha512(secret)
+	}
+	return nil
+}
+
+// Target produces to one topic.
+type Target struct {
+	config Config
+	dial   *egress.Dialer
+
+	// refused is why the last address could not be dialled; nil once one could.
+	refused atomic.Pointer[error]
+
+	mu     sync.Mutex
+	client *kgo.Client // guarded by mu; nil before the first delivery
+}
+
+// New makes the target of a valid Config. Nothing is connected before the first delivery.
+func New(c Config, resolver *net.Resolver) (*Target, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return &Target{config: c, dial: egress.NewDialer(c.egress(), resolver)}, nil
+}
+
+// maxBuffered bounds the records in the client: there are as many as a subscription has
+// workers, and what the client still tries to send of earlier tries.
+const maxBuffered = 1024
+
+// connect starts the client, which connects again by itself for as long as it is open. Its
+// producer is idempotent, and waits for all replicas, by default.
+func (t *Target) connect() (*kgo.Client, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.client != nil {
+		return t.client, nil
+	}
+	options := []kgo.Opt{
+		kgo.ClientID("k8s-watch"), kgo.SeedBrokers(t.config.Brokers...), kgo.DefaultProduceTopic(t.config.Topic), kgo.Dialer(t.connectTo),
+		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
+		kgo.RecordDeliveryTimeout(t.config.Timeout.Or(defaultTimeout)), kgo.ProducerLinger(0), kgo.MetadataMinAge(minMetadata),
+		kgo.MaxBufferedRecords(maxBuffered), kgo.DisableClientMetrics(),
+	}
+	if m := t.config.login(); m != nil {
+		options = append(options, kgo.SASL(m))
+	}
+	var err error
+	if t.client, err = kgo.NewClient(options...); err != nil {
+		return nil, err
+	}
+	return t.client, nil
+}
+
+// connectTo dials a broker. The client itself does not tell why a record took too long.
+func (t *Target) connectTo(ctx context.Context, network, address string) (net.Conn, error) {
+	dial := t.dial.Dial
+	if t.config.TLS {
+		dial = t.dial.DialTLS
+	}
+	conn, err := dial(ctx, network, address)
+	if err != nil {
+		t.refused.Store(&err)
+		return nil, err
+	}
+	t.refused.Store(nil)
+	return conn, nil
+}
+
+// Deliver produces e and waits until the brokers have it.
+func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
+	client, err := t.connect()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.config.Timeout.Or(defaultTimeout))
+	defer cancel()
+	record := &kgo.Record{
+		Key: []byte(e.UID), Value: e.Body,
+		Headers: []kgo.RecordHeader{{Key: "id", Value: []byte(e.ID)}, {Key: "type", Value: []byte(e.Type)}},
+	}
+	err = verdict(client.ProduceSync(ctx, record).FirstErr())
+	if why := t.refused.Load(); why != nil && (errors.Is(err, kgo.ErrRecordTimeout) || errors.Is(err, context.DeadlineExceeded)) {
+		return &delivery.UnreachableError{Err: *why}
+	}
+	return err
+}
+
+// verdict is what an error means for the event.
+func verdict(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, kerr.MessageTooLarge), errors.Is(err, kerr.RecordListTooLarge):
+		return &delivery.PermanentError{Reason: delivery.TooLarge, Err: err}
+	case errors.Is(err, kerr.InvalidRecord):
+		return &delivery.PermanentError{Reason: delivery.Refused, Err: err}
+	}
+	return err
+}
+
+// Close ends the client. What it could not send is lost.
+func (t *Target) Close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.client != nil {
+		t.client.Close()
+	}
+}

@@ -1,0 +1,213 @@
+package kafka_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.uber.org/goleak"
+
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
+	"github.com/watchbench/watchbench/watcher/notify/egress"
+	"github.com/watchbench/watchbench/watcher/notify/kafka"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// kfake speaks the protocol over real sockets from one process. It has no replication: that
+// acks of all replicas mean anything more than one of the leader is not tested here, nor are
+// elections and a broker's own loss of data.
+
+func cluster(t *testing.T, more ...kfake.Opt) *kfake.Cluster {
+	t.Helper()
+	c, err := kfake.NewCluster(append([]kfake.Opt{kfake.SeedTopics(5, "events")}, more...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func target(t *testing.T, c *kfake.Cluster, cfg kafka.Config) *kafka.Target {
+	t.Helper()
+	cfg.Brokers = c.ListenAddrs()
+	if cfg.Topic == "" {
+		cfg.Topic = "events"
+	}
+	if cfg.Allow == nil {
+		cfg.Allow = []string{"127.0.0.0/8"}
+	}
+	made, err := kafka.New(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(made.Close)
+	return made
+}
+
+func event(object, version int) delivery.Event {
+	uid := fmt.Sprintf("u%d", object)
+	return delivery.Event{
+		ID: fmt.Sprintf("%s:%d:MODIFIED", uid, version), Type: "MODIFIED", UID: uid,
+		Body: fmt.Appendf(nil, `{"type":"MODIFIED","object":{"v":%d}}`, version),
+	}
+}
+
+// consume reads n records of the topic.
+func consume(t *testing.T, c *kfake.Cluster, n int) (all []*kgo.Record) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.ConsumeTopics("events"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	for len(all) < n {
+		f := client.PollFetches(ctx)
+		if err := f.Err(); err != nil {
+			t.Fatalf("%d of %d records: %v", len(all), n, err)
+		}
+		all = append(all, f.Records()...)
+	}
+	return all
+}
+
+// TestDeliver: under faults of every kind nothing is lost, an object's records are in one
+// partition and in order, and there once.
+func TestDeliver(t *testing.T) {
+	c := cluster(t)
+	fault := c.Fault(
+		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "events", Err: kerr.NotLeaderForPartition, Count: 6},
+		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "events", Err: kerr.NotEnoughReplicas, Count: 6},
+		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "events", Err: kerr.NotEnoughReplicasAfterAppend, Count: 6}, // written, and denied
+		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "events", Err: kerr.RequestTimedOut, Count: 6},
+	)
+	to := target(t, c, kafka.Config{})
+	const objects, versions = 8, 60
+	var wg sync.WaitGroup
+	for o := range objects {
+		wg.Go(func() {
+			for v := 1; v <= versions; v++ {
+				for {
+					err := to.Deliver(t.Context(), event(o, v))
+					if err == nil {
+						break
+					}
+					t.Logf("u%d %d: %v", o, v, err)
+					time.Sleep(time.Millisecond)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if fault.Hits() < 24 {
+		t.Errorf("%d faults", fault.Hits())
+	}
+	last, partition := map[string]int{}, map[string]int32{}
+	for _, r := range consume(t, c, objects*versions) {
+		uid := string(r.Key)
+		id, version, _ := strings.Cut(header(r, "id"), ":")
+		v, _ := strconv.Atoi(strings.TrimSuffix(version, ":MODIFIED"))
+		if id != uid || v != last[uid]+1 || string(r.Value) != string(event(0, v).Body) || header(r, "type") != "MODIFIED" {
+			t.Errorf("%s: %s after %d", uid, header(r, "id"), last[uid])
+		}
+		if p, known := partition[uid]; known && p != r.Partition {
+			t.Errorf("%s is in partitions %d and %d", uid, p, r.Partition)
+		}
+		last[uid], partition[uid] = v, r.Partition
+	}
+}
+
+func header(r *kgo.Record, key string) string {
+	if i := slices.IndexFunc(r.Headers, func(h kgo.RecordHeader) bool { return h.Key == key }); i >= 0 {
+		return string(r.Headers[i].Value)
+	}
+	return ""
+}
+
+// TestRefusals: what each refusal means for the event.
+func TestRefusals(t *testing.T) {
+	c := cluster(t)
+	short := delivery.Duration(time.Second)
+	var permanent *delivery.PermanentError
+	large := event(1, 1)
+	large.Body = make([]byte, 2<<20)
+	if err := target(t, c, kafka.Config{}).Deliver(t.Context(), large); !errors.As(err, &permanent) || permanent.Reason != delivery.TooLarge {
+		t.Errorf("large: %v", err)
+	}
+	if err := target(t, c, kafka.Config{Topic: "none", Timeout: short}).Deliver(t.Context(), event(1, 1)); err == nil || errors.As(err, &permanent) {
+		t.Errorf("no topic: %v, want an error that is not for ever", err)
+	}
+	began := time.Now()
+	var unreachable *delivery.UnreachableError
+	var blocked *egress.BlockedError
+	if err := target(t, c, kafka.Config{Timeout: short, Allow: []string{"10.0.0.0/8"}}).Deliver(t.Context(), event(1, 1)); !errors.As(err, &unreachable) || !errors.As(err, &blocked) {
+		t.Errorf("loopback: %v, want that the address is refused", err)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
+// TestLogin: by SCRAM with the password of a file.
+func TestLogin(t *testing.T) {
+	c := cluster(t, kfake.EnableSASL(), kfake.Superuser("SCRAM-SHA-512", "us", "secret"))
+	dir := t.TempDir()
+	for password, ok := range map[string]bool{"secret\n": true, "other": false} {
+		file := filepath.Join(dir, "password")
+		if err := os.WriteFile(file, []byte(password), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		to := target(t, c, kafka.Config{SASL: "scram-sha-512", User: "us", PasswordFile: file, Timeout: delivery.Duration(time.Second)})
+		err := to.Deliver(t.Context(), event(1, 1))
+		if (err == nil) != ok {
+			t.Errorf("password %q: %v", password, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "other") {
+			t.Errorf("the error has the password: %v", err)
+		}
+	}
+}
+
+// TestValidate: what is refused at the start, and that errors name the key.
+func TestValidate(t *testing.T) {
+	ok := []string{"h:9092"}
+	for _, tc := range []struct {
+		c    kafka.Config
+		want string
+	}{
+		{kafka.Config{Brokers: ok, Topic: "a.b_c-1"}, ""},
+		{kafka.Config{Brokers: []string{"h:9092", "kafka://h:1"}, Topic: "t"}, "brokers[1]: "},
+		{kafka.Config{Brokers: []string{"u@h:9092"}, Topic: "t"}, "brokers[0]: "},
+		{kafka.Config{Brokers: []string{"h:10250"}, Topic: "t"}, "brokers[0]: port 10250"},
+		{kafka.Config{Brokers: ok}, "topic: "},
+		{kafka.Config{Brokers: ok, Topic: "a b"}, "topic: "},
+		{kafka.Config{Brokers: ok, Topic: "t", CAFile: "/x"}, "caFile: has no use"},
+		{kafka.Config{Brokers: ok, Topic: "t", TLS: true, CAFile: "/none"}, "caFile: "},
+		{kafka.Config{Brokers: ok, Topic: "t", Timeout: delivery.Duration(time.Millisecond)}, "timeout: "},
+		{kafka.Config{Brokers: ok, Topic: "t", User: "u"}, "sasl: missing"},
+		{kafka.Config{Brokers: ok, Topic: "t", SASL: "plain", User: "u"}, "sasl: plain shows"},
+		{kafka.Config{Brokers: ok, Topic: "t", SASL: "md5"}, "sasl: "},
+		{kafka.Config{Brokers: ok, Topic: "t", SASL: "scram-sha-256"}, "user: "},
+		{kafka.Config{Brokers: ok, Topic: "t", SASL: "scram-sha-256", User: "u"}, "passwordFile: "},
+		{kafka.Config{Brokers: ok, Topic: "t", Allow: []string{"10.0.0.1/8"}}, "allow[0]: "},
+	} {
+		err := tc.c.Validate()
+		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tc.want)) {
+			t.Errorf("%+v: %v, want %q", tc.c, err, tc.want)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package notify
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/watcher/meter"
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
+)
+
+// Why events are dropped, as values of a label.
+const (
+	dropFull      = "full"        // the queue had no room
+	dropLetter    = "dead_letter" // a dead letter could not be written
+	dropAbandoned = "abandoned"   // still queued when the time for the end was up
+)
+
+// Where a subscription lost its place, as values of a label.
+const (
+	gapExpired  = "expired"  // it fell behind the window of its view
+	gapFull     = "full"     // its queue was full, and is to be filled anew
+	gapReopened = "reopened" // the kind's watch ended, and is another one now
+)
+
+// metrics are the series of all subscriptions.
+type metrics struct {
+	delivered, retried         *prometheus.CounterVec
+	deadLettered, lost, missed *prometheus.CounterVec
+	latency                    *prometheus.HistogramVec
+	queues                     *queues
+}
+
+// queues reads the queues when it is asked.
+type queues struct {
+	meter.Descs
+	queued, oldest *prometheus.Desc
+	all            []*subscription
+}
+
+// Collect implements prometheus.Collector.
+func (q *queues) Collect(out chan<- prometheus.Metric) {
+	for _, s := range q.all {
+		n, since := s.queue.depth()
+		age := 0.0
+		if !since.IsZero() {
+			age = time.Since(since).Seconds()
+		}
+		out <- meter.Gauge(q.queued, float64(n), s.Name)
+		out <- meter.Gauge(q.oldest, age, s.Name)
+	}
+}
+
+var _ prometheus.Collector = (*queues)(nil)
+
+// latencySeconds go from a receiver next door to one that was away for an hour.
+var latencySeconds = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600}
+
+func newMetrics() *metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, append([]string{"subscription"}, labels...))
+	}
+	m := &metrics{
+		delivered:    counter(metric.NotifyDelivered, "Events that targets have taken."),
+		retried:      counter(metric.NotifyRetried, "Tries that failed and are followed by another one."),
+		deadLettered: counter(metric.NotifyDeadLettered, "Events that were given up, by reason.", "reason"),
+		lost:         counter(metric.NotifyDropped, "Events that were dropped, by reason.", "reason"),
+		missed:       counter(metric.NotifyGaps, "Places in the history that were not seen, by reason.", "reason"),
+		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: metric.NotifyLatency, Help: "Receipt of a change to its delivery.", Buckets: latencySeconds,
+		}, []string{"subscription"}),
+		queues: &queues{},
+	}
+	m.queues.queued = m.queues.New(metric.NotifyQueued, "Events that wait or are in flight.", "subscription")
+	m.queues.oldest = m.queues.New(metric.NotifyOldest, "Age of the oldest event that waits or is in flight.", "subscription")
+	return m
+}
+
+func (m *metrics) register(reg prometheus.Registerer) error {
+	return meter.Register(reg, m.delivered, m.retried, m.deadLettered, m.lost, m.missed, m.latency, m.queues)
+}
+
+// series are those of one subscription.
+type series struct {
+	delivered, retried prometheus.Counter
+	latency            prometheus.Observer
+	dead               func(delivery.Reason)
+	dropped            func(reason string, n int)
+	gap                func(reason string)
+}
+
+// of makes the series of a subscription, all of them from the start.
+func (m *metrics) of(name string) *series {
+	for _, r := range delivery.Reasons() {
+		m.deadLettered.WithLabelValues(name, string(r))
+	}
+	for _, r := range []string{dropFull, dropLetter, dropAbandoned} {
+		m.lost.WithLabelValues(name, r)
+	}
+	for _, r := range []string{gapExpired, gapFull, gapReopened} {
+		m.missed.WithLabelValues(name, r)
+	}
+	return &series{
+		delivered: m.delivered.WithLabelValues(name), retried: m.retried.WithLabelValues(name), latency: m.latency.WithLabelValues(name),
+		dead:    func(r delivery.Reason) { m.deadLettered.WithLabelValues(name, string(r)).Inc() },
+		dropped: func(r string, n int) { m.lost.WithLabelValues(name, r).Add(float64(n)) },
+		gap:     func(r string) { m.missed.WithLabelValues(name, r).Inc() },
+	}
+}

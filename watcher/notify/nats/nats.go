@@ -1,0 +1,206 @@
+// Package nats publishes events to a stream of NATS JetStream.
+package nats
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	client "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
+	"github.com/watchbench/watchbench/watcher/notify/egress"
+)
+
+// Config describes a stream.
+type Config struct {
+	// Servers of one cluster, `nats://host:port` or, with TLS, `tls://host:port`. Others that those name are not used.
+	Servers []string `json:"servers"`
+	// Subject of each message. `{group}`, `{version}`, `{resource}`, `{namespace}`, `{name}`, `{uid}` and `{type}` stand for those of
+	// the event, each one token: what a token must not hold is written as `%` and two hexadecimal digits, and what is empty as `_`.
+	Subject string `json:"subject"`
+	// Name of the stream that must have taken a message; without: whichever has the subject.
+	Stream string `json:"stream"`
+	// File with a user's credentials (JWT and seed), read at each connection.
+	CredentialsFile string `json:"credentialsFile"`
+	// CA that the servers' certificates are verified by, in PEM form, read again when it was replaced; without: the system's.
+	CAFile string `json:"caFile"`
+	// Networks that may be connected to, as those of a webhook.
+	Allow []string `json:"allow"`
+	// Ports that are allowed although the cluster's own parts listen on them.
+	AllowPorts []int `json:"allowPorts"`
+	// Longest wait for the stream's acknowledgement. 10 s if it is not set.
+	Timeout delivery.Duration `json:"timeout"`
+}
+
+const (
+	defaultTimeout = 10 * time.Second
+	dialTimeout    = 10 * time.Second
+	reconnectWait  = 500 * time.Millisecond
+)
+
+func (c Config) egress() egress.Config {
+	return egress.Config{Allow: c.Allow, AllowPorts: c.AllowPorts, CAFile: c.CAFile}
+}
+
+// Validate refuses what could not work; errors name the key.
+func (c Config) Validate() error {
+	for i, s := range c.Servers {
+		if err := c.checkServer(s); err != nil {
+			return delivery.KeyError(fmt.Sprintf("servers[%d]", i), "%w", err)
+		}
+	}
+	if _, err := parseSubject(c.Subject); err != nil {
+		return delivery.KeyError("subject", "%w", err)
+	}
+	if c.CredentialsFile != "" {
+		if _, err := os.Stat(c.CredentialsFile); err != nil {
+			return delivery.KeyError("credentialsFile", "%w", err)
+		}
+	}
+	if c.Timeout < 0 {
+		return delivery.KeyError("timeout", "is negative, want a time such as %q", "10s")
+	}
+	return c.egress().Validate()
+}
+
+// checkServer does not repeat what the address holds: it may be a secret.
+func (c Config) checkServer(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Port() == "" || u.Scheme != "nats" && u.Scheme != "tls":
+		return errors.New("is no address, want one such as nats://host:4222 or tls://host:4222")
+	case u.User != nil:
+		return errors.New("holds a user, want credentialsFile")
+	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
+		return errors.New("has more than a host and a port")
+	}
+	return c.egress().CheckPort(u.Port())
+}
+
+// Target publishes to one stream.
+type Target struct {
+	config  Config
+	subject subject
+	dial    *egress.Dialer
+
+	mu     sync.Mutex
+	conn   *client.Conn        // guarded by mu; nil before the first delivery
+	stream jetstream.JetStream // guarded by mu
+}
+
+// New makes the target of a valid Config. Nothing is connected before the first delivery.
+func New(c Config, resolver *net.Resolver) (*Target, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	s, err := parseSubject(c.Subject)
+	if err != nil {
+		return nil, err
+	}
+	return &Target{config: c, subject: s, dial: egress.NewDialer(c.egress(), resolver)}, nil
+}
+
+// dialer makes connections within bounds of the time, as the client gives it no context.
+type dialer struct{ *egress.Dialer }
+
+// Dial implements the client's CustomDialer.
+func (d dialer) Dial(network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
+	defer cancel()
+	return d.Dialer.Dial(ctx, network, address)
+}
+
+// connect starts the client, which connects again by itself for as long as it is open.
+func (t *Target) connect() (jetstream.JetStream, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conn == nil {
+		options := []client.Option{
+			client.Name("k8s-watch"), client.SetCustomDialer(dialer{t.dial}), client.SkipHostLookup(), client.IgnoreDiscoveredServers(),
+			client.RetryOnFailedConnect(true), client.MaxReconnects(-1), client.ReconnectWait(reconnectWait),
+			client.ReconnectBufSize(-1), // what cannot be sent fails, and is tried again by its subscription
+			client.Timeout(dialTimeout), client.NoCallbacksAfterClientClose(),
+		}
+		if t.config.CAFile != "" || slices.ContainsFunc(t.config.Servers, func(s string) bool { return strings.HasPrefix(s, "tls:") }) {
+			options = append(options, client.Secure(&tls.Config{MinVersion: tls.VersionTLS12}), client.ClientTLSConfig(nil, t.dial.Roots))
+		}
+		if t.config.CredentialsFile != "" {
+			options = append(options, client.UserCredentials(t.config.CredentialsFile))
+		}
+		conn, err := client.Connect(strings.Join(t.config.Servers, ","), options...)
+		if err != nil {
+			return nil, &delivery.UnreachableError{Err: err}
+		}
+		if t.stream, err = jetstream.New(conn); err != nil {
+			conn.Close()
+			return nil, err
+		}
+		t.conn = conn
+	}
+	if !t.conn.IsConnected() {
+		return nil, &delivery.UnreachableError{Err: t.why()}
+	}
+	return t.stream, nil
+}
+
+// why is what keeps the client from its servers. The caller holds mu.
+func (t *Target) why() error {
+	if err := t.conn.LastError(); err != nil {
+		return err
+	}
+	return errors.New("the client is connecting")
+}
+
+// Deliver publishes e and waits until the stream has it. The stream itself tells a
+// message that it has, by its id, from a new one.
+func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
+	stream, err := t.connect()
+	if err != nil {
+		return err
+	}
+	options := []jetstream.PublishOpt{jetstream.WithMsgID(e.ID), jetstream.WithRetryAttempts(0)}
+	if t.config.Stream != "" {
+		options = append(options, jetstream.WithExpectStream(t.config.Stream))
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.config.Timeout.Or(defaultTimeout))
+	defer cancel()
+	_, err = stream.PublishMsg(ctx, &client.Msg{Subject: t.subject.of(e), Data: e.Body}, options...)
+	return verdict(err)
+}
+
+// verdict is what an error means for the event.
+func verdict(err error) error {
+	var api *jetstream.APIError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, client.ErrMaxPayload):
+		return &delivery.PermanentError{Reason: delivery.TooLarge, Err: err}
+	case errors.Is(err, client.ErrBadSubject):
+		return &delivery.PermanentError{Reason: delivery.Refused, Err: err}
+	case errors.As(err, &api) && api.Code == 400:
+		return &delivery.PermanentError{Reason: delivery.Refused, Err: err}
+	case errors.Is(err, client.ErrConnectionClosed), errors.Is(err, client.ErrReconnectBufExceeded), errors.Is(err, client.ErrConnectionReconnecting):
+		return &delivery.UnreachableError{Err: err}
+	}
+	return err
+}
+
+// Close ends the client.
+func (t *Target) Close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conn != nil {
+		t.conn.Close()
+	}
+}

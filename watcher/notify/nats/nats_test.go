@@ -1,0 +1,322 @@
+package nats_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	client "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"go.uber.org/goleak"
+
+	"github.com/watchbench/watchbench/internal/certs"
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
+	"github.com/watchbench/watchbench/watcher/notify/nats"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// start runs a real server with JetStream; port -1 is any.
+func start(t *testing.T, dir string, port int, more func(*server.Options)) *server.Server {
+	t.Helper()
+	o := &server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true}
+	if more != nil {
+		more(o)
+	}
+	s, err := server.NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the server does not start")
+	}
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	return s
+}
+
+// stream makes the stream that has all subjects below k8s.
+func stream(t *testing.T, s *server.Server, more func(*jetstream.StreamConfig)) jetstream.Stream {
+	t.Helper()
+	conn, err := client.Connect(s.ClientURL(), client.MaxReconnects(-1), client.ReconnectWait(50*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jetstream.StreamConfig{Name: "K8S", Subjects: []string{"k8s.>"}, Storage: jetstream.FileStorage}
+	if more != nil {
+		more(&c)
+	}
+	made, err := js.CreateStream(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func target(t *testing.T, s *server.Server, c nats.Config) *nats.Target {
+	t.Helper()
+	if c.Servers == nil {
+		c.Servers = []string{s.ClientURL()}
+	}
+	if c.Allow == nil {
+		c.Allow = []string{"127.0.0.0/8"}
+	}
+	made, err := nats.New(c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(made.Close)
+	return made
+}
+
+func event(name string, version int) delivery.Event {
+	return delivery.Event{
+		ID: "u-" + name + ":" + strconv.Itoa(version) + ":MODIFIED", Type: "MODIFIED", Version: "v1", Resource: "pods",
+		Namespace: "n", Name: name, UID: "u-" + name, Body: fmt.Appendf(nil, `{"type":"MODIFIED","object":{"v":%d}}`, version),
+	}
+}
+
+// messages are those that the stream has, in order.
+func messages(t *testing.T, s jetstream.Stream) (all []*jetstream.RawStreamMsg) {
+	t.Helper()
+	info, err := s.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seq := info.State.FirstSeq; seq > 0 && seq <= info.State.LastSeq; seq++ {
+		m, err := s.GetMsg(t.Context(), seq)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// TestDeliver: a message has the body, the id and a subject of its own, and one that is
+// delivered again is there once.
+func TestDeliver(t *testing.T) {
+	s := start(t, t.TempDir(), -1, nil)
+	st := stream(t, s, nil)
+	to := target(t, s, nats.Config{})
+	for _, e := range []delivery.Event{event("a.b", 1), event("a.b", 1), event("*", 2)} {
+		if err := to.Deliver(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := messages(t, st)
+	if len(all) != 2 {
+		t.Fatalf("%d messages, want 2", len(all))
+	}
+	if m := all[0]; m.Subject != "k8s._.v1.pods.n.a%2Eb" || m.Header.Get("Nats-Msg-Id") != "u-a.b:1:MODIFIED" || string(m.Data) != `{"type":"MODIFIED","object":{"v":1}}` {
+		t.Errorf("message %s %v %s", m.Subject, m.Header, m.Data)
+	}
+	if all[1].Subject != "k8s._.v1.pods.n.%2A" {
+		t.Errorf("subject %s", all[1].Subject)
+	}
+}
+
+// TestRestart: over a restart of the server under load nothing that was acknowledged is
+// lost, and each object's messages are in order and there once.
+func TestRestart(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, dir, -1, nil)
+	st := stream(t, s, nil)
+	port, err := strconv.Atoi(s.ClientURL()[strings.LastIndex(s.ClientURL(), ":")+1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := target(t, s, nats.Config{Timeout: delivery.Duration(500 * time.Millisecond)})
+	const objects, versions = 8, 150
+	var wg sync.WaitGroup
+	var mu sync.Mutex // guards failures
+	failures, half := 0, make(chan struct{})
+	for o := range objects {
+		wg.Go(func() {
+			for v := 1; v <= versions; v++ {
+				if o == 0 && v == versions/2 {
+					close(half)
+				}
+				for {
+					err := to.Deliver(t.Context(), event(fmt.Sprint("o", o), v))
+					if err == nil {
+						break
+					}
+					var permanent *delivery.PermanentError
+					if errors.As(err, &permanent) || t.Context().Err() != nil {
+						t.Errorf("o%d %d: %v", o, v, err)
+						return
+					}
+					mu.Lock()
+					failures++
+					mu.Unlock()
+					time.Sleep(5 * time.Millisecond)
+				}
+			}
+		})
+	}
+	<-half
+	s.Shutdown()
+	s.WaitForShutdown()
+	time.Sleep(100 * time.Millisecond)
+	start(t, dir, port, nil)
+	wg.Wait()
+	if failures == 0 {
+		t.Error("no delivery failed: the restart was not noticed")
+	}
+	last := map[string]int{}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for { // the test's own connection comes back, too
+		if _, err := st.Info(ctx); err == nil {
+			break
+		} else if ctx.Err() != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, m := range messages(t, st) {
+		name, version, _ := strings.Cut(strings.TrimSuffix(m.Header.Get("Nats-Msg-Id"), ":MODIFIED"), ":")
+		v, _ := strconv.Atoi(version)
+		if v != last[name]+1 {
+			t.Errorf("%s: version %d after %d", name, v, last[name])
+		}
+		last[name] = v
+	}
+	for name, v := range last {
+		if v != versions {
+			t.Errorf("%s ends at %d", name, v)
+		}
+	}
+	if len(last) != objects {
+		t.Errorf("%d objects", len(last))
+	}
+	t.Logf("%d deliveries failed", failures)
+}
+
+// TestRefusals: what each refusal means for the event.
+func TestRefusals(t *testing.T) {
+	s := start(t, t.TempDir(), -1, func(o *server.Options) { o.MaxPayload = 4096 })
+	var permanent *delivery.PermanentError
+	e := event("a", 1)
+	if err := target(t, s, nats.Config{}).Deliver(t.Context(), e); err == nil || errors.As(err, &permanent) {
+		t.Errorf("no stream yet: %v, want an error that is not for ever", err)
+	}
+	stream(t, s, func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1024; c.MaxMsgs = 2; c.Discard = jetstream.DiscardNew })
+	if err := target(t, s, nats.Config{Stream: "OTHER"}).Deliver(t.Context(), e); !errors.As(err, &permanent) || permanent.Reason != delivery.Refused {
+		t.Errorf("other stream: %v", err)
+	}
+	to := target(t, s, nats.Config{})
+	for _, size := range []int{2000, 8000} {
+		large := event("large", size)
+		large.Body = []byte(strings.Repeat("x", size))
+		if err := to.Deliver(t.Context(), large); !errors.As(err, &permanent) {
+			t.Errorf("%d bytes: %v, want that it is for ever", size, err)
+		}
+	}
+	for v := range 2 {
+		if err := to.Deliver(t.Context(), event("a", v)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := to.Deliver(t.Context(), event("a", 3)); err == nil || errors.As(err, &permanent) {
+		t.Errorf("full stream: %v, want an error that is not for ever", err)
+	}
+	// The guard: the address is not allowed, by whatever name.
+	var unreachable *delivery.UnreachableError
+	address := "nats://localhost:" + s.ClientURL()[strings.LastIndex(s.ClientURL(), ":")+1:]
+	if err := target(t, s, nats.Config{Servers: []string{address}, Allow: []string{"10.0.0.0/8"}}).Deliver(t.Context(), e); !errors.As(err, &unreachable) {
+		t.Errorf("loopback: %v, want that it is not reachable", err)
+	}
+	if n := s.NumClients(); n > 4 {
+		t.Errorf("%d clients", n)
+	}
+}
+
+// TestTLS: the server is verified by the CA's file.
+func TestTLS(t *testing.T) {
+	dir := t.TempDir()
+	ours, other := authority(t, filepath.Join(dir, "ca.pem")), authority(t, filepath.Join(dir, "other.pem"))
+	_ = other
+	cert, err := ours.Issue(certs.Server{Name: "nats", DNSNames: []string{"localhost"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	if err := certs.WriteFiles(cert, certFile, keyFile); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, filepath.Join(dir, "store"), -1, func(o *server.Options) {
+		o.TLS = true
+		o.TLSConfig, err = server.GenTLSConfig(&server.TLSConfigOpts{CertFile: certFile, KeyFile: keyFile})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	address := "tls://localhost:" + s.ClientURL()[strings.LastIndex(s.ClientURL(), ":")+1:]
+	deliver := func(ca string) error {
+		to := target(t, s, nats.Config{Servers: []string{address}, CAFile: filepath.Join(dir, ca), Allow: []string{"127.0.0.0/8", "::1/128"}})
+		return to.Deliver(t.Context(), event("a", 1))
+	}
+	var unreachable *delivery.UnreachableError
+	if err := deliver("ca.pem"); err == nil || errors.As(err, &unreachable) {
+		t.Errorf("%v, want that only the stream is missing", err)
+	}
+	if err := deliver("other.pem"); !errors.As(err, &unreachable) {
+		t.Errorf("another CA: %v, want that it is not reachable", err)
+	}
+}
+
+func authority(t *testing.T, file string) *certs.Authority {
+	t.Helper()
+	a, err := certs.NewAuthority("test", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, a.PEM(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// TestValidate: what is refused at the start, and that errors name the key.
+func TestValidate(t *testing.T) {
+	ok := []string{"nats://h:4222"}
+	for _, tc := range []struct {
+		c    nats.Config
+		want string
+	}{
+		{nats.Config{Servers: ok}, ""},
+		{nats.Config{Servers: ok, Subject: "a.{type}.x-{name}"}, ""},
+		{nats.Config{Servers: []string{"tls://h:4222", "http://h:4222"}}, "servers[1]: "},
+		{nats.Config{Servers: []string{"nats://u:p@h:4222"}}, "servers[0]: holds a user"},
+		{nats.Config{Servers: []string{"nats://h"}}, "servers[0]: "},
+		{nats.Config{Servers: []string{"nats://h:10250"}}, "servers[0]: port 10250"},
+		{nats.Config{Servers: []string{"nats://h:4222/x"}}, "servers[0]: "},
+		{nats.Config{Servers: ok, Subject: "a..{name}"}, "subject: "},
+		{nats.Config{Servers: ok, Subject: "a.*.{name}"}, "subject: "},
+		{nats.Config{Servers: ok, Subject: "a.{nam}"}, "subject: "},
+		{nats.Config{Servers: ok, Subject: "a.{name"}, "subject: "},
+		{nats.Config{Servers: ok, Subject: "$SYS.{name}"}, "subject: "},
+		{nats.Config{Servers: ok, CredentialsFile: "/none"}, "credentialsFile: "},
+		{nats.Config{Servers: ok, Timeout: -1}, "timeout: "},
+		{nats.Config{Servers: ok, Allow: []string{"host"}}, "allow[0]: "},
+	} {
+		err := tc.c.Validate()
+		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tc.want)) {
+			t.Errorf("%+v: %v, want %q", tc.c, err, tc.want)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/notify/deadletter"
+	"github.com/watchbench/watchbench/watcher/notify/kafka"
+	"github.com/watchbench/watchbench/watcher/notify/nats"
+	"github.com/watchbench/watchbench/watcher/notify/webhook"
+	"github.com/watchbench/watchbench/watcher/view"
+	"github.com/watchbench/watchbench/watcher/watches"
+)
+
+// Kinds opens what subscriptions follow.
+type Kinds interface {
+	Served() *watches.Catalogue
+	Open(context.Context, watches.GVR) (*watches.Watch, error)
+}
+
+// Settings are passed by code.
+type Settings struct {
+	Kinds Kinds // required
+	// Collector makes the collector of a dedicated subscription, which uses the view that it is
+	// given for its only resource. Required where there is such a subscription.
+	Collector func(collector.Resource, func(collector.Resource) *view.View) (*collector.Collector, error)
+	Resolver  *net.Resolver         // of targets' names; nil: the system's
+	Registry  prometheus.Registerer // nil: no metrics
+	Logger    *slog.Logger          // nil: no logs
+}
+
+// ErrRunTwice is returned by the second Run.
+var ErrRunTwice = errors.New("the notifier has been run already; make a new one")
+
+// Notifier is made by New and works while Run does. See the package's promises.
+type Notifier struct {
+	drain   time.Duration
+	subs    []*subscription
+	filters []*filter
+	root    *os.Root // of the dead letters; nil: none are kept
+	ran     atomic.Bool
+}
+
+// New checks the configuration and registers the metrics. Nothing is connected before Run. One
+// that is not run must be closed.
+func New(c Config, s Settings) (_ *Notifier, err error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if s.Kinds == nil {
+		return nil, errors.New("notify: settings have no Kinds: want what opens a kind")
+	}
+	if s.Logger == nil {
+		s.Logger = slog.New(slog.DiscardHandler)
+	}
+	n := &Notifier{drain: time.Duration(c.DrainTimeout)}
+	defer func() {
+		if err != nil {
+			n.Close()
+		}
+	}()
+	if c.DeadLetters.Policy == DeadFile {
+		if n.root, err = os.OpenRoot(c.DeadLetters.Directory); err != nil {
+			return nil, fmt.Errorf("deadLetters.directory: %w", err)
+		}
+	}
+	m := newMetrics()
+	for i, sub := range c.Subscriptions {
+		if err := n.add(sub.withDefaults(), c.DeadLetters, s, m); err != nil {
+			return nil, fmt.Errorf("subscriptions[%d]: %w", i, err)
+		}
+	}
+	m.queues.all = n.subs
+	if err := m.register(s.Registry); err != nil {
+		return nil, fmt.Errorf("register the metrics of notifications: %w", err)
+	}
+	return n, nil
+}
+
+func (n *Notifier) add(c Subscription, dead DeadLetters, s Settings, m *metrics) error {
+	if c.Dedicated && s.Collector == nil {
+		return errors.New("dedicated: not possible here: settings have no Collector")
+	}
+	f, err := newFilter(c)
+	if err != nil {
+		return err
+	}
+	t, err := newTarget(c, s.Resolver)
+	if err != nil {
+		return err
+	}
+	sub := &subscription{
+		Subscription: c, settings: s, logger: s.Logger.With("subscription", c.Name), target: t,
+		queue: newQueue(c.Queue), series: m.of(c.Name),
+	}
+	if n.root != nil {
+		sub.letters = deadletter.New(n.root, c.Name, dead.Bytes)
+	}
+	n.subs, n.filters = append(n.subs, sub), append(n.filters, f)
+	return nil
+}
+
+func newTarget(c Subscription, resolver *net.Resolver) (target, error) {
+	switch t := c.Target; {
+	case t.isWebhook():
+		return webhook.New(t.Webhook, webhook.Settings{Connections: c.Workers, Resolver: resolver})
+	case t.isNATS():
+		return nats.New(t.NATS, resolver)
+	default:
+		return kafka.New(t.Kafka, resolver)
+	}
+}
+
+// Run follows and delivers until ctx ends. Then it takes no more changes and delivers what
+// is queued, for the drain timeout at most; what is left is counted. Where ctx ends at once
+// (lifecycle.AtOnce) it waits for nothing. It returns nil after all its goroutines have ended.
+func (n *Notifier) Run(ctx context.Context) error {
+	if !n.ran.CompareAndSwap(false, true) {
+		return ErrRunTwice
+	}
+	defer n.Close()
+	hard, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var following, working sync.WaitGroup
+	for i, s := range n.subs {
+		following.Go(func() { s.follow(ctx, n.filters[i]) })
+		for range s.Workers {
+			working.Go(func() { s.work(hard) })
+		}
+	}
+	<-ctx.Done()
+	following.Wait()
+	if !lifecycle.EndedAtOnce(ctx) {
+		n.await(lifecycle.Hurry(ctx))
+	}
+	stop()
+	working.Wait()
+	for _, s := range n.subs {
+		left, _ := s.queue.depth()
+		s.dropped(dropAbandoned, left)
+	}
+	return nil
+}
+
+// await returns when all queues are empty, the drain timeout is over, or hurry ends.
+func (n *Notifier) await(hurry context.Context) {
+	timer := time.NewTimer(n.drain)
+	defer timer.Stop()
+	for _, s := range n.subs {
+		select {
+		case <-s.queue.drained():
+		case <-timer.C:
+			return
+		case <-hurry.Done():
+			return
+		}
+	}
+}
+
+// Close lets go of what New opened. Run does it at its end.
+func (n *Notifier) Close() {
+	for _, s := range n.subs {
+		s.target.Close()
+		if s.letters != nil {
+			s.letters.Close()
+		}
+	}
+	if n.root != nil {
+		_ = n.root.Close()
+	}
+}

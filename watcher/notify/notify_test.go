@@ -1,0 +1,525 @@
+package notify_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/watcher/notify"
+	"github.com/watchbench/watchbench/watcher/view"
+)
+
+// TestEvents: what is sent of each change, in the order of one worker.
+func TestEvents(t *testing.T) {
+	for _, tc := range []struct {
+		name, keys string
+		want       []string
+	}{
+		{"all", ``, []string{"ADDED a 104", "MODIFIED a 105", "MODIFIED a 106", "ADDED b 107", "DELETED a 108", "ADDED a 109", "DELETED a 110"}},
+		{"list", `"initial":"list"`, []string{"ADDED a 101", "ADDED x 102", "ADDED y 103", "MODIFIED a 104"}},
+		{"names", `"names":["b"]`, []string{"ADDED b 107"}},
+		{"namespaces", `"namespaces":["n2"]`, []string{"ADDED b 107"}},
+		{"labels", `"labelSelector":"app=x"`, []string{"ADDED a 105", "DELETED a 106", "ADDED b 107"}},
+		{"types", `"events":["DELETED"]`, []string{"DELETED a 108", "DELETED a 110"}},
+		{"path", `"changedPath":"status.phase","names":["a"]`, []string{"ADDED a 104", "MODIFIED a 106", "DELETED a 108", "ADDED a 109", "DELETED a 110"}},
+		{"path and labels", `"changedPath":"status.phase","labelSelector":"app"`, []string{"ADDED a 104", "MODIFIED a 106", "ADDED b 107", "DELETED a 108"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newReceiver(t, nil)
+			k := newKind(t, view.Config{})
+			initial := strings.Contains(tc.keys, "initial")
+			if initial {
+				k.put("n/a", "u1", "", "")
+			} else {
+				k.version++
+			}
+			k.put("n1/x", "u8", "", "")
+			k.put("n1/y", "u9", "", "")
+			keys := `"workers":1`
+			if tc.keys != "" {
+				keys += "," + tc.keys
+			}
+			_, stop := run(t, k, one(t, r.URL, keys), nil)
+			k.put("n/a", "u1", `"app":"y"`, `"status":{"phase":"Pending"}`)
+			if !initial {
+				k.put("n/a", "u1", `"app":"x"`, `"status":{"phase":"Pending"}`)
+				k.put("n/a", "u1", `"app":"y"`, `"status":{"phase":"Running"}`)
+				k.put("n2/b", "u2", `"app":"x"`, "")
+				k.delete("n/a")
+				k.put("n/a", "u3", "", "")
+				k.delete("n/a")
+			}
+			r.expect(tc.want...)
+			stop() // and nothing more comes
+			r.expect(tc.want...)
+		})
+	}
+}
+
+// TestBody: the object is sent as it is cached, and a deleted one, or one that stopped to
+// match, as it was, with the version of its end.
+func TestBody(t *testing.T) {
+	r := newReceiver(t, nil)
+	k := newKind(t, view.Config{})
+	run(t, k, one(t, r.URL, `"initial":"list","labelSelector":"app=x"`), nil)
+	k.put("n/a", "u1", `"app":"x"`, `"status":{"html":"<&>"}`)
+	r.expect("ADDED a 101")
+	k.put("n/a", "u1", `"app":"y"`, "")
+	r.expect("ADDED a 101", "DELETED a 102")
+	const object = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"n","uid":"u1","resourceVersion":"%d","labels":{"app":"x"}},"status":{"html":"<&>"}}`
+	for i, want := range []string{`{"type":"ADDED","object":` + fmt.Sprintf(object, 101) + `}`, `{"type":"DELETED","object":` + fmt.Sprintf(object, 102) + `}`} {
+		if got := r.all()[i].body; got != want {
+			t.Errorf("body %d:\n%s\nwant\n%s", i, got, want)
+		}
+	}
+}
+
+// checkHistory compares what one object's receiver accepted with what was done to it:
+// everything, in order; the same event may come again, right after itself.
+func checkHistory(t *testing.T, got []received, want map[string][]string) {
+	t.Helper()
+	have := map[string][]string{}
+	for _, g := range got {
+		line := fmt.Sprintf("%s %d", g.typ, g.version)
+		if h := have[g.uid]; len(h) == 0 || h[len(h)-1] != line {
+			have[g.uid] = append(h, line)
+		}
+	}
+	for uid, lines := range want {
+		if !slices.Equal(have[uid], lines) {
+			t.Errorf("%s: received %v, want %v", uid, have[uid], lines)
+		}
+	}
+	if len(have) != len(want) {
+		t.Errorf("%d objects, want %d", len(have), len(want))
+	}
+}
+
+// TestStorm: with a fifth of all tries failing, in every way, nothing of thousands of
+// events is lost, and those of each object keep their order.
+func TestStorm(t *testing.T) {
+	const objects, events = 150, 4000
+	r := newReceiver(t, func(n int, _ received, w http.ResponseWriter) bool {
+		switch {
+		case n%5 != 0:
+			return false
+		case n%25 == 0: // taken, and the answer is lost
+			panic(http.ErrAbortHandler)
+		case n%35 == 0:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case n%45 == 0:
+			w.WriteHeader(http.StatusConflict)
+		default:
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		return true
+	})
+	k := newKind(t, view.Config{Window: 1 << 14})
+	c := one(t, r.URL, `"initial":"list","workers":16,"retry":{"initial":"5ms","max":"50ms","tries":100},"queue":{"length":100000}`)
+	reg, _ := run(t, k, c, nil)
+	rnd := rand.New(rand.NewPCG(1, 2))
+	want := map[string][]string{}
+	alive := map[string]bool{}
+	for range events {
+		i := rnd.IntN(objects)
+		key, uid := fmt.Sprintf("n/o%d", i), fmt.Sprintf("u%d", i)
+		if alive[uid] && rnd.IntN(10) == 0 {
+			k.delete(key)
+			alive[uid] = false
+			want[uid] = append(want[uid], fmt.Sprintf("DELETED %d", k.version))
+			continue
+		}
+		k.put(key, uid, "", "")
+		typ := "MODIFIED"
+		if !alive[uid] {
+			typ, alive[uid] = "ADDED", true
+		}
+		want[uid] = append(want[uid], fmt.Sprintf("%s %d", typ, k.version))
+	}
+	eventually(t, "all are delivered", func() bool {
+		return value(t, reg, "k8swatch_notify_delivered_total") == events
+	})
+	checkHistory(t, r.all(), want)
+	if n := value(t, reg, "k8swatch_notify_retried_total"); n < events/10 {
+		t.Errorf("%v retries: the faults were not there", n)
+	}
+	for _, name := range []string{"dropped_total", "dead_lettered_total", "gaps_total", "queued", "oldest_seconds"} {
+		if n := value(t, reg, "k8swatch_notify_"+name); n != 0 {
+			t.Errorf("%s is %v", name, n)
+		}
+	}
+}
+
+// TestPoison: one object that the receiver always fails on holds up none of the others, with
+// as few as one worker.
+func TestPoison(t *testing.T) {
+	r := newReceiver(t, func(_ int, g received, w http.ResponseWriter) bool {
+		if g.name == "poison" {
+			w.Header().Set("Retry-After", "30")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		return g.name == "poison"
+	})
+	k := newKind(t, view.Config{})
+	reg, _ := run(t, k, one(t, r.URL, `"initial":"list","workers":1,"retry":{"tries":3}`), nil)
+	k.put("n/poison", "p", "", "")
+	eventually(t, "the poison was tried", func() bool { return r.tries() == 1 })
+	var want []string
+	for i := range 50 {
+		k.put("n/poison", "p", "", "") // they wait
+		k.put("n/a", "u", "", "")
+		want = append(want, fmt.Sprintf("MODIFIED a %d", 103+2*i))
+	}
+	want[0] = "ADDED a 103"
+	r.expect(want...)
+	if n := value(t, reg, "k8swatch_notify_queued"); n != 51 {
+		t.Errorf("%v wait, want the 51 of the poison", n)
+	}
+	if r.tries() != 51 {
+		t.Errorf("%d tries, want 51: Retry-After was not obeyed", r.tries())
+	}
+}
+
+// TestHung: a receiver that never answers costs the others nothing.
+func TestHung(t *testing.T) {
+	release := make(chan struct{})
+	hang := func(int, received, http.ResponseWriter) bool { <-release; return true }
+	hung, other := newReceiver(t, hang), newReceiver(t, hang)
+	defer close(release)
+	good := newReceiver(t, nil)
+	k := newKind(t, view.Config{Window: 64})
+	c := one(t, good.URL, `"initial":"list"`)
+	c.Subscriptions[0].Name = "good"
+	bad := one(t, hung.URL, `"initial":"list","queue":{"length":10}`).Subscriptions[0]
+	bad.Name = "hung"
+	resync := one(t, other.URL, `"initial":"list","queue":{"length":10,"whenFull":"resync"}`).Subscriptions[0]
+	resync.Name = "resync"
+	c.Subscriptions = append(c.Subscriptions, bad, resync)
+	c.DrainTimeout = 1
+	reg, _ := run(t, k, c, nil)
+	const events = 300
+	sent := map[uint64]time.Time{}
+	for i := range events {
+		k.put(fmt.Sprintf("n/o%d", i), fmt.Sprintf("u%d", i), "", "")
+		sent[k.version] = time.Now()
+		time.Sleep(time.Millisecond)
+	}
+	eventually(t, "the good one has all", func() bool { return len(good.all()) == events })
+	var waits []time.Duration
+	for _, g := range good.all() {
+		waits = append(waits, g.at.Sub(sent[g.version]))
+	}
+	slices.Sort(waits)
+	t.Logf("latency of the good one: median %s, largest %s", waits[events/2], waits[events-1])
+	if waits[events/2] > 500*time.Millisecond {
+		t.Errorf("the good one's median latency is %s", waits[events/2])
+	}
+	if n := value(t, reg, "k8swatch_notify_dropped_total", "subscription=hung", "reason=full"); n < events/2 {
+		t.Errorf("%v dropped of the hung one", n)
+	}
+	for _, name := range []string{"hung", "resync"} {
+		if n := value(t, reg, "k8swatch_notify_queued", "subscription="+name); n == 0 || n > 10 {
+			t.Errorf("%v queued for %s, want at most 10", n, name)
+		}
+		if n := value(t, reg, "k8swatch_notify_oldest_seconds", "subscription="+name); n < .2 {
+			t.Errorf("oldest of %s is %v s", name, n)
+		}
+	}
+}
+
+// TestRestart: a kind whose watch ends is opened again, and what differs is sent: also
+// deletions, which the new list does not show.
+func TestRestart(t *testing.T) {
+	r := newReceiver(t, nil)
+	k := newKind(t, view.Config{})
+	reg, _ := run(t, k, one(t, r.URL, `"workers":1,"initial":"list"`), nil)
+	k.put("n/a", "u1", "", "")
+	k.put("n/b", "u2", "", "")
+	k.put("n/c", "u3", "", "")
+	k.put("n/d", "u4", "", "")
+	before := []string{"ADDED a 101", "ADDED b 102", "ADDED c 103", "ADDED d 104"}
+	r.expect(before...)
+	k.mu.Lock()
+	k.refuse = errors.New("not served")
+	k.mu.Unlock()
+	k.restart(func() {
+		k.put("n/a", "u1", "", "") // 105
+		k.delete("n/b")            // 106
+		k.delete("n/c")            // 107
+		k.put("n/c", "u9", "", "") // 108, another one
+	})
+	time.Sleep(300 * time.Millisecond) // it is refused once or more
+	k.mu.Lock()
+	k.refuse = nil
+	k.mu.Unlock()
+	eventually(t, "all have come", func() bool { return len(r.all()) == 8 })
+	got := strings.Split(r.show(), "\n")[4:]
+	slices.Sort(got[:2]) // the deletions come first
+	if want := []string{"DELETED b 108", "DELETED c 108", "MODIFIED a 105", "ADDED c 108"}; !slices.Equal(got, want) {
+		t.Errorf("received %v, want %v", got, want)
+	}
+	if n := value(t, reg, "k8swatch_notify_gaps_total", "reason=reopened"); n != 1 {
+		t.Errorf("%v gaps, want 1", n)
+	}
+	k.put("n/d", "u4", "", "")
+	eventually(t, "it goes on", func() bool { return strings.HasSuffix(r.show(), "MODIFIED d 109") })
+}
+
+// TestResync: a queue that is full loses no object's last state.
+func TestResync(t *testing.T) {
+	gate := make(chan struct{})
+	r := newReceiver(t, func(int, received, http.ResponseWriter) bool { <-gate; return false })
+	k := newKind(t, view.Config{})
+	reg, _ := run(t, k, one(t, r.URL, `"initial":"list","workers":2,"queue":{"length":5,"whenFull":"resync"}`), nil)
+	for range 40 {
+		for i := range 20 {
+			k.put(fmt.Sprintf("n/o%d", i), fmt.Sprintf("u%d", i), "", "")
+		}
+	}
+	k.delete("n/o7")
+	eventually(t, "the queue is full", func() bool {
+		return value(t, reg, "k8swatch_notify_gaps_total", "reason=full") > 0 || value(t, reg, "k8swatch_notify_queued") == 5
+	})
+	close(gate)
+	last := map[string]received{}
+	eventually(t, "all last states have come", func() bool {
+		for _, g := range r.all() {
+			last[g.uid] = g
+		}
+		for i := range 20 {
+			if g := last[fmt.Sprintf("u%d", i)]; i != 7 && g.version != uint64(100+39*20+i+1) {
+				return false
+			}
+		}
+		g, sent := last["u7"]
+		return !sent || g.typ == "DELETED"
+	})
+	checkRising(t, r.all())
+	if n := value(t, reg, "k8swatch_notify_dropped_total"); n != 0 {
+		t.Errorf("%v dropped", n)
+	}
+}
+
+// checkRising reports events of an object that are older than the one before.
+func checkRising(t *testing.T, all []received) {
+	t.Helper()
+	last := map[string]uint64{}
+	for _, g := range all {
+		if g.version < last[g.uid] {
+			t.Errorf("%s came after version %d", g.id, last[g.uid])
+		}
+		last[g.uid] = g.version
+	}
+}
+
+// TestInitialList: a list that is many times the queue is delivered whole.
+func TestInitialList(t *testing.T) {
+	r := newReceiver(t, nil)
+	k := newKind(t, view.Config{})
+	for i := range 500 {
+		k.put(fmt.Sprintf("n/o%d", i), fmt.Sprintf("u%d", i), "", "")
+	}
+	reg, _ := run(t, k, one(t, r.URL, `"initial":"list","queue":{"length":7}`), noWait)
+	eventually(t, "all have come", func() bool { return len(r.all()) == 500 })
+	if n := value(t, reg, "k8swatch_notify_dropped_total"); n != 0 {
+		t.Errorf("%v dropped", n)
+	}
+}
+
+// TestShutdown: what is queued is delivered at the end, within the time for it; what is not
+// is counted.
+func TestShutdown(t *testing.T) {
+	for _, tc := range []struct {
+		name      string
+		drain     string
+		delivered int
+	}{{"in time", `"10s"`, 30}, {"too late", `"150ms"`, 1}} {
+		t.Run(tc.name, func(t *testing.T) {
+			gate, stuck := make(chan struct{}), make(chan struct{})
+			defer close(stuck)
+			r := newReceiver(t, func(n int, _ received, _ http.ResponseWriter) bool {
+				<-gate
+				if n > 1 && tc.delivered == 1 {
+					<-stuck
+				}
+				return false
+			})
+			k := newKind(t, view.Config{})
+			c := one(t, r.URL, `"initial":"list","workers":1`)
+			if err := c.DrainTimeout.UnmarshalJSON([]byte(tc.drain)); err != nil {
+				t.Fatal(err)
+			}
+			for i := range 30 {
+				k.put(fmt.Sprintf("n/o%d", i), fmt.Sprintf("u%d", i), "", "")
+			}
+			reg, stop := run(t, k, c, nil)
+			eventually(t, "all are queued", func() bool { return value(t, reg, "k8swatch_notify_queued") == 30 })
+			time.AfterFunc(50*time.Millisecond, func() { close(gate) })
+			began := time.Now()
+			stop()
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("it took %s", took)
+			}
+			delivered, left := value(t, reg, "k8swatch_notify_delivered_total"), value(t, reg, "k8swatch_notify_dropped_total", "reason=abandoned")
+			if int(delivered) != tc.delivered || delivered+left != 30 {
+				t.Errorf("%v delivered, %v abandoned, want %d of 30", delivered, left, tc.delivered)
+			}
+		})
+	}
+}
+
+// TestDeadLetters: an event that is refused, or fails too often, is written down whole and
+// the next one of its object is delivered.
+func TestDeadLetters(t *testing.T) {
+	elsewhere := newReceiver(t, nil)
+	r := newReceiver(t, func(_ int, g received, w http.ResponseWriter) bool {
+		switch {
+		case g.typ != "ADDED":
+			return false
+		case g.name == "gone":
+			w.WriteHeader(http.StatusGone)
+		case g.name == "moved":
+			w.Header().Set("Location", elsewhere.URL)
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		case g.name == "large":
+			w.WriteHeader(http.StatusRequestEntityTooLarge)
+		default:
+			w.WriteHeader(http.StatusBadGateway)
+		}
+		return true
+	})
+	dir := t.TempDir()
+	c := one(t, r.URL, `"initial":"list","workers":1,"retry":{"initial":"1ms","max":"2ms","tries":4}`)
+	c.DeadLetters.Policy, c.DeadLetters.Directory = notify.DeadFile, dir
+	k := newKind(t, view.Config{})
+	reg, stop := run(t, k, c, nil)
+	var want []string
+	for i, name := range []string{"gone", "moved", "large", "fails"} {
+		k.put("n/"+name, name, "", `"spec":"<x>"`)
+		k.put("n/"+name, name, "", "")
+		want = append(want, fmt.Sprintf("MODIFIED %s %d", name, 102+2*i))
+	}
+	eventually(t, "the second ones have come", func() bool { return len(r.all()) == len(want) })
+	for reason, n := range map[string]float64{"refused": 1, "redirect": 1, "too_large": 1, "tries": 1, "age": 0} {
+		if got := value(t, reg, "k8swatch_notify_dead_lettered_total", "reason="+reason); got != n {
+			t.Errorf("%s: %v, want %v", reason, got, n)
+		}
+	}
+	if n := r.tries(); n != 4+3+4 {
+		t.Errorf("%d tries, want one for each refusal, 4 for the failure and 4 for the rest", n)
+	}
+	if elsewhere.tries() != 0 {
+		t.Error("a redirect was followed")
+	}
+	stop()
+	b, err := os.ReadFile(filepath.Join(dir, "s.ndjson"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"id":"gone:101:ADDED","reason":"refused","error":"the receiver answered HTTP 410","tries":1,"event":{"type":"ADDED","object":{"kind":"Pod"`,
+		`"id":"moved:103:ADDED","reason":"redirect"`, `"id":"large:105:ADDED","reason":"too_large"`,
+		`"reason":"tries","error":"the receiver answered HTTP 502","tries":4`, `"spec":"<x>"}}`,
+	} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("no %s in\n%s", want, b)
+		}
+	}
+}
+
+// TestUnreachable: while nobody listens the target is left alone, not tried once for each
+// event; when it is back, all come.
+func TestUnreachable(t *testing.T) {
+	r := newReceiver(t, nil)
+	url := r.URL
+	r.Close()
+	k := newKind(t, view.Config{})
+	reg, _ := run(t, k, one(t, url, `"initial":"list","workers":2,"retry":{"initial":"40ms","max":"80ms","tries":50}`), nil)
+	for i := range 200 {
+		k.put(fmt.Sprintf("n/o%d", i), fmt.Sprintf("u%d", i), "", "")
+	}
+	time.Sleep(400 * time.Millisecond)
+	if n := value(t, reg, "k8swatch_notify_retried_total"); n == 0 || n > 100 {
+		t.Errorf("%v retries in 400 ms with pauses of 40 ms on average and 2 workers", n)
+	}
+	back := newReceiverAt(t, strings.TrimPrefix(url, "http://"))
+	eventually(t, "all have come", func() bool { return len(back.all()) == 200 })
+}
+
+// TestExpired: a subscription that falls behind the window goes on with the differences.
+func TestExpired(t *testing.T) {
+	r := newReceiver(t, nil)
+	k := newKind(t, view.Config{Window: 1}) // any two changes at once are too many
+	reg, _ := run(t, k, one(t, r.URL, `"initial":"list"`), nil)
+	for range 20 {
+		for i := range 10 {
+			k.put(fmt.Sprintf("n/o%d", i), fmt.Sprintf("u%d", i), "", "")
+		}
+		k.delete("n/o3")
+		time.Sleep(3 * time.Millisecond)
+	}
+	last := map[string]received{}
+	eventually(t, "all last states have come", func() bool {
+		for _, g := range r.all() {
+			last[g.uid] = g
+		}
+		for i := range 10 {
+			if g := last[fmt.Sprintf("u%d", i)]; i != 3 && g.version != uint64(100+19*11+i+1) {
+				return false
+			}
+		}
+		g, sent := last["u3"]
+		return !sent || g.typ == "DELETED"
+	})
+	checkRising(t, r.all())
+	if n := value(t, reg, "k8swatch_notify_gaps_total", "reason=expired"); n == 0 {
+		t.Error("no gap was counted")
+	}
+}
+
+// TestRunTwice: the second one is refused.
+func TestRunTwice(t *testing.T) {
+	n, err := notify.New(notify.Default(), notify.Settings{Kinds: newKind(t, view.Config{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := n.Run(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := n.Run(ctx); !errors.Is(err, notify.ErrRunTwice) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAtOnce: an end at once waits for nothing.
+func TestAtOnce(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	r := newReceiver(t, func(int, received, http.ResponseWriter) bool { <-release; return true })
+	k := newKind(t, view.Config{})
+	k.put("n/a", "u", "", "")
+	n, err := notify.New(one(t, r.URL, `"initial":"list"`), notify.Settings{Kinds: k})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- n.Run(ctx) }()
+	eventually(t, "it is tried", func() bool { return r.tries() == 1 })
+	began := time.Now()
+	cancel(lifecycle.AtOnce(errors.New("now")))
+	if err := <-done; err != nil || time.Since(began) > 2*time.Second {
+		t.Errorf("%v after %s", err, time.Since(began))
+	}
+}

@@ -1,0 +1,241 @@
+package notify
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/notify/deadletter"
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/view"
+	"github.com/watchbench/watchbench/watcher/watches"
+)
+
+// target takes events, one at each call. Its errors are those of package delivery; any other
+// says that the event is to be tried again.
+type target interface {
+	Deliver(context.Context, delivery.Event) error
+	Close()
+}
+
+// subscription is one Subscription at work.
+type subscription struct {
+	Subscription
+	settings Settings
+	logger   *slog.Logger
+	target   target
+	queue    *queue
+	series   *series
+	letters  *deadletter.File // nil: dropped
+
+	followed atomic.Bool // changes, at any time before
+
+	failing throttle
+	letter  throttle
+
+	mu          sync.Mutex
+	unreachable int // guarded by mu; tries in a row that did not reach the target
+}
+
+// open returns the view of the kind, and what is to be called when it is not needed any more.
+func (s *subscription) open(ctx context.Context) (*view.View, func(), error) {
+	if s.Dedicated {
+		return s.openOwn(ctx)
+	}
+	w, err := s.settings.Kinds.Open(ctx, s.Resource.gvr())
+	if err != nil {
+		return nil, nil, err
+	}
+	return w.View, w.Close, nil
+}
+
+// openOwn follows the kind by a collector for this subscription.
+func (s *subscription) openOwn(ctx context.Context) (*view.View, func(), error) {
+	served := s.settings.Kinds.Served()
+	if served == nil {
+		return nil, nil, watches.ErrNotServed
+	}
+	kind, ok := served.Find(s.Resource.gvr())
+	if !ok {
+		return nil, nil, watches.ErrNotServed
+	}
+	resource := kind.Resource
+	resource.LabelSelector = s.LabelSelector
+	v := view.New(view.Config{})
+	c, err := s.settings.Collector(resource, func(collector.Resource) *view.View { return v })
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = c.Run(ctx) // which fails only if it is run twice
+		v.End()
+	}()
+	return v, func() { cancel(); <-done }, nil
+}
+
+// follow reads the changes until ctx ends.
+func (s *subscription) follow(ctx context.Context, f *filter) {
+	(&follower{
+		sub: s, filter: f, queue: s.queue, known: map[string]*object.Object{}, silent: s.Initial != InitialList,
+	}).run(ctx)
+}
+
+// work delivers until ctx ends.
+func (s *subscription) work(ctx context.Context) {
+	var buf []byte
+	for {
+		i, ok := s.queue.take(ctx)
+		if !ok {
+			return
+		}
+		buf = s.try(ctx, i, buf)
+	}
+}
+
+// try delivers i once, and settles it or has it tried again. It returns the buffer for the
+// next call.
+func (s *subscription) try(ctx context.Context, i *item, buf []byte) []byte {
+	now := time.Now()
+	if i.tries == 0 {
+		i.first = now
+	}
+	i.tries++
+	e, buf, err := s.event(i, buf)
+	if err == nil {
+		err = s.target.Deliver(ctx, e)
+	}
+	if err == nil {
+		s.reached()
+		s.series.delivered.Inc()
+		s.series.latency.Observe(time.Since(i.received).Seconds())
+		s.queue.settle(i)
+		return buf
+	}
+	if ctx.Err() != nil {
+		return buf // it stays in the queue, and is counted there
+	}
+	due, hold, reason := s.after(i, err)
+	if reason != "" {
+		s.bury(i, e, reason, err)
+		s.queue.settle(i)
+		return buf
+	}
+	s.series.retried.Inc()
+	if n, log := s.failing.allow(); log {
+		s.logger.Warn("delivery failed, it is tried again", "event", i.obj.Key, "tries", i.tries, "error", err, "failures", n)
+	}
+	s.queue.retry(i, due, hold)
+	return buf
+}
+
+// event builds what is delivered. The object is unpacked into buf.
+func (s *subscription) event(i *item, buf []byte) (delivery.Event, []byte, error) {
+	raw, buf := i.obj.Content(buf)
+	body, err := appendBody(make([]byte, 0, len(raw)+64), i, raw)
+	if err != nil {
+		err = &delivery.PermanentError{Reason: delivery.Invalid, Err: err}
+	}
+	r := s.Resource
+	return delivery.Event{
+		ID: i.id(), Type: i.typ.String(), Group: r.Group, Version: r.Version, Resource: r.Resource,
+		Namespace: i.obj.Key.Namespace, Name: i.obj.Key.Name, UID: i.obj.UID, Body: body,
+	}, buf, err
+}
+
+// appendBody appends the watch event. A deleted object has the version of its deletion, as
+// in the apiserver's watch.
+func appendBody(dst []byte, i *item, raw []byte) (body []byte, err error) {
+	dst = append(append(append(dst, `{"type":"`...), i.typ.String()...), `","object":`...)
+	if i.typ == view.Deleted && i.version != 0 {
+		dst, err = object.AppendVersion(dst, raw, i.version)
+	} else {
+		dst = append(dst, raw...)
+	}
+	return append(dst, '}'), err
+}
+
+// eventID is the same for each try and for each time that the same state is told.
+func eventID(uid string, version uint64, t view.Type) string {
+	return uid + ":" + strconv.FormatUint(version, 10) + ":" + t.String()
+}
+
+// bury gives an event up.
+func (s *subscription) bury(i *item, e delivery.Event, reason delivery.Reason, why error) {
+	s.series.dead(reason)
+	if n, log := s.letter.allow(); log {
+		s.logger.Error("event given up", "event", i.obj.Key, "reason", string(reason), "tries", i.tries, "error", why, "events", n)
+	}
+	if s.letters == nil {
+		return
+	}
+	l := deadletter.Letter{Time: time.Now(), ID: e.ID, Why: reason, Error: why.Error(), Tries: i.tries, Event: e.Body}
+	if err := s.letters.Write(l); err != nil {
+		s.dropped(dropLetter, 1)
+		if n, log := s.failing.allow(); log {
+			s.logger.Error("dead letter not written", "error", err, "failures", n)
+		}
+	}
+}
+
+// dropped counts events that were lost for a reason.
+func (s *subscription) dropped(reason string, n int) {
+	if n == 0 {
+		return
+	}
+	s.series.dropped(reason, n)
+	if n, log := s.failing.allow(); log {
+		s.logger.Warn("events dropped", "reason", reason, "events", n)
+	}
+}
+
+// gap counts a place in the history that was not seen.
+func (s *subscription) gap(reason string) {
+	s.series.gap(reason)
+	s.logger.Warn("changes were missed; the differences are delivered", "reason", reason)
+}
+
+// reopening logs why the kind is not followed.
+func (s *subscription) reopening(err error, pause time.Duration) {
+	s.logger.Warn("the kind is not followed, it is opened again", "resource", s.Resource.String(), "error", err, "pause", pause.Round(time.Millisecond))
+}
+
+// throttle lets through one call in a while, and counts the others.
+type throttle struct {
+	mu    sync.Mutex
+	last  time.Time // guarded by mu
+	count int       // guarded by mu
+}
+
+// logEvery is the pause between two lines of one kind.
+const logEvery = 10 * time.Second
+
+// allow reports whether to log, and how many calls that line stands for.
+func (t *throttle) allow() (int, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.count++
+	if now := time.Now(); t.last.IsZero() || now.Sub(t.last) >= logEvery {
+		n := t.count
+		t.last, t.count = now, 0
+		return n, true
+	}
+	return 0, false
+}
+
+// jitter is any time up to initial, doubled for each failure before, at most up to highest.
+func jitter(initial, highest time.Duration, failures int) time.Duration {
+	top := highest
+	if failures < 32 && initial<<failures < highest && initial<<failures > 0 {
+		top = initial << failures
+	}
+	return rand.N(top + 1)
+}

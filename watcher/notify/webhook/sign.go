@@ -1,0 +1,103 @@
+package webhook
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	prefix = "whsec_"
+	// Lengths of a secret in bytes, as the specification of Standard Webhooks bounds them.
+	minSecret, maxSecret = 24, 64
+	maxSecrets           = 4
+	maxFile              = 4 << 10
+)
+
+// parseSecrets reads one secret a line. Errors do not repeat what stands there.
+func parseSecrets(text string) ([][]byte, error) {
+	var keys [][]byte
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		code, ok := strings.CutPrefix(line, prefix)
+		if !ok {
+			return nil, fmt.Errorf("secret %d does not begin with %s", len(keys)+1, prefix)
+		}
+		key, err := base64.StdEncoding.DecodeString(code)
+		if err != nil {
+			return nil, fmt.Errorf("secret %d is not base64 behind %s", len(keys)+1, prefix)
+		}
+		if len(key) < minSecret || len(key) > maxSecret {
+			return nil, fmt.Errorf("secret %d has %d bytes, want %d to %d", len(keys)+1, len(key), minSecret, maxSecret)
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 || len(keys) > maxSecrets {
+		return nil, fmt.Errorf("%d secrets, want 1 to %d, one a line", len(keys), maxSecrets)
+	}
+	return keys, nil
+}
+
+func readSecrets(file string) ([][]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxFile {
+		return nil, errors.New("the file is too large to be one of secrets")
+	}
+	return parseSecrets(string(text))
+}
+
+// secrets are those of a file, read again when it was replaced.
+type secrets struct {
+	file string
+
+	mu      sync.Mutex
+	keys    [][]byte  // guarded by mu
+	changed time.Time // guarded by mu; the file's modification
+}
+
+func (s *secrets) get() ([][]byte, error) {
+	info, err := os.Stat(s.file)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.keys == nil || !info.ModTime().Equal(s.changed) {
+		keys, err := readSecrets(s.file)
+		if err != nil {
+			return nil, err
+		}
+		s.keys, s.changed = keys, info.ModTime()
+	}
+	return s.keys, nil
+}
+
+// sign is the header webhook-signature: one signature for each key, with spaces between.
+func sign(keys [][]byte, id, timestamp string, body []byte) string {
+	all := make([]string, len(keys))
+	for i, key := range keys {
+		mac := hmac.New(sha256.New, key)
+		_, _ = io.WriteString(mac, id+"."+timestamp+".")
+		_, _ = mac.Write(body)
+		all[i] = "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	}
+	return strings.Join(all, " ")
+}

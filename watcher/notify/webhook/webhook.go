@@ -1,0 +1,165 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
+	"github.com/watchbench/watchbench/watcher/notify/egress"
+)
+
+const (
+	maxReply  = 64 << 10 // bytes that are read of an answer
+	maxHeader = 64 << 10 // bytes of its header
+	idle      = 90 * time.Second
+)
+
+// Target posts events to one receiver.
+type Target struct {
+	url     string
+	client  *http.Client
+	secrets *secrets // nil: not signed
+}
+
+// Settings are passed by code.
+type Settings struct {
+	Connections int           // at most, to the receiver
+	Resolver    *net.Resolver // nil: the system's
+}
+
+// New makes the target of a valid Config. Nothing is connected before the first delivery.
+func New(c Config, s Settings) (*Target, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	dial := egress.NewDialer(c.egress(), s.Resolver)
+	t := &Target{
+		url: c.URL,
+		client: &http.Client{
+			Timeout:       c.Timeout.Or(defaultTimeout),
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			Transport: &http.Transport{
+				DialContext: notSent(dial.Dial), DialTLSContext: notSent(dial.DialTLS),
+				MaxConnsPerHost: s.Connections, MaxIdleConnsPerHost: s.Connections, IdleConnTimeout: idle,
+				ResponseHeaderTimeout: c.Timeout.Or(defaultTimeout), MaxResponseHeaderBytes: maxHeader, DisableCompression: true,
+			},
+		},
+	}
+	if c.SecretFile != "" {
+		t.secrets = &secrets{file: c.SecretFile}
+	}
+	return t, nil
+}
+
+type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// notSent marks the failures of dial, of which the transport's own text is no sign.
+func notSent(dial dialFunc) dialFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, &delivery.UnreachableError{Err: err}
+		}
+		return conn, nil
+	}
+}
+
+// Deliver posts e once. nil means that the receiver has taken it.
+func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, bytes.NewReader(e.Body))
+	if err != nil {
+		return withoutURL(err)
+	}
+	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "k8s-watch")
+	// The specification's names are in lower case; HTTP does not tell them apart.
+	req.Header.Set("Webhook-Id", e.ID)
+	req.Header.Set("Webhook-Timestamp", timestamp)
+	if t.secrets != nil {
+		keys, err := t.secrets.get()
+		if err != nil {
+			return &delivery.UnreachableError{Err: fmt.Errorf("secretFile: %w", err)}
+		}
+		req.Header.Set("Webhook-Signature", sign(keys, e.ID, timestamp, e.Body))
+	}
+	resp, err := t.client.Do(req)
+	if err != nil {
+		return withoutURL(err)
+	}
+	// Read to its end, so that the connection can be used again, but not for long.
+	_, _ = io.CopyN(io.Discard, resp.Body, maxReply)
+	_ = resp.Body.Close()
+	return verdict(resp.StatusCode, resp.Header.Get("Retry-After"), time.Now())
+}
+
+// withoutURL takes the address out of an error: a query may hold a secret.
+func withoutURL(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	var unreachable *delivery.UnreachableError
+	if errors.As(err, &unreachable) {
+		return unreachable
+	}
+	return err
+}
+
+// verdict is what a status means for the event.
+func verdict(status int, retryAfter string, now time.Time) error {
+	err := fmt.Errorf("the receiver answered HTTP %d", status)
+	switch {
+	case status/100 == 2:
+		return nil
+	case status/100 == 3:
+		return &delivery.PermanentError{Reason: delivery.Redirect, Err: err}
+	case status == http.StatusRequestEntityTooLarge:
+		return &delivery.PermanentError{Reason: delivery.TooLarge, Err: err}
+	case status/100 == 4 && !again(status):
+		return &delivery.PermanentError{Reason: delivery.Refused, Err: err}
+	}
+	if after, ok := parseRetryAfter(retryAfter, now); ok {
+		return &delivery.RetryAfterError{After: after, All: status == http.StatusTooManyRequests, Err: err}
+	}
+	return err
+}
+
+// again reports whether a status of the 400s may change by itself.
+func again(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	}
+	return false
+}
+
+// maxRetryAfter is the longest time that a receiver may ask for.
+const maxRetryAfter = 15 * time.Minute
+
+// parseRetryAfter reads the header, which is a number of seconds or a date, cut to
+// maxRetryAfter.
+func parseRetryAfter(text string, now time.Time) (time.Duration, bool) {
+	if text == "" {
+		return 0, false
+	}
+	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second, true //nolint:gosec // 900 at most
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0, false
+	}
+	return min(max(at.Sub(now), 0), maxRetryAfter), true
+}
+
+// Close closes the connections that are not in use.
+func (t *Target) Close() { t.client.CloseIdleConnections() }
