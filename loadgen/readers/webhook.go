@@ -28,6 +28,9 @@ const (
 	headerSignature = "Webhook-Signature"
 )
 
+// sendBuffer is how much of an answer the kernel keeps, in bytes; it takes twice as much.
+const sendBuffer = 16 << 10
+
 // hook is a receiver of webhooks.
 type hook struct {
 	id     int // from 1
@@ -43,6 +46,13 @@ func (h *hook) serve(ctx context.Context) error {
 	s := &http.Server{
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0),
 		BaseContext: func(net.Listener) context.Context { return ctx },
+		// What waits in a large buffer would count as taken.
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			if t, ok := c.(*net.TCPConn); ok {
+				_ = t.SetWriteBuffer(sendBuffer)
+			}
+			return ctx
+		},
 	}
 	return lifecycle.Serve(ctx, s, h.listen, time.Second)
 }
@@ -68,7 +78,7 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.Signed = h.key != nil && h.signed(req.Header, body)
 	switch {
 	case r.Error != "" && r.Code == 0 && fault != nil:
-		r.Code = h.misbehave(w, req, fault)
+		r.Code, r.Sent = h.misbehave(w, req, fault)
 	case r.Code != 0:
 		w.WriteHeader(r.Code)
 	}
@@ -80,36 +90,37 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// misbehave does what the fault says, and returns the status that was sent; 0 for none.
-func (h *hook) misbehave(w http.ResponseWriter, req *http.Request, f *hookfault.Spec) int {
+// misbehave does what the fault says, and returns the status that was sent, 0 for none, and
+// how much of the body of a huge answer.
+func (h *hook) misbehave(w http.ResponseWriter, req *http.Request, f *hookfault.Spec) (code int, sent int64) {
 	switch f.Effect {
 	case hookfault.Status:
 		if f.RetryAfter > 0 {
 			w.Header().Set("Retry-After", strconv.Itoa(int(f.RetryAfter/time.Second)))
 		}
 		w.WriteHeader(f.Status)
-		return f.Status
+		return f.Status, 0
 	case hookfault.Stall:
 		if lifecycle.Pause(req.Context(), f.Delay) != nil {
-			return 0
+			return 0, 0
 		}
 		w.WriteHeader(http.StatusNoContent)
-		return http.StatusNoContent
+		return http.StatusNoContent, 0
 	case hookfault.Hang:
 		<-req.Context().Done()
-		return 0
+		return 0, 0
 	case hookfault.Huge:
 		w.Header().Set("Content-Length", strconv.FormatInt(f.Size, 10))
 		w.WriteHeader(http.StatusOK)
-		_, _ = io.CopyN(w, zeros{}, f.Size) // the client may have enough
-		return http.StatusOK
+		sent, _ = io.CopyN(w, zeros{}, f.Size) // the client may have enough
+		return http.StatusOK, sent
 	case hookfault.Redirect:
 		http.Redirect(w, req, "http://"+h.listen.Addr().String()+"/elsewhere", http.StatusTemporaryRedirect)
-		return http.StatusTemporaryRedirect
+		return http.StatusTemporaryRedirect, 0
 	case hookfault.Reset:
 		h.reset(w)
 	}
-	return 0
+	return 0, 0
 }
 
 func (h *hook) reset(w http.ResponseWriter) {

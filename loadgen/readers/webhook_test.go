@@ -81,6 +81,9 @@ func TestWebhooks(t *testing.T) {
 		if r.Code != want.code || r.Error != want.text || r.UID != "u1" || r.Version != 5 || r.Type != "ADDED" || !r.Signed || r.Ended < r.Started || r.Bytes != int64(len(good)) {
 			t.Errorf("receiver %d: %+v, want %+v", i+1, r, want)
 		}
+		if i == 4 && r.Sent < 1<<20 {
+			t.Errorf("the receiver sent %d bytes, and the client read %d", r.Sent, 1<<20)
+		}
 		if i == 6 && r.Ended-r.Started < int64(100*time.Millisecond) {
 			t.Errorf("a stall of 100 ms took %d ns", r.Ended-r.Started)
 		}

@@ -45,6 +45,7 @@ func (w *webhooks) see(r *readlog.Record) {
 	}
 	x, t := w.all[r.Reader-1], w.j.tally("R3")
 	w.out.Attempts++
+	w.out.LargestReply = max(w.out.LargestReply, r.Sent)
 	if r.Error != "" {
 		for _, f := range w.faults {
 			if f.Name == r.Error {
