@@ -10,9 +10,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/crd"
+	"github.com/watchbench/watchbench/watcher/watches"
 )
 
 // Rule is a rule of an RBAC Role or ClusterRole. The API types of Kubernetes are not
@@ -86,10 +88,20 @@ func rights(cfg config.Config, filter config.Filter, found []collector.Resource)
 			out.Cluster = read(map[string][]string{d.Group: {d.Name}})
 		}
 	}
+	everywhere := readers(cfg.ResourceWatcher)
 	if ns == "" {
+		for group, names := range everywhere {
+			groups[group] = append(groups[group], names...)
+		}
 		out.Cluster = read(groups)
 	} else {
 		out.Roles[ns] = read(groups)
+		out.Cluster = append(out.Cluster, read(everywhere)...)
+	}
+	if rw := cfg.ResourceWatcher; rw.Enabled && rw.Server.Authentication == access.TokenReview {
+		out.Cluster = append(out.Cluster,
+			Rule{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"}},
+			Rule{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}, Verbs: []string{"create"}})
 	}
 	if le := cfg.LeaderElection; le.Enabled {
 		lease := Rule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}}
@@ -99,6 +111,27 @@ func rights(cfg config.Config, filter config.Filter, found []collector.Resource)
 		out.Roles[le.Namespace] = append(out.Roles[le.Namespace], create, keep)
 	}
 	return out
+}
+
+// readers are the resources, by group, that the resource watcher follows in all namespaces
+// by its configuration. What queries may ask for besides is granted by hand.
+func readers(c config.ResourceWatcher) map[string][]string {
+	if !c.Enabled {
+		return nil
+	}
+	groups := map[string][]string{crd.Definitions.Group: {crd.Definitions.Name}}
+	for _, text := range c.Watches.Pinned {
+		if r, err := watches.ParseGVR(text); err == nil {
+			groups[r.Group] = append(groups[r.Group], r.Resource)
+		}
+	}
+	if c.Watches.Lazy {
+		for _, kind := range c.Relations.Kinds {
+			resource, group, _ := strings.Cut(kind, ".")
+			groups[group] = append(groups[group], resource)
+		}
+	}
+	return groups
 }
 
 // read makes the rules for reading resources, given by group.

@@ -120,15 +120,16 @@ const (
 	// A leader that had lost its Lease kept writes back, which the next one sends. Often: the apiserver is slow, or the process
 	// does not get its CPU.
 	WritesRefused = "k8swatch_writes_refused_total"
-	// Programs ask for more kinds: each costs memory and a watch at the apiserver. At `maxWatches` more are refused.
+	// Programs ask for more kinds; each costs memory and a watch at the apiserver. At `resourceWatcher.watches.maxWatches` further
+	// ones are refused.
 	LazyWatches = "k8swatch_lazy_watches"
-	// The kinds that programs ask for have more objects. At `maxBytes` those that are not in use end.
+	// The kinds that programs ask for have more objects. Above `resourceWatcher.watches.maxBytes` unused watches end.
 	LazyBytes = "k8swatch_lazy_watch_bytes"
-	// Programs ask for kinds that are not followed yet, which costs the apiserver a list each. Steady growth: `ttl` is shorter than
-	// the time between two queries; raise it, or pin the kinds.
+	// Programs ask for kinds that are not followed yet; each costs the apiserver a list. Steady growth: queries are further apart than
+	// `resourceWatcher.watches.ttl`; raise it, or pin the kinds.
 	LazyStarts = "k8swatch_lazy_watches_started_total"
-	// Grows with the queries. If those of `outcome="unsynced"` grow, first lists take long or fail: `/v1/watches` and the log say
-	// which and why. `limit`: raise `maxWatches` or `maxBytes`.
+	// Grows with the queries. If those of `outcome="unsynced"` grow, first lists take long or fail: `/v1/watches` says which and why.
+	// `limit`: raise `maxWatches` or `maxBytes` in `resourceWatcher.watches`.
 	WatchOpens = "k8swatch_watch_opens_total"
 	// Changes come faster than a receiver takes them, or it does not answer: the log says which. What is full drops by
 	// `queue.whenFull` of the subscription.

@@ -24,7 +24,7 @@ func (c *recorded) readers(ctx context.Context, dir string, cell *result.Cell) e
 		if err != nil {
 			return err
 		}
-		if out, err = reading.Judge(ctx, reading.Input{Cell: c.Cell, Log: history.Readers(dir), Ops: ops}); err != nil {
+		if out, err = reading.Judge(ctx, reading.Input{Cell: c.Cell, Log: history.Readers(dir), Ops: ops, Signed: r.Webhooks > 0}); err != nil {
 			return fmt.Errorf("readers: %w", err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 type Serving struct {
 	Kubeconfig string   // is written here, for those who read from it; empty: for nobody
 	Webhooks   []string // URLs, a subscription to all Pods for each
+	SecretFile string   // with what deliveries are signed; empty: not at all
 	Queue      int      // events that wait for each at most; 0 is the watcher's default
 	// Server and Query are more keys of those parts of the section, and Subscriptions more
 	// of those, as the watcher's configuration has them.
@@ -25,19 +26,22 @@ type Serving struct {
 	Subscriptions []map[string]any
 }
 
-// resourceWatcher is the section of the watcher's configuration.
+// resourceWatcher is the section of the watcher's configuration. Pods are collected anyway.
 func (s *Serving) resourceWatcher(port int) map[string]any {
 	server := map[string]any{"address": "127.0.0.1", "port": port}
 	maps.Copy(server, s.Server)
-	section := map[string]any{"enabled": true, "server": server, "watches": map[string]any{"pinned": []string{"v1/pods"}}}
+	section := map[string]any{"enabled": true, "server": server}
 	if s.Query != nil {
 		section["query"] = s.Query
 	}
 	subscriptions := slices.Clone(s.Subscriptions)
 	for i, url := range s.Webhooks {
+		webhook := map[string]any{"url": url, "allow": []string{"127.0.0.0/8"}}
+		if s.SecretFile != "" {
+			webhook["secretFile"] = s.SecretFile
+		}
 		subscription := map[string]any{
-			"name": fmt.Sprintf("receiver-%d", i+1), "resource": "v1/pods",
-			"target": map[string]any{"webhook": map[string]any{"url": url, "allow": []string{"127.0.0.0/8"}}},
+			"name": fmt.Sprintf("receiver-%d", i+1), "resource": "v1/pods", "target": map[string]any{"webhook": webhook},
 		}
 		if s.Queue > 0 {
 			subscription["queue"] = map[string]any{"length": s.Queue}

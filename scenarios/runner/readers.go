@@ -2,6 +2,10 @@ package runner
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -54,6 +58,13 @@ func (c *cell) startReaders(ctx context.Context) (err error) {
 		}
 		c.reading.serving.Kubeconfig, c.reading.serving.Queue = target, r.WebhookQueue
 	}
+	secret := ""
+	if r.Webhooks > 0 {
+		c.reading.serving.SecretFile = filepath.Join(c.dir, "webhook-secret")
+		if secret, err = writeSecret(c.reading.serving.SecretFile); err != nil {
+			return err
+		}
+	}
 	if r.Read() || r.Webhooks > 0 {
 		connections := r.Connections
 		if connections == 0 {
@@ -64,7 +75,7 @@ func (c *cell) startReaders(ctx context.Context) (err error) {
 			Config: readers.Config{
 				Seed: c.record.Seed, Collection: podCollection, Get: float64(r.Get), List: float64(r.List), Connections: connections,
 				Limit: r.Limit, LabelSelector: r.LabelSelector, FieldSelector: r.FieldSelector, Watches: r.Watches,
-				Webhooks: r.Webhooks, WebhookFaults: r.FaultText(),
+				Webhooks: r.Webhooks, WebhookFaults: r.FaultText(), Secret: secret,
 			},
 		})
 		if err != nil {
@@ -81,6 +92,17 @@ func (c *cell) startReaders(ctx context.Context) (err error) {
 		})
 	}
 	return err
+}
+
+// writeSecret makes a secret for signatures, in the form of Standard Webhooks.
+func writeSecret(path string) (string, error) {
+	key := make([]byte, 24)
+	_, _ = rand.Read(key) // never fails
+	secret := "whsec_" + base64.StdEncoding.EncodeToString(key)
+	if err := os.WriteFile(path, []byte(secret+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("keep the secret of the webhooks: %w", err)
+	}
+	return secret, nil
 }
 
 // connectReaders has the readers open their watches, once the watcher holds everything, and

@@ -14,11 +14,9 @@ import (
 
 	"go.uber.org/goleak"
 	"k8s.io/client-go/rest"
-
-	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(clustertest.Shared(m)) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // apiserverFake records every review, as sent, and answers it.
 type apiserverFake struct {
@@ -93,6 +91,9 @@ func (f *apiserverFake) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return rec.Result(), nil
 }
+
+// CloseIdleConnections closes none.
+func (f *apiserverFake) CloseIdleConnections() {}
 
 // take is what was recorded since the last call.
 func (f *apiserverFake) take() []string {

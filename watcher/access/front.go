@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"strings"
-	"time"
 
 	"golang.org/x/time/rate"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,9 +37,7 @@ func (f front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Body != nil && r.Body != http.NoBody {
-		c := http.NewResponseController(w)
-		_ = c.SetReadDeadline(time.Now().Add(bodyTimeout))
-		r.Body = &body{http.MaxBytesReader(w, r.Body, maxBody), c}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	}
 	u, err := f.guard.Authenticate(r)
 	if err != nil {
@@ -121,20 +117,6 @@ func refuse(w http.ResponseWriter, code int, reason metav1.StatusReason, message
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_, _ = w.Write(text)
-}
-
-// body lets a client take bodyTimeout to send it, and no longer.
-type body struct {
-	io.ReadCloser
-	conn *http.ResponseController
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if err != nil { // io.EOF above all: what follows may last
-		_ = b.conn.SetReadDeadline(time.Time{})
-	}
-	return n, err
 }
 
 // resets counts the requests that were cancelled on one connection.

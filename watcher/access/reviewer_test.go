@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/lru"
 )
 
 var ann = User{Name: "ann", UID: "u1", Groups: []string{"dev", "system:authenticated"}, Extra: map[string][]string{"k": {"v", "w"}}}
@@ -370,10 +371,12 @@ func TestBounds(t *testing.T) {
 // TestCanary: a token is in no log, error, message or cache.
 func TestCanary(t *testing.T) {
 	const canary = "bad-canary-5e3ad9"
-	for _, prepare := range []func(*apiserverFake){
-		func(*apiserverFake) {},
+	for i, prepare := range []func(*apiserverFake){ // every second one is an answer, which is kept
 		func(f *apiserverFake) { f.status = 500 },
-		func(f *apiserverFake) { f.token = func(s string) string { return `{"authenticated":"` + s + `"}` } },
+		func(*apiserverFake) {},
+		func(f *apiserverFake) {
+			f.token = func(s string) string { return `{"authenticated":"` + s + `"}` }
+		},
 		func(f *apiserverFake) {
 			f.token = func(s string) string { return `{"authenticated":false,"error":"` + s + `"}` }
 		},
@@ -394,7 +397,17 @@ func TestCanary(t *testing.T) {
 		if len(fake.take()) == 0 {
 			t.Fatal("the canary was not asked about")
 		}
-		kept := fmt.Sprintf("%+v %+v %q", r.users.refused, r.users.asked, r.secret)
+		var kept string
+		if err := r.users.refused.SetEvictionFunc(func(k lru.Key, v any) {
+			k2 := k.(key)
+			kept += fmt.Sprintf("%s %+v", k2[:], v)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if n := r.users.refused.Len(); n != i%2 {
+			t.Errorf("%d answers are kept", n)
+		}
+		r.users.refused.Clear()
 		for where, text := range map[string]string{"error": err.Error() + err2.Error(), "log": log.String(), "answer": fmt.Sprint(rec.Header(), rec.Body), "cache": kept} {
 			if strings.Contains(text, canary) || strings.Contains(text, "canary") {
 				t.Errorf("%s: %s", where, text)

@@ -21,8 +21,8 @@ import (
 
 // Bounds of what a client may send and how long it may take.
 const (
-	headerTimeout = 5 * time.Second // the TLS handshake has as long
-	bodyTimeout   = 10 * time.Second
+	headerTimeout = 5 * time.Second  // the TLS handshake has as long
+	readTimeout   = 10 * time.Second // header and body; net/http ends it with the body, so that watches last
 	idleTimeout   = time.Minute
 	maxHeader     = 16 << 10 // bytes
 	maxBody       = 64 << 10 // bytes
@@ -105,7 +105,7 @@ func NewServer(ctx context.Context, c Config, s ServerSettings) (*Server, error)
 		listener: l, guard: s.Guard, log: s.Logger, tls: serving != nil,
 		http: http.Server{
 			Handler: f, TLSConfig: serving, Protocols: protocols,
-			ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+			ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 			HTTP2: &http.HTTP2Config{
 				MaxConcurrentStreams: maxStreams, MaxReadFrameSize: 16 << 10,
 				MaxReceiveBufferPerConnection: 2 * maxBody, MaxReceiveBufferPerStream: maxBody,

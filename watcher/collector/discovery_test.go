@@ -183,3 +183,43 @@ func TestDiscoveryErrors(t *testing.T) {
 		srv.Close()
 	}
 }
+
+// TestGroups: all that is served, in both forms, with what readers call it; a version that
+// cannot be learned says why.
+func TestGroups(t *testing.T) {
+	pod := [2]string{
+		`{"resource":"pods","responseKind":{"kind":"Pod"},"scope":"Namespaced","singularResource":"pod","shortNames":["po"],"categories":["all"],"verbs":["list","watch"]}`,
+		`{"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","shortNames":["po"],"categories":["all"],"verbs":["list","watch"]},{"name":"pods/status","kind":"Pod","namespaced":true,"verbs":["get"]}`,
+	}
+	groups := map[string][]served{
+		"":       {version("v1", pod)},
+		"x.io":   {version("v2", res("things", "Thing", false, "get")), version("v1", res("things", "Thing", false, "list"))},
+		"bad.io": {{version: "v1", broken: true}},
+	}
+	thing := func(version, verb string) collector.APIVersion {
+		return collector.APIVersion{Name: version, Resources: []collector.APIResource{{Resource: collector.Resource{Group: "x.io", Version: version, Name: "things", Kind: "Thing"}, Verbs: []string{verb}}}}
+	}
+	want := []collector.APIGroup{
+		{Versions: []collector.APIVersion{{Name: "v1", Resources: []collector.APIResource{{
+			Resource: collector.Resource{Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true},
+			Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"}, Verbs: []string{"list", "watch"},
+		}}}}},
+		{Name: "x.io", Versions: []collector.APIVersion{thing("v2", "get"), thing("v1", "list")}},
+		{Name: "bad.io", Versions: []collector.APIVersion{{Name: "v1"}}},
+	}
+	for _, aggregated := range []bool{true, false} {
+		d, err := collector.NewDiscovery(&rest.Config{Host: api(t, aggregated, groups, []string{"", "x.io", "bad.io"})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := d.Groups(t.Context())
+		if err != nil || len(got) != 3 || got[2].Versions[0].Err == nil {
+			t.Fatalf("%+v %v", got, err)
+		}
+		got[2].Versions[0].Err = nil
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("aggregated=%v: %s", aggregated, diff)
+		}
+		d.Close()
+	}
+}

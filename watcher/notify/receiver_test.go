@@ -112,7 +112,7 @@ func (r *receiver) show() string {
 func (r *receiver) expect(want ...string) {
 	r.t.Helper()
 	text := strings.Join(want, "\n")
-	for deadline := time.Now().Add(10 * time.Second); len(r.all()) < len(want) && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); len(r.all()) < len(want) && time.Now().Before(deadline); {
 		time.Sleep(2 * time.Millisecond)
 	}
 	if got := r.show(); got != text {

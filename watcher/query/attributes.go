@@ -127,11 +127,11 @@ func (a *attributes) member(s *jsonscan.Scanner, to *node) error {
 // kept copies a into memory of its own.
 func (a *attributes) kept() attributes {
 	own := attributes{paths: a.paths, key: a.key, at: make([]jsonscan.Range, len(a.at))}
-	size := 1
+	size := 0
 	for _, r := range a.at {
 		size += r.End - r.Start
 	}
-	own.raw = append(make([]byte, 0, size), ' ') // a range at 0 is none
+	own.raw = make([]byte, 0, size)
 	for i, r := range a.at {
 		if !r.Empty() {
 			from := len(own.raw)

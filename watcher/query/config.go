@@ -17,7 +17,7 @@ type Config struct {
 	FieldIndexes map[string][]string `json:"fieldIndexes"`
 	// How many requests are served at once, without watches. Others get 429.
 	MaxInFlight int `json:"maxInFlight"`
-	// How many watches clients may hold open at once. Others get 429.
+	// How many watches clients may hold open at once. Others get 429. Without TLS each takes a connection of `server.maxConnections`.
 	MaxWatches int `json:"maxWatches"`
 	// The most objects in one page of a list: a larger `limit` is lowered to it. A list without `limit` is sent whole.
 	MaxPage int `json:"maxPage"`
@@ -34,7 +34,7 @@ func Default() Config {
 }
 
 // Validate refuses what could not work.
-func (c *Config) Validate() error {
+func (c Config) Validate() error {
 	for _, n := range []struct {
 		key   string
 		value int

@@ -16,9 +16,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// maxQueryWait is the longest that a query may wait for its kind's first list.
-const maxQueryWait = 30 * time.Second
-
 // objectQuery is what /v1/objects takes, in the URL or as a body.
 type objectQuery struct {
 	GVK           string `json:"gvk"` // group/version/kind, version/kind of the core group
@@ -84,21 +81,26 @@ func readQuery(w http.ResponseWriter, r *http.Request, q *request) (in objectQue
 	case r.Method != http.MethodPost || q.path != "/v1/objects:query":
 		return in, methodNotAllowed(w, r, http.MethodGet)
 	}
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != apistatus.ContentType {
-		return in, status(http.StatusUnsupportedMediaType, "UnsupportedMediaType", "the body of the request must be of type %s", apistatus.ContentType)
-	}
 	if len(q.query) > 0 {
 		return in, badRequest("the query belongs into the body, not into the URL")
 	}
-	err = decodeStrict(http.MaxBytesReader(w, r.Body, maxBody), &in)
+	return in, readBody(w, r, &in)
+}
+
+// readBody reads a request's body, strictly.
+func readBody(w http.ResponseWriter, r *http.Request, into any) error {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != apistatus.ContentType {
+		return status(http.StatusUnsupportedMediaType, "UnsupportedMediaType", "the body of the request must be of type %s", apistatus.ContentType)
+	}
+	err := decodeStrict(http.MaxBytesReader(w, r.Body, maxBody), into)
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return in, status(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", "the body of the request is larger than %d bytes", maxBody)
+		return status(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", "the body of the request is larger than %d bytes", maxBody)
 	case err != nil:
-		return in, badRequest("the body of the request cannot be read: %v", err)
+		return badRequest("the body of the request cannot be read: %v", err)
 	}
-	return in, nil
+	return nil
 }
 
 // parse reads the URL's query, in which nothing may be unknown or stand twice.
@@ -131,8 +133,8 @@ func (in *objectQuery) wait() (time.Duration, error) {
 		return 0, nil
 	}
 	d, err := time.ParseDuration(in.Wait)
-	if err != nil || d <= 0 || d > maxQueryWait {
-		return 0, badRequest("wait: Invalid value: %q: want a duration up to %s, as in 5s", in.Wait, maxQueryWait)
+	if err != nil || d <= 0 || d > watches.MaxWait {
+		return 0, badRequest("wait: Invalid value: %q: want a duration up to %s, as in 5s", in.Wait, watches.MaxWait)
 	}
 	return d, nil
 }

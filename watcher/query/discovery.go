@@ -20,10 +20,8 @@ func writeJSON(w http.ResponseWriter, contentType string, v any) error {
 		return err
 	}
 	w.Header().Set("Content-Type", contentType)
-	if _, err := w.Write(append(text, '\n')); err != nil {
-		return aborted(err)
-	}
-	return nil
+	_, err = w.Write(append(text, '\n'))
+	return err
 }
 
 // discover answers /api and /apis and what is below them up to the resources, in the

@@ -11,10 +11,10 @@ import (
 const (
 	// hubEvents is how many changes of a view are kept in the form that watchers read.
 	hubEvents = 128
-	// hubFrame is the largest sum of a change's frames that is kept; larger ones are rendered for each
-	// watcher anew, which takes less time than to send them. The two bound what a view's
-	// watchers share to 8 MiB.
-	hubFrame = 64 << 10
+	// hubLarge is the largest sum of a change's frames that is kept, and the largest sum of its
+	// objects. What is larger is rendered for each watcher anew, which takes less time than to
+	// send it. So what a view's watchers share is at most 16 MiB.
+	hubLarge = 64 << 10
 )
 
 // hub is what the watchers of a view share: what selectors see of a change, and its frames,
@@ -56,7 +56,13 @@ func (x *hub) event(c view.Change) *event {
 		return e
 	}
 	e := &event{change: c, hub: x}
-	*at = e
+	size := c.Object.Size()
+	if c.Old != nil {
+		size += c.Old.Size()
+	}
+	if size <= hubLarge {
+		*at = e
+	}
 	return e
 }
 
@@ -118,7 +124,7 @@ func (e *event) appendFrame(s shape, b *buffer) error {
 		b.out = b.out[:from]
 		return err
 	}
-	if n := len(b.out) - from; e.size+n <= hubFrame {
+	if n := len(b.out) - from; e.size+n <= hubLarge {
 		if e.frames == nil {
 			e.frames = map[shape][]byte{}
 		}

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 
@@ -28,9 +27,22 @@ type Kinds interface {
 	Open(context.Context, watches.GVR) (*watches.Watch, error)
 }
 
+// Watches are what is followed, and can be changed at run time.
+type Watches interface {
+	List() []watches.Status
+	Add(context.Context, watches.GVR) error
+	Drop(watches.GVR) error
+}
+
+var (
+	_ Kinds   = (*watches.Watches)(nil)
+	_ Watches = (*watches.Watches)(nil)
+)
+
 // Settings are what code passes in.
 type Settings struct {
 	Kinds    Kinds
+	Watches  Watches // nil: /v1/watches is not served
 	Guard    access.Guard
 	Logger   *slog.Logger          // nil: slog.Default()
 	Registry prometheus.Registerer // nil: no metrics
@@ -42,6 +54,7 @@ type Settings struct {
 type Handler struct {
 	config     Config
 	kinds      Kinds
+	watches    Watches
 	guard      access.Guard
 	logger     *slog.Logger
 	version    string
@@ -69,7 +82,7 @@ func New(c Config, s Settings) (*Handler, error) {
 		s.Logger = slog.Default()
 	}
 	h := &Handler{
-		config: c, kinds: s.Kinds, guard: s.Guard, logger: s.Logger, version: s.Version, selectable: allSelectable(c.FieldIndexes), patience: writeTimeout,
+		config: c, kinds: s.Kinds, watches: s.Watches, guard: s.Guard, logger: s.Logger, version: s.Version, selectable: allSelectable(c.FieldIndexes), patience: writeTimeout,
 		requests: newSlots("requests", c.MaxInFlight), watchers: newSlots("watches", c.MaxWatches), hubs: map[*view.View]*hub{},
 	}
 	var err error
@@ -90,7 +103,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	gvr, err := h.serve(rec, r, &verb)
 	switch {
 	case err == nil:
-	case errors.Is(err, errAborted), rec.status != 0:
+	case rec.status != 0: // so that the client does not take what it has for the whole
 		panic(http.ErrAbortHandler)
 	case r.Context().Err() != nil: // nobody is there
 	default:
@@ -132,11 +145,13 @@ func (h *Handler) serve(w *recorder, r *http.Request, verb *string) (watches.GVR
 	if q.verb == "watch" {
 		sort = h.watchers
 	}
-	release, err := sort.take()
-	if err != nil {
-		return q.gvr, err
+	if !q.health() { // which a busy server must answer, lest it be restarted for that
+		release, err := sort.take()
+		if err != nil {
+			return q.gvr, err
+		}
+		defer release()
 	}
-	defer release()
 	user, err := h.guard.Authenticate(r)
 	if err != nil {
 		return q.gvr, err
@@ -144,8 +159,7 @@ func (h *Handler) serve(w *recorder, r *http.Request, verb *string) (watches.GVR
 	switch {
 	case q.path == "":
 		if r.Method != http.MethodGet {
-			w.Header().Set("Allow", http.MethodGet)
-			return q.gvr, apierrors.NewMethodNotSupported(schema.GroupResource{Group: q.gvr.Group, Resource: q.gvr.Resource}, strings.ToLower(r.Method))
+			return q.gvr, methodNotAllowed(w, r, http.MethodGet, schema.GroupResource{Group: q.gvr.Group, Resource: q.gvr.Resource})
 		}
 		return q.gvr, h.read(w, r, q, user, 0)
 	default:
@@ -153,8 +167,8 @@ func (h *Handler) serve(w *recorder, r *http.Request, verb *string) (watches.GVR
 	}
 }
 
-// read answers a GET, LIST or WATCH. It opens the kind for at most wait, if that is above
-// 0.
+// read answers a GET, LIST or WATCH. Above 0, wait is how long the kind's first list may
+// take.
 func (h *Handler) read(w *recorder, r *http.Request, q *request, user access.User, wait time.Duration) error {
 	if err := h.guard.Authorize(r.Context(), user, q.attributes()); err != nil {
 		return err
@@ -180,7 +194,11 @@ func (h *Handler) read(w *recorder, r *http.Request, q *request, user access.Use
 			return err
 		}
 	}
-	open, err := h.open(r.Context(), q.gvr, wait)
+	ctx := r.Context()
+	if wait > 0 {
+		ctx = watches.WithWait(ctx, wait)
+	}
+	open, err := h.kinds.Open(ctx, q.gvr)
 	if err != nil {
 		return err
 	}
@@ -214,18 +232,4 @@ func (h *Handler) fields(r watches.GVR) *selectable {
 		return s
 	}
 	return labelsOnly
-}
-
-// open is Kinds.Open with a bound of its own.
-func (h *Handler) open(ctx context.Context, r watches.GVR, wait time.Duration) (*watches.Watch, error) {
-	if wait <= 0 {
-		return h.kinds.Open(ctx, r)
-	}
-	limited, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	open, err := h.kinds.Open(limited, r)
-	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		err = &watches.UnsyncedError{Waited: wait}
-	}
-	return open, err
 }

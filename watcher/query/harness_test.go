@@ -3,6 +3,7 @@ package query_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,7 +16,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/goleak"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -42,6 +42,7 @@ func kind(r watches.GVR, name string, namespaced bool, short ...string) watches.
 type cluster struct {
 	mu     sync.Mutex
 	served *watches.Catalogue
+	early  *watches.Catalogue // what Open knows while Served does not
 	views  map[watches.GVR]*view.View
 	fail   map[watches.GVR]error // what Open returns
 	health watches.Health
@@ -72,6 +73,9 @@ func (c *cluster) Open(_ context.Context, r watches.GVR) (*watches.Watch, error)
 	defer c.mu.Unlock()
 	c.opened = append(c.opened, r)
 	k, ok := c.served.Find(r)
+	if c.early != nil {
+		k, ok = c.early.Find(r)
+	}
 	switch {
 	case c.fail[r] != nil:
 		return nil, c.fail[r]
@@ -172,9 +176,10 @@ func (g *guard) Authorize(_ context.Context, u access.User, a access.Attributes)
 type server struct {
 	*cluster
 	*guard
-	http *httptest.Server
-	h    *query.Handler
-	reg  *prometheus.Registry
+	followed *followed
+	http     *httptest.Server
+	h        *query.Handler
+	reg      *prometheus.Registry
 }
 
 func start(t testing.TB, change ...func(*query.Config)) *server {
@@ -183,9 +188,9 @@ func start(t testing.TB, change ...func(*query.Config)) *server {
 	for _, c := range change {
 		c(&cfg)
 	}
-	s := &server{cluster: newCluster(), guard: &guard{}, reg: prometheus.NewRegistry()}
+	s := &server{cluster: newCluster(), guard: &guard{}, followed: &followed{}, reg: prometheus.NewRegistry()}
 	var err error
-	s.h, err = query.New(cfg, query.Settings{Kinds: s.cluster, Guard: s.guard, Registry: s.reg, Version: "v1.36.3"})
+	s.h, err = query.New(cfg, query.Settings{Kinds: s.cluster, Watches: s.followed, Guard: s.guard, Registry: s.reg, Version: "v1.36.3"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,11 +348,12 @@ func (w *stream) expect(want ...string) {
 	}
 }
 
+// ended expects a regular end.
 func (w *stream) ended() {
 	w.t.Helper()
 	var e event
-	if err := w.d.Decode(&e); err == nil {
-		w.t.Fatalf("another event: %v", e)
+	if err := w.d.Decode(&e); !errors.Is(err, io.EOF) {
+		w.t.Fatalf("%v, or another event: %v", err, e)
 	}
 }
 
@@ -358,8 +364,6 @@ func (g *guard) lastAsked() access.Attributes {
 	defer g.mu.Unlock()
 	return slices.Clone(g.asked)[len(g.asked)-1]
 }
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type (
 	cfg  = query.Config

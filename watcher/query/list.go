@@ -47,10 +47,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, q *request, open *
 	if !out.gzip || len(b.out) < chunk {
 		w.Header().Set("Content-Length", strconv.Itoa(len(b.out)))
 	}
-	if err := out.write(b); err != nil {
-		return aborted(err)
-	}
-	return nil
+	return out.write(b)
 }
 
 // objects calls visit with what a list may have in it: a superset of what matches, in
@@ -59,9 +56,9 @@ type objects func(visit func(*object.Object) bool)
 
 // source finds the objects of a list's state, by an index or a name where that narrows it.
 // With an index the state is the present one, which may be newer than s.
-func source(v *view.View, o *options, m *matcher, s *view.Snapshot) (objects, *view.Snapshot, error) {
+func source(open *watches.Watch, o *options, m *matcher, s *view.Snapshot) (objects, *view.Snapshot, error) {
 	after := o.token.after()
-	if m.name != "" && m.namespace != "" {
+	if m.name != "" && (m.namespace != "" || !open.Kind.Namespaced) {
 		return func(visit func(*object.Object) bool) {
 			n := view.Name{Namespace: m.namespace, Name: m.name}
 			if found, ok := s.Get(n); ok && (after == view.Name{} || after.Compare(n) < 0) {
@@ -70,19 +67,21 @@ func source(v *view.View, o *options, m *matcher, s *view.Snapshot) (objects, *v
 		}, s, nil
 	}
 	if o.indexed.name != "" && !o.exact && o.token.Name == "" {
-		hits, at, err := index(v, o.indexed).Find(o.value)
-		if err != nil {
-			return nil, nil, err
-		}
-		return func(visit func(*object.Object) bool) {
-			for _, hit := range hits {
-				if !visit(hit) {
-					return
-				}
-			}
-		}, at, nil
+		hits, now, err := index(open.View, o.indexed).Find(o.value)
+		return each(hits), now, err
 	}
 	return func(visit func(*object.Object) bool) { s.Ascend(m.namespace, after, visit) }, s, nil
+}
+
+// each visits a slice.
+func each(all []*object.Object) objects {
+	return func(visit func(*object.Object) bool) {
+		for _, o := range all {
+			if !visit(o) {
+				return
+			}
+		}
+	}
 }
 
 // index is a view's index of a field.
@@ -102,7 +101,7 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, q *request, open 
 	if err != nil {
 		return err
 	}
-	all, now, err := source(open.View, o, m, s)
+	all, now, err := source(open, o, m, s)
 	if err != nil {
 		return err
 	}
@@ -140,13 +139,10 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, q *request, open 
 		return err == nil
 	})
 	if err != nil {
-		return aborted(err)
+		return err
 	}
 	b.out = append(b.out, "]}\n"...)
-	if err := out.write(b); err != nil {
-		return aborted(err)
-	}
-	return nil
+	return out.write(b)
 }
 
 // page takes the objects of one page and says how the list goes on.
@@ -175,13 +171,7 @@ func page(all objects, s *view.Snapshot, o *options, m *matcher, meta listMeta, 
 		}
 		meta.next = token{Version: int64(meta.version), Namespace: last.Key.Namespace, Name: last.Key.Name, Left: meta.left}.String()
 	}
-	return func(visit func(*object.Object) bool) {
-		for _, obj := range taken {
-			if !visit(obj) {
-				return
-			}
-		}
-	}, meta
+	return each(taken), meta
 }
 
 // left is how many objects are behind a page that ends at last.

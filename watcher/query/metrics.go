@@ -23,6 +23,9 @@ func newMetrics(reg prometheus.Registerer, h *Handler) (*metrics, error) {
 			Name: metric.QuerySeconds, Help: "Time to answer GET and LIST.", Buckets: []float64{.0001, .0005, .001, .005, .01, .05, .1, .5, 1, 5},
 		}, []string{"verb"}),
 	}
+	for _, verb := range served {
+		m.requests.WithLabelValues(verb, "200")
+	}
 	if reg == nil {
 		return m, nil
 	}

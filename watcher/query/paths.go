@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiversion "k8s.io/apimachinery/pkg/version"
 
@@ -20,6 +21,9 @@ func (h *Handler) servePath(w *recorder, r *http.Request, q *request, user acces
 	}
 	if err := h.guard.Authorize(r.Context(), user, q.attributes()); err != nil {
 		return err
+	}
+	if rest, ok := strings.CutPrefix(q.path, watchesPath); ok && h.watches != nil && (rest == "" || rest[0] == '/') {
+		return h.serveWatches(w, r, strings.TrimPrefix(rest, "/"))
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return methodNotAllowed(w, r, http.MethodGet)
@@ -41,10 +45,13 @@ func (h *Handler) servePath(w *recorder, r *http.Request, q *request, user acces
 	return noResource()
 }
 
-func methodNotAllowed(w http.ResponseWriter, r *http.Request, allowed string) error {
+func methodNotAllowed(w http.ResponseWriter, r *http.Request, allowed string, of ...schema.GroupResource) error {
 	w.Header().Set("Allow", allowed)
-	err := apierrors.NewMethodNotSupported(schema.GroupResource{}, strings.ToLower(r.Method))
-	err.ErrStatus.Message = "the server does not allow this method on the requested resource: the API can only be read"
+	if len(of) == 0 {
+		return status(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "the server does not allow this method on the requested resource: the API can only be read")
+	}
+	err := apierrors.NewMethodNotSupported(of[0], strings.ToLower(r.Method))
+	err.ErrStatus.Message += ": the API can only be read"
 	return err
 }
 
@@ -52,10 +59,8 @@ func writeText(w http.ResponseWriter, status int, text string) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	if _, err := w.Write([]byte(text)); err != nil {
-		return aborted(err)
-	}
-	return nil
+	_, err := w.Write([]byte(text))
+	return err
 }
 
 // versionInfo is the cluster's version, to which clients compare theirs.

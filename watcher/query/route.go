@@ -103,6 +103,11 @@ func (q *request) listOrWatch() {
 	}
 }
 
+// health reports whether the request only asks how the server is.
+func (q *request) health() bool {
+	return q.path == "/healthz" || q.path == "/livez" || q.path == "/readyz"
+}
+
 // attributes are what is to be authorised.
 func (q *request) attributes() access.Attributes {
 	if q.path != "" {

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -35,7 +34,7 @@ type buffer struct {
 }
 
 var buffers = sync.Pool{New: func() any {
-	return &buffer{out: make([]byte, 0, chunk+8<<10), changes: make([]view.Change, 0, maxBatch)}
+	return &buffer{changes: make([]view.Change, 0, maxBatch)} // out grows: most frames of watches are small
 }}
 
 func (b *buffer) free() {
@@ -93,12 +92,6 @@ func (s *sink) end() {
 		gzips.Put(s.gz)
 	}
 }
-
-// errAborted ends a request whose answer has begun: the connection is closed, so that the
-// client does not take what it has for the whole.
-var errAborted = errors.New("the answer was aborted")
-
-func aborted(err error) error { return errors.Join(errAborted, err) }
 
 // recorder passes an answer on, notes its status, and cuts clients that do not read.
 type recorder struct {

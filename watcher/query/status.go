@@ -118,6 +118,10 @@ func statusOf(err error, r watches.GVR) error {
 		return noResource()
 	case errors.Is(err, watches.ErrDenied), errors.Is(err, watches.ErrNotFollowed):
 		return apierrors.NewForbidden(gr, "", err)
+	case errors.Is(err, watches.ErrNoWatch):
+		return status(http.StatusNotFound, metav1.StatusReasonNotFound, "%s: %v", gr, err)
+	case errors.Is(err, watches.ErrKept):
+		return status(http.StatusConflict, metav1.StatusReasonConflict, "%s: %v", gr, err)
 	case errors.As(err, &limit):
 		return unavailable("%s cannot be followed: %v", gr, limit)
 	case errors.As(err, &unsynced):

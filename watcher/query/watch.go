@@ -43,17 +43,23 @@ func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.
 	o, v := q.options, open.View
 	initial := o.SendInitialEvents != nil && *o.SendInitialEvents
 	x := &watcher{w: w, kind: open.Kind, form: q.form, matcher: q.matcher, columns: true}
-	var state *view.Snapshot
+	var state objects
 	var err error
 	switch {
 	case initial || o.fresh():
 		if err = await(r.Context(), v, o.version); err != nil {
 			return err
 		}
-		if state, err = v.Snapshot(); err != nil {
+		s, err := v.Snapshot()
+		if err != nil {
 			return err
 		}
-		x.cursor, x.seen = v.FollowFrom(state), state.Version
+		if initial {
+			if state, s, err = source(open, o, q.matcher, s); err != nil {
+				return err
+			}
+		}
+		x.cursor, x.seen = v.FollowFrom(s), s.Version
 	default:
 		x.cursor, err = v.Follow(o.version)
 		x.seen = o.version
@@ -71,11 +77,11 @@ func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.
 		return x.fail(tooOld(o.version, v.Stats().Version))
 	}
 	if err := x.flush(); err != nil {
-		return aborted(err)
+		return err
 	}
 	if initial {
 		if err := x.sendState(state, o.AllowWatchBookmarks); err != nil {
-			return aborted(err)
+			return err
 		}
 	}
 	return x.run(r.Context(), o, v)
@@ -85,17 +91,17 @@ func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.
 func (x *watcher) fail(err error) error {
 	text, _ := apistatus.JSON(err)
 	if _, err := x.w.Write(apistatus.AppendEvent(nil, "ERROR", text)); err != nil {
-		return aborted(err)
+		return err
 	}
 	return nil
 }
 
 // sendState sends the objects of a state as ADDED, and a bookmark behind them.
-func (x *watcher) sendState(s *view.Snapshot, bookmark bool) error {
+func (x *watcher) sendState(all objects, bookmark bool) error {
 	b := buffers.Get().(*buffer)
 	defer b.free()
 	var err error
-	one := func(o *object.Object) bool {
+	all(func(o *object.Object) bool {
 		if !x.matcher.place(o.Key) {
 			return true
 		}
@@ -109,14 +115,7 @@ func (x *watcher) sendState(s *view.Snapshot, bookmark bool) error {
 			err = x.write(b)
 		}
 		return err == nil
-	}
-	if m := x.matcher; m.name != "" && (m.namespace != "" || !x.kind.Namespaced) {
-		if o, ok := s.Get(view.Name{Namespace: m.namespace, Name: m.name}); ok {
-			one(o)
-		}
-	} else {
-		s.Ascend(m.namespace, view.Name{}, one)
-	}
+	})
 	if err != nil {
 		return err
 	}
@@ -157,7 +156,7 @@ func (x *watcher) run(ctx context.Context, o *options, v *view.View) error {
 		case errors.Is(err, view.ErrExpired):
 			return x.fail(tooOld(x.seen, v.Stats().Version))
 		case err != nil:
-			return aborted(err)
+			return err
 		}
 		b := buffers.Get().(*buffer)
 		x.bookmark(b, "")
@@ -167,7 +166,7 @@ func (x *watcher) run(ctx context.Context, o *options, v *view.View) error {
 			err = x.flush()
 		}
 		if err != nil {
-			return aborted(err)
+			return err
 		}
 	}
 }

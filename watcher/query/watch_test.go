@@ -56,6 +56,12 @@ func TestWatchFromNow(t *testing.T) {
 	w := s.watch(t, "/api/v1/pods?watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=0")
 	v := s.put(pods, "a", "y", nil, "")
 	w.expect("ADDED y@" + rv(v))
+	w = s.watch(t, "/api/v1/pods?watch=true&fieldSelector=spec.nodeName%3Dn1") // by the index
+	w.expect("ADDED one@100", "ADDED one@100")
+	v = s.put(pods, "a", "z", nil, `,"spec":{"nodeName":"n1"}`)
+	w.expect("ADDED z@" + rv(v))
+	w = s.watch(t, "/api/v1/nodes?watch=true&fieldSelector=metadata.name%3Dn2&allowWatchBookmarks=true")
+	w.expect("ADDED n2@100", "BOOKMARK @100")
 }
 
 // TestWatchSelectors: what starts to match is added, what stops is deleted, as it was.

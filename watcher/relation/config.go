@@ -27,7 +27,8 @@ type Config struct {
 	// How long a query waits for the first lists of kinds that were not followed yet.
 	// What is not there by then is named as missing.
 	Wait setting.Duration `json:"wait"`
-	// How long an index stays in memory after its last use.
+	// How long an index stays in memory after its last use. An index keeps its kind's objects in
+	// memory too: longer than unused watches are kept, it keeps what they have freed.
 	IndexIdle setting.Duration `json:"indexIdle"`
 }
 

@@ -1,6 +1,7 @@
 package relation_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 )
@@ -97,6 +98,10 @@ func TestEdges(t *testing.T) {
 		{
 			"a cycle ends", []string{owned(set, "a/x", "x", "apps/v1/ReplicaSet y y"), owned(set, "a/y", "y", "apps/v1/ReplicaSet x x")},
 			"apps/v1/ReplicaSet a/x both 10", []string{"ReplicaSet:a/x owner ReplicaSet:a/y", "ReplicaSet:a/y owner ReplicaSet:a/x"},
+		},
+		{
+			"owned by a Secret", []string{plain("v1/Secret", "a/s", "s"), owned("v1/Pod", "a/p", "p", "v1/Secret s s")},
+			"v1/Pod a/p up 3", []string{"Secret:a/s? owner Pod:a/p"},
 		},
 		{
 			"its own owner", []string{owned(set, "a/x", "x", "apps/v1/ReplicaSet x x")},
@@ -216,6 +221,23 @@ func TestEdges(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestMesh: where everything owns everything, each object is looked at once.
+func TestMesh(t *testing.T) {
+	const number = 20
+	c := newCluster()
+	var owners []string
+	for i := range number {
+		owners = append(owners, fmt.Sprintf("apps/v1/ReplicaSet r%d u%d", i, i))
+	}
+	for i := range number {
+		c.put(t, owned("apps/v1/ReplicaSet", fmt.Sprintf("a/r%d", i), fmt.Sprintf("u%d", i), owners...))
+	}
+	a := ask(t, relations(t, c, &guard{}, nil), "apps/v1/ReplicaSet a/r0 both 10")
+	if len(a.Nodes) != number || len(a.Edges) != number*number || a.Truncated != nil {
+		t.Errorf("%d nodes, %d edges, cut: %v", len(a.Nodes), len(a.Edges), a.Truncated)
 	}
 }
 

@@ -42,6 +42,7 @@ func TestGaps(t *testing.T) {
 			},
 			"apps/v1/ReplicaSet a/r down 1", []string{"ReplicaSet:a/r owner Game:a/g", "ReplicaSet:a/r owner Pod:a/p"}, nil,
 		},
+		{"of a Secret only the name is known", nil, "v1/Secret a/s both 1", []string{"Pod:a/p secret Secret:a/s?"}, []string{"owner NotLookedInto v1/Secret"}},
 		{"upwards all is known", nil, "v1/Pod a/p up 1", []string{"ReplicaSet:a/r owner Pod:a/p"}, nil},
 		{
 			"not synced", func(c *cluster) { c.refuse[podsGVR] = &watches.UnsyncedError{Waited: time.Second} }, "apps/v1/ReplicaSet a/r down 1", nil,
@@ -52,7 +53,7 @@ func TestGaps(t *testing.T) {
 			[]string{"owner NotLookedInto " + custom, "owner NotSynced v1/Pod"},
 		},
 		{
-			"no room for another watch", func(c *cluster) { c.refuse[nodesGVR] = &watches.LimitError{Limit: "maxWatches", Most: 3} }, "v1/Pod a/p down 1", []string{"Pod:a/p node Node:n?"},
+			"no room for another watch", func(c *cluster) { c.refuse[nodesGVR] = &watches.LimitError{Limit: "maxWatches", Most: 3} }, "v1/Pod a/p down 1", []string{"Pod:a/p node Node:n?", "Pod:a/p secret Secret:a/s?"},
 			[]string{"node LimitReached v1/Node", "owner NotLookedInto " + custom},
 		},
 		{
@@ -80,10 +81,6 @@ func TestGaps(t *testing.T) {
 			[]string{"owner WatchBroken v1/Pod"},
 		},
 		{
-			"only a part is followed", func(c *cluster) { c.narrow(setsGVR, "app=web"); c.views[setsGVR] = newCluster().views[setsGVR] }, "v1/Pod a/p up 3", []string{"ReplicaSet:a/r? owner Pod:a/p"},
-			[]string{"owner Filtered apps/v1/ReplicaSet"},
-		},
-		{
 			"an owner of a kind that is not served", nil, "v1/Pod a/x up 3", []string{"Thing:t? owner Pod:a/x"},
 			[]string{"owner NotServed gone.io/v2/Thing"},
 		},
@@ -95,7 +92,7 @@ func TestGaps(t *testing.T) {
 			c := newCluster()
 			c.put(t, plain("v1/Node", "n", "n"))
 			c.put(t, plain("apps/v1/ReplicaSet", "a/r", "r"))
-			c.put(t, strings.Replace(owned("v1/Pod", "a/p", "p", "apps/v1/ReplicaSet r r"), `}]}`, `}]},"spec":{"nodeName":"n"}`, 1))
+			c.put(t, strings.Replace(owned("v1/Pod", "a/p", "p", "apps/v1/ReplicaSet r r"), `}]}`, `}]},"spec":{"nodeName":"n","imagePullSecrets":[{"name":"s"}]}`, 1))
 			c.put(t, owned("example.com/v1/Game", "a/g", "g", "apps/v1/ReplicaSet r r"))
 			c.put(t, with("autoscaling/v2/HorizontalPodAutoscaler", "a/h", "h", `"spec":{"scaleTargetRef":{"apiVersion":"v1","kind":"Pod","name":"q"}}`))
 			c.put(t, owned("v1/Pod", "a/x", "x", "gone.io/v2/Thing t t1"))
@@ -109,19 +106,6 @@ func TestGaps(t *testing.T) {
 				t.Errorf("%d watches are still held", c.held)
 			}
 		})
-	}
-}
-
-// narrow has a kind followed in part.
-func (c *cluster) narrow(r watches.GVR, selector string) {
-	for _, g := range c.catalogue.Groups {
-		for _, v := range g.Versions {
-			for i, k := range v.Kinds {
-				if k.Name == r.Resource {
-					v.Kinds[i].LabelSelector = selector
-				}
-			}
-		}
 	}
 }
 

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/watchbench/watchbench/internal/apistatus"
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
@@ -48,7 +48,7 @@ func (r *Relations) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		r.fail(w, q, err)
 		return
 	}
-	send(w, http.StatusOK, answer)
+	send(w, answer)
 }
 
 func (r *Relations) fail(w http.ResponseWriter, q Query, err error) {
@@ -90,6 +90,8 @@ func (r *Relations) status(q Query, err error) *apierrors.StatusError {
 		}}
 	case errors.Is(err, watches.ErrDenied), errors.Is(err, watches.ErrNotFollowed):
 		return apierrors.NewForbidden(resource, q.Name, err)
+	case errors.Is(err, access.ErrBusy):
+		return apierrors.NewTooManyRequests(access.ErrBusy.Error(), retryAfter)
 	case errors.As(err, &undecided), errors.As(err, &limit), errors.As(err, &unsynced), errors.Is(err, view.ErrNotSynced):
 		s := apierrors.NewServiceUnavailable(said(err, undecided))
 		s.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retryAfter}
@@ -127,24 +129,18 @@ func mayNot(e *access.ForbiddenError) string {
 }
 
 func refuse(w http.ResponseWriter, err *apierrors.StatusError) {
-	s := err.ErrStatus
-	s.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
-	if s.Details != nil && s.Details.RetryAfterSeconds > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(s.Details.RetryAfterSeconds)))
-	}
-	if s.Code == http.StatusUnauthorized {
+	if err.ErrStatus.Code == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	send(w, int(s.Code), s)
+	apistatus.Write(w, err)
 }
 
-func send(w http.ResponseWriter, code int, body any) {
-	text, err := json.Marshal(body)
+func send(w http.ResponseWriter, a *Answer) {
+	text, err := json.Marshal(a)
 	if err != nil { // strings and numbers can always be encoded
 		panic(err)
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", apistatus.ContentType)
 	w.Header().Set("Cache-Control", "no-cache, private")
-	w.WriteHeader(code)
 	_, _ = w.Write(append(text, '\n')) // the client is gone
 }

@@ -122,6 +122,12 @@ func TestStatus(t *testing.T) {
 			503, "ServiceUnavailable", `access cannot be decided now`,
 		},
 		{
+			"too many ask", start, func(_ *cluster, g *guard) {
+				g.refuse = func(access.Attributes) error { return &access.UnavailableError{Err: access.ErrBusy} }
+			},
+			429, "TooManyRequests", `too many requests wait for the apiserver to review them`,
+		},
+		{
 			"withheld", start, func(c *cluster, _ *guard) { c.refuse[deployments] = watches.ErrDenied },
 			403, "Forbidden", `deployments.apps "web" is forbidden: the configuration withholds it`,
 		},
@@ -165,7 +171,7 @@ func TestStatus(t *testing.T) {
 			if s.Message != tt.message && (!strings.HasSuffix(tt.message, "…") || !strings.HasPrefix(s.Message, strings.TrimSuffix(tt.message, "…"))) {
 				t.Errorf("%s\nwant\n%s", s.Message, tt.message)
 			}
-			if got := response.Header.Get("Retry-After"); (got != "") != (tt.code == 503) {
+			if got := response.Header.Get("Retry-After"); (got != "") != (tt.code == 503 || tt.code == 429) {
 				t.Errorf("Retry-After: %q", got)
 			}
 			if got := response.Header.Get("WWW-Authenticate"); (got != "") != (tt.code == 401) {

@@ -23,7 +23,8 @@ type Kinds interface {
 // Settings are passed by code.
 type Settings struct {
 	Kinds Kinds
-	// Followed returns what is followed already; nil: nothing.
+	// Followed returns what is followed already, in an order that stays while nothing changes;
+	// nil: nothing.
 	Followed func() []watches.GVR
 	Guard    access.Guard
 	Logger   *slog.Logger
@@ -36,9 +37,10 @@ type Relations struct {
 	running atomic.Bool
 
 	mu      sync.Mutex
-	indexes map[indexName]*index // guarded by mu
-	plan    *plan                // guarded by mu; the last one
-	ended   bool                 // guarded by mu; Run has returned: indexes go with their last user
+	indexes map[indexName]*index   // guarded by mu
+	plan    *plan                  // guarded by mu; the last one
+	logged  map[watches.GVR]string // guarded by mu; the last error of a kind that could not be opened
+	ended   bool                   // guarded by mu; Run has returned: indexes go with their last user
 }
 
 // New checks both. Run must be called, for indexes that are no longer used to go.
@@ -49,7 +51,7 @@ func New(c Config, s Settings) (*Relations, error) {
 	if s.Kinds == nil || s.Guard == nil || s.Logger == nil {
 		return nil, errors.New("relation: Settings need Kinds, Guard and Logger")
 	}
-	return &Relations{cfg: c, set: s, indexes: map[indexName]*index{}}, nil
+	return &Relations{cfg: c, set: s, indexes: map[indexName]*index{}, logged: map[watches.GVR]string{}}, nil
 }
 
 // Run closes idle indexes until ctx ends, then all. Queries that come later make their own.
@@ -95,10 +97,10 @@ func (r *Relations) index(of watches.GVR, ru *rule, v *view.View) *index {
 	r.mu.Lock()
 	name := indexName{of, ru}
 	i := r.indexes[name]
-	var close *index
+	var idle *index
 	if i == nil || i.view != v {
 		if i != nil {
-			close = r.drop(name)
+			idle = r.drop(name)
 		}
 		i = &index{Index: v.NewIndex(ru.values), view: v, gone: r.ended}
 		if !r.ended {
@@ -107,8 +109,8 @@ func (r *Relations) index(of watches.GVR, ru *rule, v *view.View) *index {
 	}
 	i.users++
 	r.mu.Unlock()
-	if close != nil {
-		close.Close()
+	if idle != nil {
+		idle.Close()
 	}
 	return i
 }
@@ -168,4 +170,15 @@ func (r *Relations) planned() *plan {
 	}
 	r.plan = newPlan(served, followed, r.cfg.Kinds)
 	return r.plan
+}
+
+// unavailable logs once what keeps a kind from being opened.
+func (r *Relations) unavailable(k watches.Kind, err error) {
+	r.mu.Lock()
+	known := r.logged[gvrOf(k)] == err.Error()
+	r.logged[gvrOf(k)] = err.Error()
+	r.mu.Unlock()
+	if !known {
+		r.set.Logger.Warn("a kind cannot be read for relations", "kind", gvkOf(k), "error", err)
+	}
 }

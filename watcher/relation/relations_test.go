@@ -21,17 +21,17 @@ import (
 // TestOneStateOfAKind: while Pods move from one owner to another, each is shown below one of
 // them, never both or neither.
 func TestOneStateOfAKind(t *testing.T) {
-	const number = 40
+	const sets, number = 200, 40 // so many owners take a while to look at
 	c := newCluster()
 	c.put(t, plain("apps/v1/Deployment", "a/web", "d"))
-	for _, set := range []string{"r0", "r1", "r2"} {
-		c.put(t, owned("apps/v1/ReplicaSet", "a/"+set, set, "apps/v1/Deployment web d"))
+	for i := range sets {
+		c.put(t, owned("apps/v1/ReplicaSet", fmt.Sprint("a/r", i), fmt.Sprint("r", i), "apps/v1/Deployment web d"))
 	}
 	move := func(i, to int) {
-		c.put(t, owned("v1/Pod", fmt.Sprintf("a/p%d", i), fmt.Sprint("p", i), fmt.Sprintf("apps/v1/ReplicaSet r%d r%d", to, to)))
+		c.put(t, owned("v1/Pod", fmt.Sprint("a/p", i), fmt.Sprint("p", i), fmt.Sprintf("apps/v1/ReplicaSet r%d r%d", to, to)))
 	}
 	for i := range number {
-		move(i, i%3)
+		move(i, i)
 	}
 	r := relations(t, c, &guard{}, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -40,26 +40,27 @@ func TestOneStateOfAKind(t *testing.T) {
 	defer cancel()
 	all.Go(func() {
 		for i := 0; ctx.Err() == nil; i++ {
-			move(i%number, i/7%3)
+			move(i%number, i*71%sets)
 			runtime.Gosched()
 		}
 	})
-	for range 4 {
-		all.Go(func() {
-			for range 200 {
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for range 30 {
 				a, err := r.Graph(t.Context(), question(t, "apps/v1/Deployment a/web down 2"))
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				if len(a.Edges) != 3+number || len(a.Nodes) != 4+number {
+				if len(a.Edges) != sets+number || len(a.Nodes) != 1+sets+number {
 					t.Errorf("%d edges, %d nodes", len(a.Edges), len(a.Nodes))
 					return
 				}
 			}
-			cancel()
 		})
 	}
+	readers.Wait()
 }
 
 // TestIndexesGoWhenIdle: their memory is not kept, and they are made anew; with a new View
@@ -116,45 +117,55 @@ func TestIndexesGoWhenIdle(t *testing.T) {
 	})
 }
 
-// slow opens Pods, and no other kind, only when ctx ends.
+// slow takes its time to open a kind, the apps group aside.
 type slow struct {
 	*cluster
-	waits int
+	takes time.Duration
 }
 
 func (s *slow) Open(ctx context.Context, r watches.GVR) (*watches.Watch, error) {
-	if !strings.HasPrefix(r.Group, "apps") {
-		<-ctx.Done()
-		return nil, context.Cause(ctx)
+	if r.Group != "apps" {
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(s.takes):
+		}
 	}
 	return s.cluster.Open(ctx, r)
 }
 
-// TestWaitsTogether: the first lists of all kinds take one wait, not one each.
+// TestWaitsTogether: the first lists of all kinds take one wait, not one each, and no longer
+// than is configured.
 func TestWaitsTogether(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster()
-		c.put(t, plain("apps/v1/ReplicaSet", "a/r", "r"))
-		r, err := relation.New(relation.Default(), relation.Settings{Kinds: &slow{cluster: c}, Guard: &guard{}, Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		began := time.Now()
-		a := ask(t, r, "apps/v1/ReplicaSet a/r down 3")
-		if took := time.Since(began); took != 5*time.Second {
-			t.Errorf("took %s", took)
-		}
-		if g := a.Types[relation.Owner].Gaps; len(g) != 2 || g[1].Reason != relation.NotSynced || len(g[1].Kinds) < 8 {
-			t.Errorf("%+v", g)
-		}
-	})
+	for _, tt := range []struct {
+		takes, want time.Duration
+		gaps        int
+	}{{time.Second, time.Second, 1}, {time.Hour, 5 * time.Second, 2}} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, plain("apps/v1/ReplicaSet", "a/r", "r"))
+			r, err := relation.New(relation.Default(), relation.Settings{Kinds: &slow{c, tt.takes}, Guard: &guard{}, Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			a := ask(t, r, "apps/v1/ReplicaSet a/r down 3")
+			if took := time.Since(began); took != tt.want {
+				t.Errorf("took %s; want %s", took, tt.want)
+			}
+			g := a.Types[relation.Owner].Gaps
+			if len(g) != tt.gaps || tt.gaps == 2 && (g[1].Reason != relation.NotSynced || len(g[1].Kinds) < 8) {
+				t.Errorf("%+v", g)
+			}
+		})
+	}
 }
 
 // TestEndOfTheRequest ends a query that waits.
 func TestEndOfTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster()
-		r, err := relation.New(relation.Default(), relation.Settings{Kinds: &slow{cluster: c}, Guard: &guard{}, Logger: slog.New(slog.DiscardHandler)})
+		r, err := relation.New(relation.Default(), relation.Settings{Kinds: &slow{c, time.Hour}, Guard: &guard{}, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,7 @@ func (r *Relations) Graph(ctx context.Context, q Query) (*Answer, error) {
 type run struct {
 	*Relations
 	q            Query
-	ctx, opening context.Context //nolint:containedctx // of the query
+	ctx, opening context.Context
 	plan         *plan
 	start        watches.Kind
 
@@ -196,7 +196,7 @@ func (w *run) source(k watches.Kind) *source {
 	}
 	s, err := open(w.opening, w.set.Kinds, k)
 	if s.missing == Unavailable {
-		w.set.Logger.Warn("a kind cannot be read for relations", "kind", gvkOf(k), "error", err)
+		w.unavailable(k, err)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -271,12 +271,8 @@ func (w *run) finish() *Answer {
 	w.answer.Types = w.gaps.states()
 	for of, s := range w.sources {
 		if s.state != nil {
-			w.answer.ResourceVersions[gvrText(of)] = strconv.FormatUint(s.state.Version, 10)
+			w.answer.ResourceVersions[of.String()] = strconv.FormatUint(s.state.Version, 10)
 		}
 	}
 	return w.answer
-}
-
-func gvrText(r watches.GVR) string {
-	return strings.TrimPrefix(r.Group+"/"+r.Version+"/"+r.Resource, "/")
 }

@@ -14,21 +14,30 @@ import (
 type source struct {
 	kind    watches.Kind
 	missing Reason // why it cannot be read; "" is that it can
-	doubt   Reason // why it may not be all or the latest; "" is neither
+	broken  bool   // it may not be the latest
 	watch   *watches.Watch
 	state   *view.Snapshot
 
 	later   *view.Cursor           // the changes after state
 	changed map[view.Name]struct{} // what they are of
+	order   []view.Name            // the same, as it came
 	lost    bool                   // they could not be followed
-	indexes map[*rule]*index
+	lookups map[*rule]*lookup
 	buf     []byte // for unpacking
 	reader  reader
 }
 
+// lookup is an index, and what it would find among the changed objects as they were.
+type lookup struct {
+	*index
+	before map[string][]*object.Object // by key
+	known  int                         // of source.order
+	whole  bool                        // before has all objects
+}
+
 // open opens a kind; the error says why it cannot be read.
 func open(ctx context.Context, from Kinds, k watches.Kind) (*source, error) {
-	s := &source{kind: k, changed: map[view.Name]struct{}{}, indexes: map[*rule]*index{}}
+	s := &source{kind: k, changed: map[view.Name]struct{}{}, lookups: map[*rule]*lookup{}}
 	w, err := from.Open(ctx, gvrOf(k))
 	if err != nil {
 		return s.without(err), err
@@ -38,12 +47,7 @@ func open(ctx context.Context, from Kinds, k watches.Kind) (*source, error) {
 		return s.without(err), err
 	}
 	s.watch, s.later = w, w.View.FollowAll(s.state)
-	switch {
-	case w.Health != nil && w.Health().Broken != nil:
-		s.doubt = WatchBroken
-	case w.Kind.LabelSelector != "":
-		s.doubt = Filtered
-	}
+	s.broken = w.Health().Broken != nil
 	return s, nil
 }
 
@@ -69,8 +73,8 @@ func (s *source) without(err error) *source {
 
 // close lets go of what the query held.
 func (s *source) close(r *Relations) {
-	for _, i := range s.indexes {
-		r.release(i)
+	for _, l := range s.lookups {
+		r.release(l.index)
 	}
 	if s.watch != nil {
 		s.watch.Close()
@@ -81,20 +85,18 @@ func (s *source) close(r *Relations) {
 // key names, sorted by name, as they are in the snapshot. The index may know more by now:
 // what changed since is looked at as it was.
 func (s *source) find(r *Relations, ru *rule, key, namespace string) ([]*object.Object, error) {
-	i := s.indexes[ru]
-	if i == nil {
-		i = r.index(gvrOf(s.kind), ru, s.watch.View)
-		s.indexes[ru] = i
+	l := s.lookups[ru]
+	if l == nil {
+		l = &lookup{index: r.index(gvrOf(s.kind), ru, s.watch.View)}
+		s.lookups[ru] = l
 	}
-	all, at, err := i.Find(key)
+	all, at, err := l.Find(key)
 	if err != nil {
 		return nil, err
 	}
 	if at != s.state {
-		if s.catchUp(); s.lost {
-			return s.scan(ru, key, namespace), nil
-		}
-		all = s.asBefore(ru, key, all)
+		s.catchUp()
+		all = s.asBefore(l, ru, key, all)
 	}
 	if namespace != "" {
 		all = slices.DeleteFunc(all, func(o *object.Object) bool { return o.Key.Namespace != namespace })
@@ -108,7 +110,11 @@ func (s *source) catchUp() {
 	for {
 		changes, _, err := s.later.Poll(buf)
 		for _, c := range changes {
-			s.changed[view.NameOf(c.Object)] = struct{}{}
+			n := view.NameOf(c.Object)
+			if _, known := s.changed[n]; !known {
+				s.changed[n] = struct{}{}
+				s.order = append(s.order, n)
+			}
 		}
 		switch {
 		case errors.Is(err, view.ErrExpired):
@@ -120,35 +126,48 @@ func (s *source) catchUp() {
 	}
 }
 
-// asBefore takes back what changed after the snapshot.
-func (s *source) asBefore(ru *rule, key string, all []*object.Object) []*object.Object {
-	if len(s.changed) == 0 {
+// asBefore takes back what changed after the snapshot: everything, where that is not known
+// any more.
+func (s *source) asBefore(l *lookup, ru *rule, key string, all []*object.Object) []*object.Object {
+	if len(s.order) == 0 && !s.lost {
 		return all
 	}
-	all = slices.DeleteFunc(all, func(o *object.Object) bool { _, changed := s.changed[view.NameOf(o)]; return changed })
-	for n := range s.changed {
-		if o, there := s.state.Get(n); there && s.refers(ru, o, key) {
-			all = append(all, o)
+	if l.before == nil || s.lost && !l.whole {
+		l.before, l.whole = map[string][]*object.Object{}, s.lost
+		if s.lost {
+			s.state.Ascend("", view.Name{}, func(o *object.Object) bool { l.note(s, ru, o); return true })
 		}
 	}
+	if l.whole {
+		return slices.Clone(l.before[key])
+	}
+	for ; l.known < len(s.order); l.known++ {
+		if o, there := s.state.Get(s.order[l.known]); there {
+			l.note(s, ru, o)
+		}
+	}
+	all = slices.DeleteFunc(all, func(o *object.Object) bool { _, changed := s.changed[view.NameOf(o)]; return changed })
+	all = append(all, l.before[key]...)
 	slices.SortFunc(all, func(a, b *object.Object) int { return view.NameOf(a).Compare(view.NameOf(b)) })
 	return all
 }
 
-// scan is find without an index.
-func (s *source) scan(ru *rule, key, namespace string) (all []*object.Object) {
-	s.state.Ascend(namespace, view.Name{}, func(o *object.Object) bool {
-		if s.refers(ru, o, key) {
-			all = append(all, o)
+func (l *lookup) note(s *source, ru *rule, o *object.Object) {
+	s.refs(ru, o, func(key string) {
+		if same := l.before[key]; len(same) == 0 || same[len(same)-1] != o { // it may name something twice
+			l.before[key] = append(same, o)
 		}
-		return true
 	})
-	return all
+}
+
+// refs calls yield with the keys of an object's references.
+func (s *source) refs(ru *rule, o *object.Object, yield func(key string)) {
+	var plain *object.Object
+	plain, s.buf = o.Unpacked(s.buf)
+	_ = ru.refs(plain.Raw, &s.reader, func(r reference) { yield(r.key()) }) // as in values
 }
 
 func (s *source) refers(ru *rule, o *object.Object, key string) (does bool) {
-	var plain *object.Object
-	plain, s.buf = o.Unpacked(s.buf)
-	_ = ru.refs(plain.Raw, &s.reader, func(r reference) { does = does || r.key() == key })
+	s.refs(ru, o, func(k string) { does = does || k == key })
 	return does
 }

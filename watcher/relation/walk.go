@@ -63,7 +63,9 @@ func (w *run) steps(level []int, d Direction) (steps []step) {
 		for _, ru := range rules {
 			names := (d == Down) == ru.down
 			switch {
-			case names && raw != nil && ru.holder.matches(n.of):
+			case raw == nil && ru.typ == Owner: // of a Secret not even the uid is known
+				w.gaps.add(Owner, NotLookedInto, gvkOf(n.kind))
+			case names && ru.holder.matches(n.of):
 				steps = w.named(steps, i, ru, raw)
 			case !names && ru.back == nil && ru.target.matches(n.of) && (n.kind.Namespaced || ru.space != spaceOwn):
 				w.gaps.look(ru.typ)
@@ -81,9 +83,7 @@ func (w *run) steps(level []int, d Direction) (steps []step) {
 // named adds the references that a node holds.
 func (w *run) named(steps []step, i int, ru *rule, raw []byte) []step {
 	w.gaps.look(ru.typ)
-	if doubt := w.nodes[i].from.doubt; doubt == WatchBroken {
-		w.gaps.add(ru.typ, doubt, gvkOf(w.nodes[i].kind))
-	}
+	w.doubt(ru, w.nodes[i].from)
 	err := ru.refs(raw, &w.reader, func(r reference) {
 		r.apiVersion, r.namespace, r.name, r.uid = strings.Clone(r.apiVersion), strings.Clone(r.namespace), strings.Clone(r.name), strings.Clone(r.uid)
 		r.of.group, r.of.kind = strings.Clone(r.of.group), strings.Clone(r.of.kind)
@@ -93,6 +93,13 @@ func (w *run) named(steps []step, i int, ru *rule, raw []byte) []step {
 		w.gaps.add(ru.typ, Unreadable, gvkOf(w.nodes[i].kind))
 	}
 	return steps
+}
+
+// doubt notes that a source may not be the latest.
+func (w *run) doubt(ru *rule, from *source) {
+	if from.broken {
+		w.gaps.add(ru.typ, WatchBroken, gvkOf(from.kind))
+	}
 }
 
 // openFor opens all that steps need at the same time, so that first lists are waited for
@@ -156,7 +163,7 @@ func (w *run) holders(s step) []watches.Kind {
 }
 
 func (w *run) looksInto(k watches.Kind) bool {
-	return k.Kind == w.start.Kind && k.Group == w.start.Group || w.plan.looksInto(k)
+	return kindOf(k) == kindOf(w.start) || w.plan.looksInto(k)
 }
 
 // readable is the kind of what a reference names, if it may be looked up.
@@ -200,6 +207,7 @@ func (w *run) follow(s step, reach func(int)) {
 		w.name(s, k, from.missing, nil)
 		return
 	}
+	w.doubt(s.rule, from)
 	dangling := NotFound
 	o, found := from.state.Get(view.Name{Namespace: s.ref.namespace, Name: s.ref.name})
 	switch {
@@ -214,15 +222,8 @@ func (w *run) follow(s step, reach func(int)) {
 		dangling = ""
 	}
 	if dangling != "" {
-		w.name(s, k, from.doubt, func(n *Node) {
-			if from.doubt != Filtered {
-				n.Exists, n.Dangling = &gone, dangling
-			}
-		})
+		w.name(s, k, "", func(n *Node) { n.Exists, n.Dangling = &gone, dangling })
 		return
-	}
-	if from.doubt == WatchBroken {
-		w.gaps.add(s.rule.typ, WatchBroken, gvkOf(k))
 	}
 	if i := w.object(from, o); i >= 0 && w.connect(s.rule, s.node, i) {
 		reach(i)
@@ -282,15 +283,11 @@ func (w *run) search(s step, reach func(int)) {
 		target.namespace = n.Namespace
 	}
 	var keys []string
-	switch s.rule.typ {
-	case Owner, Target:
-		target.uid = n.UID
-		if n.UID != "" {
-			keys = append(keys, target.key())
-		}
-		target.uid = ""
+	if s.rule.typ != Owner { // whose references have a uid
+		keys = append(keys, target.key())
 	}
-	if s.rule.typ != Owner {
+	if s.rule.typ == Owner || s.rule.typ == Target {
+		target.uid = n.UID
 		keys = append(keys, target.key())
 	}
 	for _, k := range w.holders(s) {
@@ -308,12 +305,11 @@ func (w *run) searchIn(s step, k watches.Kind, keys []string, namespace string, 
 		}
 	}
 	from := w.source(k)
-	if reason := from.missing + from.doubt; reason != "" {
-		w.gaps.add(s.rule.typ, reason, gvkOf(k))
-	}
 	if from.missing != "" {
+		w.gaps.add(s.rule.typ, from.missing, gvkOf(k))
 		return
 	}
+	w.doubt(s.rule, from)
 	for _, key := range keys {
 		all, err := from.find(w.Relations, s.rule, key, namespace)
 		if err != nil {

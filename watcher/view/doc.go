@@ -12,7 +12,8 @@
 //  4. Memory beside the objects is a pointer an object, the window, which is bounded by
 //     changes and by bytes, and the indexes in use.
 //
-// A list that differs from what was cached (after 410, or in another version of the
-// API) starts a new window, as in the apiserver's watch cache: versions from
-// before expire. Cursors that follow differences instead, see FollowAll, go on.
+// A list that differs from what was cached, after 410, starts a new window, as in the
+// apiserver's watch cache: versions from before expire. Cursors that follow
+// differences instead, see FollowAll, go on. A kind that moves to another version of its
+// API ends the view of the former one.
 package view

@@ -1,5 +1,3 @@
-// Package watches keeps the kinds that readers ask for: those that the pipeline collects
-// anyway, and others from their first query on for as long as they are used.
 package watches
 
 import (

@@ -11,33 +11,39 @@ import (
 	"github.com/watchbench/watchbench/watcher/setting"
 )
 
+// Keys of the configuration, as LimitError names them.
+const (
+	keyMaxWatches = "resourceWatcher.watches.maxWatches"
+	keyMaxBytes   = "resourceWatcher.watches.maxBytes"
+)
+
 // MaxWait is the longest that a query may wait for a first list.
 const MaxWait = 30 * time.Second
 
 // Config is the user's part. The comments of the fields are the text of the reference, in
 // Markdown.
 type Config struct {
-	// A query for a kind that is not followed starts a watch of it, over all namespaces. Otherwise it is refused (403), and only what
-	// is collected for storage, `pinned` or added at run time can be read.
+	// Start a watch, over all namespaces, when a query asks for a kind that is not followed. When off, such queries are refused (403),
+	// and only what is collected for storage, `pinned` or added at run time can be read.
 	Lazy bool `json:"lazy"`
-	// How long a query waits for the first list of a kind before it is answered with 503 and `Retry-After`; the list goes on. A query
+	// How long a query waits for the first list of a kind before it gets 503 with `Retry-After`; the list goes on meanwhile. A query
 	// may ask for another time, up to `30s`.
 	Wait Duration `json:"wait"`
-	// A watch that no query, watcher or subscription has used for so long ends, unless it is pinned.
+	// How long a watch goes on after its last use by a query, a watch or a subscription. Pinned kinds do not end.
 	TTL Duration `json:"ttl"`
-	// Kinds that are followed besides those collected for storage. More are refused (503) until others end.
+	// Most kinds that are followed besides those collected for storage. Further ones are refused (503) until others end.
 	MaxWatches int `json:"maxWatches"`
-	// Bytes of cached objects, as they are in memory, of those kinds together. It is looked at once a second and after each first
-	// list. Above it, the watches that are not in use end, those first that were used longest ago, and new ones are refused (503). A
-	// kind that does not fit by itself ends when its first list is complete. What ended for want of room is refused for a minute.
-	// What is pinned or in use then goes on, even if it grows beyond the bound: see `k8swatch_lazy_watch_bytes`.
+	// Most bytes of cached objects, as held in memory, of those kinds together; checked every second and after each first list. Above
+	// it, unused watches end, the least recently used first, and new ones are refused (503). A kind that does not fit by itself ends
+	// once its first list is complete, and what ended for lack of room is refused for a minute. Pinned kinds and those in use go on,
+	// even if they grow beyond the limit: alert on `k8swatch_lazy_watch_bytes`.
 	MaxBytes int64 `json:"maxBytes"`
-	// Kinds that are followed from the start and never end, by `group/version/resource` or, of the core group, `version/resource`:
-	// `apps/v1/deployments`, `v1/pods`. One that is not served yet is followed when it is.
+	// Kinds that are followed from the start, whether used or not, as `group/version/resource` or, in the core group,
+	// `version/resource`: `apps/v1/deployments`, `v1/pods`. One that is not served yet is followed once it is.
 	Pinned []string `json:"pinned"`
-	// Resources that nobody may read, as `group/resource`; the core group is `v1`, and `*` is any group or resource: `v1/secrets`,
-	// `*/secrets`, `example.com/*`. They are withheld in all versions of the group. Objects that are served from two groups, as
-	// Events are, need two entries. `[]` withholds nothing, not even Secrets.
+	// Resources that nobody may read, as `group/resource`, where `v1` stands for the core group and `*` for any group or resource:
+	// `v1/secrets`, `*/secrets`, `example.com/*`. All versions of the group are withheld. Objects that are served from two groups,
+	// such as Events, need two entries. `[]` withholds nothing, not even Secrets.
 	Deny []string `json:"deny"`
 }
 

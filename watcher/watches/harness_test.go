@@ -11,6 +11,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 
+	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
@@ -19,20 +20,20 @@ import (
 func TestMain(m *testing.M) {
 	// The last one sleeps until a time of the real clock, which never comes in virtual time.
 	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(clustertest.Shared(m))
 }
 
 // harness is running Watches.
 type harness struct {
 	*watches.Watches
-	t    *testing.T
+	t    testing.TB
 	api  *cluster
 	reg  *prometheus.Registry
 	stop func()
 }
 
 // run starts Watches with a configuration and settings that change may change.
-func run(t *testing.T, api *cluster, kube *rest.Config, change func(*watches.Config, *watches.Settings)) *harness {
+func run(t testing.TB, api *cluster, kube *rest.Config, change func(*watches.Config, *watches.Settings)) *harness {
 	t.Helper()
 	h := &harness{t: t, api: api, reg: prometheus.NewRegistry()}
 	c, s := watches.Default(), watches.Settings{Client: kube, Registry: h.reg}

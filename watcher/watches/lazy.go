@@ -33,6 +33,7 @@ type lazy struct {
 
 	holders int       // guarded by Watches.mu
 	used    time.Time // guarded by Watches.mu; when somebody last took or left it
+	lost    bool      // guarded by Watches.mu; it was logged that its watch is lost
 	why     error     // set before gone is closed
 	gone    chan struct{}
 	done    chan struct{} // closed when it has ended: it may be started again
@@ -68,9 +69,9 @@ func (w *Watches) start(kind Kind, within bool) (*lazy, error) {
 		n, bytes := w.loaded()
 		switch {
 		case n >= w.config.MaxWatches:
-			return nil, &LimitError{"maxWatches", int64(w.config.MaxWatches)}
+			return nil, &LimitError{keyMaxWatches, int64(w.config.MaxWatches)}
 		case bytes >= w.config.MaxBytes || time.Now().Before(w.crowded[r]):
-			return nil, &LimitError{"maxBytes", w.config.MaxBytes}
+			return nil, &LimitError{keyMaxBytes, w.config.MaxBytes}
 		}
 	}
 	l := &lazy{kind: kind, key: r.String(), within: within, used: time.Now(), gone: make(chan struct{}), done: make(chan struct{})}
@@ -147,7 +148,7 @@ func (w *Watches) weigh(l *lazy) error {
 			stopped = append(stopped, w.crowdOut(l))
 		}
 	}
-	err := error(nil)
+	var err error
 	if l.ended() {
 		err = l.why
 	}
@@ -182,7 +183,7 @@ func (w *Watches) makeRoom() (stopped []*lazy, over bool) {
 
 func (w *Watches) crowdOut(l *lazy) *lazy {
 	w.crowded[gvrOf(l.kind)] = time.Now().Add(crowdedFor)
-	return w.stop(l, &LimitError{"maxBytes", w.config.MaxBytes})
+	return w.stop(l, &LimitError{keyMaxBytes, w.config.MaxBytes})
 }
 
 // sweep stops the kinds that are not served any more, or are others under the same name: at
@@ -224,6 +225,12 @@ func (w *Watches) tidy(ctx context.Context) {
 func (w *Watches) tidyUp() {
 	w.startPinned()
 	now := time.Now()
+	lost := map[string]error{}
+	for _, err := range w.own.Lost() {
+		if l, ok := errors.AsType[*collector.LostError](err); ok {
+			lost[l.Resource.Key()] = err
+		}
+	}
 	w.mu.Lock()
 	for r, until := range w.crowded {
 		if now.After(until) {
@@ -232,6 +239,13 @@ func (w *Watches) tidyUp() {
 	}
 	stopped := w.sweep(w.Served())
 	for r, l := range w.lazy {
+		switch err := lost[l.key]; {
+		case err != nil && !l.lost:
+			w.logger.Warn("watch for readers is lost", "resource", l.key, "error", err)
+		case err == nil && l.lost:
+			w.logger.Info("watch for readers goes on", "resource", l.key)
+		}
+		l.lost = lost[l.key] != nil
 		if l.ended() || l.holders > 0 {
 			continue
 		}

@@ -194,7 +194,7 @@ func TestRoomIsBounded(t *testing.T) {
 		var limit *watches.LimitError
 		refused := func(r watches.GVR) {
 			t.Helper()
-			if _, err := h.Open(t.Context(), r); !errors.As(err, &limit) || limit.Limit != "maxBytes" || limit.Most != 100_000 {
+			if _, err := h.Open(t.Context(), r); !errors.As(err, &limit) || limit.Limit != "resourceWatcher.watches.maxBytes" || limit.Most != 100_000 {
 				t.Errorf("%s: %v", r, err)
 			}
 		}
@@ -212,12 +212,17 @@ func TestRoomIsBounded(t *testing.T) {
 			t.Errorf("%d lists of what does not fit, want 1", n)
 		}
 
+		api.serve(things("v1"), "Thing", false)
+		time.Sleep(time.Minute)
 		api.put(nodesGVR, "n", "u", noise(60_000))
 		api.put(deployGVR, "a/d", "u", noise(60_000))
 		h.open(nodesGVR).Close()
 		time.Sleep(10 * time.Second)
-		w := h.open(deployGVR) // fits if the idle one ends
-		if h.followed(nodesGVR) || !h.followed(deployGVR) {
+		api.put(things("v1"), "t", "u", noise(20_000))
+		h.open(things("v1")).Close() // fits beside it
+		time.Sleep(10 * time.Second)
+		w := h.open(deployGVR) // fits if the one ends that was used longest ago
+		if h.followed(nodesGVR) || !h.followed(things("v1")) || !h.followed(deployGVR) {
 			t.Errorf("%+v", h.List())
 		}
 		refused(nodesGVR)

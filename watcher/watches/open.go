@@ -1,6 +1,7 @@
 package watches
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -108,7 +109,7 @@ func (w *Watches) open(ctx context.Context, r GVR) (*Watch, error) {
 			h.release()
 		}
 		if unsynced := (*UnsyncedError)(nil); errors.As(err, &unsynced) {
-			unsynced.Waited = time.Since(began)
+			err = &UnsyncedError{time.Since(began), unsynced.Err} // that one is others', too
 		}
 		switch {
 		case err != nil && wait == nil && !errors.Is(err, errAgain) && !errors.Is(err, errTimeUp):
@@ -165,9 +166,9 @@ func (w *Watches) hold(r GVR, within bool) (h *hold, wait <-chan struct{}, err e
 	if !within && w.deny.has(r.Group, r.Resource) {
 		return nil, nil, ErrDenied
 	}
-	kind, served := w.Served().Find(r)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	kind, served := w.Served().Find(r)
 	select {
 	case <-w.ending:
 		return nil, nil, &UnsyncedError{Err: errEnded}
@@ -197,11 +198,8 @@ func (w *Watches) hold(r GVR, within bool) (h *hold, wait <-chan struct{}, err e
 			return nil, nil, ErrNotServed
 		}
 		l, err = w.start(kind, true)
-	case len(w.groups) == 0:
-		if w.lookErr != nil {
-			return nil, w.known, w.lookErr
-		}
-		return nil, w.known, errLooking
+	case w.groups == nil:
+		return nil, w.known, cmp.Or(w.lookErr, errLooking)
 	case !served:
 		return nil, nil, ErrNotServed
 	case !w.config.Lazy:

@@ -93,7 +93,7 @@ func TestWhatIsNotOpened(t *testing.T) {
 	}
 	h.open(watches.GVR{Group: "x.io", Version: "v1", Resource: "secrets"}).Close()
 	var limit *watches.LimitError
-	if _, err := h.Open(t.Context(), nodesGVR); !errors.As(err, &limit) || limit.Limit != "maxWatches" || limit.Most != 1 {
+	if _, err := h.Open(t.Context(), nodesGVR); !errors.As(err, &limit) || limit.Limit != "resourceWatcher.watches.maxWatches" || limit.Most != 1 {
 		t.Errorf("one more than maxWatches: %v", err)
 	}
 	off := run(t, api, kube, func(c *watches.Config, _ *watches.Settings) { c.Lazy = false; c.Pinned = []string{"v1/nodes"} })

@@ -1,8 +1,10 @@
 package watches_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -30,7 +32,7 @@ var (
 )
 
 // collect runs a pipeline's collector with views.
-func collect(t *testing.T, kube *rest.Config, c collector.Config) *collector.Collector {
+func collect(t testing.TB, kube *rest.Config, c collector.Config) *collector.Collector {
 	t.Helper()
 	col, err := collector.New(c, collector.Settings{Client: kube, Sink: nobody{}, View: func(r collector.Resource) *view.View {
 		if r.Kind == "Secret" {
@@ -135,10 +137,16 @@ func TestPipelineChangesItsMind(t *testing.T) {
 		})
 	}
 	source(podsGVR, watches.Lazy)
+	held1 := h.open(podsGVR)
 	if err := col.AddResource(pods); err != nil {
 		t.Fatal(err)
 	}
 	source(podsGVR, watches.Pipeline)
+	time.Sleep(1200 * time.Millisecond) // longer than between two looks
+	if held1.Health().Broken != nil {
+		t.Error("a lazy watch has ended while it was held")
+	}
+	held1.Close()
 	h.eventually(5*time.Second, "the lazy watch ends, as the pipeline has the kind", func() bool { return h.metric("k8swatch_lazy_watches", "") == 0 })
 
 	w := h.open(podsGVR)
@@ -225,10 +233,21 @@ func TestBrokenWatchReconnectsWhenOpened(t *testing.T) {
 					resources = append(resources, pods)
 				}
 				col := collect(t, api.inMemory(), collector.Config{Resources: resources})
+				var log bytes.Buffer
 				h := run(t, api, api.inMemory(), func(_ *watches.Config, s *watches.Settings) {
 					s.Collected = func() *collector.Collector { return col }
+					s.Logger = slog.New(slog.NewTextHandler(&log, nil))
 				})
 				breaks(t, api, h)
+				time.Sleep(2 * time.Second)
+				h.stop()
+				want := 0
+				if from == watches.Lazy { // the pipeline has a reporter of its own
+					want = 1
+				}
+				if text := log.String(); strings.Count(text, "is lost") != want || strings.Count(text, "goes on") != want {
+					t.Errorf("log:\n%s", text)
+				}
 			})
 		})
 	}

@@ -3,7 +3,9 @@ package watches
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -20,6 +22,9 @@ const (
 	lookFirst  = time.Second // until the first one that succeeds
 	lookLeast  = 2 * time.Second
 )
+
+// errNothing is an answer that no apiserver gives which is ready.
+var errNothing = errors.New("the apiserver says that it serves nothing")
 
 // discover keeps up with what discovery says. A list or watch that is answered with 404
 // has it look at once.
@@ -54,6 +59,9 @@ func (w *Watches) discover(ctx context.Context) {
 // learn takes what discovery said. It returns after which time to ask again.
 func (w *Watches) learn(groups []collector.APIGroup, err error) time.Duration {
 	pause := lookAgain
+	if err == nil && len(groups) == 0 {
+		err = errNothing
+	}
 	w.mu.Lock()
 	said := w.lookErr != nil
 	w.lookErr = err
@@ -139,7 +147,11 @@ func (w *Watches) discovered(r GVR) (Kind, bool) {
 func (w *Watches) update() {
 	w.mu.Lock()
 	c := w.build()
-	w.catalogue.Store(c)
+	if was := w.Served(); reflect.DeepEqual(c, was) {
+		c = was
+	} else {
+		w.catalogue.Store(c)
+	}
 	ended := w.sweep(c)
 	w.mu.Unlock()
 	w.end(ended)

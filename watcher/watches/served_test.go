@@ -3,6 +3,7 @@ package watches_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -236,6 +237,7 @@ func TestDiscoveryKeepsUp(t *testing.T) {
 		api.serve(metricsGVR, "PodMetrics", true)
 		time.Sleep(61 * time.Second)
 		const all = builtIn + " metrics.k8s.io/v1=pods"
+		same := h.Served()
 		if got := show(h.Served()); got != all {
 			t.Errorf("after a minute: %s", got)
 		}
@@ -245,14 +247,26 @@ func TestDiscoveryKeepsUp(t *testing.T) {
 		api.stale["metrics.k8s.io/v1"], api.stale["apps/v1"] = true, true
 		api.mu.Unlock()
 		time.Sleep(5 * time.Minute)
-		if got := show(h.Served()); got != all || w.Health().Broken != nil {
+		if got := show(h.Served()); got != all || h.Served() != same || w.Health().Broken != nil {
 			t.Errorf("while groups fail: %s, %+v", got, w.Health())
 		}
 		api.mu.Lock()
 		clear(api.stale)
 		api.mu.Unlock()
 		time.Sleep(time.Minute)
-		api.unserve(metricsGVR) // the watch ends, and its successor gets a 404
+		api.mu.Lock()
+		all0 := maps.Clone(api.served)
+		clear(api.served)
+		api.mu.Unlock()
+		time.Sleep(61 * time.Second)
+		if got := show(h.Served()); got != all {
+			t.Errorf("while discovery names nothing: %s", got)
+		}
+		api.mu.Lock()
+		api.served = all0
+		api.mu.Unlock()
+		time.Sleep(15 * time.Second) // the next look is 45 s or more away
+		api.unserve(metricsGVR)      // the watch ends, and its successor gets a 404
 		time.Sleep(15 * time.Second)
 		if got := show(h.Served()); got != builtIn {
 			t.Errorf("after a 404: %s", got)
@@ -260,6 +274,11 @@ func TestDiscoveryKeepsUp(t *testing.T) {
 		s, _ := w.View.Snapshot()
 		if _, _, err := w.View.FollowFrom(s).Poll(nil); !errors.Is(err, view.ErrEnded) {
 			t.Errorf("its watch: %v", err)
+		}
+		api.unserve(nodesGVR) // which the catalogue still names
+		began := time.Now()
+		if _, err := h.Open(t.Context(), nodesGVR); !errors.Is(err, watches.ErrNotServed) || time.Since(began) > 4*time.Second {
+			t.Errorf("a 404 to the first list: %v after %s", err, time.Since(began))
 		}
 	})
 }

@@ -30,8 +30,8 @@ type Settings struct {
 	// Collector is the configuration of the pipeline's collector: what is masked and stripped
 	// there is so here. Its resources, namespace and filters do not apply.
 	Collector collector.Config
-	// Collected returns the pipeline's collector. A kind of which it has all objects is read
-	// there, if it was made with a View. Nil, and returning nil, is none.
+	// Collected returns the pipeline's collector, at once. A kind of which it has all objects
+	// is read there, if it was made with a View. Nil, and returning nil, is none.
 	Collected func() *collector.Collector
 	View      view.Config           // of the kinds that are followed here
 	Registry  prometheus.Registerer // nil: no metrics
@@ -143,5 +143,6 @@ func (w *Watches) Run(ctx context.Context) error {
 // Known is closed once it was learned what the cluster serves; Served is empty before.
 func (w *Watches) Known() <-chan struct{} { return w.known }
 
-// Served returns what the cluster serves, as far as it is known.
+// Served returns what the cluster serves, as far as it is known: the same pointer until
+// that changes.
 func (w *Watches) Served() *Catalogue { return w.catalogue.Load() }

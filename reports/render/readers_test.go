@@ -1,0 +1,134 @@
+package render
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// millis is a distribution of values in ms.
+func millis(t *testing.T, values ...float64) *result.Quantiles {
+	t.Helper()
+	h := hdrhistogram.New(1, 3600e6, 3)
+	for _, v := range values {
+		if err := h.RecordValue(int64(v * 1000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hdr, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &result.Quantiles{Count: h.TotalCount(), HDR: string(hdr)}
+}
+
+func storm(t *testing.T) *result.Results {
+	var many []float64
+	for i := range 200 {
+		many = append(many, float64(i+1))
+	}
+	cell := func(point string, rep int) result.Cell {
+		c := result.Cell{
+			ID: point, Valid: true, Repetition: rep, Params: map[string]string{"readers": point}, Load: result.Load{Model: result.ModelOpen},
+			Handler: result.Handler{Strategy: "keyed"}, Freshness: &result.Quantiles{Count: 200, P99: 0.1},
+			API: &result.API{Gets: 3, Lists: 1, Watches: 2, CPUCores: new(0.5)},
+		}
+		c.Watcher.CPUCores = new(0.2)
+		return c
+	}
+	none, some, again := cell("none", 1), cell("watcher", 1), cell("watcher", 2)
+	again.ID, again.Readers = "watcher-2", nil
+	some.Readers = &result.Readers{
+		From:    "watcher",
+		Get:     &result.Queries{Planned: 1000, Done: 990, Errors: map[string]int64{"429": 7, "timeout": 3}, QPS: new(99.0), FromIntent: millis(t, many...)},
+		List:    &result.Queries{Planned: 10, Done: 10, QPS: new(1.0), FromIntent: millis(t, 4, 5)},
+		Watches: &result.Watches{Count: 5, Changes: 20, Events: 99, Missed: 1, LagMs: millis(t, many...)},
+		Webhooks: &result.Webhooks{Receivers: 3, Healthy: 1, Changes: 20, Attempts: 80, Delivered: 50, LagMs: millis(t, 3), FaultyMs: millis(t, 900, 950),
+			Faults: map[string]int64{"hang": 4}},
+		Follower: &result.Follower{Objects: 7, Digest: "d", Seconds: new(0.25)},
+	}
+	some.Storage.Digest = "d"
+	some.Freshness = &result.Quantiles{Count: 200, P99: 0.15}
+	second := some
+	second.ID, second.Repetition = "watcher-2", 2
+	none2 := cell("none", 2)
+	none2.ID = "none-2"
+	res := &result.Results{Schema: result.Schema, Run: result.Run{ID: "r", Scenario: "query-storm"}, Cells: []result.Cell{none, some, none2, second}}
+	res.CompareReaders()
+	return res
+}
+
+func TestReaders(t *testing.T) {
+	table := arrange(storm(t))
+	s := table.Readers()
+	var lines []string
+	for _, r := range s.Rows {
+		var cells []string
+		for _, c := range r.Cells[3:] {
+			cells = append(cells, c.Text)
+		}
+		lines = append(lines, strings.Join(cells, "|"))
+	}
+	want := []string{
+		"watcher|GET|2000|1980|99|100.03|180.09|198.01|200.06|429: 14, timeout: 6",
+		"watcher|LIST|20|20|1|4.00|5.00|–|5.00|none",
+		"watcher|watch|200|198|–|100.03|180.09|198.01|200.06|missed: 2",
+		"watcher|webhook|40|40|–|3.00|3.00|–|3.00|none",
+		"watcher|faulty webhook|80|4|–|900.10|950.27|–|950.27|hang: 8",
+	}
+	for i := range want {
+		if len(lines) != len(want) || lines[i] != want[i] {
+			t.Fatalf("got\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	costs := table.ReaderCosts()
+	if len(costs.Rows) != 2 || len(costs.Heads) != len(costs.Rows[0].Cells) || len(s.Heads) != len(s.Rows[0].Cells) {
+		t.Fatalf("%d rows; %d heads over %d cells", len(costs.Rows), len(costs.Heads), len(costs.Rows[0].Cells))
+	}
+	text := func(i int) string {
+		var cells []string
+		for _, c := range costs.Rows[i].Cells[2:] {
+			cells = append(cells, c.Text)
+		}
+		return strings.Join(cells, "|")
+	}
+	if got, want := text(0), "none|nobody|0.100|–|0.200|–|–|–|3|1|2|0.500|–"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got, want := text(1), "watcher|watcher|0.150|1.50|0.200|1.00|–|–|3|1|2|0.500|same digest, 7 objects, 0.25 s later"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// Each format has both tables, and a run without readers has neither.
+func TestReadersInEachFormat(t *testing.T) {
+	with, without := storm(t), storm(t)
+	for i := range without.Cells {
+		without.Cells[i].Readers = nil
+	}
+	for name, write := range map[string]func(*bytes.Buffer, *result.Results) error{
+		"terminal": func(b *bytes.Buffer, r *result.Results) error { return Terminal(b, r, TerminalOptions{Width: 300}) },
+		"markdown": func(b *bytes.Buffer, r *result.Results) error { return Markdown(b, r) },
+		"page":     func(b *bytes.Buffer, r *result.Results) error { return HTML(b, r) },
+	} {
+		var has, lacks bytes.Buffer
+		if err := write(&has, with); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(&lacks, without); err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{"faulty webhook", "429: 14, timeout: 6", "hat reading costs", "same digest"} {
+			if !strings.Contains(has.String(), part) {
+				t.Errorf("%s lacks %q", name, part)
+			}
+			if strings.Contains(lacks.String(), part) {
+				t.Errorf("%s has %q without readers", name, part)
+			}
+		}
+	}
+}

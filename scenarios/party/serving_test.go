@@ -1,0 +1,116 @@
+package party
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// The section of the resource watcher is there only where somebody reads, and the kubeconfig
+// for those who do leads to its port.
+func TestServing(t *testing.T) {
+	dir := t.TempDir()
+	setup := WatcherSetup{Cell: dir, Spec: spec.Default().Watcher, Kinds: []string{"Pod"}}
+	section := func() any {
+		path, err := setup.renderConfig([]int{1, 2, 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := map[string]any{}
+		read(t, path, &config)
+		return config["resourceWatcher"]
+	}
+	if x := section(); x != nil {
+		t.Errorf("nobody reads, and the section is %v", x)
+	}
+	setup.Serving = &Serving{Kubeconfig: filepath.Join(dir, "k"), Webhooks: []string{"http://127.0.0.1:5/"}, SecretFile: "/s"}
+	want := map[string]any{
+		"enabled": true, "server": map[string]any{"address": "127.0.0.1", "port": 3.0},
+		"notify": map[string]any{"subscriptions": []any{map[string]any{
+			"name": "receiver-1", "resource": "v1/pods",
+			"target": map[string]any{"webhook": map[string]any{"url": "http://127.0.0.1:5/", "allow": []any{"127.0.0.0/8"}, "secretFile": "/s"}},
+		}}},
+	}
+	if d := cmp.Diff(want, section()); d != "" {
+		t.Error(d)
+	}
+	if err := setup.Serving.write(3); err != nil {
+		t.Fatal(err)
+	}
+	access, err := kubefile.Read(setup.Serving.Kubeconfig, "")
+	if err != nil || access.Host != "http://127.0.0.1:3" {
+		t.Errorf("%+v, %v", access, err)
+	}
+}
+
+const apiserverMetrics = `# HELP apiserver_request_total x
+# TYPE apiserver_request_total counter
+apiserver_request_total{code="200",resource="pods",verb="GET"} 5
+apiserver_request_total{code="404",resource="pods",verb="GET"} 2
+apiserver_request_total{code="200",resource="pods",verb="LIST"} 3
+apiserver_request_total{code="200",resource="leases",verb="GET"} 99
+apiserver_longrunning_requests{resource="pods",verb="WATCH"} 4
+apiserver_watch_events_total{group="",kind="Pod",version="v1"} 70
+other_total{x="{"} 1
+`
+
+func TestReads(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, apiserverMetrics) }))
+	defer srv.Close()
+	path := filepath.Join(t.TempDir(), "k")
+	if err := kubefile.Write(path, kubefile.For("x", &rest.Config{Host: srv.URL})); err != nil {
+		t.Fatal(err)
+	}
+	api, err := NewAPIServer(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.Close()
+	got, err := api.Reads(t.Context())
+	if want := (history.APIReads{Gets: 7, Lists: 3, Watches: 4, Events: 70}); err != nil || *got != want {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+}
+
+// Readers that fail say why, and readers that end without a record are an error.
+func TestReadersThatFail(t *testing.T) {
+	dir := t.TempDir()
+	program := func(script string) string {
+		path := filepath.Join(dir, "readers")
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	begin := func(script string) (*Readers, error) {
+		return StartReaders(t.Context(), ReadersSetup{Bin: program(script), Logs: dir, Cell: dir, Target: "x", Control: "y"})
+	}
+	if _, err := begin("echo no such thing >&2; exit 1\n"); err == nil || !strings.Contains(err.Error(), "no such thing") {
+		t.Error(err)
+	}
+	r, err := begin(`echo '{"phase":"listening","listen":["127.0.0.1:7"]}'; read a; echo '{"phase":"ready"}'; read b; exit 3` + "\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Listen) != 1 || r.Listen[0] != "127.0.0.1:7" {
+		t.Errorf("listen %v", r.Listen)
+	}
+	if err := r.Connect(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := r.End(context.Background()); err == nil || !strings.Contains(err.Error(), "complete the readers' record") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,68 @@
+package runner
+
+import (
+	"testing"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+const readScenario = `apiVersion: watchbench/v1
+kind: Scenario
+metadata: {name: read}
+storage: {latency: 5ms}
+load: {model: open, rate: 40, duration: 3s, prefill: 30, bystander: {kind: ConfigMap, rate: 10}}
+watcher: {podQueueNum: 6}
+matrix:
+  readers:
+    none: {get: 0}
+    watcher: {get: 100, list: 5, watches: 10}
+    apiserver: {from: apiserver, get: 100, list: 5, watches: 10}
+    told: {webhooks: 3, webhookFaults: ['hang(receiver=3)', '500(receiver=2):30%']}
+    followed: {follower: true}
+limits: {lag: 10s, minOffered: 20%, minPower: 0}
+drainTimeout: 30s
+`
+
+// TestReaders: who reads gets what the apiserver has, from the watcher as from the
+// apiserver, which then has less to do.
+func TestReaders(t *testing.T) {
+	opts, said := stage(t, readScenario)
+	out := finish(t, opts, said)
+	cells := map[string]*result.Cell{}
+	for i := range out.Results.Cells {
+		c := &out.Results.Cells[i]
+		if cells[c.Params["readers"]] = c; !onlyLate(*c) {
+			t.Errorf("%s: %q", c.ID, c.InvalidReasons)
+		}
+		for name, check := range c.Checks {
+			if check.Verdict == result.Fail {
+				t.Errorf("%s: %s: %s", c.ID, name, check.Counterexample)
+			}
+		}
+		if c.API == nil {
+			t.Fatalf("%s: the apiserver's counters were not read", c.ID)
+		}
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+	for _, from := range []string{"watcher", "apiserver"} {
+		r := cells[from].Readers
+		if r.Get.Done < 200 || r.List.Done < 10 || r.Watches.Changes < 80 || r.Watches.Events != r.Watches.Changes*10 || r.Watches.LagMs == nil {
+			t.Errorf("%s: %+v, %+v, %+v", from, r.Get, r.List, r.Watches)
+		}
+	}
+	if a, b := cells["watcher"].API, cells["apiserver"].API; a.Gets+a.Lists > 20 || b.Gets < 200 || b.Watches < a.Watches+10 {
+		t.Errorf("asked of the apiserver: %+v through the watcher, %+v without", a, b)
+	}
+	if w := cells["told"].Readers.Webhooks; w.Healthy != 1 || w.Missed != 0 || w.Delivered < w.Changes || w.Faults["hang"] == 0 || w.Faults["500"] == 0 {
+		t.Errorf("%+v", w)
+	}
+	if f := cells["followed"].Readers.Follower; f.Objects < 30 || f.Digest == "" || f.Digest != cells["followed"].Storage.Digest {
+		t.Errorf("%+v, the first has %s", f, cells["followed"].Storage.Digest)
+	}
+	if cells["none"].Readers != nil {
+		t.Error("figures of readers where nobody read")
+	}
+	judgedAlike(t, out.Dir)
+}

@@ -1,0 +1,272 @@
+package access
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/certs"
+)
+
+// place is where a server's certificate is.
+type place struct {
+	dir string
+	ca  *certs.Authority
+	t   *testing.T
+}
+
+func newPlace(t *testing.T) *place {
+	p := &place{dir: t.TempDir(), t: t}
+	p.renew()
+	return p
+}
+
+func (p *place) file(name string) string { return filepath.Join(p.dir, name) }
+
+// renew replaces the CA and the certificate.
+func (p *place) renew() {
+	var err error
+	if p.ca, err = certs.NewAuthority("ca", time.Hour); err != nil {
+		p.t.Fatal(err)
+	}
+	cert := p.issue(certs.Server{Name: "here", IPs: []net.IP{net.IPv4(127, 0, 0, 1)}})
+	if err := errors.Join(certs.WriteFile(p.file("ca"), p.ca.PEM()), certs.WriteFiles(cert, p.file("cert"), p.file("key"))); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *place) issue(s certs.Server) tls.Certificate {
+	cert, err := p.ca.Issue(s)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return cert
+}
+
+func (p *place) config() Config {
+	c := guarded()
+	c.CertFile, c.KeyFile, c.ClientCAFile = p.file("cert"), p.file("key"), p.file("ca")
+	return c
+}
+
+// client trusts the CA as it is now.
+func (p *place) client(h2 bool, certs ...tls.Certificate) *http.Client {
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(p.ca.PEM())
+	return &http.Client{Transport: &http.Transport{
+		TLSClientConfig:   &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool, Certificates: certs},
+		ForceAttemptHTTP2: h2,
+	}}
+}
+
+// ask asks once over a connection of its own.
+func ask(c *http.Client, url, token string) (code int, proto string, err error) {
+	defer c.CloseIdleConnections()
+	req, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode, resp.Proto, resp.Body.Close()
+}
+
+// TestTLS: both protocols, nothing before TLS 1.2, no plain HTTP, and renewed files.
+func TestTLS(t *testing.T) {
+	p := newPlace(t)
+	fake := newFake()
+	r, _ := fake.reviewer(t, p.config())
+	log := &logged{}
+	s := serve(t, p.config(), ServerSettings{Guard: r, Handler: ok, Logger: log.logger()})
+	url := "https://" + s.Addr().String()
+	for _, h2 := range []bool{false, true} {
+		code, proto, err := ask(p.client(h2), url, "good")
+		if want := map[bool]string{false: "HTTP/1.1", true: "HTTP/2.0"}[h2]; code != 200 || proto != want {
+			t.Errorf("%d %s %v, want %s", code, proto, err, want)
+		}
+		if code, _, err := ask(p.client(h2), url, ""); code != 401 {
+			t.Errorf("%d %v", code, err)
+		}
+	}
+	old := p.client(false)
+	old.Transport.(*http.Transport).TLSClientConfig.MinVersion = tls.VersionTLS10
+	old.Transport.(*http.Transport).TLSClientConfig.MaxVersion = tls.VersionTLS11
+	if code, _, err := ask(old, url, "good"); err == nil {
+		t.Errorf("TLS 1.1: %d", code)
+	}
+	if code, _, err := ask(http.DefaultClient, "http://"+s.Addr().String(), "good"); code == 200 {
+		t.Errorf("plain HTTP: %d %v", code, err)
+	}
+	before := p.client(true)
+	p.renew()
+	deadline := time.Now().Add(10 * fileAge)
+	for {
+		code, _, err := ask(p.client(true), url, "good")
+		if err == nil && code == 200 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the renewed certificate is not served: %v", err)
+		}
+	}
+	if code, _, err := ask(before, url, "good"); err == nil {
+		t.Errorf("the certificate before is still served: %d", code)
+	}
+	if err := os.Remove(p.file("key")); err != nil {
+		t.Fatal(err)
+	}
+	for !strings.Contains(log.String(), "cannot be read") {
+		if code, _, err := ask(p.client(true), url, "good"); err != nil || code != 200 {
+			t.Fatal("while the key is gone:", code, err)
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("nothing is logged")
+		}
+	}
+}
+
+// TestCertificates: who a client is by its certificate, and that a token counts beside it.
+func TestCertificates(t *testing.T) {
+	p, elsewhere := newPlace(t), newPlace(t)
+	r, _ := newFake().reviewer(t, p.config())
+	var mu sync.Mutex
+	var user User
+	s := serve(t, p.config(), ServerSettings{Guard: r, Handler: http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		user, _ = r.Authenticate(req)
+	})})
+	past := time.Now().Add(-time.Minute)
+	for _, tc := range []struct {
+		name, token string
+		cert        tls.Certificate
+		code        int
+		user        string
+	}{
+		{"good", "", p.issue(certs.Server{Name: "bob"}), 200, "bob [system:authenticated]"},
+		{"good, and a bad token", "bad", p.issue(certs.Server{Name: "bob"}), 200, "bob [system:authenticated]"},
+		{"expired", "", p.issue(certs.Server{Name: "bob", From: past.Add(-time.Hour), To: past}), 401, ""},
+		{"expired, and a token", "good", p.issue(certs.Server{Name: "bob", From: past.Add(-time.Hour), To: past}), 200, "ann [dev system:authenticated]"},
+		{"nobody", "", p.issue(certs.Server{}), 401, ""},
+		{"another CA of the same name", "", elsewhere.issue(certs.Server{Name: "bob"}), 401, ""},
+		{"another CA and a token", "good", elsewhere.issue(certs.Server{Name: "bob"}), 200, "ann [dev system:authenticated]"},
+	} {
+		user = User{}
+		code, _, err := ask(p.client(true, tc.cert), "https://"+s.Addr().String(), tc.token)
+		mu.Lock()
+		got := user
+		mu.Unlock()
+		if code != tc.code || tc.code == 200 && fmt.Sprint(got.Name, " ", got.Groups) != tc.user {
+			t.Errorf("%s: %d %v: %v, want %d %s", tc.name, code, err, got, tc.code, tc.user)
+		}
+	}
+}
+
+// TestCertificateEnds: a connection that outlives its client's certificate, or the CA of
+// it, is nobody's.
+func TestCertificateEnds(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		life time.Duration
+		end  func(*place)
+		want time.Duration
+	}{
+		{"expired", 10 * time.Second, func(*place) {}, 10 * time.Second},
+		{"another CA", time.Hour, (*place).renew, userTTL},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlace(t)
+			r, _ := newFake().reviewer(t, p.config())
+			cert := p.issue(certs.Server{Name: "bob", To: time.Now().Add(tc.life)})
+			leaf, err := x509.ParseCertificate(cert.Certificate[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			req := request("")
+			req.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf}}
+			if _, err := r.Authenticate(req); err != nil {
+				t.Fatal(err)
+			}
+			tc.end(p)
+			time.Sleep(tc.want - time.Second)
+			if _, err := r.Authenticate(req); err != nil {
+				t.Errorf("%s: too early: %v", tc.name, err)
+			}
+			time.Sleep(2 * time.Second)
+			if _, err := r.Authenticate(req); err == nil {
+				t.Errorf("%s: still accepted", tc.name)
+			}
+		})
+	}
+}
+
+// TestResets: an HTTP/2 client that cancels one request after the other loses its
+// connection.
+func TestResets(t *testing.T) {
+	p := newPlace(t)
+	r, _ := newFake().reviewer(t, p.config())
+	var mu sync.Mutex
+	conns := map[any]int{}
+	begun := make(chan struct{})
+	s := serve(t, p.config(), ServerSettings{Guard: r, Handler: http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		mu.Lock()
+		conns[req.Context().Value(resetsKey{})]++
+		mu.Unlock()
+		select {
+		case begun <- struct{}{}:
+		case <-req.Context().Done():
+		}
+		<-req.Context().Done()
+	})})
+	c := p.client(true)
+	defer c.CloseIdleConnections()
+	for range maxResets + 20 {
+		ctx, cancel := context.WithCancel(t.Context())
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+s.Addr().String(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer good")
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if resp, err := c.Do(req); err == nil {
+				_ = resp.Body.Close()
+			}
+		}()
+		select {
+		case <-begun:
+		case <-done: // the connection had just been closed
+		}
+		cancel()
+		<-done
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(conns) < 2 {
+		t.Errorf("all %d requests on one connection", maxResets+20)
+	}
+	for _, n := range conns {
+		if n > maxResets+15 { // those that were on their way
+			t.Errorf("%d cancelled requests on a connection", n)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package collector_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/pipeline"
+)
+
+type silent struct{}
+
+func (silent) Enqueue(context.Context, pipeline.Event) error { return nil }
+
+// outage is an apiserver that answers one streaming list, and from then on as answer says; nil
+// is more of the same.
+type outage struct {
+	tries  atomic.Int32
+	end    chan struct{} // a value ends a watch
+	last   string        // sent before the end
+	answer func() (*http.Response, error)
+}
+
+func (o *outage) CloseIdleConnections() {}
+
+func (o *outage) RoundTrip(req *http.Request) (*http.Response, error) {
+	if o.tries.Add(1) > 1 && o.answer != nil {
+		return o.answer()
+	}
+	r, w := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(w, bookmarkFrame("Pod", 100, true))
+		select {
+		case <-o.end:
+			_, _ = io.WriteString(w, o.last)
+		case <-req.Context().Done():
+		}
+		_ = w.Close()
+	}()
+	return &http.Response{StatusCode: http.StatusOK, Body: r, Header: http.Header{}}, nil
+}
+
+// TestEndedWatchIsBroken: between the end of a watch, though the apiserver answers, and the
+// next list, what is cached is not followed.
+func TestEndedWatchIsBroken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := &outage{end: make(chan struct{}), last: `{"type":"ERROR","object":` + statusJSON(410, "Expired", "too old") + "}\n"}
+		col, err := collector.New(collector.Config{Resources: []collector.Resource{pods}}, collector.Settings{Client: &rest.Config{Host: "http://cluster.example", Transport: api}, Sink: silent{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- col.Run(ctx) }()
+		if err := col.WaitForSync(ctx); err != nil {
+			t.Fatal(err)
+		}
+		api.end <- struct{}{}
+		synctest.Wait()
+		if st, _ := col.State("Pod"); st.Broken == nil || api.tries.Load() != 1 {
+			t.Errorf("while it pauses: %+v after %d requests", st, api.tries.Load())
+		}
+		col.Retry("Pod")
+		synctest.Wait()
+		if st, _ := col.State("Pod"); st.Broken != nil || api.tries.Load() != 2 || st.Relists != 1 {
+			t.Errorf("retried: %+v after %d requests", st, api.tries.Load())
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestRetryEndsAPause, those of client-go's reflector and those between its tries, once a
+// second.
+func TestRetryEndsAPause(t *testing.T) {
+	handlers := utilruntime.ErrorHandlers
+	utilruntime.ErrorHandlers = nil // they sleep by a clock that virtual time sets back
+	defer func() { utilruntime.ErrorHandlers = handlers }()
+	for name, answer := range map[string]func() (*http.Response, error){
+		"refused": func() (*http.Response, error) {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+		},
+		"broken": func() (*http.Response, error) { return nil, errors.New("cut") },
+		"errors": func() (*http.Response, error) {
+			return &http.Response{StatusCode: http.StatusInternalServerError, Body: http.NoBody, Header: http.Header{}}, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api := &outage{end: make(chan struct{}), answer: answer}
+				col, err := collector.New(collector.Config{Resources: []collector.Resource{pods}, WatchIdle: -1}, collector.Settings{Client: &rest.Config{Host: "http://cluster.example", Transport: api}, Sink: silent{}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				col.Retry("Pod") // before Run: nothing
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan error, 1)
+				go func() { done <- col.Run(ctx) }()
+				if err := col.WaitForSync(ctx); err != nil {
+					t.Fatal(err)
+				}
+				col.Retry("Pod") // there is no pause
+				col.Retry("Node")
+				if st, _ := col.State("Pod"); st.Broken != nil || st.Heard.IsZero() {
+					t.Errorf("%+v", st)
+				}
+				api.end <- struct{}{}
+				time.Sleep(10 * time.Minute)
+				synctest.Wait()
+				if st, _ := col.State("Pod"); st.Broken == nil || !st.Synced || time.Since(st.Heard) < 9*time.Minute {
+					t.Errorf("%+v", st)
+				}
+				tries := api.tries.Load()
+				if tries > 60 {
+					t.Errorf("%d tries in 10 minutes", tries)
+				}
+				more := func(what string, least, most int32) {
+					t.Helper()
+					synctest.Wait()
+					n := api.tries.Load()
+					if d := n - tries; d < least || d > most { // a try is a list in both forms
+						t.Errorf("%s: %d requests, want %d to %d", what, d, least, most)
+					}
+					tries = n
+				}
+				col.Retry("Pod")
+				more("retried", 1, 2)
+				for range 50 {
+					col.Retry("Pod")
+				}
+				more("within a second", 0, 0)
+				time.Sleep(time.Second)
+				synctest.Wait()
+				tries = api.tries.Load()
+				col.Retry("Pod")
+				more("a second later", 1, 2)
+				cancel()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
