@@ -3,6 +3,8 @@ package faults
 import (
 	"context"
 	"crypto/x509"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -95,6 +97,7 @@ func TestAnswers(t *testing.T) {
 func TestSlowClients(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
 	s.Config.ReadHeaderTimeout = 300 * time.Millisecond
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.Listener = netutil.LimitListener(s.Listener, 5)
 	s.StartTLS()
 	defer s.Close()

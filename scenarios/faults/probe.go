@@ -39,6 +39,7 @@ func probesOf(c Cell, a *abuse) []probe {
 	const objects = "/v1/objects:query"
 	return []probe{
 		{name: "an honest list", want: http.StatusOK, items: 1, token: a.reader, path: pods + "?labelSelector=" + party.RunLabel + "%3D" + c.Run()},
+		{name: "an honest list of all", want: http.StatusOK, items: 1, token: a.reader, path: pods},
 		{name: "an honest get", want: http.StatusOK, items: anyItems, token: a.reader, path: pods + "/with-canary"},
 		{name: "an honest get of a masked ConfigMap", want: http.StatusOK, items: anyItems, token: a.reader, path: ns + "/configmaps/with-canary"},
 		{name: "no token", want: http.StatusUnauthorized, items: anyItems, path: pods},

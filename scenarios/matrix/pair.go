@@ -23,7 +23,11 @@ func pair(cells []result.Cell, entries []result.MatrixEntry) {
 		if c.Robustness == nil || c.Robustness.Paired == 0 || undisturbed(c) {
 			continue
 		}
-		e, f := &entries[i], pairedFact(c, other(cells, c))
+		e := &entries[i]
+		if _, asked := e.Columns["I"]; !asked {
+			continue
+		}
+		f := pairedFact(c, other(cells, c))
 		e.Facts = append(slices.Clone(e.Facts), f)
 		e.Columns = maps.Clone(e.Columns)
 		col := e.Columns["I"]

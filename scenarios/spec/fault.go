@@ -143,8 +143,6 @@ func (s *Scenario) validateFault() error {
 		return bad("fault.isolation", "use 1 or more", "%v is out of range", f.Isolation)
 	case f.Paired != 0 && f.Paired < 1:
 		return bad("fault.paired", "use 1 or more", "%v is out of range", f.Paired)
-	case f.Paired != 0 && !asserts("I"):
-		return bad("fault.paired", "assert I", "column I is not asserted")
 	case asserts("T") && f.Recovery == 0:
 		return bad("fault.recovery", "write for example recovery: 10s", "column T is asserted without a bound")
 	case f.Refused && (s.Storage.TLS == "" || s.Storage.TLS == "valid"):
