@@ -23,7 +23,8 @@ import (
 
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
-	"github.com/watchbench/watchbench/watcher/watches"
+	"github.com/watchbench/watchbench/watcher/notify"
+	"github.com/watchbench/watchbench/watcher/notify/webhook"
 )
 
 const referenceHead = `# Reference of k8s-watch
@@ -54,7 +55,8 @@ bcs-k8s-watch has it too.
 func TestReference(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString(referenceHead)
-	docs := comments(t, "config/config.go", "config/filter.go", "access/config.go", "watches/config.go", "query/config.go", "relation/config.go")
+	docs := comments(t, "config/config.go", "config/filter.go", "access/config.go", "watches/config.go", "query/config.go", "relation/config.go",
+		"notify/config.go", "notify/webhook/config.go", "notify/nats/nats.go", "notify/kafka/kafka.go")
 	writeKeys(t, &b, "## Configuration file\n\nJSON, named by `-f`. *Flag*: `--` and the key does the same and wins.", config.Default(), docs)
 	b.WriteString("\n`" + strings.Join(config.UnusedKeys(), "`, `") + "`: no effect; accepted, as keys and as flags, because bcs-k8s-watch has them.\n\n")
 	writeKeys(t, &b, "## Filter file\n\nJSON, named by `filterConfigPath`.", config.Filter{}, docs)
@@ -192,10 +194,15 @@ func descriptions(t *testing.T) (all []string, types map[string]string) {
 	cfg.WatchResource.DisableNetService = true
 	cfg.LeaderElection.Enabled = true
 	cfg.Alertor.Alertmanager = config.List{"http://127.0.0.1:4"}
+	cfg.ResourceWatcher.Enabled = true
+	cfg.ResourceWatcher.Notify.Subscriptions = []notify.Subscription{{
+		Name: "s", Resource: notify.Resource{Version: "v1", Resource: "pods"}, Target: notify.Target{Webhook: webhook.Config{URL: "https://h/"}},
+	}}
 	w, err := New(cfg, config.Filter{}, Settings{Kube: &rest.Config{Host: "http://127.0.0.1:4"}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(w.resources.notifier.Close)
 	if _, _, err := w.alertor(); err != nil {
 		t.Fatal(err)
 	}
@@ -204,9 +211,6 @@ func descriptions(t *testing.T) (all []string, types map[string]string) {
 		t.Fatal(err)
 	}
 	if _, err := w.stages(c); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := watches.New(watches.Default(), watches.Settings{Client: w.kube, Registry: w.registry}); err != nil {
 		t.Fatal(err)
 	}
 	descs := make(chan *prometheus.Desc)
@@ -230,7 +234,7 @@ var description = regexp.MustCompile(`^Desc\{fqName: "([^"]*)", help: "((?:[^"\\
 
 // histograms are the metrics of that type; of the others those that end so are counters.
 var (
-	histograms = []string{"bkbcs_k8swatch_storage_request_latency_time", "bkbcs_k8swatch_queue_latency_time", "k8swatch_freshness_seconds"}
+	histograms = []string{"bkbcs_k8swatch_storage_request_latency_time", "bkbcs_k8swatch_queue_latency_time", "k8swatch_freshness_seconds", "k8swatch_notify_latency_seconds"}
 	counters   = regexp.MustCompile(`_total$|request_total_num$|_discard_events$`)
 )
 

@@ -3,12 +3,13 @@ package watcher
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 
-	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/notify"
 	"github.com/watchbench/watchbench/watcher/query"
 	"github.com/watchbench/watchbench/watcher/relation"
 	"github.com/watchbench/watchbench/watcher/view"
@@ -16,14 +17,15 @@ import (
 )
 
 // resources is the resource watcher: what the section resourceWatcher switches on. It reads
-// what the collector caches and whatever else its readers ask for; it runs on every
-// replica, whoever leads.
+// what the collector caches and whatever else its readers ask for. Every replica serves,
+// whoever leads; only the leader notifies.
 type resources struct {
 	cfg       config.ResourceWatcher
 	listen    listenFunc
 	guard     access.Guard
 	watches   *watches.Watches
 	relations *relation.Relations
+	notifier  *notify.Notifier
 	handler   http.Handler
 }
 
@@ -46,9 +48,13 @@ func (w *Watcher) newResources() (*resources, error) {
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.relations", Err: err}
 	}
-	objects, err := query.New(r.cfg.Query, query.Settings{Kinds: r.watches, Guard: r.guard, Registry: w.registry, Logger: w.log})
+	objects, err := query.New(r.cfg.Query, query.Settings{Kinds: r.watches, Watches: r.watches, Guard: r.guard, Registry: w.registry, Logger: w.log})
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.query", Err: err}
+	}
+	r.notifier, err = notify.New(r.cfg.Notify, notify.Settings{Kinds: r.watches, Collector: w.dedicated, Registry: w.registry, Logger: w.log})
+	if err != nil {
+		return nil, &InputError{Key: "resourceWatcher.notify", Err: err}
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/", objects)
@@ -81,17 +87,20 @@ func (w *Watcher) views() func(collector.Resource) *view.View {
 	return func(collector.Resource) *view.View { return view.New(view.Config{}) }
 }
 
-// stages binds the address and returns the parts in the order of their start: whoever reads
-// comes behind what is read and ends before it.
-func (r *resources) stages(ctx context.Context, w *Watcher) ([]lifecycle.Stage, error) {
-	server, err := access.NewServer(ctx, r.cfg.Server, access.ServerSettings{Handler: r.handler, Guard: r.guard, Listen: r.listen, Logger: w.log})
+// dedicated is the collector of a subscription that has a watch of its own: what it gets is
+// masked as everything else.
+func (w *Watcher) dedicated(r collector.Resource, views func(collector.Resource) *view.View) (*collector.Collector, error) {
+	c := w.collectorConfig([]collector.Resource{r})
+	c.Namespace, c.After = "", nil
+	return collector.New(c, collector.Settings{Client: w.kube, Sink: collector.Discard, View: views, Logger: w.log})
+}
+
+// serve binds the address of the API, which is served by Run.
+func (r *resources) serve(ctx context.Context, log *slog.Logger) (*access.Server, error) {
+	server, err := access.NewServer(ctx, r.cfg.Server, access.ServerSettings{Handler: r.handler, Guard: r.guard, Listen: r.listen, Logger: log})
 	if err != nil {
 		return nil, fmt.Errorf("serve the resource watcher (resourceWatcher.server): %w", inUse(err, "resourceWatcher.server.port"))
 	}
-	w.log.Info("serving objects", "address", server.Addr())
-	return []lifecycle.Stage{
-		{Name: "watches", Run: r.watches.Run},
-		{Name: "relations", Run: r.relations.Run},
-		{Name: "resource watcher", Run: server.Run},
-	}, nil
+	log.Info("serving objects", "address", server.Addr())
+	return server, nil
 }

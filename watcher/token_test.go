@@ -22,7 +22,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/leader"
-	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
 // doorkeeper is an apiserver that knows one token: it has no Pods, ends watches after
@@ -92,10 +91,6 @@ func (d *doorkeeper) seen(since time.Time) (refused, watches []time.Duration) {
 	}
 	return refused, watches
 }
-
-type nobody struct{}
-
-func (nobody) Enqueue(context.Context, pipeline.Event) error { return nil }
 
 // tokenFiles are the two ways in which a token comes from a file.
 func tokenFiles(t *testing.T, log *slog.Logger) (path string, configs map[string]func() (*rest.Config, error)) {
@@ -198,7 +193,7 @@ const maxPause = time.Minute
 func runClients(t *testing.T, cfg *rest.Config) (stop func() bool) {
 	t.Helper()
 	pods := collector.Resource{Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true}
-	c, err := collector.New(collector.Config{Resources: []collector.Resource{pods}, PlainList: true}, collector.Settings{Client: cfg, Sink: nobody{}})
+	c, err := collector.New(collector.Config{Resources: []collector.Resource{pods}, PlainList: true}, collector.Settings{Client: cfg, Sink: collector.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}

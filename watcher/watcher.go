@@ -237,27 +237,28 @@ func (w *Watcher) Run(ctx context.Context) error {
 	stages := []lifecycle.Stage{
 		{Name: "health", Run: health.Run},
 		{Name: "metrics", Run: metrics.Run},
-		{Name: "watch", Run: w.lead},
 	}
-	if w.resources != nil {
-		readers, err := w.resources.stages(ctx, w)
+	if r := w.resources; r != nil {
+		server, err := r.serve(ctx, w.log)
 		if err != nil {
 			return err
 		}
-		stages = append(stages, readers...)
+		defer server.Close()
+		stages = append(stages, lifecycle.Stage{Name: "watches", Run: r.watches.Run},
+			lifecycle.Stage{Name: "relations", Run: r.relations.Run}, lifecycle.Stage{Name: "resource watcher", Run: server.Run})
 	}
-	return lifecycle.Run(ctx, stages...)
+	return lifecycle.Run(ctx, append(stages, lifecycle.Stage{Name: "watch", Run: w.lead})...)
 }
 
 // lead works at once or, with leader election, while this replica leads.
 func (w *Watcher) lead(ctx context.Context) error {
 	if w.elector == nil {
-		return w.work(ctx)
+		return w.workAndNotify(ctx)
 	}
 	w.standby.Store(true)
 	err := w.elector.Run(ctx, func(ctx context.Context) error {
 		w.standby.Store(false)
-		return w.work(ctx)
+		return w.workAndNotify(ctx)
 	})
 	if _, untrusted := errors.AsType[*tls.CertificateVerificationError](err); untrusted && w.standby.Load() {
 		return &InputError{Key: "k8s", Err: err}
@@ -292,6 +293,14 @@ func (w *Watcher) newElector() (*leader.Elector, error) {
 			return 0
 		}),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: metric.WritesRefused, Help: "Writes that did not leave because this replica led no more."}, func() float64 { return float64(e.Refused()) }))
+}
+
+// workAndNotify is work and, beside it, what subscriptions get.
+func (w *Watcher) workAndNotify(ctx context.Context) error {
+	if w.resources == nil {
+		return w.work(ctx)
+	}
+	return lifecycle.Run(ctx, lifecycle.Stage{Name: "watch", Run: w.work}, lifecycle.Stage{Name: "notify", Run: w.resources.notifier.Run})
 }
 
 // work watches and sends until ctx ends, then drains. Storage that is looked up in

@@ -57,8 +57,6 @@ type Server struct {
 	http     http.Server
 	listener net.Listener
 	guard    Guard
-	log      *slog.Logger
-	tls      bool
 	ran      atomic.Bool
 }
 
@@ -102,7 +100,7 @@ func NewServer(ctx context.Context, c Config, s ServerSettings) (*Server, error)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true) // over TLS only
 	return &Server{
-		listener: l, guard: s.Guard, log: s.Logger, tls: serving != nil,
+		listener: l, guard: s.Guard,
 		http: http.Server{
 			Handler: f, TLSConfig: serving, Protocols: protocols,
 			ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
@@ -189,7 +187,6 @@ func (s *Server) Run(ctx context.Context) error {
 	if g, ok := s.guard.(interface{ CloseIdleConnections() }); ok {
 		defer g.CloseIdleConnections()
 	}
-	s.log.Info("serving the resource watcher", "address", s.Addr().String(), "tls", s.tls)
 	return lifecycle.Serve(ctx, &s.http, s.listener, closeGrace)
 }
 

@@ -270,3 +270,51 @@ func TestResets(t *testing.T) {
 		}
 	}
 }
+
+// TestWatchLastsOverHTTP2: what bounds a request's time does not end an answer that lasts.
+func TestWatchLastsOverHTTP2(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, network := newPlace(t), newPipes()
+		r, _ := newFake().reviewer(t, p.config())
+		ctx, cancel := context.WithCancel(t.Context())
+		server, err := NewServer(ctx, p.config(), ServerSettings{Guard: r, Listen: func(string) (net.Listener, error) { return network, nil }, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			for {
+				select {
+				case <-r.Context().Done():
+					return
+				case <-time.After(time.Minute):
+					_, _ = io.WriteString(w, "x")
+					_ = http.NewResponseController(w).Flush()
+				}
+			}
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- server.Run(ctx) }()
+		c := p.client(true)
+		c.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) { return network.dial(), nil }
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			req, err := http.NewRequest(method, "https://127.0.0.1", strings.NewReader("x"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer good")
+			resp, err := c.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := io.ReadFull(resp.Body, make([]byte, 60)); err != nil || resp.ProtoMajor != 2 {
+				t.Errorf("%s over %s: ended after %d minutes: %v", method, resp.Proto, n, err)
+			}
+			_ = resp.Body.Close()
+		}
+		c.CloseIdleConnections()
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

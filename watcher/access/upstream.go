@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/redact"
 )
 
 const (
@@ -90,7 +92,7 @@ func (l *lane) review(ctx context.Context, spec, status any) error {
 		}
 		return nil
 	case !l.server.failed.Swap(true):
-		l.server.log.Warn("the apiserver answers no review: who is not remembered is refused", "resource", l.resource, "error", err)
+		l.server.log.Warn("the apiserver answers no review: who is not remembered is refused", "resource", l.resource, "error", redact.Error(err))
 	}
 	return &UnavailableError{err}
 }

@@ -25,6 +25,13 @@ type Sink interface {
 	Enqueue(ctx context.Context, e pipeline.Event) error
 }
 
+// Discard is the Sink of a collector whose cache is only read.
+var Discard Sink = nowhere{}
+
+type nowhere struct{}
+
+func (nowhere) Enqueue(context.Context, pipeline.Event) error { return nil }
+
 // name is a key within one kind.
 type name struct{ namespace, name string }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/watchbench/watchbench/watcher/access"
+	"github.com/watchbench/watchbench/watcher/notify"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 	"github.com/watchbench/watchbench/watcher/query"
 	"github.com/watchbench/watchbench/watcher/relation"
@@ -102,6 +103,7 @@ type ResourceWatcher struct {
 	Query   query.Config   `json:"query"`
 	// What answers `/v1/relations`, see [relations](relations.md).
 	Relations relation.Config `json:"relations"`
+	Notify    notify.Config   `json:"notify"`
 }
 
 // section is one part of the configuration that checks itself.
@@ -113,6 +115,7 @@ type section struct {
 func (r *ResourceWatcher) sections() []section {
 	return []section{
 		{"server", r.Server.Validate}, {"watches", r.Watches.Validate}, {"query", r.Query.Validate}, {"relations", r.Relations.Validate},
+		{"notify", r.Notify.Validate},
 	}
 }
 

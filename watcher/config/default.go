@@ -5,6 +5,7 @@ import (
 
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/notify"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 	"github.com/watchbench/watchbench/watcher/query"
 	"github.com/watchbench/watchbench/watcher/relation"
@@ -40,7 +41,7 @@ func Default() Config {
 		Alertor:        Alertor{Convergence: Duration(time.Minute)},
 		LeaderElection: LeaderElection{Namespace: "kube-system", Name: "k8s-watch"},
 		ResourceWatcher: ResourceWatcher{
-			Server: access.Default(), Watches: watches.Default(), Query: query.Default(), Relations: relation.Default(),
+			Server: access.Default(), Watches: watches.Default(), Query: query.Default(), Relations: relation.Default(), Notify: notify.Default(),
 		},
 		BCS: BCS{
 			WriterQueueLen:   DefaultWriterQueueLen,

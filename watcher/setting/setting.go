@@ -37,6 +37,14 @@ var nearDuration = regexp.MustCompile(`^[-+]?[0-9.,]{1,19} ?[a-zA-Zµ]{0,8}$`)
 // Std is the length of time as the standard library has it.
 func (d Duration) Std() time.Duration { return time.Duration(d) }
 
+// Or is d, or what applies where it is not set.
+func (d Duration) Or(unset time.Duration) time.Duration {
+	if d == 0 {
+		return unset
+	}
+	return d.Std()
+}
+
 func (d Duration) String() string { return time.Duration(d).String() }
 
 // MarshalJSON implements json.Marshaler.

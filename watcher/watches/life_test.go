@@ -65,6 +65,9 @@ func TestIdleWatchesEnd(t *testing.T) {
 		if h.followed(podsGVR) {
 			t.Error("it does not end")
 		}
+		if n := api.lists(nodesGVR); n != 1 {
+			t.Errorf("what is pinned was listed %d times", n)
+		}
 		lists := api.lists(podsGVR)
 		h.open(podsGVR).Close()
 		if n := api.lists(podsGVR); n != lists+1 {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/watcher/collector"
-	"github.com/watchbench/watchbench/watcher/pipeline"
 	"github.com/watchbench/watchbench/watcher/view"
 )
 
@@ -64,11 +63,6 @@ type Watches struct {
 	crowded     map[GVR]time.Time      // guarded by mu; refused until then, for want of room
 }
 
-// nobody takes all events: what is followed here is for readers only.
-type nobody struct{}
-
-func (nobody) Enqueue(context.Context, pipeline.Event) error { return nil }
-
 // New registers the metrics. Nothing is requested before Run.
 func New(c Config, s Settings) (*Watches, error) {
 	if err := c.Validate(); err != nil {
@@ -98,7 +92,7 @@ func New(c Config, s Settings) (*Watches, error) {
 	cc.Resources, cc.Namespace, cc.IgnoreNamespaces, cc.IgnoreNames, cc.After, cc.Pack = nil, "", nil, nil, nil, true
 	var err error
 	w.own, err = collector.New(cc, collector.Settings{
-		Client: s.Client, Sink: nobody{}, Logger: s.Logger,
+		Client: s.Client, Sink: collector.Discard, Logger: s.Logger,
 		View: func(collector.Resource) *view.View { return view.New(s.View) },
 	})
 	if err != nil {

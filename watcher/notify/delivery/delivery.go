@@ -3,10 +3,10 @@
 package delivery
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
+
+	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 // Event is one notification. Everything in it is the target's to keep.
@@ -69,32 +69,7 @@ func (e *UnreachableError) Error() string { return "not reachable: " + e.Err.Err
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
 // Duration is a length of time written as in Go: "1s", "250ms".
-type Duration time.Duration
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (d *Duration) UnmarshalJSON(b []byte) error {
-	var s string
-	if json.Unmarshal(b, &s) != nil {
-		return errors.New(`want a duration such as "1s" or "250ms"`)
-	}
-	v, err := time.ParseDuration(s)
-	if err != nil {
-		return errors.New(`want a duration such as "1s" or "250ms", got another string`)
-	}
-	*d = Duration(v)
-	return nil
-}
-
-// MarshalJSON implements json.Marshaler.
-func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
-
-// Or is d, or what applies where it is not set.
-func (d Duration) Or(unset time.Duration) time.Duration {
-	if d == 0 {
-		return unset
-	}
-	return time.Duration(d)
-}
+type Duration = setting.Duration
 
 // KeyError is what is wrong with the value of one key, and what would be right.
 func KeyError(key, format string, args ...any) error {
