@@ -26,6 +26,10 @@ type Serving struct {
 	Subscriptions []map[string]any
 }
 
+// notifyDrain is how long a watcher that ends still delivers: those who count deliveries have
+// waited for them before.
+const notifyDrain = "1s"
+
 // resourceWatcher is the section of the watcher's configuration. Pods are collected anyway.
 func (s *Serving) resourceWatcher(port int) map[string]any {
 	server := map[string]any{"address": "127.0.0.1", "port": port}
@@ -49,7 +53,7 @@ func (s *Serving) resourceWatcher(port int) map[string]any {
 		subscriptions = append(subscriptions, subscription)
 	}
 	if subscriptions != nil {
-		section["notify"] = map[string]any{"subscriptions": subscriptions}
+		section["notify"] = map[string]any{"subscriptions": subscriptions, "drainTimeout": notifyDrain}
 	}
 	return section
 }

@@ -381,3 +381,34 @@ func TestFollower(t *testing.T) {
 		t.Errorf("two empty storages: %+v", c)
 	}
 }
+
+// TestLateRecord: the record has a delivery when its answer is complete. Order is that of
+// receipt.
+func TestLateRecord(t *testing.T) {
+	s := newStory()
+	var i, j int
+	for n := range s.log {
+		if of(readlog.Delivery, 1, 22)(&s.log[n]) {
+			i = n
+		}
+		if of(readlog.Delivery, 1, 42)(&s.log[n]) {
+			j = n
+		}
+	}
+	s.log[i], s.log[j] = s.log[j], s.log[i]
+	out, err := s.judge(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := out.Checks["R3"]; c.Verdict != result.Pass {
+		t.Errorf("%+v", c)
+	}
+	x, y := &s.log[i], &s.log[j]
+	x.Started, y.Started = y.Started, x.Started
+	if out, err = s.judge(t); err != nil {
+		t.Fatal(err)
+	}
+	if c := out.Checks["R3"]; c.Verdict != result.Fail || !strings.Contains(c.Counterexample, ErrOrdered.Error()) {
+		t.Errorf("received in another order: %+v", c)
+	}
+}

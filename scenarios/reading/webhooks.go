@@ -21,13 +21,25 @@ type webhooks struct {
 type receiver struct {
 	healthy bool
 	had     []bool            // which changes were delivered
-	last    map[string]uint64 // by uid: the highest version that was delivered
+	last    map[string]delivery // by uid: that of the highest version
+}
+
+// delivery is one that was taken. The record has it when its answer is complete, which may
+// be after the next one of the same object; what counts is when it was received.
+type delivery struct {
+	version  uint64
+	received int64
+}
+
+// inOrder reports whether two deliveries of one object came as the object changed.
+func inOrder(a, b delivery) bool {
+	return a.version == b.version || (a.version < b.version) == (a.received <= b.received)
 }
 
 func newWebhooks(j *judge) *webhooks {
 	w := &webhooks{j: j, faults: j.in.Cell.Scenario.Readers.FaultSpecs(), lags: newLags(), faulty: newLags()}
 	for i := range j.in.Cell.Scenario.Readers.Webhooks {
-		r := &receiver{healthy: hookfault.Healthy(w.faults, i+1), had: make([]bool, len(j.changes)), last: map[string]uint64{}}
+		r := &receiver{healthy: hookfault.Healthy(w.faults, i+1), had: make([]bool, len(j.changes)), last: map[string]delivery{}}
 		if r.healthy {
 			w.out.Healthy++
 		}
@@ -71,10 +83,12 @@ func (w *webhooks) see(r *readlog.Record) {
 	if w.j.in.Signed && !r.Signed {
 		t.wrong(fmt.Errorf("%w: receiver %d had version %d of uid %s", ErrUnsigned, r.Reader, r.Version, r.UID))
 	}
-	if last := x.last[r.UID]; r.Version < last {
-		t.wrong(fmt.Errorf("%w: receiver %d had version %d of uid %s after version %d", ErrOrdered, r.Reader, r.Version, r.UID, last))
-	} else {
-		x.last[r.UID] = r.Version
+	last, now := x.last[r.UID], delivery{r.Version, r.Started}
+	if last.version != 0 && !inOrder(last, now) {
+		t.wrong(fmt.Errorf("%w: receiver %d had version %d of uid %s after version %d", ErrOrdered, r.Reader, min(r.Version, last.version), r.UID, max(r.Version, last.version)))
+	}
+	if now.version >= last.version {
+		x.last[r.UID] = now
 	}
 	w.out.Delivered++
 	if x.had[i] {
