@@ -20,7 +20,7 @@ type webhooks struct {
 
 type receiver struct {
 	healthy bool
-	had     []bool            // which changes were delivered
+	had     []bool              // which changes were delivered
 	last    map[string]delivery // by uid: that of the highest version
 }
 
