@@ -133,6 +133,8 @@ func keys(t *testing.T, path string, v reflect.Value, docs map[string]string) (a
 			k.typ = "string, a list with commas"
 		case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct:
 			k.typ = "list of objects"
+		case f.Type == reflect.TypeFor[[]int]():
+			k.typ = "list of numbers"
 		case f.Type.Kind() == reflect.Slice:
 			k.typ = "list of strings"
 		case f.Type.Kind() == reflect.Map && f.Type.Elem().Kind() == reflect.Slice:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -90,6 +91,8 @@ func verdictOf(cell string, v *runner.Verdict) live.Verdict {
 		state = live.StateFailed
 	case !v.Valid:
 		state = live.StateInvalid
+	case v.Open:
+		state = live.StateOpen
 	}
 	return live.Verdict{Cell: cell, State: state, Text: v.Text}
 }
@@ -122,16 +125,19 @@ func (p *livePage) report(dir string) error {
 	return nil
 }
 
-// close ends the page. Where somebody still views it, that waits until nobody does, the limit
-// or an interruption.
-func (p *livePage) close(cmd *cobra.Command) error {
+// close ends the page after a run that ended with an error or none. Where somebody still views
+// it, that waits until nobody does, the limit or an interruption, but not for a run that broke
+// off: its error is said at once.
+func (p *livePage) close(cmd *cobra.Command, ended error) error {
 	if p == nil {
 		return nil
 	}
 	p.show(live.Reading{Time: time.Now()}, func(run *live.Run) {
 		*run = live.Run{Scenario: run.Scenario, Verdicts: run.Verdicts, Judged: run.Judged, Failed: run.Failed, Report: run.Report, Ended: true}
 	})
-	if n := p.server.Viewers(); n > 0 && cmd.Context().Err() == nil {
+	var judged *verdict
+	whole := ended == nil || errors.As(ended, &judged)
+	if n := p.server.Viewers(); whole && n > 0 && cmd.Context().Err() == nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "the live page stays while it is viewed, at most %s; interrupt to end it now\n", strings.TrimSuffix(lingerLimit.String(), "0s"))
 		ctx, cancel := context.WithTimeout(cmd.Context(), lingerLimit)
 		p.server.AwaitViewers(ctx, lingerPause)

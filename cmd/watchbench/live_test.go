@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -74,7 +75,7 @@ func TestLivePageOfARun(t *testing.T) {
 	sample.Sample = &history.Sample{Time: time.Now().UnixNano(), Parties: map[string]history.Use{history.PartyWatcher: {CPUSeconds: 1, RSSBytes: 4096}}}
 	sample.Metrics = []byte("k8swatch_events_received_total{kind=\"Pod\"} 5\nk8swatch_inflight_requests 3\n")
 	p.Observe(sample)
-	for _, v := range []runner.Verdict{{Valid: true, Text: "fine"}, {Valid: true, Violated: []string{"G1"}, Text: "G1 failed"}, {Text: "invalid: late"}} {
+	for _, v := range []runner.Verdict{{Valid: true, Text: "fine"}, {Valid: true, Open: true, Text: "no check failed"}, {Valid: true, Violated: []string{"G1"}, Text: "G1 failed"}, {Text: "invalid: late"}} {
 		at.Verdict = &v
 		p.Observe(at)
 	}
@@ -107,7 +108,7 @@ func TestLivePageOfARun(t *testing.T) {
 	stream := read("events", `"report":"/report/"`)
 	for _, want := range []string{
 		`"scenario":"smoke"`, `"cell":"keyed","number":1,"of":2,"phase":"load","fault":"storage: 503:1%"`, `"inFlight":3`, `"memory":4096`,
-		`"judged":3,"failed":1`, `{"cell":"keyed","state":"failed","text":"G1 failed"}`, `"state":"invalid"`, `"report":"/report/"`,
+		`"judged":4,"failed":1`, `"state":"passed","text":"fine"`, `"state":"nothing failed"`, `{"cell":"keyed","state":"failed","text":"G1 failed"}`, `"state":"invalid"`, `"report":"/report/"`,
 	} {
 		if !strings.Contains(stream, want) {
 			t.Errorf("the stream lacks %s:\n%s", want, stream)
@@ -120,7 +121,7 @@ func TestLivePageOfARun(t *testing.T) {
 	for deadline := time.Now().Add(10 * time.Second); p.server.Viewers() > 0 && time.Now().Before(deadline); {
 		time.Sleep(5 * time.Millisecond)
 	}
-	if err := p.close(cmd); err != nil {
+	if err := p.close(cmd, nil); err != nil {
 		t.Error(err)
 	}
 	if _, err := client.Get(url); err == nil {
@@ -128,11 +129,54 @@ func TestLivePageOfARun(t *testing.T) {
 	}
 }
 
+// TestViewersAndErrors: a page that is viewed stays after a run, whatever its verdict, and goes at
+// once with one that broke off, whose error would else be said minutes later.
+func TestViewersAndErrors(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ended error
+		stays bool
+	}{
+		"verdict": {&verdict{exitCheck, "G1 failed"}, true}, "none": {nil, true}, "broken": {errors.New("the cluster is gone"), false},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var stderr bytes.Buffer
+		cmd := testCommand(ctx, &stderr)
+		p, err := openLive(cmd, ":0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		viewing, leave := context.WithCancel(ctx)
+		left := make(chan int64)
+		url := strings.TrimSpace(strings.TrimPrefix(stderr.String(), "live page: "))
+		go func() { left <- view(viewing, url) }()
+		for deadline := time.Now().Add(10 * time.Second); p.server.Viewers() == 0 && time.Now().Before(deadline); {
+			time.Sleep(5 * time.Millisecond)
+		}
+		closed := make(chan error, 1)
+		go func() { closed <- p.close(cmd, tc.ended) }()
+		select {
+		case err := <-closed:
+			if tc.stays || err != nil {
+				t.Errorf("%s: the page went from its viewer, %v", name, err)
+			}
+		case <-time.After(2 * time.Second):
+			if !tc.stays {
+				t.Errorf("%s: the page stays", name)
+			}
+			cancel() // as an interruption
+			<-closed
+		}
+		leave()
+		<-left
+		cancel()
+	}
+}
+
 // TestNoLivePage: without --live all of it does nothing.
 func TestNoLivePage(t *testing.T) {
 	var p *livePage
 	p.begin("x")
-	if p.observer() != nil || p.report("nowhere") != nil || p.close(nil) != nil {
+	if p.observer() != nil || p.report("nowhere") != nil || p.close(nil, nil) != nil {
 		t.Error("a page that is not there does something")
 	}
 }

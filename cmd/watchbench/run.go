@@ -189,7 +189,7 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) (err error) {
 		if f.page, err = openLive(cmd, f.live); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, f.page.close(cmd)) }()
+		defer func() { err = errors.Join(err, f.page.close(cmd, err)) }()
 	}
 	var worst error
 	for _, s := range todo {

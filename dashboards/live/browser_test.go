@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -219,6 +220,18 @@ const (
 	pictures = `live.views().map(v => v.box.querySelector("canvas").toDataURL()).join()`
 )
 
+// viewed is a tab with a lively page, in which every chart is drawn.
+func viewed(t *testing.T) (p *tab, url string) {
+	t.Helper()
+	b := browser(t)
+	url, stop := serve(t, newServer(t, lively(t, nil)), ":0")
+	t.Cleanup(stop)
+	p = newTab(t, b)
+	p.open(url, 1000, "light")
+	p.await(allDrawn)
+	return p, url
+}
+
 func TestPageInBrowser(t *testing.T) {
 	b := browser(t)
 	url, stop := serve(t, newServer(t, lively(t, nil)), ":0")
@@ -249,12 +262,7 @@ func TestPageInBrowser(t *testing.T) {
 
 // TestThemeChanges: the charts follow when the colour scheme changes under them.
 func TestThemeChanges(t *testing.T) {
-	b := browser(t)
-	url, stop := serve(t, newServer(t, lively(t, nil)), ":0")
-	defer stop()
-	p := newTab(t, b)
-	p.open(url, 1000, "light")
-	p.await(allDrawn)
+	p, url := viewed(t)
 	colors := `live.views()[0].chart.getOption().series.map(s => s.lineStyle.color).join()`
 	if got := p.eval(colors); !strings.Contains(got, blue) {
 		t.Errorf("light: %s", got)
@@ -266,12 +274,7 @@ func TestThemeChanges(t *testing.T) {
 }
 
 func TestHostileNamesStayText(t *testing.T) {
-	b := browser(t)
-	url, stop := serve(t, newServer(t, lively(t, nil)), ":0")
-	defer stop()
-	p := newTab(t, b)
-	p.open(url, 1000, "light")
-	p.await(allDrawn)
+	p, url := viewed(t)
 	p.eval(`document.getElementById("queues").open = true`)
 	p.await(`document.getElementById("queues-body").innerText.includes("<img src=x onerror=")`)
 	for _, want := range []string{"Run of </script><script>", "cell <b>1</b> (1 of 2)", "failed cell <b>0</b>: G1 failed <i>x</i>", "Fault now", "storage: 503:1%"} {
@@ -289,6 +292,32 @@ func TestHostileNamesStayText(t *testing.T) {
 	if got := p.eval(`document.getElementById("run-report").href`); got != url+"report/" {
 		t.Errorf("the report is at %s", got)
 	}
+	p.quiet(url)
+}
+
+// TestUnknownGoes: what a watcher no longer tells is no longer shown, and the kind of the oldest
+// change stands beside its age alone, whatever else has that value.
+func TestUnknownGoes(t *testing.T) {
+	b := browser(t)
+	var capacities atomic.Bool
+	capacities.Store(true)
+	url, stop := serve(t, newServer(t, lively(t, func(_ int, r *Reading) {
+		text := "k8swatch_inflight_requests 4\nk8swatch_oldest_unsent_seconds{kind=\"Pod\"} 4\nk8swatch_queue_depth{queue=\"Pod_1\"} 5\n"
+		if capacities.Load() {
+			text += "k8swatch_queue_capacity{queue=\"Pod_1\"} 10\n"
+		}
+		r.Metrics = []byte(text)
+	})), ":0")
+	defer stop()
+	p := newTab(t, b)
+	p.open(url, 1000, "light")
+	fill := `live.views().find(v => v.c.id === "fill")`
+	p.await(fill + `.chart`)
+	if got := p.eval(`[...document.querySelectorAll("#figures dd")].filter(e => e.textContent.includes("(Pod)")).map(e => e.previousSibling.textContent).join()`); got != "Oldest unsent" {
+		t.Errorf("the kind stands beside %q", got)
+	}
+	capacities.Store(false)
+	p.await(`!` + fill + `.chart && !document.getElementById("empty-fill").hidden`)
 	p.quiet(url)
 }
 

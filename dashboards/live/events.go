@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -52,7 +53,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 func (s *Server) follow(r *http.Request, out *stream, next uint64) {
 	alive := time.NewTicker(keepAlive)
 	defer alive.Stop()
-	most := uint64(History) // of the first batch
+	most := uint64(math.MaxUint64) // of the first batch
 	for {
 		frames, after, more := s.hub.from(next, most)
 		if len(frames) > 0 {

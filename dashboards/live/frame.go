@@ -83,6 +83,7 @@ type Verdict struct {
 // States of a cell.
 const (
 	StatePassed  = "passed"
+	StateOpen    = "nothing failed" // and not all was judged
 	StateFailed  = "failed"
 	StateInvalid = "invalid"
 )

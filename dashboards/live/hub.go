@@ -52,8 +52,8 @@ func (h *hub) oldest() uint64 {
 	return h.head - min(h.head, History)
 }
 
-// from returns the frames from a number on, the number after them, and what is closed when
-// there are more. Where more than most are due, only the newest is returned.
+// from returns the frames from a number on, those that are kept, the number after them, and what
+// is closed when there are more. Where more than most are due, only the newest is returned.
 func (h *hub) from(next, most uint64) (frames [][]byte, after uint64, more <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -63,6 +63,7 @@ func (h *hub) from(next, most uint64) (frames [][]byte, after uint64, more <-cha
 	if h.head-next > most {
 		next = h.head - 1
 	}
+	next = max(next, h.head-min(h.head, History))
 	for ; next < h.head; next++ {
 		frames = append(frames, h.frames[next%History])
 	}

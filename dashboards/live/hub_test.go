@@ -144,6 +144,26 @@ func TestLateViewer(t *testing.T) {
 	})
 }
 
+// TestFrameDuringHello: the frame that comes between a viewer's greeting and its first batch
+// pushes one out, not all.
+func TestFrameDuringHello(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, nothing{})
+		s.hub.add(t, 0, History)
+		v := viewer{take: make(chan struct{})}
+		stop := view(s, &v, "")
+		synctest.Wait() // it has not taken the greeting
+		s.hub.add(t, History, History+1)
+		v.take <- struct{}{}
+		v.take <- struct{}{}
+		synctest.Wait()
+		if events, _ := v.times(t); len(events) != 1 || len(events[0]) != History || events[0][0] != 1 {
+			t.Errorf("%d events, the first with %d frames", len(events), len(events[0]))
+		}
+		stop()
+	})
+}
+
 // TestSlowViewer: one that takes nothing delays nobody, and then skips to the newest frame.
 func TestSlowViewer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -279,6 +279,10 @@ func FuzzFrame(f *testing.F) {
 	f.Add(ownText(1, 2), ownText(2, 3))
 	f.Add(originalText(1), originalText(2))
 	f.Add("<html>", "\x00")
+	wide := func(n int) string { // a bucket that is wider than a number
+		return fmt.Sprintf("%[2]s 1\n# TYPE %[1]s histogram\n%[1]s_bucket{le=\"-1.7e308\"} 0\n%[1]s_bucket{le=\"1.7e308\"} %[3]d\n%[1]s_bucket{le=\"+Inf\"} %[3]d\n%[1]s_count %[3]d\n", metric.Freshness, metric.EventsReceived, n)
+	}
+	f.Add(wide(1), wide(9))
 	f.Add(metric.QueueDepth+"{queue=\"a\"} NaN\n", metric.QueueDepth+"{queue=\"a\"} 1e308\n"+metric.QueueDepth+"{queue=\"a\",x=\"\"} 1e308\n")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		for _, frame := range framesOf(a, b) {

@@ -78,7 +78,7 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.Signed = h.key != nil && h.signed(req.Header, body)
 	switch {
 	case r.Error != "" && r.Code == 0 && fault != nil:
-		r.Code, r.Sent = h.misbehave(w, req, fault)
+		r.Code, r.Items = h.misbehave(w, req, fault)
 	case r.Code != 0:
 		w.WriteHeader(r.Code)
 	}
@@ -91,7 +91,7 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // misbehave does what the fault says, and returns the status that was sent, 0 for none, and
-// how much of the body of a huge answer.
+// how much of a huge answer could be sent.
 func (h *hook) misbehave(w http.ResponseWriter, req *http.Request, f *hookfault.Spec) (code int, sent int64) {
 	switch f.Effect {
 	case hookfault.Status:

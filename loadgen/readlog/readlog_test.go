@@ -40,7 +40,7 @@ func records(n int) []Record {
 			Record{What: Get, Intended: int64(i + 1), Started: int64(i + 2), Ended: int64(i + 3), Code: 200, Items: 1, Bytes: 3000},
 			Record{What: List, Intended: 5, Started: 6, Ended: 7, Code: 503, Error: `body of "0" bytes <cut> & more`},
 			Record{What: Event, Reader: i % 7, Type: "MODIFIED", UID: fmt.Sprint("uid-", i), Version: uint64(i), Ended: 9},
-			Record{What: Delivery, Reader: 2, Type: "ADDED", UID: "u", Version: 3, Started: 10, Ended: 11, Code: 500, Sent: 70_000, Error: "500", Signed: true})
+			Record{What: Delivery, Reader: 2, Type: "ADDED", UID: "u", Version: 3, Started: 10, Ended: 11, Code: 500, Error: "500", Signed: true})
 	}
 	return all
 }

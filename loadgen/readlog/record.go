@@ -49,9 +49,8 @@ type Record struct {
 	// the last byte of its body was read.
 	Intended, Started, Ended int64
 	Code                     int   // HTTP status; 0: no answer
-	Items                    int64 // objects in a complete and valid body
+	Items                    int64 // objects in a complete and valid body; of a delivery, bytes of a huge answer that could be sent
 	Bytes                    int64 // of the body
-	Sent  int64 // bytes of the body with which a delivery was answered, as far as they were taken
 	// Error says why a query has no result although it may have a Code, such as a body
 	// that was cut. Of a delivery it is the name of the fault that hit it.
 	Error string
@@ -85,7 +84,6 @@ func appendRecord(b []byte, r *Record) []byte {
 	number("code", int64(r.Code))
 	number("items", r.Items)
 	number("bytes", r.Bytes)
-	number("sent", r.Sent)
 	text("error", r.Error)
 	text("type", r.Type)
 	text("uid", r.UID)
@@ -117,8 +115,6 @@ func (r *Record) field(key []byte) any {
 		return &r.Items
 	case "bytes":
 		return &r.Bytes
-	case "sent":
-		return &r.Sent
 	case "error":
 		return &r.Error
 	case "type":

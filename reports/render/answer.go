@@ -45,7 +45,7 @@ func (t *table) doubts() (s []string) {
 		return s
 	}
 	if n > 0 {
-		why += fmt.Sprintf(": %d of %d measurements are missing", n, len(t.Run.Order))
+		why += fmt.Sprintf(": %d of %d measurements %s missing", n, len(t.Run.Order), number(n, "is", "are"))
 	}
 	return append(s, why+".")
 }
@@ -136,7 +136,7 @@ func (t *table) speeds() (s []string) {
 	}
 	for i, h := range all {
 		if i == 0 {
-			h.plain += h.more
+			h.plain = h.full()
 		}
 		s = append(s, h.plain+".")
 	}
@@ -177,13 +177,18 @@ func (t *table) champions() (words []string) {
 // scaling is what strategies carry, and how costs grow with objects.
 func (t *table) scaling() (s []string) {
 	var carried []string
-	for _, r := range t.rows {
-		if v := capacity(r); r.calibrates() && !slices.ContainsFunc(r.failing(), core) && v.number != nil {
-			least := ""
+	rows := slices.DeleteFunc(slices.Clone(t.rows), func(r *row) bool { return !r.calibrates() })
+	loads := slices.ContainsFunc(rows, func(r *row) bool { return r.load != rows[0].load })
+	for _, r := range rows {
+		if v := capacity(r); !slices.ContainsFunc(r.failing(), core) && v.number != nil {
+			name, least := inShort(t.curveName(r), 8), ""
+			if loads {
+				name += " under " + inShort(r.load, 5)
+			}
 			if v.atLeast {
 				least = "at least "
 			}
-			carried = append(carried, fmt.Sprintf("%s %s%s", inShort(r.strategy, 5), least, fixed(v.number, 1)))
+			carried = append(carried, fmt.Sprintf("%s %s%s", name, least, fixed(v.number, 1)))
 		}
 	}
 	if len(carried) > 0 {
@@ -201,14 +206,13 @@ func (t *table) scaling() (s []string) {
 // proven counts where nothing was lost, reordered or brought back, and where that was not
 // put to the test.
 func (t *table) proven() (s []string) {
-	good, cut, untested, valid := 0, 0, 0, 0
+	good, cut, untested := 0, 0, 0
 	var events int64
 	known := true
 	for _, r := range t.rows {
 		if r.void() || r.isFloor() {
 			continue
 		}
-		valid++
 		has := func(verdict string, asked ...string) bool {
 			return slices.ContainsFunc(asked, func(g string) bool { return r.checks[g].Verdict == verdict })
 		}
@@ -217,7 +221,7 @@ func (t *table) proven() (s []string) {
 		case every:
 			good++
 			for _, c := range r.valid {
-				if e := account(c); e == nil {
+				if e := account(c); e == nil || c.Watcher.Restarts > 0 { // those of the last process are not all
 					known = false
 				} else {
 					events += e.Received
@@ -246,7 +250,7 @@ func (t *table) proven() (s []string) {
 		s = append(s, "Nothing was lost, reordered or brought back"+over+".")
 	case good > 0:
 		s = append(s, fmt.Sprintf("Of %d %s, %d lost, reordered and resurrected nothing%s%s.", len(t.rows), t.combinations(), good, over, leading("; ", join(rest))))
-	case valid > 0:
+	case len(rest) > 0:
 		s = append(s, "Not proven: that nothing was lost, reordered or brought back"+leading("; ", join(rest))+".")
 	}
 	return s
@@ -318,7 +322,7 @@ func (t *table) sureness() (s []string) {
 	}
 	left := "."
 	if invalid > 0 {
-		left = fmt.Sprintf("; %d of %d were invalid.", invalid, len(t.res.Cells))
+		left = fmt.Sprintf("; %d of %d %s invalid.", invalid, len(t.res.Cells), number(invalid, "was", "were"))
 	}
 	switch most {
 	case 0:
@@ -340,6 +344,14 @@ func withInterval(least int) string {
 		return ""
 	}
 	return fmt.Sprintf(", ± their %g %% interval", 100*stats.Level)
+}
+
+// number is one of two forms.
+func number(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
 }
 
 func fromTo(least, most int) string {

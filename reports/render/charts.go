@@ -3,6 +3,7 @@ package render
 import (
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"maps"
 	"math"
 	"slices"
@@ -25,6 +26,7 @@ type chart struct {
 	Lines   int    // that stand below one another, of a chart with a line per row
 	Option  optioner
 	Data    dataTable
+	HTML    template.HTML // the chart as the page has it; only a run's page draws ahead
 }
 
 // Height is enough for each line's name.

@@ -21,9 +21,19 @@ type headline struct {
 	Name     string // whose it is
 	Note     string // what belongs to it
 	Sentence string // all of it in words
-	// plain is the same for readers who know no terms, without a full stop, and more what may
-	// follow it.
-	plain, more string
+	// plain is the same for readers who know no terms, without a full stop; more, when the
+	// changes of some row arrived, and a caveat may follow it.
+	plain, more, caveat string
+	arrived             interface{ arrived() string }
+}
+
+// full is all of it for readers who know no terms.
+func (h *headline) full() string {
+	s := h.plain + h.more
+	if h.arrived != nil {
+		s += h.arrived.arrived()
+	}
+	return s + h.caveat
 }
 
 // Headlines are the answers for each load: of a closed one, drain times are compared; an
@@ -108,7 +118,7 @@ func headlineOf(load string, rows []*row) headline {
 		return none("no point may be compared")
 	case 1:
 		h.plain = under + fmt.Sprintf("storage had all Pods from %s after %s s, with nothing to compare that with", inShort(all[0].label(), 8), drain.text(all[0].drain))
-		h.more = all[0].arrived()
+		h.arrived = all[0].row
 		return none("only %s may be compared", all[0].label())
 	}
 	first, others := all[0], all[1:]
@@ -154,7 +164,7 @@ func headlineOf(load string, rows []*row) headline {
 	if last := claims[len(claims)-1]; len(claims) > 1 {
 		h.more += " and " + last
 	}
-	h.more += first.arrived()
+	h.arrived = first.row
 	if s := untested(all); s != "" {
 		h.Note += " · " + s
 		h.Sentence += " " + s

@@ -203,5 +203,24 @@ func writeHistory(w io.Writer, all []archive.Entry, echarts []byte) error {
 	if p.Groups, p.Alone, err = trends(all); err != nil {
 		return err
 	}
+	groups := p.Groups
+	p.Groups = slices.Clone(groups)
+	for i := range p.Groups {
+		p.Groups[i].Charts = nil
+	}
+	var around bytes.Buffer
+	if err := fill(&around, pageTemplates.Lookup("history.html"), p); err != nil {
+		return err
+	}
+	r := &room{left: mostPage - around.Len()}
+	for i := range groups {
+		g := &groups[i]
+		n := len(g.Charts)
+		g.Charts = r.take(g.Charts)
+		g.Notes = undrawnNote(n - len(g.Charts))
+	}
+	if p.Groups = groups; r.err != nil {
+		return fmt.Errorf("draw the charts: %w", r.err)
+	}
 	return fill(w, pageTemplates.Lookup("history.html"), p)
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/assets"
 	"github.com/watchbench/watchbench/reports/archive"
 	"github.com/watchbench/watchbench/reports/result"
 )
@@ -214,6 +215,58 @@ func TestHistoryKeepsForeignFiles(t *testing.T) {
 	}
 	if have, err := os.ReadFile(path); err != nil || string(have) != "<p>mine" {
 		t.Errorf("the file is now %.40q, %v", have, err)
+	}
+}
+
+// TestHistoryOfManySettings: runs that all differ are not each held against all others.
+func TestHistoryOfManySettings(t *testing.T) {
+	base := fixture(t)
+	var all []archive.Entry
+	for i := range 1000 {
+		res := *base
+		res.Scenario = map[string]any{"load": map[string]any{"rate": float64(i)}}
+		all = append(all, archive.Entry{Name: fmt.Sprint("run", i), Kind: archive.Run, Results: &res, Scenario: "s"})
+	}
+	before := processorTime(t)
+	groups, alone, err := trends(all)
+	if err != nil || len(groups) != 0 || len(alone) != len(all) || !strings.Contains(alone[999], "differs from the newest run of its scenario: scenario load.rate 0 → 999") {
+		t.Fatalf("%d groups, %d alone, %v, %s", len(groups), len(alone), err, alone[len(alone)-1])
+	}
+	if took := processorTime(t) - before; took > 2*time.Second {
+		t.Errorf("took %v of processor time", took)
+	}
+}
+
+// TestHistoryOfManyPoints: 40 runs of 200 points each, half of them invalid, make no larger page
+// than others, and it says what it leaves out.
+func TestHistoryOfManyPoints(t *testing.T) {
+	script, ok := assets.ECharts()
+	if !ok {
+		t.Skip("built without the chart script (internal/assets/fetch.sh)")
+	}
+	base := shaped(t, func(i int, c *result.Cell) {
+		c.Series, c.Repetition, c.ID, c.Params["watcher.podQueueNum"] = nil, 1, fmt.Sprint("c", i), fmt.Sprint(i)
+		if i%2 > 0 {
+			c.Valid, c.InvalidReasons, c.Checks = false, []string{"late"}, nil
+		}
+	})
+	var all []archive.Entry
+	for i := range 240 { // of six settings
+		res := *base
+		res.Scenario = map[string]any{"load": map[string]any{"rate": float64(i % 6)}}
+		all = append(all, archive.Entry{Name: fmt.Sprint("run", i), Kind: archive.Run, Results: &res, Scenario: "s", Started: historyStart.Add(-time.Duration(i) * time.Hour)})
+	}
+	var page bytes.Buffer
+	if err := writeHistory(&page, all, script); err != nil {
+		t.Fatal(err)
+	}
+	if page.Len() > mostBytes {
+		t.Errorf("%d bytes, at most %d", page.Len(), mostBytes)
+	}
+	for _, want := range []string{`id="group1-1-1"`, "charts not drawn, so that the page stays below 3 MB", " left out of the lines", "The first 50 are listed."} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
 	}
 }
 

@@ -75,14 +75,29 @@ func newShell(echarts []byte) shell {
 	return s
 }
 
-// page is what the template of a report shows: the table's methods and the shell.
+// page is what the template of a report shows: the table's methods, the charts and the shell.
 type page struct {
-	*table
+	tabled
+	drawings
 	shell
 }
 
+// tabled puts the table's methods behind fields of the same name in drawings.
+type tabled struct{ *table }
+
+// writePage fills the template twice: how much room there is for charts, what is around them says.
 func writePage(w io.Writer, res *result.Results, echarts []byte) error {
-	return fill(w, pageTemplates.Lookup("page.html"), page{arrange(res), newShell(echarts)})
+	t := arrange(res)
+	p := page{tabled{t}, t.undrawn(), newShell(echarts)}
+	var around bytes.Buffer
+	if err := fill(&around, pageTemplates.Lookup("page.html"), p); err != nil {
+		return err
+	}
+	var err error
+	if p.drawings, err = t.draw(mostPage - around.Len()); err != nil {
+		return fmt.Errorf("draw the charts: %w", err)
+	}
+	return fill(w, pageTemplates.Lookup("page.html"), p)
 }
 
 func digest(script []byte) string {
@@ -132,13 +147,19 @@ func (t *table) Figures() int   { return len(published) + len(ours) - 1 }
 type loadView struct {
 	ID, Name   string
 	Main, More []*chart
+	Notes      []string // what is not drawn
 }
 
 // Loads are the charts of each load.
 func (t *table) Loads() (all []loadView) {
-	most := pointsPerLine(curvesOf(t.rows))
+	curves := 0
+	for _, load := range t.loads() {
+		rows, _ := t.telling(t.under(load))
+		curves += curvesOf(rows)
+	}
+	most := pointsPerLine(curves)
 	for i, load := range t.loads() {
-		rows := t.under(load)
+		rows, notes := t.telling(t.under(load))
 		id := fmt.Sprintf("load%d", i+1)
 		main := append(curveCharts(id+"-curve", rows, mainCurves, most),
 			freshnessDots(id+"-freshness", rows), freshnessCurve(id+"-distribution", rows))
@@ -146,7 +167,7 @@ func (t *table) Loads() (all []loadView) {
 		main = append(main, flows[:min(1, len(flows))]...)
 		main = append(main, skewBars(id+"-skew", rows), partyBars(id+"-machine", rows))
 		all = append(all, loadView{
-			ID: id, Name: clean(load), Main: drawn(main),
+			ID: id, Name: clean(load), Main: drawn(main), Notes: notes,
 			More: append(curveCharts(id+"-more", rows, append(slices.Clone(moreCurves), otherCurves(rows)...), most), flows[min(1, len(flows)):]...),
 		})
 	}

@@ -48,16 +48,13 @@ func (t *table) OverLoad() *chart {
 		for _, r := range rows {
 			x := *rate(r).number
 			p := opts.LineData{Value: []float64{x, *freshnessP99.measure(r).number}, Symbol: "circle", SymbolSize: 9}
-			keeps := unknown
-			if kept, of := r.pace(); of > 0 {
-				if keeps = "yes"; kept < of {
-					keeps, p.Symbol, p.SymbolSize = "no", "emptyCircle", 12
-				}
+			if _, of := r.pace(); of > 0 && !r.keepsUp() {
+				p.Symbol, p.SymbolSize = "emptyCircle", 12
 			}
 			rates[x] = true
 			points = append(points, p)
 			data.Rows = append(data.Rows, []string{chartText(name), chartText(r.load), short(x),
-				freshnessP99.text(freshnessQuantiles[0].measure(r)), freshnessP99.text(freshnessP99.measure(r)), keeps})
+				freshnessP99.text(freshnessQuantiles[0].measure(r)), freshnessP99.text(freshnessP99.measure(r)), r.paceWords()})
 		}
 		if len(points) == 0 {
 			continue

@@ -3,6 +3,7 @@ package render
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/watchbench/watchbench/reports/result"
@@ -63,6 +64,17 @@ func TestFreshnessAgainstOpenLoads(t *testing.T) {
 				t.Errorf("%s goes back from %v to %v", s.Name, s.Data[i-1].Value, p.Value)
 			}
 		}
+	}
+
+	// One of three repetitions fell behind, as the table of who keeps up has it.
+	for rep := range 3 {
+		again := openCell("dedup", 400, 1)
+		again.ID, again.Repetition, again.Pace = fmt.Sprint("again", rep), rep+1, &result.Pace{KeepsUp: rep > 0, WrittenQPS: 400}
+		res.Cells = append(res.Cells, again)
+	}
+	rows := arrange(res).OverLoad().Data.Rows
+	if row := rows[slices.IndexFunc(rows, func(r []string) bool { return r[0] == "dedup" })]; row[len(row)-1] != "keeps up 2 of 3" {
+		t.Errorf("of three repetitions, two of which kept up: %q", row)
 	}
 
 	res.Cells = res.Cells[:1]

@@ -21,9 +21,9 @@ var markdownTemplates = template.Must(template.New("").Funcs(template.FuncMap{
 // markdown is the cell's text. Where the heading wants it, a sign is added to the word,
 // for those who skim.
 func (c cell) markdown(h heading) string {
-	text := c.Text // of figures it is our own
+	text := figureEscapes.Replace(c.Text)
 	if h.Left {
-		text = md(text)
+		text = md(c.Text)
 	}
 	switch {
 	case h.marked && c.tone == good:
@@ -49,6 +49,9 @@ var mdEscapes = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "|", `\|`, "~", `\~`,
 	"<", "&lt;", ">", "&gt;", "&", "&amp;", "#", `\#`, "@", "@\u200b", "://", ":\u200b//",
 )
+
+// figureEscapes are those of a figure, which is our own but for its unit.
+var figureEscapes = strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;")
 
 // md escapes text for one line of Markdown.
 func md(s string) string { return mdEscapes.Replace(clean(s)) }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -126,6 +127,34 @@ func writeMatrixPage(w io.Writer, m *result.Matrix, saved func(*result.MatrixEnt
 			l.Cells = append(l.Cells, v)
 		}
 		p.Lines = append(p.Lines, l)
+	}
+	return p.fit(w)
+}
+
+// fit fills the page with the charts for which there is room, the first of each timeline first.
+func (p *matrixPage) fit(w io.Writer) error {
+	all := make([][]*chart, len(p.Timelines))
+	for i, t := range p.Timelines {
+		all[i], t.Charts = t.Charts, nil
+	}
+	var around bytes.Buffer
+	if err := fill(&around, pageTemplates.Lookup("matrix.html"), p); err != nil {
+		return err
+	}
+	r := &room{left: mostPage - around.Len()}
+	for n, more := 0, true; more; n++ {
+		more = false
+		for i, t := range p.Timelines {
+			if n < len(all[i]) {
+				more, t.Charts = true, append(t.Charts, r.take(all[i][n:n+1])...)
+			}
+		}
+	}
+	for i, t := range p.Timelines {
+		t.Notes = append(t.Notes, undrawnNote(len(all[i])-len(t.Charts))...)
+	}
+	if r.err != nil {
+		return fmt.Errorf("draw the charts: %w", r.err)
 	}
 	return fill(w, pageTemplates.Lookup("matrix.html"), p)
 }

@@ -144,8 +144,16 @@ func TestMatrixPageIsSmall(t *testing.T) {
 	for i := range 400 {
 		c.Robustness.Moments = append(c.Robustness.Moments, result.Moment{T: float64(i) * 1.003, What: "sigkill", Note: "after its first list"})
 	}
+	c.Checks = map[string]result.Check{"G1": many(1).Cells[0].Checks["G1"], "G2": many(1).Cells[0].Checks["G1"]}
 	for i := range 64 {
-		m.Entries = append(m.Entries, result.MatrixEntry{Row: fmt.Sprintf("F%d", i%29), Scenario: fmt.Sprintf("f%02d-some-fault", i), Cell: "only", Columns: map[string]result.Column{"C": col(result.Pass, "")}})
+		e := result.MatrixEntry{Row: fmt.Sprintf("F%d", i%29), Scenario: fmt.Sprintf("f%02d-some-fault", i), Cell: "only", Columns: map[string]result.Column{}}
+		for _, c := range result.MatrixColumns {
+			e.Columns[c.ID] = col(result.Pass, "412 of them")
+		}
+		for range 20 {
+			e.Facts = append(e.Facts, result.Fact{Name: "rows that differ after a restart", Value: 12, Limit: new(14.0), Column: "C", OK: true, Detail: "as many as without a fault"})
+		}
+		m.Entries = append(m.Entries, e)
 	}
 	var out bytes.Buffer
 	if err := writeMatrixPage(&out, m, func(*result.MatrixEntry) SavedCell { return SavedCell{Cell: &c} }, bytes.Repeat([]byte("x"), 1<<20)); err != nil {
@@ -153,6 +161,9 @@ func TestMatrixPageIsSmall(t *testing.T) {
 	}
 	if out.Len() >= 3_000_000 {
 		t.Errorf("the page has %d bytes", out.Len())
+	}
+	if text := out.String(); !strings.Contains(text, "1 chart not drawn, so that the page stays below 3 MB") || !strings.Contains(text, `id="cell64-rates"`) {
+		t.Error("the page does not say what it leaves out, or lacks the first chart of a cell")
 	}
 }
 

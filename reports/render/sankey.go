@@ -66,7 +66,8 @@ func streams(e *result.Events) (in, out []stream) {
 // flowSankey draws what became of the events that the row's watcher received; nil where it
 // gives no account.
 func flowSankey(id string, r *row) *chart {
-	e := r.representative().Events
+	cell := r.representative()
+	e := account(cell)
 	if e == nil {
 		return nil
 	}
@@ -108,6 +109,9 @@ func flowSankey(id string, r *row) *chart {
 	)
 	sankey.AddSeries("events", nodes, links)
 	caption := "What became of the events that the watcher received, by its own counters; acknowledged are those that storage took."
+	if cell.Watcher.Restarts > 0 {
+		caption += " The watcher was restarted: the counters are those of its last process."
+	}
 	if e.Retried > 0 {
 		caption += fmt.Sprintf(" %s sent again, which are no events of their own.", plural(int(e.Retried), "request"))
 	}

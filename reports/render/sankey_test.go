@@ -90,6 +90,13 @@ func TestFlowBalances(t *testing.T) {
 			t.Errorf("%s: the table ends with %q", name, last)
 		}
 	}
+	if c := flowSankey("x", row1(result.Cell{Valid: true, Events: &result.Events{Received: 5, Sent: 5}, Watcher: result.Watcher{Restarts: 2}})); !strings.Contains(c.Caption, "last process") {
+		t.Errorf("of a restarted watcher: %q", c.Caption)
+	}
+	other := result.Cell{Valid: true, Events: &result.Events{Sent: 5}, Handler: result.Handler{Strategy: result.External}}
+	if c := flowSankey("x", row1(other)); c != nil {
+		t.Error("a watcher without counters has a flow")
+	}
 	if c, _ := flowOf(t, nil); c != nil {
 		t.Error("a watcher that gives no account has a flow")
 	}

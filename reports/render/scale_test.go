@@ -3,6 +3,7 @@ package render
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 	"syscall"
@@ -89,6 +90,58 @@ func TestLargeReportIsQuickAndSmall(t *testing.T) {
 	}
 	if page.Len() > mostBytes {
 		t.Errorf("%d bytes, at most %d", page.Len(), mostBytes)
+	}
+}
+
+// shaped gives the 200 cells of a large run another matrix.
+func shaped(t *testing.T, edit func(i int, c *result.Cell)) *result.Results {
+	res := large(t)
+	for i := range res.Cells {
+		c := &res.Cells[i]
+		c.Params = maps.Clone(c.Params)
+		edit(i, c)
+	}
+	return res
+}
+
+// TestPageOfAnyShapeIsSmall: 200 cells may as well be 200 points, with many queues and a failure
+// in each. The page then says what it does not draw.
+func TestPageOfAnyShapeIsSmall(t *testing.T) {
+	script, ok := assets.ECharts()
+	if !ok {
+		t.Skip("built without the chart script (internal/assets/fetch.sh)")
+	}
+	alone := func(i int, c *result.Cell) { c.Repetition, c.Params["watcher.podQueueNum"] = 1, fmt.Sprint(i) }
+	const fewer = "The charts show 24 of the 200 points of this load"
+	for name, tc := range map[string]struct {
+		edit func(i int, c *result.Cell)
+		says string
+	}{
+		"points":   {alone, "charts not drawn, so that the page stays below 3 MB"},
+		"one load": {func(i int, c *result.Cell) { alone(i, c); c.Params[result.ParamLoad] = "l" }, fewer},
+		"loads":    {func(i int, c *result.Cell) { c.Repetition, c.Params[result.ParamLoad] = 1, fmt.Sprintf("load-%03d", i) }, "charts not drawn"},
+		"queues": {func(i int, c *result.Cell) {
+			alone(i, c)
+			c.Queues = map[string]float64{}
+			for q := range 256 {
+				c.Queues[fmt.Sprintf("Pod_%d", q)] = float64(1000*q*i) / 7
+			}
+		}, "The 15 most uneven of 199 points."},
+		"failures": {func(_ int, c *result.Cell) { c.Checks = many(1).Cells[0].Checks }, "50 more in results.json"},
+	} {
+		var page bytes.Buffer
+		if err := writePage(&page, shaped(t, tc.edit), script); err != nil {
+			t.Fatal(err)
+		}
+		if page.Len() > mostBytes {
+			t.Errorf("%s: %d bytes, at most %d", name, page.Len(), mostBytes)
+		}
+		if !strings.Contains(page.String(), tc.says) {
+			t.Errorf("%s: the page does not say %q", name, tc.says)
+		}
+		if strings.Contains(page.String(), "holds no curves") || !strings.Contains(page.String(), `id="load1-curve-0"`) {
+			t.Errorf("%s: the first load has no charts", name)
+		}
 	}
 }
 

@@ -173,15 +173,8 @@ func (t *table) sizing(c contest) []headline {
 	}
 	found := t.smallest(rows)
 	slices.SortStableFunc(found, func(a, b *row) int { return cmp.Or(t.bySize(a, b), cmp.Compare(p99(a), p99(b))) })
-	of := func(every bool) *row {
-		i := slices.IndexFunc(found, func(r *row) bool { _, all := r.sends(); return all == every })
-		if i < 0 {
-			return nil
-		}
-		return found[i]
-	}
-	all, latest := of(true), of(false)
-	notKnown, known := t.notKnown(c, all, latest), ""
+	all, latest := t.best(found, true), t.best(found, false)
+	notKnown, known := t.notKnown(c, slices.Concat(all, latest)...), ""
 	if notKnown != "" {
 		known = "known "
 	}
@@ -192,36 +185,38 @@ func (t *table) sizing(c contest) []headline {
 	case len(t.sizes()) == 0:
 		which = "freshest " + known + "setting"
 	}
+	short := func(r *row) string { return inShort(t.setting(r), 12) }
+	whole := func(r *row) string { return t.setting(r) + " (" + r.cost() + ")" }
 	h := headline{Label: "load " + clean(c.name) + ": " + which + " that keeps up"}
 	switch {
-	case all == nil && latest == nil && slices.ContainsFunc(rows, (*row).keepsUp):
+	case len(all)+len(latest) == 0 && slices.ContainsFunc(rows, (*row).keepsUp):
 		kept := slices.MinFunc(slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return !r.keepsUp() }), t.bySize)
 		h.Value = "none"
 		h.plain = fmt.Sprintf("At %s, %s will do: %s keeps up, but %s", question(kept), none, inShort(t.setting(kept), 12), kept.unfit())
 		h.Sentence = fmt.Sprintf("%s: %s will do: %s keeps up, but %s.", question(kept), none, t.setting(kept), kept.unfit())
-	case all == nil && latest == nil:
+	case len(all)+len(latest) == 0:
 		least := slices.MinFunc(rows, func(a, b *row) int { return cmp.Compare(*growth(a).number, *growth(b).number) })
 		h.Value = "none"
 		h.plain = fmt.Sprintf("At %s, %s keeps up; the backlog of %s, which is least behind, grows by %s writes every second", question(least), none, inShort(t.setting(least), 12), shortOf(growth(least).number))
 		h.Sentence = fmt.Sprintf("%s: %s keeps up; least behind is %s: %s.", question(least), none, t.setting(least), least.behind())
-	case all == nil:
+	case len(all) == 0:
 		h.Value = latest.label()
-		h.plain = fmt.Sprintf("At %s, the %s that keeps up is %s, which skips states that newer ones have replaced", question(latest), which, inShort(t.setting(latest), 12))
-		h.more = latest.arrived()
-		h.Sentence = fmt.Sprintf("%s: the %s that keeps up is %s (%s); none does that sends every event.", question(latest), which, t.setting(latest), latest.cost())
+		h.plain = fmt.Sprintf("At %s, the %s%s", question(latest[0]), latest.are(which, short), latest.each("skips states that newer ones have replaced"))
+		h.arrived = latest
+		h.Sentence = fmt.Sprintf("%s: the %s; none does that sends every event.", question(latest[0]), latest.are(which, whole))
 	default:
 		h.Value = all.label()
-		h.plain = fmt.Sprintf("At %s, the %s that keeps up is %s, which passes on every event", question(all), which, inShort(t.setting(all), 12))
-		h.more = all.arrived()
-		h.Sentence = fmt.Sprintf("%s: the %s that keeps up is %s (%s)", question(all), which, t.setting(all), all.cost())
-		if latest != nil {
-			h.plain += "; if the latest state of an object is enough, " + inShort(t.setting(latest), 12)
-			h.Sentence += fmt.Sprintf("; if the latest state of an object is enough, %s (%s)", t.setting(latest), latest.cost())
+		h.plain = fmt.Sprintf("At %s, the %s%s", question(all[0]), all.are(which, short), all.each("passes on every event"))
+		h.arrived = all
+		h.Sentence = fmt.Sprintf("%s: the %s", question(all[0]), all.are(which, whole))
+		if len(latest) > 0 {
+			h.plain += "; if the latest state of an object is enough, " + latest.names(short)
+			h.Sentence += "; if the latest state of an object is enough, " + latest.names(whole)
 		}
 		h.Sentence += "."
 	}
 	if h.Sentence += notKnown; notKnown != "" {
-		h.more += "; others that are invalid or missing might also do"
+		h.caveat = "; others that are invalid or missing might also do"
 	}
 	h.Note = h.Sentence
 	return []headline{h}
@@ -244,9 +239,6 @@ func (t *table) notKnown(c contest, chosen ...*row) (s string) {
 	larger := func(r *row) bool {
 		compared := false
 		for _, o := range chosen {
-			if o == nil {
-				continue
-			}
 			if compared = true; t.bySize(r, o) <= 0 {
 				return false
 			}

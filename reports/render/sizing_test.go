@@ -103,9 +103,11 @@ func TestSizing(t *testing.T) {
 				res.Cells[3].Pace = &result.Pace{WrittenQPS: 200, GrowthQPS: 81, SentPerEvent: new(1.0)}
 			})},
 		{"settings with names", at + "the freshest setting that keeps up is keyed with watcher large (every event, freshness p50 0.12 s, p99 0.50 s, n = 1).",
-			second(sized(paced{"keyed", "20", 0, 0.8, 1}, paced{"keyed", "20", 0, 0.5, 1}, paced{"keyed", "20", 81, 0.5, 1}), "watcher", "small", "large", "other", "", nil)},
+			second(sized(paced{"keyed", "20", 0, 1.8, 1}, paced{"keyed", "20", 0, 0.5, 1}, paced{"keyed", "20", 81, 0.5, 1}), "watcher", "small", "large", "other", "", nil)},
 		{"a strategy alone", at + "the freshest strategy that keeps up is keyed (every event, freshness p50 0.12 s, p99 0.50 s, n = 1).",
 			sized(part30, keyed30)},
+		{"of one size, too close to rank", at + "the smallest settings that keep up are keyed with podQueueNum 30 (every event, freshness p50 0.12 s, p99 0.50 s, n = 1) and " +
+			"partitioned with podQueueNum 30 (every event, freshness p50 0.20 s, p99 0.80 s, n = 1), too close in freshness to rank.", sized(paced{"partitioned", "30", 1, 0.8, 1}, keyed30, part10)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.name == "a strategy alone" {

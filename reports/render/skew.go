@@ -1,9 +1,14 @@
 package render
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 )
+
+// mostFields bounds a map of queues, some 100 bytes each.
+const mostFields = 4000
 
 // skewHeat maps how many events each Pod queue of each row handled, against the row's mean.
 func skewHeat(id string, t *table) *chart {
@@ -24,6 +29,11 @@ func skewHeat(id string, t *table) *chart {
 		}
 	}
 	h.Columns = slices.SortedFunc(maps.Keys(queues), compareNatural)
+	if most, all := max(1, mostFields/max(1, len(h.Columns))), len(rows); most < all {
+		uneven := slices.SortedStableFunc(slices.Values(rows), func(a, b *row) int { return cmp.Compare(busiest(b), busiest(a)) })[:most]
+		rows = slices.DeleteFunc(rows, func(r *row) bool { return !slices.Contains(uneven, r) })
+		h.Caption += fmt.Sprintf(" The %d most uneven of %d points.", most, all)
+	}
 	for _, r := range rows {
 		handled := r.representative().Queues
 		mean := sum(handled) / float64(len(handled))
@@ -44,4 +54,10 @@ func sum(handled map[string]float64) (total float64) {
 		total += handled[q]
 	}
 	return total
+}
+
+// busiest is the share of a row's busiest queue against the mean.
+func busiest(r *row) float64 {
+	handled := r.representative().Queues
+	return slices.Max(slices.Collect(maps.Values(handled))) * float64(len(handled)) / sum(handled)
 }

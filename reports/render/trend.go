@@ -20,6 +20,7 @@ const (
 	trendGroups = 12 // with charts
 	trendOpen   = 2  // groups whose charts are drawn at once
 	trendApart  = 4  // differences that are named
+	trendLeft   = 50 // readings that are in no line
 )
 
 // trendFigures are those that have a chart over runs.
@@ -36,7 +37,9 @@ type trendGroup struct {
 	ID, Title, About string
 	Apart            []string // what sets it apart from the newest group of the scenario
 	Charts           []*chart
-	Left             []string // readings that are in no line, and why
+	Left             []string // readings that are in no line, and why; the first trendLeft
+	Lefts            int      // how many there are
+	Notes            []string // what is not drawn
 	Later            bool     // drawn on request
 
 	runs []*archive.Entry
@@ -45,35 +48,32 @@ type trendGroup struct {
 // trends groups the runs by scenario and by what versus calls comparable, the newest group
 // first. alone says of runs without a partner what sets them apart.
 func trends(all []archive.Entry) (groups []trendGroup, alone []string, err error) {
-	for i := range all { // newest first
+	lines, newest := map[string]int{}, map[string]*result.Results{} // group of a line; first run of a scenario
+	for i := range all {                                            // newest first
 		e := &all[i]
 		if e.Results == nil {
 			continue
 		}
-		var found *trendGroup
-		var apart []string
-		for j := range groups {
-			g := &groups[j]
-			if g.runs[0].Scenario != e.Scenario {
-				continue
-			}
-			differences, err := versus.Apart(g.runs[0].Results, e.Results)
-			if err != nil {
-				return nil, nil, err
-			}
-			if len(differences) == 0 {
-				found = g
-				break
-			}
-			if apart == nil {
+		line, err := versus.Line(e.Results)
+		if err != nil {
+			return nil, nil, err
+		}
+		at, known := lines[line]
+		if line == "" || !known {
+			var apart []string
+			if first := newest[e.Scenario]; first != nil {
+				differences, err := versus.Apart(first, e.Results)
+				if err != nil {
+					return nil, nil, err
+				}
 				apart = sentences(differences)
+			} else {
+				newest[e.Scenario] = e.Results
 			}
+			at = len(groups)
+			lines[line], groups = at, append(groups, trendGroup{Apart: apart})
 		}
-		if found == nil {
-			groups = append(groups, trendGroup{Apart: apart})
-			found = &groups[len(groups)-1]
-		}
-		found.runs = append(found.runs, e)
+		groups[at].runs = append(groups[at].runs, e)
 	}
 	metrics, err := trendMetrics()
 	if err != nil {
@@ -159,6 +159,9 @@ func (g *trendGroup) fill(number int, metrics []result.Metric) {
 			}
 			l.readings[i] = r
 			if r.Why != "" {
+				if g.Lefts++; g.Lefts > trendLeft {
+					continue
+				}
 				g.Left = append(g.Left, clean(fmt.Sprintf("%s, %s: %s", e.Name, r.Point, r.Why)))
 			}
 		}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -32,15 +33,38 @@ func TestAnswerSaysNothingUntrue(t *testing.T) {
 	for i := range allowed.Cells {
 		allowed.Cells[i].Checks["G1"] = result.Check{Verdict: result.Allowed, Violations: 1, Judged: 9}
 	}
+	every := func(c *result.Cell) { passing(c); c.Watcher.Restarts = 1 }
+	fails := func(c *result.Cell) { c.Checks["G1"] = result.Check{Verdict: result.Fail, Violations: 1, Judged: 9} }
+	broken := measured(map[string][]float64{"dedup": {5}})
+	gone := ordered(measured(map[string][]float64{"dedup": {5}}), "dedup-r1", "keyed-r1")
+	one := measured(map[string][]float64{"dedup": {5, 5.1, 5.2}})
+	one.Cells[0].Valid, one.Cells[0].InvalidReasons = false, []string{"late"}
+	twice := shares()
+	for i := range twice.Cells {
+		if c := &twice.Cells[i]; c.Capacity != nil && c.Capacity.Cell == c.ID {
+			again := *c
+			again.ID, again.Params = c.ID+"-other", maps.Clone(c.Params)
+			again.Params[result.ParamLoad] = "other"
+			again.Capacity = &result.Capacity{Cell: again.ID, QPS: 17, WrittenQPS: 400, Seconds: 5, Writes: 100}
+			twice.Cells = append(twice.Cells, again)
+		}
+	}
 	for _, tc := range []struct {
 		name, not, want string
 		res             *result.Results
 	}{
+		{"events of the last process", "events received", "Nothing was lost, reordered or brought back.", change(measured(map[string][]float64{"dedup": {5}}), "dedup", every)},
+		{"lost is more than not proven", "Not proven", "left storage different from the cluster (1 violation)", change(broken, "dedup", fails)},
+		{"one is missing", "are missing", "1 of 2 measurements is missing", gone},
+		{"one is invalid", "were invalid", "1 of 3 was invalid", one},
+		{"capacities of two loads", "dedup at least 200.0, dedup 17.0", "dedup under other 17.0", twice},
 		{"drain is of Pods", "storage had everything", "dedup was fastest: all Pods stored after", measured(map[string][]float64{"dedup": {5, 5.1, 5.2}, "keyed": {9, 9.1, 9.2}})},
 		{"drain of one", "storage had everything", "storage had all Pods from keyed after", measured(map[string][]float64{"keyed": {9}})},
 		{"events of a part", "events received", "2 lost, reordered and resurrected nothing.", foreign},
 		{"keeps up and is wrong", "no strategy keeps up", "keyed keeps up, but fails G2", change(sized(paced{"keyed", "20", 0.4, 0.62, 1}), "keyed", wrong)},
 		{"a larger one falls behind", "no setting keeps up", "keyed with podQueueNum 20 keeps up, but a larger one falls behind or is not correct", sized(paced{"keyed", "20", 0, 0.62, 1}, paced{"keyed", "30", 60, 0.62, 1})},
+		{"freshest by chance", "the freshest strategy that keeps up", "the freshest strategies that keep up are keyed and partitioned, too close in freshness to rank; each passes on every event.",
+			sized(paced{"keyed", "20", 0, 0.5, 1}, paced{"partitioned", "20", 0, 0.51, 1})},
 		{"five fail as allowed", "a, b and c failed", "a, b, c and 2 others failed, in 5 of 5", allowed},
 	} {
 		if got := arrange(tc.res).Answer(); strings.Contains(got, tc.not) || !strings.Contains(got, tc.want) {

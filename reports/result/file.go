@@ -62,7 +62,7 @@ func Decode(r io.Reader, name string) (*Results, error) {
 	case schema != Schema:
 		return nil, fmt.Errorf("%s: schema is %q: %w", name, schema, ErrSchema)
 	}
-	if err := unknownField(doc, reflect.TypeFor[Results](), ""); err != nil {
+	if err := unknownField(doc, reflect.TypeFor[Results]()); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	var res Results

@@ -65,9 +65,8 @@ type Webhooks struct {
 	LagMs    *Quantiles `json:"lagMs,omitempty"`
 	BehindMs *Quantiles `json:"behindMs,omitempty"`
 	FaultyMs *Quantiles `json:"faultyLagMs,omitempty"`
-	// LargestReply is the most of an answer that a receiver could send, in bytes, beyond what
-	// the kernel keeps; 0 where no fault makes one large.
-	LargestReply int64 `json:"largestReplyBytes,omitempty"`
+	// AnswerBytes is the most that a receiver could send of an answer that was far too large.
+	AnswerBytes int64 `json:"answerBytes,omitempty"`
 	// Faults is how often each fault fired.
 	Faults map[string]int64 `json:"faults,omitempty"`
 }

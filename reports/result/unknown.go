@@ -12,42 +12,69 @@ import (
 // unknownField finds the first field in a decoded document that type t does not have
 // and names its path. encoding/json refuses it too, but says only the last name, which
 // occurs in every cell.
-func unknownField(doc any, t reflect.Type, path string) error {
+func unknownField(doc any, t reflect.Type) error {
+	where, err := unknownIn(doc, t)
+	switch where = strings.TrimPrefix(where, "."); {
+	case err == nil:
+		return nil
+	case where == "":
+		where = "at the top"
+	default:
+		where = "in " + where
+	}
+	return fmt.Errorf("unknown field %q %s; known are %s", err.name, where, strings.Join(err.known, ", "))
+}
+
+type unknownName struct {
+	name  string
+	known []string
+}
+
+// unknownIn finds the first by the order of keys. The path is put together on the way back: a
+// record has thousands of places, and seldom an unknown field.
+func unknownIn(doc any, t reflect.Type) (path string, found *unknownName) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if list, ok := doc.([]any); ok && t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Float64 { // curves have thousands
 		for i, e := range list {
-			if err := unknownField(e, t.Elem(), fmt.Sprintf("%s[%d]", path, i)); err != nil {
-				return err
+			if inside, found := unknownIn(e, t.Elem()); found != nil {
+				return fmt.Sprintf("[%d]%s", i, inside), found
 			}
 		}
 	}
 	object, ok := doc.(map[string]any)
 	if !ok || t.Kind() != reflect.Struct && t.Kind() != reflect.Map {
-		return nil
+		return "", nil
 	}
-	for _, k := range slices.Sorted(maps.Keys(object)) {
-		var field reflect.Type
+	var fields map[string]reflect.Type
+	if t.Kind() == reflect.Struct {
+		fields = jsonFields(t)
+	}
+	first := ""
+	for k, v := range object {
+		if found != nil && k > first {
+			continue
+		}
 		var inside string
-		if t.Kind() == reflect.Map {
-			field, inside = t.Elem(), fmt.Sprintf("%s[%q]", path, k)
-		} else {
-			fields := jsonFields(t)
-			inside = strings.TrimPrefix(path+"."+k, ".")
-			if field, ok = fields[k]; !ok {
-				where := "at the top"
-				if path != "" {
-					where = "in " + path
-				}
-				return fmt.Errorf("unknown field %q %s; known are %s", k, where, strings.Join(slices.Sorted(maps.Keys(fields)), ", "))
+		var here *unknownName
+		switch field, known := fields[k]; {
+		case fields == nil:
+			if inside, here = unknownIn(v, t.Elem()); here != nil {
+				inside = fmt.Sprintf("[%q]%s", k, inside)
 			}
+		case known:
+			if inside, here = unknownIn(v, field); here != nil {
+				inside = "." + k + inside
+			}
+		default:
+			here = &unknownName{k, slices.Sorted(maps.Keys(fields))}
 		}
-		if err := unknownField(object[k], field, inside); err != nil {
-			return err
+		if here != nil {
+			first, path, found = k, inside, here
 		}
 	}
-	return nil
+	return path, found
 }
 
 // fieldsOf keeps what jsonFields found: a record has thousands of objects of a few types.

@@ -94,40 +94,46 @@ func (c *Cell) validate(path string) error {
 
 // finite finds the first number that JSON cannot carry.
 func finite(v reflect.Value, path string) error {
+	if at, f, ok := infinite(v); !ok {
+		return fmt.Errorf("%s is %v; leave out what is not known", strings.TrimPrefix(path+at, "."), f)
+	}
+	return nil
+}
+
+// infinite is the place of such a number, which is put together on the way back, and the number.
+func infinite(v reflect.Value) (path string, f float64, ok bool) {
+	bad := func(f float64) bool { return math.IsNaN(f) || math.IsInf(f, 0) }
 	switch v.Kind() {
 	case reflect.Float64, reflect.Float32:
-		if f := v.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
-			return fmt.Errorf("%s is %v; leave out what is not known", path, f)
-		}
+		return "", v.Float(), !bad(v.Float())
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
-			return finite(v.Elem(), path)
+			return infinite(v.Elem())
 		}
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
-			return nil
+			return "", 0, true
 		}
 		for i := range v.NumField() {
-			inside := path + "." + jsonName(v.Type().Field(i))
-			if err := finite(v.Field(i), strings.TrimPrefix(inside, ".")); err != nil {
-				return err
+			if at, f, ok := infinite(v.Field(i)); !ok {
+				return "." + jsonName(v.Type().Field(i)) + at, f, false
 			}
 		}
 	case reflect.Slice, reflect.Array:
-		if all, ok := v.Interface().([]float64); ok && !slices.ContainsFunc(all, func(f float64) bool { return math.IsNaN(f) || math.IsInf(f, 0) }) {
-			return nil // without a path for each sample of a curve
+		if all, ok := v.Interface().([]float64); ok && !slices.ContainsFunc(all, bad) {
+			return "", 0, true
 		}
 		for i := range v.Len() {
-			if err := finite(v.Index(i), fmt.Sprintf("%s[%d]", path, i)); err != nil {
-				return err
+			if at, f, ok := infinite(v.Index(i)); !ok {
+				return fmt.Sprintf("[%d]%s", i, at), f, false
 			}
 		}
 	case reflect.Map:
 		for _, k := range v.MapKeys() {
-			if err := finite(v.MapIndex(k), fmt.Sprintf("%s[%q]", path, k.String())); err != nil {
-				return err
+			if at, f, ok := infinite(v.MapIndex(k)); !ok {
+				return fmt.Sprintf("[%q]%s", k.String(), at), f, false
 			}
 		}
 	}
-	return nil
+	return "", 0, true
 }

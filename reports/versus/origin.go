@@ -51,29 +51,9 @@ func differences(runs []*result.Results) (all []Difference, err error) {
 			all = append(all, d)
 		}
 	}
-	env := func(of func(*result.Environment) string) func(*result.Results) string {
-		return func(r *result.Results) string { return of(&r.Environment) }
+	for _, p := range placeFields {
+		add(p.kind, p.what, p.of)
 	}
-	add(kindScenario, "name", func(r *result.Results) string { return r.Run.Scenario })
-	add(kindCluster, "provider", env(func(e *result.Environment) string { return e.Provider }))
-	add(kindCluster, "Kubernetes", env(func(e *result.Environment) string { return e.Kubernetes }))
-	add(kindCluster, "etcd", env(func(e *result.Environment) string { return e.Etcd }))
-	add(kindCluster, "kube-apiserver flags", env(func(e *result.Environment) string { return strings.Join(result.FixedFlags(e.Flags), " ") }))
-	add(kindCluster, "etcd flags", env(func(e *result.Environment) string { return strings.Join(result.FixedFlags(e.EtcdFlags), " ") }))
-	add(kindMachine, "processor", env(func(e *result.Environment) string { return e.CPUModel }))
-	add(kindMachine, "CPUs", env(func(e *result.Environment) string { return fmt.Sprint(e.CPUs) }))
-	add(kindMachine, "memory GiB", env(func(e *result.Environment) string {
-		return fmt.Sprint((e.MemoryMiB + 512) / 1024) // a kernel's own part of it varies
-	}))
-	add(kindMachine, "limits (cgroup)", env(func(e *result.Environment) string { return pairs(e.Cgroup) }))
-	add(kindMachine, "pinned", env(func(e *result.Environment) string { return pairs(e.Pinned) }))
-	add(kindMachine, "profiles", env(func(e *result.Environment) string {
-		if e.Profiled {
-			return "taken" // which costs the watcher CPU time
-		}
-		return "no"
-	}))
-	add(kindMachine, "kernel", env(func(e *result.Environment) string { return e.Kernel }))
 	add(kindSeed, "seed", func(r *result.Results) string { return fmt.Sprint(r.Run.Seed) })
 	add(kindWatcher, "name", watchers(func(w *result.Watcher) string { return w.Name }))
 	add(kindWatcher, "version", watchers(func(w *result.Watcher) string { return w.Version }))
@@ -95,6 +75,39 @@ func differences(runs []*result.Results) (all []Difference, err error) {
 		return cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind))
 	})
 	return all, err
+}
+
+// env is a text of a run's environment.
+func env(of func(*result.Environment) string) func(*result.Results) string {
+	return func(r *result.Results) string { return of(&r.Environment) }
+}
+
+// placeFields are what runs of one question on one machine share, beside the scenario's fields.
+var placeFields = []struct {
+	kind Kind
+	what string
+	of   func(*result.Results) string
+}{
+	{kindScenario, "name", func(r *result.Results) string { return r.Run.Scenario }},
+	{kindCluster, "provider", env(func(e *result.Environment) string { return e.Provider })},
+	{kindCluster, "Kubernetes", env(func(e *result.Environment) string { return e.Kubernetes })},
+	{kindCluster, "etcd", env(func(e *result.Environment) string { return e.Etcd })},
+	{kindCluster, "kube-apiserver flags", env(func(e *result.Environment) string { return strings.Join(result.FixedFlags(e.Flags), " ") })},
+	{kindCluster, "etcd flags", env(func(e *result.Environment) string { return strings.Join(result.FixedFlags(e.EtcdFlags), " ") })},
+	{kindMachine, "processor", env(func(e *result.Environment) string { return e.CPUModel })},
+	{kindMachine, "CPUs", env(func(e *result.Environment) string { return fmt.Sprint(e.CPUs) })},
+	{kindMachine, "memory GiB", env(func(e *result.Environment) string {
+		return fmt.Sprint((e.MemoryMiB + 512) / 1024) // a kernel's own part of it varies
+	})},
+	{kindMachine, "limits (cgroup)", env(func(e *result.Environment) string { return pairs(e.Cgroup) })},
+	{kindMachine, "pinned", env(func(e *result.Environment) string { return pairs(e.Pinned) })},
+	{kindMachine, "profiles", env(func(e *result.Environment) string {
+		if e.Profiled {
+			return "taken" // which costs the watcher CPU time
+		}
+		return "no"
+	})},
+	{kindMachine, "kernel", env(func(e *result.Environment) string { return e.Kernel })},
 }
 
 // ofScenario lists the fields of the resolved scenarios that differ. The watcher's are of

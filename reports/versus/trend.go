@@ -1,7 +1,9 @@
 package versus
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,6 +27,31 @@ func Apart(a, b *result.Results) ([]Difference, error) {
 		}
 	}
 	return nil, nil
+}
+
+// Line is a text that two runs share if Apart finds nothing between them; "" is shared with none,
+// as of a run that was resumed elsewhere.
+func Line(res *result.Results) (string, error) {
+	var line string
+	for _, p := range places(res) {
+		scenario := maps.Clone(p.Scenario)
+		for _, free := range []string{"seed", "metadata", "watcher"} {
+			delete(scenario, free)
+		}
+		text := []any{scenario}
+		for _, f := range placeFields {
+			text = append(text, f.of(p))
+		}
+		data, err := json.Marshal(text)
+		if err != nil {
+			return "", fmt.Errorf("encode the scenario: %w", err)
+		}
+		if line != "" && line != string(data) {
+			return "", nil
+		}
+		line = string(data)
+	}
+	return line, nil
 }
 
 // places are the run as it was started, and as it was taken up again.

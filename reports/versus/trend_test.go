@@ -54,6 +54,11 @@ func TestApart(t *testing.T) {
 		if err != nil || strings.Join(got, "; ") != tc.want {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, tc.want)
 		}
+		a, errA := Line(trendRun(nil))
+		b, errB := Line(trendRun(tc.edit))
+		if errA != nil || errB != nil || (a == b) != (tc.want == "") {
+			t.Errorf("%s: lines %q and %q, %v, %v", name, a, b, errA, errB)
+		}
 	}
 }
 

@@ -45,6 +45,7 @@ func Cell(ctx context.Context, dir string, o Options) (result.Cell, error) {
 	if !o.Strict {
 		expect(&c.Cell.Scenario, &cell)
 	}
+	c.seen.Figures = &cell // with what is known by now
 	matrix.Fill(&c.Case, c.rules, &cell, c.seen)
 	cell.Resumed, cell.Profiles = c.Cell.Resumed, c.Cell.Profiles
 	return cell, nil

@@ -29,9 +29,6 @@ func (c *recorded) readers(ctx context.Context, dir string, cell *result.Cell) e
 		}
 	}
 	cell.Readers = out.Figures
-	if c.seen.Figures != nil {
-		c.seen.Figures.Readers = out.Figures // for the rules of faults
-	}
 	for name, check := range out.Checks {
 		cell.Checks[name] = check
 	}

@@ -113,11 +113,12 @@ func (n *notified) limit() int64 {
 }
 
 func (n *notified) facts(seen matrix.Seen) []result.Fact {
-	facts := []result.Fact{n.queued(), n.dropped()}
 	var w *result.Webhooks
+	var r3 result.Check
 	if seen.Figures != nil && seen.Figures.Readers != nil {
-		w = seen.Figures.Readers.Webhooks
+		w, r3 = seen.Figures.Readers.Webhooks, seen.Figures.Checks["R3"]
 	}
+	facts := append([]result.Fact{n.queued(), n.dropped()}, told(w, r3)...)
 	if slices.ContainsFunc(n.specs, func(s hookfault.Spec) bool { return s.Effect == hookfault.Huge }) {
 		facts = append(facts, n.reply(w))
 	}
@@ -162,12 +163,22 @@ func (n *notified) dropped() result.Fact {
 	return matrix.None("L", name, total, first)
 }
 
+// told: each receiver without faults is told of everything, and nobody of anything in another
+// order.
+func told(w *result.Webhooks, r3 result.Check) []result.Fact {
+	const missed, wrong = "changes that receivers without faults were not told of", "deliveries that were wrong or out of order"
+	if w == nil || r3.Verdict != result.Pass && r3.Verdict != result.Fail {
+		return []result.Fact{matrix.Missing("L", missed, "", "R3 was not judged"), matrix.Missing("O", wrong, "", "R3 was not judged")}
+	}
+	return []result.Fact{matrix.None("L", missed, w.Missed, r3.Counterexample), matrix.None("O", wrong, r3.Violations-w.Missed, r3.Counterexample)}
+}
+
 func (n *notified) reply(w *result.Webhooks) result.Fact {
 	const name = "most of an answer that a receiver could send"
-	if w == nil || w.LargestReply == 0 {
+	if w == nil || w.AnswerBytes == 0 {
 		return matrix.Missing("B", name, "KiB", "no receiver could send any")
 	}
-	return matrix.Within("B", name, "KiB", float64(w.LargestReply)/1024, mostReply/1024)
+	return matrix.Within("B", name, "KiB", float64(w.AnswerBytes)/1024, mostReply/1024)
 }
 
 // vacuous: a bound that nothing reached proves nothing.

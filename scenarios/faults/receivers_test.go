@@ -16,16 +16,18 @@ import (
 // what the record does not tell.
 func TestReceivers(t *testing.T) {
 	const (
-		queue = "events queued for one receiver"
-		lost  = "events dropped for receivers without faults"
-		reply = "most of an answer that a receiver could send"
-		late  = "delivery p99 to receivers without faults"
+		queue         = "events queued for one receiver"
+		lost          = "events dropped for receivers without faults"
+		reply         = "most of an answer that a receiver could send"
+		missed, wrong = "changes that receivers without faults were not told of", "deliveries that were wrong or out of order"
+		late          = "delivery p99 to receivers without faults"
 	)
 	type story struct {
 		seen    queueReadings
 		dropped [3]float64
 		figures *result.Readers
 		metrics bool
+		r3      result.Check
 	}
 	for _, tc := range []struct {
 		name    string
@@ -41,15 +43,20 @@ func TestReceivers(t *testing.T) {
 		{"only one without faults waited", func(s *story) { s.seen.Most["receiver-1"], s.seen.Most["receiver-2"] = 256, 1 }, nil, true},
 		{"another pays", func(s *story) { s.dropped[0] = 3 }, []string{lost}, false},
 		{"no counters", func(s *story) { s.metrics = false }, []string{lost}, false},
-		{"the whole answer is read", func(s *story) { s.figures.Webhooks.LargestReply = 64 << 20 }, []string{reply}, false},
-		{"no answer was read", func(s *story) { s.figures.Webhooks.LargestReply = 0 }, []string{reply}, false},
+		{"the whole answer is read", func(s *story) { s.figures.Webhooks.AnswerBytes = 64 << 20 }, []string{reply}, false},
+		{"no answer was read", func(s *story) { s.figures.Webhooks.AnswerBytes = 0 }, []string{reply}, false},
 		{"one waits for another", func(s *story) { s.figures.Webhooks.LagMs.P99 = 1500 }, []string{late}, false},
-		{"no record", func(s *story) { s.figures = nil }, []string{reply, late}, false},
+		{"a change is lost", func(s *story) {
+			s.figures.Webhooks.Missed, s.r3 = 1, result.Check{Verdict: result.Fail, Violations: 1}
+		}, []string{missed}, false},
+		{"two came in another order", func(s *story) { s.r3 = result.Check{Verdict: result.Fail, Violations: 1} }, []string{wrong}, false},
+		{"nobody judged it", func(s *story) { s.r3 = result.Check{} }, []string{missed, wrong}, false},
+		{"no record", func(s *story) { s.figures = nil }, []string{missed, wrong, reply, late}, false},
 	} {
 		s := story{
 			seen:    queueReadings{Readings: 9, Most: map[string]int64{"receiver-1": 5, "receiver-2": 256, "receiver-3": 40}},
-			dropped: [3]float64{0, 70, 0}, metrics: true,
-			figures: &result.Readers{Webhooks: &result.Webhooks{LargestReply: 90 << 10, LagMs: &result.Quantiles{P99: 80}}},
+			dropped: [3]float64{0, 70, 0}, metrics: true, r3: result.Check{Verdict: result.Pass},
+			figures: &result.Readers{Webhooks: &result.Webhooks{AnswerBytes: 90 << 10, LagMs: &result.Quantiles{P99: 80}}},
 		}
 		if tc.edit != nil {
 			tc.edit(&s)
@@ -67,7 +74,7 @@ func TestReceivers(t *testing.T) {
 		}
 		rules := witness(t, c, receivers{}, nil, nil)
 		var failed []string
-		for _, f := range rules[0].Facts(matrix.Seen{Figures: &result.Cell{Readers: s.figures}}) {
+		for _, f := range rules[0].Facts(matrix.Seen{Figures: &result.Cell{Readers: s.figures, Checks: map[string]result.Check{"R3": s.r3}}}) {
 			if !f.OK {
 				failed = append(failed, f.Name)
 			}

@@ -1,7 +1,9 @@
 package reading
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/watchbench/watchbench/loadgen/hookfault"
 	"github.com/watchbench/watchbench/loadgen/readlog"
@@ -20,26 +22,22 @@ type webhooks struct {
 
 type receiver struct {
 	healthy bool
-	had     []bool              // which changes were delivered
-	last    map[string]delivery // by uid: that of the highest version
+	had     []bool // which changes were delivered
+	all     []delivered
 }
 
-// delivery is one that was taken. The record has it when its answer is complete, which may
-// be after the next one of the same object; what counts is when it was received.
-type delivery struct {
-	version  uint64
-	received int64
-}
-
-// inOrder reports whether two deliveries of one object came as the object changed.
-func inOrder(a, b delivery) bool {
-	return a.version == b.version || (a.version < b.version) == (a.received <= b.received)
+// delivered is one delivery that was answered with 2xx. Those of a receiver are recorded as
+// they end, which says nothing about their order: an answer that nobody reads to its end
+// takes longer than the next delivery.
+type delivered struct {
+	change  int
+	started int64
 }
 
 func newWebhooks(j *judge) *webhooks {
 	w := &webhooks{j: j, faults: j.in.Cell.Scenario.Readers.FaultSpecs(), lags: newLags(), faulty: newLags()}
 	for i := range j.in.Cell.Scenario.Readers.Webhooks {
-		r := &receiver{healthy: hookfault.Healthy(w.faults, i+1), had: make([]bool, len(j.changes)), last: map[string]delivery{}}
+		r := &receiver{healthy: hookfault.Healthy(w.faults, i+1), had: make([]bool, len(j.changes))}
 		if r.healthy {
 			w.out.Healthy++
 		}
@@ -57,7 +55,7 @@ func (w *webhooks) see(r *readlog.Record) {
 	}
 	x, t := w.all[r.Reader-1], w.j.tally("R3")
 	w.out.Attempts++
-	w.out.LargestReply = max(w.out.LargestReply, r.Sent)
+	w.out.AnswerBytes = max(w.out.AnswerBytes, r.Items)
 	if r.Error != "" {
 		for _, f := range w.faults {
 			if f.Name == r.Error {
@@ -83,13 +81,7 @@ func (w *webhooks) see(r *readlog.Record) {
 	if w.j.in.Signed && !r.Signed {
 		t.wrong(fmt.Errorf("%w: receiver %d had version %d of uid %s", ErrUnsigned, r.Reader, r.Version, r.UID))
 	}
-	last, now := x.last[r.UID], delivery{r.Version, r.Started}
-	if last.version != 0 && !inOrder(last, now) {
-		t.wrong(fmt.Errorf("%w: receiver %d had version %d of uid %s after version %d", ErrOrdered, r.Reader, min(r.Version, last.version), r.UID, max(r.Version, last.version)))
-	}
-	if now.version >= last.version {
-		x.last[r.UID] = now
-	}
+	x.all = append(x.all, delivered{i, r.Started})
 	w.out.Delivered++
 	if x.had[i] {
 		w.out.Repeated++
@@ -111,6 +103,7 @@ func (w *webhooks) finish() error {
 	t := w.j.tally("R3")
 	healthy := int64(0)
 	for n, x := range w.all {
+		w.order(n+1, x)
 		missed, first := int64(0), -1
 		for i, had := range x.had {
 			switch {
@@ -143,4 +136,18 @@ func (w *webhooks) finish() error {
 		return err
 	}
 	return w.lags.quantiles(&w.out.LagMs, &w.out.BehindMs)
+}
+
+// order judges the deliveries of each object by when they came.
+func (w *webhooks) order(n int, x *receiver) {
+	slices.SortStableFunc(x.all, func(a, b delivered) int { return cmp.Compare(a.started, b.started) })
+	last := map[string]uint64{} // by uid
+	for _, d := range x.all {
+		c := &w.j.changes[d.change]
+		if was := last[c.uid]; c.version < was {
+			w.j.tally("R3").wrong(fmt.Errorf("%w: receiver %d had version %d of uid %s after version %d", ErrOrdered, n, c.version, c.uid, was))
+			continue
+		}
+		last[c.uid] = c.version
+	}
 }

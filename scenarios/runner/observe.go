@@ -37,6 +37,7 @@ type Moment struct {
 type Verdict struct {
 	Valid    bool
 	Violated []string // guarantees
+	Open     bool     // a core check was not judged, or had no power
 	Text     string
 }
 
@@ -70,7 +71,8 @@ func (o *observed) fault(text string) { o.tell(func(m *Moment) { m.Fault = text 
 func (o *observed) finished(c *result.Cell) {
 	o.tell(func(m *Moment) {
 		m.Phase, m.Fault, m.Note = "", "", ""
-		m.Verdict = &Verdict{c.Valid, violated(c), summary(*c)}
+		unjudged, weak := open(c)
+		m.Verdict = &Verdict{c.Valid, violated(c), len(unjudged)+len(weak) > 0, summary(*c)}
 	})
 }
 

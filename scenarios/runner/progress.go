@@ -195,7 +195,11 @@ func (p *Progress) skipped(id, why string) {
 func summary(c result.Cell) string {
 	var w []string
 	if !c.Valid {
-		return "invalid: " + strings.Join(c.InvalidReasons, "; ")
+		w = append(w, "invalid: "+strings.Join(c.InvalidReasons, "; "))
+		if bad := violated(&c); len(bad) > 0 {
+			w = append(w, strings.Join(bad, " ")+" failed")
+		}
+		return strings.Join(w, ", ")
 	}
 	w = append(w, fmt.Sprintf("%.0f writes/s", c.Load.QPS))
 	if q := c.Storage.QPS; q != nil {
@@ -220,10 +224,33 @@ func summary(c result.Cell) string {
 			bad = append(bad, g+" failed as expected")
 		}
 	}
-	if len(bad) == 0 {
+	if unjudged, weak := open(&c); len(bad) == 0 {
 		bad = []string{"checks pass"}
+		if len(unjudged)+len(weak) > 0 {
+			bad = []string{"no check failed"}
+		}
+		if len(unjudged) > 0 {
+			bad = append(bad, strings.Join(unjudged, " ")+" not judged")
+		}
+		if len(weak) > 0 {
+			bad = append(bad, strings.Join(weak, " ")+" without power")
+		}
 	}
-	return strings.Join(append(w, strings.Join(bad, ", ")), ", ")
+	return strings.Join(append(w, bad...), ", ")
+}
+
+// open are the core checks of a cell that could not be judged, and those that too little could
+// have failed.
+func open(c *result.Cell) (unjudged, weak []string) {
+	for _, g := range result.Core {
+		switch c.Checks[g].Verdict {
+		case result.NotJudged:
+			unjudged = append(unjudged, g)
+		case result.NoPower:
+			weak = append(weak, g)
+		}
+	}
+	return unjudged, weak
 }
 
 func (p *Progress) end() {

@@ -14,6 +14,35 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
+// TestSummarySaysNoMoreThanWasJudged: a cell in few words, on the terminal and the live page.
+func TestSummarySaysNoMoreThanWasJudged(t *testing.T) {
+	all := func(verdict string) map[string]result.Check {
+		checks := map[string]result.Check{}
+		for _, g := range result.Core {
+			checks[g] = result.Check{Verdict: verdict}
+		}
+		return checks
+	}
+	for _, tc := range []struct {
+		name, want string
+		cell       result.Cell
+	}{
+		{"passed", ", checks pass", result.Cell{Valid: true, Checks: all(result.Pass)}},
+		{"nothing judged", ", no check failed, G1 G2 G3 G4 G5 G6 not judged", result.Cell{Valid: true, Checks: all(result.NotJudged)}},
+		{"no power", ", no check failed, G2 without power", result.Cell{Valid: true, Checks: with(all(result.Pass), "G2", result.NoPower)}},
+		{"invalid and wrong", "invalid: late, G3 failed", result.Cell{InvalidReasons: []string{"late"}, Checks: with(all(result.Pass), "G3", result.Fail)}},
+	} {
+		if got := summary(tc.cell); !strings.HasSuffix(got, tc.want) {
+			t.Errorf("%s: %q, want …%q", tc.name, got, tc.want)
+		}
+	}
+}
+
+func with(checks map[string]result.Check, g, verdict string) map[string]result.Check {
+	checks[g] = result.Check{Verdict: verdict, Violations: 1}
+	return checks
+}
+
 // narrow is a screen of so many columns.
 func narrow(w io.Writer, columns int) *terminal.Screen {
 	return terminal.New(w, true, func() int { return columns })

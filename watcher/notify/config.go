@@ -82,7 +82,7 @@ type Retry struct {
 	Initial delivery.Duration `json:"initial"`
 	// Longest pause of all. 1 min if it is not set. A receiver's `Retry-After` may ask for more, up to 15 min.
 	Max delivery.Duration `json:"max"`
-	// Tries, after which the event is a dead letter. 20 if it is not set.
+	// Tries, after which the event is a dead letter; those that did not reach the target do not count. 20 if it is not set.
 	Tries int `json:"tries"`
 	// Time since the first try, after which the event is a dead letter. 1 h if it is not set.
 	Age delivery.Duration `json:"age"`

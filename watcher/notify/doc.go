@@ -12,7 +12,7 @@
 //  4. A subscription that lost its place, because it fell behind the window or its kind was
 //     opened again, goes on with the differences between what it knew and what there is. It
 //     counts this as a gap: what happened in between is not known.
-//  5. Memory is the queue, bounded by events and bytes, and some 60 bytes for each object that
+//  5. Memory is the queue, bounded by events and bytes, and 30 to 60 bytes for each object that
 //     matches, which tells the differences. While a subscription waits for room it also
 //     keeps the objects that it knew alive: once more their bytes at worst.
 //  6. Bodies are in no log, metric or error.

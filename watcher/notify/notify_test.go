@@ -1,6 +1,7 @@
 package notify_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -170,7 +171,9 @@ func TestPoison(t *testing.T) {
 		return g.name == "poison"
 	})
 	k := newKind(t, view.Config{})
-	reg, _ := run(t, k, one(t, r.URL, `"initial":"list","workers":1,"retry":{"tries":3}`), nil)
+	c := one(t, r.URL, `"initial":"list","workers":1,"retry":{"tries":3}`)
+	c.DrainTimeout = 1
+	reg, _ := run(t, k, c, nil)
 	k.put("n/poison", "p", "", "")
 	eventually(t, "the poison was tried", func() bool { return r.tries() == 1 })
 	var want []string
@@ -181,9 +184,7 @@ func TestPoison(t *testing.T) {
 	}
 	want[0] = "ADDED a 103"
 	r.expect(want...)
-	if n := value(t, reg, "k8swatch_notify_queued"); n != 51 {
-		t.Errorf("%v wait, want the 51 of the poison", n)
-	}
+	eventually(t, "only the poison waits", func() bool { return value(t, reg, "k8swatch_notify_queued") == 51 })
 	if r.tries() != 51 {
 		t.Errorf("%d tries, want 51: Retry-After was not obeyed", r.tries())
 	}
@@ -274,6 +275,27 @@ func TestRestart(t *testing.T) {
 	eventually(t, "it goes on", func() bool { return strings.HasSuffix(r.show(), "MODIFIED d 109") })
 }
 
+// TestRelist: where the kind's own watch goes on with a new list, what that shows is sent as
+// changes, and no place is lost.
+func TestRelist(t *testing.T) {
+	r := newReceiver(t, nil)
+	k := newKind(t, view.Config{})
+	reg, _ := run(t, k, one(t, r.URL, `"workers":1`), nil)
+	k.put("n/a", "u1", "", "")
+	k.put("n/b", "u2", "", "")
+	r.expect("ADDED a 101", "ADDED b 102")
+	k.mu.Lock()
+	gone, stays := k.objects["n/a"], k.objects["n/b"]
+	again := *stays
+	again.ResourceVersion, again.Raw = 105, bytes.Replace(stays.Raw, []byte("102"), []byte("105"), 1)
+	k.view.Replaced([]view.Difference{{Old: gone}, {Old: stays, Now: &again}}, 110, time.Now())
+	k.mu.Unlock()
+	r.expect("ADDED a 101", "ADDED b 102", "DELETED a 110", "MODIFIED b 105")
+	if n := value(t, reg, "k8swatch_notify_gaps_total"); n != 0 {
+		t.Errorf("%v gaps", n)
+	}
+}
+
 // TestResync: a queue that is full loses no object's last state.
 func TestResync(t *testing.T) {
 	gate := make(chan struct{})
@@ -307,6 +329,20 @@ func TestResync(t *testing.T) {
 	if n := value(t, reg, "k8swatch_notify_dropped_total"); n != 0 {
 		t.Errorf("%v dropped", n)
 	}
+}
+
+// TestResyncLast: the change that found the queue full comes, too, though nothing follows it.
+func TestResyncLast(t *testing.T) {
+	gate := make(chan struct{})
+	r := newReceiver(t, func(int, received, http.ResponseWriter) bool { <-gate; return false })
+	k := newKind(t, view.Config{})
+	reg, _ := run(t, k, one(t, r.URL, `"workers":1,"queue":{"length":1,"whenFull":"resync"}`), nil)
+	k.put("n/a", "u1", "", "")
+	eventually(t, "the first one is on its way", func() bool { return r.tries() == 1 })
+	k.put("n/b", "u2", "", "")
+	eventually(t, "the queue is full", func() bool { return value(t, reg, "k8swatch_notify_gaps_total", "reason=full") == 1 })
+	close(gate)
+	r.expect("ADDED a 101", "ADDED b 102")
 }
 
 // checkRising reports events of an object that are older than the one before.
@@ -354,7 +390,7 @@ func TestShutdown(t *testing.T) {
 				return false
 			})
 			k := newKind(t, view.Config{})
-			c := one(t, r.URL, `"initial":"list","workers":1`)
+			c := one(t, r.URL, `"initial":"list","workers":1,"retry":{"tries":1}`) // a try that is cut off is none
 			if err := c.DrainTimeout.UnmarshalJSON([]byte(tc.drain)); err != nil {
 				t.Fatal(err)
 			}
@@ -372,6 +408,9 @@ func TestShutdown(t *testing.T) {
 			delivered, left := value(t, reg, "k8swatch_notify_delivered_total"), value(t, reg, "k8swatch_notify_dropped_total", "reason=abandoned")
 			if int(delivered) != tc.delivered || delivered+left != 30 {
 				t.Errorf("%v delivered, %v abandoned, want %d of 30", delivered, left, tc.delivered)
+			}
+			if n := value(t, reg, "k8swatch_notify_dead_lettered_total"); n != 0 {
+				t.Errorf("%v dead letters", n)
 			}
 		})
 	}

@@ -148,31 +148,21 @@ func TestHold(t *testing.T) {
 	})
 }
 
-// TestParallel: events that come at once are given to as many workers as wait.
+// TestParallel: where one worker is woken for two events, it wakes another one.
 func TestParallel(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(Queue{Length: 100, Bytes: 100, WhenFull: DropOldest})
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		took := make(chan *item, 3) // one for each worker
-		for range 3 {
-			go func() {
-				if i, ok := q.take(ctx); ok {
-					took <- i
-				}
-			}()
+	q := newQueue(Queue{Length: 100, Bytes: 100, WhenFull: DropOldest})
+	q.put(itemOf("a", 1, 1))
+	q.put(itemOf("b", 1, 1))
+	<-q.wake
+	for i, want := range []int{1, 0} {
+		if taken, _ := q.next(time.Now()); taken == nil || len(q.wake) != want {
+			t.Errorf("%d: %v, %d to be woken, want %d", i, taken, len(q.wake), want)
 		}
-		synctest.Wait()
-		q.mu.Lock()
-		for _, key := range []string{"a", "b", "c"} {
-			q.add(itemOf(key, 1, 1))
+		select {
+		case <-q.wake:
+		default:
 		}
-		q.mu.Unlock()
-		synctest.Wait()
-		if len(took) != 3 {
-			t.Errorf("%d of 3 workers have one", len(took))
-		}
-	})
+	}
 }
 
 // TestWait: who waits for room goes on at half the length, not before.

@@ -14,18 +14,23 @@ func (s *subscription) after(i *item, err error) (due, hold time.Time, reason de
 	var unreachable *delivery.UnreachableError
 	var later *delivery.RetryAfterError
 	now := time.Now()
+	old := now.Sub(i.first) >= time.Duration(s.Retry.Age)
 	if errors.As(err, &unreachable) {
-		// No event is to blame, and the others would fare no better.
-		hold = now.Add(s.pauseUnreachable())
-	} else {
-		s.reached()
+		// No event is to blame: it was no try, and the others would fare no better.
+		i.tries--
+		if old {
+			reason = delivery.Age
+		}
+		hold = s.leaveAlone(now)
+		return hold, hold, reason
 	}
+	s.reached()
 	switch {
 	case errors.As(err, &permanent):
 		return due, hold, permanent.Reason
 	case i.tries >= s.Retry.Tries:
 		return due, hold, delivery.Tries
-	case now.Sub(i.first) >= time.Duration(s.Retry.Age):
+	case old:
 		return due, hold, delivery.Age
 	}
 	pause := jitter(time.Duration(s.Retry.Initial), time.Duration(s.Retry.Max), i.tries-1)
@@ -38,12 +43,16 @@ func (s *subscription) after(i *item, err error) (due, hold time.Time, reason de
 	return now.Add(pause), hold, ""
 }
 
-// pauseUnreachable is how long the target is left alone.
-func (s *subscription) pauseUnreachable() time.Duration {
+// leaveAlone returns until when the target is left alone. Workers that fail together say so
+// once.
+func (s *subscription) leaveAlone(now time.Time) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.unreachable++
-	return jitter(time.Duration(s.Retry.Initial), time.Duration(s.Retry.Max), s.unreachable-1)
+	if !now.Before(s.alone) {
+		s.alone = now.Add(jitter(time.Duration(s.Retry.Initial), time.Duration(s.Retry.Max), s.unreachable))
+		s.unreachable++
+	}
+	return s.alone
 }
 
 // reached notes that the target answered.

@@ -110,7 +110,8 @@ func TestRetryAfter(t *testing.T) {
 func TestLeftAlone(t *testing.T) {
 	const away = time.Minute
 	var began time.Time
-	tries := at(t, Retry{Initial: delivery.Duration(time.Second), Max: delivery.Duration(8 * time.Second)}, 20, func(n int, _ delivery.Event) error {
+	// So few tries would not do if these counted.
+	tries := at(t, Retry{Initial: delivery.Duration(time.Second), Max: delivery.Duration(8 * time.Second), Tries: 2}, 20, func(n int, _ delivery.Event) error {
 		if n == 1 {
 			began = time.Now()
 		}
@@ -133,6 +134,12 @@ func TestLeftAlone(t *testing.T) {
 	}
 	if len(tries)-during != 20 {
 		t.Errorf("%d tries afterwards, want one for each event", len(tries)-during)
+	}
+	tries = at(t, Retry{Max: delivery.Duration(time.Minute), Age: delivery.Duration(time.Hour)}, 1, func(int, delivery.Event) error {
+		return &delivery.UnreachableError{Err: errAgain}
+	})
+	if last := tries[len(tries)-1]; last < time.Hour || last > time.Hour+2*time.Minute {
+		t.Errorf("given up after %s", last)
 	}
 }
 

@@ -40,7 +40,8 @@ type subscription struct {
 	letter  throttle
 
 	mu          sync.Mutex
-	unreachable int // guarded by mu; tries in a row that did not reach the target
+	unreachable int       // guarded by mu; pauses in a row because the target could not be reached
+	alone       time.Time // guarded by mu; until when the last of them is
 }
 
 // open returns the view of the kind, and what is to be called when it is not needed any more.
@@ -105,7 +106,7 @@ func (s *subscription) work(ctx context.Context) {
 // next call.
 func (s *subscription) try(ctx context.Context, i *item, buf []byte) []byte {
 	now := time.Now()
-	if i.tries == 0 {
+	if i.first.IsZero() {
 		i.first = now
 	}
 	i.tries++

@@ -98,7 +98,7 @@
     add(f) {
       if (!f.queues) { this.data.fill(null); this.dirty = true; return; }
       const q = f.queues.filter(x => x.c != null);
-      if (q.length === 0) return;
+      if (q.length === 0) { if (!this.box.hidden) this.clear(); return; }
       this.names.length = this.data.length = q.length;
       q.forEach((x, i) => { this.names[i] = x.n; this.data[i] = Math.min(100, 100 * x.d / x.c); });
       this.known();
@@ -164,10 +164,10 @@
     }
   }
   function tell(f) {
-    for (const [i, [, of, unit, scale]] of FIGURES.entries()) {
+    for (const [i, [name, of, unit, scale]] of FIGURES.entries()) {
       const v = of(f);
       let s = v == null ? "–" : short(v * (scale || 1)) + " " + unit;
-      if (v > 0 && of(f) === f.oldest && f.oldestKind) s += " (" + f.oldestKind + ")";
+      if (v > 0 && name === "Oldest unsent" && f.oldestKind) s += " (" + f.oldestKind + ")";
       text("figure-" + i, s);
     }
     const b = f.bottleneck, line = byID("bottleneck");

@@ -1,0 +1,114 @@
+package render
+
+import (
+	"bytes"
+	"io"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/watchbench/watchbench/reports/archive"
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// poisoned puts hostile text into every text of a value, behind what is there, and into the
+// keys of maps beside those that are there.
+func poisoned(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		if v.CanSet() && v.Type() == reflect.TypeFor[string]() {
+			v.SetString(v.String() + hostile)
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			poisoned(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			switch v.Type().Field(i).Name {
+			case "Schema", "Verdict", "HDR", "Model", "Arrival", "Cell", "Dir":
+			default:
+				poisoned(v.Field(i))
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			poisoned(v.Index(i))
+		}
+	case reflect.Map:
+		for _, k := range v.MapKeys() {
+			e := reflect.New(v.Type().Elem()).Elem()
+			e.Set(v.MapIndex(k))
+			poisoned(e)
+			v.SetMapIndex(k, e)
+			if key := k.String() + hostile; v.Type().Elem().Kind() != reflect.Interface {
+				v.SetMapIndex(reflect.ValueOf(key), e)
+			}
+		}
+	}
+}
+
+var fenced = regexp.MustCompile("(?s)```\n.*?```\n")
+
+// TestHostileEverywhere: whatever text a record has, no format of a run, a matrix or a folder
+// lets it out of its place.
+func TestHostileEverywhere(t *testing.T) {
+	res := fixture(t)
+	res.Run.Skipped, res.Run.Crashed = []result.Skip{{ID: "s", Why: "w"}}, []result.Crash{{ID: "c", Why: "w"}}
+	res.Run.Resumed = []result.Resumption{{Started: historyStart, Finished: historyStart, Environment: res.Environment, Cells: []result.Rerun{{ID: "r", Why: "w"}}}}
+	res.Thresholds = []result.Threshold{{Metric: "freshness.p99", Value: new(1.0)}}
+	res.Cells[0].Profiles = []result.Profile{{Party: "watcher", Kind: "cpu", File: "profiles/a"}}
+	res.Cells[0].Traffic = profiledRun().Cells[0].Traffic
+	for i := range res.Cells {
+		res.Cells[i].Checks["G1"] = result.Check{Verdict: result.Fail, Violations: 1, Judged: 3, Counterexample: "x", Note: "n", Evidence: []result.Evidence{madeEvidence()}}
+	}
+	poisoned(reflect.ValueOf(res))
+	m := matrixOfAll()
+	dir := savedMatrix(t, m)
+	poisoned(reflect.ValueOf(m))
+	tuned := &result.Tuning{Sentence: hostile, Started: historyStart}
+	name := strings.ReplaceAll(hostile, "/", "")
+	all := []archive.Entry{
+		{Name: name, Kind: archive.Run, Page: "index.html", Results: res, Scenario: res.Run.Scenario, Started: historyStart},
+		{Name: name + "2", Kind: archive.Run, Page: "index.html", Results: res, Scenario: res.Run.Scenario, Started: historyStart.Add(time.Hour)},
+		{Name: name + "3", Kind: archive.Matrix, Page: "index.html", Matrix: m}, {Name: name + "4", Kind: archive.Tuning, Tuning: tuned, Scenario: hostile},
+		{Name: name + "5", Kind: archive.Unknown, Reason: hostile},
+	}
+	of := func(write func(io.Writer, *result.Results) error) func(io.Writer) error {
+		return func(w io.Writer) error { return write(w, res) }
+	}
+	for format, write := range map[string]func(io.Writer) error{
+		"page": of(HTML), "md": of(Markdown), "terminal": func(w io.Writer) error { return Terminal(w, res, TerminalOptions{Width: 120, Explain: true}) },
+		"history page": func(w io.Writer) error { return HistoryHTML(w, all) }, "history": func(w io.Writer) error { return HistoryTerminal(w, all, TerminalOptions{Width: 80}) },
+		"matrix page": func(w io.Writer) error {
+			return MatrixHTML(w, m, func(e *result.MatrixEntry) SavedCell { return loadSaved(dir, e.Dir).cell(e.Cell) })
+		},
+		"matrix":    func(w io.Writer) error { return MatrixTerminal(w, m, TerminalOptions{Width: 120}) },
+		"matrix.md": func(w io.Writer) error { return MatrixMarkdown(w, m) },
+		"hostile cell": func(w io.Writer) error {
+			return MatrixHTML(w, m, func(*result.MatrixEntry) SavedCell { return SavedCell{Cell: &res.Cells[0], Report: "./" + hostile} })
+		},
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Errorf("%s: %v", format, err)
+			continue
+		}
+		text := b.String()
+		if !strings.Contains(text, "pwned") {
+			t.Errorf("%s: no hostile name is there; the test proves nothing", format)
+		}
+		bad := []string{"\x1b", "\u202e", "\u2028"}
+		if !strings.Contains(format, "terminal") && format != "history" && format != "matrix" {
+			bad = append(bad, "<img src=x", "<script>document", "</script><script>document")
+		}
+		text = fenced.ReplaceAllString(text, "") // where it is text
+		for _, x := range bad {
+			if i := strings.Index(text, x); i >= 0 {
+				t.Errorf("%s: %q got through: …%.200q", format, x, text[max(0, i-100):])
+			}
+		}
+	}
+}
