@@ -78,7 +78,7 @@ func receiverName(n int) string { return fmt.Sprintf("receiver-%d", n) }
 
 // Rules: what waits for a receiver is bounded and gives way for it alone, answers are read to
 // a bound, and nobody waits for others. That each receiver without faults is told of
-// everything, in order, is R3.
+// everything, in order, is R3 of the readers, which is repeated here.
 func (receivers) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 	r := &c.Cell.Scenario.Readers
 	all, err := history.Deeds[queueReadings](c.Deeds, readQueues)
