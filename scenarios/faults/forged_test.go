@@ -40,7 +40,7 @@ func TestForged(t *testing.T) {
 		{"tried again after a redirect", func(s *forgedSeen) { s.Gone = 3 }, []string{moved}, false},
 		{"no redirect", func(s *forgedSeen) { s.Redirects = 0 }, []string{moved}, false},
 		{"the listener was out of reach", func(s *forgedSeen) { s.Listeners[0].Deliveries = 0 }, nil, true},
-		{"one never tried", func(s *forgedSeen) { s.Subscriptions[0].Retried = 0 }, nil, true},
+		{"one never tried, or still waits", func(s *forgedSeen) { s.Subscriptions[0] = forgedTries{Name: "loopback"} }, []string{dialled}, false},
 	} {
 		s := forgedSeen{
 			Subscriptions: []forgedTries{{Name: "loopback", Retried: 40, Refused: 2}, {Name: "metadata", Retried: 40, Refused: 1}},
