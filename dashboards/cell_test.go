@@ -25,6 +25,7 @@ type object = map[string]any
 
 // cell is one cluster: a simulated apiserver in this process, a storagemock, and a k8s-watch.
 type cell struct {
+	objects  string // address at which the resource watcher is asked
 	name     string // cluster_id
 	dir, bin string
 	sim      *apisim.Server
@@ -71,13 +72,19 @@ func launch(t *testing.T, bin, name string, bcs object, replicas int) *cell {
 	people := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(people.Close)
 	for i := range replicas {
-		ports := freePorts(t, 2)
+		ports := freePorts(t, 3)
 		b, err := json.Marshal(object{
 			"default": object{"clusterID": name}, "watch_resource": object{"disable_netservice": true, "disable_crd": true}, "bcs": all,
 			"synchronizer": object{"period": "10s"}, "leaderElection": object{"enabled": replicas > 1}, "alertor": object{"alertmanager": people.URL},
 			"k8s": object{"master": c.api.URL}, "filterConfigPath": filter, "address": "127.0.0.1", "port": ports[0], "metric_port": ports[1],
+			// One process exports what reads and subscriptions do; see query.
+			"resourceWatcher": object{"enabled": name == noFault, "server": object{"port": ports[2]}, "notify": object{"subscriptions": []object{{
+				"name": "maps", "resource": object{"version": "v1", "resource": "configmaps"},
+				"target": object{"webhook": object{"url": people.URL, "allow": []string{"127.0.0.0/8"}}},
+			}}}},
 		})
 		check(t, err)
+		c.objects = fmt.Sprintf("http://127.0.0.1:%d/api/v1/configmaps?limit=1", ports[2])
 		r := &replica{config: filepath.Join(c.dir, fmt.Sprintf("config-%d.json", i)), metrics: "127.0.0.1:" + strconv.Itoa(ports[1])}
 		check(t, os.WriteFile(r.config, b, 0o600))
 		c.watchers = append(c.watchers, r)
@@ -106,6 +113,16 @@ func (c *cell) warn(t *testing.T, i int) {
 	now := time.Now().UTC().Format(time.RFC3339)
 	_, err = c.sim.Apply(apisim.Events.Key(), fmt.Appendf(nil, `{"metadata":{"namespace":"default","name":"web.%d"},"involvedObject":{"kind":"Pod","namespace":"default","name":"web"},"type":"Warning","reason":"BackOff","message":"m","firstTimestamp":%q,"lastTimestamp":%q}`, i%20, now, now))
 	note(t, err)
+}
+
+// query reads from the resource watcher where it is on. What it answers is its own tests' matter.
+func (c *cell) query() {
+	if c.name != noFault {
+		return
+	}
+	if resp, err := http.Get(c.objects); err == nil {
+		_ = resp.Body.Close()
+	}
 }
 
 // run starts a replica's process, again if it ended.

@@ -25,6 +25,9 @@ var (
 // quick is the timing of this test: the same rules, which look back and wait less.
 var quick = prometheus.Timing{Scrape: time.Second, Window: 20 * time.Second, Long: 40 * time.Second, For: 10 * time.Second}
 
+// noFault is the name of the cluster in which nothing goes wrong.
+const noFault = "NoFault"
+
 const (
 	calm     = 100 * time.Second // without a fault: longer than 2 Long, so that the rules for old processes hold
 	fireIn   = 200 * time.Second // DeadWatch looks for 120 s of silence, the others for less
@@ -124,7 +127,7 @@ func TestFaults(t *testing.T) {
 	for _, tr := range ts {
 		name := strings.TrimPrefix(tr.must, "K8sWatch")
 		if name == "" {
-			name = "NoFault"
+			name = noFault
 		}
 		c := launch(t, bin, name, tr.bcs, max(tr.replicas, 1))
 		for _, r := range c.watchers {
@@ -147,6 +150,7 @@ func TestFaults(t *testing.T) {
 			c.write(t, i%objects, 0)
 			if i%10 == 0 {
 				c.warn(t, i)
+				c.query()
 			}
 		}
 		time.Sleep(loadStep)

@@ -236,7 +236,7 @@ var description = regexp.MustCompile(`^Desc\{fqName: "([^"]*)", help: "((?:[^"\\
 
 // histograms are the metrics of that type; of the others those that end so are counters.
 var (
-	histograms = []string{"bkbcs_k8swatch_storage_request_latency_time", "bkbcs_k8swatch_queue_latency_time", "k8swatch_freshness_seconds", "k8swatch_notify_latency_seconds"}
+	histograms = []string{"bkbcs_k8swatch_storage_request_latency_time", "bkbcs_k8swatch_queue_latency_time", "k8swatch_freshness_seconds", "k8swatch_notify_latency_seconds", "k8swatch_query_seconds"}
 	counters   = regexp.MustCompile(`_total$|request_total_num$|_discard_events$`)
 )
 

@@ -91,6 +91,8 @@ func verdictOf(cell string, v *runner.Verdict) live.Verdict {
 		state = live.StateFailed
 	case !v.Valid:
 		state = live.StateInvalid
+	case v.Allowed:
+		state = live.StateAllowed
 	case v.Open:
 		state = live.StateOpen
 	}

@@ -321,6 +321,25 @@ func TestUnknownGoes(t *testing.T) {
 	p.quiet(url)
 }
 
+// TestNamesHaveRoom: of more queues than have room for their names, the map names some. In the
+// page of a run, ECharts wrote all 33 over one another.
+func TestNamesHaveRoom(t *testing.T) {
+	b := browser(t)
+	var n atomic.Int64
+	n.Store(4)
+	url, stop := serve(t, newServer(t, lively(t, func(i int, r *Reading) { r.Metrics = []byte(ownText(float64(i)/10, make([]float64, n.Load())...)) })), ":0")
+	defer stop()
+	p := newTab(t, b)
+	p.open(url, 1400, "light")
+	const interval = `live.views().find(v => v.c.id === "heat").chart.getOption().yAxis[0].axisLabel.interval`
+	p.await(interval + ` === 0`)
+	n.Store(40)
+	p.await(interval + ` === 1`)
+	n.Store(100)
+	p.await(interval + ` === 4`)
+	p.quiet(url)
+}
+
 func TestTwoViewers(t *testing.T) {
 	b := browser(t)
 	s := newServer(t, lively(t, nil))

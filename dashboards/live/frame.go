@@ -83,6 +83,7 @@ type Verdict struct {
 // States of a cell.
 const (
 	StatePassed  = "passed"
+	StateAllowed = "failed as allowed"
 	StateOpen    = "nothing failed" // and not all was judged
 	StateFailed  = "failed"
 	StateInvalid = "invalid"

@@ -12,7 +12,7 @@ import (
 //
 //	WATCHBENCH_RUN=out/strategies-… WATCHBENCH_SCREENSHOTS=$PWD/docs/images go test ./reports/render -run TestPictures
 //
-// report.png stands in README.md beside the table of one run, and the others in
+// report.png stands in README.md below the table of another run, and the others in
 // docs/report.md, which names theirs.
 func TestPictures(t *testing.T) {
 	dir := os.Getenv("WATCHBENCH_RUN")

@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -37,6 +39,7 @@ type Moment struct {
 type Verdict struct {
 	Valid    bool
 	Violated []string // guarantees
+	Allowed  bool     // a check failed that the scenario allows to
 	Open     bool     // a core check was not judged, or had no power
 	Text     string
 }
@@ -72,7 +75,8 @@ func (o *observed) finished(c *result.Cell) {
 	o.tell(func(m *Moment) {
 		m.Phase, m.Fault, m.Note = "", "", ""
 		unjudged, weak := open(c)
-		m.Verdict = &Verdict{c.Valid, violated(c), len(unjudged)+len(weak) > 0, summary(*c)}
+		allowed := slices.ContainsFunc(slices.Collect(maps.Values(c.Checks)), func(x result.Check) bool { return x.Verdict == result.Allowed })
+		m.Verdict = &Verdict{c.Valid, violated(c), allowed, len(unjudged)+len(weak) > 0, summary(*c)}
 	})
 }
 

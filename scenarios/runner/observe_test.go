@@ -40,6 +40,22 @@ func TestMomentsCarryTheWholeState(t *testing.T) {
 	}
 }
 
+// TestVerdictOfACell: what failed as the scenario allows is no pass, and neither is what was not
+// judged.
+func TestVerdictOfACell(t *testing.T) {
+	for verdict, want := range map[string]Verdict{
+		result.Pass: {Valid: true}, result.Allowed: {Valid: true, Allowed: true}, result.NoPower: {Valid: true, Open: true}, result.NotJudged: {Valid: true, Open: true}, result.Fail: {Valid: true, Violated: []string{"G2"}},
+	} {
+		var all noted
+		o := observed{to: &all}
+		o.finished(&result.Cell{ID: "a", Valid: true, Checks: map[string]result.Check{"G1": {Verdict: result.Pass}, "G2": {Verdict: verdict}}})
+		got := *all[0].Verdict
+		if got.Text = ""; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, want %+v", verdict, got, want)
+		}
+	}
+}
+
 // TestNobodyObserves: without an observer nothing is kept.
 func TestNobodyObserves(t *testing.T) {
 	var o observed

@@ -96,7 +96,7 @@ type LeaderElection struct {
 // ResourceWatcher lets other programs read what is cached, and tells them of changes. It is
 // this watcher's own section; an unknown key in it is an error.
 type ResourceWatcher struct {
-	// Serve the cache to other programs, see [querying with kubectl](query.md). Off, it costs nothing.
+	// Serve the cache to other programs, see [querying with kubectl](query.md). Off, it does nothing.
 	Enabled bool           `json:"enabled"`
 	Server  access.Config  `json:"server"`
 	Watches watches.Config `json:"watches"`

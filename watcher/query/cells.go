@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
@@ -27,8 +28,8 @@ var (
 		"deployments.apps":       show("Name,Ready,Up-to-date,Available,Age", deploymentCells),
 		"statefulsets.apps":      show("Name,Ready,Age", statefulSetCells),
 		"replicasets.apps":       show("Name,Desired,Current,Ready,Age", replicaSetCells),
-		"daemonsets.apps":        show("Name,Desired,Current,Ready,Up-to-date,Available,Age", daemonSetCells),
-		"jobs.batch":             show("Name,Status,Completions,Age", jobCells),
+		"daemonsets.apps":        show("Name,Desired,Current,Ready,Up-to-date,Available,Node Selector,Age", daemonSetCells),
+		"jobs.batch":             show("Name,Status,Completions,Duration,Age", jobCells),
 	}
 	anyPrinter = show("Name,Age", func(o *struct{ Metadata meta }) []any { return []any{o.Metadata.Name, o.Metadata.age()} })
 )
@@ -198,8 +199,12 @@ type workload struct {
 	Metadata meta
 	Spec     struct {
 		Replicas, Completions, Parallelism *int
+		Template                           struct {
+			Spec struct{ NodeSelector map[string]string }
+		}
 	}
 	Status struct {
+		StartTime, CompletionTime                                                           *time.Time
 		Conditions                                                                          conditions
 		Replicas, ReadyReplicas, UpdatedReplicas, AvailableReplicas                         int
 		DesiredNumberScheduled, CurrentNumberScheduled, NumberReady, UpdatedNumberScheduled int
@@ -228,7 +233,7 @@ func replicaSetCells(o *workload) []any {
 
 func daemonSetCells(o *workload) []any {
 	s := &o.Status
-	return []any{o.Metadata.Name, s.DesiredNumberScheduled, s.CurrentNumberScheduled, s.NumberReady, s.UpdatedNumberScheduled, s.NumberAvailable, o.Metadata.age()}
+	return []any{o.Metadata.Name, s.DesiredNumberScheduled, s.CurrentNumberScheduled, s.NumberReady, s.UpdatedNumberScheduled, s.NumberAvailable, labels.FormatLabels(o.Spec.Template.Spec.NodeSelector), o.Metadata.age()}
 }
 
 func jobCells(o *workload) []any {
@@ -249,5 +254,11 @@ func jobCells(o *workload) []any {
 	} else if n := o.Spec.Parallelism; n != nil && *n > 1 {
 		completions = fmt.Sprintf("%d/1 of %d", o.Status.Succeeded, *n)
 	}
-	return []any{o.Metadata.Name, status, completions, o.Metadata.age()}
+	took := ""
+	if s := o.Status; s.StartTime != nil && s.CompletionTime != nil {
+		took = duration.HumanDuration(s.CompletionTime.Sub(*s.StartTime))
+	} else if s.StartTime != nil {
+		took = since(*s.StartTime)
+	}
+	return []any{o.Metadata.Name, status, completions, took, o.Metadata.age()}
 }

@@ -121,6 +121,7 @@ func FuzzTokens(f *testing.F) {
 func FuzzSelectors(f *testing.F) {
 	f.Add("app=web", "spec.nodeName=n1", `{"app":"web"}`, `{"nodeName":"n1"}`)
 	f.Add("app,!tier", "spec.hostNetwork!=true", `{"app":"w\u0065b","a":"b"}`, `{"hostNetwork":true}`)
+	f.Add("a,!a,b", "status.phase!=A,status.phase!=B,spec.nodeName=n,spec.nodeName!=m", `{"a":"b"}`, `{"nodeName":"n"}`)
 	f.Add("a in (b,c)", "metadata.name=x", `null`, `[]`)
 	f.Fuzz(func(t *testing.T, labelText, fieldText, labelJSON, specJSON string) {
 		got, want, err := query.Matches(labelText, fieldText, labelJSON, specJSON)

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,8 @@ type Settings struct {
 	Guard    access.Guard
 	Logger   *slog.Logger          // nil: slog.Default()
 	Registry prometheus.Registerer // nil: no metrics
-	// Version is that of the cluster, as in v1.36.3, for /version. It may be empty.
+	// Version is that of the cluster, as in v1.36.3, for /version. Empty: that of the release
+	// whose behaviour this is.
 	Version string
 }
 
@@ -82,7 +84,7 @@ func New(c Config, s Settings) (*Handler, error) {
 		s.Logger = slog.Default()
 	}
 	h := &Handler{
-		config: c, kinds: s.Kinds, watches: s.Watches, guard: s.Guard, logger: s.Logger, version: s.Version, selectable: allSelectable(c.FieldIndexes), patience: writeTimeout,
+		config: c, kinds: s.Kinds, watches: s.Watches, guard: s.Guard, logger: s.Logger, version: cmp.Or(s.Version, "v1.36.0"), selectable: allSelectable(c.FieldIndexes), patience: writeTimeout,
 		requests: newSlots("requests", c.MaxInFlight), watchers: newSlots("watches", c.MaxWatches), hubs: map[*view.View]*hub{},
 	}
 	var err error

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -75,7 +76,7 @@ func TestKubectlCannotTell(t *testing.T) {
 	t.Run("api-resources", func(t *testing.T) { servedAlike(t, actual, ours) })
 	t.Run("watch", func(t *testing.T) { watchedAlike(t, env.Config, actual, ours) })
 	for args, want := range map[string]string{
-		"delete pod plain": "can only be read", "label pod plain x=y": "can only be read", "logs plain": "not find the requested resource", "get secrets": "withholds",
+		"delete pod new": "can only be read", "label pod new x=y": "can only be read", "logs new": "not find the requested resource", "get --raw /api/v1/secrets": "withholds",
 		"get pods --field-selector spec.none=x": "supported are metadata.name",
 	} {
 		if out := ours.run(t, args); !strings.Contains(out, want) || strings.HasSuffix(out, "[0]\n") {
@@ -196,7 +197,7 @@ func servedAlike(t *testing.T, actual, ours kubectl) {
 		}
 		for _, line := range want {
 			name, _, _ := strings.Cut(line, " ")
-			if !slices.Contains(got, line) && !strings.HasSuffix(name, "reviews") && name != "secrets" && name != "bindings" && !strings.Contains(lacks, name) {
+			if !slices.Contains(got, line) && !strings.HasSuffix(name, "reviews") && name != "secrets" && name != "bindings" && name != "componentstatuses" && !strings.Contains(lacks, name) {
 				t.Errorf("%s: the watcher has no %q", args, line)
 			}
 		}
@@ -209,17 +210,21 @@ func watchedAlike(t *testing.T, upstream *rest.Config, sides ...kubectl) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	asked := [][2]string{
-		{"get pods -w", "crashing 0/1 Evicted"}, {"get po -w -l app=web --output-watch-events", "DELETED"}, {"get pods -w -o name --field-selector status.phase=Failed", "pod/crashing"}, {"get pod plain -w --output-watch-events", "DELETED"},
+		{"get pods -w", "crashing 0/1 Evicted"}, {"get po -w -l app=web --output-watch-events", "DELETED"}, {`get pods -w --field-selector spec.nodeName=query-1,metadata.name=crashing -o jsonpath={.metadata.name}:{.status.reason}{"\n"}`, "crashing:Evicted"}, {"get pod plain -w --output-watch-events", "DELETED"},
 	}
-	var all [][]chan string
+	var all [][]*printing
 	for _, w := range asked {
-		var both []chan string
+		var both []*printing
 		for _, k := range sides {
 			both = append(both, k.watch(ctx, t, w[0], w[1]))
 		}
 		all = append(all, both)
 	}
-	time.Sleep(3 * time.Second) // that they have listed shows nowhere where the list is empty
+	for _, both := range all {
+		for _, p := range both {
+			<-p.begun // the list is there, from which the watch goes on
+		}
+	}
 	none := int64(0)
 	for _, change := range []struct{ name, patch, sub string }{
 		{"plain", `{"metadata":{"labels":{"app":"db"}}}`, ""}, {"plain", `{"metadata":{"labels":{"app":"web"}}}`, ""}, {"plain", "", ""}, {"crashing", `{"status":{"phase":"Failed","reason":"Evicted","containerStatuses":null}}`, "status"},
@@ -238,15 +243,21 @@ func watchedAlike(t *testing.T, upstream *rest.Config, sides ...kubectl) {
 		}
 	}
 	for i, w := range asked {
-		if d := cmp.Diff(<-all[i][0], <-all[i][1]); d != "" {
+		if d := cmp.Diff(<-all[i][0].lines, <-all[i][1].lines); d != "" {
 			t.Errorf("%s (-apiserver +watcher):\n%s", w[0], d)
 		}
 	}
 }
 
-// watch runs kubectl until it prints a line that has last in it, and gives all lines.
-func (k kubectl) watch(ctx context.Context, t *testing.T, args, last string) chan string {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+// printing is a kubectl that runs.
+type printing struct {
+	begun chan struct{} // closed at its first line, or its end
+	lines chan string   // all of them, at its end
+}
+
+// watch runs kubectl until it prints a line that has last in it.
+func (k kubectl) watch(ctx context.Context, t *testing.T, args, last string) *printing {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	cmd := k.command(ctx, args)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -255,18 +266,21 @@ func (k kubectl) watch(ctx context.Context, t *testing.T, args, last string) cha
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	lines := make(chan string, 1)
+	p := &printing{make(chan struct{}), make(chan string, 1)}
+	begin := sync.OnceFunc(func() { close(p.begun) })
 	go func() {
 		var all []string
 		for in := bufio.NewScanner(out); in.Scan(); {
+			begin()
 			all = append(all, k.mask(in.Text()))
 			if strings.Contains(spaces.ReplaceAllString(in.Text(), " "), last) {
 				break
 			}
 		}
+		begin()
 		cancel()
 		_ = cmd.Wait() // killed
-		lines <- strings.Join(all, "\n")
+		p.lines <- strings.Join(all, "\n")
 	}()
-	return lines
+	return p
 }

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -186,7 +187,10 @@ func TestInformers(t *testing.T) {
 		within(t, name+" has what the cluster has", func() bool {
 			has = map[string]string{}
 			for _, o := range i.GetStore().List() {
-				m := o.(metav1.ObjectMetaAccessor).GetObjectMeta()
+				m, err := meta.Accessor(o)
+				if err != nil {
+					t.Fatal(err)
+				}
 				has[m.GetName()] = m.GetResourceVersion()
 			}
 			return maps.Equal(has, want(resource))

@@ -1,6 +1,8 @@
 package query
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -26,7 +28,7 @@ func newMatcher(namespace string, o *options, s *selectable) *matcher {
 	}
 	var asked []field
 	for _, r := range o.FieldSelector.Requirements() {
-		if f, ok := s.find(r.Field); ok {
+		if f, ok := s.find(r.Field); ok && !slices.Contains(asked, f) {
 			asked = append(asked, f)
 		}
 	}

@@ -85,6 +85,7 @@ func TestList(t *testing.T) {
 		"/api/v1/namespaces/a/pods?fieldSelector=spec.nodeName%3Dn1":                      "a/one",
 		"/api/v1/pods?fieldSelector=spec.nodeName%3D":                                     "b/three",
 		"/api/v1/pods?fieldSelector=spec.nodeName!%3Dn1":                                  "a/two b/three",
+		"/api/v1/pods?fieldSelector=status.phase!%3DRunning,status.phase!%3DFailed":       "a/two",
 		"/api/v1/pods?fieldSelector=spec.nodeName%3Dnone":                                 "",
 		"/api/v1/pods?fieldSelector=status.phase%3DRunning,spec.nodeName%3Dn1":            "a/one",
 		"/api/v1/pods?fieldSelector=spec.hostNetwork%3Dtrue":                              "a/one",

@@ -90,10 +90,8 @@ func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.
 // fail ends the watch with an ERROR.
 func (x *watcher) fail(err error) error {
 	text, _ := apistatus.JSON(err)
-	if _, err := x.w.Write(apistatus.AppendEvent(nil, "ERROR", text)); err != nil {
-		return err
-	}
-	return nil
+	_, err = x.w.Write(apistatus.AppendEvent(nil, "ERROR", text))
+	return err
 }
 
 // sendState sends the objects of a state as ADDED, and a bookmark behind them.

@@ -29,7 +29,7 @@ func (r *Relations) Graph(ctx context.Context, q Query) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	opening, cancel := context.WithTimeout(ctx, r.cfg.Wait.Std())
+	opening, cancel := context.WithTimeout(watches.WithWait(ctx, r.cfg.Wait.Std()), r.cfg.Wait.Std())
 	defer cancel()
 	w := &run{
 		Relations: r, q: q, ctx: ctx, opening: opening, plan: r.planned(), gaps: gaps{},

@@ -1,6 +1,7 @@
 package watches_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -301,6 +303,12 @@ func (c *cluster) watch(r watches.GVR, kind string, stream bool, w http.Response
 		return fmt.Sprintf(`{"type":%q,"object":{"kind":%q,"apiVersion":%q,%s}}`+"\n", typ, kind, gv, object)
 	}
 	from, _ := strconv.Atoi(req.URL.Query().Get("resourceVersion"))
+	ctx := req.Context()
+	if seconds, err := strconv.Atoi(req.URL.Query().Get("timeoutSeconds")); err == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
+		defer cancel()
+	}
 	c.mu.Lock()
 	next := 0
 	var out strings.Builder
@@ -332,7 +340,7 @@ func (c *cluster) watch(r watches.GVR, kind string, stream bool, w http.Response
 		w.(http.Flusher).Flush()
 		select {
 		case <-changed:
-		case <-req.Context().Done():
+		case <-ctx.Done():
 			return
 		}
 		c.mu.Lock()

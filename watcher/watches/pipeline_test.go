@@ -245,7 +245,7 @@ func TestBrokenWatchReconnectsWhenOpened(t *testing.T) {
 				if from == watches.Lazy { // the pipeline has a reporter of its own
 					want = 1
 				}
-				if text := log.String(); strings.Count(text, "is lost") != want || strings.Count(text, "goes on") != want {
+				if text := log.String(); strings.Count(text, `is lost" resource=v1/pods`) != want || strings.Count(text, `goes on" resource=v1/pods`) != want {
 					t.Errorf("log:\n%s", text)
 				}
 			})

@@ -141,7 +141,8 @@
     paint() {
       let most = 1;
       for (const d of this.data) if (d[2] > most) most = d[2];
-      this.chart.setOption({ xAxis: { data: this.columns }, yAxis: { data: this.names }, visualMap: { max: most }, series: [{ data: this.data }] }, { lazyUpdate: true, silent: true });
+      const named = Math.max(1, Math.floor((this.box.clientHeight - 60) / 14)); // queues that have room for their names
+      this.chart.setOption({ xAxis: { data: this.columns }, yAxis: { data: this.names, axisLabel: { interval: Math.ceil(this.names.length / named) - 1 } }, visualMap: { max: most }, series: [{ data: this.data }] }, { lazyUpdate: true, silent: true });
     }
   }
 
