@@ -3,9 +3,11 @@ package faults
 import (
 	"net"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -94,7 +96,8 @@ func TestTrap(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	for trap.seen().Connections < 3 { // it is accepted a moment later
+	for deadline := time.Now().Add(5 * time.Second); trap.seen().Connections < 3 && time.Now().Before(deadline); {
+		runtime.Gosched() // it is accepted a moment later
 	}
 	if s := trap.seen(); s.Strange != 2 || s.Example != "POST /loopback" || s.Deliveries != 1 {
 		t.Errorf("strange: %+v", s)
