@@ -103,7 +103,7 @@ func (r *Relations) status(q Query, err error) *apierrors.StatusError {
 		return apierrors.NewForbidden(resource, q.Name, err)
 	case errors.Is(err, access.ErrBusy):
 		return apierrors.NewTooManyRequests(access.ErrBusy.Error(), retryAfter)
-	case errors.As(err, &undecided), errors.As(err, &limit), errors.As(err, &unsynced), errors.Is(err, view.ErrNotSynced):
+	case errors.As(err, &undecided), errors.As(err, &limit), errors.As(err, &unsynced), errors.Is(err, view.ErrNotSynced), errors.Is(err, errUnknown):
 		s := apierrors.NewServiceUnavailable(said(err, undecided))
 		s.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retryAfter}
 		return s

@@ -109,6 +109,10 @@ func TestStatus(t *testing.T) {
 		{"bad escape", start + "&depth=%zz", nil, 400, "BadRequest", `query: want name=value pairs joined by &, with %-escapes of two digits`},
 		{"no such object", "?gvk=apps/v1/Deployment&namespace=shop&name=none", nil, 404, "NotFound", `deployments.apps "none" not found`},
 		{"no such kind", "?gvk=v1/Unknown&name=a", nil, 404, "NotFound", `the server could not find the requested resource`},
+		{
+			"nothing is known yet", start, func(c *cluster, _ *guard) { c.catalogue = &watches.Catalogue{} },
+			503, "ServiceUnavailable", `what the cluster serves is not known yet`,
+		},
 		{"who are you", start, func(_ *cluster, g *guard) { g.user = &access.UnauthorizedError{Reason: "no token"} }, 401, "Unauthorized", `Unauthorized`},
 		{
 			"not allowed", start, func(_ *cluster, g *guard) {

@@ -22,6 +22,9 @@ const edgesPerNode = 32
 // that he may not list everywhere.
 const mostNamespaces = 100
 
+// errUnknown says that it was not learned yet what the cluster serves.
+var errUnknown = errors.New("what the cluster serves is not known yet")
+
 // Graph answers a query. Its error is an *InputError, a *NotFoundError, one of access, one of
 // watches about the start's kind, or the cause of ctx's end.
 func (r *Relations) Graph(ctx context.Context, q Query) (*Answer, error) {
@@ -106,6 +109,8 @@ func (w *run) begin() error {
 		k, served = secretKind, true
 	}
 	switch {
+	case len(w.plan.served.Groups) == 0:
+		return errUnknown
 	case !served:
 		return watches.ErrNotServed
 	case k.Namespaced && w.q.Namespace == "":
