@@ -50,7 +50,7 @@ func (h *Handler) query(w *recorder, r *http.Request, q *request, user access.Us
 	kind, ok := all.FindKind(group, parts[0], parts[1])
 	switch {
 	case !ok && len(all.Groups) == 0:
-		return unavailable("what the cluster serves is not known yet")
+		return notKnown()
 	case !ok: // which discovery tells to whom may ask it
 		if err := h.guard.Authorize(r.Context(), user, access.Attributes{Verb: "get", Path: discoveryPath(group, parts[0])}); err != nil {
 			return err

@@ -33,7 +33,7 @@ func (h *Handler) servePath(w *recorder, r *http.Request, q *request, user acces
 		return writeText(w, http.StatusOK, "ok")
 	case "/readyz":
 		if len(h.kinds.Served().Groups) == 0 {
-			return unavailable("what the cluster serves is not known yet")
+			return notKnown()
 		}
 		return writeText(w, http.StatusOK, "ok")
 	case "/version", "/version/":

@@ -51,6 +51,9 @@ func unavailable(format string, args ...any) *apierrors.StatusError {
 	return err
 }
 
+// notKnown is said before the first discovery.
+func notKnown() error { return unavailable("what the cluster serves is not known yet") }
+
 // tooMany refuses a request beyond a limit.
 func tooMany(what string, most int) error {
 	return apierrors.NewTooManyRequests(fmt.Sprintf("too many %s: %d are served at once, please try again later", what, most), retryAfter)
