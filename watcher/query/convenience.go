@@ -55,7 +55,7 @@ func (h *Handler) query(w *recorder, r *http.Request, q *request, user access.Us
 		if err := h.guard.Authorize(r.Context(), user, access.Attributes{Verb: "get", Path: discoveryPath(group, parts[0])}); err != nil {
 			return err
 		}
-		return noResource()
+		return statusOf(all.NoKind(group, parts[0], parts[1]), watches.GVR{Group: group, Version: parts[0], Resource: parts[1]})
 	}
 	of := &request{
 		gvr: watches.GVR{Group: group, Version: parts[0], Resource: kind.Name}, namespace: in.Namespace, name: in.Name, verb: "get", query: in.values(),

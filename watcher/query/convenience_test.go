@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/watchbench/watchbench/watcher/watches"
 )
 
 // TestObjects are what the paths of the resource answer.
@@ -58,7 +60,10 @@ func TestObjects(t *testing.T) {
 	body(`{"gvk":"v1/Pod","labelSelector":"`+strings.Repeat(" ", 70_000)+`"}`).failed(t, 413, "larger than")
 	s.do(t, http.MethodPost, "/v1/objects:query", `{"gvk":"v1/Pod"}`).failed(t, 415, "application/json")
 	s.do(t, http.MethodPost, "/v1/objects:query?gvk=v1/Pod", `{}`, "Content-Type", "application/json").failed(t, 400, "body")
-	body(`{"gvk":"v1/Thing"}`).failed(t, 404, "could not find")
+	body(`{"gvk":"v1/Thing"}`).failed(t, 404, `could not find the requested resource: the cluster serves no kind "v1/Thing"`)
+	s.served.Withheld = []watches.Kind{kind(watches.GVR{Version: "v1", Resource: "secrets"}, "Secret", true)}
+	s.ask(t, "/v1/objects?gvk=v1/pods").failed(t, 404, "want v1/Pod")
+	s.ask(t, "/v1/objects?gvk=v1/Secret&namespace=a").failed(t, 403, "the configuration withholds it")
 	for query, message := range map[string]string{
 		"gvk=v1/Pod&gvk=v1/Node": "more than once", "gvk=v1/Pod&selector=x": "unknown parameter", "gvk=v1/Pod&limit=x": "limit", "": "gvk", "gvk=v1/Pod&watch=true": "unknown parameter",
 	} {

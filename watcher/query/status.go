@@ -105,6 +105,7 @@ func statusOf(err error, r watches.GVR) error {
 		undecided    *access.UnavailableError
 		limit        *watches.LimitError
 		unsynced     *watches.UnsyncedError
+		unserved     *watches.NotServedError
 	)
 	gr := schema.GroupResource{Group: r.Group, Resource: r.Resource}
 	switch {
@@ -118,6 +119,8 @@ func statusOf(err error, r watches.GVR) error {
 		return forbidden(refused)
 	case errors.As(err, &undecided):
 		return unavailable("access cannot be decided now, please try again later")
+	case errors.As(err, &unserved):
+		return status(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource: %v", unserved)
 	case errors.Is(err, watches.ErrNotServed):
 		return noResource()
 	case errors.Is(err, watches.ErrDenied), errors.Is(err, watches.ErrNotFollowed):

@@ -76,6 +76,8 @@ func TestWatches(t *testing.T) {
 		s.do(t, http.MethodDelete, "/v1/watches/v1/pods", "").failed(t, code, "")
 		post(`{"version":"v1","resource":"pods"}`).failed(t, code, "")
 	}
+	s.followed.err = watches.ErrNotServed
+	post(`{"version":"v1","resource":"pod"}`).failed(t, 404, "want v1/pods")
 	s.followed.stuck = true
 	post(`{"version":"v1","resource":"pods"}`).failed(t, 503, "the time for the request is over")
 	s.followed.stuck = false

@@ -84,6 +84,7 @@ func (r *Relations) status(q Query, err error) *apierrors.StatusError {
 		missing   *NotFoundError
 		limit     *watches.LimitError
 		unsynced  *watches.UnsyncedError
+		unserved  *watches.NotServedError
 	)
 	switch {
 	case errors.As(err, &input):
@@ -95,9 +96,13 @@ func (r *Relations) status(q Query, err error) *apierrors.StatusError {
 	case errors.As(err, &missing):
 		return apierrors.NewNotFound(resource, q.Name)
 	case errors.Is(err, watches.ErrNotServed):
+		message := "the server could not find the requested resource"
+		if errors.As(err, &unserved) {
+			message += ": " + unserved.Error()
+		}
 		return &apierrors.StatusError{ErrStatus: metav1.Status{
 			Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
-			Message: "the server could not find the requested resource", Details: &metav1.StatusDetails{Group: q.Group, Kind: q.Kind, Name: q.Name},
+			Message: message, Details: &metav1.StatusDetails{Group: q.Group, Kind: q.Kind, Name: q.Name},
 		}}
 	case errors.Is(err, watches.ErrDenied), errors.Is(err, watches.ErrNotFollowed):
 		return apierrors.NewForbidden(resource, q.Name, err)

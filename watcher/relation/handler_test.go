@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/watchbench/watchbench/watcher/access"
+	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/relation"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
@@ -108,7 +109,20 @@ func TestStatus(t *testing.T) {
 		{"twice", start + "&name=b", nil, 400, "BadRequest", `name: stands 2 times; want one`},
 		{"bad escape", start + "&depth=%zz", nil, 400, "BadRequest", `query: want name=value pairs joined by &, with %-escapes of two digits`},
 		{"no such object", "?gvk=apps/v1/Deployment&namespace=shop&name=none", nil, 404, "NotFound", `deployments.apps "none" not found`},
-		{"no such kind", "?gvk=v1/Unknown&name=a", nil, 404, "NotFound", `the server could not find the requested resource`},
+		{"no such kind", "?gvk=v1/Unknown&name=a", nil, 404, "NotFound", `the server could not find the requested resource: the cluster serves no kind "v1/Unknown"`},
+		{"a plural", "?gvk=v1/pods&name=a", nil, 404, "NotFound", `the server could not find the requested resource: the cluster serves no kind "v1/pods"; want v1/Pod`},
+		{
+			"a plural, of whom discovery refuses", "?gvk=v1/pods&name=a", func(_ *cluster, g *guard) {
+				g.refuse = func(access.Attributes) error { return &access.ForbiddenError{} }
+			},
+			404, "NotFound", `the server could not find the requested resource`,
+		},
+		{
+			"a kind that is withheld", "?gvk=v1/Lease&name=a", func(c *cluster, _ *guard) {
+				c.catalogue.Withheld = []watches.Kind{{Resource: collector.Resource{Version: "v1", Name: "leases", Kind: "Lease"}}}
+			},
+			403, "Forbidden", `Lease "a" is forbidden: the configuration withholds it`,
+		},
 		{
 			"nothing is known yet", start, func(c *cluster, _ *guard) { c.catalogue = &watches.Catalogue{} },
 			503, "ServiceUnavailable", `what the cluster serves is not known yet`,

@@ -112,7 +112,7 @@ func (w *run) begin() error {
 	case len(w.plan.served.Groups) == 0:
 		return errUnknown
 	case !served:
-		return watches.ErrNotServed
+		return w.noKind()
 	case k.Namespaced && w.q.Namespace == "":
 		return &InputError{"namespace", "want one: " + gvkOf(k) + " is namespaced"}
 	case !k.Namespaced && w.q.Namespace != "":
@@ -148,6 +148,18 @@ func (w *run) begin() error {
 	}
 	w.object(s, o)
 	return nil
+}
+
+// noKind says why there is no such kind, as far as discovery would say so to the user.
+func (w *run) noKind() error {
+	path := "/api/" + w.q.Version
+	if w.q.Group != "" {
+		path = "/apis/" + w.q.Group + "/" + w.q.Version
+	}
+	if w.set.Guard.Authorize(w.ctx, w.q.User, access.Attributes{Verb: "get", Path: path}) != nil {
+		return watches.ErrNotServed
+	}
+	return w.plan.served.NoKind(w.q.Group, w.q.Version, w.q.Kind)
 }
 
 // secretKind is for a start that is only named, whether or not Secrets are served.
