@@ -71,28 +71,10 @@ func tooOld(version, current uint64) error {
 	return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", version, current))
 }
 
-// forbidden is the refusal of what a user may not do, in the apiserver's words.
+// forbidden is the refusal of what a user may not do.
 func forbidden(e *access.ForbiddenError) error {
 	a := e.Attributes
-	did := fmt.Sprintf("User %q cannot %s", e.User.Name, a.Verb)
-	resource := a.Resource
-	switch {
-	case a.Path != "":
-		did += fmt.Sprintf(" path %q", a.Path)
-	default:
-		if a.Subresource != "" {
-			resource += "/" + a.Subresource
-		}
-		where := "at the cluster scope"
-		if a.Namespace != "" {
-			where = fmt.Sprintf("in the namespace %q", a.Namespace)
-		}
-		did += fmt.Sprintf(" resource %q in API group %q %s", resource, a.Group, where)
-	}
-	if e.Reason != "" {
-		did += ": " + e.Reason
-	}
-	return apierrors.NewForbidden(schema.GroupResource{Group: a.Group, Resource: a.Resource}, a.Name, errors.New(did))
+	return apierrors.NewForbidden(schema.GroupResource{Group: a.Group, Resource: a.Resource}, a.Name, errors.New(e.Sentence()))
 }
 
 // statusOf gives every error the Status that a client is to see. What is in none is an

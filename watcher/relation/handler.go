@@ -92,7 +92,7 @@ func (r *Relations) status(q Query, err error) *apierrors.StatusError {
 	case errors.As(err, &denied):
 		return apierrors.NewUnauthorized("Unauthorized")
 	case errors.As(err, &forbidden):
-		return apierrors.NewForbidden(resource, q.Name, errors.New(mayNot(forbidden)))
+		return apierrors.NewForbidden(resource, q.Name, errors.New(forbidden.Sentence()))
 	case errors.As(err, &missing):
 		return apierrors.NewNotFound(resource, q.Name)
 	case errors.Is(err, watches.ErrNotServed):
@@ -128,20 +128,6 @@ func said(err error, undecided *access.UnavailableError) string {
 		return fmt.Sprintf("the first list was not complete after %s", unsynced.Waited)
 	}
 	return err.Error()
-}
-
-// mayNot is the apiserver's sentence.
-func mayNot(e *access.ForbiddenError) string {
-	a := e.Attributes
-	where := "at the cluster scope"
-	if a.Namespace != "" {
-		where = fmt.Sprintf("in the namespace %q", a.Namespace)
-	}
-	text := fmt.Sprintf("User %q cannot %s resource %q in API group %q %s", e.User.Name, a.Verb, a.Resource, a.Group, where)
-	if e.Reason != "" {
-		text += ": " + e.Reason
-	}
-	return text
 }
 
 func refuse(w http.ResponseWriter, err *apierrors.StatusError) {
