@@ -109,7 +109,7 @@ func (r *Relations) status(q Query, err error) *apierrors.StatusError {
 	case errors.Is(err, access.ErrBusy):
 		return apierrors.NewTooManyRequests(access.ErrBusy.Error(), retryAfter)
 	case errors.As(err, &undecided), errors.As(err, &limit), errors.As(err, &unsynced), errors.Is(err, view.ErrNotSynced), errors.Is(err, errUnknown):
-		s := apierrors.NewServiceUnavailable(said(err, undecided))
+		s := apierrors.NewServiceUnavailable(said(err, undecided, resource))
 		s.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retryAfter}
 		return s
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -119,13 +119,13 @@ func (r *Relations) status(q Query, err error) *apierrors.StatusError {
 }
 
 // said is what a client may know of an error: not why the apiserver could not be asked.
-func said(err error, undecided *access.UnavailableError) string {
+func said(err error, undecided *access.UnavailableError, of schema.GroupResource) string {
 	var unsynced *watches.UnsyncedError
 	switch {
 	case undecided != nil:
 		return "access cannot be decided now"
-	case errors.As(err, &unsynced):
-		return fmt.Sprintf("the first list was not complete after %s", unsynced.Waited)
+	case errors.As(err, &unsynced): // why is between the watcher and the apiserver
+		return fmt.Sprintf("%s is not synced: %v; GET /v1/watches says why", of, &watches.UnsyncedError{Waited: unsynced.Waited})
 	}
 	return err.Error()
 }

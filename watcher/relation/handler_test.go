@@ -156,11 +156,11 @@ func TestStatus(t *testing.T) {
 		},
 		{
 			"not synced", start, func(c *cluster, _ *guard) {
-				c.refuse[deployments] = &watches.UnsyncedError{Waited: 5 * time.Second, Err: errors.New("dial 10.0.0.1")}
+				c.refuse[deployments] = &watches.UnsyncedError{Waited: 50543081 * time.Nanosecond, Err: errors.New("dial 10.0.0.1")}
 			},
-			503, "ServiceUnavailable", `the first list was not complete after 5s`,
+			503, "ServiceUnavailable", `deployments.apps is not synced: the first list was not complete after 51ms; GET /v1/watches says why`,
 		},
-		{"not synced, by the view", start, func(c *cluster, _ *guard) { c.views[deployments] = view.New(view.Config{}) }, 503, "ServiceUnavailable", `the first list was not complete after …`},
+		{"not synced, by the view", start, func(c *cluster, _ *guard) { c.views[deployments] = view.New(view.Config{}) }, 503, "ServiceUnavailable", `deployments.apps is not synced: the first list was not complete after …`},
 		{
 			"no more watches", start, func(c *cluster, _ *guard) { c.refuse[deployments] = &watches.LimitError{Limit: "maxWatches", Most: 3} },
 			503, "ServiceUnavailable", `maxWatches is 3, and as much is in use`,
