@@ -33,7 +33,7 @@ func (h *Handler) serveWatches(w http.ResponseWriter, r *http.Request, rest stri
 			Version  string `json:"version"`
 			Resource string `json:"resource"`
 		}
-		if err := readBody(w, r, &in); err != nil {
+		if err := readBody(w, r, &in, "group, version and resource"); err != nil {
 			return err
 		}
 		gvr, err := watches.ParseGVR(watches.GVR(in).String())
