@@ -147,8 +147,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 	stop()
 	working.Wait()
 	for _, s := range n.subs {
-		left, _ := s.queue.depth()
-		s.dropped(dropAbandoned, left)
+		s.end()
 	}
 	return nil
 }
