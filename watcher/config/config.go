@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/watchbench/watchbench/watcher/access"
@@ -132,6 +133,12 @@ func (r *ResourceWatcher) check() (key, msg string) {
 			key, msg = "", first
 		}
 		return strings.TrimSuffix("resourceWatcher."+s.key+"."+key, "."), msg
+	}
+	for i, s := range r.Notify.Subscriptions {
+		if r.Watches.Withholds(watches.GVR(s.Resource)) {
+			return fmt.Sprintf("resourceWatcher.notify.subscriptions[%d].resource", i),
+				fmt.Sprintf("resourceWatcher.watches.deny withholds %s: name it in one of the two", s.Resource)
+		}
 	}
 	return "", ""
 }

@@ -1,7 +1,9 @@
 package notify
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"strconv"
@@ -40,6 +42,7 @@ type subscription struct {
 	letter    throttle
 	unwritten throttle // of dead letters
 	losing    throttle // of events, for want of room
+	unserved  throttle // kinds
 
 	mu          sync.Mutex
 	unreachable int       // guarded by mu; pauses in a row because the target could not be reached
@@ -223,25 +226,36 @@ func (s *subscription) gap(reason string) {
 
 // reopening logs why the kind is not followed.
 func (s *subscription) reopening(err error, pause time.Duration) {
+	if errors.Is(err, watches.ErrNotServed) { // most likely for as long as the cluster is as it is
+		if _, log := s.unserved.allow(1); log {
+			s.logger.Warn("no such kind is served, it is looked for again and again", "resource", s.Resource.String())
+		}
+		return
+	}
 	s.logger.Warn("the kind is not followed, it is opened again", "resource", s.Resource.String(), "error", err, "pause", pause.Round(time.Millisecond))
 }
 
 // throttle lets through one line in a while, and counts what the others would have said.
 type throttle struct {
+	every time.Duration // 0: logEvery
+
 	mu    sync.Mutex
 	last  time.Time // guarded by mu
 	count int       // guarded by mu
 }
 
-// logEvery is the pause between two lines of one kind.
-const logEvery = 10 * time.Second
+// Pauses between two lines of one kind, and between those that a kind is not served.
+const (
+	logEvery      = 10 * time.Second
+	unservedEvery = time.Hour
+)
 
 // allow adds n, and reports whether to log and how many that line stands for.
 func (t *throttle) allow(n int) (int, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.count += n
-	if now := time.Now(); t.last.IsZero() || now.Sub(t.last) >= logEvery {
+	if now := time.Now(); t.last.IsZero() || now.Sub(t.last) >= cmp.Or(t.every, logEvery) {
 		n := t.count
 		t.last, t.count = now, 0
 		return n, true
