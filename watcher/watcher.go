@@ -225,12 +225,12 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 	health, err := w.serve(w.cfg.Port, serverTLS, healthHandler(w.ready, w.storage.Down, w.cfg.DebugMode))
 	if err != nil {
-		return fmt.Errorf("serve health (keys address, port): %w", inUse(err, "port"))
+		return fmt.Errorf("serve health (keys address, port): %w", inUse(err, "", "port"))
 	}
 	defer health.close()
 	metrics, err := w.serve(w.cfg.MetricPort, serverTLS, metricsHandler(w.registry))
 	if err != nil {
-		return fmt.Errorf("serve metrics (keys address, metric_port): %w", inUse(err, "metric_port"))
+		return fmt.Errorf("serve metrics (keys address, metric_port): %w", inUse(err, "", "metric_port"))
 	}
 	defer metrics.close()
 	// Consumers first: they end last.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,14 +82,40 @@ func printPlan(out io.Writer, file string, cfg config.Config, filter config.Filt
 	section("leaves out", leftOut(filter))
 	section("removes before sending", removed(filter))
 	section("writes to", destinations(cfg))
-	section("serves", []string{
-		"health on " + net.JoinHostPort(cfg.Address, strconv.Itoa(int(cfg.Port))),
-		"metrics on " + net.JoinHostPort(cfg.Address, strconv.Itoa(int(cfg.MetricPort))),
-	})
+	section("notifies", notified(cfg.ResourceWatcher))
+	section("serves", served(cfg))
 	section("ignores, or takes in another way", warnings)
 	section("has nothing to apply to", p.Useless)
 	_, err := io.WriteString(out, redact.Text(b.String()))
 	return err
+}
+
+func served(cfg config.Config) []string {
+	at := func(what, address string, port uint16) string {
+		return what + " on " + net.JoinHostPort(address, strconv.Itoa(int(port)))
+	}
+	lines := []string{at("health", cfg.Address, cfg.Port), at("metrics", cfg.Address, cfg.MetricPort)}
+	if r := cfg.ResourceWatcher; r.Enabled {
+		lines = append(lines, at("objects", r.Server.Address, r.Server.Port)+", authentication "+string(r.Server.Authentication))
+	}
+	return lines
+}
+
+// notified lists the subscriptions. Of a URL the path may be a secret.
+func notified(r config.ResourceWatcher) (lines []string) {
+	if !r.Enabled {
+		return nil
+	}
+	for _, s := range r.Notify.Subscriptions {
+		to := "Kafka " + strings.Join(s.Target.Kafka.Brokers, ", ")
+		if t := s.Target.NATS; len(t.Servers) > 0 {
+			to = "NATS " + strings.Join(t.Servers, ", ")
+		} else if u, err := url.Parse(s.Target.Webhook.URL); err == nil && u.Host != "" {
+			to = "the webhook at " + u.Scheme + "://" + u.Host
+		}
+		lines = append(lines, s.Name+": "+s.Resource.String()+" to "+to)
+	}
+	return lines
 }
 
 func unknown(p watcher.Plan) string {

@@ -145,6 +145,12 @@ func onlyLoopback(found []netip.Addr) (string, error) {
 	return pick, nil
 }
 
+// CheckFiles refuses certificates and keys that cannot be read.
+func (c Config) CheckFiles() error {
+	_, err := serverTLS(c, slog.New(slog.DiscardHandler))
+	return err
+}
+
 // serverTLS is nil without a certificate. Client certificates are asked for only; the guard
 // verifies them, which it can do again while a connection lasts.
 func serverTLS(c Config, log *slog.Logger) (*tls.Config, error) {
