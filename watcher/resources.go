@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/collector"
@@ -32,6 +33,9 @@ type resources struct {
 // newResources makes the parts. Nothing is bound or requested yet.
 func (w *Watcher) newResources() (*resources, error) {
 	r := &resources{cfg: w.cfg.ResourceWatcher, listen: w.listen}
+	if err := r.checkServer(w.cfg); err != nil {
+		return nil, err
+	}
 	var err error
 	if r.guard, err = access.New(r.cfg.Server, access.Settings{Kube: w.kube, Logger: w.log}); err != nil {
 		return nil, &InputError{Key: "resourceWatcher.server", Err: err}
@@ -65,6 +69,40 @@ func (w *Watcher) newResources() (*resources, error) {
 		objects.ServeHTTP(w, req)
 	})
 	return r, nil
+}
+
+// checkServer refuses an address that the watcher itself has for something else, and files
+// that cannot be read.
+func (r *resources) checkServer(c config.Config) error {
+	s := r.cfg.Server
+	for _, other := range []struct {
+		key  string
+		port uint16
+	}{{"port", c.Port}, {"metric_port", c.MetricPort}} {
+		if s.Port != 0 && s.Port == other.port && overlap(s.Address, c.Address) {
+			return &InputError{Key: "resourceWatcher.server.port", Err: fmt.Errorf("%d is that of the key %s, too: want another one", s.Port, other.key)}
+		}
+	}
+	if err := s.CheckFiles(); err != nil {
+		return &InputError{Key: "resourceWatcher.server", Err: err}
+	}
+	return nil
+}
+
+// overlap reports whether one port cannot be bound at both addresses.
+func overlap(a, b string) bool {
+	parse := func(text string) netip.Addr {
+		if text == "localhost" {
+			text = "127.0.0.1"
+		}
+		if text == "" {
+			return netip.IPv6Unspecified()
+		}
+		addr, _ := netip.ParseAddr(text)
+		return addr
+	}
+	x, y := parse(a), parse(b)
+	return a == b || x.IsValid() && (x == y || x.IsUnspecified()) || y.IsUnspecified()
 }
 
 // followed are the kinds that are followed already.
@@ -103,7 +141,7 @@ func (w *Watcher) dedicated(r collector.Resource, views func(collector.Resource)
 func (r *resources) serve(ctx context.Context, log *slog.Logger) (*access.Server, error) {
 	server, err := access.NewServer(ctx, r.cfg.Server, access.ServerSettings{Handler: r.handler, Guard: r.guard, Listen: r.listen, Logger: log})
 	if err != nil {
-		return nil, fmt.Errorf("serve the resource watcher (resourceWatcher.server): %w", inUse(err, "resourceWatcher.server.port"))
+		return nil, fmt.Errorf("serve the resource watcher (resourceWatcher.server): %w", inUse(err, "resourceWatcher.server.", "port"))
 	}
 	log.Info("serving objects", "address", server.Addr())
 	return server, nil

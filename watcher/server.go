@@ -55,12 +55,13 @@ func checkAddress(ctx context.Context, address string) error {
 	return nil
 }
 
-// inUse adds the remedy where another process has the port.
-func inUse(err error, key string) error {
+// inUse adds the remedy where another process has the port; section is that of the keys port
+// and address.
+func inUse(err error, section, port string) error {
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return err
 	}
-	return fmt.Errorf("%w: another process has it; give the key %s another port, or the key address another address", err, key)
+	return fmt.Errorf("%w: another process has it; give the key %s another port, or the key %saddress another address", err, section+port, section)
 }
 
 // serve binds a port of the configured address.

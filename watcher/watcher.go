@@ -228,12 +228,12 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 	health, err := w.serve(w.cfg.Port, serverTLS, healthHandler(w.ready, w.storage.Down, w.cfg.DebugMode))
 	if err != nil {
-		return fmt.Errorf("serve health (keys address, port): %w", inUse(err, "port"))
+		return fmt.Errorf("serve health (keys address, port): %w", inUse(err, "", "port"))
 	}
 	defer health.close()
 	metrics, err := w.serve(w.cfg.MetricPort, serverTLS, metricsHandler(w.registry))
 	if err != nil {
-		return fmt.Errorf("serve metrics (keys address, metric_port): %w", inUse(err, "metric_port"))
+		return fmt.Errorf("serve metrics (keys address, metric_port): %w", inUse(err, "", "metric_port"))
 	}
 	defer metrics.close()
 	// Consumers first: they end last.
@@ -248,6 +248,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		}
 		defer server.Close()
 		stages = append(stages, lifecycle.Stage{Name: "watches", Run: r.watches.Run},
+			lifecycle.Stage{Name: "names of resources", Run: func(ctx context.Context) error { return r.warnUnserved(ctx, w.log) }},
 			lifecycle.Stage{Name: "relations", Run: r.relations.Run}, lifecycle.Stage{Name: "resource watcher", Run: server.Run})
 	}
 	return lifecycle.Run(ctx, append(stages, lifecycle.Stage{Name: "watch", Run: w.lead})...)

@@ -101,6 +101,9 @@ func (q quiet) Enabled(ctx context.Context, _ slog.Level) bool {
 }
 
 func (q quiet) Handle(ctx context.Context, r slog.Record) error {
+	if !q.Enabled(ctx, r.Level) { // logr does not ask for errors
+		return nil
+	}
 	r.Level = slog.LevelDebug
 	return q.Handler.Handle(ctx, r)
 }

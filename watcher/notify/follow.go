@@ -113,7 +113,7 @@ func (f *follower) live(ctx context.Context, cursor *view.Cursor) error {
 				continue
 			}
 			lost, full := f.queue.put(i)
-			f.sub.dropped(dropFull, lost)
+			f.sub.full(lost)
 			if full {
 				f.undo(i.key, was)
 				return errFull

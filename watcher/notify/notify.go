@@ -102,7 +102,7 @@ func (n *Notifier) add(c Subscription, dead DeadLetters, s Settings, m *metrics)
 	}
 	sub := &subscription{
 		Subscription: c, settings: s, logger: s.Logger.With("subscription", c.Name), target: t,
-		queue: newQueue(c.Queue), series: m.of(c.Name),
+		queue: newQueue(c.Queue), series: m.of(c.Name), unserved: throttle{every: unservedEvery},
 	}
 	if n.root != nil {
 		sub.letters = deadletter.New(n.root, c.Name, dead.Bytes)
@@ -150,8 +150,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 	working.Wait()
 	for _, s := range n.subs {
-		left, _ := s.queue.depth()
-		s.dropped(dropAbandoned, left)
+		s.end()
 	}
 	return nil
 }

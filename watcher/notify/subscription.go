@@ -1,7 +1,9 @@
 package notify
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"strconv"
@@ -37,8 +39,11 @@ type subscription struct {
 
 	followed atomic.Bool // changes, at any time before
 
-	failing throttle
-	letter  throttle
+	failing   throttle // of deliveries
+	letter    throttle
+	unwritten throttle // of dead letters
+	losing    throttle // of events, for want of room
+	unserved  throttle // kinds
 
 	mu          sync.Mutex
 	unreachable int       // guarded by mu; pauses in a row because the target could not be reached
@@ -132,7 +137,7 @@ func (s *subscription) try(ctx context.Context, i *item, buf []byte) []byte {
 		return buf
 	}
 	s.series.retried.Inc()
-	if n, log := s.failing.allow(); log {
+	if n, log := s.failing.allow(1); log {
 		s.logger.Warn("delivery failed, it is tried again", "event", i.obj.Key, "tries", i.tries, "error", err, "failures", n)
 	}
 	s.queue.retry(i, due, hold)
@@ -173,7 +178,7 @@ func eventID(uid string, version uint64, t view.Type) string {
 // bury gives an event up.
 func (s *subscription) bury(i *item, e delivery.Event, reason delivery.Reason, why error) {
 	s.series.dead(reason)
-	if n, log := s.letter.allow(); log {
+	if n, log := s.letter.allow(1); log {
 		s.logger.Error("event given up", "event", i.obj.Key, "reason", string(reason), "tries", i.tries, "error", why, "events", n)
 	}
 	if s.letters == nil {
@@ -181,20 +186,35 @@ func (s *subscription) bury(i *item, e delivery.Event, reason delivery.Reason, w
 	}
 	l := deadletter.Letter{Time: time.Now(), ID: e.ID, Why: reason, Error: why.Error(), Tries: i.tries, Event: e.Body}
 	if err := s.letters.Write(l); err != nil {
-		s.dropped(dropLetter, 1)
-		if n, log := s.failing.allow(); log {
+		s.series.dropped(dropLetter, 1)
+		if n, log := s.unwritten.allow(1); log {
 			s.logger.Error("dead letter not written", "error", err, "failures", n)
 		}
 	}
 }
 
-// dropped counts events that were lost for a reason.
-func (s *subscription) dropped(reason string, n int) {
+// full counts events that were lost because the queue was full.
+func (s *subscription) full(n int) {
 	if n == 0 {
 		return
 	}
-	s.series.dropped(reason, n)
-	if n, log := s.failing.allow(); log {
+	s.series.dropped(dropFull, n)
+	if n, log := s.losing.allow(n); log {
+		s.logDropped(dropFull, n)
+	}
+}
+
+// end counts the events left in the queue as lost, and logs every loss that was not logged
+// yet: there is no later line that could.
+func (s *subscription) end() {
+	s.logDropped(dropFull, s.losing.rest())
+	left, _ := s.queue.depth()
+	s.series.dropped(dropAbandoned, left)
+	s.logDropped(dropAbandoned, left)
+}
+
+func (s *subscription) logDropped(reason string, n int) {
+	if n > 0 {
 		s.logger.Warn("events dropped", "reason", reason, "events", n)
 	}
 }
@@ -207,30 +227,50 @@ func (s *subscription) gap(reason string) {
 
 // reopening logs why the kind is not followed.
 func (s *subscription) reopening(err error, pause time.Duration) {
+	if errors.Is(err, watches.ErrNotServed) { // most likely for as long as the cluster is as it is
+		if _, log := s.unserved.allow(1); log {
+			s.logger.Warn("no such kind is served, it is looked for again and again", "resource", s.Resource.String())
+		}
+		return
+	}
 	s.logger.Warn("the kind is not followed, it is opened again", "resource", s.Resource.String(), "error", err, "pause", pause.Round(time.Millisecond))
 }
 
-// throttle lets through one call in a while, and counts the others.
+// throttle lets through one line in a while, and counts what the others would have said.
 type throttle struct {
+	every time.Duration // 0: logEvery
+
 	mu    sync.Mutex
 	last  time.Time // guarded by mu
 	count int       // guarded by mu
 }
 
-// logEvery is the pause between two lines of one kind.
-const logEvery = 10 * time.Second
+// Pauses between two lines of one kind, and between those that a kind is not served.
+const (
+	logEvery      = 10 * time.Second
+	unservedEvery = time.Hour
+)
 
-// allow reports whether to log, and how many calls that line stands for.
-func (t *throttle) allow() (int, bool) {
+// allow adds n, and reports whether to log and how many that line stands for.
+func (t *throttle) allow(n int) (int, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.count++
-	if now := time.Now(); t.last.IsZero() || now.Sub(t.last) >= logEvery {
+	t.count += n
+	if now := time.Now(); t.last.IsZero() || now.Sub(t.last) >= cmp.Or(t.every, logEvery) {
 		n := t.count
 		t.last, t.count = now, 0
 		return n, true
 	}
 	return 0, false
+}
+
+// rest is what no line has stood for yet.
+func (t *throttle) rest() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := t.count
+	t.count = 0
+	return n
 }
 
 // jitter is any time up to initial, doubled for each failure before, at most up to highest.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
+	"github.com/watchbench/watchbench/watcher/watches"
 )
 
 // Validate refuses a configuration that could not work. Each error names its key and says
@@ -70,6 +71,10 @@ func (s Subscription) check() (errs []error) {
 	}
 	if s.Resource.Version == "" || s.Resource.Resource == "" {
 		wrong("resource", `missing or not complete, want one such as "apps/v1/deployments" or "v1/pods"`)
+	} else if r, err := watches.ParseGVR(s.Resource.String()); err != nil {
+		wrong("resource", "%w", err)
+	} else if r != s.Resource.gvr() {
+		wrong("resource", "%q has a slash within, want names without", r)
 	}
 	for i, n := range s.Namespaces {
 		if len(validation.IsDNS1123Label(n)) > 0 {

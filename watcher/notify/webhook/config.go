@@ -48,10 +48,11 @@ func (c Config) Validate() error {
 	if err := c.egress().Validate(); err != nil {
 		return err
 	}
-	if _, err := parseURL(c.URL, c.egress()); err != nil {
+	u, err := parseURL(c.URL, c.egress())
+	if err != nil {
 		return delivery.KeyError("url", "%w", err)
 	}
-	return nil
+	return c.egress().CheckHost(u.Hostname())
 }
 
 // parseURL reads a receiver's address. What it holds is not repeated in errors: it may be a

@@ -1,0 +1,62 @@
+package watcher
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/query"
+	"github.com/watchbench/watchbench/watcher/relation"
+	"github.com/watchbench/watchbench/watcher/watches"
+)
+
+// warnUnserved logs, once it is known what the cluster serves, which names of resources in
+// the configuration stand for nothing. It returns at the end of ctx.
+func (r *resources) warnUnserved(ctx context.Context, log *slog.Logger) error {
+	select {
+	case <-r.watches.Known():
+		for _, entry := range unservedNames(r.cfg, r.watches.Served()) {
+			log.Warn(entry)
+		}
+		<-ctx.Done()
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// unservedNames are the resources that the configuration names and the cluster does not
+// serve, one sentence each. What the defaults name may be missing.
+func unservedNames(c config.ResourceWatcher, served *watches.Catalogue) (all []string) {
+	var full, short []string
+	for _, g := range served.Groups {
+		for _, v := range g.Versions {
+			for _, k := range v.Kinds {
+				full = append(full, watches.GVR{Group: g.Name, Version: v.Name, Resource: k.Name}.String())
+				short = append(short, strings.TrimSuffix(k.Name+"."+g.Name, "."))
+			}
+		}
+	}
+	check := func(key, name string, known []string) {
+		if !slices.Contains(known, name) {
+			all = append(all, fmt.Sprintf("resourceWatcher.%s: %q is not served, or withheld%s", key, name, meant(name, known)))
+		}
+	}
+	for i, name := range c.Watches.Pinned {
+		check(fmt.Sprintf("watches.pinned[%d]", i), name, full)
+	}
+	for i, name := range c.Relations.Kinds {
+		if !slices.Contains(relation.Default().Kinds, name) {
+			check(fmt.Sprintf("relations.kinds[%d]", i), name, short)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Query.FieldIndexes)) {
+		if _, usual := query.Default().FieldIndexes[name]; !usual {
+			check("query.fieldIndexes", name, short)
+		}
+	}
+	return all
+}
