@@ -41,7 +41,7 @@ func MakePlan(ctx context.Context, cfg config.Config, filter config.Filter) (p P
 	if cfg.K8s.Kubeconfig == "" && cfg.K8s.Master == "" {
 		_, err := rest.InClusterConfig()
 		if outside = errors.Is(err, rest.ErrNotInCluster); outside {
-			s.Kube = &rest.Config{} // New wants one
+			s.Kube = &rest.Config{Host: "localhost"} // New wants one, which is not asked
 		}
 	}
 	w, err := New(cfg, filter, s)
@@ -50,6 +50,9 @@ func MakePlan(ctx context.Context, cfg config.Config, filter config.Filter) (p P
 	}
 	if _, err := serverTLS(cfg, w.log); err != nil {
 		return Plan{}, &InputError{Err: err}
+	}
+	if r := w.resources; r != nil {
+		defer r.notifier.Close()
 	}
 	if err := w.collectorConfig(nil).Validate(); err != nil {
 		return Plan{}, &InputError{Err: err}

@@ -60,10 +60,14 @@ func (w *Watcher) newResources() (*resources, error) {
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.notify", Err: err}
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/", objects)
-	mux.Handle(relation.Path, r.relations)
-	r.handler = mux
+	// No http.ServeMux: it redirects paths that it holds to be unclean, where clients want a Status.
+	r.handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.URL.Path == relation.Path {
+			r.relations.ServeHTTP(w, req)
+			return
+		}
+		objects.ServeHTTP(w, req)
+	})
 	return r, nil
 }
 

@@ -120,6 +120,9 @@ func readers(c config.ResourceWatcher) map[string][]string {
 		return nil
 	}
 	groups := map[string][]string{crd.Definitions.Group: {crd.Definitions.Name}}
+	for _, s := range c.Notify.Subscriptions {
+		groups[s.Resource.Group] = append(groups[s.Resource.Group], s.Resource.Resource)
+	}
 	for _, text := range c.Watches.Pinned {
 		if r, err := watches.ParseGVR(text); err == nil {
 			groups[r.Group] = append(groups[r.Group], r.Resource)

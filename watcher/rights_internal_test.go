@@ -8,6 +8,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/notify"
 )
 
 // TestRightsOfReaders: what the resource watcher follows is granted in all namespaces, even
@@ -17,6 +18,7 @@ func TestRightsOfReaders(t *testing.T) {
 	cfg := config.Default()
 	cfg.WatchResource.Namespace = "here"
 	cfg.ResourceWatcher.Watches.Pinned = []string{"v1/nodes", "apps/v1/deployments"}
+	cfg.ResourceWatcher.Notify.Subscriptions = []notify.Subscription{{Resource: notify.Resource{Group: "batch", Version: "v1", Resource: "jobs"}}}
 	cfg.ResourceWatcher.Relations.Kinds = []string{"pods", "deployments.apps"}
 	cfg.ResourceWatcher.Server.Authentication = access.TokenReview
 	if off := rights(cfg, config.Filter{}, pods); off.Cluster != nil {
@@ -30,6 +32,7 @@ func TestRightsOfReaders(t *testing.T) {
 			{APIGroups: []string{""}, Resources: []string{"nodes", "pods"}, Verbs: watch},
 			{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, Verbs: watch},
 			{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: watch},
+			{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: watch},
 			{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: create},
 			{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}, Verbs: create},
 		},

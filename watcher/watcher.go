@@ -216,6 +216,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 	if w.ran.Swap(true) {
 		return errors.New("watcher: Run called twice")
 	}
+	if w.resources != nil {
+		defer w.resources.notifier.Close() // for a replica that never led
+	}
 	serverTLS, err := serverTLS(w.cfg, w.log)
 	if err != nil {
 		return &InputError{Err: err}

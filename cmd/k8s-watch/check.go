@@ -18,6 +18,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/redact"
 	"github.com/watchbench/watchbench/watcher"
+	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/discovery"
 )
@@ -82,38 +83,44 @@ func printPlan(out io.Writer, file string, cfg config.Config, filter config.Filt
 	section("leaves out", leftOut(filter))
 	section("removes before sending", removed(filter))
 	section("writes to", destinations(cfg))
-	section("notifies", notified(cfg.ResourceWatcher))
-	section("serves", served(cfg))
+	section("serves", append([]string{
+		"health on " + net.JoinHostPort(cfg.Address, strconv.Itoa(int(cfg.Port))),
+		"metrics on " + net.JoinHostPort(cfg.Address, strconv.Itoa(int(cfg.MetricPort))),
+	}, served(cfg.ResourceWatcher)...))
+	section("tells of changes", told(cfg.ResourceWatcher))
 	section("ignores, or takes in another way", warnings)
 	section("has nothing to apply to", p.Useless)
 	_, err := io.WriteString(out, redact.Text(b.String()))
 	return err
 }
 
-func served(cfg config.Config) []string {
-	at := func(what, address string, port uint16) string {
-		return what + " on " + net.JoinHostPort(address, strconv.Itoa(int(port)))
-	}
-	lines := []string{at("health", cfg.Address, cfg.Port), at("metrics", cfg.Address, cfg.MetricPort)}
-	if r := cfg.ResourceWatcher; r.Enabled {
-		lines = append(lines, at("objects", r.Server.Address, r.Server.Port)+", authentication "+string(r.Server.Authentication))
-	}
-	return lines
-}
-
-// notified lists the subscriptions. Of a URL the path may be a secret.
-func notified(r config.ResourceWatcher) (lines []string) {
-	if !r.Enabled {
+// served is what the resource watcher answers, and to whom.
+func served(c config.ResourceWatcher) []string {
+	if !c.Enabled {
 		return nil
 	}
-	for _, s := range r.Notify.Subscriptions {
-		to := "Kafka " + strings.Join(s.Target.Kafka.Brokers, ", ")
-		if t := s.Target.NATS; len(t.Servers) > 0 {
-			to = "NATS " + strings.Join(t.Servers, ", ")
-		} else if u, err := url.Parse(s.Target.Webhook.URL); err == nil && u.Host != "" {
-			to = "the webhook at " + u.Scheme + "://" + u.Host
+	s := c.Server
+	who := "to whom the apiserver allows it"
+	if s.Authentication == access.None {
+		who = "to everybody on this machine"
+	}
+	return []string{"objects on " + net.JoinHostPort(s.Address, strconv.Itoa(int(s.Port))) + ", " + who}
+}
+
+// told is the subscriptions. Of a URL, which may hold a secret, only the host is shown.
+func told(c config.ResourceWatcher) (lines []string) {
+	if !c.Enabled {
+		return nil
+	}
+	for _, s := range c.Notify.Subscriptions {
+		to := s.Target
+		where := "Kafka " + strings.Join(to.Kafka.Brokers, ", ")
+		if len(to.NATS.Servers) > 0 {
+			where = "NATS " + strings.Join(to.NATS.Servers, ", ")
+		} else if u, err := url.Parse(to.Webhook.URL); err == nil && to.Webhook.URL != "" {
+			where = "a webhook at " + u.Host
 		}
-		lines = append(lines, s.Name+": "+s.Resource.String()+" to "+to)
+		lines = append(lines, s.Name+": "+s.Resource.String()+" to "+where)
 	}
 	return lines
 }

@@ -121,6 +121,32 @@ func TestCheckAsksTheApiserver(t *testing.T) {
 	}
 }
 
+// TestCheckResourceWatcher: what it serves and whom it tells, outside of the cluster it will
+// run in, too; nothing that a URL may hide.
+func TestCheckResourceWatcher(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.json")
+	text := `{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},"bcs":{"custom-storage-endpoints":"http://h"},
+"resourceWatcher":{"enabled":true,"server":{"authentication":"tokenReview"},"notify":{"subscriptions":[
+{"name":"web","resource":"v1/pods","target":{"webhook":{"url":"https://receiver:8443/hidden-path?token=hidden"}}},
+{"name":"queue","resource":"apps/v1/deployments","target":{"nats":{"servers":["nats://n:4222"]}}}]}},
+"filterConfigPath":"testdata/check-filter.json"}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, last, all := command(t, "check", "-f", file)
+	for _, want := range []string{
+		"\n  objects on 127.0.0.1:10253, to whom the apiserver allows it\n",
+		"\n  web: v1/pods to a webhook at receiver:8443\n  queue: apps/v1/deployments to NATS nats://n:4222\n",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("without %q", want)
+		}
+	}
+	if code == 2 || strings.Contains(all, "hidden") {
+		t.Errorf("exit code %d, %s:\n%s", code, last, all)
+	}
+}
+
 // TestCheckBadInput: what would end the start ends the check with the same line.
 func TestCheckBadInput(t *testing.T) {
 	dir := t.TempDir()
@@ -130,6 +156,8 @@ func TestCheckBadInput(t *testing.T) {
 		{"misspelt key of our own", `{"leaderElecton":{}}`, `did you mean "leaderElection"?`},
 		{"certificate", `{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},"k8s":{"master":"http://127.0.0.1:4"},
 "bcs":{"custom-storage-endpoints":"http://h","tls":{"ca-file":"/none"}},"filterConfigPath":"testdata/check-filter.json"}`, "bcs.tls.ca-file"},
+		{"certificate of the resource watcher", `{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},"k8s":{"master":"http://127.0.0.1:4"},
+"bcs":{"custom-storage-endpoints":"http://h"},"resourceWatcher":{"enabled":true,"server":{"certFile":"/none","keyFile":"/none"}},"filterConfigPath":"testdata/check-filter.json"}`, "resourceWatcher.server: certFile"},
 		{"server certificate", `{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},"k8s":{"master":"http://127.0.0.1:4"},
 "bcs":{"custom-storage-endpoints":"http://h"},"server_cert_file":"/none","server_key_file":"/none","filterConfigPath":"testdata/check-filter.json"}`, "server_cert_file"},
 		{"certificate of the resource watcher", `{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},"k8s":{"master":"http://127.0.0.1:4"},

@@ -258,7 +258,6 @@ func TestMatrixInput(t *testing.T) {
 		want string
 	}{
 		{[]string{"matrix", "F99"}, `"F99" is neither a row F0 to F28 nor a scenario of the matrix`},
-		{[]string{"matrix", "F25", "f28"}, "nothing to run: F25: webhooks are not built yet, F28: the query API is not built yet"},
 		{[]string{"matrix", "--profile", "old"}, "--profile old is not known; use default or legacy"},
 		{[]string{"matrix", "F2", "--set", "load.thread=1"}, "load.thread: unknown field; did you mean threads?"},
 		{[]string{"matrix", "F2", "--out", file(t, "taken", "")}, "name a folder that can be written"},

@@ -35,9 +35,6 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("%s: offers %q, %v, want %q", line, out, err, want)
 		}
 	}
-	if out, _, _, _ := invoke(t, "__complete", "matrix", "F"); strings.Contains(out, "F25") {
-		t.Errorf("offers a row that is not built: %s", out)
-	}
 }
 
 // TestHelpFits: no line of any help is wider than a terminal.

@@ -18,13 +18,14 @@ import (
 	"github.com/watchbench/watchbench/loadgen/readlog"
 )
 
-// schedule draws the intended times of one verb's queries: those of many programs that
-// know nothing of one another (Poisson), the same for each seed.
+// schedule draws the intended times of one verb's queries, the same for each seed: one at
+// any moment of each interval of the rate, so that as many are due as rate and time say.
 type schedule struct {
-	mu   sync.Mutex // guards what follows
-	rng  *rand.Rand
-	next time.Time
-	mean time.Duration
+	mean  time.Duration
+	start time.Time
+	mu    sync.Mutex // guards what follows
+	rng   *rand.Rand
+	n     int64
 }
 
 func newSchedule(seed uint64, verb string, rate float64, start time.Time) *schedule {
@@ -32,15 +33,16 @@ func newSchedule(seed uint64, verb string, rate float64, start time.Time) *sched
 	for _, b := range []byte(verb) {
 		salt = salt<<8 | uint64(b)
 	}
-	return &schedule{rng: rand.New(rand.NewPCG(seed, salt)), next: start, mean: time.Duration(float64(time.Second) / rate)}
+	return &schedule{rng: rand.New(rand.NewPCG(seed, salt)), start: start, mean: time.Duration(float64(time.Second) / rate)}
 }
 
 // take is the next intended time, and a number that chooses what is asked for.
 func (s *schedule) take() (at time.Time, choice uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.next = s.next.Add(time.Duration(s.rng.ExpFloat64() * float64(s.mean)))
-	return s.next, s.rng.Uint64()
+	at = s.start.Add(time.Duration((float64(s.n) + s.rng.Float64()) * float64(s.mean)))
+	s.n++
+	return at, s.rng.Uint64()
 }
 
 // querier sends the queries of one verb.

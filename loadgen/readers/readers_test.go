@@ -163,6 +163,34 @@ func TestReads(t *testing.T) {
 	}
 }
 
+// As many queries are due as rate and time say, at the same times for each seed.
+func TestSchedule(t *testing.T) {
+	start := time.Unix(1000, 0)
+	for rate, want := range map[float64]int{5: 15, 1000: 3000} {
+		a, b, c := newSchedule(1, "get", rate, start), newSchedule(1, "get", rate, start), newSchedule(2, "get", rate, start)
+		n, same := 0, 0
+		for last := start; ; n++ {
+			at, choice := a.take()
+			if again, x := b.take(); again != at || x != choice {
+				t.Fatal("one seed gave two schedules")
+			}
+			if other, _ := c.take(); other == at {
+				same++
+			}
+			if !at.Before(start.Add(3 * time.Second)) {
+				break
+			}
+			if at.Before(last) {
+				t.Fatalf("%s comes after %s", at, last)
+			}
+			last = at
+		}
+		if n != want || same > n/10 {
+			t.Errorf("%d queries at %v/s in 3 s, %d of them at the time of another seed", n, rate, same)
+		}
+	}
+}
+
 // A slow answer delays the queries behind it, and their intended times show by how much.
 func TestIntendedTimes(t *testing.T) {
 	s, url := pods(t, apisim.Config{})

@@ -28,6 +28,9 @@ const (
 	headerSignature = "Webhook-Signature"
 )
 
+// sendBuffer is how much of an answer the kernel keeps, in bytes; it takes twice as much.
+const sendBuffer = 16 << 10
+
 // hook is a receiver of webhooks.
 type hook struct {
 	id     int // from 1
@@ -43,6 +46,13 @@ func (h *hook) serve(ctx context.Context) error {
 	s := &http.Server{
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0),
 		BaseContext: func(net.Listener) context.Context { return ctx },
+		// What waits in a large buffer would count as taken.
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			if t, ok := c.(*net.TCPConn); ok {
+				_ = t.SetWriteBuffer(sendBuffer)
+			}
+			return ctx
+		},
 	}
 	return lifecycle.Serve(ctx, s, h.listen, time.Second)
 }

@@ -29,10 +29,12 @@ func matrixOfAll() *result.Matrix {
 	some["F1"] = result.MatrixEntry{Scenario: "f01-slow", Invalid: []string{"the generator was 900 ms late"}, Columns: map[string]result.Column{"O": {Verdict: result.Fail, Detail: "G2: web"}}}
 	some["F3"] = result.MatrixEntry{Scenario: "f03-blackhole", Error: "k8s-watch ended: exit status 2", Columns: map[string]result.Column{"X": {Verdict: result.Fail, Detail: "k8s-watch ended: exit status 2"}}}
 	m := &result.Matrix{Schema: result.MatrixSchema, Profile: "default", Retries: []result.Retry{{Scenario: "f04-errors", Why: "T: 9 s", Stalled: []string{"the runner stood still for 2s"}}}}
+	notBuilt := map[string]string{"F24": "notifications are not built yet", "F25": "webhooks are not built yet", "F28": "the query API is not built yet"}
 	for _, r := range result.MatrixRows {
 		e, ok := some[r.ID]
 		if !ok {
-			e.NotBuilt, e.NotRun = r.NotBuilt, r.NotBuilt == ""
+			e.NotBuilt = notBuilt[r.ID]
+			e.NotRun = e.NotBuilt == ""
 		}
 		e.Row, e.Title = r.ID, r.Title
 		m.Entries = append(m.Entries, e)

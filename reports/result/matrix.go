@@ -99,10 +99,10 @@ var MatrixRows = []MatrixRow{
 	{ID: "F22", Title: "custom resources come and go"},
 	{ID: "F23", Title: "two watchers at once, leader killed"},
 	{ID: "F24", Title: "slow receivers of notifications"},
-	{ID: "F25", Title: "forged addresses of webhooks", NotBuilt: "webhooks are not built yet"},
+	{ID: "F25", Title: "forged addresses of webhooks"},
 	{ID: "F26", Title: "canaries in masked fields"},
 	{ID: "F27", Title: "bad certificates, old TLS, rotated CA and token"},
-	{ID: "F28", Title: "abuse of the query API", NotBuilt: "the query API is not built yet"},
+	{ID: "F28", Title: "abuse of the query API"},
 }
 
 // MatrixColumn is one guarantee of the matrix.

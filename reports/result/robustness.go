@@ -17,6 +17,9 @@ type Robustness struct {
 	Expected []string `json:"expected,omitempty"`
 	// NoPower is why the row cannot give column O power.
 	NoPower string `json:"noPower,omitempty"`
+	// Paired is how many times the freshness p99 of the cell without the fault this one may
+	// have; 0 where nothing is compared.
+	Paired float64 `json:"paired,omitempty"`
 	// Moments are what was done to the parties, in order of time, 400 at most.
 	Moments []Moment `json:"moments,omitempty"`
 }

@@ -35,16 +35,11 @@ var mutants = []mutant{
 	{
 		Name: "relist-forgets-deletions",
 		Bug:  "an object that a later list no longer has is forgotten, its deletion never sent",
-		Edits: []edit{
-			{"watcher/collector/store.go", "changes, gone := s.merge(list)", "changes, _ := s.merge(list)"},
-			{
-				"watcher/collector/store.go",
-				"\tfor _, o := range gone {\n\t\ts.metrics.received.Inc()\n\t\tdelete(s.since, nameOf(o.Key))\n\t\ts.emitDelete(o.Key, o.UID, o.ResourceVersion, now)\n\t}\n",
-				"",
-			},
-			{"watcher/collector/store.go", "s.listed, s.changed = now, false", "s.listed, s.changed = time.Now(), false"},
-			{"watcher/collector/store.go", "\tnow := time.Now()\n", ""},
-		},
+		Edits: []edit{{
+			"watcher/collector/store.go",
+			"\tfor _, o := range gone {\n\t\ts.metrics.received.Inc()\n\t\tdelete(s.since, nameOf(o.Key))\n\t\ts.emitDelete(o.Key, o.UID, o.ResourceVersion, now)\n\t}\n",
+			"",
+		}},
 		Caught: []row{
 			{"faults/f10-gone", nil, "C"},
 			{"faults/f11-relist", nil, "C"},
@@ -256,6 +251,78 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 		Caught: []row{
 			{"faults/f23-lease", nil, "O"},
 			{"faults/f23-mute", nil, "O"},
+		},
+	},
+	{
+		Name: "whole-reply-read",
+		Bug:  "the answer of a receiver is read to its end, however long it is",
+		Edits: []edit{{
+			"watcher/notify/webhook/webhook.go",
+			"\t_, _ = io.CopyN(io.Discard, resp.Body, maxReply)\n",
+			"\t_, _ = io.Copy(io.Discard, resp.Body)\n",
+		}},
+		Caught: []row{
+			{"faults/f24-receivers", []string{"matrix.readers=faulty"}, "B"},
+		},
+	},
+	{
+		Name: "queue-without-bound",
+		Bug:  "what waits for a receiver is bounded by its bytes alone",
+		Edits: []edit{{
+			"watcher/notify/queue.go",
+			"return q.count < q.length && q.size < q.bytes }",
+			"return q.size < q.bytes }",
+		}},
+		Caught: []row{
+			{"faults/f24-receivers", []string{"matrix.readers=faulty"}, "B"},
+		},
+	},
+	{
+		Name: "address-not-checked",
+		Bug:  "where a webhook goes is not checked when it is dialled",
+		Edits: []edit{{
+			"watcher/notify/egress/egress.go",
+			"if err := guard.Safe(network, address, nil); err != nil {",
+			"if err := guard.Safe(network, address, nil); err != nil && address == \"\" {",
+		}},
+		Caught: []row{
+			{"faults/f25-forged", nil, "S"},
+		},
+	},
+	{
+		Name: "redirects-followed",
+		Bug:  "a receiver may send the watcher elsewhere",
+		Edits: []edit{{
+			"watcher/notify/webhook/webhook.go",
+			"\t\t\tCheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },\n",
+			"",
+		}},
+		Caught: []row{
+			{"faults/f25-forged", nil, "S"},
+		},
+	},
+	{
+		Name: "access-by-kind",
+		Bug:  "what a user may read in one namespace is remembered for all",
+		Edits: []edit{{
+			"watcher/access/reviewer.go",
+			"\ttext, err := json.Marshal(spec)\n",
+			"\tkey := spec\n\tif spec.Resource != nil {\n\t\tr := *spec.Resource\n\t\tr.Namespace = \"\"\n\t\tkey.Resource = &r\n\t}\n\ttext, err := json.Marshal(key)\n",
+		}},
+		Caught: []row{
+			{"faults/f28-abuse", []string{"matrix.events=abuse"}, "S"},
+		},
+	},
+	{
+		Name: "secrets-served",
+		Bug:  "whoever may read Secrets at the API server may read them here, though they are withheld",
+		Edits: []edit{{
+			"watcher/watches/open.go",
+			"if !within && w.deny.has(r.Group, r.Resource) {",
+			"if !within && w.deny.has(r.Group, r.Resource) && r.Group != \"\" {",
+		}},
+		Caught: []row{
+			{"faults/f28-abuse", []string{"matrix.events=abuse"}, "S"},
 		},
 	},
 }

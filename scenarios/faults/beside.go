@@ -147,13 +147,22 @@ var CanaryMasks = []check.Mask{
 	{Kind: "ConfigMap", Path: []string{"data"}},
 	{Kind: "Pod", Path: []string{"metadata", "annotations", "watchbench.dev-token"}},
 	{Kind: "Pod", Path: []string{"spec", "hostAliases"}},
+	{Kind: "Pod", Path: []string{"metadata", "labels", canaryLabel}},
+}
+
+// canaryLabel is a label that is masked: a selector must not find out its value.
+const canaryLabel = "canary"
+
+// canaryWord is the secret in one kind of field.
+func canaryWord(c Cell, where string) string {
+	return fmt.Sprintf("canary-%s-%s-%d", where, c.Run(), c.Seed()*2654435761%1e9)
 }
 
 // plant puts canaries into fields that are masked, of objects that carry all of
 // themselves once more in kubectl's annotation.
 func plant(ctx context.Context, c Cell) error {
 	word := func(where string) string {
-		w := fmt.Sprintf("canary-%s-%s-%d", where, c.Run(), c.Seed()*2654435761%1e9)
+		w := canaryWord(c, where)
 		c.AddCanary(w)
 		return w
 	}
@@ -163,6 +172,7 @@ func plant(ctx context.Context, c Cell) error {
 	}
 	pod := party.PodBody("with-canary", run, 0)
 	pm := pod["metadata"].(map[string]any)
+	pm["labels"].(map[string]string)[canaryLabel] = word("label")
 	pm["annotations"] = map[string]string{"watchbench.dev-token": word("annotation")}
 	pod["spec"].(map[string]any)["hostAliases"] = []any{map[string]any{"ip": "192.0.2.1", "hostnames": []string{word("spec")}}}
 	for _, o := range []struct {

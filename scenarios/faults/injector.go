@@ -53,6 +53,9 @@ type Cell interface {
 	Begin(ctx context.Context, queues int) error
 	// Spawn starts the watcher that is judged and waits for nothing.
 	Spawn(ctx context.Context) error
+	// Refuses starts a watcher beside the others, which reaches no storage, and returns how
+	// it ended. One that goes on is killed after a while.
+	Refuses(context.Context, *party.Serving) (history.Refusal, error)
 	// RestartAPIServer kills kube-apiserver, starts it again and waits until it is ready.
 	RestartAPIServer(ctx context.Context) error
 	// Resumed has the figures of the watcher's counters begin now, after it took another's
@@ -97,8 +100,10 @@ type Setup struct {
 	CAFile     string     // with which the watcher verifies storage
 	OwnRights  bool       // the watcher has credentials of its own, which the proxy passes on
 	Kubeconfig string     // of the watcher; empty is the proxy's or the cluster's
-	Customs    []string   // group/versions of custom resources to follow
-	Listed     []string   // group/versions that discovery is to find
+	// Serving has the watcher's resource watcher run; nil: only where there are readers.
+	Serving *party.Serving
+	Customs []string // group/versions of custom resources to follow
+	Listed  []string // group/versions that discovery is to find
 	// CustomKinds are kinds to be judged beside those that the scenario names.
 	CustomKinds []string
 }

@@ -67,7 +67,7 @@ func fillRow(c *Case, cell *result.Cell, facts []result.Fact) {
 	f := s.Fault
 	row := &result.Robustness{
 		Row: f.Row, Title: f.Title, NoPower: f.NoPower, Profile: s.Watcher.Profile, Columns: map[string]result.Column{},
-		Facts: facts, Fired: map[string]int64{}, Keys: map[string]int64{},
+		Paired: f.Paired, Facts: facts, Fired: map[string]int64{}, Keys: map[string]int64{},
 	}
 	if s.Watcher.Profile == profileLegacy {
 		row.Expected = f.Legacy

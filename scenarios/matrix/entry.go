@@ -82,6 +82,7 @@ func Entries(r history.CampaignRun, res *result.Results) (entries []result.Matri
 			e.Dir, e.Seconds = r.Dir, r.Seconds/float64(max(1, r.Cells))
 			entries = append(entries, e)
 		}
+		pair(res.Cells, entries)
 	}
 	if r.Error != "" && len(entries) < r.Cells {
 		e := result.MatrixEntry{Row: r.Row, Title: r.Title, Scenario: r.Scenario, Error: r.Error, Seconds: r.Seconds, Dir: r.Dir}

@@ -35,17 +35,28 @@ func TestServing(t *testing.T) {
 	if x := section(); x != nil {
 		t.Errorf("nobody reads, and the section is %v", x)
 	}
-	setup.Serving = &Serving{Kubeconfig: filepath.Join(dir, "k"), Webhooks: []string{"http://127.0.0.1:5/"}, SecretFile: "/s"}
+	setup.Serving = &Serving{Kubeconfig: filepath.Join(dir, "k"), Webhooks: []string{"http://127.0.0.1:5/"}, SecretFile: "/s", Queue: 9}
 	want := map[string]any{
 		"enabled": true, "server": map[string]any{"address": "127.0.0.1", "port": 3.0},
 		"notify": map[string]any{"subscriptions": []any{map[string]any{
 			"name": "receiver-1", "resource": "v1/pods",
 			"target": map[string]any{"webhook": map[string]any{"url": "http://127.0.0.1:5/", "allow": []any{"127.0.0.0/8"}, "secretFile": "/s"}},
-		}}},
+			"queue":  map[string]any{"length": 9.0},
+		}}, "drainTimeout": "1s"},
 	}
 	if d := cmp.Diff(want, section()); d != "" {
 		t.Error(d)
 	}
+	// A fault has it serve otherwise, for no readers.
+	setup.Serving = &Serving{Server: map[string]any{"certFile": "/c"}, Query: map[string]any{"maxWatches": 2.0}, Subscriptions: []map[string]any{{"name": "x"}}}
+	want = map[string]any{
+		"enabled": true, "server": map[string]any{"address": "127.0.0.1", "port": 3.0, "certFile": "/c"}, "query": map[string]any{"maxWatches": 2.0},
+		"notify": map[string]any{"subscriptions": []any{map[string]any{"name": "x"}}, "drainTimeout": "1s"},
+	}
+	if d := cmp.Diff(want, section()); d != "" || setup.Serving.base(3) != "https://127.0.0.1:3" || setup.Serving.write(3) != nil {
+		t.Errorf("%s %s", d, setup.Serving.base(3))
+	}
+	setup.Serving = &Serving{Kubeconfig: filepath.Join(dir, "k")}
 	if err := setup.Serving.write(3); err != nil {
 		t.Fatal(err)
 	}

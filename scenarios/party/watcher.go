@@ -178,6 +178,14 @@ func (w *Watcher) Profile(ctx context.Context, what string) ([]byte, error) {
 	return profile(ctx, w.http, w.health, what)
 }
 
+// Resources is the URL of the watcher's resource watcher; empty where it is off.
+func (w *Watcher) Resources() string {
+	if w.setup.Serving == nil {
+		return ""
+	}
+	return w.setup.Serving.base(w.ports[2])
+}
+
 // SaveMetrics writes the watcher's metrics and its health page to files.
 func (w *Watcher) SaveMetrics(ctx context.Context, metrics, health string) error {
 	if err := save(ctx, w.http, w.metrics, metrics); err != nil {

@@ -57,6 +57,7 @@ type cell struct {
 	all       []*party.Watcher              // that were started
 	live      atomic.Pointer[party.Watcher] // watcher, for the sampler
 	launched  int
+	refusals  int // watchers that were to refuse their configuration
 
 	sampler   *sampler
 	profiles  *profiler        // nil without --profile

@@ -46,13 +46,17 @@ const podCollection = "/api/v1/pods"
 // watcher's configuration names.
 func (c *cell) startReaders(ctx context.Context) (err error) {
 	r := &c.s.Readers
+	c.reading.serving = c.setup.Serving // of a fault
 	if !r.Asked() {
 		return nil
 	}
 	target := c.apiserver()
 	if r.Served() {
 		target = filepath.Join(c.dir, "watcher.kubeconfig")
-		c.reading.serving = &party.Serving{Kubeconfig: target}
+		if c.reading.serving == nil {
+			c.reading.serving = &party.Serving{}
+		}
+		c.reading.serving.Kubeconfig, c.reading.serving.Queue = target, r.WebhookQueue
 	}
 	secret := ""
 	if r.Webhooks > 0 {

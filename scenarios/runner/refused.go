@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/watchbench/watchbench/scenarios/check"
@@ -49,6 +50,42 @@ func (c *cell) awaitRefusal(ctx context.Context) error {
 	c.record.Refusal = refusal
 	return nil
 }
+
+// nowhere is an address at which nobody listens: the discard port of this machine.
+const nowhere = "http://127.0.0.1:9"
+
+// Refuses starts a watcher that should end at once.
+func (c *cell) Refuses(ctx context.Context, s *party.Serving) (out history.Refusal, err error) {
+	setup := c.watcherSetup(0)
+	c.launched--
+	c.refusals++
+	setup.Name = fmt.Sprintf("%s-refused-%d", party.WatcherName, c.refusals)
+	setup.Endpoints, setup.Serving = []string{nowhere}, s
+	began := time.Now()
+	w, err := party.SpawnWatcher(setup)
+	if err != nil {
+		return out, err
+	}
+	defer func() {
+		if !w.Ended() {
+			w.Kill()
+		}
+	}()
+	limit := time.NewTimer(startRefused)
+	defer limit.Stop()
+	select {
+	case <-ctx.Done():
+		return out, context.Cause(ctx)
+	case <-w.Done():
+		out.Ended, out.ExitCode = true, w.ExitCode()
+	case <-limit.C:
+	}
+	out.LastLine, out.Seconds = party.LastLine(w.Log), time.Since(began).Seconds()
+	return out, nil
+}
+
+// startRefused is how long a watcher may take to refuse its configuration.
+const startRefused = 10 * time.Second
 
 func (c *cell) collectRefusal(ctx context.Context) error {
 	if err := c.saveLedger(ctx); err != nil {

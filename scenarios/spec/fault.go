@@ -44,6 +44,9 @@ type Fault struct {
 	// limits.minPower asks for.
 	NoPower   string  `json:"noPower,omitempty" jsonschema:"example=one write per object" jsonschema_description:"O: why too few pairs of states can be swapped in this row; it is then listed instead of invalid."`
 	Isolation float64 `json:"isolation,omitempty" jsonschema:"minimum=1" jsonschema_description:"I: freshness p99 of others against the row F0, at most; 2 where nothing is said."`
+	// Paired compares a cell with that of the same run without what goes wrong: the same
+	// point of all axes but one, which is none there.
+	Paired float64 `json:"paired,omitempty" jsonschema:"minimum=1" jsonschema_description:"I: freshness p99 of Pods against the cell of the same run whose point of an axis of the matrix is called none, at most; shown in the matrix."`
 	// Repairs says that something happens to storage that only the synchronizer can mend.
 	Repairs bool `json:"repairs,omitempty" jsonschema_description:"C: the synchronizer has to mend something, because rows were refused for good or tampered with, because storage forgot, or because objects were deleted while no watcher ran. Otherwise a repair is a failure."`
 	// FromAnswer takes the apiserver's own slowness out of I: rebuilding what it serves
@@ -138,6 +141,8 @@ func (s *Scenario) validateFault() error {
 		return bad("fault.lists", "use 0 or more", "%d is out of range", *f.Lists)
 	case f.Isolation != 0 && f.Isolation < 1:
 		return bad("fault.isolation", "use 1 or more", "%v is out of range", f.Isolation)
+	case f.Paired != 0 && f.Paired < 1:
+		return bad("fault.paired", "use 1 or more", "%v is out of range", f.Paired)
 	case asserts("T") && f.Recovery == 0:
 		return bad("fault.recovery", "write for example recovery: 10s", "column T is asserted without a bound")
 	case f.Refused && (s.Storage.TLS == "" || s.Storage.TLS == "valid"):

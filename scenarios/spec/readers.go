@@ -18,7 +18,7 @@ const (
 // The zero value is none.
 type Readers struct {
 	From          string   `json:"from,omitempty" jsonschema:"enum=watcher,enum=apiserver,example=watcher" jsonschema_description:"Whom the readers ask: watcher, whose resource watcher then runs, or apiserver, for comparison. watcher where a reader is asked for and nothing is said; alone it has the resource watcher run without readers."`
-	Get           int      `json:"get,omitempty" jsonschema:"minimum=0,maximum=100000,example=2000" jsonschema_description:"GETs of single Pods per second, of those that exist before the load (load.prefill); Poisson, whatever the answers take."`
+	Get           int      `json:"get,omitempty" jsonschema:"minimum=0,maximum=100000,example=2000" jsonschema_description:"GETs of single Pods per second, of those that exist before the load (load.prefill), whatever the answers take."`
 	List          int      `json:"list,omitempty" jsonschema:"minimum=0,maximum=100000,example=20" jsonschema_description:"LISTs of Pods per second, at most 8 under way at once."`
 	Limit         int      `json:"limit,omitempty" jsonschema:"minimum=0,maximum=100000,example=500" jsonschema_description:"Objects in a LIST, its first page; 0 is all."`
 	LabelSelector string   `json:"labelSelector,omitempty" jsonschema:"example=app=web" jsonschema_description:"Of the LISTs."`
@@ -27,6 +27,7 @@ type Readers struct {
 	Watches       int      `json:"watches,omitempty" jsonschema:"minimum=0,maximum=10000,example=500" jsonschema_description:"Watches of all Pods, each on a connection of its own."`
 	Webhooks      int      `json:"webhooks,omitempty" jsonschema:"minimum=0,maximum=100,example=4" jsonschema_description:"Receivers of webhooks, each with a subscription to all Pods."`
 	WebhookFaults []string `json:"webhookFaults,omitempty" jsonschema:"example=['hang(receiver=2)']" jsonschema_description:"What goes wrong at the receivers during the load: a status such as 500:20%, stall(5s), hang, reset, huge(64MiB) or redirect, with receiver=1|3 at some of them. Each must fire, or the cell is invalid."`
+	WebhookQueue  int      `json:"webhookQueue,omitempty" jsonschema:"minimum=0,maximum=1000000,example=256" jsonschema_description:"Events that wait for one receiver at most; 0 is the watcher's default."`
 	Follower      bool     `json:"follower,omitempty" jsonschema_description:"A second k8s-watch reads what the first serves, and copies it into a storage of its own, which must end as the first's."`
 }
 
@@ -63,7 +64,7 @@ func (s *Scenario) validateReaders() error {
 		word("readers.from", cmp.Or(r.From, FromWatcher), FromWatcher, FromAPIServer),
 		within("readers.get", r.Get, 0, 100_000), within("readers.list", r.List, 0, 100_000), within("readers.limit", r.Limit, 0, 100_000),
 		within("readers.connections", r.Connections, 0, 4096), within("readers.watches", r.Watches, 0, 10_000),
-		within("readers.webhooks", r.Webhooks, 0, hookfault.MaxReceivers),
+		within("readers.webhooks", r.Webhooks, 0, hookfault.MaxReceivers), within("readers.webhookQueue", r.WebhookQueue, 0, 1_000_000),
 		oneEach("readers.webhookFaults", r.WebhookFaults, hookfault.Parse, "500:20%"),
 	); err != nil || !r.Asked() {
 		return err
@@ -79,6 +80,8 @@ func (s *Scenario) validateReaders() error {
 		return bad("readers.list", "set it, for example to 20", "a limit or a selector of LISTs, and no LIST")
 	case len(r.WebhookFaults) > 0 && r.Webhooks == 0:
 		return bad("readers.webhooks", "set it, for example to 4", "faults of receivers, and no receiver")
+	case r.WebhookQueue > 0 && r.Webhooks == 0:
+		return bad("readers.webhooks", "set it, for example to 4", "a queue for receivers, and no receiver")
 	case r.Source() == FromAPIServer && r.Webhooks > 0:
 		return bad("readers.webhooks", "leave it out, or readers.from", "an apiserver notifies nobody")
 	case r.Source() == FromAPIServer && r.Follower:

@@ -20,6 +20,7 @@ func TestReaders(t *testing.T) {
 		{with + "readers: {get: -1}\n", "readers.get: -1 is out of range"},
 		{with + "readers: {get: 1, limit: 5}\n", "readers.list: a limit or a selector of LISTs, and no LIST"},
 		{with + "readers: {webhookFaults: [hang], get: 1}\n", "readers.webhooks: faults of receivers, and no receiver"},
+		{with + "readers: {webhookQueue: 5, get: 1}\n", "readers.webhooks: a queue for receivers, and no receiver"},
 		{with + "readers: {webhooks: 1, webhookFaults: [explode]}\n", "readers.webhookFaults[0]: "},
 		{with + "readers: {webhooks: 1, webhookFaults: ['hang(receiver=2)']}\n", "readers.webhookFaults[0]: there is no receiver 2; use 1 to 1"},
 		{with + "readers: {from: apiserver, webhooks: 1}\n", "readers.webhooks: an apiserver notifies nobody"},

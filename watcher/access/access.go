@@ -16,7 +16,7 @@ type User struct {
 // Attributes are what a request is about: all that a SubjectAccessReview asks for. Path is
 // that of a request for no resource, such as discovery; the others are then empty.
 type Attributes struct {
-	Verb                                  string // get, list or watch; get of a Path
+	Verb                                  string // get, list or watch; get, create or delete of a Path
 	Group, Version, Resource, Subresource string
 	Namespace, Name                       string
 	LabelSelector, FieldSelector          string // as sent; "" is none

@@ -145,7 +145,7 @@ func onlyLoopback(found []netip.Addr) (string, error) {
 	return pick, nil
 }
 
-// CheckFiles refuses certificates and keys that cannot be read.
+// CheckFiles reads the files that NewServer would.
 func (c Config) CheckFiles() error {
 	_, err := serverTLS(c, slog.New(slog.DiscardHandler))
 	return err

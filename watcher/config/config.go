@@ -136,8 +136,7 @@ func (r *ResourceWatcher) check() (key, msg string) {
 	}
 	for i, s := range r.Notify.Subscriptions {
 		if r.Watches.Withholds(watches.GVR(s.Resource)) {
-			return fmt.Sprintf("resourceWatcher.notify.subscriptions[%d].resource", i),
-				fmt.Sprintf("resourceWatcher.watches.deny withholds %s: name it in one of the two", s.Resource)
+			return fmt.Sprintf("resourceWatcher.notify.subscriptions[%d].resource", i), fmt.Sprintf("watches.deny withholds %s, nothing would be sent: name it in one of the two", s.Resource)
 		}
 	}
 	return "", ""

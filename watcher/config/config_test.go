@@ -86,6 +86,7 @@ func TestParseErrors(t *testing.T) {
 		{"duration zero", with(`"queueFullTimeout": "0s"`), `c.json:3: bcs.queueFullTimeout: want a positive duration such as "1s"`},
 		{"endpoint", `{"default":{"clusterID":"c"},"bcs":{"custom-storage-endpoints":"h:1"}}`, `c.json:1: bcs.custom-storage-endpoints: "h:1" is no address, want http://host:port or https://host:port`},
 		{"selector", "{\"default\":{\"clusterID\":\"c\"},\"bcs\":{\"custom-storage-endpoints\":\"http://h:1\"},\n\"watch_resource\":{\"label_selectors\":{\n\"Pod\":\"a in b\"}}}", `c.json:3: watch_resource.label_selectors.Pod: "a in b" is no label selector: `},
+		{"Secrets to a webhook", with(`"strategy":"keyed"}, "resourceWatcher": {"notify": {"subscriptions": [{"name": "s", "resource": "v1/secrets", "target": {"webhook": {"url": "https://h"}}}]}}, "x":{`), `c.json:3: resourceWatcher.notify.subscriptions[0].resource: watches.deny withholds v1/secrets, nothing would be sent: name it in one of the two`},
 		{"port", with(`"strategy":"keyed"}, "port": 70000, "x":{`), "c.json:3: port: want a number from 0 to 65535, got 70000"},
 		{"token without Alertmanager", with(`"strategy":"keyed"}, "alertor": {"bearerTokenFile": "t"}, "x":{`), "c.json: alertor.alertmanager: missing: alertor.tls, bearerTokenFile and passwordFile are for it"},
 		{"half a password", with(`"strategy":"keyed"}, "alertor": {"alertmanager": "http://a", "user": "u"}, "x":{`), "c.json:3: alertor.user: alertor.user and alertor.passwordFile belong together: give both or none"},
@@ -95,7 +96,7 @@ func TestParseErrors(t *testing.T) {
 		{"token twice", with(`"custom-storage-endpoints-token": "hush", "custom-storage-endpoints-tokenFile": "t"`), `c.json:3: bcs.custom-storage-endpoints-tokenFile: there is bcs.custom-storage-endpoints-token, too: give one of them`},
 		{"verification", with(`"insecureSkipVerify": "yes"`), `c.json:3: bcs.insecureSkipVerify: want true or false, got "yes"`},
 		{"ZooKeeper password without user", with(`"zkPassword": "hush"`), `c.json:3: bcs.zkPassword: needs bcs.zkUser`},
-		{"subscription to what is withheld", with(`"strategy":"keyed"}, "resourceWatcher": {"notify":{"subscriptions":[{"name":"s","resource":"v1/secrets","target":{"webhook":{"url":"https://h/"}}}]}}, "x":{`), `c.json:3: resourceWatcher.notify.subscriptions[0].resource: resourceWatcher.watches.deny withholds v1/secrets: name it in one of the two`},
+		{"subscription to what is withheld", with(`"strategy":"keyed"}, "resourceWatcher": {"notify":{"subscriptions":[{"name":"s","resource":"v1/secrets","target":{"webhook":{"url":"https://h/"}}}]}}, "x":{`), `c.json:3: resourceWatcher.notify.subscriptions[0].resource: watches.deny withholds v1/secrets, nothing would be sent: name it in one of the two`},
 		{"subscription to a kind", with(`"strategy":"keyed"}, "resourceWatcher": {"notify":{"subscriptions":[{"name":"s","resource":"v1/Pod","target":{"webhook":{"url":"https://h/"}}}]}}, "x":{`), `c.json:3: resourceWatcher.notify.subscriptions[0].resource: "v1/Pod": want `},
 		{"ZooKeeper user", with(`"zkUser": "a:b"`), `c.json:3: bcs.zkUser: must not contain ":", which separates user and password in a digest`},
 	} {

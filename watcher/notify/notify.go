@@ -145,6 +145,9 @@ func (n *Notifier) Run(ctx context.Context) error {
 		n.await(lifecycle.Hurry(ctx))
 	}
 	stop()
+	for _, s := range n.subs {
+		s.target.Close() // not all clients end with a context
+	}
 	working.Wait()
 	for _, s := range n.subs {
 		s.end()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -556,6 +557,36 @@ func TestAtOnce(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- n.Run(ctx) }()
 	eventually(t, "it is tried", func() bool { return r.tries() == 1 })
+	began := time.Now()
+	cancel(lifecycle.AtOnce(errors.New("now")))
+	if err := <-done; err != nil || time.Since(began) > 2*time.Second {
+		t.Errorf("%v after %s", err, time.Since(began))
+	}
+}
+
+// TestAtOnceWithSilentServer: nor for a client that waits for its server whatever its context
+// says.
+func TestAtOnceWithSilentServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	k := newKind(t, view.Config{})
+	k.put("n/a", "u", "", "")
+	n, err := notify.New(decode(t, fmt.Sprintf(`{"subscriptions":[{"name":"s","resource":"v1/pods","initial":"list",
+		"target":{"nats":{"servers":["nats://%s"],"allow":["127.0.0.0/8"]}}}]}`, l.Addr())), notify.Settings{Kinds: k})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- n.Run(ctx) }()
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
 	began := time.Now()
 	cancel(lifecycle.AtOnce(errors.New("now")))
 	if err := <-done; err != nil || time.Since(began) > 2*time.Second {

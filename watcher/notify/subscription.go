@@ -23,6 +23,7 @@ import (
 // says that the event is to be tried again.
 type target interface {
 	Deliver(context.Context, delivery.Event) error
+	// Close ends what Deliver does at the time, too. It may be called twice.
 	Close()
 }
 

@@ -7,11 +7,15 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/object"
@@ -82,6 +86,10 @@ func TestRefused(t *testing.T) {
 		"/api/v1/pods?labelSelector=!!":               "forbidden",
 		"/apis":                                       `forbidden: User "jane" cannot get path "/apis"`,
 		"/v1/objects?gvk=v1/Pod&namespace=a&name=one": `cannot get resource "pods" in API group "" in the namespace "a"`,
+		"/v1/objects?gvk=v1/Thing":                    `cannot get path "/api/v1"`, // nor whether there is such a kind
+		"/v1/objects?gvk=none/v1/Thing":               `cannot get path "/apis/none/v1"`,
+		"/v1/objects?gvk=v1/Node&namespace=a":         `cannot list resource "nodes"`, // nor its scope
+		"/v1/objects?gvk=v1/Pod&name=one":             `cannot get resource "pods"`,
 	} {
 		s.ask(t, path).failed(t, 403, message)
 	}
@@ -114,6 +122,15 @@ func TestUnsynced(t *testing.T) {
 			if a.failed(t, 503, ""); a.header.Get("Retry-After") != "1" {
 				t.Errorf("%v: %v", err, a.header)
 			}
+		}
+	}
+	for _, why := range []error{
+		apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New(`User "the-watcher" cannot list`)), apierrors.NewUnauthorized("the watcher's token"),
+		&url.Error{Op: "Get", URL: "https://10.0.0.1:6443/api/v1/pods", Err: io.ErrUnexpectedEOF},
+	} { // are the watcher's with the apiserver, not the client's with the watcher
+		s.fail[pods] = &watches.UnsyncedError{Waited: time.Second, Err: why}
+		if st := s.ask(t, "/api/v1/pods").failed(t, 503, "not complete after 1s"); strings.Contains(st.Message, "watcher") || strings.Contains(st.Message, "10.0.0.1") {
+			t.Errorf("%+v", st)
 		}
 	}
 	delete(s.fail, pods) // but the view has no list

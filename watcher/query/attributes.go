@@ -26,6 +26,11 @@ type node struct {
 }
 
 func newPaths(all []field) *paths {
+	for _, f := range all {
+		if f.or != "" && !slices.ContainsFunc(all, func(other field) bool { return other.name == f.or }) {
+			all = append(slices.Clip(all), field{name: f.or})
+		}
+	}
 	p := &paths{fields: all, root: node{leaf: -1}}
 	p.root.add([]string{"metadata", "labels"}, 0)
 	for i, f := range all {
@@ -145,6 +150,15 @@ func (a *attributes) kept() attributes {
 // value is a field as selectors write it: a string without quotes, numbers and booleans
 // as in JSON.
 func (a *attributes) value(i int) string {
+	text := a.text(i)
+	if or := a.paths.fields[i].or; text == "" && or != "" {
+		return a.text(slices.IndexFunc(a.paths.fields, func(f field) bool { return f.name == or }))
+	}
+	return text
+}
+
+// text is value without regard to another place.
+func (a *attributes) text(i int) string {
 	r := a.at[i+1]
 	if r.Empty() {
 		return a.paths.fields[i].absent

@@ -51,24 +51,38 @@ func (h *Handler) query(w *recorder, r *http.Request, q *request, user access.Us
 	switch {
 	case !ok && len(all.Groups) == 0:
 		return unavailable("what the cluster serves is not known yet")
-	case !ok:
+	case !ok: // which discovery tells to whom may ask it
+		if err := h.guard.Authorize(r.Context(), user, access.Attributes{Verb: "get", Path: discoveryPath(group, parts[0])}); err != nil {
+			return err
+		}
 		return noResource()
 	}
 	of := &request{
 		gvr: watches.GVR{Group: group, Version: parts[0], Resource: kind.Name}, namespace: in.Namespace, name: in.Name, verb: "get", query: in.values(),
-	}
-	if err := in.check(kind); err != nil {
-		return err
 	}
 	if of.name == "" {
 		of.listOrWatch()
 	} else if of.gvr == namespaces {
 		of.namespace = of.name // as in the path
 	}
+	if wrong := in.check(kind); wrong != nil { // the kind's scope, too, is for those who may read it
+		if err := h.guard.Authorize(r.Context(), user, of.attributes()); err != nil {
+			return statusOf(err, of.gvr)
+		}
+		return wrong
+	}
 	if err := h.read(w, r, of, user, wait); err != nil {
 		return statusOf(err, of.gvr)
 	}
 	return nil
+}
+
+// discoveryPath is where it is said what a version of a group has.
+func discoveryPath(group, version string) string {
+	if group == "" {
+		return "/api/" + version
+	}
+	return "/apis/" + group + "/" + version
 }
 
 // readQuery reads the URL or the body.

@@ -53,6 +53,16 @@ func ReadToken(text string) (string, error) {
 	return t.String(), err
 }
 
+// Field is what selectors see of an object of a resource: among all of its fields, and alone.
+func Field(resource, name, raw string) (among, alone string) {
+	s := newSelectable(builtInFields[resource])
+	f, _ := s.find(name)
+	var a, b attributes
+	a.read(s.paths, object.Key{}, []byte(raw))
+	b.read(newPaths([]field{f}), object.Key{}, []byte(raw))
+	return asFields{&a}.Get(name), asFields{&b}.Get(name)
+}
+
 // Matches evaluates selectors on an object with these labels and spec, as a list would
 // and the slow way.
 func Matches(labelText, fieldText, labelJSON, specJSON string) (got, want bool, err error) {

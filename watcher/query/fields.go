@@ -13,6 +13,7 @@ type field struct {
 	name   string // in selectors
 	path   string // where the value is; empty: name
 	absent string // the value of an object without it
+	or     string // where the value is of an object without it, or with an empty one
 	index  bool
 }
 
@@ -36,7 +37,7 @@ var builtInFields = map[string][]field{
 	"events": {
 		{name: "involvedObject.kind"}, {name: "involvedObject.namespace"}, {name: "involvedObject.name"}, {name: "involvedObject.uid"},
 		{name: "involvedObject.apiVersion"}, {name: "involvedObject.resourceVersion"}, {name: "involvedObject.fieldPath"},
-		{name: "reason"}, {name: "reportingComponent"}, {name: "source", path: "source.component"}, {name: "type"},
+		{name: "reason"}, {name: "reportingComponent"}, {name: "source", path: "source.component", or: "reportingComponent"}, {name: "type"},
 	},
 	"events.events.k8s.io": {
 		{name: "regarding.kind"}, {name: "regarding.namespace"}, {name: "regarding.name"}, {name: "regarding.uid"},

@@ -168,3 +168,20 @@ func TestDiscovery(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 }
+
+// TestSourceOfEvents is the reporting component of those that have no source, as those have
+// not that are made by the newer API.
+func TestSourceOfEvents(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"source":{"component":"kubelet"},"reportingComponent":"other"}`: "kubelet",
+		`{"reportingComponent":"default-scheduler","source":{}}`:          "default-scheduler",
+		`{}`: "",
+	} {
+		if among, alone := query.Field("events", "source", raw); among != want || alone != want {
+			t.Errorf("%s: %q and %q, want %q", raw, among, alone, want)
+		}
+	}
+	if among, alone := query.Field("events", "reportingComponent", `{"reportingComponent":"x"}`); among != "x" || alone != "x" {
+		t.Errorf("%q and %q", among, alone)
+	}
+}

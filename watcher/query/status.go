@@ -12,7 +12,6 @@ import (
 	fielderrors "k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/watchbench/watchbench/internal/apistatus"
-	"github.com/watchbench/watchbench/internal/redact"
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
@@ -106,6 +105,8 @@ func statusOf(err error, r watches.GVR) error {
 	)
 	gr := schema.GroupResource{Group: r.Group, Resource: r.Resource}
 	switch {
+	case errors.As(err, &unsynced): // before known: why it is so is between the watcher and the apiserver
+		return unavailable("%s is not synced: %v", gr, &watches.UnsyncedError{Waited: unsynced.Waited})
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &unauthorized):
@@ -124,8 +125,6 @@ func statusOf(err error, r watches.GVR) error {
 		return status(http.StatusConflict, metav1.StatusReasonConflict, "%s: %v", gr, err)
 	case errors.As(err, &limit):
 		return unavailable("%s cannot be followed: %v", gr, limit)
-	case errors.As(err, &unsynced):
-		return unavailable("%s is not synced: %v", gr, redact.Error(unsynced))
 	case errors.Is(err, view.ErrNotSynced), errors.Is(err, view.ErrEnded):
 		return unavailable("%s is not synced: %v", gr, err)
 	case errors.Is(err, view.ErrExpired):

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,7 +39,9 @@ func (h *Handler) serveWatches(w http.ResponseWriter, r *http.Request, rest stri
 		if err != nil {
 			return badRequest("%v", err)
 		}
-		return h.changed(w, gvr, http.StatusAccepted, h.watches.Add(r.Context(), gvr))
+		ctx, cancel := context.WithTimeout(r.Context(), maxWait)
+		defer cancel()
+		return h.changed(w, gvr, http.StatusAccepted, h.watches.Add(ctx, gvr))
 	case rest == "":
 		return methodNotAllowed(w, r, "GET, POST")
 	}

@@ -15,6 +15,7 @@ import (
 // followed are watches that remember what was asked of them.
 type followed struct {
 	err   error
+	stuck bool // Add waits
 	asked []string
 }
 
@@ -22,7 +23,11 @@ func (f *followed) List() []watches.Status {
 	return []watches.Status{{Version: "v1", Resource: "pods", Kind: "Pod", State: watches.Broken, Error: "Get https://user:pass@10.0.0.1/: refused"}}
 }
 
-func (f *followed) Add(_ context.Context, r watches.GVR) error {
+func (f *followed) Add(ctx context.Context, r watches.GVR) error {
+	if f.stuck {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
 	f.asked = append(f.asked, "add "+r.String())
 	return f.err
 }
@@ -71,6 +76,9 @@ func TestWatches(t *testing.T) {
 		s.do(t, http.MethodDelete, "/v1/watches/v1/pods", "").failed(t, code, "")
 		post(`{"version":"v1","resource":"pods"}`).failed(t, code, "")
 	}
+	s.followed.stuck = true
+	post(`{"version":"v1","resource":"pods"}`).failed(t, 503, "the time for the request is over")
+	s.followed.stuck = false
 	s.may = func(a access.Attributes) error {
 		if a.Verb == "get" {
 			return nil

@@ -25,11 +25,22 @@ var _ http.Handler = (*Relations)(nil)
 // retryAfter is when a client should try again, in seconds.
 const retryAfter = 1
 
+// MostQueries is how many requests are answered at a time. Others get 429: an answer may be
+// as large as its bounds allow, and many at once must not take the memory of the pipeline.
+const MostQueries = 64
+
 // ServeHTTP answers GET with an Answer, or a Status.
 func (r *Relations) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodGet && req.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		refuse(w, apierrors.NewMethodNotSupported(schema.GroupResource{Resource: "relations"}, req.Method))
+		return
+	}
+	select {
+	case r.turns <- struct{}{}:
+		defer func() { <-r.turns }()
+	default:
+		refuse(w, apierrors.NewTooManyRequests(fmt.Sprintf("%d queries for relations are answered at a time", MostQueries), retryAfter))
 		return
 	}
 	user, err := r.set.Guard.Authenticate(req)

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -202,6 +203,42 @@ func TestMethods(t *testing.T) {
 		if response.StatusCode != code || (response.Header.Get("Allow") != "") != (code == 405) || response.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s: %d %v", method, response.StatusCode, response.Header)
 		}
+	}
+}
+
+// TestMostQueries: more queries at a time than are answered are refused, and served once
+// others have ended.
+func TestMostQueries(t *testing.T) {
+	const start = relation.Path + "?gvk=apps/v1/Deployment&namespace=shop&name=web"
+	ask := func(r *relation.Relations) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		r.ServeHTTP(w, httptest.NewRequest(http.MethodGet, start, nil))
+		return w
+	}
+	reached, leave := make(chan struct{}), make(chan struct{})
+	r := relations(t, shop(t), &guard{refuse: func(access.Attributes) error {
+		select {
+		case reached <- struct{}{}:
+			<-leave
+		case <-leave:
+		case <-time.After(5 * time.Second): // more are answered than may be
+		}
+		return &access.ForbiddenError{}
+	}}, nil)
+	var all sync.WaitGroup
+	for range relation.MostQueries {
+		all.Go(func() { ask(r) })
+	}
+	for range relation.MostQueries {
+		<-reached
+	}
+	if w := ask(r); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
+		t.Errorf("one more: %d %v %s", w.Code, w.Header(), w.Body)
+	}
+	close(leave)
+	all.Wait()
+	if w := ask(r); w.Code != http.StatusForbidden {
+		t.Errorf("after the others: %d", w.Code)
 	}
 }
 

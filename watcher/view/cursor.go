@@ -17,15 +17,15 @@ type Cursor struct {
 }
 
 // Follow returns a cursor behind a version, from which it yields every later change.
-// ErrExpired says that the version is older than the window. One from the future yields
-// what is newer than it.
+// ErrExpired says that the version is older than the window, or of a history that an older
+// list has ended. One from the future yields what is newer than it.
 func (v *View) Follow(version uint64) (*Cursor, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	switch {
 	case !v.IsSynced():
 		return nil, ErrNotSynced
-	case version < v.ring.floor:
+	case version < v.ring.floor, v.version < version && version <= v.taken:
 		return nil, ErrExpired
 	}
 	past := v.ring.last

@@ -73,8 +73,12 @@ func (i *Index) Find(value string) ([]*object.Object, *Snapshot, error) {
 	return found, s, nil
 }
 
+// refresh brings the index up to date, unless somebody is at it: the next reader or change
+// brings in what that one does not see.
 func (i *Index) refresh() {
-	i.mu.Lock()
+	if !i.mu.TryLock() {
+		return
+	}
 	defer i.mu.Unlock()
 	if i.built {
 		_, _ = i.update() // it is synced, as it was built

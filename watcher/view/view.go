@@ -53,6 +53,7 @@ type View struct {
 	objects *tree             // guarded by mu
 	size    int64             // guarded by mu; bytes of the objects' content
 	version uint64            // guarded by mu; up to which the history is in
+	taken   uint64            // guarded by mu; up to which there was one that an older list ended
 	ring    ring              // guarded by mu
 	synced  chan struct{}     // closed once the first list is in
 	ended   bool              // guarded by mu
@@ -108,6 +109,9 @@ func (v *View) Replaced(all []Difference, version uint64, at time.Time) {
 	}
 	if first || len(all) > 0 || version < v.version {
 		v.ring.reset(version)
+	}
+	if !first && version < v.version {
+		v.taken = max(v.taken, v.version)
 	}
 	v.version, v.snap = version, nil
 	if first {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,6 +124,90 @@ func TestOlderListStartsAnew(t *testing.T) {
 	}
 	if _, err := v.Follow(69); !errors.Is(err, view.ErrExpired) {
 		t.Errorf("before the list: %v", err)
+	}
+}
+
+// TestVersionsThatWereTakenBack are of a history that an older list has ended: who comes back
+// with one must list, and not wait until the new history is as long.
+func TestVersionsThatWereTakenBack(t *testing.T) {
+	v := synced(pod("p", "1", 50))
+	v.Changed(pod("p", "1", 50), pod("p", "1", 200), 200, time.Now())
+	v.Replaced([]view.Difference{{Old: pod("p", "1", 200), Now: pod("p", "1", 60)}}, 70, time.Now())
+	for _, version := range []uint64{71, 200} {
+		if _, err := v.Follow(version); !errors.Is(err, view.ErrExpired) {
+			t.Errorf("follow %d: %v", version, err)
+		}
+	}
+	if _, err := v.Follow(201); err != nil { // of another server of the cluster, which is ahead
+		t.Error(err)
+	}
+	v.Advance(71)
+	if _, err := v.Follow(71); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOlderListWithoutDifferences starts anew as well: its versions can be followed.
+func TestOlderListWithoutDifferences(t *testing.T) {
+	v := synced(pod("p", "1", 50))
+	v.Changed(nil, pod("q", "2", 150), 150, time.Now())
+	v.Changed(pod("q", "2", 150), nil, 200, time.Now())
+	v.Replaced(nil, 70, time.Now())
+	c, err := v.Follow(70)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Changed(nil, pod("r", "3", 71), 71, time.Now())
+	if got, version, err := c.Poll(make([]view.Change, 0, 4)); err != nil || len(got) != 1 || version != 71 {
+		t.Errorf("%v %d %v", got, version, err)
+	}
+}
+
+// TestWhatAReaderKnows is up to the last change that it has got, and from the future on
+// only what is newer.
+func TestWhatAReaderKnows(t *testing.T) {
+	v := synced()
+	c, _ := v.Follow(100)
+	ahead, _ := v.Follow(102)
+	for i := range uint64(3) {
+		v.Changed(nil, pod(fmt.Sprint("p", i), "1", 101+i), 101+i, time.Now())
+	}
+	before, _ := v.Snapshot()
+	v.Advance(110)
+	if s, err := v.Snapshot(); err != nil || s.Version != 110 || before.Version != 103 {
+		t.Errorf("snapshots at %d and %d, %v", before.Version, s.Version, err)
+	}
+	for _, want := range []uint64{102, 110} {
+		if got, version, err := c.Poll(make([]view.Change, 0, 2)); len(got) == 0 || version != want || err != nil {
+			t.Errorf("%v %d %v, want up to %d", got, version, err, want)
+		}
+	}
+	if got, _, err := ahead.Poll(make([]view.Change, 0, 9)); len(got) != 1 || got[0].Version != 103 || err != nil {
+		t.Errorf("ahead: %v %v", got, err)
+	}
+}
+
+// TestSlowIndexes are not waited for by a goroutine for each change.
+func TestSlowIndexes(t *testing.T) {
+	v := synced()
+	hold, held := make(chan struct{}), make(chan struct{}, 100)
+	i := v.NewIndex(func([]byte) []string { held <- struct{}{}; <-hold; return nil })
+	if _, _, err := i.Find("x"); err != nil {
+		t.Fatal(err)
+	}
+	v.Changed(nil, pod("p", "1", 101), 101, time.Now())
+	<-held
+	before := runtime.NumGoroutine()
+	for n := range uint64(20) {
+		v.Changed(nil, pod(fmt.Sprint("p", n), "1", 102+n), 102+n, time.Now())
+		time.Sleep(10 * time.Millisecond) // more than readers are made to wait
+	}
+	if n := runtime.NumGoroutine() - before; n > 2 {
+		t.Errorf("%d goroutines wait for the index", n)
+	}
+	close(hold)
+	if _, _, err := i.Find("x"); err != nil {
+		t.Fatal(err)
 	}
 }
 

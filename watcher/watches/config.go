@@ -92,6 +92,12 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// Withholds reports whether nobody may read a resource. It is for a valid Config.
+func (c Config) Withholds(r GVR) bool {
+	d, _ := parseDeny(c.Deny)
+	return d.has(r.Group, r.Resource)
+}
+
 // String is group/version/resource, or version/resource of the core group.
 func (r GVR) String() string {
 	if r.Group == "" {
@@ -117,12 +123,6 @@ func ParseGVR(text string) (GVR, error) {
 		return GVR{}, fmt.Errorf("%.80q: want group/version/resource or, of the core group, version/resource, with the plural name: apps/v1/deployments, v1/pods", text)
 	}
 	return GVR{parts[0], parts[1], parts[2]}, nil
-}
-
-// Withholds reports whether deny has the resource, in whatever version.
-func (c Config) Withholds(r GVR) bool {
-	denied, _ := parseDeny(c.Deny)
-	return denied.has(r.Group, r.Resource)
 }
 
 const anything = "*"

@@ -145,6 +145,7 @@ type Target struct {
 
 	mu     sync.Mutex
 	client *kgo.Client // guarded by mu; nil before the first delivery
+	closed bool        // guarded by mu
 }
 
 // New makes the target of a valid Config. Nothing is connected before the first delivery.
@@ -160,11 +161,17 @@ func New(c Config, resolver *net.Resolver) (*Target, error) {
 const maxBuffered = 1024
 
 // connect starts the client, which connects again by itself for as long as it is open. Its
-// producer is idempotent, and waits for all replicas, by default.
+// producer is idempotent, and waits for all replicas, by default. What was sent and not
+// answered in time is given back to be tried again, under a new epoch of the producer: brokers
+// refuse what is still on its way under the old one, so that it does not come after newer
+// events.
 func (t *Target) connect() (*kgo.Client, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.client != nil {
+	switch {
+	case t.closed:
+		return nil, &delivery.UnreachableError{Err: kgo.ErrClientClosed}
+	case t.client != nil:
 		return t.client, nil
 	}
 	options := []kgo.Opt{
@@ -172,6 +179,7 @@ func (t *Target) connect() (*kgo.Client, error) {
 		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
 		kgo.RecordDeliveryTimeout(t.config.Timeout.Or(defaultTimeout)), kgo.ProducerLinger(0), kgo.MetadataMinAge(minMetadata),
 		kgo.MaxBufferedRecords(maxBuffered), kgo.DisableClientMetrics(),
+		kgo.AllowIdempotentProduceCancellation(),
 	}
 	if m := t.config.login(); m != nil {
 		options = append(options, kgo.SASL(m))
@@ -230,10 +238,11 @@ func verdict(err error) error {
 	return err
 }
 
-// Close ends the client. What it could not send is lost.
+// Close ends the client, and deliveries that are under way. What it could not send is lost.
 func (t *Target) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.closed = true
 	if t.client != nil {
 		t.client.Close()
 	}

@@ -211,3 +211,59 @@ func TestValidate(t *testing.T) {
 		}
 	}
 }
+
+// TestHungBroker: one that takes records and does not answer holds up nothing for longer than
+// the timeout, nor the end of the target; what is tried again is there in its order.
+func TestHungBroker(t *testing.T) {
+	c := cluster(t)
+	to := target(t, c, kafka.Config{Timeout: delivery.Duration(time.Second)})
+	if err := to.Deliver(t.Context(), event(1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan struct{}, 16) // some are told twice
+	awake := make(chan struct{})
+	c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		c.SleepControl(func() { <-awake })
+		return nil, nil, false
+	})
+	began := time.Now()
+	if err := to.Deliver(t.Context(), event(1, 2)); err == nil {
+		t.Error("the broker is silent, and the event was delivered")
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("with a timeout of 1s it took %s", took)
+	}
+	<-asked
+	other := target(t, c, kafka.Config{Timeout: delivery.Duration(time.Minute)})
+	ended := make(chan error, 1) // the one result
+	go func() { ended <- other.Deliver(t.Context(), event(2, 1)) }()
+	<-asked
+	began = time.Now()
+	other.Close()
+	if err := <-ended; err == nil {
+		t.Error("delivered by a target that is closed")
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the end took %s", took)
+	}
+	close(awake)
+	for _, version := range []int{2, 3} {
+		for to.Deliver(t.Context(), event(1, version)) != nil {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	last := 0
+	for _, r := range consume(t, c, 3) {
+		_, version, _ := strings.Cut(header(r, "id"), ":")
+		if v, _ := strconv.Atoi(strings.TrimSuffix(version, ":MODIFIED")); string(r.Key) == "u1" {
+			if v < last {
+				t.Errorf("%d after %d", v, last)
+			}
+			last = v
+		}
+	}
+}

@@ -92,6 +92,10 @@ type Target struct {
 	config  Config
 	subject subject
 	dial    *egress.Dialer
+	// life ends with Close: the client gives neither dialling nor its handshake a context, and
+	// holds its lock meanwhile.
+	life context.Context //nolint:containedctx // of the Target, not of a call
+	end  context.CancelFunc
 
 	mu     sync.Mutex
 	conn   *client.Conn        // guarded by mu; nil before the first delivery
@@ -107,26 +111,46 @@ func New(c Config, resolver *net.Resolver) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Target{config: c, subject: s, dial: egress.NewDialer(c.egress(), resolver)}, nil
+	t := &Target{config: c, subject: s, dial: egress.NewDialer(c.egress(), resolver)}
+	t.life, t.end = context.WithCancel(context.Background())
+	return t, nil
 }
 
-// dialer makes connections within bounds of the time, as the client gives it no context.
-type dialer struct{ *egress.Dialer }
+// dialer makes connections within bounds of the time, which end with the target.
+type dialer struct{ *Target }
 
 // Dial implements the client's CustomDialer.
 func (d dialer) Dial(network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
+	ctx, cancel := context.WithTimeout(d.life, dialTimeout)
 	defer cancel()
-	return d.Dialer.Dial(ctx, network, address)
+	c, err := d.dial.Dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{c, context.AfterFunc(d.life, func() { _ = c.Close() })}, nil
+}
+
+// conn is closed at the end of its target's life at the latest.
+type conn struct {
+	net.Conn
+	forget func() bool
+}
+
+func (c *conn) Close() error {
+	c.forget()
+	return c.Conn.Close()
 }
 
 // connect starts the client, which connects again by itself for as long as it is open.
 func (t *Target) connect() (jetstream.JetStream, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.life.Err() != nil {
+		return nil, &delivery.UnreachableError{Err: client.ErrConnectionClosed}
+	}
 	if t.conn == nil {
 		options := []client.Option{
-			client.Name("k8s-watch"), client.SetCustomDialer(dialer{t.dial}), client.SkipHostLookup(), client.IgnoreDiscoveredServers(),
+			client.Name("k8s-watch"), client.SetCustomDialer(dialer{t}), client.SkipHostLookup(), client.IgnoreDiscoveredServers(),
 			client.RetryOnFailedConnect(true), client.MaxReconnects(-1), client.ReconnectWait(reconnectWait),
 			client.ReconnectBufSize(-1), // what cannot be sent fails, and is tried again by its subscription
 			client.Timeout(dialTimeout), client.NoCallbacksAfterClientClose(),
@@ -161,6 +185,15 @@ func (t *Target) why() error {
 	return errors.New("the client is connecting")
 }
 
+// messageID is that of an event under a subject. A stream knows ids in all its subjects
+// together: with the event's alone, that of a second subscription to it would be dropped.
+func (c Config) messageID(e delivery.Event) string {
+	if c.Subject == "" || c.Subject == defaultSubject {
+		return e.ID
+	}
+	return e.ID + " " + c.Subject
+}
+
 // Deliver publishes e and waits until the stream has it. The stream itself tells a
 // message that it has, by its id, from a new one.
 func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
@@ -168,7 +201,7 @@ func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
 	if err != nil {
 		return err
 	}
-	options := []jetstream.PublishOpt{jetstream.WithMsgID(e.ID), jetstream.WithRetryAttempts(0)}
+	options := []jetstream.PublishOpt{jetstream.WithMsgID(t.config.messageID(e)), jetstream.WithRetryAttempts(0)}
 	if t.config.Stream != "" {
 		options = append(options, jetstream.WithExpectStream(t.config.Stream))
 	}
@@ -196,8 +229,9 @@ func verdict(err error) error {
 	return err
 }
 
-// Close ends the client.
+// Close ends the client, and deliveries that are under way.
 func (t *Target) Close() {
+	t.end()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.conn != nil {

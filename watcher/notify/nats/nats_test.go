@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -126,6 +127,22 @@ func TestDeliver(t *testing.T) {
 	}
 	if all[1].Subject != "k8s._.v1.pods.n.%2A" {
 		t.Errorf("subject %s", all[1].Subject)
+	}
+}
+
+// TestTwoSubjects: an event that two subscriptions send to one stream is there for each, and
+// once.
+func TestTwoSubjects(t *testing.T) {
+	s := start(t, t.TempDir(), -1, nil)
+	st := stream(t, s, nil)
+	for _, subject := range []string{"", "k8s.own.{name}", "", "k8s.own.{name}"} {
+		if err := target(t, s, nats.Config{Subject: subject}).Deliver(t.Context(), event("a", 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := messages(t, st)
+	if len(all) != 2 || all[1].Subject != "k8s.own.a" || all[1].Header.Get("Nats-Msg-Id") != "u-a:1:MODIFIED k8s.own.{name}" {
+		t.Errorf("%d messages, want 2; %+v", len(all), all)
 	}
 }
 
@@ -318,5 +335,35 @@ func TestValidate(t *testing.T) {
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tc.want)) {
 			t.Errorf("%+v: %v, want %q", tc.c, err, tc.want)
 		}
+	}
+}
+
+// TestSilentServer: one that accepts connections and says nothing, as a host that hangs does,
+// keeps nobody from ending.
+func TestSilentServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	to := target(t, nil, nats.Config{Servers: []string{"nats://" + l.Addr().String()}})
+	ended := make(chan error, 1) // the one result
+	go func() { ended <- to.Deliver(t.Context(), event("a", 1)) }()
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	began := time.Now()
+	to.Close()
+	var unreachable *delivery.UnreachableError
+	if err := <-ended; !errors.As(err, &unreachable) {
+		t.Errorf("deliver: %v, want that the server cannot be reached", err)
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if err := to.Deliver(t.Context(), event("a", 2)); !errors.As(err, &unreachable) {
+		t.Errorf("after Close: %v", err)
 	}
 }

@@ -25,8 +25,9 @@ const (
 // Target posts events to one receiver.
 type Target struct {
 	url     string
-	client  *http.Client
-	secrets *secrets // nil: not signed
+	timeout time.Duration
+	client  *http.Transport // no http.Client: that reads where a redirect leads to, and fails if it cannot
+	secrets *secrets        // nil: not signed
 }
 
 // Settings are passed by code.
@@ -42,15 +43,12 @@ func New(c Config, s Settings) (*Target, error) {
 	}
 	dial := egress.NewDialer(c.egress(), s.Resolver)
 	t := &Target{
-		url: c.URL,
-		client: &http.Client{
-			Timeout:       c.Timeout.Or(defaultTimeout),
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-			Transport: &http.Transport{
-				DialContext: notSent(dial.Dial), DialTLSContext: notSent(dial.DialTLS),
-				MaxConnsPerHost: s.Connections, MaxIdleConnsPerHost: s.Connections, IdleConnTimeout: idle,
-				ResponseHeaderTimeout: c.Timeout.Or(defaultTimeout), MaxResponseHeaderBytes: maxHeader, DisableCompression: true,
-			},
+		url:     c.URL,
+		timeout: c.Timeout.Or(defaultTimeout),
+		client: &http.Transport{
+			DialContext: notSent(dial.Dial), DialTLSContext: notSent(dial.DialTLS),
+			MaxConnsPerHost: s.Connections, MaxIdleConnsPerHost: s.Connections, IdleConnTimeout: idle,
+			ResponseHeaderTimeout: c.Timeout.Or(defaultTimeout), MaxResponseHeaderBytes: maxHeader, DisableCompression: true,
 		},
 	}
 	if c.SecretFile != "" {
@@ -74,6 +72,8 @@ func notSent(dial dialFunc) dialFunc {
 
 // Deliver posts e once. nil means that the receiver has taken it.
 func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
+	ctx, cancel := context.WithTimeout(ctx, t.timeout)
+	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, bytes.NewReader(e.Body))
 	if err != nil {
 		return withoutURL(err)
@@ -91,7 +91,7 @@ func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
 		}
 		req.Header.Set("Webhook-Signature", sign(keys, e.ID, timestamp, e.Body))
 	}
-	resp, err := t.client.Do(req)
+	resp, err := t.client.RoundTrip(req)
 	if err != nil {
 		return withoutURL(err)
 	}

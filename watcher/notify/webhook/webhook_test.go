@@ -133,6 +133,15 @@ func TestRedirect(t *testing.T) {
 			t.Errorf("to %s: %v", location, err)
 		}
 	}
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "http://[::1?token=hush")
+		w.WriteHeader(http.StatusFound)
+	})
+	err := target(t, webhook.Config{URL: s.URL}).Deliver(t.Context(), event)
+	var permanent *delivery.PermanentError
+	if !errors.As(err, &permanent) || permanent.Reason != delivery.Redirect || strings.Contains(err.Error(), "hush") {
+		t.Errorf("to what is no URL: %v", err)
+	}
 	if asked.Load() != 0 {
 		t.Error("a redirect was followed")
 	}
