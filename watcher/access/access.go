@@ -3,6 +3,7 @@ package access
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 )
 
@@ -16,7 +17,7 @@ type User struct {
 // Attributes are what a request is about: all that a SubjectAccessReview asks for. Path is
 // that of a request for no resource, such as discovery; the others are then empty.
 type Attributes struct {
-	Verb                                  string // get, list or watch; get, create or delete of a Path
+	Verb                                  string // get, list or watch; get, post or delete of a Path
 	Group, Version, Resource, Subresource string
 	Namespace, Name                       string
 	LabelSelector, FieldSelector          string // as sent; "" is none
@@ -39,10 +40,30 @@ func (e *UnauthorizedError) Error() string { return "unauthorized: " + e.Reason 
 type ForbiddenError struct {
 	User       User
 	Attributes Attributes
-	Reason     string
+	Reason     string // what the apiserver gives as its reason; may be empty
 }
 
-func (e *ForbiddenError) Error() string { return "forbidden: " + e.Reason }
+func (e *ForbiddenError) Error() string { return "forbidden: " + e.Sentence() }
+
+// Sentence says it in the apiserver's words, which clients know.
+func (e *ForbiddenError) Sentence() string {
+	a := e.Attributes
+	s := fmt.Sprintf("User %q cannot %s path %q", e.User.Name, a.Verb, a.Path)
+	if a.Path == "" {
+		resource, scope := a.Resource, "at the cluster scope"
+		if a.Subresource != "" {
+			resource += "/" + a.Subresource
+		}
+		if a.Namespace != "" {
+			scope = fmt.Sprintf("in the namespace %q", a.Namespace)
+		}
+		s = fmt.Sprintf("User %q cannot %s resource %q in API group %q %s", e.User.Name, a.Verb, resource, a.Group, scope)
+	}
+	if e.Reason != "" {
+		s += ": " + e.Reason
+	}
+	return s
+}
 
 // UnavailableError says that nobody could decide: 503.
 type UnavailableError struct{ Err error }

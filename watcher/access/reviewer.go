@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -319,29 +318,7 @@ func (r *Reviewer) Authorize(ctx context.Context, u User, a Attributes) error {
 	case err != nil:
 		return unavailable(err)
 	case !d.yes:
-		return &ForbiddenError{User: u, Attributes: a, Reason: a.refusal(u, d.value)}
+		return &ForbiddenError{User: u, Attributes: a, Reason: d.value}
 	}
 	return nil
-}
-
-// refusal says it in the apiserver's words, which clients know.
-func (a Attributes) refusal(u User, why string) string {
-	var s string
-	switch resource := a.Resource; {
-	case a.Path != "":
-		s = fmt.Sprintf("User %q cannot %s path %q", u.Name, a.Verb, a.Path)
-	default:
-		if a.Subresource != "" {
-			resource += "/" + a.Subresource
-		}
-		scope := "at the cluster scope"
-		if a.Namespace != "" {
-			scope = fmt.Sprintf("in the namespace %q", a.Namespace)
-		}
-		s = fmt.Sprintf("User %q cannot %s resource %q in API group %q %s", u.Name, a.Verb, resource, a.Group, scope)
-	}
-	if why != "" {
-		s += ": " + why
-	}
-	return s
 }

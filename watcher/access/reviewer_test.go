@@ -145,7 +145,7 @@ func TestErrors(t *testing.T) {
 	} {
 		err := r.Authorize(t.Context(), ann, a)
 		f, ok := errors.AsType[*ForbiddenError](err)
-		if !ok || f.Reason != want || f.User.Name != "ann" || f.Attributes != a {
+		if !ok || f.Sentence() != want || f.Reason != "no rule" || f.User.Name != "ann" || f.Attributes != a {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

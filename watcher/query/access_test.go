@@ -155,7 +155,13 @@ func TestNotDiscoveredYet(t *testing.T) {
 	somePods(s)
 	known := s.served
 	s.served = &watches.Catalogue{}
-	s.ask(t, "/v1/objects?gvk=v1/Pod").failed(t, 503, "not known yet")
+	for _, path := range []string{"/v1/objects?gvk=v1/Pod", "/api", "/apis", "/api/v1", "/apis/apps", "/apis/apps/v1", "/readyz"} {
+		a := s.ask(t, path, "Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json")
+		if a.failed(t, 503, "not known yet"); a.header.Get("Retry-After") != "1" {
+			t.Errorf("%s: %v", path, a.header)
+		}
+	}
+	s.ask(t, "/api").failed(t, 503, "not known yet")
 	s.fail[pods] = &watches.UnsyncedError{}
 	s.ask(t, "/api/v1/pods").failed(t, 503, "not synced")
 	delete(s.fail, pods)

@@ -1,10 +1,13 @@
 package query
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"mime"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +31,9 @@ type objectQuery struct {
 	Wait          string `json:"wait"` // how long the kind's first list may take, as in 5s
 }
 
+// objectFields are those of an objectQuery, for messages.
+const objectFields = "gvk, namespace, name, labelSelector, fieldSelector, limit, continue and wait"
+
 // query answers /v1/objects as the path of the resource would be.
 func (h *Handler) query(w *recorder, r *http.Request, q *request, user access.User) error {
 	in, err := readQuery(w, r, q)
@@ -50,12 +56,12 @@ func (h *Handler) query(w *recorder, r *http.Request, q *request, user access.Us
 	kind, ok := all.FindKind(group, parts[0], parts[1])
 	switch {
 	case !ok && len(all.Groups) == 0:
-		return unavailable("what the cluster serves is not known yet")
+		return notKnown()
 	case !ok: // which discovery tells to whom may ask it
 		if err := h.guard.Authorize(r.Context(), user, access.Attributes{Verb: "get", Path: discoveryPath(group, parts[0])}); err != nil {
 			return err
 		}
-		return noResource()
+		return statusOf(all.NoKind(group, parts[0], parts[1]), watches.GVR{Group: group, Version: parts[0], Resource: parts[1]})
 	}
 	of := &request{
 		gvr: watches.GVR{Group: group, Version: parts[0], Resource: kind.Name}, namespace: in.Namespace, name: in.Name, verb: "get", query: in.values(),
@@ -91,28 +97,40 @@ func readQuery(w http.ResponseWriter, r *http.Request, q *request) (in objectQue
 	case r.Method == http.MethodGet && q.path == "/v1/objects":
 		return in, in.parse(q.query)
 	case r.Method != http.MethodPost && q.path == "/v1/objects:query":
-		return in, methodNotAllowed(w, r, http.MethodPost)
+		return in, notAllowed(w, http.MethodPost, "use POST")
 	case r.Method != http.MethodPost || q.path != "/v1/objects:query":
 		return in, methodNotAllowed(w, r, http.MethodGet)
 	}
 	if len(q.query) > 0 {
 		return in, badRequest("the query belongs into the body, not into the URL")
 	}
-	return in, readBody(w, r, &in)
+	return in, readBody(w, r, &in, objectFields)
 }
 
-// readBody reads a request's body, strictly.
-func readBody(w http.ResponseWriter, r *http.Request, into any) error {
+// readBody reads a request's body, strictly; known names its fields.
+func readBody(w http.ResponseWriter, r *http.Request, into any, known string) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != apistatus.ContentType {
 		return status(http.StatusUnsupportedMediaType, "UnsupportedMediaType", "the body of the request must be of type %s", apistatus.ContentType)
 	}
 	err := decodeStrict(http.MaxBytesReader(w, r.Body, maxBody), into)
 	var large *http.MaxBytesError
+	var typed *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &large):
 		return status(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", "the body of the request is larger than %d bytes", maxBody)
+	case errors.As(err, &typed):
+		want := map[reflect.Kind]string{reflect.String: "a string", reflect.Int64: "a whole number"}[typed.Type.Kind()]
+		article := "a "
+		if strings.HasPrefix(typed.Value, "a") || strings.HasPrefix(typed.Value, "o") {
+			article = "an "
+		}
+		return badRequest("%s: %s; want %s", cmp.Or(typed.Field, "the body of the request"), article+typed.Value, cmp.Or(want, "an object"))
 	case err != nil:
-		return badRequest("the body of the request cannot be read: %v", err)
+		text := strings.TrimPrefix(err.Error(), "json: ")
+		if strings.HasPrefix(text, "unknown field") {
+			text += "; known are " + known
+		}
+		return badRequest("the body of the request cannot be read: %s", text)
 	}
 	return nil
 }
@@ -127,7 +145,7 @@ func (in *objectQuery) parse(q url.Values) error {
 		to, known := fields[name]
 		switch {
 		case !known:
-			return badRequest("unknown parameter %q; known are gvk, namespace, name, labelSelector, fieldSelector, limit, continue and wait", name)
+			return badRequest("unknown parameter %q; known are %s", name, objectFields)
 		case len(values) != 1:
 			return badRequest("the parameter %q stands more than once", name)
 		case to != nil:

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/watchbench/watchbench/watcher/watches"
 )
 
 // TestObjects are what the paths of the resource answer.
@@ -38,19 +40,22 @@ func TestObjects(t *testing.T) {
 		t.Errorf("%s", l.names())
 	}
 	for text, message := range map[string]string{
-		`{"gvk":"v1/Pod","lables":"a"}`:                     "unknown field",
-		`{"gvk":"v1/Pod"} {}`:                               "more than one value",
-		`{"gvk":5}`:                                         "cannot be read",
-		``:                                                  "cannot be read",
-		`{"gvk":"v1/Pod","limit":-1}`:                       "limit: Invalid value",
-		`{"gvk":"v1/Pod","wait":"31s"}`:                     "wait: Invalid value",
-		`{"gvk":"v1/Pod","wait":"x"}`:                       "wait: Invalid value",
-		`{"gvk":"Pod"}`:                                     "gvk: Invalid value",
-		`{"gvk":"/v1/Pod"}`:                                 "gvk: Invalid value",
-		`{"gvk":"v1/Pod","labelSelector":"!!"}`:             "unable to parse requirement",
-		`{"gvk":"v1/Pod","name":"x"}`:                       "must be given",
-		`{"gvk":"v1/Pod","namespace":"a/b"}`:                "Invalid value",
-		`{"gvk":"v1/Node","namespace":"a"}`:                 "has none",
+		`{"gvk":"v1/Pod","lables":"a"}`:         `unknown field "lables"; known are gvk, namespace, name, labelSelector, fieldSelector, limit, continue and wait`,
+		`{"gvk":"v1/Pod"} {}`:                   "more than one value",
+		`{"gvk":5}`:                             "gvk: a number; want a string",
+		`{"gvk":"v1/Pod","limit":"1"}`:          "limit: a string; want a whole number",
+		`{"gvk":"v1/Pod","limit":1.5}`:          "limit: a number 1.5; want a whole number",
+		`[]`:                                    "an array; want an object",
+		``:                                      "cannot be read",
+		`{"gvk":"v1/Pod","limit":-1}`:           "limit: Invalid value",
+		`{"gvk":"v1/Pod","wait":"31s"}`:         "wait: Invalid value",
+		`{"gvk":"v1/Pod","wait":"x"}`:           "wait: Invalid value",
+		`{"gvk":"Pod"}`:                         "gvk: Invalid value",
+		`{"gvk":"/v1/Pod"}`:                     "gvk: Invalid value",
+		`{"gvk":"v1/Pod","labelSelector":"!!"}`: "unable to parse requirement",
+		`{"gvk":"v1/Pod","name":"x"}`:           "must be given",
+		`{"gvk":"v1/Pod","namespace":"a/b"}`:    "Invalid value",
+		`{"gvk":"v1/Node","namespace":"a"}`:     "has none",
 		`{"gvk":"v1/Node","name":"n1","labelSelector":"a"}`: "cannot be selected",
 	} {
 		body(text).failed(t, 400, message)
@@ -58,13 +63,16 @@ func TestObjects(t *testing.T) {
 	body(`{"gvk":"v1/Pod","labelSelector":"`+strings.Repeat(" ", 70_000)+`"}`).failed(t, 413, "larger than")
 	s.do(t, http.MethodPost, "/v1/objects:query", `{"gvk":"v1/Pod"}`).failed(t, 415, "application/json")
 	s.do(t, http.MethodPost, "/v1/objects:query?gvk=v1/Pod", `{}`, "Content-Type", "application/json").failed(t, 400, "body")
-	body(`{"gvk":"v1/Thing"}`).failed(t, 404, "could not find")
+	body(`{"gvk":"v1/Thing"}`).failed(t, 404, `could not find the requested resource: the cluster serves no kind "v1/Thing"`)
+	s.served.Withheld = []watches.Kind{kind(watches.GVR{Version: "v1", Resource: "secrets"}, "Secret", true)}
+	s.ask(t, "/v1/objects?gvk=v1/pods").failed(t, 404, "want v1/Pod")
+	s.ask(t, "/v1/objects?gvk=v1/Secret&namespace=a").failed(t, 403, "the configuration withholds it")
 	for query, message := range map[string]string{
 		"gvk=v1/Pod&gvk=v1/Node": "more than once", "gvk=v1/Pod&selector=x": "unknown parameter", "gvk=v1/Pod&limit=x": "limit", "": "gvk", "gvk=v1/Pod&watch=true": "unknown parameter",
 	} {
 		s.ask(t, "/v1/objects?"+query).failed(t, 400, message)
 	}
 	s.do(t, http.MethodPost, "/v1/objects", "{}").failed(t, 405, "")
-	s.ask(t, "/v1/objects:query").failed(t, 405, "")
+	s.ask(t, "/v1/objects:query").failed(t, 405, "use POST")
 	s.ask(t, "/v1/objects?gvk=v1/Pod&namespace=a&name=none").failed(t, 404, `pods "none" not found`)
 }

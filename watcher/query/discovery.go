@@ -32,6 +32,9 @@ func (h *Handler) discover(w http.ResponseWriter, r *http.Request, parts []strin
 		return notAcceptable()
 	}
 	c, core := h.kinds.Served(), parts[0] == "api"
+	if len(c.Groups) == 0 {
+		return notKnown()
+	}
 	w.Header().Add("Vary", "Accept")
 	if len(parts) == 1 && f.as == asDiscovery {
 		return writeJSON(w, apistatus.ContentType+";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", aggregate(c, core))

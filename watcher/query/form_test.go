@@ -164,6 +164,8 @@ func TestDiscovery(t *testing.T) {
 	}
 	s.served = &watches.Catalogue{}
 	s.ask(t, "/readyz").failed(t, 503, "not known yet")
+	s.ask(t, "/apis").failed(t, 503, "not known yet")
+	s.served = &watches.Catalogue{Groups: []watches.Group{{Versions: []watches.Version{{Name: "v1"}}}}}
 	if g := decode[metav1.APIGroupList](t, s.ask(t, "/apis")); g.Groups == nil || len(g.Groups) != 0 {
 		t.Errorf("%+v", g)
 	}

@@ -168,7 +168,7 @@ func (g *guard) Authorize(_ context.Context, u access.User, a access.Attributes)
 		return nil
 	}
 	if err := g.may(a); err != nil {
-		return &access.ForbiddenError{User: u, Attributes: a}
+		return &access.ForbiddenError{User: u, Attributes: a, Reason: err.Error()}
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (h *Handler) servePath(w *recorder, r *http.Request, q *request, user acces
 		return writeText(w, http.StatusOK, "ok")
 	case "/readyz":
 		if len(h.kinds.Served().Groups) == 0 {
-			return unavailable("what the cluster serves is not known yet")
+			return notKnown()
 		}
 		return writeText(w, http.StatusOK, "ok")
 	case "/version", "/version/":
@@ -46,13 +46,18 @@ func (h *Handler) servePath(w *recorder, r *http.Request, q *request, user acces
 }
 
 func methodNotAllowed(w http.ResponseWriter, r *http.Request, allowed string, of ...schema.GroupResource) error {
-	w.Header().Set("Allow", allowed)
 	if len(of) == 0 {
-		return status(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "the server does not allow this method on the requested resource: the API can only be read")
+		return notAllowed(w, allowed, "the API can only be read")
 	}
+	w.Header().Set("Allow", allowed)
 	err := apierrors.NewMethodNotSupported(of[0], strings.ToLower(r.Method))
 	err.ErrStatus.Message += ": the API can only be read"
 	return err
+}
+
+func notAllowed(w http.ResponseWriter, allowed, why string) error {
+	w.Header().Set("Allow", allowed)
+	return status(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "the server does not allow this method on the requested resource: %s", why)
 }
 
 func writeText(w http.ResponseWriter, status int, text string) error {

@@ -32,8 +32,9 @@ type request struct {
 	matcher *matcher
 }
 
-// verbs are those of requests for no resource, by method.
-var verbs = map[string]string{http.MethodPost: "create", http.MethodDelete: "delete"}
+// verbs are those of requests for no resource, by method: as in Kubernetes its name, in lower
+// case. What is refused whoever asks counts as get.
+var verbs = map[string]string{http.MethodPost: "post", http.MethodDelete: "delete"}
 
 // parseRequest reads the method, path and query as an apiserver does before it asks
 // whether the user may. It refuses only what it cannot read.

@@ -51,6 +51,9 @@ func unavailable(format string, args ...any) *apierrors.StatusError {
 	return err
 }
 
+// notKnown is said before the first discovery.
+func notKnown() error { return unavailable("what the cluster serves is not known yet") }
+
 // tooMany refuses a request beyond a limit.
 func tooMany(what string, most int) error {
 	return apierrors.NewTooManyRequests(fmt.Sprintf("too many %s: %d are served at once, please try again later", what, most), retryAfter)
@@ -68,28 +71,10 @@ func tooOld(version, current uint64) error {
 	return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", version, current))
 }
 
-// forbidden is the refusal of what a user may not do, in the apiserver's words.
+// forbidden is the refusal of what a user may not do.
 func forbidden(e *access.ForbiddenError) error {
 	a := e.Attributes
-	did := fmt.Sprintf("User %q cannot %s", e.User.Name, a.Verb)
-	resource := a.Resource
-	switch {
-	case a.Path != "":
-		did += fmt.Sprintf(" path %q", a.Path)
-	default:
-		if a.Subresource != "" {
-			resource += "/" + a.Subresource
-		}
-		where := "at the cluster scope"
-		if a.Namespace != "" {
-			where = fmt.Sprintf("in the namespace %q", a.Namespace)
-		}
-		did += fmt.Sprintf(" resource %q in API group %q %s", resource, a.Group, where)
-	}
-	if e.Reason != "" {
-		did += ": " + e.Reason
-	}
-	return apierrors.NewForbidden(schema.GroupResource{Group: a.Group, Resource: a.Resource}, a.Name, errors.New(did))
+	return apierrors.NewForbidden(schema.GroupResource{Group: a.Group, Resource: a.Resource}, a.Name, errors.New(e.Sentence()))
 }
 
 // statusOf gives every error the Status that a client is to see. What is in none is an
@@ -102,6 +87,7 @@ func statusOf(err error, r watches.GVR) error {
 		undecided    *access.UnavailableError
 		limit        *watches.LimitError
 		unsynced     *watches.UnsyncedError
+		unserved     *watches.NotServedError
 	)
 	gr := schema.GroupResource{Group: r.Group, Resource: r.Resource}
 	switch {
@@ -115,6 +101,8 @@ func statusOf(err error, r watches.GVR) error {
 		return forbidden(refused)
 	case errors.As(err, &undecided):
 		return unavailable("access cannot be decided now, please try again later")
+	case errors.As(err, &unserved):
+		return status(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource: %v", unserved)
 	case errors.Is(err, watches.ErrNotServed):
 		return noResource()
 	case errors.Is(err, watches.ErrDenied), errors.Is(err, watches.ErrNotFollowed):

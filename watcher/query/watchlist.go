@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,7 +33,7 @@ func (h *Handler) serveWatches(w http.ResponseWriter, r *http.Request, rest stri
 			Version  string `json:"version"`
 			Resource string `json:"resource"`
 		}
-		if err := readBody(w, r, &in); err != nil {
+		if err := readBody(w, r, &in, "group, version and resource"); err != nil {
 			return err
 		}
 		gvr, err := watches.ParseGVR(watches.GVR(in).String())
@@ -41,7 +42,11 @@ func (h *Handler) serveWatches(w http.ResponseWriter, r *http.Request, rest stri
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), maxWait)
 		defer cancel()
-		return h.changed(w, gvr, http.StatusAccepted, h.watches.Add(ctx, gvr))
+		err = h.watches.Add(ctx, gvr)
+		if errors.Is(err, watches.ErrNotServed) {
+			err = h.kinds.Served().NoResource(gvr)
+		}
+		return h.changed(w, gvr, http.StatusAccepted, err)
 	case rest == "":
 		return methodNotAllowed(w, r, "GET, POST")
 	}

@@ -56,7 +56,7 @@ func TestWatches(t *testing.T) {
 	if a := post(`{"group":"apps","version":"v1","resource":"deployments"}`); a.code != 202 || !strings.Contains(string(a.body), `"Success"`) {
 		t.Errorf("%d %s", a.code, a.body)
 	}
-	asked(access.Attributes{Verb: "create", Path: "/v1/watches"})
+	asked(access.Attributes{Verb: "post", Path: "/v1/watches"})
 	if a := s.do(t, http.MethodDelete, "/v1/watches/v1/pods", ""); a.code != 200 {
 		t.Errorf("%d %s", a.code, a.body)
 	}
@@ -76,6 +76,8 @@ func TestWatches(t *testing.T) {
 		s.do(t, http.MethodDelete, "/v1/watches/v1/pods", "").failed(t, code, "")
 		post(`{"version":"v1","resource":"pods"}`).failed(t, code, "")
 	}
+	s.followed.err = watches.ErrNotServed
+	post(`{"version":"v1","resource":"pod"}`).failed(t, 404, "want v1/pods")
 	s.followed.stuck = true
 	post(`{"version":"v1","resource":"pods"}`).failed(t, 503, "the time for the request is over")
 	s.followed.stuck = false
@@ -86,7 +88,7 @@ func TestWatches(t *testing.T) {
 		return watches.ErrDenied
 	}
 	s.followed.asked = nil
-	post(`{"version":"v1","resource":"pods"}`).failed(t, 403, `cannot create path "/v1/watches"`)
+	post(`{"version":"v1","resource":"pods"}`).failed(t, 403, `cannot post path "/v1/watches"`)
 	s.do(t, http.MethodDelete, "/v1/watches/v1/pods", "").failed(t, 403, `cannot delete path`)
 	if len(s.followed.asked) > 0 {
 		t.Errorf("%v", s.followed.asked)

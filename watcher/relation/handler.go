@@ -84,6 +84,7 @@ func (r *Relations) status(q Query, err error) *apierrors.StatusError {
 		missing   *NotFoundError
 		limit     *watches.LimitError
 		unsynced  *watches.UnsyncedError
+		unserved  *watches.NotServedError
 	)
 	switch {
 	case errors.As(err, &input):
@@ -91,20 +92,24 @@ func (r *Relations) status(q Query, err error) *apierrors.StatusError {
 	case errors.As(err, &denied):
 		return apierrors.NewUnauthorized("Unauthorized")
 	case errors.As(err, &forbidden):
-		return apierrors.NewForbidden(resource, q.Name, errors.New(mayNot(forbidden)))
+		return apierrors.NewForbidden(resource, q.Name, errors.New(forbidden.Sentence()))
 	case errors.As(err, &missing):
 		return apierrors.NewNotFound(resource, q.Name)
 	case errors.Is(err, watches.ErrNotServed):
+		message := "the server could not find the requested resource"
+		if errors.As(err, &unserved) {
+			message += ": " + unserved.Error()
+		}
 		return &apierrors.StatusError{ErrStatus: metav1.Status{
 			Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
-			Message: "the server could not find the requested resource", Details: &metav1.StatusDetails{Group: q.Group, Kind: q.Kind, Name: q.Name},
+			Message: message, Details: &metav1.StatusDetails{Group: q.Group, Kind: q.Kind, Name: q.Name},
 		}}
 	case errors.Is(err, watches.ErrDenied), errors.Is(err, watches.ErrNotFollowed):
 		return apierrors.NewForbidden(resource, q.Name, err)
 	case errors.Is(err, access.ErrBusy):
 		return apierrors.NewTooManyRequests(access.ErrBusy.Error(), retryAfter)
-	case errors.As(err, &undecided), errors.As(err, &limit), errors.As(err, &unsynced), errors.Is(err, view.ErrNotSynced):
-		s := apierrors.NewServiceUnavailable(said(err, undecided))
+	case errors.As(err, &undecided), errors.As(err, &limit), errors.As(err, &unsynced), errors.Is(err, view.ErrNotSynced), errors.Is(err, errUnknown):
+		s := apierrors.NewServiceUnavailable(said(err, undecided, resource))
 		s.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retryAfter}
 		return s
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -114,29 +119,15 @@ func (r *Relations) status(q Query, err error) *apierrors.StatusError {
 }
 
 // said is what a client may know of an error: not why the apiserver could not be asked.
-func said(err error, undecided *access.UnavailableError) string {
+func said(err error, undecided *access.UnavailableError, of schema.GroupResource) string {
 	var unsynced *watches.UnsyncedError
 	switch {
 	case undecided != nil:
 		return "access cannot be decided now"
-	case errors.As(err, &unsynced):
-		return fmt.Sprintf("the first list was not complete after %s", unsynced.Waited)
+	case errors.As(err, &unsynced): // why is between the watcher and the apiserver
+		return fmt.Sprintf("%s is not synced: %v; GET /v1/watches says why", of, &watches.UnsyncedError{Waited: unsynced.Waited})
 	}
 	return err.Error()
-}
-
-// mayNot is the apiserver's sentence.
-func mayNot(e *access.ForbiddenError) string {
-	a := e.Attributes
-	where := "at the cluster scope"
-	if a.Namespace != "" {
-		where = fmt.Sprintf("in the namespace %q", a.Namespace)
-	}
-	text := fmt.Sprintf("User %q cannot %s resource %q in API group %q %s", e.User.Name, a.Verb, a.Resource, a.Group, where)
-	if e.Reason != "" {
-		text += ": " + e.Reason
-	}
-	return text
 }
 
 func refuse(w http.ResponseWriter, err *apierrors.StatusError) {

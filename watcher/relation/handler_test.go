@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/watchbench/watchbench/watcher/access"
+	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/relation"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
@@ -108,7 +109,24 @@ func TestStatus(t *testing.T) {
 		{"twice", start + "&name=b", nil, 400, "BadRequest", `name: stands 2 times; want one`},
 		{"bad escape", start + "&depth=%zz", nil, 400, "BadRequest", `query: want name=value pairs joined by &, with %-escapes of two digits`},
 		{"no such object", "?gvk=apps/v1/Deployment&namespace=shop&name=none", nil, 404, "NotFound", `deployments.apps "none" not found`},
-		{"no such kind", "?gvk=v1/Unknown&name=a", nil, 404, "NotFound", `the server could not find the requested resource`},
+		{"no such kind", "?gvk=v1/Unknown&name=a", nil, 404, "NotFound", `the server could not find the requested resource: the cluster serves no kind "v1/Unknown"`},
+		{"a plural", "?gvk=v1/pods&name=a", nil, 404, "NotFound", `the server could not find the requested resource: the cluster serves no kind "v1/pods"; want v1/Pod`},
+		{
+			"a plural, of whom discovery refuses", "?gvk=v1/pods&name=a", func(_ *cluster, g *guard) {
+				g.refuse = func(access.Attributes) error { return &access.ForbiddenError{} }
+			},
+			404, "NotFound", `the server could not find the requested resource`,
+		},
+		{
+			"a kind that is withheld", "?gvk=v1/Lease&name=a", func(c *cluster, _ *guard) {
+				c.catalogue.Withheld = []watches.Kind{{Resource: collector.Resource{Version: "v1", Name: "leases", Kind: "Lease"}}}
+			},
+			403, "Forbidden", `Lease "a" is forbidden: the configuration withholds it`,
+		},
+		{
+			"nothing is known yet", start, func(c *cluster, _ *guard) { c.catalogue = &watches.Catalogue{} },
+			503, "ServiceUnavailable", `what the cluster serves is not known yet`,
+		},
 		{"who are you", start, func(_ *cluster, g *guard) { g.user = &access.UnauthorizedError{Reason: "no token"} }, 401, "Unauthorized", `Unauthorized`},
 		{
 			"not allowed", start, func(_ *cluster, g *guard) {
@@ -138,11 +156,11 @@ func TestStatus(t *testing.T) {
 		},
 		{
 			"not synced", start, func(c *cluster, _ *guard) {
-				c.refuse[deployments] = &watches.UnsyncedError{Waited: 5 * time.Second, Err: errors.New("dial 10.0.0.1")}
+				c.refuse[deployments] = &watches.UnsyncedError{Waited: 50543081 * time.Nanosecond, Err: errors.New("dial 10.0.0.1")}
 			},
-			503, "ServiceUnavailable", `the first list was not complete after 5s`,
+			503, "ServiceUnavailable", `deployments.apps is not synced: the first list was not complete after 51ms; GET /v1/watches says why`,
 		},
-		{"not synced, by the view", start, func(c *cluster, _ *guard) { c.views[deployments] = view.New(view.Config{}) }, 503, "ServiceUnavailable", `the first list was not complete after …`},
+		{"not synced, by the view", start, func(c *cluster, _ *guard) { c.views[deployments] = view.New(view.Config{}) }, 503, "ServiceUnavailable", `deployments.apps is not synced: the first list was not complete after …`},
 		{
 			"no more watches", start, func(c *cluster, _ *guard) { c.refuse[deployments] = &watches.LimitError{Limit: "maxWatches", Most: 3} },
 			503, "ServiceUnavailable", `maxWatches is 3, and as much is in use`,

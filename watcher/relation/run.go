@@ -22,6 +22,9 @@ const edgesPerNode = 32
 // that he may not list everywhere.
 const mostNamespaces = 100
 
+// errUnknown says that it was not learned yet what the cluster serves.
+var errUnknown = errors.New("what the cluster serves is not known yet")
+
 // Graph answers a query. Its error is an *InputError, a *NotFoundError, one of access, one of
 // watches about the start's kind, or the cause of ctx's end.
 func (r *Relations) Graph(ctx context.Context, q Query) (*Answer, error) {
@@ -106,8 +109,10 @@ func (w *run) begin() error {
 		k, served = secretKind, true
 	}
 	switch {
+	case len(w.plan.served.Groups) == 0:
+		return errUnknown
 	case !served:
-		return watches.ErrNotServed
+		return w.noKind()
 	case k.Namespaced && w.q.Namespace == "":
 		return &InputError{"namespace", "want one: " + gvkOf(k) + " is namespaced"}
 	case !k.Namespaced && w.q.Namespace != "":
@@ -143,6 +148,18 @@ func (w *run) begin() error {
 	}
 	w.object(s, o)
 	return nil
+}
+
+// noKind says why there is no such kind, as far as discovery would say so to the user.
+func (w *run) noKind() error {
+	path := "/api/" + w.q.Version
+	if w.q.Group != "" {
+		path = "/apis/" + w.q.Group + "/" + w.q.Version
+	}
+	if w.set.Guard.Authorize(w.ctx, w.q.User, access.Attributes{Verb: "get", Path: path}) != nil {
+		return watches.ErrNotServed
+	}
+	return w.plan.served.NoKind(w.q.Group, w.q.Version, w.q.Kind)
 }
 
 // secretKind is for a start that is only named, whether or not Secrets are served.

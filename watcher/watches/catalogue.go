@@ -26,9 +26,11 @@ type Version struct {
 	Kinds []Kind
 }
 
-// Catalogue is what the cluster serves at one moment, without what is denied. It is
-// immutable.
-type Catalogue struct{ Groups []Group } // sorted by name
+// Catalogue is what the cluster serves at one moment, It is immutable.
+type Catalogue struct {
+	Groups   []Group // sorted by name
+	Withheld []Kind  // what else there is, which is denied
+}
 
 // GVR names a resource in one version.
 type GVR struct{ Group, Version, Resource string }

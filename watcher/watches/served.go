@@ -161,8 +161,10 @@ func (w *Watches) update() {
 // is known for, only what that says. The caller holds mu.
 func (w *Watches) build() *Catalogue {
 	all := map[string][]Version{}
+	c := &Catalogue{}
 	put := func(k Kind) {
 		if w.deny.has(k.Group, k.Name) {
+			c.Withheld = append(c.Withheld, k)
 			return
 		}
 		versions := all[k.Group]
@@ -193,7 +195,7 @@ func (w *Watches) build() *Catalogue {
 			put(k)
 		}
 	}
-	c := &Catalogue{}
+	slices.SortFunc(c.Withheld, func(a, b Kind) int { return cmp.Compare(gvrOf(a).String(), gvrOf(b).String()) })
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		g := Group{Name: name}
 		for _, v := range all[name] {

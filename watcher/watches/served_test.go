@@ -55,6 +55,9 @@ func TestServed(t *testing.T) {
 	if got, ok := h.Served().Find(podsGVR); !ok || cmp.Diff(want, got) != "" {
 		t.Error(cmp.Diff(want, got))
 	}
+	if err := h.Served().NoKind("", "v1", "Secret"); !errors.Is(err, watches.ErrDenied) {
+		t.Errorf("what is withheld: %v", err)
+	}
 	if got, ok := h.Served().FindKind("apps", "v1", "Deployment"); !ok || got.Name != "deployments" {
 		t.Errorf("%+v", got)
 	}

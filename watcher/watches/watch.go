@@ -52,9 +52,9 @@ type UnsyncedError struct {
 
 func (e *UnsyncedError) Error() string {
 	if e.Err == nil {
-		return fmt.Sprintf("the first list was not complete after %s", e.Waited)
+		return fmt.Sprintf("the first list was not complete after %s", e.Waited.Round(time.Millisecond))
 	}
-	return fmt.Sprintf("the first list was not complete after %s: %v", e.Waited, e.Err)
+	return fmt.Sprintf("the first list was not complete after %s: %v", e.Waited.Round(time.Millisecond), e.Err)
 }
 
 // Unwrap returns why.
