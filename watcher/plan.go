@@ -53,9 +53,6 @@ func MakePlan(ctx context.Context, cfg config.Config, filter config.Filter) (p P
 	}
 	if r := w.resources; r != nil {
 		defer r.notifier.Close()
-		if err := r.cfg.Server.CheckFiles(); err != nil {
-			return Plan{}, &InputError{Key: "resourceWatcher.server", Err: err}
-		}
 	}
 	if err := w.collectorConfig(nil).Validate(); err != nil {
 		return Plan{}, &InputError{Err: err}

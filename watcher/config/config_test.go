@@ -96,7 +96,7 @@ func TestParseErrors(t *testing.T) {
 		{"token twice", with(`"custom-storage-endpoints-token": "hush", "custom-storage-endpoints-tokenFile": "t"`), `c.json:3: bcs.custom-storage-endpoints-tokenFile: there is bcs.custom-storage-endpoints-token, too: give one of them`},
 		{"verification", with(`"insecureSkipVerify": "yes"`), `c.json:3: bcs.insecureSkipVerify: want true or false, got "yes"`},
 		{"ZooKeeper password without user", with(`"zkPassword": "hush"`), `c.json:3: bcs.zkPassword: needs bcs.zkUser`},
-		{"subscription to what is withheld", with(`"strategy":"keyed"}, "resourceWatcher": {"notify":{"subscriptions":[{"name":"s","resource":"v1/secrets","target":{"webhook":{"url":"https://h/"}}}]}}, "x":{`), `c.json:3: resourceWatcher.notify.subscriptions[0].resource: resourceWatcher.watches.deny withholds v1/secrets: name it in one of the two`},
+		{"subscription to what is withheld", with(`"strategy":"keyed"}, "resourceWatcher": {"notify":{"subscriptions":[{"name":"s","resource":"v1/secrets","target":{"webhook":{"url":"https://h/"}}}]}}, "x":{`), `c.json:3: resourceWatcher.notify.subscriptions[0].resource: watches.deny withholds v1/secrets, nothing would be sent: name it in one of the two`},
 		{"subscription to a kind", with(`"strategy":"keyed"}, "resourceWatcher": {"notify":{"subscriptions":[{"name":"s","resource":"v1/Pod","target":{"webhook":{"url":"https://h/"}}}]}}, "x":{`), `c.json:3: resourceWatcher.notify.subscriptions[0].resource: "v1/Pod": want `},
 		{"ZooKeeper user", with(`"zkUser": "a:b"`), `c.json:3: bcs.zkUser: must not contain ":", which separates user and password in a digest`},
 	} {

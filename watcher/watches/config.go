@@ -125,12 +125,6 @@ func ParseGVR(text string) (GVR, error) {
 	return GVR{parts[0], parts[1], parts[2]}, nil
 }
 
-// Withholds reports whether deny has the resource, in whatever version.
-func (c Config) Withholds(r GVR) bool {
-	denied, _ := parseDeny(c.Deny)
-	return denied.has(r.Group, r.Resource)
-}
-
 const anything = "*"
 
 // rule withholds resources.
