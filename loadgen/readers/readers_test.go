@@ -171,10 +171,10 @@ func TestSchedule(t *testing.T) {
 		n, same := 0, 0
 		for last := start; ; n++ {
 			at, choice := a.take()
-			if again, x := b.take(); again != at || x != choice {
+			if again, x := b.take(); !again.Equal(at) || x != choice {
 				t.Fatal("one seed gave two schedules")
 			}
-			if other, _ := c.take(); other == at {
+			if other, _ := c.take(); other.Equal(at) {
 				same++
 			}
 			if !at.Before(start.Add(3 * time.Second)) {

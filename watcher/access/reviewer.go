@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/watcher/certfile"
@@ -278,7 +278,7 @@ func (a Attributes) question(u User) accessSpec {
 	if a.FieldSelector != "" {
 		var only string
 		r.FieldSelector, only = fieldLimit(a.FieldSelector)
-		if r.Name == "" && (a.Verb == "list" || a.Verb == "watch") && len(path.IsValidPathSegmentName(only)) == 0 {
+		if r.Name == "" && (a.Verb == "list" || a.Verb == "watch") && len(content.IsPathSegmentName(only)) == 0 {
 			r.Name = only
 		}
 	}

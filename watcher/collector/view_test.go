@@ -133,11 +133,12 @@ func TestViewHasWhatTheStoreHas(t *testing.T) {
 		live[fmt.Sprint("a/p", i)] = true
 	}
 	for round := range 12 {
-		if round%3 == 2 {
+		switch round % 3 {
+		case 1:
+			api.disconnect("pods")
+		case 2:
 			api.forget()
 			api.disconnect("pods") // what follows is seen by the next list only
-		} else if round%3 == 1 {
-			api.disconnect("pods")
 		}
 		for i := range 60 {
 			key := fmt.Sprint([]string{"a/p", "b/p"}[r.IntN(2)], r.IntN(25))

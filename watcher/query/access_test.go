@@ -165,7 +165,7 @@ func TestNotDiscoveredYet(t *testing.T) {
 	s.fail[pods] = &watches.UnsyncedError{}
 	s.ask(t, "/api/v1/pods").failed(t, 503, "not synced")
 	delete(s.fail, pods)
-	s.cluster.early = known
+	s.early = known
 	if l := decode[list](t, s.ask(t, "/api/v1/namespaces/a/pods")); l.names() != "a/one a/two" {
 		t.Errorf("%s", l.names())
 	}

@@ -163,15 +163,15 @@ func (a *attributes) text(i int) string {
 	if r.Empty() {
 		return a.paths.fields[i].absent
 	}
-	switch c := a.raw[r.Start]; {
-	case c == '"':
+	switch a.raw[r.Start] {
+	case '"':
 		s := jsonscan.At(a.raw, r.Start)
 		text, err := s.String()
 		if err != nil {
 			return ""
 		}
 		return text.Text(a.raw)
-	case c == '{' || c == '[' || c == 'n':
+	case '{', '[', 'n':
 		return a.paths.fields[i].absent
 	}
 	return jsonscan.Str{Range: r}.Text(a.raw)

@@ -180,7 +180,7 @@ func fanOut(b *testing.B, selector string) {
 	const watchers = 500
 	s := start(b)
 	fill(s, 100, 30)
-	old := s.cluster.get(pods, "ns-7", "pod-000007")
+	old := s.get(pods, "ns-7", "pod-000007")
 	got := make(chan struct{}, watchers)
 	var all sync.WaitGroup
 	for range watchers {

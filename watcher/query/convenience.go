@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 
 	"github.com/watchbench/watchbench/internal/apistatus"
 	"github.com/watchbench/watchbench/watcher/access"
@@ -174,7 +174,7 @@ func (in *objectQuery) wait() (time.Duration, error) {
 // check refuses what does not fit the kind, or one another.
 func (in *objectQuery) check(k watches.Kind) error {
 	for _, name := range []string{in.Namespace, in.Name} {
-		if name != "" && len(path.IsValidPathSegmentName(name)) > 0 {
+		if name != "" && len(content.IsPathSegmentName(name)) > 0 {
 			return badRequest("namespace or name: Invalid value: %q", name)
 		}
 	}

@@ -37,7 +37,7 @@ func TestTable(t *testing.T) {
 	if err := json.Unmarshal(l.Rows[1].Object, &inner); err != nil || inner.Kind != "PartialObjectMetadata" || inner.Metadata.Namespace != "a" {
 		t.Errorf("%v %+v", err, inner)
 	}
-	for include, want := range map[string]string{"None": "null", "Object": string(s.cluster.get(pods, "a", "one").JSON())} {
+	for include, want := range map[string]string{"None": "null", "Object": string(s.get(pods, "a", "one").JSON())} {
 		one := decode[item](t, s.ask(t, "/api/v1/namespaces/a/pods/one?includeObject="+include, "Accept", tableForm))
 		if one.Kind != "Table" || one.Metadata.ResourceVersion != "100" || len(one.Rows) != 1 || string(one.Rows[0].Object) != want {
 			t.Errorf("%s: %+v", include, one)

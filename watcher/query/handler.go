@@ -158,15 +158,13 @@ func (h *Handler) serve(w *recorder, r *http.Request, verb *string) (watches.GVR
 	if err != nil {
 		return q.gvr, err
 	}
-	switch {
-	case q.path == "":
-		if r.Method != http.MethodGet {
-			return q.gvr, methodNotAllowed(w, r, http.MethodGet, schema.GroupResource{Group: q.gvr.Group, Resource: q.gvr.Resource})
-		}
-		return q.gvr, h.read(w, r, q, user, 0)
-	default:
+	if q.path != "" {
 		return q.gvr, h.servePath(w, r, q, user)
 	}
+	if r.Method != http.MethodGet {
+		return q.gvr, methodNotAllowed(w, r, http.MethodGet, schema.GroupResource{Group: q.gvr.Group, Resource: q.gvr.Resource})
+	}
+	return q.gvr, h.read(w, r, q, user, 0)
 }
 
 // read answers a GET, LIST or WATCH. Above 0, wait is how long the kind's first list may

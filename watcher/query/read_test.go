@@ -32,7 +32,7 @@ func TestGet(t *testing.T) {
 	somePods(s)
 	a := s.ask(t, "/api/v1/namespaces/a/pods/one")
 	o := decode[item](t, a)
-	if a.code != 200 || o.Kind != "Pod" || o.APIVersion != "v1" || o.Metadata.Name != "one" || !bytes.Equal(bytes.TrimSpace(a.body), s.cluster.get(pods, "a", "one").JSON()) {
+	if a.code != 200 || o.Kind != "Pod" || o.APIVersion != "v1" || o.Metadata.Name != "one" || !bytes.Equal(bytes.TrimSpace(a.body), s.get(pods, "a", "one").JSON()) {
 		t.Errorf("%d %s", a.code, a.body)
 	}
 	if a.header.Get("Content-Length") != strconv.Itoa(len(a.body)) || a.header.Get("X-Watchbench-Resource-Version") != "100" || a.header.Get("X-Watchbench-Age") != "0" || a.header.Get("Warning") != "" {
@@ -245,7 +245,7 @@ func TestExpiredToken(t *testing.T) {
 	somePods(s)
 	l := decode[list](t, s.ask(t, "/api/v1/pods?limit=2"))
 	s.put(pods, "b", "two", nil, "")
-	s.views[pods].Replaced([]diff{{Old: s.cluster.get(pods, "b", "two")}}, s.rv+1, time.Now()) // a list expires what was before
+	s.views[pods].Replaced([]diff{{Old: s.get(pods, "b", "two")}}, s.rv+1, time.Now()) // a list expires what was before
 	st := s.ask(t, "/api/v1/pods?limit=2&continue="+l.Metadata.Continue).failed(t, 410, "continue")
 	if st.Reason != metav1.StatusReasonExpired || st.Continue == "" {
 		t.Fatalf("%+v", st)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
@@ -98,7 +98,7 @@ func (q *request) listOrWatch() {
 		q.verb = "watch"
 	}
 	if s, err := fields.ParseSelector(in.FieldSelector); err == nil {
-		if name, exact := s.RequiresExactMatch(nameField); exact && len(path.IsValidPathSegmentName(name)) == 0 {
+		if name, exact := s.RequiresExactMatch(nameField); exact && len(content.IsPathSegmentName(name)) == 0 {
 			q.only = name
 		}
 	}

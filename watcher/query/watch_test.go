@@ -94,7 +94,7 @@ func TestWatchSelectors(t *testing.T) {
 func TestAnotherObjectOfTheName(t *testing.T) {
 	s := start(t)
 	somePods(s)
-	old := s.cluster.get(pods, "a", "one")
+	old := s.get(pods, "a", "one")
 	s.rv += 5
 	now := *s.obj(pods, "a", "one", nil, "")
 	now.UID = "other"
@@ -120,7 +120,7 @@ func TestWatchTooOld(t *testing.T) {
 	s.put(pods, "a", "x", nil, "")
 	w.expect("ADDED x@101")
 	s.rv++
-	s.views[pods].Replaced([]diff{{Old: s.cluster.get(pods, "a", "x")}}, s.rv, time.Now()) // a list that differs
+	s.views[pods].Replaced([]diff{{Old: s.get(pods, "a", "x")}}, s.rv, time.Now()) // a list that differs
 	gone(w)
 	w = s.watch(t, "/api/v1/pods?watch=true&resourceVersion="+rv(s.rv))
 	s.views[pods].End()

@@ -15,10 +15,9 @@ import (
 )
 
 var (
-	podsGVR    = watches.GVR{Version: "v1", Resource: "pods"}
-	nodesGVR   = watches.GVR{Version: "v1", Resource: "nodes"}
-	setsGVR    = watches.GVR{Group: "apps", Version: "v1", Resource: "replicasets"}
-	scalersGVR = watches.GVR{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
+	podsGVR  = watches.GVR{Version: "v1", Resource: "pods"}
+	nodesGVR = watches.GVR{Version: "v1", Resource: "nodes"}
+	setsGVR  = watches.GVR{Group: "apps", Version: "v1", Resource: "replicasets"}
 )
 
 // TestGaps: what was not looked into is named, by type.

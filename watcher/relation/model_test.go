@@ -147,7 +147,7 @@ func (m *model) arrows() (all []arrow) {
 		self := spell(h.kind, h.namespace, h.name, h.uid, "")
 		for _, l := range h.links {
 			other := m.things[(&thing{kind: l.kind, namespace: l.namespace, name: l.name}).at()]
-			end := ""
+			var end string
 			switch {
 			case other == nil && l.typ == relation.EndpointsOf:
 				continue

@@ -252,7 +252,7 @@ func (w *run) name(s step, k watches.Kind, why Reason, show func(*Node)) {
 	if why != "" {
 		w.gaps.add(s.rule.typ, why, gvkOf(k))
 	}
-	i := -1
+	var i int
 	if start := w.answer.Nodes[0]; show == nil && s.ref.of == w.nodes[0].of && s.ref.namespace == start.Namespace && s.ref.name == start.Name && (s.ref.uid == "" || s.ref.uid == start.UID) {
 		i = 0
 	} else {
