@@ -9,7 +9,7 @@ import (
 	"io"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 
 	"github.com/watchbench/watchbench/watcher/view"
 )
@@ -67,7 +67,7 @@ func (t *token) parse(text string) error {
 		return fmt.Errorf("version %d", t.Version)
 	case t.Left < -1:
 		return fmt.Errorf("%d objects left", t.Left)
-	case t.Name == "" || len(path.IsValidPathSegmentName(t.Name)) > 0 || t.Namespace != "" && len(path.IsValidPathSegmentName(t.Namespace)) > 0:
+	case t.Name == "" || len(content.IsPathSegmentName(t.Name)) > 0 || t.Namespace != "" && len(content.IsPathSegmentName(t.Namespace)) > 0:
 		return errors.New("no object has the name in it")
 	}
 	return nil
