@@ -294,8 +294,8 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 		Bug:  "a receiver may send the watcher elsewhere",
 		Edits: []edit{{
 			"watcher/notify/webhook/webhook.go",
-			"\t\t\tCheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },\n",
-			"",
+			"\tresp, err := t.client.RoundTrip(req)\n",
+			"\tresp, err := (&http.Client{Transport: t.client}).Do(req)\n",
 		}},
 		Caught: []row{
 			{"faults/f25-forged", nil, "S"},
