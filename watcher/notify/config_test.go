@@ -49,7 +49,6 @@ func TestConfig(t *testing.T) {
 		{`{"subscriptions":[{"name":"a","resource":"v1/pods","target":{"webhook":{"url":"file:///x"}}}]}`, `subscriptions[0].target.webhook.url: `},
 		{`{"subscriptions":[{"name":"a","resource":"v1/pods","target":{"nats":{"servers":["h"]}}}]}`, `subscriptions[0].target.nats.servers[0]: `},
 		{`{"subscriptions":[{"name":"a","resource":"v1/pods","target":{"kafka":{"brokers":["h:1"]}}}]}`, `subscriptions[0].target.kafka.topic: `},
-		{`{"subscriptions":[{"name":"a","resource":"v1/pods","target":{"webhook":{"url":"http://127.0.0.1:1"}}}]}`, `subscriptions[0].target.webhook.allow: `},
 		{`{"subscriptions":[{"name":"a","resource":"v1/pods","target":{"webhook":{"url":"http://127.0.0.1:1","allow":["127.0.0.0/8"]}}}]}`, ``},
 		{`{"subscriptions":[{"name":"a","resource":"v1/Pod",` + hook + `}]}`, `subscriptions[0].resource: "v1/Pod": want `},
 		{`{"subscriptions":[{"name":"a","resource":{"version":"v1","resource":"pods/log"},` + hook + `}]}`, `subscriptions[0].resource: `},

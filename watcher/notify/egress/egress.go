@@ -70,40 +70,6 @@ func (c Config) CheckPort(port string) error {
 	return nil
 }
 
-// CheckHost refuses an IP address that would never be dialled. Of a name it says nothing.
-func (c Config) CheckHost(host string) error {
-	a, err := netip.ParseAddr(host)
-	if err != nil {
-		return nil
-	}
-	a = a.Unmap() // as it is dialled
-	network := "tcp4"
-	if a.Is6() {
-		network = "tcp6"
-	}
-	if c.guard().Safe(network, netip.AddrPortFrom(a, 443).String(), nil) == nil {
-		return nil
-	}
-	want := netip.PrefixFrom(a.WithZone(""), a.BitLen())
-	if a.Is4() && a.IsLoopback() {
-		want = netip.MustParsePrefix("127.0.0.0/8")
-	}
-	return delivery.KeyError("allow", "the target's address is not public and in none of these networks, add %s", want)
-}
-
-// guard judges addresses. The configuration is valid.
-func (c Config) guard() *ssrf.Guardian {
-	var v4, v6 []netip.Prefix
-	for _, text := range c.Allow {
-		if p := netip.MustParsePrefix(text); p.Addr().Is4() {
-			v4 = append(v4, p)
-		} else {
-			v6 = append(v6, p)
-		}
-	}
-	return ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))
-}
-
 // BlockedError says that an address must not be dialled.
 type BlockedError struct{ Err error }
 
@@ -120,7 +86,15 @@ type Dialer struct {
 
 // NewDialer makes one of a valid Config. resolver may be nil.
 func NewDialer(c Config, resolver *net.Resolver) *Dialer {
-	guard := c.guard()
+	var v4, v6 []netip.Prefix
+	for _, text := range c.Allow {
+		if p := netip.MustParsePrefix(text); p.Addr().Is4() {
+			v4 = append(v4, p)
+		} else {
+			v6 = append(v6, p)
+		}
+	}
+	guard := ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))
 	return &Dialer{
 		net: net.Dialer{
 			Timeout: timeout, Resolver: resolver,
