@@ -306,7 +306,8 @@ func TestWatchGoesOn(t *testing.T) {
 	if gone := closed[len(closed)-1]; gone.Code != http.StatusGone || last.Version <= gone.Version {
 		t.Errorf("closed %+v, then opened %+v", gone, last)
 	}
-	if n := len(events); n < 4 || n > 10 || !strings.HasSuffix(events[n-1], fmt.Sprint(" ", s.Version())) {
+	// The second watch may see a few of the 50 before it is closed and falls behind; never all.
+	if n := len(events); n < 4 || n > 50 || !strings.HasSuffix(events[n-1], fmt.Sprint(" ", s.Version())) {
 		t.Errorf("events %q, the last version is %d", events, s.Version())
 	}
 }
