@@ -296,7 +296,7 @@ func TestRequestsAreScoped(t *testing.T) {
 	}
 }
 
-// TestForbiddenKindHarmsNoOther also looks at what is logged: names, never content.
+// TestForbiddenKindHarmsNoOther also looks at what is logged, debug lines too: names, never content.
 func TestForbiddenKindHarmsNoOther(t *testing.T) {
 	api := newFakeAPI(t)
 	api.put("pods", "a/p", "u1", `|"spec":"canary"`)
@@ -309,7 +309,7 @@ func TestForbiddenKindHarmsNoOther(t *testing.T) {
 	var log lockedBuffer
 	s := make(sink)
 	col, err := collector.New(collector.Config{Resources: []collector.Resource{pods, secrets}, Masks: []object.Mask{{Kind: "Pod", Path: []string{"spec", "x"}}}},
-		collector.Settings{Client: &rest.Config{Host: api.url, UserAgent: "k8s-watch"}, Sink: s, Logger: slog.New(slog.NewJSONHandler(&log, nil))})
+		collector.Settings{Client: &rest.Config{Host: api.url, UserAgent: "k8s-watch"}, Sink: s, Logger: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,8 +329,10 @@ func TestForbiddenKindHarmsNoOther(t *testing.T) {
 	if waiting := col.Unsynced(); len(waiting) != 1 || waiting[0].Kind != "Secret" {
 		t.Errorf("unsynced: %v", waiting)
 	}
-	for !strings.Contains(log.String(), "secrets is forbidden") {
-		time.Sleep(time.Millisecond)
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(log.String(), "secrets is forbidden"); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("log:\n%s", log.String())
+		}
 	}
 	cancel()
 	if err := <-done; err != nil {
