@@ -56,7 +56,11 @@ func (w *Watcher) newResources() (*resources, error) {
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.query", Err: err}
 	}
-	r.notifier, err = notify.New(r.cfg.Notify, notify.Settings{Kinds: r.watches, Collector: w.dedicated, Registry: w.registry, Logger: w.log})
+	told := notify.Settings{Kinds: r.watches, Collector: w.dedicated, Registry: w.registry, Logger: w.log}
+	if w.elector != nil {
+		told.Permit = w.elector.Permit
+	}
+	r.notifier, err = notify.New(r.cfg.Notify, told)
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.notify", Err: err}
 	}

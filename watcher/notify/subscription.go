@@ -108,15 +108,22 @@ func (s *subscription) work(ctx context.Context) {
 	}
 }
 
+// notPermitted is how long the target is left alone when Settings.Permit has refused.
+const notPermitted = time.Second
+
 // try delivers i once, and settles it or has it tried again. It returns the buffer for the
 // next call.
 func (s *subscription) try(ctx context.Context, i *item, buf []byte) []byte {
-	now := time.Now()
+	e, buf, err := s.event(i, buf)
+	if permit := s.settings.Permit; permit != nil && permit() != nil {
+		due := time.Now().Add(notPermitted)
+		s.queue.retry(i, due, due)
+		return buf
+	}
 	if i.first.IsZero() {
-		i.first = now
+		i.first = time.Now()
 	}
 	i.tries++
-	e, buf, err := s.event(i, buf)
 	if err == nil {
 		err = s.target.Deliver(ctx, e)
 	}
