@@ -39,7 +39,8 @@ type Config struct {
 	// even if they grow beyond the limit: alert on `k8swatch_lazy_watch_bytes`.
 	MaxBytes int64 `json:"maxBytes"`
 	// Kinds that are followed from the start, whether used or not, as `group/version/resource` or, in the core group,
-	// `version/resource`: `apps/v1/deployments`, `v1/pods`. One that is not served yet is followed once it is.
+	// `version/resource`: `apps/v1/deployments`, `v1/pods`. One that is not served yet is followed once it is. `/readyz` fails until
+	// all that are served are listed, and while the watch of one is lost.
 	Pinned []string `json:"pinned"`
 	// Resources that nobody may read, as `group/resource`, where `v1` stands for the core group and `*` for any group or resource:
 	// `v1/secrets`, `*/secrets`, `example.com/*`. All versions of the group are withheld. Objects that are served from two groups,
