@@ -52,7 +52,7 @@ func (w *Watcher) newResources() (*resources, error) {
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.relations", Err: err}
 	}
-	objects, err := query.New(r.cfg.Query, query.Settings{Kinds: r.watches, Watches: r.watches, Guard: r.guard, Registry: w.registry, Logger: w.log})
+	objects, err := query.New(r.cfg.Query, query.Settings{Kinds: r.watches, Watches: r.watches, Guard: r.guard, Version: r.watches.Version, Registry: w.registry, Logger: w.log})
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.query", Err: err}
 	}
