@@ -3,6 +3,7 @@ package relation
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -219,6 +220,11 @@ func (w *run) source(k watches.Kind) *source {
 	defer w.mu.Unlock()
 	w.sources[gvrOf(k)] = s
 	return s
+}
+
+// isOpen reports whether to read a kind starts no watch: it was opened, or is followed anyway.
+func (w *run) isOpen(k watches.Kind) bool {
+	return w.sources[gvrOf(k)] != nil || slices.Contains(w.plan.followed, gvrOf(k))
 }
 
 // object adds an object that the user may see, or finds it. It returns -1 if the answer is

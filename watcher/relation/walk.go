@@ -300,7 +300,7 @@ func (w *run) searchIn(s step, k watches.Kind, keys []string, namespace string, 
 	denied := w.may(k, namespace)
 	if denied != nil {
 		w.gaps.add(s.rule.typ, forbidden(denied), gvkOf(k))
-		if !k.Namespaced || namespace != "" || forbidden(denied) != Forbidden {
+		if !k.Namespaced || namespace != "" || forbidden(denied) != Forbidden || !w.isOpen(k) {
 			return
 		}
 	}
