@@ -211,6 +211,17 @@ func TestAccess(t *testing.T) {
 				return nil
 			}, "v1/Node n up 1", nil, []string{"node AccessUnknown v1/Pod"},
 		},
+		{
+			"nobody can say of one namespace", func(a access.Attributes) error {
+				switch {
+				case a.Resource != "pods" || a.Namespace == "a":
+					return nil
+				case a.Namespace == "b":
+					return &access.UnavailableError{Err: errors.New("no route")}
+				}
+				return &access.ForbiddenError{}
+			}, "v1/Node n up 1", []string{"Pod:a/p node Node:n"}, []string{"node AccessUnknown v1/Pod", "node Forbidden v1/Pod"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

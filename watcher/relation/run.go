@@ -187,14 +187,14 @@ func (w *run) may(k watches.Kind, namespace string) error {
 
 // mayThere is may for a namespace of which the user does not know yet that it has
 // something; after some of them the answer is no.
-func (w *run) mayThere(k watches.Kind, namespace string) bool {
+func (w *run) mayThere(k watches.Kind, namespace string) error {
 	p := permission{gvrOf(k), namespace}
 	if _, known := w.said[p]; !known {
 		if w.asked[p.of]++; w.asked[p.of] > mostNamespaces {
-			return false
+			return &access.ForbiddenError{User: w.q.User}
 		}
 	}
-	return w.may(k, namespace) == nil
+	return w.may(k, namespace)
 }
 
 func forbidden(err error) Reason {
