@@ -232,11 +232,20 @@ func (s *subscription) gap(reason string) {
 	s.logger.Warn("changes were missed; the differences are delivered", "reason", reason)
 }
 
-// reopening logs why the kind is not followed.
-func (s *subscription) reopening(err error, pause time.Duration) {
-	if errors.Is(err, watches.ErrNotServed) { // most likely for as long as the cluster is as it is
+// reopening logs why the kind is not followed, as it was not for some time.
+func (s *subscription) reopening(err error, lasts, pause time.Duration) {
+	text := ""
+	switch {
+	case errors.Is(err, watches.ErrNotServed): // most likely for as long as the cluster is as it is
+		text = "no such kind is served, it is looked for again and again"
+	case errors.Is(err, watches.ErrNotFollowed) && lasts < startsWithin:
+		return
+	case errors.Is(err, watches.ErrNotFollowed): // as long as the configuration is as it is
+		text = "nobody follows the kind, and nothing is sent: pin it (resourceWatcher.watches.pinned), or switch lazy watches on (resourceWatcher.watches.lazy)"
+	}
+	if text != "" {
 		if _, log := s.unserved.allow(1); log {
-			s.logger.Warn("no such kind is served, it is looked for again and again", "resource", s.Resource.String())
+			s.logger.Warn(text, "resource", s.Resource.String())
 		}
 		return
 	}
