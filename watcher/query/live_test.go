@@ -30,6 +30,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 	"github.com/watchbench/watchbench/watcher/query"
+	"github.com/watchbench/watchbench/watcher/setting"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
@@ -69,7 +70,7 @@ func live(t testing.TB, upstream *rest.Config, window view.Config) (*rest.Config
 	}
 	run(t, col.Run)
 	c := watches.Default()
-	c.Wait = watches.Duration(20 * time.Second)
+	c.Wait = setting.Duration(20 * time.Second)
 	w, err := watches.New(c, watches.Settings{Client: upstream, Collected: func() *collector.Collector { return col }, View: window})
 	if err != nil {
 		t.Fatal(err)
