@@ -49,7 +49,7 @@ func (w *Watcher) newResources() (*resources, error) {
 		return nil, &InputError{Key: "resourceWatcher.watches", Err: err}
 	}
 	r.relations, err = relation.New(r.cfg.Relations, relation.Settings{
-		Kinds: r.watches, Followed: r.followed, Guard: r.guard, Logger: w.log,
+		Kinds: r.watches, Followed: r.watches.Followed, Guard: r.guard, Logger: w.log,
 	})
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.relations", Err: err}
@@ -134,14 +134,6 @@ func overlap(a, b string) bool {
 	}
 	x, y := parse(a), parse(b)
 	return a == b || x.IsValid() && (x == y || x.IsUnspecified()) || y.IsUnspecified()
-}
-
-// followed are the kinds that are followed already.
-func (r *resources) followed() (all []watches.GVR) {
-	for _, s := range r.watches.List() {
-		all = append(all, watches.GVR{Group: s.Group, Version: s.Version, Resource: s.Resource})
-	}
-	return all
 }
 
 // addResources makes the resource watcher if it is on.

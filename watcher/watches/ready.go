@@ -1,7 +1,6 @@
 package watches
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 
@@ -31,6 +30,6 @@ func (w *Watches) Unready() (unsynced []GVR, lost []error) {
 			lost = append(lost, err)
 		}
 	}
-	slices.SortFunc(unsynced, func(a, b GVR) int { return cmp.Compare(a.String(), b.String()) })
+	slices.SortFunc(unsynced, GVR.compare)
 	return unsynced, lost
 }

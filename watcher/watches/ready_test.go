@@ -78,7 +78,7 @@ func TestUnreadyAtTheStart(t *testing.T) {
 		h := run(t, api, api.inMemory(), pinSome)
 		defer h.stop()
 		time.Sleep(5 * time.Second)
-		if got, want := h.unready(), "unsynced example.com/v1/things, unsynced v1/nodes, unsynced v1/pods"; got != want {
+		if got, want := h.unready(), "unsynced v1/nodes, unsynced v1/pods, unsynced example.com/v1/things"; got != want {
 			t.Errorf("before discovery: %q, want %q", got, want)
 		}
 		time.Sleep(10 * time.Second)
