@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -188,6 +189,39 @@ func TestPoison(t *testing.T) {
 	eventually(t, "only the poison waits", func() bool { return value(t, reg, "k8swatch_notify_queued") == 51 })
 	if r.tries() != 51 {
 		t.Errorf("%d tries, want 51: Retry-After was not obeyed", r.tries())
+	}
+}
+
+// TestPermit: what may not leave stays queued, and that is no try of it.
+func TestPermit(t *testing.T) {
+	r := newReceiver(t, nil)
+	k := newKind(t, view.Config{})
+	var leads atomic.Bool
+	var asked atomic.Int64
+	reg, _ := run(t, k, one(t, r.URL, `"initial":"list","workers":1,"retry":{"tries":1}`), func(s *notify.Settings) {
+		s.Permit = func() error {
+			asked.Add(1)
+			if !leads.Load() {
+				return errors.New("another replica leads")
+			}
+			return nil
+		}
+	})
+	k.put("n/a", "u1", "", "")
+	k.put("n/b", "u2", "", "")
+	eventually(t, "it was asked", func() bool { return asked.Load() > 0 })
+	eventually(t, "both wait", func() bool { return value(t, reg, "k8swatch_notify_queued") == 2 })
+	time.Sleep(100 * time.Millisecond)
+	if n := r.tries(); n > 0 {
+		t.Errorf("%d deliveries without a permit", n)
+	}
+	if n := asked.Load(); n > 2 {
+		t.Errorf("asked %d times within 100 ms", n)
+	}
+	leads.Store(true)
+	r.expect("ADDED a 101", "ADDED b 102")
+	if n := value(t, reg, "k8swatch_notify_dead_lettered_total") + value(t, reg, "k8swatch_notify_retried_total"); n > 0 {
+		t.Errorf("%v tries counted as failed", n)
 	}
 }
 

@@ -5,8 +5,6 @@ package delivery
 import (
 	"fmt"
 	"time"
-
-	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 // Event is one notification. Everything in it is the target's to keep.
@@ -67,9 +65,6 @@ func (e *UnreachableError) Error() string { return "not reachable: " + e.Err.Err
 
 // Unwrap returns why.
 func (e *UnreachableError) Unwrap() error { return e.Err }
-
-// Duration is a length of time written as in Go: "1s", "250ms".
-type Duration = setting.Duration
 
 // KeyError is what is wrong with the value of one key, and what would be right.
 func KeyError(key, format string, args ...any) error {

@@ -22,6 +22,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/notify/egress"
 	"github.com/watchbench/watchbench/watcher/notify/webhook"
+	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -157,7 +158,7 @@ func TestNoProxy(t *testing.T) {
 	}
 	// net/http reads the environment once, at the first request that asks for it: what is asked
 	// of must not be loopback, which no proxy is used for.
-	err := target(t, webhook.Config{URL: "http://192.0.2.1:9/", Timeout: delivery.Duration(time.Second)}).Deliver(t.Context(), event)
+	err := target(t, webhook.Config{URL: "http://192.0.2.1:9/", Timeout: setting.Duration(time.Second)}).Deliver(t.Context(), event)
 	var blocked *egress.BlockedError
 	if !errors.As(err, &blocked) || asked.Load() != 0 {
 		t.Errorf("%v, the proxy was asked %d times", err, asked.Load())
@@ -180,7 +181,7 @@ func TestReply(t *testing.T) {
 		}
 	})
 	began := time.Now()
-	if err := target(t, webhook.Config{URL: s.URL, Timeout: delivery.Duration(20 * time.Second)}).Deliver(t.Context(), event); err != nil {
+	if err := target(t, webhook.Config{URL: s.URL, Timeout: setting.Duration(20 * time.Second)}).Deliver(t.Context(), event); err != nil {
 		t.Error(err)
 	}
 	select {
@@ -217,7 +218,7 @@ func TestFailures(t *testing.T) {
 		"no such name": "http://no-such-name.invalid",
 		"blocked":      "http://10.0.0.1",
 	} {
-		err := target(t, webhook.Config{URL: url + "/?token=hidden", Timeout: delivery.Duration(300 * time.Millisecond)}).Deliver(t.Context(), event)
+		err := target(t, webhook.Config{URL: url + "/?token=hidden", Timeout: setting.Duration(300 * time.Millisecond)}).Deliver(t.Context(), event)
 		var permanent *delivery.PermanentError
 		var unreachable *delivery.UnreachableError
 		if err == nil || errors.As(err, &permanent) || strings.Contains(err.Error(), "hidden") {
