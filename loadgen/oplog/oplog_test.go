@@ -16,8 +16,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/klauspost/compress/zstd"
 	"go.uber.org/goleak"
@@ -27,18 +25,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// file is a log in memory that fails after a number of bytes, if limit is not 0.
+// file is a log in memory.
 type file struct {
 	bytes.Buffer
-	limit  int
 	closed bool
-}
-
-func (f *file) Write(p []byte) (int, error) {
-	if f.limit > 0 && f.Len()+len(p) > f.limit {
-		return 0, errors.New("no space left")
-	}
-	return f.Buffer.Write(p)
 }
 
 func (f *file) Close() error { f.closed = true; return nil }
@@ -142,7 +132,7 @@ func TestWriteAndRead(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%d records, %v, want %d", len(got), err, len(want))
 	}
-	if err := w.Close(); !errors.Is(err, ErrClosed) {
+	if err := w.Close(); !errors.Is(err, ndjson.ErrClosed) {
 		t.Errorf("second Close: %v, want ErrClosed", err)
 	}
 	w.Append(want[0]) // has no effect and does no harm
@@ -197,60 +187,6 @@ func TestConcurrentAppends(t *testing.T) {
 			t.Fatalf("thread %d: record %d out of order", r.Thread, r.ID)
 		}
 		next[r.Thread]++
-	}
-}
-
-func TestRunWritesWithoutBeingAsked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &file{}
-		w := newWriter(t, f)
-		ctx, stop := context.WithCancel(t.Context())
-		go func() { _ = w.Run(ctx) }()
-		for _, r := range records(100_000) {
-			w.Append(r)
-		}
-		time.Sleep(2 * flushEvery)
-		synctest.Wait()
-		if f.Len() == 0 {
-			t.Error("nothing was written")
-		}
-		w.mu.Lock()
-		if len(w.buf) != 0 {
-			t.Errorf("%d bytes still wait", len(w.buf))
-		}
-		w.mu.Unlock()
-		stop()
-		synctest.Wait()
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestBufferIsBounded(t *testing.T) {
-	f := &file{}
-	w := newWriter(t, f)
-	long := Record{Name: strings.Repeat("x", 1000)}
-	for range 3 * maxBuffered / 1000 {
-		w.Append(long)
-		if len(w.buf) > maxBuffered {
-			t.Fatalf("%d bytes wait, limit %d", len(w.buf), maxBuffered)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestFullDiskIsReported(t *testing.T) {
-	f := &file{limit: 10}
-	w := newWriter(t, f)
-	w.Append(records(1)[0])
-	if err := w.Checkpoint(); err == nil || !strings.Contains(err.Error(), "no space left") {
-		t.Errorf("checkpoint: %v", err)
-	}
-	if err := w.Close(); err == nil || !f.closed {
-		t.Errorf("close: %v, file closed %t", err, f.closed)
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"go.uber.org/goleak"
+
+	"github.com/watchbench/watchbench/internal/ndjson"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -57,7 +59,7 @@ func written(t testing.TB, all []Record) []byte {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); !errors.Is(err, ErrClosed) {
+	if err := w.Close(); !errors.Is(err, ndjson.ErrClosed) {
 		t.Errorf("second Close: %v", err)
 	}
 	return f.Bytes()

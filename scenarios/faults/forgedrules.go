@@ -69,13 +69,13 @@ func (s *forgedSeen) started() result.Fact {
 	})
 }
 
-// elsewhere: an event whose receiver is elsewhere is given up.
+// elsewhere: a redirect is no delivery. That none is followed, strange says.
 func (s *forgedSeen) elsewhere() result.Fact {
-	const name = "redirects after which the event was not given up"
+	const name = "redirects that passed for deliveries"
 	if s.Redirects == 0 {
 		return matrix.Missing("S", name, "", "there was no redirect")
 	}
-	return matrix.None("S", name, max(0, s.Redirects-s.Gone), "")
+	return matrix.None("S", name, s.Taken, "")
 }
 
 // vacuous: the listeners must have been within reach. A subscription that never tried was

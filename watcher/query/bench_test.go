@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"runtime"
-	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -128,48 +127,6 @@ func BenchmarkList(b *testing.B) {
 	b.StopTimer()
 	runtime.ReadMemStats(&after)
 	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(b.N), "B/list")
-}
-
-// BenchmarkGetAtRate asks 5,000 times a second over sockets and reports the slowest 1 %.
-func BenchmarkGetAtRate(b *testing.B) {
-	const rate, clients = 5000, 16
-	s := start(b)
-	fill(s, 10_000, 30)
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
-	defer client.CloseIdleConnections()
-	took, answered := make([]time.Duration, b.N), make([]time.Duration, b.N)
-	due := make(chan int, clients)
-	var all sync.WaitGroup
-	defer cpu(b)()
-	begin := time.Now().Add(10 * time.Millisecond)
-	b.ResetTimer()
-	for range clients {
-		all.Go(func() {
-			for i := range due {
-				n, sent := i%10_000, time.Now()
-				resp, err := client.Get(fmt.Sprintf("%s/api/v1/namespaces/ns-%d/pods/pod-%06d", s.http.URL, n%20, n))
-				if err != nil || resp.StatusCode != 200 {
-					b.Error(err)
-					return
-				}
-				_, _ = io.Copy(io.Discard, resp.Body)
-				_ = resp.Body.Close()
-				answered[i] = time.Since(sent)
-				took[i] = time.Since(begin.Add(time.Duration(i) * time.Second / rate)) // from when it was due
-			}
-		})
-	}
-	for i := range b.N {
-		time.Sleep(time.Until(begin.Add(time.Duration(i) * time.Second / rate)))
-		due <- i
-	}
-	close(due)
-	all.Wait()
-	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
-	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
-	slices.Sort(answered)
-	b.ReportMetric(float64(answered[len(answered)*99/100].Microseconds()), "answered-p99-µs")
 }
 
 // BenchmarkFanOut changes one Pod and waits until 500 watchers have read it.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"sync"
 	"time"
 )
 
@@ -21,7 +22,7 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 	}
 	v, err := time.ParseDuration(s)
 	if err != nil {
-		if nearDuration.MatchString(s) {
+		if nearDuration().MatchString(s) {
 			return fmt.Errorf("want a duration such as \"1s\" or \"250ms\", got %q", s)
 		}
 		return errors.New("want a duration such as \"1s\" or \"250ms\", got another string")
@@ -31,8 +32,10 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 }
 
 // nearDuration is what a duration that is slightly wrong looks like; other text may be a
-// secret in the wrong place.
-var nearDuration = regexp.MustCompile(`^[-+]?[0-9.,]{1,19} ?[a-zA-Zµ]{0,8}$`)
+// secret in the wrong place. Most starts need neither this nor harmless.
+var nearDuration = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[-+]?[0-9.,]{1,19} ?[a-zA-Zµ]{0,8}$`)
+})
 
 // Std is the length of time as the standard library has it.
 func (d Duration) Std() time.Duration { return time.Duration(d) }
@@ -53,12 +56,14 @@ func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Durat
 // harmless are values that may be printed where another type belongs: what is meant for a
 // number or for true and false, with or without quotes. Anything else may be a secret in
 // the wrong place.
-var harmless = regexp.MustCompile(`^"?(?:[-+]?[0-9][0-9.,_]{0,18}|true|false|yes|no|on|off|)"?$`)
+var harmless = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^"?(?:[-+]?[0-9][0-9.,_]{0,18}|true|false|yes|no|on|off|)"?$`)
+})
 
 // KindOf is the value itself where that is harmless, else its type.
 func KindOf(raw []byte) string {
 	switch {
-	case harmless.Match(raw):
+	case harmless().Match(raw):
 		return string(raw)
 	case raw[0] == '{':
 		return "an object"

@@ -24,7 +24,6 @@ type Reason string
 // The reasons.
 const (
 	Refused  Reason = "refused"   // the receiver does not want this event
-	Redirect Reason = "redirect"  // the receiver is elsewhere, and redirects are not followed
 	TooLarge Reason = "too_large" // more than the target takes
 	Tries    Reason = "tries"     // as many tries as allowed failed
 	Age      Reason = "age"       // the tries took longer than allowed
@@ -32,7 +31,7 @@ const (
 )
 
 // Reasons are all of them.
-func Reasons() []Reason { return []Reason{Refused, Redirect, TooLarge, Tries, Age, Invalid} }
+func Reasons() []Reason { return []Reason{Refused, TooLarge, Tries, Age, Invalid} }
 
 // PermanentError says that another try would end the same way.
 type PermanentError struct {

@@ -196,6 +196,8 @@ func TestValidate(t *testing.T) {
 		{kafka.Config{Brokers: []string{"h:10250"}, Topic: "t"}, "brokers[0]: port 10250"},
 		{kafka.Config{Brokers: ok}, "topic: "},
 		{kafka.Config{Brokers: ok, Topic: "a b"}, "topic: "},
+		{kafka.Config{Brokers: ok, Topic: strings.Repeat("t", 249)}, ""},
+		{kafka.Config{Brokers: ok, Topic: strings.Repeat("t", 250)}, "topic: "},
 		{kafka.Config{Brokers: ok, Topic: "t", CAFile: "/x"}, "caFile: has no use"},
 		{kafka.Config{Brokers: ok, Topic: "t", TLS: true, CAFile: "/none"}, "caFile: "},
 		{kafka.Config{Brokers: ok, Topic: "t", Timeout: setting.Duration(time.Millisecond)}, "timeout: "},
