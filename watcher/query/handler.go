@@ -63,6 +63,7 @@ type Handler struct {
 	patience   time.Duration // writeTimeout
 	requests   slots
 	watchers   slots
+	waiting    slots // requests that gave their slot to others
 	metrics    *metrics
 
 	mu   sync.Mutex
@@ -87,7 +88,8 @@ func New(c Config, s Settings) (*Handler, error) {
 	}
 	h := &Handler{
 		config: c, kinds: s.Kinds, watches: s.Watches, guard: s.Guard, logger: s.Logger, version: s.Version, selectable: allSelectable(c.FieldIndexes), patience: writeTimeout,
-		requests: newSlots("requests", c.MaxInFlight), watchers: newSlots("watches", c.MaxWatches), hubs: map[*view.View]*hub{},
+		requests: newSlots("requests", c.MaxInFlight), watchers: newSlots("watches", c.MaxWatches),
+		waiting: newSlots("requests that wait", maxWaiting), hubs: map[*view.View]*hub{},
 	}
 	var err error
 	h.metrics, err = newMetrics(s.Registry, h)
@@ -145,16 +147,15 @@ func (h *Handler) serve(w *recorder, r *http.Request, verb *string) (watches.GVR
 		return watches.GVR{}, err
 	}
 	*verb = q.verb
-	sort := h.requests
+	q.place = &place{serving: h.requests, waiting: h.waiting}
 	if q.verb == "watch" {
-		sort = h.watchers
+		q.place = &place{serving: h.watchers}
 	}
 	if !q.health() { // which a busy server must answer, lest it be restarted for that
-		release, err := sort.take()
-		if err != nil {
+		if q.place.release, err = q.place.serving.take(); err != nil {
 			return q.gvr, err
 		}
-		defer release()
+		defer func() { q.place.release() }()
 	}
 	user, err := h.guard.Authenticate(r)
 	if err != nil {
@@ -196,7 +197,7 @@ func (h *Handler) read(w *recorder, r *http.Request, q *request, user access.Use
 			return err
 		}
 	}
-	ctx := r.Context()
+	ctx := watches.BeforeWait(r.Context(), q.place.wait)
 	if wait > 0 {
 		ctx = watches.WithWait(ctx, wait)
 	}
@@ -205,6 +206,9 @@ func (h *Handler) read(w *recorder, r *http.Request, q *request, user access.Use
 		return err
 	}
 	defer open.Close()
+	if err := q.place.back(); err != nil {
+		return err
+	}
 	if !known { // it is now
 		if err := q.scope(open.Kind); err != nil {
 			return err

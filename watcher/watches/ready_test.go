@@ -1,6 +1,7 @@
 package watches_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -19,7 +20,9 @@ func (h *harness) unready() string {
 		all = append(all, "unsynced "+r.String())
 	}
 	for _, err := range lost {
-		all = append(all, "lost "+err.(*collector.LostError).Resource.Name)
+		if l, ok := errors.AsType[*collector.LostError](err); ok {
+			all = append(all, "lost "+l.Resource.Name)
+		}
 	}
 	return strings.Join(all, ", ")
 }
