@@ -304,6 +304,24 @@ func TestCompression(t *testing.T) {
 	}
 }
 
+// TestAcceptEncoding is read as an apiserver reads it: gzip by that word alone, without a weight.
+func TestAcceptEncoding(t *testing.T) {
+	s := start(t)
+	s.sync(pods)
+	for i := range 40 {
+		s.put(pods, "a", fmt.Sprintf("p%03d", i), nil, fmt.Sprintf(`,"spec":{"pad":%q}`, strings.Repeat("x", 2000)))
+	}
+	for header, want := range map[string]string{
+		"gzip": "gzip", "deflate, gzip": "gzip", " gzip ,br;q=0.1": "gzip", "gzip,identity;q=0": "gzip",
+		"gzip;q=0": "", "gzip; q=0, identity": "", "gzip;q=1.0": "", "x-gzip": "", "gzipped": "", "GZIP": "",
+		"*": "", "*;q=0": "", "identity;q=0": "", "identity;q=0, *;q=0": "",
+	} {
+		if got := s.ask(t, "/api/v1/pods", "Accept-Encoding", header); got.code != http.StatusOK || got.header.Get("Content-Encoding") != want {
+			t.Errorf("%q: %d, encoding %q, want %q", header, got.code, got.header.Get("Content-Encoding"), want)
+		}
+	}
+}
+
 // TestRecordersWithoutAConnection, as other handlers' tests have them, are served too.
 func TestRecordersWithoutAConnection(t *testing.T) {
 	s := start(t)

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,9 +46,9 @@ type Settings struct {
 	Guard    access.Guard
 	Logger   *slog.Logger          // nil: slog.Default()
 	Registry prometheus.Registerer // nil: no metrics
-	// Version is that of the cluster, as in v1.36.3, for /version. Empty: that of the release
-	// whose behaviour this is.
-	Version string
+	// Version returns that of the cluster, as in v1.36.3, for /version. Nil, or where it returns
+	// nothing: that of the release whose behaviour this is.
+	Version func() string
 }
 
 // Handler serves the API. It has no goroutine but those of its requests.
@@ -59,7 +58,7 @@ type Handler struct {
 	watches    Watches
 	guard      access.Guard
 	logger     *slog.Logger
-	version    string
+	version    func() string
 	selectable map[string]*selectable
 	patience   time.Duration // writeTimeout
 	requests   slots
@@ -83,8 +82,11 @@ func New(c Config, s Settings) (*Handler, error) {
 	if s.Logger == nil {
 		s.Logger = slog.Default()
 	}
+	if s.Version == nil {
+		s.Version = func() string { return "" }
+	}
 	h := &Handler{
-		config: c, kinds: s.Kinds, watches: s.Watches, guard: s.Guard, logger: s.Logger, version: cmp.Or(s.Version, "v1.36.0"), selectable: allSelectable(c.FieldIndexes), patience: writeTimeout,
+		config: c, kinds: s.Kinds, watches: s.Watches, guard: s.Guard, logger: s.Logger, version: s.Version, selectable: allSelectable(c.FieldIndexes), patience: writeTimeout,
 		requests: newSlots("requests", c.MaxInFlight), watchers: newSlots("watches", c.MaxWatches), hubs: map[*view.View]*hub{},
 	}
 	var err error

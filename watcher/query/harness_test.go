@@ -190,7 +190,7 @@ func start(t testing.TB, change ...func(*query.Config)) *server {
 	}
 	s := &server{cluster: newCluster(), guard: &guard{}, followed: &followed{}, reg: prometheus.NewRegistry()}
 	var err error
-	s.h, err = query.New(cfg, query.Settings{Kinds: s.cluster, Watches: s.followed, Guard: s.guard, Registry: s.reg, Version: "v1.36.3"})
+	s.h, err = query.New(cfg, query.Settings{Kinds: s.cluster, Watches: s.followed, Guard: s.guard, Registry: s.reg, Version: func() string { return "v1.36.3" }})
 	if err != nil {
 		t.Fatal(err)
 	}

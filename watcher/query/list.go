@@ -84,10 +84,13 @@ func each(all []*object.Object) objects {
 	}
 }
 
+// indexKey is a field's.
+type indexKey string
+
 // index is a view's index of a field.
 func index(v *view.View, f field) *view.Index {
 	p := newPaths([]field{f})
-	return v.IndexBy(f.name, func(raw []byte) []string {
+	return v.IndexBy(indexKey(f.name), func(raw []byte) []string {
 		var a attributes
 		a.read(p, object.Key{}, raw)
 		return []string{a.value(0)}

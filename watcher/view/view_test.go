@@ -191,7 +191,7 @@ func TestWhatAReaderKnows(t *testing.T) {
 func TestSlowIndexes(t *testing.T) {
 	v := synced()
 	hold, held := make(chan struct{}), make(chan struct{}, 100)
-	i := v.NewIndex(func([]byte) []string { held <- struct{}{}; <-hold; return nil })
+	i := v.IndexBy("held", func([]byte) []string { held <- struct{}{}; <-hold; return nil })
 	if _, _, err := i.Find("x"); err != nil {
 		t.Fatal(err)
 	}

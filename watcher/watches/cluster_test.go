@@ -26,15 +26,16 @@ import (
 type cluster struct {
 	t testing.TB
 
-	mu       sync.Mutex
-	rv       int
-	served   map[watches.GVR]collector.APIResource
-	stale    map[string]bool              // group/versions of which discovery knows nothing now
-	objects  map[string]map[string]string // plural.group → namespace/name → metadata and rest
-	history  []event
-	changed  chan struct{} // closed and replaced at each change
-	requests []string      // "LIST v1/pods" in order
-	fault    func(verb string, r watches.GVR, w http.ResponseWriter, req *http.Request) bool
+	mu           sync.Mutex
+	rv           int
+	served       map[watches.GVR]collector.APIResource
+	namesNothing bool                         // discovery does
+	stale        map[string]bool              // group/versions of which discovery knows nothing now
+	objects      map[string]map[string]string // plural.group → namespace/name → metadata and rest
+	history      []event
+	changed      chan struct{} // closed and replaced at each change
+	requests     []string      // "LIST v1/pods" in order
+	fault        func(verb string, r watches.GVR, w http.ResponseWriter, req *http.Request) bool
 }
 
 type event struct {
@@ -354,7 +355,7 @@ func (c *cluster) discover(root string, w http.ResponseWriter) {
 	type m = map[string]any
 	groups := map[string]map[string][]m{}
 	for r, is := range c.served {
-		if (r.Group == "") != (root == "api") || slices.Contains(is.Verbs, "hidden") {
+		if (r.Group == "") != (root == "api") || slices.Contains(is.Verbs, "hidden") || c.namesNothing {
 			continue
 		}
 		if groups[r.Group] == nil {
