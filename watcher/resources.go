@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
+	"strings"
 
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/collector"
@@ -47,16 +49,23 @@ func (w *Watcher) newResources() (*resources, error) {
 		return nil, &InputError{Key: "resourceWatcher.watches", Err: err}
 	}
 	r.relations, err = relation.New(r.cfg.Relations, relation.Settings{
-		Kinds: r.watches, Followed: r.followed, Guard: r.guard, Logger: w.log,
+		Kinds: r.watches, Followed: r.watches.Followed, Guard: r.guard, Logger: w.log,
 	})
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.relations", Err: err}
 	}
-	objects, err := query.New(r.cfg.Query, query.Settings{Kinds: r.watches, Watches: r.watches, Guard: r.guard, Registry: w.registry, Logger: w.log})
+	objects, err := query.New(r.cfg.Query, query.Settings{Kinds: r.watches, Watches: r.watches, Guard: r.guard, Version: r.watches.Version, Registry: w.registry, Logger: w.log})
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.query", Err: err}
 	}
-	r.notifier, err = notify.New(r.cfg.Notify, notify.Settings{Kinds: r.watches, Collector: w.dedicated, Registry: w.registry, Logger: w.log})
+	if err := w.checkFollowed(); err != nil {
+		return nil, err
+	}
+	told := notify.Settings{Kinds: r.watches, Collector: w.dedicated, Registry: w.registry, Logger: w.log}
+	if w.elector != nil {
+		told.Permit = w.elector.Permit
+	}
+	r.notifier, err = notify.New(r.cfg.Notify, told)
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.notify", Err: err}
 	}
@@ -89,6 +98,28 @@ func (r *resources) checkServer(c config.Config) error {
 	return nil
 }
 
+// checkFollowed refuses a subscription to a kind that nobody can follow: lazy watches are off,
+// it is not pinned, and the filter file does not let its version through to the pipeline, or
+// the pipeline has one namespace only. What the cluster serves may be in the way, too: that is
+// logged by who follows.
+func (w *Watcher) checkFollowed() error {
+	c := w.cfg.ResourceWatcher
+	collected := slices.Clone(w.filter.K8sResourceWhiteList)
+	if !w.cfg.WatchResource.DisableCRD {
+		collected = append(collected, w.filter.CRDResourceWhiteList...)
+	}
+	for i, s := range c.Notify.Subscriptions {
+		kind := s.Resource.String()
+		version := strings.TrimSuffix(kind, "/"+s.Resource.Resource)
+		if c.Watches.Lazy || s.Dedicated || slices.Contains(c.Watches.Pinned, kind) || w.cfg.WatchResource.Namespace == "" && slices.Contains(collected, version) {
+			continue
+		}
+		return &InputError{Key: fmt.Sprintf("resourceWatcher.notify.subscriptions[%d].resource", i), Err: fmt.Errorf(
+			"nobody follows %s, nothing would be sent: name it in resourceWatcher.watches.pinned, or switch resourceWatcher.watches.lazy on", kind)}
+	}
+	return nil
+}
+
 // overlap reports whether one port cannot be bound at both addresses.
 func overlap(a, b string) bool {
 	parse := func(text string) netip.Addr {
@@ -103,14 +134,6 @@ func overlap(a, b string) bool {
 	}
 	x, y := parse(a), parse(b)
 	return a == b || x.IsValid() && (x == y || x.IsUnspecified()) || y.IsUnspecified()
-}
-
-// followed are the kinds that are followed already.
-func (r *resources) followed() (all []watches.GVR) {
-	for _, s := range r.watches.List() {
-		all = append(all, watches.GVR{Group: s.Group, Version: s.Version, Resource: s.Resource})
-	}
-	return all
 }
 
 // addResources makes the resource watcher if it is on.

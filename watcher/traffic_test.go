@@ -180,6 +180,13 @@ func freePort(t *testing.T) uint16 {
 // startWatcher runs a watcher until the test ends.
 func startWatcher(t *testing.T, kubeconfig, storage string, change func(*config.Config, *config.Filter)) *Watcher {
 	t.Helper()
+	w, _ := startStoppable(t, kubeconfig, storage, change)
+	return w
+}
+
+// startStoppable is startWatcher for a watcher that may end before the test does.
+func startStoppable(t *testing.T, kubeconfig, storage string, change func(*config.Config, *config.Filter)) (_ *Watcher, stop func()) {
+	t.Helper()
 	cfg := config.Default()
 	cfg.Default.ClusterID = "BCS-K8S-90001"
 	cfg.BCS.CustomStorageEndpoints = config.List{storage}
@@ -198,18 +205,19 @@ func startWatcher(t *testing.T, kubeconfig, storage string, change func(*config.
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})
+	t.Cleanup(stop)
 	for deadline := time.Now().Add(30 * time.Second); w.ready() != nil; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("not ready within 30 s:", w.ready())
 		}
 	}
-	return w
+	return w, stop
 }
 
 // The requests for a scripted history of a real cluster equal the contract's in

@@ -30,6 +30,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/pipeline"
 	"github.com/watchbench/watchbench/watcher/storage"
 	"github.com/watchbench/watchbench/watcher/synchronizer"
+	"github.com/watchbench/watchbench/watcher/watches"
 )
 
 // InputError is something wrong in what the user gave; Key names the place in the
@@ -177,9 +178,20 @@ func (w *Watcher) Get(k object.Key) (*object.Object, bool) {
 
 // ready is what /readyz says: the first list of every kind is cached and compared with
 // storage and no watch is lost, or another replica leads and this one is ready to follow.
+// Kinds that are pinned for readers count in both.
 func (w *Watcher) ready() error {
+	var lost []error
+	var waiting []string
+	if w.resources != nil {
+		var unsynced []watches.GVR
+		unsynced, lost = w.resources.watches.Unready()
+		waiting = texts(unsynced)
+	}
 	if w.standby.Load() {
-		return w.elector.Trouble()
+		if err := w.elector.Trouble(); err != nil {
+			return err
+		}
+		return missing(lost, waiting)
 	}
 	c := w.collector.Load()
 	if c == nil {
@@ -188,20 +200,15 @@ func (w *Watcher) ready() error {
 		}
 		return errors.New("not started")
 	}
-	lost := c.Lost()
+	lost = append(c.Lost(), lost...)
 	if w.definitions != nil {
 		lost = append(lost, w.definitions.Lost()...)
 	}
-	if n := len(lost); n > 1 {
-		return fmt.Errorf("%w (and %d more)", lost[0], n-1)
-	} else if n == 1 {
-		return lost[0]
-	}
-	if w.idle(len(c.Resources())) {
+	if w.idle(len(c.Resources())) && len(lost) == 0 {
 		return errors.New("nothing is watched: the filter file lets no kind through; the log and k8s-watch check say why")
 	}
-	if waiting := c.Unsynced(); len(waiting) > 0 {
-		return fmt.Errorf("not synced: %v", waiting)
+	if err := missing(lost, append(texts(c.Unsynced()), waiting...)); err != nil {
+		return err
 	}
 	if s := w.synchronizer.Load(); s != nil {
 		if waiting := s.Uncompared(); len(waiting) > 0 {
@@ -209,6 +216,26 @@ func (w *Watcher) ready() error {
 		}
 	}
 	return w.storage.Reachable()
+}
+
+// missing says which watches are lost or, if none is, which kinds are not synced.
+func missing(lost []error, unsynced []string) error {
+	switch n := len(lost); {
+	case n > 1:
+		return fmt.Errorf("%w (and %d more)", lost[0], n-1)
+	case n == 1:
+		return lost[0]
+	case len(unsynced) > 0:
+		return fmt.Errorf("not synced: %v", unsynced)
+	}
+	return nil
+}
+
+func texts[T fmt.Stringer](all []T) (out []string) {
+	for _, one := range all {
+		out = append(out, one.String())
+	}
+	return out
 }
 
 // Run watches until ctx ends, then drains. It refuses a second call.

@@ -166,6 +166,9 @@ func TestCheckBadInput(t *testing.T) {
 		{"port of the resource watcher", `{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},"k8s":{"master":"http://127.0.0.1:4"},
 "bcs":{"custom-storage-endpoints":"http://h"},"filterConfigPath":"testdata/check-filter.json",
 "address":"0.0.0.0","port":4001,"metric_port":4002,"resourceWatcher":{"enabled":true,"server":{"port":4002}}}`, "resourceWatcher.server.port: 4002 is that of the key metric_port, too"},
+		{"subscription to what nobody follows", `{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},"k8s":{"master":"http://127.0.0.1:4"},
+"bcs":{"custom-storage-endpoints":"http://h"},"filterConfigPath":"testdata/check-filter.json","resourceWatcher":{"enabled":true,"watches":{"lazy":false},"notify":{"subscriptions":[
+{"name":"s","resource":"example.com/v1/things","target":{"webhook":{"url":"https://receiver/"}}}]}}}`, "resourceWatcher.notify.subscriptions[0].resource: nobody follows example.com/v1/things"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if err := os.WriteFile(file, []byte(tc.config), 0o600); err != nil {

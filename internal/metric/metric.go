@@ -138,8 +138,8 @@ const (
 	NotifyDelivered = "k8swatch_notify_delivered_total"
 	// A receiver refuses for now or does not answer. A few are no harm; the log says why.
 	NotifyRetried = "k8swatch_notify_retried_total"
-	// Events were given up. `refused`, `too_large` and `redirect`: the receiver does not want them as they are; `tries` and `age`:
-	// it was away too long. The log says why, and the dead letters hold the events.
+	// Events were given up. `refused` and `too_large`: the receiver does not want them as they are; `tries` and `age`: it was
+	// away too long, or another server answers in its place. The log says why, and the dead letters hold the events.
 	NotifyDeadLettered = "k8swatch_notify_dead_lettered_total"
 	// Events were lost. `full`: raise `workers` or the bounds of `queue`, or see why the receiver is slow; `dead_letter`: the file
 	// could not be written; `abandoned`: raise `drainTimeout`.

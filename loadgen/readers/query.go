@@ -109,9 +109,9 @@ func reason(err error) string {
 	case errors.Is(err, errOther):
 		return errOther.Error()
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return "timeout"
+		return readlog.Timeout
 	case errors.Is(err, context.Canceled):
-		return "cut off at the end"
+		return readlog.CutOff
 	case errors.Is(err, errBody):
 		return errBody.Error()
 	}

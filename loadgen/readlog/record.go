@@ -33,6 +33,13 @@ const (
 	Delivery = "delivery"
 )
 
+// Why a reader gave up a query that was under way, as an Error. The server may have been
+// answering, so Code may be 200.
+const (
+	Timeout = "timeout"
+	CutOff  = "cut off at the end"
+)
+
 // end is the last line, which counts the others.
 const end = "end"
 
@@ -52,7 +59,8 @@ type Record struct {
 	Items                    int64 // objects in a complete and valid body; of a delivery, bytes of a huge answer that could be sent
 	Bytes                    int64 // of the body
 	// Error says why a query has no result although it may have a Code, such as a body
-	// that was cut. Of a delivery it is the name of the fault that hit it.
+	// that was cut. Of a delivery it is the name of the fault that hit it, or, as a sentence,
+	// what the receiver found wrong with it.
 	Error string
 
 	// Of an event, and of the one that was delivered.

@@ -1,6 +1,10 @@
 package result
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/watchbench/watchbench/reports/stats"
+)
 
 // Readers are those who read Pods while the load went on, and what that did to the others;
 // nil where the resource watcher did not run and nobody read from the apiserver.
@@ -14,7 +18,8 @@ type Readers struct {
 	Follower *Follower `json:"follower,omitempty"`
 	// FreshnessRatio is the 99th percentile of the Pods' freshness over that of the cell
 	// with the same plan, in the same repetition, and no readers; CPURatio is that of the
-	// watcher's CPU time, and RSSRatio that of its peak of memory. nil without such a cell.
+	// watcher's CPU time, and RSSRatio that of its peak of memory. nil without such a cell,
+	// and where one of the two is invalid or was cut.
 	FreshnessRatio *float64 `json:"freshnessRatio,omitempty"`
 	CPURatio       *float64 `json:"cpuRatio,omitempty"`
 	RSSRatio       *float64 `json:"rssRatio,omitempty"`
@@ -22,7 +27,7 @@ type Readers struct {
 
 // Queries are those of one verb, over the time of the load.
 type Queries struct {
-	Planned int64 `json:"planned"` // by rate and time
+	Planned int64 `json:"planned"` // by rate and time; at least Sent
 	Sent    int64 `json:"sent"`    // those that were answered, or failed
 	Done    int64 `json:"done"`    // answered with 200 and a complete and valid body, a GET with the object asked for
 	// Errors are the others, by status or by what went wrong.
@@ -40,7 +45,7 @@ type Queries struct {
 type Watches struct {
 	Count    int   `json:"count"`
 	Changes  int64 `json:"changes"`  // that each was to show, by the control
-	Events   int64 `json:"events"`   // received, by all
+	Events   int64 `json:"events"`   // of these received, by all; what comes again does not count
 	Missed   int64 `json:"missed"`   // that did not come, by all
 	Resumed  int64 `json:"resumed"`  // watches that ended, and went on where they were
 	Relisted int64 `json:"relisted"` // that began anew, after a 410
@@ -57,7 +62,7 @@ type Webhooks struct {
 	Attempts  int64 `json:"attempts"`
 	Delivered int64 `json:"delivered"` // answered with 2xx
 	Repeated  int64 `json:"repeated"`  // delivered before, once more
-	// Healthy are those that met no fault; Missed is what they were not told.
+	// Healthy are those that no fault is meant for; Missed is what they were not told.
 	Healthy int   `json:"healthy"`
 	Missed  int64 `json:"missed"`
 	// LagMs and BehindMs are those of Watches, for the healthy; FaultyMs is LagMs for the
@@ -85,7 +90,7 @@ type Follower struct {
 type API struct {
 	Gets  float64 `json:"gets"`
 	Lists float64 `json:"lists"`
-	// Watches are those open at the end of the load, of all kinds, and Events what it sent
+	// Watches are those of Pods open at the end of the load, and Events what it sent
 	// to watches of Pods.
 	Watches float64 `json:"watches"`
 	Events  float64 `json:"events"`
@@ -118,7 +123,7 @@ func ratio(a, b *float64) *float64 {
 	if a == nil || b == nil || *b <= 0 {
 		return nil
 	}
-	return new(*a / *b)
+	return new(stats.Round(*a / *b))
 }
 
 // withoutReaders is the cell to compare with; nil if there is none, or several.

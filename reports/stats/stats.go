@@ -43,6 +43,14 @@ type Interval struct{ Low, High float64 }
 // Digits is how many significant digits figures are published with.
 const Digits = 6
 
+// Round is v as it is published, with Digits.
+func Round(v float64) float64 {
+	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', Digits, 64), 64); err == nil {
+		return rounded
+	}
+	return v
+}
+
 // Median of values; of an even number it is the mean of the middle two, which may have a
 // digit more than they: it is rounded to Digits. ok is false for none.
 func Median(values []float64) (m float64, ok bool) {
@@ -52,11 +60,7 @@ func Median(values []float64) (m float64, ok bool) {
 	case n%2 == 1:
 		return middle(slices.Sorted(slices.Values(values))), true
 	}
-	m = middle(slices.Sorted(slices.Values(values)))
-	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(m, 'g', Digits, 64), 64); err == nil {
-		m = rounded
-	}
-	return m, true
+	return Round(middle(slices.Sorted(slices.Values(values)))), true
 }
 
 func middle(sorted []float64) float64 {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/reports/stats"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/reading"
 )
@@ -49,9 +50,16 @@ func (c *recorded) apiReads(cell *result.Cell) {
 		return
 	}
 	cell.API = &result.API{Gets: b.Gets - a.Gets, Lists: b.Lists - a.Lists, Watches: b.Watches, Events: b.Events - a.Events}
-	if cpu, window := cell.Parties[history.PartyAPIServer].CPUSeconds, cell.Watcher.CPUWindow; cpu != nil && window != nil && *window > 0 {
-		cell.API.CPUCores = new(*cpu / *window)
+	cell.API.CPUCores = cores(cell, history.PartyAPIServer)
+}
+
+// cores is what a party used over load and drain, by figures that are published.
+func cores(cell *result.Cell, party string) *float64 {
+	cpu, window := cell.Parties[party].CPUSeconds, cell.Watcher.CPUWindow
+	if cpu == nil || window == nil || *window <= 0 {
+		return nil
 	}
+	return new(stats.Round(*cpu / *window))
 }
 
 // follower holds the storage of a second watcher against that of the first.
@@ -87,11 +95,9 @@ func (c *recorded) follower(dir string, cell *result.Cell) error {
 	cell.Checks["R4"] = check
 	f := &result.Follower{Objects: objects, Digest: stored.digest()}
 	if end := c.Cell.Follower.CaughtUp; end > 0 && c.Cell.DrainEnd > 0 && !c.Cell.Follower.Cut {
-		f.Seconds = new(max(0, float64(end-c.Cell.DrainEnd)/1e9))
+		f.Seconds = new(stats.Round(max(0, float64(end-c.Cell.DrainEnd)/1e9)))
 	}
-	if cpu, window := cell.Parties[history.PartyFollower].CPUSeconds, cell.Watcher.CPUWindow; cpu != nil && window != nil && *window > 0 {
-		f.CPUCores = new(*cpu / *window)
-	}
+	f.CPUCores = cores(cell, history.PartyFollower)
 	cell.Readers.Follower = f
 	return nil
 }

@@ -62,10 +62,10 @@ type forgedSeen struct {
 	Subscriptions []forgedTries   `json:"subscriptions"`
 	Refusals      []forgedRefusal `json:"refusals"`
 	Listeners     []trapSeen      `json:"listeners"`
-	// Redirects is how often the watcher was sent elsewhere; Gone is how many events it gave
-	// up for it.
+	// Redirects is how often the watcher was sent elsewhere; Taken is how many events it took
+	// for delivered by that.
 	Redirects int64 `json:"redirects"`
-	Gone      int64 `json:"gone"`
+	Taken     int64 `json:"taken"`
 }
 
 // forgedTries is one of the watcher's subscriptions.
@@ -223,10 +223,7 @@ func (f *forgery) Finish(ctx context.Context, c Cell) error {
 		tries.read(log)
 		f.last.Subscriptions = append(f.last.Subscriptions, tries)
 	}
-	f.last.Redirects = f.redirector.deliveries.Load()
-	if n := s.Sum(metric.NotifyDeadLettered, "subscription", redirected, "reason", "redirect"); n != nil {
-		f.last.Gone = int64(*n)
-	}
+	f.last.Redirects, f.last.Taken = f.redirector.deliveries.Load(), int64(delivered[redirected])
 	var bodies bytes.Buffer
 	for _, t := range append(f.traps, f.redirector) {
 		bodies.Write(t.kept())

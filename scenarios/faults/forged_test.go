@@ -20,7 +20,7 @@ func TestForged(t *testing.T) {
 		strange = "connections to listeners that no allowed subscription made"
 		dialled = "forged addresses that were not refused when dialled"
 		started = "configurations with a forged address that were not refused"
-		moved   = "redirects after which the event was not given up"
+		moved   = "redirects that passed for deliveries"
 	)
 	for _, tc := range []struct {
 		name    string
@@ -39,7 +39,7 @@ func TestForged(t *testing.T) {
 		{"another exit code", func(s *forgedSeen) { s.Refusals[0].ExitCode = 1 }, []string{started}, false},
 		{"another key", func(s *forgedSeen) { s.Refusals[0].NamesKey = false }, []string{started}, false},
 		{"no configurations", func(s *forgedSeen) { s.Refusals = nil }, []string{started}, false},
-		{"tried again after a redirect", func(s *forgedSeen) { s.Gone = 3 }, []string{moved}, false},
+		{"a redirect passed for a delivery", func(s *forgedSeen) { s.Taken = 1 }, []string{moved}, false},
 		{"no redirect", func(s *forgedSeen) { s.Redirects = 0 }, []string{moved}, false},
 		{"the listener was out of reach", func(s *forgedSeen) { s.Listeners[0].Deliveries = 0 }, nil, true},
 		{"one never tried, or still waits", func(s *forgedSeen) { s.Subscriptions[0] = forgedTries{Name: "loopback"} }, []string{dialled}, false},
@@ -48,7 +48,7 @@ func TestForged(t *testing.T) {
 			Subscriptions: []forgedTries{{Name: "loopback", Retried: 40, Refused: 2}, {Name: "metadata", Retried: 40, Refused: 1}},
 			Refusals:      []forgedRefusal{{Name: "file", Ended: true, ExitCode: 2, NamesKey: true}, {Name: "userinfo", Ended: true, ExitCode: 2, NamesKey: true}},
 			Listeners:     []trapSeen{{Address: "127.0.0.1:1", Connections: 1, Deliveries: 80}, {Address: "[::1]:1", Connections: 1, Deliveries: 80}},
-			Redirects:     4, Gone: 4,
+			Redirects:     4,
 		}
 		if tc.edit != nil {
 			tc.edit(&s)

@@ -28,14 +28,21 @@ func (s *forgedSeen) facts() []result.Fact {
 
 // strange: somebody listens on some of the addresses, and nobody came.
 func (s *forgedSeen) strange() result.Fact {
-	const name = "connections to listeners that no allowed subscription made"
-	if len(s.Listeners) == 0 {
-		return matrix.Missing("S", name, "", "nobody listened")
+	return noneOf("connections to listeners that no allowed subscription made", "nobody listened", s.Listeners, func(l trapSeen) (int64, string) {
+		return l.Strange, l.Address + " " + l.Example
+	})
+}
+
+// noneOf is that nothing is wrong with any of all; empty says that there are none, wrong how
+// much is wrong with one, and what.
+func noneOf[T any](name, empty string, all []T, wrong func(T) (int64, string)) result.Fact {
+	if len(all) == 0 {
+		return matrix.Missing("S", name, "", empty)
 	}
 	total, example := int64(0), ""
-	for _, l := range s.Listeners {
-		if l.Strange > 0 {
-			total, example = total+l.Strange, l.Address+" "+l.Example
+	for _, one := range all {
+		if n, text := wrong(one); n > 0 {
+			total, example = total+n, text
 		}
 	}
 	return matrix.None("S", name, total, example)
@@ -44,45 +51,31 @@ func (s *forgedSeen) strange() result.Fact {
 // dialled: each forged address was refused when it was dialled, and failed for no other
 // reason.
 func (s *forgedSeen) dialled() result.Fact {
-	const name = "forged addresses that were not refused when dialled"
-	if len(s.Subscriptions) == 0 {
-		return matrix.Missing("S", name, "", "there were none")
-	}
-	total, example := int64(0), ""
-	for _, x := range s.Subscriptions {
+	return noneOf("forged addresses that were not refused when dialled", "there were none", s.Subscriptions, func(x forgedTries) (int64, string) {
 		if x.Refused > 0 && x.Other == 0 && x.Delivered == 0 {
-			continue
+			return 0, ""
 		}
-		total++
-		example = fmt.Sprintf("%s: %d delivered, %d times refused, %d other failures %s", x.Name, x.Delivered, x.Refused, x.Other, x.Example)
-	}
-	return matrix.None("S", name, total, example)
+		return 1, fmt.Sprintf("%s: %d delivered, %d times refused, %d other failures %s", x.Name, x.Delivered, x.Refused, x.Other, x.Example)
+	})
 }
 
 // started: a configuration that shows its fault is refused, by exit code and key.
 func (s *forgedSeen) started() result.Fact {
-	const name = "configurations with a forged address that were not refused"
-	if len(s.Refusals) == 0 {
-		return matrix.Missing("S", name, "", "none was tried")
-	}
-	total, example := int64(0), ""
-	for _, r := range s.Refusals {
+	return noneOf("configurations with a forged address that were not refused", "none was tried", s.Refusals, func(r forgedRefusal) (int64, string) {
 		if r.Ended && r.ExitCode == badConfig && r.NamesKey {
-			continue
+			return 0, ""
 		}
-		total++
-		example = fmt.Sprintf("%s: ended %t, exit code %d, %s", r.Name, r.Ended, r.ExitCode, r.LastLine)
-	}
-	return matrix.None("S", name, total, example)
+		return 1, fmt.Sprintf("%s: ended %t, exit code %d, %s", r.Name, r.Ended, r.ExitCode, r.LastLine)
+	})
 }
 
-// elsewhere: an event whose receiver is elsewhere is given up.
+// elsewhere: a redirect is no delivery. That none is followed, strange says.
 func (s *forgedSeen) elsewhere() result.Fact {
-	const name = "redirects after which the event was not given up"
+	const name = "redirects that passed for deliveries"
 	if s.Redirects == 0 {
 		return matrix.Missing("S", name, "", "there was no redirect")
 	}
-	return matrix.None("S", name, max(0, s.Redirects-s.Gone), "")
+	return matrix.None("S", name, s.Taken, "")
 }
 
 // vacuous: the listeners must have been within reach. A subscription that never tried was

@@ -106,3 +106,17 @@ func TestUseOfAShortCell(t *testing.T) {
 		t.Error("no reading is no use")
 	}
 }
+
+// TestRoundedOnce: cores are CPU time over time, not a rounded CPU time over time.
+func TestRoundedOnce(t *testing.T) {
+	u := between([]history.Sample{
+		{Time: 1, Parties: map[string]history.Use{history.PartyWatcher: {}}},
+		{Time: 1 + 13e8, Parties: map[string]history.Use{history.PartyWatcher: {CPUSeconds: 0.1234564}}},
+	}, 1, 1+13e8)
+	if got := u.cores(history.PartyWatcher); *got != 0.0949665 {
+		t.Errorf("%v cores", *got)
+	}
+	if got := u.parties()[history.PartyWatcher].CPUSeconds; *got != 0.123456 {
+		t.Errorf("%v s", *got)
+	}
+}

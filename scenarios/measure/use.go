@@ -44,7 +44,7 @@ func (u use) seconds() float64 {
 	return float64(u.b.Time-u.a.Time) / 1e9
 }
 
-// cpu is a party's CPU time in seconds, in steps of the kernel's clock tick of 10 ms where
+// cpu is a party's CPU time in seconds, not rounded, in steps of the kernel's clock tick of 10 ms where
 // threads have ended meanwhile.
 func (u use) cpu(party string) *float64 {
 	if u.a == nil {
@@ -55,7 +55,7 @@ func (u use) cpu(party string) *float64 {
 	if !okA || !okB {
 		return nil
 	}
-	return ptr(b.CPUSeconds - a.CPUSeconds)
+	return new(b.CPUSeconds - a.CPUSeconds)
 }
 
 func (u use) cores(party string) *float64 {
@@ -83,7 +83,7 @@ func (u use) parties() map[string]result.Party {
 	}
 	out := map[string]result.Party{}
 	for name, rss := range peak {
-		out[name] = result.Party{CPUSeconds: u.cpu(name), RSSPeakMiB: round(rss / (1 << 20))}
+		out[name] = result.Party{CPUSeconds: rounded(u.cpu(name)), RSSPeakMiB: round(rss / (1 << 20))}
 	}
 	return out
 }
@@ -100,7 +100,7 @@ func (f *Figures) watcherFigures(c *result.Cell, u use) {
 	if cpu == nil {
 		return
 	}
-	w.CPUSeconds, w.CPUWindow, w.CPUCores = cpu, ptr(u.seconds()), u.cores(history.PartyWatcher)
+	w.CPUSeconds, w.CPUWindow, w.CPUCores = rounded(cpu), ptr(u.seconds()), u.cores(history.PartyWatcher)
 	if f.requests > 0 {
 		w.CPUMicrosPerReq = ptr(*cpu * 1e6 / float64(f.requests))
 	}

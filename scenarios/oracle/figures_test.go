@@ -188,11 +188,12 @@ func (r *record) during(q *request, w window) bool {
 
 // storedDigest hashes what storage held in the end; empty where the record has no contents.
 func (r *record) storedDigest() string {
+	return digest(slices.DeleteFunc(slices.Clone(r.states), func(s state) bool { return s.Side != "storage" }))
+}
+
+func digest(states []state) string {
 	var lines []string
-	for _, s := range r.states {
-		if s.Side != "storage" {
-			continue
-		}
+	for _, s := range states {
 		if s.Content == "" {
 			return ""
 		}
@@ -512,7 +513,10 @@ func compute(t *testing.T, r *record) answers {
 	r.eventFigures(a)
 	r.trafficFigures(t, a, w)
 	r.checkFigures(a)
+	r.readerFigures(a)
+	r.readChecks(a)
 	r.validity(t, a, w)
+	r.ratios(t, a)
 	r.series(a, w)
 	return a
 }

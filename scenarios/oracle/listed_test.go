@@ -29,8 +29,6 @@ var notCompared = []struct {
 	{`traffic\.kinds\.\w+\.(expectedBytes|source)`, nil, "means of the plan's distributions, and a word; the plan's own tests hold them to numbers"},
 	{`traffic\.(expected.*|kinds\.\w+\.expected.*)`, otherProfile, "the numbers of other profiles are the plan's, whose tests spell them out"},
 	{`robustness\..*`, nil, "the same as the matrix's entry"},
-	{`readers\..*`, nil, "no cell with readers is recorded here; scenarios/reading's tests hold its judge to spoiled records"},
-	{`api\..*`, nil, "differences of the apiserver's own counters, which only a cell with readers has"},
 	{`resumed`, nil, "copied from the cell's record"},
 	{`profiles\..*`, nil, "names of files"},
 	{`calibrates`, nil, "no calibration is recorded here"},

@@ -120,6 +120,11 @@ type cellFile struct {
 	NotRun                                         string
 	Capacity                                       map[string]any
 	Refusal                                        map[string]any
+	APIBefore, APIAfter                            *apiCount
+	Follower                                       *struct {
+		CaughtUp int64
+		Cut      bool
+	}
 }
 
 type scenario struct {
@@ -156,9 +161,10 @@ type scenario struct {
 		Replicas                                     int
 		Synchronizer                                 struct{ Disabled bool }
 	}
-	Watch  struct{ Faults []string }
-	Events []map[string]any
-	Fault  *struct {
+	Readers asking
+	Watch   struct{ Faults []string }
+	Events  []map[string]any
+	Fault   *struct {
 		Row, Title, NoPower          string
 		Assert, Measure, Legacy      []string
 		Amplification                float64
@@ -186,6 +192,8 @@ type record struct {
 	states        []state
 	samples       []sample
 	marks         []mark
+	reads         []read
+	followed      []state
 	before, after metrics
 	received      float64 // requests of all kinds that storage received since the load began
 }
@@ -215,6 +223,8 @@ func load(t *testing.T, dir string) *record {
 	r.samples = lines[sample](t, filepath.Join(dir, "samples.ndjson"))
 	slices.SortStableFunc(r.samples, func(a, b sample) int { return cmp.Compare(a.Time, b.Time) })
 	r.marks = lines[mark](t, filepath.Join(dir, "marks.ndjson"))
+	r.reads = lines[read](t, filepath.Join(dir, "readers.ndjson.zst"))
+	r.followed = lines[state](t, filepath.Join(dir, "follower.ndjson.zst"))
 	r.before = scrape(t, filepath.Join(dir, "before.prom"))
 	r.after = scrape(t, filepath.Join(dir, "after.prom"))
 	return r
@@ -256,7 +266,8 @@ func readJSON(t *testing.T, path string, into any) {
 	}
 }
 
-// lines decodes one object a line. The op log has checkpoints between its records.
+// lines decodes one object a line. The op log has checkpoints between its records, and the
+// readers' record a last line that counts the others.
 func lines[T any](t *testing.T, path string) []T {
 	t.Helper()
 	var out []T

@@ -39,6 +39,9 @@ func bounds(t *testing.T, dir string, figures map[string]answers) answers {
 	out, n := answers{}, 0
 	for _, point := range slices.Sorted(maps.Keys(points)) {
 		for _, metric := range slices.Sorted(maps.Keys(run.Scenario.Thresholds)) {
+			if strings.HasPrefix(metric, "readers.") && points[point][0]["readers.from"] != "watcher" {
+				continue
+			}
 			at := fmt.Sprintf("thresholds.%d.", n)
 			n++
 			bound := run.Scenario.Thresholds[metric]

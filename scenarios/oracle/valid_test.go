@@ -44,7 +44,7 @@ func (r *record) validity(t *testing.T, a answers, w window) {
 			valid = false
 		}
 	}
-	a["valid"] = valid
+	a["valid"] = valid && r.readersValid(a, share(t, limits.MinEvents))
 }
 
 // deviationOf is the standard deviation of a lognormal or constant latency, in seconds;

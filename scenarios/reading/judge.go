@@ -107,6 +107,7 @@ type judge struct {
 	from    uint64         // version at which the control begins
 	started int64          // of the queries
 	stopped int64
+	always  int64 // Pods that existed as the control began, and to the end, as far as is known
 	tallies map[string]*tally
 }
 
@@ -154,7 +155,8 @@ func (j *judge) control(ctx context.Context) error {
 	return nil
 }
 
-// operations holds the control against the op log, which says when each write was due.
+// operations holds the control against the op log, which says when each write was due, and
+// which Pods existed all the time.
 func (j *judge) operations(ctx context.Context) error {
 	if j.in.Ops == nil {
 		return errors.New("there is no op log")
@@ -167,6 +169,7 @@ func (j *judge) operations(ctx context.Context) error {
 	}
 	missing, writes := 0, 0
 	first := uint64(0)
+	there := map[string]bool{}
 	for r, err := range j.in.Ops {
 		if err == nil {
 			err = ctx.Err()
@@ -174,7 +177,16 @@ func (j *judge) operations(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if r.Kind != podKind || !r.OK() || r.Phase != oplog.PhaseLoad || r.Type == oplog.TypeHeartbeat {
+		if r.Kind != podKind || !r.OK() {
+			continue
+		}
+		switch {
+		case r.Type == oplog.TypeCreate && r.ResourceVersion <= j.from:
+			there[r.UID] = true
+		case r.Type == oplog.TypeDelete && r.Phase != oplog.PhaseTeardown:
+			delete(there, r.UID)
+		}
+		if r.Phase != oplog.PhaseLoad || r.Type == oplog.TypeHeartbeat {
 			continue
 		}
 		var i int
@@ -196,10 +208,12 @@ func (j *judge) operations(ctx context.Context) error {
 			continue
 		}
 		j.changes[i].load = true
-		if r.Attempt == 0 {
-			j.changes[i].intended = r.Intended
-		}
+		j.changes[i].intended = r.Intended
 	}
+	for uid := range deleted {
+		delete(there, uid)
+	}
+	j.always = max(int64(len(there)), int64(j.in.Cell.Scenario.Load.Prefill))
 	if missing > 0 {
 		j.invalid("the control, a watch straight from the apiserver, lacks %d of %d writes, the first of version %d", missing, writes, first)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/watchbench/watchbench/loadgen/readlog"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/reports/stats"
 	"github.com/watchbench/watchbench/scenarios/measure"
 )
 
@@ -28,7 +29,7 @@ func newQueries(j *judge, verb string, rate int) *queries {
 		q.least = 1
 	case s.Readers.LabelSelector != "" || s.Readers.FieldSelector != "":
 	default:
-		q.least = int64(s.Load.Prefill)
+		q.least = j.always
 		if n := int64(s.Readers.Limit); n > 0 {
 			q.least = min(q.least, n)
 		}
@@ -42,7 +43,8 @@ func (q *queries) see(r *readlog.Record) {
 	}
 	q.out.Sent++
 	t := q.j.tally("R1")
-	if r.Code == http.StatusOK {
+	givenUp := r.Error == readlog.CutOff || r.Error == readlog.Timeout
+	if r.Code == http.StatusOK && !givenUp {
 		t.judged++
 	}
 	switch {
@@ -50,6 +52,8 @@ func (q *queries) see(r *readlog.Record) {
 		q.out.Errors[r.Error]++
 	case r.Code != http.StatusOK:
 		q.out.Errors[strconv.Itoa(r.Code)]++
+	case givenUp:
+		q.out.Errors[r.Error]++
 	case r.Error != "":
 		q.out.Errors[r.Error]++
 		t.wrong(fmt.Errorf("%w: %s at %d ns: %s", ErrAnswer, q.verb, r.Ended, r.Error))
@@ -69,7 +73,8 @@ func (q *queries) finish() (err error) {
 		return nil
 	}
 	seconds := float64(q.j.stopped-q.j.started) / 1e9
-	q.out.Planned = int64(float64(q.rate) * seconds)
+	// Each interval of the rate has one; that of the last may not have been due.
+	q.out.Planned = max(int64(float64(q.rate)*seconds), q.out.Sent)
 	if q.out.FromIntent, err = q.intent.Quantiles(measure.Millis); err != nil {
 		return err
 	}
@@ -77,7 +82,7 @@ func (q *queries) finish() (err error) {
 		return err
 	}
 	if n := float64(q.out.Done); n > 0 {
-		q.out.QPS, q.out.Items, q.out.Bytes = new(n/seconds), new(float64(q.items)/n), new(float64(q.bytes)/n)
+		q.out.QPS, q.out.Items, q.out.Bytes = new(stats.Round(n/seconds)), new(stats.Round(float64(q.items)/n)), new(stats.Round(float64(q.bytes)/n))
 	}
 	least := float64(q.j.in.Cell.Scenario.Limits.MinEvents)
 	if float64(q.out.Done) < least*float64(q.out.Planned) || q.out.Done == 0 {

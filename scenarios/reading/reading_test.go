@@ -133,7 +133,7 @@ func TestGoodStory(t *testing.T) {
 		t.Errorf("watches: %+v, lag %+v, behind %+v", w, w.LagMs, w.BehindMs)
 	}
 	if w := f.Webhooks; w.Receivers != 2 || w.Healthy != 1 || w.Attempts != 63 || w.Delivered != 60 || w.Missed+w.Repeated != 0 || w.Faults["500"] != 3 ||
-		int(w.LagMs.Max+0.5) != 9 || int(w.FaultyMs.Max+0.5) != 10 || w.LagMs.Count != 30 {
+		int(w.LagMs.Max+0.5) != 9 || int(w.FaultyMs.Max+0.5) != 9 || w.LagMs.Count != 30 {
 		t.Errorf("webhooks: %+v, lag %+v", w, w.LagMs)
 	}
 }
@@ -246,6 +246,78 @@ func TestErrorsAreNoAnswers(t *testing.T) {
 	}
 }
 
+// A query that the reader itself gives up is no answer, and none that is wrong; one that the
+// server cuts is.
+func TestAnswersThatAreGivenUp(t *testing.T) {
+	for reason, want := range map[string]string{readlog.CutOff: result.Pass, readlog.Timeout: result.Pass, "the body is not complete": result.Fail} {
+		s := newStory()
+		s.change(func(r *readlog.Record) bool { return r.What == readlog.Get && r.Intended == 2000*ms }, func(r *readlog.Record) bool {
+			r.Items, r.Error = 0, reason
+			return true
+		})
+		out, err := s.judge(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q := out.Figures.Get; q.Done != 99 || q.Errors[reason] != 1 || out.Checks["R1"].Verdict != want {
+			t.Errorf("%s: %+v, %+v, want %s", reason, q, out.Checks["R1"], want)
+		}
+	}
+}
+
+// The last interval of the rate may have its query when the queries end, which is then no
+// more than was planned.
+func TestPlannedQueries(t *testing.T) {
+	s := newStory()
+	s.change(func(r *readlog.Record) bool { return r.What == readlog.Stopped }, func(r *readlog.Record) bool { r.Ended = 1995 * ms; return true })
+	out, err := s.judge(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q := out.Figures.Get; q.Planned != 100 || q.Sent != 100 {
+		t.Errorf("%+v", q)
+	}
+	s.change(func(r *readlog.Record) bool { return r.What == readlog.Get && r.Intended > 1980*ms }, drop)
+	if out, err = s.judge(t); err != nil {
+		t.Fatal(err)
+	}
+	if q := out.Figures.Get; q.Planned != 99 || q.Sent != 98 {
+		t.Errorf("two are missing: %+v", q)
+	}
+}
+
+// A LIST lacks what was there before and never deleted, whether or not it was changed.
+func TestListsOfWhatWasThere(t *testing.T) {
+	s := newStory()
+	for i := range 8 {
+		s.ops = append(s.ops, oplog.Record{Phase: oplog.PhasePrepare, Type: oplog.TypeCreate, Kind: "Pod", UID: fmt.Sprint("hot-", i), ResourceVersion: uint64(i + 1), Status: 201})
+	}
+	for uid, version := range map[string]uint64{"hot-7": 7, "uid-0": 62} { // one is deleted before the load
+		s.ops = append(s.ops, oplog.Record{Phase: oplog.PhaseOutside, Type: oplog.TypeDelete, Kind: "Pod", UID: uid, ResourceVersion: version, Status: 200})
+	}
+	out, err := s.judge(t)
+	if err != nil || out.Checks["R1"].Verdict != result.Pass {
+		t.Fatal(out.Checks["R1"], err)
+	}
+	s.change(func(r *readlog.Record) bool { return r.What == readlog.List && r.Intended == 1010*ms }, func(r *readlog.Record) bool { r.Items = 6; return true })
+	if out, err = s.judge(t); err != nil || out.Checks["R1"].Violations != 1 {
+		t.Errorf("%+v, %v", out.Checks["R1"], err)
+	}
+}
+
+// What had to be written more than once counts from when it was due, as any other.
+func TestLagOfRetriedWrites(t *testing.T) {
+	s := newStory()
+	s.ops[0].Attempt, s.ops[0].Intended = 1, s.ops[0].Intended-500*ms
+	out, err := s.judge(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := out.Figures.Watches; w.LagMs.Count != 90 || int(w.LagMs.Max) != 507 {
+		t.Errorf("%+v", w.LagMs)
+	}
+}
+
 // A watch that goes on where it was missed nothing; one that began anew skipped, which
 // shows.
 func TestWatchesThatEnd(t *testing.T) {
@@ -270,6 +342,21 @@ func TestWatchesThatEnd(t *testing.T) {
 	}
 	if w := out.Figures.Watches; w.Resumed != 1 || w.Relisted != 1 || w.Missed != 0 || w.Events != 86 || out.Checks["R2"].Verdict != result.Pass {
 		t.Errorf("%+v, %+v", w, out.Checks["R2"])
+	}
+}
+
+// A watch begins anew after a 410, also where nothing happened meanwhile.
+func TestQuietRelist(t *testing.T) {
+	s := newStory()
+	s.add(readlog.Record{What: readlog.Closed, Reader: 1, Version: 80, Code: 410}, readlog.Record{What: readlog.Closed, Reader: 1, Version: 80, Error: "EOF"},
+		readlog.Record{What: readlog.Opened, Reader: 1, Version: 80},
+		readlog.Record{What: readlog.Closed, Reader: 1, Version: 80}, readlog.Record{What: readlog.Opened, Reader: 1, Version: 80})
+	out, err := s.judge(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := out.Figures.Watches; w.Resumed != 1 || w.Relisted != 1 {
+		t.Errorf("%+v", w)
 	}
 }
 

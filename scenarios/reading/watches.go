@@ -2,6 +2,7 @@ package reading
 
 import (
 	"fmt"
+	"net/http"
 	"sort"
 
 	"github.com/watchbench/watchbench/loadgen/readlog"
@@ -21,7 +22,7 @@ type watch struct {
 	opened bool
 	next   int          // the first change that has not come, nor was passed over
 	passed map[int]bool // those that were passed over
-	closed uint64       // version at which it ended last
+	gone   bool         // a 410 ended it, or refused it
 }
 
 func newWatches(j *judge) *watches {
@@ -41,7 +42,7 @@ func (w *watches) see(r *readlog.Record) {
 	case readlog.Opened:
 		w.open(x, r)
 	case readlog.Closed:
-		x.closed = r.Version
+		x.gone = x.gone || r.Code == http.StatusGone
 	case readlog.Event:
 		w.event(x, r)
 	}
@@ -56,12 +57,13 @@ func (w *watches) open(x *watch, r *readlog.Record) {
 	switch {
 	case !x.opened:
 		x.opened, x.next = true, w.j.after(r.Version)
-	case r.Version == x.closed:
-		w.out.Resumed++
-	default:
+	case x.gone:
 		w.out.Relisted++
 		x.next = max(x.next, w.j.after(r.Version))
+	default:
+		w.out.Resumed++
 	}
+	x.gone = false
 }
 
 func (w *watches) event(x *watch, r *readlog.Record) {

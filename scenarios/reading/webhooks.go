@@ -88,11 +88,11 @@ func (w *webhooks) see(r *readlog.Record) {
 		return
 	}
 	x.had[i] = true
+	lags := w.faulty
 	if x.healthy {
-		w.lags.add(&w.j.changes[i], r.Started)
-	} else {
-		w.faulty.add(&w.j.changes[i], r.Ended)
+		lags = w.lags
 	}
+	lags.add(&w.j.changes[i], r.Started)
 }
 
 func (w *webhooks) finish() error {
@@ -118,7 +118,7 @@ func (w *webhooks) finish() error {
 		}
 		if x.healthy && missed > 0 {
 			w.out.Missed += missed
-			t.many(missed, fmt.Errorf("%w: receiver %d, which met no fault, was not told of %d of %d changes, the first of version %d",
+			t.many(missed, fmt.Errorf("%w: receiver %d, for which no fault is meant, was not told of %d of %d changes, the first of version %d",
 				ErrReliable, n+1, missed, len(x.had), w.j.changes[first].version))
 		}
 	}

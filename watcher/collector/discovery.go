@@ -93,6 +93,15 @@ func (d *Discovery) Groups(ctx context.Context) ([]APIGroup, error) {
 	return d.ask(ctx, func(string) bool { return true })
 }
 
+// ServerVersion returns the release of the apiserver, such as v1.36.3.
+func (d *Discovery) ServerVersion(ctx context.Context) (string, error) {
+	var answer struct{ GitVersion string }
+	if err := d.get(ctx, "/version", acceptJSON, &answer); err != nil {
+		return "", fmt.Errorf("ask for the version: %w", err)
+	}
+	return answer.GitVersion, nil
+}
+
 // ask returns the groups that are wanted, and perhaps others.
 func (d *Discovery) ask(ctx context.Context, wanted func(group string) bool) (groups []APIGroup, err error) {
 	for _, root := range []string{"/api", "/apis"} {

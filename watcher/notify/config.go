@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/notify/kafka"
 	"github.com/watchbench/watchbench/watcher/notify/nats"
 	"github.com/watchbench/watchbench/watcher/notify/webhook"
+	"github.com/watchbench/watchbench/watcher/setting"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
@@ -20,7 +20,7 @@ type Config struct {
 	Subscriptions []Subscription `json:"subscriptions"`
 	DeadLetters   DeadLetters    `json:"deadLetters"`
 	// Longest time, at the end of the process, in which what is queued is still delivered. What is left then is counted as dropped.
-	DrainTimeout delivery.Duration `json:"drainTimeout"`
+	DrainTimeout setting.Duration `json:"drainTimeout"`
 }
 
 // Subscription is one receiver of one kind's changes.
@@ -79,13 +79,13 @@ const (
 // Retry says what becomes of an event that was not taken.
 type Retry struct {
 	// Longest pause after the first try; it doubles with each. A pause is any time up to that. 500 ms if it is not set.
-	Initial delivery.Duration `json:"initial"`
+	Initial setting.Duration `json:"initial"`
 	// Longest pause of all. 1 min if it is not set. A receiver's `Retry-After` may ask for more, up to 15 min.
-	Max delivery.Duration `json:"max"`
+	Max setting.Duration `json:"max"`
 	// Tries, after which the event is a dead letter; those that did not reach the target do not count. 20 if it is not set.
 	Tries int `json:"tries"`
 	// Time since the first try, after which the event is a dead letter. 1 h if it is not set.
-	Age delivery.Duration `json:"age"`
+	Age setting.Duration `json:"age"`
 }
 
 // Target is where to: one of these.
@@ -115,7 +115,7 @@ const (
 func Default() Config {
 	return Config{
 		DeadLetters:  DeadLetters{Policy: DeadDrop, Bytes: 16 << 20},
-		DrainTimeout: delivery.Duration(10 * time.Second),
+		DrainTimeout: setting.Duration(10 * time.Second),
 	}
 }
 
@@ -126,10 +126,10 @@ func (s Subscription) withDefaults() Subscription {
 	set(&s.Queue.Bytes, 16<<20)
 	set(&s.Queue.WhenFull, DropOldest)
 	set(&s.Initial, InitialNone)
-	set(&s.Retry.Initial, delivery.Duration(500*time.Millisecond))
-	set(&s.Retry.Max, delivery.Duration(time.Minute))
+	set(&s.Retry.Initial, setting.Duration(500*time.Millisecond))
+	set(&s.Retry.Max, setting.Duration(time.Minute))
 	set(&s.Retry.Tries, 20)
-	set(&s.Retry.Age, delivery.Duration(time.Hour))
+	set(&s.Retry.Age, setting.Duration(time.Hour))
 	return s
 }
 

@@ -38,32 +38,43 @@ func TestDroppedIsLogged(t *testing.T) {
 	}
 }
 
-// TestUnservedIsLoggedOnce: a kind that is not served is no news each time that it is looked for.
+// TestUnservedIsLoggedOnce: a kind that is not served, or not followed by anybody, is no news
+// each time that it is looked for. Who follows it may come a little later.
 func TestUnservedIsLoggedOnce(t *testing.T) {
-	var out bytes.Buffer
-	synctest.Test(t, func(t *testing.T) {
-		n, err := New(Config{Subscriptions: []Subscription{{
-			Name: "s", Resource: Resource{Version: "v1", Resource: "podz"}, Target: Target{Webhook: webhook.Config{URL: "https://h/"}},
-		}}}, Settings{Kinds: unserved{}, Logger: slog.New(slog.NewTextHandler(&out, nil))})
-		if err != nil {
-			t.Fatal(err)
+	for _, tc := range []struct {
+		err  error
+		runs time.Duration
+		want []string
+	}{
+		{watches.ErrNotServed, 30 * time.Minute, []string{"no such kind is served"}},
+		{watches.ErrNotFollowed, 30 * time.Second, nil},
+		{watches.ErrNotFollowed, 30 * time.Minute, []string{"pin it"}},
+	} {
+		var out bytes.Buffer
+		synctest.Test(t, func(t *testing.T) {
+			n, err := New(Config{Subscriptions: []Subscription{{
+				Name: "s", Resource: Resource{Version: "v1", Resource: "podz"}, Target: Target{Webhook: webhook.Config{URL: "https://h/"}},
+			}}}, Settings{Kinds: unserved{tc.err}, Logger: slog.New(slog.NewTextHandler(&out, nil))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), tc.runs)
+			defer cancel()
+			if err := n.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		if n := strings.Count(out.String(), "v1/podz"); n != len(tc.want) || n > 0 && !strings.Contains(out.String(), tc.want[0]) {
+			t.Errorf("%v for %s: want %q:\n%s", tc.err, tc.runs, tc.want, out.String())
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
-		defer cancel()
-		if err := n.Run(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	if n := strings.Count(out.String(), "v1/podz"); n != 1 {
-		t.Errorf("%d lines, want 1:\n%s", n, out.String())
 	}
 }
 
-// unserved are the Kinds of a cluster without any.
-type unserved struct{}
+// unserved are the Kinds of a cluster without any, which say so by an error.
+type unserved struct{ err error }
 
 func (unserved) Served() *watches.Catalogue { return &watches.Catalogue{} }
 
-func (unserved) Open(context.Context, watches.GVR) (*watches.Watch, error) {
-	return nil, watches.ErrNotServed
+func (u unserved) Open(context.Context, watches.GVR) (*watches.Watch, error) {
+	return nil, u.err
 }

@@ -35,8 +35,13 @@ const (
 	syncAtMost = time.Minute
 )
 
+// startsWithin is how long a kind that nobody follows may still be one that the pipeline is
+// about to collect.
+const startsWithin = time.Minute
+
 // run follows until ctx ends.
 func (f *follower) run(ctx context.Context) {
+	var since time.Time // the first failure in a row
 	for failures := 0; ; {
 		began := time.Now()
 		err := f.session(ctx)
@@ -46,9 +51,12 @@ func (f *follower) run(ctx context.Context) {
 		if time.Since(began) > reopenMax {
 			failures = 0
 		}
+		if failures == 0 {
+			since = time.Now()
+		}
 		pause := jitter(reopenMin, reopenMax, failures) + reopenMin
 		failures++
-		f.sub.reopening(err, pause)
+		f.sub.reopening(err, time.Since(since), pause)
 		if lifecycle.Pause(ctx, pause) != nil {
 			return
 		}

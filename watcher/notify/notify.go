@@ -35,9 +35,12 @@ type Settings struct {
 	// Collector makes the collector of a dedicated subscription, which uses the view that it is
 	// given for its only resource. Required where there is such a subscription.
 	Collector func(collector.Resource, func(collector.Resource) *view.View) (*collector.Collector, error)
-	Resolver  *net.Resolver         // of targets' names; nil: the system's
-	Registry  prometheus.Registerer // nil: no metrics
-	Logger    *slog.Logger          // nil: no logs
+	// Permit is asked right before each try; an error keeps the event in the queue. Nil permits
+	// everything.
+	Permit   func() error
+	Resolver *net.Resolver         // of targets' names; nil: the system's
+	Registry prometheus.Registerer // nil: no metrics
+	Logger   *slog.Logger          // nil: no logs
 }
 
 // ErrRunTwice is returned by the second Run.

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -188,6 +189,39 @@ func TestPoison(t *testing.T) {
 	eventually(t, "only the poison waits", func() bool { return value(t, reg, "k8swatch_notify_queued") == 51 })
 	if r.tries() != 51 {
 		t.Errorf("%d tries, want 51: Retry-After was not obeyed", r.tries())
+	}
+}
+
+// TestPermit: what may not leave stays queued, and that is no try of it.
+func TestPermit(t *testing.T) {
+	r := newReceiver(t, nil)
+	k := newKind(t, view.Config{})
+	var leads atomic.Bool
+	var asked atomic.Int64
+	reg, _ := run(t, k, one(t, r.URL, `"initial":"list","workers":1,"retry":{"tries":1}`), func(s *notify.Settings) {
+		s.Permit = func() error {
+			asked.Add(1)
+			if !leads.Load() {
+				return errors.New("another replica leads")
+			}
+			return nil
+		}
+	})
+	k.put("n/a", "u1", "", "")
+	k.put("n/b", "u2", "", "")
+	eventually(t, "it was asked", func() bool { return asked.Load() > 0 })
+	eventually(t, "both wait", func() bool { return value(t, reg, "k8swatch_notify_queued") == 2 })
+	time.Sleep(100 * time.Millisecond)
+	if n := r.tries(); n > 0 {
+		t.Errorf("%d deliveries without a permit", n)
+	}
+	if n := asked.Load(); n > 2 {
+		t.Errorf("asked %d times within 100 ms", n)
+	}
+	leads.Store(true)
+	r.expect("ADDED a 101", "ADDED b 102")
+	if n := value(t, reg, "k8swatch_notify_dead_lettered_total") + value(t, reg, "k8swatch_notify_retried_total"); n > 0 {
+		t.Errorf("%v tries counted as failed", n)
 	}
 }
 
@@ -425,8 +459,8 @@ func TestDeadLetters(t *testing.T) {
 		switch {
 		case g.typ != "ADDED":
 			return false
-		case g.name == "gone":
-			w.WriteHeader(http.StatusGone)
+		case g.name == "bad":
+			w.WriteHeader(http.StatusUnprocessableEntity)
 		case g.name == "moved":
 			w.Header().Set("Location", elsewhere.URL)
 			w.WriteHeader(http.StatusTemporaryRedirect)
@@ -443,19 +477,19 @@ func TestDeadLetters(t *testing.T) {
 	k := newKind(t, view.Config{})
 	reg, stop := run(t, k, c, nil)
 	var want []string
-	for i, name := range []string{"gone", "moved", "large", "fails"} {
+	for i, name := range []string{"bad", "moved", "large", "fails"} {
 		k.put("n/"+name, name, "", `"spec":"<x>"`)
 		k.put("n/"+name, name, "", "")
 		want = append(want, fmt.Sprintf("MODIFIED %s %d", name, 102+2*i))
 	}
 	eventually(t, "the second ones have come", func() bool { return len(r.all()) == len(want) })
-	for reason, n := range map[string]float64{"refused": 1, "redirect": 1, "too_large": 1, "tries": 1, "age": 0} {
+	for reason, n := range map[string]float64{"refused": 1, "too_large": 1, "tries": 2, "age": 0} {
 		if got := value(t, reg, "k8swatch_notify_dead_lettered_total", "reason="+reason); got != n {
 			t.Errorf("%s: %v, want %v", reason, got, n)
 		}
 	}
-	if n := r.tries(); n != 4+3+4 {
-		t.Errorf("%d tries, want one for each refusal, 4 for the failure and 4 for the rest", n)
+	if n := r.tries(); n != 4+4+2+4 {
+		t.Errorf("%d tries, want one for each refusal, 4 for each failure and 4 for the rest", n)
 	}
 	if elsewhere.tries() != 0 {
 		t.Error("a redirect was followed")
@@ -466,8 +500,8 @@ func TestDeadLetters(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`"id":"gone:101:ADDED","reason":"refused","error":"the receiver answered HTTP 410","tries":1,"event":{"type":"ADDED","object":{"kind":"Pod"`,
-		`"id":"moved:103:ADDED","reason":"redirect"`, `"id":"large:105:ADDED","reason":"too_large"`,
+		`"id":"bad:101:ADDED","reason":"refused","error":"the receiver answered HTTP 422","tries":1,"event":{"type":"ADDED","object":{"kind":"Pod"`,
+		`"id":"moved:103:ADDED","reason":"tries","error":"the receiver answered HTTP 307"`, `"id":"large:105:ADDED","reason":"too_large"`,
 		`"reason":"tries","error":"the receiver answered HTTP 502","tries":4`, `"spec":"<x>"}}`,
 	} {
 		if !strings.Contains(string(b), want) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/setting"
 	"github.com/watchbench/watchbench/watcher/view"
 )
 
@@ -55,7 +56,7 @@ var errAgain = errors.New("failed")
 
 // TestBackoff: each pause is any time up to a bound that doubles, and tries end by number.
 func TestBackoff(t *testing.T) {
-	r := Retry{Initial: delivery.Duration(time.Second), Max: delivery.Duration(10 * time.Second), Tries: 8}
+	r := Retry{Initial: setting.Duration(time.Second), Max: setting.Duration(10 * time.Second), Tries: 8}
 	sum, most := make([]time.Duration, 7), make([]time.Duration, 7)
 	const runs = 200
 	for range runs {
@@ -79,7 +80,7 @@ func TestBackoff(t *testing.T) {
 
 // TestAge: tries end by time.
 func TestAge(t *testing.T) {
-	r := Retry{Initial: delivery.Duration(time.Second), Max: delivery.Duration(time.Second), Tries: 1000, Age: delivery.Duration(time.Minute)}
+	r := Retry{Initial: setting.Duration(time.Second), Max: setting.Duration(time.Second), Tries: 1000, Age: setting.Duration(time.Minute)}
 	tries := at(t, r, 1, func(int, delivery.Event) error { return errAgain })
 	if last := tries[len(tries)-1]; last < time.Minute || last > 61*time.Second {
 		t.Errorf("the last try was after %s", last)
@@ -90,7 +91,7 @@ func TestAge(t *testing.T) {
 // holds back the others.
 func TestRetryAfter(t *testing.T) {
 	for _, all := range []bool{false, true} {
-		tries := at(t, Retry{Initial: delivery.Duration(time.Second)}, 2, func(n int, _ delivery.Event) error {
+		tries := at(t, Retry{Initial: setting.Duration(time.Second)}, 2, func(n int, _ delivery.Event) error {
 			if n == 1 {
 				return &delivery.RetryAfterError{After: 20 * time.Second, All: all, Err: errAgain}
 			}
@@ -112,7 +113,7 @@ func TestLeftAlone(t *testing.T) {
 	var began time.Time
 	failed := map[string]bool{}
 	// So few tries would not do if those that reached nobody counted.
-	tries := at(t, Retry{Initial: delivery.Duration(time.Second), Max: delivery.Duration(8 * time.Second), Tries: 2}, 20, func(n int, e delivery.Event) error {
+	tries := at(t, Retry{Initial: setting.Duration(time.Second), Max: setting.Duration(8 * time.Second), Tries: 2}, 20, func(n int, e delivery.Event) error {
 		if n == 1 {
 			began = time.Now()
 		}
@@ -140,7 +141,7 @@ func TestLeftAlone(t *testing.T) {
 	if len(tries)-during != 40 {
 		t.Errorf("%d tries afterwards, want two for each event", len(tries)-during)
 	}
-	tries = at(t, Retry{Max: delivery.Duration(time.Minute), Age: delivery.Duration(time.Hour)}, 1, func(int, delivery.Event) error {
+	tries = at(t, Retry{Max: setting.Duration(time.Minute), Age: setting.Duration(time.Hour)}, 1, func(int, delivery.Event) error {
 		return &delivery.UnreachableError{Err: errAgain}
 	})
 	if last := tries[len(tries)-1]; last < time.Hour || last > time.Hour+2*time.Minute {

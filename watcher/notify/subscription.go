@@ -108,15 +108,22 @@ func (s *subscription) work(ctx context.Context) {
 	}
 }
 
+// notPermitted is how long the target is left alone when Settings.Permit has refused.
+const notPermitted = time.Second
+
 // try delivers i once, and settles it or has it tried again. It returns the buffer for the
 // next call.
 func (s *subscription) try(ctx context.Context, i *item, buf []byte) []byte {
-	now := time.Now()
+	e, buf, err := s.event(i, buf)
+	if permit := s.settings.Permit; permit != nil && permit() != nil {
+		due := time.Now().Add(notPermitted)
+		s.queue.retry(i, due, due)
+		return buf
+	}
 	if i.first.IsZero() {
-		i.first = now
+		i.first = time.Now()
 	}
 	i.tries++
-	e, buf, err := s.event(i, buf)
 	if err == nil {
 		err = s.target.Deliver(ctx, e)
 	}
@@ -225,11 +232,20 @@ func (s *subscription) gap(reason string) {
 	s.logger.Warn("changes were missed; the differences are delivered", "reason", reason)
 }
 
-// reopening logs why the kind is not followed.
-func (s *subscription) reopening(err error, pause time.Duration) {
-	if errors.Is(err, watches.ErrNotServed) { // most likely for as long as the cluster is as it is
+// reopening logs why the kind is not followed, as it was not for some time.
+func (s *subscription) reopening(err error, lasts, pause time.Duration) {
+	text := ""
+	switch {
+	case errors.Is(err, watches.ErrNotServed): // most likely for as long as the cluster is as it is
+		text = "no such kind is served, it is looked for again and again"
+	case errors.Is(err, watches.ErrNotFollowed) && lasts < startsWithin:
+		return
+	case errors.Is(err, watches.ErrNotFollowed): // as long as the configuration is as it is
+		text = "nobody follows the kind, and nothing is sent: pin it (resourceWatcher.watches.pinned), or switch lazy watches on (resourceWatcher.watches.lazy)"
+	}
+	if text != "" {
 		if _, log := s.unserved.allow(1); log {
-			s.logger.Warn("no such kind is served, it is looked for again and again", "resource", s.Resource.String())
+			s.logger.Warn(text, "resource", s.Resource.String())
 		}
 		return
 	}

@@ -2,6 +2,7 @@ package query_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -197,18 +199,74 @@ func TestLimits(t *testing.T) {
 	one.close()
 	within(t, "a watch is free", func() bool { return s.h.Watching() == 1 })
 	s.watch(t, "/api/v1/pods?watch=true&resourceVersion=100")
-	waiting := make(chan answer)
-	go func() { waiting <- s.ask(t, "/api/v1/pods?resourceVersion=101") }()
-	within(t, "a request waits", func() bool { return gauge(t, s, "k8swatch_query_inflight_requests") == 1 })
+	s.followed.stuck = true // for 3 s
+	busy := make(chan answer)
+	go func() {
+		busy <- s.do(t, http.MethodPost, "/v1/watches", `{"version":"v1","resource":"pods"}`, "Content-Type", "application/json")
+	}()
+	within(t, "a request is served", func() bool { return gauge(t, s, "k8swatch_query_inflight_requests") == 1 })
 	s.ask(t, "/api/v1/nodes").failed(t, 429, "too many requests")
 	if a := s.ask(t, "/healthz"); a.code != 200 {
 		t.Errorf("a busy server is not healthy: %d", a.code)
 	}
-	s.views[pods].Advance(101)
-	if a := <-waiting; a.code != 200 {
-		t.Errorf("%s", a.body)
-	}
+	(<-busy).failed(t, 503, "")
 	within(t, "there is room", func() bool { return s.ask(t, "/api/v1/nodes").code == 200 })
+}
+
+// TestWaitingTakesNoSlot: requests that wait for a first list, or for a version, do not keep
+// others from being served. How many may wait is bounded, too.
+func TestWaitingTakesNoSlot(t *testing.T) {
+	const most = 5
+	s := start(t, func(c *cfg) { c.MaxInFlight = 1 })
+	s.h.SetMostWaiting(most)
+	somePods(s)
+	list := make(chan struct{})
+	s.slow = map[watches.GVR]chan struct{}{gadgets: list}
+	s.sync(gadgets)
+	answers := make(chan answer)
+	for _, path := range []string{"/v1/objects?gvk=example.com/v1/Gadget&wait=30s", "/api/v1/pods?resourceVersion=101", "/api/v1/namespaces/a/pods/x?resourceVersion=101"} {
+		n := s.h.Waiting()
+		go func() { answers <- s.ask(t, path) }()
+		within(t, path+" waits", func() bool { return s.h.Waiting() == n+1 })
+	}
+	if a := s.ask(t, "/api/v1/nodes"); a.code != 200 {
+		t.Errorf("beside those that wait: %d %s", a.code, a.body)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var others sync.WaitGroup
+	for n := 3; n < most; n++ {
+		others.Go(func() {
+			s.h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/apis/example.com/v1/gadgets", nil))
+		})
+		within(t, "it waits", func() bool { return s.h.Waiting() == n+1 })
+	}
+	if a := s.ask(t, "/apis/example.com/v1/gadgets"); a.header.Get("Retry-After") != "1" {
+		t.Errorf("%v", a.header)
+	} else {
+		a.failed(t, 429, "too many requests that wait")
+	}
+	cancel()
+	others.Wait()
+	within(t, "they have gone", func() bool { return s.h.Waiting() == 3 })
+	close(list)
+	if a := <-answers; a.code != 200 {
+		t.Errorf("%d %s", a.code, a.body)
+	}
+	s.views[pods].Advance(101)
+	served := 0
+	for range 2 { // which are ready at the same time: one may find the slot taken
+		if a := <-answers; a.code == 200 || a.code == 404 {
+			served++
+		} else {
+			a.failed(t, 429, "too many requests")
+		}
+	}
+	if served == 0 {
+		t.Error("none of those that waited was served")
+	}
+	if a := s.ask(t, "/api/v1/nodes"); a.code != 200 || s.h.Waiting() != 0 {
+		t.Errorf("%d, %d wait", a.code, s.h.Waiting())
+	}
 }
 
 func gauge(t *testing.T, s *server, name string) float64 {
@@ -301,6 +359,24 @@ func TestCompression(t *testing.T) {
 	}
 	if small := s.ask(t, "/api/v1/pods?limit=3", "Accept-Encoding", "gzip"); small.header.Get("Content-Encoding") != "" || len(decode[list](t, small).Items) != 3 {
 		t.Errorf("%v", small.header)
+	}
+}
+
+// TestAcceptEncoding is read as an apiserver reads it: gzip by that word alone, without a weight.
+func TestAcceptEncoding(t *testing.T) {
+	s := start(t)
+	s.sync(pods)
+	for i := range 40 {
+		s.put(pods, "a", fmt.Sprintf("p%03d", i), nil, fmt.Sprintf(`,"spec":{"pad":%q}`, strings.Repeat("x", 2000)))
+	}
+	for header, want := range map[string]string{
+		"gzip": "gzip", "deflate, gzip": "gzip", " gzip ,br;q=0.1": "gzip", "gzip,identity;q=0": "gzip",
+		"gzip;q=0": "", "gzip; q=0, identity": "", "gzip;q=1.0": "", "x-gzip": "", "gzipped": "", "GZIP": "",
+		"*": "", "*;q=0": "", "identity;q=0": "", "identity;q=0, *;q=0": "",
+	} {
+		if got := s.ask(t, "/api/v1/pods", "Accept-Encoding", header); got.code != http.StatusOK || got.header.Get("Content-Encoding") != want {
+			t.Errorf("%q: %d, encoding %q, want %q", header, got.code, got.header.Get("Content-Encoding"), want)
+		}
 	}
 }
 

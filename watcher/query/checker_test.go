@@ -198,8 +198,8 @@ func faithful(t *testing.T, upstream *rest.Config, window view.Config, seed uint
 		}
 		for n := range 3 {
 			clients++
+			r := rand.New(rand.NewPCG(seed, uint64(100+clients*10+n)))
 			go func() {
-				r := rand.New(rand.NewPCG(seed, uint64(100+clients*10+n)))
 				epochs, err := watching(ctx, served, ns, r, metav1.ListOptions{LabelSelector: selector}, []int{3, 40, 1000}[n], &final)
 				results <- result{fmt.Sprintf("%q, client %d", selector, n), epochs, selects, err}
 			}()

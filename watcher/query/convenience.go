@@ -64,7 +64,7 @@ func (h *Handler) query(w *recorder, r *http.Request, q *request, user access.Us
 		return statusOf(all.NoKind(group, parts[0], parts[1]), watches.GVR{Group: group, Version: parts[0], Resource: parts[1]})
 	}
 	of := &request{
-		gvr: watches.GVR{Group: group, Version: parts[0], Resource: kind.Name}, namespace: in.Namespace, name: in.Name, verb: "get", query: in.values(),
+		gvr: watches.GVR{Group: group, Version: parts[0], Resource: kind.Name}, namespace: in.Namespace, name: in.Name, verb: "get", query: in.values(), place: q.place,
 	}
 	if of.name == "" {
 		of.listOrWatch()

@@ -26,6 +26,12 @@ func (h *Handler) Hubs() int {
 	return len(h.hubs)
 }
 
+// SetMostWaiting is for a Handler that has no requests yet.
+func (h *Handler) SetMostWaiting(n int) { h.waiting = newSlots(h.waiting.what, n) }
+
+// Waiting is how many requests wait.
+func (h *Handler) Waiting() int { return h.waiting.inUse() }
+
 // Watching is how many watches are open.
 func (h *Handler) Watching() int { return h.watchers.inUse() }
 

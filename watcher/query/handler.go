@@ -1,7 +1,6 @@
 package query
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,9 +46,9 @@ type Settings struct {
 	Guard    access.Guard
 	Logger   *slog.Logger          // nil: slog.Default()
 	Registry prometheus.Registerer // nil: no metrics
-	// Version is that of the cluster, as in v1.36.3, for /version. Empty: that of the release
-	// whose behaviour this is.
-	Version string
+	// Version returns that of the cluster, as in v1.36.3, for /version. Nil, or where it returns
+	// nothing: that of the release whose behaviour this is.
+	Version func() string
 }
 
 // Handler serves the API. It has no goroutine but those of its requests.
@@ -59,11 +58,12 @@ type Handler struct {
 	watches    Watches
 	guard      access.Guard
 	logger     *slog.Logger
-	version    string
+	version    func() string
 	selectable map[string]*selectable
 	patience   time.Duration // writeTimeout
 	requests   slots
 	watchers   slots
+	waiting    slots // requests that gave their slot to others
 	metrics    *metrics
 
 	mu   sync.Mutex
@@ -83,9 +83,13 @@ func New(c Config, s Settings) (*Handler, error) {
 	if s.Logger == nil {
 		s.Logger = slog.Default()
 	}
+	if s.Version == nil {
+		s.Version = func() string { return "" }
+	}
 	h := &Handler{
-		config: c, kinds: s.Kinds, watches: s.Watches, guard: s.Guard, logger: s.Logger, version: cmp.Or(s.Version, "v1.36.0"), selectable: allSelectable(c.FieldIndexes), patience: writeTimeout,
-		requests: newSlots("requests", c.MaxInFlight), watchers: newSlots("watches", c.MaxWatches), hubs: map[*view.View]*hub{},
+		config: c, kinds: s.Kinds, watches: s.Watches, guard: s.Guard, logger: s.Logger, version: s.Version, selectable: allSelectable(c.FieldIndexes), patience: writeTimeout,
+		requests: newSlots("requests", c.MaxInFlight), watchers: newSlots("watches", c.MaxWatches),
+		waiting: newSlots("requests that wait", maxWaiting), hubs: map[*view.View]*hub{},
 	}
 	var err error
 	h.metrics, err = newMetrics(s.Registry, h)
@@ -143,16 +147,15 @@ func (h *Handler) serve(w *recorder, r *http.Request, verb *string) (watches.GVR
 		return watches.GVR{}, err
 	}
 	*verb = q.verb
-	sort := h.requests
+	q.place = &place{serving: h.requests, waiting: h.waiting}
 	if q.verb == "watch" {
-		sort = h.watchers
+		q.place = &place{serving: h.watchers}
 	}
 	if !q.health() { // which a busy server must answer, lest it be restarted for that
-		release, err := sort.take()
-		if err != nil {
+		if q.place.release, err = q.place.serving.take(); err != nil {
 			return q.gvr, err
 		}
-		defer release()
+		defer func() { q.place.release() }()
 	}
 	user, err := h.guard.Authenticate(r)
 	if err != nil {
@@ -194,7 +197,7 @@ func (h *Handler) read(w *recorder, r *http.Request, q *request, user access.Use
 			return err
 		}
 	}
-	ctx := r.Context()
+	ctx := watches.BeforeWait(r.Context(), q.place.wait)
 	if wait > 0 {
 		ctx = watches.WithWait(ctx, wait)
 	}
@@ -203,6 +206,9 @@ func (h *Handler) read(w *recorder, r *http.Request, q *request, user access.Use
 		return err
 	}
 	defer open.Close()
+	if err := q.place.back(); err != nil {
+		return err
+	}
 	if !known { // it is now
 		if err := q.scope(open.Kind); err != nil {
 			return err

@@ -46,6 +46,7 @@ type cluster struct {
 	views  map[watches.GVR]*view.View
 	fail   map[watches.GVR]error // what Open returns
 	health watches.Health
+	slow   map[watches.GVR]chan struct{} // Open waits until it is closed
 	opened []watches.GVR
 	held   int
 	packer object.Packer
@@ -68,7 +69,17 @@ func newCluster() *cluster {
 
 func (c *cluster) Served() *watches.Catalogue { return c.served }
 
-func (c *cluster) Open(_ context.Context, r watches.GVR) (*watches.Watch, error) {
+func (c *cluster) Open(ctx context.Context, r watches.GVR) (*watches.Watch, error) {
+	if slow := c.slow[r]; slow != nil {
+		if err := watches.Waits(ctx); err != nil {
+			return nil, err
+		}
+		select {
+		case <-slow:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.opened = append(c.opened, r)
@@ -190,7 +201,7 @@ func start(t testing.TB, change ...func(*query.Config)) *server {
 	}
 	s := &server{cluster: newCluster(), guard: &guard{}, followed: &followed{}, reg: prometheus.NewRegistry()}
 	var err error
-	s.h, err = query.New(cfg, query.Settings{Kinds: s.cluster, Watches: s.followed, Guard: s.guard, Registry: s.reg, Version: "v1.36.3"})
+	s.h, err = query.New(cfg, query.Settings{Kinds: s.cluster, Watches: s.followed, Guard: s.guard, Registry: s.reg, Version: func() string { return "v1.36.3" }})
 	if err != nil {
 		t.Fatal(err)
 	}

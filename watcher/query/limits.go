@@ -5,6 +5,9 @@ import "net/http"
 const (
 	maxURL  = 8 << 10  // bytes of a URL
 	maxBody = 64 << 10 // bytes of a query in a body
+	// maxWaiting is how many requests may wait for a first list or a version. They have a
+	// connection and a goroutine each, and nothing to send yet.
+	maxWaiting = 1000
 )
 
 // slots bound how many requests of one sort are served at once. There is no queue: who
@@ -24,6 +27,33 @@ func (s slots) take() (release func(), err error) {
 	default:
 		return nil, tooMany(s.what, cap(s.free))
 	}
+}
+
+// place is the slot that a request has at the time: of those that are served or, meanwhile, of
+// those that wait.
+type place struct {
+	serving, waiting slots
+	aside            bool // it waits
+	release          func()
+}
+
+// wait gives the slot to others until back. Watches have slots of their own, which they keep.
+func (p *place) wait() error { return p.move(true, p.waiting) }
+
+// back ends what wait began, if it did. Where there is no slot the client comes again.
+func (p *place) back() error { return p.move(false, p.serving) }
+
+func (p *place) move(aside bool, to slots) error {
+	if p.aside == aside || p.waiting.free == nil {
+		return nil
+	}
+	release, err := to.take()
+	if err != nil {
+		return err
+	}
+	p.release()
+	p.release, p.aside = release, aside
+	return nil
 }
 
 // inUse is how many are served now.

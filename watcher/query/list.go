@@ -20,7 +20,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, q *request, open *
 	if err != nil {
 		return err
 	}
-	if err := await(r.Context(), open.View, version); err != nil {
+	if err := q.await(r.Context(), open.View, version); err != nil {
 		return err
 	}
 	s, err := open.View.Snapshot()
@@ -84,10 +84,13 @@ func each(all []*object.Object) objects {
 	}
 }
 
+// indexKey is a field's.
+type indexKey string
+
 // index is a view's index of a field.
 func index(v *view.View, f field) *view.Index {
 	p := newPaths([]field{f})
-	return v.IndexBy(f.name, func(raw []byte) []string {
+	return v.IndexBy(indexKey(f.name), func(raw []byte) []string {
 		var a attributes
 		a.read(p, object.Key{}, raw)
 		return []string{a.value(0)}
@@ -97,7 +100,7 @@ func index(v *view.View, f field) *view.Index {
 // list answers with what matches, one page of it if there is a limit.
 func (h *Handler) list(w http.ResponseWriter, r *http.Request, q *request, open *watches.Watch) error {
 	o, m := q.options, q.matcher
-	s, version, err := see(r.Context(), open.View, o)
+	s, version, err := q.see(r.Context(), open.View)
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 	"github.com/watchbench/watchbench/watcher/query"
+	"github.com/watchbench/watchbench/watcher/setting"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
@@ -78,13 +79,13 @@ func live(t testing.TB, upstream *rest.Config, window view.Config) (*rest.Config
 	}
 	run(t, col.Run)
 	c := watches.Default()
-	c.Wait = watches.Duration(20 * time.Second)
+	c.Wait = setting.Duration(20 * time.Second)
 	w, err := watches.New(c, watches.Settings{Client: upstream, Collected: func() *collector.Collector { return col }, View: window})
 	if err != nil {
 		t.Fatal(err)
 	}
 	run(t, w.Run)
-	h, err := query.New(query.Default(), query.Settings{Kinds: w, Watches: w, Guard: access.Open(), Version: "v1.36.3"})
+	h, err := query.New(query.Default(), query.Settings{Kinds: w, Watches: w, Guard: access.Open(), Version: w.Version})
 	if err != nil {
 		t.Fatal(err)
 	}

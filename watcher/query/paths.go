@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 
@@ -70,8 +71,9 @@ func writeText(w http.ResponseWriter, status int, text string) error {
 
 // versionInfo is the cluster's version, to which clients compare theirs.
 func (h *Handler) versionInfo() apiversion.Info {
-	parts := strings.SplitN(strings.TrimPrefix(h.version, "v"), ".", 3)
-	info := apiversion.Info{GitVersion: h.version, Major: parts[0]}
+	version := cmp.Or(h.version(), "v1.36.0")
+	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	info := apiversion.Info{GitVersion: version, Major: parts[0]}
 	if len(parts) > 1 {
 		info.Minor = parts[1]
 	}

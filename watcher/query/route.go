@@ -27,6 +27,7 @@ type request struct {
 	verb        string // get, list or watch; of a path that of the method
 	query       url.Values
 
+	place   *place
 	form    form
 	options *options // of a list or watch
 	matcher *matcher

@@ -60,8 +60,17 @@ type sink struct {
 	gz   *gzip.Writer // nil: not compressed
 }
 
-func newSink(w http.ResponseWriter, r *http.Request) *sink {
-	return &sink{w: w, gzip: strings.Contains(strings.Join(r.Header.Values("Accept-Encoding"), ","), "gzip")}
+func newSink(w http.ResponseWriter, r *http.Request) *sink { return &sink{w: w, gzip: takesGzip(r)} }
+
+// takesGzip reports whether the client names gzip, without a weight: what else the header may
+// say, as gzip;q=0 or *, an apiserver does not read either.
+func takesGzip(r *http.Request) bool {
+	for encoding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		if strings.TrimSpace(encoding) == "gzip" {
+			return true
+		}
+	}
+	return false
 }
 
 // write takes what b has rendered.

@@ -13,9 +13,12 @@ import (
 const maxWait = 3 * time.Second
 
 // await waits until a view has a version.
-func await(ctx context.Context, v *view.View, version uint64) error {
-	if version == 0 {
+func (q *request) await(ctx context.Context, v *view.View, version uint64) error {
+	if version == 0 || version <= v.Stats().Version {
 		return nil
+	}
+	if err := q.place.wait(); err != nil {
+		return err
 	}
 	limited, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
@@ -23,16 +26,20 @@ func await(ctx context.Context, v *view.View, version uint64) error {
 	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		return tooLarge(version, v.Stats().Version)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return q.place.back()
 }
 
 // see finds the state that a list asks for, and the version to show for it.
-func see(ctx context.Context, v *view.View, o *options) (*view.Snapshot, uint64, error) {
+func (q *request) see(ctx context.Context, v *view.View) (*view.Snapshot, uint64, error) {
+	o := q.options
 	version, exact := o.version, o.exact
 	if o.token.Version > 0 {
 		version, exact = uint64(o.token.Version), true
 	}
-	if err := await(ctx, v, version); err != nil {
+	if err := q.await(ctx, v, version); err != nil {
 		return nil, 0, err
 	}
 	if !exact {

@@ -47,7 +47,7 @@ func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.
 	var err error
 	switch {
 	case initial || o.fresh():
-		if err = await(r.Context(), v, o.version); err != nil {
+		if err = q.await(r.Context(), v, o.version); err != nil {
 			return err
 		}
 		s, err := v.Snapshot()

@@ -18,7 +18,7 @@ const watchesPath = "/v1/watches"
 // group, version and resource) and ends that (DELETE /v1/watches/group/version/resource).
 func (h *Handler) serveWatches(w http.ResponseWriter, r *http.Request, rest string) error {
 	switch {
-	case rest == "" && r.Method == http.MethodGet:
+	case rest == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 		all := h.watches.List()
 		for i := range all {
 			all[i].Error = redact.Text(all[i].Error)
@@ -48,14 +48,14 @@ func (h *Handler) serveWatches(w http.ResponseWriter, r *http.Request, rest stri
 		}
 		return h.changed(w, gvr, http.StatusAccepted, err)
 	case rest == "":
-		return methodNotAllowed(w, r, "GET, POST")
+		return notAllowed(w, "GET, HEAD, POST", "use GET or POST; DELETE takes the path of one: /v1/watches/group/version/resource")
 	}
 	gvr, err := watches.ParseGVR(rest)
 	switch {
 	case err != nil:
 		return noResource()
 	case r.Method != http.MethodDelete:
-		return methodNotAllowed(w, r, http.MethodDelete)
+		return notAllowed(w, http.MethodDelete, "use DELETE; GET /v1/watches lists all")
 	}
 	return h.changed(w, gvr, http.StatusOK, h.watches.Drop(gvr))
 }

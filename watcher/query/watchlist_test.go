@@ -37,6 +37,29 @@ func (f *followed) Drop(r watches.GVR) error {
 	return f.err
 }
 
+// TestMethodsOfWatches: who uses another one is told which there are.
+func TestMethodsOfWatches(t *testing.T) {
+	s := start(t)
+	for _, tc := range []struct{ method, path, allow, message string }{
+		{http.MethodPut, "/v1/watches", "GET, HEAD, POST", "use GET or POST"},
+		{http.MethodDelete, "/v1/watches", "GET, HEAD, POST", "DELETE takes the path of one: /v1/watches/group/version/resource"},
+		{http.MethodGet, "/v1/watches/v1/pods", "DELETE", "use DELETE"},
+		{http.MethodPost, "/v1/watches/apps/v1/deployments", "DELETE", "use DELETE"},
+	} {
+		a := s.do(t, tc.method, tc.path, "")
+		if st := a.failed(t, 405, tc.message); strings.Contains(st.Message, "only be read") || a.header.Get("Allow") != tc.allow {
+			t.Errorf("%s %s: Allow %q, %s", tc.method, tc.path, a.header.Get("Allow"), st.Message)
+		}
+	}
+	s.followed.asked = nil
+	if a := s.do(t, http.MethodHead, "/v1/watches", ""); a.code != 200 || len(a.body) > 0 {
+		t.Errorf("HEAD: %d %s", a.code, a.body)
+	}
+	if len(s.followed.asked) > 0 {
+		t.Errorf("%v", s.followed.asked)
+	}
+}
+
 func TestWatches(t *testing.T) {
 	s := start(t)
 	var l struct{ Watches []watches.Status }
@@ -68,8 +91,6 @@ func TestWatches(t *testing.T) {
 		post(body).failed(t, 400, "")
 	}
 	s.do(t, http.MethodDelete, "/v1/watches/pods", "").failed(t, 404, "")
-	s.do(t, http.MethodDelete, "/v1/watches", "").failed(t, 405, "")
-	s.ask(t, "/v1/watches/v1/pods").failed(t, 405, "")
 	s.ask(t, "/v1/watchesx").failed(t, 404, "")
 	for err, code := range map[error]int{watches.ErrDenied: 403, watches.ErrNotServed: 404, watches.ErrNoWatch: 404, fmt.Errorf("%w: the configuration pins it", watches.ErrKept): 409, &watches.LimitError{}: 503} {
 		s.followed.err = err

@@ -103,7 +103,7 @@ func (r *Relations) index(of watches.GVR, ru *rule, v *view.View) *index {
 		if i != nil {
 			idle = r.drop(name)
 		}
-		i = &index{Index: v.NewIndex(ru.values), view: v, gone: r.ended}
+		i = &index{Index: v.IndexBy(ru, ru.values), view: v, gone: r.ended}
 		if !r.ended {
 			r.indexes[name] = i
 		}

@@ -3,6 +3,7 @@ package relation
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -186,14 +187,14 @@ func (w *run) may(k watches.Kind, namespace string) error {
 
 // mayThere is may for a namespace of which the user does not know yet that it has
 // something; after some of them the answer is no.
-func (w *run) mayThere(k watches.Kind, namespace string) bool {
+func (w *run) mayThere(k watches.Kind, namespace string) error {
 	p := permission{gvrOf(k), namespace}
 	if _, known := w.said[p]; !known {
 		if w.asked[p.of]++; w.asked[p.of] > mostNamespaces {
-			return false
+			return &access.ForbiddenError{User: w.q.User}
 		}
 	}
-	return w.may(k, namespace) == nil
+	return w.may(k, namespace)
 }
 
 func forbidden(err error) Reason {
@@ -219,6 +220,11 @@ func (w *run) source(k watches.Kind) *source {
 	defer w.mu.Unlock()
 	w.sources[gvrOf(k)] = s
 	return s
+}
+
+// isOpen reports whether to read a kind starts no watch: it was opened, or is followed anyway.
+func (w *run) isOpen(k watches.Kind) bool {
+	return w.sources[gvrOf(k)] != nil || slices.Contains(w.plan.followed, gvrOf(k))
 }
 
 // object adds an object that the user may see, or finds it. It returns -1 if the answer is

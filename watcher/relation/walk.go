@@ -300,7 +300,7 @@ func (w *run) searchIn(s step, k watches.Kind, keys []string, namespace string, 
 	denied := w.may(k, namespace)
 	if denied != nil {
 		w.gaps.add(s.rule.typ, forbidden(denied), gvkOf(k))
-		if !k.Namespaced || namespace != "" || forbidden(denied) != Forbidden {
+		if !k.Namespaced || namespace != "" || forbidden(denied) != Forbidden || !w.isOpen(k) {
 			return
 		}
 	}
@@ -317,8 +317,11 @@ func (w *run) searchIn(s step, k watches.Kind, keys []string, namespace string, 
 			return
 		}
 		for _, o := range all {
-			if denied != nil && !w.mayThere(k, o.Key.Namespace) {
-				continue
+			if denied != nil {
+				if err := w.mayThere(k, o.Key.Namespace); err != nil {
+					w.gaps.add(s.rule.typ, forbidden(err), gvkOf(k))
+					continue
+				}
 			}
 			i := w.object(from, o)
 			if i < 0 || !w.connect(s.rule, i, s.node) {

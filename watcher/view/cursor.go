@@ -79,7 +79,11 @@ func (c *Cursor) Poll(buf []Change) ([]Change, uint64, error) {
 		case len(buf) == 0:
 			continue
 		case c.seq < v.ring.last:
-			return buf, buf[len(buf)-1].Version, nil
+			known := buf[len(buf)-1].Version
+			if v.ring.at(int(c.seq+1-v.ring.oldest())).Version == known { // one transaction has several
+				known--
+			}
+			return buf, known, nil
 		}
 		return buf, v.version, nil
 	}

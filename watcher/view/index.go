@@ -22,24 +22,20 @@ type Index struct {
 	buf    []byte                       // guarded by mu; for unpacking
 }
 
-// NewIndex indexes the objects by the values that of finds in their content, sorted or in
-// any other order that does not change; they may share memory with it. The index is built at its first use.
-func (v *View) NewIndex(of func(raw []byte) []string) *Index {
-	return &Index{v: v, of: of}
-}
-
-// IndexBy returns the index of that name, which it makes as NewIndex does where there is
-// none yet. It lives as long as the view.
-func (v *View) IndexBy(name string, of func(raw []byte) []string) *Index {
+// IndexBy returns the index of that key, a value of the caller's own type. Where there is none
+// yet it indexes the objects by the values that of finds in their content, sorted or in any
+// other order that does not change; they may share memory with it. The index is built at its
+// first use, and has memory until Close or as long as the view.
+func (v *View) IndexBy(key any, of func(raw []byte) []string) *Index {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	i := v.named[name]
+	i := v.keyed[key]
 	if i == nil {
-		if v.named == nil {
-			v.named = map[string]*Index{}
+		if v.keyed == nil {
+			v.keyed = map[any]*Index{}
 		}
-		i = v.NewIndex(of)
-		v.named[name] = i
+		i = &Index{v: v, of: of}
+		v.keyed[key] = i
 	}
 	return i
 }

@@ -120,7 +120,7 @@ func TestAgainstAModel(t *testing.T) {
 		}
 		m := &model{states: map[uint64]map[view.Name]*object.Object{}, now: map[view.Name]*object.Object{}, version: 10}
 		m.relist(r, v)
-		nodes := v.NewIndex(func(raw []byte) []string { return []string{string(raw[len(raw)-4 : len(raw)-2])} })
+		nodes := v.IndexBy("node", func(raw []byte) []string { return []string{string(raw[len(raw)-4 : len(raw)-2])} })
 		follow, err := v.Follow(m.version)
 		if err != nil {
 			t.Fatal(err)

@@ -50,19 +50,19 @@ type View struct {
 	bytes  int64
 
 	mu      sync.Mutex
-	objects *tree             // guarded by mu
-	size    int64             // guarded by mu; bytes of the objects' content
-	version uint64            // guarded by mu; up to which the history is in
-	taken   uint64            // guarded by mu; up to which there was one that an older list ended
-	ring    ring              // guarded by mu
-	synced  chan struct{}     // closed once the first list is in
-	ended   bool              // guarded by mu
-	changed time.Time         // guarded by mu; when the last change was received
-	snap    *Snapshot         // guarded by mu; of this state, nil until somebody asks
-	wake    chan struct{}     // guarded by mu; closed to wake readers up; nil while none waits
-	waking  bool              // guarded by mu; a call of settled is on its way
-	indexes []*Index          // guarded by mu; those that are kept up to date
-	named   map[string]*Index // guarded by mu; by IndexBy
+	objects *tree          // guarded by mu
+	size    int64          // guarded by mu; bytes of the objects' content
+	version uint64         // guarded by mu; up to which the history is in
+	taken   uint64         // guarded by mu; up to which there was one that an older list ended
+	ring    ring           // guarded by mu
+	synced  chan struct{}  // closed once the first list is in
+	ended   bool           // guarded by mu
+	changed time.Time      // guarded by mu; when the last change was received
+	snap    *Snapshot      // guarded by mu; of this state, nil until somebody asks
+	wake    chan struct{}  // guarded by mu; closed to wake readers up; nil while none waits
+	waking  bool           // guarded by mu; a call of settled is on its way
+	indexes []*Index       // guarded by mu; those that are kept up to date
+	keyed   map[any]*Index // guarded by mu; by IndexBy
 }
 
 // New makes an empty View that is not synced.

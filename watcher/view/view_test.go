@@ -54,6 +54,30 @@ func TestAnotherObjectOfTheName(t *testing.T) {
 	}
 }
 
+// TestGroupsOfOneVersion: while a part of the changes of one version is still to be delivered,
+// a reader does not know everything up to that version.
+func TestGroupsOfOneVersion(t *testing.T) {
+	v := synced(pod("a", "1", 50), pod("b", "2", 50), pod("c", "3", 50), pod("d", "4", 50))
+	c, err := v.Follow(100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []struct {
+		name    string
+		version uint64
+	}{{"a", 101}, {"b", 105}, {"c", 105}, {"d", 105}} { // an etcd lease that expired
+		s, _ := v.Snapshot()
+		o, _ := s.Get(view.Name{Namespace: "a", Name: change.name})
+		v.Changed(o, nil, change.version, time.Now())
+	}
+	for i, want := range []uint64{101, 104, 104, 105} {
+		got, version, err := c.Poll(make([]view.Change, 0, 1))
+		if err != nil || len(got) != 1 || version != want {
+			t.Errorf("change %d: %v up to %d, want %d, %v", i, got, version, want, err)
+		}
+	}
+}
+
 // TestReadersWakeUp: a waiting reader learns of a change, of the end, and of its own ctx.
 func TestReadersWakeUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -191,7 +215,7 @@ func TestWhatAReaderKnows(t *testing.T) {
 func TestSlowIndexes(t *testing.T) {
 	v := synced()
 	hold, held := make(chan struct{}), make(chan struct{}, 100)
-	i := v.NewIndex(func([]byte) []string { held <- struct{}{}; <-hold; return nil })
+	i := v.IndexBy("held", func([]byte) []string { held <- struct{}{}; <-hold; return nil })
 	if _, _, err := i.Find("x"); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/setting"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
@@ -30,7 +31,7 @@ func TestEverythingAtOnce(t *testing.T) {
 		api.put(deployGVR, "a/d", "u", noise(3000))
 		col := collect(t, api.inMemory(), collector.Config{})
 		h := run(t, api, api.inMemory(), func(c *watches.Config, s *watches.Settings) {
-			c.MaxWatches, c.MaxBytes, c.TTL = 4, 8000, watches.Duration(5*time.Second)
+			c.MaxWatches, c.MaxBytes, c.TTL = 4, 8000, setting.Duration(5*time.Second)
 			s.Collected = func() *collector.Collector { return col }
 		})
 		defer h.stop()

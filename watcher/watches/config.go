@@ -28,9 +28,9 @@ type Config struct {
 	Lazy bool `json:"lazy"`
 	// How long a query waits for the first list of a kind before it gets 503 with `Retry-After`; the list goes on meanwhile. A query
 	// may ask for another time, up to `30s`.
-	Wait Duration `json:"wait"`
+	Wait setting.Duration `json:"wait"`
 	// How long a watch goes on after its last use by a query, a watch or a subscription. Pinned kinds do not end.
-	TTL Duration `json:"ttl"`
+	TTL setting.Duration `json:"ttl"`
 	// Most kinds that are followed besides those collected for storage. Further ones are refused (503) until others end.
 	MaxWatches int `json:"maxWatches"`
 	// Most bytes of cached objects, as held in memory, of those kinds together; checked every second and after each first list. Above
@@ -39,7 +39,8 @@ type Config struct {
 	// even if they grow beyond the limit: alert on `k8swatch_lazy_watch_bytes`.
 	MaxBytes int64 `json:"maxBytes"`
 	// Kinds that are followed from the start, whether used or not, as `group/version/resource` or, in the core group,
-	// `version/resource`: `apps/v1/deployments`, `v1/pods`. One that is not served yet is followed once it is.
+	// `version/resource`: `apps/v1/deployments`, `v1/pods`. One that is not served yet is followed once it is. `/readyz` fails until
+	// all that are served are listed, and while the watch of one is lost.
 	Pinned []string `json:"pinned"`
 	// Resources that nobody may read, as `group/resource`, where `v1` stands for the core group and `*` for any group or resource:
 	// `v1/secrets`, `*/secrets`, `example.com/*`. All versions of the group are withheld. Objects that are served from two groups,
@@ -47,13 +48,10 @@ type Config struct {
 	Deny []string `json:"deny"`
 }
 
-// Duration is a length of time, written as in Go: 5s.
-type Duration = setting.Duration
-
 // Default is what an empty section means.
 func Default() Config {
 	return Config{
-		Lazy: true, Wait: Duration(5 * time.Second), TTL: Duration(10 * time.Minute),
+		Lazy: true, Wait: setting.Duration(5 * time.Second), TTL: setting.Duration(10 * time.Minute),
 		MaxWatches: 100, MaxBytes: 256 << 20, Deny: []string{"v1/secrets"},
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 func TestConfig(t *testing.T) {
@@ -22,7 +24,7 @@ func TestConfig(t *testing.T) {
 		t.Error(err)
 	}
 	for want, change := range map[string]func(*Config){
-		"wait: ":                       func(c *Config) { c.Wait = Duration(time.Minute) },
+		"wait: ":                       func(c *Config) { c.Wait = setting.Duration(time.Minute) },
 		"ttl: ":                        func(c *Config) { c.TTL = 0 },
 		"maxWatches: -1":               func(c *Config) { c.MaxWatches = -1 },
 		"maxWatches: 1: want at least": func(c *Config) { c.MaxWatches, c.Pinned = 1, []string{"v1/pods", "v1/nodes"} },

@@ -62,27 +62,54 @@ func (w *Watches) List() []Status {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var all []Status
+	w.each(func(r GVR, s collector.State, l *lazy) {
+		if l == nil {
+			all = append(all, w.status(s, Pipeline, w.readers[r]))
+			return
+		}
+		one := w.status(s, Lazy, l.holders)
+		one.Pinned = one.Pinned || l.within
+		all = append(all, one)
+	})
+	slices.SortFunc(all, func(a, b Status) int {
+		return GVR{a.Group, a.Version, a.Resource}.compare(GVR{b.Group, b.Version, b.Resource})
+	})
+	return all
+}
+
+// compare orders by group, resource and version.
+func (r GVR) compare(o GVR) int {
+	return cmp.Or(cmp.Compare(r.Group, o.Group), cmp.Compare(r.Resource, o.Resource), cmp.Compare(r.Version, o.Version))
+}
+
+// Followed are the names of what List describes, in its order.
+func (w *Watches) Followed() []GVR {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []GVR
+	w.each(func(r GVR, _ collector.State, _ *lazy) { all = append(all, r) })
+	slices.SortFunc(all, GVR.compare)
+	return all
+}
+
+// each visits the watches that readers can open, in no order; the lazy of the pipeline's is
+// nil. The caller holds mu.
+func (w *Watches) each(visit func(GVR, collector.State, *lazy)) {
 	seen := map[GVR]bool{}
 	if c := w.collected(); c != nil {
 		for _, s := range c.States() {
 			r := GVR{s.Resource.Group, s.Resource.Version, s.Resource.Name}
 			if s.Whole && s.View != nil && !w.deny.has(r.Group, r.Resource) {
 				seen[r] = true
-				all = append(all, w.status(s, Pipeline, w.readers[r]))
+				visit(r, s, nil)
 			}
 		}
 	}
 	for r, l := range w.lazy {
 		if s, ok := w.own.State(l.key); ok && !l.ended() && !seen[r] && !w.deny.has(r.Group, r.Resource) {
-			one := w.status(s, Lazy, l.holders)
-			one.Pinned = one.Pinned || l.within
-			all = append(all, one)
+			visit(r, s, l)
 		}
 	}
-	slices.SortFunc(all, func(a, b Status) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Version, b.Version))
-	})
-	return all
 }
 
 // status describes a kind. The caller holds mu.

@@ -25,11 +25,27 @@ var (
 	errLooking = errors.New("what the cluster serves is not known yet")
 )
 
-type waitKey struct{}
+type (
+	waitKey  struct{}
+	waitsKey struct{}
+)
 
 // WithWait has Open wait for a first list for d, at most MaxWait, instead of Config.Wait.
 func WithWait(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, waitKey{}, min(max(d, 0), MaxWait))
+}
+
+// BeforeWait has Open call begin before it waits for anything. Its error is that of Open.
+func BeforeWait(ctx context.Context, begin func() error) context.Context {
+	return context.WithValue(ctx, waitsKey{}, begin)
+}
+
+// Waits calls what BeforeWait was given. It is for who implements Open.
+func Waits(ctx context.Context) error {
+	if begin, ok := ctx.Value(waitsKey{}).(func() error); ok {
+		return begin()
+	}
+	return nil
 }
 
 // hold is a kind that is held: until release, it does not end for want of use.
@@ -81,6 +97,14 @@ func (w *Watches) open(ctx context.Context, r GVR) (*Watch, error) {
 			h.from.Retry(h.key)
 		}
 		return h.watch(), nil
+	}
+	if err == nil || wait != nil {
+		if err := Waits(ctx); err != nil {
+			if h != nil {
+				h.release()
+			}
+			return nil, err
+		}
 	}
 	limit := time.Duration(w.config.Wait)
 	if asked, ok := ctx.Value(waitKey{}).(time.Duration); ok {

@@ -179,3 +179,45 @@ func TestUpstreamRefuses(t *testing.T) {
 		return err == nil
 	})
 }
+
+// TestBeforeWait: it is called once before Open waits, and only then. Its error leaves nothing
+// held.
+func TestBeforeWait(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, api *cluster, h *harness) {
+		api.setFault(func(_ string, r watches.GVR, _ http.ResponseWriter, req *http.Request) bool {
+			if r == podsGVR {
+				<-req.Context().Done()
+			}
+			return r == podsGVR
+		})
+		full := errors.New("no room")
+		calls := 0
+		open := func(r watches.GVR, err error) error {
+			calls = 0
+			w, got := h.Open(watches.BeforeWait(t.Context(), func() error { calls++; return err }), r)
+			if got == nil {
+				w.Close()
+			}
+			return got
+		}
+		if err := open(podsGVR, full); !errors.Is(err, full) || calls != 1 {
+			t.Errorf("refused: %v, %d calls", err, calls)
+		}
+		if s, ok := h.status(podsGVR); !ok || s.Holders != 0 {
+			t.Errorf("%+v", s)
+		}
+		var unsynced *watches.UnsyncedError
+		if err := open(podsGVR, nil); !errors.As(err, &unsynced) || calls != 1 {
+			t.Errorf("it waits: %v, %d calls", err, calls)
+		}
+		if err := open(deployGVR, nil); err != nil || calls != 1 {
+			t.Errorf("a first list: %v, %d calls", err, calls)
+		}
+		if err := open(deployGVR, full); err != nil || calls != 0 {
+			t.Errorf("nothing to wait for: %v, %d calls", err, calls)
+		}
+		if err := open(secretsGVR, full); !errors.Is(err, watches.ErrDenied) || calls != 0 {
+			t.Errorf("denied: %v, %d calls", err, calls)
+		}
+	})
+}

@@ -86,6 +86,13 @@ func TestReadsWhatThePipelineCollects(t *testing.T) {
 			if !ok || s.Source != tc.from || s.Holders != 1 {
 				t.Errorf("%+v, want from %s", s, tc.from)
 			}
+			h.eventually(time.Second, "Followed names what List describes", func() bool {
+				var names []watches.GVR
+				for _, s := range h.List() {
+					names = append(names, watches.GVR{Group: s.Group, Version: s.Version, Resource: s.Resource})
+				}
+				return slices.Contains(names, tc.open) && slices.Equal(names, h.Followed())
+			})
 			if w.Kind.KeyKind != "" || w.Kind.Name != tc.open.Resource || w.Kind.Singular == "" {
 				t.Errorf("%+v", w.Kind)
 			}

@@ -23,6 +23,10 @@ const (
 	lookLeast  = 2 * time.Second
 )
 
+// versionTimeout bounds the question for the cluster's version, which must not keep from
+// discovery.
+const versionTimeout = 5 * time.Second
+
 // errNothing is an answer that no apiserver gives which is ready.
 var errNothing = errors.New("the apiserver says that it serves nothing")
 
@@ -35,6 +39,7 @@ func (w *Watches) discover(ctx context.Context) {
 			return
 		}
 		pause := w.learn(groups, err)
+		w.askVersion(ctx)
 		select {
 		case <-time.After(min(pause, lookLeast)):
 		case <-ctx.Done():
@@ -53,6 +58,18 @@ func (w *Watches) discover(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+	}
+}
+
+// askVersion asks for the cluster's version, beside discovery until it is known.
+func (w *Watches) askVersion(ctx context.Context) {
+	if w.Version() != "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	defer cancel()
+	if v, err := w.discovery.ServerVersion(ctx); err == nil {
+		w.version.Store(&v)
 	}
 }
 

@@ -48,9 +48,10 @@ type Watches struct {
 	metrics   *metrics
 
 	catalogue atomic.Pointer[Catalogue]
-	learned   sync.Once     // closes known
-	known     chan struct{} // closed once it was learned what is served
-	ending    chan struct{} // closed at the end of Run
+	version   atomic.Pointer[string] // nil: not known
+	learned   sync.Once              // closes known
+	known     chan struct{}          // closed once it was learned what is served
+	ending    chan struct{}          // closed at the end of Run
 
 	mu          sync.Mutex
 	ran         bool                   // guarded by mu
@@ -136,6 +137,15 @@ func (w *Watches) Run(ctx context.Context) error {
 
 // Known is closed once it was learned what the cluster serves; Served is empty before.
 func (w *Watches) Known() <-chan struct{} { return w.known }
+
+// Version is the release of the cluster as it was learned at the start, such as v1.36.3;
+// empty before.
+func (w *Watches) Version() string {
+	if v := w.version.Load(); v != nil {
+		return *v
+	}
+	return ""
+}
 
 // Served returns what the cluster serves, as far as it is known: the same pointer until
 // that changes.

@@ -5,8 +5,6 @@ package delivery
 import (
 	"fmt"
 	"time"
-
-	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 // Event is one notification. Everything in it is the target's to keep.
@@ -26,7 +24,6 @@ type Reason string
 // The reasons.
 const (
 	Refused  Reason = "refused"   // the receiver does not want this event
-	Redirect Reason = "redirect"  // the receiver is elsewhere, and redirects are not followed
 	TooLarge Reason = "too_large" // more than the target takes
 	Tries    Reason = "tries"     // as many tries as allowed failed
 	Age      Reason = "age"       // the tries took longer than allowed
@@ -34,7 +31,7 @@ const (
 )
 
 // Reasons are all of them.
-func Reasons() []Reason { return []Reason{Refused, Redirect, TooLarge, Tries, Age, Invalid} }
+func Reasons() []Reason { return []Reason{Refused, TooLarge, Tries, Age, Invalid} }
 
 // PermanentError says that another try would end the same way.
 type PermanentError struct {
@@ -67,9 +64,6 @@ func (e *UnreachableError) Error() string { return "not reachable: " + e.Err.Err
 
 // Unwrap returns why.
 func (e *UnreachableError) Unwrap() error { return e.Err }
-
-// Duration is a length of time written as in Go: "1s", "250ms".
-type Duration = setting.Duration
 
 // KeyError is what is wrong with the value of one key, and what would be right.
 func KeyError(key, format string, args ...any) error {

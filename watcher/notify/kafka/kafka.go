@@ -21,6 +21,7 @@ import (
 
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/notify/egress"
+	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 // Config describes a topic.
@@ -44,7 +45,7 @@ type Config struct {
 	// Ports that are allowed although the cluster's own parts listen on them.
 	AllowPorts []int `json:"allowPorts"`
 	// Longest wait for the acknowledgement of all replicas in sync. At least 1 s; 10 s if it is not set.
-	Timeout delivery.Duration `json:"timeout"`
+	Timeout setting.Duration `json:"timeout"`
 }
 
 const (
@@ -81,7 +82,7 @@ func (c Config) Validate() error {
 		return delivery.KeyError("topic", "%q is no name of a topic", c.Topic)
 	case c.CAFile != "" && !c.TLS:
 		return delivery.KeyError("caFile", "has no use without tls")
-	case c.Timeout != 0 && c.Timeout < delivery.Duration(minTimeout):
+	case c.Timeout != 0 && c.Timeout < setting.Duration(minTimeout):
 		return delivery.KeyError("timeout", "is less than %s", minTimeout)
 	}
 	if err := c.checkLogin(); err != nil {

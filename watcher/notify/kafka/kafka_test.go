@@ -22,6 +22,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/notify/egress"
 	"github.com/watchbench/watchbench/watcher/notify/kafka"
+	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -141,7 +142,7 @@ func header(r *kgo.Record, key string) string {
 // TestRefusals: what each refusal means for the event.
 func TestRefusals(t *testing.T) {
 	c := cluster(t)
-	short := delivery.Duration(time.Second)
+	short := setting.Duration(time.Second)
 	var permanent *delivery.PermanentError
 	large := event(1, 1)
 	large.Body = make([]byte, 2<<20)
@@ -171,7 +172,7 @@ func TestLogin(t *testing.T) {
 		if err := os.WriteFile(file, []byte(password), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		to := target(t, c, kafka.Config{SASL: "scram-sha-512", User: "us", PasswordFile: file, Timeout: delivery.Duration(time.Second)})
+		to := target(t, c, kafka.Config{SASL: "scram-sha-512", User: "us", PasswordFile: file, Timeout: setting.Duration(time.Second)})
 		err := to.Deliver(t.Context(), event(1, 1))
 		if (err == nil) != ok {
 			t.Errorf("password %q: %v", password, err)
@@ -199,7 +200,7 @@ func TestValidate(t *testing.T) {
 		{kafka.Config{Brokers: ok, Topic: strings.Repeat("t", 250)}, "topic: "},
 		{kafka.Config{Brokers: ok, Topic: "t", CAFile: "/x"}, "caFile: has no use"},
 		{kafka.Config{Brokers: ok, Topic: "t", TLS: true, CAFile: "/none"}, "caFile: "},
-		{kafka.Config{Brokers: ok, Topic: "t", Timeout: delivery.Duration(time.Millisecond)}, "timeout: "},
+		{kafka.Config{Brokers: ok, Topic: "t", Timeout: setting.Duration(time.Millisecond)}, "timeout: "},
 		{kafka.Config{Brokers: ok, Topic: "t", User: "u"}, "sasl: missing"},
 		{kafka.Config{Brokers: ok, Topic: "t", SASL: "plain", User: "u"}, "sasl: plain shows"},
 		{kafka.Config{Brokers: ok, Topic: "t", SASL: "md5"}, "sasl: "},
@@ -218,7 +219,7 @@ func TestValidate(t *testing.T) {
 // the timeout, nor the end of the target; what is tried again is there in its order.
 func TestHungBroker(t *testing.T) {
 	c := cluster(t)
-	to := target(t, c, kafka.Config{Timeout: delivery.Duration(time.Second)})
+	to := target(t, c, kafka.Config{Timeout: setting.Duration(time.Second)})
 	if err := to.Deliver(t.Context(), event(1, 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +241,7 @@ func TestHungBroker(t *testing.T) {
 		t.Errorf("with a timeout of 1s it took %s", took)
 	}
 	<-asked
-	other := target(t, c, kafka.Config{Timeout: delivery.Duration(time.Minute)})
+	other := target(t, c, kafka.Config{Timeout: setting.Duration(time.Minute)})
 	ended := make(chan error, 1) // the one result
 	go func() { ended <- other.Deliver(t.Context(), event(2, 1)) }()
 	<-asked

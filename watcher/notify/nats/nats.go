@@ -19,6 +19,7 @@ import (
 
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/notify/egress"
+	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 // Config describes a stream.
@@ -39,7 +40,7 @@ type Config struct {
 	// Ports that are allowed although the cluster's own parts listen on them.
 	AllowPorts []int `json:"allowPorts"`
 	// Longest wait for the stream's acknowledgement. 10 s if it is not set.
-	Timeout delivery.Duration `json:"timeout"`
+	Timeout setting.Duration `json:"timeout"`
 }
 
 const (

@@ -21,6 +21,7 @@ import (
 	"github.com/watchbench/watchbench/internal/certs"
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/notify/nats"
+	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -156,7 +157,7 @@ func TestRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := target(t, s, nats.Config{Timeout: delivery.Duration(500 * time.Millisecond)})
+	to := target(t, s, nats.Config{Timeout: setting.Duration(500 * time.Millisecond)})
 	const objects, versions = 8, 150
 	var wg sync.WaitGroup
 	var mu sync.Mutex // guards failures

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/watcher/notify"
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/notify/nats"
 	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/setting"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
@@ -40,9 +40,9 @@ func TestSubscription(t *testing.T) {
 	c := notify.Default()
 	c.Subscriptions = []notify.Subscription{{
 		Name: "s", Resource: notify.Resource{Version: "v1", Resource: "pods"}, Initial: notify.InitialList, Workers: 8,
-		Retry: notify.Retry{Initial: delivery.Duration(20 * time.Millisecond), Max: delivery.Duration(200 * time.Millisecond)},
+		Retry: notify.Retry{Initial: setting.Duration(20 * time.Millisecond), Max: setting.Duration(200 * time.Millisecond)},
 		Target: notify.Target{NATS: nats.Config{
-			Servers: []string{s.ClientURL()}, Allow: []string{"127.0.0.0/8"}, Stream: "K8S", Timeout: delivery.Duration(time.Second),
+			Servers: []string{s.ClientURL()}, Allow: []string{"127.0.0.0/8"}, Stream: "K8S", Timeout: setting.Duration(time.Second),
 		}},
 	}}
 	n, err := notify.New(c, notify.Settings{Kinds: p})

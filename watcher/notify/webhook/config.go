@@ -9,6 +9,7 @@ import (
 
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/notify/egress"
+	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 // Config describes a receiver.
@@ -26,7 +27,7 @@ type Config struct {
 	// Ports that are allowed although the cluster's own parts listen on them: kubelet, etcd, scheduler, controller manager.
 	AllowPorts []int `json:"allowPorts"`
 	// Longest time of one try, from the connection to the answer. 10 s if it is not set.
-	Timeout delivery.Duration `json:"timeout"`
+	Timeout setting.Duration `json:"timeout"`
 }
 
 const defaultTimeout = 10 * time.Second

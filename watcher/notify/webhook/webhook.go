@@ -114,32 +114,24 @@ func withoutURL(err error) error {
 	return err
 }
 
-// verdict is what a status means for the event.
+// verdict is what a status means for the event. Few say that the receiver has read it and does
+// not want it. All others, redirects among them, may be those of a proxy on the way while the
+// receiver is away, a login page for instance.
 func verdict(status int, retryAfter string, now time.Time) error {
 	err := fmt.Errorf("the receiver answered HTTP %d", status)
-	switch {
-	case status/100 == 2:
-		return nil
-	case status/100 == 3:
-		return &delivery.PermanentError{Reason: delivery.Redirect, Err: err}
-	case status == http.StatusRequestEntityTooLarge:
+	switch status {
+	case http.StatusRequestEntityTooLarge:
 		return &delivery.PermanentError{Reason: delivery.TooLarge, Err: err}
-	case status/100 == 4 && !again(status):
+	case http.StatusBadRequest, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
 		return &delivery.PermanentError{Reason: delivery.Refused, Err: err}
+	}
+	if status/100 == 2 {
+		return nil
 	}
 	if after, ok := parseRetryAfter(retryAfter, now); ok {
 		return &delivery.RetryAfterError{After: after, All: status == http.StatusTooManyRequests, Err: err}
 	}
 	return err
-}
-
-// again reports whether a status of the 400s may change by itself.
-func again(status int) bool {
-	switch status {
-	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
-		return true
-	}
-	return false
 }
 
 // maxRetryAfter is the longest time that a receiver may ask for.

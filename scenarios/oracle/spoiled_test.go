@@ -1,0 +1,205 @@
+package oracle
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/watchbench/watchbench/loadgen/readlog"
+	"github.com/watchbench/watchbench/scenarios/assess"
+	"github.com/watchbench/watchbench/scenarios/history"
+)
+
+// TestSpoiledReaders spoils the records of readers at random, has the judge assess them, and
+// computes them a second time: what a good record does not show, both see alike.
+func TestSpoiledReaders(t *testing.T) {
+	if *folders != "" {
+		t.Skip("the folders that were asked for are not spoiled")
+	}
+	const rounds = 16
+	seen := map[string]int{}
+	for seed := range uint64(rounds) {
+		dir := unpacked(t, "testdata/readers")
+		rng := rand.New(rand.NewPCG(seed, 0))
+		var did []string
+		for _, cell := range []string{"reads", "apiserver", "hooks"} {
+			path := filepath.Join(dir, "cells", cell, history.FileReaders)
+			log := recorded(t, path)
+			for range rng.IntN(10) {
+				s := spoilers[rng.IntN(len(spoilers))]
+				if log = s.spoil(rng, log); !slices.Contains(did, cell+": "+s.name) {
+					did = append(did, cell+": "+s.name)
+				}
+			}
+			rewrite(t, path, log)
+		}
+		follower := filepath.Join(dir, "cells", "follower")
+		rows := lines[history.StateRecord](t, filepath.Join(follower, history.FileFollower))
+		switch i := rng.IntN(len(rows)); seed % 3 {
+		case 1:
+			rows[i].Digest, rows[i].Content = "another", "another"
+		case 2:
+			rows = slices.Delete(rows, i, i+1)
+		}
+		if err := history.SaveFollower(follower, slices.Values(rows)); err != nil {
+			t.Fatal(err)
+		}
+		res, err := assess.Run(t.Context(), dir)
+		if err != nil {
+			t.Fatalf("seed %d, %q: %v", seed, did, err)
+		}
+		for i := range res.Cells {
+			text, err := json.Marshal(res.Cells[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			var assessed any
+			if err := json.Unmarshal(text, &assessed); err != nil {
+				t.Fatal(err)
+			}
+			have := map[string]any{}
+			flatten(have, "", assessed)
+			r := load(t, filepath.Join(dir, "cells", res.Cells[i].ID))
+			for _, d := range compare(r, compute(t, r), have) {
+				t.Errorf("seed %d, %q: %s: %s", seed, did, res.Cells[i].ID, d)
+			}
+			for _, check := range []string{"R1", "R2", "R3", "R4"} {
+				seen[fmt.Sprint(check, " ", have["checks."+check+".verdict"])]++
+			}
+			for _, figure := range []string{"list.errors.objects are missing", "get.errors.429", "watches.missed", "watches.resumed", "watches.relisted", "webhooks.repeated", "webhooks.missed"} {
+				if n, _ := have["readers."+figure].(float64); n > 0 {
+					seen[figure]++
+				}
+			}
+		}
+	}
+	if want := 4*3 + 7; len(seen) != want { // four checks pass, fail, and are not asked
+		t.Errorf("%d of %d things are to be seen in the spoiled records: %v", len(seen), want, seen)
+	}
+}
+
+// spoilers each change a record in one place, if it has what they change.
+var spoilers = []struct {
+	name  string
+	spoil func(*rand.Rand, []readlog.Record) []readlog.Record
+}{
+	{"refused", edit(readlog.Get, func(_ *rand.Rand, r *readlog.Record) { r.Code, r.Items = 429, 0 })},
+	{"no answer", edit(readlog.Get, func(_ *rand.Rand, r *readlog.Record) { r.Code, r.Items, r.Error = 0, 0, "EOF" })},
+	{"given up", edit(readlog.List, func(_ *rand.Rand, r *readlog.Record) { r.Items, r.Error = 0, readlog.CutOff })},
+	{"cut body", edit(readlog.List, func(_ *rand.Rand, r *readlog.Record) { r.Items, r.Error = 0, "the body is not complete" })},
+	{"short list", edit(readlog.List, func(g *rand.Rand, r *readlog.Record) { r.Items -= g.Int64N(3) })},
+	{"another object", edit(readlog.Get, func(_ *rand.Rand, r *readlog.Record) { r.Items, r.Error = 0, "it is not the object asked for" })},
+	{"no GET", drop(readlog.Get)},
+	{"no event", drop(readlog.Event)},
+	{"no delivery", drop(readlog.Delivery)},
+	{"another type", edit(readlog.Event, func(_ *rand.Rand, r *readlog.Record) { r.Type = "MODIFIED" })},
+	{"another uid", edit(readlog.Delivery, func(_ *rand.Rand, r *readlog.Record) { r.UID = "x" })},
+	{"another version", edit(readlog.Event, func(g *rand.Rand, r *readlog.Record) { r.Version += g.Uint64N(40) })},
+	{"early bookmark", edit(readlog.Event, func(_ *rand.Rand, r *readlog.Record) { r.Type, r.UID = "BOOKMARK", "" })},
+	{"failed", edit(readlog.Delivery, func(_ *rand.Rand, r *readlog.Record) { r.Code = 503 })},
+	{"unsigned", edit(readlog.Delivery, func(_ *rand.Rand, r *readlog.Record) { r.Signed = false })},
+	{"no event at all", edit(readlog.Delivery, func(_ *rand.Rand, r *readlog.Record) { r.Code, r.Error = 400, "its body is not an event" })},
+	{"late delivery", edit(readlog.Delivery, func(_ *rand.Rand, r *readlog.Record) { r.Started += 3e8; r.Ended += 3e8 })},
+	{"event again", twice(readlog.Event)},
+	{"delivery again", twice(readlog.Delivery)},
+	{"resumed", reopened(0)},
+	{"relisted", reopened(410)},
+}
+
+// pick finds a record of a kind, but none of the control's.
+func pick(g *rand.Rand, log []readlog.Record, what string) (int, bool) {
+	var at []int
+	for i, r := range log {
+		if r.What == what && (r.Reader != readlog.Control || r.Intended != 0) {
+			at = append(at, i)
+		}
+	}
+	if len(at) == 0 {
+		return 0, false
+	}
+	return at[g.IntN(len(at))], true
+}
+
+func edit(what string, how func(*rand.Rand, *readlog.Record)) func(*rand.Rand, []readlog.Record) []readlog.Record {
+	return func(g *rand.Rand, log []readlog.Record) []readlog.Record {
+		if i, ok := pick(g, log, what); ok {
+			how(g, &log[i])
+		}
+		return log
+	}
+}
+
+func drop(what string) func(*rand.Rand, []readlog.Record) []readlog.Record {
+	return func(g *rand.Rand, log []readlog.Record) []readlog.Record {
+		if i, ok := pick(g, log, what); ok {
+			log = slices.Delete(log, i, i+1)
+		}
+		return log
+	}
+}
+
+// twice repeats a record later.
+func twice(what string) func(*rand.Rand, []readlog.Record) []readlog.Record {
+	return func(g *rand.Rand, log []readlog.Record) []readlog.Record {
+		if i, ok := pick(g, log, what); ok {
+			r := log[i]
+			r.Started += 1e8
+			r.Ended += 1e8
+			log = slices.Insert(log, i+1+g.IntN(len(log)-i), r)
+		}
+		return log
+	}
+}
+
+// reopened ends a watch after an event. One that begins anew lacks up to three more.
+func reopened(code int) func(*rand.Rand, []readlog.Record) []readlog.Record {
+	return func(g *rand.Rand, log []readlog.Record) []readlog.Record {
+		i, ok := pick(g, log, readlog.Event)
+		if !ok {
+			return log
+		}
+		closed := readlog.Record{What: readlog.Closed, Reader: log[i].Reader, Version: log[i].Version, Code: code, Ended: log[i].Ended + 1}
+		opened := readlog.Record{What: readlog.Opened, Reader: log[i].Reader, Version: log[i].Version, Code: 200, Ended: log[i].Ended + 2}
+		skip := 0
+		if code != 0 {
+			skip = g.IntN(4)
+		}
+		for j := i + 1; j < len(log) && skip > 0; j++ {
+			if log[j].What == readlog.Event && log[j].Reader == opened.Reader && log[j].Version > opened.Version {
+				opened.Version, skip = log[j].Version, skip-1
+				log = slices.Delete(log, j, j+1)
+				j--
+			}
+		}
+		return slices.Insert(log, i+1, closed, opened)
+	}
+}
+
+func recorded(t *testing.T, path string) (log []readlog.Record) {
+	t.Helper()
+	for r, err := range readlog.ReadFile(path) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		log = append(log, r)
+	}
+	return log
+}
+
+// rewrite replaces a record.
+func rewrite(t *testing.T, path string, log []readlog.Record) {
+	t.Helper()
+	w, err := readlog.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range log {
+		w.Append(r)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
