@@ -46,6 +46,8 @@ with 0.`,
 		Example: `  readers --config readers.json --kubeconfig ~/.kube/config --record readers.ndjson.zst --for 10s`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return execute(cmd.Context(), o, stdin, stdout) },
 	}
+	cmd.CompletionOptions.DisableDefaultCmd = true
+	cmd.AddCommand(slowCommand(stdout, stderr))
 	commandline.Setup(cmd, stdout, stderr)
 	f := cmd.Flags()
 	f.StringVar(&o.config, "config", "", "what is read (JSON)")

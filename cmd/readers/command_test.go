@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/pem"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -39,6 +41,10 @@ func TestBadInput(t *testing.T) {
 		{"--config " + write("bad", `{"collection":"/api/v1/pods","connections":1,"get":-1}`) + " --kubeconfig x --record " + record, "get: -1 is not a rate"},
 		{"--config " + good + " --kubeconfig x --record " + good, "readers' record"},
 		{"surplus", `unexpected argument "surplus"`},
+		{"slow-clients", "--address is missing"},
+		{"slow-clients --address 127.0.0.1:1", "--ca is missing"},
+		{"slow-clients --address 127.0.0.1:1 --ca x", "--for is missing"},
+		{"slow-clients --address 127.0.0.1:1 --ca x --for 1s --count 0", "count: 0 is not 1 to 10000"},
 	} {
 		var out, err bytes.Buffer
 		code := commandline.Run(context.Background(), command(strings.NewReader(""), &out, &err), strings.Fields(c.args))
@@ -146,5 +152,20 @@ func TestFor(t *testing.T) {
 	}
 	if gets < 10 {
 		t.Errorf("%d GETs in 300 ms at 100/s", gets)
+	}
+}
+
+// TestSlowClients: how many there were is on standard output.
+func TestSlowClients(t *testing.T) {
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	defer s.Close()
+	ca := filepath.Join(t.TempDir(), "ca")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, err bytes.Buffer
+	args := "slow-clients --count 20 --for 500ms --ca " + ca + " --address " + s.Listener.Addr().String()
+	if code := commandline.Run(t.Context(), command(nil, &out, &err), strings.Fields(args)); code != 0 || out.String() != `{"asked":20,"connected":20,"shaken":2,"cut":0}`+"\n" {
+		t.Errorf("%d: %s%s", code, out.String(), err.String())
 	}
 }

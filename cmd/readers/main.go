@@ -1,5 +1,6 @@
 // Command readers reads from a Kubernetes-style endpoint as many programs would, and
-// receives webhooks. See package loadgen/readers.
+// receives webhooks; see package loadgen/readers. With slow-clients it holds the
+// connections of a server; see package loadgen/slowclients.
 package main
 
 import (

@@ -325,4 +325,16 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 			{"faults/f28-abuse", []string{"matrix.events=abuse"}, "S"},
 		},
 	},
+	{
+		Name: "connections-without-bound",
+		Bug:  "every client that connects is served, however many there are",
+		Edits: []edit{{
+			"watcher/access/listener.go",
+			"free: make(chan struct{}, connections)",
+			"free: make(chan struct{}, connections+1<<16)",
+		}},
+		Caught: []row{
+			{"faults/f28-abuse", []string{"matrix.events=abuse"}, "B"},
+		},
+	},
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/certs"
 	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/loadgen/slowclients"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
@@ -42,6 +43,9 @@ const (
 	goodAgain = 30 * time.Second
 )
 
+// resourcesCA is the file of the CA of the resource watcher's certificate.
+const resourcesCA = "resources-ca.pem"
+
 // The accounts whose tokens are used.
 const (
 	readerAccount   = "reader"   // may read Pods, ConfigMaps and Secrets of its namespace
@@ -54,7 +58,6 @@ type abuse struct {
 	reader   string // tokens
 	stranger string
 	answers  *answers
-	slow     *slowClients
 }
 
 func queryAbuse() family {
@@ -75,8 +78,8 @@ func queryAbuse() family {
 
 // abused is what came of it.
 type abused struct {
-	Probes []probed `json:"probes"`
-	Slow   slowSeen `json:"slow"`
+	Probes []probed         `json:"probes"`
+	Slow   slowclients.Seen `json:"slow"`
 	// Again is how long after the end of the slow clients, in seconds, an honest one was
 	// answered; -1: it never was.
 	Again float64 `json:"again"`
@@ -85,7 +88,6 @@ type abused struct {
 var (
 	_ Arranger = (*abuse)(nil)
 	_ Preparer = (*abuse)(nil)
-	_ Remover  = (*abuse)(nil)
 	_ Ruler    = (*abuse)(nil)
 )
 
@@ -103,7 +105,7 @@ func (a *abuse) Arrange(c Cell) error {
 		return err
 	}
 	certFile, keyFile := filepath.Join(c.Dir(), "resources.pem"), filepath.Join(c.Dir(), "resources-key.pem")
-	if err := certs.WriteFiles(cert, certFile, keyFile); err != nil {
+	if err := errors.Join(certs.WriteFiles(cert, certFile, keyFile), certs.WriteFile(filepath.Join(c.Dir(), resourcesCA), ca.PEM())); err != nil {
 		return err
 	}
 	a.roots = x509.NewCertPool()
@@ -178,7 +180,7 @@ func (a *abuse) client() *http.Client {
 	}
 }
 
-// inject probes for half of the time, and then holds connections for the other.
+// inject probes for half of the time, and then has connections held for the other.
 func (a *abuse) inject(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 	half := e.For.Std() / 2
 	target := c.Watcher().Resources()
@@ -193,13 +195,11 @@ func (a *abuse) inject(ctx context.Context, c Cell, e spec.Event) (Done, error) 
 		return Done{}, err
 	}
 	seen.Probes = a.answers.sum()
-	a.slow = newSlowClients(strings.TrimPrefix(target, "https://"), e.Number(), a.roots)
-	holding, cancel := context.WithTimeout(ctx, half)
-	seen.Slow = a.slow.run(holding)
-	cancel()
-	if err := context.Cause(ctx); err != nil {
+	slow := slowclients.Config{Address: strings.TrimPrefix(target, "https://"), CAFile: filepath.Join(c.Dir(), resourcesCA), Count: e.Number()}
+	if seen.Slow, err = c.SlowClients(ctx, slow, half); err != nil {
 		return Done{}, err
 	}
+	client.CloseIdleConnections() // a connection is what an honest one has to get
 	honest := probesOf(c, a)[0]
 	for gone := time.Now(); time.Since(gone) < goodAgain; {
 		if code, _, err := honest.ask(ctx, client, target); err == nil && code == http.StatusOK {
@@ -263,12 +263,4 @@ func (a *abuse) selfTest(ctx context.Context, c Cell) error {
 		a.answers.there = items
 	}
 	return err
-}
-
-// Remove ends what still holds connections.
-func (a *abuse) Remove(context.Context, Cell) error {
-	if a.slow != nil {
-		a.slow.close()
-	}
-	return nil
 }

@@ -2,19 +2,11 @@ package faults
 
 import (
 	"context"
-	"crypto/x509"
-	"io"
-	"log"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"golang.org/x/net/netutil"
-
+	"github.com/watchbench/watchbench/loadgen/slowclients"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
@@ -52,7 +44,7 @@ func TestAbuse(t *testing.T) {
 				{Name: "no token", Want: 401, Codes: map[int]int64{401: 20}}, {Name: "a Secret", Want: 403, Codes: map[int]int64{403: 20}},
 				{Name: "a masked label", Want: 200, Codes: map[int]int64{200: 20}, There: 1},
 			},
-			Slow: slowSeen{Asked: 10_000, Connected: 4000, Shaken: 20, Cut: 300}, Again: 0.4,
+			Slow: slowclients.Seen{Asked: 10_000, Connected: 4000, Shaken: 20, Cut: 300}, Again: 0.4,
 		}
 		if tc.edit != nil {
 			tc.edit(&a)
@@ -89,24 +81,5 @@ func TestAnswers(t *testing.T) {
 	}
 	if !strings.Contains(string(a.text()), `masked: 200`+"\n"+`{"items":[{}]}`) {
 		t.Errorf("%s", a.text())
-	}
-}
-
-// TestSlowClients: they take all connections of a server that cuts them off after a while, and
-// are gone in the end.
-func TestSlowClients(t *testing.T) {
-	s := httptest.NewUnstartedServer(http.NotFoundHandler())
-	s.Config.ReadHeaderTimeout = 300 * time.Millisecond
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	s.Listener = netutil.LimitListener(s.Listener, 5)
-	s.StartTLS()
-	defer s.Close()
-	roots := x509.NewCertPool()
-	roots.AddCert(s.Certificate())
-	clients := newSlowClients(s.Listener.Addr().(*net.TCPAddr).String(), 40, roots)
-	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
-	defer cancel()
-	if got := clients.run(ctx); got.Asked != 40 || got.Connected != 40 || got.Shaken == 0 || got.Cut < 5 || got.Cut > 39 {
-		t.Errorf("%+v", got)
 	}
 }

@@ -77,7 +77,7 @@ func (a *abused) vacuous() (why []string) {
 	}
 	switch s := a.Slow; {
 	case s.Connected <= apiConnections:
-		why = append(why, fmt.Sprintf("%d slow clients connected; more than the %d that are served at a time are needed", s.Connected, apiConnections))
+		why = append(why, fmt.Sprintf("%d slow clients connected; more than the %d that are served at a time are needed %s", s.Connected, apiConnections, s.Error))
 	case s.Shaken == 0 || s.Cut == 0:
 		why = append(why, fmt.Sprintf("of the slow clients %d got through the handshake and %d were cut off; some are needed", s.Shaken, s.Cut))
 	}

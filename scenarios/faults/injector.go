@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/watchbench/watchbench/loadgen/slowclients"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -56,6 +57,8 @@ type Cell interface {
 	// Refuses starts a watcher beside the others, which reaches no storage, and returns how
 	// it ended. One that goes on is killed after a while.
 	Refuses(context.Context, *party.Serving) (history.Refusal, error)
+	// SlowClients has a process take the watcher's connections and hold them for so long.
+	SlowClients(context.Context, slowclients.Config, time.Duration) (slowclients.Seen, error)
 	// RestartAPIServer kills kube-apiserver, starts it again and waits until it is ready.
 	RestartAPIServer(ctx context.Context) error
 	// Resumed has the figures of the watcher's counters begin now, after it took another's

@@ -15,7 +15,7 @@ type Binaries struct {
 	Proxy string
 	// Witness is needed by scenarios with cluster.controllers only.
 	Witness string
-	// Readers is needed by scenarios with readers only.
+	// Readers is needed by scenarios with readers, or with clients that hold connections, only.
 	Readers string
 	// K6 is needed by scenarios with load.driver: k6 only, and built apart.
 	K6 string

@@ -41,10 +41,18 @@ const (
 	readersGrace = 30 * time.Second
 )
 
+// readersThere reports that the program has not been built.
+func readersThere(bin string) error {
+	if info, err := os.Stat(bin); err != nil || info.IsDir() {
+		return &badinput.Error{What: bin + " is not there", Remedy: "run make build, which puts all programs into one folder"}
+	}
+	return nil
+}
+
 // StartReaders returns once the receivers listen.
 func StartReaders(ctx context.Context, s ReadersSetup) (*Readers, error) {
-	if info, err := os.Stat(s.Bin); err != nil || info.IsDir() {
-		return nil, &badinput.Error{What: s.Bin + " is not there", Remedy: "run make build, which puts all programs into one folder"}
+	if err := readersThere(s.Bin); err != nil {
+		return nil, err
 	}
 	config := filepath.Join(s.Cell, "readers.json")
 	if err := writeJSON(config, s.Config); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/loadgen/readers"
+	"github.com/watchbench/watchbench/loadgen/slowclients"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -127,6 +128,11 @@ func (c *cell) connectReaders(ctx context.Context) error {
 	c.reading.follower = w
 	c.all = append(c.all, w)
 	return w.AwaitReady(ctx)
+}
+
+// SlowClients has a process take the watcher's connections and hold them for so long.
+func (c *cell) SlowClients(ctx context.Context, cfg slowclients.Config, length time.Duration) (slowclients.Seen, error) {
+	return party.RunSlowClients(ctx, party.SlowClientsSetup{Bin: c.r.opts.Binaries.Readers, Logs: c.logs, Config: cfg, Length: length})
 }
 
 // haltReading ends the queries.

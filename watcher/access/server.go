@@ -91,9 +91,10 @@ func NewServer(ctx context.Context, c Config, s ServerSettings) (*Server, error)
 	if err != nil {
 		return nil, err
 	}
-	l = bound(l, c.MaxConnections)
+	b := bound(l, c.MaxConnections)
+	l = b
 	if serving != nil {
-		l = tls.NewListener(l, serving) // outside: its records are what conn writes
+		l = b.secure(serving) // outside: its records are what conn writes
 	}
 	f := front{next: s.Handler, guard: s.Guard, hosts: unguarded}
 	protocols := &http.Protocols{}

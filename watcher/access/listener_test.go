@@ -1,0 +1,150 @@
+package access
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestConnectionRate: as many as an honest crowd has come in at once, and what a kernel's
+// queue holds does so within seconds, but not in one go.
+func TestConnectionRate(t *testing.T) {
+	for _, tc := range []struct {
+		connections int
+		want        time.Duration
+	}{
+		{connectionBurst, 0},
+		{500, 218 * time.Millisecond},
+		{4096, 2016 * time.Millisecond},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			network := newPipes()
+			b := bound(network, 1)
+			go func() {
+				for range tc.connections {
+					_ = network.dial().Close()
+				}
+			}()
+			began := time.Now()
+			for range tc.connections {
+				c, err := b.Accept()
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = c.Close()
+			}
+			if took := time.Since(began).Round(time.Millisecond); took != tc.want {
+				t.Errorf("%d connections were accepted within %s, want %s", tc.connections, took, tc.want)
+			}
+		})
+	}
+}
+
+// TestCloseEndsAccept: also where it waits for a slot, for its turn, or for a client.
+func TestCloseEndsAccept(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		prepare func(*bounded)
+	}{
+		{"a slot", func(b *bounded) { b.free <- struct{}{} }},
+		{"its turn", func(b *bounded) { b.pace.ReserveN(time.Now(), connectionBurst) }},
+		{"a client", func(*bounded) {}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := bound(newPipes(), 1)
+			tc.prepare(b)
+			began := time.Now()
+			ended := make(chan error, 1)
+			go func() {
+				_, err := b.Accept()
+				ended <- err
+			}()
+			synctest.Wait()
+			_ = b.Close()
+			if err := <-ended; !errors.Is(err, net.ErrClosed) || time.Since(began) > 0 {
+				t.Errorf("%s: %v after %s, want %v at once", tc.name, err, time.Since(began), net.ErrClosed)
+			}
+		})
+	}
+}
+
+// TestHandshakesAtOnce: those of clients that have connected before and begin at the same
+// moment are made one after the other, a new connection waits with them, and who would wait
+// for longer than a handshake may take is told at once.
+func TestHandshakesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := newPipes()
+		b := bound(network, 1)
+		began := time.Now()
+		b.pace.ReserveN(began, handshakeCost/2) // so that none waits for exactly as long as it may
+		const most = (connectionBurst - handshakeCost/2 + connectionRate*int(headerTimeout/time.Second)) / handshakeCost
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		var last time.Duration
+		passed, refused := 0, 0
+		for range most + 10 {
+			all.Go(func() {
+				err := b.handshake(t.Context())
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					passed++
+					last = time.Since(began)
+				} else if refused++; time.Since(began) > 0 {
+					t.Errorf("refused after %s: %v", time.Since(began), err)
+				}
+			})
+		}
+		synctest.Wait()
+		go func() { _ = network.dial().Close() }()
+		c, err := b.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+		if waited := time.Since(began); waited < headerTimeout-100*time.Millisecond || waited > headerTimeout+100*time.Millisecond {
+			t.Errorf("a connection was accepted after %s, want the time of the handshakes before it, %s", waited, headerTimeout)
+		}
+		all.Wait()
+		if passed != most || refused != 10 || last > headerTimeout || last < headerTimeout-100*time.Millisecond {
+			t.Errorf("%d handshakes within %s, %d refused; want %d within %s, 10", passed, last, refused, most, headerTimeout)
+		}
+	})
+}
+
+// TestHandshakeIsPaced: a TLS server has its handshakes wait.
+func TestHandshakeIsPaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, network := newPlace(t), newPipes()
+		serving, err := serverTLS(p.config(), (&logged{}).logger())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := bound(network, 1)
+		l := b.secure(serving)
+		began := time.Now()
+		b.pace.ReserveN(began, connectionBurst)
+		go func() {
+			c := tls.Client(network.dial(), &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // of no interest here
+			defer c.Close()
+			if err := c.Handshake(); err != nil {
+				t.Error(err)
+			}
+		}()
+		c, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := c.(*tls.Conn).HandshakeContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if want, took := (1+handshakeCost)*time.Second/connectionRate, time.Since(began); took != want {
+			t.Errorf("connected after %s, want %s", took, want)
+		}
+	})
+}
