@@ -130,7 +130,7 @@ func (w *Watcher) uselessAlone() (all []string) {
 	}
 	unlisted, _ := w.unlisted()
 	all = append(all, unlisted...)
-	return slices.Concat(all, w.uselessMasks(), w.uselessSelectors())
+	return slices.Concat(all, w.uselessMasks(), w.uselessSelectors(), w.unfollowed())
 }
 
 // useless is what has nothing to apply to among what the apiserver serves; watched is

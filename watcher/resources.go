@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/watchbench/watchbench/watcher/access"
@@ -59,9 +57,6 @@ func (w *Watcher) newResources() (*resources, error) {
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.query", Err: err}
 	}
-	if err := w.checkFollowed(); err != nil {
-		return nil, err
-	}
 	told := notify.Settings{Kinds: r.watches, Collector: w.dedicated, Registry: w.registry, Logger: w.log}
 	if w.elector != nil {
 		told.Permit = w.elector.Permit
@@ -95,28 +90,6 @@ func (r *resources) checkServer(c config.Config) error {
 	}
 	if err := s.CheckFiles(); err != nil {
 		return &InputError{Key: "resourceWatcher.server", Err: err}
-	}
-	return nil
-}
-
-// checkFollowed refuses a subscription to a kind that nobody can follow: lazy watches are off,
-// it is not pinned, and the filter file does not let its version through to the pipeline, or
-// the pipeline has one namespace only. What the cluster serves may be in the way, too: that is
-// logged by who follows.
-func (w *Watcher) checkFollowed() error {
-	c := w.cfg.ResourceWatcher
-	collected := slices.Clone(w.filter.K8sResourceWhiteList)
-	if !w.cfg.WatchResource.DisableCRD {
-		collected = append(collected, w.filter.CRDResourceWhiteList...)
-	}
-	for i, s := range c.Notify.Subscriptions {
-		kind := s.Resource.String()
-		version := strings.TrimSuffix(kind, "/"+s.Resource.Resource)
-		if c.Watches.Lazy || s.Dedicated || slices.Contains(c.Watches.Pinned, kind) || w.cfg.WatchResource.Namespace == "" && slices.Contains(collected, version) {
-			continue
-		}
-		return &InputError{Key: fmt.Sprintf("resourceWatcher.notify.subscriptions[%d].resource", i), Err: fmt.Errorf(
-			"nobody follows %s, nothing would be sent: name it in resourceWatcher.watches.pinned, or switch resourceWatcher.watches.lazy on", kind)}
 	}
 	return nil
 }

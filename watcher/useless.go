@@ -12,6 +12,7 @@ import (
 
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/crd"
 )
 
 // entries calls visit for each entry of the lists of kinds, with its place in the filter file.
@@ -124,6 +125,32 @@ func (w *Watcher) uselessMasks() (all []string) {
 			path, _ := json.Marshal(append(strings.Split(first, "."), m.Path[1:]...))
 			all = append(all, fmt.Sprintf("resourceMaskers[%d]: no object has a field %q, nothing is masked; the path to a field within others is %s", i, first, path))
 		}
+	}
+	return all
+}
+
+// unfollowed are the subscriptions to kinds that nobody follows unless somebody adds them at
+// run time: lazy watches are off, the kind is not pinned, and the filter file does not let its
+// version through to the pipeline, or the pipeline has one namespace only. What the cluster
+// serves may be in the way, too: that is logged by who follows.
+func (w *Watcher) unfollowed() (all []string) {
+	c := w.cfg.ResourceWatcher
+	if !c.Enabled || c.Watches.Lazy {
+		return nil
+	}
+	collected := slices.Clone(w.filter.K8sResourceWhiteList)
+	if !w.cfg.WatchResource.DisableCRD {
+		collected = append(collected, w.filter.CRDResourceWhiteList...)
+	}
+	for i, s := range c.Notify.Subscriptions {
+		kind := s.Resource.String()
+		version := strings.TrimSuffix(kind, "/"+s.Resource.Resource)
+		if s.Dedicated || slices.Contains(c.Watches.Pinned, kind) || kind == crd.Definitions.GroupVersion()+"/"+crd.Definitions.Name || // which the resource watcher follows itself
+			w.cfg.WatchResource.Namespace == "" && slices.Contains(collected, version) {
+			continue
+		}
+		all = append(all, fmt.Sprintf("resourceWatcher.notify.subscriptions[%d].resource: nobody follows %s, nothing is sent until it is added at run time: "+
+			"name it in resourceWatcher.watches.pinned, or switch resourceWatcher.watches.lazy on", i, kind))
 	}
 	return all
 }

@@ -324,7 +324,7 @@ func (w *Watcher) newElector() (*leader.Elector, error) {
 			}
 			return 0
 		}),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: metric.WritesRefused, Help: "Writes that did not leave because this replica led no more."}, func() float64 { return float64(e.Refused()) }))
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: metric.WritesRefused, Help: "Writes, and attempts to notify, that did not leave because this replica led no more."}, func() float64 { return float64(e.Refused()) }))
 }
 
 // workAndNotify is work and, beside it, what subscriptions get.

@@ -117,8 +117,8 @@ const (
 	Alerts = "k8swatch_alerts_total"
 	// 1 on one replica, 0 on the others. A sum of 0 for longer than 20 s: nobody writes. The log says what is wrong with the Lease.
 	Leading = "k8swatch_leading"
-	// A leader that had lost its Lease kept writes back, which the next one sends. Often: the apiserver is slow, or the process
-	// does not get its CPU.
+	// A leader that had lost its Lease kept writes back, which the next one sends, or notifications, which are lost. Often: the
+	// apiserver is slow, or the process does not get its CPU.
 	WritesRefused = "k8swatch_writes_refused_total"
 	// Programs ask for more kinds; each costs memory and a watch at the apiserver. At `resourceWatcher.watches.maxWatches` further
 	// ones are refused.

@@ -11,6 +11,9 @@ import (
 const (
 	// leastProbed is how often each probe must have been answered.
 	leastProbed = 5
+	// leastSlow is how many slow clients must have connected: enough that several times as many
+	// wait as are served.
+	leastSlow = 4 * apiConnections
 	// againLimit is how long after the slow clients, in seconds, an honest one may have to
 	// wait: those that the kernel has connected are looked at first.
 	againLimit = 10.0
@@ -76,8 +79,8 @@ func (a *abused) vacuous() (why []string) {
 		why = append(why, "no object has the masked label that is looked for")
 	}
 	switch s := a.Slow; {
-	case s.Connected <= apiConnections:
-		why = append(why, fmt.Sprintf("%d slow clients connected; more than the %d that are served at a time are needed %s", s.Connected, apiConnections, s.Error))
+	case s.Connected < leastSlow:
+		why = append(why, fmt.Sprintf("%d slow clients connected; at least %d are needed, with %d served at a time %s", s.Connected, leastSlow, apiConnections, s.Error))
 	case s.Shaken == 0 || s.Cut == 0:
 		why = append(why, fmt.Sprintf("of the slow clients %d got through the handshake and %d were cut off; some are needed", s.Shaken, s.Cut))
 	}

@@ -89,6 +89,7 @@ var spoilers = []struct {
 	{"refused", edit(readlog.Get, func(_ *rand.Rand, r *readlog.Record) { r.Code, r.Items = 429, 0 })},
 	{"no answer", edit(readlog.Get, func(_ *rand.Rand, r *readlog.Record) { r.Code, r.Items, r.Error = 0, 0, "EOF" })},
 	{"given up", edit(readlog.List, func(_ *rand.Rand, r *readlog.Record) { r.Items, r.Error = 0, readlog.CutOff })},
+	{"not finished", edit(readlog.List, func(_ *rand.Rand, r *readlog.Record) { r.Items, r.Error = 0, readlog.Timeout })},
 	{"cut body", edit(readlog.List, func(_ *rand.Rand, r *readlog.Record) { r.Items, r.Error = 0, "the body is not complete" })},
 	{"short list", edit(readlog.List, func(g *rand.Rand, r *readlog.Record) { r.Items -= g.Int64N(3) })},
 	{"another object", edit(readlog.Get, func(_ *rand.Rand, r *readlog.Record) { r.Items, r.Error = 0, "it is not the object asked for" })},

@@ -93,8 +93,8 @@ func start(c child) (*Process, error) {
 	go p.wait(out, c.lines) // ends with the child; Stop and Kill wait for it
 	if c.aside {
 		// The child leads a group of its own: the priority is that of all its threads, and
-		// those to come inherit it.
-		if err := syscall.Setpriority(syscall.PRIO_PGRP, p.PID(), lowestPriority); err != nil {
+		// those to come inherit it. One that has ended says itself why.
+		if err := syscall.Setpriority(syscall.PRIO_PGRP, p.PID(), lowestPriority); err != nil && !errors.Is(err, syscall.ESRCH) {
 			p.Kill()
 			return nil, fmt.Errorf("lower the priority of %s: %w", p.title, err)
 		}

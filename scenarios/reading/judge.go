@@ -213,7 +213,7 @@ func (j *judge) operations(ctx context.Context) error {
 	for uid := range deleted {
 		delete(there, uid)
 	}
-	j.always = max(int64(len(there)), int64(j.in.Cell.Scenario.Load.Prefill))
+	j.always = int64(len(there))
 	if missing > 0 {
 		j.invalid("the control, a watch straight from the apiserver, lacks %d of %d writes, the first of version %d", missing, writes, first)
 	}

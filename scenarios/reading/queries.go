@@ -43,8 +43,8 @@ func (q *queries) see(r *readlog.Record) {
 	}
 	q.out.Sent++
 	t := q.j.tally("R1")
-	givenUp := r.Error == readlog.CutOff || r.Error == readlog.Timeout
-	if r.Code == http.StatusOK && !givenUp {
+	cut := r.Error == readlog.CutOff // by the reader itself, when it was to end
+	if r.Code == http.StatusOK && !cut {
 		t.judged++
 	}
 	switch {
@@ -52,7 +52,7 @@ func (q *queries) see(r *readlog.Record) {
 		q.out.Errors[r.Error]++
 	case r.Code != http.StatusOK:
 		q.out.Errors[strconv.Itoa(r.Code)]++
-	case givenUp:
+	case cut:
 		q.out.Errors[r.Error]++
 	case r.Error != "":
 		q.out.Errors[r.Error]++

@@ -92,6 +92,7 @@ func (b *bounded) secure(c *tls.Config) net.Listener {
 func (b *bounded) handshake(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, headerTimeout)
 	defer cancel()
+	defer context.AfterFunc(b.open, cancel)() // net/http does not end ctx with the server
 	return b.pace.WaitN(ctx, handshakeCost)
 }
 

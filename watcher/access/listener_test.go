@@ -72,6 +72,22 @@ func TestCloseEndsAccept(t *testing.T) {
 	}
 }
 
+// TestCloseEndsHandshakes: those that wait for their turn, which would outlive the server.
+func TestCloseEndsHandshakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := bound(newPipes(), 1)
+		began := time.Now()
+		b.pace.ReserveN(began, connectionBurst)
+		ended := make(chan error, 1)
+		go func() { ended <- b.handshake(t.Context()) }()
+		synctest.Wait()
+		_ = b.Close()
+		if err := <-ended; err == nil || time.Since(began) > 0 {
+			t.Errorf("%v after %s, want an error at once", err, time.Since(began))
+		}
+	})
+}
+
 // TestHandshakesAtOnce: those of clients that have connected before and begin at the same
 // moment are made one after the other, a new connection waits with them, and who would wait
 // for longer than a handshake may take is told at once.

@@ -164,7 +164,7 @@ func (e *Elector) Permit() error {
 	return ErrNotLeading
 }
 
-// Refused is how many writes Permit has refused.
+// Refused is how often Permit has refused.
 func (e *Elector) Refused() uint64 { return e.refused.Load() }
 
 // Run waits for the Lease, then calls lead with a context that ends with ctx, or at

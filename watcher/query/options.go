@@ -31,7 +31,7 @@ const maxTimeout = 24 * time.Hour
 func (h *Handler) parseOptions(q url.Values, namespace string, s *selectable) (*options, error) {
 	var in metav1.ListOptions
 	if err := metav1.Convert_url_Values_To_v1_ListOptions(&q, &in, nil); err != nil {
-		return nil, badOption(q, err)
+		return nil, badRequest("%v", err)
 	}
 	for name, text := range map[string]string{"labelSelector": in.LabelSelector, "fieldSelector": in.FieldSelector} {
 		if len(text) > h.config.MaxSelectorBytes {
@@ -47,10 +47,10 @@ func (h *Handler) parseOptions(q url.Values, namespace string, s *selectable) (*
 	}}
 	var err error
 	if o.LabelSelector, err = labels.Parse(in.LabelSelector); err != nil {
-		return nil, badRequest("labelSelector: %v", err)
+		return nil, badRequest("%v", err)
 	}
 	if o.FieldSelector, err = fields.ParseSelector(in.FieldSelector); err != nil {
-		return nil, badRequest("fieldSelector: %v", err)
+		return nil, badRequest("%v", err)
 	}
 	internalversion.SetListOptionsDefaults(&o.ListOptions, true)
 	if errs := validation.ValidateListOptions(&o.ListOptions, true); len(errs) > 0 {
@@ -74,18 +74,6 @@ func (h *Handler) parseOptions(q url.Values, namespace string, s *selectable) (*
 	}
 	o.token, err = parseToken(o.Continue, namespace)
 	return o, err
-}
-
-// badOption names the parameter, which err, as an apiserver's, does not.
-func badOption(q url.Values, err error) error {
-	for _, name := range []string{"limit", "timeoutSeconds"} {
-		if text := q.Get(name); text != "" {
-			if _, err := strconv.ParseInt(text, 10, 64); err != nil {
-				return badRequest("%s: Invalid value: %q: want a whole number", name, text)
-			}
-		}
-	}
-	return badRequest("%v", err)
 }
 
 // parseFields refuses fields that cannot be selected by, and finds an index.

@@ -9,14 +9,14 @@ import (
 
 // Unready returns the kinds of Config.Pinned whose first list is not complete, and a
 // *collector.LostError for each that is lost. It leaves out what the pipeline collects and
-// what the cluster does not serve; before that is known, all are unsynced.
+// what the cluster does not serve; before that is known of one, it is unsynced.
 func (w *Watches) Unready() (unsynced []GVR, lost []error) {
 	pinned := map[string]bool{} // by key
 	w.mu.Lock()
 	for r, p := range w.pins {
 		c, _ := w.pipelines(r)
 		_, served := w.Served().Find(r)
-		if !p.configured || c != nil || !served && w.groups != nil {
+		if !p.configured || c != nil || !served && w.learnt(r) {
 			continue
 		}
 		pinned[r.String()] = true
@@ -32,4 +32,17 @@ func (w *Watches) Unready() (unsynced []GVR, lost []error) {
 	}
 	slices.SortFunc(unsynced, GVR.compare)
 	return unsynced, lost
+}
+
+// learnt reports whether discovery has said which resources a version of a group has, or that
+// there is none. The caller holds mu.
+func (w *Watches) learnt(r GVR) bool {
+	for _, g := range w.groups {
+		for _, v := range g.Versions {
+			if g.Name == r.Group && v.Name == r.Version && v.Err != nil && len(v.Resources) == 0 {
+				return false
+			}
+		}
+	}
+	return w.groups != nil
 }

@@ -94,3 +94,25 @@ func TestUnreadyAtTheStart(t *testing.T) {
 		}
 	})
 }
+
+// TestUnreadyWithoutItsGroup: while a group cannot be learned, nobody knows that a pinned kind
+// of it is not served.
+func TestUnreadyWithoutItsGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := newCluster(t)
+		api.stale = map[string]bool{"apps/v1": true}
+		h := run(t, api, api.inMemory(), func(c *watches.Config, _ *watches.Settings) { c.Pinned = []string{"apps/v1/deployments"} })
+		defer h.stop()
+		time.Sleep(5 * time.Second)
+		if got, want := h.unready(), "unsynced apps/v1/deployments"; got != want {
+			t.Errorf("the group is stale: %q, want %q", got, want)
+		}
+		api.mu.Lock()
+		api.stale = nil
+		api.mu.Unlock()
+		time.Sleep(time.Minute)
+		if got := h.unready(); got != "" {
+			t.Errorf("the group is known: %q", got)
+		}
+	})
+}
