@@ -85,6 +85,13 @@ func MakePlan(ctx context.Context, cfg config.Config, filter config.Filter) (p P
 	}
 	more, err := w.useless(ctx, p.Kinds)
 	p.Useless, p.Unknown = append(p.Useless, more...), err
+	if w.resources == nil || err != nil {
+		return p, nil
+	}
+	served, err := w.resources.watches.Look(ctx)
+	if p.Unknown = err; err == nil {
+		p.Useless = append(p.Useless, unservedNames(cfg.ResourceWatcher, served)...)
+	}
 	return p, nil
 }
 

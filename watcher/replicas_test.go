@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -128,5 +130,57 @@ func TestNoNotificationWithoutLease(t *testing.T) {
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestNotifiesFromThePipeline: a subscription reads what is collected for storage, and costs
+// the apiserver no watch of its own.
+func TestNotifiesFromThePipeline(t *testing.T) {
+	env := clustertest.Start(t)
+	client, ns := kubernetes.NewForConfigOrDie(env.Config), clustertest.Namespace(t, env.Config)
+	must[*corev1.ConfigMap](t)(client.CoreV1().ConfigMaps(ns).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{}))
+	target := newTold(t)
+	storage := newMemoryStorage(t)
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(200 * time.Millisecond) // time enough to know what the cluster serves
+		storage.serve(w, r)
+	}))
+	t.Cleanup(slow.Close)
+	w := startWatcher(t, env.Kubeconfig, slow.URL, func(c *config.Config, f *config.Filter) {
+		telling(t, c, ns, target)
+		c.LeaderElection.Enabled = false
+		f.K8sResourceWhiteList = []string{"v1"}
+		f.APIResourceSpecification = []config.GroupKinds{{GroupVersion: "v1", ResourceKinds: []string{"ConfigMap"}}}
+	})
+	eventually(t, "the subscription is told", func() bool { return target.has("a") })
+	if n := metricSum(t, w, "k8swatch_lazy_watches"); n != 0 {
+		t.Errorf("%v kinds are followed for readers only, want none", n)
+	}
+}
+
+// TestSubscriptionsAwaitThePipeline, but do without it where it does not come, as while storage
+// is away.
+func TestSubscriptionsAwaitThePipeline(t *testing.T) {
+	for name, tc := range map[string]struct {
+		begin func(w *Watcher, cancel func())
+		want  time.Duration
+	}{
+		"it comes":  {func(w *Watcher, _ func()) { close(w.collects) }, time.Second},
+		"the end":   {func(_ *Watcher, cancel func()) { cancel() }, time.Second},
+		"otherwise": {func(*Watcher, func()) {}, collectsWithin},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &Watcher{collects: make(chan struct{})}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				began := time.Now()
+				time.AfterFunc(time.Second, func() { tc.begin(w, cancel) })
+				w.awaitCollector(ctx)
+				if took := time.Since(began); took != tc.want {
+					t.Errorf("waited for %s, want %s", took, tc.want)
+				}
+			})
+		})
 	}
 }

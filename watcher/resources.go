@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"time"
 
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/collector"
@@ -141,4 +142,24 @@ func (r *resources) serve(ctx context.Context, log *slog.Logger) (*access.Server
 	}
 	log.Info("serving objects", "address", server.Addr())
 	return server, nil
+}
+
+// collectsWithin is how long subscriptions wait at the start for the kinds that the pipeline
+// collects. Earlier they would follow these by watches of their own and, as they never let
+// go of them, for good. Later, storage or the apiserver is away: what changes is told all
+// the same.
+const collectsWithin = 5 * time.Second
+
+// notify tells subscriptions of changes until ctx ends, and drains.
+func (w *Watcher) notify(ctx context.Context) error {
+	w.awaitCollector(ctx)
+	return w.resources.notifier.Run(ctx)
+}
+
+func (w *Watcher) awaitCollector(ctx context.Context) {
+	select {
+	case <-w.collects:
+	case <-time.After(collectsWithin):
+	case <-ctx.Done():
+	}
 }

@@ -1,6 +1,7 @@
 package watcher
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -31,22 +32,37 @@ func (r *resources) warnUnserved(ctx context.Context, log *slog.Logger) error {
 // unservedNames are the resources that the configuration names and the cluster does not
 // serve, one sentence each. What the defaults name may be missing.
 func unservedNames(c config.ResourceWatcher, served *watches.Catalogue) (all []string) {
-	var full, short []string
+	var full, short, grouped, withheld []string
 	for _, g := range served.Groups {
 		for _, v := range g.Versions {
 			for _, k := range v.Kinds {
 				full = append(full, watches.GVR{Group: g.Name, Version: v.Name, Resource: k.Name}.String())
 				short = append(short, strings.TrimSuffix(k.Name+"."+g.Name, "."))
+				grouped = append(grouped, inDeny(g.Name, k.Name)...)
 			}
 		}
 	}
+	for _, k := range served.Withheld {
+		withheld = append(withheld, inDeny(k.Group, k.Name)...)
+	}
+	report := func(key, name, what string, known []string) {
+		all = append(all, fmt.Sprintf("resourceWatcher.%s: %q %s%s", key, name, what, meant(name, known)))
+	}
 	check := func(key, name string, known []string) {
 		if !slices.Contains(known, name) {
-			all = append(all, fmt.Sprintf("resourceWatcher.%s: %q is not served, or withheld%s", key, name, meant(name, known)))
+			report(key, name, "is not served, or withheld", known)
 		}
 	}
 	for i, name := range c.Watches.Pinned {
 		check(fmt.Sprintf("watches.pinned[%d]", i), name, full)
+	}
+	for i, name := range c.Watches.Deny {
+		if !slices.Contains(watches.Default().Deny, name) && !strings.HasSuffix(name, "/*") && !slices.Contains(withheld, name) {
+			report(fmt.Sprintf("watches.deny[%d]", i), name, "withholds nothing that is served", append(grouped, withheld...))
+		}
+	}
+	for i, s := range c.Notify.Subscriptions {
+		check(fmt.Sprintf("notify.subscriptions[%d].resource", i), s.Resource.String(), full)
 	}
 	for i, name := range c.Relations.Kinds {
 		if !slices.Contains(relation.Default().Kinds, name) {
@@ -59,4 +75,9 @@ func unservedNames(c config.ResourceWatcher, served *watches.Catalogue) (all []s
 		}
 	}
 	return all
+}
+
+// inDeny is how watches.deny may name a resource.
+func inDeny(group, resource string) []string {
+	return []string{cmp.Or(group, "v1") + "/" + resource, "*/" + resource}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/notify"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
@@ -31,10 +32,20 @@ func TestUnservedNames(t *testing.T) {
 		t.Errorf("defaults: %q", got)
 	}
 	c.Watches.Pinned = []string{"v1/pods", "v1/podz", "apps/v1/deployments"}
+	served.Withheld = kind("secrets")
+	c.Watches.Deny = []string{"v1/secrets", "*/secrets", "v1/secret", "*/secret", "example.com/*", "apps/deployment"}
+	for _, r := range []notify.Resource{{Version: "v1", Resource: "pods"}, {Version: "v1", Resource: "podz"}, {Version: "v1", Resource: "secrets"}} {
+		c.Notify.Subscriptions = append(c.Notify.Subscriptions, notify.Subscription{Resource: r})
+	}
 	c.Relations.Kinds = []string{"pods", "podz", "deployments.apps", "jobs.batch"}
 	c.Query.FieldIndexes = map[string][]string{"podz": {"spec.a"}, "deployments.apps": {"spec.a"}}
 	want := []string{
 		`resourceWatcher.watches.pinned[1]: "v1/podz" is not served, or withheld, did you mean "v1/pods"?`,
+		`resourceWatcher.watches.deny[2]: "v1/secret" withholds nothing that is served, did you mean "v1/secrets"?`,
+		`resourceWatcher.watches.deny[3]: "*/secret" withholds nothing that is served, did you mean "*/secrets"?`,
+		`resourceWatcher.watches.deny[5]: "apps/deployment" withholds nothing that is served, did you mean "apps/deployments"?`,
+		`resourceWatcher.notify.subscriptions[1].resource: "v1/podz" is not served, or withheld, did you mean "v1/pods"?`,
+		`resourceWatcher.notify.subscriptions[2].resource: "v1/secrets" is not served, or withheld`,
 		`resourceWatcher.relations.kinds[1]: "podz" is not served, or withheld, did you mean "pods"?`,
 		`resourceWatcher.query.fieldIndexes: "podz" is not served, or withheld, did you mean "pods"?`,
 	}

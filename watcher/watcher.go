@@ -88,6 +88,7 @@ type Watcher struct {
 
 	// collector is made by Run, when the cluster has said what there is to watch.
 	collector    atomic.Pointer[collector.Collector]
+	collects     chan struct{}                             // closed when collector is there
 	synchronizer atomic.Pointer[synchronizer.Synchronizer] // nil where nothing is compared
 	// definitions collects the CustomResourceDefinitions; nil where none are followed.
 	definitions *collector.Collector
@@ -107,7 +108,7 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 	if cfg.Port != 0 && cfg.Port == cfg.MetricPort {
 		return nil, &InputError{Key: "metric_port", Err: fmt.Errorf("%d is the port of health, too (key port): health and metrics need a port each", cfg.Port)}
 	}
-	w := &Watcher{cfg: cfg, filter: filter, log: s.Logger, listen: s.Listen, registry: prometheus.NewRegistry()}
+	w := &Watcher{cfg: cfg, filter: filter, log: s.Logger, listen: s.Listen, registry: prometheus.NewRegistry(), collects: make(chan struct{})}
 	w.reloads = newReloads(w.registry)
 	w.registry.MustRegister(newLags(w), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	var err error
@@ -331,7 +332,7 @@ func (w *Watcher) workAndNotify(ctx context.Context) error {
 	if w.resources == nil {
 		return w.work(ctx)
 	}
-	return lifecycle.Run(ctx, lifecycle.Stage{Name: "watch", Run: w.work}, lifecycle.Stage{Name: "notify", Run: w.resources.notifier.Run})
+	return lifecycle.Run(ctx, lifecycle.Stage{Name: "watch", Run: w.work}, lifecycle.Stage{Name: "notify", Run: w.notify})
 }
 
 // work watches and sends until ctx ends, then drains. Storage that is looked up in
@@ -388,6 +389,7 @@ func (w *Watcher) watch(ctx context.Context) error {
 		return err
 	}
 	w.collector.Store(c) // last: ready looks at what stages has made, too
+	close(w.collects)
 	if w.idle(len(resources)) {
 		w.log.Warn("nothing is watched: not ready until the filter file lets a kind through", "filter", w.cfg.FilterConfigPath)
 	}

@@ -29,8 +29,8 @@ const checkLimit = 10 * time.Second
 const checkUsage = `Usage of k8s-watch check: say what k8s-watch would do with a configuration, and do
 nothing of it. Only the apiserver is asked, for what it serves.
 
-Exit code 0, also offline, 1 if filters, masks or selectors have nothing to apply to, 2 if k8s-watch
-would not start.
+Exit code 0, also offline, 1 if filters, masks, selectors or names of resources have nothing to
+apply to, 2 if k8s-watch would not start.
 `
 
 // check is the subcommand of that name.

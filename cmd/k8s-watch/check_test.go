@@ -147,6 +147,32 @@ func TestCheckResourceWatcher(t *testing.T) {
 	}
 }
 
+// TestCheckNamesOfResources: names of the resource watcher that stand for nothing are listed, as
+// the log of a start has them.
+func TestCheckNamesOfResources(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.json")
+	text := `{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},"k8s":{"master":"` + discoveryServer(t).URL + `"},
+"bcs":{"custom-storage-endpoints":"http://h"},"filterConfigPath":"testdata/check-filter.json",
+"resourceWatcher":{"enabled":true,"watches":{"pinned":["v1/pods","v1/podz"],"deny":["v1/secret"]},"notify":{"subscriptions":[
+{"name":"s","resource":"apps/v1/deployment","target":{"webhook":{"url":"https://receiver/"}}}]}}}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, last, all := command(t, "check", "-f", file)
+	for _, want := range []string{
+		`resourceWatcher.watches.pinned[1]: "v1/podz" is not served, or withheld, did you mean "v1/pods"?`,
+		`resourceWatcher.watches.deny[0]: "v1/secret" withholds nothing that is served, did you mean "v1/secrets"?`,
+		`resourceWatcher.notify.subscriptions[0].resource: "apps/v1/deployment" is not served, or withheld, did you mean "apps/v1/deployments"?`,
+	} {
+		if !strings.Contains(all, "\n  "+want+"\n") {
+			t.Errorf("without %q", want)
+		}
+	}
+	if code != 1 {
+		t.Errorf("exit code %d, %s:\n%s", code, last, all)
+	}
+}
+
 // TestCheckUnfollowed: a subscription whose kind has to be added at run time is named.
 func TestCheckUnfollowed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.json")

@@ -94,7 +94,7 @@ merges. An invalid cell that violates a guarantee is kept.`,
 
 const explainUsage = "print how the figures came about, and where, before the outcome"
 
-const setUsage = "override a field (path=value), or choose matrix points (matrix.axis=a,b)"
+const setUsage = "override a field (path=value), or choose matrix points (matrix.axis=a,b) or set a field of one (matrix.axis.point.field=value)"
 
 // common adds the flags of every command that runs scenarios with any watcher.
 func (f *runFlags) common(cmd *cobra.Command) {

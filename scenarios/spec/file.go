@@ -201,7 +201,7 @@ func (f *File) Record() (map[string]any, error) {
 }
 
 // parseSets reads the overrides. matrix.<axis>=a,b chooses or replaces the points
-// of an axis; any other path sets a field, in every cell, over the matrix.
+// of an axis, matrix.<axis>.<point>.<field>=value sets a field of one; any other path sets a field, in every cell, over the matrix.
 func (f *File) parseSets() ([]assignment, error) {
 	var over []assignment
 	for i, s := range f.tree.Overrides {
@@ -215,7 +215,11 @@ func (f *File) parseSets() ([]assignment, error) {
 			return nil, f.tree.Fail(nil, path, "an override of more than 4096 bytes", "put it into the scenario file")
 		}
 		if name, ok := strings.CutPrefix(path, "matrix."); ok {
-			if err := f.choose(at, name, text); err != nil {
+			within, err := f.setInPoint(i, name, text)
+			if err == nil && !within {
+				err = f.choose(at, name, text)
+			}
+			if err != nil {
 				return nil, err
 			}
 			continue

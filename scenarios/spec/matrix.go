@@ -257,6 +257,33 @@ func (f *File) choose(at *yaml.Node, name, text string) error {
 	return nil
 }
 
+// setInPoint applies --set matrix.<axis>.<point>.<field>=value, the override i, to a point that
+// is a section. It reports whether there is such a point.
+func (f *File) setInPoint(i int, name, text string) (bool, error) {
+	at := &yaml.Node{Line: strictyaml.OverrideLine(i)}
+	for j, a := range f.axes {
+		for k, p := range a.points {
+			field, ok := strings.CutPrefix(name, a.path+"."+p.label+".")
+			if !ok || p.value.Kind != yaml.MappingNode {
+				continue
+			}
+			if _, _, err := f.checkPath(at, a.path+"."+field, "matrix."+name); err != nil {
+				return true, err
+			}
+			value, err := f.tree.ParseOverride(i, text)
+			if err != nil {
+				return true, f.tree.Fail(at, "matrix."+name, "the value is not YAML", "quote it: --set 'matrix."+name+"=…'")
+			}
+			p.value = strictyaml.Clone(p.value)
+			strictyaml.Put(p.value, field, value)
+			f.axes[j].points = slices.Clone(a.points)
+			f.axes[j].points[k] = p
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // slug makes a label safe as part of a folder's name.
 func slug(label string) string {
 	var b strings.Builder

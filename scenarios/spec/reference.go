@@ -273,7 +273,8 @@ Where a field is a number, a duration, a size, a share or a speed, a range stand
 The points of a list have names as well: ` + "`storage.faults: {none: [], some: ['503:1%']}`" + `.
 
 ` + "`--set matrix.watcher.strategy=keyed,dedup`" + ` replaces the values of an axis or adds one, ` + "`--set 'matrix.watcher.podQueueNum=1..64 *2'`" + ` as well;
-` + "`--set matrix.load=light`" + ` chooses named points. There are at most 400 points, whatever ` + "`repeat`" + ` says. An axis can be any field but these:
+` + "`--set matrix.load=light`" + ` chooses named points, ` + "`--set matrix.load.light.threads=20`" + ` sets a field of one: without ` + "`matrix.`" + `
+a field is set in all of them. There are at most 400 points, whatever ` + "`repeat`" + ` says. An axis can be any field but these:
 
 | field | why not | instead |
 |---|---|---|

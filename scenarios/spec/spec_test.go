@@ -164,6 +164,11 @@ func TestSets(t *testing.T) {
 	}{
 		{"a field", []string{"load.survivors=0.5"}, "0.5", func(f *File) string { return fmt.Sprint(f.Cells()[0].Scenario.Load.Survivors) }},
 		{"a field wins over the matrix", []string{"load.threads=3"}, "3 3 3 3", func(f *File) string { return each(f, func(c Cell) any { return c.Scenario.Load.Threads }) }},
+		{"a field of one point", []string{"matrix.load.heavy.threads=3", "matrix.load.heavy.bystander.rate=5"}, "10 2, 3 5, 10 2, 3 5,", func(f *File) string {
+			return each(f, func(c Cell) any {
+				return fmt.Sprintf("%d %v,", c.Scenario.Load.Threads, c.Scenario.Load.Bystander.Rate)
+			})
+		}},
 		{"the last one wins", []string{"repeat=2", "repeat=3"}, "3", func(f *File) string { return fmt.Sprint(f.Base().Repeat) }},
 		{"an axis is pinned", []string{"watcher.strategy=dedup"}, "dedup-light dedup-heavy", ids},
 		{"named points are chosen", []string{"matrix.load=heavy"}, "single-heavy keyed-heavy", ids},
@@ -461,6 +466,8 @@ func TestBadInput(t *testing.T) {
 		{"set without value", swept, []string{"load.threads"}, "--set load.threads: not path=value; write for example --set load.threads=20"},
 		{"set of an unknown field", swept, []string{"load.thread=4"}, "--set load.thread=4: load.thread: unknown field; did you mean threads?"},
 		{"set of a wrong type", swept, []string{"load.threads=many"}, `--set load.threads=many: load.threads: "many" is not a whole number; write digits only, for example 30`},
+		{"set of an unknown field of a point", swept, []string{"matrix.load.heavy.thread=4"}, "--set matrix.load.heavy.thread=4: matrix.load.heavy.thread: unknown field; did you mean load.threads?"},
+		{"set of a bad value in a point", swept, []string{"matrix.load.heavy.threads=x"}, `--set matrix.load.heavy.threads=x: load.threads: "x" is not a whole number; write digits only, for example 30`},
 		{"set of an unknown point", swept, []string{"matrix.load=huge"}, `--set matrix.load=huge: matrix.load: no point is called "huge"; use one of light, heavy`},
 		{"set of no point", swept, []string{"matrix.load="}, "--set matrix.load=: matrix.load: no points, so there is nothing to run; give it at least one, or take the axis away"},
 		{"set below a value", swept, []string{"load.threads.x=1"}, "--set load.threads.x=1: load.threads: a mapping where one value is wanted; write one value"},

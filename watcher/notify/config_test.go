@@ -42,7 +42,7 @@ func TestConfig(t *testing.T) {
 		{`{"subscriptions":[{"name":"a","resource":"v1/pods","workers":1000,` + hook + `}]}`, `subscriptions[0].workers: `},
 		{`{"subscriptions":[{"name":"a","resource":"v1/pods","queue":{"length":-1},` + hook + `}]}`, `subscriptions[0].queue.length: `},
 		{`{"subscriptions":[{"name":"a","resource":"v1/pods","queue":{"whenFull":"block"},` + hook + `}]}`, `subscriptions[0].queue.whenFull: `},
-		{`{"subscriptions":[{"name":"a","resource":"v1/pods","retry":{"tries":-1},` + hook + `}]}`, `subscriptions[0].retry: `},
+		{`{"subscriptions":[{"name":"a","resource":"v1/pods","retry":{"tries":-1},` + hook + `}]}`, `subscriptions[0].retry.tries: is negative, want 0`},
 		{`{"subscriptions":[{"name":"a","resource":"v1/pods","retry":{"initial":"1m","max":"1s"},` + hook + `}]}`, `subscriptions[0].retry.max: `},
 		{`{"subscriptions":[{"name":"a","resource":"v1/pods"}]}`, `subscriptions[0].target: has 0 targets`},
 		{`{"subscriptions":[{"name":"a","resource":"v1/pods","target":{"webhook":{"url":"https://h/"},"kafka":{"brokers":["h:1"],"topic":"t"}}}]}`, `subscriptions[0].target: has 2 targets`},

@@ -501,7 +501,7 @@ func TestDeadLetters(t *testing.T) {
 	}
 	for _, want := range []string{
 		`"id":"bad:101:ADDED","reason":"refused","error":"the receiver answered HTTP 422","tries":1,"event":{"type":"ADDED","object":{"kind":"Pod"`,
-		`"id":"moved:103:ADDED","reason":"tries","error":"the receiver answered HTTP 307"`, `"id":"large:105:ADDED","reason":"too_large"`,
+		`"id":"moved:103:ADDED","reason":"tries","error":"the receiver answered HTTP 307: redirects are not followed, want the address of the receiver itself"`, `"id":"large:105:ADDED","reason":"too_large"`,
 		`"reason":"tries","error":"the receiver answered HTTP 502","tries":4`, `"spec":"<x>"}}`,
 	} {
 		if !strings.Contains(string(b), want) {

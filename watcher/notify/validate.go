@@ -113,10 +113,10 @@ func (s Subscription) check() (errs []error) {
 		wrong("workers", "%d, want 1 to %d", s.Workers, maxWorkers)
 	}
 	if s.Queue.Length < 0 {
-		wrong("queue.length", "is negative")
+		wrong("queue.length", "is negative, want 0 (the default) or more")
 	}
 	if s.Queue.Bytes < 0 {
-		wrong("queue.bytes", "is negative")
+		wrong("queue.bytes", "is negative, want 0 (the default) or more")
 	}
 	if !slices.Contains([]string{"", DropOldest, DropNewest, Resync}, s.Queue.WhenFull) {
 		wrong("queue.whenFull", "%q, want %s, %s or %s", s.Queue.WhenFull, DropOldest, DropNewest, Resync)
@@ -125,8 +125,10 @@ func (s Subscription) check() (errs []error) {
 }
 
 func (r Retry) check() (errs []error) {
-	if r.Initial < 0 || r.Max < 0 || r.Age < 0 || r.Tries < 0 {
-		errs = append(errs, delivery.KeyError("retry", "has a negative value"))
+	for key, negative := range map[string]bool{"initial": r.Initial < 0, "max": r.Max < 0, "age": r.Age < 0, "tries": r.Tries < 0} {
+		if negative {
+			errs = append(errs, delivery.KeyError("retry."+key, "is negative, want 0 (the default) or more"))
+		}
 	}
 	if r.Initial > 0 && r.Max > 0 && r.Max < r.Initial {
 		errs = append(errs, delivery.KeyError("retry.max", "is less than retry.initial"))

@@ -33,7 +33,9 @@ const MostQueries = 64
 func (r *Relations) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodGet && req.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		refuse(w, apierrors.NewMethodNotSupported(schema.GroupResource{Resource: "relations"}, req.Method))
+		refused := apierrors.NewMethodNotSupported(schema.GroupResource{Resource: "relations"}, req.Method)
+		refused.ErrStatus.Message += ": use GET"
+		refuse(w, refused)
 		return
 	}
 	select {

@@ -216,8 +216,11 @@ func TestMethods(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = io.Copy(io.Discard, response.Body)
+		body, _ := io.ReadAll(response.Body)
 		_ = response.Body.Close()
+		if code == 405 && !strings.Contains(string(body), "use GET") {
+			t.Errorf("%s: %s", method, body)
+		}
 		if response.StatusCode != code || (response.Header.Get("Allow") != "") != (code == 405) || response.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s: %d %v", method, response.StatusCode, response.Header)
 		}

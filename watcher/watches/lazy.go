@@ -114,6 +114,9 @@ func (w *Watches) loaded() (kinds int, bytes int64) {
 func (w *Watches) stop(l *lazy, why error) *lazy {
 	l.why = why
 	close(l.gone)
+	if unsynced, ok := errors.AsType[*UnsyncedError](why); ok && unsynced.Err != nil { // so it is for who waits
+		why = unsynced.Err
+	}
 	w.logger.Info("no longer following a kind for readers", "resource", l.key, "reason", why)
 	return l
 }

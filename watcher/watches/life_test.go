@@ -1,9 +1,11 @@
 package watches_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -251,7 +253,11 @@ func TestRoomIsBounded(t *testing.T) {
 
 // TestPinnedAtRunTime: Add and Drop, and what cannot be dropped.
 func TestPinnedAtRunTime(t *testing.T) {
-	virtual(t, func(c *watches.Config, _ *watches.Settings) { c.Pinned = []string{"v1/nodes", "x.io/v1/things"} }, func(t *testing.T, api *cluster, h *harness) {
+	var log bytes.Buffer
+	virtual(t, func(c *watches.Config, s *watches.Settings) {
+		c.Pinned = []string{"v1/nodes", "x.io/v1/things"}
+		s.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	}, func(t *testing.T, api *cluster, h *harness) {
 		for r, want := range map[watches.GVR]error{secretsGVR: watches.ErrDenied, {Version: "v1", Resource: "x"}: watches.ErrNotServed} {
 			if err := h.Add(t.Context(), r); !errors.Is(err, want) {
 				t.Errorf("add %s: %v", r, err)
@@ -287,6 +293,9 @@ func TestPinnedAtRunTime(t *testing.T) {
 			t.Errorf("pinned before it was served: %+v", s)
 		}
 	})
+	if want := `resource=v1/pods reason="the watch was dropped"`; !strings.Contains(log.String(), want) {
+		t.Errorf("no %s in\n%s", want, log.String())
+	}
 }
 
 // TestDropOfThePipelines is refused.

@@ -118,31 +118,9 @@ func (w *Watches) learn(groups []collector.APIGroup, err error) time.Duration {
 	}
 	w.update()
 	if w.groups != nil {
-		w.learned.Do(func() {
-			w.warnOfDeny()
-			close(w.known)
-		})
+		w.learned.Do(func() { close(w.known) })
 	}
 	return pause
-}
-
-// warnOfDeny names entries of deny that withhold nothing: most likely a kind or a singular
-// name where the plural is meant.
-func (w *Watches) warnOfDeny() {
-	for i, r := range w.deny {
-		if r.resource == anything {
-			continue
-		}
-		if !slices.ContainsFunc(w.groups, func(g collector.APIGroup) bool {
-			return slices.ContainsFunc(g.Versions, func(v collector.APIVersion) bool {
-				return slices.ContainsFunc(v.Resources, func(found collector.APIResource) bool {
-					return denied{r}.has(g.Name, found.Name)
-				})
-			})
-		}) {
-			w.logger.Warn("an entry of deny withholds nothing that the cluster serves", "entry", w.config.Deny[i])
-		}
-	}
 }
 
 // discovered returns a resource of the last discovery. The caller holds mu.

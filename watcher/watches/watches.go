@@ -135,6 +135,16 @@ func (w *Watches) Run(ctx context.Context) error {
 	return err
 }
 
+// Look asks once what the cluster serves. It is for who does not Run, and returns what could
+// be learned with why that is not all.
+func (w *Watches) Look(ctx context.Context) (*Catalogue, error) {
+	defer w.discovery.Close()
+	w.learn(w.discovery.Groups(ctx))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.Served(), w.lookErr
+}
+
 // Known is closed once it was learned what the cluster serves; Served is empty before.
 func (w *Watches) Known() <-chan struct{} { return w.known }
 

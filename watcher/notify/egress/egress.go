@@ -36,7 +36,10 @@ const timeout = 10 * time.Second
 func (c Config) Validate() error {
 	for i, text := range c.Allow {
 		p, err := netip.ParsePrefix(text)
+		addr, bare := netip.ParseAddr(text)
 		switch key := fmt.Sprintf("allow[%d]", i); {
+		case bare == nil:
+			return delivery.KeyError(key, "%q is no network, want %s/%d for this address alone", text, addr.WithZone(""), addr.BitLen())
 		case err != nil:
 			return delivery.KeyError(key, "%q is no network, want one such as 10.0.0.0/8 or fd00::/8", text)
 		case p != p.Masked():
@@ -100,7 +103,7 @@ func NewDialer(c Config, resolver *net.Resolver) *Dialer {
 			Timeout: timeout, Resolver: resolver,
 			ControlContext: func(_ context.Context, network, address string, _ syscall.RawConn) error {
 				if err := guard.Safe(network, address, nil); err != nil {
-					return &BlockedError{err}
+					return &BlockedError{fmt.Errorf("%w; if it is meant, name its network in allow", err)}
 				}
 				_, port, err := net.SplitHostPort(address)
 				if err == nil {

@@ -119,6 +119,9 @@ func withoutURL(err error) error {
 // receiver is away, a login page for instance.
 func verdict(status int, retryAfter string, now time.Time) error {
 	err := fmt.Errorf("the receiver answered HTTP %d", status)
+	if status/100 == 3 {
+		err = fmt.Errorf("%w: redirects are not followed, want the address of the receiver itself", err)
+	}
 	switch status {
 	case http.StatusRequestEntityTooLarge:
 		return &delivery.PermanentError{Reason: delivery.TooLarge, Err: err}

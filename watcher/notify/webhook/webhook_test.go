@@ -141,7 +141,7 @@ func TestRedirect(t *testing.T) {
 		w.WriteHeader(http.StatusFound)
 	})
 	err := target(t, webhook.Config{URL: s.URL}).Deliver(t.Context(), event)
-	if err == nil || !strings.Contains(err.Error(), "HTTP 302") || strings.Contains(err.Error(), "hush") {
+	if err == nil || !strings.Contains(err.Error(), "HTTP 302: redirects are not followed") || strings.Contains(err.Error(), "hush") {
 		t.Errorf("to what is no URL: %v", err)
 	}
 	if asked.Load() != 0 {
