@@ -125,9 +125,12 @@ func (s Subscription) check() (errs []error) {
 }
 
 func (r Retry) check() (errs []error) {
-	for key, negative := range map[string]bool{"initial": r.Initial < 0, "max": r.Max < 0, "age": r.Age < 0, "tries": r.Tries < 0} {
-		if negative {
-			errs = append(errs, delivery.KeyError("retry."+key, "is negative, want 0 (the default) or more"))
+	for _, x := range []struct {
+		key      string
+		negative bool
+	}{{"initial", r.Initial < 0}, {"max", r.Max < 0}, {"tries", r.Tries < 0}, {"age", r.Age < 0}} {
+		if x.negative {
+			errs = append(errs, delivery.KeyError("retry."+x.key, "is negative, want 0 (the default) or more"))
 		}
 	}
 	if r.Initial > 0 && r.Max > 0 && r.Max < r.Initial {
