@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -51,11 +52,24 @@ type Writer[R any] struct {
 	err   error
 }
 
+// Create makes the file at path; an existing one is overwritten.
+func Create[R any](path string, f Format[R]) (*Writer[R], error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("create the %s: %w", f.What, err)
+	}
+	w, err := NewWriter(file, f)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return w, nil
+}
+
 // NewWriter writes to file and closes it with the Writer.
 func NewWriter[R any](file io.WriteCloser, f Format[R]) (*Writer[R], error) {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 	if err != nil {
-		return nil, fmt.Errorf("prepare the compression: %w", err)
+		return nil, fmt.Errorf("prepare the compression of the %s: %w", f.What, err)
 	}
 	return &Writer[R]{file: file, format: f, enc: enc}, nil
 }

@@ -2,10 +2,8 @@ package oplog
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/watchbench/watchbench/internal/ndjson"
 	"github.com/watchbench/watchbench/internal/outfile"
@@ -15,30 +13,20 @@ import (
 // complete log.
 type Writer = ndjson.Writer[Record]
 
+var format = ndjson.Format[Record]{What: "op log", Line: appendRecord, Seal: func(records int64) string {
+	return fmt.Sprintf(`{"checkpoint":%d}`, records)
+}}
+
 // Create makes the file at path; an existing one is overwritten.
-func Create(path string) (*Writer, error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return nil, fmt.Errorf("create the op log: %w", err)
-	}
-	w, err := NewWriter(f)
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return w, nil
-}
+func Create(path string) (*Writer, error) { return ndjson.Create(path, format) }
 
 // Output describes the file that Create is to write, for a check before it does.
 func Output(flag, path string) outfile.Output {
-	return outfile.Output{Flag: flag, Path: path, What: "op log", Ours: outfile.Lines(`{"id":`)}
+	return outfile.Output{Flag: flag, Path: path, What: format.What, Ours: outfile.Lines(`{"id":`)}
 }
 
 // NewWriter writes to file and closes it with the Writer.
-func NewWriter(file io.WriteCloser) (*Writer, error) {
-	return ndjson.NewWriter(file, ndjson.Format[Record]{What: "op log", Line: appendRecord, Seal: func(records int64) string {
-		return fmt.Sprintf(`{"checkpoint":%d}`, records)
-	}})
-}
+func NewWriter(file io.WriteCloser) (*Writer, error) { return ndjson.NewWriter(file, format) }
 
 // appendRecord appends r as one line of JSON.
 func appendRecord(b []byte, r *Record) []byte {
