@@ -3,7 +3,8 @@
 // it is held against the op log.
 //
 //   - R1 answers: a 200 is a complete and valid body with what was asked for, unless the
-//     reader gave it up, and a LIST has at least the Pods that existed all the time.
+//     reader cut it off at the end, and a LIST has at least the Pods that existed all
+//     the time.
 //   - R2 watches: every change comes once, in order, as it happened, and before a bookmark
 //     of its version. What a watch skips that begins anew after a 410 is not missed.
 //   - R3 webhooks: the versions of an object are delivered in order, and to receivers
