@@ -63,9 +63,10 @@ type forgedSeen struct {
 	Refusals      []forgedRefusal `json:"refusals"`
 	Listeners     []trapSeen      `json:"listeners"`
 	// Redirects is how often the watcher was sent elsewhere; Taken is how many events it took
-	// for delivered by that.
+	// for delivered by that, and Failed how many tries it counted as failed.
 	Redirects int64 `json:"redirects"`
 	Taken     int64 `json:"taken"`
+	Failed    int64 `json:"failed"`
 }
 
 // forgedTries is one of the watcher's subscriptions.
@@ -209,6 +210,7 @@ func (f *forgery) Finish(ctx context.Context, c Cell) error {
 	if f.last == nil || c.Watcher().Ended() { // a cut cell's watcher has no more to say
 		return nil
 	}
+	f.last.Redirects = f.redirector.deliveries.Load() // before the figures, which may count more
 	s, err := c.Watcher().Scrape(ctx)
 	if err != nil {
 		return c.Watcher().Lost(ctx, err)
@@ -223,7 +225,8 @@ func (f *forgery) Finish(ctx context.Context, c Cell) error {
 		tries.read(log)
 		f.last.Subscriptions = append(f.last.Subscriptions, tries)
 	}
-	f.last.Redirects, f.last.Taken = f.redirector.deliveries.Load(), int64(delivered[redirected])
+	f.last.Taken = int64(delivered[redirected])
+	f.last.Failed = int64(retried[redirected] + s.By(metric.NotifyDeadLettered, "subscription")[redirected])
 	var bodies bytes.Buffer
 	for _, t := range append(f.traps, f.redirector) {
 		bodies.Write(t.kept())

@@ -20,7 +20,7 @@ func TestForged(t *testing.T) {
 		strange = "connections to listeners that no allowed subscription made"
 		dialled = "forged addresses that were not refused when dialled"
 		started = "configurations with a forged address that were not refused"
-		moved   = "redirects that passed for deliveries"
+		moved   = "redirects that were not counted as failures"
 	)
 	for _, tc := range []struct {
 		name    string
@@ -40,6 +40,7 @@ func TestForged(t *testing.T) {
 		{"another key", func(s *forgedSeen) { s.Refusals[0].NamesKey = false }, []string{started}, false},
 		{"no configurations", func(s *forgedSeen) { s.Refusals = nil }, []string{started}, false},
 		{"a redirect passed for a delivery", func(s *forgedSeen) { s.Taken = 1 }, []string{moved}, false},
+		{"redirects were dropped without a word, or not counted", func(s *forgedSeen) { s.Failed = 0 }, []string{moved}, false},
 		{"no redirect", func(s *forgedSeen) { s.Redirects = 0 }, []string{moved}, false},
 		{"the listener was out of reach", func(s *forgedSeen) { s.Listeners[0].Deliveries = 0 }, nil, true},
 		{"one never tried, or still waits", func(s *forgedSeen) { s.Subscriptions[0] = forgedTries{Name: "loopback"} }, []string{dialled}, false},
@@ -48,7 +49,7 @@ func TestForged(t *testing.T) {
 			Subscriptions: []forgedTries{{Name: "loopback", Retried: 40, Refused: 2}, {Name: "metadata", Retried: 40, Refused: 1}},
 			Refusals:      []forgedRefusal{{Name: "file", Ended: true, ExitCode: 2, NamesKey: true}, {Name: "userinfo", Ended: true, ExitCode: 2, NamesKey: true}},
 			Listeners:     []trapSeen{{Address: "127.0.0.1:1", Connections: 1, Deliveries: 80}, {Address: "[::1]:1", Connections: 1, Deliveries: 80}},
-			Redirects:     4,
+			Redirects:     4, Failed: 3,
 		}
 		if tc.edit != nil {
 			tc.edit(&s)

@@ -69,13 +69,14 @@ func (s *forgedSeen) started() result.Fact {
 	})
 }
 
-// elsewhere: a redirect is no delivery. That none is followed, strange says.
+// elsewhere: each redirect is a try that failed, but for the one that may be under way. That
+// none is followed, strange says.
 func (s *forgedSeen) elsewhere() result.Fact {
-	const name = "redirects that passed for deliveries"
+	const name = "redirects that were not counted as failures"
 	if s.Redirects == 0 {
 		return matrix.Missing("S", name, "", "there was no redirect")
 	}
-	return matrix.None("S", name, s.Taken, "")
+	return matrix.None("S", name, s.Taken+max(0, s.Redirects-s.Failed-1), "")
 }
 
 // vacuous: the listeners must have been within reach. A subscription that never tried was
