@@ -38,6 +38,16 @@ type message struct {
 	} `json:"error"`
 }
 
+// browserTemp is where Chromium leaves folders behind. Its name is short: there are sockets.
+func browserTemp(t *testing.T) string {
+	dir, err := os.MkdirTemp("", "browser")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
 // startBrowser starts Chromium, or skips the test where there is none.
 func startBrowser(t *testing.T) *browser {
 	t.Helper()
@@ -63,6 +73,7 @@ func startBrowser(t *testing.T) *browser {
 	cmd := exec.CommandContext(ctx, path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--user-data-dir="+t.TempDir(),
 		"--remote-debugging-pipe", "about:blank")
+	cmd.Env = append(os.Environ(), "TMPDIR="+browserTemp(t))
 	cmd.ExtraFiles = []*os.File{fromTest, toTest} // Chromium reads from 3 and writes to 4
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
