@@ -54,19 +54,6 @@ func TestKneeBadInput(t *testing.T) {
 	}
 }
 
-func TestModelBadInput(t *testing.T) {
-	dir := t.TempDir()
-	for want, args := range map[string][]string{
-		"--format pdf is not known; use table, md, html or json": {dir, "--format", "pdf"},
-		"name the folder of a run":                               {dir},
-		"model needs the folder of a run":                        {},
-	} {
-		if _, _, code, err := invoke(t, append([]string{"model"}, args...)...); code != exitInput || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: exit code %d, %v; want %q", args, code, err, want)
-		}
-	}
-}
-
 func TestKneeVerdict(t *testing.T) {
 	at := 3.0
 	for want, all := range map[int][]knee.Strategy{

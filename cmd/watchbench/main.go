@@ -100,7 +100,7 @@ func command() *cobra.Command {
 		return badinput.New("see "+cmd.CommandPath()+" --help", "%v", commandline.FlagError(cmd, err))
 	})
 	group(root, "Measure:", runCommand(), dashboardCommand(), reportCommand(), checkCommand(), scenariosCommand())
-	group(root, "Which settings?", tuneCommand(), kneeCommand(), simulateCommand(), modelCommand())
+	group(root, "Which settings?", tuneCommand(), kneeCommand(), simulateCommand())
 	group(root, "Did it get worse?", compareCommand(), gateCommand(), referenceCommand())
 	group(root, "What if something fails?", matrixCommand())
 	group(root, "Other clusters, watchers, loads:", clusterCommand(), recordCommand(), replayCommand())

@@ -43,7 +43,6 @@ var rules = []rule{
 	{"scenarios/measure", makers, "what judges a record does not know what made it"},
 	{"scenarios/check", makers, "what judges a record does not know what made it"},
 	{"scenarios/matrix", makers, "what judges a record does not know what made it"},
-	{"scenarios/model", []string{"reports/render", "reports/result", "scenarios/simulate"}, "the capacity model is formulas: it knows no run and draws nothing"},
 	{"scenarios/faults", []string{"scenarios/runner"}, "a fault acts on a view of the cell"},
 	{"reports", []string{"watcher", "loadgen", "storagemock", "scenarios", "dashboards"}, "reports reads results"},
 	{"dashboards", []string{"watcher", "loadgen", "storagemock", "scenarios"}, "dashboards reads results and metrics"},

@@ -9,7 +9,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/loadgen/plan"
-	"github.com/watchbench/watchbench/scenarios/model"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -106,7 +105,7 @@ func (s *searched) first() float64 {
 	if c := s.base.Storage.Capacity.Inflight; c > 0 {
 		inFlight = min(inFlight, c)
 	}
-	rate := model.Rate(inFlight, l)
+	rate := float64(inFlight) / l.Seconds() // Little's law
 	if c := s.base.Storage.Capacity.Rate; c > 0 {
 		rate = min(rate, float64(c))
 	}

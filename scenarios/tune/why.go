@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/model"
 )
 
 // why gives the reasons for an answer, in figures.
@@ -31,11 +30,9 @@ func (x *Search) why(c, runner *candidate) (all []result.TuningFact) {
 		if most := s.Storage.Capacity.Inflight; most > 0 && n > most {
 			n, limit = most, ", storage's own limit,"
 		}
-		rate := model.Rate(n, mean)
-		b, err := model.Burst(int64(requests), 0, rate)
-		if err == nil {
-			add("Little's law", "%d in flight%s of %s, are %s requests a second; the %s that were simulated take %s s by that", n, limit, each, figure(rate), thousands(int64(requests)), figure(b.Drained.Seconds()))
-		}
+		rate := float64(n) / mean.Seconds()
+		add("Little's law", "%d in flight%s of %s, are %s requests a second; the %s that were simulated take %s s by that",
+			n, limit, each, figure(rate), thousands(int64(requests)), figure(requests/rate))
 	}
 	if first.Requests < first.Events && first.Events > 0 {
 		add("merging", "%s of %s changes are sent, simulated: later ones took their place", thousands(first.Requests), thousands(first.Events))
