@@ -111,8 +111,8 @@ func (w *Watcher) platformClient() (*http.Client, error) {
 	return httpClient(load), nil
 }
 
-// newAlertmanager is nil where the configuration names none.
-func newAlertmanager(cfg config.Config) (*alert.Alertmanager, error) {
+// newAlertmanagers returns one target per configured address.
+func newAlertmanagers(cfg config.Config) ([]*alert.Alertmanager, error) {
 	c := cfg.Alertor
 	if len(c.Alertmanager) == 0 {
 		return nil, nil
@@ -121,9 +121,15 @@ func newAlertmanager(cfg config.Config) (*alert.Alertmanager, error) {
 	if err != nil {
 		return nil, &InputError{Err: err}
 	}
-	m := &alert.Alertmanager{
-		Endpoints: c.Alertmanager, ClusterID: cfg.Default.ClusterID, Client: httpClient(load),
-		Resolve: 5 * time.Duration(c.Convergence),
+	m := alert.Alertmanager{
+		ClusterID: cfg.Default.ClusterID, Client: httpClient(load), Resolve: 5 * time.Duration(c.Convergence),
+	}
+	each := func() (all []*alert.Alertmanager) {
+		for _, m.Endpoint = range c.Alertmanager {
+			one := m
+			all = append(all, &one)
+		}
+		return all
 	}
 	key, authorize := "alertor.bearerTokenFile", func(token string) string { return "Bearer " + token }
 	file := c.BearerTokenFile
@@ -134,7 +140,7 @@ func newAlertmanager(cfg config.Config) (*alert.Alertmanager, error) {
 		}
 	}
 	if file == "" {
-		return m, nil
+		return each(), nil
 	}
 	m.Authorization = func() (string, error) {
 		secret, err := readSecret(file)
@@ -143,7 +149,7 @@ func newAlertmanager(cfg config.Config) (*alert.Alertmanager, error) {
 	if _, err := m.Authorization(); err != nil {
 		return nil, &InputError{Key: key, Err: err}
 	}
-	return m, nil
+	return each(), nil
 }
 
 // serverTLS is the configuration of both servers: plain HTTP without a certificate,
