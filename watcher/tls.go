@@ -10,9 +10,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/bom"
 	"github.com/watchbench/watchbench/watcher/alert"
 	"github.com/watchbench/watchbench/watcher/certfile"
 	"github.com/watchbench/watchbench/watcher/config"
@@ -60,11 +60,11 @@ func clientTLS(key string, f config.TLS, skipVerify bool) (func() (*tls.Config, 
 // keyPair reads a certificate and its key, which may be encrypted as the original's may:
 // in PEM itself (RFC 1423).
 func keyPair(f config.TLS) (tls.Certificate, error) {
-	cert, err := os.ReadFile(f.CertFile)
+	cert, err := bom.ReadFile(f.CertFile)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	key, err := os.ReadFile(f.KeyFile)
+	key, err := bom.ReadFile(f.KeyFile)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
@@ -124,13 +124,6 @@ func newAlertmanagers(cfg config.Config) ([]*alert.Alertmanager, error) {
 	m := alert.Alertmanager{
 		ClusterID: cfg.Default.ClusterID, Client: httpClient(load), Resolve: 5 * time.Duration(c.Convergence),
 	}
-	each := func() (all []*alert.Alertmanager) {
-		for _, m.Endpoint = range c.Alertmanager {
-			one := m
-			all = append(all, &one)
-		}
-		return all
-	}
 	key, authorize := "alertor.bearerTokenFile", func(token string) string { return "Bearer " + token }
 	file := c.BearerTokenFile
 	if c.PasswordFile != "" {
@@ -139,17 +132,22 @@ func newAlertmanagers(cfg config.Config) ([]*alert.Alertmanager, error) {
 			return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.User+":"+password))
 		}
 	}
-	if file == "" {
-		return each(), nil
+	if file != "" {
+		m.Authorization = func() (string, error) {
+			secret, err := readSecret(file)
+			return authorize(secret), err
+		}
+		if _, err := m.Authorization(); err != nil {
+			return nil, &InputError{Key: key, Err: err}
+		}
 	}
-	m.Authorization = func() (string, error) {
-		secret, err := readSecret(file)
-		return authorize(secret), err
+	var all []*alert.Alertmanager
+	for _, address := range c.Alertmanager {
+		one := m
+		one.Endpoint = address
+		all = append(all, &one)
 	}
-	if _, err := m.Authorization(); err != nil {
-		return nil, &InputError{Key: key, Err: err}
-	}
-	return each(), nil
+	return all, nil
 }
 
 // serverTLS is the configuration of both servers: plain HTTP without a certificate,
@@ -160,7 +158,7 @@ func serverTLS(c config.Config, log *slog.Logger) (*tls.Config, error) {
 		return nil, nil
 	}
 	load := func() (*tls.Config, error) {
-		cert, err := tls.LoadX509KeyPair(c.ServerCertFile, c.ServerKeyFile)
+		cert, err := certfile.Pair(c.ServerCertFile, c.ServerKeyFile)
 		if err != nil {
 			return nil, fmt.Errorf("server_cert_file, server_key_file: %w", err)
 		}
