@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -18,8 +19,8 @@ const ClockSlack = int64(5 * time.Millisecond)
 type Clock struct {
 	found int64
 	first string
-	// begun has, by kind, the acknowledged write that was dispatched last. Versions of a kind
-	// are given in order: who is answered with a higher one is answered after that dispatch.
+	// begun has, by kind, the acknowledged write that was dispatched last. A kind's versions
+	// increase: a write with a higher version is answered after that dispatch.
 	begun map[string]dispatch
 }
 
@@ -36,7 +37,8 @@ func (c *Clock) Reason() string {
 	if c.found == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the clock was set, or the record was changed: %d times contradict each other, the first: %s", c.found, c.first)
+	return fmt.Sprintf("the clock was set, or the record changed: %d times contradict each other, first: %s",
+		c.found, c.first)
 }
 
 // before notes that an effect stands before its cause; text names them.
@@ -66,7 +68,8 @@ func (c *Clock) Operation(r *oplog.Record) {
 	// The version of a bind, and of a retry, may have been read after the answer.
 	if version > last.version && r.Type != oplog.TypeBind && r.Attempt == 0 {
 		c.before(r.Finished, last.started, func() string {
-			return fmt.Sprintf("%s was answered before operation %d was dispatched, which has an older version,", operation(r), last.operation)
+			return fmt.Sprintf("%s was answered before operation %d was dispatched, which has an older version,",
+				operation(r), last.operation)
 		})
 	}
 	if r.Started > last.started {
@@ -83,8 +86,9 @@ func operation(r *oplog.Record) string {
 
 // Request takes an entry of the ledger.
 func (c *Clock) Request(e *ledger.Entry) {
-	c.before(e.Applied, e.Received, func() string { return fmt.Sprintf("request %d was applied before it was received,", e.Seq) })
-	c.before(e.Responded, e.Received, func() string { return fmt.Sprintf("request %d was answered before it was received,", e.Seq) })
+	c.before(min(cmp.Or(e.Applied, e.Responded), cmp.Or(e.Responded, e.Applied)), e.Received, func() string {
+		return fmt.Sprintf("request %d was applied or answered before it was received,", e.Seq)
+	})
 }
 
 // Change takes a change of the load. A deletion has no state of its own that storage could

@@ -59,8 +59,8 @@ func TestClock(t *testing.T) {
 			c.Operation(&late)
 			c.Operation(&r)
 		}, ""},
-		{"applied before received", func(c *Clock) { e := entry; e.Applied -= 2000 * ms; c.Request(&e) }, "request 3 was applied before it was received, by 1.999s"},
-		{"answered before received", func(c *Clock) { e := entry; e.Received += 2000 * ms; e.Applied = 0; c.Request(&e) }, "request 3 was answered before it was received"},
+		{"applied before received", func(c *Clock) { e := entry; e.Applied -= 2000 * ms; c.Request(&e) }, "request 3 was applied or answered before it was received, by 1.999s"},
+		{"answered before received", func(c *Clock) { e := entry; e.Received += 2000 * ms; e.Applied = 0; c.Request(&e) }, "request 3 was applied or answered before it was received"},
 		{"received before dispatched", func(c *Clock) { x := change; x.Started += 2000 * ms; c.Change(&x) }, "storage received operation 7 of a Pod before it was dispatched, by 1.991s"},
 		{"the state before it", func(c *Clock) { x := change; x.Started += 2000 * ms; x.Unversioned = true; c.Change(&x) }, ""},
 		{"never stored", func(c *Clock) { x := change; x.Arrived, x.Stored = 0, 0; c.Change(&x) }, ""},

@@ -27,8 +27,7 @@ func NewHistogram() *Histogram {
 }
 
 // Add records a duration in nanoseconds. A negative one counts as the least within
-// history.ClockSlack; beyond it, it is no duration and is left out: a cell with such times
-// is invalid.
+// history.ClockSlack; beyond that it is left out: a cell with such times is invalid.
 func (h *Histogram) Add(nanos int64) {
 	if nanos < -history.ClockSlack {
 		return
