@@ -98,8 +98,8 @@ func (w *Watcher) alertor() (*alert.Alertor, []lifecycle.Stage, error) {
 		}
 		targets, stages = append(targets, h), append(stages, find)
 	}
-	if w.alertmanager != nil {
-		targets = append(targets, w.alertmanager)
+	for _, m := range w.alertmanagers {
+		targets = append(targets, m)
 	}
 	if len(targets) == 0 {
 		return nil, nil, nil

@@ -10,9 +10,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/bom"
 	"github.com/watchbench/watchbench/watcher/alert"
 	"github.com/watchbench/watchbench/watcher/certfile"
 	"github.com/watchbench/watchbench/watcher/config"
@@ -60,11 +60,11 @@ func clientTLS(key string, f config.TLS, skipVerify bool) (func() (*tls.Config, 
 // keyPair reads a certificate and its key, which may be encrypted as the original's may:
 // in PEM itself (RFC 1423).
 func keyPair(f config.TLS) (tls.Certificate, error) {
-	cert, err := os.ReadFile(f.CertFile)
+	cert, err := bom.ReadFile(f.CertFile)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	key, err := os.ReadFile(f.KeyFile)
+	key, err := bom.ReadFile(f.KeyFile)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
@@ -111,8 +111,8 @@ func (w *Watcher) platformClient() (*http.Client, error) {
 	return httpClient(load), nil
 }
 
-// newAlertmanager is nil where the configuration names none.
-func newAlertmanager(cfg config.Config) (*alert.Alertmanager, error) {
+// newAlertmanagers returns one target per configured address.
+func newAlertmanagers(cfg config.Config) ([]*alert.Alertmanager, error) {
 	c := cfg.Alertor
 	if len(c.Alertmanager) == 0 {
 		return nil, nil
@@ -121,9 +121,8 @@ func newAlertmanager(cfg config.Config) (*alert.Alertmanager, error) {
 	if err != nil {
 		return nil, &InputError{Err: err}
 	}
-	m := &alert.Alertmanager{
-		Endpoints: c.Alertmanager, ClusterID: cfg.Default.ClusterID, Client: httpClient(load),
-		Resolve: 5 * time.Duration(c.Convergence),
+	m := alert.Alertmanager{
+		ClusterID: cfg.Default.ClusterID, Client: httpClient(load), Resolve: 5 * time.Duration(c.Convergence),
 	}
 	key, authorize := "alertor.bearerTokenFile", func(token string) string { return "Bearer " + token }
 	file := c.BearerTokenFile
@@ -133,17 +132,22 @@ func newAlertmanager(cfg config.Config) (*alert.Alertmanager, error) {
 			return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.User+":"+password))
 		}
 	}
-	if file == "" {
-		return m, nil
+	if file != "" {
+		m.Authorization = func() (string, error) {
+			secret, err := readSecret(file)
+			return authorize(secret), err
+		}
+		if _, err := m.Authorization(); err != nil {
+			return nil, &InputError{Key: key, Err: err}
+		}
 	}
-	m.Authorization = func() (string, error) {
-		secret, err := readSecret(file)
-		return authorize(secret), err
+	var all []*alert.Alertmanager
+	for _, address := range c.Alertmanager {
+		one := m
+		one.Endpoint = address
+		all = append(all, &one)
 	}
-	if _, err := m.Authorization(); err != nil {
-		return nil, &InputError{Key: key, Err: err}
-	}
-	return m, nil
+	return all, nil
 }
 
 // serverTLS is the configuration of both servers: plain HTTP without a certificate,
@@ -154,7 +158,7 @@ func serverTLS(c config.Config, log *slog.Logger) (*tls.Config, error) {
 		return nil, nil
 	}
 	load := func() (*tls.Config, error) {
-		cert, err := tls.LoadX509KeyPair(c.ServerCertFile, c.ServerKeyFile)
+		cert, err := certfile.Pair(c.ServerCertFile, c.ServerKeyFile)
 		if err != nil {
 			return nil, fmt.Errorf("server_cert_file, server_key_file: %w", err)
 		}

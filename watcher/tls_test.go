@@ -178,10 +178,11 @@ func TestAlertmanagerAccess(t *testing.T) {
 	} {
 		write("first\n")
 		tc.alertor.TLS, tc.alertor.Alertmanager = f, config.List{s.URL}
-		am, err := newAlertmanager(config.Config{Alertor: tc.alertor})
-		if err != nil {
-			t.Fatal(err)
+		all, err := newAlertmanagers(config.Config{Alertor: tc.alertor})
+		if err != nil || len(all) != 1 {
+			t.Fatal(all, err)
 		}
+		am := all[0]
 		for _, want := range []string{tc.first, tc.then} {
 			if err := am.Post(t.Context(), alert.Alert{}); err != nil {
 				t.Fatal(err)
@@ -196,7 +197,7 @@ func TestAlertmanagerAccess(t *testing.T) {
 	if err := os.Remove(secret); err != nil {
 		t.Fatal(err)
 	}
-	_, err = newAlertmanager(config.Config{Alertor: config.Alertor{Alertmanager: config.List{s.URL}, BearerTokenFile: secret}})
+	_, err = newAlertmanagers(config.Config{Alertor: config.Alertor{Alertmanager: config.List{s.URL}, BearerTokenFile: secret}})
 	if err == nil || !strings.Contains(err.Error(), "alertor.bearerTokenFile") {
 		t.Errorf("got %v", err)
 	}

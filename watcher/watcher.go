@@ -70,21 +70,20 @@ type Settings struct {
 
 // Watcher is the WatchManager: it owns the parts and runs them together.
 type Watcher struct {
-	cfg      config.Config
-	filter   config.Filter
-	log      *slog.Logger
-	listen   listenFunc // nil: TCP
-	registry *prometheus.Registry
-	kube     *rest.Config
-	storage  *storage.Client
-	reloads  *prometheus.CounterVec
-	elector  *leader.Elector // nil without leader election
-	// alertmanager is nil where none is configured.
-	alertmanager *alert.Alertmanager
-	pipeline     *pipeline.Pipeline // nil under the profile "legacy"
-	owners       *owners            // nil under the profile "legacy"
-	path         path               // of the events; pipeline, if there is one
-	resources    *resources         // nil where the resource watcher is off
+	cfg           config.Config
+	filter        config.Filter
+	log           *slog.Logger
+	listen        listenFunc // nil: TCP
+	registry      *prometheus.Registry
+	kube          *rest.Config
+	storage       *storage.Client
+	reloads       *prometheus.CounterVec
+	elector       *leader.Elector // nil without leader election
+	alertmanagers []*alert.Alertmanager
+	pipeline      *pipeline.Pipeline // nil under the profile "legacy"
+	owners        *owners            // nil under the profile "legacy"
+	path          path               // of the events; pipeline, if there is one
+	resources     *resources         // nil where the resource watcher is off
 
 	// collector is made by Run, when the cluster has said what there is to watch.
 	collector    atomic.Pointer[collector.Collector]
@@ -126,7 +125,7 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 		w.log.Warn("the certificates of storage, netservice and bcs-health are not verified: whoever is on the way can read and change what is sent",
 			"key", "bcs.insecureSkipVerify")
 	}
-	if w.alertmanager, err = newAlertmanager(cfg); err != nil {
+	if w.alertmanagers, err = newAlertmanagers(cfg); err != nil {
 		return nil, err
 	}
 	token, err := storageToken(cfg.BCS, s.Logger)

@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/watchbench/watchbench/internal/bom"
 	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/kubefile"
 	"github.com/watchbench/watchbench/internal/lifecycle"
@@ -102,7 +102,7 @@ func execute(ctx context.Context, o options, stdin io.Reader, stdout io.Writer) 
 const maxConfig = 1 << 20
 
 func readConfig(path string) (c readers.Config, err error) {
-	data, err := os.ReadFile(path)
+	data, err := bom.ReadFile(path)
 	switch {
 	case err != nil:
 		return c, fmt.Errorf("--config: %w", err)

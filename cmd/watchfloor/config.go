@@ -3,8 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
+
+	"github.com/watchbench/watchbench/internal/bom"
 )
 
 // config is what the relay reads of a watcher's configuration.
@@ -68,7 +69,7 @@ func readConfig(path string) (config, error) {
 func plural(kind string) string { return strings.TrimSuffix(strings.ToLower(kind), "s") + "s" }
 
 func readJSON(path string, into any) error {
-	data, err := os.ReadFile(path)
+	data, err := bom.ReadFile(path)
 	if err != nil {
 		return err
 	}

@@ -214,6 +214,7 @@ func TestSteps(t *testing.T) {
 		{"the same program", "", "a and b are the same program but for its version: nothing to gate", "0", "regression", 0, "verdict=SAME\nexit-code=0\n", "a and b are the same program but for its version: nothing to gate\n", ""},
 		{"an error", "", "", "1", "regression", 1, "verdict=ERROR\nexit-code=1\n", "", ""},
 		{"no verdict", "", "", "0", "regression", 1, "verdict=ERROR\nexit-code=1\n", "", "it ended without a verdict"},
+		{"no verdict, as if too noisy", "", "", "5", "regression", 1, "verdict=ERROR\nexit-code=1\n", "", "it ended without a verdict"},
 		{"no such policy", "PASS", "", "0", "never", 2, "", "", "fail-on is neither"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

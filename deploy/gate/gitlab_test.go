@@ -98,6 +98,11 @@ func TestGitLab(t *testing.T) {
 			if !slices.Equal(j.AllowFailure.ExitCodes, []int{5}) || j.Artifacts.When != "always" || j.Artifacts.Reports.JUnit != "watchbench-gate/gate.xml" || !slices.Equal(j.Artifacts.Paths, []string{"watchbench-gate"}) {
 				t.Errorf("%+v", j)
 			}
+			g := newGround(t)
+			g.env["CODE"] = "5"
+			if printed, code := j.run(t, g); code != 1 {
+				t.Errorf("exit code 5 without a verdict ends with %d, want 1: %s", code, printed)
+			}
 			for _, end := range []string{"0", "4", "5"} {
 				g := newGround(t)
 				g.env["VERDICT"], g.env["CODE"] = "SOME", end

@@ -11,6 +11,8 @@ import (
 	"os"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/watchbench/watchbench/internal/bom"
 )
 
 const (
@@ -86,6 +88,11 @@ func Sniff(in io.Reader) (*Reader, error) {
 	if string(start) == zstdMagic {
 		return NewZstd(buffered)
 	}
+	text, err := bom.Text(start)
+	if err != nil {
+		return nil, err
+	}
+	_, _ = buffered.Discard(len(start) - len(text)) // of what is buffered
 	return &Reader{in: buffered}, nil
 }
 

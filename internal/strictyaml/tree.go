@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/watchbench/watchbench/internal/bom"
 )
 
 // Format describes a kind of file: its bounds and its name in messages.
@@ -66,6 +68,10 @@ func (f *Format) Parse(file string, data []byte) (*Tree, error) {
 	t := &Tree{format: f, file: file}
 	if len(data) > f.MaxBytes {
 		return nil, t.Fail(nil, "", fmt.Sprintf("the file has %d bytes", len(data)), fmt.Sprintf("a %s has at most %d", f.Noun, f.MaxBytes))
+	}
+	data, err := bom.Text(data)
+	if err != nil {
+		return nil, t.Fail(nil, "", err.Error(), "a "+f.Noun+" is a YAML mapping in UTF-8")
 	}
 	if bytes.IndexByte(data, 0) >= 0 {
 		return nil, t.Fail(nil, "", "the file is not text", "a "+f.Noun+" is a YAML mapping in UTF-8")

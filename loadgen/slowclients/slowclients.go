@@ -14,10 +14,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/watchbench/watchbench/internal/bom"
 )
 
 // Config says whose connections are held.
@@ -72,7 +73,7 @@ func Run(ctx context.Context, c Config) (Seen, error) {
 	if err := c.Validate(); err != nil {
 		return Seen{}, err
 	}
-	pem, err := os.ReadFile(c.CAFile)
+	pem, err := bom.ReadFile(c.CAFile)
 	if err != nil {
 		return Seen{}, fmt.Errorf("CA of the server: %w", err)
 	}

@@ -17,6 +17,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -119,6 +120,9 @@ func read(dir, name string) *Entry {
 		return err == nil && info.Mode().IsRegular()
 	}
 	e := &Entry{Name: name, Started: stamp(name)}
+	if has(runFile) {
+		e.begun(filepath.Join(folder, runFile))
+	}
 	if has(pageFile) {
 		e.Page = pageFile
 	}
@@ -156,6 +160,16 @@ func read(dir, name string) *Entry {
 	return e
 }
 
+// begun takes the time from the record that a run writes as it goes, if there is one.
+func (e *Entry) begun(path string) {
+	var r struct {
+		Run struct{ Started time.Time }
+	}
+	if decode(path, &r) == nil && !r.Run.Started.IsZero() {
+		e.Started = r.Run.Started
+	}
+}
+
 func (e *Entry) run(folder string) error {
 	res, err := result.LoadFile(filepath.Join(folder, result.FileName))
 	if err != nil {
@@ -180,9 +194,7 @@ func (e *Entry) matrix(folder string) error {
 			continue
 		}
 		var first struct {
-			Run struct {
-				Started time.Time `json:"started"`
-			} `json:"run"`
+			Run struct{ Started time.Time }
 		}
 		if decode(filepath.Join(folder, x.Dir, result.FileName), &first) == nil {
 			e.Started, e.Finished = first.Run.Started, first.Run.Started.Add(time.Duration(m.Seconds*float64(time.Second)))
@@ -228,13 +240,18 @@ func decode(path string, into any) error {
 	return nil
 }
 
-// stamp is the time that a folder's name ends with, taken as UTC; zero if it has none.
+// dated is how the name of a folder ends that watchbench chose: the time, and a number where
+// that was taken.
+var dated = regexp.MustCompile(`(\d{8}-\d{6})(-\d+)?$`)
+
+// stamp is the time in a folder's name, which is that of the machine's zone; zero if it has
+// none.
 func stamp(name string) time.Time {
-	const form = "20060102-150405"
-	if len(name) < len(form) {
+	m := dated.FindStringSubmatch(name)
+	if m == nil {
 		return time.Time{}
 	}
-	t, err := time.Parse(form, name[len(name)-len(form):])
+	t, err := time.ParseInLocation("20060102-150405", m[1], time.Local)
 	if err != nil {
 		return time.Time{}
 	}

@@ -104,6 +104,40 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestDates: a folder without results is dated by the record it has, or by its name, whose time
+// is of the machine's zone and may be followed by a number.
+func TestDates(t *testing.T) {
+	zone := time.Local
+	defer func() { time.Local = zone }()
+	time.Local = time.FixedZone("there", 8*3600)
+	want := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	dir := t.TempDir()
+	for path, text := range map[string]string{
+		"run-20260301-170000/run.json":             "{}",
+		"run-20260301-170000-2/run.json":           "{}",
+		"run-20260301-170000-11/gate.md":           "x",
+		"run-20991231-170000/run.json":             `{"run": {"started": "2026-03-01T09:00:00Z"}}`,
+		"matrix-20260301-170000-2/matrix-run.json": "{}",
+		"named/run.json":                           `{"run": {"started": "2026-03-01T17:00:00+08:00"}}`,
+	} {
+		put(t, filepath.Join(dir, path), text)
+	}
+	all, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		if !e.Started.Equal(want) {
+			t.Errorf("%s began at %v, want %v", e.Name, e.Started, want)
+		}
+	}
+	for _, name := range []string{"plain", "20260301-17000", "run-20261301-170000", "run-20260301-170000-b"} {
+		if at := stamp(name); !at.IsZero() {
+			t.Errorf("%s is dated %v", name, at)
+		}
+	}
+}
+
 // FuzzRead: whatever a record's file holds, it is one entry, with the record or a reason, and
 // the run beside it is read.
 func FuzzRead(f *testing.F) {

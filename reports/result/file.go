@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+
+	"github.com/watchbench/watchbench/internal/bom"
 )
 
 // FileName is the name of the record inside a run's folder.
@@ -49,6 +51,9 @@ func Decode(r io.Reader, name string) (*Results, error) {
 	}
 	if len(data) > maxFileBytes {
 		return nil, fmt.Errorf("%s: larger than %d MiB", name, maxFileBytes>>20)
+	}
+	if data, err = bom.Text(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	var doc map[string]any
 	if err := json.Unmarshal(data, &doc); err != nil {

@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/watchbench/watchbench/internal/bom"
 )
 
 // MatrixFile is the matrix's name in its folder, MatrixSchema the name of its format.
@@ -151,7 +152,7 @@ func (e *MatrixEntry) Verdict() (failed []string, invalid string) {
 // LoadMatrix reads the matrix from its folder.
 func LoadMatrix(dir string) (*Matrix, error) {
 	path := filepath.Join(dir, MatrixFile)
-	data, err := os.ReadFile(path)
+	data, err := bom.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("open the matrix: %w", err)
 	}

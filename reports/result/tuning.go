@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/watchbench/watchbench/internal/bom"
 )
 
 // TuningSchema names the format of tuning.json, TuningFile the file in a tuning's folder, and
@@ -214,6 +216,9 @@ func LoadTuning(path string) (*Tuning, error) {
 	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if data, err = bom.Text(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	// The schema is looked at before the fields, which differ in a file of another version.
 	var named struct {

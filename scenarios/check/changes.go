@@ -340,8 +340,8 @@ func (b *book) versionChanges(object int, k *keyState, yield func(history.Change
 		}
 		t := b.times(v)
 		if !yield(history.Change{
-			Unconfirmed: t.stored == 0 && i <= applied,
-			Object:      object, Operation: int64(v.op), Kind: k.kind, Bystander: v.flags&versionBystander != 0,
+			Unconfirmed: t.stored == 0 && i <= applied, Unversioned: v.flags&versionUncounted != 0,
+			Object: object, Operation: int64(v.op), Kind: k.kind, Bystander: v.flags&versionBystander != 0,
 			Intended: v.intended, Started: t.started, Finished: t.finished, Stored: t.stored, Arrived: v.arrived,
 			Gone: k.lives[v.life].deleted() != 0, Hit: k.hit,
 		}) {

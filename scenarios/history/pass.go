@@ -23,6 +23,9 @@ type Change struct {
 	Kind      string
 	Bystander bool
 	Deletion  bool
+	// Unversioned: the version of its state is not known. Stored and Arrived may be those of
+	// the state before.
+	Unversioned bool
 	// Terminating, of a deletion: storage acknowledged the object's terminating state,
 	// which the deletion makes before the object is gone and no operation answers.
 	Terminating bool

@@ -35,8 +35,8 @@ type waits struct {
 type stretch struct{ from, to int64 }
 
 // changesOf goes through the changes of the load, which ran from one time, up to the end
-// of the drain. What arrived later did not arrive.
-func changesOf(all iter.Seq[history.Change], from, to int64) changes {
+// of the drain, and shows them to the clock. What arrived later did not arrive.
+func changesOf(all iter.Seq[history.Change], from, to int64, clock *history.Clock) changes {
 	c := changes{load: NewHistogram(), bystander: NewHistogram(), backlog: debts{newBins(from, to)}}
 	var ends endings
 	var owed, unsent []stretch // of one object
@@ -47,6 +47,7 @@ func changesOf(all iter.Seq[history.Change], from, to int64) changes {
 		owed, unsent = owed[:0], unsent[:0]
 	}
 	for x := range all {
+		clock.Change(&x)
 		arrived := x.Stored != 0 && x.Arrived <= to
 		h := c.load
 		if x.Bystander {

@@ -16,5 +16,7 @@
 //     which stands beside the mock's.
 //  3. Percentiles come from one HDR histogram per measure, exported with it, so
 //     that runs merge.
-//  4. A cell that was cut carries projections only where they are marked so.
+//  4. A cell whose times contradict each other (history.Clock) is invalid, and a negative
+//     duration is in no figure.
+//  5. A cell that was cut carries projections only where they are marked so.
 package measure

@@ -23,6 +23,7 @@ type Figures struct {
 	before, after history.Scrape
 	samples       []history.Sample
 
+	clock    history.Clock
 	load     load
 	pods     served
 	requests int64 // of all kinds, within the window
@@ -48,6 +49,7 @@ func New(cell *history.Cell, before, after history.Scrape, samples []history.Sam
 
 // Operation takes a record of the op log.
 func (f *Figures) Operation(r *oplog.Record) {
+	f.clock.Operation(r)
 	f.load.add(r)
 	if r.Phase == oplog.PhaseLoad && r.Type != oplog.TypeHeartbeat && r.OK() {
 		f.told[r.Kind]++
@@ -60,6 +62,7 @@ func (f *Figures) Operation(r *oplog.Record) {
 // Request takes an entry of the ledger, after all operations. Requests received before
 // the load or after the drain do not count.
 func (f *Figures) Request(e *ledger.Entry) {
+	f.clock.Request(e)
 	if e.Acked() && e.Responded <= f.cell.Watcher.Stored {
 		f.stored = max(f.stored, e.Responded)
 	}
@@ -83,6 +86,9 @@ func (f *Figures) Request(e *ledger.Entry) {
 	}
 }
 
+// ClockReason is history.Clock's, once Cell has seen the changes.
+func (f *Figures) ClockReason() string { return f.clock.Reason() }
+
 // window is from the dispatch of the load's first write to the end of the drain.
 func (f *Figures) window() (from, to int64) {
 	return f.load.window.First, max(f.cell.DrainEnd, f.load.window.Last)
@@ -102,7 +108,7 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	if f.cell.Calibrates || f.paced() {
 		changes = pace.watch(changes, to)
 	}
-	ch := changesOf(changes, from, to)
+	ch := changesOf(changes, from, to, &f.clock)
 	if err := f.storageFigures(&c, &ch); err != nil {
 		return c, err
 	}
@@ -140,6 +146,9 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 		cpuCores: f.busyCores(), lagLimitMs: millis(s.Limits.Lag),
 	})
 	c.InvalidReasons, c.LateReasons = invalid(&c, g)
+	if why := f.clock.Reason(); why != "" {
+		c.InvalidReasons = append(c.InvalidReasons, why)
+	}
 	c.Capacity = f.cell.Capacity
 	if f.cell.Calibrates {
 		if c.Capacity = pace.capacity(c.ID, f.load.window, f.inFlight()); c.Capacity == nil {

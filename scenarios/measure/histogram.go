@@ -7,10 +7,11 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // Range and precision of every histogram: 1 µs to 1 h with three significant
-// digits. Values outside are set to the nearest end, so nothing is left out.
+// digits. Durations outside are set to the nearest end.
 const (
 	histMinMicros = 1
 	histMaxMicros = 3600 * 1e6
@@ -25,9 +26,12 @@ func NewHistogram() *Histogram {
 	return &Histogram{h: hdrhistogram.New(histMinMicros, histMaxMicros, histDigits)}
 }
 
-// Add records a duration in nanoseconds. Clocks of one host may disagree by
-// microseconds between CPUs, so a slightly negative value counts as the least.
+// Add records a duration in nanoseconds. A negative one counts as the least within
+// history.ClockSlack; beyond that it is left out: a cell with such times is invalid.
 func (h *Histogram) Add(nanos int64) {
+	if nanos < -history.ClockSlack {
+		return
+	}
 	v := min(max(nanos/1000, histMinMicros), int64(histMaxMicros))
 	if err := h.h.RecordValue(v); err != nil {
 		panic(fmt.Sprintf("measure: %d µs is within the histogram's range: %v", v, err))

@@ -48,10 +48,10 @@ func TestFreshnessCountsFromTheIntendedTime(t *testing.T) {
 	warm.Phase = oplog.PhaseWarmup
 	ops := []oplog.Record{op(oplog.TypeCreate, "a", "u1", 10, 0, 50, 60), op(oplog.TypeCreate, "b", "u2", 10, 0, 50, 60), bystander, failed, warm}
 	changes := check.Changes(ops, []ledger.Entry{put("a", "u1", 10, 61, 150), trickle})
-	if c := changesOf(changes, at(50), at(60)); c.settled != 0 || c.owed != 2 || c.last != 0 {
+	if c := changesOf(changes, at(50), at(60), &history.Clock{}); c.settled != 0 || c.owed != 2 || c.last != 0 {
 		t.Errorf("the drain ended before: settled %d, owed %d; want 0 and 2", c.settled, c.owed)
 	}
-	c := changesOf(changes, at(50), at(200))
+	c := changesOf(changes, at(50), at(200), &history.Clock{})
 	if c.settled != 1 || c.owed != 1 || c.last != at(150) {
 		t.Errorf("settled %d, owed %d, last %d ms; want 1, 1 and 150 ms", c.settled, c.owed, (c.last-base)/1e6)
 	}

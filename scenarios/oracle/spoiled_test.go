@@ -104,6 +104,7 @@ var spoilers = []struct {
 	{"unsigned", edit(readlog.Delivery, func(_ *rand.Rand, r *readlog.Record) { r.Signed = false })},
 	{"no event at all", edit(readlog.Delivery, func(_ *rand.Rand, r *readlog.Record) { r.Code, r.Error = 400, "its body is not an event" })},
 	{"late delivery", edit(readlog.Delivery, func(_ *rand.Rand, r *readlog.Record) { r.Started += 3e8; r.Ended += 3e8 })},
+	{"clock", edit(readlog.Get, func(_ *rand.Rand, r *readlog.Record) { r.Started += 2e9 })},
 	{"event again", twice(readlog.Event)},
 	{"delivery again", twice(readlog.Delivery)},
 	{"resumed", reopened(0)},

@@ -34,6 +34,7 @@ func (r *record) validity(t *testing.T, a answers, w window) {
 	if r.cell.Scenario.Fault != nil {
 		valid = valid && r.hitEnough()
 	}
+	valid = valid && !r.contradicts()
 	s := r.cell.Scenario.Storage
 	deviation, known := deviationOf(s.Latency)
 	limited := s.Capacity.Rate > 0 || s.Capacity.Inflight > 0 && r.concurrency() >= float64(s.Capacity.Inflight)
@@ -45,6 +46,48 @@ func (r *record) validity(t *testing.T, a answers, w window) {
 		}
 	}
 	a["valid"] = valid && r.readersValid(a, share(t, limits.MinEvents))
+}
+
+// contradicts says that times of the record cannot all be right. Each pair of writes is looked
+// at, where the published validity looks at one before each.
+func (r *record) contradicts() bool {
+	early := func(effect, cause int64) bool { return effect != 0 && cause != 0 && effect+5e6 < cause }
+	for _, x := range r.reads {
+		if early(x.Ended, x.Started) || early(x.Started, x.Intended) {
+			return true
+		}
+	}
+	received := map[key][]request{}
+	for _, e := range r.ledger {
+		if early(e.Applied, e.Received) || early(e.Responded, e.Received) {
+			return true
+		}
+		if e.Method == "PUT" && e.acked() && e.took() {
+			received[e.key()] = append(received[e.key()], e)
+		}
+	}
+	for i := range r.ops {
+		o := &r.ops[i]
+		if early(o.Finished, o.Started) || o.Phase != "witnessed" && early(o.Started, o.Intended) {
+			return true
+		}
+		if !o.ok() || o.delete() || o.ResourceVersion == 0 {
+			continue
+		}
+		for _, e := range received[o.key()] {
+			if o.counted() && e.UID == o.UID && e.ResourceVersion >= o.ResourceVersion && early(e.Received, o.Started) {
+				return true
+			}
+		}
+		for j := range r.ops {
+			later := &r.ops[j]
+			if later.ok() && !later.delete() && later.Kind == o.Kind && later.ResourceVersion > o.ResourceVersion &&
+				later.Type != "bind" && later.Attempt == 0 && early(later.Finished, o.Started) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // deviationOf is the standard deviation of a lognormal or constant latency, in seconds;

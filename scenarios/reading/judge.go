@@ -118,13 +118,17 @@ func (j *judge) invalid(format string, args ...any) {
 // control reads what happened.
 func (j *judge) control(ctx context.Context) error {
 	j.at, j.tallies = map[uint64]int{}, map[string]*tally{}
-	opened, gone := false, false
+	opened, gone, turned := false, false, 0
+	early := func(effect, cause int64) bool { return effect != 0 && effect < cause-history.ClockSlack }
 	for r, err := range j.in.Log {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return err
+		}
+		if early(r.Ended, r.Started) || early(r.Started, r.Intended) {
+			turned++
 		}
 		switch {
 		case r.What == readlog.Started:
@@ -149,6 +153,8 @@ func (j *judge) control(ctx context.Context) error {
 		return errors.New("the record has no control, a watch straight from the apiserver")
 	case j.started == 0 || j.stopped < j.started:
 		return errors.New("the record does not say when the queries began and ended")
+	case turned > 0:
+		j.invalid("the clock was set, or the record changed: %d records of readers end before they begin", turned)
 	case gone:
 		j.invalid("the control had to list anew, so that nobody knows what happened")
 	}
@@ -291,7 +297,7 @@ func (l lags) add(c *change, received int64) {
 	if !c.load {
 		return
 	}
-	l.behind.Add(received - c.seen)
+	l.behind.Add(max(0, received-c.seen)) // the control may see it later
 	if c.intended > 0 {
 		l.lag.Add(received - c.intended)
 	}

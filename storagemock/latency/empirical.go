@@ -5,11 +5,12 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/watchbench/watchbench/internal/bom"
 )
 
 // maxEmpirical bounds the values read from one file.
@@ -24,7 +25,7 @@ func empirical(a *arguments) distribution {
 	if a.Err() != nil {
 		return distribution{}
 	}
-	b, err := os.ReadFile(file)
+	b, err := bom.ReadFile(file)
 	if err != nil {
 		a.err = fmt.Errorf("%q: reading the measured values: %w", a.in, err)
 		return distribution{}

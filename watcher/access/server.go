@@ -160,7 +160,7 @@ func serverTLS(c Config, log *slog.Logger) (*tls.Config, error) {
 	}
 	protocols := []string{"h2", "http/1.1"}
 	load := func() (*tls.Config, error) {
-		cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+		cert, err := certfile.Pair(c.CertFile, c.KeyFile)
 		if err != nil {
 			return nil, fmt.Errorf("certFile, keyFile: %w", err)
 		}

@@ -205,7 +205,7 @@ func TestWire(t *testing.T) {
 		}
 	}
 
-	m := &Alertmanager{Endpoints: []string{s.URL}, ClusterID: "BCS-K8S-90001", Client: client, Resolve: time.Minute}
+	m := &Alertmanager{Endpoint: s.URL, ClusterID: "BCS-K8S-90001", Client: client, Resolve: time.Minute}
 	reply = ""
 	if err := m.Post(t.Context(), al); err != nil || path != "POST /api/v2/alerts" {
 		t.Errorf("%s, %v", path, err)

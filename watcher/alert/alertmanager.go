@@ -3,16 +3,15 @@ package alert
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
 )
 
-// Alertmanager posts to every instance, as Alertmanager's clustering wants it;
-// one that accepts is enough.
+// Alertmanager posts to one instance. Each instance of a cluster is a Target of its own, as
+// Alertmanager's clustering wants every alert sent to all of them.
 type Alertmanager struct {
-	Endpoints []string // scheme://host:port
+	Endpoint  string // scheme://host:port
 	ClusterID string
 	Client    *http.Client
 	// Resolve is how long an alert stays active without being repeated.
@@ -28,7 +27,7 @@ type amAlert struct {
 	EndsAt      time.Time         `json:"endsAt"`
 }
 
-// Name implements Target.
+// Name implements Target. Instances share it: their addresses are in the errors.
 func (m *Alertmanager) Name() string { return "alertmanager" }
 
 // Post implements Target.
@@ -50,20 +49,11 @@ func (m *Alertmanager) Post(ctx context.Context, a Alert) error {
 			return fmt.Errorf("authorization for Alertmanager: %w", err)
 		}
 	}
-	var failures []error
-	for _, e := range m.Endpoints {
-		status, reply, err := post(ctx, m.Client, e+"/api/v2/alerts", header, body)
-		switch {
-		case err != nil:
-			failures = append(failures, err)
-		case status/100 != 2:
-			failures = append(failures, fmt.Errorf("%s answered HTTP %d: %.200q", e, status, reply))
-		}
+	status, reply, err := post(ctx, m.Client, m.Endpoint+"/api/v2/alerts", header, body)
+	if err == nil && status/100 != 2 {
+		err = fmt.Errorf("%s answered HTTP %d: %.200q", m.Endpoint, status, reply)
 	}
-	if len(failures) < len(m.Endpoints) {
-		return nil
-	}
-	return errors.Join(failures...)
+	return err
 }
 
 var _ Target = (*Alertmanager)(nil)

@@ -86,7 +86,9 @@ func New(cfg Config, set Settings) (*Alertor, error) {
 			a.results.WithLabelValues(t.Name(), r)
 		}
 	}
-	a.results.WithLabelValues("all", "converged")
+	for _, r := range []string{"converged", "old"} {
+		a.results.WithLabelValues("all", r)
+	}
 	if err := meter.Register(set.Registry, a.results); err != nil {
 		return nil, fmt.Errorf("register alert metrics: %w", err)
 	}
@@ -100,8 +102,13 @@ func (a *Alertor) Observe(o *object.Object) {
 		a.set.Logger.Warn("Event not readable", "event", o.Key, "error", err)
 		return
 	}
-	// Kubernetes times have whole seconds.
-	if !ok || al.At.Before(a.since.Truncate(time.Second)) {
+	if !ok {
+		return
+	}
+	// The start by today's wall clock, which may have been set since then. Kubernetes times
+	// have whole seconds.
+	if since := time.Now().Add(-time.Since(a.since)); al.At.Before(since.Truncate(time.Second)) {
+		a.results.WithLabelValues("all", "old").Inc()
 		return
 	}
 	if !a.first(al) {

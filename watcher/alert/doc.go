@@ -7,7 +7,8 @@
 //     finds it full is dropped and counted.
 //  2. The same warning about the same Pod is delivered once per convergence window.
 //  3. A target that fails is tried again with growing pauses, at most Tries times;
-//     a target that hangs delays no other.
+//     a target that hangs delays no other. Each Alertmanager is a target.
 //  4. Only Events that happened after the Alertor was made are delivered, so that a
-//     restart does not repeat the past hour.
+//     restart does not repeat the past hour; the others are counted. Setting the clock
+//     changes nothing about that.
 package alert

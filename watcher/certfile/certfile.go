@@ -7,14 +7,15 @@ import (
 	"crypto/x509"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
+
+	"github.com/watchbench/watchbench/internal/bom"
 )
 
 // Pool reads the certificates of a CA file; key names it in errors.
 func Pool(key, file string) (*x509.CertPool, error) {
-	data, err := os.ReadFile(file)
+	data, err := bom.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", key, err)
 	}
@@ -23,6 +24,19 @@ func Pool(key, file string) (*x509.CertPool, error) {
 		return nil, fmt.Errorf("%s: %s holds no PEM certificate", key, file)
 	}
 	return pool, nil
+}
+
+// Pair reads a certificate and its key.
+func Pair(certFile, keyFile string) (tls.Certificate, error) {
+	cert, err := bom.ReadFile(certFile)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	key, err := bom.ReadFile(keyFile)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(cert, key)
 }
 
 // Latest is what a load of files returned last. While they cannot be read that stays, and

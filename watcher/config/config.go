@@ -70,7 +70,7 @@ type Synchronizer struct {
 type Alertor struct {
 	// Send warnings about owned Pods to bcs-health, found in ZooKeeper (`bcs.zk`).
 	BCSHealth bool `json:"bcsHealth"`
-	// Alertmanager addresses that get these warnings, `http://host:port`.
+	// Alertmanager addresses that each get these warnings, `http://host:port`.
 	Alertmanager List `json:"alertmanager"`
 	TLS          TLS  `json:"tls"`
 	// File with a token for Alertmanager, read for each request.

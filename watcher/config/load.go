@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/watchbench/watchbench/internal/bom"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
@@ -327,6 +328,9 @@ func readFile(path string) ([]byte, error) {
 	}
 	if len(data) > maxFile {
 		return nil, &Error{File: path, Msg: fmt.Sprintf("larger than %d bytes: is it the right file?", maxFile)}
+	}
+	if data, err = bom.Text(data); err != nil {
+		return nil, &Error{File: path, Msg: err.Error()}
 	}
 	return data, nil
 }

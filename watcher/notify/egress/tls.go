@@ -10,6 +10,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/watchbench/watchbench/internal/bom"
 )
 
 // pool is the certificates of a CA file, read again when it was replaced.
@@ -42,7 +44,7 @@ func (p *pool) get() (*x509.CertPool, error) {
 }
 
 func readPool(file string) (*x509.CertPool, error) {
-	pem, err := os.ReadFile(file)
+	pem, err := bom.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}

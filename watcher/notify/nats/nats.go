@@ -212,7 +212,16 @@ func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
 	return verdict(err)
 }
 
-// verdict is what an error means for the event.
+// Of JetStream's own errors (server/errors.json of nats-io/nats-server v2.15) a publisher
+// without conditions of its own gets these about its message. All others, whatever HTTP-like
+// code they have, are about the stream or the account, which somebody may mend: a full
+// account (10002), another stream behind the subject (10060), a sealed one (10109).
+const (
+	messageTooLarge jetstream.ErrorCode = 10054
+	headerTooLarge  jetstream.ErrorCode = 10097
+)
+
+// verdict classifies the error of a delivery.
 func verdict(err error) error {
 	var api *jetstream.APIError
 	switch {
@@ -222,8 +231,8 @@ func verdict(err error) error {
 		return &delivery.PermanentError{Reason: delivery.TooLarge, Err: err}
 	case errors.Is(err, client.ErrBadSubject):
 		return &delivery.PermanentError{Reason: delivery.Refused, Err: err}
-	case errors.As(err, &api) && api.Code == 400:
-		return &delivery.PermanentError{Reason: delivery.Refused, Err: err}
+	case errors.As(err, &api) && (api.ErrorCode == messageTooLarge || api.ErrorCode == headerTooLarge):
+		return &delivery.PermanentError{Reason: delivery.TooLarge, Err: err}
 	case errors.Is(err, client.ErrConnectionClosed), errors.Is(err, client.ErrReconnectBufExceeded), errors.Is(err, client.ErrConnectionReconnecting):
 		return &delivery.UnreachableError{Err: err}
 	}

@@ -233,15 +233,15 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("no stream yet: %v, want an error that is not for ever", err)
 	}
 	stream(t, s, func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1024; c.MaxMsgs = 2; c.Discard = jetstream.DiscardNew })
-	if err := target(t, s, nats.Config{Stream: "OTHER"}).Deliver(t.Context(), e); !errors.As(err, &permanent) || permanent.Reason != delivery.Refused {
-		t.Errorf("other stream: %v", err)
+	if err := target(t, s, nats.Config{Stream: "OTHER"}).Deliver(t.Context(), e); err == nil || errors.As(err, &permanent) {
+		t.Errorf("another stream has the subject: %v, want an error that is not permanent", err)
 	}
 	to := target(t, s, nats.Config{})
 	for _, size := range []int{2000, 8000} {
 		large := event("large", size)
 		large.Body = []byte(strings.Repeat("x", size))
-		if err := to.Deliver(t.Context(), large); !errors.As(err, &permanent) {
-			t.Errorf("%d bytes: %v, want that it is for ever", size, err)
+		if err := to.Deliver(t.Context(), large); !errors.As(err, &permanent) || permanent.Reason != delivery.TooLarge {
+			t.Errorf("%d bytes: %v, want permanent, too large", size, err)
 		}
 	}
 	for v := range 2 {
@@ -260,6 +260,38 @@ func TestRefusals(t *testing.T) {
 	}
 	if n := s.NumClients(); n > 4 {
 		t.Errorf("%d clients", n)
+	}
+}
+
+// TestFullAccount: an account without room takes the event once there is some (10002, which
+// has the code 400).
+func TestFullAccount(t *testing.T) {
+	s := start(t, t.TempDir(), -1, nil)
+	st := stream(t, s, nil)
+	to := target(t, s, nats.Config{})
+	limit := func(store int64) {
+		t.Helper()
+		l := server.JetStreamAccountLimits{MaxMemory: -1, MaxStore: store, MaxStreams: -1, MaxConsumers: -1}
+		if err := s.GlobalAccount().UpdateJetStreamLimits(map[string]server.JetStreamAccountLimits{"": l}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit(1)
+	if err := to.Deliver(t.Context(), event("fills", 1)); err != nil {
+		t.Fatal(err)
+	}
+	var permanent *delivery.PermanentError
+	var api *jetstream.APIError
+	err := to.Deliver(t.Context(), event("a", 1))
+	if !errors.As(err, &api) || api.Code != 400 || api.ErrorCode != 10002 {
+		t.Fatalf("%v, want the account's limit", err)
+	}
+	if errors.As(err, &permanent) {
+		t.Errorf("a full account is permanent: %v", err)
+	}
+	limit(-1)
+	if err := to.Deliver(t.Context(), event("a", 1)); err != nil || len(messages(t, st)) != 2 {
+		t.Errorf("with room again: %v", err)
 	}
 }
 

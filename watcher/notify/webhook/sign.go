@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/watchbench/watchbench/internal/bom"
 )
 
 const (
@@ -60,6 +62,9 @@ func readSecrets(file string) ([][]byte, error) {
 	}
 	if len(text) > maxFile {
 		return nil, errors.New("the file is too large to be one of secrets")
+	}
+	if text, err = bom.Text(text); err != nil {
+		return nil, err
 	}
 	return parseSecrets(string(text))
 }
