@@ -116,7 +116,9 @@ type Spec struct {
 var eventTypes = []string{"ADDED", "MODIFIED", "DELETED"}
 
 // Hits reports whether the fault is meant for objects of a Kind.
-func (s Spec) Hits(kind string) bool { return len(s.Kinds) == 0 || slices.Contains(s.Kinds, plural(kind)) }
+func (s Spec) Hits(kind string) bool {
+	return len(s.Kinds) == 0 || slices.Contains(s.Kinds, plural(kind))
+}
 
 // EndsWatches reports whether a watch that the fault hits ends, without an event, some
 // time after it was opened.

@@ -19,7 +19,7 @@ var Columns = []string{"C", "O", "L", "B", "I", "A", "T", "S", "X"}
 
 // Fault makes a scenario a row of the fault matrix.
 type Fault struct {
-	Row   string `json:"row" jsonschema:"required,example=F2,pattern=^F[0-9]+$" jsonschema_description:"F0 to F28."`
+	Row   string `json:"row" jsonschema:"required,example=F2,pattern=^F[0-9]+$" jsonschema_description:"F0 to F30."`
 	Title string `json:"title" jsonschema:"required,example=storage refuses connections" jsonschema_description:"What goes wrong, in a few words."`
 	// Assert are the columns that must hold, Measure those that are only shown.
 	Assert  []string `json:"assert,omitempty" jsonschema:"example=[C\\,O]" jsonschema_description:"Columns that must hold: C, O, L, B, I, A, T, S, X."`
