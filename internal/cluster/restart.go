@@ -17,7 +17,7 @@ import (
 var ErrFixed = errors.New("only the embedded control plane of this process can be restarted")
 
 // ErrNoBackup is returned by Restore without a Backup before it.
-var ErrNoBackup = errors.New("there is no backup of etcd")
+var ErrNoBackup = errors.New("etcd was never backed up")
 
 // RestartAPIServer kills kube-apiserver and starts it again with the same flags and the
 // same etcd. It returns when the new one is ready; its process id is in PIDs then.

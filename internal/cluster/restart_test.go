@@ -38,7 +38,8 @@ func TestEmbeddedRestore(t *testing.T) {
 	}
 	maps := kubernetes.NewForConfigOrDie(cfg).CoreV1().ConfigMaps("default")
 	made := func(name string) *corev1.ConfigMap {
-		m, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		m, err := maps.Create(t.Context(), m, metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +63,8 @@ func TestEmbeddedRestore(t *testing.T) {
 		t.Errorf("%v, processes %v", err, c.PIDs)
 	}
 	for _, want := range []*corev1.ConfigMap{changed, deleted} {
-		if m, err := maps.Get(t.Context(), want.Name, metav1.GetOptions{}); err != nil || m.UID != want.UID || m.ResourceVersion != want.ResourceVersion {
+		m, err := maps.Get(t.Context(), want.Name, metav1.GetOptions{})
+		if err != nil || m.UID != want.UID || m.ResourceVersion != want.ResourceVersion {
 			t.Errorf("%s: %v, %+v", want.Name, err, m)
 		}
 	}
@@ -83,7 +85,8 @@ func fromTheFuture(t *testing.T, maps typedcorev1.ConfigMapInterface, version st
 		t.Skipf("the restored apiserver is at %d already, before it was at %d", now, then)
 	}
 	began := time.Now()
-	w, err := maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: version, TimeoutSeconds: new(int64(3)), AllowWatchBookmarks: true})
+	ahead := metav1.ListOptions{ResourceVersion: version, TimeoutSeconds: new(int64(3)), AllowWatchBookmarks: true}
+	w, err := maps.Watch(t.Context(), ahead)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 // restore is a cluster that was put back to a former state, by the marks. What was done to
 // it since that state never happened, and versions are given a second time. All are Unix
-// nanoseconds, 0 where there was no restore.
+// nanoseconds, 0 without a restore.
 type restore struct {
 	saved    int64 // when the state was copied
 	from, to int64 // while it was put back
@@ -47,9 +47,9 @@ func (j *judge) noteRestore() {
 	j.tally["G6"].note("the cluster was restored: versions are not counted one by one")
 }
 
-// changes are those of the load, without the ones that a restore may have undone before
-// they reached storage. Those after it are matched with the requests after it; where what
-// was under way then hides when one arrived, it is unconfirmed.
+// changes yields the load's changes, except those that a restore may have undone before
+// they reached storage. Later ones are matched with the requests received after the restore;
+// one that a leftover of the time before seems to cover is unconfirmed.
 func (j *judge) changes() iter.Seq[history.Change] {
 	if !j.back.happened() {
 		return j.book.changes()

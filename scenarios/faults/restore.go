@@ -26,17 +26,21 @@ const (
 const minUndone = 10
 
 func restoredCluster() family {
+	event := func(name string, do func(context.Context, Cell) error) Injector {
+		return kind{name: name, anywhere: true, validate: validateRestore,
+			inject: func(ctx context.Context, c Cell, _ spec.Event) (Done, error) { return Done{}, do(ctx, c) }}
+	}
 	return family{shared: restoreRules{}, injectors: []Injector{
-		kind{name: backupCluster, anywhere: true, validate: validateRestore, inject: func(ctx context.Context, c Cell, _ spec.Event) (Done, error) {
+		event(backupCluster, func(ctx context.Context, c Cell) error {
 			c.Mark(history.Mark{What: history.MarkBackedUp})
-			return Done{}, c.Backup(ctx)
-		}},
-		kind{name: restoreCluster, anywhere: true, validate: validateRestore, inject: func(ctx context.Context, c Cell, _ spec.Event) (Done, error) {
+			return c.Backup(ctx)
+		}),
+		event(restoreCluster, func(ctx context.Context, c Cell) error {
 			c.Mark(history.Mark{What: history.MarkRestoring})
 			err := c.Restore(ctx)
 			c.Mark(history.Mark{What: history.MarkRestored})
-			return Done{}, err
-		}},
+			return err
+		}),
 	}}
 }
 
@@ -54,9 +58,10 @@ func validateRestore(t *spec.Timeline, e spec.Event) error {
 	}
 	saved, back := of(backupCluster), of(restoreCluster)
 	for _, err := range []error{
-		t.Need(t.Simulated() || t.Cluster.Provider == "embedded", e.What+" on a cluster that is not our own", "use the provider embedded or replay"),
-		t.Need(len(saved) == 1 && len(back) == 1 && saved[0].At.From < back[0].At.From, backupCluster+" and "+restoreCluster+" belong together",
-			"write each once, the backup first"),
+		t.Need(t.Simulated() || t.Cluster.Provider == "embedded", e.What+" on a cluster that is not our own",
+			"use the provider embedded or replay"),
+		t.Need(len(saved) == 1 && len(back) == 1 && saved[0].At.From < back[0].At.From,
+			backupCluster+" and "+restoreCluster+" belong together", "write each once, the backup first"),
 		needsWatcher(t, e),
 	} {
 		if err != nil {
@@ -72,7 +77,11 @@ var _ Ruler = restoreRules{}
 
 // Rules: storage takes back what the restore undid.
 func (restoreRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
-	u := undoing{kinds: c.Cell.Kinds, then: map[history.Key]held{}, rows: map[history.Key]*undone{}, later: map[history.Key][]held{}, vague: map[history.Key]bool{}}
+	u := undoing{
+		kinds: c.Cell.Kinds,
+		then:  map[history.Key]held{}, rows: map[history.Key]*undone{}, later: map[history.Key][]held{},
+		vague: map[history.Key]bool{},
+	}
 	for _, d := range c.Deeds {
 		switch d.What {
 		case backupCluster:
@@ -114,7 +123,7 @@ type undoing struct {
 	then        map[history.Key]held
 	rows        map[history.Key]*undone
 	later       map[history.Key][]held // made after the restore
-	vague       map[history.Key]bool   // nobody can tell whether the backup has the last change
+	vague       map[history.Key]bool   // whether the backup has the last change is unknown
 }
 
 // operation sorts the writes: those that the backup has, those that the restore undid, and
@@ -181,8 +190,8 @@ func (u *undoing) sorts() (gone, back, old int) {
 
 func (u *undoing) vacuous(matrix.Seen) []string {
 	if gone, back, old := u.sorts(); min(gone, back, old) < minUndone {
-		return []string{fmt.Sprintf("of what the restore undid, storage had %d objects that were created, %d deletions and %d changes; at least %d of each are needed",
-			gone, back, old, minUndone)}
+		return []string{fmt.Sprintf("of what the restore undid, storage had %d objects that were created, %d deletions and %d changes; "+
+			"at least %d of each are needed", gone, back, old, minUndone)}
 	}
 	return nil
 }
@@ -197,7 +206,8 @@ func (u *undoing) facts(limit float64) []result.Fact {
 			last = max(last, r.right)
 		default:
 			never++
-			first = max(first, fmt.Sprintf("%s, of which the restored cluster had uid %q version %d, and storage uid %q version %d", k, r.then.uid, r.then.version, r.now.uid, r.now.version))
+			first = max(first, fmt.Sprintf("%s, of which the restored cluster had uid %q version %d, and storage uid %q version %d",
+				k, r.then.uid, r.then.version, r.now.uid, r.now.version))
 		}
 	}
 	gone, back, old := u.sorts()
