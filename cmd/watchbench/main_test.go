@@ -257,7 +257,7 @@ func TestMatrixInput(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"matrix", "F99"}, `"F99" is neither a row F0 to F28 nor a scenario of the matrix`},
+		{[]string{"matrix", "F99"}, `"F99" is neither a row F0 to F30 nor a scenario of the matrix`},
 		{[]string{"matrix", "--profile", "old"}, "--profile old is not known; use default or legacy"},
 		{[]string{"matrix", "F2", "--set", "load.thread=1"}, "load.thread: unknown field; did you mean threads?"},
 		{[]string{"matrix", "F2", "--out", file(t, "taken", "")}, "name a folder that can be written"},

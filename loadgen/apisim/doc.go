@@ -6,7 +6,8 @@
 //
 //  1. Every change gets a resourceVersion of its own, larger than all before,
 //     whatever the kind. What a LIST, a WATCH or a GET shows at a version is the
-//     state after exactly the changes up to it.
+//     state after exactly the changes up to it. Restore alone goes back: versions are
+//     then given a second time, and a watch from one that has yet to come is silent.
 //  2. A watch from version R delivers every later change of its kind, namespace and
 //     selectors, once and in order. An object that starts to match is ADDED, one
 //     that stops is DELETED, with the previous object under the version of the

@@ -104,6 +104,8 @@ var MatrixRows = []MatrixRow{
 	{ID: "F26", Title: "canaries in masked fields"},
 	{ID: "F27", Title: "bad certificates, old TLS, rotated CA and token"},
 	{ID: "F28", Title: "abuse of the query API"},
+	{ID: "F29", Title: "cluster restored from a backup"},
+	{ID: "F30", Title: "lost watch events"},
 }
 
 // MatrixColumn is one guarantee of the matrix.

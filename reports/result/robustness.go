@@ -2,7 +2,7 @@ package result
 
 // Robustness is the row of the fault matrix that a cell fills.
 type Robustness struct {
-	Row     string            `json:"row"` // F0 to F28
+	Row     string            `json:"row"` // F0 to F30
 	Title   string            `json:"title,omitempty"`
 	Profile string            `json:"profile,omitempty"` // of the watcher
 	Columns map[string]Column `json:"columns"`           // C, O, L, B, I, A, T, S, X

@@ -41,6 +41,9 @@
 //     (Power); whoever reads the verdict asks for a least number of them.
 //  4. In a cut cell G1 and the final uid of G5 are not judged; the others are
 //     judged over what was sent.
+//     Where the cluster was put back to an earlier state (history.MarkRestored), the order
+//     checks judge what was sent before that, and G6 counts no single versions: those that
+//     were undone may have been received or not. G1 is judged in full.
 //  5. A violation is only reported when the record leaves no lawful explanation.
 //     Where the record is ambiguous (a request in flight while counters were
 //     read) the check allows exactly the ambiguous amount and says so in Note.

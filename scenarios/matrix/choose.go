@@ -47,7 +47,7 @@ func Choose(all []Scenario, c Choice) (names, rows []string, err error) {
 			for _, s := range all {
 				names = append(names, s.Name)
 			}
-			return nil, nil, fmt.Errorf("%q is neither a row F0 to F28 nor a scenario of the matrix; %s", ref,
+			return nil, nil, fmt.Errorf("%q is neither a row F0 to F30 nor a scenario of the matrix; %s", ref,
 				spelling.Ask(spelling.NearestPath(ref, names), "see watchbench scenarios list"))
 		}
 	}

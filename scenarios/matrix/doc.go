@@ -4,7 +4,7 @@
 //
 // Promises:
 //
-//  1. Every row F0 to F28 is in the matrix. One without a scenario has a reason, and is
+//  1. Every row F0 to F30 is in the matrix. One without a scenario has a reason, and is
 //     never shown as passed.
 //  2. A column that was asserted and could not be judged makes its cell invalid.
 //  3. A rule sees the record once, front to back, and keeps no more of it than its facts

@@ -121,7 +121,7 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%s: %s, rows %v, %v, want %s, rows %s", tc.name, got, rows, err, tc.want, tc.rows)
 		}
 	}
-	if _, _, err := Choose(all, Choice{Refs: []string{"F99"}}); err == nil || !strings.Contains(err.Error(), `"F99" is neither a row F0 to F28 nor a scenario`) {
+	if _, _, err := Choose(all, Choice{Refs: []string{"F99"}}); err == nil || !strings.Contains(err.Error(), `"F99" is neither a row F0 to F30 nor a scenario`) {
 		t.Errorf("%v", err)
 	}
 	if _, _, err := Choose(all[3:4], Choice{Refs: []string{"F2", "F25"}}); err == nil || !strings.HasSuffix(err.Error(), "F2: its scenarios are long and need --by-hand, F25: its scenarios are long and need --by-hand") {

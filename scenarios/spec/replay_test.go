@@ -117,9 +117,7 @@ func TestReplayNeedsNoWrites(t *testing.T) {
 		"ladder: the rate of a profile or a trace cannot be compared":                                       func(s *Scenario) { s.Ladder, s.Load.Profile = true, "service-churn" },
 		"ladder: the rate of a profile or a trace cannot":                                                   func(s *Scenario) { s.Ladder, s.Load, s.Cluster.Replay.Trace = true, Default().Load, shippedTrace },
 		"watcher.leaderElection: ":                                                                          func(s *Scenario) { s.Watcher.LeaderElection = true },
-		"events: ":                                                                                          func(s *Scenario) { s.Events = make([]Event, 1) },
 		"extra: ":                                                                                           func(s *Scenario) { s.Extra.Pods = 1 },
-		"fault: ":                                                                                           func(s *Scenario) { s.Fault = &Fault{} },
 	} {
 		s := good()
 		change(s)
