@@ -60,8 +60,12 @@ func RightsFor(ctx context.Context, cfg config.Config, filter config.Filter, log
 	if err != nil {
 		return Rights{}, err
 	}
+	groups, err := d.GroupsOf(ctx, open.WantsVersion)
+	if err != nil {
+		return Rights{}, err
+	}
 	_, slips := w.unlisted()
-	_, more := w.unserved(served)
+	_, more := w.unserved(served, open.Unwatchable(groups))
 	if slips = append(slips, more...); len(slips) > 0 {
 		return Rights{}, &InputError{File: cfg.FilterConfigPath, Err: errors.New(strings.Join(slips, "; "))}
 	}

@@ -26,14 +26,42 @@ type DiscoveryFilter struct {
 // neverCollected are kinds that are no objects of their own.
 var neverCollected = []string{"ComponentStatus", "Binding", "ReplicationControllerDummy"}
 
-func (f DiscoveryFilter) wantsGroup(group string) bool {
-	return slices.ContainsFunc(f.GroupVersions, func(gv string) bool {
-		g, _, grouped := strings.Cut(gv, "/")
-		return grouped && g == group || !grouped && group == ""
-	})
+// WantsVersion reports whether a group-version is in the white list.
+func (f DiscoveryFilter) WantsVersion(gv string) bool { return slices.Contains(f.GroupVersions, gv) }
+
+// Unwatchable is a kind that is served and never collected.
+type Unwatchable struct {
+	Resource
+	Lacks []string // verbs that the API server does not offer; none: k8s-watch leaves it out
 }
 
-func (f DiscoveryFilter) wants(r Resource, verbs []string) bool {
+// Unwatchable returns the kinds of groups that the filter lets through and nobody can watch.
+func (f DiscoveryFilter) Unwatchable(groups []APIGroup) (all []Unwatchable) {
+	for _, g := range groups {
+		for _, v := range g.Versions {
+			for _, r := range v.Resources {
+				if lacks, never := unwatchable(r); never && f.wants(r.Resource) {
+					all = append(all, Unwatchable{r.Resource, lacks})
+				}
+			}
+		}
+	}
+	return all
+}
+
+func unwatchable(r APIResource) (lacks []string, never bool) {
+	if slices.Contains(neverCollected, r.Kind) || r.GroupVersion() == "storage.k8s.io/v1" && r.Kind != "StorageClass" {
+		return nil, true
+	}
+	for _, verb := range []string{"list", "watch"} {
+		if !slices.Contains(r.Verbs, verb) {
+			lacks = append(lacks, verb)
+		}
+	}
+	return lacks, len(lacks) > 0
+}
+
+func (f DiscoveryFilter) wants(r Resource) bool {
 	gv := r.GroupVersion()
 	listed := func(lists []GroupKinds) bool {
 		return slices.ContainsFunc(lists, func(l GroupKinds) bool {
@@ -41,11 +69,7 @@ func (f DiscoveryFilter) wants(r Resource, verbs []string) bool {
 		})
 	}
 	switch {
-	case !slices.Contains(verbs, "list") || !slices.Contains(verbs, "watch"),
-		!slices.Contains(f.GroupVersions, gv),
-		slices.Contains(neverCollected, r.Kind),
-		gv == "storage.k8s.io/v1" && r.Kind != "StorageClass",
-		f.Namespaced && !r.Namespaced:
+	case !f.WantsVersion(gv), f.Namespaced && !r.Namespaced:
 		return false
 	case r.Group == "" && r.Kind == "Namespace":
 		return true // exempt from both lists of kinds
@@ -61,7 +85,8 @@ var moved = map[string][]string{
 }
 
 // AssignKeyKinds gives each resource the kind under which it is stored, and sorts by
-// it. A kind that only one group has keeps its name. Where several have it, the
+// it. A kind that only one group has keeps its name, but for an Event that is not
+// Kubernetes' own. Where several have it, the
 // first keeps it in the order: those of the white list of group/versions, then all others;
 // among them core, groups of Kubernetes (without a dot, or under k8s.io), all others by
 // name. The rest become Kind.group. The same objects served from two groups are kept once.

@@ -137,6 +137,8 @@ func (w *world) Expectation(k object.Key) (Expectation, bool) {
 	return Expectation{APIVersion: w.version, UID: o.UID, From: since, To: o.ResourceVersion, Annotations: w.annotated[k]}, ok
 }
 
+func (w *world) Unreadable(k object.Key) bool { return k.Name == w.unreadable }
+
 func (w *world) Alike(o *object.Object, version uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
