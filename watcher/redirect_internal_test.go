@@ -18,6 +18,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/call"
 	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/leader"
 )
 
@@ -53,8 +54,12 @@ func TestTokenStaysWithTheAPIServer(t *testing.T) {
 			}
 			return ctx.Err()
 		},
-		"list of groups": func(ctx context.Context, kube *rest.Config) error {
-			_, err := groupVersions(ctx, kube)
+		"what is served": func(ctx context.Context, kube *rest.Config) error {
+			w, err := New(standard(t, "http://127.0.0.1:1"), config.Filter{K8sResourceWhiteList: []string{"v1"}}, Settings{Kube: kube})
+			if err != nil {
+				return err
+			}
+			_, err = w.useless(ctx, nil)
 			return err
 		},
 		"Lease": func(ctx context.Context, kube *rest.Config) error {
