@@ -169,8 +169,8 @@ func (w *Watcher) useless(ctx context.Context, watched []collector.Resource) (al
 			all = append(all, fmt.Sprintf("k8sResourceWhiteList[%d]: %q is not served%s", i, gv, others(gv, versions)))
 		}
 	}
-	unserved, _ := w.unserved(served, open.Unwatchable(groups))
-	all = slices.Concat(all, unwatchable(w.discoveryFilter(), groups), unserved, w.onlyNamespaces(watched))
+	unserved, _ := w.unserved(collector.Served(groups))
+	all = slices.Concat(all, w.discoveryFilter().Unwatchable(groups), unserved, w.onlyNamespaces(watched))
 	var kinds []string
 	for _, r := range watched {
 		kinds = append(kinds, r.Kind)

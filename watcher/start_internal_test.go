@@ -64,7 +64,7 @@ func TestUnwatchableKinds(t *testing.T) {
 	}))
 	defer api.Close()
 	const metrics, ask = "metrics.io/v1/PodMetrics exists and cannot be watched: the apiserver does not offer the verb watch for it",
-		"metrics.io/v1/Ask exists and cannot be watched: the apiserver does not offer the verb list or watch for it"
+		"metrics.io/v1/Ask exists and cannot be watched: the apiserver does not offer the verb watch for it"
 	white := []string{"v1", "metrics.io/v1"}
 	for name, tc := range map[string]struct {
 		filter config.Filter
@@ -75,7 +75,7 @@ func TestUnwatchableKinds(t *testing.T) {
 			config.Filter{K8sResourceWhiteList: white, APIResourceSpecification: []config.GroupKinds{
 				{GroupVersion: "v1", ResourceKinds: []string{"Pod", "Binding"}}, {GroupVersion: "metrics.io/v1", ResourceKinds: []string{"PodMetrics"}},
 			}},
-			[]string{"v1/Binding exists and is not watched: k8s-watch leaves it out", metrics},
+			[]string{"v1/Binding exists and cannot be watched: k8s-watch leaves it out", metrics},
 		},
 		"left out": {config.Filter{K8sResourceWhiteList: white, APIResourceException: []config.GroupKinds{
 			{GroupVersion: "v1", ResourceKinds: []string{"Binding"}}, {GroupVersion: "metrics.io/v1", ResourceKinds: []string{"PodMetrics", "Ask"}},

@@ -42,31 +42,9 @@ func (w *Watcher) unlisted() (all, slips []string) {
 	return all, slips
 }
 
-// unwatchable are the kinds that the filter lets through and nobody can watch. What k8s-watch
-// leaves out by itself is named only where the filter names it.
-func unwatchable(f collector.DiscoveryFilter, groups []collector.APIGroup) (all []string) {
-	for _, u := range f.Unwatchable(groups) {
-		named := slices.ContainsFunc(f.Specification, func(g collector.GroupKinds) bool {
-			return g.GroupVersion == u.GroupVersion() && slices.Contains(g.Kinds, u.Kind)
-		})
-		switch {
-		case len(u.Lacks) > 0:
-			all = append(all, fmt.Sprintf("%s exists and cannot be watched: the apiserver does not offer the verb %s for it",
-				u.Resource, strings.Join(u.Lacks, " or ")))
-		case named:
-			all = append(all, fmt.Sprintf("%s exists and is not watched: k8s-watch leaves it out", u.Resource))
-		}
-	}
-	return all
-}
-
 // unserved are the kinds of these lists that their group-version, as it is served, does not
 // have; slips are those that are spelt much like one that it has.
-func (w *Watcher) unserved(served []collector.Resource, unwatchable []collector.Unwatchable) (all, slips []string) {
-	served = slices.Clone(served)
-	for _, u := range unwatchable {
-		served = append(served, u.Resource)
-	}
+func (w *Watcher) unserved(served []collector.APIResource) (all, slips []string) {
 	w.entries(func(at string, e config.GroupKinds) {
 		var kinds []string
 		for _, r := range served {

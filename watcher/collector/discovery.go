@@ -81,6 +81,16 @@ type APIVersion struct {
 	Err       error // why Resources is not known, or not current
 }
 
+// Served are the resources of all versions.
+func Served(groups []APIGroup) (all []APIResource) {
+	for _, g := range groups {
+		for _, v := range g.Versions {
+			all = append(all, v.Resources...)
+		}
+	}
+	return all
+}
+
 // APIResource is a resource as discovery describes it.
 type APIResource struct {
 	Resource
@@ -138,7 +148,7 @@ func (d *Discovery) Resources(ctx context.Context, f DiscoveryFilter) ([]Resourc
 				break
 			}
 			for _, r := range v.Resources {
-				if _, never := unwatchable(r); never || taken[r.Name] {
+				if taken[r.Name] || unwatchable(r) != "" {
 					continue
 				}
 				taken[r.Name] = true

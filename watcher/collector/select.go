@@ -2,6 +2,7 @@ package collector
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -29,36 +30,33 @@ var neverCollected = []string{"ComponentStatus", "Binding", "ReplicationControll
 // WantsVersion reports whether a group-version is in the white list.
 func (f DiscoveryFilter) WantsVersion(gv string) bool { return slices.Contains(f.GroupVersions, gv) }
 
-// Unwatchable is a kind that is served and never collected.
-type Unwatchable struct {
-	Resource
-	Lacks []string // verbs that the API server does not offer; none: k8s-watch leaves it out
-}
-
-// Unwatchable returns the kinds of groups that the filter lets through and nobody can watch.
-func (f DiscoveryFilter) Unwatchable(groups []APIGroup) (all []Unwatchable) {
-	for _, g := range groups {
-		for _, v := range g.Versions {
-			for _, r := range v.Resources {
-				if lacks, never := unwatchable(r); never && f.wants(r.Resource) {
-					all = append(all, Unwatchable{r.Resource, lacks})
-				}
-			}
+// Unwatchable returns a sentence for each kind of groups that the filter lets through and nobody
+// can watch. What is left out in any case is among them if Specification names it.
+func (f DiscoveryFilter) Unwatchable(groups []APIGroup) (all []string) {
+	for _, r := range Served(groups) {
+		named := slices.ContainsFunc(f.Specification, func(l GroupKinds) bool {
+			return l.GroupVersion == r.GroupVersion() && slices.Contains(l.Kinds, r.Kind)
+		})
+		if why := unwatchable(r); why != "" && f.wants(r.Resource) && (named || why != leftOut) {
+			all = append(all, fmt.Sprintf("%s exists and cannot be watched: %s", r.Resource, why))
 		}
 	}
 	return all
 }
 
-func unwatchable(r APIResource) (lacks []string, never bool) {
+const leftOut = "k8s-watch leaves it out"
+
+// unwatchable is why a resource is never collected, "" if it may be.
+func unwatchable(r APIResource) string {
 	if slices.Contains(neverCollected, r.Kind) || r.GroupVersion() == "storage.k8s.io/v1" && r.Kind != "StorageClass" {
-		return nil, true
+		return leftOut
 	}
-	for _, verb := range []string{"list", "watch"} {
+	for _, verb := range []string{"watch", "list"} {
 		if !slices.Contains(r.Verbs, verb) {
-			lacks = append(lacks, verb)
+			return "the apiserver does not offer the verb " + verb + " for it"
 		}
 	}
-	return lacks, len(lacks) > 0
+	return ""
 }
 
 func (f DiscoveryFilter) wants(r Resource) bool {

@@ -77,8 +77,9 @@ type store struct {
 	// counts as changed, whatever its resourceVersion.
 	renew atomic.Bool
 
-	// unread are the objects that cannot be read; see unreadable.go.
-	unread unreadables // guarded by order
+	// unread are the objects that are there and cannot be read, by as much of their names as can
+	// be; named are those that the log has named.
+	unread, named map[name]bool // guarded by order
 
 	mu      sync.RWMutex
 	objects map[name]*object.Object // guarded by mu
@@ -200,12 +201,10 @@ func (s *store) put(obj any) error {
 	s.changed = true
 	n := nameOf(it.obj.Key)
 	if it.bad != nil {
-		s.drop(ReasonUnreadable)
-		s.unread.add(n)
-		s.warnUnread([]*item{it})
+		s.skip(it)
 		return nil
 	}
-	s.unread.remove(n)
+	delete(s.unread, n)
 	old := s.peek(n)
 	reason := outdated(old, it.obj)
 	if s.replayed(old, it.obj) && reason == reasonNone {
@@ -263,7 +262,7 @@ func (s *store) Delete(obj any) error {
 		return nil
 	}
 	s.set(n, nil)
-	s.unread.remove(n)
+	delete(s.unread, n)
 	delete(s.since, n)
 	uid, version := gone.UID, gone.ResourceVersion
 	if old != nil {
@@ -415,7 +414,7 @@ func (s *store) merge(list []any) (changes []change, gone []*object.Object) {
 		listed[s.objects[nameOf(obj.(*item).obj.Key)]] = struct{}{}
 	}
 	for n, o := range s.objects {
-		if _, ok := listed[o]; !ok && !s.unread.covers(n) {
+		if _, ok := listed[o]; !ok && !s.covers(n) {
 			gone = append(gone, o)
 			delete(s.objects, n)
 		}

@@ -33,7 +33,7 @@ type stream struct {
 	overdue *time.Timer // of a list that should be complete; nil: it need not be yet
 	index   int         // of the last item of a streaming list, from 1
 	version string      // from which the watch was asked for
-	last    *item       // the last event that could be read
+	last    *item       // the last event that could be read; nil: none
 }
 
 var _ watch.Interface = (*stream)(nil)

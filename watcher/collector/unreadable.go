@@ -1,146 +1,93 @@
 package collector
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-
-	"golang.org/x/time/rate"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/watcher/object"
-	"github.com/watchbench/watchbench/watcher/outage"
 )
 
 // unreadable is why an object cannot be read.
 type unreadable struct {
-	index int // in its list, from 1; 0: not known, or of a watch
+	index int // in its list, from 1; 0: of a watch
 	err   error
 }
 
-// newUnreadable makes the item of JSON that is no object of the kind; err is the decoder's.
+// newUnreadable makes the item of JSON that is no object of the kind; err is the decoder's. A
+// field that is wrong is named without its value, which may be secret.
 func newUnreadable(kind string, raw []byte, err error) *item {
-	text := func(key string) string { return jsonscan.Unquote(jsonscan.Lookup(raw, "metadata", key)) }
-	return &item{
-		obj: &object.Object{Key: object.Key{Kind: kind, Namespace: text("namespace"), Name: text("name")}},
-		bad: &unreadable{err: whyUnreadable(raw, err)},
-	}
-}
-
-// whyUnreadable names the field that is wrong, without its value: that may be secret.
-func whyUnreadable(raw []byte, err error) error {
 	metadata := jsonscan.Lookup(raw, "metadata")
-	switch {
-	case !jsonscan.IsObject(raw):
-		return errors.New("it is no JSON object")
-	case !jsonscan.IsObject(metadata):
-		return errors.New("its metadata is no JSON object")
+	if !jsonscan.IsObject(metadata) {
+		err = errors.New("its metadata is no JSON object")
 	}
 	for _, key := range []string{"name", "namespace", "uid", "resourceVersion"} {
 		if v := jsonscan.Lookup(metadata, key); v != nil && !jsonscan.IsString(v) && string(v) != "null" {
-			return fmt.Errorf("its metadata.%s is no string", key)
+			err = fmt.Errorf("its metadata.%s is no string", key)
 		}
 	}
-	return err
+	text := func(key string) string { return jsonscan.Unquote(jsonscan.Lookup(metadata, key)) }
+	o := &object.Object{Key: object.Key{Kind: kind, Namespace: text("namespace"), Name: text("name")}}
+	return &item{obj: o, bad: &unreadable{err: err}}
 }
 
-func (i *item) describe() string {
-	key := i.obj.Key
+// mostNamed is how many unreadable objects of a kind the log names; further ones are counted.
+const mostNamed = 20
+
+// skip notes an object that cannot be read. The caller holds order.
+func (s *store) skip(it *item) {
+	s.drop(ReasonUnreadable)
+	if s.unread == nil {
+		s.unread, s.named = map[name]bool{}, map[name]bool{}
+	}
+	key, n := it.obj.Key, nameOf(it.obj.Key)
+	s.unread[n] = true
 	if key.Name == "" {
-		key.Name = "(no readable name)"
+		n.name, key.Name = itemMeta{i: it}.GetName(), "(no readable name)"
 	}
-	if i.bad.index > 0 {
-		return fmt.Sprintf("%s (item %d)", key, i.bad.index)
-	}
-	return key.String()
-}
-
-// unreadables are the objects of a kind that are there and cannot be read, by name. One whose
-// name cannot be read either has none, and may be any object of its namespace or, where
-// that is missing too, of the kind.
-type unreadables struct {
-	told map[name]bool // whether the log has named it
-	room *rate.Limiter
-}
-
-func (u *unreadables) add(n name) {
-	if u.told == nil {
-		u.told = map[name]bool{}
-	}
-	if u.room == nil {
-		u.room = outage.NewRoom()
-	}
-	u.told[n] = u.told[n]
-}
-
-func (u *unreadables) remove(n name) { delete(u.told, n) }
-
-// covers reports whether the object of that name may be one of them.
-func (u *unreadables) covers(n name) bool {
-	for _, n := range []name{n, {namespace: n.namespace}, {}} {
-		if _, is := u.told[n]; is {
-			return true
-		}
-	}
-	return false
-}
-
-// takeUnread removes from a list what cannot be read and notes that instead of what was noted
-// before. The caller holds order.
-func (s *store) takeUnread(list []any) []any {
-	var bad []*item
-	rest := list[:0]
-	for i, obj := range list {
-		it := obj.(*item)
-		if it.bad == nil {
-			rest = append(rest, obj)
-			continue
-		}
-		if it.bad.index == 0 {
-			it.bad.index = i + 1
-		}
-		s.metrics.received.Inc()
-		s.drop(ReasonUnreadable)
-		bad = append(bad, it)
-	}
-	clear(list[len(rest):])
-	slices.SortFunc(bad, func(a, b *item) int { return a.bad.index - b.bad.index })
-	before := s.unread.told
-	s.unread.told = nil
-	for _, it := range bad {
-		n := nameOf(it.obj.Key)
-		s.unread.add(n)
-		s.unread.told[n] = before[n]
-	}
-	s.warnUnread(bad)
-	return rest
-}
-
-// mostUnread is how many unreadable objects one line names.
-const mostUnread = 10
-
-// warnUnread names unreadable objects, each once until it can be read or is gone. The caller
-// holds order.
-func (s *store) warnUnread(bad []*item) {
-	var names []string
-	var first error
-	for _, it := range bad {
-		if s.unread.told[nameOf(it.obj.Key)] {
-			continue
-		}
-		if names = append(names, it.describe()); first == nil {
-			first = it.bad.err
-		}
-	}
-	if len(names) == 0 || !s.unread.room.Allow() {
+	if s.named[n] || len(s.named) == mostNamed {
 		return
 	}
-	for _, it := range bad {
-		s.unread.told[nameOf(it.obj.Key)] = true
+	s.named[n] = true
+	attrs := []any{"object", key.String(), "error", it.bad.err}
+	if it.bad.index > 0 {
+		attrs = append(attrs, "item", it.bad.index)
 	}
-	s.logger.Warn("skipping objects that cannot be read, what is stored of them stays",
-		"objects", strings.Join(names[:min(len(names), mostUnread)], ", "), "count", len(names), "error", first)
+	s.logger.Warn("skipping an object that cannot be read, what is stored of it stays", attrs...)
+}
+
+// takeUnread removes from a list what cannot be read, and notes that instead of what was noted
+// before. The caller holds order.
+func (s *store) takeUnread(list []any) []any {
+	clear(s.unread)
+	place := 0
+	return slices.DeleteFunc(list, func(obj any) bool {
+		place++
+		it := obj.(*item)
+		if it.bad == nil {
+			return false
+		}
+		it.bad.index = cmp.Or(it.bad.index, place)
+		s.metrics.received.Inc()
+		s.skip(it)
+		return true
+	})
+}
+
+// covers reports whether an object may be one that cannot be read: the one of that name, or
+// one without a name in its namespace or, where that is missing too, in the kind. The caller
+// holds order.
+func (s *store) covers(n name) bool {
+	return s.unread[n] || s.unread[name{namespace: n.namespace}] || s.unread[name{}]
+}
+
+// mayBeUnread reports whether an object that is not cached may be there and unreadable. The
+// caller holds order.
+func (s *store) mayBeUnread(key object.Key) bool {
+	n := nameOf(key)
+	return s.covers(n) && s.peek(n) == nil && s.wanted(key)
 }
 
 // Unreadable reports whether an object that is not cached may be one that is there and cannot
@@ -153,10 +100,4 @@ func (c *Collector) Unreadable(key object.Key) bool {
 	k.store.order.Lock()
 	defer k.store.order.Unlock()
 	return k.store.mayBeUnread(key)
-}
-
-// mayBeUnread is Unreadable for who holds order.
-func (s *store) mayBeUnread(key object.Key) bool {
-	n := nameOf(key)
-	return s.wanted(key) && s.peek(n) == nil && s.unread.covers(n)
 }
