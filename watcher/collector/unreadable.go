@@ -16,16 +16,16 @@ type unreadable struct {
 	err   error
 }
 
-// newUnreadable makes the item of JSON that is no object of the kind; err is the decoder's. A
+// newUnreadable makes the item of JSON that cannot be read as an object of the kind; err is the decoder's. A
 // field that is wrong is named without its value, which may be secret.
 func newUnreadable(kind string, raw []byte, err error) *item {
 	metadata := jsonscan.Lookup(raw, "metadata")
 	if !jsonscan.IsObject(metadata) {
-		err = errors.New("its metadata is no JSON object")
+		err = errors.New("its metadata is not a JSON object")
 	}
 	for _, key := range []string{"name", "namespace", "uid", "resourceVersion"} {
 		if v := jsonscan.Lookup(metadata, key); v != nil && !jsonscan.IsString(v) && string(v) != "null" {
-			err = fmt.Errorf("its metadata.%s is no string", key)
+			err = fmt.Errorf("its metadata.%s is not a string", key)
 		}
 	}
 	text := func(key string) string { return jsonscan.Unquote(jsonscan.Lookup(metadata, key)) }

@@ -60,8 +60,8 @@ func TestUnreadableInList(t *testing.T) {
 			api.put("pods", "a/p5", "u5", "")
 			h.expect("put Pod/a/p5 u5")
 			log := h.log.String()
-			for _, want := range []string{`object="Pod/a/(no readable name)" error="its metadata.name is no string" item=2`,
-				`object="Pod/(no readable name)" error="its metadata is no JSON object" item=3`, `object=Pod/a/p3 error="its metadata.uid is no string" item=4`} {
+			for _, want := range []string{`object="Pod/a/(no readable name)" error="its metadata.name is not a string" item=2`,
+				`object="Pod/(no readable name)" error="its metadata is not a JSON object" item=3`, `object=Pod/a/p3 error="its metadata.uid is not a string" item=4`} {
 				if strings.Count(log, want) != 1 {
 					t.Errorf("%d times %q, want once:\n%s", strings.Count(log, want), want, log)
 				}
