@@ -2,17 +2,13 @@ package watcher
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/redact"
@@ -147,28 +143,34 @@ func (w *Watcher) useless(ctx context.Context, watched []collector.Resource) (al
 	if err != nil {
 		return nil, err
 	}
-	groups, err := groupVersions(ctx, w.kube)
+	groups, err := d.GroupsOf(ctx, open.WantsVersion)
 	if err != nil {
 		return nil, err
+	}
+	var versions []string
+	for _, g := range groups {
+		for _, v := range g.Versions {
+			versions = append(versions, g.GV(v))
+		}
 	}
 	f := w.filter
 	for i, gv := range f.K8sResourceWhiteList {
 		of := func(r collector.Resource) bool { return r.GroupVersion() == gv }
 		switch {
 		case slices.ContainsFunc(served, of): // what is left out of it is so on purpose
-		case slices.Contains(groups, gv):
+		case slices.Contains(versions, gv):
 			alone := open
 			alone.GroupVersions = []string{gv}
 			if same, _ := d.Resources(ctx, alone); len(same) > 0 {
 				continue // its objects are watched through another group
 			}
-			all = append(all, fmt.Sprintf("k8sResourceWhiteList[%d]: nothing of %q is watched: the apiserver prefers another version, or has no kind of it to watch%s", i, gv, others(gv, groups)))
+			all = append(all, fmt.Sprintf("k8sResourceWhiteList[%d]: nothing of %q is watched: the apiserver prefers another version, or has no kind of it to watch%s", i, gv, others(gv, versions)))
 		default:
-			all = append(all, fmt.Sprintf("k8sResourceWhiteList[%d]: %q is not served%s", i, gv, others(gv, groups)))
+			all = append(all, fmt.Sprintf("k8sResourceWhiteList[%d]: %q is not served%s", i, gv, others(gv, versions)))
 		}
 	}
-	unserved, _ := w.unserved(served)
-	all = slices.Concat(all, unserved, w.onlyNamespaces(watched))
+	unserved, _ := w.unserved(collector.Served(groups))
+	all = slices.Concat(all, w.discoveryFilter().Unwatchable(groups), unserved, w.onlyNamespaces(watched))
 	var kinds []string
 	for _, r := range watched {
 		kinds = append(kinds, r.Kind)
@@ -211,43 +213,3 @@ func others(gv string, served []string) string {
 	}
 	return meant(gv, served)
 }
-
-// groupVersions are all that the apiserver serves.
-func groupVersions(ctx context.Context, cfg *rest.Config) ([]string, error) {
-	client, err := rest.HTTPClientFor(cfg)
-	if err != nil {
-		return nil, err
-	}
-	defer client.CloseIdleConnections()
-	base, _, err := rest.DefaultServerUrlFor(cfg)
-	if err != nil {
-		return nil, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base.JoinPath("/apis").String(), nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Accept", "application/json")
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("list of API groups: HTTP %d", resp.StatusCode)
-	}
-	var groups metav1.APIGroupList
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxGroups)).Decode(&groups); err != nil {
-		return nil, fmt.Errorf("list of API groups: %w", err)
-	}
-	all := []string{"v1"}
-	for _, g := range groups.Groups {
-		for _, v := range g.Versions {
-			all = append(all, v.GroupVersion)
-		}
-	}
-	return all, nil
-}
-
-// maxGroups bounds the list of API groups, which takes some hundred bytes each.
-const maxGroups = 16 << 20

@@ -54,14 +54,12 @@ func RightsFor(ctx context.Context, cfg config.Config, filter config.Filter, log
 	if err != nil {
 		return Rights{}, err
 	}
-	open := w.discoveryFilter()
-	open.Exceptions, open.Specification = nil, nil
-	served, err := d.Resources(ctx, open)
+	groups, err := d.GroupsOf(ctx, w.discoveryFilter().WantsVersion)
 	if err != nil {
 		return Rights{}, err
 	}
 	_, slips := w.unlisted()
-	_, more := w.unserved(served)
+	_, more := w.unserved(collector.Served(groups))
 	if slips = append(slips, more...); len(slips) > 0 {
 		return Rights{}, &InputError{File: cfg.FilterConfigPath, Err: errors.New(strings.Join(slips, "; "))}
 	}

@@ -45,11 +45,20 @@ func unservedNames(c config.ResourceWatcher, served *watches.Catalogue) (all []s
 	for _, k := range served.Withheld {
 		withheld = append(withheld, inDeny(k.Group, k.Name)...)
 	}
+	var unwatchable []string
+	for _, k := range served.Unwatchable {
+		unwatchable = append(unwatchable, watches.GVR{Group: k.Group, Version: k.Version, Resource: k.Name}.String(),
+			strings.TrimSuffix(k.Name+"."+k.Group, "."))
+	}
 	report := func(key, name, what string, known []string) {
 		all = append(all, fmt.Sprintf("resourceWatcher.%s: %q %s%s", key, name, what, meant(name, known)))
 	}
 	check := func(key, name string, known []string) {
-		if !slices.Contains(known, name) {
+		switch {
+		case slices.Contains(known, name):
+		case slices.Contains(unwatchable, name):
+			report(key, name, "exists and cannot be watched: the apiserver does not offer list and watch for it", nil)
+		default:
 			report(key, name, "is not served, or withheld", known)
 		}
 	}

@@ -31,22 +31,25 @@ func TestUnservedNames(t *testing.T) {
 	if got := unservedNames(c, served); len(got) > 0 {
 		t.Errorf("defaults: %q", got)
 	}
-	c.Watches.Pinned = []string{"v1/pods", "v1/podz", "apps/v1/deployments"}
+	c.Watches.Pinned = []string{"v1/pods", "v1/podz", "apps/v1/deployments", "metrics.io/v1/podmetrics"}
 	served.Withheld = kind("secrets")
+	served.Unwatchable = []watches.Kind{{Resource: collector.Resource{Group: "metrics.io", Version: "v1", Name: "podmetrics"}}}
 	c.Watches.Deny = []string{"v1/secrets", "*/secrets", "v1/secret", "*/secret", "example.com/*", "apps/deployment"}
 	for _, r := range []notify.Resource{{Version: "v1", Resource: "pods"}, {Version: "v1", Resource: "podz"}, {Version: "v1", Resource: "secrets"}} {
 		c.Notify.Subscriptions = append(c.Notify.Subscriptions, notify.Subscription{Resource: r})
 	}
-	c.Relations.Kinds = []string{"pods", "podz", "deployments.apps", "jobs.batch"}
+	c.Relations.Kinds = []string{"pods", "podz", "deployments.apps", "jobs.batch", "podmetrics.metrics.io"}
 	c.Query.FieldIndexes = map[string][]string{"podz": {"spec.a"}, "deployments.apps": {"spec.a"}}
 	want := []string{
 		`resourceWatcher.watches.pinned[1]: "v1/podz" is not served, or withheld, did you mean "v1/pods"?`,
+		`resourceWatcher.watches.pinned[3]: "metrics.io/v1/podmetrics" exists and cannot be watched: the apiserver does not offer list and watch for it`,
 		`resourceWatcher.watches.deny[2]: "v1/secret" withholds nothing that is served, did you mean "v1/secrets"?`,
 		`resourceWatcher.watches.deny[3]: "*/secret" withholds nothing that is served, did you mean "*/secrets"?`,
 		`resourceWatcher.watches.deny[5]: "apps/deployment" withholds nothing that is served, did you mean "apps/deployments"?`,
 		`resourceWatcher.notify.subscriptions[1].resource: "v1/podz" is not served, or withheld, did you mean "v1/pods"?`,
 		`resourceWatcher.notify.subscriptions[2].resource: "v1/secrets" is not served, or withheld`,
 		`resourceWatcher.relations.kinds[1]: "podz" is not served, or withheld, did you mean "pods"?`,
+		`resourceWatcher.relations.kinds[4]: "podmetrics.metrics.io" exists and cannot be watched: the apiserver does not offer list and watch for it`,
 		`resourceWatcher.query.fieldIndexes: "podz" is not served, or withheld, did you mean "pods"?`,
 	}
 	if got := unservedNames(c, served); !slices.Equal(got, want) {

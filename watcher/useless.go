@@ -44,7 +44,7 @@ func (w *Watcher) unlisted() (all, slips []string) {
 
 // unserved are the kinds of these lists that their group-version, as it is served, does not
 // have; slips are those that are spelt much like one that it has.
-func (w *Watcher) unserved(served []collector.Resource) (all, slips []string) {
+func (w *Watcher) unserved(served []collector.APIResource) (all, slips []string) {
 	w.entries(func(at string, e config.GroupKinds) {
 		var kinds []string
 		for _, r := range served {

@@ -203,6 +203,7 @@ func (w *Watcher) ready() error {
 	lost = append(c.Lost(), lost...)
 	if w.definitions != nil {
 		lost = append(lost, w.definitions.Lost()...)
+		waiting = append(waiting, texts(w.definitions.Unsynced())...)
 	}
 	if w.idle(len(c.Resources())) && len(lost) == 0 {
 		return errors.New("nothing is watched: the filter file lets no kind through; the log and k8s-watch check say why")
@@ -353,7 +354,7 @@ func (w *Watcher) watch(ctx context.Context) error {
 		return err
 	}
 	resources, err := w.firstDiscovery(ctx)
-	if err != nil {
+	if err != nil || ctx.Err() != nil { // what was waited for is not there
 		return err
 	}
 	if err := w.checkMasks(ctx, resources); err != nil {

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/watcher/call"
 )
 
 const (
@@ -40,13 +40,9 @@ func connect(kubeconfig string) (*apiserver, error) {
 		c, err := (&net.Dialer{}).DialContext(ctx, network, address)
 		return &paced{Conn: c, br: bufio.NewReaderSize(c, readBuffer)}, err
 	}
-	client, err := rest.HTTPClientFor(cfg)
+	client, base, err := call.APIServer(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("make a client for the apiserver: %w", err)
-	}
-	base, _, err := rest.DefaultServerUrlFor(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("address of the apiserver: %w", err)
+		return nil, err
 	}
 	return &apiserver{client, strings.TrimSuffix(base.String(), "/")}, nil
 }

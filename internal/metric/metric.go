@@ -40,7 +40,7 @@ const (
 	// Changes of one object arrived faster than storage took them, and only the latest was sent. Normal under load and after an
 	// outage; a strategy that sends every version is `keyed`.
 	EventsCoalesced = "k8swatch_events_coalesced_total"
-	// Grows with changes that the filter file, or the skipping of Node heartbeats, keeps back. Nothing to do.
+	// Grows with changes that the filter file, or the skipping of Node heartbeats, keeps back: nothing to do. `unreadable`: objects that cannot be decoded are skipped and their rows stay; the log names them. Ask whoever serves the kind.
 	EventsFiltered = "k8swatch_events_filtered_total"
 	// Events are lost: a queue with `bcs.queueFull` `drop`, Kubernetes Events beyond their bound, or a drain that took too long.
 	// The log says which. Except for Kubernetes Events the next comparison brings them. Raise `bcs.drainTimeout` with the Pod's

@@ -13,11 +13,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/redact"
+	"github.com/watchbench/watchbench/watcher/call"
 )
 
 const (
@@ -37,7 +37,7 @@ var ErrBusy = errors.New("too many requests wait for the apiserver to review the
 
 // apiserver is where reviews are sent to.
 type apiserver struct {
-	client http.Client
+	client *http.Client
 	base   *url.URL
 	log    *slog.Logger
 	failed atomic.Bool // the last review failed, and that was logged
@@ -46,20 +46,11 @@ type apiserver struct {
 func newAPIServer(kube *rest.Config, log *slog.Logger) (*apiserver, error) {
 	kube = rest.CopyConfig(kube)
 	kube.Timeout = 0 // each review has its own
-	client, err := rest.HTTPClientFor(kube)
+	client, base, err := call.APIServer(kube)
 	if err != nil {
-		return nil, fmt.Errorf("make a client for reviews: %w", err)
+		return nil, fmt.Errorf("reviews: %w", err)
 	}
-	t := kube.TLSClientConfig
-	secure := len(t.CAFile) > 0 || len(t.CAData) > 0 || len(t.CertFile) > 0 || len(t.CertData) > 0 || t.Insecure
-	base, _, err := rest.DefaultServerURL(kube.Host, "", schema.GroupVersion{}, secure)
-	if err != nil {
-		return nil, fmt.Errorf("address of the apiserver: %w", err)
-	}
-	s := &apiserver{client: *client, base: base, log: log}
-	// A redirect would carry a client's token to somebody else.
-	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return s, nil
+	return &apiserver{client: client, base: base, log: log}, nil
 }
 
 // lane is where the reviews of one resource queue up.

@@ -22,8 +22,8 @@ type Resource struct {
 	// LabelSelector narrows LIST and WATCH; any form that the apiserver accepts.
 	LabelSelector string
 	// KeyKind is the kind under which objects are cached, stored and counted. Empty
-	// means Kind. It differs where two groups have a kind of the same name; see
-	// AssignKeyKinds.
+	// means Kind, or Event.group for an Event that is not Kubernetes' own. It differs where
+	// two groups have a kind of the same name; see AssignKeyKinds.
 	KeyKind string
 }
 
@@ -34,10 +34,18 @@ func (r Resource) GroupVersion() string {
 
 // Key is the kind under which the resource's objects are cached.
 func (r Resource) Key() string {
-	if r.KeyKind != "" {
+	switch {
+	case r.KeyKind != "":
 		return r.KeyKind
+	case r.Kind == kindEvent && !r.isEvent():
+		return r.Kind + "." + r.Group // Event is where Kubernetes' own are stored, under other rules
 	}
 	return r.Kind
+}
+
+// isEvent reports whether the resource is Kubernetes' own Events, which both groups serve.
+func (r Resource) isEvent() bool {
+	return r.Kind == kindEvent && (r.Group == "" || r.Group == "events.k8s.io")
 }
 
 // String is group/version/kind.

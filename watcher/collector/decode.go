@@ -25,6 +25,30 @@ type decoder struct {
 	known func(name) *object.Object
 }
 
+// scan reads the object that comes next. Of JSON that cannot be read as an object it passes
+// all, and bad says why it cannot.
+func scan(s *jsonscan.Scanner, b []byte) (m object.Meta, bad, err error) {
+	start := *s
+	if m, err = object.ScanAt(s, b); err == nil || errors.Is(err, jsonscan.ErrUnexpectedEnd) {
+		return m, nil, err
+	}
+	*s, bad = start, err
+	m.Whole, err = s.Value()
+	return m, bad, err
+}
+
+// readable makes an item of what scan found, whether it can be read or not.
+func (d *decoder) readable(b []byte, m *object.Meta, bad error) *item {
+	if bad == nil {
+		it, err := d.item(b, m)
+		if err == nil {
+			return it
+		}
+		bad = err
+	}
+	return newUnreadable(d.kind, m.Whole.Of(b), bad)
+}
+
 // item makes an item of the object that m describes in b. It copies what it needs.
 func (d *decoder) item(b []byte, m *object.Meta) (*item, error) {
 	it := &item{received: time.Now()}
@@ -67,6 +91,7 @@ func (d *decoder) frame(s *jsonscan.Scanner, b []byte) (watch.Event, error) {
 		kind   string
 		at     jsonscan.Range // the object
 		meta   object.Meta
+		bad    error
 		parsed bool
 	)
 	err := s.Object(func(key jsonscan.Str) (err error) {
@@ -76,7 +101,7 @@ func (d *decoder) frame(s *jsonscan.Scanner, b []byte) (watch.Event, error) {
 			str, err = s.String()
 			kind = str.Text(b)
 		case key.Is(b, "object") && objectType(kind) != "":
-			meta, err = object.ScanAt(s, b)
+			meta, bad, err = scan(s, b)
 			at, parsed = meta.Whole, true
 		case key.Is(b, "object"):
 			at, err = s.Value()
@@ -97,11 +122,11 @@ func (d *decoder) frame(s *jsonscan.Scanner, b []byte) (watch.Event, error) {
 	}
 	if !parsed { // the type came behind the object
 		again := jsonscan.At(b, at.Start)
-		if meta, err = object.ScanAt(&again, b); err != nil {
+		if meta, bad, err = scan(&again, b); err != nil {
 			return watch.Event{}, err
 		}
 	}
-	return d.event(objectType(kind), b, &meta)
+	return d.event(objectType(kind), b, &meta, bad)
 }
 
 // objectType is the type of a frame that carries an object of the kind, "" for any
@@ -115,16 +140,20 @@ func objectType(text string) watch.EventType {
 	return ""
 }
 
-func (d *decoder) event(kind watch.EventType, b []byte, m *object.Meta) (watch.Event, error) {
+// event makes the event of a frame. A deletion must be readable: which object is gone, only
+// a list could say.
+func (d *decoder) event(kind watch.EventType, b []byte, m *object.Meta, bad error) (watch.Event, error) {
 	var it *item
 	var err error
 	switch kind {
 	case watch.Bookmark:
-		it = bookmark(b, m)
+		it, err = bookmark(b, m), bad
 	case watch.Deleted:
-		it, err = d.deleted(m)
+		if err = bad; err == nil {
+			it, err = d.deleted(m)
+		}
 	default:
-		it, err = d.item(b, m)
+		it = d.readable(b, m, bad)
 	}
 	return watch.Event{Type: kind, Object: it}, err
 }
@@ -210,15 +239,15 @@ func (d *decoder) listMember(s *jsonscan.Scanner, b []byte, list *itemList) (inI
 func (d *decoder) items(f *buffer, list *itemList, more bool) error {
 	var it *item
 	step := func(s *jsonscan.Scanner, b []byte) error {
-		m, err := object.ScanAt(s, b)
+		m, bad, err := scan(s, b)
 		if err != nil {
 			return err
 		}
 		if more, err = s.NextElement(); err != nil {
 			return err
 		}
-		it, err = d.item(b, &m)
-		return err
+		it = d.readable(b, &m, bad)
+		return nil
 	}
 	for more {
 		if err := f.parse(step); err != nil {

@@ -43,7 +43,7 @@ func readFrames(r io.Reader) []string {
 		}
 		line := string(e.Type)
 		if it, ok := e.Object.(*item); ok {
-			line += fmt.Sprintf(" %s %s %s end=%v problem=%v %s", it.obj.Key, it.obj.UID, itemMeta{i: it}.GetResourceVersion(), it.initialEnd, it.problem, it.obj.JSON())
+			line += fmt.Sprintf(" %s %s %s end=%v bad=%v problem=%v %s", it.obj.Key, it.obj.UID, itemMeta{i: it}.GetResourceVersion(), it.initialEnd, it.bad != nil, it.problem, it.obj.JSON())
 		}
 		out = append(out, line)
 	}
@@ -74,7 +74,7 @@ func FuzzFrames(f *testing.F) {
 			t.Errorf("byte by byte it reads differently (-whole +bytes):\n%s", d)
 		}
 		for _, line := range whole {
-			if at := strings.Index(line, "problem=<nil> {"); at >= 0 && !json.Valid([]byte(line[at+len("problem=<nil> "):])) {
+			if at := strings.Index(line, "bad=false problem=<nil> {"); at >= 0 && !json.Valid([]byte(line[at+len("bad=false problem=<nil> "):])) {
 				t.Errorf("not JSON: %s", line)
 			}
 		}
@@ -103,7 +103,7 @@ func FuzzList(f *testing.F) {
 		}
 		for i, o := range list.Items {
 			it := o.(*item)
-			if it.obj.Key.Name == "" || it.problem == nil && !json.Valid(it.obj.JSON()) {
+			if it.bad == nil && it.obj.Key.Name == "" || it.bad == nil && it.problem == nil && !json.Valid(it.obj.JSON()) {
 				t.Errorf("item %d: %v", i, it)
 			}
 		}

@@ -69,7 +69,8 @@ type APIGroup struct {
 	Versions []APIVersion
 }
 
-func (g APIGroup) gv(v APIVersion) string {
+// GV is the group-version of one of its versions.
+func (g APIGroup) GV(v APIVersion) string {
 	return schema.GroupVersion{Group: g.Name, Version: v.Name}.String()
 }
 
@@ -78,6 +79,16 @@ type APIVersion struct {
 	Name      string
 	Resources []APIResource
 	Err       error // why Resources is not known, or not current
+}
+
+// Served are the resources of all versions.
+func Served(groups []APIGroup) (all []APIResource) {
+	for _, g := range groups {
+		for _, v := range g.Versions {
+			all = append(all, v.Resources...)
+		}
+	}
+	return all
 }
 
 // APIResource is a resource as discovery describes it.
@@ -90,7 +101,7 @@ type APIResource struct {
 // Groups returns all that is served. A version that cannot be learned says so by its Err;
 // the error is for who could not be asked at all.
 func (d *Discovery) Groups(ctx context.Context) ([]APIGroup, error) {
-	return d.ask(ctx, func(string) bool { return true })
+	return d.GroupsOf(ctx, func(string) bool { return true })
 }
 
 // ServerVersion returns the release of the apiserver, such as v1.36.3.
@@ -102,8 +113,8 @@ func (d *Discovery) ServerVersion(ctx context.Context) (string, error) {
 	return answer.GitVersion, nil
 }
 
-// ask returns the groups that are wanted, and perhaps others.
-func (d *Discovery) ask(ctx context.Context, wanted func(group string) bool) (groups []APIGroup, err error) {
+// GroupsOf is Groups for who wants some group-versions only: what others have may be left out.
+func (d *Discovery) GroupsOf(ctx context.Context, wanted func(gv string) bool) (groups []APIGroup, err error) {
 	for _, root := range []string{"/api", "/apis"} {
 		found, err := d.groups(ctx, root, wanted)
 		if err != nil {
@@ -119,33 +130,30 @@ func (d *Discovery) ask(ctx context.Context, wanted func(group string) bool) (gr
 // some groups cannot be learned it returns the others together with a *DiscoveryError; the
 // caller should ask again.
 func (d *Discovery) Resources(ctx context.Context, f DiscoveryFilter) ([]Resource, error) {
-	groups, err := d.ask(ctx, f.wantsGroup)
+	groups, err := d.GroupsOf(ctx, f.WantsVersion)
 	if err != nil {
 		return nil, err
 	}
 	broken := map[string]error{}
 	var all []Resource
 	for _, g := range groups {
-		if !f.wantsGroup(g.Name) {
-			continue
-		}
 		taken := map[string]bool{}
 		for _, v := range g.Versions {
+			if !f.WantsVersion(g.GV(v)) {
+				continue
+			}
 			if v.Err != nil {
-				broken[g.gv(v)] = v.Err
+				broken[g.GV(v)] = v.Err
 				// Which version is preferred for a resource is not known below this one.
 				break
 			}
-			if !slices.Contains(f.GroupVersions, g.gv(v)) {
-				continue
-			}
 			for _, r := range v.Resources {
-				if taken[r.Name] {
+				if taken[r.Name] || unwatchable(r) != "" {
 					continue
 				}
 				taken[r.Name] = true
 				r.LabelSelector = f.LabelSelectors[r.Kind]
-				if f.wants(r.Resource, r.Verbs) {
+				if f.wants(r.Resource) {
 					all = append(all, r.Resource)
 				}
 			}
@@ -159,7 +167,7 @@ func (d *Discovery) Resources(ctx context.Context, f DiscoveryFilter) ([]Resourc
 }
 
 // groups reads one of the two roots, in the aggregated form if the server has it.
-func (d *Discovery) groups(ctx context.Context, root string, wanted func(group string) bool) ([]APIGroup, error) {
+func (d *Discovery) groups(ctx context.Context, root string, wanted func(gv string) bool) ([]APIGroup, error) {
 	var answer struct {
 		Kind  string
 		Items []aggregatedGroup // aggregated
@@ -180,15 +188,12 @@ func (d *Discovery) groups(ctx context.Context, root string, wanted func(group s
 	case "APIVersions":
 		g := APIGroup{}
 		for _, v := range answer.Versions {
-			g.Versions = append(g.Versions, d.version(ctx, root+"/"+v, Resource{Version: v}))
+			g.Versions = append(g.Versions, d.version(ctx, root, Resource{Version: v}, wanted))
 		}
 		return []APIGroup{g}, nil
 	case "APIGroupList":
 		var groups []APIGroup
 		for _, in := range answer.Groups {
-			if !wanted(in.Name) {
-				continue
-			}
 			g := APIGroup{Name: in.Name}
 			names := []string{in.PreferredVersion.Version}
 			for _, v := range in.Versions {
@@ -197,7 +202,7 @@ func (d *Discovery) groups(ctx context.Context, root string, wanted func(group s
 				}
 			}
 			for _, v := range names {
-				g.Versions = append(g.Versions, d.version(ctx, root+"/"+in.Name+"/"+v, Resource{Group: in.Name, Version: v}))
+				g.Versions = append(g.Versions, d.version(ctx, root, Resource{Group: in.Name, Version: v}, wanted))
 			}
 			groups = append(groups, g)
 		}
@@ -243,11 +248,14 @@ func (in aggregatedGroup) group() APIGroup {
 	return g
 }
 
-// version reads one group-version, that of gv, in the older form.
-func (d *Discovery) version(ctx context.Context, path string, gv Resource) APIVersion {
+// version reads one group-version, that of gv, in the older form, if it is wanted.
+func (d *Discovery) version(ctx context.Context, root string, gv Resource, wanted func(gv string) bool) APIVersion {
 	v := APIVersion{Name: gv.Version}
+	if !wanted(gv.GroupVersion()) {
+		return v
+	}
 	var answer metav1.APIResourceList
-	if v.Err = d.get(ctx, path, acceptJSON, &answer); v.Err != nil {
+	if v.Err = d.get(ctx, root+"/"+gv.GroupVersion(), acceptJSON, &answer); v.Err != nil {
 		return v
 	}
 	for _, r := range answer.APIResources {

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -115,8 +118,10 @@ func TestDiscovery(t *testing.T) {
 		"another.com":       {version("v1", res("pods", "Pod", true, all))},
 		"metrics.k8s.io":    {{version: "v1beta1", broken: true}},
 		"custom.metrics.io": {{version: "v1", broken: true}, version("v1beta1", res("things", "Thing", true, all))},
+		"seldom.io":         {version("v2", res("things", "Thing", true, "get list")), version("v1", res("things", "Thing", true, all))},
+		"acme.io":           {version("v1", res("events", "Event", true, all))},
 	}
-	order := []string{"", "example.com", "another.com", "apps", "autoscaling", "storage.k8s.io", "events.k8s.io", "metrics.k8s.io", "custom.metrics.io"}
+	order := []string{"", "example.com", "another.com", "apps", "autoscaling", "storage.k8s.io", "events.k8s.io", "metrics.k8s.io", "custom.metrics.io", "seldom.io", "acme.io"}
 	white := []string{"v1", "apps/v1", "apps/v1beta1", "autoscaling/v1", "storage.k8s.io/v1", "events.k8s.io/v1", "example.com/v1", "another.com/v1"}
 	tests := []struct {
 		name   string
@@ -134,7 +139,12 @@ func TestDiscovery(t *testing.T) {
 		{"specification", collector.DiscoveryFilter{GroupVersions: []string{"v1", "apps/v1"}, Specification: []collector.GroupKinds{{GroupVersion: "apps/v1"}, {GroupVersion: "v1", Kinds: []string{"Pod"}}}},
 			"Deployment=apps/v1 Namespace=v1 Pod=v1", ""},
 		{"one namespace", collector.DiscoveryFilter{GroupVersions: []string{"v1"}, Namespaced: true}, "Event=v1 Pod=v1 Secret=v1", ""},
-		{"broken group", collector.DiscoveryFilter{GroupVersions: []string{"apps/v1", "metrics.k8s.io/v1beta1", "custom.metrics.io/v1beta1"}}, "Deployment=apps/v1", "custom.metrics.io/v1 metrics.k8s.io/v1beta1"},
+		{"broken group", collector.DiscoveryFilter{GroupVersions: []string{"apps/v1", "metrics.k8s.io/v1beta1"}}, "Deployment=apps/v1", "metrics.k8s.io/v1beta1"},
+		{"broken version that nobody wants", collector.DiscoveryFilter{GroupVersions: []string{"custom.metrics.io/v1beta1"}}, "Thing=custom.metrics.io/v1beta1", ""},
+		{"broken version that is wanted", collector.DiscoveryFilter{GroupVersions: []string{"custom.metrics.io/v1", "custom.metrics.io/v1beta1"}}, "", "custom.metrics.io/v1"},
+		{"preferred version without watch", collector.DiscoveryFilter{GroupVersions: []string{"seldom.io/v2", "seldom.io/v1"}}, "Thing=seldom.io/v1", ""},
+		{"Events of other groups", collector.DiscoveryFilter{GroupVersions: []string{"acme.io/v1", "events.k8s.io/v1"}}, "Event=events.k8s.io/v1 Event.acme.io=acme.io/v1", ""},
+		{"no Event of Kubernetes", collector.DiscoveryFilter{GroupVersions: []string{"acme.io/v1"}}, "Event.acme.io=acme.io/v1", ""},
 	}
 	for _, aggregated := range []bool{true, false} {
 		url := api(t, aggregated, groups, order)
@@ -164,6 +174,37 @@ func TestDiscovery(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestAsksForWantedVersionsOnly: in the older form, where each version is a request, one that
+// hangs must not hold up the others.
+func TestAsksForWantedVersionsOnly(t *testing.T) {
+	groups := map[string][]served{"x.io": {{version: "v2", broken: true}, version("v1", res("things", "Thing", true, "list watch"))}}
+	target, err := url.Parse(api(t, false, groups, []string{"", "x.io"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var asked []string
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		asked = append(asked, r.URL.Path)
+		mu.Unlock()
+		proxy.ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	d, err := collector.NewDiscovery(&rest.Config{Host: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if found, err := d.Resources(t.Context(), collector.DiscoveryFilter{GroupVersions: []string{"x.io/v1"}}); err != nil || len(found) != 1 {
+		t.Errorf("%v, %v", found, err)
+	}
+	if diff := cmp.Diff([]string{"/api", "/apis", "/apis/x.io/v1"}, asked); diff != "" {
+		t.Error(diff)
 	}
 }
 

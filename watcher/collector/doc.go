@@ -16,7 +16,12 @@
 //     here: a Sink that blocks holds back that kind's connection and no other's.
 //  5. A field that is masked never enters the store. An object that cannot be masked
 //     is not cached and not sent.
-//  6. Run returns after every goroutine that it started has ended.
+//  6. An object that cannot be decoded is skipped, named in the log and counted; the rest of
+//     its kind is collected. Neither a list nor Repair deletes what it may be: the object of
+//     its name or, if its name cannot be read, any of its namespace, or of the kind if that
+//     cannot be read either. Only a DELETED that can be read does.
+//  7. No redirect of the apiserver is followed: the token goes nowhere else.
+//  8. Run returns after every goroutine that it started has ended.
 //
 // It does not promise that a Sink sees each intermediate state: the apiserver
 // itself leaves states out when a watch resumes by a list.

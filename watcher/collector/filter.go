@@ -20,6 +20,7 @@ const (
 	ReasonName        = "name"           // in IgnoreNames
 	ReasonUnmaskable  = "unmaskable"     // a mask could not be applied
 	ReasonFirstList   = "first-list"     // compared with storage first
+	ReasonUnreadable  = "unreadable"     // cannot be decoded, or would delete what is there and cannot be
 	systemNamespace   = "kube-system"
 	kindEvent         = "Event"
 	kindNode          = "Node"
@@ -28,7 +29,7 @@ const (
 
 var reasons = []string{
 	ReasonUnchanged, ReasonStale, ReasonHeartbeat, ReasonEventDelete, ReasonSystemEvent,
-	ReasonNamespace, ReasonName, ReasonUnmaskable, ReasonFirstList,
+	ReasonNamespace, ReasonName, ReasonUnmaskable, ReasonFirstList, ReasonUnreadable,
 }
 
 // systemEventPrefixes are the names of kube-system Events that are kept (contract §2.3).
@@ -37,10 +38,9 @@ var systemEventPrefixes = []string{"kube-", "kubedns-", "nginx-proxy", "bcs-"}
 // filter holds the rules of contract §2.3, in their order.
 type filter struct{ namespaces, names []string }
 
-// reason is why the event is not for storage, or reasonNone. kind is the object's
-// own kind, not that of its key.
-func (f filter) reason(action pipeline.Action, kind string, key object.Key) string {
-	if kind == kindEvent {
+// reason is why the event, of an object of r, is not for storage, or reasonNone.
+func (f filter) reason(action pipeline.Action, r Resource, key object.Key) string {
+	if r.isEvent() {
 		if action == pipeline.Delete {
 			return ReasonEventDelete
 		}

@@ -1,10 +1,13 @@
 package collector_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,6 +54,7 @@ type harness struct {
 	api  *fakeAPI
 	sink sink
 	reg  *prometheus.Registry
+	log  *logged
 	stop func()
 }
 
@@ -61,8 +65,8 @@ func start(t *testing.T, api *fakeAPI, c collector.Config) *harness {
 
 func startWith(t *testing.T, api *fakeAPI, c collector.Config, first func(kind string) bool) *harness {
 	t.Helper()
-	h := &harness{t: t, api: api, sink: make(sink), reg: prometheus.NewRegistry()}
-	col, err := collector.New(c, collector.Settings{Client: &rest.Config{Host: api.url}, Sink: h.sink, Registry: h.reg, First: first})
+	h := &harness{t: t, api: api, sink: make(sink), reg: prometheus.NewRegistry(), log: &logged{}}
+	col, err := collector.New(c, collector.Settings{Client: &rest.Config{Host: api.url}, Sink: h.sink, Registry: h.reg, First: first, Logger: slog.New(slog.NewTextHandler(h.log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,6 +89,24 @@ func startWith(t *testing.T, api *fakeAPI, c collector.Config, first func(kind s
 	}
 	t.Cleanup(h.stop)
 	return h
+}
+
+// logged is what a collector logs, without debugging.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer // guarded by mu
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // next takes one event.

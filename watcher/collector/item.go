@@ -20,6 +20,8 @@ type item struct {
 	received time.Time
 	// problem is why obj has no content: a mask that could not be applied.
 	problem error
+	// bad is set for an object that cannot be read; obj then is as much of its key as can be.
+	bad *unreadable
 	// version overrides obj's, for bookmarks and versions that are no numbers.
 	version string
 	// initialEnd marks the bookmark behind the initial events of a streaming list.
@@ -53,7 +55,15 @@ type itemMeta struct {
 	i *item
 }
 
-func (m itemMeta) GetName() string      { return m.i.obj.Key.Name }
+// GetName also tells unreadable objects without a name apart, for client-go's store of a
+// streaming list.
+func (m itemMeta) GetName() string {
+	if bad := m.i.bad; bad != nil && m.i.obj.Key.Name == "" {
+		return "\x00" + strconv.Itoa(bad.index)
+	}
+	return m.i.obj.Key.Name
+}
+
 func (m itemMeta) GetNamespace() string { return m.i.obj.Key.Namespace }
 
 func (m itemMeta) GetResourceVersion() string {

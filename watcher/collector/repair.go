@@ -108,7 +108,7 @@ func (c *Collector) Remove(ctx context.Context, key object.Key, uid string) erro
 }
 
 func (s *store) wanted(key object.Key) bool {
-	return s.filter.reason(pipeline.Put, s.resource.Kind, key) == reasonNone
+	return s.filter.reason(pipeline.Put, s.resource, key) == reasonNone
 }
 
 func (s *store) wantedKeys() []object.Key {
@@ -127,6 +127,10 @@ func (s *store) repair(ctx context.Context, key object.Key) error {
 	s.order.Lock()
 	defer s.order.Unlock()
 	s.metrics.received.Inc()
+	if s.mayBeUnread(key) {
+		s.drop(ReasonUnreadable)
+		return nil
+	}
 	e := pipeline.Event{Action: pipeline.Delete, Key: key, Received: time.Now()}
 	if o, ok := s.get(nameOf(key)); ok && s.wanted(key) {
 		e.Action, e.Object, e.UID, e.ResourceVersion = pipeline.Put, o, o.UID, o.ResourceVersion

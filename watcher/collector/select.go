@@ -2,6 +2,7 @@ package collector
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -26,14 +27,39 @@ type DiscoveryFilter struct {
 // neverCollected are kinds that are no objects of their own.
 var neverCollected = []string{"ComponentStatus", "Binding", "ReplicationControllerDummy"}
 
-func (f DiscoveryFilter) wantsGroup(group string) bool {
-	return slices.ContainsFunc(f.GroupVersions, func(gv string) bool {
-		g, _, grouped := strings.Cut(gv, "/")
-		return grouped && g == group || !grouped && group == ""
-	})
+// WantsVersion reports whether a group-version is in the white list.
+func (f DiscoveryFilter) WantsVersion(gv string) bool { return slices.Contains(f.GroupVersions, gv) }
+
+// Unwatchable returns a sentence for each kind of groups that the filter lets through and nobody
+// can watch. What is left out in any case is among them if Specification names it.
+func (f DiscoveryFilter) Unwatchable(groups []APIGroup) (all []string) {
+	for _, r := range Served(groups) {
+		named := slices.ContainsFunc(f.Specification, func(l GroupKinds) bool {
+			return l.GroupVersion == r.GroupVersion() && slices.Contains(l.Kinds, r.Kind)
+		})
+		if why := unwatchable(r); why != "" && f.wants(r.Resource) && (named || why != leftOut) {
+			all = append(all, fmt.Sprintf("%s exists and cannot be watched: %s", r.Resource, why))
+		}
+	}
+	return all
 }
 
-func (f DiscoveryFilter) wants(r Resource, verbs []string) bool {
+const leftOut = "k8s-watch leaves it out"
+
+// unwatchable is why a resource is never collected, "" if it may be.
+func unwatchable(r APIResource) string {
+	if slices.Contains(neverCollected, r.Kind) || r.GroupVersion() == "storage.k8s.io/v1" && r.Kind != "StorageClass" {
+		return leftOut
+	}
+	for _, verb := range []string{"watch", "list"} {
+		if !slices.Contains(r.Verbs, verb) {
+			return "the apiserver does not offer the verb " + verb + " for it"
+		}
+	}
+	return ""
+}
+
+func (f DiscoveryFilter) wants(r Resource) bool {
 	gv := r.GroupVersion()
 	listed := func(lists []GroupKinds) bool {
 		return slices.ContainsFunc(lists, func(l GroupKinds) bool {
@@ -41,11 +67,7 @@ func (f DiscoveryFilter) wants(r Resource, verbs []string) bool {
 		})
 	}
 	switch {
-	case !slices.Contains(verbs, "list") || !slices.Contains(verbs, "watch"),
-		!slices.Contains(f.GroupVersions, gv),
-		slices.Contains(neverCollected, r.Kind),
-		gv == "storage.k8s.io/v1" && r.Kind != "StorageClass",
-		f.Namespaced && !r.Namespaced:
+	case !f.WantsVersion(gv), f.Namespaced && !r.Namespaced:
 		return false
 	case r.Group == "" && r.Kind == "Namespace":
 		return true // exempt from both lists of kinds
@@ -61,7 +83,8 @@ var moved = map[string][]string{
 }
 
 // AssignKeyKinds gives each resource the kind under which it is stored, and sorts by
-// it. A kind that only one group has keeps its name. Where several have it, the
+// it. A kind that only one group has keeps its name, but for an Event that is not
+// Kubernetes' own. Where several have it, the
 // first keeps it in the order: those of the white list of group/versions, then all others;
 // among them core, groups of Kubernetes (without a dot, or under k8s.io), all others by
 // name. The rest become Kind.group. The same objects served from two groups are kept once.

@@ -49,7 +49,8 @@ type source struct {
 	plain     bool // no streaming lists
 
 	listed  atomic.Bool
-	running gate // lists and streams
+	spread  atomic.Bool // no watch has ended since the last list
+	running gate        // lists and streams
 }
 
 var (
@@ -101,6 +102,7 @@ func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (run
 
 func (s *source) countList() {
 	s.metrics.lists.Inc()
+	s.spread.Store(true)
 	if s.listed.Swap(true) {
 		s.metrics.relists.Inc()
 		s.metrics.relisted.Add(1)
@@ -123,7 +125,7 @@ func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 	if initial {
 		idle = s.idle.InitialIdle
 	} else if idle > 0 {
-		seconds := watchSeconds(idle, rand.Float64())
+		seconds := watchSeconds(idle, s.together(), rand.Float64())
 		o.TimeoutSeconds = &seconds
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -141,17 +143,33 @@ func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 	}
 	w := &stream{
 		source: s, ctx: ctx, stop: stop, request: request, guard: guard, body: body, initial: initial, list: initial,
-		result: make(chan watch.Event, resultBuffer),
+		version: o.ResourceVersion,
+		result:  make(chan watch.Event, resultBuffer),
 	}
 	go w.run()
 	return w, nil
 }
 
 // watchSeconds is how long a watch is asked for that may be silent for idle: 70 to 90 %
-// of that, spread by chance (0 to 1), so that kinds which began together do not all
-// come back at once.
-func watchSeconds(idle time.Duration, chance float64) int64 {
-	return max(1, int64((0.7+0.2*chance)*idle.Seconds()))
+// of that, by chance (0 to 1), so that kinds do not all come back at once. Those that
+// began together are spread over 10 to 90 %.
+func watchSeconds(idle time.Duration, together bool, chance float64) int64 {
+	from := 0.7
+	if together {
+		from = 0.1
+	}
+	return max(1, int64((from+(0.9-from)*chance)*idle.Seconds()))
+}
+
+// together reports whether other kinds may begin to watch at this moment: after the list,
+// and when the apiserver is back.
+func (s *source) together() bool { return s.spread.Swap(false) || s.life.error() != nil }
+
+// firstIdle is the longest silence behind a streaming list. Of a quiet kind that is how long
+// the watch lasts: its time was chosen by the reflector, in minutes.
+func (s *source) firstIdle() time.Duration {
+	seconds := watchSeconds(s.idle.WatchIdle, s.together(), rand.Float64())
+	return min(s.idle.WatchIdle, time.Duration(seconds)*time.Second)
 }
 
 // open sends the request and returns the body of a successful answer. An apiserver that
@@ -197,12 +215,15 @@ func comeBack(resp *http.Response) (time.Duration, bool) {
 func answerError(resp *http.Response, r Resource) error {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	var st metav1.Status
-	if json.Unmarshal(text, &st) == nil && st.Kind == "Status" && st.Status == metav1.StatusFailure {
-		return apierrors.FromObject(&st)
+	if json.Unmarshal(text, &st) != nil || st.Kind != "Status" || st.Status != metav1.StatusFailure {
+		retryAfter, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
+		// The text is left out: whoever answered, it is no apiserver's message.
+		st = apierrors.NewGenericServerResponse(resp.StatusCode, http.MethodGet, r.groupResource(), "", resp.Status, retryAfter, true).ErrStatus
 	}
-	retryAfter, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-	// The text is left out: whoever answered, it is no apiserver's message.
-	return apierrors.NewGenericServerResponse(resp.StatusCode, http.MethodGet, r.groupResource(), "", resp.Status, retryAfter, true)
+	if st.Message == "" {
+		st.Message = fmt.Sprintf("the API server answered %s and did not say why", resp.Status)
+	}
+	return apierrors.FromObject(&st)
 }
 
 func (s *source) path() string {

@@ -10,18 +10,21 @@ import (
 // silence counts.
 func TestWatchSeconds(t *testing.T) {
 	for _, tc := range []struct {
-		idle   time.Duration
-		chance float64
-		want   int64
+		idle     time.Duration
+		together bool
+		chance   float64
+		want     int64
 	}{
-		{DefaultWatchIdle, 0, 38},
-		{DefaultWatchIdle, 0.5, 43},
-		{DefaultWatchIdle, 1, 49},
-		{1100 * time.Millisecond, 0, 1},
-		{time.Millisecond, 1, 1}, // 0 would leave it to the apiserver
+		{DefaultWatchIdle, false, 0, 38},
+		{DefaultWatchIdle, false, 0.5, 44},
+		{DefaultWatchIdle, false, 1, 49},
+		{DefaultWatchIdle, true, 0, 5},
+		{DefaultWatchIdle, true, 1, 49},
+		{1100 * time.Millisecond, false, 0, 1},
+		{time.Millisecond, true, 1, 1}, // 0 would leave it to the apiserver
 	} {
-		if got := watchSeconds(tc.idle, tc.chance); got != tc.want {
-			t.Errorf("watchSeconds(%s, %v) = %d, want %d", tc.idle, tc.chance, got, tc.want)
+		if got := watchSeconds(tc.idle, tc.together, tc.chance); got != tc.want {
+			t.Errorf("watchSeconds(%s, %v, %v) = %d, want %d", tc.idle, tc.together, tc.chance, got, tc.want)
 		}
 	}
 }

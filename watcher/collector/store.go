@@ -77,6 +77,10 @@ type store struct {
 	// counts as changed, whatever its resourceVersion.
 	renew atomic.Bool
 
+	// unread are the objects that are there and cannot be read, by as much of their names as can
+	// be; named are those that the log has named.
+	unread, named map[name]bool // guarded by order
+
 	mu      sync.RWMutex
 	objects map[name]*object.Object // guarded by mu
 }
@@ -196,6 +200,11 @@ func (s *store) put(obj any) error {
 	s.metrics.received.Inc()
 	s.changed = true
 	n := nameOf(it.obj.Key)
+	if it.bad != nil {
+		s.skip(it)
+		return nil
+	}
+	delete(s.unread, n)
 	old := s.peek(n)
 	reason := outdated(old, it.obj)
 	if s.replayed(old, it.obj) && reason == reasonNone {
@@ -253,6 +262,7 @@ func (s *store) Delete(obj any) error {
 		return nil
 	}
 	s.set(n, nil)
+	delete(s.unread, n)
 	delete(s.since, n)
 	uid, version := gone.UID, gone.ResourceVersion
 	if old != nil {
@@ -351,6 +361,7 @@ func (s *store) Replace(list []any, version string) error {
 			return fmt.Errorf("store %s: replace with a %T", s.kind, obj)
 		}
 	}
+	list = s.takeUnread(list)
 	changes, gone := s.merge(list)
 	s.showList(changes, gone, now)
 	s.renew.Store(false)
@@ -403,7 +414,7 @@ func (s *store) merge(list []any) (changes []change, gone []*object.Object) {
 		listed[s.objects[nameOf(obj.(*item).obj.Key)]] = struct{}{}
 	}
 	for n, o := range s.objects {
-		if _, ok := listed[o]; !ok {
+		if _, ok := listed[o]; !ok && !s.covers(n) {
 			gone = append(gone, o)
 			delete(s.objects, n)
 		}
@@ -423,7 +434,7 @@ func (s *store) emitPut(old *object.Object, it *item, taken bool) {
 		s.logger.Error("object not sent: a mask cannot be applied", "object", it.obj.Key.String(), "error", it.problem)
 		return
 	}
-	if reason := s.filter.reason(pipeline.Put, s.resource.Kind, it.obj.Key); reason != reasonNone {
+	if reason := s.filter.reason(pipeline.Put, s.resource, it.obj.Key); reason != reasonNone {
 		s.drop(reason)
 		return
 	}
@@ -476,7 +487,7 @@ func (s *store) first(o *object.Object) uint64 {
 }
 
 func (s *store) emitDelete(key object.Key, uid string, version uint64, received time.Time) {
-	if reason := s.filter.reason(pipeline.Delete, s.resource.Kind, key); reason != reasonNone {
+	if reason := s.filter.reason(pipeline.Delete, s.resource, key); reason != reasonNone {
 		s.drop(reason)
 		return
 	}

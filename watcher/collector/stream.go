@@ -31,6 +31,9 @@ type stream struct {
 	list    bool // it began as a streaming list
 	result  chan watch.Event
 	overdue *time.Timer // of a list that should be complete; nil: it need not be yet
+	index   int         // of the last item of a streaming list, from 1
+	version string      // from which the watch was asked for
+	last    *item       // the last event that could be read; nil: none
 }
 
 var _ watch.Interface = (*stream)(nil)
@@ -63,19 +66,41 @@ func (w *stream) run() {
 			w.end(err)
 			return
 		}
+		it, ok := event.Object.(*item)
+		if ok {
+			w.place(it)
+		}
 		if w.initial && !w.initially(event) {
 			return
 		}
 		if !w.send(event) {
 			return
 		}
-		if it, ok := event.Object.(*item); ok && it.initialEnd && w.initial {
+		if ok && it.initialEnd && w.initial {
 			w.initial = false
 			reader.life = w.source.life
 			reader.life.sign()
 			w.listed()
-			w.guard.limit = w.source.idle.WatchIdle
+			w.guard.limit = w.source.firstIdle()
 		}
+	}
+}
+
+// place notes where an item stands. One that cannot be read takes the version before it,
+// from which the watch can be resumed in any case.
+func (w *stream) place(it *item) {
+	if w.initial {
+		w.index++
+	}
+	switch {
+	case it.bad == nil:
+		w.last = it
+	case w.initial:
+		it.bad.index = w.index
+	case w.last != nil:
+		it.version = itemMeta{i: w.last}.GetResourceVersion()
+	default:
+		it.version = w.version
 	}
 }
 

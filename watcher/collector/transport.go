@@ -2,15 +2,15 @@ package collector
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/watcher/call"
 )
 
 const (
@@ -41,14 +41,9 @@ func connect(cfg *rest.Config, c Config, m *metrics) (*connection, error) {
 		}
 		cfg.Dial = metered(dial, c.ReadPace, &m.bytesIn, &m.bytesOut)
 	}
-	client, err := rest.HTTPClientFor(cfg)
+	client, base, err := call.APIServer(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("make a client for the apiserver: %w", err)
-	}
-	secure := len(cfg.CAFile) > 0 || len(cfg.CAData) > 0 || len(cfg.CertFile) > 0 || len(cfg.CertData) > 0 || cfg.Insecure
-	base, _, err := rest.DefaultServerURL(cfg.Host, "", schema.GroupVersion{}, secure)
-	if err != nil {
-		return nil, fmt.Errorf("address of the apiserver: %w", err)
+		return nil, err
 	}
 	return &connection{client: client, base: base}, nil
 }

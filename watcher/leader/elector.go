@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/watcher/call"
 	"github.com/watchbench/watchbench/watcher/outage"
 )
 
@@ -127,11 +128,7 @@ func New(c Config, kube *rest.Config, log *slog.Logger) (*Elector, error) {
 	if kube.Dial == nil && kube.Transport == nil { // connections of its own
 		kube.Dial = (&net.Dialer{Timeout: c.RequestTimeout}).DialContext
 	}
-	client, err := rest.HTTPClientFor(kube)
-	if err != nil {
-		return nil, fmt.Errorf("leader election: %w", err)
-	}
-	base, _, err := rest.DefaultServerUrlFor(kube)
+	client, base, err := call.APIServer(kube)
 	if err != nil {
 		return nil, fmt.Errorf("leader election: %w", err)
 	}

@@ -181,7 +181,7 @@ func (k *kind) dispatch(ctx context.Context, key object.Key) {
 			return
 		}
 		it.object = snapshot(out)
-	case k.name == kindEvent || strings.HasPrefix(k.name, kindEvent+"."):
+	case k.name == kindEvent:
 		k.settle(u, &k.coalesced) // its deletion, which is never sent, has overtaken it (contract §2.3)
 		return
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -16,9 +15,8 @@ type Bound struct {
 	Age   time.Duration
 }
 
-// undeleted reports that deletions of a kind are not sent: those of Events of any
-// group.
-func undeleted(kind string) bool { return kind == "Event" || strings.HasPrefix(kind, "Event.") }
+// undeleted reports that deletions of a kind are not sent: those of Kubernetes' own Events.
+func undeleted(kind string) bool { return kind == "Event" }
 
 // Reasons for which an event is shed, the values of the label reason.
 const (

@@ -137,6 +137,9 @@ func (s *Synchronizer) take(ctx context.Context, f *findings, x suspect) {
 // all the same, behind what is on its way, and a newer record is left to the next
 // comparison: the list may come from an apiserver that is behind.
 func (s *Synchronizer) examine(ctx context.Context, x suspect, first bool) (finding, error) {
+	if x.leftover && x.uid == "" && s.set.Cache.Unreadable(x.Key) {
+		return innocent, nil
+	}
 	behind := first && !x.leftover && !x.proven && s.set.Pipeline.Pending(x.Key)
 	if first && x.newer || !behind && s.set.Pipeline.Pending(x.Key) {
 		return undecided, nil

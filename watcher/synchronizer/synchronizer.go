@@ -45,6 +45,9 @@ type Cache interface {
 	Expected(object.Key) (*object.Object, bool)
 	// Expectation is how a record of that state is told without its body.
 	Expectation(object.Key) (Expectation, bool)
+	// Unreadable reports whether an object that is not expected may be one that is there and
+	// cannot be read: its record must stay.
+	Unreadable(object.Key) bool
 	// Alike notes that a record of that version holds what this version of the object does,
 	// as far as it is sent.
 	Alike(o *object.Object, version uint64)

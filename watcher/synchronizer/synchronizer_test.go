@@ -52,7 +52,9 @@ type world struct {
 	spare     time.Duration // the pipeline's pause before each event
 	version   string        // of the API; "" is not known
 	owners    time.Time     // when they are listed
-	began     time.Time
+
+	unreadable string // a name; "" is none
+	began      time.Time
 }
 
 func key(name string) object.Key { return object.Key{Kind: "Pod", Namespace: "team-a", Name: name} }
@@ -136,6 +138,8 @@ func (w *world) Expectation(k object.Key) (Expectation, bool) {
 	}
 	return Expectation{APIVersion: w.version, UID: o.UID, From: since, To: o.ResourceVersion, Annotations: w.annotated[k]}, ok
 }
+
+func (w *world) Unreadable(k object.Key) bool { return w.unreadable != "" && k.Name == w.unreadable }
 
 func (w *world) Alike(o *object.Object, version uint64) {
 	w.mu.Lock()
@@ -248,6 +252,7 @@ func TestRepairsWhatDiffers(t *testing.T) {
 			w.cache[key("a")], w.records[key("a")] = raw(5, ""), raw(5, `,"spec":{"x":1}`)
 		}, []string{"Pod/team-a/a"}},
 		{"leftover", func(w *world) { w.records[key("a")] = raw(5, "") }, []string{"Pod/team-a/a"}},
+		{"leftover of what cannot be read", func(w *world) { w.records[key("a")], w.unreadable = raw(5, ""), "a" }, nil},
 		{"leftover of a namespace that is gone", func(w *world) { w.records[gone] = raw(5, "") }, []string{gone.String()}},
 		{"on its way", func(w *world) { w.cache[key("a")] = raw(5, ""); w.pending[key("a")] = true }, nil},
 		{"skipped by an unsorted page", func(w *world) {

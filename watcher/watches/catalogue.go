@@ -30,6 +30,8 @@ type Version struct {
 type Catalogue struct {
 	Groups   []Group // sorted by name
 	Withheld []Kind  // what else there is, which is denied
+	// Unwatchable is what the apiserver offers without the verbs list and watch.
+	Unwatchable []Kind
 }
 
 // GVR names a resource in one version.

@@ -179,8 +179,13 @@ func (w *Watches) build() *Catalogue {
 		for _, v := range g.Versions {
 			for _, r := range v.Resources {
 				_, custom := w.definitions[r.Name+"."+g.Name]
-				if !custom && r.Validate() == nil && slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch") {
-					put(Kind{r.Resource, r.Singular, r.ShortNames, r.Categories})
+				k := Kind{r.Resource, r.Singular, r.ShortNames, r.Categories}
+				switch {
+				case custom || r.Validate() != nil:
+				case slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch"):
+					put(k)
+				default:
+					c.Unwatchable = append(c.Unwatchable, k)
 				}
 			}
 		}

@@ -1,0 +1,103 @@
+package collector
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/watcher/object"
+)
+
+// unreadable is why an object cannot be read.
+type unreadable struct {
+	index int // in its list, from 1; 0: of a watch
+	err   error
+}
+
+// newUnreadable makes the item of JSON that cannot be read as an object of the kind; err is the decoder's. A
+// field that is wrong is named without its value, which may be secret.
+func newUnreadable(kind string, raw []byte, err error) *item {
+	metadata := jsonscan.Lookup(raw, "metadata")
+	if !jsonscan.IsObject(metadata) {
+		err = errors.New("its metadata is not a JSON object")
+	}
+	for _, key := range []string{"name", "namespace", "uid", "resourceVersion"} {
+		if v := jsonscan.Lookup(metadata, key); v != nil && !jsonscan.IsString(v) && string(v) != "null" {
+			err = fmt.Errorf("its metadata.%s is not a string", key)
+		}
+	}
+	text := func(key string) string { return jsonscan.Unquote(jsonscan.Lookup(metadata, key)) }
+	o := &object.Object{Key: object.Key{Kind: kind, Namespace: text("namespace"), Name: text("name")}}
+	return &item{obj: o, bad: &unreadable{err: err}}
+}
+
+// mostNamed is how many unreadable objects of a kind the log names; further ones are counted.
+const mostNamed = 20
+
+// skip notes an object that cannot be read. The caller holds order.
+func (s *store) skip(it *item) {
+	s.drop(ReasonUnreadable)
+	if s.unread == nil {
+		s.unread, s.named = map[name]bool{}, map[name]bool{}
+	}
+	key, n := it.obj.Key, nameOf(it.obj.Key)
+	s.unread[n] = true
+	if key.Name == "" {
+		n.name, key.Name = itemMeta{i: it}.GetName(), "(no readable name)"
+	}
+	if s.named[n] || len(s.named) == mostNamed {
+		return
+	}
+	s.named[n] = true
+	attrs := []any{"object", key.String(), "error", it.bad.err}
+	if it.bad.index > 0 {
+		attrs = append(attrs, "item", it.bad.index)
+	}
+	s.logger.Warn("skipping an object that cannot be read, what is stored of it stays", attrs...)
+}
+
+// takeUnread removes from a list what cannot be read, and notes that instead of what was noted
+// before. The caller holds order.
+func (s *store) takeUnread(list []any) []any {
+	clear(s.unread)
+	place := 0
+	return slices.DeleteFunc(list, func(obj any) bool {
+		place++
+		it := obj.(*item)
+		if it.bad == nil {
+			return false
+		}
+		it.bad.index = cmp.Or(it.bad.index, place)
+		s.metrics.received.Inc()
+		s.skip(it)
+		return true
+	})
+}
+
+// covers reports whether an object may be one that cannot be read: the one of that name, or
+// one without a name in its namespace or, where that is missing too, in the kind. The caller
+// holds order.
+func (s *store) covers(n name) bool {
+	return s.unread[n] || s.unread[name{namespace: n.namespace}] || s.unread[name{}]
+}
+
+// mayBeUnread reports whether an object that is not cached may be there and unreadable. The
+// caller holds order.
+func (s *store) mayBeUnread(key object.Key) bool {
+	n := nameOf(key)
+	return s.covers(n) && s.peek(n) == nil && s.wanted(key)
+}
+
+// Unreadable reports whether an object that is not cached may be one that is there and cannot
+// be read: then it is not known to be gone.
+func (c *Collector) Unreadable(key object.Key) bool {
+	k := c.kind(key.Kind)
+	if k == nil {
+		return false
+	}
+	k.store.order.Lock()
+	defer k.store.order.Unlock()
+	return k.store.mayBeUnread(key)
+}
