@@ -251,9 +251,9 @@ func (c *Client) do(ctx context.Context, r *request) (answer, error) {
 		if err := ctx.Err(); err != nil {
 			return answer{}, &TransientError{Err: err}
 		}
-		cn, err := ep.get(ctx)
-		if err == nil {
-			return c.exchange(ctx, ep, cn, r)
+		a, connected, err := ep.ask(ctx, r)
+		if connected {
+			return a, err
 		}
 		if ctx.Err() == nil {
 			ep.markDown(reads, time.Now(), err)
@@ -327,7 +327,8 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 		}
 	}
 
-	complete, err := cn.write(r, ep.line(r), head)
+	used := cn.used
+	complete, err := cn.send(r, ep.line(r), head)
 	var a answer
 	var reuse bool
 	if err == nil {
@@ -336,9 +337,10 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 	cn.alive = nil // before another request can have the connection
 	if err != nil {
 		cn.close()
+		stale := used && errors.Is(err, errStray) // another connection will tell
 		// An answer that is late or too long may only be too large a page.
 		large := (hurried || r.page) && errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, ErrTooLong)
-		if ctx.Err() == nil && !large {
+		if ctx.Err() == nil && !large && !stale {
 			ep.judge(sort, start, a, err)
 		} else if sort == writes {
 			ep.undecided()
