@@ -62,6 +62,9 @@ func (c *conn) final() (*http.Response, error) {
 	return nil, errNoFinal
 }
 
+// ErrTooSlow means that the body of an answer began and did not come to its end in time.
+var ErrTooSlow = errors.New("the answer stopped midway")
+
 // read takes one response from the connection. reuse reports whether the
 // connection may serve another request.
 func (c *conn) read(limit int64) (a answer, reuse bool, err error) {
@@ -70,6 +73,7 @@ func (c *conn) read(limit int64) (a answer, reuse bool, err error) {
 		return a, false, err
 	}
 	defer func() { _ = resp.Body.Close() }()
+	c.came = c.br.Buffered() > 0
 	a.status, a.header = resp.StatusCode, resp.Header
 	switch n := resp.ContentLength; {
 	case n > limit:

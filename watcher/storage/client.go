@@ -328,6 +328,7 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 	}
 
 	used := cn.used
+	cn.came = false
 	complete, err := cn.send(r, ep.line(r), head)
 	var a answer
 	var reuse bool
@@ -338,9 +339,13 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 	if err != nil {
 		cn.close()
 		stale := used && errors.Is(err, errStray) // another connection will tell
-		// An answer that is late or too long may only be too large a page.
-		large := (hurried || r.page) && errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, ErrTooLong)
-		if ctx.Err() == nil && !large && !stale {
+		late := errors.Is(err, os.ErrDeadlineExceeded)
+		// An answer that stops midway or is too long may only be too large a page.
+		slow := late && r.page && cn.came
+		if slow {
+			err = fmt.Errorf("%w: %w", ErrTooSlow, err)
+		}
+		if ctx.Err() == nil && !slow && !stale && !(hurried && late) && !errors.Is(err, ErrTooLong) {
 			ep.judge(sort, start, a, err)
 		} else if sort == writes {
 			ep.undecided()

@@ -24,6 +24,7 @@ type conn struct {
 	br     *bufio.Reader
 	left   int64 // bytes that may still be read
 	used   bool  // a request was written
+	came   bool  // something of the answer's body
 	idleAt time.Time
 	bytes  *traffic
 	alive  func() // called for each read that brought something, nil for none
@@ -113,6 +114,7 @@ func (r countReader) Read(p []byte) (int, error) {
 	n, err := r.c.rw.Read(p[:min(int64(len(p)), r.c.left)])
 	r.c.left -= int64(n)
 	r.c.bytes.in.Add(int64(n))
+	r.c.came = r.c.came || n > 0 && r.c.left > maxHead
 	if n > 0 && r.c.alive != nil {
 		r.c.alive()
 	}

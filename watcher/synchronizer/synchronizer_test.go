@@ -53,6 +53,7 @@ type world struct {
 	version   string        // of the API; "" is not known
 	owners    time.Time     // when they are listed
 	began     time.Time
+	firstOf   map[string]time.Duration // kinds, when the first repair came; nil: not kept
 }
 
 func key(name string) object.Key { return object.Key{Kind: "Pod", Namespace: "team-a", Name: name} }
@@ -115,7 +116,7 @@ func (w *world) SyncedKinds() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.kinds != nil {
-		return w.kinds
+		return slices.Clone(w.kinds)
 	}
 	return []string{"Pod", "Event"}
 }
@@ -182,6 +183,9 @@ func (w *world) Repair(_ context.Context, k object.Key) error {
 	defer w.mu.Unlock()
 	raw, ok := w.cache[k]
 	w.repairs = append(w.repairs, k.String())
+	if _, known := w.firstOf[k.Kind]; !known && w.firstOf != nil {
+		w.firstOf[k.Kind] = time.Since(w.began)
+	}
 	if ok {
 		w.records[k] = raw
 	} else {
