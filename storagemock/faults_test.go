@@ -85,6 +85,8 @@ func TestFaults(t *testing.T) {
 		{"huge(100000)", "      ", true, "created/200/0"},
 		{"html", "502  <html>", false, "rejected/502/1405082"},
 		{"html(status=200)", "200  <html>", false, "rejected/200/1405082"},
+		{"interim(102,times=3)", ok, true, "created/200/0"},
+		{"interim(103,status=500)", `500  {"result":false`, false, "rejected/500/1405082"},
 		{"wrong-result", `200  {"result":false`, true, "created/200/1405082"},
 		{"wrong-result(says=true)", ok, false, "rejected/200/0"},
 	} {

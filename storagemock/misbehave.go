@@ -15,6 +15,15 @@ func (in *instance) misbehave(ctx context.Context, c *call, f *fault.Spec) {
 	switch f.Effect {
 	case fault.Status, fault.HTML:
 		s.failWith(c, f)
+	case fault.Interim:
+		for range f.Pieces {
+			c.w.WriteHeader(f.Interim)
+		}
+		if f.Status == 200 {
+			s.answer(c, s.apply(c, time.Now()))
+		} else {
+			s.failWith(c, f)
+		}
 	case fault.WrongResult:
 		s.lie(c, f)
 	case fault.Late:

@@ -19,7 +19,7 @@ type lags struct {
 func newLags(w *Watcher) *lags {
 	l := &lags{w: w}
 	l.silent = l.New(metric.WatchSilent, "Time since the apiserver was last heard of the kind: a complete list, the answer to a watch or its orderly end, an event or a bookmark.", "kind")
-	l.lag = l.New(metric.Lag, "Age of the oldest change that storage lacks, given up or not; while the watch fails, at least how long it has been silent.", "kind")
+	l.lag = l.New(metric.Lag, "Age of the oldest change that storage lacks, given up or not, or of a first list that is not compared and handed over; while the watch fails, at least how long it has been silent.", "kind")
 	return l
 }
 
@@ -35,6 +35,11 @@ func (l *lags) Collect(out chan<- prometheus.Metric) {
 		var lag time.Duration
 		if l.w.pipeline != nil {
 			lag = l.w.pipeline.Lag(s.Key)
+		}
+		if sync := l.w.synchronizer.Load(); sync != nil {
+			if since := sync.FirstSince(s.Key); !since.IsZero() {
+				lag = max(lag, time.Since(since))
+			}
 		}
 		if s.Failing {
 			lag = max(lag, s.For)

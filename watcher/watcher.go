@@ -153,7 +153,10 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 		return w, w.addResources()
 	}
 	w.owners = newOwners(w.collector.Load)
-	send := &sender{storage: w.storage, workload: workload{cache: w}, owners: w.owners, clusterScoped: func(kind string) bool {
+	send := &sender{storage: w.storage, workload: workload{cache: w}, owners: w.owners, unnamed: func(kind string) bool {
+		s := w.synchronizer.Load()
+		return s != nil && s.Unnamed(kind)
+	}, clusterScoped: func(kind string) bool {
 		return w.collector.Load().ClusterScoped(kind)
 	}}
 	w.pipeline, err = pipeline.New(pipelineConfig(cfg), pipeline.Settings{

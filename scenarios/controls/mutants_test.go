@@ -73,6 +73,18 @@ var mutants = []mutant{
 		},
 	},
 	{
+		Name: "interim-taken-for-final",
+		Bug:  "a 100, 102 or 103 of storage counts as its answer",
+		Edits: []edit{{
+			"watcher/storage/answer.go",
+			"case resp.StatusCode >= http.StatusOK:",
+			"case resp.StatusCode >= http.StatusContinue:",
+		}},
+		Caught: []row{
+			{"faults/f04-interim", []string{"matrix.storage=all"}, "CL"},
+		},
+	},
+	{
 		Name: "no-drain",
 		Bug:  "SIGTERM ends the pipeline without sending what is queued",
 		Edits: []edit{{

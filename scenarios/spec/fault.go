@@ -166,7 +166,7 @@ func (s *Scenario) Failures() (errors, silence bool) {
 			silence = true
 		case fault.Stall, fault.SlowBody:
 			silence = silence || f.Delay > s.Watcher.StorageTimeout.Std()
-		case fault.Status, fault.HTML, fault.Late:
+		case fault.Status, fault.HTML, fault.Late, fault.Interim:
 			errors = errors || f.Status >= http.StatusInternalServerError
 			silence = silence || f.Status == 0
 		}

@@ -24,6 +24,7 @@
 //	truncate            applied, but only half of the answer's body is sent; bytes=n sends n
 //	huge(n)             applied, but the answer is padded to that many bytes; default 10 MiB
 //	html                a proxy's page with status=502 instead of JSON, not applied
+//	interim(n)          n (100, 102, 103, …) times=1 times before the answer; status=500 fails it, not applied
 //	wrong-result        applied, but the answer says result:false; says=true: not applied, but the answer says success
 //	refuse              connections are refused, open ones are closed; needs for, takes no filter
 //

@@ -30,6 +30,7 @@ const (
 	HTML        Effect = "html"
 	WrongResult Effect = "wrong-result"
 	Huge        Effect = "huge"
+	Interim     Effect = "interim"
 	Refuse      Effect = "refuse"
 )
 
@@ -43,12 +44,13 @@ type Spec struct {
 	Effect      Effect
 	Probability float64
 
-	Status     int           // Status, HTML; Late: the answer given at once, 0 is none
+	Status     int           // Status, HTML, Interim; Late: the answer given at once, 0 is none
 	RetryAfter time.Duration // Status; 0 is no header
 	Apply      bool          // the request is applied although its answer fails
 	Delay      time.Duration // Stall, Late, Double, SlowBody
 	ResetFirst bool          // Late: reset at once
-	Pieces     int           // SlowBody
+	Pieces     int           // SlowBody; Interim: answers before the final one
+	Interim    int           // status of these
 	Bytes      int           // Truncate: sent, -1 is half; Huge: the body's size
 	SaysTrue   bool          // WrongResult
 
@@ -62,7 +64,7 @@ type Spec struct {
 	Max int // firings; 0 is unlimited
 }
 
-const knownEffects = "a status from 400 to 599, reset, reset-after, close, blackhole, stall, late, double, slow-body, truncate, html, wrong-result, huge or refuse"
+const knownEffects = "a status from 400 to 599, reset, reset-after, close, blackhole, stall, late, double, slow-body, truncate, html, wrong-result, huge, interim or refuse"
 
 // Parse reads faults. Empty text is none.
 func Parse(text string) ([]Spec, error) {
@@ -90,7 +92,7 @@ func (s Spec) common() faultlist.Fault {
 
 // positional are the arguments an effect takes without a key.
 var positional = map[string][]string{
-	"stall": {"delay"}, "late": {"delay"}, "double": {"delay"}, "slow-body": {"delay"}, "huge": {"bytes"},
+	"stall": {"delay"}, "late": {"delay"}, "double": {"delay"}, "slow-body": {"delay"}, "huge": {"bytes"}, "interim": {"code"},
 }
 
 // effect reads the effect and the arguments of its own.
@@ -121,6 +123,12 @@ func (s *Spec) effect(t *faultlist.Term) {
 	case HTML:
 		s.Status = t.Answer(200, 502)
 		s.Apply = r.Bool("apply", false)
+	case Interim:
+		if s.Interim = r.Int("code", 100, 100); s.Interim > 199 || s.Interim == 101 {
+			r.Fail("code", "code=%d: want 100 to 199 without 101, for example interim(103)", s.Interim)
+		}
+		s.Pieces = r.Int("times", 1, 1)
+		s.Status = t.Answer(200, 200)
 	case WrongResult:
 		s.SaysTrue = r.Bool("says", false)
 	case Refuse:
@@ -136,6 +144,7 @@ func (s *Spec) known() []string {
 	own := map[Effect][]string{
 		Status: {"retry-after", "apply"}, Reset: {"apply"}, Close: {"apply"}, BlackHole: {"apply"}, Late: {"answer"},
 		SlowBody: {"pieces"}, Truncate: {"bytes"}, Huge: {"bytes"}, HTML: {"status", "apply"}, WrongResult: {"says"},
+		Interim: {"times", "status"},
 	}[s.Effect]
 	return slices.Concat(own, []string{"method", "kind", "key", "keys", "instance"}, faultlist.CommonArgs)
 }

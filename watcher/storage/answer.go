@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -26,17 +27,53 @@ var (
 	shownOfBody = 120
 )
 
+// Bounds on what may come before the body of an answer.
+const (
+	mostInterim = 64       // interim answers
+	maxHead     = 64 << 10 // bytes, theirs included
+)
+
+var (
+	errNoFinal  = fmt.Errorf("no final answer after %d interim answers or %d bytes of headers", mostInterim, maxHead)
+	errSwitched = errors.New("the server switches protocols (HTTP 101), which was not asked for")
+	errTwice    = errors.New("another answer follows at once: which one belongs to the request is unknown")
+)
+
 // ErrTooLong means that an answer has more than Config.MaxResponse bytes.
 var ErrTooLong = errors.New("the answer is longer than may be read")
+
+// final reads the head of the final answer and skips the interim ones (RFC 9110 §15.2).
+func (c *conn) final() (*http.Response, error) {
+	c.left = maxHead
+	defer func() { c.left = math.MaxInt64 }()
+	for range mostInterim + 1 {
+		resp, err := http.ReadResponse(c.br, getRequest)
+		switch {
+		case err != nil && c.left <= 0:
+			return nil, errNoFinal
+		case err != nil:
+			return nil, err
+		case resp.StatusCode == http.StatusSwitchingProtocols:
+			return nil, errSwitched
+		case resp.StatusCode >= http.StatusOK:
+			return resp, nil
+		}
+	}
+	return nil, errNoFinal
+}
+
+// ErrTooSlow means that the body of an answer began and did not come to its end in time.
+var ErrTooSlow = errors.New("the answer stopped midway")
 
 // read takes one response from the connection. reuse reports whether the
 // connection may serve another request.
 func (c *conn) read(limit int64) (a answer, reuse bool, err error) {
-	resp, err := http.ReadResponse(c.br, getRequest)
+	resp, err := c.final()
 	if err != nil {
 		return a, false, err
 	}
 	defer func() { _ = resp.Body.Close() }()
+	c.came = c.br.Buffered() > 0
 	a.status, a.header = resp.StatusCode, resp.Header
 	switch n := resp.ContentLength; {
 	case n > limit:
@@ -53,7 +90,11 @@ func (c *conn) read(limit int64) (a answer, reuse bool, err error) {
 	if err != nil {
 		return a, false, fmt.Errorf("read answer: %w", err)
 	}
-	return a, !resp.Close, nil
+	more := c.more()
+	if string(more) == protocol {
+		return a, false, errTwice
+	}
+	return a, !resp.Close && len(more) == 0, nil
 }
 
 // judge turns an answer to a write into its policy; hasBody says that the request had

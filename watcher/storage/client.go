@@ -251,9 +251,9 @@ func (c *Client) do(ctx context.Context, r *request) (answer, error) {
 		if err := ctx.Err(); err != nil {
 			return answer{}, &TransientError{Err: err}
 		}
-		cn, err := ep.get(ctx)
-		if err == nil {
-			return c.exchange(ctx, ep, cn, r)
+		a, connected, err := ep.ask(ctx, r)
+		if connected {
+			return a, err
 		}
 		if ctx.Err() == nil {
 			ep.markDown(reads, time.Now(), err)
@@ -327,7 +327,9 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 		}
 	}
 
-	complete, err := cn.write(r, ep.line(r), head)
+	used := cn.used
+	cn.came = false
+	complete, err := cn.send(r, ep.line(r), head)
 	var a answer
 	var reuse bool
 	if err == nil {
@@ -336,9 +338,14 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 	cn.alive = nil // before another request can have the connection
 	if err != nil {
 		cn.close()
-		// An answer that is late or too long may only be too large a page.
-		large := (hurried || r.page) && errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, ErrTooLong)
-		if ctx.Err() == nil && !large {
+		stale := used && errors.Is(err, errStray) // another connection will tell
+		late := errors.Is(err, os.ErrDeadlineExceeded)
+		// An answer that stops midway or is too long may only be too large a page.
+		slow := late && r.page && cn.came
+		if slow {
+			err = fmt.Errorf("%w: %w", ErrTooSlow, err)
+		}
+		if ctx.Err() == nil && !slow && !stale && !(hurried && late) && !errors.Is(err, ErrTooLong) {
 			ep.judge(sort, start, a, err)
 		} else if sort == writes {
 			ep.undecided()

@@ -2,10 +2,13 @@ package storage
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -15,12 +18,28 @@ import (
 
 // conn is one connection to an endpoint, used by one request at a time.
 type conn struct {
-	raw    net.Conn // what the kernel knows
-	rw     net.Conn // raw, or TLS over it
+	raw    net.Conn        // what the kernel knows
+	sock   syscall.RawConn // raw's socket; nil if it is none
+	rw     net.Conn        // raw, or TLS over it
 	br     *bufio.Reader
+	left   int64 // bytes that may still be read
+	used   bool  // a request was written
+	came   bool  // something of the answer's body
 	idleAt time.Time
 	bytes  *traffic
 	alive  func() // called for each read that brought something, nil for none
+
+	sending sending
+	step    func(fd uintptr) bool // sendOn, made once
+}
+
+// sending is one call of send.
+type sending struct {
+	r          *request
+	line, head []byte
+	begun      bool
+	complete   bool
+	err        error
 }
 
 // traffic counts what crosses the sockets of all connections.
@@ -36,7 +55,7 @@ func (e *endpoint) dial(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{raw: raw, rw: raw, bytes: &e.client.traffic}
+	c := &conn{raw: raw, rw: raw, bytes: &e.client.traffic, left: math.MaxInt64}
 	if e.url.Scheme == "https" {
 		cfg := &tls.Config{MinVersion: minTLS}
 		if e.client.set.TLS != nil {
@@ -58,6 +77,13 @@ func (e *endpoint) dial(ctx context.Context) (*conn, error) {
 		c.rw = t
 	}
 	c.br = bufio.NewReaderSize(countReader{c}, readBufferSize)
+	c.step = c.sendOn
+	if sc, ok := raw.(syscall.Conn); ok {
+		if c.sock, err = sc.SyscallConn(); err != nil {
+			c.close()
+			return nil, err
+		}
+	}
 	e.client.metrics.Opened.Inc()
 	return c, nil
 }
@@ -82,12 +108,54 @@ func explain(err error) error {
 type countReader struct{ c *conn }
 
 func (r countReader) Read(p []byte) (int, error) {
-	n, err := r.c.rw.Read(p)
+	if r.c.left <= 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n, err := r.c.rw.Read(p[:min(int64(len(p)), r.c.left)])
+	r.c.left -= int64(n)
 	r.c.bytes.in.Add(int64(n))
+	r.c.came = r.c.came || n > 0 && r.c.left > maxHead
 	if n > 0 && r.c.alive != nil {
 		r.c.alive()
 	}
 	return n, err
+}
+
+// errStray means that the peer has closed a connection, or sent something nobody asked for.
+// Nothing was written.
+var errStray = errors.New("the connection was closed, or brought bytes before a request")
+
+// send writes one request on a connection that is silent, and waits for the answer to begin.
+// Looking costs no more than reading at once would, which finds nothing yet. complete is
+// write's.
+func (c *conn) send(r *request, line, head []byte) (complete bool, err error) {
+	if c.sock == nil {
+		c.used = true
+		return c.write(r, line, head)
+	}
+	c.sending = sending{r: r, line: line, head: head}
+	err = c.sock.Read(c.step)
+	complete, err = c.sending.complete, cmp.Or(c.sending.err, err)
+	c.sending = sending{}
+	return complete, err
+}
+
+// sendOn looks at the socket, then writes; false has it called again when there is
+// something to read.
+func (c *conn) sendOn(fd uintptr) bool {
+	s := &c.sending
+	if s.begun {
+		return true
+	}
+	s.begun = true
+	// The server's first TLS records after the handshake come unasked (RFC 8446 §4.6.1).
+	if (c.used || c.rw == c.raw) && !silent(fd) {
+		s.err = errStray
+		return true
+	}
+	c.used = true
+	s.complete, s.err = c.write(s.r, s.line, s.head)
+	return s.err != nil
 }
 
 // write sends one request in one system call. complete reports whether everything
@@ -115,32 +183,26 @@ func (c *conn) write(r *request, line, head []byte) (complete bool, err error) {
 	return n == int64(want), err
 }
 
-// stale reports whether the peer has closed an idle connection, or sent
-// something nobody asked for. It looks without blocking and without consuming, and
-// only at a socket of the kernel: of another connection it says false, and a request
-// that finds it closed is safe to try again.
-func (c *conn) stale() bool {
-	if c.br.Buffered() > 0 {
-		return true
-	}
-	sc, ok := c.raw.(syscall.Conn)
-	if !ok {
-		return false
-	}
-	rc, err := sc.SyscallConn()
-	if err != nil {
-		return true
-	}
-	var n int
-	var rerr error
+// silent reports whether a socket is open and has nothing to read. It neither blocks nor
+// consumes.
+func silent(fd uintptr) bool {
 	var b [1]byte
-	err = rc.Read(func(fd uintptr) bool {
-		n, _, rerr = syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		return true
-	})
-	// Only "nothing there yet" is a connection that lives and is silent; n is 0 and rerr
-	// nil after an orderly shutdown.
-	return err != nil || n > 0 || !errors.Is(rerr, syscall.EAGAIN) && !errors.Is(rerr, syscall.EWOULDBLOCK)
+	_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+	return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EWOULDBLOCK)
+}
+
+// protocol begins every answer.
+const protocol = "HTTP/"
+
+// more is the beginning of what has been received behind an answer; what the kernel still
+// holds, send finds.
+func (c *conn) more() []byte {
+	if c.br.Buffered() == 0 && c.rw != c.raw { // TLS has a buffer of its own
+		_ = c.raw.SetReadDeadline(time.Unix(1, 0))
+		_, _ = c.br.Peek(1)
+	}
+	more, _ := c.br.Peek(min(len(protocol), c.br.Buffered()))
+	return more
 }
 
 func (c *conn) close() { _ = c.raw.Close() }

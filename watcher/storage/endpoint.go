@@ -28,10 +28,6 @@ const doubt = time.Minute
 // an object's own fault.
 const tolerated = 2
 
-// trusted is how long after its last answer a connection is used without a look
-// whether the peer has closed it, which costs a system call.
-const trusted = 200 * time.Millisecond
-
 // endpoint is one storage server with its idle connections.
 type endpoint struct {
 	client   *Client
@@ -84,24 +80,32 @@ const (
 	trying        // and does
 )
 
-// get returns an idle connection that is still open, or dials.
+// get returns an idle connection, or dials.
 func (e *endpoint) get(ctx context.Context) (*conn, error) {
-	for {
-		e.mu.Lock()
-		n := len(e.idle)
-		if n == 0 {
-			e.mu.Unlock()
-			return e.dial(ctx)
-		}
-		c := e.idle[n-1]
-		e.idle[n-1] = nil
-		e.idle = e.idle[:n-1]
+	e.mu.Lock()
+	n := len(e.idle)
+	if n == 0 {
 		e.mu.Unlock()
-		// A server that keeps connections at all keeps them longer than trusted.
-		if time.Since(c.idleAt) < trusted || !c.stale() {
-			return c, nil
+		return e.dial(ctx)
+	}
+	c := e.idle[n-1]
+	e.idle[n-1] = nil
+	e.idle = e.idle[:n-1]
+	e.mu.Unlock()
+	return c, nil
+}
+
+// ask makes one request on a connection that is silent. connected is false if there is none.
+func (e *endpoint) ask(ctx context.Context, r *request) (a answer, connected bool, err error) {
+	for {
+		c, err := e.get(ctx)
+		if err != nil {
+			return a, false, err
 		}
-		c.close()
+		again := c.used
+		if a, err = e.client.exchange(ctx, e, c, r); !again || !errors.Is(err, errStray) {
+			return a, true, err
+		}
 	}
 }
 
@@ -269,10 +273,7 @@ func (e *endpoint) due(now time.Time) (at time.Time) {
 
 // probe asks a down endpoint for one record, so that no write has to find out.
 func (e *endpoint) probe(ctx context.Context) {
-	cn, err := e.get(ctx)
-	if err == nil {
-		_, err = e.client.exchange(ctx, e, cn, probeRequest(e.client.cfg.ClusterID))
-	}
+	_, _, err := e.ask(ctx, probeRequest(e.client.cfg.ClusterID))
 	e.mu.Lock()
 	still := e.why != nil && e.trial == noTrial
 	e.mu.Unlock()

@@ -1,17 +1,20 @@
 package storage
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 )
 
-// TestPages: a long page may take its time while something comes. What is silent, or longer
-// than is read, is too large a page, and says nothing about the endpoint.
+// TestPages: a long page may take its time while something comes. What stops midway, or is
+// longer than is read, is too large a page, and says nothing about the endpoint. What never
+// begins, headers or not, is a read that was not answered.
 func TestPages(t *testing.T) {
 	const timeout, rows = 200 * time.Millisecond, 8
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -25,8 +28,14 @@ func TestPages(t *testing.T) {
 				_, _ = fmt.Fprintf(w, `,{"resourceName":"%d"}`, i)
 			}
 			_, _ = io.WriteString(w, "]}")
-		case "1": // silent
+		case "1": // stops
+			_, _ = io.WriteString(w, `{"result":true`)
 			flush()
+			<-r.Context().Done()
+		case "3", "4": // silent
+			if r.URL.Query().Get("offset") == "4" {
+				flush()
+			}
 			<-r.Context().Done()
 		default: // long
 			_, _ = io.WriteString(w, strings.Repeat("x", 2000))
@@ -45,6 +54,15 @@ func TestPages(t *testing.T) {
 	}
 	if err := c.Reachable(); err != nil {
 		t.Errorf("after pages that were too large: %v", err)
+	}
+	for _, offset := range []int{3, 4} {
+		_, _ = c.List(t.Context(), "Pod", "", "resourceName", 10, 0)
+		if _, err := c.List(t.Context(), "Pod", "", "resourceName", 10, offset); TooLarge(err) || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("a silent page: error %v", err)
+		}
+		if c.Reachable() == nil {
+			t.Error("the endpoint is up after a read that was not answered")
+		}
 	}
 }
 

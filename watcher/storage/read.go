@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strconv"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
@@ -68,10 +67,8 @@ func (c *Client) List(ctx context.Context, kind, namespace string, fields string
 }
 
 // TooLarge reports whether a page failed by its size: too much to read, or too slow to
-// come.
-func TooLarge(err error) bool {
-	return errors.Is(err, ErrTooLong) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)
-}
+// come. One of which nothing came may have failed for any reason.
+func TooLarge(err error) bool { return errors.Is(err, ErrTooLong) || errors.Is(err, ErrTooSlow) }
 
 func listTarget(cluster, kind, namespace, fields string, limit, offset int) string {
 	q := url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset)}}

@@ -13,16 +13,16 @@ import (
 // A first list is compared with storage before it is sent. Times of that.
 const (
 	firstPause    = time.Second      // between two tries
-	firstPatience = time.Minute      // of failed tries; then the list is sent all the same
-	firstAgain    = 30 * time.Second // between two tries while it is
+	firstPatience = time.Minute      // of tries that were answered with an error; then the list is sent all the same
 	ownersWait    = 30 * time.Second // for the first list of what decides about annotations
 	ownersPoll    = 50 * time.Millisecond
 )
 
 // first is a kind whose first list was taken over.
 type first struct {
-	lists    int  // that were taken over: the kind may have gone and come meanwhile
-	compared bool // or the wait for that is over
+	lists    int       // that were taken over: the kind may have gone and come meanwhile
+	since    time.Time // the first of them
+	compared bool      // or the wait for that is over
 }
 
 // First takes over the first complete list of a kind: what storage lacks of it goes to the
@@ -33,7 +33,12 @@ func (s *Synchronizer) First(kind string) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.firsts[kind] = first{lists: s.firsts[kind].lists + 1}
+	f := first{lists: s.firsts[kind].lists + 1, since: s.firsts[kind].since}
+	if f.since.IsZero() {
+		f.since = time.Now()
+	}
+	s.firsts[kind] = f
+	s.Unnamed(kind)
 	select {
 	case s.begun <- struct{}{}:
 	default:
@@ -51,6 +56,14 @@ func (s *Synchronizer) Uncompared() (kinds []string) {
 		}
 	}
 	return kinds
+}
+
+// FirstSince is when a first list was taken over that is not compared and handed over yet;
+// zero if there is none.
+func (s *Synchronizer) FirstSince(kind string) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.firsts[kind].since
 }
 
 // runFirsts deals with first lists until ctx ends, each kind by itself.
@@ -92,20 +105,66 @@ func (s *Synchronizer) first(ctx context.Context, kind string) {
 			return
 		}
 	}
-	for begin := time.Now(); ctx.Err() == nil; {
+	for ctx.Err() == nil {
 		s.mu.Lock()
 		lists := s.firsts[kind].lists
 		s.mu.Unlock()
-		if err := s.sendMissing(ctx, kind); err != nil {
-			if time.Since(begin) < firstPatience && s.set.Cache.Collected(kind) {
-				_ = lifecycle.Pause(ctx, firstPause)
-				continue
-			}
-			s.set.Logger.Warn("the first list is sent without a comparison: storage cannot be read", "kind", kind, "error", err)
-			s.markCompared(kind)
-			s.sendAll(ctx, kind)
+		s.sendFirst(ctx, kind)
+		if ctx.Err() == nil && s.doneFirst(kind, lists) {
+			return
 		}
-		if s.doneFirst(kind, lists) {
+	}
+}
+
+// sendFirst compares a first list and hands over what differs. If storage cannot be read, or
+// the kind could not for firstPatience, all of it is handed over beside further tries, until
+// one succeeds.
+func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
+	ctx, end := context.WithCancel(ctx)
+	sending, stop := context.WithCancel(ctx)
+	defer stop()
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	defer end()
+
+	tried := make(chan comparison, 1)
+	try := func() { parts.Go(func() { tried <- s.compareFirst(ctx, kind) }) }
+	try()
+	var again <-chan time.Time
+	var sent chan struct{} // nil until all of it is being sent
+	alone := false
+	for begin := time.Now(); ; {
+		bad, turned := s.reads.verdict()
+		if sent == nil && (bad || alone) {
+			s.markCompared(kind)
+			sent = make(chan struct{})
+			parts.Go(func() {
+				defer close(sent)
+				s.sendAll(sending, kind)
+			})
+		}
+		select {
+		case c := <-tried:
+			switch {
+			case c.err == nil:
+				if stop(); sent != nil {
+					<-sent
+				}
+				s.sendMissing(ctx, kind, c)
+				return
+			case ctx.Err() != nil, !s.set.Cache.Collected(kind):
+				return
+			case !alone && time.Since(begin) >= firstPatience:
+				alone = true
+				s.set.Logger.Warn("the first list is sent without a comparison", "kind", kind, "error", c.err)
+			}
+			again = time.After(firstPause)
+		case <-again:
+			try()
+		case <-turned:
+		case <-sent:
+			return
+		case <-ctx.Done():
 			return
 		}
 	}
@@ -143,30 +202,29 @@ func (s *Synchronizer) isFirst(kind string) bool {
 	return is
 }
 
-// sendMissing compares a kind with storage and hands over what differs. The error is that
-// of the comparison.
-func (s *Synchronizer) sendMissing(ctx context.Context, kind string) error {
-	suspects, open, err := s.suspects(ctx, kind, s.rulesChanged(ctx) || s.small(kind), true)
-	if err != nil {
-		return err
-	}
-	s.markCompared(kind)
-	f := findings{open: open, first: true}
-	s.settleAll(ctx, kind, suspects, &f)
-	s.set.Logger.Info("compared the first list with storage", "kind", kind, "sent", f.repaired, "undecided", f.open)
-	return nil
+// comparison is what one found.
+type comparison struct {
+	suspects []suspect
+	open     int
+	err      error
 }
 
-// sendAll hands over all objects of a kind, unless storage can be read after all.
+func (s *Synchronizer) compareFirst(ctx context.Context, kind string) (c comparison) {
+	c.suspects, c.open, c.err = s.suspects(ctx, kind, s.rulesChanged(ctx) || s.small(kind), true)
+	return c
+}
+
+// sendMissing hands over what differs.
+func (s *Synchronizer) sendMissing(ctx context.Context, kind string, c comparison) {
+	s.markCompared(kind)
+	f := findings{open: c.open, first: true}
+	s.settleAll(ctx, kind, c.suspects, &f)
+	s.set.Logger.Info("compared the first list with storage", "kind", kind, "sent", f.repaired, "undecided", f.open)
+}
+
+// sendAll hands over all objects of a kind, until ctx ends.
 func (s *Synchronizer) sendAll(ctx context.Context, kind string) {
-	tried := time.Now()
 	for _, k := range s.set.Cache.ExpectedKeys(kind) {
-		if time.Since(tried) > firstAgain {
-			if s.sendMissing(ctx, kind) == nil {
-				return
-			}
-			tried = time.Now()
-		}
 		if s.set.Pipeline.Spare(ctx, kind) != nil {
 			return
 		}
@@ -192,6 +250,9 @@ func (s *Synchronizer) rulesChanged(ctx context.Context) bool {
 	s.mu.Unlock()
 	if rules.known {
 		return rules.changed
+	}
+	if bad, _ := s.reads.verdict(); bad {
+		return true // the next try may say
 	}
 	rules = ruleState{known: true, changed: true}
 	if s.cfg.Name != "" {

@@ -100,7 +100,7 @@ func TestUnreadableStorage(t *testing.T) {
 		sent  int
 	}{
 		{"soon", 20 * time.Second, 0},
-		{"in the midst", firstPatience + 2*firstAgain + firstAgain/2, 150},
+		{"in the midst", firstPatience + 75*time.Second, 125},
 		{"never", time.Hour, 300},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestUnreadableStorage(t *testing.T) {
 					w.cache[name(i)], w.records[name(i)] = raw(5, ""), raw(5, "")
 				}
 				w.fail = errors.New("unreadable")
-				w.spare = firstAgain / 50
+				w.spare = 600 * time.Millisecond
 				s := w.started(t, nil)
 				time.Sleep(firstPatience - time.Second)
 				if tc.until > firstPatience && len(s.Uncompared()) == 0 {

@@ -67,8 +67,11 @@ func (s *Synchronizer) due(k object.Key, n int) bool {
 // most may be missing, and what is on its way may be of another life of the kind: an object
 // is a suspect all the same.
 func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first bool) (out []suspect, open int, err error) {
-	s.listing <- struct{}{}
-	defer func() { <-s.listing }()
+	leave, err := s.reads.enter(ctx, first)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer leave()
 	keys := s.set.Cache.ExpectedKeys(kind)
 	touched, end := s.set.Pipeline.Trace(kind)
 	defer end()
@@ -146,22 +149,32 @@ func (s *Synchronizer) judge(k object.Key, e Expectation, data []byte, whole boo
 	return x, moved || !object.HasAnnotations(data, &m, e.Annotations) || s.due(k, n)
 }
 
-// pages reads a kind page by page, sized by what comes. fresh tells of each record
+// pages reads a kind page by page, sized by what comes. A page that got no answer at all is
+// not halved at once if it is the first: storage may not be readable. fresh tells of each record
 // whether it is new. The list is sound if no record can have been skipped that was there
 // all the time.
 func (s *Synchronizer) pages(ctx context.Context, kind, fields string, fresh func(*storage.Record) bool) (sound bool, err error) {
 	sound = true
-	size, most := s.cfg.PageSize, mostRows
+	size, most := s.reads.pageSize(kind, s.cfg.PageSize), mostRows
 	for offset := 0; ; {
 		if err := s.limit.Wait(ctx); err != nil {
 			return false, err
 		}
+		begin := time.Now()
 		page, err := s.page(ctx, kind, fields, size, offset)
-		if storage.TooLarge(err) && size > leastRows && ctx.Err() == nil {
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		silent := timedOut(err) && !storage.TooLarge(err)
+		if (storage.TooLarge(err) || silent && offset > 0) && size > leastRows {
 			size = max(leastRows, size/2)
 			most = size
 			continue
 		}
+		if offset == 0 && (silent || err == nil) {
+			s.reads.first(kind, size, !silent)
+		}
+		s.reads.note(begin, err)
 		if err != nil {
 			return false, err
 		}

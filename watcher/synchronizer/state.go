@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
@@ -40,8 +42,12 @@ type memory struct {
 // remembered reads the record; one that cannot be understood is as good as none.
 func (s *Synchronizer) remembered(ctx context.Context) (was state, found bool, err error) {
 	key := object.Key{Kind: StateKind, Name: s.cfg.Name}
+	begin := time.Now()
 	rec, found, err := s.set.Storage.Get(ctx, key, "")
 	if err != nil {
+		if ctx.Err() == nil {
+			s.reads.note(begin, err)
+		}
 		return was, false, fmt.Errorf("read which kinds storage holds: %w", err)
 	}
 	if found {
@@ -53,13 +59,79 @@ func (s *Synchronizer) remembered(ctx context.Context) (was state, found bool, e
 	return was, found, nil
 }
 
-// remember keeps the record up to date and retires the kinds that nobody claimed.
-func (s *Synchronizer) remember(ctx context.Context) error {
+// nameWithin is how long rows of a kind wait for the record to name it. Then they leave all
+// the same, since a storage that takes rows and no record would get nothing; the record is
+// tried again every namePause.
+const (
+	nameWithin = 10 * time.Second
+	namePause  = time.Second
+)
+
+// Unnamed reports whether rows of a kind must wait, since the record does not name it: if
+// they left, and the kind ended while no watcher runs, nobody would know of them. It has the
+// kind named.
+func (s *Synchronizer) Unnamed(kind string) bool {
+	if s.cfg.Name == "" || !compared(kind) || (*s.named.Load())[kind] || !s.set.Cache.Collected(kind) {
+		return false
+	}
+	select {
+	case s.unnamed <- struct{}{}:
+	default:
+	}
+	if bad, _ := s.reads.verdict(); bad {
+		return false
+	}
+	since := s.nameless.Load()
+	return since == nil || time.Since(*since) < nameWithin
+}
+
+// runNames has kinds named until ctx ends.
+func (s *Synchronizer) runNames(ctx context.Context) {
+	defer s.nameless.Store(&time.Time{}) // the pipeline drains
+	for {
+		select {
+		case <-s.unnamed:
+		case <-ctx.Done():
+			return
+		}
+		begin, said := time.Now(), false
+		s.nameless.Store(&begin)
+		for {
+			err := s.remember(ctx, func() bool { return false }) // retires nothing
+			if err == nil {
+				s.nameless.Store(nil)
+				break
+			}
+			if ctx.Err() != nil || lifecycle.Pause(ctx, namePause) != nil {
+				return
+			}
+			if !said && time.Since(begin) >= nameWithin {
+				said = true
+				s.set.Logger.Warn("the record of the kinds cannot be kept: what a kind leaves that ends while no watcher runs may stay", "error", err)
+			}
+		}
+	}
+}
+
+// remember keeps the record up to date and, if the kinds are complete, retires those that
+// nobody claimed.
+func (s *Synchronizer) remember(ctx context.Context, complete func() bool) error {
+	s.remembering <- struct{}{}
+	defer func() { <-s.remembering }()
 	was, found, err := s.remembered(ctx)
 	if err != nil {
 		return err
 	}
-	next, asked := s.next(ctx, was)
+	next, asked := s.next(ctx, was, complete())
+	defer func() {
+		if err == nil {
+			named := map[string]bool{}
+			for _, kind := range next.Kinds {
+				named[kind] = true
+			}
+			s.named.Store(&named)
+		}
+	}()
 	next.Rules = s.written(was.Rules)
 	if found && was.Rules == next.Rules && slices.Equal(was.Kinds, next.Kinds) && slices.Equal(was.Leaving, next.Leaving) {
 		s.memory.asked = asked
@@ -72,15 +144,16 @@ func (s *Synchronizer) remember(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.set.Storage.Put(ctx, &object.Object{Key: object.Key{Kind: StateKind, Name: s.cfg.Name}, Raw: raw}); err != nil {
-		return fmt.Errorf("note which kinds storage holds: %w", err)
+	if err = s.set.Storage.Put(ctx, &object.Object{Key: object.Key{Kind: StateKind, Name: s.cfg.Name}, Raw: raw}); err != nil {
+		err = fmt.Errorf("note which kinds storage holds: %w", err)
+		return err
 	}
 	s.memory.asked = asked
 	return nil
 }
 
 // next is what the record should say, and the count of comparisons that goes with it.
-func (s *Synchronizer) next(ctx context.Context, was state) (next state, asked map[string]int) {
+func (s *Synchronizer) next(ctx context.Context, was state, complete bool) (next state, asked map[string]int) {
 	mine := map[string]bool{}
 	for _, kind := range append(s.set.Cache.SyncedKinds(), s.set.Cache.UnsyncedKinds()...) {
 		mine[kind] = compared(kind)
@@ -93,7 +166,6 @@ func (s *Synchronizer) next(ctx context.Context, was state) (next state, asked m
 			delete(s.memory.removed, kind)
 		}
 	}
-	complete := s.set.Complete()
 	for _, kind := range was.Kinds {
 		if mine[kind] {
 			continue

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -126,11 +127,16 @@ type Synchronizer struct {
 	set     Settings
 	limit   *rate.Limiter
 	reading chan struct{} // size Reading: a token for each record that is looked at
-	listing chan struct{} // size Concurrency: a token for each kind that is read
-	round   atomic.Int64  // comparisons of all kinds
-	memory  memory        // of compare alone
+	reads   *reads
+	round   atomic.Int64 // comparisons of all kinds
+	memory  memory       // guarded by remembering
 	metrics *metrics
 	running atomic.Bool
+
+	remembering chan struct{}                   // size 1: held while the record of the kinds is read and written
+	named       atomic.Pointer[map[string]bool] // the kinds in it
+	nameless    atomic.Pointer[time.Time]       // since when it is to name another; nil: it need not
+	unnamed     chan struct{}                   // size 1: one token says that a kind is to be named
 
 	// mu guards retired: kinds that are watched no more, of which storage should
 	// hold nothing; and soon: kinds not to be left to the next period, with the tries
@@ -159,13 +165,16 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Synchronizer{
+	s := &Synchronizer{
 		cfg: cfg, set: set, limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency), metrics: m,
-		reading: make(chan struct{}, cfg.Reading), listing: make(chan struct{}, cfg.Concurrency),
+		reading: make(chan struct{}, cfg.Reading), reads: newReads(cfg.Concurrency, set.Logger),
 		memory:  memory{asked: map[string]int{}, foreign: map[string]bool{}, removed: map[string]bool{}},
 		retired: map[string]bool{}, soon: map[string]int{}, wake: make(chan struct{}, 1),
 		firsts: map[string]first{}, fresh: map[string]time.Time{}, begun: make(chan struct{}, 1), asking: make(chan struct{}, 1),
-	}, nil
+		unnamed: make(chan struct{}, 1), remembering: make(chan struct{}, 1),
+	}
+	s.named.Store(&map[string]bool{})
+	return s, nil
 }
 
 // Retire has whatever storage holds of a kind removed, as long as the kind is not
@@ -213,9 +222,10 @@ func (s *Synchronizer) Run(ctx context.Context) error {
 	if !s.running.CompareAndSwap(false, true) {
 		return errors.New("synchronizer: Run called twice")
 	}
-	var firsts sync.WaitGroup
-	defer firsts.Wait()
-	firsts.Go(func() { s.runFirsts(ctx) })
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	parts.Go(func() { s.runFirsts(ctx) })
+	parts.Go(func() { s.runNames(ctx) })
 	due := time.NewTimer(settle)
 	defer due.Stop()
 	latest := time.Now().Add(settle + patience) // then it is compared, quiet or not
@@ -261,7 +271,7 @@ func (s *Synchronizer) compare(ctx context.Context) {
 	}
 	var forgot error
 	if s.cfg.Name != "" {
-		forgot = s.remember(ctx)
+		forgot = s.remember(ctx, s.set.Complete)
 	}
 	repaired, err := s.Once(ctx)
 	err = errors.Join(forgot, err)
@@ -285,20 +295,24 @@ func (s *Synchronizer) Once(ctx context.Context) (int, error) {
 	var failures []error
 	var g errgroup.Group
 	s.round.Add(1)
-	for _, kind := range s.kinds() {
-		if !compared(kind) {
-			continue
-		}
+	kinds := slices.DeleteFunc(s.kinds(), func(kind string) bool { return !compared(kind) })
+	rand.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
+	for _, kind := range kinds {
 		g.Go(func() error {
 			n, _, err := s.kind(ctx, kind)
 			repaired.Add(int64(n))
-			if err != nil {
+			if err != nil && !errors.Is(err, errUnreadable) { // another kind's error says why
 				mu.Lock()
 				failures = append(failures, fmt.Errorf("%s: %w", kind, err))
 				mu.Unlock()
 			}
 			return nil // the other kinds go on
 		})
+		if bad, _ := s.reads.verdict(); bad && g.Wait() == nil {
+			if bad, _ = s.reads.verdict(); bad {
+				return int(repaired.Load()), errors.Join(append(failures, errUnreadable)...)
+			}
+		}
 	}
 	_ = g.Wait()
 	return int(repaired.Load()), errors.Join(failures...)

@@ -52,9 +52,10 @@ type world struct {
 	spare     time.Duration // the pipeline's pause before each event
 	version   string        // of the API; "" is not known
 	owners    time.Time     // when they are listed
+	began     time.Time
+	firstOf   map[string]time.Duration // kinds, when the first repair came; nil: not kept
 
 	unreadable string // a name; "" is none
-	began      time.Time
 }
 
 func key(name string) object.Key { return object.Key{Kind: "Pod", Namespace: "team-a", Name: name} }
@@ -117,7 +118,7 @@ func (w *world) SyncedKinds() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.kinds != nil {
-		return w.kinds
+		return slices.Clone(w.kinds)
 	}
 	return []string{"Pod", "Event"}
 }
@@ -186,6 +187,9 @@ func (w *world) Repair(_ context.Context, k object.Key) error {
 	defer w.mu.Unlock()
 	raw, ok := w.cache[k]
 	w.repairs = append(w.repairs, k.String())
+	if _, known := w.firstOf[k.Kind]; !known && w.firstOf != nil {
+		w.firstOf[k.Kind] = time.Since(w.began)
+	}
 	if ok {
 		w.records[k] = raw
 	} else {
