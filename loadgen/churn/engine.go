@@ -213,14 +213,18 @@ const (
 // row that going on has no point.
 var ErrUnusable = errors.New("the apiserver does not take the load")
 
-// maxFailuresInARow operations given up one after the other end a phase. Each has
-// been retried before.
-const maxFailuresInARow = 50
+// A phase ends when maxFailuresInARow operations were given up one after the other, each
+// after its retries, over at least minOutage: an apiserver that restarts takes seconds.
+const (
+	maxFailuresInARow = 50
+	minOutage         = 15 * time.Second
+)
 
 // health ends a phase when nothing succeeds any more.
 type health struct {
 	mu     sync.Mutex // guards what follows
 	failed int        // in a row
+	since  time.Time  // when the first of them failed
 	cancel context.CancelCauseFunc
 }
 
@@ -240,8 +244,10 @@ func (h *health) report(err error) {
 		h.failed = 0
 		return
 	}
-	h.failed++
-	if h.failed == maxFailuresInARow && h.cancel != nil {
+	if h.failed++; h.failed == 1 {
+		h.since = time.Now()
+	}
+	if h.failed >= maxFailuresInARow && time.Since(h.since) >= minOutage && h.cancel != nil {
 		h.cancel(fmt.Errorf("%w: %d operations failed in a row, the last: %w", ErrUnusable, h.failed, err))
 	}
 }

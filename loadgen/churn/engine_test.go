@@ -158,6 +158,26 @@ func TestDeadApiserverEndsTheLoad(t *testing.T) {
 	}
 }
 
+// TestRestartedApiserver: the load goes on after an outage that is shorter than minOutage.
+func TestRestartedApiserver(t *testing.T) {
+	virtual(t, "", func(t *testing.T) {
+		start := time.Now()
+		api := &fakeAPI{fault: func(string, string, int) (*http.Response, error, bool) {
+			if at := time.Since(start); at > 5*time.Second && at < 5*time.Second+minOutage {
+				return nil, errLost, false
+			}
+			return nil, nil, false
+		}}
+		e, _ := fakeEngine(t, api, func(c *plan.Config) {
+			c.Model, c.Threads, c.Operations, c.Rate, c.Duration = plan.ModelOpen, 0, 0, 100, units.Duration(30*time.Second)
+		})
+		stats, err := e.Load(t.Context(), nil)
+		if err != nil || stats.Abandoned < maxFailuresInARow || stats.Done < 1000 {
+			t.Errorf("%+v, %v; want the load to go on", stats, err)
+		}
+	})
+}
+
 func TestHangingApiserverIsTimedOut(t *testing.T) {
 	virtual(t, "", func(t *testing.T) {
 		api := &fakeAPI{latency: time.Hour}
