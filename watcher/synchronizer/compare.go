@@ -24,6 +24,7 @@ type suspect struct {
 	expected Expectation // when that was so
 	leftover bool        // no object is expected
 	newer    bool        // the record is newer than the object
+	row      row         // as it was read
 }
 
 // findings are those of one kind.
@@ -197,17 +198,11 @@ func (s *Synchronizer) confirm(ctx context.Context, x suspect) (differs bool, er
 	if was != expected || expected && (before.UID != o.UID || before.ResourceVersion != o.ResourceVersion) {
 		return false, errOpen
 	}
-	switch {
-	case found && x.Namespace == "" && rec.Namespace != "":
-		// A leftover in a namespace answers for it; once that is gone, there is an answer.
-		return false, errOpen
-	case !found || !expected:
-		return expected || found && s.ours(x.Kind, rec.Data), nil
-	case !Same(x.Kind, rec.Data, o.JSON()):
-		return true, nil
-	}
-	if m, err := object.Scan(rec.Data); err == nil {
-		s.set.Cache.Alike(o, m.Version())
-	}
-	return false, nil
+	return s.differs(x, rec, found, expected, func(record []byte) bool {
+		same := Same(x.Kind, record, o.JSON())
+		if m, err := object.Scan(record); same && err == nil {
+			s.set.Cache.Alike(o, m.Version())
+		}
+		return same
+	})
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
@@ -119,11 +118,8 @@ type Settings struct {
 
 // Synchronizer is made by New and works in Run.
 type Synchronizer struct {
-	cfg     Config
-	set     Settings
-	limit   *rate.Limiter
+	comparison
 	reading chan struct{} // size Reading: a token for each record that is looked at
-	listing chan struct{} // size Concurrency: a token for each kind that is read
 	round   atomic.Int64  // comparisons of all kinds
 	memory  memory        // of compare alone
 	metrics *metrics
@@ -156,13 +152,15 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Synchronizer{
-		cfg: cfg, set: set, limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency), metrics: m,
-		reading: make(chan struct{}, cfg.Reading), listing: make(chan struct{}, cfg.Concurrency),
+	s := &Synchronizer{
+		comparison: newComparison(cfg, set, cacheSide{set.Cache, set.Pipeline}), metrics: m,
+		reading: make(chan struct{}, cfg.Reading),
 		memory:  memory{asked: map[string]int{}, foreign: map[string]bool{}, removed: map[string]bool{}},
 		retired: map[string]bool{}, soon: map[string]int{}, wake: make(chan struct{}, 1),
 		firsts: map[string]first{}, fresh: map[string]time.Time{}, begun: make(chan struct{}, 1), asking: make(chan struct{}, 1),
-	}, nil
+	}
+	s.due = s.isDue
+	return s, nil
 }
 
 // Retire has whatever storage holds of a kind removed, as long as the kind is not

@@ -1,0 +1,78 @@
+package synchronizer
+
+import (
+	"golang.org/x/time/rate"
+
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/storage"
+)
+
+// comparison finds what differs between storage and a cluster, for the Synchronizer and for
+// an Audit. It changes neither.
+type comparison struct {
+	cfg     Config
+	set     Settings // without Cache and Pipeline, which cluster stands for
+	cluster cluster
+	limit   *rate.Limiter
+	listing chan struct{} // size Concurrency: a token for each kind that is read
+	// due reports that a record, of a kind with n objects, is to be read whole although its
+	// state is as expected; nil: none is.
+	due func(k object.Key, n int) bool
+}
+
+// cluster is what storage should hold. Its methods are those of Cache and Pipeline, and:
+type cluster interface {
+	ExpectedKeys(kind string) []object.Key
+	Expectation(k object.Key) (Expectation, bool)
+	ClusterScoped(kind string) bool
+	Trace(kind string) (touched func(object.Key) bool, end func())
+	// Holds reports whether a record, all of it, is what is expected of the object. It is
+	// where nothing is expected any more.
+	Holds(k object.Key, record []byte) bool
+}
+
+// row is the state of a record.
+type row struct {
+	found   bool
+	uid     string
+	version uint64 // 0: none, or no number
+}
+
+func rowOf(m *object.Meta) row { return row{found: true, uid: m.UID, version: m.Version()} }
+
+func newComparison(cfg Config, set Settings, c cluster) comparison {
+	return comparison{
+		cfg: cfg, set: set, cluster: c,
+		limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency), listing: make(chan struct{}, cfg.Concurrency),
+	}
+}
+
+// differs judges a record that was read by itself. same compares one that is found with the
+// object that is expected.
+func (s *comparison) differs(x suspect, rec storage.Record, found, expected bool, same func(record []byte) bool) (bool, error) {
+	switch {
+	case found && x.Namespace == "" && rec.Namespace != "":
+		// A leftover in a namespace answers for it; once that is gone, there is an answer.
+		return false, errOpen
+	case !found || !expected:
+		return expected || found && s.ours(x.Kind, rec.Data), nil
+	}
+	return !same(rec.Data), nil
+}
+
+// cacheSide is the cluster as the watcher has it.
+type cacheSide struct {
+	Cache
+	pipeline Pipeline
+}
+
+// Trace implements cluster.
+func (c cacheSide) Trace(kind string) (touched func(object.Key) bool, end func()) {
+	return c.pipeline.Trace(kind)
+}
+
+// Holds implements cluster.
+func (c cacheSide) Holds(k object.Key, record []byte) bool {
+	o, expected := c.Expected(k)
+	return !expected || Same(k.Kind, record, o.JSON())
+}
