@@ -23,6 +23,9 @@ type decoder struct {
 	// known returns the cached version of an object, or nil. An object that has not
 	// changed is not copied again, so that a relist needs no memory for it.
 	known func(name) *object.Object
+	// each, if it is set, gets the items of a list instead. What it gets is valid until it
+	// returns.
+	each func(b []byte, m *object.Meta) error
 }
 
 // item makes an item of the object that m describes in b. It copies what it needs.
@@ -217,12 +220,18 @@ func (d *decoder) items(f *buffer, list *itemList, more bool) error {
 		if more, err = s.NextElement(); err != nil {
 			return err
 		}
+		if d.each != nil {
+			return d.each(b, &m)
+		}
 		it, err = d.item(b, &m)
 		return err
 	}
 	for more {
 		if err := f.parse(step); err != nil {
 			return err
+		}
+		if it == nil {
+			continue
 		}
 		list.Items = append(list.Items, runtime.Object(it))
 	}
