@@ -37,6 +37,11 @@ var systemEventPrefixes = []string{"kube-", "kubedns-", "nginx-proxy", "bcs-"}
 // filter holds the rules of contract §2.3, in their order.
 type filter struct{ namespaces, names []string }
 
+// Wants reports whether storage should hold an object of that key, as far as the filters say.
+func (c Config) Wants(r Resource, key object.Key) bool {
+	return filter{c.IgnoreNamespaces, c.IgnoreNames}.reason(pipeline.Put, r.Kind, key) == reasonNone
+}
+
 // reason is why the event is not for storage, or reasonNone. kind is the object's
 // own kind, not that of its key.
 func (f filter) reason(action pipeline.Action, kind string, key object.Key) string {

@@ -71,8 +71,14 @@ func (l *Lister) Close() { l.conn.closeIdle() }
 // version of the list. Where the list took so long that its version expired, the pages
 // after that are of a later version. It ends with the first error of each.
 func (l *Lister) Metadata(ctx context.Context, r Resource, each func(Identity) error) (version string, err error) {
+	return l.RawMetadata(ctx, r, func(id Identity, _ []byte) error { return each(id) })
+}
+
+// RawMetadata is Metadata with each object as it came, without more than its metadata. It is
+// valid until each returns.
+func (l *Lister) RawMetadata(ctx context.Context, r Resource, each func(id Identity, raw []byte) error) (version string, err error) {
 	return l.pages(ctx, r, acceptMetadata, 0, func(b []byte, m *object.Meta) error {
-		return each(identity(r, b, m))
+		return each(identity(r, b, m), m.Whole.Of(b))
 	})
 }
 

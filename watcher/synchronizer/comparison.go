@@ -1,6 +1,9 @@
 package synchronizer
 
 import (
+	"strings"
+	"time"
+
 	"golang.org/x/time/rate"
 
 	"github.com/watchbench/watchbench/watcher/object"
@@ -18,6 +21,9 @@ type comparison struct {
 	// due reports that a record, of a kind with n objects, is to be read whole although its
 	// state is as expected; nil: none is.
 	due func(k object.Key, n int) bool
+	// audits has all leftovers named, also those that cannot be removed, and pages show when
+	// rows were written.
+	audits bool
 }
 
 // cluster is what storage should hold. Its methods are those of Cache and Pipeline, and:
@@ -36,9 +42,20 @@ type row struct {
 	found   bool
 	uid     string
 	version uint64 // 0: none, or no number
+	updated int64  // Unix seconds, 0: not known
 }
 
-func rowOf(m *object.Meta) row { return row{found: true, uid: m.UID, version: m.Version()} }
+func rowOf(rec *storage.Record) row {
+	m, _ := object.Scan(rec.Data) // what is no object has no version
+	r := row{found: true, uid: strings.Clone(m.UID), version: m.Version()}
+	if at, err := time.Parse(time.RFC3339, rec.Updated); err == nil {
+		r.updated = at.Unix()
+	}
+	return r
+}
+
+// same reports whether two rows are the same state.
+func (r row) same(o row) bool { return r.found == o.found && r.uid == o.uid && r.version == o.version }
 
 func newComparison(cfg Config, set Settings, c cluster) comparison {
 	return comparison{

@@ -74,8 +74,8 @@ func (s *comparison) suspects(ctx context.Context, kind string, whole, first boo
 	defer end()
 	seen := make(map[object.Key]struct{}, len(keys))
 	var leftovers []suspect
-	add := func(x suspect) {
-		x.uid, x.row.uid = strings.Clone(x.uid), strings.Clone(x.row.uid) // they are part of a page
+	add := func(x suspect, r row) {
+		x.row = r
 		if touched(x.Key) {
 			if !first || x.leftover {
 				open++
@@ -102,11 +102,11 @@ func (s *comparison) suspects(ctx context.Context, kind string, whole, first boo
 		switch {
 		case expected:
 			if x, differs := s.judge(k, e, r.Data, whole, len(keys)); differs {
-				add(x)
+				add(x, rowOf(r))
 			}
 		case s.ours(kind, r.Data):
 			if x, ok := s.leftover(k, r.Data); ok {
-				add(x)
+				add(x, rowOf(r))
 			}
 		}
 		return true
@@ -117,7 +117,7 @@ func (s *comparison) suspects(ctx context.Context, kind string, whole, first boo
 	keys = slices.DeleteFunc(keys, func(k object.Key) bool { _, found := seen[k]; return found })
 	for _, k := range keys {
 		if e, expected := s.cluster.Expectation(k); expected {
-			add(suspect{Key: k, proven: sound && (first || len(keys) > fewMissing), expected: e})
+			add(suspect{Key: k, proven: sound && (first || len(keys) > fewMissing), expected: e}, row{})
 		}
 	}
 	return append(out, leftovers...), open, nil
@@ -126,8 +126,8 @@ func (s *comparison) suspects(ctx context.Context, kind string, whole, first boo
 // judge compares a record with what is expected of it. Data is the whole object or what
 // stateFields shows of it.
 func (s *comparison) judge(k object.Key, e Expectation, data []byte, whole bool, n int) (x suspect, differs bool) {
+	x = suspect{Key: k, expected: e}
 	m, err := object.Scan(data)
-	x = suspect{Key: k, expected: e, row: rowOf(&m)}
 	if err != nil {
 		return x, true
 	}
@@ -136,7 +136,7 @@ func (s *comparison) judge(k object.Key, e Expectation, data []byte, whole bool,
 	x.newer = v > e.To && e.To != 0
 	x.proven = v != 0 && v < e.From && (k.Kind != kindNode || m.UID != e.UID)
 	switch {
-	case x.proven, m.UID != e.UID, e.To == 0, v < e.From, v > e.To:
+	case x.proven, m.UID != e.UID, e.To == 0 && !whole, v < e.From, x.newer:
 		return x, true
 	case whole:
 		return x, !s.cluster.Holds(k, data)
@@ -189,8 +189,12 @@ func (s *comparison) page(ctx context.Context, kind, fields string, size, offset
 // fields is what a page shows. Annotations are asked for where some are no part of the
 // object: they change without its version.
 func (s *comparison) fields(kind string, whole bool) string {
+	more := ""
+	if s.audits {
+		more = ",updateTime"
+	}
 	if whole {
-		return wholeRecords
+		return wholeRecords + more
 	}
 	fields := stateFields
 	if s.cfg.Selectors[ownKind(kind)] != nil {
@@ -199,7 +203,7 @@ func (s *comparison) fields(kind string, whole bool) string {
 	if kind == kindPod {
 		fields += ",data.metadata.annotations"
 	}
-	return fields
+	return fields + more
 }
 
 // ours reports whether a record that no object was cached for is this watcher's to
@@ -226,14 +230,13 @@ func ownKind(kind string) string {
 // leftover is the suspect for a record that no object was cached for; false where it
 // cannot be removed without others.
 func (s *comparison) leftover(k object.Key, record []byte) (suspect, bool) {
-	m, err := object.Scan(record)
 	if k.Namespace != "" || s.cluster.ClusterScoped(k.Kind) {
-		return suspect{Key: k, leftover: true, row: rowOf(&m)}, true
+		return suspect{Key: k, leftover: true}, true
 	}
-	if err != nil || m.UID == "" {
+	m, err := object.Scan(record)
+	if !s.audits && (err != nil || m.UID == "") {
 		s.set.Logger.Warn("a record of the cluster scope has no uid and stays: storage would remove the records of that name in all namespaces with it", "object", k)
 		return suspect{}, false
 	}
-	row := rowOf(&m)
-	return suspect{Key: k, uid: row.uid, leftover: true, row: row}, true
+	return suspect{Key: k, uid: strings.Clone(m.UID), leftover: true}, true
 }
