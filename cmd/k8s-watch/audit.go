@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -26,6 +28,10 @@ const (
 	exitDiffers    = 3
 	exitIncomplete = 5
 )
+
+// auditMemory is from where on memory is collected as soon as it is free: 100,000 Pods take
+// that much if all of them differ.
+const auditMemory = 112 << 20
 
 const auditUsage = `k8s-watch audit -f config.json [--content] [--format json]
 
@@ -84,6 +90,9 @@ func audit(args []string, out io.Writer) int {
 	context.AfterFunc(ctx, stop)
 	log := watcher.NewLogger(os.Stderr, cfg.Verbosity)
 	watcher.Tune(log)
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), auditMemory))
+	}
 	a, err := watcher.Audit(ctx, cfg, filter, o, log)
 	if input, ok := errors.AsType[*watcher.InputError](err); ok {
 		return fail(exitBadInput, input.In(f.File))
@@ -136,8 +145,10 @@ func judge(a watcher.Audited) (code int, verdict string) {
 
 // printAudit writes the rows that are wrong, a table of the kinds and the verdict.
 func printAudit(out io.Writer, a watcher.Audited, verdict string) error {
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	b := bufio.NewWriter(out)
+	line := func(format string, args ...any) {
+		_, _ = b.WriteString(redact.Text(fmt.Sprintf(format+"\n", args...))) // Flush has the error
+	}
 	for _, f := range a.Findings {
 		age := ""
 		if f.Age >= 0 {
@@ -161,6 +172,5 @@ func printAudit(out io.Writer, a watcher.Audited, verdict string) error {
 		}
 	}
 	line("\ncluster %s at %s\n%s", a.Cluster, a.Apiserver, verdict)
-	_, err := io.WriteString(out, redact.Text(b.String()))
-	return err
+	return b.Flush()
 }

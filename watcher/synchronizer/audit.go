@@ -2,10 +2,8 @@ package synchronizer
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"slices"
 	"strconv"
@@ -418,18 +416,4 @@ func (a *Audit) Trace(string) (touched func(object.Key) bool, end func()) {
 func (a *Audit) Holds(k object.Key, record []byte) bool {
 	s, expected := a.states[k]
 	return !expected || Sum(k.Kind, record) == s.Sum
-}
-
-var seed = maphash.MakeSeed()
-
-// Sum is the same for objects of a kind that are the Same but for their managedFields: who
-// wrote a row may have kept them. It differs from one process to the next.
-func Sum(kind string, raw []byte) uint64 {
-	v, err := values(kind, raw)
-	if err != nil {
-		return 0
-	}
-	cut(v, []string{"metadata", "managedFields"})
-	text, _ := json.Marshal(v) // in the order of keys
-	return maphash.Bytes(seed, text)
 }
