@@ -117,6 +117,11 @@ func (w *Watcher) audit(ctx context.Context, o AuditOptions, out *Audited) error
 		return &InputError{Err: err}
 	}
 	cc.QPS, cc.Concurrency = o.QPS, 1
+	for _, kind := range o.Kinds {
+		if _, collected := s.resources[kind]; collected {
+			return &InputError{File: "command line", Key: "--gone", Err: fmt.Errorf("%s is collected by this configuration: name only kinds that are not", kind)}
+		}
+	}
 	// Pods are annotated by their ReplicaSets.
 	keys := slices.SortedFunc(maps.Keys(s.resources), func(a, b string) int {
 		return cmp.Or(-cmp.Compare(strings.Count(a, kindReplicaSet), strings.Count(b, kindReplicaSet)), cmp.Compare(a, b))

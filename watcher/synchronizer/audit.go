@@ -1,6 +1,7 @@
 package synchronizer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/storage"
 )
 
 // Source is the cluster of an Audit, read and not cached.
@@ -55,6 +57,12 @@ type KindReport struct {
 	Undecided   int    `json:"undecided"`             // changed from each look to the next
 	NotCompared string `json:"notCompared,omitempty"` // why
 	Error       string `json:"error,omitempty"`       // why it could not be read whole
+}
+
+func (r *KindReport) note(err error) {
+	if err != nil {
+		r.Error = err.Error()
+	}
 }
 
 // Problem is what is wrong with a row.
@@ -124,14 +132,15 @@ func (a *Audit) Run(ctx context.Context, found func(Finding)) ([]KindReport, err
 	doubts := map[string][]doubt{}
 	if a.cfg.Complete {
 		r := KindReport{Kind: StateKind}
-		if a.note(ctx, &r, func() error { return a.findGone(ctx) }); r.Error != "" {
+		if err := twice(ctx, func() error { return a.findGone(ctx) }); err != nil {
+			r.Error = "storage: " + err.Error()
 			reports = append(reports, r)
 		}
 	}
 	for _, kind := range slices.Concat(a.cfg.Kinds, a.cfg.Gone) {
 		r := KindReport{Kind: kind, NotCompared: notCompared(kind)}
 		if r.NotCompared == "" {
-			a.note(ctx, &r, func() (err error) { doubts[kind], err = a.pass(ctx, &r, nil); return err })
+			r.note(a.pass(ctx, &r, nil, func(d doubt) { doubts[kind] = append(doubts[kind], d) }))
 		}
 		reports = append(reports, r)
 	}
@@ -143,13 +152,10 @@ func (a *Audit) Run(ctx context.Context, found func(Finding)) ([]KindReport, err
 			if len(was) == 0 {
 				continue
 			}
-			a.note(ctx, r, func() error {
-				left, err := a.again(ctx, r, was, found)
-				if len(left) > 0 {
-					doubts[r.Kind] = left
-				}
-				return err
-			})
+			left, err := a.again(ctx, r, was, found)
+			if r.note(err); len(left) > 0 {
+				doubts[r.Kind] = left
+			}
 		}
 	}
 	for i := range reports {
@@ -179,15 +185,13 @@ func (a *Audit) findGone(ctx context.Context) error {
 	return err
 }
 
-// note tries to read a kind, twice, and notes in r why that failed.
-func (a *Audit) note(ctx context.Context, r *KindReport, try func() error) {
+// twice tries once more a second later, in case it was a moment's trouble.
+func twice(ctx context.Context, try func() error) error {
 	err := try()
 	if err != nil && lifecycle.Pause(ctx, time.Second) == nil {
 		err = try()
 	}
-	if err != nil {
-		r.Error = err.Error()
-	}
+	return err
 }
 
 // notCompared says why a kind is not; "": it is.
@@ -201,16 +205,17 @@ func notCompared(kind string) string {
 	return "storage lists none"
 }
 
-// pass reads a kind on both sides and returns its differences; with only, those of them.
-func (a *Audit) pass(ctx context.Context, r *KindReport, only map[object.Key]int) (doubts []doubt, err error) {
-	whole, err := a.load(ctx, r.Kind)
-	if err != nil {
-		return nil, fmt.Errorf("cluster: %w", err)
+// pass reads a kind on both sides and calls each for its differences; with only, for those of
+// them.
+func (a *Audit) pass(ctx context.Context, r *KindReport, only map[object.Key]int, each func(doubt)) error {
+	var whole bool
+	var suspects []suspect
+	if err := twice(ctx, func() (err error) { whole, err = a.load(ctx, r.Kind); return err }); err != nil {
+		return fmt.Errorf("cluster: %w", err)
 	}
 	all := a.states
-	suspects, _, err := a.suspects(ctx, r.Kind, whole, false)
-	if err != nil {
-		return nil, fmt.Errorf("storage: %w", err)
+	if err := twice(ctx, func() (err error) { suspects, _, err = a.suspects(ctx, r.Kind, whole, false); return err }); err != nil {
+		return fmt.Errorf("storage: %w", err)
 	}
 	objects, rows := len(all), len(all)
 	for _, x := range suspects {
@@ -225,18 +230,19 @@ func (a *Audit) pass(ctx context.Context, r *KindReport, only map[object.Key]int
 		s, exists := all[x.Key]
 		d, differs := doubt{x.Key, x.uid, x.row, s, exists}, true
 		if only != nil && exists && !x.row.found && !x.proven { // pages may skip records while they change
+			var err error
 			if d, differs, err = a.look(ctx, d, whole); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		if differs {
-			doubts = append(doubts, d)
+			each(d)
 		}
 	}
 	if a.states = nil; only == nil {
 		r.Objects, r.Rows = objects, rows
 	}
-	return doubts, nil
+	return nil
 }
 
 // load reads what storage should hold of a kind, whole if need be: without a version, and
@@ -267,24 +273,7 @@ func (a *Audit) again(ctx context.Context, r *KindReport, was []doubt, found fun
 		// A single read in the cluster scope may find what a namespace has.
 		single = single && (d.Namespace != "" || d.uid != "" || a.ClusterScoped(d.Kind))
 	}
-	var now []doubt
-	if !single {
-		now, err = a.pass(ctx, r, known)
-	}
-	for _, d := range was {
-		if !single || err != nil {
-			break
-		}
-		var differs bool
-		whole := a.cfg.Content || d.Kind == kindNode || d.exists && d.object.Version == 0
-		if d, differs, err = a.look(ctx, d, whole); differs {
-			now = append(now, d)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range now {
+	settle := func(d doubt) {
 		switch p := was[known[d.Key]].settle(d); p {
 		case none:
 		case Undecided:
@@ -293,21 +282,38 @@ func (a *Audit) again(ctx context.Context, r *KindReport, was []doubt, found fun
 			d.report(p, r, found)
 		}
 	}
+	if !single {
+		return left, a.pass(ctx, r, known, settle)
+	}
+	for _, d := range was {
+		whole := a.cfg.Content || d.Kind == kindNode || d.exists && d.object.Version == 0
+		d, differs, err := a.look(ctx, d, whole)
+		if err != nil {
+			return nil, err
+		}
+		if differs {
+			settle(d)
+		}
+	}
 	return left, nil
 }
 
 // look looks at a difference by reading the object and its record, each by itself.
 func (a *Audit) look(ctx context.Context, was doubt, whole bool) (d doubt, differs bool, err error) {
 	x := suspect{Key: was.Key, uid: was.uid}
-	s, exists, err := a.source.Object(ctx, x.Key, whole)
-	if err != nil {
+	var s State
+	var exists, found bool
+	var rec storage.Record
+	if err := twice(ctx, func() (err error) { s, exists, err = a.source.Object(ctx, x.Key, whole); return err }); err != nil {
 		return d, false, fmt.Errorf("cluster: %w", err)
 	}
-	if err := a.limit.Wait(ctx); err != nil {
-		return d, false, err
-	}
-	rec, found, err := a.set.Storage.Get(ctx, x.Key, x.uid)
-	if err != nil {
+	if err := twice(ctx, func() (err error) {
+		if err := a.limit.Wait(ctx); err != nil {
+			return err
+		}
+		rec, found, err = a.set.Storage.Get(ctx, x.Key, x.uid)
+		return err
+	}); err != nil {
 		return d, false, fmt.Errorf("storage: %w", err)
 	}
 	a.states = map[object.Key]State{}
@@ -391,8 +397,12 @@ func (d doubt) report(p Problem, r *KindReport, found func(Finding)) {
 	found(f)
 }
 
-// ExpectedKeys implements cluster.
-func (a *Audit) ExpectedKeys(string) []object.Key { return slices.Collect(maps.Keys(a.states)) }
+// ExpectedKeys implements cluster, in the order in which they are reported.
+func (a *Audit) ExpectedKeys(string) []object.Key {
+	return slices.SortedFunc(maps.Keys(a.states), func(a, b object.Key) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+}
 
 // Expectation implements cluster.
 func (a *Audit) Expectation(k object.Key) (Expectation, bool) {

@@ -115,9 +115,10 @@ func (s *comparison) suspects(ctx context.Context, kind string, whole, first boo
 		return nil, 0, err
 	}
 	keys = slices.DeleteFunc(keys, func(k object.Key) bool { _, found := seen[k]; return found })
+	out = slices.Grow(out, len(keys))
 	for _, k := range keys {
-		if e, expected := s.cluster.Expectation(k); expected {
-			add(suspect{Key: k, proven: sound && (first || len(keys) > fewMissing), expected: e}, row{})
+		if e, is := s.cluster.Expectation(k); is {
+			add(suspect{Key: k, proven: sound && (first || len(keys) > fewMissing), expected: expected{e.UID, e.To}}, row{})
 		}
 	}
 	return append(out, leftovers...), open, nil
@@ -126,7 +127,7 @@ func (s *comparison) suspects(ctx context.Context, kind string, whole, first boo
 // judge compares a record with what is expected of it. Data is the whole object or what
 // stateFields shows of it.
 func (s *comparison) judge(k object.Key, e Expectation, data []byte, whole bool, n int) (x suspect, differs bool) {
-	x = suspect{Key: k, expected: e}
+	x = suspect{Key: k, expected: expected{e.UID, e.To}}
 	m, err := object.Scan(data)
 	if err != nil {
 		return x, true
