@@ -28,7 +28,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/synchronizer"
 )
 
-// AuditOptions are what the command line says about an audit.
+// AuditOptions come from the command line.
 type AuditOptions struct {
 	Content bool          // compare bodies, too
 	Wait    time.Duration // between two looks at a difference
@@ -36,7 +36,7 @@ type AuditOptions struct {
 	Kinds   []string      // that storage should hold nothing of, besides those that it knows itself
 }
 
-// Audited is what an audit found.
+// Audited is the result of an audit.
 type Audited struct {
 	Cluster   string                    `json:"cluster"` // its id
 	Apiserver string                    `json:"apiserver"`
@@ -302,7 +302,7 @@ func (s *auditSource) get(ctx context.Context, r collector.Resource, k object.Ke
 	return o, rightsHint(err)
 }
 
-// state is what is kept of an object, whose metadata at least is in raw; false if storage
+// state condenses an object, with its metadata at least in raw; wanted is false if storage
 // should not hold it.
 func (s *auditSource) state(r collector.Resource, o *object.Object, raw []byte, whole bool) (st synchronizer.State, wanted bool, err error) {
 	if r.Key() == kindReplicaSet {

@@ -26,7 +26,7 @@ type Source interface {
 	APIVersion(kind string) string // with which objects of a kind are sent
 }
 
-// State is what an Audit keeps of an object.
+// State identifies one state of an object.
 type State struct {
 	UID         string
 	Version     uint64        // 0: none, or no number
@@ -35,7 +35,7 @@ type State struct {
 	Annotations []object.Pair // as in Expectation
 }
 
-// AuditConfig is that of an Audit.
+// AuditConfig configures an Audit.
 type AuditConfig struct {
 	Config
 	Kinds    []string      // in the order in which they are compared
@@ -65,7 +65,7 @@ func (r *KindReport) note(err error) {
 	}
 }
 
-// Problem is what is wrong with a row.
+// Problem classifies a row that is wrong.
 type Problem string
 
 // The problems of rows.
@@ -98,9 +98,9 @@ const (
 	fewDoubts = 100
 )
 
-// Audit compares once, by the code of the Synchronizer, what storage holds with what the
-// cluster does, and repairs nothing. A difference is a Finding if the row is still the same
-// Wait later and so is what it differs from: the object, or a state that it has left behind.
+// Audit compares storage with the cluster once, by the code of the Synchronizer, and repairs
+// nothing. A difference is a Finding if the row is still the same after Wait and lacks a state
+// that the object had all that time.
 type Audit struct {
 	comparison
 	cfg    AuditConfig
@@ -125,8 +125,8 @@ type doubt struct {
 	exists bool // the object does
 }
 
-// Run compares all kinds and calls found for each row that is wrong. The error is that of an
-// end of ctx.
+// Run compares all kinds and calls found for each row that is wrong. It fails only when ctx
+// ends.
 func (a *Audit) Run(ctx context.Context, found func(Finding)) ([]KindReport, error) {
 	var reports []KindReport
 	doubts := map[string][]doubt{}
@@ -245,8 +245,8 @@ func (a *Audit) pass(ctx context.Context, r *KindReport, only map[object.Key]int
 	return nil
 }
 
-// load reads what storage should hold of a kind, whole if need be: without a version, and
-// beside the heartbeats of a Node, which are not sent, nothing else tells of a change.
+// load reads the objects that storage should hold of a kind, with their bodies where versions
+// do not show a change: there are none, or they also count the heartbeats of a Node.
 func (a *Audit) load(ctx context.Context, kind string) (whole bool, err error) {
 	for whole = a.cfg.Content || kind == kindNode; ; whole = true {
 		a.states = map[object.Key]State{}
@@ -327,7 +327,7 @@ func (a *Audit) look(ctx context.Context, was doubt, whole bool) (d doubt, diffe
 		return !differs
 	})
 	if errors.Is(err, errOpen) {
-		return d, true, nil // the record is another one's: there is no better look than the one before
+		return d, true, nil // another record answered: keep the row of the previous look
 	}
 	d.row = row{}
 	if found {
@@ -336,8 +336,8 @@ func (a *Audit) look(ctx context.Context, was doubt, whole bool) (d doubt, diffe
 	return d, differs, err
 }
 
-// settle compares two looks at a difference: nothing is wrong if the row got to where the
-// object was at the first, and Undecided is what moved otherwise.
+// settle compares two looks at a difference: none if the row has reached the state that the
+// object had at the first, Undecided if either changed in another way.
 func (was doubt) settle(now doubt) Problem {
 	row, o := now.row, now.object
 	switch {
@@ -417,7 +417,7 @@ func (a *Audit) Expectation(k object.Key) (Expectation, bool) {
 // ClusterScoped implements cluster.
 func (a *Audit) ClusterScoped(kind string) bool { return a.source.ClusterScoped(kind) }
 
-// Trace implements cluster: what is on its way is not known here, so settle finds it.
+// Trace implements cluster. An Audit cannot see what is in flight: settle accounts for it.
 func (a *Audit) Trace(string) (touched func(object.Key) bool, end func()) {
 	return func(object.Key) bool { return false }, func() {}
 }
