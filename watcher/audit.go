@@ -12,9 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/internal/lifecycle"
@@ -105,7 +103,7 @@ func (w *Watcher) audit(ctx context.Context, o AuditOptions, out *Audited) error
 	defer lister.Close()
 	lister.Pause = time.Duration(float64(time.Second) / o.QPS)
 	s := &auditSource{
-		lister: lister, config: c, limit: rate.NewLimiter(rate.Limit(o.QPS), 1),
+		lister: lister, config: c,
 		resources: map[string]collector.Resource{}, owners: map[object.Key]*object.Object{}, pairs: map[object.Pair][]object.Pair{},
 	}
 	unknown, err := w.auditKinds(ctx, s)
@@ -172,7 +170,7 @@ func (w *Watcher) auditKinds(ctx context.Context, s *auditSource) (unknown []syn
 // rightsHint says how to get a right that is missing.
 func rightsHint(err error) error {
 	if apierrors.IsForbidden(err) {
-		return fmt.Errorf("%w; \"k8s-watch rbac --audit\" prints the rights it needs", err)
+		return fmt.Errorf("%w; \"k8s-watch rbac\" prints the rights", err)
 	}
 	return err
 }
@@ -181,7 +179,6 @@ func rightsHint(err error) error {
 type auditSource struct {
 	lister    *collector.Lister
 	config    collector.Config
-	limit     *rate.Limiter
 	resources map[string]collector.Resource // by key
 	// owners are the ReplicaSets, of which no more than their owners is kept; fresh, that they
 	// were read since the last list of Pods.
@@ -235,7 +232,7 @@ func (s *auditSource) Objects(ctx context.Context, kind string, whole bool, each
 		clear(s.owners)
 	}
 	s.fresh = kind == kindReplicaSet || s.fresh && kind != kindPod
-	if err := s.limit.Wait(ctx); err != nil {
+	if err := lifecycle.Pause(ctx, s.lister.Pause); err != nil {
 		return err
 	}
 	take := func(o *object.Object, raw []byte) error {
@@ -259,47 +256,6 @@ func (s *auditSource) Objects(ctx context.Context, kind string, whole bool, each
 		})
 	}
 	return rightsHint(err)
-}
-
-// Object implements synchronizer.Source.
-func (s *auditSource) Object(ctx context.Context, k object.Key, whole bool) (st synchronizer.State, wanted bool, err error) {
-	r, known := s.resources[k.Kind]
-	if !known || r.Namespaced != (k.Namespace != "") {
-		return st, false, nil
-	}
-	o, err := s.get(ctx, r, k)
-	if o == nil || !o.HasContent() {
-		return st, false, err
-	}
-	if selector, err := labels.Parse(r.LabelSelector); err != nil || !selector.Matches(labelsOf(o.Raw)) {
-		return st, false, err
-	}
-	if owner, owned, err := object.ControllerOf(o.Raw); err == nil && owned && k.Kind == kindPod && owner.Kind == kindReplicaSet {
-		rk := object.Key{Kind: kindReplicaSet, Namespace: k.Namespace, Name: owner.Name}
-		delete(s.owners, rk)
-		if rs, collected := s.resources[kindReplicaSet]; collected {
-			above, err := s.get(ctx, rs, rk)
-			if err != nil {
-				return st, false, err
-			}
-			if above != nil {
-				s.owners[rk] = ownersOnly(above.Raw)
-			}
-		}
-	}
-	return s.state(r, o, o.Raw, whole)
-}
-
-// get reads one object; nil is none.
-func (s *auditSource) get(ctx context.Context, r collector.Resource, k object.Key) (*object.Object, error) {
-	if err := s.limit.Wait(ctx); err != nil {
-		return nil, err
-	}
-	o, err := s.lister.Get(ctx, r, k)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	return o, rightsHint(err)
 }
 
 // state condenses an object, with its metadata at least in raw; wanted is false if storage
@@ -356,9 +312,4 @@ func ownersOnly(raw []byte) *object.Object {
 		o.Raw = slices.Concat([]byte(`{"metadata":{"ownerReferences":`), owners, []byte("}}"))
 	}
 	return o
-}
-
-func labelsOf(raw []byte) (set labels.Set) {
-	_ = json.Unmarshal(jsonscan.Lookup(raw, "metadata", "labels"), &set)
-	return set
 }

@@ -22,8 +22,8 @@ const rbacTimeout = 30 * time.Second
 const rbacUsage = `k8s-watch rbac -f config.json [--kubeconfig FILE] | kubectl apply -f -
 
 Prints the RBAC objects that a watcher with this configuration and filter file
-needs, for the kinds that the cluster serves now; with --audit, those of k8s-watch audit,
-which only gets and lists.
+needs, for the kinds that the cluster serves now. k8s-watch audit needs no more than
+"list" of the same.
 
 `
 
@@ -34,7 +34,6 @@ func rbac(args []string) int {
 	kubeconfig := fs.String("kubeconfig", "", "overrides k8s.kubeconfig")
 	name := fs.String("name", "k8s-watch", "name of the ServiceAccount, the roles and the bindings")
 	namespace := fs.String("namespace", "k8s-watch", "namespace of the ServiceAccount")
-	forAudit := fs.Bool("audit", false, "the rights of k8s-watch audit instead")
 	fs.Usage = func() { fmt.Print(rbacUsage, fs.FlagUsages()) }
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, pflag.ErrHelp) {
@@ -49,21 +48,11 @@ func rbac(args []string) int {
 	if *kubeconfig != "" {
 		cfg.K8s = config.K8s{Kubeconfig: *kubeconfig}
 	}
-	if *forAudit {
-		cfg.ResourceWatcher.Enabled, cfg.LeaderElection.Enabled = false, false
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), rbacTimeout)
 	defer cancel()
 	rights, err := watcher.RightsFor(ctx, cfg, filter, slog.New(slog.DiscardHandler))
 	if input, ok := errors.AsType[*watcher.InputError](err); ok {
 		return fail(exitBadInput, input.In(f.File))
-	}
-	for _, rules := range append(slices.Collect(maps.Values(rights.Roles)), rights.Cluster) {
-		for i := range rules {
-			if *forAudit {
-				rules[i].Verbs = []string{"get", "list"}
-			}
-		}
 	}
 	if err == nil {
 		err = printRoles(*name, *namespace, rights)

@@ -13,15 +13,12 @@ import (
 	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/object"
-	"github.com/watchbench/watchbench/watcher/storage"
 )
 
 // Source is the cluster of an Audit, read and not cached.
 type Source interface {
 	// Objects calls each for every object of a kind that storage should hold.
 	Objects(ctx context.Context, kind string, whole bool, each func(object.Key, State)) error
-	// Object reads one of them; false where storage should hold none of that key.
-	Object(ctx context.Context, k object.Key, whole bool) (State, bool, error)
 	ClusterScoped(kind string) bool
 	APIVersion(kind string) string // with which objects of a kind are sent
 }
@@ -42,7 +39,7 @@ type AuditConfig struct {
 	Gone     []string      // kinds of which storage should hold nothing
 	Complete bool          // so it is with those that storage remembers and Kinds does not have
 	Content  bool          // compare bodies, too
-	Wait     time.Duration // from one look at a difference to the next
+	Wait     time.Duration // between the two looks at a difference
 }
 
 // KindReport counts what was found of one kind.
@@ -54,15 +51,8 @@ type KindReport struct {
 	Stale       int    `json:"stale"`
 	LeftOver    int    `json:"leftOver"`
 	Altered     int    `json:"altered"`
-	Undecided   int    `json:"undecided"`             // changed from each look to the next
 	NotCompared string `json:"notCompared,omitempty"` // why
 	Error       string `json:"error,omitempty"`       // why it could not be read whole
-}
-
-func (r *KindReport) note(err error) {
-	if err != nil {
-		r.Error = err.Error()
-	}
 }
 
 // Problem classifies a row that is wrong.
@@ -70,12 +60,10 @@ type Problem string
 
 // The problems of rows.
 const (
-	Missing   Problem = "missing"   // there is none of the object
-	Stale     Problem = "stale"     // of an earlier state of the object, or of one before it
-	LeftOver  Problem = "left over" // there is no such object
-	Altered   Problem = "altered"   // no state that the object had
-	Undecided Problem = "undecided" // it changed from each look to the next
-	none      Problem = ""
+	Missing  Problem = "missing"   // there is none of the object
+	Stale    Problem = "stale"     // of an earlier state of the object, or of one before it
+	LeftOver Problem = "left over" // there is no such object
+	Altered  Problem = "altered"   // no state that the object had
 )
 
 // Finding is a row that is wrong.
@@ -90,22 +78,14 @@ type Finding struct {
 	Detail string `json:"detail"`
 }
 
-const (
-	// looks is how often a difference is looked at that changes from one to the next.
-	looks = 6
-	// fewDoubts is how many differences are looked at one by one; of a kind with more objects,
-	// one in that many. More are found again in a second pass over the kind.
-	fewDoubts = 100
-)
-
-// Audit compares storage with the cluster once, by the code of the Synchronizer, and repairs
-// nothing. A difference is a Finding if the row is still the same after Wait and lacks a state
-// that the object had all that time.
+// Audit compares storage with the cluster by the code of the Synchronizer and repairs nothing.
+// It looks twice: a difference is a Finding if the row is still the same after Wait and lacks a
+// state that the object had all that time.
 type Audit struct {
 	comparison
 	cfg    AuditConfig
 	source Source
-	states map[object.Key]State // what storage should hold of a kind, while it is compared
+	states map[object.Key]State // of the kind that is compared
 }
 
 // NewAudit starts nothing. Of the settings it takes Storage and Logger.
@@ -116,10 +96,9 @@ func NewAudit(cfg AuditConfig, set Settings, source Source) *Audit {
 	return a
 }
 
-// doubt is a difference as it was seen in one look.
+// doubt is a difference as one look shows it.
 type doubt struct {
 	object.Key
-	uid    string // as in suspect
 	row    row
 	object State
 	exists bool // the object does
@@ -131,44 +110,45 @@ func (a *Audit) Run(ctx context.Context, found func(Finding)) ([]KindReport, err
 	var reports []KindReport
 	doubts := map[string][]doubt{}
 	if a.cfg.Complete {
-		r := KindReport{Kind: StateKind}
-		if err := twice(ctx, func() error { return a.findGone(ctx) }); err != nil {
-			r.Error = "storage: " + err.Error()
-			reports = append(reports, r)
+		if err := a.findGone(ctx); err != nil {
+			reports = append(reports, KindReport{Kind: StateKind, Error: "storage: " + err.Error()})
 		}
 	}
 	for _, kind := range slices.Concat(a.cfg.Kinds, a.cfg.Gone) {
-		r := KindReport{Kind: kind, NotCompared: notCompared(kind)}
-		if r.NotCompared == "" {
-			r.note(a.pass(ctx, &r, nil, func(d doubt) { doubts[kind] = append(doubts[kind], d) }))
+		r := KindReport{Kind: kind}
+		if compared(kind) {
+			r.try(ctx, func() error { doubts[kind] = nil; return a.first(ctx, &r, doubts) })
+		} else if r.NotCompared = "storage lists none"; kind == bcsapi.KindEvent {
+			r.NotCompared = "storage keeps Events by age"
 		}
 		reports = append(reports, r)
 	}
-	for look := 1; look < looks && len(doubts) > 0 && lifecycle.Pause(ctx, a.cfg.Wait) == nil; look++ {
-		for i := range reports {
-			r := &reports[i]
-			was := doubts[r.Kind]
-			delete(doubts, r.Kind)
-			if len(was) == 0 {
-				continue
-			}
-			left, err := a.again(ctx, r, was, found)
-			if r.note(err); len(left) > 0 {
-				doubts[r.Kind] = left
-			}
-		}
+	if slices.ContainsFunc(reports, func(r KindReport) bool { return len(doubts[r.Kind]) > 0 }) {
+		_ = lifecycle.Pause(ctx, a.cfg.Wait) // an end of ctx is seen below
 	}
 	for i := range reports {
-		for _, d := range doubts[reports[i].Kind] {
-			d.report(Undecided, &reports[i], found)
+		if r := &reports[i]; len(doubts[r.Kind]) > 0 {
+			r.try(ctx, func() error { return a.second(ctx, r, doubts[r.Kind], found) })
+			delete(doubts, r.Kind)
 		}
 	}
 	return reports, context.Cause(ctx)
 }
 
+// try reads a kind, once more if there was a moment's trouble, and notes what failed.
+func (r *KindReport) try(ctx context.Context, read func() error) {
+	err := read()
+	if err != nil && lifecycle.Pause(ctx, time.Second) == nil {
+		err = read()
+	}
+	if err != nil {
+		r.Error = err.Error()
+	}
+}
+
 // findGone adds the kinds that a watcher of that name collected, and none does now.
 func (a *Audit) findGone(ctx context.Context) error {
-	theirs := slices.Clone(a.cfg.Kinds)
+	theirs := slices.Concat(a.cfg.Kinds, a.cfg.Gone)
 	var ours []string
 	err := a.remembering(ctx, func(name string, s state) {
 		if name == a.comparison.cfg.Name {
@@ -177,177 +157,87 @@ func (a *Audit) findGone(ctx context.Context) error {
 			theirs = append(theirs, s.Kinds...)
 		}
 	})
-	for _, kind := range ours {
-		if !slices.Contains(theirs, kind) && !slices.Contains(a.cfg.Gone, kind) {
-			a.cfg.Gone = append(a.cfg.Gone, kind)
-		}
-	}
+	a.cfg.Gone = append(a.cfg.Gone, slices.DeleteFunc(ours, func(kind string) bool { return slices.Contains(theirs, kind) })...)
 	return err
 }
 
-// twice tries once more a second later, in case it was a moment's trouble.
-func twice(ctx context.Context, try func() error) error {
-	err := try()
-	if err != nil && lifecycle.Pause(ctx, time.Second) == nil {
-		err = try()
-	}
-	return err
-}
-
-// notCompared says why a kind is not; "": it is.
-func notCompared(kind string) string {
-	switch {
-	case compared(kind):
-		return ""
-	case kind == bcsapi.KindEvent:
-		return "storage keeps Events by age"
-	}
-	return "storage lists none"
-}
-
-// pass reads a kind on both sides and calls each for its differences; with only, for those of
-// them.
-func (a *Audit) pass(ctx context.Context, r *KindReport, only map[object.Key]int, each func(doubt)) error {
-	var whole bool
-	var suspects []suspect
-	if err := twice(ctx, func() (err error) { whole, err = a.load(ctx, r.Kind); return err }); err != nil {
-		return fmt.Errorf("cluster: %w", err)
-	}
-	all := a.states
-	if err := twice(ctx, func() (err error) { suspects, _, err = a.suspects(ctx, r.Kind, whole, false); return err }); err != nil {
-		return fmt.Errorf("storage: %w", err)
-	}
-	objects, rows := len(all), len(all)
+// first counts a kind and keeps its differences.
+func (a *Audit) first(ctx context.Context, r *KindReport, doubts map[string][]doubt) error {
+	suspects, err := a.read(ctx, r.Kind)
+	r.Objects, r.Rows = len(a.states), len(a.states)
 	for _, x := range suspects {
 		if x.leftover {
-			rows++
+			r.Rows++
 		} else if !x.row.found {
-			rows--
+			r.Rows--
 		}
-		if _, known := only[x.Key]; only != nil && !known {
+		doubts[r.Kind] = append(doubts[r.Kind], a.doubt(x))
+	}
+	a.states = nil
+	return err
+}
+
+// second reports the differences that are left of the first look.
+func (a *Audit) second(ctx context.Context, r *KindReport, was []doubt, found func(Finding)) error {
+	known := make(map[object.Key]int, len(was))
+	for i, d := range was {
+		known[d.Key] = i
+	}
+	suspects, err := a.read(ctx, r.Kind)
+	if slices.ContainsFunc(suspects, func(x suspect) bool { return !x.leftover && !x.row.found && !x.proven }) {
+		err = errors.New("storage: its pages changed while they were read, and may have left out rows: run the audit again")
+	}
+	if err != nil {
+		return err
+	}
+	for _, x := range suspects {
+		i, is := known[x.Key]
+		if !is {
 			continue
 		}
-		s, exists := all[x.Key]
-		d, differs := doubt{x.Key, x.uid, x.row, s, exists}, true
-		if only != nil && exists && !x.row.found && !x.proven { // pages may skip records while they change
-			var err error
-			if d, differs, err = a.look(ctx, d, whole); err != nil {
-				return err
-			}
-		}
-		if differs {
-			each(d)
+		now := a.doubt(x)
+		if p := was[i].settle(now); p != "" {
+			now.report(p, r, found)
 		}
 	}
-	if a.states = nil; only == nil {
-		r.Objects, r.Rows = objects, rows
-	}
+	a.states = nil
 	return nil
 }
 
-// load reads the objects that storage should hold of a kind, with their bodies where versions
-// do not show a change: there are none, or they also count the heartbeats of a Node.
-func (a *Audit) load(ctx context.Context, kind string) (whole bool, err error) {
-	for whole = a.cfg.Content || kind == kindNode; ; whole = true {
-		a.states = map[object.Key]State{}
+// read compares a kind. Bodies are read where versions do not show a change: there are none,
+// or they also count the heartbeats of a Node.
+func (a *Audit) read(ctx context.Context, kind string) (suspects []suspect, err error) {
+	whole := a.cfg.Content || kind == kindNode
+	for again := true; again; {
+		a.states, again = map[object.Key]State{}, false
 		if slices.Contains(a.cfg.Gone, kind) {
-			return whole, nil
+			break
 		}
-		versions := true
-		err := a.source.Objects(ctx, kind, whole, func(k object.Key, s State) {
+		if err := a.source.Objects(ctx, kind, whole, func(k object.Key, s State) {
 			a.states[k] = s
-			versions = versions && s.Version != 0
-		})
-		if err != nil || versions || whole {
-			return whole, err
+			again = again || s.Version == 0 && !whole
+		}); err != nil {
+			return nil, fmt.Errorf("cluster: %w", err)
 		}
+		whole = whole || again
 	}
+	if suspects, _, err = a.suspects(ctx, kind, whole, true); err != nil {
+		return nil, fmt.Errorf("storage: %w", err)
+	}
+	return suspects, nil
 }
 
-// again looks at differences once more and returns those to be looked at yet again.
-func (a *Audit) again(ctx context.Context, r *KindReport, was []doubt, found func(Finding)) (left []doubt, err error) {
-	known := make(map[object.Key]int, len(was))
-	single := len(was) <= max(fewDoubts, r.Objects/fewDoubts)
-	for i, d := range was {
-		known[d.Key] = i
-		// A single read in the cluster scope may find what a namespace has.
-		single = single && (d.Namespace != "" || d.uid != "" || a.ClusterScoped(d.Kind))
-	}
-	settle := func(d doubt) {
-		switch p := was[known[d.Key]].settle(d); p {
-		case none:
-		case Undecided:
-			left = append(left, d)
-		default:
-			d.report(p, r, found)
-		}
-	}
-	if !single {
-		return left, a.pass(ctx, r, known, settle)
-	}
-	for _, d := range was {
-		whole := a.cfg.Content || d.Kind == kindNode || d.exists && d.object.Version == 0
-		d, differs, err := a.look(ctx, d, whole)
-		if err != nil {
-			return nil, err
-		}
-		if differs {
-			settle(d)
-		}
-	}
-	return left, nil
+func (a *Audit) doubt(x suspect) doubt {
+	s, exists := a.states[x.Key]
+	return doubt{x.Key, x.row, s, exists}
 }
 
-// look looks at a difference by reading the object and its record, each by itself.
-func (a *Audit) look(ctx context.Context, was doubt, whole bool) (d doubt, differs bool, err error) {
-	x := suspect{Key: was.Key, uid: was.uid}
-	var s State
-	var exists, found bool
-	var rec storage.Record
-	if err := twice(ctx, func() (err error) { s, exists, err = a.source.Object(ctx, x.Key, whole); return err }); err != nil {
-		return d, false, fmt.Errorf("cluster: %w", err)
-	}
-	if err := twice(ctx, func() (err error) {
-		if err := a.limit.Wait(ctx); err != nil {
-			return err
-		}
-		rec, found, err = a.set.Storage.Get(ctx, x.Key, x.uid)
-		return err
-	}); err != nil {
-		return d, false, fmt.Errorf("storage: %w", err)
-	}
-	a.states = map[object.Key]State{}
-	if exists {
-		a.states[x.Key] = s
-	}
-	d = doubt{x.Key, x.uid, was.row, s, exists}
-	differs, err = a.differs(x, rec, found, exists, func(record []byte) bool {
-		e, _ := a.Expectation(x.Key)
-		_, differs := a.judge(x.Key, e, record, whole, 0)
-		return !differs
-	})
-	if errors.Is(err, errOpen) {
-		return d, true, nil // another record answered: keep the row of the previous look
-	}
-	d.row = row{}
-	if found {
-		d.row = rowOf(&rec)
-	}
-	return d, differs, err
-}
-
-// settle compares two looks at a difference: none if the row has reached the state that the
-// object had at the first, Undecided if either changed in another way.
+// settle compares two looks at a difference; "" if it did not last.
 func (was doubt) settle(now doubt) Problem {
 	row, o := now.row, now.object
 	switch {
-	case !row.same(was.row):
-		if was.exists && row.found && o.Version > row.version && row.version >= was.object.Version && was.object.Version > 0 {
-			return none
-		}
-		return Undecided
-	case now.exists != was.exists, o.UID != was.object.UID:
-		return Undecided
+	case !row.same(was.row), now.exists != was.exists, o.UID != was.object.UID:
+		return ""
 	case !now.exists:
 		return LeftOver
 	case !row.found:
@@ -355,7 +245,7 @@ func (was doubt) settle(now doubt) Problem {
 	case row.version != 0 && row.version < was.object.Version:
 		return Stale
 	case o.Version != was.object.Version, o.Version == 0 && o.Sum != was.object.Sum:
-		return Undecided
+		return ""
 	}
 	return Altered
 }
@@ -387,9 +277,6 @@ func (d doubt) report(p Problem, r *KindReport, found func(Finding)) {
 		case d.row.version == d.object.Version:
 			f.Detail = "same version, other content"
 		}
-	case Undecided:
-		r.Undecided++
-		f.Detail = fmt.Sprintf("changed at each of %d looks", looks)
 	}
 	if since > 0 {
 		f.Age = max(0, time.Now().Unix()-since)

@@ -14,7 +14,7 @@ import (
 // an Audit. It changes neither.
 type comparison struct {
 	cfg     Config
-	set     Settings // without Cache and Pipeline, which cluster stands for
+	set     Settings // Cache and Pipeline are reached through cluster
 	cluster cluster
 	limit   *rate.Limiter
 	listing chan struct{} // size Concurrency: a token for each kind that is read
@@ -26,14 +26,13 @@ type comparison struct {
 	audits bool
 }
 
-// cluster is what storage should hold. Its methods are those of Cache and Pipeline, and:
+// cluster says what storage should hold, with methods of Cache and Pipeline, and one more.
 type cluster interface {
 	ExpectedKeys(kind string) []object.Key
 	Expectation(k object.Key) (Expectation, bool)
 	ClusterScoped(kind string) bool
 	Trace(kind string) (touched func(object.Key) bool, end func())
-	// Holds reports whether a record, all of it, is what is expected of the object. It is
-	// where nothing is expected any more.
+	// Holds reports whether a whole record equals the expected object, or none is expected.
 	Holds(k object.Key, record []byte) bool
 }
 
@@ -46,7 +45,7 @@ type row struct {
 }
 
 func rowOf(rec *storage.Record) row {
-	m, _ := object.Scan(rec.Data) // what is no object has no version
+	m, _ := object.Scan(rec.Data) // a broken record has no version
 	r := row{found: true, uid: strings.Clone(m.UID), version: m.Version()}
 	if at, err := time.Parse(time.RFC3339, rec.Updated); err == nil {
 		r.updated = at.Unix()
@@ -62,19 +61,6 @@ func newComparison(cfg Config, set Settings, c cluster) comparison {
 		cfg: cfg, set: set, cluster: c,
 		limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency), listing: make(chan struct{}, cfg.Concurrency),
 	}
-}
-
-// differs judges a record that was read by itself. same compares one that is found with the
-// object that is expected.
-func (s *comparison) differs(x suspect, rec storage.Record, found, expected bool, same func(record []byte) bool) (bool, error) {
-	switch {
-	case found && x.Namespace == "" && rec.Namespace != "":
-		// A leftover in a namespace answers for it; once that is gone, there is an answer.
-		return false, errOpen
-	case !found || !expected:
-		return expected || found && s.ours(x.Kind, rec.Data), nil
-	}
-	return !same(rec.Data), nil
 }
 
 // cacheSide is the cluster as the watcher has it.
