@@ -170,14 +170,12 @@ func (w *Watcher) netService() ([]lifecycle.Stage, error) {
 
 // crdWatcher follows custom resources of the white list.
 func (w *Watcher) crdWatcher(to crd.Kinds) ([]lifecycle.Stage, error) {
-	if w.cfg.WatchResource.DisableCRD || len(w.filter.CRDResourceWhiteList) == 0 {
+	if !w.custom() {
 		return nil, nil
 	}
-	follow := crd.New(crd.Config{
-		WhiteList: w.filter.CRDResourceWhiteList, Namespaced: w.cfg.WatchResource.Namespace != "",
-		LabelSelectors: w.cfg.WatchResource.LabelSelectors, Logger: w.log,
-		All: func() []*object.Object { return w.definitions.List(crd.Definitions.Key()) },
-	}, to)
+	c := w.crdConfig()
+	c.All = func() []*object.Object { return w.definitions.List(crd.Definitions.Key()) }
+	follow := crd.New(c, to)
 	definitions, err := collector.New(collector.Config{Resources: []collector.Resource{crd.Definitions}, Pack: true},
 		collector.Settings{Client: w.kube, Sink: follow, Logger: w.log})
 	if err != nil {
@@ -187,8 +185,26 @@ func (w *Watcher) crdWatcher(to crd.Kinds) ([]lifecycle.Stage, error) {
 	return []lifecycle.Stage{{Name: "CRD watcher", Run: definitions.Run}}, nil
 }
 
+func (w *Watcher) crdConfig() crd.Config {
+	return crd.Config{
+		WhiteList: w.filter.CRDResourceWhiteList, Namespaced: w.cfg.WatchResource.Namespace != "",
+		LabelSelectors: w.cfg.WatchResource.LabelSelectors, Logger: w.log,
+	}
+}
+
 // newSynchronizer compares storage with the cache.
 func (w *Watcher) newSynchronizer(c *collector.Collector) (*synchronizer.Synchronizer, error) {
+	sc, err := w.comparisonConfig()
+	if err != nil {
+		return nil, err
+	}
+	return synchronizer.New(sc, synchronizer.Settings{
+		Storage: w.storage, Cache: expectation{c, workload{cache: w}}, Pipeline: w.pipeline,
+		Complete: w.allKnown, Registry: w.registry, Logger: w.log,
+	})
+}
+
+func (w *Watcher) comparisonConfig() (synchronizer.Config, error) {
 	sc := synchronizer.Default()
 	sc.Period = time.Duration(w.cfg.Synchronizer.Period)
 	sc.Namespace = w.cfg.WatchResource.Namespace
@@ -198,14 +214,11 @@ func (w *Watcher) newSynchronizer(c *collector.Collector) (*synchronizer.Synchro
 	for kind, text := range w.cfg.WatchResource.LabelSelectors {
 		selector, err := labels.Parse(text)
 		if err != nil {
-			return nil, fmt.Errorf("label selector of %s: %w", kind, err)
+			return sc, fmt.Errorf("label selector of %s: %w", kind, err)
 		}
 		sc.Selectors[kind] = selector
 	}
-	return synchronizer.New(sc, synchronizer.Settings{
-		Storage: w.storage, Cache: expectation{c, workload{cache: w}}, Pipeline: w.pipeline,
-		Complete: w.allKnown, Registry: w.registry, Logger: w.log,
-	})
+	return sc, nil
 }
 
 // sentAs is the version of how objects are sent, to be raised with each change of the

@@ -471,7 +471,7 @@ func (w *Watcher) await(ctx context.Context, key, waits string, try func() error
 		if _, ok := errors.AsType[*InputError](err); ok {
 			return err
 		}
-		if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok || errors.Is(err, storage.ErrTLSVersion) {
+		if untrusted(err) {
 			return &InputError{Key: key, Err: err}
 		}
 		w.waiting.Store(&err)
@@ -500,16 +500,28 @@ func (w *Watcher) firstDiscovery(ctx context.Context) (found []collector.Resourc
 // checkStorage waits until a bcs-storage answers at the configured address, or at one found
 // in ZooKeeper: nothing is sent to anything else.
 func (w *Watcher) checkStorage(ctx context.Context) error {
-	key := "bcs.custom-storage-endpoints"
+	return w.await(ctx, w.storageKey(), "waiting for storage", func() error { return w.askStorage(ctx) })
+}
+
+// storageKey is the key of the configuration that says where storage is.
+func (w *Watcher) storageKey() string {
 	if len(w.cfg.BCS.CustomStorageEndpoints) == 0 {
-		key = "bcs.zk"
+		return "bcs.zk"
 	}
-	return w.await(ctx, key, "waiting for storage", func() error {
-		err := w.storage.Check(ctx)
-		var not *storage.NotStorageError
-		if errors.As(err, &not) {
-			err = fmt.Errorf("something else than bcs-storage answers there: %w", err)
-		}
-		return err
-	})
+	return "bcs.custom-storage-endpoints"
+}
+
+// askStorage asks whether a bcs-storage answers.
+func (w *Watcher) askStorage(ctx context.Context) error {
+	err := w.storage.Check(ctx)
+	if _, not := errors.AsType[*storage.NotStorageError](err); not {
+		err = fmt.Errorf("something else than bcs-storage answers there: %w", err)
+	}
+	return err
+}
+
+// untrusted reports whether TLS cannot work as it is configured.
+func untrusted(err error) bool {
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	return certificate || errors.Is(err, storage.ErrTLSVersion)
 }

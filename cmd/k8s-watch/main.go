@@ -1,6 +1,6 @@
 // Command k8s-watch copies the objects of a Kubernetes cluster into bcs-storage.
 // It reads the configuration of bcs-k8s-watch and can take its place. "k8s-watch check"
-// says what it would do with one.
+// says what it would do with one; "k8s-watch audit" compares storage with the cluster.
 package main
 
 import (
@@ -29,7 +29,8 @@ const (
 
 const mainUsage = `k8s-watch -f config.json copies the objects of a Kubernetes cluster into bcs-storage.
 k8s-watch check -f config.json says what it would do; k8s-watch rbac -f config.json
-prints the rights that it needs.
+prints the rights that it needs; k8s-watch audit -f config.json names the rows of storage
+that differ from the cluster.
 
 Exit codes: 0 clean exit, 1 error, also a lost lease, 2 usage or bad input.
 
@@ -43,6 +44,9 @@ func run(args []string) int {
 	}
 	if len(args) > 0 && args[0] == "check" {
 		return check(args[1:], os.Stdout)
+	}
+	if len(args) > 0 && args[0] == "audit" {
+		return audit(args[1:], os.Stdout)
 	}
 	var f config.Flags
 	fs := f.Set("k8s-watch")

@@ -23,6 +23,9 @@ type decoder struct {
 	// known returns the cached version of an object, or nil. An object that has not
 	// changed is not copied again, so that a relist needs no memory for it.
 	known func(name) *object.Object
+	// each, if it is set, gets the items of a list instead, those that cannot be read with the
+	// reason. What it gets is valid until it returns.
+	each func(b []byte, m *object.Meta, bad error) error
 }
 
 // scan reads the object that comes next. Of JSON that cannot be read as an object it passes
@@ -246,12 +249,18 @@ func (d *decoder) items(f *buffer, list *itemList, more bool) error {
 		if more, err = s.NextElement(); err != nil {
 			return err
 		}
+		if d.each != nil {
+			return d.each(b, &m, bad)
+		}
 		it = d.readable(b, &m, bad)
 		return nil
 	}
 	for more {
 		if err := f.parse(step); err != nil {
 			return err
+		}
+		if it == nil {
+			continue
 		}
 		list.Items = append(list.Items, runtime.Object(it))
 	}

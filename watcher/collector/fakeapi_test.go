@@ -154,6 +154,13 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	w.Header().Set("Content-Type", "application/json")
 	verb := "LIST"
+	key := ""
+	if n := len(path); n > 1 && f.kinds[plural] == "" && f.kinds[path[n-2]] != "" {
+		verb, plural, key = "GET", path[n-2], path[n-1]
+		if n > 3 && path[n-4] == "namespaces" {
+			key = path[n-3] + "/" + key
+		}
+	}
 	if q.Get("watch") == "true" {
 		verb = "WATCH"
 		if q.Get("sendInitialEvents") == "true" {
@@ -164,7 +171,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.requests = append(f.requests, fmt.Sprintf("%s %s rv=%s", verb, plural, q.Get("resourceVersion")))
 	f.urls = append(f.urls, r.URL.Path+"?"+q.Get("labelSelector"))
 	n := 0
-	if verb != "LIST" {
+	if verb != "LIST" && verb != "GET" {
 		f.count[plural]++
 		n = f.count[plural]
 	}
@@ -173,8 +180,12 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if fault != nil && fault(plural, n, w, r) {
 		return
 	}
-	if verb == "LIST" {
+	switch verb {
+	case "LIST":
 		f.list(plural, w, r)
+		return
+	case "GET":
+		f.get(plural, key, w)
 		return
 	}
 	if verb == "STREAM" && f.plain {
@@ -194,6 +205,17 @@ func statusJSON(code int, reason, message string) string {
 	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, code)
 }
 
+func (f *fakeAPI) get(plural, key string, w http.ResponseWriter) {
+	f.mu.Lock()
+	object, found := f.objects[plural][key]
+	f.mu.Unlock()
+	if !found {
+		fail(w, 404, "NotFound", key+" not found")
+		return
+	}
+	_, _ = fmt.Fprintln(w, f.withKind(plural, object))
+}
+
 func (f *fakeAPI) list(plural string, w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	keys := sortedKeys(f.objects[plural])
@@ -205,9 +227,13 @@ func (f *fakeAPI) list(plural string, w http.ResponseWriter, r *http.Request) {
 	f.mu.Unlock()
 	from, _ := strconv.Atoi(r.URL.Query().Get("continue"))
 	more := ""
-	if limit, _ := strconv.Atoi(r.URL.Query().Get("limit")); f.page > 0 && limit > 0 && len(items)-from > f.page {
-		items = items[:from+f.page]
-		more = strconv.Itoa(from + f.page)
+	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+	if f.page > 0 && limit > 0 {
+		limit = min(limit, f.page)
+	}
+	if limit > 0 && len(items)-from > limit {
+		items = items[:from+limit]
+		more = strconv.Itoa(from + limit)
 	}
 	_, _ = fmt.Fprintf(w, `{"kind":"%sList","apiVersion":"v1","metadata":{"resourceVersion":"%d","continue":"%s"},"items":[%s]}`+"\n",
 		f.kinds[plural], rv, more, strings.Join(items[from:], ","))

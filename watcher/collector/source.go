@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -41,6 +42,8 @@ type source struct {
 	conn      *connection
 	resource  Resource
 	namespace string
+	name      string // of the one object that is asked for; "": all
+	accept    string // "": acceptJSON
 	idle      Config // WatchIdle, ListIdle, InitialIdle
 	decoder   decoder
 	metrics   *kindMetrics
@@ -77,14 +80,24 @@ func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (run
 		return nil, context.Canceled
 	}
 	defer s.running.leave()
-	ctx, guard := guardIdle(ctx, s.idle.ListIdle)
-	defer guard.close()
 	if o.Continue == "" {
 		s.countList()
 	}
+	list, err := s.page(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", s.resource, err)
+	}
+	s.life.sign()
+	return list, nil
+}
+
+// page reads a list or one page of it.
+func (s *source) page(ctx context.Context, o metav1.ListOptions) (*itemList, error) {
+	ctx, guard := guardIdle(ctx, s.idle.ListIdle)
+	defer guard.close()
 	body, err := s.open(ctx, guard, o)
 	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", s.resource, cause(ctx, err))
+		return nil, cause(ctx, err)
 	}
 	defer func() { _ = body.Close() }()
 	f := &buffer{src: &guardedReader{body, guard, nil}, atLeast: listRead}
@@ -92,9 +105,8 @@ func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (run
 	if err != nil {
 		err = cause(ctx, err)
 		s.life.fail(ctx, err)
-		return nil, fmt.Errorf("list %s: %w", s.resource, err)
+		return nil, err
 	}
-	s.life.sign()
 	// Reading to the end lets the connection be used again.
 	_, _ = io.Copy(io.Discard, io.LimitReader(body, maxErrorBody))
 	return list, nil
@@ -176,7 +188,7 @@ func (s *source) firstIdle() time.Duration {
 // is too busy says when to come back, and gets the request again then.
 func (s *source) open(ctx context.Context, guard *idleGuard, o metav1.ListOptions) (io.ReadCloser, error) {
 	for left := busyTries; ; left-- {
-		resp, err := s.conn.get(ctx, s.path(), s.query(o), acceptJSON)
+		resp, err := s.conn.get(ctx, s.path(), s.query(o), cmp.Or(s.accept, acceptJSON))
 		if err != nil {
 			s.life.fail(ctx, cause(ctx, err))
 			return nil, err
@@ -234,7 +246,11 @@ func (s *source) path() string {
 	if s.namespace != "" && s.resource.Namespaced {
 		path += "/namespaces/" + s.namespace
 	}
-	return path + "/" + s.resource.Name
+	path += "/" + s.resource.Name
+	if s.name != "" {
+		path += "/" + s.name
+	}
+	return path
 }
 
 func (s *source) query(o metav1.ListOptions) url.Values {
@@ -244,7 +260,9 @@ func (s *source) query(o metav1.ListOptions) url.Values {
 			q.Set(key, value)
 		}
 	}
-	set("labelSelector", s.resource.LabelSelector)
+	if s.name == "" {
+		set("labelSelector", s.resource.LabelSelector)
+	}
 	set("resourceVersion", o.ResourceVersion)
 	set("resourceVersionMatch", string(o.ResourceVersionMatch))
 	set("continue", o.Continue)

@@ -21,9 +21,16 @@ type suspect struct {
 	// proven says that the page shows the record to be missing or older than expected, and
 	// that nothing was on its way meanwhile: it need not be read by itself.
 	proven   bool
-	expected Expectation // when that was so
-	leftover bool        // no object is expected
-	newer    bool        // the record is newer than the object
+	expected expected // when that was so
+	leftover bool     // no object is expected
+	newer    bool     // the record is newer than the object
+	row      row      // as it was read
+}
+
+// expected is what a suspect keeps of an Expectation.
+type expected struct {
+	uid string
+	to  uint64
 }
 
 // findings are those of one kind.
@@ -178,7 +185,7 @@ func (s *Synchronizer) repair(ctx context.Context, x suspect) error {
 // went ahead.
 func (s *Synchronizer) overtaken(x suspect) bool {
 	e, expected := s.set.Cache.Expectation(x.Key)
-	return !expected || e.UID != x.expected.UID || e.From > x.expected.To
+	return !expected || e.UID != x.expected.uid || e.From > x.expected.to
 }
 
 // errOpen says that something of an object was on its way, or came, while its record was

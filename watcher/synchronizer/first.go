@@ -127,7 +127,7 @@ func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 	defer parts.Wait()
 	defer end()
 
-	tried := make(chan comparison, 1)
+	tried := make(chan outcome, 1)
 	try := func() { parts.Go(func() { tried <- s.compareFirst(ctx, kind) }) }
 	try()
 	var again <-chan time.Time
@@ -202,20 +202,20 @@ func (s *Synchronizer) isFirst(kind string) bool {
 	return is
 }
 
-// comparison is what one found.
-type comparison struct {
+// outcome is what the comparison of a first list found.
+type outcome struct {
 	suspects []suspect
 	open     int
 	err      error
 }
 
-func (s *Synchronizer) compareFirst(ctx context.Context, kind string) (c comparison) {
+func (s *Synchronizer) compareFirst(ctx context.Context, kind string) (c outcome) {
 	c.suspects, c.open, c.err = s.suspects(ctx, kind, s.rulesChanged(ctx) || s.small(kind), true)
 	return c
 }
 
 // sendMissing hands over what differs.
-func (s *Synchronizer) sendMissing(ctx context.Context, kind string, c comparison) {
+func (s *Synchronizer) sendMissing(ctx context.Context, kind string, c outcome) {
 	s.markCompared(kind)
 	f := findings{open: c.open, first: true}
 	s.settleAll(ctx, kind, c.suspects, &f)

@@ -51,9 +51,9 @@ func (s *Synchronizer) small(kind string) bool {
 	return len(s.set.Cache.ExpectedKeys(kind)) <= smallKind
 }
 
-// due reports whether this is the comparison in which a record is read whole, n being the
+// isDue reports whether this is the comparison in which a record is read whole, n being the
 // number of its kind.
-func (s *Synchronizer) due(k object.Key, n int) bool {
+func (s *Synchronizer) isDue(k object.Key, n int) bool {
 	turns := min(max(1, int(bodiesWithin/s.cfg.Period)), max(1, n/leastBodies))
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(k.Namespace + "/" + k.Name))
@@ -66,18 +66,19 @@ func (s *Synchronizer) due(k object.Key, n int) bool {
 // (contract §1.5), so it finds the leftovers of namespaces that are gone. Of a first list
 // most may be missing, and what is on its way may be of another life of the kind: an object
 // is a suspect all the same.
-func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first bool) (out []suspect, open int, err error) {
+func (s *comparison) suspects(ctx context.Context, kind string, whole, first bool) (out []suspect, open int, err error) {
 	leave, err := s.reads.enter(ctx, first)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer leave()
-	keys := s.set.Cache.ExpectedKeys(kind)
-	touched, end := s.set.Pipeline.Trace(kind)
+	keys := s.cluster.ExpectedKeys(kind)
+	touched, end := s.cluster.Trace(kind)
 	defer end()
 	seen := make(map[object.Key]struct{}, len(keys))
 	var leftovers []suspect
-	add := func(x suspect) {
+	add := func(x suspect, r row) {
+		x.row = r
 		if touched(x.Key) {
 			if !first || x.leftover {
 				open++
@@ -100,15 +101,15 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first b
 			return false
 		}
 		seen[k] = struct{}{}
-		e, expected := s.set.Cache.Expectation(k)
+		e, expected := s.cluster.Expectation(k)
 		switch {
 		case expected:
 			if x, differs := s.judge(k, e, r.Data, whole, len(keys)); differs {
-				add(x)
+				add(x, rowOf(r))
 			}
 		case s.ours(kind, r.Data):
 			if x, ok := s.leftover(k, r.Data); ok {
-				add(x)
+				add(x, rowOf(r))
 			}
 		}
 		return true
@@ -117,9 +118,10 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first b
 		return nil, 0, err
 	}
 	keys = slices.DeleteFunc(keys, func(k object.Key) bool { _, found := seen[k]; return found })
+	out = slices.Grow(out, len(keys))
 	for _, k := range keys {
-		if e, expected := s.set.Cache.Expectation(k); expected {
-			add(suspect{Key: k, proven: sound && (first || len(keys) > fewMissing), expected: e})
+		if e, is := s.cluster.Expectation(k); is {
+			add(suspect{Key: k, proven: sound && (first || len(keys) > fewMissing), expected: expected{e.UID, e.To}}, row{})
 		}
 	}
 	return append(out, leftovers...), open, nil
@@ -127,8 +129,8 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first b
 
 // judge compares a record with what is expected of it. Data is the whole object or what
 // stateFields shows of it.
-func (s *Synchronizer) judge(k object.Key, e Expectation, data []byte, whole bool, n int) (x suspect, differs bool) {
-	x = suspect{Key: k, expected: e}
+func (s *comparison) judge(k object.Key, e Expectation, data []byte, whole bool, n int) (x suspect, differs bool) {
+	x = suspect{Key: k, expected: expected{e.UID, e.To}}
 	m, err := object.Scan(data)
 	if err != nil {
 		return x, true
@@ -138,22 +140,21 @@ func (s *Synchronizer) judge(k object.Key, e Expectation, data []byte, whole boo
 	x.newer = v > e.To && e.To != 0
 	x.proven = v != 0 && v < e.From && (k.Kind != kindNode || m.UID != e.UID)
 	switch {
-	case x.proven, m.UID != e.UID, e.To == 0, v < e.From, v > e.To:
+	case x.proven, m.UID != e.UID, e.To == 0 && !whole, v < e.From, x.newer:
 		return x, true
 	case whole:
-		o, expected := s.set.Cache.Expected(k)
-		return x, expected && !Same(k.Kind, data, o.JSON())
+		return x, !s.cluster.Holds(k, data)
 	}
 	// Another version of the API has other bodies under the same resourceVersion.
 	moved := e.APIVersion != "" && string(jsonscan.Lookup(data, "apiVersion")) != strconv.Quote(e.APIVersion)
-	return x, moved || !object.HasAnnotations(data, &m, e.Annotations) || s.due(k, n)
+	return x, moved || !object.HasAnnotations(data, &m, e.Annotations) || s.due != nil && s.due(k, n)
 }
 
 // pages reads a kind page by page, sized by what comes. A page that got no answer at all is
 // not halved at once if it is the first: storage may not be readable. fresh tells of each record
 // whether it is new. The list is sound if no record can have been skipped that was there
 // all the time.
-func (s *Synchronizer) pages(ctx context.Context, kind, fields string, fresh func(*storage.Record) bool) (sound bool, err error) {
+func (s *comparison) pages(ctx context.Context, kind, fields string, fresh func(*storage.Record) bool) (sound bool, err error) {
 	sound = true
 	size, most := s.reads.pageSize(kind, s.cfg.PageSize), mostRows
 	for offset := 0; ; {
@@ -193,7 +194,7 @@ func (s *Synchronizer) pages(ctx context.Context, kind, fields string, fresh fun
 	}
 }
 
-func (s *Synchronizer) page(ctx context.Context, kind, fields string, size, offset int) ([]storage.Record, error) {
+func (s *comparison) page(ctx context.Context, kind, fields string, size, offset int) ([]storage.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTime)
 	defer cancel()
 	return s.set.Storage.List(ctx, kind, s.cfg.Namespace, fields, size, offset)
@@ -201,9 +202,13 @@ func (s *Synchronizer) page(ctx context.Context, kind, fields string, size, offs
 
 // fields is what a page shows. Annotations are asked for where some are no part of the
 // object: they change without its version.
-func (s *Synchronizer) fields(kind string, whole bool) string {
+func (s *comparison) fields(kind string, whole bool) string {
+	more := ""
+	if s.audits {
+		more = ",updateTime"
+	}
 	if whole {
-		return wholeRecords
+		return wholeRecords + more
 	}
 	fields := stateFields
 	if s.cfg.Selectors[ownKind(kind)] != nil {
@@ -212,13 +217,13 @@ func (s *Synchronizer) fields(kind string, whole bool) string {
 	if kind == kindPod {
 		fields += ",data.metadata.annotations"
 	}
-	return fields
+	return fields + more
 }
 
 // ours reports whether a record that no object was cached for is this watcher's to
 // remove. With a label selector for the kind, what it does not select may be another
 // watcher's.
-func (s *Synchronizer) ours(kind string, record []byte) bool {
+func (s *comparison) ours(kind string, record []byte) bool {
 	selector := s.cfg.Selectors[ownKind(kind)]
 	if selector == nil {
 		return true
@@ -238,14 +243,14 @@ func ownKind(kind string) string {
 
 // leftover is the suspect for a record that no object was cached for; false where it
 // cannot be removed without others.
-func (s *Synchronizer) leftover(k object.Key, record []byte) (suspect, bool) {
-	if k.Namespace != "" || s.set.Cache.ClusterScoped(k.Kind) {
+func (s *comparison) leftover(k object.Key, record []byte) (suspect, bool) {
+	if k.Namespace != "" || s.cluster.ClusterScoped(k.Kind) {
 		return suspect{Key: k, leftover: true}, true
 	}
 	m, err := object.Scan(record)
-	if err != nil || m.UID == "" {
+	if !s.audits && (err != nil || m.UID == "") {
 		s.set.Logger.Warn("a record of the cluster scope has no uid and stays: storage would remove the records of that name in all namespaces with it", "object", k)
 		return suspect{}, false
 	}
-	return suspect{Key: k, uid: m.UID, leftover: true}, true
+	return suspect{Key: k, uid: strings.Clone(m.UID), leftover: true}, true
 }

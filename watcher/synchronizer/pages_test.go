@@ -64,7 +64,7 @@ func TestLargeKindsAreComparedByState(t *testing.T) {
 				t.Errorf("%d repairs, want %d, error %v", n, tc.repairs, err)
 			}
 			for k := range w.cache {
-				read[k] = s.due(k, many)
+				read[k] = s.isDue(k, many)
 			}
 			turns := 0
 			for _, due := range read {

@@ -69,7 +69,7 @@ func (r *reads) note(begin time.Time, err error) {
 		return
 	}
 	if r.bad = bad; bad {
-		r.logger.Warn("storage cannot be read: first lists are sent without a comparison", "error", err)
+		r.logger.Warn("storage cannot be read", "error", err)
 	} else {
 		r.logger.Info("storage can be read again")
 	}

@@ -224,20 +224,33 @@ func (s *Synchronizer) emptied(ctx context.Context, kind string) bool {
 // claimed reports whether a watcher that remembers under another name collects a kind:
 // then its rows are that one's to remove.
 func (s *Synchronizer) claimed(ctx context.Context, kind string) (bool, error) {
+	by := ""
+	err := s.records(ctx, func(name string, other state) {
+		if name != s.cfg.Name && slices.Contains(other.Kinds, kind) {
+			by = name
+		}
+	})
+	if by != "" {
+		s.set.Logger.Info("a watcher of another name collects the kind, its rows stay", "kind", kind, "name", by)
+	}
+	return by != "", err
+}
+
+// records calls each for the record of every watcher.
+func (s *comparison) records(ctx context.Context, each func(name string, s state)) error {
 	for offset := 0; ; offset += s.cfg.PageSize {
 		page, err := s.set.Storage.List(ctx, StateKind, "", wholeRecords, s.cfg.PageSize, offset)
 		if err != nil {
-			return false, err
+			return err
 		}
 		for _, r := range page {
 			var other state
-			if r.Name != s.cfg.Name && json.Unmarshal(r.Data, &other) == nil && slices.Contains(other.Kinds, kind) {
-				s.set.Logger.Info("a watcher of another name collects the kind, its rows stay", "kind", kind, "name", r.Name)
-				return true, nil
+			if json.Unmarshal(r.Data, &other) == nil {
+				each(r.Name, other)
 			}
 		}
 		if len(page) < s.cfg.PageSize {
-			return false, nil
+			return nil
 		}
 	}
 }

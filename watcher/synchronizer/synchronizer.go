@@ -13,7 +13,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
@@ -123,13 +122,10 @@ type Settings struct {
 
 // Synchronizer is made by New and works in Run.
 type Synchronizer struct {
-	cfg     Config
-	set     Settings
-	limit   *rate.Limiter
+	comparison
 	reading chan struct{} // size Reading: a token for each record that is looked at
-	reads   *reads
-	round   atomic.Int64 // comparisons of all kinds
-	memory  memory       // guarded by remembering
+	round   atomic.Int64  // comparisons of all kinds
+	memory  memory        // guarded by remembering
 	metrics *metrics
 	running atomic.Bool
 
@@ -166,14 +162,15 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 		return nil, err
 	}
 	s := &Synchronizer{
-		cfg: cfg, set: set, limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency), metrics: m,
-		reading: make(chan struct{}, cfg.Reading), reads: newReads(cfg.Concurrency, set.Logger),
+		comparison: newComparison(cfg, set, cacheSide{set.Cache, set.Pipeline}), metrics: m,
+		reading: make(chan struct{}, cfg.Reading),
 		memory:  memory{asked: map[string]int{}, foreign: map[string]bool{}, removed: map[string]bool{}},
 		retired: map[string]bool{}, soon: map[string]int{}, wake: make(chan struct{}, 1),
 		firsts: map[string]first{}, fresh: map[string]time.Time{}, begun: make(chan struct{}, 1), asking: make(chan struct{}, 1),
 		unnamed: make(chan struct{}, 1), remembering: make(chan struct{}, 1),
 	}
 	s.named.Store(&map[string]bool{})
+	s.due = s.isDue
 	return s, nil
 }
 

@@ -1,0 +1,315 @@
+package watcher
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/internal/redact"
+	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/crd"
+	"github.com/watchbench/watchbench/watcher/kinds"
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/pipeline"
+	"github.com/watchbench/watchbench/watcher/synchronizer"
+)
+
+// AuditOptions come from the command line.
+type AuditOptions struct {
+	Content bool          // compare bodies, too
+	Wait    time.Duration // between two looks at a difference
+	QPS     float64       // requests per second, to each side
+	Kinds   []string      // that storage should hold nothing of, besides those that it knows itself
+}
+
+// Audited is the result of an audit.
+type Audited struct {
+	Cluster   string                    `json:"cluster"` // its id
+	Apiserver string                    `json:"apiserver"`
+	Content   bool                      `json:"content"`
+	Findings  []synchronizer.Finding    `json:"findings"`
+	Kinds     []synchronizer.KindReport `json:"kinds"`
+}
+
+// storageWithin is how long ZooKeeper has to name a storage that answers.
+const storageWithin = 10 * time.Second
+
+// Audit compares what storage holds with what a watcher of that configuration would have
+// stored of the cluster. It only reads. The error is an *InputError where the configuration
+// is wrong; any other says which side could not be read at all.
+func Audit(ctx context.Context, cfg config.Config, filter config.Filter, o AuditOptions, log *slog.Logger) (Audited, error) {
+	cfg.LeaderElection.Enabled, cfg.ResourceWatcher.Enabled, cfg.Alertor = false, false, config.Alertor{}
+	w, err := New(cfg, filter, Settings{Logger: log})
+	if err != nil {
+		return Audited{}, err
+	}
+	find, err := w.storageDiscovery()
+	if err != nil {
+		return Audited{}, err
+	}
+	out := Audited{Cluster: cfg.Default.ClusterID, Apiserver: redact.Text(w.kube.Host), Content: o.Content, Findings: []synchronizer.Finding{}}
+	read := func(ctx context.Context) error {
+		if err := w.findStorage(ctx); err != nil {
+			return err
+		}
+		return w.audit(ctx, o, &out)
+	}
+	if len(find) == 0 {
+		return out, read(ctx)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	err = lifecycle.Run(ctx, append(find, lifecycle.Stage{Name: "audit", Run: func(ctx context.Context) error {
+		defer cancel()
+		return read(ctx)
+	}})...)
+	return out, err
+}
+
+// findStorage is checkStorage without its patience.
+func (w *Watcher) findStorage(ctx context.Context) error {
+	for begin := time.Now(); ; {
+		err := w.askStorage(ctx)
+		switch {
+		case err == nil:
+			return nil
+		case untrusted(err):
+			return &InputError{Key: w.storageKey(), Err: err}
+		case len(w.cfg.BCS.CustomStorageEndpoints) > 0 || time.Since(begin) > storageWithin || lifecycle.Pause(ctx, startPause) != nil:
+			return fmt.Errorf("storage (key %s) cannot be read: %w", w.storageKey(), err)
+		}
+	}
+}
+
+func (w *Watcher) audit(ctx context.Context, o AuditOptions, out *Audited) error {
+	c := w.collectorConfig(nil)
+	c.Pack = false
+	lister, err := collector.NewLister(w.kube, c)
+	if err != nil {
+		return &InputError{Err: err}
+	}
+	defer lister.Close()
+	lister.Pause = time.Duration(float64(time.Second) / o.QPS)
+	s := &auditSource{
+		lister: lister, config: c,
+		resources: map[string]collector.Resource{}, owners: map[object.Key]*object.Object{}, pairs: map[object.Pair][]object.Pair{},
+	}
+	unknown, err := w.auditKinds(ctx, s)
+	if err != nil {
+		return err
+	}
+	cc, err := w.comparisonConfig()
+	if err != nil {
+		return &InputError{Err: err}
+	}
+	cc.QPS, cc.Concurrency = o.QPS, 1
+	for _, kind := range o.Kinds {
+		if _, collected := s.resources[kind]; collected {
+			return &InputError{File: "command line", Key: "--gone", Err: fmt.Errorf("%s is collected by this configuration: name only kinds that are not", kind)}
+		}
+	}
+	// Pods are annotated by their ReplicaSets.
+	keys := slices.SortedFunc(maps.Keys(s.resources), func(a, b string) int {
+		return cmp.Or(-cmp.Compare(strings.Count(a, kindReplicaSet), strings.Count(b, kindReplicaSet)), cmp.Compare(a, b))
+	})
+	a := synchronizer.NewAudit(synchronizer.AuditConfig{
+		Config: cc, Kinds: keys, Gone: o.Kinds, Complete: len(unknown) == 0, Content: o.Content, Wait: o.Wait,
+	}, synchronizer.Settings{Storage: w.storage, Logger: w.log}, s)
+	out.Kinds, err = a.Run(ctx, func(f synchronizer.Finding) { out.Findings = append(out.Findings, f) })
+	out.Kinds = append(out.Kinds, unknown...)
+	return err
+}
+
+// auditKinds gives s the kinds that a watcher would collect, and reports those of which that
+// cannot be learned.
+func (w *Watcher) auditKinds(ctx context.Context, s *auditSource) (unknown []synchronizer.KindReport, err error) {
+	found, broken, err := w.discover(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.checkMasks(ctx, found); err != nil {
+		return nil, err
+	}
+	for _, group := range broken {
+		unknown = append(unknown, synchronizer.KindReport{Kind: "API group " + group, Error: "cluster: " + redact.Text(w.undiscovered.Load().err.Error())})
+	}
+	for _, r := range found {
+		s.resources[r.Key()] = r
+	}
+	if w.custom() {
+		nothing := func(string) {}
+		to, err := kinds.New(kinds.Settings{To: s, WhiteList: w.filter.K8sResourceWhiteList, Added: nothing, Removed: nothing, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			return nil, err
+		}
+		follow := crd.New(w.crdConfig(), to)
+		if _, err := s.lister.Objects(ctx, crd.Definitions, func(o *object.Object) error {
+			return follow.Enqueue(ctx, pipeline.Event{Action: pipeline.Put, Key: o.Key, Object: o})
+		}); err != nil {
+			unknown = append(unknown, synchronizer.KindReport{Kind: crd.Definitions.Kind, Error: "cluster: " + rightsHint(err).Error()})
+		}
+	}
+	if len(s.resources)+len(unknown) == 0 {
+		return nil, &InputError{File: w.cfg.FilterConfigPath, Err: errors.New("nothing is compared: the filter file lets no kind through; k8s-watch check says why")}
+	}
+	return unknown, nil
+}
+
+// rightsHint says how to get a right that is missing.
+func rightsHint(err error) error {
+	if apierrors.IsForbidden(err) {
+		return fmt.Errorf("%w; \"k8s-watch rbac\" prints the rights", err)
+	}
+	return err
+}
+
+// auditSource implements synchronizer.Source: objects as the watcher sends them.
+type auditSource struct {
+	lister    *collector.Lister
+	config    collector.Config
+	resources map[string]collector.Resource // by key
+	// owners are the ReplicaSets, of which no more than their owners is kept; fresh, that they
+	// were read since the last list of Pods.
+	owners map[object.Key]*object.Object
+	fresh  bool
+	pairs  map[object.Pair][]object.Pair // annotations, by the kind and name of a workload
+}
+
+var (
+	_ synchronizer.Source = (*auditSource)(nil)
+	_ kinds.Collection    = (*auditSource)(nil)
+	_ cache               = (*auditSource)(nil)
+)
+
+// Get implements cache.
+func (s *auditSource) Get(k object.Key) (*object.Object, bool) { o, ok := s.owners[k]; return o, ok }
+
+// Resources implements kinds.Collection, as the next four do.
+func (s *auditSource) Resources() []collector.Resource {
+	return slices.Collect(maps.Values(s.resources))
+}
+
+func (s *auditSource) AddResource(r collector.Resource) error { s.resources[r.Key()] = r; return nil }
+
+func (s *auditSource) MoveResource(r collector.Resource) error { return s.AddResource(r) }
+
+func (s *auditSource) RemoveResource(key string) error { delete(s.resources, key); return nil }
+
+// NotServed is never so.
+func (*auditSource) NotServed(string) bool { return false }
+
+// ClusterScoped implements synchronizer.Source.
+func (s *auditSource) ClusterScoped(kind string) bool {
+	r, known := s.resources[kind]
+	return known && !r.Namespaced
+}
+
+// APIVersion implements synchronizer.Source.
+func (s *auditSource) APIVersion(kind string) string { return s.resources[kind].GroupVersion() }
+
+// Objects implements synchronizer.Source. Where there are masks all is read: an object that
+// they cannot be applied to is not sent.
+func (s *auditSource) Objects(ctx context.Context, kind string, whole bool, each func(object.Key, synchronizer.State)) (err error) {
+	r := s.resources[kind]
+	if _, collected := s.resources[kindReplicaSet]; kind == kindPod && collected && !s.fresh {
+		if err := s.Objects(ctx, kindReplicaSet, false, func(object.Key, synchronizer.State) {}); err != nil {
+			return err
+		}
+	}
+	if kind == kindReplicaSet {
+		clear(s.owners)
+	}
+	s.fresh = kind == kindReplicaSet || s.fresh && kind != kindPod
+	if err := lifecycle.Pause(ctx, s.lister.Pause); err != nil {
+		return err
+	}
+	take := func(o *object.Object, raw []byte) error {
+		st, wanted, err := s.state(r, o, raw, whole)
+		if wanted && err == nil {
+			each(o.Key, st)
+		}
+		return err
+	}
+	masked := slices.ContainsFunc(s.config.Masks, func(m object.Mask) bool { return strings.EqualFold(m.Kind, r.Kind) })
+	if whole || masked {
+		_, err = s.lister.Objects(ctx, r, func(o *object.Object) error {
+			if !o.HasContent() {
+				return nil
+			}
+			return take(o, o.Raw)
+		})
+	} else {
+		_, err = s.lister.RawMetadata(ctx, r, func(id collector.Identity, raw []byte) error {
+			return take(&object.Object{Key: id.Key, UID: id.UID, ResourceVersion: id.ResourceVersion}, raw)
+		})
+	}
+	return rightsHint(err)
+}
+
+// state condenses an object, with its metadata at least in raw; wanted is false if storage
+// should not hold it.
+func (s *auditSource) state(r collector.Resource, o *object.Object, raw []byte, whole bool) (st synchronizer.State, wanted bool, err error) {
+	if r.Key() == kindReplicaSet {
+		s.owners[o.Key] = ownersOnly(raw)
+	}
+	if !s.config.Wants(r, o.Key) {
+		return st, false, nil
+	}
+	st = synchronizer.State{UID: o.UID, Version: o.ResourceVersion}
+	var created time.Time
+	if json.Unmarshal(jsonscan.Lookup(raw, "metadata", "creationTimestamp"), &created) == nil {
+		st.Created = created.Unix()
+	}
+	w := workload{cache: s}
+	if whole {
+		sent, _, err := w.annotate(o)
+		if err != nil {
+			return st, false, err
+		}
+		st.Sum = synchronizer.Sum(r.Key(), sent.Raw)
+		return st, true, nil
+	}
+	if r.Key() == kindPod {
+		added, _, err := w.annotations(o.Key, raw)
+		if err != nil {
+			return st, false, err
+		}
+		st.Annotations = s.shared(added)
+	}
+	return st, true, nil
+}
+
+// shared is the one copy of annotations, which are part of a page.
+func (s *auditSource) shared(added []object.Pair) []object.Pair {
+	if len(added) == 0 {
+		return nil
+	}
+	of := object.Pair{Key: strings.Clone(added[0].Value), Value: strings.Clone(added[1].Value)}
+	all, known := s.pairs[of]
+	if !known {
+		all = []object.Pair{{Key: workloadKind, Value: of.Key}, {Key: workloadName, Value: of.Value}}
+		s.pairs[of] = all
+	}
+	return all
+}
+
+// ownersOnly is an object of which its owners are left.
+func ownersOnly(raw []byte) *object.Object {
+	o := &object.Object{Raw: []byte("{}")}
+	if owners := jsonscan.Lookup(raw, "metadata", "ownerReferences"); owners != nil {
+		o.Raw = slices.Concat([]byte(`{"metadata":{"ownerReferences":`), owners, []byte("}}"))
+	}
+	return o
+}

@@ -1,0 +1,214 @@
+package collector
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/watcher/object"
+)
+
+const (
+	// acceptMetadata asks for no more of each object than its metadata.
+	acceptMetadata       = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
+	acceptObjectMetadata = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
+	// pageSize is how many objects one request asks for, like kubectl's.
+	pageSize = 500
+	// DefaultPagePause is the least time between two pages.
+	DefaultPagePause = 50 * time.Millisecond
+)
+
+// Lister reads kinds straight from the apiserver, in pages of which it holds one. All reads
+// are consistent: what they return was so after they began. A busy apiserver's Retry-After
+// is kept.
+type Lister struct {
+	// Pause is the least time between two pages of a list.
+	Pause time.Duration
+
+	conn   *connection
+	config Config
+	logger *slog.Logger
+}
+
+// Identity is what tells one version of an object from all others.
+type Identity struct {
+	Key             object.Key
+	UID             string
+	ResourceVersion uint64    // 0: the server sent none, or no number
+	Created         time.Time // zero: unknown
+}
+
+// NewLister makes a Lister with connections of its own. Of the configuration it takes
+// Namespace, Masks, KeepManagedFields, ListIdle, HTTP2 and ReadPace.
+func NewLister(client *rest.Config, c Config) (*Lister, error) {
+	m, err := newMetrics(nil)
+	if err != nil {
+		return nil, err
+	}
+	c = c.withDefaults()
+	conn, err := connect(client, c, m)
+	if err != nil {
+		return nil, err
+	}
+	return &Lister{DefaultPagePause, conn, c, slog.New(slog.DiscardHandler)}, nil
+}
+
+// Close ends idle connections.
+func (l *Lister) Close() { l.conn.closeIdle() }
+
+// Metadata calls each for every object of a kind, in the apiserver's order, and returns the
+// version of the list. Where the list took so long that its version expired, the pages
+// after that are of a later version. It ends with the first error of each.
+func (l *Lister) Metadata(ctx context.Context, r Resource, each func(Identity) error) (version string, err error) {
+	return l.RawMetadata(ctx, r, func(id Identity, _ []byte) error { return each(id) })
+}
+
+// RawMetadata is Metadata with each object as it came, without more than its metadata. It is
+// valid until each returns.
+func (l *Lister) RawMetadata(ctx context.Context, r Resource, each func(id Identity, raw []byte) error) (version string, err error) {
+	return l.pages(ctx, r, acceptMetadata, 0, func(b []byte, m *object.Meta) error {
+		return each(identity(r, b, m), m.Whole.Of(b))
+	})
+}
+
+// Objects is Metadata of whole objects, as the Collector would cache them. One that a mask
+// cannot be applied to has no content.
+func (l *Lister) Objects(ctx context.Context, r Resource, each func(*object.Object) error) (version string, err error) {
+	d := l.decoder(r)
+	return l.pages(ctx, r, acceptJSON, 0, func(b []byte, m *object.Meta) error {
+		it, err := d.item(b, m)
+		if err != nil {
+			return err
+		}
+		return each(it.obj)
+	})
+}
+
+// Version returns that of a consistent read of the kind, for which one object is read.
+func (l *Lister) Version(ctx context.Context, r Resource) (string, error) {
+	return l.pages(ctx, r, acceptMetadata, 1, func([]byte, *object.Meta) error { return nil })
+}
+
+// Get reads one object as the Collector would cache it. apierrors.IsNotFound tells that
+// there is none.
+func (l *Lister) Get(ctx context.Context, r Resource, key object.Key) (*object.Object, error) {
+	b, err := l.get(ctx, r, key, acceptJSON)
+	if err != nil {
+		return nil, err
+	}
+	m, err := object.Scan(b)
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", key, err)
+	}
+	d := l.decoder(r)
+	it, err := d.item(b, &m)
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", key, err)
+	}
+	return it.obj, nil
+}
+
+// Identity is Get of an object's metadata.
+func (l *Lister) Identity(ctx context.Context, r Resource, key object.Key) (Identity, error) {
+	b, err := l.get(ctx, r, key, acceptObjectMetadata)
+	if err != nil {
+		return Identity{}, err
+	}
+	m, err := object.Scan(b)
+	if err != nil {
+		return Identity{}, fmt.Errorf("get %s: %w", key, err)
+	}
+	return identity(r, b, &m), nil
+}
+
+func (l *Lister) decoder(r Resource) decoder {
+	return decoder{kind: r.Key(), recipe: l.config.recipe(r), known: func(name) *object.Object { return nil }}
+}
+
+func identity(r Resource, b []byte, m *object.Meta) Identity {
+	id := Identity{
+		Key: object.Key{Kind: r.Key(), Namespace: strings.Clone(m.Namespace), Name: strings.Clone(m.Name)},
+		UID: strings.Clone(m.UID), ResourceVersion: m.Version(),
+	}
+	_ = json.Unmarshal(jsonscan.Lookup(m.Metadata.Of(b), "creationTimestamp"), &id.Created) // zero if it is no time
+	return id
+}
+
+func (l *Lister) source(r Resource, accept string) *source {
+	return &source{
+		conn: l.conn, resource: r, namespace: l.config.Namespace, accept: accept, idle: l.config,
+		life: newLife(func() {}), logger: l.logger,
+	}
+}
+
+func (l *Lister) get(ctx context.Context, r Resource, key object.Key, accept string) ([]byte, error) {
+	s := l.source(r, accept)
+	s.namespace, s.name = key.Namespace, key.Name
+	ctx, guard := guardIdle(ctx, l.config.ListIdle)
+	defer guard.close()
+	body, err := s.open(ctx, guard, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", key, cause(ctx, err))
+	}
+	defer func() { _ = body.Close() }()
+	b, err := io.ReadAll(io.LimitReader(&guardedReader{body, guard, nil}, maxValue))
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", key, cause(ctx, err))
+	}
+	return b, nil
+}
+
+// pages reads a list, or its first objects where only is not 0.
+func (l *Lister) pages(ctx context.Context, r Resource, accept string, only int64, each func(b []byte, m *object.Meta) error) (version string, err error) {
+	s := l.source(r, accept)
+	s.decoder.each = func(b []byte, m *object.Meta, bad error) error {
+		if bad != nil {
+			return bad
+		}
+		return each(b, m)
+	}
+	o := metav1.ListOptions{Limit: pageSize}
+	if only > 0 {
+		o.Limit = only
+	}
+	for {
+		list, err := s.page(ctx, o)
+		if next := later(err); next != "" && next != o.Continue {
+			o.Continue = next
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("list %s: %w", r, err)
+		}
+		if version == "" {
+			version = list.ResourceVersion
+		}
+		if o.Continue = list.Continue; o.Continue == "" || only > 0 {
+			return version, nil
+		}
+		if err := lifecycle.Pause(ctx, l.Pause); err != nil {
+			return "", err
+		}
+	}
+}
+
+// later is the token with which a list of an expired version goes on at the present one, ""
+// where the apiserver gave none.
+func later(err error) string {
+	var answer apierrors.APIStatus
+	if !apierrors.IsResourceExpired(err) || !errors.As(err, &answer) {
+		return ""
+	}
+	return answer.Status().Continue
+}
