@@ -28,6 +28,9 @@ func TestPermanentParks(t *testing.T) {
 		if l.Pending(put("bad", 1).Key) || l.Pending(put("good", 1).Key) {
 			t.Error("neither a parked object nor one that was sent is pending: a comparison may bring it back")
 		}
+		if !l.Refused(put("bad", 1).Key) || l.Refused(put("good", 1).Key) {
+			t.Error("want the parked object refused, and no other")
+		}
 		if n := len(s.tries(func(e Event) bool { return e.Key.Name == "bad" })); n != 1 {
 			t.Errorf("%d tries of a refused object", n)
 		}

@@ -114,6 +114,16 @@ func (p *Pipeline) Paced() (all []Paced) {
 // held by a backoff or fence. What is parked is not: it would stay away from storage
 // for as long as its object does not change, so a comparison may bring it back.
 func (p *Pipeline) Pending(key object.Key) bool {
+	return p.asks(key, func(e *entry) bool { return e.head != nil || e.over != nil || e.inFlight > 0 })
+}
+
+// Refused reports whether storage refused the last event of an object, which is parked
+// until the object changes.
+func (p *Pipeline) Refused(key object.Key) bool {
+	return p.asks(key, func(e *entry) bool { return e.parked != nil })
+}
+
+func (p *Pipeline) asks(key object.Key, is func(*entry) bool) bool {
 	l := (*p.lanes.Load())[key.Kind]
 	if l == nil {
 		return false
@@ -121,5 +131,5 @@ func (p *Pipeline) Pending(key object.Key) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := l.keys[name{key.Namespace, key.Name}]
-	return e != nil && (e.head != nil || e.over != nil || e.inFlight > 0)
+	return e != nil && is(e)
 }

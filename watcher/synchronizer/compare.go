@@ -109,6 +109,7 @@ const (
 	undecided          // something is on its way
 	unread             // storage did not answer
 	repairing          // handed over
+	offered            // handed over again, after storage refused the same
 	unrepaired         // could not be handed over
 )
 
@@ -168,8 +169,12 @@ func (s *Synchronizer) examine(ctx context.Context, x suspect, first bool) (find
 	if !behind && s.set.Pipeline.Pending(x.Key) || x.proven && s.overtaken(x) {
 		return undecided, nil
 	}
+	refused := s.set.Pipeline.Refused(x.Key)
 	if err := s.repair(ctx, x); err != nil {
 		return unrepaired, err
+	}
+	if refused {
+		return offered, nil
 	}
 	return repairing, nil
 }

@@ -73,6 +73,8 @@ type Expectation struct {
 // Pipeline reports whether something is on its way to storage for an object.
 type Pipeline interface {
 	Pending(object.Key) bool
+	// Refused reports whether storage refused the last event of an object.
+	Refused(object.Key) bool
 	// Trace notes, until end, the objects of a kind for which something is on its way.
 	Trace(kind string) (touched func(object.Key) bool, end func())
 	// Spare waits until another event of a kind holds up nothing else.

@@ -56,6 +56,7 @@ type world struct {
 	firstOf   map[string]time.Duration // kinds, when the first repair came; nil: not kept
 
 	unreadable string // a name; "" is none
+	refused    string // the same: storage refuses it, and the pipeline has parked it
 }
 
 func key(name string) object.Key { return object.Key{Kind: "Pod", Namespace: "team-a", Name: name} }
@@ -141,6 +142,8 @@ func (w *world) Expectation(k object.Key) (Expectation, bool) {
 }
 
 func (w *world) Unreadable(k object.Key) bool { return w.unreadable != "" && k.Name == w.unreadable }
+
+func (w *world) Refused(k object.Key) bool { return w.refused != "" && k.Name == w.refused }
 
 func (w *world) Alike(o *object.Object, version uint64) {
 	w.mu.Lock()
@@ -287,6 +290,22 @@ func TestRepairsWhatDiffers(t *testing.T) {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+// TestRefusedRow: what storage refuses is offered again at each comparison, and no repair.
+func TestRefusedRow(t *testing.T) {
+	w := newWorld()
+	for _, name := range []string{"poison", "sound"} {
+		w.cache[key(name)] = raw(5, "")
+	}
+	w.refused = "poison"
+	s := w.synchronizer(t, nil)
+	if n, err := s.Once(t.Context()); n != 1 || err != nil || testutil.ToFloat64(s.metrics.repairs.WithLabelValues("Pod")) != 1 {
+		t.Errorf("%d repairs, error %v; want that of the sound object", n, err)
+	}
+	if !slices.Contains(w.repairs, key("poison").String()) {
+		t.Error("the refused object is not offered again: storage may take it by now")
 	}
 }
 
