@@ -101,6 +101,9 @@ func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (run
 
 func (s *source) countList() {
 	s.metrics.lists.Inc()
+	if s.decoder.listing != nil {
+		s.decoder.listing(s.decoder.kind, 0)
+	}
 	if s.listed.Swap(true) {
 		s.metrics.relists.Inc()
 		s.metrics.relisted.Add(1)
