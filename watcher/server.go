@@ -26,8 +26,8 @@ import (
 // once the process ends.
 const closeGrace = time.Second
 
-// serverConnections are those of the health and of the metrics server. Probes and scrapes need a
-// few; who holds more loses the oldest, so that a probe always gets one.
+// serverConnections bounds the connections of the health and of the metrics server. One more ends
+// the oldest, so that a probe always gets through.
 const serverConnections = 128
 
 // serverPatience is how long a client may take to accept 64 KiB from them.

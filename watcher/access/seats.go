@@ -60,13 +60,6 @@ type Seat struct {
 // NewSeats makes half as many as there are processors, at least one.
 func NewSeats() *Seats { return &Seats{free: max(1, runtime.GOMAXPROCS(0)/2)} }
 
-// Queued is how many requests wait for their first seat.
-func (s *Seats) Queued() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.queued
-}
-
 // Take waits for a seat, which the caller must Leave. Its error is ErrNoSeat or the cause of
 // ctx's end. Nil Seats bound nothing.
 func (s *Seats) Take(ctx context.Context, u User) (*Seat, error) {
@@ -205,8 +198,8 @@ func (t *Seat) Leave() {
 }
 
 // Step is to be called between two steps of the work, each of which takes microseconds. It
-// pauses after a slice, and lets others go on whose turn it is. Its error is the cause of ctx's
-// end. A nil Seat is that of work which nobody bounds.
+// pauses after a slice, and then yields the seat if it is another request's turn. Its error is
+// the cause of ctx's end. A nil Seat bounds nothing.
 func (t *Seat) Step(ctx context.Context) error {
 	switch {
 	case t == nil || !t.work.Step():
@@ -217,7 +210,7 @@ func (t *Seat) Step(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// Rest is Step for who holds what others with a seat may wait for: it only pauses.
+// Rest is Step for callers that hold a lock which other seats may need: it only pauses.
 func (t *Seat) Rest() {
 	if t != nil {
 		t.work.Step()
@@ -235,7 +228,7 @@ func (t *Seat) yields() bool {
 }
 
 // Without does what may have to wait, such as for a client, while others have the seat. Its
-// error is that of do, or the cause of ctx's end; the seat is not back then.
+// error is do's, or the cause of ctx's end; the request then has no seat any more.
 func (t *Seat) Without(ctx context.Context, do func() error) error {
 	if t == nil || !t.seated {
 		return do()

@@ -142,8 +142,8 @@ func TestSeatsQueue(t *testing.T) {
 		}
 		go wait(t.Context(), "b")
 		synctest.Wait()
-		if s.Queued() != mostQueued+1 {
-			t.Errorf("%d wait, want %d of a and one of b", s.Queued(), mostQueued)
+		if s.queued != mostQueued+1 {
+			t.Errorf("%d wait, want %d of a and one of b", s.queued, mostQueued)
 		}
 		cancel(gone)
 		if err := <-results; !errors.Is(err, gone) {

@@ -111,7 +111,7 @@ func (w *Watches) loaded() (kinds int, bytes int64) {
 	return kinds, bytes
 }
 
-// bytes are those of its objects, of the first list as far as it is there.
+// bytes returns the size of its objects; until the first list is complete, of what has come.
 func (l *lazy) bytes() int64 {
 	if !l.view.IsSynced() {
 		return l.listed.Load()
