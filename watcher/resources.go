@@ -47,13 +47,14 @@ func (w *Watcher) newResources() (*resources, error) {
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.watches", Err: err}
 	}
+	seats := access.NewSeats()
 	r.relations, err = relation.New(r.cfg.Relations, relation.Settings{
-		Kinds: r.watches, Followed: r.watches.Followed, Guard: r.guard, Logger: w.log,
+		Kinds: r.watches, Followed: r.watches.Followed, Guard: r.guard, Seats: seats, Logger: w.log,
 	})
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.relations", Err: err}
 	}
-	objects, err := query.New(r.cfg.Query, query.Settings{Kinds: r.watches, Watches: r.watches, Guard: r.guard, Version: r.watches.Version, Registry: w.registry, Logger: w.log})
+	objects, err := query.New(r.cfg.Query, query.Settings{Kinds: r.watches, Watches: r.watches, Guard: r.guard, Seats: seats, Version: r.watches.Version, Registry: w.registry, Logger: w.log})
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.query", Err: err}
 	}

@@ -1,6 +1,7 @@
 package watcher
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -24,6 +25,13 @@ import (
 // closeGrace is how long requests to the health and metrics servers may take
 // once the process ends.
 const closeGrace = time.Second
+
+// serverConnections bounds the connections of the health and of the metrics server. One more ends
+// the oldest, so that a probe always gets through.
+const serverConnections = 128
+
+// serverPatience is how long a client may take to accept 64 KiB from them.
+const serverPatience = 10 * time.Second
 
 // server is one HTTP server whose address is bound when it is made, so that a
 // port in use ends the start, not the run.
@@ -74,8 +82,10 @@ func (w *Watcher) serve(port uint16, tlsConfig *tls.Config, h http.Handler) (*se
 	if err != nil {
 		return nil, err
 	}
+	b := lifecycle.Bound(l, lifecycle.Bounds{Connections: serverConnections, Patience: serverPatience, Evict: true})
+	l = b
 	if tlsConfig != nil {
-		l = tls.NewListener(l, tlsConfig)
+		l = b.Secure(tlsConfig)
 	}
 	return &server{listener: l, http: http.Server{
 		Handler: h, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
@@ -117,6 +127,36 @@ func healthHandler(ready func() error, ails func() []error, debug bool) http.Han
 
 func metricsHandler(g prometheus.Gatherer) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(g, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", rendered(promhttp.HandlerFor(g, promhttp.HandlerOpts{})))
 	return mux
 }
+
+// rendered has one answer at a time made, and sends it afterwards: a client that does not read
+// keeps its bytes, not all that was gathered for it.
+func rendered(h http.Handler) http.Handler {
+	turn := make(chan struct{}, 1)
+	render := func(p *page, r *http.Request) {
+		turn <- struct{}{}
+		defer func() { <-turn }()
+		work := lifecycle.BeginWork()
+		h.ServeHTTP(p, r)
+		work.Rest() // before the next: asking all the time must not take the processor
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p := &page{header: w.Header(), code: http.StatusOK}
+		render(p, r)
+		w.WriteHeader(p.code)
+		_, _ = w.Write(p.body.Bytes())
+	})
+}
+
+// page is an answer in memory.
+type page struct {
+	header http.Header
+	code   int
+	body   bytes.Buffer
+}
+
+func (p *page) Header() http.Header         { return p.header }
+func (p *page) WriteHeader(code int)        { p.code = code }
+func (p *page) Write(b []byte) (int, error) { return p.body.Write(b) }

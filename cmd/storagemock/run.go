@@ -154,7 +154,7 @@ func serve(ctx context.Context, o options, stdout, stderr io.Writer) error {
 			Handler: srv.AdminHandler(registry, o.pprof), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		}
 		group.Go(func() error {
-			if err := lifecycle.Serve(ctx, api, admin, adminGrace); err != nil {
+			if err := lifecycle.Serve(ctx, api, lifecycle.Bound(admin, lifecycle.AdminBounds), adminGrace); err != nil {
 				return fmt.Errorf("admin API: %w", err)
 			}
 			return nil

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -8,10 +9,21 @@ import (
 	"time"
 )
 
+// Bounds of a server that sets none of its own.
+const (
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 5 * time.Minute
+	maxHeader     = 64 << 10 // bytes
+)
+
 // Serve serves HTTP on l until ctx ends, then gives the requests under way at most
 // grace before it cuts them off. It returns nil after ctx has ended, and otherwise why
-// the listener failed. l is closed in any case. The ConnState of s is Serve's own.
+// the listener failed. l is closed in any case. The ConnState of s is Serve's own, and
+// what s does not bound of a client's header and idle time, Serve does.
 func Serve(ctx context.Context, s *http.Server, l net.Listener, grace time.Duration) error {
+	s.ReadHeaderTimeout = cmp.Or(s.ReadHeaderTimeout, headerTimeout)
+	s.IdleTimeout = cmp.Or(s.IdleTimeout, idleTimeout)
+	s.MaxHeaderBytes = cmp.Or(s.MaxHeaderBytes, maxHeader)
 	var fresh Fresh
 	s.ConnState = fresh.Track
 	s.RegisterOnShutdown(fresh.Close)

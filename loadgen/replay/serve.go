@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/internal/outfile"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
@@ -73,10 +73,7 @@ func (s *Server) WriteKubeconfig(path string) error {
 
 // Run serves until ctx ends, and breaks all connections then.
 func (s *Server) Run(ctx context.Context) error {
-	h := &http.Server{Handler: s.API, ReadHeaderTimeout: headerTimeout}
-	stop := context.AfterFunc(ctx, func() { _ = h.Close() })
-	defer stop()
-	if err := h.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := lifecycle.Serve(ctx, &http.Server{Handler: s.API, ReadHeaderTimeout: headerTimeout}, s.listener, 0); err != nil {
 		return fmt.Errorf("serve the simulated apiserver: %w", err)
 	}
 	return nil

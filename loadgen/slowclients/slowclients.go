@@ -26,6 +26,8 @@ type Config struct {
 	Address string // host:port
 	CAFile  string // of the CA that the server's certificate is of
 	Count   int    // clients
+	// URL, if it is set, is what each client asks for without end, instead of all that.
+	URL string
 }
 
 // MaxCount bounds the clients of a Config: each needs a port of this machine.
@@ -33,7 +35,7 @@ const MaxCount = 10_000
 
 // Validate reports the first value that cannot be carried out.
 func (c *Config) Validate() error {
-	if _, _, err := net.SplitHostPort(c.Address); err != nil {
+	if _, _, err := net.SplitHostPort(c.Address); err != nil && c.URL == "" {
 		return fmt.Errorf("address: %w: want for example 127.0.0.1:10253", err)
 	}
 	if c.Count < 1 || c.Count > MaxCount {
@@ -48,7 +50,9 @@ type Seen struct {
 	Connected int64  `json:"connected"`       // by the kernel, of which the server need not know yet
 	Shaken    int64  `json:"shaken"`          // got through the TLS handshake
 	Cut       int64  `json:"cut"`             // were cut off by the server
-	Error     string `json:"error,omitempty"` // the last of one that could not connect
+	Error     string `json:"error,omitempty"` // the last of one that could not connect, or got no answer
+	// Answers to requests for a URL, by status.
+	Answers map[int]int64 `json:"answers,omitempty"`
 }
 
 const (
@@ -72,6 +76,9 @@ type clients struct {
 func Run(ctx context.Context, c Config) (Seen, error) {
 	if err := c.Validate(); err != nil {
 		return Seen{}, err
+	}
+	if c.URL != "" {
+		return ask(ctx, c), nil
 	}
 	pem, err := bom.ReadFile(c.CAFile)
 	if err != nil {

@@ -267,7 +267,7 @@ func (p *Proxy) serveAdmin(ctx context.Context) error {
 	mux.Handle("/", p.faults.AdminHandler())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout, ErrorLog: slog.NewLogLogger(p.logger.Handler(), slog.LevelWarn)}
-	if err := lifecycle.Serve(ctx, srv, p.admin, adminGrace); err != nil {
+	if err := lifecycle.Serve(ctx, srv, lifecycle.Bound(p.admin, lifecycle.AdminBounds), adminGrace); err != nil {
 		return fmt.Errorf("admin API: %w", err)
 	}
 	return nil

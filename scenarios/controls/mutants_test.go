@@ -341,12 +341,28 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 		Name: "connections-without-bound",
 		Bug:  "every client that connects is served, however many there are",
 		Edits: []edit{{
-			"watcher/access/listener.go",
-			"free: make(chan struct{}, connections)",
-			"free: make(chan struct{}, connections+1<<16)",
+			"internal/lifecycle/bound.go",
+			"free: make(chan struct{}, bounds.Connections)",
+			"free: make(chan struct{}, bounds.Connections+1<<16)",
 		}},
 		Caught: []row{
 			{"faults/f28-abuse", []string{"matrix.events=abuse"}, "B"},
+		},
+	},
+	{
+		Name: "scans-without-seats",
+		Bug:  "readers that look at every object all work at once, without a pause",
+		Edits: []edit{
+			{
+				"watcher/access/seats.go",
+				"free: max(1, runtime.GOMAXPROCS(0)/2)",
+				"free: max(1<<16, runtime.GOMAXPROCS(0))",
+			},
+			{"watcher/access/seats.go", "mostBegun = 16", "mostBegun = 1 << 16"},
+			{"internal/lifecycle/work.go", "\tw.Rest()\n\treturn true\n", "\treturn true\n"},
+		},
+		Caught: []row{
+			{"faults/f28-scans", []string{"matrix.events=scans"}, "I"},
 		},
 	},
 }

@@ -29,7 +29,7 @@ func RunSlowClients(ctx context.Context, s SlowClientsSetup) (seen slowclients.S
 	}
 	var last []byte // written by one goroutine, read after its end
 	p, err := start(child{name: "slow-clients", title: "the slow clients", logs: s.Logs, aside: true, argv: []string{
-		s.Bin, "slow-clients", "--address", s.Config.Address, "--ca", s.Config.CAFile, "--count", strconv.Itoa(s.Config.Count), "--for", s.Length.String(),
+		s.Bin, "slow-clients", "--address", s.Config.Address, "--ca", s.Config.CAFile, "--url", s.Config.URL, "--count", strconv.Itoa(s.Config.Count), "--for", s.Length.String(),
 	}, lines: func(line []byte) { last = append(last[:0], line...) }})
 	if err != nil {
 		return seen, err

@@ -178,6 +178,18 @@ func (w *Watcher) Profile(ctx context.Context, what string) ([]byte, error) {
 	return profile(ctx, w.http, w.health, what)
 }
 
+// Probe asks /healthz on a connection of its own, as a kubelet does, and returns how long the answer took.
+func (w *Watcher) Probe(ctx context.Context) (time.Duration, error) {
+	began := time.Now()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := get(ctx, client, w.health+"/healthz")
+	if err != nil {
+		return 0, err
+	}
+	_ = resp.Body.Close()
+	return time.Since(began), nil
+}
+
 // Resources is the URL of the watcher's resource watcher; empty where it is off.
 func (w *Watcher) Resources() string {
 	if w.setup.Serving == nil {

@@ -22,8 +22,8 @@ const (
 type Event struct {
 	At    Moment   `json:"at" jsonschema:"required" jsonschema_description:"Since the start of the load: 2s, or 2s..5s for a moment drawn by the seed."`
 	What  string   `json:"what" jsonschema:"required" jsonschema_description:"The kind of event."`
-	For   Duration `json:"for,omitzero" jsonschema_description:"sigstop: until SIGCONT. kill-storage: age of the snapshot that storage comes back with. crd-unserve: until served again, at least. kill-anytime: the longest that a watcher lives; each gets a part of it drawn by the seed. crash: how long pods fail. read-queues: how long. abuse-queries: half of it for probes, half for slow clients."`
-	Count int      `json:"count,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Objects, rows, definitions, nodes, replicas, pods or slow clients; default 1."`
+	For   Duration `json:"for,omitzero" jsonschema_description:"sigstop: until SIGCONT. kill-storage: age of the snapshot that storage comes back with. crd-unserve: until served again, at least. kill-anytime: the longest that a watcher lives; each gets a part of it drawn by the seed. crash: how long pods fail. read-queues: how long. abuse-queries: half of it for probes, half for slow clients. query-scans: how long."`
+	Count int      `json:"count,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Objects, rows, definitions, nodes, replicas, pods, readers or slow clients; default 1."`
 	Bytes Size     `json:"bytes,omitzero" range:"..1450000B" jsonschema_description:"create-objects: JSON size of one pod."`
 	Times int      `json:"times,omitempty" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"kill-restart, term-restart, kill-anytime: how often."`
 	Every Moment   `json:"every,omitzero" jsonschema_description:"kill-restart, term-restart: time that a new watcher gets before its end; drawn anew each time."`

@@ -21,11 +21,13 @@ import (
 
 // Bounds of what a client may send and how long it may take.
 const (
-	headerTimeout = 5 * time.Second  // the TLS handshake has as long
+	headerTimeout = lifecycle.HandshakeTimeout
 	readTimeout   = 10 * time.Second // header and body; net/http ends it with the body, so that watches last
 	idleTimeout   = time.Minute
 	maxHeader     = 16 << 10 // bytes
 	maxBody       = 64 << 10 // bytes
+	// writePatience is how long a client may take to accept 64 KiB of an answer.
+	writePatience = 30 * time.Second
 	// maxStreams are requests at a time on one HTTP/2 connection. net/http ends a connection
 	// on which four times as many wait, as they do when a client opens and resets them.
 	maxStreams = 100
@@ -91,10 +93,10 @@ func NewServer(ctx context.Context, c Config, s ServerSettings) (*Server, error)
 	if err != nil {
 		return nil, err
 	}
-	b := bound(l, c.MaxConnections)
+	b := lifecycle.Bound(l, lifecycle.Bounds{Connections: c.MaxConnections, Patience: writePatience})
 	l = b
 	if serving != nil {
-		l = b.secure(serving) // outside: its records are what conn writes
+		l = b.Secure(serving) // outside: its records are what conn writes
 	}
 	f := front{next: s.Handler, guard: s.Guard, hosts: unguarded}
 	protocols := &http.Protocols{}

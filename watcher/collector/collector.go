@@ -42,6 +42,9 @@ type Settings struct {
 	// View makes what learns of every change of a resource's cache, in order and before the
 	// Sink does, for who reads it: see package view. Nil, and returning nil, is nobody.
 	View func(Resource) *view.View
+	// Listing is called when a list of a kind begins, with 0, and for each object that is decoded, with
+	// the bytes of its content as cached, by the goroutine that decodes. Nil: nobody counts.
+	Listing func(kind string, bytes int)
 }
 
 // Collector keeps the latest version of every object of its kinds and hands each
@@ -52,6 +55,7 @@ type Collector struct {
 	sink    Sink
 	first   func(kind string) bool
 	view    func(Resource) *view.View
+	listing func(kind string, bytes int)
 	logger  *slog.Logger
 	metrics *metrics
 	backoff wait.Backoff // retry, unless a test is in a hurry
@@ -87,7 +91,7 @@ func New(c Config, s Settings) (*Collector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("collector: %w", err)
 	}
-	col := &Collector{config: c, conn: conn, sink: s.Sink, first: s.First, view: s.View, logger: s.Logger, metrics: m, backoff: retry, notFound: make(chan struct{}, 1), kinds: map[string]*kind{}}
+	col := &Collector{config: c, conn: conn, sink: s.Sink, first: s.First, view: s.View, listing: s.Listing, logger: s.Logger, metrics: m, backoff: retry, notFound: make(chan struct{}, 1), kinds: map[string]*kind{}}
 	for _, r := range c.Resources {
 		col.kinds[r.Key()] = col.newKind(r)
 	}

@@ -20,6 +20,8 @@ import (
 type decoder struct {
 	kind   string // of keys
 	recipe object.Recipe
+	// listing is Settings.Listing; nil: nobody counts.
+	listing func(kind string, bytes int)
 	// known returns the cached version of an object, or nil. An object that has not
 	// changed is not copied again, so that a relist needs no memory for it.
 	known func(name) *object.Object
@@ -68,6 +70,9 @@ func (d *decoder) item(b []byte, m *object.Meta) (*item, error) {
 	switch {
 	case err == nil:
 		it.obj = obj
+		if d.listing != nil {
+			d.listing(d.kind, obj.Size())
+		}
 	case errors.As(err, &path):
 		it.obj, it.problem = object.Tombstone(m, d.kind, prev), err
 	default:

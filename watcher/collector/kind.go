@@ -55,7 +55,7 @@ func (c *Collector) kindOf(r Resource, st *store) *kind {
 		resource: r, store: st,
 		source: &source{
 			conn: c.conn, resource: r, namespace: c.config.Namespace, idle: c.config, plain: c.config.PlainList,
-			decoder: decoder{kind: r.Key(), recipe: c.config.recipe(r), known: st.known},
+			decoder: decoder{kind: r.Key(), recipe: c.config.recipe(r), known: st.known, listing: c.listing},
 			metrics: st.metrics, logger: st.logger, life: newLife(c.askFor),
 		},
 		backoff: c.backoff,

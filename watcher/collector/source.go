@@ -115,6 +115,9 @@ func (s *source) page(ctx context.Context, o metav1.ListOptions) (*itemList, err
 func (s *source) countList() {
 	s.metrics.lists.Inc()
 	s.spread.Store(true)
+	if s.decoder.listing != nil {
+		s.decoder.listing(s.decoder.kind, 0)
+	}
 	if s.listed.Swap(true) {
 		s.metrics.relists.Inc()
 		s.metrics.relisted.Add(1)

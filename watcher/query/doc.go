@@ -13,7 +13,9 @@
 //  4. There is no answer from a cache that is not complete: 503 instead of an empty list.
 //  5. Selectors see what is cached, which masked fields are not in. A selector that cannot be
 //     evaluated is refused; it never selects more.
-//  6. Objects are sent as they are cached. None is decoded, except for the cells of tables.
+//  6. What reads many objects works within a seat, in slices: others keep the processor, and each
+//     user a share of the seats. It has to be taken at a minimum rate.
+//  7. Objects are sent as they are cached. None is decoded, except for the cells of tables.
 //
 // It does not promise that an answer is as fresh as the apiserver's: headers say how old
 // it may be, and a resourceVersion in the request waits for that version.

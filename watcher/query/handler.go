@@ -44,6 +44,7 @@ type Settings struct {
 	Kinds    Kinds
 	Watches  Watches // nil: /v1/watches is not served
 	Guard    access.Guard
+	Seats    *access.Seats         // of lists; nil: its own
 	Logger   *slog.Logger          // nil: slog.Default()
 	Registry prometheus.Registerer // nil: no metrics
 	// Version returns that of the cluster, as in v1.36.3, for /version. Nil, or where it returns
@@ -57,6 +58,7 @@ type Handler struct {
 	kinds      Kinds
 	watches    Watches
 	guard      access.Guard
+	seats      *access.Seats
 	logger     *slog.Logger
 	version    func() string
 	selectable map[string]*selectable
@@ -83,11 +85,14 @@ func New(c Config, s Settings) (*Handler, error) {
 	if s.Logger == nil {
 		s.Logger = slog.Default()
 	}
+	if s.Seats == nil {
+		s.Seats = access.NewSeats()
+	}
 	if s.Version == nil {
 		s.Version = func() string { return "" }
 	}
 	h := &Handler{
-		config: c, kinds: s.Kinds, watches: s.Watches, guard: s.Guard, logger: s.Logger, version: s.Version, selectable: allSelectable(c.FieldIndexes), patience: writeTimeout,
+		config: c, kinds: s.Kinds, watches: s.Watches, guard: s.Guard, seats: s.Seats, logger: s.Logger, version: s.Version, selectable: allSelectable(c.FieldIndexes), patience: writeTimeout,
 		requests: newSlots("requests", c.MaxInFlight), watchers: newSlots("watches", c.MaxWatches),
 		waiting: newSlots("requests that wait", maxWaiting), hubs: map[*view.View]*hub{},
 	}
@@ -98,9 +103,10 @@ func New(c Config, s Settings) (*Handler, error) {
 
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	rec := newRecorder(w, h.patience)
+	rec := newRecorder(w, r, h.patience)
 	start, verb := time.Now(), ""
 	defer func() {
+		rec.seat.Leave()
 		if p := recover(); p != nil {
 			h.panicked(rec, p) // ends with another panic once the answer has begun
 		}
@@ -192,6 +198,7 @@ func (h *Handler) read(w *recorder, r *http.Request, q *request, user access.Use
 	if err := q.form.parseInclude(q.query.Get("includeObject")); err != nil {
 		return err
 	}
+	q.user = user
 	if q.name == "" {
 		if err := h.parseList(q); err != nil {
 			return err
@@ -221,6 +228,21 @@ func (h *Handler) read(w *recorder, r *http.Request, q *request, user access.Use
 		return h.watch(w, r, q, open)
 	}
 	return h.list(w, r, q, open)
+}
+
+// sit waits for a seat, without which nobody reads more than one object.
+func (h *Handler) sit(w *recorder, r *http.Request, q *request) (err error) {
+	if m := q.matcher; m.name != "" && m.namespace != "" {
+		return nil
+	}
+	q.place.lend()
+	if w.seat, err = h.seats.Take(r.Context(), q.user); err != nil {
+		if errors.Is(err, access.ErrNoSeat) {
+			w.Header().Set("Connection", "close") // new ones are accepted at a bounded rate
+		}
+		return err
+	}
+	return q.place.back()
 }
 
 // parseList reads what a list or watch asks for.

@@ -56,6 +56,14 @@ func (p *place) move(aside bool, to slots) error {
 	return nil
 }
 
+// lend gives the slot to others until back, while the request waits for a seat.
+func (p *place) lend() {
+	if p.waiting.free != nil && !p.aside {
+		p.release()
+		p.release, p.aside = func() {}, true
+	}
+}
+
 // inUse is how many are served now.
 func (s slots) inUse() int { return len(s.free) }
 

@@ -1,6 +1,8 @@
 package query
 
 import (
+	"cmp"
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -9,13 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
 // get answers with one object.
-func (h *Handler) get(w http.ResponseWriter, r *http.Request, q *request, open *watches.Watch) error {
+func (h *Handler) get(w *recorder, r *http.Request, q *request, open *watches.Watch) error {
 	version, err := parseVersion(q.query.Get("resourceVersion"))
 	if err != nil {
 		return err
@@ -51,36 +54,50 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, q *request, open *
 }
 
 // objects calls visit with what a list may have in it: a superset of what matches, in
-// order, until visit returns false.
-type objects func(visit func(*object.Object) bool)
+// order, until visit returns false. Its error is that of ctx's end.
+type objects func(visit func(*object.Object) bool) error
+
+// paced works within a seat.
+func (all objects) paced(ctx context.Context, seat *access.Seat) objects {
+	return func(visit func(*object.Object) bool) (err error) {
+		_ = all(func(o *object.Object) bool {
+			err = seat.Step(ctx)
+			return err == nil && visit(o)
+		})
+		return err
+	}
+}
 
 // source finds the objects of a list's state, by an index or a name where that narrows it.
 // With an index the state is the present one, which may be newer than s.
-func source(open *watches.Watch, o *options, m *matcher, s *view.Snapshot) (objects, *view.Snapshot, error) {
+func source(open *watches.Watch, q *request, s *view.Snapshot, rest func()) (objects, *view.Snapshot, error) {
+	o, m := q.options, q.matcher
 	after := o.token.after()
 	if m.name != "" && (m.namespace != "" || !open.Kind.Namespaced) {
-		return func(visit func(*object.Object) bool) {
+		return func(visit func(*object.Object) bool) error {
 			n := view.Name{Namespace: m.namespace, Name: m.name}
 			if found, ok := s.Get(n); ok && (after == view.Name{} || after.Compare(n) < 0) {
 				visit(found)
 			}
+			return nil
 		}, s, nil
 	}
 	if o.indexed.name != "" && !o.exact && o.token.Name == "" {
-		hits, now, err := index(open.View, o.indexed).Find(o.value)
+		hits, now, err := index(open.View, o.indexed).Find(o.value, rest)
 		return each(hits), now, err
 	}
-	return func(visit func(*object.Object) bool) { s.Ascend(m.namespace, after, visit) }, s, nil
+	return func(visit func(*object.Object) bool) error { s.Ascend(m.namespace, after, visit); return nil }, s, nil
 }
 
 // each visits a slice.
 func each(all []*object.Object) objects {
-	return func(visit func(*object.Object) bool) {
+	return func(visit func(*object.Object) bool) error {
 		for _, o := range all {
 			if !visit(o) {
-				return
+				break
 			}
 		}
+		return nil
 	}
 }
 
@@ -98,13 +115,20 @@ func index(v *view.View, f field) *view.Index {
 }
 
 // list answers with what matches, one page of it if there is a limit.
-func (h *Handler) list(w http.ResponseWriter, r *http.Request, q *request, open *watches.Watch) error {
+func (h *Handler) list(w *recorder, r *http.Request, q *request, open *watches.Watch) error {
 	o, m := q.options, q.matcher
-	s, version, err := q.see(r.Context(), open.View)
+	version, _ := o.asked()
+	if err := q.await(r.Context(), open.View, version); err != nil {
+		return err
+	}
+	if err := h.sit(w, r, q); err != nil {
+		return err
+	}
+	s, version, err := o.see(open.View)
 	if err != nil {
 		return err
 	}
-	all, now, err := source(open, o, m, s)
+	all, now, err := source(open, q, s, w.seat.Rest)
 	if err != nil {
 		return err
 	}
@@ -115,7 +139,9 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, q *request, open 
 	b := buffers.Get().(*buffer)
 	defer b.free()
 	if o.Limit > 0 {
-		all, meta = page(all, s, o, m, meta, b)
+		if all, meta, err = page(all.paced(r.Context(), w.seat), s, o, m, meta, b); err != nil {
+			return err
+		}
 		m = &matcher{} // what is on the page matches
 	}
 	freshness(w.Header(), open, meta.version)
@@ -124,7 +150,7 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, q *request, open 
 	defer out.end()
 	b.out = q.form.appendListHead(b.out, open.Kind, meta)
 	first := true
-	all(func(obj *object.Object) bool {
+	over := all.paced(r.Context(), w.seat)(func(obj *object.Object) bool {
 		if !m.place(obj.Key) {
 			return true
 		}
@@ -141,7 +167,7 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, q *request, open 
 		}
 		return err == nil
 	})
-	if err != nil {
+	if err = cmp.Or(err, over); err != nil {
 		return err
 	}
 	b.out = append(b.out, "]}\n"...)
@@ -149,10 +175,10 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, q *request, open 
 }
 
 // page takes the objects of one page and says how the list goes on.
-func page(all objects, s *view.Snapshot, o *options, m *matcher, meta listMeta, b *buffer) (objects, listMeta) {
+func page(all objects, s *view.Snapshot, o *options, m *matcher, meta listMeta, b *buffer) (objects, listMeta, error) {
 	var taken []*object.Object
 	more := false
-	all(func(obj *object.Object) bool {
+	err := all(func(obj *object.Object) bool {
 		if !m.place(obj.Key) {
 			return true
 		}
@@ -167,14 +193,14 @@ func page(all objects, s *view.Snapshot, o *options, m *matcher, meta listMeta, 
 		}
 		return !more
 	})
-	if more {
+	if more && err == nil {
 		last := taken[len(taken)-1]
 		if o.everything() {
 			meta.left = left(s, o, m, len(taken), view.NameOf(last))
 		}
 		meta.next = token{Version: int64(meta.version), Namespace: last.Key.Namespace, Name: last.Key.Name, Left: meta.left}.String()
 	}
-	return each(taken), meta
+	return each(taken), meta, err
 }
 
 // left is how many objects are behind a page that ends at last.

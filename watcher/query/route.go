@@ -28,6 +28,7 @@ type request struct {
 	query       url.Values
 
 	place   *place
+	user    access.User
 	form    form
 	options *options // of a list or watch
 	matcher *matcher

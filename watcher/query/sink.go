@@ -1,6 +1,8 @@
 package query
 
 import (
+	"cmp"
+	"context"
 	"net/http"
 	"strings"
 	"sync"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/view"
 )
 
@@ -18,6 +21,9 @@ const (
 	// writeTimeout is how long a client may take to accept what is written at once. Then it is
 	// cut.
 	writeTimeout = 10 * time.Second
+	// minRate is how fast a client has to take an answer, in rendered bytes per second, once
+	// writeTimeout is used up: what it shows is kept in memory as long. A watch has no end.
+	minRate = 1 << 20
 	// maxKept is the largest buffer that is kept for another request.
 	maxKept = 256 << 10
 	// maxBatch is how many changes a watcher takes at once.
@@ -55,12 +61,12 @@ var gzips = sync.Pool{New: func() any {
 
 // sink writes an answer in pieces, compressed if it is large and the client takes that.
 type sink struct {
-	w    http.ResponseWriter
+	w    *recorder
 	gzip bool         // until the first write: whether the client takes it
 	gz   *gzip.Writer // nil: not compressed
 }
 
-func newSink(w http.ResponseWriter, r *http.Request) *sink { return &sink{w: w, gzip: takesGzip(r)} }
+func newSink(w *recorder, r *http.Request) *sink { return &sink{w: w, gzip: takesGzip(r)} }
 
 // takesGzip reports whether the client names gzip, without a weight: what else the header may
 // say, as gzip;q=0 or *, an apiserver does not read either.
@@ -75,6 +81,7 @@ func takesGzip(r *http.Request) bool {
 
 // write takes what b has rendered.
 func (s *sink) write(b *buffer) (err error) {
+	s.w.rendered += len(b.out)
 	if s.gzip {
 		s.gzip = false
 		s.w.Header().Add("Vary", "Accept-Encoding")
@@ -102,16 +109,22 @@ func (s *sink) end() {
 	}
 }
 
-// recorder passes an answer on, notes its status, and cuts clients that do not read.
+// recorder passes an answer on, notes its status, and cuts clients that do not read, or not fast
+// enough.
 type recorder struct {
 	http.ResponseWriter
 	control  *http.ResponseController
-	patience time.Duration // how long a client may take
-	status   int           // 0: nothing was sent yet
+	ctx      context.Context // the request's
+	patience time.Duration   // how long a client may take for what is written at once
+	status   int             // 0: nothing was sent yet
+	seat     *access.Seat    // nil: none is needed
+	rendered int             // bytes of a list so far
+	took     time.Duration   // by the client for them
+	endless  bool            // a watch: what it takes counts no more
 }
 
-func newRecorder(w http.ResponseWriter, patience time.Duration) *recorder {
-	return &recorder{ResponseWriter: w, control: http.NewResponseController(w), patience: patience}
+func newRecorder(w http.ResponseWriter, r *http.Request, patience time.Duration) *recorder {
+	return &recorder{ResponseWriter: w, control: http.NewResponseController(w), ctx: r.Context(), patience: patience}
 }
 
 // Unwrap is for http.ResponseController.
@@ -125,13 +138,23 @@ func (r *recorder) WriteHeader(status int) {
 	r.ResponseWriter.WriteHeader(status)
 }
 
-// Write bounds the time that the client takes.
-func (r *recorder) Write(p []byte) (int, error) {
+// Write bounds the time that the client takes, meanwhile without the seat.
+func (r *recorder) Write(p []byte) (n int, err error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
-	r.deadline(time.Now().Add(r.patience))
-	return r.ResponseWriter.Write(p)
+	again := r.seat.Without(r.ctx, func() error {
+		began := time.Now()
+		left := r.patience
+		if !r.endless {
+			left = min(left, r.patience+time.Duration(r.rendered)*time.Second/minRate-r.took)
+		}
+		r.deadline(began.Add(left))
+		n, err = r.ResponseWriter.Write(p)
+		r.took += time.Since(began)
+		return err
+	})
+	return n, cmp.Or(err, again)
 }
 
 // flush sends what was written, after which the connection may idle.

@@ -32,16 +32,17 @@ func (q *request) await(ctx context.Context, v *view.View, version uint64) error
 	return q.place.back()
 }
 
-// see finds the state that a list asks for, and the version to show for it.
-func (q *request) see(ctx context.Context, v *view.View) (*view.Snapshot, uint64, error) {
-	o := q.options
-	version, exact := o.version, o.exact
+// asked is the version whose state a list asks for, and whether no other will do.
+func (o *options) asked() (version uint64, exact bool) {
 	if o.token.Version > 0 {
-		version, exact = uint64(o.token.Version), true
+		return uint64(o.token.Version), true
 	}
-	if err := q.await(ctx, v, version); err != nil {
-		return nil, 0, err
-	}
+	return o.version, o.exact
+}
+
+// see finds the state that a list asks for, and the version to show for it.
+func (o *options) see(v *view.View) (*view.Snapshot, uint64, error) {
+	version, exact := o.asked()
 	if !exact {
 		s, err := v.Snapshot()
 		if err != nil {

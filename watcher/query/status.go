@@ -103,6 +103,8 @@ func statusOf(err error, r watches.GVR) error {
 		return unavailable("access cannot be decided now, please try again later")
 	case errors.As(err, &unserved):
 		return status(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource: %v", unserved)
+	case errors.Is(err, access.ErrNoSeat):
+		return apierrors.NewTooManyRequests(access.ErrNoSeat.Error(), retryAfter)
 	case errors.Is(err, watches.ErrNotServed):
 		return noResource()
 	case errors.Is(err, watches.ErrDenied), errors.Is(err, watches.ErrNotFollowed):

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -55,9 +56,13 @@ func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.
 			return err
 		}
 		if initial {
-			if state, s, err = source(open, o, q.matcher, s); err != nil {
+			if err := h.sit(w, r, q); err != nil {
 				return err
 			}
+			if state, s, err = source(open, q, s, w.seat.Rest); err != nil {
+				return err
+			}
+			state = state.paced(r.Context(), w.seat)
 		}
 		x.cursor, x.seen = v.FollowFrom(s), s.Version
 	default:
@@ -83,7 +88,9 @@ func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.
 		if err := x.sendState(state, o.AllowWatchBookmarks); err != nil {
 			return err
 		}
+		w.seat.Leave()
 	}
+	w.endless = true
 	return x.run(r.Context(), o, v)
 }
 
@@ -99,7 +106,7 @@ func (x *watcher) sendState(all objects, bookmark bool) error {
 	b := buffers.Get().(*buffer)
 	defer b.free()
 	var err error
-	all(func(o *object.Object) bool {
+	over := all(func(o *object.Object) bool {
 		if !x.matcher.place(o.Key) {
 			return true
 		}
@@ -114,7 +121,7 @@ func (x *watcher) sendState(all objects, bookmark bool) error {
 		}
 		return err == nil
 	})
-	if err != nil {
+	if err = cmp.Or(err, over); err != nil {
 		return err
 	}
 	if bookmark {
@@ -273,6 +280,7 @@ func (x *watcher) write(b *buffer) error {
 	if len(b.out) == 0 {
 		return nil
 	}
+	x.w.rendered += len(b.out)
 	_, err := x.w.Write(b.out)
 	b.out = b.out[:0]
 	x.pending = true

@@ -18,4 +18,5 @@
 //     decides how long it is followed. Indexes stay for Config.IndexIdle after their last use,
 //     or until their View is replaced. Readers bring them up to date, and the View does soon
 //     after a change, never the collector.
+//  6. Queries by HTTP share the seats of lists (see access.Seats), and pause as they do.
 package relation

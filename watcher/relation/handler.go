@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,9 +26,11 @@ var _ http.Handler = (*Relations)(nil)
 // retryAfter is when a client should try again, in seconds.
 const retryAfter = 1
 
-// MostQueries is how many requests are answered at a time. Others get 429: an answer may be
-// as large as its bounds allow, and many at once must not take the memory of the pipeline.
-const MostQueries = 64
+// An answer has to be taken at minRate, in bytes per second, once writeGrace is used up.
+const (
+	minRate    = 1 << 20
+	writeGrace = 10 * time.Second
+)
 
 // ServeHTTP answers GET with an Answer, or a Status.
 func (r *Relations) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -36,13 +39,6 @@ func (r *Relations) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		refused := apierrors.NewMethodNotSupported(schema.GroupResource{Resource: "relations"}, req.Method)
 		refused.ErrStatus.Message += ": use GET"
 		refuse(w, refused)
-		return
-	}
-	select {
-	case r.turns <- struct{}{}:
-		defer func() { <-r.turns }()
-	default:
-		refuse(w, apierrors.NewTooManyRequests(fmt.Sprintf("%d queries for relations are answered at a time", MostQueries), retryAfter))
 		return
 	}
 	user, err := r.set.Guard.Authenticate(req)
@@ -56,12 +52,23 @@ func (r *Relations) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	q.User = user
-	answer, err := r.Graph(req.Context(), q)
+	seat, err := r.set.Seats.Take(req.Context(), user)
+	if err != nil {
+		if errors.Is(err, access.ErrNoSeat) {
+			w.Header().Set("Connection", "close") // new ones are accepted at a bounded rate
+		}
+		r.fail(w, q, err)
+		return
+	}
+	defer seat.Leave()
+	answer, err := r.graph(req.Context(), q, seat)
 	if err != nil {
 		r.fail(w, q, err)
 		return
 	}
-	send(w, answer)
+	text := encode(answer)
+	seat.Leave()
+	send(w, text)
 }
 
 func (r *Relations) fail(w http.ResponseWriter, q Query, err error) {
@@ -108,6 +115,8 @@ func (r *Relations) status(q Query, err error) *apierrors.StatusError {
 		}}
 	case errors.Is(err, watches.ErrDenied), errors.Is(err, watches.ErrNotFollowed):
 		return apierrors.NewForbidden(resource, q.Name, err)
+	case errors.Is(err, access.ErrNoSeat):
+		return apierrors.NewTooManyRequests(access.ErrNoSeat.Error(), retryAfter)
 	case errors.Is(err, access.ErrBusy):
 		return apierrors.NewTooManyRequests(access.ErrBusy.Error(), retryAfter)
 	case errors.As(err, &undecided), errors.As(err, &limit), errors.As(err, &unsynced), errors.Is(err, view.ErrNotSynced), errors.Is(err, errUnknown):
@@ -139,12 +148,18 @@ func refuse(w http.ResponseWriter, err *apierrors.StatusError) {
 	apistatus.Write(w, err)
 }
 
-func send(w http.ResponseWriter, a *Answer) {
+func encode(a *Answer) []byte {
 	text, err := json.Marshal(a)
 	if err != nil { // strings and numbers can always be encoded
 		panic(err)
 	}
+	return append(text, '\n')
+}
+
+func send(w http.ResponseWriter, text []byte) {
 	w.Header().Set("Content-Type", apistatus.ContentType)
 	w.Header().Set("Cache-Control", "no-cache, private")
-	_, _ = w.Write(append(text, '\n')) // the client is gone
+	limit := writeGrace + time.Duration(len(text))*time.Second/minRate
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(limit)) // of no effect on what is no connection
+	_, _ = w.Write(text)                                                      // the client is gone
 }

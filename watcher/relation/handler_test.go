@@ -7,12 +7,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
-	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -227,40 +228,46 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// TestMostQueries: more queries at a time than are answered are refused, and served once
-// others have ended.
+// TestMostQueries: of one user's queries few are answered at a time, the others wait for a seat,
+// and those that wait for too long are refused.
 func TestMostQueries(t *testing.T) {
 	const start = relation.Path + "?gvk=apps/v1/Deployment&namespace=shop&name=web"
-	ask := func(r *relation.Relations) *httptest.ResponseRecorder {
-		w := httptest.NewRecorder()
-		r.ServeHTTP(w, httptest.NewRequest(http.MethodGet, start, nil))
-		return w
-	}
-	reached, leave := make(chan struct{}), make(chan struct{})
-	r := relations(t, shop(t), &guard{refuse: func(access.Attributes) error {
-		select {
-		case reached <- struct{}{}:
+	const all = 40
+	synctest.Test(t, func(t *testing.T) {
+		leave := make(chan struct{})
+		reached := 0
+		r, err := relation.New(relation.Default(), relation.Settings{Kinds: shop(t), Guard: &guard{refuse: func(access.Attributes) error {
+			reached++
 			<-leave
-		case <-leave:
-		case <-time.After(5 * time.Second): // more are answered than may be
+			return &access.ForbiddenError{}
+		}}, Seats: access.NewSeats(), Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
 		}
-		return &access.ForbiddenError{}
-	}}, nil)
-	var all sync.WaitGroup
-	for range relation.MostQueries {
-		all.Go(func() { ask(r) })
-	}
-	for range relation.MostQueries {
-		<-reached
-	}
-	if w := ask(r); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
-		t.Errorf("one more: %d %v %s", w.Code, w.Header(), w.Body)
-	}
-	close(leave)
-	all.Wait()
-	if w := ask(r); w.Code != http.StatusForbidden {
-		t.Errorf("after the others: %d", w.Code)
-	}
+		codes := map[int]int{}
+		ask := func() {
+			w := httptest.NewRecorder()
+			r.ServeHTTP(w, httptest.NewRequest(http.MethodGet, start, nil))
+			if codes[w.Code]++; w.Code == http.StatusTooManyRequests && (w.Header().Get("Retry-After") == "" || w.Header().Get("Connection") != "close") {
+				t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+			}
+		}
+		for range all {
+			go ask()
+		}
+		synctest.Wait()
+		begun := reached
+		if begun == 0 || begun == all {
+			t.Errorf("%d of %d queries are answered at a time, want some", begun, all)
+		}
+		time.Sleep(time.Minute)
+		close(leave)
+		synctest.Wait()
+		ask()
+		if codes[http.StatusTooManyRequests] != all-begun || codes[http.StatusForbidden] != begun+1 {
+			t.Errorf("%v, want %d refused", codes, all-begun)
+		}
+	})
 }
 
 func FuzzParseQuery(f *testing.F) {

@@ -27,6 +27,7 @@ type Settings struct {
 	// nil: nothing.
 	Followed func() []watches.GVR
 	Guard    access.Guard
+	Seats    *access.Seats // of queries; nil: any number is answered at a time
 	Logger   *slog.Logger
 }
 
@@ -35,7 +36,6 @@ type Relations struct {
 	cfg     Config
 	set     Settings
 	running atomic.Bool
-	turns   chan struct{} // capacity: queries by HTTP at a time
 
 	mu      sync.Mutex
 	indexes map[indexName]*index   // guarded by mu
@@ -52,7 +52,7 @@ func New(c Config, s Settings) (*Relations, error) {
 	if s.Kinds == nil || s.Guard == nil || s.Logger == nil {
 		return nil, errors.New("relation: Settings need Kinds, Guard and Logger")
 	}
-	return &Relations{cfg: c, set: s, turns: make(chan struct{}, MostQueries), indexes: map[indexName]*index{}, logged: map[watches.GVR]string{}}, nil
+	return &Relations{cfg: c, set: s, indexes: map[indexName]*index{}, logged: map[watches.GVR]string{}}, nil
 }
 
 // Run closes idle indexes until ctx ends, then all. Queries that come later make their own.

@@ -28,7 +28,9 @@ var errUnknown = errors.New("what the cluster serves is not known yet")
 
 // Graph answers a query. Its error is an *InputError, a *NotFoundError, one of access, one of
 // watches about the start's kind, or the cause of ctx's end.
-func (r *Relations) Graph(ctx context.Context, q Query) (*Answer, error) {
+func (r *Relations) Graph(ctx context.Context, q Query) (*Answer, error) { return r.graph(ctx, q, nil) }
+
+func (r *Relations) graph(ctx context.Context, q Query, seat *access.Seat) (*Answer, error) {
 	q, err := q.checked()
 	if err != nil {
 		return nil, err
@@ -36,7 +38,7 @@ func (r *Relations) Graph(ctx context.Context, q Query) (*Answer, error) {
 	opening, cancel := context.WithTimeout(watches.WithWait(ctx, r.cfg.Wait.Std()), r.cfg.Wait.Std())
 	defer cancel()
 	w := &run{
-		Relations: r, q: q, ctx: ctx, opening: opening, plan: r.planned(), gaps: gaps{},
+		Relations: r, q: q, seat: seat, ctx: ctx, opening: opening, plan: r.planned(), gaps: gaps{},
 		answer: &Answer{Direction: q.Direction, Depth: q.Depth, Nodes: []Node{}, Edges: []Edge{}, ResourceVersions: map[string]string{}},
 		ids:    map[identity]int{}, edges: map[Edge]struct{}{}, said: map[permission]error{}, sources: map[watches.GVR]*source{}, asked: map[watches.GVR]int{},
 	}
@@ -58,6 +60,8 @@ func (r *Relations) Graph(ctx context.Context, q Query) (*Answer, error) {
 type run struct {
 	*Relations
 	q            Query
+	seat         *access.Seat // nil: none is needed
+	apart        bool         // the seat is others' while several goroutines ask and open
 	ctx, opening context.Context
 	plan         *plan
 	start        watches.Kind
@@ -121,8 +125,10 @@ func (w *run) begin() error {
 	}
 	w.start = k
 	w.plan = w.plan.reading(k)
-	err := w.set.Guard.Authorize(w.ctx, w.q.User, access.Attributes{
-		Verb: "get", Group: k.Group, Version: k.Version, Resource: k.Name, Namespace: w.q.Namespace, Name: w.q.Name,
+	err := w.without(func() error {
+		return w.set.Guard.Authorize(w.ctx, w.q.User, access.Attributes{
+			Verb: "get", Group: k.Group, Version: k.Version, Resource: k.Name, Namespace: w.q.Namespace, Name: w.q.Name,
+		})
 	})
 	if err != nil {
 		return err
@@ -132,7 +138,7 @@ func (w *run) begin() error {
 		return nil
 	}
 	began := time.Now()
-	s, err := open(w.opening, w.set.Kinds, k)
+	s, err := w.open(k)
 	w.sources[gvrOf(k)] = s
 	switch {
 	case err == nil:
@@ -178,7 +184,9 @@ func (w *run) may(k watches.Kind, namespace string) error {
 	if known {
 		return err
 	}
-	err = w.set.Guard.Authorize(w.ctx, w.q.User, access.Attributes{Verb: "list", Group: k.Group, Version: k.Version, Resource: k.Name, Namespace: namespace})
+	err = w.without(func() error {
+		return w.set.Guard.Authorize(w.ctx, w.q.User, access.Attributes{Verb: "list", Group: k.Group, Version: k.Version, Resource: k.Name, Namespace: namespace})
+	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.said[p] = err
@@ -204,6 +212,24 @@ func forbidden(err error) Reason {
 	return AccessUnknown
 }
 
+// without does what may have to wait while others have the seat.
+func (w *run) without(do func() error) error {
+	if w.apart {
+		return do()
+	}
+	return w.seat.Without(w.ctx, do)
+}
+
+// open opens a kind; the error says why it cannot be read.
+func (w *run) open(k watches.Kind) (s *source, err error) {
+	_ = w.without(func() error { // an end of ctx is seen before the next step
+		s, err = open(w.opening, w.set.Kinds, k)
+		s.rest = w.seat.Rest
+		return nil
+	})
+	return s, err
+}
+
 // source opens a kind once.
 func (w *run) source(k watches.Kind) *source {
 	w.mu.Lock()
@@ -212,7 +238,7 @@ func (w *run) source(k watches.Kind) *source {
 	if s != nil {
 		return s
 	}
-	s, err := open(w.opening, w.set.Kinds, k)
+	s, err := w.open(k)
 	if s.missing == Unavailable {
 		w.unavailable(k, err)
 	}

@@ -17,6 +17,7 @@ type source struct {
 	broken  bool   // it may not be the latest
 	watch   *watches.Watch
 	state   *view.Snapshot
+	rest    func() // between two steps of work
 
 	later   *view.Cursor           // the changes after state
 	changed map[view.Name]struct{} // what they are of
@@ -90,7 +91,7 @@ func (s *source) find(r *Relations, ru *rule, key, namespace string) ([]*object.
 		l = &lookup{index: r.index(gvrOf(s.kind), ru, s.watch.View)}
 		s.lookups[ru] = l
 	}
-	all, at, err := l.Find(key)
+	all, at, err := l.Find(key, s.rest)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +136,7 @@ func (s *source) asBefore(l *lookup, ru *rule, key string, all []*object.Object)
 	if l.before == nil || s.lost && !l.whole {
 		l.before, l.whole = map[string][]*object.Object{}, s.lost
 		if s.lost {
-			s.state.Ascend("", view.Name{}, func(o *object.Object) bool { l.note(s, ru, o); return true })
+			s.state.Ascend("", view.Name{}, func(o *object.Object) bool { l.note(s, ru, o); s.rest(); return true })
 		}
 	}
 	if l.whole {

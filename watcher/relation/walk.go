@@ -32,6 +32,9 @@ func (w *run) walk(d Direction) error {
 			}
 		}
 		for _, s := range steps {
+			if err := w.seat.Step(w.ctx); err != nil {
+				return err
+			}
 			switch {
 			case w.ctx.Err() != nil:
 				return context.Cause(w.ctx)
@@ -134,17 +137,22 @@ func (w *run) openFor(steps []step) {
 			ask(k, w.space(s, k))
 		}
 	}
-	var all sync.WaitGroup
-	for _, k := range kinds {
-		all.Go(func() {
-			for _, namespace := range k.namespaces {
-				if w.may(k.Kind, namespace) == nil {
-					w.source(k.Kind)
+	_ = w.seat.Without(w.ctx, func() error { // an end of ctx is seen before the next step
+		w.apart = true
+		var all sync.WaitGroup
+		for _, k := range kinds {
+			all.Go(func() {
+				for _, namespace := range k.namespaces {
+					if w.may(k.Kind, namespace) == nil {
+						w.source(k.Kind)
+					}
 				}
-			}
-		})
-	}
-	all.Wait()
+			})
+		}
+		all.Wait()
+		w.apart = false
+		return nil
+	})
 }
 
 // holders are the kinds that may refer to a node by a rule. In what is in a namespace only

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"unique"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
@@ -51,11 +52,11 @@ func (i *Index) Close() {
 }
 
 // Find returns the objects that have the value, sorted by name, and the state in which they
-// have it.
-func (i *Index) Find(value string) ([]*object.Object, *Snapshot, error) {
+// have it. Where the index is to be built or brought up to date, it calls rest after each object.
+func (i *Index) Find(value string, rest func()) ([]*object.Object, *Snapshot, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	s, err := i.update()
+	s, err := i.update(rest)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -77,12 +78,13 @@ func (i *Index) refresh() {
 	}
 	defer i.mu.Unlock()
 	if i.built {
-		_, _ = i.update() // it is synced, as it was built
+		work := lifecycle.BeginWork()           // it may have to be built anew
+		_, _ = i.update(func() { work.Step() }) // it is synced, as it was built
 	}
 }
 
 // update brings the index to the present state. The caller holds mu.
-func (i *Index) update() (*Snapshot, error) {
+func (i *Index) update(rest func()) (*Snapshot, error) {
 	v := i.v
 	v.mu.Lock()
 	s, err := v.snapshot()
@@ -105,9 +107,10 @@ func (i *Index) update() (*Snapshot, error) {
 	v.mu.Unlock()
 	if rebuild {
 		i.built, i.values, i.names = true, make(map[Name][]string, s.Len()), map[string]map[Name]struct{}{}
-		s.Ascend("", Name{}, func(o *object.Object) bool { i.put(o); return true })
+		s.Ascend("", Name{}, func(o *object.Object) bool { i.put(o); rest(); return true })
 	}
 	for _, c := range changes {
+		rest()
 		if c.Type == Deleted {
 			i.forget(NameOf(c.Object))
 		} else {

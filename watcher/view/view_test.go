@@ -216,7 +216,7 @@ func TestSlowIndexes(t *testing.T) {
 	v := synced()
 	hold, held := make(chan struct{}), make(chan struct{}, 100)
 	i := v.IndexBy("held", func([]byte) []string { held <- struct{}{}; <-hold; return nil })
-	if _, _, err := i.Find("x"); err != nil {
+	if _, _, err := i.Find("x", func() {}); err != nil {
 		t.Fatal(err)
 	}
 	v.Changed(nil, pod("p", "1", 101), 101, time.Now())
@@ -230,7 +230,7 @@ func TestSlowIndexes(t *testing.T) {
 		t.Errorf("%d goroutines wait for the index", n)
 	}
 	close(hold)
-	if _, _, err := i.Find("x"); err != nil {
+	if _, _, err := i.Find("x", func() {}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -33,9 +33,9 @@ type Config struct {
 	TTL setting.Duration `json:"ttl"`
 	// Most kinds that are followed besides those collected for storage. Further ones are refused (503) until others end.
 	MaxWatches int `json:"maxWatches"`
-	// Most bytes of cached objects, as held in memory, of those kinds together; checked every second and after each first list. Above
-	// it, unused watches end, the least recently used first, and new ones are refused (503). A kind that does not fit by itself ends
-	// once its first list is complete, and what ended for lack of room is refused for a minute. Pinned kinds and those in use go on,
+	// Most bytes of cached objects, as held in memory, of those kinds together; checked every second and while first lists come.
+	// Above it, unused watches end, the least recently used first, and new ones are refused (503). A kind that does not fit by itself ends
+	// before its first list is complete, and what ended for lack of room is refused for a minute. Pinned kinds and those in use go on,
 	// even if they grow beyond the limit: alert on `k8swatch_lazy_watch_bytes`.
 	MaxBytes int64 `json:"maxBytes"`
 	// Kinds that are followed from the start, whether used or not, as `group/version/resource` or, in the core group,

@@ -15,10 +15,11 @@
 //     pipeline stops or moves it, and with Run. The reader opens the kind anew.
 //  5. A kind whose watch is broken can be read; Health says since when it is old. Each Open
 //     has it tried again at once, at most once a second.
-//  6. Numbers and bytes are bounded by the configuration; see Config.MaxBytes for what
-//     happens at the bound.
+//  6. Numbers and bytes are bounded by the configuration, also while a first list comes; see
+//     Config.MaxBytes for what happens at the bound.
 //  7. It takes nothing from the pipeline: it reads the pipeline's views, and follows
-//     everything else over connections of its own.
+//     everything else over connections of its own. First lists take half of a processor's time
+//     at most.
 //
 // It does not promise that a kind which the catalogue names can be read: rights may be
 // missing, and the server of an aggregated group may be away.

@@ -28,8 +28,9 @@ type lazy struct {
 	kind    Kind
 	key     string // in the collector
 	view    *view.View
-	within  bool        // the package follows it itself
-	weighed atomic.Bool // it fits; see weigh
+	within  bool         // the package follows it itself
+	weighed atomic.Bool  // it fits; see weigh
+	listed  atomic.Int64 // bytes of the first list so far
 
 	holders int       // guarded by Watches.mu
 	used    time.Time // guarded by Watches.mu; when somebody last took or left it
@@ -85,6 +86,7 @@ func (w *Watches) start(kind Kind, within bool) (*lazy, error) {
 	}
 	l.view = w.own.View(l.key)
 	w.lazy[r] = l
+	w.first.Store(l.key, l)
 	w.metrics.started.Inc()
 	w.logger.Info("following a kind for readers", "resource", l.key)
 	return l, nil
@@ -103,10 +105,59 @@ func (w *Watches) loaded() (kinds int, bytes int64) {
 	for _, l := range w.lazy {
 		if !l.within && !l.ended() {
 			kinds++
-			bytes += l.view.Stats().Bytes
+			bytes += l.bytes()
 		}
 	}
 	return kinds, bytes
+}
+
+// bytes returns the size of its objects; until the first list is complete, of what has come.
+func (l *lazy) bytes() int64 {
+	if !l.view.IsSynced() {
+		return l.listed.Load()
+	}
+	return l.view.Stats().Bytes
+}
+
+// weighOften is how many times the room is looked at while the first list of a kind fills it.
+const weighOften = 32
+
+// listing counts an object of a kind's first list, or its begin where bytes is 0, and ends the
+// kind when it turns out to be too large. What many kinds list at a time takes no more of the
+// processor than a reader.
+func (w *Watches) listing(key string, bytes int) {
+	found, ok := w.first.Load(key)
+	if !ok {
+		return
+	}
+	l := found.(*lazy)
+	switch {
+	case l.view.IsSynced():
+		w.first.Delete(key)
+		return
+	case bytes == 0:
+		l.listed.Store(0)
+		return
+	case l.ended(): // and so will the list in a moment
+		time.Sleep(time.Millisecond)
+		return
+	}
+	w.pace.Lock()
+	w.work.Step()
+	w.pace.Unlock()
+	n, part := l.listed.Add(int64(bytes)), w.config.MaxBytes/weighOften+1
+	if n/part == (n-int64(bytes))/part {
+		return
+	}
+	w.mu.Lock()
+	stopped, over := w.makeRoom()
+	if _, pinned := w.pins[gvrOf(l.kind)]; over && !pinned && !l.within && !l.ended() {
+		stopped = append(stopped, w.crowdOut(l))
+	}
+	w.mu.Unlock()
+	if len(stopped) > 0 {
+		w.ends.Go(func() { w.end(stopped) }) // which waits for the caller
+	}
 }
 
 // stop marks a kind as ended because of why. The caller holds mu and calls end afterwards,
@@ -128,6 +179,7 @@ func (w *Watches) end(stopped []*lazy) {
 	}
 	for _, l := range stopped {
 		_ = w.own.RemoveResource(l.key) // it is there: nobody else removes it
+		w.first.Delete(l.key)
 		w.mu.Lock()
 		delete(w.lazy, gvrOf(l.kind))
 		w.mu.Unlock()
@@ -178,7 +230,7 @@ func (w *Watches) makeRoom() (stopped []*lazy, over bool) {
 		if bytes <= w.config.MaxBytes {
 			break
 		}
-		bytes -= l.view.Stats().Bytes
+		bytes -= l.bytes()
 		stopped = append(stopped, w.crowdOut(l))
 	}
 	return stopped, bytes > w.config.MaxBytes

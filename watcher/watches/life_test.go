@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -190,6 +191,59 @@ func noise(bytes int) string {
 		fmt.Fprintf(&b, "%016x", i*0x9e3779b97f4a7c15)
 	}
 	return fmt.Sprintf(`"spec":{"x":%q}`, b.String())
+}
+
+// TestListBeyondRoom: a first list that does not fit is ended while it comes, whatever its size.
+func TestListBeyondRoom(t *testing.T) {
+	virtual(t, func(c *watches.Config, _ *watches.Settings) { c.MaxBytes = 100_000 }, func(t *testing.T, api *cluster, h *harness) {
+		const all, item = 5000, 3000 // 15 MB
+		sent := 0
+		random := rand.New(rand.NewPCG(1, 2))
+		text := func() string { // does not compress, not even with that of another object
+			var b strings.Builder
+			for b.Len() < item {
+				fmt.Fprintf(&b, "%016x", random.Uint64())
+			}
+			return fmt.Sprintf(`"spec":{"x":%q}`, b.String())
+		}
+		api.setFault(func(verb string, r watches.GVR, w http.ResponseWriter, req *http.Request) bool {
+			if r != podsGVR {
+				return false
+			}
+			stream := req.URL.Query().Get("watch") == "true"
+			if !stream {
+				_, _ = fmt.Fprint(w, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"9"},"items":[{"metadata":{"name":"first","uid":"u","resourceVersion":"9"}}`)
+			}
+			for i := range all {
+				part := fmt.Sprintf(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p%d","namespace":"a","uid":"u%d","resourceVersion":"9"},%s}`, i, i, text())
+				if stream {
+					part = `{"type":"ADDED","object":` + part + "}\n"
+				} else {
+					part = "," + part
+				}
+				if _, err := fmt.Fprint(w, part); err != nil || req.Context().Err() != nil {
+					return true
+				}
+				sent++
+			}
+			if !stream {
+				_, _ = fmt.Fprint(w, "]}")
+			}
+			return true
+		})
+		var limit *watches.LimitError
+		if _, err := h.Open(t.Context(), podsGVR); !errors.As(err, &limit) || limit.Limit != "resourceWatcher.watches.maxBytes" {
+			t.Errorf("%v, want the limit of bytes", err)
+		}
+		synctest.Wait()
+		if sent > all/4 {
+			t.Errorf("%d of %d objects were read, which are %d bytes each, with room for 100,000", sent, all, item)
+		}
+		time.Sleep(time.Second)
+		if h.followed(podsGVR) {
+			t.Error("it goes on")
+		}
+	})
 }
 
 // TestRoomIsBounded: what was used longest ago ends first, what does not fit by itself is

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/view"
 )
@@ -52,6 +53,11 @@ type Watches struct {
 	learned   sync.Once              // closes known
 	known     chan struct{}          // closed once it was learned what is served
 	ending    chan struct{}          // closed at the end of Run
+	first     sync.Map               // key → *lazy: those whose first list is not complete
+	ends      sync.WaitGroup         // of kinds that listing has stopped
+
+	pace sync.Mutex
+	work lifecycle.Work // guarded by pace; of all first lists
 
 	mu          sync.Mutex
 	ran         bool                   // guarded by mu
@@ -94,7 +100,7 @@ func New(c Config, s Settings) (*Watches, error) {
 	var err error
 	w.own, err = collector.New(cc, collector.Settings{
 		Client: s.Client, Sink: collector.Discard, Logger: s.Logger,
-		View: func(collector.Resource) *view.View { return view.New(s.View) },
+		View: func(collector.Resource) *view.View { return view.New(s.View) }, Listing: w.listing,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("watches: %w", err)
@@ -125,6 +131,7 @@ func (w *Watches) Run(ctx context.Context) error {
 	err := w.own.Run(ctx)
 	close(w.ending)
 	all.Wait()
+	w.ends.Wait()
 	w.discovery.Close()
 	w.mu.Lock()
 	left := maps.Clone(w.lazy)

@@ -1,4 +1,4 @@
-package access
+package lifecycle
 
 import (
 	"crypto/tls"
@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/watchbench/watchbench/internal/certs"
 )
 
 // TestConnectionRate: as many as an honest crowd has come in at once, and what a kernel's
@@ -23,7 +25,7 @@ func TestConnectionRate(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			network := newPipes()
-			b := bound(network, 1)
+			b := Bound(network, Bounds{Connections: 1, Patience: time.Minute})
 			go func() {
 				for range tc.connections {
 					_ = network.dial().Close()
@@ -48,14 +50,14 @@ func TestConnectionRate(t *testing.T) {
 func TestCloseEndsAccept(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
-		prepare func(*bounded)
+		prepare func(*Bounded)
 	}{
-		{"a slot", func(b *bounded) { b.free <- struct{}{} }},
-		{"its turn", func(b *bounded) { b.pace.ReserveN(time.Now(), connectionBurst) }},
-		{"a client", func(*bounded) {}},
+		{"a slot", func(b *Bounded) { b.free <- struct{}{} }},
+		{"its turn", func(b *Bounded) { b.pace.ReserveN(time.Now(), connectionBurst) }},
+		{"a client", func(*Bounded) {}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			b := bound(newPipes(), 1)
+			b := Bound(newPipes(), Bounds{Connections: 1, Patience: time.Minute})
 			tc.prepare(b)
 			began := time.Now()
 			ended := make(chan error, 1)
@@ -75,7 +77,7 @@ func TestCloseEndsAccept(t *testing.T) {
 // TestCloseEndsHandshakes: those that wait for their turn, which would outlive the server.
 func TestCloseEndsHandshakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := bound(newPipes(), 1)
+		b := Bound(newPipes(), Bounds{Connections: 1, Patience: time.Minute})
 		began := time.Now()
 		b.pace.ReserveN(began, connectionBurst)
 		ended := make(chan error, 1)
@@ -94,10 +96,10 @@ func TestCloseEndsHandshakes(t *testing.T) {
 func TestHandshakesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := newPipes()
-		b := bound(network, 1)
+		b := Bound(network, Bounds{Connections: 1, Patience: time.Minute})
 		began := time.Now()
 		b.pace.ReserveN(began, handshakeCost/2) // so that none waits for exactly as long as it may
-		const most = (connectionBurst - handshakeCost/2 + connectionRate*int(headerTimeout/time.Second)) / handshakeCost
+		const most = (connectionBurst - handshakeCost/2 + connectionRate*int(HandshakeTimeout/time.Second)) / handshakeCost
 		var all sync.WaitGroup
 		var mu sync.Mutex
 		var last time.Duration
@@ -122,26 +124,31 @@ func TestHandshakesAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = c.Close()
-		if waited := time.Since(began); waited < headerTimeout-100*time.Millisecond || waited > headerTimeout+100*time.Millisecond {
-			t.Errorf("a connection was accepted after %s, want the time of the handshakes before it, %s", waited, headerTimeout)
+		if waited := time.Since(began); waited < HandshakeTimeout-100*time.Millisecond || waited > HandshakeTimeout+100*time.Millisecond {
+			t.Errorf("a connection was accepted after %s, want the time of the handshakes before it, %s", waited, HandshakeTimeout)
 		}
 		all.Wait()
-		if passed != most || refused != 10 || last > headerTimeout || last < headerTimeout-100*time.Millisecond {
-			t.Errorf("%d handshakes within %s, %d refused; want %d within %s, 10", passed, last, refused, most, headerTimeout)
+		if passed != most || refused != 10 || last > HandshakeTimeout || last < HandshakeTimeout-100*time.Millisecond {
+			t.Errorf("%d handshakes within %s, %d refused; want %d within %s, 10", passed, last, refused, most, HandshakeTimeout)
 		}
 	})
 }
 
 // TestHandshakeIsPaced: a TLS server has its handshakes wait.
 func TestHandshakeIsPaced(t *testing.T) {
+	ca, err := certs.NewAuthority("test", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := ca.Issue(certs.Server{Name: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}
 	synctest.Test(t, func(t *testing.T) {
-		p, network := newPlace(t), newPipes()
-		serving, err := serverTLS(p.config(), (&logged{}).logger())
-		if err != nil {
-			t.Fatal(err)
-		}
-		b := bound(network, 1)
-		l := b.secure(serving)
+		network := newPipes()
+		b := Bound(network, Bounds{Connections: 1, Patience: time.Minute})
+		l := b.Secure(&tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return serving, nil }})
 		began := time.Now()
 		b.pace.ReserveN(began, connectionBurst)
 		go func() {
@@ -163,4 +170,34 @@ func TestHandshakeIsPaced(t *testing.T) {
 			t.Errorf("connected after %s, want %s", took, want)
 		}
 	})
+}
+
+// pipes is a network in virtual time.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+
+// dial waits until the server accepts.
+func (p *pipes) dial() net.Conn {
+	near, far := net.Pipe()
+	select {
+	case p.conns <- far:
+	case <-p.closed:
+	}
+	return near
 }

@@ -1,0 +1,204 @@
+package lifecycle
+
+import (
+	"container/list"
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// piece is the most that is written under one deadline, and about what the kernel keeps of an
+// answer that nobody reads, in bytes.
+const piece = 64 << 10
+
+// Bounds of what new connections take from the process, which has other work. Without, all that
+// wait in the kernel's queue are accepted in one go when slots become free: 3,800 whose clients
+// had given up delayed changes by half a second.
+const (
+	// connectionRate is how many are accepted per second beyond connectionBurst: a tenth of
+	// a core.
+	connectionRate  = 2000
+	connectionBurst = 64
+	// handshakeCost is how many connections a TLS handshake counts as beside its own, from
+	// when its ClientHello is there. It takes 0.4 ms with an ECDSA key, 1.4 with RSA.
+	handshakeCost = 8
+)
+
+// HandshakeTimeout is how long a TLS handshake may take, its wait included.
+const HandshakeTimeout = 5 * time.Second
+
+// Bounds are those of a Bounded.
+type Bounds struct {
+	Connections int // at a time
+	// Patience is how long a client may take to accept 64 KiB of an answer. Whoever takes
+	// longer is cut off: its answer would otherwise be kept for it without end.
+	Patience time.Duration
+	// Evict has a connection beyond Connections end the oldest one. Without, it waits in the
+	// kernel's queue, where it costs no memory of this process, nor of its own time limits.
+	Evict bool
+}
+
+// AdminBounds are those of servers that people and scripts look at.
+var AdminBounds = Bounds{Connections: 256, Patience: 30 * time.Second, Evict: true}
+
+// Bounded accepts a number of connections at a time and per second.
+type Bounded struct {
+	net.Listener
+	bounds Bounds
+	free   chan struct{} // capacity: connections
+	pace   *rate.Limiter
+	open   context.Context // ends with Close
+	cancel context.CancelFunc
+
+	mu    sync.Mutex
+	conns list.List // guarded by mu; of *boundConn, the oldest first
+}
+
+var _ net.Listener = (*Bounded)(nil)
+
+// Bound accepts from l.
+func Bound(l net.Listener, bounds Bounds) *Bounded {
+	b := &Bounded{Listener: l, bounds: bounds, free: make(chan struct{}, bounds.Connections), pace: rate.NewLimiter(connectionRate, connectionBurst)}
+	b.open, b.cancel = context.WithCancel(context.Background())
+	return b
+}
+
+// Accept waits for a connection and its turn.
+func (b *Bounded) Accept() (net.Conn, error) {
+	if !b.bounds.Evict {
+		select {
+		case b.free <- struct{}{}:
+		case <-b.open.Done():
+			return nil, net.ErrClosed
+		}
+	}
+	c, err := b.accept()
+	if err != nil {
+		if !b.bounds.Evict {
+			<-b.free
+		}
+		return nil, err
+	}
+	if t, ok := c.(*net.TCPConn); ok {
+		_ = t.SetWriteBuffer(piece) // it would grow to MiB for a client that reads nothing
+	}
+	return b.admit(c), nil
+}
+
+func (b *Bounded) accept() (net.Conn, error) {
+	if b.pace.Wait(b.open) != nil {
+		return nil, net.ErrClosed
+	}
+	return b.Listener.Accept()
+}
+
+// admit keeps account of a connection, and evicts.
+func (b *Bounded) admit(c net.Conn) net.Conn {
+	admitted := &boundConn{Conn: c, patience: b.bounds.Patience}
+	if !b.bounds.Evict {
+		admitted.release = sync.OnceFunc(func() { <-b.free })
+		return admitted
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	at := b.conns.PushBack(admitted)
+	admitted.release = func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.conns.Remove(at) // nothing if it is gone
+	}
+	if b.conns.Len() > b.bounds.Connections {
+		oldest := b.conns.Remove(b.conns.Front()).(*boundConn)
+		_ = oldest.Conn.Close() // its owner notices, and closes it, too
+	}
+	return admitted
+}
+
+// Close ends Accept, also where it waits.
+func (b *Bounded) Close() error {
+	b.cancel()
+	return b.Listener.Close()
+}
+
+// Secure serves TLS, with c's GetConfigForClient.
+func (b *Bounded) Secure(c *tls.Config) net.Listener {
+	c = c.Clone()
+	choose := c.GetConfigForClient
+	c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		if err := b.handshake(hello.Context()); err != nil {
+			return nil, err
+		}
+		return choose(hello)
+	}
+	return tls.NewListener(b, c)
+}
+
+// handshake waits for the turn of one, as accepting then does for its own: connections
+// that all begin with it at the same moment take no more either. It returns an error at
+// once where the wait would be longer than the client has.
+func (b *Bounded) handshake(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, HandshakeTimeout)
+	defer cancel()
+	defer context.AfterFunc(b.open, cancel)() // net/http does not end ctx with the server
+	return b.pace.WaitN(ctx, handshakeCost)
+}
+
+// boundConn cuts off a client that takes nothing, also where a handler sets no deadline, or a
+// later one.
+type boundConn struct {
+	net.Conn
+	patience time.Duration
+	release  func()
+
+	mu       sync.Mutex
+	deadline time.Time // guarded by mu: the handler's
+}
+
+func (c *boundConn) Close() error {
+	defer c.release()
+	return c.Conn.Close()
+}
+
+func (c *boundConn) SetDeadline(t time.Time) error {
+	if err := c.SetReadDeadline(t); err != nil {
+		return err
+	}
+	return c.SetWriteDeadline(t)
+}
+
+// SetWriteDeadline also reaches a write that is under way.
+func (c *boundConn) SetWriteDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deadline = t
+	if t.IsZero() {
+		return nil // the deadline of a write under way stays, the next one sets its own
+	}
+	return c.Conn.SetWriteDeadline(t)
+}
+
+func (c *boundConn) Write(p []byte) (n int, err error) {
+	for {
+		if err := c.arm(); err != nil {
+			return n, err
+		}
+		m, err := c.Conn.Write(p[n:min(n+piece, len(p))])
+		if n += m; err != nil || n == len(p) {
+			return n, err
+		}
+	}
+}
+
+func (c *boundConn) arm() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := time.Now().Add(c.patience)
+	if !c.deadline.IsZero() && c.deadline.Before(at) {
+		at = c.deadline
+	}
+	return c.Conn.SetWriteDeadline(at)
+}

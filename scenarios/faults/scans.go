@@ -1,0 +1,144 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/loadgen/slowclients"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/matrix"
+	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// queryScans has readers of the leader's resource watcher list by a label that no Pod has, again
+// and again: each answer is a look at every Pod.
+const queryScans = "query-scans"
+
+const (
+	// probeLimit is how long, in seconds, a probe of the leader's health may take.
+	probeLimit = 0.25
+	// healthEvery is between two probes, and healthPatience how long one is waited for.
+	healthEvery    = 100 * time.Millisecond
+	healthPatience = 10 * time.Second
+	// leastScans must have been answered for there to be something that others had to endure.
+	leastScans = 10
+)
+
+// scans is one cell's.
+type scans struct{}
+
+func readerScans() family {
+	s := scans{}
+	return family{shared: s, injectors: []Injector{
+		kind{name: queryScans, takes: []string{"for", "count"}, inject: s.inject, validate: func(t *spec.Timeline, e spec.Event) error {
+			if err := needsWatcher(t, e); err != nil {
+				return err
+			}
+			if e.For == 0 {
+				return t.Bad("for", "write for example for: 12s", "missing: how long the readers go on")
+			}
+			return t.Need(t.Watcher.LeaderElection, e.What+" without a Lease to lose", "set watcher: {replicas: 2, leaderElection: true}")
+		}},
+	}}
+}
+
+// scanned is what came of it.
+type scanned struct {
+	Readers slowclients.Seen `json:"readers"`
+	Probes  int64            `json:"probes"`
+	Slowest float64          `json:"slowest"` // of the probes, in seconds; one without an answer counts as healthPatience
+	Lost    bool             `json:"lost"`    // another replica leads, or none
+}
+
+var (
+	_ Arranger = scans{}
+	_ Ruler    = scans{}
+)
+
+// Arrange has the watchers serve, on loopback.
+func (scans) Arrange(c Cell) error {
+	if hasEvent(c.Scenario(), queryScans) {
+		c.Setup().Serving = &party.Serving{}
+	}
+	return nil
+}
+
+func (scans) inject(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+	all := append([]*party.Watcher{c.Watcher()}, c.Others()...)
+	i, err := leader(ctx, all)
+	if err != nil {
+		return Done{}, fmt.Errorf("%s: %w", e.What, err)
+	}
+	seen := &scanned{}
+	probing, stop := context.WithCancel(ctx)
+	defer stop()
+	probed := make(chan struct{})
+	go func() {
+		defer close(probed)
+		seen.probe(probing, all[i])
+	}()
+	url := all[i].Resources() + "/api/v1/pods?labelSelector=watchbench.example%2Fnone"
+	seen.Readers, err = c.SlowClients(ctx, slowclients.Config{URL: url, Count: e.Number()}, e.For.Std())
+	stop()
+	<-probed
+	if err != nil {
+		return Done{}, err
+	}
+	seen.Lost = all[i].Ended()
+	for n, w := range all {
+		seen.Lost = seen.Lost || n != i && w.Leads(ctx)
+	}
+	return Done{Keys: int64(e.Number()), Seen: seen}, nil
+}
+
+// probe asks for the health of a watcher until ctx ends.
+func (s *scanned) probe(ctx context.Context, w *party.Watcher) {
+	for lifecycle.Pause(ctx, healthEvery) == nil {
+		limited, cancel := context.WithTimeout(ctx, healthPatience)
+		took, err := w.Probe(limited)
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			took = healthPatience
+		}
+		s.Probes++
+		s.Slowest = max(s.Slowest, took.Seconds())
+	}
+}
+
+// Rules: the leader keeps its Lease, and its health is answered in time.
+func (scans) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+	all, err := history.Deeds[scanned](c.Deeds, queryScans)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	s := &all[len(all)-1]
+	return []matrix.Rule{{Facts: func(matrix.Seen) []result.Fact { return s.facts() }, Vacuous: func(matrix.Seen) []string { return s.vacuous() }}}, nil
+}
+
+func (s *scanned) facts() []result.Fact {
+	lost := int64(0)
+	if s.Lost {
+		lost = 1
+	}
+	return []result.Fact{
+		matrix.None("I", "Leases lost beside readers that scan", lost, ""),
+		matrix.Within("I", "slowest probe of health beside readers that scan", "s", s.Slowest, probeLimit),
+	}
+}
+
+func (s *scanned) vacuous() (why []string) {
+	if n := s.Readers.Answers[200]; n < leastScans {
+		why = append(why, fmt.Sprintf("%d scans were answered; at least %d are needed %s", n, leastScans, s.Readers.Error))
+	}
+	if s.Probes == 0 {
+		why = append(why, "health was not asked for")
+	}
+	return why
+}

@@ -1,0 +1,243 @@
+package access
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
+)
+
+const (
+	// mostQueued requests of one user wait for a seat, and mostFlows times as many of all users.
+	mostQueued = 500
+	mostFlows  = 4
+	// mostBegun requests of one user have had a seat and are not over: those that wait for
+	// their clients keep the state that they show in memory.
+	mostBegun = 16
+	// queueWait is how long a request waits for its first seat.
+	queueWait = 10 * time.Second
+)
+
+// ErrNoSeat says that too many expensive requests wait, or that one waited for too long: 429.
+var ErrNoSeat = errors.New("too many requests that read many objects, please try again later")
+
+// Seats are for requests that take more than a moment of a processor: lists, relations, indexes.
+// Few have a seat at a time, and rest as long as they work. The others wait in a queue for each
+// user, and users take turns slice by slice. Within a queue the first to come goes on first.
+// The words are those of an apiserver's priority and fairness.
+type Seats struct {
+	mu     sync.Mutex
+	free   int     // guarded by mu
+	last   uint64  // guarded by mu; number of the latest request
+	queued int     // guarded by mu; that never had a seat
+	flows  []*flow // guarded by mu; of users who have requests, the next one's first
+}
+
+// flow is the requests of one user; its fields are guarded by Seats.mu.
+type flow struct {
+	user    string
+	begun   int
+	queued  int     // that never had a seat
+	waiting []*Seat // by number
+}
+
+// Seat is what a request works on. It is for one goroutine.
+type Seat struct {
+	all    *Seats
+	flow   *flow
+	number uint64
+	begun  bool          // guarded by Seats.mu
+	ready  chan struct{} // capacity 1: it was given the seat
+	seated bool
+	work   lifecycle.Work
+}
+
+// NewSeats makes half as many as there are processors, at least one.
+func NewSeats() *Seats { return &Seats{free: max(1, runtime.GOMAXPROCS(0)/2)} }
+
+// Take waits for a seat, which the caller must Leave. Its error is ErrNoSeat or the cause of
+// ctx's end. Nil Seats bound nothing.
+func (s *Seats) Take(ctx context.Context, u User) (*Seat, error) {
+	if s == nil {
+		return nil, nil
+	}
+	s.mu.Lock()
+	f := s.flowOf(u.Name)
+	if f.queued >= mostQueued || s.queued >= mostFlows*mostQueued {
+		s.drop(f)
+		s.mu.Unlock()
+		return nil, ErrNoSeat
+	}
+	s.last++
+	seat := &Seat{all: s, flow: f, number: s.last, ready: make(chan struct{}, 1)}
+	f.queued++
+	s.queued++
+	s.mu.Unlock()
+	limited, cancel := context.WithTimeoutCause(ctx, queueWait, ErrNoSeat)
+	defer cancel()
+	if err := seat.sit(limited); err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		f.queued--
+		s.queued--
+		s.drop(f)
+		return nil, err
+	}
+	return seat, nil
+}
+
+// flowOf finds or makes the flow of a user. The caller holds mu.
+func (s *Seats) flowOf(user string) *flow {
+	for _, f := range s.flows {
+		if f.user == user {
+			return f
+		}
+	}
+	f := &flow{user: user}
+	s.flows = append(s.flows, f)
+	return f
+}
+
+// drop forgets a flow without requests. The caller holds mu.
+func (s *Seats) drop(f *flow) {
+	if f.begun+f.queued == 0 {
+		s.flows = slices.DeleteFunc(s.flows, func(x *flow) bool { return x == f })
+	}
+}
+
+// sit waits until the seat is given.
+func (t *Seat) sit(ctx context.Context) error {
+	s := t.all
+	s.mu.Lock()
+	at, _ := slices.BinarySearchFunc(t.flow.waiting, t.number, func(w *Seat, n uint64) int { return cmp.Compare(w.number, n) })
+	t.flow.waiting = slices.Insert(t.flow.waiting, at, t)
+	s.give()
+	s.mu.Unlock()
+	select {
+	case <-t.ready:
+	case <-ctx.Done():
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if i := slices.Index(t.flow.waiting, t); i >= 0 {
+			t.flow.waiting = slices.Delete(t.flow.waiting, i, i+1)
+			return context.Cause(ctx)
+		}
+		<-t.ready // it was given meanwhile
+	}
+	t.seated = true
+	t.work.Go()
+	return nil
+}
+
+// give hands out the free seats. The caller holds mu.
+func (s *Seats) give() {
+	for s.free > 0 {
+		i := slices.IndexFunc(s.flows, func(f *flow) bool { return f.next() != nil })
+		if i < 0 {
+			return
+		}
+		f := s.flows[i]
+		t := f.next()
+		f.waiting = f.waiting[1:]
+		if !t.begun {
+			t.begun = true
+			f.begun++
+			f.queued--
+			s.queued--
+		}
+		s.free--
+		s.pass(f)
+		t.ready <- struct{}{}
+	}
+}
+
+// pass has the others' turn come first. The caller holds mu.
+func (s *Seats) pass(f *flow) {
+	i := slices.Index(s.flows, f)
+	s.flows = append(slices.Delete(s.flows, i, i+1), f)
+}
+
+// next is who gets the flow's next seat, nil for nobody.
+func (f *flow) next() *Seat {
+	if len(f.waiting) == 0 || !f.waiting[0].begun && f.begun >= mostBegun {
+		return nil
+	}
+	return f.waiting[0]
+}
+
+// rise gives the seat to others.
+func (t *Seat) rise() {
+	t.seated = false
+	t.all.mu.Lock()
+	defer t.all.mu.Unlock()
+	t.all.free++
+	t.all.pass(t.flow)
+	t.all.give()
+}
+
+// Leave ends the request's work. It may be called more than once, and for a nil Seat.
+func (t *Seat) Leave() {
+	if t == nil || t.flow == nil {
+		return
+	}
+	s := t.all
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.seated {
+		s.free++
+	}
+	t.flow.begun--
+	s.drop(t.flow)
+	t.seated, t.flow = false, nil
+	s.give()
+}
+
+// Step is to be called between two steps of the work, each of which takes microseconds. It
+// pauses after a slice, and then yields the seat if it is another request's turn. Its error is
+// the cause of ctx's end. A nil Seat bounds nothing.
+func (t *Seat) Step(ctx context.Context) error {
+	switch {
+	case t == nil || !t.work.Step():
+		return nil
+	case t.yields():
+		return t.Without(ctx, func() error { return nil })
+	}
+	return context.Cause(ctx)
+}
+
+// Rest is Step for callers that hold a lock which other seats may need: it only pauses.
+func (t *Seat) Rest() {
+	if t != nil {
+		t.work.Step()
+	}
+}
+
+// yields reports whether another request should go on now: of another user, or an earlier one.
+func (t *Seat) yields() bool {
+	t.all.mu.Lock()
+	defer t.all.mu.Unlock()
+	return slices.ContainsFunc(t.all.flows, func(f *flow) bool {
+		n := f.next()
+		return n != nil && (f != t.flow || n.number < t.number)
+	})
+}
+
+// Without does what may have to wait, such as for a client, while others have the seat. Its
+// error is do's, or the cause of ctx's end; the request then has no seat any more.
+func (t *Seat) Without(ctx context.Context, do func() error) error {
+	if t == nil || !t.seated {
+		return do()
+	}
+	t.rise()
+	err := do()
+	t.work.Stop()
+	if err != nil {
+		return err
+	}
+	return t.sit(ctx)
+}
