@@ -155,3 +155,52 @@ func TestRetryEndsAPause(t *testing.T) {
 		})
 	}
 }
+
+// TestAnswerThatIsNoList: what is JSON, comes with 200 and is no list says nothing of the kind's
+// objects; a gateway's answer, or a Status, as an empty list would delete them all.
+func TestAnswerThatIsNoList(t *testing.T) {
+	for _, answer := range []string{
+		`{}`, `null`, ``, `{"code":401,"message":"log in"}`, `{"kind":"PodList","metadata":{"resourceVersion":"900"}}`,
+		`{"metadata":{"resourceVersion":"900"},"items":[]}`, statusJSON(503, "ServiceUnavailable", "not now"),
+	} {
+		t.Run(answer, func(t *testing.T) {
+			api := newFakeAPI(t)
+			api.plain = true
+			api.put("pods", "n/a", "u1", "")
+			var wrong atomic.Int32
+			h := start(t, api, collector.Config{Resources: []collector.Resource{pods}})
+			h.expect("put Pod/n/a u1")
+			api.mu.Lock()
+			api.fault = func(_ string, n int, w http.ResponseWriter, _ *http.Request) bool {
+				if n > 0 || wrong.Add(1) > 2 {
+					return false
+				}
+				_, _ = io.WriteString(w, answer)
+				return true
+			}
+			api.mu.Unlock()
+			api.forget()
+			api.put("pods", "n/b", "u2", "")
+			api.disconnect("pods")
+			h.expect("put Pod/n/b u2")
+			if wrong.Load() < 3 {
+				t.Errorf("%d lists were asked for, want the wrong ones and a right one", wrong.Load())
+			}
+		})
+	}
+	t.Run("empty", func(t *testing.T) { // null is how some servers write no items
+		api := newFakeAPI(t)
+		api.plain = true
+		api.fault = func(_ string, n int, w http.ResponseWriter, _ *http.Request) bool {
+			if n > 0 {
+				return false
+			}
+			_, _ = io.WriteString(w, `{"kind":"PodList","metadata":{"resourceVersion":"900"},"items":null}`)
+			return true
+		}
+		h := start(t, api, collector.Config{Resources: []collector.Resource{pods}})
+		if err := h.WaitForSync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
