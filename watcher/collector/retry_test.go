@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -202,5 +204,77 @@ func TestAnswerThatIsNoList(t *testing.T) {
 		if err := h.WaitForSync(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+	})
+}
+
+// TestObjectOnTwoPages: that a list has as many items as the store does not mean that nothing is
+// gone.
+func TestObjectOnTwoPages(t *testing.T) {
+	api := newFakeAPI(t)
+	api.plain = true
+	for _, name := range []string{"a", "b", "c"} {
+		api.put("pods", "n/"+name, "u-"+name, "")
+	}
+	h := start(t, api, collector.Config{Resources: []collector.Resource{pods}})
+	h.expect("put Pod/n/a u-a", "put Pod/n/b u-b", "put Pod/n/c u-c")
+	item := func(name string) string {
+		return `{"metadata":{"namespace":"n","name":"` + name + `","uid":"u-` + name + `","resourceVersion":"900"}}`
+	}
+	api.mu.Lock()
+	api.fault = func(_ string, n int, w http.ResponseWriter, _ *http.Request) bool {
+		if n > 0 {
+			return false
+		}
+		_, _ = io.WriteString(w, `{"kind":"PodList","metadata":{"resourceVersion":"901"},"items":[`+item("a")+","+item("b")+","+item("b")+`]}`)
+		return true
+	}
+	api.mu.Unlock()
+	api.forget()
+	api.disconnect("pods")
+	h.expect("delete Pod/n/c u-c", "put Pod/n/a u-a", "put Pod/n/b u-b")
+}
+
+// TestPageThatNamesItself: a list without an end is an error that says so, not one that is read
+// until memory is full.
+func TestPageThatNamesItself(t *testing.T) {
+	api := newFakeAPI(t)
+	api.plain = true
+	var pages atomic.Int32
+	api.fault = func(_ string, n int, w http.ResponseWriter, _ *http.Request) bool {
+		if n > 0 {
+			return false
+		}
+		if pages.Add(1) > 1000 {
+			return false
+		}
+		_, _ = io.WriteString(w, `{"kind":"PodList","metadata":{"resourceVersion":"900","continue":"next"},"items":[{"metadata":{"name":"a"}}]}`)
+		return true
+	}
+	h := start(t, api, collector.Config{Resources: []collector.Resource{pods}})
+	h.eventually("refusal", func() bool {
+		failing, _ := h.Failing()
+		return len(failing) == 1 && strings.Contains(failing[0].Err.Error(), "names itself")
+	})
+	if n := pages.Load(); n > 100 {
+		t.Errorf("%d pages were read", n)
+	}
+}
+
+// TestGatewayThatCompresses: whoever may compress what a request does not forbid does not.
+func TestGatewayThatCompresses(t *testing.T) {
+	api := newFakeAPI(t)
+	api.put("pods", "n/a", "u1", "")
+	var asked sync.Map
+	api.fault = func(_ string, _ int, _ http.ResponseWriter, r *http.Request) bool {
+		asked.Store(r.Header.Get("Accept-Encoding"), true)
+		return false
+	}
+	h := start(t, api, collector.Config{Resources: []collector.Resource{pods}})
+	h.expect("put Pod/n/a u1")
+	asked.Range(func(how, _ any) bool {
+		if how != "identity" {
+			t.Errorf("a request accepts %q, want identity: nothing is decompressed", how)
+		}
+		return true
 	})
 }

@@ -3,6 +3,7 @@ package collector
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -34,6 +35,9 @@ const (
 	// listRead is how much of a list one read waits for.
 	listRead = 32 << 10
 )
+
+// errSamePage refuses a list without an end, which would be read until memory is full.
+var errSamePage = errors.New("the page names itself as the next one: the server does not page as it says")
 
 // source lists and watches one kind over HTTP. It stands where client-go has its
 // typed clients, below the reflector.
@@ -88,6 +92,9 @@ func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (run
 	defer func() { _ = body.Close() }()
 	f := &buffer{src: &guardedReader{body, guard, nil}, atLeast: listRead}
 	list, err := s.decoder.list(f)
+	if err == nil && o.Continue != "" && list.Continue == o.Continue {
+		err = errSamePage
+	}
 	if err != nil {
 		err = cause(ctx, err)
 		s.life.fail(ctx, err)
