@@ -158,6 +158,52 @@ func TestRetryEndsAPause(t *testing.T) {
 	}
 }
 
+// answers is an apiserver as a function.
+type answers func(*http.Request) (status int, body string)
+
+func (a answers) RoundTrip(req *http.Request) (*http.Response, error) {
+	status, body := a(req)
+	if status == 0 {
+		return nil, syscall.ECONNREFUSED
+	}
+	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body)), Header: http.Header{}}, nil
+}
+
+// TestWatchesThatEndAtOnce: a watch that is answered, brings something and ends is no failure, but
+// not asked for as often as the server can answer.
+func TestWatchesThatEndAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		watches := 0
+		api := answers(func(req *http.Request) (int, string) {
+			switch q := req.URL.Query(); {
+			case q.Get("sendInitialEvents") == "true":
+				return 422, statusJSON(422, "Invalid", "not here")
+			case q.Get("watch") != "true":
+				return 200, `{"kind":"PodList","metadata":{"resourceVersion":"100"},"items":[]}`
+			}
+			if watches++; watches > 1000 { // no time passes between them
+				return 0, ""
+			}
+			return 200, bookmarkFrame("Pod", 100, false)
+		})
+		col, err := collector.New(collector.Config{Resources: []collector.Resource{pods}}, collector.Settings{Client: &rest.Config{Host: "http://cluster.example", Transport: api}, Sink: silent{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- col.Run(ctx) }()
+		time.Sleep(20 * time.Second)
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if watches < 15 || watches > 30 {
+			t.Errorf("%d watches in 20 s, want about one a second", watches)
+		}
+	})
+}
+
 // TestAnswerThatIsNoList: what is JSON, comes with 200 and is no list says nothing of the kind's
 // objects; a gateway's answer, or a Status, as an empty list would delete them all.
 func TestAnswerThatIsNoList(t *testing.T) {

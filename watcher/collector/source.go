@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,6 +35,10 @@ const (
 	maxComeBack = 30 * time.Second
 	// listRead is how much of a list one read waits for.
 	listRead = 32 << 10
+	// watchesPerSecond of a kind are opened in the long run, where watches that are answered end
+	// at once: the reflector asks for the next without a pause if one brought anything.
+	watchesPerSecond = 1
+	watchesAtOnce    = 5
 )
 
 // errSamePage refuses a list without an end, which would be read until memory is full.
@@ -53,7 +58,8 @@ type source struct {
 	plain     bool // no streaming lists
 
 	listed  atomic.Bool
-	running gate // lists and streams
+	opens   *rate.Limiter // of watches: see watchesPerSecond
+	running gate          // lists and streams
 }
 
 var (
@@ -119,6 +125,10 @@ func (s *source) countList() {
 func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	if !s.running.enter() {
 		return nil, context.Canceled
+	}
+	if err := s.opens.Wait(ctx); err != nil {
+		s.running.leave()
+		return nil, err
 	}
 	o.Watch = true
 	initial := o.SendInitialEvents != nil && *o.SendInitialEvents
