@@ -58,6 +58,7 @@ type source struct {
 	plain     bool // no streaming lists
 
 	listed  atomic.Bool
+	current atomic.Bool   // a list was complete, and no watch opened since
 	opens   *rate.Limiter // of watches: see watchesPerSecond
 	running gate          // lists and streams
 }
@@ -107,6 +108,7 @@ func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (run
 		return nil, fmt.Errorf("list %s: %w", s.resource, err)
 	}
 	s.life.sign()
+	s.current.Store(true)
 	// Reading to the end lets the connection be used again.
 	_, _ = io.Copy(io.Discard, io.LimitReader(body, maxErrorBody))
 	return list, nil
@@ -125,6 +127,10 @@ func (s *source) countList() {
 func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	if !s.running.enter() {
 		return nil, context.Canceled
+	}
+	if fresh := s.current.Swap(false); !fresh && o.ResourceVersion == "" && o.SendInitialEvents == nil {
+		s.running.leave()
+		return nil, apierrors.NewResourceExpired("lists of " + s.resource.String() + " have no version, and what was deleted since the last shows in no watch")
 	}
 	if err := s.opens.Wait(ctx); err != nil {
 		s.running.leave()
