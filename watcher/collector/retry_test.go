@@ -207,40 +207,42 @@ func TestWatchesThatEndAtOnce(t *testing.T) {
 // TestListsWithoutVersion: some aggregated servers' lists have no resourceVersion. A watch then begins
 // with what there is and says nothing of what went before it: there is a list before each.
 func TestListsWithoutVersion(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		lists := 0
-		pod := func(name string) string { return `{"metadata":{"name":"` + name + `","uid":"u-` + name + `"}}` }
-		api := answers(func(req *http.Request) (int, string) {
-			switch q := req.URL.Query(); {
-			case q.Get("sendInitialEvents") == "true":
-				return 422, statusJSON(422, "Invalid", "not here")
-			case q.Get("watch") == "true":
-				return 200, `{"type":"ADDED","object":` + pod("a") + "}\n"
+	for _, event := range []string{"ADDED", "MODIFIED"} { // of which the second tells the reflector a version
+		synctest.Test(t, func(t *testing.T) {
+			lists := 0
+			pod := func(name string) string { return `{"metadata":{"name":"` + name + `","uid":"u-` + name + `"}}` }
+			api := answers(func(req *http.Request) (int, string) {
+				switch q := req.URL.Query(); {
+				case q.Get("sendInitialEvents") == "true":
+					return 422, statusJSON(422, "Invalid", "not here")
+				case q.Get("watch") == "true":
+					return 200, `{"type":"` + event + `","object":` + pod("a") + "}\n"
+				}
+				if lists++; lists == 1 {
+					return 200, `{"kind":"PodList","metadata":{},"items":[` + pod("a") + "," + pod("b") + `]}`
+				}
+				return 200, `{"kind":"PodList","metadata":{},"items":[` + pod("a") + `]}`
+			})
+			col, err := collector.New(collector.Config{Resources: []collector.Resource{pods}}, collector.Settings{Client: &rest.Config{Host: "http://cluster.example", Transport: api}, Sink: silent{}})
+			if err != nil {
+				t.Fatal(err)
 			}
-			if lists++; lists == 1 {
-				return 200, `{"kind":"PodList","metadata":{},"items":[` + pod("a") + "," + pod("b") + `]}`
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- col.Run(ctx) }()
+			time.Sleep(10 * time.Second)
+			if n := len(col.List("Pod")); n != 1 {
+				t.Errorf("%d objects after %d lists, want the one of the second list", n, lists)
 			}
-			return 200, `{"kind":"PodList","metadata":{},"items":[` + pod("a") + `]}`
+			if lists > 10 {
+				t.Errorf("%d lists in 10 s", lists)
+			}
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
 		})
-		col, err := collector.New(collector.Config{Resources: []collector.Resource{pods}}, collector.Settings{Client: &rest.Config{Host: "http://cluster.example", Transport: api}, Sink: silent{}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- col.Run(ctx) }()
-		time.Sleep(10 * time.Second)
-		if n := len(col.List("Pod")); n != 1 {
-			t.Errorf("%d objects after %d lists, want the one of the second list", n, lists)
-		}
-		if lists > 10 {
-			t.Errorf("%d lists in 10 s", lists)
-		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	}
 }
 
 // TestAnswerThatIsNoList: what is JSON, comes with 200 and is no list says nothing of the kind's

@@ -128,7 +128,8 @@ func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 	if !s.running.enter() {
 		return nil, context.Canceled
 	}
-	if fresh := s.current.Swap(false); !fresh && o.ResourceVersion == "" && o.SendInitialEvents == nil {
+	// The reflector takes "0" from an object that has no version either.
+	if fresh := s.current.Swap(false); !fresh && (o.ResourceVersion == "" || o.ResourceVersion == "0") && o.SendInitialEvents == nil {
 		s.running.leave()
 		return nil, apierrors.NewResourceExpired("lists of " + s.resource.String() + " have no version, and what was deleted since the last shows in no watch")
 	}
