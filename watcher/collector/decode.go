@@ -180,6 +180,10 @@ func status(b []byte) *metav1.Status {
 	return &st
 }
 
+// errNoList refuses an answer that is JSON and no list, such as a gateway's or a Status that comes with 200: as an
+// empty list it would delete everything.
+var errNoList = errors.New("the answer is no list: want a kind and items")
+
 // list reads a LIST answer, item by item.
 func (d *decoder) list(f *buffer) (*itemList, error) {
 	list := &itemList{}
@@ -206,6 +210,9 @@ func (d *decoder) list(f *buffer) (*itemList, error) {
 			return nil, err
 		}
 	}
+	if list.Kind == "" || !list.hasItems {
+		return nil, fmt.Errorf("%w, not the kind %.40q", errNoList, list.Kind)
+	}
 	return list, nil
 }
 
@@ -217,6 +224,7 @@ func (d *decoder) listMember(s *jsonscan.Scanner, b []byte, list *itemList) (inI
 		return false, false, err
 	}
 	if key.Is(b, "items") {
+		list.hasItems = true
 		c, err := s.Peek()
 		if err != nil {
 			return false, false, err

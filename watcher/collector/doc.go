@@ -11,7 +11,8 @@
 //  3. After any interruption the difference between the apiserver's list and the
 //     store is handed over: what is new or has another version as Put, what is gone
 //     as Delete with the uid that was stored. Unchanged objects are not sent again. The
-//     first list is left to Settings.First if that takes it over.
+//     first list is left to Settings.First if that takes it over. An answer that is no list
+//     is an error, never an empty list.
 //  4. Memory is the cached objects and one read buffer per kind. There is no queue
 //     here: a Sink that blocks holds back that kind's connection and no other's.
 //  5. A field that is masked never enters the store. An object that cannot be masked

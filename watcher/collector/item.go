@@ -84,7 +84,8 @@ func (m itemMeta) GetAnnotations() map[string]string {
 type itemList struct {
 	metav1.TypeMeta
 	metav1.ListMeta
-	Items []runtime.Object
+	Items    []runtime.Object
+	hasItems bool // it had the member, if only null
 }
 
 var _ runtime.Object = (*itemList)(nil)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -57,6 +58,7 @@ func (c *Collector) kindOf(r Resource, st *store) *kind {
 			conn: c.conn, resource: r, namespace: c.config.Namespace, idle: c.config, plain: c.config.PlainList,
 			decoder: decoder{kind: r.Key(), recipe: c.config.recipe(r), known: st.known, listing: c.listing},
 			metrics: st.metrics, logger: st.logger, life: newLife(c.askFor),
+			opens: rate.NewLimiter(watchesPerSecond, watchesAtOnce),
 		},
 		backoff: c.backoff,
 		done:    make(chan struct{}),

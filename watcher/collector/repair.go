@@ -103,7 +103,7 @@ func (c *Collector) Repair(ctx context.Context, key object.Key) error {
 // cause of: a key of a kind that is not collected, or of the cluster scope where the
 // kind has namespaces.
 func (c *Collector) Remove(ctx context.Context, key object.Key, uid string) error {
-	c.metrics.of(key.Kind).received.Inc()
+	c.metrics.received.WithLabelValues(key.Kind).Inc() // no gauges: the kind may be collected no more
 	return c.sink.Enqueue(ctx, pipeline.Event{Action: pipeline.Delete, Key: key, UID: uid, Received: time.Now()})
 }
 

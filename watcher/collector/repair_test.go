@@ -5,6 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
 )
@@ -57,6 +60,27 @@ func TestRepair(t *testing.T) {
 	}
 	if err := h.Repair(t.Context(), key("Broken", "", "x")); !errors.Is(err, collector.ErrNotSynced) {
 		t.Errorf("repair of a kind that has not synced: %v", err)
+	}
+}
+
+// TestRemovedKindLeavesNoGauge: a kind that is gone is not one whose first list is missing, also
+// when what storage still holds of it is removed afterwards.
+func TestRemovedKindLeavesNoGauge(t *testing.T) {
+	h := start(t, newFakeAPI(t), collector.Config{Resources: []collector.Resource{pods, nodes}})
+	h.eventually("sync", func() bool { return len(h.Unsynced()) == 0 })
+	if err := h.RemoveResource("Pod"); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- h.Repair(t.Context(), object.Key{Kind: "Pod", Namespace: "a", Name: "left"}) }()
+	h.expect("delete Pod/a/left ")
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{metric.Synced, metric.CacheKeys} {
+		if n, err := testutil.GatherAndCount(h.reg, name); err != nil || n != 1 {
+			t.Errorf("%s: %d series, %v, want that of Node", name, n, err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,7 +36,14 @@ const (
 	maxComeBack = 30 * time.Second
 	// listRead is how much of a list one read waits for.
 	listRead = 32 << 10
+	// watchesPerSecond of a kind are opened in the long run, where watches that are answered end
+	// at once: the reflector asks for the next without a pause if one brought anything.
+	watchesPerSecond = 1
+	watchesAtOnce    = 5
 )
+
+// errSamePage refuses a list without an end, which would be read until memory is full.
+var errSamePage = errors.New("the page names itself as the next one: the server does not page as it says")
 
 // source lists and watches one kind over HTTP. It stands where client-go has its
 // typed clients, below the reflector.
@@ -52,8 +61,10 @@ type source struct {
 	plain     bool // no streaming lists
 
 	listed  atomic.Bool
-	spread  atomic.Bool // no watch has ended since the last list
-	running gate        // lists and streams
+	spread  atomic.Bool   // no watch has ended since the last list
+	current atomic.Bool   // a list was complete, and no watch opened since
+	opens   *rate.Limiter // of watches: see watchesPerSecond
+	running gate          // lists and streams
 }
 
 var (
@@ -88,6 +99,7 @@ func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (run
 		return nil, fmt.Errorf("list %s: %w", s.resource, err)
 	}
 	s.life.sign()
+	s.current.Store(true)
 	return list, nil
 }
 
@@ -102,6 +114,9 @@ func (s *source) page(ctx context.Context, o metav1.ListOptions) (*itemList, err
 	defer func() { _ = body.Close() }()
 	f := &buffer{src: &guardedReader{body, guard, nil}, atLeast: listRead}
 	list, err := s.decoder.list(f)
+	if err == nil && o.Continue != "" && list.Continue == o.Continue {
+		err = errSamePage
+	}
 	if err != nil {
 		err = cause(ctx, err)
 		s.life.fail(ctx, err)
@@ -129,6 +144,15 @@ func (s *source) countList() {
 func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	if !s.running.enter() {
 		return nil, context.Canceled
+	}
+	// The reflector takes "0" from an object that has no version either.
+	if fresh := s.current.Swap(false); !fresh && (o.ResourceVersion == "" || o.ResourceVersion == "0") && o.SendInitialEvents == nil {
+		s.running.leave()
+		return nil, apierrors.NewResourceExpired("lists of " + s.resource.String() + " have no version, and what was deleted since the last shows in no watch")
+	}
+	if err := s.opens.Wait(ctx); err != nil {
+		s.running.leave()
+		return nil, err
 	}
 	o.Watch = true
 	initial := o.SendInitialEvents != nil && *o.SendInitialEvents

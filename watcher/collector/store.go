@@ -385,12 +385,14 @@ func (s *store) Replace(list []any, version string) error {
 }
 
 // merge makes the store equal to a list of items and returns the differences. Beside the
-// store itself it needs memory for the differences only, and for a pointer to each object
-// if one is gone.
+// store itself it needs memory for the differences and, where it is not the first list, for
+// a pointer to each object: that there are as many says nothing, since pages may show an
+// object twice.
 func (s *store) merge(list []any) (changes []change, gone []*object.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.objects) == 0 {
+	first := len(s.objects) == 0
+	if first {
 		s.objects = make(map[name]*object.Object, len(list))
 		changes = make([]change, 0, len(list))
 	}
@@ -406,7 +408,7 @@ func (s *store) merge(list []any) (changes []change, gone []*object.Object) {
 		s.objects[n] = it.obj
 		changes = append(changes, change{it, old})
 	}
-	if len(s.objects) == len(list) { // a list names no object twice
+	if first {
 		return changes, nil
 	}
 	listed := make(map[*object.Object]struct{}, len(list))

@@ -57,6 +57,7 @@ func (c *connection) get(ctx context.Context, path string, query url.Values, acc
 		return nil, err
 	}
 	req.Header.Set("Accept", accept)
+	req.Header.Set("Accept-Encoding", "identity") // without it a gateway may take any for accepted (RFC 9110 §12.5.3)
 	return c.client.Do(req)
 }
 

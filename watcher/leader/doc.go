@@ -15,7 +15,8 @@
 //     it drains already, nothing more leaves, and what is in flight has its time limit.
 //  4. One connection that dies costs nothing: each request to the apiserver has
 //     RequestTimeout, and the next try a new connection.
-//  5. The Lease is kept while the leader drains at an orderly end, and given back after
+//  5. Only a Lease in the answer counts: what else comes with 200 is an error.
+//  6. The Lease is kept while the leader drains at an orderly end, and given back after
 //     it, so that the next leader need not wait; where something that was sent last may
 //     still be applied, it is left to expire by then.
 //

@@ -66,7 +66,9 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	var b strings.Builder
 	if s.stored != nil {
-		_ = json.NewEncoder(&b).Encode(s.stored)
+		answer := *s.stored
+		answer.Kind = "Lease"
+		_ = json.NewEncoder(&b).Encode(answer)
 	}
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(b.String())), Request: r}, nil
 }
@@ -682,4 +684,27 @@ type asked func(*http.Request)
 func (a asked) RoundTrip(r *http.Request) (*http.Response, error) {
 	a(r)
 	return nil, errors.New("out of order")
+}
+
+// TestGatewayIsNoLease: what answers every request with 200 and some JSON makes nobody the leader.
+func TestGatewayIsNoLease(t *testing.T) {
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"code":401,"message":"log in"}`))
+	}))
+	defer gateway.Close()
+	c := For(time.Second)
+	c.Namespace, c.Name, c.Identity = "ns", "lease", "me"
+	e, err := New(c, &rest.Config{Host: gateway.URL}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	err = e.Run(ctx, func(context.Context) error {
+		t.Error("it leads")
+		return nil
+	})
+	if err != nil || e.Trouble() == nil {
+		t.Errorf("Run: %v, trouble: %v", err, e.Trouble())
+	}
 }

@@ -93,6 +93,9 @@ func (l leases) do(ctx context.Context, method, url string, body *lease) (*lease
 	if err := json.Unmarshal(b, out); err != nil {
 		return nil, fmt.Errorf("%s %s: %w", method, l.name, err)
 	}
+	if out.Kind != "Lease" { // a gateway's answer, as an empty Lease, would let every replica lead
+		return nil, fmt.Errorf("%s %s: the answer is a %q, want a Lease", method, l.name, out.Kind)
+	}
 	return out, nil
 }
 
