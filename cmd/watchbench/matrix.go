@@ -18,6 +18,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 type matrixFlags struct {
@@ -74,7 +75,7 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) (err error) {
 	if err != nil {
 		return err
 	}
-	on := todo[0].File.Base().Cluster
+	on := controlPlane(todo)
 	groups, release, err := pinned(on.Pin)
 	if err != nil {
 		return err
@@ -95,7 +96,7 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) (err error) {
 		Scenarios: todo, Rows: rows, Profile: f.profile, Dir: dir, Report: progress.Line, Fatal: runner.IsInput, Crashed: party.WatcherEnded,
 		Run: func(ctx context.Context, s campaign.Scenario, baseline *result.Cell) (string, *result.Results, error) {
 			out, err := runner.Run(ctx, runner.Options{
-				Scenario: s.File, Binaries: bins, Provider: on.Provider, OutDir: dir, Progress: f.progress(cmd), Command: commandLine(),
+				Scenario: s.File, Binaries: bins, Provider: s.File.Base().Cluster.Provider, OutDir: dir, Progress: f.progress(cmd), Command: commandLine(),
 				Baseline: baseline, Pinned: groups,
 			}, up)
 			return out.Dir, out.Results, err
@@ -112,6 +113,16 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) (err error) {
 		return err
 	}
 	return matrixVerdict(m)
+}
+
+// controlPlane is the cluster of the scenarios; those with a simulated one bring it along.
+func controlPlane(todo []campaign.Scenario) spec.Cluster {
+	for _, s := range todo {
+		if on := s.File.Base().Cluster; on.Provider != spec.ProviderReplay {
+			return on
+		}
+	}
+	return todo[0].File.Base().Cluster
 }
 
 func (f *matrixFlags) showMatrix(cmd *cobra.Command, dir string, m *result.Matrix) error {

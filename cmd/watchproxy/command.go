@@ -43,7 +43,7 @@ go to standard error. SIGTERM stops it.
 Faults are effect(arguments):probability, separated by commas. Effects: a status from 400
 to 599 (retry-after=2s), 410(start|page|mid), html, no-stream, older(versions), stall(d),
 blackhole, close(d) or close(min,max), reset, silent(d), pace(64KiB), no-bookmark, error,
-truncate, unknown, junk, gone(d). Filters: kind=Pod|Node, verb=list|page|watch|stream|other.
+truncate, unknown, junk, lost(deleted), gone(d). Filters: kind=Pod|Node, verb=list|page|watch|stream|other.
 Times: from, for, every; max=5 firings.
 
 The admin API: GET, POST (text) and DELETE (?id=N) /faults, and POST /start, which

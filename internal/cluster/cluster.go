@@ -88,7 +88,7 @@ type Cluster struct {
 	once    sync.Once
 	downErr error
 	down    func(context.Context) error
-	restart func(context.Context, *Cluster) error // of kube-apiserver; nil where it cannot be
+	own     *run // whose parties can be restarted; nil elsewhere
 }
 
 // Down ends what Up started. It may be called more than once; later calls return

@@ -217,6 +217,11 @@ func (p *process) healthy(ctx context.Context, url string) error {
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // nothing is sent, and nothing believed but "ok"
 	}
 	client := &http.Client{Transport: transport, Timeout: probeTimeout}
+	return p.await(ctx, func(ctx context.Context) error { return ask(ctx, client, url) })
+}
+
+// await returns when a look at the party finds nothing wrong, or when it has ended.
+func (p *process) await(ctx context.Context, look func(context.Context) error) error {
 	var last error
 	err := wait.PollUntilContextCancel(ctx, healthEvery, true, func(ctx context.Context) (bool, error) {
 		select {
@@ -224,7 +229,7 @@ func (p *process) healthy(ctx context.Context, url string) error {
 			return false, errEnded
 		default:
 		}
-		last = ask(ctx, client, url)
+		last = look(ctx)
 		return last == nil, nil
 	})
 	switch {

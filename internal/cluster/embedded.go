@@ -286,7 +286,7 @@ func (r *run) up(ctx context.Context, opts EmbeddedOptions, binaries binaryDirs)
 		Controllers: opts.Controllers,
 		ends:        true,
 		down:        r.down,
-		restart:     r.restartAPIServer,
+		own:         r,
 	}
 	if err := kubefile.Write(c.Kubeconfig, kubefile.For(contextName, cfg)); err != nil {
 		return nil, err

@@ -1,15 +1,10 @@
 package cluster
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"syscall"
-	"time"
-
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/cluster/controlplane"
 )
@@ -38,79 +33,4 @@ func (c *Cluster) signal(s syscall.Signal) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// ErrFixed means that no party of this cluster can be restarted.
-var ErrFixed = errors.New("only the embedded control plane of this process can be restarted")
-
-// RestartAPIServer kills kube-apiserver and starts it again with the same flags and the
-// same etcd. It returns when the new one is ready; its process id is in PIDs then.
-func (c *Cluster) RestartAPIServer(ctx context.Context) error {
-	if c.restart == nil {
-		return ErrFixed
-	}
-	return c.restart(ctx, c)
-}
-
-// restartAPIServer is Cluster.RestartAPIServer.
-func (r *run) restartAPIServer(ctx context.Context, c *Cluster) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, defaultStartTimeout, fmt.Errorf("not ready within %s", defaultStartTimeout))
-	defer cancel()
-	flags := partyFlags(r.dir, apiserverParty)
-	if pid := partyPID(r.dir, apiserverParty); pid != 0 {
-		// Until nobody has that id any more: a process without a command line may still
-		// have its port.
-		err := wait.PollUntilContextCancel(ctx, 5*time.Millisecond, true, func(context.Context) (bool, error) {
-			err := syscall.Kill(-pid, syscall.SIGKILL)
-			if errors.Is(err, syscall.ESRCH) {
-				return true, nil
-			}
-			return false, err
-		})
-		if err != nil {
-			return fmt.Errorf("kill kube-apiserver: %w", err)
-		}
-	}
-	cfg, err := c.RESTConfig()
-	if err != nil {
-		return err
-	}
-	for {
-		err := r.startAPIServer(ctx, cfg, flags)
-		if err == nil {
-			c.PIDs[apiserverParty] = partyPID(r.dir, apiserverParty)
-			return nil
-		}
-		// The port is one that the kernel may lend to a client of anybody's for a moment.
-		if !errors.Is(err, errEnded) || !strings.Contains(logExcerpt(r.logs[apiserverParty]), "address already in use") {
-			return fmt.Errorf("start kube-apiserver again: %w", err)
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("start kube-apiserver again: %w: %w", context.Cause(ctx), err)
-		case <-time.After(healthEvery):
-		}
-	}
-}
-
-// startAPIServer returns when it is ready, or has ended.
-func (r *run) startAPIServer(ctx context.Context, cfg *rest.Config, flags []string) error {
-	p, err := r.launch(apiserverParty, flags...)
-	if err != nil {
-		return err
-	}
-	var last error
-	err = wait.PollUntilContextCancel(ctx, healthEvery, true, func(ctx context.Context) (bool, error) {
-		select {
-		case <-p.ended:
-			return false, errEnded
-		default:
-		}
-		_, last = get(ctx, cfg, "/readyz")
-		return last == nil, nil
-	})
-	if err != nil {
-		return errors.Join(err, last)
-	}
-	return nil
 }

@@ -25,6 +25,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	case PathStats:
 		writeJSON(w, apistatus.ContentType, s.Stats(""))
 		return
+	case PathSave, PathRestore:
+		s.goBack(w, r)
+		return
 	case "/openapi/v3":
 		s.schemas(w)
 		return
@@ -43,6 +46,24 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	default:
 		notFound(w)
 	}
+}
+
+// goBack saves or restores for an Observer.
+func (s *Server) goBack(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost || r.UserAgent() != Observer {
+		notFound(w)
+		return
+	}
+	if r.URL.Path == PathSave {
+		writeJSON(w, apistatus.ContentType, s.Save())
+		return
+	}
+	version, err := s.Restore()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusConflict)
+		return
+	}
+	writeJSON(w, apistatus.ContentType, version)
 }
 
 // isSimulated tells users of kubectl why they are refused.

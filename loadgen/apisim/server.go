@@ -33,6 +33,7 @@ type Server struct {
 	uids    uint64           // guarded by mu; the number of uids given out
 	counts  map[string]int   // guarded by mu; requests by verb and resource
 	open    int              // guarded by mu; watches that are open
+	saved   *saved           // guarded by mu; nil before Save
 }
 
 var _ http.Handler = (*Server)(nil)

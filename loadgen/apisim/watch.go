@@ -164,10 +164,11 @@ func (x *watcher) run(r *http.Request) {
 		select {
 		case <-changed:
 		case <-tick:
-			x.advance()
-			x.bookmark("")
-			if x.flush() != nil {
-				return
+			if x.advance() {
+				x.bookmark("")
+				if x.flush() != nil {
+					return
+				}
 			}
 			mark.Reset(x.untilBookmark(deadline))
 		case <-end.C:
@@ -208,13 +209,16 @@ func (x *watcher) read() (batch []event, changed <-chan struct{}, over bool) {
 	return batch, k.changed, all && (k.gone || k.cut != x.cut || !slices.Contains(k.Versions, x.ver))
 }
 
-// advance notes the changes of other kinds, of which a watch is not told.
-func (x *watcher) advance() {
+// advance notes the changes of other kinds, of which a watch is not told. It reports
+// whether there is a version to tell: a watch from a later version than there is, as after
+// Restore, stays silent until that has come.
+func (x *watcher) advance() bool {
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()
 	if x.next == x.k.next() {
 		x.seen = max(x.seen, x.s.rv)
 	}
+	return x.seen <= x.s.rv
 }
 
 // change sends one change as the watch's selectors see it.

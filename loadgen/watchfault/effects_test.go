@@ -232,6 +232,16 @@ func TestEvents(t *testing.T) {
 			fired(t, w, strings.Replace(name, "(status=429)", "", 1)+" 1/1")
 		})
 	}
+	bubble(t, "lost of one type", "lost(modified,max=2)", func(t *testing.T, w *world) {
+		r := w.watch(stream)
+		w.put("p")
+		w.put("p") // lost
+		w.put("q")
+		w.put("q") // lost
+		w.put("p")
+		r.expect("END", "ADDED p", "ADDED q", "MODIFIED p")
+		fired(t, w, "lost(modified) 2/2")
+	})
 	bubble(t, "initial events too", "unknown(initial=true,max=1)", func(t *testing.T, w *world) {
 		w.put("p")
 		w.watch(stream).expect("EXPLODED x", "ADDED p", "END")

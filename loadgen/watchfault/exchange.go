@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -257,14 +258,17 @@ func (x *exchange) frame(line []byte) error {
 		return x.bookmark(line)
 	}
 	kind := eventType(line)
-	if kind != "ADDED" && kind != "MODIFIED" && kind != "DELETED" {
+	if !slices.Contains(eventTypes, kind) {
 		return x.put(line)
 	}
 	if err := x.hold(); err != nil {
 		return err
 	}
 	x.events++
-	if a := x.pickEvent(line); a != nil {
+	if a := x.pickEvent(kind, line); a != nil {
+		if a.Spec.Effect == Lost {
+			return nil
+		}
 		over, err := x.spoil(a, line)
 		if over || err != nil {
 			return err
@@ -310,8 +314,8 @@ func (x *exchange) bookmark(line []byte) error {
 	return nil
 }
 
-// pickEvent draws the fault that hits an event, and counts it.
-func (x *exchange) pickEvent(line []byte) *active {
+// pickEvent draws the fault that hits an event of a type, and counts it.
+func (x *exchange) pickEvent(kind string, line []byte) *active {
 	all, _ := x.in.snapshot(perEvent, x.req)
 	if len(all) == 0 {
 		return nil
@@ -320,7 +324,7 @@ func (x *exchange) pickEvent(line []byte) *active {
 	initial := x.req.verb == Stream && x.listed.IsZero()
 	x.mu.Unlock()
 	for _, a := range all {
-		if initial && !a.Spec.Initial {
+		if initial && !a.Spec.Initial || a.Spec.Type != "" && a.Spec.Type != kind {
 			continue
 		}
 		if !x.in.Phase(a, time.Now()).Open || !x.in.hits(a, x.req.verb+x.req.path, x.n, x.events) {

@@ -33,6 +33,7 @@ const (
 	Truncate   Effect = "truncate"
 	Unknown    Effect = "unknown"
 	Junk       Effect = "junk"
+	Lost       Effect = "lost"
 	Refuse     Effect = "refuse"
 )
 
@@ -82,6 +83,7 @@ var effects = map[Effect]struct {
 	Truncate:   {perEvent, []string{Watch, Stream}, 0},
 	Unknown:    {perEvent, []string{Watch, Stream}, 0},
 	Junk:       {perEvent, []string{Watch, Stream}, 0},
+	Lost:       {perEvent, []string{Watch, Stream}, 0},
 	Refuse:     {perServer, nil, 0},
 }
 
@@ -100,6 +102,7 @@ type Spec struct {
 	Hold       time.Duration // Silent: 0 is until the end
 	Versions   uint64        // Older
 	Rate       int64         // Pace, bytes per second
+	Type       string        // Lost: of the events, as in a watch; empty is all
 	Initial    bool          // events before a streaming list's closing bookmark too
 
 	Verbs []string // never empty, except for Refuse
@@ -109,12 +112,18 @@ type Spec struct {
 	Max int // firings; 0 is unlimited
 }
 
+// eventTypes are those of events about objects.
+var eventTypes = []string{"ADDED", "MODIFIED", "DELETED"}
+
+// Hits reports whether the fault is meant for objects of a Kind.
+func (s Spec) Hits(kind string) bool { return len(s.Kinds) == 0 || slices.Contains(s.Kinds, plural(kind)) }
+
 // EndsWatches reports whether a watch that the fault hits ends, without an event, some
 // time after it was opened.
 func (s Spec) EndsWatches() bool { return s.Effect == Close || s.Effect == Reset }
 
 const knownEffects = "a status from 400 to 599, 410(start|page|mid), html, no-stream, older, stall, blackhole, close, reset, silent, pace, " +
-	"no-bookmark, error, truncate, unknown, junk or gone"
+	"no-bookmark, error, truncate, unknown, junk, lost or gone"
 
 // Parse reads faults. Empty text is none.
 func Parse(text string) ([]Spec, error) {
@@ -143,7 +152,7 @@ func (s Spec) common() faultlist.Fault {
 // positional are the arguments an effect takes without a key.
 var positional = map[string][]string{
 	"410": {"at"}, "stall": {"delay"}, "older": {"versions"}, "close": {"after", "until"}, "reset": {"after", "until"},
-	"silent": {"hold"}, "pace": {"rate"}, "gone": {"for"},
+	"silent": {"hold"}, "lost": {"type"}, "pace": {"rate"}, "gone": {"for"},
 }
 
 // effect reads the effect and its own arguments, whose names it returns for error
@@ -181,6 +190,11 @@ func (s *Spec) effect(t *faultlist.Term) (own []string) {
 	case Truncate, Unknown, Junk:
 		s.Initial = r.Bool("initial", false)
 		own = []string{"initial"}
+	case Lost:
+		s.Type = strings.ToUpper(r.Text("type", ""))
+		if s.Type != "" && !slices.Contains(eventTypes, s.Type) {
+			r.Fail("type", "type=%s: want added, modified or deleted, or none for all", r.Text("type", ""))
+		}
 	case BlackHole, NoStream, NoBookmark:
 	case Refuse, "gone":
 		s.Effect = Refuse

@@ -32,6 +32,8 @@ func TestParse(t *testing.T) {
 		"pace(64KiB)":                   {Name: "pace(64KiB)", Effect: watchfault.Pace, Probability: 1, Rate: 64 << 10, Verbs: []string{"watch", "stream", "list", "page"}},
 		"truncate(initial=true):0.5%":   {Name: "truncate", Effect: watchfault.Truncate, Probability: 0.005, Initial: true, Verbs: both},
 		"error(status=429):0.1":         {Name: "error", Effect: watchfault.ErrorEvent, Status: 429, Probability: 0.1, Verbs: both},
+		"lost(deleted,kind=Pod):5%":     {Name: "lost(deleted)", Effect: watchfault.Lost, Type: "DELETED", Probability: 0.05, Verbs: both, Kinds: []string{"pods"}},
+		"lost":                          {Name: "lost", Effect: watchfault.Lost, Probability: 1, Verbs: both},
 		"gone(60s,from=10s)":            {Name: "gone(60s)", Effect: watchfault.Refuse, Probability: 1, Window: faultlist.Window{For: 60 * s, From: 10 * s}},
 		"refuse(for=1s,every=10s)":      {Name: "refuse", Effect: watchfault.Refuse, Probability: 1, Window: faultlist.Window{For: s, Every: 10 * s}},
 		"no-bookmark(kind=NetworkPolicy|Ingress|Endpoints)": {
@@ -58,6 +60,7 @@ func TestParse(t *testing.T) {
 func TestBadFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"explode":                          "want a status from 400 to 599",
+		"lost(bookmark)":                   "want added, modified or deleted",
 		"302":                              "want a status from 400 to 599",
 		"0503":                             "want a status",
 		"410:start":                        "not a probability",

@@ -22,6 +22,7 @@ type book struct {
 	ops       int64 // acknowledged operations on keys that are wanted
 	haveOps   bool
 	haveState bool
+	restored  bool // the final state is that of another history
 
 	records   int64 // of the op log
 	exist     int   // wanted objects, by the op log so far

@@ -154,7 +154,9 @@ func (j *judge) dropsAsked(t *tally, g *group) {
 // did not send.
 func (j *judge) versionsAccounted(t *tally, g *group) {
 	e, o := &g.counters, g.owed
-	if g.relisted {
+	if j.back.happened() {
+		// What the restore undid was perhaps never received.
+	} else if g.relisted {
 		t.note("%s: relists may have skipped versions, which are not counted one by one", g.name)
 	} else {
 		t.judged += o.expected
@@ -163,7 +165,7 @@ func (j *judge) versionsAccounted(t *tally, g *group) {
 			j.dropsFound(t, g)
 		}
 	}
-	if j.h.Cut {
+	if j.open() {
 		return
 	}
 	t.judged += o.keys
@@ -179,6 +181,10 @@ func (j *judge) missingAccounted(t *tally, g *group) {
 	e, o := &g.counters, g.owed
 	accounted := e.Coalesced + e.Filtered + e.Parked + e.Queued + e.Dropped
 	allowed := accounted + g.requests.near
+	if n := j.h.Withheld[g.name]; n > 0 {
+		allowed += n
+		t.note("%s: %d events were kept from the watcher", g.name, n)
+	}
 	if unreceived := o.expected - e.Received; j.h.Cut && unreceived > 0 {
 		allowed += unreceived
 		t.note("%s: cut with %d versions not yet received", g.name, unreceived)

@@ -36,7 +36,7 @@ func (b *book) addState(r *history.StateRecord) error {
 		*other = f
 	}
 	*side = other
-	if r.Side == history.SideApiserver && r.UID != "" {
+	if r.Side == history.SideApiserver && r.UID != "" && !b.restored {
 		k.lives[f.life].alive = endOfTime
 	}
 	return nil
@@ -220,7 +220,7 @@ func (j *judge) recreate() {
 			continue
 		}
 		names++
-		if j.h.Cut {
+		if j.open() {
 			continue
 		}
 		t.judged++

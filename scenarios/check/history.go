@@ -67,6 +67,8 @@ type Meta struct {
 	// versions carry them.
 	Ceilings  *Ceilings  `json:"ceilings,omitempty"`
 	Isolation *Isolation `json:"isolation,omitempty"`
+	// Withheld is the number of watch events per kind that a fault kept from the watcher.
+	Withheld map[string]int64 `json:"withheld,omitempty"`
 	// Canaries are secret values planted in objects that must be masked (G13).
 	// history.json is the one file not searched for them.
 	Canaries []string `json:"canaries,omitempty"`

@@ -44,13 +44,16 @@ func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Ver
 		return nil, err
 	}
 	if h.Bounds != nil {
-		j.ceilings, j.isolation = h.Bounds(Measured{Operations: j.book.records, PeakLive: j.book.peak, Changes: j.book.changes()})
+		j.ceilings, j.isolation = h.Bounds(Measured{
+			Operations: j.book.records + j.after.records, PeakLive: max(j.book.peak, j.after.peak), Changes: j.changes(),
+		})
 	}
 	j.converge()
 	j.settle()
 	j.recreate()
 	j.power()
 	j.replayed()
+	j.noteRestore()
 	j.conserve()
 	j.bounded()
 	j.isolated()
@@ -70,6 +73,8 @@ func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Ver
 type judge struct {
 	h      *History
 	book   *book
+	back   restore
+	after  *book // of the history that a restore began; else empty
 	acc    account
 	tamper map[history.Key][]*tampering
 	unseen map[string][]window // by kind, while the apiserver did not serve it
@@ -102,7 +107,8 @@ func newJudge(h *History) *judge {
 		j.tally[g] = &tally{}
 	}
 	ready := j.readMarks()
-	j.book = newBook(&h.Meta, ready)
+	j.book, j.after = newBook(&h.Meta, ready), newBook(&h.Meta, ready)
+	j.book.restored, j.after.opsNear = j.back.happened(), j.book.opsNear
 	j.acc = account{meta: &h.Meta, since: j.lastStart, kinds: make(map[string]requests)}
 	return j
 }
@@ -110,7 +116,7 @@ func newJudge(h *History) *judge {
 func (j *judge) verdict() *Verdict {
 	v := &Verdict{
 		Checks: make(map[string]result.Check), Lost: j.lost, Missing: j.missing,
-		Repaired: j.repaired, Entries: j.entries, Operations: j.book.ops,
+		Repaired: j.repaired, Entries: j.entries, Operations: j.book.ops + j.after.ops,
 	}
 	if j.h.Ledger != nil {
 		v.Reordered = &j.reordered

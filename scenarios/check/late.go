@@ -140,7 +140,7 @@ func (j *judge) settle() {
 		w := &j.late[i]
 		why := "nothing repaired it"
 		switch in := w.repaired - w.applied; {
-		case j.h.Cut:
+		case j.open():
 			t := j.tally[w.guarantee]
 			t.judged = max(0, t.judged-1)
 			notes[w.guarantee]++
@@ -163,7 +163,7 @@ func (j *judge) settle() {
 	j.repaired = int64(len(repaired))
 	j.reordered += int64(len(broken))
 	for g, n := range notes {
-		if j.h.Cut {
+		if j.open() {
 			j.tally[g].note("cut: %d requests that storage applied late, over newer state, are not judged", n)
 		} else {
 			j.tally[g].note("storage applied %d requests over newer state that no client could keep from it, and they were repaired", n)

@@ -36,6 +36,8 @@ func (j *judge) readMarks() (ready int64) {
 			j.tamper[k] = append(j.tamper[k], &tampering{mark: m})
 		case history.MarkUnserved, history.MarkServed:
 			j.markServed(m)
+		default:
+			j.back.mark(m)
 		}
 	}
 	j.restarted = max(0, starts-1)

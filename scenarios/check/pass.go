@@ -27,13 +27,18 @@ func (j *judge) read(ctx context.Context, observers []history.Observer) error {
 		for _, o := range observers {
 			o.Operation(r)
 		}
-		b.addOp(r)
+		if j.back.before(r.Finished) {
+			b.addOp(r)
+		} else if r.Finished > j.back.to {
+			j.after.addOp(r)
+		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	b.sort()
+	j.after.sort()
 	last := uint64(0)
 	err = each(ctx, j.h.Ledger, func(n int, e *ledger.Entry) error {
 		if last != 0 && e.Seq != last+1 {
@@ -51,6 +56,7 @@ func (j *judge) read(ctx context.Context, observers []history.Observer) error {
 		return nil
 	})
 	b.settle()
+	j.after.settle()
 	return err
 }
 

@@ -25,6 +25,12 @@ func (j *judge) entry(e *ledger.Entry) {
 	if !j.h.Rules.Watches(e.Kind) {
 		return
 	}
+	if !j.back.before(e.Received) {
+		if k := j.after.lookup(e.Kind, e.Namespace, e.Name); k != nil {
+			j.after.deliver(k, e, k.upTo(e.ResourceVersion))
+		}
+		return
+	}
 	if unknown && !j.endedWith(e) {
 		j.tally["G10"].judged++
 	}
@@ -281,7 +287,7 @@ func (j *judge) judgeDelete(k *keyState, i int32, r *request) {
 // DELETE found nothing and so names no uid. Only at the end is it certain: before, the
 // DELETE may have belonged to an earlier uid.
 func (j *judge) settleNone() {
-	if j.h.Cut {
+	if j.open() {
 		return
 	}
 	for _, k := range j.book.keys {

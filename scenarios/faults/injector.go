@@ -61,6 +61,10 @@ type Cell interface {
 	SlowClients(context.Context, slowclients.Config, time.Duration) (slowclients.Seen, error)
 	// RestartAPIServer kills kube-apiserver, starts it again and waits until it is ready.
 	RestartAPIServer(ctx context.Context) error
+	// Backup copies what the apiserver holds, and Restore puts it back, ending the apiserver
+	// for that; it returns when the apiserver is ready.
+	Backup(ctx context.Context) error
+	Restore(ctx context.Context) error
 	// Resumed has the figures of the watcher's counters begin now, after it took another's
 	// place.
 	Resumed(ctx context.Context) error
@@ -153,6 +157,7 @@ type Ruler interface {
 type kind struct {
 	name     string
 	takes    []string // fields of an event, beside at and what
+	anywhere bool     // on a simulated apiserver, too
 	validate func(*spec.Timeline, spec.Event) error
 	inject   func(context.Context, Cell, spec.Event) (Done, error)
 }
@@ -163,8 +168,9 @@ func (k kind) Name() string    { return k.name }
 func (k kind) Takes() []string { return k.takes }
 
 func (k kind) Validate(t *spec.Timeline, e spec.Event) error {
-	if k.validate == nil {
-		return nil
+	err := t.Need(k.anywhere || !t.Simulated(), e.What+" on a simulated apiserver", "use another cluster.provider")
+	if err != nil || k.validate == nil {
+		return err
 	}
 	return k.validate(t, e)
 }

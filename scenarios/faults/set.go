@@ -18,7 +18,7 @@ import (
 // families are all there are, each made anew for every cell.
 var families = []func() family{
 	lives, beside, replicas, certificates, account, killedStorage, customResources, queues,
-	reload, anytime, controllers, notifications, forgedAddresses, queryAbuse,
+	reload, anytime, controllers, restoredCluster, notifications, forgedAddresses, queryAbuse,
 }
 
 // Format is the scenario format with the events of this package.

@@ -30,6 +30,10 @@ const (
 	MarkStorageKilled = "storage-killed" // storage was killed
 	MarkStorageBack   = "storage-back"   // it is back, with what it held some time before
 
+	MarkBackedUp  = "backed-up" // what the cluster holds was copied, from now on
+	MarkRestoring = "restoring" // the apiserver ends, to come back with the copy
+	MarkRestored  = "restored"  // it is ready again: resourceVersions went back
+
 	MarkTokenReplaced = "token-replaced" // a new token for the apiserver is in the watcher's file
 	MarkTokenRefused  = "token-refused"  // the apiserver refuses the former one
 

@@ -14,6 +14,9 @@ import (
 // MinKeys is how many objects a fault must have hit to prove anything.
 const MinKeys = 3
 
+// minLost is how many objects a fault must have lost events of.
+const minLost = 10
+
 // tooFew returns which faults and events hit less than they must. A fault or an event
 // that is meant for fewer than MinKeys needs to hit as many as that.
 func tooFew(c *Case) (why []string) {
@@ -42,6 +45,9 @@ func tooFew(c *Case) (why []string) {
 			// connections: waited looks at those.
 			if x.Name == s.Name && s.Effect != watchfault.Refuse && x.Fired > 0 {
 				need("fault "+x.Name, "watches or requests", x.Fired, meant(s.Max))
+			}
+			if x.Name == s.Name && s.Effect == watchfault.Lost && x.Fired > 0 && x.Keys < minLost {
+				why = append(why, fmt.Sprintf("the fault %s hit %d objects; at least %d are needed", x.Name, x.Keys, minLost))
 			}
 		}
 	}

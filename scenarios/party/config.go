@@ -121,6 +121,9 @@ func (s WatcherSetup) renderConfig(ports []int) (string, error) {
 	} else if sync.Period > 0 {
 		config["synchronizer"] = map[string]any{"period": sync.Period.String()}
 	}
+	if w.CacheCheck.Period > 0 {
+		config["cacheCheck"] = w.CacheCheck
+	}
 	if w.Profile != "default" && w.Profile != "" {
 		config["profile"] = w.Profile
 	}

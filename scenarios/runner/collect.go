@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/loadgen/watchfault"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/measure"
@@ -81,7 +82,7 @@ func (c *cell) meta() (check.Meta, error) {
 		Cell: c.record.ID, Strategy: c.s.Watcher.Strategy, Mode: c.s.Storage.Mode, QueueFull: c.s.Watcher.QueueFull,
 		Cut: c.record.Cut, Rules: c.rules, WatcherReady: c.record.Watcher.Ready,
 		LoadStarted: c.record.LoadStarted, LoadFinished: c.record.LoadFinished, Until: c.record.ScrapeFinished,
-		StorageTimeout: int64(c.s.Watcher.StorageTimeout), Canaries: c.canaries,
+		StorageTimeout: int64(c.s.Watcher.StorageTimeout), Canaries: c.canaries, Withheld: c.withheld(),
 	}
 	if sync := c.s.Watcher.Synchronizer; !sync.Disabled {
 		meta.SyncPeriod = int64(cmp.Or(sync.Period.Std(), defaultSyncPeriod))
@@ -96,6 +97,24 @@ func (c *cell) meta() (check.Meta, error) {
 	after, err := history.LoadScrape(c.dir, history.FileAfter)
 	meta.Counters = counters(after, c.record.ScrapeStarted, c.record.ScrapeFinished)
 	return meta, err
+}
+
+// withheld counts the events of each kind that a fault swallowed.
+func (c *cell) withheld() map[string]int64 {
+	lost := map[string]int64{}
+	for _, s := range c.s.Watch.FaultSpecs() {
+		for _, x := range c.record.WatchFired {
+			if s.Effect != watchfault.Lost || x.Name != s.Name {
+				continue
+			}
+			for _, kind := range c.record.Kinds {
+				if s.Hits(kind) {
+					lost[kind] += x.Fired
+				}
+			}
+		}
+	}
+	return lost
 }
 
 // counters is the watcher's account in the judge's form, nil if it gives none.

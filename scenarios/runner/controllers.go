@@ -3,9 +3,11 @@ package runner
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/party"
 )
@@ -50,9 +52,33 @@ func (c *cell) release() error {
 
 // RestartAPIServer kills kube-apiserver, starts it again and waits until it is ready.
 func (c *cell) RestartAPIServer(ctx context.Context) error {
-	if err := c.r.cluster.RestartAPIServer(ctx); err != nil {
-		return err
+	return c.restarted(c.r.cluster.RestartAPIServer(ctx), history.PartyAPIServer)
+}
+
+// restarted has the sampler look at the new processes of parties of the cluster.
+func (c *cell) restarted(err error, parties ...string) error {
+	if err == nil {
+		for _, party := range parties {
+			c.sampler.restarted(party, c.r.cluster.PIDs[party])
+		}
 	}
-	c.sampler.restarted(history.PartyAPIServer, c.r.cluster.PIDs["kube-apiserver"])
-	return nil
+	return err
+}
+
+// Backup copies what the apiserver holds.
+func (c *cell) Backup(ctx context.Context) error {
+	if !c.s.Simulated() {
+		return c.r.cluster.Backup()
+	}
+	_, err := c.api.Send(ctx, http.MethodPost, apisim.PathSave, nil)
+	return err
+}
+
+// Restore puts the last backup back.
+func (c *cell) Restore(ctx context.Context) error {
+	if !c.s.Simulated() {
+		return c.restarted(c.r.cluster.Restore(ctx), history.PartyAPIServer, history.PartyEtcd)
+	}
+	_, err := c.api.Send(ctx, http.MethodPost, apisim.PathRestore, nil)
+	return err
 }

@@ -422,6 +422,9 @@ func (c *cell) mending() time.Duration {
 	if sync := c.s.Watcher.Synchronizer; !sync.Disabled && sync.Period > 0 {
 		wait = 2*sync.Period.Std() + time.Second
 	}
+	if check := c.s.Watcher.CacheCheck; check.Period > 0 {
+		wait = max(wait, 2*check.Period.Std()+check.Grace.Std()+time.Second)
+	}
 	if c.proxy != nil {
 		// A watch that could not be opened is tried again after a growing pause.
 		wait = max(wait, c.s.Fault.Recovery.Std())

@@ -82,7 +82,7 @@ type Extra struct {
 	Canaries   bool `json:"canaries,omitempty" jsonschema_description:"Secret values in masked fields, which must turn up nowhere."`
 }
 
-var rowForm = regexp.MustCompile(`^F([0-9]|1[0-9]|2[0-8])$`)
+var rowForm = regexp.MustCompile(`^F([0-9]|1[0-9]|2[0-9]|30)$`)
 
 func (s *Scenario) validateFault() error {
 	if s.Extra.Namespaces > 0 && s.Extra.Pods == 0 {
@@ -102,7 +102,7 @@ func (s *Scenario) validateFault() error {
 		return bad("thresholds", "use fault.freshness, fault.recovery and ceilings", "a row of the fault matrix has columns")
 	}
 	if !rowForm.MatchString(f.Row) {
-		return bad("fault.row", "use F0 to F28", "%q is no row of the fault matrix", f.Row)
+		return bad("fault.row", "use F0 to F30", "%q is no row of the fault matrix", f.Row)
 	}
 	if f.Title == "" {
 		return bad("fault.title", "say in a few words what goes wrong", "missing")

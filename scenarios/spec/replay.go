@@ -96,12 +96,8 @@ func (s *Scenario) validateReplay() error {
 		return bad("ladder", "leave it out, or use plain pods", "the rate of a profile or a trace cannot be compared with that of an unlimited rung")
 	case s.Watcher.LeaderElection:
 		return bad("watcher.leaderElection", remedy, "a simulated apiserver takes no leases")
-	case len(s.Events) > 0:
-		return bad("events", remedy, "a simulated apiserver takes none")
 	case s.Extra != Extra{}:
 		return bad("extra", remedy, "a simulated apiserver takes no objects besides those of the load")
-	case s.Fault != nil:
-		return bad("fault", remedy, "fault scenarios need an apiserver")
 	case s.Traced():
 		return s.validateTrace()
 	}

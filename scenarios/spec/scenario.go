@@ -145,6 +145,7 @@ type Watcher struct {
 	QueueFullTimeout Duration `json:"queueFullTimeout" jsonschema_description:"drop: how long to wait for room."`
 	// Synchronizer compares storage with the cluster and repairs the difference.
 	Synchronizer   Synchronizer `json:"synchronizer,omitzero"`
+	CacheCheck     CacheCheck   `json:"cacheCheck,omitzero"`
 	StorageTimeout Duration     `json:"storageTimeout" range:"1ms.." jsonschema_description:"Of one request."`
 	DrainTimeout   Duration     `json:"drainTimeout" jsonschema_description:"How long SIGTERM lets the queues drain."`
 	// Replicas start together; with LeaderElection one of them works.
@@ -160,6 +161,12 @@ type Watcher struct {
 type Synchronizer struct {
 	Disabled bool     `json:"disabled,omitempty" jsonschema_description:"No repairs, so that what a strategy loses stays lost."`
 	Period   Duration `json:"period,omitzero" range:"1s.." jsonschema_description:"By default the watcher's own."`
+}
+
+// CacheCheck is the watcher's comparison of its cache with the apiserver.
+type CacheCheck struct {
+	Period Duration `json:"period,omitzero" range:"1s.." jsonschema_description:"By default the watcher's own."`
+	Grace  Duration `json:"grace,omitzero" range:"1s.." jsonschema_description:"How long a watch may take to bring what a list shows; by default the watcher's own."`
 }
 
 // Limits are the conditions under which a cell is believed.

@@ -122,6 +122,11 @@ func (s *Scenario) validateWatcher() error {
 	if p := w.Synchronizer.Period; p != 0 && p < Duration(1e9) {
 		return bad("watcher.synchronizer.period", "use at least 1s, or disabled: true", "%s is too short", p)
 	}
+	for name, d := range map[string]Duration{"period": w.CacheCheck.Period, "grace": w.CacheCheck.Grace} {
+		if d != 0 && d < Duration(1e9) {
+			return bad("watcher.cacheCheck."+name, "use at least 1s, or leave it out", "%s is too short", d)
+		}
+	}
 	for i, k := range w.Resources {
 		if !kindForm.MatchString(k) {
 			return bad(fmt.Sprintf("watcher.resources[%d]", i), "use kinds as Kubernetes spells them, for example Pod", "%q is not a kind", k)

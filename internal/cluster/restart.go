@@ -1,0 +1,153 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// ErrFixed means that no party of this cluster can be restarted.
+var ErrFixed = errors.New("only the embedded control plane of this process can be restarted")
+
+// ErrNoBackup is returned by Restore without a Backup before it.
+var ErrNoBackup = errors.New("there is no backup of etcd")
+
+// RestartAPIServer kills kube-apiserver and starts it again with the same flags and the
+// same etcd. It returns when the new one is ready; its process id is in PIDs then.
+func (c *Cluster) RestartAPIServer(ctx context.Context) error {
+	if c.own == nil {
+		return ErrFixed
+	}
+	ctx, cancel := restartLimit(ctx)
+	defer cancel()
+	if err := c.own.kill(ctx, apiserverParty); err != nil {
+		return err
+	}
+	return c.startAgain(ctx, apiserverParty)
+}
+
+// Backup copies etcd's data for Restore. etcd stands still meanwhile, so that the copy is
+// what its death at that moment would have left: all that it has acknowledged.
+func (c *Cluster) Backup() (err error) {
+	if c.own == nil {
+		return ErrFixed
+	}
+	data, backup := c.own.etcdData()
+	if err := os.RemoveAll(backup); err != nil {
+		return fmt.Errorf("back up etcd: %w", err)
+	}
+	pid := partyPID(c.own.dir, etcdParty)
+	if pid == 0 {
+		return errors.New("back up etcd: it does not run")
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		return fmt.Errorf("stop etcd for a backup: %w", err)
+	}
+	err = os.CopyFS(backup, os.DirFS(data))
+	if err = errors.Join(err, syscall.Kill(pid, syscall.SIGCONT)); err != nil {
+		return fmt.Errorf("back up etcd: %w", err)
+	}
+	return nil
+}
+
+// Restore kills kube-apiserver and etcd, puts back the data of the last Backup, which is
+// used up by that, and starts both again: resourceVersions go back to what they were. It
+// returns when kube-apiserver is ready.
+func (c *Cluster) Restore(ctx context.Context) error {
+	if c.own == nil {
+		return ErrFixed
+	}
+	data, backup := c.own.etcdData()
+	if _, err := os.Stat(backup); err != nil {
+		return ErrNoBackup
+	}
+	ctx, cancel := restartLimit(ctx)
+	defer cancel()
+	// The apiserver goes, too: its watch cache has what will not have happened.
+	if err := errors.Join(c.own.kill(ctx, apiserverParty), c.own.kill(ctx, etcdParty)); err != nil {
+		return err
+	}
+	if err := errors.Join(os.RemoveAll(data), os.Rename(backup, data)); err != nil {
+		return fmt.Errorf("put etcd's data back: %w", err)
+	}
+	if err := c.startAgain(ctx, etcdParty); err != nil {
+		return err
+	}
+	return c.startAgain(ctx, apiserverParty)
+}
+
+func restartLimit(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, defaultStartTimeout, fmt.Errorf("not ready within %s", defaultStartTimeout))
+}
+
+// etcdData is the folder in which etcd keeps its data, and where a copy of it goes.
+func (r *run) etcdData() (data, backup string) {
+	return filepath.Join(r.dir, "data", "member"), filepath.Join(r.dir, "backup")
+}
+
+// kill ends a party and returns when nobody has its process id any more: a process without
+// a command line may still have its port.
+func (r *run) kill(ctx context.Context, party string) error {
+	pid := partyPID(r.dir, party)
+	if pid == 0 {
+		return nil
+	}
+	err := wait.PollUntilContextCancel(ctx, 5*time.Millisecond, true, func(context.Context) (bool, error) {
+		err := syscall.Kill(-pid, syscall.SIGKILL)
+		if errors.Is(err, syscall.ESRCH) {
+			return true, nil
+		}
+		return false, err
+	})
+	if err != nil {
+		return fmt.Errorf("kill %s: %w", party, err)
+	}
+	return nil
+}
+
+// startAgain starts a party with the flags that it had and returns when it is ready.
+func (c *Cluster) startAgain(ctx context.Context, party string) error {
+	r, flags := c.own, partyFlags(c.own.dir, party)
+	for {
+		err := c.start(ctx, party, flags)
+		if err == nil {
+			c.PIDs[party] = partyPID(r.dir, party)
+			return nil
+		}
+		// The port is one that the kernel may lend to a client of anybody's for a moment.
+		if !errors.Is(err, errEnded) || !strings.Contains(logExcerpt(r.logs[party]), "address already in use") {
+			return fmt.Errorf("start %s again: %w", party, err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("start %s again: %w: %w", party, context.Cause(ctx), err)
+		case <-time.After(healthEvery):
+		}
+	}
+}
+
+// start returns when the party is ready, or has ended.
+func (c *Cluster) start(ctx context.Context, party string, flags []string) error {
+	p, err := c.own.launch(party, flags...)
+	if err != nil {
+		return err
+	}
+	if party == etcdParty {
+		return p.healthy(ctx, c.own.plane.Etcd.URL.String()+"/health")
+	}
+	cfg, err := c.RESTConfig()
+	if err != nil {
+		return err
+	}
+	return p.await(ctx, func(ctx context.Context) error {
+		_, err := get(ctx, cfg, "/readyz")
+		return err
+	})
+}

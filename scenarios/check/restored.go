@@ -1,0 +1,72 @@
+package check
+
+import (
+	"iter"
+
+	"github.com/watchbench/watchbench/scenarios/history"
+)
+
+// restore is a cluster that was put back to a former state, by the marks. What was done to
+// it since that state never happened, and versions are given a second time. All are Unix
+// nanoseconds, 0 where there was no restore.
+type restore struct {
+	saved    int64 // when the state was copied
+	from, to int64 // while it was put back
+}
+
+func (r *restore) mark(m history.Mark) {
+	switch m.What {
+	case history.MarkBackedUp:
+		r.saved = m.Time
+	case history.MarkRestoring:
+		r.from, r.to = m.Time, endOfTime
+	case history.MarkRestored:
+		r.to = m.Time
+	}
+}
+
+// happened reports whether there was a restore.
+func (r *restore) happened() bool { return r.from != 0 }
+
+// before reports whether something at a time belongs to the history that ended with the
+// restore.
+func (r *restore) before(t int64) bool { return r.from == 0 || t < r.from }
+
+// open reports whether the record does not show where the order of requests ends: the cell
+// was cut, or the cluster restored.
+func (j *judge) open() bool { return j.h.Cut || j.back.happened() }
+
+// noteRestore says what a restore leaves to be judged.
+func (j *judge) noteRestore() {
+	if !j.back.happened() {
+		return
+	}
+	for _, g := range []string{"G2", "G3", "G4", "G5", "G10", "G11"} {
+		j.tally[g].note("judged up to the restore at %s: versions and uids went back then", clock(j.back.from))
+	}
+	j.tally["G6"].note("the cluster was restored: versions are not counted one by one")
+}
+
+// changes are those of the load, without the ones that a restore may have undone before
+// they reached storage. Those after it are matched with the requests after it; where what
+// was under way then hides when one arrived, it is unconfirmed.
+func (j *judge) changes() iter.Seq[history.Change] {
+	if !j.back.happened() {
+		return j.book.changes()
+	}
+	return func(yield func(history.Change) bool) {
+		for c := range j.book.changes() {
+			if (c.Stored != 0 || c.Finished < j.back.saved) && !yield(c) {
+				return
+			}
+		}
+		for c := range j.after.changes() {
+			if c.Object += len(j.book.keys); c.Stored != 0 && c.Stored < c.Started {
+				c.Stored, c.Arrived, c.Unconfirmed = 0, 0, true
+			}
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
