@@ -178,7 +178,7 @@ func (w *Watcher) crdWatcher(to crd.Kinds) ([]lifecycle.Stage, error) {
 		LabelSelectors: w.cfg.WatchResource.LabelSelectors, Logger: w.log,
 		All: func() []*object.Object { return w.definitions.List(crd.Definitions.Key()) },
 	}, to)
-	definitions, err := collector.New(collector.Config{Resources: []collector.Resource{crd.Definitions}, Pack: true},
+	definitions, err := collector.New(collector.Config{Resources: []collector.Resource{crd.Definitions}, Pack: true, Verify: w.verify()},
 		collector.Settings{Client: w.kube, Sink: follow, Logger: w.log})
 	if err != nil {
 		return nil, err

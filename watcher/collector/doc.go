@@ -16,7 +16,10 @@
 //     here: a Sink that blocks holds back that kind's connection and no other's.
 //  5. A field that is masked never enters the store. An object that cannot be masked
 //     is not cached and not sent.
-//  6. Run returns after every goroutine that it started has ended.
+//  6. What a watch has lost is found by a comparison with the apiserver and handed over in
+//     order with the watch. An apiserver that was put back to an earlier version is noticed
+//     after a watch that broke; then its list is taken, whatever its version. See Verify.
+//  7. Run returns after every goroutine that it started has ended.
 //
 // It does not promise that a Sink sees each intermediate state: the apiserver
 // itself leaves states out when a watch resumes by a list.

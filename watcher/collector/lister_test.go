@@ -82,9 +82,6 @@ func TestLister(t *testing.T) {
 	if o, err := l.Get(t.Context(), pods, key); err != nil || o.UID != "u3" || o.ResourceVersion != 104 {
 		t.Errorf("get: %v, %v", o, err)
 	}
-	if id, err := l.Identity(t.Context(), pods, key); err != nil || id != want[4] {
-		t.Errorf("identity: %v, %v", id, err)
-	}
 	key.Name = "none"
 	if _, err := l.Get(t.Context(), pods, key); !apierrors.IsNotFound(err) {
 		t.Errorf("get of what is not there: %v", err)

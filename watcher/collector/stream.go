@@ -19,6 +19,9 @@ import (
 // room stays in the socket, where it holds back the sender.
 const resultBuffer = 64
 
+// early is how long before its time a watch ends only for a reason.
+const early = 5 * time.Second
+
 // stream is one open watch.
 type stream struct {
 	source  *source
@@ -31,6 +34,8 @@ type stream struct {
 	list    bool // it began as a streaming list
 	result  chan watch.Event
 	overdue *time.Timer // of a list that should be complete; nil: it need not be yet
+	brought bool        // it has brought something
+	until   time.Time   // what it was asked for
 }
 
 var _ watch.Interface = (*stream)(nil)
@@ -69,6 +74,7 @@ func (w *stream) run() {
 		if !w.send(event) {
 			return
 		}
+		w.brought = true
 		if it, ok := event.Object.(*item); ok && it.initialEnd && w.initial {
 			w.initial = false
 			reader.life = w.source.life
@@ -127,6 +133,9 @@ func (w *stream) end(err error) {
 	}
 	if w.initial {
 		w.source.life.fail(w.request, cause(w.request, err))
+	}
+	if !w.brought || !errors.Is(err, io.EOF) || time.Until(w.until) > early {
+		w.source.broken.Store(true)
 	}
 	var bad *valueError
 	switch {
