@@ -80,7 +80,9 @@ func (l *Lister) Metadata(ctx context.Context, r Resource, each func(Identity) e
 
 // RawMetadata is Metadata with each object as it came, without more than its metadata. It is
 // valid until each returns.
-func (l *Lister) RawMetadata(ctx context.Context, r Resource, each func(id Identity, raw []byte) error) (version string, err error) {
+func (l *Lister) RawMetadata(
+	ctx context.Context, r Resource, each func(id Identity, raw []byte) error,
+) (version string, err error) {
 	return l.pages(ctx, r, acceptMetadata, metav1.ListOptions{}, func(b []byte, m *object.Meta) error {
 		return each(identity(r, b, m), m.Whole.Of(b))
 	})

@@ -250,7 +250,7 @@ func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64,
 		return nil
 	}
 	v.store.metrics.verified.Inc()
-	text, err := v.lister.pages(ctx, v.resource, acceptMetadata, metav1.ListOptions{}, func(_ []byte, m *object.Meta) error {
+	each := func(_ []byte, m *object.Meta) error {
 		n := name{m.Namespace, m.Name}
 		o := v.store.peek(n)
 		delete(unlisted, o)
@@ -258,13 +258,18 @@ func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64,
 			return nil
 		}
 		return add(suspect{name{strings.Clone(n.namespace), strings.Clone(n.name)}, o})
-	})
+	}
+	text, err := v.lister.pages(ctx, v.resource, acceptMetadata, metav1.ListOptions{}, each)
 	version, _ = strconv.ParseUint(text, 10, 64) // 0 if it is opaque
 	if err != nil {
 		return all, version, err
 	}
 	for o := range unlisted {
-		if err = add(suspect{nameOf(o.Key), o}); err != nil {
+		x := suspect{nameOf(o.Key), o}
+		if !v.store.still(x) {
+			continue // changed since
+		}
+		if err = add(x); err != nil {
 			break
 		}
 	}
