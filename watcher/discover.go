@@ -71,13 +71,23 @@ func groupKinds(in []config.GroupKinds) []collector.GroupKinds {
 	return out
 }
 
+// verify is cacheCheck as the collector takes it. The original compares nothing.
+func (w *Watcher) verify() collector.Verify {
+	c := w.cfg.CacheCheck
+	v := collector.Verify{Period: time.Duration(c.Period), Grace: time.Duration(c.Grace), MaxObjects: c.MaxObjects, RelistLarge: c.RelistLarge}
+	if v.Period == 0 || w.isLegacy() {
+		v.Period = -1
+	}
+	return v
+}
+
 func (w *Watcher) collectorConfig(resources []collector.Resource) collector.Config {
 	f := w.filter
 	c := collector.Config{
 		ReadPace:  readPace(w.cfg),
 		Resources: resources, Namespace: w.cfg.WatchResource.Namespace,
 		IgnoreNamespaces: f.ResourceNamespaceFilters, IgnoreNames: f.ResourceNameFilters,
-		KeepManagedFields: f.KeepManagedFields, Pack: true,
+		KeepManagedFields: f.KeepManagedFields, Pack: true, Verify: w.verify(),
 	}
 	if !w.isLegacy() { // which has its own way to wait
 		c.After = map[string]string{kindPod: kindReplicaSet}

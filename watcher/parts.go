@@ -176,7 +176,7 @@ func (w *Watcher) crdWatcher(to crd.Kinds) ([]lifecycle.Stage, error) {
 	c := w.crdConfig()
 	c.All = func() []*object.Object { return w.definitions.List(crd.Definitions.Key()) }
 	follow := crd.New(c, to)
-	definitions, err := collector.New(collector.Config{Resources: []collector.Resource{crd.Definitions}, Pack: true},
+	definitions, err := collector.New(collector.Config{Resources: []collector.Resource{crd.Definitions}, Pack: true, Verify: w.verify()},
 		collector.Settings{Client: w.kube, Sink: follow, Logger: w.log})
 	if err != nil {
 		return nil, err

@@ -92,6 +92,12 @@ const (
 	Lists = "k8swatch_lists_total"
 	// One per kind and minute is normal on quiet kinds. More: something between apiserver and watcher closes connections.
 	Watches = "k8swatch_watches_total"
+	// Grows by a few per kind and `cacheCheck.period`, and after each watch that broke. See
+	// [k8swatch_cache_differences_total](#k8swatch_cache_differences_total).
+	CacheChecks = "k8swatch_cache_checks_total"
+	// Storage was wrong until then. `restored`: the cluster was restored from a backup or made anew. Anything else: the apiserver's
+	// watch lost changes, or something between apiserver and watcher did; look at both.
+	CacheDifferences = "k8swatch_cache_differences_total"
 	// 0 is a kind that has not been listed yet: rights, or the apiserver; `/readyz` says which.
 	Synced = "k8swatch_synced"
 	// Two API groups have a kind of one name, and the second is stored as `Kind.group`: tell the consumers. The log names both.

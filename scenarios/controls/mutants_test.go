@@ -365,4 +365,41 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 			{"faults/f28-scans", []string{"matrix.events=scans"}, "I"},
 		},
 	},
+	{
+		Name: "restore-refused",
+		Bug:  "the list of a restored cluster is refused, like one from a cache that is behind",
+		Edits: []edit{{
+			"watcher/collector/store.go",
+			"\t\tcase s.afresh.Load(): // the verifier has said so\n",
+			"\t\tcase false:\n",
+		}},
+		Caught: []row{
+			{"faults/f29-restored", nil, "C"},
+			{"faults/f29-restored-etcd", nil, "C"},
+		},
+	},
+	{
+		Name: "lost-deletions-unseen",
+		Bug:  "a comparison with the API server does not see objects that are gone there",
+		Edits: []edit{{
+			"watcher/collector/verify.go",
+			"\tfor o := range unlisted {\n",
+			"\tclear(unlisted)\n\tfor o := range unlisted {\n",
+		}},
+		Caught: []row{
+			{"faults/f30-lost-deleted", nil, "C"},
+		},
+	},
+	{
+		Name: "lost-changes-unseen",
+		Bug:  "a comparison with the API server does not look at versions",
+		Edits: []edit{{
+			"watcher/collector/verify.go",
+			"o.UID == m.UID && o.ResourceVersion == m.Version() {",
+			"o.UID == m.UID {",
+		}},
+		Caught: []row{
+			{"faults/f30-lost-modified", nil, "C"},
+		},
+	},
 }

@@ -112,6 +112,8 @@ type Config struct {
 	// After names, by their keys, kinds that are listed only after another one's first list,
 	// because their objects cannot be judged without its. The wait is bounded.
 	After map[string]string
+	// Verify compares what is cached with the apiserver.
+	Verify Verify
 	// PlainList lists in pages instead of streaming the initial state.
 	PlainList bool
 }
@@ -151,6 +153,7 @@ func (c Config) withDefaults() Config {
 	set(&c.ListIdle, DefaultListIdle)
 	set(&c.InitialIdle, DefaultInitialIdle)
 	set(&c.ReadPace, DefaultReadPace)
+	c.Verify = c.Verify.withDefaults()
 	return c
 }
 

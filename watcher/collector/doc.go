@@ -22,7 +22,10 @@
 //     its name or, if its name cannot be read, any of its namespace, or of the kind if that
 //     cannot be read either. Only a DELETED that can be read does.
 //  7. No redirect of the apiserver is followed: the token goes nowhere else.
-//  8. Run returns after every goroutine that it started has ended.
+//  8. What a watch has lost is found by a comparison with the apiserver and handed over in
+//     order with the watch. An apiserver that was put back to an earlier version is noticed
+//     after a watch that broke; then its list is taken, whatever its version. See Verify.
+//  9. Run returns after every goroutine that it started has ended.
 //
 // It does not promise that a Sink sees each intermediate state: the apiserver
 // itself leaves states out when a watch resumes by a list.

@@ -10,6 +10,7 @@ import (
 func FastRetry(c *Collector) {
 	c.backoff = wait.Backoff{Duration: time.Millisecond, Cap: 20 * time.Millisecond, Steps: 10, Factor: 2}
 	for _, k := range c.kinds {
+		k.verifier.quick = true
 		k.backoff = c.backoff
 	}
 }

@@ -34,6 +34,7 @@ type fakeAPI struct {
 	fault func(plural string, n int, w http.ResponseWriter, r *http.Request) bool
 	count map[string]int
 	page  int  // largest page of a LIST, 0: all
+	mute  bool // changes are not for watches
 	plain bool // refuses sendInitialEvents
 }
 
@@ -96,8 +97,7 @@ func (f *fakeAPI) put(plural, key, uid, rest string) int {
 		kind = "ADDED"
 	}
 	f.objects[plural][key] = object
-	f.history = append(f.history, change{rv: f.rv, plural: plural, kind: kind, key: key, object: object})
-	f.notify()
+	f.record(change{rv: f.rv, plural: plural, kind: kind, key: key, object: object})
 	return f.rv
 }
 
@@ -110,8 +110,40 @@ func (f *fakeAPI) delete(plural, key string) {
 	at := strings.Index(object, `"resourceVersion":"`) + len(`"resourceVersion":"`)
 	end := at + strings.IndexByte(object[at:], '"')
 	object = object[:at] + strconv.Itoa(f.rv) + object[end:]
-	f.history = append(f.history, change{rv: f.rv, plural: plural, kind: "DELETED", key: key, object: object})
+	f.record(change{rv: f.rv, plural: plural, kind: "DELETED", key: key, object: object})
+}
+
+// silently makes changes that no watch shows.
+func (f *fakeAPI) silently(change func()) {
+	f.mu.Lock()
+	f.mute = true
+	f.mu.Unlock()
+	change()
+	f.mu.Lock()
+	f.mute = false
+	f.mu.Unlock()
+}
+
+// record adds a change to the history.
+func (f *fakeAPI) record(c change) {
+	if f.mute {
+		return
+	}
+	f.history = append(f.history, c)
 	f.notify()
+}
+
+// restore puts the server back to a version at which there is nothing. All connections
+// break, or all watches of pods end.
+func (f *fakeAPI) restore(rv int, inOrder bool) {
+	f.mu.Lock()
+	f.rv, f.objects, f.history = rv, map[string]map[string]string{}, make([]change, len(f.history)) // of no kind
+	f.mu.Unlock()
+	if inOrder {
+		f.disconnect("pods")
+		return
+	}
+	f.srv.CloseClientConnections()
 }
 
 // send puts a raw frame on all open watches of plural.
@@ -154,13 +186,6 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	w.Header().Set("Content-Type", "application/json")
 	verb := "LIST"
-	key := ""
-	if n := len(path); n > 1 && f.kinds[plural] == "" && f.kinds[path[n-2]] != "" {
-		verb, plural, key = "GET", path[n-2], path[n-1]
-		if n > 3 && path[n-4] == "namespaces" {
-			key = path[n-3] + "/" + key
-		}
-	}
 	if q.Get("watch") == "true" {
 		verb = "WATCH"
 		if q.Get("sendInitialEvents") == "true" {
@@ -171,7 +196,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.requests = append(f.requests, fmt.Sprintf("%s %s rv=%s", verb, plural, q.Get("resourceVersion")))
 	f.urls = append(f.urls, r.URL.Path+"?"+q.Get("labelSelector"))
 	n := 0
-	if verb != "LIST" && verb != "GET" {
+	if verb != "LIST" {
 		f.count[plural]++
 		n = f.count[plural]
 	}
@@ -180,12 +205,8 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if fault != nil && fault(plural, n, w, r) {
 		return
 	}
-	switch verb {
-	case "LIST":
+	if verb == "LIST" {
 		f.list(plural, w, r)
-		return
-	case "GET":
-		f.get(plural, key, w)
 		return
 	}
 	if verb == "STREAM" && f.plain {
@@ -205,17 +226,6 @@ func statusJSON(code int, reason, message string) string {
 	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, code)
 }
 
-func (f *fakeAPI) get(plural, key string, w http.ResponseWriter) {
-	f.mu.Lock()
-	object, found := f.objects[plural][key]
-	f.mu.Unlock()
-	if !found {
-		fail(w, 404, "NotFound", key+" not found")
-		return
-	}
-	_, _ = fmt.Fprintln(w, f.withKind(plural, object))
-}
-
 func (f *fakeAPI) list(plural string, w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	keys := sortedKeys(f.objects[plural])
@@ -225,6 +235,12 @@ func (f *fakeAPI) list(plural string, w http.ResponseWriter, r *http.Request) {
 		items = append(items, f.objects[plural][k])
 	}
 	f.mu.Unlock()
+	if one, ok := strings.CutPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name="); ok {
+		namespace, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/api/v1/namespaces/"), "/")
+		items = slices.DeleteFunc(items, func(o string) bool {
+			return !strings.Contains(o, `"name":"`+one+`","namespace":"`+namespace+`"`)
+		})
+	}
 	from, _ := strconv.Atoi(r.URL.Query().Get("continue"))
 	more := ""
 	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -22,6 +23,8 @@ type kind struct {
 	resource Resource
 	source   *source
 	store    *store // also of the kind that took its place, see MoveResource
+	verifier *verifier
+	again    atomic.Pointer[context.CancelFunc] // ends the list and watch that goes on
 
 	backoff wait.Backoff
 	after   func(context.Context) // waits for what must come before the first list; nil: nothing
@@ -52,16 +55,28 @@ func (c *Collector) newKind(r Resource) *kind {
 
 // kindOf collects r into a store.
 func (c *Collector) kindOf(r Resource, st *store) *kind {
+	v := &verifier{
+		Verify: c.config.Verify, resource: r, store: st, life: newLife(c.askFor), doubted: make(chan struct{}, 1),
+		lister: Lister{conn: c.conn, config: c.config, logger: st.logger},
+	}
+	st.life, st.doubt = v.life, v.doubt
 	k := &kind{
-		resource: r, store: st,
+		resource: r, store: st, verifier: v,
 		source: &source{
+			afresh: st.afresh.Load, doubt: v.doubt,
 			conn: c.conn, resource: r, namespace: c.config.Namespace, idle: c.config, plain: c.config.PlainList,
 			decoder: decoder{kind: r.Key(), recipe: c.config.recipe(r), known: st.known, listing: c.listing},
-			metrics: st.metrics, logger: st.logger, life: newLife(c.askFor),
+			metrics: st.metrics, logger: st.logger, life: v.life,
 			opens: rate.NewLimiter(watchesPerSecond, watchesAtOnce),
 		},
 		backoff: c.backoff,
 		done:    make(chan struct{}),
+	}
+	v.source = k.source
+	v.again = func() {
+		if cancel := k.again.Load(); cancel != nil {
+			(*cancel)()
+		}
 	}
 	if other := c.config.After[r.Key()]; other != "" && !k.synced() {
 		k.after = func(ctx context.Context) { c.waitFor(ctx, other, st.logger) }
@@ -84,14 +99,19 @@ func (k *kind) run(ctx context.Context) {
 	if k.after != nil {
 		k.after(ctx)
 	}
-	logger := logr.FromSlogHandler(quiet{k.source.logger.Handler()})
-	r := cache.NewReflectorWithOptions(k.source, nil, k.store, cache.ReflectorOptions{
-		Name: k.store.kind, TypeDescription: k.resource.String(), Logger: &logger,
+	var verifying sync.WaitGroup
+	verifying.Go(func() { k.verifier.run(ctx) })
+	k.reflect(ctx)
+	k.source.running.wait()
+	verifying.Wait()
+}
+
+func (k *kind) reflector(logger *logr.Logger) *cache.Reflector {
+	return cache.NewReflectorWithOptions(k.source, nil, k.store, cache.ReflectorOptions{
+		Name: k.store.kind, TypeDescription: k.resource.String(), Logger: logger,
 		Backoff: &k.backoff,
 		Clock:   stoppableClock{clock.RealClock{}, k.pauses.context},
 	})
-	k.reflect(klog.NewContext(ctx, logger), r)
-	k.source.running.wait()
 }
 
 // quiet makes debug lines of all that client-go logs: each try of each kind. What they
@@ -114,13 +134,26 @@ func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handle
 func (q quiet) WithGroup(name string) slog.Handler       { return quiet{q.Handler.WithGroup(name)} }
 
 // reflect lists and watches again and again until ctx ends.
-func (k *kind) reflect(ctx context.Context, r *cache.Reflector) {
+func (k *kind) reflect(ctx context.Context) {
+	logger := logr.FromSlogHandler(quiet{k.source.logger.Handler()})
+	ctx = klog.NewContext(ctx, logger)
+	r := k.reflector(&logger)
 	pause := newPause(k.backoff)
 	for ctx.Err() == nil {
 		start := time.Now()
 		k.store.begin()
-		if err := r.ListAndWatchWithContext(ctx); err != nil {
-			cache.DefaultWatchErrorHandler(ctx, r, err)
+		attempt, cancel := context.WithCancel(ctx)
+		k.again.Store(&cancel)
+		if k.store.afresh.Load() {
+			r = k.reflector(&logger) // another one knows of no version
+		}
+		if err := r.ListAndWatchWithContext(attempt); err != nil {
+			cache.DefaultWatchErrorHandler(attempt, r, err)
+		}
+		again := attempt.Err() != nil // the verifier wants another list
+		cancel()
+		if again {
+			continue
 		}
 		k.pauses.under.Store(true)
 		_ = lifecycle.Pause(k.pauses.context(), pause.after(k.store.attempt(start)))
@@ -137,14 +170,7 @@ func (k *kind) stop() {
 	<-k.done
 }
 
-func (k *kind) synced() bool {
-	select {
-	case <-k.store.synced:
-		return true
-	default:
-		return false
-	}
-}
+func (k *kind) synced() bool { return k.store.isSynced() }
 
 // stoppableClock is the real clock whose After also fires when a context of that moment
 // ends. The reflector waits for some of its delays, up to a minute, without a look at its

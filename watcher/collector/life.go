@@ -22,7 +22,10 @@ type life struct {
 	start  time.Time               // of the clock
 	last   atomic.Int64            // of the last sign of life, since start
 	failed atomic.Pointer[failure] // what ended the last try; nil while there is nothing
-	asks   func()                  // called at a 404
+	// refused is set while the apiserver shows an older state than was seen; then nothing
+	// counts as a sign of life.
+	refused atomic.Bool
+	asks    func() // called at a 404
 }
 
 // failure is what ended a try, and when the first try ended after the last sign of life.
@@ -35,10 +38,25 @@ func newLife(asks func()) *life { return &life{start: time.Now(), asks: asks} }
 
 // sign notes a sign of life; 0 is that there was none.
 func (l *life) sign() {
+	if l.refused.Load() {
+		return
+	}
 	l.last.Store(max(1, int64(time.Since(l.start))))
 	if l.failed.Load() != nil {
 		l.failed.Store(nil)
 	}
+}
+
+// refuse notes that what the apiserver shows cannot be taken, until accept.
+func (l *life) refuse(ctx context.Context, err error) {
+	l.refused.Store(true)
+	l.fail(ctx, err)
+}
+
+// accept notes a list that was taken.
+func (l *life) accept() {
+	l.refused.Store(false)
+	l.sign()
 }
 
 // fail notes what ended a try. The end of ctx itself says nothing of the apiserver.
@@ -82,13 +100,15 @@ func (e *LostError) Error() string {
 // Unwrap returns what ended the last try.
 func (e *LostError) Unwrap() error { return e.Err }
 
-// Lost returns a *LostError for each kind that is lost, sorted by key.
+// Lost returns a *LostError for each kind that is lost, sorted by key: that was not heard of
+// for LostAfter, or of which the apiserver shows an older state than was seen.
 func (c *Collector) Lost() []error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var lost []error
 	for _, k := range c.snapshot() {
-		if err, age := k.source.life.error(), k.source.life.age(); err != nil && age >= LostAfter {
+		l := k.source.life
+		if err, age := l.error(), l.age(); err != nil && (age >= LostAfter || l.refused.Load()) {
 			lost = append(lost, &LostError{k.resource, age, err})
 		}
 	}

@@ -1,17 +1,18 @@
 package collector
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
@@ -21,8 +22,7 @@ import (
 
 const (
 	// acceptMetadata asks for no more of each object than its metadata.
-	acceptMetadata       = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
-	acceptObjectMetadata = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
+	acceptMetadata = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
 	// pageSize is how many objects one request asks for, like kubectl's.
 	pageSize = 500
 	// DefaultPagePause is the least time between two pages.
@@ -39,9 +39,11 @@ type Lister struct {
 	conn   *connection
 	config Config
 	logger *slog.Logger
+	// between waits between two pages.
+	between func(context.Context, time.Duration) error
 }
 
-// Identity is what tells one version of an object from all others.
+// Identity names one version of an object.
 type Identity struct {
 	Key             object.Key
 	UID             string
@@ -61,35 +63,37 @@ func NewLister(client *rest.Config, c Config) (*Lister, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Lister{DefaultPagePause, conn, c, slog.New(slog.DiscardHandler)}, nil
+	l := &Lister{Pause: DefaultPagePause, conn: conn, config: c, between: lifecycle.Pause}
+	l.logger = slog.New(slog.DiscardHandler)
+	return l, nil
 }
 
 // Close ends idle connections.
 func (l *Lister) Close() { l.conn.closeIdle() }
 
-// Metadata calls each for every object of a kind, in the apiserver's order, and returns the
-// version of the list. Where the list took so long that its version expired, the pages
-// after that are of a later version. It ends with the first error of each.
-func (l *Lister) Metadata(ctx context.Context, r Resource, each func(Identity) error) (version string, err error) {
-	return l.RawMetadata(ctx, r, func(id Identity, _ []byte) error { return each(id) })
-}
-
-// RawMetadata is Metadata with each object as it came, without more than its metadata. It is
-// valid until each returns.
-func (l *Lister) RawMetadata(ctx context.Context, r Resource, each func(id Identity, raw []byte) error) (version string, err error) {
-	return l.pages(ctx, r, acceptMetadata, 0, func(b []byte, m *object.Meta) error {
+// RawMetadata calls each for every object of a kind, in the apiserver's order, with its
+// metadata as it came, valid until each returns. It returns the version of the list; where
+// that expired before the last page, later pages are of a later version. It ends with the
+// first error of each, and at an object that cannot be read.
+func (l *Lister) RawMetadata(
+	ctx context.Context, r Resource, each func(id Identity, raw []byte) error,
+) (version string, err error) {
+	return l.pages(ctx, r, acceptMetadata, metav1.ListOptions{}, func(b []byte, m *object.Meta, bad error) error {
+		if bad != nil {
+			return unread(r, b, m, bad)
+		}
 		return each(identity(r, b, m), m.Whole.Of(b))
 	})
 }
 
-// Objects is Metadata of whole objects, as the Collector would cache them. One that a mask
+// Objects is RawMetadata of whole objects, as the Collector would cache them. One that a mask
 // cannot be applied to has no content.
 func (l *Lister) Objects(ctx context.Context, r Resource, each func(*object.Object) error) (version string, err error) {
 	d := l.decoder(r)
-	return l.pages(ctx, r, acceptJSON, 0, func(b []byte, m *object.Meta) error {
-		it, err := d.item(b, m)
-		if err != nil {
-			return err
+	return l.pages(ctx, r, acceptJSON, metav1.ListOptions{}, func(b []byte, m *object.Meta, bad error) error {
+		it := d.readable(b, m, bad)
+		if it.bad != nil {
+			return unread(r, b, m, it.bad.err)
 		}
 		return each(it.obj)
 	})
@@ -97,39 +101,42 @@ func (l *Lister) Objects(ctx context.Context, r Resource, each func(*object.Obje
 
 // Version returns that of a consistent read of the kind, for which one object is read.
 func (l *Lister) Version(ctx context.Context, r Resource) (string, error) {
-	return l.pages(ctx, r, acceptMetadata, 1, func([]byte, *object.Meta) error { return nil })
+	return l.pages(ctx, r, acceptMetadata, metav1.ListOptions{Limit: 1}, func([]byte, *object.Meta, error) error { return nil })
 }
 
-// Get reads one object as the Collector would cache it. apierrors.IsNotFound tells that
-// there is none.
+// Get reads one object as the Collector would cache it; a label selector of r applies. The
+// error of one that does not exist fulfils apierrors.IsNotFound.
 func (l *Lister) Get(ctx context.Context, r Resource, key object.Key) (*object.Object, error) {
-	b, err := l.get(ctx, r, key, acceptJSON)
-	if err != nil {
+	it, err := l.item(ctx, r, nameOf(key))
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	m, err := object.Scan(b)
-	if err != nil {
-		return nil, fmt.Errorf("get %s: %w", key, err)
-	}
-	d := l.decoder(r)
-	it, err := d.item(b, &m)
-	if err != nil {
-		return nil, fmt.Errorf("get %s: %w", key, err)
+	case it == nil:
+		return nil, fmt.Errorf("get %s: %w", key, apierrors.NewNotFound(r.groupResource(), key.Name))
 	}
 	return it.obj, nil
 }
 
-// Identity is Get of an object's metadata.
-func (l *Lister) Identity(ctx context.Context, r Resource, key object.Key) (Identity, error) {
-	b, err := l.get(ctx, r, key, acceptObjectMetadata)
-	if err != nil {
-		return Identity{}, err
-	}
-	m, err := object.Scan(b)
-	if err != nil {
-		return Identity{}, fmt.Errorf("get %s: %w", key, err)
-	}
-	return identity(r, b, &m), nil
+// item reads one object, nil if there is none, by a list: that needs no other right, and
+// shows an object only as long as r selects it.
+func (l *Lister) item(ctx context.Context, r Resource, n name) (found *item, err error) {
+	one := *l
+	one.config.Namespace = n.namespace
+	d := l.decoder(r)
+	o := metav1.ListOptions{FieldSelector: "metadata.name=" + fields.EscapeValue(n.name)}
+	_, err = one.pages(ctx, r, acceptJSON, o, func(b []byte, m *object.Meta, bad error) error {
+		if found = d.readable(b, m, bad); found.bad != nil {
+			return unread(r, b, m, found.bad.err)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// unread is the error of a list with an object that cannot be read.
+func unread(r Resource, b []byte, m *object.Meta, bad error) error {
+	it := newUnreadable(r.Key(), m.Whole.Of(b), bad)
+	return fmt.Errorf("object %q of namespace %q cannot be read: %w", it.obj.Key.Name, it.obj.Key.Namespace, it.bad.err)
 }
 
 func (l *Lister) decoder(r Resource) decoder {
@@ -141,7 +148,7 @@ func identity(r Resource, b []byte, m *object.Meta) Identity {
 		Key: object.Key{Kind: r.Key(), Namespace: strings.Clone(m.Namespace), Name: strings.Clone(m.Name)},
 		UID: strings.Clone(m.UID), ResourceVersion: m.Version(),
 	}
-	_ = json.Unmarshal(jsonscan.Lookup(m.Metadata.Of(b), "creationTimestamp"), &id.Created) // zero if it is no time
+	_ = json.Unmarshal(jsonscan.Lookup(m.Metadata.Of(b), "creationTimestamp"), &id.Created) // else zero
 	return id
 }
 
@@ -152,36 +159,14 @@ func (l *Lister) source(r Resource, accept string) *source {
 	}
 }
 
-func (l *Lister) get(ctx context.Context, r Resource, key object.Key, accept string) ([]byte, error) {
+// pages reads a list in pages, or its first object if that is the limit.
+func (l *Lister) pages(
+	ctx context.Context, r Resource, accept string, o metav1.ListOptions, each func(b []byte, m *object.Meta, bad error) error,
+) (version string, err error) {
 	s := l.source(r, accept)
-	s.namespace, s.name = key.Namespace, key.Name
-	ctx, guard := guardIdle(ctx, l.config.ListIdle)
-	defer guard.close()
-	body, err := s.open(ctx, guard, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("get %s: %w", key, cause(ctx, err))
-	}
-	defer func() { _ = body.Close() }()
-	b, err := io.ReadAll(io.LimitReader(&guardedReader{body, guard, nil}, maxValue))
-	if err != nil {
-		return nil, fmt.Errorf("get %s: %w", key, cause(ctx, err))
-	}
-	return b, nil
-}
-
-// pages reads a list, or its first objects where only is not 0.
-func (l *Lister) pages(ctx context.Context, r Resource, accept string, only int64, each func(b []byte, m *object.Meta) error) (version string, err error) {
-	s := l.source(r, accept)
-	s.decoder.each = func(b []byte, m *object.Meta, bad error) error {
-		if bad != nil {
-			return bad
-		}
-		return each(b, m)
-	}
-	o := metav1.ListOptions{Limit: pageSize}
-	if only > 0 {
-		o.Limit = only
-	}
+	s.decoder.each = each
+	one := o.Limit == 1
+	o.Limit = cmp.Or(o.Limit, pageSize)
 	for {
 		list, err := s.page(ctx, o)
 		if next := later(err); next != "" && next != o.Continue {
@@ -194,10 +179,10 @@ func (l *Lister) pages(ctx context.Context, r Resource, accept string, only int6
 		if version == "" {
 			version = list.ResourceVersion
 		}
-		if o.Continue = list.Continue; o.Continue == "" || only > 0 {
+		if o.Continue = list.Continue; o.Continue == "" || one {
 			return version, nil
 		}
-		if err := lifecycle.Pause(ctx, l.Pause); err != nil {
+		if err := l.between(ctx, l.Pause); err != nil {
 			return "", err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 type metrics struct {
 	received, filtered      *prometheus.CounterVec
 	lists, relists, watches *prometheus.CounterVec
+	verified, differences   *prometheus.CounterVec
 	cacheKeys, synced       *prometheus.GaugeVec
 	bytesIn, bytesOut       atomic.Int64
 }
@@ -26,15 +27,17 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{label})
 	}
 	m := &metrics{
-		received:  counter(metric.EventsReceived, "Changes delivered by the apiserver.", "kind"),
-		filtered:  counter(metric.EventsFiltered, "Changes that are not for storage, by reason.", "kind", "reason"),
-		lists:     counter(metric.Lists, "Lists started, streaming lists included.", "kind"),
-		relists:   counter(metric.Relists, "Lists after the first.", "kind"),
-		watches:   counter(metric.Watches, "Watches started.", "kind"),
-		cacheKeys: gauge(metric.CacheKeys, "Cached objects.", "watcher"),
-		synced:    gauge(metric.Synced, "1 after the first complete list.", "kind"),
+		received:    counter(metric.EventsReceived, "Changes delivered by the apiserver.", "kind"),
+		filtered:    counter(metric.EventsFiltered, "Changes that are not for storage, by reason.", "kind", "reason"),
+		lists:       counter(metric.Lists, "Lists started, streaming lists included.", "kind"),
+		relists:     counter(metric.Relists, "Lists after the first.", "kind"),
+		watches:     counter(metric.Watches, "Watches started.", "kind"),
+		verified:    counter(metric.CacheChecks, "Lists that compare what is cached with the apiserver, those of a single version or object included.", "kind"),
+		differences: counter(metric.CacheDifferences, "What these lists found that the watch did not bring, by sort.", "kind", "difference"),
+		cacheKeys:   gauge(metric.CacheKeys, "Cached objects.", "watcher"),
+		synced:      gauge(metric.Synced, "1 after the first complete list.", "kind"),
 	}
-	err := meter.Register(reg, m.received, m.filtered, m.lists, m.relists, m.watches, m.cacheKeys, m.synced,
+	err := meter.Register(reg, m.received, m.filtered, m.lists, m.relists, m.watches, m.verified, m.differences, m.cacheKeys, m.synced,
 		meter.NetBytes("apiserver", "in", m.bytesIn.Load), meter.NetBytes("apiserver", "out", m.bytesOut.Load))
 	if err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
@@ -42,27 +45,45 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
+// What a comparison with the apiserver found, the values of the label difference.
+const (
+	DifferenceAdded    = "added"    // an object that the watch never brought
+	DifferenceChanged  = "changed"  // an object in another version or with another uid
+	DifferenceDeleted  = "deleted"  // an object that is gone
+	DifferenceMany     = "many"     // so many that the kind was listed again
+	DifferenceRestored = "restored" // an apiserver at an earlier version
+)
+
+var differences = []string{DifferenceAdded, DifferenceChanged, DifferenceDeleted, DifferenceMany, DifferenceRestored}
+
 // kindMetrics are the series of one kind, looked up once.
 type kindMetrics struct {
 	received                prometheus.Counter
 	filtered                map[string]prometheus.Counter
 	lists, relists, watches prometheus.Counter
+	verified                prometheus.Counter
+	differences             map[string]prometheus.Counter
 	cacheKeys, synced       prometheus.Gauge
 	relisted                atomic.Int64 // what relists counts
 }
 
 func (m *metrics) of(kind string) *kindMetrics {
 	k := &kindMetrics{
-		received:  m.received.WithLabelValues(kind),
-		filtered:  make(map[string]prometheus.Counter, len(reasons)),
-		lists:     m.lists.WithLabelValues(kind),
-		relists:   m.relists.WithLabelValues(kind),
-		watches:   m.watches.WithLabelValues(kind),
-		cacheKeys: m.cacheKeys.WithLabelValues(kind),
-		synced:    m.synced.WithLabelValues(kind),
+		received:    m.received.WithLabelValues(kind),
+		filtered:    make(map[string]prometheus.Counter, len(reasons)),
+		lists:       m.lists.WithLabelValues(kind),
+		relists:     m.relists.WithLabelValues(kind),
+		watches:     m.watches.WithLabelValues(kind),
+		verified:    m.verified.WithLabelValues(kind),
+		differences: make(map[string]prometheus.Counter, len(differences)),
+		cacheKeys:   m.cacheKeys.WithLabelValues(kind),
+		synced:      m.synced.WithLabelValues(kind),
 	}
 	for _, reason := range reasons {
 		k.filtered[reason] = m.filtered.WithLabelValues(kind, reason)
+	}
+	for _, what := range differences {
+		k.differences[what] = m.differences.WithLabelValues(kind, what)
 	}
 	return k
 }

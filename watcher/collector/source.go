@@ -51,15 +51,19 @@ type source struct {
 	conn      *connection
 	resource  Resource
 	namespace string
-	name      string // of the one object that is asked for; "": all
 	accept    string // "": acceptJSON
 	idle      Config // WatchIdle, ListIdle, InitialIdle
 	decoder   decoder
 	metrics   *kindMetrics
 	life      *life
 	logger    *slog.Logger
-	plain     bool // no streaming lists
+	plain     bool        // no streaming lists
+	afresh    func() bool // whether lists have to be consistent
+	doubt     func()      // asks for the apiserver's version
 
+	// broken is that the last watch was lost, ended early, or brought nothing: the next one may be of an
+	// apiserver that was put back to an earlier version, where it is silent.
+	broken  atomic.Bool
 	listed  atomic.Bool
 	spread  atomic.Bool   // no watch has ended since the last list
 	current atomic.Bool   // a list was complete, and no watch opened since
@@ -93,6 +97,7 @@ func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (run
 	defer s.running.leave()
 	if o.Continue == "" {
 		s.countList()
+		s.consistent(&o)
 	}
 	list, err := s.page(ctx, o)
 	if err != nil {
@@ -127,6 +132,13 @@ func (s *source) page(ctx context.Context, o metav1.ListOptions) (*itemList, err
 	return list, nil
 }
 
+// consistent has a list show the present, not what some apiserver's cache holds.
+func (s *source) consistent(o *metav1.ListOptions) {
+	if s.afresh() {
+		o.ResourceVersion = ""
+	}
+}
+
 func (s *source) countList() {
 	s.metrics.lists.Inc()
 	s.spread.Store(true)
@@ -158,6 +170,7 @@ func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 	initial := o.SendInitialEvents != nil && *o.SendInitialEvents
 	if initial {
 		s.countList()
+		s.consistent(&o)
 	}
 	s.metrics.watches.Inc()
 	idle := s.idle.WatchIdle
@@ -172,6 +185,7 @@ func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 	body, err := s.open(request, guard, o)
 	if err != nil {
 		err = cause(request, err)
+		s.broken.Store(true)
 		guard.close()
 		stop()
 		s.running.leave()
@@ -179,11 +193,17 @@ func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 	}
 	if !initial {
 		s.life.sign()
+		if s.broken.Swap(false) {
+			s.doubt()
+		}
 	}
 	w := &stream{
 		source: s, ctx: ctx, stop: stop, request: request, guard: guard, body: body, initial: initial, list: initial,
 		version: o.ResourceVersion,
 		result:  make(chan watch.Event, resultBuffer),
+	}
+	if o.TimeoutSeconds != nil {
+		w.until = time.Now().Add(time.Duration(*o.TimeoutSeconds) * time.Second)
 	}
 	go w.run()
 	return w, nil
@@ -273,11 +293,7 @@ func (s *source) path() string {
 	if s.namespace != "" && s.resource.Namespaced {
 		path += "/namespaces/" + s.namespace
 	}
-	path += "/" + s.resource.Name
-	if s.name != "" {
-		path += "/" + s.name
-	}
-	return path
+	return path + "/" + s.resource.Name
 }
 
 func (s *source) query(o metav1.ListOptions) url.Values {
@@ -287,9 +303,8 @@ func (s *source) query(o metav1.ListOptions) url.Values {
 			q.Set(key, value)
 		}
 	}
-	if s.name == "" {
-		set("labelSelector", s.resource.LabelSelector)
-	}
+	set("labelSelector", s.resource.LabelSelector)
+	set("fieldSelector", o.FieldSelector)
 	set("resourceVersion", o.ResourceVersion)
 	set("resourceVersionMatch", string(o.ResourceVersionMatch))
 	set("continue", o.Continue)

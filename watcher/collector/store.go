@@ -73,6 +73,16 @@ type store struct {
 	listed  time.Time // guarded by order
 	changed bool      // guarded by order
 
+	// restored is set until the first list of a cluster that was put back to an earlier
+	// version: what is cached may be of a history that is no more, with the same versions.
+	restored atomic.Bool
+	// afresh is set until the next list: that has to be consistent, and is taken whatever
+	// its version.
+	afresh atomic.Bool
+
+	life  *life  // of the source
+	doubt func() // asks for the apiserver's version
+
 	// renew is set until the first list of another version of the API: what is cached
 	// counts as changed, whatever its resourceVersion.
 	renew atomic.Bool
@@ -83,6 +93,7 @@ type store struct {
 
 	mu      sync.RWMutex
 	objects map[name]*object.Object // guarded by mu
+	gone    map[name]struct{}       // guarded by mu; what went since it was made; nil: it is not noted
 }
 
 // errOlderList refuses a list that is older than what was seen of its kind.
@@ -131,10 +142,15 @@ func (s *store) admit(version string) error {
 		if s.behind.IsZero() {
 			s.behind = time.Now()
 		}
-		if waited := time.Since(s.behind); waited < maxBehind {
+		switch waited := time.Since(s.behind); {
+		case s.afresh.Load(): // the verifier has said so
+		case waited < maxBehind:
 			return fmt.Errorf("list of %s at version %d, seen %d: %w", s.kind, v, s.latest, errOlderList)
+		default:
+			s.logger.Warn("accepting an older list: no newer one came", "version", v, "seen", s.latest, "for", maxBehind)
+			s.metrics.differences[DifferenceRestored].Inc()
 		}
-		s.logger.Warn("accepting an older list: no newer one came", "version", v, "seen", s.latest, "for", maxBehind)
+		s.restored.Store(true)
 	}
 	s.latest, s.behind = v, time.Time{}
 	return nil
@@ -143,6 +159,7 @@ func (s *store) admit(version string) error {
 var (
 	_ cache.ReflectorStore         = (*store)(nil)
 	_ cache.ResourceVersionUpdater = (*store)(nil)
+	_ cache.ReflectorBookmarkStore = (*store)(nil)
 )
 
 // get returns the cached object; one that could not be masked is not there.
@@ -160,7 +177,7 @@ func (s *store) peek(n name) *object.Object {
 
 // known returns the cached object of which a new item may be a copy, or nil.
 func (s *store) known(n name) *object.Object {
-	if s.renew.Load() {
+	if s.renew.Load() || s.restored.Load() {
 		return nil
 	}
 	return s.peek(n)
@@ -176,6 +193,16 @@ func (s *store) list() []*object.Object {
 		}
 	}
 	return all
+}
+
+// isSynced reports whether the first list is complete.
+func (s *store) isSynced() bool {
+	select {
+	case <-s.synced:
+		return true
+	default:
+		return false
+	}
 }
 
 func (s *store) len() int {
@@ -316,6 +343,24 @@ func (s *store) showList(changes []change, gone []*object.Object, at time.Time) 
 	v.Replaced(all, s.latest, at)
 }
 
+// Bookmark takes the version of a bookmark. One below what was seen comes from an apiserver
+// that is behind, or was put back to an earlier version.
+func (s *store) Bookmark(version string) error {
+	v, err := strconv.ParseUint(version, 10, 64)
+	if err != nil {
+		return nil //nolint:nilerr // no number: it cannot be known
+	}
+	s.order.Lock()
+	defer s.order.Unlock()
+	if s.latest > v {
+		s.logger.Warn("a bookmark is older than what was seen before", "version", v, "seen", s.latest)
+		s.doubt()
+		return nil
+	}
+	s.latest = v
+	return nil
+}
+
 // UpdateResourceVersion takes a version up to which the watch has brought everything.
 func (s *store) UpdateResourceVersion(version string) {
 	shown := s.view.Load()
@@ -333,11 +378,19 @@ func (s *store) set(n name, o *object.Object) {
 	if o != nil {
 		s.objects[n] = o
 	} else {
-		delete(s.objects, n)
+		s.forget(n)
 	}
 	count := len(s.objects)
 	s.mu.Unlock()
 	s.metrics.cacheKeys.Set(float64(count))
+}
+
+// forget removes an object. The caller holds mu.
+func (s *store) forget(n name) {
+	delete(s.objects, n)
+	if s.gone != nil {
+		s.gone[n] = struct{}{}
+	}
 }
 
 // change is one difference between a list and the store.
@@ -352,7 +405,14 @@ func (s *store) Replace(list []any, version string) error {
 	s.order.Lock()
 	defer s.order.Unlock()
 	if err := s.admit(version); err != nil {
+		s.life.refuse(s.ctx, err)
+		s.doubt()
 		return err
+	}
+	s.life.accept()
+	s.afresh.Store(false)
+	if s.restored.Load() {
+		clear(s.since)
 	}
 	now := time.Now()
 	s.listed, s.changed = now, false
@@ -372,6 +432,13 @@ func (s *store) Replace(list []any, version string) error {
 		taken = s.take != nil && s.take(s.kind)
 		close(s.synced)
 	})
+	s.handOver(changes, gone, now, taken)
+	s.restored.Store(false)
+	return nil
+}
+
+// handOver emits what a list showed.
+func (s *store) handOver(changes []change, gone []*object.Object, now time.Time, taken bool) {
 	for _, o := range gone {
 		s.metrics.received.Inc()
 		delete(s.since, nameOf(o.Key))
@@ -381,7 +448,6 @@ func (s *store) Replace(list []any, version string) error {
 		s.metrics.received.Inc()
 		s.emitPut(c.old, c.it, taken)
 	}
-	return nil
 }
 
 // merge makes the store equal to a list of items and returns the differences. Beside the
@@ -400,7 +466,8 @@ func (s *store) merge(list []any) (changes []change, gone []*object.Object) {
 		it := obj.(*item)
 		n := nameOf(it.obj.Key)
 		old := s.objects[n]
-		if old != nil && !s.renew.Load() && unchanged(old, it.obj) {
+		if old != nil && !s.renew.Load() && unchanged(old, it.obj) &&
+			(!s.restored.Load() || bytes.Equal(old.JSON(), it.obj.JSON())) {
 			s.metrics.received.Inc()
 			s.drop(ReasonUnchanged)
 			continue
@@ -418,7 +485,7 @@ func (s *store) merge(list []any) (changes []change, gone []*object.Object) {
 	for n, o := range s.objects {
 		if _, ok := listed[o]; !ok && !s.covers(n) {
 			gone = append(gone, o)
-			delete(s.objects, n)
+			s.forget(n)
 		}
 	}
 	return changes, gone
@@ -440,7 +507,7 @@ func (s *store) emitPut(old *object.Object, it *item, taken bool) {
 		s.drop(reason)
 		return
 	}
-	if s.heartbeat(old, it.obj) {
+	if !s.restored.Load() && s.heartbeat(old, it.obj) {
 		s.drop(ReasonHeartbeat)
 		s.since[nameOf(old.Key)] = s.first(old)
 		return
@@ -453,6 +520,7 @@ func (s *store) emitPut(old *object.Object, it *item, taken bool) {
 	s.enqueue(pipeline.Event{
 		Action: pipeline.Put, Key: it.obj.Key, UID: it.obj.UID,
 		ResourceVersion: it.obj.ResourceVersion, Object: it.obj, Received: it.received,
+		Older: s.restored.Load() || old != nil && it.obj.ResourceVersion < old.ResourceVersion,
 	})
 }
 

@@ -19,6 +19,9 @@ import (
 // room stays in the socket, where it holds back the sender.
 const resultBuffer = 64
 
+// early is how long before its time a watch ends only for a reason.
+const early = 5 * time.Second
+
 // stream is one open watch.
 type stream struct {
 	source  *source
@@ -34,6 +37,8 @@ type stream struct {
 	index   int         // of the last item of a streaming list, from 1
 	version string      // from which the watch was asked for
 	last    *item       // the last event that could be read; nil: none
+	brought bool        // it has brought something
+	until   time.Time   // what it was asked for
 }
 
 var _ watch.Interface = (*stream)(nil)
@@ -76,6 +81,7 @@ func (w *stream) run() {
 		if !w.send(event) {
 			return
 		}
+		w.brought = true
 		if ok && it.initialEnd && w.initial {
 			w.initial = false
 			reader.life = w.source.life
@@ -152,6 +158,9 @@ func (w *stream) end(err error) {
 	}
 	if w.initial {
 		w.source.life.fail(w.request, cause(w.request, err))
+	}
+	if !w.brought || !errors.Is(err, io.EOF) || time.Until(w.until) > early {
+		w.source.broken.Store(true)
 	}
 	var bad *valueError
 	switch {

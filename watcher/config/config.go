@@ -43,6 +43,7 @@ type Config struct {
 	DebugMode bool `json:"debug_mode"`
 
 	Synchronizer   Synchronizer   `json:"synchronizer"`
+	CacheCheck     CacheCheck     `json:"cacheCheck"`
 	Alertor        Alertor        `json:"alertor"`
 	LeaderElection LeaderElection `json:"leaderElection"`
 
@@ -63,6 +64,20 @@ type Synchronizer struct {
 	// Name of the record in which it remembers the kinds it collects, see [several
 	// watchers](watcher.md#several-watchers-for-one-cluster).
 	Name string `json:"name"`
+}
+
+// CacheCheck compares what is cached with the apiserver. It is this watcher's own section; an
+// unknown key in it is an error.
+type CacheCheck struct {
+	// From one comparison of a kind with the apiserver to the next, see [what a watch loses](watcher.md#what-a-watch-loses); `"0s"`
+	// never compares, and does not notice a restored cluster at once.
+	Period Duration `json:"period"`
+	// How long a watch may take to bring what a list shows already, before it counts as lost.
+	Grace Duration `json:"grace"`
+	// A kind with more objects is not compared object by object.
+	MaxObjects int `json:"maxObjects"`
+	// List kinds with more than `cacheCheck.maxObjects` again once per `cacheCheck.period` instead.
+	RelistLarge bool `json:"relistLarge"`
 }
 
 // Alertor configures where warnings about owned Pods are delivered. It is this watcher's own

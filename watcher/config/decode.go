@@ -201,16 +201,16 @@ func (d *decoder) unknown(path, key string, t reflect.Type) error {
 		d.ignore(path, msg+" It is ignored")
 		return nil
 	}
-	if strings.HasPrefix(path, strict) {
+	if section, _, _ := strings.Cut(path, "."); slices.Contains(strict, section) {
 		return d.fail(path, "unknown key, want one of "+strings.Join(known, ", "))
 	}
 	d.ignore(path, "unknown key, ignored")
 	return nil
 }
 
-// strict is where an unknown key is an error: in what bcs-k8s-watch never had, no key can
-// be one of its own.
-const strict = "resourceWatcher."
+// strict are the sections in which an unknown key is an error: in what bcs-k8s-watch never
+// had, no key can be one of its own.
+var strict = []string{"resourceWatcher", "cacheCheck"}
 
 // index is that of a list's element in a path.
 var index = regexp.MustCompile(`\[\d+\]`)

@@ -36,8 +36,11 @@ func Default() Config {
 	return Config{
 		Profile: ProfileDefault,
 		Address: DefaultAddress, Port: DefaultPort, MetricPort: DefaultMetricPort,
-		K8s:            K8s{ReadPace: Duration(collector.DefaultReadPace)},
-		Synchronizer:   Synchronizer{Period: Duration(5 * time.Minute), Name: "k8s-watch"},
+		K8s:          K8s{ReadPace: Duration(collector.DefaultReadPace)},
+		Synchronizer: Synchronizer{Period: Duration(5 * time.Minute), Name: "k8s-watch"},
+		CacheCheck: CacheCheck{
+			Period: Duration(collector.DefaultVerifyPeriod), Grace: Duration(collector.DefaultVerifyGrace), MaxObjects: collector.DefaultVerifyMaxObjects,
+		},
 		Alertor:        Alertor{Convergence: Duration(time.Minute)},
 		LeaderElection: LeaderElection{Namespace: "kube-system", Name: "k8s-watch"},
 		ResourceWatcher: ResourceWatcher{

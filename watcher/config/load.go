@@ -177,6 +177,12 @@ func (c *Config) check() (key, msg string) {
 		return "synchronizer.period", "want a duration of at least \"1s\"; to do without, set synchronizer.disabled to true"
 	case c.Synchronizer.Name == "" || strings.ContainsAny(c.Synchronizer.Name, "/?#% "):
 		return "synchronizer.name", fmt.Sprintf("%q cannot stand in a URL: use letters, digits and \"-\"", c.Synchronizer.Name)
+	case c.CacheCheck.Period != 0 && c.CacheCheck.Period < Duration(time.Second):
+		return "cacheCheck.period", "want a duration of at least \"1s\"; \"0s\" never compares"
+	case c.CacheCheck.Grace < Duration(time.Second):
+		return "cacheCheck.grace", "want a duration of at least \"1s\""
+	case c.CacheCheck.MaxObjects < 1:
+		return "cacheCheck.maxObjects", fmt.Sprintf("%d: want 1 or more", c.CacheCheck.MaxObjects)
 	case c.Alertor.Convergence <= 0:
 		return "alertor.convergence", "want a positive duration such as \"60s\""
 	case c.Alertor.BCSHealth && b.ZK == "":

@@ -262,6 +262,25 @@ func TestDeleteAndRecreate(t *testing.T) {
 	}
 }
 
+// TestRestoredStateIsNotStale: the state of a cluster that was put back to an earlier version
+// replaces what waits, whatever the versions.
+func TestRestoredStateIsNotStale(t *testing.T) {
+	ordered(t, func(t *testing.T, c Config) {
+		s := newStore(10 * time.Millisecond)
+		l := start(t, c, s, nil)
+		back := put("a", 3)
+		back.Older = true
+		again := put("b", 2) // deleted since, in the history that is no more
+		again.Older = true
+		l.enqueue(put("a", 5), put("a", 6), back, put("b", 4), del("b", 9), again)
+		time.Sleep(time.Second)
+		l.finish()
+		if s.rows[back.Key].version != 3 || s.rows[again.Key].version != 2 {
+			t.Errorf("rows %v", s.rows)
+		}
+	})
+}
+
 func TestStaleRepairIsSuperseded(t *testing.T) {
 	ordered(t, func(t *testing.T, c Config) {
 		s := newStore(10 * time.Millisecond)

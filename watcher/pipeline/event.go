@@ -20,7 +20,10 @@ const (
 // Event is one change of one object on its way to storage. It references the
 // cached object and never copies it.
 type Event struct {
-	Action          Action
+	Action Action
+	// Older says that a lower ResourceVersion than before is right: the cluster was put back
+	// to an earlier state.
+	Older           bool
 	Key             object.Key
 	UID             string
 	ResourceVersion uint64

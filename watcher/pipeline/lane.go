@@ -166,7 +166,7 @@ func (l *lane) mergeTarget(ent *entry, room bool) *slot {
 // a repair decided from an older list is. Only then do resourceVersions tell more
 // than the order of arrival.
 func stale(e, known *Event) bool {
-	return known != nil && e.Action == Put && e.UID != "" && e.UID == known.UID &&
+	return known != nil && e.Action == Put && !e.Older && e.UID != "" && e.UID == known.UID &&
 		e.ResourceVersion != 0 && e.ResourceVersion < known.ResourceVersion
 }
 

@@ -269,6 +269,9 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		r = watches.GVR{Group: path[1], Version: path[2], Resource: path[len(path)-1]}
 	}
 	verb := "LIST"
+	if strings.Contains(req.Header.Get("Accept"), "as=PartialObjectMetadata") {
+		verb = "CHECK" // compares what is cached
+	}
 	if q.Get("watch") == "true" {
 		verb = "WATCH"
 		if q.Get("sendInitialEvents") == "true" {
@@ -283,7 +286,7 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case fault != nil && fault(verb, r, w, req):
 	case kind == "":
 		refuse(w, 404, "NotFound")
-	case verb == "LIST":
+	case verb == "LIST", verb == "CHECK":
 		c.mu.Lock()
 		items := slices.Collect(maps.Values(c.objects[key(r)]))
 		rv := c.rv

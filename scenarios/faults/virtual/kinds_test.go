@@ -226,7 +226,7 @@ func TestInBothWhiteLists(t *testing.T) {
 		if got := fmt.Sprint(rows["Thing"], rows["Thing.example.com"]); got != "[a/t0] []" {
 			t.Errorf("Thing and Thing.example.com hold %s", got)
 		}
-		if n := w.api.Stats(things.Key()).Streams + w.api.Stats(things.Key()).Lists; n != 1 {
+		if n := w.api.Stats(things.Key()).Streams; n != 1 { // its Lists ask for the version
 			t.Errorf("%d lists of Things, want 1", n)
 		}
 		if _, err := w.api.Delete(definitions.Key(), "", things.Name+".example.com"); err != nil {

@@ -1,0 +1,360 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/watcher/object"
+)
+
+// Defaults of Verify.
+const (
+	DefaultVerifyPeriod     = 30 * time.Minute
+	DefaultVerifyGrace      = time.Minute
+	DefaultVerifyMaxObjects = 200_000
+)
+
+// Verify is how what is cached is compared with the apiserver. A watch may lose a change
+// without a word, and an apiserver may be put back to an earlier state.
+type Verify struct {
+	// Period is the time between two comparisons of a kind; 0 takes the default, negative
+	// never compares and asks for no versions.
+	Period time.Duration
+	// Grace is how long the watch may take to bring a change that a list shows, before the
+	// change counts as lost; 0 takes the default.
+	Grace time.Duration
+	// MaxObjects is how many objects a kind may have to be compared one by one; 0 takes
+	// the default. Of larger ones only the version is asked for, unless RelistLarge is set:
+	// then they are listed again each Period.
+	MaxObjects  int
+	RelistLarge bool
+}
+
+func (v Verify) withDefaults() Verify {
+	if v.Period == 0 {
+		v.Period = DefaultVerifyPeriod
+	}
+	if v.Grace <= 0 {
+		v.Grace = DefaultVerifyGrace
+	}
+	if v.MaxObjects == 0 {
+		v.MaxObjects = DefaultVerifyMaxObjects
+	}
+	return v
+}
+
+const (
+	// doubtDelay is how soon after a sign of an older apiserver its version is asked for,
+	// and as much again by chance; at most one request per kind and doubtDelay.
+	doubtDelay = time.Second
+	// confirmDelay is the time between the two answers that prove a restored apiserver.
+	confirmDelay = 2 * time.Second
+	// spreadAtMost bounds the time over which the pages of one comparison are spread: an
+	// apiserver keeps the state of a list for five minutes.
+	spreadAtMost = 2 * time.Minute
+	// maxSuspects bounds what one comparison remembers, maxRepairs what it reads one by one:
+	// where more differs, the kind is listed again.
+	maxSuspects = 10_000
+	maxRepairs  = 100
+)
+
+var (
+	errRestored = errors.New("the apiserver is at an earlier version than before: " +
+		"the cluster was restored or created anew; listing again")
+	errEnough = errors.New("enough differs")
+)
+
+// verifier compares what is cached of one kind with the apiserver.
+type verifier struct {
+	Verify
+	resource Resource
+	store    *store
+	source   *source
+	life     *life
+	lister   Lister
+	again    func() // ends the list and watch that goes on
+	// doubted has size 1: one token asks for the version.
+	doubted chan struct{}
+	quick   bool // in a test: no delays
+}
+
+// doubt has the version of the apiserver asked for soon.
+func (v *verifier) doubt() {
+	select {
+	case v.doubted <- struct{}{}:
+	default:
+	}
+}
+
+// run compares until ctx ends.
+func (v *verifier) run(ctx context.Context) {
+	if v.Period < 0 {
+		return
+	}
+	v.lister.between = v.sleep
+	for v.sleep(ctx, time.Duration((0.5+rand.Float64()/2)*float64(v.Period))) == nil {
+		if v.life.error() == nil && !v.store.renew.Load() && v.version(ctx) {
+			v.compare(ctx)
+		}
+	}
+}
+
+// sleep waits, and meanwhile asks for the version where it is doubted.
+func (v *verifier) sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-v.doubted:
+			if err := v.pause(ctx, doubtDelay+rand.N(doubtDelay)); err != nil {
+				return err
+			}
+			v.version(ctx)
+		}
+	}
+}
+
+func (v *verifier) pause(ctx context.Context, d time.Duration) error {
+	if v.quick {
+		d /= 100
+	}
+	return lifecycle.Pause(ctx, d)
+}
+
+// version compares that of the apiserver with what was seen of the kind, and has the kind
+// listed again if it is lower. It reports whether the objects may be compared.
+func (v *verifier) version(ctx context.Context) bool {
+	if !v.store.isSynced() || v.store.afresh.Load() {
+		return false // it is being listed
+	}
+	seen := v.store.seen()
+	at, err := v.ask(ctx)
+	if err != nil || at >= seen {
+		return err == nil
+	}
+	// The apiserver answers with the present version, so it was put back. That is said only
+	// if it stays so; a busy one may pass what was seen meanwhile.
+	if v.pause(ctx, confirmDelay) != nil {
+		return false
+	}
+	if again, err := v.ask(ctx); err == nil && again < seen {
+		v.life.refuse(ctx, errRestored)
+	}
+	v.store.logger.Warn(errRestored.Error(), "version", at, "seen", seen)
+	v.store.metrics.differences[DifferenceRestored].Inc()
+	v.store.restored.Store(true)
+	v.relist()
+	return false
+}
+
+// ask returns the version of the apiserver; an opaque one is never lower than another.
+func (v *verifier) ask(ctx context.Context) (uint64, error) {
+	v.store.metrics.verified.Inc()
+	text, err := v.lister.Version(ctx, v.resource)
+	if err != nil {
+		v.source.broken.Store(true) // the next watch asks again
+		return 0, err
+	}
+	at, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return math.MaxUint64, nil //nolint:nilerr // opaque
+	}
+	return at, nil
+}
+
+// relist ends the list and watch that goes on; the next list is consistent.
+func (v *verifier) relist() {
+	v.store.afresh.Store(true)
+	v.again()
+}
+
+// suspect is an object whose version in a list is another than that in the store.
+type suspect struct {
+	name
+	was *object.Object // in the store; nil: none
+}
+
+// compare lists the metadata of all objects and repairs what a watch has lost.
+func (v *verifier) compare(ctx context.Context) {
+	suspects, version, err := v.suspects(ctx)
+	defer v.store.remember(false)
+	if err != nil && !errors.Is(err, errEnough) || len(suspects) == 0 {
+		return
+	}
+	for waited := time.Duration(0); waited < v.Grace; waited += v.Grace / 20 {
+		if v.sleep(ctx, v.Grace/20) != nil {
+			return
+		}
+		if version > 0 && v.store.seen() >= version {
+			break // the watch has brought all that the list shows
+		}
+	}
+	left := suspects[:0]
+	for _, x := range suspects {
+		if v.store.still(x) {
+			left = append(left, x)
+		}
+	}
+	switch {
+	case len(left) == 0 || v.life.error() != nil:
+		return
+	case len(left) > maxRepairs:
+		v.store.logger.Warn("the watch has lost changes; listing again", "objects", len(left))
+		v.store.metrics.differences[DifferenceMany].Inc()
+		v.relist()
+		return
+	}
+	var truths []truth
+	for _, x := range left {
+		v.store.metrics.verified.Inc()
+		it, err := v.lister.item(ctx, v.resource, x.name)
+		if err != nil {
+			break // what was read so far is repaired
+		}
+		truths = append(truths, truth{x, it})
+	}
+	v.store.correct(truths)
+}
+
+// suspects lists the kind and returns what is not as in the store, although the store has
+// seen nothing newer of it, and the version of the list, 0 if that is opaque.
+func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64, err error) {
+	before, unlisted := v.store.seen(), v.store.remember(true)
+	if len(unlisted) > v.MaxObjects {
+		if v.RelistLarge {
+			v.relist()
+		}
+		return nil, 0, errEnough
+	}
+	pages := time.Duration(len(unlisted)/pageSize + 1)
+	v.lister.Pause = max(DefaultPagePause, min(v.Period/2, spreadAtMost)/pages)
+	add := func(x suspect) error {
+		if x.was != nil && before > 0 && x.was.ResourceVersion > before {
+			return nil // changed since: the watch goes on
+		}
+		if all = append(all, x); len(all) == maxSuspects {
+			return errEnough
+		}
+		return nil
+	}
+	v.store.metrics.verified.Inc()
+	blind := false // an object that is there cannot be told from one that is gone
+	each := func(_ []byte, m *object.Meta, bad error) error {
+		if bad != nil {
+			blind = true
+			return nil
+		}
+		n := name{m.Namespace, m.Name}
+		o := v.store.peek(n)
+		delete(unlisted, o)
+		if o != nil && o.UID == m.UID && o.ResourceVersion == m.Version() {
+			return nil
+		}
+		return add(suspect{name{strings.Clone(n.namespace), strings.Clone(n.name)}, o})
+	}
+	text, err := v.lister.pages(ctx, v.resource, acceptMetadata, metav1.ListOptions{}, each)
+	version, _ = strconv.ParseUint(text, 10, 64) // 0 if it is opaque
+	if err != nil {
+		return all, version, err
+	}
+	if blind {
+		clear(unlisted)
+	}
+	for o := range unlisted {
+		x := suspect{nameOf(o.Key), o}
+		if !v.store.still(x) {
+			continue // changed since
+		}
+		if err = add(x); err != nil {
+			break
+		}
+	}
+	return all, version, err
+}
+
+// truth is a suspect as the apiserver has it; a nil item: the object is gone.
+type truth struct {
+	suspect
+	it *item
+}
+
+// seen is the version up to which the history of the kind was seen.
+func (s *store) seen() uint64 {
+	s.order.Lock()
+	defer s.order.Unlock()
+	return s.latest
+}
+
+// remember begins or ends to note which objects go, and returns those that there are.
+func (s *store) remember(on bool) (cached map[*object.Object]struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gone = nil; !on {
+		return nil
+	}
+	s.gone = map[name]struct{}{}
+	cached = make(map[*object.Object]struct{}, len(s.objects))
+	for _, o := range s.objects {
+		cached[o] = struct{}{}
+	}
+	return cached
+}
+
+// still reports that nothing was heard of a suspect since it was found.
+func (s *store) still(x suspect) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, gone := s.gone[x.name]
+	return s.objects[x.name] == x.was && !gone
+}
+
+// correct takes what the apiserver says of objects of which the watch has brought nothing
+// meanwhile.
+func (s *store) correct(all []truth) {
+	s.order.Lock()
+	defer s.order.Unlock()
+	var changes []change
+	var gone []*object.Object
+	found := map[string]int{}
+	for _, t := range all {
+		switch {
+		case !s.still(t.suspect), t.it == nil && t.was == nil,
+			t.it != nil && t.was != nil && unchanged(t.was, t.it.obj):
+			continue
+		case t.it == nil:
+			gone = append(gone, t.was)
+			s.set(t.name, nil)
+			found[DifferenceDeleted]++
+		default:
+			changes = append(changes, change{t.it, t.was})
+			s.set(t.name, t.it.obj)
+			if t.was == nil {
+				found[DifferenceAdded]++
+			} else {
+				found[DifferenceChanged]++
+			}
+		}
+	}
+	if len(found) == 0 {
+		return
+	}
+	for what, n := range found {
+		s.metrics.differences[what].Add(float64(n))
+	}
+	s.logger.Warn("the watch has lost changes; repaired", "lost", found)
+	now := time.Now()
+	s.showList(changes, gone, now)
+	s.handOver(changes, gone, now, false)
+}
