@@ -62,7 +62,10 @@ var _ net.Listener = (*Bounded)(nil)
 
 // Bound accepts from l.
 func Bound(l net.Listener, bounds Bounds) *Bounded {
-	b := &Bounded{Listener: l, bounds: bounds, free: make(chan struct{}, bounds.Connections), pace: rate.NewLimiter(connectionRate, connectionBurst)}
+	b := &Bounded{
+		Listener: l, bounds: bounds, free: make(chan struct{}, bounds.Connections),
+		pace: rate.NewLimiter(connectionRate, connectionBurst),
+	}
 	b.open, b.cancel = context.WithCancel(context.Background())
 	return b
 }

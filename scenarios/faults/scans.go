@@ -34,16 +34,19 @@ type scans struct{}
 func readerScans() family {
 	s := scans{}
 	return family{shared: s, injectors: []Injector{
-		kind{name: queryScans, takes: []string{"for", "count"}, inject: s.inject, validate: func(t *spec.Timeline, e spec.Event) error {
-			if err := needsWatcher(t, e); err != nil {
-				return err
-			}
-			if e.For == 0 {
-				return t.Bad("for", "write for example for: 12s", "missing: how long the readers go on")
-			}
-			return t.Need(t.Watcher.LeaderElection, e.What+" without a Lease to lose", "set watcher: {replicas: 2, leaderElection: true}")
-		}},
+		kind{name: queryScans, takes: []string{"for", "count"}, inject: s.inject, validate: s.validate},
 	}}
+}
+
+func (scans) validate(t *spec.Timeline, e spec.Event) error {
+	if err := needsWatcher(t, e); err != nil {
+		return err
+	}
+	if e.For == 0 {
+		return t.Bad("for", "write for example for: 12s", "missing: how long the readers go on")
+	}
+	const remedy = "set watcher: {replicas: 2, leaderElection: true}"
+	return t.Need(t.Watcher.LeaderElection, e.What+" without a Lease to lose", remedy)
 }
 
 // scanned is what came of it.
@@ -119,7 +122,10 @@ func (scans) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 		return nil, err
 	}
 	s := &all[len(all)-1]
-	return []matrix.Rule{{Facts: func(matrix.Seen) []result.Fact { return s.facts() }, Vacuous: func(matrix.Seen) []string { return s.vacuous() }}}, nil
+	return []matrix.Rule{{
+		Facts:   func(matrix.Seen) []result.Fact { return s.facts() },
+		Vacuous: func(matrix.Seen) []string { return s.vacuous() },
+	}}, nil
 }
 
 func (s *scanned) facts() []result.Fact {

@@ -114,7 +114,9 @@ func (s *Seats) drop(f *flow) {
 func (t *Seat) sit(ctx context.Context) error {
 	s := t.all
 	s.mu.Lock()
-	at, _ := slices.BinarySearchFunc(t.flow.waiting, t.number, func(w *Seat, n uint64) int { return cmp.Compare(w.number, n) })
+	at, _ := slices.BinarySearchFunc(t.flow.waiting, t.number, func(w *Seat, n uint64) int {
+		return cmp.Compare(w.number, n)
+	})
 	t.flow.waiting = slices.Insert(t.flow.waiting, at, t)
 	s.give()
 	s.mu.Unlock()
