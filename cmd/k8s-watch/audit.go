@@ -31,7 +31,7 @@ const (
 
 // auditMemory is from where on memory is collected as soon as it is free: 100,000 Pods take
 // that much if all of them differ.
-const auditMemory = 112 << 20
+const auditMemory = 96 << 20
 
 const auditUsage = `k8s-watch audit -f config.json [--content] [--format json]
 
