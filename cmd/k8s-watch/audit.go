@@ -31,7 +31,7 @@ const (
 
 // auditMemory is from where on memory is collected as soon as it is free: 100,000 Pods take
 // that much if all of them differ.
-const auditMemory = 112 << 20
+const auditMemory = 96 << 20
 
 const auditUsage = `k8s-watch audit -f config.json [--content] [--format json]
 
@@ -64,7 +64,8 @@ func audit(args []string, out io.Writer) int {
 	fs.BoolVar(&o.Content, "content", false, "compare whole objects where versions agree; reads whole objects of all kinds")
 	fs.DurationVar(&o.Wait, "wait", 30*time.Second, "how long a difference must last; more than changes take to storage")
 	fs.Float64Var(&o.QPS, "qps", 10, "most requests per second to the API server, and to storage")
-	fs.StringSliceVar(&o.Kinds, "gone", nil, "kinds that nothing collects any more, such as TFJob, to find what is left of them; k8s-watch notes its own in storage")
+	fs.StringSliceVar(&o.Kinds, "gone", nil,
+		"kinds that nothing collects any more, such as TFJob, to find what is left of them; k8s-watch notes its own in storage")
 	fs.Usage = func() { fmt.Print(auditUsage, fs.FlagUsages()) }
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, pflag.ErrHelp) {
@@ -131,9 +132,11 @@ func judge(a watcher.Audited) (code int, verdict string) {
 	wrong := len(a.Findings)
 	switch {
 	case unread > 0:
-		return exitIncomplete, fmt.Sprintf("incomplete: %d of %d kinds could not be read whole; %d rows differ in what was", unread, unread+kinds, wrong)
+		return exitIncomplete, fmt.Sprintf(
+			"incomplete: %d of %d kinds could not be read whole; %d rows differ in what was", unread, unread+kinds, wrong)
 	case objects > 0 && rows == 0:
-		return exitDiffers, fmt.Sprintf("not clean: storage holds no row at all of cluster %q: is default.clusterID right, and does a watcher write there?", a.Cluster)
+		return exitDiffers, fmt.Sprintf(
+			"not clean: storage holds no row at all of cluster %q: is default.clusterID right, and does a watcher write there?", a.Cluster)
 	case wrong > 0:
 		return exitDiffers, fmt.Sprintf("not clean: %d rows differ, of %d objects of %d kinds", wrong, objects, kinds)
 	}

@@ -117,7 +117,7 @@ func (a *Audit) Run(ctx context.Context, found func(Finding)) ([]KindReport, err
 	for _, kind := range slices.Concat(a.cfg.Kinds, a.cfg.Gone) {
 		r := KindReport{Kind: kind}
 		if compared(kind) {
-			r.try(ctx, func() error { doubts[kind] = nil; return a.first(ctx, &r, doubts) })
+			r.try(ctx, func() error { return a.first(ctx, &r, doubts) })
 		} else if r.NotCompared = "storage lists none"; kind == bcsapi.KindEvent {
 			r.NotCompared = "storage keeps Events by age"
 		}
@@ -165,6 +165,7 @@ func (a *Audit) findGone(ctx context.Context) error {
 func (a *Audit) first(ctx context.Context, r *KindReport, doubts map[string][]doubt) error {
 	suspects, err := a.read(ctx, r.Kind)
 	r.Objects, r.Rows = len(a.states), len(a.states)
+	doubts[r.Kind] = make([]doubt, 0, len(suspects))
 	for _, x := range suspects {
 		if x.leftover {
 			r.Rows++
