@@ -177,7 +177,7 @@ func TestLostChangesOfASelection(t *testing.T) {
 		if q.Get("labelSelector") == "" || !left.Load() || q.Get("watch") == "true" {
 			return false
 		}
-		_, _ = fmt.Fprint(w, `{"metadata":{"resourceVersion":"150"},"items":[]}`)
+		_, _ = fmt.Fprint(w, `{"kind":"PodList","metadata":{"resourceVersion":"150"},"items":[]}`)
 		return true
 	}
 	selected := pods
@@ -282,7 +282,7 @@ func TestOpaqueVersionsAreComparedByUID(t *testing.T) {
 			<-r.Context().Done()
 			return true
 		}
-		_, _ = fmt.Fprintf(w, `{"metadata":{"resourceVersion":"opaque"},"items":[%s]}`, object.Load())
+		_, _ = fmt.Fprintf(w, `{"kind":"PodList","metadata":{"resourceVersion":"opaque"},"items":[%s]}`, object.Load())
 		return true
 	}
 	h := start(t, api, collector.Config{Resources: []collector.Resource{pods}, PlainList: true, Verify: often})
