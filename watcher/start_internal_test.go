@@ -13,7 +13,6 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/watcher/config"
 )
 
@@ -96,56 +95,6 @@ func TestUnwatchableKinds(t *testing.T) {
 			}
 		})
 	}
-}
-
-var definitions = apisim.Resource{
-	Group: "apiextensions.k8s.io", Versions: []string{"v1"}, Name: "customresourcedefinitions", Kind: "CustomResourceDefinition",
-}
-
-// TestReadyAwaitsDefinitions: as long as the CustomResourceDefinitions are not listed, nobody
-// knows which kinds are missing.
-func TestReadyAwaitsDefinitions(t *testing.T) {
-	sim, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.ConfigMaps, definitions}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	released := make(chan struct{})
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/"+definitions.Name) {
-			select {
-			case <-released:
-			case <-r.Context().Done():
-				return
-			}
-		}
-		sim.ServeHTTP(w, r)
-	}))
-	defer api.Close()
-	storage := newMemoryStorage(t)
-	w, err := New(standard(t, storage.URL), config.Filter{K8sResourceWhiteList: []string{"v1"}, CRDResourceWhiteList: []string{"example.com/v1"}},
-		Settings{Kube: &rest.Config{Host: api.URL}, Logger: NewLogger(t.Output(), 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- w.Run(ctx) }()
-	defer func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}()
-	eventually(t, "only the definitions are missing", func() bool {
-		err := w.ready()
-		if err == nil {
-			t.Error("ready without the definitions")
-			return true
-		}
-		return err.Error() == "not synced: [apiextensions.k8s.io/v1/CustomResourceDefinition]"
-	})
-	close(released)
-	eventually(t, "ready", func() bool { return w.ready() == nil })
 }
 
 // TestEndWhileWaiting: a watcher that ends while storage or the apiserver is away does not say

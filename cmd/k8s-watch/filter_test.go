@@ -53,6 +53,56 @@ func TestUselessFilter(t *testing.T) {
 	}
 }
 
+// TestReadyAwaitsDefinitions: as long as the CustomResourceDefinitions are not listed, nobody
+// knows which kinds are missing.
+func TestReadyAwaitsDefinitions(t *testing.T) {
+	sim, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.ConfigMaps, definitions}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	released := make(chan struct{})
+	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/"+definitions.Name) {
+			select {
+			case <-released:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		sim.ServeHTTP(w, r)
+	})
+	storage, health := runningStorage(t), freeAddress(t)
+	filter := `{"k8sResourceWhiteList":["v1"],"crdResourceWhiteList":["example.com/v1"]}`
+	cmd := program(t.Context(), t, "-f", simulate(t, api, storage, health, filter))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ready := func(status int, part string) {
+		t.Helper()
+		waitFor(t, part, func() bool {
+			resp, err := http.Get("http://" + health + "/readyz") //nolint:noctx // a test
+			if err != nil {
+				return false
+			}
+			defer func() { _ = resp.Body.Close() }()
+			text, _ := io.ReadAll(resp.Body)
+			if status != http.StatusOK && resp.StatusCode == http.StatusOK {
+				t.Fatal("ready without the definitions")
+			}
+			return resp.StatusCode == status && strings.Contains(string(text), part)
+		})
+	}
+	ready(http.StatusServiceUnavailable, "not synced: [apiextensions.k8s.io/v1/CustomResourceDefinition]")
+	close(released)
+	ready(http.StatusOK, "")
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestMaskOfNoKind: a mask that was meant for a kind and does not name it ends the start and
 // the check: what it should remove would be sent.
 func TestMaskOfNoKind(t *testing.T) {

@@ -67,7 +67,7 @@ func runningStorage(t *testing.T) string {
 
 // simulate writes the files for a watcher of a simulated apiserver, with storage and
 // health at the given addresses, and returns the configuration's path.
-func simulate(t *testing.T, sim *apisim.Server, storage, health, filter string) string {
+func simulate(t *testing.T, sim http.Handler, storage, health, filter string) string {
 	t.Helper()
 	api := httptest.NewServer(sim)
 	t.Cleanup(api.Close)

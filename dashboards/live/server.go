@@ -197,7 +197,9 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 		ErrorLog:    log.New(io.Discard, "", 0),                        // of broken connections nobody needs to know
 	}
 	err := lifecycle.Run(ctx,
-		lifecycle.Stage{Name: "live page", Run: func(ctx context.Context) error { return lifecycle.Serve(ctx, server, lifecycle.Bound(l, lifecycle.AdminBounds), grace) }},
+		lifecycle.Stage{Name: "live page", Run: func(ctx context.Context) error {
+			return lifecycle.Serve(ctx, server, lifecycle.Bound(l, lifecycle.AdminBounds), grace)
+		}},
 		lifecycle.Stage{Name: "frames", Run: s.pump},
 	)
 	s.mu.Lock()

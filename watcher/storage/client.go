@@ -345,7 +345,8 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 		if slow {
 			err = fmt.Errorf("%w: %w", ErrTooSlow, err)
 		}
-		if ctx.Err() == nil && !slow && !stale && !(hurried && late) && !errors.Is(err, ErrTooLong) {
+		excused := slow || stale || hurried && late || errors.Is(err, ErrTooLong)
+		if ctx.Err() == nil && !excused {
 			ep.judge(sort, start, a, err)
 		} else if sort == writes {
 			ep.undecided()

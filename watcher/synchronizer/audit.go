@@ -252,16 +252,16 @@ func (was doubt) settle(now doubt) Problem {
 }
 
 // report counts and reports what a difference turned out to be.
-func (d doubt) report(p Problem, r *KindReport, found func(Finding)) {
-	f := Finding{Problem: p, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, Age: -1}
-	since := d.row.updated
-	versions := fmt.Sprintf("row at version %d, object at %d", d.row.version, d.object.Version)
-	other := d.row.uid != d.object.UID
+func (was doubt) report(p Problem, r *KindReport, found func(Finding)) {
+	f := Finding{Problem: p, Kind: was.Kind, Namespace: was.Namespace, Name: was.Name, Age: -1}
+	since := was.row.updated
+	versions := fmt.Sprintf("row at version %d, object at %d", was.row.version, was.object.Version)
+	other := was.row.uid != was.object.UID
 	switch p {
 	case Missing:
 		r.Missing++
-		since = d.object.Created
-		f.Detail = fmt.Sprintf("object at version %d", d.object.Version)
+		since = was.object.Created
+		f.Detail = fmt.Sprintf("object at version %d", was.object.Version)
 	case LeftOver:
 		r.LeftOver++
 		f.Detail = "no such object"
@@ -274,8 +274,8 @@ func (d doubt) report(p Problem, r *KindReport, found func(Finding)) {
 		r.Altered++
 		switch f.Detail = versions; {
 		case other:
-			f.Detail = "uid " + strconv.Quote(d.row.uid) + ", of the object " + strconv.Quote(d.object.UID)
-		case d.row.version == d.object.Version:
+			f.Detail = "uid " + strconv.Quote(was.row.uid) + ", of the object " + strconv.Quote(was.object.UID)
+		case was.row.version == was.object.Version:
 			f.Detail = "same version, other content"
 		}
 	}
