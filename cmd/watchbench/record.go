@@ -14,15 +14,12 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
-	"github.com/watchbench/watchbench/internal/strictyaml"
-	"github.com/watchbench/watchbench/loadgen/kperf"
 	"github.com/watchbench/watchbench/loadgen/record"
 	"github.com/watchbench/watchbench/loadgen/trace"
 )
 
 type recordFlags struct {
 	out, kubeconfig, context string
-	kperf                    string
 	duration                 time.Duration
 	resources                []string
 	anonymise, quiet         bool
@@ -49,8 +46,7 @@ values; relations and sizes remain.
 Interrupt it to end sooner: the file is complete up to then. Without --for that is the
 way to end it, with exit code 0.`,
 		Example: `  watchbench record -o trace.zst --context staging --for 10m --anonymise
-  watchbench record -o pods.zst --context kind-dev --resources pods,events
-  watchbench record -o trace.zst --kperf profile.yaml.gz`,
+  watchbench record -o pods.zst --context kind-dev --resources pods,events`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.record(cmd) },
 	}
@@ -64,7 +60,6 @@ way to end it, with exit code 0.`,
 	fl.Lookup("resources").DefValue = "[]"
 	cmd.Long += "\n\nWithout --resources: " + strings.Join(recordDefault, ", ") + "."
 	fl.BoolVar(&f.anonymise, "anonymise", false, "replace names, labels, annotations, variables, images and other texts")
-	fl.StringVar(&f.kperf, "kperf", "", "make the file from a replay profile of kperf instead of a cluster")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	offerList(cmd, "resources", recordDefault...)
 	return cmd
@@ -82,9 +77,6 @@ func (f *recordFlags) record(cmd *cobra.Command) error {
 	if _, err := os.Lstat(f.out); err == nil {
 		return exists(f.out)
 	}
-	if cmd.Flags().Changed("kperf") {
-		return f.convert(cmd)
-	}
 	say := screen(cmd).Line
 	if f.quiet {
 		say = func(string) {}
@@ -99,32 +91,6 @@ func (f *recordFlags) record(cmd *cobra.Command) error {
 
 func exists(path string) error {
 	return badinput.New("name another file or remove it", "-o %s exists already", path)
-}
-
-// convert makes the file from a replay profile.
-func (f *recordFlags) convert(cmd *cobra.Command) error {
-	for _, name := range []string{"kubeconfig", "context", "for", "resources"} {
-		if cmd.Flags().Changed(name) {
-			return badinput.New("leave one of them out", "--%s means nothing for --kperf", name)
-		}
-	}
-	p, err := kperf.ReadFile(f.kperf)
-	var profile *strictyaml.Error
-	switch {
-	case errors.As(err, &profile):
-		return &badinput.Error{What: err.Error()}
-	case err != nil:
-		return &badinput.Error{What: "--kperf " + f.kperf, Remedy: "name a replay profile", Err: pathless(err)}
-	}
-	counts, err := p.Trace(f.anonymise, f.create)
-	if err != nil {
-		if errors.As(err, &profile) {
-			err = errors.Join(&badinput.Error{What: err.Error()}, os.Remove(f.out))
-		}
-		return err
-	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", f.out, counts)
-	return nil
 }
 
 // create makes the file.

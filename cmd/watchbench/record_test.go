@@ -223,34 +223,3 @@ contexts: [{name: dev, context: {cluster: c}}, {name: prod, context: {cluster: c
 		t.Errorf("no folder: %d, %v", code, err)
 	}
 }
-
-// TestRecordKperf: a replay profile becomes a trace; a mistake in it leaves no file.
-func TestRecordKperf(t *testing.T) {
-	const head = "version: 1\nspec: {runnerCount: 1, connsPerRunner: 1, contentType: json}\nrequests:\n"
-	good := file(t, "good.yaml", head+`- {timestamp: 0, verb: CREATE, resourceKind: Node, apiPath: /api/v1/nodes, body: '{"metadata":{"name":"n"}}'}`+"\n")
-	path := filepath.Join(t.TempDir(), "trace.zst")
-	out, _, code, err := invoke(t, "record", "-o", path, "--kperf", good)
-	if code != exitOK || out != path+": 1 events; left out are 0 reads, 0 requests that an empty apiserver refuses, 0 for other subresources\n" {
-		t.Errorf("%d, %v, %q", code, err, out)
-	}
-	whole(t, path)
-	for _, tc := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"--kperf", file(t, "bad.yaml", head+"- {timestamp: 0, verb: PUSH, resourceKind: Node, apiPath: /api/v1/nodes}\n")}, `bad.yaml:4: requests[0].verb: "PUSH" is not known; use one of CREATE`},
-		{[]string{"--kperf", file(t, "patch.yaml", head+"- {timestamp: 0, verb: CREATE, resourceKind: Pod, apiPath: /api/v1/pods, body: '{metadata: {name: a}, spec: {containers: [{name: a}]}}'}\n"+
-			"- {timestamp: 0, verb: PATCH, name: a, resourceKind: Pod, apiPath: /api/v1/pods/a, body: '{spec: {containers: [{image: b}]}}'}\n")}, "patch.yaml:5: requests[1].body: the patch of a cannot be applied"},
-		{[]string{"--kperf", "./nosuch.yaml"}, "--kperf ./nosuch.yaml: no such file or directory; name a replay profile"},
-		{[]string{"--kperf", good, "--for", "1s"}, "--for means nothing for --kperf; leave one of them out"},
-	} {
-		path := filepath.Join(t.TempDir(), "trace.zst")
-		_, _, code, err := invoke(t, append([]string{"record", "-o", path}, tc.args...)...)
-		if code != exitInput || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%v: %d, %v", tc.args, code, err)
-		}
-		if _, err := os.Stat(path); err == nil {
-			t.Errorf("%v: a file is left behind", tc.args)
-		}
-	}
-}

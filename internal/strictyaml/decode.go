@@ -1,6 +1,7 @@
 package strictyaml
 
 import (
+	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
@@ -121,7 +122,8 @@ func (d *Decoder) decodeStruct(n *yaml.Node, v reflect.Value, path string) error
 		key, val := n.Content[i], n.Content[i+1]
 		field, ok := FieldByName(v.Type(), key.Value)
 		if !ok {
-			return d.Fail(key, join(path, key.Value), "unknown field", UnknownField(v.Type(), "", key.Value))
+			at := join(path, key.Value)
+			return d.Fail(key, at, "unknown field", cmp.Or(d.format.Retired[at], UnknownField(v.Type(), "", key.Value)))
 		}
 		if err := d.decode(val, v.FieldByIndex(field.Index), join(path, key.Value)); err != nil {
 			return err

@@ -25,6 +25,8 @@ type Format struct {
 	// Several is the advice to a user who wrote a list where one value belongs, given
 	// the field's path; nil gives none.
 	Several func(path string) string
+	// Retired is the advice for fields that there are no longer, by their paths.
+	Retired map[string]string
 	// QuotedText refuses an unquoted number or boolean where text belongs.
 	QuotedText bool
 	// Unmarshal, unless nil, takes the place of UnmarshalText, for a format that

@@ -29,7 +29,6 @@ var (
 	Durations    = quantity[*Duration](func(d *Duration) float64 { return float64(*d) }, func(v float64) string { return Duration(v).String() }, true, "10ms")
 	Sizes        = quantity[*Size](func(s *Size) float64 { return float64(*s) }, func(v float64) string { return Size(v).String() }, true, "1KiB")
 	Shares       = quantity[*Share](func(s *Share) float64 { return float64(*s) }, func(v float64) string { return Share(v).String() }, false, "10%")
-	Multiples    = quantity[*Multiple](func(m *Multiple) float64 { return float64(*m) }, func(v float64) string { return Multiple(v).String() }, false, "10%")
 	Speeds       = quantity[*Speed](func(s *Speed) float64 { return float64(*s) }, func(v float64) string { return decimal(v) + "x" }, false, "1x")
 )
 

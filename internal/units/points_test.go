@@ -29,7 +29,6 @@ func TestRange(t *testing.T) {
 		{Durations, "30s..2m +30s", "30s 1m 1m30s 2m"},
 		{Shares, "10%..60% +10%", "10% 20% 30% 40% 50% 60%"},
 		{Shares, "0.1%..1% +0.1%", "0.1% 0.2% 0.3% 0.4% 0.5% 0.6% 0.7% 0.8% 0.9% 1%"},
-		{Multiples, "50%..150% +50%", "50% 100% 150%"},
 		{Numbers, "9e15..9e15 +0.0001", "9000000000000000"}, // where the step is lost
 		{Speeds, "1x..8x *2", "1x 2x 4x 8x"},
 		{Speeds, "0.1x..0.5x +0.1x", "0.1x 0.2x 0.3x 0.4x 0.5x"},
@@ -107,7 +106,7 @@ func FuzzRange(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		const most = 60
-		for i, q := range []Quantity{WholeNumbers, Numbers, Durations, Sizes, Shares, Multiples, Speeds} {
+		for i, q := range []Quantity{WholeNumbers, Numbers, Durations, Sizes, Shares, Speeds} {
 			values, err := q.Range(text, most)
 			if err != nil {
 				if strings.TrimSpace(err.Error()) == "" {

@@ -149,31 +149,3 @@ func (s Share) String() string {
 func (Share) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", Pattern: `^[0-9]+(\.[0-9]+)?%$`, Examples: []any{"80%"}}
 }
-
-// Multiple is a part or a multiple of a whole, written in percent: 120%.
-type Multiple float64
-
-// maxMultiple bounds it, in percent.
-const maxMultiple = 1000
-
-// UnmarshalText reads more than 0% up to 1000%, to the millionth of a percent.
-func (m *Multiple) UnmarshalText(text []byte) error {
-	num, ok := strings.CutSuffix(string(text), "%")
-	v, err := strconv.ParseFloat(num, 64)
-	v = math.Round(v*1e6) / 1e6
-	if !ok || err != nil || !(v > 0 && v <= maxMultiple) {
-		return fmt.Errorf("%q is not a part of a whole; write more than 0%% and at most %d%%, for example 120%%", text, maxMultiple)
-	}
-	*m = Multiple(v / 100)
-	return nil
-}
-
-// MarshalText writes percent.
-func (m Multiple) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
-
-func (m Multiple) String() string { return Share(m).String() }
-
-// JSONSchema describes the text form.
-func (Multiple) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Pattern: `^[0-9]+(\.[0-9]+)?%$`, Examples: []any{"120%"}}
-}

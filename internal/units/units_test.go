@@ -66,7 +66,6 @@ func FuzzText(f *testing.F) {
 		roundTrip(t, text, new(Duration), new(Duration))
 		roundTrip(t, text, new(Size), new(Size))
 		roundTrip(t, text, new(Share), new(Share))
-		roundTrip(t, text, new(Multiple), new(Multiple))
 	})
 }
 

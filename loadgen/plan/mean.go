@@ -15,13 +15,3 @@ func (c *Load) MeanRate() float64 {
 	}
 	return c.Rate
 }
-
-// WithMeanRate is the load with the Rate that gives it a mean rate. Its arrivals must not
-// be a ramp, steps, cron or a trace, and bursts have nothing between them.
-func (c Load) WithMeanRate(mean float64) Load {
-	c.Rate = mean
-	if b := c.Burst; c.arrival() == ArrivalBurst && b != nil && b.Length > 0 {
-		c.Rate = mean * b.Period.Std().Seconds() / b.Length.Std().Seconds()
-	}
-	return c
-}

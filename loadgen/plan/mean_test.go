@@ -31,13 +31,5 @@ func TestMeanRate(t *testing.T) {
 		if mean := cfg.MeanRate(); math.Abs(planned-mean) > 0.02*mean {
 			t.Errorf("%s: MeanRate is %v, the plan has %v/s", name, mean, planned)
 		}
-		if l.Ramp == nil && (l.Burst == nil || l.Burst.Base == 0) {
-			if again := l.WithMeanRate(l.MeanRate()); again.Rate != l.Rate {
-				t.Errorf("%s: WithMeanRate gives %v, want %v", name, again.Rate, l.Rate)
-			}
-			if got := l.WithMeanRate(7); math.Abs(got.MeanRate()-7) > 1e-9 || l.Rate == got.Rate {
-				t.Errorf("%s: a mean of 7 became %v", name, got.MeanRate())
-			}
-		}
 	}
 }

@@ -80,9 +80,6 @@ func split(res *result.Results, rules *Rules) (points []*point, odd []string) {
 	for i := range res.Cells {
 		c := &res.Cells[i]
 		side := c.Params[Axis]
-		if c.Calibrates {
-			continue
-		}
 		if side != BaseSide && side != NewSide {
 			odd = append(odd, c.ID+" is of neither side: its "+Axis+" is "+cmp.Or(side, "not named"))
 			continue
@@ -134,9 +131,6 @@ func join(base, changed *result.Results, rules *Rules) []*point {
 	for i, res := range []*result.Results{base, changed} {
 		for j := range res.Cells {
 			c := &res.Cells[j]
-			if c.Calibrates {
-				continue
-			}
 			p := place(&points, by, c, nameOf(c, ""), rules)
 			if i == 0 {
 				p.base.cells = append(p.base.cells, c)

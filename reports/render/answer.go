@@ -174,29 +174,8 @@ func (t *table) champions() (words []string) {
 	return words
 }
 
-// scaling is what strategies carry, and how costs grow with objects.
+// scaling is how costs grow with objects.
 func (t *table) scaling() (s []string) {
-	var carried []string
-	rows := slices.DeleteFunc(slices.Clone(t.rows), func(r *row) bool { return !r.calibrates() })
-	loads := slices.ContainsFunc(rows, func(r *row) bool { return r.load != rows[0].load })
-	for _, r := range rows {
-		if v := capacity(r); !slices.ContainsFunc(r.failing(), core) && v.number != nil {
-			name, least := inShort(t.curveName(r), 8), ""
-			if loads {
-				name += " under " + inShort(r.load, 5)
-			}
-			if v.atLeast {
-				least = "at least "
-			}
-			carried = append(carried, fmt.Sprintf("%s %s%s", name, least, fixed(v.number, 1)))
-		}
-	}
-	if len(carried) > 0 {
-		if n := len(carried); n > 5 {
-			carried = append(carried[:5], fmt.Sprintf("%d more in the table", n-5))
-		}
-		s = append(s, "Writes per second that storage can be kept up to date with: "+join(carried)+".")
-	}
 	if g := t.res.Growth; g != nil && g.Memory != nil {
 		s = append(s, fmt.Sprintf("Beyond the smallest step, ten times as many objects take %s times the memory.", short(math.Pow(10, g.Memory.Exponent))))
 	}

@@ -42,7 +42,6 @@ func shapes(t *testing.T) map[string]*result.Results {
 		"interrupted":            ordered(three(), "dedup-r1", "keyed-r1", "partitioned-r1"),
 		"open":                   sized(keyed, slow),
 		"open, nothing keeps up": sized(slow),
-		"knee":                   shares(),
 		"sweep":                  swept("storage.latency", "10ms", "20ms", "40ms"),
 		"reference":              besides(),
 		"growth":                 {Schema: result.Schema, Cells: three().Cells, Growth: &result.Growth{Rungs: []result.Rung{{Point: "1k", Objects: 1000, Valid: 1, Stored: new(1.5)}}, Memory: &result.Slope{Exponent: 0.98, Rungs: 4}}},

@@ -20,7 +20,7 @@ const (
 type drawings struct {
 	Loads                            []loadView
 	Overall, KindCharts, SweptCharts []*chart
-	Knee, OverLoad                   *chart
+	OverLoad                         *chart
 }
 
 // undrawn is a page whose charts are still to come.
@@ -75,7 +75,7 @@ func undrawnNote(n int) []string {
 func (t *table) draw(bytes int) (drawings, error) {
 	r := &room{left: bytes}
 	d := drawings{
-		Knee: r.one(t.Knee()), OverLoad: r.one(t.OverLoad()), SweptCharts: r.take(t.SweptCharts()), KindCharts: r.take(t.KindCharts()), Overall: r.take(t.Overall()),
+		OverLoad: r.one(t.OverLoad()), SweptCharts: r.take(t.SweptCharts()), KindCharts: r.take(t.KindCharts()), Overall: r.take(t.Overall()),
 		Loads: t.Loads(),
 	}
 	due := make([]int, len(d.Loads))

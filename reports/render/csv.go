@@ -124,7 +124,7 @@ func (t *table) csvFields() []csvField {
 			fields = append(fields, csvField{"freshness_at_least", freshnessAtLeast})
 		}
 	}
-	fields = slices.Concat(fields, t.csvCapacity(), t.csvPace(), t.csvReference())
+	fields = slices.Concat(fields, t.csvPace(), t.csvReference())
 	fields = append(fields, csvField{"bottleneck", func(r *row) string { return csvText(r.cells[0].Bottleneck.Stage) }})
 	for _, g := range t.checks {
 		fields = append(fields, csvField{g, func(r *row) string { return csvText(r.checks[g].Verdict) }})

@@ -16,15 +16,6 @@ var terms = []term{
 	{"", "backlog growth", "writes/s", "By how many writes per second those grow that the API server took and storage has not, nor anything newer; over the second half of the load."},
 	{"", "freshness p50", "s", "As freshness p99; half of the operations took no longer."},
 	{"", "sends", "", "Whether each event became a request, or one request had the latest of several states; then how many requests an event cost."},
-	{"", "offered", "writes/s", "The mean rate that the scenario asked for."},
-	{"", "planned", "writes/s", "What the seeded plan has; by chance not quite the offered rate."},
-	{"", "achieved", "writes/s", "What the API server took while the load lasted."},
-	{"", "operations", "", "Those that the freshness is of, of all valid repetitions."},
-	{"", "how to read it", "", "What keeps the freshness from being a steady figure."},
-	{"", "capacity", "writes/s", "Writes per second that were made good in storage while there was a backlog; one request may make good several."},
-	{"", "storage", "requests/s", "Requests that storage answered per second of its busy window, in the same cell."},
-	{"", "written", "writes/s", "What the API server took while the capacity was measured."},
-	{"", "limited by", "", "The strategy; or the API server, if storage kept up with all that it took."},
 	{"", "objects", "", "That existed before the load."},
 	{"", "offered", "events/s", "The rate that the rung asked for; unlimited: as fast as the watcher read."},
 	{"", "achieved", "events/s", "Events per second that were written while the load lasted."},
@@ -94,7 +85,7 @@ func define(s sheet) sheet {
 // Terms are the definitions that the page's tables need.
 func (t *table) Terms() (all []term) {
 	used := map[string]bool{}
-	for i, s := range []sheet{t.PageGrid(), t.Costs(), t.Paces(), t.Knees(), t.Capacities(), t.Growth(), t.Flows(), t.Sweeps(), t.Thresholds(), t.Shape(), t.Beside()} {
+	for i, s := range []sheet{t.PageGrid(), t.Costs(), t.Paces(), t.Growth(), t.Flows(), t.Sweeps(), t.Thresholds(), t.Shape(), t.Beside()} {
 		for _, h := range define(s).Heads {
 			used[h.Def] = used[h.Def] || i < 2 || len(s.Rows) > 0 // the first two always stand there
 		}

@@ -46,7 +46,6 @@ func (t *table) Headlines() (lines []headline) {
 	}
 	for _, c := range t.contests() {
 		switch {
-		case t.shared(c.rows[0].load):
 		case c.rows[0].isOpen():
 			lines = append(lines, t.sizing(c)...)
 		default:

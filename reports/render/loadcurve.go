@@ -12,17 +12,22 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
+var (
+	offered  = medianOf(func(c *result.Cell) *float64 { return c.Load.OfferedQPS })
+	planned  = medianOf(func(c *result.Cell) *float64 { return c.Load.PlannedQPS })
+	achieved = medianOf(func(c *result.Cell) *float64 { return ifSome(c.Load.QPS, c.Load.DurationS > 0) })
+)
+
+// lineTypes tell the lines of one colour apart.
+var lineTypes = []string{"solid", "dotted", "dashed"}
+
 // OverLoad is the chart of freshness against load where open loads have several rates: one
-// line per strategy, hollow points where storage fell behind. nil where there is one rate,
-// and where loads are parts of a capacity, which Knee draws.
+// line per strategy, hollow points where storage fell behind. nil where there is one rate.
 func (t *table) OverLoad() *chart {
-	if len(t.knees()) > 0 {
-		return nil
-	}
 	byName := map[string][]*row{}
 	rates := map[float64]bool{}
 	for _, r := range believed(t.rows) {
-		if !r.isOpen() || r.calibrates() {
+		if !r.isOpen() {
 			continue
 		}
 		name := t.overLoadName(r)
@@ -88,4 +93,12 @@ func (t *table) overLoadName(r *row) string {
 		words = append(words, r.valid[i].Traffic.Profile)
 	}
 	return strings.Join(words, " ")
+}
+
+// strategyColor is the strategy's, whatever else the row is.
+func strategyColor(r *row) string {
+	if c, ok := palette[r.strategy]; ok {
+		return c
+	}
+	return r.color()
 }

@@ -80,9 +80,7 @@ func (t *table) plan() string {
 	open := t.any(func(c *result.Cell) bool { return c.Load.Model == result.ModelOpen })
 	closed := t.any(func(c *result.Cell) bool { return c.Load.Model == result.ModelClosed })
 	s := "One plan: the operations are derived from the seed"
-	if len(t.knees()) > 0 {
-		s = "One plan per rate: a strategy gets parts of its own capacity, measured first in the same run, so the rates differ between strategies; the operations and their order come from the seed"
-	} else if t.samePlan() {
+	if t.samePlan() {
 		s += ", the same for cells with the same load settings"
 		if t.mostRepetitions() > 1 {
 			s += " (each repetition has its own)"
@@ -190,9 +188,6 @@ func (t *table) phases() string {
 		s += "; cells ran in a shuffled order, from the seed"
 		if t.mostRepetitions() > 1 {
 			s += ", every second repetition in the reverse of the one before"
-		}
-		if t.any(calibrates) {
-			s += ", after those that measure capacity"
 		}
 	}
 	return s + "."

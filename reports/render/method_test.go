@@ -70,10 +70,6 @@ func TestMethodIsTrueOfTheRun(t *testing.T) {
 		{"repetitions", with(runOf(local, closed, closed, closed), func(r *result.Results) {
 			r.Cells[1].Params, r.Cells[1].Repetition = r.Cells[0].Params, 2
 		}), []string{"every second repetition in the reverse of the one before", "each repetition has its own"}, nil},
-		{"parts of a capacity", with(runOf(local, open, open), func(r *result.Results) {
-			r.Cells[0].Capacity = &result.Capacity{Cell: "a"}
-			r.Cells[1].Load.OfCapacity = new(0.5)
-		}), []string{"One plan per rate", "after those that measure capacity"}, []string{"the same for cells"}},
 		{"different loads only", with(runOf(local, closed, closed), func(r *result.Results) {
 			for i, l := range []string{"light", "heavy"} {
 				r.Cells[i].Params = map[string]string{result.ParamLoad: l}

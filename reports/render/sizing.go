@@ -328,7 +328,7 @@ func (t *table) Paces() (s sheet) {
 		heading{Title: "freshness p50", Unit: "s"}, heading{Title: "freshness p99", Unit: "s"}, heading{Title: "sends", Left: true})
 	var last *row
 	for _, r := range t.rows {
-		if _, of := r.pace(); r.share() != nil || r.isFloor() || of == 0 {
+		if _, of := r.pace(); r.isFloor() || of == 0 {
 			continue
 		}
 		l := sheetRow{First: last != nil && (r.load != last.load || r.strategy != last.strategy), State: r.state(), Color: r.color()}

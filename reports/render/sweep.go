@@ -32,18 +32,17 @@ var notations = []struct {
 	unit     string
 	least    float64
 }{
-	{units.Numbers, "", 1}, {units.Durations, "s", 1e9}, {units.Sizes, "KiB", 1 << 10}, {units.Multiples, "%", 1e-2}, {units.Shares, "%", 1e-2}, {units.Speeds, "×", 1},
+	{units.Numbers, "", 1}, {units.Durations, "s", 1e9}, {units.Sizes, "KiB", 1 << 10}, {units.Shares, "%", 1e-2}, {units.Speeds, "×", 1},
 }
 
-// sweeps are those of the record. What the tables of a ladder and of loads beside a capacity
-// show is left to them.
+// sweeps are those of the record. What the table of a ladder shows is left to it.
 func (t *table) sweeps() (all []*sweep) {
 	if t.res.Growth != nil && len(t.res.Growth.Rungs) > 0 {
 		return nil
 	}
 	for i, path := range t.extra {
 		s := &sweep{path: path, at: map[*row]float64{}}
-		if path == "load.ofCapacity" || !s.read(t.rows, i) {
+		if !s.read(t.rows, i) {
 			continue
 		}
 		byName := map[string]int{}

@@ -44,7 +44,7 @@ func Terminal(w io.Writer, res *result.Results, opts TerminalOptions) error {
 	}
 	p.line("", "")
 	p.sheet(t.Grid())
-	p.knees(t)
+	p.further(t)
 	p.published(t)
 	p.verdicts(t)
 	for i, n := range t.Notes() {
@@ -217,15 +217,15 @@ func pad(s string, width int, left bool) string {
 	return fill + s
 }
 
-// knees prints how costs grow, who keeps up, what the strategies carry and their freshness at parts of it,
-// the figures over swept values, which bounds hold, and what profiles wrote.
-func (p *printer) knees(t *table) {
+// further prints how costs grow, who keeps up, the figures over swept values, which bounds
+// hold, and what profiles wrote.
+func (p *printer) further(t *table) {
 	for _, part := range []struct {
 		title string
 		sheet sheet
 		note  string
 	}{
-		{"growth", t.Growth(), t.GrowthNote()}, {"who keeps up", t.Paces(), ""}, {"capacity", t.Capacities(), ""}, {"freshness against load", t.Knees(), ""},
+		{"growth", t.Growth(), t.GrowthNote()}, {"who keeps up", t.Paces(), ""},
 		{"over the swept values", t.Sweeps(), t.SweptNote()}, {"thresholds", t.Thresholds(), ""}, {"readers", t.Readers(), t.ReadersNote()},
 		{"what reading costs", t.ReaderCosts(), t.ReaderCostsNote()}, {"events per kind", t.Traffic(), ""},
 	} {

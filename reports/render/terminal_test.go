@@ -15,7 +15,6 @@ func TestTerminalFits(t *testing.T) {
 	matrix := &result.Matrix{Entries: []result.MatrixEntry{{Row: "F22", Scenario: "faults/f22-customs", Invalid: []string{strings.Repeat("why ", 60)}}}}
 	for name, write := range map[string]func(*bytes.Buffer, TerminalOptions) error{
 		"table": func(b *bytes.Buffer, o TerminalOptions) error { return Terminal(b, fixture(t), o) },
-		"knees": func(b *bytes.Buffer, o TerminalOptions) error { return Terminal(b, shares(), o) },
 		"sizing": func(b *bytes.Buffer, o TerminalOptions) error {
 			return Terminal(b, sized(paced{"partitioned", "10", 81, 9, 1}), o)
 		},

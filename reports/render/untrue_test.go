@@ -1,7 +1,6 @@
 package render
 
 import (
-	"maps"
 	"strings"
 	"testing"
 
@@ -39,16 +38,6 @@ func TestAnswerSaysNothingUntrue(t *testing.T) {
 	gone := ordered(measured(map[string][]float64{"dedup": {5}}), "dedup-r1", "keyed-r1")
 	one := measured(map[string][]float64{"dedup": {5, 5.1, 5.2}})
 	one.Cells[0].Valid, one.Cells[0].InvalidReasons = false, []string{"late"}
-	twice := shares()
-	for i := range twice.Cells {
-		if c := &twice.Cells[i]; c.Capacity != nil && c.Capacity.Cell == c.ID {
-			again := *c
-			again.ID, again.Params = c.ID+"-other", maps.Clone(c.Params)
-			again.Params[result.ParamLoad] = "other"
-			again.Capacity = &result.Capacity{Cell: again.ID, QPS: 17, WrittenQPS: 400, Seconds: 5, Writes: 100}
-			twice.Cells = append(twice.Cells, again)
-		}
-	}
 	for _, tc := range []struct {
 		name, not, want string
 		res             *result.Results
@@ -57,7 +46,6 @@ func TestAnswerSaysNothingUntrue(t *testing.T) {
 		{"lost is more than not proven", "Not proven", "left storage different from the cluster (1 violation)", change(broken, "dedup", fails)},
 		{"one is missing", "are missing", "1 of 2 measurements is missing", gone},
 		{"one is invalid", "were invalid", "1 of 3 was invalid", one},
-		{"capacities of two loads", "dedup at least 200.0, dedup 17.0", "dedup under other 17.0", twice},
 		{"drain is of Pods", "storage had everything", "dedup was fastest: all Pods stored after", measured(map[string][]float64{"dedup": {5, 5.1, 5.2}, "keyed": {9, 9.1, 9.2}})},
 		{"drain of one", "storage had everything", "storage had all Pods from keyed after", measured(map[string][]float64{"keyed": {9}})},
 		{"events of a part", "events received", "2 lost, reordered and resurrected nothing.", foreign},

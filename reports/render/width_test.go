@@ -32,7 +32,6 @@ func everyTable(t *testing.T, suffix string) map[string]func(io.Writer, Terminal
 	}
 	return map[string]func(io.Writer, TerminalOptions) error{
 		"run":    run(func() *result.Results { return fixture(t) }),
-		"knees":  run(func() *result.Results { return shares() }),
 		"sizing": run(func() *result.Results { return sized(paced{"partitioned", "10", 81, 9, 1}) }),
 		"sweep":  run(func() *result.Results { return swept("watcher.podQueueNum", "1", "5", "20") }),
 		"beside": run(func() *result.Results { return besides() }),

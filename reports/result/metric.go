@@ -78,7 +78,7 @@ func unitOf(name string) string {
 		return "/s"
 	case name == "bytesPerObject", name == "bytesPerEvent", name == "allocBytesPerEvent":
 		return "B"
-	case strings.HasPrefix(name, "efficiency"), name == "ofCapacity", name == "littleDiscrepancy":
+	case strings.HasPrefix(name, "efficiency"), name == "littleDiscrepancy":
 		return "share"
 	}
 	return ""

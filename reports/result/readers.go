@@ -130,7 +130,7 @@ func ratio(a, b *float64) *float64 {
 func (r *Results) withoutReaders(c *Cell) (found *Cell) {
 	for i := range r.Cells {
 		o := &r.Cells[i]
-		if o.Readers != nil || o.Calibrates || o.Repetition != c.Repetition || !samePlan(o.Params, c.Params) {
+		if o.Readers != nil || o.Repetition != c.Repetition || !samePlan(o.Params, c.Params) {
 			continue
 		}
 		if found != nil {

@@ -122,11 +122,6 @@ type Cell struct {
 	Queues      map[string]float64 `json:"queues,omitempty"` // events handled per Pod queue
 	Faults      map[string]int64   `json:"faults,omitempty"` // how often each fault fired
 	Robustness  *Robustness        `json:"robustness,omitempty"`
-	// Calibrates says that the cell is to measure a capacity, whether or not it did.
-	Calibrates bool `json:"calibrates,omitempty"`
-	// Capacity is what the cell measured as a calibration, or that of which its load is
-	// a part.
-	Capacity *Capacity `json:"capacity,omitempty"`
 	// Traffic is what the load wrote, by kind; nil without a profile.
 	Traffic *Traffic `json:"traffic,omitempty"`
 	// Pace is whether storage kept up; nil in a closed loop, whose writes wait, where the plan
@@ -167,19 +162,6 @@ type Pace struct {
 	SentPerEvent *float64 `json:"sentPerEvent,omitempty"`
 }
 
-// Capacity is what a strategy carries: the rate at which writes of the load were made
-// good in storage while there was a backlog. It counts writes, not requests: one request
-// may make good several.
-type Capacity struct {
-	Cell string  `json:"cell"` // the calibration that measured it
-	QPS  float64 `json:"qps"`
-	// AtLeast marks a lower bound: storage kept up with all that was written.
-	AtLeast    bool    `json:"atLeast,omitempty"`
-	WrittenQPS float64 `json:"writtenQPS"` // what the apiserver took meanwhile
-	Seconds    float64 `json:"seconds"`    // for how long it was measured
-	Writes     int64   `json:"writes"`     // made good in that time
-}
-
 // Quantiles of a distribution. The unit is given by the field that holds it:
 // seconds unless that name says otherwise.
 type Quantiles struct {
@@ -216,7 +198,6 @@ type Load struct {
 	Errors     int64      `json:"errors"`
 	OfferedQPS *float64   `json:"offeredQPS,omitempty"` // open loop only: the mean rate asked for; not of a profile, whose rate is of pods
 	PlannedQPS *float64   `json:"plannedQPS,omitempty"` // what the plan has, by chance (poisson) another rate
-	OfCapacity *float64   `json:"ofCapacity,omitempty"` // that rate as a part of the capacity
 	QPS        float64    `json:"qps"`
 	LagMs      *Quantiles `json:"lagMs,omitempty"`             // actual minus intended dispatch
 	FromIntent *Quantiles `json:"latencyIntendedMs,omitempty"` // apiserver latency from the intended start

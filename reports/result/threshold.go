@@ -51,9 +51,8 @@ func (t *Threshold) String() string {
 func servesReaders(c *Cell) bool { return c.Readers != nil && c.Readers.From == "watcher" }
 
 // JudgeThresholds sets Thresholds from the scenario's bounds and the cells, sorted by point
-// and metric. Calibrations have none, and figures of readers are bounded only where they read
-// from the watcher. At a point that was skipped no bound holds. An error is
-// a bound that cannot be read.
+// and metric. Figures of readers are bounded only where they read from the watcher. At a point
+// that was skipped no bound holds. An error is a bound that cannot be read.
 func (r *Results) JudgeThresholds() error {
 	r.Thresholds = nil
 	bounds, _ := r.Scenario["thresholds"].(map[string]any)
@@ -64,9 +63,6 @@ func (r *Results) JudgeThresholds() error {
 	var order []string
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		if c.Calibrates {
-			continue
-		}
 		p := c.Point()
 		if points[p] == nil {
 			order = append(order, p)

@@ -73,8 +73,8 @@ func TestJudgeThresholds(t *testing.T) {
 	fresh := func(point string, rep int, p99 float64) Cell {
 		return Cell{ID: fmt.Sprintf("%s-r%d", point, rep), Repetition: rep, Valid: true, Params: map[string]string{ParamLoad: point}, Freshness: &Quantiles{P99: p99}}
 	}
-	invalid, cut, calibration := fresh("slow", 3, 0.1), fresh("cut", 1, 0.2), fresh("calibrate", 1, 90)
-	invalid.Valid, cut.Cut, calibration.Calibrates = false, true, true
+	invalid, cut := fresh("slow", 3, 0.1), fresh("cut", 1, 0.2)
+	invalid.Valid, cut.Cut = false, true
 	never := fresh("never", 1, 0.1)
 	never.Valid = false
 	none := fresh("none", 2, 0)
@@ -84,7 +84,7 @@ func TestJudgeThresholds(t *testing.T) {
 		Scenario: map[string]any{"thresholds": map[string]any{"freshness.p99": "< 1s"}, "repeat": 4.0},
 		Cells: []Cell{
 			fresh("good", 1, 0.9), fresh("slow", 1, 0.9), fresh("slow", 2, 3), invalid, fresh("good", 2, 5), fresh("good", 3, 0.1),
-			cut, never, fresh("none", 1, 0.1), none, calibration,
+			cut, never, fresh("none", 1, 0.1), none,
 		},
 	}
 	if err := r.JudgeThresholds(); err != nil {

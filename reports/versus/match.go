@@ -26,7 +26,7 @@ type Point struct {
 // Match finds the points that the first run has in common with others, in the first run's
 // order. Points are the same when all their parameters are. Where that leaves some over on
 // both sides, and each run has one watcher only, those are matched whose other parameters
-// are the same. Calibrations are no points. The second result says what could not be
+// are the same. The second result says what could not be
 // matched, and why.
 func Match(runs ...*result.Results) (points []Point, left []string) {
 	if len(runs) == 0 {
@@ -124,9 +124,6 @@ func newSide(res *result.Results) *side {
 	watchers := map[string]bool{}
 	for i := range res.Cells {
 		c := &res.Cells[i]
-		if c.Calibrates {
-			continue
-		}
 		k := key(c.Params, false)
 		g := byKey[k]
 		if g == nil {

@@ -123,11 +123,6 @@ func TestMatch(t *testing.T) {
 			[]*result.Results{run(cell("a", "load=a"), cell("b", "load=b")), run(cell("a", "load=a"), cell("b", "load=b")), run(cell("b", "load=b"))},
 			[]string{"a: [a]-0 [a]-0 []-0", "b: [b]-0 [b]-0 [b]-0"}, nil,
 		},
-		{
-			"calibrations are no points",
-			[]*result.Results{run(cell("a", "load=a"), with(cell("calibration", "load=c"), func(c *result.Cell) { c.Calibrates = true })), run(cell("a", "load=a"))},
-			[]string{"a: [a]-0 [a]-0"}, nil,
-		},
 	} {
 		points, left := Match(tt.runs...)
 		if diff := cmp.Diff(tt.points, shown(points)); diff != "" {
@@ -182,7 +177,7 @@ func FuzzMatch(f *testing.F) {
 				switch n := in[&res.Cells[j]]; {
 				case n > 1:
 					t.Fatalf("cell %q is in %d points", res.Cells[j].ID, n)
-				case n == 0 && !res.Cells[j].Calibrates:
+				case n == 0:
 					out++
 				}
 			}

@@ -28,11 +28,6 @@ func Cell(ctx context.Context, dir string, o Options) (result.Cell, error) {
 	if err != nil {
 		return result.Cell{}, unusable(err)
 	}
-	if c.Cell.NotRun != "" {
-		cell := notRunCell(c.Cell)
-		cell.Resumed = c.Cell.Resumed
-		return cell, nil
-	}
 	c.Baseline = o.Baseline
 	cell, err := c.judge(ctx)
 	if err != nil {
@@ -66,9 +61,6 @@ func load(dir string) (*recorded, error) {
 	var err error
 	if c.Cell, err = history.LoadCell(dir); err != nil {
 		return nil, err
-	}
-	if c.Cell.NotRun != "" {
-		return &c, nil
 	}
 	if c.Cell.Refusal == nil {
 		if err := require(dir, history.FileMeta, history.FileOps, history.FileLedger, history.FileState, history.FileSamples, history.FileMarks, history.FileDeeds); err != nil {

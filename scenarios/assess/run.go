@@ -44,10 +44,9 @@ func run(ctx context.Context, dir string, r *history.Run, baseline *result.Cell)
 	return res, nil
 }
 
-// Complete adds what takes all cells of a run: capacities are held against the loads that
-// are a part of them, the growth of a ladder is taken, and thresholds are judged.
+// Complete adds what takes all cells of a run: the growth of a ladder is taken, and thresholds are
+// judged.
 func Complete(res *result.Results) error {
-	capacities(res.Cells)
 	res.CompareReaders()
 	res.MeasureGrowth()
 	return res.JudgeThresholds()

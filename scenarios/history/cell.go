@@ -48,14 +48,6 @@ type Cell struct {
 	WatchFired []Firing `json:"watchFired,omitempty"`
 	// LedgerBytes is the size of the ledger's file, which has no end mark.
 	LedgerBytes int64 `json:"ledgerBytes,omitempty"`
-	// Calibrates says that the cell measures the capacity of which others take a part.
-	Calibrates bool `json:"calibrates,omitempty"`
-	// Capacity is what the cell's load is a part of, as it was measured before; the
-	// scenario has the rate that followed from it.
-	Capacity *result.Capacity `json:"capacity,omitempty"`
-	// NotRun says why nothing was started: there is no capacity to take a part of. There
-	// are no other files then.
-	NotRun string `json:"notRun,omitempty"`
 	// Profiles were taken on request.
 	Profiles []result.Profile `json:"profiles,omitempty"`
 	// APIBefore and APIAfter are the apiserver's counters as the load began and ended; nil

@@ -69,8 +69,6 @@ func (s *searched) check() error {
 	switch {
 	case s.base.Traced():
 		return badinput.New("use a scenario with a load", "a trace has no rate to be found")
-	case slices.ContainsFunc(cells, func(c spec.Cell) bool { return c.Calibrates }):
-		return badinput.New("leave load.ofCapacity out", "a load that is a part of the capacity has no rate to be found")
 	case len(cells) > 1:
 		return badinput.New("choose one, such as "+strings.Join(axes, " "), "the scenario has %d points besides its strategies", len(cells))
 	case s.strategy != "" && s.base.Watcher.Strategy != s.strategy:

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 func TestBottleneck(t *testing.T) {
@@ -54,5 +56,23 @@ func TestBottleneck(t *testing.T) {
 				t.Errorf("%+v, want %s", b, tc.want)
 			}
 		})
+	}
+}
+
+// TestLimitUsesTheTrueMean: Little's limit is that of the mean of what is drawn, however
+// the family is written.
+func TestLimitUsesTheTrueMean(t *testing.T) {
+	for latency, want := range map[string]float64{
+		"lognormal(mean=150ms,p99=1500ms)":             4 / 0.150,
+		"lognormal(mean=150ms,p99=450ms)":              4 / 0.150,
+		"lognormal(p50=50ms,sigma=1)":                  4 / 0.0824361,
+		"bimodal(fast=100ms,slow=1100ms,p=5%)":         4 / 0.150,
+		"slow(100ms,x=10,every=10s,for=1s,fixed=true)": 4 / 0.190,
+	} {
+		e := backlog(0)
+		e.cell.Scenario.Storage.Latency = latency
+		e.cell.Scenario.Watcher = spec.Watcher{Strategy: "keyed", PodQueueNum: 4}
+		e.cell.Watcher = history.WatcherRun{Own: true}
+		approx(t, latency, e.figures(t).Storage.LimitQPS, want, 0.01)
 	}
 }

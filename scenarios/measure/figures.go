@@ -105,7 +105,7 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 		return c, err
 	}
 	var pace pace
-	if f.cell.Calibrates || f.paced() {
+	if f.paced() {
 		changes = pace.watch(changes, to)
 	}
 	ch := changesOf(changes, from, to, &f.clock)
@@ -149,12 +149,6 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	if why := f.clock.Reason(); why != "" {
 		c.InvalidReasons = append(c.InvalidReasons, why)
 	}
-	c.Capacity = f.cell.Capacity
-	if f.cell.Calibrates {
-		if c.Capacity = pace.capacity(c.ID, f.load.window, f.inFlight()); c.Capacity == nil {
-			c.InvalidReasons = append(c.InvalidReasons, tooFew)
-		}
-	}
 	if f.paced() {
 		c.Pace = pace.kept(f.load.window, f.leastLoad(), f.pods.acked, ch.settled)
 	}
@@ -193,7 +187,7 @@ func (f *Figures) described() result.Cell {
 	configured := s.Storage.LatencyFigures(podKind)
 	c := result.Cell{
 		ID: f.cell.ID, Repetition: f.cell.Repetition, Params: map[string]string{},
-		Checks: map[string]result.Check{}, Faults: f.cell.StorageFaults, Cut: f.cell.Cut, Calibrates: f.cell.Calibrates,
+		Checks: map[string]result.Check{}, Faults: f.cell.StorageFaults, Cut: f.cell.Cut,
 		Handler: result.Handler{Strategy: strategyExternal},
 		Storage: result.Storage{
 			LatencySpec: s.Storage.Latency, LatencyMeanMs: round(f.latencyMs()),

@@ -97,9 +97,6 @@ func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
 		if d := l.speed.Length(s.Duration.Std()).Seconds(); d > 0 {
 			out.PlannedQPS = ptr(float64(out.Planned) / d)
 		}
-		if s.OfCapacity > 0 {
-			out.OfCapacity = ptr(float64(s.OfCapacity))
-		}
 		if out.Arrival = cmp.Or(s.Arrival, plan.ArrivalConstant); s.Arrival == "" && s.Profile != "" {
 			out.Arrival = plan.ArrivalPoisson
 		}

@@ -1,18 +1,30 @@
 package measure
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
+// pace is when the writes of an open load were taken by the apiserver, and when they were
+// settled: storage had acknowledged a state at least as new, and the answer had come, since
+// a write that storage has before is owed at no time. 16 bytes per write.
+type pace struct{ written, settled []int64 }
+
+// leastWrites is how many writes a rate is told of.
+const leastWrites = 10
+
+// paceStep is how often the writes owed are counted, in nanoseconds.
+const paceStep = int64(100e6)
+
 // mostGrowth is the part of the rate of writing by which the writes owed may grow in a
-// cell that keeps up: storage made good as many writes as it does where it kept up with a
-// calibration.
-const mostGrowth = 1 - keptUp
+// cell that keeps up.
+const mostGrowth = 0.05
 
 // leastSteps is how often the writes owed must have been counted for a slope.
 const leastSteps = 10
@@ -44,6 +56,24 @@ func (f *Figures) leastLoad() time.Duration {
 	return max(leastMeans*l.Mean, leastP99s*l.P99)
 }
 
+// watch notes the changes of the load on their way to the figures. What arrived after the
+// drain did not arrive.
+func (p *pace) watch(changes iter.Seq[history.Change], to int64) iter.Seq[history.Change] {
+	return func(yield func(history.Change) bool) {
+		for c := range changes {
+			if !c.Bystander {
+				p.written = append(p.written, c.Finished)
+				if c.Stored != 0 && c.Arrived <= to {
+					p.settled = append(p.settled, max(c.Stored, c.Finished))
+				}
+			}
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
+
 // kept says whether storage kept up in the second half of the load's window; nil if there
 // were too few writes to tell. acked is how many requests settled how many events.
 func (p *pace) kept(w LoadWindow, least time.Duration, acked, settled int64) *result.Pace {
@@ -72,4 +102,16 @@ func (p *pace) growth(from, to int64) float64 {
 		squares += x * x
 	}
 	return sum / squares
+}
+
+// owed is how many writes storage owed before a time; both lists are sorted.
+func (p *pace) owed(t int64) int {
+	return countBetween(p.written, 0, t) - countBetween(p.settled, 0, t)
+}
+
+// countBetween counts values in [lo, hi) of a sorted list.
+func countBetween(sorted []int64, lo, hi int64) int {
+	i, _ := slices.BinarySearch(sorted, lo)
+	j, _ := slices.BinarySearch(sorted, hi)
+	return j - i
 }

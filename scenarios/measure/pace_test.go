@@ -16,11 +16,29 @@ import (
 	"github.com/watchbench/watchbench/storagemock/latency"
 )
 
+// closed is a closed load of writes of one object each, every gap ms, for which one
+// sender needs took ms each.
+func closed(writes int, gap, took float64) *evidence {
+	e := backlog(0)
+	e.cell.Planned = 0
+	e.cell.Scenario.Load.StageGap = spec.Duration((gap - 5) * 1e6)
+	e.ops, e.entries = nil, nil
+	free := 0.0
+	for i := range writes {
+		t := float64(i) * gap
+		e.ops = append(e.ops, op(oplog.TypeCreate, fmt.Sprint(i), "u", uint64(i+1), t, t, t+5))
+		free = max(free, t+5) + took
+		e.entries = append(e.entries, put(fmt.Sprint(i), "u", uint64(i+1), free-took, free))
+	}
+	e.cell.DrainEnd = at(free)
+	return e
+}
+
 // paced is an open load of ten writes per second for 10 s, one object each, for which one
 // sender needs took ms each.
 func paced(took float64) *evidence {
-	e := calibration(100, 100, took)
-	e.cell.Calibrates, e.cell.Planned = false, 100
+	e := closed(100, 100, took)
+	e.cell.Planned = 100
 	e.cell.Scenario.Load.Model = result.ModelOpen
 	return e
 }
@@ -92,7 +110,7 @@ func TestPace(t *testing.T) {
 	controllers.cell.Scenario.Cluster.Controllers = true
 	slow.cell.Scenario.Storage.Latency, tail.cell.Scenario.Storage.Latency = "360ms", "lognormal(p50=60ms,p99=1010ms)"
 	for name, e := range map[string]*evidence{
-		"closed": calibration(100, 100, 90), "with a fault": faulty, "too short": short, "in bursts": burst, "a ramp": ramp, "slow for whole periods": stalling,
+		"closed": closed(100, 100, 90), "with a fault": faulty, "too short": short, "in bursts": burst, "a ramp": ramp, "slow for whole periods": stalling,
 		"short against the mean latency": slow, "short against its tail": tail, "a profile": profile, "writes of controllers": controllers,
 	} {
 		if p := e.figures(t).Pace; p != nil {
@@ -184,7 +202,7 @@ func roomy(t *testing.T, text string, rate float64, length time.Duration, seed u
 		}
 		w.Last = answered
 		free[op.Pod.Name] = max(answered, free[op.Pod.Name]) + int64(m.Sample("PUT", podKind, time.Time{}))
-		p.written, p.good, p.settled = append(p.written, answered), append(p.good, free[op.Pod.Name]), append(p.settled, free[op.Pod.Name])
+		p.written, p.settled = append(p.written, answered), append(p.settled, free[op.Pod.Name])
 	}
 	return p, w
 }

@@ -323,7 +323,7 @@ func (r *record) withoutReaders(t *testing.T) *record {
 	for _, path := range paths {
 		var c cellFile
 		readJSON(t, path, &c)
-		if !c.Scenario.Readers.any() && !c.Calibrates && c.Repetition == r.cell.Repetition && samePlan(c.Params, r.cell.Params) && samePlan(r.cell.Params, c.Params) {
+		if !c.Scenario.Readers.any() && c.Repetition == r.cell.Repetition && samePlan(c.Params, r.cell.Params) && samePlan(r.cell.Params, c.Params) {
 			found = append(found, filepath.Dir(path))
 		}
 	}

@@ -116,9 +116,6 @@ type cellFile struct {
 	StorageFaults                                  map[string]int64
 	Fired, WatchFired                              []firing
 	Kinds                                          []string
-	Calibrates                                     bool
-	NotRun                                         string
-	Capacity                                       map[string]any
 	Refusal                                        map[string]any
 	APIBefore, APIAfter                            *apiCount
 	Follower                                       *struct {
@@ -141,16 +138,16 @@ type scenario struct {
 		Faults []string
 	}
 	Load struct {
-		Model, Arrival, OfCapacity string
-		Profile                    string
-		Nodes                      float64
-		Threads                    int
-		Operations                 int64
-		Rate                       float64
-		Duration                   string
-		Warmup                     struct{ Operations int64 }
-		Hotkeys                    struct{ Burst int64 }
-		Bystander                  *struct {
+		Model, Arrival string
+		Profile        string
+		Nodes          float64
+		Threads        int
+		Operations     int64
+		Rate           float64
+		Duration       string
+		Warmup         struct{ Operations int64 }
+		Hotkeys        struct{ Burst int64 }
+		Bystander      *struct {
 			Kind string
 			Rate float64
 		}
@@ -213,9 +210,6 @@ func load(t *testing.T, dir string) *record {
 	t.Helper()
 	r := &record{dir: dir}
 	readJSON(t, filepath.Join(dir, "cell.json"), &r.cell)
-	if r.cell.NotRun != "" {
-		return r
-	}
 	readJSON(t, filepath.Join(dir, "history.json"), &r.meta)
 	r.ops = lines[operation](t, filepath.Join(dir, "ops.ndjson.zst"))
 	r.ledger = lines[request](t, filepath.Join(dir, "ledger.ndjson.zst"))

@@ -30,9 +30,6 @@ func bounds(t *testing.T, dir string, figures map[string]answers) answers {
 	points := map[string][]answers{}
 	for _, id := range run.Cells {
 		a := figures[id]
-		if a["calibrates"] == true {
-			continue
-		}
 		point := strings.TrimSuffix(id, fmt.Sprintf("-r%v", a["repetition"]))
 		points[point] = append(points[point], a)
 	}

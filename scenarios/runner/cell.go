@@ -73,15 +73,13 @@ type cell struct {
 var _ faults.Cell = (*cell)(nil)
 
 func (r *Runner) newCell(j job) *cell {
-	j, capacity, notRun := r.resolve(j)
 	c := &cell{
 		r: r, dir: history.CellDir(r.dir, j.id), logs: r.cellLogs(j.id), s: &j.cell.Scenario, faults: faults.New(),
 		record: history.Cell{
 			Schema: history.CellSchema, ID: j.id, Repetition: j.rep, Resumed: len(r.results.Run.Resumed), Params: map[string]string{}, Scenario: j.cell.Scenario,
 			// The same for all cells of one repetition, so that they get the same plan.
 			Seed: j.cell.Scenario.Seed + uint64(j.rep-1), CPUs: runtime.NumCPU(), WatcherCPUs: len(r.opts.Pinned.Watcher),
-			Watcher:    history.WatcherRun{Version: r.version, Own: j.cell.Scenario.Watcher.Command == ""},
-			Calibrates: j.cell.Calibrates, Capacity: capacity, NotRun: notRun,
+			Watcher: history.WatcherRun{Version: r.version, Own: j.cell.Scenario.Watcher.Command == ""},
 		},
 	}
 	for _, p := range j.cell.Params {
@@ -93,9 +91,6 @@ func (r *Runner) newCell(j job) *cell {
 // run goes through all phases and returns the cell's figures and verdicts. Whatever
 // it started has ended when it returns.
 func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
-	if c.record.NotRun != "" {
-		return c.skip(ctx)
-	}
 	for _, dir := range []string{c.dir, c.logs} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return out, fmt.Errorf("make the cell's folder: %w", err)

@@ -15,7 +15,7 @@ func jobsOf(f *spec.File) []job {
 	if base.Ladder {
 		jobs = climb(jobs, f.Cells())
 	}
-	return calibrationsFirst(jobs, base)
+	return jobs
 }
 
 // order lists the cells of all repetitions. The first is shuffled by the seed, the second
@@ -68,14 +68,14 @@ func block(base spec.Scenario) int {
 }
 
 // paired puts the cells together that differ in the axis alone; without an axis each is
-// alone, as a calibration is that all points of the axis share.
+// alone.
 func paired(cells []spec.Cell, axis string) (units [][]spec.Cell) {
 	others := func(c spec.Cell) []spec.Param {
 		return slices.DeleteFunc(slices.Clone(c.Params), func(p spec.Param) bool { return p.Name == axis })
 	}
 	for _, c := range cells {
 		i := slices.IndexFunc(units, func(u []spec.Cell) bool {
-			return axis != "" && u[0].Calibrates == c.Calibrates && slices.Equal(others(u[0]), others(c))
+			return axis != "" && slices.Equal(others(u[0]), others(c))
 		})
 		if i < 0 {
 			units = append(units, []spec.Cell{c})

@@ -138,32 +138,6 @@ func TestPair(t *testing.T) {
 	}
 }
 
-// TestPairedCalibrations: the calibrations of a block come before it, and do not tear it apart.
-func TestPairedCalibrations(t *testing.T) {
-	name, data := "capacity", read(t, "capacity")
-	f, err := spec.Format{}.Parse(name, data, "repeatOnce=[]", "repeat=4", "matrix.watcher.strategy=keyed,single", "pair=watcher.strategy")
-	if err != nil {
-		t.Fatal(err)
-	}
-	jobs := jobsOf(f)
-	half := jobs[:len(jobs)/2]
-	first := slices.IndexFunc(half, func(j job) bool { return !j.cell.Calibrates })
-	if first != 4 || slices.ContainsFunc(half[first:], func(j job) bool { return j.cell.Calibrates }) {
-		t.Fatalf("%d calibrations before the first block, want 4", first)
-	}
-	for block := range slices.Chunk(half, 4) {
-		s := func(i int) string { return block[i].cell.ID }
-		if s(0) != s(3) || s(1) != s(2) || s(0) == s(1) || block[0].rep != 1 || block[2].rep != 2 {
-			t.Errorf("a block of %s %s %s %s", block[0].id, block[1].id, block[2].id, block[3].id)
-		}
-		for _, j := range block {
-			if !j.cell.Calibrates && !slices.ContainsFunc(half[:first], func(c job) bool { return c.id == j.calibration }) {
-				t.Errorf("%s has no calibration %s before it", j.id, j.calibration)
-			}
-		}
-	}
-}
-
 func read(t *testing.T, scenario string) []byte {
 	t.Helper()
 	_, data, err := scenarios.Read(scenario)

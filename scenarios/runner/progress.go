@@ -56,7 +56,7 @@ type pace struct {
 // repetition, cells of its kind, which are those with the same watcher, and all.
 func paceKeys(j job) [3]string {
 	w := j.cell.Scenario.Watcher
-	return [3]string{"point " + j.cell.ID, fmt.Sprintf("kind %v %s %s", j.cell.Calibrates, w.Strategy, w.Label()), "all"}
+	return [3]string{"point " + j.cell.ID, fmt.Sprintf("kind %s %s", w.Strategy, w.Label()), "all"}
 }
 
 // likely is how long a cell will take: as long as its point did, else as long as is guessed,

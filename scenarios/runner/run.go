@@ -77,8 +77,6 @@ type job struct {
 	cell spec.Cell
 	id   string
 	rep  int
-	// calibration is the id of the cell that measures the capacity for this one.
-	calibration string
 }
 
 // Run makes a run's folder and executes the scenario on a cluster, which it leaves up.

@@ -137,31 +137,6 @@ func TestResumeExcusesNoCrash(t *testing.T) {
 	}
 }
 
-// Without its calibration, nobody knows of which capacity a load was a part.
-func TestResumeRunsWhatACalibrationIsFor(t *testing.T) {
-	dir, f := t.TempDir(), assesstest.Scenario(t, "plain", "")
-	assesstest.Run(t, dir, f, 30, nil)
-	assesstest.Alter(t, dir, func(r *history.Run) { r.Environment = here(t) })
-	path := history.CellDir(dir, "only")
-	c, err := history.LoadCell(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Scenario.Load.OfCapacity = 0.5
-	c.Capacity = &result.Capacity{Cell: "calibrate", QPS: 180}
-	if err := history.SaveJSON(path, history.FileCell, c); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Resume(t.Context(), Options{Scenario: f, Provider: "embedded"}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Discard()
-	if steps := r.Steps(); len(steps) != 1 || !strings.Contains(steps[0].Why, "the capacity of calibrate, which has measured none") {
-		t.Errorf("%+v", steps)
-	}
-}
-
 // The record has the digests of all that was started: programs of our own by their names,
 // and of other watchers every file that their command names.
 func TestProgramDigests(t *testing.T) {

@@ -106,8 +106,6 @@ func possible(s *spec.Scenario, given bool) error {
 		return badinput.New(remedy, "events, faults and watch faults are not simulated")
 	case given:
 		return nil
-	case s.Load.OfCapacity > 0:
-		return badinput.New("give load.rate", "load.ofCapacity needs a measured capacity")
 	case s.Traced():
 		return badinput.New("use a load", "cluster.replay.trace is not simulated")
 	case !s.Speed().Limited():

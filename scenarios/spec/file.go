@@ -25,7 +25,13 @@ var syntax = strictyaml.Format{
 	MaxBytes: MaxBytes, MaxDepth: MaxDepth, MaxNodes: MaxNodes,
 	Variants: "; use matrix for variants",
 	Several:  several,
+	Retired:  retired,
 }
+
+// retired are fields of former versions, with what to write instead.
+var retired = map[string]string{"calibrate": sweepRates, "load.ofCapacity": sweepRates}
+
+const sweepRates = "sweep the rate, for example matrix: {load.rate: [50, 100, 200]}"
 
 // several is the advice to a user who wrote a list of values for one field.
 func several(path string) string {
@@ -42,12 +48,10 @@ type File struct {
 	name   string
 	data   []byte
 	axes   []axis
-	// calibrate is the section of that name, nil without one; see calibrations.
-	calibrate *yaml.Node
-	over      []assignment // by --set, of all but the matrix
-	cells     []Cell
-	base      Scenario
-	only      []map[string]string // points of the matrix to be run; empty is all
+	over   []assignment // by --set, of all but the matrix
+	cells  []Cell
+	base   Scenario
+	only   []map[string]string // points of the matrix to be run; empty is all
 }
 
 // Format is the format of scenario files with the kinds of events that a program can
@@ -75,10 +79,6 @@ type Cell struct {
 	Params   []Param
 	Once     bool // not repeated
 	Scenario Scenario
-	// Calibrates says that the cell measures the capacity of which others take a part,
-	// Calibration is the ID of the cell that does so for this one.
-	Calibrates  bool
-	Calibration string
 }
 
 // Parse reads a scenario, applies the overrides (path=value each, in order) and
@@ -104,9 +104,6 @@ func (format Format) parse(name string, data []byte, sets []string, without []*E
 	t.Overrides = sets
 	f := &File{tree: t, format: format, name: name, data: data}
 	if f.axes, err = f.parseMatrix(strictyaml.Remove(t.Root, "matrix")); err != nil {
-		return nil, err
-	}
-	if f.calibrate, err = f.parseCalibrate(strictyaml.Remove(t.Root, "calibrate")); err != nil {
 		return nil, err
 	}
 	// The file alone must have the right shape: a point or an override would hide a
@@ -151,8 +148,7 @@ func (f *File) Says(path string) bool {
 	return err == nil && d.Written(path)
 }
 
-// Cells are the points of the matrix, in its written order, one repetition; before them
-// the calibrations that they need.
+// Cells are the points of the matrix, in its written order, one repetition.
 func (f *File) Cells() []Cell { return f.cells }
 
 // Record is the scenario as it was run, for the results: what all cells share, and
@@ -189,13 +185,6 @@ func (f *File) Record() (map[string]any, error) {
 	}
 	if len(matrix) > 0 {
 		out["matrix"] = matrix
-	}
-	if f.calibrate != nil {
-		var v any
-		if err := f.calibrate.Decode(&v); err != nil {
-			return nil, fmt.Errorf("encode the calibration: %w", err)
-		}
-		out["calibrate"] = v
 	}
 	return out, nil
 }
@@ -237,10 +226,6 @@ func (f *File) parseSets() ([]assignment, error) {
 			}
 			continue
 		}
-		if below, ok := strings.CutPrefix(path, "calibrate."); ok && f.calibrate != nil {
-			strictyaml.Put(f.calibrate, below, value)
-			continue
-		}
 		over = append(over, assignment{path: path, value: value})
 	}
 	f.dropStrategies(over)
@@ -268,20 +253,15 @@ func (f *File) merged(point []assignment) *yaml.Node {
 	return root
 }
 
-// resolve decodes the tree with one matrix point and the overrides merged in.
-func (f *File) resolve(point []assignment) (Scenario, error) { return f.resolveTree(f.merged(point)) }
-
-// resolveTree decodes a tree and validates what it says.
-func (f *File) resolveTree(root *yaml.Node) (Scenario, error) {
-	s, d, err := f.decode(root)
+// resolve decodes the tree with one matrix point and the overrides merged in, and validates
+// what it says.
+func (f *File) resolve(point []assignment) (Scenario, error) {
+	s, d, err := f.decode(f.merged(point))
 	if err != nil {
 		return Scenario{}, err
 	}
 	if err := s.Validate(f.format.kinds()); err != nil {
 		return Scenario{}, d.Locate(err)
-	}
-	if s.Load.OfCapacity > 0 && f.calibrate == nil {
-		return Scenario{}, d.Locate(bad("load.ofCapacity", "add for example calibrate: {load: {model: closed, threads: 60, duration: 8s}}", "nothing measures the capacity"))
 	}
 	return s, nil
 }
@@ -363,8 +343,5 @@ func (f *File) expand() error {
 		return f.tree.Fail(nil, "only", "no point of the matrix is left to run", "name points that are chosen, or leave it out")
 	}
 	f.base = f.cells[0].Scenario
-	if err := f.checkSides(); err != nil {
-		return err
-	}
-	return f.addCalibrations(ids)
+	return f.checkSides()
 }

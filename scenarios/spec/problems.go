@@ -95,7 +95,7 @@ func flat(err error) []error {
 // field is missing in a section that had an unknown one, a section lacks what was in it.
 // Events and columns refer to one another, so only the first mistake among them is a fact.
 func follows(e, was *Error) bool {
-	section := strings.TrimPrefix(was.Field[:max(0, strings.LastIndexAny(was.Field, ".["))], "calibrate.")
+	section := was.Field[:max(0, strings.LastIndexAny(was.Field, ".["))]
 	switch {
 	case e.Around(was), timed(e) && timed(was):
 		return true
@@ -105,8 +105,6 @@ func follows(e, was *Error) bool {
 		return true // an override's part of the section is left
 	case was.Field == "cluster.replay.trace" && (strings.HasPrefix(e.Field, "load") || strings.HasPrefix(e.Field, "watcher.resources")):
 		return true // the trace would be the load, and have kinds of its own
-	case e.Field == "load.ofCapacity" && strings.HasPrefix(was.Field, "calibrate"):
-		return true
 	}
 	return e.Unwritten() && !was.Unwritten() && (section == "" || strings.HasPrefix(e.Field, section+".") || strings.HasPrefix(e.Field, section+"["))
 }

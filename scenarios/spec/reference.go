@@ -60,7 +60,7 @@ type fieldWalk struct {
 var typeNames = map[reflect.Type][2]string{ // name, example
 	reflect.TypeFor[units.Speed](): {"speed", "10x"},
 	reflect.TypeFor[Duration]():    {"duration", "30s"}, reflect.TypeFor[Size](): {"size", "3KiB"},
-	reflect.TypeFor[Share](): {"share", "80%"}, reflect.TypeFor[Multiple](): {"multiple", "120%"},
+	reflect.TypeFor[Share]():      {"share", "80%"},
 	reflect.TypeFor[Moment]():     {"time, or a range of times", "2s..5s"},
 	reflect.TypeFor[Thresholds](): {"mapping", "{freshness.p99: '< 1s'}"}, reflect.TypeFor[Expect](): {"mapping", "{G2: {unordered: fail-allowed}}"},
 	reflect.TypeFor[[]map[string]string](): {"list of points", "[{watcher.strategy: single, load: heavy}]"},
@@ -280,11 +280,6 @@ a field is set in all of them. There are at most 400 points, whatever ` + "`repe
 |---|---|---|
 ` + fixedRows() + `
 [sweep.md](sweep.md) goes from a sweep to its curve.
-
-## calibrate
-
-The load (and ` + "`drainTimeout`, `limits`" + `) of a cell that runs first for each watcher and storage and measures the capacity of which
-` + "`load.ofCapacity`" + ` is a part: ` + "`calibrate: {load: {model: closed, threads: 60, duration: 8s}}`" + `.
 `
 
 // fixedRows are the fields that no axis can set, as rows of a table.

@@ -119,8 +119,6 @@ type Load struct {
 	Generators int `json:"generators,omitempty" jsonschema:"minimum=0,maximum=16,example=2" jsonschema_description:"Generators that share the open load of a profile, each a process; 0 means 1."`
 	plan.Load
 	Speed units.Speed `json:"speed,omitzero" jsonschema:"example=unlimited" jsonschema_description:"Provider replay: how fast this load is played; cluster.replay.speed where nothing is said."`
-	// OfCapacity takes the place of Rate, which the runner then sets; see At.
-	OfCapacity Multiple `json:"ofCapacity,omitzero" range:"above 0%..1000%" jsonschema_description:"Open loop: mean rate as a part of the capacity that calibrate measures for the same watcher and storage, such as 80%."`
 }
 
 // Drivers of a load.

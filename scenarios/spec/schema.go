@@ -35,17 +35,6 @@ func (format Format) Schema() ([]byte, error) {
 		},
 		AdditionalProperties: jsonschema.FalseSchema,
 	})
-	section := func() *jsonschema.Schema { return &jsonschema.Schema{Type: "object", MinProperties: ptr(uint64(1))} }
-	fields := jsonschema.NewProperties()
-	for _, name := range calibrateSections {
-		fields.Set(name, section())
-	}
-	fields.Set("drainTimeout", &jsonschema.Schema{Type: "string"})
-	s.Properties.Set("calibrate", &jsonschema.Schema{
-		Type:        "object",
-		Description: "What a cell sets that measures the capacity of which load.ofCapacity is a part: a load above it.",
-		Properties:  fields, Required: []string{"load"}, AdditionalProperties: jsonschema.FalseSchema,
-	})
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encode the scenario schema: %w", err)

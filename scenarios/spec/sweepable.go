@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"encoding"
 	"reflect"
 	"strings"
@@ -69,7 +70,7 @@ func (f *File) checkPath(n *yaml.Node, path, field string) (shape, reflect.Type,
 		}
 		at, ok := strictyaml.FieldByName(typ, part)
 		if !ok {
-			return 0, nil, f.tree.Fail(n, field, "unknown field", strictyaml.UnknownField(typ, done, part))
+			return 0, nil, f.tree.Fail(n, field, "unknown field", cmp.Or(retired[path], strictyaml.UnknownField(typ, done, part)))
 		}
 		done = strings.TrimPrefix(done+"."+part, ".")
 		if name, why, remedy := whole(done); why != "" {
@@ -103,8 +104,8 @@ const latencyPath = "storage.latency"
 
 var quantities = map[reflect.Type]units.Quantity{
 	reflect.TypeFor[Duration](): units.Durations, reflect.TypeFor[Size](): units.Sizes, reflect.TypeFor[Share](): units.Shares,
-	reflect.TypeFor[Multiple](): units.Multiples, reflect.TypeFor[units.Speed](): units.Speeds,
-	reflect.TypeFor[int](): units.WholeNumbers, reflect.TypeFor[int64](): units.WholeNumbers, reflect.TypeFor[uint64](): units.WholeNumbers,
+	reflect.TypeFor[units.Speed](): units.Speeds,
+	reflect.TypeFor[int]():         units.WholeNumbers, reflect.TypeFor[int64](): units.WholeNumbers, reflect.TypeFor[uint64](): units.WholeNumbers,
 	reflect.TypeFor[float64](): units.Numbers,
 }
 

@@ -91,15 +91,8 @@ func (s *Scenario) validateLoad() error {
 	if s.Load.Driver == DriverK6 && s.Simulated() {
 		return bad("load.driver", "use the engine, or another provider", "k6 needs an apiserver that takes writes, which cluster.provider %s is not", ProviderReplay)
 	}
-	if err := s.Load.validateShare(); err != nil {
-		return err
-	}
-	load := s.Load
-	if load.OfCapacity > 0 {
-		load = load.At(1) // the capacity is not known yet
-	}
 	var all []error
-	for _, err := range load.Problems() {
+	for _, err := range s.Load.Problems() {
 		var fe *strictyaml.FieldError
 		if errors.As(err, &fe) {
 			err = bad("load."+fe.Path, cmp.Or(fe.Remedy, "take it away"), "%s", fe.Problem)

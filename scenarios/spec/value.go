@@ -9,6 +9,4 @@ type (
 	Size = units.Size
 	// Share is a part of a whole, such as 80%.
 	Share = units.Share
-	// Multiple is a part or a multiple of a whole, such as 120%.
-	Multiple = units.Multiple
 )

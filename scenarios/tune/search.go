@@ -110,9 +110,6 @@ func New(o Options) (*Search, error) {
 			"%s has %d points besides the watcher's settings: tune needs one load", o.Scenario.Base().Metadata.Name, len(cells))
 	}
 	x := &Search{o: o, base: &cells[0].Scenario, factor: 1, cands: map[Setting]*candidate{}, probes: map[Setting]*candidate{}, short: map[Setting]int{}, late: map[string][]Setting{}}
-	if cells[0].Calibrates || cells[0].Calibration != "" {
-		return nil, badinput.New("give the load a rate", "%s has a load that follows each strategy's capacity", x.base.Metadata.Name)
-	}
 	if x.base.Watcher.Command != "" || x.base.Watcher.Profile != "default" {
 		return nil, badinput.New("drop watcher.command and watcher.profile", "tune searches the settings of k8s-watch")
 	}
