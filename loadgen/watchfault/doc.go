@@ -23,7 +23,8 @@
 //	no-stream         a streaming list is refused before its headers
 //	older(n)          the answer of a cache that is n versions behind: a list and a
 //	                  streaming list show that state, a watch repeats the changes
-//	                  since then
+//	                  since then; a list without resourceVersion is consistent, and
+//	                  not answered so
 //	stall(d)          everything as usual, d later
 //	blackhole         no answer until the client gives up
 //

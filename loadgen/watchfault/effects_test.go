@@ -272,6 +272,9 @@ func TestOlder(t *testing.T) {
 		if code != 200 || !strings.Contains(body, `"metadata":{"resourceVersion":"1002"}`) || strings.Contains(body, `"r"`) || !strings.Contains(body, `"q"`) {
 			t.Errorf("%d %s", code, body)
 		}
+		if _, _, body := w.get(podsPath + "?limit=1"); !strings.Contains(body, `"resourceVersion":"1004"`) {
+			t.Errorf("a consistent list is %s", body)
+		}
 		fired(t, w, "older(2) 1/1")
 	})
 	bubble(t, "watch and streaming list", "older(2)", func(t *testing.T, w *world) {

@@ -41,7 +41,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = r.Clone(r.Context())
 		preferJSON(r.Header)
 	}
-	if a := h.pick(req, n); a != nil {
+	if a := h.pick(r, req, n); a != nil {
 		var over bool
 		if r, over = h.answer(w, r, req, a); over {
 			return
@@ -56,14 +56,23 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // pick draws the fault that answers the request, and counts it. Older is counted
 // when it has been found possible.
-func (in *Injector) pick(req request, n uint64) *active {
+func (in *Injector) pick(r *http.Request, req request, n uint64) *active {
 	all, _ := in.snapshot(perRequest, req)
 	for _, a := range all {
+		if a.Spec.Effect == Older && consistent(r, req) {
+			continue
+		}
 		if in.Phase(a, time.Now()).Open && in.hits(a, req.verb+req.path, n) && (a.Spec.Effect == Older || in.fire(a, req.path)) {
 			return a
 		}
 	}
 	return nil
+}
+
+// consistent reports whether a list must show the present: without a resourceVersion, no
+// cache may answer it. A page that follows one is of the same state.
+func consistent(r *http.Request, req request) bool {
+	return req.verb == List && r.URL.Query().Get("resourceVersion") == ""
 }
 
 // older marks a request that is to be answered from an older state.

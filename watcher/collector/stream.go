@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/watcher/object"
 )
 
 // resultBuffer is what comes within one ReadPace at 3,000 events a second, and
@@ -161,6 +162,11 @@ func (w *stream) end(err error) {
 	}
 	if !w.brought || !errors.Is(err, io.EOF) || time.Until(w.until) > early {
 		w.source.broken.Store(true)
+	}
+	if !w.brought && !w.list && w.version != "" && !errors.Is(err, io.EOF) {
+		// After a watch of less than a second that brought nothing, client-go would list again.
+		// A broken connection is no reason to.
+		w.send(watch.Event{Type: watch.Bookmark, Object: &item{obj: &object.Object{}, version: w.version}})
 	}
 	var bad *valueError
 	switch {

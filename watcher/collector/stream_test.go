@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/watchbench/watchbench/watcher/collector"
@@ -189,4 +190,27 @@ func TestFramesInOtherShapes(t *testing.T) {
 	h.eventually("the same content again is filtered", func() bool { return h.filtered("Pod", "unchanged") == 1 })
 	api.send("pods", `{"type":"MODIFIED","object":{"metadata":{"name":"late","uid":"u","resourceVersion":"150"}}}`+"\n")
 	h.eventually("an old version is filtered", func() bool { return h.filtered("Pod", "stale") == 1 })
+}
+
+// TestYoungWatchThatBreaks: the version is still good, so the kind is not listed again.
+func TestYoungWatchThatBreaks(t *testing.T) {
+	t.Parallel()
+	api := newFakeAPI(t)
+	api.put("pods", "a/x", "x1", "")
+	var broken atomic.Bool
+	api.fault = func(_ string, _ int, w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Query().Get("watch") != "true" || broken.Swap(true) {
+			return false
+		}
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	h := start(t, api, collector.Config{Resources: []collector.Resource{pods}, PlainList: true})
+	h.expect("put Pod/a/x x1")
+	h.eventually("another watch", func() bool { return strings.Count(strings.Join(api.seen(), "\n"), "WATCH pods") > 1 })
+	api.put("pods", "a/y", "y1", "")
+	h.expect("put Pod/a/y y1")
+	if n := h.metric("k8swatch_relists_total", "kind=Pod"); n != 0 {
+		t.Errorf("listed again %v times: %q", n, api.seen())
+	}
 }
