@@ -40,7 +40,7 @@ func candidateConfig(t *testing.T, apiserver, health, election string) string {
 // rolling update does not replace replicas that work by some that cannot.
 func TestCandidateIsReady(t *testing.T) {
 	led := httptest.NewServer(&lessor{Handler: http.NotFoundHandler(), lease: map[string]any{
-		"metadata": map[string]any{"resourceVersion": "1"}, "spec": map[string]any{"holderIdentity": "other", "leaseDurationSeconds": 3600},
+		"kind": "Lease", "metadata": map[string]any{"resourceVersion": "1"}, "spec": map[string]any{"holderIdentity": "other", "leaseDurationSeconds": 3600},
 	}})
 	t.Cleanup(led.Close)
 	forbidden := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))

@@ -38,7 +38,8 @@ func discoveryServer(t *testing.T) *httptest.Server {
 		case r.URL.Path == "/api":
 			_, _ = io.WriteString(w, list(of("", "v1", "Pod", "ConfigMap", "Secret", "Endpoints")))
 		case strings.Contains(r.Header.Get("Accept"), "apidiscovery"):
-			_, _ = io.WriteString(w, list(of("apps", "v1", "Deployment", "ReplicaSet"), of("autoscaling", "v2", "HorizontalPodAutoscaler")))
+			_, _ = io.WriteString(w, list(of("apps", "v1", "Deployment", "ReplicaSet"),
+				strings.Replace(of("autoscaling", "v2", "HorizontalPodAutoscaler"), `}]}]}`, `}]},{"version":"v1","freshness":"Current","resources":[]}]}`, 1)))
 		default:
 			_, _ = io.WriteString(w, `{"kind":"APIGroupList","groups":[{"name":"apps","versions":[{"groupVersion":"apps/v1"}]},`+
 				`{"name":"autoscaling","versions":[{"groupVersion":"autoscaling/v2"},{"groupVersion":"autoscaling/v1"}]}]}`)
