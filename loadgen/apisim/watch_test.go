@@ -113,7 +113,6 @@ func TestBookmarks(t *testing.T) {
 		if d := time.Since(start); d != 10*time.Second {
 			t.Errorf("first bookmark after %s", d)
 		}
-		ahead.expect("BOOKMARK @1007")
 		put(t, s, "a/p", "")
 		w.expect("ADDED p@1002", "BOOKMARK @1002", "BOOKMARK @1002")
 		if d := time.Since(start); d != 23*time.Second {
@@ -124,7 +123,7 @@ func TestBookmarks(t *testing.T) {
 			t.Errorf("ended after %s", d)
 		}
 		silent.expect("ADDED p@1002", "EOF")
-		ahead.expect("BOOKMARK @1007", "EOF") // it was not read from while others came due
+		ahead.expect("EOF") // there is no such version yet: silent, as a real one
 	})
 }
 
