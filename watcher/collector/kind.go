@@ -59,7 +59,7 @@ func (c *Collector) kindOf(r Resource, st *store) *kind {
 		Verify: c.config.Verify, resource: r, store: st, life: newLife(c.askFor), doubted: make(chan struct{}, 1),
 		lister: Lister{conn: c.conn, config: c.config, logger: st.logger},
 	}
-	st.life, st.doubt = v.life, v.doubt
+	st.life, st.doubt, st.patient = v.life, v.doubt, v.Period >= 0
 	k := &kind{
 		resource: r, store: st, verifier: v,
 		source: &source{
