@@ -280,11 +280,11 @@ func TestUnorderedVersions(t *testing.T) {
 			h := start(t, api, collector.Config{Resources: []collector.Resource{pods}, PlainList: true})
 			h.expect("put Pod/a/x x1")
 			h.expect("put Pod/a/new n1")
-			go func() {
-				for range h.sink { //nolint:revive // the object comes and goes with the watches
+			for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
+				select {
+				case <-h.sink: // the object comes and goes with the watches
+				case <-time.After(5 * time.Millisecond):
 				}
-			}()
-			for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 				if lost := h.Lost(); len(lost) > 0 {
 					t.Fatal(lost)
 				}

@@ -286,10 +286,8 @@ func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64,
 		o := v.store.peek(n)
 		_, cached := unlisted[o]
 		delete(unlisted, o)
-		if o != nil && !cached { // changed since: the watch goes on
-			return nil
-		}
-		if o != nil && o.UID == m.UID && o.ResourceVersion == m.Version() {
+		if o != nil && !cached || // changed since: the watch goes on
+			o != nil && o.UID == m.UID && o.ResourceVersion == m.Version() {
 			return nil
 		}
 		return add(suspect{name{strings.Clone(n.namespace), strings.Clone(n.name)}, o})
@@ -335,14 +333,12 @@ func (s *store) seen() (watched, read uint64) {
 // remember begins or ends to note which objects go, and returns those that there are.
 func (s *store) remember(on bool) (cached map[*object.Object]struct{}) {
 	s.mu.Lock()
-	s.gone = nil
-	if on {
-		s.gone = map[name]struct{}{}
-	}
-	s.mu.Unlock()
-	if !on {
+	if s.gone = nil; !on {
+		s.mu.Unlock()
 		return nil
 	}
+	s.gone = map[name]struct{}{}
+	s.mu.Unlock()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	cached = make(map[*object.Object]struct{}, len(s.objects))
@@ -381,19 +377,18 @@ func (s *store) correct(all []truth) {
 			}
 			s.removed[t.was.UID] = struct{}{}
 		}
-		switch {
-		case t.it == nil:
+		if t.it == nil {
 			gone = append(gone, t.was)
 			s.set(t.name, nil)
 			found[DifferenceDeleted]++
-		default:
-			changes = append(changes, change{t.it, t.was})
-			s.set(t.name, t.it.obj)
-			if t.was == nil {
-				found[DifferenceAdded]++
-			} else {
-				found[DifferenceChanged]++
-			}
+			continue
+		}
+		changes = append(changes, change{t.it, t.was})
+		s.set(t.name, t.it.obj)
+		if t.was == nil {
+			found[DifferenceAdded]++
+		} else {
+			found[DifferenceChanged]++
 		}
 	}
 	s.advance(s.latest)
