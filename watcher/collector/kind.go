@@ -48,6 +48,7 @@ func (c *Collector) newKind(r Resource) *kind {
 		synced:  make(chan struct{}),
 		objects: map[name]*object.Object{},
 		since:   map[name]uint64{},
+		removed: map[string]struct{}{},
 	}
 	st.view.Store(c.newView(r))
 	return c.kindOf(r, st)

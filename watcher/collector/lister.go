@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
@@ -121,13 +122,13 @@ func (l *Lister) Get(ctx context.Context, r Resource, key object.Key) (*object.O
 
 // item reads one object, nil if there is none, by a list: that needs no other right, and
 // shows an object only as long as r selects it. Objects of another name, of a server that ignores
-// the field selector, are passed over. The version is the list's.
-func (l *Lister) item(ctx context.Context, r Resource, n name) (found *item, version string, err error) {
+// the field selector, are passed over. The version is the list's, 0 if that is opaque.
+func (l *Lister) item(ctx context.Context, r Resource, n name) (found *item, version uint64, err error) {
 	one := *l
 	one.config.Namespace = n.namespace
 	d := l.decoder(r)
 	o := metav1.ListOptions{FieldSelector: "metadata.name=" + fields.EscapeValue(n.name)}
-	version, err = one.pages(ctx, r, acceptJSON, o, func(b []byte, m *object.Meta, bad error) error {
+	text, err := one.pages(ctx, r, acceptJSON, o, func(b []byte, m *object.Meta, bad error) error {
 		if bad == nil && (m.Name != n.name || m.Namespace != n.namespace) {
 			return nil
 		}
@@ -140,6 +141,7 @@ func (l *Lister) item(ctx context.Context, r Resource, n name) (found *item, ver
 		}
 		return nil
 	})
+	version, _ = strconv.ParseUint(text, 10, 64)
 	return found, version, err
 }
 

@@ -65,14 +65,13 @@ type store struct {
 	behind, refused time.Time // guarded by order; the first and the last of those lists
 	patient         bool      // older lists are refused until the verifier says otherwise
 
-	// unordered is set while lists have no version, or one below those of their own objects:
-	// then versions do not tell what came first.
+	// unordered is set while lists have no version, or a version lower than those of their own
+	// objects: versions cannot be compared then.
 	unordered bool // guarded by order
 
-	// proven is the version at which the apiserver said what correct took, while that is ahead of
-	// latest; removed are the uids that were gone there.
+	// proven is the version of what correct took, while ahead of latest, and removed what was gone.
 	proven  uint64              // guarded by order
-	removed map[string]struct{} // guarded by order; at most maxSuspects
+	removed map[string]struct{} // guarded by order; uids, at most maxSuspects
 
 	// since holds, of Nodes whose heartbeats were dropped, the first version that is known to
 	// have the present content.
@@ -100,7 +99,7 @@ type store struct {
 	// unread are the objects that are there and cannot be read, by as much of their names as can
 	// be; named are those that the log has named.
 	unread, named map[name]bool // guarded by order
-	skipped       int           // guarded by order; how many were met
+	skipped       atomic.Int64  // how many were met
 
 	mu      sync.RWMutex
 	objects map[name]*object.Object // guarded by mu
@@ -153,12 +152,13 @@ func (s *store) replayed(old, fresh *object.Object) bool {
 
 // advance sets latest.
 func (s *store) advance(v uint64) {
-	if s.latest = v; v >= s.proven {
-		s.proven, s.removed = 0, nil
+	if s.latest = v; s.proven > 0 && v >= s.proven {
+		s.proven = 0
+		clear(s.removed)
 	}
 }
 
-// admit decides about a list of that version; highest is that of its objects.
+// admit decides about a list of that version; highest is the highest version among its objects.
 func (s *store) admit(version string, highest uint64) error {
 	v, _ := strconv.ParseUint(version, 10, 64) // 0: no number
 	if s.unordered = v == 0 || v < highest; s.unordered {
@@ -181,7 +181,7 @@ func (s *store) admit(version string, highest uint64) error {
 		}
 		s.restored.Store(true)
 	}
-	s.proven, s.refused = 0, time.Time{}
+	s.proven, s.refused = min(s.proven, v), time.Time{} // of a restored one nothing is proven
 	s.advance(v)
 	return nil
 }
@@ -470,8 +470,8 @@ func (s *store) Replace(list []any, version string) error {
 	return nil
 }
 
-// handOver emits what a list showed. Of a restored cluster a deletion is no newer than the list:
-// what follows is not to be taken for older.
+// handOver emits what a list showed. After a restore, deletions get at most the list's version, so
+// that later events do not look older.
 func (s *store) handOver(changes []change, gone []*object.Object, now time.Time, taken bool) {
 	for _, o := range gone {
 		s.metrics.received.Inc()
@@ -528,7 +528,7 @@ func (s *store) merge(list []any) (changes []change, gone []*object.Object) {
 		case !covers(s.unread, n):
 			gone = append(gone, o)
 			s.forget(n)
-		case s.restored.Load(): // its version is of no history any more: whatever comes is newer
+		case s.restored.Load(): // its version is from the lost history: the next one must count as newer
 			kept := *o
 			kept.ResourceVersion = 0
 			s.objects[n] = &kept

@@ -44,7 +44,7 @@ func (s *store) skip(it *item) {
 		s.unread, s.named = map[name]bool{}, map[name]bool{}
 	}
 	key, n := it.obj.Key, nameOf(it.obj.Key)
-	s.skipped++
+	s.skipped.Add(1)
 	s.unread[n] = true
 	if key.Name == "" {
 		n.name, key.Name = itemMeta{i: it}.GetName(), "(no readable name)"
@@ -84,19 +84,12 @@ func covers(unread map[name]bool, n name) bool {
 	return unread[n] || unread[name{namespace: n.namespace}] || unread[name{}]
 }
 
-// skips is how many objects of watches and lists could not be read.
-func (s *store) skips() int {
+// allRead forgets objects without a name, since a comparison could read every object, unless
+// another one was skipped after it began.
+func (s *store) allRead(skipped int64) {
 	s.order.Lock()
 	defer s.order.Unlock()
-	return s.skipped
-}
-
-// allRead notes that a comparison could read every object, unless one was skipped since then: one
-// without a name is there no more.
-func (s *store) allRead(skips int) {
-	s.order.Lock()
-	defer s.order.Unlock()
-	if s.skipped == skips {
+	if s.skipped.Load() == skipped {
 		maps.DeleteFunc(s.unread, func(n name, _ bool) bool { return n.name == "" })
 	}
 }

@@ -149,21 +149,20 @@ func (v *verifier) version(ctx context.Context) bool {
 	if v.pause(ctx, confirmDelay) != nil {
 		return false
 	}
-	switch again, err := v.ask(ctx); {
-	case err != nil:
+	again, err := v.ask(ctx)
+	if err != nil {
 		v.doubt()
 		return false
-	case again >= seen: // an answer that was behind; or a restored one has passed what was seen
-		v.store.logger.Warn("the apiserver was at an earlier version than before, and has passed it; listing again",
-			"version", at, "then", again, "seen", seen)
-		v.store.restored.Store(true) // the content decides
+	}
+	v.store.restored.Store(true) // the content decides
+	if again >= seen {           // one answer was behind, or a restored one has passed what was seen
+		v.store.logger.Warn("an answer was of an earlier version than before; listing again", "version", at, "seen", seen, "then", again)
 		v.again()
 		return false
 	}
 	v.life.refuse(ctx, errRestored)
 	v.store.logger.Warn(errRestored.Error(), "version", at, "seen", seen)
 	v.store.metrics.differences[DifferenceRestored].Inc()
-	v.store.restored.Store(true)
 	v.relist()
 	return false
 }
@@ -236,16 +235,15 @@ func (v *verifier) repair(ctx context.Context, left []suspect) error {
 	defer func() { v.store.correct(truths) }()
 	for _, x := range left {
 		v.store.metrics.verified.Inc()
-		it, text, err := v.lister.item(ctx, v.resource, x.name)
+		it, version, err := v.lister.item(ctx, v.resource, x.name)
 		switch {
+		case err == nil:
+			truths = append(truths, truth{x, it, version})
 		case errors.Is(err, errUnread):
 			v.store.logger.Warn("what a watch has lost of an object is not repaired", "error", err)
-			continue
-		case err != nil:
+		default:
 			return err
 		}
-		version, _ := strconv.ParseUint(text, 10, 64) // 0 if it is opaque
-		truths = append(truths, truth{x, it, version})
 	}
 	return nil
 }
@@ -259,7 +257,7 @@ func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64,
 		}
 		return nil, 0, errEnough
 	}
-	skips, unlisted := v.store.skips(), v.store.remember(true)
+	skipped, unlisted := v.store.skipped.Load(), v.store.remember(true)
 	pages := time.Duration(len(unlisted)/pageSize + 1)
 	v.lister.Pause = max(DefaultPagePause, min(v.Period/2, spreadAtMost)/pages)
 	add := func(x suspect) error {
@@ -271,15 +269,8 @@ func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64,
 	v.store.metrics.verified.Inc()
 	unread := map[name]bool{}
 	each := func(b []byte, m *object.Meta, bad error) error {
-		if bad == nil && m.Name == "" {
-			bad = object.ErrNoName
-		}
-		if bad != nil {
-			n := nameOf(newUnreadable(v.store.kind, m.Whole.Of(b), bad).obj.Key)
-			if len(unread) == maxSuspects {
-				n = name{} // it may be any
-			}
-			unread[n] = true
+		if bad != nil || m.Name == "" {
+			unread[nameOf(newUnreadable(v.store.kind, m.Whole.Of(b), bad).obj.Key)] = true
 			return nil
 		}
 		n := name{m.Namespace, m.Name}
@@ -298,7 +289,7 @@ func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64,
 		return all, version, err
 	}
 	if len(unread) == 0 {
-		v.store.allRead(skips)
+		v.store.allRead(skipped)
 	}
 	for o := range unlisted {
 		x := suspect{nameOf(o.Key), o}
@@ -319,8 +310,8 @@ type truth struct {
 	version uint64 // 0: opaque
 }
 
-// seen is the version up to which the history of the kind was seen, and that up to which
-// comparisons read parts of it; 0 where versions tell nothing.
+// seen returns the version up to which the history of the kind was seen, and the one that repairs
+// were read at if that is ahead; 0 where versions cannot be compared.
 func (s *store) seen() (watched, read uint64) {
 	s.order.Lock()
 	defer s.order.Unlock()
@@ -370,12 +361,11 @@ func (s *store) correct(all []truth) {
 			t.it != nil && t.was != nil && unchanged(t.was, t.it.obj):
 			continue
 		}
-		s.proven = max(s.proven, t.version)
-		if t.was != nil && t.was.UID != "" && (t.it == nil || t.it.obj.UID != t.was.UID) && len(s.removed) < maxSuspects {
-			if s.removed == nil {
-				s.removed = map[string]struct{}{}
+		if t.version > s.latest { // the watch is behind
+			s.proven = max(s.proven, t.version)
+			if t.was != nil && t.was.UID != "" && (t.it == nil || t.it.obj.UID != t.was.UID) && len(s.removed) < maxSuspects {
+				s.removed[t.was.UID] = struct{}{}
 			}
-			s.removed[t.was.UID] = struct{}{}
 		}
 		if t.it == nil {
 			gone = append(gone, t.was)
@@ -391,7 +381,6 @@ func (s *store) correct(all []truth) {
 			found[DifferenceChanged]++
 		}
 	}
-	s.advance(s.latest)
 	if len(found) == 0 {
 		return
 	}
