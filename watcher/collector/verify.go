@@ -156,7 +156,8 @@ func (v *verifier) version(ctx context.Context) bool {
 	}
 	v.store.restored.Store(true) // the content decides
 	if again >= seen {           // one answer was behind, or a restored one has passed what was seen
-		v.store.logger.Warn("an answer was of an earlier version than before; listing again", "version", at, "seen", seen, "then", again)
+		v.store.logger.Warn("an answer was of an earlier version than before; listing again",
+			"version", at, "seen", seen, "then", again)
 		v.again()
 		return false
 	}
