@@ -37,7 +37,7 @@ var mutants = []mutant{
 		Bug:  "an object that a later list no longer has is forgotten, its deletion never sent",
 		Edits: []edit{{
 			"watcher/collector/store.go",
-			"\tfor _, o := range gone {\n\t\ts.metrics.received.Inc()\n\t\tdelete(s.since, nameOf(o.Key))\n\t\ts.emitDelete(o.Key, o.UID, o.ResourceVersion, now)\n\t}\n",
+			"\tfor _, o := range gone {\n\t\ts.metrics.received.Inc()\n\t\tdelete(s.since, nameOf(o.Key))\n\t\tversion := o.ResourceVersion\n\t\tif s.restored.Load() {\n\t\t\tversion = min(version, s.latest)\n\t\t}\n\t\ts.emitDelete(o.Key, o.UID, version, now)\n\t}\n",
 			"",
 		}},
 		Caught: []row{
@@ -161,8 +161,8 @@ var mutants = []mutant{
 		Bug:  "a list from a cache that is behind replaces what is known",
 		Edits: []edit{{
 			"watcher/collector/store.go",
-			"\tif v < s.latest {\n",
-			"\tif v < s.latest && false {\n",
+			"\tif v < seen {\n",
+			"\tif v < seen && false {\n",
 		}},
 		Caught: []row{
 			{"faults/f08-older", nil, "CO"},

@@ -48,6 +48,7 @@ func (c *Collector) newKind(r Resource) *kind {
 		synced:  make(chan struct{}),
 		objects: map[name]*object.Object{},
 		since:   map[name]uint64{},
+		removed: map[string]struct{}{},
 	}
 	st.view.Store(c.newView(r))
 	return c.kindOf(r, st)
@@ -59,7 +60,7 @@ func (c *Collector) kindOf(r Resource, st *store) *kind {
 		Verify: c.config.Verify, resource: r, store: st, life: newLife(c.askFor), doubted: make(chan struct{}, 1),
 		lister: Lister{conn: c.conn, config: c.config, logger: st.logger},
 	}
-	st.life, st.doubt = v.life, v.doubt
+	st.life, st.doubt, st.patient = v.life, v.doubt, v.Period >= 0
 	k := &kind{
 		resource: r, store: st, verifier: v,
 		source: &source{

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
@@ -99,15 +100,17 @@ func (l *Lister) Objects(ctx context.Context, r Resource, each func(*object.Obje
 	})
 }
 
-// Version returns that of a consistent read of the kind, for which one object is read.
+// Version returns that of a consistent read of the kind, for which one object is read, whatever r
+// selects: an apiserver would look through etcd for one that a selector lets through.
 func (l *Lister) Version(ctx context.Context, r Resource) (string, error) {
+	r.LabelSelector = ""
 	return l.pages(ctx, r, acceptMetadata, metav1.ListOptions{Limit: 1}, func([]byte, *object.Meta, error) error { return nil })
 }
 
 // Get reads one object as the Collector would cache it; a label selector of r applies. The
 // error of one that does not exist fulfils apierrors.IsNotFound.
 func (l *Lister) Get(ctx context.Context, r Resource, key object.Key) (*object.Object, error) {
-	it, err := l.item(ctx, r, nameOf(key))
+	it, _, err := l.item(ctx, r, nameOf(key))
 	switch {
 	case err != nil:
 		return nil, err
@@ -118,25 +121,36 @@ func (l *Lister) Get(ctx context.Context, r Resource, key object.Key) (*object.O
 }
 
 // item reads one object, nil if there is none, by a list: that needs no other right, and
-// shows an object only as long as r selects it.
-func (l *Lister) item(ctx context.Context, r Resource, n name) (found *item, err error) {
+// shows an object only as long as r selects it. Objects of another name, of a server that ignores
+// the field selector, are passed over. The version is the list's, 0 if that is opaque.
+func (l *Lister) item(ctx context.Context, r Resource, n name) (found *item, version uint64, err error) {
 	one := *l
 	one.config.Namespace = n.namespace
 	d := l.decoder(r)
 	o := metav1.ListOptions{FieldSelector: "metadata.name=" + fields.EscapeValue(n.name)}
-	_, err = one.pages(ctx, r, acceptJSON, o, func(b []byte, m *object.Meta, bad error) error {
-		if found = d.readable(b, m, bad); found.bad != nil {
-			return unread(r, b, m, found.bad.err)
+	text, err := one.pages(ctx, r, acceptJSON, o, func(b []byte, m *object.Meta, bad error) error {
+		if bad == nil && (m.Name != n.name || m.Namespace != n.namespace) {
+			return nil
+		}
+		it := d.readable(b, m, bad)
+		switch {
+		case it.bad == nil:
+			found = it
+		case covers(map[name]bool{nameOf(it.obj.Key): true}, n):
+			return unread(r, b, m, it.bad.err)
 		}
 		return nil
 	})
-	return found, err
+	version, _ = strconv.ParseUint(text, 10, 64)
+	return found, version, err
 }
+
+var errUnread = errors.New("cannot be read")
 
 // unread is the error of a list with an object that cannot be read.
 func unread(r Resource, b []byte, m *object.Meta, bad error) error {
 	it := newUnreadable(r.Key(), m.Whole.Of(b), bad)
-	return fmt.Errorf("object %q of namespace %q cannot be read: %w", it.obj.Key.Name, it.obj.Key.Namespace, it.bad.err)
+	return fmt.Errorf("object %q of namespace %q %w: %w", it.obj.Key.Name, it.obj.Key.Namespace, errUnread, it.bad.err)
 }
 
 func (l *Lister) decoder(r Resource) decoder {

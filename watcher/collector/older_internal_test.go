@@ -16,7 +16,7 @@ import (
 // objects that are gone, or that bear another uid by now. A list from there shows them.
 func TestOlderCacheTakesNothingBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &Collector{metrics: mustMetrics(t), logger: discard, sink: &recorder{}}
+		c := &Collector{metrics: mustMetrics(t), logger: discard, sink: &recorder{}, config: Config{Verify: Verify{Period: -1}}}
 		s := c.newKind(Resource{Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true}).store
 		s.ctx = t.Context()
 		rec := c.sink.(*recorder)
@@ -59,6 +59,19 @@ func TestOlderCacheTakesNothingBack(t *testing.T) {
 		if events := rec.take(); len(events) > 0 {
 			t.Errorf("from older lists: %v", events)
 		}
+		time.Sleep(3 * time.Second)
+		time.Sleep(2 * maxBehind) // an outage: what was refused before it proves nothing
+		for range 2 {
+			if err := s.Replace(older, "11"); !errors.Is(err, errOlderList) {
+				t.Fatalf("an older list after an outage: %v", err)
+			}
+			time.Sleep(maxBehind - time.Second)
+		}
+		s.patient = true // the verifier decides
+		if err := s.Replace(older, "11"); !errors.Is(err, errOlderList) {
+			t.Fatalf("an older list that the verifier has not allowed: %v", err)
+		}
+		s.patient = false
 		time.Sleep(3 * time.Second)
 		do(s.Replace(older, "11")) // a restored cluster has nothing newer
 		if d := cmp.Diff([]string{"1 Pod/n/gone g1 11", "1 Pod/n/again a1 6", "1 Pod/n/stays s1 7"}, rec.take()); d != "" {

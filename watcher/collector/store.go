@@ -61,8 +61,17 @@ type store struct {
 
 	// latest is the version up to which the kind's history was seen, and behind since
 	// when only older lists come; the zero time is never.
-	latest uint64    // guarded by order
-	behind time.Time // guarded by order
+	latest          uint64    // guarded by order
+	behind, refused time.Time // guarded by order; the first and the last of those lists
+	patient         bool      // older lists are refused until the verifier says otherwise
+
+	// unordered is set while lists have no version, or a version lower than those of their own
+	// objects: versions cannot be compared then.
+	unordered bool // guarded by order
+
+	// proven is the version of what correct took, while ahead of latest, and removed what was gone.
+	proven  uint64              // guarded by order
+	removed map[string]struct{} // guarded by order; uids, at most maxSuspects
 
 	// since holds, of Nodes whose heartbeats were dropped, the first version that is known to
 	// have the present content.
@@ -90,6 +99,7 @@ type store struct {
 	// unread are the objects that are there and cannot be read, by as much of their names as can
 	// be; named are those that the log has named.
 	unread, named map[name]bool // guarded by order
+	skipped       atomic.Int64  // how many were met
 
 	mu      sync.RWMutex
 	objects map[name]*object.Object // guarded by mu
@@ -99,8 +109,8 @@ type store struct {
 // errOlderList refuses a list that is older than what was seen of its kind.
 var errOlderList = errors.New("the list is older than what was seen before: it comes from an apiserver that is behind")
 
-// maxBehind is how long older lists are refused. Then they are believed: the cluster
-// may have been restored from a backup.
+// maxBehind is how long older lists are refused where nothing is verified. Then they are
+// believed: the cluster may have been restored from a backup.
 const maxBehind = time.Minute
 
 // begin is called before the kind is listed and watched.
@@ -127,32 +137,52 @@ func (s *store) attempt(start time.Time) attempt {
 // some of them again, among them those of objects that are gone since.
 func (s *store) replayed(old, fresh *object.Object) bool {
 	seen := s.latest
-	s.latest = max(seen, fresh.ResourceVersion)
-	known := old != nil && (old.UID == fresh.UID || fresh.UID == "")
-	return !known && fresh.ResourceVersion != 0 && fresh.ResourceVersion < seen
+	_, removed := s.removed[fresh.UID]
+	s.advance(max(seen, fresh.ResourceVersion))
+	switch {
+	case old != nil && (old.UID == fresh.UID || fresh.UID == ""):
+		return false
+	case removed:
+		return true
+	case s.unordered || fresh.ResourceVersion == 0:
+		return false
+	}
+	return fresh.ResourceVersion < seen || old != nil && fresh.ResourceVersion < old.ResourceVersion
 }
 
-// admit decides about a list of that version.
-func (s *store) admit(version string) error {
-	v, err := strconv.ParseUint(version, 10, 64)
-	if err != nil {
-		return nil // no number: it cannot be known
+// advance sets latest.
+func (s *store) advance(v uint64) {
+	if s.latest = v; s.proven > 0 && v >= s.proven {
+		s.proven = 0
+		clear(s.removed)
 	}
-	if v < s.latest {
-		if s.behind.IsZero() {
-			s.behind = time.Now()
+}
+
+// admit decides about a list of that version; highest is the highest version among its objects.
+func (s *store) admit(version string, highest uint64) error {
+	v, _ := strconv.ParseUint(version, 10, 64) // 0: no number
+	if s.unordered = v == 0 || v < highest; s.unordered {
+		return nil
+	}
+	seen := max(s.latest, s.proven)
+	if v < seen {
+		now := time.Now()
+		if s.refused.Before(now.Add(-maxBehind)) { // the first, or an outage lies between
+			s.behind = now
 		}
-		switch waited := time.Since(s.behind); {
+		s.refused = now
+		switch waited := now.Sub(s.behind); {
 		case s.afresh.Load(): // the verifier has said so
-		case waited < maxBehind:
-			return fmt.Errorf("list of %s at version %d, seen %d: %w", s.kind, v, s.latest, errOlderList)
+		case s.patient || waited < maxBehind:
+			return fmt.Errorf("list of %s at version %d, seen %d: %w", s.kind, v, seen, errOlderList)
 		default:
-			s.logger.Warn("accepting an older list: no newer one came", "version", v, "seen", s.latest, "for", maxBehind)
+			s.logger.Warn("accepting an older list: no newer one came", "version", v, "seen", seen, "for", maxBehind)
 			s.metrics.differences[DifferenceRestored].Inc()
 		}
 		s.restored.Store(true)
 	}
-	s.latest, s.behind = v, time.Time{}
+	s.proven, s.refused = min(s.proven, v), time.Time{} // of a restored one nothing is proven
+	s.advance(v)
 	return nil
 }
 
@@ -352,12 +382,12 @@ func (s *store) Bookmark(version string) error {
 	}
 	s.order.Lock()
 	defer s.order.Unlock()
-	if s.latest > v {
+	if s.latest > v && !s.unordered {
 		s.logger.Warn("a bookmark is older than what was seen before", "version", v, "seen", s.latest)
 		s.doubt()
 		return nil
 	}
-	s.latest = v
+	s.advance(max(s.latest, v))
 	return nil
 }
 
@@ -404,7 +434,15 @@ type change struct {
 func (s *store) Replace(list []any, version string) error {
 	s.order.Lock()
 	defer s.order.Unlock()
-	if err := s.admit(version); err != nil {
+	highest := uint64(0)
+	for _, obj := range list {
+		it, ok := obj.(*item)
+		if !ok {
+			return fmt.Errorf("store %s: replace with a %T", s.kind, obj)
+		}
+		highest = max(highest, it.obj.ResourceVersion)
+	}
+	if err := s.admit(version, highest); err != nil {
 		s.life.refuse(s.ctx, err)
 		s.doubt()
 		return err
@@ -416,11 +454,6 @@ func (s *store) Replace(list []any, version string) error {
 	}
 	now := time.Now()
 	s.listed, s.changed = now, false
-	for _, obj := range list {
-		if _, ok := obj.(*item); !ok {
-			return fmt.Errorf("store %s: replace with a %T", s.kind, obj)
-		}
-	}
 	list = s.takeUnread(list)
 	changes, gone := s.merge(list)
 	s.showList(changes, gone, now)
@@ -437,12 +470,17 @@ func (s *store) Replace(list []any, version string) error {
 	return nil
 }
 
-// handOver emits what a list showed.
+// handOver emits what a list showed. After a restore, deletions get at most the list's version, so
+// that later events do not look older.
 func (s *store) handOver(changes []change, gone []*object.Object, now time.Time, taken bool) {
 	for _, o := range gone {
 		s.metrics.received.Inc()
 		delete(s.since, nameOf(o.Key))
-		s.emitDelete(o.Key, o.UID, o.ResourceVersion, now)
+		version := o.ResourceVersion
+		if s.restored.Load() {
+			version = min(version, s.latest)
+		}
+		s.emitDelete(o.Key, o.UID, version, now)
 	}
 	for _, c := range changes {
 		s.metrics.received.Inc()
@@ -483,9 +521,17 @@ func (s *store) merge(list []any) (changes []change, gone []*object.Object) {
 		listed[s.objects[nameOf(obj.(*item).obj.Key)]] = struct{}{}
 	}
 	for n, o := range s.objects {
-		if _, ok := listed[o]; !ok && !s.covers(n) {
+		if _, ok := listed[o]; ok {
+			continue
+		}
+		switch {
+		case !covers(s.unread, n):
 			gone = append(gone, o)
 			s.forget(n)
+		case s.restored.Load(): // its version is from the lost history: the next one must count as newer
+			kept := *o
+			kept.ResourceVersion = 0
+			s.objects[n] = &kept
 		}
 	}
 	return changes, gone
@@ -507,7 +553,8 @@ func (s *store) emitPut(old *object.Object, it *item, taken bool) {
 		s.drop(reason)
 		return
 	}
-	if !s.restored.Load() && s.heartbeat(old, it.obj) {
+	older := s.restored.Load() || old != nil && (old.ResourceVersion == 0 || it.obj.ResourceVersion < old.ResourceVersion)
+	if !older && s.heartbeat(old, it.obj) {
 		s.drop(ReasonHeartbeat)
 		s.since[nameOf(old.Key)] = s.first(old)
 		return
@@ -520,7 +567,7 @@ func (s *store) emitPut(old *object.Object, it *item, taken bool) {
 	s.enqueue(pipeline.Event{
 		Action: pipeline.Put, Key: it.obj.Key, UID: it.obj.UID,
 		ResourceVersion: it.obj.ResourceVersion, Object: it.obj, Received: it.received,
-		Older: s.restored.Load() || old != nil && it.obj.ResourceVersion < old.ResourceVersion,
+		Older: older,
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
@@ -43,6 +44,7 @@ func (s *store) skip(it *item) {
 		s.unread, s.named = map[name]bool{}, map[name]bool{}
 	}
 	key, n := it.obj.Key, nameOf(it.obj.Key)
+	s.skipped.Add(1)
 	s.unread[n] = true
 	if key.Name == "" {
 		n.name, key.Name = itemMeta{i: it}.GetName(), "(no readable name)"
@@ -77,17 +79,26 @@ func (s *store) takeUnread(list []any) []any {
 }
 
 // covers reports whether an object may be one that cannot be read: the one of that name, or
-// one without a name in its namespace or, where that is missing too, in the kind. The caller
-// holds order.
-func (s *store) covers(n name) bool {
-	return s.unread[n] || s.unread[name{namespace: n.namespace}] || s.unread[name{}]
+// one without a name in its namespace or, where that is missing too, in the kind.
+func covers(unread map[name]bool, n name) bool {
+	return unread[n] || unread[name{namespace: n.namespace}] || unread[name{}]
+}
+
+// allRead forgets objects without a name, since a comparison could read every object, unless
+// another one was skipped after it began.
+func (s *store) allRead(skipped int64) {
+	s.order.Lock()
+	defer s.order.Unlock()
+	if s.skipped.Load() == skipped {
+		maps.DeleteFunc(s.unread, func(n name, _ bool) bool { return n.name == "" })
+	}
 }
 
 // mayBeUnread reports whether an object that is not cached may be there and unreadable. The
 // caller holds order.
 func (s *store) mayBeUnread(key object.Key) bool {
 	n := nameOf(key)
-	return s.covers(n) && s.peek(n) == nil && s.wanted(key)
+	return covers(s.unread, n) && s.peek(n) == nil && s.wanted(key)
 }
 
 // Unreadable reports whether an object that is not cached may be one that is there and cannot

@@ -139,7 +139,7 @@ func (v *verifier) version(ctx context.Context) bool {
 	if !v.store.isSynced() || v.store.afresh.Load() {
 		return false // it is being listed
 	}
-	seen := v.store.seen()
+	seen := max(v.store.seen())
 	at, err := v.ask(ctx)
 	if err != nil || at >= seen {
 		return err == nil
@@ -149,12 +149,21 @@ func (v *verifier) version(ctx context.Context) bool {
 	if v.pause(ctx, confirmDelay) != nil {
 		return false
 	}
-	if again, err := v.ask(ctx); err == nil && again < seen {
-		v.life.refuse(ctx, errRestored)
+	again, err := v.ask(ctx)
+	if err != nil {
+		v.doubt()
+		return false
 	}
+	v.store.restored.Store(true) // the content decides
+	if again >= seen {           // one answer was behind, or a restored one has passed what was seen
+		v.store.logger.Warn("an answer was of an earlier version than before; listing again",
+			"version", at, "seen", seen, "then", again)
+		v.again()
+		return false
+	}
+	v.life.refuse(ctx, errRestored)
 	v.store.logger.Warn(errRestored.Error(), "version", at, "seen", seen)
 	v.store.metrics.differences[DifferenceRestored].Inc()
-	v.store.restored.Store(true)
 	v.relist()
 	return false
 }
@@ -168,7 +177,7 @@ func (v *verifier) ask(ctx context.Context) (uint64, error) {
 		return 0, err
 	}
 	at, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
+	if err != nil || at == 0 {
 		return math.MaxUint64, nil //nolint:nilerr // opaque
 	}
 	return at, nil
@@ -197,7 +206,7 @@ func (v *verifier) compare(ctx context.Context) {
 		if v.sleep(ctx, v.Grace/20) != nil {
 			return
 		}
-		if version > 0 && v.store.seen() >= version {
+		if seen, _ := v.store.seen(); version > 0 && seen >= version {
 			break // the watch has brought all that the list shows
 		}
 	}
@@ -207,59 +216,70 @@ func (v *verifier) compare(ctx context.Context) {
 			left = append(left, x)
 		}
 	}
-	switch {
-	case len(left) == 0 || v.life.error() != nil:
+	if len(left) == 0 || v.life.error() != nil {
 		return
-	case len(left) > maxRepairs:
-		v.store.logger.Warn("the watch has lost changes; listing again", "objects", len(left))
+	}
+	if err = errEnough; len(left) <= maxRepairs {
+		err = v.repair(ctx, left)
+	}
+	if err != nil && ctx.Err() == nil {
+		v.store.logger.Warn("the watch has lost changes; listing again", "objects", len(left), "error", err)
 		v.store.metrics.differences[DifferenceMany].Inc()
 		v.relist()
-		return
 	}
+}
+
+// repair reads suspects one by one, and corrects those that could be read before an error. What is
+// there and cannot be read stays as it is.
+func (v *verifier) repair(ctx context.Context, left []suspect) error {
 	var truths []truth
+	defer func() { v.store.correct(truths) }()
 	for _, x := range left {
 		v.store.metrics.verified.Inc()
-		it, err := v.lister.item(ctx, v.resource, x.name)
-		if err != nil {
-			break // what was read so far is repaired
+		it, version, err := v.lister.item(ctx, v.resource, x.name)
+		switch {
+		case err == nil:
+			truths = append(truths, truth{x, it, version})
+		case errors.Is(err, errUnread):
+			v.store.logger.Warn("what a watch has lost of an object is not repaired", "error", err)
+		default:
+			return err
 		}
-		truths = append(truths, truth{x, it})
 	}
-	v.store.correct(truths)
+	return nil
 }
 
 // suspects lists the kind and returns what is not as in the store, although the store has
-// seen nothing newer of it, and the version of the list, 0 if that is opaque.
+// heard nothing of it meanwhile, and the version of the list, 0 if that is opaque.
 func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64, err error) {
-	before, unlisted := v.store.seen(), v.store.remember(true)
-	if len(unlisted) > v.MaxObjects {
+	if v.store.len() > v.MaxObjects {
 		if v.RelistLarge {
 			v.relist()
 		}
 		return nil, 0, errEnough
 	}
+	skipped, unlisted := v.store.skipped.Load(), v.store.remember(true)
 	pages := time.Duration(len(unlisted)/pageSize + 1)
 	v.lister.Pause = max(DefaultPagePause, min(v.Period/2, spreadAtMost)/pages)
 	add := func(x suspect) error {
-		if x.was != nil && before > 0 && x.was.ResourceVersion > before {
-			return nil // changed since: the watch goes on
-		}
 		if all = append(all, x); len(all) == maxSuspects {
 			return errEnough
 		}
 		return nil
 	}
 	v.store.metrics.verified.Inc()
-	blind := false // an object that is there cannot be told from one that is gone
-	each := func(_ []byte, m *object.Meta, bad error) error {
-		if bad != nil {
-			blind = true
+	unread := map[name]bool{}
+	each := func(b []byte, m *object.Meta, bad error) error {
+		if bad != nil || m.Name == "" {
+			unread[nameOf(newUnreadable(v.store.kind, m.Whole.Of(b), bad).obj.Key)] = true
 			return nil
 		}
 		n := name{m.Namespace, m.Name}
 		o := v.store.peek(n)
+		_, cached := unlisted[o]
 		delete(unlisted, o)
-		if o != nil && o.UID == m.UID && o.ResourceVersion == m.Version() {
+		if o != nil && !cached || // changed since: the watch goes on
+			o != nil && o.UID == m.UID && o.ResourceVersion == m.Version() {
 			return nil
 		}
 		return add(suspect{name{strings.Clone(n.namespace), strings.Clone(n.name)}, o})
@@ -269,13 +289,13 @@ func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64,
 	if err != nil {
 		return all, version, err
 	}
-	if blind {
-		clear(unlisted)
+	if len(unread) == 0 {
+		v.store.allRead(skipped)
 	}
 	for o := range unlisted {
 		x := suspect{nameOf(o.Key), o}
-		if !v.store.still(x) {
-			continue // changed since
+		if covers(unread, x.name) || !v.store.still(x) {
+			continue // it may be there, or has changed since
 		}
 		if err = add(x); err != nil {
 			break
@@ -284,27 +304,35 @@ func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64,
 	return all, version, err
 }
 
-// truth is a suspect as the apiserver has it; a nil item: the object is gone.
+// truth is a suspect as the apiserver has it at a version; a nil item: the object is gone.
 type truth struct {
 	suspect
-	it *item
+	it      *item
+	version uint64 // 0: opaque
 }
 
-// seen is the version up to which the history of the kind was seen.
-func (s *store) seen() uint64 {
+// seen returns the version up to which the history of the kind was seen, and the one that repairs
+// were read at if that is ahead; 0 where versions cannot be compared.
+func (s *store) seen() (watched, read uint64) {
 	s.order.Lock()
 	defer s.order.Unlock()
-	return s.latest
+	if s.unordered {
+		return 0, 0
+	}
+	return s.latest, s.proven
 }
 
 // remember begins or ends to note which objects go, and returns those that there are.
 func (s *store) remember(on bool) (cached map[*object.Object]struct{}) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.gone = nil; !on {
+		s.mu.Unlock()
 		return nil
 	}
 	s.gone = map[name]struct{}{}
+	s.mu.Unlock()
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	cached = make(map[*object.Object]struct{}, len(s.objects))
 	for _, o := range s.objects {
 		cached[o] = struct{}{}
@@ -333,18 +361,25 @@ func (s *store) correct(all []truth) {
 		case !s.still(t.suspect), t.it == nil && t.was == nil,
 			t.it != nil && t.was != nil && unchanged(t.was, t.it.obj):
 			continue
-		case t.it == nil:
+		}
+		if t.version > s.latest { // the watch is behind
+			s.proven = max(s.proven, t.version)
+			if t.was != nil && t.was.UID != "" && (t.it == nil || t.it.obj.UID != t.was.UID) && len(s.removed) < maxSuspects {
+				s.removed[t.was.UID] = struct{}{}
+			}
+		}
+		if t.it == nil {
 			gone = append(gone, t.was)
 			s.set(t.name, nil)
 			found[DifferenceDeleted]++
-		default:
-			changes = append(changes, change{t.it, t.was})
-			s.set(t.name, t.it.obj)
-			if t.was == nil {
-				found[DifferenceAdded]++
-			} else {
-				found[DifferenceChanged]++
-			}
+			continue
+		}
+		changes = append(changes, change{t.it, t.was})
+		s.set(t.name, t.it.obj)
+		if t.was == nil {
+			found[DifferenceAdded]++
+		} else {
+			found[DifferenceChanged]++
 		}
 	}
 	if len(found) == 0 {

@@ -253,6 +253,13 @@ func TestLargeKinds(t *testing.T) {
 			for i := range 3 {
 				api.put("pods", fmt.Sprint("a/p", i), fmt.Sprint("u", i), "")
 			}
+			var compared atomic.Bool
+			api.fault = func(_ string, _ int, _ http.ResponseWriter, r *http.Request) bool {
+				if isRead(r) && !isVersion(r) {
+					compared.Store(true)
+				}
+				return false
+			}
 			v := often
 			v.Period, v.MaxObjects, v.RelistLarge = 300*time.Millisecond, 2, again
 			h := start(t, api, collector.Config{Resources: []collector.Resource{pods}, Verify: v})
@@ -263,6 +270,10 @@ func TestLargeKinds(t *testing.T) {
 				return
 			}
 			h.eventually("versions asked for", func() bool { return h.metric("k8swatch_cache_checks_total", "kind=Pod") > 2 })
+			h.quietFor(3 * v.Grace)
+			if compared.Load() {
+				t.Error("the objects were compared")
+			}
 			if n := strings.Count(strings.Join(h.api.seen(), "\n"), "STREAM pods"); n != 1 {
 				t.Errorf("listed %d times", n)
 			}
