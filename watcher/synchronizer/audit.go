@@ -185,9 +185,6 @@ func (a *Audit) second(ctx context.Context, r *KindReport, was []doubt, found fu
 		known[d.Key] = i
 	}
 	suspects, err := a.read(ctx, r.Kind)
-	if slices.ContainsFunc(suspects, func(x suspect) bool { return !x.leftover && !x.row.found && !x.proven }) {
-		err = errors.New("storage: its pages changed while they were read, and may have left out rows: run the audit again")
-	}
 	if err != nil {
 		return err
 	}
@@ -222,10 +219,14 @@ func (a *Audit) read(ctx context.Context, kind string) (suspects []suspect, err 
 		}
 		whole = whole || again
 	}
-	if suspects, _, err = a.suspects(ctx, kind, whole, true); err != nil {
-		return nil, fmt.Errorf("storage: %w", err)
+	switch c := a.suspects(ctx, kind, whole, true); {
+	case c.err != nil:
+		return nil, fmt.Errorf("storage: %w", c.err)
+	case !c.sound:
+		return nil, errors.New("storage: its pages changed while they were read, and may have left out rows: run the audit again")
+	default:
+		return c.suspects, nil
 	}
-	return suspects, nil
 }
 
 func (a *Audit) doubt(x suspect) doubt {
@@ -237,14 +238,19 @@ func (a *Audit) doubt(x suspect) doubt {
 func (was doubt) settle(now doubt) Problem {
 	row, o := now.row, now.object
 	switch {
-	case !row.same(was.row), now.exists != was.exists, o.UID != was.object.UID:
+	case !row.same(was.row), now.exists != was.exists:
 		return ""
 	case !now.exists:
 		return LeftOver
-	case !row.found:
-		return Missing
 	case row.version != 0 && row.version < was.object.Version:
 		return Stale
+	case row.version > max(was.object.Version, o.Version),
+		row.found && row.version == 0 && min(was.object.Version, o.Version) > 0:
+		return Altered // whatever the object does meanwhile
+	case o.UID != was.object.UID:
+		return ""
+	case !row.found:
+		return Missing
 	case o.Version != was.object.Version, o.Version == 0 && o.Sum != was.object.Sum:
 		return ""
 	}

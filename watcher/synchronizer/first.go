@@ -13,7 +13,7 @@ import (
 // A first list is compared with storage before it is sent. Times of that.
 const (
 	firstPause    = time.Second      // between two tries
-	firstPatience = time.Minute      // of tries that were answered with an error; then the list is sent all the same
+	firstPatience = time.Minute      // of tries; then the list is sent all the same
 	ownersWait    = 30 * time.Second // for the first list of what decides about annotations
 	ownersPoll    = 50 * time.Millisecond
 )
@@ -117,7 +117,7 @@ func (s *Synchronizer) first(ctx context.Context, kind string) {
 }
 
 // sendFirst compares a first list and hands over what differs. If storage cannot be read, or
-// the kind could not for firstPatience, all of it is handed over beside further tries, until
+// the kind was not for firstPatience, all of it is handed over beside further tries, until
 // one succeeds.
 func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 	ctx, end := context.WithCancel(ctx)
@@ -127,13 +127,13 @@ func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 	defer parts.Wait()
 	defer end()
 
-	tried := make(chan outcome, 1)
-	try := func() { parts.Go(func() { tried <- s.compareFirst(ctx, kind) }) }
+	tried, patience := make(chan outcome, 1), time.After(firstPatience)
+	try := func() { parts.Go(func() { tried <- s.suspects(ctx, kind, s.rulesChanged(ctx) || s.small(kind), true) }) }
 	try()
 	var again <-chan time.Time
 	var sent chan struct{} // nil until all of it is being sent
-	alone := false
-	for begin := time.Now(); ; {
+	alone, err := false, error(nil)
+	for {
 		bad, turned := s.reads.verdict()
 		if sent == nil && (bad || alone) {
 			s.markCompared(kind)
@@ -154,11 +154,11 @@ func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 				return
 			case ctx.Err() != nil, !s.set.Cache.Collected(kind):
 				return
-			case !alone && time.Since(begin) >= firstPatience:
-				alone = true
-				s.set.Logger.Warn("the first list is sent without a comparison", "kind", kind, "error", c.err)
 			}
-			again = time.After(firstPause)
+			err, again = c.err, time.After(firstPause)
+		case <-patience:
+			alone = true
+			s.set.Logger.Warn("the first list is sent without a comparison", "kind", kind, "error", err)
 		case <-again:
 			try()
 		case <-turned:
@@ -200,18 +200,6 @@ func (s *Synchronizer) isFirst(kind string) bool {
 	defer s.mu.Unlock()
 	_, is := s.firsts[kind]
 	return is
-}
-
-// outcome is what the comparison of a first list found.
-type outcome struct {
-	suspects []suspect
-	open     int
-	err      error
-}
-
-func (s *Synchronizer) compareFirst(ctx context.Context, kind string) (c outcome) {
-	c.suspects, c.open, c.err = s.suspects(ctx, kind, s.rulesChanged(ctx) || s.small(kind), true)
-	return c
 }
 
 // sendMissing hands over what differs.

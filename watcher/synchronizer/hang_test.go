@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/storage"
 )
@@ -25,16 +26,16 @@ type hanging struct {
 	until time.Time
 }
 
-func (h hanging) hang() error {
+func (h hanging) hang(ctx context.Context) error {
 	if time.Now().Before(h.until) {
-		time.Sleep(h.after)
+		_ = lifecycle.Pause(ctx, h.after)
 		return &storage.TransientError{Err: os.ErrDeadlineExceeded}
 	}
 	return nil
 }
 
 func (h hanging) List(ctx context.Context, kind, namespace, fields string, limit, offset int) ([]storage.Record, error) {
-	if err := h.hang(); err != nil {
+	if err := h.hang(ctx); err != nil {
 		h.mu.Lock()
 		h.lists++
 		h.mu.Unlock()
@@ -44,7 +45,7 @@ func (h hanging) List(ctx context.Context, kind, namespace, fields string, limit
 }
 
 func (h hanging) Get(ctx context.Context, k object.Key, uid string) (storage.Record, bool, error) {
-	if err := h.hang(); err != nil {
+	if err := h.hang(ctx); err != nil {
 		return storage.Record{}, false, err
 	}
 	return h.world.Get(ctx, k, uid)
