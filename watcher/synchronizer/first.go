@@ -128,7 +128,9 @@ func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 	defer end()
 
 	tried, patience := make(chan outcome, 1), time.After(firstPatience)
-	try := func() { parts.Go(func() { tried <- s.suspects(ctx, kind, s.rulesChanged(ctx) || s.small(kind), true) }) }
+	try := func() {
+		parts.Go(func() { tried <- s.suspects(ctx, kind, s.rulesChanged(ctx) || s.small(kind), true) })
+	}
 	try()
 	var again <-chan time.Time
 	var sent chan struct{} // nil until all of it is being sent
