@@ -100,7 +100,7 @@ func TestHangingReads(t *testing.T) {
 				if len(w.repairs) != 3*kinds {
 					t.Errorf("%d objects were handed over, want %d", len(w.repairs), 3*kinds)
 				}
-				if most := 80; w.lists > most { // two short ones each 4 s
+				if most := 60; w.lists > most {
 					t.Errorf("%d lists of a storage that answers none, want %d at most", w.lists, most)
 				}
 			})

@@ -70,6 +70,9 @@ func (r *reads) try(ctx context.Context) {
 	begin := time.Now()
 	short, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
+	if ctx.Err() != nil {
+		return
+	}
 	if err := r.ask(short); ctx.Err() == nil {
 		r.turn(begin, err)
 	}
