@@ -86,11 +86,15 @@ type Audit struct {
 	cfg    AuditConfig
 	source Source
 	states map[object.Key]State // of the kind that is compared
+	most   int                  // differences that are kept before they are looked at again
 }
+
+// mostDoubts is that, but for those of one kind: they take 160 bytes each.
+const mostDoubts = 50_000
 
 // NewAudit starts nothing. Of the settings it takes Storage and Logger.
 func NewAudit(cfg AuditConfig, set Settings, source Source) *Audit {
-	a := &Audit{cfg: cfg, source: source}
+	a := &Audit{cfg: cfg, source: source, most: mostDoubts}
 	a.comparison = newComparison(cfg.Config, set, a)
 	a.audits = true
 	return a
@@ -114,6 +118,19 @@ func (a *Audit) Run(ctx context.Context, found func(Finding)) ([]KindReport, err
 			reports = append(reports, KindReport{Kind: StateKind, Error: "storage: " + err.Error()})
 		}
 	}
+	kept := 0
+	again := func() {
+		if kept > 0 {
+			_ = lifecycle.Pause(ctx, a.cfg.Wait) // an end of ctx is seen below
+		}
+		for i := range reports {
+			if r := &reports[i]; len(doubts[r.Kind]) > 0 {
+				r.try(ctx, func() error { return a.second(ctx, r, doubts[r.Kind], found) })
+				delete(doubts, r.Kind)
+			}
+		}
+		kept = 0
+	}
 	for _, kind := range slices.Concat(a.cfg.Kinds, a.cfg.Gone) {
 		r := KindReport{Kind: kind}
 		if compared(kind) {
@@ -122,16 +139,11 @@ func (a *Audit) Run(ctx context.Context, found func(Finding)) ([]KindReport, err
 			r.NotCompared = "storage keeps Events by age"
 		}
 		reports = append(reports, r)
-	}
-	if slices.ContainsFunc(reports, func(r KindReport) bool { return len(doubts[r.Kind]) > 0 }) {
-		_ = lifecycle.Pause(ctx, a.cfg.Wait) // an end of ctx is seen below
-	}
-	for i := range reports {
-		if r := &reports[i]; len(doubts[r.Kind]) > 0 {
-			r.try(ctx, func() error { return a.second(ctx, r, doubts[r.Kind], found) })
-			delete(doubts, r.Kind)
+		if kept += len(doubts[kind]); kept >= a.most {
+			again()
 		}
 	}
+	again()
 	return reports, context.Cause(ctx)
 }
 

@@ -102,6 +102,25 @@ func TestAuditOfBrokenRecords(t *testing.T) {
 	})
 }
 
+// TestAuditOfManyDifferences: not more than so many differences are kept for a second look.
+func TestAuditOfManyDifferences(t *testing.T) {
+	for most, want := range map[int]time.Duration{1: 2 * time.Minute, 2: time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			w := hundred(2)
+			a := NewAudit(AuditConfig{Config: Default(), Kinds: w.kinds, Wait: time.Minute},
+				Settings{Storage: w, Logger: slog.New(slog.DiscardHandler)}, w)
+			a.most = 3 * most
+			began, found := time.Now(), 0
+			if _, err := a.Run(t.Context(), func(Finding) { found++ }); err != nil || found != 6 {
+				t.Errorf("%d rows, %v", found, err)
+			}
+			if took := time.Since(began).Truncate(time.Minute); took != want {
+				t.Errorf("%d kinds at a time: took %s, want %s", most, took, want)
+			}
+		})
+	}
+}
+
 // TestSettle: what two looks at a row and its object say.
 func TestSettle(t *testing.T) {
 	at := func(version uint64, uid string) State { return State{UID: uid, Version: version} }
