@@ -169,7 +169,7 @@ func (s *Synchronizer) record(ctx context.Context, complete bool) (ripe []string
 	return ripe, nil
 }
 
-// next is what the record should say, the count of comparisons that goes with it, and what is ripe.
+// next returns the record to write, the comparisons counted for each leaving kind, and the ripe ones.
 func (s *Synchronizer) next(was state, complete bool) (next state, asked map[string]int, ripe []string) {
 	mine := map[string]bool{}
 	for _, kind := range append(s.set.Cache.SyncedKinds(), s.set.Cache.UnsyncedKinds()...) {
