@@ -61,7 +61,7 @@ func (w *world) handed() map[string]time.Duration {
 // hundred has that many kinds with a few objects each, which storage lacks.
 func hundred(n int) *world {
 	w := newWorld()
-	w.firstOf = map[string]time.Duration{}
+	w.firstOf, w.log = map[string]time.Duration{}, slog.DiscardHandler
 	for i := range n {
 		kind := fmt.Sprintf("Kind%03d", i)
 		w.kinds = append(w.kinds, kind)
@@ -156,7 +156,7 @@ func (w *world) begun(t *testing.T, from Storage) *Synchronizer {
 	t.Helper()
 	cfg := Default()
 	cfg.Period, cfg.Name, cfg.Rules = time.Hour, "x", "r"
-	s, err := New(cfg, Settings{Storage: from, Cache: w, Pipeline: w, Logger: slog.New(slog.DiscardHandler)})
+	s, err := New(cfg, Settings{Storage: from, Cache: w, Pipeline: w, Logger: slog.New(w.log)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,13 +108,14 @@ func TestNamedThoughUnreadable(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
 				w := hundred(1)
+				w.log = slog.NewTextHandler(&log, nil)
 				s := w.begun(t, hanging{w, after, time.Now().Add(time.Hour)})
-				s.set.Logger = slog.New(slog.NewTextHandler(&log, nil))
 				time.Sleep(nameWithin - time.Second/2)
 				if !s.Unnamed("Kind000") {
 					t.Error("rows do not wait")
 				}
 				time.Sleep(time.Second)
+				synctest.Wait()
 				if s.Unnamed("Kind000") || !strings.Contains(log.String(), "no watcher runs") {
 					t.Errorf("rows wait too long, or the log does not say so:\n%s", &log)
 				}
