@@ -241,21 +241,21 @@ func (s *Synchronizer) rulesChanged(ctx context.Context) bool {
 	if rules.known {
 		return rules.changed
 	}
-	if bad, _ := s.reads.verdict(); bad {
-		return true // the next try may say
+	if time.Since(rules.failed) < 10*firstPause {
+		return true // a later try may say
 	}
 	rules = ruleState{known: true, changed: true}
 	if s.cfg.Name != "" {
-		was, _, err := s.remembered(ctx)
-		if err != nil {
-			return true
+		if was, _, err := s.remembered(ctx); err != nil {
+			rules = ruleState{failed: time.Now()}
+		} else {
+			rules.changed = was.Rules != s.cfg.Rules
 		}
-		rules.changed = was.Rules != s.cfg.Rules
 	}
 	s.mu.Lock()
 	s.rules = rules
 	s.mu.Unlock()
-	return rules.changed
+	return !rules.known || rules.changed
 }
 
 // written is the rules by which all records are known to be written, was being those that
@@ -272,4 +272,7 @@ func (s *Synchronizer) written(was string) string {
 
 // ruleState is whether the rules by which objects are sent changed since storage was last
 // known to be written by them.
-type ruleState struct{ known, changed bool }
+type ruleState struct {
+	known, changed bool
+	failed         time.Time // when storage did not say
+}

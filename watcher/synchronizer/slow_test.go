@@ -77,7 +77,7 @@ func TestOneSlowKind(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := hundred(3)
+				w := hundred(40)
 				for k, o := range w.cache {
 					w.records[k] = o
 				}
