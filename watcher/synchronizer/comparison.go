@@ -67,7 +67,7 @@ func newComparison(cfg Config, set Settings, c cluster) comparison {
 
 // ask has storage list one record of each of two kinds; one may be slow by itself.
 func ask(ctx context.Context, of Storage) (err error) {
-	kinds := []string{kindNamespace, StateKind}
+	kinds := [...]string{"Namespace", StateKind}
 	answers := make(chan error, len(kinds))
 	for _, kind := range kinds {
 		go func() {

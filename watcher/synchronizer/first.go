@@ -159,8 +159,9 @@ func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 			}
 			err, again = c.err, time.After(firstPause)
 		case <-patience:
-			alone = true
-			s.set.Logger.Warn("the first list is sent without a comparison", "kind", kind, "error", err)
+			if alone = true; sent == nil {
+				s.set.Logger.Warn("the first list is sent without a comparison", "kind", kind, "error", err)
+			}
 		case <-again:
 			try()
 		case <-turned:

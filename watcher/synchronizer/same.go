@@ -12,8 +12,6 @@ import (
 const (
 	kindNode = "Node" // its heartbeats are not sent
 	kindPod  = "Pod"  // it is sent with annotations that are no part of it
-
-	kindNamespace = "Namespace"
 )
 
 // Same compares two objects of a kind by their values, without the heartbeats of a Node.

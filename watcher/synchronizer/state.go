@@ -141,31 +141,25 @@ func (s *Synchronizer) record(ctx context.Context, complete bool) (ripe []string
 		return nil, err
 	}
 	next, asked, ripe := s.next(was, complete)
-	defer func() {
-		if err == nil {
-			named := map[string]bool{}
-			for _, kind := range next.Kinds {
-				named[kind] = true
-			}
-			s.named.Store(&named)
-		}
-	}()
 	next.Rules = s.written(was.Rules)
-	if found && was.Rules == next.Rules && slices.Equal(was.Kinds, next.Kinds) && slices.Equal(was.Leaving, next.Leaving) {
-		s.memory.asked = asked
-		return ripe, nil
-	}
-	raw, err := json.Marshal(map[string]any{
-		"kind": StateKind, "metadata": map[string]string{"name": s.cfg.Name}, "kinds": next.Kinds, "leaving": next.Leaving,
-		"rules": next.Rules,
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err = s.set.Storage.Put(ctx, &object.Object{Key: object.Key{Kind: StateKind, Name: s.cfg.Name}, Raw: raw}); err != nil {
-		return nil, fmt.Errorf("note which kinds storage holds: %w", err)
+	if !found || was.Rules != next.Rules || !slices.Equal(was.Kinds, next.Kinds) || !slices.Equal(was.Leaving, next.Leaving) {
+		raw, err := json.Marshal(map[string]any{
+			"kind": StateKind, "metadata": map[string]string{"name": s.cfg.Name}, "kinds": next.Kinds, "leaving": next.Leaving,
+			"rules": next.Rules,
+		})
+		if err != nil {
+			return nil, err
+		}
+		if err := s.set.Storage.Put(ctx, &object.Object{Key: object.Key{Kind: StateKind, Name: s.cfg.Name}, Raw: raw}); err != nil {
+			return nil, fmt.Errorf("note which kinds storage holds: %w", err)
+		}
 	}
 	s.memory.asked = asked
+	named := map[string]bool{}
+	for _, kind := range next.Kinds {
+		named[kind] = true
+	}
+	s.named.Store(&named)
 	return ripe, nil
 }
 
