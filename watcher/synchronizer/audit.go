@@ -86,11 +86,15 @@ type Audit struct {
 	cfg    AuditConfig
 	source Source
 	states map[object.Key]State // of the kind that is compared
+	most   int                  // differences that are kept before they are looked at again
 }
+
+// mostDoubts is that, but for those of one kind: they take 160 bytes each.
+const mostDoubts = 50_000
 
 // NewAudit starts nothing. Of the settings it takes Storage and Logger.
 func NewAudit(cfg AuditConfig, set Settings, source Source) *Audit {
-	a := &Audit{cfg: cfg, source: source}
+	a := &Audit{cfg: cfg, source: source, most: mostDoubts}
 	a.comparison = newComparison(cfg.Config, set, a)
 	a.audits = true
 	return a
@@ -114,6 +118,19 @@ func (a *Audit) Run(ctx context.Context, found func(Finding)) ([]KindReport, err
 			reports = append(reports, KindReport{Kind: StateKind, Error: "storage: " + err.Error()})
 		}
 	}
+	kept := 0
+	again := func() {
+		if kept > 0 {
+			_ = lifecycle.Pause(ctx, a.cfg.Wait) // an end of ctx is seen below
+		}
+		for i := range reports {
+			if r := &reports[i]; len(doubts[r.Kind]) > 0 {
+				r.try(ctx, func() error { return a.second(ctx, r, doubts[r.Kind], found) })
+				delete(doubts, r.Kind)
+			}
+		}
+		kept = 0
+	}
 	for _, kind := range slices.Concat(a.cfg.Kinds, a.cfg.Gone) {
 		r := KindReport{Kind: kind}
 		if compared(kind) {
@@ -122,16 +139,11 @@ func (a *Audit) Run(ctx context.Context, found func(Finding)) ([]KindReport, err
 			r.NotCompared = "storage keeps Events by age"
 		}
 		reports = append(reports, r)
-	}
-	if slices.ContainsFunc(reports, func(r KindReport) bool { return len(doubts[r.Kind]) > 0 }) {
-		_ = lifecycle.Pause(ctx, a.cfg.Wait) // an end of ctx is seen below
-	}
-	for i := range reports {
-		if r := &reports[i]; len(doubts[r.Kind]) > 0 {
-			r.try(ctx, func() error { return a.second(ctx, r, doubts[r.Kind], found) })
-			delete(doubts, r.Kind)
+		if kept += len(doubts[kind]); kept >= a.most {
+			again()
 		}
 	}
+	again()
 	return reports, context.Cause(ctx)
 }
 
@@ -185,9 +197,6 @@ func (a *Audit) second(ctx context.Context, r *KindReport, was []doubt, found fu
 		known[d.Key] = i
 	}
 	suspects, err := a.read(ctx, r.Kind)
-	if slices.ContainsFunc(suspects, func(x suspect) bool { return !x.leftover && !x.row.found && !x.proven }) {
-		err = errors.New("storage: its pages changed while they were read, and may have left out rows: run the audit again")
-	}
 	if err != nil {
 		return err
 	}
@@ -222,10 +231,14 @@ func (a *Audit) read(ctx context.Context, kind string) (suspects []suspect, err 
 		}
 		whole = whole || again
 	}
-	if suspects, _, err = a.suspects(ctx, kind, whole, true); err != nil {
-		return nil, fmt.Errorf("storage: %w", err)
+	switch c := a.suspects(ctx, kind, whole, true); {
+	case c.err != nil:
+		return nil, fmt.Errorf("storage: %w", c.err)
+	case !c.sound:
+		return nil, errors.New("storage: its pages changed while they were read, and may have left out rows: run the audit again")
+	default:
+		return c.suspects, nil
 	}
-	return suspects, nil
 }
 
 func (a *Audit) doubt(x suspect) doubt {
@@ -237,14 +250,19 @@ func (a *Audit) doubt(x suspect) doubt {
 func (was doubt) settle(now doubt) Problem {
 	row, o := now.row, now.object
 	switch {
-	case !row.same(was.row), now.exists != was.exists, o.UID != was.object.UID:
+	case !row.same(was.row), now.exists != was.exists:
 		return ""
 	case !now.exists:
 		return LeftOver
-	case !row.found:
-		return Missing
 	case row.version != 0 && row.version < was.object.Version:
 		return Stale
+	case row.version > max(was.object.Version, o.Version),
+		row.found && row.version == 0 && min(was.object.Version, o.Version) > 0:
+		return Altered // whatever the object does meanwhile
+	case o.UID != was.object.UID:
+		return ""
+	case !row.found:
+		return Missing
 	case o.Version != was.object.Version, o.Version == 0 && o.Sum != was.object.Sum:
 		return ""
 	}

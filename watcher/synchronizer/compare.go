@@ -55,12 +55,12 @@ const (
 // kind compares one kind and repairs what differs. Of open objects something is on its
 // way, so that nothing could be said.
 func (s *Synchronizer) kind(ctx context.Context, kind string) (repaired, open int, err error) {
-	suspects, open, err := s.suspects(ctx, kind, s.small(kind), false)
-	if err != nil {
-		return 0, 0, err
+	c := s.suspects(ctx, kind, s.small(kind), false)
+	if c.err != nil {
+		return 0, 0, c.err
 	}
-	f := findings{open: open}
-	s.settleAll(ctx, kind, suspects, &f)
+	f := findings{open: c.open}
+	s.settleAll(ctx, kind, c.suspects, &f)
 	return f.repaired, f.open, f.err
 }
 

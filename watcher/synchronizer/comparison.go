@@ -1,6 +1,7 @@
 package synchronizer
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -59,8 +60,27 @@ func (r row) same(o row) bool { return r.found == o.found && r.uid == o.uid && r
 func newComparison(cfg Config, set Settings, c cluster) comparison {
 	return comparison{
 		cfg: cfg, set: set, cluster: c,
-		limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency), reads: newReads(cfg.Concurrency, set.Logger),
+		limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency),
+		reads: newReads(cfg.Concurrency, set.Logger, func(ctx context.Context) error { return ask(ctx, set.Storage) }),
 	}
+}
+
+// ask has storage list one record of each of two kinds; one may be slow by itself.
+func ask(ctx context.Context, of Storage) (err error) {
+	kinds := [...]string{"Namespace", StateKind}
+	answers := make(chan error, len(kinds))
+	for _, kind := range kinds {
+		go func() {
+			_, err := of.List(ctx, kind, "", "resourceName", 1, 0)
+			answers <- err
+		}()
+	}
+	for range kinds {
+		if err = <-answers; err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // cacheSide is the cluster as the watcher has it.

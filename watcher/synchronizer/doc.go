@@ -13,14 +13,14 @@
 //  3. A kind is compared only after its first complete list. One whose list takes longer
 //     than the first comparison waits is compared right after it, not a period later.
 //     A first list that was taken over with First is compared at once, and sent as far as
-//     storage lacks it, behind what the watch delivers; if storage cannot be read for
-//     firstPatience, all of it is sent, beside further tries. Reads that hang are found out
-//     once for all kinds, and need no patience.
+//     storage lacks it, behind what the watch delivers; if it could not be compared for
+//     firstPatience, all of it is sent, beside further tries. Storage that does not even list
+//     one record is found out once for all kinds, and needs no patience.
 //  4. Leftovers go too: of namespaces that no longer exist, and of kinds that are no
 //     longer watched, also of those that ended while no watcher ran (see StateKind): no row of
 //     a kind leaves before that record names it, unless the record cannot be kept for
-//     nameWithin, or not be read. A
-//     kind that comes, goes or changes its version is not left to the next period.
+//     nameWithin. A kind that comes, goes or changes its version is not left to the next
+//     period.
 //  5. What another watcher may have written stays: of a kind with a label selector,
 //     records that it does not select; of a kind with namespaces, or of none that is
 //     watched, a record of the cluster scope takes no namespaced one of its name with it.

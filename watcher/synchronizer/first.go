@@ -13,7 +13,7 @@ import (
 // A first list is compared with storage before it is sent. Times of that.
 const (
 	firstPause    = time.Second      // between two tries
-	firstPatience = time.Minute      // of tries that were answered with an error; then the list is sent all the same
+	firstPatience = time.Minute      // of tries; then the list is sent all the same
 	ownersWait    = 30 * time.Second // for the first list of what decides about annotations
 	ownersPoll    = 50 * time.Millisecond
 )
@@ -117,7 +117,7 @@ func (s *Synchronizer) first(ctx context.Context, kind string) {
 }
 
 // sendFirst compares a first list and hands over what differs. If storage cannot be read, or
-// the kind could not for firstPatience, all of it is handed over beside further tries, until
+// the kind was not for firstPatience, all of it is handed over beside further tries, until
 // one succeeds.
 func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 	ctx, end := context.WithCancel(ctx)
@@ -127,13 +127,15 @@ func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 	defer parts.Wait()
 	defer end()
 
-	tried := make(chan outcome, 1)
-	try := func() { parts.Go(func() { tried <- s.compareFirst(ctx, kind) }) }
+	tried, patience := make(chan outcome, 1), time.After(firstPatience)
+	try := func() {
+		parts.Go(func() { tried <- s.suspects(ctx, kind, s.rulesChanged(ctx) || s.small(kind), true) })
+	}
 	try()
 	var again <-chan time.Time
 	var sent chan struct{} // nil until all of it is being sent
-	alone := false
-	for begin := time.Now(); ; {
+	alone, err := false, error(nil)
+	for {
 		bad, turned := s.reads.verdict()
 		if sent == nil && (bad || alone) {
 			s.markCompared(kind)
@@ -154,11 +156,12 @@ func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 				return
 			case ctx.Err() != nil, !s.set.Cache.Collected(kind):
 				return
-			case !alone && time.Since(begin) >= firstPatience:
-				alone = true
-				s.set.Logger.Warn("the first list is sent without a comparison", "kind", kind, "error", c.err)
 			}
-			again = time.After(firstPause)
+			err, again = c.err, time.After(firstPause)
+		case <-patience:
+			if alone = true; sent == nil {
+				s.set.Logger.Warn("the first list is sent without a comparison", "kind", kind, "error", err)
+			}
 		case <-again:
 			try()
 		case <-turned:
@@ -202,18 +205,6 @@ func (s *Synchronizer) isFirst(kind string) bool {
 	return is
 }
 
-// outcome is what the comparison of a first list found.
-type outcome struct {
-	suspects []suspect
-	open     int
-	err      error
-}
-
-func (s *Synchronizer) compareFirst(ctx context.Context, kind string) (c outcome) {
-	c.suspects, c.open, c.err = s.suspects(ctx, kind, s.rulesChanged(ctx) || s.small(kind), true)
-	return c
-}
-
 // sendMissing hands over what differs.
 func (s *Synchronizer) sendMissing(ctx context.Context, kind string, c outcome) {
 	s.markCompared(kind)
@@ -251,21 +242,21 @@ func (s *Synchronizer) rulesChanged(ctx context.Context) bool {
 	if rules.known {
 		return rules.changed
 	}
-	if bad, _ := s.reads.verdict(); bad {
-		return true // the next try may say
+	if time.Since(rules.failed) < 10*firstPause {
+		return true // a later try may say
 	}
 	rules = ruleState{known: true, changed: true}
 	if s.cfg.Name != "" {
-		was, _, err := s.remembered(ctx)
-		if err != nil {
-			return true
+		if was, _, err := s.remembered(ctx); err != nil {
+			rules = ruleState{failed: time.Now()}
+		} else {
+			rules.changed = was.Rules != s.cfg.Rules
 		}
-		rules.changed = was.Rules != s.cfg.Rules
 	}
 	s.mu.Lock()
 	s.rules = rules
 	s.mu.Unlock()
-	return rules.changed
+	return !rules.known || rules.changed
 }
 
 // written is the rules by which all records are known to be written, was being those that
@@ -282,4 +273,7 @@ func (s *Synchronizer) written(was string) string {
 
 // ruleState is whether the rules by which objects are sent changed since storage was last
 // known to be written by them.
-type ruleState struct{ known, changed bool }
+type ruleState struct {
+	known, changed bool
+	failed         time.Time // when storage did not say
+}

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/storage"
 )
@@ -25,16 +26,16 @@ type hanging struct {
 	until time.Time
 }
 
-func (h hanging) hang() error {
+func (h hanging) hang(ctx context.Context) error {
 	if time.Now().Before(h.until) {
-		time.Sleep(h.after)
+		_ = lifecycle.Pause(ctx, h.after)
 		return &storage.TransientError{Err: os.ErrDeadlineExceeded}
 	}
 	return nil
 }
 
 func (h hanging) List(ctx context.Context, kind, namespace, fields string, limit, offset int) ([]storage.Record, error) {
-	if err := h.hang(); err != nil {
+	if err := h.hang(ctx); err != nil {
 		h.mu.Lock()
 		h.lists++
 		h.mu.Unlock()
@@ -44,7 +45,7 @@ func (h hanging) List(ctx context.Context, kind, namespace, fields string, limit
 }
 
 func (h hanging) Get(ctx context.Context, k object.Key, uid string) (storage.Record, bool, error) {
-	if err := h.hang(); err != nil {
+	if err := h.hang(ctx); err != nil {
 		return storage.Record{}, false, err
 	}
 	return h.world.Get(ctx, k, uid)
@@ -60,7 +61,7 @@ func (w *world) handed() map[string]time.Duration {
 // hundred has that many kinds with a few objects each, which storage lacks.
 func hundred(n int) *world {
 	w := newWorld()
-	w.firstOf = map[string]time.Duration{}
+	w.firstOf, w.log = map[string]time.Duration{}, slog.DiscardHandler
 	for i := range n {
 		kind := fmt.Sprintf("Kind%03d", i)
 		w.kinds = append(w.kinds, kind)
@@ -155,7 +156,7 @@ func (w *world) begun(t *testing.T, from Storage) *Synchronizer {
 	t.Helper()
 	cfg := Default()
 	cfg.Period, cfg.Name, cfg.Rules = time.Hour, "x", "r"
-	s, err := New(cfg, Settings{Storage: from, Cache: w, Pipeline: w, Logger: slog.New(slog.DiscardHandler)})
+	s, err := New(cfg, Settings{Storage: from, Cache: w, Pipeline: w, Logger: slog.New(w.log)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,16 +60,23 @@ func (s *Synchronizer) isDue(k object.Key, n int) bool {
 	return int(h.Sum32()%uint32(turns)) == int(s.round.Load()%int64(turns))
 }
 
+// outcome is what a read of a kind found.
+type outcome struct {
+	suspects []suspect
+	open     int  // of which something was on its way meanwhile
+	sound    bool // no record can have been skipped that was there all the time
+	err      error
+}
+
 // suspects reads what storage holds of a kind and names what seems to differ: changed
-// records as they come, then what is missing, then leftovers. Of the open ones something
-// was on its way meanwhile. The list in the cluster scope has no namespace condition
+// records as they come, then what is missing, then leftovers. The list in the cluster scope has no namespace condition
 // (contract §1.5), so it finds the leftovers of namespaces that are gone. Of a first list
 // most may be missing, and what is on its way may be of another life of the kind: an object
 // is a suspect all the same.
-func (s *comparison) suspects(ctx context.Context, kind string, whole, first bool) (out []suspect, open int, err error) {
-	leave, err := s.reads.enter(ctx, first)
+func (s *comparison) suspects(ctx context.Context, kind string, whole, first bool) (out outcome) {
+	leave, err := s.reads.enter(ctx, first && !s.audits)
 	if err != nil {
-		return nil, 0, err
+		return outcome{err: err}
 	}
 	defer leave()
 	keys := s.cluster.ExpectedKeys(kind)
@@ -81,7 +88,7 @@ func (s *comparison) suspects(ctx context.Context, kind string, whole, first boo
 		x.row = r
 		if touched(x.Key) {
 			if !first || x.leftover {
-				open++
+				out.open++
 				return
 			}
 			x.proven = false
@@ -89,10 +96,10 @@ func (s *comparison) suspects(ctx context.Context, kind string, whole, first boo
 		if x.leftover {
 			leftovers = append(leftovers, x)
 		} else {
-			out = append(out, x)
+			out.suspects = append(out.suspects, x)
 		}
 	}
-	sound, err := s.pages(ctx, kind, s.fields(kind, whole), func(r *storage.Record) (fresh bool) {
+	out.sound, err = s.pages(ctx, kind, s.fields(kind, whole), func(r *storage.Record) (fresh bool) {
 		k := object.Key{Kind: kind, Namespace: r.Namespace, Name: r.Name}
 		if k.Namespace == "" {
 			k.Namespace = s.cfg.Namespace
@@ -115,16 +122,17 @@ func (s *comparison) suspects(ctx context.Context, kind string, whole, first boo
 		return true
 	})
 	if err != nil {
-		return nil, 0, err
+		return outcome{err: err}
 	}
 	keys = slices.DeleteFunc(keys, func(k object.Key) bool { _, found := seen[k]; return found })
-	out = slices.Grow(out, len(keys))
+	out.suspects = slices.Grow(out.suspects, len(keys))
 	for _, k := range keys {
 		if e, is := s.cluster.Expectation(k); is {
-			add(suspect{Key: k, proven: sound && (first || len(keys) > fewMissing), expected: expected{e.UID, e.To}}, row{})
+			add(suspect{Key: k, proven: out.sound && (first || len(keys) > fewMissing), expected: expected{e.UID, e.To}}, row{})
 		}
 	}
-	return append(out, leftovers...), open, nil
+	out.suspects = append(out.suspects, leftovers...)
+	return out
 }
 
 // judge compares a record with what is expected of it. Data is the whole object or what
@@ -150,42 +158,36 @@ func (s *comparison) judge(k object.Key, e Expectation, data []byte, whole bool,
 	return x, moved || !object.HasAnnotations(data, &m, e.Annotations) || s.due != nil && s.due(k, n)
 }
 
-// pages reads a kind page by page, sized by what comes. A page that got no answer at all is
-// not halved at once if it is the first: storage may not be readable. fresh tells of each record
-// whether it is new. The list is sound if no record can have been skipped that was there
-// all the time.
+// pages reads a kind page by page, sized by what comes; one that failed by its size, or got no
+// answer though storage can be read, is halved. fresh tells of each record whether it is new. The
+// list is sound as in outcome.
 func (s *comparison) pages(ctx context.Context, kind, fields string, fresh func(*storage.Record) bool) (sound bool, err error) {
 	sound = true
-	size, most := s.reads.pageSize(kind, s.cfg.PageSize), mostRows
+	size, most := s.cfg.PageSize, mostRows
 	for offset := 0; ; {
 		if err := s.limit.Wait(ctx); err != nil {
 			return false, err
 		}
-		begin := time.Now()
 		page, err := s.page(ctx, kind, fields, size, offset)
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
-		silent := timedOut(err) && !storage.TooLarge(err)
-		if (storage.TooLarge(err) || silent && offset > 0) && size > leastRows {
+		if s.reads.note(ctx, err) && (storage.TooLarge(err) || timedOut(err)) && size > leastRows {
 			size = max(leastRows, size/2)
 			most = size
 			continue
 		}
-		if offset == 0 && (silent || err == nil) {
-			s.reads.first(kind, size, !silent)
-		}
-		s.reads.note(begin, err)
 		if err != nil {
 			return false, err
 		}
-		bytes := 0
+		bytes, first := 0, true
 		for i := range page {
 			bytes += rowBytes + len(page[i].Data)
-			if fresh(&page[i]) && i == 0 && offset > 0 {
-				sound = false
+			if is := fresh(&page[i]); i == 0 {
+				first = is
 			}
 		}
+		sound = sound && (offset == 0 || !first)
 		if len(page) < size {
 			return sound, nil
 		}

@@ -126,12 +126,12 @@ func TestSoundPages(t *testing.T) {
 			}
 			w.listed = nil
 		}
-		suspects, _, err := s.suspects(t.Context(), "Pod", false, false)
-		if err != nil {
-			t.Fatal(err)
+		c := s.suspects(t.Context(), "Pod", false, false)
+		if c.err != nil {
+			t.Fatal(c.err)
 		}
 		proven := 0
-		for _, x := range suspects {
+		for _, x := range c.suspects {
 			if x.proven {
 				proven++
 			}

@@ -8,31 +8,33 @@ import (
 	"sync"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/storage"
+	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
 // errUnreadable is the error of a comparison that was not tried.
 var errUnreadable = errors.New("storage cannot be read")
 
-// reads decides, for all kinds together, whether storage can be read. While it cannot, one
-// kind at a time tries.
+// askWithin is how long storage has to list one record.
+const askWithin = 3 * time.Second
+
+// reads decides, for all kinds together, whether storage can be read: after a read that timed
+// out it is asked for a record. While it does not answer that, nothing else is read.
 type reads struct {
 	logger  *slog.Logger
-	listing chan struct{} // size Concurrency: a token for each kind that is read
-	trying  chan struct{} // size 1: the token while storage cannot be read
+	ask     func(context.Context) error // for a record
+	listing chan struct{}               // size Concurrency: a token for each kind that is read
+	asking  chan struct{}               // size 1: the token of who asks
 
 	mu       sync.Mutex // guards the rest
-	answered time.Time  // when a list last was
-	failing  time.Time  // when the first read began that has failed since; zero: none has
+	answered time.Time  // when a read last was
 	bad      bool
-	turned   chan struct{}  // closed when bad changes
-	smaller  map[string]int // first pages that got no answer: the size to try next
+	turned   chan struct{} // closed when bad changes
 }
 
-func newReads(concurrency int, logger *slog.Logger) *reads {
+func newReads(concurrency int, logger *slog.Logger, ask func(context.Context) error) *reads {
 	return &reads{
-		logger: logger, listing: make(chan struct{}, concurrency), trying: make(chan struct{}, 1),
-		turned: make(chan struct{}), smaller: map[string]int{},
+		logger: logger, ask: ask, listing: make(chan struct{}, concurrency), asking: make(chan struct{}, 1),
+		turned: make(chan struct{}),
 	}
 }
 
@@ -48,27 +50,47 @@ func timedOut(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// note takes the outcome of a read that began at that time. One that hangs while no other is
-// answered is enough for the verdict; errors must last for firstPatience.
-func (r *reads) note(begin time.Time, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	bad := false
-	switch {
-	case err == nil:
-		r.answered, r.failing = time.Now(), time.Time{}
-	case r.answered.After(begin), errors.Is(err, storage.ErrTooLong):
-		return // it is that read alone
-	default:
-		if r.failing.IsZero() {
-			r.failing = begin
+// note takes the outcome of a read, and reports whether others can be read.
+func (r *reads) note(ctx context.Context, err error) bool {
+	if err == nil {
+		r.turn(time.Now(), nil)
+	} else if timedOut(err) {
+		r.asking <- struct{}{}
+		defer func() { <-r.asking }()
+		if bad, _ := r.verdict(); !bad {
+			r.try(ctx)
 		}
-		bad = r.bad || timedOut(err) || time.Since(r.failing) >= firstPatience
 	}
-	if bad == r.bad {
+	bad, _ := r.verdict()
+	return !bad
+}
+
+// try asks for a record; the caller holds the token of asking.
+func (r *reads) try(ctx context.Context) {
+	begin := time.Now()
+	short, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	if ctx.Err() != nil {
 		return
 	}
-	if r.bad = bad; bad {
+	if err := r.ask(short); ctx.Err() == nil {
+		r.turn(begin, err)
+	}
+}
+
+// turn takes the answer to a read that began at that time.
+func (r *reads) turn(begin time.Time, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		r.answered = time.Now()
+	} else if r.answered.After(begin) {
+		return // another one was answered meanwhile
+	}
+	if r.bad == (err != nil) {
+		return
+	}
+	if r.bad = err != nil; r.bad {
 		r.logger.Warn("storage cannot be read", "error", err)
 	} else {
 		r.logger.Info("storage can be read again")
@@ -77,65 +99,32 @@ func (r *reads) note(begin time.Time, err error) {
 	r.turned = make(chan struct{})
 }
 
-// enter waits for a kind's turn to be read, until leave. While storage cannot be read only
-// patient callers wait.
+// enter waits for a kind's turn to be read, until leave. While storage cannot be read patient
+// callers wait, asking it again and again, and others fail.
 func (r *reads) enter(ctx context.Context, patient bool) (leave func(), err error) {
-	for {
+	for asked := false; ; {
 		bad, turned := r.verdict()
 		token := r.listing
 		if bad {
-			token = r.trying
-		}
-		if bad && !patient {
-			select {
-			case token <- struct{}{}:
-				return r.leaveTrial, nil
-			default:
-				return nil, errUnreadable
+			if token = r.asking; !patient && (asked || len(token) > 0) {
+				return nil, errUnreadable // somebody has asked
 			}
 		}
 		select {
 		case token <- struct{}{}:
-			if still, _ := r.verdict(); still != bad {
-				<-token
-			} else if bad {
-				return r.leaveTrial, nil
-			} else {
-				return func() { <-token }, nil
-			}
 		case <-turned:
+			continue
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-	}
-}
-
-// leaveTrial lets the next one try, after a pause if this one failed.
-func (r *reads) leaveTrial() {
-	if bad, _ := r.verdict(); bad {
-		time.AfterFunc(firstPause, func() { <-r.trying })
-	} else {
-		<-r.trying
-	}
-}
-
-// pageSize is that of a kind's first page: less than usual where such a page got no answer.
-func (r *reads) pageSize(kind string, usual int) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if size, is := r.smaller[kind]; is {
-		return size
-	}
-	return usual
-}
-
-// first notes whether a kind's first page of that size was answered.
-func (r *reads) first(kind string, size int, answered bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if answered {
-		delete(r.smaller, kind)
-	} else {
-		r.smaller[kind] = max(leastRows, size/2)
+		if still, _ := r.verdict(); bad && still {
+			r.try(ctx)
+			if asked, _ = r.verdict(); asked && patient {
+				_ = lifecycle.Pause(ctx, firstPause) // an end of ctx is seen above
+			}
+		} else if still == bad {
+			return func() { <-token }, nil
+		}
+		<-token
 	}
 }

@@ -1,6 +1,7 @@
 package synchronizer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -37,17 +38,15 @@ type memory struct {
 	asked   map[string]int  // comparisons since a leaving kind was seen to be one
 	foreign map[string]bool // kinds that were put back: another watcher collects them
 	removed map[string]bool // kinds that were retired since nobody claimed them
+	done    map[string]bool // leaving kinds that another claimed, or of which nothing is left
 }
 
 // remembered reads the record; one that cannot be understood is as good as none.
 func (s *Synchronizer) remembered(ctx context.Context) (was state, found bool, err error) {
 	key := object.Key{Kind: StateKind, Name: s.cfg.Name}
-	begin := time.Now()
 	rec, found, err := s.set.Storage.Get(ctx, key, "")
 	if err != nil {
-		if ctx.Err() == nil {
-			s.reads.note(begin, err)
-		}
+		s.reads.note(ctx, err)
 		return was, false, fmt.Errorf("read which kinds storage holds: %w", err)
 	}
 	if found {
@@ -78,9 +77,6 @@ func (s *Synchronizer) Unnamed(kind string) bool {
 	case s.unnamed <- struct{}{}:
 	default:
 	}
-	if bad, _ := s.reads.verdict(); bad {
-		return false
-	}
 	since := s.nameless.Load()
 	return since == nil || time.Since(*since) < nameWithin
 }
@@ -94,79 +90,97 @@ func (s *Synchronizer) runNames(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		begin, said := time.Now(), false
+		begin := time.Now()
 		s.nameless.Store(&begin)
-		for {
-			err := s.remember(ctx, func() bool { return false }) // retires nothing
-			if err == nil {
-				s.nameless.Store(nil)
-				break
-			}
-			if ctx.Err() != nil || lifecycle.Pause(ctx, namePause) != nil {
+		late := time.AfterFunc(nameWithin, func() {
+			s.set.Logger.Warn("the record of the kinds cannot be kept: what a kind leaves that ends while no watcher runs may stay")
+		})
+		for _, err := s.record(ctx, false); err != nil; _, err = s.record(ctx, false) {
+			s.set.Logger.Debug("the record of the kinds was not kept and is tried again", "error", err)
+			if lifecycle.Pause(ctx, namePause) != nil {
+				late.Stop()
 				return
 			}
-			if !said && time.Since(begin) >= nameWithin {
-				said = true
-				s.set.Logger.Warn("the record of the kinds cannot be kept: what a kind leaves that ends while no watcher runs may stay", "error", err)
-			}
 		}
+		late.Stop()
+		s.nameless.Store(nil)
 	}
 }
 
 // remember keeps the record up to date and, if the kinds are complete, retires those that
 // nobody claimed.
-func (s *Synchronizer) remember(ctx context.Context, complete func() bool) error {
+func (s *Synchronizer) remember(ctx context.Context) error {
+	ripe, err := s.record(ctx, s.set.Complete())
+	for _, kind := range ripe {
+		claimed, failed := s.claimed(ctx, kind)
+		if err = cmp.Or(err, failed); failed != nil || !claimed && !s.emptied(ctx, kind) {
+			continue
+		}
+		s.locked(func() {
+			if s.memory.done[kind] = true; claimed {
+				s.spare(kind)
+			}
+		})
+	}
+	return err
+}
+
+// locked does what changes memory, which record does too.
+func (s *Synchronizer) locked(do func()) {
+	s.remembering <- struct{}{}
+	defer func() { <-s.remembering }()
+	do()
+}
+
+// record keeps the record up to date. Ripe kinds had their comparisons to be claimed.
+func (s *Synchronizer) record(ctx context.Context, complete bool) (ripe []string, err error) {
 	s.remembering <- struct{}{}
 	defer func() { <-s.remembering }()
 	was, found, err := s.remembered(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	next, asked := s.next(ctx, was, complete())
-	defer func() {
-		if err == nil {
-			named := map[string]bool{}
-			for _, kind := range next.Kinds {
-				named[kind] = true
-			}
-			s.named.Store(&named)
-		}
-	}()
+	next, asked, ripe := s.next(was, complete)
 	next.Rules = s.written(was.Rules)
-	if found && was.Rules == next.Rules && slices.Equal(was.Kinds, next.Kinds) && slices.Equal(was.Leaving, next.Leaving) {
-		s.memory.asked = asked
-		return nil
-	}
-	raw, err := json.Marshal(map[string]any{
-		"kind": StateKind, "metadata": map[string]string{"name": s.cfg.Name}, "kinds": next.Kinds, "leaving": next.Leaving,
-		"rules": next.Rules,
-	})
-	if err != nil {
-		return err
-	}
-	if err = s.set.Storage.Put(ctx, &object.Object{Key: object.Key{Kind: StateKind, Name: s.cfg.Name}, Raw: raw}); err != nil {
-		err = fmt.Errorf("note which kinds storage holds: %w", err)
-		return err
+	if !found || was.Rules != next.Rules || !slices.Equal(was.Kinds, next.Kinds) || !slices.Equal(was.Leaving, next.Leaving) {
+		raw, err := json.Marshal(map[string]any{
+			"kind": StateKind, "metadata": map[string]string{"name": s.cfg.Name}, "kinds": next.Kinds, "leaving": next.Leaving,
+			"rules": next.Rules,
+		})
+		if err != nil {
+			return nil, err
+		}
+		if err := s.set.Storage.Put(ctx, &object.Object{Key: object.Key{Kind: StateKind, Name: s.cfg.Name}, Raw: raw}); err != nil {
+			return nil, fmt.Errorf("note which kinds storage holds: %w", err)
+		}
 	}
 	s.memory.asked = asked
-	return nil
+	named := map[string]bool{}
+	for _, kind := range next.Kinds {
+		named[kind] = true
+	}
+	s.named.Store(&named)
+	return ripe, nil
 }
 
-// next is what the record should say, and the count of comparisons that goes with it.
-func (s *Synchronizer) next(ctx context.Context, was state, complete bool) (next state, asked map[string]int) {
+// next returns the record to write, the comparisons counted for each leaving kind, and the ripe ones.
+func (s *Synchronizer) next(was state, complete bool) (next state, asked map[string]int, ripe []string) {
 	mine := map[string]bool{}
 	for _, kind := range append(s.set.Cache.SyncedKinds(), s.set.Cache.UnsyncedKinds()...) {
 		mine[kind] = compared(kind)
 	}
-	kinds, leaving, asked := map[string]bool{}, map[string]bool{}, map[string]int{}
+	kinds, leaving := map[string]bool{}, map[string]bool{}
+	asked = map[string]int{}
 	for kind, is := range mine {
 		if is {
 			kinds[kind] = true
 			delete(s.memory.foreign, kind)
 			delete(s.memory.removed, kind)
+			delete(s.memory.done, kind)
 		}
 	}
 	for _, kind := range was.Kinds {
+		delete(s.memory.done, kind)
 		if mine[kind] {
 			continue
 		}
@@ -183,23 +197,19 @@ func (s *Synchronizer) next(ctx context.Context, was state, complete bool) (next
 		s.set.Logger.Warn("a kind is not collected any more: what storage holds of it will be removed unless another watcher claims it", "kind", kind, "comparisons", claimRounds)
 	}
 	for _, kind := range was.Leaving {
-		switch n := s.memory.asked[kind]; {
-		case mine[kind] || kinds[kind]:
+		if mine[kind] || kinds[kind] || complete && s.memory.done[kind] {
 			continue
+		}
+		leaving[kind], asked[kind] = true, s.memory.asked[kind]
+		switch {
 		case !complete: // it may come yet
-			leaving[kind], asked[kind] = true, n
-		case n < claimRounds:
-			leaving[kind], asked[kind] = true, n+1
+		case asked[kind] < claimRounds:
+			asked[kind]++
 		default:
-			switch claimed, err := s.claimed(ctx, kind); {
-			case claimed:
-				s.spare(kind)
-			case err != nil || !s.emptied(ctx, kind):
-				leaving[kind], asked[kind] = true, n
-			}
+			ripe = append(ripe, kind)
 		}
 	}
-	return state{Kinds: slices.Sorted(maps.Keys(kinds)), Leaving: slices.Sorted(maps.Keys(leaving))}, asked
+	return state{Kinds: slices.Sorted(maps.Keys(kinds)), Leaving: slices.Sorted(maps.Keys(leaving))}, asked, ripe
 }
 
 // emptied retires a kind, and reports whether storage holds nothing of it any more.
@@ -209,12 +219,11 @@ func (s *Synchronizer) emptied(ctx context.Context, kind string) bool {
 	s.mu.Unlock()
 	if !known {
 		s.set.Logger.Warn("a kind is not collected any more, what it left is removed", "kind", kind)
-		s.memory.removed[kind] = true
+		s.locked(func() { s.memory.removed[kind] = true })
 		s.Retire(kind)
 		return false
 	}
-	left, open, err := s.suspects(ctx, kind, false, false)
-	if err != nil || len(left)+open > 0 {
+	if c := s.suspects(ctx, kind, false, false); !c.sound || len(c.suspects)+c.open > 0 {
 		return false
 	}
 	s.set.Pipeline.RetireKind(kind)
@@ -245,9 +254,10 @@ func (s *comparison) records(ctx context.Context, each func(name string, s state
 		}
 		for _, r := range page {
 			var other state
-			if json.Unmarshal(r.Data, &other) == nil {
-				each(r.Name, other)
+			if err := json.Unmarshal(r.Data, &other); err != nil {
+				return fmt.Errorf("row %s %s: %w", StateKind, r.Name, err)
 			}
+			each(r.Name, other)
 		}
 		if len(page) < s.cfg.PageSize {
 			return nil

@@ -166,7 +166,7 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 	s := &Synchronizer{
 		comparison: newComparison(cfg, set, cacheSide{set.Cache, set.Pipeline}), metrics: m,
 		reading: make(chan struct{}, cfg.Reading),
-		memory:  memory{asked: map[string]int{}, foreign: map[string]bool{}, removed: map[string]bool{}},
+		memory:  memory{asked: map[string]int{}, foreign: map[string]bool{}, removed: map[string]bool{}, done: map[string]bool{}},
 		retired: map[string]bool{}, soon: map[string]int{}, wake: make(chan struct{}, 1),
 		firsts: map[string]first{}, fresh: map[string]time.Time{}, begun: make(chan struct{}, 1), asking: make(chan struct{}, 1),
 		unnamed: make(chan struct{}, 1), remembering: make(chan struct{}, 1),
@@ -270,7 +270,7 @@ func (s *Synchronizer) compare(ctx context.Context) {
 	}
 	var forgot error
 	if s.cfg.Name != "" {
-		forgot = s.remember(ctx, s.set.Complete)
+		forgot = s.remember(ctx)
 	}
 	repaired, err := s.Once(ctx)
 	err = errors.Join(forgot, err)

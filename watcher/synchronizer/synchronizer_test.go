@@ -54,6 +54,7 @@ type world struct {
 	owners    time.Time     // when they are listed
 	began     time.Time
 	firstOf   map[string]time.Duration // kinds, when the first repair came; nil: not kept
+	log       slog.Handler             // of begun
 
 	unreadable string // a name; "" is none
 	refused    string // the same: storage refuses it, and the pipeline has parked it
