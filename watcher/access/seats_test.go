@@ -189,3 +189,74 @@ func TestSeatsBegun(t *testing.T) {
 		time.Sleep(time.Second)
 	})
 }
+
+// TestSeatsFull: users who fill the queue lock out nobody. They have their newest requests
+// refused for the others' until all have as many.
+func TestSeatsFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := oneSeat()
+		holder, err := s.Take(t.Context(), user("holder"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := map[string]int{}
+		ask := func(name string) {
+			seat, err := s.Take(t.Context(), user(name))
+			if err == nil {
+				served[name]++
+				seat.Leave()
+			} else if !errors.Is(err, ErrNoSeat) {
+				t.Error(err)
+			}
+		}
+		for i := range mostFlows {
+			for range mostQueued {
+				go ask(fmt.Sprint("many", i))
+				synctest.Wait()
+			}
+		}
+		for range mostQueued {
+			go ask("late")
+			synctest.Wait()
+		}
+		go ask("one")
+		synctest.Wait()
+		if s.queued != mostFlows*mostQueued {
+			t.Errorf("%d wait, want %d", s.queued, mostFlows*mostQueued)
+		}
+		holder.Leave()
+		synctest.Wait()
+		if fair := mostFlows * mostQueued / (mostFlows + 1); served["late"] != fair || served["one"] != 1 || served["many0"] < fair-1 {
+			t.Errorf("served: %v; want %d of late, 1 of one", served, fair)
+		}
+		if s.free != 1 || len(s.flows) != 0 || s.queued != 0 {
+			t.Errorf("afterwards: %+v", s)
+		}
+	})
+}
+
+// TestSeatsManyUsers: a request each of many users is bounded, too.
+func TestSeatsManyUsers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := oneSeat()
+		holder, err := s.Take(t.Context(), user("holder"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := 0
+		for i := range mostFlows*mostQueued + 10 {
+			go func() {
+				seat, err := s.Take(t.Context(), user(fmt.Sprint(i)))
+				if err != nil {
+					refused++
+				}
+				seat.Leave()
+			}()
+		}
+		synctest.Wait()
+		if refused != 10 || len(s.flows) != mostFlows*mostQueued+1 {
+			t.Errorf("%d refused, %d users; want 10, and %d", refused, len(s.flows), mostFlows*mostQueued+1)
+		}
+		holder.Leave()
+	})
+}
