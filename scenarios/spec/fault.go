@@ -209,6 +209,11 @@ func (w Watch) validate() error {
 	if err := oneEach("watch.faults", w.Faults, watchfault.Parse, "close(1s,5s)"); err != nil {
 		return err
 	}
+	for _, f := range w.FaultSpecs() {
+		if f.Effect == watchfault.Lost && len(f.Kinds) != 1 { // what fired is not counted by kind
+			return bad("watch.faults", "write for example lost(deleted,kind=Pod)", "%s needs one kind=: as many events as it takes may be missing, of that kind", f.Name)
+		}
+	}
 	if w.AtStart && len(w.Faults) == 0 {
 		return bad("watch.atStart", "give watch.faults", "there are no faults")
 	}

@@ -461,6 +461,7 @@ func TestBadInput(t *testing.T) {
 		{"bad latency", minimal + "storage: {latency: 87}\n", nil, "s.yaml:5: storage.latency: "},
 		{"kinds without a limit", minimal + "storage: {capacity: {inflight: 0, kinds: [Pod]}}\n", nil, "s.yaml:5: storage.capacity.kinds: "},
 		{"bad fault", minimal + "storage: {faults: [503:1%, maybe]}\n", nil, "s.yaml:5: storage.faults[1]: "},
+		{"losses of any kind", minimal + "watch: {faults: ['lost(deleted):1%']}\n", nil, "s.yaml:5: watch.faults: lost(deleted) needs one kind=: as many events as it takes may be missing, of that kind; write for example lost(deleted,kind=Pod)"},
 		{"two faults in one", minimal + "storage: {faults: ['503:1%,reset:1%']}\n", nil,
 			"s.yaml:5: storage.faults[0]: 2 faults in one entry; write one fault per entry, for example 503:1%"},
 		{"set without value", swept, []string{"load.threads"}, "--set load.threads: not path=value; write for example --set load.threads=20"},
