@@ -52,8 +52,8 @@ type Seat struct {
 	all    *Seats
 	flow   *flow
 	number uint64
-	begun  bool          // guarded by Seats.mu
-	ready  chan error    // capacity 1: nil gives it the seat
+	begun  bool       // guarded by Seats.mu
+	ready  chan error // capacity 1: nil gives it the seat
 	seated bool
 	work   lifecycle.Work
 }

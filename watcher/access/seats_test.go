@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -243,19 +244,19 @@ func TestSeatsManyUsers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		refused := 0
+		var refused atomic.Int64
 		for i := range mostFlows*mostQueued + 10 {
 			go func() {
 				seat, err := s.Take(t.Context(), user(fmt.Sprint(i)))
 				if err != nil {
-					refused++
+					refused.Add(1)
 				}
 				seat.Leave()
 			}()
 		}
 		synctest.Wait()
-		if refused != 10 || len(s.flows) != mostFlows*mostQueued+1 {
-			t.Errorf("%d refused, %d users; want 10, and %d", refused, len(s.flows), mostFlows*mostQueued+1)
+		if refused.Load() != 10 || len(s.flows) != mostFlows*mostQueued+1 {
+			t.Errorf("%d refused, %d users; want 10, and %d", refused.Load(), len(s.flows), mostFlows*mostQueued+1)
 		}
 		holder.Leave()
 	})
