@@ -39,6 +39,7 @@ func turns(t *testing.T, s *Seats, steps int, users ...string) (order []string) 
 		synctest.Wait()
 	}
 	time.Sleep(time.Minute)
+	synctest.Wait()
 	return order
 }
 
@@ -107,6 +108,7 @@ func TestSeatsWithout(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 		first.Leave()
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if want := []string{"second 0", "first", "second 1", "second 2"}; !slices.Equal(order, want) {
 			t.Errorf("%v, want %v", order, want)
 		}
@@ -166,7 +168,7 @@ func TestSeatsQueue(t *testing.T) {
 func TestSeatsBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := oneSeat()
-		begun := 0
+		var begun atomic.Int64
 		for range 3 * mostBegun {
 			go func() {
 				seat, err := s.Take(t.Context(), user("a"))
@@ -174,18 +176,18 @@ func TestSeatsBegun(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				begun++
+				begun.Add(1)
 				_ = seat.Without(t.Context(), func() error { time.Sleep(time.Second); return nil })
 				seat.Leave()
 			}()
 		}
 		synctest.Wait()
-		if begun != mostBegun {
-			t.Errorf("%d have begun, want %d", begun, mostBegun)
+		if begun.Load() != mostBegun {
+			t.Errorf("%d have begun, want %d", begun.Load(), mostBegun)
 		}
 		time.Sleep(2500 * time.Millisecond)
-		if begun != 3*mostBegun {
-			t.Errorf("%d have begun after two seconds, want all %d", begun, 3*mostBegun)
+		if begun.Load() != 3*mostBegun {
+			t.Errorf("%d have begun after two seconds, want all %d", begun.Load(), 3*mostBegun)
 		}
 		time.Sleep(time.Second)
 	})
