@@ -6,12 +6,15 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -29,6 +32,10 @@ const closeGrace = time.Second
 // serverConnections bounds the connections of the health and of the metrics server. One more ends
 // the oldest, so that a probe always gets through.
 const serverConnections = 128
+
+// mostWaiting requests wait for metrics to be gathered once. There are more than connections only
+// where clients go away without its being noticed.
+const mostWaiting = 8 * serverConnections
 
 // serverPatience is how long a client may take to accept 64 KiB from them.
 const serverPatience = 10 * time.Second
@@ -127,24 +134,50 @@ func healthHandler(ready func() error, ails func() []error, debug bool) http.Han
 
 func metricsHandler(g prometheus.Gatherer) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", rendered(promhttp.HandlerFor(g, promhttp.HandlerOpts{})))
+	mux.Handle("GET /metrics", rendered(promhttp.HandlerFor(g, promhttp.HandlerOpts{DisableCompression: true})))
 	return mux
 }
 
-// rendered has one answer at a time made, and sends it afterwards: a client that does not read
-// keeps its bytes, not all that was gathered for it.
+// rendered has one answer at a time made, for all that wait for it: who asks often, or goes away,
+// costs no more of the processor, nor of memory than the wait, and none of the others' turn. Its
+// form depends on no header. It is sent afterwards, so that a client that does not read keeps
+// bytes, not what was gathered.
 func rendered(h http.Handler) http.Handler {
+	var mu sync.Mutex
+	var next *page // guarded by mu; that nobody has begun to make
 	turn := make(chan struct{}, 1)
 	render := func(p *page, r *http.Request) {
 		turn <- struct{}{}
 		defer func() { <-turn }()
 		work := lifecycle.BeginWork()
+		mu.Lock()
+		next = nil
+		mu.Unlock()
 		h.ServeHTTP(p, r)
+		close(p.made)
 		work.Rest() // before the next: asking all the time must not take the processor
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p := &page{header: w.Header(), code: http.StatusOK}
-		render(p, r)
+		mu.Lock()
+		p := next
+		if p == nil {
+			p = &page{header: http.Header{}, code: http.StatusOK, made: make(chan struct{})}
+			next = p
+			go render(p, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: r.URL.Path}, Header: http.Header{}})
+		}
+		p.wanted++
+		wanted := p.wanted
+		mu.Unlock()
+		if wanted > mostWaiting {
+			http.Error(w, "too many requests wait for these metrics", http.StatusServiceUnavailable)
+			return
+		}
+		select {
+		case <-p.made:
+		case <-r.Context().Done():
+			return
+		}
+		maps.Copy(w.Header(), p.header)
 		w.WriteHeader(p.code)
 		_, _ = w.Write(p.body.Bytes())
 	})
@@ -155,6 +188,8 @@ type page struct {
 	header http.Header
 	code   int
 	body   bytes.Buffer
+	made   chan struct{} // closed once it is whole
+	wanted int           // guarded by rendered's mu: by so many
 }
 
 func (p *page) Header() http.Header         { return p.header }

@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,6 +39,51 @@ func serving(t *testing.T, h http.Handler) string {
 	return s.listener.Addr().String()
 }
 
+// churn has clients connect, send, and leave with a reset, each again at once, until the test ends
+// or stop is called, which returns how many did.
+func churn(t *testing.T, address, send string) (stop func() int64) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var clients sync.WaitGroup
+	var count atomic.Int64
+	for range 6 {
+		clients.Go(func() {
+			for ctx.Err() == nil {
+				c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", address)
+				if err != nil {
+					continue
+				}
+				count.Add(1)
+				_ = c.(*net.TCPConn).SetLinger(0)
+				_, _ = io.WriteString(c, send)
+				_ = c.Close()
+			}
+		})
+	}
+	stop = func() int64 { cancel(); clients.Wait(); return count.Load() }
+	t.Cleanup(func() { stop() })
+	return stop
+}
+
+// get is an honest client's request.
+func get(t *testing.T, url string, patience time.Duration) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return resp.Status + "\n" + string(body), err
+}
+
 func connectTo(t *testing.T, address string) net.Conn {
 	t.Helper()
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
@@ -54,16 +102,69 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestMetricsFlood: who asks for metrics many times and reads nothing costs bytes, not what was
-// gathered for each request.
-func TestMetricsFlood(t *testing.T) {
+func manySeries() *prometheus.Registry {
 	reg := prometheus.NewRegistry()
 	series := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "k8swatch_flood_total", Help: "Something."}, []string{"kind", "code"})
 	reg.MustRegister(series)
 	for i := range 5000 {
 		series.WithLabelValues(fmt.Sprintf("a-kind-with-a-name-%04d", i), "200").Inc()
 	}
-	address := serving(t, metricsHandler(reg))
+	return reg
+}
+
+// TestMetricsChurn: who asks for metrics and goes away at once leaves nothing behind, and a
+// scrape is answered meanwhile.
+func TestMetricsChurn(t *testing.T) {
+	address := serving(t, metricsHandler(manySeries()))
+	before := runtime.NumGoroutine()
+	stop := churn(t, address, "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
+	most, scraped := 0, make(chan error, 1)
+	time.Sleep(time.Second)
+	go func() {
+		text, err := get(t, "http://"+address+"/metrics", 20*time.Second)
+		if err == nil && !strings.Contains(text, "name-4999") {
+			err = fmt.Errorf("%.200s", text)
+		}
+		scraped <- err
+	}()
+	for began := time.Now(); time.Since(began) < 2*time.Second; time.Sleep(50 * time.Millisecond) {
+		most = max(most, runtime.NumGoroutine())
+	}
+	if err := <-scraped; err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d connections: %d goroutines, then %d", stop(), before, most)
+	if most > before+8*serverConnections {
+		t.Errorf("goroutines grew from %d to %d, want by %d at most", before, most, 8*serverConnections)
+	}
+}
+
+// TestProbeAmongResets: connections that end at once, as many as come, keep no probe from being
+// answered.
+func TestProbeAmongResets(t *testing.T) {
+	address := serving(t, healthHandler(func() error { return nil }, func() []error { return nil }, false))
+	stop := churn(t, address, "")
+	time.Sleep(3 * time.Second) // the kernel's queue is as full as it gets
+	slowest, failed := time.Duration(0), 0
+	for range 20 {
+		began := time.Now()
+		if _, err := get(t, "http://"+address+"/healthz", 3*time.Second); err != nil {
+			t.Log(err)
+			failed++
+		}
+		slowest = max(slowest, time.Since(began))
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Logf("%d connections, slowest probe: %s", stop(), slowest)
+	if failed > 0 {
+		t.Errorf("%d of 20 probes failed", failed)
+	}
+}
+
+// TestMetricsFlood: who asks for metrics many times and reads nothing costs bytes, not what was
+// gathered for each request.
+func TestMetricsFlood(t *testing.T) {
+	address := serving(t, metricsHandler(manySeries()))
 	before := heap()
 	for range 40 {
 		c := connectTo(t, address)

@@ -13,19 +13,21 @@ import (
 )
 
 // TestConnectionRate: as many as an honest crowd has come in at once, and what a kernel's
-// queue holds does so within seconds, but not in one go.
+// queue holds does so within seconds, but not in one go; nobody waits for a server that evicts.
 func TestConnectionRate(t *testing.T) {
 	for _, tc := range []struct {
 		connections int
+		evict       bool
 		want        time.Duration
 	}{
-		{connectionBurst, 0},
-		{500, 218 * time.Millisecond},
-		{4096, 2016 * time.Millisecond},
+		{connectionBurst, false, 0},
+		{500, false, 218 * time.Millisecond},
+		{4096, false, 2016 * time.Millisecond},
+		{4096, true, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			network := newPipes()
-			b := Bound(network, Bounds{Connections: 1, Patience: time.Minute})
+			b := Bound(network, Bounds{Connections: 1, Patience: time.Minute, Evict: tc.evict})
 			go func() {
 				for range tc.connections {
 					_ = network.dial().Close()

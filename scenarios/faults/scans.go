@@ -24,6 +24,9 @@ const (
 	// healthEvery is between two probes, and healthPatience how long one is waited for.
 	healthEvery    = 100 * time.Millisecond
 	healthPatience = 10 * time.Second
+	// probeRoom is how long, in seconds, a probe and the pause behind it may take for there to be
+	// as many as are needed.
+	probeRoom = 0.8
 	// leastScans must have been answered for there to be something that others had to endure.
 	leastScans = 10
 )
@@ -52,6 +55,7 @@ func (scans) validate(t *spec.Timeline, e spec.Event) error {
 // scanned is what came of it.
 type scanned struct {
 	Readers slowclients.Seen `json:"readers"`
+	For     float64          `json:"for"` // how long they went on, in seconds
 	Probes  int64            `json:"probes"`
 	Slowest float64          `json:"slowest"` // of the probes, in seconds; one without an answer counts as healthPatience
 	Lost    bool             `json:"lost"`    // another replica leads, or none
@@ -76,13 +80,13 @@ func (scans) inject(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 	if err != nil {
 		return Done{}, fmt.Errorf("%s: %w", e.What, err)
 	}
-	seen := &scanned{}
+	seen := &scanned{For: e.For.Std().Seconds()}
 	probing, stop := context.WithCancel(ctx)
 	defer stop()
 	probed := make(chan struct{})
 	go func() {
 		defer close(probed)
-		seen.probe(probing, all[i])
+		seen.probe(probing, all[i].Probe)
 	}()
 	url := all[i].Resources() + "/api/v1/pods?labelSelector=watchbench.example%2Fnone"
 	seen.Readers, err = c.SlowClients(ctx, slowclients.Config{URL: url, Count: e.Number()}, e.For.Std())
@@ -98,16 +102,18 @@ func (scans) inject(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 	return Done{Keys: int64(e.Number()), Seen: seen}, nil
 }
 
-// probe asks for the health of a watcher until ctx ends.
-func (s *scanned) probe(ctx context.Context, w *party.Watcher) {
+// probe asks for the health of a watcher until ctx ends. One that is under way then, or ends
+// without an answer, counts as long as it was waited for, or would have been.
+func (s *scanned) probe(ctx context.Context, ask func(context.Context) (time.Duration, error)) {
 	for lifecycle.Pause(ctx, healthEvery) == nil {
+		began := time.Now()
 		limited, cancel := context.WithTimeout(ctx, healthPatience)
-		took, err := w.Probe(limited)
+		took, err := ask(limited)
 		cancel()
-		if ctx.Err() != nil {
-			return
-		}
-		if err != nil {
+		switch {
+		case err != nil && ctx.Err() != nil:
+			took = time.Since(began)
+		case err != nil:
 			took = healthPatience
 		}
 		s.Probes++
@@ -121,21 +127,28 @@ func (scans) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	s := &all[len(all)-1]
 	return []matrix.Rule{{
-		Facts:   func(matrix.Seen) []result.Fact { return s.facts() },
-		Vacuous: func(matrix.Seen) []string { return s.vacuous() },
+		Facts: func(matrix.Seen) []result.Fact { return scannedFacts(all) },
+		Vacuous: func(matrix.Seen) (why []string) {
+			for i := range all {
+				why = append(why, all[i].vacuous()...)
+			}
+			return why
+		},
 	}}, nil
 }
 
-func (s *scanned) facts() []result.Fact {
-	lost := int64(0)
-	if s.Lost {
-		lost = 1
+func scannedFacts(all []scanned) []result.Fact {
+	lost, slowest := int64(0), 0.0
+	for _, s := range all {
+		if s.Lost {
+			lost++
+		}
+		slowest = max(slowest, s.Slowest)
 	}
 	return []result.Fact{
 		matrix.None("I", "Leases lost beside readers that scan", lost, ""),
-		matrix.Within("I", "slowest probe of health beside readers that scan", "s", s.Slowest, probeLimit),
+		matrix.Within("I", "slowest probe of health beside readers that scan", "s", slowest, probeLimit),
 	}
 }
 
@@ -143,8 +156,8 @@ func (s *scanned) vacuous() (why []string) {
 	if n := s.Readers.Answers[200]; n < leastScans {
 		why = append(why, fmt.Sprintf("%d scans were answered; at least %d are needed %s", n, leastScans, s.Readers.Error))
 	}
-	if s.Probes == 0 {
-		why = append(why, "health was not asked for")
+	if least := max(1, int64(s.For/probeRoom)); s.Probes < least {
+		why = append(why, fmt.Sprintf("health was asked for %d times; at least %d are needed", s.Probes, least))
 	}
 	return why
 }

@@ -209,6 +209,13 @@ func (w Watch) validate() error {
 	if err := oneEach("watch.faults", w.Faults, watchfault.Parse, "close(1s,5s)"); err != nil {
 		return err
 	}
+	all := w.FaultSpecs()
+	for i, f := range all { // as many events of the kind as it takes may be missing
+		again := slices.ContainsFunc(all[:i], func(x watchfault.Spec) bool { return x.Name == f.Name })
+		if f.Effect == watchfault.Lost && (again || len(f.Kinds) != 1) {
+			return bad("watch.faults", "write for example lost(deleted,kind=Pod,name=pods)", "%s is counted by its kind and name: want kind=, and another name= where there are two", f.Name)
+		}
+	}
 	if w.AtStart && len(w.Faults) == 0 {
 		return bad("watch.atStart", "give watch.faults", "there are no faults")
 	}

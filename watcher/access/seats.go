@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// mostQueued requests of one user wait for a seat, and mostFlows times as many of all users.
+	// mostQueued requests of one user wait for a seat, and mostFlows times as many of all users:
+	// beyond, those of the user who has the most make room.
 	mostQueued = 500
 	mostFlows  = 4
 	// mostBegun requests of one user have had a seat and are not over: those that wait for
@@ -51,8 +52,8 @@ type Seat struct {
 	all    *Seats
 	flow   *flow
 	number uint64
-	begun  bool          // guarded by Seats.mu
-	ready  chan struct{} // capacity 1: it was given the seat
+	begun  bool       // guarded by Seats.mu
+	ready  chan error // capacity 1: nil gives it the seat
 	seated bool
 	work   lifecycle.Work
 }
@@ -68,27 +69,36 @@ func (s *Seats) Take(ctx context.Context, u User) (*Seat, error) {
 	}
 	s.mu.Lock()
 	f := s.flowOf(u.Name)
-	if f.queued >= mostQueued || s.queued >= mostFlows*mostQueued {
+	if f.queued >= mostQueued || s.queued >= mostFlows*mostQueued && !s.displace(f) {
 		s.drop(f)
 		s.mu.Unlock()
 		return nil, ErrNoSeat
 	}
 	s.last++
-	seat := &Seat{all: s, flow: f, number: s.last, ready: make(chan struct{}, 1)}
 	f.queued++
 	s.queued++
+	seat := &Seat{all: s, flow: f, number: s.last, ready: make(chan error, 1)}
+	seat.queue()
 	s.mu.Unlock()
 	limited, cancel := context.WithTimeoutCause(ctx, queueWait, ErrNoSeat)
 	defer cancel()
 	if err := seat.sit(limited); err != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		f.queued--
-		s.queued--
-		s.drop(f)
 		return nil, err
 	}
 	return seat, nil
+}
+
+// displace refuses the newest request of the user who has the most, for one of f, unless f then
+// had as many. The caller holds mu.
+func (s *Seats) displace(f *flow) bool {
+	longest := slices.MaxFunc(s.flows, func(a, b *flow) int { return cmp.Compare(a.queued, b.queued) })
+	if longest.queued <= f.queued+1 {
+		return false
+	}
+	newest := longest.waiting[len(longest.waiting)-1] // it never had a seat: those that had are older
+	newest.quit()
+	newest.ready <- ErrNoSeat
+	return true
 }
 
 // flowOf finds or makes the flow of a user. The caller holds mu.
@@ -110,30 +120,47 @@ func (s *Seats) drop(f *flow) {
 	}
 }
 
-// sit waits until the seat is given.
-func (t *Seat) sit(ctx context.Context) error {
-	s := t.all
-	s.mu.Lock()
+// queue waits in its place among the user's. The caller holds mu.
+func (t *Seat) queue() {
 	at, _ := slices.BinarySearchFunc(t.flow.waiting, t.number, func(w *Seat, n uint64) int {
 		return cmp.Compare(w.number, n)
 	})
 	t.flow.waiting = slices.Insert(t.flow.waiting, at, t)
-	s.give()
-	s.mu.Unlock()
+	t.all.give()
+}
+
+// quit waits no more, and reports whether it did. The caller holds mu.
+func (t *Seat) quit() bool {
+	i := slices.Index(t.flow.waiting, t)
+	if i < 0 {
+		return false
+	}
+	t.flow.waiting = slices.Delete(t.flow.waiting, i, i+1)
+	if !t.begun {
+		t.flow.queued--
+		t.all.queued--
+		t.all.drop(t.flow)
+	}
+	return true
+}
+
+// sit waits until the seat is given.
+func (t *Seat) sit(ctx context.Context) error {
+	var err error
 	select {
-	case <-t.ready:
+	case err = <-t.ready:
 	case <-ctx.Done():
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if i := slices.Index(t.flow.waiting, t); i >= 0 {
-			t.flow.waiting = slices.Delete(t.flow.waiting, i, i+1)
+		t.all.mu.Lock()
+		defer t.all.mu.Unlock()
+		if t.quit() {
 			return context.Cause(ctx)
 		}
-		<-t.ready // it was given meanwhile
+		err = <-t.ready // meanwhile
 	}
-	t.seated = true
-	t.work.Go()
-	return nil
+	if t.seated = err == nil; t.seated {
+		t.work.Go()
+	}
+	return err
 }
 
 // give hands out the free seats. The caller holds mu.
@@ -154,7 +181,7 @@ func (s *Seats) give() {
 		}
 		s.free--
 		s.pass(f)
-		t.ready <- struct{}{}
+		t.ready <- nil
 	}
 }
 
@@ -241,5 +268,8 @@ func (t *Seat) Without(ctx context.Context, do func() error) error {
 	if err != nil {
 		return err
 	}
+	t.all.mu.Lock()
+	t.queue()
+	t.all.mu.Unlock()
 	return t.sit(ctx)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,6 +39,7 @@ func turns(t *testing.T, s *Seats, steps int, users ...string) (order []string) 
 		synctest.Wait()
 	}
 	time.Sleep(time.Minute)
+	synctest.Wait()
 	return order
 }
 
@@ -106,6 +108,7 @@ func TestSeatsWithout(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 		first.Leave()
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if want := []string{"second 0", "first", "second 1", "second 2"}; !slices.Equal(order, want) {
 			t.Errorf("%v, want %v", order, want)
 		}
@@ -165,7 +168,7 @@ func TestSeatsQueue(t *testing.T) {
 func TestSeatsBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := oneSeat()
-		begun := 0
+		var begun atomic.Int64
 		for range 3 * mostBegun {
 			go func() {
 				seat, err := s.Take(t.Context(), user("a"))
@@ -173,19 +176,90 @@ func TestSeatsBegun(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				begun++
+				begun.Add(1)
 				_ = seat.Without(t.Context(), func() error { time.Sleep(time.Second); return nil })
 				seat.Leave()
 			}()
 		}
 		synctest.Wait()
-		if begun != mostBegun {
-			t.Errorf("%d have begun, want %d", begun, mostBegun)
+		if begun.Load() != mostBegun {
+			t.Errorf("%d have begun, want %d", begun.Load(), mostBegun)
 		}
 		time.Sleep(2500 * time.Millisecond)
-		if begun != 3*mostBegun {
-			t.Errorf("%d have begun after two seconds, want all %d", begun, 3*mostBegun)
+		if begun.Load() != 3*mostBegun {
+			t.Errorf("%d have begun after two seconds, want all %d", begun.Load(), 3*mostBegun)
 		}
 		time.Sleep(time.Second)
+	})
+}
+
+// TestSeatsFull: users who fill the queue lock out nobody. They have their newest requests
+// refused for the others' until all have as many.
+func TestSeatsFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := oneSeat()
+		holder, err := s.Take(t.Context(), user("holder"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := map[string]int{}
+		ask := func(name string) {
+			seat, err := s.Take(t.Context(), user(name))
+			if err == nil {
+				served[name]++
+				seat.Leave()
+			} else if !errors.Is(err, ErrNoSeat) {
+				t.Error(err)
+			}
+		}
+		for i := range mostFlows {
+			for range mostQueued {
+				go ask(fmt.Sprint("many", i))
+				synctest.Wait()
+			}
+		}
+		for range mostQueued {
+			go ask("late")
+			synctest.Wait()
+		}
+		go ask("one")
+		synctest.Wait()
+		if s.queued != mostFlows*mostQueued {
+			t.Errorf("%d wait, want %d", s.queued, mostFlows*mostQueued)
+		}
+		holder.Leave()
+		synctest.Wait()
+		if fair := mostFlows * mostQueued / (mostFlows + 1); served["late"] != fair || served["one"] != 1 || served["many0"] < fair-1 {
+			t.Errorf("served: %v; want %d of late, 1 of one", served, fair)
+		}
+		if s.free != 1 || len(s.flows) != 0 || s.queued != 0 {
+			t.Errorf("afterwards: %+v", s)
+		}
+	})
+}
+
+// TestSeatsManyUsers: a request each of many users is bounded, too.
+func TestSeatsManyUsers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := oneSeat()
+		holder, err := s.Take(t.Context(), user("holder"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var refused atomic.Int64
+		for i := range mostFlows*mostQueued + 10 {
+			go func() {
+				seat, err := s.Take(t.Context(), user(fmt.Sprint(i)))
+				if err != nil {
+					refused.Add(1)
+				}
+				seat.Leave()
+			}()
+		}
+		synctest.Wait()
+		if refused.Load() != 10 || len(s.flows) != mostFlows*mostQueued+1 {
+			t.Errorf("%d refused, %d users; want 10, and %d", refused.Load(), len(s.flows), mostFlows*mostQueued+1)
+		}
+		holder.Leave()
 	})
 }
