@@ -362,7 +362,7 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 			{"internal/lifecycle/work.go", "\tw.Rest()\n\treturn true\n", "\treturn true\n"},
 		},
 		Caught: []row{
-			{"faults/f28-scans", []string{"matrix.events=scans"}, "I"},
+			{"faults/f28-scans", []string{"matrix.events=scans"}, "X"},
 		},
 	},
 	{

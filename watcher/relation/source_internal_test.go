@@ -85,6 +85,7 @@ func TestFindAtTheSnapshot(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			s.rest = func() {}
 			for range 5 {
 				for range random.IntN(40) {
 					step()
