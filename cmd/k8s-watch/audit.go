@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -78,6 +79,8 @@ func audit(args []string, out io.Writer) int {
 		return fail(exitBadInput, fmt.Errorf("--format %q: want text or json", *format))
 	case !(o.QPS >= 0.1 && o.QPS <= 1000):
 		return fail(exitBadInput, fmt.Errorf("--qps %g: want 0.1 to 1000 requests per second", o.QPS))
+	case slices.Contains(o.Kinds, ""):
+		return fail(exitBadInput, errors.New("--gone has an empty name: name kinds, such as TFJob,MXJob"))
 	case o.Wait < time.Second || o.Wait > time.Hour:
 		return fail(exitBadInput, fmt.Errorf("--wait %s: want 1s to 1h", o.Wait))
 	}
@@ -140,7 +143,11 @@ func judge(a watcher.Audited) (code int, verdict string) {
 	case wrong > 0:
 		return exitDiffers, fmt.Sprintf("not clean: %d rows differ, of %d objects of %d kinds", wrong, objects, kinds)
 	}
-	return exitOK, fmt.Sprintf("clean: %d objects of %d kinds", objects, kinds)
+	verdict = fmt.Sprintf("clean: %d objects of %d kinds", objects, kinds)
+	if !a.Content {
+		verdict += ", by uid and version; --content compares bodies too"
+	}
+	return exitOK, verdict
 }
 
 // printAudit writes the rows that are wrong, a table of the kinds and the verdict.

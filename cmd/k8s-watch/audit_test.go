@@ -407,6 +407,7 @@ func TestAuditMistakes(t *testing.T) {
 		{"a mask that applies to nothing", append(with(storage, api, ""), "--filterConfigPath", s.file(`{"k8sResourceWhiteList":["v1"],"resourceMaskers":[{"kind":"secrets","path":["data"]}]}`)), nil, 2,
 			[]string{`did you mean "Secret"?`}},
 		{"gone and collected", append(with(storage, api, ""), "--gone", "Pod"), nil, 2, []string{"--gone: Pod is collected by this configuration"}},
+		{"gone without a name", append(with(storage, api, ""), "--gone", "TFJob,,MXJob"), nil, 2, []string{"--gone has an empty name"}},
 		{"no API server configured", with(storage, "", ""), nil, 2, []string{"neither k8s.kubeconfig nor k8s.master is set"}},
 		{"API server down", with(storage, nowhere, ""), nil, 5, []string{"the apiserver at " + nowhere, "connection refused"}},
 		{"storage down", with(nowhere, api, ""), nil, 5, []string{"storage (key bcs.custom-storage-endpoints) cannot be read", "connection refused"}},

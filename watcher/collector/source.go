@@ -36,6 +36,9 @@ const (
 	maxComeBack = 30 * time.Second
 	// listRead is how much of a list one read waits for.
 	listRead = 32 << 10
+	// answerWithin is how long a watch may wait for its answer until the server's version is
+	// asked for.
+	answerWithin = 2 * time.Second
 	// watchesPerSecond of a kind are opened in the long run, where watches that are answered end
 	// at once: the reflector asks for the next without a pause if one brought anything.
 	watchesPerSecond = 1
@@ -182,7 +185,10 @@ func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 	}
 	ctx, stop := context.WithCancel(ctx)
 	request, guard := guardIdle(ctx, idle)
+	// A watch from a version that the server does not have yet may wait for it without an answer.
+	waits := time.AfterFunc(answerWithin, s.doubt)
 	body, err := s.open(request, guard, o)
+	waits.Stop()
 	if err != nil {
 		err = cause(request, err)
 		s.broken.Store(true)

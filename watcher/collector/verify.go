@@ -101,7 +101,7 @@ func (v *verifier) run(ctx context.Context) {
 	}
 	v.lister.between = v.sleep
 	for v.sleep(ctx, time.Duration((0.5+rand.Float64()/2)*float64(v.Period))) == nil {
-		if v.life.error() == nil && !v.store.renew.Load() && v.version(ctx) {
+		if !v.store.renew.Load() && v.version(ctx) && v.life.error() == nil {
 			v.compare(ctx)
 		}
 	}
