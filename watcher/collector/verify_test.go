@@ -3,6 +3,7 @@ package collector_test
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -57,6 +58,30 @@ func TestRestoredCluster(t *testing.T) {
 			h.eventually("no longer lost", func() bool { return len(h.Lost()) == 0 })
 		})
 	}
+}
+
+// TestRestoredClusterThatHoldsWatches: a real apiserver does not even answer a watch from a version that
+// it does not have yet.
+func TestRestoredClusterThatHoldsWatches(t *testing.T) {
+	t.Parallel()
+	api := newFakeAPI(t)
+	api.put("pods", "a/gone", "g1", "")
+	var restored atomic.Bool
+	api.fault = func(_ string, _ int, _ http.ResponseWriter, r *http.Request) bool {
+		q := r.URL.Query()
+		if v, _ := strconv.Atoi(q.Get("resourceVersion")); q.Get("watch") != "true" || v < 100 || !restored.Load() {
+			return false
+		}
+		<-r.Context().Done()
+		return true
+	}
+	h := start(t, api, collector.Config{Resources: []collector.Resource{pods}})
+	h.expect("put Pod/a/gone g1")
+	time.Sleep(1100 * time.Millisecond) // after a shorter watch the reflector lists again
+	restored.Store(true)
+	api.restore(50, false)
+	api.put("pods", "a/x", "x1", "")
+	h.expect("put Pod/a/x x1", "delete Pod/a/gone g1")
 }
 
 // TestRecreatedCluster: another cluster behind the same address has other uids.
