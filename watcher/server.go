@@ -159,15 +159,17 @@ func rendered(h http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
-		p := next
-		if p == nil {
+		p, first := next, next == nil
+		if first {
 			p = &page{header: http.Header{}, code: http.StatusOK, made: make(chan struct{})}
 			next = p
-			go render(p, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: r.URL.Path}, Header: http.Header{}})
 		}
 		p.wanted++
 		wanted := p.wanted
 		mu.Unlock()
+		if first { // for the others too, even if its own client has gone
+			render(p, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: r.URL.Path}, Header: http.Header{}})
+		}
 		if wanted > mostWaiting {
 			http.Error(w, "too many requests wait for these metrics", http.StatusServiceUnavailable)
 			return

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/watchbench/watchbench/scenarios"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -136,13 +135,4 @@ func TestPair(t *testing.T) {
 	if len(sequences) < 10 {
 		t.Errorf("20 seeds give %d sequences of points", len(sequences))
 	}
-}
-
-func read(t *testing.T, scenario string) []byte {
-	t.Helper()
-	_, data, err := scenarios.Read(scenario)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
