@@ -142,9 +142,9 @@ func (w *Watches) listing(key string, bytes int) {
 		time.Sleep(time.Millisecond)
 		return
 	}
-	w.pace.Lock()
-	w.work.Step()
-	w.pace.Unlock()
+	work := <-w.pace
+	work.Step()
+	w.pace <- work
 	n, part := l.listed.Add(int64(bytes)), w.config.MaxBytes/weighOften+1
 	if n/part == (n-int64(bytes))/part {
 		return

@@ -246,6 +246,30 @@ func TestListBeyondRoom(t *testing.T) {
 	})
 }
 
+// TestFirstListsTakeTurns: lists that come together pause one after the other, and wait for
+// their turn without a mutex, which would stop the clock of this test.
+func TestFirstListsTakeTurns(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, api *cluster, h *harness) {
+		const each = 20
+		kinds := []watches.GVR{podsGVR, deployGVR, nodesGVR}
+		for i := range each {
+			for _, r := range kinds {
+				api.put(r, fmt.Sprint("a/", i), fmt.Sprint("u", i), "")
+			}
+		}
+		time.Sleep(time.Second) // the first step pauses
+		var all sync.WaitGroup
+		for _, r := range kinds {
+			all.Go(func() {
+				if got := len(names(t, h.open(r).View)); got != each {
+					t.Errorf("%s: %d objects", r, got)
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
 // TestRoomIsBounded: what was used longest ago ends first, what does not fit by itself is
 // refused, and neither comes back with the next query.
 func TestRoomIsBounded(t *testing.T) {

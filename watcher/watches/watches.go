@@ -56,8 +56,7 @@ type Watches struct {
 	first     sync.Map               // key → *lazy: those whose first list is not complete
 	ends      sync.WaitGroup         // of kinds that listing has stopped
 
-	pace sync.Mutex
-	work lifecycle.Work // guarded by pace; of all first lists
+	pace chan *lifecycle.Work // size 1: the work of all first lists, or it is with one of them
 
 	mu          sync.Mutex
 	ran         bool                   // guarded by mu
@@ -86,10 +85,11 @@ func New(c Config, s Settings) (*Watches, error) {
 	}
 	w := &Watches{
 		config: c, collected: s.Collected, logger: s.Logger,
-		known: make(chan struct{}), ending: make(chan struct{}),
+		known: make(chan struct{}), ending: make(chan struct{}), pace: make(chan *lifecycle.Work, 1),
 		definitions: map[string]*definition{}, pins: map[GVR]*pin{}, lazy: map[GVR]*lazy{}, readers: map[GVR]int{}, crowded: map[GVR]time.Time{},
 	}
 	w.catalogue.Store(&Catalogue{})
+	w.pace <- new(lifecycle.BeginWork())
 	for _, text := range c.Pinned {
 		r, _ := ParseGVR(text) // valid, as c is
 		w.pins[r] = &pin{configured: true}
