@@ -165,56 +165,9 @@ func cutStep(rest string) (high string, sign byte, by string, ok bool) {
 	return rest[:i], rest[i], rest[i+1:], true
 }
 
-// Expand is the values of a list in which ranges and single values are mixed, parted by
-// commas: 1, 4..64 *2, 100. They stay in the order in which they are written, and each is
-// there once.
-func (q Quantity) Expand(list string, most int) ([]string, error) {
-	var all []string
-	seen := map[float64]bool{}
-	for part := range strings.SplitSeq(list, ",") {
-		values := []string{strings.TrimSpace(part)}
-		if IsRange(part) {
-			var err error
-			if values, err = q.Range(values[0], most); err != nil {
-				return nil, err
-			}
-		}
-		for _, text := range values {
-			v, err := q.parse(text)
-			if err != nil {
-				return nil, err
-			}
-			if seen[v] {
-				return nil, fmt.Errorf("%s is there twice; keep one", text)
-			}
-			seen[v] = true
-			all = append(all, text)
-		}
-	}
-	if len(all) > most {
-		return nil, fmt.Errorf("%d values, at most %d are run; take some away", len(all), most)
-	}
-	return all, nil
-}
-
 // Value reads one value in the quantity's least unit: nanoseconds, bytes, parts of a whole or
 // what the number says. ok is false where the text is none, as unlimited is no number of times.
 func (q Quantity) Value(text string) (v float64, ok bool) {
 	v, err := q.parse(text)
 	return v, err == nil && v <= maxExact
-}
-
-// Ints reads a list of whole numbers and ranges, such as 1..256 *2.
-func Ints(list string, most int) ([]int, error) {
-	texts, err := WholeNumbers.Expand(list, most)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]int, len(texts))
-	for i, s := range texts {
-		if all[i], err = strconv.Atoi(s); err != nil {
-			return nil, fmt.Errorf("%q is not a whole number; write digits only, for example 30", s)
-		}
-	}
-	return all, nil
 }

@@ -1,7 +1,6 @@
 package units
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -72,28 +71,6 @@ func TestRange(t *testing.T) {
 		}
 		if err == nil && got != tc.want || !strings.HasPrefix(got, tc.want) || tc.want == "" {
 			t.Errorf("%q:\n got %s\nwant %s", tc.text, got, tc.want)
-		}
-	}
-}
-
-func TestInts(t *testing.T) {
-	for text, want := range map[string]string{
-		"1..256 *2":          "[1 2 4 8 16 32 64 128 256]",
-		"3":                  "[3]",
-		"100, 1..4 *2, 30":   "[100 1 2 4 30]",
-		"1..4 *2, 4":         "4 is there twice; keep one",
-		"4, 04":              "04 is there twice; keep one",
-		"1,,2":               `"" is not a whole number from 0; write digits only, for example 30`,
-		"":                   `"" is not a whole number from 0; write digits only, for example 30`,
-		"1..9 +1, 20..21 +1": "11 values, at most 10 are run; take some away",
-	} {
-		all, err := Ints(text, 10)
-		got := fmt.Sprint(all)
-		if err != nil {
-			got = err.Error()
-		}
-		if got != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
 }

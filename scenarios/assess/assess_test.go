@@ -137,7 +137,7 @@ func campaign(t *testing.T) string {
 
 func TestMatrix(t *testing.T) {
 	dir := campaign(t)
-	m, err := Matrix(t.Context(), dir)
+	m, _, err := assessMatrix(t.Context(), dir)
 	must(t, err)
 	// Nothing was worth the second try of F0, so the first one counts.
 	if len(m.Entries) != 3 || m.Seconds != 9 || m.Entries[0].Dir != "a" || len(m.Retries) != 0 || m.Entries[2].Error != "no cluster" {
@@ -150,7 +150,7 @@ func TestMatrix(t *testing.T) {
 	}
 	// Against an undisturbed row that is twice as fast, the same is too slow.
 	assesstest.Run(t, filepath.Join(dir, "b"), assesstest.Scenario(t, "f00-none", "F0"), 20, nil)
-	if m, err = Matrix(t.Context(), dir); err != nil || m.Entries[1].Columns["I"].Verdict != result.Fail {
+	if m, _, err = assessMatrix(t.Context(), dir); err != nil || m.Entries[1].Columns["I"].Verdict != result.Fail {
 		t.Errorf("%+v, %v", m.Entries[1].Columns["I"], err)
 	}
 	// A run's own record says what it was compared with.

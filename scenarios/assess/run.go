@@ -44,22 +44,15 @@ func run(ctx context.Context, dir string, r *history.Run, baseline *result.Cell)
 	return res, nil
 }
 
-// Complete adds what takes all cells of a run: the growth of a ladder is taken, and thresholds are
-// judged.
+// Complete adds what needs all cells of a run: comparisons, the growth of a ladder, thresholds.
 func Complete(res *result.Results) error {
 	res.CompareReaders()
 	res.MeasureGrowth()
 	return res.JudgeThresholds()
 }
 
-// Matrix computes matrix.json from the folder of a campaign. Column I compares with the
-// undisturbed row as it is assessed now.
-func Matrix(ctx context.Context, dir string) (*result.Matrix, error) {
-	m, _, err := assessMatrix(ctx, dir)
-	return m, err
-}
-
-// assessMatrix also returns the results of the runs, by their folders.
+// assessMatrix computes matrix.json from the folder of a campaign, and returns the results of the
+// runs too, by their folders. Column I compares with the undisturbed row as it is assessed now.
 func assessMatrix(ctx context.Context, dir string) (*result.Matrix, map[string]*result.Results, error) {
 	c, err := history.LoadCampaign(dir)
 	if err != nil {

@@ -56,9 +56,6 @@ func KubernetesVersion() string { return mustFind(APIServer).version() }
 // EtcdVersion is the pinned version, such as "v3.7.3".
 func EtcdVersion() string { return mustFind(Etcd).version() }
 
-// KwokVersion is the pinned version, such as "v0.8.0".
-func KwokVersion() string { return mustFind(Kwok).version() }
-
 func find(name string) (tool, error) {
 	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == name })
 	if i < 0 {

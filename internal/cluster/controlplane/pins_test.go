@@ -16,7 +16,7 @@ func TestPins(t *testing.T) {
 	if v := EtcdVersion(); !regexp.MustCompile(`^v3\.\d+\.\d+$`).MatchString(v) {
 		t.Errorf("etcd version %q", v)
 	}
-	if v := KwokVersion(); !regexp.MustCompile(`^v0\.\d+\.\d+$`).MatchString(v) {
+	if v := mustFind(Kwok).version(); !regexp.MustCompile(`^v0\.\d+\.\d+$`).MatchString(v) {
 		t.Errorf("kwok version %q", v)
 	}
 	for _, tl := range tools {
