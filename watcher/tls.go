@@ -40,8 +40,8 @@ func clientTLS(key string, f config.TLS, skipVerify bool) (func() (*tls.Config, 
 		t := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: skipVerify} //nolint:gosec // asked for, and warned of
 		if f.CAFile != "" {
 			var err error
-			if t.RootCAs, err = certfile.Pool(key+".ca-file", f.CAFile); err != nil {
-				return nil, err
+			if t.RootCAs, err = certfile.Pool(f.CAFile); err != nil {
+				return nil, fmt.Errorf("%s.ca-file: %w", key, err)
 			}
 		}
 		if f.CertFile != "" || f.KeyFile != "" {
@@ -164,8 +164,8 @@ func serverTLS(c config.Config, log *slog.Logger) (*tls.Config, error) {
 		}
 		t := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}
 		if c.CAFile != "" {
-			if t.ClientCAs, err = certfile.Pool("ca_file", c.CAFile); err != nil {
-				return nil, err
+			if t.ClientCAs, err = certfile.Pool(c.CAFile); err != nil {
+				return nil, fmt.Errorf("ca_file: %w", err)
 			}
 			t.ClientAuth = tls.RequireAndVerifyClientCert
 		}

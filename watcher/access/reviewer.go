@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -94,12 +95,12 @@ func newReviewer(c Config, s Settings) (*Reviewer, error) {
 	_, _ = rand.Read(r.secret[:]) // never fails
 	if c.ClientCAFile != "" {
 		r.clientCAs, err = certfile.NewLatest(func() (*x509.CertPool, error) {
-			return certfile.Pool("clientCAFile", c.ClientCAFile)
+			return certfile.Pool(c.ClientCAFile)
 		}, fileAge, func(err error) {
 			s.Logger.Warn("the CA of client certificates cannot be read, the last one is used", "error", err)
 		})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("clientCAFile: %w", err)
 		}
 	}
 	return r, nil

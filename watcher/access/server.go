@@ -168,8 +168,8 @@ func serverTLS(c Config, log *slog.Logger) (*tls.Config, error) {
 		}
 		t := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}, NextProtos: protocols}
 		if c.ClientCAFile != "" {
-			if t.ClientCAs, err = certfile.Pool("clientCAFile", c.ClientCAFile); err != nil {
-				return nil, err
+			if t.ClientCAs, err = certfile.Pool(c.ClientCAFile); err != nil {
+				return nil, fmt.Errorf("clientCAFile: %w", err)
 			}
 			t.ClientAuth = tls.RequestClientCert
 		}

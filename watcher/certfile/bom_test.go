@@ -38,7 +38,7 @@ func TestByteOrderMark(t *testing.T) {
 		}
 	}
 	read := func() []error {
-		_, pool := Pool("ca", files[0])
+		_, pool := Pool(files[0])
 		_, pair := Pair(files[1], files[2])
 		return []error{pool, pair}
 	}

@@ -13,15 +13,15 @@ import (
 	"github.com/watchbench/watchbench/internal/bom"
 )
 
-// Pool reads the certificates of a CA file; key names it in errors.
-func Pool(key, file string) (*x509.CertPool, error) {
+// Pool reads the certificates of a CA file.
+func Pool(file string) (*x509.CertPool, error) {
 	data, err := bom.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", key, err)
+		return nil, err
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(data) {
-		return nil, fmt.Errorf("%s: %s holds no PEM certificate", key, file)
+		return nil, fmt.Errorf("%s holds no PEM certificate", file)
 	}
 	return pool, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"code.dny.dev/ssrf"
 
+	"github.com/watchbench/watchbench/watcher/certfile"
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
 )
 
@@ -54,7 +55,7 @@ func (c Config) Validate() error {
 		}
 	}
 	if c.CAFile != "" {
-		if _, err := readPool(c.CAFile); err != nil {
+		if _, err := certfile.Pool(c.CAFile); err != nil {
 			return delivery.KeyError("caFile", "%w", err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/bom"
+	"github.com/watchbench/watchbench/watcher/certfile"
 )
 
 // pool is the certificates of a CA file, read again when it was replaced.
@@ -34,25 +34,13 @@ func (p *pool) get() (*x509.CertPool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.certs == nil || !info.ModTime().Equal(p.changed) {
-		certs, err := readPool(p.file)
+		certs, err := certfile.Pool(p.file)
 		if err != nil {
 			return nil, err
 		}
 		p.certs, p.changed = certs, info.ModTime()
 	}
 	return p.certs, nil
-}
-
-func readPool(file string) (*x509.CertPool, error) {
-	pem, err := bom.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	certs := x509.NewCertPool()
-	if !certs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s has no certificate in PEM form", file)
-	}
-	return certs, nil
 }
 
 // Roots are the certificates that servers are verified by, nil for the system's.
