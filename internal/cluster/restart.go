@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// ErrFixed means that no party of this cluster can be restarted.
+// ErrFixed is returned for a cluster whose processes this one does not own.
 var ErrFixed = errors.New("only the embedded control plane of this process can be restarted")
 
 // ErrNoBackup is returned by Restore without a Backup before it.
@@ -33,8 +33,8 @@ func (c *Cluster) RestartAPIServer(ctx context.Context) error {
 	return c.startAgain(ctx, apiserverParty)
 }
 
-// Backup copies etcd's data for Restore. etcd stands still meanwhile, so that the copy is
-// what its death at that moment would have left: all that it has acknowledged.
+// Backup copies etcd's data for Restore. etcd is stopped meanwhile, so that the copy is what a
+// crash would have left: everything acknowledged.
 func (c *Cluster) Backup() (err error) {
 	if c.own == nil {
 		return ErrFixed
@@ -57,9 +57,8 @@ func (c *Cluster) Backup() (err error) {
 	return nil
 }
 
-// Restore kills kube-apiserver and etcd, puts back the data of the last Backup, which is
-// used up by that, and starts both again: resourceVersions go back to what they were. It
-// returns when kube-apiserver is ready.
+// Restore kills kube-apiserver and etcd, moves the last Backup into place, which uses it up, and
+// starts both again; resourceVersions go back. It returns when kube-apiserver is ready.
 func (c *Cluster) Restore(ctx context.Context) error {
 	if c.own == nil {
 		return ErrFixed
@@ -70,12 +69,12 @@ func (c *Cluster) Restore(ctx context.Context) error {
 	}
 	ctx, cancel := restartLimit(ctx)
 	defer cancel()
-	// The apiserver goes, too: its watch cache has what will not have happened.
+	// The apiserver must go too: its watch cache has the undone changes.
 	if err := errors.Join(c.own.kill(ctx, apiserverParty), c.own.kill(ctx, etcdParty)); err != nil {
 		return err
 	}
 	if err := errors.Join(os.RemoveAll(data), os.Rename(backup, data)); err != nil {
-		return fmt.Errorf("put etcd's data back: %w", err)
+		return fmt.Errorf("restore etcd's data: %w", err)
 	}
 	if err := c.startAgain(ctx, etcdParty); err != nil {
 		return err
@@ -87,7 +86,7 @@ func restartLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, defaultStartTimeout, fmt.Errorf("not ready within %s", defaultStartTimeout))
 }
 
-// etcdData is the folder in which etcd keeps its data, and where a copy of it goes.
+// etcdData returns etcd's data folder and the one for its copy.
 func (r *run) etcdData() (data, backup string) {
 	return filepath.Join(r.dir, "data", "member"), filepath.Join(r.dir, "backup")
 }
@@ -121,7 +120,7 @@ func (c *Cluster) startAgain(ctx context.Context, party string) error {
 			c.PIDs[party] = partyPID(r.dir, party)
 			return nil
 		}
-		// The port is one that the kernel may lend to a client of anybody's for a moment.
+		// The kernel may briefly lend the port to some client.
 		if !errors.Is(err, errEnded) || !strings.Contains(logExcerpt(r.logs[party]), "address already in use") {
 			return fmt.Errorf("start %s again: %w", party, err)
 		}

@@ -29,10 +29,9 @@ func (s *Server) Save() uint64 {
 	return s.rv
 }
 
-// Restore goes back to the state that Save kept and returns its version, as an apiserver
-// does that is started again on an etcd whose data was put back: watches end, and what
-// follows gets versions that were given before. The windows begin there. A kind that
-// came later has no objects.
+// Restore goes back to the state that Save kept and returns its version, like an apiserver
+// restarted on a restored etcd: watches end, and later changes get versions that were assigned
+// before. The windows begin there. A kind that came later has no objects.
 func (s *Server) Restore() (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

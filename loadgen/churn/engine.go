@@ -213,8 +213,8 @@ const (
 // row that going on has no point.
 var ErrUnusable = errors.New("the apiserver does not take the load")
 
-// A phase ends when maxFailuresInARow operations were given up one after the other, each
-// after its retries, over at least minOutage: an apiserver that restarts takes seconds.
+// A phase ends when maxFailuresInARow operations in a row were given up after their retries, over
+// at least minOutage: an apiserver takes seconds to restart.
 const (
 	maxFailuresInARow = 50
 	minOutage         = 15 * time.Second

@@ -13,11 +13,11 @@ import (
 const (
 	// answerTime is how long a client waits for an answer.
 	answerTime = 30 * time.Second
-	// refusedPause is how long a client waits that was refused: less than it is told to.
+	// refusedPause is how long a client waits after a refusal, less than Retry-After says.
 	refusedPause = 100 * time.Millisecond
 )
 
-// ask has the clients ask for the URL, each on a connection of its own, until ctx ends.
+// ask has the clients request the URL, each on a connection of its own, until ctx ends.
 func ask(ctx context.Context, c Config) Seen {
 	seen := Seen{Asked: int64(c.Count), Answers: map[int]int64{}}
 	var mu sync.Mutex // guards seen
@@ -47,7 +47,7 @@ func ask(ctx context.Context, c Config) Seen {
 	return seen
 }
 
-// read returns the status of an answer that was read to its end, 0 without one.
+// read returns the status of an answer read to its end, 0 without one.
 func read(ctx context.Context, client *http.Client, url string) (int, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

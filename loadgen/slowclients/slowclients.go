@@ -26,7 +26,7 @@ type Config struct {
 	Address string // host:port
 	CAFile  string // of the CA that the server's certificate is of
 	Count   int    // clients
-	// URL, if it is set, is what each client asks for without end, instead of all that.
+	// URL, if set, is requested by each client again and again, instead of all that.
 	URL string
 }
 

@@ -47,8 +47,8 @@
 //	truncate          half of the event's line, and the watch ends
 //	unknown           an event of no known type before the event
 //	junk              a line that is no JSON before the event
-//	lost(deleted)     the event never comes; of that type alone (added, modified, deleted),
-//	                  or of any without an argument. Later lists are right
+//	lost(deleted)     the event is lost: of that type (added, modified, deleted) or, without
+//	                  an argument, of any. Later lists are right
 //
 // And gone(d), or refuse(for=d): connections are refused, open ones are reset.
 //

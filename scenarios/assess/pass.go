@@ -51,7 +51,7 @@ func (c *recorded) judge(ctx context.Context) (cell result.Cell, err error) {
 // timed are the checks that hold times of the op log and the ledger against each other.
 var timed = []string{"G3", "G4", "G5", "G8", "G9", "G10", "G12"}
 
-// excuse takes back what a record says of a watcher whose clock contradicts itself.
+// excuse withdraws failures that rest on a clock that contradicts itself.
 func excuse(checks map[string]result.Check) {
 	for _, g := range timed {
 		if c := checks[g]; c.Verdict == result.Fail {

@@ -6,12 +6,11 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// restore is a cluster that was put back to a former state, by the marks. What was done to
-// it since that state never happened, and versions are given a second time. All are Unix
-// nanoseconds, 0 without a restore.
+// restore is the return of the cluster to an earlier state, by the marks. What happened since that
+// state is undone, and versions are assigned again. All are Unix nanoseconds, 0 without a restore.
 type restore struct {
 	saved    int64 // when the state was copied
-	from, to int64 // while it was put back
+	from, to int64 // the restore itself
 }
 
 func (r *restore) mark(m history.Mark) {
@@ -28,15 +27,14 @@ func (r *restore) mark(m history.Mark) {
 // happened reports whether there was a restore.
 func (r *restore) happened() bool { return r.from != 0 }
 
-// before reports whether something at a time belongs to the history that ended with the
-// restore.
+// before reports whether t belongs to the history that the restore ended.
 func (r *restore) before(t int64) bool { return r.from == 0 || t < r.from }
 
-// open reports whether the record does not show where the order of requests ends: the cell
-// was cut, or the cluster restored.
+// open reports whether the record has no final order of requests: the cell was cut, or the cluster
+// restored.
 func (j *judge) open() bool { return j.h.Cut || j.back.happened() }
 
-// noteRestore says what a restore leaves to be judged.
+// noteRestore notes what a restore exempts from judgement.
 func (j *judge) noteRestore() {
 	if !j.back.happened() {
 		return

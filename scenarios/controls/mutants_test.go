@@ -351,7 +351,7 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 	},
 	{
 		Name: "scans-without-seats",
-		Bug:  "readers that look at every object all work at once, without a pause",
+		Bug:  "readers that look at every object all work at once, without pauses",
 		Edits: []edit{
 			{
 				"watcher/access/seats.go",
@@ -367,7 +367,7 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 	},
 	{
 		Name: "restore-refused",
-		Bug:  "the list of a restored cluster is refused, like one from a cache that is behind",
+		Bug:  "the list of a restored cluster is refused like one from a lagging cache",
 		Edits: []edit{{
 			"watcher/collector/store.go",
 			"\t\tcase s.afresh.Load(): // the verifier has said so\n",
@@ -380,7 +380,7 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 	},
 	{
 		Name: "lost-deletions-unseen",
-		Bug:  "a comparison with the API server does not see objects that are gone there",
+		Bug:  "a comparison with the API server does not notice deleted objects",
 		Edits: []edit{{
 			"watcher/collector/verify.go",
 			"\tfor o := range unlisted {\n",
@@ -392,7 +392,7 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 	},
 	{
 		Name: "lost-changes-unseen",
-		Bug:  "a comparison with the API server does not look at versions",
+		Bug:  "a comparison with the API server ignores versions",
 		Edits: []edit{{
 			"watcher/collector/verify.go",
 			"o.UID == m.UID && o.ResourceVersion == m.Version() {",

@@ -15,14 +15,13 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// A cluster that is put back to what it held before, as from a backup of etcd.
+// Events of a cluster that is restored, as from a backup of etcd.
 const (
 	backupCluster  = "backup-cluster"
 	restoreCluster = "restore-cluster"
 )
 
-// minUndone is how many objects of each sort a restore must concern: those that are gone
-// with it, those that are back, and those that are old again.
+// minUndone is how many objects a restore must remove, bring back and revert, each.
 const minUndone = 10
 
 func restoredCluster() family {
@@ -58,7 +57,7 @@ func validateRestore(t *spec.Timeline, e spec.Event) error {
 	}
 	saved, back := of(backupCluster), of(restoreCluster)
 	for _, err := range []error{
-		t.Need(t.Simulated() || t.Cluster.Provider == "embedded", e.What+" on a cluster that is not our own",
+		t.Need(t.Simulated() || t.Cluster.Provider == "embedded", e.What+" needs a cluster that watchbench starts",
 			"use the provider embedded or replay"),
 		t.Need(len(saved) == 1 && len(back) == 1 && saved[0].At.From < back[0].At.From,
 			backupCluster+" and "+restoreCluster+" belong together", "write each once, the backup first"),
@@ -113,7 +112,7 @@ type undone struct {
 	right int64 // since when it has what the cluster has; 0: it has not
 }
 
-// displaced reports whether storage had what the restore undid.
+// displaced reports whether storage held what the restore undid.
 func (r *undone) displaced() bool { return r.at != r.then }
 
 // undoing follows storage by op log and ledger as it takes back what a restore undid.
@@ -126,8 +125,8 @@ type undoing struct {
 	vague       map[history.Key]bool   // whether the backup has the last change is unknown
 }
 
-// operation sorts the writes: those that the backup has, those that the restore undid, and
-// those after it. Of one that was under way at either, nobody knows.
+// operation sorts the writes into those in the backup, those that the restore undid, and those after
+// it. One that was under way at either is vague.
 func (u *undoing) operation(op *oplog.Record) {
 	if !slices.Contains(u.kinds, op.Kind) || op.Type == oplog.TypeHeartbeat {
 		return
@@ -172,7 +171,7 @@ func (u *undoing) request(e *ledger.Entry) {
 	}
 }
 
-// sorts counts the rows that storage had to take back, by what the restore made of them.
+// sorts counts the rows that storage had to revert, by what the restore did to them.
 func (u *undoing) sorts() (gone, back, old int) {
 	for k, r := range u.rows {
 		switch {

@@ -147,7 +147,7 @@ func TestRestoreValidation(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
 		{minimal + both, ""},
 		{simulated + both, ""},
-		{minimal + "cluster: {provider: kind}\n" + both, "on a cluster that is not our own; use the provider embedded or replay"},
+		{minimal + "cluster: {provider: kind}\n" + both, "needs a cluster that watchbench starts; use the provider embedded or replay"},
 		{minimal + "events: [{at: 1s, what: restore-cluster}]\n", "write each once, the backup first"},
 		{minimal + "events: [{at: 1s, what: backup-cluster}]\n", "write each once, the backup first"},
 		{minimal + both + "fault: {row: F29, title: x, assert: [C, O]}\n", "the column O is not judged across restore-cluster"},

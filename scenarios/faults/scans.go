@@ -14,24 +14,23 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// queryScans has readers of the leader's resource watcher list by a label that no Pod has, again
-// and again: each answer is a look at every Pod.
+// queryScans has readers list the leader's Pods by a label that none has, again and again: each
+// answer takes a look at every Pod.
 const queryScans = "query-scans"
 
 const (
 	// probeLimit is how long, in seconds, a probe of the leader's health may take.
 	probeLimit = 0.25
-	// healthEvery is between two probes, and healthPatience how long one is waited for.
+	// healthEvery passes between probes; healthPatience is how long one may go unanswered.
 	healthEvery    = 100 * time.Millisecond
 	healthPatience = 10 * time.Second
-	// probeRoom is how long, in seconds, a probe and the pause behind it may take for there to be
-	// as many as are needed.
+	// probeRoom is the most seconds per probe, including its pause, for a cell to count.
 	probeRoom = 0.8
-	// leastScans must have been answered for there to be something that others had to endure.
+	// leastScans must have been answered for the load to count.
 	leastScans = 10
 )
 
-// scans is one cell's.
+// scans is the family of queryScans.
 type scans struct{}
 
 func readerScans() family {
@@ -52,7 +51,7 @@ func (scans) validate(t *spec.Timeline, e spec.Event) error {
 	return t.Need(t.Watcher.LeaderElection, e.What+" without a Lease to lose", remedy)
 }
 
-// scanned is what came of it.
+// scanned is the outcome of one event.
 type scanned struct {
 	Readers slowclients.Seen `json:"readers"`
 	For     float64          `json:"for"` // how long they went on, in seconds
@@ -102,8 +101,8 @@ func (scans) inject(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 	return Done{Keys: int64(e.Number()), Seen: seen}, nil
 }
 
-// probe asks for the health of a watcher until ctx ends. One that is under way then, or ends
-// without an answer, counts as long as it was waited for, or would have been.
+// probe checks a watcher's health until ctx ends. A probe cut short by that counts its time so far,
+// one that fails healthPatience.
 func (s *scanned) probe(ctx context.Context, ask func(context.Context) (time.Duration, error)) {
 	for lifecycle.Pause(ctx, healthEvery) == nil {
 		began := time.Now()

@@ -9,18 +9,17 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// ClockSlack is by how much times of one host may contradict each other without meaning
-// anything: its processes read the clock on different CPUs, and began at different times.
+// ClockSlack is how far times of one host may contradict each other without meaning anything: its
+// processes read the clock on different CPUs, and started at different times.
 const ClockSlack = int64(5 * time.Millisecond)
 
-// Clock looks for times of a record that cannot all be right, because an effect stands
-// before its cause: the clock was set meanwhile, or the record is not what was written. It
-// sees the record as an Observer, and then each Change.
+// Clock looks for effects before their causes in a record: then the clock was set meanwhile, or
+// the record was altered. It sees the record as an Observer, and then each Change.
 type Clock struct {
 	found int64
 	first string
-	// begun has, by kind, the acknowledged write that was dispatched last. A kind's versions
-	// increase: a write with a higher version is answered after that dispatch.
+	// begun has, by kind, the acknowledged write dispatched last. A kind's versions increase, so a
+	// write with a higher version must be answered after that dispatch.
 	begun map[string]dispatch
 }
 
@@ -32,16 +31,16 @@ type dispatch struct {
 
 var _ Observer = (*Clock)(nil)
 
-// Reason is why a cell with such a record is not believed; "" if nothing was found.
+// Reason says why a cell with this record is invalid; "" if it is not.
 func (c *Clock) Reason() string {
 	if c.found == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the clock was set, or the record changed: %d times contradict each other, first: %s",
+	return fmt.Sprintf("the clock was set, or the record was altered: %d times contradict each other, first: %s",
 		c.found, c.first)
 }
 
-// before notes that an effect stands before its cause; text names them.
+// before counts an effect that precedes its cause; text names them.
 func (c *Clock) before(effect, cause int64, text func() string) {
 	if cause == 0 || effect == 0 || effect >= cause-ClockSlack {
 		return
