@@ -29,12 +29,12 @@ import (
 // once the process ends.
 const closeGrace = time.Second
 
-// serverConnections bounds the connections of the health and of the metrics server. One more ends
-// the oldest, so that a probe always gets through.
+// serverConnections bounds the connections of the health and the metrics server each. One more
+// evicts the oldest, so that a probe always gets through.
 const serverConnections = 128
 
-// mostWaiting requests wait for metrics to be gathered once. There are more than connections only
-// where clients go away without its being noticed.
+// mostWaiting requests may share one gathering of metrics. There can be more of them than
+// connections only while clients that left have not been noticed.
 const mostWaiting = 8 * serverConnections
 
 // serverPatience is how long a client may take to accept 64 KiB from them.
@@ -138,13 +138,13 @@ func metricsHandler(g prometheus.Gatherer) http.Handler {
 	return mux
 }
 
-// rendered has one answer at a time made, for all that wait for it: who asks often, or goes away,
-// costs no more of the processor, nor of memory than the wait, and none of the others' turn. Its
-// form depends on no header. It is sent afterwards, so that a client that does not read keeps
-// bytes, not what was gathered.
+// rendered makes one answer at a time, for all requests that wait for it, so that a client that
+// asks often or goes away costs little and delays nobody. The form depends on no header. The answer
+// is sent afterwards: for a client that does not read, its text stays in memory, not the gathered
+// metrics.
 func rendered(h http.Handler) http.Handler {
 	var mu sync.Mutex
-	var next *page // guarded by mu; that nobody has begun to make
+	var next *page // guarded by mu; not begun yet
 	turn := make(chan struct{}, 1)
 	render := func(p *page, r *http.Request) {
 		turn <- struct{}{}
@@ -155,7 +155,7 @@ func rendered(h http.Handler) http.Handler {
 		mu.Unlock()
 		h.ServeHTTP(p, r)
 		close(p.made)
-		work.Rest() // before the next: asking all the time must not take the processor
+		work.Rest() // constant scraping must not take the processor
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
@@ -171,7 +171,7 @@ func rendered(h http.Handler) http.Handler {
 			render(p, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: r.URL.Path}, Header: http.Header{}})
 		}
 		if wanted > mostWaiting {
-			http.Error(w, "too many requests wait for these metrics", http.StatusServiceUnavailable)
+			http.Error(w, "too many requests for metrics at once", http.StatusServiceUnavailable)
 			return
 		}
 		select {
@@ -190,8 +190,8 @@ type page struct {
 	header http.Header
 	code   int
 	body   bytes.Buffer
-	made   chan struct{} // closed once it is whole
-	wanted int           // guarded by rendered's mu: by so many
+	made   chan struct{} // closed once complete
+	wanted int           // guarded by rendered's mu: requests for it
 }
 
 func (p *page) Header() http.Header         { return p.header }

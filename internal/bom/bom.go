@@ -1,5 +1,5 @@
-// Package bom reads text as editors of other systems save it: a byte order mark of UTF-8 is
-// skipped, and UTF-16 is an error that says so.
+// Package bom reads text that may begin with a byte order mark: UTF-8's is skipped, and UTF-16 is
+// an error that says so.
 package bom
 
 import (
@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// UTF16Error is text that begins with the byte order mark of UTF-16.
+// UTF16Error reports text that begins with UTF-16's byte order mark.
 type UTF16Error struct{ BigEndian bool }
 
 func (e *UTF16Error) Error() string {
@@ -30,7 +30,7 @@ func Text(data []byte) ([]byte, error) {
 	return bytes.TrimPrefix(data, []byte("\ufeff")), nil
 }
 
-// ReadFile is os.ReadFile with Text; a *UTF16Error is within an *fs.PathError.
+// ReadFile is os.ReadFile with Text; a *UTF16Error is wrapped in an *fs.PathError.
 func ReadFile(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

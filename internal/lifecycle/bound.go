@@ -11,44 +11,42 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// piece is the most that is written under one deadline, and about what the kernel keeps of an
-// answer that nobody reads, in bytes.
+// piece is the most that is written under one deadline, in bytes, and about what the kernel keeps
+// of an answer that nobody reads.
 const piece = 64 << 10
 
-// Bounds of what new connections take from the process, which has other work. Without, all that
-// wait in the kernel's queue are accepted in one go when slots become free: 3,800 whose clients
-// had given up delayed changes by half a second.
+// What new connections may take from the process. Without these bounds, all that wait in the
+// kernel's queue are accepted in one go when slots become free: 3,800 whose clients had given up
+// delayed changes by half a second.
 const (
-	// connectionRate is how many are accepted per second beyond connectionBurst: a tenth of
-	// a core. With Evict there is no such bound: a probe must not wait behind those of a client
-	// that connects as fast as it can.
+	// connectionRate is how many are accepted per second beyond connectionBurst, a tenth of a
+	// core. It does not apply with Evict: a probe must not wait behind a flood of connections.
 	connectionRate  = 2000
 	connectionBurst = 64
-	// handshakeCost is how many connections a TLS handshake counts as beside its own, from
-	// when its ClientHello is there. It takes 0.4 ms with an ECDSA key, 1.4 with RSA.
+	// handshakeCost is how many more connections a TLS handshake counts as once its ClientHello
+	// has arrived. It takes 0.4 ms with an ECDSA key, 1.4 with RSA.
 	handshakeCost = 8
-	// evictAge is how old a connection gets before another ends it: long enough to be answered.
+	// evictAge is the least age at which a connection is evicted: long enough to be answered.
 	evictAge = 20 * time.Millisecond
 )
 
-// HandshakeTimeout is how long a TLS handshake may take, its wait included.
+// HandshakeTimeout bounds a TLS handshake, including its wait.
 const HandshakeTimeout = 5 * time.Second
 
-// Bounds are those of a Bounded.
+// Bounds configure a Bounded.
 type Bounds struct {
 	Connections int // at a time
-	// Patience is how long a client may take to accept 64 KiB of an answer. Whoever takes
-	// longer is cut off: its answer would otherwise be kept for it without end.
+	// Patience is how long a client may take to accept 64 KiB of an answer before it is cut off.
 	Patience time.Duration
-	// Evict has a connection beyond Connections end the oldest one. Without, it waits in the
-	// kernel's queue, where it costs no memory of this process, nor of its own time limits.
+	// Evict closes the oldest connection for one beyond Connections. Otherwise the new one waits
+	// in the kernel's queue, where it costs no memory here and uses up no time limit.
 	Evict bool
 }
 
-// AdminBounds are those of servers that people and scripts look at.
+// AdminBounds are for servers used by people and scripts.
 var AdminBounds = Bounds{Connections: 256, Patience: 30 * time.Second, Evict: true}
 
-// Bounded accepts a number of connections at a time and per second.
+// Bounded limits the connections at a time and per second.
 type Bounded struct {
 	net.Listener
 	bounds Bounds
@@ -107,14 +105,14 @@ func (b *Bounded) accept() (net.Conn, error) {
 	return nil, err
 }
 
-// crowded reports whether the oldest connection would be ended before it can have been answered.
+// crowded reports whether the oldest connection is too young to be evicted.
 func (b *Bounded) crowded() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.conns.Len() >= b.bounds.Connections && time.Since(b.conns.Front().Value.(*boundConn).began) < evictAge
 }
 
-// admit keeps account of a connection, and evicts.
+// admit tracks a connection, and evicts the oldest.
 func (b *Bounded) admit(c net.Conn) net.Conn {
 	admitted := &boundConn{Conn: c, patience: b.bounds.Patience, began: time.Now()}
 	if !b.bounds.Evict {
@@ -131,12 +129,12 @@ func (b *Bounded) admit(c net.Conn) net.Conn {
 	}
 	if b.conns.Len() > b.bounds.Connections {
 		oldest := b.conns.Remove(b.conns.Front()).(*boundConn)
-		_ = oldest.Conn.Close() // its owner notices, and closes it, too
+		_ = oldest.Conn.Close() // its owner notices, and closes it too
 	}
 	return admitted
 }
 
-// Close ends Accept, also where it waits.
+// Close ends Accept even while it waits.
 func (b *Bounded) Close() error {
 	b.cancel()
 	return b.Listener.Close()
@@ -155,9 +153,8 @@ func (b *Bounded) Secure(c *tls.Config) net.Listener {
 	return tls.NewListener(b, c)
 }
 
-// handshake waits for the turn of one, as accepting then does for its own: connections
-// that all begin with it at the same moment take no more either. It returns an error at
-// once where the wait would be longer than the client has.
+// handshake charges one to pace, so that connections whose handshakes all begin at once take no
+// more either. It fails at once if the wait would exceed the client's time.
 func (b *Bounded) handshake(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, HandshakeTimeout)
 	defer cancel()
@@ -165,8 +162,8 @@ func (b *Bounded) handshake(ctx context.Context) error {
 	return b.pace.WaitN(ctx, handshakeCost)
 }
 
-// boundConn cuts off a client that takes nothing, also where a handler sets no deadline, or a
-// later one.
+// boundConn cuts off a client that reads nothing, even if the handler sets no deadline or a later
+// one.
 type boundConn struct {
 	net.Conn
 	patience time.Duration
@@ -189,7 +186,7 @@ func (c *boundConn) SetDeadline(t time.Time) error {
 	return c.SetWriteDeadline(t)
 }
 
-// SetWriteDeadline also reaches a write that is under way.
+// SetWriteDeadline also affects a write under way.
 func (c *boundConn) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

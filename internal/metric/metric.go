@@ -40,7 +40,7 @@ const (
 	// Changes of one object arrived faster than storage took them, and only the latest was sent. Normal under load and after an
 	// outage; a strategy that sends every version is `keyed`.
 	EventsCoalesced = "k8swatch_events_coalesced_total"
-	// Grows with changes that the filter file, or the skipping of Node heartbeats, keeps back: nothing to do. `unreadable`: objects that cannot be decoded are skipped and their rows stay; the log names them. Ask whoever serves the kind.
+	// Grows with changes that the filter file, or the skipping of Node heartbeats, keeps back: nothing to do. `unreadable`: objects that cannot be decoded are skipped and their rows stay; the log names them. Ask the owner of the API.
 	EventsFiltered = "k8swatch_events_filtered_total"
 	// Events are lost: a queue with `bcs.queueFull` `drop`, Kubernetes Events beyond their bound, or a drain that took too long.
 	// The log says which. Except for Kubernetes Events the next comparison brings them. Raise `bcs.drainTimeout` with the Pod's
@@ -92,11 +92,11 @@ const (
 	Lists = "k8swatch_lists_total"
 	// One per kind and minute is normal on quiet kinds. More: something between apiserver and watcher closes connections.
 	Watches = "k8swatch_watches_total"
-	// Grows by a few per kind and `cacheCheck.period`, and after each watch that broke. See
+	// A few per kind and `cacheCheck.period`, and after each broken watch. See
 	// [k8swatch_cache_differences_total](#k8swatch_cache_differences_total).
 	CacheChecks = "k8swatch_cache_checks_total"
-	// Storage was wrong until then. `restored`: the cluster was restored from a backup or made anew. Anything else: the apiserver's
-	// watch lost changes, or something between apiserver and watcher did; look at both.
+	// Storage was wrong until then. `restored`: the cluster was restored from a backup or recreated. Anything else: the apiserver, or
+	// something between it and the watcher, lost watch events; look at both.
 	CacheDifferences = "k8swatch_cache_differences_total"
 	// 0 is a kind that has not been listed yet: rights, or the apiserver; `/readyz` says which.
 	Synced = "k8swatch_synced"
@@ -120,7 +120,7 @@ const (
 	// [k8swatch_sync_runs_total](#k8swatch_sync_runs_total).
 	SyncLast = "k8swatch_sync_last_success_timestamp_seconds"
 	// Grows with warnings about owned Pods. If those of `result="failed"` or `"dropped"` grow, the target does not answer.
-	// Each Alertmanager counts by itself. `result="old"` is what happened before the start.
+	// Each Alertmanager counts separately. `result="old"`: Events from before the start.
 	Alerts = "k8swatch_alerts_total"
 	// 1 on one replica, 0 on the others. A sum of 0 for longer than 20 s: nobody writes. The log says what is wrong with the Lease.
 	Leading = "k8swatch_leading"

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// mostQueued requests of one user wait for a seat, and mostFlows times as many of all users:
-	// beyond, those of the user who has the most make room.
+	// mostQueued requests of one user may wait for a seat, and mostFlows times as many of all
+	// users; beyond that the user with the most makes room.
 	mostQueued = 500
 	mostFlows  = 4
-	// mostBegun requests of one user have had a seat and are not over: those that wait for
-	// their clients keep the state that they show in memory.
+	// mostBegun requests of one user may be under way: while they wait for their clients, the
+	// state that they show stays in memory.
 	mostBegun = 16
 	// queueWait is how long a request waits for its first seat.
 	queueWait = 10 * time.Second
@@ -28,9 +28,8 @@ const (
 var ErrNoSeat = errors.New("too many requests that read many objects, please try again later")
 
 // Seats are for requests that take more than a moment of a processor: lists, relations, indexes.
-// Few have a seat at a time, and rest as long as they work. The others wait in a queue for each
-// user, and users take turns slice by slice. Within a queue the first to come goes on first.
-// The words are those of an apiserver's priority and fairness.
+// Few have a seat at a time, and they pause as long as they work. The others wait in one FIFO queue
+// per user, and users take turns slice by slice. The terms are API Priority and Fairness's.
 type Seats struct {
 	mu     sync.Mutex
 	free   int     // guarded by mu
@@ -39,7 +38,7 @@ type Seats struct {
 	flows  []*flow // guarded by mu; of users who have requests, the next one's first
 }
 
-// flow is the requests of one user; its fields are guarded by Seats.mu.
+// flow holds the requests of one user; its fields are guarded by Seats.mu.
 type flow struct {
 	user    string
 	begun   int
@@ -47,7 +46,7 @@ type flow struct {
 	waiting []*Seat // by number
 }
 
-// Seat is what a request works on. It is for one goroutine.
+// Seat lets one request work. It is for one goroutine.
 type Seat struct {
 	all    *Seats
 	flow   *flow
@@ -58,7 +57,7 @@ type Seat struct {
 	work   lifecycle.Work
 }
 
-// NewSeats makes half as many as there are processors, at least one.
+// NewSeats makes one seat for every two processors, at least one.
 func NewSeats() *Seats { return &Seats{free: max(1, runtime.GOMAXPROCS(0)/2)} }
 
 // Take waits for a seat, which the caller must Leave. Its error is ErrNoSeat or the cause of
@@ -88,8 +87,8 @@ func (s *Seats) Take(ctx context.Context, u User) (*Seat, error) {
 	return seat, nil
 }
 
-// displace refuses the newest request of the user who has the most, for one of f, unless f then
-// had as many. The caller holds mu.
+// displace refuses the newest request of the user with the most, to admit one of f, unless f
+// would then have as many. The caller holds mu.
 func (s *Seats) displace(f *flow) bool {
 	longest := slices.MaxFunc(s.flows, func(a, b *flow) int { return cmp.Compare(a.queued, b.queued) })
 	if longest.queued <= f.queued+1 {
@@ -120,7 +119,7 @@ func (s *Seats) drop(f *flow) {
 	}
 }
 
-// queue waits in its place among the user's. The caller holds mu.
+// queue inserts t into its user's queue, by number. The caller holds mu.
 func (t *Seat) queue() {
 	at, _ := slices.BinarySearchFunc(t.flow.waiting, t.number, func(w *Seat, n uint64) int {
 		return cmp.Compare(w.number, n)
@@ -129,7 +128,7 @@ func (t *Seat) queue() {
 	t.all.give()
 }
 
-// quit waits no more, and reports whether it did. The caller holds mu.
+// quit leaves the queue, and reports whether t was in it. The caller holds mu.
 func (t *Seat) quit() bool {
 	i := slices.Index(t.flow.waiting, t)
 	if i < 0 {
@@ -144,7 +143,7 @@ func (t *Seat) quit() bool {
 	return true
 }
 
-// sit waits until the seat is given.
+// sit waits for the seat.
 func (t *Seat) sit(ctx context.Context) error {
 	var err error
 	select {
@@ -185,13 +184,13 @@ func (s *Seats) give() {
 	}
 }
 
-// pass has the others' turn come first. The caller holds mu.
+// pass moves f behind the other flows. The caller holds mu.
 func (s *Seats) pass(f *flow) {
 	i := slices.Index(s.flows, f)
 	s.flows = append(slices.Delete(s.flows, i, i+1), f)
 }
 
-// next is who gets the flow's next seat, nil for nobody.
+// next returns the request that gets the flow's next seat, nil for none.
 func (f *flow) next() *Seat {
 	if len(f.waiting) == 0 || !f.waiting[0].begun && f.begun >= mostBegun {
 		return nil
@@ -199,7 +198,7 @@ func (f *flow) next() *Seat {
 	return f.waiting[0]
 }
 
-// rise gives the seat to others.
+// rise gives up the seat.
 func (t *Seat) rise() {
 	t.seated = false
 	t.all.mu.Lock()
@@ -209,7 +208,7 @@ func (t *Seat) rise() {
 	t.all.give()
 }
 
-// Leave ends the request's work. It may be called more than once, and for a nil Seat.
+// Leave ends the request. It may be called more than once, and on a nil Seat.
 func (t *Seat) Leave() {
 	if t == nil || t.flow == nil {
 		return
@@ -226,9 +225,9 @@ func (t *Seat) Leave() {
 	s.give()
 }
 
-// Step is to be called between two steps of the work, each of which takes microseconds. It
-// pauses after a slice, and then yields the seat if it is another request's turn. Its error is
-// the cause of ctx's end. A nil Seat bounds nothing.
+// Step must be called between steps of a few microseconds. It pauses after each slice, and then
+// yields the seat if it is another request's turn. Its error is the cause of ctx's end. A nil Seat
+// bounds nothing.
 func (t *Seat) Step(ctx context.Context) error {
 	switch {
 	case t == nil || !t.work.Step():
@@ -239,14 +238,14 @@ func (t *Seat) Step(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// Rest is Step for callers that hold a lock which other seats may need: it only pauses.
+// Rest is Step for callers that hold a lock other seats may need: it pauses without yielding.
 func (t *Seat) Rest() {
 	if t != nil {
 		t.work.Step()
 	}
 }
 
-// yields reports whether another request should go on now: of another user, or an earlier one.
+// yields reports whether another user's request, or an earlier one, should go first.
 func (t *Seat) yields() bool {
 	t.all.mu.Lock()
 	defer t.all.mu.Unlock()
@@ -256,8 +255,8 @@ func (t *Seat) yields() bool {
 	})
 }
 
-// Without does what may have to wait, such as for a client, while others have the seat. Its
-// error is do's, or the cause of ctx's end; the request then has no seat any more.
+// Without runs do, which may wait, such as for a client, without the seat. Its error is do's or
+// the cause of ctx's end; after an error the request no longer has a seat.
 func (t *Seat) Without(ctx context.Context, do func() error) error {
 	if t == nil || !t.seated {
 		return do()

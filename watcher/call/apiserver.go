@@ -8,8 +8,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// RedirectError is an API server's answer that points elsewhere. It is not followed: every
-// request carries the watcher's token (CVE-2022-3172).
+// RedirectError is a redirect from an API server. It is not followed, because every request
+// carries the watcher's token (CVE-2022-3172).
 type RedirectError struct {
 	Status int
 	From   string // scheme and host that were asked
@@ -17,12 +17,12 @@ type RedirectError struct {
 }
 
 func (e *RedirectError) Error() string {
-	return fmt.Sprintf("HTTP %d: %s redirects to %s, which is not followed, as it would get the token: "+
-		"want the address of the API server itself", e.Status, e.From, e.To)
+	return fmt.Sprintf("HTTP %d: %s redirects to %s; not followed, because that would leak the token: "+
+		"use the address of the API server itself", e.Status, e.From, e.To)
 }
 
-// APIServer makes the client for a Kubernetes API server, and the URL that paths such as
-// /api/v1 are to be joined to. Any redirect is a *RedirectError.
+// APIServer makes the client for a Kubernetes API server and the URL to join paths such as
+// /api/v1 to. Any redirect is a *RedirectError.
 func APIServer(cfg *rest.Config) (*http.Client, *url.URL, error) {
 	shared, err := rest.HTTPClientFor(cfg)
 	if err != nil {

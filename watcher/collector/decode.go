@@ -25,13 +25,12 @@ type decoder struct {
 	// known returns the cached version of an object, or nil. An object that has not
 	// changed is not copied again, so that a relist needs no memory for it.
 	known func(name) *object.Object
-	// each, if it is set, gets the items of a list instead, those that cannot be read with the
-	// reason. What it gets is valid until it returns.
+	// each, if set, gets the items of a list instead, unreadable ones with the reason. Its
+	// arguments are valid until it returns.
 	each func(b []byte, m *object.Meta, bad error) error
 }
 
-// scan reads the object that comes next. Of JSON that cannot be read as an object it passes
-// all, and bad says why it cannot.
+// scan reads the next object. JSON that cannot be decoded as one is skipped, and bad says why.
 func scan(s *jsonscan.Scanner, b []byte) (m object.Meta, bad, err error) {
 	start := *s
 	if m, err = object.ScanAt(s, b); err == nil || errors.Is(err, jsonscan.ErrUnexpectedEnd) {
@@ -42,7 +41,7 @@ func scan(s *jsonscan.Scanner, b []byte) (m object.Meta, bad, err error) {
 	return m, bad, err
 }
 
-// readable makes an item of what scan found, whether it can be read or not.
+// readable makes an item of what scan found, whether it could be decoded or not.
 func (d *decoder) readable(b []byte, m *object.Meta, bad error) *item {
 	if bad == nil {
 		it, err := d.item(b, m)
@@ -148,8 +147,8 @@ func objectType(text string) watch.EventType {
 	return ""
 }
 
-// event makes the event of a frame. A deletion must be readable: which object is gone, only
-// a list could say.
+// event makes the event of a frame. A deletion must be readable: otherwise only a list could
+// tell which object is gone.
 func (d *decoder) event(kind watch.EventType, b []byte, m *object.Meta, bad error) (watch.Event, error) {
 	var it *item
 	var err error

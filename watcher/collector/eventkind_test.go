@@ -32,7 +32,7 @@ func TestRefusalWithoutMessage(t *testing.T) {
 	for name, tc := range map[string]struct{ body, want string }{
 		"no Status": {"", "403 Forbidden (get pods)"},
 		"Status": {`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`,
-			"the API server answered 403 Forbidden and did not say why"},
+			"the API server answered 403 Forbidden without a message"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := newFakeAPI(t)

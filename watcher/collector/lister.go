@@ -22,17 +22,16 @@ import (
 )
 
 const (
-	// acceptMetadata asks for no more of each object than its metadata.
+	// acceptMetadata asks for the metadata of each object alone.
 	acceptMetadata = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
-	// pageSize is how many objects one request asks for, like kubectl's.
+	// pageSize is kubectl's.
 	pageSize = 500
 	// DefaultPagePause is the least time between two pages.
 	DefaultPagePause = 50 * time.Millisecond
 )
 
-// Lister reads kinds straight from the apiserver, in pages of which it holds one. All reads
-// are consistent: what they return was so after they began. A busy apiserver's Retry-After
-// is kept.
+// Lister reads kinds straight from the apiserver, one page in memory at a time. All reads are
+// consistent: what they return was true after they began. Retry-After is obeyed.
 type Lister struct {
 	// Pause is the least time between two pages of a list.
 	Pause time.Duration
@@ -52,8 +51,8 @@ type Identity struct {
 	Created         time.Time // zero: unknown
 }
 
-// NewLister makes a Lister with connections of its own. Of the configuration it takes
-// Namespace, Masks, KeepManagedFields, ListIdle, HTTP2 and ReadPace.
+// NewLister makes a Lister with connections of its own. It uses Namespace, Masks,
+// KeepManagedFields, ListIdle, HTTP2 and ReadPace of the configuration.
 func NewLister(client *rest.Config, c Config) (*Lister, error) {
 	m, err := newMetrics(nil)
 	if err != nil {
@@ -72,10 +71,10 @@ func NewLister(client *rest.Config, c Config) (*Lister, error) {
 // Close ends idle connections.
 func (l *Lister) Close() { l.conn.closeIdle() }
 
-// RawMetadata calls each for every object of a kind, in the apiserver's order, with its
-// metadata as it came, valid until each returns. It returns the version of the list; where
-// that expired before the last page, later pages are of a later version. It ends with the
-// first error of each, and at an object that cannot be read.
+// RawMetadata calls each for every object of a kind, in the apiserver's order, with its raw
+// metadata, valid until each returns. It returns the version of the list; if that expires
+// before the last page, the remaining pages are of a later one. It stops at the first error of
+// each and at an object that cannot be decoded.
 func (l *Lister) RawMetadata(
 	ctx context.Context, r Resource, each func(id Identity, raw []byte) error,
 ) (version string, err error) {
@@ -100,15 +99,15 @@ func (l *Lister) Objects(ctx context.Context, r Resource, each func(*object.Obje
 	})
 }
 
-// Version returns that of a consistent read of the kind, for which one object is read, whatever r
-// selects: an apiserver would look through etcd for one that a selector lets through.
+// Version returns the version of a consistent read of one object of the kind. It drops r's
+// selector, for which the apiserver might have to search all of etcd.
 func (l *Lister) Version(ctx context.Context, r Resource) (string, error) {
 	r.LabelSelector = ""
 	return l.pages(ctx, r, acceptMetadata, metav1.ListOptions{Limit: 1}, func([]byte, *object.Meta, error) error { return nil })
 }
 
-// Get reads one object as the Collector would cache it; a label selector of r applies. The
-// error of one that does not exist fulfils apierrors.IsNotFound.
+// Get reads one object as the Collector would cache it; r's label selector applies. If there is
+// none, apierrors.IsNotFound holds for the error.
 func (l *Lister) Get(ctx context.Context, r Resource, key object.Key) (*object.Object, error) {
 	it, _, err := l.item(ctx, r, nameOf(key))
 	switch {
@@ -120,9 +119,9 @@ func (l *Lister) Get(ctx context.Context, r Resource, key object.Key) (*object.O
 	return it.obj, nil
 }
 
-// item reads one object, nil if there is none, by a list: that needs no other right, and
-// shows an object only as long as r selects it. Objects of another name, of a server that ignores
-// the field selector, are passed over. The version is the list's, 0 if that is opaque.
+// item reads one object, nil if there is none, with a list, which needs no further right and
+// honours r's selector. A server may ignore the field selector, so other names are skipped. The
+// version is the list's, 0 if that is opaque.
 func (l *Lister) item(ctx context.Context, r Resource, n name) (found *item, version uint64, err error) {
 	one := *l
 	one.config.Namespace = n.namespace
@@ -147,7 +146,7 @@ func (l *Lister) item(ctx context.Context, r Resource, n name) (found *item, ver
 
 var errUnread = errors.New("cannot be read")
 
-// unread is the error of a list with an object that cannot be read.
+// unread is the error for an object that cannot be decoded.
 func unread(r Resource, b []byte, m *object.Meta, bad error) error {
 	it := newUnreadable(r.Key(), m.Whole.Of(b), bad)
 	return fmt.Errorf("object %q of namespace %q %w: %w", it.obj.Key.Name, it.obj.Key.Namespace, errUnread, it.bad.err)
@@ -173,7 +172,7 @@ func (l *Lister) source(r Resource, accept string) *source {
 	}
 }
 
-// pages reads a list in pages, or its first object if that is the limit.
+// pages reads a list in pages, or only its first object with a limit of 1.
 func (l *Lister) pages(
 	ctx context.Context, r Resource, accept string, o metav1.ListOptions, each func(b []byte, m *object.Meta, bad error) error,
 ) (version string, err error) {
@@ -202,8 +201,8 @@ func (l *Lister) pages(
 	}
 }
 
-// later is the token with which a list of an expired version goes on at the present one, ""
-// where the apiserver gave none.
+// later returns the token for continuing an expired list at the current version, "" if the
+// apiserver gave none.
 func later(err error) string {
 	var answer apierrors.APIStatus
 	if !apierrors.IsResourceExpired(err) || !errors.As(err, &answer) {

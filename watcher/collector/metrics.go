@@ -32,8 +32,8 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		lists:       counter(metric.Lists, "Lists started, streaming lists included.", "kind"),
 		relists:     counter(metric.Relists, "Lists after the first.", "kind"),
 		watches:     counter(metric.Watches, "Watches started.", "kind"),
-		verified:    counter(metric.CacheChecks, "Lists that compare what is cached with the apiserver, those of a single version or object included.", "kind"),
-		differences: counter(metric.CacheDifferences, "What these lists found that the watch did not bring, by sort.", "kind", "difference"),
+		verified:    counter(metric.CacheChecks, "Lists that compare the cache with the apiserver, including those of a single version or object.", "kind"),
+		differences: counter(metric.CacheDifferences, "Differences found by these lists that the watch did not deliver.", "kind", "difference"),
 		cacheKeys:   gauge(metric.CacheKeys, "Cached objects.", "watcher"),
 		synced:      gauge(metric.Synced, "1 after the first complete list.", "kind"),
 	}

@@ -36,11 +36,10 @@ const (
 	maxComeBack = 30 * time.Second
 	// listRead is how much of a list one read waits for.
 	listRead = 32 << 10
-	// answerWithin is how long a watch may wait for its answer until the server's version is
-	// asked for.
+	// answerWithin is how long a watch may go unanswered before the server's version is checked.
 	answerWithin = 2 * time.Second
-	// watchesPerSecond of a kind are opened in the long run, where watches that are answered end
-	// at once: the reflector asks for the next without a pause if one brought anything.
+	// watchesPerSecond and watchesAtOnce bound the watches opened per kind: after one that
+	// delivered anything the reflector opens the next without a pause, even if it ended at once.
 	watchesPerSecond = 1
 	watchesAtOnce    = 5
 )
@@ -62,10 +61,10 @@ type source struct {
 	logger    *slog.Logger
 	plain     bool        // no streaming lists
 	afresh    func() bool // whether lists have to be consistent
-	doubt     func()      // asks for the apiserver's version
+	doubt     func()      // schedules a check of the apiserver's version
 
-	// broken is that the last watch was lost, ended early, or brought nothing: the next one may be of an
-	// apiserver that was put back to an earlier version, where it is silent.
+	// broken is set after a watch that was lost, ended early or delivered nothing: the next one
+	// may reach a restored apiserver, where it would be silent.
 	broken  atomic.Bool
 	listed  atomic.Bool
 	spread  atomic.Bool   // no watch has ended since the last list
@@ -135,7 +134,7 @@ func (s *source) page(ctx context.Context, o metav1.ListOptions) (*itemList, err
 	return list, nil
 }
 
-// consistent has a list show the present, not what some apiserver's cache holds.
+// consistent makes a list a consistent read if it has to be, not one of an apiserver's cache.
 func (s *source) consistent(o *metav1.ListOptions) {
 	if s.afresh() {
 		o.ResourceVersion = ""
@@ -163,7 +162,7 @@ func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 	// The reflector takes "0" from an object that has no version either.
 	if fresh := s.current.Swap(false); !fresh && (o.ResourceVersion == "" || o.ResourceVersion == "0") && o.SendInitialEvents == nil {
 		s.running.leave()
-		return nil, apierrors.NewResourceExpired("lists of " + s.resource.String() + " have no version, and what was deleted since the last shows in no watch")
+		return nil, apierrors.NewResourceExpired("lists of " + s.resource.String() + " have no version: a watch would miss what was deleted since the last list")
 	}
 	if err := s.opens.Wait(ctx); err != nil {
 		s.running.leave()
@@ -185,7 +184,7 @@ func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 	}
 	ctx, stop := context.WithCancel(ctx)
 	request, guard := guardIdle(ctx, idle)
-	// A watch from a version that the server does not have yet may wait for it without an answer.
+	// A server may not answer a watch from a future version until it gets there.
 	waits := time.AfterFunc(answerWithin, s.doubt)
 	body, err := s.open(request, guard, o)
 	waits.Stop()
@@ -286,7 +285,7 @@ func answerError(resp *http.Response, r Resource) error {
 		st = apierrors.NewGenericServerResponse(resp.StatusCode, http.MethodGet, r.groupResource(), "", resp.Status, retryAfter, true).ErrStatus
 	}
 	if st.Message == "" {
-		st.Message = fmt.Sprintf("the API server answered %s and did not say why", resp.Status)
+		st.Message = fmt.Sprintf("the API server answered %s without a message", resp.Status)
 	}
 	return apierrors.FromObject(&st)
 }

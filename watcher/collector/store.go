@@ -63,13 +63,13 @@ type store struct {
 	// when only older lists come; the zero time is never.
 	latest          uint64    // guarded by order
 	behind, refused time.Time // guarded by order; the first and the last of those lists
-	patient         bool      // older lists are refused until the verifier says otherwise
+	patient         bool      // older lists are refused until the verifier allows one
 
-	// unordered is set while lists have no version, or a version lower than those of their own
-	// objects: versions cannot be compared then.
+	// unordered is set while lists have no version, or one below their own objects': versions
+	// cannot be compared then.
 	unordered bool // guarded by order
 
-	// proven is the version of what correct took, while ahead of latest, and removed what was gone.
+	// proven is the version that correct applied, while ahead of latest; removed is what was gone.
 	proven  uint64              // guarded by order
 	removed map[string]struct{} // guarded by order; uids, at most maxSuspects
 
@@ -82,28 +82,27 @@ type store struct {
 	listed  time.Time // guarded by order
 	changed bool      // guarded by order
 
-	// restored is set until the first list of a cluster that was put back to an earlier
-	// version: what is cached may be of a history that is no more, with the same versions.
+	// restored is set until the first list of a restored cluster: cached objects may belong to
+	// a lost history and have the same versions.
 	restored atomic.Bool
-	// afresh is set until the next list: that has to be consistent, and is taken whatever
-	// its version.
+	// afresh is set until the next list, which must be consistent and is accepted at any version.
 	afresh atomic.Bool
 
 	life  *life  // of the source
-	doubt func() // asks for the apiserver's version
+	doubt func() // schedules a check of the apiserver's version
 
 	// renew is set until the first list of another version of the API: what is cached
 	// counts as changed, whatever its resourceVersion.
 	renew atomic.Bool
 
-	// unread are the objects that are there and cannot be read, by as much of their names as can
+	// unread are the objects that exist and cannot be decoded, by as much of their names as can
 	// be; named are those that the log has named.
 	unread, named map[name]bool // guarded by order
-	skipped       atomic.Int64  // how many were met
+	skipped       atomic.Int64  // in all
 
 	mu      sync.RWMutex
 	objects map[name]*object.Object // guarded by mu
-	gone    map[name]struct{}       // guarded by mu; what went since it was made; nil: it is not noted
+	gone    map[name]struct{}       // guarded by mu; what went since remember(true); nil: not recorded
 }
 
 // errOlderList refuses a list that is older than what was seen of its kind.
@@ -176,7 +175,7 @@ func (s *store) admit(version string, highest uint64) error {
 		case s.patient || waited < maxBehind:
 			return fmt.Errorf("list of %s at version %d, seen %d: %w", s.kind, v, seen, errOlderList)
 		default:
-			s.logger.Warn("accepting an older list: no newer one came", "version", v, "seen", seen, "for", maxBehind)
+			s.logger.Warn("accepting an older list: no newer one arrived", "version", v, "seen", seen, "for", maxBehind)
 			s.metrics.differences[DifferenceRestored].Inc()
 		}
 		s.restored.Store(true)
@@ -374,7 +373,7 @@ func (s *store) showList(changes []change, gone []*object.Object, at time.Time) 
 }
 
 // Bookmark takes the version of a bookmark. One below what was seen comes from an apiserver
-// that is behind, or was put back to an earlier version.
+// that is behind or was restored.
 func (s *store) Bookmark(version string) error {
 	v, err := strconv.ParseUint(version, 10, 64)
 	if err != nil {
@@ -383,7 +382,7 @@ func (s *store) Bookmark(version string) error {
 	s.order.Lock()
 	defer s.order.Unlock()
 	if s.latest > v && !s.unordered {
-		s.logger.Warn("a bookmark is older than what was seen before", "version", v, "seen", s.latest)
+		s.logger.Warn("ignoring a bookmark older than the latest version seen", "version", v, "seen", s.latest)
 		s.doubt()
 		return nil
 	}
@@ -470,8 +469,8 @@ func (s *store) Replace(list []any, version string) error {
 	return nil
 }
 
-// handOver emits what a list showed. After a restore, deletions get at most the list's version, so
-// that later events do not look older.
+// handOver emits the changes that a list showed. After a restore, deletions get at most the
+// list's version, so that later events do not look stale.
 func (s *store) handOver(changes []change, gone []*object.Object, now time.Time, taken bool) {
 	for _, o := range gone {
 		s.metrics.received.Inc()

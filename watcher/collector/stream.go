@@ -36,10 +36,10 @@ type stream struct {
 	result  chan watch.Event
 	overdue *time.Timer // of a list that should be complete; nil: it need not be yet
 	index   int         // of the last item of a streaming list, from 1
-	version string      // from which the watch was asked for
-	last    *item       // the last event that could be read; nil: none
-	brought bool        // it has brought something
-	until   time.Time   // what it was asked for
+	version string      // that the watch was requested from
+	last    *item       // the last event that could be decoded; nil: none
+	brought bool        // something arrived
+	until   time.Time   // when its requested time is over
 }
 
 var _ watch.Interface = (*stream)(nil)
@@ -93,8 +93,8 @@ func (w *stream) run() {
 	}
 }
 
-// place notes where an item stands. One that cannot be read takes the version before it,
-// from which the watch can be resumed in any case.
+// place records an item's position. One that cannot be decoded gets the version before it,
+// from which the watch can always resume.
 func (w *stream) place(it *item) {
 	if w.initial {
 		w.index++
@@ -164,8 +164,8 @@ func (w *stream) end(err error) {
 		w.source.broken.Store(true)
 	}
 	if !w.brought && !w.list && w.version != "" && !errors.Is(err, io.EOF) {
-		// After a watch of less than a second that brought nothing, client-go would list again.
-		// A broken connection is no reason to.
+		// client-go lists again after a watch of less than a second without an event. A broken
+		// connection does not warrant that.
 		w.send(watch.Event{Type: watch.Bookmark, Object: &item{obj: &object.Object{}, version: w.version}})
 	}
 	var bad *valueError

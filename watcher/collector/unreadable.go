@@ -11,14 +11,14 @@ import (
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
-// unreadable is why an object cannot be read.
+// unreadable is why an object cannot be decoded.
 type unreadable struct {
 	index int // in its list, from 1; 0: of a watch
 	err   error
 }
 
-// newUnreadable makes the item of JSON that cannot be read as an object of the kind; err is the decoder's. A
-// field that is wrong is named without its value, which may be secret.
+// newUnreadable makes an item of JSON that cannot be decoded as an object of the kind; err is the
+// decoder's. The error names a bad field without its value, which may be secret.
 func newUnreadable(kind string, raw []byte, err error) *item {
 	metadata := jsonscan.Lookup(raw, "metadata")
 	if !jsonscan.IsObject(metadata) {
@@ -34,10 +34,10 @@ func newUnreadable(kind string, raw []byte, err error) *item {
 	return &item{obj: o, bad: &unreadable{err: err}}
 }
 
-// mostNamed is how many unreadable objects of a kind the log names; further ones are counted.
+// mostNamed bounds the unreadable objects of a kind that the log names; more are only counted.
 const mostNamed = 20
 
-// skip notes an object that cannot be read. The caller holds order.
+// skip records an object that cannot be decoded. The caller holds order.
 func (s *store) skip(it *item) {
 	s.drop(ReasonUnreadable)
 	if s.unread == nil {
@@ -57,11 +57,11 @@ func (s *store) skip(it *item) {
 	if it.bad.index > 0 {
 		attrs = append(attrs, "item", it.bad.index)
 	}
-	s.logger.Warn("skipping an object that cannot be read, what is stored of it stays", attrs...)
+	s.logger.Warn("skipping an object that cannot be decoded; its row stays", attrs...)
 }
 
-// takeUnread removes from a list what cannot be read, and notes that instead of what was noted
-// before. The caller holds order.
+// takeUnread removes the unreadable objects from a list, and replaces those recorded before with
+// them. The caller holds order.
 func (s *store) takeUnread(list []any) []any {
 	clear(s.unread)
 	place := 0
@@ -78,14 +78,14 @@ func (s *store) takeUnread(list []any) []any {
 	})
 }
 
-// covers reports whether an object may be one that cannot be read: the one of that name, or
-// one without a name in its namespace or, where that is missing too, in the kind.
+// covers reports whether an object may be one of the unreadable: by its name, or because one
+// without a name is in its namespace or, without that too, in its kind.
 func covers(unread map[name]bool, n name) bool {
 	return unread[n] || unread[name{namespace: n.namespace}] || unread[name{}]
 }
 
-// allRead forgets objects without a name, since a comparison could read every object, unless
-// another one was skipped after it began.
+// allRead forgets unreadable objects without a name after a comparison that decoded every
+// object, unless one was skipped since it began.
 func (s *store) allRead(skipped int64) {
 	s.order.Lock()
 	defer s.order.Unlock()
@@ -94,15 +94,15 @@ func (s *store) allRead(skipped int64) {
 	}
 }
 
-// mayBeUnread reports whether an object that is not cached may be there and unreadable. The
+// mayBeUnread reports whether an object that is not cached may exist and be unreadable. The
 // caller holds order.
 func (s *store) mayBeUnread(key object.Key) bool {
 	n := nameOf(key)
 	return covers(s.unread, n) && s.peek(n) == nil && s.wanted(key)
 }
 
-// Unreadable reports whether an object that is not cached may be one that is there and cannot
-// be read: then it is not known to be gone.
+// Unreadable reports whether an object that is not cached may exist and be unreadable, so that
+// it must not be taken for deleted.
 func (c *Collector) Unreadable(key object.Key) bool {
 	k := c.kind(key.Kind)
 	if k == nil {

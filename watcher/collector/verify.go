@@ -22,18 +22,18 @@ const (
 	DefaultVerifyMaxObjects = 200_000
 )
 
-// Verify is how what is cached is compared with the apiserver. A watch may lose a change
-// without a word, and an apiserver may be put back to an earlier state.
+// Verify configures the comparison of the cache with the apiserver: a watch may silently lose a
+// change, and an apiserver may be restored to an earlier state.
 type Verify struct {
-	// Period is the time between two comparisons of a kind; 0 takes the default, negative
-	// never compares and asks for no versions.
+	// Period is the time between comparisons of a kind; 0 takes the default, a negative one
+	// disables comparisons and version checks.
 	Period time.Duration
-	// Grace is how long the watch may take to bring a change that a list shows, before the
+	// Grace is how long the watch may take to deliver a change that a list shows before the
 	// change counts as lost; 0 takes the default.
 	Grace time.Duration
-	// MaxObjects is how many objects a kind may have to be compared one by one; 0 takes
-	// the default. Of larger ones only the version is asked for, unless RelistLarge is set:
-	// then they are listed again each Period.
+	// MaxObjects is the largest kind that is compared object by object; 0 takes the default.
+	// For larger ones only the version is checked or, with RelistLarge, they are listed again
+	// each Period.
 	MaxObjects  int
 	RelistLarge bool
 }
@@ -52,27 +52,27 @@ func (v Verify) withDefaults() Verify {
 }
 
 const (
-	// doubtDelay is how soon after a sign of an older apiserver its version is asked for,
-	// and as much again by chance; at most one request per kind and doubtDelay.
+	// doubtDelay, with up to as much jitter, passes between a sign of an older apiserver and
+	// the check of its version, and bounds the rate of these checks per kind.
 	doubtDelay = time.Second
-	// confirmDelay is the time between the two answers that prove a restored apiserver.
+	// confirmDelay separates the two answers that prove a restored apiserver.
 	confirmDelay = 2 * time.Second
-	// spreadAtMost bounds the time over which the pages of one comparison are spread: an
-	// apiserver keeps the state of a list for five minutes.
+	// spreadAtMost bounds how long the pages of one comparison are spread out: an apiserver
+	// keeps the state of a list for five minutes.
 	spreadAtMost = 2 * time.Minute
-	// maxSuspects bounds what one comparison remembers, maxRepairs what it reads one by one:
-	// where more differs, the kind is listed again.
+	// maxSuspects bounds what one comparison remembers, maxRepairs what it reads one by one;
+	// beyond either the kind is listed again.
 	maxSuspects = 10_000
 	maxRepairs  = 100
 )
 
 var (
-	errRestored = errors.New("the apiserver is at an earlier version than before: " +
-		"the cluster was restored or created anew; listing again")
-	errEnough = errors.New("enough differs")
+	errRestored = errors.New("the apiserver went back to an earlier version: " +
+		"the cluster was restored or recreated; listing again")
+	errEnough = errors.New("too many differences")
 )
 
-// verifier compares what is cached of one kind with the apiserver.
+// verifier compares the cached objects of one kind with the apiserver.
 type verifier struct {
 	Verify
 	resource Resource
@@ -80,13 +80,13 @@ type verifier struct {
 	source   *source
 	life     *life
 	lister   Lister
-	again    func() // ends the list and watch that goes on
-	// doubted has size 1: one token asks for the version.
+	again    func() // ends the current list and watch
+	// doubted has size 1: a token requests a version check.
 	doubted chan struct{}
-	quick   bool // in a test: no delays
+	quick   bool // in tests: hardly any delays
 }
 
-// doubt has the version of the apiserver asked for soon.
+// doubt schedules a check of the apiserver's version.
 func (v *verifier) doubt() {
 	select {
 	case v.doubted <- struct{}{}:
@@ -107,7 +107,7 @@ func (v *verifier) run(ctx context.Context) {
 	}
 }
 
-// sleep waits, and meanwhile asks for the version where it is doubted.
+// sleep waits, and runs version checks that doubt schedules meanwhile.
 func (v *verifier) sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -133,8 +133,8 @@ func (v *verifier) pause(ctx context.Context, d time.Duration) error {
 	return lifecycle.Pause(ctx, d)
 }
 
-// version compares that of the apiserver with what was seen of the kind, and has the kind
-// listed again if it is lower. It reports whether the objects may be compared.
+// version compares the apiserver's version with the latest one seen of the kind, and lists the
+// kind again if it is lower. It reports whether the objects may be compared.
 func (v *verifier) version(ctx context.Context) bool {
 	if !v.store.isSynced() || v.store.afresh.Load() {
 		return false // it is being listed
@@ -144,8 +144,8 @@ func (v *verifier) version(ctx context.Context) bool {
 	if err != nil || at >= seen {
 		return err == nil
 	}
-	// The apiserver answers with the present version, so it was put back. That is said only
-	// if it stays so; a busy one may pass what was seen meanwhile.
+	// A consistent read is never behind, so the apiserver was restored. Confirm that; a busy one
+	// may overtake what was seen before the second answer.
 	if v.pause(ctx, confirmDelay) != nil {
 		return false
 	}
@@ -156,7 +156,7 @@ func (v *verifier) version(ctx context.Context) bool {
 	}
 	v.store.restored.Store(true) // the content decides
 	if again >= seen {           // one answer was behind, or a restored one has passed what was seen
-		v.store.logger.Warn("an answer was of an earlier version than before; listing again",
+		v.store.logger.Warn("the apiserver answered with an earlier version once; listing again",
 			"version", at, "seen", seen, "then", again)
 		v.again()
 		return false
@@ -168,7 +168,7 @@ func (v *verifier) version(ctx context.Context) bool {
 	return false
 }
 
-// ask returns the version of the apiserver; an opaque one is never lower than another.
+// ask returns the apiserver's version; an opaque one counts as the highest.
 func (v *verifier) ask(ctx context.Context) (uint64, error) {
 	v.store.metrics.verified.Inc()
 	text, err := v.lister.Version(ctx, v.resource)
@@ -183,19 +183,19 @@ func (v *verifier) ask(ctx context.Context) (uint64, error) {
 	return at, nil
 }
 
-// relist ends the list and watch that goes on; the next list is consistent.
+// relist ends the current list and watch; the next list is a consistent read.
 func (v *verifier) relist() {
 	v.store.afresh.Store(true)
 	v.again()
 }
 
-// suspect is an object whose version in a list is another than that in the store.
+// suspect is an object whose versions in a list and in the store differ.
 type suspect struct {
 	name
 	was *object.Object // in the store; nil: none
 }
 
-// compare lists the metadata of all objects and repairs what a watch has lost.
+// compare lists the metadata of all objects and repairs what the watch lost.
 func (v *verifier) compare(ctx context.Context) {
 	suspects, version, err := v.suspects(ctx)
 	defer v.store.remember(false)
@@ -207,7 +207,7 @@ func (v *verifier) compare(ctx context.Context) {
 			return
 		}
 		if seen, _ := v.store.seen(); version > 0 && seen >= version {
-			break // the watch has brought all that the list shows
+			break // the watch has caught up with the list
 		}
 	}
 	left := suspects[:0]
@@ -223,14 +223,14 @@ func (v *verifier) compare(ctx context.Context) {
 		err = v.repair(ctx, left)
 	}
 	if err != nil && ctx.Err() == nil {
-		v.store.logger.Warn("the watch has lost changes; listing again", "objects", len(left), "error", err)
+		v.store.logger.Warn("the watch lost changes; listing again", "objects", len(left), "error", err)
 		v.store.metrics.differences[DifferenceMany].Inc()
 		v.relist()
 	}
 }
 
-// repair reads suspects one by one, and corrects those that could be read before an error. What is
-// there and cannot be read stays as it is.
+// repair reads suspects one by one, and corrects those read before an error. Objects that cannot
+// be decoded stay as they are.
 func (v *verifier) repair(ctx context.Context, left []suspect) error {
 	var truths []truth
 	defer func() { v.store.correct(truths) }()
@@ -241,7 +241,7 @@ func (v *verifier) repair(ctx context.Context, left []suspect) error {
 		case err == nil:
 			truths = append(truths, truth{x, it, version})
 		case errors.Is(err, errUnread):
-			v.store.logger.Warn("what a watch has lost of an object is not repaired", "error", err)
+			v.store.logger.Warn("cannot repair an object whose changes the watch lost", "error", err)
 		default:
 			return err
 		}
@@ -249,8 +249,8 @@ func (v *verifier) repair(ctx context.Context, left []suspect) error {
 	return nil
 }
 
-// suspects lists the kind and returns what is not as in the store, although the store has
-// heard nothing of it meanwhile, and the version of the list, 0 if that is opaque.
+// suspects lists the kind and returns the objects that differ from the store without having
+// changed there meanwhile, and the version of the list, 0 if that is opaque.
 func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64, err error) {
 	if v.store.len() > v.MaxObjects {
 		if v.RelistLarge {
@@ -278,7 +278,7 @@ func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64,
 		o := v.store.peek(n)
 		_, cached := unlisted[o]
 		delete(unlisted, o)
-		if o != nil && !cached || // changed since: the watch goes on
+		if o != nil && !cached || // changed since: the watch is working
 			o != nil && o.UID == m.UID && o.ResourceVersion == m.Version() {
 			return nil
 		}
@@ -295,7 +295,7 @@ func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64,
 	for o := range unlisted {
 		x := suspect{nameOf(o.Key), o}
 		if covers(unread, x.name) || !v.store.still(x) {
-			continue // it may be there, or has changed since
+			continue // it may exist, or has changed since
 		}
 		if err = add(x); err != nil {
 			break
@@ -304,15 +304,15 @@ func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64,
 	return all, version, err
 }
 
-// truth is a suspect as the apiserver has it at a version; a nil item: the object is gone.
+// truth is a suspect as the apiserver has it at a version; a nil item means it is gone.
 type truth struct {
 	suspect
 	it      *item
 	version uint64 // 0: opaque
 }
 
-// seen returns the version up to which the history of the kind was seen, and the one that repairs
-// were read at if that is ahead; 0 where versions cannot be compared.
+// seen returns the latest version that the watch delivered, and the one at which repairs were
+// read if that is ahead; 0 where versions cannot be compared.
 func (s *store) seen() (watched, read uint64) {
 	s.order.Lock()
 	defer s.order.Unlock()
@@ -322,7 +322,7 @@ func (s *store) seen() (watched, read uint64) {
 	return s.latest, s.proven
 }
 
-// remember begins or ends to note which objects go, and returns those that there are.
+// remember starts or stops recording which objects go, and returns those that exist.
 func (s *store) remember(on bool) (cached map[*object.Object]struct{}) {
 	s.mu.Lock()
 	if s.gone = nil; !on {
@@ -340,7 +340,7 @@ func (s *store) remember(on bool) (cached map[*object.Object]struct{}) {
 	return cached
 }
 
-// still reports that nothing was heard of a suspect since it was found.
+// still reports whether a suspect is unchanged since it was found.
 func (s *store) still(x suspect) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -348,8 +348,7 @@ func (s *store) still(x suspect) bool {
 	return s.objects[x.name] == x.was && !gone
 }
 
-// correct takes what the apiserver says of objects of which the watch has brought nothing
-// meanwhile.
+// correct applies the apiserver's state of objects that are still unchanged.
 func (s *store) correct(all []truth) {
 	s.order.Lock()
 	defer s.order.Unlock()
@@ -388,7 +387,7 @@ func (s *store) correct(all []truth) {
 	for what, n := range found {
 		s.metrics.differences[what].Add(float64(n))
 	}
-	s.logger.Warn("the watch has lost changes; repaired", "lost", found)
+	s.logger.Warn("the watch lost changes; repaired", "lost", found)
 	now := time.Now()
 	s.showList(changes, gone, now)
 	s.handOver(changes, gone, now, false)

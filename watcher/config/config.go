@@ -66,17 +66,17 @@ type Synchronizer struct {
 	Name string `json:"name"`
 }
 
-// CacheCheck compares what is cached with the apiserver. It is this watcher's own section; an
-// unknown key in it is an error.
+// CacheCheck configures the comparison of the cache with the apiserver. It is this watcher's own
+// section; an unknown key in it is an error.
 type CacheCheck struct {
-	// From one comparison of a kind with the apiserver to the next, see [what a watch loses](watcher.md#what-a-watch-loses); `"0s"`
-	// never compares, and does not notice a restored cluster at once.
+	// Time between comparisons of a kind with the apiserver, see [what a watch loses](watcher.md#what-a-watch-loses); with `"0s"`
+	// nothing is compared, and a restored cluster is noticed late.
 	Period Duration `json:"period"`
-	// How long a watch may take to bring what a list shows already, before it counts as lost.
+	// How long a watch may take to deliver a change that a list shows before it counts as lost.
 	Grace Duration `json:"grace"`
-	// A kind with more objects is not compared object by object.
+	// Kinds with more objects are not compared object by object.
 	MaxObjects int `json:"maxObjects"`
-	// List kinds with more than `cacheCheck.maxObjects` again once per `cacheCheck.period` instead.
+	// List kinds beyond `cacheCheck.maxObjects` again once per `cacheCheck.period` instead.
 	RelistLarge bool `json:"relistLarge"`
 }
 
@@ -85,7 +85,7 @@ type CacheCheck struct {
 type Alertor struct {
 	// Send warnings about owned Pods to bcs-health, found in ZooKeeper (`bcs.zk`).
 	BCSHealth bool `json:"bcsHealth"`
-	// Alertmanager addresses that each get these warnings, `http://host:port`.
+	// Alertmanager addresses, `http://host:port`; each gets these warnings.
 	Alertmanager List `json:"alertmanager"`
 	TLS          TLS  `json:"tls"`
 	// File with a token for Alertmanager, read for each request.

@@ -56,7 +56,7 @@ func (p *place) move(aside bool, to slots) error {
 	return nil
 }
 
-// lend gives the slot to others until back, while the request waits for a seat.
+// lend frees the slot until back, while the request waits for a seat.
 func (p *place) lend() {
 	if p.waiting.free != nil && !p.aside {
 		p.release()

@@ -21,8 +21,8 @@ const (
 	// writeTimeout is how long a client may take to accept what is written at once. Then it is
 	// cut.
 	writeTimeout = 10 * time.Second
-	// minRate is how fast a client has to take an answer, in rendered bytes per second, once
-	// writeTimeout is used up: what it shows is kept in memory as long. A watch has no end.
+	// minRate is how fast a client must read an answer, in rendered bytes per second, once
+	// writeTimeout is used up, since its state stays in memory that long. Watches are exempt.
 	minRate = 1 << 20
 	// maxKept is the largest buffer that is kept for another request.
 	maxKept = 256 << 10

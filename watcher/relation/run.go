@@ -212,7 +212,7 @@ func forbidden(err error) Reason {
 	return AccessUnknown
 }
 
-// without does what may have to wait while others have the seat.
+// without runs do, which may wait, without the seat.
 func (w *run) without(do func() error) error {
 	if w.apart {
 		return do()

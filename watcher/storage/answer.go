@@ -35,8 +35,8 @@ const (
 
 var (
 	errNoFinal  = fmt.Errorf("no final answer after %d interim answers or %d bytes of headers", mostInterim, maxHead)
-	errSwitched = errors.New("the server switches protocols (HTTP 101), which was not asked for")
-	errTwice    = errors.New("another answer follows at once: which one belongs to the request is unknown")
+	errSwitched = errors.New("the server switched protocols unasked (HTTP 101)")
+	errTwice    = errors.New("a second answer followed at once: cannot tell which one belongs to the request")
 )
 
 // ErrTooLong means that an answer has more than Config.MaxResponse bytes.
@@ -62,7 +62,7 @@ func (c *conn) final() (*http.Response, error) {
 	return nil, errNoFinal
 }
 
-// ErrTooSlow means that the body of an answer began and did not come to its end in time.
+// ErrTooSlow means that an answer's body began and did not end in time.
 var ErrTooSlow = errors.New("the answer stopped midway")
 
 // read takes one response from the connection. reuse reports whether the

@@ -121,13 +121,11 @@ func (r countReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// errStray means that the peer has closed a connection, or sent something nobody asked for.
-// Nothing was written.
-var errStray = errors.New("the connection was closed, or brought bytes before a request")
+// errStray means that the peer closed a connection or sent something unasked. Nothing was written.
+var errStray = errors.New("the connection was closed, or carried bytes before a request")
 
-// send writes one request on a connection that is silent, and waits for the answer to begin.
-// Looking costs no more than reading at once would, which finds nothing yet. complete is
-// write's.
+// send writes one request on a silent connection and waits for the answer to begin. Checking
+// costs no more than an immediate read, which would find nothing yet. complete is write's.
 func (c *conn) send(r *request, line, head []byte) (complete bool, err error) {
 	if c.sock == nil {
 		c.used = true
@@ -140,8 +138,7 @@ func (c *conn) send(r *request, line, head []byte) (complete bool, err error) {
 	return complete, err
 }
 
-// sendOn looks at the socket, then writes; false has it called again when there is
-// something to read.
+// sendOn checks the socket, then writes; after false it is called again when the socket is readable.
 func (c *conn) sendOn(fd uintptr) bool {
 	s := &c.sending
 	if s.begun {
@@ -194,8 +191,7 @@ func silent(fd uintptr) bool {
 // protocol begins every answer.
 const protocol = "HTTP/"
 
-// more is the beginning of what has been received behind an answer; what the kernel still
-// holds, send finds.
+// more returns the start of what was received after an answer; send finds what the kernel holds.
 func (c *conn) more() []byte {
 	if c.br.Buffered() == 0 && c.rw != c.raw { // TLS has a buffer of its own
 		_ = c.raw.SetReadDeadline(time.Unix(1, 0))

@@ -27,13 +27,13 @@ type suspect struct {
 	row      row      // as it was read
 }
 
-// expected is what a suspect keeps of an Expectation.
+// expected is the part of an Expectation that a suspect keeps.
 type expected struct {
 	uid string
 	to  uint64
 }
 
-// findings are those of one kind.
+// findings are the results for one kind.
 type findings struct {
 	mu       sync.Mutex // guards the rest
 	repaired int

@@ -19,8 +19,8 @@ type comparison struct {
 	cluster cluster
 	limit   *rate.Limiter
 	reads   *reads
-	// due reports that a record, of a kind with n objects, is to be read whole although its
-	// state is as expected; nil: none is.
+	// due reports whether a record of a kind with n objects is to be read whole although its
+	// state is as expected; nil: never.
 	due func(k object.Key, n int) bool
 	// audits has all leftovers named, also those that cannot be removed, and pages show when
 	// rows were written.
@@ -65,7 +65,7 @@ func newComparison(cfg Config, set Settings, c cluster) comparison {
 	}
 }
 
-// ask has storage list one record of each of two kinds; one may be slow by itself.
+// ask lists one record of each of two kinds, since one kind may be slow by itself.
 func ask(ctx context.Context, of Storage) (err error) {
 	kinds := [...]string{"Namespace", StateKind}
 	answers := make(chan error, len(kinds))

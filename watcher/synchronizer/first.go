@@ -117,8 +117,8 @@ func (s *Synchronizer) first(ctx context.Context, kind string) {
 }
 
 // sendFirst compares a first list and hands over what differs. If storage cannot be read, or
-// the kind was not for firstPatience, all of it is handed over beside further tries, until
-// one succeeds.
+// this kind could not for firstPatience, all of it is handed over while further tries go on,
+// until one succeeds.
 func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 	ctx, end := context.WithCancel(ctx)
 	sending, stop := context.WithCancel(ctx)
@@ -160,7 +160,7 @@ func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 			err, again = c.err, time.After(firstPause)
 		case <-patience:
 			if alone = true; sent == nil {
-				s.set.Logger.Warn("the first list is sent without a comparison", "kind", kind, "error", err)
+				s.set.Logger.Warn("sending the first list without comparing it", "kind", kind, "error", err)
 			}
 		case <-again:
 			try()
@@ -228,8 +228,8 @@ func (s *Synchronizer) sendAll(ctx context.Context, kind string) {
 	}
 }
 
-// rulesChanged reports whether records may have been written by other rules, so that one
-// of the same version may hold something else. They may, as long as nobody knows.
+// rulesChanged reports whether records may have been written by other rules, so that one of the
+// same version may differ; true while that is unknown.
 func (s *Synchronizer) rulesChanged(ctx context.Context) bool {
 	if s.cfg.Rules == "" {
 		return false
@@ -259,8 +259,8 @@ func (s *Synchronizer) rulesChanged(ctx context.Context) bool {
 	return !rules.known || rules.changed
 }
 
-// written is the rules by which all records are known to be written, was being those that
-// storage knows.
+// written returns the rules by which all records are known to be written, or was, those that
+// storage has.
 func (s *Synchronizer) written(was string) string {
 	unsynced := len(s.set.Cache.UnsyncedKinds())
 	s.mu.Lock()

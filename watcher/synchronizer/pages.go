@@ -202,8 +202,8 @@ func (s *comparison) page(ctx context.Context, kind, fields string, size, offset
 	return s.set.Storage.List(ctx, kind, s.cfg.Namespace, fields, size, offset)
 }
 
-// fields is what a page shows. Annotations are asked for where some are no part of the
-// object: they change without its version.
+// fields returns what a page shows. It includes annotations where some are not part of the object
+// and so change without its version.
 func (s *comparison) fields(kind string, whole bool) string {
 	more := ""
 	if s.audits {
@@ -236,8 +236,7 @@ func (s *comparison) ours(kind string, record []byte) bool {
 	return json.Unmarshal(record, &o) == nil && selector.Matches(labels.Set(o.Metadata.Labels))
 }
 
-// ownKind is an object's own kind, without what tells it in storage from those of
-// other groups.
+// ownKind returns an object's own kind, without the group that storage may add.
 func ownKind(kind string) string {
 	own, _, _ := strings.Cut(kind, ".")
 	return own

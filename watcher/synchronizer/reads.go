@@ -11,19 +11,19 @@ import (
 	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
-// errUnreadable is the error of a comparison that was not tried.
+// errUnreadable is returned by a comparison that was not attempted.
 var errUnreadable = errors.New("storage cannot be read")
 
 // askWithin is how long storage has to list one record.
 const askWithin = 3 * time.Second
 
-// reads decides, for all kinds together, whether storage can be read: after a read that timed
-// out it is asked for a record. While it does not answer that, nothing else is read.
+// reads decides for all kinds whether storage can be read: after a read that timed out it asks
+// for one record, and until that is answered nothing else is read.
 type reads struct {
 	logger  *slog.Logger
 	ask     func(context.Context) error // for a record
-	listing chan struct{}               // size Concurrency: a token for each kind that is read
-	asking  chan struct{}               // size 1: the token of who asks
+	listing chan struct{}               // size Concurrency: a token per kind being read
+	asking  chan struct{}               // size 1: held while asking
 
 	mu       sync.Mutex // guards the rest
 	answered time.Time  // when a read last was
@@ -78,7 +78,7 @@ func (r *reads) try(ctx context.Context) {
 	}
 }
 
-// turn takes the answer to a read that began at that time.
+// turn records the outcome of a read that began at that time.
 func (r *reads) turn(begin time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,8 +99,8 @@ func (r *reads) turn(begin time.Time, err error) {
 	r.turned = make(chan struct{})
 }
 
-// enter waits for a kind's turn to be read, until leave. While storage cannot be read patient
-// callers wait, asking it again and again, and others fail.
+// enter waits for a slot to read a kind, freed by leave. While storage cannot be read, patient
+// callers wait and keep asking it; others fail.
 func (r *reads) enter(ctx context.Context, patient bool) (leave func(), err error) {
 	for asked := false; ; {
 		bad, turned := r.verdict()

@@ -58,17 +58,16 @@ func (s *Synchronizer) remembered(ctx context.Context) (was state, found bool, e
 	return was, found, nil
 }
 
-// nameWithin is how long rows of a kind wait for the record to name it. Then they leave all
-// the same, since a storage that takes rows and no record would get nothing; the record is
-// tried again every namePause.
+// nameWithin is how long rows of a kind wait for the record to name it. After that they are sent
+// anyway, since a storage that rejects only the record would otherwise get nothing; the record
+// is retried every namePause.
 const (
 	nameWithin = 10 * time.Second
 	namePause  = time.Second
 )
 
-// Unnamed reports whether rows of a kind must wait, since the record does not name it: if
-// they left, and the kind ended while no watcher runs, nobody would know of them. It has the
-// kind named.
+// Unnamed reports whether rows of a kind must wait because the record does not name it: nobody
+// would find them if the kind ended while no watcher runs. It schedules the naming.
 func (s *Synchronizer) Unnamed(kind string) bool {
 	if s.cfg.Name == "" || !compared(kind) || (*s.named.Load())[kind] || !s.set.Cache.Collected(kind) {
 		return false
@@ -81,7 +80,7 @@ func (s *Synchronizer) Unnamed(kind string) bool {
 	return since == nil || time.Since(*since) < nameWithin
 }
 
-// runNames has kinds named until ctx ends.
+// runNames adds kinds to the record until ctx ends.
 func (s *Synchronizer) runNames(ctx context.Context) {
 	defer s.nameless.Store(&time.Time{}) // the pipeline drains
 	for {
@@ -93,10 +92,10 @@ func (s *Synchronizer) runNames(ctx context.Context) {
 		begin := time.Now()
 		s.nameless.Store(&begin)
 		late := time.AfterFunc(nameWithin, func() {
-			s.set.Logger.Warn("the record of the kinds cannot be kept: what a kind leaves that ends while no watcher runs may stay")
+			s.set.Logger.Warn("cannot save the record of kinds: the rows of a kind that ends while no watcher runs may stay")
 		})
 		for _, err := s.record(ctx, false); err != nil; _, err = s.record(ctx, false) {
-			s.set.Logger.Debug("the record of the kinds was not kept and is tried again", "error", err)
+			s.set.Logger.Debug("saving the record of kinds failed; retrying", "error", err)
 			if lifecycle.Pause(ctx, namePause) != nil {
 				late.Stop()
 				return
@@ -125,14 +124,14 @@ func (s *Synchronizer) remember(ctx context.Context) error {
 	return err
 }
 
-// locked does what changes memory, which record does too.
+// locked runs do while nothing else changes memory.
 func (s *Synchronizer) locked(do func()) {
 	s.remembering <- struct{}{}
 	defer func() { <-s.remembering }()
 	do()
 }
 
-// record keeps the record up to date. Ripe kinds had their comparisons to be claimed.
+// record updates the record and returns the leaving kinds that had their claimRounds.
 func (s *Synchronizer) record(ctx context.Context, complete bool) (ripe []string, err error) {
 	s.remembering <- struct{}{}
 	defer func() { <-s.remembering }()

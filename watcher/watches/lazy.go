@@ -119,12 +119,11 @@ func (l *lazy) bytes() int64 {
 	return l.view.Stats().Bytes
 }
 
-// weighOften is how many times the room is looked at while the first list of a kind fills it.
+// weighOften is how many times the room is checked while a first list fills it.
 const weighOften = 32
 
-// listing counts an object of a kind's first list, or its begin where bytes is 0, and ends the
-// kind when it turns out to be too large. What many kinds list at a time takes no more of the
-// processor than a reader.
+// listing counts an object of a kind's first list, or its start if bytes is 0, and ends the kind
+// once it is too large. All first lists together take no more of the processor than one reader.
 func (w *Watches) listing(key string, bytes int) {
 	found, ok := w.first.Load(key)
 	if !ok {
