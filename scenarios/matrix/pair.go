@@ -85,6 +85,6 @@ func pairedFact(c, base *result.Cell) result.Fact {
 		return Missing("I", pairedName, "s", "nothing arrived")
 	}
 	f := Within("I", pairedName, "s", c.Freshness.P99, c.Robustness.Paired*max(base.Freshness.P99, leastBaseline))
-	f.Detail = fmt.Sprintf("without: %.4g s", base.Freshness.P99)
+	f.Detail = fmt.Sprintf("without: %v s", base.Freshness.P99)
 	return f
 }
