@@ -115,17 +115,28 @@ func (w *Watcher) audit(ctx context.Context, o AuditOptions, out *Audited) error
 		return &InputError{Err: err}
 	}
 	cc.QPS, cc.Concurrency = o.QPS, 1
-	for _, kind := range o.Kinds {
-		if _, collected := s.resources[kind]; collected {
-			return &InputError{File: "command line", Key: "--gone", Err: fmt.Errorf("%s is collected by this configuration: name only kinds that are not", kind)}
-		}
-	}
+	complete := len(unknown) == 0
 	// Pods are annotated by their ReplicaSets.
 	keys := slices.SortedFunc(maps.Keys(s.resources), func(a, b string) int {
 		return cmp.Or(-cmp.Compare(strings.Count(a, kindReplicaSet), strings.Count(b, kindReplicaSet)), cmp.Compare(a, b))
 	})
+	var gone []string
+	for _, kind := range o.Kinds {
+		rows, err := w.storage.List(ctx, kind, "", "resourceName", 1, 0)
+		switch near := meant(kind, keys); {
+		case slices.Contains(keys, kind):
+			return &InputError{File: "command line", Key: "--gone", Err: fmt.Errorf("%s is collected by this configuration: name only kinds that are not", kind)}
+		case err != nil || len(rows) > 0: // an error comes again
+			gone = append(gone, kind)
+		case near != "": // storage has no list of its kinds, so that other names may be right
+			return &InputError{File: "command line", Key: "--gone", Err: fmt.Errorf("storage has no row of a kind %q%s This configuration collects %s",
+				kind, near, strings.Join(slices.Sorted(slices.Values(keys)), ", "))}
+		default:
+			unknown = append(unknown, synchronizer.KindReport{Kind: kind, NotCompared: "storage has no row of it: nothing is left, or the name is misspelt"})
+		}
+	}
 	a := synchronizer.NewAudit(synchronizer.AuditConfig{
-		Config: cc, Kinds: keys, Gone: o.Kinds, Complete: len(unknown) == 0, Content: o.Content, Wait: o.Wait,
+		Config: cc, Kinds: keys, Gone: gone, Complete: complete, Content: o.Content, Wait: o.Wait,
 	}, synchronizer.Settings{Storage: w.storage, Logger: w.log}, s)
 	out.Kinds, err = a.Run(ctx, func(f synchronizer.Finding) { out.Findings = append(out.Findings, f) })
 	out.Kinds = append(out.Kinds, unknown...)

@@ -15,7 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/watchbench/watchbench/internal/redact"
@@ -69,10 +68,7 @@ func audit(args []string, out io.Writer) int {
 		"kinds that nothing collects any more, such as TFJob, to find what is left of them; k8s-watch notes its own in storage")
 	fs.Usage = func() { fmt.Print(auditUsage, fs.FlagUsages()) }
 	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, pflag.ErrHelp) {
-			return exitOK
-		}
-		return fail(exitBadInput, err)
+		return misused(fs, err)
 	}
 	switch {
 	case *format != "text" && *format != "json":
@@ -106,14 +102,14 @@ func audit(args []string, out io.Writer) int {
 	if err != nil {
 		return fail(exitIncomplete, err)
 	}
-	code, verdict := judge(a)
+	code, sum := judge(a)
 	if *format == "json" {
 		err = json.NewEncoder(out).Encode(struct {
-			Verdict string `json:"verdict"`
+			summary
 			watcher.Audited
-		}{verdict, a})
+		}{sum, a})
 	} else {
-		err = printAudit(out, a, verdict)
+		err = printAudit(out, a, sum.Verdict)
 	}
 	if err != nil {
 		return fail(exitError, err)
@@ -121,33 +117,45 @@ func audit(args []string, out io.Writer) int {
 	return code
 }
 
+// summary is what an audit comes to.
+type summary struct {
+	Verdict string `json:"verdict"`
+	Clean   bool   `json:"clean"` // everything was read, and no row differs
+	Objects int    `json:"objects"`
+	Rows    int    `json:"rows"`
+	Differ  int    `json:"differ"` // rows
+	Read    int    `json:"kindsRead"`
+	Unread  int    `json:"kindsNotRead"` // or not whole
+}
+
 // judge sums an audit up. One that is not complete says so first, whatever it found.
-func judge(a watcher.Audited) (code int, verdict string) {
-	var unread, objects, rows, kinds int
+func judge(a watcher.Audited) (code int, s summary) {
+	s.Differ = len(a.Findings)
 	for _, k := range a.Kinds {
-		objects, rows = objects+k.Objects, rows+k.Rows
+		s.Objects, s.Rows = s.Objects+k.Objects, s.Rows+k.Rows
 		if k.Error != "" {
-			unread++
+			s.Unread++
 		} else if k.NotCompared == "" {
-			kinds++
+			s.Read++
 		}
 	}
-	wrong := len(a.Findings)
-	switch {
-	case unread > 0:
-		return exitIncomplete, fmt.Sprintf(
-			"incomplete: %d of %d kinds could not be read whole; %d rows differ in what was", unread, unread+kinds, wrong)
-	case objects > 0 && rows == 0:
-		return exitDiffers, fmt.Sprintf(
+	switch code = exitDiffers; {
+	case s.Unread > 0:
+		code = exitIncomplete
+		s.Verdict = fmt.Sprintf("incomplete: %d of %d kinds could not be read whole; %d rows differ in what was", s.Unread, s.Unread+s.Read, s.Differ)
+	case s.Objects > 0 && s.Rows == 0:
+		s.Verdict = fmt.Sprintf(
 			"not clean: storage holds no row at all of cluster %q: is default.clusterID right, and does a watcher write there?", a.Cluster)
-	case wrong > 0:
-		return exitDiffers, fmt.Sprintf("not clean: %d rows differ, of %d objects of %d kinds", wrong, objects, kinds)
+	case s.Differ > 0:
+		s.Verdict = fmt.Sprintf("not clean: %d rows differ, of %d objects of %d kinds", s.Differ, s.Objects, s.Read)
+	default:
+		code, s.Clean = exitOK, true
+		s.Verdict = fmt.Sprintf("clean: %d objects of %d kinds", s.Objects, s.Read)
+		if !a.Content {
+			s.Verdict += ", by uid and version; --content compares bodies too"
+		}
 	}
-	verdict = fmt.Sprintf("clean: %d objects of %d kinds", objects, kinds)
-	if !a.Content {
-		verdict += ", by uid and version; --content compares bodies too"
-	}
-	return exitOK, verdict
+	return code, s
 }
 
 // printAudit writes the rows that are wrong, a table of the kinds and the verdict.

@@ -160,7 +160,9 @@ func (s *scene) watch() {
 }
 
 type auditOutput struct {
-	Verdict string
+	Verdict                                        string
+	Clean                                          bool
+	Objects, Rows, Differ, KindsRead, KindsNotRead int
 	watcher.Audited
 }
 
@@ -274,7 +276,7 @@ func TestAuditNamesEachRow(t *testing.T) {
 			s.node(i, beat, "True")
 		}
 	}
-	if code, out, stderr := s.audit("--content", "--wait", "3s"); code != exitOK || stderr != "" {
+	if code, out, stderr := s.audit("--content", "--wait", "3s"); code != exitOK || stderr != "" || !out.Clean || out.Objects == 0 || out.Rows != out.Objects {
 		t.Fatalf("before: exit code %d, %+v\n%s", code, out, stderr)
 	}
 	s.tamper()
@@ -299,6 +301,9 @@ func TestAuditNamesEachRow(t *testing.T) {
 			if f.Age < 0 || f.Detail == "" {
 				t.Errorf("without age or detail: %+v", f)
 			}
+		}
+		if out.Clean || out.Differ != len(want) || out.KindsRead == 0 || out.KindsNotRead != 0 {
+			t.Errorf("summary: %+v", out)
 		}
 		if d := cmp.Diff(want, got); d != "" || code != exitDiffers || len(out.Findings) != len(want) {
 			t.Errorf("%v: exit code %d, %s\n%s%s", tc.args, code, out.Verdict, d, stderr)
@@ -396,17 +401,21 @@ func TestAuditMistakes(t *testing.T) {
 		{"no configuration", nil, nil, 2, []string{"no configuration file: give one with -f FILE"}},
 		{"no such file", []string{"-f", "/none.json"}, nil, 2, []string{"/none.json: cannot be read: no such file"}},
 		{"file without -f", []string{"/none.json"}, nil, 2, []string{`unexpected argument "/none.json": the configuration file is given with -f`}},
-		{"unknown flag", []string{"--contents"}, nil, 2, []string{"unknown flag: --contents"}},
+		{"unknown flag", []string{"--contents"}, nil, 2, []string{"unknown flag: --contents (did you mean --content?)"}},
 		{"format misspelt", []string{"--format", "jsn"}, nil, 2, []string{`--format "jsn": want text or json`}},
 		{"no requests", []string{"--qps", "0"}, nil, 2, []string{"--qps 0: want 0.1 to 1000 requests per second"}},
 		{"qps that is no number", []string{"--qps", "NaN"}, nil, 2, []string{"--qps NaN: want 0.1 to 1000"}},
-		{"wait without unit", []string{"--wait", "30"}, nil, 2, []string{`"--wait"`, "missing unit"}},
+		{"wait without unit", []string{"--wait", "30"}, nil, 2, []string{`--wait: "30" has no unit: did you mean 30s?`}},
 		{"no wait", []string{"--wait", "0s"}, nil, 2, []string{"--wait 0s: want 1s to 1h"}},
 		{"no filter", append(with(storage, api, ""), "--filterConfigPath", "/none.json"), nil, 2, []string{"/none.json: cannot be read"}},
 		{"filter of nothing", append(with(storage, api, ""), "--filterConfigPath", s.file("{}")), nil, 2, []string{"nothing is compared: the filter file lets no kind through"}},
 		{"a mask that applies to nothing", append(with(storage, api, ""), "--filterConfigPath", s.file(`{"k8sResourceWhiteList":["v1"],"resourceMaskers":[{"kind":"secrets","path":["data"]}]}`)), nil, 2,
 			[]string{`did you mean "Secret"?`}},
 		{"gone and collected", append(with(storage, api, ""), "--gone", "Pod"), nil, 2, []string{"--gone: Pod is collected by this configuration"}},
+		{"gone and misspelt", append(with(storage, api, ""), "--gone", "Podd"), nil, 2,
+			[]string{`--gone: storage has no row of a kind "Podd", did you mean "Pod"?`, "This configuration collects ConfigMap, Deployment, Event, Namespace, Node, Pod, ReplicaSet, Secret, Widget\n"}},
+		{"gone without rows", append(with(storage, api, ""), "--gone", "TFJob"), nil, 3,
+			[]string{"TFJob                            not compared: storage has no row of it: nothing is left, or the name is misspelt\n"}},
 		{"gone without a name", append(with(storage, api, ""), "--gone", "TFJob,,MXJob"), nil, 2, []string{"--gone has an empty name"}},
 		{"no API server configured", with(storage, "", ""), nil, 2, []string{"neither k8s.kubeconfig nor k8s.master is set"}},
 		{"API server down", with(storage, nowhere, ""), nil, 5, []string{"the apiserver at " + nowhere, "connection refused"}},

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/watchbench/watchbench/internal/redact"
 	"github.com/watchbench/watchbench/watcher"
@@ -39,10 +39,7 @@ func check(args []string, out io.Writer) int {
 	fs := f.Set("k8s-watch check")
 	fs.Usage = func() { fmt.Print(checkUsage, "\n", fs.FlagUsages()) }
 	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, pflag.ErrHelp) {
-			return exitOK
-		}
-		return fail(exitBadInput, err)
+		return misused(fs, err)
 	}
 	cfg, filter, warnings, err := f.Load(fs)
 	if err != nil {
@@ -74,6 +71,7 @@ func printPlan(out io.Writer, file string, cfg config.Config, filter config.Filt
 	line("cluster", cfg.Default.ClusterID)
 	line("apiserver", strings.TrimSpace(p.Apiserver+" "+unknown(p)))
 	line("profile", cfg.Profile+", strategy "+string(cfg.BCS.Strategy))
+	line("cacheCheck", cacheCheck(cfg))
 	section := func(title string, lines []string) {
 		if len(lines) > 0 {
 			fmt.Fprintf(&b, "\n%s\n  %s\n", title, strings.Join(lines, "\n  "))
@@ -92,6 +90,19 @@ func printPlan(out io.Writer, file string, cfg config.Config, filter config.Filt
 	section("has nothing to apply to", p.Useless)
 	_, err := io.WriteString(out, redact.Text(b.String()))
 	return err
+}
+
+// cacheCheck says what the comparison of the cache with the apiserver asks for.
+func cacheCheck(cfg config.Config) string {
+	c := cfg.CacheCheck
+	if c.Period == 0 || cfg.Profile == config.ProfileLegacy {
+		return "off: what a watch loses stays wrong in storage"
+	}
+	large := "asks for the version only"
+	if c.RelistLarge {
+		large = "lists all again"
+	}
+	return fmt.Sprintf("each kind every %s: lists metadata in pages of 500; above %d objects %s", duration.HumanDuration(time.Duration(c.Period)), c.MaxObjects, large)
 }
 
 // served is what the resource watcher answers, and to whom.

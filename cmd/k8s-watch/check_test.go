@@ -130,12 +130,13 @@ func TestCheckResourceWatcher(t *testing.T) {
 "resourceWatcher":{"enabled":true,"server":{"authentication":"tokenReview"},"notify":{"subscriptions":[
 {"name":"web","resource":"v1/pods","target":{"webhook":{"url":"https://receiver:8443/hidden-path?token=hidden"}}},
 {"name":"queue","resource":"apps/v1/deployments","target":{"nats":{"servers":["nats://n:4222"]}}}]}},
-"filterConfigPath":"testdata/check-filter.json"}`
+"cacheCheck":{"period":"1h","relistLarge":true},"filterConfigPath":"testdata/check-filter.json"}`
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	code, last, all := command(t, "check", "-f", file)
 	for _, want := range []string{
+		"\ncacheCheck     each kind every 60m: lists metadata in pages of 500; above 200000 objects lists all again\n",
 		"\n  objects on 127.0.0.1:10253, to whom the apiserver allows it\n",
 		"\n  web: v1/pods to a webhook at receiver:8443\n  queue: apps/v1/deployments to NATS nats://n:4222\n",
 	} {

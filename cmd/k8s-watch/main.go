@@ -14,7 +14,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/watchbench/watchbench/internal/flagerror"
 	"github.com/watchbench/watchbench/internal/redact"
+	"github.com/watchbench/watchbench/internal/spelling"
 	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/watcher"
 	"github.com/watchbench/watchbench/watcher/config"
@@ -39,24 +41,25 @@ Exit codes: 0 clean exit, 1 error, also a lost lease, 2 usage or bad input.
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
-	if len(args) > 0 && args[0] == "rbac" {
-		return rbac(args[1:])
-	}
-	if len(args) > 0 && args[0] == "check" {
-		return check(args[1:], os.Stdout)
-	}
-	if len(args) > 0 && args[0] == "audit" {
-		return audit(args[1:], os.Stdout)
+	if len(args) > 0 {
+		switch args[0] {
+		case "rbac":
+			return rbac(args[1:])
+		case "check":
+			return check(args[1:], os.Stdout)
+		case "audit":
+			return audit(args[1:], os.Stdout)
+		}
+		if near := spelling.Nearest(args[0], []string{"rbac", "check", "audit"}); near != "" {
+			return fail(exitBadInput, fmt.Errorf("unknown command %q: did you mean %s?", args[0], near))
+		}
 	}
 	var f config.Flags
 	fs := f.Set("k8s-watch")
 	fs.Usage = func() { fmt.Print(mainUsage, fs.FlagUsages()) }
 	showVersion := fs.Bool("version", false, "print the version and exit")
 	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, pflag.ErrHelp) {
-			return exitOK
-		}
-		return fail(exitBadInput, err)
+		return misused(fs, err)
 	}
 	if *showVersion {
 		fmt.Println("k8s-watch", version.Version)
@@ -119,6 +122,14 @@ func runReloading(ctx context.Context, w *watcher.Watcher, signals <-chan os.Sig
 	close(ended)
 	reloading.Wait()
 	return err
+}
+
+// misused is the exit code for flags that cannot be parsed, or ask for help.
+func misused(fs *pflag.FlagSet, err error) int {
+	if errors.Is(err, pflag.ErrHelp) {
+		return exitOK
+	}
+	return fail(exitBadInput, flagerror.Explain(fs, err))
 }
 
 func fail(code int, err error) int {

@@ -95,6 +95,7 @@ func TestBadInput(t *testing.T) {
 	}{
 		{"no file", nil, 2, []string{"give one with -f FILE"}},
 		{"unknown flag", []string{"--config", "x"}, 2, []string{"unknown flag: --config"}},
+		{"misspelt command", []string{"audt"}, 2, []string{`unknown command "audt": did you mean audit?`}},
 		{"argument", []string{"-f", "x", "y"}, 2, []string{`unexpected argument "y"`}},
 		{"missing file", []string{"-f", filepath.Join(dir, "none.json")}, 2, []string{"none.json: cannot be read: no such file"}},
 		{"wrong type", []string{"-f", config("type.json", storage.URL, kube, `,"v":"x"`)}, 2, []string{"type.json:2: v: want a whole number"}},

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
 	"github.com/watchbench/watchbench/watcher"
@@ -36,10 +35,7 @@ func rbac(args []string) int {
 	namespace := fs.String("namespace", "k8s-watch", "namespace of the ServiceAccount")
 	fs.Usage = func() { fmt.Print(rbacUsage, fs.FlagUsages()) }
 	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, pflag.ErrHelp) {
-			return exitOK
-		}
-		return fail(exitBadInput, err)
+		return misused(fs, err)
 	}
 	cfg, filter, _, err := f.Load(fs)
 	if err != nil {

@@ -25,6 +25,7 @@ import (
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/internal/outfile"
 	"github.com/watchbench/watchbench/storagemock"
+	"github.com/watchbench/watchbench/storagemock/fault"
 	"github.com/watchbench/watchbench/storagemock/latency"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
@@ -76,7 +77,7 @@ comes to, as here:
 	f.StringVar(&o.Latency, "latency", o.Latency, "latency: 87ms, uniform(min,max), normal(mean,stddev), lognormal(p50=…,p99=…) or lognormal(mean=…,p99=…), exponential(mean), bimodal(fast,slow,p), empirical(file), slow(base,x,every,for); rules by method and kind: 'method=GET: 5ms; 87ms'")
 	f.StringVar(&o.Capacity, "capacity", o.Capacity, "capacity per instance: inflight=300, rate=50/s, burst=1, queue=1000, comma-separated; rules with a queue each: 'kind=Pod,method=PUT: rate=50/s; inflight=300'")
 	f.StringVar(&o.Mode, "mode", o.Mode, "faithful (every PUT wins) or conditional (stale PUTs get status 409)")
-	f.StringVar(&o.Faults, "faults", o.Faults, "faults with optional arguments and probability: '503:1%,reset:0.5%,stall(5s,kind=Pod):0.1%,refuse(from=20s,for=10s)'")
+	f.StringVar(&o.Faults, "faults", o.Faults, "faults with optional arguments and probability: '503:1%,reset:0.5%,stall(5s,kind=Pod):0.1%,refuse(from=20s,for=10s)'; effects: a status from 400 to 599, "+strings.Join(fault.Effects, ", "))
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed for latencies, faults and document identifiers")
 	f.Int64Var(&o.MaxBody, "max-body", o.MaxBody, "max request body, bytes")
 	f.IntVar(&o.MaxConns, "max-conns", o.MaxConns, "max connections per instance; others queue")

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/watchbench/watchbench/storagemock/fault"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 	"github.com/watchbench/watchbench/storagemock/store"
 )
@@ -50,7 +51,7 @@ func TestBadInput(t *testing.T) {
 		{[]string{"--latency", "fast"}, 2, `latency "fast", column 1: fast: not a duration`},
 		{[]string{"--latency", "lognormal(mean=87ms,p99=10s)"}, 2, "no lognormal has a p99 of more than 15.0 times its mean"},
 		{[]string{"--capacity", "inflight=none"}, 2, `capacity "inflight=none": inflight=none: want a whole number of at least 1`},
-		{[]string{"--faults", "503:1%,explode:2%"}, 2, "explode is no fault"},
+		{[]string{"--faults", "503:1%,explode:2%"}, 2, "unknown fault explode"},
 		{[]string{"--mode", "strict"}, 2, "want faithful or conditional"},
 		{[]string{"--listen", "0.0.0.0:80"}, 2, "--allow-remote"},
 		{[]string{"--admin", "10.0.0.1:80"}, 2, "--allow-remote"},
@@ -179,4 +180,17 @@ func TestProgram(t *testing.T) {
 		t.Errorf("after loading: %s, %+v", got, a)
 	}
 	end(cmd)
+}
+
+// TestHelpNamesFaults: every effect that there is.
+func TestHelpNamesFaults(t *testing.T) {
+	usage := command(io.Discard, io.Discard).Flags().Lookup("faults").Usage
+	for _, effect := range fault.Effects {
+		if !strings.Contains(usage, effect) {
+			t.Errorf("%q lacks %s", usage, effect)
+		}
+	}
+	if _, err := fault.Parse("interim(103)"); err != nil || !strings.Contains(usage, "interim") {
+		t.Errorf("%q, %v", usage, err)
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/commandline"
+	"github.com/watchbench/watchbench/internal/flagerror"
 	"github.com/watchbench/watchbench/internal/spelling"
 	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/internal/version"
@@ -97,7 +98,7 @@ func command() *cobra.Command {
 		Long: "Measure and judge the path from a Kubernetes watch to a storage service.\n\n" + exitCodes,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return badinput.New("see "+cmd.CommandPath()+" --help", "%v", commandline.FlagError(cmd, err))
+		return badinput.New("see "+cmd.CommandPath()+" --help", "%v", flagerror.Explain(cmd.Flags(), err))
 	})
 	group(root, "Measure:", runCommand(), dashboardCommand(), reportCommand(), checkCommand(), scenariosCommand())
 	group(root, "Which settings?", tuneCommand(), kneeCommand(), simulateCommand())

@@ -139,7 +139,7 @@ func TestBadUse(t *testing.T) {
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", good}, "own kubeconfig"},
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", other}, "--write-kubeconfig: " + other + " is there and is no kubeconfig of a watchproxy, so it is not overwritten; name another file, or remove it"},
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", "main.go"}, "is not overwritten"},
-		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--faults", "explode"}, "explode is no fault"},
+		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--faults", "explode"}, "unknown fault explode"},
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--listen", "0.0.0.0:0"}, "loopback"},
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--listen", "0.0.0.0:0", "--allow-remote"}, "needs TLS"},
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--listen", "x"}, "host:port"},

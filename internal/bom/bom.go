@@ -1,11 +1,13 @@
-// Package bom reads text that may begin with a byte order mark: UTF-8's is skipped, and UTF-16 is
-// an error that says so.
+// Package bom reads text as editors on other systems save it: UTF-8's byte order mark is skipped,
+// and UTF-16 is an error that says so, as is any other encoding where all must be UTF-8.
 package bom
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
 	"os"
+	"unicode/utf8"
 )
 
 // UTF16Error reports text that begins with UTF-16's byte order mark.
@@ -17,6 +19,37 @@ func (e *UTF16Error) Error() string {
 		order = "big-endian"
 	}
 	return "the text is in UTF-16 (" + order + "): save it as UTF-8"
+}
+
+// InvalidError is text that is not UTF-8 from a line on, the first of which is 1.
+type InvalidError struct{ Line int }
+
+func (e *InvalidError) Error() string {
+	return "the text is not UTF-8, but perhaps Latin-1: save it as UTF-8"
+}
+
+// UTF8 is Text for what must be UTF-8 as a whole and begins with two characters of ASCII. Its
+// error is a *UTF16Error, also without a mark, or an *InvalidError.
+func UTF8(data []byte) ([]byte, error) {
+	if len(data) > 3 && (data[0] == 0) != (data[1] == 0) && (data[0] == 0) == (data[2] == 0) && (data[1] == 0) == (data[3] == 0) {
+		return nil, &UTF16Error{BigEndian: data[0] == 0}
+	}
+	data, err := Text(data)
+	n := 0
+	for line := range bytes.Lines(data) {
+		if n++; !utf8.Valid(line) {
+			return nil, &InvalidError{Line: n}
+		}
+	}
+	return data, err
+}
+
+// Line is the line that an error of UTF8 is about, 0 for all.
+func Line(err error) int {
+	if e, ok := errors.AsType[*InvalidError](err); ok {
+		return e.Line
+	}
+	return 0
 }
 
 // Text returns data without a leading byte order mark. Its error is a *UTF16Error.

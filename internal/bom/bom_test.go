@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -27,6 +29,17 @@ func TestReadFile(t *testing.T) {
 		errors.As(err, &utf16)
 		if string(got) != tc.want || (utf16 == nil) != (tc.utf16 == nil) || utf16 != nil && *utf16 != *tc.utf16 {
 			t.Errorf("%q: %q, %v", tc.data, got, err)
+		}
+	}
+	for text, want := range map[string]error{
+		"{\n  \"ü\": \"caf\xe9\"}": &InvalidError{Line: 2},
+		"{\x00}\x00":               &UTF16Error{},
+		"\x00{\x00}":               &UTF16Error{BigEndian: true},
+		"a\ufffd\x00b":             nil,
+		"\ufeff{}":                 nil,
+	} {
+		if got, err := UTF8([]byte(text)); !reflect.DeepEqual(err, want) || err == nil && string(got) != strings.TrimPrefix(text, "\ufeff") {
+			t.Errorf("%q: %q, %#v, want %#v", text, got, err, want)
 		}
 	}
 	if _, err := ReadFile(path + "x"); !errors.Is(err, os.ErrNotExist) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchbench/watchbench/internal/flagerror"
 	"github.com/watchbench/watchbench/internal/version"
 )
 
@@ -44,7 +45,9 @@ func Setup(cmd *cobra.Command, stdout, stderr io.Writer) {
 	}
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return Usagef("%w, see --help", FlagError(cmd, err)) })
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return Usagef("%w, see --help", flagerror.Explain(cmd.Flags(), err))
+	})
 	Wrap(cmd)
 }
 

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/watchbench/watchbench/internal/expr"
+	"github.com/watchbench/watchbench/internal/spelling"
 )
 
 const (
@@ -28,15 +29,21 @@ type Term struct {
 	Likely      bool // a probability was written
 }
 
-// Parse reads terms with read. positional are the arguments that an effect takes
-// without a key; example shows a term with a probability. Empty text is none.
-func Parse[S any](text, example string, positional map[string][]string, read func(*Term) (S, error)) ([]S, error) {
+// Grammar is what a list of faults is written in.
+type Grammar struct {
+	Effects    []string            // besides statuses from 400 to 599
+	Positional map[string][]string // arguments that an effect takes without a key
+	Example    string              // a term with a probability
+}
+
+// Parse reads terms with read. Empty text is none.
+func Parse[S any](text string, g Grammar, read func(*Term) (S, error)) ([]S, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
 	var specs []S
 	for _, part := range expr.Split(text, ',') {
-		t, err := parseTerm(strings.TrimSpace(part), example, positional)
+		t, err := g.term(strings.TrimSpace(part))
 		if err != nil {
 			return nil, fmt.Errorf("fault %w", err)
 		}
@@ -52,11 +59,11 @@ func Parse[S any](text, example string, positional map[string][]string, read fun
 	return specs, nil
 }
 
-func parseTerm(part, example string, positional map[string][]string) (*Term, error) {
+func (g Grammar) term(part string) (*Term, error) {
 	t := &Term{Text: part, Probability: 1}
 	pieces := expr.Split(part, ':')
 	if len(pieces) > 2 {
-		return nil, fmt.Errorf("%q: more than one colon; want effect(arguments):probability, like %s", part, example)
+		return nil, fmt.Errorf("%q: more than one colon; want effect(arguments):probability, like %s", part, g.Example)
 	}
 	var err error
 	if t.Likely = len(pieces) == 2; t.Likely {
@@ -68,7 +75,12 @@ func parseTerm(part, example string, positional map[string][]string) (*Term, err
 	if t.Call, err = expr.Parse(pieces[0]); err != nil {
 		return nil, err
 	}
-	t.Args = expr.Read(pieces[0], t.Call, positional[t.Call.Name]...)
+	name := t.Call.Name
+	if status, err := strconv.Atoi(name); !slices.Contains(g.Effects, name) && (err != nil || status < 400 || status > 599 || len(name) != 3) {
+		remedy := spelling.Ask(spelling.Nearest(name, g.Effects), "want a status from 400 to 599, or "+strings.Join(g.Effects, ", "))
+		return nil, &expr.Error{Input: pieces[0], Pos: t.Call.Pos, Msg: "unknown fault " + name + "; " + remedy}
+	}
+	t.Args = expr.Read(pieces[0], t.Call, g.Positional[name]...)
 	return t, nil
 }
 
@@ -84,13 +96,9 @@ func (t *Term) Common() Fault {
 	return f
 }
 
-// Status reads an effect that is a status from 400 to 599, with retry-after in whole
-// seconds; known names all effects for the error of a term that is none.
-func (t *Term) Status(known string) (status int, retryAfter time.Duration) {
-	status, err := strconv.Atoi(t.Call.Name)
-	if err != nil || status < 400 || status > 599 || len(t.Call.Name) != 3 {
-		t.Args.Fail("", "%s is no fault; want %s", t.Call.Name, known)
-	}
+// Status reads an effect that is a status, with retry-after in whole seconds.
+func (t *Term) Status() (status int, retryAfter time.Duration) {
+	status, _ = strconv.Atoi(t.Call.Name) // Parse takes no other
 	retryAfter = t.Args.Duration("retry-after", 0)
 	if retryAfter%time.Second != 0 {
 		t.Args.Fail("retry-after", "retry-after=%s: the header counts whole seconds", retryAfter)

@@ -196,13 +196,15 @@ const (
 
 // Metrics of the resource watcher's read API.
 const (
-	// Grows with what clients ask. `code="429"`: more than `maxInFlight` or `maxWatches`; `code="503"`: kinds that are not synced;
-	// `code="0"`: clients that went before they were answered.
+	// Grows with what clients ask. `code="429"`: beyond one of the [limits](query.md#limits), which the answer names;
+	// `code="503"`: kinds that are not synced; `code="0"`: clients that went before they were answered.
 	QueryRequests = "k8swatch_query_requests_total"
 	// Lists of large kinds, or the process does not get its CPU. A first query waits until its kind is synced.
 	QuerySeconds = "k8swatch_query_seconds"
-	// At `maxInFlight` others are refused: slow clients, large lists, or kinds that do not sync.
+	// At `maxInFlight` others are refused: large lists, and slow clients, of which each list keeps its place until it is sent.
 	QueryInFlight = "k8swatch_query_inflight_requests"
 	// Watches that clients hold open. At `maxWatches` others are refused.
 	QueryWatchers = "k8swatch_query_watchers"
+	// More lists and relations than the [seats](query.md#limits) for them. Beyond 500 of one user, 2000 of all, or 10 s each they are refused.
+	QueryQueued = "k8swatch_query_queued_requests"
 )

@@ -87,6 +87,8 @@ func TestErrorsNamePlaceFieldAndRemedy(t *testing.T) {
 		"a: b\n---\nc: d":              "m.yaml:2: a second YAML document; a file holds one menu",
 		"a: [":                         "m.yaml:1: not YAML: did not find expected node content; check indentation and quotes there",
 		"\x00":                         "m.yaml: the file is not text; a menu is a YAML mapping in UTF-8",
+		"n\x00a\x00":                   "m.yaml: the text is in UTF-16 (little-endian): save it as UTF-8; a menu is a YAML mapping in UTF-8",
+		"least: 1\nname: caf\xe9":      "m.yaml:2: the text is not UTF-8, but perhaps Latin-1: save it as UTF-8; a menu is a YAML mapping in UTF-8",
 		"name: &x a":                   "m.yaml:1: anchors and aliases are not read; write the value out",
 		"<<: {name: a}":                "m.yaml:1: merge keys are not read; write the fields out",
 		"? {a: b}\n: c":                "m.yaml:1: a key that is not a word; keys are plain field names",

@@ -71,9 +71,9 @@ func (f *Format) Parse(file string, data []byte) (*Tree, error) {
 	if len(data) > f.MaxBytes {
 		return nil, t.Fail(nil, "", fmt.Sprintf("the file has %d bytes", len(data)), fmt.Sprintf("a %s has at most %d", f.Noun, f.MaxBytes))
 	}
-	data, err := bom.Text(data)
+	data, err := bom.UTF8(data)
 	if err != nil {
-		return nil, t.Fail(nil, "", err.Error(), "a "+f.Noun+" is a YAML mapping in UTF-8")
+		return nil, t.Fail(&yaml.Node{Line: bom.Line(err)}, "", err.Error(), "a "+f.Noun+" is a YAML mapping in UTF-8")
 	}
 	if bytes.IndexByte(data, 0) >= 0 {
 		return nil, t.Fail(nil, "", "the file is not text", "a "+f.Noun+" is a YAML mapping in UTF-8")

@@ -44,7 +44,9 @@ const (
 	Redirect Effect = "redirect"
 )
 
-const known = "a status from 400 to 599, stall, hang, reset, huge or redirect"
+var grammar = faultlist.Grammar{
+	Effects: []string{"stall", "hang", "reset", "huge", "redirect"}, Positional: map[string][]string{"stall": {"delay"}, "huge": {"size"}}, Example: "500:20%",
+}
 
 // Spec is one fault as it was written. It is immutable.
 type Spec struct {
@@ -77,7 +79,7 @@ const (
 
 // Parse reads faults. Empty text is none.
 func Parse(text string) ([]Spec, error) {
-	return faultlist.Parse(text, "500:20%", map[string][]string{"stall": {"delay"}, "huge": {"size"}}, read)
+	return faultlist.Parse(text, grammar, read)
 }
 
 func read(t *faultlist.Term) (Spec, error) {
@@ -94,7 +96,7 @@ func read(t *faultlist.Term) (Spec, error) {
 	case Hang, Reset, Redirect:
 	default:
 		s.Effect, own = Status, []string{"retry-after"}
-		s.Status, s.RetryAfter = t.Status(known)
+		s.Status, s.RetryAfter = t.Status()
 	}
 	if text := t.Args.Text("receiver", ""); text != "" {
 		for part := range strings.SplitSeq(text, "|") {

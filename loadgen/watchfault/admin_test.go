@@ -24,7 +24,7 @@ func TestAdmin(t *testing.T) {
 	}{
 		{"GET", "/faults", "", 200, ""},
 		{"POST", "/faults", " 503:1%, close(5s)\n", 200, "1 503:1%; 2 close(5s)"},
-		{"POST", "/faults", "explode", 400, "explode is no fault"},
+		{"POST", "/faults", "explode", 400, "unknown fault explode"},
 		{"POST", "/faults", strings.Repeat(" ", 70_000), 400, "too large"},
 		{"DELETE", "/faults?id=7", "", 400, "no such fault"},
 		{"DELETE", "/faults?id=x", "", 400, "want the number"},

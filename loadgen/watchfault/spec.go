@@ -124,12 +124,9 @@ func (s Spec) Hits(kind string) bool {
 // time after it was opened.
 func (s Spec) EndsWatches() bool { return s.Effect == Close || s.Effect == Reset }
 
-const knownEffects = "a status from 400 to 599, 410(start|page|mid), html, no-stream, older, stall, blackhole, close, reset, silent, pace, " +
-	"no-bookmark, error, truncate, unknown, junk, lost or gone"
-
 // Parse reads faults. Empty text is none.
 func Parse(text string) ([]Spec, error) {
-	return faultlist.Parse(text, "410(mid):5%", positional, read)
+	return faultlist.Parse(text, grammar, read)
 }
 
 func read(t *faultlist.Term) (Spec, error) {
@@ -151,10 +148,14 @@ func (s Spec) common() faultlist.Fault {
 	return faultlist.Fault{Text: s.Text, Name: s.Name, Window: s.Window, Max: s.Max, Refuses: s.Effect == Refuse}
 }
 
-// positional are the arguments an effect takes without a key.
-var positional = map[string][]string{
-	"410": {"at"}, "stall": {"delay"}, "older": {"versions"}, "close": {"after", "until"}, "reset": {"after", "until"},
-	"silent": {"hold"}, "lost": {"type"}, "pace": {"rate"}, "gone": {"for"},
+var grammar = faultlist.Grammar{
+	Effects: []string{"410(start|page|mid)", "html", "no-stream", "older", "stall", "blackhole", "close", "reset", "silent", "pace",
+		"no-bookmark", "error", "truncate", "unknown", "junk", "lost", "gone", "refuse"},
+	Positional: map[string][]string{
+		"410": {"at"}, "stall": {"delay"}, "older": {"versions"}, "close": {"after", "until"}, "reset": {"after", "until"},
+		"silent": {"hold"}, "lost": {"type"}, "pace": {"rate"}, "gone": {"for"},
+	},
+	Example: "410(mid):5%",
 }
 
 // effect reads the effect and its own arguments, whose names it returns for error
@@ -209,7 +210,7 @@ func (s *Spec) effect(t *faultlist.Term) (own []string) {
 func (s *Spec) status(t *faultlist.Term) (own []string) {
 	r := t.Args
 	s.Effect = Status
-	s.Status, s.RetryAfter = t.Status(knownEffects)
+	s.Status, s.RetryAfter = t.Status()
 	switch at := r.Text("at", ""); {
 	case at == "" || s.Status != 410:
 	case at == "start":

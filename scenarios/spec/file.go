@@ -260,6 +260,13 @@ func (f *File) resolve(point []assignment) (Scenario, error) {
 	if err != nil {
 		return Scenario{}, err
 	}
+	for path, period := range map[string]Duration{
+		"cacheCheck.period": s.Watcher.CacheCheck.Period, "cacheCheck.grace": s.Watcher.CacheCheck.Grace, "synchronizer.period": s.Watcher.Synchronizer.Period,
+	} {
+		if path = "watcher." + path; period == 0 && d.Written(path) { // to the watcher it would be as if it were not
+			return Scenario{}, d.Locate(bad(path, "use at least 1s, or leave it out", "0s is too short"))
+		}
+	}
 	if err := s.Validate(f.format.kinds()); err != nil {
 		return Scenario{}, d.Locate(err)
 	}

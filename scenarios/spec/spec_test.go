@@ -421,6 +421,8 @@ func TestBadInput(t *testing.T) {
 			"s.yaml:4: load.hotkeys.share: 2 is out of range; use more than 0 and at most 0.9"},
 		{"no share", minimal + "limits: {minEvents: 0.8}\n", nil, `s.yaml:5: limits.minEvents: "0.8" is not a share; write 0% to 100%, for example 80%`},
 		{"negative time", minimal + "drainTimeout: -3s\n", nil, `s.yaml:5: drainTimeout: "-3s" is negative; write a duration from 0s`},
+		{"no time for the cache check", minimal + "watcher: {cacheCheck: {period: 0s}}\n", nil, "s.yaml:5: watcher.cacheCheck.period: 0s is too short; use at least 1s, or leave it out"},
+		{"no grace, as an override", minimal, []string{"watcher.cacheCheck.grace=0s"}, "--set watcher.cacheCheck.grace=0s: watcher.cacheCheck.grace: 0s is too short; use at least 1s, or leave it out"},
 		{"short drain", minimal + "drainTimeout: 3ms\n", nil, "s.yaml:5: drainTimeout: 3ms is too short; use at least 1s"},
 		{"other version", strings.Replace(minimal, "watchbench/v1", "watchbench/v2", 1), nil, `s.yaml:1: apiVersion: "watchbench/v2" is not known; this program reads watchbench/v1`},
 		{"no version", strings.Replace(minimal, "apiVersion: watchbench/v1\n", "", 1), nil, "s.yaml: apiVersion: missing; write apiVersion: watchbench/v1"},

@@ -64,11 +64,13 @@ type Spec struct {
 	Max int // firings; 0 is unlimited
 }
 
-const knownEffects = "a status from 400 to 599, reset, reset-after, close, blackhole, stall, late, double, slow-body, truncate, html, wrong-result, huge, interim or refuse"
+// Effects are the names of the faults besides statuses from 400 to 599.
+var Effects = []string{"reset", "reset-after", "close", "blackhole", "stall", "late", "double", "slow-body", "truncate", "huge", "html", "interim",
+	"wrong-result", "refuse"}
 
 // Parse reads faults. Empty text is none.
 func Parse(text string) ([]Spec, error) {
-	return faultlist.Parse(text, "503:1%", positional, read)
+	return faultlist.Parse(text, grammar, read)
 }
 
 func read(t *faultlist.Term) (Spec, error) {
@@ -90,10 +92,9 @@ func (s Spec) common() faultlist.Fault {
 	return faultlist.Fault{Text: s.Text, Name: s.Name, Window: s.Window, Max: s.Max, Refuses: s.Effect == Refuse}
 }
 
-// positional are the arguments an effect takes without a key.
-var positional = map[string][]string{
+var grammar = faultlist.Grammar{Effects: Effects, Example: "503:1%", Positional: map[string][]string{
 	"stall": {"delay"}, "late": {"delay"}, "double": {"delay"}, "slow-body": {"delay"}, "huge": {"bytes"}, "interim": {"code"},
-}
+}}
 
 // effect reads the effect and the arguments of its own.
 func (s *Spec) effect(t *faultlist.Term) {
@@ -134,7 +135,7 @@ func (s *Spec) effect(t *faultlist.Term) {
 	case Refuse:
 	default:
 		s.Effect = Status
-		s.Status, s.RetryAfter = t.Status(knownEffects)
+		s.Status, s.RetryAfter = t.Status()
 		s.Apply = r.Bool("apply", false)
 	}
 }

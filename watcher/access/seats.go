@@ -3,7 +3,7 @@ package access
 import (
 	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -25,7 +25,8 @@ const (
 )
 
 // ErrNoSeat says that too many expensive requests wait, or that one waited for too long: 429.
-var ErrNoSeat = errors.New("too many requests that read many objects, please try again later")
+var ErrNoSeat = fmt.Errorf("too many lists and relations wait for a seat: at most %d of one user and %d of all, each for %s; please try again later",
+	mostQueued, mostFlows*mostQueued, queueWait)
 
 // Seats are for requests that take more than a moment of a processor: lists, relations, indexes.
 // Few have a seat at a time, and they pause as long as they work. The others wait in one FIFO queue
@@ -59,6 +60,16 @@ type Seat struct {
 
 // NewSeats makes one seat for every two processors, at least one.
 func NewSeats() *Seats { return &Seats{free: max(1, runtime.GOMAXPROCS(0)/2)} }
+
+// Waiting is how many requests wait for a seat, also those that had one before.
+func (s *Seats) Waiting() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.flows {
+		n += len(f.waiting)
+	}
+	return n
+}
 
 // Take waits for a seat, which the caller must Leave. Its error is ErrNoSeat or the cause of
 // ctx's end. Nil Seats bound nothing.

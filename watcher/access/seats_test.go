@@ -224,15 +224,15 @@ func TestSeatsFull(t *testing.T) {
 		}
 		go ask("one")
 		synctest.Wait()
-		if s.queued != mostFlows*mostQueued {
-			t.Errorf("%d wait, want %d", s.queued, mostFlows*mostQueued)
+		if s.queued != mostFlows*mostQueued || s.Waiting() != s.queued {
+			t.Errorf("%d and %d wait, want %d", s.queued, s.Waiting(), mostFlows*mostQueued)
 		}
 		holder.Leave()
 		synctest.Wait()
 		if fair := mostFlows * mostQueued / (mostFlows + 1); served["late"] != fair || served["one"] != 1 || served["many0"] < fair-1 {
 			t.Errorf("served: %v; want %d of late, 1 of one", served, fair)
 		}
-		if s.free != 1 || len(s.flows) != 0 || s.queued != 0 {
+		if s.free != 1 || len(s.flows) != 0 || s.queued != 0 || s.Waiting() != 0 {
 			t.Errorf("afterwards: %+v", s)
 		}
 	})

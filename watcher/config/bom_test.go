@@ -29,5 +29,11 @@ func TestByteOrderMark(t *testing.T) {
 		if err := with("\xff\xfe"); !errors.As(err, &bad) || bad.File != path || !strings.Contains(bad.Msg, "UTF-16 (little-endian)") {
 			t.Errorf("%s: UTF-16: %v", name, err)
 		}
+		if err := with("{\x00}\x00"); !errors.As(err, &bad) || !strings.Contains(bad.Msg, "UTF-16 (little-endian)") {
+			t.Errorf("%s: UTF-16 without a mark: %v", name, err)
+		}
+		if err := with("{\"v\":\n \"\xe9\"}"); !errors.As(err, &bad) || bad.Line != 2 || !strings.Contains(bad.Msg, "the text is not UTF-8") {
+			t.Errorf("%s: Latin-1: %v", name, err)
+		}
 	}
 }

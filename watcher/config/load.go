@@ -335,8 +335,8 @@ func readFile(path string) ([]byte, error) {
 	if len(data) > maxFile {
 		return nil, &Error{File: path, Msg: fmt.Sprintf("larger than %d bytes: is it the right file?", maxFile)}
 	}
-	if data, err = bom.Text(data); err != nil {
-		return nil, &Error{File: path, Msg: err.Error()}
+	if data, err = bom.UTF8(data); err != nil {
+		return nil, &Error{File: path, Line: bom.Line(err), Msg: err.Error()}
 	}
 	return data, nil
 }

@@ -193,7 +193,7 @@ func TestLimits(t *testing.T) {
 	one := s.watch(t, "/api/v1/pods?watch=true&resourceVersion=100")
 	s.watch(t, "/api/v1/nodes?watch=true&resourceVersion=100")
 	a := s.ask(t, "/api/v1/pods?watch=true")
-	if a.failed(t, 429, "too many watches"); a.header.Get("Retry-After") != "1" {
+	if a.failed(t, 429, "too many watches (resourceWatcher.query.maxWatches): 2 at once"); a.header.Get("Retry-After") != "1" {
 		t.Errorf("%v", a.header)
 	}
 	one.close()
@@ -205,7 +205,7 @@ func TestLimits(t *testing.T) {
 		busy <- s.do(t, http.MethodPost, "/v1/watches", `{"version":"v1","resource":"pods"}`, "Content-Type", "application/json")
 	}()
 	within(t, "a request is served", func() bool { return gauge(t, s, "k8swatch_query_inflight_requests") == 1 })
-	s.ask(t, "/api/v1/nodes").failed(t, 429, "too many requests")
+	s.ask(t, "/api/v1/nodes").failed(t, 429, "too many requests (resourceWatcher.query.maxInFlight): 1 at once")
 	if a := s.ask(t, "/healthz"); a.code != 200 {
 		t.Errorf("a busy server is not healthy: %d", a.code)
 	}
@@ -243,7 +243,7 @@ func TestWaitingTakesNoSlot(t *testing.T) {
 	if a := s.ask(t, "/apis/example.com/v1/gadgets"); a.header.Get("Retry-After") != "1" {
 		t.Errorf("%v", a.header)
 	} else {
-		a.failed(t, 429, "too many requests that wait")
+		a.failed(t, 429, "too many requests that wait for a first list or a resourceVersion: 5 at once")
 	}
 	cancel()
 	others.Wait()
@@ -306,7 +306,7 @@ func TestPanic(t *testing.T) {
 	if a := s.ask(t, "/api/v1/nodes"); a.code != 200 {
 		t.Errorf("afterwards: %d", a.code)
 	}
-	if n := gauge(t, s, "k8swatch_query_inflight_requests"); n != 0 {
+	if n := gauge(t, s, "k8swatch_query_inflight_requests"); n != 0 || gauge(t, s, "k8swatch_query_queued_requests") != 0 {
 		t.Errorf("%v are in flight", n)
 	}
 }

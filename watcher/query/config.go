@@ -15,7 +15,8 @@ type Config struct {
 	// built at its first use, which costs some 200 bytes per object: a query for one value takes the time of its hits. Fields that the
 	// apiserver supports for a kind can be used anyway, without an index unless they are named here. Lists are not followed.
 	FieldIndexes map[string][]string `json:"fieldIndexes"`
-	// How many requests are served at once, without watches and requests that wait for a first list. Others get 429.
+	// How many requests are served at once, without watches and requests that wait for a first list or a seat. Others get 429. A list to a
+	// slow client keeps its place until it is sent.
 	MaxInFlight int `json:"maxInFlight"`
 	// How many watches clients may hold open at once. Others get 429. Without TLS each takes a connection of `server.maxConnections`.
 	MaxWatches int `json:"maxWatches"`

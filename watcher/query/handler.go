@@ -93,8 +93,8 @@ func New(c Config, s Settings) (*Handler, error) {
 	}
 	h := &Handler{
 		config: c, kinds: s.Kinds, watches: s.Watches, guard: s.Guard, seats: s.Seats, logger: s.Logger, version: s.Version, selectable: allSelectable(c.FieldIndexes), patience: writeTimeout,
-		requests: newSlots("requests", c.MaxInFlight), watchers: newSlots("watches", c.MaxWatches),
-		waiting: newSlots("requests that wait", maxWaiting), hubs: map[*view.View]*hub{},
+		requests: newSlots("requests (resourceWatcher.query.maxInFlight)", c.MaxInFlight), watchers: newSlots("watches (resourceWatcher.query.maxWatches)", c.MaxWatches),
+		waiting: newSlots("requests that wait for a first list or a resourceVersion", maxWaiting), hubs: map[*view.View]*hub{},
 	}
 	var err error
 	h.metrics, err = newMetrics(s.Registry, h)

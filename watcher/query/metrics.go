@@ -36,6 +36,7 @@ func newMetrics(reg prometheus.Registerer, h *Handler) (*metrics, error) {
 		m.requests, m.latency,
 		gauge(metric.QueryInFlight, "Requests that are being served, without watches.", h.requests.inUse),
 		gauge(metric.QueryWatchers, "Watches that clients hold open.", h.watchers.inUse),
+		gauge(metric.QueryQueued, "Lists and relations that wait for a seat.", h.seats.Waiting),
 	} {
 		if err := reg.Register(c); err != nil {
 			return nil, err

@@ -56,7 +56,7 @@ func notKnown() error { return unavailable("what the cluster serves is not known
 
 // tooMany refuses a request beyond a limit.
 func tooMany(what string, most int) error {
-	return apierrors.NewTooManyRequests(fmt.Sprintf("too many %s: %d are served at once, please try again later", what, most), retryAfter)
+	return apierrors.NewTooManyRequests(fmt.Sprintf("too many %s: %d at once, please try again later", what, most), retryAfter)
 }
 
 // tooLarge says that a version is still to come.

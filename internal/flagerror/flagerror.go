@@ -1,11 +1,11 @@
-package commandline
+// Package flagerror says in the user's words what is wrong with a flag.
+package flagerror
 
 import (
 	"errors"
 	"fmt"
 	"strconv"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/watchbench/watchbench/internal/spelling"
@@ -17,11 +17,15 @@ var forms = map[string]string{
 	"bool": "true or false", "duration": "a duration such as 30s",
 }
 
-// FlagError says in the user's words what is wrong with a flag, and which one was meant.
-func FlagError(cmd *cobra.Command, err error) error {
+// Explain says what a flag's value should have been, or which flag was meant; err is that of
+// fs.Parse.
+func Explain(fs *pflag.FlagSet, err error) error {
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		name, form := bad.GetFlag().Name, forms[bad.GetFlag().Value.Type()]
+		_, noNumber := strconv.ParseFloat(bad.GetValue(), 64)
 		switch {
+		case form == forms["duration"] && noNumber == nil:
+			return fmt.Errorf("--%s: %q has no unit: did you mean %[2]ss?", name, bad.GetValue())
 		case errors.Is(bad, strconv.ErrRange):
 			return fmt.Errorf("--%s: %s is out of range", name, bad.GetValue())
 		case form != "":
@@ -30,7 +34,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	}
 	if bad, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var known []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		fs.VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 		if near := spelling.Nearest(bad.GetSpecifiedName(), known); near != "" {
 			return fmt.Errorf("%w (did you mean --%s?)", err, near)
 		}
