@@ -95,15 +95,19 @@ func (e *epoch) follow(ctx context.Context, client dynamic.ResourceInterface, r 
 	}
 }
 
-// churn writes objects for a while, each writer with a seed of its own.
+// leastChanges are needed for a history to say anything.
+const leastChanges = 200
+
+// churn writes objects for a while, and until there are leastChanges, each writer with a seed of its own.
 func churn(ctx context.Context, c *rest.Config, ns string, seed uint64, writers int, until time.Time) error {
 	client := kubernetes.NewForConfigOrDie(c).CoreV1().ConfigMaps(ns)
 	var all sync.WaitGroup
 	failed := make(chan error, writers)
+	var changed atomic.Int64
 	for n := range writers {
 		all.Go(func() {
 			r := rand.New(rand.NewPCG(seed, uint64(n)))
-			for time.Now().Before(until) {
+			for time.Now().Before(until) || changed.Load() < leastChanges {
 				name := fmt.Sprintf("o%d", r.IntN(12))
 				cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"color": []string{"red", "blue"}[r.IntN(2)]}}, Data: map[string]string{"n": strconv.Itoa(r.Int())}}
 				var err error
@@ -115,7 +119,10 @@ func churn(ctx context.Context, c *rest.Config, ns string, seed uint64, writers 
 				default:
 					_, err = client.Update(ctx, cm, metav1.UpdateOptions{})
 				}
-				if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) && !apierrors.IsConflict(err) {
+				switch {
+				case err == nil:
+					changed.Add(1)
+				case !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) && !apierrors.IsConflict(err):
 					failed <- err
 					return
 				}
@@ -249,7 +256,7 @@ func faithful(t *testing.T, upstream *rest.Config, window view.Config, seed uint
 	cancel()
 	<-cuts
 	t.Logf("%d events of the cluster, %d seen by %d clients, %d of them listed again", len(history), total, clients, relists)
-	if len(history) < 200 || total < len(history) {
+	if len(history) < leastChanges || total < len(history) {
 		t.Error("too little happened to say anything")
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
