@@ -128,11 +128,8 @@ func (w *Watcher) audit(ctx context.Context, o AuditOptions, out *Audited) error
 			return &InputError{File: "command line", Key: "--gone", Err: fmt.Errorf("%s is collected by this configuration: name only kinds that are not", kind)}
 		case err != nil || len(rows) > 0: // an error comes again
 			gone = append(gone, kind)
-		case near != "": // storage has no list of its kinds, so that other names may be right
-			return &InputError{File: "command line", Key: "--gone", Err: fmt.Errorf("storage has no row of a kind %q%s This configuration collects %s",
-				kind, near, strings.Join(slices.Sorted(slices.Values(keys)), ", "))}
-		default:
-			unknown = append(unknown, synchronizer.KindReport{Kind: kind, NotCompared: "storage has no row of it: nothing is left, or the name is misspelt"})
+		default: // storage has no list of its kinds
+			unknown = append(unknown, synchronizer.KindReport{Kind: kind, NotCompared: "storage has no row of it: nothing is left, or the name is misspelt" + near})
 		}
 	}
 	a := synchronizer.NewAudit(synchronizer.AuditConfig{

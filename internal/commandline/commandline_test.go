@@ -26,6 +26,7 @@ func TestRun(t *testing.T) {
 		{"unknown flag", []string{"--nome", "a"}, nil, ExitUsage, "cmd: unknown flag: --nome (did you mean --name?), see --help\n"},
 		{"word for a number", []string{"--count", "x"}, nil, ExitUsage, "cmd: --count: \"x\" is not a whole number, see --help\n"},
 		{"too large a number", []string{"--count", "99999999999999999999"}, nil, ExitUsage, "cmd: --count: 99999999999999999999 is out of range, see --help\n"},
+		{"infinite time", []string{"--time", "inf"}, nil, ExitUsage, "cmd: --time: \"inf\" is not a duration such as 30s, see --help\n"},
 		{"word for a time", []string{"--time", "5"}, nil, ExitUsage, "cmd: --time: \"5\" has no unit: did you mean 5s?, see --help\n"},
 		{"argument", []string{"a"}, nil, ExitUsage, "cmd: unexpected argument \"a\": everything is given by flags, see --help\n"},
 	} {

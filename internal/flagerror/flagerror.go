@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -22,9 +23,9 @@ var forms = map[string]string{
 func Explain(fs *pflag.FlagSet, err error) error {
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		name, form := bad.GetFlag().Name, forms[bad.GetFlag().Value.Type()]
-		_, noNumber := strconv.ParseFloat(bad.GetValue(), 64)
+		_, noUnit := time.ParseDuration(bad.GetValue() + "s")
 		switch {
-		case form == forms["duration"] && noNumber == nil:
+		case form == forms["duration"] && noUnit == nil:
 			return fmt.Errorf("--%s: %q has no unit: did you mean %[2]ss?", name, bad.GetValue())
 		case errors.Is(bad, strconv.ErrRange):
 			return fmt.Errorf("--%s: %s is out of range", name, bad.GetValue())

@@ -196,7 +196,7 @@ const (
 
 // Metrics of the resource watcher's read API.
 const (
-	// Grows with what clients ask. `code="429"`: beyond one of the [limits](query.md#limits), which the answer names;
+	// Grows with what clients ask. `code="429"`: beyond one of the [limits](query.md#limits);
 	// `code="503"`: kinds that are not synced; `code="0"`: clients that went before they were answered.
 	QueryRequests = "k8swatch_query_requests_total"
 	// Lists of large kinds, or the process does not get its CPU. A first query waits until its kind is synced.

@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -10,19 +11,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/pipeline"
 )
+
+// podStore is a store of Pods that nothing watches.
+func podStore(t *testing.T, sink Sink) *store {
+	c := &Collector{metrics: mustMetrics(t), logger: discard, sink: sink, config: Config{Verify: Verify{Period: -1}}}
+	s := c.newKind(Resource{Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true}).store
+	s.ctx = t.Context()
+	return s
+}
+
+func pod(n, uid string, version uint64) *item {
+	return &item{obj: &object.Object{Key: object.Key{Kind: "Pod", Namespace: "n", Name: n}, UID: uid, ResourceVersion: version, Raw: fmt.Appendf(nil, `{"v":%d}`, version)}}
+}
 
 // A watch that resumes on an apiserver with an older cache tells changes again, of
 // objects that are gone, or that bear another uid by now. A list from there shows them.
 func TestOlderCacheTakesNothingBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &Collector{metrics: mustMetrics(t), logger: discard, sink: &recorder{}, config: Config{Verify: Verify{Period: -1}}}
-		s := c.newKind(Resource{Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true}).store
-		s.ctx = t.Context()
-		rec := c.sink.(*recorder)
-		pod := func(n, uid string, version uint64) *item {
-			return &item{obj: &object.Object{Key: object.Key{Kind: "Pod", Namespace: "n", Name: n}, UID: uid, ResourceVersion: version, Raw: fmt.Appendf(nil, `{"v":%d}`, version)}}
-		}
+		rec := &recorder{}
+		s := podStore(t, rec)
 		do := func(err error) {
 			t.Helper()
 			if err != nil {
@@ -82,4 +91,73 @@ func TestOlderCacheTakesNothingBack(t *testing.T) {
 			t.Error(d)
 		}
 	})
+}
+
+// TestBehindARepair: a repair has read an object as gone at a version that the watch has not reached.
+func TestBehindARepair(t *testing.T) {
+	rec := &recorder{}
+	s := podStore(t, rec)
+	do := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(s.Replace([]any{pod("a", "a1", 5), pod("b", "b1", 6)}, "10"))
+	a, b := name{"n", "a"}, name{"n", "b"}
+	s.correct([]truth{{suspect{a, s.peek(a)}, nil, 20}, {suspect{b, s.peek(b)}, nil, 20}})
+	rec.take()
+	do(s.Add(pod("a", "a1", 15)))
+	if got := rec.take(); len(got) > 0 {
+		t.Errorf("from before the repair: %v", got)
+	}
+	// A watch cache that is behind the repair is refused, and a consistent list asked for.
+	if err := s.Replace([]any{pod("a", "a1", 15), pod("b", "b1", 6)}, "17"); !errors.Is(err, errOlderList) || !s.afresh.Load() {
+		t.Errorf("a list from before the repair: %v, asked for a consistent one: %t", err, s.afresh.Load())
+	}
+	do(s.Add(pod("b", "b1", 25))) // a label was taken from it and given back
+	if d := cmp.Diff([]string{"1 Pod/n/b b1 25"}, rec.take()); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestComparisonHoldsNothing: what changes while a comparison goes on is not kept in memory by it.
+func TestComparisonHoldsNothing(t *testing.T) {
+	s := podStore(t, &recorder{})
+	if err := s.Replace([]any{pod("a", "a1", 5), pod("b", "b1", 6), pod("c", "c1", 7)}, "10"); err != nil {
+		t.Fatal(err)
+	}
+	s.remember(true)
+	if err := errors.Join(s.Update(pod("a", "a1", 11)), s.Delete(pod("b", "b1", 12))); err != nil {
+		t.Fatal(err)
+	}
+	if left := s.missing(); len(left) != 1 || left[0].name != (name{"n", "c"}) {
+		t.Errorf("held: %v", left)
+	}
+	if o, known := s.tickOff(name{"n", "a"}); known || o.ResourceVersion != 11 {
+		t.Errorf("%v counts as unchanged: %t", o, known)
+	}
+	if err := s.Replace([]any{pod("a", "a1", 11)}, "13"); err != nil {
+		t.Fatal(err)
+	}
+	if left := s.missing(); len(left) > 0 {
+		t.Errorf("held after a list: %v", left)
+	}
+}
+
+// sinkFunc is a Sink.
+type sinkFunc func()
+
+func (f sinkFunc) Enqueue(context.Context, pipeline.Event) error { f(); return nil }
+
+// TestRestoredDuringAList: what is learned while a list is handed over is for the next one.
+func TestRestoredDuringAList(t *testing.T) {
+	var s *store
+	s = podStore(t, sinkFunc(func() { s.restored.Store(true) }))
+	if err := s.Replace([]any{pod("a", "a1", 5)}, "10"); err != nil {
+		t.Fatal(err)
+	}
+	if !s.restored.Load() {
+		t.Error("the next list does not compare content")
+	}
 }

@@ -102,7 +102,10 @@ type store struct {
 
 	mu      sync.RWMutex
 	objects map[name]*object.Object // guarded by mu
-	gone    map[name]struct{}       // guarded by mu; what went since remember(true); nil: not recorded
+	// During a comparison: gone is what went since remember(true), unlisted what has not been
+	// listed nor changed since; nil: not recorded.
+	gone     map[name]struct{}           // guarded by mu
+	unlisted map[*object.Object]struct{} // guarded by mu
 }
 
 // errOlderList refuses a list that is older than what was seen of its kind.
@@ -135,13 +138,13 @@ func (s *store) attempt(start time.Time) attempt {
 // the order of their versions; one that an apiserver with an older cache resumes delivers
 // some of them again, among them those of objects that are gone since.
 func (s *store) replayed(old, fresh *object.Object) bool {
-	seen := s.latest
+	seen, proven := s.latest, s.proven
 	_, removed := s.removed[fresh.UID]
 	s.advance(max(seen, fresh.ResourceVersion))
 	switch {
 	case old != nil && (old.UID == fresh.UID || fresh.UID == ""):
 		return false
-	case removed:
+	case removed && fresh.ResourceVersion <= proven:
 		return true
 	case s.unordered || fresh.ResourceVersion == 0:
 		return false
@@ -170,6 +173,10 @@ func (s *store) admit(version string, highest uint64) error {
 			s.behind = now
 		}
 		s.refused = now
+		if v >= s.latest { // what a repair has read is ahead of a watch cache: only a consistent list is new enough
+			s.afresh.Store(true)
+			return fmt.Errorf("list of %s at version %d, a repair was read at %d: %w", s.kind, v, s.proven, errOlderList)
+		}
 		switch waited := now.Sub(s.behind); {
 		case s.afresh.Load(): // the verifier has said so
 		case s.patient || waited < maxBehind:
@@ -404,6 +411,7 @@ func (s *store) UpdateResourceVersion(version string) {
 // set caches an object, or none where o is nil.
 func (s *store) set(n name, o *object.Object) {
 	s.mu.Lock()
+	delete(s.unlisted, s.objects[n])
 	if o != nil {
 		s.objects[n] = o
 	} else {
@@ -448,7 +456,8 @@ func (s *store) Replace(list []any, version string) error {
 	}
 	s.life.accept()
 	s.afresh.Store(false)
-	if s.restored.Load() {
+	restored := s.restored.Load()
+	if restored {
 		clear(s.since)
 	}
 	now := time.Now()
@@ -465,7 +474,9 @@ func (s *store) Replace(list []any, version string) error {
 		close(s.synced)
 	})
 	s.handOver(changes, gone, now, taken)
-	s.restored.Store(false)
+	if restored { // else the next list is to compare content
+		s.restored.Store(false)
+	}
 	return nil
 }
 
@@ -494,6 +505,7 @@ func (s *store) handOver(changes []change, gone []*object.Object, now time.Time,
 func (s *store) merge(list []any) (changes []change, gone []*object.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	clear(s.unlisted) // all of it is listed, or has changed
 	first := len(s.objects) == 0
 	if first {
 		s.objects = make(map[name]*object.Object, len(list))

@@ -199,7 +199,13 @@ type suspect struct {
 func (v *verifier) compare(ctx context.Context) {
 	suspects, version, err := v.suspects(ctx)
 	defer v.store.remember(false)
-	if err != nil && !errors.Is(err, errEnough) || len(suspects) == 0 {
+	if err != nil && !errors.Is(err, errEnough) {
+		if ctx.Err() == nil {
+			v.store.logger.Warn("cannot compare the cache with the apiserver", "error", err)
+		}
+		return
+	}
+	if len(suspects) == 0 {
 		return
 	}
 	for waited := time.Duration(0); waited < v.Grace; waited += v.Grace / 20 {
@@ -258,8 +264,8 @@ func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64,
 		}
 		return nil, 0, errEnough
 	}
-	skipped, unlisted := v.store.skipped.Load(), v.store.remember(true)
-	pages := time.Duration(len(unlisted)/pageSize + 1)
+	skipped := v.store.skipped.Load()
+	pages := time.Duration(v.store.remember(true)/pageSize + 1)
 	v.lister.Pause = max(DefaultPagePause, min(v.Period/2, spreadAtMost)/pages)
 	add := func(x suspect) error {
 		if all = append(all, x); len(all) == maxSuspects {
@@ -275,10 +281,8 @@ func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64,
 			return nil
 		}
 		n := name{m.Namespace, m.Name}
-		o := v.store.peek(n)
-		_, cached := unlisted[o]
-		delete(unlisted, o)
-		if o != nil && !cached || // changed since: the watch is working
+		o, known := v.store.tickOff(n)
+		if o != nil && !known || // changed since: the watch is working
 			o != nil && o.UID == m.UID && o.ResourceVersion == m.Version() {
 			return nil
 		}
@@ -292,10 +296,9 @@ func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64,
 	if len(unread) == 0 {
 		v.store.allRead(skipped)
 	}
-	for o := range unlisted {
-		x := suspect{nameOf(o.Key), o}
-		if covers(unread, x.name) || !v.store.still(x) {
-			continue // it may exist, or has changed since
+	for _, x := range v.store.missing() {
+		if covers(unread, x.name) {
+			continue // it may exist
 		}
 		if err = add(x); err != nil {
 			break
@@ -322,22 +325,39 @@ func (s *store) seen() (watched, read uint64) {
 	return s.latest, s.proven
 }
 
-// remember starts or stops recording which objects go, and returns those that exist.
-func (s *store) remember(on bool) (cached map[*object.Object]struct{}) {
+// remember starts or stops recording for a comparison, and returns how many objects there are.
+func (s *store) remember(on bool) int {
 	s.mu.Lock()
-	if s.gone = nil; !on {
-		s.mu.Unlock()
-		return nil
+	defer s.mu.Unlock()
+	if s.gone, s.unlisted = nil, nil; !on {
+		return 0
 	}
-	s.gone = map[name]struct{}{}
-	s.mu.Unlock()
+	s.gone, s.unlisted = map[name]struct{}{}, make(map[*object.Object]struct{}, len(s.objects))
+	for _, o := range s.objects {
+		s.unlisted[o] = struct{}{}
+	}
+	return len(s.unlisted)
+}
+
+// tickOff returns the cached object that a comparison lists, and whether it has not changed since
+// the comparison began.
+func (s *store) tickOff(n name) (o *object.Object, unchanged bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o = s.objects[n]
+	_, unchanged = s.unlisted[o]
+	delete(s.unlisted, o)
+	return o, unchanged
+}
+
+// missing returns what a comparison has not listed although it has not changed.
+func (s *store) missing() (all []suspect) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	cached = make(map[*object.Object]struct{}, len(s.objects))
-	for _, o := range s.objects {
-		cached[o] = struct{}{}
+	for o := range s.unlisted {
+		all = append(all, suspect{nameOf(o.Key), o})
 	}
-	return cached
+	return all
 }
 
 // still reports whether a suspect is unchanged since it was found.

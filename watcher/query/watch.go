@@ -51,14 +51,16 @@ func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.
 		if err = q.await(r.Context(), v, o.version); err != nil {
 			return err
 		}
+		if initial {
+			if err := h.sit(w, r, q); err != nil {
+				return err
+			}
+		}
 		s, err := v.Snapshot()
 		if err != nil {
 			return err
 		}
 		if initial {
-			if err := h.sit(w, r, q); err != nil {
-				return err
-			}
 			if state, s, err = source(open, q, s, w.seat.Rest); err != nil {
 				return err
 			}

@@ -173,7 +173,7 @@ func (a *Audit) findGone(ctx context.Context) error {
 	return err
 }
 
-// first counts a kind and keeps its differences.
+// first counts a kind, unless it cannot be read whole, and keeps its differences.
 func (a *Audit) first(ctx context.Context, r *KindReport, doubts map[string][]doubt) error {
 	suspects, err := a.read(ctx, r.Kind)
 	r.Objects, r.Rows = len(a.states), len(a.states)
@@ -187,6 +187,9 @@ func (a *Audit) first(ctx context.Context, r *KindReport, doubts map[string][]do
 		doubts[r.Kind] = append(doubts[r.Kind], a.doubt(x))
 	}
 	a.states = nil
+	if err != nil { // these are of a part
+		r.Objects, r.Rows = 0, 0
+	}
 	return err
 }
 

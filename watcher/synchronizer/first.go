@@ -234,7 +234,11 @@ func (s *Synchronizer) rulesChanged(ctx context.Context) bool {
 	if s.cfg.Rules == "" {
 		return false
 	}
-	s.asking <- struct{}{} // one asks for all
+	select {
+	case s.asking <- struct{}{}: // one asks for all
+	case <-ctx.Done():
+		return true
+	}
 	defer func() { <-s.asking }()
 	s.mu.Lock()
 	rules := s.rules

@@ -55,7 +55,11 @@ func (r *reads) note(ctx context.Context, err error) bool {
 	if err == nil {
 		r.turn(time.Now(), nil)
 	} else if timedOut(err) {
-		r.asking <- struct{}{}
+		select {
+		case r.asking <- struct{}{}:
+		case <-ctx.Done():
+			return false
+		}
 		defer func() { <-r.asking }()
 		if bad, _ := r.verdict(); !bad {
 			r.try(ctx)
