@@ -383,8 +383,8 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 		Bug:  "a comparison with the API server does not notice deleted objects",
 		Edits: []edit{{
 			"watcher/collector/verify.go",
-			"\tfor o := range unlisted {\n",
-			"\tclear(unlisted)\n\tfor o := range unlisted {\n",
+			"range v.store.missing() {",
+			"range v.store.missing()[:0] {",
 		}},
 		Caught: []row{
 			{"faults/f30-lost-deleted", nil, "C"},
