@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
@@ -94,7 +95,10 @@ func (scans) inject(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 	if err != nil {
 		return Done{}, err
 	}
-	seen.Lost = all[i].Ended()
+	if seen.Lost = all[i].Ended(); seen.Lost { // the cell goes on with those that are left
+		left := slices.Delete(slices.Clone(all), i, i+1)
+		c.SetWatchers(left[0], left[1:])
+	}
 	for n, w := range all {
 		seen.Lost = seen.Lost || n != i && w.Leads(ctx)
 	}
