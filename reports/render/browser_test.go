@@ -248,6 +248,13 @@ func (b *browser) text(script string) string {
 	return s
 }
 
+// settle waits until a script says true, or for 10 s: what is drawn later is asked for afterwards.
+func (b *browser) settle(condition string) {
+	b.t.Helper()
+	b.eval(fmt.Sprintf(`new Promise(done => { const end = Date.now() + 10000; (function look() {
+		if ((%s) || Date.now() > end) done(); else setTimeout(look, 20); })(); })`, condition), nil)
+}
+
 // media emulates a medium ("print") and a colour scheme.
 func (b *browser) media(medium, scheme string) {
 	b.call("Emulation.setEmulatedMedia", map[string]any{"media": medium,

@@ -175,14 +175,14 @@ func TestComparePageInBrowser(t *testing.T) {
 	}
 	shoot(b, "compare.png", "", 1440, 3000)
 	b.media("screen", "dark")
-	b.eval(`new Promise(done => setTimeout(done, 100))`, nil)
+	b.settle(fmt.Sprintf(`document.querySelector("[data-chart] svg path[stroke='%s']") !== null`, darkPalette[runColor(0)]))
 	if s := b.text(`[...document.querySelectorAll('[data-chart] svg path')].map(p => p.getAttribute("stroke")).join(" ")`); !strings.Contains(s, darkPalette[runColor(0)]) {
 		t.Errorf("no line in the dark colour of the first run: %s", s)
 	}
 	shoot(b, "compare-dark.png", "", 1440, 1500)
 	b.media("screen", "light")
 	b.size(390, 800)
-	b.eval(`new Promise(done => setTimeout(done, 300))`, nil)
+	b.settle(`document.documentElement.scrollWidth <= 390`)
 	if b.eval(measure, &state); state.Width > 390 {
 		t.Errorf("the page is %v px wide on a phone of 390", state.Width)
 	}

@@ -114,7 +114,7 @@ func TestCounterexamplesInBrowser(t *testing.T) {
 		}
 	}
 	b.size(400, 800)
-	b.eval(`new Promise(done => setTimeout(done, 300))`, nil)
+	b.settle(`document.documentElement.scrollWidth <= 400`)
 	if b.eval(`document.documentElement.scrollWidth`, &n); n > 400 {
 		t.Errorf("%d px wide on a telephone", n)
 	}

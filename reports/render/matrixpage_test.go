@@ -190,7 +190,7 @@ func TestMatrixPageInBrowser(t *testing.T) {
 			b.eval(`document.querySelectorAll("#matrix tbody tr")[2].querySelector("td.bad a").focus()`, nil)
 			b.call("Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}, nil)
 			b.call("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13}, nil)
-			b.eval(`new Promise(done => setTimeout(done, 300))`, nil)
+			b.settle(shown + ` === '["cell3"]'`)
 			if got := b.text(shown); got != `["cell3"]` {
 				t.Errorf("%d %s: after Enter on F2's T, %s is shown", width, scheme, got)
 			}
@@ -223,7 +223,7 @@ func TestMatrixPageInBrowser(t *testing.T) {
 	}
 	b.call("Page.navigate", map[string]any{"url": "about:blank"}, nil)
 	b.open(path+"#cell3", 1400, 900) // as a link from elsewhere
-	b.eval(`new Promise(done => setTimeout(done, 300))`, nil)
+	b.settle(`document.querySelectorAll("#cell3 .plot svg").length === 3`)
 	if n := b.text(`String(document.querySelectorAll("#cell3 .plot svg").length)`); n != "3" {
 		t.Errorf("opened at a cell, %s of its charts are drawn", n)
 	}

@@ -73,7 +73,7 @@ func TestPageInBrowser(t *testing.T) {
 		t.Errorf("no line in the colour of keyed: %s", s)
 	}
 	b.media("screen", "dark")
-	b.eval(`new Promise(done => setTimeout(done, 100))`, nil)
+	b.settle(fmt.Sprintf("%s.includes(%q)", stroke, darkPalette[palette["keyed"]]))
 	if s := b.text(stroke); !strings.Contains(s, darkPalette[palette["keyed"]]) {
 		t.Errorf("no line in the dark colour of keyed: %s", s)
 	}
@@ -101,7 +101,7 @@ func TestPageInBrowser(t *testing.T) {
 	}
 
 	b.size(400, 800)
-	b.eval(`new Promise(done => setTimeout(done, 300))`, nil)
+	b.settle(`document.documentElement.scrollWidth <= 400`)
 	b.eval(measure, &state)
 	if state.Width > 400 {
 		t.Errorf("the page is %v px wide on a telephone of 400", state.Width)
@@ -111,7 +111,7 @@ func TestPageInBrowser(t *testing.T) {
 	const shown = `(() => [...document.querySelectorAll("#throughput thead tr:last-child th")].filter(h => /^(checks|freshness|lost|reordered)/.test(h.innerText) && h.getBoundingClientRect().right <= h.closest(".scroll").getBoundingClientRect().right).map(h => h.innerText.split(/\s/)[0]).join(" "))()`
 	for _, width := range []int{1280, 420} {
 		b.size(width, 1000)
-		b.eval(`new Promise(done => setTimeout(done, 300))`, nil)
+		b.settle(shown + ` === "checks freshness lost reordered"`)
 		if got := b.text(shown); got != "checks freshness lost reordered" {
 			t.Errorf("at %d px without scrolling: %q", width, got)
 		}

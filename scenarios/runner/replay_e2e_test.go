@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"testing"
 
@@ -46,8 +47,10 @@ func TestPlayedLoad(t *testing.T) {
 			} else if n != events {
 				t.Errorf("%s: %d events sent or merged, another cell has %d", c.ID, n, events)
 			}
-			if w := c.Watcher; w.Lists == nil || w.Watches == nil || *w.Watches != 3 || w.AllocsPerEvent == nil || c.Storage.BytesPerEvent == nil {
-				t.Errorf("%s: %v lists and %v watches, want as many watches as kinds; %v allocations, %v bytes per event", c.ID, w.Lists, w.Watches, w.AllocsPerEvent, c.Storage.BytesPerEvent)
+			// On a slow machine a kind may be quiet for so long that it is watched anew, once.
+			if w := c.Watcher; w.Lists == nil || w.Watches == nil || *w.Watches < 3 || *w.Watches > 6 || w.AllocsPerEvent == nil || c.Storage.BytesPerEvent == nil {
+				t.Errorf("%s: %s lists and %s watches, want a watch or two of each of 3 kinds; %s allocations, %s bytes per event",
+					c.ID, text(w.Lists), text(w.Watches), text(w.AllocsPerEvent), text(c.Storage.BytesPerEvent))
 			}
 			sent := requests(t, run.Dir, c.ID)
 			if c.Params["watcher.strategy"] == "dedup" {
@@ -64,6 +67,14 @@ func TestPlayedLoad(t *testing.T) {
 	if len(want) < 100 {
 		t.Errorf("only %d objects", len(want))
 	}
+}
+
+// text is a figure, or none.
+func text[N any](n *N) string {
+	if n == nil {
+		return "no"
+	}
+	return fmt.Sprint(*n)
 }
 
 // requests counts those of a cell by method and object; the names of namespaces differ.
