@@ -121,6 +121,23 @@ func TestBehindARepair(t *testing.T) {
 	}
 }
 
+// TestRestoredBelowARepair: a cluster that was put back to a version between what the watch and a
+// repair have seen is believed once the list is consistent.
+func TestRestoredBelowARepair(t *testing.T) {
+	s := podStore(t, &recorder{})
+	if err := s.Replace([]any{pod("a", "a1", 5)}, "10"); err != nil {
+		t.Fatal(err)
+	}
+	s.correct([]truth{{suspect{name{"n", "a"}, s.peek(name{"n", "a"})}, nil, 20}})
+	back := []any{pod("a", "a1", 15)}
+	if err := s.Replace(back, "17"); !errors.Is(err, errOlderList) {
+		t.Errorf("a list that need not be consistent: %v", err)
+	}
+	if err := s.Replace(back, "17"); err != nil {
+		t.Errorf("a consistent list: %v", err)
+	}
+}
+
 // TestComparisonHoldsNothing: what changes while a comparison goes on is not kept in memory by it.
 func TestComparisonHoldsNothing(t *testing.T) {
 	s := podStore(t, &recorder{})

@@ -173,7 +173,7 @@ func (s *store) admit(version string, highest uint64) error {
 			s.behind = now
 		}
 		s.refused = now
-		if v >= s.latest { // what a repair has read is ahead of a watch cache: only a consistent list is new enough
+		if v >= s.latest && !s.afresh.Load() { // a watch cache is behind a repair: only a consistent list is new enough
 			s.afresh.Store(true)
 			return fmt.Errorf("list of %s at version %d, a repair was read at %d: %w", s.kind, v, s.proven, errOlderList)
 		}
