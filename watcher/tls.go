@@ -75,7 +75,7 @@ func keyPair(f config.TLS) (tls.Certificate, error) {
 	case x509.IsEncryptedPEMBlock(block): //nolint:staticcheck // insecure by design, and what is in use
 		plain, err := x509.DecryptPEMBlock(block, []byte(f.Password)) //nolint:staticcheck // the same
 		var pair tls.Certificate
-		if err == nil { // what one wrong password in 256 decrypts to is no key
+		if err == nil { // one wrong password in 256 decrypts to something that is not a key
 			pair, err = tls.X509KeyPair(cert, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: plain}))
 		}
 		if err != nil {

@@ -150,7 +150,7 @@ func (a answer) judgeEnvelope() error {
 	return nil
 }
 
-// envelope decodes the body; an answer that is no envelope is an error that
+// envelope decodes the body; an answer that is not an envelope is an error that
 // shows how it starts.
 func (a answer) envelope() (bcsapi.Envelope, error) {
 	var env bcsapi.Envelope

@@ -24,7 +24,7 @@ var ErrRunTwice = errors.New("the watches have been run already; make new ones")
 // errEnded is why nothing is opened after Run.
 var errEnded = errors.New("the watcher ends")
 
-// Settings is what the program gives besides the user's Config.
+// Settings are what the program adds to the user's Config.
 type Settings struct {
 	Client *rest.Config // required
 	// Collector is the configuration of the pipeline's collector: what is masked and stripped
