@@ -56,7 +56,7 @@ func TestTuneRefuses(t *testing.T) {
 		{[]string{"--rate", "200/s", "--storage", "60ms", "--resume", "nosuch"}, "--resume nosuch"},
 		{[]string{"--rate", "200/s", "--storage", "60ms", "--objective", "drain=30s", "--objective", "freshness.p99=2s"}, "there is drain=30s already"},
 		{[]string{"smoke"}, "closed loop"},
-		{[]string{"strategies"}, "--set matrix.load="},
+		{[]string{"strategies-published"}, "--set matrix.load="},
 		{[]string{"smoke", "--rate", "1/s"}, "without a scenario"},
 		{[]string{"--trace", "nosuch.zst", "--storage", "60ms"}, "nosuch.zst"},
 		{[]string{"--trace", "x", "--rate", "1/s"}, "--trace is the load"},

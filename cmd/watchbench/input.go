@@ -195,6 +195,7 @@ func (f *runFlags) parse(cmd *cobra.Command, s source, provider string) (*spec.F
 		sets = append(sets, providerField+"="+provider)
 	}
 	add("repeat", "repeat", fmt.Sprint(f.repeat), fmt.Sprint(f.repeat))
+	add("budget", "decide.budget", f.budget.String(), f.budget.String())
 	add("seed", "seed", fmt.Sprint(f.seed), fmt.Sprint(f.seed))
 	add("name", "watcher.name", quote(f.name), quote(f.name))
 	add("watcher-command", "watcher.command", quote(f.watcherCommand), quote(f.watcherCommand))

@@ -234,15 +234,15 @@ func TestExitCodes(t *testing.T) {
 
 func TestScenarioCommands(t *testing.T) {
 	out, _, code, err := invoke(t, "scenarios", "list")
-	if code != exitOK || !strings.Contains(strings.Join(strings.Fields(out), " "), "strategies 10 Serial baseline") {
+	if code != exitOK || !strings.Contains(strings.Join(strings.Fields(out), " "), "strategies 6 The three published methods") {
 		t.Errorf("list: %q, %v", out, err)
 	}
 	out, _, _, err = invoke(t, "scenarios", "show", "smoke")
 	if err != nil || !strings.Contains(out, "name: smoke") {
 		t.Errorf("show: %q, %v", out, err)
 	}
-	out, _, _, err = invoke(t, "scenarios", "validate", "strategies", "--set", "matrix.load=light")
-	if err != nil || !strings.Contains(out, "valid, 5 points × repeat 5: 25 cells to run, about ") || !strings.Contains(out, "keyed-light") {
+	out, _, _, err = invoke(t, "scenarios", "validate", "smoke", "--set", "repeat=5")
+	if err != nil || !strings.Contains(out, "valid, 2 points × repeat 5: 10 cells to run, about ") || !strings.Contains(out, "keyed") {
 		t.Errorf("validate: %q, %v", out, err)
 	}
 	out, _, _, err = invoke(t, "scenarios", "schema")

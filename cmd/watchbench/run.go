@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,6 +37,7 @@ type runFlags struct {
 	name           string
 	format         string
 	explain        bool
+	budget         time.Duration
 	resume         string
 	dryRun         bool
 	failFast       bool
@@ -78,6 +80,7 @@ merges. An invalid cell that violates a guarantee is kept.`,
 	f.common(cmd)
 	fl := cmd.Flags()
 	fl.IntVar(&f.repeat, "repeat", 0, "how often to run each cell (default: the scenario's)")
+	fl.DurationVar(&f.budget, "budget", 0, "how long to repeat the cells of a scenario that decides (default: the scenario's)")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed for the plan, latency and cell order (default: the scenario's)")
 	fl.StringVar(&f.name, "name", "", "what reports call the watcher (default: its strategy, or the words of --watcher-command)")
 	fl.StringVar(&f.resume, "resume", "", "folder of an earlier run: run only its cells that are invalid or missing")

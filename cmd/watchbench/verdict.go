@@ -45,7 +45,8 @@ func worse(a, b error) error {
 // judgement is the verdict on a run, nil when all cells are valid and everything
 // expected holds. A watcher that ended by itself has the code that ended the run then.
 func judgement(res *result.Results) error {
-	failed, invalid := failures(res.Cells)
+	failed, _ := failures(res.Cells)
+	invalid := res.Lacking()
 	var missed []string
 	for i := range res.Thresholds {
 		if t := &res.Thresholds[i]; t.Failed() {

@@ -311,6 +311,13 @@ func (t *table) sureness() (s []string) {
 	default:
 		s = append(s, fmt.Sprintf("Figures are medians of %s measurements%s%s", fromTo(least, most), withInterval(least), left))
 	}
+	if d := t.Run.Decision; d != nil {
+		s = append(s, map[string]string{
+			result.EndDecided: fmt.Sprintf("The run ended when %d repetitions had decided that.", d.Blocks),
+			result.EndTime:    fmt.Sprintf("Its time was up after %s, before all was decided.", plural(d.Blocks, "repetition")),
+			result.EndBlocks:  fmt.Sprintf("Not all was decided by %s, the most that the scenario allows.", plural(d.Blocks, "repetition")),
+		}[d.End])
+	}
 	if t.disturbed() {
 		s = append(s, "Faults were injected on purpose.")
 	}

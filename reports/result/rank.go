@@ -11,9 +11,10 @@ import (
 
 // Decision is how a run came to its number of repetitions, where its scenario says "decide".
 type Decision struct {
-	Figure string `json:"figure"` // that rows are ranked by, such as freshness.p99
-	Blocks int    `json:"blocks"` // repetitions that were run
-	End    string `json:"end"`    // what ended them
+	Figure string `json:"figure"`          // that rows are ranked by, such as freshness.p99
+	Blocks int    `json:"blocks"`          // repetitions that were run
+	End    string `json:"end"`             // what ended them
+	Again  int    `json:"again,omitempty"` // cells of points that are run once that were invalid and run again
 }
 
 // Ends of a Decision.
@@ -60,7 +61,7 @@ func (r *Results) Decided(m Metric) bool {
 	for i := range r.Cells {
 		c, name := &r.Cells[i], ""
 		for _, p := range slices.Sorted(maps.Keys(c.Params)) {
-			if p != "watcher" && !strings.HasPrefix(p, "watcher.") {
+			if !OfWatcher(p) {
 				name += p + "=" + c.Params[p] + "\n"
 			}
 		}
@@ -71,16 +72,45 @@ func (r *Results) Decided(m Metric) bool {
 	}
 	for _, points := range contests {
 		var rows [][]*Cell
+		repeated := 0
 		for _, p := range slices.Sorted(maps.Keys(points)) {
 			if !slices.ContainsFunc(points[p], (*Cell).wrong) {
-				rows = append(rows, points[p])
+				if rows = append(rows, points[p]); len(points[p]) > 1 {
+					repeated++
+				}
 			}
 		}
-		if k, _, ok := Rank(rows, m.Of); !ok || !k.Decided() {
+		if k, ranked, ok := Rank(rows, m.Of); !ok || len(ranked) < repeated || !k.Decided() {
 			return false
 		}
 	}
 	return len(contests) > 0
+}
+
+// OfWatcher reports whether a parameter of a point is about its watcher.
+func OfWatcher(param string) bool { return param == "watcher" || strings.HasPrefix(param, "watcher.") }
+
+// Lacking are the cells for want of which a run is invalid. Where its scenario decides, an invalid cell is made up for by
+// another repetition, unless a point has not enough valid ones: stats.Least, or one where it was run fewer times.
+func (r *Results) Lacking() (ids []string) {
+	valid, all := map[string]int{}, map[string]int{}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if all[c.Point()]++; c.Valid {
+			valid[c.Point()]++
+		}
+	}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		need := 1
+		if all[c.Point()] >= stats.Least {
+			need = stats.Least
+		}
+		if !c.Valid && (r.Run.Decision == nil || valid[c.Point()] < need) {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
 }
 
 // wrong reports whether a core guarantee is violated, also where the scenario allows it.

@@ -29,6 +29,7 @@ type Run struct {
 	Finished    time.Time `json:"finished"`
 	Seed        uint64    `json:"seed"`
 	Order       []string  `json:"order"`                 // cell ids in the order they ran
+	Decision    *Decision `json:"decision,omitempty"`    // where the scenario decides and the run came to its end
 	Interrupted bool      `json:"interrupted,omitempty"` // ended early; the cells so far are kept
 	Command     []string  `json:"command,omitempty"`
 	// Resumed are the times at which the run was taken up again to run cells that were

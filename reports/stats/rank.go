@@ -70,7 +70,7 @@ func Rank(rows [][]float64) (k Ranking, ok bool) {
 	}
 	share := n - 1
 	if squares > 0 {
-		share = min(share, all*all/(n-1)/(n-1)/squares*(n-1)/n)
+		share = min(share, max(1, all*all/(n-1)/(n-1)/squares*(n-1)/n))
 	}
 	for i := range rows {
 		for j := range rows {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -23,13 +24,16 @@ func jobsOf(f *spec.File) []job {
 // does not always hit the same strategy, and none is always before another. What is not to
 // be repeated is in the first.
 //
+// What a scenario decides between runs next to each other: shuffled are the points that differ in more than
+// their watcher, and then the watchers of each.
+//
 // Where the scenario has a pair, what is shuffled and reversed are blocks of two
 // repetitions: the pair's cells at one point of the other axes, A B B A or B A A B as the
 // seed draws, so that a steady drift hits both alike and nothing else runs in between.
 func order(cells []spec.Cell, base spec.Scenario) []job {
 	var jobs []job
 	var sequence []int
-	units, length := paired(cells, base.Pair), block(base)
+	units, length := grouped(cells, within(base)), block(base)
 	for round := range (base.Repeat + length - 1) / length {
 		rng := rand.New(rand.NewPCG(base.Seed, uint64(round+1)))
 		if round%2 == 1 {
@@ -45,6 +49,9 @@ func order(cells []spec.Cell, base spec.Scenario) []job {
 			side := slices.Clone(units[i])
 			if starts[i] {
 				slices.Reverse(side)
+			}
+			if base.Decide.On() {
+				rng.Shuffle(len(side), func(a, b int) { side[a], side[b] = side[b], side[a] })
 			}
 			for rep := round*length + 1; rep <= (round+1)*length; rep++ {
 				for _, c := range side {
@@ -67,15 +74,21 @@ func block(base spec.Scenario) int {
 	return 1
 }
 
-// paired puts the cells together that differ in the axis alone; without an axis each is
-// alone.
-func paired(cells []spec.Cell, axis string) (units [][]spec.Cell) {
+// within says of axes whether cells that differ in them alone run next to each other.
+func within(base spec.Scenario) func(axis string) bool {
+	return func(axis string) bool {
+		return base.Pair != "" && axis == base.Pair || base.Decide.On() && result.OfWatcher(axis)
+	}
+}
+
+// grouped puts the cells together that differ in such axes alone.
+func grouped(cells []spec.Cell, within func(axis string) bool) (units [][]spec.Cell) {
 	others := func(c spec.Cell) []spec.Param {
-		return slices.DeleteFunc(slices.Clone(c.Params), func(p spec.Param) bool { return p.Name == axis })
+		return slices.DeleteFunc(slices.Clone(c.Params), func(p spec.Param) bool { return within(p.Name) })
 	}
 	for _, c := range cells {
 		i := slices.IndexFunc(units, func(u []spec.Cell) bool {
-			return axis != "" && slices.Equal(others(u[0]), others(c))
+			return slices.ContainsFunc(c.Params, func(p spec.Param) bool { return within(p.Name) }) && slices.Equal(others(u[0]), others(c))
 		})
 		if i < 0 {
 			units = append(units, []spec.Cell{c})

@@ -37,6 +37,7 @@ type Progress struct {
 	remark   string  // what is done to the parties just now
 	rates    rates
 	started  time.Time
+	budget   time.Duration // of the run, 0 is none
 	cellAt   time.Time
 	took     map[string]pace // by the finished cells: of each point, of each kind of cell, and of all
 }
@@ -74,13 +75,13 @@ func (p *Progress) likely(i int) time.Duration {
 	return p.expected[i]
 }
 
-func (p *Progress) begin(jobs []job) {
+func (p *Progress) begin(jobs []job, budget time.Duration) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.jobs, p.started, p.took = jobs, p.now(), map[string]pace{}
+	p.jobs, p.started, p.took, p.budget = jobs, p.now(), map[string]pace{}, budget
 	for _, j := range jobs {
 		p.expected = append(p.expected, expect(j.cell.Scenario))
 	}
@@ -316,5 +317,9 @@ func (p *Progress) estimate() (done, left time.Duration) {
 	if p.current < len(p.expected) {
 		inCell = min(inCell, p.likely(p.current))
 	}
-	return p.now().Sub(p.started), max(0, left-inCell)
+	done, left = p.now().Sub(p.started), max(0, left-inCell)
+	if p.budget > 0 {
+		left = min(left, max(0, p.budget-done))
+	}
+	return done, left
 }

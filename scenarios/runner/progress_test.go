@@ -55,7 +55,7 @@ func TestProgressLines(t *testing.T) {
 		now := time.Unix(0, 0)
 		p.now = func() time.Time { return now }
 		jobs := order(strategies(t, "matrix.watcher.strategy=keyed").Cells(), plainly(1, 1))
-		p.begin(jobs)
+		p.begin(jobs, 0)
 		p.Line("cluster up")
 		for i := range jobs {
 			p.cell(i)
@@ -85,7 +85,7 @@ func TestProgressLines(t *testing.T) {
 		}
 	}
 	var silent *Progress
-	silent.begin(nil)
+	silent.begin(nil, 0)
 	silent.phase(PhaseLoad)
 	silent.share(1)
 	silent.wrote(1)
@@ -100,7 +100,7 @@ func TestProgressFits(t *testing.T) {
 	for columns := 20; columns < 200; columns += 7 {
 		for _, name := range []string{"", strings.Repeat("監視", 30), strings.Repeat("e\u0301", 60)} {
 			p := NewProgress(narrow(io.Discard, columns))
-			p.begin(order(strategies(t, "matrix.load=light").Cells(), plainly(1, 1)))
+			p.begin(order(strategies(t, "matrix.load=light").Cells(), plainly(1, 1)), 0)
 			p.jobs[0].id += name
 			p.cell(0)
 			p.note(strings.Repeat("something long ", 10))
@@ -123,7 +123,7 @@ func TestProgressRates(t *testing.T) {
 	p := NewProgress(narrow(io.Discard, 200))
 	now := time.Unix(0, 0)
 	p.now = func() time.Time { return now }
-	p.begin(order(strategies(t, "matrix.load=light").Cells(), plainly(1, 1)))
+	p.begin(order(strategies(t, "matrix.load=light").Cells(), plainly(1, 1)), 0)
 	p.cell(0)
 	p.phase(PhaseLoad)
 	backlog := 70.0

@@ -86,6 +86,9 @@ func Resume(ctx context.Context, opts Options, dir string) (*Runner, error) {
 // takeUp judges what the folder has and says of the other cells why they are to be run. The
 // results are those of the run as it is, complete if nothing is to be run.
 func (r *Runner) takeUp(ctx context.Context, dir string, prior *history.Run) error {
+	if prior.Run.Decision != nil {
+		r.jobs = r.jobs[:len(prior.Run.Order)]
+	}
 	r.results = &result.Results{Schema: result.Schema, Run: prior.Run, Environment: prior.Environment, Scenario: prior.Scenario}
 	said, err := published(dir)
 	if err != nil {
@@ -217,6 +220,9 @@ func sameRun(dir string, prior *history.Run, now *result.Results) error {
 		Cgroup    map[string]string `json:"cgroup,omitempty"`
 		Pinned    map[string]string `json:"pinned,omitempty"`
 		Profiled  bool              `json:"profiled"`
+	}
+	if n := len(prior.Run.Order); prior.Run.Decision != nil && n < len(now.Run.Order) {
+		now.Run.Order = now.Run.Order[:n]
 	}
 	of := func(scenario map[string]any, run result.Run, e result.Environment) part {
 		return part{

@@ -250,14 +250,25 @@ func (r *Runner) header(base spec.Scenario, started time.Time) (*result.Results,
 // all runs the cells in order.
 func (r *Runner) all(ctx context.Context) error {
 	todo := r.todo()
-	r.progress.begin(todo)
+	base := r.opts.Scenario.Base()
+	r.progress.begin(todo, base.Decide.Budget.Std())
 	defer r.progress.end()
 	if err := r.saveRecord(); err != nil {
 		return err
 	}
+	if base.Decide.On() && r.why == nil && !base.Simulated() {
+		if err := r.warm(ctx, todo[0]); err != nil {
+			return err
+		}
+	}
+	looks := newLooks(base.Decide)
 	for i, j := range todo {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+		if end := looks.before(j.rep, r.results); end != "" {
+			r.decided(j.rep-1, end)
+			return nil
 		}
 		r.progress.cell(i)
 		r.observed.cell(j.id, i+1, len(todo))
@@ -273,6 +284,12 @@ func (r *Runner) all(ctx context.Context) error {
 			}
 		}
 		cell, err := r.newCell(j).run(ctx)
+		if err == nil && base.Decide.On() && j.cell.Once && Repeatable(&cell) != "" { // no other repetition makes up for it
+			looks.again++
+			if err = r.drop(j.id); err == nil {
+				cell, err = r.newCell(j).run(ctx)
+			}
+		}
 		if err != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -297,6 +314,14 @@ func (r *Runner) all(ctx context.Context) error {
 		if r.opts.FailFast && (!cell.Valid || violates(&cell)) {
 			return nil
 		}
+	}
+	if base.Decide.On() {
+		end := result.EndBlocks
+		if looks.known(r.results) {
+			end = result.EndDecided
+		}
+		r.decided(base.Repeat, end)
+		r.results.Run.Decision.Again = looks.again
 	}
 	return nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -23,11 +22,11 @@ import (
 
 func strategies(t *testing.T, sets ...string) *spec.File {
 	t.Helper()
-	name, data, err := scenarios.Read("strategies")
+	data, err := os.ReadFile("testdata/strategies.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := spec.Format{}.Parse(name, data, sets...)
+	f, err := spec.Format{}.Parse("strategies.yaml", data, sets...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +102,7 @@ func TestEstimateLearns(t *testing.T) {
 	p := NewProgress(terminal.New(io.Discard, false, nil))
 	now := time.Unix(0, 0)
 	p.now = func() time.Time { return now }
-	p.begin(order(strategies(t, "matrix.load=light", "watcher.strategy=keyed", "repeat=3").Cells(), plainly(3, 1)))
+	p.begin(order(strategies(t, "matrix.load=light", "watcher.strategy=keyed", "repeat=3").Cells(), plainly(3, 1)), 0)
 	p.cell(0)
 	_, before := p.estimate()
 	now = now.Add(3 * p.expected[0])
@@ -120,7 +119,7 @@ func TestEstimateByKind(t *testing.T) {
 	now := time.Unix(0, 0)
 	p.now = func() time.Time { return now }
 	jobs := order(strategies(t, "matrix.watcher.strategy=keyed,single", "repeatOnce=[]").Cells(), plainly(2, 1))
-	p.begin(jobs)
+	p.begin(jobs, 0)
 	factor := map[string]int{"keyed-light": 2, "single-light": 7, "single-heavy": 5}
 	for i, j := range jobs[:4] {
 		p.cell(i)

@@ -35,11 +35,12 @@ type Scenario struct {
 	Ceilings Ceilings `json:"ceilings,omitzero"`
 	Fault    *Fault   `json:"fault,omitempty"`
 
-	Repeat int `json:"repeat" jsonschema:"minimum=1,maximum=100" jsonschema_description:"How often every point of the matrix is run."`
+	Repeat int `json:"repeat" jsonschema:"minimum=1,maximum=100" jsonschema_description:"How often every point of the matrix is run; with decide, at most."`
 	// RepeatOnce are points that are run once, whatever Repeat says: those that teach no
 	// more the second time, such as one that is certain to be cut. By axis of the matrix,
 	// the point's value or name.
 	RepeatOnce []map[string]string `json:"repeatOnce,omitempty" jsonschema_description:"Points of the matrix that are run once, whatever repeat says: by axis, the point, for example {watcher.strategy: single, load: heavy}."`
+	Decide     Decide              `json:"decide,omitzero"`
 	// Pair makes blocks of the cells that differ in one axis only: see the runner's order.
 	Pair string `json:"pair,omitempty" jsonschema:"example=watcher" jsonschema_description:"Axis of the matrix with exactly two points, A and B, that are compared: their cells run side by side in blocks A B B A or B A A B, the start of each drawn by the seed, for each point of the other axes. Repetitions 1 and 2 are the first block, 3 and 4 the second; repeat must be even."`
 	// Only are the points that are run, where the axes' combinations are too many or make no

@@ -24,6 +24,7 @@ var fixed = map[string]struct{ why, remedy string }{
 	"cluster.pin":         {oneCluster, oneRunEach},
 	"repeat":              {"it says how often the matrix is run", "set it outside of matrix; with repeatOnce a point is run once"},
 	"repeatOnce":          {"it says how often the matrix is run", "set it outside of matrix"},
+	"decide":              {"it says how often the matrix is run", "set it outside of matrix"},
 	"only":                {"it says which points of the matrix are run", "set it outside of matrix"},
 	"pair":                {"it says in which order the matrix is run", "set it outside of matrix"},
 	"ladder":              {"it says in which order the matrix is run", "set it outside of matrix"},

@@ -35,6 +35,7 @@ func (s *Scenario) validateHead() error {
 		word("cluster.provider", s.Cluster.Provider, "embedded", "kind", "kubeconfig", ProviderReplay),
 		s.validateReplay(),
 		within("repeat", s.Repeat, 1, 100),
+		s.checkDecide(),
 		s.validateGenerators(),
 		atLeast("drainTimeout", s.DrainTimeout, Duration(1e9)),
 	)

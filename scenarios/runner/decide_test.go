@@ -1,0 +1,77 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// TestLooks: a run ends when its figure ranks all points, when another repetition would take more than the budget, and
+// never before the third.
+func TestLooks(t *testing.T) {
+	far := map[string][]float64{"a": {1, 1.03, 1.02, 1.01}, "b": {5, 5.2, 5.1, 5.15}, "c": {9, 9.1, 9.4, 9.2}}
+	close := map[string][]float64{"a": {1, 1.4, 0.8, 1.2}, "b": {1.1, 0.9, 1.3, 1.2}}
+	invalid := map[string][]float64{"a": {1, 0, 1.02, 1.01}, "b": {5, 5.2, 5.1, 5.15}, "c": {9, 9.1, 9.4, 9.2}} // 0: not valid
+	for _, tc := range []struct {
+		name    string
+		figures map[string][]float64
+		budget  time.Duration
+		want    string // "repetitions end"
+	}{
+		{"far apart", far, time.Hour, "3 decided"},
+		{"an invalid repetition is made up for", invalid, time.Hour, "4 decided"},
+		{"too close", close, time.Hour, "4 "},
+		{"out of time", close, 55 * time.Second, "2 time"},
+		{"out of time at once", far, time.Second, "1 time"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, res := newLooks(spec.Decide{Figure: "freshness.p99", Budget: spec.Duration(tc.budget)}), &result.Results{}
+				for rep := 1; rep <= 4; rep++ {
+					for i, p := range []string{"a", "b", "c"} {
+						if end := l.before(rep, res); end != "" {
+							if got := fmt.Sprint(rep-1, " ", end); got != tc.want || i > 0 {
+								t.Errorf("%s, want %s", got, tc.want)
+							}
+							return
+						}
+						if len(tc.figures[p]) == 0 {
+							continue
+						}
+						time.Sleep(10 * time.Second)
+						v := tc.figures[p][rep-1]
+						res.Cells = append(res.Cells, result.Cell{
+							ID: fmt.Sprintf("%s-r%d", p, rep), Repetition: rep, Valid: v > 0, Params: map[string]string{"watcher.strategy": p},
+							Freshness: &result.Quantiles{Count: 100, P99: v},
+						})
+					}
+				}
+				end := ""
+				if l.known(res) {
+					end = result.EndDecided
+				}
+				if got := fmt.Sprint(4, " ", end); got != tc.want {
+					t.Errorf("%s, want %s", got, tc.want)
+				}
+			})
+		})
+	}
+}
+
+// TestDecidedIsWhole: what was planned beyond the last repetition is not missing.
+func TestDecidedIsWhole(t *testing.T) {
+	f := strategies(t, "matrix.load=light", "matrix.watcher.strategy=keyed,dedup", "repeatOnce=[]", "decide={figure: freshness.p99, budget: 1m}")
+	r := &Runner{opts: Options{Scenario: f}, jobs: jobsOf(f), results: &result.Results{}}
+	for _, j := range r.jobs {
+		r.results.Run.Order = append(r.results.Run.Order, j.id)
+	}
+	r.decided(3, result.EndDecided)
+	if d, order := r.results.Run.Decision, r.results.Run.Order; len(order) != 6 || d.Blocks != 3 || d.Figure != "freshness.p99" || slices.Contains(order, "keyed-light-r4") {
+		t.Errorf("%v, %+v", order, d)
+	}
+}
