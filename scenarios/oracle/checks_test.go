@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -103,8 +104,49 @@ func (r *record) conserved() bool {
 		if count["dropped_total"] > 0 && r.cell.Scenario.Watcher.QueueFull != "drop" {
 			return false
 		}
+		if count["coalesced_total"] > 0 && r.sendsEvery() && !r.mayMerge(kind, count["received_total"]) {
+			return false
+		}
 	}
 	return true
+}
+
+// sendsEvery says that the watcher merges nothing by design.
+func (r *record) sendsEvery() bool {
+	w := r.cell.Scenario.Watcher
+	every := []string{"single", "unordered", "partitioned", "keyed"}
+	return r.cell.Watcher.Own && w.Profile != "legacy" && slices.Contains(every, w.Strategy)
+}
+
+// mayMerge says that a watcher which sends every state had a reason to merge some of a kind: one
+// that failed, Pods whose ReplicaSet was awaited, or as many that waited at once, at any of its
+// dispatches, as a queue holds.
+func (r *record) mayMerge(kind string, received float64) bool {
+	label := `kind="` + kind + `"`
+	retried, _ := r.after.sum("k8swatch_events_retried_total", label)
+	parked, _ := r.after.sum("k8swatch_events_parked", label)
+	failed, _ := r.after.sum("bkbcs_k8swatch_storage_request_total_num", `resource_type="`+kind+`"`, `status="failure"`)
+	refused := slices.ContainsFunc(r.ledger, func(q request) bool { return q.Kind == kind && q.mine() && !q.acked() })
+	relisted, _ := r.after.sum("k8swatch_relists_total", label)
+	owned := kind == "Pod" && slices.Contains(r.meta.Rules.Kinds, "ReplicaSet")
+	if retried+parked+failed+relisted > 0 || refused || owned {
+		return true
+	}
+	if r.cell.Scenario.Watcher.QueueFull != "coalesce" {
+		return false
+	}
+	all := slices.DeleteFunc(r.changes(math.MaxInt64), func(c change) bool { return c.Kind != kind || c.stored == 0 })
+	most := 0
+	for _, at := range all {
+		n := 0
+		for _, c := range all {
+			if c.Started <= at.Started && c.stored >= at.Started {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most+max(0, int(received)-len(all)) >= r.cell.Scenario.Watcher.HandlerQueueLen
 }
 
 // honest is G14: what the watcher counted as acknowledged is what the ledger acknowledged.
