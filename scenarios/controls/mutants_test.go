@@ -157,6 +157,18 @@ var mutants = []mutant{
 		},
 	},
 	{
+		Name: "keyed-merges",
+		Bug:  "keyed drops a state that waits when a newer one of its object comes, and counts it as coalesced",
+		Edits: []edit{{
+			"watcher/pipeline/strategy.go",
+			"case Keyed:\n\t\treturn shape{partitions: 1, workers: n, exclusive: true}",
+			"case Keyed:\n\t\treturn shape{partitions: 1, workers: n, exclusive: true, merge: true}",
+		}},
+		Caught: []row{
+			{"faults/f00-none", nil, "L"},
+		},
+	},
+	{
 		Name: "older-list-believed",
 		Bug:  "a list from a cache that is behind replaces what is known",
 		Edits: []edit{{
