@@ -73,6 +73,38 @@ func TestLifeOfADocument(t *testing.T) {
 	}
 }
 
+// TestFormer: what is replaced or deleted is kept in order, the latest of much.
+func TestFormer(t *testing.T) {
+	s := store.New(store.Faithful, 1)
+	versions := func() (all []uint64) {
+		for _, r := range s.Former() {
+			all = append(all, r.ResourceVersion)
+		}
+		return all
+	}
+	put(s, key("a", "p"), "u", 1, start)
+	put(s, key("a", "q"), "u", 2, start)
+	put(s, key("a", "p"), "u", 3, start)
+	s.Delete(key("a", "q"), nil, "", start, ignore)
+	put(s, key("a", "q"), "v", 4, start)
+	if got := versions(); !slices.Equal(got, []uint64{1, 2}) {
+		t.Errorf("kept %v, want what was replaced and what was deleted", got)
+	}
+	noise := make([]byte, 1<<20)
+	for i := range noise {
+		noise[i] = 'A' + byte(rand.IntN(26))
+	}
+	for v := range uint64(100) {
+		o := object("u", 10+v)
+		o.Data = append(o.Data, noise...)
+		s.Put(key("a", "large"), o, start, ignore)
+	}
+	got := versions()
+	if n := len(got); n < 50 || n > 99 || got[0] == 1 || got[n-1] != 108 {
+		t.Errorf("kept %d of 101 records, from version %d to %d", n, got[0], got[n-1])
+	}
+}
+
 func TestClusterScopeHasNoNamespaceCondition(t *testing.T) {
 	s := store.New(store.Faithful, 1)
 	put(s, key("a", "x"), "u1", 1, start)
