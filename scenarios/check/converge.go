@@ -81,6 +81,7 @@ func (j *judge) converge() {
 	for _, k := range found {
 		t.failAt(k, 0, func() string { return j.difference(k) })
 	}
+	j.compareFormer(t)
 }
 
 func (j *judge) compareSides(k *keyState) (judged, differs bool) {

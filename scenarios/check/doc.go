@@ -61,7 +61,9 @@
 // # The guarantees
 //
 //   - G1 converge: after the load, storage holds what the apiserver holds, filtered
-//     and masked: equal sets of (kind, namespace, name, uid, digest).
+//     and masked: equal sets of (kind, namespace, name, uid, digest). What was sent and
+//     overwritten or deleted since is what the apiserver served at that version, as far
+//     as both are recorded.
 //   - G2 ordered: the applied resourceVersion of one (key, uid) never goes down.
 //   - G3 no stale write: no PUT older than the live record it replaces, across uids
 //     too; no DELETE of an object that is still alive.

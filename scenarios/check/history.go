@@ -14,9 +14,12 @@ import (
 // what depends on it is not judged.
 type History struct {
 	Meta
-	Ops     iter.Seq2[oplog.Record, error]
-	Ledger  iter.Seq2[ledger.Entry, error]
-	State   iter.Seq2[history.StateRecord, error]
+	Ops    iter.Seq2[oplog.Record, error]
+	Ledger iter.Seq2[ledger.Entry, error]
+	State  iter.Seq2[history.StateRecord, error]
+	// Former is what the apiserver served at versions of states that storage holds no more, and
+	// then what storage was sent of them; see history.FileFormer.
+	Former  iter.Seq2[history.StateRecord, error]
 	Samples []history.Sample
 	Marks   []history.Mark
 	// Bounds computes what G7 and G8 are judged by, once the logs have been read. Without

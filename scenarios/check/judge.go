@@ -75,6 +75,7 @@ type judge struct {
 	book   *book
 	back   restore
 	after  *book // of the history that a restore began; else empty
+	former former
 	acc    account
 	tamper map[history.Key][]*tampering
 	unseen map[string][]window // by kind, while the apiserver did not serve it

@@ -72,6 +72,11 @@ func SaveState(dir string, records iter.Seq[StateRecord]) error {
 	return saveState(dir, FileState, records)
 }
 
+// SaveFormer writes FileFormer of a cell's folder.
+func SaveFormer(dir string, records iter.Seq[StateRecord]) error {
+	return saveState(dir, FileFormer, records)
+}
+
 // SaveFollower writes FileFollower of a cell's folder.
 func SaveFollower(dir string, records iter.Seq[StateRecord]) error {
 	return saveState(dir, FileFollower, records)

@@ -31,6 +31,29 @@ func (r *record) converge() (v verdict) {
 	return v
 }
 
+// formerly is the other half of G1: what storage was sent and holds no more.
+func (r *record) formerly() (v verdict) {
+	for _, s := range r.former {
+		tampered := slices.ContainsFunc(r.marks, func(m mark) bool {
+			return strings.HasPrefix(m.What, "tamper") && m.Kind == s.Kind && m.Namespace == s.Namespace && m.Name == s.Name
+		})
+		if s.Side != "storage" || tampered || !slices.Contains(r.meta.Rules.Kinds, s.Kind) {
+			continue
+		}
+		for _, a := range r.former {
+			same := a.Kind == s.Kind && a.Namespace == s.Namespace && a.Name == s.Name && a.UID == s.UID
+			if a.Side == "apiserver" && same && a.ResourceVersion == s.ResourceVersion {
+				v.judged++
+				if a.Digest != s.Digest {
+					v.violations++
+				}
+				break
+			}
+		}
+	}
+	return v
+}
+
 // onlyBeats reports whether an object came from one version to a later one by heartbeats.
 func (r *record) onlyBeats(k key, uid string, from, to uint64) bool {
 	arrived := false
@@ -198,6 +221,9 @@ func (r *record) checkFigures(a answers) {
 		g1 = verdict{}
 	} else {
 		a["events.lost"] = float64(g1.violations)
+		sent := r.formerly()
+		g1.judged += sent.judged
+		g1.violations += sent.violations
 		g5.judged += names.judged
 		g5.violations += names.violations
 	}
